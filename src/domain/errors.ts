@@ -1,0 +1,90 @@
+/**
+ * The one exception type of the house, and what each kind of it means for the loop. Expected outcomes are values; an
+ * AutoscalerError is I/O or a bug.
+ */
+
+/** Where a lack of capacity applies. Absent parts mean "any". */
+export interface StockScope {
+  readonly vmSize?: string;
+  readonly zone?: string;
+  readonly priority?: 'Regular' | 'Spot';
+}
+
+export type ErrorKind =
+  | { readonly kind: 'config' }
+  | { readonly kind: 'auth' }
+  /** `retryAfterMs` undefined: the server did not say. */
+  | { readonly kind: 'throttled'; readonly retryAfterMs: number | undefined; readonly policy?: string }
+  | { readonly kind: 'out-of-capacity'; readonly scope: StockScope }
+  | { readonly kind: 'quota'; readonly quota: string; readonly limit?: number; readonly usage?: number; readonly required?: number }
+  | { readonly kind: 'conflict' }
+  | { readonly kind: 'not-found' }
+  /** Server errors, timeouts, dropped connections. `effect` says whether a write may have happened all the same. */
+  | { readonly kind: 'unavailable'; readonly effect: 'none' | 'unknown' }
+  | { readonly kind: 'kube-api'; readonly status: number | undefined }
+  | { readonly kind: 'cancelled' }
+  | { readonly kind: 'bug' };
+
+export type ErrorKindName = ErrorKind['kind'];
+
+export interface ErrorOptions {
+  readonly cause?: unknown;
+  /** The wire's own code, for example `AllocationFailed`. */
+  readonly code?: string;
+  /** Plain facts for the log line; never a secret. */
+  readonly context?: Readonly<Record<string, string | number | boolean | undefined>>;
+}
+
+/** An unexpected failure, classified where it was met. `message` is one clear sentence. */
+export class AutoscalerError extends Error {
+  readonly detail: ErrorKind;
+  readonly code: string | undefined;
+  readonly context: Readonly<Record<string, string | number | boolean | undefined>>;
+
+  constructor(detail: ErrorKind, message: string, options: ErrorOptions = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.name = 'AutoscalerError';
+    this.detail = detail;
+    this.code = options.code;
+    this.context = options.context ?? {};
+  }
+
+  get kind(): ErrorKindName {
+    return this.detail.kind;
+  }
+}
+
+/** What the loop does about an error. */
+export type Reaction = 'exit' | 'skip-loop' | 'back-off-group' | 'refresh-and-replan' | 'ignore';
+
+/** The single place that turns an error into what the loop does next. */
+export function reactionTo(error: AutoscalerError): Reaction {
+  switch (error.kind) {
+    case 'config':
+      return 'exit';
+    case 'auth':
+    case 'kube-api':
+    case 'cancelled':
+    case 'bug':
+      return 'skip-loop';
+    case 'out-of-capacity':
+    case 'quota':
+      return 'back-off-group';
+    case 'conflict':
+    case 'unavailable':
+    case 'throttled':
+      return 'refresh-and-replan';
+    case 'not-found':
+      return 'ignore';
+  }
+}
+
+/** Wraps anything thrown: an AutoscalerError passes through, the rest is a `bug` (or `cancelled` for an abort). */
+export function asAutoscalerError(thrown: unknown): AutoscalerError {
+  if (thrown instanceof AutoscalerError) return thrown;
+  if (thrown instanceof Error && thrown.name === 'AbortError') {
+    return new AutoscalerError({ kind: 'cancelled' }, 'The call was cancelled.', { cause: thrown });
+  }
+  const message = thrown instanceof Error ? thrown.message : String(thrown);
+  return new AutoscalerError({ kind: 'bug' }, `Unexpected failure: ${message}`, { cause: thrown });
+}

@@ -1,0 +1,43 @@
+/** Labels and the selectors over them, as Kubernetes defines them. */
+export type Labels = Readonly<Record<string, string>>;
+
+/** One requirement of a label selector or a node selector term. `Gt` and `Lt` exist only for nodes. */
+export interface Requirement {
+  readonly key: string;
+  readonly operator: 'In' | 'NotIn' | 'Exists' | 'DoesNotExist' | 'Gt' | 'Lt';
+  readonly values: readonly string[];
+}
+
+/** A label selector with `matchLabels` already turned into `In` requirements. No requirement: everything matches. */
+export interface LabelSelector {
+  readonly requirements: readonly Requirement[];
+}
+
+/** Whether one requirement holds. An absent label satisfies `NotIn` and `DoesNotExist` only. */
+export function matchesRequirement(requirement: Requirement, labels: Labels): boolean {
+  const value = Object.hasOwn(labels, requirement.key) ? labels[requirement.key] : undefined;
+  switch (requirement.operator) {
+    case 'In':
+      return value !== undefined && requirement.values.includes(value);
+    case 'NotIn':
+      return value === undefined || !requirement.values.includes(value);
+    case 'Exists':
+      return value !== undefined;
+    case 'DoesNotExist':
+      return value === undefined;
+    case 'Gt':
+    case 'Lt':
+      return comparesAsInteger(requirement, value);
+  }
+}
+
+function comparesAsInteger(requirement: Requirement, value: string | undefined): boolean {
+  const bound = requirement.values[0];
+  const integer = /^[+-]?\d+$/;
+  if (value === undefined || bound === undefined || !integer.test(value) || !integer.test(bound)) return false;
+  return requirement.operator === 'Gt' ? Number(value) > Number(bound) : Number(value) < Number(bound);
+}
+
+export function matchesSelector(selector: LabelSelector, labels: Labels): boolean {
+  return selector.requirements.every((requirement) => matchesRequirement(requirement, labels));
+}

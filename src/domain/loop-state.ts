@@ -1,0 +1,46 @@
+/**
+ * What one loop remembers for the next. Replaced once per loop by the reducers of planning/state.ts. Nothing in it is
+ * needed for safety: a restart begins with an empty one and the cluster's taints.
+ */
+import type { StockScope } from './errors.ts';
+import type { InstanceKey, NodeGroupId, NodeName } from './ids.ts';
+import type { UnremovableReason } from './reasons.ts';
+
+/** A group resting after a failed scale-up. */
+export interface Backoff {
+  readonly untilMs: number;
+  readonly durationMs: number;
+  readonly lastFailureMs: number;
+  readonly cause: string;
+}
+
+/** A size, zone and priority that Azure said it cannot give, until when. */
+export interface Stockout {
+  readonly scope: StockScope;
+  readonly code: string;
+  readonly sinceMs: number;
+  readonly untilMs: number;
+}
+
+/** Nodes asked for that have not joined yet. */
+export interface InFlightIncrease {
+  readonly group: NodeGroupId;
+  readonly nodes: number;
+  readonly requestedAtMs: number;
+  readonly expectedByMs: number;
+}
+
+export interface LoopState {
+  readonly unneededSince: ReadonlyMap<NodeName, number>;
+  readonly unremovable: ReadonlyMap<NodeName, { readonly reason: UnremovableReason; readonly untilMs: number }>;
+  readonly backoffs: ReadonlyMap<NodeGroupId, Backoff>;
+  readonly stockouts: readonly Stockout[];
+  readonly increases: ReadonlyMap<NodeGroupId, InFlightIncrease>;
+  /** Nodes whose drain or deletion was begun and has not ended; the value is when. */
+  readonly deleting: ReadonlyMap<NodeName, { readonly group: NodeGroupId; readonly instance: InstanceKey; readonly sinceMs: number }>;
+  readonly lastScaleUpMs: number;
+  readonly lastScaleDownMs: number;
+  readonly lastScaleDownFailureMs: number;
+  /** Start times of removals inside the removal window, oldest first. */
+  readonly removals: readonly number[];
+}

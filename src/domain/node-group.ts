@@ -1,0 +1,70 @@
+import type { InstanceKey, NodeGroupId } from './ids.ts';
+import type { Labels } from './labels.ts';
+import type { Resources } from './resources.ts';
+import type { Taint } from './taint.ts';
+import type { ErrorKind } from './errors.ts';
+
+export type NodeGroupKind = 'vmss-uniform' | 'vmss-flexible' | 'vms-pool' | 'standalone';
+
+/** What the cloud says one instance is doing. `failed` carries why. */
+export type InstanceState = 'creating' | 'running' | 'deleting' | 'failed' | 'deallocated' | 'unknown';
+
+export interface Instance {
+  readonly key: InstanceKey;
+  /** What the node's `spec.providerID` says or will say. */
+  readonly providerId: string;
+  /** The id that a delete call names. */
+  readonly instanceId: string;
+  readonly state: InstanceState;
+  readonly zone: string | undefined;
+  readonly error: { readonly detail: ErrorKind; readonly code: string; readonly message: string } | undefined;
+  /** When we first saw it, milliseconds since the epoch. */
+  readonly firstSeenMs: number;
+}
+
+/** The node a group *would* add: labels, taints and allocatable included, and where that knowledge came from. */
+export interface NodeTemplate {
+  readonly labels: Labels;
+  readonly taints: readonly Taint[];
+  readonly capacity: Resources;
+  readonly allocatable: Resources;
+  /** Zones a new node may land in; empty: regional. A template stands for any of them. */
+  readonly zones: readonly string[];
+  readonly source: 'live-node' | 'cloud';
+}
+
+/**
+ * The target size: what Azure was asked for, our unconfirmed changes included. Unknown is not a number.
+ * `version` is opaque to everyone but the adapter; a write hands it back and is refused when it is no longer true.
+ */
+export type TargetSize =
+  | { readonly known: true; readonly value: number; readonly version: string; readonly confirmed: boolean; readonly observedAtMs: number }
+  | { readonly known: false; readonly reason: string };
+
+/** Per-group overrides of the policy, from tags or configuration. */
+export interface NodeGroupOptions {
+  readonly utilizationThreshold?: number;
+  readonly unneededForMs?: number;
+  readonly unreadyForMs?: number;
+  readonly maxProvisionMs?: number;
+}
+
+/** One pool, as frozen in an Observation. */
+export interface NodeGroup {
+  readonly id: NodeGroupId;
+  readonly kind: NodeGroupKind;
+  readonly minSize: number;
+  readonly maxSize: number;
+  readonly target: TargetSize;
+  /** undefined: the list of instances has never been read. */
+  readonly instances: readonly Instance[] | undefined;
+  /** Milliseconds since the epoch of the list that `instances` came from. */
+  readonly instancesObservedAtMs: number | undefined;
+  readonly template: NodeTemplate | undefined;
+  readonly vmSize: string;
+  readonly priority: 'Regular' | 'Spot';
+  readonly zones: readonly string[];
+  readonly options: NodeGroupOptions;
+  /** Set: neither grown nor shrunk, and why (being deleted, upgrading, unreadable, throttled). */
+  readonly frozen: string | undefined;
+}

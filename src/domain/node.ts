@@ -1,0 +1,30 @@
+import type { Labels } from './labels.ts';
+import type { NodeName } from './ids.ts';
+import type { Resources } from './resources.ts';
+import type { Taint } from './taint.ts';
+
+/** A registered node as the decisions see it. */
+export interface Node {
+  readonly name: NodeName;
+  readonly uid: string;
+  /** As spelled by the cluster; empty until the cloud set it. Compare only through an InstanceKey. */
+  readonly providerId: string;
+  readonly labels: Labels;
+  readonly taints: readonly Taint[];
+  /** `spec.unschedulable`: cordoned. */
+  readonly unschedulable: boolean;
+  readonly createdAtMs: number;
+  readonly deletionAtMs: number | undefined;
+  readonly capacity: Resources;
+  readonly allocatable: Resources;
+  readonly readiness: NodeReadiness;
+  readonly scaleDownDisabled: boolean;
+}
+
+/** Ready as the Cluster Autoscaler judges it: Ready=True, no disk pressure, network there, none of their taints. */
+export interface NodeReadiness {
+  readonly ready: boolean;
+  readonly sinceMs: number;
+  /** Empty when ready. */
+  readonly reason: string;
+}

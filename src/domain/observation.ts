@@ -1,0 +1,64 @@
+import type { InstanceKey, NodeGroupId, NodeName } from './ids.ts';
+import type { Node } from './node.ts';
+import type { NodeGroup } from './node-group.ts';
+import type { Pod } from './pod.ts';
+import type { DaemonSet, DisruptionBudget } from './workload.ts';
+import type { ErrorKind } from './errors.ts';
+
+/** The cluster at one moment. Values are replaced, never edited: an unchanged node keeps its identity between loops. */
+export interface ClusterView {
+  readonly nodes: ReadonlyMap<NodeName, Node>;
+  /** Bound pods that are not in a terminal phase. Nodes without pods may be absent. */
+  readonly podsByNode: ReadonlyMap<NodeName, readonly Pod[]>;
+  /** Not bound, not terminal, not being deleted; schedulable or not. */
+  readonly pendingPods: readonly Pod[];
+  readonly daemonSets: readonly DaemonSet[];
+  readonly disruptionBudgets: readonly DisruptionBudget[];
+  /** `namespace name -> labels`, for namespace selectors. */
+  readonly namespaces: ReadonlyMap<string, Readonly<Record<string, string>>>;
+  /** Age of the oldest watch, milliseconds. */
+  readonly stalenessMs: number;
+}
+
+/** Something Azure told us after the call that caused it had returned. Reduced into LoopState at the start of a loop. */
+export type CloudEvent =
+  | {
+      readonly kind: 'increase-failed';
+      readonly group: NodeGroupId;
+      readonly requested: number;
+      readonly error: { readonly detail: ErrorKind; readonly code: string; readonly message: string };
+      readonly atMs: number;
+    }
+  | { readonly kind: 'increase-succeeded'; readonly group: NodeGroupId; readonly atMs: number }
+  | {
+      readonly kind: 'delete-failed';
+      readonly group: NodeGroupId;
+      readonly instances: readonly InstanceKey[];
+      readonly message: string;
+      readonly atMs: number;
+    }
+  | { readonly kind: 'delete-succeeded'; readonly group: NodeGroupId; readonly instances: readonly InstanceKey[]; readonly atMs: number }
+  | { readonly kind: 'external-change'; readonly group: NodeGroupId; readonly from: number; readonly to: number; readonly atMs: number }
+  | { readonly kind: 'group-appeared' | 'group-vanished'; readonly group: NodeGroupId; readonly atMs: number };
+
+/** The cloud at one moment. */
+export interface CloudView {
+  /** Sorted by id. */
+  readonly groups: readonly NodeGroup[];
+  /** `node name -> group`, for the nodes of the ClusterView it was made with. Absent: not one of ours. */
+  readonly groupOfNode: ReadonlyMap<NodeName, NodeGroupId>;
+  readonly instanceOfNode: ReadonlyMap<NodeName, InstanceKey>;
+  readonly events: readonly CloudEvent[];
+  /** Set when reads are too old to remove anything; the reason. */
+  readonly scaleDownBlocked: string | undefined;
+  /** Set when reads are too old to add anything. */
+  readonly scaleUpBlocked: string | undefined;
+}
+
+/** The frozen inputs of one loop. Can be written to disk and replayed to the same plan. */
+export interface Observation {
+  readonly loopId: number;
+  readonly nowMs: number;
+  readonly cluster: ClusterView;
+  readonly cloud: CloudView;
+}

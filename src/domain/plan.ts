@@ -1,0 +1,83 @@
+/** What we mean to do, and why. Plans are values: recorded, compared, replayed, projected to events. */
+import type { InstanceKey, NodeGroupId, NodeName } from './ids.ts';
+import type { Pod } from './pod.ts';
+import type { BlockingPodReason, PodVerdict, SkipReason, UnremovableReason } from './reasons.ts';
+
+/** Grow one group. `from` and `version` are what the plan was made from; the write is refused when they are stale. */
+export interface Increase {
+  readonly group: NodeGroupId;
+  readonly from: number;
+  readonly to: number;
+  readonly version: string;
+  /** The pods this increase is for, in a stable order. Empty for an increase to the minimum size. */
+  readonly pods: readonly Pod[];
+  readonly cause: 'pods' | 'min-size';
+}
+
+export interface SkippedGroup {
+  readonly group: NodeGroupId;
+  readonly reason: SkipReason;
+}
+
+export interface ScoredOption {
+  readonly group: NodeGroupId;
+  readonly nodes: number;
+  readonly pods: number;
+  /** 0: nothing wasted; what least-waste compares. */
+  readonly waste: number;
+}
+
+export interface ScaleUpPlan {
+  readonly increases: readonly Increase[];
+  readonly skipped: readonly SkippedGroup[];
+  /** Every pod that was looked at, with what became of it. */
+  readonly verdicts: ReadonlyMap<Pod, PodVerdict>;
+  readonly options: readonly ScoredOption[];
+  /** One line for a person: what and why. */
+  readonly summary: string;
+}
+
+export interface Blocker {
+  readonly pod: string;
+  readonly reason: BlockingPodReason;
+  /** The budget's name and numbers, the volume, the controller. */
+  readonly detail: string;
+}
+
+/** One node to remove now. `pods` must be evicted first; empty for an empty node. */
+export interface Removal {
+  readonly group: NodeGroupId;
+  readonly node: NodeName;
+  readonly instance: InstanceKey;
+  readonly pods: readonly Pod[];
+  readonly unneededSinceMs: number;
+  readonly cause: 'empty' | 'underutilized' | 'unready';
+  readonly utilization: number;
+}
+
+export interface KeptNode {
+  readonly node: NodeName;
+  readonly reason: UnremovableReason;
+  readonly blocker?: Blocker;
+  readonly utilization?: number;
+  /** When it is worth looking again, milliseconds since the epoch. */
+  readonly recheckAtMs?: number;
+}
+
+/** An instance to remove that is not a node: never registered, or failed to be created. */
+export interface InstanceRemoval {
+  readonly group: NodeGroupId;
+  readonly instance: InstanceKey;
+  readonly cause: 'never-registered' | 'failed';
+}
+
+export interface ScaleDownPlan {
+  /** Nodes that could go; the value is when that began, milliseconds since the epoch. */
+  readonly unneeded: ReadonlyMap<NodeName, number>;
+  readonly removals: readonly Removal[];
+  readonly instanceRemovals: readonly InstanceRemoval[];
+  readonly kept: readonly KeptNode[];
+  /** Set when nothing may be removed in this loop at all; the reason. */
+  readonly inhibited: string | undefined;
+  readonly summary: string;
+}

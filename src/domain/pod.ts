@@ -1,0 +1,108 @@
+import type { Labels, LabelSelector, Requirement } from './labels.ts';
+import type { PodUid } from './ids.ts';
+import type { Resources } from './resources.ts';
+import type { Toleration } from './taint.ts';
+
+/** One term of required node affinity: all requirements must hold. `fields` match `metadata.name` only. */
+export interface NodeSelectorTerm {
+  readonly expressions: readonly Requirement[];
+  readonly fields: readonly Requirement[];
+}
+
+export interface HostPort {
+  readonly port: number;
+  readonly protocol: 'TCP' | 'UDP' | 'SCTP';
+  /** `0.0.0.0` collides with every address. */
+  readonly hostIp: string;
+}
+
+/** A required (`DoNotSchedule`) spread constraint. */
+export interface TopologySpreadConstraint {
+  readonly topologyKey: string;
+  readonly maxSkew: number;
+  readonly minDomains: number;
+  /** matchLabelKeys are already folded in. */
+  readonly selector: LabelSelector;
+  readonly nodeAffinityPolicy: 'Honor' | 'Ignore';
+  readonly nodeTaintsPolicy: 'Honor' | 'Ignore';
+}
+
+/** A required inter-pod affinity or anti-affinity term. */
+export interface PodAffinityTerm {
+  readonly topologyKey: string;
+  readonly selector: LabelSelector;
+  readonly namespaces: readonly string[];
+  readonly namespaceSelector: LabelSelector | undefined;
+}
+
+/** Something in the pod's spec that this version cannot judge; reported, never ignored. */
+export interface UnsupportedRequirement {
+  readonly feature: string;
+  readonly detail: string;
+}
+
+/**
+ * Everything scheduling reads of a pod. Interned by content: the replicas of one workload share one shape, so predicates
+ * run once per (shape, node) and 150,000 pods hold a few thousand of these.
+ */
+export interface PodShape {
+  /** Equal keys mean interchangeable for scheduling. */
+  readonly key: string;
+  readonly namespace: string;
+  readonly labels: Labels;
+  /** Effective request (containers, init containers, sidecars, overhead); one pod is counted in `pods`. */
+  readonly requests: Resources;
+  readonly nodeSelector: Labels;
+  /** OR'ed terms; undefined: no required node affinity. An empty list matches nothing. */
+  readonly nodeAffinity: readonly NodeSelectorTerm[] | undefined;
+  readonly tolerations: readonly Toleration[];
+  readonly hostPorts: readonly HostPort[];
+  readonly topologySpread: readonly TopologySpreadConstraint[];
+  readonly podAffinity: readonly PodAffinityTerm[];
+  readonly podAntiAffinity: readonly PodAffinityTerm[];
+  readonly priority: number | undefined;
+  readonly schedulerName: string;
+  readonly unsupported: readonly UnsupportedRequirement[];
+}
+
+export interface Controller {
+  readonly kind: string;
+  readonly name: string;
+  readonly uid: string;
+}
+
+export type PodPhase = 'Pending' | 'Running' | 'Succeeded' | 'Failed' | 'Unknown';
+export type SafeToEvict = 'true' | 'false' | 'on-completion';
+
+/** A volume that lives and dies with the node. */
+export interface LocalVolume {
+  readonly name: string;
+  readonly kind: 'emptyDir' | 'hostPath';
+}
+
+/** A pod as the decisions see it; everything else of the API object was dropped at the door. */
+export interface Pod {
+  readonly uid: PodUid;
+  readonly namespace: string;
+  readonly name: string;
+  readonly shape: PodShape;
+  readonly nodeName: string | undefined;
+  readonly nominatedNodeName: string | undefined;
+  readonly phase: PodPhase;
+  readonly createdAtMs: number;
+  readonly deletionAtMs: number | undefined;
+  readonly terminationGraceMs: number;
+  readonly restartPolicy: 'Always' | 'OnFailure' | 'Never';
+  readonly controller: Controller | undefined;
+  /** `PodScheduled=False` with reason `Unschedulable`; undefined otherwise (scheduling gates included). */
+  readonly unschedulable: { readonly sinceMs: number; readonly message: string } | undefined;
+  readonly mirror: boolean;
+  readonly daemonSet: boolean;
+  readonly safeToEvict: SafeToEvict | undefined;
+  /** Names from `safe-to-evict-local-volumes`. */
+  readonly safeToEvictVolumes: readonly string[];
+  readonly doNotDisrupt: boolean;
+  readonly localVolumes: readonly LocalVolume[];
+  readonly scaleUpDelayMs: number | undefined;
+  readonly ready: boolean;
+}

@@ -1,0 +1,61 @@
+/** What the user wants, as the planner reads it. Frozen configuration; every duration in milliseconds. */
+export type ExpanderName = 'random' | 'least-waste' | 'least-nodes' | 'most-pods' | 'priority' | 'price';
+
+export interface ScaleUpPolicy {
+  /** Tried in order, each narrows the options; ties end by group id. */
+  readonly expanders: readonly ExpanderName[];
+  /** Seed of the random expander. */
+  readonly randomSeed: number;
+  readonly maxNodesTotal: number;
+  readonly maxNodesPerScaleUp: number;
+  readonly maxCoresTotal: number;
+  readonly maxMemoryTotalBytes: number;
+  /** Pods with an explicit priority below this never cause a scale-up. */
+  readonly expendablePriorityCutoff: number;
+  readonly newPodDelayMs: number;
+  readonly maxProvisionMs: number;
+  readonly balanceSimilarGroups: boolean;
+  readonly enforceMinSize: boolean;
+}
+
+export interface BackoffPolicy {
+  readonly initialMs: number;
+  readonly maxMs: number;
+  readonly resetAfterMs: number;
+}
+
+export interface ScaleDownPolicy {
+  readonly enabled: boolean;
+  readonly utilizationThreshold: number;
+  readonly unneededForMs: number;
+  readonly unreadyForMs: number;
+  readonly delayAfterAddMs: number;
+  readonly delayAfterDeleteMs: number;
+  readonly delayAfterFailureMs: number;
+  readonly recheckUnremovableAfterMs: number;
+  readonly ignoreDaemonSetsUtilization: boolean;
+  readonly skipNodesWithSystemPods: boolean;
+  readonly skipNodesWithLocalStorage: boolean;
+  readonly skipNodesWithCustomControllerPods: boolean;
+  readonly maxParallel: number;
+  readonly maxParallelDrains: number;
+  /** A cap that even a bug cannot pass: nodes removed within `removalWindowMs`. */
+  readonly maxRemovalsPerWindow: number;
+  readonly removalWindowMs: number;
+  readonly softTaintBudget: number;
+}
+
+export interface DrainPolicy {
+  readonly maxGracefulTerminationMs: number;
+  readonly evictionTimeoutMs: number;
+  readonly evictionRetryMs: number;
+  readonly delayAfterTaintMs: number;
+  readonly cordon: boolean;
+}
+
+export interface Policy {
+  readonly scaleUp: ScaleUpPolicy;
+  readonly scaleDown: ScaleDownPolicy;
+  readonly backoff: BackoffPolicy;
+  readonly drain: DrainPolicy;
+}

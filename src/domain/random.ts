@@ -1,0 +1,23 @@
+/** A source of numbers in [0, 1). Passed in wherever chance is wanted, so that a seed reproduces a run. */
+export type Random = () => number;
+
+/** A small seeded generator (mulberry32): same seed, same sequence, on every platform. */
+export function seededRandom(seed: number): Random {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
+  };
+}
+
+/** A stable 32-bit hash of a string (FNV-1a), for phases and seeds; not for security. */
+export function stableHash(text: string): number {
+  let hash = 0x811c9dc5;
+  for (let index = 0; index < text.length; index++) {
+    hash ^= text.charCodeAt(index);
+    hash = Math.imul(hash, 0x01000193);
+  }
+  return hash >>> 0;
+}

@@ -1,0 +1,121 @@
+import type { NodeGroupId } from './ids.ts';
+
+/** Why one pod does not fit one node, with the numbers that fell short. Pure data: logs, events and metrics project it. */
+export type FitReason =
+  | { readonly kind: 'insufficient-resource'; readonly resource: string; readonly requested: number; readonly free: number }
+  | { readonly kind: 'untolerated-taint'; readonly taint: string }
+  | { readonly kind: 'node-selector-mismatch'; readonly detail: string }
+  | { readonly kind: 'host-port-taken'; readonly port: number; readonly protocol: string }
+  | { readonly kind: 'unschedulable' }
+  | { readonly kind: 'topology-spread'; readonly topologyKey: string; readonly detail: string }
+  | { readonly kind: 'pod-affinity'; readonly topologyKey: string; readonly detail: string }
+  | { readonly kind: 'volume'; readonly detail: string }
+  | { readonly kind: 'unsupported'; readonly feature: string; readonly detail: string };
+
+/** Why a group was not an option for a scale-up. */
+export type SkipReason =
+  | { readonly kind: 'frozen'; readonly detail: string }
+  | { readonly kind: 'backoff'; readonly untilMs: number; readonly cause: string }
+  | { readonly kind: 'stockout'; readonly untilMs: number; readonly code: string }
+  | { readonly kind: 'target-unknown'; readonly detail: string }
+  | { readonly kind: 'max-size'; readonly max: number }
+  | { readonly kind: 'no-template' }
+  | { readonly kind: 'cluster-limit'; readonly limit: 'nodes' | 'cores' | 'memory'; readonly value: number }
+  | { readonly kind: 'no-pod-fits' }
+  | { readonly kind: 'not-chosen'; readonly expander: string };
+
+/** Why a pending pod stays pending: per group the first reason that kept it out, or why it was not considered. */
+export type PodVerdict =
+  | { readonly kind: 'triggered'; readonly group: NodeGroupId }
+  | { readonly kind: 'fits-present-node'; readonly node: string }
+  | { readonly kind: 'fits-upcoming-node'; readonly group: NodeGroupId }
+  | { readonly kind: 'helpless'; readonly byGroup: readonly GroupRefusal[] }
+  | { readonly kind: 'waiting'; readonly detail: string }
+  | { readonly kind: 'ignored'; readonly reason: IgnoredPodReason };
+
+export type IgnoredPodReason = 'not-unschedulable' | 'nominated' | 'expendable' | 'daemon-set' | 'too-young';
+
+export interface GroupRefusal {
+  readonly group: NodeGroupId;
+  readonly skip?: SkipReason;
+  readonly fit?: readonly FitReason[];
+}
+
+/** Why a node stays. The names are the Cluster Autoscaler's, which users' dashboards know. */
+export type UnremovableReason =
+  | 'ScaleDownDisabledAnnotation'
+  | 'NotAutoscaled'
+  | 'NotUnneededLongEnough'
+  | 'NotUnreadyLongEnough'
+  | 'NodeGroupMinSizeReached'
+  | 'MinimalResourceLimitExceeded'
+  | 'CurrentlyBeingDeleted'
+  | 'NotUnderutilized'
+  | 'RecentlyUnremovable'
+  | 'NoPlaceToMovePods'
+  | 'BlockedByPod'
+  | 'BlockedByOnCompletionPod'
+  | 'GroupFrozen'
+  | 'GroupUnconfirmed'
+  | 'InstanceUnknown'
+  | 'RemovalBudgetSpent'
+  | 'UnexpectedError';
+
+/** Why a pod pins its node. */
+export type BlockingPodReason =
+  | 'ControllerNotFound'
+  | 'MinReplicasReached'
+  | 'NotReplicated'
+  | 'LocalStorageRequested'
+  | 'NotSafeToEvictAnnotation'
+  | 'DoNotDisruptAnnotation'
+  | 'UnmovableKubeSystemPod'
+  | 'NotEnoughPdb'
+  | 'UnexpectedError';
+
+/** One sentence a person can read, for events and tables. */
+export function describeFit(reason: FitReason): string {
+  switch (reason.kind) {
+    case 'insufficient-resource':
+      return `Insufficient ${reason.resource}`;
+    case 'untolerated-taint':
+      return `node(s) had untolerated taint {${reason.taint}}`;
+    case 'node-selector-mismatch':
+      return "node(s) didn't match Pod's node affinity/selector";
+    case 'host-port-taken':
+      return "node(s) didn't have free ports for the requested pod ports";
+    case 'unschedulable':
+      return 'node(s) were unschedulable';
+    case 'topology-spread':
+      return "node(s) didn't match pod topology spread constraints";
+    case 'pod-affinity':
+      return "node(s) didn't match pod affinity/anti-affinity rules";
+    case 'volume':
+      return `volume: ${reason.detail}`;
+    case 'unsupported':
+      return `unsupported ${reason.feature}: ${reason.detail}`;
+  }
+}
+
+export function describeSkip(reason: SkipReason): string {
+  switch (reason.kind) {
+    case 'frozen':
+      return `node group is frozen: ${reason.detail}`;
+    case 'backoff':
+      return `in backoff after failed scale-up (${reason.cause})`;
+    case 'stockout':
+      return `out of stock (${reason.code})`;
+    case 'target-unknown':
+      return `target size is unknown: ${reason.detail}`;
+    case 'max-size':
+      return 'max node group size reached';
+    case 'no-template':
+      return 'no node template';
+    case 'cluster-limit':
+      return `cluster limit of ${reason.value} ${reason.limit} reached`;
+    case 'no-pod-fits':
+      return 'no pod fits';
+    case 'not-chosen':
+      return `not chosen by ${reason.expander}`;
+  }
+}

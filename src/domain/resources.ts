@@ -1,0 +1,96 @@
+/**
+ * Resource vectors: integers in a small typed array. The four resources that every node has sit at fixed places; each
+ * extended resource gets the next index from a registry. A vector that is shorter than the registry has zero of the rest.
+ */
+import { cpuMillis, wholeUnits } from './quantity.ts';
+
+/** CPU in millicores, memory and ephemeral storage in bytes, pods and extended resources in ones. */
+export type Resources = Float64Array;
+
+export const CPU = 0;
+export const MEMORY = 1;
+export const EPHEMERAL_STORAGE = 2;
+export const PODS = 3;
+const FIXED = ['cpu', 'memory', 'ephemeral-storage', 'pods'] as const;
+
+/** Gives each resource name its index. Owned by the composition root and shared by everything that maps quantities. */
+export class ResourceNames {
+  readonly #names: string[] = [...FIXED];
+  readonly #indexes = new Map<string, number>(FIXED.map((name, index) => [name, index]));
+
+  /** The index of a name, given to it on first sight. */
+  indexOf(name: string): number {
+    const known = this.#indexes.get(name);
+    if (known !== undefined) return known;
+    const index = this.#names.length;
+    this.#names.push(name);
+    this.#indexes.set(name, index);
+    return index;
+  }
+
+  nameOf(index: number): string {
+    return this.#names[index] ?? `resource-${index}`;
+  }
+
+  get count(): number {
+    return this.#names.length;
+  }
+
+  /** Maps Kubernetes quantities to a vector. Throws as {@link cpuMillis} does on a bad quantity. */
+  parse(quantities: Readonly<Record<string, string | number>>): Resources {
+    const entries = Object.entries(quantities).map(([name, text]) => [this.indexOf(name), text] as const);
+    const length = entries.reduce<number>((longest, [index]) => Math.max(longest, index + 1), FIXED.length);
+    const vector = new Float64Array(length);
+    for (const [index, text] of entries) vector[index] = index === CPU ? cpuMillis(text) : wholeUnits(text);
+    return vector;
+  }
+
+  /** The non-zero part as plain names and integers, for dumps and messages. */
+  toRecord(vector: Resources): Readonly<Record<string, number>> {
+    const record: Record<string, number> = {};
+    vector.forEach((amount, index) => {
+      if (amount !== 0) record[this.nameOf(index)] = amount;
+    });
+    return record;
+  }
+
+  /** The inverse of {@link toRecord}: integers in the vector's own units. */
+  fromRecord(record: Readonly<Record<string, number>>): Resources {
+    const entries = Object.entries(record).map(([name, amount]) => [this.indexOf(name), amount] as const);
+    const vector = new Float64Array(entries.reduce<number>((longest, [index]) => Math.max(longest, index + 1), FIXED.length));
+    for (const [index, amount] of entries) vector[index] = amount;
+    return vector;
+  }
+}
+
+export function noResources(): Resources {
+  return new Float64Array(FIXED.length);
+}
+
+export function plus(left: Resources, right: Resources): Resources {
+  const sum = new Float64Array(Math.max(left.length, right.length));
+  sum.set(left);
+  for (let index = 0; index < right.length; index++) sum[index] = (sum[index] ?? 0) + (right[index] ?? 0);
+  return sum;
+}
+
+/** May go negative; callers that must not, clamp. */
+export function minus(left: Resources, right: Resources): Resources {
+  const difference = new Float64Array(Math.max(left.length, right.length));
+  difference.set(left);
+  for (let index = 0; index < right.length; index++) difference[index] = (difference[index] ?? 0) - (right[index] ?? 0);
+  return difference;
+}
+
+/** Element-wise maximum. */
+export function largest(left: Resources, right: Resources): Resources {
+  const result = new Float64Array(Math.max(left.length, right.length));
+  for (let index = 0; index < result.length; index++) result[index] = Math.max(left[index] ?? 0, right[index] ?? 0);
+  return result;
+}
+
+export function sameResources(left: Resources, right: Resources): boolean {
+  const length = Math.max(left.length, right.length);
+  for (let index = 0; index < length; index++) if ((left[index] ?? 0) !== (right[index] ?? 0)) return false;
+  return true;
+}

@@ -1,0 +1,25 @@
+/** Breaches of the write-safety rules, as the world sees them. The list is the judge of a run. */
+export interface Violation {
+  readonly rule:
+    | 'capacity-lowered-by-put'
+    | 'below-min'
+    | 'above-max'
+    | 'node-deleted-with-pods'
+    | 'instance-deleted-that-was-never-named'
+    | 'lost-update';
+  readonly subject: string;
+  readonly detail: string;
+  readonly atMs: number;
+}
+
+export class ViolationLog {
+  readonly #entries: Violation[] = [];
+
+  add(violation: Violation): void {
+    this.#entries.push(violation);
+  }
+
+  list(): readonly Violation[] {
+    return [...this.#entries];
+  }
+}

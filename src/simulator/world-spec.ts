@@ -1,0 +1,35 @@
+/** The simulated world as a person describes it: what exists at the start and what Azure has in stock. */
+export interface PoolSpec {
+  readonly name: string;
+  /** Default: Uniform scale set. */
+  readonly kind?: 'vmss-uniform' | 'vmss-flexible' | 'vms-pool';
+  readonly vmSize: string;
+  readonly count: number;
+  /** Written as `min` and `max` tags, beside `discoveryTags` of the world. */
+  readonly min: number;
+  readonly max: number;
+  readonly zones?: readonly string[];
+  readonly priority?: 'Regular' | 'Spot';
+  readonly mode?: 'System' | 'User';
+  readonly labels?: Readonly<Record<string, string>>;
+  /** `key=value:Effect` */
+  readonly taints?: readonly string[];
+  readonly tags?: Readonly<Record<string, string>>;
+}
+
+export interface WorldSpec {
+  readonly subscriptionId: string;
+  readonly tenantId: string;
+  readonly location: string;
+  readonly clusterName: string;
+  readonly clusterResourceGroup: string;
+  readonly nodeResourceGroup: string;
+  readonly pools: readonly PoolSpec[];
+  /** Tags that every scale set carries, for discovery. */
+  readonly discoveryTags: Readonly<Record<string, string>>;
+  /** `size/zone` (zone `0` is regional) -> how many more VMs Azure can give. Absent: plenty. */
+  readonly stock: Readonly<Record<string, number>>;
+  /** Family or `cores` -> vCPU limit. Absent: plenty. */
+  readonly quota: Readonly<Record<string, number>>;
+  readonly seed: number;
+}

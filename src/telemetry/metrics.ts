@@ -1,0 +1,89 @@
+/**
+ * The catalogue of metrics: name, help, labels, buckets. The only home of prom-client. Labels come from closed sets and
+ * pool names; never from pods, nodes or ids.
+ */
+import { Counter, Gauge, Histogram, Registry } from 'prom-client';
+
+const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
+const STAGE_SECONDS = [1, 2, 5, 10, 20, 30, 60, 90, 120, 180, 300, 600, 1200];
+
+export type Metrics = ReturnType<typeof createMetrics>;
+
+/** Makes every metric in a registry of its own. */
+export function createMetrics() {
+  const registry = new Registry();
+  const registers = [registry];
+  const counter = <Label extends string>(name: string, help: string, labelNames: readonly Label[] = []): Counter<Label> =>
+    new Counter({ name: `aks_autoscaler_${name}`, help, labelNames: [...labelNames], registers });
+  const gauge = <Label extends string>(name: string, help: string, labelNames: readonly Label[] = []): Gauge<Label> =>
+    new Gauge({ name: `aks_autoscaler_${name}`, help, labelNames: [...labelNames], registers });
+  const histogram = <Label extends string>(name: string, help: string, buckets: readonly number[], labelNames: readonly Label[] = []) =>
+    new Histogram<Label>({ name: `aks_autoscaler_${name}`, help, labelNames: [...labelNames], buckets: [...buckets], registers });
+
+  return {
+    registry,
+    loop: {
+      duration: histogram('loop_duration_seconds', 'Duration of one loop by step; step "total" is the whole.', SECONDS, ['step']),
+      completed: counter('loops_total', 'Loops by outcome.', ['outcome']),
+      lastCompleted: gauge('loop_last_completed_timestamp_seconds', 'Unix time at which the last loop completed.'),
+      trigger: counter('loop_triggers_total', 'What started a loop.', ['trigger']),
+    },
+    arm: {
+      calls: counter('arm_calls_total', 'Calls to Azure Resource Manager by operation and HTTP status; status "error" is no answer.', [
+        'operation',
+        'status',
+      ]),
+      duration: histogram('arm_call_duration_seconds', 'Duration of calls to Azure Resource Manager.', SECONDS, ['operation']),
+      tokensRemaining: gauge('arm_tokens_remaining', 'Remaining calls as the last response header said.', ['policy']),
+      throttledUntil: gauge('arm_throttled_until_timestamp_seconds', 'Unix time until which calls of a policy are held back; 0 when not.', [
+        'policy',
+      ]),
+    },
+    cache: {
+      rowAge: gauge('cache_row_age_seconds', 'Age of the oldest row of a table.', ['table']),
+      rows: gauge('cache_rows', 'Rows of a table.', ['table']),
+      agentRuns: counter('cache_agent_runs_total', 'Runs of caching agents.', ['kind', 'outcome']),
+      agentDuration: histogram('cache_agent_run_duration_seconds', 'Duration of agent runs.', SECONDS, ['kind']),
+      agentLastSuccess: gauge('cache_agent_last_success_timestamp_seconds', 'Unix time of the last successful run of an agent.', ['kind']),
+      fencesActive: gauge('cache_fences_active', 'Fences that wait for a newer read.', ['table']),
+      rowsRejected: counter('cache_rows_rejected_total', 'Observations that a fence or a newer row refused.', ['table', 'reason']),
+      onDemand: counter('cache_on_demand_refreshes_total', 'Reads of one row asked for out of turn.', ['table', 'outcome']),
+      evictions: counter('cache_evictions_total', 'Rows removed.', ['table', 'cause']),
+      externalChanges: counter('cache_external_changes_total', 'Capacity changed by somebody else.', ['node_group']),
+    },
+    scaleUp: {
+      writes: counter('scale_ups_total', 'Capacity writes by outcome.', ['node_group', 'outcome']),
+      nodes: counter('scaled_up_nodes_total', 'Nodes asked for.', ['node_group']),
+      conflicts: counter('conflicts_total', 'Capacity writes refused because the row had changed.', ['node_group']),
+      replans: counter('replans_total', 'Plans made again in the same loop.', ['cause']),
+      lateFailures: counter('scale_up_late_failures_total', 'Operations that failed after they were accepted.', ['node_group', 'kind']),
+      stockouts: gauge('stockouts_active', 'Sizes, zones and priorities that Azure cannot give at present.'),
+      podsToDecision: histogram(
+        'pod_unschedulable_to_write_seconds',
+        'From a pod turning unschedulable to the capacity write for it.',
+        STAGE_SECONDS,
+      ),
+    },
+    scaleDown: {
+      nodes: counter('scaled_down_nodes_total', 'Nodes removed by cause.', ['node_group', 'cause']),
+      failures: counter('scale_down_failures_total', 'Removals that were undone.', ['node_group', 'step']),
+      evictions: counter('evicted_pods_total', 'Evictions by outcome.', ['outcome']),
+      unneeded: gauge('unneeded_nodes', 'Nodes that could go.'),
+      kept: gauge('kept_nodes', 'Nodes that stay, by reason.', ['reason']),
+    },
+    cluster: {
+      pods: gauge('unschedulable_pods', 'Unschedulable pods by verdict.', ['verdict']),
+      nodes: gauge('nodes', 'Nodes by state.', ['state']),
+      groupSize: gauge('node_group_size', 'Sizes of a node group: min, max, target, ready, upcoming.', ['node_group', 'kind']),
+      groupFrozen: gauge('node_group_frozen', '1 while a node group is neither grown nor shrunk.', ['node_group']),
+      watchRestarts: counter('watch_restarts_total', 'Watches begun again, by cause.', ['resource', 'cause']),
+      watchStaleness: gauge('watch_staleness_seconds', 'Time since a watch last heard from the API server.', ['resource']),
+      kubeCalls: counter('kube_calls_total', 'Writes to the Kubernetes API by operation and outcome.', ['operation', 'outcome']),
+      eventsDropped: counter('events_dropped_total', 'Events that could not be sent.'),
+    },
+    process: {
+      eventLoopDelay: gauge('event_loop_delay_max_seconds', 'Longest stall of the event loop since the last scrape.'),
+      leader: gauge('leader', '1 while this process leads.'),
+    },
+  };
+}

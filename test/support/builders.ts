@@ -1,0 +1,245 @@
+/** Builders for domain values: say what matters to the test, get sensible rest. */
+import { nodeGroupId, instanceKey, type InstanceKey, type NodeGroupId } from '../../src/domain/ids.ts';
+import type { Instance, NodeGroup, NodeTemplate } from '../../src/domain/node-group.ts';
+import type { Node } from '../../src/domain/node.ts';
+import type { CloudView, ClusterView, Observation } from '../../src/domain/observation.ts';
+import type { Pod, PodShape } from '../../src/domain/pod.ts';
+import { ResourceNames } from '../../src/domain/resources.ts';
+import type { DisruptionBudget } from '../../src/domain/workload.ts';
+
+/** One registry for a whole test file is what the composition root does too. */
+export const resourceNames = new ResourceNames();
+/** Saturday 2026-11-21 00:00 UTC: where test time starts. */
+export const START_MS = Date.UTC(2026, 10, 21);
+
+let serial = 0;
+function next(prefix: string): string {
+  serial += 1;
+  return `${prefix}-${serial}`;
+}
+
+export interface ShapeOptions extends Partial<Omit<PodShape, 'requests' | 'key'>> {
+  readonly cpu?: string;
+  readonly memory?: string;
+  readonly resources?: Readonly<Record<string, string>>;
+  readonly key?: string;
+}
+
+export function aShape(options: ShapeOptions = {}): PodShape {
+  const { cpu = '100m', memory = '128Mi', resources = {}, key, ...rest } = options;
+  const shape = {
+    namespace: 'default',
+    labels: {},
+    requests: resourceNames.parse({ cpu, memory, pods: '1', ...resources }),
+    nodeSelector: {},
+    nodeAffinity: undefined,
+    tolerations: [],
+    hostPorts: [],
+    topologySpread: [],
+    podAffinity: [],
+    podAntiAffinity: [],
+    priority: undefined,
+    schedulerName: 'default-scheduler',
+    unsupported: [],
+    ...rest,
+  };
+  return { key: key ?? JSON.stringify({ ...shape, requests: [...shape.requests] }), ...shape };
+}
+
+export interface PodOptions extends Partial<Omit<Pod, 'shape'>> {
+  readonly cpu?: string;
+  readonly memory?: string;
+  readonly shape?: ShapeOptions | PodShape;
+}
+
+/** A pending, unschedulable pod of a ReplicaSet unless told otherwise. With `nodeName` it is running there. */
+export function aPod(options: PodOptions = {}): Pod {
+  const { cpu, memory, shape, ...rest } = options;
+  const name = options.name ?? next('pod');
+  const namespace = options.namespace ?? 'default';
+  const isShape = shape !== undefined && 'requests' in shape && 'key' in shape;
+  const bound = options.nodeName !== undefined;
+  return {
+    uid: options.uid ?? `uid-${namespace}-${name}`,
+    namespace,
+    name,
+    shape: isShape
+      ? shape
+      : aShape({ namespace, ...(cpu === undefined ? {} : { cpu }), ...(memory === undefined ? {} : { memory }), ...shape }),
+    nodeName: undefined,
+    nominatedNodeName: undefined,
+    phase: bound ? 'Running' : 'Pending',
+    createdAtMs: START_MS - 60_000,
+    deletionAtMs: undefined,
+    terminationGraceMs: 30_000,
+    restartPolicy: 'Always',
+    controller: { kind: 'ReplicaSet', name: 'web', uid: 'rs-web' },
+    unschedulable: bound ? undefined : { sinceMs: START_MS - 30_000, message: '0/1 nodes are available' },
+    mirror: false,
+    daemonSet: false,
+    safeToEvict: undefined,
+    safeToEvictVolumes: [],
+    doNotDisrupt: false,
+    localVolumes: [],
+    scaleUpDelayMs: undefined,
+    ready: bound,
+    ...rest,
+  };
+}
+
+export interface NodeOptions extends Partial<Omit<Node, 'allocatable' | 'capacity'>> {
+  readonly cpu?: string;
+  readonly memory?: string;
+  readonly pods?: string;
+  readonly resources?: Readonly<Record<string, string>>;
+}
+
+export function aNode(options: NodeOptions = {}): Node {
+  const { cpu = '4', memory = '16Gi', pods = '110', resources = {}, ...rest } = options;
+  const name = options.name ?? next('node');
+  const allocatable = resourceNames.parse({ cpu, memory, pods, 'ephemeral-storage': '100Gi', ...resources });
+  return {
+    name,
+    uid: `uid-${name}`,
+    providerId: `azure:///${name}`,
+    taints: [],
+    unschedulable: false,
+    createdAtMs: START_MS - 3_600_000,
+    deletionAtMs: undefined,
+    capacity: allocatable,
+    allocatable,
+    readiness: { ready: true, sinceMs: START_MS - 3_500_000, reason: '' },
+    scaleDownDisabled: false,
+    ...rest,
+    labels: { 'kubernetes.io/hostname': name, ...options.labels },
+  };
+}
+
+export function aTemplate(options: NodeOptions & { zones?: readonly string[] } = {}): NodeTemplate {
+  const node = aNode({ name: 'template', ...options });
+  const { 'kubernetes.io/hostname': _dropped, ...labels } = node.labels;
+  return {
+    labels,
+    taints: node.taints,
+    capacity: node.capacity,
+    allocatable: node.allocatable,
+    zones: options.zones ?? [],
+    source: 'cloud',
+  };
+}
+
+export function keyOf(node: string): InstanceKey {
+  return instanceKey(`sub|rg|vmss|set|${node}`);
+}
+
+export function anInstance(options: Partial<Instance> & { readonly node?: string } = {}): Instance {
+  const { node, ...rest } = options;
+  const id = node ?? next('instance');
+  return {
+    key: keyOf(id),
+    providerId: `azure:///${id}`,
+    instanceId: id,
+    state: 'running',
+    zone: undefined,
+    error: undefined,
+    firstSeenMs: START_MS - 3_600_000,
+    ...rest,
+  };
+}
+
+export interface GroupOptions extends Partial<Omit<NodeGroup, 'id' | 'target' | 'template'>> {
+  readonly id?: string;
+  /** A number: known and confirmed. */
+  readonly target?: number | NodeGroup['target'];
+  readonly template?: NodeTemplate | undefined;
+}
+
+/** A Uniform group 0..10 of the given target; `target` also makes that many running instances unless given. */
+export function aGroup(options: GroupOptions = {}): NodeGroup {
+  const { id, target = 1, template, ...rest } = options;
+  const name = id ?? next('pool');
+  const size = typeof target === 'number' ? target : target.known ? target.value : 0;
+  return {
+    id: nodeGroupId(name),
+    kind: 'vmss-uniform',
+    minSize: 0,
+    maxSize: 10,
+    target: typeof target === 'number' ? { known: true, value: target, version: '"1"', confirmed: true, observedAtMs: START_MS } : target,
+    instances: Array.from({ length: size }, (_, index) => anInstance({ node: `${name}-${index}` })),
+    instancesObservedAtMs: START_MS,
+    template: 'template' in options ? template : aTemplate(),
+    vmSize: 'Standard_D4s_v5',
+    priority: 'Regular',
+    zones: [],
+    options: {},
+    frozen: undefined,
+    ...rest,
+  };
+}
+
+export interface ClusterOptions {
+  readonly nodes?: readonly Node[];
+  /** Bound and pending alike; sorted into place by `nodeName`. */
+  readonly pods?: readonly Pod[];
+  readonly daemonSets?: ClusterView['daemonSets'];
+  readonly disruptionBudgets?: readonly DisruptionBudget[];
+}
+
+export function aCluster(options: ClusterOptions = {}): ClusterView {
+  const podsByNode = new Map<string, Pod[]>();
+  for (const pod of options.pods ?? []) {
+    if (pod.nodeName === undefined) continue;
+    podsByNode.set(pod.nodeName, [...(podsByNode.get(pod.nodeName) ?? []), pod]);
+  }
+  return {
+    nodes: new Map((options.nodes ?? []).map((node) => [node.name, node])),
+    podsByNode,
+    pendingPods: (options.pods ?? []).filter((pod) => pod.nodeName === undefined),
+    daemonSets: options.daemonSets ?? [],
+    disruptionBudgets: options.disruptionBudgets ?? [],
+    namespaces: new Map([
+      ['default', {}],
+      ['kube-system', {}],
+    ]),
+    stalenessMs: 0,
+  };
+}
+
+/** Nodes named `<group>-<n>` belong to the group whose instances have those names. */
+export function aCloud(groups: readonly NodeGroup[], cluster: ClusterView, rest: Partial<CloudView> = {}): CloudView {
+  const groupOfNode = new Map<string, NodeGroupId>();
+  const instanceOfNode = new Map<string, InstanceKey>();
+  for (const group of groups) {
+    for (const instance of group.instances ?? []) {
+      if (!cluster.nodes.has(instance.instanceId)) continue;
+      groupOfNode.set(instance.instanceId, group.id);
+      instanceOfNode.set(instance.instanceId, instance.key);
+    }
+  }
+  return {
+    groups: [...groups].sort((left, right) => (left.id < right.id ? -1 : 1)),
+    groupOfNode,
+    instanceOfNode,
+    events: [],
+    scaleDownBlocked: undefined,
+    scaleUpBlocked: undefined,
+    ...rest,
+  };
+}
+
+export function anObservation(groups: readonly NodeGroup[], cluster: ClusterView, rest: Partial<Observation> = {}): Observation {
+  return { loopId: 1, nowMs: START_MS, cluster, cloud: aCloud(groups, cluster), ...rest };
+}
+
+export function aBudget(options: Partial<DisruptionBudget> = {}): DisruptionBudget {
+  return {
+    namespace: 'default',
+    name: next('pdb'),
+    selector: { requirements: [] },
+    disruptionsAllowed: 1,
+    expectedPods: 2,
+    currentHealthy: 2,
+    desiredHealthy: 1,
+    ...options,
+  };
+}
