@@ -1,0 +1,53 @@
+import type { ClusterReader } from '../../ports/cluster-reader.ts';
+import type { EventRecorder } from '../../ports/event-recorder.ts';
+import type { LeaderLease } from '../../ports/leader-lease.ts';
+import type { NodeTainter } from '../../ports/node-tainter.ts';
+import type { PodEvictor } from '../../ports/pod-evictor.ts';
+
+/** How to reach the cluster and who we are in it. */
+export interface KubernetesOptions {
+  /** A kubeconfig file. Absent: the pod's service account, at `apiServer`. */
+  readonly kubeconfigPath?: string;
+  /** A context of that kubeconfig; absent: its current one. */
+  readonly context?: string;
+  /** Inside a cluster: `https://host:port`. Default `https://kubernetes.default.svc`. Not read with a kubeconfig. */
+  readonly apiServer?: string;
+  /** Inside a cluster: folder with `token` and `ca.crt`. Default: where the kubelet mounts it. */
+  readonly serviceAccountDir?: string;
+  /** Where the lease lives. */
+  readonly namespace: string;
+  readonly leaseName: string;
+  /** Unique per process, for example the pod's name. Written into the lease. */
+  readonly identity: string;
+  /** false: leads at once, for tests and single runs. */
+  readonly leaderElect: boolean;
+  /** The component that events come from. Default `aks-autoscaler`. */
+  readonly eventSource?: string;
+  /** Default `aks-autoscaler`. */
+  readonly userAgent?: string;
+  /** Limit of one call that is not a watch, in milliseconds of real time. Default 30,000. */
+  readonly callTimeoutMs?: number;
+}
+
+/** A ConfigMap to write whole. */
+export interface ConfigMapContent {
+  readonly namespace: string;
+  readonly name: string;
+  readonly content: Readonly<Record<string, string>>;
+  readonly annotations?: Readonly<Record<string, string>>;
+}
+
+/** Everything the program does with the Kubernetes API. */
+export interface Kubernetes {
+  readonly reader: ClusterReader;
+  readonly tainter: NodeTainter;
+  readonly evictor: PodEvictor;
+  readonly events: EventRecorder;
+  readonly lease: LeaderLease;
+  /** Last seen resourceVersion per resource (`pods`, `nodes` ...), 0 before the first. For harnesses that wait for the watches. */
+  caughtUpTo(): Readonly<Record<string, number>>;
+  /** Creates or replaces a ConfigMap; a conflict is read again and retried. @throws AutoscalerError */
+  writeConfigMap(wanted: ConfigMapContent, signal: AbortSignal): Promise<void>;
+  /** Stops the watches, drops what is queued, closes every connection. Does not release the lease. */
+  close(): Promise<void>;
+}
