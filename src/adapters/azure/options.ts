@@ -1,0 +1,62 @@
+/** What the adapter is told by configuration. The config room produces a structurally equal, validated and frozen object. */
+
+/** How the one shared credential is made. `managed-identity` without a client id is the system-assigned identity. */
+export type AzureCredentialOptions =
+  | { readonly method: 'client-secret'; readonly clientId: string; readonly clientSecret: string }
+  | { readonly method: 'workload-identity'; readonly clientId: string; readonly tokenFile: string }
+  | { readonly method: 'managed-identity'; readonly clientId: string | undefined }
+  | {
+      readonly method: 'client-certificate';
+      readonly clientId: string;
+      readonly certificatePath: string;
+      readonly certificatePassword: string | undefined;
+    }
+  | { readonly method: 'azure-cli' };
+
+/** A scale set named by the user; limits given here win over tags. */
+export interface ExplicitNodeGroup {
+  readonly name: string;
+  readonly min: number;
+  readonly max: number;
+}
+
+/** One discovery rule: every selector must match a tag exactly. Rules are alternatives of each other. */
+export interface DiscoveryRule {
+  readonly selectors: readonly { readonly key: string; readonly value: string }[];
+  /** Used where a set has no `min` tag. */
+  readonly min: number | undefined;
+  readonly max: number | undefined;
+}
+
+export interface AzureOptions {
+  readonly subscriptionId: string;
+  /** Only the managed identity and the Azure CLI can do without. */
+  readonly tenantId: string | undefined;
+  /** The resource group that holds the nodes (`MC_...`). */
+  readonly nodeResourceGroup: string;
+  /** With `clusterResourceGroup`: agent pools are read. */
+  readonly clusterName: string | undefined;
+  readonly clusterResourceGroup: string | undefined;
+  readonly location: string;
+  readonly armEndpoint: string;
+  readonly authorityHost: string;
+  /** Token scopes; empty: `<armEndpoint>/.default`. */
+  readonly scopes: readonly string[];
+  /** PEM of a private certificate authority that signs the endpoints. */
+  readonly caPem: string | undefined;
+  readonly credential: AzureCredentialOptions;
+  readonly vmssCacheTtlMs: number;
+  readonly vmssVmsCacheTtlMs: number;
+  /** Upper bound of the random part taken off the instances' time to live. */
+  readonly vmssVmsCacheJitterMs: number;
+  readonly skuCacheTtlMs: number;
+  /** Whether capacity writes carry `If-Match`. */
+  readonly enableVmssEtag: boolean;
+  readonly enableForceDelete: boolean;
+  readonly nodeGroups: readonly ExplicitNodeGroup[];
+  readonly discovery: readonly DiscoveryRule[];
+  /** Longest wait for one answer. */
+  readonly requestTimeoutMs: number;
+  readonly maxConcurrentCalls: number;
+  readonly userAgentSuffix: string;
+}
