@@ -1,0 +1,97 @@
+/**
+ * Nodes that Azure was asked for and that have not joined as ready nodes yet. Derived from what Azure and the cluster
+ * say now, so that a restart in the middle of a scale-up does not ask twice.
+ */
+import type { InstanceKey, NodeGroupId, NodeName } from '../../domain/ids.ts';
+import type { LoopState } from '../../domain/loop-state.ts';
+import type { Instance, NodeGroup } from '../../domain/node-group.ts';
+import type { Node } from '../../domain/node.ts';
+import type { CloudView, Observation } from '../../domain/observation.ts';
+import type { Policy } from '../../domain/policy.ts';
+import { hasTaint, TO_BE_DELETED_TAINT } from '../../domain/taint.ts';
+
+export interface Upcoming {
+  /** Instances, or a promised gap in the target size, without a registered node. */
+  readonly unregistered: number;
+  /** Registered, not ready yet, and young enough to believe in; sorted. */
+  readonly unready: readonly NodeName[];
+}
+
+interface Registration {
+  readonly instances: ReadonlySet<InstanceKey>;
+  readonly nodesByGroup: ReadonlyMap<NodeGroupId, readonly NodeName[]>;
+}
+
+/** One index per cloud view: it is asked once per group. */
+const registrations = new WeakMap<CloudView, Registration>();
+
+/** Number of nodes of the group that count as capacity to come. */
+export function upcomingNodes(group: NodeGroup, observation: Observation, state: LoopState, policy: Policy): number {
+  const upcoming = findUpcoming(group, observation, state, policy);
+  return upcoming.unregistered + upcoming.unready.length;
+}
+
+/** The same, told apart: nodes yet to appear, and nodes that exist but are not ready. */
+export function findUpcoming(group: NodeGroup, observation: Observation, state: LoopState, policy: Policy): Upcoming {
+  const registration = registrationOf(observation.cloud);
+  const nodes = registration.nodesByGroup.get(group.id) ?? [];
+  const maxProvisionMs = group.options.maxProvisionMs ?? policy.scaleUp.maxProvisionMs;
+  const leaving = new Set([...state.deleting.values()].map((removal) => removal.instance));
+  const joining = (group.instances ?? []).filter(
+    (instance) =>
+      (instance.state === 'creating' || instance.state === 'running') &&
+      !registration.instances.has(instance.key) &&
+      !leaving.has(instance.key) &&
+      observation.nowMs - instance.firstSeenMs < maxProvisionMs,
+  ).length;
+  const unready = nodes.filter((name) => {
+    const node = observation.cluster.nodes.get(name);
+    return node !== undefined && !state.deleting.has(name) && isStarting(node, observation.nowMs, maxProvisionMs);
+  });
+  return { unregistered: joining + promisedGap(group, observation, state), unready: [...unready].sort() };
+}
+
+/** Target above everything known of the group, believed only while our own request for it is alive. */
+function promisedGap(group: NodeGroup, observation: Observation, state: LoopState): number {
+  const increase = state.increases.get(group.id);
+  const backoff = state.backoffs.get(group.id);
+  if (!group.target.known || increase === undefined || increase.expectedByMs <= observation.nowMs) return 0;
+  if (backoff !== undefined && backoff.untilMs > observation.nowMs) return 0;
+  return Math.max(0, group.target.value - knownMembers(group, observation.cloud));
+}
+
+/** Instances listed plus nodes registered since the list was made. An instance on its way out left the target already. */
+function knownMembers(group: NodeGroup, cloud: CloudView): number {
+  const staying = (group.instances ?? []).filter((instance: Instance) => instance.state !== 'deleting').length;
+  const listed = new Set((group.instances ?? []).map((instance) => instance.key));
+  const nodes = registrationOf(cloud).nodesByGroup.get(group.id) ?? [];
+  const unlisted = nodes.filter((name) => {
+    const key = cloud.instanceOfNode.get(name);
+    return key === undefined || !listed.has(key);
+  }).length;
+  return staying + unlisted;
+}
+
+function isStarting(node: Node, nowMs: number, maxProvisionMs: number): boolean {
+  return (
+    !node.readiness.ready &&
+    !node.unschedulable &&
+    node.deletionAtMs === undefined &&
+    nowMs - node.createdAtMs < maxProvisionMs &&
+    !hasTaint(node.taints, TO_BE_DELETED_TAINT)
+  );
+}
+
+function registrationOf(cloud: CloudView): Registration {
+  const known = registrations.get(cloud);
+  if (known !== undefined) return known;
+  const nodesByGroup = new Map<NodeGroupId, NodeName[]>();
+  for (const [name, group] of cloud.groupOfNode) {
+    const nodes = nodesByGroup.get(group);
+    if (nodes === undefined) nodesByGroup.set(group, [name]);
+    else nodes.push(name);
+  }
+  const made = { instances: new Set(cloud.instanceOfNode.values()), nodesByGroup };
+  registrations.set(cloud, made);
+  return made;
+}
