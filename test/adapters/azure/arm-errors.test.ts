@@ -1,0 +1,295 @@
+import { describe, expect, it } from 'vitest';
+import {
+  classifyAnswer,
+  classifyOperationError,
+  inactiveInstanceIds,
+  isPlainlyNotAllowed,
+  isPreempted,
+  lostAnswer,
+  retryAfterMs,
+} from '../../../src/adapters/azure/arm-errors.ts';
+import type { ErrorKind } from '../../../src/domain/errors.ts';
+import { START_MS } from '../../support/builders.ts';
+
+interface Answer {
+  readonly status: number;
+  readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly write?: boolean;
+}
+
+const HINTS = { scope: { vmSize: 'Standard_D4s_v5', priority: 'Regular' as const } };
+
+function classify(answer: Answer) {
+  return classifyAnswer(
+    {
+      status: answer.status,
+      header: (name) => answer.headers?.[name],
+      bodyText: typeof answer.body === 'string' ? answer.body : JSON.stringify(answer.body),
+      write: answer.write ?? true,
+      what: 'putScaleSet aks-user1-vmss',
+      nowMs: START_MS,
+    },
+    HINTS,
+  );
+}
+
+function wrapped(code: string, message: string, more: object = {}): unknown {
+  return { error: { code, message, ...more } };
+}
+
+const QUOTA_TEXT =
+  'Operation could not be completed as it results in exceeding approved standardDSv5Family Cores quota. Additional details - Deployment Model: Resource Manager, Location: eastus2, Current Limit: 10, Current Usage: 8, Additional Required: 8, (Minimum) New Limit Required: 16. Setup Alerts when Quota reaches threshold. Submit a request for Quota increase at https://aka.ms/ProdportalCRP/ by specifying parameters listed in the Details section for deployment to succeed.';
+
+const COMPUTE_429 = wrapped(
+  'OperationNotAllowed',
+  'The server rejected the request because too many requests have been received for this subscription.',
+  {
+    details: [
+      {
+        code: 'TooManyRequests',
+        target: 'CreateVMScaleSetResource',
+        message: JSON.stringify({ operationGroup: 'CreateVMScaleSetResource', endTime: new Date(START_MS + 60_000).toISOString() }),
+      },
+    ],
+    innererror: { internalErrorCode: 'TooManyRequestsReceived' },
+  },
+);
+
+const TABLE: readonly (readonly [name: string, answer: Answer, detail: ErrorKind, code: string])[] = [
+  [
+    'fault 1: family quota, with its numbers',
+    { status: 409, body: wrapped('OperationNotAllowed', QUOTA_TEXT) },
+    { kind: 'quota', quota: 'standardDSv5Family Cores', limit: 10, usage: 8, required: 8 },
+    'OperationNotAllowed',
+  ],
+  [
+    'fault 2: regional quota',
+    { status: 409, body: wrapped('OperationNotAllowed', QUOTA_TEXT.replace('standardDSv5Family', 'Total Regional')) },
+    { kind: 'quota', quota: 'Total Regional Cores', limit: 10, usage: 8, required: 8 },
+    'OperationNotAllowed',
+  ],
+  [
+    'fault 3: Spot quota under the newer code',
+    { status: 409, body: wrapped('QuotaExceeded', 'Operation results in exceeding approved LowPriorityCores quota.') },
+    { kind: 'quota', quota: 'LowPriorityCores' },
+    'QuotaExceeded',
+  ],
+  [
+    'the older sentence of a quota',
+    {
+      status: 409,
+      body: wrapped('OperationNotAllowed', 'Operation results in exceeding quota limits of Core. Maximum allowed: 10, Current in use: 7, Additional requested: 4.'),
+    },
+    { kind: 'quota', quota: 'Core', limit: 10, usage: 7, required: 4 },
+    'OperationNotAllowed',
+  ],
+  [
+    'fault 4: size not available',
+    {
+      status: 409,
+      body: wrapped(
+        'SkuNotAvailable',
+        "The requested VM size for resource 'Following SKUs have failed for Capacity Restrictions: Standard_D4s_v5' is currently not available in location 'eastus2'.",
+      ),
+    },
+    { kind: 'out-of-capacity', scope: HINTS.scope },
+    'SkuNotAvailable',
+  ],
+  [
+    'fault 15: etag conflict',
+    { status: 412, body: wrapped('PreconditionFailed', 'Etag provided in if-match header "3" does not match etag "7" of resource.') },
+    { kind: 'conflict' },
+    'PreconditionFailed',
+  ],
+  [
+    'fault 17: concurrent operation',
+    { status: 409, body: wrapped('Conflict', 'The request failed due to conflict with a concurrent request.') },
+    { kind: 'conflict' },
+    'Conflict',
+  ],
+  [
+    'fault 30: an AKS operation is under way (no wrapper)',
+    { status: 409, body: { code: 'OperationNotAllowed', message: 'Operation is not allowed: Another agentpool operation (user1 - Scaling) is in progress.' } },
+    { kind: 'conflict' },
+    'OperationNotAllowed',
+  ],
+  [
+    'fault 19: Compute throttles one set; the later of header and body counts',
+    { status: 429, headers: { 'retry-after': '36' }, body: COMPUTE_429 },
+    { kind: 'throttled', retryAfterMs: 60_000, policy: 'CreateVMScaleSetResource' },
+    'OperationNotAllowed',
+  ],
+  [
+    'fault 21: ARM throttles reads',
+    {
+      status: 429,
+      headers: { 'retry-after': '10' },
+      write: false,
+      body: wrapped('SubscriptionRequestsThrottled', "Number of 'read' requests for subscription 's' actor 'o' exceeded."),
+    },
+    { kind: 'throttled', retryAfterMs: 10_000 },
+    'SubscriptionRequestsThrottled',
+  ],
+  ['azure provider 177 / fault 22: throttled without a time', { status: 429, body: '' }, { kind: 'throttled', retryAfterMs: undefined }, 'HTTP 429'],
+  [
+    'fault 23: a date far away',
+    { status: 429, headers: { 'retry-after': new Date(START_MS + 1_200_000).toUTCString() } },
+    { kind: 'throttled', retryAfterMs: 1_200_000 },
+    'HTTP 429',
+  ],
+  [
+    'fault 24: AKS throttles (no wrapper)',
+    { status: 429, headers: { 'retry-after': '36' }, body: { code: 'Throttled', message: 'The PutAgentPoolHandler.PUT request limit has been exceeded.' } },
+    { kind: 'throttled', retryAfterMs: 36_000 },
+    'Throttled',
+  ],
+  ['fault 25: an HTML gateway page after a write', { status: 502, body: '<html>Bad Gateway</html>' }, { kind: 'unavailable', effect: 'unknown' }, 'HTTP 502'],
+  [
+    'fault 25: a server error on a read',
+    { status: 500, write: false, body: wrapped('InternalServerError', 'The server encountered an error.') },
+    { kind: 'unavailable', effect: 'none' },
+    'InternalServerError',
+  ],
+  [
+    'fault 40: lost role',
+    { status: 403, body: wrapped('AuthorizationFailed', "The client 'x' does not have authorization to perform action 'write'") },
+    { kind: 'auth' },
+    'AuthorizationFailed',
+  ],
+  ['fault 38: expired token', { status: 401, body: wrapped('ExpiredAuthenticationToken', 'The access token expiry') }, { kind: 'auth' }, 'ExpiredAuthenticationToken'],
+  [
+    'fault 41: policy',
+    { status: 403, body: wrapped('RequestDisallowedByPolicy', "Resource 'n' was disallowed by policy.") },
+    { kind: 'quota', quota: 'policy or lock (RequestDisallowedByPolicy)' },
+    'RequestDisallowedByPolicy',
+  ],
+  ['fault 41: lock', { status: 409, body: wrapped('ScopeLocked', 'The scope cannot perform write operation') }, { kind: 'quota', quota: 'policy or lock (ScopeLocked)' }, 'ScopeLocked'],
+  [
+    'fault 49: the set is gone',
+    { status: 404, body: wrapped('ResourceNotFound', "The Resource 'Microsoft.Compute/virtualMachineScaleSets/n' was not found.") },
+    { kind: 'not-found' },
+    'ResourceNotFound',
+  ],
+  [
+    'fault 36: an id that is no longer active',
+    {
+      status: 400,
+      body: wrapped('InvalidParameter', 'The provided instanceId 1181 is not an active Virtual Machine Scale Set VM instanceId.', { target: 'instanceIds' }),
+    },
+    { kind: 'not-found' },
+    'InvalidParameter',
+  ],
+  ['our own mistake', { status: 400, body: wrapped('InvalidParameter', 'capacity must not be negative') }, { kind: 'bug' }, 'InvalidParameter'],
+  ['a disabled subscription', { status: 409, body: wrapped('ReadOnlyDisabledSubscription', 'The subscription is disabled') }, { kind: 'auth' }, 'ReadOnlyDisabledSubscription'],
+];
+
+describe('arm errors: refusals', () => {
+  it.each(TABLE)('%s', (_name, answer, detail, code) => {
+    const error = classify(answer);
+    expect(error.detail).toEqual(detail);
+    expect(error.code).toBe(code);
+    expect(error.message).toContain('putScaleSet aks-user1-vmss');
+  });
+
+  it('fault 26, 27, 28: a lost answer says what it may have done', () => {
+    expect(lostAnswer('putScaleSet', true, new Error('socket hang up')).detail).toEqual({ kind: 'unavailable', effect: 'unknown' });
+    expect(lostAnswer('getScaleSet', false, new Error('socket hang up')).detail).toEqual({ kind: 'unavailable', effect: 'none' });
+  });
+
+  it('fault 36: names every inactive id', () => {
+    const error = classify({ status: 400, body: wrapped('InvalidParameter', 'The provided instanceId 1181 is not an active Virtual Machine Scale Set VM instanceId.') });
+    expect(inactiveInstanceIds(error)).toEqual(['1181']);
+  });
+
+  it.each([
+    ['azure provider 92, fault 37: a plain refusal of force', { status: 409, body: wrapped('OperationNotAllowed', 'Force delete is not supported for this VM size.') }, true],
+    ['quota under the same code', { status: 409, body: wrapped('OperationNotAllowed', QUOTA_TEXT) }, false],
+    ['throttling under the same code', { status: 429, body: COMPUTE_429 }, false],
+    ['another code', { status: 409, body: wrapped('Conflict', 'busy') }, false],
+  ])('tells %s', (_name, answer, expected) => {
+    expect(isPlainlyNotAllowed(classify(answer))).toBe(expected);
+  });
+
+  it.each([
+    ['azure provider 103: the structured code', { code: 'OperationPreempted', message: 'm' }, true],
+    ['azure provider 103: the code in the text', { code: undefined, message: 'Operation failed: OperationPreempted.' }, true],
+    ['azure provider 103: another code', { code: 'InternalExecutionError', message: 'm' }, false],
+  ])('knows preemption by %s', (_name, failure, expected) => {
+    expect(isPreempted(failure)).toBe(expected);
+  });
+});
+
+describe('arm errors: operations that failed after they were accepted', () => {
+  const zonal = { scope: HINTS.scope, zoneOf: (id: string) => (id === '4' ? 'eastus2-2' : undefined) };
+
+  it.each([
+    ['fault 5', { code: 'AllocationFailed', message: 'Allocation failed.' }, { kind: 'out-of-capacity', scope: HINTS.scope }, 'AllocationFailed'],
+    [
+      'fault 6: with the zone of the instance it names',
+      { code: 'ZonalAllocationFailed', message: 'Allocation failed.', target: '4' },
+      { kind: 'out-of-capacity', scope: { ...HINTS.scope, zone: 'eastus2-2' } },
+      'ZonalAllocationFailed',
+    ],
+    [
+      'fault 7',
+      { code: 'OverconstrainedAllocationRequest', message: 'Constraints applied are:\n  - VM Size\n' },
+      { kind: 'out-of-capacity', scope: HINTS.scope },
+      'OverconstrainedAllocationRequest',
+    ],
+    [
+      'a code hidden below the outer one',
+      { code: 'VMScaleSetOperationFailed', message: 'see details', details: [{ code: 'AllocationFailed', message: 'Allocation failed.', target: '7' }] },
+      { kind: 'out-of-capacity', scope: HINTS.scope },
+      'AllocationFailed',
+    ],
+    [
+      'a code in the inner error',
+      { code: 'Failed', message: 'x', innererror: { code: 'QuotaExceeded', message: QUOTA_TEXT } },
+      { kind: 'quota', quota: 'standardDSv5Family Cores', limit: 10, usage: 8, required: 8 },
+      'QuotaExceeded',
+    ],
+    ['fault 18', { code: 'OperationPreempted', message: 'preempted by a newer operation' }, { kind: 'conflict' }, 'OperationPreempted'],
+    [
+      'fault 63',
+      { code: 'SubnetIsFull', message: 'Subnet s with address prefix 10.224.0.0/24 does not have enough capacity for 1 IP addresses.' },
+      { kind: 'quota', quota: 'subnet addresses' },
+      'SubnetIsFull',
+    ],
+    ['fault 12', { code: 'OSProvisioningTimedOut', message: 'timed out' }, { kind: 'unavailable', effect: 'unknown' }, 'OSProvisioningTimedOut'],
+    ['no error object at all', undefined, { kind: 'unavailable', effect: 'unknown' }, 'Failed'],
+  ])('%s', (_name, body, detail, code) => {
+    expect(classifyOperationError(body, zonal)).toMatchObject({ detail, code });
+  });
+
+  it('fault 8: keeps what was said of each instance', () => {
+    const details = [
+      { code: 'AllocationFailed', message: 'a', target: '4' },
+      { code: 'QuotaExceeded', message: 'exceeding approved X Cores quota', target: 'aks-user1-vmss_5' },
+    ];
+    const failure = classifyOperationError({ code: 'AllocationFailed', message: 'partly', details }, zonal);
+    expect(failure.instances.map(({ instanceId, detail }) => [instanceId, detail.kind])).toEqual([
+      ['4', 'out-of-capacity'],
+      ['5', 'quota'],
+    ]);
+  });
+
+  it('survives a body nested without end', () => {
+    const endless: Record<string, unknown> = { code: 'A', message: 'm' };
+    endless['innererror'] = endless;
+    expect(classifyOperationError(endless).code).toBe('A');
+  });
+});
+
+describe('Retry-After', () => {
+  it.each([
+    [{ 'retry-after': '7' }, 7_000],
+    [{ 'retry-after': '0' }, 0],
+    [{ 'retry-after-ms': '250', 'retry-after': '7' }, 250],
+    [{ 'retry-after': new Date(START_MS - 5_000).toUTCString() }, 0],
+    [{ 'retry-after': 'soon' }, undefined],
+    [{}, undefined],
+  ])('%o', (headers: Readonly<Record<string, string>>, expected) => {
+    expect(retryAfterMs((name) => headers[name], START_MS)).toBe(expected);
+  });
+});

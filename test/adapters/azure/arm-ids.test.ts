@@ -1,0 +1,70 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { parseInstanceId, parseProviderId, providerIdOf } from '../../../src/adapters/azure/arm-ids.ts';
+
+const UNIFORM =
+  '/subscriptions/0a1B/resourceGroups/MC_rg_Aks_westeurope/providers/Microsoft.Compute/virtualMachineScaleSets/aks-User1-vmss/virtualMachines/12';
+const MACHINE = '/subscriptions/0a1B/resourceGroups/MC_rg_Aks_westeurope/providers/Microsoft.Compute/virtualMachines/aks-user2-vm0';
+
+describe('arm ids', () => {
+  it.each([
+    ['azure provider 1: empty', ''],
+    ['azure provider 1: no id', 'invalid-id'],
+    ['azure provider 1: prefix only', 'azure://invalid-id'],
+    ['another cloud', 'aws:///eu-west-1a/i-0abc'],
+    ['a scale set, not an instance', `azure://${UNIFORM.split('/virtualMachines')[0]}`],
+    ['an instance of another provider', 'azure:///subscriptions/s/resourceGroups/r/providers/Microsoft.Other/virtualMachines/x'],
+    ['an empty segment', 'azure:///subscriptions//resourceGroups/r/providers/Microsoft.Compute/virtualMachines/x'],
+    ['a trailing segment', `azure://${MACHINE}/extensions`],
+    ['a trailing slash', `azure://${MACHINE}/`],
+    ['the wrong child type', `azure://${UNIFORM.replace('virtualMachines', 'disks')}`],
+  ])('is an error value for %s', (_what, text) => {
+    expect(parseProviderId(text)).toMatchObject({ ok: false, reason: expect.stringMatching(/.+/) });
+  });
+
+  it('parses a Uniform instance', () => {
+    expect(parseProviderId(`azure://${UNIFORM}`)).toEqual({
+      ok: true,
+      ref: {
+        key: '0a1b|mc_rg_aks_westeurope|vmss|aks-user1-vmss|12',
+        kind: 'vmss',
+        subscription: '0a1B',
+        resourceGroup: 'MC_rg_Aks_westeurope',
+        set: 'aks-User1-vmss',
+        instance: '12',
+      },
+    });
+  });
+
+  it('parses a machine with an id of its own', () => {
+    expect(parseInstanceId(MACHINE)).toMatchObject({ ok: true, ref: { key: '0a1b|mc_rg_aks_westeurope|vm||aks-user2-vm0', set: '' } });
+  });
+
+  it('azure provider 2: only the resource group is lower-cased in the published spelling', () => {
+    const parsed = parseInstanceId(UNIFORM);
+    expect(parsed.ok && providerIdOf(parsed.ref)).toBe(`azure://${UNIFORM.replace('MC_rg_Aks_westeurope', 'mc_rg_aks_westeurope')}`);
+  });
+
+  it('fault 57: every case variant of an id has the same key', () => {
+    const variant = fc.constantFrom(UNIFORM, MACHINE).chain((id) =>
+      fc.array(fc.boolean(), { minLength: id.length, maxLength: id.length }).map((ups) => ({
+        id,
+        text: [...id].map((letter, index) => (ups[index] === true ? letter.toUpperCase() : letter.toLowerCase())).join(''),
+      })),
+    );
+    fc.assert(
+      fc.property(variant, ({ id, text }) => {
+        const [left, right] = [parseProviderId(`azure://${text}`), parseInstanceId(id)];
+        return left.ok && right.ok && left.ref.key === right.ref.key;
+      }),
+      { seed: 1, numRuns: 200 },
+    );
+  });
+
+  it('never throws, whatever the text', () => {
+    fc.assert(
+      fc.property(fc.string(), (text) => typeof parseProviderId(`azure://${text}`).ok === 'boolean'),
+      { seed: 2 },
+    );
+  });
+});
