@@ -1,0 +1,7 @@
+/** One line of a benchmark's table. Samples are single measurements, warm-up left out. */
+export interface BenchRow {
+  readonly name: string;
+  readonly samples: readonly number[];
+  readonly unit: 'ms' | 'us' | 'MB' | 'ops/s';
+  readonly note?: string;
+}

@@ -1,0 +1,52 @@
+/** Room for a bounded number of reads at once. Those who wait with `take` go before those who only try. */
+export type ReleaseSlot = () => void;
+
+export class Slots {
+  readonly #max: number;
+  #taken = 0;
+  readonly #waiting: (() => void)[] = [];
+  readonly #listeners = new Set<() => void>();
+
+  constructor(max: number) {
+    this.#max = max;
+  }
+
+  get free(): number {
+    return this.#waiting.length > 0 ? 0 : Math.max(0, this.#max - this.#taken);
+  }
+
+  /** A slot if one is free and nobody waits for it. */
+  tryTake(): ReleaseSlot | undefined {
+    return this.free > 0 ? this.#grant() : undefined;
+  }
+
+  /** Waits in line for a slot. */
+  take(): Promise<ReleaseSlot> {
+    const slot = this.tryTake();
+    if (slot !== undefined) return Promise.resolve(slot);
+    return new Promise((resolve) => this.#waiting.push(() => resolve(this.#grant())));
+  }
+
+  /** Tells when a slot came free that nobody waited for. Returns the way to stop. */
+  onFree(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  #grant(): ReleaseSlot {
+    this.#taken += 1;
+    let held = true;
+    return () => {
+      if (!held) return;
+      held = false;
+      this.#release();
+    };
+  }
+
+  #release(): void {
+    this.#taken -= 1;
+    const next = this.#waiting.shift();
+    if (next !== undefined) next();
+    else for (const listener of this.#listeners) listener();
+  }
+}
