@@ -1,0 +1,124 @@
+/**
+ * What the whole program is told, once, at start. Every duration is in milliseconds; everything is frozen. The parts are
+ * handed on separately, so that no room sees more of it than it needs.
+ */
+import type { Policy } from '../domain/policy.ts';
+
+export type LogLevelName = 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent';
+
+export type CredentialConfig =
+  | { readonly method: 'client-secret'; readonly clientId: string; readonly clientSecret: string }
+  | { readonly method: 'workload-identity'; readonly clientId: string; readonly tokenFile: string }
+  /** Without a client id: the system-assigned identity. */
+  | { readonly method: 'managed-identity'; readonly clientId: string | undefined }
+  | {
+      readonly method: 'client-certificate';
+      readonly clientId: string;
+      readonly certificatePath: string;
+      readonly certificatePassword: string | undefined;
+    }
+  | { readonly method: 'azure-cli' };
+
+export interface NodeGroupConfig {
+  readonly name: string;
+  readonly min: number;
+  readonly max: number;
+}
+
+export interface DiscoveryConfig {
+  readonly selectors: readonly { readonly key: string; readonly value: string }[];
+  readonly min: number | undefined;
+  readonly max: number | undefined;
+}
+
+/** Structurally what the Azure adapter asks for. */
+export interface AzureConfig {
+  readonly subscriptionId: string;
+  readonly tenantId: string | undefined;
+  readonly nodeResourceGroup: string;
+  readonly clusterName: string | undefined;
+  readonly clusterResourceGroup: string | undefined;
+  readonly location: string;
+  readonly armEndpoint: string;
+  readonly authorityHost: string;
+  readonly scopes: readonly string[];
+  readonly caPem: string | undefined;
+  readonly credential: CredentialConfig;
+  readonly vmssCacheTtlMs: number;
+  readonly vmssVmsCacheTtlMs: number;
+  readonly vmssVmsCacheJitterMs: number;
+  readonly skuCacheTtlMs: number;
+  readonly enableVmssEtag: boolean;
+  readonly enableForceDelete: boolean;
+  readonly nodeGroups: readonly NodeGroupConfig[];
+  readonly discovery: readonly DiscoveryConfig[];
+  readonly requestTimeoutMs: number;
+  readonly maxConcurrentCalls: number;
+  readonly userAgentSuffix: string;
+}
+
+/** Structurally what the Kubernetes adapter asks for. */
+export interface KubernetesConfig {
+  readonly kubeconfigPath?: string;
+  readonly context?: string;
+  readonly apiServer?: string;
+  readonly namespace: string;
+  readonly leaseName: string;
+  readonly identity: string;
+  readonly leaderElect: boolean;
+  readonly eventSource: string;
+}
+
+export interface LoopConfig {
+  readonly scanIntervalMs: number;
+  /** An early loop starts when no further pod turned unschedulable for this long ... */
+  readonly batchIdleMs: number;
+  /** ... and at the latest this long after the first. */
+  readonly batchMaxMs: number;
+  /** Plans made in one loop at most, the first included. */
+  readonly maxPlansPerLoop: number;
+  /** How long a clean stop may take before the process ends all the same. */
+  readonly shutdownTimeoutMs: number;
+}
+
+export interface HttpConfig {
+  /** As given, for messages. */
+  readonly address: string;
+  /** undefined: every address of the machine. */
+  readonly host: string | undefined;
+  /** 0: any free port. */
+  readonly port: number;
+}
+
+export interface Config {
+  readonly azure: AzureConfig;
+  readonly kubernetes: KubernetesConfig;
+  readonly policy: Policy;
+  readonly loop: LoopConfig;
+  readonly http: HttpConfig;
+  readonly health: { readonly maxInactivityMs: number };
+  readonly logLevel: LogLevelName;
+  /** Where decisions are dumped for replay; undefined: nowhere. */
+  readonly dumpDirectory: string | undefined;
+  /** Things accepted but not obeyed, one sentence each, for the log. */
+  readonly warnings: readonly string[];
+}
+
+/** Everything that is wrong with the input: one sentence each, naming key, value and what is accepted. */
+export interface ConfigErrors {
+  readonly errors: readonly string[];
+}
+
+export interface ConfigInput {
+  /** Arguments after the command's name. */
+  readonly argv: readonly string[];
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Returns a file's text; throws when it cannot be read. */
+  readonly readFile: (path: string) => string;
+  /** Used in the lease identity where the environment gives no pod name. */
+  readonly hostname?: string;
+}
+
+export function isConfigErrors(outcome: Config | ConfigErrors): outcome is ConfigErrors {
+  return 'errors' in outcome;
+}

@@ -1,0 +1,48 @@
+/** What one loop did, for listeners: tests, tables, the journal. Plain values; nothing here decides anything. */
+import type { AutoscalerError } from '../domain/errors.ts';
+import type { IncreaseOutcome, RemovalOutcome } from '../domain/outcome.ts';
+import type { Increase, ScaleDownPlan, ScaleUpPlan } from '../domain/plan.ts';
+import type { LoopState } from '../domain/loop-state.ts';
+import type { Observation } from '../domain/observation.ts';
+
+/** What started a loop. */
+export type LoopTriggerCause = 'scan' | 'pods' | 'cloud' | 'manual';
+
+export type StepName = 'leftovers' | 'observe' | 'reduce' | 'scale-up' | 'scale-down' | 'soft-taint' | 'publish';
+
+export interface StepFailure {
+  readonly step: StepName;
+  readonly error: AutoscalerError;
+}
+
+/** One capacity write and what came of it. */
+export interface IncreaseRecord {
+  readonly increase: Increase;
+  readonly outcome: IncreaseOutcome;
+}
+
+/** One planning round of a scale-up: a conflict or a stock-out makes another in the same loop. */
+export interface ScaleUpRound {
+  readonly plan: ScaleUpPlan;
+  readonly increases: readonly IncreaseRecord[];
+}
+
+export interface LoopReport {
+  readonly loopId: number;
+  readonly trigger: LoopTriggerCause;
+  readonly startedAtMs: number;
+  readonly durationMs: number;
+  /** The last view of the loop; undefined when observing failed. */
+  readonly observation: Observation | undefined;
+  readonly rounds: readonly ScaleUpRound[];
+  readonly scaleDown: ScaleDownPlan | undefined;
+  /** Removals that ended since the loop before. */
+  readonly removed: readonly RemovalOutcome[];
+  readonly stepMs: Readonly<Partial<Record<StepName, number>>>;
+  readonly failures: readonly StepFailure[];
+  /** `failed`: no decision could be made. `exit`: the process must end, see `failures`. */
+  readonly outcome: 'completed' | 'failed' | 'exit';
+  readonly state: LoopState;
+}
+
+export type LoopListener = (report: LoopReport) => void;
