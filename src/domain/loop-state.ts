@@ -43,4 +43,6 @@ export interface LoopState {
   readonly lastScaleDownFailureMs: number;
   /** Start times of removals inside the removal window, oldest first. */
   readonly removals: readonly number[];
+  /** Target sizes as last known. Absent until the first observation after a start: how a restart is recognised. */
+  readonly targets?: ReadonlyMap<NodeGroupId, number>;
 }

@@ -1,6 +1,6 @@
 /** What happened when a plan met the world. Expected outcomes are values; only the unexpected is thrown. */
 import type { AutoscalerError } from './errors.ts';
-import type { InstanceKey, NodeGroupId } from './ids.ts';
+import type { InstanceKey, NodeGroupId, NodeName } from './ids.ts';
 
 export type IncreaseOutcome =
   /** Azure accepted; the operation is followed in the background. */
@@ -22,3 +22,43 @@ export type EvictOutcome =
   /** 429: a budget says not now. */
   | { readonly kind: 'blocked'; readonly message: string; readonly retryAfterMs: number | undefined }
   | { readonly kind: 'failed'; readonly error: AutoscalerError };
+
+/** The step of a removal that did not succeed; a closed set, used as a metric label. */
+export type RemovalStep = 'recheck' | 'taint' | 'evict' | 'wait' | 'delete' | 'stopped';
+
+/** What became of a removal that was begun in the background. `atMs`: milliseconds since the epoch. */
+export type RemovalOutcome =
+  | {
+      readonly kind: 'started';
+      readonly group: NodeGroupId;
+      readonly node: NodeName;
+      readonly instance: InstanceKey;
+      readonly atMs: number;
+    }
+  /** Azure accepted the deletion, or the node was gone already. The node disappears later. */
+  | {
+      readonly kind: 'deleted';
+      readonly group: NodeGroupId;
+      readonly node: NodeName;
+      readonly instance: InstanceKey;
+      readonly atMs: number;
+    }
+  /** Nothing was deleted; what had been changed was put back. The node is not tried again before `retryAtMs`. */
+  | {
+      readonly kind: 'undone';
+      readonly group: NodeGroupId;
+      readonly node: NodeName;
+      readonly step: RemovalStep;
+      readonly message: string;
+      readonly atMs: number;
+      readonly retryAtMs: number;
+    }
+  /** Instances that are no nodes: failed or never registered. `accepted` false: Azure or a guard refused. */
+  | {
+      readonly kind: 'instances';
+      readonly group: NodeGroupId;
+      readonly instances: readonly InstanceKey[];
+      readonly accepted: boolean;
+      readonly message: string;
+      readonly atMs: number;
+    };

@@ -1,0 +1,154 @@
+/**
+ * What one loop remembers for the next, and how it changes. Each reducer takes a state and returns the next one; nothing
+ * is edited. Must not know: how anything is observed or carried out.
+ */
+import { reactionTo } from '../domain/errors.ts';
+import type { NodeName } from '../domain/ids.ts';
+import type { LoopState } from '../domain/loop-state.ts';
+import type { Observation } from '../domain/observation.ts';
+import type { IncreaseOutcome, RemovalOutcome } from '../domain/outcome.ts';
+import type { Increase, KeptNode, ScaleDownPlan } from '../domain/plan.ts';
+import type { Policy } from '../domain/policy.ts';
+import type { UnremovableReason } from '../domain/reasons.ts';
+import { reduceDeletions } from './state/deletions.ts';
+import { failGroup, forgetOldBackoffs, type GroupFailure } from './state/failures.ts';
+import { trackIncreases } from './state/increases.ts';
+import { restoreUnneeded } from './state/restore.ts';
+
+/** How long before the start the "last" times lie, so that a fresh start is not a cooldown. */
+const LONG_AGO_MS = 3_600_000;
+
+/** The state of a process that has seen nothing yet. */
+export function emptyLoopState(nowMs: number): LoopState {
+  const longAgo = nowMs - LONG_AGO_MS;
+  return {
+    unneededSince: new Map(),
+    unremovable: new Map(),
+    backoffs: new Map(),
+    stockouts: [],
+    increases: new Map(),
+    deleting: new Map(),
+    lastScaleUpMs: longAgo,
+    lastScaleDownMs: longAgo,
+    lastScaleDownFailureMs: longAgo,
+    removals: [],
+  };
+}
+
+/**
+ * The first reducer of a loop: what the cloud told us since, what has registered, what has expired. Call it once per
+ * observation, before planning.
+ */
+export function reduceObservation(state: LoopState, observation: Observation, policy: Policy): LoopState {
+  const { nowMs } = observation;
+  const afterEvents = failuresIn(observation).reduce((next, failure) => failGroup(next, failure, policy.backoff), state);
+  const restored = restoreUnneeded(afterEvents, observation);
+  const tracked = trackIncreases(restored, observation, policy);
+  const windowStart = nowMs - policy.scaleDown.removalWindowMs;
+  return {
+    ...forgetOldBackoffs(tracked, nowMs, policy.backoff),
+    deleting: reduceDeletions(tracked, observation),
+    unremovable: new Map([...tracked.unremovable].filter(([name, entry]) => entry.untilMs > nowMs && observation.cluster.nodes.has(name))),
+    removals: tracked.removals.filter((startMs) => startMs > windowStart),
+  };
+}
+
+function failuresIn(observation: Observation): readonly GroupFailure[] {
+  return observation.cloud.events.flatMap((event) => {
+    if (event.kind !== 'increase-failed') return [];
+    const { detail, code } = event.error;
+    // Somebody else's write is not the group's fault, and neither is our own stopping.
+    if (detail.kind === 'conflict' || detail.kind === 'cancelled') return [];
+    const group = observation.cloud.groups.find((candidate) => candidate.id === event.group);
+    return [{ groupId: event.group, group, detail, cause: code, atMs: event.atMs }];
+  });
+}
+
+/** Takes in what became of one capacity write. Conflicts and refusals change nothing: the plan is made again. */
+export function reduceIncrease(
+  state: LoopState,
+  result: { readonly increase: Increase; readonly outcome: IncreaseOutcome },
+  nowMs: number,
+  policy: Policy,
+): LoopState {
+  const { increase, outcome } = result;
+  if (outcome.kind === 'conflict' || outcome.kind === 'refused') return state;
+  if (outcome.kind === 'failed') {
+    if (reactionTo(outcome.error) !== 'back-off-group') return state;
+    const cause = outcome.error.code ?? outcome.error.kind;
+    return failGroup(state, { groupId: outcome.group, group: undefined, detail: outcome.error.detail, cause, atMs: nowMs }, policy.backoff);
+  }
+  const known = state.increases.get(increase.group);
+  const entry = {
+    group: increase.group,
+    nodes: (known?.nodes ?? 0) + Math.max(0, outcome.target - increase.from),
+    requestedAtMs: nowMs,
+    expectedByMs: nowMs + policy.scaleUp.maxProvisionMs,
+  };
+  return {
+    ...state,
+    increases: new Map([...state.increases, [increase.group, entry]]),
+    targets: new Map([...(state.targets ?? []), [increase.group, outcome.target]]),
+    lastScaleUpMs: nowMs,
+  };
+}
+
+/** Keeps the timers of the nodes that are still unneeded, and remembers which nodes need no second look for a while. */
+export function reduceScaleDownPlan(state: LoopState, plan: ScaleDownPlan, observation: Observation, _policy: Policy): LoopState {
+  const remembered = plan.kept.flatMap((kept) => rememberedVerdict(kept, observation.nowMs));
+  return { ...state, unneededSince: plan.unneeded, unremovable: new Map([...state.unremovable, ...remembered]) };
+}
+
+type Remembered = readonly [NodeName, { readonly reason: UnremovableReason; readonly untilMs: number }];
+
+function rememberedVerdict(kept: KeptNode, nowMs: number): readonly Remembered[] {
+  if (kept.reason === 'RecentlyUnremovable' || kept.recheckAtMs === undefined || kept.recheckAtMs <= nowMs) return [];
+  return [[kept.node, { reason: kept.reason, untilMs: kept.recheckAtMs }]];
+}
+
+/** Takes in what became of removals in the background since the last call. */
+export function reduceRemovals(state: LoopState, outcomes: readonly RemovalOutcome[], nowMs: number): LoopState {
+  return outcomes.reduce((next, outcome) => reduceRemoval(next, outcome, nowMs), state);
+}
+
+function reduceRemoval(state: LoopState, outcome: RemovalOutcome, nowMs: number): LoopState {
+  switch (outcome.kind) {
+    case 'started': {
+      const entry = { group: outcome.group, instance: outcome.instance, sinceMs: outcome.atMs };
+      return {
+        ...state,
+        deleting: new Map([...state.deleting, [outcome.node, entry]]),
+        unneededSince: without(state.unneededSince, outcome.node),
+        removals: [...state.removals, outcome.atMs],
+        lastScaleDownMs: Math.max(state.lastScaleDownMs, outcome.atMs),
+      };
+    }
+    case 'deleted':
+      // The entry stays until the node has gone from the cluster: until then it must not be looked at again.
+      return { ...state, lastScaleDownMs: Math.max(state.lastScaleDownMs, outcome.atMs) };
+    case 'undone':
+      return reduceUndone(state, outcome, nowMs);
+    case 'instances':
+      return outcome.accepted ? { ...state, removals: [...state.removals, ...outcome.instances.map(() => outcome.atMs)] } : state;
+  }
+}
+
+function reduceUndone(state: LoopState, outcome: Extract<RemovalOutcome, { kind: 'undone' }>, nowMs: number): LoopState {
+  // A re-check that found a changed node and a stop of the process are no failures of ours: they start no cooldown.
+  const isFailure = outcome.step !== 'recheck' && outcome.step !== 'stopped';
+  const reason: UnremovableReason = outcome.step === 'evict' || outcome.step === 'wait' ? 'BlockedByPod' : 'UnexpectedError';
+  const rests = isFailure && outcome.retryAtMs > nowMs;
+  return {
+    ...state,
+    deleting: without(state.deleting, outcome.node),
+    unremovable: rests ? new Map([...state.unremovable, [outcome.node, { reason, untilMs: outcome.retryAtMs }]]) : state.unremovable,
+    lastScaleDownFailureMs: isFailure ? Math.max(state.lastScaleDownFailureMs, outcome.atMs) : state.lastScaleDownFailureMs,
+  };
+}
+
+function without<Value>(map: ReadonlyMap<string, Value>, key: string): ReadonlyMap<string, Value> {
+  if (!map.has(key)) return map;
+  const rest = new Map(map);
+  rest.delete(key);
+  return rest;
+}

@@ -1,0 +1,98 @@
+import type { NodeGroupId } from '../../domain/ids.ts';
+import type { InFlightIncrease, LoopState } from '../../domain/loop-state.ts';
+import type { Instance, NodeGroup } from '../../domain/node-group.ts';
+import type { Observation } from '../../domain/observation.ts';
+import type { Policy } from '../../domain/policy.ts';
+import { failGroup } from './failures.ts';
+
+/**
+ * Brings the increases in flight up to date: nodes that joined are no longer awaited, failed instances never come, what
+ * took too long has failed, and what somebody else asked for (or we, before a restart) is awaited too.
+ */
+export function trackIncreases(state: LoopState, observation: Observation, policy: Policy): LoopState {
+  const registered = registeredByGroup(observation);
+  const tracked = observation.cloud.groups.reduce(
+    (next, group) => trackGroup(next, { group, registered: registered.get(group.id) ?? 0, nowMs: observation.nowMs }, policy),
+    state,
+  );
+  const present = new Set(observation.cloud.groups.map((group) => group.id));
+  return {
+    ...tracked,
+    increases: new Map([...tracked.increases].filter(([group]) => present.has(group))),
+    targets: new Map([...(tracked.targets ?? [])].filter(([group]) => present.has(group))),
+  };
+}
+
+interface Seen {
+  readonly group: NodeGroup;
+  readonly registered: number;
+  readonly nowMs: number;
+}
+
+function trackGroup(state: LoopState, seen: Seen, policy: Policy): LoopState {
+  const { group, nowMs } = seen;
+  if (!group.target.known) return timedOut(state, seen, policy);
+  const target = group.target.value;
+  const failed = (group.instances ?? []).filter((instance) => instance.state === 'failed');
+  const missing = Math.max(0, target - seen.registered - failed.length);
+  const known = state.increases.get(group.id);
+  const rise = Math.max(0, target - (state.targets?.get(group.id) ?? 0));
+  const entry: InFlightIncrease = {
+    group: group.id,
+    nodes: Math.min(missing, (known?.nodes ?? 0) + rise),
+    requestedAtMs: known?.requestedAtMs ?? nowMs,
+    expectedByMs: known?.expectedByMs ?? nowMs + (group.options.maxProvisionMs ?? policy.scaleUp.maxProvisionMs),
+  };
+  const next = {
+    ...state,
+    increases: withEntry(state.increases, entry),
+    targets: new Map([...(state.targets ?? []), [group.id, target]]),
+  };
+  return timedOut(failedEarly(next, { seen, failed, known }, policy), seen, policy);
+}
+
+function withEntry(increases: LoopState['increases'], entry: InFlightIncrease): LoopState['increases'] {
+  const next = new Map(increases);
+  if (entry.nodes > 0) next.set(entry.group, entry);
+  else next.delete(entry.group);
+  return next;
+}
+
+/** Instances that failed to be created fail the increase they belong to, once: the next loops still see them. */
+function failedEarly(
+  state: LoopState,
+  found: { readonly seen: Seen; readonly failed: readonly Instance[]; readonly known: InFlightIncrease | undefined },
+  policy: Policy,
+): LoopState {
+  const { seen, known } = found;
+  if (known === undefined) return state;
+  const first = found.failed.find((instance) => instance.error !== undefined && instance.firstSeenMs >= known.requestedAtMs);
+  const lastFailureMs = state.backoffs.get(seen.group.id)?.lastFailureMs ?? -Infinity;
+  if (first?.error === undefined || lastFailureMs >= known.requestedAtMs) return state;
+  const { detail, code } = first.error;
+  return failGroup(state, { groupId: seen.group.id, group: seen.group, detail, cause: code, atMs: seen.nowMs }, policy.backoff);
+}
+
+function timedOut(state: LoopState, seen: Seen, policy: Policy): LoopState {
+  const { group, nowMs } = seen;
+  const entry = state.increases.get(group.id);
+  if (entry === undefined || nowMs <= entry.expectedByMs) return state;
+  const detail = { kind: 'unavailable', effect: 'unknown' } as const;
+  return failGroup(state, { groupId: group.id, group, detail, cause: 'timeout', atMs: nowMs }, policy.backoff);
+}
+
+/** Nodes that count towards the target: an instance on its way out has left it already. */
+function registeredByGroup(observation: Observation): ReadonlyMap<NodeGroupId, number> {
+  const leaving = new Set(
+    observation.cloud.groups.flatMap((group) =>
+      (group.instances ?? []).filter((instance) => instance.state === 'deleting').map((instance) => instance.key),
+    ),
+  );
+  const counts = new Map<NodeGroupId, number>();
+  for (const [node, group] of observation.cloud.groupOfNode) {
+    const instance = observation.cloud.instanceOfNode.get(node);
+    if (instance !== undefined && leaving.has(instance)) continue;
+    counts.set(group, (counts.get(group) ?? 0) + 1);
+  }
+  return counts;
+}

@@ -1,0 +1,27 @@
+import type { LoopState } from '../../domain/loop-state.ts';
+import type { Observation } from '../../domain/observation.ts';
+import { DELETION_CANDIDATE_TAINT } from '../../domain/taint.ts';
+import type { Node } from '../../domain/node.ts';
+
+/** A mark older than this says nothing about what happened since. The Cluster Autoscaler's candidate TTL, as often set. */
+const OLDEST_MARK_MS = 3_600_000;
+
+/**
+ * After a start the soft taints tell since when nodes are unneeded. Only then: later a mark that was not yet taken off
+ * must not bring back a timer that was stopped.
+ */
+export function restoreUnneeded(state: LoopState, observation: Observation): LoopState {
+  if (state.targets !== undefined) return state;
+  const restored = new Map(state.unneededSince);
+  for (const [name, node] of observation.cluster.nodes) {
+    const sinceMs = markedSince(node);
+    if (sinceMs === undefined || restored.has(name)) continue;
+    if (sinceMs <= observation.nowMs && sinceMs >= observation.nowMs - OLDEST_MARK_MS) restored.set(name, sinceMs);
+  }
+  return { ...state, unneededSince: restored };
+}
+
+function markedSince(node: Node): number | undefined {
+  const mark = node.taints.find((taint) => taint.key === DELETION_CANDIDATE_TAINT);
+  return mark !== undefined && /^\d{1,12}$/.test(mark.value) ? Number(mark.value) * 1000 : undefined;
+}
