@@ -5,6 +5,7 @@
 import { reactionTo } from '../domain/errors.ts';
 import type { NodeName } from '../domain/ids.ts';
 import type { LoopState } from '../domain/loop-state.ts';
+import type { NodeGroup } from '../domain/node-group.ts';
 import type { Observation } from '../domain/observation.ts';
 import type { IncreaseOutcome, RemovalOutcome } from '../domain/outcome.ts';
 import type { Increase, KeptNode, ScaleDownPlan } from '../domain/plan.ts';
@@ -64,10 +65,13 @@ function failuresIn(observation: Observation): readonly GroupFailure[] {
   });
 }
 
-/** Takes in what became of one capacity write. Conflicts and refusals change nothing: the plan is made again. */
+/**
+ * Takes in what became of one capacity write. Conflicts and refusals change nothing: the plan is made again. `group`
+ * tells the size, zone and priority of a stock-out where the error does not.
+ */
 export function reduceIncrease(
   state: LoopState,
-  result: { readonly increase: Increase; readonly outcome: IncreaseOutcome },
+  result: { readonly increase: Increase; readonly outcome: IncreaseOutcome; readonly group?: NodeGroup },
   nowMs: number,
   policy: Policy,
 ): LoopState {
@@ -76,7 +80,11 @@ export function reduceIncrease(
   if (outcome.kind === 'failed') {
     if (reactionTo(outcome.error) !== 'back-off-group') return state;
     const cause = outcome.error.code ?? outcome.error.kind;
-    return failGroup(state, { groupId: outcome.group, group: undefined, detail: outcome.error.detail, cause, atMs: nowMs }, policy.backoff);
+    return failGroup(
+      state,
+      { groupId: outcome.group, group: result.group, detail: outcome.error.detail, cause, atMs: nowMs },
+      policy.backoff,
+    );
   }
   const known = state.increases.get(increase.group);
   const entry = {
