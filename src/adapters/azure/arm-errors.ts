@@ -138,13 +138,46 @@ export function classifyInstanceFailure(code: string, message: string, hints: Er
 
 function classifyBody(body: ArmErrorBody, hints: ErrorHints): ClassifiedFailure {
   const { detail, code } = decide(factsOf(body, { status: undefined, write: true, retryAfterMs: undefined, hints }));
-  return { detail, code: code === '' ? 'Failed' : code, message: body.message === '' ? 'The operation failed without saying why.' : body.message };
+  return {
+    detail,
+    code: code === '' ? 'Failed' : code,
+    message: body.message === '' ? 'The operation failed without saying why.' : body.message,
+  };
 }
 
 /** A request that got no answer, or an unreadable one. What a write did is then unknown. */
 export function lostAnswer(what: string, write: boolean, cause: unknown): AutoscalerError {
   const reason = cause instanceof Error ? cause.message : String(cause);
-  return new AutoscalerError({ kind: 'unavailable', effect: write ? 'unknown' : 'none' }, `No usable answer to ${what}: ${reason}`, { cause });
+  return new AutoscalerError({ kind: 'unavailable', effect: write ? 'unknown' : 'none' }, `No usable answer to ${what}: ${reason}`, {
+    cause,
+  });
+}
+
+const CREDENTIAL_ERRORS = [
+  'AuthenticationError',
+  'CredentialUnavailableError',
+  'AuthenticationRequiredError',
+  'AggregateAuthenticationError',
+  'ClientAuthError',
+  'ServerError',
+];
+/** The identity service could not be reached or says itself that it is a passing trouble. */
+const PASSING_TROUBLE =
+  /AADSTS90033|AADSTS50196|ENOTFOUND|ECONNREFUSED|ECONNRESET|ETIMEDOUT|EAI_AGAIN|endpoints_resolution_error|network_error|temporarily/i;
+
+/** Classifies what an SDK client threw that is not an answer of ARM: credentials, 401, bodies that could not be read. */
+export function classifyThrown(what: string, write: boolean, thrown: unknown): AutoscalerError {
+  if (!(thrown instanceof Error)) return lostAnswer(what, write, thrown);
+  if (CREDENTIAL_ERRORS.includes(thrown.name)) {
+    // No request to ARM left, so nothing happened there.
+    if (PASSING_TROUBLE.test(thrown.message)) return lostAnswer(`the token request for ${what}`, false, thrown);
+    return new AutoscalerError({ kind: 'auth' }, `No token for ${what}: ${thrown.message}`, { cause: thrown });
+  }
+  if (isRecord(thrown) && thrown['statusCode'] === 401) {
+    const code = typeof thrown['code'] === 'string' ? thrown['code'] : 'HTTP 401';
+    return new AutoscalerError({ kind: 'auth' }, `Azure refused ${what}: ${thrown.message}`, { cause: thrown, code });
+  }
+  return lostAnswer(what, write, thrown);
 }
 
 /** The ids a delete was refused for because they are no longer there; the whole batch is refused for one of them. */
@@ -237,7 +270,9 @@ const QUOTA_NAME = /exceeding approved (.+?) quota|quota limits of (\w+)|exceeds
 
 /** Both generations of the sentence: "Current Limit: 10, Current Usage: 8, Additional Required: 8" and "Maximum allowed: 10 ...". */
 function quota(facts: Facts): ErrorKind {
-  const name = QUOTA_NAME.exec(facts.words)?.slice(1).find((part) => part !== undefined);
+  const name = QUOTA_NAME.exec(facts.words)
+    ?.slice(1)
+    .find((part) => part !== undefined);
   const limit = numberAfter(facts.words, /(?:current limit|maximum allowed): *(\d+)/i);
   const usage = numberAfter(facts.words, /(?:current usage|current in use): *(\d+)/i);
   const required = numberAfter(facts.words, /additional (?:required|requested): *(\d+)/i);

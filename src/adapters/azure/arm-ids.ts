@@ -42,7 +42,12 @@ export function parseInstanceId(armId: string): ParsedId {
   if (folded === 'virtualmachines' && parts.length === 9) {
     return { ok: true, ref: reference({ kind: 'vm', subscription, resourceGroup, set: '', instance: name }) };
   }
-  if (folded === 'virtualmachinescalesets' && childType?.toLowerCase() === 'virtualmachines' && parts.length === 11 && instance !== undefined) {
+  if (
+    folded === 'virtualmachinescalesets' &&
+    childType?.toLowerCase() === 'virtualmachines' &&
+    parts.length === 11 &&
+    instance !== undefined
+  ) {
     return { ok: true, ref: reference({ kind: 'vmss', subscription, resourceGroup, set: name, instance }) };
   }
   return bad;

@@ -79,7 +79,10 @@ const TABLE: readonly (readonly [name: string, answer: Answer, detail: ErrorKind
     'the older sentence of a quota',
     {
       status: 409,
-      body: wrapped('OperationNotAllowed', 'Operation results in exceeding quota limits of Core. Maximum allowed: 10, Current in use: 7, Additional requested: 4.'),
+      body: wrapped(
+        'OperationNotAllowed',
+        'Operation results in exceeding quota limits of Core. Maximum allowed: 10, Current in use: 7, Additional requested: 4.',
+      ),
     },
     { kind: 'quota', quota: 'Core', limit: 10, usage: 7, required: 4 },
     'OperationNotAllowed',
@@ -110,7 +113,13 @@ const TABLE: readonly (readonly [name: string, answer: Answer, detail: ErrorKind
   ],
   [
     'fault 30: an AKS operation is under way (no wrapper)',
-    { status: 409, body: { code: 'OperationNotAllowed', message: 'Operation is not allowed: Another agentpool operation (user1 - Scaling) is in progress.' } },
+    {
+      status: 409,
+      body: {
+        code: 'OperationNotAllowed',
+        message: 'Operation is not allowed: Another agentpool operation (user1 - Scaling) is in progress.',
+      },
+    },
     { kind: 'conflict' },
     'OperationNotAllowed',
   ],
@@ -131,7 +140,12 @@ const TABLE: readonly (readonly [name: string, answer: Answer, detail: ErrorKind
     { kind: 'throttled', retryAfterMs: 10_000 },
     'SubscriptionRequestsThrottled',
   ],
-  ['azure provider 177 / fault 22: throttled without a time', { status: 429, body: '' }, { kind: 'throttled', retryAfterMs: undefined }, 'HTTP 429'],
+  [
+    'azure provider 177 / fault 22: throttled without a time',
+    { status: 429, body: '' },
+    { kind: 'throttled', retryAfterMs: undefined },
+    'HTTP 429',
+  ],
   [
     'fault 23: a date far away',
     { status: 429, headers: { 'retry-after': new Date(START_MS + 1_200_000).toUTCString() } },
@@ -140,11 +154,20 @@ const TABLE: readonly (readonly [name: string, answer: Answer, detail: ErrorKind
   ],
   [
     'fault 24: AKS throttles (no wrapper)',
-    { status: 429, headers: { 'retry-after': '36' }, body: { code: 'Throttled', message: 'The PutAgentPoolHandler.PUT request limit has been exceeded.' } },
+    {
+      status: 429,
+      headers: { 'retry-after': '36' },
+      body: { code: 'Throttled', message: 'The PutAgentPoolHandler.PUT request limit has been exceeded.' },
+    },
     { kind: 'throttled', retryAfterMs: 36_000 },
     'Throttled',
   ],
-  ['fault 25: an HTML gateway page after a write', { status: 502, body: '<html>Bad Gateway</html>' }, { kind: 'unavailable', effect: 'unknown' }, 'HTTP 502'],
+  [
+    'fault 25: an HTML gateway page after a write',
+    { status: 502, body: '<html>Bad Gateway</html>' },
+    { kind: 'unavailable', effect: 'unknown' },
+    'HTTP 502',
+  ],
   [
     'fault 25: a server error on a read',
     { status: 500, write: false, body: wrapped('InternalServerError', 'The server encountered an error.') },
@@ -157,14 +180,24 @@ const TABLE: readonly (readonly [name: string, answer: Answer, detail: ErrorKind
     { kind: 'auth' },
     'AuthorizationFailed',
   ],
-  ['fault 38: expired token', { status: 401, body: wrapped('ExpiredAuthenticationToken', 'The access token expiry') }, { kind: 'auth' }, 'ExpiredAuthenticationToken'],
+  [
+    'fault 38: expired token',
+    { status: 401, body: wrapped('ExpiredAuthenticationToken', 'The access token expiry') },
+    { kind: 'auth' },
+    'ExpiredAuthenticationToken',
+  ],
   [
     'fault 41: policy',
     { status: 403, body: wrapped('RequestDisallowedByPolicy', "Resource 'n' was disallowed by policy.") },
     { kind: 'quota', quota: 'policy or lock (RequestDisallowedByPolicy)' },
     'RequestDisallowedByPolicy',
   ],
-  ['fault 41: lock', { status: 409, body: wrapped('ScopeLocked', 'The scope cannot perform write operation') }, { kind: 'quota', quota: 'policy or lock (ScopeLocked)' }, 'ScopeLocked'],
+  [
+    'fault 41: lock',
+    { status: 409, body: wrapped('ScopeLocked', 'The scope cannot perform write operation') },
+    { kind: 'quota', quota: 'policy or lock (ScopeLocked)' },
+    'ScopeLocked',
+  ],
   [
     'fault 49: the set is gone',
     { status: 404, body: wrapped('ResourceNotFound', "The Resource 'Microsoft.Compute/virtualMachineScaleSets/n' was not found.") },
@@ -175,13 +208,25 @@ const TABLE: readonly (readonly [name: string, answer: Answer, detail: ErrorKind
     'fault 36: an id that is no longer active',
     {
       status: 400,
-      body: wrapped('InvalidParameter', 'The provided instanceId 1181 is not an active Virtual Machine Scale Set VM instanceId.', { target: 'instanceIds' }),
+      body: wrapped('InvalidParameter', 'The provided instanceId 1181 is not an active Virtual Machine Scale Set VM instanceId.', {
+        target: 'instanceIds',
+      }),
     },
     { kind: 'not-found' },
     'InvalidParameter',
   ],
-  ['our own mistake', { status: 400, body: wrapped('InvalidParameter', 'capacity must not be negative') }, { kind: 'bug' }, 'InvalidParameter'],
-  ['a disabled subscription', { status: 409, body: wrapped('ReadOnlyDisabledSubscription', 'The subscription is disabled') }, { kind: 'auth' }, 'ReadOnlyDisabledSubscription'],
+  [
+    'our own mistake',
+    { status: 400, body: wrapped('InvalidParameter', 'capacity must not be negative') },
+    { kind: 'bug' },
+    'InvalidParameter',
+  ],
+  [
+    'a disabled subscription',
+    { status: 409, body: wrapped('ReadOnlyDisabledSubscription', 'The subscription is disabled') },
+    { kind: 'auth' },
+    'ReadOnlyDisabledSubscription',
+  ],
 ];
 
 describe('arm errors: refusals', () => {
@@ -198,12 +243,19 @@ describe('arm errors: refusals', () => {
   });
 
   it('fault 36: names every inactive id', () => {
-    const error = classify({ status: 400, body: wrapped('InvalidParameter', 'The provided instanceId 1181 is not an active Virtual Machine Scale Set VM instanceId.') });
+    const error = classify({
+      status: 400,
+      body: wrapped('InvalidParameter', 'The provided instanceId 1181 is not an active Virtual Machine Scale Set VM instanceId.'),
+    });
     expect(inactiveInstanceIds(error)).toEqual(['1181']);
   });
 
   it.each([
-    ['azure provider 92, fault 37: a plain refusal of force', { status: 409, body: wrapped('OperationNotAllowed', 'Force delete is not supported for this VM size.') }, true],
+    [
+      'azure provider 92, fault 37: a plain refusal of force',
+      { status: 409, body: wrapped('OperationNotAllowed', 'Force delete is not supported for this VM size.') },
+      true,
+    ],
     ['quota under the same code', { status: 409, body: wrapped('OperationNotAllowed', QUOTA_TEXT) }, false],
     ['throttling under the same code', { status: 429, body: COMPUTE_429 }, false],
     ['another code', { status: 409, body: wrapped('Conflict', 'busy') }, false],
@@ -224,7 +276,12 @@ describe('arm errors: operations that failed after they were accepted', () => {
   const zonal = { scope: HINTS.scope, zoneOf: (id: string) => (id === '4' ? 'eastus2-2' : undefined) };
 
   it.each([
-    ['fault 5', { code: 'AllocationFailed', message: 'Allocation failed.' }, { kind: 'out-of-capacity', scope: HINTS.scope }, 'AllocationFailed'],
+    [
+      'fault 5',
+      { code: 'AllocationFailed', message: 'Allocation failed.' },
+      { kind: 'out-of-capacity', scope: HINTS.scope },
+      'AllocationFailed',
+    ],
     [
       'fault 6: with the zone of the instance it names',
       { code: 'ZonalAllocationFailed', message: 'Allocation failed.', target: '4' },
@@ -239,7 +296,11 @@ describe('arm errors: operations that failed after they were accepted', () => {
     ],
     [
       'a code hidden below the outer one',
-      { code: 'VMScaleSetOperationFailed', message: 'see details', details: [{ code: 'AllocationFailed', message: 'Allocation failed.', target: '7' }] },
+      {
+        code: 'VMScaleSetOperationFailed',
+        message: 'see details',
+        details: [{ code: 'AllocationFailed', message: 'Allocation failed.', target: '7' }],
+      },
       { kind: 'out-of-capacity', scope: HINTS.scope },
       'AllocationFailed',
     ],
@@ -256,7 +317,12 @@ describe('arm errors: operations that failed after they were accepted', () => {
       { kind: 'quota', quota: 'subnet addresses' },
       'SubnetIsFull',
     ],
-    ['fault 12', { code: 'OSProvisioningTimedOut', message: 'timed out' }, { kind: 'unavailable', effect: 'unknown' }, 'OSProvisioningTimedOut'],
+    [
+      'fault 12',
+      { code: 'OSProvisioningTimedOut', message: 'timed out' },
+      { kind: 'unavailable', effect: 'unknown' },
+      'OSProvisioningTimedOut',
+    ],
     ['no error object at all', undefined, { kind: 'unavailable', effect: 'unknown' }, 'Failed'],
   ])('%s', (_name, body, detail, code) => {
     expect(classifyOperationError(body, zonal)).toMatchObject({ detail, code });

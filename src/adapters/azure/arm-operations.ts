@@ -1,0 +1,49 @@
+/** The calls this adapter makes, and the budget each is charged to. Names are labels of metrics: a closed set. */
+
+export type ArmOperation =
+  | 'listScaleSets'
+  | 'getScaleSet'
+  | 'putScaleSet'
+  | 'deleteInstances'
+  | 'listInstances'
+  | 'getInstance'
+  | 'listVms'
+  | 'getVm'
+  | 'listSkus'
+  | 'listAgentPools'
+  | 'getOperation';
+
+export interface OperationBudget {
+  /** Stem of the policy names in `x-ms-ratelimit-remaining-resource`, as the Compute documentation lists them. */
+  readonly family: string;
+  readonly access: 'read' | 'write';
+}
+
+export const OPERATIONS: Readonly<Record<ArmOperation, OperationBudget>> = {
+  listScaleSets: { family: 'HighCostGetVMScaleSet', access: 'read' },
+  getScaleSet: { family: 'GetVMScaleSet', access: 'read' },
+  // A PUT on a set that exists is charged like its creation: 12 at once, then 4 per minute and set.
+  putScaleSet: { family: 'CreateVMScaleSet', access: 'write' },
+  deleteInstances: { family: 'DeleteVMScaleSet', access: 'write' },
+  listInstances: { family: 'HighCostGetVMScaleSet', access: 'read' },
+  getInstance: { family: 'GetVMScaleSetVM', access: 'read' },
+  listVms: { family: 'HighCostGetVM', access: 'read' },
+  getVm: { family: 'LowCostGetVM', access: 'read' },
+  listSkus: { family: 'Skus', access: 'read' },
+  listAgentPools: { family: 'AgentPools', access: 'read' },
+  getOperation: { family: 'GetOperation', access: 'read' },
+};
+
+/** One call: what it does and to which scale set, machine or pool (empty: none in particular). */
+export interface ArmCall {
+  readonly operation: ArmOperation;
+  readonly resource: string;
+}
+
+export function isWrite(call: ArmCall): boolean {
+  return OPERATIONS[call.operation].access === 'write';
+}
+
+export function describeCall(call: ArmCall): string {
+  return call.resource === '' ? call.operation : `${call.operation} ${call.resource}`;
+}

@@ -1,0 +1,136 @@
+/**
+ * What Azure lets us ask. Every header that tells a budget is read. A refusal for too many requests holds exactly what it
+ * named (one set, one family, all reads or all writes of the subscription) until its time is over: asking during the hold
+ * only makes it longer. Reads slow down before writes have to.
+ */
+import { AutoscalerError } from '../../domain/errors.ts';
+import type { Clock } from '../../domain/clock.ts';
+import type { Metrics } from '../../telemetry/metrics.ts';
+import { describeCall, OPERATIONS, type ArmCall } from './arm-operations.ts';
+
+/** Without a `Retry-After`: doubles from the first to the last. */
+const FIRST_HOLD_MS = 10_000;
+const LAST_HOLD_MS = 300_000;
+/** Below this part of the most ever seen, periodic reads take twice as long. */
+const LOW_PART = 0.2;
+/** Buckets refill each minute; a count older than that says nothing. */
+const COUNT_VALID_MS = 60_000;
+
+interface Hold {
+  readonly untilMs: number;
+  readonly durationMs: number;
+}
+
+interface Tokens {
+  readonly remaining: number;
+  readonly largest: number;
+  readonly atMs: number;
+}
+
+export class Budgets {
+  readonly #clock: Pick<Clock, 'now'>;
+  readonly #metrics: Metrics['arm'];
+  readonly #holds = new Map<string, Hold>();
+  readonly #tokens = new Map<string, Tokens>();
+
+  constructor(clock: Pick<Clock, 'now'>, metrics: Metrics['arm']) {
+    this.#clock = clock;
+    this.#metrics = metrics;
+  }
+
+  /** undefined: go ahead. Otherwise the `throttled` error that Azure would give, without asking it. */
+  admit(call: ArmCall): AutoscalerError | undefined {
+    const now = this.#clock.now();
+    const untilMs = Math.max(0, ...holdKeys(call).map((key) => this.#holds.get(key)?.untilMs ?? 0));
+    if (untilMs <= now) return undefined;
+    const retryAfterMs = untilMs - now;
+    const message = `${describeCall(call)} is held back for ${Math.ceil(retryAfterMs / 1000)} s because Azure throttles it.`;
+    return new AutoscalerError({ kind: 'throttled', retryAfterMs, policy: OPERATIONS[call.operation].family }, message, {
+      code: 'HeldBack',
+    });
+  }
+
+  /** Takes in the headers of an answer. */
+  learn(call: ArmCall, header: (name: string) => string | undefined): void {
+    const atMs = this.#clock.now();
+    for (const { policy, remaining } of remainingTokens(header)) {
+      const largest = Math.max(remaining, this.#tokens.get(tokenKey(policy, call))?.largest ?? 0);
+      this.#tokens.set(tokenKey(policy, call), { remaining, largest, atMs });
+      this.#metrics.tokensRemaining.set({ policy }, remaining);
+    }
+  }
+
+  /** An answer that was not throttled ends the doubling of its holds. */
+  succeeded(call: ArmCall): void {
+    for (const key of holdKeys(call)) {
+      const hold = this.#holds.get(key);
+      if (hold === undefined || hold.untilMs > this.#clock.now()) continue;
+      this.#holds.delete(key);
+      this.#metrics.throttledUntil.set({ policy: policyLabel(key) }, 0);
+    }
+  }
+
+  /** Holds what a `throttled` error named. */
+  hold(call: ArmCall, error: AutoscalerError): void {
+    if (error.detail.kind !== 'throttled') return;
+    const key = heldKey(call, error.detail.policy, error.code);
+    const doubled = Math.min(LAST_HOLD_MS, (this.#holds.get(key)?.durationMs ?? FIRST_HOLD_MS / 2) * 2);
+    const durationMs = error.detail.retryAfterMs ?? doubled;
+    const untilMs = this.#clock.now() + durationMs;
+    this.#holds.set(key, { untilMs: Math.max(untilMs, this.#holds.get(key)?.untilMs ?? 0), durationMs: doubled });
+    this.#metrics.throttledUntil.set({ policy: policyLabel(key) }, untilMs / 1000);
+  }
+
+  /** Factor for the interval of a periodic read: 2 while the family's tokens run low, else 1. */
+  stretch(family: string): number {
+    const now = this.#clock.now();
+    for (const [key, tokens] of this.#tokens) {
+      if (stemOf(key) !== family || now - tokens.atMs > COUNT_VALID_MS) continue;
+      if (tokens.remaining < tokens.largest * LOW_PART) return 2;
+    }
+    return 1;
+  }
+}
+
+const GATEWAY_HEADERS: readonly (readonly [header: string, policy: string])[] = [
+  ['x-ms-ratelimit-remaining-subscription-reads', 'subscription-reads'],
+  ['x-ms-ratelimit-remaining-subscription-writes', 'subscription-writes'],
+  ['x-ms-ratelimit-remaining-subscription-deletes', 'subscription-deletes'],
+];
+
+/** Every budget that the headers of one answer tell, by policy name without the provider. */
+export function remainingTokens(header: (name: string) => string | undefined): readonly { policy: string; remaining: number }[] {
+  const gateway = GATEWAY_HEADERS.map(([name, policy]) => `${policy};${header(name) ?? ''}`);
+  const resource = (header('x-ms-ratelimit-remaining-resource') ?? '').split(',');
+  return [...resource, ...gateway].flatMap((entry) => {
+    const [name = '', count = ''] = entry.trim().split(';');
+    const policy = name.slice(name.indexOf('/') + 1);
+    return policy === '' || !/^\d+$/.test(count) ? [] : [{ policy, remaining: Number(count) }];
+  });
+}
+
+/** `CreateVMScaleSetResource`, `...SubscriptionMaximum` and the older `...3Min` share a stem. */
+function stemOf(policy: string): string {
+  return (policy.split('|')[0] ?? '').replace(/(?:Resource|SubscriptionMaximum|\d+Min)$/, '');
+}
+
+function tokenKey(policy: string, call: ArmCall): string {
+  return policy.endsWith('Resource') ? `${policy}|${call.resource}` : policy;
+}
+
+/** Everything that can hold a call back, narrow to wide. */
+function holdKeys(call: ArmCall): readonly string[] {
+  const { family, access } = OPERATIONS[call.operation];
+  return [`${family}|${call.resource}`, family, `subscription-${access}s`];
+}
+
+function heldKey(call: ArmCall, policy: string | undefined, code: string | undefined): string {
+  const { family, access } = OPERATIONS[call.operation];
+  if (code === 'SubscriptionRequestsThrottled') return `subscription-${access}s`;
+  // Without a policy's name the narrowest guess would be asked around; the family is what the answer is about.
+  return policy?.endsWith('Resource') === true ? `${family}|${call.resource}` : family;
+}
+
+function policyLabel(key: string): string {
+  return key.split('|')[0] ?? key;
+}

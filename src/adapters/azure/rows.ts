@@ -1,0 +1,218 @@
+/** SDK objects stop here: every optional field is decided, and only what decisions read is kept. */
+import type { VirtualMachine, VirtualMachineScaleSet, VirtualMachineScaleSetVM } from '@azure/arm-compute';
+import type { AgentPool } from '@azure/arm-containerservice';
+import type { InstanceState } from '../../domain/node-group.ts';
+import type { Taint } from '../../domain/taint.ts';
+import { foldName, lastSegment, parseInstanceId, type InstanceRef } from './arm-ids.ts';
+import { classifyInstanceFailure, type ClassifiedFailure } from './arm-errors.ts';
+import { parseTaint, poolOf, readTags, type Tags } from './tags.ts';
+
+/** A scale set. `capacity` is the fenced number of its table. */
+export interface ScaleSetRow {
+  readonly name: string;
+  readonly armId: string;
+  readonly location: string;
+  /** `Uniform`, `Flexible`, or what a later Azure invents. */
+  readonly orchestration: string;
+  readonly vmSize: string;
+  readonly tier: string | undefined;
+  readonly capacity: number;
+  readonly extendedLocation: { readonly name: string; readonly type: string } | undefined;
+  /** Zone numbers, sorted. */
+  readonly zones: readonly string[];
+  readonly tags: Tags;
+  readonly priority: 'Regular' | 'Spot';
+  readonly os: 'linux' | 'windows';
+  readonly osDisk: { readonly ephemeral: boolean; readonly tier: string | undefined; readonly sizeGb: number | undefined };
+  readonly provisioningState: string;
+  /** Set: something that a write needs was missing in the answer; then `capacity` means nothing. */
+  readonly unreadable: string | undefined;
+}
+
+/** undefined: an item without a name, which nothing can refer to. */
+export function projectScaleSet(raw: VirtualMachineScaleSet): ScaleSetRow | undefined {
+  if (raw.name === undefined || raw.name === '') return undefined;
+  const profile = raw.virtualMachineProfile;
+  const disk = profile?.storageProfile?.osDisk;
+  const { name: placeName, type: placeType } = raw.extendedLocation ?? {};
+  return {
+    name: raw.name,
+    armId: raw.id ?? '',
+    location: raw.location ?? '',
+    orchestration: raw.orchestrationMode ?? 'Uniform',
+    vmSize: raw.sku?.name ?? '',
+    tier: raw.sku?.tier,
+    capacity: raw.sku?.capacity ?? 0,
+    extendedLocation: placeName === undefined || placeType === undefined ? undefined : { name: placeName, type: placeType },
+    zones: [...(raw.zones ?? [])].sort(),
+    tags: readTags(raw.tags),
+    priority: profile?.priority?.toLowerCase() === 'spot' ? 'Spot' : 'Regular',
+    os: profile?.osProfile?.windowsConfiguration === undefined && disk?.osType?.toLowerCase() !== 'windows' ? 'linux' : 'windows',
+    osDisk: {
+      ephemeral: disk?.diffDiskSettings?.option?.toLowerCase() === 'local',
+      tier: disk?.managedDisk?.storageAccountType,
+      sizeGb: disk?.diskSizeGB,
+    },
+    provisioningState: raw.provisioningState ?? '',
+    unreadable: missingPart(raw),
+  };
+}
+
+function missingPart(raw: VirtualMachineScaleSet): string | undefined {
+  if (raw.sku?.capacity === undefined || !Number.isInteger(raw.sku.capacity) || raw.sku.capacity < 0)
+    return 'Azure did not tell its capacity';
+  if (raw.sku.name === undefined || raw.sku.name === '') return 'Azure did not tell its VM size';
+  if (raw.location === undefined || raw.location === '') return 'Azure did not tell its location';
+  return undefined;
+}
+
+/** A machine of a scale set or of a VMs pool. */
+export interface InstanceRow {
+  readonly ref: InstanceRef;
+  /** Folded: the scale set's name, or `<pool>/<vm size>`. */
+  readonly group: string;
+  readonly instanceId: string;
+  readonly state: InstanceState;
+  /** `<location>-<number>`. */
+  readonly zone: string | undefined;
+  readonly failure: ClassifiedFailure | undefined;
+  /** What the node bootstrap extension said went wrong. Counts only for a machine that never became a node. */
+  readonly bootstrapError: string | undefined;
+  /** Unique for the life of one machine: tells a reused number from the machine it had before. */
+  readonly vmId: string;
+}
+
+interface InstanceView {
+  readonly statuses?: readonly { readonly code?: string; readonly level?: string; readonly message?: string }[];
+  readonly extensions?: readonly {
+    readonly name?: string;
+    readonly statuses?: readonly { readonly level?: string; readonly message?: string; readonly displayStatus?: string }[];
+  }[];
+}
+
+/** undefined: an item without a usable id is skipped, as it cannot be named in any call. */
+export function projectInstance(raw: VirtualMachineScaleSetVM, set: string): InstanceRow | undefined {
+  const parsed = parseInstanceId(raw.id ?? '');
+  if (!parsed.ok || parsed.ref.kind !== 'vmss') return undefined;
+  return instanceOf(raw, parsed.ref, foldName(set));
+}
+
+/** A machine with an id of its own. `group` undefined: derived from its pool tag and size; machines of no pool are skipped. */
+export function projectMachine(raw: VirtualMachine, group?: string): InstanceRow | undefined {
+  const parsed = parseInstanceId(raw.id ?? '');
+  const pool = poolOf(readTags(raw.tags));
+  const owner = group ?? (pool === undefined ? undefined : `${pool}/${raw.hardwareProfile?.vmSize ?? ''}`);
+  if (!parsed.ok || parsed.ref.kind !== 'vm' || owner === undefined) return undefined;
+  return instanceOf(raw, parsed.ref, foldName(owner));
+}
+
+/** The folded name of the scale set that a machine belongs to; empty for none. */
+export function setOfMachine(raw: VirtualMachine): string {
+  return lastSegment(raw.virtualMachineScaleSet?.id);
+}
+
+function instanceOf(raw: VirtualMachineScaleSetVM | VirtualMachine, ref: InstanceRef, group: string): InstanceRow {
+  const state = instanceState(raw.provisioningState, raw.instanceView);
+  const zone = raw.zones?.[0];
+  return {
+    ref,
+    group,
+    instanceId: ref.instance,
+    state,
+    zone: zone === undefined ? undefined : zoneName(raw.location ?? '', zone),
+    failure: state === 'failed' ? failureOf(raw.instanceView) : undefined,
+    bootstrapError: bootstrapErrorOf(raw.instanceView),
+    vmId: raw.vmId ?? '',
+  };
+}
+
+export function zoneName(location: string, zone: string): string {
+  return `${location.toLowerCase()}-${zone}`;
+}
+
+/**
+ * A failed machine that runs may be a good node whose last update failed; only one that does not run counts as failed.
+ * Without an instance view it is taken to run.
+ */
+export function instanceState(provisioningState: string | undefined, view: InstanceView | undefined): InstanceState {
+  const power = view === undefined ? 'running' : powerOf(view);
+  switch (provisioningState?.toLowerCase() ?? '') {
+    case '':
+      return 'unknown';
+    case 'creating':
+      return 'creating';
+    case 'deleting':
+      return 'deleting';
+    case 'failed':
+      return power === 'running' || power === 'starting' ? 'running' : 'failed';
+    default:
+      return power === 'deallocated' || power === 'deallocating' ? 'deallocated' : 'running';
+  }
+}
+
+const POWER = /^powerstate\/(starting|running|stopping|stopped|deallocating|deallocated|unknown)$/;
+
+function powerOf(view: InstanceView): string {
+  for (const { code } of view.statuses ?? []) {
+    const power = POWER.exec(code?.toLowerCase() ?? '')?.[1];
+    if (power !== undefined) return power;
+  }
+  return 'unknown';
+}
+
+function failureOf(view: InstanceView | undefined): ClassifiedFailure {
+  const status = view?.statuses?.find(({ code }) => code?.toLowerCase().startsWith('provisioningstate/failed') === true);
+  const code = status?.code?.split('/')[2] ?? 'ProvisioningFailed';
+  return classifyInstanceFailure(code, status?.message ?? 'The machine could not be provisioned.');
+}
+
+/** AKS bootstraps nodes by this extension. */
+const BOOTSTRAP_EXTENSION = 'vmsscse';
+
+function bootstrapErrorOf(view: InstanceView | undefined): string | undefined {
+  const extension = view?.extensions?.find(({ name }) => name?.toLowerCase() === BOOTSTRAP_EXTENSION);
+  const errors = (extension?.statuses ?? []).filter(({ level }) => level?.toLowerCase() === 'error');
+  return errors.length === 0 ? undefined : errors.map(({ message, displayStatus }) => message ?? displayStatus ?? '').join('; ');
+}
+
+/** What AKS knows of a pool and a scale set does not tell. */
+export interface AgentPoolRow {
+  readonly name: string;
+  readonly type: string;
+  readonly mode: string | undefined;
+  readonly provisioningState: string;
+  readonly maxPods: number | undefined;
+  readonly osDiskSizeGb: number | undefined;
+  readonly osSku: string | undefined;
+  readonly nodeImageVersion: string | undefined;
+  readonly kubernetesVersion: string | undefined;
+  readonly labels: Tags;
+  readonly taints: readonly Taint[];
+  readonly priority: 'Regular' | 'Spot';
+  readonly zones: readonly string[];
+  /** AKS runs an autoscaler of its own over this pool: two would fight. */
+  readonly managedAutoscaler: boolean;
+  /** Sizes of a pool of type VirtualMachines, with their counts. */
+  readonly sizes: readonly { readonly vmSize: string; readonly count: number }[];
+}
+
+export function projectAgentPool(raw: AgentPool): AgentPoolRow | undefined {
+  if (raw.name === undefined) return undefined;
+  return {
+    name: raw.name,
+    type: raw.typePropertiesType ?? '',
+    mode: raw.mode,
+    provisioningState: raw.provisioningState ?? '',
+    maxPods: raw.maxPods,
+    osDiskSizeGb: raw.osDiskSizeGB,
+    osSku: raw.osSKU,
+    nodeImageVersion: raw.nodeImageVersion,
+    kubernetesVersion: raw.currentOrchestratorVersion ?? raw.orchestratorVersion,
+    labels: readTags(raw.nodeLabels),
+    taints: (raw.nodeTaints ?? []).flatMap((text) => parseTaint(text) ?? []),
+    priority: raw.scaleSetPriority?.toLowerCase() === 'spot' ? 'Spot' : 'Regular',
+    zones: [...(raw.availabilityZones ?? [])].sort(),
+    managedAutoscaler: raw.enableAutoScaling === true,
+    sizes: (raw.virtualMachineNodesStatus ?? []).map(({ size, count }) => ({ vmSize: size ?? '', count: count ?? 0 })),
+  };
+}

@@ -1,0 +1,142 @@
+/**
+ * What tags on a scale set say to an autoscaler. The names and their coding (`_` stands for `/`, `~2` for `_`, since a tag
+ * name cannot hold a slash) are the Cluster Autoscaler's, so that pools tagged for it work unchanged. Bad tags are
+ * reported as values, never thrown: one pool's typing error is not the others' trouble.
+ */
+import { AutoscalerError } from '../../domain/errors.ts';
+import type { NodeGroupOptions } from '../../domain/node-group.ts';
+import { parseQuantity } from '../../domain/quantity.ts';
+import type { Taint, TaintEffect } from '../../domain/taint.ts';
+import type { DiscoveryRule } from './options.ts';
+
+export type Tags = Readonly<Record<string, string>>;
+
+/** Null-valued tags exist on the wire and mean nothing. */
+export function readTags(raw: Readonly<Record<string, string | null | undefined>> | undefined): Tags {
+  return Object.fromEntries(Object.entries(raw ?? {}).filter((entry): entry is [string, string] => typeof entry[1] === 'string'));
+}
+
+const PREFIX = 'k8s.io_cluster-autoscaler_node-template_';
+const LABEL = `${PREFIX}label_`;
+const TAINT = `${PREFIX}taint_`;
+const RESOURCES = `${PREFIX}resources_`;
+const OPTIONS = `${PREFIX}autoscaling-options_`;
+
+/** The pool that AKS says a set or a machine belongs to: the managed tag wins over the older one. */
+export function poolOf(tags: Tags): string | undefined {
+  const name = lookUp(tags, 'aks-managed-poolName') ?? lookUp(tags, 'poolName');
+  return name === '' ? undefined : name;
+}
+
+/** Azure keeps the case of tag names but compares without it. */
+function lookUp(tags: Tags, name: string): string | undefined {
+  if (Object.hasOwn(tags, name)) return tags[name];
+  const folded = name.toLowerCase();
+  return Object.entries(tags).find(([key]) => key.toLowerCase() === folded)?.[1];
+}
+
+/** `1.33.2` from `Kubernetes:1.33.2`. */
+export function kubernetesVersionOf(tags: Tags): string | undefined {
+  const text = lookUp(tags, 'aks-managed-orchestrator') ?? lookUp(tags, 'orchestrator');
+  return text?.split(':')[1];
+}
+
+export type Limits =
+  | { readonly kind: 'limits'; readonly min: number; readonly max: number }
+  | { readonly kind: 'not-matched' }
+  | { readonly kind: 'skipped'; readonly reason: string };
+
+/**
+ * Whether any rule selects a set with these tags, and its limits: tags `min` and `max` win over the rule's own. The first
+ * rule that matches counts.
+ */
+export function discover(tags: Tags, rules: readonly DiscoveryRule[]): Limits {
+  const rule = rules.find(({ selectors }) => selectors.length > 0 && selectors.every(({ key, value }) => tags[key] === value));
+  if (rule === undefined) return { kind: 'not-matched' };
+  const min = limit(tags, 'min', rule.min);
+  const max = limit(tags, 'max', rule.max);
+  if (typeof min === 'string') return { kind: 'skipped', reason: min };
+  if (typeof max === 'string') return { kind: 'skipped', reason: max };
+  if (max < min) return { kind: 'skipped', reason: `max ${max} is below min ${min}` };
+  return { kind: 'limits', min, max };
+}
+
+/** The number, or why there is none. */
+function limit(tags: Tags, name: 'min' | 'max', fallback: number | undefined): number | string {
+  const text = tags[name]?.trim();
+  if (text === undefined || text === '') return fallback ?? `it has no tag "${name}" and the discovery rule gives none`;
+  return /^\d{1,9}$/.test(text) ? Number(text) : `tag "${name}" is "${text}", not a whole number of 0 or more`;
+}
+
+export function templateLabels(tags: Tags): Tags {
+  return Object.fromEntries(coded(tags, LABEL));
+}
+
+/** Values are `<value>:<effect>`; others are dropped. */
+export function templateTaints(tags: Tags): readonly Taint[] {
+  return coded(tags, TAINT).flatMap(([key, text]) => {
+    const match = /^([^:]*):(NoSchedule|NoExecute|PreferNoSchedule)$/.exec(text.trim());
+    return match === null ? [] : [{ key, value: match[1] ?? '', effect: match[2] as TaintEffect }];
+  });
+}
+
+/** `key=value:Effect` or `key:Effect`, as agent pools spell taints; anything else is undefined. */
+export function parseTaint(text: string): Taint | undefined {
+  const match = /^([^=:]+)(?:=([^:]*))?:(NoSchedule|NoExecute|PreferNoSchedule)$/.exec(text.trim());
+  return match === null ? undefined : { key: match[1] ?? '', value: match[2] ?? '', effect: match[3] as TaintEffect };
+}
+
+/** Quantities by resource name; what is not a quantity is dropped. */
+export function templateResources(tags: Tags): Tags {
+  return Object.fromEntries(coded(tags, RESOURCES).filter(([, text]) => isQuantity(text)));
+}
+
+/** Decoded name and value of every tag of a family; an empty name means nothing. */
+function coded(tags: Tags, prefix: string): readonly (readonly [name: string, value: string])[] {
+  return Object.entries(tags)
+    .filter(([key]) => key.toLowerCase().startsWith(prefix) && key.length > prefix.length)
+    .map(([key, value]) => [key.slice(prefix.length).replaceAll('_', '/').replaceAll('~2', '_'), value] as const);
+}
+
+function isQuantity(text: string): boolean {
+  try {
+    return parseQuantity(text) >= 0;
+  } catch (thrown) {
+    if (thrown instanceof AutoscalerError) return false;
+    throw thrown;
+  }
+}
+
+/** Per-group overrides; keys in any letter case, values that cannot be read leave the default. */
+export function groupOptions(tags: Tags): NodeGroupOptions {
+  const options: { -readonly [Key in keyof NodeGroupOptions]: NodeGroupOptions[Key] } = {};
+  for (const [key, text] of Object.entries(tags)) {
+    if (!key.toLowerCase().startsWith(OPTIONS)) continue;
+    const name = OPTION_NAMES[key.slice(OPTIONS.length).toLowerCase()];
+    const value = name === 'utilizationThreshold' ? fraction(text) : durationMs(text);
+    if (name !== undefined && value !== undefined) options[name] = value;
+  }
+  return options;
+}
+
+const OPTION_NAMES: Readonly<Record<string, keyof NodeGroupOptions>> = {
+  scaledownutilizationthreshold: 'utilizationThreshold',
+  scaledownunneededtime: 'unneededForMs',
+  scaledownunreadytime: 'unreadyForMs',
+  maxnodeprovisiontime: 'maxProvisionMs',
+};
+
+function fraction(text: string): number | undefined {
+  const value = text.trim() === '' ? Number.NaN : Number(text);
+  return value >= 0 && value <= 1 ? value : undefined;
+}
+
+const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
+
+/** Durations as Go writes them: `30m`, `1h30m`, `90s`. */
+function durationMs(text: string): number | undefined {
+  const folded = text.trim().toLowerCase();
+  if (!/^(?:\d+(?:\.\d+)?(?:ms|s|m|h))+$/.test(folded)) return undefined;
+  const parts = [...folded.matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h)/g)];
+  return parts.reduce((sum, [, amount, unit]) => sum + Number(amount) * (UNIT_MS[unit ?? ''] ?? 0), 0);
+}
