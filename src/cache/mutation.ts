@@ -24,6 +24,21 @@ export interface Acceptance {
   readonly etag?: string | undefined;
   /** The fenced number in the answer's body, when it has the whole model. */
   readonly expect?: number | undefined;
+  /**
+   * True when the model shows the change from the answer on (a capacity PUT does: its body has the new capacity while the
+   * machines are still being made). A GET begun later that carries a new tag is then believed although the operation is
+   * still under way, so that a 412 can be planned anew in the same loop.
+   */
+  readonly modelled?: boolean;
+}
+
+/**
+ * What the ended operation showed. The tag is adopted only when the number is the one we expect and nothing else of ours is
+ * under way: a tag newer than the number a plan starts from would defeat If-Match.
+ */
+export interface FinalAnswer {
+  readonly etag: string;
+  readonly amount: number;
 }
 
 /** One change under way. Settle it exactly once; later calls do nothing and return false. */
@@ -31,6 +46,6 @@ export interface Mutation {
   readonly seq: number;
   /** Azure took the request (200, 201, 202). */
   accepted(answer: Acceptance): void;
-  /** The outcome is known, or known to be lost. Adopts `etag` when given. A refresh of every row touched is asked for. */
-  settle(outcome: MutationOutcome, etag?: string): boolean;
+  /** The outcome is known, or known to be lost. A refresh of every row touched is asked for. */
+  settle(outcome: MutationOutcome, final?: FinalAnswer): boolean;
 }

@@ -129,7 +129,7 @@ export type TableEvent<V> =
   | { readonly kind: 'changed'; readonly key: string; readonly before: Row<V> | undefined; readonly after: Row<V> | undefined }
   /** Nobody here changed the number. */
   | { readonly kind: 'external-change'; readonly key: string; readonly from: number; readonly to: number }
-  /** Our change was reported successful, and a read that is believed says otherwise. */
+  /** Our change was reported successful, and a read that is believed says otherwise: it did not take, or somebody undid it. */
   | {
       readonly kind: 'not-applied';
       readonly key: string;

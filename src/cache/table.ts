@@ -1,17 +1,39 @@
 /**
  * A table of one kind of row: base rows as Azure told them, fences over what we change, overlays of what we intend. It
- * decides which of two observations counts. It must not know Azure, does no I/O and never waits for the network.
+ * decides which of two observations counts. It must not know Azure, does no I/O and never waits for the network; every
+ * commit is synchronous, so no reader sees half of one.
  */
-import { AutoscalerError } from '../domain/errors.ts';
 import type { Clock } from '../domain/clock.ts';
-import type { CacheHooks } from './hooks.ts';
+import { planAbsence } from './absence.ts';
+import type { FenceStatus } from './fence-book.ts';
+import { removalOf } from './fence.ts';
+import { tell, type CacheHooks, type EvictionCause } from './hooks.ts';
+import { ListLedger } from './list-ledger.ts';
 import type { LogicalClock, Stamp } from './logical-clock.ts';
 import type { Mutation, MutationOp } from './mutation.ts';
-import type { ListCommit, ListResult, Observation, Observed, Removal, Row, RowView, Seen, TableDefinition, TableEvent } from './row.ts';
+import { Mutations } from './mutations.ts';
+import { Observer } from './observer.ts';
+import { RowStore, seenOf, type Entry } from './row-store.ts';
+import type {
+  ListCommit,
+  ListedRow,
+  ListResult,
+  Observation,
+  Observed,
+  Removal,
+  Row,
+  RowView,
+  Seen,
+  TableDefinition,
+  TableEvent,
+} from './row.ts';
+import { layOver } from './view.ts';
+import { Waiters } from './waiters.ts';
 
-const todo = (): never => {
-  throw new AutoscalerError({ kind: 'bug' }, 'signature published first; body follows');
-};
+/** Ended rows are forgotten after this at the latest, ms; no read lives that long. */
+const FORGET_AFTER_MS = 30 * 60_000;
+/** Ended rows are remembered at least this long, ms. */
+const REMEMBER_MS = 120_000;
 
 export interface TableParts<V> {
   readonly definition: TableDefinition<V>;
@@ -22,86 +44,283 @@ export interface TableParts<V> {
   readonly hooks?: CacheHooks;
 }
 
-/** A fence as shown to operators. */
-export interface FenceStatus {
-  readonly key: string;
-  readonly group: 'fenced' | 'existence';
-  readonly inFlight: number;
-  readonly ageMs: number;
-  readonly minSeq: number;
-  readonly expect: number | 'gone' | 'present' | undefined;
-  readonly graceUntilMs: number;
-}
-
 export class Table<V> {
-  constructor(_parts: TableParts<V>) {}
+  readonly #parts: TableParts<V>;
+  readonly #hooks: CacheHooks;
+  readonly #store = new RowStore<V>();
+  readonly #mutations: Mutations;
+  readonly #observer: Observer<V>;
+  readonly #waiters = new Waiters();
+  readonly #lists = new ListLedger();
+  readonly #listeners = new Set<(event: TableEvent<V>) => void>();
+  #events: TableEvent<V>[] = [];
+  #refreshes: Entry<V>[] = [];
+  #version = 0;
+
+  constructor(parts: TableParts<V>) {
+    this.#parts = parts;
+    this.#hooks = parts.hooks ?? {};
+    this.#mutations = new Mutations({ clock: parts.clock, order: parts.order, rows: this.#rowAccess() });
+    this.#observer = new Observer({
+      definition: parts.definition,
+      store: this.#store,
+      mutations: this.#mutations,
+      emit: (event) => this.#emit(event),
+      wantRefresh: (entry) => this.#refreshes.push(entry),
+      rejected: (reason) => tell(this.#hooks, 'rowRejected', () => this.#hooks.rowRejected?.(this.name, reason)),
+      confirmed: (key, seq) => this.#waiters.confirm(key, seq),
+    });
+  }
+
   get name(): string {
-    return todo();
+    return this.#parts.definition.name;
   }
-  /** Grows whenever a reader of rows or views could see a difference. */
+
+  /** Grows whenever a reader of rows or views could see a difference, ages aside. */
   get version(): number {
-    return todo();
+    return this.#version;
   }
-  /** Every read path of one object ends here. */
-  observe(_observation: Observation<V>): Observed {
-    return todo();
+
+  /** Every read of one object ends here. */
+  observe(observation: Observation<V>): Observed {
+    const outcome = this.#observer.observe(observation, this.#parts.clock.now());
+    this.#flush();
+    return outcome;
   }
-  /** A GET begun at `stamp` answered 404. Takes part in the same order as rows. */
-  observeGone(_key: string, _stamp: Stamp): Observed {
-    return todo();
+
+  /** A GET begun at `stamp` answered 404. Takes part in the same order as rows do. */
+  observeGone(key: string, stamp: Stamp): Observed {
+    const existed = this.get(key) !== undefined;
+    const outcome = this.#observer.observeGone(key, { stamp, via: 'get', nowMs: this.#parts.clock.now() });
+    if (existed && outcome.changed) this.#evicted('not-found', 1);
+    this.#flush();
+    return outcome;
   }
-  commitList(_list: ListResult<V>): ListCommit {
-    return todo();
+
+  /** A list as far as it was read. Never removes a row unless every page was read by the agent that owns it. */
+  commitList(list: ListResult<V>): ListCommit {
+    const first = list.pages[0];
+    if (first === undefined) return nothingCommitted(undefined);
+    if (this.#lists.isOld(list, first.stamp)) return nothingCommitted('older-list');
+    const { rows, duplicates } = lastOfEach(list);
+    const counts = this.#upsert(list, rows);
+    const absence = list.complete && list.authority === 'authoritative' ? this.#commitAbsence(list, rows, first.stamp) : NOTHING_ABSENT;
+    this.#lists.remember(list, first.stamp, { believed: list.complete && !absence.doubted, doubted: absence.doubted });
+    if (duplicates > 0) tell(this.#hooks, 'duplicates', () => this.#hooks.duplicates?.(this.name, duplicates));
+    this.#flush();
+    return { dropped: undefined, ...counts, evicted: absence.evicted, duplicates, listAgain: absence.doubted };
   }
+
   /** Call before the request leaves. */
-  beginMutation(_op: MutationOp): Mutation {
-    return todo();
+  beginMutation(op: MutationOp): Mutation {
+    return this.#mutations.begin(op);
   }
-  get(_key: string): Row<V> | undefined {
-    return todo();
+
+  get(key: string): Row<V> | undefined {
+    return this.#store.get(key)?.row;
   }
+
   /** Base row with our changes laid over; undefined when there is no row. */
-  view(_key: string): RowView<V> | undefined {
-    return todo();
+  view(key: string): RowView<V> | undefined {
+    const entry = this.#store.get(key);
+    if (entry?.row === undefined) return undefined;
+    const base = this.#parts.definition.fenced?.read(entry.row.value);
+    return layOver({ entry, row: entry.row, base }, this.#mutations, this.#parts.clock.now());
   }
-  removalOf(_key: string): Removal {
-    return todo();
+
+  /** Cheap when nothing is being removed: one look-up. */
+  removalOf(key: string): Removal {
+    const fence = this.#mutations.existence.get(key);
+    return fence === undefined ? 'none' : removalOf(fence);
   }
-  seen(_key: string): Seen | undefined {
-    return todo();
+
+  seen(key: string): Seen | undefined {
+    const entry = this.#store.get(key);
+    return entry?.row === undefined ? undefined : seenOf(entry);
   }
+
   /** All rows. The same object until a row changes; never edited. */
   snapshot(): ReadonlyMap<string, Row<V>> {
-    return todo();
+    return this.#store.all();
   }
+
   /** Rows of one scope, likewise. */
-  scope(_scope: string): ReadonlyMap<string, Row<V>> {
-    return todo();
+  scope(scope: string): ReadonlyMap<string, Row<V>> {
+    return this.#store.scope(scope);
   }
-  /** When the last complete list of the agent began, ms since the epoch; undefined: never listed. */
-  listedAtMs(_agentId: string, _scope?: string): number | undefined {
-    return todo();
+
+  /** Start of the agent's last complete, believed list, ms since the epoch. undefined: never; -Infinity: invalidated. */
+  listedAtMs(agentId: string, scope = ''): number | undefined {
+    return this.#lists.atMs({ agentId, scope });
   }
-  /** Age of the row whose last read is oldest; undefined when there are no rows. */
-  oldestAgeMs(_scope?: string): number | undefined {
-    return todo();
+
+  /** Age in ms of the row whose last read is oldest; undefined when there are no rows. */
+  oldestAgeMs(scope?: string): number | undefined {
+    let oldest: number | undefined;
+    for (const entry of this.#store.entries()) {
+      if (entry.row === undefined || (scope !== undefined && entry.scope !== scope)) continue;
+      oldest = oldest === undefined ? entry.atMs : Math.min(oldest, entry.atMs);
+    }
+    return oldest === undefined ? undefined : this.#parts.clock.now() - oldest;
   }
-  /** Resolves when a read of this row begun after `seq` was accepted (or told that it is gone). Rejects `cancelled` with the signal. */
-  confirmedAfter(_key: string, _seq: number, _signal: AbortSignal): Promise<void> {
-    return todo();
+
+  /** Resolves when a read of this row begun after `seq` was accepted, or told that it is gone. Rejects `cancelled` with the signal. */
+  confirmedAfter(key: string, seq: number, signal: AbortSignal): Promise<void> {
+    return this.#waiters.wait(key, seq, signal);
   }
-  /** Drops trust in the age of rows, not the rows: all, one scope or one key. Only reads begun later count as fresh. */
-  invalidate(_what?: { readonly key?: string; readonly scope?: string }): void {
-    return todo();
+
+  /** Drops trust in the age of rows, never the rows: all, one scope or one key. Only reads begun later count as fresh. */
+  invalidate(what: { readonly key?: string; readonly scope?: string } = {}): void {
+    const seq = this.#parts.order.tick();
+    for (const entry of what.key === undefined ? this.#store.entries() : [this.#store.get(what.key)]) {
+      if (entry === undefined || (what.scope !== undefined && entry.scope !== what.scope)) continue;
+      entry.atMs = Number.NEGATIVE_INFINITY;
+      entry.distrustSeq = seq;
+    }
+    if (what.key === undefined) this.#lists.distrust(what.scope, seq);
   }
-  subscribe(_listener: (event: TableEvent<V>) => void): () => void {
-    return todo();
+
+  /** Told after each commit, when all of it is visible. Returns the way to stop. */
+  subscribe(listener: (event: TableEvent<V>) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
   }
+
   fences(): readonly FenceStatus[] {
-    return todo();
+    const nowMs = this.#parts.clock.now();
+    return [...this.#mutations.fenced.status(nowMs), ...this.#mutations.existence.status(nowMs)];
   }
+
   /** Forgets ended rows and old fences; with `knownAgents`, rows whose agent is no longer configured. Call about once a minute. */
-  reap(_knownAgents?: ReadonlySet<string>): void {
-    return todo();
+  reap(knownAgents?: ReadonlySet<string>): void {
+    for (const keys of this.#mutations.giveUpLost()) {
+      tell(this.#hooks, 'mutationLost', () => this.#hooks.mutationLost?.(this.name, keys));
+    }
+    if (knownAgents !== undefined) this.#dropUnknownAgents(knownAgents);
+    for (const entry of this.#store.entries()) if (this.#isForgettable(entry)) this.#store.forget(entry);
+    this.#mutations.dropOrphans((key) => this.get(key) !== undefined);
+    this.#flush();
   }
+
+  #upsert(list: ListResult<V>, rows: ReadonlyMap<string, Located<V>>): { added: number; changed: number; rejected: number } {
+    const nowMs = this.#parts.clock.now();
+    const before = this.#store.size;
+    let changed = 0;
+    let rejected = 0;
+    for (const { row, stamp } of rows.values()) {
+      const outcome = this.#observer.observe(
+        { ...row, stamp, via: 'list', agentId: list.agentId, informative: list.authority === 'informative' },
+        nowMs,
+      );
+      if (outcome.changed) changed += 1;
+      if (outcome.rejected.length > 0) rejected += 1;
+    }
+    const added = this.#store.size - before;
+    return { added, changed: changed - added, rejected };
+  }
+
+  #commitAbsence(
+    list: ListResult<V>,
+    rows: ReadonlyMap<string, Located<V>>,
+    first: Stamp,
+  ): { readonly evicted: number; readonly doubted: boolean } {
+    const reading = { seq: first.seq, via: 'list', etag: undefined, nowMs: this.#parts.clock.now() } as const;
+    const plan = planAbsence({
+      entries: this.#store.ofAgent(list.agentId),
+      listed: rows,
+      scope: list.scope,
+      reading,
+      fences: this.#mutations.existence,
+    });
+    this.#refreshes.push(...plan.missed);
+    if (plan.doubtful && !this.#lists.wasDoubted(list)) {
+      tell(this.#hooks, 'listDoubted', () => this.#hooks.listDoubted?.(this.name, list.agentId));
+      return { evicted: 0, doubted: true };
+    }
+    for (const entry of plan.omittedAgain) {
+      if (entry.end !== undefined) entry.end.omittedAgain = true;
+      this.#waiters.confirm(entry.key, reading.seq);
+    }
+    for (const entry of plan.gone) this.#observer.endRow(entry, { stamp: first, via: 'list', nowMs: reading.nowMs });
+    this.#evicted('absent', plan.gone.length);
+    return { evicted: plan.gone.length, doubted: false };
+  }
+
+  #dropUnknownAgents(known: ReadonlySet<string>): void {
+    let dropped = 0;
+    for (const entry of this.#store.entries()) {
+      if (entry.row === undefined || known.has(entry.agentId)) continue;
+      const stamp = { seq: this.#parts.order.tick(), atMs: this.#parts.clock.now() };
+      this.#observer.endRow(entry, { stamp, via: 'list', nowMs: stamp.atMs });
+      dropped += 1;
+    }
+    this.#lists.forgetAllBut(known);
+    this.#evicted('unknown-agent', dropped);
+  }
+
+  #isForgettable(entry: Entry<V>): boolean {
+    if (entry.end === undefined || this.#mutations.existence.get(entry.key) !== undefined) return false;
+    const ageMs = this.#parts.clock.now() - entry.end.endedAtMs;
+    return ageMs > FORGET_AFTER_MS || (ageMs > REMEMBER_MS && entry.end.omittedAgain);
+  }
+
+  #rowAccess() {
+    return {
+      base: (key: string) => {
+        const row = this.get(key);
+        return row === undefined ? undefined : this.#parts.definition.fenced?.read(row.value);
+      },
+      etag: (key: string) => this.get(key)?.etag,
+      adoptEtag: (key: string, etag: string | undefined, seq: number) => {
+        this.#observer.adoptEtag(key, etag, seq);
+        this.#flush();
+      },
+      touched: () => {
+        this.#version += 1;
+      },
+      wantRefresh: (key: string) => this.#parts.wantRefresh(key, this.#store.get(key)?.scope ?? ''),
+    };
+  }
+
+  #emit(event: TableEvent<V>): void {
+    this.#version += 1;
+    this.#events.push(event);
+  }
+
+  #evicted(cause: EvictionCause, count: number): void {
+    if (count > 0) tell(this.#hooks, 'evicted', () => this.#hooks.evicted?.(this.name, cause, count));
+  }
+
+  /** Listeners may observe and mutate in turn, so the queues are taken before anybody is told. */
+  #flush(): void {
+    const events = this.#events;
+    const refreshes = this.#refreshes;
+    if (events.length === 0 && refreshes.length === 0) return;
+    this.#events = [];
+    this.#refreshes = [];
+    for (const event of events) for (const listener of this.#listeners) tell(this.#hooks, 'listener', () => listener(event));
+    for (const entry of refreshes) this.#parts.wantRefresh(entry.key, entry.scope);
+  }
+}
+
+interface Located<V> {
+  readonly row: ListedRow<V>;
+  readonly stamp: Stamp;
+}
+
+const NOTHING_ABSENT = { evicted: 0, doubted: false } as const;
+
+/** A key listed twice counts once; the later page knows better. */
+function lastOfEach<V>(list: ListResult<V>): { readonly rows: ReadonlyMap<string, Located<V>>; readonly duplicates: number } {
+  const rows = new Map<string, Located<V>>();
+  let total = 0;
+  for (const page of list.pages) {
+    total += page.rows.length;
+    for (const row of page.rows) rows.set(row.key, { row, stamp: page.stamp });
+  }
+  return { rows, duplicates: total - rows.size };
+}
+
+function nothingCommitted(dropped: 'older-list' | undefined): ListCommit {
+  return { dropped, added: 0, changed: 0, evicted: 0, rejected: 0, duplicates: 0, listAgain: false };
 }

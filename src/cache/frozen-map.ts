@@ -1,0 +1,40 @@
+/** A map that cannot be edited, not even by casting: what readers get. Copies its source once. */
+export class FrozenMap<K, V> implements ReadonlyMap<K, V> {
+  readonly #map: ReadonlyMap<K, V>;
+
+  constructor(source: Iterable<readonly [K, V]>) {
+    this.#map = new Map(source);
+  }
+
+  get size(): number {
+    return this.#map.size;
+  }
+
+  get(key: K): V | undefined {
+    return this.#map.get(key);
+  }
+
+  has(key: K): boolean {
+    return this.#map.has(key);
+  }
+
+  forEach(visit: (value: V, key: K, map: ReadonlyMap<K, V>) => void): void {
+    for (const [key, value] of this.#map) visit(value, key, this);
+  }
+
+  entries(): MapIterator<[K, V]> {
+    return this.#map.entries();
+  }
+
+  keys(): MapIterator<K> {
+    return this.#map.keys();
+  }
+
+  values(): MapIterator<V> {
+    return this.#map.values();
+  }
+
+  [Symbol.iterator](): MapIterator<[K, V]> {
+    return this.#map.entries();
+  }
+}
