@@ -1,0 +1,228 @@
+/**
+ * The Kubernetes side of the simulated world: an API server over HTTPS, the controllers that make it live, and a kubelet
+ * per machine. Machines come from the other half of the world and are known only as the MachinePark shows them.
+ * Must not know ARM, nor anything of the autoscaler: it is the oracle that the autoscaler is judged by.
+ */
+import { AutoscalerError } from '../../domain/errors.ts';
+import type { MachinePark } from '../machines.ts';
+import type { SimClock } from '../sim-clock.ts';
+import type { ServerTls } from '../tls.ts';
+import type { ViolationLog } from '../violations.ts';
+import type { WorldSpec } from '../world-spec.ts';
+import { createApi, placeOf, type Api } from './api.ts';
+import { startControllers } from './controllers/all.ts';
+import { ApiServer, type JournalEntry } from './http/server.ts';
+import { DEFAULT_KNOBS, type ClusterKnobs } from './knobs.ts';
+import type { EventObject, KubeObject, NodeObject, ObjectDraft, PodObject } from './objects.ts';
+import { findKind } from './resource-types.ts';
+import { seedCluster } from './seed.ts';
+import { ObjectStore } from './store.ts';
+import { createTimers } from './timers.ts';
+
+export interface ClusterOptions {
+  readonly spec: WorldSpec;
+  readonly clock: SimClock;
+  readonly tls: ServerTls;
+  readonly machines: MachinePark;
+  readonly violations: ViolationLog;
+  /** The bearer token that every request must carry. */
+  readonly token: string;
+  /** Default: the system's choice. */
+  readonly port?: number;
+  readonly knobs?: Partial<ClusterKnobs>;
+  /** Principals of the world itself, whose deletions are no breach of the autoscaler. Default: those named `foreign...`. */
+  readonly isForeign?: (principal: string) => boolean;
+}
+
+/** What judges read. Every call gives the present state; objects are never changed in place. */
+export interface ClusterState {
+  pods(): readonly PodObject[];
+  nodes(): readonly NodeObject[];
+  events(): readonly EventObject[];
+  /** Pods with a node that are neither finished nor terminating. */
+  boundPods(): readonly PodObject[];
+  /** Pods without a node that are not terminating. */
+  pendingPods(): readonly PodObject[];
+  /** Every object of a plural, such as `deployments`, in order of namespace and name. */
+  list(plural: string): readonly KubeObject[];
+  get(plural: string, namespace: string | undefined, name: string): KubeObject | undefined;
+}
+
+export interface ClusterControl {
+  /** Cuts every open watch. */
+  dropWatches(): void;
+  /** Forgets history: older versions and open page tokens are answered 410. */
+  compact(): void;
+  /** The next `count` requests (that match) are answered with `status`. */
+  failNext(count: number, status: number, only?: { readonly verb?: string; readonly resource?: string }): void;
+  /** The API server becomes unreachable: connections are cut, new ones too. */
+  pause(): void;
+  resume(): void;
+}
+
+export interface SimCluster {
+  /** `https://127.0.0.1:<port>` */
+  readonly url: string;
+  /** JSON, which is YAML too, with the CA and the token inline. */
+  kubeconfig(): string;
+  readonly store: ClusterState;
+  /**
+   * Creates the object, or replaces the one of that name.
+   * @throws AutoscalerError of kind `kube-api` when the server refuses it.
+   */
+  apply(object: ObjectDraft): KubeObject;
+  /**
+   * Deletes an object as a client with default options would.
+   * @throws AutoscalerError of kind `kube-api` when the server refuses it.
+   */
+  remove(object: ObjectDraft): void;
+  readonly control: ClusterControl;
+  journal(): readonly JournalEntry[];
+  resourceVersion(): number;
+  /** Requests that are not answered yet, watches apart. */
+  pendingRequests(): number;
+  /** Open watches. */
+  openWatches(): number;
+  stop(): Promise<void>;
+}
+
+/**
+ * Starts the cluster with what AKS puts there, and nodes for the machines that run already.
+ * @throws AutoscalerError of kind `unavailable` when the port is taken.
+ */
+export async function startCluster(options: ClusterOptions): Promise<SimCluster> {
+  const knobs: ClusterKnobs = { ...DEFAULT_KNOBS, ...options.knobs };
+  const timers = createTimers(options.clock);
+  const api = createApi(new ObjectStore(knobs.eventLogLimit), timers, options.spec.seed);
+  const server = new ApiServer({ api, tls: options.tls, token: options.token, port: options.port ?? 0, watchKnobs: knobs });
+  await server.listen();
+  const stopControllers = startControllers({
+    api,
+    knobs,
+    spec: options.spec,
+    machines: options.machines,
+    violations: options.violations,
+    isForeign: options.isForeign ?? ((principal) => principal.startsWith('foreign')),
+  });
+  seedCluster(api, options.spec);
+  const url = `https://127.0.0.1:${server.port}`;
+  return {
+    url,
+    kubeconfig: () => kubeconfigOf(url, options),
+    store: stateOf(api),
+    apply: (object) => apply(api, object),
+    remove: (object) => {
+      const type = typeOf(object);
+      unwrap(
+        api.remove(type, placeOf({ ...object, metadata: { ...object.metadata, ...placed(object, type.namespaced) } } as KubeObject), {}),
+      );
+    },
+    control: controlOf(api, server),
+    journal: () => server.journal,
+    resourceVersion: () => api.store.version,
+    pendingRequests: () => server.pending,
+    openWatches: () => server.watches.count,
+    stop: async () => {
+      stopControllers();
+      timers.stop();
+      await server.stop();
+    },
+  };
+}
+
+function stateOf(api: Api): ClusterState {
+  const { store } = api;
+  const pods = (): readonly PodObject[] => store.list('pods').map((object) => object as PodObject);
+  const isOver = (pod: PodObject): boolean => pod.status.phase === 'Succeeded' || pod.status.phase === 'Failed';
+  const isGoing = (pod: PodObject): boolean => pod.metadata.deletionTimestamp !== undefined;
+  return {
+    pods,
+    nodes: () => store.list('nodes').map((object) => object as NodeObject),
+    events: () => store.list('events').map((object) => object as EventObject),
+    boundPods: () => pods().filter((pod) => pod.spec.nodeName !== undefined && !isOver(pod) && !isGoing(pod)),
+    pendingPods: () => pods().filter((pod) => pod.spec.nodeName === undefined && !isOver(pod) && !isGoing(pod)),
+    list: (plural) => store.list(plural),
+    get: (plural, namespace, name) => store.get(plural, `${namespace ?? ''}/${name}`),
+  };
+}
+
+function controlOf(api: Api, server: ApiServer): ClusterControl {
+  return {
+    dropWatches: () => server.watches.dropAll(),
+    compact: () => {
+      api.store.compact();
+      server.lists.expireAll();
+    },
+    failNext: (count, status, only = {}) => {
+      server.addFault({
+        remaining: count,
+        status,
+        matches: ({ verb, resource }) => (only.verb ?? verb) === verb && (only.resource ?? resource) === resource,
+      });
+    },
+    pause: () => server.setReachable(false),
+    resume: () => server.setReachable(true),
+  };
+}
+
+function typeOf(object: ObjectDraft): NonNullable<ReturnType<typeof findKind>> {
+  const type = findKind(object.apiVersion, object.kind);
+  if (type !== undefined) return type;
+  throw new AutoscalerError({ kind: 'kube-api', status: 404 }, `The simulated cluster knows no ${object.kind} in ${object.apiVersion}.`);
+}
+
+function placed(object: ObjectDraft, namespaced: boolean): { readonly namespace?: string; readonly name: string } {
+  const name = object.metadata.name ?? '';
+  return namespaced ? { name, namespace: object.metadata.namespace ?? 'default' } : { name };
+}
+
+function unwrap<Value>(
+  result:
+    | { readonly ok: true; readonly value: Value }
+    | { readonly ok: false; readonly refusal: { readonly code: number; readonly message?: string } },
+): Value {
+  if (result.ok) return result.value;
+  throw new AutoscalerError(
+    { kind: 'kube-api', status: result.refusal.code },
+    result.refusal.message ?? 'The simulated API server refused.',
+  );
+}
+
+function apply(api: Api, object: ObjectDraft): KubeObject {
+  const type = typeOf(object);
+  const { namespace, name } = placed(object, type.namespaced);
+  const present = name === '' ? undefined : api.store.get(type.storage, `${namespace ?? ''}/${name}`);
+  if (present === undefined) return unwrap(api.create(type, object, namespace));
+  const { resourceVersion, uid } = present.metadata;
+  return unwrap(
+    api.update(
+      type,
+      {
+        ...object,
+        metadata: {
+          ...object.metadata,
+          name,
+          resourceVersion,
+          uid,
+          creationTimestamp: '',
+          ...(namespace === undefined ? {} : { namespace }),
+        },
+      },
+      'main',
+    ),
+  );
+}
+
+function kubeconfigOf(url: string, options: ClusterOptions): string {
+  const name = options.spec.clusterName;
+  const certificate = Buffer.from(options.tls.caPem).toString('base64');
+  const config = {
+    apiVersion: 'v1',
+    kind: 'Config',
+    clusters: [{ name, cluster: { server: url, 'certificate-authority-data': certificate } }],
+    users: [{ name: `${name}-user`, user: { token: options.token } }],
+    contexts: [{ name, context: { cluster: name, user: `${name}-user`, namespace: 'default' } }],
+    'current-context': name,
+  };
+  return `${JSON.stringify(config, undefined, 2)}\n`;
+}

@@ -1,0 +1,135 @@
+/** DaemonSets: one pod on every node that takes it. The scheduler binds them, by an affinity to the node's name. */
+import { placeOf } from '../api.ts';
+import {
+  conditionOf,
+  controllerOf,
+  sameJson,
+  type DaemonSetObject,
+  type NodeObject,
+  type NodeSelectorTerm,
+  type PodObject,
+  type PodSpec,
+  type PodTemplate,
+  type PodToleration,
+} from '../objects.ts';
+import { storedType } from '../resource-types.ts';
+import { matchesNodeSelection } from '../scheduler/node-filters.ts';
+import { firstUntolerated } from '../scheduler/taints.ts';
+import { keyOf } from '../store.ts';
+import { createQueue } from '../timers.ts';
+import { isActive, onChange, podsOf, type ControllerContext } from './context.ts';
+import { createOwnedPod, isReady } from './replica-sets.ts';
+
+const SETS = storedType('daemonsets');
+const PODS = storedType('pods');
+const COMPONENT = 'daemonset-controller';
+
+/** What every daemon pod tolerates, whatever its template says. */
+const TOLERATED: readonly PodToleration[] = [
+  { key: 'node.kubernetes.io/not-ready', operator: 'Exists', effect: 'NoExecute' },
+  { key: 'node.kubernetes.io/unreachable', operator: 'Exists', effect: 'NoExecute' },
+  { key: 'node.kubernetes.io/disk-pressure', operator: 'Exists', effect: 'NoSchedule' },
+  { key: 'node.kubernetes.io/memory-pressure', operator: 'Exists', effect: 'NoSchedule' },
+  { key: 'node.kubernetes.io/pid-pressure', operator: 'Exists', effect: 'NoSchedule' },
+  { key: 'node.kubernetes.io/unschedulable', operator: 'Exists', effect: 'NoSchedule' },
+];
+const HOST_NETWORK: PodToleration = { key: 'node.kubernetes.io/network-unavailable', operator: 'Exists', effect: 'NoSchedule' };
+
+function tolerationsOf(spec: PodSpec): readonly PodToleration[] {
+  return [...(spec.tolerations ?? []), ...TOLERATED, ...(spec.hostNetwork === true ? [HOST_NETWORK] : [])];
+}
+
+function isWantedOn(set: DaemonSetObject, node: NodeObject): boolean {
+  const { spec } = set.spec.template;
+  return matchesNodeSelection(spec, node) && firstUntolerated(node.spec.taints ?? [], tolerationsOf(spec)) === undefined;
+}
+
+/** A pod that already runs stays under a NoSchedule taint; only NoExecute drives it away. */
+function mayStayOn(set: DaemonSetObject, node: NodeObject): boolean {
+  const { spec } = set.spec.template;
+  const driving = (node.spec.taints ?? []).filter((taint) => taint.effect === 'NoExecute');
+  return matchesNodeSelection(spec, node) && firstUntolerated(driving, tolerationsOf(spec)) === undefined;
+}
+
+/** The template, tied to one node. */
+function templateFor(set: DaemonSetObject, node: NodeObject): PodTemplate {
+  const { template } = set.spec;
+  const onNode = { key: 'metadata.name', operator: 'In', values: [node.metadata.name] } as const;
+  const own = template.spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms ?? [{}];
+  const nodeSelectorTerms: readonly NodeSelectorTerm[] = own.map((term) => ({ ...term, matchFields: [onNode] }));
+  const nodeAffinity = { ...template.spec.affinity?.nodeAffinity, requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms } };
+  return {
+    metadata: {
+      ...template.metadata,
+      labels: { ...template.metadata?.labels, 'pod-template-generation': String(set.metadata.generation ?? 1) },
+    },
+    spec: { ...template.spec, tolerations: tolerationsOf(template.spec), affinity: { ...template.spec.affinity, nodeAffinity } },
+  };
+}
+
+/** The node a daemon pod is meant for, bound or not. */
+function targetOf(pod: PodObject): string | undefined {
+  const terms = pod.spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms ?? [];
+  return pod.spec.nodeName ?? terms[0]?.matchFields?.[0]?.values?.[0];
+}
+
+function reconcile(context: ControllerContext, key: string): void {
+  const { api } = context;
+  const set = api.store.get('daemonsets', key) as DaemonSetObject | undefined;
+  if (set === undefined || set.metadata.deletionTimestamp !== undefined) return;
+  const nodes = api.store.list('nodes').map((node) => node as NodeObject);
+  const byNode = new Map(nodes.map((node) => [node.metadata.name, node]));
+  const pods = podsOf(api, set).filter(isActive);
+  for (const pod of pods) {
+    const node = byNode.get(targetOf(pod) ?? '');
+    if (node === undefined || !mayStayOn(set, node)) api.remove(PODS, placeOf(pod), {});
+  }
+  const covered = new Set(podsOf(api, set).map(targetOf));
+  for (const node of nodes) {
+    if (isWantedOn(set, node) && !covered.has(node.metadata.name))
+      createOwnedPod(context, set, { template: templateFor(set, node) }, COMPONENT);
+  }
+  replaceOutdated(context, set);
+  writeStatus(context, set, nodes);
+}
+
+/** Rolls a changed template out one pod at a time, and only while all others are ready. */
+function replaceOutdated({ api }: ControllerContext, set: DaemonSetObject): void {
+  const pods = podsOf(api, set);
+  const outdated = pods.filter(
+    (pod) => isActive(pod) && pod.metadata.labels?.['pod-template-generation'] !== String(set.metadata.generation ?? 1),
+  );
+  const [first] = outdated;
+  if (first !== undefined && pods.every((pod) => isActive(pod) && isReady(pod))) api.remove(PODS, placeOf(first), {});
+}
+
+function writeStatus({ api }: ControllerContext, set: DaemonSetObject, nodes: readonly NodeObject[]): void {
+  const pods = podsOf(api, set).filter(isActive);
+  const ready = pods.filter(isReady).length;
+  const desired = nodes.filter(
+    (node) => isWantedOn(set, node) || (mayStayOn(set, node) && pods.some((pod) => targetOf(pod) === node.metadata.name)),
+  ).length;
+  const updated = pods.filter((pod) => pod.metadata.labels?.['pod-template-generation'] === String(set.metadata.generation ?? 1)).length;
+  const status = {
+    currentNumberScheduled: pods.filter((pod) => conditionOf(pod, 'PodScheduled')?.status === 'True').length,
+    numberMisscheduled: 0,
+    desiredNumberScheduled: desired,
+    numberReady: ready,
+    numberAvailable: ready,
+    numberUnavailable: Math.max(0, desired - ready),
+    updatedNumberScheduled: updated,
+    observedGeneration: set.metadata.generation ?? 1,
+  };
+  if (!sameJson(status, set.status)) api.modify(SETS, placeOf(set), 'status', (current) => ({ ...current, status }));
+}
+
+export function startDaemonSets(context: ControllerContext): () => void {
+  const { api } = context;
+  const queue = createQueue(api.timers, (key) => reconcile(context, key));
+  return onChange(api, ['daemonsets', 'nodes', 'pods'], ({ storage, object, type }) => {
+    if (storage === 'daemonsets' && type !== 'DELETED') queue.add(keyOf(object));
+    if (storage === 'nodes') for (const set of api.store.values('daemonsets')) queue.add(keyOf(set));
+    const owner = storage === 'pods' ? controllerOf(object) : undefined;
+    if (owner?.kind === 'DaemonSet') queue.add(`${object.metadata.namespace ?? ''}/${owner.name}`);
+  });
+}

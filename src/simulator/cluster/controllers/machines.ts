@@ -1,0 +1,125 @@
+/** Which machines have a living kubelet, and the registration of their nodes. The only listener to the MachinePark. */
+import type { Machine, MachineChange } from '../../machines.ts';
+import { isRecord, timestamp, type KubeObject, type NodeObject } from '../objects.ts';
+import { storedType } from '../resource-types.ts';
+import { recordEvent, type ControllerContext } from './context.ts';
+import { cloudLabels, liveConditions, nodeDraft, NOT_READY, UNINITIALIZED } from './node-shape.ts';
+
+/** Who lives: asked by the pod workers, told by the machines. */
+export interface Kubelets {
+  isAlive(nodeName: string): boolean;
+  /** Called when a kubelet comes up or goes silent. */
+  onLife(listener: (nodeName: string, alive: boolean) => void): void;
+  stop(): void;
+}
+
+const NODES = storedType('nodes');
+
+/** Registers nodes for the machines that run, now and later. */
+export function startKubelets(context: ControllerContext, onChange: (change: MachineChange) => void): Kubelets {
+  const { api, knobs } = context;
+  /** Host name -> which of its lives this is: what one boot planned must not happen in the next. */
+  const alive = new Map<string, number>();
+  const listeners: ((nodeName: string, alive: boolean) => void)[] = [];
+  let sequence = 0;
+  let lives = 0;
+
+  function live(nodeName: string, isAlive: boolean): void {
+    if (isAlive) alive.set(nodeName, lives++);
+    else alive.delete(nodeName);
+    for (const listener of listeners) listener(nodeName, isAlive);
+  }
+
+  function still(machine: Machine, action: () => void): () => void {
+    const life = alive.get(machine.hostName);
+    return () => {
+      if (life !== undefined && alive.get(machine.hostName) === life) action();
+    };
+  }
+
+  function boot(machine: Machine): void {
+    if (alive.has(machine.hostName)) return;
+    live(machine.hostName, true);
+    const { timers } = api;
+    timers.after(
+      knobs.registerMs,
+      still(machine, () => {
+        register(context, machine, sequence++);
+        timers.after(
+          knobs.cloudInitMs,
+          still(machine, () => initialize(context, machine)),
+        );
+        timers.after(
+          knobs.readyMs,
+          still(machine, () => becomeReady(context, machine)),
+        );
+      }),
+    );
+  }
+
+  for (const machine of context.machines.list().filter(({ power }) => power === 'running')) {
+    register(context, machine, sequence++, knobs.initialNodeAgeMs);
+    initialize(context, machine);
+    becomeReady(context, machine);
+    live(machine.hostName, true);
+  }
+  const unsubscribe = context.machines.subscribe((change) => {
+    if (change.kind === 'running') boot(change.machine);
+    else if (change.kind !== 'delete-accepted') live(change.machine.hostName, false);
+    onChange(change);
+  });
+  return { isAlive: (nodeName) => alive.has(nodeName), onLife: (listener) => listeners.push(listener), stop: unsubscribe };
+}
+
+function register(context: ControllerContext, machine: Machine, sequence: number, ageMs = 0): void {
+  const { api, knobs, spec } = context;
+  const nowMs = api.timers.now();
+  const created = api.create(NODES, nodeDraft(machine, { spec, maxPods: knobs.maxPods, nowMs, sequence }), undefined);
+  if (!created.ok) return;
+  if (ageMs > 0) {
+    const metadata = { ...created.value.metadata, creationTimestamp: timestamp(nowMs - ageMs) };
+    api.store.put('nodes', { ...created.value, metadata });
+  }
+  recordEvent(api, created.value, {
+    type: 'Normal',
+    reason: 'RegisteredNode',
+    message: `Node ${machine.hostName} event: Registered Node ${machine.hostName} in Controller`,
+    component: 'node-controller',
+  });
+}
+
+/** What the cloud node controller adds: the provider id, topology labels, and the end of its own taint. */
+function initialize({ api }: ControllerContext, machine: Machine): void {
+  api.modify(NODES, { namespace: undefined, name: machine.hostName }, 'main', (current) => {
+    const node = current as NodeObject;
+    return {
+      ...node,
+      metadata: { ...node.metadata, labels: { ...node.metadata.labels, ...cloudLabels(machine) } },
+      spec: {
+        ...node.spec,
+        providerID: node.spec.providerID ?? machine.providerId,
+        taints: (node.spec.taints ?? []).filter((taint) => taint.key !== UNINITIALIZED),
+      },
+    };
+  });
+}
+
+function becomeReady({ api }: ControllerContext, machine: Machine): void {
+  const nowMs = api.timers.now();
+  const ready = api.modify(NODES, { namespace: undefined, name: machine.hostName }, 'status', (node: KubeObject) => ({
+    ...node,
+    status: { ...(isRecord(node.status) ? node.status : {}), conditions: liveConditions(true, nowMs) },
+  }));
+  if (!ready.ok) return;
+  // The taints of not being ready go with the condition, in the same instant: a ready node is a usable one.
+  api.modify(NODES, { namespace: undefined, name: machine.hostName }, 'main', (current) => {
+    const node = current as NodeObject;
+    return { ...node, spec: { ...node.spec, taints: (node.spec.taints ?? []).filter((taint) => taint.key !== NOT_READY) } };
+  });
+  recordEvent(api, ready.value, {
+    type: 'Normal',
+    reason: 'NodeReady',
+    message: `Node ${machine.hostName} status is now: NodeReady`,
+    component: 'kubelet',
+  });
+}

@@ -1,0 +1,38 @@
+/** Events are stored in the core form; `events.k8s.io/v1` shows the same objects under other field names. */
+import { isRecord, type KubeObject, type ObjectDraft } from './objects.ts';
+import type { ResourceType } from './resource-types.ts';
+
+/** Newer name -> core name, where only the name differs. */
+const RENAMED: readonly (readonly [string, string])[] = [
+  ['regarding', 'involvedObject'],
+  ['note', 'message'],
+  ['reportingController', 'reportingComponent'],
+  ['deprecatedSource', 'source'],
+  ['deprecatedCount', 'count'],
+  ['deprecatedFirstTimestamp', 'firstTimestamp'],
+  ['deprecatedLastTimestamp', 'lastTimestamp'],
+];
+
+function renamed(object: Readonly<Record<string, unknown>>, names: ReadonlyMap<string, string>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(object).map(([key, value]) => [names.get(key) ?? key, value]));
+}
+
+const TO_CORE = new Map(RENAMED);
+const FROM_CORE = new Map(RENAMED.map(([newer, core]) => [core, newer]));
+
+/** An object as clients of that group and version see it. */
+export function encodeObject(type: ResourceType, object: KubeObject): KubeObject {
+  if (type.group !== 'events.k8s.io') return object;
+  const { apiVersion: _apiVersion, kind, metadata, ...rest } = object;
+  return { ...renamed(rest, FROM_CORE), apiVersion: 'events.k8s.io/v1', kind, metadata };
+}
+
+/** The inverse of {@link encodeObject}. */
+export function decodeObject(type: ResourceType, draft: ObjectDraft): ObjectDraft {
+  if (type.group !== 'events.k8s.io') return draft;
+  const { apiVersion: _apiVersion, kind, metadata, ...rest } = draft;
+  const core = renamed(rest, TO_CORE);
+  const series = core['series'];
+  const count = isRecord(series) && typeof series['count'] === 'number' ? { count: series['count'] } : {};
+  return { ...core, ...count, apiVersion: 'v1', kind, metadata };
+}

@@ -1,0 +1,111 @@
+/** LIST: selectors, pages that stay consistent while the world changes, and the 410 when a page token has expired. */
+import type { Api } from '../api.ts';
+import { encodeObject } from '../event-versions.ts';
+import type { KubeObject } from '../objects.ts';
+import { apiVersionOf, type ResourceType } from '../resource-types.ts';
+import { parseFieldSelector, parseLabelSelector, type Matcher } from '../selectors.ts';
+import { badRequest, expired, success, tooLargeVersion, type Result } from '../status.ts';
+import type { ResourceRoute } from './request.ts';
+
+export interface ObjectList {
+  readonly kind: string;
+  readonly apiVersion: string;
+  readonly metadata: { readonly resourceVersion: string; readonly continue?: string; readonly remainingItemCount?: number };
+  readonly items: readonly KubeObject[];
+}
+
+/** What list, watch and deletecollection select. */
+export function matcherOf(route: ResourceRoute, query: URLSearchParams): Result<Matcher> {
+  const labels = parseLabelSelector(query.get('labelSelector') ?? '');
+  if (!labels.ok) return labels;
+  const fields = parseFieldSelector(query.get('fieldSelector') ?? '', route.type);
+  if (!fields.ok) return fields;
+  const { namespace, name, type } = route;
+  return success(
+    (object) =>
+      (namespace === undefined || object.metadata.namespace === namespace) &&
+      (name === undefined || object.metadata.name === name) &&
+      labels.value(object) &&
+      fields.value(encodeObject(type, object)),
+  );
+}
+
+interface OpenList {
+  readonly version: number;
+  readonly items: readonly KubeObject[];
+}
+
+const MOST_OPEN_LISTS = 1000;
+
+/** Answers lists and remembers the rest of those that a client reads page by page. */
+export class Lists {
+  readonly #open = new Map<string, OpenList>();
+  readonly #api: Api;
+  #sequence = 0;
+
+  constructor(api: Api) {
+    this.#api = api;
+  }
+
+  /** Page tokens given out so far are expired from now on. */
+  expireAll(): void {
+    this.#open.clear();
+  }
+
+  list(route: ResourceRoute, query: URLSearchParams): Result<ObjectList> {
+    const limit = Number(query.get('limit') ?? '0');
+    if (!Number.isInteger(limit) || limit < 0) return badRequest(`limit: Invalid value: "${query.get('limit') ?? ''}"`);
+    const token = query.get('continue') ?? '';
+    const opened = token === '' ? this.#begin(route, query) : this.#resume(token);
+    if (!opened.ok) return opened;
+    return success(this.#page(route.type, opened.value, { limit, counted: !query.has('labelSelector') && !query.has('fieldSelector') }));
+  }
+
+  #begin(route: ResourceRoute, query: URLSearchParams): Result<OpenList> {
+    const { store } = this.#api;
+    const asked = Number(query.get('resourceVersion') ?? '0');
+    if (!Number.isInteger(asked)) return badRequest(`Invalid value: "${query.get('resourceVersion') ?? ''}"`);
+    if (asked > store.version) return tooLargeVersion(asked, store.version);
+    if (query.get('resourceVersionMatch') === 'Exact' && asked < store.compactedTo) {
+      return { ok: false, refusal: expired(`The resourceVersion for the provided list is too old.`) };
+    }
+    const matcher = matcherOf(route, query);
+    if (!matcher.ok) return matcher;
+    return success({ version: store.version, items: store.list(route.type.storage).filter(matcher.value) });
+  }
+
+  #resume(token: string): Result<OpenList> {
+    const open = this.#open.get(token);
+    if (open !== undefined) return success(open);
+    return {
+      ok: false,
+      refusal: expired(
+        'The provided continue parameter is too old to display a consistent list result. You must start a new list without the continue parameter.',
+      ),
+    };
+  }
+
+  #page(type: ResourceType, open: OpenList, options: { readonly limit: number; readonly counted: boolean }): ObjectList {
+    const size = options.limit === 0 ? open.items.length : options.limit;
+    const rest = open.items.slice(size);
+    const more =
+      rest.length === 0
+        ? {}
+        : { continue: this.#keep({ ...open, items: rest }), ...(options.counted ? { remainingItemCount: rest.length } : {}) };
+    return {
+      kind: `${type.kind}List`,
+      apiVersion: apiVersionOf(type),
+      metadata: { resourceVersion: String(open.version), ...more },
+      items: open.items.slice(0, size).map((object) => encodeObject(type, object)),
+    };
+  }
+
+  #keep(open: OpenList): string {
+    this.#sequence += 1;
+    const token = Buffer.from(JSON.stringify({ v: 'meta.k8s.io/v1', rv: open.version, page: this.#sequence })).toString('base64url');
+    this.#open.set(token, open);
+    const oldest = this.#open.keys().next().value;
+    if (this.#open.size > MOST_OPEN_LISTS && oldest !== undefined) this.#open.delete(oldest);
+    return token;
+  }
+}

@@ -1,0 +1,241 @@
+/** The verbs on resources over HTTP, apart from watch. Turns requests into calls of the Api and results into replies. */
+import { subjectOf, type Api, type DeleteOptions, type Place } from '../api.ts';
+import { decodeObject, encodeObject } from '../event-versions.ts';
+import { evict } from '../eviction.ts';
+import { isRecord, type KubeObject, type ObjectDraft } from '../objects.ts';
+import { jsonPatch, mergePatch } from '../patches.ts';
+import { apiVersionOf, type ResourceType } from '../resource-types.ts';
+import { badRequest, failureStatus, invalid, refuse, success, type Result } from '../status.ts';
+import { strategicMerge } from '../strategic-merge.ts';
+import { matcherOf, type Lists, type ObjectList } from './lists.ts';
+import { refusalReply, type ApiReply, type ApiRequest, type ResourceRoute } from './request.ts';
+import { scaled, scaleOf } from './scale.ts';
+import { tableOf, wantsTable } from './tables.ts';
+
+export interface Backend {
+  readonly api: Api;
+  readonly lists: Lists;
+}
+
+type Named = ResourceRoute & { readonly name: string };
+
+/** Answers one request on a resource. */
+export function answer(backend: Backend, route: ResourceRoute, request: ApiRequest): ApiReply {
+  if (request.method !== 'GET' && request.query.has('dryRun')) {
+    return refusalReply(failureStatus(400, 'BadRequest', 'dryRun is not offered by the simulated cluster'));
+  }
+  if (route.name === undefined) return answerCollection(backend, route, request);
+  const named: Named = { ...route, name: route.name };
+  if (named.subresource === 'log')
+    return { status: 200, body: 'The simulated kubelet runs no containers, so there is nothing to read here.\n' };
+  if (named.subresource === 'binding' || named.subresource === 'eviction') return answerAction(backend.api, named, request);
+  switch (request.method) {
+    case 'GET':
+      return get(backend.api, named, request);
+    case 'PUT':
+      return put(backend.api, named, request);
+    case 'PATCH':
+      return patch(backend.api, named, request);
+    case 'DELETE':
+      return remove(backend.api, named, request);
+    default:
+      return notAllowed();
+  }
+}
+
+function notAllowed(): ApiReply {
+  return refusalReply(failureStatus(405, 'MethodNotAllowed', 'the server does not allow this method on the requested resource'));
+}
+
+function reply<Value>(result: Result<Value>, status: number, show: (value: Value) => unknown): ApiReply {
+  return result.ok ? { status, body: show(result.value) } : refusalReply(result.refusal);
+}
+
+function placeOf(route: Named): Place {
+  return { namespace: route.namespace, name: route.name };
+}
+
+function answerCollection(backend: Backend, route: ResourceRoute, request: ApiRequest): ApiReply {
+  switch (request.method) {
+    case 'GET':
+      return list(backend, route, request);
+    case 'POST':
+      return create(backend.api, route, request);
+    case 'DELETE':
+      return removeAll(backend.api, route, request);
+    default:
+      return notAllowed();
+  }
+}
+
+function includeOf(request: ApiRequest): 'Object' | 'Metadata' | 'None' {
+  const include = request.query.get('includeObject');
+  return include === 'Object' || include === 'None' ? include : 'Metadata';
+}
+
+function list(backend: Backend, route: ResourceRoute, request: ApiRequest): ApiReply {
+  const listed = backend.lists.list(route, request.query);
+  return reply(listed, 200, (found: ObjectList) =>
+    wantsTable(request.accept)
+      ? tableOf(route.type, found.items, { metadata: found.metadata, nowMs: backend.api.timers.now(), include: includeOf(request) })
+      : found,
+  );
+}
+
+function get(api: Api, route: Named, request: ApiRequest): ApiReply {
+  return reply(api.get(route.type, placeOf(route)), 200, (object) => {
+    if (route.subresource === 'scale') return scaleOf(object);
+    const shown = encodeObject(route.type, object);
+    if (!wantsTable(request.accept)) return shown;
+    const metadata = { resourceVersion: object.metadata.resourceVersion };
+    return tableOf(route.type, [shown], { metadata, nowMs: api.timers.now(), include: includeOf(request) });
+  });
+}
+
+/** The body as an object of the route's kind. */
+function draftOf(route: ResourceRoute, body: unknown): Result<ObjectDraft> {
+  const { type, namespace, name } = route;
+  if (!isRecord(body)) return badRequest('the object provided is unrecognized: the body must be a JSON object');
+  const { kind = type.kind, apiVersion = apiVersionOf(type) } = body;
+  if (kind !== type.kind || apiVersion !== apiVersionOf(type)) {
+    return badRequest(
+      `${String(kind)} in version "${String(apiVersion)}" cannot be handled as a ${type.kind}: the API version in the data does not match`,
+    );
+  }
+  const metadata = isRecord(body['metadata']) ? (body['metadata'] as ObjectDraft['metadata']) : {};
+  if (type.namespaced && metadata.namespace !== undefined && metadata.namespace !== namespace) {
+    return badRequest('the namespace of the provided object does not match the namespace sent on the request');
+  }
+  if (name !== undefined && metadata.name !== undefined && metadata.name !== name) {
+    return badRequest(`the name of the object (${metadata.name}) does not match the name on the URL (${name})`);
+  }
+  return success(decodeObject(type, { ...body, kind: type.kind, apiVersion: apiVersionOf(type), metadata }));
+}
+
+function create(api: Api, route: ResourceRoute, request: ApiRequest): ApiReply {
+  if (route.type.namespaced && route.namespace === undefined) return notAllowed();
+  const draft = draftOf(route, request.body);
+  const created = draft.ok ? api.create(route.type, draft.value, route.namespace) : draft;
+  return reply(created, 201, (object) => encodeObject(route.type, object));
+}
+
+function put(api: Api, route: Named, request: ApiRequest): ApiReply {
+  const found = api.get(route.type, placeOf(route));
+  if (!found.ok) return refusalReply(found.refusal);
+  if (route.subresource === 'scale') return reply(putScale(api, route, { current: found.value, scale: request.body }), 200, scaleOf);
+  const draft = draftOf(route, request.body);
+  if (!draft.ok) return refusalReply(draft.refusal);
+  const updated = api.update(route.type, completed(draft.value, route), route.subresource === 'status' ? 'status' : 'main');
+  return reply(updated, 200, (object) => encodeObject(route.type, object));
+}
+
+function completed(draft: ObjectDraft, route: Named): KubeObject {
+  const metadata = { ...draft.metadata, name: route.name, ...(route.namespace === undefined ? {} : { namespace: route.namespace }) };
+  return { ...draft, metadata: metadata as KubeObject['metadata'] };
+}
+
+function putScale(
+  api: Api,
+  route: Named,
+  { current, scale }: { readonly current: KubeObject; readonly scale: unknown },
+): Result<KubeObject> {
+  const next = scaled(current, scale);
+  if (next !== undefined) return api.update(route.type, next, 'main');
+  return invalid(
+    { ...subjectOf(route.type, route.name), kind: 'Scale' },
+    'spec.replicas',
+    'Invalid value: must be an integer of zero or more',
+  );
+}
+
+const PATCH_TYPES = ['application/json-patch+json', 'application/merge-patch+json', 'application/strategic-merge-patch+json'];
+
+function patched(type: ResourceType, target: unknown, request: ApiRequest): Result<unknown> {
+  const contentType = request.contentType.split(';')[0]?.trim() ?? '';
+  switch (contentType) {
+    case PATCH_TYPES[0]:
+      return jsonPatch(target, request.body);
+    case PATCH_TYPES[1]:
+      return success(mergePatch(target, request.body));
+    case PATCH_TYPES[2]:
+      return success(strategicMerge(target, request.body));
+    default:
+      return refuse(
+        415,
+        'UnsupportedMediaType',
+        `the body of the request was in an unknown format - accepted media types for ${type.plural} include: ${PATCH_TYPES.join(', ')}`,
+      );
+  }
+}
+
+/** A patch is applied to the present object, so it meets a conflict only when it carries a `resourceVersion` itself. */
+function patch(api: Api, route: Named, request: ApiRequest): ApiReply {
+  const found = api.get(route.type, placeOf(route));
+  if (!found.ok) return refusalReply(found.refusal);
+  const current = found.value;
+  const target = route.subresource === 'scale' ? scaleOf(current) : encodeObject(route.type, current);
+  const result = patched(route.type, target, request);
+  if (!result.ok) return refusalReply(result.refusal);
+  if (route.subresource === 'scale') return reply(putScale(api, route, { current, scale: result.value }), 200, scaleOf);
+  const draft = draftOf(route, result.value);
+  if (!draft.ok) return refusalReply(draft.refusal);
+  const updated = api.update(route.type, completed(draft.value, route), route.subresource === 'status' ? 'status' : 'main');
+  return reply(updated, 200, (object) => encodeObject(route.type, object));
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined;
+}
+
+/** DeleteOptions come in the body, in the query, or inside an Eviction. */
+export function deleteOptionsOf(body: unknown, query: URLSearchParams): DeleteOptions {
+  const options = isRecord(body) ? body : {};
+  const preconditions = isRecord(options['preconditions']) ? options['preconditions'] : {};
+  const inQuery = query.get('gracePeriodSeconds');
+  const grace =
+    typeof options['gracePeriodSeconds'] === 'number' ? options['gracePeriodSeconds'] : inQuery === null ? undefined : Number(inQuery);
+  const propagation =
+    textOf(options['propagationPolicy']) ?? query.get('propagationPolicy') ?? (options['orphanDependents'] === true ? 'Orphan' : undefined);
+  return {
+    gracePeriodSeconds: grace,
+    propagation: propagation === 'Foreground' || propagation === 'Orphan' ? propagation : 'Background',
+    uid: textOf(preconditions['uid']),
+    resourceVersion: textOf(preconditions['resourceVersion']),
+  };
+}
+
+function remove(api: Api, route: Named, request: ApiRequest): ApiReply {
+  const removed = api.remove(route.type, placeOf(route), deleteOptionsOf(request.body, request.query));
+  return reply(removed, 200, ({ object, gone }) => {
+    if (!gone || route.type.storage === 'pods') return encodeObject(route.type, object);
+    const { name, uid } = object.metadata;
+    const details = { name, kind: route.type.plural, uid, ...(route.type.group === '' ? {} : { group: route.type.group }) };
+    return { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', details, code: 200 };
+  });
+}
+
+function removeAll(api: Api, route: ResourceRoute, request: ApiRequest): ApiReply {
+  if (route.type.namespaced && route.namespace === undefined) return notAllowed();
+  const matcher = matcherOf(route, request.query);
+  if (!matcher.ok) return refusalReply(matcher.refusal);
+  const options = deleteOptionsOf(request.body, request.query);
+  const items = api.store.list(route.type.storage).filter(matcher.value);
+  for (const { metadata } of items) api.remove(route.type, { namespace: metadata.namespace, name: metadata.name }, options);
+  const shown = items.map((object) => encodeObject(route.type, object));
+  const metadata = { resourceVersion: String(api.store.version) };
+  return { status: 200, body: { kind: `${route.type.kind}List`, apiVersion: apiVersionOf(route.type), metadata, items: shown } };
+}
+
+const CREATED = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', code: 201 };
+
+function answerAction(api: Api, route: Named, request: ApiRequest): ApiReply {
+  if (request.method !== 'POST') return notAllowed();
+  const body = isRecord(request.body) ? request.body : {};
+  const place = { namespace: route.namespace ?? '', name: route.name };
+  if (route.subresource === 'eviction') {
+    return reply(evict(api, place, deleteOptionsOf(body['deleteOptions'], request.query)), 201, () => CREATED);
+  }
+  const target = isRecord(body['target']) ? textOf(body['target']['name']) : undefined;
+  const bound = target === undefined || target === '' ? badRequest('target.name: Required value') : api.bind(place, target);
+  return reply(bound, 201, () => CREATED);
+}

@@ -1,0 +1,268 @@
+/**
+ * The HTTPS front of the simulated API server: sockets, bearer tokens, the journal of requests, and the faults that the
+ * control surface asks for. Must not know what any resource means.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createServer, type Server } from 'node:https';
+import type { AddressInfo, Socket } from 'node:net';
+import { AutoscalerError } from '../../../domain/errors.ts';
+import type { ServerTls } from '../../tls.ts';
+import type { Api } from '../api.ts';
+import { failureStatus } from '../status.ts';
+import { discover, reviewAccess } from './discovery.ts';
+import { Lists } from './lists.ts';
+import { isWatch, parseResourcePath, refusalReply, verbOf, type ApiReply, type ApiRequest, type ResourceRoute } from './request.ts';
+import { answer } from './resources.ts';
+import { wantsTable } from './tables.ts';
+import { Watches, type WatchKnobs } from './watches.ts';
+
+/** One request as the server saw it. Watches are written when their stream begins. */
+export interface JournalEntry {
+  readonly seq: number;
+  readonly atMs: number;
+  readonly method: string;
+  readonly verb: string;
+  /** Plural and subresource: `pods`, `pods/eviction`; empty for other paths. */
+  readonly resource: string;
+  readonly namespace: string | undefined;
+  readonly name: string | undefined;
+  readonly url: string;
+  readonly userAgent: string;
+  readonly status: number;
+  /** Something a person should look at, such as a path that this server does not know. */
+  readonly note?: string;
+}
+
+export interface Fault {
+  remaining: number;
+  readonly status: number;
+  readonly matches: (request: { readonly verb: string; readonly resource: string }) => boolean;
+}
+
+export interface ServerOptions {
+  readonly api: Api;
+  readonly tls: ServerTls;
+  readonly token: string;
+  readonly port: number;
+  readonly watchKnobs: WatchKnobs;
+}
+
+const MOST_JOURNAL_ENTRIES = 100_000;
+const REASONS: Readonly<Record<number, string>> = {
+  429: 'TooManyRequests',
+  500: 'InternalError',
+  503: 'ServiceUnavailable',
+  504: 'Timeout',
+  403: 'Forbidden',
+  409: 'Conflict',
+};
+
+export class ApiServer {
+  readonly watches: Watches;
+  readonly lists: Lists;
+  readonly #options: ServerOptions;
+  readonly #server: Server;
+  readonly #sockets = new Set<Socket>();
+  readonly #faults: Fault[] = [];
+  #journal: JournalEntry[] = [];
+  #sequence = 0;
+  #pending = 0;
+  #reachable = true;
+
+  constructor(options: ServerOptions) {
+    this.#options = options;
+    this.lists = new Lists(options.api);
+    this.watches = new Watches(options.api, options.watchKnobs);
+    this.#server = createServer(
+      { cert: options.tls.certPem, key: options.tls.keyPem, ALPNProtocols: ['http/1.1'] },
+      (request, response) => {
+        this.#receive(request, response).catch((error: unknown) => {
+          this.#fail(response, error);
+        });
+      },
+    );
+    this.#server.on('connection', (socket: Socket) => this.#admit(socket));
+  }
+
+  /** Begins to listen on loopback. Rejects when the port is taken. */
+  listen(): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#server.once('error', (cause) => {
+        reject(
+          new AutoscalerError(
+            { kind: 'unavailable', effect: 'none' },
+            `The simulated API server cannot listen on port ${this.#options.port}.`,
+            { cause },
+          ),
+        );
+      });
+      this.#server.listen(this.#options.port, '127.0.0.1', () => resolve());
+    });
+  }
+
+  get port(): number {
+    return (this.#server.address() as AddressInfo).port;
+  }
+
+  /** Requests that came in and are not answered yet; open watches do not count. */
+  get pending(): number {
+    return this.#pending;
+  }
+
+  get journal(): readonly JournalEntry[] {
+    return this.#journal;
+  }
+
+  addFault(fault: Fault): void {
+    this.#faults.push(fault);
+  }
+
+  /** Unreachable: present connections are cut and new ones are cut at once. */
+  setReachable(reachable: boolean): void {
+    this.#reachable = reachable;
+    if (!reachable) this.#cutAll();
+  }
+
+  async stop(): Promise<void> {
+    this.#cutAll();
+    await new Promise<void>((resolve) => this.#server.close(() => resolve()));
+  }
+
+  #cutAll(): void {
+    for (const socket of this.#sockets) socket.destroy();
+  }
+
+  #admit(socket: Socket): void {
+    if (!this.#reachable) {
+      socket.destroy();
+      return;
+    }
+    this.#sockets.add(socket);
+    socket.on('close', () => this.#sockets.delete(socket));
+    socket.on('error', () => socket.destroy());
+  }
+
+  async #receive(message: IncomingMessage, response: ServerResponse): Promise<void> {
+    this.#pending += 1;
+    try {
+      response.on('error', () => response.destroy());
+      const request = await readRequest(message);
+      this.#serve(request, response);
+    } finally {
+      this.#pending -= 1;
+    }
+  }
+
+  #serve(request: ApiRequest, response: ServerResponse): void {
+    const route = parseResourcePath(request.path);
+    const early = this.#refuseEarly(request, route);
+    if (early !== undefined || route === undefined || !isWatch(request)) {
+      this.#send(response, { request, route, reply: early ?? this.#answer(request, route) });
+      return;
+    }
+    const plan = this.watches.plan(route, request, wantsTable(request.accept));
+    if (!plan.ok) {
+      this.#send(response, { request, route, reply: refusalReply(plan.refusal) });
+      return;
+    }
+    this.#record(request, route, { status: 200 });
+    this.watches.begin(plan.value, response);
+  }
+
+  #refuseEarly(request: ApiRequest, route: ResourceRoute | undefined): ApiReply | undefined {
+    const asked = { verb: verbOf(request, route), resource: resourceOf(route) };
+    const fault = this.#faults.find((candidate) => candidate.remaining > 0 && candidate.matches(asked));
+    if (fault !== undefined) {
+      fault.remaining -= 1;
+      return refusalReply(
+        failureStatus(
+          fault.status,
+          REASONS[fault.status] ?? 'InternalError',
+          'an error on the server was asked for by the control surface',
+        ),
+      );
+    }
+    if (request.authorization === `Bearer ${this.#options.token}`) return undefined;
+    return refusalReply(failureStatus(401, 'Unauthorized', 'Unauthorized'));
+  }
+
+  #answer(request: ApiRequest, route: ResourceRoute | undefined): ApiReply {
+    const { api } = this.#options;
+    if (route !== undefined) return answer({ api, lists: this.lists }, route, request);
+    return discover(request) ?? reviewAccess(request) ?? UNKNOWN;
+  }
+
+  #send(
+    response: ServerResponse,
+    { request, route, reply }: { readonly request: ApiRequest; readonly route: ResourceRoute | undefined; readonly reply: ApiReply },
+  ): void {
+    this.#record(request, route, reply);
+    const text = typeof reply.body === 'string' ? reply.body : JSON.stringify(reply.body);
+    response.writeHead(reply.status, { 'content-type': text === reply.body ? 'text/plain' : 'application/json', ...reply.headers });
+    response.end(text);
+  }
+
+  #record(request: ApiRequest, route: ResourceRoute | undefined, reply: Pick<ApiReply, 'status'>): void {
+    if (this.#journal.length >= MOST_JOURNAL_ENTRIES) this.#journal = this.#journal.slice(MOST_JOURNAL_ENTRIES / 2);
+    this.#sequence += 1;
+    const { method, userAgent, query, path } = request;
+    const text = query.toString();
+    this.#journal.push({
+      seq: this.#sequence,
+      atMs: this.#options.api.timers.now(),
+      method,
+      verb: verbOf(request, route),
+      resource: resourceOf(route),
+      namespace: route?.namespace,
+      name: route?.name,
+      url: text === '' ? path : `${path}?${text}`,
+      userAgent,
+      status: reply.status,
+      ...(reply === UNKNOWN ? { note: 'UNKNOWN ROUTE: the simulated API server has no such path' } : {}),
+    });
+  }
+
+  #fail(response: ServerResponse, error: unknown): void {
+    const message = error instanceof Error ? error.message : String(error);
+    if (response.headersSent || response.destroyed) {
+      response.destroy();
+      return;
+    }
+    const code = error instanceof AutoscalerError && error.kind === 'config' ? 400 : 500;
+    response.writeHead(code, { 'content-type': 'application/json' });
+    response.end(JSON.stringify(failureStatus(code, code === 400 ? 'BadRequest' : 'InternalError', message)));
+  }
+}
+
+const UNKNOWN: ApiReply = refusalReply(failureStatus(404, 'NotFound', 'the server could not find the requested resource', {}));
+
+function resourceOf(route: ResourceRoute | undefined): string {
+  if (route === undefined) return '';
+  return route.subresource === undefined ? route.type.plural : `${route.type.plural}/${route.subresource}`;
+}
+
+async function readRequest(message: IncomingMessage): Promise<ApiRequest> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of message) chunks.push(chunk as Buffer);
+  const text = Buffer.concat(chunks).toString('utf8');
+  const url = new URL(message.url ?? '/', 'https://localhost');
+  const contentType = message.headers['content-type'] ?? '';
+  return {
+    method: message.method ?? 'GET',
+    path: url.pathname,
+    query: url.searchParams,
+    accept: message.headers.accept ?? '',
+    contentType,
+    userAgent: message.headers['user-agent'] ?? '',
+    authorization: message.headers.authorization ?? '',
+    body: text === '' || contentType.startsWith('application/apply-patch') ? undefined : parseBody(text),
+  };
+}
+
+function parseBody(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch (cause) {
+    throw new AutoscalerError({ kind: 'config' }, 'the body of the request is not JSON', { cause });
+  }
+}

@@ -1,0 +1,243 @@
+/** The columns of each kind, by the names that people and scripts expect. A data table over small cell functions. */
+import {
+  conditionOf,
+  isRecord,
+  type BudgetObject,
+  type ContainerSpec,
+  type DaemonSetObject,
+  type EventObject,
+  type KubeObject,
+  type NodeObject,
+  type ObjectSelector,
+  type PodObject,
+  type ReplicatedObject,
+} from '../objects.ts';
+import { ageOf, type Column } from './column.ts';
+
+const NAME: Column = { name: 'Name', cell: (object) => object.metadata.name };
+const AGE: Column = { name: 'Age', cell: (object, nowMs) => ageOf(object.metadata.creationTimestamp, nowMs) };
+
+/** A column read at a path, for kinds that are only stored. */
+function at(name: string, path: string, wide?: true): Column {
+  const parts = path.split('.');
+  const cell = (object: KubeObject): string | number => {
+    let value: unknown = object;
+    for (const part of parts) value = isRecord(value) ? value[part] : undefined;
+    return textOf(value);
+  };
+  return { name, cell, ...(wide === undefined ? {} : { wide }) };
+}
+
+function textOf(value: unknown): string | number {
+  if (typeof value === 'number') return value;
+  if (typeof value === 'string' || typeof value === 'boolean') return String(value);
+  if (Array.isArray(value)) return value.join(',');
+  return '<none>';
+}
+
+function column<Kind extends KubeObject>(
+  name: string,
+  cell: (object: Kind, nowMs: number) => string | number | undefined,
+  wide?: true,
+): Column {
+  return { name, cell: (object, nowMs) => cell(object as Kind, nowMs) ?? '<none>', ...(wide === undefined ? {} : { wide }) };
+}
+
+function selectorText(selector: ObjectSelector | undefined): string {
+  const labels = Object.entries(selector?.matchLabels ?? {}).map(([key, value]) => `${key}=${value}`);
+  return labels.length === 0 ? '<none>' : labels.join(',');
+}
+
+function containerColumns(containersOf: (object: KubeObject) => readonly ContainerSpec[]): readonly Column[] {
+  return [
+    {
+      name: 'Containers',
+      wide: true,
+      cell: (object) =>
+        containersOf(object)
+          .map((container) => container.name)
+          .join(','),
+    },
+    {
+      name: 'Images',
+      wide: true,
+      cell: (object) =>
+        containersOf(object)
+          .map((container) => container.image ?? '')
+          .join(','),
+    },
+  ];
+}
+
+const TEMPLATE_COLUMNS = [
+  ...containerColumns((object) => (object as ReplicatedObject).spec.template.spec.containers),
+  column<ReplicatedObject>('Selector', (object) => selectorText(object.spec.selector), true),
+];
+
+function podStatus(pod: PodObject): string {
+  if (pod.metadata.deletionTimestamp !== undefined) return 'Terminating';
+  const statuses = pod.status['containerStatuses'];
+  const waiting = (Array.isArray(statuses) ? statuses : []).map((status: unknown) =>
+    isRecord(status) && isRecord(status['state']) && isRecord(status['state']['waiting'])
+      ? status['state']['waiting']['reason']
+      : undefined,
+  );
+  const reason = waiting.find((text) => typeof text === 'string') ?? pod.status['reason'] ?? pod.status.phase;
+  return typeof reason === 'string' ? reason : pod.status.phase;
+}
+
+function podReady(pod: PodObject): string {
+  const ready = conditionOf(pod, 'Ready')?.status === 'True' ? pod.spec.containers.length : 0;
+  return `${ready}/${pod.spec.containers.length}`;
+}
+
+function nodeStatus(node: NodeObject): string {
+  const ready = conditionOf(node, 'Ready')?.status === 'True' ? 'Ready' : conditionOf(node, 'Ready') === undefined ? 'Unknown' : 'NotReady';
+  return node.spec.unschedulable === true ? `${ready},SchedulingDisabled` : ready;
+}
+
+function nodeRoles(node: NodeObject): string {
+  const prefix = 'node-role.kubernetes.io/';
+  const roles = Object.keys(node.metadata.labels ?? {}).filter((label) => label.startsWith(prefix));
+  const role = node.metadata.labels?.['kubernetes.io/role'];
+  const all = [...roles.map((label) => label.slice(prefix.length)), ...(role === undefined ? [] : [role])];
+  return all.length === 0 ? '<none>' : all.join(',');
+}
+
+function nodeAddress(node: NodeObject, type: string): string | undefined {
+  const addresses = node.status['addresses'];
+  const found = (Array.isArray(addresses) ? addresses : []).find((address: unknown) => isRecord(address) && address['type'] === type);
+  return isRecord(found) ? String(found['address']) : undefined;
+}
+
+function nodeSystem(node: NodeObject, field: string): string | undefined {
+  const system = node.status['nodeInfo'];
+  return isRecord(system) ? String(system[field]) : undefined;
+}
+
+const COLUMNS: Readonly<Record<string, readonly Column[]>> = {
+  pods: [
+    NAME,
+    column<PodObject>('Ready', podReady),
+    column<PodObject>('Status', podStatus),
+    { name: 'Restarts', cell: () => '0' },
+    AGE,
+    at('IP', 'status.podIP', true),
+    at('Node', 'spec.nodeName', true),
+    at('Nominated Node', 'status.nominatedNodeName', true),
+    { name: 'Readiness Gates', wide: true, cell: () => '<none>' },
+  ],
+  nodes: [
+    NAME,
+    column<NodeObject>('Status', nodeStatus),
+    column<NodeObject>('Roles', nodeRoles),
+    AGE,
+    column<NodeObject>('Version', (node) => nodeSystem(node, 'kubeletVersion')),
+    column<NodeObject>('Internal-IP', (node) => nodeAddress(node, 'InternalIP'), true),
+    column<NodeObject>('External-IP', (node) => nodeAddress(node, 'ExternalIP'), true),
+    column<NodeObject>('OS-Image', (node) => nodeSystem(node, 'osImage'), true),
+    column<NodeObject>('Kernel-Version', (node) => nodeSystem(node, 'kernelVersion'), true),
+    column<NodeObject>('Container-Runtime', (node) => nodeSystem(node, 'containerRuntimeVersion'), true),
+  ],
+  namespaces: [NAME, at('Status', 'status.phase'), AGE],
+  events: [
+    column<EventObject>('Last Seen', (event, nowMs) => ageOf(lastSeen(event), nowMs)),
+    at('Type', 'type'),
+    at('Reason', 'reason'),
+    column<EventObject>('Object', (event) => `${(event.involvedObject.kind ?? '').toLowerCase()}/${event.involvedObject.name ?? ''}`),
+    at('Source', 'source.component', true),
+    at('Message', 'message'),
+    at('Count', 'count', true),
+    { ...NAME, wide: true },
+  ],
+  deployments: [
+    NAME,
+    column<ReplicatedObject>('Ready', ({ spec, status }) => `${status?.readyReplicas ?? 0}/${spec.replicas ?? 1}`),
+    column<ReplicatedObject>('Up-to-date', ({ status }) => Number(status?.['updatedReplicas'] ?? 0)),
+    column<ReplicatedObject>('Available', ({ status }) => status?.availableReplicas ?? 0),
+    AGE,
+    ...TEMPLATE_COLUMNS,
+  ],
+  replicasets: [
+    NAME,
+    column<ReplicatedObject>('Desired', ({ spec }) => spec.replicas ?? 1),
+    column<ReplicatedObject>('Current', ({ status }) => status?.replicas ?? 0),
+    column<ReplicatedObject>('Ready', ({ status }) => status?.readyReplicas ?? 0),
+    AGE,
+    ...TEMPLATE_COLUMNS,
+  ],
+  statefulsets: [
+    NAME,
+    column<ReplicatedObject>('Ready', ({ spec, status }) => `${status?.readyReplicas ?? 0}/${spec.replicas ?? 1}`),
+    AGE,
+    ...TEMPLATE_COLUMNS,
+  ],
+  daemonsets: [
+    NAME,
+    column<DaemonSetObject>('Desired', ({ status }) => Number(status?.['desiredNumberScheduled'] ?? 0)),
+    column<DaemonSetObject>('Current', ({ status }) => Number(status?.['currentNumberScheduled'] ?? 0)),
+    column<DaemonSetObject>('Ready', ({ status }) => Number(status?.['numberReady'] ?? 0)),
+    column<DaemonSetObject>('Up-to-date', ({ status }) => Number(status?.['updatedNumberScheduled'] ?? 0)),
+    column<DaemonSetObject>('Available', ({ status }) => Number(status?.['numberAvailable'] ?? 0)),
+    column<DaemonSetObject>('Node Selector', ({ spec }) => selectorText({ matchLabels: spec.template.spec.nodeSelector ?? {} })),
+    AGE,
+    ...TEMPLATE_COLUMNS,
+  ],
+  poddisruptionbudgets: [
+    NAME,
+    column<BudgetObject>('Min Available', ({ spec }) => spec.minAvailable ?? 'N/A'),
+    column<BudgetObject>('Max Unavailable', ({ spec }) => spec.maxUnavailable ?? 'N/A'),
+    column<BudgetObject>('Allowed Disruptions', ({ status }) => status?.disruptionsAllowed ?? 0),
+    AGE,
+  ],
+  services: [
+    NAME,
+    at('Type', 'spec.type'),
+    at('Cluster-IP', 'spec.clusterIP'),
+    { name: 'External-IP', cell: () => '<none>' },
+    column('Port(s)', (service) => servicePorts(service)),
+    AGE,
+  ],
+  leases: [NAME, at('Holder', 'spec.holderIdentity'), AGE],
+  configmaps: [NAME, column('Data', (object) => (isRecord(object['data']) ? Object.keys(object['data']).length : 0)), AGE],
+  secrets: [NAME, at('Type', 'type'), column('Data', (object) => (isRecord(object['data']) ? Object.keys(object['data']).length : 0)), AGE],
+  jobs: [NAME, at('Completions', 'spec.completions'), AGE],
+  storageclasses: [
+    NAME,
+    at('Provisioner', 'provisioner'),
+    at('ReclaimPolicy', 'reclaimPolicy'),
+    at('VolumeBindingMode', 'volumeBindingMode'),
+    AGE,
+  ],
+  persistentvolumes: [
+    NAME,
+    at('Capacity', 'spec.capacity.storage'),
+    at('Access Modes', 'spec.accessModes'),
+    at('Status', 'status.phase'),
+    AGE,
+  ],
+  persistentvolumeclaims: [
+    NAME,
+    at('Status', 'status.phase'),
+    at('Volume', 'spec.volumeName'),
+    at('StorageClass', 'spec.storageClassName'),
+    AGE,
+  ],
+  priorityclasses: [NAME, at('Value', 'value'), at('Global-Default', 'globalDefault'), AGE],
+};
+
+function lastSeen(event: EventObject): string | undefined {
+  const { lastTimestamp, eventTime } = event;
+  if (typeof lastTimestamp === 'string') return lastTimestamp;
+  return typeof eventTime === 'string' ? eventTime : event.metadata.creationTimestamp;
+}
+
+function servicePorts(service: KubeObject): string {
+  const ports = isRecord(service.spec) && Array.isArray(service.spec['ports']) ? service.spec['ports'].filter(isRecord) : [];
+  return ports.length === 0 ? '<none>' : ports.map((port) => `${textOf(port['port'])}/${textOf(port['protocol'] ?? 'TCP')}`).join(',');
+}
+
+/** Kinds without a row of their own show a name and an age. */
+export function columnsOf(storage: string): readonly Column[] {
+  return COLUMNS[storage] ?? [NAME, AGE];
+}

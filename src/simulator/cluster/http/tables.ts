@@ -1,0 +1,41 @@
+/** Server-side printing: what `kubectl get` shows is a Table that the server makes. */
+import { decodeObject } from '../event-versions.ts';
+import type { KubeObject } from '../objects.ts';
+import type { ResourceType } from '../resource-types.ts';
+import { columnsOf } from './table-columns.ts';
+
+export interface TableOptions {
+  readonly metadata: Readonly<Record<string, unknown>>;
+  readonly nowMs: number;
+  /** What of each object travels with its row. */
+  readonly include: 'Object' | 'Metadata' | 'None';
+}
+
+/** `as=Table` was preferred. */
+export function wantsTable(accept: string): boolean {
+  return /as=Table/.test(accept.split(',')[0] ?? '');
+}
+
+export function tableOf(type: ResourceType, objects: readonly KubeObject[], options: TableOptions): unknown {
+  const columns = columnsOf(type.storage);
+  return {
+    kind: 'Table',
+    apiVersion: 'meta.k8s.io/v1',
+    metadata: options.metadata,
+    columnDefinitions: columns.map((column) => ({
+      name: column.name,
+      type: 'string',
+      format: column.name === 'Name' ? 'name' : '',
+      description: column.name,
+      priority: column.wide === true ? 1 : 0,
+    })),
+    rows: objects.map((object) => ({
+      cells: columns.map((column) => column.cell(decodeObject(type, object) as KubeObject, options.nowMs)),
+      ...(options.include === 'None' ? {} : { object: options.include === 'Object' ? object : partialOf(object) }),
+    })),
+  };
+}
+
+function partialOf(object: KubeObject): unknown {
+  return { kind: 'PartialObjectMetadata', apiVersion: 'meta.k8s.io/v1', metadata: object.metadata };
+}

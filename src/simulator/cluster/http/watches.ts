@@ -1,0 +1,205 @@
+/** WATCH: replay from a version, initial events, bookmarks, time limits and the 410 of a version that is no longer held. */
+import type { ServerResponse } from 'node:http';
+import type { Api } from '../api.ts';
+import { encodeObject } from '../event-versions.ts';
+import type { KubeObject } from '../objects.ts';
+import { apiVersionOf } from '../resource-types.ts';
+import type { Matcher } from '../selectors.ts';
+import { badRequest, expired, failureStatus, success, tooLargeVersion, type Result } from '../status.ts';
+import type { StoreChange } from '../store.ts';
+import { matcherOf } from './lists.ts';
+import type { ApiRequest, ResourceRoute } from './request.ts';
+import { tableOf } from './tables.ts';
+
+export interface WatchKnobs {
+  /** Time between bookmarks; a real server sends about one a minute. */
+  readonly bookmarkMs: number;
+  /** How a watch from an expired version is told: inside the stream, as the watch cache does, or as the answer itself. */
+  goneAs: 'event' | 'status';
+}
+
+interface WatchPlan {
+  readonly route: ResourceRoute;
+  readonly matches: Matcher;
+  /** undefined: begin with the present objects. */
+  readonly since: number | undefined;
+  readonly initialEvents: boolean;
+  readonly bookmarks: boolean;
+  /** As the client counts them; 0: no limit. */
+  readonly timeoutSeconds: number;
+  readonly asTable: boolean;
+}
+
+/** Every open watch of the server. */
+export class Watches {
+  readonly #open = new Set<ServerResponse>();
+  readonly #api: Api;
+  readonly #knobs: WatchKnobs;
+
+  constructor(api: Api, knobs: WatchKnobs) {
+    this.#api = api;
+    this.#knobs = knobs;
+  }
+
+  get count(): number {
+    return this.#open.size;
+  }
+
+  /** Cuts every open watch, without a last word. */
+  dropAll(): void {
+    for (const response of this.#open) response.destroy();
+  }
+
+  /** What a watch request asks for, or why it is refused before a stream begins. */
+  plan(route: ResourceRoute, request: ApiRequest, asTable: boolean): Result<WatchPlan> {
+    const { query } = request;
+    const matches = matcherOf(route, query);
+    if (!matches.ok) return matches;
+    const asked = query.get('resourceVersion') ?? '';
+    if (!/^\d*$/.test(asked)) return badRequest(`Invalid value: "${asked}"`);
+    const initialEvents = query.get('sendInitialEvents') === 'true';
+    const bookmarks = ['true', '1'].includes(query.get('allowWatchBookmarks') ?? '');
+    const refused = refusalOfInitialEvents(query, initialEvents, bookmarks);
+    if (refused !== undefined) return { ok: false, refusal: refused };
+    const { store } = this.#api;
+    const version = Number(asked);
+    if (version > store.version) return tooLargeVersion(version, store.version);
+    const since = initialEvents || version === 0 ? undefined : version;
+    if (since !== undefined && since < store.compactedTo && this.#knobs.goneAs === 'status') {
+      return { ok: false, refusal: this.#tooOld(since) };
+    }
+    const timeoutSeconds = Number(query.get('timeoutSeconds') ?? '0');
+    return success({ route, matches: matches.value, since, initialEvents, bookmarks, timeoutSeconds, asTable });
+  }
+
+  /** Streams until the client leaves, the time limit passes or the server drops it. */
+  begin(plan: WatchPlan, response: ServerResponse): void {
+    response.writeHead(200, { 'content-type': 'application/json', 'cache-control': 'no-cache, private' });
+    const send = (type: string, object: unknown): void => {
+      response.write(
+        `${JSON.stringify({ type, object: plan.asTable && type !== 'ERROR' ? this.#table(plan, object as KubeObject) : object })}\n`,
+      );
+    };
+    if (!this.#replay(plan, send)) {
+      response.end();
+      return;
+    }
+    this.#follow(plan, response, send);
+  }
+
+  #table(plan: WatchPlan, object: KubeObject): unknown {
+    const isBookmark = object.metadata.name === undefined;
+    return tableOf(plan.route.type, isBookmark ? [] : [object], {
+      metadata: { resourceVersion: object.metadata.resourceVersion },
+      nowMs: this.#api.timers.now(),
+      include: 'Metadata',
+    });
+  }
+
+  #tooOld(since: number): ReturnType<typeof expired> {
+    return expired(`too old resource version: ${since} (${this.#api.store.compactedTo})`);
+  }
+
+  #replay(plan: WatchPlan, send: (type: string, object: unknown) => void): boolean {
+    const { store } = this.#api;
+    const { type } = plan.route;
+    if (plan.since === undefined) {
+      for (const object of store.list(type.storage).filter(plan.matches)) send('ADDED', encodeObject(type, object));
+      if (plan.initialEvents) send('BOOKMARK', this.#bookmark(plan, { 'k8s.io/initial-events-end': 'true' }));
+      return true;
+    }
+    const changes = store.changesSince(type.storage, plan.since);
+    if (changes === undefined) {
+      send('ERROR', this.#tooOld(plan.since));
+      return false;
+    }
+    for (const change of changes) deliver(plan, change, send);
+    return true;
+  }
+
+  #follow(plan: WatchPlan, response: ServerResponse, send: (type: string, object: unknown) => void): void {
+    const { timers, store } = this.#api;
+    this.#open.add(response);
+    const bookmark = (): void => {
+      if (plan.bookmarks) send('BOOKMARK', this.#bookmark(plan));
+    };
+    let cancelBookmark = (): void => undefined;
+    const repeat = (): void => {
+      cancelBookmark = timers.after(this.#knobs.bookmarkMs, () => {
+        bookmark();
+        repeat();
+      });
+    };
+    repeat();
+    const finish = (): void => {
+      bookmark();
+      response.end();
+    };
+    // The limit is counted by the client's watch, which does not run faster in a faster world.
+    const cancelLimit = plan.timeoutSeconds > 0 ? timers.after(plan.timeoutSeconds * 1000 * timers.speed, finish) : (): void => undefined;
+    const unsubscribe = store.subscribe((change) => {
+      if (change.storage === plan.route.type.storage) deliver(plan, change, send);
+    });
+    response.on('close', () => {
+      this.#open.delete(response);
+      unsubscribe();
+      cancelBookmark();
+      cancelLimit();
+    });
+  }
+
+  #bookmark(plan: WatchPlan, annotations?: Readonly<Record<string, string>>): unknown {
+    const { type } = plan.route;
+    const metadata = {
+      resourceVersion: String(this.#api.store.version),
+      creationTimestamp: null,
+      ...(annotations === undefined ? {} : { annotations }),
+    };
+    return { kind: type.kind, apiVersion: apiVersionOf(type), metadata };
+  }
+}
+
+/** An object that enters or leaves the selection is added or deleted for this watch, whatever happened to it. */
+function deliver(plan: WatchPlan, change: StoreChange, send: (type: string, object: unknown) => void): void {
+  const before = change.previous !== undefined && plan.matches(change.previous);
+  const after = change.type !== 'DELETED' && plan.matches(change.object);
+  if (!before && !after) return;
+  const type = before && after ? 'MODIFIED' : after ? 'ADDED' : 'DELETED';
+  const shown =
+    change.type !== 'DELETED' && type === 'DELETED' ? withVersion(change.previous ?? change.object, change.object) : change.object;
+  send(type, encodeObject(plan.route.type, shown));
+}
+
+function withVersion(object: KubeObject, versioned: KubeObject): KubeObject {
+  return { ...object, metadata: { ...object.metadata, resourceVersion: versioned.metadata.resourceVersion } };
+}
+
+function refusalOfInitialEvents(
+  query: URLSearchParams,
+  initialEvents: boolean,
+  bookmarks: boolean,
+): ReturnType<typeof failureStatus> | undefined {
+  const match = query.get('resourceVersionMatch');
+  if (initialEvents && match !== 'NotOlderThan') {
+    return failureStatus(
+      422,
+      'Invalid',
+      'ListOptions.meta.k8s.io "" is invalid: resourceVersionMatch: Forbidden: sendInitialEvents requires setting resourceVersionMatch to NotOlderThan',
+    );
+  }
+  if (initialEvents && !bookmarks) {
+    return failureStatus(
+      422,
+      'Invalid',
+      'ListOptions.meta.k8s.io "" is invalid: allowWatchBookmarks: Forbidden: sendInitialEvents requires allowWatchBookmarks',
+    );
+  }
+  if (!initialEvents && match !== null && !query.has('sendInitialEvents')) {
+    return failureStatus(
+      422,
+      'Invalid',
+      'ListOptions.meta.k8s.io "" is invalid: resourceVersionMatch: Forbidden: resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided',
+    );
+  }
+  return undefined;
+}

@@ -1,0 +1,49 @@
+/** How long things take in the simulated cluster. Durations are of the world: its speed divides them. */
+export interface ClusterKnobs {
+  /** From a running operating system to a registered node. */
+  readonly registerMs: number;
+  /** From registration until the cloud node controller has set the provider id and taken its taint away. */
+  readonly cloudInitMs: number;
+  /** From registration to Ready. */
+  readonly readyMs: number;
+  /** Without a sign of life for this long, Ready turns Unknown. */
+  readonly nodeMonitorGraceMs: number;
+  /** From the VM's end to the end of its Node. */
+  readonly nodeDeleteMs: number;
+  /** From the end of a Node to the removal of the pods it still had. */
+  readonly podGcMs: number;
+  /** From binding to Running and Ready. */
+  readonly podStartMs: number;
+  /** How long containers need to stop when asked; never more than the pod's grace. */
+  readonly podStopMs: number;
+  /** From a change that may help to the scheduler's next look. */
+  readonly schedulerMs: number;
+  /** How old the nodes of machines are that run when the world starts. */
+  readonly initialNodeAgeMs: number;
+  readonly bookmarkMs: number;
+  /** Changes that a watch can reach back. */
+  readonly eventLogLimit: number;
+  readonly eventTtlMs: number;
+  readonly goneAs: 'event' | 'status';
+  /** Pods that a node takes: the default of Azure CNI overlay is 250. */
+  readonly maxPods: number;
+}
+
+/** Medians of an AKS cluster; see the named steps of node start-up in field reports. */
+export const DEFAULT_KNOBS: ClusterKnobs = {
+  registerMs: 0,
+  cloudInitMs: 3_000,
+  readyMs: 15_000,
+  nodeMonitorGraceMs: 40_000,
+  nodeDeleteMs: 10_000,
+  podGcMs: 40_000,
+  podStartMs: 2_000,
+  podStopMs: 1_000,
+  schedulerMs: 0,
+  initialNodeAgeMs: 3_600_000,
+  bookmarkMs: 60_000,
+  eventLogLimit: 10_000,
+  eventTtlMs: 3_600_000,
+  goneAs: 'event',
+  maxPods: 250,
+};

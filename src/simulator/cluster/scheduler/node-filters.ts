@@ -1,0 +1,98 @@
+/** The filters that look at one node alone. Each answers the reasons, in the words of kube-scheduler, why not. */
+import type { NodeObject, NodeSelectorTerm, PodObject, PodSpec } from '../objects.ts';
+import { satisfies } from '../selectors.ts';
+import { parseAmounts, requestsOf, type Amounts } from './requests.ts';
+import { firstUntolerated } from './taints.ts';
+
+interface UsedPort {
+  readonly port: number;
+  readonly protocol: string;
+  readonly hostIp: string;
+}
+
+/** A node and what runs on it, during one pass of the scheduler. */
+export interface Seat {
+  readonly node: NodeObject;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly allocatable: Amounts;
+  readonly used: Map<string, number>;
+  readonly pods: PodObject[];
+}
+
+/** A seat with the pods that hold something of the node: finished ones do not, terminating ones do. */
+export function seatOf(node: NodeObject, pods: readonly PodObject[]): Seat {
+  const seat: Seat = {
+    node,
+    labels: node.metadata.labels ?? {},
+    allocatable: parseAmounts(node.status.allocatable),
+    used: new Map(),
+    pods: [],
+  };
+  for (const pod of pods) if (pod.status.phase !== 'Succeeded' && pod.status.phase !== 'Failed') occupy(seat, pod);
+  return seat;
+}
+
+/** Counts a pod on the seat. */
+export function occupy(seat: Seat, pod: PodObject): void {
+  seat.pods.push(pod);
+  for (const [name, amount] of requestsOf(pod)) seat.used.set(name, (seat.used.get(name) ?? 0) + amount);
+}
+
+function matchesTerm(term: NodeSelectorTerm, node: NodeObject): boolean {
+  const { matchExpressions = [], matchFields = [] } = term;
+  // A term without requirements matches nothing: documented, and the opposite of an empty label selector.
+  if (matchExpressions.length + matchFields.length === 0) return false;
+  return satisfies(matchExpressions, node.metadata.labels ?? {}) && satisfies(matchFields, { 'metadata.name': node.metadata.name });
+}
+
+/** `nodeSelector` and required node affinity. */
+export function matchesNodeSelection(spec: PodSpec, node: NodeObject): boolean {
+  const labels = node.metadata.labels ?? {};
+  if (!Object.entries(spec.nodeSelector ?? {}).every(([key, value]) => labels[key] === value)) return false;
+  const terms = spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms;
+  return terms === undefined || terms.some((term) => matchesTerm(term, node));
+}
+
+function taintReason(pod: PodObject, { node }: Seat): string | undefined {
+  const taint = firstUntolerated(node.spec.taints ?? [], pod.spec.tolerations ?? []);
+  return taint === undefined ? undefined : `node(s) had untolerated taint {${taint.key}: ${taint.value ?? ''}}`;
+}
+
+function hostPortsOf(pod: PodObject): readonly UsedPort[] {
+  return pod.spec.containers
+    .flatMap((container) => container.ports ?? [])
+    .flatMap(({ hostPort, containerPort, protocol, hostIP }) => {
+      const port = hostPort ?? (pod.spec.hostNetwork === true ? containerPort : 0);
+      return port === 0 ? [] : [{ port, protocol: protocol ?? 'TCP', hostIp: hostIP ?? '0.0.0.0' }];
+    });
+}
+
+function collides(left: UsedPort, right: UsedPort): boolean {
+  const sameAddress = left.hostIp === right.hostIp || left.hostIp === '0.0.0.0' || right.hostIp === '0.0.0.0';
+  return left.port === right.port && left.protocol === right.protocol && sameAddress;
+}
+
+function hasFreePorts(pod: PodObject, seat: Seat): boolean {
+  const wanted = hostPortsOf(pod);
+  return wanted.length === 0 || !seat.pods.flatMap(hostPortsOf).some((used) => wanted.some((port) => collides(port, used)));
+}
+
+function resourceReasons(pod: PodObject, seat: Seat): readonly string[] {
+  const reasons = seat.pods.length + 1 > (seat.allocatable.get('pods') ?? 0) ? ['Too many pods'] : [];
+  const short = [...requestsOf(pod)].filter(
+    ([name, amount]) => amount > 0 && amount > (seat.allocatable.get(name) ?? 0) - (seat.used.get(name) ?? 0),
+  );
+  return [...reasons, ...short.map(([name]) => `Insufficient ${name}`)];
+}
+
+/** Filters run in the order of kube-scheduler; the first that refuses ends the matter for this node. */
+export function nodeReasons(pod: PodObject, seat: Seat): readonly string[] {
+  const toleratesCordon =
+    firstUntolerated([{ key: 'node.kubernetes.io/unschedulable', effect: 'NoSchedule' }], pod.spec.tolerations ?? []) === undefined;
+  if (seat.node.spec.unschedulable === true && !toleratesCordon) return ['node(s) were unschedulable'];
+  const taint = taintReason(pod, seat);
+  if (taint !== undefined) return [taint];
+  if (!matchesNodeSelection(pod.spec, seat.node)) return ["node(s) didn't match Pod's node affinity/selector"];
+  if (!hasFreePorts(pod, seat)) return ["node(s) didn't have free ports for the requested pod ports"];
+  return resourceReasons(pod, seat);
+}

@@ -1,0 +1,120 @@
+/**
+ * The toy scheduler: binds pods where they fit and says so where they do not. Small, and apart from the program's own
+ * scheduling code on purpose: it is what that code is judged by. No preemption, no volumes, no scoring plug-ins.
+ */
+import { placeOf } from '../api.ts';
+import { onChange, recordEvent, type ControllerContext } from '../controllers/context.ts';
+import { conditionOf, sameJson, timestamp, withCondition, type NodeObject, type PodObject, type StringMap } from '../objects.ts';
+import { storedType } from '../resource-types.ts';
+import { createQueue } from '../timers.ts';
+import type { StoreChange } from '../store.ts';
+import { decide } from './decide.ts';
+import { occupy, seatOf } from './node-filters.ts';
+import type { Room } from './topology.ts';
+
+const PODS = storedType('pods');
+const COMPONENT = 'default-scheduler';
+
+function isWaiting(pod: PodObject): boolean {
+  const { spec, metadata, status } = pod;
+  return (
+    spec.nodeName === undefined &&
+    metadata.deletionTimestamp === undefined &&
+    status.phase === 'Pending' &&
+    spec.schedulerName === 'default-scheduler'
+  );
+}
+
+/** Higher priority first, then the longest waiting. */
+function inTurn(left: PodObject, right: PodObject): number {
+  const priority = (right.spec.priority ?? 0) - (left.spec.priority ?? 0);
+  const age = left.metadata.creationTimestamp.localeCompare(right.metadata.creationTimestamp);
+  return priority || age || (left.metadata.name < right.metadata.name ? -1 : 1);
+}
+
+function roomOf({ api }: ControllerContext): Room {
+  const byNode = new Map<string, PodObject[]>();
+  for (const object of api.store.list('pods')) {
+    const pod = object as PodObject;
+    const { nodeName } = pod.spec;
+    if (nodeName === undefined) continue;
+    const pods = byNode.get(nodeName);
+    if (pods === undefined) byNode.set(nodeName, [pod]);
+    else pods.push(pod);
+  }
+  return {
+    seats: api.store.list('nodes').map((node) => seatOf(node as NodeObject, byNode.get(node.metadata.name) ?? [])),
+    namespaceLabels: (namespace): StringMap => api.store.get('namespaces', `/${namespace}`)?.metadata.labels ?? {},
+  };
+}
+
+function sayUnscheduled({ api }: ControllerContext, pod: PodObject, reason: 'Unschedulable' | 'SchedulingGated', message: string): void {
+  const before = conditionOf(pod, 'PodScheduled');
+  if (before?.status === 'False' && before.reason === reason && before.message === message) return;
+  const condition = {
+    type: 'PodScheduled',
+    status: 'False',
+    reason,
+    message,
+    lastProbeTime: null,
+    lastTransitionTime: timestamp(api.timers.now()),
+  } as const;
+  api.modify(PODS, placeOf(pod), 'status', (current) => ({
+    ...current,
+    status: { ...pod.status, conditions: withCondition(pod.status.conditions, condition) },
+  }));
+  if (reason === 'Unschedulable') recordEvent(api, pod, { type: 'Warning', reason: 'FailedScheduling', message, component: COMPONENT });
+}
+
+function schedule(context: ControllerContext, pod: PodObject, room: Room): void {
+  const { api } = context;
+  if ((pod.spec.schedulingGates ?? []).length > 0) {
+    sayUnscheduled(context, pod, 'SchedulingGated', 'Scheduling is blocked due to non-empty scheduling gates');
+    return;
+  }
+  const decision = decide(pod, room);
+  if (decision.kind === 'unschedulable') {
+    sayUnscheduled(context, pod, 'Unschedulable', decision.message);
+    return;
+  }
+  const node = decision.seat.node.metadata.name;
+  const bound = api.bind(placeOf(pod), node);
+  if (!bound.ok) return;
+  occupy(decision.seat, bound.value as PodObject);
+  const message = `Successfully assigned ${pod.metadata.namespace ?? ''}/${pod.metadata.name} to ${node}`;
+  recordEvent(api, pod, { type: 'Normal', reason: 'Scheduled', message, component: COMPONENT });
+}
+
+/** Whether a change can make a pod fit that did not fit before, or brings a new one. */
+function mayHelp(change: StoreChange): boolean {
+  const { storage, object, previous, type } = change;
+  if (storage === 'nodes') {
+    if (previous === undefined || type === 'DELETED') return true;
+    const seen = (node: NodeObject): unknown => [node.spec, node.metadata.labels, node.status.allocatable];
+    return !sameJson(seen(object as NodeObject), seen(previous as NodeObject));
+  }
+  const [now, before] = [object as PodObject, previous as PodObject | undefined];
+  if (type === 'DELETED') return now.spec.nodeName !== undefined;
+  if (before === undefined) return true;
+  const isOver = now.status.phase !== before.status.phase && (now.status.phase === 'Succeeded' || now.status.phase === 'Failed');
+  return (
+    isOver ||
+    !sameJson(now.spec, before.spec) ||
+    !sameJson(now.metadata.labels, before.metadata.labels) ||
+    now.metadata.deletionTimestamp !== before.metadata.deletionTimestamp
+  );
+}
+
+/** Starts the scheduler; returns the way to stop it. */
+export function startScheduler(context: ControllerContext): () => void {
+  const { api, knobs } = context;
+  const queue = createQueue(api.timers, () => {
+    const waiting = [...api.store.values('pods')].map((pod) => pod as PodObject).filter(isWaiting);
+    if (waiting.length === 0) return;
+    const room = roomOf(context);
+    for (const pod of waiting.sort(inTurn)) schedule(context, pod, room);
+  });
+  return onChange(api, ['pods', 'nodes'], (change) => {
+    if (mayHelp(change)) queue.add('pass', knobs.schedulerMs);
+  });
+}

@@ -1,0 +1,143 @@
+/** The filters that look at other nodes too: hard topology spread, required inter-pod affinity and anti-affinity. */
+import type { AffinityTerm, ObjectSelector, PodObject, SelectorRequirement, SpreadConstraint, StringMap } from '../objects.ts';
+import { selects } from '../selectors.ts';
+import { matchesNodeSelection, type Seat } from './node-filters.ts';
+import { firstUntolerated } from './taints.ts';
+
+export interface Room {
+  readonly seats: readonly Seat[];
+  readonly namespaceLabels: (namespace: string) => StringMap;
+}
+
+/** A selector narrowed by the pod's own values of some label keys. */
+function narrowed(
+  selector: ObjectSelector | undefined,
+  pod: PodObject,
+  keys: { readonly same?: readonly string[]; readonly different?: readonly string[] },
+): ObjectSelector | undefined {
+  const own = pod.metadata.labels ?? {};
+  const requirements = (names: readonly string[] | undefined, operator: 'In' | 'NotIn'): readonly SelectorRequirement[] =>
+    (names ?? []).flatMap((key) => (own[key] === undefined ? [] : [{ key, operator, values: [own[key]] }]));
+  if (selector === undefined) return undefined;
+  return {
+    ...selector,
+    matchExpressions: [...(selector.matchExpressions ?? []), ...requirements(keys.same, 'In'), ...requirements(keys.different, 'NotIn')],
+  };
+}
+
+function isCounted(pod: PodObject): boolean {
+  return pod.metadata.deletionTimestamp === undefined;
+}
+
+function takesPart(pod: PodObject, seat: Seat, constraint: SpreadConstraint): boolean {
+  if ((constraint.nodeAffinityPolicy ?? 'Honor') === 'Honor' && !matchesNodeSelection(pod.spec, seat.node)) return false;
+  return constraint.nodeTaintsPolicy !== 'Honor' || firstUntolerated(seat.node.spec.taints ?? [], pod.spec.tolerations ?? []) === undefined;
+}
+
+/** Skew after placing the pod must not pass the limit; too few domains count as a minimum of zero. */
+function spreadReason(pod: PodObject, seat: Seat, room: Room): string | undefined {
+  const constraints = (pod.spec.topologySpreadConstraints ?? []).filter(({ whenUnsatisfiable }) => whenUnsatisfiable === 'DoNotSchedule');
+  for (const constraint of constraints) {
+    const domain = seat.labels[constraint.topologyKey];
+    if (domain === undefined) return "node(s) didn't match pod topology spread constraints (missing required label)";
+    const selector = narrowed(constraint.labelSelector, pod, { same: constraint.matchLabelKeys ?? [] });
+    const counts = domainCounts(pod, { constraint, selector, keys: constraints.map(({ topologyKey }) => topologyKey) }, room);
+    const least = counts.size < (constraint.minDomains ?? 1) ? 0 : Math.min(...counts.values());
+    const self = selects(selector, pod.metadata.labels) ? 1 : 0;
+    if ((counts.get(domain) ?? 0) + self - least > constraint.maxSkew) return "node(s) didn't match pod topology spread constraints";
+  }
+  return undefined;
+}
+
+function domainCounts(
+  pod: PodObject,
+  spread: { readonly constraint: SpreadConstraint; readonly selector: ObjectSelector | undefined; readonly keys: readonly string[] },
+  room: Room,
+): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>();
+  for (const seat of room.seats) {
+    const domain = seat.labels[spread.constraint.topologyKey];
+    if (domain === undefined || !spread.keys.every((key) => seat.labels[key] !== undefined) || !takesPart(pod, seat, spread.constraint))
+      continue;
+    const matching = seat.pods.filter(
+      (other) => isCounted(other) && other.metadata.namespace === pod.metadata.namespace && selects(spread.selector, other.metadata.labels),
+    );
+    counts.set(domain, (counts.get(domain) ?? 0) + matching.length);
+  }
+  return counts;
+}
+
+function required(pod: PodObject, kind: 'podAffinity' | 'podAntiAffinity'): readonly AffinityTerm[] {
+  return pod.spec.affinity?.[kind]?.requiredDuringSchedulingIgnoredDuringExecution ?? [];
+}
+
+/** Whether a term of `holder` speaks of `other`. */
+function speaksOf(term: AffinityTerm, holder: PodObject, other: PodObject, room: Room): boolean {
+  const { namespaces = [], namespaceSelector } = term;
+  const own = namespaces.length === 0 && namespaceSelector === undefined;
+  const namespace = other.metadata.namespace ?? '';
+  const inNamespace = own
+    ? namespace === holder.metadata.namespace
+    : namespaces.includes(namespace) || (namespaceSelector !== undefined && selects(namespaceSelector, room.namespaceLabels(namespace)));
+  return (
+    inNamespace &&
+    selects(
+      narrowed(term.labelSelector, holder, { same: term.matchLabelKeys ?? [], different: term.mismatchLabelKeys ?? [] }),
+      other.metadata.labels,
+    )
+  );
+}
+
+function seatsInDomain(room: Room, key: string, value: string | undefined): readonly Seat[] {
+  return value === undefined ? [] : room.seats.filter((seat) => seat.labels[key] === value);
+}
+
+function affinityReason(pod: PodObject, seat: Seat, room: Room): string | undefined {
+  const terms = required(pod, 'podAffinity');
+  if (terms.length === 0) return undefined;
+  const reason = "node(s) didn't match pod affinity rules";
+  if (terms.some((term) => seat.labels[term.topologyKey] === undefined)) return reason;
+  // A pod speaks of all terms at once: only pods that match every term count.
+  const isTarget = (other: PodObject): boolean => terms.every((term) => speaksOf(term, pod, other, room));
+  const near = terms.every((term) =>
+    seatsInDomain(room, term.topologyKey, seat.labels[term.topologyKey]).some((other) => other.pods.some(isTarget)),
+  );
+  if (near) return undefined;
+  // The first pod of a group that wants to be with itself would wait for ever; it may start the group.
+  const anywhere = room.seats.some((other) => other.pods.some(isTarget));
+  return !anywhere && isTarget(pod) ? undefined : reason;
+}
+
+function antiAffinityReason(pod: PodObject, seat: Seat, room: Room): string | undefined {
+  const refused = required(pod, 'podAntiAffinity').some((term) =>
+    seatsInDomain(room, term.topologyKey, seat.labels[term.topologyKey]).some(({ pods }) =>
+      pods.some((other) => speaksOf(term, pod, other, room)),
+    ),
+  );
+  return refused ? "node(s) didn't match pod anti-affinity rules" : undefined;
+}
+
+/** Pods that run already may refuse a newcomer in their domain. */
+function residentReason(pod: PodObject, seat: Seat, room: Room): string | undefined {
+  const refused = room.seats.some(({ pods, labels }) =>
+    pods.some((resident) =>
+      required(resident, 'podAntiAffinity').some(
+        (term) =>
+          labels[term.topologyKey] !== undefined &&
+          labels[term.topologyKey] === seat.labels[term.topologyKey] &&
+          speaksOf(term, resident, pod, room),
+      ),
+    ),
+  );
+  return refused ? "node(s) didn't satisfy existing pods anti-affinity rules" : undefined;
+}
+
+/** The first topology rule that refuses the node, or undefined. */
+export function topologyReason(pod: PodObject, seat: Seat, room: Room): string | undefined {
+  return (
+    spreadReason(pod, seat, room) ??
+    affinityReason(pod, seat, room) ??
+    antiAffinityReason(pod, seat, room) ??
+    residentReason(pod, seat, room)
+  );
+}

@@ -1,0 +1,112 @@
+/**
+ * The objects of the simulated cluster, one counter of versions, and a bounded log of changes that watches replay.
+ * Knows nothing of kinds, verbs or HTTP. Listeners are told of a change synchronously, after it is visible.
+ */
+import type { KubeObject } from './objects.ts';
+
+export interface StoreChange {
+  readonly type: 'ADDED' | 'MODIFIED' | 'DELETED';
+  readonly storage: string;
+  /** After the change; for DELETED the last state, with the version of the deletion. */
+  readonly object: KubeObject;
+  readonly previous: KubeObject | undefined;
+  readonly version: number;
+}
+
+/** `namespace/name`; objects of the cluster have an empty namespace. Sorts as lists are answered. */
+export function keyOf(object: { readonly metadata: { readonly name: string; readonly namespace?: string } }): string {
+  return `${object.metadata.namespace ?? ''}/${object.metadata.name}`;
+}
+
+export class ObjectStore {
+  readonly #objects = new Map<string, Map<string, KubeObject>>();
+  readonly #listeners = new Set<(change: StoreChange) => void>();
+  readonly #logLimit: number;
+  #log: StoreChange[] = [];
+  #version = 1;
+  #compactedTo = 1;
+
+  /** `logLimit`: how many changes a watch can reach back before it is told that its version expired. */
+  constructor(logLimit: number) {
+    this.#logLimit = logLimit;
+  }
+
+  get version(): number {
+    return this.#version;
+  }
+
+  get compactedTo(): number {
+    return this.#compactedTo;
+  }
+
+  get(storage: string, key: string): KubeObject | undefined {
+    return this.#objects.get(storage)?.get(key);
+  }
+
+  /** In order of namespace, then name. */
+  list(storage: string): readonly KubeObject[] {
+    const entries = [...(this.#objects.get(storage)?.entries() ?? [])];
+    return entries.sort(([left], [right]) => (left < right ? -1 : 1)).map(([, object]) => object);
+  }
+
+  /** In no order; for controllers that only count. */
+  values(storage: string): Iterable<KubeObject> {
+    return this.#objects.get(storage)?.values() ?? [];
+  }
+
+  storages(): readonly string[] {
+    return [...this.#objects.keys()];
+  }
+
+  /** Writes an object under its key with a new version, and tells everyone. */
+  put(storage: string, object: KubeObject): KubeObject {
+    const previous = this.get(storage, keyOf(object));
+    const stored = this.#stamp(object);
+    const kind = this.#objects.get(storage) ?? new Map<string, KubeObject>();
+    kind.set(keyOf(stored), stored);
+    this.#objects.set(storage, kind);
+    this.#publish({ type: previous === undefined ? 'ADDED' : 'MODIFIED', storage, object: stored, previous, version: this.#version });
+    return stored;
+  }
+
+  /** Removes an object if it is there. */
+  remove(storage: string, key: string): KubeObject | undefined {
+    const previous = this.get(storage, key);
+    if (previous === undefined) return undefined;
+    const last = this.#stamp(previous);
+    this.#objects.get(storage)?.delete(key);
+    this.#publish({ type: 'DELETED', storage, object: last, previous, version: this.#version });
+    return last;
+  }
+
+  /** Changes of one kind after a version, oldest first; undefined when the log no longer reaches back that far. */
+  changesSince(storage: string, version: number): readonly StoreChange[] | undefined {
+    if (version < this.#compactedTo) return undefined;
+    return this.#log.filter((change) => change.version > version && change.storage === storage);
+  }
+
+  /** Forgets the log: every version but the current one is expired. */
+  compact(): void {
+    this.#log = [];
+    this.#compactedTo = this.#version;
+  }
+
+  subscribe(listener: (change: StoreChange) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  #stamp(object: KubeObject): KubeObject {
+    this.#version += 1;
+    return { ...object, metadata: { ...object.metadata, resourceVersion: String(this.#version) } };
+  }
+
+  #publish(change: StoreChange): void {
+    this.#log.push(change);
+    if (this.#log.length > 2 * this.#logLimit) {
+      this.#log = this.#log.slice(-this.#logLimit);
+      this.#compactedTo = (this.#log[0]?.version ?? this.#version) - 1;
+    }
+    for (const listener of this.#listeners) listener(change);
+  }
+}

@@ -1,0 +1,77 @@
+/** The refusals that people and clients really meet; not a full schema. */
+import { isRecord, sameJson, type KubeObject, type ObjectDraft, type PodSpec, type ReplicatedObject } from './objects.ts';
+import type { ResourceType } from './resource-types.ts';
+import { selects } from './selectors.ts';
+import { invalid, type Subject, type KubeStatus } from './status.ts';
+
+const DNS_NAME = /^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/;
+
+type Refused = { readonly ok: false; readonly refusal: KubeStatus };
+
+function subjectOf(type: ResourceType, object: ObjectDraft | KubeObject): Subject & { readonly kind: string } {
+  return { group: type.group, plural: type.plural, kind: type.kind, name: object.metadata.name ?? '' };
+}
+
+/** The first thing wrong with a new object, or undefined. */
+export function refusalOfNew(type: ResourceType, draft: ObjectDraft): Refused | undefined {
+  const name = draft.metadata.name ?? '';
+  const subject = subjectOf(type, draft);
+  if (name === '') return invalid(subject, 'metadata.name', 'Required value: name or generateName is required');
+  if (!DNS_NAME.test(name) || name.length > 253) {
+    return invalid(
+      subject,
+      'metadata.name',
+      `Invalid value: "${name}": a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.'`,
+    );
+  }
+  if (type.storage === 'pods' && !hasContainers(draft.spec)) return invalid(subject, 'spec.containers', 'Required value');
+  if (['deployments', 'replicasets', 'daemonsets', 'statefulsets'].includes(type.storage)) return refusalOfWorkload(subject, draft);
+  return undefined;
+}
+
+function hasContainers(spec: unknown): boolean {
+  return isRecord(spec) && Array.isArray(spec['containers']) && spec['containers'].length > 0;
+}
+
+function refusalOfWorkload(subject: Subject & { readonly kind: string }, draft: ObjectDraft): Refused | undefined {
+  const spec = isRecord(draft.spec) ? (draft.spec as Partial<ReplicatedObject['spec']>) : {};
+  if (spec.selector === undefined) return invalid(subject, 'spec.selector', 'Required value');
+  if (!hasContainers(spec.template?.spec)) return invalid(subject, 'spec.template.spec.containers', 'Required value');
+  if (!selects(spec.selector, spec.template?.metadata?.labels)) {
+    return invalid(subject, 'spec.template.metadata.labels', '`selector` does not match template `labels`');
+  }
+  if ((spec.replicas ?? 0) < 0) return invalid(subject, 'spec.replicas', 'Invalid value: must be greater than or equal to 0');
+  return undefined;
+}
+
+/** Fields of a pod that an update may change; images and tolerations among them. */
+function frozenPart(spec: PodSpec): unknown {
+  const { containers, initContainers, tolerations: _added, schedulingGates: _lifted, activeDeadlineSeconds: _shortened, ...rest } = spec;
+  const { terminationGracePeriodSeconds: _grace, nodeSelector: _narrowed, ...frozen } = rest;
+  const withoutImage = (list: PodSpec['containers'] | undefined): unknown => list?.map(({ image: _image, ...container }) => container);
+  return { ...frozen, containers: withoutImage(containers), initContainers: withoutImage(initContainers) };
+}
+
+/** The first thing wrong with a changed object, or undefined. */
+export function refusalOfChange(type: ResourceType, before: KubeObject, after: KubeObject): Refused | undefined {
+  const subject = subjectOf(type, before);
+  if (type.storage === 'pods' && !sameJson(frozenPart(before.spec as PodSpec), frozenPart(after.spec as PodSpec))) {
+    return invalid(subject, 'spec', 'Forbidden: pod updates may not change fields other than images, tolerations and scheduling gates');
+  }
+  if (type.storage === 'nodes' && isRecord(before.spec) && isRecord(after.spec)) {
+    const id = before.spec['providerID'];
+    if (id !== undefined && id !== after.spec['providerID']) {
+      return invalid(subject, 'spec.providerID', 'Forbidden: node updates may not change providerID except from "" to valid');
+    }
+  }
+  if (
+    isRecord(before.spec) &&
+    isRecord(after.spec) &&
+    ['deployments', 'replicasets', 'daemonsets', 'statefulsets'].includes(type.storage)
+  ) {
+    if (!sameJson(before.spec['selector'], after.spec['selector'])) {
+      return invalid(subject, 'spec.selector', 'Invalid value: field is immutable');
+    }
+  }
+  return undefined;
+}
