@@ -12,7 +12,7 @@ const OWN_LABELS = new Set([
   'topology.disk.csi.azure.com/zone',
 ]);
 
-const OWN_TAINTS = new Set([TO_BE_DELETED_TAINT, DELETION_CANDIDATE_TAINT, 'node.cilium.io/agent-not-ready', 'CriticalNodeProblem']);
+const OWN_TAINTS = new Set([TO_BE_DELETED_TAINT, DELETION_CANDIDATE_TAINT, 'node.cilium.io/agent-not-ready']);
 /** Conditions that the node controller writes as taints, and taints that go once a node has started. */
 const PASSING_TAINTS = [
   'node.kubernetes.io/',

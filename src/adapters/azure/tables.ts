@@ -1,0 +1,28 @@
+/** The tables of this adapter: what is fenced in them and when two values mean the same. */
+import { isDeepStrictEqual } from 'node:util';
+import type { TableDefinition } from '../../cache/row.ts';
+import type { InstanceRow, ScaleSetRow } from './rows.ts';
+
+/** Key: folded name. Fenced: the capacity. */
+export const SCALE_SETS: TableDefinition<ScaleSetRow> = {
+  name: 'scale-sets',
+  fenced: { read: (row) => row.capacity, write: (row, capacity) => ({ ...row, capacity }) },
+  equal: isDeepStrictEqual,
+};
+
+/** Key: InstanceKey. Scope: the group's folded name. */
+export const INSTANCES: TableDefinition<InstanceRow> = {
+  name: 'instances',
+  scopeOf: (_key, row) => row.group,
+  equal: isDeepStrictEqual,
+};
+
+/** Agent ids; metrics and `/debug/agents` show them. */
+export const SCALE_SETS_AGENT = 'scaleSets';
+export const AGENT_POOLS_AGENT = 'agentPools';
+export const SKUS_AGENT = 'skus';
+export const MACHINES_AGENT = 'vms';
+
+export function instancesAgent(setKey: string): string {
+  return `instances/${setKey}`;
+}
