@@ -1,0 +1,77 @@
+/** One full planning loop: 1,000 nodes, 30,000 bound pods, 20 groups; with news (500 pending pods) and without. */
+import type { Node } from '../src/domain/node.ts';
+import type { Observation } from '../src/domain/observation.ts';
+import type { Pod } from '../src/domain/pod.ts';
+import type { Policy } from '../src/domain/policy.ts';
+import { planScaleDown } from '../src/planning/scale-down/plan.ts';
+import { planScaleUp } from '../src/planning/scale-up/plan.ts';
+import { emptyLoopState, reduceObservation, reduceScaleDownPlan } from '../src/planning/state.ts';
+import { ClusterSnapshot } from '../src/scheduling/cluster-snapshot.ts';
+import { aCluster, aGroup, aNode, anObservation, aPod, aShape, resourceNames, START_MS } from '../test/support/builders.ts';
+import { aPolicy } from '../test/support/policy.ts';
+import type { BenchRow } from './row.ts';
+
+const GROUPS = 20;
+const NODES_PER_GROUP = 50;
+const PODS_PER_NODE = 30;
+const WORKLOADS = 300;
+const RUNS = 9;
+
+export async function loopBench(): Promise<readonly BenchRow[]> {
+  const policy = aPolicy();
+  const quiet = observationOf(0);
+  const busy = observationOf(500);
+  const snapshot = new ClusterSnapshot({ names: resourceNames });
+  const cold = [time(() => snapshot.sync(quiet.cluster))];
+  oneLoop(quiet, snapshot, policy);
+  return [
+    { name: 'snapshot filled, 1,000 nodes / 30,000 pods', samples: cold, unit: 'ms' },
+    { name: 'loop without news, 1,000 nodes / 30,000 pods', samples: repeat(() => oneLoop(quiet, snapshot, policy)), unit: 'ms' },
+    { name: 'loop with 500 pending pods, same cluster', samples: repeat(() => oneLoop(busy, snapshot, policy)), unit: 'ms' },
+  ];
+}
+
+/** Everything of a loop that is not I/O. */
+function oneLoop(observation: Observation, snapshot: ClusterSnapshot, policy: Policy): void {
+  const state = reduceObservation(emptyLoopState(START_MS), observation, policy);
+  snapshot.sync(observation.cluster);
+  const scaleUp = planScaleUp({ observation, state, policy, names: resourceNames, snapshot });
+  const scaleUpPlanned = scaleUp.increases.length > 0;
+  const scaleDown = planScaleDown({ observation, state, policy, names: resourceNames, snapshot, scaleUpPlanned });
+  reduceScaleDownPlan(state, scaleDown, observation, policy);
+}
+
+function observationOf(pending: number): Observation {
+  const shapes = Array.from({ length: WORKLOADS }, (_, index) =>
+    aShape({ cpu: `${50 + (index % 7) * 10}m`, memory: `${64 + (index % 5) * 32}Mi` }),
+  );
+  const nodes: Node[] = [];
+  const pods: Pod[] = [];
+  for (let group = 0; group < GROUPS; group++) {
+    for (let index = 0; index < NODES_PER_GROUP; index++) {
+      const name = `group${group}-${index}`;
+      nodes.push(aNode({ name }));
+      for (let slot = 0; slot < PODS_PER_NODE; slot++) pods.push(podOf(pods.length, shapes, name));
+    }
+  }
+  for (let index = 0; index < pending; index++) pods.push(podOf(pods.length, shapes, undefined));
+  const groups = Array.from({ length: GROUPS }, (_, group) => aGroup({ id: `group${group}`, target: NODES_PER_GROUP, maxSize: 100 }));
+  return anObservation(groups, aCluster({ nodes, pods }));
+}
+
+function podOf(serial: number, shapes: readonly Pod['shape'][], nodeName: string | undefined): Pod {
+  const workload = serial % WORKLOADS;
+  const shape = shapes[workload] ?? aShape();
+  const controller = { kind: 'ReplicaSet', name: `w${workload}`, uid: `rs-${workload}` };
+  return aPod({ name: `pod-${serial}`, shape, controller, ...(nodeName === undefined ? {} : { nodeName }) });
+}
+
+function repeat(action: () => void): readonly number[] {
+  return Array.from({ length: RUNS }, () => time(action));
+}
+
+function time(action: () => void): number {
+  const start = performance.now();
+  action();
+  return performance.now() - start;
+}

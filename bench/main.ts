@@ -1,0 +1,56 @@
+/**
+ * Runs the benchmarks and prints a table with median and spread. Speed and memory are shown here and nowhere else; no
+ * test is timed. `npm run bench -- cache` runs one of them, `--json` prints the rows as JSON.
+ */
+import type { BenchRow } from './row.ts';
+
+const SUITES: Readonly<Record<string, () => Promise<readonly BenchRow[]>>> = {
+  cache: async () => (await import('./cache.bench.ts')).cacheBench(),
+  estimate: async () => (await import('./estimate.bench.ts')).estimateBench(),
+  loop: async () => (await import('./loop.bench.ts')).loopBench(),
+  reflectors: async () => (await import('./reflectors.bench.ts')).reflectorsBench(),
+};
+
+const args = process.argv.slice(2);
+const asJson = args.includes('--json');
+const wanted = args.filter((arg) => !arg.startsWith('--'));
+const unknown = wanted.filter((name) => !(name in SUITES));
+if (unknown.length > 0) {
+  process.stderr.write(`Unknown benchmark "${unknown.join('", "')}"; there are: ${Object.keys(SUITES).join(', ')}.\n`);
+  process.exit(2);
+}
+
+const rows: BenchRow[] = [];
+for (const [name, run] of Object.entries(SUITES)) {
+  if (wanted.length > 0 && !wanted.includes(name)) continue;
+  if (!asJson) process.stderr.write(`running ${name} ...\n`);
+  rows.push(...(await run()));
+}
+process.stdout.write(asJson ? `${JSON.stringify(rows.map(summarize))}\n` : table(rows));
+
+function summarize(row: BenchRow) {
+  const sorted = [...row.samples].sort((left, right) => left - right);
+  const at = (fraction: number): number => sorted[Math.min(sorted.length - 1, Math.floor(fraction * sorted.length))] ?? Number.NaN;
+  return { name: row.name, unit: row.unit, runs: sorted.length, median: at(0.5), min: at(0), max: at(1), note: row.note ?? '' };
+}
+
+function table(all: readonly BenchRow[]): string {
+  const lines = all
+    .map(summarize)
+    .map((row) => [row.name, number(row.median), number(row.min), number(row.max), row.unit, String(row.runs), row.note]);
+  const grid = [['benchmark', 'median', 'min', 'max', 'unit', 'runs', 'note'], ...lines];
+  const widths = grid[0]?.map((_, column) => Math.max(...grid.map((line) => (line[column] ?? '').length))) ?? [];
+  return grid
+    .map(
+      (line) =>
+        `${line
+          .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+          .join('  ')
+          .trimEnd()}\n`,
+    )
+    .join('');
+}
+
+function number(value: number): string {
+  return value >= 100 ? value.toFixed(0) : value.toPrecision(3);
+}

@@ -1,0 +1,66 @@
+/**
+ * A simulated AKS cluster: an ARM endpoint and a Kubernetes API over HTTPS, sharing one clock, one list of machines and
+ * one judge of write safety. Clients know it only by what a client of the real thing is given: URLs, a CA, credentials.
+ */
+import { startArmEmulator, type ArmEmulator } from './arm/emulator.ts';
+import { startCluster, type SimCluster } from './cluster/cluster.ts';
+import type { SimClock } from './sim-clock.ts';
+import { createServerTls } from './tls.ts';
+import { ViolationLog, type Violation } from './violations.ts';
+import type { WorldSpec } from './world-spec.ts';
+
+export interface WorldOptions {
+  readonly spec: WorldSpec;
+  readonly clock: SimClock;
+  /** The application that the autoscaler signs in as. */
+  readonly client: { readonly clientId: string; readonly clientSecret: string };
+  /** Bearer token for the Kubernetes API. */
+  readonly token: string;
+  readonly armPort?: number;
+  readonly kubePort?: number;
+}
+
+export interface World {
+  readonly spec: WorldSpec;
+  readonly clock: SimClock;
+  readonly arm: ArmEmulator;
+  readonly cluster: SimCluster;
+  readonly caPem: string;
+  violations(): readonly Violation[];
+  stop(): Promise<void>;
+}
+
+/** Starts both halves on loopback. Ports are the system's choice unless given. */
+export async function startWorld(options: WorldOptions): Promise<World> {
+  const { spec, clock } = options;
+  const violations = new ViolationLog();
+  const tls = await createServerTls(clock.now());
+  const arm = await startArmEmulator({
+    spec,
+    clock,
+    tls,
+    violations,
+    clients: [options.client],
+    ...(options.armPort === undefined ? {} : { port: options.armPort }),
+  });
+  const cluster = await startCluster({
+    spec,
+    clock,
+    tls,
+    machines: arm.machines,
+    violations,
+    token: options.token,
+    ...(options.kubePort === undefined ? {} : { port: options.kubePort }),
+  });
+  return {
+    spec,
+    clock,
+    arm,
+    cluster,
+    caPem: tls.caPem,
+    violations: () => violations.list(),
+    stop: async () => {
+      await Promise.all([cluster.stop(), arm.stop()]);
+    },
+  };
+}
