@@ -7,8 +7,8 @@ import { seededRandom } from '../../domain/random.ts';
 import { keepsStatusApart, contentOf, withDefaults } from './defaults.ts';
 import { isRecord, sameJson, timestamp, type KubeObject, type ObjectDraft, type PodObject } from './objects.ts';
 import { apiVersionOf, storedType, type ResourceType } from './resource-types.ts';
-import { alreadyExists, badRequest, conflict, notFound, refuse, STALE, success, type Result, type Subject } from './status.ts';
-import { keyOf, ObjectStore } from './store.ts';
+import { alreadyExists, conflict, notFound, refuse, STALE, success, type Result, type Subject } from './status.ts';
+import { keyOf, type ObjectStore } from './store.ts';
 import { refusalOfChange, refusalOfNew } from './validation.ts';
 import type { Timers } from './timers.ts';
 
@@ -179,7 +179,7 @@ export function createApi(store: ObjectStore, timers: Timers, seed: number): Api
   return { store, timers, get, create, update, modify, remove, bind, random };
 }
 
-function refusalOfNamespace(store: ObjectStore, namespace: string): ReturnType<typeof badRequest> | undefined {
+function refusalOfNamespace(store: ObjectStore, namespace: string): ReturnType<typeof refuse> | undefined {
   const found = store.get('namespaces', `/${namespace}`);
   if (found === undefined) return notFound({ group: '', plural: 'namespaces', name: namespace });
   if (found.metadata.deletionTimestamp === undefined) return undefined;

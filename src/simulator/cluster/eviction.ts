@@ -52,22 +52,28 @@ function spend(api: Api, pod: PodObject): { readonly ok: false; readonly refusal
     return refuse(500, 'InternalError', 'This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.');
   }
   if (mayLeaveUnhealthy(budget, pod)) return undefined;
-  const { metadata, status } = budget;
+  const refused = refusalOf(budget);
+  if (refused !== undefined) return refused;
+  const { disruptionsAllowed = 0, disruptedPods } = budget.status ?? {};
+  const spent = api.modify(storedType('poddisruptionbudgets'), placeOf(budget), 'status', (current) => ({
+    ...current,
+    status: {
+      ...budget.status,
+      disruptionsAllowed: disruptionsAllowed - 1,
+      disruptedPods: { ...disruptedPods, [pod.metadata.name]: timestamp(api.timers.now()) },
+    },
+  }));
+  return spent.ok ? undefined : spent;
+}
+
+/** A budget that is not computed for its present spec allows nothing yet; a spent one allows nothing now. */
+function refusalOf({ metadata, status }: BudgetObject): { readonly ok: false; readonly refusal: KubeStatus } | undefined {
   if ((status?.observedGeneration ?? 0) < (metadata.generation ?? 0)) {
     return tooManyRequests(`The disruption budget ${metadata.name} is still being processed by the server.`, 10);
   }
-  const allowed = status?.disruptionsAllowed ?? 0;
-  if (allowed <= 0) {
-    return tooManyRequests(
-      `The disruption budget ${metadata.name} needs ${status?.desiredHealthy ?? 0} healthy pods and has ${status?.currentHealthy ?? 0} currently`,
-    );
-  }
-  const disruptedPods = { ...status?.disruptedPods, [pod.metadata.name]: timestamp(api.timers.now()) };
-  const spent = api.modify(storedType('poddisruptionbudgets'), placeOf(budget), 'status', (current) => ({
-    ...current,
-    status: { ...status, disruptionsAllowed: allowed - 1, disruptedPods },
-  }));
-  return spent.ok ? undefined : spent;
+  if ((status?.disruptionsAllowed ?? 0) > 0) return undefined;
+  const { desiredHealthy = 0, currentHealthy = 0 } = status ?? {};
+  return tooManyRequests(`The disruption budget ${metadata.name} needs ${desiredHealthy} healthy pods and has ${currentHealthy} currently`);
 }
 
 /** A running pod that is not ready does not count as healthy; it may go when that harms nobody. */

@@ -27,7 +27,7 @@ export function createTimers(clock: SimClock): Timers {
     },
     stop() {
       stopped = true;
-      for (const cancel of [...cancels]) cancel();
+      for (const cancel of cancels) cancel();
     },
   };
 }

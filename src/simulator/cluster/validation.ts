@@ -4,7 +4,10 @@ import type { ResourceType } from './resource-types.ts';
 import { selects } from './selectors.ts';
 import { invalid, type Subject, type KubeStatus } from './status.ts';
 
+const WORKLOADS = ['deployments', 'replicasets', 'daemonsets', 'statefulsets'];
 const DNS_NAME = /^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/;
+
+const QUANTITY = /^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+|[numkMGTPE]|[KMGTPE]i)?$/;
 
 type Refused = { readonly ok: false; readonly refusal: KubeStatus };
 
@@ -25,7 +28,14 @@ export function refusalOfNew(type: ResourceType, draft: ObjectDraft): Refused | 
     );
   }
   if (type.storage === 'pods' && !hasContainers(draft.spec)) return invalid(subject, 'spec.containers', 'Required value');
-  if (['deployments', 'replicasets', 'daemonsets', 'statefulsets'].includes(type.storage)) return refusalOfWorkload(subject, draft);
+  const quantity = type.storage === 'pods' ? badQuantity(draft.spec) : undefined;
+  if (quantity !== undefined)
+    return invalid(
+      subject,
+      'spec.containers[].resources',
+      `Invalid value: "${quantity}": quantities must match the regular expression ${QUANTITY.source}`,
+    );
+  if (WORKLOADS.includes(type.storage)) return refusalOfWorkload(subject, draft);
   return undefined;
 }
 
@@ -40,8 +50,21 @@ function refusalOfWorkload(subject: Subject & { readonly kind: string }, draft: 
   if (!selects(spec.selector, spec.template?.metadata?.labels)) {
     return invalid(subject, 'spec.template.metadata.labels', '`selector` does not match template `labels`');
   }
+  const quantity = badQuantity(spec.template?.spec);
+  if (quantity !== undefined)
+    return invalid(subject, 'spec.template.spec.containers[].resources', `Invalid value: "${quantity}": not a quantity`);
   if ((spec.replicas ?? 0) < 0) return invalid(subject, 'spec.replicas', 'Invalid value: must be greater than or equal to 0');
   return undefined;
+}
+
+/** A quantity that cannot be read would stop the scheduler later; it is refused at the door. */
+function badQuantity(spec: unknown): string | undefined {
+  const { containers = [], initContainers = [], overhead } = isRecord(spec) ? (spec as Partial<PodSpec>) : {};
+  const lists = [...containers, ...initContainers].flatMap(({ resources }) => [resources?.requests, resources?.limits]);
+  return [...lists, overhead]
+    .flatMap((quantities) => Object.values(quantities ?? {}))
+    .map(String)
+    .find((text) => !QUANTITY.test(text));
 }
 
 /** Fields of a pod that an update may change; images and tolerations among them. */

@@ -168,7 +168,7 @@ function evictIntolerant({ api }: ControllerContext, node: NodeObject, seenSince
   const taints = (node.spec.taints ?? []).filter((taint) => taint.effect === 'NoExecute');
   const prefix = `${node.metadata.uid}|`;
   const keys = new Set(taints.map((taint) => `${prefix}${taint.key}`));
-  for (const key of [...seenSince.keys()]) if (key.startsWith(prefix) && !keys.has(key)) seenSince.delete(key);
+  for (const key of seenSince.keys()) if (key.startsWith(prefix) && !keys.has(key)) seenSince.delete(key);
   for (const key of keys) if (!seenSince.has(key)) seenSince.set(key, api.timers.now());
   let nextMs: number | undefined;
   for (const pod of taints.length === 0 ? [] : podsOnNode(api, node.metadata.name).filter(isActive)) {

@@ -172,8 +172,12 @@ function patchOperation(type: ResourceType): unknown {
 
 /** The answer to a permission question: this server lets its one user do everything. */
 export function reviewAccess(request: ApiRequest): ApiReply | undefined {
-  if (request.method !== 'POST' || request.path !== `/apis/${REVIEW.group}/${REVIEW.version}/${REVIEW.plural}`) return undefined;
+  if (!isReview(request)) return undefined;
   const asked = typeof request.body === 'object' && request.body !== null ? request.body : {};
   const status = { allowed: true, reason: 'the simulated cluster allows everything' };
   return { status: 201, body: { ...asked, apiVersion: `${REVIEW.group}/${REVIEW.version}`, kind: REVIEW.kind, metadata: {}, status } };
+}
+
+export function isReview(request: Pick<ApiRequest, 'method' | 'path'>): boolean {
+  return request.method === 'POST' && request.path === `/apis/${REVIEW.group}/${REVIEW.version}/${REVIEW.plural}`;
 }

@@ -9,7 +9,7 @@ import { AutoscalerError } from '../../../domain/errors.ts';
 import type { ServerTls } from '../../tls.ts';
 import type { Api } from '../api.ts';
 import { failureStatus } from '../status.ts';
-import { discover, reviewAccess } from './discovery.ts';
+import { discover, isReview, reviewAccess } from './discovery.ts';
 import { Lists } from './lists.ts';
 import { isWatch, parseResourcePath, refusalReply, verbOf, type ApiReply, type ApiRequest, type ResourceRoute } from './request.ts';
 import { answer } from './resources.ts';
@@ -182,8 +182,8 @@ export class ApiServer {
         ),
       );
     }
-    if (request.authorization === `Bearer ${this.#options.token}`) return undefined;
-    return refusalReply(failureStatus(401, 'Unauthorized', 'Unauthorized'));
+    if (request.authorization !== `Bearer ${this.#options.token}`) return refusalReply(failureStatus(401, 'Unauthorized', 'Unauthorized'));
+    return isUnreadable(request) ? UNREADABLE : undefined;
   }
 
   #answer(request: ApiRequest, route: ResourceRoute | undefined): ApiReply {
@@ -234,6 +234,19 @@ export class ApiServer {
   }
 }
 
+const UNREADABLE: ApiReply = refusalReply(
+  failureStatus(
+    415,
+    'UnsupportedMediaType',
+    'the simulated API server reads JSON only, and this body is not JSON; `kubectl create -f` sends JSON',
+  ),
+);
+
+/** A review is answered without being read; a patch says itself which types it takes. */
+function isUnreadable(request: ApiRequest): boolean {
+  return ['POST', 'PUT'].includes(request.method) && !isJson(request.contentType) && !isReview(request);
+}
+
 const UNKNOWN: ApiReply = refusalReply(failureStatus(404, 'NotFound', 'the server could not find the requested resource', {}));
 
 function resourceOf(route: ResourceRoute | undefined): string {
@@ -255,8 +268,13 @@ async function readRequest(message: IncomingMessage): Promise<ApiRequest> {
     contentType,
     userAgent: message.headers['user-agent'] ?? '',
     authorization: message.headers.authorization ?? '',
-    body: text === '' || contentType.startsWith('application/apply-patch') ? undefined : parseBody(text),
+    body: text === '' || !isJson(contentType) ? undefined : parseBody(text),
   };
+}
+
+/** Clients that send no type send JSON. */
+function isJson(contentType: string): boolean {
+  return contentType === '' || /^(application|text)\/([a-z-]+\+)?(json|plain)/.test(contentType);
 }
 
 function parseBody(text: string): unknown {

@@ -35,11 +35,10 @@ function textOf(value: unknown): string | number {
   return '<none>';
 }
 
-function column<Kind extends KubeObject>(
-  name: string,
-  cell: (object: Kind, nowMs: number) => string | number | undefined,
-  wide?: true,
-): Column {
+type Cell<Kind> = (object: Kind, nowMs: number) => string | number | undefined;
+
+/** A column of one kind: rows of a table are objects of that kind, which the type system is told here. */
+function column<Kind extends KubeObject>(name: string, cell: Cell<Kind>, wide?: true): Column {
   return { name, cell: (object, nowMs) => cell(object as Kind, nowMs) ?? '<none>', ...(wide === undefined ? {} : { wide }) };
 }
 
