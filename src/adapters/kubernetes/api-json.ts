@@ -1,0 +1,191 @@
+/**
+ * The API's JSON as it arrives, reduced to the fields this adapter reads. Everything is optional: what is missing is
+ * decided where it is projected. The models of the client package are not used for this: they declare times as `Date`
+ * although the wire carries strings.
+ */
+export type Quantities = Readonly<Record<string, string | number>>;
+
+export interface MetadataJson {
+  readonly name?: string;
+  readonly namespace?: string;
+  readonly uid?: string;
+  readonly resourceVersion?: string;
+  readonly generation?: number;
+  readonly creationTimestamp?: string | null;
+  readonly deletionTimestamp?: string;
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly annotations?: Readonly<Record<string, string>>;
+  readonly ownerReferences?: readonly { readonly kind?: string; readonly name?: string; readonly uid?: string; readonly controller?: boolean }[];
+}
+
+export interface ObjectJson {
+  readonly metadata?: MetadataJson;
+}
+
+export interface ConditionJson {
+  readonly type?: string;
+  readonly status?: string;
+  readonly reason?: string;
+  readonly message?: string;
+  readonly lastTransitionTime?: string | null;
+}
+
+export interface RequirementJson {
+  readonly key?: string;
+  readonly operator?: string;
+  readonly values?: readonly string[];
+}
+
+export interface LabelSelectorJson {
+  readonly matchLabels?: Readonly<Record<string, string>>;
+  readonly matchExpressions?: readonly RequirementJson[];
+}
+
+export interface ResourcesJson {
+  readonly requests?: Quantities;
+  readonly limits?: Quantities;
+}
+
+export interface ContainerJson {
+  readonly name?: string;
+  readonly restartPolicy?: string;
+  readonly resources?: ResourcesJson;
+  readonly ports?: readonly { readonly hostPort?: number; readonly containerPort?: number; readonly protocol?: string; readonly hostIP?: string }[];
+}
+
+export interface ContainerStatusJson {
+  readonly name?: string;
+  readonly allocatedResources?: Quantities;
+  readonly resources?: ResourcesJson;
+}
+
+/** A volume has one more key beside its name: the kind. */
+export interface VolumeJson {
+  readonly name?: string;
+  readonly emptyDir?: { readonly medium?: string };
+  readonly persistentVolumeClaim?: { readonly claimName?: string };
+  readonly [kind: string]: unknown;
+}
+
+export interface TolerationJson {
+  readonly key?: string;
+  readonly operator?: string;
+  readonly value?: string;
+  readonly effect?: string;
+}
+
+export interface AffinityTermJson {
+  readonly topologyKey?: string;
+  readonly labelSelector?: LabelSelectorJson | null;
+  readonly namespaces?: readonly string[];
+  readonly namespaceSelector?: LabelSelectorJson | null;
+  readonly matchLabelKeys?: readonly string[];
+  readonly mismatchLabelKeys?: readonly string[];
+}
+
+export interface PodAffinityJson {
+  readonly requiredDuringSchedulingIgnoredDuringExecution?: readonly AffinityTermJson[];
+}
+
+export interface NodeSelectorTermJson {
+  readonly matchExpressions?: readonly RequirementJson[];
+  readonly matchFields?: readonly RequirementJson[];
+}
+
+export interface SpreadJson {
+  readonly topologyKey?: string;
+  readonly maxSkew?: number;
+  readonly minDomains?: number;
+  readonly whenUnsatisfiable?: string;
+  readonly labelSelector?: LabelSelectorJson | null;
+  readonly matchLabelKeys?: readonly string[];
+  readonly nodeAffinityPolicy?: string;
+  readonly nodeTaintsPolicy?: string;
+}
+
+export interface PodSpecJson {
+  readonly nodeName?: string;
+  readonly nodeSelector?: Readonly<Record<string, string>>;
+  readonly affinity?: {
+    readonly nodeAffinity?: {
+      readonly requiredDuringSchedulingIgnoredDuringExecution?: { readonly nodeSelectorTerms?: readonly NodeSelectorTermJson[] } | null;
+    };
+    readonly podAffinity?: PodAffinityJson;
+    readonly podAntiAffinity?: PodAffinityJson;
+  };
+  readonly tolerations?: readonly TolerationJson[];
+  readonly topologySpreadConstraints?: readonly SpreadJson[];
+  readonly priority?: number;
+  readonly schedulerName?: string;
+  readonly hostNetwork?: boolean;
+  readonly restartPolicy?: string;
+  readonly terminationGracePeriodSeconds?: number;
+  readonly overhead?: Quantities;
+  readonly resources?: ResourcesJson;
+  readonly resourceClaims?: readonly { readonly name?: string }[];
+  readonly workloadRef?: { readonly name?: string };
+  readonly containers?: readonly ContainerJson[];
+  readonly initContainers?: readonly ContainerJson[];
+  readonly volumes?: readonly VolumeJson[];
+}
+
+export interface PodStatusJson {
+  readonly phase?: string;
+  readonly nominatedNodeName?: string;
+  readonly conditions?: readonly ConditionJson[];
+  readonly containerStatuses?: readonly ContainerStatusJson[];
+  readonly initContainerStatuses?: readonly ContainerStatusJson[];
+}
+
+export interface PodJson extends ObjectJson {
+  readonly spec?: PodSpecJson;
+  readonly status?: PodStatusJson;
+}
+
+export interface TaintJson {
+  readonly key?: string;
+  readonly value?: string;
+  readonly effect?: string;
+  readonly timeAdded?: string;
+}
+
+export interface NodeJson extends ObjectJson {
+  readonly spec?: { readonly providerID?: string; readonly unschedulable?: boolean; readonly taints?: readonly TaintJson[] };
+  readonly status?: { readonly capacity?: Quantities; readonly allocatable?: Quantities; readonly conditions?: readonly ConditionJson[] };
+}
+
+export interface DaemonSetJson extends ObjectJson {
+  readonly spec?: { readonly template?: { readonly metadata?: MetadataJson; readonly spec?: PodSpecJson } };
+}
+
+export interface DisruptionBudgetJson extends ObjectJson {
+  readonly spec?: { readonly selector?: LabelSelectorJson | null };
+  readonly status?: {
+    readonly observedGeneration?: number;
+    readonly disruptionsAllowed?: number;
+    readonly expectedPods?: number;
+    readonly currentHealthy?: number;
+    readonly desiredHealthy?: number;
+  };
+}
+
+export interface ListJson {
+  readonly metadata?: { readonly resourceVersion?: string; readonly continue?: string };
+  readonly items?: readonly ObjectJson[];
+}
+
+/** What the API answers instead of an object when it refuses. */
+export interface StatusJson {
+  readonly kind?: string;
+  readonly code?: number;
+  readonly reason?: string;
+  readonly message?: string;
+  readonly details?: { readonly retryAfterSeconds?: number };
+}
+
+/** Milliseconds since the epoch of an RFC 3339 time; undefined when absent or not a time. */
+export function timeOf(text: string | null | undefined): number | undefined {
+  if (text === undefined || text === null) return undefined;
+  const ms = Date.parse(text);
+  return Number.isNaN(ms) ? undefined : ms;
+}
