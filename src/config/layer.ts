@@ -1,0 +1,66 @@
+/** One source's contribution, and the merging of sources: later ones win key by key, lists are replaced whole. */
+
+/** Where a value came from, in the words the user knows it by. */
+export interface Origin {
+  /** For example `environment variable AZURE_VMSS_CACHE_TTL`. */
+  readonly label: string;
+  /** As the user wrote it, when parsing changed it. */
+  readonly written?: string;
+  /** What this source accepts, when that differs from what the schema says (`60` instead of `60s`). */
+  readonly accepts?: string;
+  readonly secret?: boolean;
+}
+
+export interface Setting {
+  readonly path: readonly string[];
+  readonly value: unknown;
+  readonly origin: Origin;
+  /** For a list: where each entry came from. */
+  readonly entries?: readonly { readonly key: string; readonly origin: Origin }[];
+}
+
+export interface Layer {
+  readonly settings: readonly Setting[];
+  /** Whole sentences. */
+  readonly errors: readonly string[];
+  readonly warnings: readonly string[];
+}
+
+export const EMPTY_LAYER: Layer = { settings: [], errors: [], warnings: [] };
+
+export type Document = Readonly<Record<string, unknown>>;
+
+export interface Merged {
+  readonly document: Document;
+  /** By dotted path, list indexes included. */
+  readonly origins: ReadonlyMap<string, Origin>;
+}
+
+export function mergeLayers(layers: readonly Layer[]): Merged {
+  const origins = new Map<string, Origin>();
+  let document: Document = {};
+  for (const { path, value, origin, entries } of layers.flatMap((layer) => layer.settings)) {
+    document = withValue(document, path, value);
+    const key = path.join('.');
+    for (const known of origins.keys()) if (known.startsWith(`${key}.`)) origins.delete(known);
+    origins.set(key, origin);
+    for (const entry of entries ?? []) origins.set(entry.key, entry.origin);
+  }
+  return { document, origins };
+}
+
+/** A copy with one value set; what is no object on the way is replaced. Own properties only, whatever the key is called. */
+function withValue(document: Document, path: readonly string[], value: unknown): Document {
+  const [head, ...rest] = path;
+  if (head === undefined) return document;
+  const below = rest.length === 0 ? value : withValue(asDocument(Object.hasOwn(document, head) ? document[head] : undefined), rest, value);
+  return Object.fromEntries([...Object.entries(document), [head, below]]);
+}
+
+export function isDocument(value: unknown): value is Document {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function asDocument(value: unknown): Document {
+  return isDocument(value) ? value : {};
+}

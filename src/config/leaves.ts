@@ -1,0 +1,69 @@
+/**
+ * The kinds of value a setting can have. Each carries its own "what is accepted" as the text of every issue it raises;
+ * errors.ts puts it behind the setting's name and value.
+ */
+import { z } from 'zod';
+
+export const SECOND_MS = 1000;
+export const MINUTE_MS = 60_000;
+export const HOUR_MS = 3_600_000;
+
+const UNITS_MS: Readonly<Record<string, number>> = { ms: 1, s: SECOND_MS, m: MINUTE_MS, h: HOUR_MS, d: 24 * HOUR_MS };
+const DURATION = /^(?:\d+(?:\.\d+)?(?:ms|s|m|h|d))+$/;
+const DURATION_PART = /(\d+(?:\.\d+)?)(ms|s|m|h|d)/g;
+
+/** Milliseconds of `10s`, `1h30m` or `250ms`; undefined when the text is no duration. A bare `0` is zero. */
+export function parseDuration(text: string): number | undefined {
+  if (text === '0') return 0;
+  if (!DURATION.test(text)) return undefined;
+  return [...text.matchAll(DURATION_PART)].reduce((total, [, amount, unit]) => total + Number(amount) * (UNITS_MS[unit ?? ''] ?? 0), 0);
+}
+
+/** A text such as `10m`; the parsed value is in milliseconds. */
+export function duration(defaultMs: number, limits: { readonly leastMs?: number } = {}) {
+  const leastMs = limits.leastMs ?? 0;
+  const accepts = `a duration such as 10s, 10m or 1h30m${leastMs > 0 ? ` of at least ${leastMs} ms` : ''}`;
+  return z
+    .string({ error: accepts })
+    .transform((text, context) => {
+      const ms = parseDuration(text.trim());
+      if (ms !== undefined && ms >= leastMs) return ms;
+      context.addIssue({ code: 'custom', message: accepts });
+      return z.NEVER;
+    })
+    .default(defaultMs);
+}
+
+/** A whole number without a default. */
+export function wholeNumber(least: number, most: number = Number.MAX_SAFE_INTEGER) {
+  const range = most === Number.MAX_SAFE_INTEGER ? `of at least ${least}` : `from ${least} to ${most}`;
+  const error = `a whole number ${range}`;
+  return z.int({ error }).min(least, { error }).max(most, { error });
+}
+
+export function fraction(fallback: number) {
+  const error = 'a number from 0 to 1';
+  return z.number({ error }).min(0, { error }).max(1, { error }).default(fallback);
+}
+
+export function flag(fallback: boolean) {
+  return z.boolean({ error: 'true or false' }).default(fallback);
+}
+
+export function text(accepts: string) {
+  return z.string({ error: accepts }).trim().min(1, { error: accepts });
+}
+
+export function oneOf<const Values extends readonly [string, ...string[]]>(values: Values) {
+  return z.enum(values, { error: `one of ${values.join(', ')}` });
+}
+
+/** An absolute http(s) URL, kept as written but without a trailing slash. */
+export function endpoint() {
+  const error = 'a URL such as https://management.azure.com';
+  return z
+    .string({ error })
+    .trim()
+    .refine((value) => /^https?:\/\/[^\s/]+/.test(value) && URL.canParse(value), { error })
+    .transform((value) => value.replace(/\/+$/, ''));
+}

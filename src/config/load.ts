@@ -1,0 +1,133 @@
+/**
+ * Reads every source, merges them (defaults < --cloud-config < --config < environment < flags), checks the whole against
+ * the one schema, and returns a frozen Config, or every mistake as one sentence each. Pure but for the given `readFile`.
+ */
+import { cloudNamed } from './clouds.ts';
+import type { Config, ConfigErrors, ConfigInput } from './config.ts';
+import { EMPTY_LAYER, mergeLayers, type Layer } from './layer.ts';
+import { SCHEMA, type Parsed } from './schema.ts';
+import { sentencesOf } from './sentences.ts';
+import { cloudConfigLayer } from './sources/cloud-config.ts';
+import { configFileLayer } from './sources/config-file.ts';
+import { environmentLayer } from './sources/environment.ts';
+import { flagLayer } from './sources/flags.ts';
+
+type Reading = { readonly text: string } | { readonly error: string };
+
+export function loadConfig(input: ConfigInput): Config | ConfigErrors {
+  const flags = flagLayer(input.argv);
+  const layers = [
+    fileLayer('--cloud-config', flags.cloudConfigFile, input, cloudConfigLayer),
+    fileLayer('--config', flags.configFile, input, configFileLayer),
+    environmentLayer(input.env),
+    flags,
+  ];
+  const merged = mergeLayers(layers);
+  const parsed = SCHEMA.safeParse(merged.document);
+  const ca = caFileOf(merged.document, input);
+  const errors = [
+    ...layers.flatMap((layer) => layer.errors),
+    ...(parsed.success ? [] : sentencesOf(parsed.error.issues, merged)),
+    ...(ca !== undefined && 'error' in ca ? [ca.error] : []),
+  ];
+  if (errors.length > 0 || !parsed.success) return { errors };
+  const caPem = ca !== undefined && 'text' in ca ? ca.text : undefined;
+  const warnings = layers.flatMap((layer) => layer.warnings);
+  return deepFreeze(assemble(parsed.data, { caPem, warnings, hostname: input.hostname }));
+}
+
+function fileLayer(flag: string, path: string | undefined, input: ConfigInput, parse: (file: string, text: string) => Layer): Layer {
+  if (path === undefined) return EMPTY_LAYER;
+  const reading = readText(flag, path, input);
+  return 'error' in reading ? { ...EMPTY_LAYER, errors: [reading.error] } : parse(path, reading.text);
+}
+
+function readText(what: string, path: string, input: ConfigInput): Reading {
+  try {
+    return { text: input.readFile(path) };
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
+    const why = code === 'ENOENT' ? 'there is no such file' : `it cannot be read (${code})`;
+    return { error: `${what} is "${path}": ${why}.` };
+  }
+}
+
+function caFileOf(document: Readonly<Record<string, unknown>>, input: ConfigInput): Reading | undefined {
+  const azure = document['azure'];
+  if (typeof azure !== 'object' || azure === null || !('caFile' in azure) || typeof azure.caFile !== 'string') return undefined;
+  const reading = readText('azure.caFile', azure.caFile, input);
+  if ('text' in reading && !reading.text.includes('-----BEGIN CERTIFICATE-----')) {
+    return { error: `azure.caFile is "${azure.caFile}"; accepted is a file of PEM certificates.` };
+  }
+  return reading;
+}
+
+interface Extras {
+  readonly caPem: string | undefined;
+  readonly warnings: readonly string[];
+  readonly hostname: string | undefined;
+}
+
+function assemble(parsed: Parsed, extras: Extras): Config {
+  const nothingToScale = parsed.nodeGroups.length === 0 && parsed.discovery.length === 0;
+  const nudge = 'No node group is configured: name them by --nodes=MIN:MAX:NAME or --node-group-auto-discovery=label:TAG=VALUE.';
+  return {
+    azure: azureOf(parsed, extras.caPem),
+    kubernetes: kubernetesOf(parsed, extras.hostname),
+    policy: { scaleUp: parsed.scaleUp, scaleDown: parsed.scaleDown, backoff: parsed.backoff, drain: parsed.drain },
+    loop: parsed.loop,
+    http: parsed.http,
+    health: parsed.health,
+    logLevel: parsed.logLevel,
+    dumpDirectory: parsed.dumpDirectory,
+    warnings: nothingToScale ? [...extras.warnings, nudge] : extras.warnings,
+  };
+}
+
+function azureOf({ azure, nodeGroups, discovery }: Parsed, caPem: string | undefined): Config['azure'] {
+  const cloud = cloudNamed(azure.cloud);
+  return {
+    subscriptionId: azure.subscriptionId,
+    tenantId: azure.tenantId,
+    nodeResourceGroup: azure.resourceGroup,
+    clusterName: azure.clusterName,
+    clusterResourceGroup: azure.clusterResourceGroup,
+    location: azure.location,
+    armEndpoint: azure.armEndpoint ?? cloud?.armEndpoint ?? '',
+    authorityHost: azure.authorityHost ?? cloud?.authorityHost ?? '',
+    scopes: azure.scopes,
+    caPem,
+    credential: azure.credential,
+    vmssCacheTtlMs: azure.cache.vmssTtl,
+    vmssVmsCacheTtlMs: azure.cache.vmssVmsTtl,
+    vmssVmsCacheJitterMs: azure.cache.vmssVmsJitter,
+    skuCacheTtlMs: azure.cache.skuTtl,
+    enableVmssEtag: azure.enableVmssEtag,
+    enableForceDelete: azure.enableForceDelete,
+    nodeGroups,
+    discovery,
+    requestTimeoutMs: azure.requestTimeout,
+    maxConcurrentCalls: azure.maxConcurrentCalls,
+    userAgentSuffix: azure.userAgentSuffix,
+  };
+}
+
+function kubernetesOf({ kubernetes }: Parsed, hostname: string | undefined): Config['kubernetes'] {
+  const { kubeconfig, context, apiServer } = kubernetes;
+  return {
+    ...(kubeconfig === undefined ? {} : { kubeconfigPath: kubeconfig }),
+    ...(context === undefined ? {} : { context }),
+    ...(apiServer === undefined ? {} : { apiServer }),
+    namespace: kubernetes.namespace,
+    leaseName: kubernetes.leaseName,
+    identity: kubernetes.identity ?? hostname ?? 'aks-autoscaler',
+    leaderElect: kubernetes.leaderElect,
+    eventSource: kubernetes.eventSource,
+  };
+}
+
+function deepFreeze<Value>(value: Value): Value {
+  if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value;
+  for (const part of Object.values(value)) deepFreeze(part);
+  return Object.freeze(value);
+}

@@ -1,0 +1,20 @@
+import type { Config } from './config.ts';
+
+const SECRET_KEYS = /secret|password/i;
+
+/** The effective configuration for the one log line at start: secrets masked, the certificate reduced to being there. */
+export function redact(config: Config): Readonly<Record<string, unknown>> {
+  return maskIn(config) as Readonly<Record<string, unknown>>;
+}
+
+function maskIn(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(maskIn);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, maskKey(key, part)]));
+}
+
+function maskKey(key: string, value: unknown): unknown {
+  if (value === undefined) return undefined;
+  if (key === 'caPem') return '[a certificate]';
+  return typeof value === 'string' && SECRET_KEYS.test(key) ? '[redacted]' : maskIn(value);
+}

@@ -1,0 +1,301 @@
+/**
+ * The one schema: every key, its kind, its default, and the rules between keys. Unknown keys are errors. Rules between
+ * keys sit on the smallest object that holds them, so that one mistake does not hide another.
+ */
+import { z } from 'zod';
+import { CLOUD_NAMES, cloudNamed } from './clouds.ts';
+import { chooseCredential } from './credential.ts';
+import { duration, endpoint, flag, fraction, HOUR_MS, MINUTE_MS, oneOf, SECOND_MS, text, wholeNumber } from './leaves.ts';
+
+const EXPANDERS = ['least-waste', 'least-nodes', 'most-pods', 'random'] as const;
+const METHODS = ['client-secret', 'workload-identity', 'managed-identity', 'client-certificate', 'azure-cli'] as const;
+const NEED_TENANT: ReadonlySet<string | undefined> = new Set(['client-secret', 'workload-identity', 'client-certificate']);
+const LEVELS = ['error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
+/** Effectively no limit, yet a number that survives JSON and arithmetic. */
+const UNLIMITED = Number.MAX_SAFE_INTEGER;
+const GIB = 2 ** 30;
+
+const nodeGroup = z
+  .strictObject({ name: text("a scale set's name"), min: wholeNumber(0), max: wholeNumber(0) })
+  .refine((group) => group.min <= group.max, { error: 'a min that is not above max', path: ['min'] });
+
+const nodeGroups = z
+  .array(nodeGroup, { error: 'a list of {name, min, max}' })
+  .superRefine((groups, context) => {
+    const names = groups.map((group) => group.name.toLowerCase());
+    names.forEach((name, index) => {
+      if (names.indexOf(name) === index) return;
+      context.addIssue({ code: 'custom', path: [index, 'name'], message: 'each node group once (this one is named twice)' });
+    });
+  })
+  .default([]);
+
+const discovery = z
+  .array(
+    z
+      .strictObject({
+        selectors: z
+          .record(z.string(), text('a tag value'), { error: 'a map of tag names to values' })
+          .refine((selectors) => Object.keys(selectors).length > 0, {
+            error: 'at least one tag, such as cluster-autoscaler-enabled: "true"',
+          })
+          .transform((selectors) => Object.entries(selectors).map(([key, value]) => ({ key, value }))),
+        min: wholeNumber(0).optional(),
+        max: wholeNumber(0).optional(),
+      })
+      .refine((rule) => rule.min === undefined || rule.max === undefined || rule.min <= rule.max, {
+        error: 'a min that is not above max',
+        path: ['min'],
+      })
+      .transform((rule) => ({ selectors: rule.selectors, min: rule.min, max: rule.max })),
+    { error: 'a list of {selectors, min, max}' },
+  )
+  .default([]);
+
+const credential = z
+  .strictObject({
+    method: oneOf(METHODS).optional(),
+    clientId: text('a client id').optional(),
+    clientSecret: text('a secret').optional(),
+    tokenFile: text('a file path').optional(),
+    certificatePath: text('a file path').optional(),
+    certificatePassword: z.string({ error: 'a password' }).optional(),
+    useManagedIdentity: flag(false),
+    userAssignedIdentityId: text('the client id of an identity').optional(),
+    useWorkloadIdentity: flag(false),
+  })
+  .refine((given) => !(given.useManagedIdentity && given.useWorkloadIdentity), {
+    error: 'only one of managed identity and workload identity',
+    path: ['useWorkloadIdentity'],
+  })
+  .prefault({})
+  .transform((given, context) => {
+    const outcome = chooseCredential(given);
+    if ('credential' in outcome) return outcome.credential;
+    context.addIssue({ code: 'custom', path: [outcome.missing], message: outcome.accepts });
+    return z.NEVER;
+  });
+
+const cache = z
+  .strictObject({
+    vmssTtl: duration(MINUTE_MS, { leastMs: SECOND_MS }),
+    vmssVmsTtl: duration(5 * MINUTE_MS, { leastMs: SECOND_MS }),
+    vmssVmsJitter: duration(0),
+    skuTtl: duration(24 * HOUR_MS, { leastMs: MINUTE_MS }),
+  })
+  .refine((ttl) => ttl.vmssVmsJitter <= ttl.vmssVmsTtl, {
+    error: 'a jitter that is not longer than the TTL it varies (azure.cache.vmssVmsTtl)',
+    path: ['vmssVmsJitter'],
+  })
+  .prefault({});
+
+const azure = z
+  .strictObject({
+    cloud: text(`one of ${CLOUD_NAMES}`)
+      .refine((name) => cloudNamed(name) !== undefined, { error: `one of ${CLOUD_NAMES}` })
+      .default('AzurePublicCloud'),
+    vmType: z
+      .string({ error: 'vmss' })
+      .refine((type) => ['', 'vmss'].includes(type.trim().toLowerCase()), { error: 'vmss (availability sets are not supported)' })
+      .default('vmss'),
+    subscriptionId: text('the id of the subscription that holds the nodes'),
+    tenantId: text('the id of the directory').optional(),
+    resourceGroup: text('the resource group that holds the nodes (MC_...)'),
+    location: text('the region of the cluster, such as westeurope'),
+    clusterName: text("the cluster's name").optional(),
+    clusterResourceGroup: text('the resource group of the cluster resource').optional(),
+    armEndpoint: endpoint().optional(),
+    authorityHost: endpoint().optional(),
+    scopes: z.array(text('a token scope'), { error: 'a list of token scopes' }).default([]),
+    caFile: text('a file path').optional(),
+    credential,
+    cache,
+    enableVmssEtag: flag(true),
+    enableForceDelete: flag(false),
+    requestTimeout: duration(30 * SECOND_MS, { leastMs: SECOND_MS }),
+    maxConcurrentCalls: wholeNumber(1, 64).default(8),
+    userAgentSuffix: z.string({ error: 'a text' }).default(''),
+  })
+  .refine((given) => given.clusterName === undefined || given.clusterResourceGroup !== undefined, {
+    error: 'the resource group of the cluster resource, which azure.clusterName needs',
+    path: ['clusterResourceGroup'],
+  })
+  .refine((given) => given.clusterResourceGroup === undefined || given.clusterName !== undefined, {
+    error: 'the name of the cluster, which azure.clusterResourceGroup needs',
+    path: ['clusterName'],
+  })
+  .refine((given) => given.tenantId !== undefined || !NEED_TENANT.has(given.credential?.method), {
+    error: 'the id of the directory, which this kind of identity needs',
+    path: ['tenantId'],
+    // Asked although another key is wrong: every mistake is reported at once.
+    when: () => true,
+  })
+  .prefault({} as never);
+
+const kubernetes = z
+  .strictObject({
+    kubeconfig: text('a file path').optional(),
+    context: text("a context's name").optional(),
+    apiServer: endpoint().optional(),
+    namespace: text("a namespace's name").default('kube-system'),
+    leaderElect: flag(true),
+    leaseName: text("a lease's name").default('aks-autoscaler'),
+    identity: text('a name that is unique per process').optional(),
+    eventSource: text("a component's name").default('aks-autoscaler'),
+  })
+  .prefault({});
+
+const expanders = z
+  .array(oneOf(EXPANDERS), { error: `a list of ${EXPANDERS.join(', ')}` })
+  .min(1, { error: `at least one of ${EXPANDERS.join(', ')}` })
+  .refine((names) => new Set(names).size === names.length, { error: 'each expander once' });
+
+const scaleUp = z
+  .strictObject({
+    expanders: expanders.default(['least-waste']),
+    randomSeed: wholeNumber(0).default(1),
+    maxNodesTotal: wholeNumber(0)
+      .transform((nodes) => (nodes === 0 ? UNLIMITED : nodes))
+      .default(UNLIMITED),
+    maxNodesPerScaleUp: wholeNumber(1).default(1000),
+    maxCoresTotal: wholeNumber(0).default(320_000),
+    maxMemoryTotalGib: wholeNumber(0, 8_000_000).default(6_400_000),
+    expendablePriorityCutoff: wholeNumber(-2_147_483_648, 2_147_483_647).default(-10),
+    newPodDelay: duration(0),
+    maxProvisionTime: duration(15 * MINUTE_MS, { leastMs: SECOND_MS }),
+    balanceSimilarGroups: flag(false),
+    enforceMinSize: flag(false),
+  })
+  .prefault({})
+  .transform(({ newPodDelay, maxProvisionTime, maxMemoryTotalGib, ...rest }) => ({
+    ...rest,
+    maxMemoryTotalBytes: maxMemoryTotalGib * GIB,
+    newPodDelayMs: newPodDelay,
+    maxProvisionMs: maxProvisionTime,
+  }));
+
+const scaleDown = z
+  .strictObject({
+    enabled: flag(true),
+    utilizationThreshold: fraction(0.5),
+    unneededTime: duration(10 * MINUTE_MS),
+    unreadyTime: duration(20 * MINUTE_MS),
+    delayAfterAdd: duration(10 * MINUTE_MS),
+    delayAfterDelete: duration(0),
+    delayAfterFailure: duration(3 * MINUTE_MS),
+    unremovableRecheck: duration(5 * MINUTE_MS),
+    ignoreDaemonSetsUtilization: flag(false),
+    skipNodesWithSystemPods: flag(true),
+    // Differs from the Cluster Autoscaler (true): an emptyDir is scratch space, and pods that mind say so by annotation.
+    skipNodesWithLocalStorage: flag(false),
+    skipNodesWithCustomControllerPods: flag(true),
+    maxParallelism: wholeNumber(1).default(10),
+    maxDrainParallelism: wholeNumber(1).default(1),
+    maxRemovalsPerWindow: wholeNumber(1).default(100),
+    removalWindow: duration(10 * MINUTE_MS, { leastMs: SECOND_MS }),
+    maxBulkSoftTaintCount: wholeNumber(0).default(10),
+  })
+  .prefault({})
+  .transform((given) => ({
+    enabled: given.enabled,
+    utilizationThreshold: given.utilizationThreshold,
+    unneededForMs: given.unneededTime,
+    unreadyForMs: given.unreadyTime,
+    delayAfterAddMs: given.delayAfterAdd,
+    delayAfterDeleteMs: given.delayAfterDelete,
+    delayAfterFailureMs: given.delayAfterFailure,
+    recheckUnremovableAfterMs: given.unremovableRecheck,
+    ignoreDaemonSetsUtilization: given.ignoreDaemonSetsUtilization,
+    skipNodesWithSystemPods: given.skipNodesWithSystemPods,
+    skipNodesWithLocalStorage: given.skipNodesWithLocalStorage,
+    skipNodesWithCustomControllerPods: given.skipNodesWithCustomControllerPods,
+    maxParallel: given.maxParallelism,
+    maxParallelDrains: given.maxDrainParallelism,
+    maxRemovalsPerWindow: given.maxRemovalsPerWindow,
+    removalWindowMs: given.removalWindow,
+    softTaintBudget: given.maxBulkSoftTaintCount,
+  }));
+
+const backoff = z
+  .strictObject({
+    initial: duration(5 * MINUTE_MS, { leastMs: SECOND_MS }),
+    max: duration(30 * MINUTE_MS, { leastMs: SECOND_MS }),
+    resetAfter: duration(3 * HOUR_MS, { leastMs: SECOND_MS }),
+  })
+  .refine((given) => given.initial <= given.max, { error: 'a first back-off that is not longer than backoff.max', path: ['initial'] })
+  .prefault({})
+  .transform((given) => ({ initialMs: given.initial, maxMs: given.max, resetAfterMs: given.resetAfter }));
+
+const drain = z
+  .strictObject({
+    maxGracefulTermination: duration(10 * MINUTE_MS),
+    evictionTimeout: duration(2 * MINUTE_MS),
+    evictionRetry: duration(10 * SECOND_MS, { leastMs: 100 }),
+    delayAfterTaint: duration(5 * SECOND_MS),
+    cordon: flag(true),
+  })
+  .prefault({})
+  .transform((given) => ({
+    maxGracefulTerminationMs: given.maxGracefulTermination,
+    evictionTimeoutMs: given.evictionTimeout,
+    evictionRetryMs: given.evictionRetry,
+    delayAfterTaintMs: given.delayAfterTaint,
+    cordon: given.cordon,
+  }));
+
+const loop = z
+  .strictObject({
+    scanInterval: duration(10 * SECOND_MS, { leastMs: 100 }),
+    batchIdle: duration(250),
+    batchMax: duration(2 * SECOND_MS),
+    maxPlansPerLoop: wholeNumber(1, 10).default(3),
+    shutdownTimeout: duration(20 * SECOND_MS, { leastMs: SECOND_MS }),
+  })
+  .refine((given) => given.batchIdle <= given.batchMax, { error: 'a wait that is not longer than loop.batchMax', path: ['batchIdle'] })
+  .prefault({})
+  .transform((given) => ({
+    scanIntervalMs: given.scanInterval,
+    batchIdleMs: given.batchIdle,
+    batchMaxMs: given.batchMax,
+    maxPlansPerLoop: given.maxPlansPerLoop,
+    shutdownTimeoutMs: given.shutdownTimeout,
+  }));
+
+const ADDRESS = /^(?<host>\[[0-9a-fA-F:]+\]|[^:\s]*):(?<port>\d{1,5})$/;
+const ADDRESS_ACCEPTS = 'HOST:PORT such as 127.0.0.1:8085, or :8085 for every address';
+
+const http = z
+  .strictObject({
+    address: z
+      .string({ error: ADDRESS_ACCEPTS })
+      .trim()
+      .refine((address) => Number(ADDRESS.exec(address)?.groups?.['port'] ?? NaN) <= 65_535, { error: ADDRESS_ACCEPTS })
+      .default('127.0.0.1:8085'),
+  })
+  .prefault({})
+  .transform(({ address }) => {
+    const groups = ADDRESS.exec(address)?.groups ?? {};
+    const host = (groups['host'] ?? '').replace(/^\[|\]$/g, '');
+    return { address, host: host === '' ? undefined : host, port: Number(groups['port']) };
+  });
+
+export const SCHEMA = z.strictObject({
+  azure,
+  nodeGroups,
+  discovery,
+  kubernetes,
+  scaleUp,
+  scaleDown,
+  backoff,
+  drain,
+  loop,
+  http,
+  health: z
+    .strictObject({ maxInactivity: duration(10 * MINUTE_MS, { leastMs: SECOND_MS }) })
+    .prefault({})
+    .transform((given) => ({ maxInactivityMs: given.maxInactivity })),
+  logLevel: oneOf(LEVELS).default('info'),
+  dumpDirectory: text('a folder').optional(),
+});
+
+export type Parsed = z.infer<typeof SCHEMA>;

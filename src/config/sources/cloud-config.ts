@@ -1,0 +1,69 @@
+/**
+ * The azure.json of `--cloud-config`. Clusters share it with the cloud controller and others, so keys that are not for an
+ * autoscaler are passed over; those that are keep the names of the Cluster Autoscaler's Azure provider, old ones included.
+ */
+import { EMPTY_LAYER, isDocument, type Document, type Layer, type Setting } from '../layer.ts';
+import { settingFromText, type TextKind } from './text-values.ts';
+
+/** In order: where two keys set one setting, the later (the old name, as today's provider has it) wins. */
+const KEYS: readonly { readonly key: string; readonly path: string; readonly kind: TextKind }[] = [
+  { key: 'cloud', path: 'azure.cloud', kind: 'text' },
+  { key: 'vmType', path: 'azure.vmType', kind: 'text' },
+  { key: 'tenantId', path: 'azure.tenantId', kind: 'text' },
+  { key: 'subscriptionId', path: 'azure.subscriptionId', kind: 'text' },
+  { key: 'resourceGroup', path: 'azure.resourceGroup', kind: 'text' },
+  { key: 'location', path: 'azure.location', kind: 'text' },
+  { key: 'clusterName', path: 'azure.clusterName', kind: 'text' },
+  { key: 'clusterResourceGroup', path: 'azure.clusterResourceGroup', kind: 'text' },
+  { key: 'aadClientId', path: 'azure.credential.clientId', kind: 'text' },
+  { key: 'aadClientSecret', path: 'azure.credential.clientSecret', kind: 'secret' },
+  { key: 'aadClientCertPath', path: 'azure.credential.certificatePath', kind: 'text' },
+  { key: 'aadClientCertPassword', path: 'azure.credential.certificatePassword', kind: 'secret' },
+  { key: 'useManagedIdentityExtension', path: 'azure.credential.useManagedIdentity', kind: 'boolean' },
+  { key: 'userAssignedIdentityID', path: 'azure.credential.userAssignedIdentityId', kind: 'text' },
+  { key: 'useFederatedWorkloadIdentityExtension', path: 'azure.credential.useWorkloadIdentity', kind: 'boolean' },
+  { key: 'useWorkloadIdentityExtension', path: 'azure.credential.useWorkloadIdentity', kind: 'boolean' },
+  { key: 'aadFederatedTokenFile', path: 'azure.credential.tokenFile', kind: 'text' },
+  { key: 'vmssCacheTTLInSeconds', path: 'azure.cache.vmssTtl', kind: 'seconds' },
+  { key: 'vmssCacheTTL', path: 'azure.cache.vmssTtl', kind: 'seconds' },
+  { key: 'vmssVirtualMachinesCacheTTLInSeconds', path: 'azure.cache.vmssVmsTtl', kind: 'seconds' },
+  { key: 'vmssVmsCacheTTL', path: 'azure.cache.vmssVmsTtl', kind: 'seconds' },
+  { key: 'vmssVmsCacheJitter', path: 'azure.cache.vmssVmsJitter', kind: 'seconds' },
+  { key: 'enableVMSSEtag', path: 'azure.enableVmssEtag', kind: 'boolean' },
+  { key: 'enableForceDelete', path: 'azure.enableForceDelete', kind: 'boolean' },
+];
+
+export function cloudConfigLayer(file: string, text: string): Layer {
+  const parsed = parseJson(text);
+  if (!isDocument(parsed)) {
+    const problem = parsed instanceof SyntaxError ? `is not valid JSON (${parsed.message})` : 'does not hold a JSON object';
+    return { ...EMPTY_LAYER, errors: [`The file of --cloud-config, ${file}, ${problem}.`] };
+  }
+  return { ...EMPTY_LAYER, settings: [...authMethod(parsed, file), ...KEYS.flatMap((entry) => settingOf(entry, parsed, file))] };
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text.replace(/^\uFEFF/, ''));
+  } catch (error) {
+    // Only a SyntaxError can come from here; it is the answer.
+    return error;
+  }
+}
+
+function settingOf(entry: (typeof KEYS)[number], parsed: Document, file: string): readonly Setting[] {
+  const value = parsed[entry.key];
+  if (value === undefined || value === null || value === '') return [];
+  const label = `key ${entry.key} of ${file}`;
+  const path = entry.path.split('.');
+  const isScalar = typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean';
+  return [isScalar ? settingFromText(path, entry.kind, String(value), label) : { path, value, origin: { label } }];
+}
+
+/** `principal` and an empty method mean: whatever the other keys say. */
+function authMethod(parsed: Document, file: string): readonly Setting[] {
+  const method = parsed['authMethod'];
+  if (method === undefined || method === '' || method === 'principal') return [];
+  const origin = { label: `key authMethod of ${file}`, written: String(method), accepts: 'principal or cli' };
+  return [{ path: ['azure', 'credential', 'method'], value: method === 'cli' ? 'azure-cli' : method, origin }];
+}

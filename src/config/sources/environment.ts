@@ -1,0 +1,64 @@
+/** Settings from environment variables: the names of the Cluster Autoscaler's Azure provider and of the Azure SDKs. */
+import type { Layer } from '../layer.ts';
+import { settingFromText, type TextKind } from './text-values.ts';
+
+interface Variable {
+  readonly name: string;
+  readonly path: string;
+  readonly kind: TextKind;
+}
+
+/** In order: where two variables set one key, the later wins. */
+export const VARIABLES: readonly Variable[] = [
+  { name: 'ARM_CLOUD', path: 'azure.cloud', kind: 'text' },
+  { name: 'ARM_VM_TYPE', path: 'azure.vmType', kind: 'text' },
+  { name: 'ARM_SUBSCRIPTION_ID', path: 'azure.subscriptionId', kind: 'text' },
+  { name: 'ARM_RESOURCE_GROUP', path: 'azure.resourceGroup', kind: 'text' },
+  { name: 'LOCATION', path: 'azure.location', kind: 'text' },
+  { name: 'CLUSTER_NAME', path: 'azure.clusterName', kind: 'text' },
+  { name: 'ARM_CLUSTER_RESOURCE_GROUP', path: 'azure.clusterResourceGroup', kind: 'text' },
+  { name: 'ARM_TENANT_ID', path: 'azure.tenantId', kind: 'text' },
+  { name: 'AZURE_TENANT_ID', path: 'azure.tenantId', kind: 'text' },
+  { name: 'ARM_CLIENT_ID', path: 'azure.credential.clientId', kind: 'text' },
+  { name: 'AZURE_CLIENT_ID', path: 'azure.credential.clientId', kind: 'text' },
+  { name: 'ARM_CLIENT_SECRET', path: 'azure.credential.clientSecret', kind: 'secret' },
+  { name: 'AZURE_CLIENT_SECRET', path: 'azure.credential.clientSecret', kind: 'secret' },
+  { name: 'ARM_CLIENT_CERT_PATH', path: 'azure.credential.certificatePath', kind: 'text' },
+  { name: 'ARM_CLIENT_CERT_PASSWORD', path: 'azure.credential.certificatePassword', kind: 'secret' },
+  { name: 'ARM_USE_MANAGED_IDENTITY_EXTENSION', path: 'azure.credential.useManagedIdentity', kind: 'boolean' },
+  { name: 'ARM_USER_ASSIGNED_IDENTITY_ID', path: 'azure.credential.userAssignedIdentityId', kind: 'text' },
+  { name: 'ARM_USE_FEDERATED_WORKLOAD_IDENTITY_EXTENSION', path: 'azure.credential.useWorkloadIdentity', kind: 'boolean' },
+  { name: 'ARM_USE_WORKLOAD_IDENTITY_EXTENSION', path: 'azure.credential.useWorkloadIdentity', kind: 'boolean' },
+  { name: 'AZURE_FEDERATED_TOKEN_FILE', path: 'azure.credential.tokenFile', kind: 'text' },
+  { name: 'AZURE_AUTHORITY_HOST', path: 'azure.authorityHost', kind: 'text' },
+  { name: 'AZURE_RESOURCE_MANAGER_ENDPOINT', path: 'azure.armEndpoint', kind: 'text' },
+  { name: 'AZURE_CA_FILE', path: 'azure.caFile', kind: 'text' },
+  { name: 'AZURE_CLUSTER_AUTOSCALER_USER_AGENT_SUFFIX', path: 'azure.userAgentSuffix', kind: 'text' },
+  { name: 'AZURE_VMSS_CACHE_TTL_IN_SECONDS', path: 'azure.cache.vmssTtl', kind: 'seconds' },
+  { name: 'AZURE_VMSS_CACHE_TTL', path: 'azure.cache.vmssTtl', kind: 'seconds' },
+  { name: 'AZURE_VMSS_VMS_CACHE_TTL_IN_SECONDS', path: 'azure.cache.vmssVmsTtl', kind: 'seconds' },
+  { name: 'AZURE_VMSS_VMS_CACHE_TTL', path: 'azure.cache.vmssVmsTtl', kind: 'seconds' },
+  { name: 'AZURE_VMSS_VMS_CACHE_JITTER', path: 'azure.cache.vmssVmsJitter', kind: 'seconds' },
+  { name: 'AZURE_ENABLE_VMSS_ETAG', path: 'azure.enableVmssEtag', kind: 'boolean' },
+  { name: 'AZURE_ENABLE_FORCE_DELETE', path: 'azure.enableForceDelete', kind: 'boolean' },
+  { name: 'KUBECONFIG', path: 'kubernetes.kubeconfig', kind: 'text' },
+  { name: 'POD_NAME', path: 'kubernetes.identity', kind: 'text' },
+];
+
+/** A variable that is blank is not set. */
+export function environmentLayer(env: Readonly<Record<string, string | undefined>>): Layer {
+  const settings = VARIABLES.flatMap(({ name, path, kind }) => {
+    const text = env[name]?.trim() ?? '';
+    return text === '' ? [] : [settingFromText(path.split('.'), kind, text, `environment variable ${name}`)];
+  });
+  return { settings: [...inCluster(env), ...settings], errors: [], warnings: [] };
+}
+
+/** Inside a pod the kubelet says where the API server is. */
+function inCluster(env: Readonly<Record<string, string | undefined>>): Layer['settings'] {
+  const host = env['KUBERNETES_SERVICE_HOST']?.trim() ?? '';
+  if (host === '') return [];
+  const port = env['KUBERNETES_SERVICE_PORT']?.trim() ?? '443';
+  const url = `https://${host.includes(':') ? `[${host}]` : host}:${port}`;
+  return [settingFromText(['kubernetes', 'apiServer'], 'text', url, 'environment variable KUBERNETES_SERVICE_HOST')];
+}

@@ -1,0 +1,107 @@
+/**
+ * The flags, by the names of the Cluster Autoscaler where it has them. This table is the parser's and the help's only source.
+ */
+import type { TextKind } from './text-values.ts';
+
+export type FlagKind = TextKind | 'nodes' | 'discovery' | 'upper-bound' | 'file' | 'ignored';
+
+export interface Flag {
+  readonly name: string;
+  readonly kind: FlagKind;
+  /** Dotted path of the setting; empty for files and for what is accepted without effect. */
+  readonly path: string;
+  readonly help: string;
+}
+
+function row(name: string, kind: FlagKind, path: string, help: string): Flag {
+  return { name, kind, path, help };
+}
+
+export const FLAGS: readonly Flag[] = [
+  row('config', 'file', '', 'YAML or JSON file of settings (see config/aks-autoscaler.yaml)'),
+  row('cloud-config', 'file', '', 'azure.json of the Azure cloud provider'),
+  row('nodes', 'nodes', 'nodeGroups', 'MIN:MAX:NAME of a scale set; may be repeated'),
+  row('node-group-auto-discovery', 'discovery', 'discovery', 'label:TAG=VALUE[,...][,min=N][,max=N]; may be repeated'),
+  row('kubeconfig', 'text', 'kubernetes.kubeconfig', "kubeconfig file (default: the pod's service account)"),
+  row('context', 'text', 'kubernetes.context', 'context of the kubeconfig (default: its current one)'),
+  row('namespace', 'text', 'kubernetes.namespace', 'namespace of the lease and of status events (default kube-system)'),
+  row('leader-elect', 'boolean', 'kubernetes.leaderElect', 'wait for leadership before acting (default true)'),
+  row('leader-elect-resource-name', 'text', 'kubernetes.leaseName', 'name of the lease (default aks-autoscaler)'),
+  row('cluster-name', 'text', 'azure.clusterName', 'name of the AKS cluster, to read its agent pools'),
+  row('address', 'text', 'http.address', 'HOST:PORT of /metrics and /healthz (default 127.0.0.1:8085)'),
+  row('log-level', 'text', 'logLevel', 'error, warn, info, debug, trace or silent (default info)'),
+  row('dump-directory', 'text', 'dumpDirectory', 'folder to dump decisions to, for replay (default: none)'),
+  row('scan-interval', 'duration', 'loop.scanInterval', 'time between loops when nothing happens (default 10s)'),
+  row('max-inactivity', 'duration', 'health.maxInactivity', 'time without a loop after which /healthz fails (default 10m)'),
+  row('expander', 'list', 'scaleUp.expanders', 'least-waste, least-nodes, most-pods or random; a chain with commas (default least-waste)'),
+  row('max-nodes-total', 'integer', 'scaleUp.maxNodesTotal', 'nodes in the cluster at most; 0 is no limit (default 0)'),
+  row('max-nodes-per-scaleup', 'integer', 'scaleUp.maxNodesPerScaleUp', 'nodes asked for at once at most (default 1000)'),
+  row('cores-total', 'upper-bound', 'scaleUp.maxCoresTotal', 'MIN:MAX cores in the cluster; MAX is obeyed (default 0:320000)'),
+  row('memory-total', 'upper-bound', 'scaleUp.maxMemoryTotalGib', 'MIN:MAX GiB in the cluster; MAX is obeyed (default 0:6400000)'),
+  row('expendable-pods-priority-cutoff', 'integer', 'scaleUp.expendablePriorityCutoff', 'pods below cause no scale-up (default -10)'),
+  row('new-pod-scale-up-delay', 'duration', 'scaleUp.newPodDelay', 'age a pod must have to cause a scale-up (default 0s)'),
+  row('max-node-provision-time', 'duration', 'scaleUp.maxProvisionTime', 'time a node may take to join (default 15m)'),
+  row('balance-similar-node-groups', 'boolean', 'scaleUp.balanceSimilarGroups', 'spread a scale-up over similar groups (default false)'),
+  row('enforce-node-group-min-size', 'boolean', 'scaleUp.enforceMinSize', 'raise groups that are below their minimum (default false)'),
+  row('initial-node-group-backoff-duration', 'duration', 'backoff.initial', 'rest of a group after its first failure (default 5m)'),
+  row('max-node-group-backoff-duration', 'duration', 'backoff.max', 'longest rest (default 30m)'),
+  row('node-group-backoff-reset-timeout', 'duration', 'backoff.resetAfter', 'time without failure that forgets them (default 3h)'),
+  row('scale-down-enabled', 'boolean', 'scaleDown.enabled', 'remove nodes at all (default true)'),
+  row('scale-down-utilization-threshold', 'number', 'scaleDown.utilizationThreshold', 'use below which a node may go (default 0.5)'),
+  row('scale-down-unneeded-time', 'duration', 'scaleDown.unneededTime', 'time a node must be unneeded (default 10m)'),
+  row('scale-down-unready-time', 'duration', 'scaleDown.unreadyTime', 'the same for nodes that are not ready (default 20m)'),
+  row('scale-down-delay-after-add', 'duration', 'scaleDown.delayAfterAdd', 'rest after a scale-up (default 10m)'),
+  row('scale-down-delay-after-delete', 'duration', 'scaleDown.delayAfterDelete', 'rest after a removal (default 0s)'),
+  row('scale-down-delay-after-failure', 'duration', 'scaleDown.delayAfterFailure', 'rest after a failed removal (default 3m)'),
+  row(
+    'unremovable-node-recheck-timeout',
+    'duration',
+    'scaleDown.unremovableRecheck',
+    'time before a kept node is looked at again (default 5m)',
+  ),
+  row(
+    'ignore-daemonsets-utilization',
+    'boolean',
+    'scaleDown.ignoreDaemonSetsUtilization',
+    'leave DaemonSet pods out of the use (default false)',
+  ),
+  row('skip-nodes-with-system-pods', 'boolean', 'scaleDown.skipNodesWithSystemPods', 'kube-system pods keep their node (default true)'),
+  row(
+    'skip-nodes-with-local-storage',
+    'boolean',
+    'scaleDown.skipNodesWithLocalStorage',
+    'emptyDir and hostPath keep the node (default false)',
+  ),
+  row(
+    'skip-nodes-with-custom-controller-pods',
+    'boolean',
+    'scaleDown.skipNodesWithCustomControllerPods',
+    'pods of unknown controllers keep their node (default true)',
+  ),
+  row('max-scale-down-parallelism', 'integer', 'scaleDown.maxParallelism', 'nodes removed at the same time at most (default 10)'),
+  row('max-drain-parallelism', 'integer', 'scaleDown.maxDrainParallelism', 'of these, nodes with pods to move (default 1)'),
+  row(
+    'max-bulk-soft-taint-count',
+    'integer',
+    'scaleDown.maxBulkSoftTaintCount',
+    'soft taints changed per loop; 0 turns them off (default 10)',
+  ),
+  row('max-graceful-termination-sec', 'seconds', 'drain.maxGracefulTermination', "cap on a pod's grace period, in seconds (default 600)"),
+  row('max-pod-eviction-time', 'duration', 'drain.evictionTimeout', 'how long an eviction is tried again (default 2m)'),
+  row('node-delete-delay-after-taint', 'duration', 'drain.delayAfterTaint', 'pause between taint and deletion (default 5s)'),
+  row('cordon-node-before-terminating', 'boolean', 'drain.cordon', 'cordon a node that is drained (default true)'),
+  row('cloud-provider', 'ignored', '', 'accepted: it is always azure'),
+  row('v', 'ignored', '', 'accepted without effect: see --log-level'),
+  row('stderrthreshold', 'ignored', '', 'accepted without effect'),
+  row('logtostderr', 'ignored', '', 'accepted without effect'),
+  row('alsologtostderr', 'ignored', '', 'accepted without effect'),
+  row('max-empty-bulk-delete', 'ignored', '', 'accepted without effect: gone from the Cluster Autoscaler'),
+  row('write-status-configmap', 'ignored', '', 'accepted without effect: no status ConfigMap is written yet'),
+];
+
+/** The flags as lines of help. */
+export function flagHelp(): string {
+  const shown = FLAGS.filter((flag) => flag.kind !== 'ignored');
+  const width = Math.max(...shown.map((flag) => flag.name.length));
+  return shown.map((flag) => `  --${flag.name.padEnd(width)}  ${flag.help}\n`).join('');
+}

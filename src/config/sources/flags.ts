@@ -1,0 +1,141 @@
+/** Settings from command-line flags. Reports every mistake, not the first. */
+import { parseArgs } from 'node:util';
+import type { Layer, Setting } from '../layer.ts';
+import { nearestName } from '../nearest-name.ts';
+import { parseDiscoverySpec, parseNodesSpec } from '../node-group-specs.ts';
+import { FLAGS, type Flag } from './flag-table.ts';
+import { settingFromText } from './text-values.ts';
+
+export interface FlagLayer extends Layer {
+  readonly configFile: string | undefined;
+  readonly cloudConfigFile: string | undefined;
+}
+
+interface Given {
+  readonly flag: Flag;
+  readonly text: string;
+}
+
+const BY_NAME = new Map(FLAGS.map((flag) => [flag.name, flag]));
+const OPTIONS = Object.fromEntries(FLAGS.map((flag) => [flag.name, { type: 'string', multiple: true } as const]));
+
+export function flagLayer(argv: readonly string[]): FlagLayer {
+  const { given, errors } = readFlags(argv);
+  const specs = [nodesSetting(given), discoverySetting(given)];
+  const singles = given.map((entry) => singleSetting(entry));
+  const outcomes = [...specs, ...singles];
+  const last = (name: string): string | undefined => given.findLast((entry) => entry.flag.name === name)?.text;
+  return {
+    settings: outcomes.flatMap((outcome) => outcome.settings),
+    errors: [...errors, ...outcomes.flatMap((outcome) => outcome.errors)],
+    warnings: given.flatMap(warningOf),
+    configFile: last('config'),
+    cloudConfigFile: last('cloud-config'),
+  };
+}
+
+function readFlags(argv: readonly string[]): { readonly given: readonly Given[]; readonly errors: readonly string[] } {
+  const { tokens } = parseArgs({ args: argv.map(spelledOut), options: OPTIONS, strict: false, allowPositionals: true, tokens: true });
+  const given: Given[] = [];
+  const errors: string[] = [];
+  let afterUnknown = false;
+  for (const token of tokens) {
+    if (token.kind === 'option') {
+      const outcome = readOption(token.name, token.value, token.inlineValue);
+      if ('error' in outcome) errors.push(outcome.error);
+      else given.push(outcome);
+      afterUnknown = !BY_NAME.has(token.name);
+    } else if (token.kind === 'positional') {
+      // What follows an unknown flag was meant as its value: one mistake, one sentence.
+      if (!afterUnknown) errors.push(`The argument "${token.value}" is not expected; settings are given as --name=value.`);
+      afterUnknown = false;
+    }
+  }
+  return { given, errors };
+}
+
+function readOption(name: string, value: string | undefined, inline: boolean | undefined): Given | { readonly error: string } {
+  const flag = BY_NAME.get(name);
+  if (flag === undefined) {
+    const nearest = nearestName(name, [...BY_NAME.keys()]);
+    const hint = nearest === undefined ? 'run --help lists what is accepted' : `did you mean --${nearest}?`;
+    return { error: `--${name} is not a known flag; ${hint}${hint.endsWith('?') ? '' : '.'}` };
+  }
+  if (value === undefined || value === '' || (inline !== true && value.startsWith('--'))) {
+    return flag.kind === 'ignored' ? { flag, text: '' } : { error: `--${name} has no value; write --${name}=VALUE.` };
+  }
+  return { flag, text: value };
+}
+
+/** `--flag` alone is true, and one dash is as good as two: users' manifests have both. */
+function spelledOut(argument: string): string {
+  const match = /^--?([a-z][a-z-]*)(=.*)?$/s.exec(argument);
+  const flag = BY_NAME.get(match?.[1] ?? '');
+  if (match === null || flag === undefined) return argument;
+  const bare = match[2] === undefined && (flag.kind === 'boolean' || (flag.kind === 'ignored' && flag.name.includes('log')));
+  return `--${flag.name}${bare ? '=true' : (match[2] ?? '')}`;
+}
+
+type Outcome = { readonly settings: readonly Setting[]; readonly errors: readonly string[] };
+const NOTHING: Outcome = { settings: [], errors: [] };
+
+function singleSetting({ flag, text }: Given): Outcome {
+  const path = flag.path.split('.');
+  switch (flag.kind) {
+    case 'nodes':
+    case 'discovery':
+    case 'file':
+      return NOTHING;
+    case 'ignored':
+      return flag.name === 'cloud-provider' && text !== 'azure'
+        ? { settings: [], errors: [`flag --cloud-provider is "${text}"; accepted is azure.`] }
+        : NOTHING;
+    case 'upper-bound':
+      return upperBound(flag, text);
+    default:
+      return { settings: [settingFromText(path, flag.kind, text, `flag --${flag.name}`)], errors: [] };
+  }
+}
+
+function upperBound(flag: Flag, text: string): Outcome {
+  const [, min = '', max = ''] = /^(\d+):(\d+)$/.exec(text.trim()) ?? [];
+  if (max === '' || Number(min) > Number(max)) {
+    return { settings: [], errors: [`flag --${flag.name} is "${text}"; accepted is MIN:MAX, two whole numbers with MIN not above MAX.`] };
+  }
+  const origin = { label: `flag --${flag.name}`, written: text };
+  return { settings: [{ path: flag.path.split('.'), value: Number(max), origin }], errors: [] };
+}
+
+function nodesSetting(given: readonly Given[]): Outcome {
+  return listSetting(given, 'nodes', parseNodesSpec);
+}
+
+function discoverySetting(given: readonly Given[]): Outcome {
+  return listSetting(given, 'node-group-auto-discovery', parseDiscoverySpec);
+}
+
+/** All uses of a repeatable flag make one list; each entry keeps the words it was written with. */
+function listSetting(
+  given: readonly Given[],
+  name: string,
+  parse: (text: string) => { readonly value: object } | { readonly problem: string },
+): Outcome {
+  const uses = given.filter((entry) => entry.flag.name === name);
+  const first = uses[0];
+  if (first === undefined) return NOTHING;
+  const outcomes = uses.map(({ text }) => ({ text, outcome: parse(text) }));
+  const good = outcomes.flatMap(({ text, outcome }) => ('value' in outcome ? [{ text, value: outcome.value }] : []));
+  const label = `flag --${name}`;
+  const list: Setting = { path: [first.flag.path], value: good.map(({ value }) => value), origin: { label } };
+  const entries = good.map(({ text }, index) => ({ key: `${first.flag.path}.${index}`, origin: { label, written: text } }));
+  return {
+    settings: [{ ...list, entries }],
+    errors: outcomes.flatMap(({ text, outcome }) => ('problem' in outcome ? [`${label} is "${text}": ${outcome.problem}.`] : [])),
+  };
+}
+
+function warningOf({ flag, text }: Given): readonly string[] {
+  if (flag.kind === 'ignored' && flag.name !== 'cloud-provider') return [`--${flag.name}=${text} is ${flag.help}.`];
+  if (flag.kind === 'upper-bound' && !text.startsWith('0:')) return [`The minimum of --${flag.name}=${text} is not enforced.`];
+  return [];
+}

@@ -1,0 +1,53 @@
+/**
+ * From the text of a flag or an environment variable to the kind of value the schema wants. What cannot be read is passed
+ * on as it is: the schema refuses it, and the sentence names the source.
+ */
+import type { Origin, Setting } from '../layer.ts';
+
+export type TextKind = 'text' | 'duration' | 'seconds' | 'integer' | 'number' | 'boolean' | 'list' | 'secret';
+
+/** As Go's flags read them, which users' manifests are written for. */
+const TRUE = new Set(['true', 't', '1']);
+const FALSE = new Set(['false', 'f', '0']);
+
+const ACCEPTS: Readonly<Partial<Record<TextKind, string>>> = {
+  seconds: 'a whole number of seconds, 0 or more',
+  boolean: 'true or false',
+};
+
+export function settingFromText(path: readonly string[], kind: TextKind, written: string, label: string): Setting {
+  const text = written.trim();
+  const accepts = ACCEPTS[kind];
+  const origin: Origin = {
+    label,
+    written: text,
+    ...(accepts === undefined ? {} : { accepts }),
+    ...(kind === 'secret' ? { secret: true } : {}),
+  };
+  return { path, value: valueOf(kind, text), origin };
+}
+
+function valueOf(kind: TextKind, text: string): unknown {
+  switch (kind) {
+    case 'text':
+    case 'secret':
+    case 'duration':
+      return text;
+    case 'seconds':
+      return /^\d{1,10}$/.test(text) ? `${text}s` : text;
+    case 'integer':
+      return /^[+-]?\d+$/.test(text) ? Number(text) : text;
+    case 'number':
+      return text !== '' && Number.isFinite(Number(text)) ? Number(text) : text;
+    case 'boolean':
+      return booleanOf(text);
+    case 'list':
+      return text.split(',').map((part) => part.trim());
+  }
+}
+
+function booleanOf(text: string): boolean | string {
+  const folded = text.toLowerCase();
+  if (TRUE.has(folded)) return true;
+  return FALSE.has(folded) ? false : text;
+}
