@@ -1,0 +1,117 @@
+/** The node a group would add, as packing sees it: DaemonSet pods placed, one variant per zone that it may land in. */
+import type { NodeGroup, NodeTemplate } from '../../domain/node-group.ts';
+import type { Node } from '../../domain/node.ts';
+import type { HostPort, Pod } from '../../domain/pod.ts';
+import type { FitReason } from '../../domain/reasons.ts';
+import { minus, type Resources, type ResourceNames } from '../../domain/resources.ts';
+import type { DaemonSet } from '../../domain/workload.ts';
+import { refusedByPorts, takenPort } from '../../scheduling/predicates/ports.ts';
+import { countFits, insufficientResources } from '../../scheduling/predicates/resources-fit.ts';
+import { fitsStatically, staticRefusals } from '../../scheduling/static-fit.ts';
+import type { EquivalenceGroup } from './equivalence-groups.ts';
+
+const HOSTNAME = 'kubernetes.io/hostname';
+const ZONE = 'topology.kubernetes.io/zone';
+
+export interface GroupTemplate {
+  readonly group: NodeGroup;
+  readonly template: NodeTemplate;
+  /** The same node in each zone that can be had; one variant when the group is regional. At most 31. */
+  readonly variants: readonly Node[];
+  /** Allocatable less what DaemonSets take; may be negative when they alone are too big. */
+  readonly free: Resources;
+  readonly ports: readonly HostPort[];
+  readonly daemonPods: readonly Pod[];
+}
+
+/** `closedZones`: zones, by their last part, that are out of stock for this group. */
+export function makeTemplate(
+  group: NodeGroup,
+  template: NodeTemplate,
+  daemonSets: readonly DaemonSet[],
+  closedZones: ReadonlySet<string>,
+): GroupTemplate {
+  const zones = template.zones.filter((zone) => !closedZones.has(zonePart(zone)));
+  const name = `template-${group.id}`;
+  const variants = zones.length === 0 ? [templateNode(template, name)] : zones.map((zone) => templateNode(template, name, zone));
+  const daemonPods = daemonSets.filter(({ shape }) => variants.some((node) => fitsStatically(shape, node))).map(daemonPod);
+  return {
+    group,
+    template,
+    variants,
+    free: daemonPods.reduce((left, pod) => minus(left, pod.shape.requests), template.allocatable),
+    ports: daemonPods.flatMap((pod) => pod.shape.hostPorts),
+    daemonPods,
+  };
+}
+
+/** A copy with a name and host name of its own, so that rules per host tell the copies apart. */
+export function copyOf(variant: Node, name: string): Node {
+  return { ...variant, name, uid: name, labels: { ...variant.labels, [HOSTNAME]: name } };
+}
+
+/** The zone's number without its region: `westeurope-1` and `1` are the same zone. */
+export function zonePart(zone: string): string {
+  return zone.slice(zone.lastIndexOf('-') + 1);
+}
+
+/** Bit n is set when the pods may go to variant n. 0: not to this group at all. */
+export function variantsFor(pods: EquivalenceGroup, template: GroupTemplate): number {
+  if (countFits(pods.need, template.free) < 1 || takenPort(pods.shape.hostPorts, template.ports) !== undefined) return 0;
+  return template.variants.reduce((mask, node, index) => (fitsStatically(pods.shape, node) ? mask | (1 << index) : mask), 0);
+}
+
+/** Why the pods do not fit an empty new node: the reasons of the first predicate that refuses, as the scheduler gives them. */
+export function templateRefusals(pods: EquivalenceGroup, template: GroupTemplate, names: ResourceNames): readonly FitReason[] {
+  const node = template.variants.find((variant) => fitsStatically(pods.shape, variant)) ?? template.variants[0];
+  if (node === undefined) return [];
+  const all = [
+    ...staticRefusals(pods.shape, node),
+    ...refusedByPorts(pods.shape, template.ports),
+    ...insufficientResources(pods.shape.requests, template.free, names),
+  ];
+  return all.filter((reason) => reason.kind === all[0]?.kind);
+}
+
+function templateNode(template: NodeTemplate, name: string, zone?: string): Node {
+  return {
+    name,
+    uid: name,
+    providerId: '',
+    labels: { ...template.labels, [HOSTNAME]: name, ...(zone === undefined ? {} : { [ZONE]: zone }) },
+    taints: template.taints,
+    unschedulable: false,
+    createdAtMs: 0,
+    deletionAtMs: undefined,
+    capacity: template.capacity,
+    allocatable: template.allocatable,
+    readiness: { ready: true, sinceMs: 0, reason: '' },
+    scaleDownDisabled: false,
+  };
+}
+
+function daemonPod({ namespace, name, uid, shape }: DaemonSet): Pod {
+  return {
+    uid: `template-${uid}`,
+    namespace,
+    name,
+    shape,
+    nodeName: undefined,
+    nominatedNodeName: undefined,
+    phase: 'Running',
+    createdAtMs: 0,
+    deletionAtMs: undefined,
+    terminationGraceMs: 0,
+    restartPolicy: 'Always',
+    controller: { kind: 'DaemonSet', name, uid },
+    unschedulable: undefined,
+    mirror: false,
+    daemonSet: true,
+    safeToEvict: undefined,
+    safeToEvictVolumes: [],
+    doNotDisrupt: false,
+    localVolumes: [],
+    scaleUpDelayMs: undefined,
+    ready: true,
+  };
+}

@@ -1,0 +1,159 @@
+/**
+ * The nodes of a snapshot in numbered slots: what is free on each lies in one typed array, so that a search touches
+ * little memory. Knows nothing of forks; a slot that was vacated keeps its content until it is taken again.
+ */
+import type { NodeName } from '../domain/ids.ts';
+import type { Node } from '../domain/node.ts';
+import type { HostPort, Pod } from '../domain/pod.ts';
+import type { Need } from './predicates/resources-fit.ts';
+
+const NO_PORTS: readonly HostPort[] = [];
+
+export class NodeSlots {
+  readonly slotOf = new Map<NodeName, number>();
+  readonly nodes: (Node | undefined)[] = [];
+  readonly #pods: (readonly Pod[])[] = [];
+  readonly #ports: HostPort[][] = [];
+  /** The pod lists that are copies of ours and may be edited. */
+  readonly #ownList: boolean[] = [];
+  /** Changes whenever the slot gets another node: verdicts about the old one are void. */
+  stamps = new Float64Array(64);
+  live = new Uint8Array(64);
+  cordoned = new Uint8Array(64);
+  free: Float64Array;
+  #stride: number;
+  #lastStamp = 0;
+
+  constructor(resources: number) {
+    this.#stride = resources;
+    this.free = new Float64Array(64 * resources);
+  }
+
+  get count(): number {
+    return this.nodes.length;
+  }
+
+  get stride(): number {
+    return this.#stride;
+  }
+
+  /** Makes room for resources that were first heard of after the snapshot was made. */
+  widen(resources: number): void {
+    if (resources <= this.#stride) return;
+    const wider = new Float64Array(this.live.length * resources);
+    for (let slot = 0; slot < this.count; slot++) {
+      wider.set(this.free.subarray(slot * this.#stride, (slot + 1) * this.#stride), slot * resources);
+    }
+    this.free = wider;
+    this.#stride = resources;
+  }
+
+  podsAt(slot: number): readonly Pod[] {
+    return this.#pods[slot] ?? [];
+  }
+
+  portsAt(slot: number): readonly HostPort[] {
+    return this.#ports[slot] ?? NO_PORTS;
+  }
+
+  freeAt(slot: number): Float64Array {
+    return this.free.subarray(slot * this.#stride, (slot + 1) * this.#stride);
+  }
+
+  /** Puts an empty node into a slot; `slot` may be the next new one. */
+  seat(slot: number, node: Node): void {
+    this.#reach(slot);
+    if (this.nodes[slot] !== node) this.stamps[slot] = ++this.#lastStamp;
+    this.nodes[slot] = node;
+    this.live[slot] = 1;
+    this.cordoned[slot] = node.unschedulable ? 1 : 0;
+    this.slotOf.set(node.name, slot);
+    this.widen(node.allocatable.length);
+    const base = slot * this.#stride;
+    this.free.fill(0, base, base + this.#stride);
+    this.free.set(node.allocatable, base);
+    this.#ports[slot]?.splice(0);
+  }
+
+  vacate(slot: number): void {
+    const node = this.nodes[slot];
+    if (node !== undefined && this.slotOf.get(node.name) === slot) this.slotOf.delete(node.name);
+    this.live[slot] = 0;
+  }
+
+  /** Takes back the newest slot. */
+  dropLast(): void {
+    this.nodes.pop();
+    this.#pods.length = Math.min(this.#pods.length, this.count);
+  }
+
+  /** The list as it is, not to be edited until somebody needs to. */
+  adopt(slot: number, pods: readonly Pod[]): void {
+    this.#pods[slot] = pods;
+    this.#ownList[slot] = false;
+  }
+
+  insert(slot: number, pod: Pod, at?: number): void {
+    const list = this.#editable(slot);
+    if (at === undefined) list.push(pod);
+    else list.splice(at, 0, pod);
+  }
+
+  /** The place it had; negative when it was not there. */
+  remove(slot: number, pod: Pod): number {
+    const at = this.podsAt(slot).findIndex((other) => other === pod || other.uid === pod.uid);
+    if (at >= 0) this.#editable(slot).splice(at, 1);
+    return at;
+  }
+
+  /** `sign` is 1 when a pod goes and gives back, -1 when it comes and takes. */
+  give(slot: number, need: Need, sign: 1 | -1): void {
+    const base = slot * this.#stride;
+    const { indexes, amounts } = need;
+    for (let at = 0; at < indexes.length; at++) {
+      const index = base + (indexes[at] ?? 0);
+      this.free[index] = (this.free[index] ?? 0) + sign * (amounts[at] ?? 0);
+    }
+  }
+
+  takePorts(slot: number, ports: readonly HostPort[]): void {
+    const used = this.#ports[slot];
+    if (used === undefined) this.#ports[slot] = [...ports];
+    else used.push(...ports);
+  }
+
+  giveBackPorts(slot: number, ports: readonly HostPort[]): void {
+    const used = this.#ports[slot] ?? [];
+    for (const port of ports) {
+      const at = used.findIndex((other) => other.port === port.port && other.protocol === port.protocol && other.hostIp === port.hostIp);
+      if (at >= 0) used.splice(at, 1);
+    }
+  }
+
+  #editable(slot: number): Pod[] {
+    if (this.#ownList[slot] === true) return this.#pods[slot] as Pod[];
+    const list = [...this.podsAt(slot)];
+    this.#pods[slot] = list;
+    this.#ownList[slot] = true;
+    return list;
+  }
+
+  #reach(slot: number): void {
+    while (this.nodes.length <= slot) this.nodes.push(undefined);
+    if (slot < this.live.length) return;
+    const length = Math.max(slot + 1, this.live.length * 2);
+    this.stamps = grown(this.stamps, new Float64Array(length));
+    this.free = grown(this.free, new Float64Array(length * this.#stride));
+    const live = new Uint8Array(length);
+    live.set(this.live);
+    this.live = live;
+    const cordoned = new Uint8Array(length);
+    cordoned.set(this.cordoned);
+    this.cordoned = cordoned;
+  }
+}
+
+function grown(from: Float64Array, to: Float64Array<ArrayBuffer>): Float64Array<ArrayBuffer> {
+  to.set(from);
+  return to;
+}

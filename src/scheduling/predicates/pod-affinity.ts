@@ -1,0 +1,59 @@
+/**
+ * Required inter-pod affinity and anti-affinity, over counts per topology value. Three questions, as documented for
+ * kube-scheduler's InterPodAffinity: do pods that are there repel this one, does it repel them, are its friends there?
+ */
+import { matchesSelector, type Labels } from '../../domain/labels.ts';
+import type { PodAffinityTerm, PodShape } from '../../domain/pod.ts';
+import type { FitReason } from '../../domain/reasons.ts';
+import type { DomainCounter } from '../domain-counter.ts';
+
+export interface AffinityRules {
+  /** One per required affinity term; each counts the pods that match *all* terms. */
+  readonly near: readonly DomainCounter[];
+  /** The pod matches its own affinity terms: the first of its kind may go anywhere. */
+  readonly nearItself: boolean;
+  /** One per required anti-affinity term. */
+  readonly apart: readonly DomainCounter[];
+}
+
+export type NamespaceLabels = (namespace: string) => Labels;
+
+/** A term without any namespace means the namespace of the pod that carries it. */
+export function withNamespaces(term: PodAffinityTerm, owner: string): PodAffinityTerm {
+  return term.namespaces.length > 0 || term.namespaceSelector !== undefined ? term : { ...term, namespaces: [owner] };
+}
+
+/** `term` must have gone through {@link withNamespaces}. */
+export function termMatches(term: PodAffinityTerm, shape: Pick<PodShape, 'namespace' | 'labels'>, labelsOf: NamespaceLabels): boolean {
+  const inNamespace =
+    term.namespaces.includes(shape.namespace) ||
+    (term.namespaceSelector !== undefined && matchesSelector(term.namespaceSelector, labelsOf(shape.namespace)));
+  return inNamespace && matchesSelector(term.selector, shape.labels);
+}
+
+/** `repelling`: anti-affinity terms of pods that are there and match the incoming pod. */
+export function affinityAdmits(rules: AffinityRules, repelling: readonly DomainCounter[], slot: number): boolean {
+  return !repelling.some((counter) => hasPods(counter, slot)) && !rules.apart.some((counter) => hasPods(counter, slot)) && isNear(rules, slot);
+}
+
+export function refusedByAffinity(rules: AffinityRules, repelling: readonly DomainCounter[], slot: number): readonly FitReason[] {
+  const refusal = (counter: DomainCounter, detail: string): FitReason => ({ kind: 'pod-affinity', topologyKey: counter.key.label, detail });
+  const repelled = repelling.find((counter) => hasPods(counter, slot));
+  if (repelled !== undefined) return [refusal(repelled, "existing pods' anti-affinity rules")];
+  const crowded = rules.apart.find((counter) => hasPods(counter, slot));
+  if (crowded !== undefined) return [refusal(crowded, `anti-affinity: ${crowded.podsIn(crowded.key.at(slot))} matching pods there`)];
+  if (isNear(rules, slot)) return [];
+  const lonely = rules.near.find((counter) => !hasPods(counter, slot)) ?? rules.near[0];
+  return lonely === undefined ? [] : [refusal(lonely, 'affinity: no matching pod there')];
+}
+
+function hasPods(counter: DomainCounter, slot: number): boolean {
+  const value = counter.key.at(slot);
+  return value >= 0 && counter.podsIn(value) > 0;
+}
+
+function isNear(rules: AffinityRules, slot: number): boolean {
+  if (rules.near.every((counter) => hasPods(counter, slot))) return true;
+  const first = rules.nearItself && rules.near.every((counter) => counter.total === 0);
+  return first && rules.near.every((counter) => counter.key.at(slot) >= 0);
+}

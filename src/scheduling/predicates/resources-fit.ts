@@ -1,0 +1,50 @@
+/** Does what the pod asks for fit in what the node has left? Hot: called once per (pod, node) pair of every search. */
+import type { FitReason } from '../../domain/reasons.ts';
+import type { Resources, ResourceNames } from '../../domain/resources.ts';
+
+/** The part of a request that is above zero; a resource that is not asked for never keeps a pod away. */
+export interface Need {
+  readonly indexes: readonly number[];
+  readonly amounts: readonly number[];
+  /** A free vector must be at least this long. */
+  readonly length: number;
+}
+
+export function needOf(requests: Resources): Need {
+  const indexes: number[] = [];
+  requests.forEach((amount, index) => {
+    if (amount > 0) indexes.push(index);
+  });
+  return { indexes, amounts: indexes.map((index) => requests[index] ?? 0), length: (indexes.at(-1) ?? -1) + 1 };
+}
+
+/** `free` holds the vectors of many nodes; the one meant begins at `offset` and is at least `need.length` long. */
+export function fitsFree(need: Need, free: Resources, offset: number): boolean {
+  const { indexes, amounts } = need;
+  for (let at = 0; at < indexes.length; at++) {
+    if ((amounts[at] ?? 0) > (free[offset + (indexes[at] ?? 0)] ?? 0)) return false;
+  }
+  return true;
+}
+
+/** How many equal pods fit in one free vector; Infinity for a pod that asks for nothing. */
+export function countFits(need: Need, free: Resources): number {
+  let count = Number.POSITIVE_INFINITY;
+  for (let at = 0; at < need.indexes.length; at++) {
+    const room = Math.floor((free[need.indexes[at] ?? 0] ?? 0) / (need.amounts[at] ?? 1));
+    if (room < count) count = room;
+  }
+  return Math.max(0, count);
+}
+
+/** Every resource that falls short, as kube-scheduler reports them. */
+export function insufficientResources(requests: Resources, free: Resources, names: ResourceNames): readonly FitReason[] {
+  const reasons: FitReason[] = [];
+  requests.forEach((requested, index) => {
+    const left = free[index] ?? 0;
+    if (requested > 0 && requested > left) {
+      reasons.push({ kind: 'insufficient-resource', resource: names.nameOf(index), requested, free: left });
+    }
+  });
+  return reasons;
+}

@@ -1,0 +1,34 @@
+/**
+ * Hard topology spread (`whenUnsatisfiable: DoNotSchedule`): placing the pod may not make its domain hold more than
+ * `maxSkew` pods above the emptiest eligible one. Rules as documented for kube-scheduler's PodTopologySpread.
+ */
+import type { TopologySpreadConstraint } from '../../domain/pod.ts';
+import type { FitReason } from '../../domain/reasons.ts';
+import type { DomainCounter } from '../domain-counter.ts';
+
+export interface SpreadRule {
+  readonly constraint: TopologySpreadConstraint;
+  readonly counter: DomainCounter;
+  /** 1 when the pod is one of those it counts. */
+  readonly self: 0 | 1;
+}
+
+export function spreadAdmits(rules: readonly SpreadRule[], slot: number): boolean {
+  return rules.every((rule) => rule.counter.key.at(slot) >= 0 && skewAt(rule, slot) <= rule.constraint.maxSkew);
+}
+
+export function refusedBySpread(rules: readonly SpreadRule[], slot: number): readonly FitReason[] {
+  return rules.flatMap((rule): readonly FitReason[] => {
+    const { topologyKey, maxSkew, minDomains } = rule.constraint;
+    const value = rule.counter.key.at(slot);
+    if (value < 0) return [{ kind: 'topology-spread', topologyKey, detail: 'missing required label' }];
+    const skew = skewAt(rule, slot);
+    if (skew <= maxSkew) return [];
+    const here = `${rule.counter.podsIn(value)} pods in ${rule.counter.key.nameOf(value)}`;
+    return [{ kind: 'topology-spread', topologyKey, detail: `skew ${skew} > ${maxSkew}: ${here}, ${rule.counter.least(minDomains)} in the emptiest` }];
+  });
+}
+
+function skewAt(rule: SpreadRule, slot: number): number {
+  return rule.counter.podsIn(rule.counter.key.at(slot)) + rule.self - rule.counter.least(rule.constraint.minDomains);
+}

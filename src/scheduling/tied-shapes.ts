@@ -1,0 +1,23 @@
+/** Tells the shapes that other pods' places matter to, or whose place matters to others, from those that only need room. */
+import type { PodShape } from '../domain/pod.ts';
+import type { DomainCounter } from './domain-counter.ts';
+import type { ShapeTies, TopologyLedger } from './topology-ledger.ts';
+
+/**
+ * Judged by the given shapes and the pods that are there now, never by what earlier questions left behind in the
+ * ledger: the same observation must give the same answer in a fresh process.
+ */
+export function findTied(shapes: readonly ShapeTies[], ledger: TopologyLedger): ReadonlySet<PodShape> {
+  const ruled = shapes.filter((ties) => ties.hasRules);
+  const asked = new Set<DomainCounter>();
+  for (const ties of ruled) {
+    const rules = ledger.rulesOf(ties);
+    for (const counter of [...rules.near, ...rules.apart, ...rules.spread.map((rule) => rule.counter)]) asked.add(counter);
+  }
+  const own = new Set(ruled.flatMap((ties) => ledger.countedBy(ties)));
+  const isTied = (ties: ShapeTies): boolean =>
+    ties.hasRules ||
+    ledger.countedBy(ties).some((counter) => asked.has(counter)) ||
+    ledger.repelledBy(ties).some((counter) => counter.total > 0 || own.has(counter));
+  return new Set(shapes.filter(isTied).map((ties) => ties.shape));
+}
