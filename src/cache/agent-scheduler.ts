@@ -2,17 +2,22 @@
  * Decides when which agent reads. One run per agent, a token per run, a commit only with a valid token. It must not know
  * what is read, nor where from.
  */
-import { AutoscalerError } from '../domain/errors.ts';
+import { asAutoscalerError, AutoscalerError } from '../domain/errors.ts';
 import type { Clock } from '../domain/clock.ts';
 import type { Random } from '../domain/random.ts';
-import type { CachingAgent, CommitSummary } from './agent.ts';
-import type { CacheHooks, RunOutcome } from './hooks.ts';
-import type { AgentFreshness } from './read-mode.ts';
-import type { Slots } from './slots.ts';
+import type { CachingAgent, Loaded } from './agent.ts';
+import { candidateOf, newAgentState, statusOf, type AgentState, type AgentStatus, type Run } from './agent-state.ts';
+import { Buckets } from './buckets.ts';
+import { tell, type CacheHooks, type RunOutcome } from './hooks.ts';
+import { compareCandidates, dueAfterColdRun, dueAfterSuccess, errorDelayMs, phaseOf } from './schedule.ts';
+import { checkSelection, isSelected, type AgentSelection } from './selection.ts';
+import { Slots, type ReleaseSlot } from './slots.ts';
+import { unlessAborted, withTimeout } from './timeout.ts';
 
-const todo = (): never => {
-  throw new AutoscalerError({ kind: 'bug' }, 'signature published first; body follows');
-};
+const MAX_CONCURRENT = 8;
+const MAX_COLD = 4;
+/** The loop looks at least this often, ms, should a wake-up ever be missed. */
+const MAX_SLEEP_MS = 60_000;
 
 export interface SchedulerParts {
   readonly clock: Clock;
@@ -27,78 +32,328 @@ export interface SchedulerParts {
   readonly hooks?: CacheHooks;
 }
 
-/** For /debug/agents and for judging freshness. All times in ms since the epoch. */
-export interface AgentStatus extends AgentFreshness {
-  readonly kind: string;
-  readonly state: 'idle' | 'running' | 'held' | 'disabled';
-  readonly lastStartMs: number | undefined;
-  readonly lastDurationMs: number | undefined;
-  readonly lastOutcome: RunOutcome | undefined;
-  readonly consecutiveFailures: number;
-  readonly nextDueMs: number;
-  readonly lastCommit: CommitSummary | undefined;
-}
-
-/** Ids or globs (`*`, `?`). Disabled wins over enabled. */
-export interface AgentSelection {
-  readonly enabled?: readonly string[];
-  readonly disabled?: readonly string[];
-  /** Lets required agents be disabled. */
-  readonly allowDegraded?: boolean;
-}
-
 export interface ColdStartResult {
   readonly agentId: string;
   readonly error: AutoscalerError | undefined;
 }
 
 export class AgentScheduler {
-  constructor(_parts: SchedulerParts) {}
-  /** Also while running. First due by phase; a required one at once when `coldStart` is under way. Throws `bug` on a known id. */
-  add(_agent: CachingAgent): void {
-    return todo();
+  readonly #parts: SchedulerParts;
+  readonly #hooks: CacheHooks;
+  readonly #slots: Slots;
+  readonly #buckets: Buckets;
+  readonly #states = new Map<string, AgentState>();
+  readonly #ending = new Set<Promise<void>>();
+  #selection: AgentSelection = {};
+  #leading = true;
+  #runs = 0;
+  #alarm: AbortController | undefined;
+
+  constructor(parts: SchedulerParts) {
+    this.#parts = parts;
+    this.#hooks = parts.hooks ?? {};
+    this.#slots = parts.slots ?? new Slots(MAX_CONCURRENT);
+    this.#buckets = new Buckets(parts.maxPerBucket ?? 2);
   }
-  /** Aborts its run, if any; its rows are the table's affair. */
-  remove(_agentId: string): void {
-    return todo();
+
+  /** Also while running. First due by its phase; call `dueNow` when it must not wait. Throws `bug` on an id that is taken. */
+  add(agent: CachingAgent): void {
+    if (this.#states.has(agent.id)) throw new AutoscalerError({ kind: 'bug' }, `The caching agent "${agent.id}" exists already.`);
+    const phase = phaseOf(this.#parts.clusterId, agent.id);
+    const enabled = isSelected(this.#selection, agent);
+    this.#states.set(agent.id, newAgentState(agent, { phase, enabled, nowMs: this.#parts.clock.monotonic() }));
+    this.#wake();
   }
+
+  /** Aborts its run, if any, which commits nothing. Its rows are the table's affair. Unknown ids are ignored. */
+  remove(agentId: string): void {
+    const state = this.#states.get(agentId);
+    if (state === undefined) return;
+    this.#states.delete(agentId);
+    this.#revoke(state);
+    for (const waiting of state.waiting.splice(0)) waiting.reject(cancelled(agentId));
+  }
+
   /** Throws `config`, naming the entry, on an exact id that no agent has and on disabling a required agent. */
-  select(_selection: AgentSelection): void {
-    return todo();
+  select(selection: AgentSelection): void {
+    checkSelection(
+      selection,
+      [...this.#states.values()].map((state) => state.agent),
+    );
+    this.#selection = selection;
+    for (const state of this.#states.values()) {
+      const enabled = isSelected(selection, state.agent);
+      if (enabled && !state.enabled) state.dueMs = this.#parts.clock.monotonic();
+      state.enabled = enabled;
+    }
+    this.#wake();
   }
-  /** Runs every required agent once, by order, at most 4 at a time; agents added on the way included. Failures are values. */
-  coldStart(_signal: AbortSignal): Promise<readonly ColdStartResult[]> {
-    return todo();
+
+  /**
+   * Runs every required agent once, by order, at most 4 at a time; agents added on the way included. A failure is a value:
+   * one unreadable pool must not keep the others from starting. Rejects `cancelled` with the signal.
+   */
+  async coldStart(signal: AbortSignal): Promise<readonly ColdStartResult[]> {
+    const results = new Map<string, ColdStartResult>();
+    for (;;) {
+      const left = [...this.#states.values()].filter(({ agent, enabled }) => agent.required && enabled && !results.has(agent.id));
+      if (left.length === 0) return [...results.values()];
+      const order = Math.min(...left.map((state) => state.agent.order));
+      const batch = left.filter((state) => state.agent.order === order).sort((a, b) => (a.agent.id < b.agent.id ? -1 : 1));
+      const take = async (): Promise<void> => {
+        for (let state = batch.shift(); state !== undefined; state = batch.shift()) {
+          results.set(state.agent.id, { agentId: state.agent.id, error: await this.#coldRun(state, signal) });
+        }
+      };
+      await Promise.all(Array.from({ length: MAX_COLD }, take));
+    }
   }
-  /** Ticks until the signal fires. Never throws; resolves when its runs have ended. */
-  run(_signal: AbortSignal): Promise<void> {
-    return todo();
+
+  /** Ticks until the signal fires, then ends its runs. Never rejects. */
+  async run(signal: AbortSignal): Promise<void> {
+    const stopListening = this.#slots.onFree(() => this.#wake());
+    while (!signal.aborted) {
+      this.#alarm = new AbortController();
+      this.tick();
+      await this.#sleep(AbortSignal.any([signal, this.#alarm.signal]));
+    }
+    stopListening();
+    for (const state of this.#states.values()) this.#revoke(state);
+    await Promise.all(this.#ending);
   }
+
   /** Starts what is due now, as far as there is room. Returns how many. */
   tick(): number {
-    return todo();
+    if (!this.#leading) return 0;
+    const nowMs = this.#parts.clock.now();
+    const monotonicMs = this.#parts.clock.monotonic();
+    const due = [...this.#states.values()].filter((state) => isRunnable(state) && this.#dueMs(state) <= monotonicMs);
+    const line = due.map((state) => ({ state, candidate: candidateOf(state, nowMs, monotonicMs) }));
+    line.sort((left, right) => compareCandidates(left.candidate, right.candidate));
+    let started = 0;
+    for (const { state } of line) {
+      if (!this.#buckets.hasRoom(state.agent.bucket)) continue;
+      const release = this.#slots.tryTake();
+      if (release === undefined) break;
+      this.#start(state, release, false);
+      started += 1;
+    }
+    return started;
   }
-  /** Due at once, before agents that are merely overdue. While running: once more after this run. */
-  dueNow(_agentId: string): void {
-    return todo();
+
+  /** Due at once, before agents that are merely overdue. While running: once more after this run. A hold is respected. */
+  dueNow(agentId: string): void {
+    const state = this.#states.get(agentId);
+    if (state === undefined) return;
+    state.requested = true;
+    this.#wake();
   }
-  /** As dueNow, and waits for a run begun after this call; rejects with its failure. */
-  runNow(_agentId: string, _signal: AbortSignal): Promise<void> {
-    return todo();
+
+  /** As dueNow, and waits for a run begun after this call; rejects with its failure. Needs `run` or `tick` to be going. */
+  runNow(agentId: string, signal: AbortSignal): Promise<void> {
+    const state = this.#states.get(agentId);
+    if (state === undefined) return Promise.reject(new AutoscalerError({ kind: 'not-found' }, `There is no caching agent "${agentId}".`));
+    const ran = nextRun(state);
+    this.dueNow(agentId);
+    return unlessAborted(ran, signal);
   }
-  /** No run of the bucket starts before `untilMs` (epoch). Never shortens a hold. */
-  hold(_bucket: string, _untilMs: number): void {
-    return todo();
+
+  /** No run of the bucket starts before `untilMs` (epoch). Never shortens a hold: a probe within it would extend the penalty. */
+  hold(bucket: string, untilMs: number): void {
+    this.#buckets.hold(bucket, untilMs - this.#parts.clock.now() + this.#parts.clock.monotonic());
   }
-  /** While on, intervals of the bucket are doubled: few calls are left. */
-  stretch(_bucket: string, _on: boolean): void {
-    return todo();
+
+  /** While on, intervals of the bucket are doubled from the next run on: few calls are left. */
+  stretch(bucket: string, on: boolean): void {
+    this.#buckets.stretch(bucket, on);
   }
-  /** Not leading: running agents lose their token, none starts. */
-  setLeading(_leading: boolean): void {
-    return todo();
+
+  /** Not leading: running agents lose their token, and none starts. */
+  setLeading(leading: boolean): void {
+    this.#leading = leading;
+    if (!leading) for (const state of this.#states.values()) this.#revoke(state);
+    this.#wake();
   }
+
+  /** Sorted by id. */
   status(): readonly AgentStatus[] {
-    return todo();
+    const nowMs = this.#parts.clock.now();
+    const monotonicMs = this.#parts.clock.monotonic();
+    return [...this.#states.values()]
+      .map((state) => statusOf(state, { nowMs, monotonicMs, heldUntilMs: this.#buckets.heldUntilMs(state.agent.bucket) }))
+      .sort((left, right) => (left.id < right.id ? -1 : 1));
   }
+
+  async #coldRun(state: AgentState, signal: AbortSignal): Promise<AutoscalerError | undefined> {
+    const ran = unlessAborted(nextRun(state), signal);
+    const revoke = (): void => this.#revoke(state);
+    signal.addEventListener('abort', revoke, { once: true });
+    try {
+      await Promise.all([ran, this.#startCold(state, signal)]);
+      return undefined;
+    } catch (thrown) {
+      if (signal.aborted) throw thrown;
+      return asAutoscalerError(thrown);
+    } finally {
+      signal.removeEventListener('abort', revoke);
+    }
+  }
+
+  async #startCold(state: AgentState, signal: AbortSignal): Promise<void> {
+    const release = await this.#slots.take();
+    if (isRunnable(state) && this.#leading && !signal.aborted) this.#start(state, release, true);
+    else release();
+  }
+
+  #start(state: AgentState, release: ReleaseSlot, cold: boolean): void {
+    const { clock } = this.#parts;
+    this.#runs += 1;
+    const run: Run = {
+      token: { agentId: state.agent.id, run: this.#runs },
+      abort: new AbortController(),
+      startMs: clock.monotonic(),
+      startedAtMs: clock.now(),
+      cold,
+      waiting: state.waiting,
+    };
+    state.run = run;
+    state.waiting = [];
+    state.requested = false;
+    state.lastStartMs = run.startedAtMs;
+    this.#buckets.enter(state.agent.bucket);
+    const ended = this.#carryOut(state, run).finally(() => {
+      this.#buckets.leave(state.agent.bucket);
+      release();
+      this.#ending.delete(ended);
+      this.#wake();
+    });
+    this.#ending.add(ended);
+  }
+
+  /** Never rejects. */
+  async #carryOut(state: AgentState, run: Run): Promise<void> {
+    let end: RunEnd;
+    try {
+      end = this.#commit(state, run, await this.#load(state, run));
+    } catch (thrown) {
+      end = { outcome: state.run === run ? 'failed' : 'token-lost', error: asAutoscalerError(thrown) };
+    }
+    if (end.outcome === 'token-lost') this.#dropped(state, end);
+    else this.#ended(state, run, end);
+    const durationMs = this.#parts.clock.monotonic() - run.startMs;
+    const { id, kind } = state.agent;
+    tell(this.#hooks, 'agentRun', () => this.#hooks.agentRun?.({ id, kind, outcome: end.outcome, durationMs }));
+    for (const waiting of run.waiting) {
+      if (end.error === undefined) waiting.resolve();
+      else waiting.reject(end.error);
+    }
+  }
+
+  /** undefined: timed out. What the run loads later on is nobody's. */
+  async #load(state: AgentState, run: Run): Promise<Loaded | undefined> {
+    const { agent } = state;
+    let loaded: Loaded | undefined;
+    const outcome = await withTimeout(this.#parts.clock, {
+      timeoutMs: agent.policy.timeoutMs,
+      signals: [run.abort.signal],
+      run: async (signal) => {
+        loaded = await agent.load({ signal, token: run.token });
+      },
+    });
+    return outcome === 'done' ? loaded : undefined;
+  }
+
+  #commit(state: AgentState, run: Run, loaded: Loaded | undefined): RunEnd {
+    if (state.run !== run) return { outcome: 'token-lost', error: cancelled(state.agent.id) };
+    if (loaded === undefined) {
+      const message = `The caching agent "${state.agent.id}" took longer than ${state.agent.policy.timeoutMs} ms.`;
+      return { outcome: 'timed-out', error: new AutoscalerError({ kind: 'unavailable', effect: 'none' }, message) };
+    }
+    state.lastCommit = loaded.commit();
+    return loaded.error === undefined ? { outcome: 'succeeded', error: undefined } : { outcome: 'failed', error: loaded.error };
+  }
+
+  #ended(state: AgentState, run: Run, end: RunEnd): void {
+    const { clock, random } = this.#parts;
+    const nowMs = clock.monotonic();
+    state.run = undefined;
+    state.lastOutcome = end.outcome;
+    state.lastDurationMs = nowMs - run.startMs;
+    if (end.error !== undefined) {
+      state.failures += 1;
+      state.lastError = end.error;
+      state.dueMs = nowMs + errorDelayMs(state.agent.policy, state.failures, random);
+      this.#holdIfThrottled(state.agent, end.error, state.dueMs);
+      return;
+    }
+    state.failures = 0;
+    state.lastError = undefined;
+    state.lastSuccessMs = run.startedAtMs;
+    const stretched = this.#buckets.isStretched(state.agent.bucket);
+    state.dueMs = run.cold
+      ? Math.max(nowMs, dueAfterColdRun(state.agent.policy, run.startMs, state.phase))
+      : dueAfterSuccess(state.agent.policy, { startMs: run.startMs, endMs: nowMs, stretched }, random);
+    if (state.lastCommit?.runAgain === true) state.requested = true;
+  }
+
+  #holdIfThrottled(agent: CachingAgent, error: AutoscalerError, retryMs: number): void {
+    if (error.detail.kind !== 'throttled' || agent.bucket === undefined) return;
+    const { retryAfterMs } = error.detail;
+    this.#buckets.hold(agent.bucket, retryAfterMs === undefined ? retryMs : this.#parts.clock.monotonic() + retryAfterMs);
+  }
+
+  /** The run lost its token to somebody who has already put the agent's state right. */
+  #dropped(state: AgentState, end: RunEnd): void {
+    state.lastOutcome = end.outcome;
+  }
+
+  /** Voids the token of the run under way. The agent is due as soon as it may run again. */
+  #revoke(state: AgentState): void {
+    const { run } = state;
+    if (run === undefined) return;
+    state.run = undefined;
+    state.dueMs = this.#parts.clock.monotonic();
+    run.abort.abort();
+  }
+
+  #dueMs(state: AgentState): number {
+    const due = state.requested ? Number.NEGATIVE_INFINITY : state.dueMs;
+    return Math.max(due, this.#buckets.heldUntilMs(state.agent.bucket) ?? due);
+  }
+
+  /** Until the next agent falls due or the alarm rings. What is due and has no room waits for a slot, which rings it. */
+  async #sleep(signal: AbortSignal): Promise<void> {
+    const nowMs = this.#parts.clock.monotonic();
+    const next = [...this.#states.values()]
+      .filter(isRunnable)
+      .map((state) => this.#dueMs(state))
+      .filter((due) => due > nowMs)
+      .reduce((least, due) => Math.min(least, due), nowMs + MAX_SLEEP_MS);
+    try {
+      await this.#parts.clock.sleep(next - nowMs, signal);
+    } catch (thrown) {
+      if (!signal.aborted) throw thrown;
+    }
+  }
+
+  #wake(): void {
+    this.#alarm?.abort();
+  }
+}
+
+interface RunEnd {
+  readonly outcome: RunOutcome;
+  readonly error: AutoscalerError | undefined;
+}
+
+function isRunnable(state: AgentState): boolean {
+  return state.enabled && state.run === undefined;
+}
+
+function nextRun(state: AgentState): Promise<void> {
+  return new Promise((resolve, reject) => state.waiting.push({ resolve, reject }));
+}
+
+function cancelled(agentId: string): AutoscalerError {
+  return new AutoscalerError({ kind: 'cancelled' }, `The run of the caching agent "${agentId}" was called off.`);
 }

@@ -23,12 +23,18 @@ export async function withTimeout(clock: Clock, timed: Timed): Promise<'done' | 
     },
     () => 'timed-out' as const,
   );
-  const work = timed.run(AbortSignal.any([outer, expired.signal])).then(() => 'done' as const);
+  const work = startWork(timed, AbortSignal.any([outer, expired.signal]));
   try {
     return await unlessAborted(Promise.race([disowned(work, expired.signal), timer]), outer);
   } finally {
     ended.abort();
   }
+}
+
+/** An async function, so that a throw before the first wait is a rejection too. */
+async function startWork(timed: Timed, signal: AbortSignal): Promise<'done'> {
+  await timed.run(signal);
+  return 'done';
 }
 
 /** The promise, unless the signal fires first: then `cancelled`. */
