@@ -110,6 +110,15 @@ export function classifyAnswer(answer: RefusedAnswer, hints: ErrorHints = {}): A
   });
 }
 
+/** Adds what the caller knows of the place to a refusal for lack of capacity, which was classified without it. */
+export function withScope(error: AutoscalerError, { scope }: ErrorHints): AutoscalerError {
+  if (error.detail.kind !== 'out-of-capacity' || scope === undefined) return error;
+  const options = { cause: error, context: error.context, ...(error.code === undefined ? {} : { code: error.code }) };
+  // A refusal at once speaks of the size in the region; only an operation names zones.
+  const { zone: _zone, ...regional } = scope;
+  return new AutoscalerError({ kind: 'out-of-capacity', scope: { ...regional, ...error.detail.scope } }, error.message, options);
+}
+
 export interface ClassifiedFailure {
   readonly detail: ErrorKind;
   readonly code: string;

@@ -1,16 +1,32 @@
 /**
  * The Azure side of the autoscaler: node groups read through caching agents and written with conditional requests.
- * Knows ARM and nothing of Kubernetes, planning or the loop.
+ * Responsible for putting the parts together and for their life; knows ARM and nothing of Kubernetes, planning or the loop.
  */
 import type { TokenCredential } from '@azure/core-auth';
 import type { Clock } from '../../domain/clock.ts';
-import { AutoscalerError } from '../../domain/errors.ts';
+import { asAutoscalerError } from '../../domain/errors.ts';
+import type { NodeGroupId } from '../../domain/ids.ts';
+import type { CloudView, ClusterView } from '../../domain/observation.ts';
+import type { DeleteOutcome, IncreaseOutcome } from '../../domain/outcome.ts';
 import type { Random } from '../../domain/random.ts';
 import type { ResourceNames } from '../../domain/resources.ts';
-import type { CloudNodeGroups } from '../../ports/cloud-node-groups.ts';
+import type { CloudNodeGroups, DeleteRequest, IncreaseRequest } from '../../ports/cloud-node-groups.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
+import type { AgentStatus } from '../../cache/agent-state.ts';
+import { ArmCalls } from './arm-calls.ts';
+import { Budgets } from './budgets.ts';
+import { cacheHooks } from './cache-hooks.ts';
+import { increaseCapacity } from './capacity-writes.ts';
+import { createClients, createCredential } from './clients.ts';
+import { deleteInstances } from './delete-instances.ts';
+import { EventQueue } from './event-queue.ts';
+import { GroupLocks, type WriteParts } from './group-writes.ts';
+import { OperationTracker } from './long-operations.ts';
 import type { AzureOptions } from './options.ts';
+import { frozenBecause, type Registered } from './registry.ts';
+import { AzureStore } from './store.ts';
+import { CloudViewBuilder } from './view.ts';
 
 export interface AzureDependencies {
   readonly options: AzureOptions;
@@ -25,14 +41,155 @@ export interface AzureDependencies {
 
 export interface AzureNodeGroups extends CloudNodeGroups {
   /** One plain record per caching agent, for `/debug/agents`. */
-  agentStatus(): readonly object[];
+  agentStatus(): readonly AgentStatus[];
   /** ARM and token calls under way; a harness in virtual time holds its clock while there are any. */
   inFlightCalls(): number;
-  /** Stops the agents and the tracking of operations. */
+  /** Stops the agents and the following of operations. */
   close(): Promise<void>;
 }
 
-/** Makes the adapter. No call leaves before `start`. */
-export function connectAzure(_dependencies: AzureDependencies): AzureNodeGroups {
-  throw new AutoscalerError({ kind: 'bug' }, 'The Azure adapter is being built.');
+/** How often ended rows and lost fences are cleared away. */
+const REAP_EVERY_MS = 60_000;
+
+/** Makes the adapter. No call leaves before `start`. Throws a `config` error when the credential cannot be made. */
+export function connectAzure(deps: AzureDependencies): AzureNodeGroups {
+  return new AzureAdapter(deps);
+}
+
+class AzureAdapter implements AzureNodeGroups {
+  readonly #deps: AzureDependencies;
+  readonly #calls: ArmCalls;
+  readonly #store: AzureStore;
+  readonly #views: CloudViewBuilder;
+  readonly #events: EventQueue;
+  readonly #tracker: OperationTracker;
+  readonly #writes: WriteParts;
+  readonly #closing = new AbortController();
+  #background: Promise<unknown> | undefined;
+
+  constructor(deps: AzureDependencies) {
+    const { options, clock, random, log, metrics, names } = deps;
+    this.#deps = deps;
+    const budgets = new Budgets(clock, metrics.arm);
+    this.#calls = new ArmCalls({
+      clock,
+      metrics: metrics.arm,
+      budgets,
+      timeoutMs: options.requestTimeoutMs,
+      maxConcurrent: options.maxConcurrentCalls,
+    });
+    const clients = createClients(options, deps.credential ?? createCredential(options), this.#calls);
+    const shared = { options, clients, calls: this.#calls, clock, random, log, metrics };
+    this.#store = new AzureStore({ ...shared, hooks: cacheHooks(metrics.cache, log, clock) });
+    budgets.onLow((family, low) => this.#store.scheduler.stretch(family, low));
+    budgets.onHold((family, untilMs) => this.#store.scheduler.hold(family, untilMs));
+    this.#events = new EventQueue(log);
+    this.#views = new CloudViewBuilder({ store: this.#store, options, names });
+    this.#tracker = new OperationTracker(shared);
+    this.#writes = {
+      ...shared,
+      store: this.#store,
+      tracker: this.#tracker,
+      locks: new GroupLocks(),
+      tell: (event) => this.#events.push(event),
+    };
+    this.#store.scaleSets.subscribe((event) => {
+      if (event.kind === 'external-change') this.#externalChange(event.key, event.from, event.to);
+    });
+  }
+
+  async start(signal: AbortSignal): Promise<void> {
+    const life = AbortSignal.any([signal, this.#closing.signal]);
+    await this.#store.fill(life);
+    this.#background = Promise.allSettled([this.#store.scheduler.run(life), this.#reapUntil(life)]);
+  }
+
+  observe(cluster: ClusterView, nowMs: number): CloudView {
+    this.#measure();
+    return this.#views.build(cluster, nowMs, this.#events.drain());
+  }
+
+  async increase(request: IncreaseRequest, signal: AbortSignal): Promise<IncreaseOutcome> {
+    const group = this.#writable(request.group);
+    if (typeof group === 'string') return { kind: 'refused', group: request.group, reason: group };
+    return increaseCapacity(this.#writes, group, request, AbortSignal.any([signal, this.#closing.signal]));
+  }
+
+  async deleteInstances(request: DeleteRequest, signal: AbortSignal): Promise<DeleteOutcome> {
+    const group = this.#writable(request.group);
+    if (typeof group === 'string') return { kind: 'refused', group: request.group, reason: group };
+    return deleteInstances(this.#writes, group, request, AbortSignal.any([signal, this.#closing.signal]));
+  }
+
+  async refresh(id: NodeGroupId, signal: AbortSignal): Promise<void> {
+    const group = this.#store.registration().byId.get(id);
+    if (group === undefined) return;
+    const life = AbortSignal.any([signal, this.#closing.signal]);
+    await Promise.all([
+      group.kind === 'scale-set' ? this.#store.refreshSet(group.key, life) : undefined,
+      this.#store.hasAgentFor(group.key) ? this.#store.refreshInstances(group.key, life) : undefined,
+    ]);
+  }
+
+  invalidate(id?: NodeGroupId): void {
+    const group = id === undefined ? undefined : this.#store.registration().byId.get(id);
+    if (id === undefined || group !== undefined) this.#store.invalidate(group?.key);
+  }
+
+  onWake(listener: () => void): () => void {
+    return this.#events.onWake(listener);
+  }
+
+  agentStatus(): readonly AgentStatus[] {
+    return this.#store.status();
+  }
+
+  inFlightCalls(): number {
+    return this.#calls.inFlight;
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort();
+    this.#store.stop();
+    await this.#tracker.close();
+    await this.#background;
+  }
+
+  /** The group, or why it may not be written. */
+  #writable(id: NodeGroupId): Registered | string {
+    const group = this.#store.registration().byId.get(id);
+    if (group === undefined) return 'it is not a node group';
+    const row = this.#store.scaleSets.get(group.key)?.value;
+    return frozenBecause(group, row, this.#store.poolOf(group)) ?? group;
+  }
+
+  #externalChange(key: string, from: number, to: number): void {
+    const group = this.#store.registration().groups.get(key);
+    if (group === undefined) return;
+    this.#deps.metrics.cache.externalChanges.inc({ node_group: group.id });
+    this.#deps.log.info({ nodeGroup: group.id, from, to }, 'somebody else changed the capacity');
+    this.#events.push({ kind: 'external-change', group: group.id, from, to, atMs: this.#deps.clock.now() });
+  }
+
+  #measure(): void {
+    const { cache } = this.#deps.metrics;
+    for (const table of [this.#store.scaleSets, this.#store.instances]) {
+      const ageMs = table.oldestAgeMs();
+      cache.rows.set({ table: table.name }, table.snapshot().size);
+      if (ageMs !== undefined && Number.isFinite(ageMs)) cache.rowAge.set({ table: table.name }, ageMs / 1000);
+      cache.fencesActive.set({ table: table.name }, table.fences().length);
+    }
+  }
+
+  async #reapUntil(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      try {
+        await this.#deps.clock.sleep(REAP_EVERY_MS, signal);
+        this.#store.reap();
+      } catch (thrown) {
+        const error = asAutoscalerError(thrown);
+        if (error.kind !== 'cancelled') this.#deps.log.error({ err: error }, 'clearing the cache failed');
+      }
+    }
+  }
 }

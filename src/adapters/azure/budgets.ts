@@ -13,25 +13,20 @@ const FIRST_HOLD_MS = 10_000;
 const LAST_HOLD_MS = 300_000;
 /** Below this part of the most ever seen, periodic reads take twice as long. */
 const LOW_PART = 0.2;
-/** Buckets refill each minute; a count older than that says nothing. */
-const COUNT_VALID_MS = 60_000;
 
 interface Hold {
   readonly untilMs: number;
   readonly durationMs: number;
 }
 
-interface Tokens {
-  readonly remaining: number;
-  readonly largest: number;
-  readonly atMs: number;
-}
-
 export class Budgets {
   readonly #clock: Pick<Clock, 'now'>;
   readonly #metrics: Metrics['arm'];
   readonly #holds = new Map<string, Hold>();
-  readonly #tokens = new Map<string, Tokens>();
+  /** The most ever seen of each budget. */
+  readonly #largest = new Map<string, number>();
+  #lowListener: (family: string, low: boolean) => void = () => undefined;
+  #holdListener: (family: string, untilMs: number) => void = () => undefined;
 
   constructor(clock: Pick<Clock, 'now'>, metrics: Metrics['arm']) {
     this.#clock = clock;
@@ -52,11 +47,12 @@ export class Budgets {
 
   /** Takes in the headers of an answer. */
   learn(call: ArmCall, header: (name: string) => string | undefined): void {
-    const atMs = this.#clock.now();
     for (const { policy, remaining } of remainingTokens(header)) {
-      const largest = Math.max(remaining, this.#tokens.get(tokenKey(policy, call))?.largest ?? 0);
-      this.#tokens.set(tokenKey(policy, call), { remaining, largest, atMs });
+      const largest = Math.max(remaining, this.#largest.get(tokenKey(policy, call)) ?? 0);
+      this.#largest.set(tokenKey(policy, call), largest);
       this.#metrics.tokensRemaining.set({ policy }, remaining);
+      // Only what all resources of the region share says something about periodic reads.
+      if (policy.endsWith('SubscriptionMaximum')) this.#lowListener(stemOf(policy), remaining < largest * LOW_PART);
     }
   }
 
@@ -79,16 +75,17 @@ export class Budgets {
     const untilMs = this.#clock.now() + durationMs;
     this.#holds.set(key, { untilMs: Math.max(untilMs, this.#holds.get(key)?.untilMs ?? 0), durationMs: doubled });
     this.#metrics.throttledUntil.set({ policy: policyLabel(key) }, untilMs / 1000);
+    if (!key.includes('|')) this.#holdListener(OPERATIONS[call.operation].family, untilMs);
   }
 
-  /** Factor for the interval of a periodic read: 2 while the family's tokens run low, else 1. */
-  stretch(family: string): number {
-    const now = this.#clock.now();
-    for (const [key, tokens] of this.#tokens) {
-      if (stemOf(key) !== family || now - tokens.atMs > COUNT_VALID_MS) continue;
-      if (tokens.remaining < tokens.largest * LOW_PART) return 2;
-    }
-    return 1;
+  /** Told when a family's tokens run low, and when they no longer do. */
+  onLow(listener: (family: string, low: boolean) => void): void {
+    this.#lowListener = listener;
+  }
+
+  /** Told when a family is held as a whole. */
+  onHold(listener: (family: string, untilMs: number) => void): void {
+    this.#holdListener = listener;
   }
 }
 

@@ -37,7 +37,15 @@ export function createClients(options: AzureOptions, credential: TokenCredential
   return {
     compute,
     aks,
-    getRaw: (url) => compute.pipeline.sendRequest(httpClient, createPipelineRequest({ url: onEndpoint(url, endpoint), method: 'GET' })),
+    getRaw: async (url) => {
+      const answer = await compute.pipeline.sendRequest(
+        httpClient,
+        createPipelineRequest({ url: onEndpoint(url, endpoint), method: 'GET' }),
+      );
+      // Every other refusal was thrown by our policy already.
+      if (answer.status === 401) throw new AutoscalerError({ kind: 'auth' }, 'Azure refused the token while an operation was read.');
+      return answer;
+    },
   };
 }
 

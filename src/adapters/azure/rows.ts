@@ -32,29 +32,42 @@ export interface ScaleSetRow {
 /** undefined: an item without a name, which nothing can refer to. */
 export function projectScaleSet(raw: VirtualMachineScaleSet): ScaleSetRow | undefined {
   if (raw.name === undefined || raw.name === '') return undefined;
-  const profile = raw.virtualMachineProfile;
-  const disk = profile?.storageProfile?.osDisk;
-  const { name: placeName, type: placeType } = raw.extendedLocation ?? {};
   return {
     name: raw.name,
     armId: raw.id ?? '',
     location: raw.location ?? '',
     orchestration: raw.orchestrationMode ?? 'Uniform',
+    ...projectSize(raw),
+    zones: [...(raw.zones ?? [])].sort(),
+    tags: readTags(raw.tags),
+    ...projectMachineModel(raw.virtualMachineProfile),
+    provisioningState: raw.provisioningState ?? '',
+    unreadable: missingPart(raw),
+  };
+}
+
+function projectSize(raw: VirtualMachineScaleSet): Pick<ScaleSetRow, 'vmSize' | 'tier' | 'capacity' | 'extendedLocation'> {
+  const { name, type } = raw.extendedLocation ?? {};
+  return {
     vmSize: raw.sku?.name ?? '',
     tier: raw.sku?.tier,
     capacity: raw.sku?.capacity ?? 0,
-    extendedLocation: placeName === undefined || placeType === undefined ? undefined : { name: placeName, type: placeType },
-    zones: [...(raw.zones ?? [])].sort(),
-    tags: readTags(raw.tags),
+    extendedLocation: name === undefined || type === undefined ? undefined : { name, type },
+  };
+}
+
+/** A Flexible set may have no model of its machines. */
+function projectMachineModel(profile: VirtualMachineScaleSet['virtualMachineProfile']): Pick<ScaleSetRow, 'priority' | 'os' | 'osDisk'> {
+  const disk = profile?.storageProfile?.osDisk;
+  const windows = profile?.osProfile?.windowsConfiguration !== undefined || disk?.osType?.toLowerCase() === 'windows';
+  return {
     priority: profile?.priority?.toLowerCase() === 'spot' ? 'Spot' : 'Regular',
-    os: profile?.osProfile?.windowsConfiguration === undefined && disk?.osType?.toLowerCase() !== 'windows' ? 'linux' : 'windows',
+    os: windows ? 'windows' : 'linux',
     osDisk: {
       ephemeral: disk?.diffDiskSettings?.option?.toLowerCase() === 'local',
       tier: disk?.managedDisk?.storageAccountType,
       sizeGb: disk?.diskSizeGB,
     },
-    provisioningState: raw.provisioningState ?? '',
-    unreadable: missingPart(raw),
   };
 }
 

@@ -3,7 +3,7 @@
  * no node of the group lives; a live node knows better (live-template.ts). Pure.
  */
 import type { NodeTemplate } from '../../domain/node-group.ts';
-import { minus, ResourceNames, type Resources } from '../../domain/resources.ts';
+import { minus, type ResourceNames, type Resources } from '../../domain/resources.ts';
 import type { Taint } from '../../domain/taint.ts';
 import { kernelMemoryBytes, reservedCpuMillis, reservedMemoryBytes } from './reservations.ts';
 import { zoneName, type AgentPoolRow } from './rows.ts';
@@ -101,7 +101,7 @@ function labelsOf(source: TemplateSource, context: TemplateContext): Tags {
     ...zoneLabels(source),
     ...(poolName === undefined ? {} : { agentpool: poolName, 'kubernetes.azure.com/agentpool': poolName }),
     ...aksLabels(source, context),
-    ...(pool?.labels ?? {}),
+    ...pool?.labels,
     ...templateLabels(source.tags),
   };
 }

@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { parseInstanceId, parseProviderId, providerIdOf } from '../../../src/adapters/azure/arm-ids.ts';
 
@@ -49,7 +49,8 @@ describe('arm ids', () => {
     const variant = fc.constantFrom(UNIFORM, MACHINE).chain((id) =>
       fc.array(fc.boolean(), { minLength: id.length, maxLength: id.length }).map((ups) => ({
         id,
-        text: [...id].map((letter, index) => (ups[index] === true ? letter.toUpperCase() : letter.toLowerCase())).join(''),
+        text: Array.from(id, (letter, index) => (ups[index] === true ? letter.toUpperCase() : letter.toLowerCase(),
+        ).join(''),
       })),
     );
     fc.assert(

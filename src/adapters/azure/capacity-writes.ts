@@ -1,0 +1,203 @@
+/**
+ * Raises the capacity of a scale set: a sparse, conditional PUT, after guards that no plan can pass. A capacity write never
+ * lowers what it did not raise, and losing a race is a conflict to be planned anew, not a failure.
+ */
+import { AutoscalerError, asAutoscalerError } from '../../domain/errors.ts';
+import type { IncreaseOutcome } from '../../domain/outcome.ts';
+import type { Mutation } from '../../cache/mutation.ts';
+import type { RowView } from '../../cache/row.ts';
+import type { IncreaseRequest } from '../../ports/cloud-node-groups.ts';
+import { isPreempted, withScope } from './arm-errors.ts';
+import { readWriteAnswer, stockHints, zoneFinder, type WriteAnswer, type WriteParts } from './group-writes.ts';
+import type { OperationEnd } from './long-operations.ts';
+import type { Registered } from './registry.ts';
+import type { ScaleSetRow } from './rows.ts';
+
+type View = RowView<ScaleSetRow>;
+
+/** See the port. The lock is held until Azure has answered, not while the operation runs. */
+export function increaseCapacity(
+  parts: WriteParts,
+  group: Registered,
+  request: IncreaseRequest,
+  signal: AbortSignal,
+): Promise<IncreaseOutcome> {
+  return parts.locks.hold(group.key, signal, async () => {
+    const outcome = await attempt(parts, group, request, signal);
+    parts.metrics.scaleUp.writes.inc({ node_group: group.id, outcome: outcome.kind });
+    if (outcome.kind === 'accepted') parts.metrics.scaleUp.nodes.inc({ node_group: group.id }, request.to - request.from);
+    if (outcome.kind === 'conflict') parts.metrics.scaleUp.conflicts.inc({ node_group: group.id });
+    return outcome;
+  });
+}
+
+async function attempt(parts: WriteParts, group: Registered, request: IncreaseRequest, signal: AbortSignal): Promise<IncreaseOutcome> {
+  const { store, options } = parts;
+  const known = await withTag(parts, group, signal);
+  if (known instanceof AutoscalerError) return { kind: 'failed', group: group.id, error: known };
+  const verdict = judge(parts, group, request, known);
+  if (verdict !== undefined) return verdict;
+  const set = known.row.value;
+  const mutation = store.scaleSets.beginMutation({ kind: 'set-target', key: group.key, target: request.to });
+  try {
+    const etag = options.enableVmssEtag ? known.row.etag : undefined;
+    const answer = await putCapacity(parts, { set, to: request.to, etag }, signal);
+    mutation.accepted({ etag: answer.etag, expect: answer.capacity, modelled: answer.capacity === request.to });
+    store.noteChange(group.key);
+    follow(parts, group, { request, set, answer, mutation });
+    return { kind: 'accepted', group: group.id, target: store.scaleSets.view(group.key)?.target ?? request.to };
+  } catch (thrown) {
+    return refusedOrLost(
+      parts,
+      group,
+      { request, mutation, error: withScope(asAutoscalerError(thrown), hintsOf(parts, group, set)) },
+      signal,
+    );
+  }
+}
+
+/** The row with a tag to be conditional on; read now when none is known. undefined row: nothing to write to. */
+async function withTag(parts: WriteParts, group: Registered, signal: AbortSignal): Promise<View | AutoscalerError> {
+  const { store, options } = parts;
+  const view = store.scaleSets.view(group.key);
+  if (view !== undefined && (view.row.etag !== undefined || !options.enableVmssEtag)) return view;
+  try {
+    await store.refreshSet(group.key, signal);
+  } catch (thrown) {
+    return asAutoscalerError(thrown);
+  }
+  return store.scaleSets.view(group.key) ?? new AutoscalerError({ kind: 'not-found' }, `There is no scale set named ${group.id}.`);
+}
+
+/** The guards. undefined: write. */
+function judge(parts: WriteParts, group: Registered, request: IncreaseRequest, view: View): IncreaseOutcome | undefined {
+  const refused = (reason: string): IncreaseOutcome => ({ kind: 'refused', group: group.id, reason });
+  const { target } = view;
+  if (target === undefined || view.row.value.unreadable !== undefined) return refused('its size is not known');
+  if (!Number.isInteger(request.to) || request.to <= request.from)
+    return refused(`an increase from ${request.from} to ${request.to} is none`);
+  // The number is what the plan was made from. A newer tag over the same number is the better condition for the write.
+  if (target !== request.from) return { kind: 'conflict', group: group.id, observed: target };
+  if (request.to > group.max) return refused(`${request.to} is above its maximum of ${group.max}`);
+  const alive = aliveIn(parts, group.key);
+  if (request.to < alive) {
+    parts.store.setDue(group.key);
+    parts.store.instancesDue(group.key);
+    return refused(`${alive} machines are listed in it, a capacity of ${request.to} would remove some`);
+  }
+  return undefined;
+}
+
+function aliveIn({ store }: WriteParts, key: string): number {
+  let alive = 0;
+  for (const { key: instance, value } of store.instances.scope(key).values()) {
+    if (value.state !== 'deleting' && store.instances.removalOf(instance) === 'none') alive += 1;
+  }
+  return alive;
+}
+
+interface CapacityPut {
+  readonly set: ScaleSetRow;
+  readonly to: number;
+  readonly etag: string | undefined;
+}
+
+/** Only what the change needs is sent: anything more would write over what others set meanwhile. */
+async function putCapacity(parts: WriteParts, { set, to, etag }: CapacityPut, signal: AbortSignal): Promise<WriteAnswer> {
+  const body = {
+    location: set.location,
+    sku: { name: set.vmSize, capacity: to, ...(set.tier === undefined ? {} : { tier: set.tier }) },
+    ...(set.extendedLocation === undefined ? {} : { extendedLocation: set.extendedLocation }),
+  };
+  let answer: WriteAnswer | undefined;
+  await parts.calls.run({ operation: 'putScaleSet', resource: set.name }, signal, async () => {
+    const poller = parts.clients.compute.virtualMachineScaleSets.createOrUpdate(parts.options.nodeResourceGroup, set.name, body, {
+      ...(etag === undefined ? {} : { ifMatch: etag }),
+      onResponse: (raw) => {
+        answer ??= readWriteAnswer(raw, parts.clock.now());
+      },
+    });
+    await poller.submitted();
+  });
+  return answer ?? { operationUrl: undefined, retryAfterMs: undefined, etag: undefined, capacity: undefined };
+}
+
+interface Attempt {
+  readonly request: IncreaseRequest;
+  readonly mutation: Mutation;
+  readonly error: AutoscalerError;
+}
+
+async function refusedOrLost(parts: WriteParts, group: Registered, failed: Attempt, signal: AbortSignal): Promise<IncreaseOutcome> {
+  const { mutation, error, request } = failed;
+  const lost = error.kind === 'cancelled' || (error.detail.kind === 'unavailable' && error.detail.effect === 'unknown');
+  mutation.settle(lost ? 'unknown' : 'refused');
+  if (error.kind === 'conflict') {
+    await refreshQuietly(parts, group, signal);
+    return { kind: 'conflict', group: group.id, observed: parts.store.scaleSets.view(group.key)?.target };
+  }
+  if (!lost || error.kind === 'cancelled') return { kind: 'failed', group: group.id, error };
+  // The request may have been carried out although its answer was lost: the set itself says.
+  const read = await refreshQuietly(parts, group, signal);
+  const shown = parts.store.scaleSets.view(group.key);
+  if (!read || shown?.base !== request.to) return { kind: 'failed', group: group.id, error };
+  parts.store.noteChange(group.key);
+  parts.log.warn({ nodeGroup: group.id, target: request.to }, 'the answer to a capacity write was lost, but the write took effect');
+  return { kind: 'accepted', group: group.id, target: request.to };
+}
+
+/** False when the set could not be read; the row is then known to be stale and the next loop sees it so. */
+async function refreshQuietly(parts: WriteParts, group: Registered, signal: AbortSignal): Promise<boolean> {
+  try {
+    await parts.store.refreshSet(group.key, signal);
+    return true;
+  } catch (thrown) {
+    parts.log.warn({ nodeGroup: group.id, err: asAutoscalerError(thrown) }, 'could not read a scale set after a write');
+    return false;
+  }
+}
+
+interface Accepted {
+  readonly request: IncreaseRequest;
+  readonly set: ScaleSetRow;
+  readonly answer: WriteAnswer;
+  readonly mutation: Mutation;
+}
+
+function follow(parts: WriteParts, group: Registered, accepted: Accepted): void {
+  parts.tracker.follow({
+    resource: accepted.set.name,
+    url: accepted.answer.operationUrl,
+    retryAfterMs: accepted.answer.retryAfterMs,
+    hints: hintsOf(parts, group, accepted.set),
+    onEnd: (end) => ended(parts, group, accepted, end),
+  });
+}
+
+function ended(parts: WriteParts, group: Registered, { request, mutation }: Accepted, end: OperationEnd): void {
+  const atMs = parts.clock.now();
+  parts.store.instancesDue(group.key);
+  if (end.kind === 'unknown' || (end.kind === 'failed' && isPreempted(end.failure))) {
+    // A newer write of the set took this one over: its goal lives on, and the set says what became of it.
+    mutation.settle('unknown');
+    parts.log.info({ nodeGroup: group.id, end }, 'the end of a scale-up was not seen; the scale set is read instead');
+    return;
+  }
+  if (end.kind === 'succeeded') {
+    mutation.settle('succeeded');
+    parts.tell({ kind: 'increase-succeeded', group: group.id, atMs });
+    return;
+  }
+  mutation.settle('failed');
+  const { detail, code, message } = end.failure;
+  parts.metrics.scaleUp.lateFailures.inc({ node_group: group.id, kind: detail.kind });
+  parts.log.warn(
+    { nodeGroup: group.id, code, reason: message, instances: end.failure.instances.length },
+    'a scale-up failed after it was accepted',
+  );
+  parts.tell({ kind: 'increase-failed', group: group.id, requested: request.to - request.from, error: { detail, code, message }, atMs });
+}
+
+function hintsOf(parts: WriteParts, group: Registered, set: ScaleSetRow) {
+  return stockHints(set, zoneFinder(parts.store, group.key));
+}

@@ -1,0 +1,102 @@
+/** Turns rows of machines into domain Instances, keeping what did not change; remembers when each was first seen. */
+import type { Removal, Row } from '../../cache/row.ts';
+import type { Table } from '../../cache/table.ts';
+import type { InstanceKey } from '../../domain/ids.ts';
+import type { Instance } from '../../domain/node-group.ts';
+import type { Node } from '../../domain/node.ts';
+import { providerIdOf } from './arm-ids.ts';
+import { classifyInstanceFailure } from './arm-errors.ts';
+import type { Ownership } from './ownership.ts';
+import type { InstanceRow } from './rows.ts';
+
+interface Entry {
+  readonly row: Row<InstanceRow>;
+  readonly removal: Removal;
+  readonly registered: boolean;
+  readonly instance: Instance;
+}
+
+interface Page {
+  readonly version: number;
+  readonly ownership: Ownership;
+  readonly instances: readonly Instance[];
+}
+
+export class InstanceBook {
+  readonly #table: Table<InstanceRow>;
+  readonly #firstSeen = new Map<string, { readonly vmId: string; readonly atMs: number }>();
+  #entries = new Map<string, Entry>();
+  readonly #pages = new Map<string, Page>();
+  readonly #serials = new WeakMap<object, number>();
+  #nextSerial = 1;
+
+  constructor(table: Table<InstanceRow>) {
+    this.#table = table;
+    table.subscribe((event) => {
+      if (event.kind !== 'changed') return;
+      if (event.after === undefined) {
+        this.#firstSeen.delete(event.key);
+        this.#entries.delete(event.key);
+      } else this.#see(event.key, event.after.value.vmId);
+    });
+  }
+
+  /** The same array while no machine of the group changed, was marked, or became a node. */
+  instancesOf(group: string, ownership: Ownership): readonly Instance[] {
+    const page = this.#pages.get(group);
+    const version = this.#table.version;
+    if (page !== undefined && page.version === version && page.ownership === ownership) return page.instances;
+    const fresh = [...this.#table.scope(group).values()].map((row) => this.#instance(row, ownership));
+    fresh.sort((left, right) => (left.key < right.key ? -1 : 1));
+    const same =
+      page !== undefined && page.instances.length === fresh.length && fresh.every((each, index) => each === page.instances[index]);
+    const instances = same ? page.instances : fresh;
+    this.#pages.set(group, { version, ownership, instances });
+    return instances;
+  }
+
+  /** A number that another row object has not got. */
+  serialOf(row: object): number {
+    const known = this.#serials.get(row);
+    if (known !== undefined) return known;
+    this.#nextSerial += 1;
+    this.#serials.set(row, this.#nextSerial);
+    return this.#nextSerial;
+  }
+
+  #instance(row: Row<InstanceRow>, ownership: Ownership): Instance {
+    const removal = this.#table.removalOf(row.key);
+    const node = ownership.nodeOfInstance.get(row.key as InstanceKey);
+    const registered = node !== undefined;
+    const entry = this.#entries.get(row.key);
+    if (entry?.row === row && entry.removal === removal && entry.registered === registered) return entry.instance;
+    const instance = this.#compose(row, removal, node);
+    this.#entries.set(row.key, { row, removal, registered, instance });
+    return instance;
+  }
+
+  #compose(row: Row<InstanceRow>, removal: Removal, node: Node | undefined): Instance {
+    const { ref, state, zone, failure, bootstrapError, instanceId } = row.value;
+    // A bootstrap error of a machine that became a node is an old story: the node is judged by its own conditions.
+    const bootstrap = bootstrapError !== undefined && node === undefined && state !== 'deleting' ? bootstrapError : undefined;
+    const error = failure ?? (bootstrap === undefined ? undefined : classifyInstanceFailure('VMExtensionProvisioningError', bootstrap));
+    return {
+      key: ref.key,
+      // Published as the node spells it when there is one, so that people find it.
+      providerId: node?.providerId ?? providerIdOf(ref),
+      instanceId,
+      state: removal === 'under-way' ? 'deleting' : bootstrap === undefined ? state : 'failed',
+      zone,
+      error,
+      firstSeenMs: this.#firstSeen.get(row.key)?.atMs ?? this.#table.seen(row.key)?.atMs ?? 0,
+    };
+  }
+
+  #see(key: string, vmId: string): void {
+    const known = this.#firstSeen.get(key);
+    // A number that was given to another machine is another machine.
+    if (known !== undefined && (known.vmId === vmId || known.vmId === '')) return;
+    const atMs = this.#table.seen(key)?.atMs;
+    if (atMs !== undefined) this.#firstSeen.set(key, { vmId, atMs });
+  }
+}

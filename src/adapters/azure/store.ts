@@ -1,0 +1,297 @@
+/**
+ * What is known of Azure: the tables, the agents that fill them, the reads out of turn, and the registration made from them.
+ * Decides nothing about groups; knows no Kubernetes.
+ */
+import type { CacheHooks } from '../../cache/hooks.ts';
+import { AgentScheduler } from '../../cache/agent-scheduler.ts';
+import type { AgentStatus } from '../../cache/agent-state.ts';
+import { LogicalClock } from '../../cache/logical-clock.ts';
+import { OnDemand } from '../../cache/on-demand.ts';
+import { Slots } from '../../cache/slots.ts';
+import { Table } from '../../cache/table.ts';
+import { AutoscalerError, asAutoscalerError } from '../../domain/errors.ts';
+import type { Clock } from '../../domain/clock.ts';
+import type { Random } from '../../domain/random.ts';
+import type { Log } from '../../telemetry/log.ts';
+import type { Metrics } from '../../telemetry/metrics.ts';
+import { agentPoolsAgent, instancesOf, machinesAgent, scaleSetsAgent, skusAgent, type AgentParts, type AgentPools } from './agents.ts';
+import { foldName } from './arm-ids.ts';
+import type { ArmCalls } from './arm-calls.ts';
+import type { ArmClients } from './clients.ts';
+import type { AzureOptions } from './options.ts';
+import { register, type Registered, type Registration } from './registry.ts';
+import { projectInstance, projectScaleSet, type AgentPoolRow, type InstanceRow, type ScaleSetRow } from './rows.ts';
+import type { SkuCatalog } from './skus.ts';
+import { INSTANCES, instancesAgent, MACHINES_AGENT, SCALE_SETS, SCALE_SETS_AGENT } from './tables.ts';
+import { poolOf } from './tags.ts';
+
+export interface StoreParts {
+  readonly options: AzureOptions;
+  readonly clients: ArmClients;
+  readonly calls: ArmCalls;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  readonly hooks: CacheHooks;
+}
+
+export class AzureStore {
+  readonly scaleSets: Table<ScaleSetRow>;
+  readonly instances: Table<InstanceRow>;
+  readonly scheduler: AgentScheduler;
+  readonly #parts: StoreParts;
+  readonly #agentParts: AgentParts;
+  readonly #order: LogicalClock;
+  readonly #setReads: OnDemand;
+  readonly #instanceReads: OnDemand;
+  readonly #agentIds = new Set<string>();
+  readonly #warned = new Set<string>();
+  readonly #changed = new Map<string, number>();
+  #registration: { readonly version: number; readonly value: Registration };
+  #pools: AgentPools | undefined;
+  #catalog: SkuCatalog | undefined;
+
+  constructor(parts: StoreParts) {
+    const { clock, hooks, options } = parts;
+    this.#parts = parts;
+    this.#order = new LogicalClock(clock);
+    const slots = new Slots(Math.max(1, options.maxConcurrentCalls));
+    const table = { clock, order: this.#order, hooks };
+    this.scaleSets = new Table({ ...table, definition: SCALE_SETS, wantRefresh: (key, scope) => this.#setReads.request(key, scope) });
+    this.instances = new Table({ ...table, definition: INSTANCES, wantRefresh: (key, scope) => this.#instanceReads.request(key, scope) });
+    this.scheduler = new AgentScheduler({
+      clock,
+      random: parts.random,
+      clusterId: `${options.subscriptionId}/${options.nodeResourceGroup}`,
+      slots,
+      hooks,
+    });
+    const reads = { clock, slots, hooks, timeoutMs: options.requestTimeoutMs };
+    this.#setReads = new OnDemand({
+      ...reads,
+      name: SCALE_SETS.name,
+      readOne: (key, signal) => this.#readSet(key, signal),
+      readScope: (_scope, signal) => this.scheduler.runNow(SCALE_SETS_AGENT, signal),
+      confirmedAfter: (key, seq, signal) => this.scaleSets.confirmedAfter(key, seq, signal),
+    });
+    this.#instanceReads = new OnDemand({
+      ...reads,
+      name: INSTANCES.name,
+      readOne: (key, signal) => this.#readInstance(key, signal),
+      readScope: (scope, signal) => this.scheduler.runNow(this.#agentOfScope(scope), signal),
+      confirmedAfter: (key, seq, signal) => this.instances.confirmedAfter(key, seq, signal),
+    });
+    this.#agentParts = { ...parts, order: this.#order, scaleSets: this.scaleSets, instances: this.instances };
+    this.#registration = { version: -1, value: register({ options, scaleSets: undefined }) };
+    this.#addAgents();
+    this.scaleSets.subscribe((event) => {
+      this.#syncAgents();
+      // New capacity or a new tag means other machines than those listed.
+      if (event.kind === 'changed' && event.before !== undefined && event.after !== undefined) this.instancesDue(event.key);
+    });
+  }
+
+  get pools(): AgentPools | undefined {
+    return this.#pools;
+  }
+
+  get catalog(): SkuCatalog | undefined {
+    return this.#catalog;
+  }
+
+  /** The same object while no scale set changed. */
+  registration(): Registration {
+    const version = this.scaleSets.version;
+    if (version === this.#registration.version) return this.#registration.value;
+    const previous = this.#registration.value;
+    const next = register({ options: this.#parts.options, scaleSets: this.scaleSets.snapshot() });
+    this.#warnOfSkipped(next);
+    this.#registration = { version, value: sameRegistration(previous, next) ? previous : next };
+    return this.#registration.value;
+  }
+
+  /** Reads everything that a first decision needs. Rejects when the scale sets could not be read. */
+  async fill(signal: AbortSignal): Promise<void> {
+    const results = await this.scheduler.coldStart(signal);
+    if (signal.aborted) throw new AutoscalerError({ kind: 'cancelled' }, 'The first read of Azure was cancelled.');
+    for (const { agentId, error } of results) {
+      if (error === undefined) continue;
+      if (agentId === SCALE_SETS_AGENT) throw error;
+      this.#parts.log.warn({ agent: agentId, err: error }, 'could not read on the first attempt; going on without');
+    }
+  }
+
+  /** A GET of the set soon; does not wait. */
+  setDue(key: string): void {
+    this.#setReads.request(key, '');
+  }
+
+  /** Notes that we changed a group, so that its machines are listed more often for a while. */
+  noteChange(groupKey: string): void {
+    this.#changed.set(groupKey, this.#parts.clock.now());
+    this.instancesDue(groupKey);
+  }
+
+  /** When we last changed a group, ms since the epoch. */
+  changedAtMs(groupKey: string): number | undefined {
+    return this.#changed.get(groupKey);
+  }
+
+  /** One GET of the set, begun after this call. */
+  refreshSet(key: string, signal: AbortSignal): Promise<void> {
+    return this.#setReads.refresh(key, '', signal);
+  }
+
+  refreshInstance(key: string, scope: string, signal: AbortSignal): Promise<void> {
+    return this.#instanceReads.refresh(key, scope, signal);
+  }
+
+  /** One list of a group's machines, begun after this call. */
+  refreshInstances(groupKey: string, signal: AbortSignal): Promise<void> {
+    return this.scheduler.runNow(this.#agentOfScope(groupKey), signal);
+  }
+
+  /** The agent pool of a group, when AKS was asked. */
+  poolOf(group: Registered): AgentPoolRow | undefined {
+    const row = this.scaleSets.get(group.key)?.value;
+    const name = group.kind === 'vms-pool' ? group.key.split('/')[0] : row === undefined ? undefined : poolOf(row.tags);
+    return name === undefined ? undefined : this.#pools?.byName.get(foldName(name));
+  }
+
+  hasAgentFor(groupKey: string): boolean {
+    return this.#agentIds.has(this.#agentOfScope(groupKey));
+  }
+
+  /** Lists a group's machines soon. */
+  instancesDue(groupKey: string): void {
+    const id = this.#agentOfScope(groupKey);
+    if (this.#agentIds.has(id)) this.scheduler.dueNow(id);
+  }
+
+  /** Start of the last complete list of a group's machines, ms since the epoch. */
+  instancesListedAtMs(groupKey: string): number | undefined {
+    const id = this.#agentOfScope(groupKey);
+    return id === MACHINES_AGENT ? this.instances.listedAtMs(id) : this.instances.listedAtMs(id, groupKey);
+  }
+
+  invalidate(groupKey?: string): void {
+    this.scaleSets.invalidate(groupKey === undefined ? {} : { key: groupKey });
+    this.instances.invalidate(groupKey === undefined ? {} : { scope: groupKey });
+    for (const id of groupKey === undefined ? this.#agentIds : [SCALE_SETS_AGENT, this.#agentOfScope(groupKey)]) {
+      if (this.#agentIds.has(id)) this.scheduler.dueNow(id);
+    }
+  }
+
+  status(): readonly AgentStatus[] {
+    return this.scheduler.status();
+  }
+
+  reap(): void {
+    this.scaleSets.reap(this.#agentIds);
+    this.instances.reap(this.#agentIds);
+  }
+
+  stop(): void {
+    this.#setReads.stop();
+    this.#instanceReads.stop();
+  }
+
+  async #readSet(key: string, signal: AbortSignal): Promise<void> {
+    const { clients, calls, options } = this.#parts;
+    const name = this.scaleSets.get(key)?.value.name ?? key;
+    const stamp = this.#order.stamp();
+    try {
+      const raw = await calls.run({ operation: 'getScaleSet', resource: name }, signal, () =>
+        clients.compute.virtualMachineScaleSets.get(options.nodeResourceGroup, name),
+      );
+      const value = projectScaleSet(raw);
+      if (value === undefined) throw new AutoscalerError({ kind: 'unavailable', effect: 'none' }, `The answer about ${name} has no name.`);
+      this.scaleSets.observe({ key, value, stamp, via: 'get', etag: raw.etag, agentId: SCALE_SETS_AGENT });
+    } catch (thrown) {
+      if (asAutoscalerError(thrown).kind !== 'not-found') throw thrown;
+      this.scaleSets.observeGone(key, stamp);
+    }
+  }
+
+  async #readInstance(key: string, signal: AbortSignal): Promise<void> {
+    const row = this.instances.get(key);
+    if (row === undefined) return;
+    // A machine with an id of its own is told by its list. Not waited for: this read holds a slot that the list may need.
+    if (row.value.ref.kind !== 'vmss') return this.instancesDue(row.value.group);
+    const { clients, calls, options } = this.#parts;
+    const { set, instance } = row.value.ref;
+    const stamp = this.#order.stamp();
+    try {
+      const raw = await calls.run({ operation: 'getInstance', resource: set }, signal, () =>
+        clients.compute.virtualMachineScaleSetVMs.get(options.nodeResourceGroup, set, instance, { expand: 'instanceView' }),
+      );
+      const value = projectInstance(raw, set);
+      if (value === undefined) throw new AutoscalerError({ kind: 'unavailable', effect: 'none' }, `The answer about ${key} has no id.`);
+      this.instances.observe({ key, value, stamp, via: 'get', agentId: row.agentId });
+    } catch (thrown) {
+      if (asAutoscalerError(thrown).kind !== 'not-found') throw thrown;
+      this.instances.observeGone(key, stamp);
+    }
+  }
+
+  #addAgents(): void {
+    const { options } = this.#parts;
+    this.#add(SCALE_SETS_AGENT, () => scaleSetsAgent(this.#agentParts));
+    this.#add('skus', () => skusAgent(this.#agentParts, (catalog) => void (this.#catalog = catalog)));
+    if (options.clusterName !== undefined && options.clusterResourceGroup !== undefined) {
+      const cluster = { resourceGroup: options.clusterResourceGroup, name: options.clusterName };
+      this.#add('agentPools', () => agentPoolsAgent(this.#agentParts, cluster, (pools) => this.#keepPools(pools)));
+    }
+    this.#syncAgents();
+  }
+
+  #keepPools(pools: AgentPools): void {
+    this.#pools = pools;
+    if ([...pools.byName.values()].some((pool) => pool.type === 'VirtualMachines'))
+      this.#add(MACHINES_AGENT, () => machinesAgent(this.#agentParts));
+  }
+
+  /** One agent for the machines of each registered set that exists. */
+  #syncAgents(): void {
+    const wanted = new Set<string>();
+    for (const group of this.registration().groups.values()) {
+      if (group.kind === 'vms-pool') this.#add(MACHINES_AGENT, () => machinesAgent(this.#agentParts));
+      else if (this.scaleSets.get(group.key) !== undefined) wanted.add(group.key);
+    }
+    for (const key of wanted) this.#add(instancesAgent(key), () => instancesOf(this.#agentParts, key));
+    for (const id of this.#agentIds) {
+      if (!id.startsWith(instancesAgent('')) || wanted.has(id.slice(instancesAgent('').length))) continue;
+      this.scheduler.remove(id);
+      this.#agentIds.delete(id);
+    }
+  }
+
+  #add(id: string, make: () => Parameters<AgentScheduler['add']>[0]): void {
+    if (this.#agentIds.has(id)) return;
+    this.#agentIds.add(id);
+    this.scheduler.add(make());
+  }
+
+  #agentOfScope(groupKey: string): string {
+    return groupKey.includes('/') ? MACHINES_AGENT : instancesAgent(foldName(groupKey));
+  }
+
+  /** Each reason once, not once per refresh. */
+  #warnOfSkipped({ skipped }: Registration): void {
+    for (const [name, reason] of skipped) {
+      const said = `${name}: ${reason}`;
+      if (this.#warned.has(said)) continue;
+      this.#warned.add(said);
+      this.#parts.log.warn({ scaleSet: name, reason }, 'scale set is selected but cannot be a node group');
+    }
+  }
+}
+
+function sameRegistration(left: Registration, right: Registration): boolean {
+  if (left.groups.size !== right.groups.size) return false;
+  return [...right.groups].every(([key, group]) => {
+    const other = left.groups.get(key);
+    return other !== undefined && other.id === group.id && other.min === group.min && other.max === group.max && other.kind === group.kind;
+  });
+}

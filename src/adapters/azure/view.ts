@@ -1,0 +1,277 @@
+/**
+ * Builds the CloudView from frozen snapshots with our unconfirmed changes laid over. What did not change between two loops
+ * is the same object: a group is built anew only when one of its inputs is another one.
+ */
+import type { AgentStatus } from '../../cache/agent-state.ts';
+import { judgeFreshness, type FreshnessVerdict } from '../../cache/read-mode.ts';
+import type { Row, RowView } from '../../cache/row.ts';
+import type { NodeGroupId } from '../../domain/ids.ts';
+import type { Instance, NodeGroup, NodeTemplate, TargetSize } from '../../domain/node-group.ts';
+import type { Node } from '../../domain/node.ts';
+import type { CloudEvent, CloudView, ClusterView } from '../../domain/observation.ts';
+import type { ResourceNames } from '../../domain/resources.ts';
+import { foldName } from './arm-ids.ts';
+import { InstanceBook } from './instance-book.ts';
+import { isExemplary, liveTemplate } from './live-template.ts';
+import type { AzureOptions } from './options.ts';
+import { OwnerIndex, type Ownership } from './ownership.ts';
+import { frozenBecause, type Registered, type Registration } from './registry.ts';
+import { zoneName, type AgentPoolRow, type ScaleSetRow } from './rows.ts';
+import { findSku, type Sku } from './skus.ts';
+import type { AzureStore } from './store.ts';
+import { instancesAgent, SCALE_SETS_AGENT } from './tables.ts';
+import { groupOptions } from './tags.ts';
+import { cloudTemplate } from './templates.ts';
+
+/** Everything a NodeGroup is made from; compared member by member. */
+interface GroupInputs {
+  readonly group: Registered;
+  readonly row: Row<ScaleSetRow> | undefined;
+  readonly pool: AgentPoolRow | undefined;
+  readonly sku: Sku | undefined;
+  readonly exemplar: Node | undefined;
+  readonly target: string;
+  readonly observedAtMs: number;
+  readonly instances: readonly Instance[] | undefined;
+  readonly listedAtMs: number | undefined;
+  readonly frozen: string | undefined;
+}
+
+interface Built {
+  readonly inputs: GroupInputs;
+  readonly group: NodeGroup;
+}
+
+export interface ViewParts {
+  readonly store: AzureStore;
+  readonly options: AzureOptions;
+  readonly names: ResourceNames;
+}
+
+export class CloudViewBuilder {
+  readonly #parts: ViewParts;
+  readonly #owners: OwnerIndex;
+  readonly #book: InstanceBook;
+  #built = new Map<string, Built>();
+  #known: Registration | undefined;
+  #lastExemplars:
+    | { readonly nodes: unknown; readonly ownership: Ownership; readonly catalog: unknown; readonly answer: Exemplars }
+    | undefined;
+  /** Lookups of the last view: nodes that have no listed machine, asked for once per list. */
+  readonly #askedFor = new Map<string, number | undefined>();
+
+  constructor(parts: ViewParts) {
+    this.#parts = parts;
+    this.#owners = new OwnerIndex(parts.options);
+    this.#book = new InstanceBook(parts.store.instances);
+  }
+
+  /** See the port. `events` are handed through, joined by groups that came and went. */
+  build(cluster: ClusterView, nowMs: number, events: readonly CloudEvent[]): CloudView {
+    const { store } = this.#parts;
+    const registration = store.registration();
+    const ownership = this.#owners.resolve({
+      nodes: cluster.nodes,
+      registration,
+      instancesVersion: store.instances.version,
+      instance: (key) => store.instances.get(key),
+    });
+    this.#askForUnlisted(ownership);
+    const agents = new Map(store.status().map((agent) => [agent.id, agent]));
+    const world: World = { ownership, exemplars: this.#exemplars(cluster, ownership), agents, nowMs };
+    const built = new Map<string, Built>();
+    for (const group of registration.groups.values()) built.set(group.key, this.#group(group, world));
+    this.#built = built;
+    for (const { inputs, group } of built.values()) this.#watchWhileSettling(inputs, group, nowMs);
+    const { scaleDownBlocked, scaleUpBlocked } = judgeOne(agents.get(SCALE_SETS_AGENT), nowMs);
+    return {
+      groups: [...built.values()].map(({ group }) => group).sort((left, right) => (left.id < right.id ? -1 : 1)),
+      groupOfNode: ownership.groupOfNode,
+      instanceOfNode: ownership.instanceOfNode,
+      events: [...events, ...this.#registrationEvents(registration, nowMs)],
+      scaleDownBlocked,
+      scaleUpBlocked,
+    };
+  }
+
+  #group(group: Registered, world: World): Built {
+    const inputs = this.#inputs(group, world);
+    const previous = this.#built.get(group.key);
+    if (previous !== undefined && sameInputs(previous.inputs, inputs)) return previous;
+    return { inputs, group: this.#compose(inputs, previous) };
+  }
+
+  #inputs(group: Registered, world: World): GroupInputs {
+    const { store } = this.#parts;
+    const view = group.kind === 'scale-set' ? store.scaleSets.view(group.key) : undefined;
+    const row = view?.row;
+    const pool = store.poolOf(group);
+    const listedAtMs = store.instancesListedAtMs(group.key);
+    const instances = listedAtMs === undefined ? undefined : this.#book.instancesOf(group.key, world.ownership);
+    const frozen = frozenBecause(group, row?.value, pool) ?? unreadInstances(group, world);
+    return {
+      group,
+      row,
+      pool,
+      sku: findSku(store.catalog, row?.value.vmSize ?? group.key.split('/')[1] ?? ''),
+      exemplar: world.exemplars.get(group.id),
+      target: JSON.stringify(this.#target(group, view, instances)),
+      observedAtMs: view?.seen.atMs ?? 0,
+      instances,
+      listedAtMs,
+      frozen,
+    };
+  }
+
+  #compose(inputs: GroupInputs, previous: Built | undefined): NodeGroup {
+    const { group, row } = inputs;
+    const target = JSON.parse(inputs.target) as TargetSize;
+    return {
+      id: group.id,
+      kind: kindOf(group, row?.value),
+      minSize: group.min,
+      maxSize: group.max,
+      target: target.known ? { ...target, observedAtMs: inputs.observedAtMs } : target,
+      instances: inputs.instances,
+      instancesObservedAtMs: inputs.listedAtMs,
+      template: sameTemplate(previous?.inputs, inputs) ? previous?.group.template : this.#template(inputs),
+      ...this.#size(inputs),
+      options: row === undefined ? {} : groupOptions(row.value.tags),
+      frozen: inputs.frozen,
+    };
+  }
+
+  #size({ row, pool, sku }: GroupInputs): Pick<NodeGroup, 'vmSize' | 'priority' | 'zones'> {
+    const set = row?.value;
+    const location = set?.location ?? this.#parts.options.location;
+    return {
+      vmSize: set?.vmSize ?? sku?.name ?? '',
+      priority: set?.priority ?? pool?.priority ?? 'Regular',
+      zones: (set?.zones ?? pool?.zones ?? []).map((zone) => zoneName(location, zone)),
+    };
+  }
+
+  #template({ row, sku, pool, exemplar }: GroupInputs): NodeTemplate | undefined {
+    if (row === undefined) return undefined;
+    if (exemplar !== undefined) return liveTemplate(exemplar, row.value);
+    if (sku === undefined) return undefined;
+    const { names, options } = this.#parts;
+    return cloudTemplate(row.value, { sku, pool, names, nodeResourceGroup: options.nodeResourceGroup });
+  }
+
+  #target(group: Registered, view: RowView<ScaleSetRow> | undefined, instances: readonly Instance[] | undefined): TargetSize {
+    if (view?.target === undefined || view.row.value.unreadable !== undefined) {
+      return {
+        known: false,
+        reason: group.kind === 'vms-pool' ? 'pools of virtual machines are not yet sized' : 'the scale set has not been read',
+      };
+    }
+    const alive = instances?.filter(({ state }) => state !== 'deleting').length ?? 0;
+    // Azure has been seen to answer 0 for sets full of machines. One such reading is not a size.
+    if (view.target === 0 && view.inFlight === 0 && alive > 0 && this.#isListNewer(group.key, view)) {
+      this.#parts.store.setDue(group.key);
+      return { known: false, reason: `Azure says capacity 0 while ${alive} machines are listed` };
+    }
+    return { known: true, value: view.target, version: this.versionOf(view.row), confirmed: view.confirmed, observedAtMs: 0 };
+  }
+
+  #isListNewer(key: string, view: RowView<ScaleSetRow>): boolean {
+    return (this.#parts.store.instancesListedAtMs(key) ?? 0) > view.seen.atMs;
+  }
+
+  /** The entity tag; without conditional writes or without a tag, something that changes with every change of the row. */
+  versionOf(row: Row<ScaleSetRow>): string {
+    const { enableVmssEtag } = this.#parts.options;
+    return enableVmssEtag && row.etag !== undefined ? row.etag : `${row.etag ?? ''}#${this.#book.serialOf(row)}`;
+  }
+
+  #exemplars(cluster: ClusterView, ownership: Ownership): Exemplars {
+    const last = this.#lastExemplars;
+    if (last?.nodes === cluster.nodes && last.ownership === ownership && last.catalog === this.#parts.store.catalog) return last.answer;
+    const best = new Map<NodeGroupId, Node>();
+    for (const [name, id] of ownership.groupOfNode) {
+      const node = cluster.nodes.get(name);
+      const rival = best.get(id);
+      if (node === undefined || !isExemplary(node, this.#devicesOf(id))) continue;
+      if (rival === undefined || node.name < rival.name) best.set(id, node);
+    }
+    this.#lastExemplars = { nodes: cluster.nodes, ownership, catalog: this.#parts.store.catalog, answer: best };
+    return best;
+  }
+
+  #devicesOf(id: NodeGroupId): readonly number[] {
+    const built = this.#built.get(foldName(id));
+    const gpus = built?.inputs.sku?.gpus ?? 0;
+    return gpus > 0 && built?.inputs.row?.value.os === 'linux' ? [this.#parts.names.indexOf('nvidia.com/gpu')] : [];
+  }
+
+  /** Machines that were asked for show up, fail or come to rest within minutes: look more often until they have. */
+  #watchWhileSettling({ group, instances, listedAtMs }: GroupInputs, { target }: NodeGroup, nowMs: number): void {
+    const changedAtMs = this.#parts.store.changedAtMs(group.key);
+    if (changedAtMs === undefined || !target.known || listedAtMs === undefined) return;
+    const everyMs = settlingIntervalMs(nowMs - changedAtMs);
+    const running = instances?.filter(({ state }) => state === 'running').length ?? 0;
+    if (everyMs === undefined || running === target.value) return;
+    if (nowMs - listedAtMs >= everyMs) this.#parts.store.instancesDue(group.key);
+  }
+
+  #askForUnlisted({ unlisted }: Ownership): void {
+    for (const key of unlisted.keys()) {
+      const listedAtMs = this.#parts.store.instancesListedAtMs(key);
+      if (this.#askedFor.has(key) && this.#askedFor.get(key) === listedAtMs) continue;
+      this.#askedFor.set(key, listedAtMs);
+      this.#parts.store.instancesDue(key);
+    }
+  }
+
+  #registrationEvents(registration: Registration, atMs: number): readonly CloudEvent[] {
+    const before = this.#known;
+    this.#known = registration;
+    if (before === undefined || before === registration) return [];
+    const came = [...registration.byId.keys()].filter((id) => !before.byId.has(id));
+    const went = [...before.byId.keys()].filter((id) => !registration.byId.has(id));
+    return [
+      ...came.map((group) => ({ kind: 'group-appeared' as const, group, atMs })),
+      ...went.map((group) => ({ kind: 'group-vanished' as const, group, atMs })),
+    ];
+  }
+}
+
+type Exemplars = ReadonlyMap<NodeGroupId, Node>;
+
+interface World {
+  readonly ownership: Ownership;
+  readonly exemplars: Exemplars;
+  readonly agents: ReadonlyMap<string, AgentStatus>;
+  readonly nowMs: number;
+}
+
+/** A group whose machines cannot be read for long is left alone; the others are not its hostages. */
+function unreadInstances(group: Registered, { agents, nowMs }: World): string | undefined {
+  return judgeOne(agents.get(instancesAgent(group.key)), nowMs).scaleUpBlocked;
+}
+
+function judgeOne(agent: AgentStatus | undefined, nowMs: number): FreshnessVerdict {
+  return judgeFreshness(agent === undefined ? [] : [agent], nowMs);
+}
+
+/** How often to list after a change of our own; undefined: long enough ago for the usual rhythm. */
+function settlingIntervalMs(sinceMs: number): number | undefined {
+  if (sinceMs < 45_000) return 15_000;
+  if (sinceMs < 180_000) return 30_000;
+  return sinceMs < 1_200_000 ? 60_000 : undefined;
+}
+
+function kindOf(group: Registered, set: ScaleSetRow | undefined): NodeGroup['kind'] {
+  if (group.kind === 'vms-pool') return 'vms-pool';
+  return set?.orchestration === 'Flexible' ? 'vmss-flexible' : 'vmss-uniform';
+}
+
+function sameTemplate(left: GroupInputs | undefined, right: GroupInputs): boolean {
+  if (left === undefined) return false;
+  return left.row?.value === right.row?.value && left.sku === right.sku && left.pool === right.pool && left.exemplar === right.exemplar;
+}
+
+function sameInputs(left: GroupInputs, right: GroupInputs): boolean {
+  return (Object.keys(left) as (keyof GroupInputs)[]).every((key) => left[key] === right[key]);
+}
