@@ -71,6 +71,7 @@ export type BlockingPodReason =
   | 'DoNotDisruptAnnotation'
   | 'UnmovableKubeSystemPod'
   | 'NotEnoughPdb'
+  | 'NoPlaceFound'
   | 'UnexpectedError';
 
 /** One sentence a person can read, for events and tables. */

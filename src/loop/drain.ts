@@ -1,6 +1,9 @@
+/**
+ * The removals that are under way. A drain takes minutes and a loop must not: the loop starts removals, goes on, and
+ * collects what became of them later. Must not know which nodes should go.
+ */
 import type { Clock } from '../domain/clock.ts';
-import { AutoscalerError } from '../domain/errors.ts';
-import type { NodeName } from '../domain/ids.ts';
+import type { InstanceKey, NodeGroupId, NodeName } from '../domain/ids.ts';
 import type { RemovalOutcome } from '../domain/outcome.ts';
 import type { InstanceRemoval, Removal } from '../domain/plan.ts';
 import type { Policy } from '../domain/policy.ts';
@@ -11,6 +14,8 @@ import type { NodeTainter } from '../ports/node-tainter.ts';
 import type { PodEvictor } from '../ports/pod-evictor.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
+import { DeleteBatches, deleteWithRetry } from './delete-batches.ts';
+import { removeNode } from './drain-node.ts';
 
 export interface DrainDeps {
   readonly reader: ClusterReader;
@@ -26,35 +31,115 @@ export interface DrainDeps {
   readonly onEnd?: () => void;
 }
 
+/** An instance is not asked for again before the cache had time to show what became of it. */
+const INSTANCE_REST_MS = 60_000;
+
 /** Owns the removals that are under way. A loop starts them and never waits for them. */
 export class DrainRunner {
   readonly #deps: DrainDeps;
+  readonly #batches: DeleteBatches;
+  readonly #work = new AbortController();
+  readonly #undo = new AbortController();
+  readonly #removals = new Map<NodeName, Promise<void>>();
+  readonly #instances = new Set<Promise<void>>();
+  readonly #resting = new Map<InstanceKey, number>();
+  #outcomes: RemovalOutcome[] = [];
 
   constructor(deps: DrainDeps) {
     this.#deps = deps;
+    this.#batches = new DeleteBatches(deps);
   }
 
-  /** Begins one removal in the background. */
-  start(_removal: Removal): void {
-    throw this.#missing();
+  /** Begins one removal in the background. Refused, with a warning, when the node is under way, or the runner full or stopped. */
+  start(removal: Removal): void {
+    const { clock, log, policy } = this.#deps;
+    const full = this.#removals.size >= policy.scaleDown.maxParallel;
+    if (full || this.#removals.has(removal.node) || this.#work.signal.aborted) {
+      log.warn({ node: removal.node, nodeGroup: removal.group, full }, 'A removal was not started.');
+      return;
+    }
+    const { group, node, instance } = removal;
+    this.#outcomes.push({ kind: 'started', group, node, instance, atMs: clock.now() });
+    this.#removals.set(node, this.#run(removal));
   }
-  /** Begins the deletion of instances that are no nodes. */
-  removeInstances(_removals: readonly InstanceRemoval[]): void {
-    throw this.#missing();
+
+  async #run(removal: Removal): Promise<void> {
+    const tools = { ...this.#deps, batches: this.#batches, work: this.#work.signal, undo: this.#undo.signal };
+    this.#end(await removeNode(removal, tools), () => this.#removals.delete(removal.node));
   }
+
+  /** Begins the deletion of instances that are no nodes: one call per group and cause. */
+  removeInstances(removals: readonly InstanceRemoval[]): void {
+    if (this.#work.signal.aborted) return;
+    const now = this.#deps.clock.now();
+    for (const [key, untilMs] of this.#resting) if (untilMs <= now) this.#resting.delete(key);
+    for (const batch of batched(removals.filter((removal) => !this.#resting.has(removal.instance)))) {
+      for (const instance of batch.instances) this.#resting.set(instance, now + INSTANCE_REST_MS);
+      const running: Promise<void> = this.#delete(batch).finally(() => this.#instances.delete(running));
+      this.#instances.add(running);
+    }
+  }
+
+  async #delete(batch: InstanceBatch): Promise<void> {
+    const { clock, log } = this.#deps;
+    const { group, instances, cause } = batch;
+    const outcome = await deleteWithRetry({ group, instances, allowBelowMin: cause === 'failed' }, this.#deps, this.#undo.signal);
+    const accepted = outcome.kind === 'accepted';
+    const message = outcome.kind === 'accepted' ? cause : outcome.kind === 'refused' ? outcome.reason : outcome.error.message;
+    const facts = { nodeGroup: group, instances: instances.length, cause, reason: message };
+    if (accepted) log.info(facts, 'Instances that are no nodes are being deleted.');
+    else log.warn(facts, 'Instances that are no nodes could not be deleted.');
+    this.#end({ kind: 'instances', group, instances, accepted, message, atMs: clock.now() });
+  }
+
+  #end(outcome: RemovalOutcome, forget?: () => void): void {
+    forget?.();
+    this.#outcomes.push(outcome);
+    this.#deps.onEnd?.();
+  }
+
   /** Nodes being worked on now. */
   inFlight(): ReadonlySet<NodeName> {
-    throw this.#missing();
+    return new Set(this.#removals.keys());
   }
+
   /** What happened since the last call, in order; for reduceRemovals. */
   collect(): readonly RemovalOutcome[] {
-    throw this.#missing();
+    const outcomes = this.#outcomes;
+    this.#outcomes = [];
+    return outcomes;
   }
-  /** Takes nothing new, undoes what can be undone, waits for deletions already asked for; at most until the signal fires. */
-  stop(_signal: AbortSignal): Promise<void> {
-    throw this.#missing();
+
+  /**
+   * Takes nothing new, undoes what can be undone and waits for deletions already asked for; at most until the signal
+   * fires. With a signal that has fired nothing more is written: the taints tell the next leader what to undo.
+   */
+  async stop(signal: AbortSignal): Promise<void> {
+    const deadline = Promise.withResolvers<void>();
+    const giveUp = (): void => {
+      this.#undo.abort();
+      deadline.resolve();
+    };
+    if (signal.aborted) giveUp();
+    signal.addEventListener('abort', giveUp, { once: true });
+    this.#work.abort();
+    await Promise.race([Promise.allSettled([...this.#removals.values(), ...this.#instances]), deadline.promise]);
+    signal.removeEventListener('abort', giveUp);
   }
-  #missing(): AutoscalerError {
-    return new AutoscalerError({ kind: 'bug' }, `Draining has not landed yet (cordon: ${this.#deps.policy.drain.cordon}).`);
+}
+
+interface InstanceBatch {
+  readonly group: NodeGroupId;
+  readonly cause: InstanceRemoval['cause'];
+  readonly instances: readonly InstanceKey[];
+}
+
+function batched(removals: readonly InstanceRemoval[]): readonly InstanceBatch[] {
+  const batches = new Map<string, InstanceBatch>();
+  for (const { group, cause, instance } of removals) {
+    const key = `${cause} ${group}`;
+    const known = batches.get(key);
+    batches.set(key, { group, cause, instances: [...(known?.instances ?? []), instance] });
   }
+  return [...batches.values()];
 }

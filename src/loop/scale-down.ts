@@ -1,4 +1,4 @@
-import { AutoscalerError } from '../domain/errors.ts';
+/** Carries out a scale-down plan: begins its removals in the background and publishes its numbers. Decides nothing. */
 import type { ScaleDownPlan } from '../domain/plan.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
@@ -12,6 +12,20 @@ export interface ExecuteScaleDownInput {
 }
 
 /** Begins what the plan says, in the background, and publishes the plan's gauges. Never waits and never throws. */
-export function executeScaleDown(_input: ExecuteScaleDownInput): void {
-  throw new AutoscalerError({ kind: 'bug' }, 'The scale-down effects have not landed yet.');
+export function executeScaleDown(input: ExecuteScaleDownInput): void {
+  const { plan, runner, log, metrics } = input;
+  publish(plan, metrics);
+  for (const removal of plan.removals) {
+    const { node, group, cause, utilization, unneededSinceMs } = removal;
+    log.info({ node, nodeGroup: group, cause, utilization, unneededSinceMs, pods: removal.pods.length }, 'A node is being removed.');
+    runner.start(removal);
+  }
+  runner.removeInstances(plan.instanceRemovals);
+  if (plan.kept.length > 0) log.debug({ kept: plan.kept.length, summary: plan.summary }, 'Nodes that stay.');
+}
+
+function publish(plan: ScaleDownPlan, metrics: Metrics): void {
+  metrics.scaleDown.unneeded.set(plan.unneeded.size);
+  metrics.scaleDown.kept.reset();
+  for (const { reason } of plan.kept) metrics.scaleDown.kept.inc({ reason });
 }

@@ -1,6 +1,13 @@
-import { AutoscalerError } from '../domain/errors.ts';
+/**
+ * The soft mark on unneeded nodes: it asks the scheduler to prefer other nodes, and it carries the timer over a restart.
+ * Decides nothing; a mark that could not be written is written in a later loop.
+ */
+import { asAutoscalerError } from '../domain/errors.ts';
+import type { NodeName } from '../domain/ids.ts';
+import type { Node } from '../domain/node.ts';
 import type { Observation } from '../domain/observation.ts';
 import type { ScaleDownPlan } from '../domain/plan.ts';
+import { DELETION_CANDIDATE_TAINT, TO_BE_DELETED_TAINT, hasTaint } from '../domain/taint.ts';
 import type { NodeTainter } from '../ports/node-tainter.ts';
 import type { Log } from '../telemetry/log.ts';
 
@@ -13,7 +20,53 @@ export interface SoftTaintInput {
   readonly log: Log;
 }
 
-/** Marks unneeded nodes and unmarks needed ones, within the budget. One node's failure is logged and left for the next loop. */
-export function updateSoftTaints(_input: SoftTaintInput, _signal: AbortSignal): Promise<void> {
-  throw new AutoscalerError({ kind: 'bug' }, 'Soft taints have not landed yet.');
+interface Change {
+  readonly node: NodeName;
+  /** Unix seconds to write; undefined: take the mark off. */
+  readonly value: string | undefined;
+}
+
+/**
+ * Unmarks needed nodes first (a wrong mark keeps pods away), then marks unneeded ones, within the budget. One node's
+ * failure is logged and left for the next loop. Throws only `cancelled`.
+ */
+export async function updateSoftTaints(input: SoftTaintInput, signal: AbortSignal): Promise<void> {
+  for (const change of softTaintChanges(input.plan, input.observation).slice(0, Math.max(0, input.budget))) {
+    await apply(change, input, signal);
+  }
+}
+
+/** Every change that is due, in the order in which it should be made. */
+export function softTaintChanges(plan: ScaleDownPlan, observation: Observation): readonly Change[] {
+  const leaving = new Set(plan.removals.map((removal) => removal.node));
+  const removals: Change[] = [];
+  const additions: Change[] = [];
+  for (const name of [...observation.cluster.nodes.keys()].sort()) {
+    const node = observation.cluster.nodes.get(name);
+    if (node === undefined || leaving.has(name) || !isOurs(node, observation)) continue;
+    const wanted = plan.unneeded.get(name);
+    const value = wanted === undefined ? undefined : String(Math.floor(wanted / 1000));
+    const present = node.taints.find((taint) => taint.key === DELETION_CANDIDATE_TAINT)?.value;
+    if (value === present) continue;
+    (value === undefined ? removals : additions).push({ node: name, value });
+  }
+  return [...removals, ...additions];
+}
+
+/** A node that is going needs no mark; a node of nobody's group is not ours to mark. */
+function isOurs(node: Node, observation: Observation): boolean {
+  return observation.cloud.groupOfNode.has(node.name) && node.deletionAtMs === undefined && !hasTaint(node.taints, TO_BE_DELETED_TAINT);
+}
+
+async function apply(change: Change, input: SoftTaintInput, signal: AbortSignal): Promise<void> {
+  const { tainter, log } = input;
+  const key = DELETION_CANDIDATE_TAINT;
+  try {
+    if (change.value === undefined) await tainter.untaint(change.node, key, { uncordon: false }, signal);
+    else await tainter.taint(change.node, { key, value: change.value, effect: 'PreferNoSchedule' }, { cordon: false }, signal);
+  } catch (thrown) {
+    const error = asAutoscalerError(thrown);
+    if (error.kind === 'cancelled') throw error;
+    if (error.kind !== 'not-found') log.warn({ node: change.node, err: error }, 'A soft taint could not be changed.');
+  }
 }

@@ -109,8 +109,11 @@ export function reduceScaleDownPlan(state: LoopState, plan: ScaleDownPlan, obser
 
 type Remembered = readonly [NodeName, { readonly reason: UnremovableReason; readonly untilMs: number }];
 
+/** Verdicts that took a simulation, or a walk over the pods, to reach. The rest is cheap and looked at in every loop. */
+const COSTLY_VERDICTS: ReadonlySet<UnremovableReason> = new Set(['BlockedByPod', 'NoPlaceToMovePods']);
+
 function rememberedVerdict(kept: KeptNode, nowMs: number): readonly Remembered[] {
-  if (kept.reason === 'RecentlyUnremovable' || kept.recheckAtMs === undefined || kept.recheckAtMs <= nowMs) return [];
+  if (!COSTLY_VERDICTS.has(kept.reason) || kept.recheckAtMs === undefined || kept.recheckAtMs <= nowMs) return [];
   return [[kept.node, { reason: kept.reason, untilMs: kept.recheckAtMs }]];
 }
 

@@ -1,10 +1,21 @@
-import { AutoscalerError } from '../../domain/errors.ts';
+/**
+ * Which nodes can go, and which of them go now. Pure: the same observation and state give the same plan. Must not know
+ * how a node is drained or deleted; the effects check everything again on fresh data before they begin.
+ */
+import type { NodeName } from '../../domain/ids.ts';
 import type { LoopState } from '../../domain/loop-state.ts';
 import type { Observation } from '../../domain/observation.ts';
-import type { ScaleDownPlan } from '../../domain/plan.ts';
+import type { InstanceRemoval, ScaleDownPlan } from '../../domain/plan.ts';
 import type { Policy } from '../../domain/policy.ts';
 import type { ResourceNames } from '../../domain/resources.ts';
 import type { Snapshot } from '../../scheduling/snapshot.ts';
+import { Headroom, allowanceOf } from './budgets.ts';
+import { sortOutNodes } from './eligibility.ts';
+import { inhibitionOf, isUnhealthy } from './inhibition.ts';
+import { planInstanceRemovals } from './instance-removals.ts';
+import { scopeOf, type Scope } from './scope.ts';
+import { selectRemovals } from './select.ts';
+import { findUnneeded } from './unneeded.ts';
 
 export interface PlanScaleDownInput {
   readonly observation: Observation;
@@ -18,6 +29,69 @@ export interface PlanScaleDownInput {
 }
 
 /** Decides which nodes are unneeded, which go now, and says for every other node why it stays. */
-export function planScaleDown(_input: PlanScaleDownInput): ScaleDownPlan {
-  throw new AutoscalerError({ kind: 'bug' }, 'The scale-down planner has not landed yet.');
+export function planScaleDown(input: PlanScaleDownInput): ScaleDownPlan {
+  const scope = scopeOf(input);
+  const blocked = input.observation.cloud.scaleDownBlocked;
+  const allowance = allowanceOf(scope);
+  const headroom = new Headroom(scope);
+  // Failed instances are no capacity and hold quota: they go even when nodes may not. Old reads forbid everything.
+  const instanceRemovals = blocked === undefined ? planInstanceRemovals(scope, headroom, allowance) : [];
+  if (!input.policy.scaleDown.enabled) return nothing('scale-down is turned off', instanceRemovals);
+  if (isUnhealthy(scope)) return nothing('too many nodes are unready', instanceRemovals);
+
+  const eligibility = sortOutNodes(scope);
+  const unneeded = inFork(scope, () => findUnneeded(scope, eligibility));
+  const inhibited = inhibitionOf(scope, input.scaleUpPlanned);
+  const selection = inhibited === undefined ? selectRemovals(scope, unneeded.nodes, { allowance, headroom }) : { removals: [], kept: [] };
+  const timers = timersOf(scope, [...unneeded.nodes.map((entry) => [entry.node.name, entry.sinceMs] as const)], eligibility.pausedBy);
+  return {
+    unneeded: timers,
+    removals: selection.removals,
+    instanceRemovals,
+    kept: [...eligibility.kept, ...unneeded.kept, ...selection.kept],
+    inhibited,
+    summary: summaryOf({ removals: selection.removals.length, instances: instanceRemovals.length, unneeded: timers.size, inhibited }),
+  };
+}
+
+/** The simulation moves pods about; whatever happens, the snapshot is handed back as it came. */
+function inFork<Result>(scope: Scope, simulate: () => Result): Result {
+  scope.snapshot.fork();
+  try {
+    return simulate();
+  } finally {
+    scope.snapshot.revert();
+  }
+}
+
+/** A node that only a momentarily spent disruption budget holds keeps its timer, but does not begin one. */
+function timersOf(
+  scope: Scope,
+  unneeded: readonly (readonly [NodeName, number])[],
+  paused: ReadonlySet<NodeName>,
+): ReadonlyMap<NodeName, number> {
+  const timers = new Map(unneeded);
+  for (const name of paused) {
+    const sinceMs = scope.state.unneededSince.get(name);
+    if (sinceMs !== undefined) timers.set(name, sinceMs);
+  }
+  return timers;
+}
+
+/** Timers of such a time are not believed: none is kept. */
+function nothing(inhibited: string, instanceRemovals: readonly InstanceRemoval[]): ScaleDownPlan {
+  const summary = summaryOf({ removals: 0, instances: instanceRemovals.length, unneeded: 0, inhibited });
+  return { unneeded: new Map(), removals: [], instanceRemovals, kept: [], inhibited, summary };
+}
+
+function summaryOf(counts: {
+  readonly removals: number;
+  readonly instances: number;
+  readonly unneeded: number;
+  readonly inhibited: string | undefined;
+}): string {
+  const parts = [`${counts.unneeded} unneeded`, `${counts.removals} to remove`];
+  if (counts.instances > 0) parts.push(`${counts.instances} instances to delete`);
+  if (counts.inhibited !== undefined) parts.push(counts.inhibited);
+  return parts.join(', ');
 }

@@ -1,0 +1,145 @@
+/**
+ * One removal from the first re-check to the accepted deletion. Every way out that is not a deletion takes the mark off
+ * again; should the process die instead, the taint itself tells the next one (leftovers.ts).
+ */
+import { asAutoscalerError } from '../domain/errors.ts';
+import type { RemovalOutcome, RemovalStep } from '../domain/outcome.ts';
+import type { Removal } from '../domain/plan.ts';
+import type { Pod } from '../domain/pod.ts';
+import { podName } from '../domain/ids.ts';
+import type { DeleteBatches } from './delete-batches.ts';
+import { intendedMark, markForDeletion, unmarkWithRetry, type DeletionMark } from './deletion-mark.ts';
+import type { DrainDeps } from './drain.ts';
+import { evictPods } from './evict-pods.ts';
+import { recheck, type FreshNode, type RecheckInput } from './recheck.ts';
+
+export interface DrainTools extends DrainDeps {
+  readonly batches: DeleteBatches;
+  /** Fires when the work is to be given up and undone. */
+  readonly work: AbortSignal;
+  /** Fires when even the undoing must end. */
+  readonly undo: AbortSignal;
+}
+
+/** Why a removal ended early, and where. */
+class Halt extends Error {
+  readonly step: RemovalStep;
+
+  constructor(step: RemovalStep, message: string) {
+    super(message);
+    this.step = step;
+  }
+}
+
+/** What is known of a removal under way, for whoever has to undo it. */
+interface Progress {
+  step: RemovalStep;
+  mark: DeletionMark | undefined;
+  uid: string | undefined;
+}
+
+/** Carries out one removal. Never rejects: whatever happened is in the outcome, and what was begun is undone. */
+export async function removeNode(removal: Removal, tools: DrainTools): Promise<RemovalOutcome> {
+  const progress: Progress = { step: 'recheck', mark: undefined, uid: undefined };
+  try {
+    await carryOut(removal, progress, tools);
+    return succeeded(removal, progress, tools);
+  } catch (thrown) {
+    return await failed(removal, progress, { thrown, tools });
+  }
+}
+
+async function carryOut(removal: Removal, progress: Progress, tools: DrainTools): Promise<void> {
+  const { policy, clock, work } = tools;
+  const first = await readNode(removal, tools);
+  check(removal, first, 'before-mark', tools);
+  progress.uid = first.node.uid;
+  progress.step = 'taint';
+  // Known before the write: a taint call that fails may have been carried out all the same.
+  progress.mark = intendedMark(first.node, policy.drain.cordon);
+  const options = { tainter: tools.tainter, cordon: policy.drain.cordon, nowMs: clock.now() };
+  progress.mark = await markForDeletion(progress.mark, options, work);
+  announce(removal, first.node.uid, tools);
+  await clock.sleep(policy.drain.delayAfterTaintMs, work);
+
+  progress.step = 'recheck';
+  const pods = check(removal, await readNode(removal, tools), 'before-evict', tools);
+  progress.step = 'evict';
+  const result = await evictPods(pods, { ...tools, policy: policy.drain }, work);
+  if (!result.done) throw new Halt(result.step, result.message);
+
+  progress.step = 'wait';
+  const last = await tools.reader.readFresh(removal.node, work);
+  if (last !== undefined) check(removal, last, 'before-delete', tools);
+  progress.step = 'delete';
+  const outcome = await tools.batches.delete(removal.group, removal.instance, { before: work, during: tools.undo });
+  if (outcome.kind === 'refused') throw new Halt('delete', outcome.reason);
+  if (outcome.kind === 'failed') throw outcome.error;
+}
+
+async function readNode(removal: Removal, tools: DrainTools): Promise<FreshNode> {
+  const fresh = await tools.reader.readFresh(removal.node, tools.work);
+  if (fresh === undefined) throw new Halt('recheck', 'the node is gone');
+  return fresh;
+}
+
+function check(removal: Removal, fresh: FreshNode, stage: RecheckInput['stage'], tools: DrainTools): readonly Pod[] {
+  const nowMs = tools.clock.now();
+  const result = recheck({ removal, fresh, cluster: tools.reader.observe(nowMs), policy: tools.policy.scaleDown, nowMs, stage });
+  if (!result.go) throw new Halt('recheck', result.message);
+  return result.pods;
+}
+
+function announce(removal: Removal, uid: string, { events, policy }: DrainTools): void {
+  const subject = { kind: 'Node', name: removal.node, uid } as const;
+  const marked = policy.drain.cordon ? 'marked as to be deleted and cordoned' : 'marked as to be deleted';
+  if (removal.pods.length === 0) {
+    events.record({ subject, type: 'Normal', reason: 'ScaleDownEmpty', message: `${marked}: nothing on the node has to move` });
+    return;
+  }
+  const share = `${Math.round(removal.utilization * 100)} %`;
+  const names = removal.pods.map(podName).join(', ');
+  events.record({ subject, type: 'Normal', reason: 'ScaleDown', message: `${marked}: utilization ${share}, pods to move: ${names}` });
+}
+
+function succeeded(removal: Removal, progress: Progress, tools: DrainTools): RemovalOutcome {
+  const { group, node, instance, cause } = removal;
+  tools.metrics.scaleDown.nodes.inc({ node_group: group, cause });
+  tools.log.info({ node, nodeGroup: group, cause, pods: removal.pods.length }, 'A node is being deleted.');
+  const subject = { kind: 'Node', name: node, uid: progress.uid ?? '' } as const;
+  tools.events.record({ subject, type: 'Normal', reason: 'ScaleDown', message: 'the deletion of the node was accepted' });
+  return { kind: 'deleted', group, node, instance, atMs: tools.clock.now() };
+}
+
+async function failed(
+  removal: Removal,
+  progress: Progress,
+  failure: { readonly thrown: unknown; readonly tools: DrainTools },
+): Promise<RemovalOutcome> {
+  const { tools, thrown } = failure;
+  const { group, node } = removal;
+  const error = thrown instanceof Halt ? thrown : asAutoscalerError(thrown);
+  const stopped = tools.work.aborted && !(error instanceof Halt);
+  const step: RemovalStep = stopped ? 'stopped' : error instanceof Halt ? error.step : progress.step;
+  const stuck = progress.mark === undefined ? undefined : await unmarkWithRetry(progress.mark, tools, tools.undo);
+  if (stuck !== undefined)
+    tools.log.error({ node, nodeGroup: group, err: stuck }, 'A node stays marked for now; the next loop tries again.');
+  report(removal, progress, { step, message: error.message, tools });
+  const atMs = tools.clock.now();
+  const retryAtMs = step === 'recheck' || step === 'stopped' ? atMs : atMs + tools.policy.scaleDown.recheckUnremovableAfterMs;
+  return { kind: 'undone', group, node, step, message: error.message, atMs, retryAtMs };
+}
+
+function report(
+  removal: Removal,
+  progress: Progress,
+  end: { readonly step: RemovalStep; readonly message: string; readonly tools: DrainTools },
+): void {
+  const { step, message, tools } = end;
+  tools.metrics.scaleDown.failures.inc({ node_group: removal.group, step });
+  tools.log.warn({ node: removal.node, nodeGroup: removal.group, step, reason: message }, 'A removal was given up and undone.');
+  // Nothing was visible on a node that was never marked.
+  if (progress.uid === undefined) return;
+  const subject = { kind: 'Node', name: removal.node, uid: progress.uid } as const;
+  tools.events.record({ subject, type: 'Warning', reason: 'ScaleDownFailed', message: `the node stays (${step}): ${message}` });
+}

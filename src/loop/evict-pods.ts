@@ -1,0 +1,100 @@
+import type { Clock } from '../domain/clock.ts';
+import { asAutoscalerError } from '../domain/errors.ts';
+import { podName } from '../domain/ids.ts';
+import type { EvictOutcome } from '../domain/outcome.ts';
+import type { Pod } from '../domain/pod.ts';
+import type { DrainPolicy } from '../domain/policy.ts';
+import type { ClusterReader } from '../ports/cluster-reader.ts';
+import type { EventRecorder } from '../ports/event-recorder.ts';
+import type { PodEvictor } from '../ports/pod-evictor.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
+
+export interface EvictTools {
+  readonly reader: Pick<ClusterReader, 'podExists'>;
+  readonly evictor: PodEvictor;
+  readonly events: EventRecorder;
+  readonly clock: Clock;
+  readonly metrics: Metrics;
+  readonly policy: DrainPolicy;
+}
+
+export type EvictResult = { readonly done: true } | { readonly done: false; readonly step: 'evict' | 'wait'; readonly message: string };
+
+/** Kubernetes' own line: from here on a pod is critical to the system (`system-cluster-critical`). */
+const CRITICAL_PRIORITY = 2_000_000_000;
+/** How long past its grace a pod may take to go. The Cluster Autoscaler's figure. */
+const WAIT_SLACK_MS = 30_000;
+const FIRST_POLL_MS = 1_000;
+const SLOWEST_POLL_MS = 5_000;
+
+/** Evicts the pods and waits until they are gone: ordinary ones first, then those that others may rely on while they end. */
+export async function evictPods(pods: readonly Pod[], tools: EvictTools, signal: AbortSignal): Promise<EvictResult> {
+  const critical = (pod: Pod): boolean => (pod.shape.priority ?? 0) >= CRITICAL_PRIORITY;
+  for (const band of [pods.filter((pod) => !critical(pod)), pods.filter(critical)]) {
+    // Every pod is seen through, so that none is still being evicted when the node is released.
+    const settled = await Promise.allSettled(band.map((pod) => evictOne(pod, tools, signal)));
+    for (const entry of settled) if (entry.status === 'rejected') throw asAutoscalerError(entry.reason);
+    const failed = settled.find((entry) => entry.status === 'fulfilled' && !entry.value.done);
+    if (failed?.status === 'fulfilled') return failed.value;
+  }
+  return { done: true };
+}
+
+async function evictOne(pod: Pod, tools: EvictTools, signal: AbortSignal): Promise<EvictResult> {
+  const graceMs = Math.min(pod.terminationGraceMs, tools.policy.maxGracefulTerminationMs);
+  record(pod, tools, { type: 'Normal', reason: 'ScaleDown', message: 'evicting the pod because its node is being removed' });
+  const refusal = await evictUntilTaken(pod, graceMs, tools, signal);
+  const result = refusal ?? (await waitUntilGone(pod, graceMs, tools, signal));
+  if (!result.done) {
+    record(pod, tools, { type: 'Warning', reason: 'ScaleDownFailed', message: `could not move the pod off its node: ${result.message}` });
+  }
+  return result;
+}
+
+async function evictUntilTaken(pod: Pod, graceMs: number, tools: EvictTools, signal: AbortSignal): Promise<EvictResult | undefined> {
+  const { clock, policy, metrics } = tools;
+  const giveUpAt = clock.monotonic() + policy.evictionTimeoutMs;
+  for (;;) {
+    const outcome = await tools.evictor.evict(pod, graceMs, signal);
+    metrics.scaleDown.evictions.inc({ outcome: outcome.kind });
+    if (outcome.kind === 'evicted' || outcome.kind === 'gone') return undefined;
+    if (outcome.kind === 'failed' && outcome.error.kind === 'cancelled') throw outcome.error;
+    if (clock.monotonic() + policy.evictionRetryMs > giveUpAt) {
+      return { done: false, step: 'evict', message: `pod ${podName(pod)}: ${refusalText(outcome)}` };
+    }
+    await clock.sleep(policy.evictionRetryMs, signal);
+  }
+}
+
+function refusalText(outcome: Extract<EvictOutcome, { kind: 'blocked' | 'failed' }>): string {
+  return outcome.kind === 'blocked' ? outcome.message : outcome.error.message;
+}
+
+async function waitUntilGone(pod: Pod, graceMs: number, tools: EvictTools, signal: AbortSignal): Promise<EvictResult> {
+  const { clock } = tools;
+  const deadline = clock.monotonic() + graceMs + WAIT_SLACK_MS;
+  for (let pauseMs = FIRST_POLL_MS; ; pauseMs = Math.min(SLOWEST_POLL_MS, pauseMs * 2)) {
+    if (!(await mayExist(pod, tools, signal))) return { done: true };
+    if (clock.monotonic() >= deadline) return { done: false, step: 'wait', message: `pod ${podName(pod)} did not end in time` };
+    await clock.sleep(Math.min(pauseMs, Math.max(1, deadline - clock.monotonic())), signal);
+  }
+}
+
+/** An API server that does not answer says nothing about the pod: it is asked again. */
+async function mayExist(pod: Pod, tools: EvictTools, signal: AbortSignal): Promise<boolean> {
+  try {
+    return await tools.reader.podExists(pod, signal);
+  } catch (thrown) {
+    const error = asAutoscalerError(thrown);
+    if (error.kind === 'kube-api' || error.kind === 'unavailable' || error.kind === 'throttled') return true;
+    throw error;
+  }
+}
+
+function record(
+  pod: Pod,
+  tools: EvictTools,
+  event: { readonly type: 'Normal' | 'Warning'; readonly reason: string; readonly message: string },
+): void {
+  tools.events.record({ subject: { kind: 'Pod', namespace: pod.namespace, name: pod.name, uid: pod.uid }, ...event });
+}

@@ -1,0 +1,59 @@
+import { podName } from '../domain/ids.ts';
+import type { Node } from '../domain/node.ts';
+import type { ClusterView } from '../domain/observation.ts';
+import type { Removal } from '../domain/plan.ts';
+import type { Pod } from '../domain/pod.ts';
+import type { ScaleDownPolicy } from '../domain/policy.ts';
+import { TO_BE_DELETED_TAINT, hasTaint } from '../domain/taint.ts';
+import { judgeNode } from '../scheduling/drainability/drainability.ts';
+import { drainContext } from '../scheduling/drainability/drain-rule.ts';
+
+/** A node and its pods, read past every cache. */
+export interface FreshNode {
+  readonly node: Node;
+  readonly pods: readonly Pod[];
+}
+
+export interface RecheckInput {
+  readonly removal: Removal;
+  readonly fresh: FreshNode;
+  /** For budgets and DaemonSets. */
+  readonly cluster: ClusterView;
+  readonly policy: ScaleDownPolicy;
+  readonly nowMs: number;
+  /** `before-mark`: nothing was changed yet. `before-evict`: the node carries our mark. `before-delete`: nothing may be left. */
+  readonly stage: 'before-mark' | 'before-evict' | 'before-delete';
+}
+
+export type RecheckResult = { readonly go: true; readonly pods: readonly Pod[] } | { readonly go: false; readonly message: string };
+
+/** Whether the plan still holds for what is there now; the pods are those to evict. A pod nobody planned for stops it. */
+export function recheck(input: RecheckInput): RecheckResult {
+  const { removal, fresh, stage } = input;
+  if (fresh.node.scaleDownDisabled) return no('scale-down was disabled on the node');
+  if (stage === 'before-mark' && hasTaint(fresh.node.taints, TO_BE_DELETED_TAINT)) return no('somebody else is removing the node');
+  if (removal.cause === 'unready' && fresh.node.readiness.ready) return no('the node is ready again');
+  const running = fresh.pods.filter((pod) => pod.phase !== 'Succeeded' && pod.phase !== 'Failed');
+  const drain = judgeNode(running, drainContext(input.cluster, input.policy, input.nowMs));
+  const [waiting] = drain.waiting;
+  if (waiting !== undefined) return no(`pod ${podName(waiting)} must run to completion`);
+  // Once pods are being evicted a spent budget is what the Eviction API is there for; before that, nothing was begun.
+  const budgetMayWait = stage === 'before-evict' && drain.passing;
+  if (drain.blocker !== undefined && !budgetMayWait) return no(`pod ${drain.blocker.pod} blocks: ${drain.blocker.reason}`);
+  return checkPods(input, budgetMayWait ? running.filter((pod) => isPlanned(removal, pod)) : drain.movable);
+}
+
+function checkPods({ removal, stage }: RecheckInput, pods: readonly Pod[]): RecheckResult {
+  const [first] = pods;
+  if (stage === 'before-delete' && first !== undefined) return no(`pod ${podName(first)} is still on the node`);
+  const stranger = pods.find((pod) => !isPlanned(removal, pod));
+  return stranger === undefined ? { go: true, pods } : no(`pod ${podName(stranger)} came to the node after the plan was made`);
+}
+
+function isPlanned(removal: Removal, pod: Pod): boolean {
+  return removal.pods.some((planned) => planned.uid === pod.uid);
+}
+
+function no(message: string): RecheckResult {
+  return { go: false, message };
+}

@@ -1,0 +1,107 @@
+import type { NodeGroup } from '../../domain/node-group.ts';
+import type { NodeGroupId } from '../../domain/ids.ts';
+import type { Pod } from '../../domain/pod.ts';
+import type { DisruptionBudget } from '../../domain/workload.ts';
+import { judgeNode, judgePod } from '../../scheduling/drainability/drainability.ts';
+import type { Scope } from './scope.ts';
+
+/** What is left to spend while one plan is made. Mutable, and gone with the plan. */
+export interface Allowance {
+  /** Removals that may still be started, drains that may be among them, removals left in the window. */
+  nodes: number;
+  drains: number;
+  window: number;
+}
+
+/** Counts what is under way: a node whose pods have all left no longer counts as a drain. */
+export function allowanceOf(scope: Scope): Allowance {
+  const { policy, state, observation } = scope;
+  const draining = [...scope.draining.values()].flat();
+  const drains = draining.filter((name) => {
+    const pods = observation.cluster.podsByNode.get(name) ?? [];
+    return judgeNode(pods, scope.drain).movable.length > 0;
+  });
+  const windowStart = observation.nowMs - policy.scaleDown.removalWindowMs;
+  const spent = state.removals.filter((startMs) => startMs > windowStart).length;
+  return {
+    nodes: Math.max(0, policy.scaleDown.maxParallel - draining.length),
+    drains: Math.max(0, policy.scaleDown.maxParallelDrains - drains.length),
+    window: Math.max(0, policy.scaleDown.maxRemovalsPerWindow - spent),
+  };
+}
+
+/** How many nodes each group can still lose: target - in flight - already in this plan - min. */
+export class Headroom {
+  readonly #left = new Map<NodeGroupId, number>();
+
+  constructor(scope: Scope) {
+    for (const group of scope.groups.values()) {
+      if (!group.target.known) continue;
+      this.#left.set(group.id, group.target.value - (scope.draining.get(group.id)?.length ?? 0) - group.minSize);
+    }
+  }
+
+  has(group: NodeGroup): boolean {
+    return (this.#left.get(group.id) ?? 0) > 0;
+  }
+
+  take(group: NodeGroup): void {
+    this.#left.set(group.id, (this.#left.get(group.id) ?? 0) - 1);
+  }
+}
+
+/**
+ * Disruption budgets while one plan is made: what one node's pods take, the next node's pods do not have. Pods that are
+ * about to be evicted from nodes under way are counted before anything is planned.
+ */
+export class BudgetLedger {
+  readonly #scope: Scope;
+  readonly #left = new Map<DisruptionBudget, number>();
+  readonly #touched = new Set<DisruptionBudget>();
+
+  constructor(scope: Scope) {
+    this.#scope = scope;
+    for (const name of [...scope.draining.values()].flat()) {
+      const pods = scope.observation.cluster.podsByNode.get(name) ?? [];
+      // A pod that is terminating is missing from the budget's own count already.
+      this.spend(pods.filter((pod) => pod.deletionAtMs === undefined && judgePod(pod, scope.drain).kind !== 'daemon-set'));
+    }
+  }
+
+  /**
+   * The first budget that these pods would overspend. One node alone may hold more pods of a budget than the budget
+   * allows at once: its evictions wait for each other, so it goes when nobody else in the plan touches that budget.
+   */
+  short(pods: readonly Pod[]): DisruptionBudget | undefined {
+    const counts = this.#count(pods);
+    return [...counts].find(([budget, count]) => !(count <= this.#leftOf(budget) || this.#isUntouched(budget)))?.[0];
+  }
+
+  /** Whether the pods of one node need more of a budget than it allows at once. */
+  isRisky(pods: readonly Pod[]): boolean {
+    return [...this.#count(pods)].some(([budget, count]) => count > budget.disruptionsAllowed);
+  }
+
+  spend(pods: readonly Pod[]): void {
+    for (const [budget, count] of this.#count(pods)) {
+      this.#left.set(budget, Math.max(0, this.#leftOf(budget) - count));
+      this.#touched.add(budget);
+    }
+  }
+
+  #isUntouched(budget: DisruptionBudget): boolean {
+    return !this.#touched.has(budget) && budget.disruptionsAllowed >= 1;
+  }
+
+  #leftOf(budget: DisruptionBudget): number {
+    return this.#left.get(budget) ?? budget.disruptionsAllowed;
+  }
+
+  #count(pods: readonly Pod[]): ReadonlyMap<DisruptionBudget, number> {
+    const counts = new Map<DisruptionBudget, number>();
+    for (const pod of pods) {
+      for (const budget of this.#scope.drain.budgetsOf(pod)) counts.set(budget, (counts.get(budget) ?? 0) + 1);
+    }
+    return counts;
+  }
+}

@@ -1,0 +1,94 @@
+import type { InstanceKey } from '../../domain/ids.ts';
+import type { Node } from '../../domain/node.ts';
+import type { NodeGroup } from '../../domain/node-group.ts';
+import type { KeptNode } from '../../domain/plan.ts';
+import type { Pod } from '../../domain/pod.ts';
+import { TO_BE_DELETED_TAINT, hasTaint } from '../../domain/taint.ts';
+import { judgeNode, type NodeDrain } from '../../scheduling/drainability/drainability.ts';
+import { byName, type Scope } from './scope.ts';
+import { utilizationOf } from './utilization.ts';
+
+/** A node that may be looked at more closely. */
+export interface Candidate {
+  readonly node: Node;
+  readonly group: NodeGroup;
+  readonly instance: InstanceKey;
+  readonly utilization: number;
+  readonly drain: NodeDrain;
+}
+
+export interface Eligibility {
+  /** Sorted by name. */
+  readonly candidates: readonly Candidate[];
+  readonly kept: readonly KeptNode[];
+  /** Kept nodes whose timer goes on: only a budget that is spent for the moment holds them. */
+  readonly pausedBy: ReadonlySet<string>;
+}
+
+const NO_PODS: readonly Pod[] = [];
+
+/** Tells the nodes that could go from those that cannot, cheap questions first. Simulates nothing. */
+export function sortOutNodes(scope: Scope): Eligibility {
+  const candidates: Candidate[] = [];
+  const kept: KeptNode[] = [];
+  const pausedBy = new Set<string>();
+  for (const name of [...scope.observation.cluster.nodes.keys()].sort(byName)) {
+    const node = scope.observation.cluster.nodes.get(name);
+    if (node === undefined) continue;
+    const verdict = judge(node, scope);
+    if ('reason' in verdict) {
+      kept.push(verdict);
+      continue;
+    }
+    const { blocker, passing } = verdict.drain;
+    if (blocker === undefined) candidates.push(verdict);
+    else if (passing) {
+      pausedBy.add(name);
+      kept.push({ node: name, reason: 'BlockedByPod', blocker, utilization: verdict.utilization });
+    } else {
+      const recheckAtMs = scope.observation.nowMs + scope.policy.scaleDown.recheckUnremovableAfterMs;
+      kept.push({ node: name, reason: 'BlockedByPod', blocker, utilization: verdict.utilization, recheckAtMs });
+    }
+  }
+  return { candidates, kept, pausedBy };
+}
+
+function judge(node: Node, scope: Scope): Candidate | KeptNode {
+  const { observation, state } = scope;
+  const { name } = node;
+  if (isLeaving(node, scope)) return { node: name, reason: 'CurrentlyBeingDeleted' };
+  const group = scope.groups.get(observation.cloud.groupOfNode.get(name) ?? ('' as NodeGroup['id']));
+  if (group === undefined) return { node: name, reason: 'NotAutoscaled' };
+  if (node.scaleDownDisabled) return { node: name, reason: 'ScaleDownDisabledAnnotation' };
+  if (group.frozen !== undefined) return { node: name, reason: 'GroupFrozen' };
+  const instance = observation.cloud.instanceOfNode.get(name);
+  if (instance === undefined) return { node: name, reason: 'InstanceUnknown' };
+  if (isAtMinimum(group, scope)) return { node: name, reason: 'NodeGroupMinSizeReached' };
+  const memory = state.unremovable.get(name);
+  if (memory !== undefined && memory.untilMs > observation.nowMs) {
+    return { node: name, reason: 'RecentlyUnremovable', recheckAtMs: memory.untilMs };
+  }
+  return judgeLoad({ node, group, instance }, scope);
+}
+
+function judgeLoad(known: Pick<Candidate, 'node' | 'group' | 'instance'>, scope: Scope): Candidate | KeptNode {
+  const { node, group } = known;
+  const { policy, observation } = scope;
+  const pods = observation.cluster.podsByNode.get(node.name) ?? NO_PODS;
+  const options = { nowMs: observation.nowMs, ignoreNodePods: policy.scaleDown.ignoreDaemonSetsUtilization };
+  const utilization = utilizationOf(node, pods, options);
+  if (utilization === undefined) return { node: node.name, reason: 'UnexpectedError' };
+  // Equality is eligible, as in the Cluster Autoscaler: a threshold of 0 still frees nodes that carry nothing.
+  if (utilization > (group.options.utilizationThreshold ?? policy.scaleDown.utilizationThreshold)) {
+    return { node: node.name, reason: 'NotUnderutilized', utilization };
+  }
+  return { ...known, utilization, drain: judgeNode(pods, scope.drain) };
+}
+
+function isLeaving(node: Node, scope: Scope): boolean {
+  return node.deletionAtMs !== undefined || scope.state.deleting.has(node.name) || hasTaint(node.taints, TO_BE_DELETED_TAINT);
+}
+
+function isAtMinimum(group: NodeGroup, scope: Scope): boolean {
+  return group.target.known && group.target.value - (scope.draining.get(group.id)?.length ?? 0) <= group.minSize;
+}

@@ -1,0 +1,33 @@
+import type { Scope } from './scope.ts';
+
+/** The Cluster Autoscaler's health limits: `--ok-total-unready-count` and `--max-total-unready-percentage`. */
+const OK_UNREADY_NODES = 3;
+const MAX_UNREADY_SHARE = 0.45;
+
+/** Why nothing may be removed in this loop although timers run; undefined: removals are allowed. */
+export function inhibitionOf(scope: Scope, scaleUpPlanned: boolean): string | undefined {
+  const { observation, state, policy } = scope;
+  const rules = policy.scaleDown;
+  if (observation.cloud.scaleDownBlocked !== undefined) return observation.cloud.scaleDownBlocked;
+  if (scaleUpPlanned) return 'nodes are being added in this loop';
+  return (
+    cooldown('a scale-up', state.lastScaleUpMs + rules.delayAfterAddMs, observation.nowMs) ??
+    cooldown('a failed removal', state.lastScaleDownFailureMs + rules.delayAfterFailureMs, observation.nowMs) ??
+    cooldown('a removal', state.lastScaleDownMs + rules.delayAfterDeleteMs, observation.nowMs)
+  );
+}
+
+function cooldown(after: string, endsAtMs: number, nowMs: number): string | undefined {
+  return nowMs < endsAtMs ? `cooling down after ${after} for another ${Math.ceil((endsAtMs - nowMs) / 1000)} s` : undefined;
+}
+
+/** Too many nodes unready at once is a fault of something larger: no timer of this time may be believed. */
+export function isUnhealthy(scope: Scope): boolean {
+  const { cluster, nowMs } = scope.observation;
+  let unready = 0;
+  for (const node of cluster.nodes.values()) {
+    const starting = nowMs - node.createdAtMs < scope.policy.scaleUp.maxProvisionMs;
+    if (!node.readiness.ready && !starting) unready += 1;
+  }
+  return unready > OK_UNREADY_NODES && unready > MAX_UNREADY_SHARE * cluster.nodes.size;
+}

@@ -1,0 +1,44 @@
+import type { InstanceKey } from '../../domain/ids.ts';
+import type { Instance, NodeGroup } from '../../domain/node-group.ts';
+import type { InstanceRemoval } from '../../domain/plan.ts';
+import type { Allowance, Headroom } from './budgets.ts';
+import { byName, type Scope } from './scope.ts';
+
+/**
+ * Instances that are no nodes and should not stay: those that failed to be created go at once, whatever the minimum (they
+ * are no capacity); those that never registered go after `maxProvisionMs`, never below the minimum.
+ */
+export function planInstanceRemovals(scope: Scope, headroom: Headroom, allowance: Allowance): readonly InstanceRemoval[] {
+  const { cluster, cloud } = scope.observation;
+  const registered = new Set(cloud.instanceOfNode.values());
+  // Nodes without a single match mean that ids do not compare, not that every instance is lost.
+  const idsCompare = registered.size > 0 || cluster.nodes.size === 0;
+  const removals: InstanceRemoval[] = [];
+  for (const group of cloud.groups) {
+    for (const instance of [...(group.instances ?? [])].sort((left, right) => byName(left.key, right.key))) {
+      const cause = causeOf(instance, group, { scope, registered, idsCompare });
+      if (cause === undefined || allowance.window < 1 || (cause === 'never-registered' && !headroom.has(group))) continue;
+      headroom.take(group);
+      allowance.window -= 1;
+      removals.push({ group: group.id, instance: instance.key, cause });
+    }
+  }
+  return removals;
+}
+
+interface Registration {
+  readonly scope: Scope;
+  readonly registered: ReadonlySet<InstanceKey>;
+  readonly idsCompare: boolean;
+}
+
+function causeOf(instance: Instance, group: NodeGroup, registration: Registration): InstanceRemoval['cause'] | undefined {
+  const { scope, registered } = registration;
+  if (group.frozen !== undefined || registered.has(instance.key)) return undefined;
+  if (instance.state === 'failed') return 'failed';
+  const mayJoin = instance.state === 'creating' || instance.state === 'running';
+  const confirmed = group.target.known && group.target.confirmed;
+  if (!mayJoin || !confirmed || !registration.idsCompare) return undefined;
+  const waitsMs = scope.observation.nowMs - instance.firstSeenMs;
+  return waitsMs > (group.options.maxProvisionMs ?? scope.policy.scaleUp.maxProvisionMs) ? 'never-registered' : undefined;
+}

@@ -1,0 +1,64 @@
+import type { InstanceKey, NodeGroupId, NodeName } from '../../domain/ids.ts';
+import type { LoopState } from '../../domain/loop-state.ts';
+import type { InstanceState, NodeGroup } from '../../domain/node-group.ts';
+import type { Observation } from '../../domain/observation.ts';
+import type { Policy } from '../../domain/policy.ts';
+import { drainContext, type DrainContext } from '../../scheduling/drainability/drain-rule.ts';
+import type { Snapshot } from '../../scheduling/snapshot.ts';
+
+/** What every part of one plan reads, indexed once. */
+export interface Scope {
+  readonly observation: Observation;
+  readonly state: LoopState;
+  readonly policy: Policy;
+  readonly snapshot: Snapshot;
+  readonly drain: DrainContext;
+  readonly groups: ReadonlyMap<NodeGroupId, NodeGroup>;
+  /** Nodes whose removal was begun and that Azure still counts; by group. */
+  readonly draining: ReadonlyMap<NodeGroupId, readonly NodeName[]>;
+}
+
+export interface ScopeInput {
+  readonly observation: Observation;
+  readonly state: LoopState;
+  readonly policy: Policy;
+  readonly snapshot: Snapshot;
+}
+
+export function scopeOf(input: ScopeInput): Scope {
+  const { observation, state, policy } = input;
+  return {
+    observation,
+    state,
+    policy,
+    snapshot: input.snapshot,
+    drain: drainContext(observation.cluster, policy.scaleDown, observation.nowMs),
+    groups: new Map(observation.cloud.groups.map((group) => [group.id, group])),
+    draining: drainingByGroup(observation, state),
+  };
+}
+
+/** Once Azure has accepted a deletion the target size no longer counts the node, so neither do we. */
+function drainingByGroup(observation: Observation, state: LoopState): ReadonlyMap<NodeGroupId, readonly NodeName[]> {
+  const listed = new Set<NodeGroupId>();
+  const states = new Map<InstanceKey, InstanceState>();
+  for (const group of observation.cloud.groups) {
+    if (group.instances !== undefined) listed.add(group.id);
+    for (const instance of group.instances ?? []) states.set(instance.key, instance.state);
+  }
+  const draining = new Map<NodeGroupId, NodeName[]>();
+  for (const [name, entry] of state.deleting) {
+    const instanceState = states.get(entry.instance);
+    const leftTarget = instanceState === 'deleting' || (instanceState === undefined && listed.has(entry.group));
+    if (leftTarget) continue;
+    const names = draining.get(entry.group);
+    if (names === undefined) draining.set(entry.group, [name]);
+    else names.push(name);
+  }
+  return draining;
+}
+
+/** Order by name, the tie-break everywhere. */
+export function byName(left: string, right: string): number {
+  return left < right ? -1 : left > right ? 1 : 0;
+}

@@ -1,0 +1,106 @@
+import { podName, type NodeName } from '../../domain/ids.ts';
+import type { KeptNode } from '../../domain/plan.ts';
+import type { Pod } from '../../domain/pod.ts';
+import type { ScaleDownPolicy } from '../../domain/policy.ts';
+import { TO_BE_DELETED_TAINT, hasTaint } from '../../domain/taint.ts';
+import { judgeNode } from '../../scheduling/drainability/drainability.ts';
+import type { Candidate, Eligibility } from './eligibility.ts';
+import { byName, type Scope } from './scope.ts';
+import { simulateRemoval } from './simulate-removal.ts';
+
+/** A node that could go: everything on it has a place elsewhere. */
+export interface Unneeded extends Candidate {
+  readonly sinceMs: number;
+}
+
+export interface UnneededNodes {
+  /** In the order in which they were simulated. */
+  readonly nodes: readonly Unneeded[];
+  readonly kept: readonly KeptNode[];
+}
+
+/** Simulations that fail cost a walk over all nodes; what is left over is looked at in the next loops. */
+const MAX_FAILED_SIMULATIONS = 100;
+/** The loop's shortest interval, for the limit below. */
+const LOOP_INTERVAL_MS = 10_000;
+
+/**
+ * Simulates the removal of the candidates one after the other, each on top of the ones before. Empty nodes and nodes
+ * that were unneeded already go first, so that their timers live on.
+ */
+export function findUnneeded(scope: Scope, eligibility: Eligibility): UnneededNodes {
+  const { nowMs } = scope.observation;
+  const destinations = destinationsOf(scope);
+  const limit = unneededLimit(scope.state.unneededSince.size, scope.policy.scaleDown);
+  const nodes: Unneeded[] = [];
+  const kept: KeptNode[] = [];
+  let failures = 0;
+  for (const candidate of simulationOrder(scope, eligibility.candidates)) {
+    const { node, utilization } = candidate;
+    if (nodes.length >= limit || failures >= MAX_FAILED_SIMULATIONS) {
+      kept.push({ node: node.name, reason: 'RemovalBudgetSpent', utilization });
+      continue;
+    }
+    if (scope.snapshot.get(node.name) === undefined) {
+      kept.push({ node: node.name, reason: 'UnexpectedError', utilization });
+      continue;
+    }
+    const stuck = simulateRemoval(node, movableNow(candidate, scope), scope.snapshot, destinations);
+    if (stuck === undefined) {
+      destinations.delete(node.name);
+      nodes.push({ ...candidate, sinceMs: scope.state.unneededSince.get(node.name) ?? nowMs });
+    } else {
+      failures += 1;
+      kept.push(noPlace(candidate, stuck, scope));
+    }
+  }
+  return { nodes, kept };
+}
+
+/** Earlier simulations may have put more pods here: they have to go on from here too. */
+function movableNow(candidate: Candidate, scope: Scope): readonly Pod[] {
+  const pods = scope.snapshot.get(candidate.node.name)?.pods;
+  return pods === undefined ? candidate.drain.movable : judgeNode(pods, scope.drain).movable;
+}
+
+function noPlace(candidate: Candidate, stuck: Pod, scope: Scope): KeptNode {
+  return {
+    node: candidate.node.name,
+    reason: 'NoPlaceToMovePods',
+    blocker: { pod: podName(stuck), reason: 'NoPlaceFound', detail: 'fits on no other node' },
+    utilization: candidate.utilization,
+    recheckAtMs: scope.observation.nowMs + scope.policy.scaleDown.recheckUnremovableAfterMs,
+  };
+}
+
+/** Registered nodes that can take pods: ready, open, and not leaving. */
+function destinationsOf(scope: Scope): Set<NodeName> {
+  const { cluster } = scope.observation;
+  const names = new Set<NodeName>();
+  for (const [name, node] of cluster.nodes) {
+    const leaving = node.deletionAtMs !== undefined || scope.state.deleting.has(name) || hasTaint(node.taints, TO_BE_DELETED_TAINT);
+    if (node.readiness.ready && !node.unschedulable && !leaving) names.add(name);
+  }
+  return names;
+}
+
+function simulationOrder(scope: Scope, candidates: readonly Candidate[]): readonly Candidate[] {
+  const rank = (candidate: Candidate): number => {
+    if (candidate.drain.movable.length === 0) return candidate.drain.waiting.length === 0 ? 0 : 1;
+    return scope.state.unneededSince.has(candidate.node.name) ? 2 : 3;
+  };
+  return [...candidates].sort(
+    (left, right) =>
+      rank(left) - rank(right) ||
+      (scope.state.unneededSince.get(left.node.name) ?? Infinity) - (scope.state.unneededSince.get(right.node.name) ?? Infinity) ||
+      left.utilization - right.utilization ||
+      byName(left.node.name, right.node.name),
+  );
+}
+
+/** The Cluster Autoscaler's bound: more unneeded nodes than can be removed in time need not be known. */
+export function unneededLimit(current: number, policy: Pick<ScaleDownPolicy, 'maxParallel' | 'unneededForMs'>): number {
+  const { maxParallel } = policy;
+  const rounds = Math.floor(Math.max(policy.unneededForMs, LOOP_INTERVAL_MS) / LOOP_INTERVAL_MS);
+  return Math.min(current + 2 * maxParallel, maxParallel * rounds + maxParallel);
+}

@@ -1,0 +1,46 @@
+import type { ClusterView } from '../../domain/observation.ts';
+import type { Pod } from '../../domain/pod.ts';
+import type { ScaleDownPolicy } from '../../domain/policy.ts';
+import type { BlockingPodReason } from '../../domain/reasons.ts';
+import type { DisruptionBudget } from '../../domain/workload.ts';
+import { BudgetIndex } from './budget-index.ts';
+
+/** What a drain does about one pod. */
+export type DrainVerdict =
+  /** Neither moved nor in the way. */
+  | { readonly kind: 'skip' }
+  /** Goes with its node; runs on every node anyway. */
+  | { readonly kind: 'daemon-set' }
+  | { readonly kind: 'move' }
+  /** Never evicted: the node waits until the pod has finished. */
+  | { readonly kind: 'wait-for-completion' }
+  /** `passing`: a budget that is spent at the moment but allows disruptions in principle. */
+  | { readonly kind: 'block'; readonly reason: BlockingPodReason; readonly detail: string; readonly passing: boolean };
+
+/** Everything a rule may read besides the pod. */
+export interface DrainContext {
+  readonly nowMs: number;
+  readonly policy: Pick<ScaleDownPolicy, 'skipNodesWithSystemPods' | 'skipNodesWithLocalStorage' | 'skipNodesWithCustomControllerPods'>;
+  /** `namespace/name` of every DaemonSet. */
+  readonly daemonSets: ReadonlySet<string>;
+  /** The disruption budgets that select the pod. */
+  budgetsOf(pod: Pod): readonly DisruptionBudget[];
+}
+
+/** One reason to decide about a pod; undefined: the next rule decides. */
+export type DrainRule = (pod: Pod, context: DrainContext) => DrainVerdict | undefined;
+
+/** A context for one view of the cluster; the budgets' selectors are evaluated once per shape of pod. */
+export function drainContext(cluster: ClusterView, policy: DrainContext['policy'], nowMs: number): DrainContext {
+  const budgets = new BudgetIndex(cluster.disruptionBudgets);
+  return {
+    nowMs,
+    policy,
+    daemonSets: new Set(cluster.daemonSets.map((set) => `${set.namespace}/${set.name}`)),
+    budgetsOf: (pod) => budgets.of(pod),
+  };
+}
+
+export function block(reason: BlockingPodReason, detail: string): DrainVerdict {
+  return { kind: 'block', reason, detail, passing: false };
+}

@@ -1,0 +1,80 @@
+/**
+ * May the pods of a node be moved away? An ordered list of rules; the first that decides wins, and a pod about which no
+ * rule speaks may be moved. The order is the Cluster Autoscaler's (its documented drain rules). Must not know where the
+ * pods would go.
+ */
+import { podName } from '../../domain/ids.ts';
+import type { Blocker } from '../../domain/plan.ts';
+import type { Pod } from '../../domain/pod.ts';
+import { daemonSetPod } from './daemon-set.ts';
+import { disruptionBudget } from './disruption-budget.ts';
+import type { DrainContext, DrainRule, DrainVerdict } from './drain-rule.ts';
+import { localStorage } from './local-storage.ts';
+import { longTerminating } from './long-terminating.ts';
+import { mirrorPod } from './mirror.ts';
+import { notSafeToEvict } from './not-safe-to-evict.ts';
+import { onCompletion } from './on-completion.ts';
+import { replicaCount } from './replica-count.ts';
+import { replicated } from './replicated.ts';
+import { safeToEvict } from './safe-to-evict.ts';
+import { systemPod } from './system.ts';
+import { terminalPod } from './terminal.ts';
+
+const RULES: readonly DrainRule[] = [
+  mirrorPod,
+  longTerminating,
+  replicaCount,
+  daemonSetPod,
+  safeToEvict,
+  terminalPod,
+  onCompletion,
+  replicated,
+  systemPod,
+  notSafeToEvict,
+  localStorage,
+  disruptionBudget,
+];
+
+const MOVE: DrainVerdict = { kind: 'move' };
+
+/** What a drain would do about this pod, and why. */
+export function judgePod(pod: Pod, context: DrainContext): DrainVerdict {
+  for (const rule of RULES) {
+    const verdict = rule(pod, context);
+    if (verdict !== undefined) return verdict;
+  }
+  return MOVE;
+}
+
+/** The pods of one node, sorted by what a drain does about them. */
+export interface NodeDrain {
+  readonly movable: readonly Pod[];
+  /** Pods that are waited for; the node cannot go before they have finished. */
+  readonly waiting: readonly Pod[];
+  readonly blocker: Blocker | undefined;
+  /** Whether there are blockers and each is a budget that is spent for the moment only. */
+  readonly passing: boolean;
+}
+
+/** Judges all pods of a node. The blocker named is a lasting one if there is one; of equals the first by name. */
+export function judgeNode(pods: readonly Pod[], context: DrainContext): NodeDrain {
+  const movable: Pod[] = [];
+  const waiting: Pod[] = [];
+  let worst: FoundBlocker | undefined;
+  for (const pod of pods) {
+    const verdict = judgePod(pod, context);
+    if (verdict.kind === 'move') movable.push(pod);
+    else if (verdict.kind === 'wait-for-completion') waiting.push(pod);
+    else if (verdict.kind === 'block') worst = graver(worst, { pod: podName(pod), ...verdict });
+  }
+  const blocker = worst === undefined ? undefined : { pod: worst.pod, reason: worst.reason, detail: worst.detail };
+  return { movable, waiting, blocker, passing: worst?.passing ?? false };
+}
+
+type FoundBlocker = Blocker & { readonly passing: boolean };
+
+function graver(left: FoundBlocker | undefined, right: FoundBlocker): FoundBlocker {
+  if (left === undefined) return right;
+  if (left.passing !== right.passing) return left.passing ? right : left;
+  return left.pod <= right.pod ? left : right;
+}
