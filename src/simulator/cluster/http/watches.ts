@@ -75,6 +75,8 @@ export class Watches {
   /** Streams until the client leaves, the time limit passes or the server drops it. */
   begin(plan: WatchPlan, response: ServerResponse): void {
     response.writeHead(200, { 'content-type': 'application/json', 'cache-control': 'no-cache, private' });
+    // A watch with nothing to say yet must still be seen to have begun.
+    response.flushHeaders();
     const send = (type: string, object: unknown): void => {
       response.write(
         `${JSON.stringify({ type, object: plan.asTable && type !== 'ERROR' ? this.#table(plan, object as KubeObject) : object })}\n`,

@@ -1,0 +1,469 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { aBudgetDraft, aDeployment, aMachine, aPodDraft, setStage, type Stage } from './stage.ts';
+
+let stage: Stage;
+afterEach(() => stage.stop());
+
+const MAPS = '/api/v1/namespaces/default/configmaps';
+const aMap = (name: string, labels: Record<string, string> = {}): unknown => ({
+  apiVersion: 'v1',
+  kind: 'ConfigMap',
+  metadata: { name, labels },
+  data: {},
+});
+
+describe('access', () => {
+  it.each(['wrong', ''])('answers 401 to the token "%s"', async (token) => {
+    stage = await setStage();
+    const answer = await stage.client.call('GET', '/api/v1/nodes', undefined, { token });
+    expect(answer).toMatchObject({ status: 401, body: { kind: 'Status', status: 'Failure', reason: 'Unauthorized', code: 401 } });
+  });
+
+  it('answers permission questions with yes', async () => {
+    stage = await setStage();
+    const answer = await stage.client.call('POST', '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews', { spec: {} });
+    expect(answer).toMatchObject({ status: 201, body: { status: { allowed: true } } });
+  });
+
+  it('writes unknown paths loudly to the journal', async () => {
+    stage = await setStage();
+    expect((await stage.client.call('GET', '/apis/example.com/v1/things')).status).toBe(404);
+    expect(stage.cluster.journal().at(-1)).toMatchObject({
+      url: '/apis/example.com/v1/things',
+      status: 404,
+      note: expect.stringContaining('UNKNOWN ROUTE') as string,
+    });
+  });
+
+  it('answers 400 to a body that is no JSON and 415 to one that does not claim to be', async () => {
+    stage = await setStage();
+    expect((await stage.client.call('POST', MAPS, '{')).status).toBe(400);
+    expect((await stage.client.call('POST', MAPS, 'k8s', { contentType: 'application/vnd.kubernetes.protobuf' })).status).toBe(415);
+  });
+
+  it('gives a kubeconfig with the CA and the token inline', async () => {
+    stage = await setStage();
+    const config = JSON.parse(stage.cluster.kubeconfig()) as {
+      clusters: { cluster: Record<string, string> }[];
+      users: { user: { token: string } }[];
+    };
+    expect(config.clusters[0]?.cluster['server']).toBe(stage.cluster.url);
+    expect(Buffer.from(config.clusters[0]?.cluster['certificate-authority-data'] ?? '', 'base64').toString()).toContain(
+      'BEGIN CERTIFICATE',
+    );
+    expect(config.users[0]?.user.token).toBe('test-token');
+  });
+});
+
+describe('discovery', () => {
+  it('lists groups and resources with their subresources', async () => {
+    stage = await setStage();
+    const groups = await stage.client.call('GET', '/apis');
+    expect(JSON.stringify(groups.body['groups'])).toContain('"policy/v1"');
+    const core = await stage.client.call('GET', '/api/v1');
+    const names = (core.body['resources'] as unknown as { name: string }[]).map((resource) => resource.name);
+    expect(names).toEqual(expect.arrayContaining(['pods', 'pods/eviction', 'pods/binding', 'nodes', 'nodes/status', 'events']));
+  });
+
+  it('aggregates when asked to', async () => {
+    stage = await setStage();
+    const answer = await stage.client.call('GET', '/apis', undefined, {
+      accept: 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList',
+    });
+    expect(answer.body['kind']).toBe('APIGroupDiscoveryList');
+    expect(answer.headers['content-type']).toContain('as=APIGroupDiscoveryList');
+  });
+
+  it('says in OpenAPI that the server validates fields', async () => {
+    stage = await setStage();
+    const answer = await stage.client.call('GET', '/openapi/v3/apis/apps/v1');
+    const patch = answer.body['paths']?.['/apis/apps/v1/namespaces/{namespace}/deployments/{name}']?.['patch'];
+    expect(JSON.stringify(patch)).toContain('fieldValidation');
+    expect(patch?.['x-kubernetes-group-version-kind']).toEqual({ group: 'apps', version: 'v1', kind: 'Deployment' });
+  });
+});
+
+describe('lists', () => {
+  async function fill(count: number): Promise<void> {
+    for (let index = 0; index < count; index++)
+      await stage.client.call('POST', MAPS, aMap(`m${index}`, { parity: index % 2 === 0 ? 'even' : 'odd' }));
+  }
+  const namesOf = (body: { readonly [key: string]: unknown }): string[] =>
+    (body['items'] as { metadata: { name: string } }[]).map((item) => item.metadata.name);
+
+  it('pages over one consistent picture', async () => {
+    stage = await setStage();
+    await fill(5);
+    const first = await stage.client.call('GET', `${MAPS}?limit=2`);
+    expect(first.body['metadata']).toMatchObject({ remainingItemCount: 3 });
+    await stage.client.call('POST', MAPS, aMap('late'));
+    await stage.client.call('DELETE', `${MAPS}/m4`);
+    const token = encodeURIComponent(String(first.body['metadata']?.['continue']));
+    const second = await stage.client.call('GET', `${MAPS}?limit=9&continue=${token}`);
+    expect([...namesOf(first.body), ...namesOf(second.body)]).toEqual(['m0', 'm1', 'm2', 'm3', 'm4']);
+    expect(second.body['metadata']?.['resourceVersion']).toBe(first.body['metadata']?.['resourceVersion']);
+    expect(second.body['metadata']?.['continue']).toBeUndefined();
+  });
+
+  it('answers 410 to a page token from before a compaction', async () => {
+    stage = await setStage();
+    await fill(3);
+    const first = await stage.client.call('GET', `${MAPS}?limit=1`);
+    stage.cluster.control.compact();
+    const token = encodeURIComponent(String(first.body['metadata']?.['continue']));
+    expect(await stage.client.call('GET', `${MAPS}?limit=1&continue=${token}`)).toMatchObject({
+      status: 410,
+      body: { reason: 'Expired', code: 410 },
+    });
+  });
+
+  it('selects by labels and fields, in one namespace or all', async () => {
+    stage = await setStage();
+    await fill(4);
+    expect(namesOf((await stage.client.call('GET', `${MAPS}?labelSelector=parity%3Dodd`)).body)).toEqual(['m1', 'm3']);
+    expect(namesOf((await stage.client.call('GET', `/api/v1/configmaps?fieldSelector=metadata.name%3Dcoredns`)).body)).toEqual(['coredns']);
+    expect((await stage.client.call('GET', `${MAPS}?fieldSelector=data.x%3Dy`)).status).toBe(400);
+  });
+
+  it('answers 504 to a version of the future', async () => {
+    stage = await setStage();
+    const answer = await stage.client.call('GET', `${MAPS}?resourceVersion=${stage.cluster.resourceVersion() + 10}`);
+    expect(answer).toMatchObject({
+      status: 504,
+      body: { reason: 'Timeout', details: { causes: [{ reason: 'ResourceVersionTooLarge' }] } },
+    });
+  });
+
+  it('prints tables', async () => {
+    stage = await setStage([aMachine('n1')]);
+    const accept = 'application/json;as=Table;v=v1;g=meta.k8s.io,application/json';
+    const answer = await stage.client.call('GET', '/api/v1/nodes', undefined, { accept });
+    expect(answer.body['kind']).toBe('Table');
+    expect((answer.body['columnDefinitions'] as unknown as { name: string }[]).slice(0, 5).map((column) => column.name)).toEqual([
+      'Name',
+      'Status',
+      'Roles',
+      'Age',
+      'Version',
+    ]);
+    expect((answer.body['rows'] as unknown as { cells: string[] }[])[0]?.cells.slice(0, 5)).toEqual([
+      'n1',
+      'Ready',
+      '<none>',
+      '60m',
+      'v1.33.2',
+    ]);
+  });
+
+  it('deletes what a selector selects', async () => {
+    stage = await setStage();
+    await fill(4);
+    await stage.client.call('DELETE', `${MAPS}?labelSelector=parity%3Deven`);
+    expect(namesOf((await stage.client.call('GET', MAPS)).body)).toEqual(['m1', 'm3']);
+  });
+});
+
+describe('watches', () => {
+  const shown = (event: { type: string; object: { readonly [key: string]: unknown } } | undefined): string =>
+    event === undefined ? 'end' : `${event.type} ${String((event.object['metadata'] as { name?: string } | undefined)?.name)}`;
+
+  it('begins with what is there, then follows', async () => {
+    stage = await setStage();
+    await stage.client.call('POST', MAPS, aMap('a'));
+    const watch = await stage.client.watch(`${MAPS}?watch=true`);
+    expect(shown(await watch.next())).toBe('ADDED a');
+    await stage.client.call('POST', MAPS, aMap('b'));
+    await stage.client.call('PATCH', `${MAPS}/b`, { data: { x: 'y' } }, { contentType: 'application/merge-patch+json' });
+    await stage.client.call('DELETE', `${MAPS}/a`);
+    expect([shown(await watch.next()), shown(await watch.next()), shown(await watch.next())]).toEqual([
+      'ADDED b',
+      'MODIFIED b',
+      'DELETED a',
+    ]);
+    watch.close();
+  });
+
+  it('replays from a version', async () => {
+    stage = await setStage();
+    const version = stage.cluster.resourceVersion();
+    await stage.client.call('POST', MAPS, aMap('a'));
+    await stage.client.call('DELETE', `${MAPS}/a`);
+    const watch = await stage.client.watch(`${MAPS}?watch=1&resourceVersion=${version}`);
+    expect([shown(await watch.next()), shown(await watch.next())]).toEqual(['ADDED a', 'DELETED a']);
+    watch.close();
+  });
+
+  it('ends initial events with the bookmark that says so', async () => {
+    stage = await setStage();
+    await stage.client.call('POST', MAPS, aMap('a'));
+    const query = 'watch=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true';
+    const watch = await stage.client.watch(`${MAPS}?${query}`);
+    expect(shown(await watch.next())).toBe('ADDED a');
+    expect(await watch.next()).toMatchObject({
+      type: 'BOOKMARK',
+      object: {
+        kind: 'ConfigMap',
+        metadata: { resourceVersion: String(stage.cluster.resourceVersion()), annotations: { 'k8s.io/initial-events-end': 'true' } },
+      },
+    });
+    watch.close();
+  });
+
+  it.each(['sendInitialEvents=true', 'sendInitialEvents=true&resourceVersionMatch=NotOlderThan', 'resourceVersionMatch=NotOlderThan'])(
+    'answers 422 to %s alone',
+    async (query) => {
+      stage = await setStage();
+      expect((await stage.client.call('GET', `${MAPS}?watch=true&${query}`)).status).toBe(422);
+    },
+  );
+
+  it('sends bookmarks by the world clock to those who asked', async () => {
+    stage = await setStage();
+    const watch = await stage.client.watch(`${MAPS}?watch=true&allowWatchBookmarks=true`);
+    stage.clock.advance(60_000);
+    expect(await watch.next()).toMatchObject({
+      type: 'BOOKMARK',
+      object: { metadata: { resourceVersion: String(stage.cluster.resourceVersion()) } },
+    });
+    watch.close();
+  });
+
+  it('ends after timeoutSeconds, with a last bookmark', async () => {
+    stage = await setStage();
+    const watch = await stage.client.watch(`${MAPS}?watch=true&allowWatchBookmarks=true&timeoutSeconds=30`);
+    stage.clock.advance(30_000);
+    expect((await watch.next())?.type).toBe('BOOKMARK');
+    expect(await watch.next()).toBeUndefined();
+    expect(stage.cluster.openWatches()).toBe(0);
+  });
+
+  it('tells an expired version inside the stream', async () => {
+    stage = await setStage();
+    const version = stage.cluster.resourceVersion();
+    await stage.client.call('POST', MAPS, aMap('a'));
+    stage.cluster.control.compact();
+    const watch = await stage.client.watch(`${MAPS}?watch=true&resourceVersion=${version}`);
+    expect(watch.status).toBe(200);
+    expect(await watch.next()).toMatchObject({ type: 'ERROR', object: { kind: 'Status', code: 410, reason: 'Expired' } });
+    expect(await watch.next()).toBeUndefined();
+  });
+
+  it('tells an expired version by the status, when the world is set so', async () => {
+    stage = await setStage([], { knobs: { goneAs: 'status' } });
+    const version = stage.cluster.resourceVersion();
+    await stage.client.call('POST', MAPS, aMap('a'));
+    stage.cluster.control.compact();
+    expect((await stage.client.call('GET', `${MAPS}?watch=true&resourceVersion=${version}`)).status).toBe(410);
+  });
+
+  it('adds and deletes what enters and leaves the selection', async () => {
+    stage = await setStage();
+    const watch = await stage.client.watch(`${MAPS}?watch=true&labelSelector=on`);
+    const patch = (labels: unknown): Promise<unknown> =>
+      stage.client.call('PATCH', `${MAPS}/a`, { metadata: { labels } }, { contentType: 'application/merge-patch+json' });
+    await stage.client.call('POST', MAPS, aMap('a'));
+    await patch({ on: 'yes' });
+    await patch({ on: 'still' });
+    await patch({ on: null });
+    expect([shown(await watch.next()), shown(await watch.next()), shown(await watch.next())]).toEqual([
+      'ADDED a',
+      'MODIFIED a',
+      'DELETED a',
+    ]);
+    watch.close();
+  });
+
+  it('is cut by the control surface, and can be taken up again without loss', async () => {
+    stage = await setStage();
+    const version = stage.cluster.resourceVersion();
+    const watch = await stage.client.watch(`${MAPS}?watch=true&resourceVersion=${version}`);
+    stage.cluster.control.dropWatches();
+    await expect(watch.next()).rejects.toThrow();
+    await stage.client.call('POST', MAPS, aMap('a'));
+    const again = await stage.client.watch(`${MAPS}?watch=true&resourceVersion=${version}`);
+    expect(shown(await again.next())).toBe('ADDED a');
+    again.close();
+  });
+});
+
+describe('writes', () => {
+  it('patches in three ways and refuses the fourth', async () => {
+    stage = await setStage();
+    await stage.client.call('POST', MAPS, aMap('a'));
+    const patch = (contentType: string, body: unknown): Promise<{ status: number; body: unknown }> =>
+      stage.client.call('PATCH', `${MAPS}/a`, body, { contentType });
+    expect(await patch('application/merge-patch+json', { data: { a: '1' } })).toMatchObject({ status: 200, body: { data: { a: '1' } } });
+    expect(await patch('application/strategic-merge-patch+json', { data: { b: '2' } })).toMatchObject({
+      status: 200,
+      body: { data: { a: '1', b: '2' } },
+    });
+    expect(await patch('application/json-patch+json', [{ op: 'remove', path: '/data/a' }])).toMatchObject({
+      status: 200,
+      body: { data: { b: '2' } },
+    });
+    expect(await patch('application/apply-patch+yaml', 'data: {}')).toMatchObject({
+      status: 415,
+      body: { reason: 'UnsupportedMediaType' },
+    });
+  });
+
+  it('meets a conflict when a patch carries an old version', async () => {
+    stage = await setStage();
+    await stage.client.call('POST', MAPS, aMap('a'));
+    const patch = { metadata: { resourceVersion: '1' }, data: { a: '1' } };
+    const answer = await stage.client.call('PATCH', `${MAPS}/a`, patch, { contentType: 'application/merge-patch+json' });
+    expect(answer).toMatchObject({ status: 409, body: { reason: 'Conflict', details: { name: 'a', kind: 'configmaps' } } });
+  });
+
+  it('scales by the subresource', async () => {
+    stage = await setStage();
+    stage.cluster.apply(aDeployment('web', 2));
+    const path = '/apis/apps/v1/namespaces/default/deployments/web/scale';
+    expect((await stage.client.call('GET', path)).body).toMatchObject({
+      kind: 'Scale',
+      apiVersion: 'autoscaling/v1',
+      spec: { replicas: 2 },
+    });
+    const merge = { contentType: 'application/merge-patch+json' };
+    expect((await stage.client.call('PATCH', path, { spec: { replicas: 5 } }, merge)).status).toBe(200);
+    expect(stage.cluster.store.get('deployments', 'default', 'web')?.spec).toMatchObject({ replicas: 5 });
+    expect((await stage.client.call('PATCH', path, { spec: { replicas: -1 } }, merge)).status).toBe(422);
+  });
+
+  it('writes status through its subresource only', async () => {
+    stage = await setStage();
+    stage.cluster.apply(aPodDraft('p', { spec: { nodeSelector: { no: 'where' } } }));
+    const merge = { contentType: 'application/merge-patch+json' };
+    const path = '/api/v1/namespaces/default/pods/p';
+    expect((await stage.client.call('PATCH', path, { status: { phase: 'Failed' } }, merge)).body).toMatchObject({
+      status: { phase: 'Pending' },
+    });
+    expect((await stage.client.call('PATCH', `${path}/status`, { status: { phase: 'Failed' } }, merge)).body).toMatchObject({
+      status: { phase: 'Failed' },
+    });
+  });
+
+  it('shows one event in two API groups', async () => {
+    stage = await setStage();
+    const event = {
+      apiVersion: 'events.k8s.io/v1',
+      kind: 'Event',
+      metadata: { name: 'e', namespace: 'default' },
+      regarding: { kind: 'Pod', name: 'p' },
+      note: 'hello',
+      reason: 'Test',
+      type: 'Normal',
+      reportingController: 'me',
+    };
+    await stage.client.call('POST', '/apis/events.k8s.io/v1/namespaces/default/events', event);
+    expect((await stage.client.call('GET', '/api/v1/namespaces/default/events/e')).body).toMatchObject({
+      apiVersion: 'v1',
+      involvedObject: { name: 'p' },
+      message: 'hello',
+      reportingComponent: 'me',
+    });
+    expect((await stage.client.call('GET', '/apis/events.k8s.io/v1/namespaces/default/events/e')).body).toMatchObject(event);
+    const listed = await stage.client.call('GET', '/api/v1/events?fieldSelector=involvedObject.name%3Dp');
+    expect(listed.body['items']).toHaveLength(1);
+  });
+});
+
+describe('faults', () => {
+  it('fails the next requests that match, and no others', async () => {
+    stage = await setStage();
+    stage.cluster.control.failNext(2, 500, { resource: 'configmaps', verb: 'list' });
+    const statuses = [];
+    for (const path of [MAPS, '/api/v1/nodes', MAPS, MAPS]) statuses.push((await stage.client.call('GET', path)).status);
+    expect(statuses).toEqual([500, 200, 500, 200]);
+  });
+
+  it('becomes unreachable and reachable again', async () => {
+    stage = await setStage();
+    const watch = await stage.client.watch(`${MAPS}?watch=true`);
+    stage.cluster.control.pause();
+    await expect(watch.next()).rejects.toThrow();
+    await expect(stage.client.call('GET', MAPS)).rejects.toThrow();
+    stage.cluster.control.resume();
+    expect((await stage.client.call('GET', MAPS)).status).toBe(200);
+  });
+});
+
+describe('eviction', () => {
+  const path = (name: string): string => `/api/v1/namespaces/default/pods/${name}/eviction`;
+  const body = (name: string, options: unknown = {}): unknown => ({
+    apiVersion: 'policy/v1',
+    kind: 'Eviction',
+    metadata: { name, namespace: 'default' },
+    deleteOptions: options,
+  });
+
+  async function withWeb(budget: Record<string, unknown>): Promise<readonly string[]> {
+    stage = await setStage([aMachine('n1'), aMachine('n2')]);
+    stage.cluster.apply(aDeployment('web', 2));
+    stage.cluster.apply(aBudgetDraft('web', { selector: { matchLabels: { app: 'web' } }, ...budget }));
+    stage.clock.advance(5_000);
+    return stage.cluster.store
+      .boundPods()
+      .filter((pod) => pod.metadata.namespace === 'default')
+      .map((pod) => pod.metadata.name);
+  }
+
+  it('grants what the budget allows and refuses the next with 429', async () => {
+    const [first = '', second = ''] = await withWeb({ minAvailable: 1 });
+    expect(await stage.client.call('POST', path(first), body(first))).toMatchObject({
+      status: 201,
+      body: { kind: 'Status', status: 'Success' },
+    });
+    const refused = await stage.client.call('POST', path(second), body(second));
+    expect(refused).toMatchObject({
+      status: 429,
+      body: {
+        reason: 'TooManyRequests',
+        message: "Cannot evict pod as it would violate the pod's disruption budget.",
+        details: {
+          causes: [{ reason: 'DisruptionBudget', message: 'The disruption budget web needs 1 healthy pods and has 2 currently' }],
+        },
+      },
+    });
+    expect(stage.cluster.store.get('pods', 'default', second)?.metadata.deletionTimestamp).toBeUndefined();
+  });
+
+  it('allows again once a replacement is ready', async () => {
+    const [first = '', second = ''] = await withWeb({ maxUnavailable: 1 });
+    await stage.client.call('POST', path(first), body(first));
+    expect((await stage.client.call('POST', path(second), body(second))).status).toBe(429);
+    stage.clock.advance(10_000);
+    expect((await stage.client.call('POST', path(second), body(second))).status).toBe(201);
+  });
+
+  it('takes the grace of the request', async () => {
+    const [first = ''] = await withWeb({ minAvailable: 0 });
+    await stage.client.call('POST', path(first), body(first, { gracePeriodSeconds: 7 }));
+    expect(stage.cluster.store.get('pods', 'default', first)?.metadata.deletionGracePeriodSeconds).toBe(7);
+  });
+
+  it('answers 404 for a pod that is gone and 409 for another of its name', async () => {
+    const [first = ''] = await withWeb({ minAvailable: 0 });
+    expect((await stage.client.call('POST', path('nobody'), body('nobody'))).status).toBe(404);
+    expect((await stage.client.call('POST', path(first), body(first, { preconditions: { uid: 'other' } }))).status).toBe(409);
+  });
+
+  it('answers 500 when two budgets match one pod', async () => {
+    const [first = ''] = await withWeb({ minAvailable: 1 });
+    stage.cluster.apply(aBudgetDraft('web-two', { minAvailable: 1, selector: { matchLabels: { app: 'web' } } }));
+    expect(await stage.client.call('POST', path(first), body(first))).toMatchObject({ status: 500, body: { reason: 'InternalError' } });
+  });
+
+  it('asks to wait while a changed budget is not computed yet', async () => {
+    const [first = ''] = await withWeb({ minAvailable: 1 });
+    stage.cluster.apply(aBudgetDraft('web', { minAvailable: 0, selector: { matchLabels: { app: 'web' } } }));
+    const answer = await stage.client.call('POST', path(first), body(first));
+    expect(answer).toMatchObject({ status: 429, headers: { 'retry-after': '10' } });
+  });
+
+  it('ignores budgets for a pod that does not run yet', async () => {
+    await withWeb({ minAvailable: 2 });
+    stage.cluster.apply(aPodDraft('waits', { labels: { app: 'web' }, spec: { nodeSelector: { no: 'where' } } }));
+    expect((await stage.client.call('POST', path('waits'), body('waits'))).status).toBe(201);
+  });
+});

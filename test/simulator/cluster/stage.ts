@@ -1,0 +1,238 @@
+/** A cluster in virtual time with machines that the test makes and unmakes, and a plain HTTPS client for it. */
+import { Agent, request } from 'undici';
+import type { Machine, MachineChange, MachinePark } from '../../../src/simulator/machines.ts';
+import { startCluster, type ClusterOptions, type SimCluster } from '../../../src/simulator/cluster/cluster.ts';
+import type { ObjectDraft, PodSpec } from '../../../src/simulator/cluster/objects.ts';
+import { VirtualSimClock } from '../../../src/simulator/sim-clock.ts';
+import { createServerTls } from '../../../src/simulator/tls.ts';
+import { ViolationLog } from '../../../src/simulator/violations.ts';
+import type { WorldSpec } from '../../../src/simulator/world-spec.ts';
+import { START_MS } from '../../support/builders.ts';
+
+export const TOKEN = 'test-token';
+
+export const SPEC: WorldSpec = {
+  subscriptionId: '11111111-2222-3333-4444-555555555555',
+  tenantId: '66666666-7777-8888-9999-000000000000',
+  location: 'westeurope',
+  clusterName: 'test',
+  clusterResourceGroup: 'rg-test',
+  nodeResourceGroup: 'MC_rg-test_test_westeurope',
+  discoveryTags: {},
+  stock: {},
+  quota: {},
+  seed: 7,
+  pools: [
+    { name: 'system', vmSize: 'Standard_D4s_v5', count: 1, min: 1, max: 3, mode: 'System' },
+    { name: 'user', vmSize: 'Standard_D4s_v5', count: 0, min: 0, max: 10, labels: { tier: 'user' } },
+  ],
+};
+
+export function aMachine(hostName: string, rest: Partial<Machine> = {}): Machine {
+  return {
+    id: `/subscriptions/s/resourceGroups/rg/${hostName}`,
+    hostName,
+    providerId: `azure:///subscriptions/s/resourceGroups/rg/${hostName}`,
+    pool: 'user',
+    vmSize: 'Standard_D4s_v5',
+    vcpus: 4,
+    memoryGiB: 16,
+    gpus: 0,
+    architecture: 'amd64',
+    location: 'westeurope',
+    zone: undefined,
+    labels: {},
+    taints: [],
+    power: 'running',
+    ...rest,
+  };
+}
+
+/** A park that changes when the test says so. */
+export class TestPark implements MachinePark {
+  readonly #listeners = new Set<(change: MachineChange) => void>();
+  readonly #machines = new Map<string, Machine>();
+
+  constructor(machines: readonly Machine[]) {
+    for (const machine of machines) this.#machines.set(machine.hostName, machine);
+  }
+
+  list(): readonly Machine[] {
+    return [...this.#machines.values()];
+  }
+
+  subscribe(listener: (change: MachineChange) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  boot(machine: Machine): void {
+    this.#machines.set(machine.hostName, machine);
+    this.tell({ kind: 'running', machine });
+  }
+
+  /** The VM ends: stopped for a while, or for good. */
+  end(hostName: string, kind: 'stopped' | 'gone'): void {
+    const machine = this.#machines.get(hostName) ?? aMachine(hostName);
+    if (kind === 'gone') this.#machines.delete(hostName);
+    else this.#machines.set(hostName, { ...machine, power: 'stopped' });
+    this.tell({ kind, machine });
+  }
+
+  tell(change: MachineChange): void {
+    for (const listener of this.#listeners) listener(change);
+  }
+}
+
+export interface Stage {
+  readonly clock: VirtualSimClock;
+  readonly park: TestPark;
+  readonly violations: ViolationLog;
+  readonly cluster: SimCluster;
+  readonly client: Client;
+  stop(): Promise<void>;
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  // Tests look into answers of many shapes; a wrong path fails the assertion.
+  readonly body: Loose;
+}
+
+/** JSON as tests walk through it. */
+export interface Loose {
+  readonly [key: string]: Loose;
+}
+
+export interface CallOptions {
+  readonly token?: string;
+  readonly accept?: string;
+  readonly contentType?: string;
+}
+
+export interface WatchEvent {
+  readonly type: string;
+  readonly object: Loose;
+}
+
+/** An open watch, read one event at a time. */
+export interface OpenWatch {
+  readonly status: number;
+  /** The next event; undefined when the server ended the stream. Rejects when it was cut. */
+  next(): Promise<WatchEvent | undefined>;
+  close(): void;
+}
+
+export interface Client {
+  call(method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE', path: string, body?: unknown, options?: CallOptions): Promise<Answer>;
+  watch(path: string, options?: CallOptions): Promise<OpenWatch>;
+  close(): Promise<void>;
+}
+
+function clientOf(cluster: SimCluster, ca: string): Client {
+  const agent = new Agent({ connect: { ca } });
+  const headersOf = (options: CallOptions): Record<string, string> => ({
+    authorization: `Bearer ${options.token ?? TOKEN}`,
+    accept: options.accept ?? 'application/json',
+    'content-type': options.contentType ?? 'application/json',
+  });
+  return {
+    async call(method, path, body, options = {}) {
+      const answer = await request(cluster.url + path, {
+        dispatcher: agent,
+        method,
+        headers: headersOf(options),
+        ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+      });
+      const text = await answer.body.text();
+      const isJson = String(answer.headers['content-type']).startsWith('application/json');
+      return { status: answer.statusCode, headers: answer.headers, body: (isJson ? JSON.parse(text) : { text }) as Loose };
+    },
+    async watch(path, options = {}) {
+      const abort = new AbortController();
+      const answer = await request(cluster.url + path, { dispatcher: agent, headers: headersOf(options), signal: abort.signal });
+      return { status: answer.statusCode, ...readLines(answer.body), close: () => abort.abort() };
+    },
+    close: () => agent.destroy(),
+  };
+}
+
+function readLines(body: AsyncIterable<Buffer>): Pick<OpenWatch, 'next'> {
+  const chunks = body[Symbol.asyncIterator]();
+  let text = '';
+  return {
+    async next() {
+      for (;;) {
+        const end = text.indexOf('\n');
+        if (end >= 0) {
+          const line = text.slice(0, end);
+          text = text.slice(end + 1);
+          return JSON.parse(line) as WatchEvent;
+        }
+        const chunk = await chunks.next();
+        if (chunk.done === true) return undefined;
+        text += chunk.value.toString('utf8');
+      }
+    },
+  };
+}
+
+const tls = createServerTls(Date.now());
+
+/** Starts a cluster with the given machines running; what AKS puts there is up when this returns. */
+export async function setStage(machines: readonly Machine[] = [], rest: Partial<ClusterOptions> = {}): Promise<Stage> {
+  const clock = new VirtualSimClock(START_MS);
+  const park = new TestPark(machines);
+  const violations = new ViolationLog();
+  const cluster = await startCluster({ spec: SPEC, clock, tls: await tls, machines: park, violations, token: TOKEN, ...rest });
+  const client = clientOf(cluster, (await tls).caPem);
+  clock.advance(5_000);
+  const stop = async (): Promise<void> => {
+    await client.close();
+    await cluster.stop();
+  };
+  return { clock, park, violations, cluster, client, stop };
+}
+
+export function aPodDraft(
+  name: string,
+  rest: {
+    readonly spec?: Partial<PodSpec>;
+    readonly labels?: Record<string, string>;
+    readonly cpu?: string;
+    readonly memory?: string;
+    readonly annotations?: Record<string, string>;
+  } = {},
+): ObjectDraft {
+  const { spec, labels = { app: 'test' }, cpu = '100m', memory = '64Mi', annotations = {} } = rest;
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name, namespace: 'default', labels, annotations },
+    spec: { containers: [{ name: 'main', image: 'test:1', resources: { requests: { cpu, memory } } }], ...spec },
+  };
+}
+
+export function aDeployment(
+  name: string,
+  replicas: number,
+  rest: { readonly cpu?: string; readonly image?: string; readonly spec?: Record<string, unknown> } = {},
+): ObjectDraft {
+  const { cpu = '100m', image = 'test:1', spec = {} } = rest;
+  return {
+    apiVersion: 'apps/v1',
+    kind: 'Deployment',
+    metadata: { name, namespace: 'default' },
+    spec: {
+      replicas,
+      selector: { matchLabels: { app: name } },
+      template: { metadata: { labels: { app: name } }, spec: { containers: [{ name: 'main', image, resources: { requests: { cpu } } }] } },
+      ...spec,
+    },
+  };
+}
+
+export function aBudgetDraft(name: string, spec: Record<string, unknown>): ObjectDraft {
+  return { apiVersion: 'policy/v1', kind: 'PodDisruptionBudget', metadata: { name, namespace: 'default' }, spec };
+}
