@@ -18,10 +18,14 @@ export interface Refusal {
 export function refusalError(call: Call, refusal: Refusal): AutoscalerError {
   const { status, body } = refusal;
   const message = body.message ?? body.reason ?? 'no reason given';
-  return new AutoscalerError(kindOf(call, refusal), `The Kubernetes API refused ${call.method} ${call.path}: ${message} (HTTP ${status}).`, {
-    ...(body.reason === undefined ? {} : { code: body.reason }),
-    context: { status, method: call.method, path: call.path },
-  });
+  return new AutoscalerError(
+    kindOf(call, refusal),
+    `The Kubernetes API refused ${call.method} ${call.path}: ${message} (HTTP ${status}).`,
+    {
+      ...(body.reason === undefined ? {} : { code: body.reason }),
+      context: { status, method: call.method, path: call.path },
+    },
+  );
 }
 
 function kindOf(call: Call, refusal: Refusal): ErrorKind {
@@ -46,7 +50,8 @@ export function transportError(call: Call, thrown: unknown, caller: AbortSignal)
   const where = `${call.method} ${call.path}`;
   if (caller.aborted) return new AutoscalerError({ kind: 'cancelled' }, `${where} on the Kubernetes API was cancelled.`, { cause: thrown });
   const code = codeOf(thrown);
-  const neverSent = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'UND_ERR_CONNECT_TIMEOUT'].includes(code ?? '') || (code ?? '').includes('CERT');
+  const neverSent =
+    ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'UND_ERR_CONNECT_TIMEOUT'].includes(code ?? '') || (code ?? '').includes('CERT');
   const effect = call.method === 'GET' || neverSent ? 'none' : 'unknown';
   return new AutoscalerError({ kind: 'unavailable', effect }, `The Kubernetes API did not answer ${where}: ${describe(thrown)}.`, {
     cause: thrown,

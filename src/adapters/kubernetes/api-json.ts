@@ -15,7 +15,12 @@ export interface MetadataJson {
   readonly deletionTimestamp?: string;
   readonly labels?: Readonly<Record<string, string>>;
   readonly annotations?: Readonly<Record<string, string>>;
-  readonly ownerReferences?: readonly { readonly kind?: string; readonly name?: string; readonly uid?: string; readonly controller?: boolean }[];
+  readonly ownerReferences?: readonly {
+    readonly kind?: string;
+    readonly name?: string;
+    readonly uid?: string;
+    readonly controller?: boolean;
+  }[];
 }
 
 export interface ObjectJson {
@@ -50,7 +55,12 @@ export interface ContainerJson {
   readonly name?: string;
   readonly restartPolicy?: string;
   readonly resources?: ResourcesJson;
-  readonly ports?: readonly { readonly hostPort?: number; readonly containerPort?: number; readonly protocol?: string; readonly hostIP?: string }[];
+  readonly ports?: readonly {
+    readonly hostPort?: number;
+    readonly containerPort?: number;
+    readonly protocol?: string;
+    readonly hostIP?: string;
+  }[];
 }
 
 export interface ContainerStatusJson {

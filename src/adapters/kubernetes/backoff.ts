@@ -1,6 +1,7 @@
 /** Waiting after failures: exponential, with jitter so that replicas and watches do not come back in step. */
 import type { Clock } from '../../domain/clock.ts';
-import { AutoscalerError, asAutoscalerError } from '../../domain/errors.ts';
+import type { AutoscalerError } from '../../domain/errors.ts';
+import { asAutoscalerError } from '../../domain/errors.ts';
 import type { Random } from '../../domain/random.ts';
 
 export interface BackoffRange {

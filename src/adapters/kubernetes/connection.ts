@@ -47,7 +47,9 @@ export interface Connection {
 /** Reads kubeconfig or service account. Opens nothing yet. @throws AutoscalerError `config`, `auth` */
 export async function openConnection(options: KubernetesOptions, clock: Clock): Promise<Connection> {
   const account =
-    options.kubeconfigPath === undefined ? await inClusterAccount(options) : await kubeconfigAccount(options.kubeconfigPath, options.context);
+    options.kubeconfigPath === undefined
+      ? await inClusterAccount(options)
+      : await kubeconfigAccount(options.kubeconfigPath, options.context);
   const connect = { ...account.tls, timeout: 10_000 };
   const shared = new Agent({ connect, keepAliveTimeout: 60_000 });
   const lease = new Agent({ connect, connections: 1, keepAliveTimeout: 60_000 });
@@ -120,7 +122,9 @@ async function kubeconfigAccount(path: string, context: string | undefined): Pro
     try {
       await config.applyToHTTPSOptions(applied);
     } catch (cause) {
-      throw new AutoscalerError({ kind: 'auth' }, `The credential of the kubeconfig "${path}" cannot be used: ${describe(cause)}.`, { cause });
+      throw new AutoscalerError({ kind: 'auth' }, `The credential of the kubeconfig "${path}" cannot be used: ${describe(cause)}.`, {
+        cause,
+      });
     }
     return applied;
   };

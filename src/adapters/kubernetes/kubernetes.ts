@@ -3,12 +3,22 @@
  * and nothing of Azure, of planning or of the loop. No API type leaves this folder.
  */
 import type { Clock } from '../../domain/clock.ts';
-import { AutoscalerError } from '../../domain/errors.ts';
+import { asAutoscalerError } from '../../domain/errors.ts';
 import type { Random } from '../../domain/random.ts';
 import type { ResourceNames } from '../../domain/resources.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
+import { statusOf } from './api-errors.ts';
+import { createNodeTainter } from './api-node-tainter.ts';
+import { createPodEvictor } from './api-pod-evictor.ts';
+import type { Retry } from './backoff.ts';
+import { writeConfigMap } from './config-maps.ts';
+import { openConnection } from './connection.ts';
+import { LeaseLeadership, soleLeadership } from './lease-leadership.ts';
 import type { Kubernetes, KubernetesOptions } from './options.ts';
+import { QueuedEventRecorder } from './queued-event-recorder.ts';
+import { createRest, type Rest } from './rest.ts';
+import { WatchedClusterReader } from './watched-cluster-reader.ts';
 
 export type { ConfigMapContent, Kubernetes, KubernetesOptions } from './options.ts';
 
@@ -21,10 +31,53 @@ export interface KubernetesDeps {
   readonly names: ResourceNames;
 }
 
+const DEFAULT_NAME = 'aks-autoscaler';
+const DEFAULT_CALL_TIMEOUT_MS = 30_000;
+const PROBE_TIMEOUT_MS = 10_000;
+
 /**
  * Opens the connections and proves that the API server answers. Starts no watch: `reader.start` does.
  * @throws AutoscalerError `config` (kubeconfig unreadable), `auth`, `unavailable` (nobody answers).
  */
 export async function connectKubernetes(deps: KubernetesDeps): Promise<Kubernetes> {
-  throw new AutoscalerError({ kind: 'bug' }, `Not connected yet to ${deps.options.namespace}: under construction.`);
+  const { options, clock, random, log, metrics } = deps;
+  const { namespace, identity, eventSource = DEFAULT_NAME, userAgent = DEFAULT_NAME, callTimeoutMs = DEFAULT_CALL_TIMEOUT_MS } = options;
+  const connection = await openConnection(options, clock);
+  const rest = createRest({ connection, metrics, userAgent, timeoutMs: callTimeoutMs });
+  try {
+    await probe(rest);
+  } catch (thrown) {
+    await connection.close();
+    throw thrown;
+  }
+  const retry: Retry = { clock, random, range: { firstMs: 50, maxMs: 2_000 }, attempts: 6 };
+  const reader = new WatchedClusterReader({ ...deps, rest });
+  const events = new QueuedEventRecorder({ rest, clock, retry, log, metrics, source: eventSource, identity });
+  const lease = options.leaderElect
+    ? new LeaseLeadership({ rest, clock, random, log, metrics, namespace, name: options.leaseName, identity })
+    : soleLeadership();
+  return {
+    reader,
+    tainter: createNodeTainter({ rest, retry }),
+    evictor: createPodEvictor(rest),
+    events,
+    lease,
+    caughtUpTo: () => reader.versions(),
+    writeConfigMap: (wanted, signal) => writeConfigMap({ rest, retry }, wanted, signal),
+    close: async () => {
+      await Promise.all([reader.close(), events.close()]);
+      await connection.close();
+    },
+  };
+}
+
+/** Any answer but a refusal of who we are will do: not everybody may read the version. */
+async function probe(rest: Rest): Promise<void> {
+  try {
+    await rest.json({ method: 'GET', path: '/version', timeoutMs: PROBE_TIMEOUT_MS }, new AbortController().signal);
+  } catch (thrown) {
+    const error = asAutoscalerError(thrown);
+    const status = statusOf(error);
+    if (status === undefined || status === 401) throw error;
+  }
 }

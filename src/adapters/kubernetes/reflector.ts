@@ -147,7 +147,15 @@ export class Reflector {
     const expired = status === 410;
     if (expired || error.kind === 'bug') this.#version = undefined;
     this.#deps.log.warn({ resource: this.resource, error: error.message, failures: this.#failures + 1 }, 'watch begins again');
-    const label = expired ? 'expired' : refused ? 'refused' : error.kind === 'throttled' ? 'throttled' : (error.code ?? '') === BROKEN ? 'broken' : 'unavailable';
+    const label = expired
+      ? 'expired'
+      : refused
+        ? 'refused'
+        : error.kind === 'throttled'
+          ? 'throttled'
+          : (error.code ?? '') === BROKEN
+            ? 'broken'
+            : 'unavailable';
     const retryAfterMs = error.detail.kind === 'throttled' ? (error.detail.retryAfterMs ?? 0) : 0;
     return { label, failure: true, retryAfterMs };
   }
@@ -155,7 +163,7 @@ export class Reflector {
   async #list(signal: AbortSignal): Promise<void> {
     const { rest, path, table, clock } = this.#deps;
     table.begin();
-    for (let page = ''; ; ) {
+    for (let page = ''; ;) {
       const query: Query = page === '' ? { limit: this.#tuning.pageSize } : { limit: this.#tuning.pageSize, continue: page };
       const list = (await rest.json({ method: 'GET', path, query }, signal)) as ListJson;
       for (const item of list.items ?? []) table.put(item);
@@ -189,7 +197,9 @@ export class Reflector {
     const { rest, path, random, clock, table } = this.#deps;
     const timeoutSeconds = Math.round(WATCH_SECONDS.least + random() * (WATCH_SECONDS.most - WATCH_SECONDS.least));
     const initial = this.#version === undefined;
-    const silence = endWhenSilent({ limitMs: () => (this.#version === undefined ? this.#tuning.initialSilenceMs : this.#tuning.silenceMs) });
+    const silence = endWhenSilent({
+      limitMs: () => (this.#version === undefined ? this.#tuning.initialSilenceMs : this.#tuning.silenceMs),
+    });
     const startedAt = clock.monotonic();
     const linesBefore = this.#lines;
     try {
@@ -316,6 +326,7 @@ function errorOf(resource: string, status: StatusJson): AutoscalerError {
   if (status.code === 410 || status.reason === 'Expired' || status.reason === 'Gone') {
     return new AutoscalerError({ kind: 'kube-api', status: 410 }, message, { context });
   }
-  if (status.code === 429) return new AutoscalerError({ kind: 'throttled', retryAfterMs: (status.details?.retryAfterSeconds ?? 1) * 1000 }, message, { context });
+  if (status.code === 429)
+    return new AutoscalerError({ kind: 'throttled', retryAfterMs: (status.details?.retryAfterSeconds ?? 1) * 1000 }, message, { context });
   return new AutoscalerError({ kind: 'unavailable', effect: 'none' }, message, { context });
 }

@@ -109,9 +109,13 @@ function parseBody(call: Call, body: string, status: number): unknown {
     return body === '' ? {} : (JSON.parse(body) as unknown);
   } catch (cause) {
     const effect = call.method === 'GET' ? 'none' : 'unknown';
-    throw new AutoscalerError({ kind: 'unavailable', effect }, `The Kubernetes API answered ${call.method} ${call.path} with HTTP ${status} and a body that is not JSON.`, {
-      cause,
-    });
+    throw new AutoscalerError(
+      { kind: 'unavailable', effect },
+      `The Kubernetes API answered ${call.method} ${call.path} with HTTP ${status} and a body that is not JSON.`,
+      {
+        cause,
+      },
+    );
   }
 }
 
@@ -119,9 +123,12 @@ function parseBody(call: Call, body: string, status: number): unknown {
 function parseStatus(body: string): StatusJson {
   try {
     const parsed: unknown = JSON.parse(body);
-    return typeof parsed === 'object' && parsed !== null ? (parsed as StatusJson) : {};
+    return typeof parsed === 'object' && parsed !== null ? parsed : {};
   } catch {
-    const text = body.replace(/<[^>]*>/g, ' ').replace(/\s+/g, ' ').trim();
+    const text = body
+      .replace(/<[^>]*>/g, ' ')
+      .replace(/\s+/g, ' ')
+      .trim();
     return text === '' ? {} : { message: text.slice(0, 200) };
   }
 }

@@ -1,0 +1,39 @@
+/** One call of the Eviction API (policy/v1), which lets the API server apply the disruption budgets. */
+import { asAutoscalerError, type AutoscalerError } from '../../domain/errors.ts';
+import type { EvictOutcome } from '../../domain/outcome.ts';
+import type { PodEvictor } from '../../ports/pod-evictor.ts';
+import type { Rest } from './rest.ts';
+
+export function createPodEvictor(rest: Rest): PodEvictor {
+  return {
+    evict: async (pod, gracePeriodMs, signal) => {
+      const path = `/api/v1/namespaces/${encodeURIComponent(pod.namespace)}/pods/${encodeURIComponent(pod.name)}/eviction`;
+      const body = {
+        apiVersion: 'policy/v1',
+        kind: 'Eviction',
+        metadata: { namespace: pod.namespace, name: pod.name },
+        // Without the uid, a pod of the same name that was made meanwhile would be evicted from wherever it runs.
+        deleteOptions: { gracePeriodSeconds: Math.max(0, Math.ceil(gracePeriodMs / 1000)), preconditions: { uid: pod.uid } },
+      };
+      try {
+        await rest.json({ method: 'POST', path, body, operation: 'evict' }, signal);
+        return { kind: 'evicted' };
+      } catch (thrown) {
+        return outcomeOf(asAutoscalerError(thrown));
+      }
+    },
+  };
+}
+
+function outcomeOf(error: AutoscalerError): EvictOutcome {
+  switch (error.detail.kind) {
+    case 'not-found':
+    case 'conflict':
+      // A conflict is the uid: the pod that was meant is gone.
+      return { kind: 'gone' };
+    case 'throttled':
+      return { kind: 'blocked', message: error.message, retryAfterMs: error.detail.retryAfterMs };
+    default:
+      return { kind: 'failed', error };
+  }
+}

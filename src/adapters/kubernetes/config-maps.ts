@@ -1,0 +1,39 @@
+/** Writes a ConfigMap whole, creating it when it is not there. */
+import { asAutoscalerError } from '../../domain/errors.ts';
+import type { ObjectJson } from './api-json.ts';
+import { retrying, type Retry } from './backoff.ts';
+import type { ConfigMapContent } from './options.ts';
+import type { Rest } from './rest.ts';
+
+/** Foreign labels and annotations of a present one are kept. @throws AutoscalerError */
+export async function writeConfigMap(
+  deps: { readonly rest: Rest; readonly retry: Retry },
+  wanted: ConfigMapContent,
+  signal: AbortSignal,
+): Promise<void> {
+  const collection = `/api/v1/namespaces/${encodeURIComponent(wanted.namespace)}/configmaps`;
+  const path = `${collection}/${encodeURIComponent(wanted.name)}`;
+  const attempt = async (): Promise<void> => {
+    const present = await readPresent(deps.rest, path, signal);
+    const metadata = {
+      ...present?.metadata,
+      namespace: wanted.namespace,
+      name: wanted.name,
+      annotations: { ...present?.metadata?.annotations, ...wanted.annotations },
+    };
+    const body = { apiVersion: 'v1', kind: 'ConfigMap', metadata, data: wanted.content };
+    const target = present === undefined ? ({ method: 'POST', path: collection } as const) : ({ method: 'PUT', path } as const);
+    await deps.rest.json({ ...target, body, operation: 'config-map' }, signal);
+  };
+  await retrying(deps.retry, attempt, signal);
+}
+
+async function readPresent(rest: Rest, path: string, signal: AbortSignal): Promise<ObjectJson | undefined> {
+  try {
+    return (await rest.json({ method: 'GET', path }, signal)) as ObjectJson;
+  } catch (thrown) {
+    const error = asAutoscalerError(thrown);
+    if (error.kind === 'not-found') return undefined;
+    throw error;
+  }
+}

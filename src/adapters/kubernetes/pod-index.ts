@@ -1,0 +1,90 @@
+/**
+ * Pods by node and pods that wait, kept while changes come in. A node's list is copied before its first change after it
+ * was shown, so that a view stays frozen and an unchanged node keeps its list.
+ */
+import type { NodeName } from '../../domain/ids.ts';
+import type { Pod } from '../../domain/pod.ts';
+
+interface Bucket {
+  pods: Pod[];
+  /** The list is in somebody's hands. */
+  shown: boolean;
+  sorted: boolean;
+}
+
+export class PodIndex {
+  readonly #buckets = new Map<NodeName, Bucket>();
+  readonly #pending = new Set<Pod>();
+  #view: ReadonlyMap<NodeName, readonly Pod[]> | undefined;
+  #pendingView: readonly Pod[] | undefined;
+
+  replace(before: Pod | undefined, after: Pod | undefined): void {
+    if (before !== undefined) this.#take(before);
+    if (after !== undefined) this.#place(after);
+  }
+
+  podsByNode(): ReadonlyMap<NodeName, readonly Pod[]> {
+    this.#view ??= new Map(
+      [...this.#buckets].sort(([left], [right]) => (left < right ? -1 : 1)).map(([node, bucket]) => [node, show(bucket)]),
+    );
+    return this.#view;
+  }
+
+  pendingPods(): readonly Pod[] {
+    this.#pendingView ??= [...this.#pending].sort(byName);
+    return this.#pendingView;
+  }
+
+  #place(pod: Pod): void {
+    if (isOver(pod)) return;
+    if (pod.nodeName !== undefined) {
+      const bucket = this.#own(pod.nodeName);
+      bucket.pods.push(pod);
+      bucket.sorted = false;
+    } else if (pod.deletionAtMs === undefined) {
+      this.#pending.add(pod);
+      this.#pendingView = undefined;
+    }
+  }
+
+  #take(pod: Pod): void {
+    if (this.#pending.delete(pod)) this.#pendingView = undefined;
+    if (pod.nodeName === undefined || isOver(pod)) return;
+    const bucket = this.#own(pod.nodeName);
+    const place = bucket.pods.indexOf(pod);
+    if (place !== -1) bucket.pods.splice(place, 1);
+    if (bucket.pods.length === 0) this.#buckets.delete(pod.nodeName);
+  }
+
+  #own(node: NodeName): Bucket {
+    this.#view = undefined;
+    let bucket = this.#buckets.get(node);
+    if (bucket === undefined) {
+      bucket = { pods: [], shown: false, sorted: true };
+      this.#buckets.set(node, bucket);
+    } else if (bucket.shown) {
+      bucket.pods = [...bucket.pods];
+      bucket.shown = false;
+    }
+    return bucket;
+  }
+}
+
+function show(bucket: Bucket): readonly Pod[] {
+  if (!bucket.sorted) bucket.pods.sort(byName);
+  bucket.sorted = true;
+  bucket.shown = true;
+  return bucket.pods;
+}
+
+export function isOver(pod: Pod): boolean {
+  return pod.phase === 'Succeeded' || pod.phase === 'Failed';
+}
+
+export function byName(
+  left: { readonly namespace: string; readonly name: string },
+  right: { readonly namespace: string; readonly name: string },
+): number {
+  if (left.namespace !== right.namespace) return left.namespace < right.namespace ? -1 : 1;
+  return left.name < right.name ? -1 : left.name > right.name ? 1 : 0;
+}

@@ -1,0 +1,76 @@
+/**
+ * The effective request of a pod, as the scheduler counts it (Kubernetes documentation: init containers, sidecar
+ * containers, pod overhead, pod-level resources, in-place resize).
+ */
+import { PODS, largest, noResources, plus, type ResourceNames, type Resources } from '../../domain/resources.ts';
+import type { ContainerJson, ContainerStatusJson, PodJson, Quantities, ResourcesJson } from './api-json.ts';
+
+/** Includes one in `pods`. @throws AutoscalerError `config` on a quantity that is none. */
+export function effectiveRequest(pod: PodJson, names: ResourceNames): Resources {
+  const spec = pod.spec ?? {};
+  const infeasible = isResizeInfeasible(pod);
+  const requestOf = (container: ContainerJson, statuses: readonly ContainerStatusJson[] | undefined): Resources =>
+    containerRequest({ container, status: statuses?.find((status) => status.name === container.name), infeasible, names });
+
+  let running = noResources();
+  for (const container of spec.containers ?? []) running = plus(running, requestOf(container, pod.status?.containerStatuses));
+  let sidecars = noResources();
+  let starting = noResources();
+  for (const container of spec.initContainers ?? []) {
+    const request = requestOf(container, pod.status?.initContainerStatuses);
+    if (container.restartPolicy === 'Always') {
+      running = plus(running, request);
+      sidecars = plus(sidecars, request);
+      starting = largest(starting, sidecars);
+    } else {
+      // Sidecars that were started before it run beside this init container.
+      starting = largest(starting, plus(sidecars, request));
+    }
+  }
+  const total = withPodLevel(largest(running, starting), spec.resources, names);
+  const withOverhead = plus(total, names.parse(spec.overhead ?? {}));
+  withOverhead[PODS] = 1;
+  return withOverhead;
+}
+
+/** A limit without a request is a request of the same size: the API server fills it in for pods, but not in templates. */
+export function requestsOf(resources: ResourcesJson | undefined): Quantities {
+  return { ...resources?.limits, ...resources?.requests };
+}
+
+interface ContainerRequest {
+  readonly container: ContainerJson;
+  readonly status: ContainerStatusJson | undefined;
+  readonly infeasible: boolean;
+  readonly names: ResourceNames;
+}
+
+/** During an in-place resize the larger of wanted, allocated and actual counts; what was refused does not. */
+function containerRequest(request: ContainerRequest): Resources {
+  const { container, status, infeasible, names } = request;
+  const wanted = names.parse(requestsOf(container.resources));
+  if (status?.allocatedResources === undefined && status?.resources?.requests === undefined) return wanted;
+  const held = largest(names.parse(status.allocatedResources ?? {}), names.parse(status.resources?.requests ?? {}));
+  return infeasible ? held : largest(wanted, held);
+}
+
+function isResizeInfeasible(pod: PodJson): boolean {
+  return (pod.status?.conditions ?? []).some(
+    ({ type, status, reason }) => type === 'PodResizePending' && status === 'True' && reason === 'Infeasible',
+  );
+}
+
+/** For these the pod-level number replaces the sum of the containers. */
+function withPodLevel(total: Resources, resources: ResourcesJson | undefined, names: ResourceNames): Resources {
+  const ofPod = Object.entries(requestsOf(resources)).filter(
+    ([name]) => name === 'cpu' || name === 'memory' || name.startsWith('hugepages-'),
+  );
+  if (ofPod.length === 0) return total;
+  const level = names.parse(Object.fromEntries(ofPod));
+  const result = plus(total, new Float64Array(level.length));
+  for (const [name] of ofPod) {
+    const index = names.indexOf(name);
+    result[index] = level[index] ?? 0;
+  }
+  return result;
+}

@@ -1,0 +1,86 @@
+/** V1 Node JSON to a domain Node, with readiness judged as the Cluster Autoscaler judges it. */
+import type { Node, NodeReadiness } from '../../domain/node.ts';
+import type { ResourceNames, Resources } from '../../domain/resources.ts';
+import type { Taint, TaintEffect } from '../../domain/taint.ts';
+import { timeOf, type NodeJson, type Quantities, type TaintJson } from './api-json.ts';
+import { Interner, StringInterner } from './interner.ts';
+
+/** Bad when not True. */
+const NEEDED_CONDITION = 'Ready';
+/** Bad when True. Memory and PID pressure are not among them: they pass. */
+const BAD_CONDITIONS: ReadonlySet<string> = new Set(['DiskPressure', 'NetworkUnavailable']);
+const BAD_TAINTS: ReadonlySet<string> = new Set([
+  'node.kubernetes.io/not-ready',
+  'node.kubernetes.io/disk-pressure',
+  'node.kubernetes.io/network-unavailable',
+]);
+/** A node that still carries one of these is being set up: not ready, whatever its kubelet says. */
+const STARTUP_TAINTS = ['startup-taint.cluster-autoscaler.kubernetes.io/', 'ignore-taint.cluster-autoscaler.kubernetes.io/'];
+
+/** Everything that is shared between the nodes of one reader. */
+export interface NodeProjection {
+  readonly names: ResourceNames;
+  readonly strings: StringInterner;
+  readonly vectors: Interner<Resources>;
+}
+
+export function createNodeProjection(names: ResourceNames): NodeProjection {
+  return { names, strings: new StringInterner(), vectors: new Interner(10_000) };
+}
+
+/** @throws AutoscalerError `config` when a quantity cannot be read. */
+export function projectNode(json: NodeJson, shared: NodeProjection): Node {
+  const { metadata = {}, spec = {}, status = {} } = json;
+  const createdAtMs = timeOf(metadata.creationTimestamp) ?? 0;
+  return {
+    name: metadata.name ?? '',
+    uid: metadata.uid ?? '',
+    providerId: spec.providerID ?? '',
+    labels: internLabels(metadata.labels ?? {}, shared.strings),
+    taints: (spec.taints ?? []).map((taint) => projectTaint(taint, shared.strings)),
+    unschedulable: spec.unschedulable === true,
+    createdAtMs,
+    deletionAtMs: timeOf(metadata.deletionTimestamp),
+    capacity: vector(status.capacity ?? {}, shared),
+    allocatable: vector(status.allocatable ?? {}, shared),
+    readiness: readinessOf(json, createdAtMs),
+    scaleDownDisabled: metadata.annotations?.['cluster-autoscaler.kubernetes.io/scale-down-disabled'] === 'true',
+  };
+}
+
+function vector(quantities: Quantities, shared: NodeProjection): Resources {
+  return shared.vectors.of(JSON.stringify(quantities), () => shared.names.parse(quantities));
+}
+
+function internLabels(labels: Readonly<Record<string, string>>, strings: StringInterner): Readonly<Record<string, string>> {
+  const result: Record<string, string> = {};
+  for (const [key, value] of Object.entries(labels)) result[strings.of(key)] = strings.of(value);
+  return result;
+}
+
+function projectTaint(json: TaintJson, strings: StringInterner): Taint {
+  return { key: strings.of(json.key ?? ''), value: strings.of(json.value ?? ''), effect: (json.effect ?? 'NoSchedule') as TaintEffect };
+}
+
+/** `sinceMs` is the newest change among what was looked at; the node's creation when nothing says a time. */
+export function readinessOf(json: NodeJson, createdAtMs: number): NodeReadiness {
+  const conditions = (json.status?.conditions ?? []).filter(({ type = '' }) => type === NEEDED_CONDITION || BAD_CONDITIONS.has(type));
+  const taints = (json.spec?.taints ?? []).filter(
+    ({ key = '' }) => BAD_TAINTS.has(key) || STARTUP_TAINTS.some((prefix) => key.startsWith(prefix)),
+  );
+  const ready = conditions.find(({ type }) => type === NEEDED_CONDITION);
+  const reasons = [
+    ...(ready === undefined ? ['has no Ready condition'] : []),
+    ...(ready !== undefined && ready.status !== 'True' ? [`Ready=${ready.status ?? ''}: ${ready.reason ?? ''}`] : []),
+    ...conditions
+      .filter(({ type, status }) => type !== NEEDED_CONDITION && status === 'True')
+      .map(({ type = '', reason = '' }) => `${type}: ${reason}`),
+    ...taints.map(({ key = '' }) => `taint ${key}`),
+  ];
+  const times = [
+    ...conditions.map(({ lastTransitionTime }) => timeOf(lastTransitionTime)),
+    ...taints.map(({ timeAdded }) => timeOf(timeAdded)),
+  ];
+  const newest = times.reduce<number>((latest, time) => Math.max(latest, time ?? 0), 0);
+  return { ready: reasons.length === 0, sinceMs: newest === 0 ? createdAtMs : newest, reason: reasons.join('; ') };
+}

@@ -1,0 +1,155 @@
+/**
+ * What scheduling reads of a pod, interned in two steps. The fingerprint is cheap and made per object: raw pieces as they
+ * came. The key is made once per fingerprint from the projected content, so that pods whose JSON differs but whose
+ * meaning does not (a running pod reports its resources in its status too) share one shape all the same.
+ */
+import { AutoscalerError } from '../../domain/errors.ts';
+import type { Labels } from '../../domain/labels.ts';
+import type { HostPort, NodeSelectorTerm, PodShape, UnsupportedRequirement } from '../../domain/pod.ts';
+import { noResources, PODS, type ResourceNames, type Resources } from '../../domain/resources.ts';
+import type { TaintEffect, Toleration } from '../../domain/taint.ts';
+import type { ContainerJson, ContainerStatusJson, PodJson, PodSpecJson, TolerationJson } from './api-json.ts';
+import { Interner } from './interner.ts';
+import { effectiveRequest } from './pod-requests.ts';
+import { placesPod, unsupportedVolumes } from './pod-volumes.ts';
+import { affinityTerms, nodeSelectorTerm, spreadConstraints } from './project-selectors.ts';
+
+/** Gives each pod its shape. Owns the memory of shapes seen. */
+export class Shapes {
+  readonly #byFingerprint = new Interner<PodShape>();
+  readonly #byKey = new Interner<PodShape>();
+  readonly #names: ResourceNames;
+
+  constructor(names: ResourceNames) {
+    this.#names = names;
+  }
+
+  of(pod: PodJson): PodShape {
+    return this.#byFingerprint.of(fingerprint(pod), () => {
+      const shape = projectShape(pod, this.#names);
+      return this.#byKey.of(shape.key, () => shape);
+    });
+  }
+
+  get count(): number {
+    return this.#byKey.size;
+  }
+}
+
+/** Everything below reads only what is in here. */
+function fingerprint(pod: PodJson): string {
+  const spec = pod.spec ?? {};
+  return JSON.stringify([
+    pod.metadata?.namespace,
+    pod.metadata?.labels,
+    spec.nodeSelector,
+    spec.affinity,
+    spec.tolerations,
+    spec.topologySpreadConstraints,
+    spec.priority,
+    spec.schedulerName,
+    spec.hostNetwork,
+    spec.overhead,
+    spec.resources,
+    spec.resourceClaims,
+    spec.workloadRef,
+    spec.containers?.map(containerPart),
+    spec.initContainers?.map(containerPart),
+    pod.status?.containerStatuses?.map(statusPart),
+    pod.status?.initContainerStatuses?.map(statusPart),
+    spec.volumes?.filter(placesPod),
+    pod.status?.conditions?.find(({ type }) => type === 'PodResizePending')?.reason,
+  ]);
+}
+
+function containerPart(container: ContainerJson): readonly unknown[] {
+  return [container.name, container.restartPolicy, container.resources, container.ports?.filter(({ hostPort }) => hostPort !== undefined)];
+}
+
+function statusPart(status: ContainerStatusJson): readonly unknown[] {
+  return [status.name, status.allocatedResources, status.resources?.requests];
+}
+
+/** Projects without interning. */
+export function projectShape(pod: PodJson, names: ResourceNames): PodShape {
+  const spec = pod.spec ?? {};
+  const namespace = pod.metadata?.namespace ?? 'default';
+  const labels = sortedLabels(pod.metadata?.labels);
+  const { requests, broken } = requestsOrNone(pod, names);
+  const content = {
+    namespace,
+    labels,
+    nodeSelector: sortedLabels(spec.nodeSelector),
+    nodeAffinity: nodeAffinity(spec),
+    tolerations: (spec.tolerations ?? []).map(toleration),
+    hostPorts: hostPorts(spec),
+    topologySpread: spreadConstraints(spec.topologySpreadConstraints ?? [], labels),
+    podAffinity: affinityTerms(spec.affinity?.podAffinity?.requiredDuringSchedulingIgnoredDuringExecution, { namespace, labels }),
+    podAntiAffinity: affinityTerms(spec.affinity?.podAntiAffinity?.requiredDuringSchedulingIgnoredDuringExecution, { namespace, labels }),
+    priority: spec.priority,
+    schedulerName: spec.schedulerName ?? 'default-scheduler',
+    unsupported: [...broken, ...unsupportedOf(spec)],
+  };
+  // Resources by name: the same key in a replay, where names may get their indexes in another order.
+  const byName = Object.entries(names.toRecord(requests)).sort(([left], [right]) => (left < right ? -1 : 1));
+  return { key: JSON.stringify([content, byName]), ...content, requests };
+}
+
+/** A quantity that cannot be read is not zero: the pod says that it cannot be judged. */
+function requestsOrNone(
+  pod: PodJson,
+  names: ResourceNames,
+): { readonly requests: Resources; readonly broken: readonly UnsupportedRequirement[] } {
+  try {
+    return { requests: effectiveRequest(pod, names), broken: [] };
+  } catch (thrown) {
+    if (!(thrown instanceof AutoscalerError) || thrown.kind !== 'config') throw thrown;
+    const requests = noResources();
+    requests[PODS] = 1;
+    return { requests, broken: [{ feature: 'quantity', detail: thrown.message }] };
+  }
+}
+
+function nodeAffinity(spec: PodSpecJson): readonly NodeSelectorTerm[] | undefined {
+  const required = spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution;
+  if (required === undefined || required === null) return undefined;
+  return (required.nodeSelectorTerms ?? []).map(nodeSelectorTerm);
+}
+
+function toleration(json: TolerationJson): Toleration {
+  return {
+    key: json.key ?? '',
+    operator: json.operator === 'Exists' ? 'Exists' : 'Equal',
+    value: json.value ?? '',
+    effect: json.effect === undefined || json.effect === '' ? undefined : (json.effect as TaintEffect),
+  };
+}
+
+/** Ports of containers and sidecars; ordinary init containers are gone when the pod runs. */
+function hostPorts(spec: PodSpecJson): readonly HostPort[] {
+  const lasting = [...(spec.containers ?? []), ...(spec.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === 'Always')];
+  return lasting
+    .flatMap((container) => container.ports ?? [])
+    .filter(({ hostPort }) => hostPort !== undefined && hostPort > 0)
+    .map(({ hostPort = 0, protocol, hostIP }) => ({
+      port: hostPort,
+      protocol: protocol === 'UDP' || protocol === 'SCTP' ? protocol : 'TCP',
+      hostIp: hostIP === undefined || hostIP === '' ? '0.0.0.0' : hostIP,
+    }));
+}
+
+function unsupportedOf(spec: PodSpecJson): readonly UnsupportedRequirement[] {
+  const claims = (spec.resourceClaims ?? []).map(({ name = '' }) => ({
+    feature: 'dynamic-resource-allocation',
+    detail: `resource claim ${name}`,
+  }));
+  const gang = spec.workloadRef === undefined ? [] : [{ feature: 'gang-scheduling', detail: `workload ${spec.workloadRef.name ?? ''}` }];
+  const comparing = (spec.tolerations ?? [])
+    .filter(({ operator }) => operator === 'Lt' || operator === 'Gt')
+    .map(({ key = '', operator = '' }) => ({ feature: 'toleration-operator', detail: `${key} ${operator}` }));
+  return [...unsupportedVolumes(spec.volumes ?? []), ...claims, ...gang, ...comparing];
+}
+
+function sortedLabels(labels: Labels | undefined): Labels {
+  return Object.fromEntries(Object.entries(labels ?? {}).sort(([left], [right]) => (left < right ? -1 : 1)));
+}

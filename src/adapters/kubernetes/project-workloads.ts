@@ -1,0 +1,47 @@
+/** DaemonSets, disruption budgets and namespaces: API JSON to domain values. */
+import type { DaemonSet, DisruptionBudget } from '../../domain/workload.ts';
+import type { DaemonSetJson, DisruptionBudgetJson, PodSpecJson, TolerationJson } from './api-json.ts';
+import { labelSelector } from './project-selectors.ts';
+import type { Shapes } from './project-shape.ts';
+
+/** Added by the DaemonSet controller to each pod it makes, so the template alone would look pickier than its pods are. */
+const DAEMON_TOLERATIONS: readonly TolerationJson[] = [
+  { key: 'node.kubernetes.io/not-ready', operator: 'Exists', effect: 'NoExecute' },
+  { key: 'node.kubernetes.io/unreachable', operator: 'Exists', effect: 'NoExecute' },
+  { key: 'node.kubernetes.io/disk-pressure', operator: 'Exists', effect: 'NoSchedule' },
+  { key: 'node.kubernetes.io/memory-pressure', operator: 'Exists', effect: 'NoSchedule' },
+  { key: 'node.kubernetes.io/pid-pressure', operator: 'Exists', effect: 'NoSchedule' },
+  { key: 'node.kubernetes.io/unschedulable', operator: 'Exists', effect: 'NoSchedule' },
+];
+const HOST_NETWORK_TOLERATION: TolerationJson = { key: 'node.kubernetes.io/network-unavailable', operator: 'Exists', effect: 'NoSchedule' };
+
+export function projectDaemonSet(json: DaemonSetJson, shapes: Shapes): DaemonSet {
+  const { metadata = {}, spec = {} } = json;
+  const namespace = metadata.namespace ?? 'default';
+  const template = spec.template ?? {};
+  const shape = shapes.of({
+    metadata: { namespace, ...(template.metadata?.labels === undefined ? {} : { labels: template.metadata.labels }) },
+    spec: withDaemonTolerations(template.spec ?? {}),
+  });
+  return { namespace, name: metadata.name ?? '', uid: metadata.uid ?? '', shape };
+}
+
+function withDaemonTolerations(spec: PodSpecJson): PodSpecJson {
+  const added = spec.hostNetwork === true ? [...DAEMON_TOLERATIONS, HOST_NETWORK_TOLERATION] : DAEMON_TOLERATIONS;
+  return { ...spec, tolerations: [...(spec.tolerations ?? []), ...added] };
+}
+
+/** A budget whose status lags behind its spec allows nothing: the API server would refuse the eviction too. */
+export function projectBudget(json: DisruptionBudgetJson): DisruptionBudget {
+  const { metadata = {}, spec = {}, status = {} } = json;
+  const lags = metadata.generation !== undefined && (status.observedGeneration ?? metadata.generation) < metadata.generation;
+  return {
+    namespace: metadata.namespace ?? 'default',
+    name: metadata.name ?? '',
+    selector: labelSelector(spec.selector),
+    disruptionsAllowed: lags ? 0 : (status.disruptionsAllowed ?? 0),
+    expectedPods: status.expectedPods ?? 0,
+    currentHealthy: status.currentHealthy ?? 0,
+    desiredHealthy: status.desiredHealthy ?? 0,
+  };
+}

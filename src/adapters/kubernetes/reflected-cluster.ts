@@ -1,0 +1,106 @@
+/** The tables behind the views, and the reflectors that fill them. */
+import type { Node } from '../../domain/node.ts';
+import type { ClusterView } from '../../domain/observation.ts';
+import type { Pod } from '../../domain/pod.ts';
+import type { ResourceNames } from '../../domain/resources.ts';
+import type { DaemonSet, DisruptionBudget } from '../../domain/workload.ts';
+import type { DaemonSetJson, DisruptionBudgetJson, NodeJson, ObjectJson, PodJson } from './api-json.ts';
+import { byName, isOver, PodIndex } from './pod-index.ts';
+import { createNodeProjection, projectNode, type NodeProjection } from './project-node.ts';
+import { createPodProjection, projectPod, type PodProjection } from './project-pod.ts';
+import { projectBudget, projectDaemonSet } from './project-workloads.ts';
+import type { ReflectedTable } from './reflector.ts';
+import { Table } from './table.ts';
+
+type Views = Omit<ClusterView, 'stalenessMs'>;
+type Labels = Readonly<Record<string, string>>;
+
+const uidOf = ({ metadata }: ObjectJson): string => metadata?.uid ?? '';
+const nameOf = ({ metadata }: ObjectJson): string => metadata?.name ?? '';
+
+export interface Source {
+  readonly resource: string;
+  readonly path: string;
+  readonly table: ReflectedTable;
+}
+
+/** Owns what is known of the cluster. Views are made from it without copying what did not change. */
+export class ReflectedCluster {
+  readonly podProjection: PodProjection;
+  readonly nodeProjection: NodeProjection;
+  readonly #index = new PodIndex();
+  readonly #listeners = new Set<(pod: Pod) => void>();
+  readonly #pods: Table<Pod>;
+  readonly #nodes: Table<Node>;
+  readonly #daemonSets: Table<DaemonSet>;
+  readonly #budgets: Table<DisruptionBudget>;
+  readonly #namespaces: Table<readonly [string, Labels]>;
+  #views: { nodes: Views['nodes']; daemonSets: Views['daemonSets']; budgets: Views['disruptionBudgets']; namespaces: Views['namespaces'] } =
+    {
+      nodes: new Map(),
+      daemonSets: [],
+      budgets: [],
+      namespaces: new Map(),
+    };
+
+  constructor(names: ResourceNames) {
+    this.podProjection = createPodProjection(names);
+    this.nodeProjection = createNodeProjection(names);
+    this.#pods = new Table({
+      keyOf: uidOf,
+      project: (object) => projectPod(object, this.podProjection),
+      onChange: (before, after) => this.#podChanged(before, after),
+    });
+    this.#nodes = new Table({ keyOf: nameOf, project: (object) => projectNode(object, this.nodeProjection) });
+    this.#daemonSets = new Table({
+      keyOf: uidOf,
+      project: (object) => projectDaemonSet(object, this.podProjection.shapes),
+    });
+    this.#budgets = new Table({ keyOf: uidOf, project: (object) => projectBudget(object) });
+    this.#namespaces = new Table({ keyOf: nameOf, project: (object) => [nameOf(object), object.metadata?.labels ?? {}] as const });
+  }
+
+  sources(): readonly Source[] {
+    return [
+      { resource: 'nodes', path: '/api/v1/nodes', table: this.#nodes },
+      { resource: 'namespaces', path: '/api/v1/namespaces', table: this.#namespaces },
+      { resource: 'daemonsets', path: '/apis/apps/v1/daemonsets', table: this.#daemonSets },
+      { resource: 'poddisruptionbudgets', path: '/apis/policy/v1/poddisruptionbudgets', table: this.#budgets },
+      { resource: 'pods', path: '/api/v1/pods', table: this.#pods },
+    ];
+  }
+
+  views(): Views {
+    const kept = this.#views;
+    if (this.#nodes.takeChanged()) kept.nodes = sortedMap(this.#nodes.items.entries());
+    if (this.#daemonSets.takeChanged()) kept.daemonSets = [...this.#daemonSets.items.values()].sort(byName);
+    if (this.#budgets.takeChanged()) kept.budgets = [...this.#budgets.items.values()].sort(byName);
+    if (this.#namespaces.takeChanged()) kept.namespaces = sortedMap(this.#namespaces.items.values());
+    return {
+      nodes: kept.nodes,
+      podsByNode: this.#index.podsByNode(),
+      pendingPods: this.#index.pendingPods(),
+      daemonSets: kept.daemonSets,
+      disruptionBudgets: kept.budgets,
+      namespaces: kept.namespaces,
+    };
+  }
+
+  onUnschedulable(listener: (pod: Pod) => void): () => void {
+    this.#listeners.add(listener);
+    return () => {
+      this.#listeners.delete(listener);
+    };
+  }
+
+  #podChanged(before: Pod | undefined, after: Pod | undefined): void {
+    this.#index.replace(before, after);
+    if (after === undefined || after.unschedulable === undefined || before?.unschedulable !== undefined) return;
+    if (after.deletionAtMs !== undefined || isOver(after)) return;
+    for (const listener of this.#listeners) listener(after);
+  }
+}
+
+function sortedMap<Value>(entries: Iterable<readonly [string, Value]>): ReadonlyMap<string, Value> {
+  return new Map([...entries].sort(([left], [right]) => (left < right ? -1 : left > right ? 1 : 0)));
+}

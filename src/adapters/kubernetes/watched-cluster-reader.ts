@@ -1,0 +1,105 @@
+/** The ClusterReader port: views from the watches, and reads past them for decisions that must not act on old data. */
+import { AutoscalerError, asAutoscalerError } from '../../domain/errors.ts';
+import type { Node } from '../../domain/node.ts';
+import type { ClusterView } from '../../domain/observation.ts';
+import type { Pod } from '../../domain/pod.ts';
+import type { ResourceNames } from '../../domain/resources.ts';
+import type { ClusterReader } from '../../ports/cluster-reader.ts';
+import type { ListJson, NodeJson, ObjectJson, PodJson } from './api-json.ts';
+import { isOver } from './pod-index.ts';
+import { projectNode } from './project-node.ts';
+import { projectPod } from './project-pod.ts';
+import { ReflectedCluster } from './reflected-cluster.ts';
+import { Reflector, type ReflectorDeps } from './reflector.ts';
+import type { Rest } from './rest.ts';
+
+export interface ReaderDeps extends Omit<ReflectorDeps, 'resource' | 'path' | 'table'> {
+  readonly names: ResourceNames;
+}
+
+const FRESH_PAGE = 500;
+
+/** Owns the watches. */
+export class WatchedClusterReader implements ClusterReader {
+  readonly #deps: ReaderDeps;
+  readonly #cluster: ReflectedCluster;
+  readonly #reflectors: readonly Reflector[];
+  readonly #stop = new AbortController();
+
+  constructor(deps: ReaderDeps) {
+    this.#deps = deps;
+    this.#cluster = new ReflectedCluster(deps.names);
+    this.#reflectors = this.#cluster.sources().map((source) => new Reflector({ ...deps, ...source }));
+  }
+
+  async start(signal: AbortSignal): Promise<void> {
+    for (const reflector of this.#reflectors) reflector.start(this.#stop.signal);
+    const cancelled = Promise.withResolvers<never>();
+    const onAbort = (): void =>
+      cancelled.reject(new AutoscalerError({ kind: 'cancelled' }, 'Reading the cluster for the first time was cancelled.'));
+    if (signal.aborted) onAbort();
+    signal.addEventListener('abort', onAbort, { once: true });
+    try {
+      await Promise.race([Promise.all(this.#reflectors.map((reflector) => reflector.synced)), cancelled.promise]);
+    } finally {
+      signal.removeEventListener('abort', onAbort);
+    }
+  }
+
+  observe(_nowMs: number): ClusterView {
+    const now = this.#deps.clock.monotonic();
+    let stalenessMs = 0;
+    for (const { resource, lastHeardAt } of this.#reflectors) {
+      stalenessMs = Math.max(stalenessMs, now - lastHeardAt);
+      this.#deps.metrics.cluster.watchStaleness.set({ resource }, (now - lastHeardAt) / 1000);
+    }
+    return { ...this.#cluster.views(), stalenessMs };
+  }
+
+  async readFresh(name: string, signal: AbortSignal): Promise<{ readonly node: Node; readonly pods: readonly Pod[] } | undefined> {
+    const path = `/api/v1/nodes/${encodeURIComponent(name)}`;
+    const json = await getOrUndefined(this.#deps.rest, path, signal);
+    if (json === undefined) return undefined;
+    const pods: Pod[] = [];
+    for (let page = ''; ;) {
+      const query = { fieldSelector: `spec.nodeName=${name}`, limit: FRESH_PAGE, ...(page === '' ? {} : { continue: page }) };
+      const list = (await this.#deps.rest.json({ method: 'GET', path: '/api/v1/pods', query }, signal)) as ListJson;
+      for (const item of list.items ?? []) {
+        const pod = projectPod(item, this.#cluster.podProjection);
+        if (!isOver(pod)) pods.push(pod);
+      }
+      page = list.metadata?.continue ?? '';
+      if (page === '') return { node: projectNode(json, this.#cluster.nodeProjection), pods };
+    }
+  }
+
+  async podExists(pod: { readonly namespace: string; readonly name: string; readonly uid: string }, signal: AbortSignal): Promise<boolean> {
+    const path = `/api/v1/namespaces/${encodeURIComponent(pod.namespace)}/pods/${encodeURIComponent(pod.name)}`;
+    const json = await getOrUndefined(this.#deps.rest, path, signal);
+    return json?.metadata?.uid === pod.uid;
+  }
+
+  onUnschedulable(listener: (pod: Pod) => void): () => void {
+    return this.#cluster.onUnschedulable(listener);
+  }
+
+  /** Last seen resourceVersion per resource; 0 before the first full picture. */
+  versions(): Readonly<Record<string, number>> {
+    return Object.fromEntries(this.#reflectors.map(({ resource, version }) => [resource, version]));
+  }
+
+  async close(): Promise<void> {
+    this.#stop.abort();
+    await Promise.all(this.#reflectors.map((reflector) => reflector.ended()));
+  }
+}
+
+async function getOrUndefined(rest: Rest, path: string, signal: AbortSignal): Promise<ObjectJson | undefined> {
+  try {
+    return (await rest.json({ method: 'GET', path }, signal)) as ObjectJson;
+  } catch (thrown) {
+    const error = asAutoscalerError(thrown);
+    if (error.kind === 'not-found') return undefined;
+    throw error;
+  }
+}
