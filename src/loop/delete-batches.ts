@@ -1,5 +1,5 @@
 import type { Clock } from '../domain/clock.ts';
-import { AutoscalerError, asAutoscalerError, reactionTo } from '../domain/errors.ts';
+import { asAutoscalerError, reactionTo, type AutoscalerError } from '../domain/errors.ts';
 import type { InstanceKey, NodeGroupId } from '../domain/ids.ts';
 import type { DeleteOutcome } from '../domain/outcome.ts';
 import type { CloudNodeGroups, DeleteRequest } from '../ports/cloud-node-groups.ts';

@@ -3,7 +3,7 @@
  * cannot tell after a crash who cordoned the node; so a node that was cordoned before us gets a second, harmless taint
  * first. Who undoes the mark leaves the cordon of such a node alone.
  */
-import { AutoscalerError, asAutoscalerError } from '../domain/errors.ts';
+import { asAutoscalerError, type AutoscalerError } from '../domain/errors.ts';
 import type { Clock } from '../domain/clock.ts';
 import type { Node } from '../domain/node.ts';
 import type { NodeName } from '../domain/ids.ts';

@@ -57,7 +57,8 @@ function judge(node: Node, scope: Scope): Candidate | KeptNode {
   const { observation, state } = scope;
   const { name } = node;
   if (isLeaving(node, scope)) return { node: name, reason: 'CurrentlyBeingDeleted' };
-  const group = scope.groups.get(observation.cloud.groupOfNode.get(name) ?? ('' as NodeGroup['id']));
+  const groupId = observation.cloud.groupOfNode.get(name);
+  const group = groupId === undefined ? undefined : scope.groups.get(groupId);
   if (group === undefined) return { node: name, reason: 'NotAutoscaled' };
   if (node.scaleDownDisabled) return { node: name, reason: 'ScaleDownDisabledAnnotation' };
   if (group.frozen !== undefined) return { node: name, reason: 'GroupFrozen' };

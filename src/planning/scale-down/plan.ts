@@ -15,7 +15,7 @@ import { inhibitionOf, isUnhealthy } from './inhibition.ts';
 import { planInstanceRemovals } from './instance-removals.ts';
 import { scopeOf, type Scope } from './scope.ts';
 import { selectRemovals } from './select.ts';
-import { findUnneeded } from './unneeded.ts';
+import { findUnneeded, type Unneeded } from './unneeded.ts';
 
 export interface PlanScaleDownInput {
   readonly observation: Observation;
@@ -43,7 +43,7 @@ export function planScaleDown(input: PlanScaleDownInput): ScaleDownPlan {
   const unneeded = inFork(scope, () => findUnneeded(scope, eligibility));
   const inhibited = inhibitionOf(scope, input.scaleUpPlanned);
   const selection = inhibited === undefined ? selectRemovals(scope, unneeded.nodes, { allowance, headroom }) : { removals: [], kept: [] };
-  const timers = timersOf(scope, [...unneeded.nodes.map((entry) => [entry.node.name, entry.sinceMs] as const)], eligibility.pausedBy);
+  const timers = timersOf(scope, unneeded.nodes, eligibility.pausedBy);
   return {
     unneeded: timers,
     removals: selection.removals,
@@ -65,12 +65,8 @@ function inFork<Result>(scope: Scope, simulate: () => Result): Result {
 }
 
 /** A node that only a momentarily spent disruption budget holds keeps its timer, but does not begin one. */
-function timersOf(
-  scope: Scope,
-  unneeded: readonly (readonly [NodeName, number])[],
-  paused: ReadonlySet<NodeName>,
-): ReadonlyMap<NodeName, number> {
-  const timers = new Map(unneeded);
+function timersOf(scope: Scope, unneeded: readonly Unneeded[], paused: ReadonlySet<NodeName>): ReadonlyMap<NodeName, number> {
+  const timers = new Map(unneeded.map((entry) => [entry.node.name, entry.sinceMs]));
   for (const name of paused) {
     const sinceMs = scope.state.unneededSince.get(name);
     if (sinceMs !== undefined) timers.set(name, sinceMs);

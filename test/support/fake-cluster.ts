@@ -1,0 +1,141 @@
+/**
+ * A small cluster that remembers: reader, tainter, evictor and event recorder over one set of nodes and pods. Evicted
+ * pods end after `endsAfterPolls` questions whether they still exist. Every call passes through `onCall` first, where a
+ * test can fail it or never let it return.
+ */
+import { AutoscalerError } from '../../src/domain/errors.ts';
+import type { Node } from '../../src/domain/node.ts';
+import type { ClusterView } from '../../src/domain/observation.ts';
+import type { EvictOutcome } from '../../src/domain/outcome.ts';
+import type { Pod } from '../../src/domain/pod.ts';
+import type { Taint } from '../../src/domain/taint.ts';
+import type { DaemonSet, DisruptionBudget } from '../../src/domain/workload.ts';
+import type { ClusterReader } from '../../src/ports/cluster-reader.ts';
+import type { AutoscalerEvent, EventRecorder } from '../../src/ports/event-recorder.ts';
+import type { NodeTainter } from '../../src/ports/node-tainter.ts';
+import type { PodEvictor } from '../../src/ports/pod-evictor.ts';
+import { aCluster } from './builders.ts';
+
+export type OnCall = (call: string, subject: string) => Promise<void> | void;
+
+export interface FakeClusterOptions {
+  readonly nodes?: readonly Node[];
+  readonly pods?: readonly Pod[];
+  readonly disruptionBudgets?: readonly DisruptionBudget[];
+  readonly daemonSets?: readonly DaemonSet[];
+}
+
+export class FakeCluster implements ClusterReader, NodeTainter, PodEvictor, EventRecorder {
+  readonly nodes = new Map<string, Node>();
+  readonly pods = new Map<string, Pod>();
+  readonly events: AutoscalerEvent[] = [];
+  /** Evictions in the order in which they were granted: pod name and grace. */
+  readonly evicted: { readonly pod: string; readonly graceMs: number }[] = [];
+  disruptionBudgets: readonly DisruptionBudget[];
+  daemonSets: readonly DaemonSet[];
+  onCall: OnCall = () => undefined;
+  /** Answers an eviction instead of granting it. */
+  onEvict: (pod: Pod) => EvictOutcome | undefined = () => undefined;
+  endsAfterPolls = 0;
+  readonly #polls = new Map<string, number>();
+  readonly #listeners = new Set<(pod: Pod) => void>();
+
+  constructor(options: FakeClusterOptions = {}) {
+    for (const node of options.nodes ?? []) this.nodes.set(node.name, node);
+    for (const pod of options.pods ?? []) this.pods.set(pod.uid, pod);
+    this.disruptionBudgets = options.disruptionBudgets ?? [];
+    this.daemonSets = options.daemonSets ?? [];
+  }
+
+  podsOn(node: string): readonly Pod[] {
+    return [...this.pods.values()].filter((pod) => pod.nodeName === node);
+  }
+
+  /** The node and its pods are gone, as when its machine was deleted. */
+  removeNode(name: string): void {
+    this.nodes.delete(name);
+    for (const pod of this.podsOn(name)) this.pods.delete(pod.uid);
+  }
+
+  async start(signal: AbortSignal): Promise<void> {
+    await this.#enter('start', '', signal);
+  }
+
+  observe(_nowMs: number): ClusterView {
+    const pods = [...this.pods.values()].filter((pod) => pod.phase !== 'Succeeded' && pod.phase !== 'Failed');
+    const { disruptionBudgets, daemonSets } = this;
+    return aCluster({ nodes: [...this.nodes.values()], pods, disruptionBudgets, daemonSets });
+  }
+
+  async readFresh(name: string, signal: AbortSignal): Promise<{ readonly node: Node; readonly pods: readonly Pod[] } | undefined> {
+    await this.#enter('readFresh', name, signal);
+    const node = this.nodes.get(name);
+    return node === undefined ? undefined : { node, pods: this.podsOn(name) };
+  }
+
+  async podExists(pod: { readonly name: string; readonly uid: string }, signal: AbortSignal): Promise<boolean> {
+    await this.#enter('podExists', pod.name, signal);
+    const polls = (this.#polls.get(pod.uid) ?? 0) + 1;
+    this.#polls.set(pod.uid, polls);
+    const known = this.pods.get(pod.uid);
+    if (known?.deletionAtMs !== undefined && polls > this.endsAfterPolls) this.pods.delete(pod.uid);
+    return this.pods.has(pod.uid);
+  }
+
+  onUnschedulable(listener: (pod: Pod) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** Adds a pending pod and tells the listeners, as the watch would. */
+  addPending(pod: Pod): void {
+    this.pods.set(pod.uid, pod);
+    if (pod.unschedulable !== undefined) for (const listener of this.#listeners) listener(pod);
+  }
+
+  async taint(
+    name: string,
+    taint: Taint,
+    options: { readonly cordon: boolean },
+    signal: AbortSignal,
+  ): Promise<{ readonly uncordonLater: boolean }> {
+    await this.#enter('taint', name, signal);
+    const node = this.nodes.get(name);
+    if (node === undefined) throw new AutoscalerError({ kind: 'not-found' }, `Node ${name} is gone.`);
+    const others = node.taints.filter((other) => other.key !== taint.key || other.effect !== taint.effect);
+    this.nodes.set(name, { ...node, taints: [...others, taint], unschedulable: node.unschedulable || options.cordon });
+    return { uncordonLater: options.cordon && !node.unschedulable };
+  }
+
+  async untaint(name: string, key: string, options: { readonly uncordon: boolean }, signal: AbortSignal): Promise<void> {
+    await this.#enter('untaint', name, signal);
+    const node = this.nodes.get(name);
+    if (node === undefined) return;
+    const taints = node.taints.filter((taint) => taint.key !== key);
+    this.nodes.set(name, { ...node, taints, unschedulable: node.unschedulable && !options.uncordon });
+  }
+
+  async evict(pod: { readonly uid: string; readonly name: string }, gracePeriodMs: number, signal: AbortSignal): Promise<EvictOutcome> {
+    await this.#enter('evict', pod.name, signal);
+    const known = this.pods.get(pod.uid);
+    if (known === undefined) return { kind: 'gone' };
+    const answer = this.onEvict(known);
+    if (answer !== undefined) return answer;
+    this.evicted.push({ pod: pod.name, graceMs: gracePeriodMs });
+    this.pods.set(pod.uid, { ...known, deletionAtMs: known.deletionAtMs ?? known.createdAtMs + 1_000_000_000_000 });
+    return { kind: 'evicted' };
+  }
+
+  record(event: AutoscalerEvent): void {
+    this.events.push(event);
+  }
+
+  async flush(signal: AbortSignal): Promise<void> {
+    await this.#enter('flush', '', signal);
+  }
+
+  async #enter(call: string, subject: string, signal: AbortSignal): Promise<void> {
+    await this.onCall(call, subject);
+    if (signal.aborted) throw new AutoscalerError({ kind: 'cancelled' }, `${call} was cancelled.`);
+  }
+}
