@@ -1,0 +1,129 @@
+/** Agent pools and their cluster as AKS shows them. */
+import type { PoolSpec, WorldSpec } from '../world-spec.ts';
+import { pick, type JsonObject } from './json.ts';
+import { clusterId } from './names.ts';
+import { nodeTaints } from './node-labels.ts';
+import { aksError } from './errors.ts';
+import { param, type ArmReply, type ArmRequest } from './messages.ts';
+import type { AgentPool, ArmWorld } from './world-state.ts';
+
+/** Settings that a PUT without them clears. */
+export const REPLACED_BY_PUT: readonly string[] = ['nodeLabels', 'nodeTaints', 'tags', 'minCount', 'maxCount'];
+
+export function findAgentPool(world: ArmWorld, name: string): AgentPool | undefined {
+  return world.agentPools.get(name.toLowerCase());
+}
+
+export function isVmsPool(pool: AgentPool): boolean {
+  return pool.setKey === undefined;
+}
+
+/** An alias, not an interface: it has to pass for JSON. */
+export type ManualScale = { readonly size: string; readonly count: number };
+
+/** `virtualMachinesProfile.scale.manual`; entries that make no sense are left out. */
+export function manualScale(properties: JsonObject): readonly ManualScale[] {
+  const manual = pick(properties, 'virtualMachinesProfile', 'scale', 'manual');
+  if (!Array.isArray(manual)) return [];
+  return manual.flatMap((entry) => {
+    const [size, count] = [pick(entry, 'size'), pick(entry, 'count')];
+    return typeof size === 'string' && typeof count === 'number' ? [{ size, count }] : [];
+  });
+}
+
+/** What the provider wants of a pool: its count, or the sum over the sizes of a VMs-type pool. */
+export function poolSize(pool: AgentPool): number {
+  if (isVmsPool(pool)) return manualScale(pool.properties).reduce((sum, entry) => sum + entry.count, 0);
+  const { count } = pool.properties;
+  return typeof count === 'number' ? count : 0;
+}
+
+export function poolEtag(world: ArmWorld, pool: AgentPool): string {
+  return world.draws.guid(`${pool.name}|eTag|${pool.etagCounter}`);
+}
+
+export function renderAgentPool(world: ArmWorld, pool: AgentPool): JsonObject {
+  const status = [...Map.groupBy(pool.vms.values(), (vm) => vm.vmSize)].map(([size, vms]) => ({ size, count: vms.length }));
+  return {
+    id: `${clusterId(world.spec)}/agentPools/${pool.name}`,
+    name: pool.name,
+    type: 'Microsoft.ContainerService/managedClusters/agentPools',
+    properties: {
+      ...pool.properties,
+      eTag: poolEtag(world, pool),
+      provisioningState: pool.provisioningState,
+      ...(isVmsPool(pool) ? { virtualMachineNodesStatus: status } : {}),
+    },
+  };
+}
+
+/** The pool that AKS would have for a description. */
+export function propertiesOfPool(spec: WorldSpec, pool: PoolSpec): JsonObject {
+  const vms = pool.kind === 'vms-pool';
+  const spot = pool.priority === 'Spot';
+  return {
+    type: vms ? 'VirtualMachines' : 'VirtualMachineScaleSets',
+    mode: pool.mode ?? 'User',
+    ...(vms
+      ? { virtualMachinesProfile: { scale: { manual: [{ size: pool.vmSize, count: pool.count }] } } }
+      : { count: pool.count, vmSize: pool.vmSize }),
+    enableAutoScaling: false,
+    scaleDownMode: 'Delete',
+    ...(spot ? { scaleSetPriority: 'Spot', scaleSetEvictionPolicy: 'Delete', spotMaxPrice: -1 } : {}),
+    powerState: { code: 'Running' },
+    orchestratorVersion: '1.33',
+    currentOrchestratorVersion: '1.33.2',
+    nodeImageVersion: 'AKSUbuntu-2204gen2containerd-202601.01.0',
+    maxPods: 110,
+    osDiskSizeGB: 128,
+    osDiskType: 'Managed',
+    osType: 'Linux',
+    osSKU: 'Ubuntu',
+    ...(pool.zones === undefined ? {} : { availabilityZones: pool.zones }),
+    nodeLabels: { ...pool.labels },
+    nodeTaints: nodeTaints({ pool }),
+    tags: { ...spec.discoveryTags, ...pool.tags, min: String(pool.min), max: String(pool.max) },
+    upgradeSettings: { maxSurge: '10%' },
+    enableFIPS: false,
+    enableNodePublicIP: false,
+  };
+}
+
+export function getCluster(world: ArmWorld, request: ArmRequest): ArmReply {
+  const name = param(request, 'cluster');
+  if (name.toLowerCase() !== world.spec.clusterName.toLowerCase()) {
+    return aksError(404, 'ResourceNotFound', `The managed cluster '${name}' was not found.`);
+  }
+  return { status: 200, body: renderCluster(world) };
+}
+
+export function listClusters(world: ArmWorld, request: ArmRequest): ArmReply {
+  const group = request.params['rg']?.toLowerCase();
+  const shown = group === undefined || group === world.spec.clusterResourceGroup.toLowerCase();
+  return { status: 200, body: { value: shown ? [renderCluster(world)] : [] } };
+}
+
+function renderCluster(world: ArmWorld): JsonObject {
+  const { spec } = world;
+  const pools = [...world.agentPools.values()];
+  const etag = pools.reduce((sum, pool) => sum + pool.etagCounter, 0);
+  return {
+    id: clusterId(spec),
+    name: spec.clusterName,
+    type: 'Microsoft.ContainerService/ManagedClusters',
+    location: spec.location,
+    eTag: world.draws.guid(`cluster|eTag|${etag}`),
+    sku: { name: 'Base', tier: 'Standard' },
+    properties: {
+      provisioningState: 'Succeeded',
+      powerState: { code: 'Running' },
+      kubernetesVersion: '1.33',
+      currentKubernetesVersion: '1.33.2',
+      nodeResourceGroup: spec.nodeResourceGroup,
+      agentPoolProfiles: pools.map((pool) => ({ name: pool.name, ...pool.properties, provisioningState: pool.provisioningState })),
+      networkProfile: { networkPlugin: 'azure', networkPluginMode: 'overlay', loadBalancerSku: 'standard' },
+      nodeProvisioningProfile: { mode: 'Manual' },
+      maxAgentPools: 100,
+    },
+  };
+}

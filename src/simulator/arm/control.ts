@@ -1,0 +1,224 @@
+/**
+ * The hand on the world: its state, its journal, misfortune, events, stock and quota. Azure has none of this; a client
+ * under test must not use it. The object and the `/_emu` routes do the same things.
+ */
+import type { Violation } from '../violations.ts';
+import { VirtualSimClock } from '../sim-clock.ts';
+import type { PoolSpec } from '../world-spec.ts';
+import { scaleAsForeigner, FOREIGN_WRITER, type ForeignChange } from './ambush.ts';
+import { poolSize } from './agent-pool-document.ts';
+import { reconcilePool } from './agent-pools.ts';
+import type { Fault, FaultTable } from './faults.ts';
+import type { JournalEntry } from './journal.ts';
+import type { JsonObject } from './json.ts';
+import { takeDown } from './lifecycle.ts';
+import { plantPool, uprootPool } from './planting.ts';
+import { acceptRemoval } from './scaling.ts';
+import type { FrozenLists } from './stale-lists.ts';
+import { stockKey, usages, type Usage } from './stock.ts';
+import { capacityOf, etagText, later, setOfPool, type ArmWorld, type Operation, type ScaleSet, type Vm } from './world-state.ts';
+
+/** One key per event. */
+export type WorldEvent =
+  /** Another writer scales a set: at once, or just before the next write by a judged principal is looked at. */
+  | { readonly foreignScale: ForeignChange & { readonly pool: string; readonly when?: 'now' | 'before-next-write' } }
+  /** Spot machines are taken back, the newest first: after the notice they vanish and the capacity falls. */
+  | { readonly evict: { readonly pool: string; readonly count?: number; readonly instanceIds?: readonly string[] } }
+  /** AKS sets the scale set back to its agent pool's count. */
+  | { readonly rpReconcile: { readonly pool: string } }
+  | { readonly addPool: PoolSpec }
+  | { readonly removePool: { readonly pool: string } };
+
+export interface SetState {
+  readonly pool: string;
+  readonly name: string;
+  readonly capacity: number;
+  readonly etag: string;
+  readonly provisioningState: string;
+  readonly min: number;
+  readonly max: number;
+  readonly instances: readonly InstanceState[];
+}
+
+export interface InstanceState {
+  readonly id: string;
+  readonly name: string;
+  readonly hostName: string;
+  readonly zone?: string;
+  readonly vmSize: string;
+  readonly provisioningState: string;
+  readonly power: string;
+  readonly error?: string;
+}
+
+export interface OperationState {
+  readonly id: string;
+  readonly kind: string;
+  readonly pool: string;
+  readonly principal: string;
+  readonly status: string;
+  readonly code?: string;
+  readonly startMs: number;
+  readonly endMs?: number;
+}
+
+export interface ArmState {
+  readonly nowMs: number;
+  readonly sets: readonly SetState[];
+  readonly agentPools: readonly {
+    readonly name: string;
+    readonly size: number;
+    readonly provisioningState: string;
+    readonly machines: readonly InstanceState[];
+  }[];
+  readonly operations: readonly OperationState[];
+  readonly stock: Readonly<Record<string, number>>;
+  readonly usages: readonly Usage[];
+  readonly faults: readonly Fault[];
+  readonly violations: readonly Violation[];
+}
+
+export interface ArmControl {
+  state(): ArmState;
+  /** Entries with a sequence number above `seq` (default: all). */
+  journal(seq?: number): readonly JournalEntry[];
+  addFault(fault: Fault): void;
+  removeFault(id: string): boolean;
+  /** @returns what is wrong with the event, or undefined when it has been raised. */
+  raise(event: WorldEvent): string | undefined;
+  /** Moves a virtual clock. false: this world runs on the machine's time. */
+  advanceClock(ms: number): boolean;
+  /** vCPU limit of a family, `cores` or `lowPriorityCores`. */
+  setQuota(name: string, limit: number): void;
+  /** Machines of a size left in a zone; zone `0` is regional. */
+  setStock(vmSize: string, zone: string, count: number): void;
+}
+
+export interface ControlParts {
+  readonly world: ArmWorld;
+  readonly faults: FaultTable;
+  readonly frozen: FrozenLists;
+}
+
+export function createControl({ world, faults, frozen }: ControlParts): ArmControl {
+  return {
+    state: () => stateOf(world, faults),
+    journal: (seq = 0) => world.journal.since(seq),
+    addFault: (fault) => {
+      faults.add(fault);
+      if (fault.effect.kind === 'stale-list') frozen.freeze(fault.id);
+    },
+    removeFault: (id) => {
+      frozen.forget(id);
+      return faults.remove(id);
+    },
+    raise: (event) => raise(world, event),
+    advanceClock: (ms) => {
+      if (!(world.clock instanceof VirtualSimClock)) return false;
+      world.clock.advance(ms);
+      return true;
+    },
+    setQuota: (name, limit) => world.quota.set(name.toLowerCase(), limit),
+    setStock: (vmSize, zone, count) => world.stock.set(stockKey(vmSize, zone), count),
+  };
+}
+
+function raise(world: ArmWorld, event: WorldEvent): string | undefined {
+  if ('addPool' in event) return plantPool(world, event.addPool);
+  const [[, { pool }]] = Object.entries(event) as [[string, { readonly pool: string }]];
+  const agentPool = world.agentPools.get(pool.toLowerCase());
+  if (agentPool === undefined) return `there is no pool "${pool}"`;
+  if ('removePool' in event) return uprootPool(world, agentPool);
+  const set = setOfPool(world, pool);
+  if (set === undefined) return `pool "${pool}" has no scale set`;
+  if ('foreignScale' in event) return raiseForeignScale(world, set, event.foreignScale);
+  if ('rpReconcile' in event) reconcilePool(world, agentPool);
+  else evict(world, set, event.evict);
+  return undefined;
+}
+
+function raiseForeignScale(world: ArmWorld, set: ScaleSet, change: ForeignChange & { readonly when?: string }): string | undefined {
+  const { to, delta }: { readonly to?: number; readonly delta?: number } = change;
+  if (!Number.isInteger(to ?? delta)) return 'foreignScale needs "to" or "delta", a whole number';
+  if (change.when === 'before-next-write') set.ambush = change;
+  else scaleAsForeigner(world, set, change);
+  return undefined;
+}
+
+function evict(
+  world: ArmWorld,
+  set: ScaleSet,
+  { count, instanceIds }: { readonly count?: number; readonly instanceIds?: readonly string[] },
+): void {
+  const running = [...set.vms.values()].filter((vm) => vm.provisioningState === 'Succeeded').toReversed();
+  const chosen = instanceIds === undefined ? running.slice(0, count ?? 1) : running.filter((vm) => instanceIds.includes(vm.key));
+  const notice = world.draws.latency(`evict|${set.name}|${set.etag}`, world.knobs.evictionNotice);
+  later(world, notice, () => {
+    const vms = chosen.filter((vm) => vm.provisioningState !== 'Deleting' && set.vms.get(vm.key) === vm);
+    if (vms.length > 0) acceptRemoval(world, set, { vms, forced: true, principal: FOREIGN_WRITER, named: true });
+    for (const vm of vms) takeDown(world, vm, { forced: true, principal: FOREIGN_WRITER.clientId });
+  });
+}
+
+function stateOf(world: ArmWorld, faults: FaultTable): ArmState {
+  return {
+    nowMs: world.clock.now(),
+    sets: [...world.sets.values()].map(setState),
+    agentPools: [...world.agentPools.values()].map((pool) => ({
+      name: pool.name,
+      size: poolSize(pool),
+      provisioningState: pool.provisioningState,
+      machines: [...pool.vms.values()].map(instanceState),
+    })),
+    operations: [...world.operations.values()].map(operationState),
+    stock: Object.fromEntries(world.stock),
+    usages: usages(world),
+    faults: faults.list(),
+    violations: world.violations.list(),
+  };
+}
+
+function setState(set: ScaleSet): SetState {
+  return {
+    pool: set.pool.name,
+    name: set.name,
+    capacity: capacityOf(set),
+    etag: etagText(set.etag),
+    provisioningState: set.provisioningState,
+    min: set.pool.min,
+    max: set.pool.max,
+    instances: [...set.vms.values()].map(instanceState),
+  };
+}
+
+function instanceState(vm: Vm): InstanceState {
+  return {
+    id: vm.key,
+    name: vm.name,
+    hostName: vm.hostName,
+    ...(vm.zone === undefined ? {} : { zone: vm.zone }),
+    vmSize: vm.vmSize,
+    provisioningState: vm.provisioningState,
+    power: vm.power,
+    ...(vm.failure === undefined ? {} : { error: vm.failure.code }),
+  };
+}
+
+function operationState(operation: Operation): OperationState {
+  const code = operation.failures[0]?.code;
+  return {
+    id: operation.id,
+    kind: operation.kind,
+    pool: operation.pool,
+    principal: operation.principal,
+    status: operation.status,
+    ...(code === undefined ? {} : { code }),
+    startMs: operation.startMs,
+    ...(operation.endMs === undefined ? {} : { endMs: operation.endMs }),
+  };
+}
+
+/** The state as the wire carries it. */
+export function stateBody(control: ArmControl): JsonObject {
+  return JSON.parse(JSON.stringify(control.state())) as JsonObject;
+}

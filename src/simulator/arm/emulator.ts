@@ -1,0 +1,127 @@
+/**
+ * An Azure Resource Manager on the laptop: scale sets, machines, agent pools, tokens, budgets and misfortune over HTTPS,
+ * good enough that the unmodified clients of Azure take it for the real thing. It knows nothing of Kubernetes; the
+ * cluster side learns of machines through the park.
+ */
+import type { MachinePark } from '../machines.ts';
+import type { SimClock } from '../sim-clock.ts';
+import type { ServerTls } from '../tls.ts';
+import type { ViolationLog } from '../violations.ts';
+import type { WorldSpec } from '../world-spec.ts';
+import { createControl, type ArmControl } from './control.ts';
+import { answerControl, isControlPath } from './control-routes.ts';
+import { seededDraws } from './draws.ts';
+import { FaultTable, type FaultEffect } from './faults.ts';
+import { createGateway, parseBody } from './gateway.ts';
+import { Journal } from './journal.ts';
+import { DEFAULT_KNOBS, type ArmKnobs } from './knobs.ts';
+import type { ArmReply, ArmRequest } from './messages.ts';
+import { createPark } from './park.ts';
+import { plantPool } from './planting.ts';
+import { listen, type RawRequest, type Sending } from './server.ts';
+import { createFrozenLists } from './stale-lists.ts';
+import { Throttle } from './throttling.ts';
+import { createIdentity, type ArmClient } from './tokens.ts';
+import { allVms, later, type ArmWorld, type Vm } from './world-state.ts';
+import { AutoscalerError } from '../../domain/errors.ts';
+
+export interface ArmEmulatorOptions {
+  readonly spec: WorldSpec;
+  readonly clock: SimClock;
+  readonly tls: ServerTls;
+  readonly violations: ViolationLog;
+  /** Default: any free port. */
+  readonly port?: number;
+  readonly knobs?: Partial<ArmKnobs>;
+  /** Applications that may sign in. Default: any, with any secret. */
+  readonly clients?: readonly ArmClient[];
+}
+
+export interface ArmEmulator {
+  /** `https://localhost:<port>`: ARM endpoint and authority host in one. */
+  readonly url: string;
+  readonly machines: MachinePark;
+  readonly control: ArmControl;
+  /** Requests accepted and not yet answered. Those whose answer waits on the clock do not count: only time helps them. */
+  pendingRequests(): number;
+  stop(): Promise<void>;
+}
+
+/** Starts the emulator with every pool at its count, running. Rejects when a pool makes no sense or the port is taken. */
+export async function startArmEmulator(options: ArmEmulatorOptions): Promise<ArmEmulator> {
+  const world = createWorld(options);
+  for (const pool of options.spec.pools) {
+    const wrong = plantPool(world, pool);
+    if (wrong !== undefined) throw new AutoscalerError({ kind: 'config' }, `The world makes no sense: ${wrong}.`);
+  }
+  const faults = new FaultTable();
+  const frozen = createFrozenLists(world);
+  const identity = createIdentity(world, options.clients);
+  const control = createControl({ world, faults, frozen });
+  const gateway = createGateway({ world, identity, faults, frozen });
+  let controlSeq = 0;
+  const answer = (raw: RawRequest): Sending => {
+    const body = parseBody(raw.text, raw.headers['content-type'] ?? '');
+    const request: ArmRequest = { ...raw, seq: 0, params: {}, body, principal: identity.principalOf(raw.headers) };
+    if (isControlPath(raw.path))
+      return { reply: answerControl(control, { ...request, seq: world.journal.nextSeq() }), afterMs: 0, manner: 'whole' };
+    const seq = world.journal.nextSeq();
+    const { reply, fault } = gateway.answer({ ...request, seq });
+    return { reply: withRetryAfter(world, reply, fault), afterMs: delayOf(world, seq, fault), manner: mannerOf(fault) };
+  };
+  const server = await listen({ tls: options.tls, port: options.port ?? 0, answer, after: (ms, action) => later(world, ms, action) });
+  return {
+    url: server.url,
+    machines: world.park,
+    control,
+    pendingRequests: () => server.pendingRequests(),
+    stop: async () => {
+      for (const forget of world.timers) forget();
+      world.timers.clear();
+      await server.stop();
+    },
+  };
+}
+
+function createWorld({ spec, clock, violations, knobs }: ArmEmulatorOptions): ArmWorld {
+  const settings: ArmKnobs = { ...DEFAULT_KNOBS, ...knobs };
+  let vms: () => readonly Vm[] = () => [];
+  const world: ArmWorld = {
+    spec,
+    clock,
+    knobs: settings,
+    draws: seededDraws(spec.seed),
+    violations,
+    journal: new Journal(settings.journalLimit),
+    throttle: new Throttle(clock),
+    park: createPark(spec, () => vms()),
+    sets: new Map(),
+    agentPools: new Map(),
+    operations: new Map(),
+    stock: lowerCased(spec.stock),
+    quota: lowerCased(spec.quota),
+    timers: new Set(),
+    operationCount: 0,
+  };
+  vms = () => allVms(world);
+  return world;
+}
+
+function lowerCased(record: Readonly<Record<string, number>>): Map<string, number> {
+  return new Map(Object.entries(record).map(([key, value]) => [key.toLowerCase(), value]));
+}
+
+function withRetryAfter(world: ArmWorld, reply: ArmReply, fault: FaultEffect | undefined): ArmReply {
+  if (fault?.kind !== 'answer' || fault.retryAfterSeconds === undefined) return reply;
+  return { ...reply, headers: { ...reply.headers, 'retry-after': world.throttle.retryAfter(fault.retryAfterSeconds) } };
+}
+
+function delayOf(world: ArmWorld, seq: number, fault: FaultEffect | undefined): number {
+  const usual = world.draws.latency(`answer|${seq}`, world.knobs.answerLatency);
+  return usual + (fault?.kind === 'delay' ? fault.ms : 0);
+}
+
+function mannerOf(fault: FaultEffect | undefined): Sending['manner'] {
+  if (fault?.kind === 'reset') return 'none';
+  return fault?.kind === 'truncated-body' ? 'half' : 'whole';
+}

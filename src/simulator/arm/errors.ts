@@ -1,0 +1,81 @@
+/** The refusals of ARM, Compute and AKS, in the two envelopes that they use. */
+import type { Json, JsonObject } from './json.ts';
+import type { ArmReply } from './messages.ts';
+
+/** `{"error":{...}}`, as the gateway and Compute answer. */
+export function armError(status: number, code: string, message: string, extra: JsonObject = {}): ArmReply {
+  return { status, body: { error: { code, message, ...extra } } };
+}
+
+/** A refusal that the gateway itself makes. */
+export function gatewayError(status: number, code: string, message: string, headers: Readonly<Record<string, string>> = {}): ArmReply {
+  return { status, body: { error: { code, message } }, headers: { 'x-ms-failure-cause': 'gateway', ...headers } };
+}
+
+/** The root-level form of the AKS resource provider. */
+export function aksError(status: number, code: string, message: string, headers: Readonly<Record<string, string>> = {}): ArmReply {
+  return { status, body: { code, details: null, message, subcode: '' }, headers };
+}
+
+export function resourceNotFound(type: string, name: string, group: string): ArmReply {
+  const message =
+    `The Resource '${type}/${name}' under resource group '${group}' was not found. ` +
+    'For more details please go to https://aka.ms/ARMResourceNotFoundFix';
+  return gatewayError(404, 'ResourceNotFound', message);
+}
+
+export function entityNotFound(): ArmReply {
+  return armError(404, 'NotFound', 'The entity was not found.');
+}
+
+export function invalidParameter(target: string, message: string): ArmReply {
+  return armError(400, 'InvalidParameter', message, { target });
+}
+
+export function preconditionFailed(given: string, current: string): ArmReply {
+  return armError(412, 'PreconditionFailed', `Etag provided in if-match header ${given} does not match etag ${current} of resource.`);
+}
+
+export interface QuotaShortage {
+  /** `standardDSv5Family`, `Total Regional` or `LowPriority`. */
+  readonly name: string;
+  readonly location: string;
+  readonly limit: number;
+  readonly usage: number;
+  readonly required: number;
+}
+
+/** Clients recognise the quota by the words "exceeding approved ... Cores quota" and read the four numbers. */
+export function quotaExceeded({ name, location, limit, usage, required }: QuotaShortage): ArmReply {
+  const subject = name === 'LowPriority' ? 'LowPriorityCores' : `${name} Cores`;
+  const message =
+    `Operation could not be completed as it results in exceeding approved ${subject} quota. ` +
+    `Additional details - Deployment Model: Resource Manager, Location: ${location}, Current Limit: ${limit}, ` +
+    `Current Usage: ${usage}, Additional Required: ${required}, (Minimum) New Limit Required: ${usage + required}. ` +
+    'Setup Alerts when Quota reaches threshold. Submit a request for Quota increase in the portal ' +
+    'by specifying parameters listed in the ‘Details’ section for deployment to succeed.';
+  return armError(409, 'OperationNotAllowed', message);
+}
+
+export interface OperationFailure {
+  readonly code: string;
+  readonly message: string;
+  readonly target?: string;
+}
+
+const ALLOCATION_ADVICE = 'Read more about improving likelihood of allocation success at http://aka.ms/allocation-guidance';
+
+/** Why a machine could not be allocated: its region or its zone has none left. */
+export function allocationFailure(zone: string | undefined, target: string): OperationFailure {
+  const where = zone === undefined ? 'region' : 'zone';
+  return {
+    code: zone === undefined ? 'AllocationFailed' : 'ZonalAllocationFailed',
+    message: `Allocation failed. We do not have sufficient capacity for the requested VM size in this ${where}. ${ALLOCATION_ADVICE}`,
+    target,
+  };
+}
+
+export function failureBody(failures: readonly OperationFailure[]): Json | undefined {
+  const first = failures[0];
+  return first === undefined ? undefined : { ...first, details: failures.map((failure) => ({ ...failure })) };
+}

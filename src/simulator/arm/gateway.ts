@@ -1,0 +1,258 @@
+/**
+ * The way of a request through ARM: route, faults, api version, token, scope, budgets, the resource's own answer, and
+ * the headers that every answer carries. Knows requests and answers; sockets are the server's.
+ */
+import { springAmbush, scaleAsForeigner } from './ambush.ts';
+import { armError, gatewayError } from './errors.ts';
+import type { Fault, FaultEffect, FaultTable } from './faults.ts';
+import { isJsonObject, mergePatch, parseJson, type Json } from './json.ts';
+import type { ArmReply, ArmRequest, Trace } from './messages.ts';
+import { ARM_ROUTES, type Route } from './routes.ts';
+import { compileRoutes, routeLabel, type RouteMatch } from './router.ts';
+import type { FrozenLists } from './stale-lists.ts';
+import { cloudMetadata, type Identity } from './tokens.ts';
+import { findSet, setOfPool, type ArmWorld, type ScaleSet } from './world-state.ts';
+
+/** What the server does with an answer: when to send it and how much of it. */
+export interface Delivery {
+  readonly reply: ArmReply;
+  readonly fault: FaultEffect | undefined;
+}
+
+export interface Gateway {
+  /** Whether the path belongs to Azure at all. `params` are filled by routing. */
+  answer(request: ArmRequest): Delivery;
+}
+
+interface OpenRoute {
+  readonly method: string;
+  readonly template: string;
+  readonly answer: (identity: Identity, world: ArmWorld, request: ArmRequest) => ArmReply;
+}
+
+/** Routes that need no token. */
+const OPEN_ROUTES: readonly OpenRoute[] = [
+  { method: 'GET', template: '/metadata/endpoints', answer: (_identity, world, request) => cloudMetadata(world, request) },
+  { method: 'GET', template: '/metadata/identity/oauth2/token', answer: (identity, _world, request) => identity.metadataToken(request) },
+  { method: 'GET', template: '/common/discovery/instance', answer: (identity, _world, request) => identity.instanceDiscovery(request) },
+  {
+    method: 'GET',
+    template: '/{tenant}/v2.0/.well-known/openid-configuration',
+    answer: (identity, _world, request) => identity.openIdConfiguration(request),
+  },
+  { method: 'GET', template: '/{tenant}/discovery/v2.0/keys', answer: () => ({ status: 200, body: { keys: [] } }) },
+  { method: 'POST', template: '/{tenant}/oauth2/v2.0/token', answer: (identity, _world, request) => identity.issueToken(request) },
+];
+
+const findArm = compileRoutes(ARM_ROUTES);
+const findOpen = compileRoutes(OPEN_ROUTES);
+const API_VERSION = /^(\d{4}-\d{2}-\d{2})(-preview)?$/;
+const OLDEST_API_VERSION = '2017-08-31';
+
+export interface GatewayParts {
+  readonly world: ArmWorld;
+  readonly identity: Identity;
+  readonly faults: FaultTable;
+  readonly frozen: FrozenLists;
+}
+
+export function createGateway(parts: GatewayParts): Gateway {
+  return {
+    answer: (bare) => {
+      const open = findOpen(bare.method, bare.path);
+      const arm = open === undefined ? findArm(bare.method, bare.path) : undefined;
+      const request = { ...bare, params: (open ?? arm)?.params ?? {} };
+      const set = subjectSet(parts.world, request);
+      const pool = set?.pool.name ?? request.params['pool'];
+      const fault = parts.faults.meet({
+        method: request.method,
+        path: request.path,
+        pool,
+        nowMs: parts.world.clock.now(),
+        chance: (id) => parts.world.draws.unit(`fault|${id}|${request.seq}`),
+      });
+      const plain = (): ArmReply => {
+        if (open !== undefined) return open.row.answer(parts.identity, parts.world, request);
+        return answerArm(parts, request, { match: arm, set, fault });
+      };
+      const reply = withCommonHeaders(parts.world, request, answerUnder(fault?.effect, plain));
+      parts.world.journal.add({
+        seq: request.seq,
+        at: parts.world.clock.now(),
+        method: request.method,
+        route: routeOf(request, open ?? arm),
+        path: request.path,
+        status: reply.status,
+        principal: request.principal.clientId,
+        ...(pool === undefined ? {} : { pool }),
+        ...traceOf(request, reply.trace),
+        ...(fault === undefined ? {} : { faultId: fault.id }),
+        ...(open === undefined && arm === undefined ? { loud: 'The emulator does not know this route.' } : {}),
+      });
+      return { reply, fault: fault?.effect };
+    },
+  };
+}
+
+function routeOf(request: ArmRequest, match: RouteMatch<{ readonly template: string }> | undefined): string {
+  return match === undefined ? `${request.method} (unknown)` : routeLabel(request.method, match.row.template);
+}
+
+function traceOf(request: ArmRequest, trace: Trace | undefined): Trace {
+  const etagIn = request.headers['if-match'];
+  return { ...(etagIn === undefined ? {} : { etagIn }), ...trace };
+}
+
+function subjectSet(world: ArmWorld, request: ArmRequest): ScaleSet | undefined {
+  const { name, pool } = request.params;
+  if (name !== undefined) return findSet(world, name);
+  return pool === undefined ? undefined : setOfPool(world, pool);
+}
+
+/** Whether the fault stands before the deed, after it, or changes what is said of it. */
+function answerUnder(effect: FaultEffect | undefined, plain: () => ArmReply): ArmReply {
+  if (effect === undefined) return plain();
+  switch (effect.kind) {
+    case 'answer':
+      return { status: effect.status, ...(effect.body === undefined ? {} : { body: effect.body }), headers: effect.headers ?? {} };
+    case 'effect-then-answer': {
+      const { trace } = plain();
+      return {
+        status: effect.status,
+        ...(effect.body === undefined ? {} : { body: effect.body }),
+        ...(trace === undefined ? {} : { trace }),
+      };
+    }
+    case 'reset':
+      return effect.afterEffect ? plain() : { status: 0 };
+    case 'empty-list': {
+      const reply = plain();
+      return reply.status === 200 ? { ...reply, body: { value: [] } } : reply;
+    }
+    case 'empty-body':
+      return { ...plain(), body: undefined };
+    case 'capacity-reads-as':
+      return readAs(plain(), effect.value);
+    case 'delay':
+    case 'truncated-body':
+    case 'stale-list':
+    case 'racing-writer':
+      return plain();
+  }
+}
+
+function readAs(reply: ArmReply, capacity: number): ArmReply {
+  const lie = (item: Json): Json => (isJsonObject(item) && isJsonObject(item['sku']) ? mergePatch(item, { sku: { capacity } }) : item);
+  const { body } = reply;
+  if (!isJsonObject(body)) return reply;
+  const value = body['value'];
+  return { ...reply, body: Array.isArray(value) ? { ...body, value: value.map(lie) } : lie(body) };
+}
+
+interface Subject {
+  readonly match: RouteMatch<Route> | undefined;
+  readonly set: ScaleSet | undefined;
+  readonly fault: Fault | undefined;
+}
+
+function answerArm(parts: GatewayParts, request: ArmRequest, { match, set, fault }: Subject): ArmReply {
+  const { world } = parts;
+  const refusal = refuseAtGate(parts, request) ?? (match === undefined ? unknownRoute(request) : refuseScope(world, request));
+  if (refusal !== undefined || match === undefined) return refusal ?? unknownRoute(request);
+  const toll = world.knobs.throttling ? takeToll(world, request, match.row) : { headers: {}, refusal: undefined };
+  const answer = (): ArmReply => {
+    if (set !== undefined) letOthersFirst(world, request, { set, effect: fault?.effect });
+    const stale = fault?.effect.kind === 'stale-list' ? parts.frozen.answer(fault.id, request) : undefined;
+    return stale ?? match.row.answer(world, request);
+  };
+  const reply = toll.refusal ?? answer();
+  return { ...reply, headers: { ...toll.headers, ...reply.headers } };
+}
+
+/** Foreign writers who wait for this moment change the set before the request's conditions are compared. */
+function letOthersFirst(
+  world: ArmWorld,
+  request: ArmRequest,
+  { set, effect }: { readonly set: ScaleSet; readonly effect: FaultEffect | undefined },
+): void {
+  if (effect?.kind === 'racing-writer') scaleAsForeigner(world, set, { delta: effect.delta });
+  const writes = request.method === 'PUT' || request.method === 'PATCH';
+  if (writes && request.params['name'] !== undefined && !request.principal.foreign) springAmbush(world, set);
+}
+
+function takeToll(world: ArmWorld, request: ArmRequest, route: Route) {
+  const { params } = request;
+  return world.throttle.charge({
+    method: request.method,
+    clientId: request.principal.clientId,
+    subscription: world.spec.subscriptionId,
+    compute: route.compute,
+    aks: route.aks,
+    resource: [
+      params['name'] ?? params['pool'] ?? params['id'] ?? '',
+      ...(params['instance'] === undefined ? [] : [params['instance']]),
+    ].join('/'),
+  });
+}
+
+function refuseAtGate({ identity }: GatewayParts, request: ArmRequest): ArmReply | undefined {
+  const version = request.query['api-version'];
+  if (version === undefined) {
+    return gatewayError(400, 'MissingApiVersionParameter', 'The api-version query parameter (?api-version=) is required for all requests.');
+  }
+  const date = API_VERSION.exec(version)?.[1];
+  if (date === undefined || date < OLDEST_API_VERSION)
+    return gatewayError(400, 'InvalidApiVersionParameter', `The api-version '${version}' is invalid.`);
+  const unauthorized = identity.refuse(request.headers, request.base);
+  if (unauthorized !== undefined) return unauthorized;
+  if (request.text !== '' && request.body === undefined) {
+    return armError(400, 'InvalidRequestContent', 'The request content was invalid and could not be deserialized.');
+  }
+  return undefined;
+}
+
+function refuseScope({ spec }: ArmWorld, { params }: ArmRequest): ArmReply | undefined {
+  const { sub, rg } = params;
+  if (sub !== undefined && sub.toLowerCase() !== spec.subscriptionId.toLowerCase()) {
+    return gatewayError(404, 'SubscriptionNotFound', `The subscription '${sub}' could not be found.`);
+  }
+  const groups = [spec.nodeResourceGroup, spec.clusterResourceGroup].map((name) => name.toLowerCase());
+  if (rg === undefined || groups.includes(rg.toLowerCase())) return undefined;
+  return gatewayError(404, 'ResourceGroupNotFound', `Resource group '${rg}' could not be found.`);
+}
+
+function unknownRoute(request: ArmRequest): ArmReply {
+  const [, namespace = 'Microsoft.Resources', type = ''] = /\/providers\/([^/]+)\/(.*)$/i.exec(request.path) ?? [];
+  const version = request.query['api-version'] ?? '';
+  const message = `The resource type '${type}' could not be found in the namespace '${namespace}' for api version '${version}'.`;
+  return gatewayError(404, 'InvalidResourceType', message);
+}
+
+/** What every answer of ARM carries. The client's own ids are echoed. */
+function withCommonHeaders(world: ArmWorld, request: ArmRequest, reply: ArmReply): ArmReply {
+  const requestId = world.draws.guid(`request|${request.seq}`);
+  const clientId = request.headers['x-ms-client-request-id'];
+  const echo =
+    clientId !== undefined && request.headers['x-ms-return-client-request-id'] === 'true' ? { 'x-ms-client-request-id': clientId } : {};
+  const now = world.clock.now();
+  return {
+    ...reply,
+    headers: {
+      'cache-control': 'no-cache',
+      pragma: 'no-cache',
+      expires: '-1',
+      'strict-transport-security': 'max-age=31536000; includeSubDomains',
+      'x-content-type-options': 'nosniff',
+      'x-ms-request-id': requestId,
+      'x-ms-correlation-request-id': request.headers['x-ms-correlation-request-id'] ?? requestId,
+      'x-ms-routing-request-id': `${world.spec.location.toUpperCase()}:${new Date(now).toISOString()}:${requestId}`,
+      date: new Date(now).toUTCString(),
+      ...echo,
+      ...reply.headers,
+    },
+  };
+}
+
+export function parseBody(text: string, contentType: string): Json | undefined {
+  return text === '' || contentType.includes('x-www-form-urlencoded') ? undefined : parseJson(text);
+}

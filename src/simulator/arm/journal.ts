@@ -1,0 +1,53 @@
+/** The record of every request, in the order of arrival: enough to rebuild what happened to the world and who did it. */
+
+export interface JournalEntry {
+  readonly seq: number;
+  /** Milliseconds since the epoch, on the world's clock. */
+  readonly at: number;
+  /** The HTTP method, or `EVENT` for what the world did by itself or was told to do. */
+  readonly method: string;
+  /** Method and route template, for example `PUT virtualMachineScaleSets/{name}`. */
+  readonly route: string;
+  readonly path: string;
+  readonly status: number;
+  /** Client id of the token; empty without one. */
+  readonly principal: string;
+  /** `If-Match` as sent. */
+  readonly etagIn?: string;
+  /** The resource's etag after the request. */
+  readonly etagOut?: string;
+  readonly capacityBefore?: number;
+  readonly capacityAfter?: number;
+  readonly opId?: string;
+  /** Agent pool that the request concerns. */
+  readonly pool?: string;
+  /** Machines touched. */
+  readonly charge?: number;
+  readonly faultId?: string;
+  /** Set when the emulator does not know the route: what it cannot do must not pass unnoticed. */
+  readonly loud?: string;
+}
+
+export class Journal {
+  readonly #limit: number;
+  readonly #entries: JournalEntry[] = [];
+  #lastSeq = 0;
+
+  constructor(limit: number) {
+    this.#limit = limit;
+  }
+
+  nextSeq(): number {
+    return ++this.#lastSeq;
+  }
+
+  add(entry: JournalEntry): void {
+    this.#entries.push(entry);
+    if (this.#entries.length > this.#limit) this.#entries.splice(0, this.#entries.length - this.#limit);
+  }
+
+  /** Entries with a sequence number above `seq`, in order of arrival. */
+  since(seq: number): readonly JournalEntry[] {
+    return this.#entries.filter((entry) => entry.seq > seq).sort((left, right) => left.seq - right.seq);
+  }
+}

@@ -1,0 +1,46 @@
+/** JSON as ARM treats it: documents that are merged, compared and given back with every field they came with. */
+export type Json = null | boolean | number | string | readonly Json[] | JsonObject;
+export interface JsonObject {
+  readonly [key: string]: Json | undefined;
+}
+
+export function isJsonObject(value: Json | undefined): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** The value at a path of keys, or undefined where the path ends early. */
+export function pick(document: Json | undefined, ...path: readonly string[]): Json | undefined {
+  return path.reduce<Json | undefined>((value, key) => (isJsonObject(value) ? value[key] : undefined), document);
+}
+
+export function pickText(document: Json | undefined, ...path: readonly string[]): string | undefined {
+  const value = pick(document, ...path);
+  return typeof value === 'string' ? value : undefined;
+}
+
+/** An object at a path; an absent one is empty. */
+export function pickObject(document: Json | undefined, ...path: readonly string[]): JsonObject {
+  const value = pick(document, ...path);
+  return isJsonObject(value) ? value : {};
+}
+
+/** Merge as RFC 7396 has it: objects merge, null removes, everything else replaces. */
+export function mergePatch(target: JsonObject, patch: JsonObject): JsonObject {
+  const merged: Record<string, Json | undefined> = { ...target };
+  for (const [key, value] of Object.entries(patch)) {
+    const before = merged[key];
+    if (value === null || value === undefined) delete merged[key];
+    else merged[key] = isJsonObject(value) ? mergePatch(isJsonObject(before) ? before : {}, value) : value;
+  }
+  return merged;
+}
+
+/** Parses text that a client sent. undefined: not JSON. */
+export function parseJson(text: string): Json | undefined {
+  try {
+    return JSON.parse(text) as Json;
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,49 @@
+/** A request and an answer as the rooms of the emulator pass them; nothing here knows sockets. */
+import type { Json } from './json.ts';
+
+/** Who calls. Foreign principals are other writers: their deeds are not judged. */
+export interface Principal {
+  readonly clientId: string;
+  readonly foreign: boolean;
+}
+
+export interface ArmRequest {
+  readonly seq: number;
+  readonly method: string;
+  readonly path: string;
+  /** Captured path segments, decoded. */
+  readonly params: Readonly<Record<string, string>>;
+  /** Query by lower-case name, decoded. */
+  readonly query: Readonly<Record<string, string>>;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly text: string;
+  /** The parsed body; undefined when there is none. */
+  readonly body: Json | undefined;
+  /** Scheme and host as the client wrote them. */
+  readonly base: string;
+  readonly principal: Principal;
+}
+
+/** What the journal wants to know about a request beyond its status. */
+export interface Trace {
+  readonly etagIn?: string;
+  readonly etagOut?: string;
+  readonly capacityBefore?: number;
+  readonly capacityAfter?: number;
+  readonly opId?: string;
+  /** Machines touched. */
+  readonly charge?: number;
+}
+
+export interface ArmReply {
+  readonly status: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** undefined: an empty body. */
+  readonly body?: Json | undefined;
+  readonly trace?: Trace;
+}
+
+/** A captured segment that the route's template promises. */
+export function param(request: ArmRequest, name: string): string {
+  return request.params[name] ?? '';
+}

@@ -1,0 +1,53 @@
+/** Labels and taints that AKS gives a node at registration, beside those its pool asks for. */
+import type { WorldSpec } from '../world-spec.ts';
+import { findVmSize } from './sku-table.ts';
+import type { Vm } from './world-state.ts';
+
+export const SPOT_TAINT = 'kubernetes.azure.com/scalesetpriority=spot:NoSchedule';
+const NODE_IMAGE = 'AKSUbuntu-2204gen2containerd-202601.01.0';
+
+export function nodeTaints({ pool }: Pick<Vm, 'pool'>): readonly string[] {
+  const own = pool.taints ?? [];
+  return pool.priority === 'Spot' && !own.includes(SPOT_TAINT) ? [...own, SPOT_TAINT] : own;
+}
+
+export function nodeLabels(
+  spec: WorldSpec,
+  vm: Pick<Vm, 'pool' | 'vmSize' | 'zone' | 'hostName' | 'kind'>,
+): Readonly<Record<string, string>> {
+  const { pool } = vm;
+  const size = findVmSize(vm.vmSize);
+  const architecture = size?.architecture ?? 'amd64';
+  const zone = vm.zone === undefined ? '0' : `${spec.location}-${vm.zone}`;
+  return {
+    agentpool: pool.name,
+    'kubernetes.azure.com/agentpool': pool.name,
+    'kubernetes.azure.com/cluster': spec.nodeResourceGroup.slice(0, 63),
+    'kubernetes.azure.com/mode': (pool.mode ?? 'User').toLowerCase(),
+    'kubernetes.azure.com/role': 'agent',
+    'kubernetes.azure.com/node-image-version': NODE_IMAGE,
+    'kubernetes.azure.com/nodepool-type': vm.kind === 'standalone' ? 'VirtualMachines' : 'VirtualMachineScaleSets',
+    'kubernetes.azure.com/os-sku': 'Ubuntu',
+    'kubernetes.azure.com/sku-cpu': String(size?.vcpus ?? 0),
+    'kubernetes.azure.com/sku-memory': String((size?.memoryGiB ?? 0) * 1024),
+    'kubernetes.azure.com/storageprofile': 'managed',
+    'kubernetes.azure.com/storagetier': 'Premium_LRS',
+    storageprofile: 'managed',
+    storagetier: 'Premium_LRS',
+    'kubernetes.io/arch': architecture,
+    'kubernetes.io/os': 'linux',
+    'kubernetes.io/hostname': vm.hostName,
+    'beta.kubernetes.io/arch': architecture,
+    'beta.kubernetes.io/os': 'linux',
+    'beta.kubernetes.io/instance-type': vm.vmSize,
+    'node.kubernetes.io/instance-type': vm.vmSize,
+    'topology.kubernetes.io/region': spec.location,
+    'topology.kubernetes.io/zone': zone,
+    'failure-domain.beta.kubernetes.io/region': spec.location,
+    'failure-domain.beta.kubernetes.io/zone': zone,
+    'topology.disk.csi.azure.com/zone': vm.zone === undefined ? '' : zone,
+    ...(pool.priority === 'Spot' ? { 'kubernetes.azure.com/scalesetpriority': 'spot' } : {}),
+    ...((size?.gpus ?? 0) > 0 ? { accelerator: 'nvidia', 'kubernetes.azure.com/accelerator': 'nvidia' } : {}),
+    ...pool.labels,
+  };
+}

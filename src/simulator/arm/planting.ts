@@ -1,0 +1,38 @@
+/** Pools that appear and disappear: at the start of the world, and by events while it runs. */
+import type { PoolSpec } from '../world-spec.ts';
+import { propertiesOfPool } from './agent-pool-document.ts';
+import { vanish } from './lifecycle.ts';
+import { plantScaleSet } from './scale-set-founding.ts';
+import { setKey } from './scaling.ts';
+import { findVmSize } from './sku-table.ts';
+import { plantInPool } from './vm-birth.ts';
+import type { AgentPool, ArmWorld } from './world-state.ts';
+
+/** Makes a pool with its machines running. @returns what is wrong with it, or undefined. */
+export function plantPool(world: ArmWorld, spec: PoolSpec): string | undefined {
+  if (findVmSize(spec.vmSize) === undefined) return `pool "${spec.name}" wants the unknown size "${spec.vmSize}"`;
+  if (world.agentPools.has(spec.name.toLowerCase())) return `there is a pool "${spec.name}" already`;
+  const set = spec.kind === 'vms-pool' ? undefined : plantScaleSet(world, spec);
+  const pool: AgentPool = {
+    name: spec.name,
+    spec,
+    properties: propertiesOfPool(world.spec, spec),
+    etagCounter: 1,
+    provisioningState: 'Succeeded',
+    vms: new Map(),
+    nextVm: 0,
+    setKey: set === undefined ? undefined : setKey(set),
+  };
+  world.agentPools.set(spec.name.toLowerCase(), pool);
+  if (set === undefined) for (let count = 0; count < spec.count; count++) plantInPool(world, pool, spec.vmSize);
+  return undefined;
+}
+
+/** Removes a pool with everything in it, at once. */
+export function uprootPool(world: ArmWorld, pool: AgentPool): undefined {
+  const set = pool.setKey === undefined ? undefined : world.sets.get(pool.setKey);
+  for (const vm of [...pool.vms.values(), ...(set?.vms.values() ?? [])]) vanish(world, vm);
+  if (pool.setKey !== undefined) world.sets.delete(pool.setKey);
+  world.agentPools.delete(pool.name.toLowerCase());
+  return undefined;
+}

@@ -1,0 +1,74 @@
+/** The table of what this Azure answers: one row per method and path, with the budget that it draws on. */
+import { deleteMachines, getAgentPool, listAgentPools, listMachines, putAgentPool } from './agent-pools.ts';
+import { getCluster, listClusters } from './agent-pool-document.ts';
+import {
+  deallocateInstances,
+  deleteInstance,
+  deleteInstances,
+  getInstance,
+  getInstanceView,
+  listInstances,
+  startInstances,
+} from './instances.ts';
+import type { ArmReply, ArmRequest } from './messages.ts';
+import { answerOperation } from './operations.ts';
+import { deleteScaleSet, getScaleSet, getScaleSetView, listScaleSets, patchScaleSet, putScaleSet } from './scale-sets.ts';
+import { listSkus, listUsages } from './skus.ts';
+import type { AksPolicyName, ComputePolicyName } from './throttling.ts';
+import { deleteVm, getVm, getVmView, listVms } from './virtual-machines.ts';
+import type { ArmWorld } from './world-state.ts';
+
+export interface Route {
+  readonly method: string;
+  /** Path template from the root. Literals match in any case. */
+  readonly template: string;
+  readonly answer: (world: ArmWorld, request: ArmRequest) => ArmReply;
+  readonly compute?: ComputePolicyName;
+  readonly aks?: AksPolicyName;
+}
+
+const SUB = '/subscriptions/{sub}';
+const RG = `${SUB}/resourceGroups/{rg}`;
+const COMPUTE = 'providers/Microsoft.Compute';
+const AKS = 'providers/Microsoft.ContainerService';
+const SETS = `${RG}/${COMPUTE}/virtualMachineScaleSets`;
+const SET = `${SETS}/{name}`;
+const INSTANCES = `${SET}/virtualMachines`;
+const VMS = `${RG}/${COMPUTE}/virtualMachines`;
+const CLUSTERS = `${RG}/${AKS}/managedClusters`;
+const POOLS = `${CLUSTERS}/{cluster}/agentPools`;
+
+/** More literal templates stand before those that would capture the same path. */
+export const ARM_ROUTES: readonly Route[] = [
+  { method: 'GET', template: `${SUB}/${COMPUTE}/virtualMachineScaleSets`, answer: listScaleSets, compute: 'HighCostGetVMScaleSet' },
+  { method: 'GET', template: SETS, answer: listScaleSets, compute: 'HighCostGetVMScaleSet' },
+  { method: 'GET', template: SET, answer: getScaleSet, compute: 'GetVMScaleSet' },
+  { method: 'PUT', template: SET, answer: putScaleSet, compute: 'CreateVMScaleSet' },
+  { method: 'PATCH', template: SET, answer: patchScaleSet, compute: 'UpdateVMScaleSet' },
+  { method: 'DELETE', template: SET, answer: deleteScaleSet, compute: 'DeleteVMScaleSet' },
+  { method: 'GET', template: `${SET}/instanceView`, answer: getScaleSetView, compute: 'HighCostGetVMScaleSet' },
+  { method: 'POST', template: `${SET}/delete`, answer: deleteInstances, compute: 'DeleteVMScaleSet' },
+  { method: 'POST', template: `${SET}/deallocate`, answer: deallocateInstances, compute: 'DeleteVMScaleSet' },
+  { method: 'POST', template: `${SET}/start`, answer: startInstances, compute: 'UpdateVMScaleSet' },
+  { method: 'GET', template: INSTANCES, answer: listInstances, compute: 'HighCostGetVMScaleSet' },
+  { method: 'GET', template: `${INSTANCES}/{instance}`, answer: getInstance, compute: 'GetVMScaleSetVM' },
+  { method: 'DELETE', template: `${INSTANCES}/{instance}`, answer: deleteInstance, compute: 'DeleteVMScaleSetVM' },
+  { method: 'GET', template: `${INSTANCES}/{instance}/instanceView`, answer: getInstanceView, compute: 'GetVMScaleSetVM' },
+  { method: 'GET', template: VMS, answer: listVms, compute: 'HighCostGetVM' },
+  { method: 'GET', template: `${VMS}/{name}`, answer: getVm, compute: 'LowCostGetVM' },
+  { method: 'GET', template: `${VMS}/{name}/instanceView`, answer: getVmView, compute: 'LowCostGetVM' },
+  { method: 'DELETE', template: `${VMS}/{name}`, answer: deleteVm, compute: 'DeleteVM' },
+  { method: 'GET', template: `${SUB}/${COMPUTE}/skus`, answer: listSkus },
+  { method: 'GET', template: `${SUB}/${COMPUTE}/locations/{location}/usages`, answer: listUsages },
+  { method: 'GET', template: `${SUB}/${COMPUTE}/locations/{location}/operations/{id}`, answer: answerOperation, compute: 'GetOperation' },
+  { method: 'GET', template: `${SUB}/${AKS}/locations/{location}/operations/{id}`, answer: answerOperation },
+  { method: 'GET', template: `${SUB}/${AKS}/locations/{location}/operationresults/{id}`, answer: answerOperation },
+  { method: 'GET', template: `${SUB}/${AKS}/managedClusters`, answer: listClusters },
+  { method: 'GET', template: CLUSTERS, answer: listClusters },
+  { method: 'GET', template: `${CLUSTERS}/{cluster}`, answer: getCluster },
+  { method: 'GET', template: POOLS, answer: listAgentPools, aks: 'ListAgentPoolsHandler' },
+  { method: 'GET', template: `${POOLS}/{pool}`, answer: getAgentPool },
+  { method: 'PUT', template: `${POOLS}/{pool}`, answer: putAgentPool, aks: 'PutAgentPoolHandler' },
+  { method: 'POST', template: `${POOLS}/{pool}/deleteMachines`, answer: deleteMachines },
+  { method: 'GET', template: `${POOLS}/{pool}/machines`, answer: listMachines },
+];

@@ -1,0 +1,179 @@
+/** The scale-set resource: lists, reads, sparse PUT, PATCH, and the deletion of the set itself. */
+import { isDeepStrictEqual } from 'node:util';
+import { armError, invalidParameter, quotaExceeded, resourceNotFound } from './errors.ts';
+import { isJsonObject, pick, pickText, type Json, type JsonObject } from './json.ts';
+import { param, type ArmReply, type ArmRequest } from './messages.ts';
+import { beginOperation, operationHeaders } from './operations.ts';
+import { answerPage } from './paging.ts';
+import { refuseByCondition } from './preconditions.ts';
+import { applyBody, renderSet } from './scale-set-document.ts';
+import { foundScaleSet } from './scale-set-founding.ts';
+import { acceptModel, growthTo, setKey } from './scaling.ts';
+import { findVmSize } from './sku-table.ts';
+import { quotaShortage } from './stock.ts';
+import { takeDown, vanish } from './lifecycle.ts';
+import { capacityOf, etagText, findSet, type ArmWorld, type ScaleSet } from './world-state.ts';
+import { noteRead } from './write-judge.ts';
+
+const TYPE = 'Microsoft.Compute/virtualMachineScaleSets';
+const MAX_INSTANCES = 1_000;
+const MAX_IN_ONE_PLACEMENT_GROUP = 100;
+
+export function notFound(world: ArmWorld, request: ArmRequest): ArmReply {
+  return resourceNotFound(TYPE, param(request, 'name'), world.spec.nodeResourceGroup);
+}
+
+/** Sets of the node resource group; the subscription-wide form spells the group in upper case, as recorded. */
+export function listScaleSets(world: ArmWorld, request: ArmRequest): ArmReply {
+  const inGroup = request.params['rg'] !== undefined;
+  const hidden = inGroup && !isNodeGroup(world, request);
+  const sets = hidden ? [] : [...world.sets.values()].sort((left, right) => (left.name < right.name ? -1 : 1));
+  return answerPage(request, {
+    items: sets,
+    keyOf: (set) => set.name,
+    pageSize: world.knobs.pageSize,
+    render: (set) => {
+      noteRead(set, request.principal);
+      const shown = renderSet(world, set);
+      return inGroup ? shown : { ...shown, id: upperCaseGroup(set.resourceId) };
+    },
+  });
+}
+
+function isNodeGroup(world: ArmWorld, request: ArmRequest): boolean {
+  return param(request, 'rg').toLowerCase() === world.spec.nodeResourceGroup.toLowerCase();
+}
+
+function upperCaseGroup(id: string): string {
+  return id.replace(/(\/resourceGroups\/)([^/]+)/i, (_all, key: string, group: string) => key + group.toUpperCase());
+}
+
+export function setOf(world: ArmWorld, request: ArmRequest): ScaleSet | undefined {
+  return isNodeGroup(world, request) ? findSet(world, param(request, 'name')) : undefined;
+}
+
+export function getScaleSet(world: ArmWorld, request: ArmRequest): ArmReply {
+  const set = setOf(world, request);
+  if (set === undefined) return notFound(world, request);
+  noteRead(set, request.principal);
+  const etag = etagText(set.etag);
+  if (request.headers['if-none-match'] === etag) return { status: 304, headers: { etag } };
+  return { status: 200, headers: { etag }, body: renderSet(world, set), trace: { etagOut: etag } };
+}
+
+/** PUT of an existing set merges; of a new one founds it. */
+export function putScaleSet(world: ArmWorld, request: ArmRequest): ArmReply {
+  const set = setOf(world, request);
+  if (set !== undefined) return writeScaleSet(world, request, set);
+  const refusal = refuseByCondition(request, undefined);
+  return refusal ?? foundScaleSet(world, request);
+}
+
+export function patchScaleSet(world: ArmWorld, request: ArmRequest): ArmReply {
+  const set = setOf(world, request);
+  return set === undefined ? notFound(world, request) : writeScaleSet(world, request, set);
+}
+
+function writeScaleSet(world: ArmWorld, request: ArmRequest, set: ScaleSet): ArmReply {
+  const before = capacityOf(set);
+  const trace = { ...(request.headers['if-match'] === undefined ? {} : { etagIn: request.headers['if-match'] }), capacityBefore: before };
+  const refused = (reply: ArmReply): ArmReply => ({ ...reply, trace: { ...trace, capacityAfter: before, etagOut: etagText(set.etag) } });
+  const stale = refuseByCondition(request, etagText(set.etag));
+  if (stale !== undefined) return refused(stale);
+  const { body } = request;
+  if (!isJsonObject(body)) {
+    return refused(
+      armError(400, 'InvalidRequestContent', 'The request content was invalid and could not be deserialized: an object is expected.'),
+    );
+  }
+  const next = applyBody(set.document, body);
+  const refusal = refuseModel(world, set, request.method, body) ?? refuseSize(world, set, next);
+  if (refusal !== undefined) return refused(refusal);
+  if (isDeepStrictEqual(next, set.document)) {
+    noteRead(set, request.principal);
+    return { ...refused({ status: 200, body: renderSet(world, set) }), headers: { etag: etagText(set.etag) } };
+  }
+  const operation = acceptModel(world, set, next, request.principal);
+  const etag = etagText(set.etag);
+  const after = capacityOf(set);
+  return {
+    status: 200,
+    headers: { etag, 'x-ms-request-charge': String(Math.abs(after - before)), ...operationHeaders(world, request, operation, 'write') },
+    body: renderSet(world, set),
+    trace: { ...trace, capacityAfter: after, etagOut: etag, opId: operation.id, charge: Math.abs(after - before) },
+  };
+}
+
+function refuseModel(world: ArmWorld, set: ScaleSet, method: string, body: JsonObject): ArmReply | undefined {
+  const location = pickText(body, 'location');
+  if (method === 'PUT' && location === undefined) {
+    return armError(400, 'LocationRequired', `The location property is required for this definition.`);
+  }
+  if (location !== undefined && location.toLowerCase().replaceAll(' ', '') !== world.spec.location.toLowerCase()) {
+    const message = `The resource '${set.name}' already exists in location '${world.spec.location}'. A resource with the same name cannot be created in location '${location}'.`;
+    return armError(409, 'InvalidResourceLocation', message);
+  }
+  const mode = pickText(body, 'properties', 'orchestrationMode');
+  if (mode !== undefined && mode !== pickText(set.document, 'properties', 'orchestrationMode')) {
+    return propertyChangeNotAllowed('properties.orchestrationMode');
+  }
+  const zones = pick(body, 'zones');
+  return zones === undefined || isDeepStrictEqual(zones, pick(set.document, 'zones')) ? undefined : propertyChangeNotAllowed('zones');
+}
+
+function propertyChangeNotAllowed(target: string): ArmReply {
+  return armError(409, 'PropertyChangeNotAllowed', `Changing property '${target}' is not allowed.`, { target });
+}
+
+/** Limits, size and quota of the capacity that a model asks for. */
+export function refuseSize(world: ArmWorld, set: ScaleSet, next: JsonObject): ArmReply | undefined {
+  const capacity = pick(next, 'sku', 'capacity');
+  const vmSize = pickText(next, 'sku', 'name') ?? '';
+  if (typeof capacity !== 'number' || !Number.isInteger(capacity) || capacity < 0) {
+    return invalidParameter('sku.capacity', `The value of parameter sku.capacity is invalid.`);
+  }
+  if (findVmSize(vmSize) === undefined) {
+    return invalidParameter('vmSize', `The value ${vmSize} provided for the VM size is not valid in location '${world.spec.location}'.`);
+  }
+  const limit = pick(next, 'properties', 'singlePlacementGroup') === true ? MAX_IN_ONE_PLACEMENT_GROUP : MAX_INSTANCES;
+  if (capacity > limit) return armError(400, 'BadRequest', `The VM Scale Set ${set.name} cannot exceed ${limit} VMs.`);
+  const spot = pickText(next, 'properties', 'virtualMachineProfile', 'priority') === 'Spot';
+  const shortage = quotaShortage(world, { vmSize, spot, count: capacity > capacityOf(set) ? growthTo(set, capacity) : 0 });
+  return shortage === undefined ? undefined : quotaExceeded(shortage);
+}
+
+/** Deletes the set and everything in it. */
+export function deleteScaleSet(world: ArmWorld, request: ArmRequest): ArmReply {
+  const set = setOf(world, request);
+  if (set === undefined) return { status: 204 };
+  set.provisioningState = 'Deleting';
+  for (const vm of set.vms.values())
+    takeDown(world, vm, { forced: request.query['forcedeletion'] === 'true', principal: request.principal.clientId });
+  const operation = beginOperation(world, {
+    kind: 'remove-set',
+    pool: set.pool.name,
+    principal: request.principal.clientId,
+    pending: [...set.vms.values()],
+    retryAfterSeconds: world.knobs.retryAfterSeconds.remove,
+    onEnd: () => {
+      for (const vm of set.vms.values()) vanish(world, vm);
+      world.sets.delete(setKey(set));
+    },
+  });
+  return { status: 202, headers: operationHeaders(world, request, operation, 'action'), trace: { opId: operation.id } };
+}
+
+/** Counts by status code, as the set's own view has them. */
+export function getScaleSetView(world: ArmWorld, request: ArmRequest): ArmReply {
+  const set = setOf(world, request);
+  if (set === undefined) return notFound(world, request);
+  const counts = new Map<string, number>();
+  for (const vm of set.vms.values()) {
+    const codes = [`ProvisioningState/${vm.provisioningState.toLowerCase()}`, ...(vm.power === 'none' ? [] : [`PowerState/${vm.power}`])];
+    for (const code of codes) counts.set(code, (counts.get(code) ?? 0) + 1);
+  }
+  const statusesSummary: Json = [...counts].map(([code, count]) => ({ code, count }));
+  const state = set.provisioningState.toLowerCase();
+  const statuses = [{ code: `ProvisioningState/${state}`, level: 'Info', displayStatus: `Provisioning ${state}` }];
+  return { status: 200, body: { virtualMachine: { statusesSummary }, statuses, orchestrationServices: [] } };
+}

@@ -1,0 +1,144 @@
+/** Sockets: TLS with h2 and http/1.1, bodies in and out, and the ways in which an answer can fail to arrive whole. */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createSecureServer, type Http2ServerRequest, type Http2ServerResponse } from 'node:http2';
+import type { AddressInfo, Socket } from 'node:net';
+import type { ServerTls } from '../tls.ts';
+import type { ArmReply, ArmRequest } from './messages.ts';
+
+export type RawRequest = Omit<ArmRequest, 'seq' | 'params' | 'body' | 'principal'>;
+
+/** How an answer is sent. `afterMs` is simulated time to wait first. */
+export interface Sending {
+  readonly reply: ArmReply;
+  readonly afterMs: number;
+  readonly manner: 'whole' | 'half' | 'none';
+}
+
+export interface ServerOptions {
+  readonly tls: ServerTls;
+  readonly port: number;
+  /** Called once per request, in order of the arrival of their last byte. Must not throw. */
+  readonly answer: (request: RawRequest) => Sending;
+  /** Waits on the world's clock. */
+  readonly after: (ms: number, action: () => void) => void;
+}
+
+export interface ListeningServer {
+  readonly url: string;
+  pendingRequests(): number;
+  stop(): Promise<void>;
+}
+
+type Incoming = Http2ServerRequest | IncomingMessage;
+type Outgoing = Http2ServerResponse | ServerResponse;
+
+/** Listens on loopback. Rejects when the port is taken. */
+export async function listen(options: ServerOptions): Promise<ListeningServer> {
+  const sockets = new Set<Socket>();
+  let pending = 0;
+  const server = createSecureServer({ key: options.tls.keyPem, cert: options.tls.certPem, allowHTTP1: true });
+  server.on('connection', (socket: Socket) => {
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
+    socket.on('error', () => socket.destroy());
+  });
+  server.on('request', (incoming: Incoming, outgoing: Outgoing) => {
+    pending++;
+    const done = (): void => void pending--;
+    readText(incoming).then(
+      (text) => respond(options, rawRequest(incoming, text), { outgoing, done }),
+      () => done(),
+    );
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(options.port, '127.0.0.1', resolve);
+  });
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `https://localhost:${port}`,
+    pendingRequests: () => pending,
+    stop: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        for (const socket of sockets) socket.destroy();
+      }),
+  };
+}
+
+/** A request that waits on the clock is no longer pending: only time can bring its answer. */
+function respond(
+  options: ServerOptions,
+  request: RawRequest,
+  { outgoing, done }: { readonly outgoing: Outgoing; readonly done: () => void },
+): void {
+  const sending = options.answer(request);
+  if (sending.afterMs <= 0) {
+    send(outgoing, request.method, sending);
+    done();
+    return;
+  }
+  done();
+  options.after(sending.afterMs, () => send(outgoing, request.method, sending));
+}
+
+async function readText(incoming: Incoming): Promise<string> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of incoming) chunks.push(chunk as Buffer);
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+function rawRequest(incoming: Incoming, text: string): RawRequest {
+  const headers: Record<string, string> = {};
+  for (const [name, value] of Object.entries(incoming.headers)) {
+    if (value !== undefined) headers[name.toLowerCase()] = Array.isArray(value) ? value.join(', ') : value;
+  }
+  const base = `https://${headers[':authority'] ?? headers['host'] ?? 'localhost'}`;
+  const url = new URL(`${base}${incoming.url ?? '/'}`);
+  const query: Record<string, string> = {};
+  for (const [name, value] of url.searchParams) query[name.toLowerCase()] = value;
+  return { method: incoming.method ?? 'GET', path: url.pathname, query, headers, text, base };
+}
+
+function send(outgoing: Outgoing, method: string, { reply, manner }: Sending): void {
+  if (manner === 'none') {
+    cut(outgoing);
+    return;
+  }
+  const isText = typeof reply.body === 'string';
+  const text = reply.body === undefined ? '' : isText ? String(reply.body) : JSON.stringify(reply.body);
+  const bodyless = reply.status === 204 || reply.status === 304 || method === 'HEAD';
+  const headers = {
+    ...reply.headers,
+    ...(text === '' ? {} : { 'content-type': isText ? 'text/html' : 'application/json; charset=utf-8' }),
+    ...(bodyless ? {} : { 'content-length': String(Buffer.byteLength(text)) }),
+  };
+  writeHead(outgoing, reply.status, headers);
+  if (manner === 'half') write(outgoing, text.slice(0, Math.floor(text.length / 2)), () => cut(outgoing));
+  else end(outgoing, bodyless ? '' : text);
+}
+
+function isHttp2(outgoing: Outgoing): outgoing is Http2ServerResponse {
+  return 'stream' in outgoing && outgoing.stream !== undefined;
+}
+
+function writeHead(outgoing: Outgoing, status: number, headers: Readonly<Record<string, string>>): void {
+  if (isHttp2(outgoing)) outgoing.writeHead(status, headers);
+  else outgoing.writeHead(status, headers);
+}
+
+function write(outgoing: Outgoing, text: string, then: () => void): void {
+  if (isHttp2(outgoing)) outgoing.write(text, 'utf8', then);
+  else outgoing.write(text, 'utf8', then);
+}
+
+function end(outgoing: Outgoing, text: string): void {
+  if (isHttp2(outgoing)) outgoing.end(text);
+  else outgoing.end(text);
+}
+
+/** Ends the connection, or the stream of it, without another word. */
+function cut(outgoing: Outgoing): void {
+  if (isHttp2(outgoing)) outgoing.stream.close(2);
+  else outgoing.socket?.destroy();
+}

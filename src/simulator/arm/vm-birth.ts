@@ -1,0 +1,120 @@
+/** New machines: their names, their zone, their first state. */
+import type { PoolSpec } from '../world-spec.ts';
+import { bringUp, vanish } from './lifecycle.ts';
+import { nameSuffix, uniformHostName, virtualMachineId } from './names.ts';
+import { findVmSize } from './sku-table.ts';
+import { pickText, pick, type Json } from './json.ts';
+import { capacityOf, sizeOf, type AgentPool, type ArmWorld, type ScaleSet, type Vm } from './world-state.ts';
+import { withCapacity } from './scale-set-document.ts';
+
+/** Adds one machine to a set, at rest and running, as if it had always been there. */
+export function plantInSet(world: ArmWorld, set: ScaleSet): Vm {
+  return plant(world, nextInSet(world, set), set.vms);
+}
+
+/** Adds one machine to a VMs-type pool, at rest and running. */
+export function plantInPool(world: ArmWorld, pool: AgentPool, vmSize: string): Vm {
+  return plant(world, nextInPool(world, pool, vmSize), pool.vms);
+}
+
+function plant(world: ArmWorld, vm: Vm, home: Map<string, Vm>): Vm {
+  vm.provisioningState = 'Succeeded';
+  vm.power = 'running';
+  vm.visibleAtMs = world.clock.now();
+  vm.holdsStock = true;
+  home.set(vm.key, vm);
+  return vm;
+}
+
+/** Begins the creation of `count` machines in a set, in zones of its own choice. */
+export function growSet(world: ArmWorld, set: ScaleSet, count: number): readonly Vm[] {
+  return Array.from({ length: count }, () => {
+    const vm = nextInSet(world, set);
+    set.vms.set(vm.key, vm);
+    bringUp(world, vm, () => onRefused(world, set, vm));
+    return vm;
+  });
+}
+
+/** Begins the creation of one machine in a VMs-type pool. */
+export function growPool(world: ArmWorld, pool: AgentPool, vmSize: string): Vm {
+  const vm = nextInPool(world, pool, vmSize);
+  pool.vms.set(vm.key, vm);
+  bringUp(world, vm, () => undefined);
+  return vm;
+}
+
+function onRefused(world: ArmWorld, set: ScaleSet, vm: Vm): void {
+  if (world.knobs.listFailedInstances && !world.knobs.rollbackOnFail) return;
+  if (world.knobs.rollbackOnFail) {
+    set.document = withCapacity(set.document, Math.max(0, capacityOf(set) - 1));
+    set.etag++;
+  }
+  set.vms.delete(vm.key);
+}
+
+function nextInSet(world: ArmWorld, set: ScaleSet): Vm {
+  const number = set.nextInstanceId++;
+  const prefix = pickText(set.document, 'properties', 'virtualMachineProfile', 'osProfile', 'computerNamePrefix') ?? set.name;
+  const zone = emptiestZone(pick(set.document, 'zones'), [...set.vms.values()]);
+  const hostName = uniformHostName(prefix, number);
+  if (set.kind === 'flexible') {
+    const name = `${set.name}_${world.draws.hex(`${set.resourceId}|${number}`, 8)}`;
+    const identity = { key: name.toLowerCase(), name, hostName, resourceId: virtualMachineId(world.spec, name) };
+    return newborn(world, { ...identity, kind: 'flexible', pool: set.pool, vmSize: sizeOf(set), zone });
+  }
+  const key = String(number);
+  const identity = { key, name: `${set.name}_${key}`, hostName, resourceId: `${set.resourceId}/virtualMachines/${key}` };
+  return newborn(world, { ...identity, kind: 'uniform', pool: set.pool, vmSize: sizeOf(set), zone });
+}
+
+function nextInPool(world: ArmWorld, pool: AgentPool, vmSize: string): Vm {
+  const name = `aks-${pool.name}-${nameSuffix(world.spec)}-vm${pool.nextVm++}`;
+  const zone = emptiestZone(pool.spec.zones, [...pool.vms.values()]);
+  const identity = { key: name, name, hostName: name, resourceId: virtualMachineId(world.spec, name) };
+  return newborn(world, { ...identity, kind: 'standalone', pool: pool.spec, vmSize: findVmSize(vmSize)?.name ?? vmSize, zone });
+}
+
+interface Identity {
+  readonly kind: Vm['kind'];
+  readonly key: string;
+  readonly name: string;
+  readonly hostName: string;
+  readonly resourceId: string;
+  readonly pool: PoolSpec;
+  readonly vmSize: string;
+  readonly zone: string | undefined;
+}
+
+function newborn(world: ArmWorld, identity: Identity): Vm {
+  const now = world.clock.now();
+  const visibleAfter = world.draws.latency(`${identity.resourceId}|visible`, world.knobs.instanceVisible);
+  return {
+    ...identity,
+    vmId: world.draws.guid(`${identity.resourceId}|vmId`),
+    createdMs: now,
+    visibleAtMs: now + visibleAfter / world.clock.speed,
+    provisioningState: 'Creating',
+    detail: undefined,
+    power: 'none',
+    failure: undefined,
+    holdsStock: false,
+    etag: 1,
+    fate: 0,
+  };
+}
+
+/** The zone with the fewest machines, the first of equals; undefined for a regional pool. */
+function emptiestZone(zones: Json | undefined, vms: readonly Vm[]): string | undefined {
+  if (!Array.isArray(zones) || zones.length === 0) return undefined;
+  const counts = zones.map((zone) => ({
+    zone: String(zone),
+    count: vms.filter((vm) => vm.zone === zone && vm.provisioningState !== 'Deleting').length,
+  }));
+  return counts.reduce((least, entry) => (entry.count < least.count ? entry : least)).zone;
+}
+
+/** Machines of a removed owner go without ceremony. */
+export function clearOut(world: ArmWorld, vms: readonly Vm[]): void {
+  for (const vm of vms) vanish(world, vm);
+}

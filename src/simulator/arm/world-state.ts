@@ -1,0 +1,168 @@
+/**
+ * What exists in the emulated Azure: scale sets, machines, agent pools, operations, stock and quota. Plain mutable
+ * records that the rooms beside this file change; no rule lives here, only identity and lookup.
+ */
+import type { PowerState } from '../machines.ts';
+import type { SimClock } from '../sim-clock.ts';
+import type { ViolationLog } from '../violations.ts';
+import type { PoolSpec, WorldSpec } from '../world-spec.ts';
+import type { Draws } from './draws.ts';
+import type { OperationFailure } from './errors.ts';
+import type { Journal } from './journal.ts';
+import { pick, pickText, type JsonObject } from './json.ts';
+import type { ArmKnobs } from './knobs.ts';
+import type { Park } from './park.ts';
+import type { Throttle } from './throttling.ts';
+
+export type ProvisioningState = 'Creating' | 'Updating' | 'Succeeded' | 'Failed' | 'Deleting' | 'Migrating';
+
+/** One virtual machine: an instance of a Uniform set, a VM of a Flexible set, or a VM of a VMs-type agent pool. */
+export interface Vm {
+  readonly kind: 'uniform' | 'flexible' | 'standalone';
+  /** What its owner's map knows it by: the instance id, or the VM's name in lower case. */
+  readonly key: string;
+  readonly resourceId: string;
+  readonly name: string;
+  readonly hostName: string;
+  readonly vmId: string;
+  readonly pool: PoolSpec;
+  readonly vmSize: string;
+  readonly zone: string | undefined;
+  readonly createdMs: number;
+  /** Lists do not show it before. */
+  visibleAtMs: number;
+  provisioningState: ProvisioningState;
+  /** The part of the view's provisioning code after the state, for example `OSProvisioningInProgress`. */
+  detail: string | undefined;
+  power: PowerState;
+  failure: OperationFailure | undefined;
+  /** Whether it took from the region's stock and gives back when it goes. */
+  holdsStock: boolean;
+  /** Its own etag counter; instances of Uniform sets show their set's. */
+  etag: number;
+  /** Bumped when a new fate overtakes an older one; pending steps of older fates do nothing. */
+  fate: number;
+}
+
+/** A value that another writer set, and who has seen it since. */
+export interface CapacityHistory {
+  /** Counts changes of capacity. */
+  revision: number;
+  /** Revision of the last change made by a foreign writer. */
+  foreignRevision: number;
+  /** Last revision that each principal has read. */
+  readonly seen: Map<string, number>;
+}
+
+export interface ScaleSet {
+  readonly name: string;
+  readonly resourceId: string;
+  readonly pool: PoolSpec;
+  readonly kind: 'uniform' | 'flexible';
+  /** The resource as clients gave it, `sku.capacity` included; etag and provisioning state are kept beside it. */
+  document: JsonObject;
+  etag: number;
+  provisioningState: ProvisioningState;
+  nextInstanceId: number;
+  readonly vms: Map<string, Vm>;
+  readonly history: CapacityHistory;
+  /** While set, reads show this capacity: an accepted delete that is not visible yet. */
+  laggingCapacity: { readonly value: number; readonly untilMs: number } | undefined;
+  /** A change that another writer will make just before the next write by a judged principal is looked at. */
+  ambush: { readonly to: number } | { readonly delta: number } | undefined;
+}
+
+export interface AgentPool {
+  readonly name: string;
+  readonly spec: PoolSpec;
+  /** `properties` without eTag and provisioning state. */
+  properties: JsonObject;
+  etagCounter: number;
+  provisioningState: string;
+  /** VMs of a pool of type VirtualMachines. */
+  readonly vms: Map<string, Vm>;
+  nextVm: number;
+  /** Its scale set's key, for pools of type VirtualMachineScaleSets. */
+  readonly setKey: string | undefined;
+}
+
+export interface Operation {
+  readonly id: string;
+  readonly kind: 'scale' | 'delete' | 'deallocate' | 'start' | 'model' | 'agent-pool' | 'remove-set';
+  readonly provider: 'compute' | 'aks';
+  readonly pool: string;
+  readonly setKey: string | undefined;
+  readonly principal: string;
+  readonly startMs: number;
+  endMs: number | undefined;
+  status: 'InProgress' | 'Succeeded' | 'Failed' | 'Canceled';
+  failures: OperationFailure[];
+  /** Resource ids of machines that have yet to come to rest. */
+  readonly pending: Set<string>;
+  readonly retryAfterSeconds: number;
+  /** Runs when the operation has ended well or badly, before its document says so. */
+  readonly onEnd: ((operation: Operation) => void) | undefined;
+}
+
+export interface ArmWorld {
+  readonly spec: WorldSpec;
+  readonly clock: SimClock;
+  readonly knobs: ArmKnobs;
+  readonly draws: Draws;
+  readonly violations: ViolationLog;
+  readonly journal: Journal;
+  readonly throttle: Throttle;
+  readonly park: Park;
+  readonly sets: Map<string, ScaleSet>;
+  readonly agentPools: Map<string, AgentPool>;
+  readonly operations: Map<string, Operation>;
+  /** `size/zone` in lower case -> VMs left. */
+  readonly stock: Map<string, number>;
+  /** Family or `cores` or `lowPriorityCores` in lower case -> vCPU limit. */
+  readonly quota: Map<string, number>;
+  readonly timers: Set<() => void>;
+  /** Operations ever begun; ids derive from it. */
+  operationCount: number;
+}
+
+/** Runs a step of the world later, unless the world stops first. */
+export function later(world: ArmWorld, ms: number, step: () => void): void {
+  const forget = world.clock.after(ms, () => {
+    world.timers.delete(forget);
+    step();
+  });
+  world.timers.add(forget);
+}
+
+export function findSet(world: ArmWorld, name: string): ScaleSet | undefined {
+  return world.sets.get(name.toLowerCase());
+}
+
+export function setOfPool(world: ArmWorld, pool: string): ScaleSet | undefined {
+  return [...world.sets.values()].find((set) => set.pool.name === pool);
+}
+
+export function capacityOf(set: ScaleSet): number {
+  const capacity = pick(set.document, 'sku', 'capacity');
+  return typeof capacity === 'number' ? capacity : 0;
+}
+
+export function sizeOf(set: ScaleSet): string {
+  return pickText(set.document, 'sku', 'name') ?? set.pool.vmSize;
+}
+
+export function etagText(counter: number): string {
+  return `"${counter}"`;
+}
+
+/** Every machine there is, in order of owner and creation. */
+export function allVms(world: ArmWorld): readonly Vm[] {
+  const inSets = [...world.sets.values()].flatMap((set) => [...set.vms.values()]);
+  return [...inSets, ...[...world.agentPools.values()].flatMap((pool) => [...pool.vms.values()])];
+}
+
+/** The map that a machine lives in. undefined: its owner is gone. */
+export function homeOf(world: ArmWorld, vm: Vm): Map<string, Vm> | undefined {
+  const homes = [...world.sets.values(), ...world.agentPools.values()].map((owner) => owner.vms);
+  return homes.find((vms) => vms.get(vm.key) === vm);
+}

@@ -1,0 +1,85 @@
+/**
+ * The judge of write safety. It looks at what clients do to capacity and instances, never at what they say, and holds
+ * foreign writers (people, AKS itself) to nothing.
+ */
+import type { Principal } from './messages.ts';
+import { capacityOf, type ArmWorld, type ScaleSet, type Vm } from './world-state.ts';
+
+export interface CapacityChange {
+  readonly principal: Principal;
+  readonly before: number;
+  readonly after: number;
+}
+
+/** A read by a principal: from now on it knows what other writers did to this set. */
+export function noteRead(set: ScaleSet, principal: Principal): void {
+  set.history.seen.set(principal.clientId, set.history.revision);
+}
+
+/** Judges a capacity written by PUT or PATCH, before it takes effect, and remembers who wrote. */
+export function judgeCapacityWrite(world: ArmWorld, set: ScaleSet, change: CapacityChange): void {
+  const { principal, before, after } = change;
+  if (before === after) return;
+  const { history } = set;
+  if (!principal.foreign) {
+    const accuse = accuser(world, set.name);
+    const said = `${principal.clientId} wrote capacity ${after} over ${before}`;
+    if (after < before) accuse('capacity-lowered-by-put', said);
+    if (after > before && after > set.pool.max) accuse('above-max', `${said}; the maximum is ${set.pool.max}`);
+    if (history.foreignRevision > (history.seen.get(principal.clientId) ?? 0)) {
+      accuse('lost-update', `${said}, which another writer had set and it had not read`);
+    }
+  }
+  history.revision++;
+  if (principal.foreign) history.foreignRevision = history.revision;
+  else history.seen.set(principal.clientId, history.revision);
+}
+
+export interface Removal {
+  readonly principal: Principal;
+  readonly vms: readonly Vm[];
+  /** Goal capacity once the removal is accepted. */
+  readonly capacityAfter: number;
+  /** false: the client left the choice to the platform. */
+  readonly named: boolean;
+}
+
+/** Judges machines that are about to go at a client's wish. Failed ones may go below the minimum. */
+export function judgeRemoval(world: ArmWorld, owner: { readonly name: string; readonly min: number }, removal: Removal): void {
+  const { principal, vms, capacityAfter, named } = removal;
+  if (principal.foreign || vms.length === 0) return;
+  const accuse = accuser(world, owner.name);
+  if (!named) {
+    for (const vm of vms) {
+      accuse('instance-deleted-that-was-never-named', `${vm.name} goes because ${principal.clientId} left the choice to the platform`);
+    }
+  }
+  if (capacityAfter < owner.min && vms.some((vm) => vm.provisioningState !== 'Failed')) {
+    accuse('below-min', `${principal.clientId} deleted down to ${capacityAfter}; the minimum is ${owner.min}`);
+  }
+}
+
+/** A delete moves the capacity too; a foreign one counts as another writer's change. */
+export function noteDelete(set: ScaleSet, principal: Principal): void {
+  set.history.revision++;
+  if (principal.foreign) set.history.foreignRevision = set.history.revision;
+}
+
+/** Judges the size that a client asks of an agent pool. */
+export function judgePoolSize(world: ArmWorld, pool: { readonly name: string; readonly max: number }, change: CapacityChange): void {
+  const { principal, before, after } = change;
+  if (principal.foreign || before === after) return;
+  const accuse = accuser(world, pool.name);
+  const said = `${principal.clientId} wrote count ${after} over ${before}`;
+  if (after < before) accuse('capacity-lowered-by-put', said);
+  else if (after > pool.max) accuse('above-max', `${said}; the maximum is ${pool.max}`);
+}
+
+function accuser(world: ArmWorld, subject: string) {
+  return (rule: Parameters<ArmWorld['violations']['add']>[0]['rule'], detail: string): void =>
+    world.violations.add({ rule, subject, detail, atMs: world.clock.now() });
+}
+
+export function capacityChange(set: ScaleSet, after: number, principal: Principal): CapacityChange {
+  return { principal, before: capacityOf(set), after };
+}
