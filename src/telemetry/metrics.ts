@@ -26,6 +26,7 @@ export function createMetrics() {
       duration: histogram('loop_duration_seconds', 'Duration of one loop by step; step "total" is the whole.', SECONDS, ['step']),
       completed: counter('loops_total', 'Loops by outcome.', ['outcome']),
       lastCompleted: gauge('loop_last_completed_timestamp_seconds', 'Unix time at which the last loop completed.'),
+      stepFailures: counter('loop_step_failures_total', 'Steps of a loop that failed, by kind of error.', ['step', 'kind']),
       trigger: counter('loop_triggers_total', 'What started a loop.', ['trigger']),
     },
     arm: {

@@ -64,6 +64,6 @@ function settingOf(entry: (typeof KEYS)[number], parsed: Document, file: string)
 function authMethod(parsed: Document, file: string): readonly Setting[] {
   const method = parsed['authMethod'];
   if (method === undefined || method === '' || method === 'principal') return [];
-  const origin = { label: `key authMethod of ${file}`, written: String(method), accepts: 'principal or cli' };
+  const origin = { label: `key authMethod of ${file}`, written: JSON.stringify(method), accepts: 'principal or cli' };
   return [{ path: ['azure', 'credential', 'method'], value: method === 'cli' ? 'azure-cli' : method, origin }];
 }

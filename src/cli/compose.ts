@@ -1,0 +1,80 @@
+/**
+ * The composition root: the one place that knows which adapter stands behind which port. Wires; decides nothing. Embedded
+ * in tests with a clock of their own.
+ */
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { connectAzure, type AzureNodeGroups } from '../adapters/azure/azure.ts';
+import { connectKubernetes, type Kubernetes } from '../adapters/kubernetes/kubernetes.ts';
+import type { Config } from '../config/config.ts';
+import type { Clock } from '../domain/clock.ts';
+import type { Random } from '../domain/random.ts';
+import { ResourceNames } from '../domain/resources.ts';
+import { Autoscaler } from '../loop/autoscaler.ts';
+import { Health } from '../telemetry/health.ts';
+import type { Log } from '../telemetry/log.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
+import type { Daemon } from './daemon.ts';
+import { DaemonLifetime } from './daemon-lifetime.ts';
+import { fileJournal, noJournal } from './file-journal.ts';
+
+export interface ComposeInput {
+  readonly config: Config;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly metrics: Metrics;
+}
+
+/**
+ * Connects to the cluster and makes everything else. Nothing runs before `start`.
+ * @throws AutoscalerError of the first endpoint that does not answer.
+ */
+export async function composeDaemon(input: ComposeInput): Promise<Daemon> {
+  const { config, clock, random, log, metrics } = input;
+  const names = new ResourceNames();
+  const shared = { clock, random, log, metrics, names };
+  const kubernetes = await connectKubernetes({ ...shared, options: config.kubernetes });
+  const cloud = await connectCloud(input, names, kubernetes);
+  const loop = new Autoscaler(
+    {
+      clock,
+      log,
+      metrics,
+      names,
+      policy: config.policy,
+      cloud,
+      cluster: kubernetes.reader,
+      tainter: kubernetes.tainter,
+      evictor: kubernetes.evictor,
+      events: kubernetes.events,
+      journal: config.dumpDirectory === undefined ? noJournal : fileJournal({ directory: config.dumpDirectory, names, log }),
+    },
+    { ...config.loop, namespace: config.kubernetes.namespace },
+  );
+  const health = new Health(config.health);
+  loop.onLoop((report) => {
+    if (report.outcome === 'completed') health.loopCompleted(clock.monotonic());
+  });
+  return new DaemonLifetime({
+    config,
+    clock,
+    log,
+    metrics,
+    cloud,
+    kubernetes,
+    loop,
+    health,
+    stalls: monitorEventLoopDelay({ resolution: 10 }),
+  });
+}
+
+/** An adapter that cannot be made must not leave the other's connections open. */
+async function connectCloud(input: ComposeInput, names: ResourceNames, kubernetes: Kubernetes): Promise<AzureNodeGroups> {
+  const { config, clock, random, log, metrics } = input;
+  try {
+    return connectAzure({ options: config.azure, clock, random, log, metrics, names });
+  } catch (error) {
+    await kubernetes.close();
+    throw error;
+  }
+}

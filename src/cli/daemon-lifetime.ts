@@ -1,0 +1,142 @@
+/** The order in which a daemon comes up and goes down. Knows the parts only by what they can do. */
+import type { monitorEventLoopDelay } from 'node:perf_hooks';
+import type { AzureNodeGroups } from '../adapters/azure/azure.ts';
+import type { Kubernetes } from '../adapters/kubernetes/kubernetes.ts';
+import type { Config } from '../config/config.ts';
+import type { Clock } from '../domain/clock.ts';
+import { asAutoscalerError, AutoscalerError } from '../domain/errors.ts';
+import type { Autoscaler } from '../loop/autoscaler.ts';
+import type { LoopListener, LoopReport, LoopTriggerCause } from '../loop/report.ts';
+import type { Health } from '../telemetry/health.ts';
+import type { Log } from '../telemetry/log.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
+import type { Daemon, DaemonStart } from './daemon.ts';
+import { serveHttp, type HttpEndpoint } from './http.ts';
+
+export interface DaemonParts {
+  readonly config: Config;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  readonly cloud: AzureNodeGroups;
+  readonly kubernetes: Kubernetes;
+  readonly loop: Autoscaler;
+  readonly health: Health;
+  readonly stalls: ReturnType<typeof monitorEventLoopDelay>;
+}
+
+const NANOSECONDS = 1e9;
+
+export class DaemonLifetime implements Daemon {
+  readonly #parts: DaemonParts;
+  /** Bound to every call: aborted when leadership is lost, or when a stop has taken too long. */
+  readonly #work = new AbortController();
+  readonly #ended = Promise.withResolvers<AutoscalerError | undefined>();
+  #http: HttpEndpoint | undefined;
+  #stopping: Promise<void> | undefined;
+
+  constructor(parts: DaemonParts) {
+    this.#parts = parts;
+  }
+
+  get cloud(): AzureNodeGroups {
+    return this.#parts.cloud;
+  }
+
+  get kubernetes(): Kubernetes {
+    return this.#parts.kubernetes;
+  }
+
+  get url(): string | undefined {
+    return this.#http?.url;
+  }
+
+  get ended(): Promise<AutoscalerError | undefined> {
+    return this.#ended.promise;
+  }
+
+  async start(options: DaemonStart = {}): Promise<void> {
+    const { config, clock, log, metrics, kubernetes, cloud, loop, health, stalls } = this.#parts;
+    stalls.enable();
+    this.#http = await serveHttp(config.http, this.#answers());
+    log.info({ url: this.#http.url }, 'serving metrics and health');
+    await kubernetes.lease.acquire(this.#work.signal);
+    kubernetes.lease.lost.addEventListener('abort', () => this.#leadershipLost(), { once: true });
+    metrics.process.leader.set(1);
+    health.leading(clock.monotonic());
+    await Promise.all([kubernetes.reader.start(this.#work.signal), cloud.start(this.#work.signal)]);
+    if (options.loop === false) return;
+    // The rejection cannot happen: the loop's promise carries its error as a value.
+    void loop.start(this.#work.signal).then((error) => {
+      if (error !== undefined) this.#ended.resolve(error);
+    });
+  }
+
+  runOnce(trigger: LoopTriggerCause = 'manual'): Promise<LoopReport> {
+    return this.#parts.loop.runOnce(trigger, this.#work.signal);
+  }
+
+  onLoop(listener: LoopListener): () => void {
+    return this.#parts.loop.onLoop(listener);
+  }
+
+  stop(): Promise<void> {
+    this.#stopping ??= this.#stopOnce();
+    return this.#stopping;
+  }
+
+  #leadershipLost(): void {
+    this.#parts.metrics.process.leader.set(0);
+    if (this.#stopping !== undefined) return;
+    this.#work.abort();
+    this.#ended.resolve(new AutoscalerError({ kind: 'unavailable', effect: 'none' }, 'Leadership was lost; every write was given up.'));
+  }
+
+  async #stopOnce(): Promise<void> {
+    const { config, clock, kubernetes, cloud, loop, stalls } = this.#parts;
+    const inTime = new AbortController();
+    const overdue = new AbortController();
+    const watchdog = clock.sleep(config.loop.shutdownTimeoutMs, inTime.signal).then(
+      () => {
+        overdue.abort();
+        this.#work.abort();
+      },
+      // Cancelled: the stop was in time.
+      () => undefined,
+    );
+    await loop.stop(overdue.signal);
+    this.#work.abort();
+    await this.#quietly('lease', () => kubernetes.lease.release(overdue.signal));
+    await this.#quietly('azure', () => cloud.close());
+    await this.#quietly('kubernetes', () => kubernetes.close());
+    await this.#quietly('http', async () => this.#http?.close());
+    stalls.disable();
+    inTime.abort();
+    await watchdog;
+    this.#parts.metrics.process.leader.set(0);
+    this.#ended.resolve(undefined);
+  }
+
+  /** One part that does not close must not keep the others open. */
+  async #quietly(what: string, action: () => Promise<unknown>): Promise<void> {
+    try {
+      await action();
+    } catch (thrown) {
+      this.#parts.log.warn({ what, error: asAutoscalerError(thrown).message }, 'a part did not stop cleanly');
+    }
+  }
+
+  #answers() {
+    const { metrics, health, clock, cloud, stalls } = this.#parts;
+    return {
+      metrics: async () => {
+        metrics.process.eventLoopDelay.set(stalls.max / NANOSECONDS);
+        stalls.reset();
+        return { contentType: metrics.registry.contentType, text: await metrics.registry.metrics() };
+      },
+      health: () => health.check(clock.monotonic()),
+      ready: () => health.ready,
+      agents: () => cloud.agentStatus(),
+    };
+  }
+}

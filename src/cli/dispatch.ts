@@ -1,0 +1,60 @@
+/** From the command line to a command and its exit code. What a command throws becomes one sentence, never a stack trace. */
+import { nearestName } from '../config/nearest-name.ts';
+import { asAutoscalerError } from '../domain/errors.ts';
+import { run as replay } from './commands/replay.ts';
+import { run as runDaemon } from './commands/run.ts';
+import { EXIT_CONFIG, EXIT_FAILED, EXIT_OK, type Terminal } from './terminal.ts';
+
+type Command = (argv: readonly string[], terminal: Terminal) => Promise<number>;
+
+interface Entry {
+  readonly help: string;
+  readonly run: Command;
+}
+
+export const VERSION = '0.1.0';
+
+/** The simulated world is loaded only when asked for: the daemon's image does not carry it. */
+const COMMANDS: Readonly<Record<string, Entry>> = {
+  run: { help: 'the autoscaler, until SIGTERM', run: runDaemon },
+  demo: {
+    help: 'a simulated AKS cluster and the autoscaler at work in it',
+    run: async (argv, { env }) => (await import('./commands/demo.ts')).run(argv, env),
+  },
+  emulate: { help: 'the simulated AKS cluster alone', run: async (argv) => (await import('./commands/emulate.ts')).run(argv) },
+  replay: { help: 'makes a dumped decision again', run: replay },
+  help: { help: 'this text', run: showHelp },
+  version: { help: 'the version', run: showVersion },
+};
+
+/** @returns the exit code: 0 success, 1 failure, 2 wrong use or configuration. */
+export async function dispatch(argv: readonly string[], terminal: Terminal): Promise<number> {
+  const [given = 'help', ...rest] = argv;
+  const name = given === '--help' || given === '-h' ? 'help' : given === '--version' ? 'version' : given;
+  const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
+  if (command === undefined) {
+    const nearest = nearestName(name, Object.keys(COMMANDS));
+    const hint = nearest === undefined ? `accepted are ${Object.keys(COMMANDS).join(', ')}.` : `did you mean ${nearest}?`;
+    terminal.err(`"${name}" is not a command; ${hint}\n`);
+    return EXIT_CONFIG;
+  }
+  try {
+    return await command.run(rest, terminal);
+  } catch (thrown) {
+    const error = asAutoscalerError(thrown);
+    terminal.err(`${error.message.split('\n')[0] ?? ''}\n`);
+    return error.kind === 'config' ? EXIT_CONFIG : EXIT_FAILED;
+  }
+}
+
+function showHelp(_argv: readonly string[], terminal: Terminal): Promise<number> {
+  const width = Math.max(...Object.keys(COMMANDS).map((name) => name.length));
+  const lines = Object.entries(COMMANDS).map(([name, { help }]) => `  ${name.padEnd(width)}  ${help}\n`);
+  terminal.out(`aks-autoscaler: a node autoscaler for Kubernetes on Azure\n\n${lines.join('')}\nCOMMAND --help says more.\n`);
+  return Promise.resolve(EXIT_OK);
+}
+
+function showVersion(_argv: readonly string[], terminal: Terminal): Promise<number> {
+  terminal.out(`${VERSION}\n`);
+  return Promise.resolve(EXIT_OK);
+}

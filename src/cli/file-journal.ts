@@ -1,0 +1,53 @@
+/** The decision journal on disk: one JSON file per decision that changes something, the newest few kept. Never throws. */
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { ResourceNames } from '../domain/resources.ts';
+import { dumpRecord } from '../loop/dump.ts';
+import type { DecisionJournal, LoopRecord } from '../ports/decision-journal.ts';
+import type { Log } from '../telemetry/log.ts';
+
+const KEPT_FILES = 200;
+const NAME = /^decision-.*\.json$/;
+
+export interface FileJournalOptions {
+  readonly directory: string;
+  readonly names: ResourceNames;
+  readonly log: Log;
+}
+
+export const noJournal: DecisionJournal = { record: () => undefined };
+
+/** Writes in the loop's own turn: a dump is for debugging, and must hold exactly what was decided on. */
+export function fileJournal({ directory, names, log }: FileJournalOptions): DecisionJournal {
+  let serial = 0;
+  return {
+    record: (entry) => {
+      if (!isWorthKeeping(entry)) return;
+      serial += 1;
+      try {
+        mkdirSync(directory, { recursive: true });
+        const time = new Date(entry.observation.nowMs).toISOString().replace(/[:.]/g, '-');
+        const name = `decision-${time}-${String(serial).padStart(5, '0')}-${entry.scaleDown === undefined ? 'up' : 'down'}.json`;
+        writeFileSync(join(directory, name), dumpRecord(entry, names), { mode: 0o600 });
+        dropOldest(directory);
+      } catch (error) {
+        log.warn({ directory, error: error instanceof Error ? error.message : String(error) }, 'a decision could not be dumped');
+      }
+    },
+  };
+}
+
+/** A decision that changes the world, or one that helps a pod not at all. */
+function isWorthKeeping({ scaleUp, scaleDown }: LoopRecord): boolean {
+  const grows = scaleUp.some(
+    (plan) => plan.increases.length > 0 || [...plan.verdicts.values()].some((verdict) => verdict.kind === 'helpless'),
+  );
+  return grows || (scaleDown !== undefined && scaleDown.removals.length + scaleDown.instanceRemovals.length > 0);
+}
+
+function dropOldest(directory: string): void {
+  const files = readdirSync(directory)
+    .filter((name) => NAME.test(name))
+    .sort();
+  for (const name of files.slice(0, Math.max(0, files.length - KEPT_FILES))) rmSync(join(directory, name));
+}

@@ -1,0 +1,87 @@
+/** The daemon's own HTTP: /metrics, /healthz, /readyz and /debug/agents. Answers from memory; decides nothing. */
+import { createServer, type Server, type ServerResponse } from 'node:http';
+import { AutoscalerError } from '../domain/errors.ts';
+
+export interface HttpAnswers {
+  readonly metrics: () => Promise<{ readonly contentType: string; readonly text: string }>;
+  readonly health: () => { readonly healthy: boolean; readonly reason: string };
+  readonly ready: () => boolean;
+  readonly agents: () => readonly object[];
+}
+
+export interface HttpEndpoint {
+  /** For example `http://127.0.0.1:8085`. */
+  readonly url: string;
+  close(): Promise<void>;
+}
+
+export interface HttpBinding {
+  readonly address: string;
+  readonly host: string | undefined;
+  readonly port: number;
+}
+
+/** @throws AutoscalerError `unavailable` when the address cannot be bound. */
+export async function serveHttp(binding: HttpBinding, answers: HttpAnswers): Promise<HttpEndpoint> {
+  const server = createServer((request, response) => {
+    const path = (request.url ?? '/').split('?')[0] ?? '/';
+    const isRead = request.method === 'GET' || request.method === 'HEAD';
+    answer(isRead ? path : 'not allowed', response, answers).catch((error: unknown) => {
+      if (!response.headersSent)
+        send(response, 500, { type: 'text/plain', text: `${error instanceof Error ? error.message : 'failed'}\n` });
+    });
+  });
+  await listen(server, binding);
+  return { url: urlOf(server, binding), close: () => close(server) };
+}
+
+async function answer(path: string, response: ServerResponse, answers: HttpAnswers): Promise<void> {
+  switch (path) {
+    case '/metrics': {
+      const { contentType, text } = await answers.metrics();
+      return send(response, 200, { type: contentType, text });
+    }
+    case '/healthz': {
+      const { healthy, reason } = answers.health();
+      return send(response, healthy ? 200 : 500, { type: 'text/plain', text: `${healthy ? 'ok' : 'failing'}: ${reason}\n` });
+    }
+    case '/readyz':
+      return answers.ready()
+        ? send(response, 200, { type: 'text/plain', text: 'ok\n' })
+        : send(response, 503, { type: 'text/plain', text: 'no loop has completed yet\n' });
+    case '/debug/agents':
+      return send(response, 200, { type: 'application/json', text: `${JSON.stringify(answers.agents(), undefined, 2)}\n` });
+    case 'not allowed':
+      return send(response, 405, { type: 'text/plain', text: 'only GET is answered\n' });
+    default:
+      return send(response, 404, { type: 'text/plain', text: 'here are /metrics, /healthz, /readyz and /debug/agents\n' });
+  }
+}
+
+function send(response: ServerResponse, status: number, body: { readonly type: string; readonly text: string }): void {
+  response.writeHead(status, { 'content-type': body.type }).end(body.text);
+}
+
+function listen(server: Server, binding: HttpBinding): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', (cause: NodeJS.ErrnoException) => {
+      const why = cause.code === 'EADDRINUSE' ? 'another process listens there' : (cause.code ?? cause.message);
+      reject(new AutoscalerError({ kind: 'unavailable', effect: 'none' }, `Cannot listen on ${binding.address}: ${why}.`, { cause }));
+    });
+    server.listen({ port: binding.port, ...(binding.host === undefined ? {} : { host: binding.host }) }, () => resolve());
+  });
+}
+
+function urlOf(server: Server, binding: HttpBinding): string {
+  const bound = server.address();
+  const port = typeof bound === 'object' && bound !== null ? bound.port : binding.port;
+  const host = binding.host ?? '0.0.0.0';
+  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
+}
+
+function close(server: Server): Promise<void> {
+  return new Promise((resolve) => {
+    server.close(() => resolve());
+    server.closeAllConnections();
+  });
+}

@@ -1,0 +1,144 @@
+/**
+ * The loop's lifetime: owns the state between loops, the snapshot, the drains under way and the trigger. Runs one loop at a
+ * time, tells listeners, and ends cleanly. Knows no adapter, no policy and no HTTP.
+ */
+import { Mutex } from 'async-mutex';
+import { asAutoscalerError, type AutoscalerError } from '../domain/errors.ts';
+import type { LoopState } from '../domain/loop-state.ts';
+import { emptyLoopState } from '../planning/state.ts';
+import { ClusterSnapshot } from '../scheduling/cluster-snapshot.ts';
+import type { LoopDeps, LoopSettings } from './deps.ts';
+import { DrainRunner } from './drain.ts';
+import type { LoopListener, LoopReport, LoopTriggerCause } from './report.ts';
+import { runOnce } from './run-once.ts';
+import { LoopTrigger } from './trigger.ts';
+
+export class Autoscaler {
+  readonly #deps: LoopDeps;
+  readonly #settings: LoopSettings;
+  readonly #trigger: LoopTrigger;
+  readonly #listeners = new Set<LoopListener>();
+  /** Protects the state and the snapshot: never two loops at once. */
+  readonly #oneLoop = new Mutex();
+  /** Aborted when the loop shall begin nothing new. */
+  readonly #stopping = new AbortController();
+  readonly #runner: DrainRunner;
+  #snapshot: ClusterSnapshot;
+  #state: LoopState;
+  #loopId = 0;
+  #running: Promise<AutoscalerError | undefined> = Promise.resolve(undefined);
+  #unsubscribe: readonly (() => void)[] = [];
+
+  constructor(deps: LoopDeps, settings: LoopSettings) {
+    this.#deps = deps;
+    this.#settings = settings;
+    this.#trigger = new LoopTrigger(deps.clock, settings);
+    this.#snapshot = new ClusterSnapshot({ names: deps.names });
+    this.#state = emptyLoopState(deps.clock.now());
+    const { cluster: reader, ...rest } = deps;
+    this.#runner = new DrainRunner({ ...rest, reader, onEnd: () => this.#trigger.wake('cloud') });
+  }
+
+  /**
+   * Loops in the background until the signal fires (every call under way is aborted, too) or `stop`. The result resolves
+   * when looping has ended: undefined when asked to, else the error that says exit.
+   */
+  start(signal: AbortSignal): Promise<AutoscalerError | undefined> {
+    const { cluster, cloud } = this.#deps;
+    this.#unsubscribe = [cluster.onUnschedulable(() => this.#trigger.wake('pods')), cloud.onWake(() => this.#trigger.wake('cloud'))];
+    this.#running = this.#loop(signal);
+    return this.#running;
+  }
+
+  async #loop(signal: AbortSignal): Promise<AutoscalerError | undefined> {
+    const until = AbortSignal.any([signal, this.#stopping.signal]);
+    while (!until.aborted) {
+      try {
+        const cause = await this.#trigger.next(until);
+        const report = await this.runOnce(cause, signal);
+        if (report.outcome === 'exit') return report.failures.at(-1)?.error;
+        if (report.unsettled) this.#trigger.wake('cloud');
+      } catch (thrown) {
+        const error = asAutoscalerError(thrown);
+        if (!until.aborted) return error;
+      }
+    }
+    return undefined;
+  }
+
+  /** One loop now, after the one under way. Never rejects; the report says what failed. */
+  runOnce(trigger: LoopTriggerCause, signal: AbortSignal): Promise<LoopReport> {
+    return this.#oneLoop.runExclusive(async () => {
+      this.#loopId += 1;
+      const report = await runOnce(
+        {
+          loopId: this.#loopId,
+          trigger,
+          state: this.#state,
+          snapshot: this.#snapshot,
+          runner: this.#runner,
+          deps: this.#deps,
+          settings: this.#settings,
+        },
+        signal,
+      );
+      this.#state = report.state;
+      // A step that threw may have left a fork open: the next loop starts from a new model rather than from a guess.
+      if (report.failures.length > 0) this.#snapshot = new ClusterSnapshot({ names: this.#deps.names });
+      this.#tell(report);
+      return report;
+    });
+  }
+
+  #tell(report: LoopReport): void {
+    for (const listener of this.#listeners) {
+      try {
+        listener(report);
+      } catch (thrown) {
+        this.#deps.log.warn({ error: asAutoscalerError(thrown).message }, 'a listener of the loop failed');
+      }
+    }
+  }
+
+  /** Called after each loop. Returns the way to stop. */
+  onLoop(listener: LoopListener): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  get state(): LoopState {
+    return this.#state;
+  }
+
+  /**
+   * Begins nothing new, lets the loop under way end, undoes drains, sends what events there are; at most until `deadline`
+   * fires. Does not reject.
+   */
+  async stop(deadline: AbortSignal): Promise<void> {
+    this.#stopping.abort();
+    for (const unsubscribe of this.#unsubscribe) unsubscribe();
+    this.#unsubscribe = [];
+    const { log, events } = this.#deps;
+    const steps: readonly (readonly [string, () => Promise<unknown>])[] = [
+      ['loop', () => unless(deadline, Promise.all([this.#running, this.#oneLoop.waitForUnlock()]))],
+      ['drains', () => this.#runner.stop(deadline)],
+      ['events', () => events.flush(deadline)],
+    ];
+    for (const [what, step] of steps) {
+      try {
+        await step();
+      } catch (thrown) {
+        log.warn({ what, error: asAutoscalerError(thrown).message }, 'a part of the loop did not stop cleanly');
+      }
+    }
+  }
+}
+
+/** The work's end or the signal's, whichever is first. */
+function unless(signal: AbortSignal, work: Promise<unknown>): Promise<unknown> {
+  const fired = new Promise<void>((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+  return Promise.race([work, fired]);
+}

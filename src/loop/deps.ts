@@ -1,0 +1,36 @@
+import type { Clock } from '../domain/clock.ts';
+import type { Policy } from '../domain/policy.ts';
+import type { ResourceNames } from '../domain/resources.ts';
+import type { CloudNodeGroups } from '../ports/cloud-node-groups.ts';
+import type { ClusterReader } from '../ports/cluster-reader.ts';
+import type { DecisionJournal } from '../ports/decision-journal.ts';
+import type { EventRecorder } from '../ports/event-recorder.ts';
+import type { NodeTainter } from '../ports/node-tainter.ts';
+import type { PodEvictor } from '../ports/pod-evictor.ts';
+import type { Log } from '../telemetry/log.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
+
+export interface LoopSettings {
+  readonly scanIntervalMs: number;
+  readonly batchIdleMs: number;
+  readonly batchMaxMs: number;
+  /** Plans made in one loop at most, the first included. */
+  readonly maxPlansPerLoop: number;
+  /** Namespace of the object that carries events about groups. */
+  readonly namespace: string;
+}
+
+/** The world as the loop sees it: ports, time, and where to say things. */
+export interface LoopDeps {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  readonly names: ResourceNames;
+  readonly policy: Policy;
+  readonly cloud: CloudNodeGroups;
+  readonly cluster: ClusterReader;
+  readonly tainter: NodeTainter;
+  readonly evictor: PodEvictor;
+  readonly events: EventRecorder;
+  readonly journal: DecisionJournal;
+}

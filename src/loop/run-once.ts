@@ -1,0 +1,145 @@
+/**
+ * One loop, in order: observe, take in what happened, undo leftovers, grow, shrink, mark, publish. A step that fails is
+ * counted and the rest goes on where it still makes sense; nothing here kills the daemon but an error that says exit.
+ */
+import type { LoopState } from '../domain/loop-state.ts';
+import type { Observation } from '../domain/observation.ts';
+import type { RemovalOutcome } from '../domain/outcome.ts';
+import type { ScaleDownPlan } from '../domain/plan.ts';
+import { planScaleDown } from '../planning/scale-down/plan.ts';
+import { reduceObservation, reduceRemovals, reduceScaleDownPlan } from '../planning/state.ts';
+import type { ClusterSnapshot } from '../scheduling/cluster-snapshot.ts';
+import type { LoopDeps, LoopSettings } from './deps.ts';
+import type { DrainRunner } from './drain.ts';
+import { publishObservation, publishVerdicts } from './gauges.ts';
+import { undoLeftovers } from './leftovers.ts';
+import type { LoopReport, LoopTriggerCause, ScaleUpRound } from './report.ts';
+import { executeScaleDown } from './scale-down.ts';
+import { runScaleUpRounds, type RoundsOutcome } from './scale-up-rounds.ts';
+import { updateSoftTaints } from './soft-taint.ts';
+import { Steps } from './steps.ts';
+
+export interface RunOnceInput {
+  readonly loopId: number;
+  readonly trigger: LoopTriggerCause;
+  readonly state: LoopState;
+  readonly snapshot: ClusterSnapshot;
+  readonly runner: DrainRunner;
+  readonly deps: LoopDeps;
+  readonly settings: LoopSettings;
+}
+
+/** What the loop has come to so far; replaced as the steps go. */
+interface Progress {
+  readonly state: LoopState;
+  readonly observation: Observation | undefined;
+  readonly removed: readonly RemovalOutcome[];
+  readonly rounds: readonly ScaleUpRound[];
+  readonly scaleDown: ScaleDownPlan | undefined;
+  readonly unsettled: boolean;
+}
+
+/** Never throws: the report says what failed. */
+export async function runOnce(input: RunOnceInput, signal: AbortSignal): Promise<LoopReport> {
+  const { deps, loopId, trigger } = input;
+  const log = deps.log.child({ loopId });
+  const scoped: RunOnceInput = { ...input, deps: { ...deps, log } };
+  const startedAtMs = deps.clock.now();
+  const startMonotonicMs = deps.clock.monotonic();
+  const steps = new Steps({ ...deps, log });
+  const progress = await advance(scoped, steps, { startedAtMs, signal });
+  const durationMs = deps.clock.monotonic() - startMonotonicMs;
+  const outcome = outcomeOf(steps, progress);
+  deps.metrics.loop.trigger.inc({ trigger });
+  deps.metrics.loop.completed.inc({ outcome });
+  deps.metrics.loop.duration.observe({ step: 'total' }, durationMs / 1000);
+  if (outcome === 'completed') deps.metrics.loop.lastCompleted.set(deps.clock.now() / 1000);
+  return { loopId, trigger, startedAtMs, durationMs, ...progress, stepMs: steps.stepMs, failures: steps.failures, outcome };
+}
+
+function outcomeOf(steps: Steps, progress: Progress): LoopReport['outcome'] {
+  if (steps.reactions().has('exit')) return 'exit';
+  return progress.observation === undefined || progress.rounds.length === 0 ? 'failed' : 'completed';
+}
+
+interface Run {
+  readonly startedAtMs: number;
+  readonly signal: AbortSignal;
+}
+
+async function advance(input: RunOnceInput, steps: Steps, run: Run): Promise<Progress> {
+  let progress: Progress = { state: input.state, observation: undefined, removed: [], rounds: [], scaleDown: undefined, unsettled: false };
+  const observed = await steps.run('observe', () => observe(input, run.startedAtMs));
+  if ('error' in observed) return progress;
+  const reduced = await steps.run('reduce', () => takeIn(input, observed.value));
+  if ('error' in reduced) return { ...progress, observation: observed.value };
+  progress = { ...progress, ...reduced.value, observation: observed.value };
+  await steps.run('leftovers', () => undo(input, progress, run.signal));
+  progress = await grow(input, steps, progress, run.signal);
+  progress = await shrink(input, steps, progress, run.signal);
+  await steps.run('publish', () => publish(progress, input.deps));
+  return progress;
+}
+
+function observe({ deps, loopId, snapshot }: RunOnceInput, nowMs: number): Observation {
+  const cluster = deps.cluster.observe(nowMs);
+  const cloud = deps.cloud.observe(cluster, nowMs);
+  snapshot.sync(cluster);
+  return { loopId, nowMs, cluster, cloud };
+}
+
+function takeIn({ deps, runner, state }: RunOnceInput, observation: Observation): Pick<Progress, 'state' | 'removed'> {
+  const removed = runner.collect();
+  const afterRemovals = reduceRemovals(state, removed, observation.nowMs);
+  return { state: reduceObservation(afterRemovals, observation, deps.policy), removed };
+}
+
+async function undo({ deps, runner }: RunOnceInput, { observation, state }: Progress, signal: AbortSignal): Promise<void> {
+  if (observation === undefined) return;
+  const { tainter, events, log, policy } = deps;
+  await undoLeftovers({ observation, state, inFlight: runner.inFlight(), tainter, events, log, cordon: policy.drain.cordon }, signal);
+}
+
+async function grow(input: RunOnceInput, steps: Steps, progress: Progress, signal: AbortSignal): Promise<Progress> {
+  const { observation, state } = progress;
+  if (observation === undefined || signal.aborted) return progress;
+  let grown: Progress = progress;
+  const keep = (outcome: RoundsOutcome): void => {
+    grown = { ...progress, ...outcome };
+  };
+  await steps.run('scale-up', () => runScaleUpRounds({ ...input, observation, state, keep }, signal));
+  return grown;
+}
+
+async function shrink(input: RunOnceInput, steps: Steps, progress: Progress, signal: AbortSignal): Promise<Progress> {
+  const { observation } = progress;
+  if (observation === undefined || signal.aborted) return progress;
+  const planned = await steps.run('scale-down', () => planAndBegin(input, progress, observation));
+  if ('error' in planned) return progress;
+  const { plan, state, removed } = planned.value;
+  const { tainter, log, policy } = input.deps;
+  await steps.run('soft-taint', () =>
+    updateSoftTaints({ plan, observation, tainter, budget: policy.scaleDown.softTaintBudget, log }, signal),
+  );
+  return { ...progress, scaleDown: plan, state, removed: [...progress.removed, ...removed] };
+}
+
+function planAndBegin(input: RunOnceInput, progress: Progress, observation: Observation) {
+  const { deps, runner, snapshot } = input;
+  const { policy, names, log, metrics } = deps;
+  // A scale-up that failed as a whole may have asked for nodes before it did: then nothing is taken away either.
+  const scaleUpPlanned = progress.rounds.length === 0 || progress.rounds.some((round) => round.plan.increases.length > 0);
+  const plan = planScaleDown({ observation, state: progress.state, policy, names, snapshot, scaleUpPlanned });
+  deps.journal.record({ observation, stateBefore: progress.state, scaleUp: [], scaleDown: plan, policy, scaleUpPlanned });
+  const planned = reduceScaleDownPlan(progress.state, plan, observation, policy);
+  executeScaleDown({ plan, runner, log, metrics });
+  // What has begun is taken in at once: the next loop, and a crash of a later step, must know of it.
+  const removed = runner.collect();
+  return { plan, removed, state: reduceRemovals(planned, removed, observation.nowMs) };
+}
+
+function publish({ observation, state, rounds }: Progress, { metrics }: LoopDeps): void {
+  if (observation !== undefined) publishObservation(observation, state, metrics);
+  const last = rounds.at(-1);
+  if (last !== undefined) publishVerdicts(last.plan, metrics);
+}

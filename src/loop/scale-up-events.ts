@@ -1,0 +1,54 @@
+/** Events of a scale-up: projections of plan rows and outcomes onto the words that users of the Cluster Autoscaler know. Pure. */
+import type { NodeGroup } from '../domain/node-group.ts';
+import type { Increase, ScaleUpPlan } from '../domain/plan.ts';
+import type { Pod } from '../domain/pod.ts';
+import { describeFit, describeSkip, type GroupRefusal } from '../domain/reasons.ts';
+import type { AutoscalerEvent } from '../ports/event-recorder.ts';
+import type { IncreaseRecord } from './report.ts';
+
+/** The object that carries events about groups; its name is the Cluster Autoscaler's. */
+const STATUS_NAME = 'cluster-autoscaler-status';
+
+/** One event per pod that nothing can help, with each reason and how many groups gave it. */
+export function helplessEvents(plan: ScaleUpPlan): readonly AutoscalerEvent[] {
+  return [...plan.verdicts].flatMap(([pod, verdict]) =>
+    verdict.kind === 'helpless'
+      ? [aboutPod(pod, 'NotTriggerScaleUp', `No node group can help this pod: ${countReasons(verdict.byGroup)}`)]
+      : [],
+  );
+}
+
+export function countReasons(refusals: readonly GroupRefusal[]): string {
+  const counts = new Map<string, number>();
+  for (const refusal of refusals) {
+    const reasons = new Set([...(refusal.skip === undefined ? [] : [describeSkip(refusal.skip)]), ...(refusal.fit ?? []).map(describeFit)]);
+    for (const reason of reasons) counts.set(reason, (counts.get(reason) ?? 0) + 1);
+  }
+  if (counts.size === 0) return 'there is no node group';
+  const ordered = [...counts].sort(([left, leftCount], [right, rightCount]) => rightCount - leftCount || (left < right ? -1 : 1));
+  return ordered.map(([reason, count]) => `${count} ${reason}`).join(', ');
+}
+
+/** What one capacity write is worth telling: the pods it is for when accepted, the group either way. Conflicts are not news. */
+export function increaseEvents(record: IncreaseRecord, group: NodeGroup | undefined, namespace: string): readonly AutoscalerEvent[] {
+  const { increase, outcome } = record;
+  const step = describeIncrease(increase, group);
+  if (outcome.kind === 'accepted') {
+    const pods = increase.pods.map((pod) => aboutPod(pod, 'TriggeredScaleUp', `This pod caused a scale-up: [{${step}}]`));
+    return [...pods, aboutGroups(namespace, 'Normal', 'ScaledUpGroup', `Scale-up of ${step}`)];
+  }
+  if (outcome.kind !== 'failed') return [];
+  return [aboutGroups(namespace, 'Warning', 'FailedToScaleUpGroup', `Scale-up of ${step} failed: ${outcome.error.message}`)];
+}
+
+export function describeIncrease(increase: Increase, group: NodeGroup | undefined): string {
+  return `${increase.group} ${increase.from}->${increase.to}${group === undefined ? '' : ` (max: ${group.maxSize})`}`;
+}
+
+function aboutPod(pod: Pod, reason: string, message: string): AutoscalerEvent {
+  return { subject: { kind: 'Pod', namespace: pod.namespace, name: pod.name, uid: pod.uid }, type: 'Normal', reason, message };
+}
+
+function aboutGroups(namespace: string, type: AutoscalerEvent['type'], reason: string, message: string): AutoscalerEvent {
+  return { subject: { kind: 'ConfigMap', namespace, name: STATUS_NAME }, type, reason, message };
+}

@@ -1,0 +1,71 @@
+/**
+ * Plan, write, and plan again in the same loop when a write met a conflict or a group that has nothing to give. Each round
+ * sees the cloud anew, so whatever others (or our own earlier round) asked for counts.
+ */
+import { reactionTo } from '../domain/errors.ts';
+import type { NodeGroupId } from '../domain/ids.ts';
+import type { LoopState } from '../domain/loop-state.ts';
+import type { Observation } from '../domain/observation.ts';
+import { planScaleUp } from '../planning/scale-up/plan.ts';
+import { reduceIncrease, reduceObservation } from '../planning/state.ts';
+import type { ClusterSnapshot } from '../scheduling/cluster-snapshot.ts';
+import type { LoopDeps, LoopSettings } from './deps.ts';
+import type { IncreaseRecord, ScaleUpRound } from './report.ts';
+import { announceHelpless, executeScaleUp } from './scale-up.ts';
+
+export interface RoundsInput {
+  readonly observation: Observation;
+  readonly state: LoopState;
+  readonly snapshot: ClusterSnapshot;
+  readonly deps: LoopDeps;
+  readonly settings: LoopSettings;
+  /** Told after each round, so that what was written is remembered even when a later round throws. */
+  readonly keep: (outcome: RoundsOutcome) => void;
+}
+
+export interface RoundsOutcome {
+  readonly observation: Observation;
+  readonly state: LoopState;
+  readonly rounds: readonly ScaleUpRound[];
+  /** The loop ended with a plan that met a conflict: the next one should not wait for the scan interval. */
+  readonly unsettled: boolean;
+}
+
+type ReplanCause = 'conflict' | 'no-capacity';
+
+export async function runScaleUpRounds(input: RoundsInput, signal: AbortSignal): Promise<void> {
+  const { deps, settings, snapshot, keep } = input;
+  const { policy, names } = deps;
+  const rounds: ScaleUpRound[] = [];
+  const exclude = new Set<NodeGroupId>();
+  let { observation, state } = input;
+  for (;;) {
+    const plan = planScaleUp({ observation, state, policy, names, snapshot, exclude });
+    deps.journal.record({ observation, stateBefore: state, scaleUp: [plan], scaleDown: undefined, policy, excluded: [...exclude] });
+    const increases = await executeScaleUp({ plan, observation, deps, namespace: settings.namespace }, signal);
+    rounds.push({ plan, increases });
+    state = increases.reduce((next, record) => reduceIncrease(next, record, observation.nowMs, policy), state);
+    const cause = replanCause(increases);
+    keep({ observation, state, rounds: [...rounds], unsettled: cause !== undefined });
+    if (cause === undefined || rounds.length >= settings.maxPlansPerLoop || signal.aborted) {
+      announceHelpless(plan, deps);
+      return;
+    }
+    deps.metrics.scaleUp.replans.inc({ cause });
+    for (const group of withoutCapacity(increases)) exclude.add(group);
+    observation = { ...observation, cloud: deps.cloud.observe(observation.cluster, observation.nowMs) };
+    state = reduceObservation(state, observation, policy);
+  }
+}
+
+function replanCause(increases: readonly IncreaseRecord[]): ReplanCause | undefined {
+  if (increases.some(({ outcome }) => outcome.kind === 'conflict')) return 'conflict';
+  return withoutCapacity(increases).length > 0 ? 'no-capacity' : undefined;
+}
+
+/** Groups whose write had no effect for sure and will have none soon; anything less certain waits for the next loop. */
+function withoutCapacity(increases: readonly IncreaseRecord[]): readonly NodeGroupId[] {
+  return increases.flatMap(({ increase, outcome }) =>
+    outcome.kind === 'failed' && reactionTo(outcome.error) === 'back-off-group' ? [increase.group] : [],
+  );
+}
