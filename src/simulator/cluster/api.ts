@@ -127,7 +127,9 @@ export function createApi(store: ObjectStore, timers: Timers, seed: number): Api
     if (resourceVersion !== undefined && resourceVersion !== '' && resourceVersion !== current.metadata.resourceVersion) {
       return conflict(subjectOf(type, current.metadata.name), STALE);
     }
-    const merged = part === 'status' ? { ...current, status: next.status } : mergeMain(type, current, next);
+    // Defaults fill what an update leaves out, just as they do for a new object.
+    const filled = (): KubeObject => ({ ...next, ...withDefaults(type, next, priorityOf), metadata: next.metadata });
+    const merged = part === 'status' ? { ...current, status: next.status } : mergeMain(type, current, filled());
     const refused = part === 'main' ? refusalOfChange(type, current, merged) : undefined;
     return refused ?? success(commit(type, current, merged));
   }
