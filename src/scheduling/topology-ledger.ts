@@ -9,7 +9,14 @@ import type { Pod, PodAffinityTerm, PodShape, TopologySpreadConstraint } from '.
 import type { FitReason } from '../domain/reasons.ts';
 import { DomainCounter, TopologyKey, type CounterRule } from './domain-counter.ts';
 import { matchesNodeAffinity } from './predicates/node-affinity.ts';
-import { affinityAdmits, refusedByAffinity, termMatches, withNamespaces, type AffinityRules, type NamespaceLabels } from './predicates/pod-affinity.ts';
+import {
+  affinityAdmits,
+  refusedByAffinity,
+  termMatches,
+  withNamespaces,
+  type AffinityRules,
+  type NamespaceLabels,
+} from './predicates/pod-affinity.ts';
 import { refusedByTaints } from './predicates/taints.ts';
 import { refusedBySpread, spreadAdmits, type SpreadRule } from './predicates/topology-spread.ts';
 
@@ -116,7 +123,11 @@ export class TopologyLedger {
       nearItself: near.length > 0 && nearAll(shape),
       apart: shape.podAntiAffinity.map((raw) => {
         const term = withNamespaces(raw, shape.namespace);
-        return this.#counter(['apart', term], term.topologyKey, affinityRule((other) => termMatches(term, other, this.#labelsOf)));
+        return this.#counter(
+          ['apart', term],
+          term.topologyKey,
+          affinityRule((other) => termMatches(term, other, this.#labelsOf)),
+        );
       }),
     };
   }

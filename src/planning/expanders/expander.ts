@@ -10,7 +10,11 @@ export type Expander = (options: readonly ScoredOption[]) => readonly ScoredOpti
 export const keepLeastWaste: Expander = (options) => keepLeast(options, (option) => option.waste);
 
 /** Fewest new nodes; an option without nodes is none. */
-export const keepLeastNodes: Expander = (options) => keepLeast(options.filter((option) => option.nodes > 0), (option) => option.nodes);
+export const keepLeastNodes: Expander = (options) =>
+  keepLeast(
+    options.filter((option) => option.nodes > 0),
+    (option) => option.nodes,
+  );
 
 /** Most pods helped. */
 export const keepMostPods: Expander = (options) => keepLeast(options, (option) => -option.pods);

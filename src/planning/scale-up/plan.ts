@@ -1,11 +1,30 @@
-import { AutoscalerError } from '../../domain/errors.ts';
-import type { NodeGroupId } from '../../domain/ids.ts';
+/**
+ * Scale-up: which groups grow, to what size, for which pods, and why everything else does not. Pure: reads one
+ * observation and the loop's memory, and leaves the snapshot as it was. Must not know how a size is written.
+ */
+import { podName, type NodeGroupId } from '../../domain/ids.ts';
 import type { LoopState } from '../../domain/loop-state.ts';
+import type { NodeGroup } from '../../domain/node-group.ts';
 import type { Observation } from '../../domain/observation.ts';
-import type { ScaleUpPlan } from '../../domain/plan.ts';
+import type { Increase, ScaleUpPlan, SkippedGroup } from '../../domain/plan.ts';
+import type { Pod } from '../../domain/pod.ts';
 import type { Policy } from '../../domain/policy.ts';
+import { seededRandom, stableHash } from '../../domain/random.ts';
+import type { PodVerdict, SkipReason } from '../../domain/reasons.ts';
 import type { ResourceNames } from '../../domain/resources.ts';
-import type { ClusterSnapshot } from '../../scheduling/cluster-snapshot.ts';
+import { ClusterSnapshot } from '../../scheduling/cluster-snapshot.ts';
+import { createExpanders, type Expander } from '../expanders/expander.ts';
+import { byPrecedence, displacedPods, isExpendable, reasonToIgnore } from './classify-pods.ts';
+import { groupPods, type EquivalenceGroup } from './equivalence-groups.ts';
+import { grow, type Growth } from './grow.ts';
+import { fullHeadroom, limitReached, nodesAllowed, occupy, spend, type Headroom } from './limits.ts';
+import { addComing, placeOnCapacity, type Capacity, type ComingNodes } from './present-capacity.ts';
+import { closedZones, reasonNotToGrow, reasonNotToTouch, type Standing } from './skip-reasons.ts';
+import { makeTemplate, type GroupTemplate } from './template-node.ts';
+import { findUpcoming } from './upcoming.ts';
+import { explainLeftovers } from './verdicts.ts';
+
+const NO_ZONES: ReadonlySet<string> = new Set();
 
 export interface ScaleUpInput {
   readonly observation: Observation;
@@ -18,7 +37,226 @@ export interface ScaleUpInput {
   readonly exclude?: ReadonlySet<NodeGroupId>;
 }
 
-/** Decides which groups grow, for which pods, and says why for every pending pod and every group. */
-export function planScaleUp(_input: ScaleUpInput): ScaleUpPlan {
-  throw new AutoscalerError({ kind: 'bug' }, 'The scale-up planner has not landed yet.');
+/** What is settled before any pod is looked at. */
+interface Frame {
+  readonly input: ScaleUpInput;
+  readonly standing: Standing;
+  readonly expanders: readonly Expander[];
+  readonly coming: readonly ComingNodes[];
+  readonly minimum: ReadonlyMap<NodeGroupId, number>;
+  readonly headroom: Headroom;
+}
+
+/**
+ * Decides which groups grow, for which pods, and says why for every pending pod and every group.
+ * @throws AutoscalerError `config` when the policy's list of expanders is not valid.
+ */
+export function planScaleUp(input: ScaleUpInput): ScaleUpPlan {
+  const { observation, policy } = input;
+  const verdicts = new Map<Pod, PodVerdict>();
+  const asking: Pod[] = [];
+  for (const pod of observation.cluster.pendingPods) {
+    const reason = reasonToIgnore(pod, observation.nowMs, policy.scaleUp);
+    if (reason === undefined) asking.push(pod);
+    else verdicts.set(pod, { kind: 'ignored', reason });
+  }
+  asking.sort(byPrecedence);
+  const blocked = observation.cloud.scaleUpBlocked;
+  if (blocked !== undefined) {
+    for (const pod of asking) verdicts.set(pod, { kind: 'waiting', detail: blocked });
+    return { increases: [], skipped: [], verdicts, options: [], summary: `no scale-up: ${blocked}` };
+  }
+  const frame = makeFrame(input);
+  if (asking.length === 0 && input.state.deleting.size === 0) return finish(frame, { skips: new Map(), growth: noGrowth(frame), templates: [] }, verdicts);
+  const snapshot = input.snapshot ?? freshSnapshot(input);
+  snapshot.fork();
+  try {
+    return planPods(frame, asking, snapshot, verdicts);
+  } finally {
+    snapshot.revert();
+  }
+}
+
+function makeFrame(input: ScaleUpInput): Frame {
+  const { observation, state, policy } = input;
+  const standing = { state, nowMs: observation.nowMs, exclude: input.exclude ?? new Set<NodeGroupId>() };
+  const seed = stableHash(`${policy.scaleUp.randomSeed}|${observation.loopId}`);
+  const expanders = createExpanders(policy.scaleUp.expanders, seededRandom(seed));
+  let headroom = fullHeadroom(policy.scaleUp);
+  for (const node of observation.cluster.nodes.values()) headroom = occupy(headroom, node, 1);
+  const coming: ComingNodes[] = [];
+  for (const group of observation.cloud.groups) {
+    const upcoming = findUpcoming(group, observation, state, policy);
+    if (group.template === undefined || upcoming.unregistered.length + upcoming.unready.length === 0) continue;
+    coming.push({ template: makeTemplate(group, group.template, observation.cluster.daemonSets, NO_ZONES), upcoming });
+    headroom = occupy(headroom, group.template, upcoming.unregistered.length);
+  }
+  const minimum = new Map<NodeGroupId, number>();
+  for (const group of policy.scaleUp.enforceMinSize ? observation.cloud.groups : []) {
+    const nodes = Math.min(missingToMinimum(group, standing), nodesAllowed(headroom, group.template));
+    if (nodes < 1) continue;
+    minimum.set(group.id, nodes);
+    headroom = spend(headroom, group.template, nodes);
+  }
+  return { input, standing, expanders, coming, minimum, headroom };
+}
+
+function missingToMinimum(group: NodeGroup, standing: Standing): number {
+  if (!group.target.known || reasonNotToTouch(group, standing) !== undefined) return 0;
+  return Math.min(group.minSize, group.maxSize) - group.target.value;
+}
+
+function planPods(frame: Frame, asking: readonly Pod[], snapshot: ClusterSnapshot, verdicts: Map<Pod, PodVerdict>): ScaleUpPlan {
+  const { observation, state, policy, names } = frame.input;
+  const displaced = displacedPods(observation, state.deleting.keys());
+  const pods = [...displaced, ...asking].sort(byPrecedence);
+  makeRoom(frame, displaced, snapshot);
+  const capacity = capacityOf(frame, snapshot);
+  addComing(capacity, [...frame.coming, ...minimumNodes(frame)]);
+  const tied = snapshot.tiedShapes([...new Set(pods.map((pod) => pod.shape))]);
+  const left = placeOnCapacity(capacity, pods, tied, verdicts);
+  const groups = groupPods(left, tied);
+  const sizeOf = (id: NodeGroupId): number => sizeWith(frame, id, undefined);
+  const skips = new Map<NodeGroupId, SkipReason>();
+  const templates: GroupTemplate[] = [];
+  for (const group of observation.cloud.groups) {
+    const reason =
+      reasonNotToGrow(group, frame.standing, sizeOf(group.id)) ??
+      (group.template === undefined ? undefined : limitReached(frame.headroom, group.template, policy.scaleUp));
+    if (reason !== undefined) skips.set(group.id, reason);
+    else if (group.template !== undefined) {
+      templates.push(makeTemplate(group, group.template, observation.cluster.daemonSets, closedZones(group, frame.standing)));
+    }
+  }
+  const retry = (waiting: readonly Pod[]): readonly Pod[] => placeOnCapacity(capacity, waiting, tied, verdicts);
+  const growth = grow({ snapshot, templates, groups, names, expanders: frame.expanders, headroom: frame.headroom, sizeOf, retry, planned: capacity.planned });
+  for (const [group, { pods: helped }] of growth.grown) for (const pod of helped) verdicts.set(pod, { kind: 'triggered', group });
+  explain({ frame, groups, templates, growth, skips, verdicts });
+  return finish(frame, { skips, growth, templates }, verdicts);
+}
+
+/** Bound pods that may be pushed aside count for nothing; pods that wait for a pushed-aside place have theirs. */
+function makeRoom(frame: Frame, displaced: readonly Pod[], snapshot: ClusterSnapshot): void {
+  const { observation, policy } = frame.input;
+  for (const pod of displaced) if (pod.nodeName !== undefined) snapshot.removePod(pod, pod.nodeName);
+  const gone = new Set(displaced);
+  for (const [node, pods] of observation.cluster.podsByNode) {
+    if (!observation.cluster.nodes.has(node)) continue;
+    for (const pod of pods) if (isExpendable(pod, policy.scaleUp) && !gone.has(pod)) snapshot.removePod(pod, node);
+  }
+  for (const pod of observation.cluster.pendingPods) {
+    const node = pod.nominatedNodeName;
+    if (node !== undefined && pod.deletionAtMs === undefined && observation.cluster.nodes.has(node)) snapshot.addPod(pod, node);
+  }
+}
+
+function capacityOf(frame: Frame, snapshot: ClusterSnapshot): Capacity {
+  const { observation, state } = frame.input;
+  const isUsable = (name: string): boolean => {
+    const node = observation.cluster.nodes.get(name);
+    return node !== undefined && node.readiness.ready && node.deletionAtMs === undefined && !state.deleting.has(name);
+  };
+  return { snapshot, isUsable, upcoming: new Map(), planned: new Map(), undecided: [] };
+}
+
+/** The nodes of an increase to the minimum size serve pods like any other node to come. */
+function minimumNodes(frame: Frame): readonly ComingNodes[] {
+  const { cloud, cluster } = frame.input.observation;
+  return cloud.groups.flatMap((group) => {
+    const nodes = frame.minimum.get(group.id) ?? 0;
+    if (nodes === 0 || group.template === undefined) return [];
+    const template = makeTemplate(group, group.template, cluster.daemonSets, closedZones(group, frame.standing));
+    return [{ template, upcoming: { unregistered: Array.from({ length: nodes }, () => undefined), unready: [] } }];
+  });
+}
+
+function explain(outcome: {
+  readonly frame: Frame;
+  readonly groups: readonly EquivalenceGroup[];
+  readonly templates: readonly GroupTemplate[];
+  readonly growth: Growth;
+  readonly skips: Map<NodeGroupId, SkipReason>;
+  readonly verdicts: Map<Pod, PodVerdict>;
+}): void {
+  const { frame, groups, templates, growth, skips, verdicts } = outcome;
+  const { names, policy, observation } = frame.input;
+  const stops = new Map(skips);
+  for (const { group, template } of templates) {
+    const full = sizeWith(frame, group.id, growth) >= group.maxSize;
+    const limit = full ? ({ kind: 'max-size', max: group.maxSize } as const) : limitReached(growth.headroom, template, policy.scaleUp);
+    if (limit !== undefined) stops.set(group.id, limit);
+  }
+  const exhausted = growth.unfinished || growth.headroom.thisPlan < 1;
+  explainLeftovers(
+    { groups, all: observation.cloud.groups, templates, stops, names, exhausted, limit: policy.scaleUp.maxNodesPerScaleUp },
+    verdicts,
+  );
+}
+
+interface Result {
+  readonly skips: ReadonlyMap<NodeGroupId, SkipReason>;
+  readonly growth: Growth;
+  readonly templates: readonly GroupTemplate[];
+}
+
+function finish(frame: Frame, { skips, growth, templates }: Result, verdicts: ReadonlyMap<Pod, PodVerdict>): ScaleUpPlan {
+  const helped = triggeredBy(verdicts);
+  const increases = frame.input.observation.cloud.groups.flatMap((group) => increaseOf(frame, group, growth, helped.get(group.id) ?? []));
+  const unchosen = templates
+    .filter(({ group }) => !growth.grown.has(group.id))
+    .map(({ group }): SkippedGroup => {
+      const expander = frame.input.policy.scaleUp.expanders.join(',');
+      return { group: group.id, reason: growth.options.has(group.id) ? { kind: 'not-chosen', expander } : { kind: 'no-pod-fits' } };
+    });
+  const skipped = [...skips].map(([group, reason]): SkippedGroup => ({ group, reason })).concat(unchosen);
+  skipped.sort((left, right) => (left.group < right.group ? -1 : 1));
+  return { increases, skipped, verdicts, options: [...growth.options.values()], summary: summarize(increases, growth, verdicts) };
+}
+
+function increaseOf(frame: Frame, group: NodeGroup, growth: Growth, pods: readonly Pod[]): readonly Increase[] {
+  const to = sizeWith(frame, group.id, growth);
+  if (!group.target.known || to <= group.target.value) return [];
+  const { value: from, version } = group.target;
+  return [{ group: group.id, from, to, version, pods: [...pods].sort(byPrecedence), cause: pods.length > 0 ? 'pods' : 'min-size' }];
+}
+
+function triggeredBy(verdicts: ReadonlyMap<Pod, PodVerdict>): ReadonlyMap<NodeGroupId, readonly Pod[]> {
+  const helped = new Map<NodeGroupId, Pod[]>();
+  for (const [pod, verdict] of verdicts) {
+    if (verdict.kind !== 'triggered') continue;
+    const pods = helped.get(verdict.group);
+    if (pods === undefined) helped.set(verdict.group, [pod]);
+    else pods.push(pod);
+  }
+  return helped;
+}
+
+/** The group's target with what the plan adds: to the minimum, and, once known, for pods. */
+function sizeWith(frame: Frame, id: NodeGroupId, growth: Growth | undefined): number {
+  const target = frame.input.observation.cloud.groups.find((group) => group.id === id)?.target;
+  const before = target?.known === true ? target.value : 0;
+  return before + (frame.minimum.get(id) ?? 0) + (growth?.grown.get(id)?.nodes ?? 0);
+}
+
+function noGrowth(frame: Frame): Growth {
+  return { grown: new Map(), options: new Map(), headroom: frame.headroom, unfinished: false };
+}
+
+function freshSnapshot({ observation, names }: ScaleUpInput): ClusterSnapshot {
+  const snapshot = new ClusterSnapshot({ names });
+  snapshot.sync(observation.cluster);
+  return snapshot;
+}
+
+function summarize(increases: readonly Increase[], growth: Growth, verdicts: ReadonlyMap<Pod, PodVerdict>): string {
+  const stuck = [...verdicts].filter(([, verdict]) => verdict.kind === 'helpless' || verdict.kind === 'waiting');
+  const rest =
+    stuck.length === 0 ? '' : `; ${stuck.length} pods stay pending, first ${podName(stuck[0]?.[0] ?? { namespace: '', name: '' })}`;
+  if (increases.length === 0) return `no scale-up${rest}`;
+  const parts = increases.map(({ group, from, to, pods, cause }) => {
+    const bound = growth.grown.get(group)?.zoneBound ?? 0;
+    const zones = bound === 0 ? '' : `, ${bound} nodes only if they land in the right zone`;
+    return `${group} ${from} -> ${to} (${cause === 'pods' ? `${pods.length} pods` : 'minimum size'}${zones})`;
+  });
+  return `${parts.join(', ')}${rest}`;
 }

@@ -11,8 +11,8 @@ import type { Policy } from '../../domain/policy.ts';
 import { hasTaint, TO_BE_DELETED_TAINT } from '../../domain/taint.ts';
 
 export interface Upcoming {
-  /** Instances, or a promised gap in the target size, without a registered node. */
-  readonly unregistered: number;
+  /** Instances, or a promised gap in the target size, without a registered node: the zone of each, where it is known. */
+  readonly unregistered: readonly (string | undefined)[];
   /** Registered, not ready yet, and young enough to believe in; sorted. */
   readonly unready: readonly NodeName[];
 }
@@ -28,7 +28,7 @@ const registrations = new WeakMap<CloudView, Registration>();
 /** Number of nodes of the group that count as capacity to come. */
 export function upcomingNodes(group: NodeGroup, observation: Observation, state: LoopState, policy: Policy): number {
   const upcoming = findUpcoming(group, observation, state, policy);
-  return upcoming.unregistered + upcoming.unready.length;
+  return upcoming.unregistered.length + upcoming.unready.length;
 }
 
 /** The same, told apart: nodes yet to appear, and nodes that exist but are not ready. */
@@ -43,12 +43,13 @@ export function findUpcoming(group: NodeGroup, observation: Observation, state: 
       !registration.instances.has(instance.key) &&
       !leaving.has(instance.key) &&
       observation.nowMs - instance.firstSeenMs < maxProvisionMs,
-  ).length;
+  );
   const unready = nodes.filter((name) => {
     const node = observation.cluster.nodes.get(name);
     return node !== undefined && !state.deleting.has(name) && isStarting(node, observation.nowMs, maxProvisionMs);
   });
-  return { unregistered: joining + promisedGap(group, observation, state), unready: [...unready].sort() };
+  const promised = Array.from({ length: promisedGap(group, observation, state) }, () => undefined);
+  return { unregistered: [...joining.map((instance) => instance.zone), ...promised], unready: [...unready].sort() };
 }
 
 /** Target above everything known of the group, believed only while our own request for it is alive. */

@@ -33,7 +33,9 @@ export function termMatches(term: PodAffinityTerm, shape: Pick<PodShape, 'namesp
 
 /** `repelling`: anti-affinity terms of pods that are there and match the incoming pod. */
 export function affinityAdmits(rules: AffinityRules, repelling: readonly DomainCounter[], slot: number): boolean {
-  return !repelling.some((counter) => hasPods(counter, slot)) && !rules.apart.some((counter) => hasPods(counter, slot)) && isNear(rules, slot);
+  return (
+    !repelling.some((counter) => hasPods(counter, slot)) && !rules.apart.some((counter) => hasPods(counter, slot)) && isNear(rules, slot)
+  );
 }
 
 export function refusedByAffinity(rules: AffinityRules, repelling: readonly DomainCounter[], slot: number): readonly FitReason[] {

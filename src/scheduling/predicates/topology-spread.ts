@@ -25,7 +25,13 @@ export function refusedBySpread(rules: readonly SpreadRule[], slot: number): rea
     const skew = skewAt(rule, slot);
     if (skew <= maxSkew) return [];
     const here = `${rule.counter.podsIn(value)} pods in ${rule.counter.key.nameOf(value)}`;
-    return [{ kind: 'topology-spread', topologyKey, detail: `skew ${skew} > ${maxSkew}: ${here}, ${rule.counter.least(minDomains)} in the emptiest` }];
+    return [
+      {
+        kind: 'topology-spread',
+        topologyKey,
+        detail: `skew ${skew} > ${maxSkew}: ${here}, ${rule.counter.least(minDomains)} in the emptiest`,
+      },
+    ];
   });
 }
 

@@ -1,0 +1,54 @@
+/** Says of every pod that no increase helps which group refused it and why. */
+import type { NodeGroupId } from '../../domain/ids.ts';
+import type { NodeGroup } from '../../domain/node-group.ts';
+import type { Pod } from '../../domain/pod.ts';
+import type { FitReason, GroupRefusal, PodVerdict, SkipReason } from '../../domain/reasons.ts';
+import type { ResourceNames } from '../../domain/resources.ts';
+import type { EquivalenceGroup } from './equivalence-groups.ts';
+import { makeTemplate, templateRefusals, type GroupTemplate } from './template-node.ts';
+
+export interface Leftovers {
+  readonly groups: readonly EquivalenceGroup[];
+  readonly all: readonly NodeGroup[];
+  readonly templates: readonly GroupTemplate[];
+  /** Why a group could not grow (further). */
+  readonly stops: ReadonlyMap<NodeGroupId, SkipReason>;
+  readonly names: ResourceNames;
+  /** The plan's own limit on nodes was reached: what is left may be helped in the next loop. */
+  readonly exhausted: boolean;
+  readonly limit: number;
+}
+
+/** Equal pods share one verdict. */
+export function explainLeftovers(left: Leftovers, verdicts: Map<Pod, PodVerdict>): void {
+  const templates = new Map(left.templates.map((template) => [template.group.id, template]));
+  for (const group of left.groups) {
+    if (group.pods.length === 0) continue;
+    const byGroup = left.all.map((target) => refusalOf(left, group, target, templates.get(target.id)));
+    const verdict: PodVerdict =
+      left.exhausted && byGroup.some(({ skip, fit }) => skip === undefined && fit === undefined)
+        ? { kind: 'waiting', detail: `the limit of ${left.limit} new nodes per scale-up is reached` }
+        : { kind: 'helpless', byGroup };
+    for (const pod of group.pods) verdicts.set(pod, verdict);
+  }
+}
+
+/** What the pod itself lacks is told even of groups that may not grow: waiting for those would not help it. */
+function refusalOf(left: Leftovers, pods: EquivalenceGroup, target: NodeGroup, known: GroupTemplate | undefined): GroupRefusal {
+  const template = known ?? (target.template === undefined ? undefined : makeTemplate(target, target.template, [], new Set()));
+  const fit = template === undefined ? [] : templateRefusals(pods, template, left.names);
+  const skip = left.stops.get(target.id);
+  if (skip !== undefined) return { group: target.id, skip, ...(fit.length > 0 ? { fit } : {}) };
+  if (fit.length > 0) return { group: target.id, fit };
+  return left.exhausted ? { group: target.id } : { group: target.id, fit: topologyReasons(pods) };
+}
+
+/** A pod that fits an empty node and yet found none was kept out by where other pods are. */
+function topologyReasons({ shape }: EquivalenceGroup): readonly FitReason[] {
+  const spread = shape.topologySpread[0];
+  if (spread !== undefined) {
+    return [{ kind: 'topology-spread', topologyKey: spread.topologyKey, detail: `max skew ${spread.maxSkew} on any new node` }];
+  }
+  const term = shape.podAffinity[0] ?? shape.podAntiAffinity[0];
+  return [{ kind: 'pod-affinity', topologyKey: term?.topologyKey ?? '', detail: "other pods' places keep it off any new node" }];
+}
