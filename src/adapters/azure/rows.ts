@@ -1,5 +1,5 @@
 /** SDK objects stop here: every optional field is decided, and only what decisions read is kept. */
-import type { VirtualMachine, VirtualMachineScaleSet, VirtualMachineScaleSetVM } from '@azure/arm-compute';
+import type { VirtualMachine, VirtualMachineScaleSet, VirtualMachineScaleSetOSDisk, VirtualMachineScaleSetVM } from '@azure/arm-compute';
 import type { AgentPool } from '@azure/arm-containerservice';
 import type { InstanceState } from '../../domain/node-group.ts';
 import type { Taint } from '../../domain/taint.ts';
@@ -63,11 +63,15 @@ function projectMachineModel(profile: VirtualMachineScaleSet['virtualMachineProf
   return {
     priority: profile?.priority?.toLowerCase() === 'spot' ? 'Spot' : 'Regular',
     os: windows ? 'windows' : 'linux',
-    osDisk: {
-      ephemeral: disk?.diffDiskSettings?.option?.toLowerCase() === 'local',
-      tier: disk?.managedDisk?.storageAccountType,
-      sizeGb: disk?.diskSizeGB,
-    },
+    osDisk: projectDisk(disk),
+  };
+}
+
+function projectDisk(disk: VirtualMachineScaleSetOSDisk | undefined): ScaleSetRow['osDisk'] {
+  return {
+    ephemeral: disk?.diffDiskSettings?.option?.toLowerCase() === 'local',
+    tier: disk?.managedDisk?.storageAccountType,
+    sizeGb: disk?.diskSizeGB,
   };
 }
 

@@ -142,12 +142,15 @@ export class CloudViewBuilder {
   }
 
   #size({ row, pool, sku }: GroupInputs): Pick<NodeGroup, 'vmSize' | 'priority' | 'zones'> {
-    const set = row?.value;
-    const location = set?.location ?? this.#parts.options.location;
+    const { location } = this.#parts.options;
+    if (row !== undefined) {
+      const { vmSize, priority, zones, location: place } = row.value;
+      return { vmSize, priority, zones: zones.map((zone) => zoneName(place, zone)) };
+    }
     return {
-      vmSize: set?.vmSize ?? sku?.name ?? '',
-      priority: set?.priority ?? pool?.priority ?? 'Regular',
-      zones: (set?.zones ?? pool?.zones ?? []).map((zone) => zoneName(location, zone)),
+      vmSize: sku?.name ?? '',
+      priority: pool?.priority ?? 'Regular',
+      zones: pool?.zones.map((zone) => zoneName(location, zone)) ?? [],
     };
   }
 

@@ -49,8 +49,7 @@ describe('arm ids', () => {
     const variant = fc.constantFrom(UNIFORM, MACHINE).chain((id) =>
       fc.array(fc.boolean(), { minLength: id.length, maxLength: id.length }).map((ups) => ({
         id,
-        text: Array.from(id, (letter, index) => (ups[index] === true ? letter.toUpperCase() : letter.toLowerCase(),
-        ).join(''),
+        text: Array.from(id, (letter, index) => (ups[index] === true ? letter.toUpperCase() : letter.toLowerCase())).join(''),
       })),
     );
     fc.assert(

@@ -1,0 +1,192 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import type { AzureOptions } from '../../src/adapters/azure/options.ts';
+import { instanceKey, nodeGroupId, type InstanceKey } from '../../src/domain/ids.ts';
+import { NODE_GROUP, refusal, SUBSCRIPTION, type ScriptedSet } from '../adapters/azure/scripted-arm.ts';
+import { rig, USER_POOL, type Rig } from '../adapters/azure/rig.ts';
+
+const open: Rig[] = [];
+afterEach(async () => {
+  await Promise.all(open.splice(0).map((each) => each.stop()));
+});
+
+async function started(capacity: number, rest: Partial<AzureOptions> = {}): Promise<{ r: Rig; set: ScriptedSet }> {
+  const r = await rig(rest);
+  open.push(r);
+  const set = r.arm.addSet(USER_POOL, capacity);
+  await r.azure.start(r.signal);
+  return { r, set };
+}
+
+function key(id: string | number): InstanceKey {
+  return instanceKey(`${SUBSCRIPTION}|${NODE_GROUP}|vmss|${USER_POOL}|${id}`.toLowerCase());
+}
+
+function remove(r: Rig, ids: readonly (string | number)[], allowBelowMin = false) {
+  return r.azure.deleteInstances({ group: nodeGroupId(USER_POOL), instances: ids.map(key), allowBelowMin }, r.signal);
+}
+
+function posts(r: Rig) {
+  return r.arm.sent('POST', '/delete');
+}
+
+describe('azure: deleting machines', () => {
+  it('sends one POST for the batch, without force, and counts it at once', async () => {
+    const { r } = await started(5);
+    expect(await remove(r, [1, 3])).toEqual({ kind: 'accepted', group: USER_POOL, instances: [key(1), key(3)] });
+    expect(posts(r).map(({ body, query }) => [body, query.get('forceDeletion')])).toEqual([[{ instanceIds: ['1', '3'] }, 'false']]);
+    const group = r.group(USER_POOL);
+    expect(group.target).toMatchObject({ value: 3 });
+    expect(group.instances?.filter(({ state }) => state === 'deleting').map(({ instanceId }) => instanceId)).toEqual(['1', '3']);
+  });
+
+  it('azure provider 130: the minimum counts the whole batch', async () => {
+    const { r } = await started(5, { nodeGroups: [{ name: USER_POOL, min: 3, max: 10 }] });
+    expect(await remove(r, [0, 1, 2, 3])).toMatchObject({ kind: 'refused', reason: expect.stringMatching(/4 of 5 .* minimum of 3/) });
+    expect(posts(r)).toHaveLength(0);
+  });
+
+  it('the minimum counts what is in flight', async () => {
+    const { r } = await started(5, { nodeGroups: [{ name: USER_POOL, min: 3, max: 10 }] });
+    expect(await remove(r, [0, 1])).toMatchObject({ kind: 'accepted' });
+    expect(await remove(r, [2])).toMatchObject({ kind: 'refused', reason: expect.stringMatching(/1 of 3/) });
+  });
+
+  it('failed machines may go below the minimum', async () => {
+    const { r } = await started(3, { nodeGroups: [{ name: USER_POOL, min: 3, max: 10 }] });
+    expect(await remove(r, [0], true)).toMatchObject({ kind: 'accepted' });
+  });
+
+  it('azure provider 95: one that is already being deleted is left out, and alone needs no call', async () => {
+    const { r, set } = await started(3);
+    set.machines.set('1', { state: 'Deleting', power: 'running', vmId: `vm-${USER_POOL}-1`, zone: undefined });
+    expect(await remove(r, [1])).toMatchObject({ kind: 'accepted' });
+    expect(posts(r)).toHaveLength(0);
+    expect(await remove(r, [1, 2])).toMatchObject({ kind: 'accepted' });
+    expect(posts(r).map(({ body }) => body)).toEqual([{ instanceIds: ['2'] }]);
+  });
+
+  it('a machine that is gone is success', async () => {
+    const { r, set } = await started(3);
+    set.machines.delete('1');
+    expect(await remove(r, [1])).toMatchObject({ kind: 'accepted' });
+    expect(posts(r)).toHaveLength(0);
+  });
+
+  it('a number that another machine has now is refused', async () => {
+    const { r, set } = await started(3);
+    set.machines.set('1', { state: 'Succeeded', power: 'running', vmId: 'somebody-else', zone: undefined });
+    expect(await remove(r, [1])).toMatchObject({ kind: 'refused', reason: expect.stringMatching(/another machine/) });
+    expect(posts(r)).toHaveLength(0);
+  });
+
+  it('azure provider 97: machines of another group are refused without a call', async () => {
+    const r = await rig({
+      nodeGroups: [
+        { name: USER_POOL, min: 0, max: 5 },
+        { name: 'other', min: 0, max: 5 },
+      ],
+    });
+    open.push(r);
+    r.arm.addSet(USER_POOL, 2);
+    r.arm.addSet('other', 2);
+    await r.azure.start(r.signal);
+    const request = { group: nodeGroupId('other'), instances: [key(0)], allowBelowMin: false };
+    expect(await r.azure.deleteInstances(request, r.signal)).toMatchObject({
+      kind: 'refused',
+      reason: expect.stringMatching(/does not belong/),
+    });
+    expect(posts(r)).toHaveLength(0);
+  });
+
+  it('reads again before it deletes: five by GET, more by one list', async () => {
+    const { r } = await started(9);
+    r.arm.requests.length = 0;
+    await remove(r, [0, 1]);
+    expect(
+      r.arm.requests
+        .slice(0, 3)
+        .map(({ method, path }) => `${method} ${path.slice(path.lastIndexOf('/') + 1)}`)
+        .sort(),
+    ).toEqual(['GET 0', 'GET 1', 'POST delete']);
+    await r.quiet();
+    r.arm.requests.length = 0;
+    await remove(r, [2, 3, 4, 5, 6, 7]);
+    expect(r.arm.requests.slice(0, 2).map(({ method, path }) => `${method} ${path.slice(path.lastIndexOf('/') + 1)}`)).toEqual([
+      'GET virtualmachines',
+      'POST delete',
+    ]);
+  });
+
+  it('a read that fails deletes nothing', async () => {
+    const { r } = await started(3);
+    r.arm.intercept = ({ path }) => (path.includes('/virtualmachines/') ? { status: 500, raw: '' } : undefined);
+    expect(await remove(r, [1])).toMatchObject({ kind: 'failed', error: { kind: 'unavailable' } });
+    expect(posts(r)).toHaveLength(0);
+  });
+
+  it('azure provider 92, fault 37: a refused force is sent once more without it', async () => {
+    const { r } = await started(3, { enableForceDelete: true });
+    r.arm.intercept = ({ query }) =>
+      query.get('forceDeletion') === 'true' ? refusal(409, 'OperationNotAllowed', 'Force delete is not supported.') : undefined;
+    expect(await remove(r, [1])).toMatchObject({ kind: 'accepted' });
+    expect(posts(r).map(({ query }) => query.get('forceDeletion'))).toEqual(['true', 'false']);
+  });
+
+  it('fault 36: an id that went away in between is left out and the rest sent once more', async () => {
+    const { r, set } = await started(4);
+    r.arm.intercept = (request) => {
+      if (request.method === 'POST') set.machines.delete('1');
+      return undefined;
+    };
+    expect(await remove(r, [1, 2])).toMatchObject({ kind: 'accepted' });
+    expect(posts(r).map(({ body }) => body['instanceIds'])).toEqual([['1', '2'], ['2']]);
+  });
+
+  it('azure provider 99: a preempted delete is sent exactly once more', async () => {
+    const { r, set } = await started(4);
+    await remove(r, [1]);
+    r.arm.operations.set('op-1', { status: 'Canceled', error: { code: 'OperationPreempted', message: 'm' } });
+    await r.pass(13_000);
+    expect(posts(r)).toHaveLength(2);
+    set.machines.delete('1');
+    r.arm.operations.set('op-2', { status: 'Succeeded' });
+    await r.pass(13_000);
+    expect(r.view().events).toMatchObject([{ kind: 'delete-succeeded', instances: [key(1)] }]);
+    expect(posts(r)).toHaveLength(2);
+  });
+
+  it('azure provider 100, 101, 104: a delete that fails late is told, and the machine counts again', async () => {
+    const { r, set } = await started(4);
+    await remove(r, [1]);
+    set.machines.set('1', { state: 'Succeeded', power: 'running', vmId: `vm-${USER_POOL}-1`, zone: undefined });
+    r.arm.setCapacity(set, 4);
+    r.arm.operations.set('op-1', { status: 'Failed', error: { code: 'InternalExecutionError', message: 'm' } });
+    await r.pass(13_000);
+    const view = r.view();
+    expect(view.events).toMatchObject([
+      { kind: 'delete-failed', instances: [key(1)], message: expect.stringContaining('InternalExecutionError') },
+    ]);
+    expect(view.groups[0]?.target).toMatchObject({ value: 4, confirmed: true });
+    expect(view.groups[0]?.instances?.map(({ state }) => state)).toEqual(['running', 'running', 'running', 'running']);
+    expect(posts(r)).toHaveLength(1);
+  });
+
+  it('success empties the rows and keeps the size', async () => {
+    const { r, set } = await started(4);
+    await remove(r, [1, 2]);
+    set.machines.delete('1');
+    set.machines.delete('2');
+    r.arm.operations.set('op-1', { status: 'Succeeded' });
+    await r.pass(13_000);
+    const group = r.group(USER_POOL);
+    expect(group.target).toMatchObject({ value: 2, confirmed: true });
+    expect(group.instances?.map(({ instanceId }) => instanceId)).toEqual(['0', '3']);
+  });
+
+  it('after a delete an increase goes on from the smaller size, with a fresh tag', async () => {
+    const { r, set } = await started(5);
+    await remove(r, [1, 2]);
+    expect(await r.increase(USER_POOL, 4)).toMatchObject({ kind: 'accepted', target: 4 });
+    expect(set.capacity).toBe(4);
+  });
+});

@@ -1,0 +1,265 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import type { AzureOptions } from '../../src/adapters/azure/options.ts';
+import { nodeGroupId } from '../../src/domain/ids.ts';
+import { aCluster, aNode } from '../support/builders.ts';
+import { NODE_GROUP, refusal, SUBSCRIPTION } from '../adapters/azure/scripted-arm.ts';
+import { rig, USER_POOL, type Rig } from '../adapters/azure/rig.ts';
+
+const open: Rig[] = [];
+afterEach(async () => {
+  await Promise.all(open.splice(0).map((each) => each.stop()));
+});
+
+async function prepared(rest: Partial<AzureOptions> = {}): Promise<Rig> {
+  const r = await rig(rest);
+  open.push(r);
+  return r;
+}
+
+function nodeOf(name: string, set: string, id: string, rest: Parameters<typeof aNode>[0] = {}) {
+  const scope = `/subscriptions/${SUBSCRIPTION}/resourceGroups/${NODE_GROUP.toLowerCase()}/providers/Microsoft.Compute`;
+  return aNode({ name, providerId: `azure://${scope}/virtualMachineScaleSets/${set}/virtualMachines/${id}`, ...rest });
+}
+
+const BY_TAG = { nodeGroups: [], discovery: [{ selectors: [{ key: 'auto', value: 'yes' }], min: undefined, max: undefined }] };
+
+describe('azure: reading', () => {
+  it('azure provider 51: a second observation asks Azure nothing and returns the same objects', async () => {
+    const r = await prepared();
+    r.arm.addSet(USER_POOL, 3);
+    await r.azure.start(r.signal);
+    const cluster = aCluster({ nodes: [nodeOf('n0', USER_POOL, '0')] });
+    const first = r.view(cluster);
+    const asked = r.arm.requests.length;
+    const second = r.view(cluster);
+    expect(second.groups[0]).toBe(first.groups[0]);
+    expect(second.groupOfNode).toBe(first.groupOfNode);
+    expect(r.arm.requests).toHaveLength(asked);
+  });
+
+  it('at rest the calls are O(pools): one list of sets a minute, one of machines in five', async () => {
+    const r = await prepared();
+    r.arm.addSet(USER_POOL, 50);
+    await r.azure.start(r.signal);
+    const asked = r.arm.requests.length;
+    for (let loop = 0; loop < 60; loop++) {
+      r.view();
+      await r.pass(10_000);
+    }
+    const paths = r.arm.requests.slice(asked).map(({ path }) => path.slice(path.lastIndexOf('/') + 1));
+    expect(paths.filter((path) => path === 'virtualmachinescalesets').length).toBeLessThanOrEqual(12);
+    expect(paths.filter((path) => path === 'virtualmachines').length).toBeLessThanOrEqual(3);
+    expect(paths.length).toBeLessThanOrEqual(15);
+  });
+
+  it('azure provider 9, 57: a node is found in its group whatever the letter case of its id', async () => {
+    const r = await prepared();
+    r.arm.addSet(USER_POOL, 1);
+    await r.azure.start(r.signal);
+    const node = nodeOf('n0', USER_POOL.toUpperCase(), '0');
+    const foreign = aNode({ name: 'foreign', providerId: 'aws:///eu/i-1' });
+    const bare = aNode({ name: 'bare', providerId: '' });
+    const view = r.view(aCluster({ nodes: [node, foreign, bare] }));
+    expect(view.groupOfNode.get('n0')).toBe(USER_POOL);
+    expect(view.instanceOfNode.get('n0')).toBe(view.groups[0]?.instances?.[0]?.key);
+    expect([...view.groupOfNode.keys()]).toEqual(['n0']);
+  });
+
+  it('a node without a listed machine has its set listed at once, and only once', async () => {
+    const r = await prepared();
+    const set = r.arm.addSet(USER_POOL, 1);
+    await r.azure.start(r.signal);
+    const before = r.arm.sent('GET', '/virtualmachines').length;
+    r.arm.addMachine(set, '7');
+    const cluster = aCluster({ nodes: [nodeOf('n7', USER_POOL, '7')] });
+    expect(r.view(cluster).instanceOfNode.has('n7')).toBe(false);
+    expect(r.view(cluster).groupOfNode.get('n7')).toBe(USER_POOL);
+    await r.pass(2_000);
+    expect(r.view(cluster).instanceOfNode.has('n7')).toBe(true);
+    expect(r.arm.sent('GET', '/virtualmachines').length).toBe(before + 1);
+  });
+
+  it('azure provider 50: a set named in another letter case is found', async () => {
+    const r = await prepared({ nodeGroups: [{ name: USER_POOL.toUpperCase(), min: 0, max: 4 }] });
+    r.arm.addSet(USER_POOL, 2);
+    await r.azure.start(r.signal);
+    expect(r.group(USER_POOL.toUpperCase())).toMatchObject({ frozen: undefined, target: { known: true, value: 2 }, maxSize: 4 });
+  });
+
+  it('fault 28, 29: a broken page removes nothing', async () => {
+    const r = await prepared({ ...BY_TAG, nodeGroups: [] });
+    for (const name of ['pool-a', 'pool-b']) r.arm.addSet(name, 1, { tags: { auto: 'yes', min: '0', max: '3' } });
+    await r.azure.start(r.signal);
+    const [whole] = r.arm.requests.filter(({ path }) => path.endsWith('virtualmachinescalesets'));
+    if (whole === undefined) throw new Error('the sets were not listed');
+    const page = r.arm.route(whole).body as { value: unknown[] };
+    r.arm.intercept = (request) => {
+      if (request.query.get('page') === '2') return { raw: '{"value": [{"na' };
+      if (!request.path.endsWith('virtualmachinescalesets')) return undefined;
+      return { body: { value: page.value.slice(0, 1), nextLink: `${r.arm.url}${request.path}?api-version=2026-04-01&page=2` } };
+    };
+    await r.pass(70_000);
+    expect(r.arm.requests.some(({ query }) => query.get('page') === '2')).toBe(true);
+    expect(r.view().groups.map(({ id }) => id)).toEqual(['pool-a', 'pool-b']);
+  });
+
+  it('azure provider 125: a throttled list of machines serves what is known and is asked again after Retry-After', async () => {
+    const r = await prepared();
+    r.arm.addSet(USER_POOL, 3);
+    await r.azure.start(r.signal);
+    r.arm.intercept = ({ path }) => (path.endsWith('/virtualmachines') ? { status: 429, headers: { 'retry-after': '90' } } : undefined);
+    r.azure.invalidate(nodeGroupId(USER_POOL));
+    await r.pass(5_000);
+    const throttled = r.arm.sent('GET', '/virtualmachines').length;
+    expect(r.group(USER_POOL).instances).toHaveLength(3);
+    await r.pass(60_000);
+    expect(r.arm.sent('GET', '/virtualmachines').length).toBe(throttled);
+    r.arm.intercept = () => undefined;
+    await r.pass(120_000);
+    expect(r.arm.sent('GET', '/virtualmachines').length).toBeGreaterThan(throttled);
+  });
+
+  it('one group that cannot be read does not stop the others', async () => {
+    const r = await prepared({
+      nodeGroups: [
+        { name: 'pool-a', min: 0, max: 3 },
+        { name: 'pool-b', min: 0, max: 3 },
+      ],
+    });
+    r.arm.addSet('pool-a', 1);
+    r.arm.addSet('pool-b', 1);
+    r.arm.intercept = ({ path }) => (path.endsWith('pool-a/virtualmachines') ? refusal(500, 'InternalServerError', 'm') : undefined);
+    await r.azure.start(r.signal);
+    const view = r.view();
+    expect(view.groups.map(({ id, frozen }) => [id, frozen === undefined])).toEqual([
+      ['pool-a', false],
+      ['pool-b', true],
+    ]);
+    expect(view.scaleUpBlocked).toBeUndefined();
+    expect(view.scaleDownBlocked).toBeUndefined();
+  });
+
+  it('start fails with the reason when the sets cannot be read', async () => {
+    const r = await prepared();
+    r.arm.intercept = () => refusal(403, 'AuthorizationFailed', 'no rights');
+    await expect(r.azure.start(r.signal)).rejects.toMatchObject({ kind: 'auth', code: 'AuthorizationFailed' });
+  });
+
+  it('old reads block removing after two intervals and adding after six, and say which agent', async () => {
+    const r = await prepared();
+    r.arm.addSet(USER_POOL, 1);
+    await r.azure.start(r.signal);
+    r.arm.intercept = ({ path }) => (path.endsWith('virtualmachinescalesets') ? refusal(500, 'InternalServerError', 'm') : undefined);
+    await r.pass(130_000);
+    expect(r.view().scaleDownBlocked).toMatch(/scaleSets/);
+    expect(r.view().scaleUpBlocked).toBeUndefined();
+    await r.pass(250_000);
+    expect(r.view().scaleUpBlocked).toMatch(/scaleSets/);
+  });
+
+  it('azure provider 42, 43, fault 49, 50: groups come and go with their sets; limits change in place', async () => {
+    const r = await prepared({ ...BY_TAG, nodeGroups: [{ name: 'pool-a', min: 1, max: 2 }] });
+    const tags = { auto: 'yes', min: '0', max: '3' };
+    r.arm.addSet('pool-a', 1, { tags });
+    const b = r.arm.addSet('pool-b', 1, { tags });
+    await r.azure.start(r.signal);
+    expect(r.view().groups.map(({ id, minSize, maxSize }) => [id, minSize, maxSize])).toEqual([
+      ['pool-a', 1, 2],
+      ['pool-b', 0, 3],
+    ]);
+    b.tags = { ...tags, max: '7' };
+    b.etag += 1;
+    r.arm.addSet('pool-c', 0, { tags });
+    await r.pass(70_000);
+    const view = r.view();
+    expect(view.groups.map(({ id, maxSize }) => [id, maxSize])).toEqual([
+      ['pool-a', 2],
+      ['pool-b', 7],
+      ['pool-c', 3],
+    ]);
+    expect(view.events).toMatchObject([{ kind: 'group-appeared', group: 'pool-c' }]);
+    r.arm.sets.delete('pool-b');
+    r.arm.sets.delete('pool-a');
+    await r.pass(140_000);
+    const left = r.view();
+    expect(left.groups.map(({ id, frozen }) => [id, frozen !== undefined])).toEqual([
+      ['pool-a', true],
+      ['pool-c', false],
+    ]);
+    expect(left.events).toMatchObject([{ kind: 'group-vanished', group: 'pool-b' }]);
+  });
+
+  it('a badly tagged set is skipped with one warning, not one per list', async () => {
+    const r = await prepared(BY_TAG);
+    r.arm.addSet('pool-a', 1, { tags: { auto: 'yes', min: 'three', max: '4' } });
+    await r.azure.start(r.signal);
+    await r.pass(200_000);
+    expect(r.view().groups).toEqual([]);
+    expect(r.logLines.filter((line) => line.includes('cannot be a node group'))).toHaveLength(1);
+  });
+
+  it("somebody else's change is told, counted and wakes the loop", async () => {
+    const r = await prepared();
+    const set = r.arm.addSet(USER_POOL, 3);
+    await r.azure.start(r.signal);
+    r.arm.setCapacity(set, 6);
+    await r.pass(70_000);
+    expect(r.wakes()).toBe(1);
+    const view = r.view();
+    expect(view.events).toMatchObject([{ kind: 'external-change', group: USER_POOL, from: 3, to: 6 }]);
+    expect(view.groups[0]?.target).toMatchObject({ value: 6 });
+    expect(await r.count('cache_external_changes_total', { node_group: USER_POOL })).toBe(1);
+  });
+
+  it('fault 60: an unknown orchestration mode freezes its group only', async () => {
+    const r = await prepared();
+    r.arm.addSet(USER_POOL, 1, { orchestration: 'Quantum' });
+    await r.azure.start(r.signal);
+    expect(r.group(USER_POOL).frozen).toMatch(/Quantum/);
+  });
+
+  it('calls are counted by operation and status, and their tokens shown', async () => {
+    const r = await prepared();
+    r.arm.addSet(USER_POOL, 1);
+    r.arm.intercept = (request) => ({
+      ...r.arm.route(request),
+      headers: { 'x-ms-ratelimit-remaining-resource': 'Microsoft.Compute/HighCostGetVMScaleSetSubscriptionMaximum;1079' },
+    });
+    await r.azure.start(r.signal);
+    expect(await r.count('arm_calls_total', { operation: 'listScaleSets', status: '200' })).toBe(1);
+    expect(await r.count('arm_tokens_remaining', { policy: 'HighCostGetVMScaleSetSubscriptionMaximum' })).toBe(1079);
+  });
+
+  it('fault 27: a call without an answer ends with its timeout, one that is not wanted any more at once', async () => {
+    const r = await prepared({ requestTimeoutMs: 5_000 });
+    r.arm.addSet(USER_POOL, 1);
+    await r.azure.start(r.signal);
+    const { promise: asked, resolve } = Promise.withResolvers<void>();
+    r.arm.intercept = ({ path }) => {
+      if (!path.endsWith(USER_POOL)) return undefined;
+      resolve();
+      return { silent: true };
+    };
+    await expect(r.azure.refresh(nodeGroupId(USER_POOL), AbortSignal.abort())).rejects.toMatchObject({ kind: 'cancelled' });
+    const refresh = expect(r.azure.refresh(nodeGroupId(USER_POOL), r.signal)).rejects.toMatchObject({ kind: 'unavailable' });
+    await asked;
+    expect(r.azure.inFlightCalls()).toBeGreaterThan(0);
+    await r.clock.advance(5_000);
+    await refresh;
+    await r.quiet();
+    expect(r.group(USER_POOL).target).toMatchObject({ value: 1 });
+  });
+
+  it('learns the template from a ready node, and says it from the size while there is none', async () => {
+    const r = await prepared();
+    r.arm.addSet(USER_POOL, 1, { zones: ['1', '2'] });
+    await r.azure.start(r.signal);
+    expect(r.group(USER_POOL).template).toMatchObject({ source: 'cloud', zones: ['westeurope-1', 'westeurope-2'] });
+    const node = nodeOf('n0', USER_POOL, '0', { labels: { team: 'a', 'topology.kubernetes.io/zone': 'westeurope-1' } });
+    const cluster = aCluster({ nodes: [node] });
+    const { template } = r.group(USER_POOL, cluster);
+    expect(template).toMatchObject({ source: 'live-node', labels: { team: 'a' }, allocatable: node.allocatable });
+    expect(template?.labels).toEqual({ team: 'a' });
+    expect(r.group(USER_POOL, cluster).template).toBe(template);
+  });
+});

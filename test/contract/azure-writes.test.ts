@@ -1,0 +1,275 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { nodeGroupId } from '../../src/domain/ids.ts';
+import type { AzureOptions } from '../../src/adapters/azure/options.ts';
+import { refusal, type ScriptedSet } from '../adapters/azure/scripted-arm.ts';
+import { rig, USER_POOL, type Rig } from '../adapters/azure/rig.ts';
+
+const open: Rig[] = [];
+afterEach(async () => {
+  await Promise.all(open.splice(0).map((each) => each.stop()));
+});
+
+async function started(
+  capacity: number,
+  rest: Partial<AzureOptions> = {},
+  of: Partial<ScriptedSet> = {},
+): Promise<{ r: Rig; set: ScriptedSet }> {
+  const r = await rig(rest);
+  open.push(r);
+  const set = r.arm.addSet(USER_POOL, capacity, of);
+  await r.azure.start(r.signal);
+  return { r, set };
+}
+
+describe('azure: raising a capacity', () => {
+  it('azure provider 55: an accepted increase is visible at once', async () => {
+    const { r } = await started(3);
+    expect(await r.increase(USER_POOL, 5)).toEqual({ kind: 'accepted', group: USER_POOL, target: 5 });
+    expect(r.group(USER_POOL).target).toMatchObject({ known: true, value: 5 });
+  });
+
+  it('sends a sparse body with If-Match of what was read, and nothing else', async () => {
+    const { r } = await started(3);
+    await r.increase(USER_POOL, 5);
+    const [put] = r.arm.sent('PUT', USER_POOL);
+    expect(put?.body).toEqual({ location: 'westeurope', sku: { name: 'Standard_D4s_v5', tier: 'Standard', capacity: 5 } });
+    expect(put?.headers['if-match']).toBe('"1"');
+  });
+
+  it('azure provider 70: with conditional writes off there is no If-Match', async () => {
+    const { r } = await started(3, { enableVmssEtag: false });
+    await r.increase(USER_POOL, 5);
+    expect(r.arm.sent('PUT', USER_POOL)[0]?.headers['if-match']).toBeUndefined();
+  });
+
+  it('azure provider 74, 75, 85: a change between plan and write is a conflict, and the next plan starts from it', async () => {
+    const { r, set } = await started(3);
+    const before = r.group(USER_POOL);
+    r.arm.setCapacity(set, 5);
+    expect(await r.increase(USER_POOL, 7, before)).toEqual({ kind: 'conflict', group: USER_POOL, observed: 5 });
+    const fresh = r.group(USER_POOL);
+    expect(fresh.target).toMatchObject({ known: true, value: 5, version: '"2"', confirmed: true });
+    expect(await r.increase(USER_POOL, 9, fresh)).toMatchObject({ kind: 'accepted', target: 9 });
+    expect(set.capacity).toBe(9);
+    expect(await r.count('conflicts_total', { node_group: USER_POOL })).toBe(1);
+    expect(r.arm.sent('PUT', USER_POOL).map((put) => put.headers['if-match'])).toEqual(['"1"', '"2"']);
+  });
+
+  it('azure provider 86: a second increase while the first runs uses the tag of its answer', async () => {
+    const { r, set } = await started(3);
+    await r.increase(USER_POOL, 5);
+    await r.quiet();
+    expect(await r.increase(USER_POOL, 6)).toMatchObject({ kind: 'accepted', target: 6 });
+    expect(r.arm.sent('PUT', USER_POOL).map((put) => put.headers['if-match'])).toEqual(['"1"', '"2"']);
+    expect(set.capacity).toBe(6);
+  });
+
+  it('a conflict while an own operation runs is planned anew in the same loop', async () => {
+    const { r, set } = await started(3);
+    await r.increase(USER_POOL, 5);
+    r.arm.setCapacity(set, 7);
+    expect(await r.increase(USER_POOL, 6)).toEqual({ kind: 'conflict', group: USER_POOL, observed: 7 });
+    expect(await r.increase(USER_POOL, 8)).toMatchObject({ kind: 'accepted', target: 8 });
+    expect(set.capacity).toBe(8);
+  });
+
+  it('a plan from an old size is a conflict without a request', async () => {
+    const { r } = await started(3);
+    const before = r.group(USER_POOL);
+    await r.increase(USER_POOL, 5);
+    expect(await r.increase(USER_POOL, 6, before)).toEqual({ kind: 'conflict', group: USER_POOL, observed: 5 });
+    expect(r.arm.sent('PUT', USER_POOL)).toHaveLength(1);
+  });
+
+  it.each([
+    ['azure provider 59: above the maximum', 11, /above its maximum of 10/],
+    ['azure provider 58: no increase at all', 3, /none/],
+    ['a decrease', 2, /none/],
+  ])('refuses %s without a request', async (_name, to, reason) => {
+    const { r } = await started(3);
+    expect(await r.increase(USER_POOL, to)).toMatchObject({ kind: 'refused', reason: expect.stringMatching(reason) });
+    expect(r.arm.sent('PUT', USER_POOL)).toHaveLength(0);
+  });
+
+  it('azure provider 67, fault 31: never writes below what is listed alive, whatever the capacity says', async () => {
+    const { r, set } = await started(3);
+    set.capacity = 0;
+    set.etag += 1;
+    await r.azure.refresh(nodeGroupId(USER_POOL), r.signal);
+    const group = r.group(USER_POOL);
+    expect(group.target.known === false || group.target.value === 0).toBe(true);
+    const outcome = await r.azure.increase({ group: group.id, from: 0, version: 'any', to: 1 }, r.signal);
+    expect(outcome).toMatchObject({ kind: 'refused', reason: expect.stringMatching(/3 machines are listed/) });
+    expect(r.arm.sent('PUT', USER_POOL)).toHaveLength(0);
+  });
+
+  it('azure provider 54: a set that does not exist is frozen with a reason and refused', async () => {
+    const { r } = await started(1, {
+      nodeGroups: [
+        { name: USER_POOL, min: 0, max: 5 },
+        { name: 'gone', min: 0, max: 5 },
+      ],
+    });
+    expect(r.group('gone')).toMatchObject({ frozen: expect.stringMatching(/no scale set named "gone"/), target: { known: false } });
+    const outcome = await r.azure.increase({ group: nodeGroupId('gone'), from: 0, version: '', to: 1 }, r.signal);
+    expect(outcome).toMatchObject({ kind: 'refused', reason: expect.stringMatching(/no scale set/) });
+  });
+
+  it('azure provider 60, 62: an updating set may grow', async () => {
+    const { r } = await started(3, {}, { state: 'Updating' });
+    expect(await r.increase(USER_POOL, 4)).toMatchObject({ kind: 'accepted' });
+  });
+
+  it('azure provider 69: a refusal leaves the size as it was and is classified', async () => {
+    const { r } = await started(3);
+    r.arm.intercept = ({ method }) => (method === 'PUT' ? refusal(409, 'SkuNotAvailable', 'not available') : undefined);
+    expect(await r.increase(USER_POOL, 5)).toMatchObject({
+      kind: 'failed',
+      error: { code: 'SkuNotAvailable', detail: { kind: 'out-of-capacity', scope: { vmSize: 'Standard_D4s_v5', priority: 'Regular' } } },
+    });
+    await r.quiet();
+    expect(r.group(USER_POOL).target).toMatchObject({ value: 3, confirmed: true });
+  });
+
+  it('fault 26: a connection lost after the effect is read back and counts as accepted', async () => {
+    const { r, set } = await started(3);
+    r.arm.intercept = (request) => {
+      if (request.method !== 'PUT') return undefined;
+      r.arm.route(request);
+      return { hangUp: true };
+    };
+    expect(await r.increase(USER_POOL, 5)).toEqual({ kind: 'accepted', group: USER_POOL, target: 5 });
+    expect(set.capacity).toBe(5);
+    expect(r.group(USER_POOL).target).toMatchObject({ value: 5, confirmed: true });
+  });
+
+  it('fault 25: a server error without effect is a failure, and nothing is sent twice', async () => {
+    const { r } = await started(3);
+    r.arm.intercept = ({ method }) => (method === 'PUT' ? { status: 502, raw: '<html>Bad Gateway</html>' } : undefined);
+    expect(await r.increase(USER_POOL, 5)).toMatchObject({ kind: 'failed', error: { detail: { kind: 'unavailable', effect: 'unknown' } } });
+    expect(r.arm.sent('PUT', USER_POOL)).toHaveLength(1);
+    expect(r.group(USER_POOL).target).toMatchObject({ value: 3 });
+  });
+
+  it('fault 19: a throttled set is held back by itself, other reads go on', async () => {
+    const { r } = await started(3);
+    const throttled = {
+      error: {
+        code: 'OperationNotAllowed',
+        message: 'too many',
+        details: [{ code: 'TooManyRequests', target: 'CreateVMScaleSetResource', message: '' }],
+      },
+    };
+    r.arm.intercept = ({ method }) => (method === 'PUT' ? { status: 429, headers: { 'retry-after': '36' }, body: throttled } : undefined);
+    expect(await r.increase(USER_POOL, 5)).toMatchObject({
+      kind: 'failed',
+      error: { detail: { kind: 'throttled', retryAfterMs: 36_000 } },
+    });
+    r.arm.intercept = () => undefined;
+    await r.quiet();
+    expect(await r.increase(USER_POOL, 5)).toMatchObject({ kind: 'failed', error: { detail: { kind: 'throttled' } } });
+    expect(r.arm.sent('PUT', USER_POOL)).toHaveLength(1);
+    await r.pass(37_000);
+    expect(await r.increase(USER_POOL, 5)).toMatchObject({ kind: 'accepted' });
+  });
+
+  it('two increases of one group at once: the second is a conflict, not a lost update', async () => {
+    const { r, set } = await started(3);
+    const before = r.group(USER_POOL);
+    const outcomes = await Promise.all([r.increase(USER_POOL, 5, before), r.increase(USER_POOL, 4, before)]);
+    expect(outcomes.map(({ kind }) => kind)).toEqual(['accepted', 'conflict']);
+    expect(set.capacity).toBe(5);
+  });
+
+  it('a cancelled write says so and leaves the row to be read', async () => {
+    const { r } = await started(3);
+    const abort = new AbortController();
+    abort.abort();
+    const request = { group: nodeGroupId(USER_POOL), from: 3, version: '"1"', to: 5 };
+    await expect(r.azure.increase(request, abort.signal)).rejects.toMatchObject({ kind: 'cancelled' });
+    expect(r.arm.sent('PUT', USER_POOL)).toHaveLength(0);
+  });
+});
+
+describe('azure: the end of an operation', () => {
+  it('azure provider 66, fault 5: a late AllocationFailed becomes an event with its scope, and wakes the loop', async () => {
+    const { r } = await started(3, {}, { zones: ['1', '2'] });
+    await r.increase(USER_POOL, 5);
+    r.arm.operations.set('op-1', { status: 'Failed', error: { code: 'AllocationFailed', message: 'Allocation failed.' } });
+    await r.pass(13_000);
+    expect(r.wakes()).toBe(1);
+    expect(r.view().events).toEqual([
+      {
+        kind: 'increase-failed',
+        group: USER_POOL,
+        requested: 2,
+        error: {
+          detail: { kind: 'out-of-capacity', scope: { vmSize: 'Standard_D4s_v5', priority: 'Regular' } },
+          code: 'AllocationFailed',
+          message: 'Allocation failed.',
+        },
+        atMs: expect.any(Number),
+      },
+    ]);
+    expect(r.view().events).toEqual([]);
+    expect(await r.count('scale_up_late_failures_total', { node_group: USER_POOL, kind: 'out-of-capacity' })).toBe(1);
+    expect(r.group(USER_POOL).target).toMatchObject({ value: 5, confirmed: true });
+  });
+
+  it('azure provider 81, 83: success is told, the set is read back, the tag is fresh', async () => {
+    const { r, set } = await started(3);
+    await r.increase(USER_POOL, 5);
+    r.arm.addMachine(set, '3');
+    r.arm.addMachine(set, '4');
+    set.etag += 1;
+    set.state = 'Succeeded';
+    r.arm.operations.set('op-1', { status: 'Succeeded' });
+    await r.pass(13_000);
+    const view = r.view();
+    expect(view.events).toMatchObject([{ kind: 'increase-succeeded', group: USER_POOL }]);
+    expect(view.groups[0]?.target).toMatchObject({ value: 5, version: '"3"', confirmed: true });
+    expect(view.groups[0]?.instances).toHaveLength(5);
+  });
+
+  it('fault 18: an operation pushed aside by a newer write is not a failed scale-up', async () => {
+    const { r } = await started(3);
+    await r.increase(USER_POOL, 5);
+    r.arm.operations.set('op-1', { status: 'Canceled', error: { code: 'OperationPreempted', message: 'preempted' } });
+    await r.pass(13_000);
+    expect(r.view().events).toEqual([]);
+    expect(r.group(USER_POOL).target).toMatchObject({ value: 5, confirmed: true });
+  });
+
+  it('fault 51: a forgotten operation is unknown: the set is read and nothing is claimed', async () => {
+    const { r } = await started(3);
+    await r.increase(USER_POOL, 5);
+    r.arm.operations.clear();
+    await r.pass(13_000);
+    expect(r.view().events).toEqual([]);
+    expect(r.group(USER_POOL).target).toMatchObject({ value: 5, confirmed: true });
+  });
+
+  it('reads of the operation that fail are tried again until it ends', async () => {
+    const { r } = await started(3);
+    await r.increase(USER_POOL, 5);
+    r.arm.intercept = ({ path }) => (path.includes('/operations/') ? { status: 503, raw: 'busy' } : undefined);
+    await r.pass(40_000);
+    expect(r.view().events).toEqual([]);
+    r.arm.intercept = () => undefined;
+    r.arm.operations.set('op-1', { status: 'Succeeded' });
+    await r.pass(15_000);
+    expect(r.view().events).toMatchObject([{ kind: 'increase-succeeded' }]);
+  });
+
+  it('an operation on another host is never followed with our token', async () => {
+    const { r } = await started(3);
+    r.arm.intercept = (request) => {
+      if (request.method !== 'PUT') return undefined;
+      const reply = r.arm.route(request);
+      return { ...reply, headers: { ...reply.headers, 'azure-asyncoperation': 'https://example.invalid/operations/op-1' } };
+    };
+    expect(await r.increase(USER_POOL, 5)).toMatchObject({ kind: 'accepted' });
+    await r.pass(13_000);
+    expect(r.arm.requests.filter(({ path }) => path.includes('/operations/'))).toEqual([]);
+  });
+});
