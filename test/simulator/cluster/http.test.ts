@@ -83,6 +83,11 @@ describe('discovery', () => {
   });
 });
 
+function tokenOf(list: unknown): string {
+  const { metadata } = list as { readonly metadata: { readonly continue: string } };
+  return encodeURIComponent(metadata.continue);
+}
+
 describe('lists', () => {
   async function fill(count: number): Promise<void> {
     for (let index = 0; index < count; index++)
@@ -98,7 +103,7 @@ describe('lists', () => {
     expect(first.body['metadata']).toMatchObject({ remainingItemCount: 3 });
     await stage.client.call('POST', MAPS, aMap('late'));
     await stage.client.call('DELETE', `${MAPS}/m4`);
-    const token = encodeURIComponent(String(first.body['metadata']?.['continue']));
+    const token = tokenOf(first.body);
     const second = await stage.client.call('GET', `${MAPS}?limit=9&continue=${token}`);
     expect([...namesOf(first.body), ...namesOf(second.body)]).toEqual(['m0', 'm1', 'm2', 'm3', 'm4']);
     expect(second.body['metadata']?.['resourceVersion']).toBe(first.body['metadata']?.['resourceVersion']);
@@ -110,7 +115,7 @@ describe('lists', () => {
     await fill(3);
     const first = await stage.client.call('GET', `${MAPS}?limit=1`);
     stage.cluster.control.compact();
-    const token = encodeURIComponent(String(first.body['metadata']?.['continue']));
+    const token = tokenOf(first.body);
     expect(await stage.client.call('GET', `${MAPS}?limit=1&continue=${token}`)).toMatchObject({
       status: 410,
       body: { reason: 'Expired', code: 410 },

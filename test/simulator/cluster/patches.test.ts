@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { jsonPatch, mergePatch } from '../../../src/simulator/cluster/patches.ts';
 import { strategicMerge } from '../../../src/simulator/cluster/strategic-merge.ts';

@@ -5,7 +5,7 @@ import { evict } from '../eviction.ts';
 import { isRecord, type KubeObject, type ObjectDraft } from '../objects.ts';
 import { jsonPatch, mergePatch } from '../patches.ts';
 import { apiVersionOf, type ResourceType } from '../resource-types.ts';
-import { badRequest, failureStatus, invalid, refuse, success, type Result } from '../status.ts';
+import { badRequest, failureStatus, invalid, success, type Result } from '../status.ts';
 import { strategicMerge } from '../strategic-merge.ts';
 import { matcherOf, type Lists, type ObjectList } from './lists.ts';
 import { refusalReply, type ApiReply, type ApiRequest, type ResourceRoute } from './request.ts';
@@ -150,31 +150,35 @@ function putScale(
 
 const PATCH_TYPES = ['application/json-patch+json', 'application/merge-patch+json', 'application/strategic-merge-patch+json'];
 
-function patched(type: ResourceType, target: unknown, request: ApiRequest): Result<unknown> {
-  const contentType = request.contentType.split(';')[0]?.trim() ?? '';
-  switch (contentType) {
-    case PATCH_TYPES[0]:
+function patched(target: unknown, request: ApiRequest): Result<unknown> {
+  switch (patchTypeOf(request)) {
+    case 'application/json-patch+json':
       return jsonPatch(target, request.body);
-    case PATCH_TYPES[1]:
+    case 'application/merge-patch+json':
       return success(mergePatch(target, request.body));
-    case PATCH_TYPES[2]:
-      return success(strategicMerge(target, request.body));
     default:
-      return refuse(
-        415,
-        'UnsupportedMediaType',
-        `the body of the request was in an unknown format - accepted media types for ${type.plural} include: ${PATCH_TYPES.join(', ')}`,
-      );
+      return success(strategicMerge(target, request.body));
   }
+}
+
+function patchTypeOf(request: ApiRequest): string {
+  return request.contentType.split(';')[0]?.trim() ?? '';
+}
+
+/** Server-side apply needs the schema of every field; this server says that it has none. */
+function unknownPatchType(type: ResourceType): ApiReply {
+  const message = `the body of the request was in an unknown format - accepted media types for ${type.plural} include: ${PATCH_TYPES.join(', ')}`;
+  return refusalReply(failureStatus(415, 'UnsupportedMediaType', message));
 }
 
 /** A patch is applied to the present object, so it meets a conflict only when it carries a `resourceVersion` itself. */
 function patch(api: Api, route: Named, request: ApiRequest): ApiReply {
+  if (!PATCH_TYPES.includes(patchTypeOf(request))) return unknownPatchType(route.type);
   const found = api.get(route.type, placeOf(route));
   if (!found.ok) return refusalReply(found.refusal);
   const current = found.value;
   const target = route.subresource === 'scale' ? scaleOf(current) : encodeObject(route.type, current);
-  const result = patched(route.type, target, request);
+  const result = patched(target, request);
   if (!result.ok) return refusalReply(result.refusal);
   if (route.subresource === 'scale') return reply(putScale(api, route, { current, scale: result.value }), 200, scaleOf);
   const draft = draftOf(route, result.value);

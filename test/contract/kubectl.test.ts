@@ -1,0 +1,143 @@
+/** The simulated API server against the real kubectl. Waiting is kubectl's own: `wait`, `rollout status`, `delete`. */
+import { execFile, spawnSync } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startCluster, type SimCluster } from '../../src/simulator/cluster/cluster.ts';
+import { realSimClock } from '../../src/simulator/sim-clock.ts';
+import { createServerTls } from '../../src/simulator/tls.ts';
+import { ViolationLog } from '../../src/simulator/violations.ts';
+import { aBudgetDraft, aDeployment, aMachine, SPEC, TestPark, TOKEN } from '../simulator/cluster/stage.ts';
+
+const hasKubectl = spawnSync('kubectl', ['version', '--client']).status === 0;
+
+let cluster: SimCluster;
+let park: TestPark;
+let dir: string;
+
+interface Output {
+  readonly code: number;
+  readonly out: string;
+  readonly err: string;
+}
+
+function kubectl(...args: readonly string[]): Promise<Output> {
+  const options = { env: { PATH: process.env['PATH'] ?? '', HOME: dir, KUBECONFIG: join(dir, 'kubeconfig') }, timeout: 25_000 };
+  return new Promise((resolve) => {
+    execFile('kubectl', [...args], options, (error, out, err) => resolve({ code: error === null ? 0 : 1, out, err }));
+  });
+}
+
+async function file(name: string, ...objects: readonly unknown[]): Promise<string> {
+  const path = join(dir, name);
+  await writeFile(path, objects.map((object) => `${JSON.stringify(object)}\n`).join(''));
+  return path;
+}
+
+async function ok(...args: readonly string[]): Promise<string> {
+  const { code, out, err } = await kubectl(...args);
+  expect({ args, code, err: code === 0 ? '' : err }).toEqual({ args, code: 0, err: '' });
+  return out;
+}
+
+// A machine without kubectl cannot run these; everything they show is tested without it elsewhere too.
+describe.skipIf(!hasKubectl)('kubectl (skipped where kubectl is not installed)', () => {
+  beforeAll(async () => {
+    dir = await mkdtemp(join(tmpdir(), 'simulated-cluster-'));
+    park = new TestPark([aMachine('sys-1', { pool: 'system' }), aMachine('usr-1'), aMachine('usr-2')]);
+    cluster = await startCluster({
+      spec: SPEC,
+      clock: realSimClock(20),
+      tls: await createServerTls(Date.now()),
+      machines: park,
+      violations: new ViolationLog(),
+      token: TOKEN,
+    });
+    await writeFile(join(dir, 'kubeconfig'), cluster.kubeconfig());
+  });
+
+  afterAll(async () => {
+    await cluster.stop();
+    await rm(dir, { recursive: true });
+  });
+
+  it('gets nodes and pods of all namespaces, in every form', async () => {
+    await ok('wait', '-n', 'kube-system', '--for=condition=Ready', 'pod', '--all', '--timeout=20s');
+    const table = await ok('get', 'nodes,pods', '-A');
+    expect(table).toMatch(/NAME\s+STATUS\s+ROLES\s+AGE\s+VERSION\n/);
+    expect(table).toMatch(/node\/usr-1\s+Ready\s+<none>\s+60m\s+v1\.33\.2/);
+    expect(table).toMatch(/kube-system\s+pod\/coredns-\S+\s+1\/1\s+Running/);
+    expect(await ok('get', 'nodes', '-o', 'wide')).toMatch(/usr-1 .*containerd:/);
+    const json = JSON.parse(await ok('get', 'node', 'usr-1', '-o', 'json')) as { spec: { providerID: string } };
+    expect(json.spec.providerID).toBe('azure:///subscriptions/s/resourceGroups/rg/usr-1');
+    expect(await ok('get', 'nodes', '-l', 'agentpool=system', '-o', 'yaml')).toContain('kubernetes.io/hostname: sys-1');
+    expect(await ok('get', 'deploy,rs,ds,pdb,svc,sc,events', '-A')).toContain('poddisruptionbudget.policy/coredns-pdb');
+  });
+
+  it('creates, applies, scales, rolls out and deletes a deployment', async () => {
+    await ok('create', '-f', await file('web.json', aDeployment('web', 2)));
+    expect(await ok('rollout', 'status', 'deployment/web', '--timeout=20s')).toContain('successfully rolled out');
+    await ok('apply', '-f', await file('web.json', aDeployment('web', 2, { image: 'test:2' })));
+    expect(await ok('rollout', 'status', 'deployment/web', '--timeout=20s')).toContain('successfully rolled out');
+    await ok('scale', 'deployment/web', '--replicas=4');
+    await ok('rollout', 'status', 'deployment/web', '--timeout=20s');
+    expect((await ok('get', 'pods', '-l', 'app=web', '-o', 'name')).trim().split('\n')).toHaveLength(4);
+    expect(await ok('get', 'deploy', 'web')).toMatch(/web\s+4\/4\s+4\s+4/);
+    expect(await ok('delete', 'deployment', 'web', '--timeout=20s')).toContain('deleted');
+    await ok('wait', '--for=delete', 'pod', '-l', 'app=web', '--timeout=20s');
+    expect((await ok('get', 'pods', '-l', 'app=web', '-o', 'name')).trim()).toBe('');
+  });
+
+  it('describes nodes and pods with their events', async () => {
+    await ok('create', '-f', await file('big.json', aDeployment('big', 1, { cpu: '99' })));
+    await ok('wait', '--for=condition=PodScheduled=false', 'pod', '-l', 'app=big', '--timeout=20s');
+    expect(await ok('describe', 'pod', '-l', 'app=big')).toMatch(
+      /Warning\s+FailedScheduling .*0\/3 nodes are available: 3 Insufficient cpu/,
+    );
+    const node = await ok('describe', 'node', 'usr-1');
+    expect(node).toMatch(/Ready\s+True/);
+    expect(node).toMatch(/kube-proxy-\S+\s+100m \(2%\)/);
+    await ok('delete', '-f', join(dir, 'big.json'));
+  });
+
+  it('cordons, drains within budgets, uncordons, taints and labels', async () => {
+    const budget = aBudgetDraft('api', { maxUnavailable: 1, selector: { matchLabels: { app: 'api' } } });
+    await ok('create', '-f', await file('api.json', aDeployment('api', 4), budget));
+    await ok('rollout', 'status', 'deployment/api', '--timeout=20s');
+    await ok('cordon', 'usr-1');
+    expect(await ok('get', 'node', 'usr-1')).toContain('Ready,SchedulingDisabled');
+    expect(await ok('drain', 'usr-1', '--ignore-daemonsets', '--timeout=24s')).toContain('node/usr-1 drained');
+    const left = cluster.store.pods().filter((pod) => pod.spec.nodeName === 'usr-1' && pod.metadata.namespace === 'default');
+    expect(left).toEqual([]);
+    await ok('uncordon', 'usr-1');
+    await ok('taint', 'node', 'usr-1', 'a=b:NoSchedule');
+    expect(cluster.store.get('nodes', undefined, 'usr-1')?.spec).toMatchObject({
+      taints: [{ key: 'a', value: 'b', effect: 'NoSchedule' }],
+    });
+    await ok('taint', 'node', 'usr-1', 'a-');
+    await ok('label', 'node', 'usr-1', 'x=y');
+    expect(cluster.store.get('nodes', undefined, 'usr-1')).toMatchObject({ metadata: { labels: { x: 'y' } } });
+    await ok('delete', '-f', join(dir, 'api.json'), '--timeout=20s');
+  }, 60_000);
+
+  it('says in plain words what is refused', async () => {
+    const broken = await kubectl(
+      'create',
+      '-f',
+      await file('bad.json', aDeployment('bad', 1, { spec: { selector: { matchLabels: { app: 'other' } } } })),
+    );
+    expect(broken.err).toContain('`selector` does not match template `labels`');
+    expect((await kubectl('get', 'pod', 'nobody')).err).toContain('pods "nobody" not found');
+    const applied = await kubectl('apply', '--server-side', '-f', await file('ssa.json', aDeployment('ssa', 1)));
+    expect(applied.err).toContain('unknown format');
+  });
+
+  it('watches a node come', async () => {
+    const seen = kubectl('wait', '--for=condition=Ready', 'node', '-l', 'agentpool=user', '--timeout=20s');
+    park.boot(aMachine('usr-3'));
+    expect((await seen).out).toContain('node/usr-1 condition met');
+    await ok('wait', '--for=create', 'node/usr-3', '--timeout=20s');
+    expect(await ok('wait', '--for=condition=Ready', 'node/usr-3', '--timeout=20s')).toContain('condition met');
+  });
+});
