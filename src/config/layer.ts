@@ -6,8 +6,8 @@ export interface Origin {
   readonly label: string;
   /** As the user wrote it, when parsing changed it. */
   readonly written?: string;
-  /** What this source accepts, when that differs from what the schema says (`60` instead of `60s`). */
-  readonly accepts?: string;
+  /** Set when the source could not read the text: what it accepts (`60` instead of `60s`). */
+  readonly unread?: string;
   readonly secret?: boolean;
 }
 

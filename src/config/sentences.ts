@@ -38,8 +38,7 @@ function sentenceOf(issue: Issue, merged: Merged): string {
   const path = pathOf(issue);
   const origin = originOf(path, merged);
   const value = valueAt(merged.document, path);
-  // A text that its source could not read is refused in the source's terms; a value that was read, in the schema's.
-  const accepts = value === origin?.written ? (origin?.accepts ?? acceptsOf(issue)) : acceptsOf(issue);
+  const accepts = origin?.unread ?? acceptsOf(issue);
   if (value === undefined) return `${dotted(path)} is missing; accepted is ${accepts}${waysToSet(path)}.`;
   const shown = origin?.secret === true ? 'not acceptable' : JSON.stringify(origin?.written ?? value);
   return `${label(path, origin)} is ${shown}; accepted is ${accepts}.`;

@@ -34,20 +34,20 @@ const KEYS: readonly { readonly key: string; readonly path: string; readonly kin
 ];
 
 export function cloudConfigLayer(file: string, text: string): Layer {
-  const parsed = parseJson(text);
+  const outcome = parseJson(text);
+  const parsed = 'content' in outcome ? outcome.content : undefined;
   if (!isDocument(parsed)) {
-    const problem = parsed instanceof SyntaxError ? `is not valid JSON (${parsed.message})` : 'does not hold a JSON object';
+    const problem = 'problem' in outcome ? `is not valid JSON (${outcome.problem})` : 'does not hold a JSON object';
     return { ...EMPTY_LAYER, errors: [`The file of --cloud-config, ${file}, ${problem}.`] };
   }
   return { ...EMPTY_LAYER, settings: [...authMethod(parsed, file), ...KEYS.flatMap((entry) => settingOf(entry, parsed, file))] };
 }
 
-function parseJson(text: string): unknown {
+function parseJson(text: string): { readonly content: unknown } | { readonly problem: string } {
   try {
-    return JSON.parse(text.replace(/^\uFEFF/, ''));
+    return { content: JSON.parse(text.replace(/^\uFEFF/, '')) };
   } catch (error) {
-    // Only a SyntaxError can come from here; it is the answer.
-    return error;
+    return { problem: error instanceof SyntaxError ? error.message : String(error) };
   }
 }
 
@@ -64,6 +64,8 @@ function settingOf(entry: (typeof KEYS)[number], parsed: Document, file: string)
 function authMethod(parsed: Document, file: string): readonly Setting[] {
   const method = parsed['authMethod'];
   if (method === undefined || method === '' || method === 'principal') return [];
-  const origin = { label: `key authMethod of ${file}`, written: JSON.stringify(method), accepts: 'principal or cli' };
-  return [{ path: ['azure', 'credential', 'method'], value: method === 'cli' ? 'azure-cli' : method, origin }];
+  const path = ['azure', 'credential', 'method'];
+  const origin = { label: `key authMethod of ${file}`, written: typeof method === 'string' ? method : JSON.stringify(method) };
+  if (method === 'cli') return [{ path, value: 'azure-cli', origin }];
+  return [{ path, value: null, origin: { ...origin, unread: 'principal or cli' } }];
 }

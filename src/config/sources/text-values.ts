@@ -18,13 +18,10 @@ const ACCEPTS: Readonly<Partial<Record<TextKind, string>>> = {
 export function settingFromText(path: readonly string[], kind: TextKind, written: string, label: string): Setting {
   const text = written.trim();
   const accepts = ACCEPTS[kind];
-  const origin: Origin = {
-    label,
-    written: text,
-    ...(accepts === undefined ? {} : { accepts }),
-    ...(kind === 'secret' ? { secret: true } : {}),
-  };
-  return { path, value: valueOf(kind, text), origin };
+  const value = valueOf(kind, text);
+  const origin: Origin = { label, written: text, ...(kind === 'secret' ? { secret: true } : {}) };
+  // null is of no kind: a text such as `5m` must not pass for seconds because it happens to be a duration.
+  return accepts !== undefined && value === text ? { path, value: null, origin: { ...origin, unread: accepts } } : { path, value, origin };
 }
 
 function valueOf(kind: TextKind, text: string): unknown {

@@ -1,0 +1,125 @@
+import { describe, expect, it } from 'vitest';
+import { errorsOf, type Given } from './support.ts';
+
+const yaml = (text: string): Given => ({ argv: ['--config=c.yaml'], files: { 'c.yaml': text } });
+const json = (content: object): Given => ({ argv: ['--cloud-config=azure.json'], files: { 'azure.json': JSON.stringify(content) } });
+const flag = (...argv: readonly string[]): Given => ({ argv });
+const env = (name: string, value: string): Given => ({ env: { [name]: value } });
+
+/** Each mistake alone gives exactly one sentence, with these words in it. */
+const ROWS: readonly (readonly [string, Given, readonly string[]])[] = [
+  ['config 163: text for a TTL', env('AZURE_VMSS_CACHE_TTL', 'abc'), ['AZURE_VMSS_CACHE_TTL', '"abc"', 'whole number of seconds']],
+  ['config 163: a unit where seconds are meant', env('AZURE_VMSS_VMS_CACHE_TTL', '5m'), ['AZURE_VMSS_VMS_CACHE_TTL', '"5m"', 'seconds']],
+  ['config 163: negative jitter', env('AZURE_VMSS_VMS_CACHE_JITTER', '-5'), ['AZURE_VMSS_VMS_CACHE_JITTER', '"-5"', '0 or more']],
+  ['config 163: fractional seconds', env('AZURE_VMSS_CACHE_TTL_IN_SECONDS', '1.5'), ['AZURE_VMSS_CACHE_TTL_IN_SECONDS', '"1.5"']],
+  ['config 163: text for a boolean', env('AZURE_ENABLE_VMSS_ETAG', 'maybe'), ['AZURE_ENABLE_VMSS_ETAG', '"maybe"', 'true or false']],
+  ['config 163: number for a boolean', env('AZURE_ENABLE_FORCE_DELETE', '2'), ['AZURE_ENABLE_FORCE_DELETE', '"2"', 'true or false']],
+  [
+    'config 163: text for a number',
+    flag('--scale-down-utilization-threshold=half'),
+    ['--scale-down-utilization-threshold', '"half"', '0 to 1'],
+  ],
+  ['config 163: text for an integer', flag('--max-nodes-total=many'), ['--max-nodes-total', '"many"', 'whole number']],
+  ['a TTL of nothing', env('AZURE_VMSS_CACHE_TTL', '0'), ['AZURE_VMSS_CACHE_TTL', '"0"', 'at least 1000 ms']],
+  [
+    'jitter longer than its TTL',
+    env('AZURE_VMSS_VMS_CACHE_JITTER', '301'),
+    ['AZURE_VMSS_VMS_CACHE_JITTER', '"301"', 'not longer than the TTL'],
+  ],
+  ['unknown cloud', env('ARM_CLOUD', 'MoonCloud'), ['ARM_CLOUD', '"MoonCloud"', 'AzurePublicCloud']],
+  ['config 162: availability sets', env('ARM_VM_TYPE', 'standard'), ['ARM_VM_TYPE', '"standard"', 'vmss']],
+  ['authority that is no URL', env('AZURE_AUTHORITY_HOST', 'login'), ['AZURE_AUTHORITY_HOST', '"login"', 'URL']],
+
+  ['unknown key, near a known one', yaml('scaleDwn: {enabled: true}'), ['scaleDwn', 'c.yaml', 'did you mean scaleDown?']],
+  ['unknown key below', yaml('loop: {scanIntervall: 10s}'), ['loop.scanIntervall', 'c.yaml', 'did you mean loop.scanInterval?']],
+  ['unknown key, near none', yaml('loop: {zzz: 1}'), ['loop.zzz', 'c.yaml', 'accepted there is scanInterval']],
+  ['wrong type: a number for a duration', yaml('loop: {scanInterval: 10}'), ['loop.scanInterval', 'c.yaml', '10', 'duration such as']],
+  ['wrong type: text for a boolean', yaml('scaleDown: {enabled: "yes"}'), ['scaleDown.enabled', '"yes"', 'true or false']],
+  ['wrong type: a list for a map', yaml('loop: [1]'), ['key loop of c.yaml', '[1]', 'a map of settings']],
+  ['wrong type: a map for a number', yaml('scaleUp: {maxNodesTotal: {a: 1}}'), ['scaleUp.maxNodesTotal', 'whole number']],
+  ['threshold out of range', yaml('scaleDown: {utilizationThreshold: 1.5}'), ['scaleDown.utilizationThreshold', '1.5', 'from 0 to 1']],
+  ['first back-off above the last', yaml('backoff: {initial: 40m}'), ['backoff.initial', '"40m"', 'backoff.max']],
+  ['batch idle above batch max', yaml('loop: {batchIdle: 3s}'), ['loop.batchIdle', '"3s"', 'loop.batchMax']],
+  ['cluster without its resource group', env('CLUSTER_NAME', 'c'), ['azure.clusterResourceGroup is missing', 'ARM_CLUSTER_RESOURCE_GROUP']],
+  [
+    'both identities',
+    yaml('azure: {credential: {useManagedIdentity: true, useWorkloadIdentity: true}}'),
+    ['useWorkloadIdentity', 'only one'],
+  ],
+  ['broken YAML', yaml('a: [1'), ['c.yaml', 'neither valid YAML nor JSON']],
+  ['a file of text', yaml('hello'), ['c.yaml', 'does not hold a map']],
+  ['missing file', flag('--config=nowhere.yaml'), ['--config', '"nowhere.yaml"', 'no such file']],
+  ['missing cloud file', flag('--cloud-config=nowhere.json'), ['--cloud-config', '"nowhere.json"', 'no such file']],
+  ['missing certificate file', env('AZURE_CA_FILE', 'ca.pem'), ['azure.caFile', '"ca.pem"', 'no such file']],
+  ['a certificate that is none', { env: { AZURE_CA_FILE: 'ca.pem' }, files: { 'ca.pem': 'hi' } }, ['azure.caFile', '"ca.pem"', 'PEM']],
+  ['config 161: broken JSON', { argv: ['--cloud-config=a.json'], files: { 'a.json': '{' } }, ['a.json', 'not valid JSON']],
+  ['cloud file that is a list', { argv: ['--cloud-config=a.json'], files: { 'a.json': '[]' } }, ['a.json', 'JSON object']],
+  ['cloud file: text for a TTL', json({ vmssCacheTTL: 'soon' }), ['vmssCacheTTL', 'azure.json', '"soon"', 'seconds']],
+  ['cloud file: unknown method', json({ authMethod: 'oauth' }), ['authMethod', 'azure.json', 'principal or cli']],
+
+  ['unknown flag, near a known one', flag('--scan-intervall=3s'), ['--scan-intervall', 'did you mean --scan-interval?']],
+  ['unknown flag with a value apart', flag('--frobnicate', 'hard'), ['--frobnicate', 'run --help']],
+  ['flag without a value', flag('--scan-interval'), ['--scan-interval has no value']],
+  ['flag followed by a flag', flag('--log-level', '--leader-elect=false'), ['--log-level has no value']],
+  ['stray argument', flag('now'), ['"now" is not expected']],
+  ['another provider', flag('--cloud-provider=gce'), ['--cloud-provider', '"gce"', 'azure']],
+  ['duration without unit', flag('--scan-interval=10'), ['--scan-interval', '"10"', 'duration such as']],
+  ['negative duration', flag('--scale-down-delay-after-add=-5m'), ['--scale-down-delay-after-add', '"-5m"']],
+  ['unknown expander', flag('--expander=least-waste,cheapest'), ['--expander', '"least-waste,cheapest"', 'most-pods']],
+  ['expander twice', flag('--expander=random,random'), ['--expander', 'each expander once']],
+  ['bad address', flag('--address=8085'), ['--address', '"8085"', 'HOST:PORT']],
+  ['port out of range', flag('--address=:70000'), ['--address', '":70000"', 'HOST:PORT']],
+  ['bad log level', flag('--log-level=loud'), ['--log-level', '"loud"', 'debug']],
+  ['bad cores', flag('--cores-total=10'), ['--cores-total', '"10"', 'MIN:MAX']],
+
+  ['nodes: two parts', flag('--nodes=1:3'), ['--nodes', '"1:3"', 'MIN:MAX:NAME']],
+  ['nodes: no name', flag('--nodes=1:3:'), ['--nodes', '"1:3:"', 'MIN:MAX:NAME']],
+  ['nodes: not numbers', flag('--nodes=a:3:x'), ['--nodes', '"a:3:x"']],
+  ['nodes: negative', flag('--nodes=-1:3:x'), ['--nodes', '"-1:3:x"']],
+  ['nodes: min above max', flag('--nodes=5:3:x'), ['--nodes', '"5:3:x"', 'minimum 5 is above its maximum 3']],
+  ['nodes: same group twice', flag('--nodes=0:3:x', '--nodes=0:4:X'), ['--nodes', '"0:4:X"', 'named twice']],
+  ['discovery 27: no discoverer', flag('--node-group-auto-discovery=a=b'), ['--node-group-auto-discovery', '"a=b"', 'exactly one colon']],
+  ['discovery 30: no key and no value', flag('--node-group-auto-discovery=label:='), ['"label:="', 'not KEY=VALUE']],
+  ['discovery 30: assignment operator', flag('--node-group-auto-discovery=label:=v'), ['"label:=v"', 'not KEY=VALUE']],
+  ['discovery: other discoverer', flag('--node-group-auto-discovery=asg:a=b'), ['"asg"', 'not a way to discover']],
+  ['discovery 34: min is text', flag('--node-group-auto-discovery=label:a=b,min=random'), ['min=random', 'whole number']],
+  ['discovery 36: max is text', flag('--node-group-auto-discovery=label:a=b,max=random'), ['max=random', 'whole number']],
+  ['discovery 37: max is negative', flag('--node-group-auto-discovery=label:a=b,max=-5'), ['max=-5', 'at least 0']],
+  ['discovery 38: min above max', flag('--node-group-auto-discovery=label:a=b,min=5,max=1'), ['min=5 is above max=1']],
+  ['discovery: sizes alone', flag('--node-group-auto-discovery=label:min=1,max=2'), ['names no tag']],
+];
+
+describe('bad input is one clear sentence', () => {
+  it.each(ROWS)('%s', (_what, given, words) => {
+    const errors = errorsOf(given);
+    expect(errors).toHaveLength(1);
+    for (const word of words) expect(errors[0]).toContain(word);
+    expect(errors[0]).toMatch(/[.?]$/);
+    expect(errors[0]).not.toMatch(/\n| {4}at /);
+  });
+
+  it('tells every mistake at once, whatever its source', () => {
+    const errors = errorsOf({
+      argv: ['--config=c.yaml', '--scan-interval=1', '--bogus=1', '--nodes=9:1:x'],
+      env: { AZURE_VMSS_CACHE_TTL: 'abc' },
+      files: { 'c.yaml': 'drain: {cordon: 7}\nnope: 1' },
+      bare: true,
+    });
+    const text = errors.join('\n');
+    const keys = ['--scan-interval', '--bogus', '9:1:x', 'AZURE_VMSS_CACHE_TTL', 'drain.cordon', 'nope', 'subscriptionId', 'credential'];
+    for (const key of keys) expect(text).toContain(key);
+  });
+
+  it('says a bad list entry by its place in the file', () => {
+    const nodeGroups = '{name: a, min: 3, max: 1}, {name: b, min: x, max: 1}';
+    const file = { argv: ['--config=c.yaml'], files: { 'c.yaml': `discovery: [{selectors: {}}]\nnodeGroups: [${nodeGroups}]` } };
+    // The flag of the other tests would replace the file's list.
+    const errors = errorsOf({ ...file, argv: [...file.argv] }).join('\n');
+    expect(errors).toContain('discovery[0].selectors of c.yaml');
+  });
+
+  it('never shows a secret', () => {
+    const errors = errorsOf({ argv: ['--config=c.yaml'], files: { 'c.yaml': 'x: 1' }, env: { ARM_CLIENT_SECRET: 'hunter2' } });
+    expect(errors.join()).not.toContain('hunter2');
+  });
+});

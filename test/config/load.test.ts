@@ -1,0 +1,196 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { isConfigErrors } from '../../src/config/config.ts';
+import { parseDuration } from '../../src/config/leaves.ts';
+import { loadConfig } from '../../src/config/load.ts';
+import { redact } from '../../src/config/redact.ts';
+import { configOf, GOOD_ENV } from './support.ts';
+
+describe('durations', () => {
+  it.each([
+    ['10s', 10_000],
+    ['10m', 600_000],
+    ['1h30m', 5_400_000],
+    ['250ms', 250],
+    ['1.5h', 5_400_000],
+    ['0', 0],
+    ['1d', 86_400_000],
+    ['10', undefined],
+    ['-1s', undefined],
+    ['1s 2m', undefined],
+    ['', undefined],
+  ])('%s', (text, ms) => {
+    expect(parseDuration(text)).toBe(ms);
+  });
+});
+
+describe('sources', () => {
+  const cloud = (content: object) => ({ argv: ['--cloud-config=a.json'], files: { 'a.json': JSON.stringify(content) } });
+
+  it('config 160: later sources win, unset ones keep what was there', () => {
+    const files = { 'a.json': '{"vmssCacheTTLInSeconds": 11, "location": "northeurope"}', 'c.yaml': 'azure: {cache: {vmssTtl: 22s}}' };
+    const argv = ['--cloud-config=a.json'];
+    const ttl = (given: Parameters<typeof configOf>[0]): number => configOf({ files, ...given }).azure.vmssCacheTtlMs;
+    expect(ttl({})).toBe(60_000);
+    expect(ttl({ argv })).toBe(11_000);
+    expect(ttl({ argv: [...argv, '--config=c.yaml'] })).toBe(22_000);
+    expect(ttl({ argv: [...argv, '--config=c.yaml'], env: { AZURE_VMSS_CACHE_TTL: '33' } })).toBe(33_000);
+    expect(ttl({ argv, env: { AZURE_VMSS_CACHE_TTL: '  ' } })).toBe(11_000);
+  });
+
+  it('a flag wins over the file, and a list is replaced whole', () => {
+    const files = { 'c.yaml': 'loop: {scanInterval: 20s}\nnodeGroups: [{name: a, min: 1, max: 2}, {name: b, min: 1, max: 2}]' };
+    const config = configOf({ files, argv: ['--config=c.yaml', '--scan-interval=30s'] });
+    expect(config.loop.scanIntervalMs).toBe(30_000);
+    expect(config.azure.nodeGroups).toEqual([{ name: 'pool', min: 0, max: 3 }]);
+  });
+
+  it('config 159: the old keys of azure.json are understood, and win', () => {
+    const config = configOf(
+      cloud({ vmssCacheTTLInSeconds: 1, vmssCacheTTL: 70, vmssVmsCacheTTL: 400, vmssVmsCacheJitter: 7, vnetName: 'ignored' }),
+    );
+    expect(config.azure).toMatchObject({ vmssCacheTtlMs: 70_000, vmssVmsCacheTtlMs: 400_000, vmssVmsCacheJitterMs: 7000 });
+    const identity = { useWorkloadIdentityExtension: true, aadFederatedTokenFile: '/token' };
+    expect(configOf(cloud(identity)).azure.credential).toEqual({ method: 'workload-identity', clientId: 'client', tokenFile: '/token' });
+  });
+
+  it('the etag is on unless turned off, in each source', () => {
+    expect(configOf({}).azure.enableVmssEtag).toBe(true);
+    expect(configOf({ env: { AZURE_ENABLE_VMSS_ETAG: 'false' } }).azure.enableVmssEtag).toBe(false);
+    expect(configOf(cloud({ enableVMSSEtag: false })).azure.enableVmssEtag).toBe(false);
+  });
+
+  it('of two variables for one key the documented one wins', () => {
+    const env = { AZURE_VMSS_CACHE_TTL_IN_SECONDS: '5', AZURE_VMSS_CACHE_TTL: '6', AZURE_CLIENT_ID: 'newer' };
+    const { azure } = configOf({ env });
+    expect(azure.vmssCacheTtlMs).toBe(6000);
+    expect(azure.credential).toMatchObject({ clientId: 'newer' });
+  });
+
+  it.each([
+    [['--leader-elect=false'], false],
+    [['--leader-elect'], true],
+    [['-leader-elect=F'], false],
+  ])('booleans as Go writes them: %j', (argv, leaderElect) => {
+    expect(configOf({ argv }).kubernetes.leaderElect).toBe(leaderElect);
+  });
+
+  it('flags of the Cluster Autoscaler land where they belong', () => {
+    const { policy, http, warnings } = configOf({
+      argv: [
+        '--scale-down-unneeded-time',
+        '2m',
+        '--expander=most-pods,random',
+        '--max-nodes-total=7',
+        '--cores-total=4:64',
+        '--address=:9000',
+        '--v=4',
+      ],
+    });
+    expect(policy.scaleDown.unneededForMs).toBe(120_000);
+    expect(policy.scaleUp).toMatchObject({ expanders: ['most-pods', 'random'], maxNodesTotal: 7, maxCoresTotal: 64 });
+    expect(http).toEqual({ address: ':9000', host: undefined, port: 9000 });
+    expect(warnings.join()).toMatch(/cores-total.*--v=4|--v=4.*cores-total/);
+  });
+
+  it('no limit of nodes is a number to reckon with', () => {
+    expect(configOf({ argv: ['--max-nodes-total=0'] }).policy.scaleUp.maxNodesTotal).toBe(Number.MAX_SAFE_INTEGER);
+  });
+
+  it('discovery 31 and 33: sizes leave the selector; one alone is enough', () => {
+    const argv = ['label:a=b,c=d,min=1,max=2', 'label:a=b,min=3'].map((spec) => `--node-group-auto-discovery=${spec}`);
+    expect(configOf({ argv }).azure.discovery).toEqual([
+      {
+        selectors: [
+          { key: 'a', value: 'b' },
+          { key: 'c', value: 'd' },
+        ],
+        min: 1,
+        max: 2,
+      },
+      { selectors: [{ key: 'a', value: 'b' }], min: 3, max: undefined },
+    ]);
+  });
+
+  it('discovery 40: both rules reach the adapter with their own sizes', () => {
+    const argv = ['label:a=b,min=2,max=5', 'label:c=d,min=1,max=4'].map((spec) => `--node-group-auto-discovery=${spec}`);
+    expect(configOf({ argv }).azure.discovery.map(({ min, max }) => [min, max])).toEqual([
+      [2, 5],
+      [1, 4],
+    ]);
+  });
+
+  it('a name may hold colons', () => {
+    expect(configOf({ argv: ['--nodes=1:2:a:b'] }).azure.nodeGroups.map((group) => group.name)).toEqual(['pool', 'a:b']);
+  });
+});
+
+describe('credential', () => {
+  const credential = (env: Record<string, string>) => {
+    const { ARM_CLIENT_ID: _id, ARM_CLIENT_SECRET: _secret, ...rest } = GOOD_ENV;
+    return configOf({ env: { ...rest, ...env }, bare: true }).azure.credential;
+  };
+
+  it.each([
+    [
+      { ARM_CLIENT_ID: 'c', ARM_CLIENT_SECRET: 's' },
+      { method: 'client-secret', clientId: 'c', clientSecret: 's' },
+    ],
+    [
+      { ARM_CLIENT_ID: 'c', AZURE_FEDERATED_TOKEN_FILE: '/t', ARM_CLIENT_SECRET: 's' },
+      { method: 'workload-identity', clientId: 'c', tokenFile: '/t' },
+    ],
+    [
+      { ARM_USE_MANAGED_IDENTITY_EXTENSION: 'true', AZURE_FEDERATED_TOKEN_FILE: '/t' },
+      { method: 'managed-identity', clientId: undefined },
+    ],
+    [
+      { ARM_USE_MANAGED_IDENTITY_EXTENSION: 'true', ARM_USER_ASSIGNED_IDENTITY_ID: 'u', ARM_CLIENT_ID: 'msi' },
+      { method: 'managed-identity', clientId: 'u' },
+    ],
+    [
+      { ARM_CLIENT_ID: 'c', ARM_CLIENT_CERT_PATH: '/p' },
+      { method: 'client-certificate', clientId: 'c', certificatePath: '/p', certificatePassword: undefined },
+    ],
+  ])('%j', (env, expected) => {
+    expect(credential(env as unknown as Record<string, string>)).toEqual(expected);
+  });
+});
+
+describe('the whole', () => {
+  it('is frozen to the bottom', () => {
+    const config = configOf({});
+    expect(Object.isFrozen(config.azure.nodeGroups[0])).toBe(true);
+    expect(Object.isFrozen(config.policy.scaleDown)).toBe(true);
+  });
+
+  it('shows no secret when redacted, and all the rest', () => {
+    const config = configOf({ env: { AZURE_CA_FILE: 'ca' }, files: { ca: '-----BEGIN CERTIFICATE-----\nx' } });
+    const text = JSON.stringify(redact(config));
+    expect(text).not.toContain('hush');
+    expect(text).not.toContain('BEGIN');
+    expect(text).toContain('"subscriptionId":"sub"');
+    expect(text).toContain('[redacted]');
+  });
+
+  it('an emptyDir does not keep a node by default', () => {
+    expect(configOf({}).policy.scaleDown.skipNodesWithLocalStorage).toBe(false);
+  });
+
+  it('the sample file is accepted, and what it shows as defaults are the defaults', () => {
+    const sample = readFileSync(join(import.meta.dirname, '../../config/aks-autoscaler.yaml'), 'utf8');
+    const shown = loadConfig({ argv: ['--config=s'], env: {}, readFile: () => sample });
+    if (isConfigErrors(shown)) throw new Error(shown.errors.join('\n'));
+    const plain = configOf({});
+    const { policy, loop, http, health, logLevel, kubernetes } = plain;
+    expect(shown).toMatchObject({ policy, loop, http, health, logLevel, kubernetes });
+    const { nodeGroups: _groups, discovery: _rules, credential: _credential, ...azure } = shown.azure;
+    const identity = ['subscriptionId', 'tenantId', 'nodeResourceGroup', 'location', 'clusterName', 'clusterResourceGroup'];
+    for (const [key, value] of Object.entries(azure)) {
+      if (!identity.includes(key)) expect(value, key).toEqual(plain.azure[key as keyof typeof azure]);
+    }
+    expect(shown.azure.nodeGroups).toHaveLength(1);
+    expect(shown.azure.discovery).toHaveLength(1);
+  });
+});
