@@ -37,22 +37,39 @@ export function projectPod(json: PodJson, shared: PodProjection): Pod {
     shape,
     nodeName,
     nominatedNodeName: optional(status.nominatedNodeName, shared.strings),
-    phase: PHASES.has(status.phase ?? '') ? (status.phase as PodPhase) : 'Unknown',
+    phase: phaseOf(status.phase),
     createdAtMs: timeOf(metadata.creationTimestamp) ?? 0,
     deletionAtMs: timeOf(metadata.deletionTimestamp),
     terminationGraceMs: (spec.terminationGracePeriodSeconds ?? DEFAULT_GRACE_SECONDS) * 1000,
-    restartPolicy: spec.restartPolicy === 'Never' || spec.restartPolicy === 'OnFailure' ? spec.restartPolicy : 'Always',
+    restartPolicy: restartPolicyOf(spec.restartPolicy),
     controller,
     unschedulable: nodeName === undefined ? unschedulable(status.conditions, shared.strings) : undefined,
     mirror: annotations['kubernetes.io/config.mirror'] !== undefined,
-    daemonSet: controller?.kind === 'DaemonSet' || annotations[`${PREFIX}daemonset-pod`] === 'true',
+    daemonSet: isDaemon(controller, annotations),
     safeToEvict: safeToEvict(annotations[`${PREFIX}safe-to-evict`]),
-    safeToEvictVolumes: annotations[`${PREFIX}safe-to-evict-local-volumes`]?.split(',') ?? NONE,
+    safeToEvictVolumes: listOf(annotations[`${PREFIX}safe-to-evict-local-volumes`]),
     doNotDisrupt: annotations['karpenter.sh/do-not-disrupt'] === 'true',
     localVolumes: volumesOf(json, shared.volumes),
     scaleUpDelayMs: goDurationMs(annotations[`${PREFIX}pod-scale-up-delay`]),
     ready: conditionOf(status.conditions, 'Ready')?.status === 'True',
   };
+}
+
+function phaseOf(text = ''): PodPhase {
+  return PHASES.has(text) ? (text as PodPhase) : 'Unknown';
+}
+
+function restartPolicyOf(text: string | undefined): Pod['restartPolicy'] {
+  return text === 'Never' || text === 'OnFailure' ? text : 'Always';
+}
+
+function isDaemon(controller: Controller | undefined, annotations: Readonly<Record<string, string>>): boolean {
+  return controller?.kind === 'DaemonSet' || annotations[`${PREFIX}daemonset-pod`] === 'true';
+}
+
+/** Spaces count, as in the Cluster Autoscaler. */
+function listOf(text: string | undefined): readonly string[] {
+  return text === undefined || text === '' ? NONE : text.split(',');
 }
 
 function optional(text: string | undefined, strings: StringInterner): string | undefined {

@@ -4,7 +4,7 @@ import type { ClusterView } from '../../domain/observation.ts';
 import type { Pod } from '../../domain/pod.ts';
 import type { ResourceNames } from '../../domain/resources.ts';
 import type { DaemonSet, DisruptionBudget } from '../../domain/workload.ts';
-import type { DaemonSetJson, DisruptionBudgetJson, NodeJson, ObjectJson, PodJson } from './api-json.ts';
+import type { ObjectJson } from './api-json.ts';
 import { byName, isOver, PodIndex } from './pod-index.ts';
 import { createNodeProjection, projectNode, type NodeProjection } from './project-node.ts';
 import { createPodProjection, projectPod, type PodProjection } from './project-pod.ts';

@@ -51,7 +51,7 @@ export class Table<Item> implements ReflectedTable {
     const seen = this.#seen;
     this.#seen = undefined;
     if (seen === undefined) return;
-    for (const key of [...this.#items.keys()]) if (!seen.has(key)) this.#drop(key);
+    for (const key of this.#items.keys()) if (!seen.has(key)) this.#drop(key);
   }
 
   /** Whether anything changed since the last call. */

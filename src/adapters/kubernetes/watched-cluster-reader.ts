@@ -5,7 +5,7 @@ import type { ClusterView } from '../../domain/observation.ts';
 import type { Pod } from '../../domain/pod.ts';
 import type { ResourceNames } from '../../domain/resources.ts';
 import type { ClusterReader } from '../../ports/cluster-reader.ts';
-import type { ListJson, NodeJson, ObjectJson, PodJson } from './api-json.ts';
+import type { ListJson, ObjectJson } from './api-json.ts';
 import { isOver } from './pod-index.ts';
 import { projectNode } from './project-node.ts';
 import { projectPod } from './project-pod.ts';
