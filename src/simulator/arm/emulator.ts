@@ -63,8 +63,7 @@ export async function startArmEmulator(options: ArmEmulatorOptions): Promise<Arm
   const answer = (raw: RawRequest): Sending => {
     const body = parseBody(raw.text, raw.headers['content-type'] ?? '');
     const request: ArmRequest = { ...raw, seq: 0, params: {}, body, principal: identity.principalOf(raw.headers) };
-    if (isControlPath(raw.path))
-      return { reply: answerControl(control, { ...request, seq: world.journal.nextSeq() }), afterMs: 0, manner: 'whole' };
+    if (isControlPath(raw.path)) return { reply: answerControl(control, { ...request, seq: ++controlSeq }), afterMs: 0, manner: 'whole' };
     const seq = world.journal.nextSeq();
     const { reply, fault } = gateway.answer({ ...request, seq });
     return { reply: withRetryAfter(world, reply, fault), afterMs: delayOf(world, seq, fault), manner: mannerOf(fault) };

@@ -105,8 +105,9 @@ function send(outgoing: Outgoing, method: string, { reply, manner }: Sending): v
     cut(outgoing);
     return;
   }
-  const isText = typeof reply.body === 'string';
-  const text = reply.body === undefined ? '' : isText ? String(reply.body) : JSON.stringify(reply.body);
+  const { body } = reply;
+  const isText = typeof body === 'string';
+  const text = body === undefined ? '' : isText ? body : JSON.stringify(body);
   const bodyless = reply.status === 204 || reply.status === 304 || method === 'HEAD';
   const headers = {
     ...reply.headers,

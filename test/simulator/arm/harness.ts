@@ -1,0 +1,170 @@
+/** An emulator in virtual time with the real SDK clients around it. */
+import { ComputeManagementClient } from '@azure/arm-compute';
+import { ContainerServiceClient } from '@azure/arm-containerservice';
+import type { TokenCredential } from '@azure/core-auth';
+import { ClientSecretCredential } from '@azure/identity';
+import { request } from 'node:https';
+import { afterAll, beforeAll } from 'vitest';
+import { startArmEmulator, type ArmEmulator, type ArmEmulatorOptions } from '../../../src/simulator/arm/emulator.ts';
+import { VirtualSimClock } from '../../../src/simulator/sim-clock.ts';
+import { createServerTls, type ServerTls } from '../../../src/simulator/tls.ts';
+import { ViolationLog } from '../../../src/simulator/violations.ts';
+import type { PoolSpec, WorldSpec } from '../../../src/simulator/world-spec.ts';
+
+export const CLIENT = { clientId: 'aaaaaaaa-0000-0000-0000-000000000001', clientSecret: 'right' };
+export const RG = 'MC_rg_aks_westeurope';
+export const MINUTE = 60_000;
+export const VERSION = 'api-version=2025-04-01';
+
+export function aPool(name: string, over: Partial<PoolSpec> = {}): PoolSpec {
+  return { name, vmSize: 'Standard_D4s_v5', count: 2, min: 1, max: 10, ...over };
+}
+
+export function aWorld(pools: readonly PoolSpec[], over: Partial<WorldSpec> = {}): WorldSpec {
+  return {
+    subscriptionId: '11111111-2222-3333-4444-555555555555',
+    tenantId: '66666666-7777-8888-9999-000000000000',
+    location: 'westeurope',
+    clusterName: 'aks',
+    clusterResourceGroup: 'rg',
+    nodeResourceGroup: RG,
+    pools,
+    discoveryTags: { 'cluster-autoscaler-enabled': 'true' },
+    stock: {},
+    quota: {},
+    seed: 7,
+    ...over,
+  };
+}
+
+export interface Rig {
+  readonly spec: WorldSpec;
+  readonly arm: ArmEmulator;
+  readonly clock: VirtualSimClock;
+  readonly violations: ViolationLog;
+  readonly tls: ServerTls;
+  readonly credential: TokenCredential;
+  readonly compute: ComputeManagementClient;
+  readonly aks: ContainerServiceClient;
+  /** Name of a pool's scale set. */
+  set(pool: string): string;
+  call(method: string, path: string, options?: CallOptions): Promise<Answer>;
+  stop(): Promise<void>;
+}
+
+export interface CallOptions {
+  readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** false: without a token. */
+  readonly token?: boolean;
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly text: string;
+  // The shapes are what the tests are about: each reads what it expects.
+  readonly json: Record<string, never> & { readonly [key: string]: unknown };
+}
+
+const tlsOnce = createServerTls(Date.now());
+
+export async function startRig(
+  spec: WorldSpec,
+  options: Pick<ArmEmulatorOptions, 'knobs' | 'clients'> & { readonly maxRetries?: number } = {},
+): Promise<Rig> {
+  const tls = await tlsOnce;
+  const clock = new VirtualSimClock(Math.floor(Date.now() / 1000) * 1000);
+  const violations = new ViolationLog();
+  const { maxRetries = 0, ...rest } = options;
+  const arm = await startArmEmulator({ spec, clock, tls, violations, clients: [CLIENT], ...rest });
+  const tlsOptions = { ca: tls.caPem };
+  const credential = new ClientSecretCredential(spec.tenantId, CLIENT.clientId, CLIENT.clientSecret, {
+    authorityHost: arm.url,
+    disableInstanceDiscovery: true,
+    tlsOptions,
+  });
+  const common = { endpoint: arm.url, tlsOptions, retryOptions: { maxRetries, retryDelayInMs: 1 } };
+  const set = (pool: string): string => arm.control.state().sets.find((entry) => entry.pool === pool)?.name ?? '';
+  return {
+    spec,
+    arm,
+    clock,
+    violations,
+    tls,
+    credential,
+    compute: new ComputeManagementClient(credential, spec.subscriptionId, common),
+    aks: new ContainerServiceClient(credential, spec.subscriptionId, common),
+    set,
+    call: async (method, path, call = {}) => {
+      const token = call.token === false ? undefined : (await credential.getToken('https://management.azure.com/.default'))?.token;
+      return send(arm.url + path, tls.caPem, {
+        method,
+        headers: { ...(token === undefined ? {} : { authorization: `Bearer ${token}` }), ...call.headers },
+        ...(call.body === undefined ? {} : { body: call.body }),
+      });
+    },
+    stop: () => arm.stop(),
+  };
+}
+
+interface Sent {
+  readonly method: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: unknown;
+}
+
+function send(url: string, ca: string, { method, headers, body }: Sent): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const text = typeof body === 'string' ? body : body === undefined ? '' : JSON.stringify(body);
+    const type = body === undefined ? {} : { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(text)) };
+    const outgoing = request(url, { method, ca, headers: { ...type, ...headers }, agent: false }, (incoming) => {
+      const chunks: Buffer[] = [];
+      incoming.on('data', (chunk: Buffer) => chunks.push(chunk));
+      incoming.on('error', reject);
+      incoming.on('end', () => {
+        const answer = Buffer.concat(chunks).toString('utf8');
+        const isJson = answer.startsWith('{') || answer.startsWith('[');
+        resolve({ status: incoming.statusCode ?? 0, headers: incoming.headers, text: answer, json: isJson ? JSON.parse(answer) : {} });
+      });
+    });
+    outgoing.on('error', reject);
+    outgoing.end(text);
+  });
+}
+
+/** Path of a scale set or of something under it. */
+export function setPath(rig: Rig, pool: string, rest = ''): string {
+  const root = `/subscriptions/${rig.spec.subscriptionId}/resourceGroups/${RG}/providers/Microsoft.Compute/virtualMachineScaleSets`;
+  return `${root}/${rig.set(pool)}${rest}`;
+}
+
+export async function scale(rig: Rig, pool: string, capacity: number, headers: Readonly<Record<string, string>> = {}): Promise<Answer> {
+  const body = { location: 'westeurope', sku: { name: 'Standard_D4s_v5', tier: 'Standard', capacity } };
+  return rig.call('PUT', `${setPath(rig, pool)}?${VERSION}`, { body, headers });
+}
+
+/** The document of the operation that an answer began. */
+export async function operationOf(rig: Rig, answer: Answer): Promise<Answer> {
+  const url = new URL(String(answer.headers['azure-asyncoperation']));
+  return rig.call('GET', url.pathname + url.search);
+}
+
+export function stateOf(rig: Rig, pool: string) {
+  const found = rig.arm.control.state().sets.find((entry) => entry.pool === pool);
+  if (found === undefined) throw new Error(`no set for ${pool}`);
+  return found;
+}
+
+/** A rig for a whole file of read-mostly tests. */
+export function sharedRig(spec: WorldSpec, options: Parameters<typeof startRig>[1] = {}): () => Rig {
+  let rig: Rig | undefined;
+  beforeAll(async () => {
+    rig = await startRig(spec, options);
+  });
+  afterAll(() => rig?.stop());
+  return () => {
+    if (rig === undefined) throw new Error('the rig has not been started');
+    return rig;
+  };
+}
