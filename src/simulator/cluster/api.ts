@@ -9,7 +9,7 @@ import { isRecord, sameJson, timestamp, type KubeObject, type ObjectDraft, type 
 import { apiVersionOf, storedType, type ResourceType } from './resource-types.ts';
 import { alreadyExists, conflict, notFound, refuse, STALE, success, type Result, type Subject } from './status.ts';
 import { keyOf, type ObjectStore } from './store.ts';
-import { refusalOfChange, refusalOfNew } from './validation.ts';
+import { refusalOfChange, refusalOfNew, refusalOfStatus } from './validation.ts';
 import type { Timers } from './timers.ts';
 
 export interface DeleteOptions {
@@ -130,7 +130,7 @@ export function createApi(store: ObjectStore, timers: Timers, seed: number): Api
     // Defaults fill what an update leaves out, just as they do for a new object.
     const filled = (): KubeObject => ({ ...next, ...withDefaults(type, next, priorityOf), metadata: next.metadata });
     const merged = part === 'status' ? { ...current, status: next.status } : mergeMain(type, current, filled());
-    const refused = part === 'main' ? refusalOfChange(type, current, merged) : undefined;
+    const refused = part === 'main' ? refusalOfChange(type, current, merged) : refusalOfStatus(type, merged);
     return refused ?? success(commit(type, current, merged));
   }
 

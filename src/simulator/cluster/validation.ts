@@ -98,3 +98,11 @@ export function refusalOfChange(type: ResourceType, before: KubeObject, after: K
   }
   return undefined;
 }
+
+/** A status that the scheduler could not read is refused at the door, too. */
+export function refusalOfStatus(type: ResourceType, after: KubeObject): Refused | undefined {
+  if (type.storage !== 'nodes' || !isRecord(after.status)) return undefined;
+  const quantities = [after.status['allocatable'], after.status['capacity']].filter(isRecord).flatMap((record) => Object.values(record));
+  const bad = quantities.find((text) => !(typeof text === 'number' || (typeof text === 'string' && QUANTITY.test(text))));
+  return bad === undefined ? undefined : invalid(subjectOf(type, after), 'status', `Invalid value: ${JSON.stringify(bad)}: not a quantity`);
+}

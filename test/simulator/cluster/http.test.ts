@@ -348,6 +348,30 @@ describe('writes', () => {
     });
   });
 
+  it('takes a null field as an absent one', async () => {
+    stage = await setStage();
+    const budget = {
+      apiVersion: 'policy/v1',
+      kind: 'PodDisruptionBudget',
+      metadata: { name: 'b', labels: null },
+      spec: { minAvailable: 1, selector: null },
+    };
+    const path = '/apis/policy/v1/namespaces/default/poddisruptionbudgets';
+    expect((await stage.client.call('POST', path, budget)).body).toMatchObject({ spec: { minAvailable: 1 } });
+    stage.clock.advance(0);
+    expect(stage.cluster.store.get('poddisruptionbudgets', 'default', 'b')).toMatchObject({
+      spec: { minAvailable: 1 },
+      status: { expectedPods: 0 },
+    });
+  });
+
+  it('refuses a node whose resources are no quantities', async () => {
+    stage = await setStage([aMachine('n1')]);
+    const patch = { status: { allocatable: { cpu: 'many' } } };
+    const answer = await stage.client.call('PATCH', '/api/v1/nodes/n1/status', patch, { contentType: 'application/merge-patch+json' });
+    expect(answer).toMatchObject({ status: 422, body: { reason: 'Invalid' } });
+  });
+
   it('shows one event in two API groups', async () => {
     stage = await setStage();
     const event = {

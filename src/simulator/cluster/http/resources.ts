@@ -92,24 +92,36 @@ function get(api: Api, route: Named, request: ApiRequest): ApiReply {
   });
 }
 
+type Fields = Readonly<Record<string, unknown>>;
+
+/** A null field is an absent one to a typed server. */
+function withoutNulls(fields: Fields): Fields {
+  const strip = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map(strip);
+    return isRecord(value) ? withoutNulls(value) : value;
+  };
+  return Object.fromEntries(Object.entries(fields).flatMap(([key, value]) => (value === null ? [] : [[key, strip(value)]])));
+}
+
 /** The body as an object of the route's kind. */
 function draftOf(route: ResourceRoute, body: unknown): Result<ObjectDraft> {
   const { type, namespace, name } = route;
   if (!isRecord(body)) return badRequest('the object provided is unrecognized: the body must be a JSON object');
-  const { kind = type.kind, apiVersion = apiVersionOf(type) } = body;
+  const fields = withoutNulls(body);
+  const { kind = type.kind, apiVersion = apiVersionOf(type) } = fields;
   if (kind !== type.kind || apiVersion !== apiVersionOf(type)) {
     return badRequest(
       `${String(kind)} in version "${String(apiVersion)}" cannot be handled as a ${type.kind}: the API version in the data does not match`,
     );
   }
-  const metadata = isRecord(body['metadata']) ? (body['metadata'] as ObjectDraft['metadata']) : {};
+  const metadata = isRecord(fields['metadata']) ? (fields['metadata'] as ObjectDraft['metadata']) : {};
   if (type.namespaced && metadata.namespace !== undefined && metadata.namespace !== namespace) {
     return badRequest('the namespace of the provided object does not match the namespace sent on the request');
   }
   if (name !== undefined && metadata.name !== undefined && metadata.name !== name) {
     return badRequest(`the name of the object (${metadata.name}) does not match the name on the URL (${name})`);
   }
-  return success(decodeObject(type, { ...body, kind: type.kind, apiVersion: apiVersionOf(type), metadata }));
+  return success(decodeObject(type, { ...fields, kind: type.kind, apiVersion: apiVersionOf(type), metadata }));
 }
 
 function create(api: Api, route: ResourceRoute, request: ApiRequest): ApiReply {
