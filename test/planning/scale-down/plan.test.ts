@@ -1,0 +1,356 @@
+import { describe, expect, it } from 'vitest';
+import { DELETION_CANDIDATE_TAINT, TO_BE_DELETED_TAINT } from '../../../src/domain/taint.ts';
+import { nodeGroupId } from '../../../src/domain/ids.ts';
+import { unneededLimit } from '../../../src/planning/scale-down/unneeded.ts';
+import { aBudget, anInstance, aNode, aPod, keyOf, START_MS } from '../../support/builders.ts';
+import { aPolicy } from '../../support/policy.ts';
+import { keptReasons, MINUTE, plan, pool, sinceMinutes } from './world.ts';
+
+const nodes = (...names: readonly string[]) => names.map((name) => aNode({ name, cpu: '4', memory: '16Gi' }));
+const names = (count: number, prefix = 'p') => Array.from({ length: count }, (_, index) => `${prefix}-${index}`);
+const removed = (result: ReturnType<typeof plan>) => result.removals.map((removal) => removal.node);
+const pod = (nodeName: string, cpu = '1', name = `${nodeName}-${cpu}`) => aPod({ name, nodeName, cpu, memory: '1Gi' });
+
+describe('eligibility', () => {
+  it.each([
+    { name: 'EL01: exactly at the threshold', cpu: '2', kept: undefined },
+    { name: 'EL01: just above', cpu: '2001m', kept: 'NotUnderutilized' },
+  ])('$name', ({ cpu, kept }) => {
+    const groups = [pool('p', 1), pool('q', 1, { minSize: 1 })];
+    const result = plan({ groups, nodes: nodes('p-0', 'q-0'), pods: [pod('p-0', cpu)] });
+
+    expect(keptReasons(result)['p-0']).toBe(kept ?? 'NotUnneededLongEnough');
+  });
+
+  const base = { groups: [pool('p', 2)], nodes: nodes('p-0', 'p-1') };
+  it.each([
+    { name: 'of nobody', world: { ...base, nodes: nodes('x', 'p-0') }, node: 'x', reason: 'NotAutoscaled' },
+    {
+      name: 'annotated',
+      world: { ...base, nodes: [aNode({ name: 'p-0', scaleDownDisabled: true })] },
+      node: 'p-0',
+      reason: 'ScaleDownDisabledAnnotation',
+    },
+    { name: 'frozen group', world: { ...base, groups: [pool('p', 2, { frozen: 'upgrading' })] }, node: 'p-0', reason: 'GroupFrozen' },
+    {
+      name: 'EL12: group at its minimum',
+      world: { ...base, groups: [pool('p', 2, { minSize: 2 })] },
+      node: 'p-0',
+      reason: 'NodeGroupMinSizeReached',
+    },
+    { name: 'no instance', world: { ...base, cloud: { instanceOfNode: new Map() } }, node: 'p-0', reason: 'InstanceUnknown' },
+    {
+      name: 'EL10: blocked three minutes ago',
+      world: { ...base, state: { unremovable: new Map([['p-0', { reason: 'BlockedByPod' as const, untilMs: START_MS + 2 * MINUTE }]]) } },
+      node: 'p-0',
+      reason: 'RecentlyUnremovable',
+    },
+    {
+      name: 'tainted for deletion',
+      world: {
+        ...base,
+        nodes: [aNode({ name: 'p-0', taints: [{ key: TO_BE_DELETED_TAINT, value: '1', effect: 'NoSchedule' as const }] })],
+      },
+      node: 'p-0',
+      reason: 'CurrentlyBeingDeleted',
+    },
+    { name: 'without a size', world: { ...base, nodes: [aNode({ name: 'p-0', cpu: '0' })] }, node: 'p-0', reason: 'UnexpectedError' },
+  ])('$name: $reason', ({ world, node, reason }) => {
+    expect(keptReasons(plan(world))[node]).toBe(reason);
+  });
+
+  it('EL10: a verdict that has expired is reached anew', () => {
+    const unremovable = new Map([['p-0', { reason: 'BlockedByPod' as const, untilMs: START_MS }]]);
+    expect(keptReasons(plan({ ...base, state: { unremovable } }))['p-0']).toBe('NotUnneededLongEnough');
+  });
+
+  it('names the pod and the reason that block, and when to look again', () => {
+    const result = plan({ ...base, pods: [aPod({ name: 'pet', nodeName: 'p-0', controller: undefined })] });
+    expect(result.kept[0]).toMatchObject({
+      node: 'p-0',
+      reason: 'BlockedByPod',
+      blocker: { pod: 'default/pet', reason: 'NotReplicated' },
+      recheckAtMs: START_MS + 5 * MINUTE,
+    });
+  });
+});
+
+describe('timers', () => {
+  const base = { groups: [pool('p', 2)], nodes: nodes('p-0', 'p-1') };
+  it.each([
+    { name: 'PL09: 9m59s', ms: 599_000, removed: [] },
+    { name: 'PL09: 10m to the millisecond', ms: 600_000, removed: [] },
+    { name: 'PL09: 10m01s', ms: 601_000, removed: ['p-0', 'p-1'] },
+  ])('$name', ({ ms, removed: expected }) => {
+    const result = plan({
+      ...base,
+      state: {
+        unneededSince: new Map([
+          ['p-0', START_MS - ms],
+          ['p-1', START_MS - ms],
+        ]),
+      },
+    });
+    expect(removed(result)).toEqual(expected);
+  });
+
+  it.each([
+    { name: 'PL10: unready for 15 min', minutes: 15, removed: [] },
+    { name: 'PL10: unready for 21 min', minutes: 21, removed: ['p-0'] },
+  ])('$name', ({ minutes, removed: expected }) => {
+    const unready = aNode({ name: 'p-0', readiness: { ready: false, sinceMs: 0, reason: 'NotReady' } });
+    const result = plan({ ...base, nodes: [unready], state: { unneededSince: sinceMinutes(minutes, ['p-0']) } });
+    expect(removed(result)).toEqual(expected);
+    expect(keptReasons(result)['p-0']).toBe(expected.length === 0 ? 'NotUnreadyLongEnough' : undefined);
+    expect(result.removals[0]?.cause).toBe(expected.length === 0 ? undefined : 'unready');
+  });
+
+  it('PL18: a cooldown removes nothing while timers go on', () => {
+    const since = sinceMinutes(30, ['p-0', 'p-1']);
+    const result = plan({ ...base, state: { unneededSince: since, lastScaleUpMs: START_MS - MINUTE } });
+    expect(result.inhibited).toContain('a scale-up');
+    expect(removed(result)).toEqual([]);
+    expect(result.unneeded).toEqual(since);
+  });
+
+  it.each([
+    { name: 'while nodes are added', world: { scaleUpPlanned: true } },
+    { name: 'on old reads', world: { cloud: { scaleDownBlocked: 'the cache is old' } } },
+    {
+      name: 'after a failure',
+      world: { state: { unneededSince: sinceMinutes(30, ['p-0', 'p-1']), lastScaleDownFailureMs: START_MS - MINUTE } },
+    },
+  ])('removes nothing $name', ({ world }) => {
+    const result = plan({ ...base, state: { unneededSince: sinceMinutes(30, ['p-0', 'p-1']) }, ...world });
+    expect(removed(result)).toEqual([]);
+    expect(result.inhibited).toBeDefined();
+    expect(result.unneeded.size).toBe(2);
+  });
+
+  it('believes no timer while half of the nodes are unready', () => {
+    const sick = names(8).map((name, index) => aNode({ name, readiness: { ready: index > 3, sinceMs: 0, reason: '' } }));
+    const result = plan({ groups: [pool('p', 8)], nodes: sick, state: { unneededSince: sinceMinutes(60, names(8)) } });
+    expect(result).toMatchObject({ removals: [], inhibited: 'too many nodes are unready' });
+    expect(result.unneeded.size).toBe(0);
+  });
+});
+
+describe('simulation', () => {
+  it('PL03: two half-full nodes and one place: only the first goes', () => {
+    const pods = [pod('p-0', '2'), pod('p-1', '2'), pod('p-2', '2500m')];
+    const tight = [...nodes('p-0', 'p-1'), aNode({ name: 'p-2', cpu: '4500m', memory: '16Gi' })];
+    const result = plan({ groups: [pool('p', 3)], nodes: tight, pods, state: { unneededSince: sinceMinutes(30, ['p-0', 'p-1']) } });
+    expect(removed(result)).toEqual(['p-0']);
+    expect(keptReasons(result)['p-1']).toBe('NoPlaceToMovePods');
+  });
+
+  it.each([
+    {
+      name: 'unready',
+      node: aNode({ name: 'p-1', readiness: { ready: false, sinceMs: START_MS, reason: 'NotReady' }, createdAtMs: START_MS }),
+    },
+    { name: 'cordoned', node: aNode({ name: 'p-1', unschedulable: true }) },
+    { name: 'leaving', node: aNode({ name: 'p-1', deletionAtMs: START_MS }) },
+  ])('moves nothing to a node that is $name', ({ node }) => {
+    const result = plan({ groups: [pool('p', 1)], nodes: [...nodes('p-0'), node], pods: [pod('p-0', '1')] });
+    expect(keptReasons(result)['p-0']).toBe('NoPlaceToMovePods');
+  });
+
+  it('PL17: looks at empty nodes first, then at those that were unneeded before', () => {
+    const pods = [pod('p-0', '1'), pod('p-1', '1500m')];
+    const result = plan({
+      groups: [pool('p', 3)],
+      nodes: nodes('p-0', 'p-1', 'p-2'),
+      pods,
+      state: { unneededSince: sinceMinutes(3, ['p-1']) },
+    });
+    expect([...result.unneeded.keys()]).toEqual(['p-2', 'p-1']);
+  });
+
+  it('PL08: bounds how many become unneeded in one loop', () => {
+    expect(unneededLimit(0, { maxParallel: 10, unneededForMs: 10 * MINUTE })).toBe(20);
+    expect(unneededLimit(1_000, { maxParallel: 10, unneededForMs: 10 * MINUTE })).toBe(610);
+    const result = plan({ groups: [pool('p', 40)], nodes: nodes(...names(40)) });
+    expect(result.unneeded.size).toBe(20);
+  });
+
+  it('leaves the snapshot as it found it: planning twice gives the same', () => {
+    const world = { groups: [pool('p', 3)], nodes: nodes(...names(3)), pods: [pod('p-0', '1')] };
+    expect(plan(world)).toEqual(plan(world));
+  });
+});
+
+describe('budgets', () => {
+  it('AC01: 12 empty nodes, parallelism 10: 10', () => {
+    const all = names(12);
+    const result = plan({ groups: [pool('p', 12)], nodes: nodes(...all), state: { unneededSince: sinceMinutes(30, all) } });
+    expect(result.removals).toHaveLength(10);
+    expect(Object.values(keptReasons(result))).toEqual(['RemovalBudgetSpent', 'RemovalBudgetSpent']);
+  });
+
+  it('AC03: 8 empty and 5 to drain, total 10, drains 5: 8 empty and 2 drains', () => {
+    const all = names(13);
+    const pods = all.slice(8).map((name) => pod(name, '500m'));
+    const result = plan({
+      groups: [pool('p', 13), pool('q', 1, { minSize: 1 })],
+      nodes: [...nodes(...all), ...nodes('q-0')],
+      pods,
+      state: { unneededSince: sinceMinutes(30, all) },
+      policy: aPolicy({ scaleDown: { maxParallelDrains: 5 } }),
+    });
+    expect(result.removals.map((removal) => removal.cause)).toEqual([...Array<string>(8).fill('empty'), 'underutilized', 'underutilized']);
+  });
+
+  it('PL14: target 5, minimum 3, one removal under way: one more', () => {
+    const all = names(5);
+    const deleting = new Map([['p-0', { group: nodeGroupId('p'), instance: keyOf('p-0'), sinceMs: START_MS }]]);
+    const result = plan({
+      groups: [pool('p', 5, { minSize: 3 })],
+      nodes: nodes(...all),
+      state: { unneededSince: sinceMinutes(30, all), deleting },
+    });
+    expect(removed(result)).toEqual(['p-1']);
+    expect(keptReasons(result)).toMatchObject({ 'p-0': 'CurrentlyBeingDeleted', 'p-2': 'NodeGroupMinSizeReached' });
+  });
+
+  it('PL14: once Azure has accepted a deletion the target no longer holds it', () => {
+    const all = names(5);
+    const group = pool('p', 5, { minSize: 3, target: { known: true, value: 4, version: '"2"', confirmed: true, observedAtMs: START_MS } });
+    const instances = (group.instances ?? []).map((instance) =>
+      instance.key === keyOf('p-0') ? { ...instance, state: 'deleting' as const } : instance,
+    );
+    const deleting = new Map([['p-0', { group: nodeGroupId('p'), instance: keyOf('p-0'), sinceMs: START_MS }]]);
+    const result = plan({
+      groups: [{ ...group, instances }],
+      nodes: nodes(...all),
+      state: { unneededSince: sinceMinutes(30, all), deleting },
+    });
+    expect(removed(result)).toEqual(['p-1']);
+  });
+
+  it('removes nothing from a group whose size is not confirmed, and keeps its timers', () => {
+    const target = { known: true, value: 2, version: '"1"', confirmed: false, observedAtMs: START_MS } as const;
+    const result = plan({
+      groups: [pool('p', 2, { target })],
+      nodes: nodes('p-0', 'p-1'),
+      state: { unneededSince: sinceMinutes(30, names(2)) },
+    });
+    expect(keptReasons(result)).toEqual({ 'p-0': 'GroupUnconfirmed', 'p-1': 'GroupUnconfirmed' });
+    expect(result.unneeded.size).toBe(2);
+  });
+
+  it('keeps the cap on removals per window', () => {
+    const all = names(5);
+    const result = plan({
+      groups: [pool('p', 5)],
+      nodes: nodes(...all),
+      state: { unneededSince: sinceMinutes(30, all), removals: [START_MS - 11 * MINUTE, START_MS - MINUTE] },
+      policy: aPolicy({ scaleDown: { maxRemovalsPerWindow: 3 } }),
+    });
+    expect(result.removals).toHaveLength(2);
+  });
+
+  it('DR08: a node with an on-completion pod is unneeded but waits', () => {
+    const pods = [aPod({ nodeName: 'p-0', safeToEvict: 'on-completion' })];
+    const result = plan({ groups: [pool('p', 2)], nodes: nodes('p-0', 'p-1'), pods, state: { unneededSince: sinceMinutes(30, names(2)) } });
+    expect(keptReasons(result)['p-0']).toBe('BlockedByOnCompletionPod');
+    expect(removed(result)).toEqual(['p-1']);
+  });
+
+  it('E4, PL16: nodes that share a disruption budget go one by one; the risky one last', () => {
+    const all = names(3);
+    const pods = [pod('p-0', '200m', 'a'), pod('p-0', '200m', 'b'), pod('p-1', '200m', 'c'), pod('p-2', '200m', 'd')];
+    const world = {
+      groups: [pool('p', 3), pool('q', 1, { minSize: 1 })],
+      nodes: [...nodes(...all), ...nodes('q-0')],
+      pods,
+      budgets: [aBudget({ disruptionsAllowed: 1 })],
+      state: { unneededSince: sinceMinutes(30, all) },
+      policy: aPolicy({ scaleDown: { maxParallelDrains: 5 } }),
+    };
+    const result = plan(world);
+    expect(removed(result)).toEqual(['p-1']);
+    expect(keptReasons(result)).toMatchObject({ 'p-0': 'BlockedByPod', 'p-2': 'BlockedByPod' });
+    expect(result.unneeded.size).toBe(3);
+    const alone = plan({ ...world, nodes: [...nodes('p-0'), ...nodes('q-0')], pods: pods.slice(0, 2) });
+    expect(removed(alone)).toEqual(['p-0']);
+  });
+
+  it('a budget spent for the moment stops no clock, and starts none', () => {
+    const spent = aBudget({ disruptionsAllowed: 0, expectedPods: 3, desiredHealthy: 2 });
+    const result = plan({
+      groups: [pool('p', 2), pool('q', 1, { minSize: 1 })],
+      nodes: nodes('p-0', 'p-1', 'q-0'),
+      pods: [pod('p-0', '200m'), pod('p-1', '200m')],
+      budgets: [spent],
+      state: { unneededSince: sinceMinutes(3, ['p-0']) },
+    });
+    expect([...result.unneeded.keys()]).toEqual(['p-0']);
+    expect(result.kept.find((kept) => kept.node === 'p-1')).toMatchObject({ reason: 'BlockedByPod', blocker: { reason: 'NotEnoughPdb' } });
+    expect(result.kept.find((kept) => kept.node === 'p-1')?.recheckAtMs).toBeUndefined();
+  });
+
+  it('prefers empty, then few pods, then unimportant ones, then the longest unneeded, then the name', () => {
+    const all = names(6);
+    const important = aPod({ name: 'vip', nodeName: 'p-1', cpu: '100m', shape: { priority: 1000 } });
+    const pods = [pod('p-0', '100m', 'x'), pod('p-0', '100m', 'y'), important, pod('p-2', '100m'), pod('p-3', '100m')];
+    const unneededSince = new Map([...sinceMinutes(30, all), ['p-3', START_MS - 40 * MINUTE] as const]);
+    const result = plan({
+      groups: [pool('p', 6), pool('q', 1, { minSize: 1 })],
+      nodes: nodes(...all, 'q-0'),
+      pods,
+      state: { unneededSince },
+      policy: aPolicy({ scaleDown: { maxParallelDrains: 9 } }),
+    });
+    expect(removed(result)).toEqual(['p-4', 'p-5', 'p-3', 'p-2', 'p-1', 'p-0']);
+  });
+});
+
+describe('instances that are no nodes', () => {
+  const failed = anInstance({
+    node: 'p-9',
+    state: 'failed',
+    error: { detail: { kind: 'out-of-capacity', scope: {} }, code: 'AllocationFailed', message: '' },
+  });
+  const stranger = (id: string, minutes: number) => anInstance({ node: id, firstSeenMs: START_MS - minutes * MINUTE });
+
+  it('CS02: failed ones go at once, below the minimum too', () => {
+    const group = pool('p', 2, { minSize: 2, instances: [anInstance({ node: 'p-0' }), failed] });
+    const result = plan({ groups: [group], nodes: nodes('p-0'), scaleUpPlanned: true });
+    expect(result.instanceRemovals).toEqual([{ group: 'p', instance: failed.key, cause: 'failed' }]);
+  });
+
+  it('CS05: of three that never registered only the one above the minimum goes', () => {
+    const instances = [anInstance({ node: 'p-0' }), stranger('p-1', 16), stranger('p-2', 16), stranger('p-3', 16)];
+    const result = plan({ groups: [pool('p', 4, { minSize: 3, instances })], nodes: nodes('p-0') });
+    expect(result.instanceRemovals).toEqual([{ group: 'p', instance: keyOf('p-1'), cause: 'never-registered' }]);
+  });
+
+  it.each([
+    { name: 'too young', instances: [anInstance({ node: 'p-0' }), stranger('p-1', 14)], rest: {} },
+    { name: 'frozen group', instances: [anInstance({ node: 'p-0' }), failed], rest: { frozen: 'upgrading' } },
+    {
+      name: 'unknown size',
+      instances: [anInstance({ node: 'p-0' }), stranger('p-1', 16)],
+      rest: { target: { known: false, reason: 'no read' } as const },
+    },
+    { name: 'no node has a match: ids do not compare', instances: [stranger('x-1', 16)], rest: {} },
+    {
+      name: 'a registered node whose machine reports a failure',
+      instances: [{ ...failed, key: keyOf('p-0'), instanceId: 'p-0' }],
+      rest: {},
+    },
+  ])('stay: $name', ({ instances, rest }) => {
+    expect(plan({ groups: [pool('p', 2, { instances, ...rest })], nodes: nodes('p-0') }).instanceRemovals).toEqual([]);
+  });
+
+  it('stay on old reads', () => {
+    const group = pool('p', 2, { instances: [anInstance({ node: 'p-0' }), failed] });
+    expect(plan({ groups: [group], nodes: nodes('p-0'), cloud: { scaleDownBlocked: 'old' } }).instanceRemovals).toEqual([]);
+  });
+});
+
+it('ignores soft taints when it judges', () => {
+  const marked = aNode({ name: 'p-0', taints: [{ key: DELETION_CANDIDATE_TAINT, value: '1', effect: 'PreferNoSchedule' }] });
+  expect(plan({ groups: [pool('p', 1)], nodes: [marked] }).unneeded.has('p-0')).toBe(true);
+});

@@ -1,0 +1,60 @@
+import type { LoopState } from '../../../src/domain/loop-state.ts';
+import type { NodeGroup } from '../../../src/domain/node-group.ts';
+import type { Node } from '../../../src/domain/node.ts';
+import type { Observation } from '../../../src/domain/observation.ts';
+import type { ScaleDownPlan } from '../../../src/domain/plan.ts';
+import type { Pod } from '../../../src/domain/pod.ts';
+import type { Policy } from '../../../src/domain/policy.ts';
+import type { DisruptionBudget } from '../../../src/domain/workload.ts';
+import { planScaleDown } from '../../../src/planning/scale-down/plan.ts';
+import { emptyLoopState } from '../../../src/planning/state.ts';
+import { ClusterSnapshot } from '../../../src/scheduling/cluster-snapshot.ts';
+import { aCluster, aGroup, anObservation, resourceNames, START_MS } from '../../support/builders.ts';
+import { aPolicy } from '../../support/policy.ts';
+
+export const MINUTE = 60_000;
+
+export interface World {
+  readonly groups: readonly NodeGroup[];
+  readonly nodes: readonly Node[];
+  readonly pods?: readonly Pod[];
+  readonly budgets?: readonly DisruptionBudget[];
+  readonly state?: Partial<LoopState>;
+  readonly policy?: Policy;
+  readonly scaleUpPlanned?: boolean;
+  readonly cloud?: Partial<Observation['cloud']>;
+}
+
+export function observe(world: World): Observation {
+  const cluster = aCluster({ nodes: world.nodes, pods: world.pods ?? [], disruptionBudgets: world.budgets ?? [] });
+  const observation = anObservation(world.groups, cluster);
+  return { ...observation, cloud: { ...observation.cloud, ...world.cloud } };
+}
+
+/** Plans with the real snapshot; a long-quiet state unless told otherwise. */
+export function plan(world: World): ScaleDownPlan {
+  const observation = observe(world);
+  const snapshot = new ClusterSnapshot({ names: resourceNames });
+  snapshot.sync(observation.cluster);
+  return planScaleDown({
+    observation,
+    state: { ...emptyLoopState(START_MS), ...world.state },
+    policy: world.policy ?? aPolicy(),
+    names: resourceNames,
+    snapshot,
+    scaleUpPlanned: world.scaleUpPlanned ?? false,
+  });
+}
+
+export function sinceMinutes(minutes: number, nodes: readonly string[]): ReadonlyMap<string, number> {
+  return new Map(nodes.map((node) => [node, START_MS - minutes * MINUTE]));
+}
+
+export function keptReasons(result: ScaleDownPlan): Readonly<Record<string, string>> {
+  return Object.fromEntries(result.kept.map((kept) => [kept.node, kept.reason]));
+}
+
+/** A group of `size` nodes named `<id>-<n>`, minimum 0. */
+export function pool(id: string, size: number, rest: Partial<NodeGroup> = {}): NodeGroup {
+  return { ...aGroup({ id, target: size, maxSize: 100 }), ...rest };
+}

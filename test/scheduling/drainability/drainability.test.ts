@@ -1,0 +1,141 @@
+import { describe, expect, it } from 'vitest';
+import { judgeNode, judgePod } from '../../../src/scheduling/drainability/drainability.ts';
+import { drainContext } from '../../../src/scheduling/drainability/drain-rule.ts';
+import { aBudget, aCluster, aPod, START_MS, type PodOptions } from '../../support/builders.ts';
+import { aPolicy } from '../../support/policy.ts';
+import type { ScaleDownPolicy } from '../../../src/domain/policy.ts';
+import type { DisruptionBudget } from '../../../src/domain/workload.ts';
+
+const MINUTE = 60_000;
+const STRICT = { skipNodesWithSystemPods: true, skipNodesWithLocalStorage: true, skipNodesWithCustomControllerPods: true };
+const LAX = { skipNodesWithSystemPods: false, skipNodesWithLocalStorage: false, skipNodesWithCustomControllerPods: false };
+const NO_BUDGET_LEFT = aBudget({ name: 'full', disruptionsAllowed: 0, expectedPods: 3, desiredHealthy: 2 });
+const NEVER = aBudget({ name: 'never', disruptionsAllowed: 0, expectedPods: 3, desiredHealthy: 3 });
+const DAEMON_POD: PodOptions = { daemonSet: true, controller: { kind: 'DaemonSet', name: 'agent', uid: 'ds' } };
+const VOLUME: PodOptions = { localVolumes: [{ name: 'scratch', kind: 'emptyDir' }] };
+
+interface Row {
+  readonly name: string;
+  readonly pod: PodOptions;
+  readonly policy?: Partial<ScaleDownPolicy>;
+  readonly budgets?: readonly DisruptionBudget[];
+  readonly daemonSets?: readonly string[];
+  readonly verdict: string;
+}
+
+const system = (minutes: number, rest: PodOptions = {}): PodOptions => ({
+  namespace: 'kube-system',
+  createdAtMs: START_MS - minutes * MINUTE,
+  ...rest,
+});
+
+const ROWS: readonly Row[] = [
+  { name: 'a replicated pod moves', pod: {}, verdict: 'move' },
+  {
+    name: 'a mirror pod is skipped, whatever else it is',
+    pod: { mirror: true, controller: undefined, safeToEvict: 'false' },
+    verdict: 'skip',
+  },
+  {
+    name: 'DR12: terminating beyond grace and 30 s is skipped',
+    pod: { deletionAtMs: START_MS - 60_001, terminationGraceMs: 30_000, controller: undefined },
+    verdict: 'skip',
+  },
+  {
+    name: 'DR12: terminating for exactly grace and 30 s still counts',
+    pod: { deletionAtMs: START_MS - 60_000, terminationGraceMs: 30_000, controller: undefined },
+    verdict: 'NotReplicated',
+  },
+  { name: 'DR13: a DaemonSet that is gone blocks', pod: DAEMON_POD, verdict: 'ControllerNotFound' },
+  { name: 'DR13: a DaemonSet that exists', pod: DAEMON_POD, daemonSets: ['default/agent'], verdict: 'daemon-set' },
+  { name: 'DR13: of another namespace is another one', pod: DAEMON_POD, daemonSets: ['other/agent'], verdict: 'ControllerNotFound' },
+  { name: 'DR13: not asked with the flag off', pod: DAEMON_POD, policy: LAX, verdict: 'daemon-set' },
+  {
+    name: 'DR09: safe-to-evict true passes every rule below, the budget too',
+    pod: { safeToEvict: 'true', controller: undefined, ...VOLUME },
+    budgets: [NEVER],
+    verdict: 'move',
+  },
+  { name: 'DR11: Failed moves', pod: { phase: 'Failed', controller: undefined }, verdict: 'move' },
+  {
+    name: 'DR11: Succeeded with OnFailure moves',
+    pod: { phase: 'Succeeded', restartPolicy: 'OnFailure', controller: undefined },
+    verdict: 'move',
+  },
+  { name: 'DR11: Succeeded but restarted Always does not', pod: { phase: 'Succeeded', controller: undefined }, verdict: 'NotReplicated' },
+  { name: 'DR08: on-completion waits', pod: { safeToEvict: 'on-completion', controller: undefined }, verdict: 'wait-for-completion' },
+  { name: 'a bare pod blocks', pod: { controller: undefined }, policy: LAX, verdict: 'NotReplicated' },
+  {
+    name: 'DR02: a custom controller blocks with the flag',
+    pod: { controller: { kind: 'Clone', name: 'c', uid: 'c' } },
+    verdict: 'NotReplicated',
+  },
+  { name: 'DR02: and not without', pod: { controller: { kind: 'Clone', name: 'c', uid: 'c' } }, policy: LAX, verdict: 'move' },
+  { name: 'DR03: a young kube-system pod blocks', pod: system(10), verdict: 'UnmovableKubeSystemPod' },
+  { name: 'DR03: an old one does not', pod: system(61), verdict: 'move' },
+  {
+    name: 'DR03: one with a permissive budget does not',
+    pod: system(10),
+    budgets: [aBudget({ namespace: 'kube-system' })],
+    verdict: 'move',
+  },
+  { name: 'DR03: flag off', pod: system(10), policy: LAX, verdict: 'move' },
+  {
+    name: 'safe-to-evict false holds in an old kube-system pod too',
+    pod: system(61, { safeToEvict: 'false' }),
+    verdict: 'NotSafeToEvictAnnotation',
+  },
+  { name: 'local storage holds in an old kube-system pod too', pod: system(61, VOLUME), verdict: 'LocalStorageRequested' },
+  { name: 'safe-to-evict false blocks', pod: { safeToEvict: 'false' }, policy: LAX, verdict: 'NotSafeToEvictAnnotation' },
+  { name: 'do-not-disrupt blocks', pod: { doNotDisrupt: true }, policy: LAX, verdict: 'DoNotDisruptAnnotation' },
+  { name: 'DR06: hostPath blocks', pod: { localVolumes: [{ name: 'h', kind: 'hostPath' }] }, verdict: 'LocalStorageRequested' },
+  { name: 'DR06: flag off', pod: { localVolumes: [{ name: 'h', kind: 'hostPath' }] }, policy: LAX, verdict: 'move' },
+  { name: 'a named volume is no loss', pod: { ...VOLUME, safeToEvictVolumes: ['scratch'] }, verdict: 'move' },
+  { name: 'naming another volume does not help', pod: { ...VOLUME, safeToEvictVolumes: ['other'] }, verdict: 'LocalStorageRequested' },
+  { name: 'DR09: no disruption allowed', pod: {}, budgets: [NO_BUDGET_LEFT], verdict: 'NotEnoughPdb passing' },
+  { name: 'a budget that asks for every pod never allows any', pod: {}, budgets: [NO_BUDGET_LEFT, NEVER], verdict: 'NotEnoughPdb' },
+  { name: 'DR09: of another namespace', pod: {}, budgets: [aBudget({ namespace: 'other', disruptionsAllowed: 0 })], verdict: 'move' },
+  { name: 'a budget without a selector', pod: {}, budgets: [aBudget({ selector: undefined, disruptionsAllowed: 0 })], verdict: 'move' },
+];
+
+function contextOf(row: Pick<Row, 'budgets' | 'daemonSets' | 'policy'>) {
+  const shape = aPod().shape;
+  const daemonSets = (row.daemonSets ?? []).map((text) => {
+    const [namespace = '', name = ''] = text.split('/');
+    return { namespace, name, uid: text, shape };
+  });
+  const cluster = aCluster({ disruptionBudgets: row.budgets ?? [], daemonSets });
+  return drainContext(cluster, aPolicy({ scaleDown: { ...STRICT, ...row.policy } }).scaleDown, START_MS);
+}
+
+describe('drain rules', () => {
+  it.each(ROWS)('$name: $verdict', (row) => {
+    const verdict = judgePod(aPod({ nodeName: 'a', ...row.pod }), contextOf(row));
+    const text = verdict.kind === 'block' ? `${verdict.reason}${verdict.passing ? ' passing' : ''}` : verdict.kind;
+    expect(text).toBe(row.verdict);
+  });
+
+  it('names a lasting blocker before a passing one, and of equals the first by name', () => {
+    const labels = { app: 'db' };
+    const selector = { requirements: [{ key: 'app', operator: 'In', values: ['db'] }] } as const;
+    const context = contextOf({ budgets: [{ ...NO_BUDGET_LEFT, selector }] });
+    const guarded = aPod({ name: 'a', nodeName: 'n', shape: { labels } });
+    const bare = aPod({ name: 'z', nodeName: 'n', controller: undefined });
+    const other = aPod({ name: 'y', nodeName: 'n', controller: undefined });
+    const both = judgeNode([guarded, bare, other], context);
+    expect(both.blocker).toMatchObject({ pod: 'default/y', reason: 'NotReplicated' });
+    expect(both.passing).toBe(false);
+    expect(judgeNode([other, bare, guarded], context)).toEqual(both);
+    expect(judgeNode([guarded], context)).toMatchObject({ passing: true, blocker: { reason: 'NotEnoughPdb', pod: 'default/a' } });
+  });
+
+  it('sorts the pods of a node into movable, waiting and neither', () => {
+    const moving = aPod({ nodeName: 'n' });
+    const waiting = aPod({ nodeName: 'n', safeToEvict: 'on-completion' });
+    const drain = judgeNode(
+      [moving, waiting, aPod({ nodeName: 'n', mirror: true }), aPod({ nodeName: 'n', ...DAEMON_POD })],
+      contextOf({ policy: LAX }),
+    );
+    expect(drain).toEqual({ movable: [moving], waiting: [waiting], blocker: undefined, passing: false });
+  });
+});
