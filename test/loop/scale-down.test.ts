@@ -1,0 +1,354 @@
+import { describe, expect, it } from 'vitest';
+import { AutoscalerError } from '../../src/domain/errors.ts';
+import { nodeGroupId } from '../../src/domain/ids.ts';
+import type { Removal, ScaleDownPlan } from '../../src/domain/plan.ts';
+import type { Pod } from '../../src/domain/pod.ts';
+import type { DrainPolicy } from '../../src/domain/policy.ts';
+import { TO_BE_DELETED_TAINT, hasTaint } from '../../src/domain/taint.ts';
+import { CORDONED_BEFORE_TAINT } from '../../src/loop/deletion-mark.ts';
+import { DrainRunner } from '../../src/loop/drain.ts';
+import { executeScaleDown } from '../../src/loop/scale-down.ts';
+import { silentLog } from '../../src/telemetry/log.ts';
+import { createMetrics } from '../../src/telemetry/metrics.ts';
+import { aGroup, aNode, aPod, keyOf, START_MS, type NodeOptions, type PodOptions } from '../support/builders.ts';
+import { FakeClock, settle } from '../support/fake-clock.ts';
+import { FakeCloud } from '../support/fake-cloud.ts';
+import { FakeCluster } from '../support/fake-cluster.ts';
+import { aPolicy } from '../support/policy.ts';
+
+const MINUTE = 60_000;
+const G = nodeGroupId('g');
+
+interface Setting {
+  readonly nodes?: number;
+  readonly node?: NodeOptions;
+  readonly pods?: readonly PodOptions[];
+  readonly drain?: Partial<DrainPolicy>;
+  readonly minSize?: number;
+}
+
+function setUp(setting: Setting = {}) {
+  const count = setting.nodes ?? 2;
+  const nodes = Array.from({ length: count }, (_, index) => aNode({ name: `g-${index}`, ...(index === 0 ? setting.node : {}) }));
+  const pods = (setting.pods ?? []).map((options) => aPod({ nodeName: 'g-0', ...options }));
+  const cluster = new FakeCluster({ nodes, pods });
+  const cloud = new FakeCloud([aGroup({ id: 'g', target: count, minSize: setting.minSize ?? 0 })]);
+  const clock = new FakeClock(START_MS);
+  const metrics = createMetrics();
+  const policy = { ...aPolicy(), drain: { ...aPolicy().drain, ...setting.drain } };
+  const ends: number[] = [];
+  const runner = new DrainRunner({
+    reader: cluster,
+    tainter: cluster,
+    evictor: cluster,
+    events: cluster,
+    cloud,
+    clock,
+    log: silentLog(),
+    metrics,
+    policy,
+    onEnd: () => ends.push(clock.now()),
+  });
+  return { cluster, cloud, clock, metrics, runner, pods, ends };
+}
+
+function removalOf(node: string, pods: readonly Pod[] = [], rest: Partial<Removal> = {}): Removal {
+  return {
+    group: G,
+    node,
+    instance: keyOf(node),
+    pods,
+    unneededSinceMs: START_MS,
+    cause: pods.length === 0 ? 'empty' : 'underutilized',
+    utilization: 0.1,
+    ...rest,
+  };
+}
+
+const reasons = (world: ReturnType<typeof setUp>) => world.cluster.events.map((event) => event.reason);
+const isMarked = (world: ReturnType<typeof setUp>, node = 'g-0') =>
+  hasTaint(world.cluster.nodes.get(node)?.taints ?? [], TO_BE_DELETED_TAINT);
+const lastOutcome = (world: ReturnType<typeof setUp>) => world.runner.collect().at(-1);
+
+describe('a removal', () => {
+  it('marks, waits, deletes by id, and leaves the mark on the node that goes', async () => {
+    const world = setUp();
+    world.runner.start(removalOf('g-0'));
+    expect(world.runner.inFlight()).toEqual(new Set(['g-0']));
+    await world.clock.advance(4_999);
+    expect(world.cloud.deletes).toEqual([]);
+    expect(world.cluster.nodes.get('g-0')).toMatchObject({
+      unschedulable: true,
+      taints: [{ key: TO_BE_DELETED_TAINT, value: String(START_MS / 1000), effect: 'NoSchedule' }],
+    });
+    await world.clock.advance(MINUTE);
+    expect(world.cloud.deletes).toEqual([{ group: G, instances: [keyOf('g-0')], allowBelowMin: false }]);
+    expect(isMarked(world)).toBe(true);
+    expect(world.runner.collect().map((outcome) => outcome.kind)).toEqual(['started', 'deleted']);
+    expect(world.runner.collect()).toEqual([]);
+    expect(world.runner.inFlight().size).toBe(0);
+    expect(world.ends).toHaveLength(1);
+    expect(reasons(world)).toEqual(['ScaleDownEmpty', 'ScaleDown']);
+    expect((await world.metrics.scaleDown.nodes.get()).values).toMatchObject([{ value: 1, labels: { node_group: 'g', cause: 'empty' } }]);
+  });
+
+  it('AC14: nodes of a group that are ready together go in one call', async () => {
+    const world = setUp({ nodes: 4 });
+    for (const node of ['g-0', 'g-1', 'g-2']) world.runner.start(removalOf(node));
+    await world.clock.advance(MINUTE);
+    expect(world.cloud.deletes.map((request) => request.instances)).toEqual([[keyOf('g-0'), keyOf('g-1'), keyOf('g-2')]]);
+  });
+
+  it('AC09: caps the grace; ordinary pods end before critical ones', async () => {
+    const world = setUp({
+      pods: [
+        { name: 'dns', shape: { priority: 2_000_000_000 } },
+        { name: 'slow', terminationGraceMs: 20 * MINUTE },
+      ],
+    });
+    world.runner.start(removalOf('g-0', world.pods));
+    await world.clock.advance(MINUTE);
+    expect(world.cluster.evicted).toEqual([
+      { pod: 'slow', graceMs: 10 * MINUTE },
+      { pod: 'dns', graceMs: 30_000 },
+    ]);
+    expect(world.cluster.podsOn('g-0')).toEqual([]);
+    expect(lastOutcome(world)?.kind).toBe('deleted');
+  });
+
+  it('AC09: a pod that is still there 30 s past its grace stops it', async () => {
+    const world = setUp({ pods: [{ name: 'stuck', terminationGraceMs: 20 * MINUTE }] });
+    world.cluster.endsAfterPolls = Infinity;
+    world.runner.start(removalOf('g-0', world.pods));
+    await world.clock.advance(5_000 + 629_000);
+    expect(isMarked(world)).toBe(true);
+    await world.clock.advance(2_000);
+    expect(isMarked(world)).toBe(false);
+    expect(lastOutcome(world)).toMatchObject({ kind: 'undone', step: 'wait' });
+    expect(world.cloud.deletes).toEqual([]);
+  });
+
+  it.each([
+    { name: 'AC08: refused for 90 s, then granted', blockedForMs: 90_000, end: 'deleted' },
+    { name: 'AC08: refused beyond 2 min', blockedForMs: 10 * MINUTE, end: 'undone' },
+  ])('$name', async ({ blockedForMs, end }) => {
+    const world = setUp({ pods: [{ name: 'guarded' }] });
+    world.cluster.onEvict = () =>
+      world.clock.now() < START_MS + 5_000 + blockedForMs ? { kind: 'blocked', message: 'budget', retryAfterMs: undefined } : undefined;
+    world.runner.start(removalOf('g-0', world.pods));
+    await world.clock.advance(5 * MINUTE);
+    const outcome = lastOutcome(world);
+    expect(outcome?.kind).toBe(end);
+    expect(isMarked(world)).toBe(end === 'deleted');
+    if (end === 'undone') {
+      expect(outcome).toMatchObject({ step: 'evict', retryAtMs: expect.any(Number) });
+      expect(world.cluster.nodes.get('g-0')?.unschedulable).toBe(false);
+      expect(reasons(world)).toEqual(['ScaleDown', 'ScaleDown', 'ScaleDownFailed', 'ScaleDownFailed']);
+    }
+  });
+
+  it('AC12: two pods of one name in different namespaces are both seen through', async () => {
+    const world = setUp({
+      pods: [
+        { name: 'twin', namespace: 'a' },
+        { name: 'twin', namespace: 'b' },
+      ],
+    });
+    world.cluster.onEvict = (pod) => (pod.namespace === 'b' ? { kind: 'blocked', message: 'budget', retryAfterMs: undefined } : undefined);
+    world.runner.start(removalOf('g-0', world.pods));
+    await world.clock.advance(5 * MINUTE);
+    expect(lastOutcome(world)).toMatchObject({ kind: 'undone', message: 'pod b/twin: budget' });
+    expect(world.cloud.deletes).toEqual([]);
+  });
+});
+
+describe('the re-check on fresh data', () => {
+  const arrival = aPod({ name: 'late', nodeName: 'g-0' });
+
+  it('AC07: a pod that lands on an "empty" node during the wait stops it', async () => {
+    const world = setUp();
+    world.runner.start(removalOf('g-0'));
+    await world.clock.advance(1_000);
+    world.cluster.pods.set(arrival.uid, arrival);
+    await world.clock.advance(MINUTE);
+    expect(lastOutcome(world)).toMatchObject({ kind: 'undone', step: 'recheck' });
+    expect(isMarked(world)).toBe(false);
+    expect(world.cluster.nodes.get('g-0')?.unschedulable).toBe(false);
+    expect(world.cloud.deletes).toEqual([]);
+  });
+
+  it('a pod that lands while others are evicted stops it', async () => {
+    const world = setUp({ pods: [{ name: 'one' }] });
+    world.cluster.onEvict = () => {
+      world.cluster.pods.set(arrival.uid, arrival);
+      return undefined;
+    };
+    world.runner.start(removalOf('g-0', world.pods));
+    await world.clock.advance(MINUTE);
+    expect(lastOutcome(world)?.kind).toBe('undone');
+    expect(world.cloud.deletes).toEqual([]);
+  });
+
+  it.each([
+    { name: 'annotated meanwhile', node: { scaleDownDisabled: true } },
+    { name: 'taken by somebody else', node: { taints: [{ key: TO_BE_DELETED_TAINT, value: '1', effect: 'NoSchedule' as const }] } },
+  ])('touches nothing on a node that was $name', async ({ node }) => {
+    const world = setUp({ node });
+    const before = world.cluster.nodes.get('g-0');
+    world.runner.start(removalOf('g-0'));
+    await world.clock.advance(MINUTE);
+    expect(world.cluster.nodes.get('g-0')).toBe(before);
+    expect(lastOutcome(world)).toMatchObject({ kind: 'undone', step: 'recheck' });
+  });
+
+  it('an unready node that recovered stays', async () => {
+    const world = setUp();
+    world.runner.start(removalOf('g-0', [], { cause: 'unready' }));
+    await world.clock.advance(MINUTE);
+    expect(lastOutcome(world)).toMatchObject({ kind: 'undone', message: 'the node is ready again' });
+  });
+
+  it('DaemonSet and finished pods are nothing to wait for', async () => {
+    const world = setUp({ pods: [{ daemonSet: true }, { phase: 'Succeeded', restartPolicy: 'Never' }] });
+    world.runner.start(removalOf('g-0'));
+    await world.clock.advance(MINUTE);
+    expect(lastOutcome(world)?.kind).toBe('deleted');
+  });
+});
+
+describe('undoing', () => {
+  it('AC19: a node that a human had cordoned stays cordoned', async () => {
+    const world = setUp({ node: { unschedulable: true }, minSize: 2 });
+    world.runner.start(removalOf('g-0'));
+    await world.clock.advance(1_000);
+    expect(hasTaint(world.cluster.nodes.get('g-0')?.taints ?? [], CORDONED_BEFORE_TAINT)).toBe(true);
+    await world.clock.advance(MINUTE);
+    expect(lastOutcome(world)).toMatchObject({ kind: 'undone', step: 'delete' });
+    expect(world.cluster.nodes.get('g-0')).toMatchObject({ unschedulable: true, taints: [] });
+  });
+
+  it('a taint whose answer was lost is taken off all the same', async () => {
+    const world = setUp();
+    const taint = world.cluster.taint.bind(world.cluster);
+    world.cluster.taint = async (...args) => {
+      await taint(...args);
+      throw new AutoscalerError({ kind: 'kube-api', status: 504 }, 'gateway timeout');
+    };
+    world.runner.start(removalOf('g-0'));
+    await world.clock.advance(MINUTE);
+    expect(world.cluster.nodes.get('g-0')).toMatchObject({ unschedulable: false, taints: [] });
+    expect(lastOutcome(world)).toMatchObject({ kind: 'undone', step: 'taint' });
+  });
+
+  it('a delete that is throttled is asked again; not-found is success; a refusal is undone', async () => {
+    const errors = [
+      new AutoscalerError({ kind: 'throttled', retryAfterMs: 3_000 }, 'slow down'),
+      new AutoscalerError({ kind: 'unavailable', effect: 'unknown' }, 'cut off'),
+      new AutoscalerError({ kind: 'not-found' }, 'gone'),
+    ];
+    const world = setUp();
+    world.cloud.onDelete = () => {
+      const error = errors.shift();
+      return error === undefined ? undefined : { kind: 'failed', group: G, error };
+    };
+    world.runner.start(removalOf('g-0'));
+    await world.clock.advance(MINUTE);
+    expect(world.cloud.deletes).toHaveLength(3);
+    expect(lastOutcome(world)?.kind).toBe('deleted');
+  });
+});
+
+describe('the runner', () => {
+  it('takes no node twice and no more than may run in parallel', async () => {
+    const world = setUp({ nodes: 14 });
+    for (let index = 0; index < 14; index++) world.runner.start(removalOf(`g-${index % 12}`));
+    expect(world.runner.inFlight().size).toBe(10);
+    await world.clock.advance(MINUTE);
+    expect(world.cloud.deletes.flatMap((request) => request.instances)).toHaveLength(10);
+  });
+
+  it('stop undoes what was begun and takes nothing new', async () => {
+    const world = setUp({ pods: [{ name: 'slow' }] });
+    world.cluster.endsAfterPolls = Infinity;
+    world.runner.start(removalOf('g-0', world.pods));
+    world.runner.start(removalOf('g-1'));
+    await world.clock.advance(3_000);
+    const stopped = world.runner.stop(new AbortController().signal);
+    await world.clock.advance(5_000);
+    await stopped;
+    world.runner.start(removalOf('g-1'));
+    expect([isMarked(world, 'g-0'), isMarked(world, 'g-1')]).toEqual([false, false]);
+    expect(world.runner.collect().filter((outcome) => outcome.kind === 'undone')).toHaveLength(2);
+    expect(world.cloud.deletes).toEqual([]);
+  });
+
+  it('stop with a signal that has fired writes nothing more', async () => {
+    const world = setUp();
+    world.runner.start(removalOf('g-0'));
+    await world.clock.advance(1_000);
+    await world.runner.stop(AbortSignal.abort());
+    await settle();
+    expect(isMarked(world)).toBe(true);
+  });
+
+  it('stop waits for a deletion that was already asked for', async () => {
+    const world = setUp();
+    const answer = Promise.withResolvers<void>();
+    world.cloud.onCall = (call) => (call === 'deleteInstances' ? answer.promise : undefined);
+    world.runner.start(removalOf('g-0'));
+    await world.clock.advance(10_000);
+    const stopped = world.runner.stop(new AbortController().signal);
+    await settle();
+    answer.resolve();
+    await stopped;
+    expect(lastOutcome(world)?.kind).toBe('deleted');
+    expect(isMarked(world)).toBe(true);
+  });
+});
+
+describe('executeScaleDown', () => {
+  const planOf = (change: Partial<ScaleDownPlan>): ScaleDownPlan => ({
+    unneeded: new Map(),
+    removals: [],
+    instanceRemovals: [],
+    kept: [],
+    inhibited: undefined,
+    summary: '',
+    ...change,
+  });
+
+  it('CS02: deletes failed instances below the minimum, strangers not, and asks again only after a rest', async () => {
+    const world = setUp({ minSize: 2 });
+    const instanceRemovals = [
+      { group: G, instance: keyOf('g-0'), cause: 'failed' },
+      { group: G, instance: keyOf('g-1'), cause: 'never-registered' },
+    ] as const;
+    const run = () =>
+      executeScaleDown({ plan: planOf({ instanceRemovals }), runner: world.runner, log: silentLog(), metrics: world.metrics });
+    run();
+    run();
+    await settle();
+    expect(world.cloud.deletes.map((request) => [request.instances[0], request.allowBelowMin])).toEqual([
+      [keyOf('g-0'), true],
+      [keyOf('g-1'), false],
+    ]);
+    expect(world.runner.collect().map((outcome) => outcome.kind === 'instances' && outcome.accepted)).toEqual([true, false]);
+    await world.clock.advance(MINUTE);
+    run();
+    await settle();
+    expect(world.cloud.deletes).toHaveLength(4);
+  });
+
+  it('AC20: publishes the plan by reason and starts its removals', async () => {
+    const world = setUp();
+    const kept = [
+      { node: 'a', reason: 'NotUnderutilized' },
+      { node: 'b', reason: 'NotUnderutilized' },
+    ] as const;
+    const plan = planOf({ kept, removals: [removalOf('g-0')], unneeded: new Map([['g-0', START_MS]]) });
+    executeScaleDown({ plan, runner: world.runner, log: silentLog(), metrics: world.metrics });
+    expect(world.runner.inFlight().size).toBe(1);
+    expect((await world.metrics.scaleDown.kept.get()).values).toEqual([{ value: 2, labels: { reason: 'NotUnderutilized' } }]);
+    await world.clock.advance(MINUTE);
+  });
+});
