@@ -67,7 +67,8 @@ export function planScaleUp(input: ScaleUpInput): ScaleUpPlan {
     return { increases: [], skipped: [], verdicts, options: [], summary: `no scale-up: ${blocked}` };
   }
   const frame = makeFrame(input);
-  if (asking.length === 0 && input.state.deleting.size === 0) return finish(frame, { skips: new Map(), growth: noGrowth(frame), templates: [] }, verdicts);
+  if (asking.length === 0 && input.state.deleting.size === 0)
+    return finish(frame, { skips: new Map(), growth: noGrowth(frame), templates: [] }, verdicts);
   const snapshot = input.snapshot ?? freshSnapshot(input);
   snapshot.fork();
   try {
@@ -129,7 +130,17 @@ function planPods(frame: Frame, asking: readonly Pod[], snapshot: ClusterSnapsho
     }
   }
   const retry = (waiting: readonly Pod[]): readonly Pod[] => placeOnCapacity(capacity, waiting, tied, verdicts);
-  const growth = grow({ snapshot, templates, groups, names, expanders: frame.expanders, headroom: frame.headroom, sizeOf, retry, planned: capacity.planned });
+  const growth = grow({
+    snapshot,
+    templates,
+    groups,
+    names,
+    expanders: frame.expanders,
+    headroom: frame.headroom,
+    sizeOf,
+    retry,
+    planned: capacity.planned,
+  });
   for (const [group, { pods: helped }] of growth.grown) for (const pod of helped) verdicts.set(pod, { kind: 'triggered', group });
   explain({ frame, groups, templates, growth, skips, verdicts });
   return finish(frame, { skips, growth, templates }, verdicts);

@@ -1,0 +1,384 @@
+import { describe, expect, it } from 'vitest';
+import { nodeGroupId } from '../../../src/domain/ids.ts';
+import type { PodAffinityTerm, TopologySpreadConstraint } from '../../../src/domain/pod.ts';
+import { ClusterSnapshot } from '../../../src/scheduling/cluster-snapshot.ts';
+import { planScaleUp } from '../../../src/planning/scale-up/plan.ts';
+import {
+  aCluster,
+  aGroup,
+  aNode,
+  anInstance,
+  anObservation,
+  aPod,
+  aShape,
+  aTemplate,
+  resourceNames,
+  START_MS,
+} from '../../support/builders.ts';
+import { aPolicy, growth, NO_STATE, planFor, skipOf, verdictOf } from './policy.ts';
+
+const ZONE = 'topology.kubernetes.io/zone';
+const HOST = 'kubernetes.io/hostname';
+const WEB = { requirements: [{ key: 'app', operator: 'In', values: ['web'] }] } as const;
+
+function spread(topologyKey: string, maxSkew: number): TopologySpreadConstraint {
+  return { topologyKey, maxSkew, minDomains: 1, selector: WEB, nodeAffinityPolicy: 'Honor', nodeTaintsPolicy: 'Ignore' };
+}
+function term(topologyKey: string): PodAffinityTerm {
+  return { topologyKey, selector: WEB, namespaces: [], namespaceSelector: undefined };
+}
+function pods(count: number, options: Parameters<typeof aPod>[0] = {}) {
+  return Array.from({ length: count }, () => aPod(options));
+}
+
+describe('planScaleUp: pod selection', () => {
+  it('PS01: a nominated pod causes no scale-up and holds its room', () => {
+    const node = aNode({ name: 'a-0', cpu: '1' });
+    const nominated = aPod({ cpu: '800m', nominatedNodeName: 'a-0' });
+    const other = aPod({ cpu: '500m' });
+    const plan = planFor({ groups: [aGroup({ id: 'a' })], nodes: [node], pods: [nominated, other] });
+    expect(verdictOf(plan, nominated)).toEqual({ kind: 'ignored', reason: 'nominated' });
+    expect(verdictOf(plan, other)).toEqual({ kind: 'triggered', group: 'a' });
+  });
+
+  it.each([
+    ['PS02: gated', { unschedulable: undefined }, 'not-unschedulable'],
+    ['PS03: being deleted', { deletionAtMs: START_MS }, 'not-unschedulable'],
+    ['PS07: a DaemonSet pod', { daemonSet: true }, 'daemon-set'],
+    ['an expendable pod', { shape: { priority: -11 } }, 'expendable'],
+    ['PS12: younger than its own delay', { scaleUpDelayMs: 120_000 }, 'too-young'],
+  ] as const)('%s is ignored', (_, options, reason) => {
+    const pod = aPod(options);
+    const plan = planFor({ groups: [aGroup({ id: 'a' })], pods: [pod] });
+    expect(verdictOf(plan, pod)).toEqual({ kind: 'ignored', reason });
+    expect(plan.increases).toEqual([]);
+  });
+
+  it('PS12: a pod may only raise the delay', () => {
+    const pod = aPod({ createdAtMs: START_MS - 20_000, scaleUpDelayMs: 10_000 });
+    const plan = planFor({ groups: [aGroup({ id: 'a' })], pods: [pod], policy: { newPodDelayMs: 30_000 } });
+    expect(verdictOf(plan, pod)).toEqual({ kind: 'ignored', reason: 'too-young' });
+  });
+
+  it('PS05: bound expendable pods make way', () => {
+    const filler = aPod({ cpu: '3900m', nodeName: 'a-0', shape: { priority: -20, cpu: '3900m' } });
+    const pod = aPod({ cpu: '1' });
+    const plan = planFor({ groups: [aGroup({ id: 'a' })], nodes: [aNode({ name: 'a-0' })], pods: [filler, pod] });
+    expect(verdictOf(plan, pod)).toEqual({ kind: 'fits-present-node', node: 'a-0' });
+  });
+
+  it('PS16, PS17: pods of a draining node ask for room, save DaemonSet, mirror and leaving ones', () => {
+    const on = { nodeName: 'a-0', cpu: '3' } as const;
+    const moved = aPod(on);
+    const rest = [aPod({ ...on, daemonSet: true }), aPod({ ...on, mirror: true }), aPod({ ...on, deletionAtMs: START_MS })];
+    const deleting = new Map([['a-0', { group: nodeGroupId('a'), instance: anInstance({ node: 'a-0' }).key, sinceMs: START_MS }]]);
+    const plan = planFor({ groups: [aGroup({ id: 'a' })], nodes: [aNode({ name: 'a-0' })], pods: [moved, ...rest], state: { deleting } });
+    expect([...plan.verdicts.keys()]).toEqual([moved]);
+    expect(growth(plan)).toEqual(['a 1->2']);
+  });
+
+  it('says waiting of every pod while the cloud may not be grown', () => {
+    const pod = aPod();
+    const plan = planFor({ groups: [aGroup()], pods: [pod], cloud: { scaleUpBlocked: 'reads are too old' } });
+    expect(verdictOf(plan, pod)).toEqual({ kind: 'waiting', detail: 'reads are too old' });
+    expect(plan.increases).toEqual([]);
+  });
+
+  it('does not send pods to nodes that are not ready or are being deleted', () => {
+    const unready = aNode({ name: 'a-0', readiness: { ready: false, sinceMs: 0, reason: 'down' } });
+    const plan = planFor({ groups: [aGroup({ id: 'a' })], nodes: [unready], pods: [aPod()] });
+    expect(growth(plan)).toEqual(['a 1->2']);
+  });
+});
+
+describe('planScaleUp: groups that may not grow', () => {
+  const backoff = { untilMs: START_MS + 1, durationMs: 1, lastFailureMs: START_MS, cause: 'quota' };
+  const stockout = { scope: { vmSize: 'standard_d4S_v5' }, code: 'AllocationFailed', sinceMs: START_MS, untilMs: START_MS + 1 };
+  it.each([
+    ['frozen', aGroup({ id: 'a', frozen: 'upgrading' }), {}, { kind: 'frozen', detail: 'upgrading' }],
+    ['target-unknown', aGroup({ id: 'a', target: { known: false, reason: '403' } }), {}, { kind: 'target-unknown', detail: '403' }],
+    [
+      'EQ06: backoff',
+      aGroup({ id: 'a' }),
+      { backoffs: new Map([[nodeGroupId('a'), backoff]]) },
+      { kind: 'backoff', untilMs: START_MS + 1, cause: 'quota' },
+    ],
+    ['stockout', aGroup({ id: 'a' }), { stockouts: [stockout] }, { kind: 'stockout', untilMs: START_MS + 1, code: 'AllocationFailed' }],
+    ['EQ05: max-size', aGroup({ id: 'a', target: 3, maxSize: 3 }), {}, { kind: 'max-size', max: 3 }],
+    ['no-template', aGroup({ id: 'a', template: undefined }), {}, { kind: 'no-template' }],
+  ])('%s is told and the other group is chosen', (_, group, state, reason) => {
+    const other = aGroup({ id: 'b', target: 0, vmSize: 'Standard_D64s_v5', template: aTemplate({ cpu: '64' }) });
+    const pod = aPod({ cpu: '3' });
+    const plan = planFor({ groups: [group, other], pods: [pod], state });
+    expect(skipOf(plan, 'a')).toEqual(reason);
+    expect(growth(plan)).toEqual(['b 0->1']);
+    const alone = planFor({ groups: [group], pods: [pod], state });
+    expect(verdictOf(alone, pod)).toEqual({ kind: 'helpless', byGroup: [{ group: 'a', skip: reason }] });
+  });
+
+  it('an expired backoff or stockout does not count, nor one of another size, priority or zone', () => {
+    const scopes = [{ vmSize: 'Standard_D8s_v5' }, { priority: 'Spot' }, { zone: '1' }] as const;
+    const stockouts = [...scopes.map((scope) => ({ ...stockout, scope })), { ...stockout, untilMs: START_MS }];
+    const state = { stockouts, backoffs: new Map([[nodeGroupId('a'), { ...backoff, untilMs: START_MS }]]) };
+    expect(growth(planFor({ groups: [aGroup({ id: 'a' })], pods: [aPod()], state }))).toEqual(['a 1->2']);
+  });
+
+  it('a group of several zones is out of stock when all of them are; a pod pinned to the empty one is not helped', () => {
+    const group = aGroup({ id: 'a', target: 0, template: aTemplate({ zones: ['we-1', 'we-2'] }) });
+    const out = (zone: string) => ({ ...stockout, scope: { zone } });
+    const pinned = aPod({ shape: { nodeSelector: { [ZONE]: 'we-1' } } });
+    const both = planFor({ groups: [group], pods: [pinned], state: { stockouts: [out('1'), out('we-2')] } });
+    expect(skipOf(both, 'a')).toMatchObject({ kind: 'stockout' });
+    const one = planFor({ groups: [group], pods: [pinned, aPod()], state: { stockouts: [out('1')] } });
+    expect(growth(one)).toEqual(['a 0->1']);
+    expect(verdictOf(one, pinned)).toMatchObject({ kind: 'helpless', byGroup: [{ fit: [{ kind: 'node-selector-mismatch' }] }] });
+  });
+
+  it('a group tried already in this loop is left alone', () => {
+    const plan = planFor({ groups: [aGroup({ id: 'a' }), aGroup({ id: 'b' })], pods: [aPod()], exclude: ['a'] });
+    expect(growth(plan)).toEqual(['b 1->2']);
+  });
+
+  it('EQ11: a pod that would not fit anyway is told so, besides the group being full', () => {
+    const pod = aPod({ shape: { nodeSelector: { disk: 'ssd' } } });
+    const plan = planFor({ groups: [aGroup({ id: 'a', target: 1, maxSize: 1 })], pods: [pod] });
+    expect(verdictOf(plan, pod)).toMatchObject({
+      byGroup: [{ skip: { kind: 'max-size' }, fit: [{ kind: 'node-selector-mismatch', detail: 'disk=ssd is wanted' }] }],
+    });
+  });
+
+  it('refusals carry the numbers', () => {
+    const pod = aPod({ cpu: '6', memory: '64Gi' });
+    const plan = planFor({ groups: [aGroup({ id: 'a' })], pods: [pod] });
+    expect(verdictOf(plan, pod)).toEqual({
+      kind: 'helpless',
+      byGroup: [
+        {
+          group: 'a',
+          fit: [
+            { kind: 'insufficient-resource', resource: 'cpu', requested: 6000, free: 4000 },
+            { kind: 'insufficient-resource', resource: 'memory', requested: 64 * 2 ** 30, free: 16 * 2 ** 30 },
+          ],
+        },
+      ],
+    });
+    expect(skipOf(plan, 'a')).toEqual({ kind: 'no-pod-fits' });
+  });
+});
+
+describe('planScaleUp: limits', () => {
+  it('EQ08: cores of the cluster', () => {
+    const nodes = [aNode({ name: 'a-0' }), aNode({ name: 'a-1' })];
+    const plan = planFor({ groups: [aGroup({ id: 'a', target: 2 })], nodes, pods: [aPod({ cpu: '4' })], policy: { maxCoresTotal: 10 } });
+    expect(skipOf(plan, 'a')).toEqual({ kind: 'cluster-limit', limit: 'cores', value: 10 });
+  });
+
+  it('ES12: nodes of the cluster', () => {
+    const world = { groups: [aGroup({ id: 'a' })], nodes: [aNode({ name: 'a-0' })], pods: pods(4, { cpu: '4' }) };
+    expect(skipOf(planFor({ ...world, policy: { maxNodesTotal: 1 } }), 'a')).toEqual({ kind: 'cluster-limit', limit: 'nodes', value: 1 });
+    expect(growth(planFor({ ...world, policy: { maxNodesTotal: 3 } }))).toEqual(['a 1->3']);
+  });
+
+  it('nodes of one plan: the rest waits', () => {
+    const all = pods(5, { cpu: '4' });
+    const plan = planFor({ groups: [aGroup({ id: 'a', target: 0 })], pods: all, policy: { maxNodesPerScaleUp: 2 } });
+    expect(growth(plan)).toEqual(['a 0->2']);
+    expect([...plan.verdicts.values()].filter((verdict) => verdict.kind === 'waiting')).toHaveLength(3);
+  });
+
+  it('memory of the cluster', () => {
+    const plan = planFor({
+      groups: [aGroup({ id: 'a', target: 0 })],
+      pods: pods(3, { cpu: '4' }),
+      policy: { maxMemoryTotalBytes: 33 * 2 ** 30 },
+    });
+    expect(growth(plan)).toEqual(['a 0->2']);
+  });
+
+  it('BL19: enforces the minimum size, of groups that may be touched', () => {
+    const groups = [aGroup({ id: 'a', target: 1, minSize: 3 }), aGroup({ id: 'b', target: 0, minSize: 1, frozen: 'upgrading' })];
+    const plan = planFor({ groups, policy: { enforceMinSize: true } });
+    expect(plan.increases).toEqual([{ group: 'a', from: 1, to: 3, version: '"1"', pods: [], cause: 'min-size' }]);
+    expect(planFor({ groups }).increases).toEqual([]);
+  });
+
+  it('pods use the nodes of the minimum first, and one increase covers both', () => {
+    const group = aGroup({ id: 'a', target: 0, minSize: 1 });
+    const all = pods(3, { cpu: '4' });
+    const plan = planFor({ groups: [group], pods: all, policy: { enforceMinSize: true } });
+    expect(plan.increases).toMatchObject([{ from: 0, to: 3, cause: 'pods' }]);
+    expect(plan.increases[0]?.pods).toHaveLength(2);
+  });
+});
+
+describe('planScaleUp: packing', () => {
+  it('ES01: three per node need four nodes for ten', () => {
+    const group = aGroup({ id: 'a', target: 0, template: aTemplate({ cpu: '1050m', memory: '8Gi' }) });
+    expect(growth(planFor({ groups: [group], pods: pods(10, { cpu: '350m', memory: '500Mi' }) }))).toEqual(['a 0->4']);
+  });
+
+  it('ES03: a host port allows one per node', () => {
+    const shape = { hostPorts: [{ port: 5555, protocol: 'TCP', hostIp: '0.0.0.0' }] } as const;
+    expect(growth(planFor({ groups: [aGroup({ id: 'a', target: 0 })], pods: pods(4, { shape }) }))).toEqual(['a 0->4']);
+  });
+
+  it('ES05: the big go first and the small fill the gaps', () => {
+    const all = [...pods(4, { cpu: '1' }), ...pods(2, { cpu: '3' })];
+    expect(growth(planFor({ groups: [aGroup({ id: 'a', target: 0 })], pods: all }))).toEqual(['a 0->3']);
+  });
+
+  it('ES13: a thousand equal pods, fifty per node, are twenty nodes', () => {
+    const group = aGroup({ id: 'a', target: 0, maxSize: 100, template: aTemplate({ cpu: '5' }) });
+    expect(growth(planFor({ groups: [group], pods: pods(1000, { cpu: '100m', memory: '1Mi' }) }))).toEqual(['a 0->20']);
+  });
+
+  it('TM05, TM06: DaemonSets take their part of a new node where they match', () => {
+    const daemonSet = (name: string, nodeSelector: Record<string, string>) => ({
+      namespace: 'kube-system',
+      name,
+      uid: name,
+      shape: aShape({ cpu: '1', nodeSelector }),
+    });
+    const world = { groups: [aGroup({ id: 'a', target: 0 })], pods: pods(2, { cpu: '2' }) };
+    expect(growth(planFor({ ...world, daemonSets: [daemonSet('no', { gpu: 'yes' })] }))).toEqual(['a 0->1']);
+    expect(growth(planFor({ ...world, daemonSets: [daemonSet('yes', {})] }))).toEqual(['a 0->2']);
+  });
+
+  it('a full group spills over to the next in the same plan', () => {
+    const groups = [aGroup({ id: 'a', target: 0, maxSize: 2 }), aGroup({ id: 'b', target: 0 })];
+    const all = pods(5, { cpu: '4' });
+    const plan = planFor({ groups, pods: all });
+    expect(growth(plan)).toEqual(['a 0->2', 'b 0->3']);
+    expect([...plan.verdicts.values()].every((verdict) => verdict.kind === 'triggered')).toBe(true);
+    expect(plan.increases.flatMap((increase) => increase.pods)).toHaveLength(5);
+  });
+
+  it('pods that only fit another group get it in the same plan', () => {
+    const groups = [
+      aGroup({ id: 'a', target: 0 }),
+      aGroup({ id: 'b', target: 0, template: aTemplate({ labels: { disk: 'ssd' }, cpu: '8' }) }),
+    ];
+    const plan = planFor({
+      groups,
+      pods: [...pods(2, { cpu: '4' }), aPod({ cpu: '7', shape: { nodeSelector: { disk: 'ssd' }, cpu: '7' } })],
+    });
+    expect(growth(plan)).toEqual(['a 0->2', 'b 0->1']);
+  });
+
+  it('EX03: memory-heavy pods go to the group with memory; the other is told it was not chosen', () => {
+    const groups = [
+      aGroup({ id: 'cpu', target: 0, template: aTemplate({ cpu: '16', memory: '32Gi' }) }),
+      aGroup({ id: 'mem', target: 0, template: aTemplate({ cpu: '4', memory: '32Gi' }) }),
+    ];
+    const plan = planFor({ groups, pods: pods(2, { cpu: '1', memory: '14Gi' }) });
+    expect(growth(plan)).toEqual(['mem 0->1']);
+    expect(skipOf(plan, 'cpu')).toEqual({ kind: 'not-chosen', expander: 'least-waste' });
+  });
+
+  it('does not buy GPU nodes for pods without GPUs', () => {
+    const groups = [
+      aGroup({ id: 'gpu', target: 0, template: aTemplate({ cpu: '4', resources: { 'nvidia.com/gpu': '1' } }) }),
+      aGroup({ id: 'plain', target: 0, template: aTemplate({ cpu: '16', memory: '64Gi' }) }),
+    ];
+    expect(growth(planFor({ groups, pods: [aPod({ cpu: '3' })] }))).toEqual(['plain 0->1']);
+  });
+
+  it('a pod of an unsupported feature is refused by name', () => {
+    const pod = aPod({ shape: { unsupported: [{ feature: 'volume', detail: 'pvc data' }] } });
+    expect(verdictOf(planFor({ groups: [aGroup({ id: 'a' })], pods: [pod] }), pod)).toEqual({
+      kind: 'helpless',
+      byGroup: [{ group: 'a', fit: [{ kind: 'unsupported', feature: 'volume', detail: 'pvc data' }] }],
+    });
+  });
+
+  it('pods pinned to two zones of one group do not share a node, and the plan says so', () => {
+    const group = aGroup({ id: 'a', target: 0, template: aTemplate({ zones: ['we-1', 'we-2'] }) });
+    const pinned = (zone: string) => aPod({ shape: { nodeSelector: { [ZONE]: zone } } });
+    const plan = planFor({ groups: [group], pods: [pinned('we-1'), pinned('we-2')] });
+    expect(growth(plan)).toEqual(['a 0->2']);
+    expect(plan.summary).toContain('2 nodes only if they land in the right zone');
+    expect(growth(planFor({ groups: [group], pods: [pinned('we-3')] }))).toEqual([]);
+  });
+});
+
+describe('planScaleUp: pods that look at each other', () => {
+  const web = { labels: { app: 'web' } };
+  /** A domain that stays empty. */
+  const full = aNode({ name: 'x', cpu: '1m' });
+
+  it('ES06: host spread of two packs two per node', () => {
+    const group = aGroup({ id: 'a', target: 0 });
+    const plan = planFor({ groups: [group], nodes: [full], pods: pods(8, { shape: { ...web, topologySpread: [spread(HOST, 2)] } }) });
+    expect(growth(plan)).toEqual(['a 0->4']);
+  });
+
+  it('ES07: a zone that may not run ahead of an empty one takes maxSkew pods', () => {
+    const group = aGroup({ id: 'a', target: 0, template: aTemplate({ zones: ['we-1'] }) });
+    const present = aNode({ name: 'x', cpu: '1m', labels: { [ZONE]: 'we-2' } });
+    const all = pods(5, { shape: { ...web, topologySpread: [spread(ZONE, 2)] } });
+    const plan = planFor({ groups: [group], nodes: [present], pods: all });
+    expect([...plan.verdicts.values()].filter(({ kind }) => kind === 'triggered')).toHaveLength(2);
+    expect([...plan.verdicts.values()].filter(({ kind }) => kind === 'helpless')).toHaveLength(3);
+  });
+
+  it('ES08: earlier nodes are tried again when the least domain has grown', () => {
+    const all = [...pods(2, { cpu: '3' }), ...pods(6, { cpu: '1', shape: { ...web, cpu: '1', topologySpread: [spread(HOST, 1)] } })];
+    const plan = planFor({ groups: [aGroup({ id: 'a', target: 0 })], nodes: [full], pods: all });
+    expect(growth(plan)).toEqual(['a 0->6']);
+  });
+
+  it('zonal spread is balanced over zonal groups in one plan', () => {
+    const groups = ['1', '2', '3'].map((zone) => aGroup({ id: `z${zone}`, target: 0, template: aTemplate({ zones: [`we-${zone}`] }) }));
+    const plan = planFor({ groups, pods: pods(9, { cpu: '1', shape: { ...web, cpu: '1', topologySpread: [spread(ZONE, 1)] } }) });
+    expect([...plan.verdicts.values()].every(({ kind }) => kind === 'triggered')).toBe(true);
+    expect(plan.increases.flatMap((increase) => increase.pods)).toHaveLength(9);
+  });
+
+  it('TM07: host anti-affinity takes one node per pod', () => {
+    const plan = planFor({ groups: [aGroup({ id: 'a', target: 0 })], pods: pods(5, { shape: { ...web, podAntiAffinity: [term(HOST)] } }) });
+    expect(growth(plan)).toEqual(['a 0->5']);
+  });
+
+  it('ES16: affinity to itself bootstraps and stays in the first zone', () => {
+    const groups = ['1', '2'].map((zone) => aGroup({ id: `z${zone}`, target: 0, template: aTemplate({ zones: [`we-${zone}`] }) }));
+    const plan = planFor({ groups, pods: pods(8, { cpu: '1', shape: { ...web, cpu: '1', podAffinity: [term(ZONE)] } }) });
+    expect(growth(plan)).toEqual(['z1 0->2']);
+  });
+
+  it("ES17: an existing pod's anti-affinity keeps the pod out of its zone", () => {
+    const groups = ['1', '2'].map((zone) => aGroup({ id: `z${zone}`, target: 0, template: aTemplate({ zones: [`we-${zone}`] }) }));
+    const hermit = aPod({ nodeName: 'x', shape: { labels: { app: 'db' }, podAntiAffinity: [term(ZONE)] } });
+    const node = aNode({ name: 'x', labels: { [ZONE]: 'we-1' } });
+    const plan = planFor({ groups, nodes: [node], pods: [hermit, aPod({ shape: web })] });
+    expect(growth(plan)).toEqual(['z2 0->1']);
+  });
+});
+
+describe('planScaleUp: as a value', () => {
+  it('leaves the snapshot as it was, says the same twice, and does not depend on the order of its input', () => {
+    const groups = [aGroup({ id: 'a', maxSize: 3 }), aGroup({ id: 'b' })];
+    const shapes = [aShape({ cpu: '2' }), aShape({ cpu: '3', labels: { app: 'web' }, topologySpread: [spread(HOST, 1)] })];
+    const pending = Array.from({ length: 12 }, (_, index) => aPod({ name: `p${index}`, shape: shapes[index % 2]! }));
+    const nodes = [aNode({ name: 'a-0' }), aNode({ name: 'b-0' })];
+    const run = (pods: typeof pending, snapshot?: ClusterSnapshot) => {
+      const cluster = aCluster({ nodes, pods });
+      snapshot?.sync(cluster);
+      const observation = anObservation(groups, cluster);
+      const plan = planScaleUp({
+        observation,
+        state: NO_STATE,
+        policy: aPolicy(),
+        names: resourceNames,
+        ...(snapshot ? { snapshot } : {}),
+      });
+      return { ...plan, verdicts: new Map([...plan.verdicts].map(([pod, verdict]) => [pod.name, verdict] as const)) };
+    };
+    const snapshot = new ClusterSnapshot({ names: resourceNames });
+    const first = run(pending, snapshot);
+    expect(snapshot.nodeNames()).toEqual(['a-0', 'b-0']);
+    expect(snapshot.get('a-0')?.pods).toEqual([]);
+    expect(run(pending, snapshot)).toEqual(first);
+    expect(run([...pending].reverse())).toEqual(first);
+    expect(first.increases.length).toBeGreaterThan(0);
+  });
+});
