@@ -121,6 +121,20 @@ describe.skipIf(!hasKubectl)('kubectl (skipped where kubectl is not installed)',
     await ok('delete', '-f', join(dir, 'api.json'), '--timeout=20s');
   }, 60_000);
 
+  it('creates without a file what people create without a file', async () => {
+    await ok('create', 'namespace', 'shop');
+    await ok('create', 'deployment', 'front', '-n', 'shop', '--image=test:1', '--replicas=2', '--port=80');
+    await ok('create', 'pdb', 'front', '-n', 'shop', '--selector=app=front', '--min-available=1');
+    await ok('create', 'configmap', 'settings', '-n', 'shop', '--from-literal=a=b');
+    await ok('rollout', 'status', '-n', 'shop', 'deployment/front', '--timeout=20s');
+    await ok('run', 'once', '-n', 'shop', '--image=test:1');
+    await ok('wait', '-n', 'shop', '--for=condition=Ready', 'pod/once', '--timeout=20s');
+    expect(await ok('get', 'all,cm,pdb', '-n', 'shop')).toContain('configmap/settings');
+    await ok('delete', 'namespace', 'shop', '--timeout=20s');
+    expect(cluster.store.pods().filter((pod) => pod.metadata.namespace === 'shop')).toEqual([]);
+    expect(await ok('auth', 'can-i', 'create', 'pods')).toContain('yes');
+  });
+
   it('says in plain words what is refused', async () => {
     const broken = await kubectl(
       'create',

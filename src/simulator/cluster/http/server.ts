@@ -11,6 +11,7 @@ import type { Api } from '../api.ts';
 import { failureStatus } from '../status.ts';
 import { discover, isReview, reviewAccess } from './discovery.ts';
 import { Lists } from './lists.ts';
+import { decodeProtobuf } from './protobuf.ts';
 import { isWatch, parseResourcePath, refusalReply, verbOf, type ApiReply, type ApiRequest, type ResourceRoute } from './request.ts';
 import { answer } from './resources.ts';
 import { wantsTable } from './tables.ts';
@@ -238,13 +239,13 @@ const UNREADABLE: ApiReply = refusalReply(
   failureStatus(
     415,
     'UnsupportedMediaType',
-    'the simulated API server reads JSON only, and this body is not JSON; `kubectl create -f` sends JSON',
+    'the simulated API server reads JSON and a few kinds of protobuf, and not this body; `kubectl create -f` sends JSON',
   ),
 );
 
 /** A review is answered without being read; a patch says itself which types it takes. */
 function isUnreadable(request: ApiRequest): boolean {
-  return ['POST', 'PUT'].includes(request.method) && !isJson(request.contentType) && !isReview(request);
+  return ['POST', 'PUT'].includes(request.method) && request.body === undefined && !isJson(request.contentType) && !isReview(request);
 }
 
 const UNKNOWN: ApiReply = refusalReply(failureStatus(404, 'NotFound', 'the server could not find the requested resource', {}));
@@ -257,7 +258,7 @@ function resourceOf(route: ResourceRoute | undefined): string {
 async function readRequest(message: IncomingMessage): Promise<ApiRequest> {
   const chunks: Buffer[] = [];
   for await (const chunk of message) chunks.push(chunk as Buffer);
-  const text = Buffer.concat(chunks).toString('utf8');
+  const bytes = Buffer.concat(chunks);
   const url = new URL(message.url ?? '/', 'https://localhost');
   const contentType = message.headers['content-type'] ?? '';
   return {
@@ -268,7 +269,7 @@ async function readRequest(message: IncomingMessage): Promise<ApiRequest> {
     contentType,
     userAgent: message.headers['user-agent'] ?? '',
     authorization: message.headers.authorization ?? '',
-    body: text === '' || !isJson(contentType) ? undefined : parseBody(text),
+    body: parseBody(bytes, contentType),
   };
 }
 
@@ -277,9 +278,11 @@ function isJson(contentType: string): boolean {
   return contentType === '' || /^(application|text)\/([a-z-]+\+)?(json|plain)/.test(contentType);
 }
 
-function parseBody(text: string): unknown {
+function parseBody(bytes: Buffer, contentType: string): unknown {
+  if (contentType.startsWith('application/vnd.kubernetes.protobuf')) return decodeProtobuf(bytes);
+  if (bytes.length === 0 || !isJson(contentType)) return undefined;
   try {
-    return JSON.parse(text) as unknown;
+    return JSON.parse(bytes.toString('utf8')) as unknown;
   } catch (cause) {
     throw new AutoscalerError({ kind: 'config' }, 'the body of the request is not JSON', { cause });
   }

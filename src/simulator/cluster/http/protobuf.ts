@@ -1,0 +1,174 @@
+/**
+ * Newer kubectl sends what its `create <kind>` commands make as Kubernetes protobuf. This reads those few kinds, and
+ * nothing else: a field that is not in the tables here and says something makes the whole body unreadable, never less.
+ */
+import type { ObjectDraft } from '../objects.ts';
+
+type Field =
+  | { readonly name: string; readonly kind: 'text' | 'number' | 'flag' | 'texts' | 'textMap' | 'intOrText' }
+  | { readonly name: string; readonly kind: 'message' | 'messages'; readonly of: Message }
+  | { readonly name: string; readonly kind: 'ignored' };
+
+/** Field number -> field, as published in the API's generated.proto files. */
+type Message = ReadonlyMap<number, Field>;
+
+const message = (fields: Readonly<Record<number, Field>>): Message =>
+  new Map(Object.entries(fields).map(([number, field]) => [Number(number), field]));
+const text = (name: string): Field => ({ name, kind: 'text' });
+const number = (name: string): Field => ({ name, kind: 'number' });
+
+const META = message({
+  1: text('name'),
+  2: text('generateName'),
+  3: text('namespace'),
+  11: { name: 'labels', kind: 'textMap' },
+  12: { name: 'annotations', kind: 'textMap' },
+});
+const SELECTOR = message({ 1: { name: 'matchLabels', kind: 'textMap' } });
+const PORT = message({ 1: text('name'), 2: number('hostPort'), 3: number('containerPort'), 4: text('protocol'), 5: text('hostIP') });
+const CONTAINER = message({
+  1: text('name'),
+  2: text('image'),
+  3: { name: 'command', kind: 'texts' },
+  4: { name: 'args', kind: 'texts' },
+  6: { name: 'ports', kind: 'messages', of: PORT },
+});
+const POD_SPEC = message({ 2: { name: 'containers', kind: 'messages', of: CONTAINER } });
+const TEMPLATE = message({ 1: { name: 'metadata', kind: 'message', of: META }, 2: { name: 'spec', kind: 'message', of: POD_SPEC } });
+const DEPLOYMENT_SPEC = message({
+  1: number('replicas'),
+  2: { name: 'selector', kind: 'message', of: SELECTOR },
+  3: { name: 'template', kind: 'message', of: TEMPLATE },
+  4: { name: 'strategy', kind: 'message', of: message({ 1: text('type') }) },
+});
+const BUDGET_SPEC = message({
+  1: { name: 'minAvailable', kind: 'intOrText' },
+  2: { name: 'selector', kind: 'message', of: SELECTOR },
+  3: { name: 'maxUnavailable', kind: 'intOrText' },
+});
+const STATUS: Field = { name: 'status', kind: 'ignored' };
+const metadata: Field = { name: 'metadata', kind: 'message', of: META };
+
+const KINDS: ReadonlyMap<string, Message> = new Map([
+  ['v1 Namespace', message({ 1: metadata, 2: { name: 'spec', kind: 'message', of: message({}) }, 3: STATUS })],
+  ['v1 ConfigMap', message({ 1: metadata, 2: { name: 'data', kind: 'textMap' } })],
+  ['v1 ServiceAccount', message({ 1: metadata })],
+  ['apps/v1 Deployment', message({ 1: metadata, 2: { name: 'spec', kind: 'message', of: DEPLOYMENT_SPEC }, 3: STATUS })],
+  ['policy/v1 PodDisruptionBudget', message({ 1: metadata, 2: { name: 'spec', kind: 'message', of: BUDGET_SPEC }, 3: STATUS })],
+  [
+    'scheduling.k8s.io/v1 PriorityClass',
+    message({
+      1: metadata,
+      2: number('value'),
+      3: { name: 'globalDefault', kind: 'flag' },
+      4: text('description'),
+      5: text('preemptionPolicy'),
+    }),
+  ],
+]);
+
+/** One field on the wire: a varint, or bytes. */
+interface Piece {
+  readonly field: number;
+  readonly value: number | Buffer;
+}
+
+/** Splits a message into its pieces; undefined when it is none. */
+function piecesOf(bytes: Buffer): readonly Piece[] | undefined {
+  const pieces: Piece[] = [];
+  let at = 0;
+  const varint = (): number => {
+    let result = 0n;
+    for (let shift = 0n; at < bytes.length; shift += 7n) {
+      const byte = bytes[at++] ?? 0;
+      result |= BigInt(byte & 0x7f) << shift;
+      // Negative numbers are written as 64 bits in two's complement.
+      if (byte < 0x80) return Number(BigInt.asIntN(64, result));
+    }
+    return Number.NaN;
+  };
+  while (at < bytes.length) {
+    const tag = varint();
+    const wireType = tag % 8;
+    if (wireType !== 0 && wireType !== 2) return undefined;
+    const amount = varint();
+    if (Number.isNaN(amount) || (wireType === 2 && (amount < 0 || at + amount > bytes.length))) return undefined;
+    pieces.push({ field: Math.floor(tag / 8), value: wireType === 0 ? amount : bytes.subarray(at, (at += amount)) });
+  }
+  return pieces;
+}
+
+type Fields = Record<string, unknown>;
+
+/** A piece that is zero or empty says nothing: the writer puts out every field. */
+function saysNothing({ value }: Piece): boolean {
+  return typeof value === 'number' ? value === 0 : value.length === 0;
+}
+
+function readMessage(bytes: Buffer, fields: Message): Fields | undefined {
+  const result: Fields = {};
+  for (const piece of piecesOf(bytes) ?? [undefined]) {
+    if (piece === undefined) return undefined;
+    const field = fields.get(piece.field);
+    if (field === undefined && !saysNothing(piece)) return undefined;
+    if (field === undefined || (saysNothing(piece) && field.kind !== 'number')) continue;
+    if (field.kind !== 'ignored' && !readField(result, field, piece.value)) return undefined;
+  }
+  return result;
+}
+
+/** Adds the value of one piece to the message read so far; false when it cannot be read. */
+function readField(into: Fields, field: Exclude<Field, { kind: 'ignored' }>, value: number | Buffer): boolean {
+  if (typeof value === 'number') {
+    into[field.name] = field.kind === 'flag' ? value === 1 : value;
+    return field.kind === 'flag' || field.kind === 'number';
+  }
+  const read = readBytes(field, value);
+  if (read === undefined) return false;
+  const before = into[field.name];
+  if (field.kind === 'texts' || field.kind === 'messages') into[field.name] = [...(Array.isArray(before) ? before : []), read];
+  else into[field.name] = field.kind === 'textMap' ? { ...(before as Fields | undefined), ...(read as Fields) } : read;
+  return true;
+}
+
+function readBytes(field: Exclude<Field, { kind: 'ignored' }>, bytes: Buffer): unknown {
+  switch (field.kind) {
+    case 'message':
+    case 'messages':
+      return readMessage(bytes, field.of);
+    case 'textMap': {
+      const entry = readMessage(bytes, message({ 1: text('key'), 2: text('value') }));
+      return entry === undefined ? undefined : { [asText(entry['key'])]: asText(entry['value']) };
+    }
+    case 'intOrText': {
+      const choice = readMessage(bytes, message({ 1: number('type'), 2: number('int'), 3: text('text') }));
+      return choice?.['type'] === 1 ? asText(choice['text']) : choice?.['int'];
+    }
+    case 'text':
+    case 'texts':
+      return bytes.toString('utf8');
+    default:
+      return undefined;
+  }
+}
+
+function asText(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}
+
+const MAGIC = Buffer.from('k8s\0');
+const TYPE = message({ 1: text('apiVersion'), 2: text('kind') });
+
+/** The object in a `application/vnd.kubernetes.protobuf` body; undefined when it cannot be read whole. */
+export function decodeProtobuf(body: Buffer): ObjectDraft | undefined {
+  if (!body.subarray(0, 4).equals(MAGIC)) return undefined;
+  const pieces = piecesOf(body.subarray(4)) ?? [];
+  const typePiece = pieces.find((piece) => piece.field === 1)?.value;
+  const raw = pieces.find((piece) => piece.field === 2)?.value;
+  if (!Buffer.isBuffer(typePiece) || !Buffer.isBuffer(raw)) return undefined;
+  const type = readMessage(typePiece, TYPE);
+  const [apiVersion, kind] = [asText(type?.['apiVersion']), asText(type?.['kind'])];
+  const fields = KINDS.get(`${apiVersion} ${kind}`);
+  const object = fields === undefined ? undefined : readMessage(raw, fields);
+  return object === undefined ? undefined : { ...object, apiVersion, kind, metadata: object['metadata'] ?? {} };
+}
