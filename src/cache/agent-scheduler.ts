@@ -214,6 +214,7 @@ export class AgentScheduler {
       startMs: clock.monotonic(),
       startedAtMs: clock.now(),
       cold,
+      again: state.again,
       waiting: state.waiting,
     };
     state.run = run;
@@ -281,6 +282,7 @@ export class AgentScheduler {
     state.lastDurationMs = nowMs - run.startMs;
     if (end.error !== undefined) {
       state.failures += 1;
+      state.again = false;
       state.lastError = end.error;
       state.dueMs = nowMs + errorDelayMs(state.agent.policy, state.failures, random);
       this.#holdIfThrottled(state.agent, end.error, state.dueMs);
@@ -293,7 +295,9 @@ export class AgentScheduler {
     state.dueMs = run.cold
       ? Math.max(nowMs, dueAfterColdRun(state.agent.policy, run.startMs, state.phase))
       : dueAfterSuccess(state.agent.policy, { startMs: run.startMs, endMs: nowMs, stretched }, random);
-    if (state.lastCommit?.runAgain === true) state.requested = true;
+    // Once: a list read again at once is believed or waits its turn, so that a stubborn agent cannot spin.
+    state.again = state.lastCommit?.runAgain === true && !run.again;
+    if (state.again) state.requested = true;
   }
 
   #holdIfThrottled(agent: CachingAgent, error: AutoscalerError, retryMs: number): void {

@@ -28,6 +28,8 @@ export interface Run {
   readonly startMs: number;
   readonly startedAtMs: number;
   readonly cold: boolean;
+  /** Asked for by the commit of the run before. */
+  readonly again: boolean;
   readonly waiting: readonly RunWaiting[];
 }
 
@@ -38,6 +40,8 @@ export interface AgentState {
   enabled: boolean;
   dueMs: number;
   requested: boolean;
+  /** The last commit asked for another run. */
+  again: boolean;
   run: Run | undefined;
   /** Those who wait for a run that has not begun. */
   waiting: RunWaiting[];
@@ -60,6 +64,7 @@ export function newAgentState(
     enabled: start.enabled,
     dueMs: start.nowMs + start.phase * agent.policy.intervalMs,
     requested: false,
+    again: false,
     run: undefined,
     waiting: [],
     failures: 0,

@@ -151,9 +151,9 @@ export function judgeAbsence(fence: Fence, reading: Reading): 'open' | 'pass' | 
   return reading.via === 'list' && fence.expect === 'present' && reading.nowMs < fence.graceUntilMs ? 'keep' : 'open';
 }
 
-/** What our changes make of the row for a reader. */
+/** What our changes make of the row for a reader. What is under way weighs more than a later change that failed. */
 export function removalOf(fence: Fence): Removal {
-  const newest = fence.changes.findLast((change) => change.state !== 'refused');
+  const newest = fence.changes.findLast(isInFlight) ?? fence.changes.findLast((change) => change.state !== 'refused');
   if (newest?.effect.kind !== 'gone') return 'none';
   return newest.state === 'failed' || newest.state === 'unknown' ? 'unconfirmed' : 'under-way';
 }
