@@ -3,7 +3,6 @@
  * a scale set. VMs-type pools have no scale set; the provider makes and unmakes their machines.
  */
 import { isDeepStrictEqual } from 'node:util';
-import type { PoolSpec } from '../world-spec.ts';
 import { findAgentPool, poolSize, renderAgentPool, REPLACED_BY_PUT, isVmsPool, manualScale, poolEtag } from './agent-pool-document.ts';
 import { aksError } from './errors.ts';
 import { isJsonObject, pick, pickObject, pickText, type JsonObject } from './json.ts';
@@ -259,8 +258,4 @@ export function listMachines(world: ArmWorld, request: ArmRequest): ArmReply {
       properties: { resourceId: vm.resourceId, provisioningState: vm.provisioningState },
     }),
   });
-}
-
-export function isVmssPool(spec: PoolSpec): boolean {
-  return spec.kind !== 'vms-pool';
 }

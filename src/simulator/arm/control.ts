@@ -5,18 +5,17 @@
 import type { Violation } from '../violations.ts';
 import { VirtualSimClock } from '../sim-clock.ts';
 import type { PoolSpec } from '../world-spec.ts';
-import { scaleAsForeigner, FOREIGN_WRITER, type ForeignChange } from './ambush.ts';
+import { scaleAsForeigner, type ForeignChange } from './ambush.ts';
 import { poolSize } from './agent-pool-document.ts';
 import { reconcilePool } from './agent-pools.ts';
+import { evict } from './eviction.ts';
 import type { Fault, FaultTable } from './faults.ts';
 import type { JournalEntry } from './journal.ts';
 import type { JsonObject } from './json.ts';
-import { takeDown } from './lifecycle.ts';
 import { plantPool, uprootPool } from './planting.ts';
-import { acceptRemoval } from './scaling.ts';
 import type { FrozenLists } from './stale-lists.ts';
 import { stockKey, usages, type Usage } from './stock.ts';
-import { capacityOf, etagText, later, setOfPool, type ArmWorld, type Operation, type ScaleSet, type Vm } from './world-state.ts';
+import { capacityOf, etagText, setOfPool, type ArmWorld, type Operation, type ScaleSet, type Vm } from './world-state.ts';
 
 /** One key per event. */
 export type WorldEvent =
@@ -143,21 +142,6 @@ function raiseForeignScale(world: ArmWorld, set: ScaleSet, change: ForeignChange
   if (change.when === 'before-next-write') set.ambush = change;
   else scaleAsForeigner(world, set, change);
   return undefined;
-}
-
-function evict(
-  world: ArmWorld,
-  set: ScaleSet,
-  { count, instanceIds }: { readonly count?: number; readonly instanceIds?: readonly string[] },
-): void {
-  const running = [...set.vms.values()].filter((vm) => vm.provisioningState === 'Succeeded').toReversed();
-  const chosen = instanceIds === undefined ? running.slice(0, count ?? 1) : running.filter((vm) => instanceIds.includes(vm.key));
-  const notice = world.draws.latency(`evict|${set.name}|${set.etag}`, world.knobs.evictionNotice);
-  later(world, notice, () => {
-    const vms = chosen.filter((vm) => vm.provisioningState !== 'Deleting' && set.vms.get(vm.key) === vm);
-    if (vms.length > 0) acceptRemoval(world, set, { vms, forced: true, principal: FOREIGN_WRITER, named: true });
-    for (const vm of vms) takeDown(world, vm, { forced: true, principal: FOREIGN_WRITER.clientId });
-  });
 }
 
 function stateOf(world: ArmWorld, faults: FaultTable): ArmState {

@@ -163,10 +163,16 @@ function answerArm(parts: GatewayParts, request: ArmRequest, { match, set, fault
   const answer = (): ArmReply => {
     if (set !== undefined) letOthersFirst(world, request, { set, effect: fault?.effect });
     const stale = fault?.effect.kind === 'stale-list' ? parts.frozen.answer(fault.id, request) : undefined;
-    return stale ?? match.row.answer(world, request);
+    return stale ?? match.row.answer(world, asSeen(request, fault?.effect));
   };
   const reply = toll.refusal ?? answer();
   return { ...reply, headers: { ...toll.headers, ...reply.headers } };
+}
+
+/** A read that a fault falsifies or swallows teaches the client nothing: the judge must not hold it for informed. */
+function asSeen(request: ArmRequest, effect: FaultEffect | undefined): ArmRequest {
+  const isTrue = effect === undefined || effect.kind === 'delay' || effect.kind === 'racing-writer';
+  return isTrue || request.method !== 'GET' ? request : { ...request, principal: { clientId: '', foreign: false } };
 }
 
 /** Foreign writers who wait for this moment change the set before the request's conditions are compared. */

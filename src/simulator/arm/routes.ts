@@ -1,5 +1,6 @@
 /** The table of what this Azure answers: one row per method and path, with the budget that it draws on. */
 import { deleteMachines, getAgentPool, listAgentPools, listMachines, putAgentPool } from './agent-pools.ts';
+import { simulateEviction } from './eviction.ts';
 import { getCluster, listClusters } from './agent-pool-document.ts';
 import {
   deallocateInstances,
@@ -54,6 +55,7 @@ export const ARM_ROUTES: readonly Route[] = [
   { method: 'GET', template: `${INSTANCES}/{instance}`, answer: getInstance, compute: 'GetVMScaleSetVM' },
   { method: 'DELETE', template: `${INSTANCES}/{instance}`, answer: deleteInstance, compute: 'DeleteVMScaleSetVM' },
   { method: 'GET', template: `${INSTANCES}/{instance}/instanceView`, answer: getInstanceView, compute: 'GetVMScaleSetVM' },
+  { method: 'POST', template: `${INSTANCES}/{instance}/simulateEviction`, answer: simulateEviction, compute: 'UpdateVMScaleSetVM' },
   { method: 'GET', template: VMS, answer: listVms, compute: 'HighCostGetVM' },
   { method: 'GET', template: `${VMS}/{name}`, answer: getVm, compute: 'LowCostGetVM' },
   { method: 'GET', template: `${VMS}/{name}/instanceView`, answer: getVmView, compute: 'LowCostGetVM' },

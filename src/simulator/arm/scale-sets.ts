@@ -13,7 +13,7 @@ import { findVmSize } from './sku-table.ts';
 import { quotaShortage } from './stock.ts';
 import { takeDown, vanish } from './lifecycle.ts';
 import { capacityOf, etagText, findSet, type ArmWorld, type ScaleSet } from './world-state.ts';
-import { noteRead } from './write-judge.ts';
+import { judgeRemoval, noteRead } from './write-judge.ts';
 
 const TYPE = 'Microsoft.Compute/virtualMachineScaleSets';
 const MAX_INSTANCES = 1_000;
@@ -147,6 +147,8 @@ export function deleteScaleSet(world: ArmWorld, request: ArmRequest): ArmReply {
   const set = setOf(world, request);
   if (set === undefined) return { status: 204 };
   set.provisioningState = 'Deleting';
+  const living = [...set.vms.values()].filter((vm) => vm.provisioningState !== 'Deleting');
+  judgeRemoval(world, { name: set.name, min: set.pool.min }, { principal: request.principal, vms: living, capacityAfter: 0, named: false });
   for (const vm of set.vms.values())
     takeDown(world, vm, { forced: request.query['forcedeletion'] === 'true', principal: request.principal.clientId });
   const operation = beginOperation(world, {

@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createSecureServer, type Http2ServerRequest, type Http2ServerResponse } from 'node:http2';
 import type { AddressInfo, Socket } from 'node:net';
 import type { ServerTls } from '../tls.ts';
+import { armError } from './errors.ts';
 import type { ArmReply, ArmRequest } from './messages.ts';
 
 export type RawRequest = Omit<ArmRequest, 'seq' | 'params' | 'body' | 'principal'>;
@@ -17,7 +18,7 @@ export interface Sending {
 export interface ServerOptions {
   readonly tls: ServerTls;
   readonly port: number;
-  /** Called once per request, in order of the arrival of their last byte. Must not throw. */
+  /** Called once per request, in order of the arrival of their last byte. What it throws becomes a 500. */
   readonly answer: (request: RawRequest) => Sending;
   /** Waits on the world's clock. */
   readonly after: (ms: number, action: () => void) => void;
@@ -44,11 +45,17 @@ export async function listen(options: ServerOptions): Promise<ListeningServer> {
   });
   server.on('request', (incoming: Incoming, outgoing: Outgoing) => {
     pending++;
-    const done = (): void => void pending--;
-    readText(incoming).then(
-      (text) => respond(options, rawRequest(incoming, text), { outgoing, done }),
-      () => done(),
-    );
+    let isDone = false;
+    const done = (): void => {
+      if (!isDone) pending--;
+      isDone = true;
+    };
+    readText(incoming)
+      .then((text) => respond(options, rawRequest(incoming, text), { outgoing, done }))
+      .catch((error: unknown) => {
+        sendCrash(outgoing, incoming, error);
+        done();
+      });
   });
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
@@ -80,6 +87,16 @@ function respond(
   }
   done();
   options.after(sending.afterMs, () => send(outgoing, request.method, sending));
+}
+
+/** A request whose body broke off ends with its connection; a mistake of the emulator itself is told loudly. */
+function sendCrash(outgoing: Outgoing, incoming: Incoming, error: unknown): void {
+  if (!incoming.complete || outgoing.headersSent) {
+    cut(outgoing);
+    return;
+  }
+  const message = `The emulator failed: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`;
+  send(outgoing, 'GET', { reply: armError(500, 'InternalServerError', message), afterMs: 0, manner: 'whole' });
 }
 
 async function readText(incoming: Incoming): Promise<string> {

@@ -7,6 +7,7 @@ import { beginOperation, operationHeaders } from './operations.ts';
 import { answerPage } from './paging.ts';
 import { takeDown } from './lifecycle.ts';
 import { acceptRemoval } from './scaling.ts';
+import { judgeRemoval } from './write-judge.ts';
 import { allVms, type ArmWorld, type ScaleSet, type Vm } from './world-state.ts';
 
 /** The filter names its field in quotes of its own: `'virtualMachineScaleSet/id' eq '<id>'`. */
@@ -46,6 +47,9 @@ export function deleteVm(world: ArmWorld, request: ArmRequest): ArmReply {
       const operation = acceptRemoval(world, set, { vms: [vm], forced, principal, named: true });
       return { status: 202, headers: operationHeaders(world, request, operation, 'action'), trace: { opId: operation.id, charge: 1 } };
     }
+    const living = allVms(world).filter((other) => other.pool.name === vm.pool.name && other.provisioningState !== 'Deleting');
+    const doomed = living.filter((other) => other === vm);
+    judgeRemoval(world, vm.pool, { principal, vms: doomed, capacityAfter: living.length - doomed.length, named: true });
     takeDown(world, vm, { forced, principal: principal.clientId });
     const operation = beginOperation(world, {
       kind: 'delete',

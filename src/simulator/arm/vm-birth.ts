@@ -1,6 +1,6 @@
 /** New machines: their names, their zone, their first state. */
 import type { PoolSpec } from '../world-spec.ts';
-import { bringUp, vanish } from './lifecycle.ts';
+import { bringUp } from './lifecycle.ts';
 import { nameSuffix, uniformHostName, virtualMachineId } from './names.ts';
 import { findVmSize } from './sku-table.ts';
 import { pickText, pick, type Json } from './json.ts';
@@ -112,9 +112,4 @@ function emptiestZone(zones: Json | undefined, vms: readonly Vm[]): string | und
     count: vms.filter((vm) => vm.zone === zone && vm.provisioningState !== 'Deleting').length,
   }));
   return counts.reduce((least, entry) => (entry.count < least.count ? entry : least)).zone;
-}
-
-/** Machines of a removed owner go without ceremony. */
-export function clearOut(world: ArmWorld, vms: readonly Vm[]): void {
-  for (const vm of vms) vanish(world, vm);
 }

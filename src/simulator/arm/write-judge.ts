@@ -3,7 +3,7 @@
  * foreign writers (people, AKS itself) to nothing.
  */
 import type { Principal } from './messages.ts';
-import { capacityOf, type ArmWorld, type ScaleSet, type Vm } from './world-state.ts';
+import type { ArmWorld, ScaleSet, Vm } from './world-state.ts';
 
 export interface CapacityChange {
   readonly principal: Principal;
@@ -78,8 +78,4 @@ export function judgePoolSize(world: ArmWorld, pool: { readonly name: string; re
 function accuser(world: ArmWorld, subject: string) {
   return (rule: Parameters<ArmWorld['violations']['add']>[0]['rule'], detail: string): void =>
     world.violations.add({ rule, subject, detail, atMs: world.clock.now() });
-}
-
-export function capacityChange(set: ScaleSet, after: number, principal: Principal): CapacityChange {
-  return { principal, before: capacityOf(set), after };
 }

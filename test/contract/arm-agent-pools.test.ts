@@ -1,0 +1,85 @@
+/** Agent pools and the cluster, with the real AKS client. */
+import { describe, expect, it } from 'vitest';
+import { MINUTE, aPool, aWorld, startRig, stateOf, type Rig } from '../simulator/arm/harness.ts';
+
+const GROUP = 'rg';
+
+function poolPath(rig: Rig, pool: string, rest = ''): string {
+  const root = `/subscriptions/${rig.spec.subscriptionId}/resourceGroups/${GROUP}/providers/Microsoft.ContainerService/managedClusters/aks`;
+  return `${root}/agentPools/${pool}${rest}?api-version=2025-05-01`;
+}
+
+describe('agent pools', () => {
+  it('lists pools and shows the cluster', async () => {
+    const rig = await startRig(
+      aWorld([aPool('a', { labels: { team: 'x' }, taints: ['team=x:NoSchedule'] }), aPool('vms', { kind: 'vms-pool' })]),
+    );
+    const pools = [];
+    for await (const pool of rig.aks.agentPools.list(GROUP, 'aks')) pools.push(pool);
+    expect(pools).toMatchObject([
+      { name: 'a', count: 2, nodeLabels: { team: 'x' }, nodeTaints: ['team=x:NoSchedule'], provisioningState: 'Succeeded' },
+      { name: 'vms', virtualMachinesProfile: { scale: { manual: [{ size: 'Standard_D4s_v5', count: 2 }] } } },
+    ]);
+    const cluster = await rig.aks.managedClusters.get(GROUP, 'aks');
+    expect(cluster.nodeResourceGroup).toBe(rig.spec.nodeResourceGroup);
+    await rig.stop();
+  });
+
+  it('conformance 28: a PUT scales through AKS; a second one meets 409 at the root; the eTag moves', async () => {
+    const rig = await startRig(aWorld([aPool('a'), aPool('b')]));
+    const before = await rig.call('GET', poolPath(rig, 'a'));
+    const etag = (before.json['properties'] as unknown as { readonly eTag: string }).eTag;
+    const body = { properties: { count: 4 } };
+    const put = await rig.call('PUT', poolPath(rig, 'a'), { body, headers: { 'if-match': etag } });
+    expect(put).toMatchObject({ status: 200, json: { properties: { count: 4, provisioningState: 'Scaling', vmSize: 'Standard_D4s_v5' } } });
+    expect(String(put.headers['azure-asyncoperation'])).toContain('api-version=2017-08-31');
+    expect(stateOf(rig, 'a').capacity).toBe(4);
+    const busy = await rig.call('PUT', poolPath(rig, 'a'), { body: { properties: { count: 5 } } });
+    expect(busy).toMatchObject({ status: 409, json: { code: 'OperationNotAllowed' } });
+    rig.clock.advance(10 * MINUTE);
+    const stale = await rig.call('PUT', poolPath(rig, 'a'), { body: { properties: { count: 5 } }, headers: { 'if-match': etag } });
+    expect(stale).toMatchObject({ status: 412, json: { code: 'PreConditionFailed' } });
+    expect(rig.violations.list()).toEqual([]);
+    await rig.stop();
+  });
+
+  it('conformance 28: deleteMachines removes the machine that was named, and no other', async () => {
+    const rig = await startRig(aWorld([aPool('vms', { kind: 'vms-pool', count: 3 })]));
+    const machines = rig.arm.machines.list().map((machine) => machine.hostName);
+    const [, second = ''] = machines;
+    const deletion = await rig.call('POST', poolPath(rig, 'vms', '/deleteMachines'), { body: { machineNames: [second] } });
+    expect(deletion.status).toBe(202);
+    expect(String(deletion.headers['location'])).toContain('/operationresults/');
+    rig.clock.advance(10 * MINUTE);
+    expect(rig.arm.machines.list().map((machine) => machine.hostName)).toEqual(machines.filter((name) => name !== second));
+    const { json } = await rig.call('GET', poolPath(rig, 'vms'));
+    expect(json).toMatchObject({
+      properties: { virtualMachinesProfile: { scale: { manual: [{ count: 2 }] } }, provisioningState: 'Succeeded' },
+    });
+    await rig.stop();
+  });
+
+  it('grows a pool of VMs by its manual scale, and lists them by RG', async () => {
+    const rig = await startRig(aWorld([aPool('vms', { kind: 'vms-pool', count: 1 })]));
+    const body = {
+      properties: { type: 'VirtualMachines', virtualMachinesProfile: { scale: { manual: [{ size: 'Standard_D4s_v5', count: 3 }] } } },
+    };
+    expect((await rig.call('PUT', poolPath(rig, 'vms'), { body })).status).toBe(200);
+    rig.clock.advance(10 * MINUTE);
+    const vms = [];
+    for await (const vm of rig.compute.virtualMachines.list(rig.spec.nodeResourceGroup)) vms.push(vm);
+    expect(vms.map((vm) => vm.tags?.['aks-managed-poolName'])).toEqual(['vms', 'vms', 'vms']);
+    expect(vms[0]?.name).toMatch(/^aks-vms-\d{8}-vm0$/);
+    await rig.stop();
+  });
+
+  it('invariant 23: the counts are two stores, and only AKS copies one to the other', async () => {
+    const rig = await startRig(aWorld([aPool('a')]));
+    rig.arm.control.raise({ foreignScale: { pool: 'a', to: 5 } });
+    expect((await rig.call('GET', poolPath(rig, 'a'))).json).toMatchObject({ properties: { count: 2 } });
+    rig.arm.control.raise({ rpReconcile: { pool: 'a' } });
+    expect(stateOf(rig, 'a').capacity).toBe(2);
+    expect(rig.violations.list()).toEqual([]);
+    await rig.stop();
+  });
+});

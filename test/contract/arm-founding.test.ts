@@ -1,0 +1,69 @@
+/** Scale sets and pools that appear and disappear, and clients that stay blind to what a fault hid. */
+import { describe, expect, it } from 'vitest';
+import { MINUTE, RG, VERSION, aPool, aWorld, scale, setPath, startRig, stateOf } from '../simulator/arm/harness.ts';
+
+describe('founding and removal', () => {
+  it('founds a set by PUT with 201, once, and removes it with everything in it', async () => {
+    const rig = await startRig(aWorld([aPool('a')]));
+    const path = setPath(rig, 'a').replace(/[^/]+$/, 'mine');
+    const body = { location: 'westeurope', sku: { name: 'Standard_E4s_v5', capacity: 2 }, tags: { poolName: 'mine', min: '0', max: '3' } };
+    const headers = { 'if-none-match': '*' };
+    const created = await rig.call('PUT', `${path}?${VERSION}`, { body, headers });
+    expect(created).toMatchObject({ status: 201, headers: { etag: '"1"' }, json: { properties: { provisioningState: 'Creating' } } });
+    expect((await rig.call('PUT', `${path}?${VERSION}`, { body, headers })).status).toBe(412);
+    rig.clock.advance(10 * MINUTE);
+    expect(stateOf(rig, 'mine')).toMatchObject({ capacity: 2, max: 3, provisioningState: 'Succeeded' });
+    const deletion = rig.compute.virtualMachineScaleSets.delete(RG, 'mine');
+    await deletion.submitted();
+    rig.clock.advance(10 * MINUTE);
+    await deletion;
+    expect((await rig.call('GET', `${path}?${VERSION}`)).status).toBe(404);
+    expect((await rig.call('DELETE', `${path}?${VERSION}`)).status).toBe(204);
+    expect(rig.arm.machines.list()).toHaveLength(2);
+    await rig.stop();
+  });
+
+  it('faults 49, 50: pools come and go while the world runs', async () => {
+    const rig = await startRig(aWorld([aPool('a')]));
+    expect(rig.arm.control.raise({ addPool: aPool('late', { count: 1 }) })).toBeUndefined();
+    expect(stateOf(rig, 'late').instances).toHaveLength(1);
+    expect(rig.arm.control.raise({ addPool: aPool('late') })).toContain('already');
+    expect(rig.arm.control.raise({ removePool: { pool: 'a' } })).toBeUndefined();
+    expect((await scale(rig, 'late', 2)).status).toBe(200);
+    expect(rig.arm.machines.list().map((machine) => machine.pool)).toEqual(['late', 'late']);
+    await rig.stop();
+  });
+
+  it('refuses to start a world that makes no sense', async () => {
+    await expect(startRig(aWorld([aPool('a', { vmSize: 'Standard_Nothing' })]))).rejects.toThrow('Standard_Nothing');
+  });
+
+  it.each([
+    { what: 'a negative capacity', body: { location: 'westeurope', sku: { capacity: -1 } }, status: 400, code: 'InvalidParameter' },
+    { what: 'a capacity over a thousand', body: { location: 'westeurope', sku: { capacity: 1_001 } }, status: 400, code: 'BadRequest' },
+    { what: 'another region', body: { location: 'mars', sku: { capacity: 3 } }, status: 409, code: 'InvalidResourceLocation' },
+    { what: 'no location', body: { sku: { capacity: 3 } }, status: 400, code: 'LocationRequired' },
+    {
+      what: 'another orchestration mode',
+      body: { location: 'westeurope', properties: { orchestrationMode: 'Flexible' } },
+      status: 409,
+      code: 'PropertyChangeNotAllowed',
+    },
+    { what: 'broken JSON', body: '{"location":', status: 400, code: 'InvalidRequestContent' },
+  ])('invariant 4: $what is refused and changes nothing', async ({ body, status, code }) => {
+    const rig = await startRig(aWorld([aPool('a')]));
+    expect(await rig.call('PUT', `${setPath(rig, 'a')}?${VERSION}`, { body })).toMatchObject({ status, json: { error: { code } } });
+    expect(stateOf(rig, 'a')).toMatchObject({ capacity: 2, etag: '"1"' });
+    await rig.stop();
+  });
+
+  it('shows the old capacity for a while after a delete when the knob says so', async () => {
+    const rig = await startRig(aWorld([aPool('a', { count: 3 })]), { knobs: { capacityLagAfterDeleteMs: 30_000 } });
+    await rig.call('POST', `${setPath(rig, 'a', '/delete')}?${VERSION}`, { body: { instanceIds: ['0'] } });
+    const read = async (): Promise<unknown> => (await rig.compute.virtualMachineScaleSets.get(RG, rig.set('a'))).sku?.capacity;
+    expect(await read()).toBe(3);
+    rig.clock.advance(30_000);
+    expect(await read()).toBe(2);
+    await rig.stop();
+  });
+});
