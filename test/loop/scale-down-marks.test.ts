@@ -1,0 +1,173 @@
+import { describe, expect, it } from 'vitest';
+import { AutoscalerError } from '../../src/domain/errors.ts';
+import type { LoopState } from '../../src/domain/loop-state.ts';
+import { nodeGroupId } from '../../src/domain/ids.ts';
+import type { Instance } from '../../src/domain/node-group.ts';
+import type { ScaleDownPlan } from '../../src/domain/plan.ts';
+import { DELETION_CANDIDATE_TAINT, TO_BE_DELETED_TAINT, hasTaint } from '../../src/domain/taint.ts';
+import { CORDONED_BEFORE_TAINT } from '../../src/loop/deletion-mark.ts';
+import { undoLeftovers } from '../../src/loop/leftovers.ts';
+import { updateSoftTaints } from '../../src/loop/soft-taint.ts';
+import { emptyLoopState } from '../../src/planning/state.ts';
+import { silentLog } from '../../src/telemetry/log.ts';
+import { aCluster, aGroup, aNode, anInstance, anObservation, keyOf, START_MS, type NodeOptions } from '../support/builders.ts';
+import { FakeCluster } from '../support/fake-cluster.ts';
+
+const SIGNAL = new AbortController().signal;
+const SECONDS = String(START_MS / 1000);
+const soft = { key: DELETION_CANDIDATE_TAINT, value: SECONDS, effect: 'PreferNoSchedule' } as const;
+const going = { key: TO_BE_DELETED_TAINT, value: '1', effect: 'NoSchedule' } as const;
+const cordonedBefore = { key: CORDONED_BEFORE_TAINT, value: 'true', effect: 'PreferNoSchedule' } as const;
+
+function planOf(unneeded: readonly string[], removals: ScaleDownPlan['removals'] = []): ScaleDownPlan {
+  const since = new Map(unneeded.map((node) => [node, START_MS]));
+  return { unneeded: since, removals, instanceRemovals: [], kept: [], inhibited: undefined, summary: '' };
+}
+
+function softWorld(options: readonly NodeOptions[], foreign = false) {
+  const nodes = options.map((option, index) => aNode({ name: `g-${String(index).padStart(2, '0')}`, ...option }));
+  const instances = nodes.map((node) => anInstance({ node: node.name }));
+  const groups = foreign ? [] : [aGroup({ id: 'g', target: nodes.length, instances })];
+  const observation = anObservation(groups, aCluster({ nodes }));
+  const cluster = new FakeCluster({ nodes });
+  const calls: string[] = [];
+  cluster.onCall = (call, node) => void calls.push(`${call} ${node}`);
+  const update = (plan: ScaleDownPlan, budget = 10) =>
+    updateSoftTaints({ plan, observation, tainter: cluster, budget, log: silentLog() }, SIGNAL);
+  return { cluster, calls, update };
+}
+
+describe('soft taints', () => {
+  it('AC17: 15 changes, budget 10: removals first, the rest later', async () => {
+    const world = softWorld(Array.from({ length: 15 }, (_, index) => (index >= 10 ? { taints: [soft] } : {})));
+    await world.update(planOf(Array.from({ length: 10 }, (_, index) => `g-0${index}`)));
+    expect(world.calls).toEqual([
+      ...[10, 11, 12, 13, 14].map((index) => `untaint g-${index}`),
+      ...[0, 1, 2, 3, 4].map((index) => `taint g-0${index}`),
+    ]);
+    expect(world.cluster.nodes.get('g-00')?.taints).toEqual([soft]);
+    expect(world.cluster.nodes.get('g-10')?.taints).toEqual([]);
+  });
+
+  it.each([
+    { name: 'AC18: a node that is going', nodes: [{ taints: [going] }], removals: [] },
+    { name: 'a mark that is right already', nodes: [{ taints: [soft] }], removals: [] },
+    {
+      name: 'a node that goes in this loop',
+      nodes: [{}],
+      removals: [
+        {
+          group: nodeGroupId('g'),
+          node: 'g-00',
+          instance: keyOf('g-00'),
+          pods: [],
+          unneededSinceMs: 0,
+          cause: 'empty' as const,
+          utilization: 0,
+        },
+      ],
+    },
+    { name: 'a node of nobody', nodes: [{ name: 'x-00' }], removals: [], foreign: true },
+  ])('no change: $name', async ({ nodes, removals, foreign }) => {
+    const world = softWorld(nodes, foreign);
+    await world.update(planOf(['g-00', 'x-00'], removals));
+    expect(world.calls).toEqual([]);
+  });
+
+  it('a mark whose timer began anew is written anew', async () => {
+    const world = softWorld([{ taints: [{ ...soft, value: '5' }] }]);
+    await world.update(planOf(['g-00']));
+    expect(world.cluster.nodes.get('g-00')?.taints).toEqual([soft]);
+  });
+
+  it('a budget of 0 turns it off', async () => {
+    const world = softWorld([{}]);
+    await world.update(planOf(['g-00']), 0);
+    expect(world.calls).toEqual([]);
+  });
+
+  it('one node that fails does not keep the others unmarked; a cancelled loop ends', async () => {
+    const world = softWorld([{}, {}]);
+    world.cluster.onCall = (_call, node) => {
+      if (node === 'g-00') throw new AutoscalerError({ kind: 'kube-api', status: 500 }, 'no');
+    };
+    await world.update(planOf(['g-00', 'g-01']));
+    expect(world.cluster.nodes.get('g-01')?.taints).toEqual([soft]);
+    world.cluster.onCall = () => {
+      throw new AutoscalerError({ kind: 'cancelled' }, 'stop');
+    };
+    await expect(world.update(planOf(['g-00']))).rejects.toMatchObject({ detail: { kind: 'cancelled' } });
+  });
+});
+
+describe('leftovers', () => {
+  interface Case {
+    readonly name: string;
+    readonly node: NodeOptions;
+    readonly instance?: Partial<Instance>;
+    readonly inFlight?: readonly string[];
+    readonly deleting?: boolean;
+    readonly cordon?: boolean;
+    readonly freed: boolean;
+    readonly cordoned: boolean;
+  }
+  const cases: readonly Case[] = [
+    { name: 'a marked node nobody works on', node: { taints: [going], unschedulable: true }, freed: true, cordoned: false },
+    { name: 'AC19: cordoned before us', node: { taints: [cordonedBefore, going], unschedulable: true }, freed: true, cordoned: true },
+    { name: 'only the marker was written', node: { taints: [cordonedBefore], unschedulable: true }, freed: true, cordoned: true },
+    { name: 'we never cordon', node: { taints: [going], unschedulable: true }, cordon: false, freed: true, cordoned: true },
+    { name: 'worked on now', node: { taints: [going], unschedulable: true }, inFlight: ['g-0'], freed: false, cordoned: true },
+    { name: 'its deletion was accepted', node: { taints: [going], unschedulable: true }, deleting: true, freed: false, cordoned: true },
+    {
+      name: 'its machine is being deleted',
+      node: { taints: [going], unschedulable: true },
+      instance: { state: 'deleting' },
+      freed: false,
+      cordoned: true,
+    },
+    {
+      name: 'its machine is not known',
+      node: { taints: [going], unschedulable: true },
+      instance: { key: keyOf('other') },
+      freed: false,
+      cordoned: true,
+    },
+    { name: 'cordoned without a mark', node: { unschedulable: true }, freed: false, cordoned: true },
+  ];
+
+  const setUp = (row: Pick<Case, 'node' | 'instance'>) => {
+    const node = aNode({ name: 'g-0', ...row.node });
+    const cluster = new FakeCluster({ nodes: [node] });
+    const listed = anInstance({ node: 'g-0', ...row.instance });
+    const base = anObservation([aGroup({ id: 'g', target: 1, instances: [listed] })], aCluster({ nodes: [node] }));
+    const instanceOfNode = new Map([['g-0', keyOf('g-0')]]);
+    return { cluster, observation: { ...base, cloud: { ...base.cloud, instanceOfNode } } };
+  };
+
+  it.each(cases)('$name: freed $freed', async (row) => {
+    const { cluster, observation } = setUp(row);
+    const entry = { group: nodeGroupId('g'), instance: keyOf('g-0'), sinceMs: START_MS };
+    const state: LoopState = { ...emptyLoopState(START_MS), deleting: new Map(row.deleting === true ? [['g-0', entry]] : []) };
+    const ports = { tainter: cluster, events: cluster, log: silentLog(), cordon: row.cordon ?? true };
+    const freed = await undoLeftovers({ ...ports, observation, state, inFlight: new Set(row.inFlight) }, SIGNAL);
+    expect(freed).toEqual(row.freed ? ['g-0'] : []);
+    const after = cluster.nodes.get('g-0');
+    expect(after?.unschedulable).toBe(row.cordoned);
+    if (row.freed) expect(after?.taints).toEqual([]);
+    expect(cluster.events.map((event) => event.reason)).toEqual(row.freed ? ['ClusterAutoscalerCleanup'] : []);
+  });
+
+  it('a node that cannot be freed now is told, and tried again by the next call', async () => {
+    const { cluster, observation } = setUp({ node: { taints: [going], unschedulable: true } });
+    const ports = { tainter: cluster, events: cluster, log: silentLog(), cordon: true };
+    const input = { ...ports, observation, state: emptyLoopState(START_MS), inFlight: new Set<string>() };
+    cluster.onCall = () => {
+      throw new AutoscalerError({ kind: 'kube-api', status: 500 }, 'no');
+    };
+    expect(await undoLeftovers(input, SIGNAL)).toEqual([]);
+    expect(cluster.events[0]).toMatchObject({ type: 'Warning', reason: 'ClusterAutoscalerCleanup' });
+    cluster.onCall = () => undefined;
+    expect(await undoLeftovers(input, SIGNAL)).toEqual(['g-0']);
+    expect(hasTaint(cluster.nodes.get('g-0')?.taints ?? [], TO_BE_DELETED_TAINT)).toBe(false);
+  });
+});
