@@ -34,6 +34,7 @@ export class DaemonLifetime implements Daemon {
   readonly #ended = Promise.withResolvers<AutoscalerError | undefined>();
   #http: HttpEndpoint | undefined;
   #stopping: Promise<void> | undefined;
+  #lost = false;
 
   constructor(parts: DaemonParts) {
     this.#parts = parts;
@@ -88,6 +89,7 @@ export class DaemonLifetime implements Daemon {
   #leadershipLost(): void {
     this.#parts.metrics.process.leader.set(0);
     if (this.#stopping !== undefined) return;
+    this.#lost = true;
     this.#work.abort();
     this.#ended.resolve(new AutoscalerError({ kind: 'unavailable', effect: 'none' }, 'Leadership was lost; every write was given up.'));
   }
@@ -96,6 +98,8 @@ export class DaemonLifetime implements Daemon {
     const { config, clock, kubernetes, cloud, loop, stalls } = this.#parts;
     const inTime = new AbortController();
     const overdue = new AbortController();
+    // Who no longer leads must not write any more, not even to tidy up.
+    if (this.#lost) overdue.abort();
     const watchdog = clock.sleep(config.loop.shutdownTimeoutMs, inTime.signal).then(
       () => {
         overdue.abort();

@@ -8,7 +8,7 @@ import type { Instance, NodeGroup } from '../../src/domain/node-group.ts';
 import type { CloudEvent, CloudView, ClusterView } from '../../src/domain/observation.ts';
 import type { DeleteOutcome, IncreaseOutcome } from '../../src/domain/outcome.ts';
 import type { CloudNodeGroups, DeleteRequest, IncreaseRequest } from '../../src/ports/cloud-node-groups.ts';
-import { aCloud, anInstance } from './builders.ts';
+import { aCloud, anInstance, START_MS } from './builders.ts';
 import type { OnCall } from './fake-cluster.ts';
 
 export class FakeCloud implements CloudNodeGroups {
@@ -56,7 +56,7 @@ export class FakeCloud implements CloudNodeGroups {
     if (!group.target.known || request.to > group.maxSize) return { kind: 'refused', group: group.id, reason: 'above max or unknown' };
     if (group.target.version !== request.version) return { kind: 'conflict', group: group.id, observed: group.target.value };
     const added = Array.from({ length: request.to - group.target.value }, (_, index) =>
-      anInstance({ node: `${group.id}-${this.#version}-${index}`, state: 'creating' }),
+      anInstance({ node: `${group.id}-${this.#version}-${index}`, state: 'creating', firstSeenMs: START_MS }),
     );
     this.#replace(group, request.to, [...(group.instances ?? []), ...added]);
     return { kind: 'accepted', group: group.id, target: request.to };

@@ -1,0 +1,125 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { dispatch } from '../../src/cli/dispatch.ts';
+import { dumpRecord } from '../../src/loop/dump.ts';
+import { aGroup, aPod, resourceNames } from '../support/builders.ts';
+import { aStage } from '../loop/support.ts';
+
+const GOOD_ENV = {
+  ARM_SUBSCRIPTION_ID: 'sub',
+  ARM_RESOURCE_GROUP: 'rg',
+  LOCATION: 'westeurope',
+  ARM_TENANT_ID: 'tenant',
+  ARM_CLIENT_ID: 'client',
+  ARM_CLIENT_SECRET: 'hush',
+};
+
+async function runCommand(
+  argv: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+  files: Readonly<Record<string, string>> = {},
+) {
+  let out = '';
+  let err = '';
+  const code = await dispatch(argv, {
+    env,
+    out: (text) => void (out += text),
+    err: (text) => void (err += text),
+    readFile: (path) => {
+      const text = files[path];
+      if (text === undefined) throw Object.assign(new Error('missing'), { code: 'ENOENT' });
+      return text;
+    },
+    hostname: 'here',
+    signals: { on: () => undefined, off: () => undefined, exit: () => undefined },
+  });
+  return { code, out, err };
+}
+
+/** A port on which nobody listens: one that was free a moment ago. */
+function deadPort(): Promise<number> {
+  return new Promise((resolve) => {
+    const server = createServer().listen(0, '127.0.0.1', () => {
+      const address = server.address();
+      server.close(() => resolve(typeof address === 'object' && address !== null ? address.port : 0));
+    });
+  });
+}
+
+describe('the command line', () => {
+  it.each([[['help']], [['--help']], [[]]])('%j shows the commands', async (argv) => {
+    const { code, out, err } = await runCommand(argv);
+    expect({ code, err }).toEqual({ code: 0, err: '' });
+    for (const name of ['run', 'demo', 'emulate', 'replay', 'version']) expect(out).toContain(`  ${name}`);
+  });
+
+  it('run --help lists every flag with its default', async () => {
+    const { code, out } = await runCommand(['run', '--help']);
+    expect(code).toBe(0);
+    expect(out).toMatch(/--scan-interval +.*default 10s/);
+    expect(out).toContain('--node-group-auto-discovery');
+  });
+
+  it.each([
+    ['an unknown command', ['emulte'], '"emulte" is not a command; did you mean emulate?\n'],
+    ['nothing like a command', ['xyzzy'], '"xyzzy" is not a command; accepted are run, demo, emulate, replay, help, version.\n'],
+    ['a name of Object', ['constructor'], '"constructor" is not a command; accepted are run, demo, emulate, replay, help, version.\n'],
+    ['replay of nothing', ['replay'], 'replay takes exactly one FILE, as written to --dump-directory.\n'],
+    ['replay of a missing file', ['replay', 'x.json'], '"x.json" cannot be read (ENOENT).\n'],
+  ])('%s is one sentence and exit code 2', async (_what, argv, sentence) => {
+    expect(await runCommand(argv)).toEqual({ code: 2, out: '', err: sentence });
+  });
+
+  it('wrong configuration is a line per mistake and exit code 2', async () => {
+    const { code, out, err } = await runCommand(['run', '--scan-interval=soon', '--bogus'], { ...GOOD_ENV, AZURE_VMSS_CACHE_TTL: 'abc' });
+    expect({ code, out }).toEqual({ code: 2, out: '' });
+    expect(err.trimEnd().split('\n')).toHaveLength(3);
+    expect(err).not.toContain('    at ');
+  });
+
+  it('a cluster that does not answer is one sentence and exit code 1', async () => {
+    const port = await deadPort();
+    const kubeconfig = [
+      'apiVersion: v1',
+      'kind: Config',
+      `clusters: [{name: c, cluster: {server: "https://127.0.0.1:${port}"}}]`,
+      'users: [{name: u, user: {token: t}}]',
+      'contexts: [{name: x, context: {cluster: c, user: u}}]',
+      'current-context: x',
+    ].join('\n');
+    const dir = mkdtempSync(join(tmpdir(), 'aks-autoscaler-'));
+    try {
+      const path = join(dir, 'kubeconfig');
+      writeFileSync(path, kubeconfig);
+      const { code, out, err } = await runCommand(['run', `--kubeconfig=${path}`, '--nodes=0:1:a', '--address=127.0.0.1:0'], GOOD_ENV);
+      expect(code).toBe(1);
+      expect(err.trimEnd().split('\n')).toHaveLength(1);
+      expect(err).toMatch(/[.]\n$/);
+      expect(err).toContain(String(port));
+      expect(err).not.toContain('    at ');
+      expect(out).not.toContain('hush');
+    } finally {
+      rmSync(dir, { recursive: true });
+    }
+  });
+});
+
+describe('replay', () => {
+  it('prints the plan and says that it is the recorded one', async () => {
+    const stage = aStage({ groups: [aGroup({ id: 'a', target: 0 })], pods: [aPod({ cpu: '2' })] });
+    await stage.runOnce();
+    const record = stage.records[0];
+    if (record === undefined) throw new Error('nothing was recorded');
+    const dump = dumpRecord(record, resourceNames);
+    const same = await runCommand(['replay', 'd.json'], {}, { 'd.json': dump });
+    expect(same).toMatchObject({ code: 0, err: '' });
+    expect(same.out).toContain('The plan equals the recorded one.');
+    expect(same.out).toContain('"group": "a"');
+    const other = await runCommand(['replay', 'd.json'], {}, { 'd.json': dump.replaceAll('"summary":"', '"summary":"not ') });
+    expect(other.code).toBe(1);
+    expect(other.out).toContain('DIFFERS');
+  });
+});

@@ -1,0 +1,47 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { fileJournal } from '../../src/cli/file-journal.ts';
+import { ResourceNames } from '../../src/domain/resources.ts';
+import { readDump } from '../../src/loop/dump.ts';
+import { replay } from '../../src/loop/replay.ts';
+import { silentLog } from '../../src/telemetry/log.ts';
+import { aStage } from '../loop/support.ts';
+import { aGroup, aPod, resourceNames } from '../support/builders.ts';
+
+describe('the journal on disk', () => {
+  let dir: string;
+  beforeEach(() => {
+    dir = mkdtempSync(join(tmpdir(), 'aks-autoscaler-'));
+  });
+  afterEach(() => rmSync(dir, { recursive: true }));
+
+  async function recordsOf(pods: readonly ReturnType<typeof aPod>[]) {
+    const stage = aStage({ groups: [aGroup({ id: 'a', target: 0 })], pods });
+    await stage.runOnce();
+    return stage.records;
+  }
+
+  it('keeps a decision that changes something, so that it can be replayed', async () => {
+    const journal = fileJournal({ directory: join(dir, 'new'), names: resourceNames, log: silentLog() });
+    for (const record of await recordsOf([aPod({ cpu: '1' })])) journal.record(record);
+    const [file, ...rest] = readdirSync(join(dir, 'new'));
+    expect(rest).toEqual([]);
+    const names = new ResourceNames();
+    expect(replay(readDump(readFileSync(join(dir, 'new', file ?? ''), 'utf8'), names), names).equal).toBe(true);
+  });
+
+  it('keeps nothing of an idle loop', async () => {
+    const journal = fileJournal({ directory: dir, names: resourceNames, log: silentLog() });
+    for (const record of await recordsOf([])) journal.record(record);
+    expect(readdirSync(dir)).toEqual([]);
+  });
+
+  it('never throws: a folder that cannot be made is only logged', async () => {
+    writeFileSync(join(dir, 'file'), '');
+    const journal = fileJournal({ directory: join(dir, 'file', 'below'), names: resourceNames, log: silentLog() });
+    const records = await recordsOf([aPod({ cpu: '1' })]);
+    expect(() => records.forEach((record) => journal.record(record))).not.toThrow();
+  });
+});

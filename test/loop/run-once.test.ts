@@ -1,0 +1,300 @@
+import { describe, expect, it } from 'vitest';
+import { AutoscalerError } from '../../src/domain/errors.ts';
+import { nodeGroupId } from '../../src/domain/ids.ts';
+import { settle } from '../support/fake-clock.ts';
+import { aGroup, anInstance, aNode, aPod, aTemplate, START_MS } from '../support/builders.ts';
+import { aPolicy } from '../support/policy.ts';
+import { aStage, valueOf } from './support.ts';
+
+/** Pods of which one template node (4 cores) takes exactly three. */
+function pods(count: number, prefix = 'web') {
+  return Array.from({ length: count }, (_, index) => aPod({ name: `${prefix}-${index}`, cpu: '1200m', memory: '1Gi' }));
+}
+
+const targetOf = (stage: ReturnType<typeof aStage>, id: string): number => {
+  const target = stage.cloud.groups.get(nodeGroupId(id))?.target;
+  return target?.known === true ? target.value : Number.NaN;
+};
+
+describe('a loop that grows', () => {
+  it('writes what the pods need, says so once, and tells the pods', async () => {
+    const stage = aStage({ groups: [aGroup({ id: 'a', target: 0 })], pods: pods(6) });
+    const report = await stage.runOnce();
+    expect(report.outcome).toBe('completed');
+    expect(targetOf(stage, 'a')).toBe(2);
+    const told = stage.cluster.events.map((event) => `${event.subject.kind} ${event.reason}`);
+    expect(told.filter((line) => line === 'Pod TriggeredScaleUp')).toHaveLength(6);
+    expect(told.filter((line) => line === 'ConfigMap ScaledUpGroup')).toHaveLength(1);
+    expect(stage.lines.map((line) => [line.level, line.msg])).toEqual([['info', 'scale-up accepted']]);
+    expect(stage.lines[0]).toMatchObject({ loopId: 1, nodeGroup: 'a', from: 0, to: 2, pods: 6 });
+    expect(await valueOf(stage.metrics.scaleUp.nodes, { node_group: 'a' })).toBe(2);
+  });
+
+  it('does not buy again what is on its way', async () => {
+    const stage = aStage({ groups: [aGroup({ id: 'a', target: 0 })], pods: pods(6) });
+    await stage.runOnce();
+    const second = await stage.runOnce();
+    expect(second.rounds.map((round) => round.increases.length)).toEqual([0]);
+    expect(targetOf(stage, 'a')).toBe(2);
+  });
+
+  it('412: plans again in the same loop, and what the other writer added counts', async () => {
+    const stage = aStage({ groups: [aGroup({ id: 'a', target: 0 })], pods: pods(6) });
+    let raised = false;
+    stage.cloud.onIncrease = (request) => {
+      if (raised) return undefined;
+      raised = true;
+      // Somebody raises the set between our read and our write.
+      const coming = anInstance({ node: 'a-theirs', state: 'creating', firstSeenMs: START_MS });
+      stage.cloud.groups.set(request.group, {
+        ...aGroup({ id: 'a', target: 1 }),
+        target: { ...known(1), version: '"other"' },
+        instances: [coming],
+      });
+      return undefined;
+    };
+    const report = await stage.runOnce();
+    expect(report.rounds.map((round) => round.increases.map(({ outcome }) => outcome.kind))).toEqual([['conflict'], ['accepted']]);
+    expect(report.rounds[1]?.increases[0]?.increase).toMatchObject({ from: 1, to: 2, version: '"other"' });
+    expect(targetOf(stage, 'a')).toBe(2);
+    expect(report.state.backoffs.size).toBe(0);
+    expect(await valueOf(stage.metrics.scaleUp.conflicts, { node_group: 'a' })).toBe(1);
+    expect(await valueOf(stage.metrics.scaleUp.replans, { cause: 'conflict' })).toBe(1);
+    expect(await valueOf(stage.metrics.scaleUp.writes, { outcome: 'failed' })).toBe(0);
+  });
+
+  it('gives up after three plans, without backoff, and asks for another loop', async () => {
+    const stage = aStage({ groups: [aGroup({ id: 'a', target: 0 })], pods: pods(3) });
+    stage.cloud.onIncrease = ({ group }) => ({ kind: 'conflict', group, observed: 0 });
+    const report = await stage.runOnce();
+    expect(report.rounds).toHaveLength(3);
+    expect(report).toMatchObject({ unsettled: true, outcome: 'completed' });
+    expect(report.state.backoffs.size).toBe(0);
+  });
+
+  it('a group that is out of stock rests, and another takes its pods in the same loop', async () => {
+    const stage = aStage({
+      groups: [aGroup({ id: 'a', target: 0 }), aGroup({ id: 'b', target: 0, vmSize: 'Standard_D8s_v5' })],
+      pods: pods(3),
+    });
+    stage.cloud.onIncrease = ({ group }) =>
+      group === 'a'
+        ? {
+            kind: 'failed',
+            group,
+            error: new AutoscalerError({ kind: 'out-of-capacity', scope: {} }, 'Nothing left.', { code: 'AllocationFailed' }),
+          }
+        : undefined;
+    const report = await stage.runOnce();
+    expect(targetOf(stage, 'b')).toBe(1);
+    expect(report.state.backoffs.has(nodeGroupId('a'))).toBe(true);
+    expect(stage.cluster.events.map((event) => event.reason)).toContain('FailedToScaleUpGroup');
+    expect(await valueOf(stage.metrics.scaleUp.replans, { cause: 'no-capacity' })).toBe(1);
+  });
+
+  it('a group that fails does not stop the others', async () => {
+    const zoned = (zone: string) => ({ template: aTemplate({ labels: { pool: zone } }) });
+    const wants = (zone: string) => aPod({ name: `wants-${zone}`, shape: { nodeSelector: { pool: zone } } });
+    const groups = [aGroup({ id: 'a', target: 0, ...zoned('x') }), aGroup({ id: 'b', target: 0, ...zoned('y') })];
+    // One loop grows one option at a time, so the second group grows in the loop after at the latest.
+    const stage = aStage({ groups, pods: [wants('x'), wants('y')] });
+    stage.cloud.onCall = (call, subject) => {
+      if (call === 'increase' && subject === 'a')
+        throw new AutoscalerError({ kind: 'unavailable', effect: 'unknown' }, 'The connection broke.');
+    };
+    const first = await stage.runOnce();
+    const second = await stage.runOnce();
+    expect([first.outcome, second.outcome]).toEqual(['completed', 'completed']);
+    expect(targetOf(stage, 'b')).toBe(1);
+    expect(stage.lines.filter((line) => line.msg === 'scale-up failed').map((line) => line['nodeGroup'])).toContain('a');
+  });
+
+  it('LP16: a scale-up that fails does not keep the loop from looking at what could go', async () => {
+    const stage = aStage({ groups: [aGroup({ id: 'a', target: 0 })], pods: pods(3) });
+    stage.cloud.onIncrease = ({ group }) => ({
+      kind: 'failed',
+      group,
+      error: new AutoscalerError({ kind: 'throttled', retryAfterMs: 1000 }, 'Too many requests.'),
+    });
+    const report = await stage.runOnce();
+    expect(report.scaleDown?.inhibited).toBeDefined();
+    expect(stage.cluster.events.some((event) => event.reason === 'TriggeredScaleUp')).toBe(false);
+    expect(await valueOf(stage.metrics.scaleUp.writes, { node_group: 'a', outcome: 'failed' })).toBe(1);
+  });
+
+  it('a pod that nothing can help is told why, with counted reasons', async () => {
+    const stage = aStage({
+      groups: [aGroup({ id: 'a', target: 0 }), aGroup({ id: 'b', target: 0 })],
+      pods: [aPod({ name: 'huge', cpu: '64' })],
+    });
+    await stage.runOnce();
+    const events = stage.cluster.events.filter((event) => event.reason === 'NotTriggerScaleUp');
+    expect(events).toHaveLength(1);
+    expect(events[0]?.message).toContain('2 Insufficient cpu');
+    expect(await valueOf(stage.metrics.cluster.pods, { verdict: 'helpless' })).toBe(1);
+    expect(stage.lines).toEqual([]);
+  });
+});
+
+function known(value: number) {
+  return { known: true, value, version: '"1"', confirmed: true, observedAtMs: 0 } as const;
+}
+
+describe('a loop that goes wrong', () => {
+  it('LP07: a cloud that cannot be observed fails the loop, is counted, and nothing is done', async () => {
+    const stage = aStage({ groups: [aGroup({ id: 'a', target: 0 })], pods: pods(3) });
+    stage.cloud.observe = () => {
+      throw new AutoscalerError({ kind: 'auth' }, 'The token was refused.');
+    };
+    const report = await stage.runOnce();
+    expect(report).toMatchObject({ outcome: 'failed', rounds: [], scaleDown: undefined });
+    expect(stage.cloud.increases).toEqual([]);
+    expect(await valueOf(stage.metrics.loop.stepFailures, { step: 'observe', kind: 'auth' })).toBe(1);
+    expect(stage.lines.map((line) => line.level)).toEqual(['error']);
+  });
+
+  it('a step that crashes is counted as a bug, and the next loop works', async () => {
+    const stage = aStage({ groups: [aGroup({ id: 'a', target: 0 })], pods: pods(3) });
+    const observe = stage.cluster.observe.bind(stage.cluster);
+    stage.cluster.observe = () => {
+      throw new TypeError('x is not a function');
+    };
+    expect((await stage.runOnce()).failures.map(({ step, error }) => `${step} ${error.kind}`)).toEqual(['observe bug']);
+    stage.cluster.observe = observe;
+    expect((await stage.runOnce()).outcome).toBe('completed');
+    expect(targetOf(stage, 'a')).toBe(1);
+    expect(await valueOf(stage.metrics.loop.stepFailures, { step: 'observe', kind: 'bug' })).toBe(1);
+  });
+
+  it('what a round wrote is remembered although a later round crashes', async () => {
+    const stage = aStage({ groups: [aGroup({ id: 'a', target: 0 }), aGroup({ id: 'b', target: 0 })], pods: pods(3) });
+    stage.cloud.onIncrease = ({ group }) => ({
+      kind: 'failed',
+      group,
+      error: new AutoscalerError({ kind: 'quota', quota: 'cores' }, 'No quota left.'),
+    });
+    const observe = stage.cloud.observe.bind(stage.cloud);
+    let views = 0;
+    stage.cloud.observe = (cluster, nowMs) => {
+      views += 1;
+      if (views > 1) throw new Error('broken view');
+      return observe(cluster, nowMs);
+    };
+    const report = await stage.runOnce();
+    expect(report.failures.map(({ step }) => step)).toEqual(['scale-up']);
+    expect(report.rounds).toHaveLength(1);
+    expect(report.state.backoffs.size).toBe(1);
+  });
+
+  it('an error of configuration ends the daemon, any other does not', async () => {
+    const stage = aStage({ groups: [] });
+    stage.cluster.observe = () => {
+      throw new AutoscalerError({ kind: 'config' }, 'No such namespace.');
+    };
+    const ended = stage.loop.start(stage.stop.signal);
+    await stage.clock.advance(0);
+    expect(await ended).toMatchObject({ kind: 'config' });
+  });
+
+  it('a listener that throws harms nobody', async () => {
+    const stage = aStage({ groups: [] });
+    const seen: number[] = [];
+    stage.loop.onLoop(() => {
+      throw new Error('mine');
+    });
+    stage.loop.onLoop((report) => seen.push(report.loopId));
+    await stage.runOnce();
+    expect(seen).toEqual([1]);
+  });
+});
+
+describe('the loop as a whole', () => {
+  it('is silent and writes nothing when there is nothing to do', async () => {
+    const node = aNode({ name: 'a-0' });
+    const stage = aStage({
+      groups: [aGroup({ id: 'a', target: 1, minSize: 1 })],
+      nodes: [node],
+      pods: [aPod({ name: 'busy', cpu: '3', nodeName: 'a-0' })],
+    });
+    void stage.loop.start(stage.stop.signal);
+    await stage.clock.advance(60_000);
+    expect(await valueOf(stage.metrics.loop.completed, { outcome: 'completed' })).toBe(7);
+    expect(stage.lines).toEqual([]);
+    expect(stage.cluster.events).toEqual([]);
+    expect(stage.cloud.increases).toEqual([]);
+    await stop(stage);
+  });
+
+  it('a pod that turns unschedulable leads to a write within a second, in one loop for the whole burst', async () => {
+    const stage = aStage({ groups: [aGroup({ id: 'a', target: 0 })] });
+    void stage.loop.start(stage.stop.signal);
+    await stage.clock.advance(1000);
+    for (const pod of pods(6)) stage.cluster.addPending(pod);
+    await stage.clock.advance(300);
+    expect(stage.cloud.increases).toHaveLength(1);
+    expect(targetOf(stage, 'a')).toBe(2);
+    expect(await valueOf(stage.metrics.loop.trigger, { trigger: 'pods' })).toBe(1);
+    await stop(stage);
+  });
+
+  it('news of the cloud makes a loop before the scan', async () => {
+    const stage = aStage({ groups: [aGroup({ id: 'a', target: 0 })] });
+    void stage.loop.start(stage.stop.signal);
+    await stage.clock.advance(1000);
+    stage.cloud.emit({ kind: 'increase-succeeded', group: nodeGroupId('a'), atMs: stage.clock.now() });
+    await stage.clock.advance(300);
+    expect(await valueOf(stage.metrics.loop.trigger, { trigger: 'cloud' })).toBe(1);
+    await stop(stage);
+  });
+
+  it('never runs two loops at once', async () => {
+    const stage = aStage({ groups: [aGroup({ id: 'a', target: 0 })], pods: pods(3) });
+    let release: () => void = () => undefined;
+    stage.cloud.onCall = (call) => (call === 'increase' ? new Promise<void>((resolve) => (release = resolve)) : undefined);
+    const first = stage.runOnce();
+    await settle();
+    let secondEnded = false;
+    const second = stage.runOnce().then((report) => {
+      secondEnded = true;
+      return report;
+    });
+    await settle();
+    expect(secondEnded).toBe(false);
+    release();
+    expect([(await first).loopId, (await second).loopId]).toEqual([1, 2]);
+    expect(stage.cloud.increases).toHaveLength(1);
+  });
+
+  it('a stop lets the loop under way end, begins no other, and leaves no sleeper', async () => {
+    const stage = aStage({ groups: [aGroup({ id: 'a', target: 0 })], pods: pods(3) });
+    let release: () => void = () => undefined;
+    stage.cloud.onCall = (call) => (call === 'increase' ? new Promise<void>((resolve) => (release = resolve)) : undefined);
+    const ended = stage.loop.start(stage.stop.signal);
+    await stage.clock.advance(0);
+    const stopped = stage.loop.stop(new AbortController().signal);
+    await settle();
+    release();
+    await stopped;
+    expect(await ended).toBeUndefined();
+    expect(targetOf(stage, 'a')).toBe(1);
+    await stage.clock.advance(60_000);
+    expect(await valueOf(stage.metrics.loop.completed, { outcome: 'completed' })).toBe(1);
+    expect(stage.clock.sleeping).toBe(0);
+  });
+
+  it('an unneeded node is drained and deleted in the background, over several loops', async () => {
+    const policy = aPolicy({ scaleUp: { enforceMinSize: false }, scaleDown: { unneededForMs: 20_000, delayAfterAddMs: 0 } });
+    const nodes = [aNode({ name: 'a-0' }), aNode({ name: 'a-1' })];
+    const busy = aPod({ name: 'busy', cpu: '3', nodeName: 'a-0' });
+    const stage = aStage({ groups: [aGroup({ id: 'a', target: 2 })], nodes, pods: [busy], policy });
+    void stage.loop.start(stage.stop.signal);
+    await stage.clock.advance(60_000);
+    expect(stage.cloud.deletes.map((request) => request.instances)).toEqual([[expect.stringContaining('a-1')]]);
+    expect(targetOf(stage, 'a')).toBe(1);
+    await stop(stage);
+  });
+});
+
+async function stop(stage: ReturnType<typeof aStage>): Promise<void> {
+  await stage.loop.stop(new AbortController().signal);
+}

@@ -1,0 +1,47 @@
+/** A whole loop over ports that remember, on a clock that moves only when told to. */
+import type { NodeGroup } from '../../src/domain/node-group.ts';
+import type { Policy } from '../../src/domain/policy.ts';
+import { Autoscaler } from '../../src/loop/autoscaler.ts';
+import type { LoopDeps } from '../../src/loop/deps.ts';
+import type { LoopRecord } from '../../src/ports/decision-journal.ts';
+import { createLog } from '../../src/telemetry/log.ts';
+import { createMetrics } from '../../src/telemetry/metrics.ts';
+import { resourceNames, START_MS } from '../support/builders.ts';
+import { FakeClock } from '../support/fake-clock.ts';
+import { FakeCloud } from '../support/fake-cloud.ts';
+import { FakeCluster, type FakeClusterOptions } from '../support/fake-cluster.ts';
+import { aPolicy } from '../support/policy.ts';
+
+export const SETTINGS = { scanIntervalMs: 10_000, batchIdleMs: 250, batchMaxMs: 2000, maxPlansPerLoop: 3, namespace: 'kube-system' };
+
+export interface StageOptions extends FakeClusterOptions {
+  readonly groups: readonly NodeGroup[];
+  readonly policy?: Policy;
+}
+
+export function aStage(options: StageOptions) {
+  const clock = new FakeClock(START_MS);
+  const cluster = new FakeCluster(options);
+  const cloud = new FakeCloud(options.groups);
+  const metrics = createMetrics();
+  const lines: { readonly level: string; readonly msg: string; readonly [fact: string]: unknown }[] = [];
+  const log = createLog('info', { write: (line) => void lines.push(JSON.parse(line)) });
+  const records: LoopRecord[] = [];
+  const journal = { record: (entry: LoopRecord) => void records.push(entry) };
+  const policy = options.policy ?? aPolicy({ scaleUp: { enforceMinSize: false } });
+  const ports = { cloud, cluster, tainter: cluster, evictor: cluster, events: cluster, journal };
+  const deps: LoopDeps = { clock, log, metrics, names: resourceNames, policy, ...ports };
+  const loop = new Autoscaler(deps, SETTINGS);
+  const stop = new AbortController();
+  return { clock, cluster, cloud, metrics, lines, records, loop, stop, runOnce: () => loop.runOnce('manual', stop.signal) };
+}
+
+/** The value of one series; 0 when it was never set. */
+export async function valueOf(
+  metric: { get(): Promise<{ values: { value: number; labels: object }[] }> },
+  labels: Readonly<Record<string, string>> = {},
+): Promise<number> {
+  const { values } = await metric.get();
+  const wanted = Object.entries(labels);
+  return values.find((entry) => wanted.every(([key, value]) => (entry.labels as Record<string, unknown>)[key] === value))?.value ?? 0;
+}

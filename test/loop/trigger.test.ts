@@ -1,0 +1,106 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { LoopTrigger } from '../../src/loop/trigger.ts';
+import { FakeClock, settle } from '../support/fake-clock.ts';
+
+const TIMES = { scanIntervalMs: 10_000, batchIdleMs: 250, batchMaxMs: 2000 };
+
+describe('trigger', () => {
+  let clock: FakeClock;
+  let trigger: LoopTrigger;
+  let started: string[];
+  const stop = new AbortController();
+
+  /** Waits for one loop and notes when and why it started. */
+  function arm(): void {
+    void trigger.next(stop.signal).then((cause) => started.push(`${cause}@${clock.now()}`));
+  }
+
+  beforeEach(async () => {
+    clock = new FakeClock(1000);
+    trigger = new LoopTrigger(clock, TIMES);
+    started = [];
+    arm();
+    await settle();
+  });
+
+  it('runs at once, then at the scan interval', async () => {
+    expect(started).toEqual(['scan@1000']);
+    arm();
+    await clock.advance(9999);
+    expect(started).toHaveLength(1);
+    await clock.advance(1);
+    expect(started[1]).toBe('scan@11000');
+  });
+
+  it('the interval counts from the start of the loop before, and a late loop is not made up for', async () => {
+    await clock.advance(25_000);
+    arm();
+    await clock.advance(0);
+    expect(started[1]).toBe('scan@26000');
+    arm();
+    await clock.advance(9999);
+    expect(started).toHaveLength(2);
+  });
+
+  it('a pod wakes it after the idle window', async () => {
+    arm();
+    await clock.advance(1000);
+    trigger.wake('pods');
+    await clock.advance(249);
+    expect(started).toHaveLength(1);
+    await clock.advance(1);
+    expect(started[1]).toBe('pods@2250');
+  });
+
+  it('a burst is one loop, at most two seconds after its first pod', async () => {
+    arm();
+    for (let pod = 0; pod < 30; pod++) {
+      trigger.wake('pods');
+      await clock.advance(100);
+    }
+    expect(started.slice(1)).toEqual(['pods@3000']);
+  });
+
+  it('what happens while a loop runs counts for the next, without waiting again', async () => {
+    trigger.wake('pods');
+    await clock.advance(5000);
+    arm();
+    await clock.advance(0);
+    expect(started[1]).toBe('pods@6000');
+  });
+
+  it('news of the cloud wakes it too; pods are the better reason', async () => {
+    arm();
+    await clock.advance(100);
+    trigger.wake('cloud');
+    await clock.advance(250);
+    expect(started[1]).toBe('cloud@1350');
+    arm();
+    trigger.wake('cloud');
+    trigger.wake('pods');
+    trigger.wake('cloud');
+    await clock.advance(250);
+    expect(started[2]).toBe('pods@1600');
+  });
+
+  it('a wake shortly before the scan does not delay the scan, and is spent by it', async () => {
+    arm();
+    await clock.advance(9900);
+    trigger.wake('pods');
+    await clock.advance(100);
+    expect(started[1]).toBe('scan@11000');
+    arm();
+    await clock.advance(9999);
+    expect(started).toHaveLength(2);
+  });
+
+  it('stops waiting when told to, and leaves no sleeper behind', async () => {
+    const ended = new AbortController();
+    const waiting = trigger.next(ended.signal);
+    await settle();
+    ended.abort();
+    await expect(waiting).rejects.toMatchObject({ kind: 'cancelled' });
+    await expect(trigger.next(ended.signal)).rejects.toMatchObject({ kind: 'cancelled' });
+    expect(clock.sleeping).toBe(0);
+  });
+});
