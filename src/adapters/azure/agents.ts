@@ -69,6 +69,8 @@ function agent(shape: AgentShape, load: (context: RunContext) => Promise<Loaded>
 
 /** All scale sets of the node resource group. Absence from a complete list means deleted. */
 export function scaleSetsAgent(parts: AgentParts): CachingAgent {
+  // ARM has answered 200 with no set at all for groups full of them. One such answer is read again before it is believed.
+  let emptyBefore = false;
   const policy = {
     intervalMs: parts.options.vmssCacheTtlMs,
     jitter: SPREAD,
@@ -86,9 +88,18 @@ export function scaleSetsAgent(parts: AgentParts): CachingAgent {
         return value === undefined ? undefined : { key: foldName(value.name), value, etag: raw.etag };
       },
     });
-    return loaded(list, (complete) =>
-      parts.scaleSets.commitList({ agentId: SCALE_SETS_AGENT, authority: 'authoritative', complete, pages: list.pages }),
+    const isEmpty = list.error === undefined && rowCount(list) === 0 && parts.scaleSets.snapshot().size > 0;
+    const doubted = isEmpty && !emptyBefore;
+    emptyBefore = isEmpty;
+    const { commit, ...broken } = loaded(list, (complete) =>
+      parts.scaleSets.commitList({
+        agentId: SCALE_SETS_AGENT,
+        authority: 'authoritative',
+        complete: complete && !doubted,
+        pages: list.pages,
+      }),
     );
+    return { ...broken, commit: () => ({ ...commit(), ...(doubted ? { runAgain: true } : {}) }) };
   });
 }
 

@@ -4,7 +4,7 @@
  */
 import type { TokenCredential } from '@azure/core-auth';
 import type { Clock } from '../../domain/clock.ts';
-import { asAutoscalerError } from '../../domain/errors.ts';
+import { asAutoscalerError, AutoscalerError } from '../../domain/errors.ts';
 import type { NodeGroupId } from '../../domain/ids.ts';
 import type { CloudView, ClusterView } from '../../domain/observation.ts';
 import type { DeleteOutcome, IncreaseOutcome } from '../../domain/outcome.ts';
@@ -124,6 +124,7 @@ class AzureAdapter implements AzureNodeGroups {
   async refresh(id: NodeGroupId, signal: AbortSignal): Promise<void> {
     const group = this.#store.registration().byId.get(id);
     if (group === undefined) return;
+    if (signal.aborted) throw new AutoscalerError({ kind: 'cancelled' }, `The read of ${id} was cancelled before it began.`);
     const life = AbortSignal.any([signal, this.#closing.signal]);
     await Promise.all([
       group.kind === 'scale-set' ? this.#store.refreshSet(group.key, life) : undefined,

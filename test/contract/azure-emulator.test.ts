@@ -1,0 +1,308 @@
+/** The adapter and the emulated Azure, written apart from each other, meet over HTTPS with real tokens. */
+import { afterEach, describe, expect, it } from 'vitest';
+import { connectAzure, type AzureNodeGroups } from '../../src/adapters/azure/azure.ts';
+import type { AzureOptions } from '../../src/adapters/azure/options.ts';
+import { nodeGroupId } from '../../src/domain/ids.ts';
+import type { NodeGroup } from '../../src/domain/node-group.ts';
+import type { CloudEvent, ClusterView } from '../../src/domain/observation.ts';
+import { seededRandom } from '../../src/domain/random.ts';
+import { startArmEmulator, type ArmEmulator } from '../../src/simulator/arm/emulator.ts';
+import { VirtualSimClock } from '../../src/simulator/sim-clock.ts';
+import { createServerTls } from '../../src/simulator/tls.ts';
+import { ViolationLog } from '../../src/simulator/violations.ts';
+import type { WorldSpec } from '../../src/simulator/world-spec.ts';
+import { silentLog } from '../../src/telemetry/log.ts';
+import { createMetrics } from '../../src/telemetry/metrics.ts';
+import { aCluster, aNode, resourceNames, START_MS } from '../support/builders.ts';
+import { atRest, clockOf } from '../support/virtual-world.ts';
+
+const SPEC: WorldSpec = {
+  subscriptionId: '11111111-2222-3333-4444-555555555555',
+  tenantId: '99999999-2222-3333-4444-555555555555',
+  location: 'westeurope',
+  clusterName: 'aks',
+  clusterResourceGroup: 'rg',
+  nodeResourceGroup: 'MC_rg_aks_westeurope',
+  pools: [
+    { name: 'system', vmSize: 'Standard_D4s_v5', count: 2, min: 2, max: 2, mode: 'System' },
+    { name: 'general', vmSize: 'Standard_D4s_v5', count: 1, min: 1, max: 10, zones: ['1', '2', '3'] },
+    { name: 'empty', vmSize: 'Standard_E8s_v5', count: 0, min: 0, max: 5, labels: { team: 'a' }, taints: ['team=a:NoSchedule'] },
+  ],
+  discoveryTags: { 'cluster-autoscaler-enabled': 'true' },
+  stock: { 'Standard_E8s_v5/0': 0 },
+  quota: {},
+  seed: 5,
+};
+
+interface Meeting {
+  readonly arm: ArmEmulator;
+  readonly azure: AzureNodeGroups;
+  readonly clock: VirtualSimClock;
+  readonly violations: ViolationLog;
+  readonly signal: AbortSignal;
+  readonly events: CloudEvent[];
+  groups(cluster?: ClusterView): readonly NodeGroup[];
+  group(pool: string, cluster?: ClusterView): NodeGroup;
+  increase(group: NodeGroup, by: number): ReturnType<AzureNodeGroups['increase']>;
+  pass(ms: number): Promise<void>;
+}
+
+const open: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const close of open.splice(0)) await close();
+});
+
+async function meet(rest: Partial<AzureOptions> = {}, spec: WorldSpec = SPEC): Promise<Meeting> {
+  const clock = new VirtualSimClock(START_MS);
+  const tls = await createServerTls(Date.now());
+  const violations = new ViolationLog();
+  const arm = await startArmEmulator({ spec, clock, tls, violations, clients: [{ clientId: 'autoscaler', clientSecret: 'secret' }] });
+  const abort = new AbortController();
+  const azure = connectAzure({
+    options: {
+      subscriptionId: spec.subscriptionId,
+      tenantId: spec.tenantId,
+      nodeResourceGroup: spec.nodeResourceGroup,
+      clusterName: spec.clusterName,
+      clusterResourceGroup: spec.clusterResourceGroup,
+      location: spec.location,
+      armEndpoint: arm.url,
+      authorityHost: arm.url,
+      scopes: [],
+      caPem: tls.caPem,
+      credential: { method: 'client-secret', clientId: 'autoscaler', clientSecret: 'secret' },
+      vmssCacheTtlMs: 60_000,
+      vmssVmsCacheTtlMs: 300_000,
+      vmssVmsCacheJitterMs: 30_000,
+      skuCacheTtlMs: 86_400_000,
+      enableVmssEtag: true,
+      enableForceDelete: false,
+      nodeGroups: [],
+      discovery: [{ selectors: [{ key: 'cluster-autoscaler-enabled', value: 'true' }], min: undefined, max: undefined }],
+      requestTimeoutMs: 30_000,
+      maxConcurrentCalls: 8,
+      userAgentSuffix: '',
+      ...rest,
+    },
+    clock: clockOf(clock),
+    random: seededRandom(3),
+    log: silentLog(),
+    metrics: createMetrics(),
+    names: resourceNames,
+  });
+  open.push(async () => {
+    abort.abort();
+    await azure.close();
+    await arm.stop();
+  });
+  await azure.start(abort.signal);
+  const events: CloudEvent[] = [];
+  const groups = (cluster = aCluster()): readonly NodeGroup[] => {
+    const view = azure.observe(cluster, clock.now());
+    events.push(...view.events);
+    return view.groups;
+  };
+  return {
+    arm,
+    azure,
+    clock,
+    violations,
+    signal: abort.signal,
+    events,
+    groups,
+    group: (pool, cluster) => {
+      const found = groups(cluster).find(({ id }) => id.includes(pool));
+      if (found === undefined) throw new Error(`no group for ${pool}`);
+      return found;
+    },
+    increase: (group, by) => {
+      if (!group.target.known) throw new Error(group.target.reason);
+      const { value, version } = group.target;
+      return azure.increase({ group: group.id, from: value, version, to: value + by }, abort.signal);
+    },
+    pass: async (ms) => {
+      const busy = (): string | undefined =>
+        azure.inFlightCalls() > 0 || arm.pendingRequests() > 0 ? 'requests are under way' : undefined;
+      for (const end = clock.now() + ms; clock.now() < end;) {
+        await atRest(busy);
+        clock.advance(Math.min(1_000, end - clock.now()));
+        groups();
+      }
+      await atRest(busy);
+    },
+  };
+}
+
+describe('azure adapter and emulator', () => {
+  it('sees the pools with their sizes, limits, machines and templates', async () => {
+    const m = await meet();
+    expect(
+      m
+        .groups()
+        .map(({ id, minSize, maxSize, target, instances, frozen, kind }) => [
+          id.replace(/^aks-(\w+)-.*$/, '$1'),
+          minSize,
+          maxSize,
+          target.known && target.value,
+          instances?.length,
+          frozen,
+          kind,
+        ]),
+    ).toEqual([
+      ['empty', 0, 5, 0, 0, undefined, 'vmss-uniform'],
+      ['general', 1, 10, 1, 1, undefined, 'vmss-uniform'],
+      ['system', 2, 2, 2, 2, undefined, 'vmss-uniform'],
+    ]);
+    const { template } = m.group('empty');
+    expect(template).toMatchObject({
+      source: 'cloud',
+      labels: { team: 'a', agentpool: 'empty', 'kubernetes.azure.com/mode': 'user', 'node.kubernetes.io/instance-type': 'Standard_E8s_v5' },
+      taints: [{ key: 'team', value: 'a', effect: 'NoSchedule' }],
+    });
+    expect(m.group('general').zones).toEqual(['westeurope-1', 'westeurope-2', 'westeurope-3']);
+  });
+
+  it('says of a machine nothing that its own node would deny', async () => {
+    const m = await meet();
+    const [machine] = m.arm.machines.list().filter(({ pool }) => pool === 'general');
+    if (machine === undefined) throw new Error('no machine');
+    const template = m.group('general').template;
+    const particular = Object.entries(template?.labels ?? {}).filter(([key, value]) => machine.labels[key] !== value);
+    expect(particular).toEqual([]);
+    expect(template?.taints).toEqual([]);
+    const view = m.azure.observe(aCluster({ nodes: [aNode({ name: machine.hostName, providerId: machine.providerId })] }), m.clock.now());
+    expect(view.groupOfNode.get(machine.hostName)).toMatch(/general/);
+    expect(view.instanceOfNode.get(machine.hostName)).toBe(m.group('general').instances?.[0]?.key);
+  });
+
+  it('grows a group; the machines appear and the operation ends well', async () => {
+    const m = await meet();
+    const general = m.group('general');
+    expect(await m.increase(general, 3)).toEqual({ kind: 'accepted', group: general.id, target: 4 });
+    expect(m.group('general').target).toMatchObject({ value: 4 });
+    await m.pass(240_000);
+    expect(m.events).toEqual([{ kind: 'increase-succeeded', group: general.id, atMs: expect.any(Number) }]);
+    expect(m.group('general').instances?.map(({ state }) => state)).toEqual(['running', 'running', 'running', 'running']);
+    expect(m.group('general').target).toMatchObject({ value: 4, confirmed: true });
+    expect(m.violations.list()).toEqual([]);
+  });
+
+  it('azure provider 85: a foreign writer between plan and write: the next target is theirs plus what is needed', async () => {
+    const m = await meet();
+    const planned = m.group('general');
+    m.arm.control.raise({ foreignScale: { pool: 'general', delta: 2, when: 'before-next-write' } });
+    expect(await m.increase(planned, 4)).toEqual({ kind: 'conflict', group: planned.id, observed: 3 });
+    const fresh = m.group('general');
+    expect(fresh.target).toMatchObject({ value: 3, confirmed: true });
+    expect(await m.increase(fresh, 4)).toMatchObject({ kind: 'accepted', target: 7 });
+    const state = m.arm.control.state().sets.find(({ pool }) => pool === 'general');
+    expect(state?.capacity).toBe(7);
+    expect(m.violations.list()).toEqual([]);
+  });
+
+  it('azure provider 86: two increases in a row need no second read', async () => {
+    const m = await meet();
+    expect(await m.increase(m.group('general'), 1)).toMatchObject({ kind: 'accepted', target: 2 });
+    expect(await m.increase(m.group('general'), 1)).toMatchObject({ kind: 'accepted', target: 3 });
+    await m.pass(240_000);
+    expect(m.events.filter(({ kind }) => kind === 'increase-failed')).toEqual([]);
+    expect(m.group('general').target).toMatchObject({ value: 3, confirmed: true });
+  });
+
+  it('azure provider 66: a pool out of stock is told with code, size and group', async () => {
+    const m = await meet();
+    const empty = m.group('empty');
+    expect(await m.increase(empty, 2)).toMatchObject({ kind: 'accepted' });
+    await m.pass(150_000);
+    expect(m.events).toEqual([
+      {
+        kind: 'increase-failed',
+        group: empty.id,
+        requested: 2,
+        error: {
+          detail: { kind: 'out-of-capacity', scope: expect.objectContaining({ vmSize: 'Standard_E8s_v5' }) },
+          code: expect.stringMatching(/AllocationFailed/),
+          message: expect.any(String),
+        },
+        atMs: expect.any(Number),
+      },
+    ]);
+    const failed = m.group('empty').instances?.filter(({ state }) => state === 'failed') ?? [];
+    expect(failed.map(({ error }) => error?.detail.kind)).toEqual(failed.map(() => 'out-of-capacity'));
+  });
+
+  it('removes machines by id; they go, the capacity follows, nothing is broken on the way', async () => {
+    const m = await meet();
+    await m.increase(m.group('general'), 3);
+    await m.pass(240_000);
+    const group = m.group('general');
+    const victims = (group.instances ?? []).slice(2).map(({ key }) => key);
+    expect(await m.azure.deleteInstances({ group: group.id, instances: victims, allowBelowMin: false }, m.signal)).toMatchObject({
+      kind: 'accepted',
+    });
+    expect(m.group('general').target).toMatchObject({ value: 2 });
+    await m.pass(300_000);
+    expect(m.group('general').instances).toHaveLength(2);
+    expect(m.group('general').target).toMatchObject({ value: 2, confirmed: true });
+    expect(m.events.at(-1)).toMatchObject({ kind: 'delete-succeeded', instances: victims });
+    const below = (m.group('general').instances ?? []).map(({ key }) => key);
+    expect(await m.azure.deleteInstances({ group: group.id, instances: below, allowBelowMin: false }, m.signal)).toMatchObject({
+      kind: 'refused',
+    });
+    expect(m.violations.list()).toEqual([]);
+  });
+
+  it('fault 1: a quota refusal carries its numbers', async () => {
+    const m = await meet({}, { ...SPEC, quota: { cores: 14 } });
+    const outcome = await m.increase(m.group('general'), 3);
+    expect(outcome).toMatchObject({ kind: 'failed', error: { detail: { kind: 'quota', limit: 14, usage: 12, required: 12 } } });
+    expect(m.group('general').target).toMatchObject({ value: 1 });
+  });
+
+  it.each([
+    ['fault 25: an error after the effect', { kind: 'effect-then-answer', status: 502 }, 'accepted'],
+    ['fault 26: a reset after the effect', { kind: 'reset', afterEffect: true }, 'accepted'],
+    ['fault 26: a reset before it', { kind: 'reset', afterEffect: false }, 'failed'],
+    ['fault 28: half an answer', { kind: 'truncated-body' }, 'accepted'],
+    ['fault 17: a concurrent operation', { kind: 'answer', status: 409, body: { error: { code: 'Conflict', message: 'm' } } }, 'conflict'],
+  ] as const)('%s', async (_name, effect, kind) => {
+    const m = await meet();
+    m.arm.control.addFault({ id: 'f', match: { method: 'PUT', pool: 'general', times: 1 }, effect });
+    expect(await m.increase(m.group('general'), 1)).toMatchObject({ kind });
+    const capacity = m.arm.control.state().sets.find(({ pool }) => pool === 'general')?.capacity;
+    await m.pass(5_000);
+    expect(m.group('general').target).toMatchObject({ value: capacity });
+  });
+
+  it.each([
+    ['fault 21: throttled reads', { kind: 'answer', status: 429, retryAfterSeconds: 20 }],
+    ['fault 25: server errors', { kind: 'answer', status: 500 }],
+    ['fault 28: broken pages', { kind: 'truncated-body' }],
+    ['fault 29: an empty list', { kind: 'empty-list' }],
+    ['an empty body', { kind: 'empty-body' }],
+  ] as const)('%s of sets remove no group', async (_name, effect) => {
+    const m = await meet();
+    m.arm.control.addFault({ id: 'f', match: { method: 'GET', pathGlob: '**/virtualMachineScaleSets', times: 1 }, effect });
+    await m.pass(80_000);
+    expect(m.groups().map(({ frozen, target }) => [frozen, target.known])).toEqual([
+      [undefined, true],
+      [undefined, true],
+      [undefined, true],
+    ]);
+  });
+
+  it('a wrong secret ends the start with what is wrong', async () => {
+    await expect(meet({ credential: { method: 'client-secret', clientId: 'autoscaler', clientSecret: 'guess' } })).rejects.toMatchObject({
+      kind: 'auth',
+    });
+  });
+
+  it('refresh reads one group now', async () => {
+    const m = await meet();
+    m.arm.control.raise({ foreignScale: { pool: 'general', delta: 2 } });
+    expect(m.group('general').target).toMatchObject({ value: 1 });
+    await m.azure.refresh(nodeGroupId(m.group('general').id), m.signal);
+    expect(m.group('general').target).toMatchObject({ value: 3 });
+    expect(m.events.at(-1)).toMatchObject({ kind: 'external-change', from: 1, to: 3 });
+  });
+});
