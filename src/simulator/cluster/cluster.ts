@@ -30,7 +30,7 @@ export interface ClusterOptions {
   /** Default: the system's choice. */
   readonly port?: number;
   readonly knobs?: Partial<ClusterKnobs>;
-  /** Principals of the world itself, whose deletions are no breach of the autoscaler. Default: those named `foreign...`. */
+  /** Writers that are not judged. Default: those named `foreign...`, and AKS itself. */
   readonly isForeign?: (principal: string) => boolean;
 }
 
@@ -102,7 +102,7 @@ export async function startCluster(options: ClusterOptions): Promise<SimCluster>
     spec: options.spec,
     machines: options.machines,
     violations: options.violations,
-    isForeign: options.isForeign ?? ((principal) => principal.startsWith('foreign')),
+    isForeign: options.isForeign ?? isForeignByName,
   });
   seedCluster(api, options.spec);
   const url = `https://127.0.0.1:${server.port}`;
@@ -128,6 +128,11 @@ export async function startCluster(options: ClusterOptions): Promise<SimCluster>
       await server.stop();
     },
   };
+}
+
+/** The names under which the other half of the world lets others write. */
+function isForeignByName(principal: string): boolean {
+  return principal.startsWith('foreign') || principal === 'aks-resource-provider';
 }
 
 function stateOf(api: Api): ClusterState {

@@ -35,6 +35,20 @@ describe('access', () => {
     });
   });
 
+  it('keeps a journal of who asked for what', async () => {
+    stage = await setStage();
+    await stage.client.call('POST', MAPS, aMap('a'));
+    await stage.client.call('GET', '/api/v1/namespaces/default/pods/nobody?x=y');
+    await stage.client.call('POST', '/api/v1/namespaces/default/pods/nobody/eviction', {});
+    const entries = stage.cluster.journal();
+    expect(entries).toMatchObject([
+      { seq: 1, method: 'POST', verb: 'create', resource: 'configmaps', namespace: 'default', status: 201, atMs: stage.clock.now() },
+      { seq: 2, verb: 'get', resource: 'pods', name: 'nobody', url: '/api/v1/namespaces/default/pods/nobody?x=y', status: 404 },
+      { seq: 3, verb: 'create', resource: 'pods/eviction', name: 'nobody', status: 404 },
+    ]);
+    expect(stage.cluster.pendingRequests()).toBe(0);
+  });
+
   it('answers 400 to a body that is no JSON and 415 to one that does not claim to be', async () => {
     stage = await setStage();
     expect((await stage.client.call('POST', MAPS, '{')).status).toBe(400);

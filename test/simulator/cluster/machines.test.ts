@@ -108,7 +108,7 @@ describe('a machine that boots', () => {
     expect(conditionOf(pod('p') as PodObject, 'Ready')?.status).toBe('True');
   });
 
-  it('azure-wire 20: does not register when it stops before, and has one node however often it boots', async () => {
+  it('invariant 20: does not register when it stops before, and has one node however often it boots', async () => {
     stage = await setStage([], { knobs: { registerMs: 5_000 } });
     stage.park.boot(aMachine('n1'));
     stage.clock.advance(4_000);
@@ -282,9 +282,9 @@ describe('the judge of deletions', () => {
     ]);
   });
 
-  it('accuses nobody from outside', async () => {
+  it.each(['foreign-writer', 'aks-resource-provider'])('accuses nobody from outside: %s', async (principal) => {
     await withPod();
-    deleteBy('foreign-writer');
+    deleteBy(principal);
     expect(stage.violations.list()).toEqual([]);
   });
 

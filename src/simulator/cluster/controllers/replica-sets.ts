@@ -42,11 +42,19 @@ export function createOwnedPod(
   });
 }
 
-/** Which pods to give up first: without a node, then not ready, then the youngest. */
-function byWorth(left: PodObject, right: PodObject): number {
+/**
+ * Which pods to give up first, as the real controller ranks them: without a node, then not ready, then those that share
+ * their node with most siblings, then the youngest.
+ */
+function byWorth(siblings: readonly PodObject[]): (left: PodObject, right: PodObject) => number {
+  const onNode = new Map<string, number>();
+  for (const { spec } of siblings) if (spec.nodeName !== undefined) onNode.set(spec.nodeName, (onNode.get(spec.nodeName) ?? 0) + 1);
   const rank = (pod: PodObject): number => (pod.spec.nodeName === undefined ? 0 : isReady(pod) ? 2 : 1);
-  const age = right.metadata.creationTimestamp.localeCompare(left.metadata.creationTimestamp);
-  return rank(left) - rank(right) || age || (left.metadata.name < right.metadata.name ? -1 : 1);
+  const company = (pod: PodObject): number => onNode.get(pod.spec.nodeName ?? '') ?? 0;
+  return (left, right) => {
+    const age = right.metadata.creationTimestamp.localeCompare(left.metadata.creationTimestamp);
+    return rank(left) - rank(right) || company(right) - company(left) || age || (left.metadata.name < right.metadata.name ? -1 : 1);
+  };
 }
 
 function reconcile(context: ControllerContext, key: string): void {
@@ -70,7 +78,7 @@ function reconcile(context: ControllerContext, key: string): void {
 function adjust(context: ControllerContext, set: ReplicatedObject, pods: readonly PodObject[]): void {
   const wanted = set.spec.replicas ?? 1;
   for (let count = pods.length; count < wanted; count++) createOwnedPod(context, set, set.spec, COMPONENT);
-  const surplus = [...pods].sort(byWorth).slice(0, Math.max(0, pods.length - wanted));
+  const surplus = [...pods].sort(byWorth(pods)).slice(0, Math.max(0, pods.length - wanted));
   for (const pod of surplus) {
     context.api.remove(PODS, placeOf(pod), {});
     recordEvent(context.api, set, {
