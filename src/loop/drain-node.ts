@@ -9,7 +9,7 @@ import type { Pod } from '../domain/pod.ts';
 import { podName } from '../domain/ids.ts';
 import type { DeleteBatches } from './delete-batches.ts';
 import { intendedMark, markForDeletion, unmarkWithRetry, type DeletionMark } from './deletion-mark.ts';
-import type { DrainDeps } from './drain.ts';
+import type { DrainDeps } from './drain-deps.ts';
 import { evictPods } from './evict-pods.ts';
 import { recheck, type FreshNode, type RecheckInput } from './recheck.ts';
 

@@ -2,34 +2,12 @@
  * The removals that are under way. A drain takes minutes and a loop must not: the loop starts removals, goes on, and
  * collects what became of them later. Must not know which nodes should go.
  */
-import type { Clock } from '../domain/clock.ts';
 import type { InstanceKey, NodeGroupId, NodeName } from '../domain/ids.ts';
 import type { RemovalOutcome } from '../domain/outcome.ts';
 import type { InstanceRemoval, Removal } from '../domain/plan.ts';
-import type { Policy } from '../domain/policy.ts';
-import type { CloudNodeGroups } from '../ports/cloud-node-groups.ts';
-import type { ClusterReader } from '../ports/cluster-reader.ts';
-import type { EventRecorder } from '../ports/event-recorder.ts';
-import type { NodeTainter } from '../ports/node-tainter.ts';
-import type { PodEvictor } from '../ports/pod-evictor.ts';
-import type { Log } from '../telemetry/log.ts';
-import type { Metrics } from '../telemetry/metrics.ts';
 import { DeleteBatches, deleteWithRetry } from './delete-batches.ts';
+import type { DrainDeps } from './drain-deps.ts';
 import { removeNode } from './drain-node.ts';
-
-export interface DrainDeps {
-  readonly reader: ClusterReader;
-  readonly tainter: NodeTainter;
-  readonly evictor: PodEvictor;
-  readonly cloud: CloudNodeGroups;
-  readonly events: EventRecorder;
-  readonly clock: Clock;
-  readonly log: Log;
-  readonly metrics: Metrics;
-  readonly policy: Policy;
-  /** Called whenever a removal has ended, so that a loop can be started early. */
-  readonly onEnd?: () => void;
-}
 
 /** An instance is not asked for again before the cache had time to show what became of it. */
 const INSTANCE_REST_MS = 60_000;

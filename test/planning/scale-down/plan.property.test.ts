@@ -1,5 +1,5 @@
 /** What no scale-down plan may ever do, whatever the cluster looks like. */
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { nodeGroupId } from '../../../src/domain/ids.ts';
 import { aBudget, aNode, aPod, keyOf, START_MS } from '../../support/builders.ts';
