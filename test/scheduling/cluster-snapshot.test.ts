@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Node } from '../../src/domain/node.ts';
 import type { ClusterView } from '../../src/domain/observation.ts';
@@ -288,7 +288,7 @@ describe('ClusterSnapshot: forks and syncs, by property', () => {
       else if (step.do === 'removeNode') snapshot.removeNode(name);
       else if (step.do === 'find') snapshot.findNode(probes[step.at % probes.length]!);
       else if (step.do === 'addPod') snapshot.addPod(podOf(200 + index, step.pod), name);
-      else {
+      else if ('pod' in step) {
         const pods = snapshot.get(name)?.pods ?? [];
         const pod = pods[step.pod % Math.max(1, pods.length)];
         if (pod !== undefined) snapshot.removePod(pod, name);

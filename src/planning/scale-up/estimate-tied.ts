@@ -24,6 +24,8 @@ interface Packing {
   /** Makes the names of this packing's nodes its own. */
   readonly prefix: string;
   readonly nodes: NewNode[];
+  /** Whether pods that nobody looks at are put into the snapshot too: only a packing that stays needs them there. */
+  readonly keep: boolean;
 }
 
 /**
@@ -33,23 +35,38 @@ interface Packing {
 export function estimateTied(
   groups: readonly EquivalenceGroup[],
   template: GroupTemplate,
-  limits: { readonly nodes: number; readonly prefix: string },
+  limits: { readonly nodes: number; readonly prefix: string; readonly keep: boolean },
   snapshot: ClusterSnapshot,
 ): Estimate {
-  const packing: Packing = { snapshot, template, limit: limits.nodes, prefix: limits.prefix, nodes: [] };
+  const packing: Packing = { snapshot, template, limit: limits.nodes, prefix: limits.prefix, nodes: [], keep: limits.keep };
   const placed = new Map<EquivalenceGroup, number>();
   let zoneBound = 0;
   const all = (1 << template.variants.length) - 1;
   for (const { group, mask } of packingOrder(groups, template)) {
     const before = packing.nodes.length;
-    const count = placeAll(packing, group, mask);
+    const count = group.tied ? placeTied(packing, group, mask) : placeUntied(packing, group, mask);
     if (count > 0) placed.set(group, count);
     if (mask !== all) zoneBound += packing.nodes.length - before;
   }
   return { nodes: packing.nodes.length, placed, zoneBound };
 }
 
-function placeAll(packing: Packing, group: EquivalenceGroup, mask: number): number {
+/** Pods that only need room: as many as fit, node after node. */
+function placeUntied(packing: Packing, group: EquivalenceGroup, mask: number): number {
+  const { nodes } = packing;
+  let count = 0;
+  for (let at = 0; count < group.pods.length; at++) {
+    const node = nodes[at] ?? addAnyNode(packing, mask);
+    if (node === undefined) break;
+    if ((node.mask & mask) === 0) continue;
+    const each = Math.min(fitsOn(group, node.free, node.ports), group.pods.length - count);
+    if (each > 0) place(packing, node, group, { from: count, to: count + each });
+    count += each;
+  }
+  return count;
+}
+
+function placeTied(packing: Packing, group: EquivalenceGroup, mask: number): number {
   // Without spread and affinity terms a node that refused once refuses for good: more pods never make it better.
   const refusesForGood = group.shape.topologySpread.length + group.shape.podAffinity.length === 0;
   let open = packing.nodes.filter((node) => (node.mask & mask) !== 0 && hasRoom(node, group));
@@ -63,7 +80,7 @@ function placeAll(packing: Packing, group: EquivalenceGroup, mask: number): numb
     });
     const node = found ?? addNode(packing, pod, mask);
     if (node === undefined) return count;
-    place(packing, node, pod, group);
+    place(packing, node, group, { from: count, to: count + 1 });
     count += 1;
     if (found === undefined) open.push(node);
     if (refusesForGood && refused.size > 0) open = open.filter((other) => !refused.has(other));
@@ -74,33 +91,52 @@ function placeAll(packing: Packing, group: EquivalenceGroup, mask: number): numb
 
 /** A new node that takes the pod, in the first zone that does; zones take turns. */
 function addNode(packing: Packing, pod: Pod, mask: number): NewNode | undefined {
-  const { nodes, template, snapshot } = packing;
-  if (nodes.length >= packing.limit) return undefined;
-  for (let step = 0; step < template.variants.length; step++) {
-    const index = (nodes.length + step) % template.variants.length;
-    const variant = template.variants[index];
-    if (variant === undefined || (mask & (1 << index)) === 0) continue;
-    const node = tryNode(snapshot, copyOf(variant, `${packing.prefix}-${nodes.length}`), pod, template.daemonPods);
-    if (!node) continue;
-    const made = { name: `${packing.prefix}-${nodes.length}`, mask: 1 << index, free: template.free, ports: template.ports };
-    nodes.push(made);
-    return made;
+  const { snapshot } = packing;
+  for (const { variant, index } of nextVariants(packing, mask)) {
+    const name = nextName(packing);
+    snapshot.fork();
+    snapshot.addNode(copyOf(variant, name), packing.template.daemonPods);
+    const admits = snapshot.admitsTopology(pod, name);
+    if (!admits) {
+      snapshot.revert();
+      continue;
+    }
+    snapshot.commit();
+    return remember(packing, name, index);
   }
   return undefined;
 }
 
-function tryNode(snapshot: ClusterSnapshot, node: Node, pod: Pod, daemonPods: readonly Pod[]): boolean {
-  snapshot.fork();
-  snapshot.addNode(node, daemonPods);
-  const admits = snapshot.admitsTopology(pod, node.name);
-  if (admits) snapshot.commit();
-  else snapshot.revert();
-  return admits;
+function addAnyNode(packing: Packing, mask: number): NewNode | undefined {
+  const [next] = nextVariants(packing, mask);
+  if (next === undefined) return undefined;
+  const name = nextName(packing);
+  packing.snapshot.addNode(copyOf(next.variant, name), packing.template.daemonPods);
+  return remember(packing, name, next.index);
 }
 
-function place(packing: Packing, node: NewNode, pod: Pod, group: EquivalenceGroup): void {
-  packing.snapshot.addPod(pod, node.name);
-  node.free = freeAfter(node.free, group.need, 1);
+/** The zones that a new node may be tried in, in turn; none when the limit is reached. */
+function nextVariants({ nodes, template, limit }: Packing, mask: number): readonly { readonly variant: Node; readonly index: number }[] {
+  if (nodes.length >= limit) return [];
+  const { variants } = template;
+  const turn = nodes.length % variants.length;
+  const all = variants.map((variant, index) => ({ variant, index })).filter(({ index }) => (mask & (1 << index)) !== 0);
+  return [...all.filter(({ index }) => index >= turn), ...all.filter(({ index }) => index < turn)];
+}
+
+function nextName({ prefix, nodes }: Packing): string {
+  return `${prefix}-${nodes.length}`;
+}
+
+function remember({ nodes, template }: Packing, name: string, index: number): NewNode {
+  const made = { name, mask: 1 << index, free: template.free, ports: template.ports };
+  nodes.push(made);
+  return made;
+}
+
+function place(packing: Packing, node: NewNode, group: EquivalenceGroup, which: { readonly from: number; readonly to: number }): void {
+  if (group.tied || packing.keep) for (const pod of group.pods.slice(which.from, which.to)) packing.snapshot.addPod(pod, node.name);
+  node.free = freeAfter(node.free, group.need, which.to - which.from);
   if (group.shape.hostPorts.length > 0) node.ports = [...node.ports, ...group.shape.hostPorts];
 }
 

@@ -118,7 +118,7 @@ function makeOption(
 
 function tryTied(input: GrowInput, template: GroupTemplate, how: { readonly limit: number; readonly round: number }): Estimate {
   input.snapshot.fork();
-  const found = estimateTied(input.groups, template, tiedLimits(how.limit, template, how.round), input.snapshot);
+  const found = estimateTied(input.groups, template, { ...tiedLimits(how.limit, template, how.round), keep: false }, input.snapshot);
   input.snapshot.revert();
   return found;
 }
@@ -126,7 +126,7 @@ function tryTied(input: GrowInput, template: GroupTemplate, how: { readonly limi
 /** The same packing once more, to stay. */
 function keepTied(input: GrowInput, { template, limit }: Option, round: number): void {
   const limits = tiedLimits(limit, template, round);
-  const { nodes } = estimateTied(input.groups, template, limits, input.snapshot);
+  const { nodes } = estimateTied(input.groups, template, { ...limits, keep: true }, input.snapshot);
   for (let index = 0; index < nodes; index++) input.planned.set(`${limits.prefix}-${index}`, template.group.id);
 }
 

@@ -15,7 +15,7 @@ import {
   resourceNames,
   START_MS,
 } from '../../support/builders.ts';
-import { aPolicy, growth, NO_STATE, planFor, skipOf, verdictOf } from './policy.ts';
+import { aPolicy, growth, NO_STATE, planFor, skipOf, verdictOf } from './world.ts';
 
 const ZONE = 'topology.kubernetes.io/zone';
 const HOST = 'kubernetes.io/hostname';

@@ -7,7 +7,8 @@ import type { ScaleUpPlan } from '../../../src/domain/plan.ts';
 import type { Pod } from '../../../src/domain/pod.ts';
 import type { Policy, ScaleUpPolicy } from '../../../src/domain/policy.ts';
 import { planScaleUp } from '../../../src/planning/scale-up/plan.ts';
-import { aCluster, anObservation, aCloud, resourceNames, START_MS, type ClusterOptions } from '../../support/builders.ts';
+import { aCluster, anObservation, aCloud, resourceNames, type ClusterOptions } from '../../support/builders.ts';
+import { aPolicy as aDefaultPolicy } from '../../support/policy.ts';
 
 export const NO_STATE: LoopState = {
   unneededSince: new Map(),
@@ -22,45 +23,9 @@ export const NO_STATE: LoopState = {
   removals: [],
 };
 
-const SCALE_UP: ScaleUpPolicy = {
-  expanders: ['least-waste'],
-  randomSeed: 1,
-  maxNodesTotal: 0,
-  maxNodesPerScaleUp: 1000,
-  maxCoresTotal: 0,
-  maxMemoryTotalBytes: 0,
-  expendablePriorityCutoff: -10,
-  newPodDelayMs: 0,
-  maxProvisionMs: 900_000,
-  balanceSimilarGroups: false,
-  enforceMinSize: false,
-};
-
+/** No minimum sizes unless a test is about them. */
 export function aPolicy(scaleUp: Partial<ScaleUpPolicy> = {}): Policy {
-  return {
-    scaleUp: { ...SCALE_UP, ...scaleUp },
-    scaleDown: {
-      enabled: false,
-      utilizationThreshold: 0.5,
-      unneededForMs: 0,
-      unreadyForMs: 0,
-      delayAfterAddMs: 0,
-      delayAfterDeleteMs: 0,
-      delayAfterFailureMs: 0,
-      recheckUnremovableAfterMs: 0,
-      ignoreDaemonSetsUtilization: false,
-      skipNodesWithSystemPods: true,
-      skipNodesWithLocalStorage: true,
-      skipNodesWithCustomControllerPods: true,
-      maxParallel: 1,
-      maxParallelDrains: 1,
-      maxRemovalsPerWindow: 1,
-      removalWindowMs: 1,
-      softTaintBudget: 0,
-    },
-    backoff: { initialMs: 1, maxMs: 1, resetAfterMs: 1 },
-    drain: { maxGracefulTerminationMs: 0, evictionTimeoutMs: 0, evictionRetryMs: 0, delayAfterTaintMs: 0, cordon: false },
-  };
+  return aDefaultPolicy({ scaleUp: { enforceMinSize: false, ...scaleUp } });
 }
 
 export interface World extends ClusterOptions {
@@ -97,5 +62,3 @@ export function verdictOf(plan: ScaleUpPlan, pod: Pod) {
 export function skipOf(plan: ScaleUpPlan, group: string) {
   return plan.skipped.find((skipped) => skipped.group === group)?.reason;
 }
-
-export { START_MS };

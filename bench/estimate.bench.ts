@@ -1,0 +1,160 @@
+/** How fast scale-up thinks: whole plans, the estimate alone, and what keeping the snapshot costs. */
+import type { LoopState } from '../src/domain/loop-state.ts';
+import type { ClusterView, Observation } from '../src/domain/observation.ts';
+import { planScaleUp } from '../src/planning/scale-up/plan.ts';
+import { groupPods } from '../src/planning/scale-up/equivalence-groups.ts';
+import { estimate } from '../src/planning/scale-up/estimate.ts';
+import { makeTemplate } from '../src/planning/scale-up/template-node.ts';
+import { ClusterSnapshot } from '../src/scheduling/cluster-snapshot.ts';
+import { aCluster, aGroup, aNode, anObservation, aPod, aShape, aTemplate, resourceNames } from '../test/support/builders.ts';
+import { aPolicy } from '../test/support/policy.ts';
+import type { BenchRow } from './row.ts';
+
+const RUNS = 7;
+const NO_STATE: LoopState = {
+  unneededSince: new Map(),
+  unremovable: new Map(),
+  backoffs: new Map(),
+  stockouts: [],
+  increases: new Map(),
+  deleting: new Map(),
+  lastScaleUpMs: 0,
+  lastScaleDownMs: 0,
+  lastScaleDownFailureMs: 0,
+  removals: [],
+};
+
+export async function estimateBench(): Promise<BenchRow[]> {
+  return [await plainPlan(), await tiedPlan(), equalPods(), ...snapshotRows()];
+}
+
+function measure(name: string, run: () => string): BenchRow {
+  let note = run();
+  const samples = Array.from({ length: RUNS }, () => {
+    const started = process.hrtime.bigint();
+    note = run();
+    return Number(process.hrtime.bigint() - started) / 1e6;
+  });
+  return { name, samples, unit: 'ms', note };
+}
+
+function groups() {
+  return Array.from({ length: 50 }, (_, index) => {
+    const cpu = 4 * (1 + (index % 8));
+    return aGroup({
+      id: `pool-${String(index).padStart(2, '0')}`,
+      target: 0,
+      maxSize: 1000,
+      template: aTemplate({ cpu: `${cpu}`, memory: `${cpu * 4}Gi` }),
+    });
+  });
+}
+
+/** Full nodes, so that every pending pod needs a new one. */
+function fullCluster(nodes: number, podsEach: number, pending: ClusterView['pendingPods']): ClusterView {
+  const bound = Array.from({ length: 50 }, (_, index) => aShape({ cpu: '120m', memory: '400Mi', labels: { app: `bound-${index}` } }));
+  const cluster = aCluster({ nodes: Array.from({ length: nodes }, (_, index) => aNode({ name: `node-${index}` })), pods: pending });
+  const podsByNode = new Map(
+    [...cluster.nodes.keys()].map((nodeName, at) => [
+      nodeName,
+      Array.from({ length: podsEach }, (_, index) => aPod({ nodeName, shape: bound[(at + index) % bound.length] ?? aShape() })),
+    ]),
+  );
+  return { ...cluster, podsByNode };
+}
+
+/** 200 shapes with labels of their own and sizes of 40 kinds. */
+function shapesFor(tied: boolean) {
+  return Array.from({ length: 200 }, (_, index) => {
+    const app = `app-${index}`;
+    const selector = { requirements: [{ key: 'app', operator: 'In', values: [app] }] } as const;
+    const constraint = {
+      topologyKey: 'kubernetes.io/hostname',
+      maxSkew: 5,
+      minDomains: 1,
+      selector,
+      nodeAffinityPolicy: 'Honor',
+      nodeTaintsPolicy: 'Ignore',
+    } as const;
+    return aShape({
+      cpu: `${500 + (index % 40) * 75}m`,
+      memory: `${512 + (index % 37) * 200}Mi`,
+      labels: { app },
+      topologySpread: tied && index % 20 === 0 ? [constraint] : [],
+    });
+  });
+}
+
+async function planRow(name: string, tied: boolean): Promise<BenchRow> {
+  const shapes = shapesFor(tied);
+  const pending = Array.from({ length: 10_000 }, (_, index) => aPod({ shape: shapes[index % shapes.length] ?? aShape() }));
+  const cluster = fullCluster(2000, 30, pending);
+  const observation: Observation = anObservation(groups(), cluster);
+  const snapshot = new ClusterSnapshot({ names: resourceNames });
+  snapshot.sync(cluster);
+  return measure(name, () => {
+    const plan = planScaleUp({
+      observation,
+      state: NO_STATE,
+      policy: aPolicy({ scaleUp: { maxNodesPerScaleUp: 5000 } }),
+      names: resourceNames,
+      snapshot,
+    });
+    return plan.summary.slice(0, 60);
+  });
+}
+
+function plainPlan(): Promise<BenchRow> {
+  return planRow('plan: 10,000 pods of 200 shapes, 50 groups, 2,000 nodes', false);
+}
+
+function tiedPlan(): Promise<BenchRow> {
+  return planRow('the same, one shape in 20 spreads over hosts', true);
+}
+
+function equalPods(): BenchRow {
+  const group = aGroup({ id: 'a', maxSize: 2000, template: aTemplate({ cpu: '5', memory: '64Gi' }) });
+  const shape = aShape({ cpu: '100m', memory: '1Mi' });
+  const pods = Array.from({ length: 50_000 }, (_, index) => aPod({ name: `p${index}`, shape }));
+  return measure('estimate: 50,000 equal pods', () => {
+    const template = makeTemplate(group, group.template ?? aTemplate(), [], new Set());
+    return `${estimate(groupPods(pods, new Set()), template, 2000).nodes} nodes`;
+  });
+}
+
+function snapshotRows(): readonly BenchRow[] {
+  const cluster = fullCluster(5000, 30, []);
+  const snapshot = new ClusterSnapshot({ names: resourceNames });
+  const first = measure('snapshot: first sync of 5,000 nodes, 150,000 pods', () => {
+    new ClusterSnapshot({ names: resourceNames }).sync(cluster);
+    return '';
+  });
+  snapshot.sync(cluster);
+  const same = measure('snapshot: sync of the same view', () => {
+    snapshot.sync(cluster);
+    return '';
+  });
+  const equal = measure('snapshot: sync of new maps, nothing changed', () => {
+    snapshot.sync({ ...cluster, nodes: new Map(cluster.nodes), podsByNode: new Map(cluster.podsByNode) });
+    return '';
+  });
+  const moves = measure('snapshot: try to empty 500 nodes (fork, remove, 30 searches, revert)', () => tryToEmpty(snapshot, 500));
+  return [first, same, equal, moves];
+}
+
+function tryToEmpty(snapshot: ClusterSnapshot, count: number): string {
+  let moved = 0;
+  for (const name of snapshot.nodeNames().slice(0, count)) {
+    snapshot.fork();
+    const pods = snapshot.get(name)?.pods ?? [];
+    snapshot.removeNode(name);
+    for (const pod of pods) {
+      const node = snapshot.findNode(pod);
+      if (node === undefined) break;
+      snapshot.addPod(pod, node);
+      moved += 1;
+    }
+    snapshot.revert();
+  }
+  return `${moved} pods moved`;
+}

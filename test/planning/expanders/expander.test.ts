@@ -1,0 +1,54 @@
+import { describe, expect, it } from 'vitest';
+import { AutoscalerError } from '../../../src/domain/errors.ts';
+import { nodeGroupId } from '../../../src/domain/ids.ts';
+import type { ScoredOption } from '../../../src/domain/plan.ts';
+import type { ExpanderName } from '../../../src/domain/policy.ts';
+import { seededRandom } from '../../../src/domain/random.ts';
+import { chooseOption, createExpanders } from '../../../src/planning/expanders/expander.ts';
+
+const option = (group: string, part: Partial<ScoredOption> = {}): ScoredOption => ({
+  group: nodeGroupId(group),
+  nodes: 1,
+  pods: 1,
+  waste: 0.5,
+  ...part,
+});
+const choose = (names: readonly ExpanderName[], options: readonly ScoredOption[], seed = 1) =>
+  chooseOption(createExpanders(names, seededRandom(seed)), options)?.group;
+
+describe('expanders', () => {
+  it.each<[string, readonly ExpanderName[], readonly ScoredOption[], string | undefined]>([
+    ['EX02: most pods, the tie by id', ['most-pods'], [option('a', { pods: 3 }), option('c', { pods: 5 }), option('b', { pods: 5 })], 'b'],
+    ['EX03: least waste', ['least-waste'], [option('a', { waste: 0.2 }), option('b', { waste: 0.1 })], 'b'],
+    [
+      'EX04: equal waste is left to the next',
+      ['least-waste', 'most-pods'],
+      [option('a'), option('b', { pods: 2 }), option('c', { waste: 1, pods: 9 })],
+      'b',
+    ],
+    ['EX05: least nodes', ['least-nodes'], [option('a', { nodes: 4 }), option('b', { nodes: 2 }), option('c', { nodes: 0 })], 'b'],
+    ['no option', ['least-waste'], [], undefined],
+    ['no expander: by id', [], [option('b'), option('a')], 'a'],
+  ])('%s', (_, names, options, expected) => {
+    expect(choose(names, options)).toBe(expected);
+    expect(choose(names, [...options].reverse())).toBe(expected);
+  });
+
+  it('random follows its seed, not the order of the options, and reaches every option', () => {
+    const options = ['a', 'b', 'c'].map((group) => option(group));
+    const picks = Array.from({ length: 40 }, (_, seed) => choose(['random'], options, seed));
+    expect(Array.from({ length: 40 }, (_, seed) => choose(['random'], [...options].reverse(), seed))).toEqual(picks);
+    expect(new Set(picks)).toEqual(new Set(['a', 'b', 'c']));
+  });
+
+  it.each<[string, readonly ExpanderName[], string]>([
+    ['EX07: a name twice', ['most-pods', 'most-pods'], '"most-pods" is named twice'],
+    ['EX07: a name after random', ['random', 'least-waste'], '"random" must come last'],
+    ['a name that is not built', ['priority'], '"priority" is not available in this version'],
+    ['another', ['price'], '"price" is not available in this version'],
+  ])('%s is a configuration error', (_, names, message) => {
+    const make = () => createExpanders(names, seededRandom(1));
+    expect(make).toThrow(AutoscalerError);
+    expect(make).toThrow(message);
+  });
+});
