@@ -178,6 +178,14 @@ describe('increases in flight', () => {
     expect(seen(seen(START, 1, 1), 4, 1).increases.get(G)?.nodes).toBe(3);
   });
 
+  it('a target that comes back while the group rests promises nothing, then or later', () => {
+    const event = failure(NO_STOCK, START_MS + MINUTE);
+    const failed = reduceObservation(asked, look(group(1), 1, START_MS + MINUTE, [event]), policy);
+    const resting = seen(failed, 6, 1, START_MS + 2 * MINUTE);
+    expect(resting.increases.size).toBe(0);
+    expect(seen(resting, 6, 1, START_MS + 7 * MINUTE).increases.size).toBe(0);
+  });
+
   it('CS08: more registered than asked for is nothing to await', () => {
     expect(seen(START, 3, 5).increases.size).toBe(0);
   });

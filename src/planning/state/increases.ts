@@ -36,7 +36,9 @@ function trackGroup(state: LoopState, seen: Seen, policy: Policy): LoopState {
   const failed = (group.instances ?? []).filter((instance) => instance.state === 'failed');
   const missing = Math.max(0, target - seen.registered - failed.length);
   const known = state.increases.get(group.id);
-  const rise = Math.max(0, target - (state.targets?.get(group.id) ?? 0));
+  // While the group rests, a target that comes back after a failure is no promise of nodes.
+  const rests = (state.backoffs.get(group.id)?.untilMs ?? -Infinity) > nowMs;
+  const rise = rests ? 0 : Math.max(0, target - (state.targets?.get(group.id) ?? 0));
   const entry: InFlightIncrease = {
     group: group.id,
     nodes: Math.min(missing, (known?.nodes ?? 0) + rise),
