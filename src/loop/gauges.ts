@@ -19,9 +19,6 @@ export function publishObservation(observation: Observation, state: LoopState, m
   metrics.cluster.nodes.set({ state: 'unready' }, all.length - readyNodes);
   metrics.cluster.nodes.set({ state: 'deleting' }, state.deleting.size);
   metrics.scaleUp.stockouts.set(state.stockouts.filter((stockout) => stockout.untilMs > observation.nowMs).length);
-  for (const event of observation.cloud.events) {
-    if (event.kind === 'increase-failed') metrics.scaleUp.lateFailures.inc({ node_group: event.group, kind: event.error.detail.kind });
-  }
 }
 
 export function publishVerdicts(plan: ScaleUpPlan, metrics: Metrics): void {

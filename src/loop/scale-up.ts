@@ -44,16 +44,13 @@ function announce(record: IncreaseRecord, input: ExecuteScaleUpInput): void {
   const { deps, observation } = input;
   const group = observation.cloud.groups.find((candidate) => candidate.id === record.increase.group);
   for (const event of increaseEvents(record, group, input.namespace)) deps.events.record(event);
-  count(record, deps, observation.nowMs);
+  countWaits(record, deps, observation.nowMs);
   say(record, deps);
 }
 
-function count({ increase, outcome }: IncreaseRecord, { metrics, clock }: LoopDeps, loopStartMs: number): void {
-  const labels = { node_group: increase.group };
-  metrics.scaleUp.writes.inc({ ...labels, outcome: outcome.kind });
-  if (outcome.kind === 'conflict') metrics.scaleUp.conflicts.inc(labels);
+/** How long the pods waited. The writes themselves are counted where they are made, in the adapter. */
+function countWaits({ increase, outcome }: IncreaseRecord, { metrics, clock }: LoopDeps, loopStartMs: number): void {
   if (outcome.kind !== 'accepted') return;
-  metrics.scaleUp.nodes.inc(labels, Math.max(0, increase.to - increase.from));
   const nowMs = Math.max(loopStartMs, clock.now());
   for (const pod of increase.pods) {
     if (pod.unschedulable !== undefined) metrics.scaleUp.podsToDecision.observe(Math.max(0, nowMs - pod.unschedulable.sinceMs) / 1000);
