@@ -126,10 +126,10 @@ export class OnDemand {
     // Requests of one turn of the event loop are gathered first, so that fifty of them become a list and not fifty reads.
     await Promise.resolve();
     const release = job.kind === 'key' ? await this.#parts.slots.take() : undefined;
-    if (this.#queued.get(id) === job && !this.#running.has(id)) await this.#run(id, job);
+    if (this.#queued.get(id) === job) await this.#run(id, job);
     release?.();
     const next = this.#queued.get(id);
-    if (next !== undefined && !this.#running.has(id)) this.#start(next);
+    if (next !== undefined) this.#start(next);
   }
 
   async #run(id: string, job: Job): Promise<void> {

@@ -319,6 +319,21 @@ describe('tokens', () => {
     expect(at.status('a').consecutiveFailures).toBe(0);
   });
 
+  it('caching 21: at whatever moment the lead is lost, nothing is committed after it', async () => {
+    for (let moments = 0; moments < 20; moments++) {
+      const at = world();
+      let commits = 0;
+      at.add('a', () => Promise.resolve({ commit: () => ((commits += 1), SUMMARY) }));
+      at.scheduler.dueNow('a');
+      at.scheduler.tick();
+      for (let moment = 0; moment < moments; moment++) await Promise.resolve();
+      at.scheduler.setLeading(false);
+      const before = commits;
+      await settle();
+      expect(commits).toBe(before);
+    }
+  });
+
   it('a removed agent is aborted, commits nothing, and whoever waited is told', async () => {
     const at = world();
     const door = gate();

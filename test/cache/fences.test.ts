@@ -343,6 +343,16 @@ describe('existence', () => {
     }
   });
 
+  it('a read begun before a failed delete ended does not tell what became of it', () => {
+    const at = setOf('a/1');
+    const mutation = at.table.beginMutation({ kind: 'remove-rows', keys: ['a/1'] });
+    const early = at.order.stamp();
+    mutation.settle('failed');
+    expect(getMachine(at, 'a/1', early).rejected).toEqual([{ group: 'existence', reason: 'before-fence' }]);
+    expect(at.table.observeGone('a/1', early).rejected).toEqual([{ group: 'existence', reason: 'before-fence' }]);
+    expect(at.table.removalOf('a/1')).toBe('unconfirmed');
+  });
+
   it('a refused delete is no removal', () => {
     const at = setOf('a/1');
     at.table.beginMutation({ kind: 'remove-rows', keys: ['a/1'] }).settle('refused');

@@ -40,6 +40,10 @@ export class MachineWorld {
   readonly #writes: Write[] = [];
   /** Start of the newest 404 that was accepted and that no newer read has contradicted. */
   readonly #goneSince = new Map<string, number>();
+  /** Start of the newest GET that was accepted and showed the machine. */
+  readonly #shownSince = new Map<string, number>();
+  /** By the table's order, when the last of our changes of a machine ended. */
+  readonly #settledAt = new Map<string, number>();
 
   constructor() {
     this.listAll();
@@ -108,6 +112,12 @@ export class MachineWorld {
     for (const key of this.#goneSince.keys()) {
       expect(this.at.table.get(key), 'P1: a machine that ended stays ended until a newer read shows it').toBeUndefined();
     }
+    for (const [key, settledAt] of this.#settledAt) {
+      if (this.at.table.fences().some((fence) => fence.key === key)) continue;
+      const seen = this.at.table.seen(key);
+      if (seen !== undefined) expect(seen.existenceSeq, 'P2: only a read begun after the last settle tells').toBeGreaterThan(settledAt);
+      this.#settledAt.delete(key);
+    }
     // Of changes that overlap the newest says what is meant.
     for (const write of this.#writes) {
       for (const key of write.keys) {
@@ -144,9 +154,11 @@ export class MachineWorld {
   #deliver(key: string, alive: boolean, stamp: Stamp): void {
     if (alive) {
       this.#shownBy(key, stamp);
-      getMachine(this.at, key, stamp);
+      const newest = Math.max(stamp.seq, this.#shownSince.get(key) ?? 0);
+      if (getMachine(this.at, key, stamp).rejected.length === 0) this.#shownSince.set(key, newest);
     } else if (this.at.table.observeGone(key, stamp).rejected.length === 0) {
       this.#goneSince.set(key, Math.max(stamp.seq, this.#goneSince.get(key) ?? 0));
+      this.#shownSince.delete(key);
     }
   }
 
@@ -160,6 +172,11 @@ export class MachineWorld {
     for (const page of read.pages) for (const row of page.rows) this.#shownBy(row.key, page.stamp);
     const before = [...this.at.table.snapshot().keys()];
     this.at.table.commitList({ agentId: LISTER, authority: 'authoritative', complete, pages: read.pages });
+    const firstSeq = read.pages[0]?.stamp.seq ?? 0;
+    for (const [key, shownSince] of this.#shownSince) {
+      if (shownSince < firstSeq) this.#shownSince.delete(key);
+      else expect(this.at.table.get(key), 'P1: an older list does not end what a newer read showed').toBeDefined();
+    }
     if (!complete) {
       for (const key of before) expect(this.at.table.get(key), 'P5: a broken list ends nothing').toBeDefined();
     }
@@ -180,6 +197,7 @@ export class MachineWorld {
     if (write === undefined) return;
     if (outcome === 'succeeded') this.#apply(write);
     this.#writes.splice(this.#writes.indexOf(write), 1);
+    for (const key of write.keys) this.#settledAt.set(key, this.at.order.tick());
     write.mutation.settle(outcome === 'refused' && write.applied ? 'failed' : outcome);
   }
 
