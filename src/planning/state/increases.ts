@@ -36,12 +36,9 @@ function trackGroup(state: LoopState, seen: Seen, policy: Policy): LoopState {
   const failed = (group.instances ?? []).filter((instance) => instance.state === 'failed');
   const missing = Math.max(0, target - seen.registered - failed.length);
   const known = state.increases.get(group.id);
-  // While the group rests, a target that comes back after a failure is no promise of nodes.
-  const rests = (state.backoffs.get(group.id)?.untilMs ?? -Infinity) > nowMs;
-  const rise = rests ? 0 : Math.max(0, target - (state.targets?.get(group.id) ?? 0));
   const entry: InFlightIncrease = {
     group: group.id,
-    nodes: Math.min(missing, (known?.nodes ?? 0) + rise),
+    nodes: Math.min(missing, (known?.nodes ?? 0) + riseOf(state, seen, target)),
     requestedAtMs: known?.requestedAtMs ?? nowMs,
     expectedByMs: known?.expectedByMs ?? nowMs + (group.options.maxProvisionMs ?? policy.scaleUp.maxProvisionMs),
   };
@@ -51,6 +48,14 @@ function trackGroup(state: LoopState, seen: Seen, policy: Policy): LoopState {
     targets: new Map([...(state.targets ?? []), [group.id, target]]),
   };
   return timedOut(failedEarly(next, { seen, failed, known }, policy), seen, policy);
+}
+
+/** What was asked for since the last look and not by us: all of it after a restart. */
+function riseOf(state: LoopState, { group, nowMs }: Seen, target: number): number {
+  const backoff = state.backoffs.get(group.id);
+  // While the group rests, a target that comes back after a failure is no promise of nodes.
+  if (backoff !== undefined && backoff.untilMs > nowMs) return 0;
+  return Math.max(0, target - (state.targets?.get(group.id) ?? 0));
 }
 
 function withEntry(increases: LoopState['increases'], entry: InFlightIncrease): LoopState['increases'] {
