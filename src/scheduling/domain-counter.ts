@@ -88,6 +88,7 @@ export class DomainCounter {
     this.#open[slot] = open;
     if (!open) return;
     const nodes = (this.#nodes[value] ?? 0) + by;
+    while (this.#nodes.length < value) this.#nodes.push(0);
     this.#nodes[value] = nodes;
     if (by === 1 && nodes === 1) this.#resize(undefined, this.podsIn(value));
     if (by === -1 && nodes === 0) this.#resize(this.podsIn(value), undefined);
@@ -97,6 +98,7 @@ export class DomainCounter {
     const value = this.key.at(slot);
     if (value < 0 || (this.rule.eligible !== undefined && this.#open[slot] !== true)) return;
     const before = this.podsIn(value);
+    while (this.#pods.length < value) this.#pods.push(0);
     this.#pods[value] = before + by;
     this.total += by;
     if (this.rule.eligible !== undefined) this.#resize(before, before + by);

@@ -6,6 +6,7 @@ import type { Node } from '../../domain/node.ts';
 import type { HostPort, Pod } from '../../domain/pod.ts';
 import type { Resources } from '../../domain/resources.ts';
 import type { ClusterSnapshot } from '../../scheduling/cluster-snapshot.ts';
+import { fitsFree } from '../../scheduling/predicates/resources-fit.ts';
 import { packingOrder, fitsOn, freeAfter, type Estimate } from './estimate.ts';
 import type { EquivalenceGroup } from './equivalence-groups.ts';
 import { copyOf, type GroupTemplate } from './template-node.ts';
@@ -58,7 +59,7 @@ function placeUntied(packing: Packing, group: EquivalenceGroup, mask: number): n
   for (let at = 0; count < group.pods.length; at++) {
     const node = nodes[at] ?? addAnyNode(packing, mask);
     if (node === undefined) break;
-    if ((node.mask & mask) === 0) continue;
+    if ((node.mask & mask) === 0 || !fitsFree(group.need, node.free, 0)) continue;
     const each = Math.min(fitsOn(group, node.free, node.ports), group.pods.length - count);
     if (each > 0) place(packing, node, group, { from: count, to: count + each });
     count += each;

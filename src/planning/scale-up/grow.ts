@@ -55,10 +55,10 @@ export function grow(input: GrowInput): Growth {
   const grown = new Map<NodeGroupId, { nodes: number; pods: Pod[]; zoneBound: number }>();
   const first = new Map<NodeGroupId, ScoredOption>();
   const standing = new Map<NodeGroupId, Option>();
-  const tied = input.groups.some((group) => group.tied);
   let headroom = input.headroom;
   let unfinished = true;
   for (let round = 0; round < MAX_ROUNDS; round++) {
+    const tied = input.groups.some((group) => group.tied && group.pods.length > 0);
     const options = findOptions(input, { grown, headroom, standing, tied, round });
     for (const { scored } of options) if (!first.has(scored.group)) first.set(scored.group, scored);
     const chosen = chooseOption(
@@ -118,20 +118,21 @@ function makeOption(
 
 function tryTied(input: GrowInput, template: GroupTemplate, how: { readonly limit: number; readonly round: number }): Estimate {
   input.snapshot.fork();
-  const found = estimateTied(input.groups, template, { ...tiedLimits(how.limit, template, how.round), keep: false }, input.snapshot);
+  const found = estimateTied(input.groups, template, { ...tiedLimits(how.limit, how.round), keep: false }, input.snapshot);
   input.snapshot.revert();
   return found;
 }
 
 /** The same packing once more, to stay. */
 function keepTied(input: GrowInput, { template, limit }: Option, round: number): void {
-  const limits = tiedLimits(limit, template, round);
+  const limits = tiedLimits(limit, round);
   const { nodes } = estimateTied(input.groups, template, { ...limits, keep: true }, input.snapshot);
   for (let index = 0; index < nodes; index++) input.planned.set(`${limits.prefix}-${index}`, template.group.id);
 }
 
-function tiedLimits(nodes: number, template: GroupTemplate, round: number) {
-  return { nodes, prefix: `new-${template.group.id}-${round}` };
+/** Names are one per round, not per group: the snapshot remembers every host name that it has met. */
+function tiedLimits(nodes: number, round: number) {
+  return { nodes, prefix: `new-${round}` };
 }
 
 function takePods({ placed }: Estimate): readonly Pod[] {
