@@ -97,7 +97,6 @@ describe('azure: raising a capacity', () => {
     set.etag += 1;
     await r.azure.refresh(nodeGroupId(USER_POOL), r.signal);
     const group = r.group(USER_POOL);
-    expect(group.target.known === false || group.target.value === 0).toBe(true);
     const outcome = await r.azure.increase({ group: group.id, from: 0, version: 'any', to: 1 }, r.signal);
     expect(outcome).toMatchObject({ kind: 'refused', reason: expect.stringMatching(/3 machines are listed/) });
     expect(r.arm.sent('PUT', USER_POOL)).toHaveLength(0);

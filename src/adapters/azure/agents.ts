@@ -91,7 +91,7 @@ export function scaleSetsAgent(parts: AgentParts): CachingAgent {
     const isEmpty = list.error === undefined && rowCount(list) === 0 && parts.scaleSets.snapshot().size > 0;
     const doubted = isEmpty && !emptyBefore;
     emptyBefore = isEmpty;
-    const { commit, ...broken } = loaded(list, (complete) =>
+    const read = loaded(list, (complete) =>
       parts.scaleSets.commitList({
         agentId: SCALE_SETS_AGENT,
         authority: 'authoritative',
@@ -99,7 +99,7 @@ export function scaleSetsAgent(parts: AgentParts): CachingAgent {
         pages: list.pages,
       }),
     );
-    return { ...broken, commit: () => ({ ...commit(), ...(doubted ? { runAgain: true } : {}) }) };
+    return { ...read, commit: () => ({ ...read.commit(), ...(doubted ? { runAgain: true } : {}) }) };
   });
 }
 

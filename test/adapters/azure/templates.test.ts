@@ -1,0 +1,226 @@
+import type { ResourceSku } from '@azure/arm-compute';
+import { describe, expect, it } from 'vitest';
+import { isExemplary, liveTemplate } from '../../../src/adapters/azure/live-template.ts';
+import { reservedCpuMillis, reservedMemoryBytes } from '../../../src/adapters/azure/reservations.ts';
+import { buildCatalog, findSku, type Sku } from '../../../src/adapters/azure/skus.ts';
+import { cloudTemplate, type TemplateSource } from '../../../src/adapters/azure/templates.ts';
+import { CPU, EPHEMERAL_STORAGE, MEMORY, PODS } from '../../../src/domain/resources.ts';
+import { TO_BE_DELETED_TAINT } from '../../../src/domain/taint.ts';
+import { aNode, resourceNames } from '../../support/builders.ts';
+
+const GIB = 2 ** 30;
+const MIB = 2 ** 20;
+const SKU: Sku = { name: 'Standard_D4s_v5', vcpus: 4, memoryBytes: 16 * GIB, gpus: 0, arch: 'amd64', zones: [], quotaFamily: 'f' };
+const SOURCE: TemplateSource = {
+  vmSize: 'Standard_D4s_v5',
+  location: 'westus',
+  zones: [],
+  tags: {},
+  priority: 'Regular',
+  os: 'linux',
+  osDisk: { ephemeral: false, tier: 'Premium_LRS', sizeGb: 128 },
+};
+
+function template(source: Partial<TemplateSource> = {}, sku: Partial<Sku> = {}) {
+  return cloudTemplate(
+    { ...SOURCE, ...source },
+    { sku: { ...SKU, ...sku }, pool: undefined, nodeResourceGroup: 'MC_rg', names: resourceNames },
+  );
+}
+
+describe('reservations of AKS', () => {
+  it.each([
+    [1, 60],
+    [2, 100],
+    [4, 140],
+    [8, 180],
+    [16, 260],
+    [32, 420],
+    [64, 740],
+  ])('%d cores keep %d millicores', (cores, millis) => {
+    expect(reservedCpuMillis(cores)).toBe(millis);
+  });
+
+  it.each([
+    [8, 30, '1.33.0', 650],
+    [8, 110, '1.33.0', 2048],
+    [16, 110, '1.29.0', 2250],
+    [16, 250, undefined, 4096],
+    [64, 250, '2.0', 5050],
+  ])('%d GB with %d pods on %s keep %d MiB and the eviction threshold', (gib, maxPods, kubernetesVersion, mib) => {
+    expect(reservedMemoryBytes({ memoryBytes: gib * GIB, maxPods, kubernetesVersion, os: 'linux' })).toBe((mib + 100) * MIB);
+  });
+
+  it.each([
+    [8, 1843],
+    [16, 2662],
+    [32, 3645],
+    [64, 5612],
+    [128, 9544],
+    [256, 12165],
+  ])('before 1.29, %d GB keep %d MiB', (gib, mib) => {
+    const bytes = reservedMemoryBytes({ memoryBytes: gib * GIB, maxPods: 110, kubernetesVersion: '1.28.9', os: 'linux' });
+    expect(Math.round(bytes / MIB) - 750).toBe(mib);
+  });
+});
+
+describe('templates from the cloud', () => {
+  it('azure provider 142: a set without zones has zone 0 and no disk zone', () => {
+    expect(template().labels).toMatchObject({ 'topology.kubernetes.io/zone': '0', 'topology.disk.csi.azure.com/zone': '' });
+    expect(template().zones).toEqual([]);
+  });
+
+  it('azure provider 141: several zones are said as zones, one zone as a label', () => {
+    expect(template({ zones: ['1', '2'] }).zones).toEqual(['westus-1', 'westus-2']);
+    expect(template({ zones: ['1', '2'] }).labels['topology.kubernetes.io/zone']).toBeUndefined();
+    expect(template({ zones: ['3'] }).labels['topology.kubernetes.io/zone']).toBe('westus-3');
+  });
+
+  it('takes what AKS keeps off the capacity', () => {
+    const { capacity, allocatable } = template();
+    expect([capacity[CPU], allocatable[CPU], capacity[PODS]]).toEqual([4000, 3860, 110]);
+    expect((capacity[MEMORY] ?? 0) - (allocatable[MEMORY] ?? 0)).toBe(2350 * MIB);
+    expect(capacity[MEMORY]).toBeLessThan(16 * GIB);
+  });
+
+  it('azure provider 151: ephemeral storage from the disk, a tenth kept', () => {
+    const { capacity, allocatable } = template();
+    expect(capacity[EPHEMERAL_STORAGE]).toBe(128 * GIB);
+    expect(allocatable[EPHEMERAL_STORAGE]).toBe(Math.floor(128 * GIB * 0.9));
+  });
+
+  it('azure provider 140: what a tag states is what pods get', () => {
+    const { allocatable } = template({ tags: { 'k8s.io_cluster-autoscaler_node-template_resources_memory': '10Gi' } });
+    expect(allocatable[MEMORY]).toBe(10 * GIB);
+  });
+
+  it('azure provider 148: arm64', () => {
+    expect(template({}, { arch: 'arm64' }).labels).toMatchObject({ 'kubernetes.io/arch': 'arm64', 'beta.kubernetes.io/arch': 'arm64' });
+  });
+
+  it('azure provider 150: pool and storage labels in both spellings', () => {
+    expect(template({ tags: { poolName: 'user1' } }).labels).toMatchObject({
+      agentpool: 'user1',
+      'kubernetes.azure.com/agentpool': 'user1',
+      storageprofile: 'managed',
+      'kubernetes.azure.com/storageprofile': 'managed',
+      storagetier: 'Premium_LRS',
+    });
+    expect(template({ osDisk: { ...SOURCE.osDisk, ephemeral: true } }).labels['storageprofile']).toBe('ephemeral');
+  });
+
+  it('Spot has its label and its taint', () => {
+    const { labels, taints } = template({ priority: 'Spot' });
+    expect(labels['kubernetes.azure.com/scalesetpriority']).toBe('spot');
+    expect(taints).toEqual([{ key: 'kubernetes.azure.com/scalesetpriority', value: 'spot', effect: 'NoSchedule' }]);
+  });
+
+  it.each([
+    ['Standard_NC24ads_A100_v4', { 'nvidia.com/gpu': 2 }, 'nvidia'],
+    ['Standard_ND96isr_MI300X_v5', { 'amd.com/gpu': 2 }, undefined],
+    ['Standard_NP10s', { 'xilinx.com/fpga-xilinx_u250_gen3x16_xdma_shell_2_1-0': 2 }, undefined],
+  ])('devices of %s', (vmSize, devices, accelerator) => {
+    const { capacity, labels } = template({ vmSize }, { gpus: 2 });
+    expect(resourceNames.toRecord(capacity)).toMatchObject(devices);
+    expect(labels['accelerator']).toBe(accelerator);
+  });
+
+  it('has no resource of amount zero', () => {
+    expect(Object.keys(resourceNames.toRecord(template().capacity))).toEqual(['cpu', 'memory', 'ephemeral-storage', 'pods']);
+  });
+
+  it('azure provider 152: an agent pool adds its labels, taints, pods and mode', () => {
+    const pool = {
+      name: 'user1',
+      type: 'VirtualMachineScaleSets',
+      mode: 'User',
+      provisioningState: 'Succeeded',
+      maxPods: 30,
+      osDiskSizeGb: 64,
+      osSku: 'Ubuntu',
+      nodeImageVersion: 'i',
+      kubernetesVersion: '1.33.2',
+      labels: { team: 'a' },
+      taints: [{ key: 'team', value: 'a', effect: 'NoSchedule' as const }],
+      priority: 'Regular' as const,
+      zones: [],
+      managedAutoscaler: false,
+      sizes: [],
+    };
+    const made = cloudTemplate(SOURCE, { sku: SKU, pool, nodeResourceGroup: 'MC_rg', names: resourceNames });
+    expect(made.labels).toMatchObject({ team: 'a', 'kubernetes.azure.com/mode': 'user', 'kubernetes.azure.com/os-sku': 'Ubuntu' });
+    expect(made.taints).toEqual(pool.taints);
+    expect(made.capacity[PODS]).toBe(30);
+  });
+});
+
+describe('templates from a live node', () => {
+  it('drop what is particular to the node and what passes', () => {
+    const node = aNode({
+      name: 'n0',
+      labels: { team: 'a', 'topology.kubernetes.io/zone': 'westus-2' },
+      taints: [
+        { key: 'team', value: 'a', effect: 'NoSchedule' },
+        { key: TO_BE_DELETED_TAINT, value: '1', effect: 'NoSchedule' },
+        { key: 'node.kubernetes.io/disk-pressure', value: '', effect: 'NoSchedule' },
+        { key: 'startup-taint.cluster-autoscaler.kubernetes.io/x', value: '', effect: 'NoSchedule' },
+      ],
+    });
+    expect(liveTemplate(node, { ...SOURCE, zones: ['1', '2'] })).toEqual({
+      labels: { team: 'a' },
+      taints: [{ key: 'team', value: 'a', effect: 'NoSchedule' }],
+      capacity: node.capacity,
+      allocatable: node.allocatable,
+      zones: ['westus-1', 'westus-2'],
+      source: 'live-node',
+    });
+  });
+
+  const gpu = resourceNames.indexOf('nvidia.com/gpu');
+  it.each([
+    ['a ready one', aNode(), [], true],
+    ['one that is not ready', aNode({ readiness: { ready: false, sinceMs: 0, reason: 'x' } }), [], false],
+    ['a cordoned one', aNode({ unschedulable: true }), [], false],
+    ['one that goes', aNode({ taints: [{ key: TO_BE_DELETED_TAINT, value: '', effect: 'NoSchedule' }] }), [], false],
+    ['one whose devices are not up yet', aNode(), [gpu], false],
+    ['one whose devices are up', aNode({ resources: { 'nvidia.com/gpu': '1' } }), [gpu], true],
+  ])('%s may speak for the group: %s', (_name, node, devices, expected) => {
+    expect(isExemplary(node, devices)).toBe(expected);
+  });
+});
+
+describe('sizes of the region', () => {
+  const raw = (name: string, capabilities: Readonly<Record<string, string>>, rest: Partial<ResourceSku> = {}): ResourceSku => ({
+    resourceType: 'virtualMachines',
+    name,
+    capabilities: Object.entries(capabilities).map(([key, value]) => ({ name: key, value })),
+    ...rest,
+  });
+
+  it('are projected, indexed in any letter case, and found under their promoted name', () => {
+    const catalog = buildCatalog(
+      [
+        raw('Standard_M8-2ms', { vCPUs: '8', vCPUsAvailable: '2', MemoryGB: '218.75' }),
+        raw(
+          'Standard_NV6',
+          { vCPUs: '6', MemoryGB: '56', GPUs: '1' },
+          {
+            locationInfo: [{ location: 'East US', zones: ['3', '2'] }],
+            restrictions: [{ type: 'Zone', restrictionInfo: { zones: ['2'] } }],
+          },
+        ),
+        raw('Standard_D16plds_v5', { vCPUs: '16', MemoryGB: '32', CpuArchitectureType: 'Arm64' }),
+        raw('broken', { MemoryGB: 'much' }),
+        { resourceType: 'disks', name: 'Premium_LRS' },
+      ],
+      'eastus',
+      1,
+    );
+    expect(catalog.byName.size).toBe(3);
+    expect(findSku(catalog, 'STANDARD_m8-2MS')).toMatchObject({ vcpus: 2, memoryBytes: 218.75 * GIB, arch: 'amd64' });
+    expect(findSku(catalog, 'Standard_NV6_Promo')).toMatchObject({ gpus: 1, zones: ['3'] });
+    expect(findSku(catalog, 'Standard_D16plds_v5')?.arch).toBe('arm64');
+    expect(findSku(catalog, 'Standard_X')).toBeUndefined();
+    expect(findSku(undefined, 'Standard_NV6')).toBeUndefined();
+  });
+});
