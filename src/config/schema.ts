@@ -5,15 +5,12 @@
 import { z } from 'zod';
 import { CLOUD_NAMES, cloudNamed } from './clouds.ts';
 import { chooseCredential } from './credential.ts';
-import { duration, endpoint, flag, fraction, HOUR_MS, MINUTE_MS, oneOf, SECOND_MS, text, wholeNumber } from './leaves.ts';
+import { duration, endpoint, flag, HOUR_MS, MINUTE_MS, oneOf, SECOND_MS, text, wholeNumber } from './leaves.ts';
+import { backoff, drain, scaleDown, scaleUp } from './policy-schema.ts';
 
-const EXPANDERS = ['least-waste', 'least-nodes', 'most-pods', 'random'] as const;
 const METHODS = ['client-secret', 'workload-identity', 'managed-identity', 'client-certificate', 'azure-cli'] as const;
 const NEED_TENANT: ReadonlySet<string | undefined> = new Set(['client-secret', 'workload-identity', 'client-certificate']);
 const LEVELS = ['error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
-/** Effectively no limit, yet a number that survives JSON and arithmetic. */
-const UNLIMITED = Number.MAX_SAFE_INTEGER;
-const GIB = 2 ** 30;
 
 const nodeGroup = z
   .strictObject({ name: text("a scale set's name"), min: wholeNumber(0), max: wholeNumber(0) })
@@ -144,104 +141,6 @@ const kubernetes = z
     eventSource: text("a component's name").default('aks-autoscaler'),
   })
   .prefault({});
-
-const expanders = z
-  .array(oneOf(EXPANDERS), { error: `a list of ${EXPANDERS.join(', ')}` })
-  .min(1, { error: `at least one of ${EXPANDERS.join(', ')}` })
-  .refine((names) => new Set(names).size === names.length, { error: 'each expander once' });
-
-const scaleUp = z
-  .strictObject({
-    expanders: expanders.default(['least-waste']),
-    randomSeed: wholeNumber(0).default(1),
-    maxNodesTotal: wholeNumber(0)
-      .transform((nodes) => (nodes === 0 ? UNLIMITED : nodes))
-      .default(UNLIMITED),
-    maxNodesPerScaleUp: wholeNumber(1).default(1000),
-    maxCoresTotal: wholeNumber(0).default(320_000),
-    maxMemoryTotalGib: wholeNumber(0, 8_000_000).default(6_400_000),
-    expendablePriorityCutoff: wholeNumber(-2_147_483_648, 2_147_483_647).default(-10),
-    newPodDelay: duration(0),
-    maxProvisionTime: duration(15 * MINUTE_MS, { leastMs: SECOND_MS }),
-    balanceSimilarGroups: flag(false),
-    enforceMinSize: flag(false),
-  })
-  .prefault({})
-  .transform(({ newPodDelay, maxProvisionTime, maxMemoryTotalGib, ...rest }) => ({
-    ...rest,
-    maxMemoryTotalBytes: maxMemoryTotalGib * GIB,
-    newPodDelayMs: newPodDelay,
-    maxProvisionMs: maxProvisionTime,
-  }));
-
-const scaleDown = z
-  .strictObject({
-    enabled: flag(true),
-    utilizationThreshold: fraction(0.5),
-    unneededTime: duration(10 * MINUTE_MS),
-    unreadyTime: duration(20 * MINUTE_MS),
-    delayAfterAdd: duration(10 * MINUTE_MS),
-    delayAfterDelete: duration(0),
-    delayAfterFailure: duration(3 * MINUTE_MS),
-    unremovableRecheck: duration(5 * MINUTE_MS),
-    ignoreDaemonSetsUtilization: flag(false),
-    skipNodesWithSystemPods: flag(true),
-    // Differs from the Cluster Autoscaler (true): an emptyDir is scratch space, and pods that mind say so by annotation.
-    skipNodesWithLocalStorage: flag(false),
-    skipNodesWithCustomControllerPods: flag(true),
-    maxParallelism: wholeNumber(1).default(10),
-    maxDrainParallelism: wholeNumber(1).default(1),
-    maxRemovalsPerWindow: wholeNumber(1).default(100),
-    removalWindow: duration(10 * MINUTE_MS, { leastMs: SECOND_MS }),
-    maxBulkSoftTaintCount: wholeNumber(0).default(10),
-  })
-  .prefault({})
-  .transform((given) => ({
-    enabled: given.enabled,
-    utilizationThreshold: given.utilizationThreshold,
-    unneededForMs: given.unneededTime,
-    unreadyForMs: given.unreadyTime,
-    delayAfterAddMs: given.delayAfterAdd,
-    delayAfterDeleteMs: given.delayAfterDelete,
-    delayAfterFailureMs: given.delayAfterFailure,
-    recheckUnremovableAfterMs: given.unremovableRecheck,
-    ignoreDaemonSetsUtilization: given.ignoreDaemonSetsUtilization,
-    skipNodesWithSystemPods: given.skipNodesWithSystemPods,
-    skipNodesWithLocalStorage: given.skipNodesWithLocalStorage,
-    skipNodesWithCustomControllerPods: given.skipNodesWithCustomControllerPods,
-    maxParallel: given.maxParallelism,
-    maxParallelDrains: given.maxDrainParallelism,
-    maxRemovalsPerWindow: given.maxRemovalsPerWindow,
-    removalWindowMs: given.removalWindow,
-    softTaintBudget: given.maxBulkSoftTaintCount,
-  }));
-
-const backoff = z
-  .strictObject({
-    initial: duration(5 * MINUTE_MS, { leastMs: SECOND_MS }),
-    max: duration(30 * MINUTE_MS, { leastMs: SECOND_MS }),
-    resetAfter: duration(3 * HOUR_MS, { leastMs: SECOND_MS }),
-  })
-  .refine((given) => given.initial <= given.max, { error: 'a first back-off that is not longer than backoff.max', path: ['initial'] })
-  .prefault({})
-  .transform((given) => ({ initialMs: given.initial, maxMs: given.max, resetAfterMs: given.resetAfter }));
-
-const drain = z
-  .strictObject({
-    maxGracefulTermination: duration(10 * MINUTE_MS),
-    evictionTimeout: duration(2 * MINUTE_MS),
-    evictionRetry: duration(10 * SECOND_MS, { leastMs: 100 }),
-    delayAfterTaint: duration(5 * SECOND_MS),
-    cordon: flag(true),
-  })
-  .prefault({})
-  .transform((given) => ({
-    maxGracefulTerminationMs: given.maxGracefulTermination,
-    evictionTimeoutMs: given.evictionTimeout,
-    evictionRetryMs: given.evictionRetry,
-    delayAfterTaintMs: given.delayAfterTaint,
-    cordon: given.cordon,
-  }));
 
 const loop = z
   .strictObject({

@@ -1,0 +1,106 @@
+/** The part of the schema that becomes the planner's policy. Defaults are the Cluster Autoscaler's unless a comment says why not. */
+import { z } from 'zod';
+import { duration, flag, fraction, HOUR_MS, MINUTE_MS, oneOf, SECOND_MS, wholeNumber } from './leaves.ts';
+
+const EXPANDERS = ['least-waste', 'least-nodes', 'most-pods', 'random'] as const;
+/** Effectively no limit, yet a number that survives JSON and arithmetic. */
+const UNLIMITED = Number.MAX_SAFE_INTEGER;
+const GIB = 2 ** 30;
+
+const expanders = z
+  .array(oneOf(EXPANDERS), { error: `a list of ${EXPANDERS.join(', ')}` })
+  .min(1, { error: `at least one of ${EXPANDERS.join(', ')}` })
+  .refine((names) => new Set(names).size === names.length, { error: 'each expander once' });
+
+export const scaleUp = z
+  .strictObject({
+    expanders: expanders.default(['least-waste']),
+    randomSeed: wholeNumber(0).default(1),
+    maxNodesTotal: wholeNumber(0)
+      .transform((nodes) => (nodes === 0 ? UNLIMITED : nodes))
+      .default(UNLIMITED),
+    maxNodesPerScaleUp: wholeNumber(1).default(1000),
+    maxCoresTotal: wholeNumber(0).default(320_000),
+    maxMemoryTotalGib: wholeNumber(0, 8_000_000).default(6_400_000),
+    expendablePriorityCutoff: wholeNumber(-2_147_483_648, 2_147_483_647).default(-10),
+    newPodDelay: duration(0),
+    maxProvisionTime: duration(15 * MINUTE_MS, { leastMs: SECOND_MS }),
+    balanceSimilarGroups: flag(false),
+    enforceMinSize: flag(false),
+  })
+  .prefault({})
+  .transform(({ newPodDelay, maxProvisionTime, maxMemoryTotalGib, ...rest }) => ({
+    ...rest,
+    maxMemoryTotalBytes: maxMemoryTotalGib * GIB,
+    newPodDelayMs: newPodDelay,
+    maxProvisionMs: maxProvisionTime,
+  }));
+
+export const scaleDown = z
+  .strictObject({
+    enabled: flag(true),
+    utilizationThreshold: fraction(0.5),
+    unneededTime: duration(10 * MINUTE_MS),
+    unreadyTime: duration(20 * MINUTE_MS),
+    delayAfterAdd: duration(10 * MINUTE_MS),
+    delayAfterDelete: duration(0),
+    delayAfterFailure: duration(3 * MINUTE_MS),
+    unremovableRecheck: duration(5 * MINUTE_MS),
+    ignoreDaemonSetsUtilization: flag(false),
+    skipNodesWithSystemPods: flag(true),
+    // Differs from the Cluster Autoscaler (true): an emptyDir is scratch space, and pods that mind say so by annotation.
+    skipNodesWithLocalStorage: flag(false),
+    skipNodesWithCustomControllerPods: flag(true),
+    maxParallelism: wholeNumber(1).default(10),
+    maxDrainParallelism: wholeNumber(1).default(1),
+    maxRemovalsPerWindow: wholeNumber(1).default(100),
+    removalWindow: duration(10 * MINUTE_MS, { leastMs: SECOND_MS }),
+    maxBulkSoftTaintCount: wholeNumber(0).default(10),
+  })
+  .prefault({})
+  .transform((given) => ({
+    enabled: given.enabled,
+    utilizationThreshold: given.utilizationThreshold,
+    unneededForMs: given.unneededTime,
+    unreadyForMs: given.unreadyTime,
+    delayAfterAddMs: given.delayAfterAdd,
+    delayAfterDeleteMs: given.delayAfterDelete,
+    delayAfterFailureMs: given.delayAfterFailure,
+    recheckUnremovableAfterMs: given.unremovableRecheck,
+    ignoreDaemonSetsUtilization: given.ignoreDaemonSetsUtilization,
+    skipNodesWithSystemPods: given.skipNodesWithSystemPods,
+    skipNodesWithLocalStorage: given.skipNodesWithLocalStorage,
+    skipNodesWithCustomControllerPods: given.skipNodesWithCustomControllerPods,
+    maxParallel: given.maxParallelism,
+    maxParallelDrains: given.maxDrainParallelism,
+    maxRemovalsPerWindow: given.maxRemovalsPerWindow,
+    removalWindowMs: given.removalWindow,
+    softTaintBudget: given.maxBulkSoftTaintCount,
+  }));
+
+export const backoff = z
+  .strictObject({
+    initial: duration(5 * MINUTE_MS, { leastMs: SECOND_MS }),
+    max: duration(30 * MINUTE_MS, { leastMs: SECOND_MS }),
+    resetAfter: duration(3 * HOUR_MS, { leastMs: SECOND_MS }),
+  })
+  .refine((given) => given.initial <= given.max, { error: 'a first back-off that is not longer than backoff.max', path: ['initial'] })
+  .prefault({})
+  .transform((given) => ({ initialMs: given.initial, maxMs: given.max, resetAfterMs: given.resetAfter }));
+
+export const drain = z
+  .strictObject({
+    maxGracefulTermination: duration(10 * MINUTE_MS),
+    evictionTimeout: duration(2 * MINUTE_MS),
+    evictionRetry: duration(10 * SECOND_MS, { leastMs: 100 }),
+    delayAfterTaint: duration(5 * SECOND_MS),
+    cordon: flag(true),
+  })
+  .prefault({})
+  .transform((given) => ({
+    maxGracefulTerminationMs: given.maxGracefulTermination,
+    evictionTimeoutMs: given.evictionTimeout,
+    evictionRetryMs: given.evictionRetry,
+    delayAfterTaintMs: given.delayAfterTaint,
+    cordon: given.cordon,
+  }));
