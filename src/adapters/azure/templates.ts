@@ -64,8 +64,8 @@ function defaultDiskGb(vcpus: number): number {
   return vcpus < 32 ? 512 : 1024;
 }
 
-/** The SKU list counts field-programmable arrays as GPUs. */
-function deviceOf(vmSize: string): string {
+/** The resource name of a size's devices. The SKU list counts field-programmable arrays as GPUs. */
+export function deviceOf(vmSize: string): string {
   if (/^standard_np/i.test(vmSize)) return 'xilinx.com/fpga-xilinx_u250_gen3x16_xdma_shell_2_1-0';
   return isAmdGpu(vmSize) ? 'amd.com/gpu' : 'nvidia.com/gpu';
 }

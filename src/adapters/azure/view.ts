@@ -21,7 +21,7 @@ import { findSku, type Sku } from './skus.ts';
 import type { AzureStore } from './store.ts';
 import { instancesAgent, SCALE_SETS_AGENT } from './tables.ts';
 import { groupOptions } from './tags.ts';
-import { cloudTemplate } from './templates.ts';
+import { cloudTemplate, deviceOf } from './templates.ts';
 
 /** Everything a NodeGroup is made from; compared member by member. */
 interface GroupInputs {
@@ -205,7 +205,7 @@ export class CloudViewBuilder {
   #devicesOf(id: NodeGroupId): readonly number[] {
     const built = this.#built.get(foldName(id));
     const gpus = built?.inputs.sku?.gpus ?? 0;
-    return gpus > 0 && built?.inputs.row?.value.os === 'linux' ? [this.#parts.names.indexOf('nvidia.com/gpu')] : [];
+    return gpus > 0 && built?.inputs.row?.value.os === 'linux' ? [this.#parts.names.indexOf(deviceOf(built.inputs.row.value.vmSize))] : [];
   }
 
   /** Machines that were asked for show up, fail or come to rest within minutes: look more often until they have. */
