@@ -9,7 +9,6 @@ interface Bucket {
   pods: Pod[];
   /** The list is in somebody's hands. */
   shown: boolean;
-  sorted: boolean;
 }
 
 export class PodIndex {
@@ -39,8 +38,8 @@ export class PodIndex {
     if (isOver(pod)) return;
     if (pod.nodeName !== undefined) {
       const bucket = this.#own(pod.nodeName);
-      bucket.pods.push(pod);
-      bucket.sorted = false;
+      // Kept in order as pods come: sorting 150,000 of them when a view is asked for would stall the loop.
+      bucket.pods.splice(placeIn(bucket.pods, pod), 0, pod);
     } else if (pod.deletionAtMs === undefined) {
       this.#pending.add(pod);
       this.#pendingView = undefined;
@@ -60,7 +59,7 @@ export class PodIndex {
     this.#view = undefined;
     let bucket = this.#buckets.get(node);
     if (bucket === undefined) {
-      bucket = { pods: [], shown: false, sorted: true };
+      bucket = { pods: [], shown: false };
       this.#buckets.set(node, bucket);
     } else if (bucket.shown) {
       bucket.pods = [...bucket.pods];
@@ -70,9 +69,20 @@ export class PodIndex {
   }
 }
 
+/** Where a pod belongs in a sorted list. */
+function placeIn(pods: readonly Pod[], pod: Pod): number {
+  let from = 0;
+  let to = pods.length;
+  while (from < to) {
+    const middle = (from + to) >>> 1;
+    const other = pods[middle];
+    if (other !== undefined && byName(other, pod) < 0) from = middle + 1;
+    else to = middle;
+  }
+  return from;
+}
+
 function show(bucket: Bucket): readonly Pod[] {
-  if (!bucket.sorted) bucket.pods.sort(byName);
-  bucket.sorted = true;
   bucket.shown = true;
   return bucket.pods;
 }

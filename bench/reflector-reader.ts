@@ -1,0 +1,49 @@
+/** The measured side: connects as in a cluster, fills the reflectors once, prints what it cost as one JSON line. */
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { connectKubernetes } from '../src/adapters/kubernetes/kubernetes.ts';
+import { SystemClock } from './real-clock.ts';
+import { ResourceNames } from '../src/domain/resources.ts';
+import { seededRandom } from '../src/domain/random.ts';
+import { createMetrics } from '../src/telemetry/metrics.ts';
+import { createLog } from '../src/telemetry/log.ts';
+import type { ReaderReport } from './reflectors.bench.ts';
+
+const [apiServer = '', serviceAccountDir = ''] = process.argv.slice(2);
+const delay = monitorEventLoopDelay({ resolution: 1 });
+const kubernetes = await connectKubernetes({
+  options: { apiServer, serviceAccountDir, namespace: 'kube-system', leaseName: 'bench', identity: 'bench', leaderElect: false },
+  clock: new SystemClock(),
+  random: seededRandom(1),
+  log: createLog('warn', { write: (line) => void process.stderr.write(line) }),
+  metrics: createMetrics(),
+  names: new ResourceNames(),
+});
+delay.enable();
+const startedAt = performance.now();
+await kubernetes.reader.start(new AbortController().signal);
+const fillMs = performance.now() - startedAt;
+const firstAt = performance.now();
+const view = kubernetes.reader.observe(Date.now());
+const observeMs = performance.now() - firstAt;
+// One more turn of the loop, so that a stall in the observation is seen too.
+await new Promise((resolve) => setTimeout(resolve, 20));
+delay.disable();
+const againAt = performance.now();
+kubernetes.reader.observe(Date.now());
+const idleObserveMs = performance.now() - againAt;
+const peakMb = process.resourceUsage().maxRSS / 1024;
+globalThis.gc?.();
+const bound = [...view.podsByNode.values()].reduce((sum, pods) => sum + pods.length, 0);
+const report: ReaderReport = {
+  nodes: view.nodes.size,
+  pods: bound + view.pendingPods.length,
+  shapes: new Set([...view.podsByNode.values()].flatMap((pods) => pods.map((pod) => pod.shape))).size,
+  fillMs,
+  observeMs,
+  idleObserveMs,
+  peakMb,
+  heapMb: process.memoryUsage().heapUsed / 2 ** 20,
+  stallMs: delay.max / 1e6,
+};
+process.stdout.write(`${JSON.stringify(report)}\n`);
+await kubernetes.close();
