@@ -3,9 +3,28 @@
  * clients, on one clock that moves only when the scenario says so. Time stands still while any request is on its way,
  * so a run depends on nothing but its seed.
  */
+import { readFileSync } from 'node:fs';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { composeDaemon } from '../../src/cli/compose.ts';
+import type { Daemon } from '../../src/cli/daemon.ts';
+import { isConfigErrors } from '../../src/config/config.ts';
+import { loadConfig } from '../../src/config/load.ts';
 import type { Clock } from '../../src/domain/clock.ts';
 import { AutoscalerError } from '../../src/domain/errors.ts';
+import { seededRandom } from '../../src/domain/random.ts';
+import type { LoopReport } from '../../src/loop/report.ts';
+import type { JournalEntry } from '../../src/simulator/arm/journal.ts';
 import { VirtualSimClock } from '../../src/simulator/sim-clock.ts';
+import { startWorld, type World } from '../../src/simulator/world.ts';
+import type { WorldSpec } from '../../src/simulator/world-spec.ts';
+import { silentLog } from '../../src/telemetry/log.ts';
+import { createMetrics, type Metrics } from '../../src/telemetry/metrics.ts';
+import { START_MS } from './builders.ts';
+
+const CLIENT = { clientId: 'aaaaaaaa-0000-0000-0000-000000000001', clientSecret: 'only-known-to-this-simulation' };
+const TOKEN = 'only-known-to-this-simulation';
 
 /** The daemon's clock over the world's: one time for both. */
 export function clockOf(sim: VirtualSimClock): Clock {
@@ -31,7 +50,7 @@ export function clockOf(sim: VirtualSimClock): Clock {
 /** How long a world may take to come to rest before the harness calls it stuck, in real milliseconds. */
 const STUCK_AFTER_MS = 20_000;
 /** Rounds of the event loop without any sign of work that count as rest. */
-const QUIET_ROUNDS = 4;
+const QUIET_ROUNDS = 25;
 
 /** Waits until `isBusy` has been false for a few rounds of the event loop. Real sockets need real rounds, not sleeps. */
 export async function atRest(isBusy: () => string | undefined): Promise<void> {
@@ -41,5 +60,165 @@ export async function atRest(isBusy: () => string | undefined): Promise<void> {
     const reason = isBusy();
     quiet = reason === undefined ? quiet + 1 : 0;
     if (Date.now() > deadline) throw new Error(`the world did not come to rest: ${reason ?? 'still settling'}`);
+  }
+}
+
+export interface VirtualRunOptions {
+  readonly spec: WorldSpec;
+  /** Flags of the `run` command, for what the scenario wants different from the defaults. */
+  readonly flags?: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+/** A world with a daemon in it. Nothing happens in it except by `advance` and `until`. */
+export class VirtualRun {
+  readonly clock: VirtualSimClock;
+  readonly world: World;
+  readonly reports: LoopReport[] = [];
+  readonly #dir: string;
+  readonly #options: VirtualRunOptions;
+  #daemon: Daemon | undefined;
+  #metrics: Metrics = createMetrics();
+
+  private constructor(parts: { clock: VirtualSimClock; world: World; dir: string; options: VirtualRunOptions }) {
+    this.clock = parts.clock;
+    this.world = parts.world;
+    this.#dir = parts.dir;
+    this.#options = parts.options;
+  }
+
+  /** Starts the world, then the daemon, and lets both come to rest. */
+  static async start(options: VirtualRunOptions): Promise<VirtualRun> {
+    const clock = new VirtualSimClock(START_MS);
+    const world = await startWorld({ spec: options.spec, clock, client: CLIENT, token: TOKEN });
+    const dir = await mkdtemp(join(tmpdir(), 'aks-autoscaler-'));
+    await writeFile(join(dir, 'kubeconfig'), world.cluster.kubeconfig());
+    await writeFile(join(dir, 'ca.pem'), world.caPem);
+    const run = new VirtualRun({ clock, world, dir, options });
+    await run.advance(60_000);
+    await run.startDaemon();
+    return run;
+  }
+
+  get daemon(): Daemon {
+    if (this.#daemon === undefined) throw new Error('the daemon is not running');
+    return this.#daemon;
+  }
+
+  get metrics(): Metrics {
+    return this.#metrics;
+  }
+
+  /** A new daemon process, as after a crash or an upgrade: nothing is remembered but what the world holds. */
+  async startDaemon(): Promise<void> {
+    const config = loadConfig({
+      argv: [
+        `--kubeconfig=${join(this.#dir, 'kubeconfig')}`,
+        '--leader-elect=false',
+        '--address=127.0.0.1:0',
+        '--node-group-auto-discovery=label:cluster-autoscaler-enabled=true',
+        ...(this.#options.flags ?? []),
+      ],
+      env: { ...this.#environment(), ...this.#options.env },
+      readFile: (path) => readFileSync(path, 'utf8'),
+    });
+    if (isConfigErrors(config)) throw new Error(config.errors.join(' '));
+    this.#metrics = createMetrics();
+    const daemon = await composeDaemon({
+      config,
+      clock: clockOf(this.clock),
+      random: seededRandom(this.world.spec.seed),
+      log: silentLog(),
+      metrics: this.#metrics,
+    });
+    daemon.onLoop((report) => this.reports.push(report));
+    this.#daemon = daemon;
+    await this.#drive(daemon.start());
+  }
+
+  async stopDaemon(): Promise<void> {
+    const daemon = this.#daemon;
+    this.#daemon = undefined;
+    if (daemon !== undefined) await this.#drive(daemon.stop());
+  }
+
+  /** Lets `ms` of virtual time pass, event by event, with the network at rest before each. */
+  async advance(ms: number): Promise<void> {
+    const end = this.clock.now() + ms;
+    await this.#rest();
+    for (let next = this.clock.nextDueAt(); next !== undefined && next <= end; next = this.clock.nextDueAt()) {
+      this.clock.advance(Math.max(0, next - this.clock.now()));
+      await this.#rest();
+    }
+    this.clock.advance(Math.max(0, end - this.clock.now()));
+  }
+
+  /** Lets time pass until the condition holds; fails when it has not after `limitMs` of virtual time. */
+  async until(what: string, condition: () => boolean, limitMs: number): Promise<void> {
+    const end = this.clock.now() + limitMs;
+    await this.#rest();
+    while (!condition()) {
+      const next = this.clock.nextDueAt();
+      if (next === undefined || next > end) throw new Error(`after ${limitMs / 1000} s still not: ${what}`);
+      this.clock.advance(Math.max(0, next - this.clock.now()));
+      await this.#rest();
+    }
+  }
+
+  /** Every write to Azure that the daemon made so far, oldest first. */
+  writes(): readonly JournalEntry[] {
+    return this.world.arm.control
+      .journal()
+      .filter((entry) => entry.principal === CLIENT.clientId && /^(PUT|POST|PATCH|DELETE)/.test(entry.route));
+  }
+
+  async stop(): Promise<void> {
+    await this.stopDaemon();
+    await this.world.stop();
+    await rm(this.#dir, { recursive: true, force: true });
+  }
+
+  #environment(): Readonly<Record<string, string>> {
+    const { spec, arm } = this.world;
+    return {
+      ARM_SUBSCRIPTION_ID: spec.subscriptionId,
+      ARM_TENANT_ID: spec.tenantId,
+      ARM_RESOURCE_GROUP: spec.nodeResourceGroup,
+      ARM_CLUSTER_RESOURCE_GROUP: spec.clusterResourceGroup,
+      CLUSTER_NAME: spec.clusterName,
+      LOCATION: spec.location,
+      ARM_CLIENT_ID: CLIENT.clientId,
+      ARM_CLIENT_SECRET: CLIENT.clientSecret,
+      AZURE_RESOURCE_MANAGER_ENDPOINT: arm.url,
+      AZURE_AUTHORITY_HOST: arm.url,
+      AZURE_CA_FILE: join(this.#dir, 'ca.pem'),
+    };
+  }
+
+  /** Waits for something the daemon does, letting time pass where it waits for time. */
+  async #drive(work: Promise<unknown>): Promise<void> {
+    let over = false;
+    const watched = work.finally(() => {
+      over = true;
+    });
+    watched.catch(() => undefined);
+    for (;;) {
+      await this.#rest();
+      if (over) break;
+      const next = this.clock.nextDueAt();
+      if (next === undefined) throw new Error('the daemon waits, and nothing is due');
+      this.clock.advance(Math.max(0, next - this.clock.now()));
+    }
+    await watched;
+  }
+
+  #rest(): Promise<void> {
+    const { arm, cluster } = this.world;
+    return atRest(() => {
+      if (arm.pendingRequests() > 0) return 'ARM has not answered yet';
+      if (cluster.pendingRequests() > 0) return 'the API server has not answered yet';
+      if ((this.#daemon?.cloud.inFlightCalls() ?? 0) > 0) return 'the daemon waits for ARM';
+      return undefined;
+    });
   }
 }

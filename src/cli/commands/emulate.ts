@@ -13,8 +13,8 @@ const HELP = `Starts a simulated AKS cluster on this machine and runs until SIGT
   --world NAME     small (default) or demo
   --seed N         seed of ids, latencies and chance (default 1)
   --speed N        how many times faster than Azure (default 10)
-  --arm-port N     port of the ARM endpoint (default: any free one)
-  --kube-port N    port of the Kubernetes API (default: any free one)
+  --arm-port N     port of the ARM endpoint (default: the system's choice)
+  --kube-port N    port of the Kubernetes API (default: the system's choice)
 `;
 
 const CLIENT = { clientId: 'aaaaaaaa-0000-0000-0000-000000000001', clientSecret: 'only-known-to-this-simulation' };

@@ -16,13 +16,15 @@ export interface Chapter {
   readonly patienceSeconds: number;
 }
 
+const SHOPS = ['shop-1', 'shop-2', 'shop-3', 'shop-4', 'shop-5'];
+
 export const CHAPTERS: readonly Chapter[] = [
   {
     title: 'A burst of 30 pods: one pool reaches its maximum, the next one takes the rest',
     promise: 'all pods of the burst are bound, on two pools',
     patienceSeconds: 25,
-    begin: (client) => create(client, deployment('web', 30, { cpu: '700m', memory: '900Mi' })),
-    isOver: (state) => boundOf(state, 'web') === 30 && target(state, 'memory') > 0 && settled(state),
+    begin: (client) => forEachShop((shop) => create(client, deployment(shop, 6, { cpu: '700m', memory: '900Mi', app: 'shop' }))),
+    isOver: (state) => boundOf(state, 'shop') === 30 && target(state, 'memory') > 0 && settled(state),
   },
   {
     title: 'Another writer resizes "memory" in the same moment: 412, and the plan is made again from what is true now',
@@ -43,20 +45,20 @@ export const CHAPTERS: readonly Chapter[] = [
   },
   {
     title: 'The load falls: nodes are drained and deleted',
-    promise: 'every pool is down to what is still needed, and nobody lost a pod',
+    promise: 'what is left of the load runs on fewer nodes, pods were evicted for it, and none is missing',
     patienceSeconds: 45,
     begin: async (client) => {
-      await scale(client, 'web', 6);
-      await scale(client, 'api', 2);
+      await forEachShop((shop) => scale(client, shop, 1));
+      await scale(client, 'api', 0);
       await scale(client, 'batch', 0);
     },
     isOver: (state) =>
-      target(state, 'memory') === 0 &&
       target(state, 'compute') === 0 &&
       target(state, 'reserve') === 0 &&
-      target(state, 'general') <= 3 &&
-      boundOf(state, 'web') === 6 &&
-      boundOf(state, 'api') === 2 &&
+      target(state, 'general') + target(state, 'memory') <= 2 &&
+      state.evicted > 0 &&
+      boundOf(state, 'shop') === SHOPS.length &&
+      boundOf(state, 'api') + boundOf(state, 'batch') === 0 &&
       settled(state),
   },
 ];
@@ -78,10 +80,12 @@ interface Load {
   readonly cpu: string;
   readonly memory: string;
   readonly batch?: boolean;
+  /** Label `app`; the name unless given. */
+  readonly app?: string;
 }
 
 function deployment(name: string, replicas: number, load: Load): Json {
-  const labels = { app: name };
+  const labels = { app: load.app ?? name, 'app.kubernetes.io/instance': name };
   const batch = {
     nodeSelector: { workload: 'batch' },
     tolerations: [{ key: 'workload', operator: 'Equal', value: 'batch', effect: 'NoSchedule' }],
@@ -103,6 +107,10 @@ function deployment(name: string, replicas: number, load: Load): Json {
       },
     },
   };
+}
+
+async function forEachShop(act: (shop: string) => Promise<void>): Promise<void> {
+  for (const shop of SHOPS) await act(shop);
 }
 
 async function create(client: WorldClient, object: Json): Promise<void> {

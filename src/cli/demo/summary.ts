@@ -38,7 +38,6 @@ export interface PodHistory {
 export interface Eviction {
   readonly pod: string;
   readonly pool: string;
-  readonly atMs: number;
 }
 
 export interface Account {

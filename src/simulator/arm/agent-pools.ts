@@ -16,7 +16,8 @@ import { findVmSize } from './sku-table.ts';
 import { quotaShortage } from './stock.ts';
 import { growPool } from './vm-birth.ts';
 import { judgePoolSize, judgeRemoval } from './write-judge.ts';
-import { capacityOf, later, type AgentPool, type ArmWorld, type Operation, type Vm } from './world-state.ts';
+import { capacityOf, later, type AgentPool, type ArmWorld, type Operation } from './world-state.ts';
+import type { Vm } from './vm.ts';
 
 /** The provider itself, when it acts on scale sets. */
 export const AKS_PRINCIPAL: Principal = { clientId: 'aks-resource-provider', foreign: true };

@@ -15,7 +15,8 @@ import type { JsonObject } from './json.ts';
 import { plantPool, uprootPool } from './planting.ts';
 import type { FrozenLists } from './stale-lists.ts';
 import { stockKey, usages, type Usage } from './stock.ts';
-import { capacityOf, etagText, setOfPool, type ArmWorld, type Operation, type ScaleSet, type Vm } from './world-state.ts';
+import { capacityOf, etagText, setOfPool, type ArmWorld, type Operation, type ScaleSet } from './world-state.ts';
+import type { Vm } from './vm.ts';
 
 /** One key per event. */
 export type WorldEvent =

@@ -22,7 +22,8 @@ import { listen, type RawRequest, type Sending } from './server.ts';
 import { createFrozenLists } from './stale-lists.ts';
 import { Throttle } from './throttling.ts';
 import { createIdentity, type ArmClient } from './tokens.ts';
-import { allVms, later, type ArmWorld, type Vm } from './world-state.ts';
+import { allVms, later, type ArmWorld } from './world-state.ts';
+import type { Vm } from './vm.ts';
 import { AutoscalerError } from '../../domain/errors.ts';
 
 export interface ArmEmulatorOptions {

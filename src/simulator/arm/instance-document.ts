@@ -1,7 +1,8 @@
 /** One machine as ARM shows it, with and without its instance view. */
 import { pick, pickText, type Json, type JsonObject } from './json.ts';
 import { armTime } from './operations.ts';
-import { etagText, type ArmWorld, type ScaleSet, type Vm } from './world-state.ts';
+import { etagText, type ArmWorld, type ScaleSet } from './world-state.ts';
+import type { Vm } from './vm.ts';
 
 /** `set` undefined: a VM that belongs to no scale set. */
 export function renderVm(

@@ -8,7 +8,8 @@ import { beginOperation, operationHeaders } from './operations.ts';
 import { answerPage } from './paging.ts';
 import { acceptRemoval, setKey } from './scaling.ts';
 import { notFound, setOf } from './scale-sets.ts';
-import { capacityOf, etagText, type ArmWorld, type ScaleSet, type Vm } from './world-state.ts';
+import { capacityOf, etagText, type ArmWorld, type ScaleSet } from './world-state.ts';
+import type { Vm } from './vm.ts';
 
 export function wantsView(request: ArmRequest): boolean {
   return (request.query['$expand'] ?? '').toLowerCase().includes('instanceview');

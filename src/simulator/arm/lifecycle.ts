@@ -7,7 +7,8 @@ import { allocationFailure } from './errors.ts';
 import { machineAtRest } from './operations.ts';
 import { findVmSize } from './sku-table.ts';
 import { returnStock, takeStock } from './stock.ts';
-import { homeOf, later, type ArmWorld, type Vm } from './world-state.ts';
+import { homeOf, later, type ArmWorld } from './world-state.ts';
+import type { Vm } from './vm.ts';
 
 /** Begins the creation of a machine that its owner already lists. Stock is taken now, its lack shows later. */
 export function bringUp(world: ArmWorld, vm: Vm, onRefused: () => void): void {

@@ -1,7 +1,7 @@
 /** Labels and taints that AKS gives a node at registration, beside those its pool asks for. */
 import type { WorldSpec } from '../world-spec.ts';
 import { findVmSize } from './sku-table.ts';
-import type { Vm } from './world-state.ts';
+import type { Vm } from './vm.ts';
 
 export const SPOT_TAINT = 'kubernetes.azure.com/scalesetpriority=spot:NoSchedule';
 const NODE_IMAGE = 'AKSUbuntu-2204gen2containerd-202601.01.0';

@@ -5,7 +5,8 @@
 import { armError, failureBody, type OperationFailure } from './errors.ts';
 import type { Json } from './json.ts';
 import { param, type ArmReply, type ArmRequest } from './messages.ts';
-import { later, type ArmWorld, type Operation, type Vm } from './world-state.ts';
+import { later, type ArmWorld, type Operation } from './world-state.ts';
+import type { Vm } from './vm.ts';
 
 export interface OperationStart {
   readonly kind: Operation['kind'];

@@ -4,7 +4,7 @@ import type { WorldSpec } from '../world-spec.ts';
 import { nodeLabels, nodeTaints } from './node-labels.ts';
 import { providerIdOf } from './names.ts';
 import { findVmSize } from './sku-table.ts';
-import type { Vm } from './world-state.ts';
+import type { Vm } from './vm.ts';
 
 export interface Park extends MachinePark {
   tell(change: { readonly kind: 'running' | 'stopped' | 'gone'; readonly vm: Vm }): void;

@@ -9,7 +9,8 @@ import { beginOperation, preemptScaling } from './operations.ts';
 import { withCapacity } from './scale-set-document.ts';
 import { growSet } from './vm-birth.ts';
 import { judgeCapacityWrite, judgeRemoval, noteDelete } from './write-judge.ts';
-import { capacityOf, type ArmWorld, type Operation, type ScaleSet, type Vm } from './world-state.ts';
+import { capacityOf, type ArmWorld, type Operation, type ScaleSet } from './world-state.ts';
+import type { Vm } from './vm.ts';
 import { pick } from './json.ts';
 
 /** The instances that count against the goal. */

@@ -1,7 +1,8 @@
 /** The region's finite stock and the subscription's quota: what makes allocation and acceptance fail by themselves. */
 import type { QuotaShortage } from './errors.ts';
 import { findVmSize, VM_SIZES } from './sku-table.ts';
-import { allVms, type ArmWorld, type Vm } from './world-state.ts';
+import { allVms, type ArmWorld } from './world-state.ts';
+import type { Vm } from './vm.ts';
 
 export function stockKey(vmSize: string, zone: string | undefined): string {
   return `${vmSize}/${zone ?? '0'}`.toLowerCase();

@@ -8,7 +8,8 @@ import { answerPage } from './paging.ts';
 import { takeDown } from './lifecycle.ts';
 import { acceptRemoval } from './scaling.ts';
 import { judgeRemoval } from './write-judge.ts';
-import { allVms, type ArmWorld, type ScaleSet, type Vm } from './world-state.ts';
+import { allVms, type ArmWorld, type ScaleSet } from './world-state.ts';
+import type { Vm } from './vm.ts';
 
 /** The filter names its field in quotes of its own: `'virtualMachineScaleSet/id' eq '<id>'`. */
 const SET_FILTER = /^'?virtualMachineScaleSet\/id'?\s+eq\s+'([^']+)'$/i;

@@ -4,7 +4,8 @@ import { bringUp } from './lifecycle.ts';
 import { nameSuffix, uniformHostName, virtualMachineId } from './names.ts';
 import { findVmSize } from './sku-table.ts';
 import { pickText, pick, type Json } from './json.ts';
-import { capacityOf, sizeOf, type AgentPool, type ArmWorld, type ScaleSet, type Vm } from './world-state.ts';
+import { capacityOf, sizeOf, type AgentPool, type ArmWorld, type ScaleSet } from './world-state.ts';
+import type { Vm } from './vm.ts';
 import { withCapacity } from './scale-set-document.ts';
 
 /** Adds one machine to a set, at rest and running, as if it had always been there. */

@@ -2,7 +2,6 @@
  * What exists in the emulated Azure: scale sets, machines, agent pools, operations, stock and quota. Plain mutable
  * records that the rooms beside this file change; no rule lives here, only identity and lookup.
  */
-import type { PowerState } from '../machines.ts';
 import type { SimClock } from '../sim-clock.ts';
 import type { ViolationLog } from '../violations.ts';
 import type { PoolSpec, WorldSpec } from '../world-spec.ts';
@@ -13,36 +12,7 @@ import { pick, pickText, type JsonObject } from './json.ts';
 import type { ArmKnobs } from './knobs.ts';
 import type { Park } from './park.ts';
 import type { Throttle } from './throttling.ts';
-
-export type ProvisioningState = 'Creating' | 'Updating' | 'Succeeded' | 'Failed' | 'Deleting' | 'Migrating';
-
-/** One virtual machine: an instance of a Uniform set, a VM of a Flexible set, or a VM of a VMs-type agent pool. */
-export interface Vm {
-  readonly kind: 'uniform' | 'flexible' | 'standalone';
-  /** What its owner's map knows it by: the instance id, or the VM's name in lower case. */
-  readonly key: string;
-  readonly resourceId: string;
-  readonly name: string;
-  readonly hostName: string;
-  readonly vmId: string;
-  readonly pool: PoolSpec;
-  readonly vmSize: string;
-  readonly zone: string | undefined;
-  readonly createdMs: number;
-  /** Lists do not show it before. */
-  visibleAtMs: number;
-  provisioningState: ProvisioningState;
-  /** The part of the view's provisioning code after the state, for example `OSProvisioningInProgress`. */
-  detail: string | undefined;
-  power: PowerState;
-  failure: OperationFailure | undefined;
-  /** Whether it took from the region's stock and gives back when it goes. */
-  holdsStock: boolean;
-  /** Its own etag counter; instances of Uniform sets show their set's. */
-  etag: number;
-  /** Bumped when a new fate overtakes an older one; pending steps of older fates do nothing. */
-  fate: number;
-}
+import type { ProvisioningState, Vm } from './vm.ts';
 
 /** A value that another writer set, and who has seen it since. */
 export interface CapacityHistory {

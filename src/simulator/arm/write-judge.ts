@@ -3,7 +3,8 @@
  * foreign writers (people, AKS itself) to nothing.
  */
 import type { Principal } from './messages.ts';
-import type { ArmWorld, ScaleSet, Vm } from './world-state.ts';
+import type { ArmWorld, ScaleSet } from './world-state.ts';
+import type { Vm } from './vm.ts';
 
 export interface CapacityChange {
   readonly principal: Principal;

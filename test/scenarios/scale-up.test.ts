@@ -1,0 +1,159 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { VirtualRun, type VirtualRunOptions } from '../support/virtual-world.ts';
+import { aPool, bound, capacity, deployment, events, MINUTE, pending, SECOND, worldOf } from './support.ts';
+
+let run: VirtualRun | undefined;
+async function start(options: VirtualRunOptions): Promise<VirtualRun> {
+  run = await VirtualRun.start(options);
+  return run;
+}
+afterEach(async () => {
+  await run?.stop();
+  run = undefined;
+});
+
+describe('scale-up', () => {
+  it('E1: a burst is bound, and nothing more is ordered while its nodes boot', async () => {
+    const world = await start({ spec: worldOf([aPool({ name: 'general' })]) });
+    world.world.cluster.apply(deployment({ name: 'web', replicas: 20, cpu: '700m' }));
+    await world.until('all pods bound', () => bound(world, 'web') === 20, 5 * MINUTE);
+    await world.advance(MINUTE);
+    // 3,860m allocatable less kube-proxy leaves five pods of 700m a node: four nodes, one of them there already.
+    expect(capacity(world, 'general')).toBe(4);
+    expect(world.writes().map((write) => [write.pool, write.status, write.capacityBefore, write.capacityAfter])).toEqual([
+      ['general', 200, 1, 4],
+    ]);
+    expect(events(world, 'TriggeredScaleUp').length).toBeGreaterThan(0);
+    expect(world.world.violations()).toEqual([]);
+  });
+
+  it('an unschedulable pod leads to a write within two seconds, not at the next scan', async () => {
+    const world = await start({ spec: worldOf([aPool({ name: 'general', count: 0 })]) });
+    await world.advance(3 * SECOND);
+    const before = world.clock.now();
+    world.world.cluster.apply(deployment({ name: 'web', replicas: 1, cpu: '1' }));
+    await world.until('a write', () => world.writes().length > 0, 9 * SECOND);
+    expect((world.writes()[0]?.at ?? 0) - before).toBeLessThanOrEqual(2 * SECOND);
+  });
+
+  it('one plan spills over to a second pool when the first is at its maximum', async () => {
+    const world = await start({
+      spec: worldOf([aPool({ name: 'general', max: 3 }), aPool({ name: 'memory', vmSize: 'Standard_E8s_v5', count: 0, max: 2 })]),
+    });
+    world.world.cluster.apply(deployment({ name: 'web', replicas: 20, cpu: '700m' }));
+    await world.until('all pods bound', () => bound(world, 'web') === 20, 5 * MINUTE);
+    expect(new Set(world.writes().map((write) => write.pool))).toEqual(new Set(['general', 'memory']));
+    expect(world.reports.filter((report) => report.rounds.some((round) => round.increases.length > 1))).toHaveLength(1);
+    expect(world.world.violations()).toEqual([]);
+  });
+
+  it('E2: a pod too large for every pool causes no scale-up and says why', async () => {
+    const world = await start({ spec: worldOf([aPool({ name: 'general' })]) });
+    world.world.cluster.apply(deployment({ name: 'giant', replicas: 1, cpu: '64' }));
+    await world.advance(MINUTE);
+    expect(world.writes()).toEqual([]);
+    expect(pending(world)).toBe(1);
+    expect(events(world, 'NotTriggerScaleUp').join()).toContain('Insufficient cpu');
+  });
+
+  it('E6: a pool at zero is chosen by its selector, taint and zone from the template alone', async () => {
+    const pools = [
+      aPool({ name: 'general' }),
+      aPool({ name: 'zonal', count: 0, zones: ['2'], labels: { team: 'data' }, taints: ['team=data:NoSchedule'] }),
+    ];
+    const world = await start({ spec: worldOf(pools) });
+    const spec = {
+      nodeSelector: { team: 'data', 'topology.kubernetes.io/zone': 'westeurope-2' },
+      tolerations: [{ key: 'team', operator: 'Equal', value: 'data', effect: 'NoSchedule' }],
+    };
+    world.world.cluster.apply(deployment({ name: 'etl', replicas: 2, cpu: '1', spec }));
+    await world.until('both bound', () => bound(world, 'etl') === 2, 5 * MINUTE);
+    expect(capacity(world, 'zonal')).toBe(1);
+    expect(capacity(world, 'general')).toBe(1);
+  });
+});
+
+describe('another writer', () => {
+  it('azure 85, E9: changes the capacity between plan and write: 412, planned again in the same loop, nobody is overwritten', async () => {
+    const world = await start({ spec: worldOf([aPool({ name: 'general', count: 1 })]) });
+    world.world.arm.control.raise({ foreignScale: { pool: 'general', delta: 1, when: 'before-next-write' } });
+    world.world.cluster.apply(deployment({ name: 'web', replicas: 20, cpu: '700m' }));
+    await world.until('all pods bound', () => bound(world, 'web') === 20, 5 * MINUTE);
+
+    const refused = world.writes().filter((write) => write.status === 412);
+    expect(refused).toHaveLength(1);
+    const loop = world.reports.find((report) => report.rounds.length > 1);
+    const outcomes = loop?.rounds.map((round) => round.increases.map((record) => record.outcome.kind));
+    expect(outcomes).toEqual([['conflict'], ['accepted']]);
+    // The other writer's node counts: 2 are there or coming, so the second plan asks for the two that are still missing.
+    expect(loop?.rounds[1]?.increases[0]?.increase).toMatchObject({ from: 2, to: 4 });
+    expect(capacity(world, 'general')).toBe(4);
+    expect(loop?.state.backoffs.size).toBe(0);
+    expect(world.world.violations()).toEqual([]);
+  });
+
+  it('azure 70: with AZURE_ENABLE_VMSS_ETAG=false no If-Match is sent', async () => {
+    const world = await start({ spec: worldOf([aPool({ name: 'general' })]), env: { AZURE_ENABLE_VMSS_ETAG: 'false' } });
+    world.world.cluster.apply(deployment({ name: 'web', replicas: 8, cpu: '700m' }));
+    await world.until('a write', () => world.writes().length > 0, MINUTE);
+    expect(world.writes()[0]?.etagIn).toBeUndefined();
+  });
+
+  it('scales in the portal while nothing is pending: the new size is adopted', async () => {
+    const world = await start({ spec: worldOf([aPool({ name: 'general' })]) });
+    world.world.arm.control.raise({ foreignScale: { pool: 'general', to: 3 } });
+    await world.advance(3 * MINUTE);
+    const group = world.reports.at(-1)?.observation?.cloud.groups.find((candidate) => candidate.id.includes('general'));
+    expect(group?.target).toMatchObject({ known: true, value: 3 });
+    expect(world.writes()).toEqual([]);
+  });
+});
+
+describe('out of stock', () => {
+  it('E7: the next pool takes over within two loops, and the first one rests', async () => {
+    const batch = { labels: { workload: 'batch' }, count: 0 };
+    const world = await start({
+      spec: worldOf(
+        [aPool({ name: 'compute', vmSize: 'Standard_F8s_v2', ...batch }), aPool({ name: 'reserve', vmSize: 'Standard_D16s_v5', ...batch })],
+        {
+          stock: { 'Standard_F8s_v2/0': 0 },
+        },
+      ),
+    });
+    world.world.cluster.apply(
+      deployment({ name: 'batch', replicas: 8, cpu: '1500m', memory: '2500Mi', spec: { nodeSelector: { workload: 'batch' } } }),
+    );
+    await world.until('all pods bound', () => bound(world, 'batch') === 8, 10 * MINUTE);
+    const groups = world
+      .writes()
+      .filter((write) => write.route.startsWith('PUT'))
+      .map((write) => write.pool);
+    expect(groups).toEqual(['compute', 'reserve']);
+    const failed = world.reports.findIndex((report) =>
+      (report.observation?.cloud.events ?? []).some((event) => event.kind === 'increase-failed'),
+    );
+    const fallback = world.reports.findIndex((report) =>
+      report.rounds.some((round) => round.increases.some((record) => record.increase.group.includes('reserve'))),
+    );
+    expect(fallback - failed).toBeLessThan(2);
+    expect(world.world.violations()).toEqual([]);
+  });
+});
+
+describe('determinism', () => {
+  it('the same seed makes the same decisions', async () => {
+    const story = async (): Promise<unknown> => {
+      const world = await start({
+        spec: worldOf([aPool({ name: 'general', max: 3 }), aPool({ name: 'memory', vmSize: 'Standard_E8s_v5', count: 0 })]),
+      });
+      world.world.cluster.apply(deployment({ name: 'web', replicas: 20, cpu: '700m' }));
+      await world.until('all pods bound', () => bound(world, 'web') === 20, 5 * MINUTE);
+      const account = world.writes().map((write) => [write.at, write.pool, write.capacityBefore, write.capacityAfter, write.status]);
+      await world.stop();
+      run = undefined;
+      return account;
+    };
+    const first = await story();
+    expect(await story()).toEqual(first);
+  });
+});
