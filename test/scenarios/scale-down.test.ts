@@ -51,18 +51,8 @@ describe('scale-down', () => {
 
   it('a pod that must not be evicted keeps its node, with the reason', async () => {
     const world = await start({ spec: worldOf([aPool({ name: 'general', count: 2, min: 0 })]), flags: FLAGS });
-    const pinned = deployment({ name: 'pinned', replicas: 1, cpu: '100m' }) as { spec: { template: { metadata: object } } };
-    const draft = {
-      ...deployment({ name: 'pinned', replicas: 1, cpu: '100m' }),
-      spec: {
-        ...pinned.spec,
-        template: {
-          ...pinned.spec.template,
-          metadata: { ...pinned.spec.template.metadata, annotations: { 'cluster-autoscaler.kubernetes.io/safe-to-evict': 'false' } },
-        },
-      },
-    };
-    world.world.cluster.apply(draft as ReturnType<typeof deployment>);
+    const annotations = { 'cluster-autoscaler.kubernetes.io/safe-to-evict': 'false' };
+    world.world.cluster.apply(deployment({ name: 'pinned', replicas: 1, cpu: '100m', annotations }));
     await world.until('one node left', () => capacity(world, 'general') === 1, 10 * MINUTE);
     await world.advance(5 * MINUTE);
     expect(capacity(world, 'general')).toBe(1);

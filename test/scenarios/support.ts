@@ -32,10 +32,11 @@ export interface Workload {
   readonly replicas: number;
   readonly cpu: string;
   readonly memory?: string;
+  readonly annotations?: Readonly<Record<string, string>>;
   readonly spec?: Readonly<Record<string, unknown>>;
 }
 
-export function deployment({ name, replicas, cpu, memory = '256Mi', spec = {} }: Workload): ObjectDraft {
+export function deployment({ name, replicas, cpu, memory = '256Mi', annotations = {}, spec = {} }: Workload): ObjectDraft {
   const labels = { app: name };
   return {
     apiVersion: 'apps/v1',
@@ -45,7 +46,7 @@ export function deployment({ name, replicas, cpu, memory = '256Mi', spec = {} }:
       replicas,
       selector: { matchLabels: labels },
       template: {
-        metadata: { labels },
+        metadata: { labels, annotations },
         spec: { containers: [{ name: 'app', image: 'app:1', resources: { requests: { cpu, memory } } }], ...spec },
       },
     },

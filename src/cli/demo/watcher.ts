@@ -61,6 +61,11 @@ interface EventJson {
   readonly involvedObject: { readonly uid?: string };
 }
 
+interface ListJson<Item> {
+  readonly [key: string]: unknown;
+  readonly items: readonly Item[];
+}
+
 interface ArmStateJson {
   readonly sets: readonly {
     readonly pool: string;
@@ -129,11 +134,11 @@ export class Watcher {
       this.#client.control('GET', `/_emu/journal?since=${this.#lastSeq}`),
     ]);
     const arm = state as Json & ArmStateJson;
-    const nodes = itemsOf<NodeJson>(nodeList);
-    const pods = itemsOf<PodJson>(podList);
+    const nodes = (nodeList as ListJson<NodeJson>).items;
+    const pods = (podList as ListJson<PodJson>).items;
     this.#rememberCalls((journal as { readonly entries: readonly JournalJson[] }).entries);
     this.#rememberPods(pods);
-    this.#rememberEvents(itemsOf<EventJson>(eventList), arm);
+    this.#rememberEvents((eventList as ListJson<EventJson>).items, arm);
     this.#rememberEvictions(pods, nodes, arm);
     this.#failures = arm.operations.flatMap(({ pool, status, code, endMs }) =>
       status === 'Failed' && code !== undefined && endMs !== undefined ? [{ pool, code, endedMs: endMs }] : [],
@@ -238,8 +243,4 @@ export class Watcher {
 
 function isReady(node: NodeJson): boolean {
   return node.status.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') ?? false;
-}
-
-function itemsOf<Item>(list: Json): readonly Item[] {
-  return (list as { readonly items: readonly Item[] }).items;
 }
