@@ -43,7 +43,8 @@ interface Stage {
   readonly daemon: Child;
   readonly metricsUrl: string;
   readonly startedMs: number;
-  readonly lastDecision: () => string;
+  /** What the daemon decided since the last call, oldest first. */
+  readonly newDecisions: () => readonly string[];
 }
 
 /** @returns 0 when everything the story promises came true in the world, 1 when not, 2 for wrong arguments. */
@@ -113,9 +114,10 @@ async function setStage(parts: StageParts, children: Child[]): Promise<Stage> {
   const client = await connectWorld(dir);
   screen.say(`A simulated AKS cluster is up: Kubernetes at ${client.kubeUrl}, Azure at ${client.armUrl}.`);
   const settings = await daemonSettings(dir, env, client.armUrl);
-  let decision = '';
+  const decisions: string[] = [];
   const daemon = startChild('daemon', settings.args, settings.env, (line) => {
-    decision = decisionOf(line) ?? decision;
+    const decision = decisionOf(line);
+    if (decision !== undefined) decisions.push(decision);
   });
   children.push(daemon);
   const metricsUrl = metricsUrlOf(await daemon.line(/"url":"http:/)) ?? '';
@@ -127,7 +129,7 @@ async function setStage(parts: StageParts, children: Child[]): Promise<Stage> {
     daemon,
     metricsUrl,
     startedMs,
-    lastDecision: () => decision,
+    newDecisions: () => decisions.splice(0),
   };
   await untilReady(stage);
   screen.say(`The daemon runs in a process of its own, as it would in production; metrics at ${metricsUrl}/metrics.`);
@@ -160,24 +162,35 @@ async function tell(stage: Stage): Promise<readonly string[]> {
 async function play(stage: Stage, chapter: Chapter): Promise<boolean> {
   await chapter.begin(stage.client);
   const deadline = systemClock.monotonic() + chapter.patienceSeconds * 1000;
-  while (systemClock.monotonic() < deadline) {
+  let decision = '';
+  for (;;) {
     const state = await stage.watcher.look();
-    draw(stage, chapter, state);
-    if (chapter.isOver(state)) return true;
+    for (const taken of stage.newDecisions()) {
+      decision = taken;
+      stage.screen.say(`   ${secondsOf(stage).toFixed(1).padStart(4)} s  ${taken}`);
+    }
+    const isOver = chapter.isOver(state);
+    if (isOver || systemClock.monotonic() > deadline) {
+      stage.screen.keep(linesOf(stage, state, decision));
+      return isOver;
+    }
+    stage.screen.draw(linesOf(stage, state, decision));
     await systemClock.sleep(LOOK_EVERY_MS);
   }
-  return false;
 }
 
-function draw(stage: Stage, chapter: Chapter, state: WorldState): void {
+function secondsOf(stage: Stage): number {
+  return (systemClock.now() - stage.startedMs) / 1000;
+}
+
+function linesOf(stage: Stage, state: WorldState, decision: string): readonly string[] {
   const picture = {
-    seconds: (systemClock.now() - stage.startedMs) / 1000,
-    chapter: chapter.title,
+    seconds: secondsOf(stage),
     pools: state.pools.map((pool) => ({ ...pool, note: pool.failed > 0 ? `${pool.failed} not provided` : '' })),
     pods: { pending: state.pending, bound: state.bound },
-    decision: stage.lastDecision(),
+    decision,
   };
-  stage.screen.draw(renderPicture(picture, stage.screen.width));
+  return renderPicture(picture, stage.screen.width);
 }
 
 async function account(stage: Stage, unmet: readonly string[]): Promise<Summary> {

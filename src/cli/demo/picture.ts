@@ -11,7 +11,6 @@ export interface PoolPicture {
 
 export interface Picture {
   readonly seconds: number;
-  readonly chapter: string;
   readonly pools: readonly PoolPicture[];
   readonly pods: { readonly pending: number; readonly bound: number };
   /** What the daemon decided last, and why; empty before the first decision. */
@@ -39,12 +38,13 @@ export function renderPicture(picture: Picture, width: number): readonly string[
       .join('  ')
       .trimEnd();
   return [
-    `[${picture.seconds.toFixed(0).padStart(2)} s] ${picture.chapter}`,
     line(COLUMNS),
     ...rows.map(line),
-    `pods: ${picture.pods.pending} pending, ${picture.pods.bound} bound`,
+    `pods: ${picture.pods.pending} pending, ${picture.pods.bound} bound, after ${picture.seconds.toFixed(0)} s`,
     `last decision: ${picture.decision === '' ? 'none yet' : picture.decision}`,
-  ].map((text) => (text.length > width ? `${text.slice(0, width - 1)}…` : text));
+  ]
+    .map((text) => `   ${text}`)
+    .map((text) => (text.length > width ? `${text.slice(0, width - 1)}…` : text));
 }
 
 /** Ready nodes solid, nodes on their way hollow, room to the maximum dotted. */

@@ -1,7 +1,9 @@
-/** The terminal: a table that is drawn over itself where that is possible, and plain lines where it is not. */
+/** The terminal: a table that is drawn over itself where that is possible, and left out until its end where it is not. */
 export interface Screen {
-  /** Draws the lines in place of those drawn before. */
+  /** Draws the lines in place of those drawn before; in a pipe nothing, because nothing can be drawn over there. */
   draw(lines: readonly string[]): void;
+  /** Draws the lines and leaves them. */
+  keep(lines: readonly string[]): void;
   /** A line that stays. */
   say(text: string): void;
   readonly width: number;
@@ -13,31 +15,24 @@ export interface Output {
   write(text: string): unknown;
 }
 
-/** In a pipe a picture is printed only when it changed apart from its clock. */
 export function createScreen(output: Output): Screen {
-  const width = output.columns ?? 120;
   let drawn = 0;
-  let last = '';
   const erase = (): void => {
     if (drawn > 0) output.write(`\u001B[${drawn}A\u001B[0J`);
     drawn = 0;
   };
+  const print = (lines: readonly string[]): void => {
+    erase();
+    output.write(`${lines.join('\n')}\n`);
+  };
   return {
-    width,
-    draw(lines) {
-      if (output.isTTY === true) {
-        erase();
-        output.write(`${lines.join('\n')}\n`);
-        drawn = lines.length;
-        return;
-      }
-      const content = lines.slice(1).join('\n');
-      if (content !== last) output.write(`${lines.join('\n')}\n\n`);
-      last = content;
+    width: output.columns ?? 120,
+    draw: (lines) => {
+      if (output.isTTY !== true) return;
+      print(lines);
+      drawn = lines.length;
     },
-    say(text) {
-      erase();
-      output.write(`${text}\n`);
-    },
+    keep: print,
+    say: (text) => print([text]),
   };
 }

@@ -83,7 +83,10 @@ export function summarize(account: Account): Summary {
   const summary = {
     durationSeconds: seconds(account.endedMs - account.startedMs),
     pods: { created: account.pods.length, bound: pods.filter((pod) => pod.bound).length, pendingAtEnd },
-    scaleUps: writes.filter((call) => call.status < 300).map((call) => scaleUp(call, account.pods)),
+    scaleUps: scaleUps(
+      writes.filter((call) => call.status < 300),
+      account.pods,
+    ),
     scaleDowns: scaleDowns(account),
     conflicts: { seen: writes.filter((call) => call.status === 412).length, replannedInSameLoop: account.replans },
     stockouts: account.failures.map((failure) => stockout(failure, writes)),
@@ -95,20 +98,26 @@ export function summarize(account: Account): Summary {
   return { ok: pendingAtEnd === 0 && account.violations.length === 0 && account.unmet.length === 0, ...summary };
 }
 
-/** A write belongs to the pods that were unschedulable before it and that name its pool. */
-function scaleUp(call: ArmCall, pods: readonly PodHistory[]): Summary['scaleUps'][number] {
-  const group = call.pool ?? '';
-  const helped = pods.filter(
-    (pod) => pod.triggered.includes(group) && pod.unschedulableMs !== undefined && pod.unschedulableMs <= call.atMs,
-  );
-  const since = helped.map((pod) => pod.unschedulableMs ?? call.atMs).filter((at) => call.atMs - at < 30_000);
-  return {
-    group,
-    from: call.capacityBefore ?? 0,
-    to: call.capacityAfter ?? 0,
-    pods: helped.length,
-    secondsFromUnschedulable: since.length === 0 ? 0 : seconds(call.atMs - Math.min(...since)),
-  };
+/** A pod belongs to the first accepted write to each pool that its events name, after it turned unschedulable. */
+function scaleUps(writes: readonly ArmCall[], pods: readonly PodHistory[]): Summary['scaleUps'] {
+  const counted = new Set<string>();
+  return writes.map((call) => {
+    const group = call.pool ?? '';
+    const waits: number[] = [];
+    for (const { uid, triggered, unschedulableMs } of pods) {
+      const mark = `${group} ${uid}`;
+      if (!triggered.includes(group) || unschedulableMs === undefined || unschedulableMs > call.atMs || counted.has(mark)) continue;
+      counted.add(mark);
+      waits.push(call.atMs - unschedulableMs);
+    }
+    return {
+      group,
+      from: call.capacityBefore ?? 0,
+      to: call.capacityAfter ?? 0,
+      pods: waits.length,
+      secondsFromUnschedulable: waits.length === 0 ? 0 : seconds(Math.max(...waits)),
+    };
+  });
 }
 
 function scaleDowns(account: Account): Summary['scaleDowns'] {
