@@ -1,4 +1,4 @@
-# One bundle on a distroless Node: no shell, no package manager, no node_modules.
+# A bundle on a distroless Node: no shell, no package manager, no node_modules.
 FROM --platform=$BUILDPLATFORM node:24-bookworm-slim AS build
 WORKDIR /build
 COPY package.json package-lock.json ./
@@ -11,7 +11,7 @@ FROM gcr.io/distroless/nodejs24-debian12:nonroot
 LABEL org.opencontainers.image.title="aks-autoscaler" \
       org.opencontainers.image.description="A node autoscaler for Kubernetes on Azure" \
       org.opencontainers.image.licenses="Apache-2.0"
-COPY --from=build /build/dist/main.mjs /app/main.mjs
+COPY --from=build /build/dist /app
 USER 65532:65532
 EXPOSE 8085
 ENTRYPOINT ["/nodejs/bin/node", "/app/main.mjs"]

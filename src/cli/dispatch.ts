@@ -1,6 +1,6 @@
 /** From the command line to a command and its exit code. What a command throws becomes one sentence, never a stack trace. */
 import { nearestName } from '../config/nearest-name.ts';
-import { asAutoscalerError } from '../domain/errors.ts';
+import { asAutoscalerError, AutoscalerError } from '../domain/errors.ts';
 import { run as replay } from './commands/replay.ts';
 import { run as runDaemon } from './commands/run.ts';
 import { EXIT_CONFIG, EXIT_FAILED, EXIT_OK, type Terminal } from './terminal.ts';
@@ -19,9 +19,12 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
   run: { help: 'the autoscaler, until SIGTERM', run: runDaemon },
   demo: {
     help: 'a simulated AKS cluster and the autoscaler at work in it',
-    run: async (argv, { env }) => (await import('./commands/demo.ts')).run(argv, env),
+    run: async (argv, { env }) => (await fromSource('demo', () => import('./commands/demo.ts'))).run(argv, env),
   },
-  emulate: { help: 'the simulated AKS cluster alone', run: async (argv) => (await import('./commands/emulate.ts')).run(argv) },
+  emulate: {
+    help: 'the simulated AKS cluster alone',
+    run: async (argv) => (await fromSource('emulate', () => import('./commands/emulate.ts'))).run(argv),
+  },
   replay: { help: 'makes a dumped decision again', run: replay },
   help: { help: 'this text', run: showHelp },
   version: { help: 'the version', run: showVersion },
@@ -44,6 +47,18 @@ export async function dispatch(argv: readonly string[], terminal: Terminal): Pro
     const error = asAutoscalerError(thrown);
     terminal.err(`${error.message.split('\n')[0] ?? ''}\n`);
     return error.kind === 'config' ? EXIT_CONFIG : EXIT_FAILED;
+  }
+}
+
+/** A command that needs the simulated world. @throws AutoscalerError `config` where the bundle was made without it. */
+async function fromSource<Module>(name: string, load: () => Promise<Module>): Promise<Module> {
+  try {
+    return await load();
+  } catch (cause) {
+    const absent = cause instanceof Error && 'code' in cause && cause.code === 'ERR_MODULE_NOT_FOUND';
+    if (!absent || !cause.message.includes(`commands/${name}.ts`)) throw cause;
+    const message = `"${name}" needs the simulated world, which this build leaves out; run it from the source: npm run cli -- ${name}`;
+    throw new AutoscalerError({ kind: 'config' }, `${message}.`, { cause });
   }
 }
 

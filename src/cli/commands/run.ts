@@ -3,9 +3,9 @@ import { isConfigErrors } from '../../config/config.ts';
 import { loadConfig } from '../../config/load.ts';
 import { redact } from '../../config/redact.ts';
 import { flagHelp } from '../../config/sources/flag-table.ts';
-import { createLog } from '../../telemetry/log.ts';
+import { createLog, type Log } from '../../telemetry/log.ts';
 import { createMetrics } from '../../telemetry/metrics.ts';
-import { composeDaemon } from '../compose.ts';
+import type { Daemon } from '../daemon.ts';
 import { stopSignals } from '../signals.ts';
 import { systemClock } from '../system-clock.ts';
 import { EXIT_CONFIG, EXIT_FAILED, EXIT_OK, type Terminal } from '../terminal.ts';
@@ -32,6 +32,8 @@ export async function run(argv: readonly string[], terminal: Terminal): Promise<
   for (const warning of config.warnings) log.warn({ warning }, 'a setting is not obeyed as given');
   const signals = stopSignals(terminal.signals);
   try {
+    // Loaded only now: the SDKs are most of the program, and a mistake in the configuration should be told at once.
+    const { composeDaemon } = await import('../compose.ts');
     const daemon = await composeDaemon({ config, clock: systemClock, random: Math.random, log, metrics: createMetrics() });
     return await supervise(daemon, signals.stopped, log);
   } finally {
@@ -39,9 +41,7 @@ export async function run(argv: readonly string[], terminal: Terminal): Promise<
   }
 }
 
-type Supervised = Awaited<ReturnType<typeof composeDaemon>>;
-
-async function supervise(daemon: Supervised, stopped: Promise<void>, log: ReturnType<typeof createLog>): Promise<number> {
+async function supervise(daemon: Daemon, stopped: Promise<void>, log: Log): Promise<number> {
   try {
     // A stop while the start still waits (for the lease, for Azure) ends that wait.
     const started = daemon.start().then(() => daemon.ended);
