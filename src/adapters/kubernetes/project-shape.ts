@@ -53,8 +53,8 @@ function fingerprint(pod: PodJson): string {
     spec.resources,
     spec.resourceClaims,
     spec.workloadRef,
-    spec.containers?.map(containerPart),
-    spec.initContainers?.map(containerPart),
+    spec.containers?.map((container) => containerPart(container, spec.hostNetwork)),
+    spec.initContainers?.map((container) => containerPart(container, spec.hostNetwork)),
     pod.status?.containerStatuses?.map(statusPart),
     pod.status?.initContainerStatuses?.map(statusPart),
     spec.volumes?.filter(placesPod),
@@ -62,8 +62,9 @@ function fingerprint(pod: PodJson): string {
   ]);
 }
 
-function containerPart(container: ContainerJson): readonly unknown[] {
-  return [container.name, container.restartPolicy, container.resources, container.ports?.filter(({ hostPort }) => hostPort !== undefined)];
+function containerPart(container: ContainerJson, hostNetwork: boolean | undefined): readonly unknown[] {
+  const ports = container.ports?.filter(({ hostPort }) => hostPort !== undefined || hostNetwork === true);
+  return [container.name, container.restartPolicy, container.resources, ports];
 }
 
 function statusPart(status: ContainerStatusJson): readonly unknown[] {
@@ -125,13 +126,17 @@ function toleration(json: TolerationJson): Toleration {
   };
 }
 
-/** Ports of containers and sidecars; ordinary init containers are gone when the pod runs. */
+/**
+ * Ports of containers and sidecars; ordinary init containers are gone when the pod runs. On the host's network every port
+ * is one of the host: the API server writes that into pods, but not into the templates of DaemonSets and Deployments.
+ */
 function hostPorts(spec: PodSpecJson): readonly HostPort[] {
   const lasting = [...(spec.containers ?? []), ...(spec.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === 'Always')];
   return lasting
     .flatMap((container) => container.ports ?? [])
-    .filter(({ hostPort }) => hostPort !== undefined && hostPort > 0)
-    .map(({ hostPort = 0, protocol, hostIP }) => ({
+    .map((port) => ({ ...port, hostPort: port.hostPort ?? (spec.hostNetwork === true ? port.containerPort : undefined) ?? 0 }))
+    .filter(({ hostPort }) => hostPort > 0)
+    .map(({ hostPort, protocol, hostIP }) => ({
       port: hostPort,
       protocol: protocol === 'UDP' || protocol === 'SCTP' ? protocol : 'TCP',
       hostIp: hostIP === undefined || hostIP === '' ? '0.0.0.0' : hostIP,

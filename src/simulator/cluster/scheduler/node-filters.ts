@@ -59,7 +59,9 @@ function taintReason(pod: PodObject, { node }: Seat): string | undefined {
 }
 
 function hostPortsOf(pod: PodObject): readonly UsedPort[] {
-  return pod.spec.containers
+  // Sidecars run as long as the pod does and hold their ports as long.
+  const sidecars = (pod.spec.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === 'Always');
+  return [...pod.spec.containers, ...sidecars]
     .flatMap((container) => container.ports ?? [])
     .flatMap(({ hostPort, containerPort, protocol, hostIP }) => {
       const port = hostPort ?? (pod.spec.hostNetwork === true ? containerPort : 0);

@@ -24,8 +24,16 @@ function larger(left: Amounts, right: Amounts): Amounts {
 const NONE: Amounts = new Map();
 const cache = new WeakMap<PodSpec, Amounts>();
 
-function requestOf(container: ContainerSpec): Amounts {
-  return parseAmounts({ ...container.resources?.limits, ...container.resources?.requests });
+function requestOf({ resources }: { readonly resources?: ContainerSpec['resources'] | undefined }): Amounts {
+  return parseAmounts({ ...resources?.limits, ...resources?.requests });
+}
+
+/** What the pod states for itself as a whole takes the place of its containers' sum (documented: pod-level resources). */
+function withPodLevel(sum: Amounts, spec: PodSpec): Amounts {
+  const stated = [...requestOf({ resources: spec['resources'] as ContainerSpec['resources'] })].filter(
+    ([name]) => name === 'cpu' || name === 'memory' || name.startsWith('hugepages-'),
+  );
+  return new Map([...sum, ...stated]);
 }
 
 /** Init containers run one after the other beside the sidecars that were started before them. */
@@ -38,7 +46,7 @@ function compute(spec: PodSpec): Amounts {
     starting = larger(starting, container.restartPolicy === 'Always' ? sidecars : added(sidecars, request));
   }
   const running = spec.containers.map(requestOf).reduce(added, sidecars);
-  return added(larger(running, starting), parseAmounts(spec.overhead));
+  return added(withPodLevel(larger(running, starting), spec), parseAmounts(spec.overhead));
 }
 
 /** The effective request of a pod. */

@@ -104,7 +104,10 @@ function affinityReason(pod: PodObject, seat: Seat, room: Room): string | undefi
   );
   if (near) return undefined;
   // The first pod of a group that wants to be with itself would wait for ever; it may start the group.
-  const anywhere = room.seats.some((other) => other.pods.some(isTarget));
+  // A pod on a node without any of the labels is in no domain and counts nowhere.
+  const anywhere = room.seats.some(
+    (other) => terms.some((term) => other.labels[term.topologyKey] !== undefined) && other.pods.some(isTarget),
+  );
   return !anywhere && isTarget(pod) ? undefined : reason;
 }
 

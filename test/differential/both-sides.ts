@@ -1,0 +1,48 @@
+/** The same objects, once for the planner and once for the toy scheduler of the simulated cluster. */
+import { createPodProjection, projectPod } from '../../src/adapters/kubernetes/project-pod.ts';
+import { createNodeProjection, projectNode } from '../../src/adapters/kubernetes/project-node.ts';
+import type { NodeJson, PodJson } from '../../src/adapters/kubernetes/api-json.ts';
+import type { Node } from '../../src/domain/node.ts';
+import type { Pod } from '../../src/domain/pod.ts';
+import type { NodeObject, PodObject } from '../../src/simulator/cluster/objects.ts';
+import { nodeReasons, seatOf, type Seat } from '../../src/simulator/cluster/scheduler/node-filters.ts';
+import { topologyReason, type Room } from '../../src/simulator/cluster/scheduler/topology.ts';
+import { resourceNames } from '../support/builders.ts';
+import { NAMESPACES } from './random-cluster.ts';
+
+const projection = createPodProjection(resourceNames);
+const nodes = createNodeProjection(resourceNames);
+
+/** What the watch would have handed over. */
+export function plannersPod(pod: PodObject): Pod {
+  return projectPod(throughTheWire(pod) as PodJson, projection);
+}
+
+export function plannersNode(node: NodeObject): Node {
+  return projectNode(throughTheWire(node) as NodeJson, nodes);
+}
+
+function throughTheWire(object: unknown): unknown {
+  return JSON.parse(JSON.stringify(object));
+}
+
+/** The toy scheduler's view. */
+export function roomWith(objects: readonly NodeObject[], bound: readonly PodObject[]): Room {
+  return {
+    seats: objects.map((node) =>
+      seatOf(
+        node,
+        bound.filter((pod) => pod.spec.nodeName === node.metadata.name),
+      ),
+    ),
+    namespaceLabels: (namespace) => NAMESPACES.get(namespace) ?? {},
+  };
+}
+
+/** Why the toy scheduler refuses this very node; empty: it would bind there. */
+export function toyReasons(pod: PodObject, seat: Seat, room: Room): readonly string[] {
+  const reasons = nodeReasons(pod, seat);
+  if (reasons.length > 0) return reasons;
+  const topology = topologyReason(pod, seat, room);
+  return topology === undefined ? [] : [topology];
+}
