@@ -14,18 +14,33 @@ export interface Refusal {
   readonly retryAfterMs: number | undefined;
 }
 
-/** An HTTP answer of 400 or more. The HTTP status is in `context.status`, the API's own word in `code`. */
+/** An HTTP answer of 400 or more. The HTTP status is in `context.status`, the API's own word in `code`, its causes' in `context.causes`. */
 export function refusalError(call: Call, refusal: Refusal): AutoscalerError {
   const { status, body } = refusal;
-  const message = body.message ?? body.reason ?? 'no reason given';
+  const message = messageOf(body);
+  const causes = (body.details?.causes ?? []).map(({ reason = '' }) => reason).join(' ');
   return new AutoscalerError(
     kindOf(call, refusal),
     `The Kubernetes API refused ${call.method} ${call.path}: ${message} (HTTP ${status}).`,
     {
       ...(body.reason === undefined ? {} : { code: body.reason }),
-      context: { status, method: call.method, path: call.path },
+      context: { status, method: call.method, path: call.path, ...(causes === '' ? {} : { causes }) },
     },
   );
+}
+
+/** What the API says, and what its causes add to that: which budget, for example. */
+function messageOf({ message, reason, details }: StatusJson): string {
+  const said = message ?? reason ?? 'no reason given';
+  const more = (details?.causes ?? []).map((cause) => cause.message ?? '').filter((text) => text !== '' && !said.includes(text));
+  return [said, ...more].join(' ');
+}
+
+/** Whether the API named this cause, for example `DisruptionBudget`. */
+export function hasCause(error: AutoscalerError, cause: string): boolean {
+  return String(error.context['causes'] ?? '')
+    .split(' ')
+    .includes(cause);
 }
 
 function kindOf(call: Call, refusal: Refusal): ErrorKind {

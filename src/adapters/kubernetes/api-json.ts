@@ -190,7 +190,10 @@ export interface StatusJson {
   readonly code?: number;
   readonly reason?: string;
   readonly message?: string;
-  readonly details?: { readonly retryAfterSeconds?: number };
+  readonly details?: {
+    readonly retryAfterSeconds?: number;
+    readonly causes?: readonly { readonly reason?: string; readonly message?: string }[];
+  };
 }
 
 /** Milliseconds since the epoch of an RFC 3339 time; undefined when absent or not a time. */

@@ -2,7 +2,10 @@
 import { asAutoscalerError, type AutoscalerError } from '../../domain/errors.ts';
 import type { EvictOutcome } from '../../domain/outcome.ts';
 import type { PodEvictor } from '../../ports/pod-evictor.ts';
+import { hasCause } from './api-errors.ts';
 import type { Rest } from './rest.ts';
+
+const BUDGET_CAUSE = 'DisruptionBudget';
 
 export function createPodEvictor(rest: Rest): PodEvictor {
   return {
@@ -32,6 +35,8 @@ function outcomeOf(error: AutoscalerError): EvictOutcome {
       // A conflict is the uid: the pod that was meant is gone.
       return { kind: 'gone' };
     case 'throttled':
+      // A busy API server answers 429 too, and says nothing about the pod; the Eviction API names the budget as the cause.
+      if (!hasCause(error, BUDGET_CAUSE)) return { kind: 'failed', error };
       return { kind: 'blocked', message: error.message, retryAfterMs: error.detail.retryAfterMs };
     default:
       return { kind: 'failed', error };

@@ -80,7 +80,7 @@ describe('evictor', () => {
     [201, '', { kind: 'evicted' }],
     [404, 'NotFound', { kind: 'gone' }],
     [409, 'Conflict', { kind: 'gone' }],
-    [429, 'TooManyRequests', { kind: 'blocked', retryAfterMs: 10_000 }],
+    [429, 'TooManyRequests', { kind: 'failed', error: { kind: 'throttled', detail: { retryAfterMs: 10_000 } } }],
     [500, 'InternalError', { kind: 'failed', error: { kind: 'unavailable' } }],
   ])('answers HTTP %d %s as an outcome', async (status, reason, outcome) => {
     api.answer((_request, response) =>
@@ -89,6 +89,31 @@ describe('evictor', () => {
     expect(await createPodEvictor(api.rest).evict({ namespace: 'shop', name: 'web', uid: 'u1' }, 30_000, signal)).toMatchObject(outcome);
     expect(api.received[0]?.path).toBe('/api/v1/namespaces/shop/pods/web/eviction');
     expect(api.received[0]?.body).toMatchObject({ deleteOptions: { gracePeriodSeconds: 30, preconditions: { uid: 'u1' } } });
+  });
+
+  it('tells a budget from a busy API server by the cause, and names the budget', async () => {
+    const needs = 'The disruption budget web needs 2 healthy pods and has 2 currently';
+    const body = {
+      kind: 'Status',
+      code: 429,
+      reason: 'TooManyRequests',
+      message: "Cannot evict pod as it would violate the pod's disruption budget.",
+      details: { causes: [{ reason: 'DisruptionBudget', message: needs }], retryAfterSeconds: 10 },
+    };
+    api.answer((_request, response) => json(response, 429, body));
+    const outcome = await createPodEvictor(api.rest).evict({ namespace: 'shop', name: 'web', uid: 'u1' }, 30_000, signal);
+    expect(outcome).toMatchObject({ kind: 'blocked', retryAfterMs: 10_000, message: expect.stringContaining(needs) });
+  });
+
+  it('takes the plain-text 429 of an overloaded API server for no budget', async () => {
+    api.answer((_request, response) => {
+      response.writeHead(429, { 'content-type': 'text/plain', 'retry-after': '1' });
+      response.end('Too many requests, please try again later.\n');
+    });
+    expect(await createPodEvictor(api.rest).evict({ namespace: 'shop', name: 'web', uid: 'u1' }, 0, signal)).toMatchObject({
+      kind: 'failed',
+      error: { kind: 'throttled', detail: { retryAfterMs: 1_000 } },
+    });
   });
 });
 
