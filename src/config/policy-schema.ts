@@ -26,14 +26,17 @@ export const scaleUp = z
     newPodDelay: duration(0),
     maxProvisionTime: duration(15 * MINUTE_MS, { leastMs: SECOND_MS }),
     balanceSimilarGroups: flag(false),
-    enforceMinSize: flag(false),
+    // Differs from the Cluster Autoscaler (false): a minimum that is only kept and never reached surprises everybody.
+    enforceMinSize: flag(true),
+    maxClusterStaleness: duration(10 * MINUTE_MS, { leastMs: SECOND_MS }),
   })
   .prefault({})
-  .transform(({ newPodDelay, maxProvisionTime, maxMemoryTotalGib, ...rest }) => ({
+  .transform(({ newPodDelay, maxProvisionTime, maxMemoryTotalGib, maxClusterStaleness, ...rest }) => ({
     ...rest,
     maxMemoryTotalBytes: maxMemoryTotalGib * GIB,
     newPodDelayMs: newPodDelay,
     maxProvisionMs: maxProvisionTime,
+    maxClusterStalenessMs: maxClusterStaleness,
   }));
 
 export const scaleDown = z
@@ -56,6 +59,8 @@ export const scaleDown = z
     maxRemovalsPerWindow: wholeNumber(1).default(100),
     removalWindow: duration(10 * MINUTE_MS, { leastMs: SECOND_MS }),
     maxBulkSoftTaintCount: wholeNumber(0).default(10),
+    // A healthy watch is heard about once a minute (bookmarks); twice in a row may be lost.
+    maxClusterStaleness: duration(3 * MINUTE_MS, { leastMs: SECOND_MS }),
   })
   .prefault({})
   .transform((given) => ({
@@ -76,6 +81,7 @@ export const scaleDown = z
     maxRemovalsPerWindow: given.maxRemovalsPerWindow,
     removalWindowMs: given.removalWindow,
     softTaintBudget: given.maxBulkSoftTaintCount,
+    maxClusterStalenessMs: given.maxClusterStaleness,
   }));
 
 export const backoff = z
@@ -94,6 +100,7 @@ export const drain = z
     evictionTimeout: duration(2 * MINUTE_MS),
     evictionRetry: duration(10 * SECOND_MS, { leastMs: 100 }),
     delayAfterTaint: duration(5 * SECOND_MS),
+    deletionDelayTimeout: duration(2 * MINUTE_MS),
     cordon: flag(true),
   })
   .prefault({})
@@ -102,5 +109,6 @@ export const drain = z
     evictionTimeoutMs: given.evictionTimeout,
     evictionRetryMs: given.evictionRetry,
     delayAfterTaintMs: given.delayAfterTaint,
+    deletionDelayTimeoutMs: given.deletionDelayTimeout,
     cordon: given.cordon,
   }));

@@ -16,6 +16,8 @@ export interface ScaleUpPolicy {
   readonly maxProvisionMs: number;
   readonly balanceSimilarGroups: boolean;
   readonly enforceMinSize: boolean;
+  /** No node is asked for while a watch of the cluster has been silent for longer. Absent: no limit. */
+  readonly maxClusterStalenessMs?: number;
 }
 
 export interface BackoffPolicy {
@@ -43,6 +45,8 @@ export interface ScaleDownPolicy {
   readonly maxRemovalsPerWindow: number;
   readonly removalWindowMs: number;
   readonly softTaintBudget: number;
+  /** Nothing is removed while a watch of the cluster has been silent for longer. Absent: no limit. */
+  readonly maxClusterStalenessMs?: number;
 }
 
 export interface DrainPolicy {
@@ -51,6 +55,8 @@ export interface DrainPolicy {
   readonly evictionRetryMs: number;
   readonly delayAfterTaintMs: number;
   readonly cordon: boolean;
+  /** How long a drained node is kept for those who ask for a delay by annotation. 0 or absent: not at all. */
+  readonly deletionDelayTimeoutMs?: number;
 }
 
 export interface Policy {

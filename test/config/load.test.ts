@@ -178,6 +178,12 @@ describe('the whole', () => {
     expect(configOf({}).policy.scaleDown.skipNodesWithLocalStorage).toBe(false);
   });
 
+  it('minimum sizes are enforced, and an old view of the cluster has its limits, by default', () => {
+    const { scaleUp, scaleDown } = configOf({}).policy;
+    expect(scaleUp.enforceMinSize).toBe(true);
+    expect([scaleDown.maxClusterStalenessMs, scaleUp.maxClusterStalenessMs]).toEqual([180_000, 600_000]);
+  });
+
   it('the sample file is accepted, and what it shows as defaults are the defaults', () => {
     const sample = readFileSync(join(import.meta.dirname, '../../config/aks-autoscaler.yaml'), 'utf8');
     const shown = loadConfig({ argv: ['--config=s'], env: {}, readFile: () => sample });

@@ -29,6 +29,8 @@ export const FLAGS: readonly Flag[] = [
   row('leader-elect-resource-name', 'text', 'kubernetes.leaseName', 'name of the lease (default aks-autoscaler)'),
   row('cluster-name', 'text', 'azure.clusterName', 'name of the AKS cluster, to read its agent pools'),
   row('address', 'text', 'http.address', 'HOST:PORT of /metrics and /healthz (default 127.0.0.1:8085)'),
+  row('write-status-configmap', 'boolean', 'kubernetes.statusConfigMap', 'write the ConfigMap cluster-autoscaler-status (default true)'),
+  row('cluster-autoscaler-metrics', 'boolean', 'metrics.clusterAutoscalerNames', 'serve cluster_autoscaler_* metrics too (default true)'),
   row('log-level', 'text', 'logLevel', 'error, warn, info, debug, trace or silent (default info)'),
   row('dump-directory', 'text', 'dumpDirectory', 'folder to dump decisions to, for replay (default: none)'),
   row('scan-interval', 'duration', 'loop.scanInterval', 'time between loops when nothing happens (default 10s)'),
@@ -42,7 +44,7 @@ export const FLAGS: readonly Flag[] = [
   row('new-pod-scale-up-delay', 'duration', 'scaleUp.newPodDelay', 'age a pod must have to cause a scale-up (default 0s)'),
   row('max-node-provision-time', 'duration', 'scaleUp.maxProvisionTime', 'time a node may take to join (default 15m)'),
   row('balance-similar-node-groups', 'boolean', 'scaleUp.balanceSimilarGroups', 'spread a scale-up over similar groups (default false)'),
-  row('enforce-node-group-min-size', 'boolean', 'scaleUp.enforceMinSize', 'raise groups that are below their minimum (default false)'),
+  row('enforce-node-group-min-size', 'boolean', 'scaleUp.enforceMinSize', 'raise groups that are below their minimum (default true)'),
   row('initial-node-group-backoff-duration', 'duration', 'backoff.initial', 'rest of a group after its first failure (default 5m)'),
   row('max-node-group-backoff-duration', 'duration', 'backoff.max', 'longest rest (default 30m)'),
   row('node-group-backoff-reset-timeout', 'duration', 'backoff.resetAfter', 'time without failure that forgets them (default 3h)'),
@@ -89,6 +91,7 @@ export const FLAGS: readonly Flag[] = [
   row('max-graceful-termination-sec', 'seconds', 'drain.maxGracefulTermination', "cap on a pod's grace period, in seconds (default 600)"),
   row('max-pod-eviction-time', 'duration', 'drain.evictionTimeout', 'how long an eviction is tried again (default 2m)'),
   row('node-delete-delay-after-taint', 'duration', 'drain.delayAfterTaint', 'pause between taint and deletion (default 5s)'),
+  row('node-deletion-delay-timeout', 'duration', 'drain.deletionDelayTimeout', 'longest wait for delay-deletion annotations (default 2m)'),
   row('cordon-node-before-terminating', 'boolean', 'drain.cordon', 'cordon a node that is drained (default true)'),
   row('cloud-provider', 'ignored', '', 'accepted: it is always azure'),
   row('v', 'ignored', '', 'accepted without effect: see --log-level'),
@@ -96,7 +99,6 @@ export const FLAGS: readonly Flag[] = [
   row('logtostderr', 'ignored', '', 'accepted without effect'),
   row('alsologtostderr', 'ignored', '', 'accepted without effect'),
   row('max-empty-bulk-delete', 'ignored', '', 'accepted without effect: gone from the Cluster Autoscaler'),
-  row('write-status-configmap', 'ignored', '', 'accepted without effect: no status ConfigMap is written yet'),
 ];
 
 /** The flags as lines of help. */

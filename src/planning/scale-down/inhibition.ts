@@ -1,14 +1,21 @@
+import { tooStale } from '../stale-cluster.ts';
 import type { Scope } from './scope.ts';
 
 /** The Cluster Autoscaler's health limits: `--ok-total-unready-count` and `--max-total-unready-percentage`. */
 const OK_UNREADY_NODES = 3;
 const MAX_UNREADY_SHARE = 0.45;
 
+/** Why what was read, of Azure or of the cluster, is too old to remove anything, failed instances included; or undefined. */
+export function oldReads({ observation, policy }: Pick<Scope, 'observation' | 'policy'>): string | undefined {
+  return observation.cloud.scaleDownBlocked ?? tooStale(observation.cluster, policy.scaleDown.maxClusterStalenessMs);
+}
+
 /** Why nothing may be removed in this loop although timers run; undefined: removals are allowed. */
 export function inhibitionOf(scope: Scope, scaleUpPlanned: boolean): string | undefined {
   const { observation, state, policy } = scope;
   const rules = policy.scaleDown;
-  if (observation.cloud.scaleDownBlocked !== undefined) return observation.cloud.scaleDownBlocked;
+  const old = oldReads(scope);
+  if (old !== undefined) return old;
   if (scaleUpPlanned) return 'nodes are being added in this loop';
   return (
     cooldown('a scale-up', state.lastScaleUpMs + rules.delayAfterAddMs, observation.nowMs) ??

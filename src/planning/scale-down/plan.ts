@@ -11,7 +11,7 @@ import type { ResourceNames } from '../../domain/resources.ts';
 import type { Snapshot } from '../../scheduling/snapshot.ts';
 import { Headroom, allowanceOf } from './budgets.ts';
 import { sortOutNodes } from './eligibility.ts';
-import { inhibitionOf, isUnhealthy } from './inhibition.ts';
+import { inhibitionOf, isUnhealthy, oldReads } from './inhibition.ts';
 import { planInstanceRemovals } from './instance-removals.ts';
 import { scopeOf, type Scope } from './scope.ts';
 import { selectRemovals } from './select.ts';
@@ -31,11 +31,10 @@ export interface PlanScaleDownInput {
 /** Decides which nodes are unneeded, which go now, and says for every other node why it stays. */
 export function planScaleDown(input: PlanScaleDownInput): ScaleDownPlan {
   const scope = scopeOf(input);
-  const blocked = input.observation.cloud.scaleDownBlocked;
   const allowance = allowanceOf(scope);
   const headroom = new Headroom(scope);
   // Failed instances are no capacity and hold quota: they go even when nodes may not. Old reads forbid everything.
-  const instanceRemovals = blocked === undefined ? planInstanceRemovals(scope, headroom, allowance) : [];
+  const instanceRemovals = oldReads(scope) === undefined ? planInstanceRemovals(scope, headroom, allowance) : [];
   if (!input.policy.scaleDown.enabled) return nothing('scale-down is turned off', instanceRemovals);
   if (isUnhealthy(scope)) return nothing('too many nodes are unready', instanceRemovals);
 

@@ -14,6 +14,7 @@ import type { PodVerdict, SkipReason } from '../../domain/reasons.ts';
 import type { ResourceNames } from '../../domain/resources.ts';
 import { ClusterSnapshot } from '../../scheduling/cluster-snapshot.ts';
 import { createExpanders, type Expander } from '../expanders/expander.ts';
+import { tooStale } from '../stale-cluster.ts';
 import { byPrecedence, displacedPods, isExpendable, reasonToIgnore } from './classify-pods.ts';
 import { groupPods, type EquivalenceGroup } from './equivalence-groups.ts';
 import { grow, type Growth } from './grow.ts';
@@ -61,7 +62,7 @@ export function planScaleUp(input: ScaleUpInput): ScaleUpPlan {
     else verdicts.set(pod, { kind: 'ignored', reason });
   }
   asking.sort(byPrecedence);
-  const blocked = observation.cloud.scaleUpBlocked;
+  const blocked = observation.cloud.scaleUpBlocked ?? tooStale(observation.cluster, policy.scaleUp.maxClusterStalenessMs);
   if (blocked !== undefined) {
     for (const pod of asking) verdicts.set(pod, { kind: 'waiting', detail: blocked });
     return { increases: [], skipped: [], verdicts, options: [], summary: `no scale-up: ${blocked}` };

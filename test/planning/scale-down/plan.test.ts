@@ -113,9 +113,17 @@ describe('timers', () => {
     expect(result.unneeded).toEqual(since);
   });
 
+  const patient = aPolicy({ scaleDown: { maxClusterStalenessMs: 3 * MINUTE } });
+
+  it('removes on a watch that is within its limit', () => {
+    const state = { unneededSince: sinceMinutes(30, ['p-0', 'p-1']) };
+    expect(removed(plan({ ...base, state, stalenessMs: 3 * MINUTE, policy: patient }))).not.toEqual([]);
+  });
+
   it.each([
     { name: 'while nodes are added', world: { scaleUpPlanned: true } },
     { name: 'on old reads', world: { cloud: { scaleDownBlocked: 'the cache is old' } } },
+    { name: 'on a watch that has gone silent', world: { stalenessMs: 3 * MINUTE + 1, policy: patient } },
     {
       name: 'after a failure',
       world: { state: { unneededSince: sinceMinutes(30, ['p-0', 'p-1']), lastScaleDownFailureMs: START_MS - MINUTE } },
@@ -347,6 +355,14 @@ describe('instances that are no nodes', () => {
   it('stay on old reads', () => {
     const group = pool('p', 2, { instances: [anInstance({ node: 'p-0' }), failed] });
     expect(plan({ groups: [group], nodes: nodes('p-0'), cloud: { scaleDownBlocked: 'old' } }).instanceRemovals).toEqual([]);
+  });
+
+  it('stay on an old view of the nodes: what never registered may have joined unseen', () => {
+    const group = pool('p', 2, { instances: [anInstance({ node: 'p-0' }), failed] });
+    const policy = aPolicy({ scaleDown: { maxClusterStalenessMs: 3 * MINUTE } });
+    const result = plan({ groups: [group], nodes: nodes('p-0'), stalenessMs: 4 * MINUTE, policy });
+    expect(result.instanceRemovals).toEqual([]);
+    expect(result.inhibited).toBe('a watch of the cluster was last heard 240 s ago; the limit is 180 s');
   });
 });
 

@@ -23,12 +23,17 @@ export interface World {
   readonly policy?: Policy;
   readonly scaleUpPlanned?: boolean;
   readonly cloud?: Partial<Observation['cloud']>;
+  readonly stalenessMs?: number;
 }
 
 export function observe(world: World): Observation {
   const cluster = aCluster({ nodes: world.nodes, pods: world.pods ?? [], disruptionBudgets: world.budgets ?? [] });
   const observation = anObservation(world.groups, cluster);
-  return { ...observation, cloud: { ...observation.cloud, ...world.cloud } };
+  return {
+    ...observation,
+    cluster: { ...cluster, stalenessMs: world.stalenessMs ?? 0 },
+    cloud: { ...observation.cloud, ...world.cloud },
+  };
 }
 
 /** Plans with the real snapshot; a long-quiet state unless told otherwise. */

@@ -84,6 +84,16 @@ describe('planScaleUp: pod selection', () => {
     expect(plan.increases).toEqual([]);
   });
 
+  it.each([
+    { name: 'asks for nothing on a view of the cluster that is too old', stalenessMs: 600_001, grows: false },
+    { name: 'asks on one that is within the limit', stalenessMs: 600_000, grows: true },
+  ])('$name', ({ stalenessMs, grows }) => {
+    const pod = aPod();
+    const plan = planFor({ groups: [aGroup()], pods: [pod], stalenessMs, policy: { maxClusterStalenessMs: 600_000 } });
+    expect(verdictOf(plan, pod)?.kind).toBe(grows ? 'triggered' : 'waiting');
+    expect(plan.increases).toHaveLength(grows ? 1 : 0);
+  });
+
   it('does not send pods to nodes that are not ready or are being deleted', () => {
     const unready = aNode({ name: 'a-0', readiness: { ready: false, sinceMs: 0, reason: 'down' } });
     const plan = planFor({ groups: [aGroup({ id: 'a' })], nodes: [unready], pods: [aPod()] });

@@ -35,10 +35,11 @@ export interface World extends ClusterOptions {
   readonly policy?: Partial<ScaleUpPolicy>;
   readonly cloud?: Partial<CloudView>;
   readonly exclude?: readonly string[];
+  readonly stalenessMs?: number;
 }
 
 export function planFor(world: World): ScaleUpPlan {
-  const cluster = aCluster(world);
+  const cluster = { ...aCluster(world), stalenessMs: world.stalenessMs ?? 0 };
   const observation = anObservation(world.groups, cluster, { cloud: aCloud(world.groups, cluster, world.cloud) });
   const exclude = new Set((world.exclude ?? []).map((id): NodeGroupId => nodeGroupId(id)));
   return planScaleUp({
