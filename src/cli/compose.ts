@@ -10,12 +10,15 @@ import type { Clock } from '../domain/clock.ts';
 import type { Random } from '../domain/random.ts';
 import { ResourceNames } from '../domain/resources.ts';
 import { Autoscaler } from '../loop/autoscaler.ts';
+import { StatusPublisher } from '../loop/status-publisher.ts';
 import { Health } from '../telemetry/health.ts';
+import type { DecisionJournal } from '../ports/decision-journal.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import type { Daemon } from './daemon.ts';
 import { DaemonLifetime } from './daemon-lifetime.ts';
 import { fileJournal, noJournal } from './file-journal.ts';
+import { statusConfigMap } from './status-config-map.ts';
 
 export interface ComposeInput {
   readonly config: Config;
@@ -23,6 +26,8 @@ export interface ComposeInput {
   readonly random: Random;
   readonly log: Log;
   readonly metrics: Metrics;
+  /** Instead of the one that the configuration names; for who embeds a daemon and looks on. */
+  readonly journal?: DecisionJournal;
 }
 
 /**
@@ -47,7 +52,7 @@ export async function composeDaemon(input: ComposeInput): Promise<Daemon> {
       tainter: kubernetes.tainter,
       evictor: kubernetes.evictor,
       events: kubernetes.events,
-      journal: config.dumpDirectory === undefined ? noJournal : fileJournal({ directory: config.dumpDirectory, names, log }),
+      journal: input.journal ?? journalOf(config, names, log),
     },
     { ...config.loop, namespace: config.kubernetes.namespace },
   );
@@ -55,6 +60,10 @@ export async function composeDaemon(input: ComposeInput): Promise<Daemon> {
   loop.onLoop((report) => {
     if (report.outcome === 'completed') health.loopCompleted(clock.monotonic());
   });
+  const { namespace, statusConfigMap: isWritten } = config.kubernetes;
+  const status = isWritten
+    ? new StatusPublisher({ writer: statusConfigMap(kubernetes, namespace), policy: config.policy, clock, log })
+    : undefined;
   return new DaemonLifetime({
     config,
     clock,
@@ -64,8 +73,13 @@ export async function composeDaemon(input: ComposeInput): Promise<Daemon> {
     kubernetes,
     loop,
     health,
+    status,
     stalls: monitorEventLoopDelay({ resolution: 10 }),
   });
+}
+
+function journalOf({ dumpDirectory: directory }: Config, names: ResourceNames, log: Log): DecisionJournal {
+  return directory === undefined ? noJournal : fileJournal({ directory, names, log });
 }
 
 /** An adapter that cannot be made must not leave the other's connections open. */

@@ -33,10 +33,20 @@ export interface Workload {
   readonly cpu: string;
   readonly memory?: string;
   readonly annotations?: Readonly<Record<string, string>>;
+  /** Of the pods, besides their `app`. */
+  readonly labels?: Readonly<Record<string, string>>;
   readonly spec?: Readonly<Record<string, unknown>>;
 }
 
-export function deployment({ name, replicas, cpu, memory = '256Mi', annotations = {}, spec = {} }: Workload): ObjectDraft {
+export function deployment({
+  name,
+  replicas,
+  cpu,
+  memory = '256Mi',
+  annotations = {},
+  labels: more = {},
+  spec = {},
+}: Workload): ObjectDraft {
   const labels = { app: name };
   return {
     apiVersion: 'apps/v1',
@@ -46,7 +56,7 @@ export function deployment({ name, replicas, cpu, memory = '256Mi', annotations 
       replicas,
       selector: { matchLabels: labels },
       template: {
-        metadata: { labels, annotations },
+        metadata: { labels: { ...labels, ...more }, annotations },
         spec: { containers: [{ name: 'app', image: 'app:1', resources: { requests: { cpu, memory } } }], ...spec },
       },
     },

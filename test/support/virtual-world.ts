@@ -14,6 +14,7 @@ import { loadConfig } from '../../src/config/load.ts';
 import type { Clock } from '../../src/domain/clock.ts';
 import { AutoscalerError } from '../../src/domain/errors.ts';
 import { seededRandom } from '../../src/domain/random.ts';
+import type { DecisionJournal } from '../../src/ports/decision-journal.ts';
 import type { LoopReport } from '../../src/loop/report.ts';
 import type { JournalEntry } from '../../src/simulator/arm/journal.ts';
 import { VirtualSimClock } from '../../src/simulator/sim-clock.ts';
@@ -26,18 +27,29 @@ import { START_MS } from './builders.ts';
 const CLIENT = { clientId: 'aaaaaaaa-0000-0000-0000-000000000001', clientSecret: 'only-known-to-this-simulation' };
 const TOKEN = 'only-known-to-this-simulation';
 
+/** What can happen to the process that a clock belongs to. */
+export interface ProcessFate {
+  /** Its wall clock is off by so much; its monotonic one never. */
+  skewMs: number;
+  /** Killed: nothing it waits for ever comes. */
+  dead: boolean;
+}
+
 /** The daemon's clock over the world's: one time for both. */
-export function clockOf(sim: VirtualSimClock): Clock {
+export function clockOf(sim: VirtualSimClock, fate: ProcessFate = { skewMs: 0, dead: false }): Clock {
   return {
-    now: () => sim.now(),
+    now: () => sim.now() + fate.skewMs,
     monotonic: () => sim.now(),
     sleep: (ms, signal) =>
       new Promise((resolve, reject) => {
+        if (fate.dead) return;
         const cancelled = (): void => {
+          if (fate.dead) return;
           cancel();
           reject(new AutoscalerError({ kind: 'cancelled' }, 'The wait was cancelled.'));
         };
         const cancel = sim.after(ms, () => {
+          if (fate.dead) return;
           signal?.removeEventListener('abort', cancelled);
           resolve();
         });
@@ -68,6 +80,8 @@ export interface VirtualRunOptions {
   /** Flags of the `run` command, for what the scenario wants different from the defaults. */
   readonly flags?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
+  /** Sees every decision when it is made, also those whose loop never ends. */
+  readonly journal?: DecisionJournal;
 }
 
 /** A world with a daemon in it. Nothing happens in it except by `advance` and `until`. */
@@ -78,6 +92,7 @@ export class VirtualRun {
   readonly #dir: string;
   readonly #options: VirtualRunOptions;
   #daemon: Daemon | undefined;
+  #fate: ProcessFate = { skewMs: 0, dead: false };
   #metrics: Metrics = createMetrics();
 
   private constructor(parts: { clock: VirtualSimClock; world: World; dir: string; options: VirtualRunOptions }) {
@@ -124,12 +139,14 @@ export class VirtualRun {
     });
     if (isConfigErrors(config)) throw new Error(config.errors.join(' '));
     this.#metrics = createMetrics();
+    this.#fate = { skewMs: 0, dead: false };
     const daemon = await composeDaemon({
       config,
-      clock: clockOf(this.clock),
+      clock: clockOf(this.clock, this.#fate),
       random: seededRandom(this.world.spec.seed),
       log: silentLog(),
       metrics: this.#metrics,
+      ...(this.#options.journal === undefined ? {} : { journal: this.#options.journal }),
     });
     daemon.onLoop((report) => this.reports.push(report));
     this.#daemon = daemon;
@@ -140,6 +157,22 @@ export class VirtualRun {
     const daemon = this.#daemon;
     this.#daemon = undefined;
     if (daemon !== undefined) await this.#drive(daemon.stop());
+  }
+
+  /** The process is gone between two instants: it tidies nothing up, and what it waited for never reaches it. */
+  killDaemon(): void {
+    this.#fate.dead = true;
+    this.#daemon = undefined;
+    this.world.arm.abandonParked();
+  }
+
+  get isRunning(): boolean {
+    return this.#daemon !== undefined;
+  }
+
+  /** Sets the wall clock of the daemon's machine off by so much, until the next start. */
+  skewDaemon(ms: number): void {
+    this.#fate.skewMs = ms;
   }
 
   /** Lets `ms` of virtual time pass, event by event, with the network at rest before each. */
@@ -217,7 +250,8 @@ export class VirtualRun {
     return atRest(() => {
       if (arm.pendingRequests() > 0) return 'ARM has not answered yet';
       if (cluster.pendingRequests() > 0) return 'the API server has not answered yet';
-      if ((this.#daemon?.cloud.inFlightCalls() ?? 0) > 0) return 'the daemon waits for ARM';
+      // A call whose answer waits on the clock is helped by time alone.
+      if ((this.#daemon?.cloud.inFlightCalls() ?? 0) > arm.parkedRequests()) return 'the daemon waits for ARM';
       return undefined;
     });
   }

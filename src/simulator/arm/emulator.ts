@@ -45,6 +45,10 @@ export interface ArmEmulator {
   readonly control: ArmControl;
   /** Requests accepted and not yet answered. Those whose answer waits on the clock do not count: only time helps them. */
   pendingRequests(): number;
+  /** Requests whose answer waits on the clock and whose client still listens. */
+  parkedRequests(): number;
+  /** The answers that wait now are never sent: the process that asked died. */
+  abandonParked(): void;
   stop(): Promise<void>;
 }
 
@@ -75,6 +79,8 @@ export async function startArmEmulator(options: ArmEmulatorOptions): Promise<Arm
     machines: world.park,
     control,
     pendingRequests: () => server.pendingRequests(),
+    parkedRequests: () => server.parkedRequests(),
+    abandonParked: () => server.abandonParked(),
     stop: async () => {
       for (const forget of world.timers) forget();
       world.timers.clear();

@@ -25,6 +25,8 @@ export function plantPool(world: ArmWorld, spec: PoolSpec): string | undefined {
   };
   world.agentPools.set(spec.name.toLowerCase(), pool);
   if (set === undefined) for (let count = 0; count < spec.count; count++) plantInPool(world, pool, spec.vmSize);
+  // At the world's start nobody listens yet and the list is read instead; later a kubelet must learn of its machine.
+  for (const vm of [...pool.vms.values(), ...(set?.vms.values() ?? [])]) world.park.tell({ kind: 'running', vm });
   return undefined;
 }
 

@@ -27,6 +27,10 @@ export interface ServerOptions {
 export interface ListeningServer {
   readonly url: string;
   pendingRequests(): number;
+  /** Requests whose answer waits on the clock and whose client still listens. */
+  parkedRequests(): number;
+  /** The answers that wait now are never sent, and their connections stay open: their client is dead. */
+  abandonParked(): void;
   stop(): Promise<void>;
 }
 
@@ -36,6 +40,7 @@ type Outgoing = Http2ServerResponse | ServerResponse;
 /** Listens on loopback. Rejects when the port is taken. */
 export async function listen(options: ServerOptions): Promise<ListeningServer> {
   const sockets = new Set<Socket>();
+  const parked = new Set<Outgoing>();
   let pending = 0;
   const server = createSecureServer({ key: options.tls.keyPem, cert: options.tls.certPem, allowHTTP1: true });
   server.on('connection', (socket: Socket) => {
@@ -51,7 +56,7 @@ export async function listen(options: ServerOptions): Promise<ListeningServer> {
       isDone = true;
     };
     readText(incoming)
-      .then((text) => respond(options, rawRequest(incoming, text), { outgoing, done }))
+      .then((text) => respond(options, rawRequest(incoming, text), { outgoing, done, parked }))
       .catch((error: unknown) => {
         sendCrash(outgoing, incoming, error);
         done();
@@ -65,6 +70,8 @@ export async function listen(options: ServerOptions): Promise<ListeningServer> {
   return {
     url: `https://localhost:${port}`,
     pendingRequests: () => pending,
+    parkedRequests: () => parked.size,
+    abandonParked: () => parked.clear(),
     stop: () =>
       new Promise((resolve) => {
         server.close(() => resolve());
@@ -77,7 +84,7 @@ export async function listen(options: ServerOptions): Promise<ListeningServer> {
 function respond(
   options: ServerOptions,
   request: RawRequest,
-  { outgoing, done }: { readonly outgoing: Outgoing; readonly done: () => void },
+  { outgoing, done, parked }: { readonly outgoing: Outgoing; readonly done: () => void; readonly parked: Set<Outgoing> },
 ): void {
   const sending = options.answer(request);
   if (sending.afterMs <= 0) {
@@ -85,8 +92,12 @@ function respond(
     done();
     return;
   }
+  parked.add(outgoing);
+  outgoing.once('close', () => parked.delete(outgoing));
   done();
-  options.after(sending.afterMs, () => send(outgoing, request.method, sending));
+  options.after(sending.afterMs, () => {
+    if (parked.delete(outgoing)) send(outgoing, request.method, sending);
+  });
 }
 
 /** A request whose body broke off ends with its connection; a mistake of the emulator itself is told loudly. */

@@ -1,0 +1,208 @@
+/** Makes a world, its workloads and its misfortunes out of a seed. Pure: the same seed makes the same scenario. */
+import { seededRandom, type Random } from '../../src/domain/random.ts';
+import type { WorldEvent } from '../../src/simulator/arm/control.ts';
+import type { Fault } from '../../src/simulator/arm/faults.ts';
+import type { PoolSpec, WorldSpec } from '../../src/simulator/world-spec.ts';
+import { aPool, worldOf } from '../scenarios/support.ts';
+import { happens, oneOf, whole } from './chance.ts';
+import { drawFault } from './fault-kinds.ts';
+
+const SECOND = 1_000;
+
+export interface WorkloadSpec {
+  readonly name: string;
+  readonly cpu: string;
+  readonly memory: string;
+  /** Set: the budget's `maxUnavailable`. */
+  readonly maxUnavailable: number | undefined;
+  readonly gracePeriodSeconds: number;
+  /** Set: runs on Spot machines only, and tolerates them. */
+  readonly spotOnly: boolean;
+  readonly toleratesSpot: boolean;
+}
+
+export type Step =
+  | { readonly kind: 'scale'; readonly workload: string; readonly replicas: number }
+  | { readonly kind: 'fault'; readonly fault: Fault; readonly forMs: number }
+  | { readonly kind: 'event'; readonly event: WorldEvent }
+  | { readonly kind: 'stock'; readonly vmSize: string; readonly zone: string; readonly count: number }
+  | { readonly kind: 'quota'; readonly name: string; readonly limit: number }
+  | { readonly kind: 'kube-errors'; readonly count: number; readonly status: number; readonly resource: string | undefined }
+  | { readonly kind: 'kube-watches' | 'kube-compact' }
+  | { readonly kind: 'kube-away'; readonly forMs: number }
+  | { readonly kind: 'skew'; readonly ms: number }
+  /** `kill`: without a word; `awayMs` until the next process starts. */
+  | { readonly kind: 'restart'; readonly kill: boolean; readonly awayMs: number };
+
+export interface TimedStep {
+  readonly atMs: number;
+  readonly step: Step;
+}
+
+export interface Scenario {
+  readonly seed: number;
+  readonly world: WorldSpec;
+  readonly workloads: readonly WorkloadSpec[];
+  /** In order of time, milliseconds from the start. */
+  readonly steps: readonly TimedStep[];
+  readonly chaosMs: number;
+  readonly flags: readonly string[];
+  /** Whether what was out of stock comes back when the misfortunes end. */
+  readonly stockReturns: boolean;
+}
+
+const SIZES = ['Standard_D4s_v5', 'Standard_D8s_v5', 'Standard_E4s_v5', 'Standard_E8s_v5', 'Standard_F8s_v2', 'Standard_D4ads_v5'];
+const FAMILIES = ['cores', 'standardDSv5Family', 'standardESv5Family', 'lowPriorityCores'];
+
+/** @param loops how many scan intervals the misfortunes last. */
+export function makeScenario(seed: number, loops: number): Scenario {
+  const random = seededRandom(seed * 7919 + 13);
+  const pools = Array.from({ length: whole(random, 2, 6) }, (_, index) => drawPool(random, `p${index}`));
+  const stock = Object.fromEntries(pools.filter(() => happens(random, 0.3)).map((pool) => drawStock(random, pool)));
+  const workloads = Array.from({ length: whole(random, 1, 4) }, (_, index) => drawWorkload(random, `w${index}`, pools));
+  const chaosMs = loops * 10 * SECOND;
+  return {
+    seed,
+    world: worldOf(pools, { seed, stock }),
+    workloads,
+    steps: drawSteps(random, { pools, workloads, chaosMs }),
+    chaosMs,
+    flags: drawFlags(random),
+    stockReturns: happens(random, 0.6),
+  };
+}
+
+function drawPool(random: Random, name: string): PoolSpec {
+  const min = happens(random, 0.4) ? whole(random, 1, 2) : 0;
+  const spot = happens(random, 0.25);
+  return aPool({
+    name,
+    vmSize: oneOf(random, SIZES),
+    min,
+    max: min + whole(random, 3, 9),
+    count: min + whole(random, 0, 2),
+    ...(happens(random, 0.4) ? { zones: happens(random, 0.5) ? ['1', '2', '3'] : [String(whole(random, 1, 3))] } : {}),
+    ...(spot ? { priority: 'Spot' as const, taints: ['kubernetes.azure.com/scalesetpriority=spot:NoSchedule'] } : {}),
+  });
+}
+
+function drawStock(random: Random, pool: PoolSpec): readonly [string, number] {
+  const zone = pool.zones === undefined ? '0' : oneOf(random, pool.zones);
+  return [`${pool.vmSize}/${zone}`, whole(random, 0, 4)];
+}
+
+function drawWorkload(random: Random, name: string, pools: readonly PoolSpec[]): WorkloadSpec {
+  const hasSpot = pools.some(({ priority }) => priority === 'Spot');
+  const spotOnly = hasSpot && happens(random, 0.3);
+  return {
+    name,
+    cpu: oneOf(random, ['200m', '600m', '1100m', '2500m']),
+    memory: oneOf(random, ['128Mi', '1Gi', '3Gi']),
+    maxUnavailable: happens(random, 0.6) ? oneOf(random, [0, 1, 1, 2, 3]) : undefined,
+    gracePeriodSeconds: oneOf(random, [1, 10, 40]),
+    spotOnly,
+    toleratesSpot: spotOnly || happens(random, 0.4),
+  };
+}
+
+function drawFlags(random: Random): readonly string[] {
+  return [
+    '--scale-down-unneeded-time=1m',
+    '--scale-down-delay-after-add=30s',
+    '--scale-down-delay-after-failure=30s',
+    '--scale-down-unready-time=3m',
+    '--unremovable-node-recheck-timeout=1m',
+    '--max-node-provision-time=6m',
+    '--initial-node-group-backoff-duration=1m',
+    '--max-node-group-backoff-duration=4m',
+    `--max-drain-parallelism=${whole(random, 1, 3)}`,
+    `--expander=${oneOf(random, ['least-waste', 'random', 'most-pods', 'least-nodes'])}`,
+    `--enforce-node-group-min-size=${String(happens(random, 0.5))}`,
+    `--balance-similar-node-groups=${String(happens(random, 0.4))}`,
+  ];
+}
+
+interface Stage {
+  readonly pools: readonly PoolSpec[];
+  readonly workloads: readonly WorkloadSpec[];
+  readonly chaosMs: number;
+}
+
+function drawSteps(random: Random, stage: Stage): readonly TimedStep[] {
+  const steps: TimedStep[] = stage.workloads.map(({ name }) => ({
+    atMs: whole(random, 0, 60) * SECOND,
+    step: { kind: 'scale', workload: name, replicas: whole(random, 1, 12) },
+  }));
+  let serial = 0;
+  for (let atMs = 20 * SECOND; atMs < stage.chaosMs; atMs += whole(random, 1, 60_000)) {
+    steps.push({ atMs, step: drawStep(random, stage, ++serial) });
+  }
+  return steps.sort((left, right) => left.atMs - right.atMs);
+}
+
+function drawStep(random: Random, stage: Stage, serial: number): Step {
+  const dice = random();
+  if (dice < 0.25) return { kind: 'scale', workload: oneOf(random, stage.workloads).name, replicas: drawReplicas(random) };
+  if (dice < 0.65)
+    return {
+      kind: 'fault',
+      ...drawFault(
+        random,
+        serial,
+        stage.pools.map(({ name }) => name),
+      ),
+    };
+  if (dice < 0.8) return drawWorldStep(random, stage, serial);
+  return drawProcessStep(random);
+}
+
+function drawReplicas(random: Random): number {
+  return happens(random, 0.3) ? 0 : whole(random, 1, 20);
+}
+
+function drawWorldStep(random: Random, { pools }: Stage, serial: number): Step {
+  const { name: pool, vmSize, zones = ['0'], priority, max } = oneOf(random, pools);
+  const event = (value: WorldEvent): Step => ({ kind: 'event', event: value });
+  switch (whole(random, 0, 8)) {
+    case 0:
+      return event({ foreignScale: { pool, delta: oneOf(random, [-2, -1, 1, 2]) } });
+    case 1:
+      return event({ foreignScale: { pool, to: whole(random, 0, max), when: 'before-next-write' } });
+    case 2:
+      return event({ rpReconcile: { pool } });
+    case 3:
+      return event({ evict: { pool: pools.find((other) => other.priority === 'Spot')?.name ?? pool, count: whole(random, 1, 4) } });
+    case 4:
+      return { kind: 'stock', vmSize, zone: oneOf(random, zones), count: whole(random, 0, 3) };
+    case 5:
+      return { kind: 'quota', name: oneOf(random, FAMILIES), limit: whole(random, 8, 60) };
+    case 6:
+      return event({ removePool: { pool } });
+    case 7:
+      return event({ addPool: drawPool(random, `new${serial}`) });
+    default:
+      return event({ foreignScale: { pool, delta: priority === 'Spot' ? -1 : 1 } });
+  }
+}
+
+function drawProcessStep(random: Random): Step {
+  switch (whole(random, 0, 6)) {
+    case 0:
+      return {
+        kind: 'kube-errors',
+        count: whole(random, 1, 12),
+        status: oneOf(random, [429, 500, 503]),
+        resource: happens(random, 0.4) ? undefined : oneOf(random, ['nodes', 'pods']),
+      };
+    case 1:
+      return { kind: 'kube-watches' };
+    case 2:
+      return { kind: 'kube-compact' };
+    case 3:
+      return { kind: 'kube-away', forMs: whole(random, 1, 60) * SECOND };
+    case 4:
+      return { kind: 'skew', ms: oneOf(random, [-3600, -60, 45, 600, 7200]) * SECOND };
+    default:
+      return { kind: 'restart', kill: happens(random, 0.6), awayMs: whole(random, 0, 40) * SECOND };
+  }
+}

@@ -1,0 +1,194 @@
+/**
+ * One soak run: a world, a daemon and misfortunes from a seed, then quiet, judged from outside. Nothing of the daemon's
+ * own opinion counts but where it must agree with the world.
+ */
+import { asAutoscalerError } from '../../src/domain/errors.ts';
+import type { ObjectDraft } from '../../src/simulator/cluster/objects.ts';
+import type { PoolSpec } from '../../src/simulator/world-spec.ts';
+import { budget, deployment } from '../scenarios/support.ts';
+import { VirtualRun } from '../support/virtual-world.ts';
+import { createWitness, stuckGroups, unrest, watchRemovals, type Stage } from './judge.ts';
+import { makeScenario, type Scenario, type Step, type WorkloadSpec } from './scenario.ts';
+
+const SECOND = 1_000;
+/** How long after the last misfortune a run may take to come to rest. */
+const CONVERGE_WITHIN_MS = 45 * 60 * SECOND;
+/** Even a budget of Azure that says wait is over by then; what looks at rest must stay so. */
+const START_AGAIN_AFTER_MS = 20 * SECOND;
+
+export interface SoakResult {
+  readonly seed: number;
+  readonly loops: number;
+  readonly faults: number;
+  readonly violations: readonly string[];
+  readonly unplannedRemovals: readonly string[];
+  readonly stuckGroups: readonly string[];
+  /** What else did not come to rest. */
+  readonly unrest: readonly string[];
+  /** Virtual milliseconds from the last misfortune to rest; undefined: never. */
+  readonly convergedAfterMs: number | undefined;
+  /** Every write to Azure, one line each: two runs of a seed must agree. */
+  readonly writes: readonly string[];
+  /** The harness itself failed. */
+  readonly crash: string | undefined;
+}
+
+interface Progress {
+  readonly stage: Stage;
+  readonly scenario: Scenario;
+  readonly crashes: string[];
+}
+
+export async function soak(seed: number, loops: number): Promise<SoakResult> {
+  const scenario = makeScenario(seed, loops);
+  const witness = createWitness();
+  const run = await VirtualRun.start({ spec: scenario.world, flags: scenario.flags, journal: witness.journal });
+  try {
+    const unplanned = watchRemovals(run, witness);
+    const pools = new Map(scenario.world.pools.map((pool) => [pool.name, pool]));
+    for (const { step } of scenario.steps) if (step.kind === 'event' && 'addPool' in step.event) remember(pools, step.event.addPool);
+    const stage: Stage = { run, pools, enforcesMin: scenario.flags.includes('--enforce-node-group-min-size=true') };
+    const progress: Progress = { stage, scenario, crashes: [] };
+    for (const workload of scenario.workloads) if (workload.maxUnavailable !== undefined) applyBudget(run, workload);
+    await misfortunes(progress);
+    const endedAtMs = run.clock.now();
+    calm(progress);
+    if (!run.isRunning) await startAgain(progress);
+    const converged = await comesToRest(stage);
+    return {
+      seed,
+      loops: run.reports.length,
+      faults: scenario.steps.filter(({ step }) => step.kind !== 'scale').length,
+      violations: run.world.violations().map(({ rule, subject, detail, atMs }) => `${rule} ${subject}: ${detail} at ${atMs}`),
+      unplannedRemovals: unplanned,
+      stuckGroups: converged ? [] : stuckGroups(run),
+      unrest: converged ? [] : unrest(stage),
+      convergedAfterMs: converged ? run.clock.now() - endedAtMs : undefined,
+      writes: run.writes().map(({ at, route, path, status, capacityBefore, capacityAfter }) => {
+        return `${at} ${route} ${path.split('/').slice(8).join('/')} ${status} ${capacityBefore ?? ''}>${capacityAfter ?? ''}`;
+      }),
+      crash: progress.crashes[0],
+    };
+  } finally {
+    await run.stop();
+  }
+}
+
+function remember(pools: Map<string, PoolSpec>, pool: PoolSpec): void {
+  pools.set(pool.name, pool);
+}
+
+/** What the world does by itself is scheduled on its clock; only the daemon's own life is led from here. */
+async function misfortunes(progress: Progress): Promise<void> {
+  const { run } = progress.stage;
+  const startMs = run.clock.now();
+  const { steps, chaosMs } = progress.scenario;
+  for (const { atMs, step } of steps) if (step.kind !== 'restart') run.clock.after(atMs, () => act(progress, step));
+  for (const { atMs, step } of steps) {
+    if (step.kind !== 'restart') continue;
+    await run.advance(Math.max(0, startMs + atMs - run.clock.now()));
+    if (step.kill) run.killDaemon();
+    else await run.stopDaemon();
+    await run.advance(step.awayMs);
+    await startAgain(progress);
+  }
+  await run.advance(Math.max(0, startMs + chaosMs - run.clock.now()));
+}
+
+/** As a kubelet does: a process that ends is started again after a while. */
+async function startAgain({ stage: { run } }: Progress): Promise<void> {
+  for (;;) {
+    try {
+      await run.startDaemon();
+      return;
+    } catch (thrown) {
+      const error = asAutoscalerError(thrown);
+      if (error.kind === 'bug' || error.kind === 'config') throw thrown;
+      run.killDaemon();
+      await run.advance(START_AGAIN_AFTER_MS);
+    }
+  }
+}
+
+function act({ stage: { run }, scenario, crashes }: Progress, step: Step): void {
+  const { arm, cluster } = run.world;
+  switch (step.kind) {
+    case 'scale': {
+      const workload = scenario.workloads.find(({ name }) => name === step.workload);
+      if (workload !== undefined) cluster.apply(draft(workload, step.replicas));
+      return;
+    }
+    case 'fault':
+      arm.control.addFault(step.fault);
+      run.clock.after(step.forMs, () => arm.control.removeFault(step.fault.id));
+      return;
+    case 'event':
+      // A pool may have gone before its turn came.
+      arm.control.raise(step.event);
+      return;
+    case 'stock':
+      return arm.control.setStock(step.vmSize, step.zone, step.count);
+    case 'quota':
+      return arm.control.setQuota(step.name, step.limit);
+    case 'kube-errors':
+      return cluster.control.failNext(step.count, step.status, step.resource === undefined ? {} : { resource: step.resource });
+    case 'kube-watches':
+      return cluster.control.dropWatches();
+    case 'kube-compact':
+      return cluster.control.compact();
+    case 'kube-away':
+      cluster.control.pause();
+      run.clock.after(step.forMs, () => cluster.control.resume());
+      return;
+    case 'skew':
+      return run.skewDaemon(step.ms);
+    case 'restart':
+      crashes.push('a restart is not an event of the world');
+  }
+}
+
+/** Every misfortune ends; what is out of stock may stay so. */
+function calm({ stage: { run }, scenario }: Progress): void {
+  const { arm, cluster } = run.world;
+  for (const fault of arm.control.state().faults) arm.control.removeFault(fault.id);
+  cluster.control.resume();
+  run.skewDaemon(0);
+  for (const { name } of arm.control.state().usages) arm.control.setQuota(name, 100_000);
+  if (!scenario.stockReturns) return;
+  for (const key of Object.keys(arm.control.state().stock)) {
+    const [size = '', zone = '0'] = key.split('/');
+    arm.control.setStock(size, zone, 1_000);
+  }
+}
+
+async function comesToRest(stage: Stage): Promise<boolean> {
+  const { run } = stage;
+  const since = run.reports.length;
+  const endMs = run.clock.now() + CONVERGE_WITHIN_MS;
+  while (run.clock.now() < endMs) {
+    await run.advance(5 * SECOND);
+    if (run.reports.length > since + 2 && unrest(stage).length === 0) return true;
+  }
+  return false;
+}
+
+function draft({ name, cpu, memory, gracePeriodSeconds, spotOnly, toleratesSpot }: WorkloadSpec, replicas: number): ObjectDraft {
+  const labels = { 'tolerates-spot': String(toleratesSpot), 'spot-only': String(spotOnly) };
+  const toleration = { key: 'kubernetes.azure.com/scalesetpriority', operator: 'Equal', value: 'spot', effect: 'NoSchedule' };
+  return deployment({
+    name,
+    replicas,
+    cpu,
+    memory,
+    labels,
+    spec: {
+      terminationGracePeriodSeconds: gracePeriodSeconds,
+      ...(toleratesSpot ? { tolerations: [toleration] } : {}),
+      ...(spotOnly ? { nodeSelector: { 'kubernetes.azure.com/scalesetpriority': 'spot' } } : {}),
+    },
+  });
+}
+
+function applyBudget(run: VirtualRun, { name, maxUnavailable }: WorkloadSpec): void {
+  if (maxUnavailable !== undefined) run.world.cluster.apply(budget(name, maxUnavailable));
+}
