@@ -19,6 +19,8 @@ export interface Node {
   readonly allocatable: Resources;
   readonly readiness: NodeReadiness;
   readonly scaleDownDisabled: boolean;
+  /** Who asks to wait before the machine is deleted: what follows the prefix in each delay-deletion annotation. Absent: nobody. */
+  readonly delayDeletion?: readonly string[];
 }
 
 /** Ready as the Cluster Autoscaler judges it: Ready=True, no disk pressure, network there, none of their taints. */

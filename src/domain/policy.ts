@@ -1,6 +1,12 @@
 /** What the user wants, as the planner reads it. Frozen configuration; every duration in milliseconds. */
 export type ExpanderName = 'random' | 'least-waste' | 'least-nodes' | 'most-pods' | 'priority' | 'price';
 
+/** Groups whose name or agent pool matches one of the patterns (regular expressions, unanchored) are on this level. */
+export interface PriorityLevel {
+  readonly priority: number;
+  readonly patterns: readonly string[];
+}
+
 export interface ScaleUpPolicy {
   /** Tried in order, each narrows the options; ties end by group id. */
   readonly expanders: readonly ExpanderName[];
@@ -15,6 +21,12 @@ export interface ScaleUpPolicy {
   readonly newPodDelayMs: number;
   readonly maxProvisionMs: number;
   readonly balanceSimilarGroups: boolean;
+  /** Labels that may differ between similar groups, beside those that always may. Absent: none. */
+  readonly balancingIgnoreLabels?: readonly string[];
+  /** Rules of the priority expander; the highest level wins. Absent: none. */
+  readonly priorities?: readonly PriorityLevel[];
+  /** What one node costs per hour, by VM size in lower case; spot nodes as `<size>/spot`. Absent: no price is known. */
+  readonly prices?: Readonly<Record<string, number>>;
   readonly enforceMinSize: boolean;
   /** No node is asked for while a watch of the cluster has been silent for longer. Absent: no limit. */
   readonly maxClusterStalenessMs?: number;

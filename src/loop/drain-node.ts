@@ -7,6 +7,7 @@ import type { RemovalOutcome, RemovalStep } from '../domain/outcome.ts';
 import type { Removal } from '../domain/plan.ts';
 import type { Pod } from '../domain/pod.ts';
 import { podName } from '../domain/ids.ts';
+import { waitForDelays } from './delay-deletion.ts';
 import type { DeleteBatches } from './delete-batches.ts';
 import { intendedMark, markForDeletion, unmarkWithRetry, type DeletionMark } from './deletion-mark.ts';
 import type { DrainDeps } from './drain-deps.ts';
@@ -69,7 +70,8 @@ async function carryOut(removal: Removal, progress: Progress, tools: DrainTools)
   if (!result.done) throw new Halt(result.step, result.message);
 
   progress.step = 'wait';
-  const last = await tools.reader.readFresh(removal.node, work);
+  const read = () => tools.reader.readFresh(removal.node, work);
+  const last = await waitForDelays({ ...tools, read, timeoutMs: policy.drain.deletionDelayTimeoutMs }, work);
   if (last !== undefined) check(removal, last, 'before-delete', tools);
   progress.step = 'delete';
   const outcome = await tools.batches.delete(removal.group, removal.instance, { before: work, during: tools.undo });

@@ -162,6 +162,50 @@ describe('a removal', () => {
   });
 });
 
+describe('a node that somebody asks to keep for a while', () => {
+  const ask = (world: ReturnType<typeof setUp>, delayDeletion: readonly string[]) => {
+    const node = world.cluster.nodes.get('g-0');
+    if (node !== undefined) world.cluster.nodes.set('g-0', { ...node, delayDeletion });
+  };
+
+  it.each([
+    { name: 'is deleted once nobody asks any more', asksForMs: 40_000, deletedWithinMs: 52_000 },
+    { name: 'is deleted when the time is up', asksForMs: 60 * MINUTE, deletedWithinMs: 130_000 },
+  ])('$name', async ({ asksForMs, deletedWithinMs }) => {
+    const world = setUp({ drain: { deletionDelayTimeoutMs: 2 * MINUTE } });
+    world.runner.start(removalOf('g-0'));
+    await world.clock.advance(2_000);
+    // Set after the drain began: only a fresh read can see it.
+    ask(world, ['csi']);
+    const heldMs = Math.min(asksForMs, 2 * MINUTE);
+    await world.clock.advance(heldMs);
+    expect(world.cloud.deletes).toEqual([]);
+    if (asksForMs === heldMs) ask(world, []);
+    await world.clock.advance(deletedWithinMs - heldMs);
+    expect(world.cloud.deletes).toHaveLength(1);
+    expect(lastOutcome(world)?.kind).toBe('deleted');
+  });
+
+  it('is deleted at once when delays are turned off', async () => {
+    const world = setUp({ node: { delayDeletion: ['csi'] }, drain: { deletionDelayTimeoutMs: 0 } });
+    world.runner.start(removalOf('g-0'));
+    await world.clock.advance(6_000);
+    expect(world.cloud.deletes).toHaveLength(1);
+  });
+
+  it('stays when a pod arrives during the delay', async () => {
+    const world = setUp({ node: { delayDeletion: ['csi'] }, drain: { deletionDelayTimeoutMs: 2 * MINUTE } });
+    world.runner.start(removalOf('g-0'));
+    await world.clock.advance(30_000);
+    const late = aPod({ name: 'late', nodeName: 'g-0' });
+    world.cluster.pods.set(late.uid, late);
+    await world.clock.advance(5 * MINUTE);
+    expect(lastOutcome(world)?.kind).toBe('undone');
+    expect(isMarked(world)).toBe(false);
+    expect(world.cloud.deletes).toEqual([]);
+  });
+});
+
 describe('the re-check on fresh data', () => {
   const arrival = aPod({ name: 'late', nodeName: 'g-0' });
 

@@ -16,6 +16,8 @@ const BAD_TAINTS: ReadonlySet<string> = new Set([
 ]);
 /** A node that still carries one of these is being set up: not ready, whatever its kubelet says. */
 const STARTUP_TAINTS = ['startup-taint.cluster-autoscaler.kubernetes.io/', 'ignore-taint.cluster-autoscaler.kubernetes.io/'];
+/** Any annotation that begins so asks to wait before the machine is deleted; whoever set it takes it off when done. */
+const DELAY_PREFIX = 'delay-deletion.cluster-autoscaler.kubernetes.io/';
 
 /** Everything that is shared between the nodes of one reader. */
 export interface NodeProjection {
@@ -45,7 +47,13 @@ export function projectNode(json: NodeJson, shared: NodeProjection): Node {
     allocatable: vector(status.allocatable ?? {}, shared),
     readiness: readinessOf(json, createdAtMs),
     scaleDownDisabled: metadata.annotations?.['cluster-autoscaler.kubernetes.io/scale-down-disabled'] === 'true',
+    ...delays(metadata.annotations ?? {}),
   };
+}
+
+function delays(annotations: Readonly<Record<string, string>>): Pick<Node, 'delayDeletion'> {
+  const asking = Object.keys(annotations).filter((key) => key.startsWith(DELAY_PREFIX));
+  return asking.length === 0 ? {} : { delayDeletion: asking.map((key) => key.slice(DELAY_PREFIX.length)).sort() };
 }
 
 function vector(quantities: Quantities, shared: NodeProjection): Resources {
