@@ -65,18 +65,33 @@ describe('azure: reading', () => {
     expect([...view.groupOfNode.keys()]).toEqual(['n0']);
   });
 
-  it('a node without a listed machine has its set listed at once, and only once', async () => {
+  it('a node that joined after the list has its set listed at once, and only once', async () => {
     const r = await prepared();
     const set = r.arm.addSet(USER_POOL, 1);
     await r.azure.start(r.signal);
     const before = r.arm.sent('GET', '/virtualmachines').length;
     r.arm.addMachine(set, '7');
-    const cluster = aCluster({ nodes: [nodeOf('n7', USER_POOL, '7')] });
+    const cluster = aCluster({ nodes: [{ ...nodeOf('n7', USER_POOL, '7'), createdAtMs: r.clock.now() }] });
     expect(r.view(cluster).instanceOfNode.has('n7')).toBe(false);
     expect(r.view(cluster).groupOfNode.get('n7')).toBe(USER_POOL);
     await r.pass(2_000);
     expect(r.view(cluster).instanceOfNode.has('n7')).toBe(true);
     expect(r.arm.sent('GET', '/virtualmachines').length).toBe(before + 1);
+  });
+
+  it('a node whose machine is gone for good causes no list after list', async () => {
+    const r = await prepared();
+    r.arm.addSet(USER_POOL, 1);
+    await r.azure.start(r.signal);
+    const before = r.arm.sent('GET', '/virtualmachines').length;
+    const old = nodeOf('n7', USER_POOL, '7');
+    const young = { ...nodeOf('n8', USER_POOL, '8'), createdAtMs: r.clock.now() };
+    for (let loop = 0; loop < 10; loop++) {
+      r.view(aCluster({ nodes: [old, young] }));
+      await r.pass(10_000);
+    }
+    // The young one is looked for twice at most: its stamp may be a few seconds off.
+    expect(r.arm.sent('GET', '/virtualmachines').length).toBeLessThanOrEqual(before + 2);
   });
 
   it('azure provider 50: a set named in another letter case is found', async () => {

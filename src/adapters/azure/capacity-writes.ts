@@ -43,7 +43,7 @@ async function attempt(parts: WriteParts, group: Registered, request: IncreaseRe
     const etag = options.enableVmssEtag ? known.row.etag : undefined;
     const answer = await putCapacity(parts, { set, to: request.to, etag }, signal);
     mutation.accepted({ etag: answer.etag, expect: answer.capacity, modelled: answer.capacity === request.to });
-    store.noteChange(group.key);
+    store.noteGrowth(group.key);
     follow(parts, group, { request, set, answer, mutation });
     return { kind: 'accepted', group: group.id, target: store.scaleSets.view(group.key)?.target ?? request.to };
   } catch (thrown) {
@@ -141,7 +141,7 @@ async function refusedOrLost(parts: WriteParts, group: Registered, failed: Attem
   const read = await refreshQuietly(parts, group, signal);
   const shown = parts.store.scaleSets.view(group.key);
   if (!read || shown?.base !== request.to) return { kind: 'failed', group: group.id, error };
-  parts.store.noteChange(group.key);
+  parts.store.noteGrowth(group.key);
   parts.log.warn({ nodeGroup: group.id, target: request.to }, 'the answer to a capacity write was lost, but the write took effect');
   return { kind: 'accepted', group: group.id, target: request.to };
 }
@@ -176,19 +176,22 @@ function follow(parts: WriteParts, group: Registered, accepted: Accepted): void 
 
 function ended(parts: WriteParts, group: Registered, { request, mutation }: Accepted, end: OperationEnd): void {
   const atMs = parts.clock.now();
-  parts.store.instancesDue(group.key);
+  const settle = (outcome: 'succeeded' | 'failed' | 'unknown'): void => {
+    mutation.settle(outcome);
+    parts.store.growthEnded(group.key, outcome === 'succeeded');
+  };
   if (end.kind === 'unknown' || (end.kind === 'failed' && isPreempted(end.failure))) {
     // A newer write of the set took this one over: its goal lives on, and the set says what became of it.
-    mutation.settle('unknown');
+    settle('unknown');
     parts.log.info({ nodeGroup: group.id, end }, 'the end of a scale-up was not seen; the scale set is read instead');
     return;
   }
   if (end.kind === 'succeeded') {
-    mutation.settle('succeeded');
+    settle('succeeded');
     parts.tell({ kind: 'increase-succeeded', group: group.id, atMs });
     return;
   }
-  mutation.settle('failed');
+  settle('failed');
   const { detail, code, message } = end.failure;
   parts.metrics.scaleUp.lateFailures.inc({ node_group: group.id, kind: detail.kind });
   parts.log.warn(

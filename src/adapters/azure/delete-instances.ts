@@ -69,6 +69,7 @@ async function belowMinimum(
   const view = store.scaleSets.view(group.key);
   if (view?.low === undefined || view.row.value.unreadable !== undefined) return 'its size is not known';
   if (!view.confirmed) return 'the outcome of an earlier change is not known yet';
+  if (store.isInherited(group.key)) return 'an operation that was running in it at the start may not be over yet';
   if (removal.allowed || view.low - removal.count >= group.min) return undefined;
   return `removing ${removal.count} of ${view.low} would go below its minimum of ${group.min}`;
 }
@@ -90,7 +91,6 @@ async function send(parts: WriteParts, group: Registered, batch: Batch, signal: 
   try {
     const answer = await post(parts, set, { machines: batch.machines, force: batch.force }, signal);
     for (const mutation of mutations) mutation.accepted({ etag: answer.etag, expect: answer.capacity });
-    store.noteChange(group.key);
     follow(parts, group, { batch, set, answer, mutations, resent: false });
     return { kind: 'accepted', group: group.id, instances: batch.keys };
   } catch (thrown) {
@@ -169,9 +169,10 @@ function ended(parts: WriteParts, group: Registered, accepted: Accepted, end: Op
   const { batch, mutations } = accepted;
   const atMs = parts.clock.now();
   const instances = batch.machines.map(({ key }) => key as InstanceKey);
-  parts.store.instancesDue(group.key);
+  const settle = (outcome: 'succeeded' | 'failed' | 'unknown'): void =>
+    parts.store.removalEnded(group.key, () => mutations.forEach((mutation) => mutation.settle(outcome)));
   if (end.kind === 'succeeded') {
-    for (const mutation of mutations) mutation.settle('succeeded');
+    settle('succeeded');
     parts.tell({ kind: 'delete-succeeded', group: group.id, instances, atMs });
     return;
   }
@@ -179,7 +180,7 @@ function ended(parts: WriteParts, group: Registered, accepted: Accepted, end: Op
     void resend(parts, group, accepted);
     return;
   }
-  for (const mutation of mutations) mutation.settle(end.kind === 'failed' ? 'failed' : 'unknown');
+  settle(end.kind === 'failed' ? 'failed' : 'unknown');
   const message = end.kind === 'failed' ? `${end.failure.code}: ${end.failure.message}` : end.reason;
   parts.log.warn({ nodeGroup: group.id, instances: instances.length, reason: message }, 'a delete did not end well');
   if (end.kind === 'failed') parts.tell({ kind: 'delete-failed', group: group.id, instances, message, atMs });
@@ -193,7 +194,7 @@ async function resend(parts: WriteParts, group: Registered, accepted: Accepted):
     follow(parts, group, { ...accepted, answer, resent: true });
   } catch (thrown) {
     const error = asAutoscalerError(thrown);
-    for (const mutation of mutations) mutation.settle('unknown');
+    parts.store.removalEnded(group.key, () => mutations.forEach((mutation) => mutation.settle('unknown')));
     const instances = batch.machines.map(({ key }) => key as InstanceKey);
     parts.tell({ kind: 'delete-failed', group: group.id, instances, message: error.message, atMs: parts.clock.now() });
   }

@@ -41,6 +41,8 @@ const DEFAULT_INTERVAL_MS = 10_000;
 const MIN_INTERVAL_MS = 2_000;
 const MAX_INTERVAL_MS = 30_000;
 const JITTER = 0.2;
+/** What runs for long may be asked after less often: an end is learned late by this part of how long it took. */
+const PATIENCE = 1 / 6;
 /** After this the outcome is called unknown: machines have their own limits. */
 const GIVE_UP_AFTER_MS = 20 * 60_000;
 
@@ -82,13 +84,14 @@ export class OperationTracker {
 
   async #poll(operation: FollowedOperation, url: string): Promise<OperationEnd> {
     const { clock } = this.#parts;
-    const giveUpAtMs = clock.monotonic() + GIVE_UP_AFTER_MS;
+    const beganAtMs = clock.monotonic();
+    const giveUpAtMs = beganAtMs + GIVE_UP_AFTER_MS;
     let waitMs = interval(operation.retryAfterMs);
     while (clock.monotonic() < giveUpAtMs) {
       await clock.sleep(waitMs * (1 + JITTER * this.#parts.random()), this.#closing.signal);
       const reading = await this.#read(operation, url);
       if (reading.end !== undefined) return reading.end;
-      waitMs = interval(reading.retryAfterMs);
+      waitMs = Math.max(interval(reading.retryAfterMs), Math.min(MAX_INTERVAL_MS, (clock.monotonic() - beganAtMs) * PATIENCE));
     }
     return { kind: 'unknown', reason: `it did not end within ${GIVE_UP_AFTER_MS / 60_000} minutes` };
   }

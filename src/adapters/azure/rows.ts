@@ -46,6 +46,11 @@ export function projectScaleSet(raw: VirtualMachineScaleSet): ScaleSetRow | unde
   };
 }
 
+/** Whether an operation runs in the set. */
+export function isUpdating({ provisioningState }: ScaleSetRow): boolean {
+  return /^(updating|creating|migrating)$/i.test(provisioningState);
+}
+
 function projectSize(raw: VirtualMachineScaleSet): Pick<ScaleSetRow, 'vmSize' | 'tier' | 'capacity' | 'extendedLocation'> {
   const { name, type } = raw.extendedLocation ?? {};
   return {

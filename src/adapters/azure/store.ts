@@ -20,10 +20,14 @@ import type { ArmCalls } from './arm-calls.ts';
 import type { ArmClients } from './clients.ts';
 import type { AzureOptions } from './options.ts';
 import { register, type Registered, type Registration } from './registry.ts';
-import { projectInstance, projectScaleSet, type AgentPoolRow, type InstanceRow, type ScaleSetRow } from './rows.ts';
+import { isUpdating, projectInstance, projectScaleSet, type AgentPoolRow, type InstanceRow, type ScaleSetRow } from './rows.ts';
+import { Settling } from './settling.ts';
 import type { SkuCatalog } from './skus.ts';
 import { INSTANCES, instancesAgent, MACHINES_AGENT, SCALE_SETS, SCALE_SETS_AGENT } from './tables.ts';
 import { poolOf } from './tags.ts';
+
+/** A set's tag may move once more after an operation of ours has ended. */
+const OWN_ECHO_MS = 2 * 60_000;
 
 export interface StoreParts {
   readonly options: AzureOptions;
@@ -40,6 +44,7 @@ export class AzureStore {
   readonly scaleSets: Table<ScaleSetRow>;
   readonly instances: Table<InstanceRow>;
   readonly scheduler: AgentScheduler;
+  readonly settling = new Settling();
   readonly #parts: StoreParts;
   readonly #agentParts: AgentParts;
   readonly #order: LogicalClock;
@@ -47,7 +52,10 @@ export class AzureStore {
   readonly #instanceReads: OnDemand;
   readonly #agentIds = new Set<string>();
   readonly #warned = new Set<string>();
+  /** When we last changed a set or saw the end of it; what follows is our own doing. */
   readonly #changed = new Map<string, number>();
+  /** Groups whose machines are all told by the list that is asked for. */
+  readonly #listing = new Set<string>();
   #registration: { readonly version: number; readonly value: Registration };
   #pools: AgentPools | undefined;
   #catalog: SkuCatalog | undefined;
@@ -58,8 +66,8 @@ export class AzureStore {
     this.#order = new LogicalClock(clock);
     const slots = new Slots(Math.max(1, options.maxConcurrentCalls));
     const table = { clock, order: this.#order, hooks };
-    this.scaleSets = new Table({ ...table, definition: SCALE_SETS, wantRefresh: (key, scope) => this.#setReads.request(key, scope) });
-    this.instances = new Table({ ...table, definition: INSTANCES, wantRefresh: (key, scope) => this.#instanceReads.request(key, scope) });
+    this.scaleSets = new Table({ ...table, definition: SCALE_SETS, wantRefresh: (key) => this.#wantSet(key) });
+    this.instances = new Table({ ...table, definition: INSTANCES, wantRefresh: (key, scope) => this.#wantInstance(key, scope) });
     this.scheduler = new AgentScheduler({
       clock,
       random: parts.random,
@@ -87,8 +95,8 @@ export class AzureStore {
     this.#addAgents();
     this.scaleSets.subscribe((event) => {
       this.#syncAgents();
-      // New capacity or a new tag means other machines than those listed.
-      if (event.kind === 'changed' && event.before !== undefined && event.after !== undefined) this.instancesDue(event.key);
+      if (event.kind === 'external-change') this.#changedByOthers(event);
+      if (event.kind === 'changed' && this.#isForeignTag(event.key, event.before?.etag, event.after?.etag)) this.instancesDue(event.key);
     });
   }
 
@@ -120,6 +128,21 @@ export class AzureStore {
       if (agentId === SCALE_SETS_AGENT) throw error;
       this.#parts.log.warn({ agent: agentId, err: error }, 'could not read on the first attempt; going on without');
     }
+    for (const [key, { value }] of this.scaleSets.snapshot()) {
+      if (isUpdating(value)) this.settling.inherited(key, this.#parts.clock.now());
+    }
+  }
+
+  /** Whether an operation that this process did not begin may still change the machines of a set. */
+  isInherited(groupKey: string): boolean {
+    const row = this.scaleSets.get(groupKey)?.value;
+    if (row === undefined) return false;
+    const listedAtMs = this.instancesListedAtMs(groupKey) ?? Number.NEGATIVE_INFINITY;
+    const seen = { updating: isUpdating(row), listedAtMs, nowMs: this.#parts.clock.now() };
+    const proofOwed = this.settling.awaitsProof(groupKey);
+    const inherited = this.settling.isInherited(groupKey, seen);
+    if (inherited && !proofOwed && this.settling.awaitsProof(groupKey)) this.instancesDue(groupKey);
+    return inherited;
   }
 
   /** A GET of the set soon; does not wait. */
@@ -127,15 +150,27 @@ export class AzureStore {
     this.#setReads.request(key, '');
   }
 
-  /** Notes that we changed a group, so that its machines are listed more often for a while. */
-  noteChange(groupKey: string): void {
-    this.#changed.set(groupKey, this.#parts.clock.now());
-    this.instancesDue(groupKey);
+  /** We asked for more machines: lists follow while they are awaited. */
+  noteGrowth(groupKey: string): void {
+    this.#touch(groupKey);
+    this.settling.grew(groupKey, this.#parts.clock.now());
   }
 
-  /** When we last changed a group, ms since the epoch. */
-  changedAtMs(groupKey: string): number | undefined {
-    return this.#changed.get(groupKey);
+  /** Our growth of a group has ended; a list is asked for unless the last one told all there is to tell. */
+  growthEnded(groupKey: string, succeeded: boolean): void {
+    this.#touch(groupKey);
+    this.settling.growthEnded(groupKey);
+    if (!succeeded || !this.#isComplete(groupKey)) this.instancesDue(groupKey);
+  }
+
+  /** Settles removals of a group so that one list, not a read of each machine, tells how they ended. */
+  removalEnded(groupKey: string, settle: () => void): void {
+    this.#touch(groupKey);
+    this.#listing.add(groupKey);
+    settle();
+    this.#listing.delete(groupKey);
+    // While more of the group's changes run, the machines are not counted anyway: the last end brings the list.
+    if ((this.scaleSets.view(groupKey)?.inFlight ?? 0) === 0) this.instancesDue(groupKey);
   }
 
   /** One GET of the set, begun after this call. */
@@ -195,6 +230,37 @@ export class AzureStore {
   stop(): void {
     this.#setReads.stop();
     this.#instanceReads.stop();
+  }
+
+  /** While another change of ours runs, what is read would be neither before nor after; its end asks again. */
+  #wantSet(key: string): void {
+    if ((this.scaleSets.view(key)?.inFlight ?? 0) === 0) this.#setReads.request(key, '');
+  }
+
+  #wantInstance(key: string, scope: string): void {
+    if (!this.#listing.has(scope)) this.#instanceReads.request(key, scope);
+  }
+
+  #touch(groupKey: string): void {
+    this.#changed.set(groupKey, this.#parts.clock.now());
+  }
+
+  /** A tag that moved without us means that somebody did something to the set, and perhaps to its machines. */
+  #isForeignTag(key: string, before: string | undefined, after: string | undefined): boolean {
+    if (before === undefined || after === undefined || before === after) return false;
+    if ((this.scaleSets.view(key)?.inFlight ?? 0) > 0) return false;
+    return this.#parts.clock.now() - (this.#changed.get(key) ?? Number.NEGATIVE_INFINITY) > OWN_ECHO_MS;
+  }
+
+  #changedByOthers({ key, from, to }: { readonly key: string; readonly from: number; readonly to: number }): void {
+    if (to > from) this.settling.grew(key, this.#parts.clock.now());
+    this.instancesDue(key);
+  }
+
+  /** Whether the last list showed as many machines as were asked for, all of them at rest. */
+  #isComplete(groupKey: string): boolean {
+    const rows = [...this.instances.scope(groupKey).values()].filter(({ value }) => value.state !== 'deleting');
+    return rows.length === this.scaleSets.view(groupKey)?.target && rows.every(({ value }) => value.state === 'running');
   }
 
   async #readSet(key: string, signal: AbortSignal): Promise<void> {

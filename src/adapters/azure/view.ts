@@ -5,7 +5,7 @@
 import type { AgentStatus } from '../../cache/agent-state.ts';
 import { judgeFreshness, type FreshnessVerdict } from '../../cache/read-mode.ts';
 import type { Row, RowView } from '../../cache/row.ts';
-import type { NodeGroupId } from '../../domain/ids.ts';
+import type { NodeGroupId, NodeName } from '../../domain/ids.ts';
 import type { Instance, NodeGroup, NodeTemplate, TargetSize } from '../../domain/node-group.ts';
 import type { Node } from '../../domain/node.ts';
 import type { CloudEvent, CloudView, ClusterView } from '../../domain/observation.ts';
@@ -17,6 +17,7 @@ import type { AzureOptions } from './options.ts';
 import { OwnerIndex, type Ownership } from './ownership.ts';
 import { frozenBecause, type Registered, type Registration } from './registry.ts';
 import { zoneName, type AgentPoolRow, type ScaleSetRow } from './rows.ts';
+import { mayBeListed } from './settling.ts';
 import { findSku, type Sku } from './skus.ts';
 import type { AzureStore } from './store.ts';
 import { instancesAgent, SCALE_SETS_AGENT } from './tables.ts';
@@ -58,7 +59,7 @@ export class CloudViewBuilder {
     | { readonly nodes: unknown; readonly ownership: Ownership; readonly catalog: unknown; readonly answer: Exemplars }
     | undefined;
   /** Lookups of the last view: nodes that have no listed machine, asked for once per list. */
-  readonly #askedFor = new Map<string, number | undefined>();
+  readonly #askedFor = new Map<string, { readonly listedAtMs: number; readonly names: ReadonlySet<NodeName> }>();
 
   constructor(parts: ViewParts) {
     this.#parts = parts;
@@ -76,7 +77,7 @@ export class CloudViewBuilder {
       instancesVersion: store.instances.version,
       instance: (key) => store.instances.get(key),
     });
-    this.#askForUnlisted(ownership);
+    this.#askForUnlisted(ownership, cluster);
     const agents = new Map(store.status().map((agent) => [agent.id, agent]));
     const world: World = { ownership, exemplars: this.#exemplars(cluster, ownership), agents, nowMs };
     const built = new Map<string, Built>();
@@ -175,7 +176,9 @@ export class CloudViewBuilder {
       this.#parts.store.setDue(group.key);
       return { known: false, reason: `Azure says capacity 0 while ${alive} machines are listed` };
     }
-    return { known: true, value: view.target, version: this.versionOf(view.row), confirmed: view.confirmed, observedAtMs: 0 };
+    // What a previous leader may have begun makes the size uncertain for removals; growing starts from the model either way.
+    const confirmed = view.confirmed && !this.#parts.store.isInherited(group.key);
+    return { known: true, value: view.target, version: this.versionOf(view.row), confirmed, observedAtMs: 0 };
   }
 
   #isListNewer(key: string, view: RowView<ScaleSetRow>): boolean {
@@ -210,20 +213,26 @@ export class CloudViewBuilder {
 
   /** Machines that were asked for show up, fail or come to rest within minutes: look more often until they have. */
   #watchWhileSettling({ group, instances, listedAtMs }: GroupInputs, { target }: NodeGroup, nowMs: number): void {
-    const changedAtMs = this.#parts.store.changedAtMs(group.key);
-    if (changedAtMs === undefined || !target.known || listedAtMs === undefined) return;
-    const everyMs = settlingIntervalMs(nowMs - changedAtMs);
-    const running = instances?.filter(({ state }) => state === 'running').length ?? 0;
-    if (everyMs === undefined || running === target.value) return;
-    if (nowMs - listedAtMs >= everyMs) this.#parts.store.instancesDue(group.key);
+    if (!target.known || instances === undefined || listedAtMs === undefined) return;
+    const alive = instances.filter(({ state }) => state !== 'deleting');
+    const creating = alive.filter(({ state }) => state === 'creating' || state === 'unknown').length;
+    const awaited = { nowMs, listedAtMs, creating, missing: target.value - alive.length };
+    if (this.#parts.store.settling.isListDue(group.key, awaited)) this.#parts.store.instancesDue(group.key);
   }
 
-  #askForUnlisted({ unlisted }: Ownership): void {
-    for (const key of unlisted.keys()) {
-      const listedAtMs = this.#parts.store.instancesListedAtMs(key);
-      if (this.#askedFor.has(key) && this.#askedFor.get(key) === listedAtMs) continue;
-      this.#askedFor.set(key, listedAtMs);
-      this.#parts.store.instancesDue(key);
+  /** Nodes that joined since the last list. One that is older has no machine, and no further list will show one. */
+  #askForUnlisted({ unlisted }: Ownership, { nodes }: ClusterView): void {
+    const { store } = this.#parts;
+    for (const [key, names] of unlisted) {
+      const listedAtMs = store.instancesListedAtMs(key) ?? Number.NEGATIVE_INFINITY;
+      const asked = this.#askedFor.get(key);
+      const isNew = names.some((name) => {
+        const node = nodes.get(name);
+        return node !== undefined && mayBeListed(node, listedAtMs) && (asked?.listedAtMs !== listedAtMs || !asked.names.has(name));
+      });
+      if (!isNew) continue;
+      this.#askedFor.set(key, { listedAtMs, names: new Set(names) });
+      store.instancesDue(key);
     }
   }
 
@@ -256,13 +265,6 @@ function unreadInstances(group: Registered, { agents, nowMs }: World): string | 
 
 function judgeOne(agent: AgentStatus | undefined, nowMs: number): FreshnessVerdict {
   return judgeFreshness(agent === undefined ? [] : [agent], nowMs);
-}
-
-/** How often to list after a change of our own; undefined: long enough ago for the usual rhythm. */
-function settlingIntervalMs(sinceMs: number): number | undefined {
-  if (sinceMs < 45_000) return 15_000;
-  if (sinceMs < 180_000) return 30_000;
-  return sinceMs < 1_200_000 ? 60_000 : undefined;
 }
 
 function kindOf(group: Registered, set: ScaleSetRow | undefined): NodeGroup['kind'] {

@@ -1,0 +1,157 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import type { JournalEntry } from '../../src/simulator/arm/journal.ts';
+import type { WorldSpec } from '../../src/simulator/world-spec.ts';
+import { VirtualRun, type VirtualRunOptions } from '../support/virtual-world.ts';
+import { aPool, bound, capacity, deployment, MINUTE, SECOND, worldOf } from './support.ts';
+
+let run: VirtualRun | undefined;
+async function start(options: VirtualRunOptions): Promise<VirtualRun> {
+  run = await VirtualRun.start(options);
+  return run;
+}
+afterEach(async () => {
+  await run?.stop();
+  run = undefined;
+});
+
+const INSTANCE_LIST = 'GET virtualMachineScaleSets/{name}/virtualMachines';
+const POLL = 'GET locations/{location}/operations/{id}';
+const PUT = 'PUT virtualMachineScaleSets/{name}';
+const DELETE = 'POST virtualMachineScaleSets/{name}/delete';
+const LISTS = new Set([
+  'GET virtualMachineScaleSets',
+  INSTANCE_LIST,
+  'GET virtualMachines',
+  'GET managedClusters/{cluster}/agentPools',
+  'GET skus',
+]);
+
+/** What the daemon asked of ARM since then. */
+function calls(world: VirtualRun, sinceMs: number): readonly JournalEntry[] {
+  return world.world.arm.control.journal().filter((entry) => entry.at >= sinceMs && entry.principal !== '');
+}
+
+/** How often each route was asked, periodic reads of other things aside. */
+function tally(entries: readonly JournalEntry[]): Readonly<Record<string, number>> {
+  const counts: Record<string, number> = {};
+  for (const { route } of entries) counts[route] = (counts[route] ?? 0) + 1;
+  return counts;
+}
+
+/** Twenty pools, the system pool included. */
+function fleet(nodes: number): WorldSpec {
+  return worldOf(Array.from({ length: 19 }, (_, index) => aPool({ name: `p${index + 1}`, count: nodes, min: nodes, max: 200 })));
+}
+
+/** As long as one token lives: the clients' real clocks do not know the world's. */
+const WHILE_MS = 55 * MINUTE;
+
+describe('calls at rest', () => {
+  async function atRestFor(ms: number, spec: WorldSpec): Promise<readonly JournalEntry[]> {
+    const world = await start({ spec });
+    const since = world.clock.now() + SECOND;
+    await world.advance(ms);
+    const seen = calls(world, since);
+    expect(new Set(world.reports.map(({ outcome }) => outcome)).has('failed')).toBe(false);
+    expect(new Set(seen.map(({ status }) => status))).toEqual(new Set([200]));
+    await world.stop();
+    run = undefined;
+    return seen;
+  }
+
+  it('20 pools: at most 2 + 20/5 lists a minute, nothing else, and not one more for ten times the nodes', async () => {
+    const many = await atRestFor(WHILE_MS, fleet(30));
+    expect(many.filter(({ route }) => !LISTS.has(route))).toEqual([]);
+    expect(many.length).toBeLessThanOrEqual((WHILE_MS / MINUTE) * (2 + 20 / 5));
+    const few = await atRestFor(15 * MINUTE, fleet(3));
+    const within = many.filter(({ at }) => at - (many[0]?.at ?? 0) <= (few.at(-1)?.at ?? 0) - (few[0]?.at ?? 0));
+    expect(tally(within)).toEqual(tally(few));
+  });
+
+  it('a pool of three pages is one list of three pages, every five minutes', async () => {
+    const seen = await atRestFor(WHILE_MS, worldOf([aPool({ name: 'big', count: 250, min: 250, max: 300 })]));
+    const ofBig = seen.filter(({ route, path }) => route === INSTANCE_LIST && path.includes('-big-'));
+    expect(ofBig.length % 3).toBe(0);
+    expect(ofBig.length / 3).toBeLessThanOrEqual(WHILE_MS / (5 * MINUTE) + 1);
+  });
+});
+
+describe('calls of a change', () => {
+  /** Of one pool; lists of all scale sets and of agent pools have their own rhythm. */
+  function costOf(world: VirtualRun, pool: string, window: { readonly since: number; readonly until: number }) {
+    const concerns = calls(world, window.since).filter(
+      ({ at, path, route }) => at <= window.until && (path.includes(`-${pool}-`) || route === POLL),
+    );
+    const counts = tally(concerns);
+    return {
+      writes: (counts[PUT] ?? 0) + (counts[DELETE] ?? 0),
+      instanceLists: counts[INSTANCE_LIST] ?? 0,
+      setGets: counts['GET virtualMachineScaleSets/{name}'] ?? 0,
+      instanceGets: counts['GET virtualMachineScaleSets/{name}/virtualMachines/{instance}'] ?? 0,
+      polls: counts[POLL] ?? 0,
+    };
+  }
+
+  /** When the only operation of a kind ended, plus a moment for what follows at once. */
+  function endOf(world: VirtualRun, route: string): number {
+    const poll = calls(world, 0).findLast((entry) => entry.route === POLL);
+    const write = calls(world, 0).findLast((entry) => entry.route === route);
+    return Math.max(poll?.at ?? 0, write?.at ?? 0) + 5 * SECOND;
+  }
+
+  it('a scale-up: one write, one GET, and lists only while machines are awaited', async () => {
+    const world = await start({ spec: worldOf([aPool({ name: 'general' })]) });
+    await world.advance(15 * SECOND);
+    const since = world.clock.now();
+    world.world.cluster.apply(deployment({ name: 'web', replicas: 20, cpu: '700m' }));
+    await world.until('all pods bound', () => bound(world, 'web') === 20, 5 * MINUTE);
+    await world.advance(MINUTE);
+    const until = endOf(world, PUT);
+    // Lists at 15 s and 45 s of the ladder and at the end of the operation, which runs for a minute and a half.
+    const cost = costOf(world, 'general', { since, until });
+    expect(cost).toMatchObject({ writes: 1, instanceLists: 3, setGets: 1, instanceGets: 0 });
+    expect(cost.polls).toBeLessThanOrEqual(8);
+    // Afterwards nothing but the usual list every five minutes.
+    await world.advance(10 * MINUTE);
+    const later = costOf(world, 'general', { since: until, until: world.clock.now() });
+    expect(later).toMatchObject({ writes: 0, setGets: 0, instanceGets: 0, polls: 0 });
+    expect(later.instanceLists).toBeLessThanOrEqual(3);
+  });
+
+  it('a scale-down: one GET per machine before, one write, one GET of the set and one list after', async () => {
+    const world = await start({
+      spec: worldOf([aPool({ name: 'general', count: 4, min: 1 })]),
+      flags: ['--scale-down-unneeded-time=1m', '--scale-down-delay-after-add=30s', '--scan-interval=10s'],
+    });
+    const since = world.clock.now() + SECOND;
+    await world.until('the minimum', () => capacity(world, 'general') === 1, 5 * MINUTE);
+    await world.until(
+      'the end of the delete',
+      () => world.world.arm.control.state().operations.every(({ status }) => status !== 'InProgress'),
+      10 * MINUTE,
+    );
+    await world.advance(45 * SECOND);
+    const until = endOf(world, DELETE);
+    const periodic = Math.ceil((until - since) / (5 * MINUTE));
+    const cost = costOf(world, 'general', { since, until });
+    expect(cost).toMatchObject({ writes: 1, setGets: 1, instanceGets: 3 });
+    expect(cost.instanceLists).toBeLessThanOrEqual(1 + periodic);
+    expect(cost.polls).toBeLessThanOrEqual(16);
+    // The list tells that the machines are gone, and their nodes, which stay for a while, cause no further ones.
+    const nodes = world.reports.at(-1)?.observation?.cloud.groups.find(({ id }) => id.includes('general'))?.instances;
+    expect(nodes).toHaveLength(1);
+  });
+
+  it('a size changed by somebody else costs one list at once and the ladder while its machines come', async () => {
+    const world = await start({ spec: worldOf([aPool({ name: 'general' })]) });
+    await world.advance(15 * SECOND);
+    const since = world.clock.now();
+    world.world.arm.control.raise({ foreignScale: { pool: 'general', to: 3 } });
+    await world.advance(4 * MINUTE);
+    const cost = costOf(world, 'general', { since, until: world.clock.now() });
+    expect(cost).toMatchObject({ writes: 0, setGets: 0, instanceGets: 0, polls: 0 });
+    expect(cost.instanceLists).toBeLessThanOrEqual(5);
+    const group = world.reports.at(-1)?.observation?.cloud.groups.find(({ id }) => id.includes('general'));
+    expect(group?.instances?.map(({ state }) => state)).toEqual(['running', 'running', 'running']);
+  });
+});
