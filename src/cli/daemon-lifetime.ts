@@ -6,6 +6,7 @@ import type { Config } from '../config/config.ts';
 import type { Clock } from '../domain/clock.ts';
 import { asAutoscalerError, AutoscalerError } from '../domain/errors.ts';
 import type { Autoscaler } from '../loop/autoscaler.ts';
+import type { StatusPublisher } from '../loop/status-publisher.ts';
 import type { LoopListener, LoopReport, LoopTriggerCause } from '../loop/report.ts';
 import type { Health } from '../telemetry/health.ts';
 import type { Log } from '../telemetry/log.ts';
@@ -22,6 +23,8 @@ export interface DaemonParts {
   readonly kubernetes: Kubernetes;
   readonly loop: Autoscaler;
   readonly health: Health;
+  /** undefined: no status is written. */
+  readonly status: StatusPublisher | undefined;
   readonly stalls: ReturnType<typeof monitorEventLoopDelay>;
 }
 
@@ -57,15 +60,20 @@ export class DaemonLifetime implements Daemon {
   }
 
   async start(options: DaemonStart = {}): Promise<void> {
-    const { config, clock, log, metrics, kubernetes, cloud, loop, health, stalls } = this.#parts;
+    const { config, clock, log, metrics, kubernetes, cloud, loop, health, status, stalls } = this.#parts;
     stalls.enable();
     this.#http = await serveHttp(config.http, this.#answers());
     log.info({ url: this.#http.url }, 'serving metrics and health');
+    // A standby's watches are warm, so that it can decide as soon as it leads; Azure is not asked anything before.
+    const watching = kubernetes.reader.start(this.#work.signal);
+    watching.catch(() => undefined);
     await kubernetes.lease.acquire(this.#work.signal);
     kubernetes.lease.lost.addEventListener('abort', () => this.#leadershipLost(), { once: true });
     metrics.process.leader.set(1);
     health.leading(clock.monotonic());
-    await Promise.all([kubernetes.reader.start(this.#work.signal), cloud.start(this.#work.signal)]);
+    status?.begin(this.#work.signal);
+    loop.onLoop((report) => status?.loopEnded(report, this.#work.signal));
+    await Promise.all([watching, cloud.start(this.#work.signal)]);
     if (options.loop === false) return;
     // The rejection cannot happen: the loop's promise carries its error as a value.
     void loop.start(this.#work.signal).then((error) => {
@@ -110,6 +118,7 @@ export class DaemonLifetime implements Daemon {
     );
     await loop.stop(overdue.signal);
     this.#work.abort();
+    await this.#parts.status?.settled();
     await this.#quietly('lease', () => kubernetes.lease.release(overdue.signal));
     await this.#quietly('azure', () => cloud.close());
     await this.#quietly('kubernetes', () => kubernetes.close());

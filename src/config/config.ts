@@ -67,6 +67,8 @@ export interface KubernetesConfig {
   readonly identity: string;
   readonly leaderElect: boolean;
   readonly eventSource: string;
+  /** Whether the status is written to the ConfigMap `cluster-autoscaler-status`. */
+  readonly statusConfigMap: boolean;
 }
 
 export interface LoopConfig {
@@ -97,6 +99,8 @@ export interface Config {
   readonly loop: LoopConfig;
   readonly http: HttpConfig;
   readonly health: { readonly maxInactivityMs: number };
+  /** Whether the Cluster Autoscaler's metric names are served beside the native ones. */
+  readonly metrics: { readonly clusterAutoscalerNames: boolean };
   readonly logLevel: LogLevelName;
   /** Where decisions are dumped for replay; undefined: nowhere. */
   readonly dumpDirectory: string | undefined;

@@ -78,6 +78,7 @@ function assemble(parsed: Parsed, extras: Extras): Config {
     loop: parsed.loop,
     http: parsed.http,
     health: parsed.health,
+    metrics: parsed.metrics,
     logLevel: parsed.logLevel,
     dumpDirectory: parsed.dumpDirectory,
     warnings: nothingToScale ? [...extras.warnings, nudge] : extras.warnings,
@@ -123,6 +124,7 @@ function kubernetesOf({ kubernetes }: Parsed, hostname: string | undefined): Con
     identity: kubernetes.identity ?? hostname ?? 'aks-autoscaler',
     leaderElect: kubernetes.leaderElect,
     eventSource: kubernetes.eventSource,
+    statusConfigMap: kubernetes.statusConfigMap,
   };
 }
 

@@ -139,6 +139,7 @@ const kubernetes = z
     leaseName: text("a lease's name").default('aks-autoscaler'),
     identity: text('a name that is unique per process').optional(),
     eventSource: text("a component's name").default('aks-autoscaler'),
+    statusConfigMap: flag(true),
   })
   .prefault({});
 
@@ -193,6 +194,7 @@ export const SCHEMA = z.strictObject({
     .strictObject({ maxInactivity: duration(10 * MINUTE_MS, { leastMs: SECOND_MS }) })
     .prefault({})
     .transform((given) => ({ maxInactivityMs: given.maxInactivity })),
+  metrics: z.strictObject({ clusterAutoscalerNames: flag(true) }).prefault({}),
   logLevel: oneOf(LEVELS).default('info'),
   dumpDirectory: text('a folder').optional(),
 });

@@ -1,0 +1,54 @@
+/** The status as a ConfigMap, under the Cluster Autoscaler's name and in its notation. Knows YAML's form and no meaning. */
+import type { Kubernetes } from '../adapters/kubernetes/kubernetes.ts';
+import { goTime } from '../loop/status.ts';
+import type { StatusValue, StatusWriter } from '../ports/status-writer.ts';
+
+export const STATUS_NAME = 'cluster-autoscaler-status';
+const LAST_UPDATED = 'cluster-autoscaler.kubernetes.io/last-updated';
+
+/** Writes `data.status` of the ConfigMap in the given namespace, creating it when it is not there. */
+export function statusConfigMap(kubernetes: Pick<Kubernetes, 'writeConfigMap'>, namespace: string): StatusWriter {
+  return {
+    write: ({ atMs, document }, signal) =>
+      kubernetes.writeConfigMap(
+        { namespace, name: STATUS_NAME, content: { status: toYaml(document) }, annotations: { [LAST_UPDATED]: goTime(atMs) } },
+        signal,
+      ),
+  };
+}
+
+/** Block style with sorted keys, as Kubernetes' own serializer writes it. */
+export function toYaml(value: { readonly [key: string]: StatusValue }): string {
+  return `${block(value, '').join('\n')}\n`;
+}
+
+function block(value: { readonly [key: string]: StatusValue }, indent: string): readonly string[] {
+  return Object.keys(value)
+    .sort()
+    .flatMap((key) => entry(`${indent}${scalar(key)}:`, value[key] ?? '', indent));
+}
+
+function entry(head: string, value: StatusValue, indent: string): readonly string[] {
+  if (typeof value !== 'object') return [`${head} ${scalar(value)}`];
+  if (isList(value)) return value.length === 0 ? [`${head} []`] : [head, ...value.flatMap((item) => listItem(item, indent))];
+  return Object.keys(value).length === 0 ? [`${head} {}`] : [head, ...block(value, `${indent}  `)];
+}
+
+function listItem(item: StatusValue, indent: string): readonly string[] {
+  if (typeof item !== 'object') return [`${indent}- ${scalar(item)}`];
+  if (isList(item)) return [`${indent}- ${JSON.stringify(item)}`];
+  const lines = block(item, `${indent}  `);
+  return lines.length === 0 ? [`${indent}- {}`] : [`${indent}- ${(lines[0] ?? '').trimStart()}`, ...lines.slice(1)];
+}
+
+function isList(value: StatusValue): value is readonly StatusValue[] {
+  return Array.isArray(value);
+}
+
+/** Plain where nothing else could be meant; JSON's quotes, which YAML reads too, everywhere else. */
+function scalar(value: string | number | boolean): string {
+  if (typeof value !== 'string') return String(value);
+  const plain = /^[A-Za-z][A-Za-z0-9_./<>()-]*( [A-Za-z0-9_./<>()-]+)*$/.test(value);
+  const word = /^(true|false|yes|no|on|off|null|y|n|nan|inf|infinity)$/i.test(value);
+  return plain && !word ? value : JSON.stringify(value);
+}
