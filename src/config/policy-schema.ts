@@ -1,20 +1,15 @@
 /** The part of the schema that becomes the planner's policy. Defaults are the Cluster Autoscaler's unless a comment says why not. */
 import { z } from 'zod';
-import { duration, flag, fraction, HOUR_MS, MINUTE_MS, oneOf, SECOND_MS, wholeNumber } from './leaves.ts';
+import { expanderKeys, expandersOf, refuseIdleExpanders } from './expander-schema.ts';
+import { duration, flag, fraction, HOUR_MS, MINUTE_MS, SECOND_MS, text, wholeNumber } from './leaves.ts';
 
-const EXPANDERS = ['least-waste', 'least-nodes', 'most-pods', 'random'] as const;
 /** Effectively no limit, yet a number that survives JSON and arithmetic. */
 const UNLIMITED = Number.MAX_SAFE_INTEGER;
 const GIB = 2 ** 30;
 
-const expanders = z
-  .array(oneOf(EXPANDERS), { error: `a list of ${EXPANDERS.join(', ')}` })
-  .min(1, { error: `at least one of ${EXPANDERS.join(', ')}` })
-  .refine((names) => new Set(names).size === names.length, { error: 'each expander once' });
-
 export const scaleUp = z
   .strictObject({
-    expanders: expanders.default(['least-waste']),
+    ...expanderKeys,
     randomSeed: wholeNumber(0).default(1),
     maxNodesTotal: wholeNumber(0)
       .transform((nodes) => (nodes === 0 ? UNLIMITED : nodes))
@@ -26,13 +21,16 @@ export const scaleUp = z
     newPodDelay: duration(0),
     maxProvisionTime: duration(15 * MINUTE_MS, { leastMs: SECOND_MS }),
     balanceSimilarGroups: flag(false),
+    balancingIgnoreLabels: z.array(text('a label'), { error: 'a list of labels' }).default([]),
     // Differs from the Cluster Autoscaler (false): a minimum that is only kept and never reached surprises everybody.
     enforceMinSize: flag(true),
     maxClusterStaleness: duration(10 * MINUTE_MS, { leastMs: SECOND_MS }),
   })
+  .superRefine(refuseIdleExpanders)
   .prefault({})
-  .transform(({ newPodDelay, maxProvisionTime, maxMemoryTotalGib, maxClusterStaleness, ...rest }) => ({
+  .transform(({ newPodDelay, maxProvisionTime, maxMemoryTotalGib, maxClusterStaleness, expanders, priorities, prices, ...rest }) => ({
     ...rest,
+    ...expandersOf({ expanders, priorities, prices }),
     maxMemoryTotalBytes: maxMemoryTotalGib * GIB,
     newPodDelayMs: newPodDelay,
     maxProvisionMs: maxProvisionTime,
@@ -94,6 +92,16 @@ export const backoff = z
   .prefault({})
   .transform((given) => ({ initialMs: given.initial, maxMs: given.max, resetAfterMs: given.resetAfter }));
 
+const BAND = 'PRIORITY:SECONDS such as 1000:60; 0 seconds is no cap';
+
+/** As `--drain-priority-config` of the Cluster Autoscaler writes one band. */
+const drainBand = z.string({ error: BAND }).transform((written, context) => {
+  const [, priority, seconds] = /^(-?\d{1,10}):(\d{1,6})$/.exec(written.trim()) ?? [];
+  if (priority !== undefined && seconds !== undefined) return { priority: Number(priority), graceMs: Number(seconds) * SECOND_MS };
+  context.addIssue({ code: 'custom', message: BAND });
+  return z.NEVER;
+});
+
 export const drain = z
   .strictObject({
     maxGracefulTermination: duration(10 * MINUTE_MS),
@@ -102,6 +110,9 @@ export const drain = z
     delayAfterTaint: duration(5 * SECOND_MS),
     deletionDelayTimeout: duration(2 * MINUTE_MS),
     cordon: flag(true),
+    bands: z.array(drainBand, { error: 'a list of PRIORITY:SECONDS' }).default([]),
+    evictDaemonPodsFromOccupied: flag(true),
+    evictDaemonPodsFromEmpty: flag(false),
   })
   .prefault({})
   .transform((given) => ({
@@ -111,4 +122,6 @@ export const drain = z
     delayAfterTaintMs: given.delayAfterTaint,
     deletionDelayTimeoutMs: given.deletionDelayTimeout,
     cordon: given.cordon,
+    bands: [...given.bands].sort((left, right) => left.priority - right.priority),
+    evictDaemonPods: { fromOccupied: given.evictDaemonPodsFromOccupied, fromEmpty: given.evictDaemonPodsFromEmpty },
   }));

@@ -104,5 +104,9 @@ export interface Pod {
   readonly doNotDisrupt: boolean;
   readonly localVolumes: readonly LocalVolume[];
   readonly scaleUpDelayMs: number | undefined;
+  /** What a pod of a DaemonSet says about being evicted with its node; absent: the policy decides. */
+  readonly daemonEviction?: boolean;
+  /** `controller.kubernetes.io/pod-deletion-cost`; absent: 0. */
+  readonly deletionCost?: number;
   readonly ready: boolean;
 }

@@ -61,8 +61,19 @@ export interface ScaleDownPolicy {
   readonly maxClusterStalenessMs?: number;
 }
 
+/** Pods of this priority and above, up to the next band; `graceMs` caps their grace, 0 does not. */
+export interface DrainBand {
+  readonly priority: number;
+  readonly graceMs: number;
+}
+
 export interface DrainPolicy {
+  /** Caps the grace of every pod where no bands are given; 0 does not. */
   readonly maxGracefulTerminationMs: number;
+  /** Ascending. Evicted one band after the other, pods of DaemonSets among them. Absent or empty: ordinary pods, then critical ones. */
+  readonly bands?: readonly DrainBand[];
+  /** Whether pods of DaemonSets are evicted, last and without waiting for them. Absent: not. */
+  readonly evictDaemonPods?: { readonly fromOccupied: boolean; readonly fromEmpty: boolean };
   readonly evictionTimeoutMs: number;
   readonly evictionRetryMs: number;
   readonly delayAfterTaintMs: number;

@@ -5,13 +5,12 @@
 import { asAutoscalerError } from '../domain/errors.ts';
 import type { RemovalOutcome, RemovalStep } from '../domain/outcome.ts';
 import type { Removal } from '../domain/plan.ts';
-import type { Pod } from '../domain/pod.ts';
 import { podName } from '../domain/ids.ts';
 import { waitForDelays } from './delay-deletion.ts';
 import type { DeleteBatches } from './delete-batches.ts';
 import { intendedMark, markForDeletion, unmarkWithRetry, type DeletionMark } from './deletion-mark.ts';
 import type { DrainDeps } from './drain-deps.ts';
-import { evictPods } from './evict-pods.ts';
+import { evictInOrder, type PodsToEvict } from './eviction-order.ts';
 import { recheck, type FreshNode, type RecheckInput } from './recheck.ts';
 
 export interface DrainTools extends DrainDeps {
@@ -64,9 +63,9 @@ async function carryOut(removal: Removal, progress: Progress, tools: DrainTools)
   await clock.sleep(policy.drain.delayAfterTaintMs, work);
 
   progress.step = 'recheck';
-  const pods = check(removal, await readNode(removal, tools), 'before-evict', tools);
+  const onNode = check(removal, await readNode(removal, tools), 'before-evict', tools);
   progress.step = 'evict';
-  const result = await evictPods(pods, { ...tools, policy: policy.drain }, work);
+  const result = await evictInOrder(onNode, { ...tools, policy: policy.drain }, work);
   if (!result.done) throw new Halt(result.step, result.message);
 
   progress.step = 'wait';
@@ -85,11 +84,11 @@ async function readNode(removal: Removal, tools: DrainTools): Promise<FreshNode>
   return fresh;
 }
 
-function check(removal: Removal, fresh: FreshNode, stage: RecheckInput['stage'], tools: DrainTools): readonly Pod[] {
+function check(removal: Removal, fresh: FreshNode, stage: RecheckInput['stage'], tools: DrainTools): PodsToEvict {
   const nowMs = tools.clock.now();
   const result = recheck({ removal, fresh, cluster: tools.reader.observe(nowMs), policy: tools.policy.scaleDown, nowMs, stage });
   if (!result.go) throw new Halt('recheck', result.message);
-  return result.pods;
+  return result;
 }
 
 function announce(removal: Removal, uid: string, { events, policy }: DrainTools): void {

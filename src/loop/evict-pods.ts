@@ -1,3 +1,4 @@
+/** Asks for the eviction of pods until it is granted, and sees them end. Knows no order among them (eviction-order.ts). */
 import type { Clock } from '../domain/clock.ts';
 import { asAutoscalerError } from '../domain/errors.ts';
 import { podName } from '../domain/ids.ts';
@@ -20,28 +21,34 @@ export interface EvictTools {
 
 export type EvictResult = { readonly done: true } | { readonly done: false; readonly step: 'evict' | 'wait'; readonly message: string };
 
-/** Kubernetes' own line: from here on a pod is critical to the system (`system-cluster-critical`). */
-const CRITICAL_PRIORITY = 2_000_000_000;
 /** How long past its grace a pod may take to go. The Cluster Autoscaler's figure. */
 const WAIT_SLACK_MS = 30_000;
 const FIRST_POLL_MS = 1_000;
 const SLOWEST_POLL_MS = 5_000;
 
-/** Evicts the pods and waits until they are gone: ordinary ones first, then those that others may rely on while they end. */
-export async function evictPods(pods: readonly Pod[], tools: EvictTools, signal: AbortSignal): Promise<EvictResult> {
-  const critical = (pod: Pod): boolean => (pod.shape.priority ?? 0) >= CRITICAL_PRIORITY;
-  for (const band of [pods.filter((pod) => !critical(pod)), pods.filter(critical)]) {
-    // Every pod is seen through, so that none is still being evicted when the node is released.
-    const settled = await Promise.allSettled(band.map((pod) => evictOne(pod, tools, signal)));
-    for (const entry of settled) if (entry.status === 'rejected') throw asAutoscalerError(entry.reason);
-    const failed = settled.find((entry) => entry.status === 'fulfilled' && !entry.value.done);
-    if (failed?.status === 'fulfilled') return failed.value;
-  }
-  return { done: true };
+/** Evicts the pods side by side and waits until each is gone. `capMs` caps their grace; 0 does not. */
+export async function evictPods(pods: readonly Pod[], capMs: number, tools: EvictTools, signal: AbortSignal): Promise<EvictResult> {
+  // Every pod is seen through, so that none is still being evicted when the node is released.
+  const settled = await Promise.allSettled(pods.map((pod) => evictOne(pod, capped(pod, capMs), tools, signal)));
+  for (const entry of settled) if (entry.status === 'rejected') throw asAutoscalerError(entry.reason);
+  const failed = settled.find((entry) => entry.status === 'fulfilled' && !entry.value.done);
+  return failed?.status === 'fulfilled' ? failed.value : { done: true };
 }
 
-async function evictOne(pod: Pod, tools: EvictTools, signal: AbortSignal): Promise<EvictResult> {
-  const graceMs = Math.min(pod.terminationGraceMs, tools.policy.maxGracefulTerminationMs);
+/** One try for each pod, and no waiting: what does not go now goes with the node. Throws only `cancelled`. */
+export async function evictOnce(pods: readonly Pod[], capMs: number, tools: EvictTools, signal: AbortSignal): Promise<void> {
+  const outcomes = await Promise.all(pods.map((pod) => tools.evictor.evict(pod, capped(pod, capMs), signal)));
+  for (const outcome of outcomes) {
+    tools.metrics.scaleDown.evictions.inc({ outcome: outcome.kind });
+    if (outcome.kind === 'failed' && outcome.error.kind === 'cancelled') throw outcome.error;
+  }
+}
+
+function capped(pod: Pod, capMs: number): number {
+  return capMs > 0 ? Math.min(pod.terminationGraceMs, capMs) : pod.terminationGraceMs;
+}
+
+async function evictOne(pod: Pod, graceMs: number, tools: EvictTools, signal: AbortSignal): Promise<EvictResult> {
   record(pod, tools, { type: 'Normal', reason: 'ScaleDown', message: 'evicting the pod because its node is being removed' });
   const refusal = await evictUntilTaken(pod, graceMs, tools, signal);
   const result = refusal ?? (await waitUntilGone(pod, graceMs, tools, signal));

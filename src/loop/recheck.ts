@@ -25,9 +25,11 @@ export interface RecheckInput {
   readonly stage: 'before-mark' | 'before-evict' | 'before-delete';
 }
 
-export type RecheckResult = { readonly go: true; readonly pods: readonly Pod[] } | { readonly go: false; readonly message: string };
+export type RecheckResult =
+  | { readonly go: true; readonly pods: readonly Pod[]; readonly daemons: readonly Pod[] }
+  | { readonly go: false; readonly message: string };
 
-/** Whether the plan still holds for what is there now; the pods are those to evict. A pod nobody planned for stops it. */
+/** Whether the plan still holds for what is there now; `pods` are those to evict. A pod nobody planned for stops it. */
 export function recheck(input: RecheckInput): RecheckResult {
   const { removal, fresh, stage } = input;
   if (fresh.node.scaleDownDisabled) return no('scale-down was disabled on the node');
@@ -40,14 +42,14 @@ export function recheck(input: RecheckInput): RecheckResult {
   // Once pods are being evicted a spent budget is what the Eviction API is there for; before that, nothing was begun.
   const budgetMayWait = stage === 'before-evict' && drain.passing;
   if (drain.blocker !== undefined && !budgetMayWait) return no(`pod ${drain.blocker.pod} blocks: ${drain.blocker.reason}`);
-  return checkPods(input, budgetMayWait ? running.filter((pod) => isPlanned(removal, pod)) : drain.movable);
+  return checkPods(input, budgetMayWait ? running.filter((pod) => isPlanned(removal, pod)) : drain.movable, drain.daemons);
 }
 
-function checkPods({ removal, stage }: RecheckInput, pods: readonly Pod[]): RecheckResult {
+function checkPods({ removal, stage }: RecheckInput, pods: readonly Pod[], daemons: readonly Pod[]): RecheckResult {
   const [first] = pods;
   if (stage === 'before-delete' && first !== undefined) return no(`pod ${podName(first)} is still on the node`);
   const stranger = pods.find((pod) => !isPlanned(removal, pod));
-  return stranger === undefined ? { go: true, pods } : no(`pod ${podName(stranger)} came to the node after the plan was made`);
+  return stranger === undefined ? { go: true, pods, daemons } : no(`pod ${podName(stranger)} came to the node after the plan was made`);
 }
 
 function isPlanned(removal: Removal, pod: Pod): boolean {

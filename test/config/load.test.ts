@@ -94,6 +94,18 @@ describe('sources', () => {
     expect(warnings.join()).toMatch(/cores-total.*--v=4|--v=4.*cores-total/);
   });
 
+  it('bands of a drain are read as the Cluster Autoscaler writes them, and sorted', () => {
+    const { drain } = configOf({ argv: ['--drain-priority-config=1000:60,-5:0', '--daemonset-eviction-for-empty-nodes'] }).policy;
+    expect(drain).toMatchObject({
+      bands: [
+        { priority: -5, graceMs: 0 },
+        { priority: 1000, graceMs: 60_000 },
+      ],
+      evictDaemonPods: { fromOccupied: true, fromEmpty: true },
+    });
+    expect(() => configOf({ argv: ['--drain-priority-config=high:60'] })).toThrow(/PRIORITY:SECONDS/);
+  });
+
   it('no limit of nodes is a number to reckon with', () => {
     expect(configOf({ argv: ['--max-nodes-total=0'] }).policy.scaleUp.maxNodesTotal).toBe(Number.MAX_SAFE_INTEGER);
   });
@@ -198,5 +210,24 @@ describe('the whole', () => {
     }
     expect(shown.azure.nodeGroups).toHaveLength(1);
     expect(shown.azure.discovery).toHaveLength(1);
+  });
+
+  it('the chain of expanders follows what there is to go by, unless it is given', () => {
+    const expanders = (scaleUp: string) =>
+      configOf({ argv: ['--config=c.yaml'], files: { 'c.yaml': `scaleUp: ${scaleUp}` } }).policy.scaleUp.expanders;
+    expect(expanders('{}')).toEqual(['least-waste']);
+    expect(expanders('{priorities: {1: [a]}, prices: {Standard_D4s_v5: 0.2}}')).toEqual(['priority', 'price', 'least-waste']);
+    expect(expanders('{prices: {Standard_D4s_v5: 0.2}}')).toEqual(['price', 'least-waste']);
+    expect(expanders('{prices: {Standard_D4s_v5: 0.2}, expanders: [least-nodes]}')).toEqual(['least-nodes']);
+  });
+
+  it('priorities and prices are read as the planner wants them', () => {
+    const text = 'scaleUp: {priorities: {50: ["(?i)spot"], -1: [b]}, prices: {Standard_D4s_v5/Spot: 0.05}}';
+    const { scaleUp } = configOf({ argv: ['--config=c.yaml'], files: { 'c.yaml': text } }).policy;
+    expect(scaleUp.prices).toEqual({ 'standard_d4s_v5/spot': 0.05 });
+    expect(scaleUp.priorities).toEqual([
+      { priority: 50, patterns: ['(?i)spot'] },
+      { priority: -1, patterns: ['b'] },
+    ]);
   });
 });

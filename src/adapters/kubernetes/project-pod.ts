@@ -9,6 +9,8 @@ import { Shapes } from './project-shape.ts';
 const PREFIX = 'cluster-autoscaler.kubernetes.io/';
 const PHASES: ReadonlySet<string> = new Set(['Pending', 'Running', 'Succeeded', 'Failed', 'Unknown']);
 const NONE: readonly never[] = [];
+/** As Kubernetes reads it: a plain integer without leading zeros; anything else counts as not set. */
+const DELETION_COST = /^(?:0|-?[1-9]\d{0,9})$/;
 /** What the API server fills in. */
 const DEFAULT_GRACE_SECONDS = 30;
 
@@ -52,6 +54,18 @@ export function projectPod(json: PodJson, shared: PodProjection): Pod {
     localVolumes: volumesOf(json, shared.volumes),
     scaleUpDelayMs: goDurationMs(annotations[`${PREFIX}pod-scale-up-delay`]),
     ready: conditionOf(status.conditions, 'Ready')?.status === 'True',
+    ...disruptionWishes(annotations),
+  };
+}
+
+/** Only pods that say something carry the fields. */
+function disruptionWishes(annotations: Readonly<Record<string, string>>): Pick<Pod, 'daemonEviction' | 'deletionCost'> {
+  const eviction = annotations[`${PREFIX}enable-ds-eviction`];
+  const cost = annotations['controller.kubernetes.io/pod-deletion-cost'];
+  return {
+    // Any other word opts out, as in the Cluster Autoscaler.
+    ...(eviction === undefined ? {} : { daemonEviction: eviction === 'true' }),
+    ...(cost === undefined || !DELETION_COST.test(cost) ? {} : { deletionCost: Number(cost) }),
   };
 }
 

@@ -49,6 +49,8 @@ export function judgePod(pod: Pod, context: DrainContext): DrainVerdict {
 /** The pods of one node, sorted by what a drain does about them. */
 export interface NodeDrain {
   readonly movable: readonly Pod[];
+  /** Pods of DaemonSets: they go with the node, evicted if the policy says so, and need no place. */
+  readonly daemons: readonly Pod[];
   /** Pods that are waited for; the node cannot go before they have finished. */
   readonly waiting: readonly Pod[];
   readonly blocker: Blocker | undefined;
@@ -59,16 +61,18 @@ export interface NodeDrain {
 /** Judges all pods of a node. The blocker named is a lasting one if there is one; of equals the first by name. */
 export function judgeNode(pods: readonly Pod[], context: DrainContext): NodeDrain {
   const movable: Pod[] = [];
+  const daemons: Pod[] = [];
   const waiting: Pod[] = [];
   let worst: FoundBlocker | undefined;
   for (const pod of pods) {
     const verdict = judgePod(pod, context);
     if (verdict.kind === 'move') movable.push(pod);
+    else if (verdict.kind === 'daemon-set') daemons.push(pod);
     else if (verdict.kind === 'wait-for-completion') waiting.push(pod);
     else if (verdict.kind === 'block') worst = graver(worst, { pod: podName(pod), ...verdict });
   }
   const blocker = worst === undefined ? undefined : { pod: worst.pod, reason: worst.reason, detail: worst.detail };
-  return { movable, waiting, blocker, passing: worst?.passing ?? false };
+  return { movable, daemons, waiting, blocker, passing: worst?.passing ?? false };
 }
 
 type FoundBlocker = Blocker & { readonly passing: boolean };

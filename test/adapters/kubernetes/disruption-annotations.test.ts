@@ -1,6 +1,7 @@
 /** The annotations that say how a node or a pod wants to be disrupted, as they arrive from the API. */
 import { describe, expect, it } from 'vitest';
 import { createNodeProjection, projectNode } from '../../../src/adapters/kubernetes/project-node.ts';
+import { createPodProjection, projectPod } from '../../../src/adapters/kubernetes/project-pod.ts';
 import { ResourceNames } from '../../../src/domain/resources.ts';
 
 describe('annotations of a node', () => {
@@ -17,5 +18,20 @@ describe('annotations of a node', () => {
     ],
   ])('delay-deletion: %s', (_name, annotations, expected) => {
     expect(project(annotations).delayDeletion).toEqual(expected);
+  });
+});
+
+describe('annotations of a pod', () => {
+  const EVICT = 'cluster-autoscaler.kubernetes.io/enable-ds-eviction';
+  const COST = 'controller.kubernetes.io/pod-deletion-cost';
+  it.each([
+    ['nothing said', {}, undefined, undefined],
+    ['eviction wanted', { [EVICT]: 'true' }, true, undefined],
+    ['any other word opts out', { [EVICT]: 'yes' }, false, undefined],
+    ['a cost', { [COST]: '-100' }, undefined, -100],
+    ['what is no integer counts as not set', { [COST]: '007' }, undefined, undefined],
+  ])('%s', (_name, annotations, daemonEviction, deletionCost) => {
+    const pod = projectPod({ metadata: { name: 'p', annotations } }, createPodProjection(new ResourceNames()));
+    expect([pod.daemonEviction, pod.deletionCost]).toEqual([daemonEviction, deletionCost]);
   });
 });

@@ -129,13 +129,11 @@ describe('drain rules', () => {
     expect(judgeNode([guarded], context)).toMatchObject({ passing: true, blocker: { reason: 'NotEnoughPdb', pod: 'default/a' } });
   });
 
-  it('sorts the pods of a node into movable, waiting and neither', () => {
+  it('sorts the pods of a node into movable, daemons, waiting and none of these', () => {
     const moving = aPod({ nodeName: 'n' });
     const waiting = aPod({ nodeName: 'n', safeToEvict: 'on-completion' });
-    const drain = judgeNode(
-      [moving, waiting, aPod({ nodeName: 'n', mirror: true }), aPod({ nodeName: 'n', ...DAEMON_POD })],
-      contextOf({ policy: LAX }),
-    );
-    expect(drain).toEqual({ movable: [moving], waiting: [waiting], blocker: undefined, passing: false });
+    const daemon = aPod({ nodeName: 'n', ...DAEMON_POD });
+    const drain = judgeNode([moving, waiting, aPod({ nodeName: 'n', mirror: true }), daemon], contextOf({ policy: LAX }));
+    expect(drain).toEqual({ movable: [moving], daemons: [daemon], waiting: [waiting], blocker: undefined, passing: false });
   });
 });
