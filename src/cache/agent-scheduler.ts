@@ -243,7 +243,8 @@ export class AgentScheduler {
     else this.#ended(state, run, end);
     const durationMs = this.#parts.clock.monotonic() - run.startMs;
     const { id, kind } = state.agent;
-    tell(this.#hooks, 'agentRun', () => this.#hooks.agentRun?.({ id, kind, outcome: end.outcome, durationMs }));
+    const told = { id, kind, outcome: end.outcome, durationMs, ...(end.error === undefined ? {} : { error: end.error }) };
+    tell(this.#hooks, 'agentRun', () => this.#hooks.agentRun?.(told));
     for (const waiting of run.waiting) {
       if (end.error === undefined) waiting.resolve();
       else waiting.reject(end.error);

@@ -7,6 +7,15 @@ import type { RejectReason } from './row.ts';
 export type EvictionCause = 'absent' | 'not-found' | 'unknown-agent';
 export type RunOutcome = 'succeeded' | 'failed' | 'timed-out' | 'token-lost';
 
+/** One run of an agent that has ended. `durationMs` from start to commit; `error` when it did not succeed and why is known. */
+export interface AgentRun {
+  readonly id: string;
+  readonly kind: string;
+  readonly outcome: RunOutcome;
+  readonly durationMs: number;
+  readonly error?: AutoscalerError;
+}
+
 export interface CacheHooks {
   rowRejected?(table: string, reason: RejectReason): void;
   evicted?(table: string, cause: EvictionCause, count: number): void;
@@ -16,8 +25,7 @@ export interface CacheHooks {
   /** A change was in flight for more than half an hour and is now counted as lost. */
   mutationLost?(table: string, keys: readonly string[]): void;
   onDemand?(table: string, outcome: 'refreshed' | 'failed' | 'merged' | 'listed'): void;
-  /** `durationMs` from start to commit. */
-  agentRun?(run: { readonly id: string; readonly kind: string; readonly outcome: RunOutcome; readonly durationMs: number }): void;
+  agentRun?(run: AgentRun): void;
   /** A listener or another hook threw; worth a log line. */
   threw?(where: string, error: AutoscalerError): void;
 }

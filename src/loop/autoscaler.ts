@@ -9,6 +9,7 @@ import { emptyLoopState } from '../planning/state.ts';
 import { ClusterSnapshot } from '../scheduling/cluster-snapshot.ts';
 import type { LoopDeps, LoopSettings } from './deps.ts';
 import { DrainRunner } from './drain.ts';
+import { groupNews } from './group-news.ts';
 import type { LoopListener, LoopReport, LoopTriggerCause } from './report.ts';
 import { runOnce } from './run-once.ts';
 import { LoopTrigger } from './trigger.ts';
@@ -17,7 +18,7 @@ export class Autoscaler {
   readonly #deps: LoopDeps;
   readonly #settings: LoopSettings;
   readonly #trigger: LoopTrigger;
-  readonly #listeners = new Set<LoopListener>();
+  readonly #listeners: Set<LoopListener>;
   /** Protects the state and the snapshot: never two loops at once. */
   readonly #oneLoop = new Mutex();
   /** Aborted when the loop shall begin nothing new. */
@@ -32,6 +33,7 @@ export class Autoscaler {
   constructor(deps: LoopDeps, settings: LoopSettings) {
     this.#deps = deps;
     this.#settings = settings;
+    this.#listeners = new Set([groupNews(deps.log)]);
     this.#trigger = new LoopTrigger(deps.clock, settings);
     this.#snapshot = new ClusterSnapshot({ names: deps.names });
     this.#state = emptyLoopState(deps.clock.now());
@@ -52,12 +54,15 @@ export class Autoscaler {
 
   async #loop(signal: AbortSignal): Promise<AutoscalerError | undefined> {
     const until = AbortSignal.any([signal, this.#stopping.signal]);
+    let hurried = false;
     while (!until.aborted) {
       try {
         const cause = await this.#trigger.next(until);
         const report = await this.runOnce(cause, signal);
         if (report.outcome === 'exit') return report.failures.at(-1)?.error;
-        if (report.unsettled) this.#trigger.wake('cloud');
+        // One hurried loop after a conflict; a group that is fought over for longer is not won by asking faster.
+        hurried = report.unsettled && !hurried;
+        if (hurried) this.#trigger.wake('cloud');
       } catch (thrown) {
         const error = asAutoscalerError(thrown);
         if (!until.aborted) return error;

@@ -33,7 +33,7 @@ export function aStage(options: StageOptions) {
   const deps: LoopDeps = { clock, log, metrics, names: resourceNames, policy, ...ports };
   const loop = new Autoscaler(deps, SETTINGS);
   const stop = new AbortController();
-  return { clock, cluster, cloud, metrics, lines, records, loop, stop, runOnce: () => loop.runOnce('manual', stop.signal) };
+  return { clock, cluster, cloud, metrics, lines, records, deps, loop, stop, runOnce: () => loop.runOnce('manual', stop.signal) };
 }
 
 /** The value of one series; 0 when it was never set. */

@@ -27,7 +27,7 @@ export async function run(argv: readonly string[], terminal: Terminal): Promise<
     for (const sentence of config.errors) terminal.err(`${sentence}\n`);
     return EXIT_CONFIG;
   }
-  const log = createLog(config.logLevel, { write: terminal.out });
+  const log = createLog(config.logLevel, { write: terminal.out }, systemClock);
   log.info({ config: redact(config) }, 'effective configuration');
   for (const warning of config.warnings) log.warn({ warning }, 'a setting is not obeyed as given');
   const signals = stopSignals(terminal.signals);
