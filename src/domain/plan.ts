@@ -19,12 +19,28 @@ export interface SkippedGroup {
   readonly reason: SkipReason;
 }
 
+/** What the price expander compares. Weights say how much work nodes can bear and pods are, in cores' worth. */
+export interface OptionCost {
+  /** Of all the option's nodes together, in the currency of the price table. */
+  readonly perHour: number;
+  readonly nodeWeight: number;
+  readonly podWeight: number;
+  /** GPUs and the like, for pods that do not ask for them as well as for pods that do. */
+  readonly hasDevices: boolean;
+  /** 1: nodes of the right size for this cluster; more: worse. */
+  readonly misfit: number;
+}
+
 export interface ScoredOption {
   readonly group: NodeGroupId;
   readonly nodes: number;
   readonly pods: number;
   /** 0: nothing wasted; what least-waste compares. */
   readonly waste: number;
+  /** The level of the priority rules that the group is on; absent: on none. */
+  readonly priority?: number;
+  /** Absent: its VM size has no price. */
+  readonly cost?: OptionCost;
 }
 
 export interface ScaleUpPlan {
@@ -33,6 +49,8 @@ export interface ScaleUpPlan {
   /** Every pod that was looked at, with what became of it. */
   readonly verdicts: ReadonlyMap<Pod, PodVerdict>;
   readonly options: readonly ScoredOption[];
+  /** Things about the configuration that a person should know: rules that match nothing, sizes without a price. */
+  readonly notes?: readonly string[];
   /** One line for a person: what and why. */
   readonly summary: string;
 }

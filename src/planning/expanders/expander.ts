@@ -3,6 +3,8 @@ import { AutoscalerError } from '../../domain/errors.ts';
 import type { ScoredOption } from '../../domain/plan.ts';
 import type { ExpanderName } from '../../domain/policy.ts';
 import type { Random } from '../../domain/random.ts';
+import { keepBestPriced } from './price.ts';
+import { keepHighestPriority } from './priority.ts';
 
 export type Expander = (options: readonly ScoredOption[]) => readonly ScoredOption[];
 
@@ -30,7 +32,7 @@ export function keepRandom(random: Random): Expander {
 
 /**
  * The expanders of a configured chain.
- * @throws AutoscalerError `config` for a name that is not built, twice there, or behind `random`, which leaves no choice.
+ * @throws AutoscalerError `config` for a name that is twice there, or behind `random`, which leaves no choice.
  */
 export function createExpanders(names: readonly ExpanderName[], random: Random): readonly Expander[] {
   const duplicate = names.find((name, index) => names.indexOf(name) !== index);
@@ -56,15 +58,16 @@ function createExpander(name: ExpanderName, random: Random): Expander {
     case 'random':
       return keepRandom(random);
     case 'priority':
+      return keepHighestPriority;
     case 'price':
-      throw badChain(`"${name}" is not available in this version`);
+      return keepBestPriced;
   }
 }
 
 function badChain(what: string): AutoscalerError {
   return new AutoscalerError(
     { kind: 'config' },
-    `The list of expanders is not valid: ${what}; accepted are least-waste, least-nodes, most-pods and, last, random.`,
+    `The list of expanders is not valid: ${what}; accepted are priority, price, least-waste, least-nodes, most-pods and, last, random.`,
   );
 }
 

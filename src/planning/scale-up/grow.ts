@@ -5,15 +5,14 @@
 import type { NodeGroupId, NodeName } from '../../domain/ids.ts';
 import type { ScoredOption } from '../../domain/plan.ts';
 import type { Pod } from '../../domain/pod.ts';
-import type { ResourceNames } from '../../domain/resources.ts';
 import type { ClusterSnapshot } from '../../scheduling/cluster-snapshot.ts';
 import { chooseOption, type Expander } from '../expanders/expander.ts';
 import { estimateTied } from './estimate-tied.ts';
 import { estimate, type Estimate } from './estimate.ts';
 import type { EquivalenceGroup } from './equivalence-groups.ts';
 import { nodesAllowed, spend, type Headroom } from './limits.ts';
+import { scoreOption, type Scoring } from './score.ts';
 import type { GroupTemplate } from './template-node.ts';
-import { wasteOf } from './waste.ts';
 
 /** A plan is not worth more rounds than this; what remains is planned in the next loop. */
 const MAX_ROUNDS = 200;
@@ -22,7 +21,7 @@ export interface GrowInput {
   readonly snapshot: ClusterSnapshot;
   readonly templates: readonly GroupTemplate[];
   readonly groups: readonly EquivalenceGroup[];
-  readonly names: ResourceNames;
+  readonly scoring: Scoring;
   readonly expanders: readonly Expander[];
   readonly headroom: Headroom;
   /** Size of a group with what was planned before: the minimum size. */
@@ -111,9 +110,7 @@ function makeOption(
   how: { readonly limit: number; readonly tied: boolean; readonly round: number },
 ): Option {
   const found = how.tied ? tryTied(input, template, how) : estimate(input.groups, template, how.limit);
-  const pods = [...found.placed.values()].reduce((sum, count) => sum + count, 0);
-  const waste = found.nodes === 0 ? 0 : wasteOf(found, template, input.names);
-  return { template, estimate: found, limit: how.limit, scored: { group: template.group.id, nodes: found.nodes, pods, waste } };
+  return { template, estimate: found, limit: how.limit, scored: scoreOption(template, found, input.scoring) };
 }
 
 function tryTied(input: GrowInput, template: GroupTemplate, how: { readonly limit: number; readonly round: number }): Estimate {

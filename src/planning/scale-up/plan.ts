@@ -20,6 +20,7 @@ import { groupPods, type EquivalenceGroup } from './equivalence-groups.ts';
 import { grow, type Growth } from './grow.ts';
 import { fullHeadroom, limitReached, nodesAllowed, occupy, spend, type Headroom } from './limits.ts';
 import { addComing, placeOnCapacity, type Capacity, type ComingNodes } from './present-capacity.ts';
+import { createScoring, type Scoring } from './score.ts';
 import { closedZones, reasonNotToGrow, reasonNotToTouch, type Standing } from './skip-reasons.ts';
 import { makeTemplate, type GroupTemplate } from './template-node.ts';
 import { findUpcoming } from './upcoming.ts';
@@ -43,6 +44,7 @@ interface Frame {
   readonly input: ScaleUpInput;
   readonly standing: Standing;
   readonly expanders: readonly Expander[];
+  readonly scoring: Scoring;
   readonly coming: readonly ComingNodes[];
   readonly minimum: ReadonlyMap<NodeGroupId, number>;
   readonly headroom: Headroom;
@@ -84,6 +86,7 @@ function makeFrame(input: ScaleUpInput): Frame {
   const standing = { state, nowMs: observation.nowMs, exclude: input.exclude ?? new Set<NodeGroupId>() };
   const seed = stableHash(`${policy.scaleUp.randomSeed}|${observation.loopId}`);
   const expanders = createExpanders(policy.scaleUp.expanders, seededRandom(seed));
+  const scoring = createScoring(policy.scaleUp, input.names, observation.cluster.nodes.size);
   let headroom = fullHeadroom(policy.scaleUp);
   for (const node of observation.cluster.nodes.values()) headroom = occupy(headroom, node, 1);
   const coming: ComingNodes[] = [];
@@ -100,7 +103,7 @@ function makeFrame(input: ScaleUpInput): Frame {
     minimum.set(group.id, nodes);
     headroom = spend(headroom, group.template, nodes);
   }
-  return { input, standing, expanders, coming, minimum, headroom };
+  return { input, standing, expanders, scoring, coming, minimum, headroom };
 }
 
 function missingToMinimum(group: NodeGroup, standing: Standing): number {
@@ -109,7 +112,7 @@ function missingToMinimum(group: NodeGroup, standing: Standing): number {
 }
 
 function planPods(frame: Frame, asking: readonly Pod[], snapshot: ClusterSnapshot, verdicts: Map<Pod, PodVerdict>): ScaleUpPlan {
-  const { observation, state, policy, names } = frame.input;
+  const { observation, state, policy } = frame.input;
   const displaced = displacedPods(observation, state.deleting.keys());
   const pods = [...displaced, ...asking].sort(byPrecedence);
   makeRoom(frame, displaced, snapshot);
@@ -135,7 +138,7 @@ function planPods(frame: Frame, asking: readonly Pod[], snapshot: ClusterSnapsho
     snapshot,
     templates,
     groups,
-    names,
+    scoring: frame.scoring,
     expanders: frame.expanders,
     headroom: frame.headroom,
     sizeOf,
@@ -222,7 +225,15 @@ function finish(frame: Frame, { skips, growth, templates }: Result, verdicts: Re
     });
   const skipped = [...skips].map(([group, reason]): SkippedGroup => ({ group, reason })).concat(unchosen);
   skipped.sort((left, right) => (left.group < right.group ? -1 : 1));
-  return { increases, skipped, verdicts, options: [...growth.options.values()], summary: summarize(increases, growth, verdicts) };
+  const notes = frame.scoring.remarks(frame.input.observation.cloud.groups);
+  return {
+    increases,
+    skipped,
+    verdicts,
+    options: [...growth.options.values()],
+    ...(notes.length === 0 ? {} : { notes }),
+    summary: summarize(increases, growth, verdicts),
+  };
 }
 
 function increaseOf(frame: Frame, group: NodeGroup, growth: Growth, pods: readonly Pod[]): readonly Increase[] {

@@ -1,5 +1,5 @@
 /** What an option leaves idle of what it buys. */
-import { CPU, MEMORY, type ResourceNames } from '../../domain/resources.ts';
+import { CPU, MEMORY, type ResourceNames, type Resources } from '../../domain/resources.ts';
 import type { EquivalenceGroup } from './equivalence-groups.ts';
 import type { Estimate } from './estimate.ts';
 import type { GroupTemplate } from './template-node.ts';
@@ -14,12 +14,17 @@ export function wasteOf(estimate: Estimate, { template }: GroupTemplate, names: 
     const bought = estimate.nodes * (template.capacity[index] ?? 0);
     return bought > 0 ? (bought - usedOf(estimate.placed, index)) / bought : 0;
   };
-  const devices = [...template.capacity.keys()].filter((index) => isDevice(names.nameOf(index)) && (template.capacity[index] ?? 0) > 0);
+  const devices = deviceIndexes(template.capacity, names);
   return (idle(CPU) + idle(MEMORY)) / 2 + devices.reduce((sum, index) => sum + idle(index), 0);
 }
 
 function usedOf(placed: ReadonlyMap<EquivalenceGroup, number>, index: number): number {
   return [...placed].reduce((sum, [group, count]) => sum + count * (group.shape.requests[index] ?? 0), 0);
+}
+
+/** The places of the devices that a node carries. */
+export function deviceIndexes(capacity: Resources, names: ResourceNames): readonly number[] {
+  return [...capacity.keys()].filter((index) => isDevice(names.nameOf(index)) && (capacity[index] ?? 0) > 0);
 }
 
 /** Extended resources are spelled `vendor/device`. */

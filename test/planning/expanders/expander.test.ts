@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { AutoscalerError } from '../../../src/domain/errors.ts';
 import { nodeGroupId } from '../../../src/domain/ids.ts';
-import type { ScoredOption } from '../../../src/domain/plan.ts';
+import type { OptionCost, ScoredOption } from '../../../src/domain/plan.ts';
 import type { ExpanderName } from '../../../src/domain/policy.ts';
 import { seededRandom } from '../../../src/domain/random.ts';
 import { chooseOption, createExpanders } from '../../../src/planning/expanders/expander.ts';
@@ -12,6 +12,9 @@ const option = (group: string, part: Partial<ScoredOption> = {}): ScoredOption =
   pods: 1,
   waste: 0.5,
   ...part,
+});
+const costing = (perHour: number, part: Partial<OptionCost> = {}): Partial<ScoredOption> => ({
+  cost: { perHour, nodeWeight: 4, podWeight: 1, hasDevices: false, misfit: 1, ...part },
 });
 const choose = (names: readonly ExpanderName[], options: readonly ScoredOption[], seed = 1) =>
   chooseOption(createExpanders(names, seededRandom(seed)), options)?.group;
@@ -27,6 +30,32 @@ describe('expanders', () => {
       'b',
     ],
     ['EX05: least nodes', ['least-nodes'], [option('a', { nodes: 4 }), option('b', { nodes: 2 }), option('c', { nodes: 0 })], 'b'],
+    ['EX08: the highest priority', ['priority'], [option('a', { priority: 10 }), option('b', { priority: 50 })], 'b'],
+    [
+      'EX08: all on the highest priority are left to the next',
+      ['priority', 'most-pods'],
+      [option('a', { priority: 9, pods: 9 }), option('b', { priority: 50 }), option('c', { priority: 50, pods: 2 })],
+      'c',
+    ],
+    ['EX11: what no rule covers is not used', ['priority', 'most-pods'], [option('a', { pods: 9 }), option('b', { priority: 0 })], 'b'],
+    ['EX11: no rule covers any: all pass', ['priority', 'most-pods'], [option('a'), option('b', { pods: 9 })], 'b'],
+    ['price: the cheaper for the same pods', ['price'], [option('a', costing(2)), option('b', costing(1))], 'b'],
+    [
+      'price: twice the pods for less than twice the price',
+      ['price'],
+      [option('a', costing(2)), option('b', costing(3, { podWeight: 2 }))],
+      'b',
+    ],
+    ['EX12: same price, the better fitting nodes', ['price'], [option('a', costing(1, { misfit: 2 })), option('b', costing(1))], 'b'],
+    ['price: money goes before fit', ['price'], [option('a', costing(1, { misfit: 2 })), option('b', costing(1.1))], 'a'],
+    ['price: what has none is not used', ['price', 'most-pods'], [option('a', { pods: 9 }), option('b', costing(9))], 'b'],
+    ['price: none has one, all pass', ['price', 'most-pods'], [option('a'), option('b', { pods: 2 })], 'b'],
+    [
+      'price: equal value is left to the next',
+      ['price', 'most-pods'],
+      [option('a', costing(1)), option('b', { ...costing(1), pods: 2 })],
+      'b',
+    ],
     ['no option', ['least-waste'], [], undefined],
     ['no expander: by id', [], [option('b'), option('a')], 'a'],
   ])('%s', (_, names, options, expected) => {
@@ -44,8 +73,6 @@ describe('expanders', () => {
   it.each<[string, readonly ExpanderName[], string]>([
     ['EX07: a name twice', ['most-pods', 'most-pods'], '"most-pods" is named twice'],
     ['EX07: a name after random', ['random', 'least-waste'], '"random" must come last'],
-    ['a name that is not built', ['priority'], '"priority" is not available in this version'],
-    ['another', ['price'], '"price" is not available in this version'],
   ])('%s is a configuration error', (_, names, message) => {
     const make = () => createExpanders(names, seededRandom(1));
     expect(make).toThrow(AutoscalerError);

@@ -1,0 +1,75 @@
+/** Which way to grow is taken: the chain of expanders, and the rules and prices that some of them need. */
+import { z } from 'zod';
+import { oneOf, text } from './leaves.ts';
+
+const EXPANDERS = ['priority', 'price', 'least-waste', 'least-nodes', 'most-pods', 'random'] as const;
+const LEVELS_ACCEPT = 'a map of priorities (whole numbers) to lists of patterns';
+const PRICES_ACCEPT = 'a map of VM sizes to prices per hour, such as {Standard_D4s_v5: 0.2}';
+
+const chain = z
+  .array(oneOf(EXPANDERS), { error: `a list of ${EXPANDERS.join(', ')}` })
+  .min(1, { error: `at least one of ${EXPANDERS.join(', ')}` })
+  .refine((names) => new Set(names).size === names.length, { error: 'each expander once' })
+  .refine((names) => !names.slice(0, -1).includes('random'), { error: 'a chain with random last, which leaves no choice to others' });
+
+const pattern = text('a regular expression').refine(isPattern, { error: 'a regular expression' });
+
+const priorities = z
+  .record(z.string().regex(/^-?\d{1,9}$/, { error: LEVELS_ACCEPT }), z.array(pattern, { error: 'a list of patterns' }), {
+    error: LEVELS_ACCEPT,
+  })
+  .refine((levels) => Object.keys(levels).length > 0, { error: `${LEVELS_ACCEPT}, at least one` })
+  .transform((levels) => Object.entries(levels).map(([priority, patterns]) => ({ priority: Number(priority), patterns })))
+  .optional();
+
+const prices = z
+  .record(z.string(), z.number({ error: 'a price per hour' }).min(0, { error: 'a price per hour that is not below zero' }), {
+    error: PRICES_ACCEPT,
+  })
+  .refine((table) => Object.keys(table).length > 0, { error: `${PRICES_ACCEPT}, at least one` })
+  .transform((table) => Object.fromEntries(Object.entries(table).map(([size, price]) => [size.toLowerCase(), price])))
+  .optional();
+
+/** The keys as they stand under `scaleUp`. */
+export const expanderKeys = { expanders: chain.optional(), priorities, prices };
+
+interface Given {
+  readonly expanders?: readonly (typeof EXPANDERS)[number][] | undefined;
+  readonly priorities?: readonly { readonly priority: number; readonly patterns: readonly string[] }[] | undefined;
+  readonly prices?: Readonly<Record<string, number>> | undefined;
+}
+
+/** An expander that would have nothing to go by is a mistake. */
+export function refuseIdleExpanders(given: Given, context: z.core.$RefinementCtx): void {
+  const needs = { priority: given.priorities, price: given.prices };
+  for (const [name, table] of Object.entries(needs)) {
+    if (table !== undefined || !given.expanders?.some((expander) => expander === name)) continue;
+    const key = name === 'priority' ? 'priorities' : 'prices';
+    const message = `a chain without ${name}, or ${name} together with scaleUp.${key}`;
+    context.addIssue({ code: 'custom', path: ['expanders'], message });
+  }
+}
+
+/** Unless the chain is given: the user's order first, then money, then waste, as far as there is something to go by. */
+export function expandersOf({ expanders, priorities: levels, prices: table }: Given) {
+  const chosen = expanders ?? [
+    ...(levels === undefined ? [] : (['priority'] as const)),
+    ...(table === undefined ? [] : (['price'] as const)),
+    'least-waste' as const,
+  ];
+  return {
+    expanders: chosen,
+    ...(levels === undefined ? {} : { priorities: levels }),
+    ...(table === undefined ? {} : { prices: table }),
+  };
+}
+
+/** As the planner will read it: `(?i)` at the start and `(?P<name>...)` are understood too. */
+function isPattern(source: string): boolean {
+  try {
+    return new RegExp(source.replace(/^\(\?i\)/, '').replaceAll('(?P<', '(?<')) instanceof RegExp;
+  } catch (thrown) {
+    if (thrown instanceof SyntaxError) return false;
+    throw thrown;
+  }
+}

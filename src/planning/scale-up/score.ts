@@ -1,0 +1,78 @@
+/** What the expanders are told of an option. */
+import type { NodeGroup } from '../../domain/node-group.ts';
+import type { OptionCost, ScoredOption } from '../../domain/plan.ts';
+import type { ScaleUpPolicy } from '../../domain/policy.ts';
+import { CPU, type ResourceNames } from '../../domain/resources.ts';
+import { misfitOf, weightOf } from '../expanders/price.ts';
+import { createPriorityRules } from '../expanders/priority.ts';
+import type { Estimate } from './estimate.ts';
+import type { GroupTemplate } from './template-node.ts';
+import { deviceIndexes, wasteOf } from './waste.ts';
+
+export interface Scoring {
+  readonly names: ResourceNames;
+  readonly priorityOf: (group: NodeGroup) => number | undefined;
+  /** Per node and hour; undefined: the size has no price. */
+  readonly priceOf: (group: NodeGroup) => number | undefined;
+  readonly clusterNodes: number;
+  /** What a person should know about the rules and prices. */
+  readonly remarks: (groups: readonly NodeGroup[]) => readonly string[];
+}
+
+/** @throws AutoscalerError `config` when a priority pattern is no regular expression. */
+export function createScoring(policy: ScaleUpPolicy, names: ResourceNames, clusterNodes: number): Scoring {
+  const rules = policy.priorities === undefined ? undefined : createPriorityRules(policy.priorities);
+  const priceOf = (group: NodeGroup): number | undefined => policy.prices?.[priceKey(group)];
+  return {
+    names,
+    clusterNodes,
+    priorityOf: (group) => rules?.levelOf(group),
+    priceOf,
+    remarks: (groups) => [
+      ...(policy.expanders.includes('priority') ? (rules?.remarks(groups) ?? []) : []),
+      ...(policy.expanders.includes('price') ? pricelessSizes(groups, priceOf) : []),
+    ],
+  };
+}
+
+export function scoreOption(template: GroupTemplate, estimate: Estimate, scoring: Scoring): ScoredOption {
+  const { group } = template;
+  const pods = [...estimate.placed.values()].reduce((sum, count) => sum + count, 0);
+  const waste = estimate.nodes === 0 ? 0 : wasteOf(estimate, template, scoring.names);
+  const priority = scoring.priorityOf(group);
+  const cost = costOf(template, estimate, scoring);
+  return {
+    group: group.id,
+    nodes: estimate.nodes,
+    pods,
+    waste,
+    ...(priority === undefined ? {} : { priority }),
+    ...(cost === undefined ? {} : { cost }),
+  };
+}
+
+function costOf({ group, template }: GroupTemplate, { nodes, placed }: Estimate, scoring: Scoring): OptionCost | undefined {
+  const price = scoring.priceOf(group);
+  const nodeWeight = weightOf(template.capacity);
+  if (price === undefined || nodes === 0 || nodeWeight === 0) return undefined;
+  const nodeCores = (template.capacity[CPU] ?? 0) / 1000;
+  return {
+    perHour: nodes * price,
+    nodeWeight: nodes * nodeWeight,
+    podWeight: [...placed].reduce((sum, [{ shape }, count]) => sum + count * weightOf(shape.requests), 0),
+    hasDevices: deviceIndexes(template.capacity, scoring.names).length > 0,
+    misfit: misfitOf({ nodes, nodeCores, clusterNodes: scoring.clusterNodes }),
+  };
+}
+
+/** A spot node has a price of its own or none: the regular price would be a wrong one. */
+export function priceKey({ vmSize, priority }: Pick<NodeGroup, 'vmSize' | 'priority'>): string {
+  return `${vmSize.toLowerCase()}${priority === 'Spot' ? '/spot' : ''}`;
+}
+
+function pricelessSizes(groups: readonly NodeGroup[], priceOf: Scoring['priceOf']): readonly string[] {
+  const sizes = groups
+    .filter((group) => priceOf(group) === undefined)
+    .map((group) => `${group.vmSize}${group.priority === 'Spot' ? '/spot' : ''}`);
+  return [...new Set(sizes)].sort().map((size) => `The VM size ${size} has no price: its groups grow only when none with a price can.`);
+}
