@@ -5,7 +5,7 @@
 import type { VirtualMachineScaleSetVM } from '@azure/arm-compute';
 import type { AgentPolicy, CachingAgent, CommitSummary, Jitter, Loaded, RunContext } from '../../cache/agent.ts';
 import type { LogicalClock } from '../../cache/logical-clock.ts';
-import type { ListCommit, ListedRow } from '../../cache/row.ts';
+import type { ListCommit, ListedRow, ListPage } from '../../cache/row.ts';
 import type { Table } from '../../cache/table.ts';
 import type { Clock } from '../../domain/clock.ts';
 import { foldName } from './arm-ids.ts';
@@ -40,6 +40,8 @@ export interface AgentParts {
 export interface AgentPools {
   readonly observedAtMs: number;
   readonly byName: ReadonlyMap<string, AgentPoolRow>;
+  /** The same as it was read. */
+  readonly pages: readonly ListPage<AgentPoolRow>[];
 }
 
 const SECOND = 1000;
@@ -175,9 +177,10 @@ export function agentPoolsAgent(
   keep: (pools: AgentPools) => void,
 ): CachingAgent {
   const policy = {
-    intervalMs: 5 * MINUTE,
+    // Also how late an upgrade of a pool, which we must keep out of, is noticed.
+    intervalMs: 2 * MINUTE,
     jitter: { kind: 'spread', fraction: 0.2 } as const,
-    errorIntervalMs: 2 * MINUTE,
+    errorIntervalMs: MINUTE,
     maxErrorIntervalMs: 10 * MINUTE,
     timeoutMs: 30 * SECOND,
   };
@@ -191,7 +194,10 @@ export function agentPoolsAgent(
         return value === undefined ? undefined : { key: foldName(value.name), value };
       },
     });
-    return whole(list, (rows) => keep({ observedAtMs: parts.clock.now(), byName: new Map(rows.map(({ key, value }) => [key, value])) }));
+    return whole(list, (rows) => {
+      const byName = new Map(rows.map(({ key, value }) => [key, value]));
+      keep({ observedAtMs: parts.clock.now(), byName, pages: list.pages });
+    });
   });
 }
 

@@ -7,6 +7,8 @@ import { foldName } from './arm-ids.ts';
 import type { AzureOptions } from './options.ts';
 import type { AgentPoolRow, ScaleSetRow } from './rows.ts';
 import { discover } from './tags.ts';
+import { discoverSize } from './vms-pool-groups.ts';
+import type { PoolSizeRow } from './vms-pool-rows.ts';
 
 export interface Registered {
   readonly id: NodeGroupId;
@@ -30,6 +32,8 @@ export interface RegistrationInput {
   readonly options: Pick<AzureOptions, 'nodeGroups' | 'discovery'>;
   /** undefined: never listed. */
   readonly scaleSets: ReadonlyMap<string, { readonly value: ScaleSetRow }> | undefined;
+  /** Sizes of pools of type VirtualMachines, by `<pool>/<size>`. */
+  readonly poolSizes?: ReadonlyMap<string, { readonly value: PoolSizeRow }>;
 }
 
 export function register(input: RegistrationInput): Registration {
@@ -47,6 +51,11 @@ export function register(input: RegistrationInput): Registration {
     if (limits.kind !== 'limits') continue;
     groups.set(key, { id: nodeGroupId(value.name), key, kind: 'scale-set', min: limits.min, max: limits.max, explicit: false });
   }
+  for (const [key, { value }] of input.poolSizes ?? []) {
+    const found = groups.has(key) ? undefined : discoverSize(key, value, input.options.discovery);
+    if (typeof found === 'string') skipped.set(key, found);
+    else if (found !== undefined) groups.set(key, found);
+  }
   return { groups, byId: new Map([...groups.values()].map((group) => [group.id, group])), skipped };
 }
 
@@ -63,6 +72,7 @@ export function frozenBecause(group: Registered, row: ScaleSetRow | undefined, p
   if (pool === undefined) return undefined;
   // Between AKS's own operations and ours there is no lock: whoever writes second wins over the other's numbers.
   if (!RESTING_POOL_STATES.has(pool.provisioningState.toLowerCase())) return `its agent pool is in state ${pool.provisioningState}`;
+  if (pool.stopped) return 'its agent pool is stopped';
   if (pool.managedAutoscaler) return 'AKS runs its own autoscaler over its agent pool (enableAutoScaling)';
   return undefined;
 }

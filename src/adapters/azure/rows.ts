@@ -6,6 +6,7 @@ import type { Taint } from '../../domain/taint.ts';
 import { foldName, lastSegment, parseInstanceId, type InstanceRef } from './arm-ids.ts';
 import { classifyInstanceFailure, type ClassifiedFailure } from './arm-errors.ts';
 import { parseTaint, poolOf, readTags, type Tags } from './tags.ts';
+import { readVmsPool, type VmsPool } from './vms-pool-rows.ts';
 
 /** A scale set. `capacity` is the fenced number of its table. */
 export interface ScaleSetRow {
@@ -203,6 +204,8 @@ export interface AgentPoolRow {
   readonly type: string;
   readonly mode: string | undefined;
   readonly provisioningState: string;
+  /** `az aks nodepool stop` was called: its machines are deallocated, and a size means nothing. */
+  readonly stopped: boolean;
   readonly maxPods: number | undefined;
   readonly osDiskSizeGb: number | undefined;
   readonly osSku: string | undefined;
@@ -216,15 +219,20 @@ export interface AgentPoolRow {
   readonly managedAutoscaler: boolean;
   /** Sizes of a pool of type VirtualMachines, with their counts. */
   readonly sizes: readonly { readonly vmSize: string; readonly count: number }[];
+  /** What a pool of type VirtualMachines is asked for, size by size. */
+  readonly vms?: VmsPool;
 }
 
 export function projectAgentPool(raw: AgentPool): AgentPoolRow | undefined {
   if (raw.name === undefined) return undefined;
+  const vms = readVmsPool(raw);
   return {
+    ...(vms === undefined ? {} : { vms }),
     name: raw.name,
     type: raw.typePropertiesType ?? '',
     mode: raw.mode,
     provisioningState: raw.provisioningState ?? '',
+    stopped: raw.powerState?.code?.toLowerCase() === 'stopped',
     maxPods: raw.maxPods,
     osDiskSizeGb: raw.osDiskSizeGB,
     osSku: raw.osSKU,

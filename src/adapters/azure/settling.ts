@@ -76,7 +76,7 @@ export class Settling {
     const operation = this.#inherited.get(group);
     if (operation === undefined) return false;
     const endedAtMs = seen.updating ? undefined : (operation.endedAtMs ?? seen.nowMs);
-    const isOver = seen.nowMs - operation.sinceMs >= INHERITED_FOR_MS || (endedAtMs !== undefined && seen.listedAtMs > endedAtMs);
+    const isOver = seen.nowMs - operation.sinceMs >= INHERITED_FOR_MS || (endedAtMs !== undefined && seen.listedAtMs >= endedAtMs);
     if (isOver) this.#inherited.delete(group);
     else this.#inherited.set(group, { ...operation, endedAtMs });
     return !isOver;

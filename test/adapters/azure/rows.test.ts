@@ -81,6 +81,10 @@ describe('registry', () => {
     ['a missing set', undefined, undefined, /no scale set/],
     ['a set on its way out', { ...row, provisioningState: 'Deleting' }, undefined, /being deleted/],
     ['an upgrading pool', row, { provisioningState: 'Upgrading' }, /Upgrading/],
+    ['a pool in the middle of something else', row, { provisioningState: 'ReconcilingClusterETCDCertificates' }, /Reconciling/],
+    ['a stopped pool', row, { provisioningState: 'Succeeded', stopped: true }, /stopped/],
+    ['fault 62: a set whose last operation failed', { ...row, provisioningState: 'Failed' }, pool, undefined],
+    ['a set in the middle of an operation', { ...row, provisioningState: 'Updating' }, pool, undefined],
     ["AKS's own autoscaler", row, { provisioningState: 'Succeeded', managedAutoscaler: true }, /own autoscaler/],
   ])('%s', (_name, set, pool, reason) => {
     const frozen = frozenBecause(group, set as never, pool as never);

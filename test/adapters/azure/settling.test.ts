@@ -67,8 +67,8 @@ describe('an operation found at the start', () => {
     expect(settling.isInherited('g', seen)).toBe(true);
     expect(settling.isInherited('g', { ...seen, updating: false })).toBe(true);
     expect(settling.awaitsProof('g')).toBe(true);
-    expect(settling.isInherited('g', { updating: false, listedAtMs: MINUTE, nowMs: 2 * MINUTE })).toBe(true);
-    expect(settling.isInherited('g', { updating: false, listedAtMs: MINUTE + 1, nowMs: 2 * MINUTE })).toBe(false);
+    expect(settling.isInherited('g', { updating: false, listedAtMs: MINUTE - 1, nowMs: 2 * MINUTE })).toBe(true);
+    expect(settling.isInherited('g', { updating: false, listedAtMs: MINUTE, nowMs: 2 * MINUTE })).toBe(false);
     expect(settling.isInherited('g', seen)).toBe(false);
   });
 

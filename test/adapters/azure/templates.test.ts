@@ -144,6 +144,7 @@ describe('templates from the cloud', () => {
       taints: [{ key: 'team', value: 'a', effect: 'NoSchedule' as const }],
       priority: 'Regular' as const,
       zones: [],
+      stopped: false,
       managedAutoscaler: false,
       sizes: [],
     };
