@@ -10,7 +10,9 @@ import type { Clock } from '../domain/clock.ts';
 import type { Random } from '../domain/random.ts';
 import { ResourceNames } from '../domain/resources.ts';
 import { Autoscaler } from '../loop/autoscaler.ts';
+import { publishCompatible } from '../loop/compatible-gauges.ts';
 import { StatusPublisher } from '../loop/status-publisher.ts';
+import { createCompatibleMetrics } from '../telemetry/compatible-metrics.ts';
 import { Health } from '../telemetry/health.ts';
 import type { DecisionJournal } from '../ports/decision-journal.ts';
 import type { Log } from '../telemetry/log.ts';
@@ -60,6 +62,10 @@ export async function composeDaemon(input: ComposeInput): Promise<Daemon> {
   loop.onLoop((report) => {
     if (report.outcome === 'completed') health.loopCompleted(clock.monotonic());
   });
+  if (config.metrics.clusterAutoscalerNames) {
+    const compatible = createCompatibleMetrics(metrics);
+    loop.onLoop((report) => publishCompatible(report, config.policy, compatible));
+  }
   const { namespace, statusConfigMap: isWritten } = config.kubernetes;
   const status = isWritten
     ? new StatusPublisher({ writer: statusConfigMap(kubernetes, namespace), policy: config.policy, clock, log })

@@ -1,4 +1,7 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { createCompatibleMetrics } from '../../src/telemetry/compatible-metrics.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
 
 /** Every label name there may be. A new one is a decision: its values must be a closed set or pool names. */
@@ -51,5 +54,72 @@ describe('the catalogue of metrics', () => {
     const [left, right] = [createMetrics(), createMetrics()];
     left.scaleUp.nodes.inc({ node_group: 'a' }, 5);
     expect(await right.registry.metrics()).not.toContain('node_group="a"');
+  });
+});
+
+const SRC = resolve(import.meta.dirname, '..', '..', 'src');
+
+/** Everything but the catalogues themselves. */
+function sourceText(): string {
+  return readdirSync(SRC, { recursive: true, encoding: 'utf8' })
+    .filter((path) => path.endsWith('.ts') && !/^telemetry\/(compatible-)?metrics\.ts$/.test(path))
+    .map((path) => readFileSync(join(SRC, path), 'utf8'))
+    .join('\n');
+}
+
+describe('no metric is only promised', () => {
+  const text = sourceText();
+  const { registry: _registry, ...sections } = createMetrics();
+  const native = Object.values(sections).flatMap((section) => Object.keys(section));
+  // Counters there read the native ones.
+  const derived = ['errors', 'scaledUpNodes', 'failedScaleUps', 'scaledDownNodes', 'evictedPods'];
+  const compatible = Object.keys(createCompatibleMetrics(createMetrics())).filter((key) => !derived.includes(key));
+
+  it.each([...native, ...compatible])('%s is set somewhere', (key) => {
+    expect(text).toMatch(new RegExp(`\\b${key}\\s*\\.(inc|set|observe)\\(`));
+  });
+});
+
+describe('the names of the Cluster Autoscaler', () => {
+  const served = async (metrics: ReturnType<typeof createMetrics>): Promise<string> => metrics.registry.metrics();
+
+  it('count what the native ones counted, once', async () => {
+    const metrics = createMetrics();
+    createCompatibleMetrics(metrics);
+    metrics.scaleUp.nodes.inc({ node_group: 'a' }, 3);
+    metrics.scaleUp.nodes.inc({ node_group: 'b' }, 2);
+    metrics.scaleUp.writes.inc({ node_group: 'a', outcome: 'failed' });
+    metrics.scaleUp.writes.inc({ node_group: 'a', outcome: 'accepted' });
+    metrics.scaleUp.lateFailures.inc({ node_group: 'a', kind: 'quota' });
+    metrics.scaleDown.nodes.inc({ node_group: 'a', cause: 'empty' });
+    metrics.scaleDown.evictions.inc({ outcome: 'evicted' }, 4);
+    metrics.scaleDown.evictions.inc({ outcome: 'blocked' }, 9);
+    metrics.loop.stepFailures.inc({ step: 'observe', kind: 'kube-api' });
+    metrics.loop.stepFailures.inc({ step: 'observe', kind: 'cancelled' });
+    await served(metrics);
+    const text = await served(metrics);
+    for (const line of [
+      'scaled_up_nodes_total 5',
+      'failed_scale_ups_total{reason="cloudProviderError"} 2',
+      'scaled_down_nodes_total{reason="empty"} 1',
+      'evicted_pods_total{eviction_result="succeeded"} 4',
+      'errors_total{type="apiCallError"} 1',
+    ]) {
+      expect(text).toContain(`cluster_autoscaler_${line}\n`);
+    }
+    expect(text).not.toMatch(/^cluster_autoscaler.*blocked/m);
+    expect(text.match(/^cluster_autoscaler_errors_total\{/gm)).toHaveLength(1);
+  });
+
+  it('are absent when they are not wanted', async () => {
+    expect(await served(createMetrics())).not.toContain('cluster_autoscaler_');
+  });
+
+  it('have labels of the closed set only', () => {
+    const metrics = createMetrics();
+    createCompatibleMetrics(metrics);
+    const names = metrics.registry.getMetricsAsArray().flatMap((metric) => ('labelNames' in metric ? (metric.labelNames as string[]) : []));
+    const more = new Set([...LABELS, 'type', 'eviction_result', 'node_group_type', 'direction', 'activity', 'function']);
+    expect(names.filter((name) => !more.has(name))).toEqual([]);
   });
 });

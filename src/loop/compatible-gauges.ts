@@ -1,0 +1,121 @@
+/** Publishes a loop under the Cluster Autoscaler's metric names. Gauges of what has gone are taken away with it. */
+import type { NodeGroup } from '../domain/node-group.ts';
+import type { Observation } from '../domain/observation.ts';
+import type { Policy } from '../domain/policy.ts';
+import { CPU, MEMORY } from '../domain/resources.ts';
+import { DELETION_CANDIDATE_TAINT, TO_BE_DELETED_TAINT } from '../domain/taint.ts';
+import type { CompatibleMetrics } from '../telemetry/compatible-metrics.ts';
+import { countNodes, isHealthy, type CountedNodes } from './node-counts.ts';
+import type { LoopReport, StepName } from './report.ts';
+
+/** Which of the Cluster Autoscaler's functions a step of ours is. Planning and beginning removals are one step here. */
+const FUNCTIONS: Readonly<Partial<Record<StepName, string>>> = {
+  observe: 'updateClusterState',
+  'scale-up': 'scaleUp',
+  'scale-down': 'scaleDown',
+  'soft-taint': 'scaleDown:softTaintUnneeded',
+};
+const TAINTS: ReadonlySet<string> = new Set([TO_BE_DELETED_TAINT, DELETION_CANDIDATE_TAINT]);
+
+export function publishCompatible(report: LoopReport, policy: Policy, metrics: CompatibleMetrics): void {
+  publishTimes(report, metrics);
+  const { observation, state } = report;
+  if (observation === undefined) return;
+  const counts = countNodes({ observation, state, maxProvisionMs: policy.scaleUp.maxProvisionMs });
+  publishNodes(counts, observation, metrics);
+  publishCapacity(report, observation, metrics);
+  publishLimits(policy, metrics);
+  publishPods(observation, metrics);
+  publishScaleDown(report, policy, metrics);
+  for (const gauge of [metrics.groupMin, metrics.groupMax, metrics.groupTarget, metrics.groupHealthiness, metrics.groupBackoff])
+    gauge.reset();
+  for (const group of observation.cloud.groups) publishGroup(group, { counts, report, nowMs: observation.nowMs }, metrics);
+}
+
+function publishTimes({ startedAtMs, durationMs, stepMs, outcome }: LoopReport, metrics: CompatibleMetrics): void {
+  const seen = (name: string, ms: number): void => {
+    metrics.lastActivity.set({ activity: name }, startedAtMs / 1000);
+    metrics.duration.observe({ function: name }, ms / 1000);
+  };
+  seen('main', durationMs);
+  for (const step of Object.keys(FUNCTIONS) as StepName[]) {
+    const ms = stepMs[step];
+    const name = FUNCTIONS[step];
+    if (ms !== undefined && name !== undefined) seen(name, ms);
+  }
+  if (outcome === 'completed') metrics.lastActivity.set({ activity: 'mainSuccessful' }, startedAtMs / 1000);
+}
+
+function publishNodes({ total }: CountedNodes, { cluster, cloud }: Observation, metrics: CompatibleMetrics): void {
+  const { ready, unready, notStarted, suspended, unregistered, longUnregistered } = total;
+  for (const [state, count] of Object.entries({ ready, unready, notStarted, suspended, unregistered, longUnregistered })) {
+    metrics.nodes.set({ state }, count);
+  }
+  metrics.safeToAutoscale.set(isHealthy(total) ? 1 : 0);
+  metrics.nodeGroups.set({ node_group_type: 'autoscaled' }, cloud.groups.length);
+  const taints = new Map<string, number>([...TAINTS, 'other'].map((type) => [type, 0]));
+  for (const node of cluster.nodes.values()) {
+    for (const { key } of node.taints) {
+      const type = TAINTS.has(key) ? key : 'other';
+      taints.set(type, (taints.get(type) ?? 0) + 1);
+    }
+  }
+  for (const [type, count] of taints) metrics.nodeTaints.set({ type }, count);
+}
+
+function publishCapacity({ state }: LoopReport, { cluster }: Observation, metrics: CompatibleMetrics): void {
+  let cpuMillis = 0;
+  let memoryBytes = 0;
+  for (const node of cluster.nodes.values()) {
+    if (node.deletionAtMs !== undefined || state.deleting.has(node.name)) continue;
+    cpuMillis += node.capacity[CPU] ?? 0;
+    memoryBytes += node.capacity[MEMORY] ?? 0;
+  }
+  metrics.cpuCores.set(cpuMillis / 1000);
+  metrics.memoryBytes.set(memoryBytes);
+}
+
+/** No minimum can be configured, so it is zero. */
+function publishLimits({ scaleUp }: Policy, metrics: CompatibleMetrics): void {
+  metrics.maxNodes.set(scaleUp.maxNodesTotal === Number.MAX_SAFE_INTEGER ? 0 : scaleUp.maxNodesTotal);
+  metrics.cpuLimits.set({ direction: 'minimum' }, 0);
+  metrics.cpuLimits.set({ direction: 'maximum' }, scaleUp.maxCoresTotal);
+  metrics.memoryLimits.set({ direction: 'minimum' }, 0);
+  metrics.memoryLimits.set({ direction: 'maximum' }, scaleUp.maxMemoryTotalBytes);
+}
+
+function publishPods({ cluster }: Observation, metrics: CompatibleMetrics): void {
+  const refused = cluster.pendingPods.filter((pod) => pod.unschedulable !== undefined).length;
+  metrics.unschedulablePods.set({ type: 'unschedulable' }, refused);
+  metrics.unschedulablePods.set({ type: 'scheduler_unprocessed' }, cluster.pendingPods.length - refused);
+}
+
+function publishScaleDown({ scaleDown, state, startedAtMs }: LoopReport, policy: Policy, metrics: CompatibleMetrics): void {
+  const { delayAfterAddMs, delayAfterDeleteMs, delayAfterFailureMs } = policy.scaleDown;
+  const rests = [
+    state.lastScaleUpMs + delayAfterAddMs,
+    state.lastScaleDownMs + delayAfterDeleteMs,
+    state.lastScaleDownFailureMs + delayAfterFailureMs,
+  ];
+  metrics.scaleDownInCooldown.set(rests.some((endMs) => startedAtMs < endMs) ? 1 : 0);
+  if (scaleDown === undefined) return;
+  metrics.unneededNodes.set(scaleDown.unneeded.size);
+  metrics.unremovableNodes.reset();
+  for (const { reason } of scaleDown.kept) metrics.unremovableNodes.inc({ reason });
+}
+
+interface GroupScope {
+  readonly counts: CountedNodes;
+  readonly report: LoopReport;
+  readonly nowMs: number;
+}
+
+function publishGroup(group: NodeGroup, { counts, report, nowMs }: GroupScope, metrics: CompatibleMetrics): void {
+  const labels = { node_group: group.id };
+  metrics.groupMin.set(labels, group.minSize);
+  metrics.groupMax.set(labels, group.maxSize);
+  if (group.target.known) metrics.groupTarget.set(labels, group.target.value);
+  const own = counts.byGroup.get(group.id);
+  metrics.groupHealthiness.set(labels, own === undefined || isHealthy(own) ? 1 : 0);
+  metrics.groupBackoff.set(labels, (report.state.backoffs.get(group.id)?.untilMs ?? 0) > nowMs ? 1 : 0);
+}
