@@ -15,7 +15,7 @@ export interface SoftTaintInput {
   readonly plan: ScaleDownPlan;
   readonly observation: Observation;
   readonly tainter: NodeTainter;
-  /** Most API calls of this loop; 0 turns soft taints off. */
+  /** Most API calls of this loop; 0 turns soft taints off and takes off those that are there. */
   readonly budget: number;
   readonly log: Log;
 }
@@ -26,14 +26,19 @@ interface Change {
   readonly value: string | undefined;
 }
 
+/** API calls per loop that take marks off while soft taints are turned off. */
+const CLEAN_UP_BUDGET = 10;
+const NOTHING_UNNEEDED: ReadonlyMap<NodeName, number> = new Map();
+
 /**
  * Unmarks needed nodes first (a wrong mark keeps pods away), then marks unneeded ones, within the budget. One node's
  * failure is logged and left for the next loop. Throws only `cancelled`.
  */
 export async function updateSoftTaints(input: SoftTaintInput, signal: AbortSignal): Promise<void> {
-  for (const change of softTaintChanges(input.plan, input.observation).slice(0, Math.max(0, input.budget))) {
-    await apply(change, input, signal);
-  }
+  const isOff = input.budget <= 0;
+  const plan = isOff ? { ...input.plan, unneeded: NOTHING_UNNEEDED } : input.plan;
+  const changes = softTaintChanges(plan, input.observation).slice(0, isOff ? CLEAN_UP_BUDGET : input.budget);
+  for (const change of changes) await apply(change, input, signal);
 }
 
 /** Every change that is due, in the order in which it should be made. */

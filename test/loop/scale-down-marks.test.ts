@@ -74,6 +74,12 @@ describe('soft taints', () => {
     expect(world.calls).toEqual([]);
   });
 
+  it('turned off: marks of an earlier configuration are taken off, ten per loop, and none is written', async () => {
+    const world = softWorld(Array.from({ length: 14 }, (_, index) => (index < 12 ? { taints: [soft] } : {})));
+    await world.update(planOf(Array.from({ length: 14 }, (_, index) => `g-${String(index).padStart(2, '0')}`)), 0);
+    expect(world.calls).toEqual(Array.from({ length: 10 }, (_, index) => `untaint g-0${index}`));
+  });
+
   it('a mark whose timer began anew is written anew', async () => {
     const world = softWorld([{ taints: [{ ...soft, value: '5' }] }]);
     await world.update(planOf(['g-00']));

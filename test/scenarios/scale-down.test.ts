@@ -19,6 +19,52 @@ function taints(world: VirtualRun): readonly string[] {
   return world.world.cluster.store.nodes().flatMap((node) => (node.spec.taints ?? []).map((taint) => `${node.metadata.name} ${taint.key}`));
 }
 
+const SOFT = 'DeletionCandidateOfClusterAutoscaler';
+const TIMED = ['--scale-down-unneeded-time=4m', '--scale-down-delay-after-add=0s'];
+
+/** When the soft taint says that the node became unneeded, by node; seconds since the epoch. */
+function marks(world: VirtualRun): ReadonlyMap<string, string> {
+  const found = new Map<string, string>();
+  for (const node of world.world.cluster.store.nodes()) {
+    const mark = node.spec.taints?.find((taint) => taint.key === SOFT);
+    if (mark !== undefined) found.set(node.metadata.name, mark.value ?? '');
+  }
+  return found;
+}
+
+describe('timers over a restart', () => {
+  it.each([
+    { name: 'PL12: a clean stop', end: async (world: VirtualRun) => world.stopDaemon() },
+    { name: 'PL12: a kill', end: async (world: VirtualRun) => world.killDaemon() },
+  ])('$name: the next process goes on with the timer where the taint says it began', async ({ end }) => {
+    const world = await start({ spec: worldOf([aPool({ name: 'general', count: 2, min: 1 })]), flags: TIMED });
+    await world.until('marks', () => marks(world).size > 0, MINUTE);
+    const before = [...marks(world)];
+    const beganMs = Number(before[0]?.[1]) * SECOND;
+    await world.advance(2 * MINUTE);
+    await end(world);
+    await world.advance(MINUTE);
+    await world.startDaemon();
+    await world.advance(20 * SECOND);
+    expect([...marks(world)]).toEqual(before);
+    expect(capacity(world, 'general')).toBe(2);
+    await world.until('the removal', () => capacity(world, 'general') === 1, 2 * MINUTE);
+    const tookMs = world.clock.now() - beganMs;
+    expect(tookMs).toBeGreaterThan(4 * MINUTE);
+    expect(tookMs).toBeLessThan(5 * MINUTE);
+    expect(world.world.violations()).toEqual([]);
+  });
+
+  it('soft taints turned off by the next configuration disappear', async () => {
+    const world = await start({ spec: worldOf([aPool({ name: 'general', count: 3, min: 1 })]), flags: TIMED });
+    await world.until('marks', () => marks(world).size > 0, MINUTE);
+    await world.stopDaemon();
+    await world.startDaemon(['--max-bulk-soft-taint-count=0']);
+    await world.advance(30 * SECOND);
+    expect(marks(world).size).toBe(0);
+  });
+});
+
 describe('scale-down', () => {
   it('empty nodes go after their time, down to the minimum and not below', async () => {
     const world = await start({ spec: worldOf([aPool({ name: 'general', count: 4, min: 1 })]), flags: FLAGS });

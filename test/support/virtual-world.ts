@@ -124,8 +124,8 @@ export class VirtualRun {
     return this.#metrics;
   }
 
-  /** A new daemon process, as after a crash or an upgrade: nothing is remembered but what the world holds. */
-  async startDaemon(): Promise<void> {
+  /** A new daemon process, as after a crash or an upgrade: nothing is remembered but what the world holds. `flags` come on top. */
+  async startDaemon(flags: readonly string[] = []): Promise<void> {
     const config = loadConfig({
       argv: [
         `--kubeconfig=${join(this.#dir, 'kubeconfig')}`,
@@ -133,6 +133,7 @@ export class VirtualRun {
         '--address=127.0.0.1:0',
         '--node-group-auto-discovery=label:cluster-autoscaler-enabled=true',
         ...(this.#options.flags ?? []),
+        ...flags,
       ],
       env: { ...this.#environment(), ...this.#options.env },
       readFile: (path) => readFileSync(path, 'utf8'),
