@@ -20,9 +20,13 @@ export const noJournal: DecisionJournal = { record: () => undefined };
 /** Writes in the loop's own turn: a dump is for debugging, and must hold exactly what was decided on. */
 export function fileJournal({ directory, names, log }: FileJournalOptions): DecisionJournal {
   let serial = 0;
+  let helplessBefore = '';
   return {
     record: (entry) => {
-      if (!isWorthKeeping(entry)) return;
+      const helpless = entry.scaleDown === undefined ? helplessPods(entry) : helplessBefore;
+      const news = helpless !== helplessBefore && helpless !== '';
+      helplessBefore = helpless;
+      if (!news && !changesTheWorld(entry)) return;
       serial += 1;
       try {
         mkdirSync(directory, { recursive: true });
@@ -37,11 +41,16 @@ export function fileJournal({ directory, names, log }: FileJournalOptions): Deci
   };
 }
 
-/** A decision that changes the world, or one that helps a pod not at all. */
-function isWorthKeeping({ scaleUp, scaleDown }: LoopRecord): boolean {
-  const grows = scaleUp.some(
-    (plan) => plan.increases.length > 0 || [...plan.verdicts.values()].some((verdict) => verdict.kind === 'helpless'),
-  );
+/** Which pods nothing helps. The same ones as before are no news, or they would push every other decision out of the folder. */
+function helplessPods({ scaleUp }: LoopRecord): string {
+  return scaleUp
+    .flatMap((plan) => [...plan.verdicts].flatMap(([pod, { kind }]) => (kind === 'helpless' ? [pod.uid] : [])))
+    .sort()
+    .join(' ');
+}
+
+function changesTheWorld({ scaleUp, scaleDown }: LoopRecord): boolean {
+  const grows = scaleUp.some((plan) => plan.increases.length > 0);
   return grows || (scaleDown !== undefined && scaleDown.removals.length + scaleDown.instanceRemovals.length > 0);
 }
 

@@ -9,10 +9,10 @@ import type { Metrics } from '../telemetry/metrics.ts';
 const VERDICTS: readonly PodVerdict['kind'][] = ['triggered', 'fits-present-node', 'fits-upcoming-node', 'helpless', 'waiting', 'ignored'];
 
 export function publishObservation(observation: Observation, state: LoopState, metrics: Metrics): void {
-  const ready = readyByGroup(observation);
+  const present = presentByGroup(observation);
   metrics.cluster.groupSize.reset();
   metrics.cluster.groupFrozen.reset();
-  for (const group of observation.cloud.groups) publishGroup(group, ready.get(group.id) ?? 0, metrics);
+  for (const group of observation.cloud.groups) publishGroup(group, present.get(group.id) ?? NOBODY, metrics);
   const all = [...observation.cluster.nodes.values()];
   const readyNodes = all.filter((node) => node.readiness.ready).length;
   metrics.cluster.nodes.set({ state: 'ready' }, readyNodes);
@@ -27,22 +27,38 @@ export function publishVerdicts(plan: ScaleUpPlan, metrics: Metrics): void {
   for (const [verdict, count] of counts) metrics.cluster.pods.set({ verdict }, count);
 }
 
-function publishGroup(group: NodeGroup, ready: number, metrics: Metrics): void {
+function publishGroup(group: NodeGroup, { ready, joined }: Present, metrics: Metrics): void {
   const size = (kind: string, value: number): void => metrics.cluster.groupSize.set({ node_group: group.id, kind }, value);
   size('min', group.minSize);
   size('max', group.maxSize);
   size('ready', ready);
   if (group.target.known) {
     size('target', group.target.value);
-    size('upcoming', Math.max(0, group.target.value - ready));
+    size('upcoming', Math.max(0, group.target.value - joined));
   }
   metrics.cluster.groupFrozen.set({ node_group: group.id }, group.frozen === undefined ? 0 : 1);
 }
 
-function readyByGroup(observation: Observation): ReadonlyMap<string, number> {
-  const ready = new Map<string, number>();
-  for (const [name, group] of observation.cloud.groupOfNode) {
-    if (observation.cluster.nodes.get(name)?.readiness.ready === true) ready.set(group, (ready.get(group) ?? 0) + 1);
+/** Nodes of one group: those that are ready, and those that have joined and that the target counts. */
+interface Present {
+  readonly ready: number;
+  readonly joined: number;
+}
+
+const NOBODY: Present = { ready: 0, joined: 0 };
+
+function presentByGroup({ cloud, cluster }: Observation): ReadonlyMap<string, Present> {
+  const leaving = new Set(
+    cloud.groups.flatMap(({ instances = [] }) => instances.filter(({ state }) => state === 'deleting').map(({ key }) => key)),
+  );
+  const present = new Map<string, Present>();
+  for (const [name, group] of cloud.groupOfNode) {
+    const known = present.get(group) ?? NOBODY;
+    const instance = cloud.instanceOfNode.get(name);
+    // Azure's target no longer counts a machine that is on its way out, though its node may be ready still.
+    const counts = instance === undefined || !leaving.has(instance);
+    const ready = cluster.nodes.get(name)?.readiness.ready === true;
+    present.set(group, { ready: known.ready + (ready ? 1 : 0), joined: known.joined + (counts ? 1 : 0) });
   }
-  return ready;
+  return present;
 }

@@ -38,6 +38,19 @@ describe('the journal on disk', () => {
     expect(readdirSync(dir)).toEqual([]);
   });
 
+  it('a pod that can never be helped is kept once, not once per loop in place of everything else', async () => {
+    const journal = fileJournal({ directory: dir, names: resourceNames, log: silentLog() });
+    const [record] = await recordsOf([aPod({ name: 'huge', cpu: '900' })]);
+    if (record === undefined) throw new Error('nothing was planned');
+    for (let loop = 0; loop < 5; loop++) journal.record(record);
+    expect(readdirSync(dir)).toHaveLength(1);
+    const [more] = await recordsOf([aPod({ name: 'huge', cpu: '900' }), aPod({ name: 'huger', cpu: '901' })]);
+    if (more !== undefined) journal.record(more);
+    expect(readdirSync(dir)).toHaveLength(2);
+    journal.record(record);
+    expect(readdirSync(dir)).toHaveLength(3);
+  });
+
   it('never throws: a folder that cannot be made is only logged', async () => {
     writeFileSync(join(dir, 'file'), '');
     const journal = fileJournal({ directory: join(dir, 'file', 'below'), names: resourceNames, log: silentLog() });

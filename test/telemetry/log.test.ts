@@ -3,8 +3,6 @@ import { AutoscalerError } from '../../src/domain/errors.ts';
 import { createLog } from '../../src/telemetry/log.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 
-const MINUTE = 60_000;
-
 function aLog() {
   const clock = new FakeClock(0);
   const lines: Record<string, unknown>[] = [];
