@@ -1,0 +1,229 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, describe, expect, it } from 'vitest';
+import { composeDaemon } from '../../src/cli/compose.ts';
+import type { Daemon } from '../../src/cli/daemon.ts';
+import { isConfigErrors } from '../../src/config/config.ts';
+import { loadConfig } from '../../src/config/load.ts';
+import { asAutoscalerError } from '../../src/domain/errors.ts';
+import { seededRandom } from '../../src/domain/random.ts';
+import type { LoopReport } from '../../src/loop/report.ts';
+import { VirtualSimClock } from '../../src/simulator/sim-clock.ts';
+import { startWorld, type World } from '../../src/simulator/world.ts';
+import { silentLog } from '../../src/telemetry/log.ts';
+import { createMetrics, type Metrics } from '../../src/telemetry/metrics.ts';
+import { valueOf } from '../loop/support.ts';
+import { aPool, deployment, MINUTE, SECOND, worldOf } from '../scenarios/support.ts';
+import { START_MS } from '../support/builders.ts';
+import { atRest, clockOf, type ProcessFate } from '../support/virtual-world.ts';
+
+const CLIENT = { clientId: 'aaaaaaaa-0000-0000-0000-000000000001', clientSecret: 'only-known-to-this-simulation' };
+
+interface Replica {
+  readonly daemon: Daemon;
+  readonly metrics: Metrics;
+  readonly fate: ProcessFate;
+  readonly reports: LoopReport[];
+  /** The result of its start: undefined once it leads, else the kind of what ended it. */
+  readonly started: Promise<string | undefined>;
+}
+
+/** Several replicas of the daemon on one virtual clock, as a Deployment makes them. */
+class Replicas {
+  readonly clock = new VirtualSimClock(START_MS);
+  readonly all: Replica[] = [];
+  readonly #dir: string;
+  #world: World | undefined;
+
+  private constructor(dir: string) {
+    this.#dir = dir;
+  }
+
+  static async start(names: readonly string[]): Promise<Replicas> {
+    const replicas = new Replicas(await mkdtemp(join(tmpdir(), 'aks-autoscaler-')));
+    const spec = worldOf([aPool({ name: 'general' })]);
+    replicas.#world = await startWorld({ spec, clock: replicas.clock, client: CLIENT, token: 'a-token' });
+    await replicas.pass(MINUTE);
+    for (const name of names) {
+      await replicas.#add(name);
+      await replicas.pass(30 * SECOND);
+    }
+    return replicas;
+  }
+
+  get world(): World {
+    if (this.#world === undefined) throw new Error('there is no world yet');
+    return this.#world;
+  }
+
+  async #add(name: string): Promise<void> {
+    const { spec, arm, cluster, caPem } = this.world;
+    writeFileSync(join(this.#dir, 'kubeconfig'), cluster.kubeconfig());
+    writeFileSync(join(this.#dir, 'ca.pem'), caPem);
+    const config = loadConfig({
+      argv: [
+        `--kubeconfig=${join(this.#dir, 'kubeconfig')}`,
+        '--address=127.0.0.1:0',
+        '--node-group-auto-discovery=label:cluster-autoscaler-enabled=true',
+      ],
+      env: {
+        POD_NAME: name,
+        ARM_SUBSCRIPTION_ID: spec.subscriptionId,
+        ARM_TENANT_ID: spec.tenantId,
+        ARM_RESOURCE_GROUP: spec.nodeResourceGroup,
+        LOCATION: spec.location,
+        ARM_CLIENT_ID: CLIENT.clientId,
+        ARM_CLIENT_SECRET: CLIENT.clientSecret,
+        AZURE_RESOURCE_MANAGER_ENDPOINT: arm.url,
+        AZURE_AUTHORITY_HOST: arm.url,
+        AZURE_CA_FILE: join(this.#dir, 'ca.pem'),
+      },
+      readFile: (path) => readFileSync(path, 'utf8'),
+    });
+    if (isConfigErrors(config)) throw new Error(config.errors.join(' '));
+    const metrics = createMetrics();
+    const fate = { skewMs: 0, dead: false };
+    const random = seededRandom(spec.seed);
+    const daemon = await composeDaemon({ config, clock: clockOf(this.clock, fate), random, log: silentLog(), metrics });
+    const reports: LoopReport[] = [];
+    daemon.onLoop((report) => reports.push(report));
+    const started = daemon.start().then(
+      () => undefined,
+      (thrown: unknown) => asAutoscalerError(thrown).kind,
+    );
+    this.all.push({ daemon, metrics, fate, reports, started });
+  }
+
+  replica(index: number): Replica {
+    const replica = this.all[index];
+    if (replica === undefined) throw new Error(`there is no replica ${index}`);
+    return replica;
+  }
+
+  async pass(ms: number): Promise<void> {
+    const end = this.clock.now() + ms;
+    await this.rest();
+    for (let next = this.clock.nextDueAt(); next !== undefined && next <= end; next = this.clock.nextDueAt()) {
+      this.clock.advance(Math.max(0, next - this.clock.now()));
+      await this.rest();
+    }
+    this.clock.advance(Math.max(0, end - this.clock.now()));
+  }
+
+  /** How long it takes until the condition holds. */
+  async until(condition: () => Promise<boolean> | boolean, limitMs: number): Promise<number> {
+    const from = this.clock.now();
+    while (!(await condition())) {
+      if (this.clock.now() - from > limitMs) throw new Error(`not within ${limitMs / SECOND} s`);
+      await this.pass(100);
+    }
+    return this.clock.now() - from;
+  }
+
+  rest(): Promise<void> {
+    return atRest(() => {
+      const { arm, cluster } = this.world;
+      if (arm.pendingRequests() > 0) return 'ARM has not answered yet';
+      if (cluster.pendingRequests() > 0) return 'the API server has not answered yet';
+      const calls = this.all.filter(({ fate }) => !fate.dead).reduce((sum, { daemon }) => sum + daemon.cloud.inFlightCalls(), 0);
+      return calls > arm.parkedRequests() ? 'a daemon waits for ARM' : undefined;
+    });
+  }
+
+  /** Lets time pass until the work is done. */
+  async drive<Value>(work: Promise<Value>): Promise<Value> {
+    let over = false;
+    const done = work.finally(() => {
+      over = true;
+    });
+    await this.until(() => over, 5 * MINUTE);
+    return done;
+  }
+
+  writes() {
+    return this.world.arm.control
+      .journal()
+      .filter((entry) => entry.principal === CLIENT.clientId && /^(PUT|POST|PATCH|DELETE)/.test(entry.route));
+  }
+
+  async stop(): Promise<void> {
+    for (const { daemon, fate } of this.all) if (!fate.dead) await this.drive(daemon.stop());
+    await this.world.stop();
+    await rm(this.#dir, { recursive: true, force: true });
+  }
+}
+
+async function armCalls({ metrics }: Replica): Promise<number> {
+  return (await metrics.arm.calls.get()).values.reduce((sum, { value }) => sum + value, 0);
+}
+
+async function acceptedWrites({ metrics }: Replica): Promise<number> {
+  return (await metrics.scaleUp.writes.get()).values.reduce((sum, { value }) => sum + value, 0);
+}
+
+async function leads({ metrics }: Replica): Promise<boolean> {
+  return (await valueOf(metrics.process.leader)) === 1;
+}
+
+let replicas: Replicas | undefined;
+afterEach(async () => {
+  await replicas?.stop();
+  replicas = undefined;
+});
+
+describe('two replicas', () => {
+  it('one decides; the other keeps its watches warm, is ready, and asks Azure nothing', async () => {
+    replicas = await Replicas.start(['one', 'two']);
+    const [first, second] = [replicas.replica(0), replicas.replica(1)];
+    replicas.world.cluster.apply(deployment({ name: 'web', replicas: 8, cpu: '700m' }));
+    await replicas.pass(2 * MINUTE);
+    expect([await leads(first), await leads(second)]).toEqual([true, false]);
+    expect(first.reports.length).toBeGreaterThan(10);
+    expect(second.reports).toEqual([]);
+    expect(await armCalls(second)).toBe(0);
+    expect(replicas.writes()).toHaveLength(await acceptedWrites(first));
+    expect(replicas.writes()).toHaveLength(1);
+    const seen = [first, second].map(({ daemon }) => daemon.kubernetes.reader.observe(replicas?.clock.now() ?? 0));
+    expect(seen[1]?.nodes).toEqual(seen[0]?.nodes);
+    expect(seen[1]?.podsByNode).toEqual(seen[0]?.podsByNode);
+    expect(seen[1]?.nodes.size).toBe(3);
+    expect((await fetch(`${second.daemon.url ?? ''}/readyz`)).status).toBe(200);
+    expect((await fetch(`${second.daemon.url ?? ''}/healthz`)).status).toBe(200);
+  });
+
+  it('a leader that stops hands over at once, and the next one goes on', async () => {
+    replicas = await Replicas.start(['one', 'two']);
+    const [first, second] = [replicas.replica(0), replicas.replica(1)];
+    await replicas.drive(first.daemon.stop());
+    const waited = await replicas.until(() => leads(second), MINUTE);
+    expect(waited).toBeLessThanOrEqual(3 * SECOND);
+    expect(await leads(first)).toBe(false);
+    replicas.world.cluster.apply(deployment({ name: 'web', replicas: 8, cpu: '700m' }));
+    await replicas.until(() => replicas?.writes().length === 1, MINUTE);
+    expect([await acceptedWrites(first), await acceptedWrites(second)]).toEqual([0, 1]);
+    expect(replicas.world.violations()).toEqual([]);
+  });
+
+  it('a leader that dies is followed once its lease has run out, not before', async () => {
+    replicas = await Replicas.start(['one', 'two']);
+    const [first, second] = [replicas.replica(0), replicas.replica(1)];
+    first.fate.dead = true;
+    await replicas.pass(10 * SECOND);
+    expect(await leads(second)).toBe(false);
+    const waited = await replicas.until(() => leads(second), MINUTE);
+    expect(waited).toBeLessThanOrEqual(10 * SECOND);
+    await replicas.pass(30 * SECOND);
+    expect(second.reports.length).toBeGreaterThan(1);
+  });
+
+  it('a standby that is told to stop while it waits ends without having led', async () => {
+    replicas = await Replicas.start(['one', 'two']);
+    const second = replicas.replica(1);
+    await replicas.drive(second.daemon.stop());
+    expect(await second.started).toBe('cancelled');
+    expect(await leads(replicas.replica(0))).toBe(true);
+    expect(await armCalls(second)).toBe(0);
+  });
+});
