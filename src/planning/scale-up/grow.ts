@@ -7,12 +7,14 @@ import type { ScoredOption } from '../../domain/plan.ts';
 import type { Pod } from '../../domain/pod.ts';
 import type { ClusterSnapshot } from '../../scheduling/cluster-snapshot.ts';
 import { chooseOption, type Expander } from '../expanders/expander.ts';
+import { levelOut } from './balance.ts';
 import { estimateTied } from './estimate-tied.ts';
 import { estimate, type Estimate } from './estimate.ts';
 import type { EquivalenceGroup } from './equivalence-groups.ts';
 import { nodesAllowed, spend, type Headroom } from './limits.ts';
 import { scoreOption, type Scoring } from './score.ts';
-import type { GroupTemplate } from './template-node.ts';
+import { areSimilar } from './similar-groups.ts';
+import { variantsFor, type GroupTemplate } from './template-node.ts';
 
 /** A plan is not worth more rounds than this; what remains is planned in the next loop. */
 const MAX_ROUNDS = 200;
@@ -30,6 +32,8 @@ export interface GrowInput {
   readonly planned: Map<NodeName, NodeGroupId>;
   /** Places pods that find a place on nodes there are, those of earlier rounds included; answers those that did not. */
   readonly retry: (pods: readonly Pod[]) => readonly Pod[];
+  /** Set: growth is spread over similar groups; labels that may differ between them. */
+  readonly balance?: { readonly ignoredLabels: readonly string[] };
 }
 
 export interface Growth {
@@ -50,15 +54,22 @@ interface Option {
   readonly limit: number;
 }
 
+/** What grows while the plan is made. */
+interface Progress {
+  readonly grown: Map<NodeGroupId, { readonly nodes: number; readonly pods: readonly Pod[]; readonly zoneBound: number }>;
+  readonly standing: Map<NodeGroupId, Option>;
+  headroom: Headroom;
+  /** Packings kept so far: makes the names of the next one's nodes its own. */
+  kept: number;
+}
+
 export function grow(input: GrowInput): Growth {
-  const grown = new Map<NodeGroupId, { nodes: number; pods: Pod[]; zoneBound: number }>();
+  const progress: Progress = { grown: new Map(), standing: new Map(), headroom: input.headroom, kept: 0 };
   const first = new Map<NodeGroupId, ScoredOption>();
-  const standing = new Map<NodeGroupId, Option>();
-  let headroom = input.headroom;
   let unfinished = true;
   for (let round = 0; round < MAX_ROUNDS; round++) {
-    const tied = input.groups.some((group) => group.tied && group.pods.length > 0);
-    const options = findOptions(input, { grown, headroom, standing, tied, round });
+    const tied = hasTied(input);
+    const options = findOptions(input, progress);
     for (const { scored } of options) if (!first.has(scored.group)) first.set(scored.group, scored);
     const chosen = chooseOption(
       input.expanders,
@@ -67,39 +78,77 @@ export function grow(input: GrowInput): Growth {
     const option = options.find(({ scored }) => scored === chosen);
     unfinished = option !== undefined;
     if (option === undefined) break;
-    const { template } = option;
-    if (tied) keepTied(input, option, round);
-    const pods = takePods(option.estimate);
-    const sum = grown.get(template.group.id) ?? { nodes: 0, pods: [], zoneBound: 0 };
-    const { nodes, zoneBound } = option.estimate;
-    grown.set(template.group.id, { nodes: sum.nodes + nodes, pods: sum.pods.concat(pods), zoneBound: sum.zoneBound + zoneBound });
-    headroom = spend(headroom, template.template, nodes);
+    if (!takeBalanced(input, progress, option)) takeOption(input, progress, option);
     if (tied) retryTied(input);
-    forgetChanged(standing, option, tied);
   }
-  return { grown, options: first, headroom, unfinished };
+  return { grown: progress.grown, options: first, headroom: progress.headroom, unfinished };
 }
 
-interface Round {
-  readonly grown: ReadonlyMap<NodeGroupId, { readonly nodes: number }>;
-  readonly headroom: Headroom;
-  readonly standing: Map<NodeGroupId, Option>;
-  readonly tied: boolean;
-  readonly round: number;
+/** Whether pods are left whose places depend on each other's. */
+function hasTied({ groups }: GrowInput): boolean {
+  return groups.some((group) => group.tied && group.pods.length > 0);
 }
 
-function findOptions(input: GrowInput, round: Round): readonly Option[] {
+function takeOption(input: GrowInput, progress: Progress, option: Option): void {
+  const { group, template } = option.template;
+  const tied = hasTied(input);
+  if (tied) keepTied(input, option, progress.kept);
+  progress.kept += 1;
+  const pods = takePods(option.estimate);
+  const sum = progress.grown.get(group.id) ?? { nodes: 0, pods: [], zoneBound: 0 };
+  const { nodes, zoneBound } = option.estimate;
+  progress.grown.set(group.id, { nodes: sum.nodes + nodes, pods: sum.pods.concat(pods), zoneBound: sum.zoneBound + zoneBound });
+  progress.headroom = spend(progress.headroom, template, nodes);
+  forgetChanged(progress.standing, option, tied);
+}
+
+/**
+ * The chosen option's nodes, shared out among the groups similar to it: each takes what its share of nodes holds, by an
+ * estimate of its own, so that zones and rules between pods stay true. Answers whether anything was taken; what the
+ * shares left over is planned in the next round.
+ */
+function takeBalanced(input: GrowInput, progress: Progress, option: Option): boolean {
+  const alike = input.balance === undefined ? [] : similarTo(input, option, input.balance.ignoredLabels);
+  if (alike.length < 2) return false;
+  const levels = alike.map(({ group }) => ({ id: group.id, size: sizeIn(input, progress, group.id), maxSize: group.maxSize }));
+  const shares = levelOut(levels, option.estimate.nodes);
+  let taken = false;
+  for (const template of alike) {
+    const limit = Math.min(shares.get(template.group.id) ?? 0, nodesAllowed(progress.headroom, template.template));
+    if (limit < 1) continue;
+    const share = makeOption(input, template, { limit, tied: hasTied(input), turn: progress.kept });
+    if (share.scored.pods === 0) continue;
+    takeOption(input, progress, share);
+    taken = true;
+  }
+  return taken;
+}
+
+/** The option's own group and those that are as good for every pod that it would help; by id. */
+function similarTo(input: GrowInput, { template, estimate }: Option, ignoredLabels: readonly string[]): readonly GroupTemplate[] {
+  return input.templates.filter(
+    (other) =>
+      other === template ||
+      (areSimilar(template, other, ignoredLabels) && [...estimate.placed.keys()].every((group) => variantsFor(group, other) !== 0)),
+  );
+}
+
+function sizeIn(input: GrowInput, { grown }: Progress, id: NodeGroupId): number {
+  return input.sizeOf(id) + (grown.get(id)?.nodes ?? 0);
+}
+
+function findOptions(input: GrowInput, progress: Progress): readonly Option[] {
+  const tied = hasTied(input);
   return input.templates.flatMap((template) => {
     const { id, maxSize } = template.group;
-    const size = input.sizeOf(id) + (round.grown.get(id)?.nodes ?? 0);
-    const limit = Math.min(maxSize - size, nodesAllowed(round.headroom, template.template));
+    const limit = Math.min(maxSize - sizeIn(input, progress, id), nodesAllowed(progress.headroom, template.template));
     if (limit < 1) return [];
-    const known = round.standing.get(id);
+    const known = progress.standing.get(id);
     const option =
       known?.limit === limit || (known !== undefined && known.estimate.nodes < Math.min(limit, known.limit))
         ? { ...known, limit }
-        : makeOption(input, template, { limit, tied: round.tied, round: round.round });
-    round.standing.set(id, option);
+        : makeOption(input, template, { limit, tied, turn: progress.kept });
+    progress.standing.set(id, option);
     return option.scored.pods > 0 ? [option] : [];
   });
 }
@@ -107,29 +156,29 @@ function findOptions(input: GrowInput, round: Round): readonly Option[] {
 function makeOption(
   input: GrowInput,
   template: GroupTemplate,
-  how: { readonly limit: number; readonly tied: boolean; readonly round: number },
+  how: { readonly limit: number; readonly tied: boolean; readonly turn: number },
 ): Option {
   const found = how.tied ? tryTied(input, template, how) : estimate(input.groups, template, how.limit);
   return { template, estimate: found, limit: how.limit, scored: scoreOption(template, found, input.scoring) };
 }
 
-function tryTied(input: GrowInput, template: GroupTemplate, how: { readonly limit: number; readonly round: number }): Estimate {
+function tryTied(input: GrowInput, template: GroupTemplate, how: { readonly limit: number; readonly turn: number }): Estimate {
   input.snapshot.fork();
-  const found = estimateTied(input.groups, template, { ...tiedLimits(how.limit, how.round), keep: false }, input.snapshot);
+  const found = estimateTied(input.groups, template, { ...tiedLimits(how.limit, how.turn), keep: false }, input.snapshot);
   input.snapshot.revert();
   return found;
 }
 
 /** The same packing once more, to stay. */
-function keepTied(input: GrowInput, { template, limit }: Option, round: number): void {
-  const limits = tiedLimits(limit, round);
+function keepTied(input: GrowInput, { template, limit }: Option, turn: number): void {
+  const limits = tiedLimits(limit, turn);
   const { nodes } = estimateTied(input.groups, template, { ...limits, keep: true }, input.snapshot);
   for (let index = 0; index < nodes; index++) input.planned.set(`${limits.prefix}-${index}`, template.group.id);
 }
 
-/** Names are one per round, not per group: the snapshot remembers every host name that it has met. */
-function tiedLimits(nodes: number, round: number) {
-  return { nodes, prefix: `new-${round}` };
+/** Names are one per turn, not per group: the snapshot remembers every host name that it has met. */
+function tiedLimits(nodes: number, turn: number) {
+  return { nodes, prefix: `new-${turn}` };
 }
 
 function takePods({ placed }: Estimate): readonly Pod[] {

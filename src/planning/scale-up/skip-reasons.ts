@@ -14,6 +14,7 @@ export interface Standing {
 /** Reasons that forbid any growth, to the minimum size included. */
 export function reasonNotToTouch(group: NodeGroup, { state, nowMs, exclude }: Standing): SkipReason | undefined {
   if (group.frozen !== undefined) return { kind: 'frozen', detail: group.frozen };
+  if (group.growthHeld !== undefined) return { kind: 'frozen', detail: group.growthHeld };
   if (exclude.has(group.id)) return { kind: 'frozen', detail: 'tried already in this loop' };
   if (!group.target.known) return { kind: 'target-unknown', detail: group.target.reason };
   const backoff = state.backoffs.get(group.id);

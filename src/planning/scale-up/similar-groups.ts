@@ -1,0 +1,67 @@
+/**
+ * Which groups would add nodes that are as good as each other's, so that growth may be spread over them. The measures are
+ * the Cluster Autoscaler's for Azure, with one difference: an equal agent-pool label alone makes nobody similar.
+ */
+import type { Labels } from '../../domain/labels.ts';
+import { MEMORY, type Resources } from '../../domain/resources.ts';
+import type { GroupTemplate } from './template-node.ts';
+
+/** Say where a node is or which pool made it, not what it is. */
+const PLACE_LABELS: readonly string[] = [
+  'kubernetes.io/hostname',
+  'failure-domain.beta.kubernetes.io/zone',
+  'failure-domain.beta.kubernetes.io/region',
+  'topology.kubernetes.io/zone',
+  'topology.kubernetes.io/region',
+  'topology.disk.csi.azure.com/zone',
+  'beta.kubernetes.io/fluentd-ds-ready',
+  'kops.k8s.io/instancegroup',
+  'agentpool',
+  'kubernetes.azure.com/agentpool',
+  'kubernetes.azure.com/node-image-version',
+  'kubernetes.azure.com/consolidated-additional-properties',
+  'aksEngineVersion',
+  'creationSource',
+  'poolName',
+  'resourceNameSuffix',
+];
+
+/** Shares of the larger value by which two groups may differ. */
+const MEMORY_DIFFERENCE = 0.015;
+const ALLOCATABLE_DIFFERENCE = 0.05;
+const FREE_DIFFERENCE = 0.05;
+
+/** `ignoredLabels`: what may differ beside the place. */
+export function areSimilar(left: GroupTemplate, right: GroupTemplate, ignoredLabels: readonly string[]): boolean {
+  const ignored = new Set([...PLACE_LABELS, ...ignoredLabels]);
+  return (
+    haveSameCapacity(left.template.capacity, right.template.capacity) &&
+    areClose(left.template.allocatable, right.template.allocatable, ALLOCATABLE_DIFFERENCE) &&
+    areClose(left.free, right.free, FREE_DIFFERENCE) &&
+    haveSameLabels(left.template.labels, right.template.labels, ignored)
+  );
+}
+
+function haveSameCapacity(left: Resources, right: Resources): boolean {
+  return everyPair(left, right, (one, other, index) => (index === MEMORY ? isClose(one, other, MEMORY_DIFFERENCE) : one === other));
+}
+
+function areClose(left: Resources, right: Resources, difference: number): boolean {
+  return everyPair(left, right, (one, other) => isClose(one, other, difference));
+}
+
+function isClose(one: number, other: number, difference: number): boolean {
+  const larger = Math.max(one, other);
+  return larger - Math.min(one, other) <= Math.max(0, larger) * difference;
+}
+
+function everyPair(left: Resources, right: Resources, test: (one: number, other: number, index: number) => boolean): boolean {
+  const length = Math.max(left.length, right.length);
+  for (let index = 0; index < length; index++) if (!test(left[index] ?? 0, right[index] ?? 0, index)) return false;
+  return true;
+}
+
+function haveSameLabels(left: Labels, right: Labels, ignored: ReadonlySet<string>): boolean {
+  const keys = new Set([...Object.keys(left), ...Object.keys(right)]);
+  return [...keys].every((key) => ignored.has(key) || (Object.hasOwn(left, key) && Object.hasOwn(right, key) && left[key] === right[key]));
+}

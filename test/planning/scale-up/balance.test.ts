@@ -1,0 +1,109 @@
+import { describe, expect, it } from 'vitest';
+import { nodeGroupId } from '../../../src/domain/ids.ts';
+import type { NodeTemplate } from '../../../src/domain/node-group.ts';
+import { levelOut } from '../../../src/planning/scale-up/balance.ts';
+import { areSimilar } from '../../../src/planning/scale-up/similar-groups.ts';
+import { makeTemplate } from '../../../src/planning/scale-up/template-node.ts';
+import { aGroup, aPod, aTemplate, START_MS } from '../../support/builders.ts';
+import { growth, planFor, type World } from './world.ts';
+
+const ZONE = 'topology.kubernetes.io/zone';
+const pods = (count: number, shape = {}) =>
+  Array.from({ length: count }, (_, at) =>
+    aPod({ name: `p-${at}`, cpu: '3', memory: '1Gi', shape: { cpu: '3', memory: '1Gi', ...shape } }),
+  );
+const group = (id: string, target: number, part: Parameters<typeof aGroup>[0] = {}) => aGroup({ id, target, maxSize: 10, ...part });
+const zonal = (id: string, zone: string, part: Parameters<typeof aGroup>[0] = {}) =>
+  group(id, 0, { template: aTemplate({ zones: [zone], labels: { [ZONE]: zone, agentpool: id } }), ...part });
+const balanced = (world: World) => growth(planFor({ ...world, policy: { balanceSimilarGroups: true, ...world.policy } }));
+
+describe('levelling out', () => {
+  it.each([
+    ['BL01', [1, 3], [9, 9], 4, [4, 4]],
+    ['BL02: one is full', [1, 5, 2], [9, 5, 9], 3, [3, 5, 3]],
+    ['BL04: one group only', [1], [9], 4, [5]],
+    ['all are full before it is done', [1, 1], [2, 2], 9, [2, 2]],
+    ['nothing to add', [1, 2], [9, 9], 0, [1, 2]],
+  ])('%s', (_, sizes, maxima, nodes, expected) => {
+    const groups = sizes.map((size, at) => ({ id: nodeGroupId(`g-${at}`), size, maxSize: maxima[at] ?? 0 }));
+    const added = levelOut(groups, nodes);
+    expect(groups.map(({ id, size }) => size + (added.get(id) ?? 0))).toEqual(expected);
+  });
+});
+
+describe('similar groups', () => {
+  const template = (part: Parameters<typeof aTemplate>[0]): NodeTemplate => aTemplate(part);
+  const plain = template({});
+  it.each<[string, NodeTemplate, boolean, (readonly string[])?]>([
+    ['BL05: labels that differ only in zone and agent pool', template({ labels: { [ZONE]: 'we-2', agentpool: 'b' } }), true],
+    ['BL06: the same agent pool, another size', template({ cpu: '8', labels: { agentpool: 'a' } }), false],
+    ['BL07: memory 1 % less', template({ memory: `${16 * 0.99}Gi` }), true],
+    ['BL07: memory 2 % less', template({ memory: `${16 * 0.98}Gi` }), false],
+    ['BL08: an extra resource on one side', template({ resources: { 'nvidia.com/gpu': '1' } }), false],
+    ['another label', template({ labels: { team: 'b' } }), false],
+    ['another label that is ignored', template({ labels: { team: 'b' } }), true, ['team']],
+  ])('%s', (_, other, similar, ignored = []) => {
+    const made = (id: string, given: NodeTemplate) => makeTemplate(aGroup({ id, template: given }), given, [], new Set());
+    expect(areSimilar(made('a', plain), made('b', other), ignored)).toBe(similar);
+    expect(areSimilar(made('b', other), made('a', plain), ignored)).toBe(similar);
+  });
+
+  it('BL05: daemon pods that take room on one side only count', () => {
+    const [left, right] = [makeTemplate(aGroup(), plain, [], new Set()), makeTemplate(aGroup(), plain, [], new Set())];
+    const less = right.free.map((amount, index) => (index === 0 ? amount * 0.9 : amount));
+    expect(areSimilar(left, { ...right, free: less }, [])).toBe(false);
+  });
+});
+
+describe('balancing', () => {
+  it('BL01: sizes end level; without it one group takes all', () => {
+    const groups = [group('a', 1), group('b', 3)];
+    expect(balanced({ groups, pods: pods(4) })).toEqual(['a 1->4', 'b 3->4']);
+    expect(growth(planFor({ groups, pods: pods(4) }))).toEqual(['a 1->5']);
+  });
+
+  it('BL02: a full group gets nothing, the others its share', () => {
+    const groups = [group('a', 1), group('b', 5, { maxSize: 5 }), group('c', 2)];
+    expect(balanced({ groups, pods: pods(3) })).toEqual(['a 1->3', 'c 2->3']);
+  });
+
+  it('what one cannot take any more goes to the others in the same plan', () => {
+    const groups = [group('a', 0, { maxSize: 2 }), group('b', 0), group('c', 0)];
+    expect(balanced({ groups, pods: pods(9) })).toEqual(['a 0->2', 'b 0->4', 'c 0->3']);
+  });
+
+  it('BL11: a group in backoff is left out', () => {
+    const backoff = { untilMs: START_MS + 60_000, durationMs: 60_000, lastFailureMs: START_MS, cause: 'quota' };
+    const groups = [group('a', 0), group('b', 0), group('c', 0)];
+    const state = { backoffs: new Map([[nodeGroupId('b'), backoff]]) };
+    expect(balanced({ groups, pods: pods(4), state })).toEqual(['a 0->2', 'c 0->2']);
+  });
+
+  it('a group that some of the pods cannot use gets no share', () => {
+    const groups = [zonal('a', 'we-1'), zonal('b', 'we-2'), zonal('c', 'we-1')];
+    expect(balanced({ groups, pods: pods(4, { nodeSelector: { [ZONE]: 'we-1' } }) })).toEqual(['a 0->2', 'c 0->2']);
+  });
+
+  it('BL13: a limit of the cluster is shared in order', () => {
+    const groups = [group('a', 0), group('b', 0)];
+    expect(balanced({ groups, pods: pods(6), policy: { maxNodesTotal: 3 } })).toEqual(['a 0->2', 'b 0->1']);
+  });
+
+  it('groups per zone and pods that spread over zones: level, and every pod is served', () => {
+    const topologySpread = [
+      {
+        topologyKey: ZONE,
+        maxSkew: 1,
+        minDomains: 1,
+        selector: { requirements: [] },
+        nodeAffinityPolicy: 'Honor',
+        nodeTaintsPolicy: 'Ignore',
+      } as const,
+    ];
+    const groups = [zonal('a', 'we-1'), zonal('b', 'we-2'), zonal('c', 'we-3')];
+    const world = { groups, pods: pods(6, { topologySpread }) };
+    expect(balanced(world)).toEqual(['a 0->2', 'b 0->2', 'c 0->2']);
+    const plan = planFor({ ...world, policy: { balanceSimilarGroups: true } });
+    expect([...plan.verdicts.values()].every(({ kind }) => kind === 'triggered')).toBe(true);
+  });
+});
