@@ -46,16 +46,33 @@ export async function runScaleUpRounds(input: RoundsInput, signal: AbortSignal):
     rounds.push({ plan, increases });
     state = increases.reduce((next, record) => reduceIncrease(next, record, observation.nowMs, policy), state);
     const cause = replanCause(increases);
+    // Kept at once: what was written must be remembered even when looking again fails.
     keep({ observation, state, rounds: [...rounds], unsettled: cause !== undefined });
-    if (cause === undefined || rounds.length >= settings.maxPlansPerLoop || signal.aborted) {
+    if (cause !== undefined) {
+      observation = { ...observation, cloud: deps.cloud.observe(observation.cluster, observation.nowMs) };
+      state = reduceObservation(state, observation, policy);
+    }
+    const worthwhile = cause === 'no-capacity' || (cause === 'conflict' && somethingMoved(increases, observation));
+    keep({ observation, state, rounds: [...rounds], unsettled: worthwhile });
+    if (cause === undefined || !worthwhile || rounds.length >= settings.maxPlansPerLoop || signal.aborted) {
       announceHelpless(plan, deps);
       return;
     }
     deps.metrics.scaleUp.replans.inc({ cause });
     for (const group of withoutCapacity(increases)) exclude.add(group);
-    observation = { ...observation, cloud: deps.cloud.observe(observation.cluster, observation.nowMs) };
-    state = reduceObservation(state, observation, policy);
   }
+}
+
+/**
+ * Whether a conflict left anything to plan anew. Azure also answers 409 while an operation of its own runs, with nothing
+ * changed in the group: the same plan would meet the same answer, so it waits for the next loop at its usual time.
+ */
+function somethingMoved(increases: readonly IncreaseRecord[], { cloud }: Observation): boolean {
+  return increases.some(({ increase, outcome }) => {
+    if (outcome.kind !== 'conflict') return false;
+    const target = cloud.groups.find(({ id }) => id === increase.group)?.target;
+    return target?.known !== true || target.value !== increase.from || target.version !== increase.version;
+  });
 }
 
 function replanCause(increases: readonly IncreaseRecord[]): ReplanCause | undefined {

@@ -63,11 +63,42 @@ describe('a loop that grows', () => {
 
   it('gives up after three plans, without backoff, and asks for another loop', async () => {
     const stage = aStage({ groups: [aGroup({ id: 'a', target: 0 })], pods: pods(3) });
-    stage.cloud.onIncrease = ({ group }) => ({ kind: 'conflict', group, observed: 0 });
+    let writers = 0;
+    stage.cloud.onIncrease = ({ group }) => {
+      writers += 1;
+      stage.cloud.groups.set(group, { ...aGroup({ id: 'a', target: 0 }), target: { ...known(0), version: `"other-${writers}"` } });
+      return { kind: 'conflict', group, observed: 0 };
+    };
     const report = await stage.runOnce();
     expect(report.rounds).toHaveLength(3);
     expect(report).toMatchObject({ unsettled: true, outcome: 'completed' });
     expect(report.state.backoffs.size).toBe(0);
+  });
+
+  it('fault 17: a 409 that changed nothing is not asked again in the same loop, and hurries no other', async () => {
+    const stage = aStage({ groups: [aGroup({ id: 'a', target: 0 })], pods: pods(3) });
+    stage.cloud.onIncrease = ({ group }) => ({ kind: 'conflict', group, observed: 0 });
+    const report = await stage.runOnce();
+    expect(report.rounds).toHaveLength(1);
+    expect(report).toMatchObject({ unsettled: false, outcome: 'completed' });
+    expect(report.state.backoffs.size).toBe(0);
+  });
+
+  it('a group that is fought over is asked for at the pace of the scan interval', async () => {
+    const stage = aStage({ groups: [aGroup({ id: 'a', target: 0 })], pods: pods(3) });
+    let writers = 0;
+    stage.cloud.onIncrease = ({ group }) => {
+      writers += 1;
+      stage.cloud.groups.set(group, { ...aGroup({ id: 'a', target: 0 }), target: { ...known(0), version: `"other-${writers}"` } });
+      return { kind: 'conflict', group, observed: 0 };
+    };
+    void stage.loop.start(stage.stop.signal);
+    await stage.clock.advance(60_000);
+    stage.stop.abort();
+    await settle();
+    // Two loops of three plans per scan interval, and not one every quarter of a second.
+    expect(writers).toBeLessThanOrEqual(2 * 3 * 7);
+    expect(writers).toBeGreaterThanOrEqual(3 * 6);
   });
 
   it('a group that is out of stock rests, and another takes its pods in the same loop', async () => {
