@@ -57,6 +57,9 @@ export interface ScaleDownPolicy {
   readonly maxRemovalsPerWindow: number;
   readonly removalWindowMs: number;
   readonly softTaintBudget: number;
+  /** What the nodes of the cluster must keep together when some are removed. Absent or 0: no minimum. */
+  readonly minCoresTotal?: number;
+  readonly minMemoryTotalBytes?: number;
   /** Nothing is removed while a watch of the cluster has been silent for longer. Absent: no limit. */
   readonly maxClusterStalenessMs?: number;
 }

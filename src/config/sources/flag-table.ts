@@ -3,12 +3,12 @@
  */
 import type { TextKind } from './text-values.ts';
 
-export type FlagKind = TextKind | 'nodes' | 'discovery' | 'upper-bound' | 'file' | 'ignored';
+export type FlagKind = TextKind | 'nodes' | 'discovery' | 'bounds' | 'file' | 'ignored';
 
 export interface Flag {
   readonly name: string;
   readonly kind: FlagKind;
-  /** Dotted path of the setting; empty for files and for what is accepted without effect. */
+  /** Dotted path of the setting, of bounds both with a colon between; empty for files and for what is accepted without effect. */
   readonly path: string;
   readonly help: string;
 }
@@ -43,8 +43,8 @@ export const FLAGS: readonly Flag[] = [
   ),
   row('max-nodes-total', 'integer', 'scaleUp.maxNodesTotal', 'nodes in the cluster at most; 0 is no limit (default 0)'),
   row('max-nodes-per-scaleup', 'integer', 'scaleUp.maxNodesPerScaleUp', 'nodes asked for at once at most (default 1000)'),
-  row('cores-total', 'upper-bound', 'scaleUp.maxCoresTotal', 'MIN:MAX cores in the cluster; MAX is obeyed (default 0:320000)'),
-  row('memory-total', 'upper-bound', 'scaleUp.maxMemoryTotalGib', 'MIN:MAX GiB in the cluster; MAX is obeyed (default 0:6400000)'),
+  row('cores-total', 'bounds', 'scaleDown.minCoresTotal:scaleUp.maxCoresTotal', 'MIN:MAX cores in the cluster (default 0:320000)'),
+  row('memory-total', 'bounds', 'scaleDown.minMemoryTotalGib:scaleUp.maxMemoryTotalGib', 'MIN:MAX GiB in the cluster (default 0:6400000)'),
   row('expendable-pods-priority-cutoff', 'integer', 'scaleUp.expendablePriorityCutoff', 'pods below cause no scale-up (default -10)'),
   row('new-pod-scale-up-delay', 'duration', 'scaleUp.newPodDelay', 'age a pod must have to cause a scale-up (default 0s)'),
   row('max-node-provision-time', 'duration', 'scaleUp.maxProvisionTime', 'time a node may take to join (default 15m)'),

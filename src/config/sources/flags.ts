@@ -90,20 +90,21 @@ function singleSetting({ flag, text }: Given): Outcome {
       return flag.name === 'cloud-provider' && text !== 'azure'
         ? { settings: [], errors: [`flag --cloud-provider is "${text}"; accepted is azure.`] }
         : NOTHING;
-    case 'upper-bound':
-      return upperBound(flag, text);
+    case 'bounds':
+      return bounds(flag, text);
     default:
       return { settings: [settingFromText(path, flag.kind, text, `flag --${flag.name}`)], errors: [] };
   }
 }
 
-function upperBound(flag: Flag, text: string): Outcome {
+function bounds(flag: Flag, text: string): Outcome {
   const [, min = '', max = ''] = /^(\d+):(\d+)$/.exec(text.trim()) ?? [];
   if (max === '' || Number(min) > Number(max)) {
     return { settings: [], errors: [`flag --${flag.name} is "${text}"; accepted is MIN:MAX, two whole numbers with MIN not above MAX.`] };
   }
   const origin = { label: `flag --${flag.name}`, written: text };
-  return { settings: [{ path: flag.path.split('.'), value: Number(max), origin }], errors: [] };
+  const values = [Number(min), Number(max)];
+  return { settings: flag.path.split(':').map((path, index) => ({ path: path.split('.'), value: values[index], origin })), errors: [] };
 }
 
 function nodesSetting(given: readonly Given[]): Outcome {
@@ -136,6 +137,5 @@ function listSetting(
 
 function warningOf({ flag, text }: Given): readonly string[] {
   if (flag.kind === 'ignored' && flag.name !== 'cloud-provider') return [`--${flag.name}=${text} is ${flag.help}.`];
-  if (flag.kind === 'upper-bound' && !text.startsWith('0:')) return [`The minimum of --${flag.name}=${text} is not enforced.`];
   return [];
 }

@@ -3,9 +3,8 @@ import type { Node } from '../../domain/node.ts';
 import type { NodeGroup } from '../../domain/node-group.ts';
 import type { KeptNode } from '../../domain/plan.ts';
 import type { Pod } from '../../domain/pod.ts';
-import { TO_BE_DELETED_TAINT, hasTaint } from '../../domain/taint.ts';
 import { judgeNode, type NodeDrain } from '../../scheduling/drainability/drainability.ts';
-import { byName, type Scope } from './scope.ts';
+import { byName, isLeaving, type Scope } from './scope.ts';
 import { utilizationOf } from './utilization.ts';
 
 /** A node that may be looked at more closely. */
@@ -84,10 +83,6 @@ function judgeLoad(known: Pick<Candidate, 'node' | 'group' | 'instance'>, scope:
     return { node: node.name, reason: 'NotUnderutilized', utilization };
   }
   return { ...known, utilization, drain: judgeNode(pods, scope.drain) };
-}
-
-function isLeaving(node: Node, scope: Scope): boolean {
-  return node.deletionAtMs !== undefined || scope.state.deleting.has(node.name) || hasTaint(node.taints, TO_BE_DELETED_TAINT);
 }
 
 function isAtMinimum(group: NodeGroup, scope: Scope): boolean {

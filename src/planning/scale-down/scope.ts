@@ -1,8 +1,10 @@
 import type { InstanceKey, NodeGroupId, NodeName } from '../../domain/ids.ts';
 import type { LoopState } from '../../domain/loop-state.ts';
 import type { InstanceState, NodeGroup } from '../../domain/node-group.ts';
+import type { Node } from '../../domain/node.ts';
 import type { Observation } from '../../domain/observation.ts';
 import type { Policy } from '../../domain/policy.ts';
+import { TO_BE_DELETED_TAINT, hasTaint } from '../../domain/taint.ts';
 import { drainContext, type DrainContext } from '../../scheduling/drainability/drain-rule.ts';
 import type { Snapshot } from '../../scheduling/snapshot.ts';
 
@@ -56,6 +58,11 @@ function drainingByGroup(observation: Observation, state: LoopState): ReadonlyMa
     else names.push(name);
   }
   return draining;
+}
+
+/** On its way out, whoever sent it. */
+export function isLeaving(node: Node, { state }: Pick<Scope, 'state'>): boolean {
+  return node.deletionAtMs !== undefined || state.deleting.has(node.name) || hasTaint(node.taints, TO_BE_DELETED_TAINT);
 }
 
 /** Order by name, the tie-break everywhere. */

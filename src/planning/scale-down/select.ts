@@ -2,9 +2,12 @@ import type { KeptNode, Removal } from '../../domain/plan.ts';
 import type { Pod } from '../../domain/pod.ts';
 import { podName } from '../../domain/ids.ts';
 import { BudgetLedger, type Allowance, type Headroom } from './budgets.ts';
-import { byName, type Scope } from './scope.ts';
+import { ClusterMinimum } from './cluster-minimum.ts';
+import { removalOrder } from './removal-order.ts';
+import type { Scope } from './scope.ts';
 import { placementOrder } from './simulate-removal.ts';
 import type { Unneeded } from './unneeded.ts';
+import { ZoneSurplus } from './zone-surplus.ts';
 
 export interface Selection {
   readonly removals: readonly Removal[];
@@ -15,6 +18,8 @@ interface Funds {
   readonly allowance: Allowance;
   readonly headroom: Headroom;
   readonly ledger: BudgetLedger;
+  readonly minimum: ClusterMinimum;
+  readonly zones: ZoneSurplus;
 }
 
 /** Picks among the unneeded nodes those that go now, the least disturbing first, within every budget. */
@@ -23,38 +28,26 @@ export function selectRemovals(
   unneeded: readonly Unneeded[],
   spendable: { readonly allowance: Allowance; readonly headroom: Headroom },
 ): Selection {
-  const funds: Funds = { ...spendable, ledger: new BudgetLedger(scope) };
+  const funds: Funds = { ...spendable, ledger: new BudgetLedger(scope), minimum: new ClusterMinimum(scope), zones: new ZoneSurplus(scope) };
   const removals: Removal[] = [];
   const kept: KeptNode[] = [];
-  for (const candidate of removalOrder(unneeded, funds.ledger)) {
-    const refusal = tooEarly(candidate, scope) ?? refusalOf(candidate, funds);
+  const due: Unneeded[] = [];
+  const keep = ({ node, utilization }: Unneeded, refusal: Refusal): void => void kept.push({ node: node.name, utilization, ...refusal });
+  for (const candidate of unneeded) {
+    const refusal = tooEarly(candidate, scope);
+    if (refusal === undefined) due.push(candidate);
+    else keep(candidate, refusal);
+  }
+  for (const candidate of removalOrder(due, funds.ledger, funds.zones, scope.policy.scaleUp.prices)) {
+    const refusal = refusalOf(candidate, funds);
     if (refusal !== undefined) {
-      kept.push({ node: candidate.node.name, utilization: candidate.utilization, ...refusal });
+      keep(candidate, refusal);
       continue;
     }
     spend(candidate, funds);
     removals.push(asRemoval(candidate));
   }
   return { removals, kept };
-}
-
-/** Empty nodes, then drains: those that no budget slows down, then fewest and least important pods, then longest unneeded. */
-function removalOrder(unneeded: readonly Unneeded[], ledger: BudgetLedger): readonly Unneeded[] {
-  const ranked = unneeded.map((candidate) => ({
-    candidate,
-    pods: candidate.drain.movable.length,
-    risk: ledger.isRisky(candidate.drain.movable) ? 1 : 0,
-    priority: candidate.drain.movable.reduce((highest, pod) => Math.max(highest, pod.shape.priority ?? 0), -Infinity),
-  }));
-  ranked.sort(
-    (left, right) =>
-      left.risk - right.risk ||
-      left.pods - right.pods ||
-      (left.priority === right.priority ? 0 : left.priority - right.priority) ||
-      left.candidate.sinceMs - right.candidate.sinceMs ||
-      byName(left.candidate.node.name, right.candidate.node.name),
-  );
-  return ranked.map((entry) => entry.candidate);
 }
 
 type Refusal = Omit<KeptNode, 'node' | 'utilization'>;
@@ -71,11 +64,12 @@ function tooEarly(candidate: Unneeded, scope: Scope): Refusal | undefined {
 }
 
 function refusalOf(candidate: Unneeded, funds: Funds): Refusal | undefined {
-  const { group, drain } = candidate;
+  const { group, node, drain } = candidate;
   if (!group.target.known || !group.target.confirmed) return { reason: 'GroupUnconfirmed' };
   const [waiting] = drain.waiting;
   if (waiting !== undefined) return { reason: 'BlockedByOnCompletionPod' };
   if (!funds.headroom.has(group)) return { reason: 'NodeGroupMinSizeReached' };
+  if (!funds.minimum.allows(node)) return { reason: 'MinimalResourceLimitExceeded' };
   const drainsLeft = drain.movable.length === 0 || funds.allowance.drains > 0;
   if (funds.allowance.nodes < 1 || funds.allowance.window < 1 || !drainsLeft) return { reason: 'RemovalBudgetSpent' };
   return shortOfBudget(drain.movable, funds.ledger);
@@ -91,6 +85,8 @@ function shortOfBudget(pods: readonly Pod[], ledger: BudgetLedger): Refusal | un
 
 function spend(candidate: Unneeded, funds: Funds): void {
   funds.headroom.take(candidate.group);
+  funds.minimum.take(candidate.node);
+  funds.zones.take(candidate.group.id, candidate.node);
   funds.allowance.nodes -= 1;
   funds.allowance.window -= 1;
   if (candidate.drain.movable.length > 0) funds.allowance.drains -= 1;

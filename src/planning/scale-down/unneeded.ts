@@ -2,10 +2,9 @@ import { podName, type NodeName } from '../../domain/ids.ts';
 import type { KeptNode } from '../../domain/plan.ts';
 import type { Pod } from '../../domain/pod.ts';
 import type { ScaleDownPolicy } from '../../domain/policy.ts';
-import { TO_BE_DELETED_TAINT, hasTaint } from '../../domain/taint.ts';
 import { judgeNode } from '../../scheduling/drainability/drainability.ts';
 import type { Candidate, Eligibility } from './eligibility.ts';
-import { byName, type Scope } from './scope.ts';
+import { byName, isLeaving, type Scope } from './scope.ts';
 import { simulateRemoval } from './simulate-removal.ts';
 
 /** A node that could go: everything on it has a place elsewhere. */
@@ -78,8 +77,7 @@ function destinationsOf(scope: Scope): Set<NodeName> {
   const { cluster } = scope.observation;
   const names = new Set<NodeName>();
   for (const [name, node] of cluster.nodes) {
-    const leaving = node.deletionAtMs !== undefined || scope.state.deleting.has(name) || hasTaint(node.taints, TO_BE_DELETED_TAINT);
-    if (node.readiness.ready && !node.unschedulable && !leaving) names.add(name);
+    if (node.readiness.ready && !node.unschedulable && !isLeaving(node, scope)) names.add(name);
   }
   return names;
 }

@@ -314,6 +314,77 @@ describe('budgets', () => {
   });
 });
 
+describe('limits of the whole cluster', () => {
+  const all = names(4);
+  const world = { groups: [pool('p', 4)], nodes: nodes(...all), state: { unneededSince: sinceMinutes(30, all) } };
+
+  it.each([
+    { name: 'no minimum', rules: {}, left: 0 },
+    { name: 'cores', rules: { minCoresTotal: 9 }, left: 3 },
+    { name: 'cores to the last one', rules: { minCoresTotal: 8 }, left: 2 },
+    { name: 'memory', rules: { minMemoryTotalBytes: 16 * 2 ** 30 }, left: 1 },
+  ])('$name', ({ rules, left }) => {
+    const result = plan({ ...world, policy: aPolicy({ scaleDown: rules }) });
+    expect(4 - result.removals.length).toBe(left);
+    expect(Object.values(keptReasons(result))).toEqual(Array<string>(left).fill('MinimalResourceLimitExceeded'));
+  });
+
+  it('nodes of nobody count for the minimum, those that leave and virtual ones do not', () => {
+    const others = [
+      aNode({ name: 'x' }),
+      aNode({ name: 'gone', deletionAtMs: START_MS }),
+      aNode({ name: 'v', labels: { type: 'virtual-kubelet' } }),
+    ];
+    const result = plan({ ...world, nodes: [...world.nodes, ...others], policy: aPolicy({ scaleDown: { minCoresTotal: 12 } }) });
+    expect(result.removals).toHaveLength(2);
+  });
+});
+
+describe('the order among nodes that may go', () => {
+  const inZone = (name: string, zone: string) => aNode({ name, labels: { 'topology.kubernetes.io/zone': zone } });
+
+  it('takes equal nodes from the zone that has most, and keeps the zones even', () => {
+    const zones = ['a', 'a', 'a', 'b', 'c', 'c'];
+    const all = names(6);
+    const result = plan({
+      groups: [pool('p', 6, { minSize: 1 })],
+      nodes: all.map((name, index) => inZone(name, zones[index] ?? '')),
+      // The oldest are in b and c: evenness counts more than age.
+      state: { unneededSince: new Map([...sinceMinutes(30, all), ['p-3', START_MS - 50 * MINUTE], ['p-5', START_MS - 40 * MINUTE]]) },
+    });
+    expect(removed(result)).toEqual(['p-0', 'p-5', 'p-1', 'p-3', 'p-2']);
+  });
+
+  const drains = { scaleDown: { maxParallelDrains: 9 } };
+  const roomy = { groups: [pool('p', 3), pool('q', 1, { minSize: 1 })], nodes: nodes('p-0', 'p-1', 'p-2', 'q-0') };
+  const since = { unneededSince: sinceMinutes(30, names(3)) };
+
+  it('weighs pods by their deletion cost and priority, not by number alone', () => {
+    const costly = aPod({ name: 'costly', nodeName: 'p-0', cpu: '100m', deletionCost: 500_000_000 });
+    const cheap = aPod({ name: 'cheap', nodeName: 'p-2', cpu: '100m', deletionCost: -1_000 });
+    const pods = [costly, pod('p-1', '100m', 'x'), pod('p-1', '100m', 'y'), cheap];
+    expect(removed(plan({ ...roomy, pods, state: since, policy: aPolicy(drains) }))).toEqual(['p-2', 'p-1', 'p-0']);
+  });
+
+  it('where every size has a price, what saves most for the disturbance goes first', () => {
+    const groups = [
+      pool('p', 2, { vmSize: 'Standard_D4s_v5' }),
+      pool('s', 1, { vmSize: 'Standard_D32s_v5' }),
+      pool('q', 1, { minSize: 1 }),
+    ];
+    const pods = [pod('p-0', '100m'), pod('s-0', '100m', 'a'), pod('s-0', '100m', 'b')];
+    const world = {
+      groups,
+      nodes: nodes('p-0', 'p-1', 's-0', 'q-0'),
+      pods,
+      state: { unneededSince: sinceMinutes(30, ['p-0', 'p-1', 's-0']) },
+    };
+    const priced = (prices: Readonly<Record<string, number>>) => plan({ ...world, policy: aPolicy({ ...drains, scaleUp: { prices } }) });
+    expect(removed(priced({ standard_d4s_v5: 0.2, standard_d32s_v5: 1.6 }))).toEqual(['p-1', 's-0', 'p-0']);
+    expect(removed(priced({ standard_d32s_v5: 1.6 }))).toEqual(['p-1', 'p-0', 's-0']);
+  });
+});
+
 describe('instances that are no nodes', () => {
   const failed = anInstance({
     node: 'p-9',
