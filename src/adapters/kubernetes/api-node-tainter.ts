@@ -21,19 +21,20 @@ type Change = (spec: NonNullable<NodeJson['spec']>) => NonNullable<NodeJson['spe
 export function createNodeTainter(deps: TainterDeps): NodeTainter {
   return {
     taint: async (node, taint, { cordon }, signal) => {
-      // After a lost answer the node may show our own cordon: what an attempt saw before it wrote is remembered then.
-      let cordonMayBeOurs = false;
+      let answerLost = false;
       const attempt = async (): Promise<{ readonly uncordonLater: boolean }> => {
         let cordons = false;
         const change: Change = (spec) => {
-          cordons = cordon && (spec.unschedulable !== true || cordonMayBeOurs);
+          // Mark and cordon go in one write: after a lost answer, a cordon beside our mark is ours, and one without it a person's.
+          const isOurs = answerLost && carries(spec, taint);
+          cordons = cordon && (spec.unschedulable !== true || isOurs);
           return withTaint(spec, taint, cordon);
         };
         try {
           await changeNode(deps.rest, { node, operation: 'taint', change }, signal);
         } catch (thrown) {
           const { detail } = asAutoscalerError(thrown);
-          cordonMayBeOurs = cordons && detail.kind === 'unavailable' && (cordonMayBeOurs || detail.effect === 'unknown');
+          if (cordons && detail.kind === 'unavailable' && detail.effect === 'unknown') answerLost = true;
           throw thrown;
         }
         return { uncordonLater: cordons };
@@ -66,12 +67,18 @@ async function changeNode(rest: Rest, { node, operation, change }: NodeChange, s
   await rest.json({ method: 'PUT', path, body: { ...present, spec }, operation }, signal);
 }
 
+/** Whether the node has the taint, value included. */
+function carries(spec: NonNullable<NodeJson['spec']>, taint: Taint): boolean {
+  return (spec.taints ?? []).some(
+    ({ key, effect, value }) => key === taint.key && effect === taint.effect && (value ?? '') === taint.value,
+  );
+}
+
 function withTaint(spec: NonNullable<NodeJson['spec']>, taint: Taint, cordon: boolean): ReturnType<Change> {
   const isSame = (other: TaintJson): boolean => other.key === taint.key && other.effect === taint.effect;
   const taints = spec.taints ?? [];
-  const there = taints.find(isSame);
   const cordoned = !cordon || spec.unschedulable === true;
-  if (cordoned && there !== undefined && (there.value ?? '') === taint.value) return undefined;
+  if (cordoned && carries(spec, taint)) return undefined;
   const wanted: TaintJson = { key: taint.key, value: taint.value, effect: taint.effect };
   return { ...spec, taints: [...taints.filter((other) => !isSame(other)), wanted], ...(cordon ? { unschedulable: true } : {}) };
 }

@@ -1,6 +1,7 @@
 /** V1 Node JSON to a domain Node, with readiness judged as the Cluster Autoscaler judges it. */
+import { AutoscalerError } from '../../domain/errors.ts';
 import type { Node, NodeReadiness } from '../../domain/node.ts';
-import type { ResourceNames, Resources } from '../../domain/resources.ts';
+import { noResources, type ResourceNames, type Resources } from '../../domain/resources.ts';
 import type { Taint, TaintEffect } from '../../domain/taint.ts';
 import { timeOf, type NodeJson, type Quantities, type TaintJson } from './api-json.ts';
 import { Interner, StringInterner } from './interner.ts';
@@ -24,16 +25,36 @@ export interface NodeProjection {
   readonly names: ResourceNames;
   readonly strings: StringInterner;
   readonly vectors: Interner<Resources>;
+  /** Told once of each node and reason. */
+  readonly onUnreadable: (node: string, reason: string) => void;
 }
 
-export function createNodeProjection(names: ResourceNames): NodeProjection {
-  return { names, strings: new StringInterner(), vectors: new Interner(10_000) };
+export type NodeProjectionListener = NodeProjection['onUnreadable'];
+
+export function createNodeProjection(names: ResourceNames, onUnreadable: NodeProjectionListener = () => undefined): NodeProjection {
+  const told = new Interner<true>(10_000);
+  return {
+    names,
+    strings: new StringInterner(),
+    vectors: new Interner(10_000),
+    onUnreadable: (node, reason) => {
+      told.of(`${node} ${reason}`, () => {
+        onUnreadable(node, reason);
+        return true;
+      });
+    },
+  };
 }
 
-/** @throws AutoscalerError `config` when a quantity cannot be read. */
+/**
+ * A node whose size cannot be read is not ready, has room for nothing and is not removed: one bad node must neither stop
+ * the reading of the others nor be judged by a guess.
+ */
 export function projectNode(json: NodeJson, shared: NodeProjection): Node {
-  const { metadata = {}, spec = {}, status = {} } = json;
+  const { metadata = {}, spec = {} } = json;
   const createdAtMs = timeOf(metadata.creationTimestamp) ?? 0;
+  const { unreadable, ...sizes } = sizesOf(json, shared);
+  const readiness = readinessOf(json, createdAtMs);
   return {
     name: metadata.name ?? '',
     uid: metadata.uid ?? '',
@@ -43,10 +64,10 @@ export function projectNode(json: NodeJson, shared: NodeProjection): Node {
     unschedulable: spec.unschedulable === true,
     createdAtMs,
     deletionAtMs: timeOf(metadata.deletionTimestamp),
-    capacity: vector(status.capacity ?? {}, shared),
-    allocatable: vector(status.allocatable ?? {}, shared),
-    readiness: readinessOf(json, createdAtMs),
-    scaleDownDisabled: metadata.annotations?.['cluster-autoscaler.kubernetes.io/scale-down-disabled'] === 'true',
+    ...sizes,
+    readiness: unreadable === undefined ? readiness : { ...readiness, ready: false, reason: joined(unreadable, readiness.reason) },
+    scaleDownDisabled:
+      unreadable !== undefined || metadata.annotations?.['cluster-autoscaler.kubernetes.io/scale-down-disabled'] === 'true',
     ...delays(metadata.annotations ?? {}),
   };
 }
@@ -54,6 +75,28 @@ export function projectNode(json: NodeJson, shared: NodeProjection): Node {
 function delays(annotations: Readonly<Record<string, string>>): Pick<Node, 'delayDeletion'> {
   const asking = Object.keys(annotations).filter((key) => key.startsWith(DELAY_PREFIX));
   return asking.length === 0 ? {} : { delayDeletion: asking.map((key) => key.slice(DELAY_PREFIX.length)).sort() };
+}
+
+interface Sizes {
+  readonly capacity: Resources;
+  readonly allocatable: Resources;
+  readonly unreadable: string | undefined;
+}
+
+function sizesOf({ metadata, status }: NodeJson, shared: NodeProjection): Sizes {
+  try {
+    const capacity = vector(status?.capacity ?? {}, shared);
+    return { capacity, allocatable: vector(status?.allocatable ?? {}, shared), unreadable: undefined };
+  } catch (thrown) {
+    if (!(thrown instanceof AutoscalerError) || thrown.kind !== 'config') throw thrown;
+    const unreadable = `its size cannot be read: ${thrown.message}`;
+    shared.onUnreadable(metadata?.name ?? '', unreadable);
+    return { capacity: noResources(), allocatable: noResources(), unreadable };
+  }
+}
+
+function joined(first: string, rest: string): string {
+  return rest === '' ? first : `${first}; ${rest}`;
 }
 
 function vector(quantities: Quantities, shared: NodeProjection): Resources {

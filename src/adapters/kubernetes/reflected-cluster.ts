@@ -6,7 +6,7 @@ import type { ResourceNames } from '../../domain/resources.ts';
 import type { DaemonSet, DisruptionBudget } from '../../domain/workload.ts';
 import type { ObjectJson } from './api-json.ts';
 import { byName, isOver, PodIndex } from './pod-index.ts';
-import { createNodeProjection, projectNode, type NodeProjection } from './project-node.ts';
+import { createNodeProjection, projectNode, type NodeProjection, type NodeProjectionListener } from './project-node.ts';
 import { createPodProjection, projectPod, type PodProjection } from './project-pod.ts';
 import { projectBudget, projectDaemonSet } from './project-workloads.ts';
 import type { ReflectedTable } from './reflector.ts';
@@ -43,9 +43,9 @@ export class ReflectedCluster {
       namespaces: new Map(),
     };
 
-  constructor(names: ResourceNames) {
+  constructor(names: ResourceNames, onUnreadableNode: NodeProjectionListener = () => undefined) {
     this.podProjection = createPodProjection(names);
-    this.nodeProjection = createNodeProjection(names);
+    this.nodeProjection = createNodeProjection(names, onUnreadableNode);
     this.#pods = new Table({
       keyOf: uidOf,
       project: (object) => projectPod(object, this.podProjection),

@@ -2,6 +2,7 @@
  * JSON over HTTP to the API server, on shared connections. Every call has a caller's signal and a limit in real time:
  * the network does not follow an injected clock. Must not know any resource.
  */
+import { isDeepStrictEqual } from 'node:util';
 import { request, type Dispatcher } from 'undici';
 import type { Metrics } from '../../telemetry/metrics.ts';
 import { AutoscalerError } from '../../domain/errors.ts';
@@ -74,19 +75,32 @@ interface Sending {
   readonly signal: AbortSignal;
 }
 
+type Credential = Readonly<Record<string, string>>;
+
+/** A token may have been replaced while we hold the old one. What got a 401 was not done, so any call may be made again, once. */
 async function sendAuthorized(deps: RestDeps, sending: Sending): Promise<Dispatcher.ResponseData> {
-  const { call } = sending;
-  const response = await sendOnce(deps, sending);
+  const { connection } = deps;
+  const credential = await connection.authorization();
+  const response = await sendOnce(deps, sending, credential);
+  if (response.statusCode !== 401) return accepted(sending.call, response);
+  connection.forgetAuthorization();
+  const newer = await connection.authorization();
+  if (isDeepStrictEqual(newer, credential)) return accepted(sending.call, response);
+  await response.body.dump();
+  return accepted(sending.call, await sendOnce(deps, sending, newer));
+}
+
+/** The answer itself, or what it refuses as an error. */
+async function accepted(call: RestCall, response: Dispatcher.ResponseData): Promise<Dispatcher.ResponseData> {
   if (response.statusCode < 400) return response;
-  if (response.statusCode === 401) deps.connection.forgetAuthorization();
   const body = parseStatus(await response.body.text());
   throw refusalError(call, { status: response.statusCode, body, retryAfterMs: retryAfterMs(response.headers['retry-after'], body) });
 }
 
-async function sendOnce(deps: RestDeps, sending: Sending): Promise<Dispatcher.ResponseData> {
+async function sendOnce(deps: RestDeps, sending: Sending, credential: Credential): Promise<Dispatcher.ResponseData> {
   const { connection, userAgent, timeoutMs } = deps;
   const { call, options, signal } = sending;
-  const headers: Record<string, string> = { ...(await connection.authorization()), accept: 'application/json', 'user-agent': userAgent };
+  const headers: Record<string, string> = { ...credential, accept: 'application/json', 'user-agent': userAgent };
   if (call.body !== undefined) headers['content-type'] = call.contentType ?? 'application/json';
   return request(`${connection.server}${call.path}${queryString(call.query ?? {})}`, {
     dispatcher: call.onLease === true ? connection.lease : connection.shared,

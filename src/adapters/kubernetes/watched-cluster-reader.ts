@@ -28,7 +28,7 @@ export class WatchedClusterReader implements ClusterReader {
 
   constructor(deps: ReaderDeps) {
     this.#deps = deps;
-    this.#cluster = new ReflectedCluster(deps.names);
+    this.#cluster = new ReflectedCluster(deps.names, (node, reason) => deps.log.warn({ node, reason }, 'node cannot be read'));
     this.#reflectors = this.#cluster.sources().map((source) => new Reflector({ ...deps, ...source }));
   }
 

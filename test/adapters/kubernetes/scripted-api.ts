@@ -17,6 +17,7 @@ export interface Received {
 export type Answer = (request: Received, response: ServerResponse) => void;
 
 export interface ScriptedApi {
+  readonly url: string;
   readonly received: readonly Received[];
   readonly rest: Rest;
   readonly metrics: Metrics;
@@ -67,6 +68,7 @@ export async function startScriptedApi(first: Answer = (_request, response) => j
   };
   const metrics = createMetrics();
   return {
+    url: connection.server,
     received,
     metrics,
     rest: createRest({ connection, metrics, userAgent: 'test', timeoutMs: 10_000 }),
