@@ -11,6 +11,7 @@ import type { Metrics } from '../../telemetry/metrics.ts';
 import { classifyAnswer, classifyThrown, lostAnswer } from './arm-errors.ts';
 import { describeCall, isWrite, type ArmCall } from './arm-operations.ts';
 import type { Budgets } from './budgets.ts';
+import { explainForbidden, signInFailure } from './sign-in-errors.ts';
 
 export interface ArmCallsDependencies {
   readonly clock: Clock;
@@ -95,7 +96,7 @@ export class ArmCalls {
       if (signal.aborted) throw cancelled(call, thrown);
       if (timeout.signal.aborted)
         throw lostAnswer(describeCall(call), isWrite(call), new Error(`timed out after ${this.#deps.timeoutMs} ms`));
-      throw classifyThrown(describeCall(call), isWrite(call), thrown);
+      throw signInFailure(describeCall(call), thrown) ?? classifyThrown(describeCall(call), isWrite(call), thrown);
     } finally {
       done.abort();
       await timer;
@@ -146,7 +147,7 @@ export class ArmCalls {
       nowMs: this.#deps.clock.now(),
     });
     this.#deps.budgets.hold(call, error);
-    throw error;
+    throw explainForbidden(describeCall(call), error);
   }
 }
 

@@ -1,0 +1,107 @@
+/**
+ * Says in one sentence why Azure does not let us in, and what to do about it: the credential libraries and Entra ID answer
+ * with paragraphs of trace ids. Classifies failures of sign-in and missing permissions only; the rest is arm-errors.ts.
+ */
+import { AutoscalerError, type ErrorKind } from '../../domain/errors.ts';
+import { isRecord } from './arm-body.ts';
+
+interface SignInRule {
+  readonly words: RegExp;
+  readonly sentence: (match: RegExpExecArray) => string;
+  /** Default: `auth`. */
+  readonly detail?: ErrorKind;
+}
+
+const UNREACHABLE: ErrorKind = { kind: 'unavailable', effect: 'none' };
+
+/** Codes as Entra ID documents them; the first that matches speaks. */
+const RULES: readonly SignInRule[] = [
+  {
+    words: /AADSTS7000222/,
+    sentence: () => 'the client secret or certificate has expired (AADSTS7000222); give the application a new one and the autoscaler too',
+  },
+  {
+    words: /AADSTS7000215/,
+    sentence: () => 'the client secret is wrong (AADSTS7000215); it must be the secret itself, not its id, and belong to this application',
+  },
+  {
+    words: /AADSTS700016/,
+    sentence: () => 'the tenant knows no application with this client id (AADSTS700016); check the client id and the tenant id',
+  },
+  {
+    words: /AADSTS(?:90002|900023)/,
+    sentence: () => 'there is no such tenant in this cloud (AADSTS90002); check the tenant id and the authority host',
+  },
+  {
+    words: /AADSTS700024/,
+    sentence: () =>
+      'the federated token has expired or is not valid yet (AADSTS700024); check that the token file is renewed and that the clock is right',
+  },
+  {
+    words: /AADSTS(70021|700211|700212|700213|700223)\b/,
+    sentence: ([, code = '']) =>
+      `the identity has no federated credential for this issuer, service account and audience (AADSTS${code}); ` +
+      'check its subject, system:serviceaccount:<namespace>:<name>, and the issuer of the cluster',
+  },
+  {
+    words: /AADSTS700027/,
+    sentence: () => 'the application does not have this certificate (AADSTS700027); register it, or use the one that is registered',
+  },
+  {
+    words: /No content on the file (\S+?)\.?(?:\s|$)/,
+    sentence: ([, path = '']) => `the federated token file ${path} is empty; check the projected volume of the service account token`,
+  },
+  {
+    words: /(ENOENT|EACCES)\b[^']*open '([^']+)'/,
+    sentence: ([, code = '', path = '']) =>
+      `the file ${path} ${code === 'ENOENT' ? 'does not exist' : 'may not be read'} (${code}); check its path and the volume it comes from`,
+  },
+  { words: /Azure CLI could not be found/i, sentence: () => 'the Azure CLI is not installed here; install it or use another method' },
+  { words: /az login/i, sentence: () => 'the Azure CLI is not signed in; run az login' },
+  {
+    words: /identity not found/i,
+    sentence: () => 'this machine has no such managed identity; assign it to the machine, or check the client id of the identity',
+  },
+  {
+    words: /managed identity endpoint (?:was )?(?:not found|unavailable)|no managed identity endpoint|169\.254\.169\.254/i,
+    sentence: () => 'the metadata endpoint that gives out managed identities does not answer; it exists on Azure machines only',
+    detail: UNREACHABLE,
+  },
+  {
+    words: /endpoints_resolution_error|openid_config_error/,
+    sentence: () => 'the sign-in service did not answer or is not one; check the authority host, name resolution and the way out',
+    detail: UNREACHABLE,
+  },
+];
+
+/** The failure of a sign-in that is known by its words; undefined: something else. No request to ARM had left then. */
+export function signInFailure(what: string, thrown: unknown): AutoscalerError | undefined {
+  if (!(thrown instanceof Error) || !isFromSignIn(thrown)) return undefined;
+  for (const { words, sentence, detail = { kind: 'auth' } as const } of RULES) {
+    const match = words.exec(thrown.message);
+    if (match === null) continue;
+    const code = /AADSTS\d+/.exec(match[0])?.[0];
+    const message = `Cannot sign in to Azure for ${what}: ${sentence(match)}.`;
+    return new AutoscalerError(detail, message, code === undefined ? { cause: thrown } : { cause: thrown, code });
+  }
+  return undefined;
+}
+
+/** Errors of the credential libraries, and of a certificate that cannot be opened, which comes as the file system's own. */
+function isFromSignIn(thrown: Error): boolean {
+  if (/^(?:Authentication|CredentialUnavailable|AggregateAuthentication|ClientAuth|Server)\w*Error$/.test(thrown.name)) return true;
+  return isRecord(thrown) && thrown['syscall'] === 'open';
+}
+
+const FORBIDDEN = /The client '([^']+)'.* does not have authorization to perform action '([^']+)' over scope '([^']+)'/s;
+
+/** Names who lacks which permission where, when a refusal says so; other errors pass unchanged. */
+export function explainForbidden(what: string, error: AutoscalerError): AutoscalerError {
+  const [, client, action, scope] = error.kind === 'auth' ? (FORBIDDEN.exec(error.message) ?? []) : [];
+  if (client === undefined || action === undefined || scope === undefined) return error;
+  const message =
+    `Azure refused ${what}: the identity ${client} may not do ${action} on ${scope}; ` +
+    'assign it a role that allows this, and give a new assignment some minutes.';
+  const code = error.code === undefined ? {} : { code: error.code };
+  return new AutoscalerError(error.detail, message, { cause: error, context: error.context, ...code });
+}
