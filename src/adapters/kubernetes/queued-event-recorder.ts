@@ -27,9 +27,11 @@ export interface EventLimits {
   readonly perSecond: number;
   readonly burst: number;
   readonly foldMs: number;
+  /** A repeat is written at most this often: what lasts for weeks must not be a write per loop. */
+  readonly resendMs: number;
 }
 
-const DEFAULT_LIMITS: EventLimits = { queued: 1_000, perSecond: 20, burst: 50, foldMs: 600_000 };
+const DEFAULT_LIMITS: EventLimits = { queued: 1_000, perSecond: 20, burst: 50, foldMs: 600_000, resendMs: 60_000 };
 /** The API server refuses longer notes. */
 const MESSAGE_LIMIT = 1_024;
 const REMEMBERED = 4_096;
@@ -45,6 +47,7 @@ interface Series {
   queued: boolean;
   /** Set once the API has it. */
   path: string | undefined;
+  sentAtMs: number | undefined;
 }
 
 /** Owns the queue and the one sender. */
@@ -72,7 +75,7 @@ export class QueuedEventRecorder implements EventRecorder {
     const series = this.#seriesOf(event, now);
     series.count += 1;
     series.lastAtMs = now;
-    if (series.queued) return;
+    if (series.queued || (series.sentAtMs !== undefined && now - series.sentAtMs < this.#limits.resendMs)) return;
     if (this.#queue.length >= this.#limits.queued) {
       this.#drop(series, 'the queue is full');
       return;
@@ -102,7 +105,16 @@ export class QueuedEventRecorder implements EventRecorder {
     const key = JSON.stringify([event.subject, event.type, event.reason, message]);
     const known = this.#series.get(key);
     if (known !== undefined && now - known.lastAtMs <= this.#limits.foldMs) return known;
-    const series: Series = { key, event: { ...event, message }, firstAtMs: now, lastAtMs: now, count: 0, queued: false, path: undefined };
+    const series: Series = {
+      key,
+      event: { ...event, message },
+      firstAtMs: now,
+      lastAtMs: now,
+      count: 0,
+      queued: false,
+      path: undefined,
+      sentAtMs: undefined,
+    };
     this.#series.delete(key);
     this.#series.set(key, series);
     const oldest = this.#series.keys().next().value;
@@ -130,6 +142,7 @@ export class QueuedEventRecorder implements EventRecorder {
   async #sendOne(series: Series): Promise<void> {
     try {
       await retrying(this.#deps.retry, () => this.#write(series), this.#stop.signal);
+      series.sentAtMs = this.#deps.clock.now();
     } catch (thrown) {
       this.#drop(series, asAutoscalerError(thrown).message);
     }
@@ -199,6 +212,8 @@ export class QueuedEventRecorder implements EventRecorder {
 
   #drop(series: Series, why: string): void {
     series.queued = false;
+    // Thousands that never got through would push out those whose repeats can still be folded.
+    if (series.path === undefined && this.#series.get(series.key) === series) this.#series.delete(series.key);
     this.#deps.metrics.cluster.eventsDropped.inc();
     this.#deps.log.debug({ reason: series.event.reason, subject: series.event.subject.name, why }, 'event dropped');
   }

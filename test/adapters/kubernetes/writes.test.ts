@@ -136,6 +136,7 @@ describe('events', () => {
     const events = recorder(10);
     events.record(event('a'));
     await events.flush(signal);
+    await clock.advance(60_000);
     events.record(event('a'));
     await events.flush(signal);
     await clock.advance(600_001);
@@ -143,6 +144,30 @@ describe('events', () => {
     await events.flush(signal);
     expect(api.received.map(({ method }) => method)).toEqual(['POST', 'PATCH', 'POST']);
     expect(api.received[1]?.body).toMatchObject({ count: 2 });
+    await events.close();
+  });
+
+  it('a pod that nothing helps is written about once a minute, however often the loop says so', async () => {
+    const events = recorder(10);
+    for (let loop = 0; loop < 18; loop++) {
+      events.record(event('a'));
+      await events.flush(signal);
+      await clock.advance(10_000);
+    }
+    expect(api.received.map(({ method, body }) => `${method} ${String(body['count'])}`)).toEqual(['POST 1', 'PATCH 7', 'PATCH 13']);
+    await events.close();
+  });
+
+  it('an event that was dropped takes no place among those remembered', async () => {
+    const events = recorder(1);
+    events.record(event('first'));
+    await events.flush(signal);
+    for (let other = 0; other < 20_000; other++) events.record(event(`other ${other}`));
+    await clock.advance(60_000);
+    await events.flush(signal);
+    events.record(event('first'));
+    await events.flush(signal);
+    expect(api.received.at(-1)).toMatchObject({ method: 'PATCH', body: { count: 2 } });
     await events.close();
   });
 
