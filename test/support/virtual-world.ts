@@ -23,6 +23,7 @@ import type { WorldSpec } from '../../src/simulator/world-spec.ts';
 import { silentLog } from '../../src/telemetry/log.ts';
 import { createMetrics, type Metrics } from '../../src/telemetry/metrics.ts';
 import { START_MS } from './builders.ts';
+import { openClientRequests } from './client-traffic.ts';
 
 const CLIENT = { clientId: 'aaaaaaaa-0000-0000-0000-000000000001', clientSecret: 'only-known-to-this-simulation' };
 const TOKEN = 'only-known-to-this-simulation';
@@ -251,6 +252,7 @@ export class VirtualRun {
     return atRest(() => {
       if (arm.pendingRequests() > 0) return 'ARM has not answered yet';
       if (cluster.pendingRequests() > 0) return 'the API server has not answered yet';
+      if (openClientRequests() > 0) return 'a request of the daemon is on its way';
       // A call whose answer waits on the clock is helped by time alone.
       if ((this.#daemon?.cloud.inFlightCalls() ?? 0) > arm.parkedRequests()) return 'the daemon waits for ARM';
       return undefined;
