@@ -5,6 +5,7 @@ import type { Kubernetes } from '../adapters/kubernetes/kubernetes.ts';
 import type { Config } from '../config/config.ts';
 import type { Clock } from '../domain/clock.ts';
 import { asAutoscalerError, AutoscalerError } from '../domain/errors.ts';
+import { nodeGroupId } from '../domain/ids.ts';
 import type { Autoscaler } from '../loop/autoscaler.ts';
 import type { StatusPublisher } from '../loop/status-publisher.ts';
 import type { LoopListener, LoopReport, LoopTriggerCause } from '../loop/report.ts';
@@ -12,7 +13,7 @@ import type { Health } from '../telemetry/health.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import type { Daemon, DaemonStart } from './daemon.ts';
-import { serveHttp, type HttpEndpoint } from './http.ts';
+import { serveHttp, type HttpEndpoint, type RefreshAnswer } from './http.ts';
 
 export interface DaemonParts {
   readonly config: Config;
@@ -38,6 +39,8 @@ export class DaemonLifetime implements Daemon {
   #http: HttpEndpoint | undefined;
   #stopping: Promise<void> | undefined;
   #lost = false;
+  /** Of the last loop that observed. */
+  #groups: ReadonlySet<string> = new Set();
 
   constructor(parts: DaemonParts) {
     this.#parts = parts;
@@ -73,6 +76,9 @@ export class DaemonLifetime implements Daemon {
     health.leading(clock.monotonic());
     status?.begin(this.#work.signal);
     loop.onLoop((report) => status?.loopEnded(report, this.#work.signal));
+    loop.onLoop(({ observation }) => {
+      if (observation !== undefined) this.#groups = new Set(observation.cloud.groups.map(({ id }) => id));
+    });
     await Promise.all([watching, cloud.start(this.#work.signal)]);
     if (options.loop === false) return;
     // The rejection cannot happen: the loop's promise carries its error as a value.
@@ -150,6 +156,18 @@ export class DaemonLifetime implements Daemon {
       health: () => health.check(clock.monotonic()),
       ready: () => health.ready,
       agents: () => cloud.agentStatus(),
+      refresh: (group: string | undefined) => this.#refresh(group),
     };
+  }
+
+  #refresh(group: string | undefined): RefreshAnswer {
+    const { cloud, health, log } = this.#parts;
+    if (!health.ready) return { kind: 'not-ready', reason: 'no loop has completed yet; a replica that does not lead reads nothing' };
+    if (group !== undefined && !this.#groups.has(group)) {
+      return { kind: 'unknown-group', reason: `there is no node group "${group}"; there are: ${[...this.#groups].join(', ')}` };
+    }
+    log.info({ nodeGroup: group }, 'an operator has Azure read anew');
+    cloud.invalidate(group === undefined ? undefined : nodeGroupId(group));
+    return { kind: 'begun' };
   }
 }

@@ -1,4 +1,7 @@
-/** The daemon's own HTTP: /metrics, /healthz, /readyz and /debug/agents. Answers from memory; decides nothing. */
+/**
+ * The daemon's own HTTP: /metrics, /healthz, /readyz and /debug/agents from memory, and POST /debug/refresh, by which an
+ * operator has Azure read anew. Decides nothing.
+ */
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import { AutoscalerError } from '../domain/errors.ts';
 
@@ -7,7 +10,12 @@ export interface HttpAnswers {
   readonly health: () => { readonly healthy: boolean; readonly reason: string };
   readonly ready: () => boolean;
   readonly agents: () => readonly object[];
+  /** Drops trust in what is cached of one node group, or of all (undefined), so that it is read anew. */
+  readonly refresh: (group: string | undefined) => RefreshAnswer;
 }
+
+/** Why a refresh was not begun is one sentence. */
+export type RefreshAnswer = { readonly kind: 'begun' } | { readonly kind: 'not-ready' | 'unknown-group'; readonly reason: string };
 
 export interface HttpEndpoint {
   /** For example `http://127.0.0.1:8085`. */
@@ -21,12 +29,19 @@ export interface HttpBinding {
   readonly port: number;
 }
 
+const REFRESH = '/debug/refresh';
+const REFRESH_STATUS = { begun: 202, 'not-ready': 503, 'unknown-group': 404 } as const;
+
 /** @throws AutoscalerError `unavailable` when the address cannot be bound. */
 export async function serveHttp(binding: HttpBinding, answers: HttpAnswers): Promise<HttpEndpoint> {
   const server = createServer((request, response) => {
-    const path = (request.url ?? '/').split('?')[0] ?? '/';
+    const [path = '/', query = ''] = (request.url ?? '/').split('?');
     const isRead = request.method === 'GET' || request.method === 'HEAD';
-    answer(isRead ? path : 'not allowed', response, answers).catch((error: unknown) => {
+    const answered =
+      path === REFRESH && request.method === 'POST'
+        ? answerRefresh(new URLSearchParams(query).get('group') ?? undefined, response, answers)
+        : answer(isRead && path !== REFRESH ? path : 'not allowed', response, answers);
+    answered.catch((error: unknown) => {
       if (!response.headersSent)
         send(response, 500, { type: 'text/plain', text: `${error instanceof Error ? error.message : 'failed'}\n` });
     });
@@ -52,10 +67,16 @@ async function answer(path: string, response: ServerResponse, answers: HttpAnswe
     case '/debug/agents':
       return send(response, 200, { type: 'application/json', text: `${JSON.stringify(answers.agents(), undefined, 2)}\n` });
     case 'not allowed':
-      return send(response, 405, { type: 'text/plain', text: 'only GET is answered\n' });
+      return send(response, 405, { type: 'text/plain', text: 'GET is answered, and POST of /debug/refresh[?group=<name>]\n' });
     default:
-      return send(response, 404, { type: 'text/plain', text: 'here are /metrics, /healthz, /readyz and /debug/agents\n' });
+      return send(response, 404, { type: 'text/plain', text: 'here are /metrics, /healthz, /readyz, /debug/agents and /debug/refresh\n' });
   }
+}
+
+async function answerRefresh(group: string | undefined, response: ServerResponse, answers: HttpAnswers): Promise<void> {
+  const outcome = answers.refresh(group);
+  const text = outcome.kind === 'begun' ? `${group ?? 'everything'} is read anew from Azure; /debug/agents shows when` : outcome.reason;
+  send(response, REFRESH_STATUS[outcome.kind], { type: 'text/plain', text: `${text}\n` });
 }
 
 function send(response: ServerResponse, status: number, body: { readonly type: string; readonly text: string }): void {

@@ -10,6 +10,7 @@ describe('http', () => {
     health: () => ({ healthy: true, reason: 'fine' }),
     ready: () => true,
     agents: () => [{ id: 'scale-sets' }],
+    refresh: () => ({ kind: 'begun' }),
     ...change,
   });
   async function serve(change: Partial<HttpAnswers> = {}): Promise<string> {
@@ -36,8 +37,27 @@ describe('http', () => {
     expect(await response.text()).toContain(text);
   });
 
-  it('answers reads only', async () => {
-    expect((await fetch(`${await serve()}/healthz`, { method: 'POST' })).status).toBe(405);
+  it('answers reads, and a POST in one place only', async () => {
+    const url = await serve();
+    expect((await fetch(`${url}/healthz`, { method: 'POST' })).status).toBe(405);
+    expect((await fetch(`${url}/debug/refresh`)).status).toBe(405);
+    expect((await fetch(`${url}/debug/refresh`, { method: 'DELETE' })).status).toBe(405);
+  });
+
+  it.each([
+    ['/debug/refresh', undefined, { kind: 'begun' }, 202, 'everything is read anew'],
+    ['/debug/refresh?group=pool%2Fsize', 'pool/size', { kind: 'begun' }, 202, 'pool/size is read anew'],
+    ['/debug/refresh?group=x', 'x', { kind: 'unknown-group', reason: 'there is no node group "x"' }, 404, 'no node group "x"'],
+    ['/debug/refresh', undefined, { kind: 'not-ready', reason: 'no loop has completed yet' }, 503, 'no loop'],
+  ] as const)('POST %s %#', async (path, group, answer, status, text) => {
+    const asked: (string | undefined)[] = [];
+    const refresh: HttpAnswers['refresh'] = (name) => {
+      asked.push(name);
+      return answer;
+    };
+    const response = await fetch((await serve({ refresh })) + path, { method: 'POST' });
+    expect([response.status, await response.text()]).toEqual([status, expect.stringContaining(text)]);
+    expect(asked).toEqual([group]);
   });
 
   it('an answer that fails is a 500, not a crash', async () => {

@@ -155,3 +155,30 @@ describe('calls of a change', () => {
     expect(group?.instances?.map(({ state }) => state)).toEqual(['running', 'running', 'running']);
   });
 });
+
+describe('reading anew by hand', () => {
+  it('POST /debug/refresh reads one group at once, or everything, and nothing for a group that is not there', async () => {
+    const world = await start({ spec: worldOf([aPool({ name: 'general' }), aPool({ name: 'other' })]) });
+    await world.advance(35 * SECOND);
+    const post = async (query: string): Promise<{ readonly status: number; readonly asked: readonly string[] }> => {
+      const since = world.world.arm.control.journal().length;
+      const { status } = await fetch(`${world.daemon.url ?? ''}/debug/refresh${query}`, { method: 'POST' });
+      await world.advance(SECOND);
+      const entries = world.world.arm.control.journal().slice(since);
+      return { status, asked: entries.map(({ route, path }) => `${route} ${/-(\w+)-\d+-vmss/.exec(path)?.[1] ?? ''}`.trim()).sort() };
+    };
+    const id = world.reports.at(-1)?.observation?.cloud.groups.find((group) => group.id.includes('general'))?.id ?? '';
+    expect(await post(`?group=${id}`)).toEqual({ status: 202, asked: ['GET virtualMachineScaleSets', `${INSTANCE_LIST} general`] });
+    expect(await post('?group=nobody')).toEqual({ status: 404, asked: [] });
+    const everything = await post('');
+    expect(everything.status).toBe(202);
+    expect(everything.asked).toEqual(
+      expect.arrayContaining([
+        'GET virtualMachineScaleSets',
+        `${INSTANCE_LIST} general`,
+        `${INSTANCE_LIST} other`,
+        `${INSTANCE_LIST} system`,
+      ]),
+    );
+  });
+});
