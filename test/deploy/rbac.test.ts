@@ -1,0 +1,157 @@
+/** What the manifests allow is what the daemon does: not less, and not more. */
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import { writeFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { CLUSTER_RULES, NAMESPACE_RULES, type Rule } from '../../deploy/objects.ts';
+import { connectKubernetes } from '../../src/adapters/kubernetes/kubernetes.ts';
+import { systemClock } from '../../src/cli/system-clock.ts';
+import { isConfigErrors } from '../../src/config/config.ts';
+import { loadConfig } from '../../src/config/load.ts';
+import { smallWorld } from '../../src/simulator/scenario/worlds.ts';
+import { realSimClock } from '../../src/simulator/sim-clock.ts';
+import { startWorld } from '../../src/simulator/world.ts';
+import { silentLog } from '../../src/telemetry/log.ts';
+import { createMetrics } from '../../src/telemetry/metrics.ts';
+import { aPool, bound, deployment, MINUTE, pending, worldOf } from '../scenarios/support.ts';
+import { resourceNames } from '../support/builders.ts';
+import { VirtualRun } from '../support/virtual-world.ts';
+
+interface Seen {
+  readonly request: { readonly origin: string; readonly method: string; readonly path: string };
+}
+
+const PATH =
+  /^\/api(?:s\/(?<group>[^/]+))?\/v1(?:\/namespaces\/(?<namespace>[^/]+)(?=\/))?\/(?<resource>[^/?]+)(?:\/(?<name>[^/?]+))?(?:\/(?<sub>[^/?]+))?(?<query>\?.*)?$/;
+
+/** `group/resource verb`, as the API server would ask its authorizer; undefined for what everybody may. */
+function accessOf(method: string, path: string): string | undefined {
+  if (path.startsWith('/version')) return undefined;
+  const { group = '', resource = '', name, sub, query = '' } = PATH.exec(path)?.groups ?? {};
+  const read = query.includes('watch=true') ? 'watch' : name === undefined ? 'list' : 'get';
+  const verbs: Readonly<Record<string, string>> = { GET: read, POST: 'create', PUT: 'update', PATCH: 'patch', DELETE: 'delete' };
+  return `${group}/${resource}${sub === undefined ? '' : `/${sub}`} ${verbs[method] ?? method}`;
+}
+
+function allowed(rules: readonly Rule[]): ReadonlySet<string> {
+  return new Set(
+    rules.flatMap(({ apiGroups, resources, verbs }) =>
+      apiGroups.flatMap((group) => resources.flatMap((resource) => verbs.map((verb) => `${group}/${resource} ${verb}`))),
+    ),
+  );
+}
+
+const calls: Seen['request'][] = [];
+let server = '';
+const listener = (message: unknown): void => {
+  const { origin, method, path } = (message as Seen).request;
+  calls.push({ origin, method, path });
+};
+
+function accesses(): ReadonlySet<string> {
+  const made = calls.filter(({ origin }) => origin === server).map(({ method, path }) => accessOf(method, path));
+  return new Set(made.filter((access) => access !== undefined));
+}
+
+/** A life that uses everything: grows, tells, marks, drains, deletes, leads, and stops. */
+async function live(): Promise<void> {
+  const flags = ['--leader-elect=true', '--scale-down-unneeded-time=1m', '--scale-down-delay-after-add=1m'];
+  const run = await VirtualRun.start({ spec: worldOf([aPool({ name: 'general', count: 2 })]), flags: [...flags, '--scan-interval=5s'] });
+  const world = run.world.cluster;
+  server = world.url;
+  try {
+    world.apply(deployment({ name: 'web', replicas: 12, cpu: '700m' }));
+    world.apply(deployment({ name: 'giant', replicas: 1, cpu: '64' }));
+    await run.until('bound', () => bound(run, 'web') === 12, 5 * MINUTE);
+    world.apply(deployment({ name: 'web', replicas: 4, cpu: '700m' }));
+    const gone = (): boolean => run.reports.some((report) => report.removed.some(({ kind }) => kind === 'deleted'));
+    await run.until('a drained node is deleted', gone, 20 * MINUTE);
+    await run.advance(2 * MINUTE);
+    expect(pending(run)).toBe(1);
+  } finally {
+    await run.stop();
+  }
+}
+
+beforeAll(async () => {
+  subscribe('undici:request:create', listener);
+  await live();
+});
+
+afterAll(() => {
+  unsubscribe('undici:request:create', listener);
+});
+
+describe('least privilege', () => {
+  const rules = [...CLUSTER_RULES, ...NAMESPACE_RULES];
+
+  it('reads paths as the API server does', () => {
+    expect([
+      accessOf('GET', '/api/v1/pods?limit=500'),
+      accessOf('GET', '/apis/apps/v1/daemonsets?watch=true&resourceVersion=3'),
+      accessOf('POST', '/api/v1/namespaces/default/pods/web/eviction'),
+      accessOf('GET', '/api/v1/namespaces/kube-system/configmaps/cluster-autoscaler-status'),
+      accessOf('GET', '/api/v1/namespaces?limit=500'),
+    ]).toEqual(['/pods list', 'apps/daemonsets watch', '/pods/eviction create', '/configmaps get', '/namespaces list']);
+  });
+
+  it('every call of a daemon is allowed', () => {
+    expect(accesses().size).toBeGreaterThan(15);
+    expect([...accesses()].filter((access) => !allowed(rules).has(access)).toSorted()).toEqual([]);
+  });
+
+  it('nothing is allowed that is never called', () => {
+    // A LIST follows where a server does not know watch-lists; the simulated one may or may not, so both are kept.
+    const unused = [...allowed(rules)].filter((access) => !accesses().has(access) && !/ (list|watch)$/.test(access));
+    expect(unused.toSorted()).toEqual([]);
+  });
+
+  it('nobody may read secrets or all of anything', () => {
+    expect(JSON.stringify(rules)).not.toMatch(/"\*"|secrets/);
+  });
+});
+
+describe('in a pod', () => {
+  it('the daemon finds the API server and its account where the kubelet puts them', async () => {
+    const client = { clientId: 'aaaaaaaa-0000-0000-0000-000000000001', clientSecret: 'only-known-to-this-simulation' };
+    const world = await startWorld({ spec: smallWorld(1), clock: realSimClock(20), client, token: 'an-account-token' });
+    const dir = await mkdtemp(join(tmpdir(), 'aks-autoscaler-'));
+    try {
+      writeFileSync(join(dir, 'token'), 'an-account-token\n');
+      writeFileSync(join(dir, 'ca.crt'), world.caPem);
+      const { hostname, port } = new URL(world.cluster.url);
+      const config = loadConfig({
+        argv: ['--nodes=0:1:a', '--leader-elect=false'],
+        env: {
+          KUBERNETES_SERVICE_HOST: hostname,
+          KUBERNETES_SERVICE_PORT: port,
+          ARM_SUBSCRIPTION_ID: 's',
+          ARM_RESOURCE_GROUP: 'g',
+          LOCATION: 'l',
+          ARM_USE_MANAGED_IDENTITY_EXTENSION: 'true',
+        },
+        readFile: () => '',
+      });
+      if (isConfigErrors(config)) throw new Error(config.errors.join(' '));
+      const kubernetes = await connectKubernetes({
+        options: { ...config.kubernetes, serviceAccountDir: dir },
+        clock: systemClock,
+        random: () => 0.5,
+        log: silentLog(),
+        metrics: createMetrics(),
+        names: resourceNames,
+      });
+      try {
+        await kubernetes.reader.start(AbortSignal.timeout(10_000));
+        expect(kubernetes.reader.observe(0).namespaces.has('kube-system')).toBe(true);
+      } finally {
+        await kubernetes.close();
+      }
+    } finally {
+      await world.stop();
+      await rm(dir, { recursive: true, force: true });
+    }
+  });
+});
