@@ -102,6 +102,18 @@ describe('azure: raising a capacity', () => {
     expect(r.arm.sent('PUT', USER_POOL)).toHaveLength(0);
   });
 
+  it('fault 31 (soak seed 50): a capacity of 0 with a true tag is not raised, although the result would cover what is listed', async () => {
+    const { r, set } = await started(1);
+    // A write to 2 was lost but took effect, its machine is in no list yet, and the read that should tell says 0.
+    set.capacity = 0;
+    set.etag += 1;
+    await r.azure.refresh(nodeGroupId(USER_POOL), r.signal);
+    const group = r.group(USER_POOL);
+    const outcome = await r.azure.increase({ group: group.id, from: 0, version: 'any', to: 1 }, r.signal);
+    expect(outcome).toMatchObject({ kind: 'refused', reason: expect.stringMatching(/1 machines are listed/) });
+    expect(r.arm.sent('PUT', USER_POOL)).toHaveLength(0);
+  });
+
   it('azure provider 54: a set that does not exist is frozen with a reason and refused', async () => {
     const { r } = await started(1, {
       nodeGroups: [

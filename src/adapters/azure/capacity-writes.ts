@@ -79,21 +79,25 @@ function judge(parts: WriteParts, group: Registered, request: IncreaseRequest, v
   // The number is what the plan was made from. A newer tag over the same number is the better condition for the write.
   if (target !== request.from) return { kind: 'conflict', group: group.id, observed: target };
   if (request.to > group.max) return refused(`${request.to} is above its maximum of ${group.max}`);
-  const alive = aliveIn(parts, group.key);
-  if (request.to < alive) {
+  const { alive, failed } = membersOf(parts, group.key);
+  // A capacity below what lives there is a wrong number or an old list, and machines asked for a moment ago are in no list
+  // yet: raising such a number may still be lowering the true one, and the tag that came with it is no protection.
+  if (request.to < alive + failed || request.from < alive) {
     parts.store.setDue(group.key);
     parts.store.instancesDue(group.key);
-    return refused(`${alive} machines are listed in it, a capacity of ${request.to} would remove some`);
+    const listed = `${alive + failed} machines are listed in it`;
+    return refused(`${listed}, a capacity of ${request.to} over ${request.from} would remove some, or may`);
   }
   return undefined;
 }
 
-function aliveIn({ store }: WriteParts, key: string): number {
-  let alive = 0;
-  for (const { key: instance, value } of store.instances.scope(key).values()) {
-    if (value.state !== 'deleting' && store.instances.removalOf(instance) === 'none') alive += 1;
-  }
-  return alive;
+/** Failed machines may have left the capacity already: a set that rolls back lists them all the same. */
+function membersOf({ store }: WriteParts, key: string): { readonly alive: number; readonly failed: number } {
+  const staying = [...store.instances.scope(key).values()].filter(
+    ({ key: instance, value }) => value.state !== 'deleting' && store.instances.removalOf(instance) === 'none',
+  );
+  const failed = staying.filter(({ value }) => value.state === 'failed').length;
+  return { alive: staying.length - failed, failed };
 }
 
 interface CapacityPut {
