@@ -67,4 +67,6 @@ export interface NodeGroup {
   readonly options: NodeGroupOptions;
   /** Set: neither grown nor shrunk, and why (being deleted, upgrading, unreadable, throttled). */
   readonly frozen: string | undefined;
+  /** Set: cannot grow for now, and why; removals are not touched by it. */
+  readonly growthHeld?: string;
 }

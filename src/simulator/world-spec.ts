@@ -5,6 +5,8 @@ export interface PoolSpec {
   readonly kind?: 'vmss-uniform' | 'vmss-flexible' | 'vms-pool';
   readonly vmSize: string;
   readonly count: number;
+  /** Further sizes of a VMs pool; minimum and maximum hold for each size by itself. */
+  readonly sizes?: readonly { readonly vmSize: string; readonly count: number }[];
   /** Written as `min` and `max` tags, beside `discoveryTags` of the world. */
   readonly min: number;
   readonly max: number;

@@ -77,7 +77,7 @@ const RULES: readonly Rule[] = [
   { codes: THROTTLED, detail: throttle },
   { codes: STOCKOUT, detail: stockout },
   { words: /have failed for capacity restrictions|do not have sufficient capacity/i, detail: stockout },
-  { codes: ['quotaexceeded', 'resourcequotaexceeded'], detail: quota },
+  { codes: ['quotaexceeded', 'resourcequotaexceeded', 'errcode_insufficientvcpuquota'], detail: quota },
   { words: QUOTA_WORDS, detail: quota },
   // A full subnet and a policy are limits of this group's place: resting the group is what helps, not stopping the loop.
   { codes: SUBNET, words: /enough capacity for \d+ IP addresses/i, detail: () => ({ kind: 'quota', quota: 'subnet addresses' }) },

@@ -11,6 +11,9 @@ export type ArmOperation =
   | 'getVm'
   | 'listSkus'
   | 'listAgentPools'
+  | 'getAgentPool'
+  | 'putAgentPool'
+  | 'deleteMachines'
   | 'getOperation';
 
 export interface OperationBudget {
@@ -31,6 +34,10 @@ export const OPERATIONS: Readonly<Record<ArmOperation, OperationBudget>> = {
   getVm: { family: 'LowCostGetVM', access: 'read' },
   listSkus: { family: 'Skus', access: 'read' },
   listAgentPools: { family: 'AgentPools', access: 'read' },
+  getAgentPool: { family: 'GetAgentPool', access: 'read' },
+  // 20 at once, then one per minute and pool.
+  putAgentPool: { family: 'PutAgentPool', access: 'write' },
+  deleteMachines: { family: 'DeleteMachines', access: 'write' },
   getOperation: { family: 'GetOperation', access: 'read' },
 };
 

@@ -27,6 +27,8 @@ import type { AzureOptions } from './options.ts';
 import { frozenBecause, type Registered } from './registry.ts';
 import { AzureStore } from './store.ts';
 import { CloudViewBuilder } from './view.ts';
+import { deleteFromPool } from './vms-pool-deletes.ts';
+import { increaseSize } from './vms-pool-increase.ts';
 
 export interface AzureDependencies {
   readonly options: AzureOptions;
@@ -92,10 +94,13 @@ class AzureAdapter implements AzureNodeGroups {
       tracker: this.#tracker,
       locks: new GroupLocks(),
       tell: (event) => this.#events.push(event),
+      closing: this.#closing.signal,
     };
-    this.#store.scaleSets.subscribe((event) => {
-      if (event.kind === 'external-change') this.#externalChange(event.key, event.from, event.to);
-    });
+    for (const table of [this.#store.scaleSets, this.#store.vmsPools.sizes]) {
+      table.subscribe((event) => {
+        if (event.kind === 'external-change') this.#externalChange(event.key, event.from, event.to);
+      });
+    }
   }
 
   async start(signal: AbortSignal): Promise<void> {
@@ -112,13 +117,15 @@ class AzureAdapter implements AzureNodeGroups {
   async increase(request: IncreaseRequest, signal: AbortSignal): Promise<IncreaseOutcome> {
     const group = this.#writable(request.group);
     if (typeof group === 'string') return { kind: 'refused', group: request.group, reason: group };
-    return increaseCapacity(this.#writes, group, request, AbortSignal.any([signal, this.#closing.signal]));
+    const write = group.kind === 'vms-pool' ? increaseSize : increaseCapacity;
+    return write(this.#writes, group, request, AbortSignal.any([signal, this.#closing.signal]));
   }
 
   async deleteInstances(request: DeleteRequest, signal: AbortSignal): Promise<DeleteOutcome> {
     const group = this.#writable(request.group);
     if (typeof group === 'string') return { kind: 'refused', group: request.group, reason: group };
-    return deleteInstances(this.#writes, group, request, AbortSignal.any([signal, this.#closing.signal]));
+    const remove = group.kind === 'vms-pool' ? deleteFromPool : deleteInstances;
+    return remove(this.#writes, group, request, AbortSignal.any([signal, this.#closing.signal]));
   }
 
   async refresh(id: NodeGroupId, signal: AbortSignal): Promise<void> {
@@ -127,7 +134,7 @@ class AzureAdapter implements AzureNodeGroups {
     if (signal.aborted) throw new AutoscalerError({ kind: 'cancelled' }, `The read of ${id} was cancelled before it began.`);
     const life = AbortSignal.any([signal, this.#closing.signal]);
     await Promise.all([
-      group.kind === 'scale-set' ? this.#store.refreshSet(group.key, life) : undefined,
+      group.kind === 'scale-set' ? this.#store.refreshSet(group.key, life) : this.#store.vmsPools.refresh(group.key, life),
       this.#store.hasAgentFor(group.key) ? this.#store.refreshInstances(group.key, life) : undefined,
     ]);
   }
@@ -160,6 +167,8 @@ class AzureAdapter implements AzureNodeGroups {
   #writable(id: NodeGroupId): Registered | string {
     const group = this.#store.registration().byId.get(id);
     if (group === undefined) return 'it is not a node group';
+    // What a pool of virtual machines allows is judged over a fresh read, in the write itself.
+    if (group.kind === 'vms-pool') return group;
     const row = this.#store.scaleSets.get(group.key)?.value;
     return frozenBecause(group, row, this.#store.poolOf(group)) ?? group;
   }
@@ -174,7 +183,7 @@ class AzureAdapter implements AzureNodeGroups {
 
   #measure(): void {
     const { cache } = this.#deps.metrics;
-    for (const table of [this.#store.scaleSets, this.#store.instances]) {
+    for (const table of [this.#store.scaleSets, this.#store.instances, this.#store.vmsPools.sizes]) {
       const ageMs = table.oldestAgeMs();
       cache.rows.set({ table: table.name }, table.snapshot().size);
       if (ageMs !== undefined && Number.isFinite(ageMs)) cache.rowAge.set({ table: table.name }, ageMs / 1000);

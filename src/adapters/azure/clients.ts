@@ -1,6 +1,7 @@
 /** Makes the SDK clients: one explicit credential, no retries of their own, our policy in the pipeline. No I/O here. */
 import { ComputeManagementClient } from '@azure/arm-compute';
 import { ContainerServiceClient } from '@azure/arm-containerservice';
+import type { Client } from '@azure-rest/core-client';
 import type { TokenCredential } from '@azure/core-auth';
 import { createDefaultHttpClient, createPipelineRequest, type HttpClient, type PipelineResponse } from '@azure/core-rest-pipeline';
 import {
@@ -11,12 +12,15 @@ import {
   WorkloadIdentityCredential,
 } from '@azure/identity';
 import { AutoscalerError } from '../../domain/errors.ts';
+import { createRawClient } from './agent-pool-wire.ts';
 import type { ArmCalls } from './arm-calls.ts';
 import type { AzureOptions } from './options.ts';
 
 export interface ArmClients {
   readonly compute: ComputeManagementClient;
   readonly aks: ContainerServiceClient;
+  /** The same pipeline without a model: bodies as they are. */
+  readonly raw: Client;
   /** A GET of an absolute ARM URL through the same pipeline; the body untouched. */
   getRaw(url: string): Promise<PipelineResponse>;
 }
@@ -37,6 +41,7 @@ export function createClients(options: AzureOptions, credential: TokenCredential
   return {
     compute,
     aks,
+    raw: createRawClient(endpoint, credential, clientOptions),
     getRaw: async (url) => {
       const answer = await compute.pipeline.sendRequest(
         httpClient,

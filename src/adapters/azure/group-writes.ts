@@ -27,6 +27,8 @@ export interface WriteParts {
   readonly metrics: Metrics;
   /** Keeps an event for the next observation and wakes the loop. */
   readonly tell: (event: CloudEvent) => void;
+  /** Fires when the adapter closes: bounds what goes on after an operation has ended. */
+  readonly closing: AbortSignal;
 }
 
 /** One lock per group: protects the stretch from reading a group's size to Azure's answer, never an operation's run. */

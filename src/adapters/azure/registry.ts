@@ -63,7 +63,6 @@ const RESTING_POOL_STATES = new Set(['', 'succeeded', 'failed', 'canceled']);
 
 /** Why a group may be neither grown nor shrunk, as far as its rows tell. */
 export function frozenBecause(group: Registered, row: ScaleSetRow | undefined, pool: AgentPoolRow | undefined): string | undefined {
-  if (group.kind === 'vms-pool') return 'pools of virtual machines are read but not yet written';
   if (row === undefined) return `there is no scale set named "${group.id}" in the node resource group`;
   if (row.unreadable !== undefined) return row.unreadable;
   if (row.orchestration !== 'Uniform' && row.orchestration !== 'Flexible')

@@ -23,8 +23,9 @@ import { register, type Registered, type Registration } from './registry.ts';
 import { isUpdating, projectInstance, projectScaleSet, type AgentPoolRow, type InstanceRow, type ScaleSetRow } from './rows.ts';
 import { Settling } from './settling.ts';
 import type { SkuCatalog } from './skus.ts';
-import { INSTANCES, instancesAgent, MACHINES_AGENT, SCALE_SETS, SCALE_SETS_AGENT } from './tables.ts';
+import { AGENT_POOLS_AGENT, INSTANCES, instancesAgent, MACHINES_AGENT, SCALE_SETS, SCALE_SETS_AGENT } from './tables.ts';
 import { poolOf } from './tags.ts';
+import { VmsPools } from './vms-pool-store.ts';
 
 /** A set's tag may move once more after an operation of ours has ended. */
 const OWN_ECHO_MS = 2 * 60_000;
@@ -44,6 +45,7 @@ export class AzureStore {
   readonly scaleSets: Table<ScaleSetRow>;
   readonly instances: Table<InstanceRow>;
   readonly scheduler: AgentScheduler;
+  readonly vmsPools: VmsPools;
   readonly settling = new Settling();
   readonly #parts: StoreParts;
   readonly #agentParts: AgentParts;
@@ -75,6 +77,8 @@ export class AzureStore {
       slots,
       hooks,
     });
+    const listPools = (signal: AbortSignal): Promise<void> => this.scheduler.runNow(AGENT_POOLS_AGENT, signal);
+    this.vmsPools = new VmsPools({ ...parts, order: this.#order, slots, list: listPools });
     const reads = { clock, slots, hooks, timeoutMs: options.requestTimeoutMs };
     this.#setReads = new OnDemand({
       ...reads,
@@ -98,6 +102,10 @@ export class AzureStore {
       if (event.kind === 'external-change') this.#changedByOthers(event);
       if (event.kind === 'changed' && this.#isForeignTag(event.key, event.before?.etag, event.after?.etag)) this.instancesDue(event.key);
     });
+    this.vmsPools.sizes.subscribe((event) => {
+      this.#syncAgents();
+      if (event.kind === 'external-change') this.#changedByOthers(event);
+    });
   }
 
   get pools(): AgentPools | undefined {
@@ -108,12 +116,16 @@ export class AzureStore {
     return this.#catalog;
   }
 
-  /** The same object while no scale set changed. */
+  /** The same object while no scale set and no size of a pool changed. */
   registration(): Registration {
-    const version = this.scaleSets.version;
+    const version = this.scaleSets.version + this.vmsPools.sizes.version;
     if (version === this.#registration.version) return this.#registration.value;
     const previous = this.#registration.value;
-    const next = register({ options: this.#parts.options, scaleSets: this.scaleSets.snapshot() });
+    const next = register({
+      options: this.#parts.options,
+      scaleSets: this.scaleSets.snapshot(),
+      poolSizes: this.vmsPools.sizes.snapshot(),
+    });
     this.#warnOfSkipped(next);
     this.#registration = { version, value: sameRegistration(previous, next) ? previous : next };
     return this.#registration.value;
@@ -213,6 +225,7 @@ export class AzureStore {
   invalidate(groupKey?: string): void {
     this.scaleSets.invalidate(groupKey === undefined ? {} : { key: groupKey });
     this.instances.invalidate(groupKey === undefined ? {} : { scope: groupKey });
+    this.vmsPools.sizes.invalidate(groupKey === undefined ? {} : { key: groupKey });
     for (const id of groupKey === undefined ? this.#agentIds : [SCALE_SETS_AGENT, this.#agentOfScope(groupKey)]) {
       if (this.#agentIds.has(id)) this.scheduler.dueNow(id);
     }
@@ -225,10 +238,12 @@ export class AzureStore {
   reap(): void {
     this.scaleSets.reap(this.#agentIds);
     this.instances.reap(this.#agentIds);
+    this.vmsPools.sizes.reap(this.#agentIds);
   }
 
   stop(): void {
     this.#setReads.stop();
+    this.vmsPools.stop();
     this.#instanceReads.stop();
   }
 
@@ -260,7 +275,8 @@ export class AzureStore {
   /** Whether the last list showed as many machines as were asked for, all of them at rest. */
   #isComplete(groupKey: string): boolean {
     const rows = [...this.instances.scope(groupKey).values()].filter(({ value }) => value.state !== 'deleting');
-    return rows.length === this.scaleSets.view(groupKey)?.target && rows.every(({ value }) => value.state === 'running');
+    const view = this.scaleSets.view(groupKey) ?? this.vmsPools.sizes.view(groupKey);
+    return rows.length === view?.target && rows.every(({ value }) => value.state === 'running');
   }
 
   async #readSet(key: string, signal: AbortSignal): Promise<void> {
@@ -314,6 +330,7 @@ export class AzureStore {
 
   #keepPools(pools: AgentPools): void {
     this.#pools = pools;
+    this.vmsPools.commitList(pools.pages, true);
     if ([...pools.byName.values()].some((pool) => pool.type === 'VirtualMachines'))
       this.#add(MACHINES_AGENT, () => machinesAgent(this.#agentParts));
   }

@@ -20,14 +20,18 @@ import { zoneName, type AgentPoolRow, type ScaleSetRow } from './rows.ts';
 import { mayBeListed } from './settling.ts';
 import { findSku, type Sku } from './skus.ts';
 import type { AzureStore } from './store.ts';
-import { instancesAgent, SCALE_SETS_AGENT } from './tables.ts';
+import { AGENT_POOLS_AGENT, instancesAgent, MACHINES_AGENT, SCALE_SETS_AGENT } from './tables.ts';
 import { groupOptions } from './tags.ts';
-import { cloudTemplate, deviceOf } from './templates.ts';
+import { cloudTemplate, deviceOf, type TemplateSource } from './templates.ts';
+import { sizeFrozenBecause, sourceOfSize, targetOfSize } from './vms-pool-groups.ts';
+import type { PoolSizeRow } from './vms-pool-rows.ts';
 
 /** Everything a NodeGroup is made from; compared member by member. */
 interface GroupInputs {
   readonly group: Registered;
   readonly row: Row<ScaleSetRow> | undefined;
+  /** Instead of `row`, for one size of a VMs pool. */
+  readonly size: PoolSizeRow | undefined;
   readonly pool: AgentPoolRow | undefined;
   readonly sku: Sku | undefined;
   readonly exemplar: Node | undefined;
@@ -36,6 +40,7 @@ interface GroupInputs {
   readonly instances: readonly Instance[] | undefined;
   readonly listedAtMs: number | undefined;
   readonly frozen: string | undefined;
+  readonly held: string | undefined;
 }
 
 interface Built {
@@ -105,27 +110,41 @@ export class CloudViewBuilder {
   #inputs(group: Registered, world: World): GroupInputs {
     const { store } = this.#parts;
     const view = group.kind === 'scale-set' ? store.scaleSets.view(group.key) : undefined;
+    const size = store.vmsPools.sizes.view(group.key);
     const row = view?.row;
     const pool = store.poolOf(group);
     const listedAtMs = store.instancesListedAtMs(group.key);
     const instances = listedAtMs === undefined ? undefined : this.#book.instancesOf(group.key, world.ownership);
-    const frozen = frozenBecause(group, row?.value, pool) ?? unreadInstances(group, world);
+    const frozen = this.#frozenBecause(group, row?.value, pool) ?? unreadInstances(group, world);
     return {
       group,
       row,
+      size: size?.row.value,
       pool,
       sku: findSku(store.catalog, row?.value.vmSize ?? group.key.split('/')[1] ?? ''),
       exemplar: world.exemplars.get(group.id),
-      target: JSON.stringify(this.#target(group, view, instances)),
-      observedAtMs: view?.seen.atMs ?? 0,
+      target: JSON.stringify(group.kind === 'vms-pool' ? targetOfSize(size) : this.#target(group, view, instances)),
+      observedAtMs: (view ?? size)?.seen.atMs ?? 0,
       instances,
       listedAtMs,
       frozen,
+      held: store.vmsPools.heldBecause(group.key),
     };
   }
 
+  #frozenBecause(group: Registered, row: ScaleSetRow | undefined, pool: AgentPoolRow | undefined): string | undefined {
+    if (group.kind === 'scale-set') return frozenBecause(group, row, pool);
+    const { vmsPools } = this.#parts.store;
+    const ours = vmsPools.heldBecause(group.key) !== undefined;
+    return sizeFrozenBecause(group.id, vmsPools.sizes.get(group.key)?.value, ours);
+  }
+
+  #sourceOf({ row, size, pool }: GroupInputs): TemplateSource | undefined {
+    return row?.value ?? (size === undefined ? undefined : sourceOfSize(size, pool, this.#parts.options.location));
+  }
+
   #compose(inputs: GroupInputs, previous: Built | undefined): NodeGroup {
-    const { group, row } = inputs;
+    const { group, row, size, held } = inputs;
     const target = JSON.parse(inputs.target) as TargetSize;
     return {
       id: group.id,
@@ -137,38 +156,32 @@ export class CloudViewBuilder {
       instancesObservedAtMs: inputs.listedAtMs,
       template: sameTemplate(previous?.inputs, inputs) ? previous?.group.template : this.#template(inputs),
       ...this.#size(inputs),
-      options: row === undefined ? {} : groupOptions(row.value.tags),
+      options: groupOptions((row?.value ?? size)?.tags ?? {}),
       frozen: inputs.frozen,
+      ...(held === undefined ? {} : { growthHeld: held }),
     };
   }
 
-  #size({ row, pool, sku }: GroupInputs): Pick<NodeGroup, 'vmSize' | 'priority' | 'zones'> {
-    const { location } = this.#parts.options;
-    if (row !== undefined) {
-      const { vmSize, priority, zones, location: place } = row.value;
-      return { vmSize, priority, zones: zones.map((zone) => zoneName(place, zone)) };
-    }
-    return {
-      vmSize: sku?.name ?? '',
-      priority: pool?.priority ?? 'Regular',
-      zones: pool?.zones.map((zone) => zoneName(location, zone)) ?? [],
-    };
+  #size(inputs: GroupInputs): Pick<NodeGroup, 'vmSize' | 'priority' | 'zones'> {
+    const source = this.#sourceOf(inputs);
+    if (source === undefined) return { vmSize: inputs.sku?.name ?? '', priority: 'Regular', zones: [] };
+    const { vmSize, priority, zones, location } = source;
+    return { vmSize, priority, zones: zones.map((zone) => zoneName(location, zone)) };
   }
 
-  #template({ row, sku, pool, exemplar }: GroupInputs): NodeTemplate | undefined {
-    if (row === undefined) return undefined;
-    if (exemplar !== undefined) return liveTemplate(exemplar, row.value);
+  #template(inputs: GroupInputs): NodeTemplate | undefined {
+    const { sku, pool, exemplar } = inputs;
+    const source = this.#sourceOf(inputs);
+    if (source === undefined) return undefined;
+    if (exemplar !== undefined) return liveTemplate(exemplar, source);
     if (sku === undefined) return undefined;
     const { names, options } = this.#parts;
-    return cloudTemplate(row.value, { sku, pool, names, nodeResourceGroup: options.nodeResourceGroup });
+    return cloudTemplate(source, { sku, pool, names, nodeResourceGroup: options.nodeResourceGroup });
   }
 
   #target(group: Registered, view: RowView<ScaleSetRow> | undefined, instances: readonly Instance[] | undefined): TargetSize {
     if (view?.target === undefined || view.row.value.unreadable !== undefined) {
-      return {
-        known: false,
-        reason: group.kind === 'vms-pool' ? 'pools of virtual machines are not yet sized' : 'the scale set has not been read',
-      };
+      return { known: false, reason: 'the scale set has not been read' };
     }
     const alive = instances?.filter(({ state }) => state !== 'deleting').length ?? 0;
     // Azure has been seen to answer 0 for sets full of machines. One such reading is not a size.
@@ -208,11 +221,13 @@ export class CloudViewBuilder {
   #devicesOf(id: NodeGroupId): readonly number[] {
     const built = this.#built.get(foldName(id));
     const gpus = built?.inputs.sku?.gpus ?? 0;
-    return gpus > 0 && built?.inputs.row?.value.os === 'linux' ? [this.#parts.names.indexOf(deviceOf(built.inputs.row.value.vmSize))] : [];
+    const source = built === undefined ? undefined : this.#sourceOf(built.inputs);
+    return gpus > 0 && source?.os === 'linux' ? [this.#parts.names.indexOf(deviceOf(source.vmSize))] : [];
   }
 
   /** Machines that were asked for show up, fail or come to rest within minutes: look more often until they have. */
   #watchWhileSettling({ group, instances, listedAtMs }: GroupInputs, { target }: NodeGroup, nowMs: number): void {
+    if (group.kind === 'vms-pool') this.#parts.store.vmsPools.watch(group.key, nowMs);
     if (!target.known || instances === undefined || listedAtMs === undefined) return;
     const alive = instances.filter(({ state }) => state !== 'deleting');
     const creating = alive.filter(({ state }) => state === 'creating' || state === 'unknown').length;
@@ -260,7 +275,8 @@ interface World {
 
 /** A group whose machines cannot be read for long is left alone; the others are not its hostages. */
 function unreadInstances(group: Registered, { agents, nowMs }: World): string | undefined {
-  return judgeOne(agents.get(instancesAgent(group.key)), nowMs).scaleUpBlocked;
+  const ids = group.kind === 'vms-pool' ? [AGENT_POOLS_AGENT, MACHINES_AGENT] : [instancesAgent(group.key)];
+  return ids.map((id) => judgeOne(agents.get(id), nowMs).scaleUpBlocked).find((reason) => reason !== undefined);
 }
 
 function judgeOne(agent: AgentStatus | undefined, nowMs: number): FreshnessVerdict {
@@ -274,7 +290,13 @@ function kindOf(group: Registered, set: ScaleSetRow | undefined): NodeGroup['kin
 
 function sameTemplate(left: GroupInputs | undefined, right: GroupInputs): boolean {
   if (left === undefined) return false;
-  return left.row?.value === right.row?.value && left.sku === right.sku && left.pool === right.pool && left.exemplar === right.exemplar;
+  return (
+    left.row?.value === right.row?.value &&
+    left.size === right.size &&
+    left.sku === right.sku &&
+    left.pool === right.pool &&
+    left.exemplar === right.exemplar
+  );
 }
 
 function sameInputs(left: GroupInputs, right: GroupInputs): boolean {

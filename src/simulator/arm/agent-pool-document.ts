@@ -57,6 +57,11 @@ export function renderAgentPool(world: ArmWorld, pool: AgentPool): JsonObject {
   };
 }
 
+/** Every size of a described pool with its machines. */
+export function sizesOf(pool: PoolSpec): readonly { readonly vmSize: string; readonly count: number }[] {
+  return [{ vmSize: pool.vmSize, count: pool.count }, ...(pool.sizes ?? [])];
+}
+
 /** The pool that AKS would have for a description. */
 export function propertiesOfPool(spec: WorldSpec, pool: PoolSpec): JsonObject {
   const vms = pool.kind === 'vms-pool';
@@ -65,7 +70,7 @@ export function propertiesOfPool(spec: WorldSpec, pool: PoolSpec): JsonObject {
     type: vms ? 'VirtualMachines' : 'VirtualMachineScaleSets',
     mode: pool.mode ?? 'User',
     ...(vms
-      ? { virtualMachinesProfile: { scale: { manual: [{ size: pool.vmSize, count: pool.count }] } } }
+      ? { virtualMachinesProfile: { scale: { manual: sizesOf(pool).map(({ vmSize, count }) => ({ size: vmSize, count })) } } }
       : { count: pool.count, vmSize: pool.vmSize }),
     enableAutoScaling: false,
     scaleDownMode: 'Delete',

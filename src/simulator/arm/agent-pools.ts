@@ -15,7 +15,7 @@ import { acceptRemoval, writeCapacity } from './scaling.ts';
 import { findVmSize } from './sku-table.ts';
 import { quotaShortage } from './stock.ts';
 import { growPool } from './vm-birth.ts';
-import { judgePoolSize, judgeRemoval } from './write-judge.ts';
+import { judgeManualScale, judgePoolSize, judgeRemoval, noteRead } from './write-judge.ts';
 import { capacityOf, later, type AgentPool, type ArmWorld, type Operation } from './world-state.ts';
 import type { Vm } from './vm.ts';
 
@@ -23,6 +23,7 @@ import type { Vm } from './vm.ts';
 export const AKS_PRINCIPAL: Principal = { clientId: 'aks-resource-provider', foreign: true };
 
 export function listAgentPools(world: ArmWorld, request: ArmRequest): ArmReply {
+  for (const pool of world.agentPools.values()) noteRead(pool, request.principal);
   return answerPage(request, {
     items: [...world.agentPools.values()],
     keyOf: (pool) => pool.name,
@@ -33,7 +34,9 @@ export function listAgentPools(world: ArmWorld, request: ArmRequest): ArmReply {
 
 export function getAgentPool(world: ArmWorld, request: ArmRequest): ArmReply {
   const pool = findAgentPool(world, param(request, 'pool'));
-  return pool === undefined ? poolNotFound(world, request) : { status: 200, body: renderAgentPool(world, pool) };
+  if (pool === undefined) return poolNotFound(world, request);
+  noteRead(pool, request.principal);
+  return { status: 200, body: renderAgentPool(world, pool), trace: { etagOut: poolEtag(world, pool) } };
 }
 
 function poolNotFound(world: ArmWorld, request: ArmRequest): ArmReply {
@@ -131,12 +134,15 @@ function vmsOfSize(pool: AgentPool, size: string): readonly Vm[] {
   return [...pool.vms.values()].filter((vm) => vm.vmSize.toLowerCase() === size.toLowerCase() && vm.provisioningState !== 'Deleting');
 }
 
-function acceptPool(world: ArmWorld, pool: AgentPool, next: JsonObject, principal: Principal): Operation {
+/** Takes over a changed pool, from whoever it comes: the tag moves and the machines begin to follow. */
+export function acceptPool(world: ArmWorld, pool: AgentPool, next: JsonObject, principal: Principal): Operation {
   const before = poolSize(pool);
+  const scaleBefore = manualScale(pool.properties);
   pool.properties = next;
   pool.etagCounter++;
   const after = poolSize(pool);
-  judgePoolSize(world, { name: pool.name, max: pool.spec.max }, { principal, before, after });
+  if (isVmsPool(pool)) judgeManualScale(world, pool, { principal, before: scaleBefore, after: manualScale(next) });
+  else judgePoolSize(world, { name: pool.name, max: pool.spec.max }, { principal, before, after });
   pool.provisioningState = after === before ? 'Updating' : 'Scaling';
   if (isVmsPool(pool)) return convergeVms(world, pool, principal);
   const operation = beginPoolOperation(world, pool, principal, []);
@@ -162,7 +168,11 @@ function convergeVms(world: ArmWorld, pool: AgentPool, principal: Principal): Op
     const living = vmsOfSize(pool, size);
     for (let count = living.length; count < goal; count++) touched.push(growPool(world, pool, size));
     const victims = living.slice(goal);
-    judgeRemoval(world, { name: pool.name, min: pool.spec.min }, { principal, vms: victims, capacityAfter: poolSize(pool), named: false });
+    judgeRemoval(
+      world,
+      { name: `${pool.name}/${size}`, min: pool.spec.min },
+      { principal, vms: victims, capacityAfter: goal, named: false },
+    );
     for (const vm of victims) takeDown(world, vm, { forced: false, principal: principal.clientId });
     touched.push(...victims);
   }
@@ -219,9 +229,18 @@ function removeMachines(world: ArmWorld, pool: AgentPool, vms: readonly Vm[], pr
     return beginPoolOperation(world, pool, principal, vms);
   }
   for (const vm of vms.filter((vm) => vm.provisioningState !== 'Deleting')) dropFromScale(pool, vm);
-  judgeRemoval(world, { name: pool.name, min: pool.spec.min }, { principal, vms, capacityAfter: poolSize(pool), named: true });
+  judgeNamedBySize(world, pool, vms, principal);
   for (const vm of vms) takeDown(world, vm, { forced: false, principal: principal.clientId });
   return beginPoolOperation(world, pool, principal, vms);
+}
+
+/** Minimum and maximum hold for each size by itself. */
+function judgeNamedBySize(world: ArmWorld, pool: AgentPool, vms: readonly Vm[], principal: Principal): void {
+  for (const [size, ofSize] of Map.groupBy(vms, (vm) => vm.vmSize)) {
+    const left = manualScale(pool.properties).find((entry) => entry.size.toLowerCase() === size.toLowerCase())?.count ?? 0;
+    const owner = { name: `${pool.name}/${size}`, min: pool.spec.min };
+    judgeRemoval(world, owner, { principal, vms: ofSize, capacityAfter: left, named: true });
+  }
 }
 
 function dropFromScale(pool: AgentPool, vm: Vm): void {

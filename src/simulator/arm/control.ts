@@ -6,22 +6,29 @@ import type { Violation } from '../violations.ts';
 import { VirtualSimClock } from '../sim-clock.ts';
 import type { PoolSpec } from '../world-spec.ts';
 import { scaleAsForeigner, type ForeignChange } from './ambush.ts';
-import { poolSize } from './agent-pool-document.ts';
+import { isVmsPool, manualScale, poolSize } from './agent-pool-document.ts';
 import { reconcilePool } from './agent-pools.ts';
 import { evict } from './eviction.ts';
 import type { Fault, FaultTable } from './faults.ts';
 import type { JournalEntry } from './journal.ts';
 import type { JsonObject } from './json.ts';
 import { plantPool, uprootPool } from './planting.ts';
+import { scalePoolAsForeigner } from './pool-ambush.ts';
 import type { FrozenLists } from './stale-lists.ts';
 import { stockKey, usages, type Usage } from './stock.ts';
-import { capacityOf, etagText, setOfPool, type ArmWorld, type Operation, type ScaleSet } from './world-state.ts';
+import { capacityOf, etagText, setOfPool, type AgentPool, type ArmWorld, type Operation, type ScaleSet } from './world-state.ts';
 import type { Vm } from './vm.ts';
 
 /** One key per event. */
 export type WorldEvent =
-  /** Another writer scales a set: at once, or just before the next write by a judged principal is looked at. */
-  | { readonly foreignScale: ForeignChange & { readonly pool: string; readonly when?: 'now' | 'before-next-write' } }
+  /** Another writer scales a set, or a size of a VMs pool: at once, or just before the next write by a judged principal is looked at. */
+  | {
+      readonly foreignScale: ForeignChange & {
+        readonly pool: string;
+        readonly vmSize?: string;
+        readonly when?: 'now' | 'before-next-write';
+      };
+    }
   /** Spot machines are taken back, the newest first: after the notice they vanish and the capacity falls. */
   | { readonly evict: { readonly pool: string; readonly count?: number; readonly instanceIds?: readonly string[] } }
   /** AKS sets the scale set back to its agent pool's count. */
@@ -68,6 +75,8 @@ export interface ArmState {
   readonly agentPools: readonly {
     readonly name: string;
     readonly size: number;
+    /** Count by size, for VMs pools. */
+    readonly sizes: Readonly<Record<string, number>>;
     readonly provisioningState: string;
     readonly machines: readonly InstanceState[];
   }[];
@@ -129,6 +138,7 @@ function raise(world: ArmWorld, event: WorldEvent): string | undefined {
   const agentPool = world.agentPools.get(pool.toLowerCase());
   if (agentPool === undefined) return `there is no pool "${pool}"`;
   if ('removePool' in event) return uprootPool(world, agentPool);
+  if ('foreignScale' in event && isVmsPool(agentPool)) return raiseForeignPoolScale(world, agentPool, event.foreignScale);
   const set = setOfPool(world, pool);
   if (set === undefined) return `pool "${pool}" has no scale set`;
   if ('foreignScale' in event) return raiseForeignScale(world, set, event.foreignScale);
@@ -145,6 +155,15 @@ function raiseForeignScale(world: ArmWorld, set: ScaleSet, change: ForeignChange
   return undefined;
 }
 
+function raiseForeignPoolScale(world: ArmWorld, pool: AgentPool, change: ForeignChange & { readonly when?: string }): string | undefined {
+  const { to, delta }: { readonly to?: number; readonly delta?: number } = change;
+  if (!Number.isInteger(to ?? delta)) return 'foreignScale needs "to" or "delta", a whole number';
+  if (change.when === 'before-next-write') pool.ambush = change;
+  else if (pool.provisioningState !== 'Succeeded') return `pool "${pool.name}" is ${pool.provisioningState}`;
+  else scalePoolAsForeigner(world, pool, change);
+  return undefined;
+}
+
 function stateOf(world: ArmWorld, faults: FaultTable): ArmState {
   return {
     nowMs: world.clock.now(),
@@ -152,6 +171,7 @@ function stateOf(world: ArmWorld, faults: FaultTable): ArmState {
     agentPools: [...world.agentPools.values()].map((pool) => ({
       name: pool.name,
       size: poolSize(pool),
+      sizes: Object.fromEntries(manualScale(pool.properties).map(({ size, count }) => [size, count])),
       provisioningState: pool.provisioningState,
       machines: [...pool.vms.values()].map(instanceState),
     })),

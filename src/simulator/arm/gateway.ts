@@ -2,11 +2,13 @@
  * The way of a request through ARM: route, faults, api version, token, scope, budgets, the resource's own answer, and
  * the headers that every answer carries. Knows requests and answers; sockets are the server's.
  */
+import { findAgentPool } from './agent-pool-document.ts';
 import { springAmbush, scaleAsForeigner } from './ambush.ts';
 import { armError, gatewayError } from './errors.ts';
 import type { Fault, FaultEffect, FaultTable } from './faults.ts';
 import { isJsonObject, mergePatch, parseJson, type Json } from './json.ts';
 import type { ArmReply, ArmRequest, Trace } from './messages.ts';
+import { springPoolAmbush } from './pool-ambush.ts';
 import { ARM_ROUTES, type Route } from './routes.ts';
 import { compileRoutes, routeLabel, type RouteMatch } from './router.ts';
 import type { FrozenLists } from './stale-lists.ts';
@@ -162,6 +164,7 @@ function answerArm(parts: GatewayParts, request: ArmRequest, { match, set, fault
   const toll = world.knobs.throttling ? takeToll(world, request, match.row) : { headers: {}, refusal: undefined };
   const answer = (): ArmReply => {
     if (set !== undefined) letOthersFirst(world, request, { set, effect: fault?.effect });
+    else letOthersFirstAtPool(world, request);
     const stale = fault?.effect.kind === 'stale-list' ? parts.frozen.answer(fault.id, request) : undefined;
     return stale ?? match.row.answer(world, asSeen(request, fault?.effect));
   };
@@ -184,6 +187,11 @@ function letOthersFirst(
   if (effect?.kind === 'racing-writer') scaleAsForeigner(world, set, { delta: effect.delta });
   const writes = request.method === 'PUT' || request.method === 'PATCH';
   if (writes && request.params['name'] !== undefined && !request.principal.foreign) springAmbush(world, set);
+}
+
+function letOthersFirstAtPool(world: ArmWorld, request: ArmRequest): void {
+  const pool = request.method === 'PUT' && !request.principal.foreign ? findAgentPool(world, request.params['pool'] ?? '') : undefined;
+  if (pool !== undefined) springPoolAmbush(world, pool);
 }
 
 function takeToll(world: ArmWorld, request: ArmRequest, route: Route) {

@@ -113,6 +113,10 @@ export function answerOperation(world: ArmWorld, request: ArmRequest): ArmReply 
   if (operation === undefined || isForgotten(world, operation)) {
     return armError(404, 'NotFound', 'The entity was not found in this Azure location.');
   }
+  // The URL is signed as it was given out: a client that puts its own version into it is not understood.
+  if (operation.provider === 'aks' && request.query['api-version'] !== AKS_OPERATION_VERSION) {
+    return armError(400, 'InvalidApiVersionParameter', `An operation of AKS is read with api-version ${AKS_OPERATION_VERSION}.`);
+  }
   const monitor = request.query['monitor'] === 'true' || request.path.toLowerCase().includes('/operationresults/');
   return { ...(monitor ? monitorAnswer(world, request, operation) : documentAnswer(world, operation)), trace: { opId: operation.id } };
 }

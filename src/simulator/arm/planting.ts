@@ -1,6 +1,6 @@
 /** Pools that appear and disappear: at the start of the world, and by events while it runs. */
 import type { PoolSpec } from '../world-spec.ts';
-import { propertiesOfPool } from './agent-pool-document.ts';
+import { propertiesOfPool, sizesOf } from './agent-pool-document.ts';
 import { vanish } from './lifecycle.ts';
 import { plantScaleSet } from './scale-set-founding.ts';
 import { setKey } from './scaling.ts';
@@ -10,7 +10,8 @@ import type { AgentPool, ArmWorld } from './world-state.ts';
 
 /** Makes a pool with its machines running. @returns what is wrong with it, or undefined. */
 export function plantPool(world: ArmWorld, spec: PoolSpec): string | undefined {
-  if (findVmSize(spec.vmSize) === undefined) return `pool "${spec.name}" wants the unknown size "${spec.vmSize}"`;
+  const unknown = sizesOf(spec).find(({ vmSize }) => findVmSize(vmSize) === undefined);
+  if (unknown !== undefined) return `pool "${spec.name}" wants the unknown size "${unknown.vmSize}"`;
   if (world.agentPools.has(spec.name.toLowerCase())) return `there is a pool "${spec.name}" already`;
   const set = spec.kind === 'vms-pool' ? undefined : plantScaleSet(world, spec);
   const pool: AgentPool = {
@@ -21,10 +22,13 @@ export function plantPool(world: ArmWorld, spec: PoolSpec): string | undefined {
     provisioningState: 'Succeeded',
     vms: new Map(),
     nextVm: 0,
+    history: { revision: 0, foreignRevision: 0, seen: new Map() },
+    ambush: undefined,
     setKey: set === undefined ? undefined : setKey(set),
   };
   world.agentPools.set(spec.name.toLowerCase(), pool);
-  if (set === undefined) for (let count = 0; count < spec.count; count++) plantInPool(world, pool, spec.vmSize);
+  for (const { vmSize, count } of set === undefined ? sizesOf(spec) : [])
+    for (let made = 0; made < count; made++) plantInPool(world, pool, vmSize);
   // At the world's start nobody listens yet and the list is read instead; later a kubelet must learn of its machine.
   for (const vm of [...pool.vms.values(), ...(set?.vms.values() ?? [])]) world.park.tell({ kind: 'running', vm });
   return undefined;

@@ -52,6 +52,10 @@ export interface AgentPool {
   /** VMs of a pool of type VirtualMachines. */
   readonly vms: Map<string, Vm>;
   nextVm: number;
+  /** Of its counts, for pools of type VirtualMachines. */
+  readonly history: CapacityHistory;
+  /** As of a scale set, for one size of a pool of type VirtualMachines. */
+  ambush: (({ readonly to: number } | { readonly delta: number }) & { readonly vmSize?: string }) | undefined;
   /** Its scale set's key, for pools of type VirtualMachineScaleSets. */
   readonly setKey: string | undefined;
 }

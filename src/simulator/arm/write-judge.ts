@@ -3,7 +3,8 @@
  * foreign writers (people, AKS itself) to nothing.
  */
 import type { Principal } from './messages.ts';
-import type { ArmWorld, ScaleSet } from './world-state.ts';
+import type { ManualScale } from './agent-pool-document.ts';
+import type { AgentPool, ArmWorld, ScaleSet } from './world-state.ts';
 import type { Vm } from './vm.ts';
 
 export interface CapacityChange {
@@ -13,7 +14,7 @@ export interface CapacityChange {
 }
 
 /** A read by a principal: from now on it knows what other writers did to this set. */
-export function noteRead(set: ScaleSet, principal: Principal): void {
+export function noteRead(set: Pick<ScaleSet, 'history'>, principal: Principal): void {
   set.history.seen.set(principal.clientId, set.history.revision);
 }
 
@@ -74,6 +75,33 @@ export function judgePoolSize(world: ArmWorld, pool: { readonly name: string; re
   const said = `${principal.clientId} wrote count ${after} over ${before}`;
   if (after < before) accuse('capacity-lowered-by-put', said);
   else if (after > pool.max) accuse('above-max', `${said}; the maximum is ${pool.max}`);
+}
+
+/** Judges what a client asks of each size of a pool of type VirtualMachines, and remembers who wrote. */
+export function judgeManualScale(
+  world: ArmWorld,
+  pool: AgentPool,
+  change: { readonly principal: Principal; readonly before: readonly ManualScale[]; readonly after: readonly ManualScale[] },
+): void {
+  const { principal, before, after } = change;
+  const { history } = pool;
+  const countIn = (scale: readonly ManualScale[], size: string): number =>
+    scale.find((entry) => entry.size.toLowerCase() === size.toLowerCase())?.count ?? 0;
+  const sizes = new Set([...before, ...after].map(({ size }) => size.toLowerCase()));
+  const changed = [...sizes].filter((size) => countIn(before, size) !== countIn(after, size));
+  if (!principal.foreign && changed.length > 0 && history.foreignRevision > (history.seen.get(principal.clientId) ?? 0)) {
+    accuser(world, pool.name)('lost-update', `${principal.clientId} wrote over counts that another writer had set and it had not read`);
+  }
+  for (const size of changed) {
+    judgePoolSize(
+      world,
+      { name: `${pool.name}/${size}`, max: pool.spec.max },
+      { principal, before: countIn(before, size), after: countIn(after, size) },
+    );
+  }
+  history.revision++;
+  if (principal.foreign) history.foreignRevision = history.revision;
+  else history.seen.set(principal.clientId, history.revision);
 }
 
 function accuser(world: ArmWorld, subject: string) {

@@ -1,0 +1,150 @@
+/**
+ * Removes machines of agent pools through AKS, by name, after a fresh read of the pool and of its machines. AKS takes one
+ * operation per pool: a removal waits for the one of ours that runs, since a drained node that is not deleted was drained
+ * for nothing.
+ */
+import type { Mutation } from '../../cache/mutation.ts';
+import type { Row } from '../../cache/row.ts';
+import { asAutoscalerError } from '../../domain/errors.ts';
+import type { InstanceKey } from '../../domain/ids.ts';
+import type { DeleteOutcome } from '../../domain/outcome.ts';
+import type { DeleteRequest } from '../../ports/cloud-node-groups.ts';
+import { postDeleteMachines, type PoolAnswer } from './agent-pool-wire.ts';
+import type { WriteParts } from './group-writes.ts';
+import type { OperationEnd } from './long-operations.ts';
+import type { Registered } from './registry.ts';
+import type { InstanceRow } from './rows.ts';
+import { sizeFrozenBecause } from './vms-pool-groups.ts';
+import { poolLock } from './vms-pool-increase.ts';
+
+type Machine = Row<InstanceRow>;
+
+/** The following of an operation is given up after less. */
+const LONGEST_WAIT_MS = 25 * 60_000;
+
+/** See the port. Machines that are gone, or already going, are success. */
+export async function deleteFromPool(
+  parts: WriteParts,
+  group: Registered,
+  request: DeleteRequest,
+  signal: AbortSignal,
+): Promise<DeleteOutcome> {
+  const { vmsPools } = parts.store;
+  const untilMs = parts.clock.monotonic() + LONGEST_WAIT_MS;
+  try {
+    for (;;) {
+      await vmsPools.untilFree(group.key, untilMs - parts.clock.monotonic(), signal);
+      const outcome = await parts.locks.hold(poolLock(group), signal, async () =>
+        // Another removal that waited may have been quicker.
+        vmsPools.heldBecause(group.key) === undefined ? attempt(parts, group, request, signal) : undefined,
+      );
+      if (outcome !== undefined) return outcome;
+    }
+  } catch (thrown) {
+    return { kind: 'failed', group: group.id, error: asAutoscalerError(thrown) };
+  }
+}
+
+async function attempt(parts: WriteParts, group: Registered, request: DeleteRequest, signal: AbortSignal): Promise<DeleteOutcome> {
+  const { instances, vmsPools } = parts.store;
+  const keys = [...new Set(request.instances)];
+  const refused = (reason: string): DeleteOutcome => ({ kind: 'refused', group: group.id, reason });
+  const foreign = keys.find((key) => (instances.get(key)?.value.group ?? group.key) !== group.key);
+  if (foreign !== undefined) return refused(`${foreign} does not belong to it`);
+  const meant = new Map(keys.map((key) => [key, instances.get(key)?.value.vmId ?? '']));
+  await Promise.all([vmsPools.refresh(group.key, signal), parts.store.refreshInstances(group.key, signal)]);
+  const frozen = sizeFrozenBecause(group.id, vmsPools.sizes.get(group.key)?.value, false);
+  if (frozen !== undefined) return refused(frozen);
+  const present = keys.flatMap((key) => instances.get(key) ?? []);
+  const other = present.find(({ key, value }) => isAnother(meant.get(key as InstanceKey) ?? '', value.vmId));
+  if (other !== undefined) return refused(`${other.key} is another machine than the one that was meant`);
+  const machines = present.filter(({ key, value }) => value.state !== 'deleting' && instances.removalOf(key) !== 'under-way');
+  if (machines.length === 0) return { kind: 'accepted', group: group.id, instances: keys };
+  const reason = belowMinimum(parts, group, { machines, allowed: request.allowBelowMin });
+  return reason === undefined ? send(parts, group, { machines, keys }, signal) : refused(reason);
+}
+
+/** An unknown identity before the read is no reason to doubt: the key was never seen with another one. */
+function isAnother(before: string, now: string): boolean {
+  return before !== '' && now !== '' && before !== now;
+}
+
+/** Why the group may not lose these; undefined: it may. Counted both in what AKS aims at and in machines that stay. */
+function belowMinimum(
+  { store }: WriteParts,
+  group: Registered,
+  removal: { readonly machines: readonly Machine[]; readonly allowed: boolean },
+): string | undefined {
+  const view = store.vmsPools.sizes.view(group.key);
+  if (view?.low === undefined) return 'its size is not known';
+  if (!view.confirmed) return 'the outcome of an earlier change is not known yet';
+  if (removal.allowed) return undefined;
+  const going = new Set(removal.machines.map(({ key }) => key));
+  const staying = [...store.instances.scope(group.key).values()].filter(
+    ({ key, value }) => !going.has(key) && value.state !== 'deleting' && value.state !== 'failed',
+  );
+  const left = Math.min(view.low - going.size, staying.length);
+  return left >= group.min ? undefined : `removing ${going.size} would leave ${left}, its minimum is ${group.min}`;
+}
+
+interface Batch {
+  readonly machines: readonly Machine[];
+  /** Everything the caller asked for. */
+  readonly keys: readonly InstanceKey[];
+}
+
+async function send(parts: WriteParts, group: Registered, batch: Batch, signal: AbortSignal): Promise<DeleteOutcome> {
+  const { instances, vmsPools } = parts.store;
+  const pool = vmsPools.sizes.get(group.key)?.value.pool ?? '';
+  const mutations = [
+    vmsPools.sizes.beginMutation({ kind: 'remove', key: group.key, count: batch.machines.length }),
+    instances.beginMutation({ kind: 'remove-rows', keys: batch.machines.map(({ key }) => key) }),
+  ];
+  try {
+    const names = batch.machines.map(({ value }) => value.instanceId);
+    const answer = await postDeleteMachines(parts, pool, names, signal);
+    for (const mutation of mutations) mutation.accepted({});
+    vmsPools.operationBegan(group.key);
+    follow(parts, group, { batch, pool, answer, mutations });
+    return { kind: 'accepted', group: group.id, instances: batch.keys };
+  } catch (thrown) {
+    const error = asAutoscalerError(thrown);
+    const lost = error.kind === 'cancelled' || (error.detail.kind === 'unavailable' && error.detail.effect === 'unknown');
+    for (const mutation of mutations) mutation.settle(lost ? 'unknown' : 'refused');
+    return { kind: 'failed', group: group.id, error };
+  }
+}
+
+interface Accepted {
+  readonly batch: Batch;
+  readonly pool: string;
+  readonly answer: PoolAnswer;
+  readonly mutations: readonly Mutation[];
+}
+
+function follow(parts: WriteParts, group: Registered, accepted: Accepted): void {
+  parts.tracker.follow({
+    resource: accepted.pool,
+    url: accepted.answer.operationUrl,
+    retryAfterMs: accepted.answer.retryAfterMs,
+    hints: {},
+    onEnd: (end) => {
+      ended(parts, group, accepted, end);
+      void parts.store.vmsPools.operationEnded(group.key, parts.closing);
+    },
+  });
+}
+
+function ended(parts: WriteParts, group: Registered, { batch, mutations }: Accepted, end: OperationEnd): void {
+  const atMs = parts.clock.now();
+  const instances = batch.machines.map(({ key }) => key as InstanceKey);
+  const outcome = end.kind;
+  parts.store.removalEnded(group.key, () => mutations.forEach((mutation) => mutation.settle(outcome)));
+  if (end.kind === 'succeeded') {
+    parts.tell({ kind: 'delete-succeeded', group: group.id, instances, atMs });
+    return;
+  }
+  const message = end.kind === 'failed' ? `${end.failure.code}: ${end.failure.message}` : end.reason;
+  parts.log.warn({ nodeGroup: group.id, instances: instances.length, reason: message }, 'a delete did not end well');
+  if (end.kind === 'failed') parts.tell({ kind: 'delete-failed', group: group.id, instances, message, atMs });
+}

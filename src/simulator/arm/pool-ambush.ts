@@ -1,0 +1,43 @@
+/** Another writer of agent pools of type VirtualMachines: real changes, made through the same door as a PUT. */
+import { manualScale } from './agent-pool-document.ts';
+import { acceptPool } from './agent-pools.ts';
+import { FOREIGN_WRITER, type ForeignChange } from './ambush.ts';
+import { pickObject, type JsonObject } from './json.ts';
+import type { AgentPool, ArmWorld } from './world-state.ts';
+
+export type ForeignPoolChange = ForeignChange & { readonly vmSize?: string };
+
+/** Scales one size, by default the first, as a person with the command line would. Journaled as an event. */
+export function scalePoolAsForeigner(world: ArmWorld, pool: AgentPool, change: ForeignPoolChange): void {
+  const scale = manualScale(pool.properties);
+  const size = (change.vmSize ?? scale[0]?.size ?? pool.spec.vmSize).toLowerCase();
+  const before = scale.find((entry) => entry.size.toLowerCase() === size)?.count ?? 0;
+  const after = Math.max(0, 'to' in change ? change.to : before + change.delta);
+  const manual = scale.map((entry) => (entry.size.toLowerCase() === size ? { ...entry, count: after } : entry));
+  const operation = acceptPool(world, pool, withManual(pool, manual), FOREIGN_WRITER);
+  world.journal.add({
+    seq: world.journal.nextSeq(),
+    at: world.clock.now(),
+    method: 'EVENT',
+    route: 'EVENT foreignScale',
+    path: pool.name,
+    status: 200,
+    principal: FOREIGN_WRITER.clientId,
+    pool: pool.name,
+    capacityBefore: before,
+    capacityAfter: after,
+    opId: operation.id,
+  });
+}
+
+/** Lets a waiting foreign writer go first. Call before a judged principal's write of the pool is looked at. */
+export function springPoolAmbush(world: ArmWorld, pool: AgentPool): void {
+  const change = pool.ambush;
+  pool.ambush = undefined;
+  if (change !== undefined) scalePoolAsForeigner(world, pool, change);
+}
+
+function withManual(pool: AgentPool, manual: readonly { readonly size: string; readonly count: number }[]): JsonObject {
+  const profile = pickObject(pool.properties, 'virtualMachinesProfile');
+  return { ...pool.properties, virtualMachinesProfile: { ...profile, scale: { ...pickObject(profile, 'scale'), manual } } };
+}
