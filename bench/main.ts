@@ -8,6 +8,7 @@ const SUITES: Readonly<Record<string, () => Promise<readonly BenchRow[]>>> = {
   cache: async () => (await import('./cache.bench.ts')).cacheBench(),
   estimate: async () => (await import('./estimate.bench.ts')).estimateBench(),
   loop: async () => (await import('./loop.bench.ts')).loopBench(),
+  'scale-down': async () => (await import('./scale-down.bench.ts')).scaleDownBench(),
   reflectors: async () => (await import('./reflectors.bench.ts')).reflectorsBench(),
 };
 
