@@ -15,9 +15,12 @@ export function planInstanceRemovals(scope: Scope, headroom: Headroom, allowance
   const idsCompare = registered.size > 0 || cluster.nodes.size === 0;
   const removals: InstanceRemoval[] = [];
   for (const group of cloud.groups) {
-    for (const instance of [...(group.instances ?? [])].sort((left, right) => byName(left.key, right.key))) {
+    const found = (group.instances ?? []).flatMap((instance) => {
       const cause = causeOf(instance, group, { scope, registered, idsCompare });
-      if (cause === undefined || allowance.window < 1 || (cause === 'never-registered' && !headroom.has(group))) continue;
+      return cause === undefined ? [] : [{ instance, cause }];
+    });
+    for (const { instance, cause } of found.sort((left, right) => byName(left.instance.key, right.instance.key))) {
+      if (allowance.window < 1 || (cause === 'never-registered' && !headroom.has(group))) continue;
       headroom.take(group);
       allowance.window -= 1;
       removals.push({ group: group.id, instance: instance.key, cause });

@@ -93,7 +93,13 @@ const ROWS: readonly Row[] = [
   { name: 'a named volume is no loss', pod: { ...VOLUME, safeToEvictVolumes: ['scratch'] }, verdict: 'move' },
   { name: 'naming another volume does not help', pod: { ...VOLUME, safeToEvictVolumes: ['other'] }, verdict: 'LocalStorageRequested' },
   { name: 'DR09: no disruption allowed', pod: {}, budgets: [NO_BUDGET_LEFT], verdict: 'NotEnoughPdb passing' },
-  { name: 'a budget that asks for every pod never allows any', pod: {}, budgets: [NO_BUDGET_LEFT, NEVER], verdict: 'NotEnoughPdb' },
+  { name: 'a budget that asks for every pod never allows any', pod: {}, budgets: [NEVER], verdict: 'NotEnoughPdb' },
+  {
+    name: 'two budgets: the API evicts no such pod, whatever they allow',
+    pod: {},
+    budgets: [aBudget(), aBudget()],
+    verdict: 'NotEnoughPdb',
+  },
   { name: 'DR09: of another namespace', pod: {}, budgets: [aBudget({ namespace: 'other', disruptionsAllowed: 0 })], verdict: 'move' },
   { name: 'a budget without a selector', pod: {}, budgets: [aBudget({ selector: undefined, disruptionsAllowed: 0 })], verdict: 'move' },
 ];
