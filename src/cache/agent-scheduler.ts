@@ -289,6 +289,7 @@ export class AgentScheduler {
       this.#holdIfThrottled(state.agent, end.error, state.dueMs);
       return;
     }
+    this.#recovered(state.lastError, nowMs);
     state.failures = 0;
     state.lastError = undefined;
     state.lastSuccessMs = run.startedAtMs;
@@ -299,6 +300,14 @@ export class AgentScheduler {
     // Once: a list read again at once is believed or waits its turn, so that a stubborn agent cannot spin.
     state.again = state.lastCommit?.runAgain === true && !run.again;
     if (state.again) state.requested = true;
+  }
+
+  /** What failed alike is likely to work again: after a long outage nobody waits out a delay that was drawn during it. */
+  #recovered(trouble: AutoscalerError | undefined, nowMs: number): void {
+    if (trouble === undefined) return;
+    for (const other of this.#states.values()) {
+      if (other.run === undefined && other.lastError?.kind === trouble.kind) other.dueMs = Math.min(other.dueMs, nowMs);
+    }
   }
 
   #holdIfThrottled(agent: CachingAgent, error: AutoscalerError, retryMs: number): void {

@@ -160,6 +160,32 @@ describe('when agents run', () => {
     expect(Math.round((at.status('sets').nextDueMs - at.clock.now()) / 1000)).toBe(10);
   });
 
+  it('one agent that reads again after a common failure is news for those that wait: they try at once', async () => {
+    const bad = (kind: 'unavailable' | 'auth'): Promise<Loaded> =>
+      Promise.reject(new AutoscalerError(kind === 'auth' ? { kind } : { kind, effect: 'none' }, kind));
+    let down = true;
+    const at = world({ random: () => 0.999_999 });
+    const patient = { policy: { ...POLICY, errorIntervalMs: 10 * MINUTE, maxErrorIntervalMs: 10 * MINUTE } };
+    at.add('sets', () => (down ? bad('unavailable') : Promise.resolve(DONE)));
+    at.add('machines', () => (down ? bad('unavailable') : Promise.resolve(DONE)), patient);
+    at.add('still-broken', () => bad('unavailable'), patient);
+    at.add('forbidden', () => bad('auth'), patient);
+    const all = ['sets', 'machines', 'still-broken', 'forbidden'];
+    for (const id of all) at.scheduler.dueNow(id);
+    at.scheduler.tick();
+    await settle();
+    down = false;
+    const running = at.run();
+    await at.clock.advance(30_000);
+
+    expect(at.status('machines')).toMatchObject({ consecutiveFailures: 0, lastError: undefined });
+    const runs = (id: string) => at.ids().filter((one) => one === id).length;
+    // The broken one was tried once more and goes on waiting; what fails for another reason is left alone.
+    expect([runs('still-broken'), runs('forbidden')]).toEqual([2, 1]);
+    at.stop.abort();
+    await running;
+  });
+
   it('draws the delay after a failure from all of it, but never under a second', async () => {
     const at = world({ random: () => 0 });
     at.add('sets', failure);

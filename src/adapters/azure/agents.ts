@@ -12,6 +12,7 @@ import { foldName } from './arm-ids.ts';
 import type { ArmCalls } from './arm-calls.ts';
 import { OPERATIONS, type ArmOperation } from './arm-operations.ts';
 import type { ArmClients } from './clients.ts';
+import { withViews } from './machine-views.ts';
 import type { AzureOptions } from './options.ts';
 import { readPages, type PagedResult } from './page-reader.ts';
 import {
@@ -77,7 +78,8 @@ export function scaleSetsAgent(parts: AgentParts): CachingAgent {
     intervalMs: parts.options.vmssCacheTtlMs,
     jitter: SPREAD,
     errorIntervalMs: 30 * SECOND,
-    maxErrorIntervalMs: 5 * MINUTE,
+    // One call a minute costs nothing, and the end of an outage is seen by this agent first.
+    maxErrorIntervalMs: MINUTE,
     timeoutMs: 45 * SECOND,
   };
   return agent({ id: SCALE_SETS_AGENT, kind: 'scaleSets', order: 0, operation: 'listScaleSets', policy }, async ({ signal }) => {
@@ -158,15 +160,19 @@ export function machinesAgent(parts: AgentParts): CachingAgent {
     timeoutMs: 45 * SECOND,
   };
   return agent({ id: MACHINES_AGENT, kind: 'vms', order: 1, operation: 'listVms', policy }, async ({ signal }) => {
+    const failed = new Set<string>();
     const list = await readPages(parts, {
       call: { operation: 'listVms', resource: '' },
       signal,
       open: () => parts.clients.compute.virtualMachines.list(parts.options.nodeResourceGroup).byPage(),
-      project: (raw) => (raw.virtualMachineScaleSet?.id === undefined ? listed(projectMachine(raw)) : undefined),
+      project: (raw) => {
+        const row = raw.virtualMachineScaleSet?.id === undefined ? listed(projectMachine(raw)) : undefined;
+        if (row !== undefined && raw.provisioningState?.toLowerCase() === 'failed') failed.add(row.key);
+        return row;
+      },
     });
-    return loaded(list, (complete) =>
-      parts.instances.commitList({ agentId: MACHINES_AGENT, authority: 'authoritative', complete, pages: list.pages }),
-    );
+    const pages = await withViews(parts, list.pages, failed, signal);
+    return loaded(list, (complete) => parts.instances.commitList({ agentId: MACHINES_AGENT, authority: 'authoritative', complete, pages }));
   });
 }
 
