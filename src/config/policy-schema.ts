@@ -41,6 +41,8 @@ export const scaleDown = z
   .strictObject({
     enabled: flag(true),
     utilizationThreshold: fraction(0.5),
+    gpuUtilizationThreshold: fraction(0.5),
+    unreadyEnabled: flag(true),
     unneededTime: duration(10 * MINUTE_MS),
     unreadyTime: duration(20 * MINUTE_MS),
     delayAfterAdd: duration(10 * MINUTE_MS),
@@ -66,6 +68,8 @@ export const scaleDown = z
   .transform((given) => ({
     enabled: given.enabled,
     utilizationThreshold: given.utilizationThreshold,
+    gpuUtilizationThreshold: given.gpuUtilizationThreshold,
+    unreadyEnabled: given.unreadyEnabled,
     unneededForMs: given.unneededTime,
     unreadyForMs: given.unreadyTime,
     delayAfterAddMs: given.delayAfterAdd,

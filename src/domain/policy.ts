@@ -27,6 +27,8 @@ export interface ScaleUpPolicy {
   readonly priorities?: readonly PriorityLevel[];
   /** What one node costs per hour, by VM size in lower case; spot nodes as `<size>/spot`. Absent: no price is known. */
   readonly prices?: Readonly<Record<string, number>>;
+  /** The same by group id, where one is stated for a group; it goes before its size's. */
+  readonly groupPrices?: Readonly<Record<string, number>>;
   readonly enforceMinSize: boolean;
   /** No node is asked for while a watch of the cluster has been silent for longer. Absent: no limit. */
   readonly maxClusterStalenessMs?: number;
@@ -41,6 +43,10 @@ export interface BackoffPolicy {
 export interface ScaleDownPolicy {
   readonly enabled: boolean;
   readonly utilizationThreshold: number;
+  /** Of nodes with GPUs, for which only these count; absent: 0.5. */
+  readonly gpuUtilizationThreshold?: number;
+  /** Whether nodes that are not ready may go; absent: they may. */
+  readonly unreadyEnabled?: boolean;
   readonly unneededForMs: number;
   readonly unreadyForMs: number;
   readonly delayAfterAddMs: number;

@@ -44,6 +44,7 @@ export interface GroupRefusal {
 /** Why a node stays. The names are the Cluster Autoscaler's, which users' dashboards know. */
 export type UnremovableReason =
   | 'ScaleDownDisabledAnnotation'
+  | 'ScaleDownUnreadyDisabled'
   | 'NotAutoscaled'
   | 'NotUnneededLongEnough'
   | 'NotUnreadyLongEnough'

@@ -7,6 +7,7 @@ import type { RemovalOutcome, RemovalStep } from '../domain/outcome.ts';
 import type { Removal } from '../domain/plan.ts';
 import { podName } from '../domain/ids.ts';
 import { waitForDelays } from './delay-deletion.ts';
+import { drainRulesOf } from '../scheduling/drainability/drain-rule.ts';
 import type { DeleteBatches } from './delete-batches.ts';
 import { intendedMark, markForDeletion, unmarkWithRetry, type DeletionMark } from './deletion-mark.ts';
 import type { DrainDeps } from './drain-deps.ts';
@@ -86,7 +87,7 @@ async function readNode(removal: Removal, tools: DrainTools): Promise<FreshNode>
 
 function check(removal: Removal, fresh: FreshNode, stage: RecheckInput['stage'], tools: DrainTools): PodsToEvict {
   const nowMs = tools.clock.now();
-  const result = recheck({ removal, fresh, cluster: tools.reader.observe(nowMs), policy: tools.policy.scaleDown, nowMs, stage });
+  const result = recheck({ removal, fresh, cluster: tools.reader.observe(nowMs), policy: drainRulesOf(tools.policy), nowMs, stage });
   if (!result.go) throw new Halt('recheck', result.message);
   return result;
 }

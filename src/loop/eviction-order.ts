@@ -14,6 +14,8 @@ export interface PodsToEvict {
   readonly pods: readonly Pod[];
   /** Pods of DaemonSets. */
   readonly daemons: readonly Pod[];
+  /** Of so low a priority that they are asked to go, but not waited for. */
+  readonly expendables: readonly Pod[];
 }
 
 /** One step of a drain: these pods side by side, their grace capped (0: not). */
@@ -35,12 +37,13 @@ export async function evictInOrder(onNode: PodsToEvict, tools: EvictTools, signa
     const result = await evictPods(pods, capMs, tools, signal);
     if (!result.done) return result;
   }
-  if (named.length === 0) await evictOnce(daemons, policy.maxGracefulTerminationMs, tools, signal);
+  const unawaited = [...onNode.expendables, ...(named.length === 0 ? daemons : [])];
+  await evictOnce(unawaited, policy.maxGracefulTerminationMs, tools, signal);
   return { done: true };
 }
 
 /** A pod's own word counts more than the policy's; what is ending already needs no asking. */
-function daemonsToEvict({ pods, daemons }: PodsToEvict, policy: DrainPolicy): readonly Pod[] {
+function daemonsToEvict({ pods, daemons }: Pick<PodsToEvict, 'pods' | 'daemons'>, policy: DrainPolicy): readonly Pod[] {
   const byPolicy = pods.length > 0 ? policy.evictDaemonPods?.fromOccupied : policy.evictDaemonPods?.fromEmpty;
   return daemons.filter((pod) => pod.deletionAtMs === undefined && (pod.daemonEviction ?? byPolicy ?? false));
 }

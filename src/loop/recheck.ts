@@ -3,10 +3,9 @@ import type { Node } from '../domain/node.ts';
 import type { ClusterView } from '../domain/observation.ts';
 import type { Removal } from '../domain/plan.ts';
 import type { Pod } from '../domain/pod.ts';
-import type { ScaleDownPolicy } from '../domain/policy.ts';
 import { TO_BE_DELETED_TAINT, hasTaint } from '../domain/taint.ts';
-import { judgeNode } from '../scheduling/drainability/drainability.ts';
-import { drainContext } from '../scheduling/drainability/drain-rule.ts';
+import { judgeNode, type NodeDrain } from '../scheduling/drainability/drainability.ts';
+import { drainContext, type DrainRulesPolicy } from '../scheduling/drainability/drain-rule.ts';
 
 /** A node and its pods, read past every cache. */
 export interface FreshNode {
@@ -19,14 +18,14 @@ export interface RecheckInput {
   readonly fresh: FreshNode;
   /** For budgets and DaemonSets. */
   readonly cluster: ClusterView;
-  readonly policy: ScaleDownPolicy;
+  readonly policy: DrainRulesPolicy;
   readonly nowMs: number;
   /** `before-mark`: nothing was changed yet. `before-evict`: the node carries our mark. `before-delete`: nothing may be left. */
   readonly stage: 'before-mark' | 'before-evict' | 'before-delete';
 }
 
 export type RecheckResult =
-  | { readonly go: true; readonly pods: readonly Pod[]; readonly daemons: readonly Pod[] }
+  | { readonly go: true; readonly pods: readonly Pod[]; readonly daemons: readonly Pod[]; readonly expendables: readonly Pod[] }
   | { readonly go: false; readonly message: string };
 
 /** Whether the plan still holds for what is there now; `pods` are those to evict. A pod nobody planned for stops it. */
@@ -42,14 +41,16 @@ export function recheck(input: RecheckInput): RecheckResult {
   // Once pods are being evicted a spent budget is what the Eviction API is there for; before that, nothing was begun.
   const budgetMayWait = stage === 'before-evict' && drain.passing;
   if (drain.blocker !== undefined && !budgetMayWait) return no(`pod ${drain.blocker.pod} blocks: ${drain.blocker.reason}`);
-  return checkPods(input, budgetMayWait ? running.filter((pod) => isPlanned(removal, pod)) : drain.movable, drain.daemons);
+  return checkPods(input, budgetMayWait ? running.filter((pod) => isPlanned(removal, pod)) : drain.movable, drain);
 }
 
-function checkPods({ removal, stage }: RecheckInput, pods: readonly Pod[], daemons: readonly Pod[]): RecheckResult {
+function checkPods({ removal, stage }: RecheckInput, pods: readonly Pod[], { daemons, expendables }: NodeDrain): RecheckResult {
   const [first] = pods;
   if (stage === 'before-delete' && first !== undefined) return no(`pod ${podName(first)} is still on the node`);
   const stranger = pods.find((pod) => !isPlanned(removal, pod));
-  return stranger === undefined ? { go: true, pods, daemons } : no(`pod ${podName(stranger)} came to the node after the plan was made`);
+  return stranger === undefined
+    ? { go: true, pods, daemons, expendables }
+    : no(`pod ${podName(stranger)} came to the node after the plan was made`);
 }
 
 function isPlanned(removal: Removal, pod: Pod): boolean {

@@ -204,6 +204,19 @@ describe('the order of evictions', () => {
     expect(lastOutcome(world)?.kind).toBe('deleted');
   });
 
+  it('DR14: a pod of a priority below the cutoff is asked to go, and not waited for', async () => {
+    const world = setUp({ pods: [app, { name: 'worthless', controller: undefined, shape: { priority: -11 } }] });
+    world.cluster.onEvict = (pod) => (pod.name === 'app' ? undefined : { kind: 'blocked', message: 'budget', retryAfterMs: undefined });
+    let asked = 0;
+    world.cluster.onCall = (call, subject) => {
+      if (call === 'evict' && subject === 'worthless') asked += 1;
+    };
+    world.runner.start(removalOf('g-0', world.pods.slice(0, 1)));
+    await world.clock.advance(MINUTE);
+    expect(asked).toBe(1);
+    expect(lastOutcome(world)?.kind).toBe('deleted');
+  });
+
   it('named bands go one after the other, DaemonSet pods among them, each with its own cap', async () => {
     const bands = [
       { priority: 0, graceMs: 20_000 },

@@ -56,6 +56,8 @@ export const FLAGS: readonly Flag[] = [
   row('node-group-backoff-reset-timeout', 'duration', 'backoff.resetAfter', 'time without failure that forgets them (default 3h)'),
   row('scale-down-enabled', 'boolean', 'scaleDown.enabled', 'remove nodes at all (default true)'),
   row('scale-down-utilization-threshold', 'number', 'scaleDown.utilizationThreshold', 'use below which a node may go (default 0.5)'),
+  row('scale-down-gpu-utilization-threshold', 'number', 'scaleDown.gpuUtilizationThreshold', "the same of a GPU node's GPUs (default 0.5)"),
+  row('scale-down-unready-enabled', 'boolean', 'scaleDown.unreadyEnabled', 'remove nodes that are not ready (default true)'),
   row('scale-down-unneeded-time', 'duration', 'scaleDown.unneededTime', 'time a node must be unneeded (default 10m)'),
   row('scale-down-unready-time', 'duration', 'scaleDown.unreadyTime', 'the same for nodes that are not ready (default 20m)'),
   row('scale-down-delay-after-add', 'duration', 'scaleDown.delayAfterAdd', 'rest after a scale-up (default 10m)'),

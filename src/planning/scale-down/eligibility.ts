@@ -3,7 +3,9 @@ import type { Node } from '../../domain/node.ts';
 import type { NodeGroup } from '../../domain/node-group.ts';
 import type { KeptNode } from '../../domain/plan.ts';
 import type { Pod } from '../../domain/pod.ts';
+import { isExpendable } from '../../scheduling/drainability/expendable.ts';
 import { judgeNode, type NodeDrain } from '../../scheduling/drainability/drainability.ts';
+import { deviceUtilization, hasDevices } from './devices.ts';
 import { byName, isLeaving, type Scope } from './scope.ts';
 import { utilizationOf } from './utilization.ts';
 
@@ -25,6 +27,7 @@ export interface Eligibility {
 }
 
 const NO_PODS: readonly Pod[] = [];
+const DEFAULT_GPU_THRESHOLD = 0.5;
 
 /** Tells the nodes that could go from those that cannot, cheap questions first. Simulates nothing. */
 export function sortOutNodes(scope: Scope): Eligibility {
@@ -72,17 +75,31 @@ function judge(node: Node, scope: Scope): Candidate | KeptNode {
 }
 
 function judgeLoad(known: Pick<Candidate, 'node' | 'group' | 'instance'>, scope: Scope): Candidate | KeptNode {
-  const { node, group } = known;
+  const { node } = known;
   const { policy, observation } = scope;
+  if (!node.readiness.ready && policy.scaleDown.unreadyEnabled === false) return { node: node.name, reason: 'ScaleDownUnreadyDisabled' };
   const pods = observation.cluster.podsByNode.get(node.name) ?? NO_PODS;
-  const options = { nowMs: observation.nowMs, ignoreNodePods: policy.scaleDown.ignoreDaemonSetsUtilization };
-  const utilization = utilizationOf(node, pods, options);
+  const cutoff = policy.scaleUp.expendablePriorityCutoff;
+  const counted = pods.some((pod) => isExpendable(pod, cutoff)) ? pods.filter((pod) => !isExpendable(pod, cutoff)) : pods;
+  const { utilization, threshold } = loadOf(known, counted, scope);
   if (utilization === undefined) return { node: node.name, reason: 'UnexpectedError' };
   // Equality is eligible, as in the Cluster Autoscaler: a threshold of 0 still frees nodes that carry nothing.
-  if (utilization > (group.options.utilizationThreshold ?? policy.scaleDown.utilizationThreshold)) {
-    return { node: node.name, reason: 'NotUnderutilized', utilization };
-  }
+  if (utilization > threshold) return { node: node.name, reason: 'NotUnderutilized', utilization };
   return { ...known, utilization, drain: judgeNode(pods, scope.drain) };
+}
+
+/** How much of the node is used, and how much is too little. Of a node with devices only the devices count. */
+function loadOf(
+  { node, group }: Pick<Candidate, 'node' | 'group'>,
+  pods: readonly Pod[],
+  { policy, observation, devices }: Scope,
+): { readonly utilization: number | undefined; readonly threshold: number } {
+  const rules = policy.scaleDown;
+  if (hasDevices(node, devices)) {
+    return { utilization: deviceUtilization(node, pods, devices), threshold: rules.gpuUtilizationThreshold ?? DEFAULT_GPU_THRESHOLD };
+  }
+  const options = { nowMs: observation.nowMs, ignoreNodePods: rules.ignoreDaemonSetsUtilization };
+  return { utilization: utilizationOf(node, pods, options), threshold: group.options.utilizationThreshold ?? rules.utilizationThreshold };
 }
 
 function isAtMinimum(group: NodeGroup, scope: Scope): boolean {

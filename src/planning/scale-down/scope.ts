@@ -4,8 +4,10 @@ import type { InstanceState, NodeGroup } from '../../domain/node-group.ts';
 import type { Node } from '../../domain/node.ts';
 import type { Observation } from '../../domain/observation.ts';
 import type { Policy } from '../../domain/policy.ts';
+import type { ResourceNames } from '../../domain/resources.ts';
 import { TO_BE_DELETED_TAINT, hasTaint } from '../../domain/taint.ts';
-import { drainContext, type DrainContext } from '../../scheduling/drainability/drain-rule.ts';
+import { DEVICES } from './devices.ts';
+import { drainContext, drainRulesOf, type DrainContext } from '../../scheduling/drainability/drain-rule.ts';
 import type { Snapshot } from '../../scheduling/snapshot.ts';
 
 /** What every part of one plan reads, indexed once. */
@@ -14,6 +16,8 @@ export interface Scope {
   readonly state: LoopState;
   readonly policy: Policy;
   readonly snapshot: Snapshot;
+  /** Indexes of GPUs and the like. */
+  readonly devices: readonly number[];
   readonly drain: DrainContext;
   readonly groups: ReadonlyMap<NodeGroupId, NodeGroup>;
   /** Nodes whose removal was begun and that Azure still counts; by group. */
@@ -24,6 +28,7 @@ export interface ScopeInput {
   readonly observation: Observation;
   readonly state: LoopState;
   readonly policy: Policy;
+  readonly names: ResourceNames;
   readonly snapshot: Snapshot;
 }
 
@@ -34,7 +39,8 @@ export function scopeOf(input: ScopeInput): Scope {
     state,
     policy,
     snapshot: input.snapshot,
-    drain: drainContext(observation.cluster, policy.scaleDown, observation.nowMs),
+    devices: DEVICES.map((name) => input.names.indexOf(name)),
+    drain: drainContext(observation.cluster, drainRulesOf(policy), observation.nowMs),
     groups: new Map(observation.cloud.groups.map((group) => [group.id, group])),
     draining: drainingByGroup(observation, state),
   };

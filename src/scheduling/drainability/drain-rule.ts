@@ -1,6 +1,6 @@
 import type { ClusterView } from '../../domain/observation.ts';
 import type { Pod } from '../../domain/pod.ts';
-import type { ScaleDownPolicy } from '../../domain/policy.ts';
+import type { Policy, ScaleDownPolicy } from '../../domain/policy.ts';
 import type { BlockingPodReason } from '../../domain/reasons.ts';
 import type { DisruptionBudget } from '../../domain/workload.ts';
 import { BudgetIndex } from './budget-index.ts';
@@ -12,15 +12,30 @@ export type DrainVerdict =
   /** Goes with its node; runs on every node anyway. */
   | { readonly kind: 'daemon-set' }
   | { readonly kind: 'move' }
+  /** Of so low a priority that it needs no other place: asked to go, not waited for. */
+  | { readonly kind: 'expendable' }
   /** Never evicted: the node waits until the pod has finished. */
   | { readonly kind: 'wait-for-completion' }
   /** `passing`: a budget that is spent at the moment but allows disruptions in principle. */
   | { readonly kind: 'block'; readonly reason: BlockingPodReason; readonly detail: string; readonly passing: boolean };
 
+/** The settings that the rules read. */
+export interface DrainRulesPolicy extends Pick<
+  ScaleDownPolicy,
+  'skipNodesWithSystemPods' | 'skipNodesWithLocalStorage' | 'skipNodesWithCustomControllerPods'
+> {
+  /** Pods with an explicit priority below are expendable; absent: none is. */
+  readonly expendablePriorityCutoff?: number;
+}
+
+export function drainRulesOf({ scaleDown, scaleUp }: Policy): DrainRulesPolicy {
+  return { ...scaleDown, expendablePriorityCutoff: scaleUp.expendablePriorityCutoff };
+}
+
 /** Everything a rule may read besides the pod. */
 export interface DrainContext {
   readonly nowMs: number;
-  readonly policy: Pick<ScaleDownPolicy, 'skipNodesWithSystemPods' | 'skipNodesWithLocalStorage' | 'skipNodesWithCustomControllerPods'>;
+  readonly policy: DrainRulesPolicy;
   /** `namespace/name` of every DaemonSet. */
   readonly daemonSets: ReadonlySet<string>;
   /** The disruption budgets that select the pod. */

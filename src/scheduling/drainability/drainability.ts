@@ -9,6 +9,7 @@ import type { Pod } from '../../domain/pod.ts';
 import { daemonSetPod } from './daemon-set.ts';
 import { disruptionBudget } from './disruption-budget.ts';
 import type { DrainContext, DrainRule, DrainVerdict } from './drain-rule.ts';
+import { expendable } from './expendable.ts';
 import { localStorage } from './local-storage.ts';
 import { longTerminating } from './long-terminating.ts';
 import { mirrorPod } from './mirror.ts';
@@ -23,6 +24,7 @@ import { terminalPod } from './terminal.ts';
 const RULES: readonly DrainRule[] = [
   mirrorPod,
   longTerminating,
+  expendable,
   replicaCount,
   daemonSetPod,
   safeToEvict,
@@ -51,6 +53,8 @@ export interface NodeDrain {
   readonly movable: readonly Pod[];
   /** Pods of DaemonSets: they go with the node, evicted if the policy says so, and need no place. */
   readonly daemons: readonly Pod[];
+  /** Pods of a priority below the cutoff: asked to go, needing no place. */
+  readonly expendables: readonly Pod[];
   /** Pods that are waited for; the node cannot go before they have finished. */
   readonly waiting: readonly Pod[];
   readonly blocker: Blocker | undefined;
@@ -62,17 +66,19 @@ export interface NodeDrain {
 export function judgeNode(pods: readonly Pod[], context: DrainContext): NodeDrain {
   const movable: Pod[] = [];
   const daemons: Pod[] = [];
+  const expendables: Pod[] = [];
   const waiting: Pod[] = [];
   let worst: FoundBlocker | undefined;
   for (const pod of pods) {
     const verdict = judgePod(pod, context);
     if (verdict.kind === 'move') movable.push(pod);
     else if (verdict.kind === 'daemon-set') daemons.push(pod);
+    else if (verdict.kind === 'expendable') expendables.push(pod);
     else if (verdict.kind === 'wait-for-completion') waiting.push(pod);
     else if (verdict.kind === 'block') worst = graver(worst, { pod: podName(pod), ...verdict });
   }
   const blocker = worst === undefined ? undefined : { pod: worst.pod, reason: worst.reason, detail: worst.detail };
-  return { movable, daemons, waiting, blocker, passing: worst?.passing ?? false };
+  return { movable, daemons, expendables, waiting, blocker, passing: worst?.passing ?? false };
 }
 
 type FoundBlocker = Blocker & { readonly passing: boolean };

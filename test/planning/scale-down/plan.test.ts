@@ -54,9 +54,43 @@ describe('eligibility', () => {
       node: 'p-0',
       reason: 'CurrentlyBeingDeleted',
     },
+    {
+      name: 'EL09: unready while those may not go',
+      world: {
+        ...base,
+        nodes: [aNode({ name: 'p-0', readiness: { ready: false, sinceMs: 0, reason: 'NotReady' } })],
+        policy: aPolicy({ scaleDown: { unreadyEnabled: false } }),
+      },
+      node: 'p-0',
+      reason: 'ScaleDownUnreadyDisabled',
+    },
     { name: 'without a size', world: { ...base, nodes: [aNode({ name: 'p-0', cpu: '0' })] }, node: 'p-0', reason: 'UnexpectedError' },
   ])('$name: $reason', ({ world, node, reason }) => {
     expect(keptReasons(plan(world))[node]).toBe(reason);
+  });
+
+  it.each([
+    { name: 'EL05: cores in use, GPUs idle', gpus: '4', asked: '0', reason: 'NotUnneededLongEnough' },
+    { name: 'EL05: GPUs in use', gpus: '4', asked: '3', reason: 'NotUnderutilized' },
+    { name: 'EL05: more than the own threshold', gpus: '4', asked: '1', threshold: 0.2, reason: 'NotUnderutilized' },
+    { name: 'EL06: no GPU is offered', gpus: '0', asked: '0', reason: 'NotUnneededLongEnough' },
+  ])('$name', ({ gpus, asked, threshold, reason }) => {
+    const gpuNode = aNode({ name: 'p-0', labels: { accelerator: 'nvidia' }, resources: { 'nvidia.com/gpu': gpus } });
+    const job = aPod({ nodeName: 'p-0', cpu: '3600m', shape: { cpu: '3600m', resources: { 'nvidia.com/gpu': asked } } });
+    const spare = aNode({ name: 'q-0', cpu: '8', resources: { 'nvidia.com/gpu': '8' } });
+    const result = plan({
+      groups: [pool('p', 1), pool('q', 1, { minSize: 1 })],
+      nodes: [gpuNode, spare],
+      pods: [job],
+      policy: aPolicy({ scaleDown: threshold === undefined ? {} : { gpuUtilizationThreshold: threshold } }),
+    });
+    expect(keptReasons(result)['p-0']).toBe(reason);
+  });
+
+  it('DR14: a node with nothing but expendable pods is empty, however much they ask for', () => {
+    const worthless = aPod({ nodeName: 'p-0', controller: undefined, shape: { cpu: '3900m', priority: -11 } });
+    const result = plan({ ...base, pods: [worthless], state: { unneededSince: sinceMinutes(30, ['p-0']) } });
+    expect(result.removals).toMatchObject([{ node: 'p-0', cause: 'empty', pods: [] }]);
   });
 
   it('EL10: a verdict that has expired is reached anew', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { judgeNode, judgePod } from '../../../src/scheduling/drainability/drainability.ts';
-import { drainContext } from '../../../src/scheduling/drainability/drain-rule.ts';
+import { drainContext, drainRulesOf } from '../../../src/scheduling/drainability/drain-rule.ts';
 import { aBudget, aCluster, aPod, START_MS, type PodOptions } from '../../support/builders.ts';
 import { aPolicy } from '../../support/policy.ts';
 import type { ScaleDownPolicy } from '../../../src/domain/policy.ts';
@@ -64,6 +64,17 @@ const ROWS: readonly Row[] = [
   },
   { name: 'DR11: Succeeded but restarted Always does not', pod: { phase: 'Succeeded', controller: undefined }, verdict: 'NotReplicated' },
   { name: 'DR08: on-completion waits', pod: { safeToEvict: 'on-completion', controller: undefined }, verdict: 'wait-for-completion' },
+  {
+    name: 'DR14: a bare pod of a priority below the cutoff',
+    pod: { controller: undefined, shape: { priority: -11 } },
+    verdict: 'expendable',
+  },
+  { name: 'DR14: at the cutoff it counts', pod: { controller: undefined, shape: { priority: -10 } }, verdict: 'NotReplicated' },
+  {
+    name: 'DR14: its safe-to-evict false holds',
+    pod: { safeToEvict: 'false', shape: { priority: -11 } },
+    verdict: 'NotSafeToEvictAnnotation',
+  },
   { name: 'a bare pod blocks', pod: { controller: undefined }, policy: LAX, verdict: 'NotReplicated' },
   {
     name: 'DR02: a custom controller blocks with the flag',
@@ -111,7 +122,7 @@ function contextOf(row: Pick<Row, 'budgets' | 'daemonSets' | 'policy'>) {
     return { namespace, name, uid: text, shape };
   });
   const cluster = aCluster({ disruptionBudgets: row.budgets ?? [], daemonSets });
-  return drainContext(cluster, aPolicy({ scaleDown: { ...STRICT, ...row.policy } }).scaleDown, START_MS);
+  return drainContext(cluster, drainRulesOf(aPolicy({ scaleDown: { ...STRICT, ...row.policy } })), START_MS);
 }
 
 describe('drain rules', () => {
@@ -139,7 +150,16 @@ describe('drain rules', () => {
     const moving = aPod({ nodeName: 'n' });
     const waiting = aPod({ nodeName: 'n', safeToEvict: 'on-completion' });
     const daemon = aPod({ nodeName: 'n', ...DAEMON_POD });
-    const drain = judgeNode([moving, waiting, aPod({ nodeName: 'n', mirror: true }), daemon], contextOf({ policy: LAX }));
-    expect(drain).toEqual({ movable: [moving], daemons: [daemon], waiting: [waiting], blocker: undefined, passing: false });
+    const worthless = aPod({ nodeName: 'n', controller: undefined, shape: { priority: -11 } });
+    const pods = [moving, waiting, aPod({ nodeName: 'n', mirror: true }), daemon, worthless];
+    const drain = judgeNode(pods, contextOf({ policy: LAX }));
+    expect(drain).toEqual({
+      movable: [moving],
+      daemons: [daemon],
+      expendables: [worthless],
+      waiting: [waiting],
+      blocker: undefined,
+      passing: false,
+    });
   });
 });
