@@ -80,6 +80,8 @@ function writeScaleSet(world: ArmWorld, request: ArmRequest, set: ScaleSet): Arm
   const refused = (reply: ArmReply): ArmReply => ({ ...reply, trace: { ...trace, capacityAfter: before, etagOut: etagText(set.etag) } });
   const stale = refuseByCondition(request, etagText(set.etag));
   if (stale !== undefined) return refused(stale);
+  // Who names the present tag has seen this very state, by whatever read: equal tags mean equal documents.
+  if (request.headers['if-match'] === etagText(set.etag)) noteRead(set, request.principal);
   const { body } = request;
   if (!isJsonObject(body)) {
     return refused(

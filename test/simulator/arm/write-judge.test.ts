@@ -87,6 +87,17 @@ describe('write judge', () => {
       rules: [],
     },
     {
+      what: 'a PUT that names the present tag, learned from a list of the past that still was true',
+      act: async (rig) => {
+        foreign(rig, 3);
+        const [set] = rig.arm.control.state().sets;
+        const body = { location: 'westeurope', sku: { name: 'Standard_D4s_v5', capacity: 5 } };
+        await rig.call('PUT', `${setPath(rig, 'a')}?${VERSION}`, { body, headers: { 'if-match': set?.etag ?? '' } });
+        expect(rig.arm.control.state().sets[0]?.capacity).toBe(5);
+      },
+      rules: [],
+    },
+    {
       what: 'a PUT after a read of the other that a fault swallowed',
       act: async (rig) => {
         await read(rig);
