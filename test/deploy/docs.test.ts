@@ -1,0 +1,80 @@
+/** What the documents say of settings and metrics is what the program does. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { parse, stringify } from 'yaml';
+import { generatedDocuments } from '../../docs/files.ts';
+import { catalogue, settingRows } from '../../docs/reference.ts';
+import { isConfigErrors, type Config } from '../../src/config/config.ts';
+import { loadConfig } from '../../src/config/load.ts';
+import { FLAGS } from '../../src/config/sources/flag-table.ts';
+
+const ROOT = resolve(import.meta.dirname, '..', '..');
+const SAMPLE = readFileSync(join(ROOT, 'config', 'aks-autoscaler.yaml'), 'utf8');
+
+const ENV = {
+  ARM_SUBSCRIPTION_ID: 'sub',
+  ARM_RESOURCE_GROUP: 'rg',
+  LOCATION: 'westeurope',
+  ARM_TENANT_ID: 'tenant',
+  ARM_CLIENT_ID: 'client',
+  ARM_CLIENT_SECRET: 'hush',
+};
+
+function configOf(file: object, argv: readonly string[] = []): Config {
+  const config = loadConfig({ argv: ['--config=x.yaml', '--nodes=0:1:a', ...argv], env: ENV, readFile: () => stringify(file) });
+  if (isConfigErrors(config)) throw new Error(config.errors.join(' '));
+  return config;
+}
+
+/** `a.b` and a value -> `{ a: { b: value } }`. */
+function nested(key: string, value: unknown): object {
+  return key.split('.').reduceRight<unknown>((inner, part) => ({ [part]: inner }), value) as object;
+}
+
+describe('the generated documents', async () => {
+  const documents = await generatedDocuments(ROOT);
+
+  it.each([...documents])('%s is up to date: run npm run docs', (path, text) => {
+    expect(readFileSync(join(ROOT, path), 'utf8')).toBe(text);
+  });
+});
+
+describe('the settings', () => {
+  const rows = settingRows(SAMPLE);
+  const defaults = rows.flatMap((row) => (row.default === undefined ? [] : [[row.key, row.default] as const]));
+  const plain = configOf({ logLevel: 'info' });
+
+  it('are all there, each with a meaning', () => {
+    expect(rows.length).toBeGreaterThan(70);
+    expect(rows.filter(({ meaning }) => meaning.length < 8).map(({ key }) => key)).toEqual([]);
+    const flags = new Set(rows.flatMap((row) => row.flags));
+    const shown = FLAGS.filter(({ kind }) => kind !== 'ignored' && kind !== 'file').map(({ name }) => `--${name}`);
+    expect(shown.filter((name) => !flags.has(name))).toEqual([]);
+  });
+
+  it.each(defaults)('%s is %s when it is not given', (key, value) => {
+    expect(configOf(nested(key, parse(value)))).toEqual(plain);
+  });
+
+  const told = FLAGS.flatMap(({ name, help }) => {
+    const value = /\(default ([^):]+(?::\d+)?)\)$/.exec(help)?.[1];
+    return value === undefined || value.includes(' ') || value === 'none' ? [] : [[name, value] as const];
+  });
+
+  it.each(told)('--%s is %s when it is not given, as its help says', (name, value) => {
+    expect(configOf({ logLevel: 'info' }, [`--${name}=${value}`])).toEqual(plain);
+  });
+});
+
+describe('metrics in documents', () => {
+  it('exist', async () => {
+    const known = new Set((await catalogue()).map(({ name }) => name));
+    const texts = ['README.md', ...readdirSync(join(ROOT, 'docs'), { recursive: true, encoding: 'utf8' }).map((file) => join('docs', file))]
+      .filter((file) => file.endsWith('.md'))
+      .map((file) => readFileSync(join(ROOT, file), 'utf8'));
+    const named = new Set(texts.flatMap((text) => text.match(/\b(aks|cluster)_autoscaler_[a-z_]+[a-z]\b/g) ?? []));
+    expect(named.size).toBeGreaterThan(60);
+    expect([...named].filter((name) => !known.has(name))).toEqual([]);
+  });
+});
