@@ -178,6 +178,44 @@ describe('timers', () => {
 });
 
 describe('simulation', () => {
+  it('PL01: an empty node can go', () => {
+    const result = plan({ groups: [pool('p', 1)], nodes: nodes('p-0'), state: { unneededSince: sinceMinutes(30, ['p-0']) } });
+    expect(result.removals).toMatchObject([{ node: 'p-0', cause: 'empty', pods: [] }]);
+  });
+
+  it.each([
+    { policy: 'Ignore' as const, kept: 'NoPlaceToMovePods' },
+    { policy: 'Honor' as const, kept: 'NotUnneededLongEnough' },
+  ])('PL04: the zone of the node that leaves counts for a spread with nodeTaintsPolicy $policy: $kept', ({ policy, kept }) => {
+    const ZONE = 'topology.kubernetes.io/zone';
+    const zoned = (name: string, zone: string) => aNode({ name, labels: { [ZONE]: zone } });
+    const labels = { app: 'web' };
+    const selector = { requirements: [{ key: 'app', operator: 'In' as const, values: ['web'] }] };
+    const spread = { topologyKey: ZONE, maxSkew: 1, minDomains: 1, selector, nodeAffinityPolicy: 'Honor' as const, nodeTaintsPolicy: policy };
+    const web = (nodeName: string) => aPod({ name: `web-${nodeName}`, nodeName, shape: { labels, topologySpread: [spread] } });
+    const result = plan({
+      groups: [pool('p', 1), pool('q', 1, { minSize: 1 })],
+      nodes: [zoned('p-0', 'a'), zoned('q-0', 'b')],
+      pods: [web('p-0'), web('q-0')],
+    });
+    expect(keptReasons(result)['p-0']).toBe(kept);
+  });
+
+  it('PL05: a node that was asked for but has not joined takes no pods', () => {
+    const world = { groups: [pool('p', 1), pool('q', 3, { minSize: 3 })], pods: [pod('p-0', '1')] };
+    expect(keptReasons(plan({ ...world, nodes: nodes('p-0') }))['p-0']).toBe('NoPlaceToMovePods');
+    expect(keptReasons(plan({ ...world, nodes: nodes('p-0', 'q-0') }))['p-0']).toBe('NotUnneededLongEnough');
+  });
+
+  it('PL06: a node that is unneeded itself takes no pods', () => {
+    const result = plan({ groups: [pool('p', 2)], nodes: nodes('p-0', 'p-1'), pods: [pod('p-0', '500m'), pod('p-1', '1')] });
+    expect([...result.unneeded.keys()]).toEqual(['p-0']);
+    expect(result.kept.find(({ node }) => node === 'p-1')).toMatchObject({
+      reason: 'NoPlaceToMovePods',
+      blocker: { pod: 'default/p-1-1', reason: 'NoPlaceFound' },
+    });
+  });
+
   it('PL03: two half-full nodes and one place: only the first goes', () => {
     const pods = [pod('p-0', '2'), pod('p-1', '2'), pod('p-2', '2500m')];
     const tight = [...nodes('p-0', 'p-1'), aNode({ name: 'p-2', cpu: '4500m', memory: '16Gi' })];
