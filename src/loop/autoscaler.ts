@@ -3,7 +3,7 @@
  * time, tells listeners, and ends cleanly. Knows no adapter, no policy and no HTTP.
  */
 import { Mutex } from 'async-mutex';
-import { asAutoscalerError, type AutoscalerError } from '../domain/errors.ts';
+import { asAutoscalerError, reactionTo, type AutoscalerError } from '../domain/errors.ts';
 import type { LoopState } from '../domain/loop-state.ts';
 import { emptyLoopState } from '../planning/state.ts';
 import { ClusterSnapshot } from '../scheduling/cluster-snapshot.ts';
@@ -59,7 +59,7 @@ export class Autoscaler {
       try {
         const cause = await this.#trigger.next(until);
         const report = await this.runOnce(cause, signal);
-        if (report.outcome === 'exit') return report.failures.at(-1)?.error;
+        if (report.outcome === 'exit') return exitError(report);
         // One hurried loop after a conflict; a group that is fought over for longer is not won by asking faster.
         hurried = report.unsettled && !hurried;
         if (hurried) this.#trigger.wake('cloud');
@@ -137,6 +137,11 @@ export class Autoscaler {
       }
     }
   }
+}
+
+/** Steps go on after the one that says exit, and may fail for its sake. */
+function exitError({ failures }: LoopReport): AutoscalerError | undefined {
+  return failures.find(({ error }) => reactionTo(error) === 'exit')?.error;
 }
 
 /** The work's end or the signal's, whichever is first. */

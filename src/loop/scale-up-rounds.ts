@@ -6,6 +6,7 @@ import { reactionTo } from '../domain/errors.ts';
 import type { NodeGroupId } from '../domain/ids.ts';
 import type { LoopState } from '../domain/loop-state.ts';
 import type { Observation } from '../domain/observation.ts';
+import type { Policy } from '../domain/policy.ts';
 import { planScaleUp } from '../planning/scale-up/plan.ts';
 import { reduceIncrease, reduceObservation } from '../planning/state.ts';
 import type { ClusterSnapshot } from '../scheduling/cluster-snapshot.ts';
@@ -44,7 +45,7 @@ export async function runScaleUpRounds(input: RoundsInput, signal: AbortSignal):
     deps.journal.record({ observation, stateBefore: state, scaleUp: [plan], scaleDown: undefined, policy, excluded: [...exclude] });
     const increases = await executeScaleUp({ plan, observation, deps, namespace: settings.namespace }, signal);
     rounds.push({ plan, increases });
-    state = increases.reduce((next, record) => reduceIncrease(next, record, observation.nowMs, policy), state);
+    state = remember(state, increases, observation, policy);
     const cause = replanCause(increases);
     // Kept at once: what was written must be remembered even when looking again fails.
     keep({ observation, state, rounds: [...rounds], unsettled: cause !== undefined });
@@ -61,6 +62,14 @@ export async function runScaleUpRounds(input: RoundsInput, signal: AbortSignal):
     deps.metrics.scaleUp.replans.inc({ cause });
     for (const group of withoutCapacity(increases)) exclude.add(group);
   }
+}
+
+/** With the group beside each outcome: a refusal for want of quota or stock seldom names the size it is about. */
+function remember(state: LoopState, increases: readonly IncreaseRecord[], { cloud, nowMs }: Observation, policy: Policy): LoopState {
+  return increases.reduce((next, record) => {
+    const group = cloud.groups.find(({ id }) => id === record.increase.group);
+    return reduceIncrease(next, group === undefined ? record : { ...record, group }, nowMs, policy);
+  }, state);
 }
 
 /**

@@ -121,6 +121,16 @@ describe('a loop that grows', () => {
     expect(await valueOf(stage.metrics.scaleUp.replans, { cause: 'no-capacity' })).toBe(1);
   });
 
+  it('a quota that refuses one group is not asked through another of the same size', async () => {
+    const quota = new AutoscalerError({ kind: 'quota', quota: 'standardDSv5Family' }, 'Over quota.', { code: 'QuotaExceeded' });
+    const stage = aStage({ groups: [aGroup({ id: 'a', target: 0 }), aGroup({ id: 'b', target: 0 })], pods: pods(3) });
+    stage.cloud.onIncrease = ({ group }) => ({ kind: 'failed', group, error: quota });
+    const report = await stage.runOnce();
+    expect(report.state.stockouts).toMatchObject([{ code: 'QuotaExceeded', scope: { vmSize: aGroup({ id: 'a' }).vmSize } }]);
+    expect(report.rounds.flatMap(({ increases }) => increases.map(({ increase }) => increase.group))).toEqual(['a']);
+    expect(report.rounds.at(-1)?.plan.skipped).toContainEqual({ group: 'b', reason: expect.objectContaining({ kind: 'stockout' }) });
+  });
+
   it('a group that fails does not stop the others', async () => {
     const zoned = (zone: string) => ({ template: aTemplate({ labels: { pool: zone } }) });
     const wants = (zone: string) => aPod({ name: `wants-${zone}`, shape: { nodeSelector: { pool: zone } } });
@@ -179,6 +189,20 @@ describe('a loop that goes wrong', () => {
     expect(stage.cloud.increases).toEqual([]);
     expect(await valueOf(stage.metrics.loop.stepFailures, { step: 'observe', kind: 'auth' })).toBe(1);
     expect(stage.lines.map((line) => line.level)).toEqual(['error']);
+  });
+
+  it('ends with the error that says exit, whatever fails after it', async () => {
+    const stage = aStage({ groups: [aGroup({ id: 'a', target: 0 })], pods: pods(3) });
+    stage.deps.journal.record = () => {
+      throw new AutoscalerError({ kind: 'config' }, 'This can never work.');
+    };
+    stage.metrics.cluster.nodes.set = () => {
+      throw new TypeError('a later step');
+    };
+    const ended = stage.loop.start(stage.stop.signal);
+    await stage.clock.advance(10_000);
+    stage.stop.abort();
+    expect(await ended).toMatchObject({ kind: 'config' });
   });
 
   it('a step that crashes is counted as a bug, and the next loop works', async () => {
