@@ -15,12 +15,13 @@ const LAST_HOLD_MS = 300_000;
 const LOW_PART = 0.2;
 
 interface Hold {
+  /** Monotonic: a wall clock that is set right must neither end a hold nor make an hour of it. */
   readonly untilMs: number;
   readonly durationMs: number;
 }
 
 export class Budgets {
-  readonly #clock: Pick<Clock, 'now'>;
+  readonly #clock: Pick<Clock, 'now' | 'monotonic'>;
   readonly #metrics: Metrics['arm'];
   readonly #holds = new Map<string, Hold>();
   /** The most ever seen of each budget. */
@@ -28,15 +29,15 @@ export class Budgets {
   #lowListener: (family: string, low: boolean) => void = () => undefined;
   #holdListener: (family: string, untilMs: number) => void = () => undefined;
 
-  constructor(clock: Pick<Clock, 'now'>, metrics: Metrics['arm']) {
+  constructor(clock: Pick<Clock, 'now' | 'monotonic'>, metrics: Metrics['arm']) {
     this.#clock = clock;
     this.#metrics = metrics;
   }
 
   /** undefined: go ahead. Otherwise the `throttled` error that Azure would give, without asking it. */
   admit(call: ArmCall): AutoscalerError | undefined {
-    const now = this.#clock.now();
-    const untilMs = Math.max(0, ...holdKeys(call).map((key) => this.#holds.get(key)?.untilMs ?? 0));
+    const now = this.#clock.monotonic();
+    const untilMs = Math.max(...holdKeys(call).map((key) => this.#holds.get(key)?.untilMs ?? -Infinity));
     if (untilMs <= now) return undefined;
     const retryAfterMs = untilMs - now;
     const message = `${describeCall(call)} is held back for ${Math.ceil(retryAfterMs / 1000)} s because Azure throttles it.`;
@@ -60,7 +61,7 @@ export class Budgets {
   succeeded(call: ArmCall): void {
     for (const key of holdKeys(call)) {
       const hold = this.#holds.get(key);
-      if (hold === undefined || hold.untilMs > this.#clock.now()) continue;
+      if (hold === undefined || hold.untilMs > this.#clock.monotonic()) continue;
       this.#holds.delete(key);
       this.#metrics.throttledUntil.set({ policy: policyLabel(key) }, 0);
     }
@@ -72,10 +73,11 @@ export class Budgets {
     const key = heldKey(call, error.detail.policy, error.code);
     const doubled = Math.min(LAST_HOLD_MS, (this.#holds.get(key)?.durationMs ?? FIRST_HOLD_MS / 2) * 2);
     const durationMs = error.detail.retryAfterMs ?? doubled;
-    const untilMs = this.#clock.now() + durationMs;
-    this.#holds.set(key, { untilMs: Math.max(untilMs, this.#holds.get(key)?.untilMs ?? 0), durationMs: doubled });
-    this.#metrics.throttledUntil.set({ policy: policyLabel(key) }, untilMs / 1000);
-    if (!key.includes('|')) this.#holdListener(OPERATIONS[call.operation].family, untilMs);
+    const untilMs = Math.max(this.#clock.monotonic() + durationMs, this.#holds.get(key)?.untilMs ?? -Infinity);
+    this.#holds.set(key, { untilMs, durationMs: doubled });
+    const untilWallMs = this.#clock.now() + durationMs;
+    this.#metrics.throttledUntil.set({ policy: policyLabel(key) }, untilWallMs / 1000);
+    if (!key.includes('|')) this.#holdListener(OPERATIONS[call.operation].family, untilWallMs);
   }
 
   /** Told when a family's tokens run low, and when they no longer do. */

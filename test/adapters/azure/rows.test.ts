@@ -164,6 +164,18 @@ describe('budgets', () => {
     expect(b.admit(call)).toBeUndefined();
   });
 
+  it('fault 61: a wall clock that jumps neither ends a hold nor makes an hour of it', () => {
+    let [wallMs, monotonicMs] = [START_MS, 500];
+    const b = new Budgets({ now: () => wallMs, monotonic: () => monotonicMs }, createMetrics().arm);
+    expect(b.admit(call)).toBeUndefined();
+    b.hold(call, throttled('CreateVMScaleSetResource'));
+    wallMs += 7_200_000;
+    expect(b.admit(call)?.detail).toMatchObject({ retryAfterMs: 30_000 });
+    wallMs -= 10_800_000;
+    monotonicMs += 30_000;
+    expect(b.admit(call)).toBeUndefined();
+  });
+
   it('fault 22: without a time the hold doubles, and a success ends that', async () => {
     const { budgets: b, clock } = budgets();
     const waits: (number | undefined)[] = [];
