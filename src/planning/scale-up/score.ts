@@ -22,7 +22,7 @@ export interface Scoring {
 /** @throws AutoscalerError `config` when a priority pattern is no regular expression. */
 export function createScoring(policy: ScaleUpPolicy, names: ResourceNames, clusterNodes: number): Scoring {
   const rules = policy.priorities === undefined ? undefined : createPriorityRules(policy.priorities);
-  const priceOf = (group: NodeGroup): number | undefined => policy.prices?.[priceKey(group)];
+  const priceOf = (group: NodeGroup): number | undefined => policy.groupPrices?.[group.id] ?? policy.prices?.[priceKey(group)];
   return {
     names,
     clusterNodes,

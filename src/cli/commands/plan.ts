@@ -1,0 +1,178 @@
+/** `plan`: what would be done and why, for a cluster in a file or a dumped decision. Reads, decides as the daemon does, writes nothing. */
+import { parseArgs } from 'node:util';
+import { expandersOf } from '../../config/expander-schema.ts';
+import { loadPolicy } from '../../config/load-policy.ts';
+import { readObjects } from '../../config/objects-file.ts';
+import { readPools, type PoolSpec } from '../../config/pools-file.ts';
+import { AutoscalerError } from '../../domain/errors.ts';
+import type { LoopState } from '../../domain/loop-state.ts';
+import type { Policy } from '../../domain/policy.ts';
+import type { Observation } from '../../domain/observation.ts';
+import { ResourceNames } from '../../domain/resources.ts';
+import { readDump } from '../../loop/dump.ts';
+import { answer, type Question } from '../plan/answer.ts';
+import { clusterOf, newestMoment, podsToAdd, startReading, type Reading } from '../plan/cluster-file.ts';
+import { cloudOf } from '../plan/pools.ts';
+import { tableOf } from '../plan/table.ts';
+import { changed } from '../plan/what-if.ts';
+import { EXIT_OK, type Terminal } from '../terminal.ts';
+
+const HELP = `Says what the autoscaler would do, and why. Nothing is written.
+
+  plan --cluster FILE --pools FILE [--config FILE] [--now TIME] [--json]
+  plan --dump FILE [--json]
+
+  --cluster FILE   a List in JSON, as written by
+                   kubectl get nodes,pods,pdb,daemonsets,namespaces,priorityclasses -A -o json
+  --pools FILE     YAML or JSON: a list of {name, vmSize, min, max, targetSize, zones, labels, taints, maxPods, allocatable,
+                   priority, price, tags}; the first four are needed
+  --config FILE    the daemon's configuration; only what decides is read
+  --now TIME       such as 2026-11-21T10:00:00Z (default: the newest time in the file)
+  --dump FILE      a decision dumped by the daemon (--dump-directory), with its own timers and configuration
+  --json           the whole answer as JSON
+
+What if:
+  --add-pods FILE  pods, or workloads whose pods, are added
+  --set-max POOL=N a pool may grow to N
+  --cordon NODE    a node takes no more pods
+
+A file has no history: all timers count as run out, and the nodes named are those that would go then.
+`;
+
+const CLUSTER_MOST_MIB = 400;
+const MANIFESTS_MOST_MIB = 20;
+
+const OPTIONS = {
+  cluster: { type: 'string' },
+  pools: { type: 'string' },
+  config: { type: 'string' },
+  now: { type: 'string' },
+  dump: { type: 'string' },
+  json: { type: 'boolean' },
+  'what-if': { type: 'boolean' },
+  'add-pods': { type: 'string', multiple: true },
+  'set-max': { type: 'string', multiple: true },
+  cordon: { type: 'string', multiple: true },
+  help: { type: 'boolean' },
+} as const;
+
+/** Before everything: what began then has lasted as long as it must. */
+const LONG_AGO_MS = -1e15;
+
+/** A file has no history: every node counts as long unneeded, and every rest as over. */
+function withoutHistory(observation: Observation): LoopState {
+  return {
+    unneededSince: new Map([...observation.cluster.nodes.keys()].map((name) => [name, LONG_AGO_MS])),
+    unremovable: new Map(),
+    backoffs: new Map(),
+    stockouts: [],
+    increases: new Map(),
+    deleting: new Map(),
+    lastScaleUpMs: LONG_AGO_MS,
+    lastScaleDownMs: LONG_AGO_MS,
+    lastScaleDownFailureMs: LONG_AGO_MS,
+    removals: [],
+  };
+}
+
+/** @returns the exit code: 0 answered. @throws AutoscalerError `config` with one sentence for input that cannot be used. */
+export function run(argv: readonly string[], terminal: Terminal): Promise<number> {
+  const given = readOptions(argv);
+  if (given.help === true) {
+    terminal.out(HELP);
+    return Promise.resolve(EXIT_OK);
+  }
+  const { question, reading } = given.dump === undefined ? fromFiles(given, terminal) : fromDump(given.dump, terminal);
+  const addPods = (given['add-pods'] ?? []).flatMap((file) =>
+    podsToAdd(readObjects(file, readFile(file, terminal), MANIFESTS_MOST_MIB), reading),
+  );
+  const whatIf = { addPods, setMax: given['set-max'] ?? [], cordon: given.cordon ?? [] };
+  const found = answer({ ...question, observation: changed(question.observation, whatIf) });
+  terminal.out(given.json === true ? `${JSON.stringify(found, undefined, 2)}\n` : tableOf(found));
+  return Promise.resolve(EXIT_OK);
+}
+
+type Options = ReturnType<typeof readOptions>;
+
+function readOptions(argv: readonly string[]) {
+  try {
+    return parseArgs({ args: [...argv], options: OPTIONS, strict: true, allowPositionals: false }).values;
+  } catch (cause) {
+    const message = (cause instanceof Error ? cause.message : String(cause)).split(/\. |\n/)[0] ?? '';
+    throw mistake(`${message.replace(/\.$/, '')}; plan --help lists what is accepted.`);
+  }
+}
+
+interface Asked {
+  readonly question: Question;
+  readonly reading: Reading;
+}
+
+function fromDump(file: string, terminal: Terminal): Asked {
+  const names = new ResourceNames();
+  const { observation, state, policy } = readDump(readFile(file, terminal), names);
+  return { question: { observation, state, policy, names }, reading: startReading(names, []) };
+}
+
+function fromFiles(given: Options, terminal: Terminal): Asked {
+  const { cluster: clusterFile, pools: poolsFile } = given;
+  if (clusterFile === undefined || poolsFile === undefined)
+    throw mistake('plan needs --cluster FILE and --pools FILE, or --dump FILE; plan --help says more.');
+  const names = new ResourceNames();
+  const objects = readObjects(clusterFile, readFile(clusterFile, terminal), CLUSTER_MOST_MIB);
+  const pools = readPools(poolsFile, readFile(poolsFile, terminal));
+  const reading = startReading(names, objects);
+  const cluster = clusterOf(objects, reading);
+  const nowMs = given.now === undefined ? newestMoment(objects) : timeOf(given.now);
+  const observation = { loopId: 1, nowMs, cluster, cloud: cloudOf(pools, cluster, names, nowMs) };
+  return {
+    question: { observation, state: withoutHistory(observation), policy: policyFor(given.config, pools, terminal), names },
+    reading,
+  };
+}
+
+/** The daemon's policy, young pods old enough, and with what the pools say of priority and price. */
+function policyFor(file: string | undefined, pools: readonly PoolSpec[], terminal: Terminal): Policy {
+  const { policy, hasChain } = loadPolicy(file === undefined ? undefined : { name: file, text: readFile(file, terminal) });
+  const levels = pools.flatMap(({ name, priority }) => (typeof priority === 'number' ? [{ priority, patterns: [exactly(name)] }] : []));
+  const priorities = [...(policy.scaleUp.priorities ?? []), ...levels];
+  const groupPrices = Object.fromEntries(pools.flatMap(({ name, price }) => (price === undefined ? [] : [[name, price] as const])));
+  const prices = Object.keys(groupPrices).length === 0 ? policy.scaleUp.prices : { ...policy.scaleUp.prices };
+  const chain = expandersOf({
+    ...(hasChain ? { expanders: policy.scaleUp.expanders } : {}),
+    priorities: priorities.length === 0 ? undefined : priorities,
+    prices,
+  });
+  return {
+    ...policy,
+    scaleUp: { ...policy.scaleUp, ...chain, groupPrices, newPodDelayMs: 0 },
+  };
+}
+
+function exactly(name: string): string {
+  return `^${name.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&')}$`;
+}
+
+function timeOf(text: string): number {
+  const ms = Date.parse(text);
+  if (!/^\d{4}-\d\d-\d\d/.test(text) || Number.isNaN(ms))
+    throw mistake(`--now is "${text}"; accepted is a time such as 2026-11-21T10:00:00Z.`);
+  return ms;
+}
+
+function readFile(file: string, terminal: Terminal): string {
+  try {
+    return terminal.readFile(file);
+  } catch (cause) {
+    const code = cause instanceof Error && 'code' in cause ? String(cause.code) : 'unknown error';
+    throw new AutoscalerError(
+      { kind: 'config' },
+      code === 'ENOENT' ? `There is no file "${file}".` : `"${file}" cannot be read (${code}).`,
+      { cause },
+    );
+  }
+}
+
+function mistake(sentence: string): AutoscalerError {
+  return new AutoscalerError({ kind: 'config' }, sentence);
+}

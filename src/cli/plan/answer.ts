@@ -1,0 +1,142 @@
+/** Asks the planner both questions of a loop and says the answers in a form that can be printed and compared. */
+import { podName } from '../../domain/ids.ts';
+import type { LoopState } from '../../domain/loop-state.ts';
+import type { NodeGroup } from '../../domain/node-group.ts';
+import type { Observation } from '../../domain/observation.ts';
+import type { KeptNode, ScaleDownPlan, ScaleUpPlan } from '../../domain/plan.ts';
+import type { Pod } from '../../domain/pod.ts';
+import type { Policy } from '../../domain/policy.ts';
+import type { GroupRefusal, PodVerdict } from '../../domain/reasons.ts';
+import type { ResourceNames } from '../../domain/resources.ts';
+import { planScaleDown } from '../../planning/scale-down/plan.ts';
+import { explainRefusal, explainSkip } from '../../planning/scale-up/remedy.ts';
+import { planScaleUp } from '../../planning/scale-up/plan.ts';
+import { ClusterSnapshot } from '../../scheduling/cluster-snapshot.ts';
+
+export type Verdict = 'blocked-by-max' | 'blocked-by-backoff' | 'blocked-by-quota' | 'impossible' | 'ignored' | 'waiting';
+
+/** The shape of `--json`; every list is sorted. */
+export interface Answer {
+  readonly scaleUp: {
+    readonly increases: readonly { readonly group: string; readonly from: number; readonly to: number; readonly pods: readonly string[] }[];
+    readonly skipped: readonly { readonly group: string; readonly reason: string; readonly detail: string }[];
+    readonly helpless: readonly {
+      readonly pod: string;
+      readonly verdict: Verdict;
+      readonly detail?: string;
+      readonly groups: readonly { readonly group: string; readonly reason: string; readonly detail: string; readonly fix: string }[];
+    }[];
+    readonly fits: readonly { readonly pod: string; readonly node: string }[];
+  };
+  readonly scaleDown: {
+    readonly removals: readonly {
+      readonly node: string;
+      readonly group: string;
+      readonly kind: 'empty' | 'drain';
+      readonly pods: readonly string[];
+    }[];
+    readonly unremovable: readonly { readonly node: string; readonly reason: string; readonly detail: string }[];
+  };
+  readonly notes?: readonly string[];
+}
+
+export interface Question {
+  readonly observation: Observation;
+  readonly state: LoopState;
+  readonly policy: Policy;
+  readonly names: ResourceNames;
+}
+
+/** Pods that fit on nodes that are there are bound there before removals are looked for: that is what would happen first. */
+export function answer(question: Question): Answer {
+  const scaleUp = planScaleUp(question);
+  const settled = settle(question.observation, scaleUp);
+  const snapshot = new ClusterSnapshot({ names: question.names });
+  snapshot.sync(settled.cluster);
+  const scaleDown = planScaleDown({ ...question, observation: settled, snapshot, scaleUpPlanned: false });
+  const groups = new Map(question.observation.cloud.groups.map((group) => [group.id as string, group]));
+  const notes = [...(scaleUp.notes ?? []), ...(scaleDown.inhibited === undefined ? [] : [`Nothing is removed: ${scaleDown.inhibited}.`])];
+  return { scaleUp: scaleUpAnswer(scaleUp, groups), scaleDown: scaleDownAnswer(scaleDown), ...(notes.length === 0 ? {} : { notes }) };
+}
+
+function settle(observation: Observation, { verdicts }: ScaleUpPlan): Observation {
+  const podsByNode = new Map(observation.cluster.podsByNode);
+  const bound = new Set<Pod>();
+  for (const [pod, verdict] of verdicts) {
+    if (verdict.kind !== 'fits-present-node' || pod.nodeName !== undefined) continue;
+    bound.add(pod);
+    podsByNode.set(verdict.node, [...(podsByNode.get(verdict.node) ?? []), { ...pod, nodeName: verdict.node, unschedulable: undefined }]);
+  }
+  const pendingPods = observation.cluster.pendingPods.filter((pod) => !bound.has(pod));
+  return { ...observation, cluster: { ...observation.cluster, podsByNode, pendingPods } };
+}
+
+type Groups = ReadonlyMap<string, NodeGroup>;
+
+function scaleUpAnswer(plan: ScaleUpPlan, groups: Groups): Answer['scaleUp'] {
+  const verdicts = [...plan.verdicts]
+    .filter(([pod]) => pod.nodeName === undefined)
+    .map(([pod, verdict]) => ({ pod: podName(pod), verdict }));
+  const increases = plan.increases.map(({ group, from, to, pods }) => ({ group, from, to, pods: pods.map(podName).sort() }));
+  const skipped = plan.skipped.map(({ group, reason }) => {
+    const { reason: kind, detail } = explainSkip(reason, groups.get(group));
+    return { group, reason: kind, detail };
+  });
+  return {
+    increases: sortedBy(increases, ({ group }) => group),
+    skipped: sortedBy(skipped, ({ group }) => group),
+    helpless: sortedBy(
+      verdicts.flatMap(({ pod, verdict }) => helplessOf(pod, verdict, groups)),
+      ({ pod }) => pod,
+    ),
+    fits: sortedBy(
+      verdicts.flatMap(({ pod, verdict }) => fitOf(pod, verdict)),
+      ({ pod }) => pod,
+    ),
+  };
+}
+
+function fitOf(pod: string, verdict: PodVerdict): Answer['scaleUp']['fits'] {
+  if (verdict.kind === 'fits-present-node') return [{ pod, node: verdict.node }];
+  return verdict.kind === 'fits-upcoming-node' ? [{ pod, node: `(coming in ${verdict.group})` }] : [];
+}
+
+function helplessOf(pod: string, verdict: PodVerdict, groups: Groups): Answer['scaleUp']['helpless'] {
+  if (verdict.kind === 'ignored') return [{ pod, verdict: 'ignored', detail: verdict.reason, groups: [] }];
+  if (verdict.kind === 'waiting') return [{ pod, verdict: 'waiting', detail: verdict.detail, groups: [] }];
+  if (verdict.kind !== 'helpless') return [];
+  const refusals = verdict.byGroup.map((refusal) => ({
+    group: refusal.group as string,
+    ...explainRefusal(refusal, groups.get(refusal.group)),
+  }));
+  return [{ pod, verdict: verdictOf(verdict.byGroup), groups: sortedBy(refusals, ({ group }) => group) }];
+}
+
+/** What stands between the pod and the group that would take it most readily. */
+function verdictOf(refusals: readonly GroupRefusal[]): Verdict {
+  const skips = new Set(refusals.filter(({ fit }) => fit === undefined || fit.length === 0).map(({ skip }) => skip?.kind));
+  if (skips.has('max-size')) return 'blocked-by-max';
+  if (skips.has('cluster-limit')) return 'blocked-by-quota';
+  if (skips.has('backoff') || skips.has('stockout')) return 'blocked-by-backoff';
+  return 'impossible';
+}
+
+function scaleDownAnswer(plan: ScaleDownPlan): Answer['scaleDown'] {
+  const removals = plan.removals.map(({ node, group, pods }) => ({
+    node,
+    group,
+    kind: pods.length === 0 ? ('empty' as const) : ('drain' as const),
+    pods: pods.map(podName).sort(),
+  }));
+  const unremovable = plan.kept.map((kept) => ({ node: kept.node, reason: kept.reason, detail: detailOf(kept) }));
+  return { removals: sortedBy(removals, ({ node }) => node), unremovable: sortedBy(unremovable, ({ node }) => node) };
+}
+
+function detailOf({ blocker, utilization }: KeptNode): string {
+  if (blocker !== undefined) return `${blocker.pod}: ${blocker.reason}${blocker.detail === '' ? '' : ` (${blocker.detail})`}`;
+  return utilization === undefined ? '' : `${Math.round(utilization * 1000) / 10} % in use`;
+}
+
+function sortedBy<Item>(items: readonly Item[], textOf: (item: Item) => string): readonly Item[] {
+  return [...items].sort((left, right) => (textOf(left) < textOf(right) ? -1 : textOf(left) > textOf(right) ? 1 : 0));
+}

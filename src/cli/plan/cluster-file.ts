@@ -1,0 +1,155 @@
+/** From Kubernetes objects in a file to the view of the cluster that a loop would have: the same projections as the watch's. */
+import type { DaemonSetJson, DisruptionBudgetJson, NodeJson, PodJson, PodSpecJson } from '../../adapters/kubernetes/api-json.ts';
+import { byName, PodIndex } from '../../adapters/kubernetes/pod-index.ts';
+import { createNodeProjection, projectNode } from '../../adapters/kubernetes/project-node.ts';
+import { createPodProjection, projectPod, type PodProjection } from '../../adapters/kubernetes/project-pod.ts';
+import { projectBudget, projectDaemonSet } from '../../adapters/kubernetes/project-workloads.ts';
+import type { FileObject } from '../../config/objects-file.ts';
+import { AutoscalerError } from '../../domain/errors.ts';
+import { podName } from '../../domain/ids.ts';
+import type { ClusterView } from '../../domain/observation.ts';
+import type { Pod } from '../../domain/pod.ts';
+import type { ResourceNames } from '../../domain/resources.ts';
+
+const MOST_REPLICAS = 200_000;
+
+/** Gives every pod of one question the same shapes. */
+export interface Reading {
+  readonly names: ResourceNames;
+  readonly pods: PodProjection;
+  /** PriorityClasses by name: a manifest names its class, only the API server writes the number. */
+  readonly priorities: ReadonlyMap<string, number>;
+}
+
+export function startReading(names: ResourceNames, objects: readonly FileObject[]): Reading {
+  const classes = ofKind(objects, 'PriorityClass') as readonly { readonly metadata: { readonly name: string }; readonly value: number }[];
+  return { names, pods: createPodProjection(names), priorities: new Map(classes.map(({ metadata, value }) => [metadata.name, value])) };
+}
+
+/** @throws AutoscalerError `config` when a name is there twice. */
+export function clusterOf(objects: readonly FileObject[], reading: Reading): ClusterView {
+  const nodes = createNodeProjection(reading.names);
+  const index = new PodIndex();
+  const seen = new Set<string>();
+  for (const json of ofKind(objects, 'Pod') as readonly PodJson[]) {
+    const pod = readPod(json, reading);
+    const name = podName(pod);
+    if (seen.has(name)) throw twice('Pod', name);
+    seen.add(name);
+    if (pod.nodeName !== undefined || pod.deletionAtMs === undefined) index.replace(undefined, pod);
+  }
+  const nodeEntries = (ofKind(objects, 'Node') as readonly NodeJson[])
+    .map((json) => projectNode(json, nodes))
+    .sort(byText(({ name }) => name));
+  nodeEntries.forEach(({ name }, at) => {
+    if (nodeEntries[at + 1]?.name === name) throw twice('Node', name);
+  });
+  const namespaces = ofKind(objects, 'Namespace') as readonly {
+    readonly metadata: { readonly name: string; readonly labels?: Readonly<Record<string, string>> };
+  }[];
+  return {
+    nodes: new Map(nodeEntries.map((node) => [node.name, node])),
+    podsByNode: index.podsByNode(),
+    pendingPods: index.pendingPods(),
+    daemonSets: (ofKind(objects, 'DaemonSet') as readonly DaemonSetJson[])
+      .map((json) => projectDaemonSet(json, reading.pods.shapes))
+      .sort(byName),
+    disruptionBudgets: (ofKind(objects, 'PodDisruptionBudget') as readonly DisruptionBudgetJson[]).map(projectBudget).sort(byName),
+    namespaces: new Map(namespaces.map(({ metadata }) => [metadata.name, metadata.labels ?? {}])),
+    stalenessMs: 0,
+  };
+}
+
+/** Pods that are not there yet: those of the file, and one for each replica of its workloads. */
+export function podsToAdd(objects: readonly FileObject[], reading: Reading): readonly Pod[] {
+  return objects.flatMap((object) => {
+    if (object.kind === 'Pod') return [readPod(withoutNode(object as PodJson), reading)];
+    if (object.kind === 'Deployment' || object.kind === 'ReplicaSet' || object.kind === 'StatefulSet')
+      return replicasOf(object as Workload, reading);
+    throw new AutoscalerError(
+      { kind: 'config' },
+      `${object.kind} is no kind that pods are made from; accepted are Pod, Deployment, ReplicaSet and StatefulSet.`,
+    );
+  });
+}
+
+interface Workload extends FileObject {
+  readonly metadata: { readonly name: string; readonly namespace?: string };
+  readonly spec: { readonly replicas?: number; readonly template: { readonly metadata?: PodJson['metadata']; readonly spec: PodSpecJson } };
+}
+
+function replicasOf({ kind, metadata, spec }: Workload, reading: Reading): readonly Pod[] {
+  const { replicas = 1, template } = spec;
+  if (replicas > MOST_REPLICAS)
+    throw new AutoscalerError(
+      { kind: 'config' },
+      `${kind} ${metadata.name}: spec.replicas is ${replicas}; accepted are ${MOST_REPLICAS} at most.`,
+    );
+  const namespace = metadata.namespace ?? 'default';
+  const owner = {
+    kind: kind === 'StatefulSet' ? kind : 'ReplicaSet',
+    name: metadata.name,
+    uid: `what-if/${namespace}/${metadata.name}`,
+    controller: true,
+  };
+  const first = readPod(
+    { metadata: { ...template.metadata, namespace, name: metadata.name, ownerReferences: [owner] }, spec: template.spec },
+    reading,
+  );
+  return Array.from({ length: replicas }, (_, at) => ({ ...first, name: `${metadata.name}-${at}`, uid: `${owner.uid}/${at}` }));
+}
+
+function withoutNode(json: PodJson): PodJson {
+  const { nodeName: _node, ...spec } = json.spec ?? {};
+  return { ...(json.metadata === undefined ? {} : { metadata: json.metadata }), spec };
+}
+
+/**
+ * A file has no history: a pod that no scheduler has judged yet counts as refused (if it fits, the plan says where), and
+ * one that asks for a delay has waited.
+ */
+function readPod(json: PodJson, reading: Reading): Pod {
+  const projected = projectPod(completed(json, reading), reading.pods);
+  const pod = { ...projected, uid: projected.uid === '' ? podName(projected) : projected.uid, scaleUpDelayMs: undefined };
+  if (pod.nodeName !== undefined || isJudged(json)) return pod;
+  return { ...pod, phase: 'Pending', unschedulable: { sinceMs: pod.createdAtMs, message: '' } };
+}
+
+/** A manifest's pod has not met the API server, which fills these in. */
+function completed(json: PodJson, { priorities }: Reading): PodJson {
+  const spec: ManifestSpec = json.spec ?? {};
+  const priority = spec.priority ?? priorities.get(spec.priorityClassName ?? '');
+  return {
+    ...json,
+    metadata: { namespace: 'default', ...json.metadata },
+    spec: { ...spec, ...(priority === undefined ? {} : { priority }) },
+  };
+}
+
+type ManifestSpec = PodSpecJson & { readonly priorityClassName?: string; readonly schedulingGates?: readonly unknown[] };
+
+/** The scheduler has said something of it, or will say nothing: it is gated, or over. */
+function isJudged({ spec = {}, status = {} }: PodJson): boolean {
+  const { schedulingGates = [] }: ManifestSpec = spec;
+  const said = status.conditions?.some(({ type }) => type === 'PodScheduled') === true;
+  return said || schedulingGates.length > 0 || (status.phase !== undefined && status.phase !== 'Pending');
+}
+
+/** The newest moment that the objects speak of: the same file gives the same answer whenever it is asked. */
+export function newestMoment(objects: readonly FileObject[]): number {
+  let newest = 0;
+  for (const { metadata } of objects as readonly PodJson[]) newest = Math.max(newest, Date.parse(metadata?.creationTimestamp ?? '') || 0);
+  return newest;
+}
+
+function ofKind(objects: readonly FileObject[], kind: string): readonly unknown[] {
+  return objects.filter((object) => object.kind === kind);
+}
+
+function byText<Item>(textOf: (item: Item) => string): (left: Item, right: Item) => number {
+  return (left, right) => (textOf(left) < textOf(right) ? -1 : 1);
+}
+
+function twice(kind: string, name: string): AutoscalerError {
+  return new AutoscalerError({ kind: 'config' }, `${kind} ${name}: metadata.name is there twice.`);
+}

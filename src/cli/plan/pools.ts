@@ -1,0 +1,157 @@
+/** From the list of pools and the nodes that are there to the view of the cloud that a loop would have. */
+import { isExemplary, liveTemplate } from '../../adapters/azure/live-template.ts';
+import { groupOptions } from '../../adapters/azure/tags.ts';
+import { cloudTemplate, type TemplateSource } from '../../adapters/azure/templates.ts';
+import type { PoolSpec } from '../../config/pools-file.ts';
+import { AutoscalerError } from '../../domain/errors.ts';
+import { instanceKey, nodeGroupId } from '../../domain/ids.ts';
+import type { Instance, NodeGroup, NodeTemplate } from '../../domain/node-group.ts';
+import type { Node } from '../../domain/node.ts';
+import type { CloudView, ClusterView } from '../../domain/observation.ts';
+import type { ResourceNames } from '../../domain/resources.ts';
+import type { Taint } from '../../domain/taint.ts';
+import { knownSize } from './vm-sizes.ts';
+
+const POOL_LABELS = ['kubernetes.azure.com/agentpool', 'agentpool'];
+const REGION = 'topology.kubernetes.io/region';
+const PODS_TAG = 'k8s.io_cluster-autoscaler_node-template_resources_pods';
+
+/** @throws AutoscalerError `config` when nothing says what a node of a pool would offer. */
+export function cloudOf(pools: readonly PoolSpec[], cluster: ClusterView, names: ResourceNames, nowMs: number): CloudView {
+  const members = new Map(pools.map(({ name }) => [name, [] as Node[]]));
+  for (const node of cluster.nodes.values()) members.get(poolOf(node))?.push(node);
+  const region = [...cluster.nodes.values()].map(({ labels }) => labels[REGION]).find((label) => label !== undefined) ?? '';
+  const groups = pools.map((pool) => groupOf({ pool, nodes: members.get(pool.name) ?? [], region, names, nowMs }));
+  const owned = [...members].flatMap(([name, nodes]) => nodes.map((node) => [node.name, name] as const));
+  return {
+    groups: groups.sort((left, right) => (left.id < right.id ? -1 : 1)),
+    groupOfNode: new Map(owned.map(([node, pool]) => [node, nodeGroupId(pool)])),
+    instanceOfNode: new Map(owned.map(([node]) => [node, instanceKey(node)])),
+    events: [],
+    scaleDownBlocked: undefined,
+    scaleUpBlocked: undefined,
+  };
+}
+
+interface Question {
+  readonly pool: PoolSpec;
+  readonly nodes: readonly Node[];
+  readonly region: string;
+  readonly names: ResourceNames;
+  readonly nowMs: number;
+}
+
+function poolOf({ labels }: Node): string {
+  return labels[POOL_LABELS[0] ?? ''] ?? labels[POOL_LABELS[1] ?? ''] ?? '';
+}
+
+function groupOf(asked: Question): NodeGroup {
+  const { nodes, nowMs } = asked;
+  const pool = asked.pool.zones.length > 0 ? asked.pool : { ...asked.pool, zones: zonesOf(nodes) };
+  const question = { ...asked, pool };
+  const target = pool.targetSize ?? nodes.length;
+  // Asked for and not there: on their way.
+  const coming = Array.from({ length: Math.max(0, target - nodes.length) }, (_, at) =>
+    instanceOf(`${pool.name}/coming/${at}`, 'creating', nowMs),
+  );
+  return {
+    id: nodeGroupId(pool.name),
+    kind: 'vmss-uniform',
+    minSize: pool.min,
+    maxSize: pool.max,
+    target: { known: true, value: target, version: '', confirmed: true, observedAtMs: nowMs },
+    instances: [...nodes.map(({ name }) => instanceOf(name, 'running', nowMs)), ...coming],
+    instancesObservedAtMs: nowMs,
+    template: templateOf(question),
+    vmSize: pool.vmSize,
+    priority: pool.priority === 'Spot' ? 'Spot' : 'Regular',
+    zones: pool.zones,
+    options: groupOptions(pool.tags),
+    frozen: undefined,
+  };
+}
+
+/** Of a pool that does not say its zones: those that its nodes are in. AKS labels nodes without a zone with a bare number. */
+function zonesOf(nodes: readonly Node[]): string[] {
+  const labels = nodes.map((node) => node.labels['topology.kubernetes.io/zone'] ?? '');
+  return [...new Set(labels.filter((label) => /-\d+$/.test(label)))].sort();
+}
+
+function instanceOf(id: string, state: Instance['state'], nowMs: number): Instance {
+  return { key: instanceKey(id), providerId: '', instanceId: id, state, zone: undefined, error: undefined, firstSeenMs: nowMs };
+}
+
+/** A living node knows best, the size's numbers come next; what the pool itself states goes before both. */
+function templateOf(question: Question): NodeTemplate {
+  const { pool, names } = question;
+  const base = baseTemplate(question);
+  const stated = pool.allocatable === undefined ? undefined : names.toRecord(names.parse(pool.allocatable));
+  const maxPods = pool.maxPods === undefined ? {} : { pods: pool.maxPods };
+  const allocatable = names.fromRecord({ ...names.toRecord(base.allocatable), ...maxPods, ...stated });
+  const capacity = names.fromRecord(larger(names.toRecord(base.capacity), names.toRecord(allocatable)));
+  const agentPool = Object.fromEntries(POOL_LABELS.map((label) => [label, pool.name]));
+  return {
+    ...base,
+    capacity,
+    allocatable,
+    labels: { ...base.labels, ...agentPool, ...pool.labels },
+    taints: withTaints(base.taints, pool),
+  };
+}
+
+function baseTemplate({ pool, nodes, region, names }: Question): NodeTemplate {
+  const source = sourceOf(pool, region);
+  const exemplary = nodes.find((node) => isExemplary(node, []));
+  if (exemplary !== undefined) return liveTemplate(exemplary, { ...source, ...placesOf(pool, region, exemplary) });
+  const sku = knownSize(pool.vmSize) ?? statedSize(pool, names);
+  if (sku !== undefined) return cloudTemplate(source, { sku, pool: undefined, nodeResourceGroup: '', names });
+  throw new AutoscalerError(
+    { kind: 'config' },
+    `pool ${pool.name}: vmSize is "${pool.vmSize}", whose cores and memory are not known here; accepted is a size of the series B, D, E, F or L, or allocatable with cpu and memory.`,
+  );
+}
+
+/** The pool says itself what a node has: what the size would have said is not needed. */
+function statedSize(pool: PoolSpec, names: ResourceNames) {
+  const { cpu, memory } = pool.allocatable ?? {};
+  if (cpu === undefined || memory === undefined) return undefined;
+  const stated = names.toRecord(names.parse({ cpu, memory }));
+  return {
+    name: pool.vmSize,
+    vcpus: Math.max(1, Math.ceil((stated['cpu'] ?? 0) / 1000)),
+    memoryBytes: stated['memory'] ?? 0,
+    gpus: 0,
+    arch: 'amd64',
+    zones: [],
+    quotaFamily: '',
+  } as const;
+}
+
+function sourceOf(pool: PoolSpec, region: string): TemplateSource {
+  const tags = { ...pool.tags, ...(pool.maxPods === undefined ? {} : { [PODS_TAG]: String(pool.maxPods) }) };
+  return {
+    vmSize: pool.vmSize,
+    ...placesOf(pool, region),
+    tags,
+    priority: pool.priority === 'Spot' ? 'Spot' : 'Regular',
+    os: 'linux',
+    osDisk: { ephemeral: false, tier: undefined, sizeGb: undefined },
+  };
+}
+
+/** Zones may be written `1` or `westeurope-1`. Of a pool without zones a living node's zone is not every node's zone. */
+function placesOf(pool: PoolSpec, region: string, node?: Node): { readonly location: string; readonly zones: readonly string[] } {
+  const prefix = pool.zones.map((zone) => zone.slice(0, Math.max(0, zone.lastIndexOf('-')))).find((text) => text !== '');
+  return { location: prefix ?? node?.labels[REGION] ?? region, zones: pool.zones.map((zone) => zone.slice(zone.lastIndexOf('-') + 1)) };
+}
+
+function withTaints(taints: readonly Taint[], pool: PoolSpec): readonly Taint[] {
+  const stated = pool.taints.map(({ key, value = '', effect }) => ({ key, value, effect }));
+  return [...taints.filter((taint) => !stated.some(({ key, effect }) => key === taint.key && effect === taint.effect)), ...stated];
+}
+
+function larger(left: Readonly<Record<string, number>>, right: Readonly<Record<string, number>>): Readonly<Record<string, number>> {
+  const result: Record<string, number> = { ...left };
+  for (const [name, amount] of Object.entries(right)) result[name] = Math.max(result[name] ?? 0, amount);
+  return result;
+}

@@ -1,0 +1,40 @@
+/** Changes to what was observed, to ask what would be done then. The observation itself is left as it is. */
+import { AutoscalerError } from '../../domain/errors.ts';
+import type { Observation } from '../../domain/observation.ts';
+import type { Pod } from '../../domain/pod.ts';
+
+export interface WhatIf {
+  readonly addPods: readonly Pod[];
+  /** `pool=N`. */
+  readonly setMax: readonly string[];
+  readonly cordon: readonly string[];
+}
+
+/** @throws AutoscalerError `config` when a pool or a node is not there. */
+export function changed(observation: Observation, { addPods, setMax, cordon }: WhatIf): Observation {
+  const withMax = setMax.reduce(withMaximum, observation);
+  const cordoned = cordon.reduce(withCordon, withMax);
+  const pendingPods = addPods.length === 0 ? cordoned.cluster.pendingPods : [...cordoned.cluster.pendingPods, ...addPods];
+  return { ...cordoned, cluster: { ...cordoned.cluster, pendingPods } };
+}
+
+function withMaximum(observation: Observation, text: string): Observation {
+  const [, name = '', digits = ''] = /^(.+)=(\d{1,9})$/.exec(text) ?? [];
+  if (name === '') throw mistake(`--set-max is "${text}"; accepted is POOL=N, for example gpu=8.`);
+  const { groups } = observation.cloud;
+  if (!groups.some(({ id }) => id === name))
+    throw mistake(`--set-max is "${text}": there is no pool ${name}; there are ${groups.map(({ id }) => id).join(', ')}.`);
+  const raised = groups.map((group) => (group.id === name ? { ...group, maxSize: Number(digits) } : group));
+  return { ...observation, cloud: { ...observation.cloud, groups: raised } };
+}
+
+function withCordon(observation: Observation, name: string): Observation {
+  const node = observation.cluster.nodes.get(name);
+  if (node === undefined) throw mistake(`--cordon is "${name}": there is no such node.`);
+  const nodes = new Map(observation.cluster.nodes).set(name, { ...node, unschedulable: true });
+  return { ...observation, cluster: { ...observation.cluster, nodes } };
+}
+
+function mistake(sentence: string): AutoscalerError {
+  return new AutoscalerError({ kind: 'config' }, sentence);
+}

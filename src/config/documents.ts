@@ -1,0 +1,41 @@
+/** Files that people hand to a command: YAML or JSON, one document or several, never bigger than what was asked for. */
+import { parseAllDocuments } from 'yaml';
+import { AutoscalerError } from '../domain/errors.ts';
+
+const MIB = 2 ** 20;
+
+/**
+ * Every document of the text; empty ones are left out. JSON is read as JSON: it may be large.
+ * @throws AutoscalerError `config` with one sentence when the text is too long or neither JSON nor YAML.
+ */
+export function readDocuments(file: string, text: string, mostMib: number): readonly unknown[] {
+  if (text.length > mostMib * MIB) {
+    throw broken(`${file} is too large: ${Math.ceil(text.length / MIB)} MiB; accepted are ${mostMib} MiB at most`);
+  }
+  const start = text.trimStart()[0];
+  return start === '{' || start === '[' ? [readJson(file, text)] : readYaml(file, text);
+}
+
+function readJson(file: string, text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw broken(`${file} is not valid JSON: ${cause instanceof Error ? cause.message : 'it cannot be read'}`);
+  }
+}
+
+function readYaml(file: string, text: string): readonly unknown[] {
+  const documents = parseAllDocuments(text, { prettyErrors: true });
+  if (!Array.isArray(documents)) return [];
+  return documents.flatMap((document) => {
+    const mistake = document.errors[0];
+    if (mistake !== undefined) throw broken(`${file} is neither valid YAML nor JSON: ${mistake.message.split('\n')[0] ?? ''}`);
+    // A few lines of aliases can stand for gigabytes.
+    const content: unknown = document.toJS({ maxAliasCount: 1000 });
+    return content === null || content === undefined ? [] : [content];
+  });
+}
+
+function broken(what: string): AutoscalerError {
+  return new AutoscalerError({ kind: 'config' }, `${what.replace(/[:.]+$/, '')}.`);
+}

@@ -1,0 +1,26 @@
+/** The part of a configuration that decisions are made by, without the part that says how to reach a cluster. */
+import { z } from 'zod';
+import { AutoscalerError } from '../domain/errors.ts';
+import type { Policy } from '../domain/policy.ts';
+import { mergeLayers } from './layer.ts';
+import { backoff, drain, scaleDown, scaleUp } from './policy-schema.ts';
+import { sentencesOf } from './sentences.ts';
+import { configFileLayer } from './sources/config-file.ts';
+
+const PARTS = z.object({ scaleUp, scaleDown, backoff, drain });
+
+export interface LoadedPolicy {
+  readonly policy: Policy;
+  /** Whether the file says which expanders to use. */
+  readonly hasChain: boolean;
+}
+
+/** Defaults where the file says nothing; no file: all defaults. @throws AutoscalerError `config` with the first mistake's sentence. */
+export function loadPolicy(file?: { readonly name: string; readonly text: string }): LoadedPolicy {
+  const layer = file === undefined ? undefined : configFileLayer(file.name, file.text);
+  const merged = mergeLayers(layer === undefined ? [] : [layer]);
+  const parsed = PARTS.safeParse(merged.document);
+  const mistake = layer?.errors[0] ?? (parsed.success ? undefined : sentencesOf(parsed.error.issues, merged)[0]);
+  if (mistake !== undefined || !parsed.success) throw new AutoscalerError({ kind: 'config' }, mistake ?? 'The configuration is not valid.');
+  return { policy: parsed.data, hasChain: merged.origins.has('scaleUp.expanders') };
+}

@@ -1,0 +1,106 @@
+/** What a refusal means in words and numbers, and the smallest change that would help. For tables and `plan --json`. */
+import type { NodeGroup } from '../../domain/node-group.ts';
+import type { FitReason, GroupRefusal, SkipReason } from '../../domain/reasons.ts';
+import { describeFit, describeSkip } from '../../domain/reasons.ts';
+
+export interface Explained {
+  /** The reason's name, from a closed list. */
+  readonly reason: string;
+  readonly detail: string;
+  /** Empty: nothing that a person could change is known to help. */
+  readonly fix: string;
+}
+
+export function explainSkip(reason: SkipReason, group: NodeGroup | undefined): Explained {
+  const described = { reason: reason.kind, detail: describeSkip(reason) };
+  switch (reason.kind) {
+    case 'max-size': {
+      const size = group?.target.known === true ? group.target.value : reason.max;
+      const detail = `at max ${Math.max(size, reason.max)} of ${reason.max}`;
+      return { ...described, detail, fix: `raise max of ${group?.id ?? 'the group'} above ${reason.max}` };
+    }
+    case 'backoff':
+    case 'stockout':
+      return { ...described, fix: `wait until ${new Date(reason.untilMs).toISOString()}` };
+    case 'cluster-limit':
+      return { ...described, fix: `raise ${LIMIT_SETTINGS[reason.limit]}` };
+    case 'no-template':
+      return { ...described, fix: 'say what a node of this group offers' };
+    case 'frozen':
+    case 'target-unknown':
+    case 'no-pod-fits':
+    case 'not-chosen':
+      return { ...described, fix: '' };
+  }
+}
+
+const LIMIT_SETTINGS = { nodes: 'scaleUp.maxNodesTotal', cores: 'scaleUp.maxCoresTotal', memory: 'scaleUp.maxMemoryTotalGib' } as const;
+
+/** What the pod itself lacks is told before what the group lacks: without it no growth would help. */
+export function explainRefusal(refusal: GroupRefusal, group: NodeGroup | undefined): Explained {
+  const [fit] = refusal.fit ?? [];
+  if (fit !== undefined) {
+    const details = (refusal.fit ?? []).map(detailOf);
+    return {
+      reason: fit.kind,
+      detail: details.join('; '),
+      fix: [...new Set((refusal.fit ?? []).map(fixOf))].filter((text) => text !== '').join('; '),
+    };
+  }
+  return refusal.skip === undefined
+    ? { reason: 'limit-per-scale-up', detail: 'the plan is full', fix: '' }
+    : explainSkip(refusal.skip, group);
+}
+
+function detailOf(reason: FitReason): string {
+  switch (reason.kind) {
+    case 'insufficient-resource':
+      return `needs ${amount(reason.resource, reason.requested)} ${reason.resource}, a new node has ${amount(reason.resource, Math.max(0, reason.free))} free`;
+    case 'node-selector-mismatch':
+    case 'topology-spread':
+    case 'pod-affinity':
+      return `${describeFit(reason)}: ${reason.detail}`;
+    case 'host-port-taken':
+      return `host port ${reason.port}/${reason.protocol} is taken on a new node`;
+    case 'untolerated-taint':
+    case 'unschedulable':
+    case 'volume':
+    case 'unsupported':
+      return describeFit(reason);
+  }
+}
+
+function fixOf(reason: FitReason): string {
+  switch (reason.kind) {
+    case 'insufficient-resource':
+      return `a node size with at least ${amount(reason.resource, reason.requested)} ${reason.resource} for pods, or a smaller request`;
+    case 'untolerated-taint':
+      return `a toleration for ${reason.taint}`;
+    case 'node-selector-mismatch':
+      return 'the labels that the pod asks for on the group, or another selector';
+    case 'topology-spread':
+      return `a group with nodes in another ${reason.topologyKey}, or a larger maxSkew`;
+    case 'pod-affinity':
+      return `another rule about ${reason.topologyKey}`;
+    case 'host-port-taken':
+      return 'another host port';
+    case 'unschedulable':
+    case 'volume':
+    case 'unsupported':
+      return '';
+  }
+}
+
+/** Millicores as such, bytes in the largest unit of 1024 that leaves a number above one, other things in ones. */
+function amount(resource: string, value: number): string {
+  if (resource === 'cpu') return value % 1000 === 0 ? String(value / 1000) : `${value}m`;
+  if (resource !== 'memory' && resource !== 'ephemeral-storage' && !resource.startsWith('hugepages-')) return String(value);
+  const unit = UNITS.find(([, size]) => value >= size);
+  return unit === undefined ? String(value) : `${Math.round((value / unit[1]) * 10) / 10} ${unit[0]}`;
+}
+
+const UNITS: readonly (readonly [string, number])[] = [
+  ['GiB', 2 ** 30],
+  ['MiB', 2 ** 20],
+  ['KiB', 2 ** 10],
+];

@@ -1,0 +1,300 @@
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { knownSize } from '../../../src/cli/plan/vm-sizes.ts';
+import { dumpRecord } from '../../../src/loop/dump.ts';
+import { planScaleUp } from '../../../src/planning/scale-up/plan.ts';
+import { aCluster, aGroup, anObservation, aPod, aTemplate, resourceNames } from '../../support/builders.ts';
+import { aPolicy, NO_STATE } from '../../planning/scale-up/world.ts';
+import { listOf, nodeJson, plan, podJson, type Files } from './support.ts';
+
+const POOLS =
+  '- {name: general, vmSize: Standard_D4s_v5, min: 1, max: 5}\n- {name: gpu, vmSize: Standard_NC4as_T4_v3, min: 0, max: 0, taints: ["sku=gpu:NoSchedule"]}\n';
+const ASK = ['--cluster=c.json', '--pools=p.yaml'];
+
+async function answerOf(files: Files, ...argv: readonly string[]) {
+  const { code, out, err } = await plan([...ASK, '--json', ...argv], { 'p.yaml': POOLS, ...files });
+  expect({ code, err }).toEqual({ code: 0, err: '' });
+  return SHAPE.parse(JSON.parse(out));
+}
+
+const texts = z.array(z.string());
+/** To the letter: an unknown or missing field fails. */
+const SHAPE = z.strictObject({
+  scaleUp: z.strictObject({
+    increases: z.array(z.strictObject({ group: z.string(), from: z.number(), to: z.number(), pods: texts })),
+    skipped: z.array(z.strictObject({ group: z.string(), reason: z.string(), detail: z.string() })),
+    helpless: z.array(
+      z.strictObject({
+        pod: z.string(),
+        verdict: z.string(),
+        detail: z.string().optional(),
+        groups: z.array(z.strictObject({ group: z.string(), reason: z.string(), detail: z.string(), fix: z.string() })),
+      }),
+    ),
+    fits: z.array(z.strictObject({ pod: z.string(), node: z.string() })),
+  }),
+  scaleDown: z.strictObject({
+    removals: z.array(z.strictObject({ node: z.string(), group: z.string(), kind: z.enum(['empty', 'drain']), pods: texts })),
+    unremovable: z.array(z.strictObject({ node: z.string(), reason: z.string(), detail: z.string() })),
+  }),
+  notes: texts.optional(),
+});
+
+describe('plan on files', () => {
+  const busy = [nodeJson('n-0', 'general'), podJson('a', '3500m', { on: 'n-0' })];
+  const waiting = [podJson('w-0', '3'), podJson('w-1', '3')];
+
+  it('says which pools grow for which pods', async () => {
+    const { scaleUp, scaleDown } = await answerOf({ 'c.json': listOf(...busy, ...waiting) });
+    expect(scaleUp.increases).toEqual([{ group: 'general', from: 1, to: 3, pods: ['default/w-0', 'default/w-1'] }]);
+    expect(scaleUp.skipped).toEqual([{ group: 'gpu', reason: 'max-size', detail: 'at max 0 of 0' }]);
+    expect(scaleDown).toEqual({ removals: [], unremovable: [{ node: 'n-0', reason: 'NodeGroupMinSizeReached', detail: '' }] });
+  });
+
+  it('says why a pod stays pending, per pool, and what would help', async () => {
+    const gpuPod = podJson('g', '1', {
+      spec: {
+        containers: [{ name: 'c', resources: { requests: { 'nvidia.com/gpu': '1' } } }],
+        tolerations: [{ key: 'sku', operator: 'Exists' }],
+      },
+    });
+    const { scaleUp } = await answerOf({ 'c.json': listOf(...busy, podJson('big', '9'), gpuPod) });
+    const [big, gpu] = scaleUp.helpless;
+    expect(big).toMatchObject({ pod: 'default/big', verdict: 'impossible' });
+    expect(big?.groups[0]).toEqual({
+      group: 'general',
+      reason: 'insufficient-resource',
+      detail: 'needs 9 cpu, a new node has 4 free',
+      fix: 'a node size with at least 9 cpu for pods, or a smaller request',
+    });
+    expect(gpu).toMatchObject({ pod: 'default/g', verdict: 'blocked-by-max' });
+    expect(gpu?.groups[1]).toEqual({ group: 'gpu', reason: 'max-size', detail: 'at max 0 of 0', fix: 'raise max of gpu above 0' });
+  });
+
+  it('says which pods fit on nodes that are there or on their way, refused by a scheduler yet or not', async () => {
+    const fresh = { ...podJson('fresh', '100m'), status: { phase: 'Pending' } };
+    const files = { 'c.json': listOf(...busy, fresh, podJson('w-0', '3')), 'p.yaml': POOLS.replace('max: 5', 'max: 5, targetSize: 2') };
+    const { scaleUp } = await answerOf(files);
+    expect(scaleUp.fits).toEqual([
+      { pod: 'default/fresh', node: 'n-0' },
+      { pod: 'default/w-0', node: '(coming in general)' },
+    ]);
+    expect(scaleUp.increases).toEqual([]);
+  });
+
+  it('names the nodes that would go, and why the others stay', async () => {
+    const nodes = ['n-0', 'n-1', 'n-2', 'n-3'].map((name) => nodeJson(name, 'general'));
+    const kept = podJson('keep', '1', {
+      on: 'n-3',
+      metadata: { annotations: { 'cluster-autoscaler.kubernetes.io/safe-to-evict': 'false' } },
+    });
+    const { scaleDown } = await answerOf({
+      'c.json': listOf(...nodes, podJson('a', '3500m', { on: 'n-0' }), podJson('b', '200m', { on: 'n-2' }), kept),
+    });
+    expect(scaleDown.removals).toEqual([
+      { node: 'n-1', group: 'general', kind: 'empty', pods: [] },
+      { node: 'n-2', group: 'general', kind: 'drain', pods: ['default/b'] },
+    ]);
+    expect(scaleDown.unremovable).toEqual([
+      { node: 'n-0', reason: 'NotUnderutilized', detail: '87.5 % in use' },
+      { node: 'n-3', reason: 'BlockedByPod', detail: expect.stringContaining('default/keep: NotSafeToEvictAnnotation') },
+    ]);
+  });
+
+  it('a node that a waiting pod is about to get is not empty', async () => {
+    const nodes = [nodeJson('n-0', 'general'), nodeJson('n-1', 'general')];
+    const { scaleUp, scaleDown } = await answerOf({ 'c.json': listOf(...nodes, podJson('a', '3500m', { on: 'n-0' }), podJson('w', '3')) });
+    expect(scaleUp.fits).toEqual([{ pod: 'default/w', node: 'n-1' }]);
+    expect(scaleDown.removals).toEqual([]);
+  });
+
+  it('gives the same bytes for the same objects in any order', async () => {
+    const items = [...busy, ...waiting, nodeJson('n-1', 'general'), podJson('b', '100m', { on: 'n-1' })];
+    const first = await plan([...ASK, '--json'], { 'p.yaml': POOLS, 'c.json': listOf(...items) });
+    const second = await plan([...ASK, '--json'], { 'p.yaml': POOLS, 'c.json': listOf(...[...items].reverse()) });
+    expect(second.out).toBe(first.out);
+  });
+
+  it('a table is for people', async () => {
+    const { out, code } = await plan(ASK, { 'p.yaml': POOLS, 'c.json': listOf(...busy, ...waiting) });
+    expect(code).toBe(0);
+    expect(out).toContain('Pools that grow\n  POOL     FROM  TO  PODS\n  general  1     3   2: default/w-0 ...\n');
+  });
+
+  it('pools may state what no node shows: allocatable, zones, priority and price', async () => {
+    const pools = `
+- {name: odd, vmSize: Standard_Unheard, min: 0, max: 3, allocatable: {cpu: "8", memory: 30Gi, example.com/x: "2"}, zones: ["westeurope-1"]}
+- {name: plain, vmSize: Standard_D8s_v5, min: 0, max: 3}`;
+    const spec = { nodeSelector: { 'topology.kubernetes.io/zone': 'westeurope-1' } };
+    const zonal = await answerOf({ 'c.json': listOf(podJson('z', '7', { spec })), 'p.yaml': pools });
+    expect(zonal.scaleUp.increases.map(({ group }) => group)).toEqual(['odd']);
+    const priced = pools.replace('max: 3, alloc', 'max: 3, price: 0.2, alloc').replace('max: 3}', 'max: 3, price: 0.1}');
+    const cheaper = await answerOf({ 'c.json': listOf(podJson('w', '5')), 'p.yaml': priced });
+    expect(cheaper.scaleUp.increases.map(({ group }) => group)).toEqual(['plain']);
+    const ranked = priced.replace('max: 3, price: 0.2', 'max: 3, priority: 7, price: 0.2');
+    const preferred = await answerOf({ 'c.json': listOf(podJson('w', '5')), 'p.yaml': ranked });
+    expect(preferred.scaleUp.increases.map(({ group }) => group)).toEqual(['odd']);
+  });
+
+  it('--config decides as the daemon would', async () => {
+    const files = { 'c.json': listOf(...busy, ...waiting), 'conf.yaml': 'scaleUp: {maxNodesTotal: 2}' };
+    const { scaleUp } = await answerOf(files, '--config=conf.yaml');
+    expect(scaleUp.increases).toMatchObject([{ group: 'general', from: 1, to: 2 }]);
+    expect(scaleUp.helpless[0]?.groups[0]).toMatchObject({ reason: 'cluster-limit', fix: 'raise scaleUp.maxNodesTotal' });
+  });
+});
+
+describe('plan --what-if', () => {
+  const cluster = listOf(nodeJson('n-0', 'general'), podJson('a', '500m', { on: 'n-0' }));
+
+  it('--add-pods: pods and the replicas of workloads', async () => {
+    const manifest = `
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replicas: 3
+  template:
+    metadata: {labels: {app: web}}
+    spec: {containers: [{name: c, resources: {requests: {cpu: "3"}}}]}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: one}
+spec: {containers: [{name: c, resources: {limits: {cpu: 3500m}}}]}
+`;
+    const { scaleUp } = await answerOf({ 'c.json': cluster, 'add.yaml': manifest }, '--what-if', '--add-pods=add.yaml');
+    expect(scaleUp.fits.length + (scaleUp.increases[0]?.pods.length ?? 0)).toBe(4);
+    expect(scaleUp.increases).toMatchObject([{ group: 'general', from: 1, to: 4 }]);
+  });
+
+  it('--set-max and --cordon', async () => {
+    const files = { 'c.json': listOf(nodeJson('n-0', 'general'), podJson('w', '1')) };
+    expect((await answerOf(files)).scaleUp.fits).toEqual([{ pod: 'default/w', node: 'n-0' }]);
+    expect((await answerOf(files, '--cordon=n-0')).scaleUp.increases).toMatchObject([{ from: 1, to: 2 }]);
+    const full = await answerOf(files, '--cordon=n-0', '--set-max=general=1');
+    expect(full.scaleUp.helpless).toMatchObject([{ verdict: 'blocked-by-max' }]);
+  });
+
+  it('asks of a dumped decision too', async () => {
+    const groups = [aGroup({ id: 'pool', target: 0, maxSize: 1, template: aTemplate({ cpu: '4', memory: '16Gi' }) })];
+    const pods = [aPod({ name: 'p-0', cpu: '3' }), aPod({ name: 'p-1', cpu: '3' })];
+    const observation = anObservation(groups, aCluster({ pods }));
+    const policy = aPolicy();
+    const scaleUp = [planScaleUp({ observation, state: NO_STATE, policy, names: resourceNames })];
+    const dump = dumpRecord({ observation, stateBefore: NO_STATE, scaleUp, scaleDown: undefined, policy }, resourceNames);
+    const asked = await plan(['--dump=d.json', '--json', '--set-max=pool=2'], { 'd.json': dump });
+    expect(asked).toMatchObject({ code: 0, err: '' });
+    expect(SHAPE.parse(JSON.parse(asked.out)).scaleUp.increases).toMatchObject([{ group: 'pool', from: 0, to: 2 }]);
+  });
+});
+
+describe('plan answers bad input with one sentence', () => {
+  const good = { 'c.json': listOf(nodeJson('n-0', 'general')), 'p.yaml': POOLS };
+  const bad = (items: string): Files => ({ ...good, 'c.json': items });
+  const badPool = (text: string): Files => ({ ...good, 'p.yaml': text });
+  it.each<[string, readonly string[], Files, string]>([
+    ['no files', [], good, 'plan needs --cluster FILE and --pools FILE, or --dump FILE; plan --help says more.'],
+    ['an option that is none', [...ASK, '--clustr=c'], good, "Unknown option '--clustr'; plan --help lists what is accepted."],
+    ['a file that is not there', ['--cluster=x.json', '--pools=p.yaml'], good, 'There is no file "x.json".'],
+    ['half of a file', ASK, bad('{"kind":"List","items":[{'), 'c.json is not valid JSON'],
+    ['another kind of JSON', ASK, bad('{"items":7}'), 'c.json: List: items is not a list of objects.'],
+    [
+      'a quantity that is none',
+      ASK,
+      bad(listOf(podJson('p', 'lots'))),
+      'c.json: Pod default/p: spec.containers[0].resources.requests.cpu is "lots"; accepted is a quantity',
+    ],
+    [
+      'a pod without containers',
+      ASK,
+      bad(listOf({ kind: 'Pod', metadata: { name: 'p' }, spec: {} })),
+      'c.json: Pod p: spec.containers is missing; accepted is a list of containers.',
+    ],
+    [
+      'a node without a size',
+      ASK,
+      bad(listOf({ kind: 'Node', metadata: { name: 'n' }, status: {} })),
+      'c.json: Node n: status.allocatable is missing',
+    ],
+    [
+      'labels that are a list',
+      ASK,
+      bad(listOf(nodeJson('n', 'general', { spec: { taints: 'x' } }))),
+      'c.json: Node n: spec.taints is "x"; accepted is a list of taints.',
+    ],
+    ['the same node twice', ASK, bad(listOf(nodeJson('n', 'general'), nodeJson('n', 'general'))), 'Node n: metadata.name is there twice.'],
+    [
+      'an object without a kind',
+      ASK,
+      bad('{"items":[{"metadata":{}}]}'),
+      'c.json: object 0: kind is missing; accepted is a Kubernetes object.',
+    ],
+    ['broken YAML', ASK, badPool('- {name: a'), 'p.yaml is neither valid YAML nor JSON'],
+    [
+      'a pool without a size',
+      ASK,
+      badPool('- {name: a, min: 0, max: 1}'),
+      'p.yaml: pool a: vmSize is missing; accepted is a VM size such as Standard_D4s_v5.',
+    ],
+    [
+      'a pool with an unknown field',
+      ASK,
+      badPool('- {name: a, vmSize: Standard_D4s_v5, min: 0, max: 1, spott: true}'),
+      'p.yaml: pool a: spott is not known.',
+    ],
+    [
+      'min above max',
+      ASK,
+      badPool('- {name: a, vmSize: Standard_D4s_v5, min: 2, max: 1}'),
+      'p.yaml: pool a: min is 2; accepted is a min that is not above max.',
+    ],
+    ['a pool twice', ASK, badPool(POOLS + POOLS), 'p.yaml: pool general is named twice.'],
+    [
+      'a size that nobody knows',
+      ASK,
+      badPool('- {name: a, vmSize: Standard_Q1, min: 0, max: 1}'),
+      'pool a: vmSize is "Standard_Q1", whose cores and memory are not known here',
+    ],
+    [
+      'a bad taint',
+      ASK,
+      badPool('- {name: a, vmSize: Standard_D4s_v5, min: 0, max: 1, taints: [x]}'),
+      'p.yaml: pool a: taints[0] is "x"; accepted is a taint such as',
+    ],
+    ['a bad time', [...ASK, '--now=noon'], good, '--now is "noon"; accepted is a time such as 2026-11-21T10:00:00Z.'],
+    ['a pool that is not there', [...ASK, '--set-max=x=3'], good, '--set-max is "x=3": there is no pool x; there are general, gpu.'],
+    ['no number', [...ASK, '--set-max=general'], good, '--set-max is "general"; accepted is POOL=N, for example gpu=8.'],
+    ['a node that is not there', [...ASK, '--cordon=x'], good, '--cordon is "x": there is no such node.'],
+    [
+      'a bad setting',
+      [...ASK, '--config=p.json'],
+      { ...good, 'p.json': '{"scaleUp":{"randomSeed":-1}}' },
+      'key scaleUp.randomSeed of p.json is -1; accepted is a whole number of at least 0.',
+    ],
+  ])('%s', async (_, argv, files, sentence) => {
+    const { code, out, err } = await plan(argv, files);
+    expect({ code, out }).toEqual({ code: 2, out: '' });
+    expect(err).toContain(sentence);
+    expect(err.trimEnd().split('\n')).toHaveLength(1);
+  });
+});
+
+describe('VM sizes known by name', () => {
+  it.each<[string, readonly [number, number, number, string] | undefined]>([
+    ['Standard_D4s_v5', [4, 16, 0, 'amd64']],
+    ['standard_d8pds_v5', [8, 32, 0, 'arm64']],
+    ['Standard_D4ls_v5', [4, 8, 0, 'amd64']],
+    ['Standard_D4pls_v5', [4, 8, 0, 'arm64']],
+    ['Standard_E16ads_v5', [16, 128, 0, 'amd64']],
+    ['Standard_F8s_v2', [8, 16, 0, 'amd64']],
+    ['Standard_NC4as_T4_v3', [4, 28, 1, 'amd64']],
+    // Has less memory per core than its smaller siblings.
+    ['Standard_E96s_v5', undefined],
+    ['Standard_E8-4s_v5', undefined],
+    ['Standard_M416ms_v2', undefined],
+  ])('%s', (name, expected) => {
+    const sku = knownSize(name);
+    expect(sku === undefined ? undefined : [sku.vcpus, sku.memoryBytes / 2 ** 30, sku.gpus, sku.arch]).toEqual(expected);
+  });
+});
