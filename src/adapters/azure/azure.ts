@@ -118,14 +118,14 @@ class AzureAdapter implements AzureNodeGroups {
     const group = this.#writable(request.group);
     if (typeof group === 'string') return { kind: 'refused', group: request.group, reason: group };
     const write = group.kind === 'vms-pool' ? increaseSize : increaseCapacity;
-    return write(this.#writes, group, request, AbortSignal.any([signal, this.#closing.signal]));
+    return this.#learn(group, await write(this.#writes, group, request, AbortSignal.any([signal, this.#closing.signal])));
   }
 
   async deleteInstances(request: DeleteRequest, signal: AbortSignal): Promise<DeleteOutcome> {
     const group = this.#writable(request.group);
     if (typeof group === 'string') return { kind: 'refused', group: request.group, reason: group };
     const remove = group.kind === 'vms-pool' ? deleteFromPool : deleteInstances;
-    return remove(this.#writes, group, request, AbortSignal.any([signal, this.#closing.signal]));
+    return this.#learn(group, await remove(this.#writes, group, request, AbortSignal.any([signal, this.#closing.signal])));
   }
 
   async refresh(id: NodeGroupId, signal: AbortSignal): Promise<void> {
@@ -141,7 +141,9 @@ class AzureAdapter implements AzureNodeGroups {
 
   invalidate(id?: NodeGroupId): void {
     const group = id === undefined ? undefined : this.#store.registration().byId.get(id);
-    if (id === undefined || group !== undefined) this.#store.invalidate(group?.key);
+    if (id !== undefined && group === undefined) return;
+    this.#store.holds.forget(group?.key);
+    this.#store.invalidate(group?.key);
   }
 
   onWake(listener: () => void): () => void {
@@ -167,10 +169,21 @@ class AzureAdapter implements AzureNodeGroups {
   #writable(id: NodeGroupId): Registered | string {
     const group = this.#store.registration().byId.get(id);
     if (group === undefined) return 'it is not a node group';
+    const resting = this.#store.holds.reasonOf(group.key, this.#deps.clock.now());
+    if (resting !== undefined) return resting;
     // What a pool of virtual machines allows is judged over a fresh read, in the write itself.
     if (group.kind === 'vms-pool') return group;
     const row = this.#store.scaleSets.get(group.key)?.value;
     return frozenBecause(group, row, this.#store.poolOf(group)) ?? group;
+  }
+
+  /** What asking again does not cure makes the group rest, with the reason shown. */
+  #learn<Outcome extends IncreaseOutcome | DeleteOutcome>(group: Registered, outcome: Outcome): Outcome {
+    if (outcome.kind !== 'failed' && outcome.kind !== 'accepted') return outcome;
+    const error = outcome.kind === 'failed' ? outcome.error : undefined;
+    const reason = this.#store.holds.learn(group.key, error, this.#deps.clock.now());
+    if (reason !== undefined) this.#deps.log.warn({ nodeGroup: group.id, code: error?.code, reason }, 'a node group rests after a refusal');
+    return outcome;
   }
 
   #externalChange(key: string, from: number, to: number): void {

@@ -25,6 +25,7 @@ import { Settling } from './settling.ts';
 import type { SkuCatalog } from './skus.ts';
 import { AGENT_POOLS_AGENT, INSTANCES, instancesAgent, MACHINES_AGENT, SCALE_SETS, SCALE_SETS_AGENT } from './tables.ts';
 import { poolOf } from './tags.ts';
+import { WriteHolds } from './write-holds.ts';
 import { VmsPools } from './vms-pool-store.ts';
 
 /** A set's tag may move once more after an operation of ours has ended. */
@@ -47,6 +48,7 @@ export class AzureStore {
   readonly scheduler: AgentScheduler;
   readonly vmsPools: VmsPools;
   readonly settling = new Settling();
+  readonly holds = new WriteHolds();
   readonly #parts: StoreParts;
   readonly #agentParts: AgentParts;
   readonly #order: LogicalClock;

@@ -115,7 +115,8 @@ export class CloudViewBuilder {
     const pool = store.poolOf(group);
     const listedAtMs = store.instancesListedAtMs(group.key);
     const instances = listedAtMs === undefined ? undefined : this.#book.instancesOf(group.key, world.ownership);
-    const frozen = this.#frozenBecause(group, row?.value, pool) ?? unreadInstances(group, world);
+    const refused = store.holds.reasonOf(group.key, world.nowMs);
+    const frozen = this.#frozenBecause(group, row?.value, pool) ?? refused ?? unreadInstances(group, world);
     return {
       group,
       row,

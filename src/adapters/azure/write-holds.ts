@@ -1,0 +1,42 @@
+/**
+ * Groups whose last write Azure refused in a way that asking again does not cure: a permission that is missing, or a request
+ * it does not accept. They rest, longer each time, so that other groups are tried and no node is drained for nothing.
+ */
+import type { AutoscalerError } from '../../domain/errors.ts';
+
+const FIRST_MS = 60_000;
+const LONGEST_MS = 5 * 60_000;
+
+interface Hold {
+  readonly untilMs: number;
+  readonly restMs: number;
+  readonly reason: string;
+}
+
+export class WriteHolds {
+  readonly #holds = new Map<string, Hold>();
+
+  /** Learns from what became of a write; `error` undefined: Azure accepted it. Returns why the group rests now, if it does. */
+  learn(group: string, error: AutoscalerError | undefined, nowMs: number): string | undefined {
+    if (error === undefined) this.#holds.delete(group);
+    if (error?.kind !== 'auth' && error?.kind !== 'bug') return undefined;
+    const before = this.#holds.get(group);
+    const restMs = before === undefined ? FIRST_MS : Math.min(LONGEST_MS, before.restMs * 2);
+    const untilMs = nowMs + restMs;
+    const reason = `Azure refused the last write, tried again after ${new Date(untilMs).toISOString()}: ${error.message}`;
+    this.#holds.set(group, { untilMs, restMs, reason });
+    return reason;
+  }
+
+  /** Why the group rests; the same text until its rest ends. */
+  reasonOf(group: string, nowMs: number): string | undefined {
+    const hold = this.#holds.get(group);
+    return hold !== undefined && nowMs < hold.untilMs ? hold.reason : undefined;
+  }
+
+  /** An operator wants to know at once whether it works again. */
+  forget(group: string | undefined): void {
+    if (group === undefined) this.#holds.clear();
+    else this.#holds.delete(group);
+  }
+}

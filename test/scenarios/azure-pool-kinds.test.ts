@@ -1,0 +1,53 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { VirtualRun, type VirtualRunOptions } from '../support/virtual-world.ts';
+import { aPool, bound, capacity, deployment, events, MINUTE, SECOND, worldOf } from './support.ts';
+
+let run: VirtualRun | undefined;
+async function start(options: VirtualRunOptions): Promise<VirtualRun> {
+  run = await VirtualRun.start(options);
+  return run;
+}
+afterEach(async () => {
+  await run?.stop();
+  run = undefined;
+});
+
+describe('a Flexible scale set', () => {
+  it('grows for pods and shrinks when they go, like any other', async () => {
+    const pool = aPool({ name: 'flex', kind: 'vmss-flexible', count: 0, zones: ['1', '2'], labels: { team: 'data' } });
+    const flags = ['--scale-down-unneeded-time=1m', '--scale-down-delay-after-add=30s'];
+    const world = await start({ spec: worldOf([pool]), flags });
+    const etl = (replicas: number) => deployment({ name: 'etl', replicas, cpu: '700m', spec: { nodeSelector: { team: 'data' } } });
+    world.world.cluster.apply(etl(10));
+    await world.until('all bound', () => bound(world, 'etl') === 10, 5 * MINUTE);
+    expect(capacity(world, 'flex')).toBe(2);
+    world.world.cluster.apply(etl(0));
+    await world.until('an empty pool', () => capacity(world, 'flex') === 0, 10 * MINUTE);
+    const removed = world.writes().filter(({ route }) => route.startsWith('POST'));
+    expect(removed.map(({ route }) => route)).toEqual(removed.map(() => 'POST virtualMachineScaleSets/{name}/delete'));
+    expect(world.world.violations()).toEqual([]);
+  });
+});
+
+describe('a role that is missing for a while', () => {
+  it('fault 40: stops nothing for good: the daemon says so, does not hammer, and goes on when it is back', async () => {
+    const world = await start({ spec: worldOf([aPool({ name: 'general' })]) });
+    await world.advance(15 * SECOND);
+    const body = { error: { code: 'AuthorizationFailed', message: "The client 'a' does not have authorization to perform action 'x'." } };
+    world.world.arm.control.addFault({
+      id: 'role',
+      match: { pathGlob: '**/Microsoft.Compute/**' },
+      effect: { kind: 'answer', status: 403, body },
+    });
+    world.world.cluster.apply(deployment({ name: 'web', replicas: 12, cpu: '700m' }));
+    const since = world.clock.now();
+    await world.advance(4 * MINUTE);
+    const asked = world.world.arm.control.journal().filter(({ at, status }) => at >= since && status === 403);
+    expect(asked.length).toBeGreaterThan(0);
+    expect(asked.length).toBeLessThanOrEqual(4 * 6);
+    expect(events(world, 'NotTriggerScaleUp').join()).toContain('Azure refused the last write');
+    world.world.arm.control.removeFault('role');
+    await world.until('all bound', () => bound(world, 'web') === 12, 10 * MINUTE);
+    expect(world.world.violations()).toEqual([]);
+  });
+});
