@@ -15,6 +15,12 @@ function ids(s: Stage): readonly string[] {
   return s.groups().map(({ id }) => id.replace(/^aks-(\w+)-\d+-vmss$/, '$1'));
 }
 
+/** The pool's own JSON, read or written by somebody with another token. */
+async function rawPool(s: Stage, path: string, body?: unknown): Promise<{ readonly properties: Record<string, unknown> }> {
+  const answer = await s.call(body === undefined ? 'GET' : 'PUT', `${path}?api-version=2025-05-01`, body);
+  return answer as { readonly properties: Record<string, unknown> };
+}
+
 /** Makes the next answers about the pool say something else than AKS would. */
 function answerPool(s: Stage, method: string, effect: Parameters<Stage['arm']['control']['addFault']>[0]['effect'], times = 1): void {
   s.arm.control.addFault({
@@ -114,6 +120,34 @@ describe('growing a VMs pool', () => {
     expect(await s.increase(SMALL_GROUP, by)).toMatchObject({ kind: 'refused', reason: expect.stringMatching(reason) });
     expect(s.writes()).toEqual([]);
     expect(s.counts()).toEqual({ [SMALL]: 3 });
+  });
+
+  it('azure provider 128: what nobody here knows of a pool survives our write of it', async () => {
+    const s = await stage(vmsWorld([vmsPool({ ...TWO_SIZES, labels: { team: 'a' }, taints: ['team=a:NoSchedule'] })]));
+    const path =
+      '/subscriptions/11111111-2222-3333-4444-555555555555/resourceGroups/rg/providers/Microsoft.ContainerService/managedClusters/aks';
+    const strange = { newField: { deep: [1, null, 'two'] }, kubeletConfig: { podMaxPids: 100 } };
+    const before = await rawPool(s, `${path}/agentPools/mixed`);
+    await rawPool(s, `${path}/agentPools/mixed`, { properties: { ...before.properties, ...strange } });
+    await s.pass(60_000);
+    await s.azure.refresh(s.group(SMALL_GROUP).id, s.signal);
+    expect(await s.increase(SMALL_GROUP, 2)).toMatchObject({ kind: 'accepted' });
+    const after = await rawPool(s, `${path}/agentPools/mixed`);
+    expect(after.properties).toMatchObject(strange);
+    const settled = ({ eTag: _tag, provisioningState: _state, virtualMachineNodesStatus: _status, ...rest }: Record<string, unknown>) =>
+      rest;
+    expect(settled(after.properties)).toEqual({
+      ...settled(before.properties),
+      ...strange,
+      virtualMachinesProfile: {
+        scale: {
+          manual: [
+            { size: SMALL, count: 4 },
+            { size: LARGE, count: 1 },
+          ],
+        },
+      },
+    });
   });
 
   it('azure provider 136: a failed PUT for one size is not in the body of the next one for another', async () => {
@@ -267,6 +301,16 @@ describe('pools that are left alone', () => {
   });
 });
 
+/** A machine as the list tells it. */
+function machineBody(providerId: string) {
+  return {
+    id: providerId.replace('azure://', ''),
+    location: 'westeurope',
+    tags: { 'aks-managed-poolName': 'mixed' },
+    properties: { provisioningState: 'Succeeded', hardwareProfile: { vmSize: SMALL } },
+  };
+}
+
 const POOL_PROPERTIES = {
   type: 'VirtualMachines',
   eTag: 'some',
@@ -315,8 +359,8 @@ describe('removing machines of a VMs pool', () => {
 
   it('azure provider 133: the count falls before any read says so, and comes back when AKS refuses', async () => {
     const s = await stage(vmsWorld([vmsPool()]));
-    answerPool(s, 'POST', { kind: 'answer', status: 400, body: { code: 'BadRequest', message: 'm' } });
-    expect(await s.remove(SMALL_GROUP, [0])).toMatchObject({ kind: 'failed' });
+    answerPool(s, 'POST', { kind: 'answer', status: 409, body: { code: 'OperationNotAllowed', message: 'm' } });
+    expect(await s.remove(SMALL_GROUP, [0])).toMatchObject({ kind: 'failed', error: { kind: 'conflict' } });
     await s.pass(3_000);
     expect(s.group(SMALL_GROUP).target).toMatchObject({ value: 3, confirmed: true });
     expect(await s.remove(SMALL_GROUP, [0])).toMatchObject({ kind: 'accepted' });
@@ -331,5 +375,21 @@ describe('removing machines of a VMs pool', () => {
     expect(s.writes()).toHaveLength(1);
     expect(s.group(SMALL_GROUP)).toMatchObject({ target: { value: 2, confirmed: true }, frozen: undefined });
     expect(s.group(SMALL_GROUP).instances).toHaveLength(2);
+  });
+
+  it('a machine that went between the read and the call is left out, and the others go', async () => {
+    const s = await stage(vmsWorld([vmsPool({ count: 4 })]));
+    const body = { code: 'InvalidParameter', message: 'machineNames names a machine that is not in the agent pool.' };
+    answerPool(s, 'POST', { kind: 'answer', status: 400, body });
+    const stale = s.group(SMALL_GROUP).instances ?? [];
+    const list = { value: stale.slice(1).map(({ providerId }) => machineBody(providerId)) };
+    s.arm.control.addFault({
+      id: 'gone',
+      match: { method: 'GET', pathGlob: '**/Microsoft.Compute/virtualMachines', nth: 2 },
+      effect: { kind: 'answer', status: 200, body: list },
+    });
+    expect(await s.remove(SMALL_GROUP, [0, 1])).toMatchObject({ kind: 'accepted' });
+    expect(s.writes().map(({ status }) => status)).toEqual([400, 202]);
+    expect(s.counts()).toEqual({ [SMALL]: 3 });
   });
 });

@@ -1,4 +1,6 @@
 /** The adapter and the emulated AKS around one pool of type VirtualMachines. */
+import { getClient } from '@azure-rest/core-client';
+import { ClientSecretCredential } from '@azure/identity';
 import { connectAzure, type AzureNodeGroups } from '../../src/adapters/azure/azure.ts';
 import type { AzureOptions } from '../../src/adapters/azure/options.ts';
 import type { InstanceKey } from '../../src/domain/ids.ts';
@@ -57,10 +59,17 @@ export interface Stage {
   counts(pool?: string): Readonly<Record<string, number>>;
   /** Writes of the adapter, oldest first. */
   writes(): readonly JournalEntry[];
+  /** The body of an answer to somebody else. */
+  call(method: 'GET' | 'PUT', path: string, body?: unknown): Promise<unknown>;
   pass(ms: number): Promise<void>;
   /** Lets time pass until the call has ended. */
   drive<T>(work: Promise<T>): Promise<T>;
 }
+
+const CLIENTS = [
+  { clientId: 'autoscaler', clientSecret: 'secret' },
+  { clientId: 'person', clientSecret: 'secret', foreign: true },
+];
 
 const open: (() => Promise<void>)[] = [];
 
@@ -75,7 +84,9 @@ export async function stage(spec: WorldSpec, rest: Partial<AzureOptions> = {}): 
   tlsOnce ??= createServerTls(Date.now());
   const tls = await tlsOnce;
   const violations = new ViolationLog();
-  const arm = await startArmEmulator({ spec, clock, tls, violations, clients: [{ clientId: 'autoscaler', clientSecret: 'secret' }] });
+  const arm = await startArmEmulator({ spec, clock, tls, violations, clients: CLIENTS });
+  const authority = { authorityHost: arm.url, disableInstanceDiscovery: true, tlsOptions: { ca: tls.caPem } };
+  const person = new ClientSecretCredential(spec.tenantId, 'person', 'secret', authority);
   const abort = new AbortController();
   const metrics = createMetrics();
   const azure = connectAzure({
@@ -139,6 +150,12 @@ export async function stage(spec: WorldSpec, rest: Partial<AzureOptions> = {}): 
     },
     counts: (pool = 'mixed') => arm.control.state().agentPools.find(({ name }) => name === pool)?.sizes ?? {},
     writes: () => arm.control.journal().filter(({ principal, method }) => principal === 'autoscaler' && method !== 'GET'),
+    call: async (method, path, body) => {
+      const client = getClient(arm.url, person, { tlsOptions: { ca: tls.caPem }, credentials: { scopes: [`${arm.url}/.default`] } });
+      const target = client.pathUnchecked(path);
+      const answer = method === 'GET' ? await target.get() : await target.put({ body, contentType: 'application/json' });
+      return answer.body;
+    },
     pass,
     drive: async (work) => {
       const ended = new Set<string>();

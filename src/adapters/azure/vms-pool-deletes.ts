@@ -91,6 +91,8 @@ interface Batch {
   readonly machines: readonly Machine[];
   /** Everything the caller asked for. */
   readonly keys: readonly InstanceKey[];
+  /** True: sent before, with machines that were gone by then. */
+  readonly again?: boolean;
 }
 
 async function send(parts: WriteParts, group: Registered, batch: Batch, signal: AbortSignal): Promise<DeleteOutcome> {
@@ -111,8 +113,28 @@ async function send(parts: WriteParts, group: Registered, batch: Batch, signal: 
     const error = asAutoscalerError(thrown);
     const lost = error.kind === 'cancelled' || (error.detail.kind === 'unavailable' && error.detail.effect === 'unknown');
     for (const mutation of mutations) mutation.settle(lost ? 'unknown' : 'refused');
-    return { kind: 'failed', group: group.id, error };
+    const unknownName = error.kind === 'bug' || error.kind === 'not-found';
+    const left = unknownName && batch.again !== true ? await stillThere(parts, group, batch, signal) : undefined;
+    if (left === undefined) return { kind: 'failed', group: group.id, error };
+    parts.log.info({ nodeGroup: group.id, code: error.code, left: left.length }, 'a delete named machines that were gone');
+    if (left.length === 0) return { kind: 'accepted', group: group.id, instances: batch.keys };
+    return send(parts, group, { machines: left, keys: batch.keys, again: true }, signal);
   }
+}
+
+/**
+ * AKS refuses a whole batch for one machine that it does not know, and does not say which. The machines of the batch that
+ * are still listed; undefined: all of them, so that this was not the reason.
+ */
+async function stillThere(
+  parts: WriteParts,
+  group: Registered,
+  { machines }: Batch,
+  signal: AbortSignal,
+): Promise<readonly Machine[] | undefined> {
+  await parts.store.refreshInstances(group.key, signal);
+  const left = machines.flatMap(({ key }) => parts.store.instances.get(key) ?? []);
+  return left.length === machines.length ? undefined : left;
 }
 
 interface Accepted {
