@@ -14,6 +14,12 @@ export interface TriggerTimes {
   readonly batchMaxMs: number;
 }
 
+/**
+ * A few early loops may follow each other closely; over time they are no more than one a second. Pods that nothing helps
+ * may keep coming, and each loop reads and plans the whole cluster.
+ */
+const CLOSE_LOOPS = { count: 3, withinMs: 3_000 };
+
 interface Batch {
   readonly cause: LoopTriggerCause;
   readonly firstMs: number;
@@ -25,7 +31,8 @@ export class LoopTrigger {
   readonly #clock: Clock;
   readonly #times: TriggerTimes;
   #batch: Batch | undefined;
-  #lastStartMs: number | undefined;
+  /** Of the last few loops, oldest first. */
+  #starts: readonly number[] = [];
   #nudge: AbortController | undefined;
 
   constructor(clock: Clock, times: TriggerTimes) {
@@ -57,16 +64,24 @@ export class LoopTrigger {
 
   #begin(cause: LoopTriggerCause, nowMs: number): LoopTriggerCause {
     this.#batch = undefined;
-    this.#lastStartMs = nowMs;
+    this.#starts = [...this.#starts, nowMs].slice(-CLOSE_LOOPS.count);
     return cause;
   }
 
   #due(): { readonly atMs: number; readonly cause: LoopTriggerCause } {
-    const scanAtMs = this.#lastStartMs === undefined ? 0 : this.#lastStartMs + this.#times.scanIntervalMs;
+    const last = this.#starts.at(-1);
+    const scanAtMs = last === undefined ? 0 : last + this.#times.scanIntervalMs;
     const batch = this.#batch;
     if (batch === undefined) return { atMs: scanAtMs, cause: 'scan' };
-    const batchAtMs = Math.min(batch.lastMs + this.#times.batchIdleMs, batch.firstMs + this.#times.batchMaxMs);
+    const quietAtMs = Math.min(batch.lastMs + this.#times.batchIdleMs, batch.firstMs + this.#times.batchMaxMs);
+    const batchAtMs = Math.max(quietAtMs, this.#roomAtMs());
     return batchAtMs <= scanAtMs ? { atMs: batchAtMs, cause: batch.cause } : { atMs: scanAtMs, cause: 'scan' };
+  }
+
+  /** When one more early loop is within the rate. */
+  #roomAtMs(): number {
+    const [oldest] = this.#starts;
+    return oldest === undefined || this.#starts.length < CLOSE_LOOPS.count ? 0 : oldest + CLOSE_LOOPS.withinMs;
   }
 
   async #waitOrNudge(ms: number, signal: AbortSignal): Promise<void> {

@@ -94,6 +94,21 @@ describe('trigger', () => {
     expect(started).toHaveLength(2);
   });
 
+  it('a stream of pods that nothing helps is a loop a second, not one per pod', async () => {
+    const ended = new AbortController();
+    const loops = (async () => {
+      for (;;) started.push(await trigger.next(ended.signal));
+    })().catch(() => undefined);
+    for (let pod = 0; pod < 200; pod++) {
+      trigger.wake('pods');
+      await clock.advance(300);
+    }
+    ended.abort();
+    await loops;
+    expect(started.length).toBeGreaterThanOrEqual(55);
+    expect(started.length).toBeLessThanOrEqual(64);
+  });
+
   it('stops waiting when told to, and leaves no sleeper behind', async () => {
     const ended = new AbortController();
     const waiting = trigger.next(ended.signal);
