@@ -11,6 +11,7 @@ import type { Random } from '../domain/random.ts';
 import { ResourceNames } from '../domain/resources.ts';
 import { Autoscaler } from '../loop/autoscaler.ts';
 import { publishCompatible } from '../loop/compatible-gauges.ts';
+import { groupEvents } from '../loop/group-events.ts';
 import { StatusPublisher } from '../loop/status-publisher.ts';
 import { createCompatibleMetrics } from '../telemetry/compatible-metrics.ts';
 import { Health } from '../telemetry/health.ts';
@@ -67,6 +68,9 @@ export async function composeDaemon(input: ComposeInput): Promise<Daemon> {
     loop.onLoop((report) => publishCompatible(report, config.policy, compatible));
   }
   const { namespace, statusConfigMap: isWritten } = config.kubernetes;
+  loop.onLoop((report) => {
+    for (const event of groupEvents(report, config.policy, namespace)) kubernetes.events.record(event);
+  });
   const status = isWritten
     ? new StatusPublisher({ writer: statusConfigMap(kubernetes, namespace), policy: config.policy, clock, log })
     : undefined;

@@ -1,9 +1,9 @@
 /** The status as a ConfigMap, under the Cluster Autoscaler's name and in its notation. Knows YAML's form and no meaning. */
 import type { Kubernetes } from '../adapters/kubernetes/kubernetes.ts';
+import { STATUS_NAME } from '../loop/scale-up-events.ts';
 import { goTime } from '../loop/status.ts';
 import type { StatusValue, StatusWriter } from '../ports/status-writer.ts';
 
-export const STATUS_NAME = 'cluster-autoscaler-status';
 const LAST_UPDATED = 'cluster-autoscaler.kubernetes.io/last-updated';
 
 /** Writes `data.status` of the ConfigMap in the given namespace, creating it when it is not there. */

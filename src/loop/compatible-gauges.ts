@@ -75,12 +75,11 @@ function publishCapacity({ state }: LoopReport, { cluster }: Observation, metric
   metrics.memoryBytes.set(memoryBytes);
 }
 
-/** No minimum can be configured, so it is zero. */
-function publishLimits({ scaleUp }: Policy, metrics: CompatibleMetrics): void {
+function publishLimits({ scaleUp, scaleDown }: Policy, metrics: CompatibleMetrics): void {
   metrics.maxNodes.set(scaleUp.maxNodesTotal === Number.MAX_SAFE_INTEGER ? 0 : scaleUp.maxNodesTotal);
-  metrics.cpuLimits.set({ direction: 'minimum' }, 0);
+  metrics.cpuLimits.set({ direction: 'minimum' }, scaleDown.minCoresTotal ?? 0);
   metrics.cpuLimits.set({ direction: 'maximum' }, scaleUp.maxCoresTotal);
-  metrics.memoryLimits.set({ direction: 'minimum' }, 0);
+  metrics.memoryLimits.set({ direction: 'minimum' }, scaleDown.minMemoryTotalBytes ?? 0);
   metrics.memoryLimits.set({ direction: 'maximum' }, scaleUp.maxMemoryTotalBytes);
 }
 

@@ -7,7 +7,7 @@ import type { AutoscalerEvent } from '../ports/event-recorder.ts';
 import type { IncreaseRecord } from './report.ts';
 
 /** The object that carries events about groups; its name is the Cluster Autoscaler's. */
-const STATUS_NAME = 'cluster-autoscaler-status';
+export const STATUS_NAME = 'cluster-autoscaler-status';
 
 /** One event per pod that nothing can help, with each reason and how many groups gave it. */
 export function helplessEvents(plan: ScaleUpPlan): readonly AutoscalerEvent[] {

@@ -1,8 +1,14 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { publishCompatible } from '../../src/loop/compatible-gauges.ts';
+import { publishObservation } from '../../src/loop/gauges.ts';
+import type { LoopReport } from '../../src/loop/report.ts';
+import { emptyLoopState } from '../../src/planning/state.ts';
 import { createCompatibleMetrics } from '../../src/telemetry/compatible-metrics.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
+import { aCluster, aGroup, aNode, anObservation, START_MS } from '../support/builders.ts';
+import { aPolicy } from '../support/policy.ts';
 
 /** Every label name there may be. A new one is a decision: its values must be a closed set or pool names. */
 const LABELS = new Set([
@@ -121,5 +127,50 @@ describe('the names of the Cluster Autoscaler', () => {
     const names = metrics.registry.getMetricsAsArray().flatMap((metric) => ('labelNames' in metric ? (metric.labelNames as string[]) : []));
     const more = new Set([...LABELS, 'type', 'eviction_result', 'node_group_type', 'direction', 'activity', 'function']);
     expect(names.filter((name) => !more.has(name))).toEqual([]);
+  });
+});
+
+describe('cardinality', () => {
+  /** Series after loops over a cluster in which every counter of every pool has counted. */
+  async function series(pools: number, nodesPerPool: number): Promise<number> {
+    const metrics = createMetrics();
+    const compatible = createCompatibleMetrics(metrics);
+    const groups = Array.from({ length: pools }, (_, pool) => aGroup({ id: `pool${pool}`, target: nodesPerPool }));
+    const nodes = groups.flatMap((group) => Array.from({ length: nodesPerPool }, (_, index) => aNode({ name: `${group.id}-${index}` })));
+    const observation = anObservation(groups, aCluster({ nodes }));
+    const state = emptyLoopState(START_MS);
+    publishObservation(observation, state, metrics);
+    const times = { startedAtMs: START_MS, durationMs: 1, stepMs: { observe: 1 }, outcome: 'completed', scaleDown: undefined } as const;
+    const aReport: LoopReport = {
+      loopId: 1,
+      trigger: 'scan',
+      rounds: [],
+      removed: [],
+      failures: [],
+      unsettled: false,
+      observation,
+      state,
+      ...times,
+    };
+    publishCompatible(aReport, aPolicy(), compatible);
+    for (const { id } of groups) {
+      for (const outcome of ['accepted', 'conflict', 'refused', 'failed']) metrics.scaleUp.writes.inc({ node_group: id, outcome });
+      for (const cause of ['empty', 'underutilized', 'unready']) metrics.scaleDown.nodes.inc({ node_group: id, cause });
+      for (const step of ['recheck', 'taint', 'evict', 'wait', 'delete', 'stopped'])
+        metrics.scaleDown.failures.inc({ node_group: id, step });
+      for (const kind of ['out-of-capacity', 'quota', 'unavailable', 'bug']) metrics.scaleUp.lateFailures.inc({ node_group: id, kind });
+      metrics.scaleUp.nodes.inc({ node_group: id });
+      metrics.scaleUp.conflicts.inc({ node_group: id });
+      metrics.cache.externalChanges.inc({ node_group: id });
+    }
+    return (await metrics.registry.metrics()).split('\n').filter((line) => line !== '' && !line.startsWith('#')).length;
+  }
+
+  it('50 pools and 5,000 nodes make fewer than 5,000 series', async () => {
+    expect(await series(50, 100)).toBeLessThan(5_000);
+  });
+
+  it('nodes make none', async () => {
+    expect(await series(3, 40)).toBe(await series(3, 1));
   });
 });

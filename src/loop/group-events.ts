@@ -1,0 +1,80 @@
+/**
+ * What a loop is worth telling about groups and the cluster, as events on the status object in the Cluster Autoscaler's
+ * words. Events of single pods and nodes are told where they happen; capacity writes in scale-up-events.ts. Pure.
+ */
+import type { Observation } from '../domain/observation.ts';
+import type { Policy } from '../domain/policy.ts';
+import type { AutoscalerEvent } from '../ports/event-recorder.ts';
+import { countNodes, isHealthy } from './node-counts.ts';
+import type { LoopReport } from './report.ts';
+import { STATUS_NAME } from './scale-up-events.ts';
+
+type Told = Pick<AutoscalerEvent, 'type' | 'reason' | 'message'>;
+
+/** In a stable order. Repeats are the recorder's business. */
+export function groupEvents(report: LoopReport, policy: Policy, namespace: string): readonly AutoscalerEvent[] {
+  const { observation } = report;
+  const told = [
+    ...removals(report),
+    ...(observation === undefined
+      ? []
+      : [...lateFailures(observation), ...timeouts(report, observation), ...sickness(report, observation, policy)]),
+    ...limits(report, policy),
+  ];
+  return told.map((event) => ({ subject: { kind: 'ConfigMap', namespace, name: STATUS_NAME }, ...event }));
+}
+
+function lateFailures({ cloud }: Observation): readonly Told[] {
+  return cloud.events.flatMap((event) => {
+    if (event.kind !== 'increase-failed') return [];
+    const { code, message } = event.error;
+    return [
+      warning(
+        'FailedToScaleUpGroup',
+        `Scale-up of ${event.group} to ${event.requested} failed after it was accepted (${code}): ${message}`,
+      ),
+    ];
+  });
+}
+
+function timeouts({ state }: LoopReport, { nowMs }: Observation): readonly Told[] {
+  return [...state.backoffs].flatMap(([group, { cause, lastFailureMs }]) =>
+    cause === 'timeout' && lastFailureMs === nowMs
+      ? [warning('ScaleUpTimedOut', `Nodes of ${group} did not join the cluster in time`)]
+      : [],
+  );
+}
+
+function sickness({ state }: LoopReport, observation: Observation, policy: Policy): readonly Told[] {
+  const { total } = countNodes({ observation, state, maxProvisionMs: policy.scaleUp.maxProvisionMs });
+  if (total.registered === 0) return [warning('ClusterUnhealthy', 'The cluster has no nodes')];
+  if (total.ready === 0) return [warning('ClusterUnhealthy', 'The cluster has no ready nodes')];
+  return isHealthy(total) ? [] : [warning('ClusterUnhealthy', `${total.unready} of ${total.registered} nodes are not ready`)];
+}
+
+function limits({ rounds }: LoopReport, { scaleUp }: Policy): readonly Told[] {
+  const skipped = rounds.flatMap(({ plan }) => plan.skipped);
+  const reached = skipped.some(({ reason }) => reason.kind === 'cluster-limit' && reason.limit === 'nodes');
+  return reached ? [warning('MaxNodesTotalReached', `The cluster may have ${scaleUp.maxNodesTotal} nodes at most, and has them`)] : [];
+}
+
+function removals({ removed }: LoopReport): readonly Told[] {
+  return removed.flatMap((outcome): readonly Told[] => {
+    if (outcome.kind === 'deleted') return [normal('ScaleDown', `Node ${outcome.node} of ${outcome.group} is being deleted`)];
+    if (outcome.kind !== 'instances') return [];
+    const what = `${outcome.instances.length} machines of ${outcome.group} that are no nodes`;
+    return [
+      outcome.accepted
+        ? normal('DeleteUnregistered', `Deleting ${what}`)
+        : warning('DeleteUnregisteredFailed', `${what} could not be deleted: ${outcome.message}`),
+    ];
+  });
+}
+
+function warning(reason: string, message: string): Told {
+  return { type: 'Warning', reason, message };
+}
+
+function normal(reason: string, message: string): Told {
+  return { type: 'Normal', reason, message };
+}

@@ -1,0 +1,98 @@
+import { describe, expect, it } from 'vitest';
+import { instanceKey, nodeGroupId } from '../../src/domain/ids.ts';
+import type { RemovalOutcome } from '../../src/domain/outcome.ts';
+import type { CloudEvent } from '../../src/domain/observation.ts';
+import type { LoopState } from '../../src/domain/loop-state.ts';
+import type { Node } from '../../src/domain/node.ts';
+import type { SkipReason } from '../../src/domain/reasons.ts';
+import { groupEvents } from '../../src/loop/group-events.ts';
+import type { LoopReport } from '../../src/loop/report.ts';
+import { emptyLoopState } from '../../src/planning/state.ts';
+import { aCloud, aCluster, aGroup, aNode, START_MS } from '../support/builders.ts';
+import { aPolicy } from '../support/policy.ts';
+
+const A = nodeGroupId('a');
+const key = instanceKey('sub|rg|vmss|a|1');
+const unready = { ready: false, sinceMs: START_MS, reason: 'KubeletNotReady' };
+
+interface Scene {
+  readonly nodes?: readonly Node[];
+  readonly events?: readonly CloudEvent[];
+  readonly state?: Partial<LoopState>;
+  readonly removed?: readonly RemovalOutcome[];
+  readonly skipped?: readonly SkipReason[];
+}
+
+function told({ nodes = [aNode({ name: 'a-0' })], events = [], state = {}, removed = [], skipped = [] }: Scene): readonly string[] {
+  const cluster = aCluster({ nodes });
+  const cloud = aCloud([aGroup({ id: 'a' })], cluster, { events });
+  const plan = { increases: [], skipped: skipped.map((reason) => ({ group: A, reason })), verdicts: new Map(), options: [], summary: '' };
+  const report: LoopReport = {
+    loopId: 1,
+    trigger: 'scan',
+    startedAtMs: START_MS,
+    durationMs: 1,
+    observation: { loopId: 1, nowMs: START_MS, cluster, cloud },
+    rounds: [{ plan, increases: [] }],
+    scaleDown: undefined,
+    unsettled: false,
+    removed,
+    stepMs: {},
+    failures: [],
+    outcome: 'completed',
+    state: { ...emptyLoopState(START_MS), ...state },
+  };
+  return groupEvents(report, aPolicy({ scaleUp: { maxNodesTotal: 5 } }), 'kube-system').map(({ subject, type, reason, message }) => {
+    expect(subject).toEqual({ kind: 'ConfigMap', namespace: 'kube-system', name: 'cluster-autoscaler-status' });
+    return `${type} ${reason}: ${message}`;
+  });
+}
+
+const sick = Array.from({ length: 5 }, (_, index) => aNode({ name: `n-${index}`, readiness: index === 0 ? aNode().readiness : unready }));
+const late: CloudEvent = {
+  kind: 'increase-failed',
+  group: A,
+  requested: 4,
+  error: { detail: { kind: 'out-of-capacity', scope: {} }, code: 'AllocationFailed', message: 'No stock.' },
+  atMs: START_MS,
+};
+const instances = { kind: 'instances', group: A, instances: [key], atMs: START_MS } as const;
+const deleted = { kind: 'deleted', group: A, node: 'a-0', instance: key, atMs: START_MS } as const;
+const timedOut = (atMs: number) => ({
+  backoffs: new Map([[A, { untilMs: START_MS + 1, durationMs: 1, lastFailureMs: atMs, cause: 'timeout' }]]),
+});
+
+describe('events about groups and the cluster', () => {
+  it.each([
+    ['an idle loop', {}, []],
+    [
+      'a late failure',
+      { events: [late] },
+      ['Warning FailedToScaleUpGroup: Scale-up of a to 4 failed after it was accepted (AllocationFailed): No stock.'],
+    ],
+    ['nodes that never joined', { state: timedOut(START_MS) }, ['Warning ScaleUpTimedOut: Nodes of a did not join the cluster in time']],
+    ['nodes that did not join earlier', { state: timedOut(START_MS - 1) }, []],
+    ['a deleted node', { removed: [deleted] }, ['Normal ScaleDown: Node a-0 of a is being deleted']],
+    [
+      'cleared instances',
+      { removed: [{ ...instances, accepted: true, message: '' }] },
+      ['Normal DeleteUnregistered: Deleting 1 machines of a that are no nodes'],
+    ],
+    [
+      'instances that stay',
+      { removed: [{ ...instances, accepted: false, message: 'Azure is ill' }] },
+      ['Warning DeleteUnregisteredFailed: 1 machines of a that are no nodes could not be deleted: Azure is ill'],
+    ],
+    [
+      'the limit of nodes',
+      { skipped: [{ kind: 'cluster-limit', limit: 'nodes', value: 5 }] },
+      ['Warning MaxNodesTotalReached: The cluster may have 5 nodes at most, and has them'],
+    ],
+    ['another limit', { skipped: [{ kind: 'cluster-limit', limit: 'cores', value: 5 }] }, []],
+    ['no nodes', { nodes: [] }, ['Warning ClusterUnhealthy: The cluster has no nodes']],
+    ['no ready node', { nodes: [aNode({ readiness: unready })] }, ['Warning ClusterUnhealthy: The cluster has no ready nodes']],
+    ['a sick cluster', { nodes: sick }, ['Warning ClusterUnhealthy: 4 of 5 nodes are not ready']],
+  ] satisfies readonly (readonly [string, Scene, readonly string[]])[])('%s', (_what, scene, events) => {
+    expect(told(scene)).toEqual(events);
+  });
+});
