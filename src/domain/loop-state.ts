@@ -43,6 +43,8 @@ export interface LoopState {
   readonly lastScaleDownFailureMs: number;
   /** Start times of removals inside the removal window, oldest first. */
   readonly removals: readonly number[];
+  /** Since when instances that could be nodes are none, as far as this process saw. Absent until the first observation. */
+  readonly unregisteredSince?: ReadonlyMap<InstanceKey, number>;
   /** Target sizes as last known. Absent until the first observation after a start: how a restart is recognised. */
   readonly targets?: ReadonlyMap<NodeGroupId, number>;
 }

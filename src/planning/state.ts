@@ -15,6 +15,7 @@ import { reduceDeletions } from './state/deletions.ts';
 import { failGroup, forgetOldBackoffs, type GroupFailure } from './state/failures.ts';
 import { trackIncreases } from './state/increases.ts';
 import { restoreUnneeded } from './state/restore.ts';
+import { trackUnregistered } from './state/unregistered.ts';
 
 /** How long before the start the "last" times lie, so that a fresh start is not a cooldown. */
 const LONG_AGO_MS = 3_600_000;
@@ -49,6 +50,7 @@ export function reduceObservation(state: LoopState, observation: Observation, po
   return {
     ...forgetOldBackoffs(tracked, nowMs, policy.backoff),
     deleting: reduceDeletions(tracked, observation),
+    unregisteredSince: trackUnregistered(tracked, observation),
     unremovable: new Map([...tracked.unremovable].filter(([name, entry]) => entry.untilMs > nowMs && observation.cluster.nodes.has(name))),
     removals: tracked.removals.filter((startMs) => startMs > windowStart),
   };

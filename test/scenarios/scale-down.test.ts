@@ -107,6 +107,78 @@ describe('scale-down', () => {
     expect(kept.find((entry) => entry.blocker?.reason === 'NotSafeToEvictAnnotation')).toBeDefined();
   });
 
+  it('a budget that can never be satisfied keeps its node and is named', async () => {
+    const world = await start({ spec: worldOf([aPool({ name: 'general', count: 2, min: 0 })]), flags: FLAGS });
+    world.world.cluster.apply(budget('web', 0));
+    world.world.cluster.apply(deployment({ name: 'web', replicas: 1, cpu: '100m' }));
+    await world.until('one node left', () => capacity(world, 'general') === 1, 10 * MINUTE);
+    await world.advance(5 * MINUTE);
+    expect(capacity(world, 'general')).toBe(1);
+    const blocker = world.reports.flatMap((report) => report.scaleDown?.kept ?? []).find((kept) => kept.blocker !== undefined)?.blocker;
+    expect(blocker).toMatchObject({ reason: 'NotEnoughPdb', detail: expect.stringMatching(/^default\/web: it can never allow/) });
+    expect(world.world.cluster.store.events().filter((event) => event.reason === 'ScaleDownFailed')).toEqual([]);
+  });
+
+  it('a pod without a controller keeps its node until it is gone', async () => {
+    const world = await start({ spec: worldOf([aPool({ name: 'general', count: 2, min: 0 })]), flags: FLAGS });
+    const pet = {
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: { name: 'pet-0', namespace: 'default' },
+      spec: { containers: [{ name: 'app', image: 'app:1', resources: { requests: { cpu: '100m', memory: '64Mi' } } }] },
+    };
+    world.world.cluster.apply(pet);
+    await world.until('one node left', () => capacity(world, 'general') === 1, 10 * MINUTE);
+    await world.advance(5 * MINUTE);
+    expect(world.world.cluster.store.boundPods().some((pod) => pod.metadata.name === 'pet-0')).toBe(true);
+    const last = world.reports.flatMap((report) => report.scaleDown?.kept ?? []).filter((kept) => kept.blocker !== undefined);
+    expect(last.at(-1)?.blocker).toMatchObject({ pod: 'default/pet-0', reason: 'NotReplicated' });
+    world.world.cluster.remove(pet);
+    await world.until('no node left', () => capacity(world, 'general') === 0, 10 * MINUTE);
+    expect(world.world.violations()).toEqual([]);
+  });
+
+  it('PL10: a node that is not ready goes by its own timer, with its pods', async () => {
+    const flags = [...FLAGS, '--scale-down-unready-time=3m'];
+    const world = await start({ spec: worldOf([aPool({ name: 'general', count: 2, min: 0 })]), flags });
+    world.world.cluster.apply(deployment({ name: 'web', replicas: 8, cpu: '300m' }));
+    await world.until('all bound', () => bound(world, 'web') === 8, MINUTE);
+    const store = world.world.cluster.store;
+    const sick = store.nodes().find((node) => node.metadata.name.includes('general'));
+    if (sick === undefined) throw new Error('no node');
+    const began = world.clock.now();
+    const broken = { key: 'node.kubernetes.io/network-unavailable', effect: 'NoSchedule' };
+    world.world.cluster.apply({ ...sick, spec: { ...sick.spec, taints: [...(sick.spec.taints ?? []), broken] } });
+    const removals = () => world.reports.flatMap((report) => report.scaleDown?.removals ?? []);
+    await world.until('its removal', () => removals().some((removal) => removal.node === sick.metadata.name), 10 * MINUTE);
+    expect(removals().find((removal) => removal.node === sick.metadata.name)).toMatchObject({ cause: 'unready' });
+    expect(world.clock.now() - began).toBeGreaterThan(3 * MINUTE);
+    await world.until('all bound again', () => bound(world, 'web') === 8 && capacity(world, 'general') === 1, 10 * MINUTE);
+    expect(world.world.violations()).toEqual([]);
+  });
+
+  it('an instance whose node is gone for good is replaced first and then removed; the minimum holds throughout', async () => {
+    const world = await start({
+      spec: worldOf([aPool({ name: 'general', count: 2, min: 2 })]),
+      flags: [...FLAGS, '--max-node-provision-time=4m', '--enforce-node-group-min-size=true'],
+    });
+    const lost = world.world.cluster.store.nodes().find((node) => node.metadata.name.includes('general'));
+    if (lost === undefined) throw new Error('no node');
+    world.world.cluster.remove(lost);
+    const began = world.clock.now();
+    await world.advance(3 * MINUTE);
+    expect(world.writes()).toEqual([]);
+    await world.until('a replacement', () => capacity(world, 'general') === 3, 4 * MINUTE);
+    expect(world.clock.now() - began).toBeGreaterThan(4 * MINUTE);
+    const nodes = () => world.world.cluster.store.nodes().filter((node) => node.metadata.name.includes('general'));
+    await world.until('the old one gone', () => capacity(world, 'general') === 2 && nodes().length === 2, 10 * MINUTE);
+    await world.advance(10 * MINUTE);
+    expect(capacity(world, 'general')).toBe(2);
+    expect(nodes().map((node) => node.metadata.name)).not.toContain(lost.metadata.name);
+    expect(world.writes()).toHaveLength(2);
+    expect(world.world.violations()).toEqual([]);
+  });
+
   it('E8: a daemon that dies in the middle of a drain leaves nothing behind that the next one does not put right', async () => {
     const world = await start({ spec: worldOf([aPool({ name: 'general', count: 2, min: 0 })]), flags: FLAGS });
     world.world.cluster.apply(deployment({ name: 'web', replicas: 4, cpu: '300m', spec: { terminationGracePeriodSeconds: 30 } }));

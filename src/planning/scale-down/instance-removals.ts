@@ -2,11 +2,13 @@ import type { InstanceKey } from '../../domain/ids.ts';
 import type { Instance, NodeGroup } from '../../domain/node-group.ts';
 import type { InstanceRemoval } from '../../domain/plan.ts';
 import type { Allowance, Headroom } from './budgets.ts';
+import { isOverdue, mayJoin } from '../state/unregistered.ts';
 import { byName, type Scope } from './scope.ts';
 
 /**
  * Instances that are no nodes and should not stay: those that failed to be created go at once, whatever the minimum (they
- * are no capacity); those that never registered go after `maxProvisionMs`, never below the minimum.
+ * are no capacity); those that never registered go after `maxProvisionMs`, never below the minimum: there the
+ * group grows by a replacement first (scale-up counts an overdue instance as missing).
  */
 export function planInstanceRemovals(scope: Scope, headroom: Headroom, allowance: Allowance): readonly InstanceRemoval[] {
   const { cluster, cloud } = scope.observation;
@@ -39,9 +41,7 @@ function causeOf(instance: Instance, group: NodeGroup, registration: Registratio
   const { scope, registered } = registration;
   if (group.frozen !== undefined || registered.has(instance.key)) return undefined;
   if (instance.state === 'failed') return 'failed';
-  const mayJoin = instance.state === 'creating' || instance.state === 'running';
   const confirmed = group.target.known && group.target.confirmed;
-  if (!mayJoin || !confirmed || !registration.idsCompare) return undefined;
-  const waitsMs = scope.observation.nowMs - instance.firstSeenMs;
-  return waitsMs > (group.options.maxProvisionMs ?? scope.policy.scaleUp.maxProvisionMs) ? 'never-registered' : undefined;
+  if (!mayJoin(instance) || !confirmed || !registration.idsCompare) return undefined;
+  return isOverdue(instance, group, { ...scope, nowMs: scope.observation.nowMs }) ? 'never-registered' : undefined;
 }

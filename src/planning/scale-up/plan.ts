@@ -15,6 +15,7 @@ import type { ResourceNames } from '../../domain/resources.ts';
 import { ClusterSnapshot } from '../../scheduling/cluster-snapshot.ts';
 import { createExpanders, type Expander } from '../expanders/expander.ts';
 import { tooStale } from '../stale-cluster.ts';
+import { overdueInstances } from '../state/unregistered.ts';
 import { byPrecedence, displacedPods, isExpendable, reasonToIgnore } from './classify-pods.ts';
 import { groupPods, type EquivalenceGroup } from './equivalence-groups.ts';
 import { grow, type Growth } from './grow.ts';
@@ -98,7 +99,8 @@ function makeFrame(input: ScaleUpInput): Frame {
   }
   const minimum = new Map<NodeGroupId, number>();
   for (const group of policy.scaleUp.enforceMinSize ? observation.cloud.groups : []) {
-    const nodes = Math.min(missingToMinimum(group, standing), nodesAllowed(headroom, group.template));
+    const overdue = overdueInstances(group, { state, policy, nowMs: observation.nowMs });
+    const nodes = Math.min(missingToMinimum(group, overdue, standing), nodesAllowed(headroom, group.template));
     if (nodes < 1) continue;
     minimum.set(group.id, nodes);
     headroom = spend(headroom, group.template, nodes);
@@ -106,9 +108,10 @@ function makeFrame(input: ScaleUpInput): Frame {
   return { input, standing, expanders, scoring, coming, minimum, headroom };
 }
 
-function missingToMinimum(group: NodeGroup, standing: Standing): number {
+/** Instances that never became nodes count as missing: a replacement comes first, then they may go. */
+function missingToMinimum(group: NodeGroup, overdue: number, standing: Standing): number {
   if (!group.target.known || reasonNotToTouch(group, standing) !== undefined) return 0;
-  return Math.min(group.minSize, group.maxSize) - group.target.value;
+  return Math.min(group.minSize + overdue, group.maxSize) - group.target.value;
 }
 
 function planPods(frame: Frame, asking: readonly Pod[], snapshot: ClusterSnapshot, verdicts: Map<Pod, PodVerdict>): ScaleUpPlan {

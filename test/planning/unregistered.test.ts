@@ -1,0 +1,72 @@
+/** Instances without a node: since when, when they go, and when a replacement comes first. */
+import { describe, expect, it } from 'vitest';
+import type { Observation } from '../../src/domain/observation.ts';
+import { planScaleDown } from '../../src/planning/scale-down/plan.ts';
+import { planScaleUp } from '../../src/planning/scale-up/plan.ts';
+import { emptyLoopState, reduceObservation } from '../../src/planning/state.ts';
+import { ClusterSnapshot } from '../../src/scheduling/cluster-snapshot.ts';
+import { aCluster, aGroup, aNode, anInstance, anObservation, keyOf, resourceNames, START_MS } from '../support/builders.ts';
+import { aPolicy } from '../support/policy.ts';
+
+const MINUTE = 60_000;
+const DAY = 24 * 60 * MINUTE;
+const POLICY = aPolicy();
+
+/** Two instances that run since yesterday; these of them have nodes. */
+function observed(nodes: readonly string[], atMs: number, minSize = 0): Observation {
+  const instances = ['p-0', 'p-1'].map((node) => anInstance({ node, firstSeenMs: START_MS - DAY }));
+  const cluster = aCluster({ nodes: nodes.map((name) => aNode({ name })) });
+  return { ...anObservation([aGroup({ id: 'p', target: 2, minSize, instances })], cluster), nowMs: atMs };
+}
+
+function decide(seen: readonly Observation[]) {
+  let state = emptyLoopState(START_MS);
+  for (const observation of seen) state = reduceObservation(state, observation, POLICY);
+  const observation = seen.at(-1) ?? observed([], START_MS);
+  const snapshot = new ClusterSnapshot({ names: resourceNames });
+  snapshot.sync(observation.cluster);
+  const input = { observation, state, policy: POLICY, names: resourceNames, snapshot };
+  const { increases } = planScaleUp(input);
+  const { instanceRemovals } = planScaleDown({ ...input, scaleUpPlanned: increases.length > 0 });
+  return {
+    grown: increases.map(({ from, to, cause }) => ({ from, to, cause })),
+    removed: instanceRemovals.map(({ instance }) => instance),
+  };
+}
+
+const BOTH = ['p-0', 'p-1'];
+const at = (minutes: number): number => START_MS + minutes * MINUTE;
+
+describe('an instance whose node disappeared', () => {
+  it.each([
+    { name: 'is not deleted at once, however old it is', last: at(11), removed: [] },
+    { name: 'has as long to come back as a new one', last: at(24), removed: [] },
+    { name: 'goes after that', last: at(26), removed: [keyOf('p-1')] },
+  ])('$name', ({ last, removed }) => {
+    expect(decide([observed(BOTH, START_MS), observed(['p-0'], at(10)), observed(['p-0'], last)]).removed).toEqual(removed);
+  });
+
+  it('begins anew when it came back in between', () => {
+    const seen = [observed(['p-0'], at(0)), observed(BOTH, at(10)), observed(['p-0'], at(12)), observed(['p-0'], at(20))];
+    expect(decide(seen).removed).toEqual([]);
+  });
+
+  it('is nobody, when no node at all matches an instance', () => {
+    expect(decide([observed(['x'], at(0)), observed(['x'], at(30))])).toEqual({ grown: [], removed: [] });
+  });
+});
+
+describe('an instance that never becomes a node, in a group at its minimum', () => {
+  it('is replaced before it goes, once the rest after the failed growth is over', () => {
+    const seen = [at(0), at(14), at(16), at(22)].map((atMs) => observed(['p-0'], atMs, 2));
+    const replaced = { grown: [{ from: 2, to: 3, cause: 'min-size' }], removed: [] };
+    const nothing = { grown: [], removed: [] };
+    expect([2, 3, 4].map((count) => decide(seen.slice(0, count)))).toEqual([nothing, nothing, replaced]);
+  });
+
+  it('is replaced at once when it had a node before: no growth of ours failed', () => {
+    const seen = [observed(BOTH, at(0), 2), observed(['p-0'], at(1), 2), observed(['p-0'], at(15), 2), observed(['p-0'], at(17), 2)];
+    expect(decide(seen.slice(0, 3))).toEqual({ grown: [], removed: [] });
+    expect(decide(seen)).toEqual({ grown: [{ from: 2, to: 3, cause: 'min-size' }], removed: [] });
+  });
+});
