@@ -2,7 +2,13 @@
 const NEWLINE = 10;
 
 export class LineSplitter {
+  readonly #decode: (line: Buffer) => string;
   #pending: Buffer[] = [];
+
+  /** `decode` turns the bytes of one line into its text; UTF-8 unless said otherwise. */
+  constructor(decode: (line: Buffer) => string = (line) => line.toString('utf8')) {
+    this.#decode = decode;
+  }
 
   /** Calls `onLine` for each line that this chunk completes; empty lines are left out. */
   push(chunk: Buffer, onLine: (line: string) => void): void {
@@ -21,9 +27,9 @@ export class LineSplitter {
   }
 
   #complete(chunk: Buffer, start: number, end: number): string {
-    if (this.#pending.length === 0) return chunk.toString('utf8', start, end);
+    if (this.#pending.length === 0) return this.#decode(chunk.subarray(start, end));
     const whole = Buffer.concat([...this.#pending, chunk.subarray(start, end)]);
     this.#pending = [];
-    return whole.toString('utf8');
+    return this.#decode(whole);
   }
 }

@@ -5,6 +5,7 @@
  * The full picture comes from a watch-list (`sendInitialEvents`) when the server takes it, else from a LIST in pages. A
  * LIST never names `resourceVersion=0`: the watch cache ignores the page size then and answers everything in one body.
  */
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Clock } from '../../domain/clock.ts';
 import { AutoscalerError, asAutoscalerError } from '../../domain/errors.ts';
 import type { Random } from '../../domain/random.ts';
@@ -15,6 +16,7 @@ import type { ListJson, ObjectJson, StatusJson } from './api-json.ts';
 import { backoffMs, type BackoffRange } from './backoff.ts';
 import { endWhenSilent } from './idle.ts';
 import { LineSplitter } from './json-lines.ts';
+import { decodeWithoutManagedFields } from './managed-fields.ts';
 import type { Query, Rest } from './rest.ts';
 
 /** What a reflector fills. `complete` closes the full picture that `begin` opened: what was not put since is gone. */
@@ -54,6 +56,9 @@ const DEFAULT_TUNING: ReflectorTuning = {
   initialSilenceMs: 20_000,
   silenceMs: 180_000,
 };
+
+/** Bytes of a watch after which others get their turn: a socket hands over some megabytes at once, and a lease is waiting. */
+const TURN_BYTES = 256 * 1024;
 
 /** Server-side limit of one watch. */
 const WATCH_SECONDS = { least: 300, most: 600 };
@@ -219,11 +224,16 @@ export class Reflector {
   }
 
   async #read(body: AsyncIterable<Buffer>, heard: () => void): Promise<void> {
-    const lines = new LineSplitter();
+    const lines = new LineSplitter(decodeWithoutManagedFields);
+    let taken = 0;
     try {
       for await (const chunk of body) {
         heard();
         lines.push(chunk, (line) => this.#take(line));
+        taken += chunk.length;
+        if (taken < TURN_BYTES) continue;
+        taken = 0;
+        await nextTurn();
       }
     } catch (thrown) {
       if (thrown instanceof AutoscalerError) throw thrown;
