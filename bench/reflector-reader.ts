@@ -20,8 +20,10 @@ const kubernetes = await connectKubernetes({
 });
 delay.enable();
 const startedAt = performance.now();
+const cpuBefore = process.cpuUsage();
 await kubernetes.reader.start(new AbortController().signal);
 const fillMs = performance.now() - startedAt;
+const cpu = process.cpuUsage(cpuBefore);
 const firstAt = performance.now();
 const view = kubernetes.reader.observe(Date.now());
 const observeMs = performance.now() - firstAt;
@@ -39,6 +41,7 @@ const report: ReaderReport = {
   pods: bound + view.pendingPods.length,
   shapes: new Set([...view.podsByNode.values()].flatMap((pods) => pods.map((pod) => pod.shape))).size,
   fillMs,
+  cpuMs: (cpu.user + cpu.system) / 1000,
   observeMs,
   idleObserveMs,
   peakMb,

@@ -1,7 +1,8 @@
 /**
  * A stand-in for an API server of a large cluster: 5,000 nodes of 16 KB, 150,000 pods of 8 KB from 3,000 workloads, as
- * watch-lists over TLS. Run as a process of its own, so that its work is not measured as the reader's. Prints one JSON
- * line with its port when it listens.
+ * watch-lists over TLS. Run as a process of its own, so that its work is not measured as the reader's; lines are serialised
+ * before it listens, so that the reader waits for nothing but copying and encryption. Prints one JSON line with its port
+ * when it listens.
  */
 import { createServer } from 'node:https';
 import type { ServerResponse } from 'node:http';
@@ -33,8 +34,8 @@ function padded(make: (managed: readonly unknown[]) => unknown, bytes: number): 
   return JSON.stringify(make(managedFields(Math.max(0, bytes - bare - 150))));
 }
 
-function nodeJson(index: number): unknown {
-  const name = `aks-pool${index % 20}-12345678-vmss${index.toString(36).padStart(6, '0')}`;
+function nodeJson(index: number, managed: readonly unknown[]): unknown {
+  const name = nodeName(index);
   return {
     metadata: {
       name,
@@ -48,6 +49,7 @@ function nodeJson(index: number): unknown {
         'topology.kubernetes.io/zone': `westeurope-${(index % 3) + 1}`,
         ...Object.fromEntries(Array.from({ length: 20 }, (_, label) => [`kubernetes.azure.com/label-${label}`, `value-${label}`])),
       },
+      managedFields: managed,
     },
     spec: {
       providerID: `azure:///subscriptions/0/resourceGroups/mc/providers/Microsoft.Compute/virtualMachineScaleSets/aks-pool${index % 20}/virtualMachines/${index}`,
@@ -71,8 +73,20 @@ function nodeJson(index: number): unknown {
   };
 }
 
-/** Two containers with environment and probes, a projected token; one in a hundred is pending. */
-function podJson(workload: number, managed: readonly unknown[]): unknown {
+function nodeName(index: number): string {
+  return `aks-pool${String(index % 20).padStart(2, '0')}-12345678-vmss${index.toString(36).padStart(6, '0')}`;
+}
+
+/** What differs between the pods of a workload, each of a fixed width so that it can be written over the template. */
+const SLOTS = {
+  suffix: '@'.repeat(5),
+  uid: '#'.repeat(36),
+  version: '~'.repeat(7),
+  node: '%'.repeat(nodeName(0).length),
+} as const;
+
+/** Two containers with environment, a projected token. */
+function podJson(workload: number, pending: boolean, managed: readonly unknown[]): unknown {
   const app = `app-${workload}`;
   const env = Array.from({ length: 15 }, (_, index) => ({ name: `SETTING_${index}`, value: `value of setting ${index}` }));
   const container = (name: string, cpu: string) => ({
@@ -85,10 +99,10 @@ function podJson(workload: number, managed: readonly unknown[]): unknown {
   });
   return {
     metadata: {
-      name: `${app}-5d8f9c7b6-@@SUFFIX@@`,
+      name: `${app}-5d8f9c7b6-${SLOTS.suffix}`,
       namespace: `team-${workload % 100}`,
-      uid: '@@UID@@',
-      resourceVersion: '@@VERSION@@',
+      uid: SLOTS.uid,
+      resourceVersion: SLOTS.version,
       creationTimestamp: CREATED,
       labels: { app, 'pod-template-hash': '5d8f9c7b6', team: `team-${workload % 100}` },
       ownerReferences: [
@@ -104,11 +118,11 @@ function podJson(workload: number, managed: readonly unknown[]): unknown {
       managedFields: managed,
     },
     spec: {
-      nodeName: '@@NODE@@',
+      ...(pending ? {} : { nodeName: SLOTS.node }),
       containers: [container('app', `${50 + (workload % 40) * 5}m`), container('proxy', '25m')],
       volumes: [
         {
-          name: 'kube-api-access-@@SUFFIX@@',
+          name: `kube-api-access-${SLOTS.suffix}`,
           projected: { sources: [{ serviceAccountToken: { expirationSeconds: 3607, path: 'token' } }] },
         },
       ],
@@ -133,42 +147,62 @@ function podJson(workload: number, managed: readonly unknown[]): unknown {
   };
 }
 
-interface Collection {
-  readonly count: number;
-  readonly line: (index: number) => string;
+/** One line with its newline, and where its slots are. */
+interface Template {
+  readonly bytes: Buffer;
+  readonly slots: Readonly<Record<keyof typeof SLOTS, readonly number[]>>;
 }
 
-const added = (json: string): string => `{"type":"ADDED","object":${json}}\n`;
+const lineOf = (json: string): Buffer => Buffer.from(`{"type":"ADDED","object":${json}}\n`);
 
-const nodeLines = Array.from({ length: NODES }, (_, index) =>
-  added(padded((managed) => ({ ...(nodeJson(index) as object), managedFieldsOfBench: managed }), NODE_BYTES)),
-);
-const podParts = Array.from({ length: WORKLOADS }, (_, workload) =>
-  added(padded((managed) => podJson(workload, managed), POD_BYTES)).split(/(@@[A-Z]+@@)/),
-);
-
-function podLine(index: number): string {
-  const values: Readonly<Record<string, string>> = {
-    '@@SUFFIX@@': index.toString(36).padStart(5, '0'),
-    '@@UID@@': `10000000-0000-4000-8000-${index.toString(16).padStart(12, '0')}`,
-    '@@VERSION@@': String(NODES + index + 1),
-    '@@NODE@@': index % 100 === 99 ? '' : `aks-pool${(index % NODES) % 20}-12345678-vmss${(index % NODES).toString(36).padStart(6, '0')}`,
+function templateOf(workload: number, pending: boolean): Template {
+  const bytes = lineOf(padded((managed) => podJson(workload, pending, managed), POD_BYTES));
+  const places = (slot: string): readonly number[] => {
+    const found: number[] = [];
+    for (let at = bytes.indexOf(slot); at !== -1; at = bytes.indexOf(slot, at + slot.length)) found.push(at);
+    return found;
   };
-  return (podParts[index % WORKLOADS] ?? []).map((part) => values[part] ?? part).join('');
+  return {
+    bytes,
+    slots: { suffix: places(SLOTS.suffix), uid: places(SLOTS.uid), version: places(SLOTS.version), node: places(SLOTS.node) },
+  };
+}
+
+const nodeLines = Array.from({ length: NODES }, (_, index) => lineOf(padded((managed) => nodeJson(index, managed), NODE_BYTES)));
+const bound = Array.from({ length: WORKLOADS }, (_, workload) => templateOf(workload, false));
+/** One pod in a hundred is pending. */
+const pending = Array.from({ length: WORKLOADS }, (_, workload) => templateOf(workload, true));
+
+function podLine(index: number): Buffer {
+  const template = (index % 100 === 99 ? pending : bound)[index % WORKLOADS];
+  if (template === undefined) throw new Error(`no template for pod ${index}`);
+  const line = Buffer.from(template.bytes);
+  const fill = (slot: keyof typeof SLOTS, text: string): void => {
+    for (const at of template.slots[slot]) line.write(text, at, 'latin1');
+  };
+  fill('suffix', index.toString(36).padStart(5, '0'));
+  fill('uid', `10000000-0000-4000-8000-${index.toString(16).padStart(12, '0')}`);
+  fill('version', String(1_000_000 + index));
+  fill('node', nodeName(index % NODES));
+  return line;
+}
+
+interface Collection {
+  readonly count: number;
+  readonly line: (index: number) => Buffer;
 }
 
 const COLLECTIONS: Readonly<Record<string, Collection>> = {
-  '/api/v1/nodes': { count: NODES, line: (index) => nodeLines[index] ?? '' },
+  '/api/v1/nodes': { count: NODES, line: (index) => nodeLines[index] ?? Buffer.alloc(0) },
   '/api/v1/pods': { count: PODS, line: podLine },
 };
-const END = '{"type":"BOOKMARK","object":{"metadata":{"resourceVersion":"1000000","annotations":{"k8s.io/initial-events-end":"true"}}}}\n';
+const END = '{"type":"BOOKMARK","object":{"metadata":{"resourceVersion":"2000000","annotations":{"k8s.io/initial-events-end":"true"}}}}\n';
 
 async function sendAll(response: ServerResponse, { count, line }: Collection): Promise<void> {
   response.writeHead(200, { 'content-type': 'application/json' });
   for (let from = 0; from < count; from += BATCH) {
-    let text = '';
-    for (let index = from; index < Math.min(count, from + BATCH); index++) text += line(index);
-    if (!response.write(text)) await new Promise<void>((resolve) => response.once('drain', () => resolve()));
+    const lines = Array.from({ length: Math.min(BATCH, count - from) }, (_, offset) => line(from + offset));
+    if (!response.write(Buffer.concat(lines))) await new Promise<void>((resolve) => response.once('drain', () => resolve()));
   }
   response.write(END);
 }
@@ -180,10 +214,16 @@ const server = createServer({ key: tls.keyPem, cert: tls.certPem }, (request, re
     response.end('{}');
     return;
   }
-  sendAll(response, COLLECTIONS[url.pathname] ?? { count: 0, line: () => '' }).catch((error: unknown) => response.destroy(error as Error));
+  sendAll(response, COLLECTIONS[url.pathname] ?? { count: 0, line: () => Buffer.alloc(0) }).catch((error: unknown) =>
+    response.destroy(error as Error),
+  );
 });
 server.listen(0, '127.0.0.1', () => {
   const { port } = server.address() as AddressInfo;
-  const bytes = { node: nodeLines[0]?.length ?? 0, pod: podLine(0).length };
+  const managed = (line: Buffer): number => {
+    const object = (JSON.parse(line.toString()) as { readonly object: { readonly metadata: { readonly managedFields: unknown } } }).object;
+    return JSON.stringify(object.metadata.managedFields).length;
+  };
+  const bytes = { node: nodeLines[0]?.length ?? 0, pod: podLine(0).length, managedOfPod: managed(podLine(0)) };
   process.stdout.write(`${JSON.stringify({ port, caPem: tls.caPem, bytes })}\n`);
 });

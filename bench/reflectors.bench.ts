@@ -14,6 +14,7 @@ export interface ReaderReport {
   readonly pods: number;
   readonly shapes: number;
   readonly fillMs: number;
+  readonly cpuMs: number;
   readonly observeMs: number;
   readonly idleObserveMs: number;
   readonly peakMb: number;
@@ -21,12 +22,18 @@ export interface ReaderReport {
   readonly stallMs: number;
 }
 
+interface ObjectBytes {
+  readonly node: number;
+  readonly pod: number;
+  readonly managedOfPod: number;
+}
+
 const RUNS = 3;
 
 export async function reflectorsBench(): Promise<BenchRow[]> {
   const server = start('reflector-server.ts', []);
   try {
-    const { port, caPem, bytes } = (await firstLine(server)) as { port: number; caPem: string; bytes: { node: number; pod: number } };
+    const { port, caPem, bytes } = (await firstLine(server)) as { port: number; caPem: string; bytes: ObjectBytes };
     const dir = await mkdtemp(join(tmpdir(), 'reflectors-'));
     await writeFile(join(dir, 'ca.crt'), caPem);
     await writeFile(join(dir, 'token'), 'bench');
@@ -41,9 +48,9 @@ export async function reflectorsBench(): Promise<BenchRow[]> {
   }
 }
 
-function rows(reports: readonly ReaderReport[], bytes: { readonly node: number; readonly pod: number }): BenchRow[] {
+function rows(reports: readonly ReaderReport[], bytes: ObjectBytes): BenchRow[] {
   const first = reports[0];
-  const what = `${first?.nodes} nodes of ${bytes.node} B, ${first?.pods} pods of ${bytes.pod} B, ${first?.shapes} shapes`;
+  const what = `${first?.nodes} nodes of ${bytes.node} B, ${first?.pods} pods of ${bytes.pod} B (managedFields ${bytes.managedOfPod} B), ${first?.shapes} shapes`;
   const row = (name: string, unit: BenchRow['unit'], pick: (report: ReaderReport) => number, note: string): BenchRow => ({
     name: `reflectors: ${name}`,
     samples: reports.map(pick),
@@ -52,6 +59,7 @@ function rows(reports: readonly ReaderReport[], bytes: { readonly node: number; 
   });
   return [
     row('first picture', 'ms', (report) => report.fillMs, `${what}; target < 15000`),
+    row('first picture, CPU', 'ms', (report) => report.cpuMs, 'of the reader, all threads; tells a slow reader from a busy machine'),
     row('peak RSS', 'MB', (report) => report.peakMb, 'whole process; target < 500'),
     row('live heap', 'MB', (report) => report.heapMb, 'after a collection'),
     row('longest stall', 'ms', (report) => report.stallMs, 'of the event loop; target < 100'),
