@@ -83,4 +83,15 @@ describe('pools of virtual machines', () => {
     expect(counts(world)).toEqual(asked);
     expect(world.world.violations()).toEqual([]);
   });
+
+  it('two sizes wanted at once: AKS takes one write at a time, and both get their machines', async () => {
+    const world = await start({ spec: worldOf([{ ...TWO_SIZES, count: 0 }]), flags: FLAGS });
+    const only = (size: string) => ({ nodeSelector: { 'node.kubernetes.io/instance-type': size } });
+    world.world.cluster.apply(deployment({ name: 'small', replicas: 3, cpu: '3', spec: only(SMALL) }));
+    world.world.cluster.apply(deployment({ name: 'large', replicas: 2, cpu: '10', spec: only(LARGE) }));
+    await world.until('all bound', () => bound(world, 'small') === 3 && bound(world, 'large') === 2, 20 * MINUTE);
+    expect(counts(world)).toEqual({ [SMALL]: 3, [LARGE]: 2 });
+    expect(world.writes().map(({ method, status }) => `${method} ${status}`)).toEqual(['PUT 200', 'PUT 200']);
+    expect(world.world.violations()).toEqual([]);
+  });
 });

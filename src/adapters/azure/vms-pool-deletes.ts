@@ -53,13 +53,14 @@ async function attempt(parts: WriteParts, group: Registered, request: DeleteRequ
   if (foreign !== undefined) return refused(`${foreign} does not belong to it`);
   const meant = new Map(keys.map((key) => [key, instances.get(key)?.value.vmId ?? '']));
   await Promise.all([vmsPools.refresh(group.key, signal), parts.store.refreshInstances(group.key, signal)]);
-  const frozen = sizeFrozenBecause(group.id, vmsPools.sizes.get(group.key)?.value, false);
-  if (frozen !== undefined) return refused(frozen);
   const present = keys.flatMap((key) => instances.get(key) ?? []);
   const other = present.find(({ key, value }) => isAnother(meant.get(key as InstanceKey) ?? '', value.vmId));
   if (other !== undefined) return refused(`${other.key} is another machine than the one that was meant`);
   const machines = present.filter(({ key, value }) => value.state !== 'deleting' && instances.removalOf(key) !== 'under-way');
+  // Before anything that could refuse: a machine that goes already needs no permission.
   if (machines.length === 0) return { kind: 'accepted', group: group.id, instances: keys };
+  const frozen = sizeFrozenBecause(group.id, vmsPools.sizes.get(group.key)?.value, false);
+  if (frozen !== undefined) return refused(frozen);
   const reason = belowMinimum(parts, group, { machines, allowed: request.allowBelowMin });
   return reason === undefined ? send(parts, group, { machines, keys }, signal) : refused(reason);
 }

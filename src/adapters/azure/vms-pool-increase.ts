@@ -40,8 +40,10 @@ export function poolLock(group: Registered): string {
 
 async function attempt(parts: WriteParts, group: Registered, request: IncreaseRequest, signal: AbortSignal): Promise<IncreaseOutcome> {
   const { vmsPools } = parts.store;
-  const held = vmsPools.heldBecause(group.key);
-  if (held !== undefined) return { kind: 'refused', group: group.id, reason: held };
+  if (vmsPools.heldBecause(group.key) !== undefined) {
+    // Another size of the pool was quicker. The view says so from now on, and the next plan looks elsewhere.
+    return { kind: 'conflict', group: group.id, observed: vmsPools.sizes.view(group.key)?.target };
+  }
   try {
     const read = await vmsPools.read(poolKeyOf(group.key), signal);
     const row = vmsPools.sizes.get(group.key)?.value;

@@ -10,6 +10,7 @@ import type { Slots } from '../../cache/slots.ts';
 import { Table } from '../../cache/table.ts';
 import { asAutoscalerError, AutoscalerError } from '../../domain/errors.ts';
 import type { Clock } from '../../domain/clock.ts';
+import type { Log } from '../../telemetry/log.ts';
 import { getAgentPool, type PoolWireParts } from './agent-pool-wire.ts';
 import type { AzureOptions } from './options.ts';
 import { POOL_SIZES, poolKeyOf, poolSizeKey, readVmsPoolJson, rowsOfPool, type PoolSizeRow, type VmsPool } from './vms-pool-rows.ts';
@@ -22,6 +23,7 @@ export interface VmsPoolsParts extends PoolWireParts {
   readonly order: LogicalClock;
   readonly slots: Slots;
   readonly hooks: CacheHooks;
+  readonly log: Log;
   /** Lists all pools now. */
   readonly list: (signal: AbortSignal) => Promise<void>;
 }
@@ -102,7 +104,7 @@ export class VmsPools {
       await this.refresh(key, signal);
     } catch (thrown) {
       // The rows stay unconfirmed, and a pool that looks in motion is watched: the next read tells.
-      asAutoscalerError(thrown);
+      this.#parts.log.debug({ group: key, err: asAutoscalerError(thrown) }, 'could not read an agent pool after an operation');
     }
     const running = this.#running.get(poolKeyOf(key));
     this.#running.delete(poolKeyOf(key));
