@@ -25,6 +25,9 @@ const metadata = loose({
   deletionTimestamp: z.string({ error: 'a time' }).nullish(),
   ownerReferences: listOf(loose({}), 'owners').nullish(),
 });
+const word = z.string({ error: 'a text' }).nullish();
+const words = listOf(z.string({ error: 'a text' }), 'texts').nullish();
+const count = z.int({ error: 'a whole number' }).nullish();
 const resources = loose({ requests: quantities.nullish(), limits: quantities.nullish() });
 const requirements = listOf(
   loose({
@@ -38,13 +41,15 @@ const selector = loose({ matchLabels: strings.nullish(), matchExpressions: requi
 const container = loose({
   name: z.string({ error: 'a text' }).optional(),
   resources: resources.nullish(),
-  ports: listOf(loose({}), 'ports').nullish(),
+  ports: listOf(loose({ hostPort: count, containerPort: count, protocol: word, hostIP: word }), 'ports').nullish(),
 });
 const affinityTerm = loose({
   topologyKey: z.string({ error: 'a text' }),
   labelSelector: selector.nullish(),
   namespaceSelector: selector.nullish(),
-  namespaces: listOf(z.string(), 'names').nullish(),
+  namespaces: words,
+  matchLabelKeys: words,
+  mismatchLabelKeys: words,
 });
 const podAffinity = loose({ requiredDuringSchedulingIgnoredDuringExecution: listOf(affinityTerm, 'terms').nullish() });
 const nodeTerm = loose({ matchExpressions: requirements.nullish(), matchFields: requirements.nullish() });
@@ -60,15 +65,27 @@ const podSpec = loose({
     podAffinity: podAffinity.nullish(),
     podAntiAffinity: podAffinity.nullish(),
   }).nullish(),
-  tolerations: listOf(loose({ key: z.string({ error: 'a text' }).nullish() }), 'tolerations').nullish(),
+  tolerations: listOf(loose({ key: word, operator: word, value: word, effect: word }), 'tolerations').nullish(),
   topologySpreadConstraints: listOf(
-    loose({ topologyKey: z.string({ error: 'a text' }), labelSelector: selector.nullish() }),
+    loose({
+      topologyKey: z.string({ error: 'a text' }),
+      maxSkew: count,
+      minDomains: count,
+      labelSelector: selector.nullish(),
+      matchLabelKeys: words,
+    }),
     'constraints',
   ).nullish(),
   priority: z.number({ error: 'a number' }).nullish(),
   overhead: quantities.nullish(),
   resources: resources.nullish(),
   volumes: listOf(loose({}), 'volumes').nullish(),
+  resourceClaims: listOf(loose({}), 'claims').nullish(),
+  schedulingGates: listOf(loose({}), 'gates').nullish(),
+  terminationGracePeriodSeconds: count,
+  priorityClassName: word,
+  schedulerName: word,
+  restartPolicy: word,
 });
 const conditions = listOf(loose({ type: z.string({ error: 'a text' }), status: z.string({ error: 'a text' }) }), 'conditions').nullish();
 const template = loose({ metadata: loose({ labels: strings.nullish(), annotations: strings.nullish() }).nullish(), spec: podSpec });
@@ -77,23 +94,29 @@ const workload = loose({
   spec: loose({ replicas: z.int({ error: 'a whole number' }).min(0, { error: 'a whole number' }).nullish(), template }),
 });
 
-const SCHEMAS: Readonly<Record<string, z.ZodType>> = {
-  Pod: loose({ metadata, spec: podSpec, status: loose({ phase: z.string({ error: 'a text' }).optional(), conditions }).nullish() }),
-  Node: loose({
-    metadata,
-    spec: loose({
-      taints: listOf(loose({ key: z.string({ error: 'a text' }), effect: z.string({ error: 'a text' }) }), 'taints').nullish(),
-    }).nullish(),
-    status: loose({ capacity: quantities.nullish(), allocatable: quantities, conditions }),
+const SCHEMAS: ReadonlyMap<string, z.ZodType> = new Map<string, z.ZodType>(
+  Object.entries({
+    Pod: loose({ metadata, spec: podSpec, status: loose({ phase: z.string({ error: 'a text' }).optional(), conditions }).nullish() }),
+    Node: loose({
+      metadata,
+      spec: loose({
+        taints: listOf(loose({ key: z.string({ error: 'a text' }), effect: z.string({ error: 'a text' }) }), 'taints').nullish(),
+      }).nullish(),
+      status: loose({ capacity: quantities.nullish(), allocatable: quantities, conditions }),
+    }),
+    DaemonSet: workload,
+    Deployment: workload,
+    ReplicaSet: workload,
+    StatefulSet: workload,
+    PodDisruptionBudget: loose({
+      metadata,
+      spec: loose({ selector: selector.nullish() }).nullish(),
+      status: loose({ disruptionsAllowed: count, expectedPods: count, currentHealthy: count, desiredHealthy: count }).nullish(),
+    }),
+    Namespace: loose({ metadata }),
+    PriorityClass: loose({ metadata, value: z.number({ error: 'a number' }) }),
   }),
-  DaemonSet: workload,
-  Deployment: workload,
-  ReplicaSet: workload,
-  StatefulSet: workload,
-  PodDisruptionBudget: loose({ metadata, spec: loose({ selector: selector.nullish() }).nullish(), status: loose({}).nullish() }),
-  Namespace: loose({ metadata }),
-  PriorityClass: loose({ metadata, value: z.number({ error: 'a number' }) }),
-};
+);
 
 export interface FileObject {
   readonly kind: string;
@@ -122,7 +145,7 @@ function checked(file: string, object: unknown, index: number): FileObject {
   const kind = typeof object === 'object' && object !== null && 'kind' in object ? object.kind : undefined;
   if (typeof kind !== 'string')
     throw new AutoscalerError({ kind: 'config' }, `${file}: object ${index}: kind is missing; accepted is a Kubernetes object.`);
-  const parsed = SCHEMAS[kind]?.safeParse(object);
+  const parsed = SCHEMAS.get(kind)?.safeParse(object);
   if (parsed?.success === false) return refuse(`${file}: ${kind} ${nameOf(object, index)}`, object, parsed.error.issues);
   return { ...(withoutNulls(object) as object), kind };
 }

@@ -9,7 +9,7 @@ import type { LoopState } from '../../domain/loop-state.ts';
 import type { Policy } from '../../domain/policy.ts';
 import type { Observation } from '../../domain/observation.ts';
 import { ResourceNames } from '../../domain/resources.ts';
-import { readDump } from '../../loop/dump.ts';
+import { readDump, type Dump } from '../../loop/dump.ts';
 import { answer, type Question } from '../plan/answer.ts';
 import { clusterOf, newestMoment, podsToAdd, startReading, type Reading } from '../plan/cluster-file.ts';
 import { cloudOf } from '../plan/pools.ts';
@@ -110,8 +110,32 @@ interface Asked {
 
 function fromDump(file: string, terminal: Terminal): Asked {
   const names = new ResourceNames();
-  const { observation, state, policy } = readDump(readFile(file, terminal), names);
+  const { observation, state, policy } = readWholeDump(file, readFile(file, terminal), names);
   return { question: { observation, state, policy, names }, reading: startReading(names, []) };
+}
+
+/** Dumps are written by the daemon; one that somebody edited or cut is told from a mistake of ours. */
+function readWholeDump(file: string, text: string, names: ResourceNames): Dump {
+  const dump = readOrRefuse(file, text, names);
+  const parts: readonly unknown[] = [
+    dump.observation?.cluster?.nodes,
+    dump.observation?.cluster?.pendingPods,
+    dump.observation?.cloud?.groups,
+    dump.state?.unneededSince,
+    dump.policy?.scaleUp,
+    dump.policy?.scaleDown,
+  ];
+  if (parts.some((part) => typeof part !== 'object' || part === null)) throw mistake(`${file} is not a whole dump of a decision.`);
+  return dump;
+}
+
+function readOrRefuse(file: string, text: string, names: ResourceNames): Dump {
+  try {
+    return readDump(text, names);
+  } catch (thrown) {
+    if (thrown instanceof AutoscalerError) throw thrown;
+    throw new AutoscalerError({ kind: 'config' }, `${file} is not a whole dump of a decision.`, { cause: thrown });
+  }
 }
 
 function fromFiles(given: Options, terminal: Terminal): Asked {

@@ -13,7 +13,8 @@ import { explainRefusal, explainSkip } from '../../planning/scale-up/remedy.ts';
 import { planScaleUp } from '../../planning/scale-up/plan.ts';
 import { ClusterSnapshot } from '../../scheduling/cluster-snapshot.ts';
 
-export type Verdict = 'blocked-by-max' | 'blocked-by-backoff' | 'blocked-by-quota' | 'impossible' | 'ignored' | 'waiting';
+/** `coming`: held up for this loop only; a later one helps. */
+export type Verdict = 'blocked-by-max' | 'blocked-by-backoff' | 'blocked-by-quota' | 'impossible' | 'ignored' | 'coming';
 
 /** The shape of `--json`; every list is sorted. */
 export interface Answer {
@@ -103,7 +104,7 @@ function fitOf(pod: string, verdict: PodVerdict): Answer['scaleUp']['fits'] {
 
 function helplessOf(pod: string, verdict: PodVerdict, groups: Groups): Answer['scaleUp']['helpless'] {
   if (verdict.kind === 'ignored') return [{ pod, verdict: 'ignored', detail: verdict.reason, groups: [] }];
-  if (verdict.kind === 'waiting') return [{ pod, verdict: 'waiting', detail: verdict.detail, groups: [] }];
+  if (verdict.kind === 'waiting') return [{ pod, verdict: 'coming', detail: verdict.detail, groups: [] }];
   if (verdict.kind !== 'helpless') return [];
   const refusals = verdict.byGroup.map((refusal) => ({
     group: refusal.group as string,

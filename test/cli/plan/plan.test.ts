@@ -194,6 +194,9 @@ describe('plan answers bad input with one sentence', () => {
   const bad = (items: string): Files => ({ ...good, 'c.json': items });
   const badPool = (text: string): Files => ({ ...good, 'p.yaml': text });
   it.each<[string, readonly string[], Files, string]>([
+    ['a dump that is none', ['--dump=d.json'], { 'd.json': '{}' }, 'The file is not a dump of a decision of version 1.'],
+    ['a dump without its parts', ['--dump=d.json'], { 'd.json': '{"version":1,"shapes":[]}' }, 'd.json is not a whole dump of a decision.'],
+    ['a dump with a broken shape', ['--dump=d.json'], { 'd.json': '{"version":1,"shapes":[{"$map":3}]}' }, 'd.json is not a whole dump'],
     ['no files', [], good, 'plan needs --cluster FILE and --pools FILE, or --dump FILE; plan --help says more.'],
     ['an option that is none', [...ASK, '--clustr=c'], good, "Unknown option '--clustr'; plan --help lists what is accepted."],
     ['a file that is not there', ['--cluster=x.json', '--pools=p.yaml'], good, 'There is no file "x.json".'],
