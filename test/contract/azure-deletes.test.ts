@@ -104,17 +104,25 @@ describe('azure: deleting machines', () => {
     await remove(r, [0, 1]);
     expect(
       r.arm.requests
-        .slice(0, 3)
+        .slice(0, 4)
         .map(({ method, path }) => `${method} ${path.slice(path.lastIndexOf('/') + 1)}`)
         .sort(),
-    ).toEqual(['GET 0', 'GET 1', 'POST delete']);
+    ).toEqual(['GET 0', 'GET 1', `GET ${USER_POOL}`, 'POST delete']);
     await r.quiet();
     r.arm.requests.length = 0;
     await remove(r, [2, 3, 4, 5, 6, 7]);
-    expect(r.arm.requests.slice(0, 2).map(({ method, path }) => `${method} ${path.slice(path.lastIndexOf('/') + 1)}`)).toEqual([
+    expect(r.arm.requests.slice(0, 3).map(({ method, path }) => `${method} ${path.slice(path.lastIndexOf('/') + 1)}`)).toEqual([
       'GET virtualmachines',
+      `GET ${USER_POOL}`,
       'POST delete',
     ]);
+  });
+
+  it('fault 48 (soak seed 70): what another writer took since the last list counts towards the minimum', async () => {
+    const { r, set } = await started(3, { nodeGroups: [{ name: USER_POOL, min: 2, max: 10 }] });
+    r.arm.setCapacity(set, 2);
+    expect(await remove(r, [0])).toMatchObject({ kind: 'refused', reason: expect.stringMatching(/1 of 2 .* minimum of 2/) });
+    expect(posts(r)).toHaveLength(0);
   });
 
   it('a read that fails deletes nothing', async () => {
@@ -153,6 +161,17 @@ describe('azure: deleting machines', () => {
     await r.pass(13_000);
     expect(r.view().events).toMatchObject([{ kind: 'delete-succeeded', instances: [key(1)] }]);
     expect(posts(r)).toHaveLength(2);
+  });
+
+  it('a preempted delete is not sent again by a process that has given its work up', async () => {
+    const { r } = await started(4);
+    const work = new AbortController();
+    await r.azure.deleteInstances({ group: nodeGroupId(USER_POOL), instances: [key(1)], allowBelowMin: false }, work.signal);
+    work.abort();
+    r.arm.operations.set('op-1', { status: 'Canceled', error: { code: 'OperationPreempted', message: 'm' } });
+    await r.pass(13_000);
+    expect(posts(r)).toHaveLength(1);
+    expect(r.view().events).toMatchObject([{ kind: 'delete-failed', instances: [key(1)] }]);
   });
 
   it('azure provider 100, 101, 104: a delete that fails late is told, and the machine counts again', async () => {

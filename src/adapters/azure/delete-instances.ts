@@ -65,7 +65,8 @@ async function belowMinimum(
   group: Registered,
   removal: { readonly count: number; readonly allowed: boolean; readonly signal: AbortSignal },
 ): Promise<string | undefined> {
-  if (store.scaleSets.view(group.key)?.confirmed !== true) await store.refreshSet(group.key, removal.signal);
+  // A delete carries no condition that Azure would check: what others took since the last list must be read now.
+  if (!removal.allowed || store.scaleSets.view(group.key)?.confirmed !== true) await store.refreshSet(group.key, removal.signal);
   const view = store.scaleSets.view(group.key);
   if (view?.low === undefined || view.row.value.unreadable !== undefined) return 'its size is not known';
   if (!view.confirmed) return 'the outcome of an earlier change is not known yet';
