@@ -126,10 +126,11 @@ async function failed(
   const stuck = progress.mark === undefined ? undefined : await unmarkWithRetry(progress.mark, tools, tools.undo);
   if (stuck !== undefined)
     tools.log.error({ node, nodeGroup: group, err: stuck }, 'A node stays marked for now; the next loop tries again.');
-  report(removal, progress, { step, message: error.message, tools });
+  const message = stopped && !(error instanceof Halt) && error.kind === 'cancelled' ? 'the autoscaler stops' : error.message;
+  report(removal, progress, { step, message, tools });
   const atMs = tools.clock.now();
   const retryAtMs = step === 'recheck' || step === 'stopped' ? atMs : atMs + tools.policy.scaleDown.recheckUnremovableAfterMs;
-  return { kind: 'undone', group, node, step, message: error.message, atMs, retryAtMs };
+  return { kind: 'undone', group, node, step, message, atMs, retryAtMs };
 }
 
 function report(

@@ -405,7 +405,11 @@ describe('the runner', () => {
     await stopped;
     world.runner.start(removalOf('g-1'));
     expect([isMarked(world, 'g-0'), isMarked(world, 'g-1')]).toEqual([false, false]);
-    expect(world.runner.collect().filter((outcome) => outcome.kind === 'undone')).toHaveLength(2);
+    const undone = world.runner.collect().filter((outcome) => outcome.kind === 'undone');
+    expect(undone.map(({ step, message }) => `${step}: ${message}`)).toEqual([
+      'stopped: the autoscaler stops',
+      'stopped: the autoscaler stops',
+    ]);
     expect(world.cloud.deletes).toEqual([]);
   });
 

@@ -92,7 +92,7 @@ async function send(parts: WriteParts, group: Registered, batch: Batch, signal: 
   try {
     const answer = await post(parts, set, { machines: batch.machines, force: batch.force }, signal);
     for (const mutation of mutations) mutation.accepted({ etag: answer.etag, expect: answer.capacity });
-    follow(parts, group, { batch, set, answer, mutations, resent: false });
+    follow(parts, group, { batch, set, answer, mutations, resent: false, signal });
     return { kind: 'accepted', group: group.id, instances: batch.keys };
   } catch (thrown) {
     const error = asAutoscalerError(thrown);
@@ -154,6 +154,8 @@ interface Accepted {
   readonly mutations: readonly Mutation[];
   /** True: sent a second time because a newer operation had pushed the first aside. */
   readonly resent: boolean;
+  /** The caller's: who gives its work up, or no longer leads, sends nothing a second time either. */
+  readonly signal: AbortSignal;
 }
 
 function follow(parts: WriteParts, group: Registered, accepted: Accepted): void {
@@ -191,7 +193,7 @@ function ended(parts: WriteParts, group: Registered, accepted: Accepted, end: Op
 async function resend(parts: WriteParts, group: Registered, accepted: Accepted): Promise<void> {
   const { batch, set, mutations } = accepted;
   try {
-    const answer = await post(parts, set, { machines: batch.machines, force: batch.force }, new AbortController().signal);
+    const answer = await post(parts, set, { machines: batch.machines, force: batch.force }, accepted.signal);
     follow(parts, group, { ...accepted, answer, resent: true });
   } catch (thrown) {
     const error = asAutoscalerError(thrown);
