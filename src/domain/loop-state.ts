@@ -30,6 +30,13 @@ export interface InFlightIncrease {
   readonly expectedByMs: number;
 }
 
+/** When a group last grew, lost a node and failed to lose one, milliseconds since the epoch; absent: not as far as we know. */
+export interface GroupTimes {
+  readonly scaleUpMs?: number;
+  readonly scaleDownMs?: number;
+  readonly scaleDownFailureMs?: number;
+}
+
 export interface LoopState {
   readonly unneededSince: ReadonlyMap<NodeName, number>;
   readonly unremovable: ReadonlyMap<NodeName, { readonly reason: UnremovableReason; readonly untilMs: number }>;
@@ -41,6 +48,8 @@ export interface LoopState {
   readonly lastScaleUpMs: number;
   readonly lastScaleDownMs: number;
   readonly lastScaleDownFailureMs: number;
+  /** The same three by group. Absent: nothing happened yet. */
+  readonly groupTimes?: ReadonlyMap<NodeGroupId, GroupTimes>;
   /** Start times of removals inside the removal window, oldest first. */
   readonly removals: readonly number[];
   /** Since when instances that could be nodes are none, as far as this process saw. Absent until the first observation. */

@@ -52,6 +52,8 @@ export interface ScaleDownPolicy {
   readonly delayAfterAddMs: number;
   readonly delayAfterDeleteMs: number;
   readonly delayAfterFailureMs: number;
+  /** Whether the three delays hold for the group alone to which it happened; absent: for all. */
+  readonly delaysPerGroup?: boolean;
   readonly recheckUnremovableAfterMs: number;
   readonly ignoreDaemonSetsUtilization: boolean;
   readonly skipNodesWithSystemPods: boolean;

@@ -57,6 +57,7 @@ export type UnremovableReason =
   | 'BlockedByPod'
   | 'BlockedByOnCompletionPod'
   | 'GroupFrozen'
+  | 'GroupCoolingDown'
   | 'GroupUnconfirmed'
   | 'InstanceUnknown'
   | 'RemovalBudgetSpent'

@@ -3,8 +3,8 @@
  * is edited. Must not know: how anything is observed or carried out.
  */
 import { reactionTo } from '../domain/errors.ts';
-import type { NodeName } from '../domain/ids.ts';
-import type { LoopState } from '../domain/loop-state.ts';
+import type { NodeGroupId, NodeName } from '../domain/ids.ts';
+import type { GroupTimes, LoopState } from '../domain/loop-state.ts';
 import type { NodeGroup } from '../domain/node-group.ts';
 import type { Observation } from '../domain/observation.ts';
 import type { IncreaseOutcome, RemovalOutcome } from '../domain/outcome.ts';
@@ -100,6 +100,7 @@ export function reduceIncrease(
     increases: new Map([...state.increases, [increase.group, entry]]),
     targets: new Map([...(state.targets ?? []), [increase.group, outcome.target]]),
     lastScaleUpMs: nowMs,
+    groupTimes: withTimes(state, increase.group, { scaleUpMs: nowMs }),
   };
 }
 
@@ -134,11 +135,16 @@ function reduceRemoval(state: LoopState, outcome: RemovalOutcome, nowMs: number)
         unneededSince: without(state.unneededSince, outcome.node),
         removals: [...state.removals, outcome.atMs],
         lastScaleDownMs: Math.max(state.lastScaleDownMs, outcome.atMs),
+        groupTimes: withTimes(state, outcome.group, { scaleDownMs: outcome.atMs }),
       };
     }
     case 'deleted':
       // The entry stays until the node has gone from the cluster: until then it must not be looked at again.
-      return { ...state, lastScaleDownMs: Math.max(state.lastScaleDownMs, outcome.atMs) };
+      return {
+        ...state,
+        lastScaleDownMs: Math.max(state.lastScaleDownMs, outcome.atMs),
+        groupTimes: withTimes(state, outcome.group, { scaleDownMs: outcome.atMs }),
+      };
     case 'undone':
       return reduceUndone(state, outcome, nowMs);
     case 'instances':
@@ -155,8 +161,18 @@ function reduceUndone(state: LoopState, outcome: Extract<RemovalOutcome, { kind:
     ...state,
     deleting: without(state.deleting, outcome.node),
     unremovable: rests ? new Map([...state.unremovable, [outcome.node, { reason, untilMs: outcome.retryAtMs }]]) : state.unremovable,
-    lastScaleDownFailureMs: isFailure ? Math.max(state.lastScaleDownFailureMs, outcome.atMs) : state.lastScaleDownFailureMs,
+    ...(isFailure ? failedAt(state, outcome) : {}),
   };
+}
+
+function failedAt(state: LoopState, { group, atMs }: { readonly group: NodeGroupId; readonly atMs: number }): Partial<LoopState> {
+  const lastScaleDownFailureMs = Math.max(state.lastScaleDownFailureMs, atMs);
+  return { lastScaleDownFailureMs, groupTimes: withTimes(state, group, { scaleDownFailureMs: atMs }) };
+}
+
+/** Outcomes of one group come in order of time. */
+function withTimes(state: LoopState, group: NodeGroupId, times: GroupTimes): ReadonlyMap<NodeGroupId, GroupTimes> {
+  return new Map([...(state.groupTimes ?? []), [group, { ...state.groupTimes?.get(group), ...times }]]);
 }
 
 function without<Value>(map: ReadonlyMap<string, Value>, key: string): ReadonlyMap<string, Value> {

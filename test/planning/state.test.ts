@@ -282,6 +282,14 @@ describe('scale-down', () => {
     expect(next.unremovable.get('g-0')?.reason).toBe(memory);
   });
 
+  it('PL19: remembers per group when it grew, shrank and failed to; a changed node is no failure', () => {
+    const grown = reduceIncrease(START, grow(1, 2), START_MS - 9, policy);
+    const begun = reduceRemovals(grown, [{ ...started, atMs: START_MS - 5 }, undone('recheck')], START_MS);
+    expect(begun.groupTimes?.get(G)).toEqual({ scaleUpMs: START_MS - 9, scaleDownMs: START_MS - 5 });
+    const failed = reduceRemovals(begun, [undone('evict')], START_MS);
+    expect(failed.groupTimes?.get(G)).toEqual({ scaleUpMs: START_MS - 9, scaleDownMs: START_MS - 5, scaleDownFailureMs: START_MS });
+  });
+
   it('a deletion that Azure gave up frees its node for judgement', () => {
     const begun = reduceRemovals(START, [started], START_MS);
     const event: CloudEvent = { kind: 'delete-failed', group: G, instances: [keyOf('g-0')], message: 'no', atMs: START_MS };

@@ -63,6 +63,7 @@ export const FLAGS: readonly Flag[] = [
   row('scale-down-delay-after-add', 'duration', 'scaleDown.delayAfterAdd', 'rest after a scale-up (default 10m)'),
   row('scale-down-delay-after-delete', 'duration', 'scaleDown.delayAfterDelete', 'rest after a removal (default 0s)'),
   row('scale-down-delay-after-failure', 'duration', 'scaleDown.delayAfterFailure', 'rest after a failed removal (default 3m)'),
+  row('scale-down-delay-type-local', 'boolean', 'scaleDown.delaysPerGroup', 'these three rests hold per node group (default false)'),
   row(
     'unremovable-node-recheck-timeout',
     'duration',

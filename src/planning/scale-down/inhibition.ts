@@ -1,3 +1,4 @@
+import type { NodeGroupId } from '../../domain/ids.ts';
 import { tooStale } from '../stale-cluster.ts';
 import type { Scope } from './scope.ts';
 
@@ -17,11 +18,25 @@ export function inhibitionOf(scope: Scope, scaleUpPlanned: boolean): string | un
   const old = oldReads(scope);
   if (old !== undefined) return old;
   if (scaleUpPlanned) return 'nodes are being added in this loop';
+  if (rules.delaysPerGroup === true) return undefined;
   return (
     cooldown('a scale-up', state.lastScaleUpMs + rules.delayAfterAddMs, observation.nowMs) ??
     cooldown('a failed removal', state.lastScaleDownFailureMs + rules.delayAfterFailureMs, observation.nowMs) ??
     cooldown('a removal', state.lastScaleDownMs + rules.delayAfterDeleteMs, observation.nowMs)
   );
+}
+
+/** When the group may lose a node again, milliseconds since the epoch; undefined: now, or delays hold for all groups alike. */
+export function coolsDownUntil(group: NodeGroupId, { observation, state, policy }: Scope): number | undefined {
+  const rules = policy.scaleDown;
+  const times = state.groupTimes?.get(group);
+  if (rules.delaysPerGroup !== true || times === undefined) return undefined;
+  const endsAtMs = Math.max(
+    (times.scaleUpMs ?? -Infinity) + rules.delayAfterAddMs,
+    (times.scaleDownMs ?? -Infinity) + rules.delayAfterDeleteMs,
+    (times.scaleDownFailureMs ?? -Infinity) + rules.delayAfterFailureMs,
+  );
+  return observation.nowMs < endsAtMs ? endsAtMs : undefined;
 }
 
 function cooldown(after: string, endsAtMs: number, nowMs: number): string | undefined {

@@ -3,6 +3,7 @@ import type { Pod } from '../../domain/pod.ts';
 import { podName } from '../../domain/ids.ts';
 import { BudgetLedger, type Allowance, type Headroom } from './budgets.ts';
 import { ClusterMinimum } from './cluster-minimum.ts';
+import { coolsDownUntil } from './inhibition.ts';
 import { removalOrder } from './removal-order.ts';
 import type { Scope } from './scope.ts';
 import { placementOrder } from './simulate-removal.ts';
@@ -34,7 +35,7 @@ export function selectRemovals(
   const due: Unneeded[] = [];
   const keep = ({ node, utilization }: Unneeded, refusal: Refusal): void => void kept.push({ node: node.name, utilization, ...refusal });
   for (const candidate of unneeded) {
-    const refusal = tooEarly(candidate, scope);
+    const refusal = tooEarly(candidate, scope) ?? cooling(candidate, scope);
     if (refusal === undefined) due.push(candidate);
     else keep(candidate, refusal);
   }
@@ -61,6 +62,11 @@ function tooEarly(candidate: Unneeded, scope: Scope): Refusal | undefined {
   const dueAtMs = candidate.sinceMs + waitMs;
   if (dueAtMs < scope.observation.nowMs) return undefined;
   return { reason: ready ? 'NotUnneededLongEnough' : 'NotUnreadyLongEnough', recheckAtMs: dueAtMs };
+}
+
+function cooling({ group }: Unneeded, scope: Scope): Refusal | undefined {
+  const untilMs = coolsDownUntil(group.id, scope);
+  return untilMs === undefined ? undefined : { reason: 'GroupCoolingDown', recheckAtMs: untilMs };
 }
 
 function refusalOf(candidate: Unneeded, funds: Funds): Refusal | undefined {

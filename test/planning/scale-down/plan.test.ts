@@ -169,6 +169,28 @@ describe('timers', () => {
     expect(result.unneeded.size).toBe(2);
   });
 
+  it.each([
+    { name: 'PL19: one group grew', times: { scaleUpMs: START_MS - 2 * MINUTE }, rests: true },
+    { name: 'PL19: its rest is over', times: { scaleUpMs: START_MS - 10 * MINUTE }, rests: false },
+    { name: 'PL19: one group failed to shrink', times: { scaleDownFailureMs: START_MS - MINUTE }, rests: true },
+    { name: 'PL19: it shrank, and that needs no rest', times: { scaleDownMs: START_MS - 1 }, rests: false },
+  ])('$name; with delays per group the others go on', ({ times, rests }) => {
+    const result = plan({
+      groups: [pool('p', 1), pool('q', 1)],
+      nodes: nodes('p-0', 'q-0'),
+      state: {
+        unneededSince: sinceMinutes(30, ['p-0', 'q-0']),
+        // For all groups alike it would be too early.
+        lastScaleUpMs: START_MS - MINUTE,
+        groupTimes: new Map([[nodeGroupId('p'), times]]),
+      },
+      policy: aPolicy({ scaleDown: { delaysPerGroup: true } }),
+    });
+    expect(removed(result)).toEqual(rests ? ['q-0'] : ['p-0', 'q-0']);
+    expect(keptReasons(result)).toEqual(rests ? { 'p-0': 'GroupCoolingDown' } : {});
+    expect(result.unneeded.size).toBe(2);
+  });
+
   it('believes no timer while half of the nodes are unready', () => {
     const sick = names(8).map((name, index) => aNode({ name, readiness: { ready: index > 3, sinceMs: 0, reason: '' } }));
     const result = plan({ groups: [pool('p', 8)], nodes: sick, state: { unneededSince: sinceMinutes(60, names(8)) } });
@@ -191,7 +213,14 @@ describe('simulation', () => {
     const zoned = (name: string, zone: string) => aNode({ name, labels: { [ZONE]: zone } });
     const labels = { app: 'web' };
     const selector = { requirements: [{ key: 'app', operator: 'In' as const, values: ['web'] }] };
-    const spread = { topologyKey: ZONE, maxSkew: 1, minDomains: 1, selector, nodeAffinityPolicy: 'Honor' as const, nodeTaintsPolicy: policy };
+    const spread = {
+      topologyKey: ZONE,
+      maxSkew: 1,
+      minDomains: 1,
+      selector,
+      nodeAffinityPolicy: 'Honor' as const,
+      nodeTaintsPolicy: policy,
+    };
     const web = (nodeName: string) => aPod({ name: `web-${nodeName}`, nodeName, shape: { labels, topologySpread: [spread] } });
     const result = plan({
       groups: [pool('p', 1), pool('q', 1, { minSize: 1 })],
