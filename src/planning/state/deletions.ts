@@ -4,8 +4,11 @@ import type { InstanceState } from '../../domain/node-group.ts';
 import type { Observation } from '../../domain/observation.ts';
 import { TO_BE_DELETED_TAINT, hasTaint } from '../../domain/taint.ts';
 
-/** An accepted deletion that shows no effect for this long was lost; the node is judged anew. */
-const LOST_DELETION_MS = 3_600_000;
+/**
+ * An accepted deletion shows as `deleting` at once, for as long as it takes. A machine that is still called running after
+ * two readings of its list at their longest interval was never deleted: the node gives its mark back and is judged anew.
+ */
+const LOST_DELETION_MS = 600_000;
 
 /**
  * Which nodes are on their way out: entries end when the node has gone, when Azure says that the deletion failed, or when
