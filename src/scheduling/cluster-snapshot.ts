@@ -22,6 +22,8 @@ import { TopologyLedger } from './topology-ledger.ts';
 /** Beyond these, what was learnt about shapes and terms that may be long gone is dropped at the next sync. */
 const MAX_SHAPES = 50_000;
 const MAX_COUNTERS = 5_000;
+/** Host names are topology values: every counter has a place for each that ever was, so those of old nodes must go in the end. */
+const SPARE_DOMAINS = 10_000;
 const NO_PODS: readonly Pod[] = [];
 const NO_LABELS: Labels = {};
 
@@ -74,6 +76,11 @@ export class ClusterSnapshot implements Snapshot {
     if (gone || come) this.#rebuildOrder();
     this.#dirty.clear();
     this.#seen = { nodes: cluster.nodes, podsByNode: cluster.podsByNode };
+  }
+
+  /** Values of one topology label that are kept in mind; for tests of what weeks of churn leave behind. */
+  get rememberedDomains(): number {
+    return this.#ledger.domains;
   }
 
   nodeNames(): readonly NodeName[] {
@@ -309,6 +316,7 @@ export class ClusterSnapshot implements Snapshot {
   /** Namespaces' labels are baked into what the terms matched; and nothing learnt is kept for ever. */
   #mustForget(cluster: ClusterView): boolean {
     if (this.#shapes.size > MAX_SHAPES || this.#ledger.size > MAX_COUNTERS) return true;
+    if (this.#ledger.domains > SPARE_DOMAINS + 2 * cluster.nodes.size) return true;
     return this.#ledger.size > 0 && !sameNamespaces(this.#namespaces, cluster.namespaces);
   }
 

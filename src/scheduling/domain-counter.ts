@@ -24,6 +24,11 @@ export class TopologyKey {
     this.#bySlot[slot] = Object.hasOwn(labels, this.label) ? this.#idOf(labels[this.label] ?? '') : ABSENT;
   }
 
+  /** How many values were ever seen. */
+  get size(): number {
+    return this.#names.length;
+  }
+
   /** The value's number; negative when the node lacks the label. */
   at(slot: number): number {
     return this.#bySlot[slot] ?? ABSENT;

@@ -60,6 +60,13 @@ export class TopologyLedger {
     return this.#all.length;
   }
 
+  /** Values of topology labels that have a number, those of nodes long gone included. */
+  get domains(): number {
+    let most = 0;
+    for (const key of this.#keys.values()) most = Math.max(most, key.size);
+    return most;
+  }
+
   tiesOf(shape: PodShape): ShapeTies {
     for (const term of shape.podAntiAffinity) this.#ownerCounter(withNamespaces(term, shape.namespace));
     const hasRules = shape.topologySpread.length + shape.podAffinity.length + shape.podAntiAffinity.length > 0;

@@ -35,6 +35,24 @@ function term(rest: Partial<PodAffinityTerm> = {}): PodAffinityTerm {
 const web = (nodeName: string, rest: Parameters<typeof aPod>[0] = {}) => aPod({ nodeName, shape: { labels: { app: 'web' } }, ...rest });
 const kinds = (snapshot: ClusterSnapshot, pod: Pod, node: string) => snapshot.check(pod, node).map((reason) => reason.kind);
 
+describe('ClusterSnapshot: memory', () => {
+  it('names of nodes that went long ago are forgotten, and what is counted stays right', () => {
+    const lonely = web('', { name: 'lonely', shape: { labels: { app: 'web' }, podAntiAffinity: [term({ topologyKey: HOST })] } });
+    const dayOf = (day: number): ClusterView => {
+      const nodes = Array.from({ length: 100 }, (_, index) =>
+        aNode({ name: `n-${day}-${index}`, labels: { [HOST]: `n-${day}-${index}` } }),
+      );
+      return aCluster({ nodes, pods: [web(`n-${day}-0`)] });
+    };
+    const snapshot = new ClusterSnapshot({ names: resourceNames });
+    for (let day = 0; day < 300; day++) {
+      snapshot.sync(dayOf(day));
+      expect([kinds(snapshot, lonely, `n-${day}-0`), kinds(snapshot, lonely, `n-${day}-1`)]).toEqual([['pod-affinity'], []]);
+    }
+    expect(snapshot.rememberedDomains).toBeLessThanOrEqual(10_000 + 200 + 100);
+  });
+});
+
 describe('ClusterSnapshot: search', () => {
   it('goes round robin, in order of names, and begins anew at a sync', () => {
     const cluster = aCluster({ nodes: ['c', 'a', 'b'].map((name) => aNode({ name })) });
