@@ -94,4 +94,17 @@ describe('pools of virtual machines', () => {
     expect(world.writes().map(({ method, status }) => `${method} ${status}`)).toEqual(['PUT 200', 'PUT 200']);
     expect(world.world.violations()).toEqual([]);
   });
+
+  it('named by a flag in its own spelling, with limits that win over the tags', async () => {
+    const world = await start({ spec: worldOf([TWO_SIZES]), flags: [...FLAGS, '--nodes=1:2:MIXED/standard_d4S_v5'] });
+    world.world.cluster.apply(deployment({ name: 'burst', replicas: 12, cpu: '1500m' }));
+    await world.until('all bound', () => bound(world, 'burst') === 12, 20 * MINUTE);
+    expect(counts(world)[SMALL]).toBeLessThanOrEqual(2);
+    expect(counts(world)[LARGE]).toBeGreaterThanOrEqual(1);
+    world.world.cluster.apply(deployment({ name: 'burst', replicas: 0, cpu: '1500m' }));
+    await world.until('the minimum', () => counts(world)[SMALL] === 1 && counts(world)[LARGE] === 0, 40 * MINUTE);
+    await world.advance(10 * MINUTE);
+    expect(counts(world)).toEqual({ [SMALL]: 1, [LARGE]: 0 });
+    expect(world.world.violations()).toEqual([]);
+  });
 });
