@@ -75,7 +75,7 @@ describe('a Flexible scale set', () => {
         .journal()
         .slice(before)
         .map(({ route }) => route),
-    ).toEqual(['GET virtualMachines', 'POST virtualMachineScaleSets/{name}/delete']);
+    ).toEqual(['GET virtualMachines', 'GET virtualMachineScaleSets/{name}', 'POST virtualMachineScaleSets/{name}/delete']);
     await m.pass(300_000);
     expect(m.group('flex').instances?.map(({ key }) => key)).toEqual([survivor]);
     expect(m.group('flex').target).toMatchObject({ value: 1, confirmed: true });

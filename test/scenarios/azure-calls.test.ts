@@ -46,6 +46,9 @@ function fleet(nodes: number): WorldSpec {
 /** As long as one token lives: the clients' real clocks do not know the world's. */
 const WHILE_MS = 55 * MINUTE;
 
+/** An hour of twenty pools takes its real seconds, more of them on a busy machine. */
+const REAL_MS = 120_000;
+
 describe('calls at rest', () => {
   async function atRestFor(ms: number, spec: WorldSpec): Promise<readonly JournalEntry[]> {
     const world = await start({ spec });
@@ -59,21 +62,29 @@ describe('calls at rest', () => {
     return seen;
   }
 
-  it('20 pools: at most 2 + 20/5 lists a minute, nothing else, and not one more for ten times the nodes', async () => {
-    const many = await atRestFor(WHILE_MS, fleet(30));
-    expect(many.filter(({ route }) => !LISTS.has(route))).toEqual([]);
-    expect(many.length).toBeLessThanOrEqual((WHILE_MS / MINUTE) * (2 + 20 / 5));
-    const few = await atRestFor(15 * MINUTE, fleet(3));
-    const within = many.filter(({ at }) => at - (many[0]?.at ?? 0) <= (few.at(-1)?.at ?? 0) - (few[0]?.at ?? 0));
-    expect(tally(within)).toEqual(tally(few));
-  });
+  it(
+    '20 pools: at most 2 + 20/5 lists a minute, nothing else, and not one more for ten times the nodes',
+    async () => {
+      const many = await atRestFor(WHILE_MS, fleet(30));
+      expect(many.filter(({ route }) => !LISTS.has(route))).toEqual([]);
+      expect(many.length).toBeLessThanOrEqual((WHILE_MS / MINUTE) * (2 + 20 / 5));
+      const few = await atRestFor(10 * MINUTE, fleet(3));
+      const within = many.filter(({ at }) => at - (many[0]?.at ?? 0) <= (few.at(-1)?.at ?? 0) - (few[0]?.at ?? 0));
+      expect(tally(within)).toEqual(tally(few));
+    },
+    REAL_MS,
+  );
 
-  it('a pool of three pages is one list of three pages, every five minutes', async () => {
-    const seen = await atRestFor(WHILE_MS, worldOf([aPool({ name: 'big', count: 250, min: 250, max: 300 })]));
-    const ofBig = seen.filter(({ route, path }) => route === INSTANCE_LIST && path.includes('-big-'));
-    expect(ofBig.length % 3).toBe(0);
-    expect(ofBig.length / 3).toBeLessThanOrEqual(WHILE_MS / (5 * MINUTE) + 1);
-  });
+  it(
+    'a pool of three pages is one list of three pages, every five minutes',
+    async () => {
+      const seen = await atRestFor(20 * MINUTE, worldOf([aPool({ name: 'big', count: 250, min: 250, max: 300 })]));
+      const ofBig = seen.filter(({ route, path }) => route === INSTANCE_LIST && path.includes('-big-'));
+      expect(ofBig.length % 3).toBe(0);
+      expect(ofBig.length / 3).toBeLessThanOrEqual(20 / 5 + 1);
+    },
+    REAL_MS,
+  );
 });
 
 describe('calls of a change', () => {
@@ -118,7 +129,7 @@ describe('calls of a change', () => {
     expect(later.instanceLists).toBeLessThanOrEqual(3);
   });
 
-  it('a scale-down: one GET per machine before, one write, one GET of the set and one list after', async () => {
+  it('a scale-down: one GET per machine and of the set before, one write, one GET of the set and one list after', async () => {
     const world = await start({
       spec: worldOf([aPool({ name: 'general', count: 4, min: 1 })]),
       flags: ['--scale-down-unneeded-time=1m', '--scale-down-delay-after-add=30s', '--scan-interval=10s'],
@@ -134,7 +145,7 @@ describe('calls of a change', () => {
     const until = endOf(world, DELETE);
     const periodic = Math.ceil((until - since) / (5 * MINUTE));
     const cost = costOf(world, 'general', { since, until });
-    expect(cost).toMatchObject({ writes: 1, setGets: 1, instanceGets: 3 });
+    expect(cost).toMatchObject({ writes: 1, setGets: 2, instanceGets: 3 });
     expect(cost.instanceLists).toBeLessThanOrEqual(1 + periodic);
     expect(cost.polls).toBeLessThanOrEqual(16);
     // The list tells that the machines are gone, and their nodes, which stay for a while, cause no further ones.

@@ -51,3 +51,15 @@ describe('a role that is missing for a while', () => {
     expect(world.world.violations()).toEqual([]);
   });
 });
+
+describe('a pool that is added while the daemon runs', () => {
+  it('azure provider 42: is served within two minutes of its birth', async () => {
+    const world = await start({ spec: worldOf([aPool({ name: 'general', max: 1 })]) });
+    await world.advance(MINUTE);
+    world.world.arm.control.raise({ addPool: aPool({ name: 'late', count: 0, labels: { team: 'new' } }) });
+    world.world.cluster.apply(deployment({ name: 'web', replicas: 3, cpu: '1', spec: { nodeSelector: { team: 'new' } } }));
+    await world.until('a write', () => world.writes().some(({ pool }) => pool === 'late'), 2 * MINUTE);
+    await world.until('all bound', () => bound(world, 'web') === 3, 5 * MINUTE);
+    expect(world.world.violations()).toEqual([]);
+  });
+});

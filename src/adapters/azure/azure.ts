@@ -67,6 +67,8 @@ class AzureAdapter implements AzureNodeGroups {
   readonly #tracker: OperationTracker;
   readonly #writes: WriteParts;
   readonly #closing = new AbortController();
+  /** What was last told of each group that is frozen. */
+  readonly #frozen = new Map<NodeGroupId, string>();
   #background: Promise<unknown> | undefined;
 
   constructor(deps: AzureDependencies) {
@@ -111,7 +113,9 @@ class AzureAdapter implements AzureNodeGroups {
 
   observe(cluster: ClusterView, nowMs: number): CloudView {
     this.#measure();
-    return this.#views.build(cluster, nowMs, this.#events.drain());
+    const view = this.#views.build(cluster, nowMs, this.#events.drain());
+    this.#tellFrozen(view);
+    return view;
   }
 
   async increase(request: IncreaseRequest, signal: AbortSignal): Promise<IncreaseOutcome> {
@@ -184,6 +188,17 @@ class AzureAdapter implements AzureNodeGroups {
     const reason = this.#store.holds.learn(group.key, error, this.#deps.clock.now());
     if (reason !== undefined) this.#deps.log.warn({ nodeGroup: group.id, code: error?.code, reason }, 'a node group rests after a refusal');
     return outcome;
+  }
+
+  /** Each change once: an upgrade of an hour is two lines. */
+  #tellFrozen({ groups }: CloudView): void {
+    for (const { id, frozen } of groups) {
+      if (this.#frozen.get(id) === frozen) continue;
+      if (frozen === undefined) this.#frozen.delete(id);
+      else this.#frozen.set(id, frozen);
+      const what = frozen === undefined ? 'a node group is served again' : 'a node group is neither grown nor shrunk';
+      this.#deps.log.info({ nodeGroup: id, reason: frozen }, what);
+    }
   }
 
   #externalChange(key: string, from: number, to: number): void {

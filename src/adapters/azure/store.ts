@@ -356,6 +356,8 @@ export class AzureStore {
     if (this.#agentIds.has(id)) return;
     this.#agentIds.add(id);
     this.scheduler.add(make());
+    // A pool that appears must not wait for its place in the usual rhythm: until it was read, it is left alone.
+    this.scheduler.dueNow(id);
   }
 
   #agentOfScope(groupKey: string): string {
