@@ -20,6 +20,7 @@ export interface ReaderReport {
   readonly peakMb: number;
   readonly heapMb: number;
   readonly stallMs: number;
+  readonly longestTurnMs: number;
 }
 
 interface ObjectBytes {
@@ -63,6 +64,12 @@ function rows(reports: readonly ReaderReport[], bytes: ObjectBytes): BenchRow[] 
     row('peak RSS', 'MB', (report) => report.peakMb, 'whole process; target < 500'),
     row('live heap', 'MB', (report) => report.heapMb, 'after a collection'),
     row('longest stall', 'ms', (report) => report.stallMs, 'of the event loop; target < 100'),
+    row(
+      'longest turn, CPU',
+      'ms',
+      (report) => report.longestTurnMs,
+      'work of the main thread between two turns; no stall of a busy machine',
+    ),
     row('first observe', 'ms', (report) => report.observeMs, ''),
     row('observe, no news', 'ms', (report) => report.idleObserveMs, ''),
   ];
