@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { nodeGroupId, nodeName } from '../../src/domain/ids.ts';
+import { nodeGroupId } from '../../src/domain/ids.ts';
 import type { InstanceState } from '../../src/domain/node-group.ts';
 import { emptyLoopState, reduceObservation } from '../../src/planning/state.ts';
 import { aCluster, aGroup, anInstance, aNode, anObservation, keyOf, START_MS } from '../support/builders.ts';
@@ -9,11 +9,11 @@ const MINUTE = 60_000;
 
 /** What is remembered of a deletion that was accepted at the start, so many minutes later. */
 function remembered(state: InstanceState, minutes: number): boolean {
-  const deleting = new Map([[nodeName('g-0'), { group: nodeGroupId('g'), instance: keyOf('g-0'), sinceMs: START_MS }]]);
+  const deleting = new Map([['g-0', { group: nodeGroupId('g'), instance: keyOf('g-0'), sinceMs: START_MS }]]);
   const group = { ...aGroup({ id: 'g', target: 1 }), instances: [anInstance({ node: 'g-0', state })] };
   const cluster = aCluster({ nodes: [aNode({ name: 'g-0' })] });
   const look = anObservation([group], cluster, { nowMs: START_MS + minutes * MINUTE });
-  return reduceObservation({ ...emptyLoopState(START_MS), deleting }, look, aPolicy()).deleting.has(nodeName('g-0'));
+  return reduceObservation({ ...emptyLoopState(START_MS), deleting }, look, aPolicy()).deleting.has('g-0');
 }
 
 describe('an accepted deletion', () => {
