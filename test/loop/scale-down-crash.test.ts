@@ -24,15 +24,23 @@ import { aPolicy } from '../support/policy.ts';
 
 const MIN = 1;
 const NODES = 4;
-const POLICY: Policy = aPolicy({ scaleDown: { unneededForMs: 0, delayAfterFailureMs: 0, maxParallelDrains: 5 } });
+const BASE = aPolicy({ scaleDown: { unneededForMs: 0, delayAfterFailureMs: 0, maxParallelDrains: 5 } });
+const POLICY: Policy = {
+  ...BASE,
+  drain: { ...BASE.drain, deletionDelayTimeoutMs: 7_000, evictDaemonPods: { fromOccupied: true, fromEmpty: false } },
+};
 
 function makeWorld() {
-  // g-0 carries a pod and was cordoned by a human; g-1 carries two pods; g-2 is empty; g-3 carries too much to move.
-  const nodes = Array.from({ length: NODES }, (_, index) => aNode({ name: `g-${index}`, unschedulable: index === 0 }));
+  // g-0 carries a pod and was cordoned by a human; g-1 carries two pods and an agent; g-2 is empty, and a driver asks to wait
+  // with it; g-3 carries too much to move.
+  const nodes = Array.from({ length: NODES }, (_, index) =>
+    aNode({ name: `g-${index}`, unschedulable: index === 0, ...(index === 2 ? { delayDeletion: ['driver'] } : {}) }),
+  );
   const pods = [
     aPod({ name: 'a', nodeName: 'g-0', cpu: '200m' }),
     aPod({ name: 'b', nodeName: 'g-1', cpu: '200m' }),
     aPod({ name: 'c', nodeName: 'g-1', cpu: '200m' }),
+    aPod({ name: 'agent', nodeName: 'g-1', cpu: '10m', daemonSet: true }),
     aPod({ name: 'big', nodeName: 'g-3', cpu: '3' }),
   ];
   const cluster = new FakeCluster({ nodes, pods });
@@ -43,7 +51,7 @@ function makeWorld() {
   cloud.deleteInstances = async (request, signal) => {
     for (const key of request.instances) {
       const name = key.split('|').at(-1) ?? '';
-      if (cluster.podsOn(name).length > 0) breaches.push(`${name} was deleted with pods on it`);
+      if (cluster.podsOn(name).some((pod) => !pod.daemonSet)) breaches.push(`${name} was deleted with pods on it`);
     }
     return remove(request, signal);
   };
