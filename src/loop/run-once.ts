@@ -6,6 +6,8 @@ import type { LoopState } from '../domain/loop-state.ts';
 import type { Observation } from '../domain/observation.ts';
 import type { RemovalOutcome } from '../domain/outcome.ts';
 import type { ScaleDownPlan } from '../domain/plan.ts';
+import type { Policy } from '../domain/policy.ts';
+import { tooStale } from '../planning/stale-cluster.ts';
 import { planScaleDown } from '../planning/scale-down/plan.ts';
 import { reduceObservation, reduceRemovals, reduceScaleDownPlan } from '../planning/state.ts';
 import type { ClusterSnapshot } from '../scheduling/cluster-snapshot.ts';
@@ -49,7 +51,7 @@ export async function runOnce(input: RunOnceInput, signal: AbortSignal): Promise
   const steps = new Steps({ ...deps, log });
   const progress = await advance(scoped, steps, { startedAtMs, signal });
   const durationMs = deps.clock.monotonic() - startMonotonicMs;
-  const outcome = outcomeOf(steps, progress);
+  const outcome = outcomeOf(steps, progress, deps.policy);
   deps.metrics.loop.trigger.inc({ trigger });
   deps.metrics.loop.completed.inc({ outcome });
   deps.metrics.loop.duration.observe({ step: 'total' }, durationMs / 1000);
@@ -57,9 +59,14 @@ export async function runOnce(input: RunOnceInput, signal: AbortSignal): Promise
   return { loopId, trigger, startedAtMs, durationMs, ...progress, stepMs: steps.stepMs, failures: steps.failures, outcome };
 }
 
-function outcomeOf(steps: Steps, progress: Progress): LoopReport['outcome'] {
+/**
+ * A loop that sees the cluster as it was long ago decides nothing, however well it runs: it must not keep the process
+ * looking healthy, since a new one has new watches. Azure's silence is no such reason: a new process would lose what is known.
+ */
+function outcomeOf(steps: Steps, { observation, rounds }: Progress, policy: Policy): LoopReport['outcome'] {
   if (steps.reactions().has('exit')) return 'exit';
-  return progress.observation === undefined || progress.rounds.length === 0 ? 'failed' : 'completed';
+  if (observation === undefined || rounds.length === 0) return 'failed';
+  return tooStale(observation.cluster, policy.scaleUp.maxClusterStalenessMs) === undefined ? 'completed' : 'failed';
 }
 
 interface Run {

@@ -205,6 +205,17 @@ describe('a loop that goes wrong', () => {
     expect(await ended).toMatchObject({ kind: 'config' });
   });
 
+  it.each([
+    { stalenessMs: 599_000, outcome: 'completed' },
+    { stalenessMs: 601_000, outcome: 'failed' },
+  ])('a loop over a cluster last heard $stalenessMs ms ago has $outcome: a blind daemon is not a healthy one', async (row) => {
+    const policy = aPolicy({ scaleUp: { maxClusterStalenessMs: 600_000 } });
+    const stage = aStage({ groups: [aGroup({ id: 'a', target: 0 })], policy });
+    const observe = stage.cluster.observe.bind(stage.cluster);
+    stage.cluster.observe = (nowMs) => ({ ...observe(nowMs), stalenessMs: row.stalenessMs });
+    expect((await stage.runOnce()).outcome).toBe(row.outcome);
+  });
+
   it('a step that crashes is counted as a bug, and the next loop works', async () => {
     const stage = aStage({ groups: [aGroup({ id: 'a', target: 0 })], pods: pods(3) });
     const observe = stage.cluster.observe.bind(stage.cluster);
