@@ -193,9 +193,11 @@ class AzureAdapter implements AzureNodeGroups {
   /** Each change once: an upgrade of an hour is two lines. */
   #tellFrozen({ groups }: CloudView): void {
     for (const { id, frozen } of groups) {
-      if (this.#frozen.get(id) === frozen) continue;
-      if (frozen === undefined) this.#frozen.delete(id);
-      else this.#frozen.set(id, frozen);
+      // An age within the reason grows from loop to loop and is no news.
+      const news = frozen?.replace(/\d+/g, '#');
+      if (this.#frozen.get(id) === news) continue;
+      if (news === undefined) this.#frozen.delete(id);
+      else this.#frozen.set(id, news);
       const what = frozen === undefined ? 'a node group is served again' : 'a node group is neither grown nor shrunk';
       this.#deps.log.info({ nodeGroup: id, reason: frozen }, what);
     }
