@@ -22,7 +22,7 @@ export function plantPool(world: ArmWorld, spec: PoolSpec): string | undefined {
     provisioningState: 'Succeeded',
     vms: new Map(),
     nextVm: 0,
-    history: { revision: 0, foreignRevision: 0, seen: new Map() },
+    history: { revision: 0, foreignRevision: 0, foreignLowered: 0, seen: new Map(), seenLowered: new Map() },
     ambush: undefined,
     setKey: set === undefined ? undefined : setKey(set),
   };

@@ -31,7 +31,7 @@ function emptySet(world: ArmWorld, pool: PoolSpec, model: JsonObject): ScaleSet 
     provisioningState: 'Succeeded',
     nextInstanceId: 0,
     vms: new Map(),
-    history: { revision: 0, foreignRevision: 0, seen: new Map() },
+    history: { revision: 0, foreignRevision: 0, foreignLowered: 0, seen: new Map(), seenLowered: new Map() },
     laggingCapacity: undefined,
     ambush: undefined,
   };

@@ -8,7 +8,7 @@ import type { Principal } from './messages.ts';
 import { beginOperation, preemptScaling } from './operations.ts';
 import { withCapacity } from './scale-set-document.ts';
 import { growSet } from './vm-birth.ts';
-import { judgeCapacityWrite, judgeRemoval, noteDelete } from './write-judge.ts';
+import { minimumFor, judgeCapacityWrite, judgeRemoval, noteDelete } from './write-judge.ts';
 import { capacityOf, type ArmWorld, type Operation, type ScaleSet } from './world-state.ts';
 import type { Vm } from './vm.ts';
 import { pick } from './json.ts';
@@ -90,7 +90,7 @@ export function acceptRemoval(world: ArmWorld, set: ScaleSet, { vms, forced, pri
   const fresh = vms.filter((vm) => vm.provisioningState !== 'Deleting');
   const before = capacityOf(set);
   const after = Math.max(0, before - fresh.length);
-  judgeRemoval(world, { name: set.name, min: set.pool.min }, { principal, vms: fresh, capacityAfter: after, named });
+  judgeRemoval(world, { name: set.name, min: minimumFor(set, principal) }, { principal, vms: fresh, capacityAfter: after, named });
   if (fresh.length > 0) {
     noteDelete(set, principal);
     showOldCapacity(world, set, before);

@@ -20,8 +20,12 @@ export interface CapacityHistory {
   revision: number;
   /** Revision of the last change made by a foreign writer. */
   foreignRevision: number;
+  /** By how much foreign writers have lowered the value altogether. */
+  foreignLowered: number;
   /** Last revision that each principal has read. */
   readonly seen: Map<string, number>;
+  /** `foreignLowered` as each principal has read it. */
+  readonly seenLowered: Map<string, number>;
 }
 
 export interface ScaleSet {

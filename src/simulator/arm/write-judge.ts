@@ -16,6 +16,7 @@ export interface CapacityChange {
 /** A read by a principal: from now on it knows what other writers did to this set. */
 export function noteRead(set: Pick<ScaleSet, 'history'>, principal: Principal): void {
   set.history.seen.set(principal.clientId, set.history.revision);
+  set.history.seenLowered.set(principal.clientId, set.history.foreignLowered);
 }
 
 /** Judges a capacity written by PUT or PATCH, before it takes effect, and remembers who wrote. */
@@ -33,8 +34,19 @@ export function judgeCapacityWrite(world: ArmWorld, set: ScaleSet, change: Capac
     }
   }
   history.revision++;
-  if (principal.foreign) history.foreignRevision = history.revision;
-  else history.seen.set(principal.clientId, history.revision);
+  if (principal.foreign) {
+    history.foreignRevision = history.revision;
+    history.foreignLowered += Math.max(0, before - after);
+  } else history.seen.set(principal.clientId, history.revision);
+}
+
+/**
+ * The minimum that a delete is held to. ARM takes no condition on a delete, so what another writer took since the client's
+ * last read of the set cannot be held against it.
+ */
+export function minimumFor(set: ScaleSet, principal: Principal): number {
+  const { foreignLowered, seenLowered } = set.history;
+  return set.pool.min - (foreignLowered - (seenLowered.get(principal.clientId) ?? 0));
 }
 
 export interface Removal {

@@ -42,6 +42,26 @@ describe('write judge', () => {
     { what: 'a delete down to the minimum', act: (rig) => remove(rig, ['0']), rules: [] },
     { what: 'a delete below the minimum', act: (rig) => remove(rig, ['0', '1']), rules: ['below-min'] },
     {
+      what: 'a delete that meets a scale-in which the client could not have read: ARM takes no condition on a delete',
+      pool: { count: 3, min: 1 },
+      act: async (rig) => {
+        await read(rig);
+        foreign(rig, 2);
+        await remove(rig, ['0', '1']);
+      },
+      rules: [],
+    },
+    {
+      what: 'the same when the client had read it',
+      pool: { count: 3, min: 1 },
+      act: async (rig) => {
+        foreign(rig, 2);
+        await read(rig);
+        await remove(rig, ['0', '1']);
+      },
+      rules: ['below-min'],
+    },
+    {
       what: 'two deletes in flight that together go below the minimum',
       act: async (rig) => {
         await remove(rig, ['0']);
