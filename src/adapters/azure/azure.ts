@@ -107,7 +107,9 @@ class AzureAdapter implements AzureNodeGroups {
 
   async start(signal: AbortSignal): Promise<void> {
     const life = AbortSignal.any([signal, this.#closing.signal]);
-    await this.#store.fill(life);
+    await this.#store.fill(life).catch((thrown: unknown) => {
+      throw whereAsked(asAutoscalerError(thrown), this.#deps.options);
+    });
     this.#background = Promise.allSettled([this.#store.scheduler.run(life), this.#reapUntil(life)]);
   }
 
@@ -232,4 +234,13 @@ class AzureAdapter implements AzureNodeGroups {
       }
     }
   }
+}
+
+/** A first read that nobody answered says who was asked, and which settings say so. */
+function whereAsked(error: AutoscalerError, { armEndpoint, authorityHost }: AzureOptions): AutoscalerError {
+  if (error.kind !== 'unavailable') return error;
+  const asked =
+    `azure.armEndpoint (AZURE_RESOURCE_MANAGER_ENDPOINT) is ${armEndpoint} and ` +
+    `azure.authorityHost (AZURE_AUTHORITY_HOST) is ${authorityHost}; accepted are https addresses that answer from here`;
+  return new AutoscalerError(error.detail, `${error.message.replace(/\.$/, '')}: ${asked}.`, { cause: error });
 }

@@ -3,7 +3,7 @@
  * and nothing of Azure, of planning or of the loop. No API type leaves this folder.
  */
 import type { Clock } from '../../domain/clock.ts';
-import { asAutoscalerError } from '../../domain/errors.ts';
+import { asAutoscalerError, AutoscalerError } from '../../domain/errors.ts';
 import type { Random } from '../../domain/random.ts';
 import type { ResourceNames } from '../../domain/resources.ts';
 import type { Log } from '../../telemetry/log.ts';
@@ -48,7 +48,7 @@ export async function connectKubernetes(deps: KubernetesDeps): Promise<Kubernete
     await probe(rest);
   } catch (thrown) {
     await connection.close();
-    throw thrown;
+    throw whereAsked(asAutoscalerError(thrown), connection.server, options);
   }
   const retry: Retry = { clock, random, range: { firstMs: 50, maxMs: 2_000 }, attempts: 6 };
   const reader = new WatchedClusterReader({ ...deps, rest });
@@ -80,4 +80,12 @@ async function probe(rest: Rest): Promise<void> {
     const status = statusOf(error);
     if (status === undefined || status === 401) throw error;
   }
+}
+
+/** A probe that nobody answered says who was asked, and which setting says so. */
+function whereAsked(error: AutoscalerError, server: string, { kubeconfigPath }: KubernetesOptions): AutoscalerError {
+  if (error.kind !== 'unavailable') return error;
+  const source = kubeconfigPath === undefined ? 'the service account of this pod' : `--kubeconfig ${kubeconfigPath}`;
+  const asked = `the API server is ${server}, from ${source}; accepted is an https address that answers from here`;
+  return new AutoscalerError(error.detail, `${error.message.replace(/\.$/, '')}: ${asked}.`, { cause: error });
 }
