@@ -2,7 +2,8 @@
  * The seam between the two halves of the world: the ARM emulator makes and unmakes machines, the cluster side boots
  * kubelets on them. Neither reads the other's state in any other way.
  */
-export type PowerState = 'none' | 'starting' | 'running' | 'stopping' | 'stopped' | 'deallocating' | 'deallocated';
+/** `unknown`: the platform has lost sight of the machine. */
+export type PowerState = 'none' | 'unknown' | 'starting' | 'running' | 'stopping' | 'stopped' | 'deallocating' | 'deallocated';
 
 export interface Machine {
   /** ARM id, in the spelling of creation. */

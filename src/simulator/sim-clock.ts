@@ -12,13 +12,24 @@ export interface SimClock {
   after(ms: number, action: () => void): () => void;
 }
 
-/** A clock on the machine's time. Its timers do not keep a process alive by themselves. */
-export function realSimClock(speed: number): SimClock {
+/** A clock whose speed can be changed while the world runs; what is already waiting keeps the speed it was set with. */
+export interface RealSimClock extends SimClock {
+  setSpeed(speed: number): void;
+}
+
+/** A clock on the machine's time. */
+export function realSimClock(speed: number): RealSimClock {
+  let current = speed;
   return {
     now: () => Date.now(),
-    speed,
+    get speed() {
+      return current;
+    },
+    setSpeed(next) {
+      current = next;
+    },
     after(ms, action) {
-      const timer = setTimeout(action, ms / speed);
+      const timer = setTimeout(action, ms / current);
       return () => clearTimeout(timer);
     },
   };

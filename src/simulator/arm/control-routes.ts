@@ -11,7 +11,7 @@ interface ControlRoute {
   readonly answer: (control: ArmControl, request: ArmRequest) => ArmReply;
 }
 
-const EVENTS = ['foreignScale', 'evict', 'rpReconcile', 'addPool', 'removePool'];
+const EVENTS = ['foreignScale', 'evict', 'repair', 'zoneDown', 'rpReconcile', 'addPool', 'removePool'];
 
 const ROUTES: readonly ControlRoute[] = [
   { method: 'GET', template: '/_emu/state', answer: (control) => ({ status: 200, body: stateBody(control) }) },
@@ -61,6 +61,8 @@ function removeFault(control: ArmControl, request: ArmRequest): ArmReply {
 }
 
 function moveClock(control: ArmControl, request: ArmRequest): ArmReply {
+  const scale = pick(request.body, 'scale');
+  if (scale !== undefined) return scaleClock(control, scale);
   const ms = pick(request.body, 'advanceMs');
   if (typeof ms !== 'number' || ms < 0) return refused('advanceMs must be a number of milliseconds');
   return control.advanceClock(ms)
@@ -68,12 +70,18 @@ function moveClock(control: ArmControl, request: ArmRequest): ArmReply {
     : refused('this world runs on the time of the machine; its clock cannot be moved');
 }
 
+function scaleClock(control: ArmControl, scale: Json): ArmReply {
+  if (typeof scale !== 'number' || scale <= 0) return refused('scale must be a number above 0');
+  return control.scaledClock(scale) ? { status: 200, body: {} } : refused('this world lives in virtual time; its speed is always 1');
+}
+
 function raiseEvent(control: ArmControl, request: ArmRequest): ArmReply {
   const { body } = request;
   const [name] = isJsonObject(body) ? Object.keys(body) : [];
   const content = name === undefined ? undefined : pick(body, name);
   if (name === undefined || !EVENTS.includes(name) || !isJsonObject(content)) return refused(`an event is one of ${EVENTS.join(', ')}`);
-  if (name !== 'addPool' && typeof content['pool'] !== 'string') return refused(`${name}.pool must name a pool`);
+  if (name === 'zoneDown' && typeof content['zone'] !== 'string') return refused('zoneDown.zone must name a zone, such as "1"');
+  if (name !== 'addPool' && name !== 'zoneDown' && typeof content['pool'] !== 'string') return refused(`${name}.pool must name a pool`);
   if (name === 'addPool' && (typeof content['name'] !== 'string' || typeof content['vmSize'] !== 'string'))
     return refused('addPool needs name and vmSize');
   const wrong = control.raise(body as JsonObject & WorldEvent);

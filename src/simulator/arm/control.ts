@@ -3,7 +3,7 @@
  * under test must not use it. The object and the `/_emu` routes do the same things.
  */
 import type { Violation } from '../violations.ts';
-import { VirtualSimClock } from '../sim-clock.ts';
+import { VirtualSimClock, type RealSimClock } from '../sim-clock.ts';
 import type { PoolSpec } from '../world-spec.ts';
 import { scaleAsForeigner, type ForeignChange } from './ambush.ts';
 import { isVmsPool, manualScale, poolSize } from './agent-pool-document.ts';
@@ -12,6 +12,7 @@ import { evict } from './eviction.ts';
 import type { Fault, FaultTable } from './faults.ts';
 import type { JournalEntry } from './journal.ts';
 import type { JsonObject } from './json.ts';
+import { darkenZone, repairInstance } from './misfortunes.ts';
 import { plantPool, uprootPool } from './planting.ts';
 import { scalePoolAsForeigner } from './pool-ambush.ts';
 import type { FrozenLists } from './stale-lists.ts';
@@ -33,6 +34,10 @@ export type WorldEvent =
   | { readonly evict: { readonly pool: string; readonly count?: number; readonly instanceIds?: readonly string[] } }
   /** AKS sets the scale set back to its agent pool's count. */
   | { readonly rpReconcile: { readonly pool: string } }
+  /** Automatic repair: an instance (the oldest unless named) is replaced by one with another id. */
+  | { readonly repair: { readonly pool: string; readonly instanceId?: string } }
+  /** A zone goes dark, for so many simulated milliseconds or for good. */
+  | { readonly zoneDown: { readonly zone: string; readonly forMs?: number } }
   | { readonly addPool: PoolSpec }
   | { readonly removePool: { readonly pool: string } };
 
@@ -97,6 +102,8 @@ export interface ArmControl {
   raise(event: WorldEvent): string | undefined;
   /** Moves a virtual clock. false: this world runs on the machine's time. */
   advanceClock(ms: number): boolean;
+  /** Changes how fast the world is from now on. false: this world lives in virtual time. */
+  scaledClock(speed: number): boolean;
   /** vCPU limit of a family, `cores` or `lowPriorityCores`. */
   setQuota(name: string, limit: number): void;
   /** Machines of a size left in a zone; zone `0` is regional. */
@@ -127,6 +134,11 @@ export function createControl({ world, faults, frozen }: ControlParts): ArmContr
       world.clock.advance(ms);
       return true;
     },
+    scaledClock: (speed) => {
+      if (world.clock instanceof VirtualSimClock || !('setSpeed' in world.clock)) return false;
+      (world.clock as RealSimClock).setSpeed(speed);
+      return true;
+    },
     setQuota: (name, limit) => world.quota.set(name.toLowerCase(), limit),
     setStock: (vmSize, zone, count) => world.stock.set(stockKey(vmSize, zone), count),
   };
@@ -134,6 +146,7 @@ export function createControl({ world, faults, frozen }: ControlParts): ArmContr
 
 function raise(world: ArmWorld, event: WorldEvent): string | undefined {
   if ('addPool' in event) return plantPool(world, event.addPool);
+  if ('zoneDown' in event) return darkenZone(world, event.zoneDown.zone, event.zoneDown.forMs);
   const [[, { pool }]] = Object.entries(event) as [[string, { readonly pool: string }]];
   const agentPool = world.agentPools.get(pool.toLowerCase());
   if (agentPool === undefined) return `there is no pool "${pool}"`;
@@ -142,6 +155,7 @@ function raise(world: ArmWorld, event: WorldEvent): string | undefined {
   const set = setOfPool(world, pool);
   if (set === undefined) return `pool "${pool}" has no scale set`;
   if ('foreignScale' in event) return raiseForeignScale(world, set, event.foreignScale);
+  if ('repair' in event) return repairInstance(world, set, event.repair.instanceId);
   if ('rpReconcile' in event) reconcilePool(world, agentPool);
   else evict(world, set, event.evict);
   return undefined;

@@ -11,7 +11,9 @@ export function createTimers(clock: SimClock): Timers {
   let stopped = false;
   return {
     now: () => clock.now(),
-    speed: clock.speed,
+    get speed() {
+      return clock.speed;
+    },
     after(ms, action) {
       if (stopped) return () => undefined;
       const cancel = clock.after(ms, () => {
