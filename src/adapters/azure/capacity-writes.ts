@@ -7,9 +7,9 @@ import type { IncreaseOutcome } from '../../domain/outcome.ts';
 import type { Mutation } from '../../cache/mutation.ts';
 import type { RowView } from '../../cache/row.ts';
 import type { IncreaseRequest } from '../../ports/cloud-node-groups.ts';
-import { isPreempted, withScope } from './arm-errors.ts';
+import { withScope } from './arm-errors.ts';
+import { endGrowth } from './growth-end.ts';
 import { readWriteAnswer, stockHints, zoneFinder, type WriteAnswer, type WriteParts } from './group-writes.ts';
-import type { OperationEnd } from './long-operations.ts';
 import type { Registered } from './registry.ts';
 import type { ScaleSetRow } from './rows.ts';
 
@@ -169,40 +169,14 @@ interface Accepted {
 }
 
 function follow(parts: WriteParts, group: Registered, accepted: Accepted): void {
+  const { request, mutation } = accepted;
   parts.tracker.follow({
     resource: accepted.set.name,
     url: accepted.answer.operationUrl,
     retryAfterMs: accepted.answer.retryAfterMs,
     hints: hintsOf(parts, group, accepted.set),
-    onEnd: (end) => ended(parts, group, accepted, end),
+    onEnd: (end) => endGrowth(parts, group, { requested: request.to - request.from, mutation }, end),
   });
-}
-
-function ended(parts: WriteParts, group: Registered, { request, mutation }: Accepted, end: OperationEnd): void {
-  const atMs = parts.clock.now();
-  const settle = (outcome: 'succeeded' | 'failed' | 'unknown'): void => {
-    mutation.settle(outcome);
-    parts.store.growthEnded(group.key, outcome === 'succeeded');
-  };
-  if (end.kind === 'unknown' || (end.kind === 'failed' && isPreempted(end.failure))) {
-    // A newer write of the set took this one over: its goal lives on, and the set says what became of it.
-    settle('unknown');
-    parts.log.info({ nodeGroup: group.id, end }, 'the end of a scale-up was not seen; the scale set is read instead');
-    return;
-  }
-  if (end.kind === 'succeeded') {
-    settle('succeeded');
-    parts.tell({ kind: 'increase-succeeded', group: group.id, atMs });
-    return;
-  }
-  settle('failed');
-  const { detail, code, message } = end.failure;
-  parts.metrics.scaleUp.lateFailures.inc({ node_group: group.id, kind: detail.kind });
-  parts.log.warn(
-    { nodeGroup: group.id, code, reason: message, instances: end.failure.instances.length },
-    'a scale-up failed after it was accepted',
-  );
-  parts.tell({ kind: 'increase-failed', group: group.id, requested: request.to - request.from, error: { detail, code, message }, atMs });
 }
 
 function hintsOf(parts: WriteParts, group: Registered, set: ScaleSetRow) {

@@ -9,9 +9,9 @@ import type { Mutation } from '../../cache/mutation.ts';
 import type { IncreaseRequest } from '../../ports/cloud-node-groups.ts';
 import { putAgentPool, type PoolAnswer } from './agent-pool-wire.ts';
 import { foldName } from './arm-ids.ts';
-import { isPreempted, withScope, type ErrorHints } from './arm-errors.ts';
+import { withScope, type ErrorHints } from './arm-errors.ts';
+import { endGrowth } from './growth-end.ts';
 import { zoneFinder, type WriteParts } from './group-writes.ts';
-import type { OperationEnd } from './long-operations.ts';
 import type { Registered } from './registry.ts';
 import { zoneName } from './rows.ts';
 import { isPassing, sizeFrozenBecause } from './vms-pool-groups.ts';
@@ -167,34 +167,10 @@ function follow(parts: WriteParts, group: Registered, accepted: Accepted): void 
     retryAfterMs: answer.retryAfterMs,
     hints: hintsOf(parts, group, write.row),
     onEnd: (end) => {
-      ended(parts, group, accepted, end);
+      endGrowth(parts, group, { requested: write.request.to - write.request.from, mutation: accepted.mutation }, end);
       void parts.store.vmsPools.operationEnded(group.key, parts.closing);
     },
   });
-}
-
-function ended(parts: WriteParts, group: Registered, { write, mutation }: Accepted, end: OperationEnd): void {
-  const atMs = parts.clock.now();
-  const settle = (outcome: 'succeeded' | 'failed' | 'unknown'): void => {
-    mutation.settle(outcome);
-    parts.store.growthEnded(group.key, outcome === 'succeeded');
-  };
-  if (end.kind === 'unknown' || (end.kind === 'failed' && isPreempted(end.failure))) {
-    settle('unknown');
-    parts.log.info({ nodeGroup: group.id, end }, 'the end of a scale-up was not seen; the agent pool is read instead');
-    return;
-  }
-  if (end.kind === 'succeeded') {
-    settle('succeeded');
-    parts.tell({ kind: 'increase-succeeded', group: group.id, atMs });
-    return;
-  }
-  settle('failed');
-  const { detail, code, message } = end.failure;
-  const requested = write.request.to - write.request.from;
-  parts.metrics.scaleUp.lateFailures.inc({ node_group: group.id, kind: detail.kind });
-  parts.log.warn({ nodeGroup: group.id, code, reason: message }, 'a scale-up failed after it was accepted');
-  parts.tell({ kind: 'increase-failed', group: group.id, requested, error: { detail, code, message }, atMs });
 }
 
 /** Where a lack of capacity of this size applies. */
