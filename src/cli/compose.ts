@@ -96,7 +96,7 @@ function journalOf({ dumpDirectory: directory }: Config, names: ResourceNames, l
 async function connectCloud(input: ComposeInput, names: ResourceNames, kubernetes: Kubernetes): Promise<AzureNodeGroups> {
   const { config, clock, random, log, metrics } = input;
   try {
-    return connectAzure({ options: config.azure, clock, random, log, metrics, names });
+    return connectAzure({ options: config.azure, clock, random, log, metrics, names, foreignLock: kubernetes.foreignLock });
   } catch (error) {
     await kubernetes.close();
     throw error;

@@ -79,7 +79,8 @@ export class DaemonLifetime implements Daemon {
     loop.onLoop(({ observation }) => {
       if (observation !== undefined) this.#groups = new Set(observation.cloud.groups.map(({ id }) => id));
     });
-    await Promise.all([watching, cloud.start(this.#work.signal)]);
+    const heeding = config.kubernetes.heedResourceLocker ? kubernetes.heedForeignLock(this.#work.signal) : undefined;
+    await Promise.all([watching, heeding, cloud.start(this.#work.signal)]);
     if (options.loop === false) return;
     // The rejection cannot happen: the loop's promise carries its error as a value.
     void loop.start(this.#work.signal).then((error) => {

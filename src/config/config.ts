@@ -69,6 +69,8 @@ export interface KubernetesConfig {
   readonly eventSource: string;
   /** Whether the status is written to the ConfigMap `cluster-autoscaler-status`. */
   readonly statusConfigMap: boolean;
+  /** Whether nothing is written to Azure while another component holds the Lease `kube-system/aks-managed-resource-locker`. */
+  readonly heedResourceLocker: boolean;
 }
 
 export interface LoopConfig {

@@ -125,6 +125,7 @@ function kubernetesOf({ kubernetes }: Parsed, hostname: string | undefined): Con
     leaderElect: kubernetes.leaderElect,
     eventSource: kubernetes.eventSource,
     statusConfigMap: kubernetes.statusConfigMap,
+    heedResourceLocker: kubernetes.heedResourceLocker,
   };
 }
 

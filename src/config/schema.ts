@@ -140,6 +140,7 @@ const kubernetes = z
     identity: text('a name that is unique per process').optional(),
     eventSource: text("a component's name").default('aks-autoscaler'),
     statusConfigMap: flag(true),
+    heedResourceLocker: flag(true),
   })
   .prefault({});
 

@@ -10,6 +10,7 @@ import type { CloudView, ClusterView } from '../../domain/observation.ts';
 import type { DeleteOutcome, IncreaseOutcome } from '../../domain/outcome.ts';
 import type { Random } from '../../domain/random.ts';
 import type { ResourceNames } from '../../domain/resources.ts';
+import type { ForeignLock } from '../../ports/foreign-lock.ts';
 import type { CloudNodeGroups, DeleteRequest, IncreaseRequest } from '../../ports/cloud-node-groups.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
@@ -37,6 +38,8 @@ export interface AzureDependencies {
   readonly log: Log;
   readonly metrics: Metrics;
   readonly names: ResourceNames;
+  /** While it is held every group is frozen. Absent: there is none. */
+  readonly foreignLock?: ForeignLock;
   /** Instead of the one made from `options.credential`; for tests. */
   readonly credential?: TokenCredential;
 }
@@ -88,7 +91,8 @@ class AzureAdapter implements AzureNodeGroups {
     budgets.onLow((family, low) => this.#store.scheduler.stretch(family, low));
     budgets.onHold((family, untilMs) => this.#store.scheduler.hold(family, untilMs));
     this.#events = new EventQueue(log);
-    this.#views = new CloudViewBuilder({ store: this.#store, options, names });
+    const lockedBecause = (): string | undefined => deps.foreignLock?.heldBecause();
+    this.#views = new CloudViewBuilder({ store: this.#store, options, names, lockedBecause });
     this.#tracker = new OperationTracker(shared);
     this.#writes = {
       ...shared,
@@ -177,6 +181,8 @@ class AzureAdapter implements AzureNodeGroups {
     if (group === undefined) return 'it is not a node group';
     const resting = this.#store.holds.reasonOf(group.key, this.#deps.clock.now());
     if (resting !== undefined) return resting;
+    const locked = this.#deps.foreignLock?.heldBecause();
+    if (locked !== undefined) return locked;
     // What a pool of virtual machines allows is judged over a fresh read, in the write itself.
     if (group.kind === 'vms-pool') return group;
     const row = this.#store.scaleSets.get(group.key)?.value;

@@ -52,6 +52,8 @@ export interface ViewParts {
   readonly store: AzureStore;
   readonly options: AzureOptions;
   readonly names: ResourceNames;
+  /** Why nobody may write for now, whatever the group. */
+  readonly lockedBecause: () => string | undefined;
 }
 
 export class CloudViewBuilder {
@@ -84,7 +86,7 @@ export class CloudViewBuilder {
     });
     this.#askForUnlisted(ownership, cluster);
     const agents = new Map(store.status().map((agent) => [agent.id, agent]));
-    const world: World = { ownership, exemplars: this.#exemplars(cluster, ownership), agents, nowMs };
+    const world: World = { ownership, exemplars: this.#exemplars(cluster, ownership), agents, nowMs, locked: this.#parts.lockedBecause() };
     const built = new Map<string, Built>();
     for (const group of registration.groups.values()) built.set(group.key, this.#group(group, world));
     this.#built = built;
@@ -116,7 +118,7 @@ export class CloudViewBuilder {
     const listedAtMs = store.instancesListedAtMs(group.key);
     const instances = listedAtMs === undefined ? undefined : this.#book.instancesOf(group.key, world.ownership);
     const refused = store.holds.reasonOf(group.key, world.nowMs);
-    const frozen = this.#frozenBecause(group, row?.value, pool) ?? refused ?? unreadInstances(group, world);
+    const frozen = this.#frozenBecause(group, row?.value, pool) ?? refused ?? leftAlone(group, world);
     return {
       group,
       row,
@@ -272,10 +274,12 @@ interface World {
   readonly exemplars: Exemplars;
   readonly agents: ReadonlyMap<string, AgentStatus>;
   readonly nowMs: number;
+  readonly locked: string | undefined;
 }
 
-/** A group whose machines cannot be read for long is left alone; the others are not its hostages. */
-function unreadInstances(group: Registered, { agents, nowMs }: World): string | undefined {
+/** All groups are left alone while others lock them; and one whose machines cannot be read for long: the others are not its hostages. */
+function leftAlone(group: Registered, { agents, nowMs, locked }: World): string | undefined {
+  if (locked !== undefined) return locked;
   const ids = group.kind === 'vms-pool' ? [AGENT_POOLS_AGENT, MACHINES_AGENT] : [instancesAgent(group.key)];
   return ids.map((id) => judgeOne(agents.get(id), nowMs).scaleUpBlocked).find((reason) => reason !== undefined);
 }

@@ -17,6 +17,7 @@ import { openConnection } from './connection.ts';
 import { LeaseLeadership, soleLeadership } from './lease-leadership.ts';
 import type { Kubernetes, KubernetesOptions } from './options.ts';
 import { QueuedEventRecorder } from './queued-event-recorder.ts';
+import { ResourceLocker } from './resource-locker.ts';
 import { createRest, type Rest } from './rest.ts';
 import { WatchedClusterReader } from './watched-cluster-reader.ts';
 
@@ -56,16 +57,21 @@ export async function connectKubernetes(deps: KubernetesDeps): Promise<Kubernete
   const lease = options.leaderElect
     ? new LeaseLeadership({ rest, clock, random, log, metrics, namespace, name: options.leaseName, identity })
     : soleLeadership();
+  const locker = new ResourceLocker({ rest, clock, log });
+  const closing = new AbortController();
   return {
     reader,
     tainter: createNodeTainter({ rest, retry }),
     evictor: createPodEvictor(rest),
     events,
     lease,
+    foreignLock: locker,
+    heedForeignLock: (signal) => locker.start(AbortSignal.any([signal, closing.signal])),
     caughtUpTo: () => reader.versions(),
     writeConfigMap: (wanted, signal) => writeConfigMap({ rest, retry }, wanted, signal),
     close: async () => {
-      await Promise.all([reader.close(), events.close()]);
+      closing.abort();
+      await Promise.all([reader.close(), events.close(), locker.ended()]);
       await connection.close();
     },
   };

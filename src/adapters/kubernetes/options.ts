@@ -1,5 +1,6 @@
 import type { ClusterReader } from '../../ports/cluster-reader.ts';
 import type { EventRecorder } from '../../ports/event-recorder.ts';
+import type { ForeignLock } from '../../ports/foreign-lock.ts';
 import type { LeaderLease } from '../../ports/leader-lease.ts';
 import type { NodeTainter } from '../../ports/node-tainter.ts';
 import type { PodEvictor } from '../../ports/pod-evictor.ts';
@@ -44,6 +45,10 @@ export interface Kubernetes {
   readonly evictor: PodEvictor;
   readonly events: EventRecorder;
   readonly lease: LeaderLease;
+  /** The Lease by which AKS locks a cluster's resources. Held by nobody until `heedForeignLock`. */
+  readonly foreignLock: ForeignLock;
+  /** Begins to read that Lease; resolves after the first read, however it ended. */
+  heedForeignLock(signal: AbortSignal): Promise<void>;
   /** Last seen resourceVersion per resource (`pods`, `nodes` ...), 0 before the first. For harnesses that wait for the watches. */
   caughtUpTo(): Readonly<Record<string, number>>;
   /** Creates or replaces a ConfigMap; a conflict is read again and retried. @throws AutoscalerError */

@@ -30,6 +30,12 @@ export const FLAGS: readonly Flag[] = [
   row('cluster-name', 'text', 'azure.clusterName', 'name of the AKS cluster, to read its agent pools'),
   row('address', 'text', 'http.address', 'HOST:PORT of /metrics and /healthz (default 127.0.0.1:8085)'),
   row('write-status-configmap', 'boolean', 'kubernetes.statusConfigMap', 'write the ConfigMap cluster-autoscaler-status (default true)'),
+  row(
+    'heed-resource-locker',
+    'boolean',
+    'kubernetes.heedResourceLocker',
+    "freeze all groups while another holds AKS's lock (default true)",
+  ),
   row('cluster-autoscaler-metrics', 'boolean', 'metrics.clusterAutoscalerNames', 'serve cluster_autoscaler_* metrics too (default true)'),
   row('log-level', 'text', 'logLevel', 'error, warn, info, debug, trace or silent (default info)'),
   row('dump-directory', 'text', 'dumpDirectory', 'folder to dump decisions to, for replay (default: none)'),
