@@ -7,6 +7,19 @@ import { duration, flag, fraction, HOUR_MS, MINUTE_MS, SECOND_MS, text, wholeNum
 const UNLIMITED = Number.MAX_SAFE_INTEGER;
 const GIB = 2 ** 30;
 
+export const cluster = z
+  .strictObject({
+    okTotalUnreadyCount: wholeNumber(0).default(3),
+    maxTotalUnreadyPercentage: wholeNumber(0, 100).default(45),
+    scaleUpFromZero: flag(true),
+  })
+  .prefault({})
+  .transform((given) => ({
+    okUnreadyNodes: given.okTotalUnreadyCount,
+    maxUnreadyShare: given.maxTotalUnreadyPercentage / 100,
+    scaleUpFromZero: given.scaleUpFromZero,
+  }));
+
 export const scaleUp = z
   .strictObject({
     ...expanderKeys,

@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { CLOUD_NAMES, cloudNamed } from './clouds.ts';
 import { chooseCredential } from './credential.ts';
 import { duration, endpoint, flag, HOUR_MS, MINUTE_MS, oneOf, SECOND_MS, text, wholeNumber } from './leaves.ts';
-import { backoff, drain, scaleDown, scaleUp } from './policy-schema.ts';
+import { backoff, cluster, drain, scaleDown, scaleUp } from './policy-schema.ts';
 
 const METHODS = ['client-secret', 'workload-identity', 'managed-identity', 'client-certificate', 'azure-cli'] as const;
 const NEED_TENANT: ReadonlySet<string | undefined> = new Set(['client-secret', 'workload-identity', 'client-certificate']);
@@ -185,6 +185,7 @@ export const SCHEMA = z.strictObject({
   nodeGroups,
   discovery,
   kubernetes,
+  cluster,
   scaleUp,
   scaleDown,
   backoff,

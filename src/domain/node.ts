@@ -23,6 +23,9 @@ export interface Node {
   readonly delayDeletion?: readonly string[];
 }
 
+/** Why a node is not ready that lacks nothing but the devices its labels promise. A name that the Cluster Autoscaler's users know. */
+export const RESOURCE_NOT_READY = 'cluster-autoscaler.kubernetes.io/resource-not-ready';
+
 /** Ready as the Cluster Autoscaler judges it: Ready=True, no disk pressure, network there, none of their taints. */
 export interface NodeReadiness {
   readonly ready: boolean;

@@ -93,7 +93,18 @@ export interface DrainPolicy {
   readonly deletionDelayTimeoutMs?: number;
 }
 
+/** When the cluster as a whole is left alone. Absent keys: the Cluster Autoscaler's defaults. */
+export interface ClusterPolicy {
+  /** So many unready nodes never matter. Absent: 3. */
+  readonly okUnreadyNodes?: number;
+  /** Of the registered nodes, from 0 to 1; absent: 0.45. */
+  readonly maxUnreadyShare?: number;
+  /** Whether a cluster without a ready node may grow; absent: it may. */
+  readonly scaleUpFromZero?: boolean;
+}
+
 export interface Policy {
+  readonly cluster?: ClusterPolicy;
   readonly scaleUp: ScaleUpPolicy;
   readonly scaleDown: ScaleDownPolicy;
   readonly backoff: BackoffPolicy;

@@ -5,7 +5,8 @@ import type { Policy } from '../domain/policy.ts';
 import { CPU, MEMORY } from '../domain/resources.ts';
 import { DELETION_CANDIDATE_TAINT, TO_BE_DELETED_TAINT } from '../domain/taint.ts';
 import type { CompatibleMetrics } from '../telemetry/compatible-metrics.ts';
-import { countNodes, isHealthy, type CountedNodes } from './node-counts.ts';
+import { isHealthy, unfitness } from '../planning/cluster-health.ts';
+import { countNodes, type CountedNodes } from '../planning/node-counts.ts';
 import type { LoopReport, StepName } from './report.ts';
 
 /** Which of the Cluster Autoscaler's functions a step of ours is. Planning and beginning removals are one step here. */
@@ -21,15 +22,16 @@ export function publishCompatible(report: LoopReport, policy: Policy, metrics: C
   publishTimes(report, metrics);
   const { observation, state } = report;
   if (observation === undefined) return;
-  const counts = countNodes({ observation, state, maxProvisionMs: policy.scaleUp.maxProvisionMs });
+  const counts = countNodes({ observation, state, policy });
   publishNodes(counts, observation, metrics);
+  metrics.safeToAutoscale.set(unfitness(observation, state, policy) === undefined ? 1 : 0);
   publishCapacity(report, observation, metrics);
   publishLimits(policy, metrics);
   publishPods(observation, metrics);
   publishScaleDown(report, policy, metrics);
   for (const gauge of [metrics.groupMin, metrics.groupMax, metrics.groupTarget, metrics.groupHealthiness, metrics.groupBackoff])
     gauge.reset();
-  for (const group of observation.cloud.groups) publishGroup(group, { counts, report, nowMs: observation.nowMs }, metrics);
+  for (const group of observation.cloud.groups) publishGroup(group, { counts, report, policy, nowMs: observation.nowMs }, metrics);
 }
 
 function publishTimes({ startedAtMs, durationMs, stepMs, outcome }: LoopReport, metrics: CompatibleMetrics): void {
@@ -51,7 +53,6 @@ function publishNodes({ total }: CountedNodes, { cluster, cloud }: Observation, 
   for (const [state, count] of Object.entries({ ready, unready, notStarted, suspended, unregistered, longUnregistered })) {
     metrics.nodes.set({ state }, count);
   }
-  metrics.safeToAutoscale.set(isHealthy(total) ? 1 : 0);
   metrics.nodeGroups.set({ node_group_type: 'autoscaled' }, cloud.groups.length);
   const taints = new Map<string, number>([...TAINTS, 'other'].map((type) => [type, 0]));
   for (const node of cluster.nodes.values()) {
@@ -106,15 +107,16 @@ function publishScaleDown({ scaleDown, state, startedAtMs }: LoopReport, policy:
 interface GroupScope {
   readonly counts: CountedNodes;
   readonly report: LoopReport;
+  readonly policy: Policy;
   readonly nowMs: number;
 }
 
-function publishGroup(group: NodeGroup, { counts, report, nowMs }: GroupScope, metrics: CompatibleMetrics): void {
+function publishGroup(group: NodeGroup, { counts, report, policy, nowMs }: GroupScope, metrics: CompatibleMetrics): void {
   const labels = { node_group: group.id };
   metrics.groupMin.set(labels, group.minSize);
   metrics.groupMax.set(labels, group.maxSize);
   if (group.target.known) metrics.groupTarget.set(labels, group.target.value);
   const own = counts.byGroup.get(group.id);
-  metrics.groupHealthiness.set(labels, own === undefined || isHealthy(own) ? 1 : 0);
+  metrics.groupHealthiness.set(labels, own === undefined || isHealthy(own, policy) ? 1 : 0);
   metrics.groupBackoff.set(labels, (report.state.backoffs.get(group.id)?.untilMs ?? 0) > nowMs ? 1 : 0);
 }

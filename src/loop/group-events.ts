@@ -5,7 +5,7 @@
 import type { Observation } from '../domain/observation.ts';
 import type { Policy } from '../domain/policy.ts';
 import type { AutoscalerEvent } from '../ports/event-recorder.ts';
-import { countNodes, isHealthy } from './node-counts.ts';
+import { unfitness } from '../planning/cluster-health.ts';
 import type { LoopReport } from './report.ts';
 import { STATUS_NAME } from './scale-up-events.ts';
 
@@ -46,10 +46,8 @@ function timeouts({ state }: LoopReport, { nowMs }: Observation): readonly Told[
 }
 
 function sickness({ state }: LoopReport, observation: Observation, policy: Policy): readonly Told[] {
-  const { total } = countNodes({ observation, state, maxProvisionMs: policy.scaleUp.maxProvisionMs });
-  if (total.registered === 0) return [warning('ClusterUnhealthy', 'The cluster has no nodes')];
-  if (total.ready === 0) return [warning('ClusterUnhealthy', 'The cluster has no ready nodes')];
-  return isHealthy(total) ? [] : [warning('ClusterUnhealthy', `${total.unready} of ${total.registered} nodes are not ready`)];
+  const unfit = unfitness(observation, state, policy);
+  return unfit === undefined ? [] : [warning('ClusterUnhealthy', unfit.detail)];
 }
 
 function limits({ rounds }: LoopReport, { scaleUp }: Policy): readonly Told[] {

@@ -8,7 +8,8 @@ import type { Observation } from '../domain/observation.ts';
 import type { ScaleDownPlan } from '../domain/plan.ts';
 import type { Policy } from '../domain/policy.ts';
 import type { StatusValue } from '../ports/status-writer.ts';
-import { countNodes, isHealthy, type NodeCounts } from './node-counts.ts';
+import { isHealthy, unfitness } from '../planning/cluster-health.ts';
+import { countNodes, type NodeCounts } from '../planning/node-counts.ts';
 
 export type StatusMap = { readonly [key: string]: StatusValue };
 
@@ -32,15 +33,15 @@ export interface Described {
 const MESSAGE_LIMIT = 500;
 const CUT = '<truncated>';
 
-/** What a leader says before its first loop has ended. */
-export function initialStatus(nowMs: number): StatusMap {
-  return { time: goTime(nowMs), autoscalerStatus: 'Initializing', message: 'no loop has completed yet' };
+/** What a leader says before its first loop has ended, and while there is nothing in the cluster to act on. */
+export function initialStatus(nowMs: number, message = 'no loop has completed yet'): StatusMap {
+  return { time: goTime(nowMs), autoscalerStatus: 'Initializing', message };
 }
 
 /** The whole document. `lastTransitionTime` changes only with the status it belongs to. Pure. */
 export function describeStatus(input: StatusInput): Described {
   const { observation, state, policy } = input;
-  const counts = countNodes({ observation, state, maxProvisionMs: policy.scaleUp.maxProvisionMs });
+  const counts = countNodes({ observation, state, policy });
   const transitions = new Map<string, { readonly status: string; readonly sinceMs: number }>();
   const condition: Stamp = (name, status, more = {}) => {
     const known = input.before.get(name);
@@ -50,7 +51,9 @@ export function describeStatus(input: StatusInput): Described {
   };
   const candidates = candidatesByGroup(input);
   const all = [...candidates.values()].reduce((sum, count) => sum + count, 0);
-  const health = isHealthy(counts.total) ? 'Healthy' : 'Unhealthy';
+  const unfit = unfitness(observation, state, policy);
+  if (unfit?.kind === 'empty') return { document: initialStatus(observation.nowMs, unfit.detail), transitions: input.before };
+  const health = unfit === undefined ? 'Healthy' : 'Unhealthy';
   const document = {
     time: goTime(observation.nowMs),
     autoscalerStatus: 'Running',
@@ -77,7 +80,7 @@ interface GroupScope {
 
 function describeGroup(group: NodeGroup, scope: GroupScope): StatusMap {
   const { input, condition, counts, candidates } = scope;
-  const healthy = counts === undefined || isHealthy(counts);
+  const healthy = counts === undefined || isHealthy(counts, input.policy);
   const sizes = {
     ...(counts === undefined ? {} : { nodeCounts: plainCounts(counts) }),
     // Unknown is not a number: the key is left out.
@@ -117,10 +120,10 @@ function candidatesByGroup({ scaleDown, observation }: StatusInput): ReadonlyMap
 }
 
 function plainCounts(counts: NodeCounts): StatusMap {
-  const { registered, ready, notStarted, suspended, beingDeleted, unready } = counts;
+  const { registered, ready, notStarted, suspended, beingDeleted, unready, resourceUnready } = counts;
   const going = beingDeleted === 0 ? {} : { beingDeleted };
   return {
-    registered: { total: registered, ready, notStarted, suspended, ...going, unready: { total: unready, resourceUnready: 0 } },
+    registered: { total: registered, ready, notStarted, suspended, ...going, unready: { total: unready, resourceUnready } },
     longUnregistered: counts.longUnregistered,
     unregistered: counts.unregistered,
   };

@@ -4,6 +4,7 @@ import type { RemovalOutcome } from '../../src/domain/outcome.ts';
 import type { CloudEvent } from '../../src/domain/observation.ts';
 import type { LoopState } from '../../src/domain/loop-state.ts';
 import type { Node } from '../../src/domain/node.ts';
+import type { Policy } from '../../src/domain/policy.ts';
 import type { SkipReason } from '../../src/domain/reasons.ts';
 import { groupEvents } from '../../src/loop/group-events.ts';
 import type { LoopReport } from '../../src/loop/report.ts';
@@ -21,9 +22,17 @@ interface Scene {
   readonly state?: Partial<LoopState>;
   readonly removed?: readonly RemovalOutcome[];
   readonly skipped?: readonly SkipReason[];
+  readonly policy?: Partial<Policy>;
 }
 
-function told({ nodes = [aNode({ name: 'a-0' })], events = [], state = {}, removed = [], skipped = [] }: Scene): readonly string[] {
+function told({
+  nodes = [aNode({ name: 'a-0' })],
+  events = [],
+  state = {},
+  removed = [],
+  skipped = [],
+  policy = {},
+}: Scene): readonly string[] {
   const cluster = aCluster({ nodes });
   const cloud = aCloud([aGroup({ id: 'a' })], cluster, { events });
   const plan = { increases: [], skipped: skipped.map((reason) => ({ group: A, reason })), verdicts: new Map(), options: [], summary: '' };
@@ -42,12 +51,14 @@ function told({ nodes = [aNode({ name: 'a-0' })], events = [], state = {}, remov
     outcome: 'completed',
     state: { ...emptyLoopState(START_MS), ...state },
   };
-  return groupEvents(report, aPolicy({ scaleUp: { maxNodesTotal: 5 } }), 'kube-system').map(({ subject, type, reason, message }) => {
+  const rules = { ...aPolicy({ scaleUp: { maxNodesTotal: 5 } }), ...policy };
+  return groupEvents(report, rules, 'kube-system').map(({ subject, type, reason, message }) => {
     expect(subject).toEqual({ kind: 'ConfigMap', namespace: 'kube-system', name: 'cluster-autoscaler-status' });
     return `${type} ${reason}: ${message}`;
   });
 }
 
+const notFromZero = { cluster: { scaleUpFromZero: false } };
 const sick = Array.from({ length: 5 }, (_, index) => aNode({ name: `n-${index}`, readiness: index === 0 ? aNode().readiness : unready }));
 const late: CloudEvent = {
   kind: 'increase-failed',
@@ -89,8 +100,13 @@ describe('events about groups and the cluster', () => {
       ['Warning MaxNodesTotalReached: The cluster may have 5 nodes at most, and has them'],
     ],
     ['another limit', { skipped: [{ kind: 'cluster-limit', limit: 'cores', value: 5 }] }, []],
-    ['no nodes', { nodes: [] }, ['Warning ClusterUnhealthy: The cluster has no nodes']],
-    ['no ready node', { nodes: [aNode({ readiness: unready })] }, ['Warning ClusterUnhealthy: The cluster has no ready nodes']],
+    ['no nodes, which may grow from zero', { nodes: [] }, []],
+    ['no nodes', { nodes: [], policy: notFromZero }, ['Warning ClusterUnhealthy: The cluster has no nodes']],
+    [
+      'no ready node',
+      { nodes: [aNode({ readiness: unready })], policy: notFromZero },
+      ['Warning ClusterUnhealthy: The cluster has no ready nodes'],
+    ],
     ['a sick cluster', { nodes: sick }, ['Warning ClusterUnhealthy: 4 of 5 nodes are not ready']],
   ] satisfies readonly (readonly [string, Scene, readonly string[]])[])('%s', (_what, scene, events) => {
     expect(told(scene)).toEqual(events);

@@ -2,10 +2,6 @@ import type { NodeGroupId } from '../../domain/ids.ts';
 import { tooStale } from '../stale-cluster.ts';
 import type { Scope } from './scope.ts';
 
-/** The Cluster Autoscaler's health limits: `--ok-total-unready-count` and `--max-total-unready-percentage`. */
-const OK_UNREADY_NODES = 3;
-const MAX_UNREADY_SHARE = 0.45;
-
 /** Why what was read, of Azure or of the cluster, is too old to remove anything, failed instances included; or undefined. */
 export function oldReads({ observation, policy }: Pick<Scope, 'observation' | 'policy'>): string | undefined {
   return observation.cloud.scaleDownBlocked ?? tooStale(observation.cluster, policy.scaleDown.maxClusterStalenessMs);
@@ -41,15 +37,4 @@ export function coolsDownUntil(group: NodeGroupId, { observation, state, policy 
 
 function cooldown(after: string, endsAtMs: number, nowMs: number): string | undefined {
   return nowMs < endsAtMs ? `cooling down after ${after} for another ${Math.ceil((endsAtMs - nowMs) / 1000)} s` : undefined;
-}
-
-/** Too many nodes unready at once is a fault of something larger: no timer of this time may be believed. */
-export function isUnhealthy(scope: Scope): boolean {
-  const { cluster, nowMs } = scope.observation;
-  let unready = 0;
-  for (const node of cluster.nodes.values()) {
-    const starting = nowMs - node.createdAtMs < scope.policy.scaleUp.maxProvisionMs;
-    if (!node.readiness.ready && !starting) unready += 1;
-  }
-  return unready > OK_UNREADY_NODES && unready > MAX_UNREADY_SHARE * cluster.nodes.size;
 }

@@ -9,9 +9,10 @@ import type { InstanceRemoval, ScaleDownPlan } from '../../domain/plan.ts';
 import type { Policy } from '../../domain/policy.ts';
 import type { ResourceNames } from '../../domain/resources.ts';
 import type { Snapshot } from '../../scheduling/snapshot.ts';
+import { unfitness } from '../cluster-health.ts';
 import { Headroom, allowanceOf } from './budgets.ts';
 import { sortOutNodes } from './eligibility.ts';
-import { inhibitionOf, isUnhealthy, oldReads } from './inhibition.ts';
+import { inhibitionOf, oldReads } from './inhibition.ts';
 import { planInstanceRemovals } from './instance-removals.ts';
 import { scopeOf, type Scope } from './scope.ts';
 import { selectRemovals } from './select.ts';
@@ -33,10 +34,12 @@ export function planScaleDown(input: PlanScaleDownInput): ScaleDownPlan {
   const scope = scopeOf(input);
   const allowance = allowanceOf(scope);
   const headroom = new Headroom(scope);
+  const unfit = unfitness(input.observation, input.state, input.policy);
+  if (unfit?.kind === 'empty') return nothing(unfit.detail, []);
   // Failed instances are no capacity and hold quota: they go even when nodes may not. Old reads forbid everything.
   const instanceRemovals = oldReads(scope) === undefined ? planInstanceRemovals(scope, headroom, allowance) : [];
   if (!input.policy.scaleDown.enabled) return nothing('scale-down is turned off', instanceRemovals);
-  if (isUnhealthy(scope)) return nothing('too many nodes are unready', instanceRemovals);
+  if (unfit !== undefined) return nothing(`too many nodes are unready: ${unfit.detail}`, instanceRemovals);
 
   const eligibility = sortOutNodes(scope);
   const unneeded = inFork(scope, () => findUnneeded(scope, eligibility));

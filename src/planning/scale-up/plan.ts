@@ -14,6 +14,7 @@ import type { PodVerdict, SkipReason } from '../../domain/reasons.ts';
 import type { ResourceNames } from '../../domain/resources.ts';
 import { ClusterSnapshot } from '../../scheduling/cluster-snapshot.ts';
 import { createExpanders, type Expander } from '../expanders/expander.ts';
+import { unfitness } from '../cluster-health.ts';
 import { tooStale } from '../stale-cluster.ts';
 import { overdueInstances } from '../state/unregistered.ts';
 import { byPrecedence, displacedPods, isExpendable, reasonToIgnore } from './classify-pods.ts';
@@ -65,7 +66,7 @@ export function planScaleUp(input: ScaleUpInput): ScaleUpPlan {
     else verdicts.set(pod, { kind: 'ignored', reason });
   }
   asking.sort(byPrecedence);
-  const blocked = observation.cloud.scaleUpBlocked ?? tooStale(observation.cluster, policy.scaleUp.maxClusterStalenessMs);
+  const blocked = blockedBecause(input);
   if (blocked !== undefined) {
     for (const pod of asking) verdicts.set(pod, { kind: 'waiting', detail: blocked });
     return { increases: [], skipped: [], verdicts, options: [], summary: `no scale-up: ${blocked}` };
@@ -80,6 +81,13 @@ export function planScaleUp(input: ScaleUpInput): ScaleUpPlan {
   } finally {
     snapshot.revert();
   }
+}
+
+/** Why no group may grow at all, or undefined. */
+function blockedBecause({ observation, state, policy }: ScaleUpInput): string | undefined {
+  const { cloud, cluster } = observation;
+  const stale = cloud.scaleUpBlocked ?? tooStale(cluster, policy.scaleUp.maxClusterStalenessMs);
+  return stale ?? unfitness(observation, state, policy)?.detail;
 }
 
 function makeFrame(input: ScaleUpInput): Frame {

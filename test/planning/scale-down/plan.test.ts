@@ -194,7 +194,7 @@ describe('timers', () => {
   it('believes no timer while half of the nodes are unready', () => {
     const sick = names(8).map((name, index) => aNode({ name, readiness: { ready: index > 3, sinceMs: 0, reason: '' } }));
     const result = plan({ groups: [pool('p', 8)], nodes: sick, state: { unneededSince: sinceMinutes(60, names(8)) } });
-    expect(result).toMatchObject({ removals: [], inhibited: 'too many nodes are unready' });
+    expect(result).toMatchObject({ removals: [], inhibited: 'too many nodes are unready: 4 of 8 nodes are not ready' });
     expect(result.unneeded.size).toBe(0);
   });
 });

@@ -1,0 +1,45 @@
+/**
+ * Whether the cluster, or one group, is well enough to be scaled. Too many unready nodes at once are a fault of something
+ * larger, in which neither what pods need nor what nodes do can be believed. Pure.
+ */
+import type { LoopState } from '../domain/loop-state.ts';
+import type { Observation } from '../domain/observation.ts';
+import type { ClusterPolicy, Policy } from '../domain/policy.ts';
+import { countNodes, type NodeCounts } from './node-counts.ts';
+
+/** The Cluster Autoscaler's limits: `--ok-total-unready-count` and `--max-total-unready-percentage`. */
+const DEFAULTS: Required<ClusterPolicy> = { okUnreadyNodes: 3, maxUnreadyShare: 0.45, scaleUpFromZero: true };
+
+/** Why the whole cluster is left alone. */
+export interface Unfit {
+  /** `sick`: too many nodes are unready. `empty`: no node can take a pod, and the policy says that this is no time to grow. */
+  readonly kind: 'sick' | 'empty';
+  readonly detail: string;
+}
+
+/** Unhealthy only when both limits are passed. Nodes that are starting, stopped or leaving are not unready. */
+export function isHealthy({ unready, registered }: Pick<NodeCounts, 'unready' | 'registered'>, policy: Policy): boolean {
+  const { okUnreadyNodes, maxUnreadyShare } = { ...DEFAULTS, ...policy.cluster };
+  return unready <= okUnreadyNodes || unready <= maxUnreadyShare * registered;
+}
+
+/** Why nothing is to be scaled, or undefined. */
+export function unfitness(observation: Observation, state: LoopState, policy: Policy): Unfit | undefined {
+  const { scaleUpFromZero, okUnreadyNodes } = { ...DEFAULTS, ...policy.cluster };
+  // What nearly every loop sees is not counted out.
+  if (scaleUpFromZero && notReady(observation, okUnreadyNodes) <= okUnreadyNodes) return undefined;
+  const { total } = countNodes({ observation, state, policy });
+  if (!scaleUpFromZero) {
+    if (total.registered === 0) return { kind: 'empty', detail: 'The cluster has no nodes' };
+    if (total.ready === 0) return { kind: 'empty', detail: 'The cluster has no ready nodes' };
+  }
+  if (isHealthy(total, policy)) return undefined;
+  return { kind: 'sick', detail: `${total.unready} of ${total.registered} nodes are not ready` };
+}
+
+/** Nodes that do not say ready, whatever the reason; stops counting above the limit. */
+function notReady({ cluster }: Observation, limit: number): number {
+  let count = 0;
+  for (const node of cluster.nodes.values()) if (!node.readiness.ready && ++count > limit) break;
+  return count;
+}

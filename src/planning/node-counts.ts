@@ -1,0 +1,127 @@
+/** Nodes by state, in the words of the Cluster Autoscaler; what decisions, the status and the metrics go by. Pure. */
+import { nodeGroupId, type InstanceKey, type NodeGroupId } from '../domain/ids.ts';
+import type { LoopState } from '../domain/loop-state.ts';
+import type { NodeGroup } from '../domain/node-group.ts';
+import { RESOURCE_NOT_READY, type Node } from '../domain/node.ts';
+import type { Observation } from '../domain/observation.ts';
+import type { Policy } from '../domain/policy.ts';
+import { hasTaint, TO_BE_DELETED_TAINT } from '../domain/taint.ts';
+
+/** The five of `registered` exclude each other. */
+export interface NodeCounts {
+  readonly registered: number;
+  readonly ready: number;
+  readonly unready: number;
+  /** Of the unready: those that only lack a device that they promise. */
+  readonly resourceUnready: number;
+  /** Not ready, and young enough that this is no fault. */
+  readonly notStarted: number;
+  /** Registered, and its machine is deallocated. */
+  readonly suspended: number;
+  /** On the way out, or without a machine although the node object is still there. */
+  readonly beingDeleted: number;
+  /** Machines that exist or come and are no nodes yet. */
+  readonly unregistered: number;
+  /** The same, for longer than a node may take to join. */
+  readonly longUnregistered: number;
+}
+
+export interface CountedNodes {
+  readonly total: NodeCounts;
+  readonly byGroup: ReadonlyMap<NodeGroupId, NodeCounts>;
+}
+
+export interface CountInput {
+  readonly observation: Observation;
+  readonly state: LoopState;
+  readonly policy: Policy;
+}
+
+type Tally = { -readonly [Key in keyof NodeCounts]: NodeCounts[Key] };
+type NodeKind = 'ready' | 'unready' | 'notStarted' | 'suspended' | 'beingDeleted';
+
+/** Every node of the cluster counts in the total, of our groups or not. */
+export function countNodes(input: CountInput): CountedNodes {
+  const { observation } = input;
+  const total = nothing();
+  const byGroup = new Map<NodeGroupId, Tally>(observation.cloud.groups.map((group) => [group.id, nothing()]));
+  const lookup = lookupOf(observation);
+  for (const [name, node] of observation.cluster.nodes) {
+    const kind = kindOf(node, input, lookup);
+    const group = observation.cloud.groupOfNode.get(name);
+    const tally = group === undefined ? undefined : byGroup.get(group);
+    for (const counts of tally === undefined ? [total] : [total, tally]) {
+      counts.registered += 1;
+      counts[kind] += 1;
+      if (kind === 'unready' && node.readiness.reason === RESOURCE_NOT_READY) counts.resourceUnready += 1;
+    }
+  }
+  const known = new Set(observation.cloud.instanceOfNode.values());
+  for (const group of observation.cloud.groups) {
+    const tally = byGroup.get(group.id) ?? nothing();
+    countUnregistered(group, tally, { ...input, known });
+    total.unregistered += tally.unregistered;
+    total.longUnregistered += tally.longUnregistered;
+  }
+  return { total, byGroup };
+}
+
+/** What the nodes are judged by, indexed once. */
+interface Lookup {
+  readonly groups: ReadonlyMap<NodeGroupId, NodeGroup>;
+  readonly deallocated: ReadonlySet<InstanceKey>;
+}
+
+function lookupOf({ cloud }: Observation): Lookup {
+  const deallocated = cloud.groups.flatMap(({ instances = [] }) =>
+    instances.flatMap(({ key, state }) => (state === 'deallocated' ? [key] : [])),
+  );
+  return { groups: new Map(cloud.groups.map((group) => [group.id, group])), deallocated: new Set(deallocated) };
+}
+
+/** In the order of the Cluster Autoscaler: what is gone is not unready, whatever its kubelet last said. */
+function kindOf(node: Node, { observation, state, policy }: CountInput, { groups, deallocated }: Lookup): NodeKind {
+  const { cloud, nowMs } = observation;
+  const group = groups.get(cloud.groupOfNode.get(node.name) ?? nodeGroupId(''));
+  const instance = cloud.instanceOfNode.get(node.name);
+  if (node.deletionAtMs !== undefined || state.deleting.has(node.name) || hasTaint(node.taints, TO_BE_DELETED_TAINT)) return 'beingDeleted';
+  if (instance === undefined && hasLostMachine(node, group)) return 'beingDeleted';
+  if (node.readiness.ready) return 'ready';
+  if (instance !== undefined && deallocated.has(instance)) return 'suspended';
+  return nowMs - node.createdAtMs < maxProvisionMsOf(group, policy) ? 'notStarted' : 'unready';
+}
+
+/** A complete list that began after the node had joined does not show its machine. */
+function hasLostMachine(node: Node, group: NodeGroup | undefined): boolean {
+  return group?.instances !== undefined && group.instancesObservedAtMs !== undefined && node.createdAtMs < group.instancesObservedAtMs;
+}
+
+/** How long a node of the group may take to join, and then to become ready, milliseconds. */
+export function maxProvisionMsOf(group: NodeGroup | undefined, policy: Policy): number {
+  return group?.options.maxProvisionMs ?? policy.scaleUp.maxProvisionMs;
+}
+
+/** Machines that are leaving, failed or stopped are not on their way to become nodes. */
+function countUnregistered(group: NodeGroup, tally: Tally, input: CountInput & { readonly known: ReadonlySet<InstanceKey> }): void {
+  const { known, state, observation, policy } = input;
+  const oldestMs = observation.nowMs - maxProvisionMsOf(group, policy);
+  for (const { key, state: doing, firstSeenMs } of group.instances ?? []) {
+    if (known.has(key) || (doing !== 'creating' && doing !== 'running' && doing !== 'unknown')) continue;
+    if ((state.unregisteredSince?.get(key) ?? firstSeenMs) < oldestMs) tally.longUnregistered += 1;
+    else tally.unregistered += 1;
+  }
+}
+
+function nothing(): Tally {
+  return {
+    registered: 0,
+    ready: 0,
+    unready: 0,
+    resourceUnready: 0,
+    notStarted: 0,
+    suspended: 0,
+    beingDeleted: 0,
+    unregistered: 0,
+    longUnregistered: 0,
+  };
+}
