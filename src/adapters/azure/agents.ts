@@ -25,6 +25,7 @@ import {
   type ScaleSetRow,
 } from './rows.ts';
 import { buildCatalog, type SkuCatalog } from './skus.ts';
+import { withSpotSizes } from './spot-sizes.ts';
 import { AGENT_POOLS_AGENT, instancesAgent, MACHINES_AGENT, SCALE_SETS_AGENT, SKUS_AGENT } from './tables.ts';
 
 export interface AgentParts {
@@ -92,6 +93,7 @@ export function scaleSetsAgent(parts: AgentParts): CachingAgent {
         return value === undefined ? undefined : { key: foldName(value.name), value, etag: raw.etag };
       },
     });
+    const pages = await withSpotSizes(parts, list.pages, signal);
     const isEmpty = list.error === undefined && rowCount(list) === 0 && parts.scaleSets.snapshot().size > 0;
     const doubted = isEmpty && !emptyBefore;
     emptyBefore = isEmpty;
@@ -100,7 +102,7 @@ export function scaleSetsAgent(parts: AgentParts): CachingAgent {
         agentId: SCALE_SETS_AGENT,
         authority: 'authoritative',
         complete: complete && !doubted,
-        pages: list.pages,
+        pages,
       }),
     );
     return { ...read, commit: () => ({ ...read.commit(), ...(doubted ? { runAgain: true } : {}) }) };

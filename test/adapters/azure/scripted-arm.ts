@@ -36,6 +36,9 @@ export interface ScriptedSet {
   orchestration: string;
   zones: string[];
   sku: string;
+  priority: string;
+  extendedLocation: { name: string; type: string } | undefined;
+  hostGroup: string | undefined;
   machines: Map<string, { state: string; power: string; vmId: string; zone: string | undefined }>;
 }
 
@@ -87,6 +90,9 @@ export class ScriptedArm {
       orchestration: 'Uniform',
       zones: [],
       sku: 'Standard_D4s_v5',
+      priority: 'Regular',
+      extendedLocation: undefined,
+      hostGroup: undefined,
       machines: new Map(),
       ...rest,
     };
@@ -201,10 +207,13 @@ function setDocument(set: ScriptedSet): unknown {
     zones: set.zones,
     etag: tag(set),
     sku: { name: set.sku, tier: 'Standard', capacity: set.capacity },
+    ...(set.extendedLocation === undefined ? {} : { extendedLocation: set.extendedLocation }),
     properties: {
+      ...(set.hostGroup === undefined ? {} : { hostGroup: { id: set.hostGroup } }),
       orchestrationMode: set.orchestration,
       provisioningState: set.state,
       virtualMachineProfile: {
+        priority: set.priority,
         storageProfile: { osDisk: { osType: 'Linux', diskSizeGB: 128, managedDisk: { storageAccountType: 'Premium_LRS' } } },
       },
     },

@@ -1,0 +1,168 @@
+/** What a group's size is taken from, and how it outlives lists that are late, wrong, or in another's hands. */
+import { afterEach, describe, expect, it } from 'vitest';
+import type { AzureOptions } from '../../src/adapters/azure/options.ts';
+import { instanceKey, nodeGroupId } from '../../src/domain/ids.ts';
+import { NODE_GROUP, refusal, SUBSCRIPTION, type ArmReply, type ArmRequest, type ScriptedSet } from '../adapters/azure/scripted-arm.ts';
+import { rig, USER_POOL, type Rig } from '../adapters/azure/rig.ts';
+
+const open: Rig[] = [];
+afterEach(async () => {
+  await Promise.all(open.splice(0).map((each) => each.stop()));
+});
+
+interface Started {
+  readonly r: Rig;
+  readonly set: ScriptedSet;
+}
+
+async function prepared(capacity: number, of: Partial<ScriptedSet> = {}, rest: Partial<AzureOptions> = {}): Promise<Started> {
+  const r = await rig(rest);
+  open.push(r);
+  return { r, set: r.arm.addSet(USER_POOL, capacity, of) };
+}
+
+async function started(...args: Parameters<typeof prepared>): Promise<Started> {
+  const { r, set } = await prepared(...args);
+  await r.azure.start(r.signal);
+  return { r, set };
+}
+
+function keyOf(id: number) {
+  return instanceKey(`${SUBSCRIPTION}|${NODE_GROUP}|vmss|${USER_POOL}|${id}`.toLowerCase());
+}
+
+/** The list of sets as usual, but for the capacity. */
+function listSays(r: Rig, capacity: number): void {
+  r.arm.intercept = (request: ArmRequest): ArmReply | undefined => {
+    if (request.method !== 'GET' || !request.path.endsWith('/virtualmachinescalesets')) return undefined;
+    const reply = r.arm.route(request) as { body: { value: { sku: { capacity: number } }[] } };
+    for (const each of reply.body.value) each.sku.capacity = capacity;
+    return reply;
+  };
+}
+
+describe('azure: the size of a Spot set', () => {
+  it('azure provider 52: is what one GET says, not the list', async () => {
+    const { r } = await prepared(1, { priority: 'Spot' });
+    listSays(r, 5);
+    await r.azure.start(r.signal);
+    expect(r.group(USER_POOL).target).toMatchObject({ known: true, value: 1 });
+    expect(r.group(USER_POOL).target).toMatchObject({ known: true, value: 1 });
+    expect(r.arm.sent('GET', USER_POOL)).toHaveLength(1);
+    await r.pass(65_000);
+    expect(r.group(USER_POOL).target).toMatchObject({ known: true, value: 1 });
+    expect(r.arm.sent('GET', USER_POOL)).toHaveLength(2);
+  });
+
+  it('costs no GET in a set that is not Spot', async () => {
+    const { r } = await started(1);
+    expect(r.arm.sent('GET', USER_POOL)).toHaveLength(0);
+  });
+
+  it('is the listed one when the GET fails; the set stays', async () => {
+    const { r } = await prepared(2, { priority: 'Spot' });
+    r.arm.intercept = ({ method, path }) => (method === 'GET' && path.endsWith(USER_POOL) ? { status: 500, raw: '' } : undefined);
+    await r.azure.start(r.signal);
+    expect(r.group(USER_POOL)).toMatchObject({ priority: 'Spot', target: { known: true, value: 2 } });
+  });
+
+  it('is not known when the set went between the list and the GET', async () => {
+    const { r } = await prepared(2, { priority: 'Spot' });
+    r.arm.intercept = ({ method, path }) =>
+      method === 'GET' && path.endsWith(USER_POOL) ? refusal(404, 'ResourceNotFound', 'gone') : undefined;
+    await r.azure.start(r.signal);
+    expect(r.group(USER_POOL)).toMatchObject({ frozen: expect.stringContaining('no scale set'), target: { known: false } });
+  });
+});
+
+describe('azure: a size that cannot be true', () => {
+  it('azure provider 53: a negative capacity is unknown, with a reason, and nothing is written over it', async () => {
+    const { r } = await prepared(3);
+    listSays(r, -1);
+    await r.azure.start(r.signal);
+    expect(r.group(USER_POOL)).toMatchObject({ target: { known: false }, frozen: 'Azure did not tell its capacity' });
+    const outcome = await r.azure.increase({ group: nodeGroupId(USER_POOL), from: -1, version: 'any', to: 1 }, r.signal);
+    expect(outcome).toMatchObject({ kind: 'refused', reason: expect.stringContaining('capacity') });
+    expect(r.arm.sent('PUT', USER_POOL)).toHaveLength(0);
+  });
+
+  it('azure provider 94: a stale 1 and two removals: never a size below zero, and the next read is what Azure says', async () => {
+    const { r } = await prepared(3, {}, { nodeGroups: [{ name: USER_POOL, min: 0, max: 10 }] });
+    listSays(r, 1);
+    await r.azure.start(r.signal);
+    const sizes: unknown[] = [];
+    for (const id of [0, 1]) {
+      await r.azure.deleteInstances({ group: nodeGroupId(USER_POOL), instances: [keyOf(id)], allowBelowMin: true }, r.signal);
+      const { target } = r.group(USER_POOL);
+      sizes.push(target.known && target.value);
+    }
+    expect(sizes).toEqual([0, 0]);
+    r.arm.intercept = () => undefined;
+    for (const id of ['0', '1']) r.arm.sets.get(USER_POOL)?.machines.delete(id);
+    for (const id of ['op-1', 'op-2']) r.arm.operations.set(id, { status: 'Succeeded' });
+    await r.pass(15_000);
+    expect(r.group(USER_POOL).target).toMatchObject({ value: 1, confirmed: true });
+  });
+
+  it('azure provider 93: removing a machine that never registered marks it at once; the size afterwards is read, not counted down', async () => {
+    const { r, set } = await started(3, {}, { nodeGroups: [{ name: USER_POOL, min: 0, max: 10 }] });
+    r.arm.intercept = (request) => {
+      if (request.method !== 'POST') return undefined;
+      const reply = r.arm.route(request);
+      // The failed allocation had left the capacity before its machine was removed.
+      r.arm.setCapacity(set, 3);
+      return reply;
+    };
+    await r.azure.deleteInstances({ group: nodeGroupId(USER_POOL), instances: [keyOf(2)], allowBelowMin: true }, r.signal);
+    const marked = r.group(USER_POOL).instances?.find(({ key }) => key === keyOf(2));
+    expect(marked?.state).toBe('deleting');
+    set.machines.delete('2');
+    r.arm.operations.set('op-1', { status: 'Succeeded' });
+    await r.pass(15_000);
+    expect(r.group(USER_POOL).target).toMatchObject({ value: 3, confirmed: true });
+  });
+});
+
+describe('azure: capacity writes', () => {
+  it('azure provider 56: the body for a set in an edge zone carries its extended location', async () => {
+    const extendedLocation = { name: 'microsoftlosangeles1', type: 'EdgeZone' };
+    const { r, set } = await started(3, { extendedLocation });
+    expect(await r.increase(USER_POOL, 5)).toMatchObject({ kind: 'accepted', target: 5 });
+    expect(r.arm.sent('PUT', USER_POOL).map(({ body }) => body)).toEqual([
+      { location: 'westeurope', sku: { name: 'Standard_D4s_v5', tier: 'Standard', capacity: 5 }, extendedLocation },
+    ]);
+    expect(set.capacity).toBe(5);
+  });
+
+  it('azure provider 79: the tag of the finished operation is found although the row was replaced meanwhile', async () => {
+    const { r, set } = await started(3);
+    const before = r.group(USER_POOL);
+    r.arm.setCapacity(set, 4);
+    expect(await r.increase(USER_POOL, 5, before)).toMatchObject({ kind: 'conflict', observed: 4 });
+    expect(await r.increase(USER_POOL, 5)).toMatchObject({ kind: 'accepted' });
+    await r.pass(65_000);
+    set.etag += 1;
+    r.arm.operations.set('op-1', { status: 'Succeeded' });
+    await r.pass(65_000);
+    expect(r.group(USER_POOL).target).toMatchObject({ value: 5, version: `"${set.etag}"`, confirmed: true });
+    expect(await r.increase(USER_POOL, 6)).toMatchObject({ kind: 'accepted' });
+    expect(r.arm.sent('PUT', USER_POOL).at(-1)?.headers['if-match']).toBe(`"${set.etag - 1}"`);
+  });
+
+  it('azure provider 84: of fifty writers and readers at once one writes, and all see its tag and size', async () => {
+    const { r, set } = await started(3);
+    const before = r.group(USER_POOL);
+    const outcomes = await Promise.all(
+      Array.from({ length: 50 }, async (_, index) => {
+        if (index % 2 === 0) return (await r.increase(USER_POOL, 4 + (index % 5), before)).kind;
+        await r.azure.refresh(nodeGroupId(USER_POOL), r.signal);
+        return 'read';
+      }),
+    );
+    expect(outcomes.filter((kind) => kind === 'accepted')).toHaveLength(1);
+    expect(outcomes.filter((kind) => kind === 'conflict')).toHaveLength(24);
+    expect(r.arm.sent('PUT', USER_POOL)).toHaveLength(1);
+    await r.quiet();
+    expect(r.group(USER_POOL).target).toMatchObject({ value: set.capacity, version: `"${set.etag}"` });
+  });
+});
