@@ -140,6 +140,30 @@ describe('azure: deleting machines', () => {
     expect(posts(r).map(({ query }) => query.get('forceDeletion'))).toEqual(['true', 'false']);
   });
 
+  it.each([
+    ['azure provider 90: on a dedicated host', { hostGroup: '/subscriptions/s/resourceGroups/r/providers/Microsoft.Compute/hostGroups/h' }],
+    ['an isolated size, by its name', { sku: 'Standard_E104ids_v5' }],
+    ['an isolated size whose name hides it', { sku: 'standard_f72S_v2' }],
+  ])('%s no force is tried, although it is asked for', async (_name, of) => {
+    const { r, set } = await started(3, { enableForceDelete: true });
+    Object.assign(set, of);
+    await r.azure.refresh(nodeGroupId(USER_POOL), r.signal);
+    expect(await remove(r, [1])).toMatchObject({ kind: 'accepted' });
+    expect(posts(r).map(({ query }) => query.get('forceDeletion'))).toEqual(['false']);
+  });
+
+  it('azure provider 98: a machine that nobody knows is named in no call; one of a set that is no group is refused', async () => {
+    const { r } = await started(3);
+    expect(await remove(r, [77])).toMatchObject({ kind: 'accepted' });
+    const stranger = instanceKey(`${SUBSCRIPTION}|${NODE_GROUP}|vmss|other|0`.toLowerCase());
+    const outcome = await r.azure.deleteInstances(
+      { group: nodeGroupId(USER_POOL), instances: [key(1), stranger], allowBelowMin: false },
+      r.signal,
+    );
+    expect(outcome).toMatchObject({ kind: 'refused', reason: expect.stringContaining('does not belong') });
+    expect(posts(r)).toHaveLength(0);
+  });
+
   it('fault 36: an id that went away in between is left out and the rest sent once more', async () => {
     const { r, set } = await started(4);
     r.arm.intercept = (request) => {
@@ -161,6 +185,23 @@ describe('azure: deleting machines', () => {
     await r.pass(13_000);
     expect(r.view().events).toMatchObject([{ kind: 'delete-succeeded', instances: [key(1)] }]);
     expect(posts(r)).toHaveLength(2);
+  });
+
+  it('azure provider 102: a preempted delete whose second try is refused is told, and the machines are listed again', async () => {
+    const { r, set } = await started(4);
+    await remove(r, [1]);
+    r.arm.intercept = ({ method }) => (method === 'POST' ? refusal(409, 'OperationNotAllowed', 'not now') : undefined);
+    set.machines.set('1', { state: 'Succeeded', power: 'running', vmId: `vm-${USER_POOL}-1`, zone: undefined });
+    r.arm.setCapacity(set, 4);
+    const lists = r.arm.sent('GET', '/virtualmachines').length;
+    r.arm.operations.set('op-1', { status: 'Canceled', error: { code: 'OperationPreempted', message: 'm' } });
+    await r.pass(13_000);
+    expect(posts(r)).toHaveLength(2);
+    expect(r.arm.sent('GET', '/virtualmachines').length).toBe(lists + 1);
+    const view = r.view();
+    expect(view.events).toMatchObject([{ kind: 'delete-failed', instances: [key(1)] }]);
+    expect(view.groups[0]?.target).toMatchObject({ value: 4, confirmed: true });
+    expect(view.groups[0]?.instances?.map(({ state }) => state)).toEqual(['running', 'running', 'running', 'running']);
   });
 
   it('a preempted delete is not sent again by a process that has given its work up', async () => {

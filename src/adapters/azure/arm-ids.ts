@@ -58,6 +58,12 @@ function reference(parts: Omit<InstanceRef, 'key'>): InstanceRef {
   return { key: instanceKey(text.toLowerCase()), ...parts };
 }
 
+/** The folded name of the set that a Uniform instance's key names; undefined for a machine with an id of its own. */
+export function setOfKey(key: InstanceKey): string | undefined {
+  const [, , kind, set] = key.split('|');
+  return kind === 'vmss' ? set : undefined;
+}
+
 /** The provider id as the cloud's node controller spells it: the resource group in lower case, the rest as it is. */
 export function providerIdOf(ref: InstanceRef): string {
   const scope = `/subscriptions/${ref.subscription}/resourceGroups/${ref.resourceGroup.toLowerCase()}/providers/Microsoft.Compute`;

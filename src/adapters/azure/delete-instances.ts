@@ -9,6 +9,8 @@ import type { InstanceKey } from '../../domain/ids.ts';
 import type { DeleteOutcome } from '../../domain/outcome.ts';
 import type { DeleteRequest } from '../../ports/cloud-node-groups.ts';
 import { inactiveInstanceIds, isPlainlyNotAllowed, isPreempted } from './arm-errors.ts';
+import { setOfKey } from './arm-ids.ts';
+import { allowsForce } from './force-delete.ts';
 import { readWriteAnswer, type WriteAnswer, type WriteParts } from './group-writes.ts';
 import type { OperationEnd } from './long-operations.ts';
 import type { Registered } from './registry.ts';
@@ -34,7 +36,7 @@ async function attempt(parts: WriteParts, group: Registered, request: DeleteRequ
   const { store } = parts;
   const keys = [...new Set(request.instances)];
   const refused = (reason: string): DeleteOutcome => ({ kind: 'refused', group: group.id, reason });
-  const foreign = keys.find((key) => (store.instances.get(key)?.value.group ?? group.key) !== group.key);
+  const foreign = keys.find((key) => (store.instances.get(key)?.value.group ?? setOfKey(key) ?? group.key) !== group.key);
   if (foreign !== undefined) return refused(`${foreign} does not belong to it`);
   const meant = new Map(keys.map((key) => [key, store.instances.get(key)?.value.vmId ?? '']));
   await readFresh(parts, group, keys, signal);
@@ -45,7 +47,8 @@ async function attempt(parts: WriteParts, group: Registered, request: DeleteRequ
   if (toDelete.length === 0) return { kind: 'accepted', group: group.id, instances: keys };
   const reason = await belowMinimum(parts, group, { count: toDelete.length, allowed: request.allowBelowMin, signal });
   if (reason !== undefined) return refused(reason);
-  return send(parts, group, { machines: toDelete, keys, force: parts.options.enableForceDelete, retried: false }, signal);
+  const force = parts.options.enableForceDelete && allowsForce(store.scaleSets.get(group.key)?.value);
+  return send(parts, group, { machines: toDelete, keys, force, retried: false }, signal);
 }
 
 /** An unknown identity before the read is no reason to doubt: the key was never seen with another one. */

@@ -25,6 +25,8 @@ export interface ScaleSetRow {
   readonly priority: 'Regular' | 'Spot';
   readonly os: 'linux' | 'windows';
   readonly osDisk: { readonly ephemeral: boolean; readonly tier: string | undefined; readonly sizeGb: number | undefined };
+  /** Its machines are placed on hosts that are rented whole. */
+  readonly dedicatedHost: boolean;
   readonly provisioningState: string;
   /** Set: something that a write needs was missing in the answer; then `capacity` means nothing. */
   readonly unreadable: string | undefined;
@@ -42,6 +44,7 @@ export function projectScaleSet(raw: VirtualMachineScaleSet): ScaleSetRow | unde
     zones: [...(raw.zones ?? [])].sort(),
     tags: readTags(raw.tags),
     ...projectMachineModel(raw.virtualMachineProfile),
+    dedicatedHost: (raw.hostGroup?.id ?? '') !== '',
     provisioningState: raw.provisioningState ?? '',
     unreadable: missingPart(raw),
   };

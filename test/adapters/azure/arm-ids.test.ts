@@ -40,6 +40,13 @@ describe('arm ids', () => {
     expect(parseInstanceId(MACHINE)).toMatchObject({ ok: true, ref: { key: '0a1b|mc_rg_aks_westeurope|vm||aks-user2-vm0', set: '' } });
   });
 
+  it('azure provider 3: an id without prefix is the same machine, and its key has no prefix either', () => {
+    const [bare, prefixed] = [parseInstanceId(MACHINE), parseProviderId(`azure://${MACHINE}`)];
+    expect(bare).toEqual(prefixed);
+    expect(bare.ok && bare.ref.key).toBe('0a1b|mc_rg_aks_westeurope|vm||aks-user2-vm0');
+    expect(parseProviderId(MACHINE)).toMatchObject({ ok: false });
+  });
+
   it('azure provider 2: only the resource group is lower-cased in the published spelling', () => {
     const parsed = parseInstanceId(UNIFORM);
     expect(parsed.ok && providerIdOf(parsed.ref)).toBe(`azure://${UNIFORM.replace('MC_rg_Aks_westeurope', 'mc_rg_aks_westeurope')}`);

@@ -33,6 +33,37 @@ describe('rows: the state of a machine', () => {
     expect(instanceState(provisioning.split(': ').at(-1), view)).toBe(state);
   });
 
+  it.each(['running', 'starting'])('azure provider 106, 107: Failed and %s is a machine that runs, whatever the switch', (code) => {
+    expect(instanceState('Failed', power(code))).toBe('running');
+  });
+
+  it('azure provider 120: an error of the extension that bootstraps nodes is told; one of another extension is none', () => {
+    const told = (name: string): string | undefined =>
+      projectInstance(
+        {
+          id: '/subscriptions/s/resourceGroups/r/providers/Microsoft.Compute/virtualMachineScaleSets/set/virtualMachines/3',
+          location: 'eastus2',
+          provisioningState: 'Succeeded',
+          instanceView: {
+            ...power('running'),
+            extensions: [
+              {
+                name,
+                statuses: [
+                  { level: 'Info', message: 'began' },
+                  { level: 'Error', message: 'exit status=50' },
+                ],
+              },
+            ],
+          },
+        },
+        'set',
+      )?.bootstrapError;
+    expect(told('vmssCSE')).toBe('exit status=50');
+    expect(told('VMSSCSE')).toBe('exit status=50');
+    expect(told('AKSLinuxExtension')).toBeUndefined();
+  });
+
   it('carries why a machine failed and what its bootstrap said', () => {
     const row = projectInstance(
       {
@@ -63,6 +94,7 @@ describe('rows: the state of a machine', () => {
 
   it.each([
     [{ name: 's', location: 'l', sku: { name: 'x' } }, /capacity/],
+    // azure provider 53 is the same over HTTPS.
     [{ name: 's', location: 'l', sku: { name: 'x', capacity: -1 } }, /capacity/],
     [{ name: 's', location: 'l', sku: { capacity: 1 } }, /VM size/],
     [{ name: 's', location: '', sku: { name: 'x', capacity: 1 } }, /location/],

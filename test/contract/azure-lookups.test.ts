@@ -1,0 +1,70 @@
+/** Which group a node is in, and what is known of its machine: over the scripted ARM and, for mixed kinds, the emulated one. */
+import { afterEach, describe, expect, it } from 'vitest';
+import { aCluster, aNode } from '../support/builders.ts';
+import { NODE_GROUP, SUBSCRIPTION } from '../adapters/azure/scripted-arm.ts';
+import { rig, USER_POOL, type Rig } from '../adapters/azure/rig.ts';
+import { closeStages, SMALL, stage, vmsPool, vmsWorld } from './vms-pools-support.ts';
+
+const open: Rig[] = [];
+afterEach(async () => {
+  await Promise.all(open.splice(0).map((each) => each.stop()));
+  await closeStages();
+});
+
+async function started(...args: Parameters<typeof rig>): Promise<Rig> {
+  const r = await rig(...args);
+  open.push(r);
+  r.arm.addSet(USER_POOL, 2);
+  await r.azure.start(r.signal);
+  return r;
+}
+
+function nodeOf(id: string) {
+  const scope = `/subscriptions/${SUBSCRIPTION}/resourceGroups/${NODE_GROUP.toLowerCase()}/providers/Microsoft.Compute`;
+  return aNode({ name: `n${id}`, providerId: `azure://${scope}/virtualMachineScaleSets/${USER_POOL}/virtualMachines/${id}` });
+}
+
+describe('a node and its group', () => {
+  it('azure provider 6: a node without a provider id is in no group, and that is no error', async () => {
+    const r = await started();
+    const view = r.view(aCluster({ nodes: [aNode({ name: 'bare', providerId: '' }), nodeOf('0')] }));
+    expect([...view.groupOfNode.keys()]).toEqual(['n0']);
+    expect([...view.instanceOfNode.keys()]).toEqual(['n0']);
+  });
+
+  it('azure provider 12: a machine that no list shows is neither there nor gone: its node has a group and no machine', async () => {
+    const r = await started();
+    const view = r.view(aCluster({ nodes: [nodeOf('0'), nodeOf('9')] }));
+    expect(view.groupOfNode.get('n9')).toBe(USER_POOL);
+    expect(view.instanceOfNode.has('n0')).toBe(true);
+    expect(view.instanceOfNode.has('n9')).toBe(false);
+  });
+
+  it('azure provider 23: what is listed again with the same limits is the same group, and no news', async () => {
+    const r = await started({
+      nodeGroups: [],
+      discovery: [{ selectors: [{ key: 'aks-managed-poolName', value: USER_POOL }], min: 1, max: 4 }],
+    });
+    const [first] = r.view().groups;
+    await r.pass(130_000);
+    const again = r.view();
+    expect(r.arm.sent('GET', '/virtualmachinescalesets').length).toBeGreaterThan(2);
+    expect(again.events).toEqual([]);
+    expect(again.groups).toHaveLength(1);
+    expect(again.groups[0]?.template).toBe(first?.template);
+    expect(again.groups[0]).toMatchObject({ id: USER_POOL, minSize: 1, maxSize: 4 });
+  });
+
+  it('azure provider 13, 14: with a set and a VMs pool, each finds its own machines and limits', async () => {
+    const sets = { name: 'sets', vmSize: SMALL, count: 1, min: 1, max: 3 };
+    const s = await stage(vmsWorld([vmsPool({ count: 2, min: 1, max: 7 }), sets]));
+    const machines = s.arm.machines.list();
+    const cluster = aCluster({ nodes: machines.map(({ hostName, providerId }) => aNode({ name: hostName, providerId })) });
+    const view = s.azure.observe(cluster, s.clock.now());
+    expect(view.instanceOfNode.size).toBe(machines.length);
+    for (const { hostName, pool } of machines) {
+      const group = view.groups.find(({ id }) => id === view.groupOfNode.get(hostName));
+      expect(group).toMatchObject(pool === 'sets' ? { kind: 'vmss-uniform', maxSize: 3 } : { kind: 'vms-pool', maxSize: 7 });
+    }
+  });
+});
