@@ -25,7 +25,7 @@ const NO_STATE: LoopState = {
 };
 
 export async function estimateBench(): Promise<BenchRow[]> {
-  return [await plainPlan(), await tiedPlan(), equalPods(), ...snapshotRows()];
+  return [await plainPlan(), await tiedPlan(), await zonalPlan(), equalPods(), ...snapshotRows()];
 }
 
 function measure(name: string, run: () => string): BenchRow {
@@ -38,14 +38,22 @@ function measure(name: string, run: () => string): BenchRow {
   return { name, samples, unit: 'ms', note };
 }
 
-function groups() {
+const HOSTNAME = 'kubernetes.io/hostname';
+const ZONE = 'topology.kubernetes.io/zone';
+
+/** `zonal`: sizes come in three pools each, one per zone. */
+function groups(zonal: boolean) {
   return Array.from({ length: 50 }, (_, index) => {
     const cpu = 4 * (1 + (index % 8));
     return aGroup({
       id: `pool-${String(index).padStart(2, '0')}`,
       target: 0,
       maxSize: 1000,
-      template: aTemplate({ cpu: `${cpu}`, memory: `${cpu * 4}Gi` }),
+      template: aTemplate({
+        cpu: `${cpu}`,
+        memory: `${cpu * 4}Gi`,
+        zones: zonal ? [`we-${1 + (Math.floor(index / 8) % 3)}`] : [],
+      }),
     });
   });
 }
@@ -64,13 +72,13 @@ function fullCluster(nodes: number, podsEach: number, pending: ClusterView['pend
 }
 
 /** 200 shapes with labels of their own and sizes of 40 kinds. */
-function shapesFor(tied: boolean) {
+function shapesFor(spreadOver: string | undefined) {
   return Array.from({ length: 200 }, (_, index) => {
     const app = `app-${index}`;
     const selector = { requirements: [{ key: 'app', operator: 'In', values: [app] }] } as const;
     const constraint = {
-      topologyKey: 'kubernetes.io/hostname',
-      maxSkew: 5,
+      topologyKey: spreadOver ?? HOSTNAME,
+      maxSkew: spreadOver === ZONE ? 1 : 5,
       minDomains: 1,
       selector,
       nodeAffinityPolicy: 'Honor',
@@ -80,16 +88,16 @@ function shapesFor(tied: boolean) {
       cpu: `${500 + (index % 40) * 75}m`,
       memory: `${512 + (index % 37) * 200}Mi`,
       labels: { app },
-      topologySpread: tied && index % 20 === 0 ? [constraint] : [],
+      topologySpread: spreadOver !== undefined && index % 20 === 0 ? [constraint] : [],
     });
   });
 }
 
-async function planRow(name: string, tied: boolean): Promise<BenchRow> {
-  const shapes = shapesFor(tied);
+async function planRow(name: string, spreadOver?: string): Promise<BenchRow> {
+  const shapes = shapesFor(spreadOver);
   const pending = Array.from({ length: 10_000 }, (_, index) => aPod({ shape: shapes[index % shapes.length] ?? aShape() }));
   const cluster = fullCluster(2000, 30, pending);
-  const observation: Observation = anObservation(groups(), cluster);
+  const observation: Observation = anObservation(groups(spreadOver === ZONE), cluster);
   const snapshot = new ClusterSnapshot({ names: resourceNames });
   snapshot.sync(cluster);
   return measure(name, () => {
@@ -105,11 +113,15 @@ async function planRow(name: string, tied: boolean): Promise<BenchRow> {
 }
 
 function plainPlan(): Promise<BenchRow> {
-  return planRow('plan: 10,000 pods of 200 shapes, 50 groups, 2,000 nodes', false);
+  return planRow('plan: 10,000 pods of 200 shapes, 50 groups, 2,000 nodes');
 }
 
 function tiedPlan(): Promise<BenchRow> {
-  return planRow('the same, one shape in 20 spreads over hosts', true);
+  return planRow('the same, one shape in 20 spreads over hosts', HOSTNAME);
+}
+
+function zonalPlan(): Promise<BenchRow> {
+  return planRow('the same, it spreads over the zones of sibling groups', ZONE);
 }
 
 function equalPods(): BenchRow {

@@ -35,6 +35,7 @@ export const scaleUp = z
     maxProvisionTime: duration(15 * MINUTE_MS, { leastMs: SECOND_MS }),
     balanceSimilarGroups: flag(false),
     balancingIgnoreLabels: z.array(text('a label'), { error: 'a list of labels' }).default([]),
+    balancingLabels: z.array(text('a label'), { error: 'a list of labels' }).default([]),
     // Differs from the Cluster Autoscaler (false): a minimum that is only kept and never reached surprises everybody.
     enforceMinSize: flag(true),
     maxClusterStaleness: duration(10 * MINUTE_MS, { leastMs: SECOND_MS }),

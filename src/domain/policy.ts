@@ -23,6 +23,8 @@ export interface ScaleUpPolicy {
   readonly balanceSimilarGroups: boolean;
   /** Labels that may differ between similar groups, beside those that always may. Absent: none. */
   readonly balancingIgnoreLabels?: readonly string[];
+  /** Not empty: groups are similar when these labels are equal, whatever else they are. Absent: none. */
+  readonly balancingLabels?: readonly string[];
   /** Rules of the priority expander; the highest level wins. Absent: none. */
   readonly priorities?: readonly PriorityLevel[];
   /** What one node costs per hour, by VM size in lower case; spot nodes as `<size>/spot`. Absent: no price is known. */

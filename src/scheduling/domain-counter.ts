@@ -7,6 +7,7 @@ import type { Node } from '../domain/node.ts';
 import type { PodShape } from '../domain/pod.ts';
 
 const ABSENT = -1;
+const HOSTNAME = 'kubernetes.io/hostname';
 
 /** One topology label: gives each of its values a small number and remembers which one each node slot has. */
 export class TopologyKey {
@@ -21,7 +22,9 @@ export class TopologyKey {
 
   record(slot: number, labels: Labels): void {
     while (this.#bySlot.length < slot) this.#bySlot.push(ABSENT);
-    this.#bySlot[slot] = Object.hasOwn(labels, this.label) ? this.#idOf(labels[this.label] ?? '') : ABSENT;
+    // An empty host name stands for a node of which only the zone is known: it is no host yet.
+    const isThere = Object.hasOwn(labels, this.label) && !(this.label === HOSTNAME && labels[this.label] === '');
+    this.#bySlot[slot] = isThere ? this.#idOf(labels[this.label] ?? '') : ABSENT;
   }
 
   /** How many values were ever seen. */

@@ -64,6 +64,7 @@ export const FLAGS: readonly Flag[] = [
   row('max-node-provision-time', 'duration', 'scaleUp.maxProvisionTime', 'time a node may take to join (default 15m)'),
   row('balance-similar-node-groups', 'boolean', 'scaleUp.balanceSimilarGroups', 'spread a scale-up over similar groups (default false)'),
   row('balancing-ignore-label', 'list', 'scaleUp.balancingIgnoreLabels', 'labels that may differ between similar groups, with commas'),
+  row('balancing-label', 'list', 'scaleUp.balancingLabels', 'labels that alone make groups similar when they are equal, with commas'),
   row('enforce-node-group-min-size', 'boolean', 'scaleUp.enforceMinSize', 'raise groups that are below their minimum (default true)'),
   row('initial-node-group-backoff-duration', 'duration', 'backoff.initial', 'rest of a group after its first failure (default 5m)'),
   row('max-node-group-backoff-duration', 'duration', 'backoff.max', 'longest rest (default 30m)'),

@@ -120,7 +120,8 @@ function filled(run: Run, group: EquivalenceGroup, by: { readonly count: number;
   };
 }
 
-function sizeOn(need: Need, allocatable: Resources): number {
+/** How big a pod is on a node: the sum of its shares of CPU and memory. */
+export function sizeOn(need: Need, allocatable: Resources): number {
   return need.indexes.reduce((sum, index, at) => {
     const whole = allocatable[index] ?? 0;
     return (index === CPU || index === MEMORY) && whole > 0 ? sum + (need.amounts[at] ?? 0) / whole : sum;

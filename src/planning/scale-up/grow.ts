@@ -8,12 +8,13 @@ import type { Pod } from '../../domain/pod.ts';
 import type { ClusterSnapshot } from '../../scheduling/cluster-snapshot.ts';
 import { chooseOption, type Expander } from '../expanders/expander.ts';
 import { levelOut } from './balance.ts';
-import { estimateTied } from './estimate-tied.ts';
+import { estimateTied, type Member, type TiedEstimate } from './estimate-tied.ts';
 import { estimate, type Estimate } from './estimate.ts';
 import type { EquivalenceGroup } from './equivalence-groups.ts';
 import { nodesAllowed, spend, type Headroom } from './limits.ts';
 import { scoreOption, type Scoring } from './score.ts';
-import { areSimilar } from './similar-groups.ts';
+import { familiesOf, mindsZones } from './siblings.ts';
+import { areSimilar, type Likeness } from './similar-groups.ts';
 import { variantsFor, type GroupTemplate } from './template-node.ts';
 
 /** A plan is not worth more rounds than this; what remains is planned in the next loop. */
@@ -32,8 +33,9 @@ export interface GrowInput {
   readonly planned: Map<NodeName, NodeGroupId>;
   /** Places pods that find a place on nodes there are, those of earlier rounds included; answers those that did not. */
   readonly retry: (pods: readonly Pod[]) => readonly Pod[];
-  /** Set: growth is spread over similar groups; labels that may differ between them. */
-  readonly balance?: { readonly ignoredLabels: readonly string[] };
+  readonly likeness: Likeness;
+  /** Whether growth is spread over similar groups. */
+  readonly balance: boolean;
 }
 
 export interface Growth {
@@ -48,6 +50,8 @@ export interface Growth {
 
 interface Option {
   readonly template: GroupTemplate;
+  /** Set: siblings planned as one, the template first among them. */
+  readonly family?: readonly Member[];
   readonly estimate: Estimate;
   readonly scored: ScoredOption;
   /** What the estimate was allowed; it stands while that is the same. */
@@ -66,11 +70,16 @@ interface Progress {
 export function grow(input: GrowInput): Growth {
   const progress: Progress = { grown: new Map(), standing: new Map(), headroom: input.headroom, kept: 0 };
   const first = new Map<NodeGroupId, ScoredOption>();
+  const families = input.groups.some((group) => group.tied && mindsZones(group)) ? findFamilies(input) : [];
   let unfinished = true;
   for (let round = 0; round < MAX_ROUNDS; round++) {
     const tied = hasTied(input);
-    const options = findOptions(input, progress);
-    for (const { scored } of options) if (!first.has(scored.group)) first.set(scored.group, scored);
+    const options = hasZonal(input) ? findFamilyOptions(input, progress, families) : findOptions(input, progress);
+    for (const { template, family = [], scored } of options) {
+      for (const { group } of [template, ...family.map((member) => member.template)]) {
+        if (!first.has(group.id)) first.set(group.id, { ...scored, group: group.id });
+      }
+    }
     const chosen = chooseOption(
       input.expanders,
       options.map(({ scored }) => scored),
@@ -78,7 +87,8 @@ export function grow(input: GrowInput): Growth {
     const option = options.find(({ scored }) => scored === chosen);
     unfinished = option !== undefined;
     if (option === undefined) break;
-    if (!takeBalanced(input, progress, option)) takeOption(input, progress, option);
+    if (option.family !== undefined && option.family.length > 1) takeFamily(input, progress, option.family);
+    else if (!takeBalanced(input, progress, option)) takeOption(input, progress, option);
     if (tied) retryTied(input);
   }
   return { grown: progress.grown, options: first, headroom: progress.headroom, unfinished };
@@ -89,17 +99,73 @@ function hasTied({ groups }: GrowInput): boolean {
   return groups.some((group) => group.tied && group.pods.length > 0);
 }
 
+/** The same of pods that mind which zone others are in. */
+function hasZonal({ groups }: GrowInput): boolean {
+  return groups.some((group) => group.tied && group.pods.length > 0 && mindsZones(group));
+}
+
+/** Siblings that cost the same and that the user's own order does not tell apart. */
+function findFamilies({ templates, likeness, scoring }: GrowInput): readonly (readonly GroupTemplate[])[] {
+  const preference = (group: GroupTemplate['group']): string => `${scoring.priorityOf(group)} ${scoring.priceOf(group)}`;
+  return familiesOf(templates, likeness.ignoredLabels, preference);
+}
+
+function findFamilyOptions(input: GrowInput, progress: Progress, families: readonly (readonly GroupTemplate[])[]): readonly Option[] {
+  return families.flatMap((family): readonly Option[] => {
+    const members = family.map((template) => ({ template, limit: limitOf(input, progress, template) })).filter(({ limit }) => limit > 0);
+    const [first] = members;
+    if (first === undefined) return [];
+    const { template } = first;
+    const found = packFamily(input, members, { turn: progress.kept, headroom: progress.headroom });
+    const scored = scoreOption(template, found, input.scoring);
+    return scored.pods > 0 ? [{ template, family: members, estimate: found, limit: first.limit, scored }] : [];
+  });
+}
+
+/** A try that leaves no trace. */
+function packFamily(
+  input: GrowInput,
+  members: readonly Member[],
+  how: { readonly turn: number; readonly headroom: Headroom },
+): TiedEstimate {
+  input.snapshot.fork();
+  const found = estimateTied(input.groups, members, { ...familyLimits(members, how), keep: false }, input.snapshot);
+  input.snapshot.revert();
+  return found;
+}
+
+function takeFamily(input: GrowInput, progress: Progress, members: readonly Member[]): void {
+  const limits = familyLimits(members, { turn: progress.kept, headroom: progress.headroom });
+  const found = estimateTied(input.groups, members, { ...limits, keep: true }, input.snapshot);
+  for (const [name, group] of found.added) input.planned.set(name, group);
+  progress.kept += 1;
+  progress.standing.clear();
+  found.shares.forEach((share, index) => {
+    const template = members[index]?.template;
+    if (template !== undefined && share.placed.size > 0) count(progress, template, share);
+  });
+}
+
+function familyLimits(members: readonly Member[], { turn, headroom }: { readonly turn: number; readonly headroom: Headroom }) {
+  const allowed = members.map(({ template }) => nodesAllowed(headroom, template.template));
+  return tiedLimits(Math.min(...allowed), turn);
+}
+
 function takeOption(input: GrowInput, progress: Progress, option: Option): void {
-  const { group, template } = option.template;
   const tied = hasTied(input);
   if (tied) keepTied(input, option, progress.kept);
   progress.kept += 1;
-  const pods = takePods(option.estimate);
+  count(progress, option.template, option.estimate);
+  forgetChanged(progress.standing, option, tied);
+}
+
+/** Takes the pods and the nodes of an estimate over into what is planned. */
+function count(progress: Progress, { group, template }: GroupTemplate, estimate: Estimate): void {
+  const pods = takePods(estimate);
   const sum = progress.grown.get(group.id) ?? { nodes: 0, pods: [], zoneBound: 0 };
-  const { nodes, zoneBound } = option.estimate;
+  const { nodes, zoneBound } = estimate;
   progress.grown.set(group.id, { nodes: sum.nodes + nodes, pods: sum.pods.concat(pods), zoneBound: sum.zoneBound + zoneBound });
   progress.headroom = spend(progress.headroom, template, nodes);
-  forgetChanged(progress.standing, option, tied);
 }
 
 /**
@@ -108,7 +174,7 @@ function takeOption(input: GrowInput, progress: Progress, option: Option): void 
  * shares left over is planned in the next round.
  */
 function takeBalanced(input: GrowInput, progress: Progress, option: Option): boolean {
-  const alike = input.balance === undefined ? [] : similarTo(input, option, input.balance.ignoredLabels);
+  const alike = input.balance ? similarTo(input, option) : [];
   if (alike.length < 2) return false;
   const levels = alike.map(({ group }) => ({ id: group.id, size: sizeIn(input, progress, group.id), maxSize: group.maxSize }));
   const shares = levelOut(levels, option.estimate.nodes);
@@ -125,11 +191,11 @@ function takeBalanced(input: GrowInput, progress: Progress, option: Option): boo
 }
 
 /** The option's own group and those that are as good for every pod that it would help; by id. */
-function similarTo(input: GrowInput, { template, estimate }: Option, ignoredLabels: readonly string[]): readonly GroupTemplate[] {
+function similarTo(input: GrowInput, { template, estimate }: Option): readonly GroupTemplate[] {
   return input.templates.filter(
     (other) =>
       other === template ||
-      (areSimilar(template, other, ignoredLabels) && [...estimate.placed.keys()].every((group) => variantsFor(group, other) !== 0)),
+      (areSimilar(template, other, input.likeness) && [...estimate.placed.keys()].every((group) => variantsFor(group, other) !== 0)),
   );
 }
 
@@ -137,11 +203,16 @@ function sizeIn(input: GrowInput, { grown }: Progress, id: NodeGroupId): number 
   return input.sizeOf(id) + (grown.get(id)?.nodes ?? 0);
 }
 
+/** How many nodes the group may still add; not more than the limits of cluster and plan allow. */
+function limitOf(input: GrowInput, progress: Progress, { group, template }: GroupTemplate): number {
+  return Math.min(group.maxSize - sizeIn(input, progress, group.id), nodesAllowed(progress.headroom, template));
+}
+
 function findOptions(input: GrowInput, progress: Progress): readonly Option[] {
   const tied = hasTied(input);
   return input.templates.flatMap((template) => {
-    const { id, maxSize } = template.group;
-    const limit = Math.min(maxSize - sizeIn(input, progress, id), nodesAllowed(progress.headroom, template.template));
+    const { id } = template.group;
+    const limit = limitOf(input, progress, template);
     if (limit < 1) return [];
     const known = progress.standing.get(id);
     const option =
@@ -164,7 +235,12 @@ function makeOption(
 
 function tryTied(input: GrowInput, template: GroupTemplate, how: { readonly limit: number; readonly turn: number }): Estimate {
   input.snapshot.fork();
-  const found = estimateTied(input.groups, template, { ...tiedLimits(how.limit, how.turn), keep: false }, input.snapshot);
+  const found = estimateTied(
+    input.groups,
+    [{ template, limit: how.limit }],
+    { ...tiedLimits(how.limit, how.turn), keep: false },
+    input.snapshot,
+  );
   input.snapshot.revert();
   return found;
 }
@@ -172,8 +248,8 @@ function tryTied(input: GrowInput, template: GroupTemplate, how: { readonly limi
 /** The same packing once more, to stay. */
 function keepTied(input: GrowInput, { template, limit }: Option, turn: number): void {
   const limits = tiedLimits(limit, turn);
-  const { nodes } = estimateTied(input.groups, template, { ...limits, keep: true }, input.snapshot);
-  for (let index = 0; index < nodes; index++) input.planned.set(`${limits.prefix}-${index}`, template.group.id);
+  const { added } = estimateTied(input.groups, [{ template, limit }], { ...limits, keep: true }, input.snapshot);
+  for (const [name, group] of added) input.planned.set(name, group);
 }
 
 /** Names are one per turn, not per group: the snapshot remembers every host name that it has met. */

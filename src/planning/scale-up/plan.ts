@@ -155,7 +155,8 @@ function planPods(frame: Frame, asking: readonly Pod[], snapshot: ClusterSnapsho
     sizeOf,
     retry,
     planned: capacity.planned,
-    ...(policy.scaleUp.balanceSimilarGroups ? { balance: { ignoredLabels: policy.scaleUp.balancingIgnoreLabels ?? [] } } : {}),
+    likeness: { ignoredLabels: policy.scaleUp.balancingIgnoreLabels ?? [], labels: policy.scaleUp.balancingLabels ?? [] },
+    balance: policy.scaleUp.balanceSimilarGroups,
   });
   for (const [group, { pods: helped }] of growth.grown) for (const pod of helped) verdicts.set(pod, { kind: 'triggered', group });
   explain({ frame, groups, templates, growth, skips, verdicts });

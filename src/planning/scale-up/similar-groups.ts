@@ -31,8 +31,17 @@ const MEMORY_DIFFERENCE = 0.015;
 const ALLOCATABLE_DIFFERENCE = 0.05;
 const FREE_DIFFERENCE = 0.05;
 
-/** `ignoredLabels`: what may differ beside the place. */
-export function areSimilar(left: GroupTemplate, right: GroupTemplate, ignoredLabels: readonly string[]): boolean {
+/** What makes groups similar. */
+export interface Likeness {
+  /** Labels that may differ beside the place. */
+  readonly ignoredLabels: readonly string[];
+  /** Not empty: groups are similar when they all have these labels with equal values, and nothing else is compared. */
+  readonly labels?: readonly string[];
+}
+
+/** As the Cluster Autoscaler judges: `--balancing-label` replaces every other measure. */
+export function areSimilar(left: GroupTemplate, right: GroupTemplate, { ignoredLabels, labels = [] }: Likeness): boolean {
+  if (labels.length > 0) return labels.every((label) => shareLabel(left.template.labels, right.template.labels, label));
   const ignored = new Set([...PLACE_LABELS, ...ignoredLabels]);
   return (
     haveSameCapacity(left.template.capacity, right.template.capacity) &&
@@ -63,5 +72,9 @@ function everyPair(left: Resources, right: Resources, test: (one: number, other:
 
 function haveSameLabels(left: Labels, right: Labels, ignored: ReadonlySet<string>): boolean {
   const keys = new Set([...Object.keys(left), ...Object.keys(right)]);
-  return [...keys].every((key) => ignored.has(key) || (Object.hasOwn(left, key) && Object.hasOwn(right, key) && left[key] === right[key]));
+  return [...keys].every((key) => ignored.has(key) || shareLabel(left, right, key));
+}
+
+function shareLabel(left: Labels, right: Labels, label: string): boolean {
+  return Object.hasOwn(left, label) && Object.hasOwn(right, label) && left[label] === right[label];
 }

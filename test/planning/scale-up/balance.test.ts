@@ -44,14 +44,14 @@ describe('similar groups', () => {
     ['another label that is ignored', template({ labels: { team: 'b' } }), true, ['team']],
   ])('%s', (_, other, similar, ignored = []) => {
     const made = (id: string, given: NodeTemplate) => makeTemplate(aGroup({ id, template: given }), given, [], new Set());
-    expect(areSimilar(made('a', plain), made('b', other), ignored)).toBe(similar);
-    expect(areSimilar(made('b', other), made('a', plain), ignored)).toBe(similar);
+    expect(areSimilar(made('a', plain), made('b', other), { ignoredLabels: ignored })).toBe(similar);
+    expect(areSimilar(made('b', other), made('a', plain), { ignoredLabels: ignored })).toBe(similar);
   });
 
   it('BL05: daemon pods that take room on one side only count', () => {
     const [left, right] = [makeTemplate(aGroup(), plain, [], new Set()), makeTemplate(aGroup(), plain, [], new Set())];
     const less = right.free.map((amount, index) => (index === 0 ? amount * 0.9 : amount));
-    expect(areSimilar(left, { ...right, free: less }, [])).toBe(false);
+    expect(areSimilar(left, { ...right, free: less }, { ignoredLabels: [] })).toBe(false);
   });
 });
 

@@ -128,7 +128,12 @@ describe('estimate', () => {
         const snapshot = new ClusterSnapshot({ names: resourceNames });
         snapshot.sync(aCluster({ nodes: [aNode({ name: 'present', cpu: '1m' })] }));
         const groups = groupPods(pods, snapshot.tiedShapes(tiedShapes));
-        const found = estimateTied(groups, template('4', ['we-1', 'we-2']), { nodes: limit, prefix: 'new', keep: true }, snapshot);
+        const found = estimateTied(
+          groups,
+          [{ template: template('4', ['we-1', 'we-2']), limit }],
+          { nodes: limit, prefix: 'new', keep: true },
+          snapshot,
+        );
         const seated = snapshot.nodeNames().flatMap((name) => snapshot.get(name)!.pods);
         expect(new Set(seated).size).toBe(seated.length);
         expect(seated.length).toBe(total(found.placed));

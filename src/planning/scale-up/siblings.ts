@@ -1,0 +1,74 @@
+/**
+ * Pools that are one pool per zone, planned together: who spreads pods over zones buys nodes in all of them at once, and
+ * which zone a pod gets must not depend on which pool is looked at first.
+ */
+import type { NodeName } from '../../domain/ids.ts';
+import type { NodeGroup } from '../../domain/node-group.ts';
+import type { Node } from '../../domain/node.ts';
+import type { ClusterSnapshot } from '../../scheduling/cluster-snapshot.ts';
+import type { EquivalenceGroup } from './equivalence-groups.ts';
+import { areSimilar } from './similar-groups.ts';
+import type { GroupTemplate } from './template-node.ts';
+
+export const HOSTNAME = 'kubernetes.io/hostname';
+export const ZONE = 'topology.kubernetes.io/zone';
+
+/** What groups must have in common beside their nodes: who prefers one of them to the other does not want them mixed. */
+export type Preference = (group: NodeGroup) => string;
+
+/**
+ * The templates in families of siblings: alike, preferred alike, and each in a zone of its own. A group of several
+ * zones, or of none, is a family by itself. In the order of the templates.
+ */
+export function familiesOf(
+  templates: readonly GroupTemplate[],
+  ignoredLabels: readonly string[],
+  preference: Preference,
+): readonly (readonly GroupTemplate[])[] {
+  const families: GroupTemplate[][] = [];
+  for (const template of templates) {
+    const zone = onlyZone(template);
+    const family = zone === undefined ? undefined : families.find((other) => belongs(template, zone, other));
+    if (family === undefined) families.push([template]);
+    else family.push(template);
+  }
+  return families;
+
+  function belongs(template: GroupTemplate, zone: string, family: readonly GroupTemplate[]): boolean {
+    const [first] = family;
+    return (
+      first !== undefined &&
+      onlyZone(first) !== undefined &&
+      family.every((other) => onlyZone(other) !== zone) &&
+      preference(first.group) === preference(template.group) &&
+      areSimilar(first, template, { ignoredLabels })
+    );
+  }
+}
+
+/** Whether the pods mind which zone (or other part of the cluster, save the host) other pods are in. */
+export function mindsZones({ shape }: Pick<EquivalenceGroup, 'shape'>): boolean {
+  return [shape.topologySpread, shape.podAffinity, shape.podAntiAffinity].some((rules) =>
+    rules.some(({ topologyKey }) => topologyKey !== HOSTNAME),
+  );
+}
+
+/**
+ * Puts nodes that nothing can run on into the snapshot, so that their zones count as domains of spread constraints. They
+ * have no host name: as hosts they do not exist. Answers their names, for {@link forget}.
+ */
+export function foresee(snapshot: ClusterSnapshot, variants: readonly Node[], prefix: string): readonly NodeName[] {
+  return variants.map((variant, index) => {
+    const name = `${prefix}-foreseen-${index}`;
+    snapshot.addNode({ ...variant, name, uid: name, unschedulable: true, labels: { ...variant.labels, [HOSTNAME]: '' } }, []);
+    return name;
+  });
+}
+
+export function forget(snapshot: ClusterSnapshot, foreseen: readonly NodeName[]): void {
+  for (const name of foreseen) snapshot.removeNode(name);
+}
+
+function onlyZone({ variants }: GroupTemplate): string | undefined {
+  return variants.length === 1 ? variants[0]?.labels[ZONE] : undefined;
+}
