@@ -8,6 +8,7 @@ import { connectKubernetes, type Kubernetes } from '../adapters/kubernetes/kuber
 import type { Config } from '../config/config.ts';
 import type { Clock } from '../domain/clock.ts';
 import type { Random } from '../domain/random.ts';
+import type { TaintRules } from '../domain/taint.ts';
 import { ResourceNames } from '../domain/resources.ts';
 import { Autoscaler } from '../loop/autoscaler.ts';
 import { publishCompatible } from '../loop/compatible-gauges.ts';
@@ -41,7 +42,7 @@ export async function composeDaemon(input: ComposeInput): Promise<Daemon> {
   const { config, clock, random, log, metrics } = input;
   const names = new ResourceNames();
   const shared = { clock, random, log, metrics, names };
-  const kubernetes = await connectKubernetes({ ...shared, options: config.kubernetes });
+  const kubernetes = await connectKubernetes({ ...shared, options: { ...config.kubernetes, ...taintsOf(config) } });
   const cloud = await connectCloud(input, names, kubernetes);
   const loop = new Autoscaler(
     {
@@ -88,6 +89,11 @@ export async function composeDaemon(input: ComposeInput): Promise<Daemon> {
   });
 }
 
+/** Both sides judge nodes by the same taints: what makes one not ready is what a new one will not keep. */
+function taintsOf({ policy }: Config): { readonly taints?: TaintRules } {
+  return policy.cluster?.taints === undefined ? {} : { taints: policy.cluster.taints };
+}
+
 function journalOf({ dumpDirectory: directory }: Config, names: ResourceNames, log: Log): DecisionJournal {
   return directory === undefined ? noJournal : fileJournal({ directory, names, log });
 }
@@ -96,7 +102,16 @@ function journalOf({ dumpDirectory: directory }: Config, names: ResourceNames, l
 async function connectCloud(input: ComposeInput, names: ResourceNames, kubernetes: Kubernetes): Promise<AzureNodeGroups> {
   const { config, clock, random, log, metrics } = input;
   try {
-    return connectAzure({ options: config.azure, clock, random, log, metrics, names, foreignLock: kubernetes.foreignLock });
+    const { scaleFromUnschedulable = false } = config.policy.cluster ?? {};
+    return connectAzure({
+      options: { ...config.azure, scaleFromUnschedulable, ...taintsOf(config) },
+      clock,
+      random,
+      log,
+      metrics,
+      names,
+      foreignLock: kubernetes.foreignLock,
+    });
   } catch (error) {
     await kubernetes.close();
     throw error;

@@ -12,12 +12,18 @@ export const cluster = z
     okTotalUnreadyCount: wholeNumber(0).default(3),
     maxTotalUnreadyPercentage: wholeNumber(0, 100).default(45),
     scaleUpFromZero: flag(true),
+    scaleFromUnschedulable: flag(false),
+    startupTaints: z.array(text('a taint'), { error: 'a list of taints' }).default([]),
+    startupTaintPrefixes: z.array(text('the beginning of a taint'), { error: 'a list of beginnings' }).default([]),
+    statusTaints: z.array(text('a taint'), { error: 'a list of taints' }).default([]),
   })
   .prefault({})
   .transform((given) => ({
     okUnreadyNodes: given.okTotalUnreadyCount,
     maxUnreadyShare: given.maxTotalUnreadyPercentage / 100,
     scaleUpFromZero: given.scaleUpFromZero,
+    scaleFromUnschedulable: given.scaleFromUnschedulable,
+    taints: { startup: given.startupTaints, startupPrefixes: given.startupTaintPrefixes, status: given.statusTaints },
   }));
 
 export const scaleUp = z

@@ -31,6 +31,8 @@ export interface NodeTemplate {
   /** Zones a new node may land in; empty: regional. A template stands for any of them. */
   readonly zones: readonly string[];
   readonly source: 'live-node' | 'cloud';
+  /** New nodes are taken to be cordoned: all that is known of the group is a node that is. */
+  readonly unschedulable?: true;
 }
 
 /**

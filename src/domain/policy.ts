@@ -1,4 +1,6 @@
 /** What the user wants, as the planner reads it. Frozen configuration; every duration in milliseconds. */
+import type { TaintRules } from './taint.ts';
+
 export type ExpanderName = 'random' | 'least-waste' | 'least-nodes' | 'most-pods' | 'priority' | 'price';
 
 /** Groups whose name or agent pool matches one of the patterns (regular expressions, unanchored) are on this level. */
@@ -103,6 +105,10 @@ export interface ClusterPolicy {
   readonly maxUnreadyShare?: number;
   /** Whether a cluster without a ready node may grow; absent: it may. */
   readonly scaleUpFromZero?: boolean;
+  /** Taints that pass; absent: those that are always known. */
+  readonly taints?: TaintRules;
+  /** Whether a group known only by a cordoned node is taken to add nodes that are not cordoned; absent: not. */
+  readonly scaleFromUnschedulable?: boolean;
 }
 
 export interface Policy {

@@ -36,3 +36,36 @@ export function untoleratedTaint(taints: readonly Taint[], tolerations: readonly
 export function hasTaint(taints: readonly Taint[], key: string): boolean {
   return taints.some((taint) => taint.key === key);
 }
+
+/** Taints by which nodes of this cluster say that they are being set up, or what state they are in; beside those that are always known. */
+export interface TaintRules {
+  readonly startup?: readonly string[];
+  /** Beginnings of such names. */
+  readonly startupPrefixes?: readonly string[];
+  readonly status?: readonly string[];
+}
+
+/** The Cluster Autoscaler's prefixes (the second is its former one), and what add-ons of AKS clusters write on new nodes. */
+const STARTUP_PREFIXES = ['startup-taint.cluster-autoscaler.kubernetes.io/', 'ignore-taint.cluster-autoscaler.kubernetes.io/'];
+const STARTUP_TAINTS: ReadonlySet<string> = new Set([
+  'node.cloudprovider.kubernetes.io/uninitialized',
+  'node.cilium.io/agent-not-ready',
+  'disk.csi.azure.com/agent-not-ready',
+  'file.csi.azure.com/agent-not-ready',
+  'cni.istio.io/not-ready',
+]);
+const STATUS_PREFIX = 'status-taint.cluster-autoscaler.kubernetes.io/';
+
+/** Goes by itself once the node is set up: until then the node is not ready, and a new node will not keep it. */
+export function isStartupTaint(key: string, rules: TaintRules = {}): boolean {
+  return (
+    STARTUP_TAINTS.has(key) ||
+    rules.startup?.includes(key) === true ||
+    [...STARTUP_PREFIXES, ...(rules.startupPrefixes ?? [])].some((prefix) => key.startsWith(prefix))
+  );
+}
+
+/** Tells of this one node, which is ready all the same; a new node will not have it. */
+export function isStatusTaint(key: string, rules: TaintRules = {}): boolean {
+  return key.startsWith(STATUS_PREFIX) || rules.status?.includes(key) === true;
+}

@@ -4,11 +4,11 @@
  */
 import type { LoopState } from '../domain/loop-state.ts';
 import type { Observation } from '../domain/observation.ts';
-import type { ClusterPolicy, Policy } from '../domain/policy.ts';
+import type { Policy } from '../domain/policy.ts';
 import { countNodes, type NodeCounts } from './node-counts.ts';
 
 /** The Cluster Autoscaler's limits: `--ok-total-unready-count` and `--max-total-unready-percentage`. */
-const DEFAULTS: Required<ClusterPolicy> = { okUnreadyNodes: 3, maxUnreadyShare: 0.45, scaleUpFromZero: true };
+const DEFAULTS = { okUnreadyNodes: 3, maxUnreadyShare: 0.45, scaleUpFromZero: true };
 
 /** Why the whole cluster is left alone. */
 export interface Unfit {

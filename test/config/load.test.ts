@@ -197,6 +197,20 @@ describe('the whole', () => {
     expect([scaleDown.maxClusterStalenessMs, scaleUp.maxClusterStalenessMs]).toEqual([180_000, 600_000]);
   });
 
+  it('taints that pass may be named one flag at a time, by either name of the flag', () => {
+    const argv = ['--startup-taint=a', '--ignore-taint=b', '--startup-taint=c,d', '--startup-taint-prefix=x/', '--status-taint=s'];
+    expect(configOf({ argv }).policy.cluster?.taints).toEqual({
+      startup: ['a', 'b', 'c', 'd'],
+      startupPrefixes: ['x/'],
+      status: ['s'],
+    });
+  });
+
+  it('the limits of an unhealthy cluster are the flags of the Cluster Autoscaler', () => {
+    const argv = ['--ok-total-unready-count=5', '--max-total-unready-percentage=60', '--scale-up-from-zero=false'];
+    expect(configOf({ argv }).policy.cluster).toMatchObject({ okUnreadyNodes: 5, maxUnreadyShare: 0.6, scaleUpFromZero: false });
+  });
+
   it('the sample file is accepted, and what it shows as defaults are the defaults', () => {
     const sample = readFileSync(join(import.meta.dirname, '../../config/aks-autoscaler.yaml'), 'utf8');
     const shown = loadConfig({ argv: ['--config=s'], env: {}, readFile: () => sample });

@@ -1,7 +1,7 @@
 /** The node a group would add, learned from a node it has: what is particular to that one node is taken off. Pure. */
 import type { Node } from '../../domain/node.ts';
 import type { NodeTemplate } from '../../domain/node-group.ts';
-import { DELETION_CANDIDATE_TAINT, TO_BE_DELETED_TAINT, type Taint } from '../../domain/taint.ts';
+import { DELETION_CANDIDATE_TAINT, isStartupTaint, isStatusTaint, TO_BE_DELETED_TAINT, type TaintRules } from '../../domain/taint.ts';
 import { zoneName } from './rows.ts';
 import { zoneLabels, type TemplateSource } from './templates.ts';
 
@@ -12,21 +12,17 @@ const OWN_LABELS = new Set([
   'topology.disk.csi.azure.com/zone',
 ]);
 
-const OWN_TAINTS = new Set([TO_BE_DELETED_TAINT, DELETION_CANDIDATE_TAINT, 'node.cilium.io/agent-not-ready']);
-/** Conditions that the node controller writes as taints, and taints that go once a node has started. */
-const PASSING_TAINTS = [
-  'node.kubernetes.io/',
-  'node.cloudprovider.kubernetes.io/',
-  'startup-taint.cluster-autoscaler.kubernetes.io/',
-  'status-taint.cluster-autoscaler.kubernetes.io/',
-  'ignore-taint.cluster-autoscaler.kubernetes.io/',
-];
+const OWN_TAINTS = new Set([TO_BE_DELETED_TAINT, DELETION_CANDIDATE_TAINT]);
+/** Conditions that the node controller writes as taints, and what the cloud provider writes on a node at its birth and end. */
+const PASSING_TAINTS = ['node.kubernetes.io/', 'node.cloudprovider.kubernetes.io/'];
+/** Labels, devices and taints of a node come to rest only some time after it is ready. */
+const SETTLED_AFTER_MS = 60_000;
 
 export function liveTemplate(node: Node, source: TemplateSource): NodeTemplate {
   const lasting = Object.entries(node.labels).filter(([key]) => !OWN_LABELS.has(key));
   return {
     labels: { ...Object.fromEntries(lasting), ...zoneLabels(source) },
-    taints: node.taints.filter(isLasting),
+    taints: node.taints,
     capacity: node.capacity,
     allocatable: node.allocatable,
     zones: source.zones.map((zone) => zoneName(source.location, zone)),
@@ -34,14 +30,34 @@ export function liveTemplate(node: Node, source: TemplateSource): NodeTemplate {
   };
 }
 
-function isLasting(taint: Taint): boolean {
-  return !OWN_TAINTS.has(taint.key) && !PASSING_TAINTS.some((prefix) => taint.key.startsWith(prefix));
+/** The template without the taints that a new node will not keep, wherever they were learned: an agent pool may state them, too. */
+export function withLastingTaints(template: NodeTemplate, rules: TaintRules): NodeTemplate {
+  const taints = template.taints.filter(({ key }) => isLasting(key, rules));
+  return taints.length === template.taints.length ? template : { ...template, taints };
 }
 
-/** Whether a node may speak for its group: ready, staying, and with the devices that its size promises. */
-export function isExemplary(node: Node, deviceIndexes: readonly number[]): boolean {
-  if (!node.readiness.ready || node.unschedulable || node.deletionAtMs !== undefined) return false;
-  if (node.taints.some((taint) => taint.key === TO_BE_DELETED_TAINT)) return false;
+function isLasting(key: string, rules: TaintRules): boolean {
+  if (OWN_TAINTS.has(key) || PASSING_TAINTS.some((prefix) => key.startsWith(prefix))) return false;
+  return !isStartupTaint(key, rules) && !isStatusTaint(key, rules);
+}
+
+/**
+ * Since when, milliseconds since the epoch, a node may speak for its group: settled, staying, and with the devices that its
+ * size promises; undefined: it may not.
+ */
+export function exemplarySince(node: Node, deviceIndexes: readonly number[]): number | undefined {
+  if (!node.readiness.ready || node.unschedulable || isGoing(node)) return undefined;
   // Device plugins come up minutes after the node: until then it looks like one without devices.
-  return deviceIndexes.every((index) => (node.allocatable[index] ?? 0) > 0);
+  const complete = deviceIndexes.every((index) => (node.allocatable[index] ?? 0) > 0);
+  return complete ? node.readiness.sinceMs + SETTLED_AFTER_MS : undefined;
+}
+
+export function isGoing(node: Node): boolean {
+  return node.deletionAtMs !== undefined || node.taints.some((taint) => taint.key === TO_BE_DELETED_TAINT);
+}
+
+/** A group of which nothing else is known is what its one node is, whatever state that is in. */
+export function lastResort(node: Node, source: TemplateSource, options: { readonly uncordon: boolean }): NodeTemplate {
+  const template = liveTemplate(node, source);
+  return node.unschedulable && !options.uncordon ? { ...template, unschedulable: true } : template;
 }

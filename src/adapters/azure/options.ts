@@ -1,4 +1,5 @@
 /** What the adapter is told by configuration. The config room produces a structurally equal, validated and frozen object. */
+import type { TaintRules } from '../../domain/taint.ts';
 
 /** How the one shared credential is made. `managed-identity` without a client id is the system-assigned identity. */
 export type AzureCredentialOptions =
@@ -59,4 +60,8 @@ export interface AzureOptions {
   readonly requestTimeoutMs: number;
   readonly maxConcurrentCalls: number;
   readonly userAgentSuffix: string;
+  /** Taints that a new node will not keep. Absent: those that are always known. */
+  readonly taints?: TaintRules;
+  /** Whether a cordon of the only node that is known of a group is taken off in what is expected of new ones. Absent: not. */
+  readonly scaleFromUnschedulable?: boolean;
 }

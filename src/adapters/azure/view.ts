@@ -12,7 +12,8 @@ import type { CloudEvent, CloudView, ClusterView } from '../../domain/observatio
 import type { ResourceNames } from '../../domain/resources.ts';
 import { foldName } from './arm-ids.ts';
 import { InstanceBook } from './instance-book.ts';
-import { isExemplary, liveTemplate } from './live-template.ts';
+import { findExemplars, type Exemplars } from './exemplars.ts';
+import { lastResort, liveTemplate, withLastingTaints } from './live-template.ts';
 import type { AzureOptions } from './options.ts';
 import { OwnerIndex, type Ownership } from './ownership.ts';
 import { frozenBecause, type Registered, type Registration } from './registry.ts';
@@ -35,6 +36,8 @@ interface GroupInputs {
   readonly pool: AgentPoolRow | undefined;
   readonly sku: Sku | undefined;
   readonly exemplar: Node | undefined;
+  /** Instead of an exemplar, for want of everything else. */
+  readonly stopgap: Node | undefined;
   readonly target: string;
   readonly observedAtMs: number;
   readonly instances: readonly Instance[] | undefined;
@@ -86,7 +89,13 @@ export class CloudViewBuilder {
     });
     this.#askForUnlisted(ownership, cluster);
     const agents = new Map(store.status().map((agent) => [agent.id, agent]));
-    const world: World = { ownership, exemplars: this.#exemplars(cluster, ownership), agents, nowMs, locked: this.#parts.lockedBecause() };
+    const world: World = {
+      ownership,
+      exemplars: this.#exemplars(cluster, ownership, nowMs),
+      agents,
+      nowMs,
+      locked: this.#parts.lockedBecause(),
+    };
     const built = new Map<string, Built>();
     for (const group of registration.groups.values()) built.set(group.key, this.#group(group, world));
     this.#built = built;
@@ -125,7 +134,8 @@ export class CloudViewBuilder {
       size: size?.row.value,
       pool,
       sku: findSku(store.catalog, row?.value.vmSize ?? group.key.split('/')[1] ?? ''),
-      exemplar: world.exemplars.get(group.id),
+      exemplar: world.exemplars.good.get(group.id),
+      stopgap: world.exemplars.stopgap.get(group.id),
       target: JSON.stringify(group.kind === 'vms-pool' ? targetOfSize(size) : this.#target(group, view, instances)),
       observedAtMs: (view ?? size)?.seen.atMs ?? 0,
       instances,
@@ -173,13 +183,18 @@ export class CloudViewBuilder {
   }
 
   #template(inputs: GroupInputs): NodeTemplate | undefined {
-    const { sku, pool, exemplar } = inputs;
+    const template = this.#rawTemplate(inputs);
+    return template === undefined ? undefined : withLastingTaints(template, this.#parts.options.taints ?? {});
+  }
+
+  #rawTemplate(inputs: GroupInputs): NodeTemplate | undefined {
+    const { sku, pool, exemplar, stopgap } = inputs;
+    const { names, options } = this.#parts;
     const source = this.#sourceOf(inputs);
     if (source === undefined) return undefined;
     if (exemplar !== undefined) return liveTemplate(exemplar, source);
-    if (sku === undefined) return undefined;
-    const { names, options } = this.#parts;
-    return cloudTemplate(source, { sku, pool, names, nodeResourceGroup: options.nodeResourceGroup });
+    if (sku !== undefined) return cloudTemplate(source, { sku, pool, names, nodeResourceGroup: options.nodeResourceGroup });
+    return stopgap === undefined ? undefined : lastResort(stopgap, source, { uncordon: options.scaleFromUnschedulable === true });
   }
 
   #target(group: Registered, view: RowView<ScaleSetRow> | undefined, instances: readonly Instance[] | undefined): TargetSize {
@@ -207,18 +222,19 @@ export class CloudViewBuilder {
     return enableVmssEtag && row.etag !== undefined ? row.etag : `${row.etag ?? ''}#${this.#book.serialOf(row)}`;
   }
 
-  #exemplars(cluster: ClusterView, ownership: Ownership): Exemplars {
+  #exemplars(cluster: ClusterView, ownership: Ownership, nowMs: number): Exemplars {
     const last = this.#lastExemplars;
-    if (last?.nodes === cluster.nodes && last.ownership === ownership && last.catalog === this.#parts.store.catalog) return last.answer;
-    const best = new Map<NodeGroupId, Node>();
-    for (const [name, id] of ownership.groupOfNode) {
-      const node = cluster.nodes.get(name);
-      const rival = best.get(id);
-      if (node === undefined || !isExemplary(node, this.#devicesOf(id))) continue;
-      if (rival === undefined || node.name < rival.name) best.set(id, node);
-    }
-    this.#lastExemplars = { nodes: cluster.nodes, ownership, catalog: this.#parts.store.catalog, answer: best };
-    return best;
+    const { catalog } = this.#parts.store;
+    const same = last?.nodes === cluster.nodes && last.ownership === ownership && last.catalog === catalog;
+    if (same && nowMs < last.answer.validUntilMs) return last.answer;
+    const answer = findExemplars({
+      nodes: cluster.nodes,
+      groupOfNode: ownership.groupOfNode,
+      nowMs,
+      devicesOf: (id) => this.#devicesOf(id),
+    });
+    this.#lastExemplars = { nodes: cluster.nodes, ownership, catalog, answer };
+    return answer;
   }
 
   #devicesOf(id: NodeGroupId): readonly number[] {
@@ -267,8 +283,6 @@ export class CloudViewBuilder {
   }
 }
 
-type Exemplars = ReadonlyMap<NodeGroupId, Node>;
-
 interface World {
   readonly ownership: Ownership;
   readonly exemplars: Exemplars;
@@ -300,7 +314,8 @@ function sameTemplate(left: GroupInputs | undefined, right: GroupInputs): boolea
     left.size === right.size &&
     left.sku === right.sku &&
     left.pool === right.pool &&
-    left.exemplar === right.exemplar
+    left.exemplar === right.exemplar &&
+    left.stopgap === right.stopgap
   );
 }
 

@@ -1,3 +1,4 @@
+import type { TaintRules } from '../../domain/taint.ts';
 import type { ClusterReader } from '../../ports/cluster-reader.ts';
 import type { EventRecorder } from '../../ports/event-recorder.ts';
 import type { ForeignLock } from '../../ports/foreign-lock.ts';
@@ -28,6 +29,8 @@ export interface KubernetesOptions {
   readonly userAgent?: string;
   /** Limit of one call that is not a watch, in milliseconds of real time. Default 30,000. */
   readonly callTimeoutMs?: number;
+  /** Taints by which nodes say that they are being set up. Absent: those that are always known. */
+  readonly taints?: TaintRules;
 }
 
 /** A ConfigMap to write whole. */

@@ -1,8 +1,8 @@
 /** V1 Node JSON to a domain Node, with readiness judged as the Cluster Autoscaler judges it. */
 import { AutoscalerError } from '../../domain/errors.ts';
-import type { Node, NodeReadiness } from '../../domain/node.ts';
+import { RESOURCE_NOT_READY, type Node, type NodeReadiness } from '../../domain/node.ts';
 import { noResources, type ResourceNames, type Resources } from '../../domain/resources.ts';
-import type { Taint, TaintEffect } from '../../domain/taint.ts';
+import { isStartupTaint, type Taint, type TaintEffect, type TaintRules } from '../../domain/taint.ts';
 import { timeOf, type NodeJson, type Quantities, type TaintJson } from './api-json.ts';
 import { Interner, StringInterner } from './interner.ts';
 
@@ -15,8 +15,10 @@ const BAD_TAINTS: ReadonlySet<string> = new Set([
   'node.kubernetes.io/disk-pressure',
   'node.kubernetes.io/network-unavailable',
 ]);
-/** A node that still carries one of these is being set up: not ready, whatever its kubelet says. */
-const STARTUP_TAINTS = ['startup-taint.cluster-autoscaler.kubernetes.io/', 'ignore-taint.cluster-autoscaler.kubernetes.io/'];
+/** AKS's labels of nodes with GPUs, the present one and the former. */
+const GPU_LABELS = ['kubernetes.azure.com/accelerator', 'accelerator'];
+/** Who names the devices of such nodes: whole ones, parts and shared ones. */
+const GPU_RESOURCES = /^(nvidia\.com|amd\.com|habana\.ai|gpu\.intel\.com|xilinx\.com)\/|^microsoft\.com\/directx$/;
 /** Any annotation that begins so asks to wait before the machine is deleted; whoever set it takes it off when done. */
 const DELAY_PREFIX = 'delay-deletion.cluster-autoscaler.kubernetes.io/';
 
@@ -25,18 +27,24 @@ export interface NodeProjection {
   readonly names: ResourceNames;
   readonly strings: StringInterner;
   readonly vectors: Interner<Resources>;
+  readonly taints: TaintRules;
   /** Told once of each node and reason. */
   readonly onUnreadable: (node: string, reason: string) => void;
 }
 
 export type NodeProjectionListener = NodeProjection['onUnreadable'];
 
-export function createNodeProjection(names: ResourceNames, onUnreadable: NodeProjectionListener = () => undefined): NodeProjection {
+export function createNodeProjection(
+  names: ResourceNames,
+  onUnreadable: NodeProjectionListener = () => undefined,
+  taints: TaintRules = {},
+): NodeProjection {
   const told = new Interner<true>(10_000);
   return {
     names,
     strings: new StringInterner(),
     vectors: new Interner(10_000),
+    taints,
     onUnreadable: (node, reason) => {
       told.of(`${node} ${reason}`, () => {
         onUnreadable(node, reason);
@@ -54,7 +62,7 @@ export function projectNode(json: NodeJson, shared: NodeProjection): Node {
   const { metadata = {}, spec = {} } = json;
   const createdAtMs = timeOf(metadata.creationTimestamp) ?? 0;
   const { unreadable, ...sizes } = sizesOf(json, shared);
-  const readiness = readinessOf(json, createdAtMs);
+  const readiness = readinessOf(json, createdAtMs, shared.taints);
   return {
     name: metadata.name ?? '',
     uid: metadata.uid ?? '',
@@ -114,11 +122,10 @@ function projectTaint(json: TaintJson, strings: StringInterner): Taint {
 }
 
 /** `sinceMs` is the newest change among what was looked at; the node's creation when nothing says a time. */
-export function readinessOf(json: NodeJson, createdAtMs: number): NodeReadiness {
+export function readinessOf(json: NodeJson, createdAtMs: number, rules: TaintRules = {}): NodeReadiness {
   const conditions = (json.status?.conditions ?? []).filter(({ type = '' }) => type === NEEDED_CONDITION || BAD_CONDITIONS.has(type));
-  const taints = (json.spec?.taints ?? []).filter(
-    ({ key = '' }) => BAD_TAINTS.has(key) || STARTUP_TAINTS.some((prefix) => key.startsWith(prefix)),
-  );
+  // A node that still carries a startup taint is being set up, whatever its kubelet says.
+  const taints = (json.spec?.taints ?? []).filter(({ key = '' }) => BAD_TAINTS.has(key) || isStartupTaint(key, rules));
   const ready = conditions.find(({ type }) => type === NEEDED_CONDITION);
   const reasons = [
     ...(ready === undefined ? ['has no Ready condition'] : []),
@@ -127,6 +134,7 @@ export function readinessOf(json: NodeJson, createdAtMs: number): NodeReadiness 
       .filter(({ type, status }) => type !== NEEDED_CONDITION && status === 'True')
       .map(({ type = '', reason = '' }) => `${type}: ${reason}`),
     ...taints.map(({ key = '' }) => `taint ${key}`),
+    ...(lacksDevices(json) ? [RESOURCE_NOT_READY] : []),
   ];
   const times = [
     ...conditions.map(({ lastTransitionTime }) => timeOf(lastTransitionTime)),
@@ -134,4 +142,10 @@ export function readinessOf(json: NodeJson, createdAtMs: number): NodeReadiness 
   ];
   const newest = times.reduce<number>((latest, time) => Math.max(latest, time ?? 0), 0);
   return { ready: reasons.length === 0, sinceMs: newest === 0 ? createdAtMs : newest, reason: reasons.join('; ') };
+}
+
+/** Labelled as a node with GPUs, and none can be had: its device plugin has not come up, or has gone. */
+function lacksDevices({ metadata, status }: NodeJson): boolean {
+  if (!GPU_LABELS.some((label) => (metadata?.labels?.[label] ?? '') !== '')) return false;
+  return !Object.entries(status?.allocatable ?? {}).some(([name, amount]) => GPU_RESOURCES.test(name) && String(amount) !== '0');
 }

@@ -2,6 +2,7 @@
 import type { Node } from '../../domain/node.ts';
 import type { ClusterView } from '../../domain/observation.ts';
 import type { Pod } from '../../domain/pod.ts';
+import type { TaintRules } from '../../domain/taint.ts';
 import type { ResourceNames } from '../../domain/resources.ts';
 import type { DaemonSet, DisruptionBudget } from '../../domain/workload.ts';
 import type { ObjectJson } from './api-json.ts';
@@ -43,9 +44,9 @@ export class ReflectedCluster {
       namespaces: new Map(),
     };
 
-  constructor(names: ResourceNames, onUnreadableNode: NodeProjectionListener = () => undefined) {
+  constructor(names: ResourceNames, onUnreadableNode: NodeProjectionListener = () => undefined, taints: TaintRules = {}) {
     this.podProjection = createPodProjection(names);
-    this.nodeProjection = createNodeProjection(names, onUnreadableNode);
+    this.nodeProjection = createNodeProjection(names, onUnreadableNode, taints);
     this.#pods = new Table({
       keyOf: uidOf,
       project: (object) => projectPod(object, this.podProjection),

@@ -3,6 +3,7 @@ import { AutoscalerError, asAutoscalerError } from '../../domain/errors.ts';
 import type { Node } from '../../domain/node.ts';
 import type { ClusterView } from '../../domain/observation.ts';
 import type { Pod } from '../../domain/pod.ts';
+import type { TaintRules } from '../../domain/taint.ts';
 import type { ResourceNames } from '../../domain/resources.ts';
 import type { ClusterReader } from '../../ports/cluster-reader.ts';
 import type { ListJson, ObjectJson } from './api-json.ts';
@@ -15,6 +16,8 @@ import type { Rest } from './rest.ts';
 
 export interface ReaderDeps extends Omit<ReflectorDeps, 'resource' | 'path' | 'table'> {
   readonly names: ResourceNames;
+  /** Absent: the taints of nodes that are being set up are those that are always known. */
+  readonly taints?: TaintRules;
 }
 
 const FRESH_PAGE = 500;
@@ -28,7 +31,7 @@ export class WatchedClusterReader implements ClusterReader {
 
   constructor(deps: ReaderDeps) {
     this.#deps = deps;
-    this.#cluster = new ReflectedCluster(deps.names, (node, reason) => deps.log.warn({ node, reason }, 'node cannot be read'));
+    this.#cluster = new ReflectedCluster(deps.names, (node, reason) => deps.log.warn({ node, reason }, 'node cannot be read'), deps.taints);
     this.#reflectors = this.#cluster.sources().map((source) => new Reflector({ ...deps, ...source }));
   }
 

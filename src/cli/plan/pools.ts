@@ -1,5 +1,5 @@
 /** From the list of pools and the nodes that are there to the view of the cloud that a loop would have. */
-import { isExemplary, liveTemplate } from '../../adapters/azure/live-template.ts';
+import { exemplarySince, liveTemplate, withLastingTaints } from '../../adapters/azure/live-template.ts';
 import { groupOptions } from '../../adapters/azure/tags.ts';
 import { cloudTemplate, type TemplateSource } from '../../adapters/azure/templates.ts';
 import type { PoolSpec } from '../../config/pools-file.ts';
@@ -101,8 +101,9 @@ function templateOf(question: Question): NodeTemplate {
 
 function baseTemplate({ pool, nodes, region, names }: Question): NodeTemplate {
   const source = sourceOf(pool, region);
-  const exemplary = nodes.find((node) => isExemplary(node, []));
-  if (exemplary !== undefined) return liveTemplate(exemplary, { ...source, ...placesOf(pool, region, exemplary) });
+  // A file has no history: a node that is ready has been so for long enough.
+  const exemplary = nodes.find((node) => exemplarySince(node, []) !== undefined);
+  if (exemplary !== undefined) return withLastingTaints(liveTemplate(exemplary, { ...source, ...placesOf(pool, region, exemplary) }), {});
   const sku = knownSize(pool.vmSize) ?? statedSize(pool, names);
   if (sku !== undefined) return cloudTemplate(source, { sku, pool: undefined, nodeResourceGroup: '', names });
   throw new AutoscalerError(

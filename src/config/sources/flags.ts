@@ -20,7 +20,9 @@ const BY_NAME = new Map(FLAGS.map((flag) => [flag.name, flag]));
 const OPTIONS = Object.fromEntries(FLAGS.map((flag) => [flag.name, { type: 'string', multiple: true } as const]));
 
 export function flagLayer(argv: readonly string[]): FlagLayer {
-  const { given, errors } = readFlags(argv);
+  const read = readFlags(argv);
+  const { errors } = read;
+  const given = joined(read.given);
   const specs = [nodesSetting(given), discoverySetting(given)];
   const singles = given.map((entry) => singleSetting(entry));
   const outcomes = [...specs, ...singles];
@@ -32,6 +34,25 @@ export function flagLayer(argv: readonly string[]): FlagLayer {
     configFile: last('config'),
     cloudConfigFile: last('cloud-config'),
   };
+}
+
+/** Lists of which the Cluster Autoscaler takes one item per flag. */
+const REPEATED: ReadonlySet<string> = new Set([
+  'scaleUp.balancingIgnoreLabels',
+  'cluster.startupTaints',
+  'cluster.startupTaintPrefixes',
+  'cluster.statusTaints',
+]);
+
+/** One flag instead of several for the same list. */
+function joined(given: readonly Given[]): readonly Given[] {
+  const first = (path: string): number => given.findIndex(({ flag }) => flag.path === path);
+  return given.flatMap((entry, index) => {
+    const { path } = entry.flag;
+    if (!REPEATED.has(path)) return [entry];
+    if (first(path) !== index) return [];
+    return [{ ...entry, text: given.flatMap(({ flag, text }) => (flag.path === path ? [text] : [])).join(',') }];
+  });
 }
 
 function readFlags(argv: readonly string[]): { readonly given: readonly Given[]; readonly errors: readonly string[] } {

@@ -11,6 +11,8 @@ import { fitsStatically, staticRefusals } from '../../scheduling/static-fit.ts';
 import type { EquivalenceGroup } from './equivalence-groups.ts';
 
 const HOSTNAME = 'kubernetes.io/hostname';
+/** On every simulated node and on no real one: storage drivers publish capacity for it. The Cluster Autoscaler's name. */
+const TEMPLATE_LABELS = { 'cluster-autoscaler.kubernetes.io/template-node': 'true' };
 const ZONE = 'topology.kubernetes.io/zone';
 
 export interface GroupTemplate {
@@ -78,9 +80,9 @@ function templateNode(template: NodeTemplate, name: string, zone?: string): Node
     name,
     uid: name,
     providerId: '',
-    labels: { ...template.labels, [HOSTNAME]: name, ...(zone === undefined ? {} : { [ZONE]: zone }) },
+    labels: { ...template.labels, ...TEMPLATE_LABELS, [HOSTNAME]: name, ...(zone === undefined ? {} : { [ZONE]: zone }) },
     taints: template.taints,
-    unschedulable: false,
+    unschedulable: template.unschedulable === true,
     createdAtMs: 0,
     deletionAtMs: undefined,
     capacity: template.capacity,

@@ -1,12 +1,15 @@
 import type { ResourceSku } from '@azure/arm-compute';
 import { describe, expect, it } from 'vitest';
-import { isExemplary, liveTemplate } from '../../../src/adapters/azure/live-template.ts';
+import { findExemplars } from '../../../src/adapters/azure/exemplars.ts';
+import { exemplarySince, lastResort, liveTemplate, withLastingTaints } from '../../../src/adapters/azure/live-template.ts';
 import { reservedCpuMillis, reservedMemoryBytes } from '../../../src/adapters/azure/reservations.ts';
 import { buildCatalog, findSku, type Sku } from '../../../src/adapters/azure/skus.ts';
 import { cloudTemplate, type TemplateSource } from '../../../src/adapters/azure/templates.ts';
 import { CPU, EPHEMERAL_STORAGE, MEMORY, PODS } from '../../../src/domain/resources.ts';
 import { TO_BE_DELETED_TAINT } from '../../../src/domain/taint.ts';
-import { aNode, resourceNames } from '../../support/builders.ts';
+import { nodeGroupId } from '../../../src/domain/ids.ts';
+import type { Node } from '../../../src/domain/node.ts';
+import { aNode, resourceNames, START_MS } from '../../support/builders.ts';
 
 const GIB = 2 ** 30;
 const MIB = 2 ** 20;
@@ -167,7 +170,7 @@ describe('templates from a live node', () => {
         { key: 'startup-taint.cluster-autoscaler.kubernetes.io/x', value: '', effect: 'NoSchedule' },
       ],
     });
-    expect(liveTemplate(node, { ...SOURCE, zones: ['1', '2'] })).toEqual({
+    expect(withLastingTaints(liveTemplate(node, { ...SOURCE, zones: ['1', '2'] }), {})).toEqual({
       labels: { team: 'a' },
       taints: [{ key: 'team', value: 'a', effect: 'NoSchedule' }],
       capacity: node.capacity,
@@ -186,7 +189,73 @@ describe('templates from a live node', () => {
     ['one whose devices are not up yet', aNode(), [gpu], false],
     ['one whose devices are up', aNode({ resources: { 'nvidia.com/gpu': '1' } }), [gpu], true],
   ])('%s may speak for the group: %s', (_name, node, devices, expected) => {
-    expect(isExemplary(node, devices)).toBe(expected);
+    expect(exemplarySince(node, devices) !== undefined).toBe(expected);
+  });
+});
+
+describe('who speaks for a group', () => {
+  const A = nodeGroupId('a');
+  const readySince = (ageMs: number) => ({ ready: true, sinceMs: START_MS - ageMs, reason: '' });
+  const find = (nodes: readonly Node[], nowMs = START_MS) =>
+    findExemplars({
+      nodes: new Map(nodes.map((node) => [node.name, node])),
+      groupOfNode: new Map(nodes.map((node) => [node.name, A])),
+      devicesOf: () => [],
+      nowMs,
+    });
+
+  it('TM02: a node that is ready for 30 s does not, and is asked again when it has settled', () => {
+    const young = aNode({ name: 'n0', readiness: readySince(30_000) });
+    const { good, validUntilMs } = find([young]);
+    expect(good.get(A)).toBeUndefined();
+    expect(validUntilMs).toBe(START_MS + 30_000);
+    expect(find([young], validUntilMs).good.get(A)).toBe(young);
+  });
+
+  it('TM02: one that has settled speaks for it, though another comes first by name', () => {
+    const old = aNode({ name: 'n9' });
+    expect(find([aNode({ name: 'n0', readiness: readySince(30_000) }), old]).good.get(A)).toBe(old);
+  });
+
+  it.each([
+    { name: 'cordoned', node: aNode({ name: 'n0', unschedulable: true }) },
+    { name: 'not ready', node: aNode({ name: 'n0', readiness: { ready: false, sinceMs: START_MS, reason: 'x' } }) },
+  ])('TM03: a node that is $name is kept for want of a better', ({ node }) => {
+    expect(find([node]).stopgap.get(A)).toBe(node);
+    expect(find([node, aNode({ name: 'n1' })]).stopgap.get(A)).toBeUndefined();
+  });
+
+  it('TM03: a node that is leaving is not even that', () => {
+    const going = aNode({ taints: [{ key: TO_BE_DELETED_TAINT, value: '1', effect: 'NoSchedule' }] });
+    expect(find([going])).toMatchObject({ good: new Map(), stopgap: new Map() });
+  });
+
+  it.each([
+    [false, true],
+    [true, undefined],
+  ])('TM03: what a cordoned node says is cordoned, too, unless that is taken off (%s)', (uncordon, unschedulable) => {
+    expect(lastResort(aNode({ unschedulable: true }), SOURCE, { uncordon }).unschedulable).toBe(unschedulable);
+  });
+});
+
+describe('taints that pass', () => {
+  const keep = (key: string, rules = {}) =>
+    withLastingTaints({ ...template(), taints: [{ key, value: '', effect: 'NoSchedule' as const }] }, rules).taints.length === 1;
+  it.each([
+    ['team', {}, true],
+    ['startup-taint.cluster-autoscaler.kubernetes.io/x', {}, false],
+    ['ignore-taint.cluster-autoscaler.kubernetes.io/x', {}, false],
+    ['status-taint.cluster-autoscaler.kubernetes.io/x', {}, false],
+    ['node.cilium.io/agent-not-ready', {}, false],
+    ['node.kubernetes.io/unreachable', {}, false],
+    ['node.cloudprovider.kubernetes.io/uninitialized', {}, false],
+    ['disk.csi.azure.com/agent-not-ready', {}, false],
+    ['acme.io/warming-up', {}, true],
+    ['acme.io/warming-up', { startup: ['acme.io/warming-up'] }, false],
+    ['acme.io/warming-up', { startupPrefixes: ['acme.io/warm'] }, false],
+    ['acme.io/repair', { status: ['acme.io/repair'] }, false],
+  ])('%s with %j is kept: %s', (key, rules, kept) => {
+    expect(keep(key, rules)).toBe(kept);
   });
 });
 

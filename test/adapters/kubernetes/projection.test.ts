@@ -7,6 +7,7 @@ import { labelSelector } from '../../../src/adapters/kubernetes/project-selector
 import { projectShape, Shapes } from '../../../src/adapters/kubernetes/project-shape.ts';
 import { projectBudget, projectDaemonSet } from '../../../src/adapters/kubernetes/project-workloads.ts';
 import { matchesSelector } from '../../../src/domain/labels.ts';
+import { RESOURCE_NOT_READY } from '../../../src/domain/node.ts';
 import { ResourceNames } from '../../../src/domain/resources.ts';
 import { untoleratedTaint } from '../../../src/domain/taint.ts';
 
@@ -318,6 +319,32 @@ describe('nodes', () => {
       conditions: [ready],
     },
   };
+
+  it.each<[string, Readonly<Record<string, string>>, Readonly<Record<string, string>>, string]>([
+    ['CS15: has no devices', { 'kubernetes.azure.com/accelerator': 'nvidia' }, {}, RESOURCE_NOT_READY],
+    ['CS15: has no devices, by its former label', { accelerator: 'nvidia' }, { 'nvidia.com/gpu': '0' }, RESOURCE_NOT_READY],
+    ['has its devices', { 'kubernetes.azure.com/accelerator': 'nvidia' }, { 'nvidia.com/gpu': '2' }, ''],
+    ['has parts of devices', { 'kubernetes.azure.com/accelerator': 'nvidia' }, { 'nvidia.com/mig-1g.5gb': '7' }, ''],
+    ['has devices of another maker', { accelerator: 'amd' }, { 'amd.com/gpu': '1' }, ''],
+    ['promises none', { agentpool: 'web' }, {}, ''],
+  ])('a ready node that %s', (_what, labels, devices, reason) => {
+    const allocatable = { cpu: '4', ...devices };
+    const readiness = readinessOf({ metadata: { labels }, status: { conditions: [ready], allocatable } }, 0);
+    expect(readiness).toMatchObject({ ready: reason === '', reason });
+  });
+
+  it.each([
+    ['startup-taint.cluster-autoscaler.kubernetes.io/cni', {}, false],
+    ['node.cilium.io/agent-not-ready', {}, false],
+    ['status-taint.cluster-autoscaler.kubernetes.io/degraded', {}, true],
+    ['acme.io/warming-up', {}, true],
+    ['acme.io/warming-up', { startup: ['acme.io/warming-up'] }, false],
+    ['acme.io/warming-up', { startupPrefixes: ['acme.io/'] }, false],
+    ['acme.io/degraded', { status: ['acme.io/degraded'] }, true],
+  ])('a ready node with the taint %s and the rules %j is ready: %s', (key, rules, expected) => {
+    const taints = [{ key, effect: 'NoSchedule' }];
+    expect(readinessOf({ spec: { taints }, status: { conditions: [ready] } }, 0, rules).ready).toBe(expected);
+  });
 
   it('keep what decisions read', () => {
     const node = projectNode(json, createNodeProjection(names));

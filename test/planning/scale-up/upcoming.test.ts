@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { nodeGroupId } from '../../../src/domain/ids.ts';
 import type { LoopState } from '../../../src/domain/loop-state.ts';
 import type { Instance } from '../../../src/domain/node-group.ts';
-import type { Node } from '../../../src/domain/node.ts';
+import { RESOURCE_NOT_READY, type Node } from '../../../src/domain/node.ts';
 import { upcomingNodes } from '../../../src/planning/scale-up/upcoming.ts';
 import {
   aCluster,
@@ -88,6 +88,22 @@ describe('pods and nodes to come', () => {
     expect(verdictOf(planFor({ ...world, pods: [pod] }), pod)).toEqual({ kind: 'fits-upcoming-node', group: 'a' });
     const taken = aPod({ cpu: '2', nodeName: 'a-0' });
     expect(growth(planFor({ ...world, pods: [pod, taken] }))).toEqual(['a 1->2']);
+  });
+
+  it('CS15: a node that waits for its devices is one to come, and no second one is asked for', () => {
+    const lacking = (createdAtMs: number) =>
+      aNode({ name: 'a-0', createdAtMs, readiness: { ready: false, sinceMs: createdAtMs, reason: RESOURCE_NOT_READY } });
+    const group = aGroup({
+      id: 'a',
+      target: 1,
+      instances: [instance('a-0', { state: 'running' })],
+      template: aTemplate({ resources: { 'nvidia.com/gpu': '1' } }),
+    });
+    const pod = aPod({ cpu: '1', shape: { resources: { 'nvidia.com/gpu': '1' } } });
+    const young = planFor({ groups: [group], nodes: [lacking(YOUNG)], pods: [pod] });
+    expect([verdictOf(young, pod), growth(young)]).toEqual([{ kind: 'fits-upcoming-node', group: 'a' }, []]);
+    const late = planFor({ groups: [group], nodes: [lacking(START_MS - 901_000)], pods: [pod] });
+    expect(growth(late)).toEqual(['a 1->2']);
   });
 
   it('present nodes are filled before those to come', () => {
