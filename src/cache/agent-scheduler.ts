@@ -90,13 +90,15 @@ export class AgentScheduler {
   }
 
   /**
-   * Runs every required agent once, by order, at most 4 at a time; agents added on the way included. A failure is a value:
+   * Runs every agent that is required or warm once, by order, at most 4 at a time; agents added on the way included. A failure is a value:
    * one unreadable pool must not keep the others from starting. Rejects `cancelled` with the signal.
    */
   async coldStart(signal: AbortSignal): Promise<readonly ColdStartResult[]> {
     const results = new Map<string, ColdStartResult>();
     for (;;) {
-      const left = [...this.#states.values()].filter(({ agent, enabled }) => agent.required && enabled && !results.has(agent.id));
+      const left = [...this.#states.values()].filter(
+        ({ agent, enabled }) => (agent.required || agent.warm === true) && enabled && !results.has(agent.id),
+      );
       if (left.length === 0) return [...results.values()];
       const order = Math.min(...left.map((state) => state.agent.order));
       const batch = left.filter((state) => state.agent.order === order).sort((a, b) => (a.agent.id < b.agent.id ? -1 : 1));

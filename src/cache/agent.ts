@@ -55,6 +55,8 @@ export interface CachingAgent {
   readonly kind: string;
   /** Decisions need it: it cannot be disabled, it runs at once on a cold start, and its age stops decisions. */
   readonly required: boolean;
+  /** Set: it runs at once on a cold start too, although no decision waits for it later. */
+  readonly warm?: boolean;
   /** Cold start order: lower first; all of one number end before the next begin. */
   readonly order: number;
   /** Calls that share a throttling budget share a bucket; a 429 holds all of it. */

@@ -3,6 +3,7 @@ import type { Labels } from './labels.ts';
 import type { Resources } from './resources.ts';
 import type { Taint } from './taint.ts';
 import type { ErrorKind } from './errors.ts';
+import type { QuotaDraw } from './quota.ts';
 
 export type NodeGroupKind = 'vmss-uniform' | 'vmss-flexible' | 'vms-pool' | 'standalone';
 
@@ -33,6 +34,8 @@ export interface NodeTemplate {
   readonly source: 'live-node' | 'cloud';
   /** New nodes are taken to be cordoned: all that is known of the group is a node that is. */
   readonly unschedulable?: true;
+  /** What the node takes of the quotas of its region; absent: not known. */
+  readonly draws?: readonly QuotaDraw[];
 }
 
 /**

@@ -4,6 +4,7 @@ import type { NodeGroup } from './node-group.ts';
 import type { Pod } from './pod.ts';
 import type { DaemonSet, DisruptionBudget } from './workload.ts';
 import type { ErrorKind } from './errors.ts';
+import type { CloudQuota } from './quota.ts';
 
 /** The cluster at one moment. Values are replaced, never edited: an unchanged node keeps its identity between loops. */
 export interface ClusterView {
@@ -53,6 +54,8 @@ export interface CloudView {
   readonly scaleDownBlocked: string | undefined;
   /** Set when reads are too old to add anything. */
   readonly scaleUpBlocked: string | undefined;
+  /** Quotas that groups draw on; what is absent is not known, and never a reason to stand still. */
+  readonly quotas?: readonly CloudQuota[];
 }
 
 /** The frozen inputs of one loop. Can be written to disk and replayed to the same plan. */

@@ -21,6 +21,7 @@ export type SkipReason =
   | { readonly kind: 'max-size'; readonly max: number }
   | { readonly kind: 'no-template' }
   | { readonly kind: 'cluster-limit'; readonly limit: 'nodes' | 'cores' | 'memory'; readonly value: number }
+  | { readonly kind: 'quota'; readonly quota: string; readonly used: number; readonly limit: number; readonly needs: number }
   | { readonly kind: 'no-pod-fits' }
   | { readonly kind: 'not-chosen'; readonly expander: string };
 
@@ -116,6 +117,8 @@ export function describeSkip(reason: SkipReason): string {
       return 'no node template';
     case 'cluster-limit':
       return `cluster limit of ${reason.value} ${reason.limit} reached`;
+    case 'quota':
+      return `quota reached: ${reason.quota} ${reason.used} of ${reason.limit} cores, needs ${reason.needs}`;
     case 'no-pod-fits':
       return 'no pod fits';
     case 'not-chosen':

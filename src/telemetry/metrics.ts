@@ -40,6 +40,12 @@ export function createMetrics() {
         'policy',
       ]),
     },
+    quota: {
+      limit: gauge('quota_limit_cores', 'Cores that the subscription may have in the region, of quotas that node groups draw on.', [
+        'quota',
+      ]),
+      used: gauge('quota_used_cores', 'Cores of a quota that are taken, orders that Azure does not count yet included.', ['quota']),
+    },
     cache: {
       rowAge: gauge('cache_row_age_seconds', 'Age of the oldest row of a table.', ['table']),
       rows: gauge('cache_rows', 'Rows of a table.', ['table']),

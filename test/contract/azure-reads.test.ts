@@ -49,7 +49,8 @@ describe('azure: reading', () => {
     const paths = r.arm.requests.slice(asked).map(({ path }) => path.slice(path.lastIndexOf('/') + 1));
     expect(paths.filter((path) => path === 'virtualmachinescalesets').length).toBeLessThanOrEqual(12);
     expect(paths.filter((path) => path === 'virtualmachines').length).toBeLessThanOrEqual(3);
-    expect(paths.length).toBeLessThanOrEqual(15);
+    expect(paths.filter((path) => path === 'usages').length).toBeLessThanOrEqual(3);
+    expect(paths.length).toBeLessThanOrEqual(18);
   });
 
   it('azure provider 9, 57: a node is found in its group whatever the letter case of its id', async () => {

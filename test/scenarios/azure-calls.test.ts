@@ -24,6 +24,7 @@ const LISTS = new Set([
   'GET virtualMachines',
   'GET managedClusters/{cluster}/agentPools',
   'GET skus',
+  'GET locations/{location}/usages',
 ]);
 
 /** What the daemon asked of ARM since then. */

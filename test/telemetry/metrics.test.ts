@@ -26,6 +26,7 @@ const LABELS = new Set([
   'verdict',
   'state',
   'resource',
+  'quota',
 ]);
 
 describe('the catalogue of metrics', () => {

@@ -57,13 +57,17 @@ interface AgentShape {
   readonly order: number;
   readonly operation: ArmOperation;
   readonly policy: AgentPolicy;
+  /** Decisions are made without it as well. */
+  readonly optional?: boolean;
 }
 
-function agent(shape: AgentShape, load: (context: RunContext) => Promise<Loaded>): CachingAgent {
+/** A caching agent whose budget is its operation's. */
+export function agent(shape: AgentShape, load: (context: RunContext) => Promise<Loaded>): CachingAgent {
   return {
     id: shape.id,
     kind: shape.kind,
-    required: true,
+    required: shape.optional !== true,
+    warm: true,
     order: shape.order,
     bucket: OPERATIONS[shape.operation].family,
     policy: shape.policy,
@@ -252,7 +256,7 @@ function loaded<Value>(list: PagedResult<Value>, commitList: (complete: boolean)
 }
 
 /** For what is replaced as a whole: part of it is worth nothing. */
-function whole<Value>(list: PagedResult<Value>, replace: (rows: readonly ListedRow<Value>[]) => void): Loaded {
+export function whole<Value>(list: PagedResult<Value>, replace: (rows: readonly ListedRow<Value>[]) => void): Loaded {
   if (list.error !== undefined) throw list.error;
   return {
     commit: () => {

@@ -10,6 +10,7 @@ export type ArmOperation =
   | 'listVms'
   | 'getVm'
   | 'listSkus'
+  | 'listUsages'
   | 'listAgentPools'
   | 'getAgentPool'
   | 'putAgentPool'
@@ -33,6 +34,7 @@ export const OPERATIONS: Readonly<Record<ArmOperation, OperationBudget>> = {
   listVms: { family: 'HighCostGetVM', access: 'read' },
   getVm: { family: 'LowCostGetVM', access: 'read' },
   listSkus: { family: 'Skus', access: 'read' },
+  listUsages: { family: 'Usages', access: 'read' },
   listAgentPools: { family: 'AgentPools', access: 'read' },
   getAgentPool: { family: 'GetAgentPool', access: 'read' },
   // 20 at once, then one per minute and pool.

@@ -6,7 +6,7 @@ import type { TokenCredential } from '@azure/core-auth';
 import type { Clock } from '../../domain/clock.ts';
 import { asAutoscalerError, AutoscalerError } from '../../domain/errors.ts';
 import type { NodeGroupId } from '../../domain/ids.ts';
-import type { CloudView, ClusterView } from '../../domain/observation.ts';
+import type { CloudEvent, CloudView, ClusterView } from '../../domain/observation.ts';
 import type { DeleteOutcome, IncreaseOutcome } from '../../domain/outcome.ts';
 import type { Random } from '../../domain/random.ts';
 import type { ResourceNames } from '../../domain/resources.ts';
@@ -99,7 +99,10 @@ class AzureAdapter implements AzureNodeGroups {
       store: this.#store,
       tracker: this.#tracker,
       locks: new GroupLocks(),
-      tell: (event) => this.#events.push(event),
+      tell: (event) => {
+        this.#account(event);
+        this.#events.push(event);
+      },
       closing: this.#closing.signal,
     };
     for (const table of [this.#store.scaleSets, this.#store.vmsPools.sizes]) {
@@ -128,7 +131,11 @@ class AzureAdapter implements AzureNodeGroups {
     const group = this.#writable(request.group);
     if (typeof group === 'string') return { kind: 'refused', group: request.group, reason: group };
     const write = group.kind === 'vms-pool' ? increaseSize : increaseCapacity;
-    return this.#learn(group, await write(this.#writes, group, request, AbortSignal.any([signal, this.#closing.signal])));
+    const outcome = await write(this.#writes, group, request, AbortSignal.any([signal, this.#closing.signal]));
+    const { quota } = this.#store;
+    if (outcome.kind === 'accepted') quota.ordered(this.#store.drawsOf(group), outcome.target - request.from, this.#deps.clock.now());
+    if (outcome.kind === 'failed' && outcome.error.kind === 'quota') this.#store.usageDue();
+    return this.#learn(group, outcome);
   }
 
   async deleteInstances(request: DeleteRequest, signal: AbortSignal): Promise<DeleteOutcome> {
@@ -219,7 +226,31 @@ class AzureAdapter implements AzureNodeGroups {
     this.#events.push({ kind: 'external-change', group: group.id, from, to, atMs: this.#deps.clock.now() });
   }
 
+  /** What became of an order or a removal changes what may be ordered next; Azure's own count follows late. */
+  #account(event: CloudEvent): void {
+    const group = this.#store.registration().byId.get(event.group);
+    if (group === undefined) return;
+    const draws = this.#store.drawsOf(group);
+    if (event.kind === 'increase-failed') {
+      this.#store.quota.returned(draws, event.requested);
+      if (event.error.detail.kind === 'quota') this.#store.usageDue();
+    }
+    if (event.kind !== 'delete-succeeded') return;
+    const wasShort = this.#store.quota.isShort(draws, event.atMs);
+    this.#store.quota.returned(draws, event.instances.length);
+    if (wasShort) this.#store.usageDue();
+  }
+
+  #measureQuotas(): void {
+    const { quota } = this.#deps.metrics;
+    for (const { name, limit, used } of this.#store.quotas(this.#deps.clock.now())) {
+      quota.limit.set({ quota: name }, limit);
+      quota.used.set({ quota: name }, used);
+    }
+  }
+
   #measure(): void {
+    this.#measureQuotas();
     const { cache } = this.#deps.metrics;
     for (const table of [this.#store.scaleSets, this.#store.instances, this.#store.vmsPools.sizes]) {
       const ageMs = table.oldestAgeMs();

@@ -5,6 +5,8 @@ export interface Sku {
   readonly name: string;
   /** What the guest sees: constrained sizes have fewer than their `vCPUs`. */
   readonly vcpus: number;
+  /** What Azure counts against quotas: all of a constrained size, hidden ones included. */
+  readonly quotaVcpus: number;
   readonly memoryBytes: number;
   readonly gpus: number;
   readonly arch: 'amd64' | 'arm64';
@@ -41,11 +43,13 @@ export function findSku(catalog: SkuCatalog | undefined, vmSize: string): Sku | 
 function projectSku(raw: ResourceSku, location: string): Sku | undefined {
   const capability = new Map((raw.capabilities ?? []).map(({ name, value }) => [name?.toLowerCase() ?? '', value ?? '']));
   const vcpus = positive(capability.get('vcpusavailable')) ?? positive(capability.get('vcpus'));
+  const quotaVcpus = positive(capability.get('vcpus')) ?? vcpus;
   const memoryGib = positive(capability.get('memorygb'));
-  if (raw.name === undefined || vcpus === undefined || memoryGib === undefined) return undefined;
+  if (raw.name === undefined || vcpus === undefined || quotaVcpus === undefined || memoryGib === undefined) return undefined;
   return {
     name: raw.name,
     vcpus,
+    quotaVcpus,
     memoryBytes: Math.floor(memoryGib * GIB),
     gpus: positive(capability.get('gpus')) ?? 0,
     arch: capability.get('cpuarchitecturetype')?.toLowerCase() === 'arm64' ? 'arm64' : 'amd64',

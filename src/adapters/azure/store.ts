@@ -11,6 +11,7 @@ import { Slots } from '../../cache/slots.ts';
 import { Table } from '../../cache/table.ts';
 import { AutoscalerError, asAutoscalerError } from '../../domain/errors.ts';
 import type { Clock } from '../../domain/clock.ts';
+import type { CloudQuota, QuotaDraw } from '../../domain/quota.ts';
 import type { Random } from '../../domain/random.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
@@ -19,12 +20,14 @@ import { foldName } from './arm-ids.ts';
 import type { ArmCalls } from './arm-calls.ts';
 import type { ArmClients } from './clients.ts';
 import type { AzureOptions } from './options.ts';
+import { drawsOf, QuotaLedger } from './quota.ts';
 import { register, type Registered, type Registration } from './registry.ts';
 import { isUpdating, projectInstance, projectScaleSet, type AgentPoolRow, type InstanceRow, type ScaleSetRow } from './rows.ts';
 import { Settling } from './settling.ts';
-import type { SkuCatalog } from './skus.ts';
-import { AGENT_POOLS_AGENT, INSTANCES, instancesAgent, MACHINES_AGENT, SCALE_SETS, SCALE_SETS_AGENT } from './tables.ts';
+import { findSku, type SkuCatalog } from './skus.ts';
+import { AGENT_POOLS_AGENT, INSTANCES, instancesAgent, MACHINES_AGENT, SCALE_SETS, SCALE_SETS_AGENT, USAGE_AGENT } from './tables.ts';
 import { poolOf } from './tags.ts';
+import { usageAgent } from './usage-agent.ts';
 import { WriteHolds } from './write-holds.ts';
 import { VmsPools } from './vms-pool-store.ts';
 
@@ -52,6 +55,7 @@ export class AzureStore {
   readonly #parts: StoreParts;
   readonly #agentParts: AgentParts;
   readonly #order: LogicalClock;
+  readonly quota = new QuotaLedger();
   readonly #setReads: OnDemand;
   readonly #instanceReads: OnDemand;
   readonly #agentIds = new Set<string>();
@@ -208,6 +212,24 @@ export class AzureStore {
     return name === undefined ? undefined : this.#pools?.byName.get(foldName(name));
   }
 
+  /** What one node of a group takes of the region's quotas; empty when its size is not known. */
+  drawsOf(group: Registered): readonly QuotaDraw[] {
+    const row = this.scaleSets.get(group.key)?.value;
+    const sku = findSku(this.#catalog, row?.vmSize ?? group.key.split('/')[1] ?? '');
+    return sku === undefined ? [] : drawsOf(sku, row?.priority ?? this.poolOf(group)?.priority ?? 'Regular');
+  }
+
+  /** The quotas that groups draw on, as far as they are known. */
+  quotas(nowMs: number): readonly CloudQuota[] {
+    const drawn = new Set([...this.registration().groups.values()].flatMap((group) => this.drawsOf(group).map(({ quota }) => quota)));
+    return this.quota.quotas(nowMs).filter(({ name }) => drawn.has(name));
+  }
+
+  /** Usages are read again soon. */
+  usageDue(): void {
+    this.scheduler.dueNow(USAGE_AGENT);
+  }
+
   hasAgentFor(groupKey: string): boolean {
     return this.#agentIds.has(this.#agentOfScope(groupKey));
   }
@@ -323,6 +345,7 @@ export class AzureStore {
     const { options } = this.#parts;
     this.#add(SCALE_SETS_AGENT, () => scaleSetsAgent(this.#agentParts));
     this.#add('skus', () => skusAgent(this.#agentParts, (catalog) => void (this.#catalog = catalog)));
+    this.#add(USAGE_AGENT, () => usageAgent(this.#agentParts, (rows, atMs) => this.quota.observe(rows, atMs)));
     if (options.clusterName !== undefined && options.clusterResourceGroup !== undefined) {
       const cluster = { resourceGroup: options.clusterResourceGroup, name: options.clusterName };
       this.#add('agentPools', () => agentPoolsAgent(this.#agentParts, cluster, (pools) => this.#keepPools(pools)));

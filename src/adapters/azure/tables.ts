@@ -22,6 +22,7 @@ export const SCALE_SETS_AGENT = 'scaleSets';
 export const AGENT_POOLS_AGENT = 'agentPools';
 export const SKUS_AGENT = 'skus';
 export const MACHINES_AGENT = 'vms';
+export const USAGE_AGENT = 'usage';
 
 export function instancesAgent(setKey: string): string {
   return `instances/${setKey}`;

@@ -16,6 +16,7 @@ import { findExemplars, type Exemplars } from './exemplars.ts';
 import { lastResort, liveTemplate, withLastingTaints } from './live-template.ts';
 import type { AzureOptions } from './options.ts';
 import { OwnerIndex, type Ownership } from './ownership.ts';
+import { drawsOf } from './quota.ts';
 import { frozenBecause, type Registered, type Registration } from './registry.ts';
 import { zoneName, type AgentPoolRow, type ScaleSetRow } from './rows.ts';
 import { mayBeListed } from './settling.ts';
@@ -108,6 +109,7 @@ export class CloudViewBuilder {
       events: [...events, ...this.#registrationEvents(registration, nowMs)],
       scaleDownBlocked,
       scaleUpBlocked,
+      quotas: store.quotas(nowMs),
     };
   }
 
@@ -182,16 +184,17 @@ export class CloudViewBuilder {
     return { vmSize, priority, zones: zones.map((zone) => zoneName(location, zone)) };
   }
 
+  /** With what a node takes of the quotas, which no node tells. */
   #template(inputs: GroupInputs): NodeTemplate | undefined {
-    const template = this.#rawTemplate(inputs);
-    return template === undefined ? undefined : withLastingTaints(template, this.#parts.options.taints ?? {});
+    const source = this.#sourceOf(inputs);
+    const raw = source === undefined ? undefined : this.#rawTemplate(inputs, source);
+    if (raw === undefined || source === undefined) return undefined;
+    const template = withLastingTaints(raw, this.#parts.options.taints ?? {});
+    return inputs.sku === undefined ? template : { ...template, draws: drawsOf(inputs.sku, source.priority) };
   }
 
-  #rawTemplate(inputs: GroupInputs): NodeTemplate | undefined {
-    const { sku, pool, exemplar, stopgap } = inputs;
+  #rawTemplate({ sku, pool, exemplar, stopgap }: GroupInputs, source: TemplateSource): NodeTemplate | undefined {
     const { names, options } = this.#parts;
-    const source = this.#sourceOf(inputs);
-    if (source === undefined) return undefined;
     if (exemplar !== undefined) return liveTemplate(exemplar, source);
     if (sku !== undefined) return cloudTemplate(source, { sku, pool, names, nodeResourceGroup: options.nodeResourceGroup });
     return stopgap === undefined ? undefined : lastResort(stopgap, source, { uncordon: options.scaleFromUnschedulable === true });

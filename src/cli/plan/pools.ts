@@ -125,6 +125,7 @@ function statedSize(pool: PoolSpec, names: ResourceNames) {
     arch: 'amd64',
     zones: [],
     quotaFamily: '',
+    quotaVcpus: 0,
   } as const;
 }
 

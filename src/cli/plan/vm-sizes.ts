@@ -38,5 +38,5 @@ export function knownSize(vmSize: string): Sku | undefined {
 
 function skuOf(name: string, [vcpus, gib, gpus]: readonly [number, number, number]): Sku {
   const isArm = /^standard_[a-z]\d+p/i.test(name);
-  return { name, vcpus, memoryBytes: gib * GIB, gpus, arch: isArm ? 'arm64' : 'amd64', zones: [], quotaFamily: '' };
+  return { name, vcpus, memoryBytes: gib * GIB, gpus, arch: isArm ? 'arm64' : 'amd64', zones: [], quotaFamily: '', quotaVcpus: vcpus };
 }

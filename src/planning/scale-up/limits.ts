@@ -2,6 +2,7 @@
 import type { NodeTemplate } from '../../domain/node-group.ts';
 import type { Node } from '../../domain/node.ts';
 import type { ScaleUpPolicy } from '../../domain/policy.ts';
+import type { CloudQuota } from '../../domain/quota.ts';
 import type { SkipReason } from '../../domain/reasons.ts';
 import { CPU, MEMORY } from '../../domain/resources.ts';
 
@@ -11,33 +12,37 @@ export interface Headroom {
   readonly cpuMillis: number;
   readonly memoryBytes: number;
   readonly thisPlan: number;
+  /** By name; what this plan takes counts as used. */
+  readonly quotas: ReadonlyMap<string, CloudQuota>;
 }
 
-type Sized = Pick<Node | NodeTemplate, 'capacity'>;
+type Sized = Pick<Node | NodeTemplate, 'capacity'> & Pick<NodeTemplate, 'draws'>;
 
-export function fullHeadroom(policy: ScaleUpPolicy): Headroom {
+export function fullHeadroom(policy: ScaleUpPolicy, quotas: readonly CloudQuota[] = []): Headroom {
   return {
     nodes: orInfinity(policy.maxNodesTotal),
     cpuMillis: orInfinity(policy.maxCoresTotal) * 1000,
     memoryBytes: orInfinity(policy.maxMemoryTotalBytes),
     thisPlan: orInfinity(policy.maxNodesPerScaleUp),
+    quotas: new Map(quotas.map((quota) => [quota.name, quota])),
   };
 }
 
-/** Counts nodes that are there or on their way against the cluster's limits, not against the plan's. */
+/** Counts nodes that are there or on their way against the cluster's limits: the plan's are its own, and the cloud counts its quotas. */
 export function occupy(room: Headroom, node: Sized, count: number): Headroom {
   return {
     nodes: room.nodes - count,
     cpuMillis: room.cpuMillis - count * (node.capacity[CPU] ?? 0),
     memoryBytes: room.memoryBytes - count * (node.capacity[MEMORY] ?? 0),
     thisPlan: room.thisPlan,
+    quotas: room.quotas,
   };
 }
 
 /** Counts newly planned nodes against every limit. Without a template their size is not known and only they are counted. */
 export function spend(room: Headroom, node: Sized | undefined, count: number): Headroom {
   const occupied = node === undefined ? { ...room, nodes: room.nodes - count } : occupy(room, node, count);
-  return { ...occupied, thisPlan: room.thisPlan - count };
+  return { ...occupied, thisPlan: room.thisPlan - count, quotas: drawn(room.quotas, node, count) };
 }
 
 /** Never negative. */
@@ -46,14 +51,37 @@ export function nodesAllowed(room: Headroom, node: Sized | undefined): number {
   const memory = node?.capacity[MEMORY] ?? 0;
   const byCpu = cpu > 0 ? Math.floor(room.cpuMillis / cpu) : Number.POSITIVE_INFINITY;
   const byMemory = memory > 0 ? Math.floor(room.memoryBytes / memory) : Number.POSITIVE_INFINITY;
-  return Math.max(0, Math.min(room.nodes, room.thisPlan, byCpu, byMemory));
+  return Math.max(0, Math.min(room.nodes, room.thisPlan, byCpu, byMemory, ...byQuota(room, node)));
 }
 
-/** The cluster's limit that not one more such node keeps, if any. */
+function byQuota({ quotas }: Headroom, node: Sized | undefined): readonly number[] {
+  return (node?.draws ?? []).flatMap(({ quota, cores }) => {
+    const known = quotas.get(quota);
+    return known === undefined || cores <= 0 ? [] : [Math.floor((known.limit - known.used) / cores)];
+  });
+}
+
+function drawn(quotas: Headroom['quotas'], node: Sized | undefined, count: number): Headroom['quotas'] {
+  const draws = node?.draws ?? [];
+  if (draws.length === 0 || quotas.size === 0) return quotas;
+  const after = new Map(quotas);
+  for (const { quota, cores } of draws) {
+    const known = after.get(quota);
+    if (known !== undefined) after.set(quota, { ...known, used: known.used + count * cores });
+  }
+  return after;
+}
+
+/** The limit of the cluster or quota of the cloud that not one more such node keeps, if any. */
 export function limitReached(room: Headroom, node: Sized, policy: ScaleUpPolicy): SkipReason | undefined {
   if (room.nodes < 1) return { kind: 'cluster-limit', limit: 'nodes', value: policy.maxNodesTotal };
   if (room.cpuMillis < (node.capacity[CPU] ?? 0)) return { kind: 'cluster-limit', limit: 'cores', value: policy.maxCoresTotal };
   if (room.memoryBytes < (node.capacity[MEMORY] ?? 0)) return { kind: 'cluster-limit', limit: 'memory', value: policy.maxMemoryTotalBytes };
+  for (const { quota, cores } of node.draws ?? []) {
+    const known = room.quotas.get(quota);
+    if (known === undefined || known.used + cores <= known.limit) continue;
+    return { kind: 'quota', quota: known.title, used: known.used, limit: known.limit, needs: cores };
+  }
   return undefined;
 }
 

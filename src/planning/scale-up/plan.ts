@@ -96,7 +96,7 @@ function makeFrame(input: ScaleUpInput): Frame {
   const seed = stableHash(`${policy.scaleUp.randomSeed}|${observation.loopId}`);
   const expanders = createExpanders(policy.scaleUp.expanders, seededRandom(seed));
   const scoring = createScoring(policy.scaleUp, input.names, observation.cluster.nodes.size);
-  let headroom = fullHeadroom(policy.scaleUp);
+  let headroom = fullHeadroom(policy.scaleUp, observation.cloud.quotas);
   for (const node of observation.cluster.nodes.values()) headroom = occupy(headroom, node, 1);
   const coming: ComingNodes[] = [];
   for (const group of observation.cloud.groups) {

@@ -24,6 +24,8 @@ export function explainSkip(reason: SkipReason, group: NodeGroup | undefined): E
       return { ...described, fix: `wait until ${new Date(reason.untilMs).toISOString()}` };
     case 'cluster-limit':
       return { ...described, fix: `raise ${LIMIT_SETTINGS[reason.limit]}` };
+    case 'quota':
+      return { ...described, fix: `ask Azure for more than ${reason.limit} cores: ${reason.quota}` };
     case 'no-template':
       return { ...described, fix: 'say what a node of this group offers' };
     case 'frozen':

@@ -51,6 +51,8 @@ export class ScriptedArm {
   readonly sets = new Map<string, ScriptedSet>();
   readonly operations = new Map<string, { status: string; error?: unknown }>();
   readonly requests: ArmRequest[] = [];
+  /** Cores of the region by quota: used and limit. Empty: Azure tells none. */
+  usages: readonly (readonly [name: string, used: number, limit: number])[] = [];
   intercept: (request: ArmRequest) => ArmReply | undefined = () => undefined;
   url = '';
   caPem = '';
@@ -143,6 +145,7 @@ export class ScriptedArm {
       const operation = this.operations.get(request.path.slice(request.path.lastIndexOf('/') + 1));
       return operation === undefined ? refusal(404, 'NotFound', 'The entity was not found in this Azure location.') : { body: operation };
     }
+    if (request.path.endsWith('/usages')) return { body: { value: this.usages.map(usageDocument) } };
     if (request.path.endsWith('/skus')) return { body: { value: [SKU] } };
     if (request.path === SETS) return { body: { value: [...this.sets.values()].map(setDocument) } };
     const [name = '', child, id] = request.path.slice(SETS.length + 1).split('/');
@@ -253,3 +256,7 @@ const SKU = {
   ],
   restrictions: [],
 };
+
+function usageDocument([name, currentValue, limit]: readonly [string, number, number]): unknown {
+  return { unit: 'Count', name: { value: name, localizedValue: name }, currentValue, limit };
+}

@@ -13,7 +13,16 @@ import { aNode, resourceNames, START_MS } from '../../support/builders.ts';
 
 const GIB = 2 ** 30;
 const MIB = 2 ** 20;
-const SKU: Sku = { name: 'Standard_D4s_v5', vcpus: 4, memoryBytes: 16 * GIB, gpus: 0, arch: 'amd64', zones: [], quotaFamily: 'f' };
+const SKU: Sku = {
+  name: 'Standard_D4s_v5',
+  vcpus: 4,
+  memoryBytes: 16 * GIB,
+  gpus: 0,
+  arch: 'amd64',
+  zones: [],
+  quotaVcpus: 4,
+  quotaFamily: 'f',
+};
 const SOURCE: TemplateSource = {
   vmSize: 'Standard_D4s_v5',
   location: 'westus',

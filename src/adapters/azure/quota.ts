@@ -1,0 +1,96 @@
+/**
+ * What the subscription may have in the region, and how much of it is taken: the usage that Azure tells, minutes late, and
+ * our own orders that it does not count yet. Reads nothing and asks for nothing; knows no clock.
+ */
+import type { CloudQuota, QuotaDraw } from '../../domain/quota.ts';
+import type { Sku } from './skus.ts';
+
+/** One entry of the usage list, in cores. */
+export interface UsageRow {
+  /** As Azure spells it: `cores`, `lowPriorityCores`, `standardDSv5Family`. */
+  readonly name: string;
+  readonly used: number;
+  readonly limit: number;
+}
+
+/** What usages say is a few minutes old: so long an order counts although they may not show it. */
+const LAG_MS = 5 * 60_000;
+/** An older reading says nothing about now. */
+const STALE_MS = 30 * 60_000;
+
+const REGION = 'cores';
+const SPOT = 'lowprioritycores';
+
+/** A regular node draws on its family and on the region, a spot node on the region's spot cores alone. */
+export function drawsOf(sku: Pick<Sku, 'quotaVcpus' | 'quotaFamily'>, priority: 'Regular' | 'Spot'): readonly QuotaDraw[] {
+  const cores = sku.quotaVcpus;
+  if (priority === 'Spot') return [{ quota: SPOT, cores }];
+  const family = sku.quotaFamily.toLowerCase();
+  return family === ''
+    ? [{ quota: REGION, cores }]
+    : [
+        { quota: family, cores },
+        { quota: REGION, cores },
+      ];
+}
+
+interface Expectation {
+  /** What usages will say at least once they have caught up. */
+  readonly cores: number;
+  readonly untilMs: number;
+}
+
+export class QuotaLedger {
+  #read: { readonly atMs: number; readonly rows: ReadonlyMap<string, UsageRow> } | undefined;
+  readonly #expected = new Map<string, Expectation>();
+
+  /** A whole list of usages, asked for at `atMs`. */
+  observe(rows: readonly UsageRow[], atMs: number): void {
+    this.#read = { atMs, rows: new Map(rows.map((row) => [row.name.toLowerCase(), row])) };
+  }
+
+  /** Azure accepted an order of so many nodes. */
+  ordered(draws: readonly QuotaDraw[], nodes: number, nowMs: number): void {
+    for (const { quota, cores } of draws) {
+      const used = this.#usedOf(quota, nowMs);
+      if (used !== undefined) this.#expected.set(quota, { cores: used + cores * nodes, untilMs: nowMs + LAG_MS });
+    }
+  }
+
+  /** So many nodes did not come, or are gone. */
+  returned(draws: readonly QuotaDraw[], nodes: number): void {
+    for (const { quota, cores } of draws) {
+      const expected = this.#expected.get(quota);
+      if (expected !== undefined) this.#expected.set(quota, { ...expected, cores: expected.cores - cores * nodes });
+    }
+  }
+
+  /** Whether one more node would be too much, as far as is known. */
+  isShort(draws: readonly QuotaDraw[], nowMs: number): boolean {
+    return this.quotas(nowMs).some(({ name, limit, used }) => draws.some(({ quota, cores }) => quota === name && used + cores > limit));
+  }
+
+  /** Every quota that is known; none when the last reading is too old. */
+  quotas(nowMs: number): readonly CloudQuota[] {
+    if (this.#read === undefined || nowMs - this.#read.atMs > STALE_MS) return [];
+    return [...this.#read.rows].map(([name, row]) => ({
+      name,
+      title: titleOf(name, row.name),
+      limit: row.limit,
+      used: this.#usedOf(name, nowMs) ?? row.used,
+    }));
+  }
+
+  /** The larger of what Azure counts and what it will count: an order is in one of them, and never in both. */
+  #usedOf(quota: string, nowMs: number): number | undefined {
+    const told = this.#read?.rows.get(quota)?.used;
+    const expected = this.#expected.get(quota);
+    if (told === undefined || expected === undefined || expected.untilMs <= nowMs) return told;
+    return Math.max(told, expected.cores);
+  }
+}
+
+function titleOf(folded: string, name: string): string {
+  if (folded === REGION) return 'region';
+  return folded === SPOT ? 'spot' : `family ${name}`;
+}

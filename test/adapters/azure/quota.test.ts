@@ -1,0 +1,103 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { drawsOf, QuotaLedger, type UsageRow } from '../../../src/adapters/azure/quota.ts';
+
+const MINUTE = 60_000;
+const FAMILY = 'standardDSv5Family';
+const DRAWS = drawsOf({ quotaVcpus: 8, quotaFamily: FAMILY }, 'Regular');
+const usage = (used: number, limit = 100, name = FAMILY): UsageRow => ({ name, used, limit });
+const usedIn = (ledger: QuotaLedger, atMs: number) => ledger.quotas(atMs).find(({ name }) => name === FAMILY.toLowerCase())?.used;
+
+describe('what a node draws', () => {
+  it.each([
+    ['Regular', FAMILY, ['standarddsv5family', 'cores']],
+    ['Regular', '', ['cores']],
+    ['Spot', FAMILY, ['lowprioritycores']],
+  ] as const)('%s of family "%s": %j', (priority, quotaFamily, names) => {
+    expect(drawsOf({ quotaVcpus: 8, quotaFamily }, priority)).toEqual(names.map((quota) => ({ quota, cores: 8 })));
+  });
+});
+
+describe('the ledger of quotas', () => {
+  it('knows nothing before the first reading, and nothing of orders either', () => {
+    const ledger = new QuotaLedger();
+    ledger.ordered(DRAWS, 3, 0);
+    expect(ledger.quotas(0)).toEqual([]);
+    expect(ledger.isShort(DRAWS, 0)).toBe(false);
+  });
+
+  it('names quotas as people know them', () => {
+    const ledger = new QuotaLedger();
+    ledger.observe([usage(1), usage(2, 50, 'cores'), usage(3, 50, 'lowPriorityCores')], 0);
+    expect(ledger.quotas(0).map(({ title, used }) => [title, used])).toEqual([
+      [`family ${FAMILY}`, 1],
+      ['region', 2],
+      ['spot', 3],
+    ]);
+  });
+
+  it('counts an order until Azure counts it, and not twice', () => {
+    const ledger = new QuotaLedger();
+    ledger.observe([usage(80)], 0);
+    ledger.ordered(DRAWS, 1, MINUTE);
+    expect(usedIn(ledger, MINUTE)).toBe(88);
+    ledger.observe([usage(80)], 2 * MINUTE);
+    expect(usedIn(ledger, 2 * MINUTE)).toBe(88);
+    ledger.observe([usage(88)], 3 * MINUTE);
+    expect(usedIn(ledger, 3 * MINUTE)).toBe(88);
+    ledger.ordered(DRAWS, 1, 3 * MINUTE);
+    expect(usedIn(ledger, 3 * MINUTE)).toBe(96);
+    expect(ledger.isShort(DRAWS, 3 * MINUTE)).toBe(true);
+  });
+
+  it('gives an order up when Azure does not count it for five minutes', () => {
+    const ledger = new QuotaLedger();
+    ledger.observe([usage(80)], 0);
+    ledger.ordered(DRAWS, 2, 0);
+    ledger.observe([usage(80)], 5 * MINUTE);
+    expect(usedIn(ledger, 5 * MINUTE - 1)).toBe(96);
+    expect(usedIn(ledger, 5 * MINUTE)).toBe(80);
+  });
+
+  it('takes back what did not come', () => {
+    const ledger = new QuotaLedger();
+    ledger.observe([usage(80)], 0);
+    ledger.ordered(DRAWS, 2, 0);
+    ledger.returned(DRAWS, 2);
+    expect(usedIn(ledger, 1)).toBe(80);
+  });
+
+  it('a reading of half an hour ago says nothing', () => {
+    const ledger = new QuotaLedger();
+    ledger.observe([usage(100)], 0);
+    expect(ledger.isShort(DRAWS, 30 * MINUTE)).toBe(true);
+    expect(ledger.isShort(DRAWS, 30 * MINUTE + 1)).toBe(false);
+  });
+
+  it('shows the truth whenever Azure lags by less than five minutes, whatever the order of readings and orders', () => {
+    const step = fc.oneof(
+      fc.record({ kind: fc.constant('order' as const), nodes: fc.integer({ min: 1, max: 5 }) }),
+      fc.record({ kind: fc.constant('read' as const), lagging: fc.boolean() }),
+    );
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 20 }), (steps) => {
+        const ledger = new QuotaLedger();
+        let [now, truth, told] = [0, 40, 40];
+        ledger.observe([usage(told)], now);
+        for (const each of steps) {
+          now += 10_000;
+          if (each.kind === 'order') {
+            truth += each.nodes * 8;
+            ledger.ordered(DRAWS, each.nodes, now);
+          } else {
+            if (!each.lagging) told = truth;
+            ledger.observe([usage(told)], now);
+          }
+          // All of it happens within the time that Azure may lag behind.
+          expect(usedIn(ledger, now)).toBe(truth);
+        }
+      }),
+      { seed: 11, numRuns: 200 },
+    );
+  });
+});

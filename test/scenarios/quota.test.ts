@@ -1,0 +1,40 @@
+/** A subscription's quota through the whole loop: not asked for what cannot be had, and told why. */
+import { afterEach, describe, expect, it } from 'vitest';
+import { VirtualRun } from '../support/virtual-world.ts';
+import { aPool, bound, capacity, deployment, events, MINUTE, pending, worldOf } from './support.ts';
+
+let run: VirtualRun | undefined;
+afterEach(async () => {
+  await run?.stop();
+  run = undefined;
+});
+
+const D4 = 'Standard_D4s_v5';
+const E4 = 'Standard_E4s_v5';
+
+describe('quotas', () => {
+  it('a pool grows to the quota of its family and another family takes the rest, without one refused write', async () => {
+    run = await VirtualRun.start({
+      spec: worldOf([aPool({ name: 'd', vmSize: D4 }), aPool({ name: 'e', vmSize: E4, count: 0 })], { quota: { standardDSv5Family: 16 } }),
+    });
+    run.world.cluster.apply(deployment({ name: 'wide', replicas: 5, cpu: '3' }));
+    await run.until('all bound', () => run !== undefined && bound(run, 'wide') === 5, 15 * MINUTE);
+    expect([capacity(run, 'd'), capacity(run, 'e')]).toEqual([3, 2]);
+    expect(run.writes().map(({ status }) => status)).toEqual([200, 200]);
+    expect(run.world.violations()).toEqual([]);
+  });
+
+  it('with nowhere else to go the pod is told the numbers, and served when the quota was raised', async () => {
+    run = await VirtualRun.start({ spec: worldOf([aPool({ name: 'd', vmSize: D4 })], { quota: { standardDSv5Family: 10 } }) });
+    const world = run;
+    world.world.cluster.apply(deployment({ name: 'wide', replicas: 2, cpu: '3' }));
+    await world.advance(3 * MINUTE);
+    expect(pending(world)).toBe(1);
+    expect(world.writes()).toEqual([]);
+    expect(events(world, 'NotTriggerScaleUp').join('\n')).toContain('family standardDSv5Family 8 of 10 cores, needs 4');
+    world.world.arm.control.setQuota('standardDSv5Family', 12);
+    await world.until('served', () => bound(world, 'wide') === 2, 15 * MINUTE);
+    expect(world.writes().map(({ status }) => status)).toEqual([200]);
+    expect(world.world.violations()).toEqual([]);
+  });
+});
