@@ -21,6 +21,17 @@ export interface Node {
   readonly scaleDownDisabled: boolean;
   /** Who asks to wait before the machine is deleted: what follows the prefix in each delay-deletion annotation. Absent: nobody. */
   readonly delayDeletion?: readonly string[];
+  /** Set: the platform has said that it takes the machine back. */
+  readonly preemption?: Preemption;
+}
+
+/** The end of a Spot machine, as announced. Milliseconds since the epoch. */
+export interface Preemption {
+  readonly noticedAtMs: number;
+  /** Not before then. */
+  readonly deadlineMs: number;
+  /** What said so, for messages. */
+  readonly notice: string;
 }
 
 /** Why a node is not ready that lacks nothing but the devices its labels promise. A name that the Cluster Autoscaler's users know. */

@@ -9,6 +9,7 @@ import { emptyLoopState } from '../planning/state.ts';
 import { ClusterSnapshot } from '../scheduling/cluster-snapshot.ts';
 import type { LoopDeps, LoopSettings } from './deps.ts';
 import { DrainRunner } from './drain.ts';
+import { PreemptionResponder } from './preemption.ts';
 import { groupNews } from './group-news.ts';
 import type { LoopListener, LoopReport, LoopTriggerCause } from './report.ts';
 import { runOnce } from './run-once.ts';
@@ -24,6 +25,7 @@ export class Autoscaler {
   /** Aborted when the loop shall begin nothing new. */
   readonly #stopping = new AbortController();
   readonly #runner: DrainRunner;
+  readonly #responder: PreemptionResponder;
   #snapshot: ClusterSnapshot;
   #state: LoopState;
   #loopId = 0;
@@ -39,6 +41,7 @@ export class Autoscaler {
     this.#state = emptyLoopState(deps.clock.now());
     const { cluster: reader, ...rest } = deps;
     this.#runner = new DrainRunner({ ...rest, reader, onEnd: () => this.#trigger.wake('cloud') });
+    this.#responder = new PreemptionResponder({ ...rest, reader });
   }
 
   /**
@@ -47,7 +50,11 @@ export class Autoscaler {
    */
   start(signal: AbortSignal): Promise<AutoscalerError | undefined> {
     const { cluster, cloud } = this.#deps;
-    this.#unsubscribe = [cluster.onUnschedulable(() => this.#trigger.wake('pods')), cloud.onWake(() => this.#trigger.wake('cloud'))];
+    this.#unsubscribe = [
+      cluster.onUnschedulable(() => this.#trigger.wake('pods')),
+      cluster.onPreemption(() => this.#trigger.wake('cloud')),
+      cloud.onWake(() => this.#trigger.wake('cloud')),
+    ];
     this.#running = this.#loop(signal);
     return this.#running;
   }
@@ -82,6 +89,7 @@ export class Autoscaler {
           state: this.#state,
           snapshot: this.#snapshot,
           runner: this.#runner,
+          responder: this.#responder,
           deps: this.#deps,
           settings: this.#settings,
         },
@@ -127,6 +135,7 @@ export class Autoscaler {
     const steps: readonly (readonly [string, () => Promise<unknown>])[] = [
       ['loop', () => unless(deadline, Promise.all([this.#running, this.#oneLoop.waitForUnlock()]))],
       ['drains', () => this.#runner.stop(deadline)],
+      ['evacuations', () => this.#responder.stop(deadline)],
       ['events', () => events.flush(deadline)],
     ];
     for (const [what, step] of steps) {

@@ -44,6 +44,20 @@ export async function evictOnce(pods: readonly Pod[], capMs: number, tools: Evic
   }
 }
 
+/**
+ * Asks for each pod until it is taken, within the policy's time, and does not wait for its end. Returns those that stayed,
+ * with why. Throws only `cancelled`.
+ */
+export async function evictUnawaited(
+  pods: readonly Pod[],
+  capMs: number,
+  tools: EvictTools,
+  signal: AbortSignal,
+): Promise<readonly string[]> {
+  const results = await Promise.all(pods.map((pod) => evictUntilTaken(pod, Math.min(pod.terminationGraceMs, capMs), tools, signal)));
+  return results.flatMap((result) => (result === undefined || result.done ? [] : [result.message]));
+}
+
 function capped(pod: Pod, capMs: number): number {
   return capMs > 0 ? Math.min(pod.terminationGraceMs, capMs) : pod.terminationGraceMs;
 }

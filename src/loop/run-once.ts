@@ -15,6 +15,7 @@ import type { LoopDeps, LoopSettings } from './deps.ts';
 import type { DrainRunner } from './drain.ts';
 import { publishObservation, publishVerdicts } from './gauges.ts';
 import { undoLeftovers } from './leftovers.ts';
+import type { PreemptionResponder } from './preemption.ts';
 import type { LoopReport, LoopTriggerCause, ScaleUpRound } from './report.ts';
 import { executeScaleDown } from './scale-down.ts';
 import { runScaleUpRounds, type RoundsOutcome } from './scale-up-rounds.ts';
@@ -27,6 +28,7 @@ export interface RunOnceInput {
   readonly state: LoopState;
   readonly snapshot: ClusterSnapshot;
   readonly runner: DrainRunner;
+  readonly responder: PreemptionResponder;
   readonly deps: LoopDeps;
   readonly settings: LoopSettings;
 }
@@ -82,6 +84,7 @@ async function advance(input: RunOnceInput, steps: Steps, run: Run): Promise<Pro
   if ('error' in reduced) return { ...progress, observation: observed.value };
   progress = { ...progress, ...reduced.value, observation: observed.value };
   await steps.run('leftovers', () => undo(input, progress, run.signal));
+  await steps.run('preemption', () => respond(input, progress, run.signal));
   progress = await grow(input, steps, progress, run.signal);
   progress = await shrink(input, steps, progress, run.signal);
   await steps.run('publish', () => publish(progress, input.deps));
@@ -105,6 +108,11 @@ async function undo({ deps, runner }: RunOnceInput, { observation, state }: Prog
   if (observation === undefined) return;
   const { tainter, events, log, policy } = deps;
   await undoLeftovers({ observation, state, inFlight: runner.inFlight(), tainter, events, log, cordon: policy.drain.cordon }, signal);
+}
+
+async function respond({ runner, responder }: RunOnceInput, { observation, state }: Progress, signal: AbortSignal): Promise<void> {
+  if (observation === undefined) return;
+  await responder.respond(observation, new Set([...runner.inFlight(), ...state.deleting.keys()]), signal);
 }
 
 async function grow(input: RunOnceInput, steps: Steps, progress: Progress, signal: AbortSignal): Promise<Progress> {

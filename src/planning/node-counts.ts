@@ -6,6 +6,7 @@ import { RESOURCE_NOT_READY, type Node } from '../domain/node.ts';
 import type { Observation } from '../domain/observation.ts';
 import type { Policy } from '../domain/policy.ts';
 import { hasTaint, TO_BE_DELETED_TAINT } from '../domain/taint.ts';
+import { isPreempted } from './preempted.ts';
 
 /** The five of `registered` exclude each other. */
 export interface NodeCounts {
@@ -87,6 +88,8 @@ function kindOf(node: Node, { observation, state, policy }: CountInput, { groups
   if (node.deletionAtMs !== undefined || state.deleting.has(node.name) || hasTaint(node.taints, TO_BE_DELETED_TAINT)) return 'beingDeleted';
   if (instance === undefined && hasLostMachine(node, group)) return 'beingDeleted';
   if (node.readiness.ready) return 'ready';
+  // Azure said that it takes the machine and has begun to: a wave over a Spot pool is no sickness of the cluster.
+  if (isPreempted(node, nowMs)) return 'beingDeleted';
   if (instance !== undefined && deallocated.has(instance)) return 'suspended';
   return nowMs - node.createdAtMs < maxProvisionMsOf(group, policy) ? 'notStarted' : 'unready';
 }

@@ -15,4 +15,6 @@ export interface ClusterReader {
   podExists(pod: { readonly namespace: string; readonly name: string; readonly uid: PodUid }, signal: AbortSignal): Promise<boolean>;
   /** Called when a pod turns unschedulable. Returns the way to stop. */
   onUnschedulable(listener: (pod: Pod) => void): () => void;
+  /** Called when the platform announces that it takes a node's machine back. Returns the way to stop. */
+  onPreemption(listener: (node: Node) => void): () => void;
 }

@@ -33,6 +33,8 @@ export type MachineChange =
   | { readonly kind: 'stopped'; readonly machine: Machine }
   /** The VM is gone. */
   | { readonly kind: 'gone'; readonly machine: Machine }
+  /** The platform has told the machine, by its metadata service, that it will be taken back, not before then. */
+  | { readonly kind: 'preempt-scheduled'; readonly machine: Machine; readonly notBeforeMs: number }
   /** A client's delete of these machines was accepted; they still run for a while. */
   | { readonly kind: 'delete-accepted'; readonly machine: Machine; readonly principal: string };
 

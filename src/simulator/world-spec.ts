@@ -12,6 +12,8 @@ export interface PoolSpec {
   readonly max: number;
   readonly zones?: readonly string[];
   readonly priority?: 'Regular' | 'Spot';
+  /** What becomes of a Spot machine that Azure takes back. Default: AKS's, `Delete`. */
+  readonly evictionPolicy?: 'Delete' | 'Deallocate';
   readonly mode?: 'System' | 'User';
   readonly labels?: Readonly<Record<string, string>>;
   /** `key=value:Effect` */

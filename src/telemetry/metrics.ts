@@ -82,6 +82,7 @@ export function createMetrics() {
       pods: gauge('unschedulable_pods', 'Unschedulable pods by verdict.', ['verdict']),
       nodes: gauge('nodes', 'Nodes by state.', ['state']),
       groupSize: gauge('node_group_size', 'Sizes of a node group: min, max, target, ready, upcoming.', ['node_group', 'kind']),
+      preemptedNodes: counter('preempted_nodes_total', 'Nodes that Azure announced to take back.', ['node_group']),
       groupFrozen: gauge('node_group_frozen', '1 while a node group is neither grown nor shrunk.', ['node_group']),
       watchRestarts: counter('watch_restarts_total', 'Watches begun again, by cause.', ['resource', 'cause']),
       watchStaleness: gauge('watch_staleness_seconds', 'Time since a watch last heard from the API server.', ['resource']),

@@ -82,6 +82,19 @@ describe('what a node counts as', () => {
       expected: { unready: 1, resourceUnready: 1 },
     },
     {
+      name: 'Azure takes its machine, and it has gone silent',
+      node: {
+        readiness: unready(),
+        preemption: { noticedAtMs: START_MS - 40_000, deadlineMs: START_MS - 10_000, notice: 'PreemptScheduled' },
+      },
+      expected: { beingDeleted: 1 },
+    },
+    {
+      name: 'Azure was to take its machine minutes ago: that says nothing any more',
+      node: { readiness: unready(), preemption: { noticedAtMs: 0, deadlineMs: START_MS - 10 * MINUTE, notice: 'PreemptScheduled' } },
+      expected: { unready: 1 },
+    },
+    {
       name: 'the time to start is the group’s own',
       node: { readiness: unready(), createdAtMs: START_MS - 16 * MINUTE },
       group: { options: { maxProvisionMs: 20 * MINUTE } },

@@ -82,6 +82,10 @@ export class FakeCluster implements ClusterReader, NodeTainter, PodEvictor, Even
     return this.pods.has(pod.uid);
   }
 
+  onPreemption(_listener: (node: Node) => void): () => void {
+    return () => undefined;
+  }
+
   onUnschedulable(listener: (pod: Pod) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);

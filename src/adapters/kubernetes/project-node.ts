@@ -5,6 +5,7 @@ import { noResources, type ResourceNames, type Resources } from '../../domain/re
 import { isStartupTaint, type Taint, type TaintEffect, type TaintRules } from '../../domain/taint.ts';
 import { timeOf, type NodeJson, type Quantities, type TaintJson } from './api-json.ts';
 import { Interner, StringInterner } from './interner.ts';
+import { preemptionOf } from './project-preemption.ts';
 
 /** Bad when not True. */
 const NEEDED_CONDITION = 'Ready';
@@ -77,6 +78,7 @@ export function projectNode(json: NodeJson, shared: NodeProjection): Node {
     scaleDownDisabled:
       unreadable !== undefined || metadata.annotations?.['cluster-autoscaler.kubernetes.io/scale-down-disabled'] === 'true',
     ...delays(metadata.annotations ?? {}),
+    ...preemptionOf(json),
   };
 }
 

@@ -31,6 +31,7 @@ export class ReflectedCluster {
   readonly nodeProjection: NodeProjection;
   readonly #index = new PodIndex();
   readonly #listeners = new Set<(pod: Pod) => void>();
+  readonly #preemptionListeners = new Set<(node: Node) => void>();
   readonly #pods: Table<Pod>;
   readonly #nodes: Table<Node>;
   readonly #daemonSets: Table<DaemonSet>;
@@ -52,7 +53,14 @@ export class ReflectedCluster {
       project: (object) => projectPod(object, this.podProjection),
       onChange: (before, after) => this.#podChanged(before, after),
     });
-    this.#nodes = new Table({ keyOf: nameOf, project: (object) => projectNode(object, this.nodeProjection) });
+    this.#nodes = new Table({
+      keyOf: nameOf,
+      project: (object) => projectNode(object, this.nodeProjection),
+      onChange: (before, after) => {
+        if (after?.preemption === undefined || before?.preemption !== undefined) return;
+        for (const listener of this.#preemptionListeners) listener(after);
+      },
+    });
     this.#daemonSets = new Table({
       keyOf: uidOf,
       project: (object) => projectDaemonSet(object, this.podProjection.shapes),
@@ -91,6 +99,13 @@ export class ReflectedCluster {
     this.#listeners.add(listener);
     return () => {
       this.#listeners.delete(listener);
+    };
+  }
+
+  onPreemption(listener: (node: Node) => void): () => void {
+    this.#preemptionListeners.add(listener);
+    return () => {
+      this.#preemptionListeners.delete(listener);
     };
   }
 

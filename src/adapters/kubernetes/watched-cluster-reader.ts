@@ -86,6 +86,10 @@ export class WatchedClusterReader implements ClusterReader {
     return this.#cluster.onUnschedulable(listener);
   }
 
+  onPreemption(listener: (node: Node) => void): () => void {
+    return this.#cluster.onPreemption(listener);
+  }
+
   /** Last seen resourceVersion per resource; 0 before the first full picture. */
   versions(): Readonly<Record<string, number>> {
     return Object.fromEntries(this.#reflectors.map(({ resource, version }) => [resource, version]));

@@ -6,6 +6,7 @@ import type { Observation } from '../../domain/observation.ts';
 import type { Policy } from '../../domain/policy.ts';
 import type { ResourceNames } from '../../domain/resources.ts';
 import { TO_BE_DELETED_TAINT, hasTaint } from '../../domain/taint.ts';
+import { isPreempted } from '../preempted.ts';
 import { DEVICES } from './devices.ts';
 import { drainContext, drainRulesOf, type DrainContext } from '../../scheduling/drainability/drain-rule.ts';
 import type { Snapshot } from '../../scheduling/snapshot.ts';
@@ -67,8 +68,13 @@ function drainingByGroup(observation: Observation, state: LoopState): ReadonlyMa
 }
 
 /** On its way out, whoever sent it. */
-export function isLeaving(node: Node, { state }: Pick<Scope, 'state'>): boolean {
-  return node.deletionAtMs !== undefined || state.deleting.has(node.name) || hasTaint(node.taints, TO_BE_DELETED_TAINT);
+export function isLeaving(node: Node, { state, observation }: Pick<Scope, 'state' | 'observation'>): boolean {
+  return (
+    node.deletionAtMs !== undefined ||
+    isPreempted(node, observation.nowMs) ||
+    state.deleting.has(node.name) ||
+    hasTaint(node.taints, TO_BE_DELETED_TAINT)
+  );
 }
 
 /** Order by name, the tie-break everywhere. */

@@ -2,7 +2,7 @@
  * Scale-up: which groups grow, to what size, for which pods, and why everything else does not. Pure: reads one
  * observation and the loop's memory, and leaves the snapshot as it was. Must not know how a size is written.
  */
-import { podName, type NodeGroupId } from '../../domain/ids.ts';
+import { podName, type NodeGroupId, type NodeName } from '../../domain/ids.ts';
 import type { LoopState } from '../../domain/loop-state.ts';
 import type { NodeGroup } from '../../domain/node-group.ts';
 import type { Observation } from '../../domain/observation.ts';
@@ -15,6 +15,7 @@ import type { ResourceNames } from '../../domain/resources.ts';
 import { ClusterSnapshot } from '../../scheduling/cluster-snapshot.ts';
 import { createExpanders, type Expander } from '../expanders/expander.ts';
 import { unfitness } from '../cluster-health.ts';
+import { preemptedNodes } from '../preempted.ts';
 import { tooStale } from '../stale-cluster.ts';
 import { overdueInstances } from '../state/unregistered.ts';
 import { byPrecedence, displacedPods, isExpendable, reasonToIgnore } from './classify-pods.ts';
@@ -72,7 +73,7 @@ export function planScaleUp(input: ScaleUpInput): ScaleUpPlan {
     return { increases: [], skipped: [], verdicts, options: [], summary: `no scale-up: ${blocked}` };
   }
   const frame = makeFrame(input);
-  if (asking.length === 0 && input.state.deleting.size === 0)
+  if (asking.length === 0 && leavingNodes(input).size === 0)
     return finish(frame, { skips: new Map(), growth: noGrowth(frame), templates: [] }, verdicts);
   const snapshot = input.snapshot ?? freshSnapshot(input);
   snapshot.fork();
@@ -123,8 +124,8 @@ function missingToMinimum(group: NodeGroup, overdue: number, standing: Standing)
 }
 
 function planPods(frame: Frame, asking: readonly Pod[], snapshot: ClusterSnapshot, verdicts: Map<Pod, PodVerdict>): ScaleUpPlan {
-  const { observation, state, policy } = frame.input;
-  const displaced = displacedPods(observation, state.deleting.keys());
+  const { observation, policy } = frame.input;
+  const displaced = displacedPods(observation, leavingNodes(frame.input));
   const pods = [...displaced, ...asking].sort(byPrecedence);
   makeRoom(frame, displaced, snapshot);
   const capacity = capacityOf(frame, snapshot);
@@ -163,6 +164,11 @@ function planPods(frame: Frame, asking: readonly Pod[], snapshot: ClusterSnapsho
   return finish(frame, { skips, growth, templates }, verdicts);
 }
 
+/** Nodes that we remove and nodes that the platform takes: what runs there needs a place before it turns pending. */
+function leavingNodes({ observation, state }: Pick<ScaleUpInput, 'observation' | 'state'>): ReadonlySet<NodeName> {
+  return new Set([...state.deleting.keys(), ...preemptedNodes(observation)]);
+}
+
 /** Bound pods that may be pushed aside count for nothing; pods that wait for a pushed-aside place have theirs. */
 function makeRoom(frame: Frame, displaced: readonly Pod[], snapshot: ClusterSnapshot): void {
   const { observation, policy } = frame.input;
@@ -179,10 +185,11 @@ function makeRoom(frame: Frame, displaced: readonly Pod[], snapshot: ClusterSnap
 }
 
 function capacityOf(frame: Frame, snapshot: ClusterSnapshot): Capacity {
-  const { observation, state } = frame.input;
+  const { observation } = frame.input;
+  const leaving = leavingNodes(frame.input);
   const isUsable = (name: string): boolean => {
     const node = observation.cluster.nodes.get(name);
-    return node !== undefined && node.readiness.ready && node.deletionAtMs === undefined && !state.deleting.has(name);
+    return node !== undefined && node.readiness.ready && node.deletionAtMs === undefined && !leaving.has(name);
   };
   return { snapshot, isUsable, upcoming: new Map(), planned: new Map(), undecided: [] };
 }

@@ -74,7 +74,7 @@ export function propertiesOfPool(spec: WorldSpec, pool: PoolSpec): JsonObject {
       : { count: pool.count, vmSize: pool.vmSize }),
     enableAutoScaling: false,
     scaleDownMode: 'Delete',
-    ...(spot ? { scaleSetPriority: 'Spot', scaleSetEvictionPolicy: 'Delete', spotMaxPrice: -1 } : {}),
+    ...(spot ? { scaleSetPriority: 'Spot', scaleSetEvictionPolicy: pool.evictionPolicy ?? 'Delete', spotMaxPrice: -1 } : {}),
     powerState: { code: 'Running' },
     orchestratorVersion: '1.33',
     currentOrchestratorVersion: '1.33.2',

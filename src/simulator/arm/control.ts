@@ -30,7 +30,7 @@ export type WorldEvent =
         readonly when?: 'now' | 'before-next-write';
       };
     }
-  /** Spot machines are taken back, the newest first: after the notice they vanish and the capacity falls. */
+  /** Spot machines are taken back, the newest first: after the notice they vanish and the capacity falls, or they are deallocated. */
   | { readonly evict: { readonly pool: string; readonly count?: number; readonly instanceIds?: readonly string[] } }
   /** AKS sets the scale set back to its agent pool's count. */
   | { readonly rpReconcile: { readonly pool: string } }

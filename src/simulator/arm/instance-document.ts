@@ -56,7 +56,7 @@ function flexProperties(vm: Vm, set: ScaleSet | undefined): JsonObject {
   const spot = vm.pool.priority === 'Spot';
   return {
     priority: vm.pool.priority ?? 'Regular',
-    ...(spot ? { evictionPolicy: 'Delete', billingProfile: { maxPrice: -1 } } : {}),
+    ...(spot ? { evictionPolicy: vm.pool.evictionPolicy ?? 'Delete', billingProfile: { maxPrice: -1 } } : {}),
     ...(set === undefined ? {} : { virtualMachineScaleSet: { id: set.resourceId } }),
   };
 }

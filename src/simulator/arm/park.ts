@@ -8,6 +8,7 @@ import type { Vm } from './vm.ts';
 
 export interface Park extends MachinePark {
   tell(change: { readonly kind: 'running' | 'stopped' | 'gone'; readonly vm: Vm }): void;
+  tellPreempt(vm: Vm, notBeforeMs: number): void;
   tellDeleteAccepted(vm: Vm, principal: string): void;
 }
 
@@ -24,6 +25,7 @@ export function createPark(spec: WorldSpec, vms: () => readonly Vm[]): Park {
       return () => listeners.delete(listener);
     },
     tell: ({ kind, vm }) => announce({ kind, machine: machineOf(spec, vm) }),
+    tellPreempt: (vm, notBeforeMs) => announce({ kind: 'preempt-scheduled', machine: machineOf(spec, vm), notBeforeMs }),
     tellDeleteAccepted: (vm, principal) => announce({ kind: 'delete-accepted', machine: machineOf(spec, vm), principal }),
   };
 }

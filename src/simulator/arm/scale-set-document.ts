@@ -68,7 +68,7 @@ function profileOfPool(spec: WorldSpec, pool: PoolSpec, name: string): Json {
   const spot = pool.priority === 'Spot';
   return {
     priority: pool.priority ?? 'Regular',
-    ...(spot ? { evictionPolicy: 'Delete', billingProfile: { maxPrice: -1 } } : {}),
+    ...(spot ? { evictionPolicy: pool.evictionPolicy ?? 'Delete', billingProfile: { maxPrice: -1 } } : {}),
     osProfile: {
       computerNamePrefix: name,
       adminUsername: 'azureuser',

@@ -8,6 +8,8 @@ export interface ClusterKnobs {
   readonly readyMs: number;
   /** Without a sign of life for this long, Ready turns Unknown. */
   readonly nodeMonitorGraceMs: number;
+  /** From the platform's notice to the node's condition: how often the node problem detector asks the metadata service. */
+  readonly scheduledEventMs: number;
   /** From the VM's end to the end of its Node. */
   readonly nodeDeleteMs: number;
   /** From the end of a Node to the removal of the pods it still had. */
@@ -35,6 +37,7 @@ export const DEFAULT_KNOBS: ClusterKnobs = {
   cloudInitMs: 3_000,
   readyMs: 15_000,
   nodeMonitorGraceMs: 40_000,
+  scheduledEventMs: 2_000,
   nodeDeleteMs: 10_000,
   podGcMs: 40_000,
   podStartMs: 2_000,

@@ -1,6 +1,6 @@
 /** Which machines have a living kubelet, and the registration of their nodes. The only listener to the MachinePark. */
 import type { Machine, MachineChange } from '../../machines.ts';
-import { isRecord, timestamp, type KubeObject, type NodeObject } from '../objects.ts';
+import { isRecord, timestamp, withCondition, type KubeObject, type NodeObject } from '../objects.ts';
 import { storedType } from '../resource-types.ts';
 import { recordEvent, type ControllerContext } from './context.ts';
 import { cloudLabels, liveConditions, nodeDraft, NOT_READY, UNINITIALIZED } from './node-shape.ts';
@@ -65,7 +65,11 @@ export function startKubelets(context: ControllerContext, onChange: (change: Mac
   }
   const unsubscribe = context.machines.subscribe((change) => {
     if (change.kind === 'running') boot(change.machine);
-    else if (change.kind !== 'delete-accepted') live(change.machine.hostName, false);
+    else if (change.kind === 'stopped' || change.kind === 'gone') live(change.machine.hostName, false);
+    else if (change.kind === 'preempt-scheduled') {
+      const report = still(change.machine, () => reportPreemption(context, change.machine, change.notBeforeMs));
+      api.timers.after(knobs.scheduledEventMs, report);
+    }
     onChange(change);
   });
   return { isAlive: (nodeName) => alive.has(nodeName), onLife: (listener) => listeners.push(listener), stop: unsubscribe };
@@ -102,6 +106,21 @@ function initialize({ api }: ControllerContext, machine: Machine): void {
       },
     };
   });
+}
+
+/** What the node problem detector of AKS writes when the metadata service shows a `Preempt` event. */
+function reportPreemption({ api }: ControllerContext, machine: Machine, notBeforeMs: number): void {
+  const message = `Preempt Scheduled: ${new Date(notBeforeMs).toUTCString()}`;
+  const nowMs = api.timers.now();
+  const time = { lastHeartbeatTime: timestamp(nowMs), lastTransitionTime: timestamp(nowMs) };
+  const reported = api.modify(NODES, { namespace: undefined, name: machine.hostName }, 'status', (current) => {
+    const { status } = current as NodeObject;
+    const condition = { type: 'PreemptScheduled', status: 'True', reason: 'PreemptScheduled', message, ...time } as const;
+    return { ...current, status: { ...status, conditions: withCondition(status.conditions, condition) } };
+  });
+  if (!reported.ok) return;
+  const component = 'custom-scheduledevents-plugin-monitor';
+  recordEvent(api, reported.value, { type: 'Warning', reason: 'PreemptScheduled', message, component });
 }
 
 function becomeReady({ api }: ControllerContext, machine: Machine): void {
