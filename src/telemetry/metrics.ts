@@ -79,6 +79,11 @@ export function createMetrics() {
       kept: gauge('kept_nodes', 'Nodes that stay, by reason.', ['reason']),
     },
     cluster: {
+      groupDrift: gauge(
+        'node_group_drift',
+        'How many more machines somebody counts than expected: AKS and the list of machines against the capacity, nodes against running machines.',
+        ['node_group', 'kind'],
+      ),
       pods: gauge('unschedulable_pods', 'Unschedulable pods by verdict.', ['verdict']),
       nodes: gauge('nodes', 'Nodes by state.', ['state']),
       groupSize: gauge('node_group_size', 'Sizes of a node group: min, max, target, ready, upcoming.', ['node_group', 'kind']),

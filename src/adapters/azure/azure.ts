@@ -20,6 +20,7 @@ import { Budgets } from './budgets.ts';
 import { cacheHooks } from './cache-hooks.ts';
 import { increaseCapacity } from './capacity-writes.ts';
 import { createClients, createCredential } from './clients.ts';
+import { DriftWatch, driftsOf, isAtRest } from './drift.ts';
 import { deleteInstances } from './delete-instances.ts';
 import { EventQueue } from './event-queue.ts';
 import { GroupLocks, type WriteParts } from './group-writes.ts';
@@ -72,6 +73,7 @@ class AzureAdapter implements AzureNodeGroups {
   readonly #closing = new AbortController();
   /** What was last told of each group that is frozen. */
   readonly #frozen = new Map<NodeGroupId, string>();
+  readonly #drifts = new DriftWatch();
   #background: Promise<unknown> | undefined;
 
   constructor(deps: AzureDependencies) {
@@ -124,6 +126,7 @@ class AzureAdapter implements AzureNodeGroups {
     this.#measure();
     const view = this.#views.build(cluster, nowMs, this.#events.drain());
     this.#tellFrozen(view);
+    this.#tellDrift(view, nowMs);
     return view;
   }
 
@@ -215,6 +218,30 @@ class AzureAdapter implements AzureNodeGroups {
       else this.#frozen.set(id, news);
       const what = frozen === undefined ? 'a node group is served again' : 'a node group is neither grown nor shrunk';
       this.#deps.log.info({ nodeGroup: id, reason: frozen }, what);
+    }
+  }
+
+  #tellDrift({ groups, groupOfNode }: CloudView, nowMs: number): void {
+    const { log, metrics } = this.#deps;
+    const nodes = new Map<NodeGroupId, number>();
+    for (const id of groupOfNode.values()) nodes.set(id, (nodes.get(id) ?? 0) + 1);
+    const atRest = groups.flatMap((group) => {
+      const registered = this.#store.registration().byId.get(group.id);
+      if (registered === undefined) return [];
+      const agentPoolCount = registered.kind === 'scale-set' ? this.#store.poolOf(registered)?.count : undefined;
+      const drifts = driftsOf(group, { agentPoolCount, nodes: nodes.get(group.id) ?? 0 });
+      for (const { kind, counted, expected } of drifts) {
+        metrics.cluster.groupDrift.set({ node_group: group.id, kind }, counted - expected);
+      }
+      return isAtRest(group, this.#store.inFlight(registered.key)) ? [{ id: group.id, drifts }] : [];
+    });
+    const news = this.#drifts.look(atRest, nowMs);
+    if (news === undefined) return;
+    if (news.length === 0) log.info({}, 'AKS, scale sets and nodes agree about the sizes of pools again');
+    // The sentence is the same for all pools, so that one line tells them all.
+    else {
+      const why = 'the next operation of AKS on such a pool, an upgrade or a change of a label, sets its capacity to the count of AKS';
+      log.warn({ pools: news, why }, 'AKS, scale sets and nodes differ about the sizes of pools while nothing runs in them');
     }
   }
 

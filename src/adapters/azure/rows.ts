@@ -206,6 +206,8 @@ export interface AgentPoolRow {
   readonly name: string;
   readonly type: string;
   readonly mode: string | undefined;
+  /** What AKS aims at, and sets the capacity of a scale set to whenever it works on the pool. */
+  readonly count: number | undefined;
   readonly provisioningState: string;
   /** `az aks nodepool stop` was called: its machines are deallocated, and a size means nothing. */
   readonly stopped: boolean;
@@ -234,6 +236,7 @@ export function projectAgentPool(raw: AgentPool): AgentPoolRow | undefined {
     name: raw.name,
     type: raw.typePropertiesType ?? '',
     mode: raw.mode,
+    count: raw.count,
     provisioningState: raw.provisioningState ?? '',
     stopped: raw.powerState?.code?.toLowerCase() === 'stopped',
     maxPods: raw.maxPods,

@@ -230,6 +230,11 @@ export class AzureStore {
     this.scheduler.dueNow(USAGE_AGENT);
   }
 
+  /** Changes of ours to a group that have not ended. */
+  inFlight(groupKey: string): number {
+    return (this.scaleSets.view(groupKey) ?? this.vmsPools.sizes.view(groupKey))?.inFlight ?? 0;
+  }
+
   hasAgentFor(groupKey: string): boolean {
     return this.#agentIds.has(this.#agentOfScope(groupKey));
   }

@@ -9,8 +9,8 @@ import { VirtualSimClock } from '../../../src/simulator/sim-clock.ts';
 import { createServerTls } from '../../../src/simulator/tls.ts';
 import { ViolationLog } from '../../../src/simulator/violations.ts';
 import type { WorldSpec } from '../../../src/simulator/world-spec.ts';
-import { silentLog } from '../../../src/telemetry/log.ts';
-import { createMetrics } from '../../../src/telemetry/metrics.ts';
+import { createLog } from '../../../src/telemetry/log.ts';
+import { createMetrics, type Metrics } from '../../../src/telemetry/metrics.ts';
 import { aCluster, resourceNames, START_MS } from '../../support/builders.ts';
 import { atRest, clockOf } from '../../support/virtual-world.ts';
 
@@ -39,6 +39,8 @@ export interface Meeting {
   readonly violations: ViolationLog;
   readonly signal: AbortSignal;
   readonly events: CloudEvent[];
+  readonly metrics: Metrics;
+  readonly logLines: readonly string[];
   groups(cluster?: ClusterView): readonly NodeGroup[];
   group(pool: string, cluster?: ClusterView): NodeGroup;
   increase(group: NodeGroup, by: number): ReturnType<AzureNodeGroups['increase']>;
@@ -58,6 +60,8 @@ export async function meet(rest: Partial<AzureOptions> = {}, spec: WorldSpec = S
   const violations = new ViolationLog();
   const arm = await startArmEmulator({ spec, clock, tls, violations, clients: [{ clientId: 'autoscaler', clientSecret: 'secret' }] });
   const abort = new AbortController();
+  const logLines: string[] = [];
+  const metrics = createMetrics();
   const azure = connectAzure({
     options: {
       subscriptionId: spec.subscriptionId,
@@ -86,8 +90,8 @@ export async function meet(rest: Partial<AzureOptions> = {}, spec: WorldSpec = S
     },
     clock: clockOf(clock),
     random: seededRandom(3),
-    log: silentLog(),
-    metrics: createMetrics(),
+    log: createLog('info', { write: (line) => void logLines.push(line) }),
+    metrics,
     names: resourceNames,
   });
   open.push(async () => {
@@ -109,6 +113,8 @@ export async function meet(rest: Partial<AzureOptions> = {}, spec: WorldSpec = S
     violations,
     signal: abort.signal,
     events,
+    metrics,
+    logLines,
     groups,
     group: (pool, cluster) => {
       const found = groups(cluster).find(({ id }) => id.includes(pool));

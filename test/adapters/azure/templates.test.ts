@@ -146,6 +146,7 @@ describe('templates from the cloud', () => {
       name: 'user1',
       type: 'VirtualMachineScaleSets',
       mode: 'User',
+      count: 3,
       provisioningState: 'Succeeded',
       maxPods: 30,
       osDiskSizeGb: 64,
