@@ -80,6 +80,7 @@ export const scaleDown = z
     maxRemovalsPerWindow: wholeNumber(1).default(100),
     removalWindow: duration(10 * MINUTE_MS, { leastMs: SECOND_MS }),
     maxBulkSoftTaintCount: wholeNumber(0).default(10),
+    deletionCandidateTtl: duration(0),
     minCoresTotal: wholeNumber(0).default(0),
     minMemoryTotalGib: wholeNumber(0, 8_000_000).default(0),
     // A healthy watch is heard about once a minute (bookmarks); twice in a row may be lost.
@@ -107,6 +108,7 @@ export const scaleDown = z
     maxRemovalsPerWindow: given.maxRemovalsPerWindow,
     removalWindowMs: given.removalWindow,
     softTaintBudget: given.maxBulkSoftTaintCount,
+    candidateTtlMs: given.deletionCandidateTtl,
     minCoresTotal: given.minCoresTotal,
     minMemoryTotalBytes: given.minMemoryTotalGib * GIB,
     maxClusterStalenessMs: given.maxClusterStaleness,

@@ -69,6 +69,8 @@ export interface ScaleDownPolicy {
   readonly maxRemovalsPerWindow: number;
   readonly removalWindowMs: number;
   readonly softTaintBudget: number;
+  /** Age up to which a soft taint of an earlier run is believed, and stays while soft taints are off; 0 or absent: one hour, and not at all. */
+  readonly candidateTtlMs?: number;
   /** What the nodes of the cluster must keep together when some are removed. Absent or 0: no minimum. */
   readonly minCoresTotal?: number;
   readonly minMemoryTotalBytes?: number;

@@ -92,6 +92,7 @@ export class Autoscaler {
           responder: this.#responder,
           deps: this.#deps,
           settings: this.#settings,
+          stopping: this.#stopping.signal,
         },
         signal,
       );

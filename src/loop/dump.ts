@@ -20,7 +20,7 @@ export interface Dump {
   readonly state: LoopState;
   readonly policy: Policy;
   readonly excluded: readonly string[];
-  readonly scaleUpPlanned: boolean;
+  readonly scaleUpPlanned: boolean | 'unknown';
   readonly scaleUp: readonly PlainPlan[];
   readonly scaleDown: PlainPlan;
 }
@@ -54,7 +54,7 @@ export function readDump(text: string, names: ResourceNames): Dump {
     state: decode(body['state']) as LoopState,
     policy: body['policy'] as Policy,
     excluded: body['excluded'] as readonly string[],
-    scaleUpPlanned: body['scaleUpPlanned'] === true,
+    scaleUpPlanned: body['scaleUpPlanned'] === 'unknown' ? 'unknown' : body['scaleUpPlanned'] === true,
     scaleUp: body['scaleUp'] as readonly PlainPlan[],
     scaleDown: body['scaleDown'],
   };

@@ -42,8 +42,8 @@ export interface LoopReport {
   readonly removed: readonly RemovalOutcome[];
   readonly stepMs: Readonly<Partial<Record<StepName, number>>>;
   readonly failures: readonly StepFailure[];
-  /** `failed`: no decision could be made. `exit`: the process must end, see `failures`. */
-  readonly outcome: 'completed' | 'failed' | 'exit';
+  /** `failed`: no decision could be made. `cancelled`: asked to end before one was. `exit`: the process must end, see `failures`. */
+  readonly outcome: 'completed' | 'failed' | 'cancelled' | 'exit';
   readonly state: LoopState;
 }
 

@@ -31,6 +31,8 @@ export interface RunOnceInput {
   readonly responder: PreemptionResponder;
   readonly deps: LoopDeps;
   readonly settings: LoopSettings;
+  /** Fires when nothing new shall be begun; what is under way goes on. */
+  readonly stopping: AbortSignal;
 }
 
 /** What the loop has come to so far; replaced as the steps go. */
@@ -53,12 +55,17 @@ export async function runOnce(input: RunOnceInput, signal: AbortSignal): Promise
   const steps = new Steps({ ...deps, log });
   const progress = await advance(scoped, steps, { startedAtMs, signal });
   const durationMs = deps.clock.monotonic() - startMonotonicMs;
-  const outcome = outcomeOf(steps, progress, deps.policy);
+  const outcome = isOver(input, signal) && progress.rounds.length === 0 ? 'cancelled' : outcomeOf(steps, progress, deps.policy);
   deps.metrics.loop.trigger.inc({ trigger });
   deps.metrics.loop.completed.inc({ outcome });
   deps.metrics.loop.duration.observe({ step: 'total' }, durationMs / 1000);
   if (outcome === 'completed') deps.metrics.loop.lastCompleted.set(deps.clock.now() / 1000);
   return { loopId, trigger, startedAtMs, durationMs, ...progress, stepMs: steps.stepMs, failures: steps.failures, outcome };
+}
+
+/** Asked to end: what has been thought out by now is not begun any more. */
+function isOver({ stopping }: RunOnceInput, signal: AbortSignal): boolean {
+  return signal.aborted || stopping.aborted;
 }
 
 /**
@@ -117,7 +124,7 @@ async function respond({ runner, responder }: RunOnceInput, { observation, state
 
 async function grow(input: RunOnceInput, steps: Steps, progress: Progress, signal: AbortSignal): Promise<Progress> {
   const { observation, state } = progress;
-  if (observation === undefined || signal.aborted) return progress;
+  if (observation === undefined || isOver(input, signal)) return progress;
   let grown: Progress = progress;
   const keep = (outcome: RoundsOutcome): void => {
     grown = { ...progress, ...outcome };
@@ -128,24 +135,24 @@ async function grow(input: RunOnceInput, steps: Steps, progress: Progress, signa
 
 async function shrink(input: RunOnceInput, steps: Steps, progress: Progress, signal: AbortSignal): Promise<Progress> {
   const { observation } = progress;
-  if (observation === undefined || signal.aborted) return progress;
-  const planned = await steps.run('scale-down', () => planAndBegin(input, progress, observation));
-  if ('error' in planned) return progress;
+  if (observation === undefined || isOver(input, signal)) return progress;
+  const planned = await steps.run('scale-down', () => planAndBegin(input, progress, observation, signal));
+  if ('error' in planned || planned.value === undefined) return progress;
   const { plan, state, removed } = planned.value;
   const { tainter, log, policy } = input.deps;
-  await steps.run('soft-taint', () =>
-    updateSoftTaints({ plan, observation, tainter, budget: policy.scaleDown.softTaintBudget, log }, signal),
-  );
+  await steps.run('soft-taint', () => updateSoftTaints({ plan, observation, tainter, rules: policy.scaleDown, log }, signal));
   return { ...progress, scaleDown: plan, state, removed: [...progress.removed, ...removed] };
 }
 
-function planAndBegin(input: RunOnceInput, progress: Progress, observation: Observation) {
+/** undefined: asked to end before anything was begun. */
+function planAndBegin(input: RunOnceInput, progress: Progress, observation: Observation, signal: AbortSignal) {
   const { deps, runner, snapshot } = input;
   const { policy, names, log, metrics } = deps;
-  // A scale-up that failed as a whole may have asked for nodes before it did: then nothing is taken away either.
-  const scaleUpPlanned = progress.rounds.length === 0 || progress.rounds.some((round) => round.plan.increases.length > 0);
+  // A scale-up that failed as a whole leaves open what pods need, and may have asked for nodes before it did.
+  const scaleUpPlanned = progress.rounds.length === 0 ? 'unknown' : progress.rounds.some((round) => round.plan.increases.length > 0);
   const plan = planScaleDown({ observation, state: progress.state, policy, names, snapshot, scaleUpPlanned });
   deps.journal.record({ observation, stateBefore: progress.state, scaleUp: [], scaleDown: plan, policy, scaleUpPlanned });
+  if (isOver(input, signal)) return undefined;
   const planned = reduceScaleDownPlan(progress.state, plan, observation, policy);
   executeScaleDown({ plan, runner, log, metrics });
   // What has begun is taken in at once: the next loop, and a crash of a later step, must know of it.

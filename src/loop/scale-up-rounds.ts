@@ -20,6 +20,8 @@ export interface RoundsInput {
   readonly snapshot: ClusterSnapshot;
   readonly deps: LoopDeps;
   readonly settings: LoopSettings;
+  /** Fires when nothing new shall be begun. */
+  readonly stopping: AbortSignal;
   /** Told after each round, so that what was written is remembered even when a later round throws. */
   readonly keep: (outcome: RoundsOutcome) => void;
 }
@@ -37,12 +39,14 @@ type ReplanCause = 'conflict' | 'no-capacity';
 export async function runScaleUpRounds(input: RoundsInput, signal: AbortSignal): Promise<void> {
   const { deps, settings, snapshot, keep } = input;
   const { policy, names } = deps;
+  const over = AbortSignal.any([signal, input.stopping]);
   const rounds: ScaleUpRound[] = [];
   const exclude = new Set<NodeGroupId>();
   let { observation, state } = input;
   for (;;) {
     const plan = planScaleUp({ observation, state, policy, names, snapshot, exclude });
     deps.journal.record({ observation, stateBefore: state, scaleUp: [plan], scaleDown: undefined, policy, excluded: [...exclude] });
+    if (over.aborted) return;
     const increases = await executeScaleUp({ plan, observation, deps, namespace: settings.namespace }, signal);
     rounds.push({ plan, increases });
     state = remember(state, increases, observation, policy);
@@ -55,7 +59,7 @@ export async function runScaleUpRounds(input: RoundsInput, signal: AbortSignal):
     }
     const worthwhile = cause === 'no-capacity' || (cause === 'conflict' && somethingMoved(increases, observation));
     keep({ observation, state, rounds: [...rounds], unsettled: worthwhile });
-    if (cause === undefined || !worthwhile || rounds.length >= settings.maxPlansPerLoop || signal.aborted) {
+    if (cause === undefined || !worthwhile || rounds.length >= settings.maxPlansPerLoop || over.aborted) {
       announceHelpless(plan, deps);
       return;
     }

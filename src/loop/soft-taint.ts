@@ -7,6 +7,8 @@ import type { NodeName } from '../domain/ids.ts';
 import type { Node } from '../domain/node.ts';
 import type { Observation } from '../domain/observation.ts';
 import type { ScaleDownPlan } from '../domain/plan.ts';
+import { candidateSince } from '../planning/state/restore.ts';
+import type { ScaleDownPolicy } from '../domain/policy.ts';
 import { DELETION_CANDIDATE_TAINT, TO_BE_DELETED_TAINT, hasTaint } from '../domain/taint.ts';
 import type { NodeTainter } from '../ports/node-tainter.ts';
 import type { Log } from '../telemetry/log.ts';
@@ -15,8 +17,11 @@ export interface SoftTaintInput {
   readonly plan: ScaleDownPlan;
   readonly observation: Observation;
   readonly tainter: NodeTainter;
-  /** Most API calls of this loop; 0 turns soft taints off and takes off those that are there. */
-  readonly budget: number;
+  /**
+   * `softTaintBudget`: most API calls of this loop; 0 turns soft taints off and takes off those that are there, once they are
+   * older than `candidateTtlMs`.
+   */
+  readonly rules: Pick<ScaleDownPolicy, 'softTaintBudget' | 'candidateTtlMs'>;
   readonly log: Log;
 }
 
@@ -28,17 +33,26 @@ interface Change {
 
 /** API calls per loop that take marks off while soft taints are turned off. */
 const CLEAN_UP_BUDGET = 10;
-const NOTHING_UNNEEDED: ReadonlyMap<NodeName, number> = new Map();
 
 /**
  * Unmarks needed nodes first (a wrong mark keeps pods away), then marks unneeded ones, within the budget. One node's
  * failure is logged and left for the next loop. Throws only `cancelled`.
  */
 export async function updateSoftTaints(input: SoftTaintInput, signal: AbortSignal): Promise<void> {
-  const isOff = input.budget <= 0;
-  const plan = isOff ? { ...input.plan, unneeded: NOTHING_UNNEEDED } : input.plan;
-  const changes = softTaintChanges(plan, input.observation).slice(0, isOff ? CLEAN_UP_BUDGET : input.budget);
+  const { softTaintBudget, candidateTtlMs = 0 } = input.rules;
+  const isOff = softTaintBudget <= 0;
+  const plan = isOff ? { ...input.plan, unneeded: youngMarks(input.observation, candidateTtlMs) } : input.plan;
+  const changes = softTaintChanges(plan, input.observation).slice(0, isOff ? CLEAN_UP_BUDGET : softTaintBudget);
   for (const change of changes) await apply(change, input, signal);
+}
+
+/** The marks that are still believed: who turned marks off may only do so for a while. */
+function youngMarks({ cluster, nowMs }: Observation, ttlMs: number): ReadonlyMap<NodeName, number> {
+  const marked = [...cluster.nodes].flatMap(([name, node]): readonly (readonly [NodeName, number])[] => {
+    const sinceMs = candidateSince(node);
+    return sinceMs === undefined || nowMs - sinceMs >= ttlMs ? [] : [[name, sinceMs]];
+  });
+  return new Map(marked);
 }
 
 /** Every change that is due, in the order in which it should be made. */

@@ -44,7 +44,7 @@ export function emptyLoopState(nowMs: number): LoopState {
 export function reduceObservation(state: LoopState, observation: Observation, policy: Policy): LoopState {
   const { nowMs } = observation;
   const afterEvents = failuresIn(observation).reduce((next, failure) => failGroup(next, failure, policy.backoff), state);
-  const restored = restoreUnneeded(afterEvents, observation);
+  const restored = restoreUnneeded(afterEvents, observation, policy.scaleDown);
   const tracked = trackIncreases(restored, observation, policy);
   const windowStart = nowMs - policy.scaleDown.removalWindowMs;
   return {

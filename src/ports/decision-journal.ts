@@ -15,7 +15,7 @@ export interface LoopRecord {
   /** Groups that the loop had tried before this plan. */
   readonly excluded?: readonly NodeGroupId[];
   /** Whether the loop had asked for nodes before the scale-down plan. */
-  readonly scaleUpPlanned?: boolean;
+  readonly scaleUpPlanned?: boolean | 'unknown';
 }
 
 /** Keeps decisions so that any of them can be reproduced. Never throws. */

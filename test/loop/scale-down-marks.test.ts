@@ -32,8 +32,8 @@ function softWorld(options: readonly NodeOptions[], foreign = false) {
   const cluster = new FakeCluster({ nodes });
   const calls: string[] = [];
   cluster.onCall = (call, node) => void calls.push(`${call} ${node}`);
-  const update = (plan: ScaleDownPlan, budget = 10) =>
-    updateSoftTaints({ plan, observation, tainter: cluster, budget, log: silentLog() }, SIGNAL);
+  const update = (plan: ScaleDownPlan, softTaintBudget = 10, candidateTtlMs = 0) =>
+    updateSoftTaints({ plan, observation, tainter: cluster, rules: { softTaintBudget, candidateTtlMs }, log: silentLog() }, SIGNAL);
   return { cluster, calls, update };
 }
 
@@ -78,6 +78,16 @@ describe('soft taints', () => {
     const world = softWorld(Array.from({ length: 14 }, (_, index) => (index < 12 ? { taints: [soft] } : {})));
     await world.update(planOf(Array.from({ length: 14 }, (_, index) => `g-${String(index).padStart(2, '0')}`)), 0);
     expect(world.calls).toEqual(Array.from({ length: 10 }, (_, index) => `untaint g-0${index}`));
+  });
+
+  it('LP12: turned off: old marks are taken off, those within their time to live stay', async () => {
+    const mark = (minutes: number) => ({ taints: [{ ...soft, value: String(START_MS / 1000 - minutes * 60) }] });
+    const world = softWorld([mark(5), mark(11), { taints: [{ ...soft, value: 'not a time' }] }]);
+    await world.update(planOf([]), 0, 600_000);
+    expect(world.calls).toEqual(['untaint g-01', 'untaint g-02']);
+    const without = softWorld([mark(5), mark(11)]);
+    await without.update(planOf([]), 0);
+    expect(without.calls).toEqual(['untaint g-00', 'untaint g-01']);
   });
 
   it('a mark whose timer began anew is written anew', async () => {

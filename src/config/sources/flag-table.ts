@@ -122,6 +122,12 @@ export const FLAGS: readonly Flag[] = [
     'scaleDown.maxBulkSoftTaintCount',
     'soft taints changed per loop; 0 turns them off (default 10)',
   ),
+  row(
+    'node-deletion-candidate-ttl',
+    'duration',
+    'scaleDown.deletionCandidateTtl',
+    'age up to which soft taints of an earlier run are believed (default 0s: one hour)',
+  ),
   row('max-graceful-termination-sec', 'seconds', 'drain.maxGracefulTermination', "cap on a pod's grace period, in seconds (default 600)"),
   row('max-pod-eviction-time', 'duration', 'drain.evictionTimeout', 'how long an eviction is tried again (default 2m)'),
   row('node-delete-delay-after-taint', 'duration', 'drain.delayAfterTaint', 'pause between taint and deletion (default 5s)'),

@@ -8,11 +8,12 @@ export function oldReads({ observation, policy }: Pick<Scope, 'observation' | 'p
 }
 
 /** Why nothing may be removed in this loop although timers run; undefined: removals are allowed. */
-export function inhibitionOf(scope: Scope, scaleUpPlanned: boolean): string | undefined {
+export function inhibitionOf(scope: Scope, scaleUpPlanned: boolean | 'unknown'): string | undefined {
   const { observation, state, policy } = scope;
   const rules = policy.scaleDown;
   const old = oldReads(scope);
   if (old !== undefined) return old;
+  if (scaleUpPlanned === 'unknown') return 'what the pending pods need is not known: planning a scale-up failed';
   if (scaleUpPlanned) return 'nodes are being added in this loop';
   if (rules.delaysPerGroup === true) return undefined;
   return (

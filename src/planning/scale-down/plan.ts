@@ -25,8 +25,8 @@ export interface PlanScaleDownInput {
   readonly names: ResourceNames;
   /** Holds the registered nodes with their pods; left as it was found. */
   readonly snapshot: Snapshot;
-  /** True when this loop asks for nodes: it must not take others away in the same breath. */
-  readonly scaleUpPlanned: boolean;
+  /** True when this loop asks for nodes: it must not take others away in the same breath. `unknown`: planning that failed. */
+  readonly scaleUpPlanned: boolean | 'unknown';
 }
 
 /** Decides which nodes are unneeded, which go now, and says for every other node why it stays. */

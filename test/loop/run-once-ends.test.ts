@@ -1,0 +1,126 @@
+/** How a loop ends before its time, begins after a crash, and what it leaves alone when it cannot know. */
+import { describe, expect, it } from 'vitest';
+import { nodeGroupId } from '../../src/domain/ids.ts';
+import type { Node } from '../../src/domain/node.ts';
+import { DELETION_CANDIDATE_TAINT, TO_BE_DELETED_TAINT } from '../../src/domain/taint.ts';
+import { aGroup, aNode, aPod, START_MS } from '../support/builders.ts';
+import { aPolicy } from '../support/policy.ts';
+import { aStage, valueOf } from './support.ts';
+
+const MINUTE = 60_000;
+const A = nodeGroupId('a');
+const quick = aPolicy({ scaleUp: { enforceMinSize: false }, scaleDown: { unneededForMs: MINUTE, delayAfterAddMs: 0 } });
+
+/** One idle node that has been unneeded for long, and a group that can grow. */
+function idleStage(options: { readonly pods?: readonly ReturnType<typeof aPod>[] } = {}) {
+  return aStage({ groups: [aGroup({ id: 'a', target: 1 })], nodes: [aNode({ name: 'a-0' })], policy: quick, ...options });
+}
+
+describe('a loop that is asked to end', () => {
+  it.each(['the process is given up', 'a stop is asked for'] as const)('LP10: while it plans, %s: no call, no failure', async (how) => {
+    const stage = aStage({ groups: [aGroup({ id: 'a', target: 0 })], pods: [aPod({ cpu: '2' })] });
+    const calls: string[] = [];
+    stage.cloud.onCall = (call) => void calls.push(call);
+    const stopped: Promise<void>[] = [];
+    stage.deps.journal.record = () => {
+      if (how === 'the process is given up') stage.stop.abort();
+      else stopped.push(stage.loop.stop(new AbortController().signal));
+    };
+    const report = await stage.runOnce();
+    await Promise.all(stopped);
+    expect(report).toMatchObject({ outcome: 'cancelled', failures: [], rounds: [], scaleDown: undefined });
+    expect(calls).toEqual([]);
+    expect(stage.cluster.events).toEqual([]);
+    expect(stage.lines).toEqual([]);
+    expect(await valueOf(stage.metrics.loop.completed, { outcome: 'cancelled' })).toBe(1);
+  });
+
+  it('LP10: while removals are planned: none is begun, and what was decided before counts', async () => {
+    const stage = idleStage();
+    await stage.runOnce();
+    await stage.clock.advance(2 * MINUTE);
+    stage.deps.journal.record = ({ scaleDown }) => {
+      if (scaleDown !== undefined) stage.stop.abort();
+    };
+    const report = await stage.runOnce();
+    expect(report).toMatchObject({ outcome: 'completed', failures: [], scaleDown: undefined });
+    await stage.clock.advance(MINUTE);
+    expect(stage.cloud.deletes).toEqual([]);
+    expect(stage.cluster.nodes.get('a-0')?.taints.map(({ key }) => key)).toEqual([DELETION_CANDIDATE_TAINT]);
+  });
+});
+
+describe('the first loop after a start', () => {
+  const left = (name: string): Node =>
+    aNode({ name, unschedulable: true, taints: [{ key: TO_BE_DELETED_TAINT, value: '1', effect: 'NoSchedule' }] });
+
+  it.each([
+    { name: 'un-cordons', cordon: true, unschedulable: false },
+    { name: 'leaves the cordon where removals do not cordon', cordon: false, unschedulable: true },
+  ])('LP11: takes off what an earlier run left, $name, says so, and touches no stranger', async ({ cordon, unschedulable }) => {
+    const policy = { ...quick, drain: { ...quick.drain, cordon } };
+    const busy = aPod({ name: 'busy', cpu: '3', nodeName: 'a-0' });
+    const nodes = [left('a-0'), left('foreign')];
+    const stage = aStage({ groups: [aGroup({ id: 'a', target: 1 })], nodes, pods: [busy], policy });
+    await stage.runOnce();
+    expect(stage.cluster.nodes.get('a-0')).toMatchObject({ taints: [], unschedulable });
+    expect(stage.cluster.nodes.get('foreign')).toEqual(nodes[1]);
+    expect(stage.cluster.events.map(({ subject, type, reason }) => [subject.name, type, reason])).toEqual([
+      ['a-0', 'Normal', 'ClusterAutoscalerCleanup'],
+    ]);
+  });
+
+  it('LP11: what could not be read or freed at first is freed in a later loop', async () => {
+    const stage = aStage({ groups: [aGroup({ id: 'a', target: 1, instances: undefined })], nodes: [left('a-0')], policy: quick });
+    await stage.runOnce();
+    expect(stage.cluster.nodes.get('a-0')?.taints).toHaveLength(1);
+    stage.cloud.groups.set(A, aGroup({ id: 'a', target: 1 }));
+    await stage.runOnce();
+    expect(stage.cluster.nodes.get('a-0')?.taints.map(({ key }) => key)).not.toContain(TO_BE_DELETED_TAINT);
+  });
+});
+
+describe('what cannot be known', () => {
+  it('LP15: pods that cannot be judged: no scale-up; removals are judged, and none is begun', async () => {
+    const stage = idleStage();
+    await stage.runOnce();
+    await stage.clock.advance(2 * MINUTE);
+    const broken = aPod({ name: 'broken' });
+    Object.defineProperty(broken, 'shape', {
+      get: () => {
+        throw new TypeError('not a shape');
+      },
+    });
+    stage.cluster.addPending(broken);
+    const report = await stage.runOnce();
+    expect(report.failures.map(({ step, error }) => `${step} ${error.kind}`)).toEqual(['scale-up bug']);
+    expect(stage.cloud.increases).toEqual([]);
+    expect(report.scaleDown).toMatchObject({ removals: [], inhibited: expect.stringContaining('planning a scale-up failed') });
+    expect(report.state.unneededSince.get('a-0')).toBe(START_MS);
+    expect(report.outcome).toBe('failed');
+
+    stage.cluster.pods.delete(broken.uid);
+    expect((await stage.runOnce()).scaleDown?.removals.map(({ node }) => node)).toEqual(['a-0']);
+  });
+
+  it('LP09: a size that nobody fills is not lowered: its group rests, another serves, nothing is removed in that loop', async () => {
+    const groups = [aGroup({ id: 'a', target: 0 }), aGroup({ id: 'b', target: 0, vmSize: 'Standard_D8s_v5' })];
+    const idle = aGroup({ id: 'idle', target: 1, template: undefined });
+    const stage = aStage({ groups: [...groups, idle], nodes: [aNode({ name: 'idle-0', cpu: '1' })], policy: quick });
+    stage.cluster.addPending(aPod({ name: 'web', cpu: '3' }));
+    // Azure takes the size and never makes a machine of it.
+    stage.cloud.onIncrease = ({ group, to }) => {
+      if (group !== 'a') return undefined;
+      stage.cloud.groups.set(group, aGroup({ id: 'a', target: to, instances: [] }));
+      return { kind: 'accepted', group, target: to };
+    };
+    await stage.runOnce();
+    await stage.clock.advance(15 * MINUTE + 1_000);
+    const report = await stage.runOnce();
+    expect(report.state.backoffs.get(A)?.cause).toBe('timeout');
+    expect(stage.cloud.groups.get(A)?.target).toMatchObject({ value: 1 });
+    expect(stage.cloud.increases.map(({ group, to }) => `${group} ${to}`)).toEqual(['a 1', 'b 1']);
+    expect(report.scaleDown).toMatchObject({ removals: [], inhibited: 'nodes are being added in this loop' });
+    expect(stage.cloud.deletes).toEqual([]);
+  });
+});
