@@ -38,6 +38,9 @@ export const scaleUp = z
     maxMemoryTotalGib: wholeNumber(0, 8_000_000).default(6_400_000),
     expendablePriorityCutoff: wholeNumber(-2_147_483_648, 2_147_483_647).default(-10),
     newPodDelay: duration(0),
+    newGpuPodDelay: duration(30 * SECOND_MS),
+    allowedSchedulers: z.array(text('the name of a scheduler'), { error: 'a list of schedulers' }).default([]),
+    bypassedSchedulers: z.array(text('the name of a scheduler'), { error: 'a list of schedulers' }).default([]),
     maxProvisionTime: duration(15 * MINUTE_MS, { leastMs: SECOND_MS }),
     balanceSimilarGroups: flag(false),
     balancingIgnoreLabels: z.array(text('a label'), { error: 'a list of labels' }).default([]),
@@ -47,15 +50,40 @@ export const scaleUp = z
     maxClusterStaleness: duration(10 * MINUTE_MS, { leastMs: SECOND_MS }),
   })
   .superRefine(refuseIdleExpanders)
+  .superRefine(refuseForeignBypass)
   .prefault({})
-  .transform(({ newPodDelay, maxProvisionTime, maxMemoryTotalGib, maxClusterStaleness, expanders, priorities, prices, ...rest }) => ({
-    ...rest,
-    ...expandersOf({ expanders, priorities, prices }),
-    maxMemoryTotalBytes: maxMemoryTotalGib * GIB,
-    newPodDelayMs: newPodDelay,
-    maxProvisionMs: maxProvisionTime,
-    maxClusterStalenessMs: maxClusterStaleness,
-  }));
+  .transform(
+    ({
+      newPodDelay,
+      newGpuPodDelay,
+      maxProvisionTime,
+      maxMemoryTotalGib,
+      maxClusterStaleness,
+      expanders,
+      priorities,
+      prices,
+      ...rest
+    }) => ({
+      ...rest,
+      ...expandersOf({ expanders, priorities, prices }),
+      maxMemoryTotalBytes: maxMemoryTotalGib * GIB,
+      newPodDelayMs: newPodDelay,
+      newGpuPodDelayMs: newGpuPodDelay,
+      maxProvisionMs: maxProvisionTime,
+      maxClusterStalenessMs: maxClusterStaleness,
+    }),
+  );
+
+interface Schedulers {
+  readonly allowedSchedulers: readonly string[];
+  readonly bypassedSchedulers: readonly string[];
+}
+
+/** Nobody acts early for a scheduler whose pods do not count. */
+function refuseForeignBypass({ allowedSchedulers, bypassedSchedulers }: Schedulers, context: z.core.$RefinementCtx): void {
+  if (allowedSchedulers.length === 0 || bypassedSchedulers.every((name) => allowedSchedulers.includes(name))) return;
+  context.addIssue({ code: 'custom', path: ['bypassedSchedulers'], message: 'schedulers that scaleUp.allowedSchedulers names' });
+}
 
 export const scaleDown = z
   .strictObject({

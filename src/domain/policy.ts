@@ -21,6 +21,12 @@ export interface ScaleUpPolicy {
   /** Pods with an explicit priority below this never cause a scale-up. */
   readonly expendablePriorityCutoff: number;
   readonly newPodDelayMs: number;
+  /** The same for pods that ask for GPUs: nodes with GPUs are dear, and their pods come in groups. Absent: no delay of their own. */
+  readonly newGpuPodDelayMs?: number;
+  /** Pods of other schedulers ask for nothing. Absent or empty: pods of every scheduler count. */
+  readonly allowedSchedulers?: readonly string[];
+  /** Pods of these need not have been refused by their scheduler first. Absent: none. */
+  readonly bypassedSchedulers?: readonly string[];
   readonly maxProvisionMs: number;
   readonly balanceSimilarGroups: boolean;
   /** Labels that may differ between similar groups, beside those that always may. Absent: none. */

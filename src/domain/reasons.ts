@@ -12,6 +12,12 @@ export type FitReason =
   | { readonly kind: 'volume'; readonly detail: string }
   | { readonly kind: 'unsupported'; readonly feature: string; readonly detail: string };
 
+/** A limit of the whole cluster, in nodes, cores or bytes. */
+export interface ClusterLimit {
+  readonly limit: 'nodes' | 'cores' | 'memory';
+  readonly value: number;
+}
+
 /** Why a group was not an option for a scale-up. */
 export type SkipReason =
   | { readonly kind: 'frozen'; readonly detail: string }
@@ -20,7 +26,10 @@ export type SkipReason =
   | { readonly kind: 'target-unknown'; readonly detail: string }
   | { readonly kind: 'max-size'; readonly max: number }
   | { readonly kind: 'no-template' }
-  | { readonly kind: 'cluster-limit'; readonly limit: 'nodes' | 'cores' | 'memory'; readonly value: number }
+  | (ClusterLimit & {
+      readonly kind: 'cluster-limit';
+      /** Further limits that would be broken, too. */ readonly also?: readonly ClusterLimit[];
+    })
   | { readonly kind: 'quota'; readonly quota: string; readonly used: number; readonly limit: number; readonly needs: number }
   | { readonly kind: 'no-pod-fits' }
   | { readonly kind: 'not-chosen'; readonly expander: string };
@@ -34,7 +43,7 @@ export type PodVerdict =
   | { readonly kind: 'waiting'; readonly detail: string }
   | { readonly kind: 'ignored'; readonly reason: IgnoredPodReason };
 
-export type IgnoredPodReason = 'not-unschedulable' | 'nominated' | 'expendable' | 'daemon-set' | 'too-young';
+export type IgnoredPodReason = 'not-unschedulable' | 'nominated' | 'expendable' | 'daemon-set' | 'too-young' | 'other-scheduler';
 
 export interface GroupRefusal {
   readonly group: NodeGroupId;
@@ -101,6 +110,10 @@ export function describeFit(reason: FitReason): string {
   }
 }
 
+function describeLimit({ limit, value }: ClusterLimit): string {
+  return `cluster limit of ${limit === 'memory' ? `${Math.round(value / 2 ** 30)} GiB of memory` : `${value} ${limit}`} reached`;
+}
+
 export function describeSkip(reason: SkipReason): string {
   switch (reason.kind) {
     case 'frozen':
@@ -116,7 +129,7 @@ export function describeSkip(reason: SkipReason): string {
     case 'no-template':
       return 'no node template';
     case 'cluster-limit':
-      return `cluster limit of ${reason.value} ${reason.limit} reached`;
+      return [reason, ...(reason.also ?? [])].map(describeLimit).join(' and ');
     case 'quota':
       return `quota reached: ${reason.quota} ${reason.used} of ${reason.limit} cores, needs ${reason.needs}`;
     case 'no-pod-fits':

@@ -11,6 +11,7 @@ import type { LoopDeps, LoopSettings } from './deps.ts';
 import { DrainRunner } from './drain.ts';
 import { PreemptionResponder } from './preemption.ts';
 import { groupNews } from './group-news.ts';
+import { planNotes } from './plan-notes.ts';
 import type { LoopListener, LoopReport, LoopTriggerCause } from './report.ts';
 import { runOnce } from './run-once.ts';
 import { LoopTrigger } from './trigger.ts';
@@ -35,7 +36,7 @@ export class Autoscaler {
   constructor(deps: LoopDeps, settings: LoopSettings) {
     this.#deps = deps;
     this.#settings = settings;
-    this.#listeners = new Set([groupNews(deps.log)]);
+    this.#listeners = new Set([groupNews(deps.log), planNotes(deps.log)]);
     this.#trigger = new LoopTrigger(deps.clock, settings);
     this.#snapshot = new ClusterSnapshot({ names: deps.names });
     this.#state = emptyLoopState(deps.clock.now());

@@ -6,6 +6,7 @@ import { CPU, MEMORY } from '../domain/resources.ts';
 import { DELETION_CANDIDATE_TAINT, TO_BE_DELETED_TAINT } from '../domain/taint.ts';
 import type { CompatibleMetrics } from '../telemetry/compatible-metrics.ts';
 import { isHealthy, unfitness } from '../planning/cluster-health.ts';
+import { overflowingControllers } from './many-shapes.ts';
 import { countNodes, type CountedNodes } from '../planning/node-counts.ts';
 import type { LoopReport, StepName } from './report.ts';
 
@@ -28,6 +29,8 @@ export function publishCompatible(report: LoopReport, policy: Policy, metrics: C
   publishCapacity(report, observation, metrics);
   publishLimits(policy, metrics);
   publishPods(observation, metrics);
+  const plan = report.rounds.at(-1)?.plan;
+  metrics.overflowingControllers.set(plan === undefined ? 0 : overflowingControllers(plan));
   publishScaleDown(report, policy, metrics);
   for (const gauge of [metrics.groupMin, metrics.groupMax, metrics.groupTarget, metrics.groupHealthiness, metrics.groupBackoff])
     gauge.reset();

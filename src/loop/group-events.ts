@@ -52,7 +52,9 @@ function sickness({ state }: LoopReport, observation: Observation, policy: Polic
 
 function limits({ rounds }: LoopReport, { scaleUp }: Policy): readonly Told[] {
   const skipped = rounds.flatMap(({ plan }) => plan.skipped);
-  const reached = skipped.some(({ reason }) => reason.kind === 'cluster-limit' && reason.limit === 'nodes');
+  const reached = skipped.some(
+    ({ reason }) => reason.kind === 'cluster-limit' && [reason, ...(reason.also ?? [])].some(({ limit }) => limit === 'nodes'),
+  );
   return reached ? [warning('MaxNodesTotalReached', `The cluster may have ${scaleUp.maxNodesTotal} nodes at most, and has them`)] : [];
 }
 

@@ -66,6 +66,7 @@ export function createCompatibleMetrics(native: Metrics) {
     nodes: gauge('nodes_count', 'Nodes of the cluster by state.', ['state']),
     nodeGroups: gauge('node_groups_count', 'Node groups.', ['node_group_type']),
     unschedulablePods: gauge('unschedulable_pods_count', 'Pods without a node, by what the scheduler said of them.', ['type']),
+    overflowingControllers: gauge('overflowing_controllers_count', 'Controllers with more than ten different pods that nothing can help.'),
     maxNodes: gauge('max_nodes_count', 'Configured limit of nodes; 0 is no limit.'),
     cpuCores: gauge('cluster_cpu_current_cores', 'Cores of all nodes but those being deleted.'),
     memoryBytes: gauge('cluster_memory_current_bytes', 'Memory of all nodes but those being deleted.'),

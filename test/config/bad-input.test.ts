@@ -68,6 +68,11 @@ const ROWS: readonly (readonly [string, Given, readonly string[]])[] = [
   ['unknown expander', flag('--expander=least-waste,cheapest'), ['--expander', '"least-waste,cheapest"', 'most-pods']],
   ['expander twice', flag('--expander=random,random'), ['--expander', 'each expander once']],
   ['EX07: an expander after random', flag('--expander=random,least-waste'), ['--expander', 'random last']],
+  [
+    'PS10, PS11: a bypassed scheduler that is not allowed',
+    flag('--allowed-scheduler-names=a', '--bypassed-scheduler-names=a,b'),
+    ['--bypassed-scheduler-names', 'scaleUp.allowedSchedulers'],
+  ],
   ['priority without rules', flag('--expander=priority'), ['--expander', 'scaleUp.priorities']],
   ['price without prices', flag('--expander=price'), ['--expander', 'scaleUp.prices']],
   ['a priority that is no number', yaml('scaleUp: {priorities: {high: [a]}}'), ['scaleUp.priorities', 'whole numbers']],

@@ -36,6 +36,19 @@ const web = (nodeName: string, rest: Parameters<typeof aPod>[0] = {}) => aPod({ 
 const kinds = (snapshot: ClusterSnapshot, pod: Pod, node: string) => snapshot.check(pod, node).map((reason) => reason.kind);
 
 describe('ClusterSnapshot: memory', () => {
+  it('PS18: the node that equal pods were found on last may go: the search begins anew', () => {
+    const nodes = ['a', 'b', 'c'].map((name) => aNode({ name }));
+    const snapshot = synced(aCluster({ nodes }));
+    const pod = aPod({ cpu: '1' });
+    expect([snapshot.findNode(pod), snapshot.findNode(pod)]).toEqual(['a', 'b']);
+    snapshot.removeNode('b');
+    expect([snapshot.findNode(pod), snapshot.findNode(pod)]).toEqual(['c', 'a']);
+    snapshot.sync(aCluster({ nodes: nodes.slice(2) }));
+    expect(snapshot.findNode(pod)).toBe('c');
+    snapshot.sync(aCluster({ nodes: [] }));
+    expect(snapshot.findNode(pod)).toBeUndefined();
+  });
+
   it('names of nodes that went long ago are forgotten, and what is counted stays right', () => {
     const lonely = web('', { name: 'lonely', shape: { labels: { app: 'web' }, podAntiAffinity: [term({ topologyKey: HOST })] } });
     const dayOf = (day: number): ClusterView => {

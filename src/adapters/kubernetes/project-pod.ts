@@ -46,6 +46,7 @@ export function projectPod(json: PodJson, shared: PodProjection): Pod {
     restartPolicy: restartPolicyOf(spec.restartPolicy),
     controller,
     unschedulable: nodeName === undefined ? unschedulable(status.conditions, shared.strings) : undefined,
+    ...(nodeName === undefined && isUnseen(status.conditions) ? { unseen: true } : {}),
     mirror: annotations['kubernetes.io/config.mirror'] !== undefined,
     daemonSet: isDaemon(controller, annotations),
     safeToEvict: safeToEvict(annotations[`${PREFIX}safe-to-evict`]),
@@ -106,6 +107,12 @@ function unschedulable(conditions: readonly ConditionJson[] | undefined, strings
   const scheduled = conditionOf(conditions, 'PodScheduled');
   if (scheduled?.status !== 'False' || scheduled.reason !== 'Unschedulable') return undefined;
   return { sinceMs: timeOf(scheduled.lastTransitionTime) ?? 0, message: strings.of(scheduled.message ?? '') };
+}
+
+/** A scheduler that has looked at a pod says so in the condition, whatever it decided. */
+function isUnseen(conditions: readonly ConditionJson[] | undefined): boolean {
+  const scheduled = conditionOf(conditions, 'PodScheduled');
+  return scheduled === undefined || (scheduled.status === 'False' && (scheduled.reason ?? '') === '');
 }
 
 function safeToEvict(text: string | undefined): SafeToEvict | undefined {

@@ -169,7 +169,7 @@ function policyFor(file: string | undefined, pools: readonly PoolSpec[], termina
   });
   return {
     ...policy,
-    scaleUp: { ...policy.scaleUp, ...chain, groupPrices, newPodDelayMs: 0 },
+    scaleUp: { ...policy.scaleUp, ...chain, groupPrices, newPodDelayMs: 0, newGpuPodDelayMs: 0 },
   };
 }
 

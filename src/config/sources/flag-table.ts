@@ -71,6 +71,8 @@ export const FLAGS: readonly Flag[] = [
   row('memory-total', 'bounds', 'scaleDown.minMemoryTotalGib:scaleUp.maxMemoryTotalGib', 'MIN:MAX GiB in the cluster (default 0:6400000)'),
   row('expendable-pods-priority-cutoff', 'integer', 'scaleUp.expendablePriorityCutoff', 'pods below cause no scale-up (default -10)'),
   row('new-pod-scale-up-delay', 'duration', 'scaleUp.newPodDelay', 'age a pod must have to cause a scale-up (default 0s)'),
+  row('allowed-scheduler-names', 'list', 'scaleUp.allowedSchedulers', 'schedulers whose pods count, with commas (default: all)'),
+  row('bypassed-scheduler-names', 'list', 'scaleUp.bypassedSchedulers', 'schedulers that need not have looked at a pod first, with commas'),
   row('max-node-provision-time', 'duration', 'scaleUp.maxProvisionTime', 'time a node may take to join (default 15m)'),
   row('balance-similar-node-groups', 'boolean', 'scaleUp.balanceSimilarGroups', 'spread a scale-up over similar groups (default false)'),
   row('balancing-ignore-label', 'list', 'scaleUp.balancingIgnoreLabels', 'labels that may differ between similar groups, with commas'),
@@ -146,6 +148,7 @@ export const FLAGS: readonly Flag[] = [
   row('stderrthreshold', 'ignored', '', 'accepted without effect'),
   row('logtostderr', 'ignored', '', 'accepted without effect'),
   row('alsologtostderr', 'ignored', '', 'accepted without effect'),
+  row('parallel-scale-up', 'ignored', '', 'accepted without effect: groups always grow at the same time'),
   row('max-empty-bulk-delete', 'ignored', '', 'accepted without effect: gone from the Cluster Autoscaler'),
 ];
 

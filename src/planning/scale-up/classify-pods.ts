@@ -3,16 +3,44 @@ import type { Observation } from '../../domain/observation.ts';
 import type { Pod } from '../../domain/pod.ts';
 import type { ScaleUpPolicy } from '../../domain/policy.ts';
 import type { IgnoredPodReason } from '../../domain/reasons.ts';
+import type { ResourceNames } from '../../domain/resources.ts';
 
-/** Why a pending pod causes no scale-up, or undefined when it may. The first that applies wins. */
-export function reasonToIgnore(pod: Pod, nowMs: number, policy: ScaleUpPolicy): IgnoredPodReason | undefined {
+/** Resources that make a pod one that asks for GPUs, as the Cluster Autoscaler lists them. */
+const GPUS: ReadonlySet<string> = new Set([
+  'nvidia.com/gpu',
+  'amd.com/gpu',
+  'habana.ai/gaudi',
+  'gpu.intel.com/xe',
+  'microsoft.com/directx',
+]);
+
+/** The places of GPUs in a resource vector, of those that anything in the cluster has been seen to have or want. */
+export function gpuIndexes(names: ResourceNames): readonly number[] {
+  return Array.from({ length: names.count }, (_, index) => index).filter((index) => GPUS.has(names.nameOf(index)));
+}
+
+/**
+ * Why a pending pod causes no scale-up, or undefined when it may. The first that applies wins; upstream `listers.go` and
+ * its filter of young pods, with one difference: pods of schedulers that are not ours keep the room they have.
+ */
+export function reasonToIgnore(pod: Pod, nowMs: number, policy: ScaleUpPolicy, gpus: readonly number[]): IgnoredPodReason | undefined {
+  const { schedulerName } = pod.shape;
+  const allowed = policy.allowedSchedulers ?? [];
+  if (allowed.length > 0 && !allowed.includes(schedulerName)) return 'other-scheduler';
   if (pod.deletionAtMs !== undefined) return 'not-unschedulable';
   if (pod.nominatedNodeName !== undefined) return 'nominated';
-  if (pod.unschedulable === undefined) return 'not-unschedulable';
+  const isBypassed = pod.unseen === true && policy.bypassedSchedulers?.includes(schedulerName) === true;
+  if (pod.unschedulable === undefined && !isBypassed) return 'not-unschedulable';
   if (isExpendable(pod, policy)) return 'expendable';
   if (pod.daemonSet) return 'daemon-set';
-  const delayMs = Math.max(policy.newPodDelayMs, pod.scaleUpDelayMs ?? 0);
+  const delayMs = isBypassed ? 0 : delayOf(pod, policy, gpus);
   return delayMs > 0 && nowMs - pod.createdAtMs <= delayMs ? 'too-young' : undefined;
+}
+
+/** A pod's own wish may only lengthen what holds for all. */
+function delayOf({ shape, scaleUpDelayMs = 0 }: Pod, policy: ScaleUpPolicy, gpus: readonly number[]): number {
+  const wantsGpu = gpus.some((index) => (shape.requests[index] ?? 0) > 0);
+  return Math.max(policy.newPodDelayMs, scaleUpDelayMs, wantsGpu ? (policy.newGpuPodDelayMs ?? 0) : 0);
 }
 
 /** Only an explicit priority makes a pod expendable. */

@@ -3,7 +3,7 @@ import type { NodeTemplate } from '../../domain/node-group.ts';
 import type { Node } from '../../domain/node.ts';
 import type { ScaleUpPolicy } from '../../domain/policy.ts';
 import type { CloudQuota } from '../../domain/quota.ts';
-import type { SkipReason } from '../../domain/reasons.ts';
+import type { ClusterLimit, SkipReason } from '../../domain/reasons.ts';
 import { CPU, MEMORY } from '../../domain/resources.ts';
 
 /** What is left of each limit; Infinity where there is none. */
@@ -72,11 +72,18 @@ function drawn(quotas: Headroom['quotas'], node: Sized | undefined, count: numbe
   return after;
 }
 
-/** The limit of the cluster or quota of the cloud that not one more such node keeps, if any. */
+/**
+ * The limits of the cluster that not one more such node keeps (all of them, so that none is raised in vain), or else the
+ * quota of the cloud that it would not fit, if any.
+ */
 export function limitReached(room: Headroom, node: Sized, policy: ScaleUpPolicy): SkipReason | undefined {
-  if (room.nodes < 1) return { kind: 'cluster-limit', limit: 'nodes', value: policy.maxNodesTotal };
-  if (room.cpuMillis < (node.capacity[CPU] ?? 0)) return { kind: 'cluster-limit', limit: 'cores', value: policy.maxCoresTotal };
-  if (room.memoryBytes < (node.capacity[MEMORY] ?? 0)) return { kind: 'cluster-limit', limit: 'memory', value: policy.maxMemoryTotalBytes };
+  const limits: readonly (readonly [boolean, ClusterLimit])[] = [
+    [room.nodes < 1, { limit: 'nodes', value: policy.maxNodesTotal }],
+    [room.cpuMillis < (node.capacity[CPU] ?? 0), { limit: 'cores', value: policy.maxCoresTotal }],
+    [room.memoryBytes < (node.capacity[MEMORY] ?? 0), { limit: 'memory', value: policy.maxMemoryTotalBytes }],
+  ];
+  const [first, ...also] = limits.filter(([isReached]) => isReached).map(([, limit]) => limit);
+  if (first !== undefined) return { kind: 'cluster-limit', ...first, ...(also.length === 0 ? {} : { also }) };
   for (const { quota, cores } of node.draws ?? []) {
     const known = room.quotas.get(quota);
     if (known === undefined || known.used + cores <= known.limit) continue;

@@ -18,7 +18,7 @@ import { unfitness } from '../cluster-health.ts';
 import { preemptedNodes } from '../preempted.ts';
 import { tooStale } from '../stale-cluster.ts';
 import { overdueInstances } from '../state/unregistered.ts';
-import { byPrecedence, displacedPods, isExpendable, reasonToIgnore } from './classify-pods.ts';
+import { byPrecedence, displacedPods, gpuIndexes, isExpendable, reasonToIgnore } from './classify-pods.ts';
 import { groupPods, type EquivalenceGroup } from './equivalence-groups.ts';
 import { grow, type Growth } from './grow.ts';
 import { fullHeadroom, limitReached, nodesAllowed, occupy, spend, type Headroom } from './limits.ts';
@@ -61,8 +61,9 @@ export function planScaleUp(input: ScaleUpInput): ScaleUpPlan {
   const { observation, policy } = input;
   const verdicts = new Map<Pod, PodVerdict>();
   const asking: Pod[] = [];
+  const gpus = gpuIndexes(input.names);
   for (const pod of observation.cluster.pendingPods) {
-    const reason = reasonToIgnore(pod, observation.nowMs, policy.scaleUp);
+    const reason = reasonToIgnore(pod, observation.nowMs, policy.scaleUp, gpus);
     if (reason === undefined) asking.push(pod);
     else verdicts.set(pod, { kind: 'ignored', reason });
   }

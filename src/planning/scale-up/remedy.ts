@@ -23,7 +23,7 @@ export function explainSkip(reason: SkipReason, group: NodeGroup | undefined): E
     case 'stockout':
       return { ...described, fix: `wait until ${new Date(reason.untilMs).toISOString()}` };
     case 'cluster-limit':
-      return { ...described, fix: `raise ${LIMIT_SETTINGS[reason.limit]}` };
+      return { ...described, fix: [reason, ...(reason.also ?? [])].map(({ limit }) => `raise ${LIMIT_SETTINGS[limit]}`).join(' and ') };
     case 'quota':
       return { ...described, fix: `ask Azure for more than ${reason.limit} cores: ${reason.quota}` };
     case 'no-template':

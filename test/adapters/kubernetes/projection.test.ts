@@ -72,6 +72,26 @@ describe('effective request of a pod', () => {
       300,
     ],
     ['overhead comes on top', { containers: [requests('100m')], initContainers: [requests('300m')], overhead: { cpu: '20m' } }, 320],
+    [
+      'ES18: an init container runs beside the sidecars before it',
+      { containers: [requests('500m')], initContainers: [sidecar('100m'), sidecar('100m'), requests('800m')] },
+      1000,
+    ],
+    [
+      'ES18: a sidecar behind an init container does not run beside it',
+      { containers: [requests('500m')], initContainers: [sidecar('100m'), requests('800m'), sidecar('100m')] },
+      900,
+    ],
+    [
+      'ES18: the sum of what keeps running, where that is more',
+      { containers: [requests('500m')], initContainers: [sidecar('100m'), sidecar('100m'), requests('400m')] },
+      700,
+    ],
+    [
+      'ES19: two cores for the pod count, not the three of its containers',
+      { containers: [requests('1500m'), requests('1500m')], resources: { requests: { cpu: '2' } } },
+      2000,
+    ],
     ['the pod-level number replaces the sum', { containers: [requests('100m')], resources: { requests: { cpu: '250m' } } }, 250],
     [
       'overhead comes on top of the pod level too',
@@ -81,6 +101,15 @@ describe('effective request of a pod', () => {
     ['a limit alone is a request', { containers: [{ resources: { limits: { cpu: '300m' } } }] }, 300],
   ])('%s', (_rule, spec, cpuMillis) => {
     expect(names.toRecord(effectiveRequest({ spec }, names))).toMatchObject({ cpu: cpuMillis, pods: 1 });
+  });
+
+  it('ES20: overhead is added once, however many containers there are', () => {
+    const containers = [requests('0', '100Mi'), requests('0', '100Mi'), requests('0', '100Mi')];
+    const request = effectiveRequest(
+      podJson({ containers, initContainers: [requests('0', '50Mi')], overhead: { memory: '120Mi' } }),
+      names,
+    );
+    expect(names.toRecord(request)['memory']).toBe(420 * 2 ** 20);
   });
 
   it('keeps extended resources that no pod level names', () => {
@@ -133,6 +162,16 @@ describe('pods', () => {
     expect(
       project(podJson({}, { status: { phase: 'Pending', conditions: [{ type: 'PodScheduled', status, reason }] } })).unschedulable,
     ).toBeUndefined();
+  });
+
+  it.each([
+    ['no condition', [], true],
+    ['a condition without reason', [{ type: 'PodScheduled', status: 'False' }], true],
+    ['refused', [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable' }], undefined],
+    ['gated', [{ type: 'PodScheduled', status: 'False', reason: 'SchedulingGated' }], undefined],
+    ['placed', [{ type: 'PodScheduled', status: 'True' }], undefined],
+  ])('PS10: whether a scheduler has looked at the pod: %s', (_, conditions, unseen) => {
+    expect(project(podJson({}, { status: { phase: 'Pending', conditions } })).unseen).toBe(unseen);
   });
 
   it('PS01: a nominated node is kept', () => {

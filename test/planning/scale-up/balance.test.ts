@@ -48,6 +48,19 @@ describe('similar groups', () => {
     expect(areSimilar(made('b', other), made('a', plain), { ignoredLabels: ignored })).toBe(similar);
   });
 
+  it.each([
+    ['equal', { team: 'a', tier: 'x' }, true],
+    ['BL09: the value is missing on one', { team: 'a' }, false],
+    ['another value', { team: 'a', tier: 'y' }, false],
+  ])('BL09: when labels alone make groups similar, nothing else is compared: %s', (_, labels, similar) => {
+    const made = (id: string, given: NodeTemplate) => makeTemplate(aGroup({ id, template: given }), given, [], new Set());
+    const left = made('a', template({ labels: { team: 'a', tier: 'x' } }));
+    const right = made('b', template({ cpu: '64', labels: { ...labels, other: 'yes' } }));
+    const likeness = { ignoredLabels: ['tier'], labels: ['team', 'tier'] };
+    expect(areSimilar(left, right, likeness)).toBe(similar);
+    expect(areSimilar(right, left, likeness)).toBe(similar);
+  });
+
   it('BL05: daemon pods that take room on one side only count', () => {
     const [left, right] = [makeTemplate(aGroup(), plain, [], new Set()), makeTemplate(aGroup(), plain, [], new Set())];
     const less = right.free.map((amount, index) => (index === 0 ? amount * 0.9 : amount));
@@ -70,6 +83,18 @@ describe('balancing', () => {
   it('what one cannot take any more goes to the others in the same plan', () => {
     const groups = [group('a', 0, { maxSize: 2 }), group('b', 0), group('c', 0)];
     expect(balanced({ groups, pods: pods(9) })).toEqual(['a 0->2', 'b 0->4', 'c 0->3']);
+  });
+
+  it('ES11: room for three beside its own two makes five new nodes in one plan', () => {
+    const groups = [group('a', 8), group('b', 7)];
+    expect(balanced({ groups, pods: pods(9) })).toEqual(['a 8->10', 'b 7->10']);
+  });
+
+  it('BL09: growth is levelled over groups that share the labels, whatever their size', () => {
+    const big = group('b', 0, { template: aTemplate({ cpu: '8', labels: { tier: 'x' } }) });
+    const groups = [group('a', 0, { template: aTemplate({ labels: { tier: 'x' } }) }), big, group('c', 0)];
+    const grown = balanced({ groups, pods: pods(6), policy: { balancingLabels: ['tier'] } });
+    expect(grown.map((line) => line.slice(0, 1))).toEqual(['a', 'b']);
   });
 
   it('BL11: a group in backoff is left out', () => {

@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { nodeGroupId } from '../../../src/domain/ids.ts';
 import type { PodAffinityTerm, TopologySpreadConstraint } from '../../../src/domain/pod.ts';
+import { describeSkip } from '../../../src/domain/reasons.ts';
+import { explainSkip } from '../../../src/planning/scale-up/remedy.ts';
 import { ClusterSnapshot } from '../../../src/scheduling/cluster-snapshot.ts';
 import { planScaleUp } from '../../../src/planning/scale-up/plan.ts';
 import {
@@ -58,6 +60,42 @@ describe('planScaleUp: pod selection', () => {
     const pod = aPod({ createdAtMs: START_MS - 20_000, scaleUpDelayMs: 10_000 });
     const plan = planFor({ groups: [aGroup({ id: 'a' })], pods: [pod], policy: { newPodDelayMs: 30_000 } });
     expect(verdictOf(plan, pod)).toEqual({ kind: 'ignored', reason: 'too-young' });
+  });
+
+  it.each([
+    ['PS09: asks for GPUs and is 20 s old: its fellows are waited for', 20_000, { 'nvidia.com/gpu': '1' }, false],
+    ['PS09: asks for GPUs and is 31 s old', 31_000, { 'nvidia.com/gpu': '1' }, true],
+    ['PS09: asks for none', 20_000, {}, true],
+  ])('a pod that %s', (_, ageMs, resources, grows) => {
+    const template = aTemplate({ resources: { 'nvidia.com/gpu': '4' } });
+    const pod = aPod({ createdAtMs: START_MS - ageMs, shape: { resources } });
+    const old = aPod({ createdAtMs: START_MS - 60_000, cpu: '2', shape: { cpu: '2', nodeSelector: { pool: 'cpu' } } });
+    const cpu = aGroup({ id: 'cpu', target: 0, template: aTemplate({ labels: { pool: 'cpu' } }) });
+    const groups = [cpu, aGroup({ id: 'gpu', target: 0, template })];
+    const plan = planFor({ groups, pods: [pod, old], policy: { newGpuPodDelayMs: 30_000 } });
+    expect(verdictOf(plan, pod)?.kind).toBe(grows ? 'triggered' : 'ignored');
+    // Pods that need no GPU do not wait for those that do.
+    expect(verdictOf(plan, old)).toEqual({ kind: 'triggered', group: 'cpu' });
+  });
+
+  it.each([
+    ['PS10: of a bypassed scheduler, not looked at yet: at once', { unseen: true }, 'fast', {}, 'triggered'],
+    ['PS10: the same while new pods are waited for', { unseen: true }, 'fast', { newPodDelayMs: 60_000 }, 'triggered'],
+    ['of another scheduler, not looked at yet', { unseen: true }, 'default-scheduler', {}, 'ignored'],
+    ['of a bypassed scheduler, gated', {}, 'fast', {}, 'ignored'],
+  ] as const)('a pod %s', (_, part, schedulerName, policy, kind) => {
+    const pod = aPod({ unschedulable: undefined, createdAtMs: START_MS, ...part, shape: { schedulerName } });
+    const plan = planFor({ groups: [aGroup()], pods: [pod], policy: { bypassedSchedulers: ['fast'], ...policy } });
+    expect(verdictOf(plan, pod)?.kind).toBe(kind);
+  });
+
+  it('PS11: pods of schedulers that are not allowed ask for nothing, and keep the room that they have', () => {
+    const bound = aPod({ nodeName: 'a-0', cpu: '3', shape: { cpu: '3', schedulerName: 'b' } });
+    const [own, other] = [aPod({ cpu: '2', shape: { cpu: '2', schedulerName: 'a' } }), aPod({ shape: { schedulerName: 'b' } })];
+    const world = { groups: [aGroup({ id: 'a' })], nodes: [aNode({ name: 'a-0' })], pods: [bound, own, other] };
+    const plan = planFor({ ...world, policy: { allowedSchedulers: ['a'] } });
+    expect(verdictOf(plan, other)).toEqual({ kind: 'ignored', reason: 'other-scheduler' });
+    expect(verdictOf(plan, own)).toEqual({ kind: 'triggered', group: 'a' });
   });
 
   it('PS05: bound expendable pods make way', () => {
@@ -181,6 +219,17 @@ describe('planScaleUp: limits', () => {
     const nodes = [aNode({ name: 'a-0' }), aNode({ name: 'a-1' })];
     const plan = planFor({ groups: [aGroup({ id: 'a', target: 2 })], nodes, pods: [aPod({ cpu: '4' })], policy: { maxCoresTotal: 10 } });
     expect(skipOf(plan, 'a')).toEqual({ kind: 'cluster-limit', limit: 'cores', value: 10 });
+  });
+
+  it('EQ09: two limits reached are both told, with what to raise', () => {
+    const nodes = [aNode({ name: 'a-0' }), aNode({ name: 'a-1' })];
+    const pod = aPod({ cpu: '4' });
+    const policy = { maxCoresTotal: 10, maxMemoryTotalBytes: 40 * 2 ** 30 };
+    const plan = planFor({ groups: [aGroup({ id: 'a', target: 2 })], nodes, pods: [pod], policy });
+    const skip = skipOf(plan, 'a');
+    expect(skip).toEqual({ kind: 'cluster-limit', limit: 'cores', value: 10, also: [{ limit: 'memory', value: 40 * 2 ** 30 }] });
+    expect(describeSkip(skip!)).toBe('cluster limit of 10 cores reached and cluster limit of 40 GiB of memory reached');
+    expect(explainSkip(skip!, undefined).fix).toBe('raise scaleUp.maxCoresTotal and raise scaleUp.maxMemoryTotalGib');
   });
 
   it('ES12: nodes of the cluster', () => {

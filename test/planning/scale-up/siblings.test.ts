@@ -36,7 +36,12 @@ describe('sibling pools are planned together', () => {
     ['fewer pods than zones', 2, { topologySpread: [spread()] }, ['z1 0->1', 'z2 0->1']],
     ['minDomains that the pools can reach', 6, { topologySpread: [spread({ minDomains: 3 })] }, ['z1 0->1', 'z2 0->1', 'z3 0->1']],
     ['hosts as well as zones', 6, { topologySpread: [spread(), spread({ topologyKey: HOST })] }, ['z1 0->1', 'z2 0->1', 'z3 0->1']],
-    ['anti-affinity per zone: one pod per zone', 3, { podAntiAffinity: [term] }, ['z1 0->1', 'z2 0->1', 'z3 0->1']],
+    [
+      'ES14: anti-affinity per zone is not reckoned as if pods were equal: one pod per zone',
+      3,
+      { podAntiAffinity: [term] },
+      ['z1 0->1', 'z2 0->1', 'z3 0->1'],
+    ],
     ['affinity to itself: all in one zone', 7, { podAffinity: [term] }, ['z1 0->3']],
   ])('%s', (_, count, shape, expected) => {
     const plan = planFor({ groups: pools(1, 2, 3), pods: webs(count, shape) });
