@@ -1,0 +1,319 @@
+/**
+ * A real control plane on loopback: etcd, kube-apiserver with RBAC, kube-scheduler and kube-controller-manager, each a
+ * process of its own, with throwaway keys. Knows nothing of Azure or of the autoscaler; nodes are somebody else's.
+ *
+ *     const plane = await startControlPlane({ binaries, dir });
+ *     await plane.admin.apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'shop' } });
+ *     await plane.stop();
+ */
+import { generateKeyPairSync, randomBytes } from 'node:crypto';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer, type AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createServerTls } from '../../src/simulator/tls.ts';
+import { ApiClient } from './api-client.ts';
+import type { Binaries, Part } from './binaries.ts';
+import { Program } from './program.ts';
+import { until } from './until.ts';
+
+export interface ControlPlaneOptions {
+  readonly binaries: Binaries;
+  /** Without them pods are neither bound nor made from workloads: enough for who asks single questions. Default: all. */
+  readonly parts?: readonly ('kube-scheduler' | 'kube-controller-manager')[];
+  /** Further arguments by program, after our own. */
+  readonly args?: Readonly<Partial<Record<Part, readonly string[]>>>;
+}
+
+export interface ControlPlane {
+  readonly url: string;
+  readonly caPem: string;
+  /** Member of system:masters: everything is allowed. */
+  readonly admin: ApiClient;
+  /** kubeconfig file of the same user. */
+  readonly adminKubeconfig: string;
+  /** Where logs and keys are. */
+  readonly dir: string;
+  readonly kubectl: readonly [string, ...string[]];
+  /** A client with this bearer token. */
+  clientWith(token: string): ApiClient;
+  /** Writes a kubeconfig for this bearer token and gives its path. */
+  kubeconfigFor(name: string, token: string): Promise<string>;
+  /** Ends the API server and starts it again on the same port and the same data. */
+  restartApiServer(how?: 'stop' | 'kill'): Promise<void>;
+  /** Forgets the history of the store: a watch from an older version is answered with 410. */
+  compact(): Promise<void>;
+  /** What a program wrote last. */
+  tail(part: Part): string;
+  stop(): Promise<void>;
+}
+
+const TOKENS = {
+  admin: ['e2e-admin', 'system:masters'],
+  'kube-controller-manager': ['system:kube-controller-manager', ''],
+  'kube-scheduler': ['system:kube-scheduler', ''],
+} as const;
+
+/** Controllers that the scenarios live by; the rest would only keep a small machine busy. */
+const CONTROLLERS = [
+  'serviceaccount-controller',
+  'serviceaccount-token-controller',
+  'root-ca-certificate-publisher-controller',
+  'namespace-controller',
+  'garbage-collector-controller',
+  'pod-garbage-collector-controller',
+  'deployment-controller',
+  'replicaset-controller',
+  'daemonset-controller',
+  'statefulset-controller',
+  'job-controller',
+  'disruption-controller',
+  'endpoints-controller',
+  'endpointslice-controller',
+  'node-lifecycle-controller',
+  'taint-eviction-controller',
+  'persistentvolume-binder-controller',
+  'clusterrole-aggregation-controller',
+];
+
+const PATIENCE_MS = 120_000;
+
+/** Starts everything and waits until pods could be made and bound. Whatever was started is ended again when that fails. */
+export async function startControlPlane(options: ControlPlaneOptions): Promise<ControlPlane> {
+  const dir = await mkdtemp(join(tmpdir(), 'aks-autoscaler-control-plane-'));
+  const running = new Map<Part, Program>();
+  try {
+    return await startIn(dir, options, running);
+  } catch (thrown) {
+    await endAll(running);
+    await rm(dir, { recursive: true, force: true });
+    throw thrown;
+  }
+}
+
+async function startIn(dir: string, options: ControlPlaneOptions, running: Map<Part, Program>): Promise<ControlPlane> {
+  const tls = await createServerTls(Date.now());
+  const tokens = Object.fromEntries(Object.keys(TOKENS).map((name) => [name, randomBytes(16).toString('hex')]));
+  const account = generateKeyPairSync('rsa', { modulusLength: 2048 });
+  const file = async (name: string, text: string): Promise<string> => {
+    await writeFile(join(dir, name), text, { mode: 0o600 });
+    return join(dir, name);
+  };
+  const files = {
+    ca: await file('ca.pem', tls.caPem),
+    cert: await file('server.pem', tls.certPem),
+    key: await file('server-key.pem', tls.keyPem),
+    accountKey: await file('service-accounts-key.pem', String(account.privateKey.export({ type: 'pkcs8', format: 'pem' }))),
+    accountPublic: await file('service-accounts.pem', String(account.publicKey.export({ type: 'spki', format: 'pem' }))),
+    tokens: await file(
+      'tokens.csv',
+      Object.entries(TOKENS)
+        .map(([name, [user, group]]) => `${tokens[name]},${user},${name}${group === '' ? '' : `,"${group}"`}\n`)
+        .join(''),
+    ),
+  };
+  const [etcdPort = 0, peerPort = 0, apiPort = 0] = await freePorts(3);
+  const url = `https://127.0.0.1:${apiPort}`;
+  const clients: ApiClient[] = [];
+  const clientWith = (token: string): ApiClient => {
+    const client = new ApiClient({ server: url, caPem: tls.caPem, token });
+    clients.push(client);
+    return client;
+  };
+  const kubeconfigFor = (name: string, token: string): Promise<string> => file(`${name}.kubeconfig`, kubeconfig(url, tls.caPem, token));
+  const admin = clientWith(tokens['admin'] ?? '');
+
+  const start = (part: Part, args: readonly string[]): void => {
+    const all = [...args, ...(options.args?.[part] ?? [])];
+    // Nothing of the machine's own settings: a KUBECONFIG or a proxy must not reach these.
+    const env = { PATH: process.env['PATH'], HOME: dir, GOMAXPROCS: '2' };
+    running.set(part, new Program({ name: part, command: options.binaries[part], args: all, env, logFile: join(dir, `${part}.log`) }));
+  };
+  const tail = (part: Part): string => running.get(part)?.tail() ?? '';
+  const isUp = (part: Part): boolean => {
+    const end = running.get(part)?.end;
+    if (end !== undefined) throw new GaveUp(`${part} ended with ${end}:\n${tail(part)}`);
+    return true;
+  };
+
+  await mkdir(join(dir, 'etcd'), { mode: 0o700 });
+  start('etcd', etcdArgs(dir, etcdPort, peerPort));
+  const etcd = `http://127.0.0.1:${etcdPort}`;
+  await orGiveUp('etcd answers', async () => isUp('etcd') && (await fetch(`${etcd}/health`)).ok);
+  const apiArgs = apiServerArgs({ etcd, port: apiPort, files });
+  const apiReady = (): Promise<unknown> =>
+    orGiveUp('the API server is ready', async () => isUp('kube-apiserver') && (await admin.call('GET', '/readyz')).status === 200);
+  start('kube-apiserver', apiArgs);
+  await apiReady();
+  for (const part of options.parts ?? (['kube-controller-manager', 'kube-scheduler'] as const)) {
+    const config = await kubeconfigFor(part, tokens[part] ?? '');
+    start(part, part === 'kube-scheduler' ? schedulerArgs(config) : controllerArgs(config, files));
+  }
+  if (running.has('kube-controller-manager')) {
+    await orGiveUp('the controllers make service accounts', async () => {
+      isUp('kube-controller-manager');
+      return (await admin.get('/api/v1/namespaces/default/serviceaccounts/default')) !== undefined;
+    });
+  }
+  return {
+    url,
+    caPem: tls.caPem,
+    admin,
+    adminKubeconfig: await kubeconfigFor('admin', tokens['admin'] ?? ''),
+    dir,
+    kubectl: options.binaries.kubectl,
+    clientWith,
+    kubeconfigFor,
+    restartApiServer: async (how = 'stop') => {
+      await running.get('kube-apiserver')?.[how]();
+      start('kube-apiserver', apiArgs);
+      await apiReady();
+    },
+    compact: () => compact(etcd),
+    tail,
+    stop: async () => {
+      for (const client of clients) await client.close();
+      await endAll(running);
+      await rm(dir, { recursive: true, force: true });
+    },
+  };
+}
+
+/** A wait that makes no sense any longer. */
+class GaveUp extends Error {}
+
+async function orGiveUp(what: string, ask: () => Promise<boolean> | boolean): Promise<void> {
+  let reason: GaveUp | undefined;
+  await until(
+    what,
+    async () => {
+      try {
+        return await ask();
+      } catch (thrown) {
+        if (!(thrown instanceof GaveUp)) throw thrown;
+        reason = thrown;
+        return true;
+      }
+    },
+    PATIENCE_MS,
+  );
+  if (reason !== undefined) throw reason;
+}
+
+/** In the order of dependence: who writes to the store ends before the store. */
+async function endAll(running: ReadonlyMap<Part, Program>): Promise<void> {
+  for (const program of [...running.values()].toReversed()) await program.stop(5_000);
+}
+
+function etcdArgs(dir: string, clientPort: number, peerPort: number): readonly string[] {
+  const peer = `http://127.0.0.1:${peerPort}`;
+  const client = `http://127.0.0.1:${clientPort}`;
+  return [
+    `--data-dir=${join(dir, 'etcd')}`,
+    `--listen-client-urls=${client}`,
+    `--advertise-client-urls=${client}`,
+    `--listen-peer-urls=${peer}`,
+    `--initial-advertise-peer-urls=${peer}`,
+    `--initial-cluster=default=${peer}`,
+    // What is lost with a crash of this machine is of no use to anybody.
+    '--unsafe-no-fsync',
+    '--log-level=warn',
+  ];
+}
+
+interface KeyFiles {
+  readonly ca: string;
+  readonly cert: string;
+  readonly key: string;
+  readonly accountKey: string;
+  readonly accountPublic: string;
+  readonly tokens: string;
+}
+
+function apiServerArgs({
+  etcd,
+  port,
+  files,
+}: {
+  readonly etcd: string;
+  readonly port: number;
+  readonly files: KeyFiles;
+}): readonly string[] {
+  return [
+    `--etcd-servers=${etcd}`,
+    '--bind-address=127.0.0.1',
+    '--advertise-address=127.0.0.1',
+    // The service "kubernetes" cannot have an endpoint on loopback, and nobody here looks for it.
+    '--endpoint-reconciler-type=none',
+    `--secure-port=${port}`,
+    `--tls-cert-file=${files.cert}`,
+    `--tls-private-key-file=${files.key}`,
+    `--token-auth-file=${files.tokens}`,
+    // Without the Node authorizer: our nodes have no certificates of their own.
+    '--authorization-mode=RBAC',
+    '--service-account-issuer=https://kubernetes.default.svc',
+    `--service-account-signing-key-file=${files.accountKey}`,
+    `--service-account-key-file=${files.accountPublic}`,
+    '--service-cluster-ip-range=10.0.0.0/24',
+    '--profiling=false',
+  ];
+}
+
+function controllerArgs(kubeconfigFile: string, files: KeyFiles): readonly string[] {
+  return [
+    `--kubeconfig=${kubeconfigFile}`,
+    `--controllers=${CONTROLLERS.join(',')}`,
+    // Each with its own account and its own rights, as in a real cluster.
+    '--use-service-account-credentials=true',
+    `--service-account-private-key-file=${files.accountKey}`,
+    `--root-ca-file=${files.ca}`,
+    '--leader-elect=false',
+    '--secure-port=0',
+    '--kube-api-qps=200',
+    '--kube-api-burst=400',
+    '--profiling=false',
+  ];
+}
+
+function schedulerArgs(kubeconfigFile: string): readonly string[] {
+  return [`--kubeconfig=${kubeconfigFile}`, '--leader-elect=false', '--secure-port=0', '--profiling=false'];
+}
+
+/** etcd's own JSON gateway. */
+async function compact(etcd: string): Promise<void> {
+  const call = async (path: string, body: unknown): Promise<{ readonly header?: { readonly revision?: string } }> => {
+    const response = await fetch(`${etcd}/v3/${path}`, { method: 'POST', body: JSON.stringify(body) });
+    if (!response.ok) throw new Error(`etcd answered ${response.status} to ${path}: ${await response.text()}`);
+    return (await response.json()) as { readonly header?: { readonly revision?: string } };
+  };
+  const { header } = await call('kv/range', { key: Buffer.from('none').toString('base64') });
+  await call('kv/compaction', { revision: header?.revision, physical: true });
+}
+
+function kubeconfig(server: string, caPem: string, token: string): string {
+  const cluster = { server, 'certificate-authority-data': Buffer.from(caPem).toString('base64') };
+  return JSON.stringify({
+    apiVersion: 'v1',
+    kind: 'Config',
+    clusters: [{ name: 'e2e', cluster }],
+    users: [{ name: 'user', user: { token } }],
+    contexts: [{ name: 'e2e', context: { cluster: 'e2e', user: 'user' } }],
+    'current-context': 'e2e',
+  });
+}
+
+/** Ports that nobody has at the moment, all different. */
+async function freePorts(count: number): Promise<readonly number[]> {
+  const servers = Array.from({ length: count }, () => createServer());
+  const ports = await Promise.all(
+    servers.map(
+      (server) =>
+        new Promise<number>((resolve, reject) => {
+          server.once('error', reject);
+          server.listen(0, '127.0.0.1', () => resolve((server.address() as AddressInfo).port));
+        }),
+    ),
+  );
+  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
+  return ports;
+}

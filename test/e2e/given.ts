@@ -1,0 +1,11 @@
+/** How the programs that `main.ts` found reach the tests, which run in other processes. */
+import type { Binaries } from './binaries.ts';
+
+export const BINARIES_VARIABLE = 'AKS_AUTOSCALER_E2E_BINARIES';
+
+/** @throws Error when a test was started without `npm run test:e2e`. */
+export function givenBinaries(): Binaries {
+  const text = process.env[BINARIES_VARIABLE];
+  if (text === undefined) throw new Error('Run these tests with `npm run test:e2e`: it finds the control plane.');
+  return JSON.parse(text) as Binaries;
+}

@@ -1,0 +1,40 @@
+/** Waiting for the real world: asked again and again until it is so, never a fixed time. */
+import { setTimeout as pause } from 'node:timers/promises';
+
+const ASK_EVERY_MS = 150;
+
+/**
+ * Asks until the answer is neither undefined nor false, and gives it. An error counts as "not yet". Rejects after
+ * `patienceMs` with what was waited for and what was seen last.
+ */
+export async function until<Answer>(
+  what: string,
+  ask: () => Promise<Answer | undefined | false> | Answer | undefined | false,
+  patienceMs = 60_000,
+  seen: () => Promise<string> | string = () => '',
+): Promise<Answer> {
+  const deadline = Date.now() + patienceMs;
+  let last: unknown;
+  for (;;) {
+    try {
+      const answer = await ask();
+      if (answer !== undefined && answer !== false) return answer;
+      last = undefined;
+    } catch (thrown) {
+      last = thrown;
+    }
+    if (Date.now() > deadline) break;
+    await pause(ASK_EVERY_MS);
+  }
+  const more = last === undefined ? '' : `; last error: ${last instanceof Error ? last.message : JSON.stringify(last)}`;
+  throw new Error(`not within ${patienceMs / 1000} s: ${what}${more}\n${await seen()}`.trimEnd());
+}
+
+/** Looks all the time for `forMs` and rejects as soon as it is not so. */
+export async function always(what: string, ask: () => Promise<boolean> | boolean, forMs: number): Promise<void> {
+  const end = Date.now() + forMs;
+  while (Date.now() < end) {
+    if (!(await ask())) throw new Error(`no longer so: ${what}`);
+    await pause(ASK_EVERY_MS);
+  }
+}
