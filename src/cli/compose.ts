@@ -4,6 +4,7 @@
  */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { connectAzure, type AzureNodeGroups } from '../adapters/azure/azure.ts';
+import type { SkuShare } from '../adapters/azure/sku-agent.ts';
 import { connectKubernetes, type Kubernetes } from '../adapters/kubernetes/kubernetes.ts';
 import type { Config } from '../config/config.ts';
 import type { Clock } from '../domain/clock.ts';
@@ -22,6 +23,7 @@ import type { Metrics } from '../telemetry/metrics.ts';
 import type { Daemon } from './daemon.ts';
 import { DaemonLifetime } from './daemon-lifetime.ts';
 import { fileJournal, noJournal } from './file-journal.ts';
+import { skuFolder } from './sku-folder.ts';
 import { statusConfigMap } from './status-config-map.ts';
 
 export interface ComposeInput {
@@ -98,6 +100,11 @@ function journalOf({ dumpDirectory: directory }: Config, names: ResourceNames, l
   return directory === undefined ? noJournal : fileJournal({ directory, names, log });
 }
 
+function skuShareOf({ azure, kubernetes }: Config): SkuShare | undefined {
+  const { skuFolder: folder } = azure;
+  return folder === undefined ? undefined : skuFolder({ folder, scope: azure, identity: kubernetes.identity });
+}
+
 /** An adapter that cannot be made must not leave the other's connections open. */
 async function connectCloud(input: ComposeInput, names: ResourceNames, kubernetes: Kubernetes): Promise<AzureNodeGroups> {
   const { config, clock, random, log, metrics } = input;
@@ -105,6 +112,7 @@ async function connectCloud(input: ComposeInput, names: ResourceNames, kubernete
     const { scaleFromUnschedulable = false } = config.policy.cluster ?? {};
     return connectAzure({
       options: { ...config.azure, scaleFromUnschedulable, ...taintsOf(config) },
+      skuShare: skuShareOf(config),
       clock,
       random,
       log,

@@ -48,6 +48,8 @@ export interface AzureConfig {
   readonly vmssVmsCacheTtlMs: number;
   readonly vmssVmsCacheJitterMs: number;
   readonly skuCacheTtlMs: number;
+  /** Where VM sizes are kept for later processes and other clusters; undefined: nowhere. */
+  readonly skuFolder: string | undefined;
   readonly enableVmssEtag: boolean;
   readonly enableForceDelete: boolean;
   readonly nodeGroups: readonly NodeGroupConfig[];

@@ -103,6 +103,7 @@ function azureOf({ azure, nodeGroups, discovery }: Parsed, caPem: string | undef
     vmssVmsCacheTtlMs: azure.cache.vmssVmsTtl,
     vmssVmsCacheJitterMs: azure.cache.vmssVmsJitter,
     skuCacheTtlMs: azure.cache.skuTtl,
+    skuFolder: azure.cache.skuFolder,
     enableVmssEtag: azure.enableVmssEtag,
     enableForceDelete: azure.enableForceDelete,
     nodeGroups,

@@ -79,6 +79,7 @@ const cache = z
     vmssVmsTtl: duration(5 * MINUTE_MS, { leastMs: SECOND_MS }),
     vmssVmsJitter: duration(0),
     skuTtl: duration(24 * HOUR_MS, { leastMs: MINUTE_MS }),
+    skuFolder: text('a folder that processes may share').optional(),
   })
   .refine((ttl) => ttl.vmssVmsJitter <= ttl.vmssVmsTtl, {
     error: 'a jitter that is not longer than the TTL it varies (azure.cache.vmssVmsTtl)',

@@ -26,7 +26,7 @@ import {
 } from './rows.ts';
 import { buildCatalog, type SkuCatalog } from './skus.ts';
 import { withSpotSizes } from './spot-sizes.ts';
-import { AGENT_POOLS_AGENT, instancesAgent, MACHINES_AGENT, SCALE_SETS_AGENT, SKUS_AGENT } from './tables.ts';
+import { AGENT_POOLS_AGENT, instancesAgent, MACHINES_AGENT, SCALE_SETS_AGENT } from './tables.ts';
 
 export interface AgentParts {
   readonly options: AzureOptions;
@@ -213,33 +213,23 @@ export function agentPoolsAgent(
   });
 }
 
-/** Every size of the region. `keep` gets the catalogue only when the whole list was read. */
-export function skusAgent(parts: AgentParts, keep: (catalog: SkuCatalog) => void): CachingAgent {
-  const { skuCacheTtlMs, location } = parts.options;
-  const policy = {
-    intervalMs: skuCacheTtlMs,
-    jitter: SPREAD,
-    errorIntervalMs: MINUTE,
-    maxErrorIntervalMs: 120 * MINUTE,
-    timeoutMs: 120 * SECOND,
-  };
-  return agent({ id: SKUS_AGENT, kind: 'skus', order: 0, operation: 'listSkus', policy }, async ({ signal }) => {
-    const list = await readPages(parts, {
-      call: { operation: 'listSkus', resource: '' },
-      signal,
-      open: () => parts.clients.compute.resourceSkus.list({ filter: `location eq '${location}'` }).byPage(),
-      project: (raw) => ({ key: raw.name ?? '', value: raw }),
-    });
-    return whole(list, (rows) =>
-      keep(
-        buildCatalog(
-          rows.map(({ value }) => value),
-          location,
-          parts.clock.now(),
-        ),
-      ),
-    );
+/** Every size of the region. @throws AutoscalerError when a page of the list could not be read: part of it is worth nothing. */
+export async function listSkus(parts: AgentParts, signal: AbortSignal): Promise<SkuCatalog> {
+  const { location } = parts.options;
+  const observedAtMs = parts.clock.now();
+  const { pages, error } = await readPages(parts, {
+    call: { operation: 'listSkus', resource: '' },
+    signal,
+    open: () => parts.clients.compute.resourceSkus.list({ filter: `location eq '${location}'` }).byPage(),
+    project: (raw) => ({ key: raw.name ?? '', value: raw }),
   });
+  if (error !== undefined) throw error;
+  const rows = pages.flatMap((page) => page.rows);
+  return buildCatalog(
+    rows.map(({ value }) => value),
+    location,
+    observedAtMs,
+  );
 }
 
 function listed(value: InstanceRow | undefined): ListedRow<InstanceRow> | undefined {

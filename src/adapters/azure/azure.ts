@@ -27,6 +27,7 @@ import { GroupLocks, type WriteParts } from './group-writes.ts';
 import { OperationTracker } from './long-operations.ts';
 import type { AzureOptions } from './options.ts';
 import { frozenBecause, type Registered } from './registry.ts';
+import type { SkuShare } from './sku-agent.ts';
 import { AzureStore } from './store.ts';
 import { CloudViewBuilder } from './view.ts';
 import { deleteFromPool } from './vms-pool-deletes.ts';
@@ -41,6 +42,8 @@ export interface AzureDependencies {
   readonly names: ResourceNames;
   /** While it is held every group is frozen. Absent: there is none. */
   readonly foreignLock?: ForeignLock;
+  /** Where processes of one subscription keep the VM sizes for each other; undefined: nowhere. */
+  readonly skuShare?: SkuShare | undefined;
   /** Instead of the one made from `options.credential`; for tests. */
   readonly credential?: TokenCredential;
 }
@@ -89,7 +92,7 @@ class AzureAdapter implements AzureNodeGroups {
     });
     const clients = createClients(options, deps.credential ?? createCredential(options), this.#calls);
     const shared = { options, clients, calls: this.#calls, clock, random, log, metrics };
-    this.#store = new AzureStore({ ...shared, hooks: cacheHooks(metrics.cache, log, clock) });
+    this.#store = new AzureStore({ ...shared, skuShare: deps.skuShare, hooks: cacheHooks(metrics.cache, log, clock) });
     budgets.onLow((family, low) => this.#store.scheduler.stretch(family, low));
     budgets.onHold((family, untilMs) => this.#store.scheduler.hold(family, untilMs));
     this.#events = new EventQueue(log);

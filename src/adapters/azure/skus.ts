@@ -1,5 +1,16 @@
 /** The sizes of the region, projected to what templates need and indexed by folded name. */
+import { createHash } from 'node:crypto';
 import type { ResourceSku } from '@azure/arm-compute';
+import { parseVmSize } from './vm-size-name.ts';
+
+/** Where the subscription may not have a size, although the region or zone has it. */
+export interface SkuRestriction {
+  readonly kind: 'location' | 'zone';
+  /** Zone numbers; of a restriction of the whole location, none. */
+  readonly zones: readonly string[];
+  /** Azure's reason code: `NotAvailableForSubscription` or `QuotaId`. */
+  readonly code: string;
+}
 
 export interface Sku {
   readonly name: string;
@@ -14,12 +25,18 @@ export interface Sku {
   readonly zones: readonly string[];
   /** The family whose quota it draws from. */
   readonly quotaFamily: string;
+  /** Absent: none. */
+  readonly restrictions?: readonly SkuRestriction[];
+  /** Feature letters of its name that nobody explained to us; absent: none. */
+  readonly unknownFeatures?: readonly string[];
 }
 
 /** A catalogue that was never read is not an empty one. */
 export interface SkuCatalog {
   readonly observedAtMs: number;
   readonly byName: ReadonlyMap<string, Sku>;
+  /** Hash of the sizes: equal where nothing changed, whenever it was read. */
+  readonly version: string;
 }
 
 const GIB = 2 ** 30;
@@ -31,7 +48,38 @@ export function buildCatalog(skus: readonly ResourceSku[], location: string, obs
     const sku = raw.resourceType?.toLowerCase() === 'virtualmachines' ? projectSku(raw, location) : undefined;
     if (sku !== undefined) byName.set(sku.name.toLowerCase(), sku);
   }
-  return { observedAtMs, byName };
+  return { observedAtMs, byName, version: versionOf(byName.values()) };
+}
+
+/** The order in which Azure lists is no content. */
+export function versionOf(skus: Iterable<Sku>): string {
+  const hash = createHash('sha256');
+  for (const line of Array.from(skus, (sku) => JSON.stringify(sku)).sort()) hash.update(`${line}\n`);
+  return hash.digest('hex');
+}
+
+/** The newer catalogue with every size that did not change as the same object, so that nothing derived from it is made anew. */
+export function renewCatalog(previous: SkuCatalog | undefined, next: SkuCatalog): SkuCatalog {
+  if (previous === undefined) return next;
+  if (previous.version === next.version) return { ...next, byName: previous.byName };
+  const kept = [...next.byName].map(([name, sku]): [string, Sku] => {
+    const before = previous.byName.get(name);
+    return [name, before !== undefined && JSON.stringify(before) === JSON.stringify(sku) ? before : sku];
+  });
+  return { ...next, byName: new Map(kept) };
+}
+
+/**
+ * Why no machine of a size can be had in these zones (numbers; none: regional), with Azure's reason code. A zone that is
+ * closed is no reason while another of the group's zones is open.
+ */
+export function unavailableBecause(sku: Sku | undefined, zones: readonly string[]): string | undefined {
+  for (const { kind, zones: closed, code } of sku?.restrictions ?? []) {
+    if (kind === 'location') return `Azure restricts ${sku?.name} for this subscription in the whole region (${code})`;
+    if (zones.length > 0 && zones.every((zone) => closed.includes(zone)))
+      return `Azure restricts ${sku?.name} for this subscription in zone ${zones.join(', ')} (${code})`;
+  }
+  return undefined;
 }
 
 /** Looks a size up in any letter case; `_Promo` sizes are the size they promote. */
@@ -55,6 +103,8 @@ function projectSku(raw: ResourceSku, location: string): Sku | undefined {
     arch: capability.get('cpuarchitecturetype')?.toLowerCase() === 'arm64' ? 'arm64' : 'amd64',
     zones: zonesOf(raw, location),
     quotaFamily: raw.family ?? '',
+    ...filled('restrictions', restrictionsOf(raw, location)),
+    ...filled('unknownFeatures', parseVmSize(raw.name).unknownFeatures),
   };
 }
 
@@ -65,10 +115,23 @@ function positive(text: string | undefined): number | undefined {
 
 function zonesOf(raw: ResourceSku, location: string): readonly string[] {
   const here = raw.locationInfo?.find((place) => sameLocation(place.location, location));
-  const restricted = new Set(
-    (raw.restrictions ?? []).filter((rule) => rule.type === 'Zone').flatMap((rule) => rule.restrictionInfo?.zones ?? []),
-  );
+  const restricted = new Set(restrictionsOf(raw, location).flatMap(({ zones }) => zones));
   return (here?.zones ?? []).filter((zone) => !restricted.has(zone)).sort();
+}
+
+/** A restriction that names other locations is theirs; one that names none is of every place. */
+function restrictionsOf(raw: ResourceSku, location: string): readonly SkuRestriction[] {
+  return (raw.restrictions ?? []).flatMap(({ type, values, restrictionInfo, reasonCode }): SkuRestriction[] => {
+    const places = restrictionInfo?.locations ?? values ?? [];
+    if (places.length > 0 && !places.some((place) => sameLocation(place, location))) return [];
+    const code = reasonCode ?? 'no reason given';
+    if (type === 'Location') return [{ kind: 'location', zones: [], code }];
+    return type === 'Zone' ? [{ kind: 'zone', zones: [...(restrictionInfo?.zones ?? [])].sort(), code }] : [];
+  });
+}
+
+function filled<Key extends string, Item>(key: Key, list: readonly Item[]): { readonly [K in Key]?: readonly Item[] } {
+  return list.length === 0 ? {} : ({ [key]: list } as { readonly [K in Key]?: readonly Item[] });
 }
 
 /** `East US 2` and `eastus2` are one place. */

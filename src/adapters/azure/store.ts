@@ -4,6 +4,7 @@
  */
 import type { CacheHooks } from '../../cache/hooks.ts';
 import { AgentScheduler } from '../../cache/agent-scheduler.ts';
+import type { CachingAgent } from '../../cache/agent.ts';
 import type { AgentStatus } from '../../cache/agent-state.ts';
 import { LogicalClock } from '../../cache/logical-clock.ts';
 import { OnDemand } from '../../cache/on-demand.ts';
@@ -15,7 +16,7 @@ import type { CloudQuota, QuotaDraw } from '../../domain/quota.ts';
 import type { Random } from '../../domain/random.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
-import { agentPoolsAgent, instancesOf, machinesAgent, scaleSetsAgent, skusAgent, type AgentParts, type AgentPools } from './agents.ts';
+import { agentPoolsAgent, instancesOf, listSkus, machinesAgent, scaleSetsAgent, type AgentParts, type AgentPools } from './agents.ts';
 import { foldName } from './arm-ids.ts';
 import type { ArmCalls } from './arm-calls.ts';
 import type { ArmClients } from './clients.ts';
@@ -24,8 +25,18 @@ import { drawsOf, QuotaLedger } from './quota.ts';
 import { register, type Registered, type Registration } from './registry.ts';
 import { isUpdating, projectInstance, projectScaleSet, type AgentPoolRow, type InstanceRow, type ScaleSetRow } from './rows.ts';
 import { Settling } from './settling.ts';
-import { findSku, type SkuCatalog } from './skus.ts';
-import { AGENT_POOLS_AGENT, INSTANCES, instancesAgent, MACHINES_AGENT, SCALE_SETS, SCALE_SETS_AGENT, USAGE_AGENT } from './tables.ts';
+import { skusAgent, type SkuShare } from './sku-agent.ts';
+import { findSku, renewCatalog, unavailableBecause, type Sku, type SkuCatalog } from './skus.ts';
+import {
+  AGENT_POOLS_AGENT,
+  INSTANCES,
+  instancesAgent,
+  MACHINES_AGENT,
+  SCALE_SETS,
+  SCALE_SETS_AGENT,
+  SKUS_AGENT,
+  USAGE_AGENT,
+} from './tables.ts';
 import { poolOf } from './tags.ts';
 import { usageAgent } from './usage-agent.ts';
 import { WriteHolds } from './write-holds.ts';
@@ -43,6 +54,8 @@ export interface StoreParts {
   readonly log: Log;
   readonly metrics: Metrics;
   readonly hooks: CacheHooks;
+  /** undefined: this process reads the sizes for itself alone. */
+  readonly skuShare?: SkuShare | undefined;
 }
 
 export class AzureStore {
@@ -212,11 +225,22 @@ export class AzureStore {
     return name === undefined ? undefined : this.#pools?.byName.get(foldName(name));
   }
 
+  /** The size of a group's machines, when the catalogue has it. */
+  skuOf(group: Registered): Sku | undefined {
+    return findSku(this.#catalog, this.scaleSets.get(group.key)?.value.vmSize ?? group.key.split('/')[1] ?? '');
+  }
+
+  /** Why no machine may be ordered now, while what runs goes on. */
+  growthHeldBecause(group: Registered): string | undefined {
+    const zones = this.scaleSets.get(group.key)?.value.zones ?? this.poolOf(group)?.zones ?? [];
+    return this.vmsPools.heldBecause(group.key) ?? unavailableBecause(this.skuOf(group), zones);
+  }
+
   /** What one node of a group takes of the region's quotas; empty when its size is not known. */
   drawsOf(group: Registered): readonly QuotaDraw[] {
-    const row = this.scaleSets.get(group.key)?.value;
-    const sku = findSku(this.#catalog, row?.vmSize ?? group.key.split('/')[1] ?? '');
-    return sku === undefined ? [] : drawsOf(sku, row?.priority ?? this.poolOf(group)?.priority ?? 'Regular');
+    const priority = this.scaleSets.get(group.key)?.value.priority ?? this.poolOf(group)?.priority ?? 'Regular';
+    const sku = this.skuOf(group);
+    return sku === undefined ? [] : drawsOf(sku, priority);
   }
 
   /** The quotas that groups draw on, as far as they are known. */
@@ -349,13 +373,27 @@ export class AzureStore {
   #addAgents(): void {
     const { options } = this.#parts;
     this.#add(SCALE_SETS_AGENT, () => scaleSetsAgent(this.#agentParts));
-    this.#add('skus', () => skusAgent(this.#agentParts, (catalog) => void (this.#catalog = catalog)));
+    this.#add(SKUS_AGENT, () => this.#skusAgent());
     this.#add(USAGE_AGENT, () => usageAgent(this.#agentParts, (rows, atMs) => this.quota.observe(rows, atMs)));
     if (options.clusterName !== undefined && options.clusterResourceGroup !== undefined) {
       const cluster = { resourceGroup: options.clusterResourceGroup, name: options.clusterName };
       this.#add('agentPools', () => agentPoolsAgent(this.#agentParts, cluster, (pools) => this.#keepPools(pools)));
     }
     this.#syncAgents();
+  }
+
+  #skusAgent(): CachingAgent {
+    const { options, clock, log, skuShare: share } = this.#parts;
+    return skusAgent({
+      scope: options,
+      clock,
+      log,
+      share,
+      ttlMs: options.skuCacheTtlMs,
+      list: (signal) => listSkus(this.#agentParts, signal),
+      keep: (catalog) => void (this.#catalog = renewCatalog(this.#catalog, catalog)),
+      current: () => this.#catalog,
+    });
   }
 
   #keepPools(pools: AgentPools): void {

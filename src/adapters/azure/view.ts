@@ -20,7 +20,7 @@ import { drawsOf } from './quota.ts';
 import { frozenBecause, type Registered, type Registration } from './registry.ts';
 import { zoneName, type AgentPoolRow, type ScaleSetRow } from './rows.ts';
 import { mayBeListed } from './settling.ts';
-import { findSku, type Sku } from './skus.ts';
+import type { Sku } from './skus.ts';
 import type { AzureStore } from './store.ts';
 import { AGENT_POOLS_AGENT, instancesAgent, MACHINES_AGENT, SCALE_SETS_AGENT } from './tables.ts';
 import { groupOptions } from './tags.ts';
@@ -135,7 +135,7 @@ export class CloudViewBuilder {
       row,
       size: size?.row.value,
       pool,
-      sku: findSku(store.catalog, row?.value.vmSize ?? group.key.split('/')[1] ?? ''),
+      sku: store.skuOf(group),
       exemplar: world.exemplars.good.get(group.id),
       stopgap: world.exemplars.stopgap.get(group.id),
       target: JSON.stringify(group.kind === 'vms-pool' ? targetOfSize(size) : this.#target(group, view, instances)),
@@ -143,7 +143,7 @@ export class CloudViewBuilder {
       instances,
       listedAtMs,
       frozen,
-      held: store.vmsPools.heldBecause(group.key),
+      held: store.growthHeldBecause(group),
     };
   }
 

@@ -39,6 +39,7 @@ export const VARIABLES: readonly Variable[] = [
   { name: 'AZURE_VMSS_VMS_CACHE_TTL_IN_SECONDS', path: 'azure.cache.vmssVmsTtl', kind: 'seconds' },
   { name: 'AZURE_VMSS_VMS_CACHE_TTL', path: 'azure.cache.vmssVmsTtl', kind: 'seconds' },
   { name: 'AZURE_VMSS_VMS_CACHE_JITTER', path: 'azure.cache.vmssVmsJitter', kind: 'seconds' },
+  { name: 'AZURE_SKU_FOLDER', path: 'azure.cache.skuFolder', kind: 'text' },
   { name: 'AZURE_ENABLE_VMSS_ETAG', path: 'azure.enableVmssEtag', kind: 'boolean' },
   { name: 'AZURE_ENABLE_FORCE_DELETE', path: 'azure.enableForceDelete', kind: 'boolean' },
   { name: 'KUBECONFIG', path: 'kubernetes.kubeconfig', kind: 'text' },

@@ -1,5 +1,5 @@
 /** The adapter against the scripted ARM, on a clock that moves when told. */
-import { connectAzure, type AzureNodeGroups } from '../../../src/adapters/azure/azure.ts';
+import { connectAzure, type AzureDependencies, type AzureNodeGroups } from '../../../src/adapters/azure/azure.ts';
 import type { AzureOptions } from '../../../src/adapters/azure/options.ts';
 import { nodeGroupId } from '../../../src/domain/ids.ts';
 import type { NodeGroup } from '../../../src/domain/node-group.ts';
@@ -65,7 +65,7 @@ export function options(arm: ScriptedArm, rest: Partial<AzureOptions> = {}): Azu
 }
 
 /** Starts nothing: fill the ARM, then call `azure.start(signal)`. */
-export async function rig(rest: Partial<AzureOptions> = {}): Promise<Rig> {
+export async function rig(rest: Partial<AzureOptions> = {}, more: Pick<AzureDependencies, 'skuShare'> = {}): Promise<Rig> {
   const arm = await ScriptedArm.start();
   const clock = new FakeClock(START_MS);
   const metrics = createMetrics();
@@ -78,6 +78,7 @@ export async function rig(rest: Partial<AzureOptions> = {}): Promise<Rig> {
     log: createLog('debug', { write: (line) => void logLines.push(line) }),
     metrics,
     names: resourceNames,
+    ...more,
     credential: { getToken: () => Promise.resolve({ token: 'local', expiresOnTimestamp: Date.now() + 3_600_000 }) },
   });
   let wakes = 0;

@@ -2,8 +2,9 @@ import type { ResourceSku } from '@azure/arm-compute';
 import { describe, expect, it } from 'vitest';
 import { findExemplars } from '../../../src/adapters/azure/exemplars.ts';
 import { exemplarySince, lastResort, liveTemplate, withLastingTaints } from '../../../src/adapters/azure/live-template.ts';
+import { drawsOf } from '../../../src/adapters/azure/quota.ts';
 import { reservedCpuMillis, reservedMemoryBytes } from '../../../src/adapters/azure/reservations.ts';
-import { buildCatalog, findSku, type Sku } from '../../../src/adapters/azure/skus.ts';
+import { buildCatalog, findSku, renewCatalog, unavailableBecause, type Sku } from '../../../src/adapters/azure/skus.ts';
 import { cloudTemplate, type TemplateSource } from '../../../src/adapters/azure/templates.ts';
 import { CPU, EPHEMERAL_STORAGE, MEMORY, PODS } from '../../../src/domain/resources.ts';
 import { TO_BE_DELETED_TAINT } from '../../../src/domain/taint.ts';
@@ -16,11 +17,11 @@ const MIB = 2 ** 20;
 const SKU: Sku = {
   name: 'Standard_D4s_v5',
   vcpus: 4,
+  quotaVcpus: 4,
   memoryBytes: 16 * GIB,
   gpus: 0,
   arch: 'amd64',
   zones: [],
-  quotaVcpus: 4,
   quotaFamily: 'f',
 };
 const SOURCE: TemplateSource = {
@@ -275,6 +276,51 @@ describe('sizes of the region', () => {
     name,
     capabilities: Object.entries(capabilities).map(([key, value]) => ({ name: key, value })),
     ...rest,
+  });
+
+  it('caching 49: a size with a feature letter that nobody explained is there to be used', () => {
+    const sku = findSku(buildCatalog([raw('Standard_D2zs_v9', { vCPUs: '2', MemoryGB: '8' })], 'eastus', 1), 'standard_d2zs_V9');
+    expect(sku).toMatchObject({ vcpus: 2, unknownFeatures: ['z'] });
+    expect(template({ vmSize: 'Standard_D2zs_v9' }, sku).capacity[CPU]).toBe(2_000);
+  });
+
+  it('caching 51: of a constrained size the node has what is left, and the quota counts all', () => {
+    const capabilities = { vCPUs: '8', vCPUsAvailable: '2', MemoryGB: '218.75' };
+    const sku = findSku(buildCatalog([raw('Standard_M8-2ms', capabilities)], 'eastus', 1), 'Standard_M8-2ms');
+    expect(sku === undefined ? [] : drawsOf(sku, 'Regular').map(({ cores }) => cores)).toEqual([8]);
+    expect(template({ vmSize: 'Standard_M8-2ms' }, sku).capacity[CPU]).toBe(2_000);
+  });
+
+  it.each([
+    ['its only zone is closed', [{ type: 'Zone', zones: ['1', '2', '3'] }], ['2'], /in zone 2 \(NotAvailableForSubscription\)/],
+    ['all its zones are closed', [{ type: 'Zone', zones: ['1', '2'] }], ['1', '2'], /in zone 1, 2 /],
+    ['one of its zones is open', [{ type: 'Zone', zones: ['1', '2'] }], ['2', '3'], undefined],
+    ['it is regional', [{ type: 'Zone', zones: ['1', '2', '3'] }], [], undefined],
+    ['the region is closed', [{ type: 'Location', locations: ['East US'] }], [], /whole region \(NotAvailableForSubscription\)/],
+    ['another region is closed', [{ type: 'Location', locations: ['westus'] }], [], undefined],
+    ['nothing is closed', [], ['1'], undefined],
+  ])('caching 52: a size when %s', (_what, rules, zones, expected) => {
+    const restrictions = rules.map(({ type, ...restrictionInfo }) => ({
+      type: type as 'Zone' | 'Location',
+      restrictionInfo,
+      reasonCode: 'NotAvailableForSubscription' as const,
+    }));
+    const catalog = buildCatalog([raw('Standard_NV6', { vCPUs: '6', MemoryGB: '56' }, { restrictions })], 'eastus', 1);
+    const reason = unavailableBecause(findSku(catalog, 'Standard_NV6'), zones);
+    if (expected === undefined) expect(reason).toBeUndefined();
+    else expect(reason).toMatch(expected);
+  });
+
+  it('caching 53: what did not change is the same object, whatever the order of the list', () => {
+    const sizes = [raw('Standard_A', { vCPUs: '2', MemoryGB: '4' }), raw('Standard_B', { vCPUs: '4', MemoryGB: '8' })];
+    const first = buildCatalog(sizes, 'eastus', 1);
+    const same = renewCatalog(first, buildCatalog(sizes.toReversed(), 'eastus', 2));
+    expect([same.observedAtMs, same.version]).toEqual([2, first.version]);
+    expect(same.byName).toBe(first.byName);
+    const other = renewCatalog(first, buildCatalog([sizes[0] ?? {}, raw('Standard_B', { vCPUs: '4', MemoryGB: '9' })], 'eastus', 3));
+    expect(other.version).not.toBe(first.version);
+    expect(findSku(other, 'Standard_A')).toBe(findSku(first, 'Standard_A'));
+    expect(findSku(other, 'Standard_B')).not.toBe(findSku(first, 'Standard_B'));
   });
 
   it('are projected, indexed in any letter case, and found under their promoted name', () => {
