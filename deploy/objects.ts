@@ -23,6 +23,8 @@ export const CLUSTER_RULES: readonly Rule[] = [
   { apiGroups: [''], resources: ['namespaces'], verbs: ['list', 'watch'] },
   { apiGroups: ['coordination.k8s.io'], resources: ['leases'], resourceNames: ['aks-managed-resource-locker'], verbs: ['get'] },
   { apiGroups: ['apps'], resources: ['daemonsets'], verbs: ['list', 'watch'] },
+  { apiGroups: [''], resources: ['persistentvolumeclaims', 'persistentvolumes'], verbs: ['list', 'watch'] },
+  { apiGroups: ['storage.k8s.io'], resources: ['storageclasses', 'csinodes'], verbs: ['list', 'watch'] },
   { apiGroups: ['policy'], resources: ['poddisruptionbudgets'], verbs: ['list', 'watch'] },
   { apiGroups: [''], resources: ['events'], verbs: ['create', 'patch'] },
 ];

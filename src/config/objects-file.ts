@@ -55,6 +55,19 @@ const podAffinity = loose({ requiredDuringSchedulingIgnoredDuringExecution: list
 const nodeTerm = loose({ matchExpressions: requirements.nullish(), matchFields: requirements.nullish() });
 const required = loose({ nodeSelectorTerms: listOf(nodeTerm, 'terms') });
 
+const claimSpec = loose({
+  storageClassName: word,
+  volumeName: word,
+  accessModes: words,
+  resources: resources.nullish(),
+  selector: selector.nullish(),
+});
+const volume = loose({
+  name: word,
+  persistentVolumeClaim: loose({ claimName: z.string({ error: 'a name' }) }).nullish(),
+  ephemeral: loose({ volumeClaimTemplate: loose({ spec: claimSpec }).nullish() }).nullish(),
+});
+
 const podSpec = loose({
   nodeName: z.string({ error: 'a text' }).optional(),
   containers: listOf(container, 'containers'),
@@ -79,7 +92,7 @@ const podSpec = loose({
   priority: z.number({ error: 'a number' }).nullish(),
   overhead: quantities.nullish(),
   resources: resources.nullish(),
-  volumes: listOf(loose({}), 'volumes').nullish(),
+  volumes: listOf(volume, 'volumes').nullish(),
   resourceClaims: listOf(loose({}), 'claims').nullish(),
   schedulingGates: listOf(loose({}), 'gates').nullish(),
   terminationGracePeriodSeconds: count,
@@ -89,9 +102,14 @@ const podSpec = loose({
 });
 const conditions = listOf(loose({ type: z.string({ error: 'a text' }), status: z.string({ error: 'a text' }) }), 'conditions').nullish();
 const template = loose({ metadata: loose({ labels: strings.nullish(), annotations: strings.nullish() }).nullish(), spec: podSpec });
+const volumeClaimTemplates = listOf(loose({ metadata, spec: claimSpec }), 'claim templates').nullish();
 const workload = loose({
   metadata,
-  spec: loose({ replicas: z.int({ error: 'a whole number' }).min(0, { error: 'a whole number' }).nullish(), template }),
+  spec: loose({
+    replicas: z.int({ error: 'a whole number' }).min(0, { error: 'a whole number' }).nullish(),
+    template,
+    volumeClaimTemplates,
+  }),
 });
 
 const SCHEMAS: ReadonlyMap<string, z.ZodType> = new Map<string, z.ZodType>(
@@ -112,6 +130,34 @@ const SCHEMAS: ReadonlyMap<string, z.ZodType> = new Map<string, z.ZodType>(
       metadata,
       spec: loose({ selector: selector.nullish() }).nullish(),
       status: loose({ disruptionsAllowed: count, expectedPods: count, currentHealthy: count, desiredHealthy: count }).nullish(),
+    }),
+    PersistentVolumeClaim: loose({ metadata, spec: claimSpec, status: loose({ phase: word }).nullish() }),
+    PersistentVolume: loose({
+      metadata,
+      spec: loose({
+        storageClassName: word,
+        accessModes: words,
+        capacity: quantities.nullish(),
+        claimRef: loose({ namespace: word, name: word }).nullish(),
+        csi: loose({ driver: word }).nullish(),
+        nodeAffinity: loose({ required: required.nullish() }).nullish(),
+      }),
+      status: loose({ phase: word }).nullish(),
+    }),
+    StorageClass: loose({
+      metadata,
+      provisioner: z.string({ error: 'a text' }),
+      volumeBindingMode: word,
+      allowedTopologies: listOf(
+        loose({ matchLabelExpressions: listOf(loose({ key: z.string({ error: 'a text' }), values: words }), 'expressions').nullish() }),
+        'terms',
+      ).nullish(),
+    }),
+    CSINode: loose({
+      metadata,
+      spec: loose({
+        drivers: listOf(loose({ name: z.string({ error: 'a name' }), allocatable: loose({ count }).nullish() }), 'drivers').nullish(),
+      }).nullish(),
     }),
     Namespace: loose({ metadata }),
     PriorityClass: loose({ metadata, value: z.number({ error: 'a number' }) }),

@@ -13,6 +13,12 @@ export interface LabelSelector {
   readonly requirements: readonly Requirement[];
 }
 
+/** One term of required node affinity: all requirements must hold. `fields` match `metadata.name` only. */
+export interface NodeSelectorTerm {
+  readonly expressions: readonly Requirement[];
+  readonly fields: readonly Requirement[];
+}
+
 /** Whether one requirement holds. An absent label satisfies `NotIn` and `DoesNotExist` only. */
 export function matchesRequirement(requirement: Requirement, labels: Labels): boolean {
   const value = Object.hasOwn(labels, requirement.key) ? labels[requirement.key] : undefined;

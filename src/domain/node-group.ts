@@ -4,6 +4,7 @@ import type { Resources } from './resources.ts';
 import type { Taint } from './taint.ts';
 import type { ErrorKind } from './errors.ts';
 import type { QuotaDraw } from './quota.ts';
+import type { AttachLimits } from './volumes.ts';
 
 export type NodeGroupKind = 'vmss-uniform' | 'vmss-flexible' | 'vms-pool' | 'standalone';
 
@@ -31,6 +32,8 @@ export interface NodeTemplate {
   readonly allocatable: Resources;
   /** Zones a new node may land in; empty: regional. A template stands for any of them. */
   readonly zones: readonly string[];
+  /** Volumes that can be attached, from a living node or from what Azure says of the size. */
+  readonly attachLimits?: AttachLimits;
   readonly source: 'live-node' | 'cloud';
   /** New nodes are taken to be cordoned: all that is known of the group is a node that is. */
   readonly unschedulable?: true;

@@ -1,13 +1,8 @@
-import type { Labels, LabelSelector, Requirement } from './labels.ts';
+import type { Labels, LabelSelector, NodeSelectorTerm } from './labels.ts';
 import type { PodUid } from './ids.ts';
 import type { Resources } from './resources.ts';
 import type { Toleration } from './taint.ts';
-
-/** One term of required node affinity: all requirements must hold. `fields` match `metadata.name` only. */
-export interface NodeSelectorTerm {
-  readonly expressions: readonly Requirement[];
-  readonly fields: readonly Requirement[];
-}
+import type { PodClaim, VolumeRules } from './volumes.ts';
 
 export interface HostPort {
   readonly port: number;
@@ -41,6 +36,9 @@ export interface UnsupportedRequirement {
   readonly detail: string;
 }
 
+/** The feature of a pod that claims devices (dynamic resource allocation): which ones are free on a node is not known here. */
+export const DEVICE_CLAIMS = 'dynamic-resource-allocation';
+
 /**
  * Everything scheduling reads of a pod. Interned by content: the replicas of one workload share one shape, so predicates
  * run once per (shape, node) and 150,000 pods hold a few thousand of these.
@@ -63,6 +61,8 @@ export interface PodShape {
   readonly priority: number | undefined;
   readonly schedulerName: string;
   readonly unsupported: readonly UnsupportedRequirement[];
+  /** What its volumes say about nodes; absent: nothing. The attach slots that they take are part of `requests`. */
+  readonly volumes?: VolumeRules;
 }
 
 export interface Controller {
@@ -106,6 +106,8 @@ export interface Pod {
   readonly doNotDisrupt: boolean;
   readonly localVolumes: readonly LocalVolume[];
   readonly scaleUpDelayMs: number | undefined;
+  /** The claims it mounts; absent: none. What they mean is in the shape. */
+  readonly claims?: readonly PodClaim[];
   /** What a pod of a DaemonSet says about being evicted with its node; absent: the policy decides. */
   readonly daemonEviction?: boolean;
   /** `controller.kubernetes.io/pod-deletion-cost`; absent: 0. */

@@ -1,4 +1,5 @@
 import type { NodeGroupId } from './ids.ts';
+import { isAttachResource } from './resources.ts';
 
 /** Why one pod does not fit one node, with the numbers that fell short. Pure data: logs, events and metrics project it. */
 export type FitReason =
@@ -9,7 +10,8 @@ export type FitReason =
   | { readonly kind: 'unschedulable' }
   | { readonly kind: 'topology-spread'; readonly topologyKey: string; readonly detail: string }
   | { readonly kind: 'pod-affinity'; readonly topologyKey: string; readonly detail: string }
-  | { readonly kind: 'volume'; readonly detail: string }
+  /** `message`: in the words of kube-scheduler. */
+  | { readonly kind: 'volume'; readonly message: string; readonly detail: string }
   | { readonly kind: 'unsupported'; readonly feature: string; readonly detail: string };
 
 /** A limit of the whole cluster, in nodes, cores or bytes. */
@@ -90,7 +92,7 @@ export type BlockingPodReason =
 export function describeFit(reason: FitReason): string {
   switch (reason.kind) {
     case 'insufficient-resource':
-      return `Insufficient ${reason.resource}`;
+      return isAttachResource(reason.resource) ? 'node(s) exceed max volume count' : `Insufficient ${reason.resource}`;
     case 'untolerated-taint':
       return `node(s) had untolerated taint {${reason.taint}}`;
     case 'node-selector-mismatch':
@@ -104,7 +106,7 @@ export function describeFit(reason: FitReason): string {
     case 'pod-affinity':
       return "node(s) didn't match pod affinity/anti-affinity rules";
     case 'volume':
-      return `volume: ${reason.detail}`;
+      return reason.message;
     case 'unsupported':
       return `unsupported ${reason.feature}: ${reason.detail}`;
   }

@@ -11,12 +11,29 @@ export const CPU = 0;
 export const MEMORY = 1;
 export const EPHEMERAL_STORAGE = 2;
 export const PODS = 3;
+/** Attach slots of a CSI driver, in ones: `attachable-volumes-csi-<driver>`, a name that Kubernetes itself has used. */
+const ATTACHABLE = 'attachable-volumes-csi-';
 const FIXED = ['cpu', 'memory', 'ephemeral-storage', 'pods'] as const;
+
+export interface AttachSlots {
+  readonly index: number;
+  readonly driver: string;
+}
+
+/** The resource that counts the volumes of a CSI driver. */
+export function attachResource(driver: string): string {
+  return `${ATTACHABLE}${driver}`;
+}
+
+export function isAttachResource(resource: string): boolean {
+  return resource.startsWith(ATTACHABLE);
+}
 
 /** Gives each resource name its index. Owned by the composition root and shared by everything that maps quantities. */
 export class ResourceNames {
   readonly #names: string[] = [...FIXED];
   readonly #indexes = new Map<string, number>(FIXED.map((name, index) => [name, index]));
+  readonly #attachable: AttachSlots[] = [];
 
   /** The index of a name, given to it on first sight. */
   indexOf(name: string): number {
@@ -25,7 +42,13 @@ export class ResourceNames {
     const index = this.#names.length;
     this.#names.push(name);
     this.#indexes.set(name, index);
+    if (name.startsWith(ATTACHABLE)) this.#attachable.push({ index, driver: name.slice(ATTACHABLE.length) });
     return index;
+  }
+
+  /** The resources that stand for attach slots. Unlike others they are without limit where nobody states one. */
+  get attachable(): readonly AttachSlots[] {
+    return this.#attachable;
   }
 
   nameOf(index: number): string {

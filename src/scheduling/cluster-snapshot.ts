@@ -54,7 +54,7 @@ export class ClusterSnapshot implements Snapshot {
 
   constructor(options: { readonly names: ResourceNames }) {
     this.#names = options.names;
-    this.#slots = new NodeSlots(options.names.count);
+    this.#slots = new NodeSlots(options.names);
     this.#ledger = this.#newLedger();
     this.#shapes = new ShapeTable(this.#ledger);
   }
@@ -321,7 +321,7 @@ export class ClusterSnapshot implements Snapshot {
   }
 
   #forget(): void {
-    this.#slots = new NodeSlots(this.#names.count);
+    this.#slots = new NodeSlots(this.#names);
     this.#ledger = this.#newLedger();
     this.#shapes = new ShapeTable(this.#ledger);
     this.#order = [];

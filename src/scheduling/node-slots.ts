@@ -5,6 +5,8 @@
 import type { NodeName } from '../domain/ids.ts';
 import type { Node } from '../domain/node.ts';
 import type { HostPort, Pod } from '../domain/pod.ts';
+import type { ResourceNames } from '../domain/resources.ts';
+import { attachLimit, withAttachSlots } from './attach-limits.ts';
 import type { Need } from './predicates/resources-fit.ts';
 
 const NO_PORTS: readonly HostPort[] = [];
@@ -24,9 +26,12 @@ export class NodeSlots {
   #stride: number;
   #lastStamp = 0;
 
-  constructor(resources: number) {
-    this.#stride = resources;
-    this.free = new Float64Array(64 * resources);
+  readonly #resourceNames: ResourceNames;
+
+  constructor(names: ResourceNames) {
+    this.#resourceNames = names;
+    this.#stride = names.count;
+    this.free = new Float64Array(64 * names.count);
   }
 
   get count(): number {
@@ -44,8 +49,20 @@ export class NodeSlots {
     for (let slot = 0; slot < this.count; slot++) {
       wider.set(this.free.subarray(slot * this.#stride, (slot + 1) * this.#stride), slot * resources);
     }
+    const before = this.#stride;
     this.free = wider;
     this.#stride = resources;
+    this.#openSlots(before);
+  }
+
+  /** Attach slots that are counted from now on: no pod that is there took any, or they would have been counted before. */
+  #openSlots(from: number): void {
+    for (const { index, driver } of this.#resourceNames.attachable) {
+      if (index < from || index >= this.#stride) continue;
+      this.nodes.forEach((node, slot) => {
+        this.free[slot * this.#stride + index] = attachLimit(node?.attachLimits, driver);
+      });
+    }
   }
 
   podsAt(slot: number): readonly Pod[] {
@@ -68,10 +85,11 @@ export class NodeSlots {
     this.live[slot] = 1;
     this.cordoned[slot] = node.unschedulable ? 1 : 0;
     this.slotOf.set(node.name, slot);
-    this.widen(node.allocatable.length);
+    const allocatable = withAttachSlots(node, this.#resourceNames);
+    this.widen(allocatable.length);
     const base = slot * this.#stride;
     this.free.fill(0, base, base + this.#stride);
-    this.free.set(node.allocatable, base);
+    this.free.set(allocatable, base);
     this.#ports[slot]?.splice(0);
   }
 

@@ -4,11 +4,12 @@ import type { PodShape } from '../domain/pod.ts';
 import type { FitReason } from '../domain/reasons.ts';
 import { matchesNodeAffinity, refusedByNodeAffinity } from './predicates/node-affinity.ts';
 import { refusedByTaints } from './predicates/taints.ts';
+import { fitsVolumes, refusedByVolumes } from './predicates/volumes.ts';
 import { refusedByCordon } from './predicates/unschedulable.ts';
 import { refusedAsUnsupported } from './predicates/unsupported.ts';
 
 /** Everything of a shape that {@link staticRefusals} reads. */
-export type StaticWishes = Pick<PodShape, 'unsupported' | 'tolerations' | 'nodeSelector' | 'nodeAffinity'>;
+export type StaticWishes = Pick<PodShape, 'unsupported' | 'tolerations' | 'nodeSelector' | 'nodeAffinity' | 'volumes'>;
 
 /** Every reason; empty when nothing about the node itself keeps the pod away. */
 export function staticRefusals(shape: StaticWishes, node: Node): readonly FitReason[] {
@@ -17,6 +18,7 @@ export function staticRefusals(shape: StaticWishes, node: Node): readonly FitRea
     ...refusedByCordon(shape, node),
     ...refusedByTaints(shape, node),
     ...refusedByNodeAffinity(shape, node),
+    ...refusedByVolumes(shape, node),
   ];
 }
 
@@ -25,12 +27,13 @@ export function fitsStatically(shape: StaticWishes, node: Node): boolean {
     shape.unsupported.length === 0 &&
     refusedByCordon(shape, node).length === 0 &&
     refusedByTaints(shape, node).length === 0 &&
-    matchesNodeAffinity(shape, node)
+    matchesNodeAffinity(shape, node) &&
+    fitsVolumes(shape, node)
   );
 }
 
 /** Equal for shapes that every node treats alike; many workloads share one. */
 export function staticKey(shape: StaticWishes): string {
-  const { unsupported, tolerations, nodeSelector, nodeAffinity } = shape;
-  return JSON.stringify([unsupported, tolerations, nodeSelector, nodeAffinity ?? null]);
+  const { unsupported, tolerations, nodeSelector, nodeAffinity, volumes } = shape;
+  return JSON.stringify([unsupported, tolerations, nodeSelector, nodeAffinity ?? null, volumes ?? null]);
 }

@@ -23,6 +23,8 @@ export interface Sku {
   readonly arch: 'amd64' | 'arm64';
   /** Zone numbers where the size can be had, restrictions taken off. */
   readonly zones: readonly string[];
+  /** Data disks that can be attached; undefined: Azure does not say. */
+  readonly maxDataDisks?: number;
   /** The family whose quota it draws from. */
   readonly quotaFamily: string;
   /** Absent: none. */
@@ -102,10 +104,16 @@ function projectSku(raw: ResourceSku, location: string): Sku | undefined {
     gpus: positive(capability.get('gpus')) ?? 0,
     arch: capability.get('cpuarchitecturetype')?.toLowerCase() === 'arm64' ? 'arm64' : 'amd64',
     zones: zonesOf(raw, location),
+    ...dataDisks(capability.get('maxdatadiskcount')),
     quotaFamily: raw.family ?? '',
     ...filled('restrictions', restrictionsOf(raw, location)),
     ...filled('unknownFeatures', parseVmSize(raw.name).unknownFeatures),
   };
+}
+
+/** Zero is a number here: some sizes take no data disk at all. */
+function dataDisks(text: string | undefined): Pick<Sku, 'maxDataDisks'> {
+  return text !== undefined && /^\d+$/.test(text) ? { maxDataDisks: Number(text) } : {};
 }
 
 function positive(text: string | undefined): number | undefined {

@@ -5,6 +5,7 @@
 import type { NodeTemplate } from '../../domain/node-group.ts';
 import { minus, type ResourceNames, type Resources } from '../../domain/resources.ts';
 import type { Taint } from '../../domain/taint.ts';
+import { AZURE_DISK_DRIVER, type AttachLimits } from '../../domain/volumes.ts';
 import { kernelMemoryBytes, reservedCpuMillis, reservedMemoryBytes } from './reservations.ts';
 import { zoneName, type AgentPoolRow } from './rows.ts';
 import type { Sku } from './skus.ts';
@@ -41,8 +42,16 @@ export function cloudTemplate(source: TemplateSource, context: TemplateContext):
     capacity,
     allocatable: allocatableOf(capacity, source, context),
     zones: source.zones.map((zone) => zoneName(source.location, zone)),
+    ...attachLimits(context.sku),
     source: 'cloud',
   };
+}
+
+/** What the disk driver of AKS will say of a node of this size. A living node may know of more drivers, and knows better. */
+export function attachLimits(sku: Sku | undefined, living: AttachLimits = {}): Pick<NodeTemplate, 'attachLimits'> {
+  const ofSize = sku?.maxDataDisks === undefined ? {} : { [AZURE_DISK_DRIVER]: sku.maxDataDisks };
+  const all = { ...ofSize, ...living };
+  return Object.keys(all).length === 0 ? {} : { attachLimits: all };
 }
 
 function capacityOf(source: TemplateSource, { sku, pool, names }: TemplateContext): Resources {

@@ -24,7 +24,7 @@ import type { Sku } from './skus.ts';
 import type { AzureStore } from './store.ts';
 import { AGENT_POOLS_AGENT, instancesAgent, MACHINES_AGENT, SCALE_SETS_AGENT } from './tables.ts';
 import { groupOptions } from './tags.ts';
-import { cloudTemplate, deviceOf, type TemplateSource } from './templates.ts';
+import { attachLimits, cloudTemplate, deviceOf, type TemplateSource } from './templates.ts';
 import { sizeFrozenBecause, sourceOfSize, targetOfSize } from './vms-pool-groups.ts';
 import type { PoolSizeRow } from './vms-pool-rows.ts';
 
@@ -195,7 +195,7 @@ export class CloudViewBuilder {
 
   #rawTemplate({ sku, pool, exemplar, stopgap }: GroupInputs, source: TemplateSource): NodeTemplate | undefined {
     const { names, options } = this.#parts;
-    if (exemplar !== undefined) return liveTemplate(exemplar, source);
+    if (exemplar !== undefined) return { ...liveTemplate(exemplar, source), ...attachLimits(sku, exemplar.attachLimits) };
     if (sku !== undefined) return cloudTemplate(source, { sku, pool, names, nodeResourceGroup: options.nodeResourceGroup });
     return stopgap === undefined ? undefined : lastResort(stopgap, source, { uncordon: options.scaleFromUnschedulable === true });
   }

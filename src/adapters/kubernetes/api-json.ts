@@ -74,6 +74,7 @@ export interface VolumeJson {
   readonly name?: string;
   readonly emptyDir?: { readonly medium?: string };
   readonly persistentVolumeClaim?: { readonly claimName?: string };
+  readonly ephemeral?: { readonly volumeClaimTemplate?: { readonly spec?: ClaimSpecJson } };
   readonly [kind: string]: unknown;
 }
 
@@ -132,7 +133,11 @@ export interface PodSpecJson {
   readonly terminationGracePeriodSeconds?: number;
   readonly overhead?: Quantities;
   readonly resources?: ResourcesJson;
-  readonly resourceClaims?: readonly { readonly name?: string }[];
+  readonly resourceClaims?: readonly {
+    readonly name?: string;
+    readonly resourceClaimName?: string;
+    readonly resourceClaimTemplateName?: string;
+  }[];
   readonly workloadRef?: { readonly name?: string };
   readonly containers?: readonly ContainerJson[];
   readonly initContainers?: readonly ContainerJson[];
@@ -177,6 +182,46 @@ export interface DisruptionBudgetJson extends ObjectJson {
     readonly currentHealthy?: number;
     readonly desiredHealthy?: number;
   };
+}
+
+export interface ClaimSpecJson {
+  readonly storageClassName?: string | undefined;
+  readonly volumeName?: string;
+  readonly volumeMode?: string;
+  readonly accessModes?: readonly string[];
+  readonly resources?: ResourcesJson;
+  readonly selector?: LabelSelectorJson;
+}
+
+export interface VolumeClaimJson extends ObjectJson {
+  readonly spec?: ClaimSpecJson;
+  readonly status?: { readonly phase?: string };
+}
+
+export interface VolumeObjectJson extends ObjectJson {
+  readonly spec?: {
+    readonly storageClassName?: string;
+    readonly volumeMode?: string;
+    readonly accessModes?: readonly string[];
+    readonly capacity?: Quantities;
+    readonly claimRef?: { readonly namespace?: string; readonly name?: string };
+    readonly csi?: { readonly driver?: string };
+    readonly azureDisk?: unknown;
+    readonly nodeAffinity?: { readonly required?: { readonly nodeSelectorTerms?: readonly NodeSelectorTermJson[] } };
+  };
+  readonly status?: { readonly phase?: string };
+}
+
+export interface StorageClassJson extends ObjectJson {
+  readonly provisioner?: string;
+  readonly volumeBindingMode?: string;
+  readonly allowedTopologies?: readonly {
+    readonly matchLabelExpressions?: readonly { readonly key?: string; readonly values?: readonly string[] }[];
+  }[];
+}
+
+export interface CsiNodeJson extends ObjectJson {
+  readonly spec?: { readonly drivers?: readonly { readonly name?: string; readonly allocatable?: { readonly count?: number } }[] };
 }
 
 export interface ListJson {

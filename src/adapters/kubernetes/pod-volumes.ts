@@ -1,6 +1,8 @@
-/** Which volumes pin a pod to its node, and which say where a pod may run in ways this version cannot judge. */
+/** Which volumes pin a pod to its node, which claims it mounts, and which volumes this version cannot judge. */
 import type { LocalVolume, UnsupportedRequirement } from '../../domain/pod.ts';
+import type { PodClaim } from '../../domain/volumes.ts';
 import type { VolumeJson } from './api-json.ts';
+import { claimWish } from './project-storage.ts';
 
 /**
  * In-tree block devices: bound to a zone or to one node at a time, so placement depends on them. File shares, secrets,
@@ -30,23 +32,23 @@ export function localVolumes(volumes: readonly VolumeJson[]): readonly LocalVolu
   });
 }
 
-/** Whether the volume says something about placement. */
+/** Whether the volume says something about placement that its own spec alone decides. */
 export function placesPod(volume: VolumeJson): boolean {
-  return (
-    volume.persistentVolumeClaim !== undefined ||
-    volume['ephemeral'] !== undefined ||
-    PLACING_KINDS.some((kind) => volume[kind] !== undefined)
-  );
+  return PLACING_KINDS.some((kind) => volume[kind] !== undefined);
 }
 
 export function unsupportedVolumes(volumes: readonly VolumeJson[]): readonly UnsupportedRequirement[] {
   return volumes.filter(placesPod).map((volume) => {
-    if (volume.persistentVolumeClaim !== undefined) {
-      return { feature: 'persistent-volume', detail: `claim ${volume.persistentVolumeClaim.claimName ?? ''}` };
-    }
-    const name = volume.name ?? '';
-    if (volume['ephemeral'] !== undefined) return { feature: 'persistent-volume', detail: `generic ephemeral volume ${name}` };
     const kind = PLACING_KINDS.find((candidate) => volume[candidate] !== undefined) ?? '';
-    return { feature: 'persistent-volume', detail: `${kind} volume ${name}` };
+    return { feature: 'persistent-volume', detail: `${kind} volume ${volume.name ?? ''}` };
+  });
+}
+
+/** The claims that a pod mounts. That of a generic ephemeral volume is named after pod and volume, as Kubernetes documents. */
+export function claimsOf(volumes: readonly VolumeJson[], pod: string): readonly PodClaim[] {
+  return volumes.flatMap(({ name = '', persistentVolumeClaim, ephemeral }): readonly PodClaim[] => {
+    if (persistentVolumeClaim !== undefined) return [{ name: persistentVolumeClaim.claimName ?? '' }];
+    if (ephemeral === undefined) return [];
+    return [{ name: `${pod}-${name}`, ephemeral: claimWish(ephemeral.volumeClaimTemplate?.spec ?? {}) }];
   });
 }

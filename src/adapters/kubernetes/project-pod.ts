@@ -3,7 +3,7 @@ import type { Controller, LocalVolume, Pod, PodPhase, SafeToEvict } from '../../
 import type { ResourceNames } from '../../domain/resources.ts';
 import { timeOf, type ConditionJson, type MetadataJson, type PodJson } from './api-json.ts';
 import { Interner, StringInterner } from './interner.ts';
-import { localVolumes } from './pod-volumes.ts';
+import { claimsOf, localVolumes } from './pod-volumes.ts';
 import { Shapes } from './project-shape.ts';
 
 const PREFIX = 'cluster-autoscaler.kubernetes.io/';
@@ -56,7 +56,13 @@ export function projectPod(json: PodJson, shared: PodProjection): Pod {
     scaleUpDelayMs: goDurationMs(annotations[`${PREFIX}pod-scale-up-delay`]),
     ready: conditionOf(status.conditions, 'Ready')?.status === 'True',
     ...disruptionWishes(annotations),
+    ...claimsPart(json),
   };
+}
+
+function claimsPart({ metadata = {}, spec = {} }: PodJson): Pick<Pod, 'claims'> {
+  const claims = claimsOf(spec.volumes ?? NONE, metadata.name ?? '');
+  return claims.length === 0 ? {} : { claims };
 }
 
 /** Only pods that say something carry the fields. */

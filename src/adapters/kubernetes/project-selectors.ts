@@ -1,6 +1,6 @@
 /** Selectors, affinity and spread constraints: API JSON to domain values. */
-import type { LabelSelector, Labels, Requirement } from '../../domain/labels.ts';
-import type { NodeSelectorTerm, PodAffinityTerm, TopologySpreadConstraint } from '../../domain/pod.ts';
+import type { LabelSelector, Labels, NodeSelectorTerm, Requirement } from '../../domain/labels.ts';
+import type { PodAffinityTerm, TopologySpreadConstraint } from '../../domain/pod.ts';
 import type { AffinityTermJson, LabelSelectorJson, NodeSelectorTermJson, RequirementJson, SpreadJson } from './api-json.ts';
 
 const OPERATORS: ReadonlySet<string> = new Set(['In', 'NotIn', 'Exists', 'DoesNotExist', 'Gt', 'Lt']);

@@ -4,8 +4,8 @@
  * meaning does not (a running pod reports its resources in its status too) share one shape all the same.
  */
 import { AutoscalerError } from '../../domain/errors.ts';
-import type { Labels } from '../../domain/labels.ts';
-import type { HostPort, NodeSelectorTerm, PodShape, UnsupportedRequirement } from '../../domain/pod.ts';
+import type { Labels, NodeSelectorTerm } from '../../domain/labels.ts';
+import { DEVICE_CLAIMS, type HostPort, type PodShape, type UnsupportedRequirement } from '../../domain/pod.ts';
 import { noResources, PODS, type ResourceNames, type Resources } from '../../domain/resources.ts';
 import type { TaintEffect, Toleration } from '../../domain/taint.ts';
 import type { ContainerJson, ContainerStatusJson, PodJson, PodSpecJson, TolerationJson } from './api-json.ts';
@@ -144,15 +144,19 @@ function hostPorts(spec: PodSpecJson): readonly HostPort[] {
 }
 
 function unsupportedOf(spec: PodSpecJson): readonly UnsupportedRequirement[] {
-  const claims = (spec.resourceClaims ?? []).map(({ name = '' }) => ({
-    feature: 'dynamic-resource-allocation',
-    detail: `resource claim ${name}`,
-  }));
+  const claims = (spec.resourceClaims ?? []).map((claim) => ({ feature: DEVICE_CLAIMS, detail: describeClaim(claim) }));
   const gang = spec.workloadRef === undefined ? [] : [{ feature: 'gang-scheduling', detail: `workload ${spec.workloadRef.name ?? ''}` }];
   const comparing = (spec.tolerations ?? [])
     .filter(({ operator }) => operator === 'Lt' || operator === 'Gt')
     .map(({ key = '', operator = '' }) => ({ feature: 'toleration-operator', detail: `${key} ${operator}` }));
   return [...unsupportedVolumes(spec.volumes ?? []), ...claims, ...gang, ...comparing];
+}
+
+/** Which device the pod waits for, in the words of its own spec. */
+function describeClaim(claim: NonNullable<PodSpecJson['resourceClaims']>[number]): string {
+  const { name = '', resourceClaimName, resourceClaimTemplateName } = claim;
+  if (resourceClaimName !== undefined) return `resource claim ${name} (ResourceClaim ${resourceClaimName})`;
+  return `resource claim ${name}${resourceClaimTemplateName === undefined ? '' : ` (ResourceClaimTemplate ${resourceClaimTemplateName})`}`;
 }
 
 function sortedLabels(labels: Labels | undefined): Labels {

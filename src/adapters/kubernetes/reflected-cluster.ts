@@ -8,7 +8,9 @@ import type { DaemonSet, DisruptionBudget } from '../../domain/workload.ts';
 import type { ObjectJson } from './api-json.ts';
 import { byName, isOver, PodIndex } from './pod-index.ts';
 import { createNodeProjection, projectNode, type NodeProjection, type NodeProjectionListener } from './project-node.ts';
+import { KnownStorage } from './known-storage.ts';
 import { createPodProjection, projectPod, type PodProjection } from './project-pod.ts';
+import { projectClaim, projectCsiNode, projectStorageClass, projectVolume, type Claim } from './project-storage.ts';
 import { projectBudget, projectDaemonSet } from './project-workloads.ts';
 import type { ReflectedTable } from './reflector.ts';
 import { Table } from './table.ts';
@@ -17,12 +19,15 @@ type Views = Omit<ClusterView, 'stalenessMs'>;
 type Labels = Readonly<Record<string, string>>;
 
 const uidOf = ({ metadata }: ObjectJson): string => metadata?.uid ?? '';
+const placeOf = ({ metadata }: ObjectJson): string => `${metadata?.namespace ?? 'default'}/${metadata?.name ?? ''}`;
 const nameOf = ({ metadata }: ObjectJson): string => metadata?.name ?? '';
 
 export interface Source {
   readonly resource: string;
   readonly path: string;
   readonly table: ReflectedTable;
+  /** Only pods that mount claims need it: without it they wait, and nothing else does. */
+  readonly optional?: true;
 }
 
 /** Owns what is known of the cluster. Views are made from it without copying what did not change. */
@@ -37,6 +42,11 @@ export class ReflectedCluster {
   readonly #daemonSets: Table<DaemonSet>;
   readonly #budgets: Table<DisruptionBudget>;
   readonly #namespaces: Table<readonly [string, Labels]>;
+  readonly #claims = new Table<Claim>({ keyOf: placeOf, project: (object) => projectClaim(object) });
+  readonly #volumes = new Table({ keyOf: nameOf, project: (object) => projectVolume(object) });
+  readonly #classes = new Table({ keyOf: nameOf, project: (object) => projectStorageClass(object) });
+  readonly #csiNodes = new Table({ keyOf: nameOf, project: (object) => projectCsiNode(object) });
+  readonly #storage: KnownStorage;
   #views: { nodes: Views['nodes']; daemonSets: Views['daemonSets']; budgets: Views['disruptionBudgets']; namespaces: Views['namespaces'] } =
     {
       nodes: new Map(),
@@ -46,6 +56,13 @@ export class ReflectedCluster {
     };
 
   constructor(names: ResourceNames, onUnreadableNode: NodeProjectionListener = () => undefined, taints: TaintRules = {}) {
+    const tables = {
+      claims: this.#claims.items,
+      volumes: this.#volumes.items,
+      classes: this.#classes.items,
+      csiNodes: this.#csiNodes.items,
+    };
+    this.#storage = new KnownStorage(tables, names);
     this.podProjection = createPodProjection(names);
     this.nodeProjection = createNodeProjection(names, onUnreadableNode, taints);
     this.#pods = new Table({
@@ -76,23 +93,31 @@ export class ReflectedCluster {
       { resource: 'daemonsets', path: '/apis/apps/v1/daemonsets', table: this.#daemonSets },
       { resource: 'poddisruptionbudgets', path: '/apis/policy/v1/poddisruptionbudgets', table: this.#budgets },
       { resource: 'pods', path: '/api/v1/pods', table: this.#pods },
+      { resource: 'persistentvolumeclaims', path: '/api/v1/persistentvolumeclaims', table: this.#claims, optional: true },
+      { resource: 'persistentvolumes', path: '/api/v1/persistentvolumes', table: this.#volumes, optional: true },
+      { resource: 'storageclasses', path: '/apis/storage.k8s.io/v1/storageclasses', table: this.#classes, optional: true },
+      { resource: 'csinodes', path: '/apis/storage.k8s.io/v1/csinodes', table: this.#csiNodes, optional: true },
     ];
   }
 
-  views(): Views {
+  /** `trouble`: why claims and volumes cannot be judged now; undefined: they can. */
+  views(trouble?: string): Views {
     const kept = this.#views;
+    const storage = [this.#claims, this.#volumes, this.#classes, this.#csiNodes].filter((table) => table.takeChanged());
+    if (storage.length > 0) this.#storage.changed();
+    this.#storage.setTrouble(trouble);
     if (this.#nodes.takeChanged()) kept.nodes = sortedMap(this.#nodes.items.entries());
     if (this.#daemonSets.takeChanged()) kept.daemonSets = [...this.#daemonSets.items.values()].sort(byName);
     if (this.#budgets.takeChanged()) kept.budgets = [...this.#budgets.items.values()].sort(byName);
     if (this.#namespaces.takeChanged()) kept.namespaces = sortedMap(this.#namespaces.items.values());
-    return {
+    return this.#storage.resolve({
       nodes: kept.nodes,
       podsByNode: this.#index.podsByNode(),
       pendingPods: this.#index.pendingPods(),
       daemonSets: kept.daemonSets,
       disruptionBudgets: kept.budgets,
       namespaces: kept.namespaces,
-    };
+    });
   }
 
   onUnschedulable(listener: (pod: Pod) => void): () => void {
@@ -111,6 +136,7 @@ export class ReflectedCluster {
 
   #podChanged(before: Pod | undefined, after: Pod | undefined): void {
     this.#index.replace(before, after);
+    this.#storage.podChanged(before, after);
     if (after === undefined || after.unschedulable === undefined || before?.unschedulable !== undefined) return;
     if (after.deletionAtMs !== undefined || isOver(after)) return;
     for (const listener of this.#listeners) listener(after);

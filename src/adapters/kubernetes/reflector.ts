@@ -75,6 +75,8 @@ export class Reflector {
   readonly #deps: ReflectorDeps;
   readonly #tuning: ReflectorTuning;
   readonly #firstPicture = Promise.withResolvers<void>();
+  readonly #firstAnswer = Promise.withResolvers<void>();
+  #trouble: string | undefined = 'not read yet';
   /** undefined: a full picture is due. */
   #version: string | undefined;
   #seenVersion = 0;
@@ -101,6 +103,16 @@ export class Reflector {
   /** Resolves with the first full picture. Rejects when the API server says before it that we may not read this at all. */
   get synced(): Promise<void> {
     return this.#firstPicture.promise;
+  }
+
+  /** Resolves with the first full picture or the first failure to get one: for what may be missing. */
+  get answered(): Promise<void> {
+    return this.#firstAnswer.promise;
+  }
+
+  /** Why the present picture cannot be relied on: the last attempt's failure; undefined after any news. */
+  get trouble(): string | undefined {
+    return this.#trouble;
   }
 
   /** Resolves when the reflector has ended after its signal. */
@@ -149,6 +161,8 @@ export class Reflector {
     const status = error.detail.kind === 'kube-api' ? error.detail.status : statusOf(error);
     const refused = error.kind === 'auth';
     if (refused) this.#firstPicture.reject(error);
+    this.#trouble = error.message;
+    this.#firstAnswer.resolve();
     const expired = status === 410;
     if (expired || error.kind === 'bug') this.#version = undefined;
     this.#deps.log.warn({ resource: this.resource, error: error.message, failures: this.#failures + 1 }, 'watch begins again');
@@ -288,6 +302,7 @@ export class Reflector {
     if (this.#version === undefined || version === undefined) return;
     this.#remember(version);
     this.#failures = 0;
+    this.#trouble = undefined;
   }
 
   #completed(version: string | undefined): void {
@@ -297,6 +312,8 @@ export class Reflector {
     this.#deps.table.complete();
     this.#remember(version);
     this.#firstPicture.resolve();
+    this.#firstAnswer.resolve();
+    this.#trouble = undefined;
   }
 
   #remember(version: string): void {

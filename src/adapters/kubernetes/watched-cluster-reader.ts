@@ -21,18 +21,24 @@ export interface ReaderDeps extends Omit<ReflectorDeps, 'resource' | 'path' | 't
 }
 
 const FRESH_PAGE = 500;
+/** Silence of a storage watch after which pods with claims are no longer judged by it. */
+const MOST_STALE_STORAGE_MS = 300_000;
 
 /** Owns the watches. */
 export class WatchedClusterReader implements ClusterReader {
   readonly #deps: ReaderDeps;
   readonly #cluster: ReflectedCluster;
   readonly #reflectors: readonly Reflector[];
+  /** Those that a cluster view can do without. */
+  readonly #optional: ReadonlySet<Reflector>;
   readonly #stop = new AbortController();
 
   constructor(deps: ReaderDeps) {
     this.#deps = deps;
     this.#cluster = new ReflectedCluster(deps.names, (node, reason) => deps.log.warn({ node, reason }, 'node cannot be read'), deps.taints);
-    this.#reflectors = this.#cluster.sources().map((source) => new Reflector({ ...deps, ...source }));
+    const made = this.#cluster.sources().map((source) => ({ source, reflector: new Reflector({ ...deps, ...source }) }));
+    this.#reflectors = made.map(({ reflector }) => reflector);
+    this.#optional = new Set(made.filter(({ source }) => source.optional === true).map(({ reflector }) => reflector));
   }
 
   async start(signal: AbortSignal): Promise<void> {
@@ -43,7 +49,10 @@ export class WatchedClusterReader implements ClusterReader {
     if (signal.aborted) onAbort();
     signal.addEventListener('abort', onAbort, { once: true });
     try {
-      await Promise.race([Promise.all(this.#reflectors.map((reflector) => reflector.synced)), cancelled.promise]);
+      await Promise.race([
+        Promise.all(this.#reflectors.map((each) => (this.#optional.has(each) ? each.answered : each.synced))),
+        cancelled.promise,
+      ]);
     } finally {
       signal.removeEventListener('abort', onAbort);
     }
@@ -52,11 +61,16 @@ export class WatchedClusterReader implements ClusterReader {
   observe(_nowMs: number): ClusterView {
     const now = this.#deps.clock.monotonic();
     let stalenessMs = 0;
-    for (const { resource, lastHeardAt } of this.#reflectors) {
-      stalenessMs = Math.max(stalenessMs, now - lastHeardAt);
+    const troubles: string[] = [];
+    for (const reflector of this.#reflectors) {
+      const { resource, lastHeardAt, trouble } = reflector;
       this.#deps.metrics.cluster.watchStaleness.set({ resource }, (now - lastHeardAt) / 1000);
+      if (!this.#optional.has(reflector)) stalenessMs = Math.max(stalenessMs, now - lastHeardAt);
+      else if (now - lastHeardAt > MOST_STALE_STORAGE_MS)
+        troubles.push(`${resource} have not been heard of for ${Math.round((now - lastHeardAt) / 1000)} s`);
+      else if (reflector.version === 0) troubles.push(`${resource} cannot be read: ${trouble ?? ''}`);
     }
-    return { ...this.#cluster.views(), stalenessMs };
+    return { ...this.#cluster.views(troubles[0]), stalenessMs };
   }
 
   async readFresh(name: string, signal: AbortSignal): Promise<{ readonly node: Node; readonly pods: readonly Pod[] } | undefined> {

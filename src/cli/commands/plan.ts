@@ -23,7 +23,7 @@ const HELP = `Says what the autoscaler would do, and why. Nothing is written.
   plan --dump FILE [--json]
 
   --cluster FILE   a List in JSON, as written by
-                   kubectl get nodes,pods,pdb,daemonsets,namespaces,priorityclasses -A -o json
+                   kubectl get nodes,pods,pdb,daemonsets,pvc,pv,storageclasses,csinodes,namespaces,priorityclasses -A -o json
   --pools FILE     YAML or JSON: a list of {name, vmSize, min, max, targetSize, zones, labels, taints, maxPods, allocatable,
                    priority, price, tags}; the first four are needed
   --config FILE    the daemon's configuration; only what decides is read
@@ -111,7 +111,12 @@ interface Asked {
 function fromDump(file: string, terminal: Terminal): Asked {
   const names = new ResourceNames();
   const { observation, state, policy } = readWholeDump(file, readFile(file, terminal), names);
-  return { question: { observation, state, policy, names }, reading: startReading(names, []) };
+  return { question: { observation, state, policy, names }, reading: withoutStorage(startReading(names, [])) };
+}
+
+function withoutStorage(reading: Reading): Reading {
+  reading.storage.setTrouble('a dump holds no claims or volumes');
+  return reading;
 }
 
 /** Dumps are written by the daemon; one that somebody edited or cut is told from a mistake of ours. */

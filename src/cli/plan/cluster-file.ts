@@ -1,8 +1,17 @@
 /** From Kubernetes objects in a file to the view of the cluster that a loop would have: the same projections as the watch's. */
-import type { DaemonSetJson, DisruptionBudgetJson, NodeJson, PodJson, PodSpecJson } from '../../adapters/kubernetes/api-json.ts';
+import type {
+  ClaimSpecJson,
+  DaemonSetJson,
+  DisruptionBudgetJson,
+  NodeJson,
+  PodJson,
+  PodSpecJson,
+} from '../../adapters/kubernetes/api-json.ts';
 import { byName, PodIndex } from '../../adapters/kubernetes/pod-index.ts';
 import { createNodeProjection, projectNode } from '../../adapters/kubernetes/project-node.ts';
 import { createPodProjection, projectPod, type PodProjection } from '../../adapters/kubernetes/project-pod.ts';
+import { KnownStorage } from '../../adapters/kubernetes/known-storage.ts';
+import { claimWish, projectClaim, projectCsiNode, projectStorageClass, projectVolume } from '../../adapters/kubernetes/project-storage.ts';
 import { projectBudget, projectDaemonSet } from '../../adapters/kubernetes/project-workloads.ts';
 import type { FileObject } from '../../config/objects-file.ts';
 import { AutoscalerError } from '../../domain/errors.ts';
@@ -10,6 +19,7 @@ import { podName } from '../../domain/ids.ts';
 import type { ClusterView } from '../../domain/observation.ts';
 import type { Pod } from '../../domain/pod.ts';
 import type { ResourceNames } from '../../domain/resources.ts';
+import type { PodClaim } from '../../domain/volumes.ts';
 
 const MOST_REPLICAS = 200_000;
 
@@ -19,11 +29,13 @@ export interface Reading {
   readonly pods: PodProjection;
   /** PriorityClasses by name: a manifest names its class, only the API server writes the number. */
   readonly priorities: ReadonlyMap<string, number>;
+  readonly storage: KnownStorage;
 }
 
 export function startReading(names: ResourceNames, objects: readonly FileObject[]): Reading {
   const classes = ofKind(objects, 'PriorityClass') as readonly { readonly metadata: { readonly name: string }; readonly value: number }[];
-  return { names, pods: createPodProjection(names), priorities: new Map(classes.map(({ metadata, value }) => [metadata.name, value])) };
+  const priorities = new Map(classes.map(({ metadata, value }) => [metadata.name, value]));
+  return { names, pods: createPodProjection(names), priorities, storage: storageOf(objects, names) };
 }
 
 /** @throws AutoscalerError `config` when a name is there twice. */
@@ -47,7 +59,7 @@ export function clusterOf(objects: readonly FileObject[], reading: Reading): Clu
   const namespaces = ofKind(objects, 'Namespace') as readonly {
     readonly metadata: { readonly name: string; readonly labels?: Readonly<Record<string, string>> };
   }[];
-  return {
+  const view = {
     nodes: new Map(nodeEntries.map((node) => [node.name, node])),
     podsByNode: index.podsByNode(),
     pendingPods: index.pendingPods(),
@@ -58,24 +70,53 @@ export function clusterOf(objects: readonly FileObject[], reading: Reading): Clu
     namespaces: new Map(namespaces.map(({ metadata }) => [metadata.name, metadata.labels ?? {}])),
     stalenessMs: 0,
   };
+  for (const pod of [...view.pendingPods, ...[...view.podsByNode.values()].flat()]) reading.storage.podChanged(undefined, pod);
+  return reading.storage.resolve(view);
+}
+
+/** The claims, volumes, classes and CSINodes of the file. */
+function storageOf(objects: readonly FileObject[], names: ResourceNames): KnownStorage {
+  const table = <Item>(kind: string, project: (json: object) => Item, keyOf: (item: Item) => string): ReadonlyMap<string, Item> =>
+    new Map((ofKind(objects, kind) as readonly object[]).map((json) => [keyOf(project(json)), project(json)]));
+  const nameOf = ({ name }: { readonly name: string }): string => name;
+  const tables = {
+    claims: table('PersistentVolumeClaim', projectClaim, ({ key }) => key),
+    volumes: table('PersistentVolume', projectVolume, nameOf),
+    classes: table('StorageClass', projectStorageClass, nameOf),
+    csiNodes: table('CSINode', projectCsiNode, nameOf),
+  };
+  return new KnownStorage(tables, names);
 }
 
 /** Pods that are not there yet: those of the file, and one for each replica of its workloads. */
 export function podsToAdd(objects: readonly FileObject[], reading: Reading): readonly Pod[] {
-  return objects.flatMap((object) => {
-    if (object.kind === 'Pod') return [readPod(withoutNode(object as PodJson), reading)];
-    if (object.kind === 'Deployment' || object.kind === 'ReplicaSet' || object.kind === 'StatefulSet')
-      return replicasOf(object as Workload, reading);
-    throw new AutoscalerError(
-      { kind: 'config' },
-      `${object.kind} is no kind that pods are made from; accepted are Pod, Deployment, ReplicaSet and StatefulSet.`,
-    );
-  });
+  const pods = objects.flatMap((object) => madeFrom(object, reading));
+  for (const pod of pods) reading.storage.podChanged(undefined, pod);
+  return reading.storage.resolve({ nodes: new Map(), podsByNode: new Map(), pendingPods: pods }).pendingPods;
+}
+
+function madeFrom(object: FileObject, reading: Reading): readonly Pod[] {
+  if (object.kind === 'Pod') return [readPod(withoutNode(object as PodJson), reading)];
+  if (object.kind === 'Deployment' || object.kind === 'ReplicaSet' || object.kind === 'StatefulSet')
+    return replicasOf(object as Workload, reading);
+  throw new AutoscalerError(
+    { kind: 'config' },
+    `${object.kind} is no kind that pods are made from; accepted are Pod, Deployment, ReplicaSet and StatefulSet.`,
+  );
+}
+
+interface ClaimTemplate {
+  readonly metadata: { readonly name: string };
+  readonly spec: ClaimSpecJson;
 }
 
 interface Workload extends FileObject {
   readonly metadata: { readonly name: string; readonly namespace?: string };
-  readonly spec: { readonly replicas?: number; readonly template: { readonly metadata?: PodJson['metadata']; readonly spec: PodSpecJson } };
+  readonly spec: {
+    readonly replicas?: number;
+    readonly template: { readonly metadata?: PodJson['metadata']; readonly spec: PodSpecJson };
+    readonly volumeClaimTemplates?: readonly ClaimTemplate[];
+  };
 }
 
 function replicasOf({ kind, metadata, spec }: Workload, reading: Reading): readonly Pod[] {
@@ -96,7 +137,22 @@ function replicasOf({ kind, metadata, spec }: Workload, reading: Reading): reado
     { metadata: { ...template.metadata, namespace, name: metadata.name, ownerReferences: [owner] }, spec: template.spec },
     reading,
   );
-  return Array.from({ length: replicas }, (_, at) => ({ ...first, name: `${metadata.name}-${at}`, uid: `${owner.uid}/${at}` }));
+  const templates = kind === 'StatefulSet' ? (spec.volumeClaimTemplates ?? []) : [];
+  return Array.from({ length: replicas }, (_, at) => {
+    const name = `${metadata.name}-${at}`;
+    const claims = [...(first.claims ?? []), ...templates.map((template) => claimFrom(template, { namespace, name }, reading))];
+    return { ...first, name, uid: `${owner.uid}/${at}`, ...(claims.length === 0 ? {} : { claims }) };
+  });
+}
+
+/** A StatefulSet makes the claims of its pods before them, unless they are left from an earlier life. */
+function claimFrom(
+  { metadata, spec }: ClaimTemplate,
+  pod: { readonly namespace: string; readonly name: string },
+  { storage }: Reading,
+): PodClaim {
+  const name = `${metadata.name}-${pod.name}`;
+  return storage.hasClaim(`${pod.namespace}/${name}`) ? { name } : { name, ephemeral: claimWish(spec) };
 }
 
 function withoutNode(json: PodJson): PodJson {

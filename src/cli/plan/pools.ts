@@ -1,7 +1,7 @@
 /** From the list of pools and the nodes that are there to the view of the cloud that a loop would have. */
 import { exemplarySince, liveTemplate, withLastingTaints } from '../../adapters/azure/live-template.ts';
 import { groupOptions } from '../../adapters/azure/tags.ts';
-import { cloudTemplate, type TemplateSource } from '../../adapters/azure/templates.ts';
+import { attachLimits, cloudTemplate, type TemplateSource } from '../../adapters/azure/templates.ts';
 import type { PoolSpec } from '../../config/pools-file.ts';
 import { AutoscalerError } from '../../domain/errors.ts';
 import { instanceKey, nodeGroupId } from '../../domain/ids.ts';
@@ -103,7 +103,10 @@ function baseTemplate({ pool, nodes, region, names }: Question): NodeTemplate {
   const source = sourceOf(pool, region);
   // A file has no history: a node that is ready has been so for long enough.
   const exemplary = nodes.find((node) => exemplarySince(node, []) !== undefined);
-  if (exemplary !== undefined) return withLastingTaints(liveTemplate(exemplary, { ...source, ...placesOf(pool, region, exemplary) }), {});
+  if (exemplary !== undefined) {
+    const live = withLastingTaints(liveTemplate(exemplary, { ...source, ...placesOf(pool, region, exemplary) }), {});
+    return { ...live, ...attachLimits(knownSize(pool.vmSize), exemplary.attachLimits) };
+  }
   const sku = knownSize(pool.vmSize) ?? statedSize(pool, names);
   if (sku !== undefined) return cloudTemplate(source, { sku, pool: undefined, nodeResourceGroup: '', names });
   throw new AutoscalerError(

@@ -28,12 +28,17 @@ const SINGLE: Readonly<Record<string, readonly [cores: number, gib: number, gpus
 /** undefined: nothing is known of the size here. Any letter case; constrained sizes (`E8-4s_v5`) are not known. */
 export function knownSize(vmSize: string): Sku | undefined {
   const name = vmSize.replace(/^standard_/i, '');
-  const single = SINGLE[name.toLowerCase()];
+  const single = Object.hasOwn(SINGLE, name.toLowerCase()) ? SINGLE[name.toLowerCase()] : undefined;
   if (single !== undefined) return skuOf(vmSize, single);
   const cores = Number(/^[a-z](\d+)/i.exec(name)?.[1] ?? Number.NaN);
   const series = SERIES.find(({ pattern }) => pattern.test(name));
   if (series === undefined || !(cores >= 1 && cores <= series.mostCores)) return undefined;
-  return skuOf(vmSize, [cores, cores * series.gibPerCore, 0]);
+  return { ...skuOf(vmSize, [cores, cores * series.gibPerCore, 0]), ...diskLimit(name, cores) };
+}
+
+/** Data disks by the documented tables of these series: two for each core, 32 at most. */
+function diskLimit(name: string, cores: number): Pick<Sku, 'maxDataDisks'> {
+  return /^[DEF]\d+[a-z]*_v[2-5]$/i.test(name) ? { maxDataDisks: Math.min(32, 2 * cores) } : {};
 }
 
 function skuOf(name: string, [vcpus, gib, gpus]: readonly [number, number, number]): Sku {

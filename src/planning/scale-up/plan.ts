@@ -12,6 +12,7 @@ import type { Policy } from '../../domain/policy.ts';
 import { seededRandom, stableHash } from '../../domain/random.ts';
 import type { PodVerdict, SkipReason } from '../../domain/reasons.ts';
 import type { ResourceNames } from '../../domain/resources.ts';
+import { attaching } from '../../scheduling/attach-limits.ts';
 import { ClusterSnapshot } from '../../scheduling/cluster-snapshot.ts';
 import { createExpanders, type Expander } from '../expanders/expander.ts';
 import { unfitness } from '../cluster-health.ts';
@@ -104,7 +105,10 @@ function makeFrame(input: ScaleUpInput): Frame {
   for (const group of observation.cloud.groups) {
     const upcoming = findUpcoming(group, observation, state, policy);
     if (group.template === undefined || upcoming.unregistered.length + upcoming.unready.length === 0) continue;
-    coming.push({ template: makeTemplate(group, group.template, observation.cluster.daemonSets, NO_ZONES), upcoming });
+    coming.push({
+      template: makeTemplate(group, attaching(group.template, input.names), observation.cluster.daemonSets, NO_ZONES),
+      upcoming,
+    });
     headroom = occupy(headroom, group.template, upcoming.unregistered.length);
   }
   const minimum = new Map<NodeGroupId, number>();
@@ -143,7 +147,8 @@ function planPods(frame: Frame, asking: readonly Pod[], snapshot: ClusterSnapsho
       (group.template === undefined ? undefined : limitReached(frame.headroom, group.template, policy.scaleUp));
     if (reason !== undefined) skips.set(group.id, reason);
     else if (group.template !== undefined) {
-      templates.push(makeTemplate(group, group.template, observation.cluster.daemonSets, closedZones(group, frame.standing)));
+      const offered = attaching(group.template, frame.input.names);
+      templates.push(makeTemplate(group, offered, observation.cluster.daemonSets, closedZones(group, frame.standing)));
     }
   }
   const retry = (waiting: readonly Pod[]): readonly Pod[] => placeOnCapacity(capacity, waiting, tied, verdicts);
@@ -201,7 +206,8 @@ function minimumNodes(frame: Frame): readonly ComingNodes[] {
   return cloud.groups.flatMap((group) => {
     const nodes = frame.minimum.get(group.id) ?? 0;
     if (nodes === 0 || group.template === undefined) return [];
-    const template = makeTemplate(group, group.template, cluster.daemonSets, closedZones(group, frame.standing));
+    const offered = attaching(group.template, frame.input.names);
+    const template = makeTemplate(group, offered, cluster.daemonSets, closedZones(group, frame.standing));
     return [{ template, upcoming: { unregistered: Array.from({ length: nodes }, () => undefined), unready: [] } }];
   });
 }

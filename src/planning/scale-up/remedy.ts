@@ -2,6 +2,7 @@
 import type { NodeGroup } from '../../domain/node-group.ts';
 import type { FitReason, GroupRefusal, SkipReason } from '../../domain/reasons.ts';
 import { describeFit, describeSkip } from '../../domain/reasons.ts';
+import { isAttachResource } from '../../domain/resources.ts';
 
 export interface Explained {
   /** The reason's name, from a closed list. */
@@ -57,16 +58,18 @@ export function explainRefusal(refusal: GroupRefusal, group: NodeGroup | undefin
 function detailOf(reason: FitReason): string {
   switch (reason.kind) {
     case 'insufficient-resource':
+      if (isAttachResource(reason.resource))
+        return `${describeFit(reason)}: attaches ${reason.requested}, a new node has room for ${Math.max(0, reason.free)}`;
       return `needs ${amount(reason.resource, reason.requested)} ${reason.resource}, a new node has ${amount(reason.resource, Math.max(0, reason.free))} free`;
     case 'node-selector-mismatch':
     case 'topology-spread':
     case 'pod-affinity':
+    case 'volume':
       return `${describeFit(reason)}: ${reason.detail}`;
     case 'host-port-taken':
       return `host port ${reason.port}/${reason.protocol} is taken on a new node`;
     case 'untolerated-taint':
     case 'unschedulable':
-    case 'volume':
     case 'unsupported':
       return describeFit(reason);
   }
@@ -75,6 +78,7 @@ function detailOf(reason: FitReason): string {
 function fixOf(reason: FitReason): string {
   switch (reason.kind) {
     case 'insufficient-resource':
+      if (isAttachResource(reason.resource)) return `a node size with at least ${reason.requested} data disks, or fewer volumes`;
       return `a node size with at least ${amount(reason.resource, reason.requested)} ${reason.resource} for pods, or a smaller request`;
     case 'untolerated-taint':
       return `a toleration for ${reason.taint}`;

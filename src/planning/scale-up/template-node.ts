@@ -4,6 +4,7 @@ import type { Node } from '../../domain/node.ts';
 import type { HostPort, Pod } from '../../domain/pod.ts';
 import type { FitReason } from '../../domain/reasons.ts';
 import { minus, type Resources, type ResourceNames } from '../../domain/resources.ts';
+import { AZURE_DISK_ZONE } from '../../domain/volumes.ts';
 import type { DaemonSet } from '../../domain/workload.ts';
 import { refusedByPorts, takenPort } from '../../scheduling/predicates/ports.ts';
 import { countFits, insufficientResources } from '../../scheduling/predicates/resources-fit.ts';
@@ -13,7 +14,8 @@ import type { EquivalenceGroup } from './equivalence-groups.ts';
 const HOSTNAME = 'kubernetes.io/hostname';
 /** On every simulated node and on no real one: storage drivers publish capacity for it. The Cluster Autoscaler's name. */
 const TEMPLATE_LABELS = { 'cluster-autoscaler.kubernetes.io/template-node': 'true' };
-const ZONE = 'topology.kubernetes.io/zone';
+/** What AKS nodes say of their zone: the cloud controller's two labels and the disk driver's. */
+const ZONES = ['topology.kubernetes.io/zone', 'failure-domain.beta.kubernetes.io/zone', AZURE_DISK_ZONE];
 
 export interface GroupTemplate {
   readonly group: NodeGroup;
@@ -80,13 +82,19 @@ function templateNode(template: NodeTemplate, name: string, zone?: string): Node
     name,
     uid: name,
     providerId: '',
-    labels: { ...template.labels, ...TEMPLATE_LABELS, [HOSTNAME]: name, ...(zone === undefined ? {} : { [ZONE]: zone }) },
+    labels: {
+      ...template.labels,
+      ...TEMPLATE_LABELS,
+      [HOSTNAME]: name,
+      ...(zone === undefined ? {} : Object.fromEntries(ZONES.map((label) => [label, zone]))),
+    },
     taints: template.taints,
     unschedulable: template.unschedulable === true,
     createdAtMs: 0,
     deletionAtMs: undefined,
     capacity: template.capacity,
     allocatable: template.allocatable,
+    ...(template.attachLimits === undefined ? {} : { attachLimits: template.attachLimits }),
     readiness: { ready: true, sinceMs: 0, reason: '' },
     scaleDownDisabled: false,
   };

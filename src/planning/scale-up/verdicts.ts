@@ -4,6 +4,7 @@ import type { NodeGroup } from '../../domain/node-group.ts';
 import type { Pod } from '../../domain/pod.ts';
 import type { FitReason, GroupRefusal, PodVerdict, SkipReason } from '../../domain/reasons.ts';
 import type { ResourceNames } from '../../domain/resources.ts';
+import { attaching } from '../../scheduling/attach-limits.ts';
 import type { EquivalenceGroup } from './equivalence-groups.ts';
 import { makeTemplate, templateRefusals, type GroupTemplate } from './template-node.ts';
 
@@ -35,7 +36,8 @@ export function explainLeftovers(left: Leftovers, verdicts: Map<Pod, PodVerdict>
 
 /** What the pod itself lacks is told even of groups that may not grow: waiting for those would not help it. */
 function refusalOf(left: Leftovers, pods: EquivalenceGroup, target: NodeGroup, known: GroupTemplate | undefined): GroupRefusal {
-  const template = known ?? (target.template === undefined ? undefined : makeTemplate(target, target.template, [], new Set()));
+  const template =
+    known ?? (target.template === undefined ? undefined : makeTemplate(target, attaching(target.template, left.names), [], new Set()));
   const fit = template === undefined ? [] : templateRefusals(pods, template, left.names);
   const skip = left.stops.get(target.id);
   if (skip !== undefined) return { group: target.id, skip, ...(fit.length > 0 ? { fit } : {}) };

@@ -1,7 +1,7 @@
 /** nodeSelector and required node affinity: both must hold; terms are OR'ed, requirements within a term are AND'ed. */
-import { matchesRequirement, type Requirement } from '../../domain/labels.ts';
+import { matchesRequirement, type NodeSelectorTerm, type Requirement } from '../../domain/labels.ts';
 import type { Node } from '../../domain/node.ts';
-import type { NodeSelectorTerm, PodShape } from '../../domain/pod.ts';
+import type { PodShape } from '../../domain/pod.ts';
 import type { FitReason } from '../../domain/reasons.ts';
 
 type Wishes = Pick<PodShape, 'nodeSelector' | 'nodeAffinity'>;
@@ -28,7 +28,7 @@ function unmetSelector(shape: Wishes, node: Named): string | undefined {
 }
 
 /** No affinity matches everything; an empty list, and an empty term, match nothing. */
-function matchesTerms(terms: readonly NodeSelectorTerm[] | undefined, node: Named): boolean {
+export function matchesTerms(terms: readonly NodeSelectorTerm[] | undefined, node: Named): boolean {
   return terms === undefined || terms.some((term) => matchesTerm(term, node));
 }
 

@@ -221,9 +221,21 @@ describe('pods', () => {
     expect(pod.shape.unsupported).toEqual([]);
   });
 
+  it('name the claims that they mount, and share their shape whatever those are called', () => {
+    const mounting = (claimName: string) => project(podJson({ volumes: [{ name: 'data', persistentVolumeClaim: { claimName } }] }));
+    expect(mounting('data-0').claims).toEqual([{ name: 'data-0' }]);
+    expect(mounting('data-0').shape.key).toBe(mounting('data-1').shape.key);
+    const scratch = { volumeClaimTemplate: { spec: { storageClassName: 'fast', resources: { requests: { storage: '1Gi' } } } } };
+    expect(project(podJson({ volumes: [{ name: 'scratch', ephemeral: scratch }] })).claims).toEqual([
+      {
+        name: 'web-7d4b9c6f5-x2x8k-scratch',
+        ephemeral: { className: 'fast', accessModes: [], bytes: 2 ** 30, mode: 'Filesystem', selector: undefined },
+      },
+    ]);
+    expect(project(podJson()).claims).toBeUndefined();
+  });
+
   it.each<[string, PodSpecJson, string]>([
-    ['a claim', { volumes: [{ name: 'data', persistentVolumeClaim: { claimName: 'data-0' } }] }, 'persistent-volume'],
-    ['a generic ephemeral volume', { volumes: [{ name: 'data', ephemeral: {} }] }, 'persistent-volume'],
     ['an in-tree disk', { volumes: [{ name: 'data', azureDisk: {} }] }, 'persistent-volume'],
     ['a resource claim', { resourceClaims: [{ name: 'gpu' }] }, 'dynamic-resource-allocation'],
     ['a gang', { workloadRef: { name: 'train' } }, 'gang-scheduling'],
@@ -255,7 +267,7 @@ describe('shapes', () => {
     ['tolerations', { tolerations: [{ key: 'spot', operator: 'Exists' }] }],
     ['priority', { priority: 100 }],
     ['host ports', { containers: [{ ...requests('500m', '256Mi'), ports: [{ containerPort: 80, hostPort: 80 }] }] }],
-    ['claims', { volumes: [{ name: 'd', persistentVolumeClaim: { claimName: 'd' } }] }],
+    ['an in-tree disk', { volumes: [{ name: 'd', azureDisk: { diskName: 'd' } }] }],
     ['affinity', { affinity: { nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [] } } } }],
   ])('differ by %s', (_what, spec) => {
     const shapes = new Shapes(names);

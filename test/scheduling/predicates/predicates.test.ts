@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { HostPort, NodeSelectorTerm } from '../../../src/domain/pod.ts';
-import type { Requirement } from '../../../src/domain/labels.ts';
+import type { HostPort } from '../../../src/domain/pod.ts';
+import type { NodeSelectorTerm, Requirement } from '../../../src/domain/labels.ts';
 import type { Taint, Toleration } from '../../../src/domain/taint.ts';
 import { matchesNodeAffinity, refusedByNodeAffinity } from '../../../src/scheduling/predicates/node-affinity.ts';
 import { portsCollide, refusedByPorts } from '../../../src/scheduling/predicates/ports.ts';

@@ -1,0 +1,141 @@
+/**
+ * What the claims of one pod mean for its place, after kube-scheduler's VolumeBinding, VolumeZone, VolumeRestrictions and
+ * NodeVolumeLimits. Pure: knows claims, volumes and classes, and no node but by name.
+ */
+import { matchesRequirement, type NodeSelectorTerm } from '../../domain/labels.ts';
+import type { ClaimWish, PodClaim, VolumeBlocker, VolumePlace } from '../../domain/volumes.ts';
+import type { Claim, StorageClass, Volume } from './project-storage.ts';
+
+/** Classes whose volumes somebody makes by hand. */
+const NO_PROVISIONER = 'kubernetes.io/no-provisioner';
+export const ONE_POD = 'ReadWriteOncePod';
+
+/** Everything that a judgement reads. */
+export interface Storage {
+  readonly claims: ReadonlyMap<string, Claim>;
+  readonly volumes: ReadonlyMap<string, Volume>;
+  readonly classes: ReadonlyMap<string, StorageClass>;
+  /** Volumes by class that no claim has yet. */
+  readonly freeVolumes: (className: string) => readonly Volume[];
+  readonly hasNode: (name: string) => boolean;
+  /** Another pod that holds a claim that one pod alone may use; its name. */
+  readonly holderOf: (claim: string, pod: Holder) => string | undefined;
+  /** Set: some of it could not be read, and why. */
+  readonly trouble: string | undefined;
+}
+
+export interface Holder {
+  readonly uid: string;
+  readonly namespace: string;
+  readonly name: string;
+  readonly nodeName: string | undefined;
+  readonly claims?: readonly PodClaim[];
+}
+
+/** A volume that takes an attach slot; the same name twice on a node takes one. */
+export interface Slot {
+  readonly driver: string;
+  readonly volume: string;
+}
+
+export interface ClaimRules {
+  readonly places: readonly VolumePlace[];
+  readonly blockers: readonly VolumeBlocker[];
+  readonly slots: readonly Slot[];
+}
+
+const NOTHING: ClaimRules = { places: [], blockers: [], slots: [] };
+
+export function judgeClaims(pod: Holder, storage: Storage): ClaimRules {
+  const claims = pod.claims ?? [];
+  if (storage.trouble !== undefined) {
+    const names = claims.map(({ name }) => name).join(', ');
+    return blocked('volumes cannot be judged', `claims ${names}: ${storage.trouble}`);
+  }
+  const all = claims.map((claim) => judge(claim, pod, storage));
+  return {
+    places: distinct(all.flatMap(({ places }) => places)),
+    blockers: all.flatMap(({ blockers }) => blockers),
+    slots: all.flatMap(({ slots }) => slots),
+  };
+}
+
+function judge(claimed: PodClaim, pod: Holder, storage: Storage): ClaimRules {
+  const key = `${pod.namespace}/${claimed.name}`;
+  const claim = storage.claims.get(key);
+  if (claimed.ephemeral !== undefined) {
+    if (claim !== undefined && claim.ownerUid !== pod.uid)
+      return blocked(`PVC ${key} was not created for pod ${pod.namespace}/${pod.name} (pod is not owner)`, `claim ${claimed.name}`);
+    // A pod that moves is another pod, whose claim is made anew; a claim that is not there yet is about to be made.
+    if (claim === undefined || pod.nodeName !== undefined) return judgeUnbound(key, claimed.ephemeral, storage);
+  }
+  if (claim === undefined) return blocked(`persistentvolumeclaim "${claimed.name}" not found`, `in namespace ${pod.namespace}`);
+  if (claim.isDeleting) return blocked(`persistentvolumeclaim "${claimed.name}" is being deleted`, `in namespace ${pod.namespace}`);
+  const holder = claim.wish.accessModes.includes(ONE_POD) ? storage.holderOf(key, pod) : undefined;
+  if (holder !== undefined)
+    return blocked(
+      'node has pod using PersistentVolumeClaim with the same name and ReadWriteOncePod access mode',
+      `claim ${claimed.name} is used by pod ${holder}`,
+    );
+  if (claim.volume !== undefined) return judgeBound(claim.volume, claimed.name, storage);
+  if (claim.isBinding) return unboundImmediate(claimed.name, 'it names a volume that is not bound to it yet');
+  const rules = judgeUnbound(key, claim.wish, storage);
+  const { selectedNode } = claim;
+  // The provisioner lets go of a node that is gone.
+  if (selectedNode === undefined || !storage.hasNode(selectedNode)) return rules;
+  const here: NodeSelectorTerm = { expressions: [], fields: [{ key: 'metadata.name', operator: 'In', values: [selectedNode] }] };
+  return { ...rules, places: [...rules.places, { kind: 'makeable', terms: [here] }] };
+}
+
+function judgeBound(name: string, claim: string, storage: Storage): ClaimRules {
+  const volume = storage.volumes.get(name);
+  if (volume === undefined)
+    return blocked('node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)', `claim ${claim} is bound to ${name}`);
+  const places: VolumePlace[] = [];
+  if (volume.terms !== undefined) places.push({ kind: 'reachable', terms: volume.terms });
+  if (volume.zones.length > 0) places.push({ kind: 'zone-labels', requirements: volume.zones });
+  return { ...NOTHING, places, slots: volume.driver === undefined ? [] : [{ driver: volume.driver, volume: name }] };
+}
+
+/** A claim without a volume: one that is there is taken, or one is made where the pod goes, or nothing helps. */
+function judgeUnbound(key: string, wish: ClaimWish, storage: Storage): ClaimRules {
+  const name = key.slice(key.indexOf('/') + 1);
+  const wanted = wish.className ?? defaultClass(storage);
+  if (wanted === undefined || wanted === '') return unboundImmediate(name, 'it names no storage class');
+  const storageClass = storage.classes.get(wanted);
+  if (storageClass === undefined) return blocked(`storageclass.storage.k8s.io "${wanted}" not found`, `claim ${name}`);
+  if (!storageClass.waits) return unboundImmediate(name, `storage class ${wanted} binds at once, and it is not bound`);
+  const present = storage.freeVolumes(wanted).filter((volume) => suits(volume, key, wish));
+  const makes = storageClass.provisioner !== NO_PROVISIONER && storageClass.provisioner !== '';
+  const slots = makes ? [{ driver: storageClass.provisioner, volume: key }] : [];
+  if (present.some(({ terms }) => terms === undefined) || (makes && storageClass.topologies === undefined)) return { ...NOTHING, slots };
+  const terms = [...present.flatMap((volume) => volume.terms ?? []), ...(makes ? (storageClass.topologies ?? []) : [])];
+  return { ...NOTHING, places: [{ kind: 'makeable', terms: distinct(terms) }], slots };
+}
+
+function suits(volume: Volume, key: string, wish: ClaimWish): boolean {
+  return (
+    (volume.claim === undefined || volume.claim === key) &&
+    volume.bytes >= wish.bytes &&
+    volume.mode === wish.mode &&
+    wish.accessModes.every((mode) => volume.accessModes.includes(mode)) &&
+    (wish.selector ?? []).every((requirement) => matchesRequirement(requirement, volume.labels))
+  );
+}
+
+/** What the API server writes into a claim that names no class. */
+function defaultClass({ classes }: Storage): string | undefined {
+  return [...classes.values()].find(({ isDefault }) => isDefault)?.name;
+}
+
+function unboundImmediate(claim: string, why: string): ClaimRules {
+  return blocked('pod has unbound immediate PersistentVolumeClaims', `claim ${claim}: ${why}`);
+}
+
+function blocked(message: string, detail: string): ClaimRules {
+  return { ...NOTHING, blockers: [{ message, detail }] };
+}
+
+function distinct<Item>(items: readonly Item[]): readonly Item[] {
+  return [...new Map(items.map((item) => [JSON.stringify(item), item])).values()];
+}

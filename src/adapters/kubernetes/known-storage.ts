@@ -1,0 +1,132 @@
+/** What is known of claims, volumes, classes and CSINodes: the tables of the watch, or the objects of a file. */
+import type { Node } from '../../domain/node.ts';
+import type { Pod } from '../../domain/pod.ts';
+import type { ResourceNames } from '../../domain/resources.ts';
+import { ONE_POD, type Holder, type Storage } from './claim-rules.ts';
+import { ClaimShapes, type Occupants } from './claim-shapes.ts';
+import type { Claim, CsiNode, StorageClass, Volume } from './project-storage.ts';
+
+export interface StorageTables {
+  readonly claims: ReadonlyMap<string, Claim>;
+  readonly volumes: ReadonlyMap<string, Volume>;
+  readonly classes: ReadonlyMap<string, StorageClass>;
+  readonly csiNodes: ReadonlyMap<string, CsiNode>;
+}
+
+export interface Storing extends Occupants {
+  readonly nodes: ReadonlyMap<string, Node>;
+}
+
+/** Owns the index over the tables, made anew when they have changed. */
+export class KnownStorage {
+  readonly #tables: StorageTables;
+  readonly #shapes: ClaimShapes;
+  #version = 0;
+  #trouble: string | undefined;
+  #freeVolumes = new Map<string, readonly Volume[]>();
+  #limited: ReadonlySet<string> = new Set();
+  #nodes: { readonly given: Storing['nodes']; readonly found: Storing['nodes'] } | undefined;
+  #seenNodes: Storing['nodes'] | undefined;
+  /** Some claim waits for its volume on a chosen node: whether that node is there matters. */
+  #isChoosing = false;
+  readonly #limitedNodes = new WeakMap<Node, Node>();
+  /** Claim -> the pods that mount it. */
+  readonly #users = new Map<string, Set<Holder>>();
+
+  constructor(tables: StorageTables, names: ResourceNames) {
+    this.#tables = tables;
+    this.#shapes = new ClaimShapes(names);
+    this.#index();
+  }
+
+  /** The tables have changed. */
+  changed(): void {
+    this.#version += 1;
+    this.#nodes = undefined;
+    this.#index();
+  }
+
+  /** `trouble`: why pods with claims cannot be judged; undefined: they can. */
+  setTrouble(trouble: string | undefined): void {
+    if (trouble === this.#trouble) return;
+    this.#trouble = trouble;
+    this.#version += 1;
+  }
+
+  hasClaim(key: string): boolean {
+    return this.#tables.claims.has(key);
+  }
+
+  /** Told of every pod that comes, changes or goes; those without claims cost nothing. */
+  podChanged(before: Pod | undefined, after: Pod | undefined): void {
+    if (before?.claims === undefined && after?.claims === undefined) return;
+    for (const key of keysOf(before)) {
+      const users = this.#users.get(key);
+      users?.delete(before as Pod);
+      if (users?.size === 0) this.#users.delete(key);
+    }
+    for (const key of keysOf(after)) this.#users.set(key, (this.#users.get(key) ?? new Set()).add(after as Pod));
+    const exclusive = [...keysOf(before), ...keysOf(after)].some((key) => this.#tables.claims.get(key)?.wish.accessModes.includes(ONE_POD));
+    if (exclusive) this.#version += 1;
+  }
+
+  /** The same view with what volumes mean in it; the very parts where they mean nothing. */
+  resolve<View extends Storing>(view: View): View {
+    if (this.#isChoosing && view.nodes !== this.#seenNodes) this.#version += 1;
+    this.#seenNodes = view.nodes;
+    const nodes = this.#withLimits(view.nodes);
+    if (this.#users.size === 0) return nodes === view.nodes ? view : { ...view, nodes };
+    const storage: Storage = {
+      ...this.#tables,
+      freeVolumes: (className) => this.#freeVolumes.get(className) ?? [],
+      hasNode: (name) => view.nodes.has(name),
+      holderOf: (claim, pod) => this.#holderOf(claim, pod),
+      trouble: this.#trouble,
+    };
+    return { ...view, nodes, ...this.#shapes.resolve(view, storage, this.#version, this.#limited) };
+  }
+
+  /** Of several pods that wait for one claim the first gets it, as the scheduler would have it: placed ones come before. */
+  #holderOf(claim: string, pod: Holder): string | undefined {
+    const others = [...(this.#users.get(claim) ?? [])].filter(({ uid }) => uid !== pod.uid);
+    const holder =
+      others.find(({ nodeName }) => nodeName !== undefined) ?? others.find(({ name }) => pod.nodeName === undefined && name < pod.name);
+    return holder === undefined ? undefined : `${holder.namespace}/${holder.name}`;
+  }
+
+  #withLimits(nodes: Storing['nodes']): Storing['nodes'] {
+    if (this.#tables.csiNodes.size === 0 || this.#limited.size === 0) return nodes;
+    if (this.#nodes?.given === nodes) return this.#nodes.found;
+    const found = new Map([...nodes].map(([name, node]) => [name, this.#limitedNode(node)]));
+    this.#nodes = { given: nodes, found };
+    return found;
+  }
+
+  #limitedNode(node: Node): Node {
+    const limits = this.#tables.csiNodes.get(node.name)?.limits;
+    if (limits === undefined || Object.keys(limits).length === 0) return node;
+    const known = this.#limitedNodes.get(node);
+    if (known?.attachLimits === limits) return known;
+    const limited = { ...node, attachLimits: limits };
+    this.#limitedNodes.set(node, limited);
+    return limited;
+  }
+
+  #index(): void {
+    const free = new Map<string, Volume[]>();
+    for (const volume of this.#tables.volumes.values()) {
+      if (!volume.isAvailable) continue;
+      const volumes = free.get(volume.className);
+      if (volumes === undefined) free.set(volume.className, [volume]);
+      else volumes.push(volume);
+    }
+    this.#freeVolumes = free;
+    this.#isChoosing = [...this.#tables.claims.values()].some(({ selectedNode }) => selectedNode !== undefined);
+    this.#limited = new Set([...this.#tables.csiNodes.values()].flatMap(({ limits }) => Object.keys(limits)));
+  }
+}
+
+function keysOf(pod: Pod | undefined): readonly string[] {
+  if (pod?.claims === undefined || pod.phase === 'Succeeded' || pod.phase === 'Failed') return [];
+  return pod.claims.map(({ name }) => `${pod.namespace}/${name}`);
+}

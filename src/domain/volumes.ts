@@ -1,0 +1,67 @@
+import type { Labels, NodeSelectorTerm, Requirement } from './labels.ts';
+
+/** One rule of a pod's volumes about nodes. A node must keep every rule. */
+export type VolumePlace =
+  | {
+      /** `reachable`: the volume is there and these nodes reach it. `makeable`: it will be made, or found, where the pod goes. */
+      readonly kind: 'reachable' | 'makeable';
+      /** Alternatives, as in node affinity. None: nowhere. */
+      readonly terms: readonly NodeSelectorTerm[];
+    }
+  | {
+      /** Zone and region labels of the volume itself. A node that carries no such label at all passes. */
+      readonly kind: 'zone-labels';
+      readonly requirements: readonly Requirement[];
+    };
+
+/** Why no node at all can take the pod now, in the words of kube-scheduler and with what is behind them. */
+export interface VolumeBlocker {
+  readonly message: string;
+  readonly detail: string;
+}
+
+/** What the claims of a pod mean for its place, worked out from claims, volumes and storage classes. */
+export interface VolumeRules {
+  readonly places: readonly VolumePlace[];
+  readonly blockers: readonly VolumeBlocker[];
+}
+
+/** A claim that a pod mounts; names are of the pod's namespace. */
+export interface PodClaim {
+  readonly name: string;
+  /** Set for a generic ephemeral volume: the claim is made for this one pod, and a successor gets another. */
+  readonly ephemeral?: ClaimWish;
+}
+
+/** What a claim asks for. */
+export interface ClaimWish {
+  /** undefined: the default class. Empty: only volumes that are there and have no class. */
+  readonly className: string | undefined;
+  readonly accessModes: readonly string[];
+  readonly bytes: number;
+  /** `Block` or `Filesystem`. */
+  readonly mode: string;
+  /** Requirements on the labels of a volume that is there; undefined: any volume will do. */
+  readonly selector: readonly Requirement[] | undefined;
+}
+
+/** The zone and region labels that volumes and nodes share. */
+export const ZONE_LABELS = [
+  'topology.kubernetes.io/zone',
+  'topology.kubernetes.io/region',
+  'failure-domain.beta.kubernetes.io/zone',
+  'failure-domain.beta.kubernetes.io/region',
+] as const;
+
+/** The disk driver of AKS, and the label by which it places its disks. */
+export const AZURE_DISK_DRIVER = 'disk.csi.azure.com';
+export const AZURE_DISK_ZONE = 'topology.disk.csi.azure.com/zone';
+
+/** How many volumes of a CSI driver a node can hold, by driver. A driver that is not named has no limit. */
+export type AttachLimits = Readonly<Record<string, number>>;
+
+/** What a volume place reads of a node. */
+export interface VolumeSite {
+  readonly name: string;
+  readonly labels: Labels;
+}

@@ -1,0 +1,52 @@
+/**
+ * Where a pod's volumes let it run, after kube-scheduler's VolumeBinding, VolumeZone and VolumeRestrictions. What claims
+ * and volumes say was worked out before (domain/volumes.ts); how many volumes fit on a node is plain arithmetic of
+ * attach slots and is judged with the other resources.
+ */
+import { matchesRequirement, type Requirement } from '../../domain/labels.ts';
+import type { PodShape } from '../../domain/pod.ts';
+import type { FitReason } from '../../domain/reasons.ts';
+import { ZONE_LABELS, type VolumePlace, type VolumeSite } from '../../domain/volumes.ts';
+import { matchesTerms } from './node-affinity.ts';
+
+type Wishes = Pick<PodShape, 'volumes'>;
+
+/** In the words of kube-scheduler. */
+const MESSAGES = {
+  reachable: 'node(s) had volume node affinity conflict',
+  makeable: "node(s) didn't find available persistent volumes to bind",
+  'zone-labels': 'node(s) had no available volume zone',
+} as const;
+
+export function fitsVolumes({ volumes }: Wishes, node: VolumeSite): boolean {
+  return volumes === undefined || (volumes.blockers.length === 0 && volumes.places.every((place) => holds(place, node)));
+}
+
+/** What keeps the pod off every node comes alone: no node is to blame for it. */
+export function refusedByVolumes({ volumes }: Wishes, node: VolumeSite): readonly FitReason[] {
+  if (volumes === undefined) return [];
+  if (volumes.blockers.length > 0) return volumes.blockers.map(({ message, detail }) => ({ kind: 'volume', message, detail }));
+  return volumes.places
+    .filter((place) => !holds(place, node))
+    .map((place) => ({ kind: 'volume', message: MESSAGES[place.kind], detail: explain(place, node) }));
+}
+
+function holds(place: VolumePlace, node: VolumeSite): boolean {
+  if (place.kind !== 'zone-labels') return matchesTerms(place.terms, node);
+  const labelled = ZONE_LABELS.some((label) => Object.hasOwn(node.labels, label));
+  return !labelled || place.requirements.every((requirement) => matchesRequirement(requirement, node.labels));
+}
+
+function explain(place: VolumePlace, node: VolumeSite): string {
+  const alternatives =
+    place.kind === 'zone-labels' ? [place.requirements] : place.terms.map(({ expressions, fields }) => [...expressions, ...fields]);
+  if (alternatives.length === 0) return 'there is no such volume, and none is made';
+  const wanted = alternatives.map((requirements) => requirements.map(inWords).join(' and ')).join(', or ');
+  const keys = [...new Set(alternatives.flat().map(({ key }) => key))];
+  const found = keys.map((key) => `${key}=${key === 'metadata.name' ? node.name : (node.labels[key] ?? '(none)')}`);
+  return `wants ${wanted}; the node has ${found.join(', ')}`;
+}
+
+function inWords({ key, operator, values }: Requirement): string {
+  return values.length === 0 ? `${key} ${operator}` : `${key} ${operator} [${values.join(', ')}]`;
+}
