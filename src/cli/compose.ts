@@ -32,19 +32,22 @@ export interface ComposeInput {
   readonly random: Random;
   readonly log: Log;
   readonly metrics: Metrics;
+  /** Gives the first connections up; what is composed lives on without it. */
+  readonly signal?: AbortSignal;
   /** Instead of the one that the configuration names; for who embeds a daemon and looks on. */
   readonly journal?: DecisionJournal;
 }
 
 /**
  * Connects to the cluster and makes everything else. Nothing runs before `start`.
- * @throws AutoscalerError of the first endpoint that does not answer.
+ * @throws AutoscalerError of the first endpoint that does not answer; `cancelled` when the signal fires before it does.
  */
 export async function composeDaemon(input: ComposeInput): Promise<Daemon> {
   const { config, clock, random, log, metrics } = input;
   const names = new ResourceNames();
   const shared = { clock, random, log, metrics, names };
-  const kubernetes = await connectKubernetes({ ...shared, options: { ...config.kubernetes, ...taintsOf(config) } });
+  const until = input.signal === undefined ? {} : { signal: input.signal };
+  const kubernetes = await connectKubernetes({ ...shared, ...until, options: { ...config.kubernetes, ...taintsOf(config) } });
   const cloud = await connectCloud(input, names, kubernetes);
   const loop = new Autoscaler(
     {

@@ -1,5 +1,5 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
+import { createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -48,6 +48,61 @@ function deadPort(): Promise<number> {
     });
   });
 }
+
+/** A kubeconfig whose server takes connections and never says a word; `asked` resolves when somebody has connected. */
+async function silentServer() {
+  const asked = Promise.withResolvers<void>();
+  const sockets: Socket[] = [];
+  const server = createServer((socket) => {
+    sockets.push(socket);
+    asked.resolve();
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  const port = typeof address === 'object' && address !== null ? address.port : 0;
+  const close = (): void => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  };
+  return { url: `https://127.0.0.1:${port}`, asked: asked.promise, close };
+}
+
+describe('a stop before the daemon is up', () => {
+  it('during the first question to the API server ends at once, cleanly', async () => {
+    const server = await silentServer();
+    const dir = mkdtempSync(join(tmpdir(), 'cli-'));
+    const kubeconfig = {
+      apiVersion: 'v1',
+      kind: 'Config',
+      'current-context': 'c',
+      contexts: [{ name: 'c', context: { cluster: 'c', user: 'u' } }],
+      clusters: [{ name: 'c', cluster: { server: server.url } }],
+      users: [{ name: 'u', user: { token: 't' } }],
+    };
+    writeFileSync(join(dir, 'kubeconfig'), JSON.stringify(kubeconfig));
+    const listeners: (() => void)[] = [];
+    let out = '';
+    const ended = dispatch(['run', `--kubeconfig=${join(dir, 'kubeconfig')}`], {
+      env: GOOD_ENV,
+      out: (text) => void (out += text),
+      err: () => undefined,
+      readFile: () => '',
+      hostname: 'here',
+      signals: { on: (_name, listener) => void listeners.push(listener), off: () => undefined, exit: () => undefined },
+    });
+    try {
+      await server.asked;
+      listeners[0]?.();
+      // The question's own limit is 10 s, beyond that of this test.
+      expect(await ended).toBe(0);
+      expect(out).toContain('stopping');
+      expect(out).not.toContain('"level":"error"');
+    } finally {
+      server.close();
+      rmSync(dir, { recursive: true });
+    }
+  }, 8_000);
+});
 
 describe('the command line', () => {
   it.each([[['help']], [['--help']], [[]]])('%j shows the commands', async (argv) => {

@@ -5,7 +5,8 @@
  */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { Agent, type Dispatcher } from 'undici';
+import { Socket } from 'node:net';
+import { Agent, buildConnector, type Dispatcher } from 'undici';
 import type { Clock } from '../../domain/clock.ts';
 import { AutoscalerError } from '../../domain/errors.ts';
 import type { KubernetesOptions } from './options.ts';
@@ -50,7 +51,7 @@ export async function openConnection(options: KubernetesOptions, clock: Clock): 
     options.kubeconfigPath === undefined
       ? await inClusterAccount(options)
       : await kubeconfigAccount(options.kubeconfigPath, options.context);
-  const connect = { ...account.tls, timeout: 10_000 };
+  const { connect, giveUp } = opening(account.tls);
   const shared = new Agent({ connect, keepAliveTimeout: 60_000 });
   const lease = new Agent({ connect, connections: 1, keepAliveTimeout: 60_000 });
   let known: { readonly headers: Headers; readonly atMs: number } | undefined;
@@ -68,9 +69,31 @@ export async function openConnection(options: KubernetesOptions, clock: Clock): 
       known = undefined;
     },
     close: async () => {
+      giveUp();
       await Promise.all([shared.destroy(), lease.destroy()]);
     },
   };
+}
+
+/**
+ * Opens sockets and knows those that are not open yet: the agents forget these when they are destroyed, and a server that
+ * says nothing would keep the process alive until they time out.
+ */
+function opening(tls: TlsSettings): { readonly connect: buildConnector.connector; readonly giveUp: () => void } {
+  const open = buildConnector({ ...tls, timeout: 10_000 });
+  const waiting = new Set<Socket>();
+  const connect: buildConnector.connector = (options, callback) => {
+    // Said to return nothing; what it returns is the socket.
+    const socket: unknown = open(options, (...outcome) => {
+      if (socket instanceof Socket) waiting.delete(socket);
+      callback(...outcome);
+    });
+    if (socket instanceof Socket) waiting.add(socket);
+  };
+  const giveUp = (): void => {
+    for (const socket of waiting) socket.destroy();
+  };
+  return { connect, giveUp };
 }
 
 /** The client package is not loaded on this path: it costs 90 MB. */

@@ -30,6 +30,8 @@ export interface KubernetesDeps {
   readonly log: Log;
   readonly metrics: Metrics;
   readonly names: ResourceNames;
+  /** Ends the first question to the API server. Absent: its own time limit does. */
+  readonly signal?: AbortSignal;
 }
 
 const DEFAULT_NAME = 'aks-autoscaler';
@@ -38,7 +40,7 @@ const PROBE_TIMEOUT_MS = 10_000;
 
 /**
  * Opens the connections and proves that the API server answers. Starts no watch: `reader.start` does.
- * @throws AutoscalerError `config` (kubeconfig unreadable), `auth`, `unavailable` (nobody answers).
+ * @throws AutoscalerError `config` (kubeconfig unreadable), `auth`, `unavailable` (nobody answers), `cancelled`.
  */
 export async function connectKubernetes(deps: KubernetesDeps): Promise<Kubernetes> {
   const { options, clock, random, log, metrics } = deps;
@@ -46,7 +48,7 @@ export async function connectKubernetes(deps: KubernetesDeps): Promise<Kubernete
   const connection = await openConnection(options, clock);
   const rest = createRest({ connection, metrics, userAgent, timeoutMs: callTimeoutMs });
   try {
-    await probe(rest);
+    await probe(rest, deps.signal ?? new AbortController().signal);
   } catch (thrown) {
     await connection.close();
     throw whereAsked(asAutoscalerError(thrown), connection.server, options);
@@ -78,9 +80,9 @@ export async function connectKubernetes(deps: KubernetesDeps): Promise<Kubernete
 }
 
 /** Any answer but a refusal of who we are will do: not everybody may read the version. */
-async function probe(rest: Rest): Promise<void> {
+async function probe(rest: Rest, signal: AbortSignal): Promise<void> {
   try {
-    await rest.json({ method: 'GET', path: '/version', timeoutMs: PROBE_TIMEOUT_MS }, new AbortController().signal);
+    await rest.json({ method: 'GET', path: '/version', timeoutMs: PROBE_TIMEOUT_MS }, signal);
   } catch (thrown) {
     const error = asAutoscalerError(thrown);
     const status = statusOf(error);

@@ -102,7 +102,7 @@ async function sendOnce(deps: RestDeps, sending: Sending, credential: Credential
   const { call, options, signal } = sending;
   const headers: Record<string, string> = { ...credential, accept: 'application/json', 'user-agent': userAgent };
   if (call.body !== undefined) headers['content-type'] = call.contentType ?? 'application/json';
-  return request(`${connection.server}${call.path}${queryString(call.query ?? {})}`, {
+  const answer = request(`${connection.server}${call.path}${queryString(call.query ?? {})}`, {
     dispatcher: call.onLease === true ? connection.lease : connection.shared,
     method: call.method,
     headers,
@@ -111,6 +111,23 @@ async function sendOnce(deps: RestDeps, sending: Sending, credential: Credential
     headersTimeout: call.timeoutMs ?? timeoutMs,
     bodyTimeout: options.bodyTimeout,
   });
+  return unlessAborted(answer, signal);
+}
+
+/** undici heeds a signal only once the connection stands: a call that waits for one ends here. It is not sent any more. */
+async function unlessAborted<Answer>(answer: Promise<Answer>, signal: AbortSignal): Promise<Answer> {
+  const aborted = Promise.withResolvers<never>();
+  const onAbort = (): void => aborted.reject(signal.reason);
+  if (signal.aborted) onAbort();
+  signal.addEventListener('abort', onAbort, { once: true });
+  try {
+    return await Promise.race([answer, aborted.promise]);
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+    // Whichever was slower has nobody left to tell.
+    answer.catch(() => undefined);
+    aborted.promise.catch(() => undefined);
+  }
 }
 
 function queryString(query: Query): string {

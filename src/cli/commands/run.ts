@@ -1,8 +1,9 @@
 /** `run`: the daemon against a real cluster, until SIGTERM. */
-import { isConfigErrors } from '../../config/config.ts';
+import { isConfigErrors, type Config } from '../../config/config.ts';
 import { loadConfig } from '../../config/load.ts';
 import { redact } from '../../config/redact.ts';
 import { flagHelp } from '../../config/sources/flag-table.ts';
+import { asAutoscalerError } from '../../domain/errors.ts';
 import { createLog, type Log } from '../../telemetry/log.ts';
 import { createMetrics } from '../../telemetry/metrics.ts';
 import type { Daemon } from '../daemon.ts';
@@ -32,12 +33,26 @@ export async function run(argv: readonly string[], terminal: Terminal): Promise<
   for (const warning of config.warnings) log.warn({ warning }, 'a setting is not obeyed as given');
   const signals = stopSignals(terminal.signals);
   try {
-    // Loaded only now: the SDKs are most of the program, and a mistake in the configuration should be told at once.
-    const { composeDaemon } = await import('../compose.ts');
-    const daemon = await composeDaemon({ config, clock: systemClock, random: Math.random, log, metrics: createMetrics() });
-    return await supervise(daemon, signals.stopped, log);
+    const daemon = await connect(config, log, signals.stopped);
+    return daemon === undefined ? EXIT_OK : await supervise(daemon, signals.stopped, log);
   } finally {
     signals.release();
+  }
+}
+
+/** undefined: asked to stop before anybody had answered. */
+async function connect(config: Config, log: Log, stopped: Promise<void>): Promise<Daemon | undefined> {
+  const stop = new AbortController();
+  void stopped.then(() => stop.abort());
+  // Loaded only now: the SDKs are most of the program, and a mistake in the configuration should be told at once.
+  const { composeDaemon } = await import('../compose.ts');
+  try {
+    const { signal } = stop;
+    return await composeDaemon({ config, clock: systemClock, random: Math.random, log, metrics: createMetrics(), signal });
+  } catch (thrown) {
+    if (!stop.signal.aborted || asAutoscalerError(thrown).kind !== 'cancelled') throw thrown;
+    log.info({}, 'stopping');
+    return undefined;
   }
 }
 
