@@ -12,6 +12,10 @@ const METHODS = ['client-secret', 'workload-identity', 'managed-identity', 'clie
 const NEED_TENANT: ReadonlySet<string | undefined> = new Set(['client-secret', 'workload-identity', 'client-certificate']);
 const LEVELS = ['error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 
+const NO_AVAILABILITY_SETS =
+  'vmss (availability sets are resized by deployments of a template, which undo what others changed: move such a pool to a scale set, ' +
+  'or to an agent pool of type VirtualMachines and name it POOL/SIZE)';
+
 const nodeGroup = z
   .strictObject({ name: text("a scale set's name"), min: wholeNumber(0), max: wholeNumber(0) })
   .refine((group) => group.min <= group.max, { error: 'a min that is not above max', path: ['min'] });
@@ -94,7 +98,7 @@ const azure = z
       .default('AzurePublicCloud'),
     vmType: z
       .string({ error: 'vmss' })
-      .refine((type) => ['', 'vmss'].includes(type.trim().toLowerCase()), { error: 'vmss (availability sets are not supported)' })
+      .refine((type) => ['', 'vmss'].includes(type.trim().toLowerCase()), { error: NO_AVAILABILITY_SETS })
       .default('vmss'),
     subscriptionId: text('the id of the subscription that holds the nodes'),
     tenantId: text('the id of the directory').optional(),

@@ -27,7 +27,16 @@ const ROWS: readonly (readonly [string, Given, readonly string[]])[] = [
     ['AZURE_VMSS_VMS_CACHE_JITTER', '"301"', 'not longer than the TTL'],
   ],
   ['unknown cloud', env('ARM_CLOUD', 'MoonCloud'), ['ARM_CLOUD', '"MoonCloud"', 'AzurePublicCloud']],
-  ['config 162: availability sets', env('ARM_VM_TYPE', 'standard'), ['ARM_VM_TYPE', '"standard"', 'vmss']],
+  [
+    'azure provider 162: availability sets, without the parameters of a deployment',
+    env('ARM_VM_TYPE', 'standard'),
+    ['ARM_VM_TYPE', '"standard"', 'vmss', 'POOL/SIZE'],
+  ],
+  [
+    'azure provider 46: availability sets of a deployment, which is not even looked for',
+    { argv: ['--cloud-config=a.json'], files: { 'a.json': '{"vmType": "standard", "deployment": "not-there"}' } },
+    ['key vmType of a.json', '"standard"', 'scale set', 'POOL/SIZE'],
+  ],
   ['authority that is no URL', env('AZURE_AUTHORITY_HOST', 'login'), ['AZURE_AUTHORITY_HOST', '"login"', 'URL']],
 
   ['unknown key, near a known one', yaml('scaleDwn: {enabled: true}'), ['scaleDwn', 'c.yaml', 'did you mean scaleDown?']],

@@ -87,7 +87,7 @@ describe('a Flexible scale set', () => {
     expect(m.violations.list()).toEqual([]);
   });
 
-  it('an error instead of its list of machines removes none of them', async () => {
+  it('azure provider 121: an error instead of its list of machines removes none of them, and other groups are served', async () => {
     const m = await meet({ vmssVmsCacheTtlMs: 60_000, vmssVmsCacheJitterMs: 0 }, FLEXIBLE);
     m.arm.control.addFault({
       id: 'f',
@@ -96,5 +96,7 @@ describe('a Flexible scale set', () => {
     });
     await m.pass(100_000);
     expect(m.group('flex').instances).toHaveLength(2);
+    expect(m.group('system')).toMatchObject({ frozen: undefined, target: { known: true, value: 1 } });
+    expect(await m.increase(m.group('system'), 1)).toMatchObject({ kind: 'accepted' });
   });
 });

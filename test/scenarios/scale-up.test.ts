@@ -92,6 +92,36 @@ describe('another writer', () => {
     expect(world.world.violations()).toEqual([]);
   });
 
+  it('azure provider 76: another writer has already asked for enough: one 412, no second write, no failure', async () => {
+    const world = await start({ spec: worldOf([aPool({ name: 'general', count: 1 })]) });
+    world.world.arm.control.raise({ foreignScale: { pool: 'general', delta: 3, when: 'before-next-write' } });
+    world.world.cluster.apply(deployment({ name: 'web', replicas: 20, cpu: '700m' }));
+    await world.until('all pods bound', () => bound(world, 'web') === 20, 5 * MINUTE);
+    expect(world.writes().map(({ status }) => status)).toEqual([412]);
+    expect(capacity(world, 'general')).toBe(4);
+    expect(world.reports.flatMap(({ state }) => [...state.backoffs.keys()])).toEqual([]);
+    expect(world.world.violations()).toEqual([]);
+  });
+
+  it('azure provider 87: 412 without end is counted as conflicts, and never as a failed scale-up', async () => {
+    const world = await start({ spec: worldOf([aPool({ name: 'general', count: 1 })]) });
+    world.world.arm.control.addFault({
+      id: 'stale',
+      match: { method: 'PUT', pathGlob: '**/virtualMachineScaleSets/*' },
+      effect: { kind: 'answer', status: 412, body: { error: { code: 'PreconditionFailed', message: 'The etag does not match.' } } },
+    });
+    world.world.cluster.apply(deployment({ name: 'web', replicas: 20, cpu: '700m' }));
+    await world.until('six conflicts', () => world.writes().length >= 6, 5 * MINUTE);
+    const { metrics } = world;
+    const counted = async (name: string): Promise<number> =>
+      ((await metrics.registry.getSingleMetric(`aks_autoscaler_${name}`)?.get())?.values ?? []).reduce((sum, { value }) => sum + value, 0);
+    expect(await counted('conflicts_total')).toBe(world.writes().length);
+    expect(await counted('scale_up_late_failures_total')).toBe(0);
+    expect(world.reports.flatMap(({ state }) => [...state.backoffs.keys()])).toEqual([]);
+    world.world.arm.control.removeFault('stale');
+    await world.until('all pods bound', () => bound(world, 'web') === 20, 5 * MINUTE);
+  });
+
   it('azure 70: with AZURE_ENABLE_VMSS_ETAG=false no If-Match is sent', async () => {
     const world = await start({ spec: worldOf([aPool({ name: 'general' })]), env: { AZURE_ENABLE_VMSS_ETAG: 'false' } });
     world.world.cluster.apply(deployment({ name: 'web', replicas: 8, cpu: '700m' }));

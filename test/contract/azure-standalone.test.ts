@@ -1,0 +1,97 @@
+/**
+ * Machines that stand alone: in no scale set and in no agent pool that AKS scales, as in availability sets. They are known
+ * by their pool tag and counted; nothing resizes them.
+ */
+import { afterEach, describe, expect, it } from 'vitest';
+import { nodeGroupId } from '../../src/domain/ids.ts';
+import { aCluster, aNode } from '../support/builders.ts';
+import { NODE_GROUP, SUBSCRIPTION } from '../adapters/azure/scripted-arm.ts';
+import { rig, USER_POOL, type Rig } from '../adapters/azure/rig.ts';
+
+const open: Rig[] = [];
+afterEach(async () => {
+  await Promise.all(open.splice(0).map((each) => each.stop()));
+});
+
+const SIZE = 'Standard_D4s_v5';
+const POOL = `agent-pool-1/${SIZE}`;
+const LINUX = 'k8s-agent-pool-1-38988164-0';
+const WINDOWS = ['38988k8s90312', '4506k8s010', '2314k8s03000001'];
+
+function machine(name: string, tags: Readonly<Record<string, string>>, id = idOf(name)): object {
+  const properties = { provisioningState: 'Succeeded', hardwareProfile: { vmSize: SIZE }, vmId: `vm-${name}` };
+  return { name, id, location: 'westeurope', tags, properties };
+}
+
+function idOf(name: string): string {
+  return `/subscriptions/${SUBSCRIPTION}/resourceGroups/${NODE_GROUP}/providers/Microsoft.Compute/virtualMachines/${name}`;
+}
+
+async function started(machines: readonly object[]): Promise<{ r: Rig; listed: object[] }> {
+  const r = await rig({
+    nodeGroups: [
+      { name: USER_POOL, min: 0, max: 5 },
+      { name: POOL, min: 1, max: 9 },
+      { name: `other/${SIZE}`, min: 0, max: 9 },
+    ],
+  });
+  open.push(r);
+  const listed = [...machines];
+  r.arm.addSet(USER_POOL, 1);
+  r.arm.intercept = ({ path }) => (path.endsWith('microsoft.compute/virtualmachines') ? { body: { value: listed } } : undefined);
+  await r.azure.start(r.signal);
+  return { r, listed };
+}
+
+const MACHINES = [
+  ...[LINUX, ...WINDOWS].map((name) => machine(name, { poolName: 'agent-pool-1' })),
+  machine('of-the-other', { 'aks-managed-poolName': 'other', poolName: 'agent-pool-1' }),
+  machine('bastion', { owner: 'me' }),
+];
+
+function names(r: Rig, id = POOL): readonly (string | undefined)[] {
+  return (r.group(id).instances ?? []).map(({ instanceId }) => instanceId).sort();
+}
+
+describe('machines that stand alone', () => {
+  it('azure provider 169, 176: their tag says the pool, in every naming scheme; names are not taken apart', async () => {
+    const { r } = await started([...MACHINES, machine('no-scheme-at-all', { poolName: 'agent-pool-1' })]);
+    expect(names(r)).toEqual([...WINDOWS, LINUX, 'no-scheme-at-all'].sort());
+    expect(names(r, `other/${SIZE}`)).toEqual(['of-the-other']);
+  });
+
+  it('azure provider 170: one with an id that is none is left out, and the others stay', async () => {
+    const { r } = await started([machine('bad', { poolName: 'agent-pool-1' }, '/subscriptions/s/bad'), ...MACHINES]);
+    expect(names(r)).toEqual([...WINDOWS, LINUX].sort());
+  });
+
+  it('azure provider 171: their number is the last list; a machine more is seen with the next one', async () => {
+    const { r, listed } = await started(MACHINES);
+    const lists = (): number => r.arm.sent('GET', 'microsoft.compute/virtualmachines').length;
+    const before = lists();
+    listed.push(machine('new', { poolName: 'agent-pool-1' }));
+    expect(names(r)).toHaveLength(4);
+    expect(lists()).toBe(before);
+    await r.pass(150_000);
+    expect(names(r)).toHaveLength(5);
+  });
+
+  it('azure provider 172: their nodes are found, foreign ones are not, and no size is ever written', async () => {
+    const { r } = await started(MACHINES);
+    const nodes = [LINUX, 'of-the-other', 'bastion'].map((name) => aNode({ name, providerId: `azure://${idOf(name)}` }));
+    const view = r.view(aCluster({ nodes }));
+    expect(Object.fromEntries(view.groupOfNode)).toEqual({ [LINUX]: POOL, 'of-the-other': `other/${SIZE}` });
+    const [own, others] = [LINUX, 'of-the-other'].map((name) => view.instanceOfNode.get(name));
+    expect(own).toBeDefined();
+    const group = view.groups.find(({ id }) => id === POOL);
+    expect(group).toMatchObject({ target: { known: false }, frozen: expect.stringContaining('no agent pool of type VirtualMachines') });
+    const written = await Promise.all([
+      r.azure.increase({ group: nodeGroupId(POOL), from: 4, version: '', to: 6 }, r.signal),
+      ...[own, others].map((key) =>
+        r.azure.deleteInstances({ group: nodeGroupId(POOL), instances: key === undefined ? [] : [key], allowBelowMin: false }, r.signal),
+      ),
+    ]);
+    expect(written.map(({ kind }) => kind).filter((kind) => kind === 'accepted')).toEqual([]);
+    expect(r.arm.requests.filter(({ method }) => method !== 'GET')).toEqual([]);
+  });
+});
