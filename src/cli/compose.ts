@@ -14,6 +14,7 @@ import { ResourceNames } from '../domain/resources.ts';
 import { Autoscaler } from '../loop/autoscaler.ts';
 import { publishCompatible } from '../loop/compatible-gauges.ts';
 import { groupEvents } from '../loop/group-events.ts';
+import { priorityEvents } from '../loop/priority-events.ts';
 import { StatusPublisher } from '../loop/status-publisher.ts';
 import { createCompatibleMetrics } from '../telemetry/compatible-metrics.ts';
 import { Health } from '../telemetry/health.ts';
@@ -24,6 +25,7 @@ import type { Daemon } from './daemon.ts';
 import { DaemonLifetime } from './daemon-lifetime.ts';
 import { fileJournal, noJournal } from './file-journal.ts';
 import { skuFolder } from './sku-folder.ts';
+import { ConfigMapPriorityRules } from './priority-rules.ts';
 import { statusConfigMap } from './status-config-map.ts';
 
 export interface ComposeInput {
@@ -49,6 +51,7 @@ export async function composeDaemon(input: ComposeInput): Promise<Daemon> {
   const until = input.signal === undefined ? {} : { signal: input.signal };
   const kubernetes = await connectKubernetes({ ...shared, ...until, options: { ...config.kubernetes, ...taintsOf(config) } });
   const cloud = await connectCloud(input, names, kubernetes);
+  const rules = config.policy.scaleUp.expanders.includes('priority') ? new ConfigMapPriorityRules(log) : undefined;
   const loop = new Autoscaler(
     {
       clock,
@@ -62,6 +65,7 @@ export async function composeDaemon(input: ComposeInput): Promise<Daemon> {
       evictor: kubernetes.evictor,
       events: kubernetes.events,
       journal: input.journal ?? journalOf(config, names, log),
+      ...(rules === undefined ? {} : { priorities: rules }),
     },
     { ...config.loop, namespace: config.kubernetes.namespace },
   );
@@ -76,6 +80,8 @@ export async function composeDaemon(input: ComposeInput): Promise<Daemon> {
   const { namespace, statusConfigMap: isWritten } = config.kubernetes;
   loop.onLoop((report) => {
     for (const event of groupEvents(report, config.policy, namespace)) kubernetes.events.record(event);
+    const told = rules === undefined ? [] : priorityEvents(report, rules.current(), namespace);
+    for (const event of told) kubernetes.events.record(event);
   });
   const status = isWritten
     ? new StatusPublisher({ writer: statusConfigMap(kubernetes, namespace), policy: config.policy, clock, log })
@@ -90,6 +96,7 @@ export async function composeDaemon(input: ComposeInput): Promise<Daemon> {
     loop,
     health,
     status,
+    rules,
     stalls: monitorEventLoopDelay({ resolution: 10 }),
   });
 }

@@ -7,12 +7,14 @@ import type { Clock } from '../domain/clock.ts';
 import { asAutoscalerError, AutoscalerError } from '../domain/errors.ts';
 import { nodeGroupId } from '../domain/ids.ts';
 import type { Autoscaler } from '../loop/autoscaler.ts';
+import { PRIORITY_RULES_NAME } from '../loop/priority-events.ts';
 import type { StatusPublisher } from '../loop/status-publisher.ts';
 import type { LoopListener, LoopReport, LoopTriggerCause } from '../loop/report.ts';
 import type { Health } from '../telemetry/health.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import type { Daemon, DaemonStart } from './daemon.ts';
+import type { ConfigMapPriorityRules } from './priority-rules.ts';
 import { serveHttp, type HttpEndpoint, type RefreshAnswer } from './http.ts';
 
 export interface DaemonParts {
@@ -26,6 +28,8 @@ export interface DaemonParts {
   readonly health: Health;
   /** undefined: no status is written. */
   readonly status: StatusPublisher | undefined;
+  /** undefined: nobody asks for them. */
+  readonly rules: ConfigMapPriorityRules | undefined;
   readonly stalls: ReturnType<typeof monitorEventLoopDelay>;
 }
 
@@ -80,12 +84,20 @@ export class DaemonLifetime implements Daemon {
       if (observation !== undefined) this.#groups = new Set(observation.cloud.groups.map(({ id }) => id));
     });
     const heeding = config.kubernetes.heedResourceLocker ? kubernetes.heedForeignLock(this.#work.signal) : undefined;
-    await Promise.all([watching, heeding, cloud.start(this.#work.signal)]);
+    await Promise.all([watching, heeding, this.#followRules(), cloud.start(this.#work.signal)]);
     if (options.loop === false) return;
     // The rejection cannot happen: the loop's promise carries its error as a value.
     void loop.start(this.#work.signal).then((error) => {
       if (error !== undefined) this.#ended.resolve(error);
     });
+  }
+
+  /** No loop chooses before it is known whether the user has an order of groups. */
+  async #followRules(): Promise<void> {
+    const { kubernetes, config, rules } = this.#parts;
+    if (rules === undefined) return;
+    const name = { namespace: config.kubernetes.namespace, name: PRIORITY_RULES_NAME };
+    await kubernetes.watchConfigMap(name, (content) => rules.changed(content), this.#work.signal);
   }
 
   runOnce(trigger: LoopTriggerCause = 'manual'): Promise<LoopReport> {

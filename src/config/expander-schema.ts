@@ -14,13 +14,14 @@ const chain = z
 
 const pattern = text('a regular expression').refine(isPattern, { error: 'a regular expression' });
 
-const priorities = z
+/** Levels of the priority expander, wherever they are written. */
+export const levelsAsRead = z
   .record(z.string().regex(/^-?\d{1,9}$/, { error: LEVELS_ACCEPT }), z.array(pattern, { error: 'a list of patterns' }), {
     error: LEVELS_ACCEPT,
   })
   .refine((levels) => Object.keys(levels).length > 0, { error: `${LEVELS_ACCEPT}, at least one` })
-  .transform((levels) => Object.entries(levels).map(([priority, patterns]) => ({ priority: Number(priority), patterns })))
-  .optional();
+  .transform((levels) => Object.entries(levels).map(([priority, patterns]) => ({ priority: Number(priority), patterns })));
+const priorities = levelsAsRead.optional();
 
 const prices = z
   .record(z.string(), z.number({ error: 'a price per hour' }).min(0, { error: 'a price per hour that is not below zero' }), {
@@ -39,15 +40,11 @@ interface Given {
   readonly prices?: Readonly<Record<string, number>> | undefined;
 }
 
-/** An expander that would have nothing to go by is a mistake. */
+/** An expander that would have nothing to go by is a mistake. Priorities may come later, from a ConfigMap. */
 export function refuseIdleExpanders(given: Given, context: z.core.$RefinementCtx): void {
-  const needs = { priority: given.priorities, price: given.prices };
-  for (const [name, table] of Object.entries(needs)) {
-    if (table !== undefined || !given.expanders?.some((expander) => expander === name)) continue;
-    const key = name === 'priority' ? 'priorities' : 'prices';
-    const message = `a chain without ${name}, or ${name} together with scaleUp.${key}`;
-    context.addIssue({ code: 'custom', path: ['expanders'], message });
-  }
+  if (given.prices !== undefined || !given.expanders?.some((expander) => expander === 'price')) return;
+  const message = 'a chain without price, or price together with scaleUp.prices';
+  context.addIssue({ code: 'custom', path: ['expanders'], message });
 }
 
 /** Unless the chain is given: the user's order first, then money, then waste, as far as there is something to go by. */

@@ -91,7 +91,7 @@ export class Autoscaler {
           snapshot: this.#snapshot,
           runner: this.#runner,
           responder: this.#responder,
-          deps: this.#deps,
+          deps: withCurrentRules(this.#deps),
           settings: this.#settings,
           stopping: this.#stopping.signal,
         },
@@ -148,6 +148,13 @@ export class Autoscaler {
       }
     }
   }
+}
+
+/** Read once per loop, so that all of its plans and their record are made from the same rules. */
+function withCurrentRules(deps: LoopDeps): LoopDeps {
+  const levels = deps.priorities?.current().levels;
+  if (levels === undefined) return deps;
+  return { ...deps, policy: { ...deps.policy, scaleUp: { ...deps.policy.scaleUp, priorities: levels } } };
 }
 
 /** Steps go on after the one that says exit, and may fail for its sake. */

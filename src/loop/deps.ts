@@ -7,6 +7,7 @@ import type { DecisionJournal } from '../ports/decision-journal.ts';
 import type { EventRecorder } from '../ports/event-recorder.ts';
 import type { NodeTainter } from '../ports/node-tainter.ts';
 import type { PodEvictor } from '../ports/pod-evictor.ts';
+import type { PriorityRulesReader } from '../ports/priority-rules.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 
@@ -33,4 +34,6 @@ export interface LoopDeps {
   readonly evictor: PodEvictor;
   readonly events: EventRecorder;
   readonly journal: DecisionJournal;
+  /** Rules of the priority expander that may change while the loop runs; those of the policy hold where it has none. */
+  readonly priorities?: PriorityRulesReader;
 }

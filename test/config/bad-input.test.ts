@@ -82,7 +82,6 @@ const ROWS: readonly (readonly [string, Given, readonly string[]])[] = [
     flag('--allowed-scheduler-names=a', '--bypassed-scheduler-names=a,b'),
     ['--bypassed-scheduler-names', 'scaleUp.allowedSchedulers'],
   ],
-  ['priority without rules', flag('--expander=priority'), ['--expander', 'scaleUp.priorities']],
   ['price without prices', flag('--expander=price'), ['--expander', 'scaleUp.prices']],
   ['a priority that is no number', yaml('scaleUp: {priorities: {high: [a]}}'), ['scaleUp.priorities', 'whole numbers']],
   ['a pattern that is none', yaml('scaleUp: {priorities: {5: ["a["]}}'), ['scaleUp.priorities', '"a["', 'regular expression']],

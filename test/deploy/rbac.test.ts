@@ -57,7 +57,12 @@ function accesses(): ReadonlySet<string> {
 
 /** A life that uses everything: grows, tells, marks, drains, deletes, leads, and stops. */
 async function live(): Promise<void> {
-  const flags = ['--leader-elect=true', '--scale-down-unneeded-time=1m', '--scale-down-delay-after-add=1m'];
+  const flags = [
+    '--leader-elect=true',
+    '--scale-down-unneeded-time=1m',
+    '--scale-down-delay-after-add=1m',
+    '--expander=priority,least-waste',
+  ];
   const run = await VirtualRun.start({ spec: worldOf([aPool({ name: 'general', count: 2 })]), flags: [...flags, '--scan-interval=5s'] });
   const world = run.world.cluster;
   server = world.url;

@@ -4,6 +4,7 @@ import type { Policy } from '../../src/domain/policy.ts';
 import { Autoscaler } from '../../src/loop/autoscaler.ts';
 import type { LoopDeps } from '../../src/loop/deps.ts';
 import type { LoopRecord } from '../../src/ports/decision-journal.ts';
+import type { PriorityRulesReader } from '../../src/ports/priority-rules.ts';
 import { createLog } from '../../src/telemetry/log.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
 import { resourceNames, START_MS } from '../support/builders.ts';
@@ -17,6 +18,7 @@ export const SETTINGS = { scanIntervalMs: 10_000, batchIdleMs: 250, batchMaxMs: 
 export interface StageOptions extends FakeClusterOptions {
   readonly groups: readonly NodeGroup[];
   readonly policy?: Policy;
+  readonly priorities?: PriorityRulesReader;
 }
 
 export function aStage(options: StageOptions) {
@@ -30,7 +32,15 @@ export function aStage(options: StageOptions) {
   const journal = { record: (entry: LoopRecord) => void records.push(entry) };
   const policy = options.policy ?? aPolicy({ scaleUp: { enforceMinSize: false } });
   const ports = { cloud, cluster, tainter: cluster, evictor: cluster, events: cluster, journal };
-  const deps: LoopDeps = { clock, log, metrics, names: resourceNames, policy, ...ports };
+  const deps: LoopDeps = {
+    clock,
+    log,
+    metrics,
+    names: resourceNames,
+    policy,
+    ...ports,
+    ...(options.priorities === undefined ? {} : { priorities: options.priorities }),
+  };
   const loop = new Autoscaler(deps, SETTINGS);
   const stop = new AbortController();
   return { clock, cluster, cloud, metrics, lines, records, deps, loop, stop, runOnce: () => loop.runOnce('manual', stop.signal) };

@@ -19,6 +19,7 @@ import type { Kubernetes, KubernetesOptions } from './options.ts';
 import { QueuedEventRecorder } from './queued-event-recorder.ts';
 import { ResourceLocker } from './resource-locker.ts';
 import { createRest, type Rest } from './rest.ts';
+import { WatchedConfigMap } from './watched-config-map.ts';
 import { WatchedClusterReader } from './watched-cluster-reader.ts';
 
 export type { ConfigMapContent, Kubernetes, KubernetesOptions } from './options.ts';
@@ -61,6 +62,7 @@ export async function connectKubernetes(deps: KubernetesDeps): Promise<Kubernete
     : soleLeadership();
   const locker = new ResourceLocker({ rest, clock, log });
   const closing = new AbortController();
+  const watchedConfigMaps: WatchedConfigMap[] = [];
   return {
     reader,
     tainter: createNodeTainter({ rest, retry }),
@@ -71,9 +73,14 @@ export async function connectKubernetes(deps: KubernetesDeps): Promise<Kubernete
     heedForeignLock: (signal) => locker.start(AbortSignal.any([signal, closing.signal])),
     caughtUpTo: () => reader.versions(),
     writeConfigMap: (wanted, signal) => writeConfigMap({ rest, retry }, wanted, signal),
+    watchConfigMap: (name, listener, signal) => {
+      const watched = new WatchedConfigMap({ rest, clock, random, log, metrics }, name, listener);
+      watchedConfigMaps.push(watched);
+      return watched.start(AbortSignal.any([signal, closing.signal]));
+    },
     close: async () => {
       closing.abort();
-      await Promise.all([reader.close(), events.close(), locker.ended()]);
+      await Promise.all([reader.close(), events.close(), locker.ended(), ...watchedConfigMaps.map((watched) => watched.ended())]);
       await connection.close();
     },
   };

@@ -33,6 +33,14 @@ export interface KubernetesOptions {
   readonly taints?: TaintRules;
 }
 
+export interface ConfigMapName {
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** The content; undefined: there is no such ConfigMap. */
+export type ConfigMapListener = (content: Readonly<Record<string, string>> | undefined) => void;
+
 /** A ConfigMap to write whole. */
 export interface ConfigMapContent {
   readonly namespace: string;
@@ -56,6 +64,8 @@ export interface Kubernetes {
   caughtUpTo(): Readonly<Record<string, number>>;
   /** Creates or replaces a ConfigMap; a conflict is read again and retried. @throws AutoscalerError */
   writeConfigMap(wanted: ConfigMapContent, signal: AbortSignal): Promise<void>;
+  /** Tells the content of a ConfigMap now and whenever it changes; resolves when it is known for the first time, or may not be read. */
+  watchConfigMap(name: ConfigMapName, listener: ConfigMapListener, signal: AbortSignal): Promise<void>;
   /** Stops the watches, drops what is queued, closes every connection. Does not release the lease. */
   close(): Promise<void>;
 }

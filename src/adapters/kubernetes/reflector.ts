@@ -33,6 +33,8 @@ export interface ReflectorDeps {
   /** `/api/v1/pods` */
   readonly path: string;
   readonly table: ReflectedTable;
+  /** Said with every list and watch, for example a field selector. */
+  readonly query?: Query;
   readonly rest: Rest;
   readonly clock: Clock;
   readonly random: Random;
@@ -183,7 +185,7 @@ export class Reflector {
     const { rest, path, table, clock } = this.#deps;
     table.begin();
     for (let page = ''; ;) {
-      const query: Query = page === '' ? { limit: this.#tuning.pageSize } : { limit: this.#tuning.pageSize, continue: page };
+      const query: Query = { ...this.#deps.query, limit: this.#tuning.pageSize, ...(page === '' ? {} : { continue: page }) };
       const list = (await rest.json({ method: 'GET', path, query }, signal)) as ListJson;
       for (const item of list.items ?? []) table.put(item);
       this.#lastHeardAt = clock.monotonic();
@@ -223,7 +225,11 @@ export class Reflector {
     const linesBefore = this.#lines;
     try {
       const ended = AbortSignal.any([signal, silence.signal]);
-      const body = await rest.stream(path, { watch: true, allowWatchBookmarks: true, timeoutSeconds, ...query }, ended);
+      const body = await rest.stream(
+        path,
+        { watch: true, allowWatchBookmarks: true, timeoutSeconds, ...this.#deps.query, ...query },
+        ended,
+      );
       if (initial) table.begin();
       await this.#read(body, silence.heard);
     } catch (thrown) {

@@ -1,0 +1,29 @@
+import { describe, expect, it } from 'vitest';
+import { ConfigMapPriorityRules } from '../../src/cli/priority-rules.ts';
+import { silentLog } from '../../src/telemetry/log.ts';
+
+const SPOT = [{ priority: 50, patterns: ['spot'] }];
+const text = (priorities: string) => ({ priorities });
+
+describe('the priority rules in force', () => {
+  it('EX09: a bad edit keeps the last good ones and says what is wrong; a good one heals it; none are none', () => {
+    const rules = new ConfigMapPriorityRules(silentLog());
+    expect(rules.current()).toEqual({ levels: undefined, problem: undefined });
+    rules.changed(text('50: [spot]'));
+    expect(rules.current()).toEqual({ levels: SPOT, problem: undefined });
+    rules.changed(text('50: [spot'));
+    expect(rules.current()).toMatchObject({ levels: SPOT, problem: expect.stringContaining('valid YAML') });
+    rules.changed({});
+    expect(rules.current()).toMatchObject({ levels: SPOT, problem: expect.stringContaining('is empty') });
+    rules.changed(text('50: [spot]'));
+    expect(rules.current()).toEqual({ levels: SPOT, problem: undefined });
+    rules.changed(undefined);
+    expect(rules.current()).toEqual({ levels: undefined, problem: undefined });
+  });
+
+  it('EX09: bad from the start: no rules', () => {
+    const rules = new ConfigMapPriorityRules(silentLog());
+    rules.changed(text('high: [spot]'));
+    expect(rules.current()).toMatchObject({ levels: undefined, problem: expect.stringContaining('whole numbers') });
+  });
+});

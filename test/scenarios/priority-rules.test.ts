@@ -1,0 +1,47 @@
+/** The user's order of pools in a ConfigMap, edited while the daemon runs. */
+import { afterEach, describe, expect, it } from 'vitest';
+import type { ObjectDraft } from '../../src/simulator/cluster/objects.ts';
+import { VirtualRun } from '../support/virtual-world.ts';
+import { aPool, bound, capacity, deployment, events, MINUTE, SECOND, worldOf } from './support.ts';
+
+let run: VirtualRun | undefined;
+afterEach(async () => {
+  await run?.stop();
+  run = undefined;
+});
+
+const rules = (priorities: string): ObjectDraft => ({
+  apiVersion: 'v1',
+  kind: 'ConfigMap',
+  metadata: { name: 'cluster-autoscaler-priority-expander', namespace: 'kube-system' },
+  data: { priorities },
+});
+
+describe('the ConfigMap of the priority expander', () => {
+  it('EX09: an edit holds without a restart, a bad one keeps the last good and warns, and one watch is all it costs', async () => {
+    const pools = ['alpha', 'beta'].map((name) => aPool({ name, count: 0 }));
+    run = await VirtualRun.start({ spec: worldOf(pools), flags: ['--expander=priority,least-waste', '--scale-down-enabled=false'] });
+    const world = run;
+    const grow = async (name: string): Promise<void> => {
+      world.world.cluster.apply(deployment({ name, replicas: 1, cpu: '3' }));
+      await world.until(`${name} bound`, () => bound(world, name) === 1, 5 * MINUTE);
+    };
+    await grow('first');
+    expect([capacity(world, 'alpha'), capacity(world, 'beta')]).toEqual([1, 0]);
+    world.world.cluster.apply(rules('50: [beta]\n'));
+    await world.advance(SECOND);
+    await grow('second');
+    expect([capacity(world, 'alpha'), capacity(world, 'beta')]).toEqual([1, 1]);
+    world.world.cluster.apply(rules('50: [alpha\n'));
+    await world.advance(SECOND);
+    await grow('third');
+    expect([capacity(world, 'alpha'), capacity(world, 'beta')]).toEqual([1, 2]);
+    expect(events(world, 'PriorityConfigMapInvalid')).toHaveLength(1);
+    expect(events(world, 'PriorityConfigMapNotMatchedGroup')[0]).toContain('alpha');
+    world.world.cluster.apply(rules('50: [alpha]\n'));
+    await world.advance(SECOND);
+    await grow('fourth');
+    expect([capacity(world, 'alpha'), capacity(world, 'beta')]).toEqual([2, 2]);
+    expect(world.world.violations()).toEqual([]);
+  });
+});
