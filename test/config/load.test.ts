@@ -55,10 +55,11 @@ describe('sources', () => {
     expect(configOf(cloud(identity)).azure.credential).toEqual({ method: 'workload-identity', clientId: 'client', tokenFile: '/token' });
   });
 
-  it('azure provider 121, 166: the switches for Flexible sets and rate limits change nothing: the ones are always served, the other is read from answers', () => {
-    const old = { enableVmssFlexNodes: false, cloudProviderRateLimit: true };
-    const given = configOf({ argv: ['--cloud-config=a.json'], files: { 'a.json': JSON.stringify(old) } });
-    expect(given.azure).toEqual(configOf({}).azure);
+  it('azure provider 121: the switch of old for Flexible sets changes nothing: they are always served', () => {
+    for (const key of ['enableVmssFlexNodes', 'enableVmssFlex']) {
+      const given = configOf({ argv: ['--cloud-config=a.json'], files: { 'a.json': JSON.stringify({ [key]: false }) } });
+      expect(given.azure).toEqual(configOf({}).azure);
+    }
   });
 
   it('the etag is on unless turned off, in each source', () => {

@@ -1,5 +1,7 @@
 /** Which group a node is in, and what is known of its machine: over the scripted ARM and, for mixed kinds, the emulated one. */
 import { afterEach, describe, expect, it } from 'vitest';
+import { explainNodes } from '../../src/planning/scale-down/explain.ts';
+import { observe, plan } from '../planning/scale-down/world.ts';
 import { aCluster, aNode } from '../support/builders.ts';
 import { NODE_GROUP, SUBSCRIPTION } from '../adapters/azure/scripted-arm.ts';
 import { rig, USER_POOL, type Rig } from '../adapters/azure/rig.ts';
@@ -30,6 +32,14 @@ describe('a node and its group', () => {
     const view = r.view(aCluster({ nodes: [aNode({ name: 'bare', providerId: '' }), nodeOf('0')] }));
     expect([...view.groupOfNode.keys()]).toEqual(['n0']);
     expect([...view.instanceOfNode.keys()]).toEqual(['n0']);
+  });
+
+  it('azure provider 7: a node without a provider id is named by what is said of each node, and is never a candidate', async () => {
+    const r = await started();
+    const nodes = [aNode({ name: 'bare', providerId: '' })];
+    const { groups, groupOfNode, instanceOfNode } = r.view(aCluster({ nodes }));
+    const world = { groups, nodes, cloud: { groupOfNode, instanceOfNode } };
+    expect(explainNodes(plan(world), observe(world))).toMatchObject([{ node: 'bare', verdict: 'stays', reason: 'NotAutoscaled' }]);
   });
 
   it('azure provider 12: a machine that no list shows is neither there nor gone: its node has a group and no machine', async () => {

@@ -2,6 +2,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import type { AzureOptions } from '../../src/adapters/azure/options.ts';
 import { instanceKey, nodeGroupId } from '../../src/domain/ids.ts';
+import { aCluster, aNode } from '../support/builders.ts';
 import { NODE_GROUP, refusal, SUBSCRIPTION, type ArmReply, type ArmRequest, type ScriptedSet } from '../adapters/azure/scripted-arm.ts';
 import { rig, USER_POOL, type Rig } from '../adapters/azure/rig.ts';
 
@@ -164,5 +165,50 @@ describe('azure: capacity writes', () => {
     expect(r.arm.sent('PUT', USER_POOL)).toHaveLength(1);
     await r.quiet();
     expect(r.group(USER_POOL).target).toMatchObject({ value: set.capacity, version: `"${set.etag}"` });
+  });
+
+  it('azure provider 62: an increase that Azure completes at once is sent as it is asked for, and is the size', async () => {
+    const { r, set } = await started(3);
+    r.arm.intercept = (request) => (request.method === 'PUT' ? { body: r.arm.route(request).body } : undefined);
+    expect(await r.increase(USER_POOL, 5)).toMatchObject({ kind: 'accepted', target: 5 });
+    expect(r.arm.sent('PUT', USER_POOL)[0]?.body['sku']).toMatchObject({ capacity: 5 });
+    r.arm.intercept = () => undefined;
+    set.state = 'Succeeded';
+    await r.pass(3_000);
+    const view = r.view();
+    expect(view.events).toMatchObject([{ kind: 'increase-succeeded' }]);
+    expect(view.groups[0]?.target).toMatchObject({ value: 5, confirmed: true });
+  });
+
+  it('azure provider 64: an accepted increase that fails and is undone by Azure: told with its code, size and machines read anew', async () => {
+    const { r, set } = await started(3);
+    await r.increase(USER_POOL, 5);
+    const [gets, lists] = [r.arm.sent('GET', USER_POOL).length, r.arm.sent('GET', '/virtualmachines').length];
+    r.arm.setCapacity(set, 3);
+    r.arm.operations.set('op-1', { status: 'Failed', error: { code: 'AllocationFailed', message: 'no room' } });
+    await r.pass(13_000);
+    const view = r.view();
+    expect(view.events).toMatchObject([{ kind: 'increase-failed', requested: 2, error: { code: 'AllocationFailed' } }]);
+    expect(view.groups[0]?.target).toMatchObject({ value: 3, confirmed: true });
+    expect(r.arm.sent('GET', USER_POOL).length).toBeGreaterThan(gets);
+    expect(r.arm.sent('GET', '/virtualmachines').length).toBeGreaterThan(lists);
+  });
+});
+
+describe('azure: a machine whose bootstrap failed', () => {
+  it('azure provider 120: counts as failed with the message while it is no node, and as the node it is once it is one', async () => {
+    const { r } = await prepared(1);
+    const extensions = [{ name: 'vmssCSE', statuses: [{ level: 'Error', message: 'exit status=50' }] }];
+    r.arm.intercept = (request) => {
+      if (request.method !== 'GET' || !request.path.endsWith('/virtualmachines')) return undefined;
+      const reply = r.arm.route(request) as { body: { value: { properties: { instanceView: object } }[] } };
+      for (const { properties } of reply.body.value) properties.instanceView = { ...properties.instanceView, extensions };
+      return reply;
+    };
+    await r.azure.start(r.signal);
+    expect(r.group(USER_POOL).instances).toMatchObject([{ state: 'failed', error: { message: 'exit status=50' } }]);
+    const scope = `/subscriptions/${SUBSCRIPTION}/resourceGroups/${NODE_GROUP}/providers/Microsoft.Compute`;
+    const node = aNode({ providerId: `azure://${scope}/virtualMachineScaleSets/${USER_POOL}/virtualMachines/0` });
+    expect(r.group(USER_POOL, aCluster({ nodes: [node] })).instances).toMatchObject([{ state: 'running', error: undefined }]);
   });
 });

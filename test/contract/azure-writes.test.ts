@@ -126,12 +126,12 @@ describe('azure: raising a capacity', () => {
     expect(outcome).toMatchObject({ kind: 'refused', reason: expect.stringMatching(/no scale set/) });
   });
 
-  it('azure provider 60, 62: an updating set may grow', async () => {
+  it('azure provider 60: an updating set may grow', async () => {
     const { r } = await started(3, {}, { state: 'Updating' });
     expect(await r.increase(USER_POOL, 4)).toMatchObject({ kind: 'accepted' });
   });
 
-  it('azure provider 69: a refusal leaves the size as it was and is classified', async () => {
+  it('azure provider 63, 69: a refusal leaves the size as it was and is classified', async () => {
     const { r } = await started(3);
     r.arm.intercept = ({ method }) => (method === 'PUT' ? refusal(409, 'SkuNotAvailable', 'not available') : undefined);
     expect(await r.increase(USER_POOL, 5)).toMatchObject({
