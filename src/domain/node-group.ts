@@ -52,9 +52,16 @@ export type TargetSize =
 /** Per-group overrides of the policy, from tags or configuration. */
 export interface NodeGroupOptions {
   readonly utilizationThreshold?: number;
+  /** Of nodes with GPUs. */
+  readonly gpuUtilizationThreshold?: number;
+  readonly ignoreDaemonSetsUtilization?: boolean;
   readonly unneededForMs?: number;
   readonly unreadyForMs?: number;
   readonly maxProvisionMs?: number;
+  /** The group is of use only as a whole: it grows to its maximum in one write, and its nodes go together or not at all. */
+  readonly zeroOrMax?: boolean;
+  /** Of a zero-or-max group: what did come up is kept when the rest did not. */
+  readonly keepsPartOfMax?: boolean;
 }
 
 /** One pool, as frozen in an Observation. */

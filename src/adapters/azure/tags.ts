@@ -112,19 +112,39 @@ export function groupOptions(tags: Tags): NodeGroupOptions {
   const options: { -readonly [Key in keyof NodeGroupOptions]: NodeGroupOptions[Key] } = {};
   for (const [key, text] of Object.entries(tags)) {
     if (!key.toLowerCase().startsWith(OPTIONS)) continue;
-    const name = OPTION_NAMES[key.slice(OPTIONS.length).toLowerCase()];
-    const value = name === 'utilizationThreshold' ? fraction(text) : durationMs(text);
-    if (name !== undefined && value !== undefined) options[name] = value;
+    const name = key.slice(OPTIONS.length).toLowerCase();
+    const number = NUMBERS[name];
+    const value = number?.read(text);
+    if (number !== undefined && value !== undefined) options[number.option] = value;
+    const flag = FLAGS[name];
+    const isSet = truth(text);
+    if (flag !== undefined && isSet !== undefined) options[flag] = isSet;
   }
   return options;
 }
 
-const OPTION_NAMES: Readonly<Record<string, keyof NodeGroupOptions>> = {
-  scaledownutilizationthreshold: 'utilizationThreshold',
-  scaledownunneededtime: 'unneededForMs',
-  scaledownunreadytime: 'unreadyForMs',
-  maxnodeprovisiontime: 'maxProvisionMs',
+type NumberOption = Exclude<keyof NodeGroupOptions, FlagOption>;
+type FlagOption = 'ignoreDaemonSetsUtilization' | 'zeroOrMax' | 'keepsPartOfMax';
+
+const NUMBERS: Readonly<Record<string, { readonly option: NumberOption; readonly read: (text: string) => number | undefined }>> = {
+  scaledownutilizationthreshold: { option: 'utilizationThreshold', read: fraction },
+  scaledowngpuutilizationthreshold: { option: 'gpuUtilizationThreshold', read: fraction },
+  scaledownunneededtime: { option: 'unneededForMs', read: durationMs },
+  scaledownunreadytime: { option: 'unreadyForMs', read: durationMs },
+  maxnodeprovisiontime: { option: 'maxProvisionMs', read: durationMs },
 };
+
+/** The last two are our names for options that the Cluster Autoscaler takes from its cloud, not from tags. */
+const FLAGS: Readonly<Record<string, FlagOption>> = {
+  ignoredaemonsetsutilization: 'ignoreDaemonSetsUtilization',
+  zeroormaxnodescaling: 'zeroOrMax',
+  allownonatomicscaleuptomax: 'keepsPartOfMax',
+};
+
+function truth(text: string): boolean | undefined {
+  const folded = text.trim().toLowerCase();
+  return folded === 'true' ? true : folded === 'false' ? false : undefined;
+}
 
 function fraction(text: string): number | undefined {
   const value = text.trim() === '' ? Number.NaN : Number(text);

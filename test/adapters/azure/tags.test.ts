@@ -140,6 +140,17 @@ describe('tags: options of a group', () => {
       { unreadyForMs: 600_000 },
     ],
     ['azure provider 157: none', {}, {}],
+    [
+      'flags and devices',
+      {
+        ignoreDaemonSetsUtilization: 'True',
+        scaleDownGpuUtilizationThreshold: '0.1',
+        zeroOrMaxNodeScaling: 'true',
+        allowNonAtomicScaleUpToMax: 'false',
+      },
+      { ignoreDaemonSetsUtilization: true, gpuUtilizationThreshold: 0.1, zeroOrMax: true, keepsPartOfMax: false },
+    ],
+    ['a flag that is neither', { zeroormaxnodescaling: 'perhaps' }, {}],
     ['unknown keys', { nonsense: '1m' }, {}],
   ])('%s', (_name, given, expected) => {
     expect(groupOptions(Object.fromEntries(Object.entries(given).map(([key, value]) => [`${O}${key}`, value])))).toEqual(expected);
