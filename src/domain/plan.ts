@@ -71,12 +71,16 @@ export interface Removal {
   readonly unneededSinceMs: number;
   readonly cause: 'empty' | 'underutilized' | 'unready';
   readonly utilization: number;
+  /** All removals of the group in this plan are carried out, or none. */
+  readonly together?: true;
 }
 
 export interface KeptNode {
   readonly node: NodeName;
   readonly reason: UnremovableReason;
   readonly blocker?: Blocker;
+  /** More than the reason says: which limit, which sibling. */
+  readonly detail?: string;
   readonly utilization?: number;
   /** When it is worth looking again, milliseconds since the epoch. */
   readonly recheckAtMs?: number;

@@ -61,6 +61,7 @@ export type UnremovableReason =
   | 'NotUnneededLongEnough'
   | 'NotUnreadyLongEnough'
   | 'NodeGroupMinSizeReached'
+  | 'AtomicScaleDownFailed'
   | 'MinimalResourceLimitExceeded'
   | 'CurrentlyBeingDeleted'
   | 'NotUnderutilized'

@@ -12,10 +12,13 @@ import type { DeleteBatches } from './delete-batches.ts';
 import { intendedMark, markForDeletion, unmarkWithRetry, type DeletionMark } from './deletion-mark.ts';
 import type { DrainDeps } from './drain-deps.ts';
 import { evictInOrder, type PodsToEvict } from './eviction-order.ts';
+import type { WholeDeletion } from './whole-deletion.ts';
 import { recheck, type FreshNode, type RecheckInput } from './recheck.ts';
 
 export interface DrainTools extends DrainDeps {
-  readonly batches: DeleteBatches;
+  readonly batches: Pick<DeleteBatches, 'delete'>;
+  /** Set for a node that goes with all others of its group, or not at all. */
+  readonly whole?: Pick<WholeDeletion, 'callOff' | 'because'>;
   /** Fires when the work is to be given up and undone. */
   readonly work: AbortSignal;
   /** Fires when even the undoing must end. */
@@ -121,12 +124,14 @@ async function failed(
   const { tools, thrown } = failure;
   const { group, node } = removal;
   const error = thrown instanceof Halt ? thrown : asAutoscalerError(thrown);
+  tools.whole?.callOff(`${node}: ${error.message}`);
   const stopped = tools.work.aborted && !(error instanceof Halt);
   const step: RemovalStep = stopped ? 'stopped' : error instanceof Halt ? error.step : progress.step;
   const stuck = progress.mark === undefined ? undefined : await unmarkWithRetry(progress.mark, tools, tools.undo);
   if (stuck !== undefined)
     tools.log.error({ node, nodeGroup: group, err: stuck }, 'A node stays marked for now; the next loop tries again.');
-  const message = stopped && !(error instanceof Halt) && error.kind === 'cancelled' ? 'the autoscaler stops' : error.message;
+  const message =
+    stopped && !(error instanceof Halt) && error.kind === 'cancelled' ? (tools.whole?.because ?? 'the autoscaler stops') : error.message;
   report(removal, progress, { step, message, tools });
   const atMs = tools.clock.now();
   const retryAtMs = step === 'recheck' || step === 'stopped' ? atMs : atMs + tools.policy.scaleDown.recheckUnremovableAfterMs;

@@ -7,7 +7,8 @@ import type { RemovalOutcome } from '../domain/outcome.ts';
 import type { InstanceRemoval, Removal } from '../domain/plan.ts';
 import { DeleteBatches, deleteWithRetry } from './delete-batches.ts';
 import type { DrainDeps } from './drain-deps.ts';
-import { removeNode } from './drain-node.ts';
+import { removeNode, type DrainTools } from './drain-node.ts';
+import { WholeDeletion } from './whole-deletion.ts';
 
 /** An instance is not asked for again before the cache had time to show what became of it. */
 const INSTANCE_REST_MS = 60_000;
@@ -30,19 +31,35 @@ export class DrainRunner {
 
   /** Begins one removal in the background. Refused, with a warning, when the node is under way, or the runner full or stopped. */
   start(removal: Removal): void {
-    const { clock, log, policy } = this.#deps;
-    const full = this.#removals.size >= policy.scaleDown.maxParallel;
-    if (full || this.#removals.has(removal.node) || this.#work.signal.aborted) {
-      log.warn({ node: removal.node, nodeGroup: removal.group, full }, 'A removal was not started.');
-      return;
-    }
-    const { group, node, instance } = removal;
-    this.#outcomes.push({ kind: 'started', group, node, instance, atMs: clock.now() });
-    this.#removals.set(node, this.#run(removal));
+    if (this.#accepts([removal])) this.#begin(removal, { batches: this.#batches, work: this.#work.signal });
   }
 
-  async #run(removal: Removal): Promise<void> {
-    const tools = { ...this.#deps, batches: this.#batches, work: this.#work.signal, undo: this.#undo.signal };
+  /**
+   * Begins the removals of one group that go together or not at all: none is deleted before all are ready, and the first
+   * that fails calls the others off. May be more than run in parallel, if any may: so it was planned.
+   */
+  startTogether(removals: readonly Removal[]): void {
+    if (!this.#accepts(removals)) return;
+    const whole = new WholeDeletion(removals.length, this.#deps);
+    const work = AbortSignal.any([this.#work.signal, whole.calledOff]);
+    for (const removal of removals) this.#begin(removal, { batches: whole, work, whole });
+  }
+
+  #accepts(removals: readonly Removal[]): boolean {
+    const { log, policy } = this.#deps;
+    const full = this.#removals.size >= policy.scaleDown.maxParallel;
+    const isRefused = full || this.#work.signal.aborted || removals.some(({ node }) => this.#removals.has(node));
+    if (isRefused) for (const { node, group } of removals) log.warn({ node, nodeGroup: group, full }, 'A removal was not started.');
+    return !isRefused;
+  }
+
+  #begin(removal: Removal, how: Pick<DrainTools, 'batches' | 'work' | 'whole'>): void {
+    const { group, node, instance } = removal;
+    this.#outcomes.push({ kind: 'started', group, node, instance, atMs: this.#deps.clock.now() });
+    this.#removals.set(node, this.#run(removal, { ...this.#deps, ...how, undo: this.#undo.signal }));
+  }
+
+  async #run(removal: Removal, tools: DrainTools): Promise<void> {
     this.#end(await removeNode(removal, tools), () => this.#removals.delete(removal.node));
   }
 

@@ -99,6 +99,46 @@ describe('a removal', () => {
     expect(world.cloud.deletes.map((request) => request.instances)).toEqual([[keyOf('g-0'), keyOf('g-1'), keyOf('g-2')]]);
   });
 
+  it('AC16: nodes that go together wait for the last one, and go in one call', async () => {
+    const world = setUp({ nodes: 3, pods: [{ name: 'slow' }] });
+    world.cluster.endsAfterPolls = 4;
+    world.runner.startTogether([removalOf('g-0', world.pods), removalOf('g-1'), removalOf('g-2')]);
+    await world.clock.advance(6_000);
+    expect(world.cloud.deletes).toEqual([]);
+    await world.clock.advance(MINUTE);
+    expect(world.cloud.deletes.map(({ instances }) => [...instances].sort())).toEqual([[keyOf('g-0'), keyOf('g-1'), keyOf('g-2')]]);
+    expect(world.runner.collect().filter(({ kind }) => kind === 'deleted')).toHaveLength(3);
+  });
+
+  it('AC16: one drain that fails calls the others off: nothing is deleted, no mark is left', async () => {
+    const world = setUp({ nodes: 3, pods: [{ name: 'stuck' }] });
+    world.cluster.endsAfterPolls = Infinity;
+    world.runner.startTogether([removalOf('g-0', world.pods), removalOf('g-1'), removalOf('g-2')]);
+    await world.clock.advance(5 * MINUTE);
+    expect(world.cloud.deletes).toEqual([]);
+    expect(['g-0', 'g-1', 'g-2'].filter((node) => isMarked(world, node))).toEqual([]);
+    const ends = world.runner.collect().filter((outcome) => outcome.kind === 'undone');
+    expect(ends.map(({ node, step }) => `${node} ${step}`).sort()).toEqual(['g-0 wait', 'g-1 stopped', 'g-2 stopped']);
+    expect(ends.find(({ node }) => node === 'g-1')?.message).toMatch(/goes with its group or not at all, and g-0: .*did not end in time/);
+    expect(world.runner.inFlight().size).toBe(0);
+  });
+
+  it('AC16: Azure refusing the one call undoes every node', async () => {
+    const world = setUp({ nodes: 2, minSize: 1 });
+    world.runner.startTogether([removalOf('g-0'), removalOf('g-1')]);
+    await world.clock.advance(MINUTE);
+    expect(['g-0', 'g-1'].filter((node) => isMarked(world, node))).toEqual([]);
+    expect(world.runner.collect().filter(({ kind }) => kind === 'undone')).toHaveLength(2);
+  });
+
+  it('AC04: a group that goes together may be more than run in parallel; nobody else starts beside it', async () => {
+    const world = setUp({ nodes: 13 });
+    world.runner.startTogether(Array.from({ length: 12 }, (_, index) => removalOf(`g-${index}`)));
+    world.runner.start(removalOf('g-12'));
+    await world.clock.advance(MINUTE);
+    expect(world.cloud.deletes.map(({ instances }) => instances.length)).toEqual([12]);
+  });
+
   it('AC09: caps the grace; ordinary pods end before critical ones', async () => {
     const world = setUp({
       pods: [

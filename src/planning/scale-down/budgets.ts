@@ -41,8 +41,8 @@ export class Headroom {
     }
   }
 
-  has(group: NodeGroup): boolean {
-    return (this.#left.get(group.id) ?? 0) > 0;
+  has(group: NodeGroup, nodes = 1): boolean {
+    return (this.#left.get(group.id) ?? 0) >= nodes;
   }
 
   take(group: NodeGroup): void {

@@ -16,8 +16,9 @@ export class ClusterMinimum {
     if (minMemoryTotalBytes > 0) this.#memoryBytes = total(counted, MEMORY) - minMemoryTotalBytes;
   }
 
-  allows(node: Node): boolean {
-    return (node.capacity[CPU] ?? 0) <= this.#cpuMillis && (node.capacity[MEMORY] ?? 0) <= this.#memoryBytes;
+  /** Whether all of them may go together. */
+  allows(nodes: readonly Node[]): boolean {
+    return total(nodes, CPU) <= this.#cpuMillis && total(nodes, MEMORY) <= this.#memoryBytes;
   }
 
   take(node: Node): void {

@@ -66,7 +66,8 @@ function judge(node: Node, scope: Scope): Candidate | KeptNode {
   if (group.frozen !== undefined) return { node: name, reason: 'GroupFrozen' };
   const instance = observation.cloud.instanceOfNode.get(name);
   if (instance === undefined) return { node: name, reason: 'InstanceUnknown' };
-  if (isAtMinimum(group, scope)) return { node: name, reason: 'NodeGroupMinSizeReached' };
+  // A broken node is no part of the minimum that is worth having: its timer runs while a replacement is on its way.
+  if (node.readiness.ready && isAtMinimum(group, scope)) return { node: name, reason: 'NodeGroupMinSizeReached' };
   const memory = state.unremovable.get(name);
   if (memory !== undefined && memory.untilMs > observation.nowMs) {
     return { node: name, reason: 'RecentlyUnremovable', recheckAtMs: memory.untilMs };
@@ -96,9 +97,13 @@ function loadOf(
 ): { readonly utilization: number | undefined; readonly threshold: number } {
   const rules = policy.scaleDown;
   if (hasDevices(node, devices)) {
-    return { utilization: deviceUtilization(node, pods, devices), threshold: rules.gpuUtilizationThreshold ?? DEFAULT_GPU_THRESHOLD };
+    const threshold = group.options.gpuUtilizationThreshold ?? rules.gpuUtilizationThreshold;
+    return { utilization: deviceUtilization(node, pods, devices), threshold: threshold ?? DEFAULT_GPU_THRESHOLD };
   }
-  const options = { nowMs: observation.nowMs, ignoreNodePods: rules.ignoreDaemonSetsUtilization };
+  const options = {
+    nowMs: observation.nowMs,
+    ignoreNodePods: group.options.ignoreDaemonSetsUtilization ?? rules.ignoreDaemonSetsUtilization,
+  };
   return { utilization: utilizationOf(node, pods, options), threshold: group.options.utilizationThreshold ?? rules.utilizationThreshold };
 }
 

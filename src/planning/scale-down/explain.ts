@@ -119,6 +119,7 @@ function stays(entry: KeptNode | undefined, plan: ScaleDownPlan, nowMs: number):
   if (entry === undefined) return `stays: ${plan.inhibited ?? 'not looked at'}`;
   const { blocker, recheckAtMs, utilization } = entry;
   const parts = [`stays: ${entry.reason}`];
+  if (entry.detail !== undefined) parts.push(entry.detail);
   if (blocker !== undefined) parts.push(`pod ${blocker.pod}: ${blocker.reason} (${blocker.detail})`);
   if (utilization !== undefined) parts.push(`used ${Math.round(utilization * 100)} %`);
   const sinceMs = plan.unneeded.get(entry.node);

@@ -44,7 +44,7 @@ export function planScaleDown(input: PlanScaleDownInput): ScaleDownPlan {
   const eligibility = sortOutNodes(scope);
   const unneeded = inFork(scope, () => findUnneeded(scope, eligibility));
   const inhibited = inhibitionOf(scope, input.scaleUpPlanned);
-  const selection = inhibited === undefined ? selectRemovals(scope, unneeded.nodes, { allowance, headroom }) : { removals: [], kept: [] };
+  const selection = inhibited === undefined ? selectRemovals(scope, unneeded, { allowance, headroom }) : { removals: [], kept: [] };
   const timers = timersOf(scope, unneeded.nodes, eligibility.pausedBy);
   return {
     unneeded: timers,

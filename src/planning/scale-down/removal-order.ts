@@ -25,9 +25,11 @@ export function* removalOrder(
   candidates: readonly Unneeded[],
   ledger: BudgetLedger,
   zones: ZoneSurplus,
-  prices: ScaleUpPolicy['prices'],
+  { prices, nowMs }: { readonly prices: ScaleUpPolicy['prices']; readonly nowMs: number },
 ): Generator<Unneeded> {
-  const ranked = rank(candidates, ledger, prices).sort((left, right) => compare(left, right) || byAge(left.candidate, right.candidate));
+  const ranked = rank(candidates, ledger, { prices, nowMs }).sort(
+    (left, right) => compare(left, right) || byAge(left.candidate, right.candidate),
+  );
   for (let from = 0; from < ranked.length;) {
     const first = ranked[from];
     if (first === undefined) return;
@@ -41,13 +43,17 @@ export function* removalOrder(
   }
 }
 
-function rank(candidates: readonly Unneeded[], ledger: BudgetLedger, prices: ScaleUpPolicy['prices']): Ranked[] {
+function rank(
+  candidates: readonly Unneeded[],
+  ledger: BudgetLedger,
+  { prices, nowMs }: { readonly prices: ScaleUpPolicy['prices']; readonly nowMs: number },
+): Ranked[] {
   const priceOf = (candidate: Unneeded): number => prices?.[priceKey(candidate.group)] ?? 0;
   // A node without a price cannot be weighed against one with: then none is.
   const arePriced = candidates.every((candidate) => priceOf(candidate) > 0);
   return candidates.map((candidate) => {
     const price = arePriced ? priceOf(candidate) : 0;
-    const cost = disruptionCost(candidate.drain.movable);
+    const cost = disruptionCost(candidate.drain.movable, nowMs);
     return { candidate, risk: ledger.isRisky(candidate.drain.movable) ? 1 : 0, cost: price > 0 ? cost / price : cost, price };
   });
 }

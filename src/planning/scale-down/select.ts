@@ -6,8 +6,10 @@ import { ClusterMinimum } from './cluster-minimum.ts';
 import { coolsDownUntil } from './inhibition.ts';
 import { removalOrder } from './removal-order.ts';
 import type { Scope } from './scope.ts';
+import { ParallelDrains } from './parallel-drains.ts';
 import { placementOrder } from './simulate-removal.ts';
-import type { Unneeded } from './unneeded.ts';
+import { sortByUnity, type Whole } from './together.ts';
+import type { Unneeded, UnneededNodes } from './unneeded.ts';
 import { ZoneSurplus } from './zone-surplus.ts';
 
 export interface Selection {
@@ -21,26 +23,46 @@ interface Funds {
   readonly ledger: BudgetLedger;
   readonly minimum: ClusterMinimum;
   readonly zones: ZoneSurplus;
+  readonly parallel: ParallelDrains;
 }
 
 /** Picks among the unneeded nodes those that go now, the least disturbing first, within every budget. */
 export function selectRemovals(
   scope: Scope,
-  unneeded: readonly Unneeded[],
+  unneeded: UnneededNodes,
   spendable: { readonly allowance: Allowance; readonly headroom: Headroom },
 ): Selection {
-  const funds: Funds = { ...spendable, ledger: new BudgetLedger(scope), minimum: new ClusterMinimum(scope), zones: new ZoneSurplus(scope) };
+  const zones = new ZoneSurplus(scope);
+  const funds: Funds = {
+    ...spendable,
+    ledger: new BudgetLedger(scope),
+    minimum: new ClusterMinimum(scope),
+    zones,
+    parallel: new ParallelDrains(scope, zones, unneeded.reserved),
+  };
   const removals: Removal[] = [];
   const kept: KeptNode[] = [];
   const due: Unneeded[] = [];
   const keep = ({ node, utilization }: Unneeded, refusal: Refusal): void => void kept.push({ node: node.name, utilization, ...refusal });
-  for (const candidate of unneeded) {
+  for (const candidate of unneeded.nodes) {
     const refusal = tooEarly(candidate, scope) ?? cooling(candidate, scope);
     if (refusal === undefined) due.push(candidate);
     else keep(candidate, refusal);
   }
-  for (const candidate of removalOrder(due, funds.ledger, funds.zones, scope.policy.scaleUp.prices)) {
-    const refusal = refusalOf(candidate, funds);
+  const { wholes, singles, kept: incomplete } = sortByUnity(scope, due);
+  kept.push(...incomplete);
+  for (const whole of wholes) {
+    const refusal = refusalOf(whole, funds, { mayExceed: removals.length === 0 });
+    if (refusal !== undefined) {
+      for (const candidate of whole) keep(candidate, refusal);
+      continue;
+    }
+    for (const candidate of whole) spend(candidate, funds);
+    removals.push(...whole.map((candidate) => ({ ...asRemoval(candidate), together: true as const })));
+  }
+  const order = { prices: scope.policy.scaleUp.prices, nowMs: scope.observation.nowMs };
+  for (const candidate of removalOrder(singles, funds.ledger, funds.zones, order)) {
+    const refusal = refusalOf([candidate], funds, { mayExceed: false }) ?? funds.parallel.refusal(candidate);
     if (refusal !== undefined) {
       keep(candidate, refusal);
       continue;
@@ -69,16 +91,31 @@ function cooling({ group }: Unneeded, scope: Scope): Refusal | undefined {
   return untilMs === undefined ? undefined : { reason: 'GroupCoolingDown', recheckAtMs: untilMs };
 }
 
-function refusalOf(candidate: Unneeded, funds: Funds): Refusal | undefined {
-  const { group, node, drain } = candidate;
-  if (!group.target.known || !group.target.confirmed) return { reason: 'GroupUnconfirmed' };
-  const [waiting] = drain.waiting;
-  if (waiting !== undefined) return { reason: 'BlockedByOnCompletionPod' };
-  if (!funds.headroom.has(group)) return { reason: 'NodeGroupMinSizeReached' };
-  if (!funds.minimum.allows(node)) return { reason: 'MinimalResourceLimitExceeded' };
-  const drainsLeft = drain.movable.length === 0 || funds.allowance.drains > 0;
-  if (funds.allowance.nodes < 1 || funds.allowance.window < 1 || !drainsLeft) return { reason: 'RemovalBudgetSpent' };
-  return shortOfBudget(drain.movable, funds.ledger);
+/** Why these may not go, all of them together. `mayExceed`: how many go at once is not asked, as long as any may. */
+function refusalOf(candidates: Whole, funds: Funds, { mayExceed }: { readonly mayExceed: boolean }): Refusal | undefined {
+  const group = candidates[0]?.group;
+  if (group === undefined || !group.target.known || !group.target.confirmed) return { reason: 'GroupUnconfirmed' };
+  if (candidates.some(({ drain }) => drain.waiting.length > 0)) return { reason: 'BlockedByOnCompletionPod' };
+  if (!funds.headroom.has(group, candidates.length)) return { reason: 'NodeGroupMinSizeReached' };
+  if (!funds.minimum.allows(candidates.map(({ node }) => node))) return { reason: 'MinimalResourceLimitExceeded' };
+  return (
+    budgetSpent(candidates, funds.allowance, mayExceed) ??
+    shortOfBudget(
+      candidates.flatMap(({ drain }) => drain.movable),
+      funds.ledger,
+    )
+  );
+}
+
+/** The window is a limit for everybody: a group that is larger never goes, which is told. */
+function budgetSpent(candidates: Whole, allowance: Allowance, mayExceed: boolean): Refusal | undefined {
+  const nodes = candidates.length;
+  const drains = candidates.filter(({ drain }) => drain.movable.length > 0).length;
+  const fits = (wanted: number, left: number): boolean => wanted <= left || (mayExceed && left > 0);
+  if (allowance.window < nodes) return { reason: 'RemovalBudgetSpent', detail: `${allowance.window} more removals in this window` };
+  if (!fits(nodes, allowance.nodes)) return { reason: 'RemovalBudgetSpent', detail: `${allowance.nodes} more nodes at once` };
+  if (!fits(drains, allowance.drains)) return { reason: 'RemovalBudgetSpent', detail: `${allowance.drains} more drains at once` };
+  return undefined;
 }
 
 function shortOfBudget(pods: readonly Pod[], ledger: BudgetLedger): Refusal | undefined {
@@ -90,12 +127,13 @@ function shortOfBudget(pods: readonly Pod[], ledger: BudgetLedger): Refusal | un
 }
 
 function spend(candidate: Unneeded, funds: Funds): void {
+  funds.parallel.take(candidate);
   funds.headroom.take(candidate.group);
   funds.minimum.take(candidate.node);
   funds.zones.take(candidate.group.id, candidate.node);
-  funds.allowance.nodes -= 1;
+  funds.allowance.nodes = Math.max(0, funds.allowance.nodes - 1);
   funds.allowance.window -= 1;
-  if (candidate.drain.movable.length > 0) funds.allowance.drains -= 1;
+  if (candidate.drain.movable.length > 0) funds.allowance.drains = Math.max(0, funds.allowance.drains - 1);
   funds.ledger.spend(candidate.drain.movable);
 }
 

@@ -16,36 +16,42 @@ export function placementOrder(left: Pod, right: Pod): number {
   );
 }
 
+/** Where the pods of a removed node go, or the pod that found no place. */
+export type SimulatedRemoval = { readonly destinations: ReadonlySet<NodeName> } | { readonly stuck: Pod };
+
 /**
  * Takes the node out of the snapshot and puts its movable pods on the destinations. On success the snapshot keeps the
- * result (later candidates must see it) and undefined is returned; else it is as before and the pod that found no place
- * is returned.
+ * result (later candidates must see it); else it is as before.
  */
 export function simulateRemoval(
   node: Node,
   movable: readonly Pod[],
   snapshot: Snapshot,
   destinations: ReadonlySet<NodeName>,
-): Pod | undefined {
+): SimulatedRemoval {
   snapshot.fork();
-  const stuck = tryRemoval(node, movable, snapshot, destinations);
-  if (stuck === undefined) snapshot.commit();
-  else snapshot.revert();
-  return stuck;
+  const result = tryRemoval(node, movable, snapshot, destinations);
+  if ('stuck' in result) snapshot.revert();
+  else snapshot.commit();
+  return result;
 }
 
-function tryRemoval(node: Node, movable: readonly Pod[], snapshot: Snapshot, destinations: ReadonlySet<NodeName>): Pod | undefined {
+const NOWHERE: SimulatedRemoval = { destinations: new Set() };
+
+function tryRemoval(node: Node, movable: readonly Pod[], snapshot: Snapshot, destinations: ReadonlySet<NodeName>): SimulatedRemoval {
   snapshot.removeNode(node.name);
-  if (movable.length === 0) return undefined;
+  if (movable.length === 0) return NOWHERE;
+  const taken = new Set<NodeName>();
   // While its pods look for a place the node still exists, emptied and tainted: spread constraints count its domain.
   snapshot.addNode(asLeaving(node), []);
   for (const pod of [...movable].sort(placementOrder)) {
     const place = snapshot.findNode(pod, (name) => name !== node.name && destinations.has(name));
-    if (place === undefined) return pod;
+    if (place === undefined) return { stuck: pod };
     snapshot.addPod(pod, place);
+    taken.add(place);
   }
   snapshot.removeNode(node.name);
-  return undefined;
+  return { destinations: taken };
 }
 
 function asLeaving(node: Node): Node {

@@ -4,18 +4,22 @@ import type { Pod } from '../../domain/pod.ts';
 import type { ScaleDownPolicy } from '../../domain/policy.ts';
 import { judgeNode } from '../../scheduling/drainability/drainability.ts';
 import type { Candidate, Eligibility } from './eligibility.ts';
-import { byName, isLeaving, type Scope } from './scope.ts';
+import { byName, isLeaving, isWhole, type Scope } from './scope.ts';
 import { simulateRemoval } from './simulate-removal.ts';
 
 /** A node that could go: everything on it has a place elsewhere. */
 export interface Unneeded extends Candidate {
   readonly sinceMs: number;
+  /** Where its pods would go. */
+  readonly destinations: ReadonlySet<NodeName>;
 }
 
 export interface UnneededNodes {
   /** In the order in which they were simulated. */
   readonly nodes: readonly Unneeded[];
   readonly kept: readonly KeptNode[];
+  /** Where the pods of nodes that are being drained are expected to go. */
+  readonly reserved: ReadonlySet<NodeName>;
 }
 
 /** Simulations that fail cost a walk over all nodes; what is left over is looked at in the next loops. */
@@ -33,10 +37,13 @@ export function findUnneeded(scope: Scope, eligibility: Eligibility): UnneededNo
   const limit = unneededLimit(scope.state.unneededSince.size, scope.policy.scaleDown);
   const nodes: Unneeded[] = [];
   const kept: KeptNode[] = [];
+  const reserved = placeDraining(scope, destinations);
   let failures = 0;
+  // Groups that go as a whole are of no use half known: they do not count against the limit.
+  let counted = 0;
   for (const candidate of simulationOrder(scope, eligibility.candidates)) {
     const { node, utilization } = candidate;
-    if (nodes.length >= limit || failures >= MAX_FAILED_SIMULATIONS) {
+    if ((counted >= limit && !isWhole(candidate.group)) || failures >= MAX_FAILED_SIMULATIONS) {
       kept.push({ node: node.name, reason: 'RemovalBudgetSpent', utilization });
       continue;
     }
@@ -44,16 +51,32 @@ export function findUnneeded(scope: Scope, eligibility: Eligibility): UnneededNo
       kept.push({ node: node.name, reason: 'UnexpectedError', utilization });
       continue;
     }
-    const stuck = simulateRemoval(node, movableNow(candidate, scope), scope.snapshot, destinations);
-    if (stuck === undefined) {
-      destinations.delete(node.name);
-      nodes.push({ ...candidate, sinceMs: scope.state.unneededSince.get(node.name) ?? nowMs });
-    } else {
+    const result = simulateRemoval(node, movableNow(candidate, scope), scope.snapshot, destinations);
+    if ('stuck' in result) {
       failures += 1;
-      kept.push(noPlace(candidate, stuck, scope));
+      kept.push(noPlace(candidate, result.stuck, scope));
+    } else {
+      destinations.delete(node.name);
+      if (!isWhole(candidate.group)) counted += 1;
+      nodes.push({ ...candidate, sinceMs: scope.state.unneededSince.get(node.name) ?? nowMs, destinations: result.destinations });
     }
   }
-  return { nodes, kept };
+  return { nodes, kept, reserved };
+}
+
+/** Pods that are about to be evicted need their places too: nobody else may count on them. Those without one stay where they are. */
+function placeDraining(scope: Scope, destinations: ReadonlySet<NodeName>): ReadonlySet<NodeName> {
+  const reserved = new Set<NodeName>();
+  for (const name of [...scope.state.deleting.keys()].sort(byName)) {
+    const present = scope.snapshot.get(name);
+    if (present === undefined) continue;
+    // What is terminating already has been made anew elsewhere, or waits to be, and is counted there.
+    const moving = judgeNode(present.pods, scope.drain).movable.filter((pod) => pod.deletionAtMs === undefined);
+    if (moving.length === 0) continue;
+    const result = simulateRemoval(present.node, moving, scope.snapshot, destinations);
+    if ('destinations' in result) for (const place of result.destinations) reserved.add(place);
+  }
+  return reserved;
 }
 
 /** Earlier simulations may have put more pods here: they have to go on from here too. */

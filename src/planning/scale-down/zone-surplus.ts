@@ -26,6 +26,18 @@ export class ZoneSurplus {
     return (zones.get(zone) ?? 0) - Math.min(...zones.values());
   }
 
+  /** Whether the group has no other node in that zone that stays. */
+  isLast(group: NodeGroupId, node: Node): boolean {
+    const zone = zoneOf(node);
+    return zone !== undefined && (this.#counts.get(group)?.get(zone) ?? 0) <= 1;
+  }
+
+  /** Whether none of the group's nodes stays in that zone. */
+  isGone(group: NodeGroupId, node: Node): boolean {
+    const zone = zoneOf(node);
+    return zone !== undefined && (this.#counts.get(group)?.get(zone) ?? 0) === 0;
+  }
+
   take(group: NodeGroupId, node: Node): void {
     const zones = this.#counts.get(group);
     const zone = zoneOf(node);

@@ -8,6 +8,10 @@ import { keptReasons, MINUTE, plan, pool, sinceMinutes } from './world.ts';
 
 const nodes = (...names: readonly string[]) => names.map((name) => aNode({ name, cpu: '4', memory: '16Gi' }));
 const names = (count: number, prefix = 'p') => Array.from({ length: count }, (_, index) => `${prefix}-${index}`);
+/** Closed to pods of others, so that those of each go to nodes of their own. */
+const closed = (...all: readonly string[]) => all.map((name) => aNode({ name, cpu: '4', memory: '16Gi', unschedulable: true }));
+/** Room for one small pod each. */
+const slots = (count: number) => names(count, 'q').map((name) => aNode({ name, cpu: '150m', memory: '2Gi' }));
 const removed = (result: ReturnType<typeof plan>) => result.removals.map((removal) => removal.node);
 const pod = (nodeName: string, cpu = '1', name = `${nodeName}-${cpu}`) => aPod({ name, nodeName, cpu, memory: '1Gi' });
 
@@ -405,8 +409,8 @@ describe('budgets', () => {
     const pods = [pod('p-0', '100m', 'x'), pod('p-0', '100m', 'y'), important, pod('p-2', '100m'), pod('p-3', '100m')];
     const unneededSince = new Map([...sinceMinutes(30, all), ['p-3', START_MS - 40 * MINUTE] as const]);
     const result = plan({
-      groups: [pool('p', 6), pool('q', 1, { minSize: 1 })],
-      nodes: nodes(...all, 'q-0'),
+      groups: [pool('p', 6), pool('q', 5, { minSize: 5 })],
+      nodes: [...closed(...all), ...slots(5)],
       pods,
       state: { unneededSince },
       policy: aPolicy({ scaleDown: { maxParallelDrains: 9 } }),
@@ -457,7 +461,7 @@ describe('the order among nodes that may go', () => {
   });
 
   const drains = { scaleDown: { maxParallelDrains: 9 } };
-  const roomy = { groups: [pool('p', 3), pool('q', 1, { minSize: 1 })], nodes: nodes('p-0', 'p-1', 'p-2', 'q-0') };
+  const roomy = { groups: [pool('p', 3), pool('q', 9, { minSize: 9 })], nodes: [...closed('p-0', 'p-1', 'p-2'), ...slots(9)] };
   const since = { unneededSince: sinceMinutes(30, names(3)) };
 
   it('weighs pods by their deletion cost and priority, not by number alone', () => {
@@ -467,22 +471,154 @@ describe('the order among nodes that may go', () => {
     expect(removed(plan({ ...roomy, pods, state: since, policy: aPolicy(drains) }))).toEqual(['p-2', 'p-1', 'p-0']);
   });
 
+  it('of equal pods the younger ones are moved first', () => {
+    const aged = (node: string, hours: number) =>
+      aPod({ name: node, nodeName: node, cpu: '100m', createdAtMs: START_MS - hours * 60 * MINUTE });
+    const pods = [aged('p-0', 30), aged('p-1', 2), aged('p-2', 0)];
+    expect(removed(plan({ ...roomy, pods, state: since, policy: aPolicy(drains) }))).toEqual(['p-2', 'p-1', 'p-0']);
+  });
+
   it('where every size has a price, what saves most for the disturbance goes first', () => {
     const groups = [
       pool('p', 2, { vmSize: 'Standard_D4s_v5' }),
       pool('s', 1, { vmSize: 'Standard_D32s_v5' }),
-      pool('q', 1, { minSize: 1 }),
+      pool('q', 9, { minSize: 9 }),
     ];
     const pods = [pod('p-0', '100m'), pod('s-0', '100m', 'a'), pod('s-0', '100m', 'b')];
     const world = {
       groups,
-      nodes: nodes('p-0', 'p-1', 's-0', 'q-0'),
+      nodes: [...closed('p-0', 'p-1', 's-0'), ...slots(9)],
       pods,
       state: { unneededSince: sinceMinutes(30, ['p-0', 'p-1', 's-0']) },
     };
     const priced = (prices: Readonly<Record<string, number>>) => plan({ ...world, policy: aPolicy({ ...drains, scaleUp: { prices } }) });
     expect(removed(priced({ standard_d4s_v5: 0.2, standard_d32s_v5: 1.6 }))).toEqual(['p-1', 's-0', 'p-0']);
     expect(removed(priced({ standard_d32s_v5: 1.6 }))).toEqual(['p-1', 'p-0', 's-0']);
+  });
+});
+
+describe('drains side by side', () => {
+  const drains = aPolicy({ scaleDown: { maxParallelDrains: 9 } });
+  const since = { unneededSince: sinceMinutes(30, names(2)) };
+  const pods = [pod('p-0', '100m'), pod('p-1', '100m')];
+  const detail = (result: ReturnType<typeof plan>) => result.kept.find((kept) => kept.detail !== undefined)?.detail;
+  const world = { pods, state: since, policy: drains };
+
+  it('do not count on the same destination', () => {
+    const groups = [pool('p', 2), pool('q', 2, { minSize: 2 })];
+    const shared = plan({ ...world, groups, nodes: [...closed('p-0', 'p-1'), ...nodes('q-0')] });
+    expect(removed(shared)).toEqual(['p-0']);
+    expect(detail(shared)).toBe('another drain moves pods to q-0');
+    expect(removed(plan({ ...world, groups, nodes: [...closed('p-0', 'p-1'), ...slots(2)] }))).toEqual(['p-0', 'p-1']);
+  });
+
+  it('leave room for the pods of a drain that is under way', () => {
+    const going = { group: nodeGroupId('p'), instance: keyOf('p-0'), sinceMs: START_MS };
+    const state = { ...since, deleting: new Map([['p-0', going]]) };
+    const groups = [pool('p', 2), pool('q', 1, { minSize: 1 })];
+    const result = plan({ ...world, groups, nodes: [...closed('p-0', 'p-1'), ...slots(1)], state });
+    expect(keptReasons(result)['p-1']).toBe('NoPlaceToMovePods');
+    const roomy = plan({ ...world, groups, nodes: [...closed('p-0', 'p-1'), ...nodes('q-0')], state });
+    expect(detail(roomy)).toBe('another drain moves pods to q-0');
+  });
+
+  it('never take the last node of a group in a zone beside another drain', () => {
+    const zone = (name: string, id: string) =>
+      aNode({ name, cpu: '4', memory: '16Gi', unschedulable: true, labels: { 'topology.kubernetes.io/zone': id } });
+    const groups = [pool('p', 3), pool('q', 2, { minSize: 2 })];
+    const spread = plan({ ...world, groups, nodes: [zone('p-0', 'a'), zone('p-1', 'b'), zone('p-2', 'c'), ...slots(2)] });
+    expect(removed(spread)).toHaveLength(1);
+    expect(detail(spread)).toBe('the last node of a group in a zone is drained alone');
+    const same = plan({ ...world, groups, nodes: [zone('p-0', 'a'), zone('p-1', 'a'), zone('p-2', 'a'), ...slots(2)] });
+    expect(removed(same)).toEqual(['p-0', 'p-1']);
+    const both = plan({ ...world, groups, nodes: [zone('p-0', 'a'), zone('p-1', 'a'), ...slots(2)] });
+    expect(removed(both)).toEqual(['p-0']);
+  });
+});
+
+describe('groups that go as a whole', () => {
+  const whole = (id: string, size: number, rest = {}) => pool(id, size, { maxSize: size, options: { zeroOrMax: true, ...rest } });
+  const gone = (result: ReturnType<typeof plan>) => [...removed(result)].sort();
+
+  it('PL15: of four nodes three could go: none does, and the reason names the count', () => {
+    const all = names(4);
+    const pinned = aPod({ name: 'pet', nodeName: 'p-3', controller: undefined });
+    const state = { unneededSince: sinceMinutes(30, all) };
+    const result = plan({ groups: [whole('p', 4)], nodes: nodes(...all), pods: [pinned], state });
+    expect(result.removals).toEqual([]);
+    expect(keptReasons(result)).toEqual({
+      'p-0': 'AtomicScaleDownFailed',
+      'p-1': 'AtomicScaleDownFailed',
+      'p-2': 'AtomicScaleDownFailed',
+      'p-3': 'BlockedByPod',
+    });
+    expect(result.kept.find(({ node }) => node === 'p-0')?.detail).toContain('only 3 of its 4 nodes may go');
+    const free = plan({ groups: [whole('p', 4)], nodes: nodes(...all), state });
+    expect(gone(free)).toEqual(all);
+    expect(free.removals.every((removal) => removal.together === true)).toBe(true);
+  });
+
+  it('PL15: a node whose time has not come holds the others', () => {
+    const state = { unneededSince: new Map([...sinceMinutes(30, names(3)), ['p-3', START_MS - MINUTE] as const]) };
+    const result = plan({ groups: [whole('p', 4)], nodes: nodes(...names(4)), state });
+    expect(Object.values(keptReasons(result)).sort()).toEqual([...Array<string>(3).fill('AtomicScaleDownFailed'), 'NotUnneededLongEnough']);
+  });
+
+  it('PL15: complete is also who has all that registered, when the rest never came', () => {
+    const state = { unneededSince: sinceMinutes(30, names(3)) };
+    expect(gone(plan({ groups: [whole('p', 4)], nodes: nodes(...names(3)), state }))).toEqual(names(3));
+  });
+
+  it('AC04: a group of 20 with 10 allowed goes alone, and others get nothing', () => {
+    const all = names(20);
+    const state = { unneededSince: sinceMinutes(30, [...all, 'x-0']) };
+    const result = plan({ groups: [whole('p', 20), pool('x', 1)], nodes: nodes(...all, 'x-0'), state });
+    expect(gone(result)).toEqual([...all].sort());
+    expect(keptReasons(result)['x-0']).toBe('RemovalBudgetSpent');
+  });
+
+  it('AC04: the second such group waits, and so does one while other removals are under way to the limit', () => {
+    const all = [...names(8), ...names(8, 's')];
+    const state = { unneededSince: sinceMinutes(30, all) };
+    const result = plan({ groups: [whole('p', 8), whole('s', 8)], nodes: nodes(...all), state });
+    expect(gone(result)).toEqual(names(8));
+    expect(result.kept.find(({ node }) => node === 's-0')).toMatchObject({ reason: 'RemovalBudgetSpent', detail: '2 more nodes at once' });
+  });
+
+  it.each([
+    {
+      name: 'the cap on removals per window is no matter of order',
+      rest: {},
+      scaleDown: { maxRemovalsPerWindow: 19 },
+      reason: 'RemovalBudgetSpent',
+    },
+    { name: 'a minimum above zero keeps all', rest: { minSize: 1 }, scaleDown: {}, reason: 'NodeGroupMinSizeReached' },
+    {
+      name: 'the minimum of the cluster counts the whole',
+      rest: {},
+      scaleDown: { minCoresTotal: 4 },
+      reason: 'MinimalResourceLimitExceeded',
+    },
+  ])('$name: $reason', ({ rest, scaleDown, reason }) => {
+    const all = names(20);
+    const group = { ...whole('p', 20), ...rest };
+    const result = plan({
+      groups: [group],
+      nodes: nodes(...all),
+      state: { unneededSince: sinceMinutes(30, all) },
+      policy: aPolicy({ scaleDown }),
+    });
+    expect(result.removals).toEqual([]);
+    expect(new Set(Object.values(keptReasons(result)))).toEqual(new Set([reason]));
+  });
+
+  it('pods of one node may move to a sibling that goes too only if there is a place beyond', () => {
+    const state = { unneededSince: sinceMinutes(30, names(2)) };
+    const pods = [pod('p-0', '500m'), pod('p-1', '500m')];
+    expect(removed(plan({ groups: [whole('p', 2)], nodes: nodes('p-0', 'p-1'), pods, state }))).toEqual([]);
+    const elsewhere = { groups: [whole('p', 2), pool('q', 1, { minSize: 1 })], nodes: nodes('p-0', 'p-1', 'q-0') };
+    const policy = aPolicy({ scaleDown: { maxParallelDrains: 2 } });
+    expect(removed(plan({ ...elsewhere, pods, state, policy }))).toEqual(['p-0', 'p-1']);
   });
 });
 

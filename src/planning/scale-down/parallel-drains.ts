@@ -1,0 +1,52 @@
+/**
+ * What drains that run side by side must not share: a node that takes their pods (both count on the same room), and the
+ * end of a zone (a group losing its last node in one zone is enough at a time). Budgets are shared in the BudgetLedger.
+ */
+import type { NodeName } from '../../domain/ids.ts';
+import type { KeptNode } from '../../domain/plan.ts';
+import { judgeNode } from '../../scheduling/drainability/drainability.ts';
+import type { Scope } from './scope.ts';
+import type { Unneeded } from './unneeded.ts';
+import type { ZoneSurplus } from './zone-surplus.ts';
+
+/** Follows one plan as nodes are taken, beginning with the drains that are under way. */
+export class ParallelDrains {
+  readonly #zones: ZoneSurplus;
+  readonly #destinations: Set<NodeName>;
+  #drains: number;
+  #endsZone = false;
+
+  constructor(scope: Scope, zones: ZoneSurplus, reserved: ReadonlySet<NodeName>) {
+    this.#zones = zones;
+    this.#destinations = new Set(reserved);
+    const { nodes, podsByNode } = scope.observation.cluster;
+    const { groupOfNode } = scope.observation.cloud;
+    const draining = [...scope.draining.values()]
+      .flat()
+      .filter((name) => judgeNode(podsByNode.get(name) ?? [], scope.drain).movable.length > 0);
+    this.#drains = draining.length;
+    for (const name of draining) {
+      const [node, group] = [nodes.get(name), groupOfNode.get(name)];
+      if (node !== undefined && group !== undefined && zones.isGone(group, node)) this.#endsZone = true;
+    }
+  }
+
+  /** Why this node waits for drains that are under way or planned; undefined: it shares nothing with them. */
+  refusal(candidate: Unneeded): Pick<KeptNode, 'reason' | 'detail'> | undefined {
+    if (candidate.drain.movable.length === 0 || this.#drains === 0) return undefined;
+    const shared = [...candidate.destinations].find((name) => this.#destinations.has(name));
+    if (shared !== undefined) return { reason: 'RemovalBudgetSpent', detail: `another drain moves pods to ${shared}` };
+    if (this.#endsZone || this.#zones.isLast(candidate.group.id, candidate.node)) {
+      return { reason: 'RemovalBudgetSpent', detail: 'the last node of a group in a zone is drained alone' };
+    }
+    return undefined;
+  }
+
+  /** Before the zones are told. */
+  take(candidate: Unneeded): void {
+    if (candidate.drain.movable.length === 0) return;
+    this.#drains += 1;
+    for (const name of candidate.destinations) this.#destinations.add(name);
+    if (this.#zones.isLast(candidate.group.id, candidate.node)) this.#endsZone = true;
+  }
+}
