@@ -17,7 +17,10 @@ const CLOUDS: ReadonlyMap<string, Cloud> = new Map([
   ['azureusgovernment', GOVERNMENT],
 ]);
 
-export const CLOUD_NAMES = 'AzurePublicCloud, AzureChinaCloud, AzureUSGovernmentCloud';
+export const CLOUD_NAMES = 'AzurePublicCloud, AzureChinaCloud, AzureUSGovernmentCloud, or AzureStackCloud with its endpoints';
+
+/** Has no endpoints of its own: they are given. */
+export const STACK = 'azurestackcloud';
 
 export function cloudNamed(name: string): Cloud | undefined {
   return CLOUDS.get(name.trim().toLowerCase());

@@ -31,6 +31,20 @@ export interface DiscoveryConfig {
   readonly max: number | undefined;
 }
 
+export interface CallRateConfig {
+  readonly perSecond: number;
+  readonly burst: number;
+}
+
+export interface ReadRetriesConfig {
+  readonly retries: number;
+  /** Each wait is so many times the one before ... */
+  readonly exponent: number;
+  readonly firstMs: number;
+  /** ... and longer by up to this part of itself. */
+  readonly jitter: number;
+}
+
 /** Structurally what the Azure adapter asks for. */
 export interface AzureConfig {
   readonly subscriptionId: string;
@@ -56,6 +70,10 @@ export interface AzureConfig {
   readonly discovery: readonly DiscoveryConfig[];
   readonly requestTimeoutMs: number;
   readonly maxConcurrentCalls: number;
+  /** undefined: Azure's own limits are the only ones. */
+  readonly rateLimit: { readonly read: CallRateConfig; readonly write: CallRateConfig } | undefined;
+  /** undefined: a failed read is not sent again before its turn. */
+  readonly readRetries: ReadRetriesConfig | undefined;
   readonly userAgentSuffix: string;
 }
 

@@ -46,6 +46,12 @@ export function fraction(fallback: number) {
   return z.number({ error }).min(0, { error }).max(1, { error }).default(fallback);
 }
 
+/** A number of at least `least`. */
+export function number(fallback: number, least: number) {
+  const error = `a number of at least ${least}`;
+  return z.number({ error }).min(least, { error }).default(fallback);
+}
+
 export function flag(fallback: boolean) {
   return z.boolean({ error: 'true or false' }).default(fallback);
 }

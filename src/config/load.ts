@@ -110,6 +110,8 @@ function azureOf({ azure, nodeGroups, discovery }: Parsed, caPem: string | undef
     discovery,
     requestTimeoutMs: azure.requestTimeout,
     maxConcurrentCalls: azure.maxConcurrentCalls,
+    rateLimit: azure.rateLimit,
+    readRetries: azure.readRetries,
     userAgentSuffix: azure.userAgentSuffix,
   };
 }

@@ -3,9 +3,9 @@
  * keys sit on the smallest object that holds them, so that one mistake does not hide another.
  */
 import { z } from 'zod';
-import { CLOUD_NAMES, cloudNamed } from './clouds.ts';
+import { CLOUD_NAMES, cloudNamed, STACK } from './clouds.ts';
 import { chooseCredential } from './credential.ts';
-import { duration, endpoint, flag, HOUR_MS, MINUTE_MS, oneOf, SECOND_MS, text, wholeNumber } from './leaves.ts';
+import { duration, endpoint, flag, HOUR_MS, MINUTE_MS, number, oneOf, SECOND_MS, text, wholeNumber } from './leaves.ts';
 import { backoff, cluster, drain, scaleDown, scaleUp } from './policy-schema.ts';
 
 const METHODS = ['client-secret', 'workload-identity', 'managed-identity', 'client-certificate', 'azure-cli'] as const;
@@ -62,7 +62,7 @@ const credential = z
     certificatePath: text('a file path').optional(),
     certificatePassword: z.string({ error: 'a password' }).optional(),
     useManagedIdentity: flag(false),
-    userAssignedIdentityId: text('the client id of an identity').optional(),
+    userAssignedIdentityId: text('the client id or the ARM id of an identity').optional(),
     useWorkloadIdentity: flag(false),
   })
   .refine((given) => !(given.useManagedIdentity && given.useWorkloadIdentity), {
@@ -91,10 +91,37 @@ const cache = z
   })
   .prefault({});
 
+/** A limit of one's own below Azure's. The defaults are the ones that the Cluster Autoscaler documents. */
+const rateLimit = z
+  .strictObject({
+    enabled: flag(false),
+    readQps: number(1, 0.01),
+    readBurst: wholeNumber(1).default(5),
+    writeQps: number(1, 0.01),
+    writeBurst: wholeNumber(1).default(5),
+  })
+  .prefault({})
+  .transform((given) => {
+    const read = { perSecond: given.readQps, burst: given.readBurst };
+    return given.enabled ? { read, write: { perSecond: given.writeQps, burst: given.writeBurst } } : undefined;
+  });
+
+/** Only reads: what became of a write without an answer is found out by a read. */
+const readRetries = z
+  .strictObject({
+    enabled: flag(false),
+    retries: wholeNumber(0, 20).default(6),
+    exponent: number(1.5, 1),
+    first: duration(5 * SECOND_MS),
+    jitter: number(1, 0),
+  })
+  .prefault({})
+  .transform(({ enabled, retries, exponent, first, jitter }) => (enabled ? { retries, exponent, firstMs: first, jitter } : undefined));
+
 const azure = z
   .strictObject({
     cloud: text(`one of ${CLOUD_NAMES}`)
-      .refine((name) => cloudNamed(name) !== undefined, { error: `one of ${CLOUD_NAMES}` })
+      .refine((name) => cloudNamed(name) !== undefined || isStack(name), { error: `one of ${CLOUD_NAMES}` })
       .default('AzurePublicCloud'),
     vmType: z
       .string({ error: 'vmss' })
@@ -116,6 +143,8 @@ const azure = z
     enableForceDelete: flag(false),
     requestTimeout: duration(30 * SECOND_MS, { leastMs: SECOND_MS }),
     maxConcurrentCalls: wholeNumber(1, 64).default(8),
+    rateLimit,
+    readRetries,
     userAgentSuffix: z.string({ error: 'a text' }).default(''),
   })
   .refine((given) => given.clusterName === undefined || given.clusterResourceGroup !== undefined, {
@@ -132,7 +161,15 @@ const azure = z
     // Asked although another key is wrong: every mistake is reported at once.
     when: () => true,
   })
+  .refine((given) => !isStack(given.cloud) || (given.armEndpoint !== undefined && given.authorityHost !== undefined), {
+    error: 'a cloud whose endpoints are known; for AzureStackCloud give azure.armEndpoint and azure.authorityHost too',
+    path: ['cloud'],
+  })
   .prefault({} as never);
+
+function isStack(cloud: string): boolean {
+  return cloud.trim().toLowerCase() === STACK;
+}
 
 const kubernetes = z
   .strictObject({

@@ -1,10 +1,12 @@
 /** Each way to be refused entry, with the real credentials, ends in one sentence that says what to do. */
+import { generateKeyPairSync } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { AzureCredentialOptions } from '../../src/adapters/azure/options.ts';
 import { AutoscalerError } from '../../src/domain/errors.ts';
+import { createServerTls } from '../../src/simulator/tls.ts';
 import { meet, part } from '../adapters/azure/meeting.ts';
 
 afterEach(part);
@@ -21,6 +23,8 @@ beforeAll(async () => {
   await writeFile(join(dir, 'valid'), assertion(Date.UTC(2100, 0)));
   await writeFile(join(dir, 'expired'), assertion(Date.UTC(2001, 0)));
   await writeFile(join(dir, 'empty'), '');
+  await writeFile(join(dir, 'cert.pfx'), Buffer.from([0x30, 0x82, 0x0a, 0x01, 0x02]));
+  await writeFile(join(dir, 'locked.pem'), `${(await createServerTls(Date.now())).certPem}\n${lockedKey()}`);
 });
 afterAll(() => rm(dir, { recursive: true }));
 
@@ -30,6 +34,18 @@ const federated = (file: string): AzureCredentialOptions => ({
   clientId: 'autoscaler',
   tokenFile: join(dir, file),
 });
+
+const certificate = (file: string, certificatePassword?: string): AzureCredentialOptions => ({
+  method: 'client-certificate',
+  clientId: 'autoscaler',
+  certificatePath: join(dir, file),
+  certificatePassword,
+});
+
+function lockedKey(): string {
+  const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+  return privateKey.export({ type: 'pkcs8', format: 'pem', cipher: 'aes-256-cbc', passphrase: 'right' }).toString();
+}
 
 async function refusal(start: Promise<unknown>): Promise<AutoscalerError> {
   const error = await start.then(
@@ -63,6 +79,13 @@ describe('signing in', () => {
       }),
       code: undefined,
       says: /none\.pem does not exist/,
+    },
+    { what: 'a certificate as PFX', credential: () => certificate('cert.pfx'), code: undefined, says: /is not PEM; turn a PFX file/ },
+    {
+      what: 'a wrong password of the certificate',
+      credential: () => certificate('locked.pem', 'guess'),
+      code: undefined,
+      says: /private key of the certificate file cannot be read/,
     },
   ])('$what ends the start with one sentence', async ({ credential, code, says }) => {
     const error = await refusal(meet({ credential: credential() }));

@@ -1,6 +1,7 @@
 /**
  * Every request to ARM passes here: admitted by the budgets, bounded in number, timed out, counted, and its failure turned
- * into an AutoscalerError. There is no retry in this file: agents have their error intervals, writes their own rules.
+ * into an AutoscalerError. Nothing is sent
+ * twice unless configured, and never a write: agents have their error intervals, writes their own rules.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { PipelinePolicy, PipelineRequest, PipelineResponse, SendRequest } from '@azure/core-rest-pipeline';
@@ -10,7 +11,10 @@ import { AutoscalerError } from '../../domain/errors.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 import { classifyAnswer, classifyThrown, lostAnswer } from './arm-errors.ts';
 import { describeCall, isWrite, type ArmCall } from './arm-operations.ts';
+import type { Random } from '../../domain/random.ts';
 import type { Budgets } from './budgets.ts';
+import type { AzureOptions } from './options.ts';
+import { RateLimit } from './rate-limit.ts';
 import { explainForbidden, signInFailure } from './sign-in-errors.ts';
 
 export interface ArmCallsDependencies {
@@ -19,6 +23,9 @@ export interface ArmCallsDependencies {
   readonly budgets: Budgets;
   readonly timeoutMs: number;
   readonly maxConcurrent: number;
+  readonly rateLimit?: AzureOptions['rateLimit'];
+  readonly readRetries?: AzureOptions['readRetries'];
+  readonly random: Random;
 }
 
 interface CallContext {
@@ -34,14 +41,17 @@ export class ArmCalls {
   readonly #slots: Semaphore;
   /** Carries the call to the pipeline policy: the SDK drops options, the abort signal among them, from its second page on. */
   readonly #current = new AsyncLocalStorage<CallContext>();
+  readonly #rates: Readonly<Record<'read' | 'write', RateLimit>> | undefined;
   #inFlight = 0;
 
   constructor(deps: ArmCallsDependencies) {
     this.#deps = deps;
     this.#slots = new Semaphore(Math.max(1, deps.maxConcurrent));
+    const { clock, rateLimit } = deps;
+    if (rateLimit !== undefined) this.#rates = { read: new RateLimit(clock, rateLimit.read), write: new RateLimit(clock, rateLimit.write) };
   }
 
-  /** Requests under way, tokens for them included; waiting for a slot does not count. */
+  /** Requests under way, tokens for them included; waiting does not count. */
   get inFlight(): number {
     return this.#inFlight;
   }
@@ -53,6 +63,7 @@ export class ArmCalls {
   async run<T>(call: ArmCall, signal: AbortSignal, send: () => Promise<T>): Promise<T> {
     const held = this.#deps.budgets.admit(call);
     if (held !== undefined) throw held;
+    await this.#rates?.[isWrite(call) ? 'write' : 'read'].take(signal);
     const release = await this.#slot(call, signal);
     this.#inFlight += 1;
     try {
@@ -103,7 +114,34 @@ export class ArmCalls {
     }
   }
 
+  /** Sends a read again that got no usable answer, when that is wanted; the time of the whole call stays its limit. */
   async #observe(request: PipelineRequest, next: SendRequest): Promise<PipelineResponse> {
+    const context = this.#current.getStore();
+    const { readRetries, random } = this.#deps;
+    const tries = readRetries === undefined || context === undefined || isWrite(context.call) ? 0 : readRetries.retries;
+    for (let made = 0; ; made++) {
+      try {
+        return await this.#sendOnce(request, next);
+      } catch (thrown) {
+        const isPassing = thrown instanceof AutoscalerError && thrown.kind === 'unavailable';
+        if (!isPassing || made >= tries || readRetries === undefined) throw thrown;
+        const waitMs = readRetries.firstMs * readRetries.exponent ** made * (1 + readRetries.jitter * random());
+        await this.#pause(waitMs, context?.signal);
+      }
+    }
+  }
+
+  /** Who waits for its next try asks nothing meanwhile. */
+  async #pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
+    this.#inFlight -= 1;
+    try {
+      await this.#deps.clock.sleep(ms, signal);
+    } finally {
+      this.#inFlight += 1;
+    }
+  }
+
+  async #sendOnce(request: PipelineRequest, next: SendRequest): Promise<PipelineResponse> {
     const context = this.#current.getStore();
     if (context === undefined) {
       throw new AutoscalerError(

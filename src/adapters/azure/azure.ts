@@ -28,6 +28,7 @@ import { OperationTracker } from './long-operations.ts';
 import type { AzureOptions } from './options.ts';
 import { frozenBecause, type Registered } from './registry.ts';
 import type { SkuShare } from './sku-agent.ts';
+import { NO_METADATA } from './sign-in-errors.ts';
 import { AzureStore } from './store.ts';
 import { CloudViewBuilder } from './view.ts';
 import { deleteFromPool } from './vms-pool-deletes.ts';
@@ -89,6 +90,9 @@ class AzureAdapter implements AzureNodeGroups {
       budgets,
       timeoutMs: options.requestTimeoutMs,
       maxConcurrent: options.maxConcurrentCalls,
+      rateLimit: options.rateLimit,
+      readRetries: options.readRetries,
+      random,
     });
     const clients = createClients(options, deps.credential ?? createCredential(options), this.#calls);
     const shared = { options, clients, calls: this.#calls, clock, random, log, metrics };
@@ -305,7 +309,7 @@ class AzureAdapter implements AzureNodeGroups {
 
 /** A first read that nobody answered says who was asked, and which settings say so. */
 function whereAsked(error: AutoscalerError, { armEndpoint, authorityHost }: AzureOptions): AutoscalerError {
-  if (error.kind !== 'unavailable') return error;
+  if (error.kind !== 'unavailable' || error.code === NO_METADATA) return error;
   const asked =
     `azure.armEndpoint (AZURE_RESOURCE_MANAGER_ENDPOINT) is ${armEndpoint} and ` +
     `azure.authorityHost (AZURE_AUTHORITY_HOST) is ${authorityHost}; accepted are https addresses that answer from here`;

@@ -88,9 +88,7 @@ export function createCredential(options: AzureOptions): TokenCredential {
         ...shared,
       });
     case 'managed-identity':
-      return credential.clientId === undefined
-        ? new ManagedIdentityCredential()
-        : new ManagedIdentityCredential({ clientId: credential.clientId });
+      return managedIdentity(credential.clientId);
     case 'client-certificate':
       return new ClientCertificateCredential(
         tenantOf(options),
@@ -104,6 +102,12 @@ export function createCredential(options: AzureOptions): TokenCredential {
     case 'azure-cli':
       return new AzureCliCredential(options.tenantId === undefined ? {} : { tenantId: options.tenantId });
   }
+}
+
+/** `id` is a client id, the ARM id of a user-assigned identity, or nothing for the machine's own. */
+function managedIdentity(id: string | undefined): TokenCredential {
+  if (id === undefined) return new ManagedIdentityCredential();
+  return id.startsWith('/') ? new ManagedIdentityCredential({ resourceId: id }) : new ManagedIdentityCredential({ clientId: id });
 }
 
 function authority(options: AzureOptions) {

@@ -1,7 +1,8 @@
 /** What the adapter is told by configuration. The config room produces a structurally equal, validated and frozen object. */
 import type { TaintRules } from '../../domain/taint.ts';
+import type { CallRate } from './rate-limit.ts';
 
-/** How the one shared credential is made. `managed-identity` without a client id is the system-assigned identity. */
+/** How the one shared credential is made. `managed-identity` without a client id is the system-assigned identity; the id may be an ARM id. */
 export type AzureCredentialOptions =
   | { readonly method: 'client-secret'; readonly clientId: string; readonly clientSecret: string }
   | { readonly method: 'workload-identity'; readonly clientId: string; readonly tokenFile: string }
@@ -13,6 +14,14 @@ export type AzureCredentialOptions =
       readonly certificatePassword: string | undefined;
     }
   | { readonly method: 'azure-cli' };
+
+/** Waits of `firstMs`, then `exponent` times the one before, each longer by up to `jitter` of itself. */
+export interface ReadRetries {
+  readonly retries: number;
+  readonly exponent: number;
+  readonly firstMs: number;
+  readonly jitter: number;
+}
 
 /** A scale set named by the user; limits given here win over tags. */
 export interface ExplicitNodeGroup {
@@ -59,6 +68,10 @@ export interface AzureOptions {
   /** Longest wait for one answer. */
   readonly requestTimeoutMs: number;
   readonly maxConcurrentCalls: number;
+  /** A limit of one's own below Azure's. Absent: none. */
+  readonly rateLimit?: { readonly read: CallRate; readonly write: CallRate } | undefined;
+  /** Whether a read that got no usable answer is sent again within its time. Absent: not; its turn comes. */
+  readonly readRetries?: ReadRetries | undefined;
   readonly userAgentSuffix: string;
   /** Taints that a new node will not keep. Absent: those that are always known. */
   readonly taints?: TaintRules;

@@ -10,7 +10,12 @@ interface SignInRule {
   readonly sentence: (match: RegExpExecArray) => string;
   /** Default: `auth`. */
   readonly detail?: ErrorKind;
+  /** Default: the code in the words that matched. */
+  readonly code?: string;
 }
+
+/** Nobody else's address was wrong: which of ours was asked says nothing. */
+export const NO_METADATA = 'MetadataEndpointUnreachable';
 
 const UNREACHABLE: ErrorKind = { kind: 'unavailable', effect: 'none' };
 
@@ -56,6 +61,15 @@ const RULES: readonly SignInRule[] = [
     sentence: ([, code = '', path = '']) =>
       `the file ${path} ${code === 'ENOENT' ? 'does not exist' : 'may not be read'} (${code}); check its path and the volume it comes from`,
   },
+  {
+    words: /does not contain a PEM-encoded certificate/i,
+    sentence: () => 'the certificate file is not PEM; turn a PFX file into one with openssl pkcs12 -in cert.pfx -nodes -out cert.pem',
+  },
+  {
+    words: /bad decrypt|passphrase|unsupported.*DECODER|interrupted or cancelled/i,
+    sentence: () =>
+      'the private key of the certificate file cannot be read; check the password of the certificate and that the file holds its key',
+  },
   { words: /Azure CLI could not be found/i, sentence: () => 'the Azure CLI is not installed here; install it or use another method' },
   { words: /az login/i, sentence: () => 'the Azure CLI is not signed in; run az login' },
   {
@@ -63,9 +77,11 @@ const RULES: readonly SignInRule[] = [
     sentence: () => 'this machine has no such managed identity; assign it to the machine, or check the client id of the identity',
   },
   {
-    words: /managed identity endpoint (?:was )?(?:not found|unavailable)|no managed identity endpoint|169\.254\.169\.254/i,
+    words:
+      /managed identity endpoint (?:was )?(?:not found|unavailable)|no managed identity endpoint|ManagedIdentityCredential: Network unreachable|169\.254\.169\.254/i,
     sentence: () => 'the metadata endpoint that gives out managed identities does not answer; it exists on Azure machines only',
     detail: UNREACHABLE,
+    code: NO_METADATA,
   },
   {
     words: /endpoints_resolution_error|openid_config_error/,
@@ -77,10 +93,10 @@ const RULES: readonly SignInRule[] = [
 /** The failure of a sign-in that is known by its words; undefined: something else. No request to ARM had left then. */
 export function signInFailure(what: string, thrown: unknown): AutoscalerError | undefined {
   if (!(thrown instanceof Error) || !isFromSignIn(thrown)) return undefined;
-  for (const { words, sentence, detail = { kind: 'auth' } as const } of RULES) {
+  for (const { words, sentence, detail = { kind: 'auth' } as const, code: known } of RULES) {
     const match = words.exec(thrown.message);
     if (match === null) continue;
-    const code = /AADSTS\d+/.exec(match[0])?.[0];
+    const code = known ?? /AADSTS\d+/.exec(match[0])?.[0];
     const message = `Cannot sign in to Azure for ${what}: ${sentence(match)}.`;
     return new AutoscalerError(detail, message, code === undefined ? { cause: thrown } : { cause: thrown, code });
   }
@@ -90,7 +106,9 @@ export function signInFailure(what: string, thrown: unknown): AutoscalerError | 
 /** Errors of the credential libraries, and of a certificate that cannot be opened, which comes as the file system's own. */
 function isFromSignIn(thrown: Error): boolean {
   if (/^(?:Authentication|CredentialUnavailable|AggregateAuthentication|ClientAuth|Server)\w*Error$/.test(thrown.name)) return true;
-  return isRecord(thrown) && thrown['syscall'] === 'open';
+  if (/PEM-encoded certificate/.test(thrown.message)) return true;
+  const code = isRecord(thrown) ? thrown['code'] : undefined;
+  return (typeof code === 'string' && code.startsWith('ERR_OSSL')) || (isRecord(thrown) && thrown['syscall'] === 'open');
 }
 
 const FORBIDDEN = /The client '([^']+)'.* does not have authorization to perform action '([^']+)' over scope '([^']+)'/s;

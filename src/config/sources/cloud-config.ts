@@ -3,10 +3,11 @@
  * autoscaler are passed over; those that are keep the names of the Cluster Autoscaler's Azure provider, old ones included.
  */
 import { EMPTY_LAYER, isDocument, type Document, type Layer, type Setting } from '../layer.ts';
+import { retiredLayer } from './retired.ts';
 import { settingFromText, type TextKind } from './text-values.ts';
 
 /** In order: where two keys set one setting, the later (the old name, as today's provider has it) wins. */
-const KEYS: readonly { readonly key: string; readonly path: string; readonly kind: TextKind }[] = [
+export const KEYS: readonly { readonly key: string; readonly path: string; readonly kind: TextKind }[] = [
   { key: 'cloud', path: 'azure.cloud', kind: 'text' },
   { key: 'vmType', path: 'azure.vmType', kind: 'text' },
   { key: 'tenantId', path: 'azure.tenantId', kind: 'text' },
@@ -31,7 +32,20 @@ const KEYS: readonly { readonly key: string; readonly path: string; readonly kin
   { key: 'vmssVmsCacheJitter', path: 'azure.cache.vmssVmsJitter', kind: 'seconds' },
   { key: 'enableVMSSEtag', path: 'azure.enableVmssEtag', kind: 'boolean' },
   { key: 'enableForceDelete', path: 'azure.enableForceDelete', kind: 'boolean' },
+  { key: 'cloudProviderRateLimit', path: 'azure.rateLimit.enabled', kind: 'boolean' },
+  { key: 'cloudProviderRateLimitQPS', path: 'azure.rateLimit.readQps', kind: 'number' },
+  { key: 'cloudProviderRateLimitBucket', path: 'azure.rateLimit.readBurst', kind: 'integer' },
+  { key: 'cloudProviderRateLimitQPSWrite', path: 'azure.rateLimit.writeQps', kind: 'number' },
+  { key: 'cloudProviderRateLimitBucketWrite', path: 'azure.rateLimit.writeBurst', kind: 'integer' },
+  { key: 'cloudProviderBackoff', path: 'azure.readRetries.enabled', kind: 'boolean' },
+  { key: 'cloudProviderBackoffRetries', path: 'azure.readRetries.retries', kind: 'integer' },
+  { key: 'cloudProviderBackoffExponent', path: 'azure.readRetries.exponent', kind: 'number' },
+  { key: 'cloudProviderBackoffDuration', path: 'azure.readRetries.first', kind: 'seconds' },
+  { key: 'cloudProviderBackoffJitter', path: 'azure.readRetries.jitter', kind: 'number' },
 ];
+
+/** 0 of these means what leaving them out means, as in the files that other tools write. */
+const ZERO_IS_UNSET = /^cloudProvider(RateLimit|Backoff)/;
 
 export function cloudConfigLayer(file: string, text: string): Layer {
   const outcome = parseJson(text);
@@ -40,7 +54,12 @@ export function cloudConfigLayer(file: string, text: string): Layer {
     const problem = 'problem' in outcome ? `is not valid JSON (${outcome.problem})` : 'does not hold a JSON object';
     return { ...EMPTY_LAYER, errors: [`The file of --cloud-config, ${file}, ${problem}.`] };
   }
-  return { ...EMPTY_LAYER, settings: [...authMethod(parsed, file), ...KEYS.flatMap((entry) => settingOf(entry, parsed, file))] };
+  const retired = retiredLayer(
+    ({ key }) => key,
+    (key) => writtenAs(parsed[key]),
+    (key) => `key ${key} of ${file}`,
+  );
+  return { ...retired, settings: [...authMethod(parsed, file), ...KEYS.flatMap((entry) => settingOf(entry, parsed, file))] };
 }
 
 function parseJson(text: string): { readonly content: unknown } | { readonly problem: string } {
@@ -54,10 +73,16 @@ function parseJson(text: string): { readonly content: unknown } | { readonly pro
 function settingOf(entry: (typeof KEYS)[number], parsed: Document, file: string): readonly Setting[] {
   const value = parsed[entry.key];
   if (value === undefined || value === null || value === '') return [];
+  if (value === 0 && ZERO_IS_UNSET.test(entry.key)) return [];
   const label = `key ${entry.key} of ${file}`;
   const path = entry.path.split('.');
   const isScalar = typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean';
   return [isScalar ? settingFromText(path, entry.kind, String(value), label) : { path, value, origin: { label } }];
+}
+
+function writtenAs(value: unknown): string | undefined {
+  if (value === undefined || value === null) return undefined;
+  return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
 /** `principal` and an empty method mean: whatever the other keys say. */

@@ -1,5 +1,6 @@
 /** Settings from environment variables: the names of the Cluster Autoscaler's Azure provider and of the Azure SDKs. */
 import type { Layer } from '../layer.ts';
+import { retiredLayer } from './retired.ts';
 import { settingFromText, type TextKind } from './text-values.ts';
 
 interface Variable {
@@ -42,6 +43,16 @@ export const VARIABLES: readonly Variable[] = [
   { name: 'AZURE_SKU_FOLDER', path: 'azure.cache.skuFolder', kind: 'text' },
   { name: 'AZURE_ENABLE_VMSS_ETAG', path: 'azure.enableVmssEtag', kind: 'boolean' },
   { name: 'AZURE_ENABLE_FORCE_DELETE', path: 'azure.enableForceDelete', kind: 'boolean' },
+  { name: 'CLOUD_PROVIDER_RATE_LIMIT', path: 'azure.rateLimit.enabled', kind: 'boolean' },
+  { name: 'RATE_LIMIT_READ_QPS', path: 'azure.rateLimit.readQps', kind: 'number' },
+  { name: 'RATE_LIMIT_READ_BUCKETS', path: 'azure.rateLimit.readBurst', kind: 'integer' },
+  { name: 'RATE_LIMIT_WRITE_QPS', path: 'azure.rateLimit.writeQps', kind: 'number' },
+  { name: 'RATE_LIMIT_WRITE_BUCKETS', path: 'azure.rateLimit.writeBurst', kind: 'integer' },
+  { name: 'ENABLE_BACKOFF', path: 'azure.readRetries.enabled', kind: 'boolean' },
+  { name: 'BACKOFF_RETRIES', path: 'azure.readRetries.retries', kind: 'integer' },
+  { name: 'BACKOFF_EXPONENT', path: 'azure.readRetries.exponent', kind: 'number' },
+  { name: 'BACKOFF_DURATION', path: 'azure.readRetries.first', kind: 'seconds' },
+  { name: 'BACKOFF_JITTER', path: 'azure.readRetries.jitter', kind: 'number' },
   { name: 'KUBECONFIG', path: 'kubernetes.kubeconfig', kind: 'text' },
   { name: 'POD_NAME', path: 'kubernetes.identity', kind: 'text' },
 ];
@@ -52,7 +63,12 @@ export function environmentLayer(env: Readonly<Record<string, string | undefined
     const text = env[name]?.trim() ?? '';
     return text === '' ? [] : [settingFromText(path.split('.'), kind, text, `environment variable ${name}`)];
   });
-  return { settings: [...inCluster(env), ...settings], errors: [], warnings: [] };
+  const retired = retiredLayer(
+    ({ variable }) => variable,
+    (name) => env[name],
+    (name) => `environment variable ${name}`,
+  );
+  return { ...retired, settings: [...inCluster(env), ...settings] };
 }
 
 /** Inside a pod the kubelet says where the API server is. */

@@ -18,6 +18,7 @@ import { DEFAULT_KNOBS, type ArmKnobs } from './knobs.ts';
 import type { ArmReply, ArmRequest } from './messages.ts';
 import { createPark } from './park.ts';
 import { plantPool } from './planting.ts';
+import { listenPlainly, type Listening } from './metadata-server.ts';
 import { listen, type RawRequest, type Sending } from './server.ts';
 import { createFrozenLists } from './stale-lists.ts';
 import { Throttle } from './throttling.ts';
@@ -49,6 +50,11 @@ export interface ArmEmulator {
   parkedRequests(): number;
   /** The answers that wait now are never sent: the process that asked died. */
   abandonParked(): void;
+  /**
+   * Listens on plain http too, on loopback, for what a machine asks its metadata endpoint: `http://127.0.0.1:PORT`. Stops with the
+   * emulator. Clients are led there by AZURE_POD_IDENTITY_AUTHORITY_HOST.
+   */
+  startMetadata(): Promise<string>;
   stop(): Promise<void>;
 }
 
@@ -74,6 +80,7 @@ export async function startArmEmulator(options: ArmEmulatorOptions): Promise<Arm
     return { reply: withRetryAfter(world, reply, fault), afterMs: delayOf(world, seq, fault), manner: mannerOf(fault) };
   };
   const server = await listen({ tls: options.tls, port: options.port ?? 0, answer, after: (ms, action) => later(world, ms, action) });
+  let metadata: Listening | undefined;
   return {
     url: server.url,
     machines: world.park,
@@ -81,7 +88,12 @@ export async function startArmEmulator(options: ArmEmulatorOptions): Promise<Arm
     pendingRequests: () => server.pendingRequests(),
     parkedRequests: () => server.parkedRequests(),
     abandonParked: () => server.abandonParked(),
+    startMetadata: async () => {
+      metadata ??= await listenPlainly((raw) => answer(raw).reply);
+      return metadata.url;
+    },
     stop: async () => {
+      await metadata?.stop();
       for (const forget of world.timers) forget();
       world.timers.clear();
       await server.stop();

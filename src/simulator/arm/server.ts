@@ -110,13 +110,13 @@ function sendCrash(outgoing: Outgoing, incoming: Incoming, error: unknown): void
   send(outgoing, 'GET', { reply: armError(500, 'InternalServerError', message), afterMs: 0, manner: 'whole' });
 }
 
-async function readText(incoming: Incoming): Promise<string> {
+export async function readText(incoming: Incoming): Promise<string> {
   const chunks: Buffer[] = [];
   for await (const chunk of incoming) chunks.push(chunk as Buffer);
   return Buffer.concat(chunks).toString('utf8');
 }
 
-function rawRequest(incoming: Incoming, text: string): RawRequest {
+export function rawRequest(incoming: Incoming, text: string): RawRequest {
   const headers: Record<string, string> = {};
   for (const [name, value] of Object.entries(incoming.headers)) {
     if (value !== undefined) headers[name.toLowerCase()] = Array.isArray(value) ? value.join(', ') : value;

@@ -56,7 +56,9 @@ export function createIdentity(world: ArmWorld, clients: readonly ArmClient[] | 
     },
     metadataToken: (request) => {
       if (request.headers['metadata'] !== 'true') return badMetadata('Required metadata header not specified');
-      const clientId = request.query['client_id'] ?? clients?.[0]?.clientId ?? 'system-assigned';
+      // By client id, by the ARM id of the identity, whose name stands for it here, or by nothing: the machine's own.
+      const named = request.query['client_id'] ?? request.query['msi_res_id']?.split('/').at(-1);
+      const clientId = named ?? clients?.[0]?.clientId ?? 'system-assigned';
       if (clients !== undefined && !clients.some((client) => client.clientId === clientId)) return badMetadata('Identity not found');
       return { status: 200, body: metadataBody(world, clientId, tokenFor(clientId), nowSeconds()) };
     },

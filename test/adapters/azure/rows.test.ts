@@ -252,7 +252,10 @@ describe('arm calls', () => {
   function calls(maxConcurrent: number) {
     const clock = new FakeClock(START_MS);
     const metrics = createMetrics().arm;
-    return { clock, calls: new ArmCalls({ clock, metrics, budgets: new Budgets(clock, metrics), timeoutMs: 5_000, maxConcurrent }) };
+    return {
+      clock,
+      calls: new ArmCalls({ clock, metrics, budgets: new Budgets(clock, metrics), timeoutMs: 5_000, maxConcurrent, random: () => 0 }),
+    };
   }
 
   it('lets writes pass reads that wait, and no more through than allowed', async () => {

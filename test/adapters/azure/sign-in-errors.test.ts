@@ -18,6 +18,7 @@ describe('why Azure does not let us in', () => {
     ['Please run az login from a command prompt.', /run az login/, 'auth'],
     ["EACCES: permission denied, open '/var/run/token'", /\/var\/run\/token may not be read/, 'auth'],
     ['ManagedIdentityCredential: Identity not found', /no such managed identity/, 'auth'],
+    ['ManagedIdentityCredential: Network unreachable. Message: network_error: See https://x', /Azure machines only/, 'unavailable'],
     ['connect EHOSTUNREACH 169.254.169.254:80', /Azure machines only/, 'unavailable'],
   ])('%s', (words, sentence, kind) => {
     const error = signInFailure('listScaleSets', named('AuthenticationRequiredError', words));
