@@ -34,6 +34,8 @@ export const scaleUp = z
       .transform((nodes) => (nodes === 0 ? UNLIMITED : nodes))
       .default(UNLIMITED),
     maxNodesPerScaleUp: wholeNumber(1).default(1000),
+    // Differs from the Cluster Autoscaler (5m): nothing else runs meanwhile, and the lease must be renewed every ten seconds.
+    maxPlanningTime: duration(5 * SECOND_MS, { leastMs: 100 }),
     maxCoresTotal: wholeNumber(0).default(320_000),
     maxMemoryTotalGib: wholeNumber(0, 8_000_000).default(6_400_000),
     expendablePriorityCutoff: wholeNumber(-2_147_483_648, 2_147_483_647).default(-10),
@@ -55,6 +57,7 @@ export const scaleUp = z
   .transform(
     ({
       newPodDelay,
+      maxPlanningTime,
       newGpuPodDelay,
       maxProvisionTime,
       maxMemoryTotalGib,
@@ -68,6 +71,7 @@ export const scaleUp = z
       ...expandersOf({ expanders, priorities, prices }),
       maxMemoryTotalBytes: maxMemoryTotalGib * GIB,
       newPodDelayMs: newPodDelay,
+      maxPlanningMs: maxPlanningTime,
       newGpuPodDelayMs: newGpuPodDelay,
       maxProvisionMs: maxProvisionTime,
       maxClusterStalenessMs: maxClusterStaleness,

@@ -16,6 +16,8 @@ export interface ScaleUpPolicy {
   readonly randomSeed: number;
   readonly maxNodesTotal: number;
   readonly maxNodesPerScaleUp: number;
+  /** How long one plan may take: then what was found so far is the plan. Absent: no limit. */
+  readonly maxPlanningMs?: number;
   readonly maxCoresTotal: number;
   readonly maxMemoryTotalBytes: number;
   /** Pods with an explicit priority below this never cause a scale-up. */

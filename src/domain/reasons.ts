@@ -34,6 +34,7 @@ export type SkipReason =
     })
   | { readonly kind: 'quota'; readonly quota: string; readonly used: number; readonly limit: number; readonly needs: number }
   | { readonly kind: 'no-pod-fits' }
+  | { readonly kind: 'not-judged' }
   | { readonly kind: 'not-chosen'; readonly expander: string };
 
 /** Why a pending pod stays pending: per group the first reason that kept it out, or why it was not considered. */
@@ -137,6 +138,8 @@ export function describeSkip(reason: SkipReason): string {
       return `quota reached: ${reason.quota} ${reason.used} of ${reason.limit} cores, needs ${reason.needs}`;
     case 'no-pod-fits':
       return 'no pod fits';
+    case 'not-judged':
+      return 'not looked at: the time for planning was up';
     case 'not-chosen':
       return `not chosen by ${reason.expander}`;
   }

@@ -12,6 +12,7 @@ import { DrainRunner } from './drain.ts';
 import { PreemptionResponder } from './preemption.ts';
 import { groupNews } from './group-news.ts';
 import { planNotes } from './plan-notes.ts';
+import { latePlans } from './late-plans.ts';
 import type { LoopListener, LoopReport, LoopTriggerCause } from './report.ts';
 import { runOnce } from './run-once.ts';
 import { LoopTrigger } from './trigger.ts';
@@ -36,7 +37,7 @@ export class Autoscaler {
   constructor(deps: LoopDeps, settings: LoopSettings) {
     this.#deps = deps;
     this.#settings = settings;
-    this.#listeners = new Set([groupNews(deps.log), planNotes(deps.log)]);
+    this.#listeners = new Set([groupNews(deps.log), planNotes(deps.log), latePlans(deps.events, settings.namespace)]);
     this.#trigger = new LoopTrigger(deps.clock, settings);
     this.#snapshot = new ClusterSnapshot({ names: deps.names });
     this.#state = emptyLoopState(deps.clock.now());

@@ -22,11 +22,19 @@ export function replay(dump: Dump, names: ResourceNames): Replay {
   snapshot.sync(observation.cluster);
   const input = { observation, state, policy, names, snapshot };
   const recorded = dump.scaleUp[0];
-  const scaleUp = recorded === undefined ? undefined : planScaleUp({ ...input, exclude: new Set(dump.excluded.map(nodeGroupId)) });
+  const scaleUp =
+    recorded === undefined ? undefined : planScaleUp({ ...input, exclude: new Set(dump.excluded.map(nodeGroupId)), ...cutLike(recorded) });
   const hasScaleDown = dump.scaleDown !== null && dump.scaleDown !== undefined;
   const scaleDown = hasScaleDown ? planScaleDown({ ...input, scaleUpPlanned: dump.scaleUpPlanned }) : undefined;
   const equal = same(scaleUp, recorded) && same(scaleDown, hasScaleDown ? dump.scaleDown : undefined);
   return { scaleUp, scaleDown, equal };
+}
+
+/** The clock is no part of a dump: the plan is cut where the recorded one was. */
+function cutLike(recorded: unknown): { readonly isLate?: (made: number) => boolean } {
+  const after =
+    typeof recorded === 'object' && recorded !== null && 'cutShortAfter' in recorded ? Number(recorded.cutShortAfter) : undefined;
+  return after === undefined ? {} : { isLate: (made) => made >= after };
 }
 
 function same(plan: object | undefined, recorded: unknown): boolean {

@@ -44,7 +44,7 @@ export async function runScaleUpRounds(input: RoundsInput, signal: AbortSignal):
   const exclude = new Set<NodeGroupId>();
   let { observation, state } = input;
   for (;;) {
-    const plan = planScaleUp({ observation, state, policy, names, snapshot, exclude });
+    const plan = planScaleUp({ observation, state, policy, names, snapshot, exclude, isLate: timer(deps) });
     deps.journal.record({ observation, stateBefore: state, scaleUp: [plan], scaleDown: undefined, policy, excluded: [...exclude] });
     if (over.aborted) return;
     const increases = await executeScaleUp({ plan, observation, deps, namespace: settings.namespace }, signal);
@@ -66,6 +66,12 @@ export async function runScaleUpRounds(input: RoundsInput, signal: AbortSignal):
     deps.metrics.scaleUp.replans.inc({ cause });
     for (const group of withoutCapacity(increases)) exclude.add(group);
   }
+}
+
+/** A plan stands still for nobody: while it is made no lease is renewed and no watch is read. */
+function timer({ clock, policy }: LoopDeps): () => boolean {
+  const endsAt = clock.monotonic() + (policy.scaleUp.maxPlanningMs ?? Number.POSITIVE_INFINITY);
+  return () => clock.monotonic() >= endsAt;
 }
 
 /** With the group beside each outcome: a refusal for want of quota or stock seldom names the size it is about. */

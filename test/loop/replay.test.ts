@@ -34,6 +34,17 @@ describe('a dumped decision', () => {
     expect(plainPlan(result.scaleUp ?? {})).toEqual(plainPlan(up.scaleUp[0] ?? {}));
   });
 
+  it('ES22: that was cut for want of time comes out the same, cut at the same place', async () => {
+    const groups = ['a', 'b', 'c'].map((id) => aGroup({ id, target: 0 }));
+    const policy = aPolicy({ scaleUp: { enforceMinSize: false, maxPlanningMs: 0 } });
+    const stage = aStage({ groups, pods: [aPod({ name: 'web' })], policy });
+    await stage.runOnce();
+    const up = stage.records.find((record) => record.scaleUp.length > 0);
+    if (up === undefined) throw new Error('no scale-up was recorded');
+    expect(up.scaleUp[0]?.cutShortAfter).toBe(1);
+    expect(replayed(up).equal).toBe(true);
+  });
+
   it('of a scale-down with timers and budgets comes out the same', async () => {
     const policy = aPolicy({ scaleUp: { enforceMinSize: false }, scaleDown: { unneededForMs: 5000, delayAfterAddMs: 0 } });
     const nodes = [aNode({ name: 'a-0' }), aNode({ name: 'a-1' }), aNode({ name: 'a-2' })];

@@ -33,6 +33,10 @@ export interface GrowInput {
   readonly planned: Map<NodeName, NodeGroupId>;
   /** Places pods that find a place on nodes there are, those of earlier rounds included; answers those that did not. */
   readonly retry: (pods: readonly Pod[]) => readonly Pod[];
+  /** Asked before each estimate but the first, with how many were made: when it says so, no other is. */
+  readonly isLate: (made: number) => boolean;
+  /** Which group is estimated first, so that groups beyond the time of one plan have their turn in another. */
+  readonly turn: number;
   readonly likeness: Likeness;
   /** Whether growth is spread over similar groups. */
   readonly balance: boolean;
@@ -44,8 +48,12 @@ export interface Growth {
   /** The first option of every group that had one. */
   readonly options: ReadonlyMap<NodeGroupId, ScoredOption>;
   readonly headroom: Headroom;
-  /** The rounds ran out before the pods that can be helped did. */
+  /** The rounds, or the time, ran out before the pods that can be helped did. */
   readonly unfinished: boolean;
+  /** The time was up after so many estimates; absent: it was not. */
+  readonly cutShortAfter?: number;
+  /** Groups that were estimated at least once. */
+  readonly judged: ReadonlySet<NodeGroupId>;
 }
 
 interface Option {
@@ -62,13 +70,25 @@ interface Option {
 interface Progress {
   readonly grown: Map<NodeGroupId, { readonly nodes: number; readonly pods: readonly Pod[]; readonly zoneBound: number }>;
   readonly standing: Map<NodeGroupId, Option>;
+  readonly judged: Set<NodeGroupId>;
   headroom: Headroom;
+  late: boolean;
+  /** Estimates so far. */
+  made: number;
   /** Packings kept so far: makes the names of the next one's nodes its own. */
   kept: number;
 }
 
 export function grow(input: GrowInput): Growth {
-  const progress: Progress = { grown: new Map(), standing: new Map(), headroom: input.headroom, kept: 0 };
+  const progress: Progress = {
+    grown: new Map(),
+    standing: new Map(),
+    judged: new Set(),
+    headroom: input.headroom,
+    late: false,
+    made: 0,
+    kept: 0,
+  };
   const first = new Map<NodeGroupId, ScoredOption>();
   const families = input.groups.some((group) => group.tied && mindsZones(group)) ? findFamilies(input) : [];
   let unfinished = true;
@@ -90,8 +110,11 @@ export function grow(input: GrowInput): Growth {
     if (option.family !== undefined && option.family.length > 1) takeFamily(input, progress, option.family);
     else if (!takeBalanced(input, progress, option)) takeOption(input, progress, option);
     if (tied) retryTied(input);
+    if (progress.late) break;
   }
-  return { grown: progress.grown, options: first, headroom: progress.headroom, unfinished };
+  const { grown, headroom, judged, late, made } = progress;
+  const cut = late ? { cutShortAfter: made } : {};
+  return { grown, options: first, headroom, unfinished: unfinished || late, judged, ...cut };
 }
 
 /** Whether pods are left whose places depend on each other's. */
@@ -111,11 +134,19 @@ function findFamilies({ templates, likeness, scoring }: GrowInput): readonly (re
 }
 
 function findFamilyOptions(input: GrowInput, progress: Progress, families: readonly (readonly GroupTemplate[])[]): readonly Option[] {
-  return families.flatMap((family): readonly Option[] => {
+  return inTurn(families, input.turn, (family): readonly Option[] => {
     const members = family.map((template) => ({ template, limit: limitOf(input, progress, template) })).filter(({ limit }) => limit > 0);
     const [first] = members;
     if (first === undefined) return [];
     const { template } = first;
+    if (
+      isTooLate(
+        input,
+        progress,
+        members.map((member) => member.template),
+      )
+    )
+      return [];
     const found = packFamily(input, members, { turn: progress.kept, headroom: progress.headroom });
     const scored = scoreOption(template, found, input.scoring);
     return scored.pods > 0 ? [{ template, family: members, estimate: found, limit: first.limit, scored }] : [];
@@ -208,17 +239,32 @@ function limitOf(input: GrowInput, progress: Progress, { group, template }: Grou
   return Math.min(group.maxSize - sizeIn(input, progress, group.id), nodesAllowed(progress.headroom, template));
 }
 
+/** Looks at the items from `turn` on and then at those before; what comes of them stands in the items' own order. */
+function inTurn<Item, Found>(items: readonly Item[], turn: number, look: (item: Item) => readonly Found[]): readonly Found[] {
+  const start = items.length === 0 ? 0 : turn % items.length;
+  const behind = items.slice(start).flatMap(look);
+  return [...items.slice(0, start).flatMap(look), ...behind];
+}
+
+/** Once late, always late: what is known by then is what is chosen from. */
+function isTooLate(input: GrowInput, progress: Progress, templates: readonly GroupTemplate[]): boolean {
+  progress.late ||= progress.made > 0 && input.isLate(progress.made);
+  if (progress.late) return true;
+  progress.made += 1;
+  for (const { group } of templates) progress.judged.add(group.id);
+  return false;
+}
+
 function findOptions(input: GrowInput, progress: Progress): readonly Option[] {
   const tied = hasTied(input);
-  return input.templates.flatMap((template) => {
+  return inTurn(input.templates, input.turn, (template): readonly Option[] => {
     const { id } = template.group;
     const limit = limitOf(input, progress, template);
     if (limit < 1) return [];
     const known = progress.standing.get(id);
-    const option =
-      known?.limit === limit || (known !== undefined && known.estimate.nodes < Math.min(limit, known.limit))
-        ? { ...known, limit }
-        : makeOption(input, template, { limit, tied, turn: progress.kept });
+    const stands = known !== undefined && (known.limit === limit || known.estimate.nodes < Math.min(limit, known.limit));
+    if (!stands && isTooLate(input, progress, [template])) return [];
+    const option = stands ? { ...known, limit } : makeOption(input, template, { limit, tied, turn: progress.kept });
     progress.standing.set(id, option);
     return option.scored.pods > 0 ? [option] : [];
   });

@@ -41,6 +41,8 @@ export interface ScaleUpInput {
   readonly snapshot?: ClusterSnapshot;
   /** Groups that this loop has tried already. */
   readonly exclude?: ReadonlySet<NodeGroupId>;
+  /** Whether the time for planning is up; asked before each estimate but the first, with how many were made. Absent: never. */
+  readonly isLate?: (made: number) => boolean;
 }
 
 /** What is settled before any pod is looked at. */
@@ -162,6 +164,8 @@ function planPods(frame: Frame, asking: readonly Pod[], snapshot: ClusterSnapsho
     sizeOf,
     retry,
     planned: capacity.planned,
+    turn: observation.loopId,
+    isLate: frame.input.isLate ?? (() => false),
     likeness: { ignoredLabels: policy.scaleUp.balancingIgnoreLabels ?? [], labels: policy.scaleUp.balancingLabels ?? [] },
     balance: policy.scaleUp.balanceSimilarGroups,
   });
@@ -228,11 +232,8 @@ function explain(outcome: {
     const limit = full ? ({ kind: 'max-size', max: group.maxSize } as const) : limitReached(growth.headroom, template, policy.scaleUp);
     if (limit !== undefined) stops.set(group.id, limit);
   }
-  const exhausted = growth.unfinished || growth.headroom.thisPlan < 1;
-  explainLeftovers(
-    { groups, all: observation.cloud.groups, templates, stops, names, exhausted, limit: policy.scaleUp.maxNodesPerScaleUp },
-    verdicts,
-  );
+  const exhausted = exhaustedBecause(growth, policy.scaleUp.maxNodesPerScaleUp);
+  explainLeftovers({ groups, all: observation.cloud.groups, templates, stops, names, exhausted }, verdicts);
 }
 
 interface Result {
@@ -248,7 +249,9 @@ function finish(frame: Frame, { skips, growth, templates }: Result, verdicts: Re
     .filter(({ group }) => !growth.grown.has(group.id))
     .map(({ group }): SkippedGroup => {
       const expander = frame.input.policy.scaleUp.expanders.join(',');
-      return { group: group.id, reason: growth.options.has(group.id) ? { kind: 'not-chosen', expander } : { kind: 'no-pod-fits' } };
+      if (growth.options.has(group.id)) return { group: group.id, reason: { kind: 'not-chosen', expander } };
+      const isJudged = growth.cutShortAfter === undefined || growth.judged.has(group.id);
+      return { group: group.id, reason: { kind: isJudged ? 'no-pod-fits' : 'not-judged' } };
     });
   const skipped = [...skips].map(([group, reason]): SkippedGroup => ({ group, reason })).concat(unchosen);
   skipped.sort((left, right) => (left.group < right.group ? -1 : 1));
@@ -258,6 +261,7 @@ function finish(frame: Frame, { skips, growth, templates }: Result, verdicts: Re
     skipped,
     verdicts,
     options: [...growth.options.values()],
+    ...(growth.cutShortAfter === undefined ? {} : { cutShortAfter: growth.cutShortAfter }),
     ...(notes.length === 0 ? {} : { notes }),
     summary: summarize(increases, growth, verdicts),
   };
@@ -289,7 +293,14 @@ function sizeWith(frame: Frame, id: NodeGroupId, growth: Growth | undefined): nu
 }
 
 function noGrowth(frame: Frame): Growth {
-  return { grown: new Map(), options: new Map(), headroom: frame.headroom, unfinished: false };
+  return { grown: new Map(), options: new Map(), headroom: frame.headroom, unfinished: false, judged: new Set() };
+}
+
+/** Why the plan ended early, if it did. */
+function exhaustedBecause(growth: Growth, maxNodes: number): string | undefined {
+  if (growth.cutShortAfter !== undefined) return 'the time for one plan was up';
+  if (growth.headroom.thisPlan < 1) return `the limit of ${maxNodes} new nodes per scale-up is reached`;
+  return growth.unfinished ? 'one plan does not take more rounds than this' : undefined;
 }
 
 function freshSnapshot({ observation, names }: ScaleUpInput): ClusterSnapshot {

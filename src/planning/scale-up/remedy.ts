@@ -32,6 +32,7 @@ export function explainSkip(reason: SkipReason, group: NodeGroup | undefined): E
     case 'frozen':
     case 'target-unknown':
     case 'no-pod-fits':
+    case 'not-judged':
     case 'not-chosen':
       return { ...described, fix: '' };
   }

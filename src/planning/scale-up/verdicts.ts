@@ -15,9 +15,8 @@ export interface Leftovers {
   /** Why a group could not grow (further). */
   readonly stops: ReadonlyMap<NodeGroupId, SkipReason>;
   readonly names: ResourceNames;
-  /** The plan's own limit on nodes was reached: what is left may be helped in the next loop. */
-  readonly exhausted: boolean;
-  readonly limit: number;
+  /** Why the plan ended before everybody that can be helped was: the next loop may help them. undefined: it did not. */
+  readonly exhausted: string | undefined;
 }
 
 /** Equal pods share one verdict. */
@@ -27,8 +26,8 @@ export function explainLeftovers(left: Leftovers, verdicts: Map<Pod, PodVerdict>
     if (group.pods.length === 0) continue;
     const byGroup = left.all.map((target) => refusalOf(left, group, target, templates.get(target.id)));
     const verdict: PodVerdict =
-      left.exhausted && byGroup.some(({ skip, fit }) => skip === undefined && fit === undefined)
-        ? { kind: 'waiting', detail: `the limit of ${left.limit} new nodes per scale-up is reached` }
+      left.exhausted !== undefined && byGroup.some(({ skip, fit }) => skip === undefined && fit === undefined)
+        ? { kind: 'waiting', detail: left.exhausted }
         : { kind: 'helpless', byGroup };
     for (const pod of group.pods) verdicts.set(pod, verdict);
   }
@@ -42,7 +41,7 @@ function refusalOf(left: Leftovers, pods: EquivalenceGroup, target: NodeGroup, k
   const skip = left.stops.get(target.id);
   if (skip !== undefined) return { group: target.id, skip, ...(fit.length > 0 ? { fit } : {}) };
   if (fit.length > 0) return { group: target.id, fit };
-  return left.exhausted ? { group: target.id } : { group: target.id, fit: topologyReasons(pods) };
+  return left.exhausted !== undefined ? { group: target.id } : { group: target.id, fit: topologyReasons(pods) };
 }
 
 /** A pod that fits an empty node and yet found none was kept out by where other pods are. */

@@ -270,6 +270,34 @@ describe('planScaleUp: limits', () => {
   });
 });
 
+describe('planScaleUp: a plan that takes too long', () => {
+  const groups = ['a', 'b', 'c'].map((id) => aGroup({ id, target: 0, template: aTemplate({ cpu: id === 'c' ? '3' : '4' }) }));
+
+  it('ES22: the choice is among the groups that were estimated in time; the others are named', () => {
+    const plan = planFor({ groups, pods: pods(1, { cpu: '3' }), loopId: 3, isLate: (made) => made >= 1 });
+    expect(growth(plan)).toEqual(['a 0->1']);
+    expect(plan).toMatchObject({ cutShortAfter: 1, options: [{ group: 'a' }] });
+    expect([skipOf(plan, 'b'), skipOf(plan, 'c')]).toEqual([{ kind: 'not-judged' }, { kind: 'not-judged' }]);
+    expect(growth(planFor({ groups, pods: pods(1, { cpu: '3' }) }))).toEqual(['c 0->1']);
+  });
+
+  it('ES22: what is not helped in time waits, and the next loops begin with other groups', () => {
+    const [big] = pods(1, { cpu: '7' });
+    const all = [...groups, aGroup({ id: 'd', target: 0, template: aTemplate({ cpu: '8' }) })];
+    const plans = [4, 5, 6, 7].map((loopId) => planFor({ groups: all, pods: [big!], loopId, isLate: () => true }));
+    expect(plans.map(growth)).toEqual([[], [], [], ['d 0->1']]);
+    expect(verdictOf(plans[0]!, big!)).toEqual({ kind: 'waiting', detail: 'the time for one plan was up' });
+  });
+
+  it('ES22: pods that look at each other are no exception', () => {
+    const shape = { cpu: '3', labels: { app: 'web' }, topologySpread: [spread(HOST, 1), spread(ZONE, 1)] };
+    const zoned = groups.map((group) => ({ ...group, template: { ...group.template!, zones: ['we-1'] } }));
+    const plan = planFor({ groups: zoned, pods: pods(2, { shape }), loopId: 3, isLate: (made) => made >= 1 });
+    expect(plan.cutShortAfter).toBe(1);
+    expect(growth(plan)).toEqual(['a 0->2']);
+  });
+});
+
 describe('planScaleUp: packing', () => {
   it('ES01: three per node need four nodes for ten', () => {
     const group = aGroup({ id: 'a', target: 0, template: aTemplate({ cpu: '1050m', memory: '8Gi' }) });

@@ -36,6 +36,8 @@ export interface World extends ClusterOptions {
   readonly cloud?: Partial<CloudView>;
   readonly exclude?: readonly string[];
   readonly stalenessMs?: number;
+  readonly loopId?: number;
+  readonly isLate?: (made: number) => boolean;
 }
 
 export function planFor(world: World): ScaleUpPlan {
@@ -43,11 +45,12 @@ export function planFor(world: World): ScaleUpPlan {
   const observation = anObservation(world.groups, cluster, { cloud: aCloud(world.groups, cluster, world.cloud) });
   const exclude = new Set((world.exclude ?? []).map((id): NodeGroupId => nodeGroupId(id)));
   return planScaleUp({
-    observation,
+    observation: { ...observation, loopId: world.loopId ?? observation.loopId },
     state: { ...NO_STATE, ...world.state },
     policy: aPolicy(world.policy),
     names: resourceNames,
     exclude,
+    ...(world.isLate === undefined ? {} : { isLate: world.isLate }),
   });
 }
 
