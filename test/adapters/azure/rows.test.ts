@@ -5,7 +5,7 @@ import { Budgets, remainingTokens } from '../../../src/adapters/azure/budgets.ts
 import { readOperation } from '../../../src/adapters/azure/long-operations.ts';
 import { OwnerIndex } from '../../../src/adapters/azure/ownership.ts';
 import { frozenBecause, register } from '../../../src/adapters/azure/registry.ts';
-import { instanceState, projectInstance, projectScaleSet } from '../../../src/adapters/azure/rows.ts';
+import { instanceState, projectInstance, projectMachine, projectScaleSet } from '../../../src/adapters/azure/rows.ts';
 import { AutoscalerError } from '../../../src/domain/errors.ts';
 import { createMetrics } from '../../../src/telemetry/metrics.ts';
 import { aNode, START_MS } from '../../support/builders.ts';
@@ -33,8 +33,18 @@ describe('rows: the state of a machine', () => {
     expect(instanceState(provisioning.split(': ').at(-1), view)).toBe(state);
   });
 
-  it.each(['running', 'starting'])('azure provider 106, 107: Failed and %s is a machine that runs, whatever the switch', (code) => {
-    expect(instanceState('Failed', power(code))).toBe('running');
+  it.each([
+    ['106', 'starting', 'running'],
+    ['107', 'running', 'running'],
+    ['108', 'stopping', 'failed'],
+    ['109', 'stopped', 'failed'],
+    ['110', 'deallocated', 'failed'],
+    ['111', 'unknown', 'failed'],
+  ])('azure provider %s: Failed and %s is %s of every kind of machine: no switch makes a failed one a node', (_number, code, state) => {
+    const scope = '/subscriptions/s/resourceGroups/r/providers/Microsoft.Compute';
+    const raw = { location: 'eastus2', provisioningState: 'Failed', instanceView: power(code) };
+    expect(projectInstance({ ...raw, id: `${scope}/virtualMachineScaleSets/set/virtualMachines/3` }, 'set')?.state).toBe(state);
+    expect(projectMachine({ ...raw, id: `${scope}/virtualMachines/flex-3` }, 'set')?.state).toBe(state);
   });
 
   it('azure provider 120: an error of the extension that bootstraps nodes is told; one of another extension is none', () => {
