@@ -33,7 +33,12 @@ export const CLUSTER_RULES: readonly Rule[] = [
 export const NAMESPACE_RULES: readonly Rule[] = [
   { apiGroups: ['coordination.k8s.io'], resources: ['leases'], verbs: ['get', 'create', 'update'] },
   { apiGroups: [''], resources: ['configmaps'], verbs: ['create'] },
-  { apiGroups: [''], resources: ['configmaps'], resourceNames: ['cluster-autoscaler-status'], verbs: ['get', 'update'] },
+  {
+    apiGroups: [''],
+    resources: ['configmaps'],
+    resourceNames: ['cluster-autoscaler-status', 'aks-autoscaler-templates'],
+    verbs: ['get', 'update'],
+  },
   { apiGroups: [''], resources: ['configmaps'], resourceNames: ['cluster-autoscaler-priority-expander'], verbs: ['list', 'watch'] },
 ];
 

@@ -16,6 +16,7 @@ import { publishCompatible } from '../loop/compatible-gauges.ts';
 import { groupEvents } from '../loop/group-events.ts';
 import { priorityEvents } from '../loop/priority-events.ts';
 import { StatusPublisher } from '../loop/status-publisher.ts';
+import { TemplateKeeper } from '../loop/template-keeper.ts';
 import { createCompatibleMetrics } from '../telemetry/compatible-metrics.ts';
 import { Health } from '../telemetry/health.ts';
 import type { DecisionJournal } from '../ports/decision-journal.ts';
@@ -86,6 +87,8 @@ export async function composeDaemon(input: ComposeInput): Promise<Daemon> {
   const status = isWritten
     ? new StatusPublisher({ writer: statusConfigMap(kubernetes, namespace), policy: config.policy, clock, log })
     : undefined;
+  const kept = kubernetes.keepText('aks-autoscaler-templates', 'templates.json');
+  const templates = new TemplateKeeper({ learner: cloud, kept, clock, log });
   return new DaemonLifetime({
     config,
     clock,
@@ -97,6 +100,7 @@ export async function composeDaemon(input: ComposeInput): Promise<Daemon> {
     health,
     status,
     rules,
+    templates,
     stalls: monitorEventLoopDelay({ resolution: 10 }),
   });
 }

@@ -9,6 +9,7 @@ import { nodeGroupId } from '../domain/ids.ts';
 import type { Autoscaler } from '../loop/autoscaler.ts';
 import { PRIORITY_RULES_NAME } from '../loop/priority-events.ts';
 import type { StatusPublisher } from '../loop/status-publisher.ts';
+import type { TemplateKeeper } from '../loop/template-keeper.ts';
 import type { LoopListener, LoopReport, LoopTriggerCause } from '../loop/report.ts';
 import type { Health } from '../telemetry/health.ts';
 import type { Log } from '../telemetry/log.ts';
@@ -30,6 +31,7 @@ export interface DaemonParts {
   readonly status: StatusPublisher | undefined;
   /** undefined: nobody asks for them. */
   readonly rules: ConfigMapPriorityRules | undefined;
+  readonly templates: TemplateKeeper;
   readonly stalls: ReturnType<typeof monitorEventLoopDelay>;
 }
 
@@ -67,7 +69,7 @@ export class DaemonLifetime implements Daemon {
   }
 
   async start(options: DaemonStart = {}): Promise<void> {
-    const { config, clock, log, metrics, kubernetes, cloud, loop, health, status, stalls } = this.#parts;
+    const { config, clock, log, metrics, kubernetes, cloud, loop, health, status, templates, stalls } = this.#parts;
     stalls.enable();
     this.#http = await serveHttp(config.http, this.#answers());
     log.info({ url: this.#http.url }, 'serving metrics and health');
@@ -80,11 +82,12 @@ export class DaemonLifetime implements Daemon {
     health.leading(clock.monotonic());
     status?.begin(this.#work.signal);
     loop.onLoop((report) => status?.loopEnded(report, this.#work.signal));
+    loop.onLoop(() => templates.loopEnded(this.#work.signal));
     loop.onLoop(({ observation }) => {
       if (observation !== undefined) this.#groups = new Set(observation.cloud.groups.map(({ id }) => id));
     });
     const heeding = config.kubernetes.heedResourceLocker ? kubernetes.heedForeignLock(this.#work.signal) : undefined;
-    await Promise.all([watching, heeding, this.#followRules(), cloud.start(this.#work.signal)]);
+    await Promise.all([watching, heeding, this.#followRules(), templates.restore(this.#work.signal), cloud.start(this.#work.signal)]);
     if (options.loop === false) return;
     // The rejection cannot happen: the loop's promise carries its error as a value.
     void loop.start(this.#work.signal).then((error) => {
@@ -138,6 +141,7 @@ export class DaemonLifetime implements Daemon {
     await loop.stop(overdue.signal);
     this.#work.abort();
     await this.#parts.status?.settled();
+    await this.#parts.templates.settled();
     await this.#quietly('lease', () => kubernetes.lease.release(overdue.signal));
     await this.#quietly('azure', () => cloud.close());
     await this.#quietly('kubernetes', () => kubernetes.close());
@@ -169,6 +173,7 @@ export class DaemonLifetime implements Daemon {
       health: () => health.check(clock.monotonic()),
       ready: () => health.ready,
       agents: () => cloud.agentStatus(),
+      templates: () => cloud.templateReports(),
       refresh: (group: string | undefined) => this.#refresh(group),
     };
   }

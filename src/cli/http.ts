@@ -1,5 +1,5 @@
 /**
- * The daemon's own HTTP: /metrics, /healthz, /readyz and /debug/agents from memory, and POST /debug/refresh, by which an
+ * The daemon's own HTTP: /metrics, /healthz, /readyz, /debug/agents and /debug/templates from memory, and POST /debug/refresh, by which an
  * operator has Azure read anew. Decides nothing.
  */
 import { createServer, type Server, type ServerResponse } from 'node:http';
@@ -10,6 +10,8 @@ export interface HttpAnswers {
   readonly health: () => { readonly healthy: boolean; readonly reason: string };
   readonly ready: () => boolean;
   readonly agents: () => readonly object[];
+  /** What each node group's next node is taken to be, and where each part of that is known from. */
+  readonly templates: () => readonly object[];
   /** Drops trust in what is cached of one node group, or of all (undefined), so that it is read anew. */
   readonly refresh: (group: string | undefined) => RefreshAnswer;
 }
@@ -65,11 +67,16 @@ async function answer(path: string, response: ServerResponse, answers: HttpAnswe
         ? send(response, 200, { type: 'text/plain', text: 'ok\n' })
         : send(response, 503, { type: 'text/plain', text: 'no loop has completed yet\n' });
     case '/debug/agents':
-      return send(response, 200, { type: 'application/json', text: `${JSON.stringify(answers.agents(), undefined, 2)}\n` });
+      return sendJson(response, answers.agents());
+    case '/debug/templates':
+      return sendJson(response, answers.templates());
     case 'not allowed':
       return send(response, 405, { type: 'text/plain', text: 'GET is answered, and POST of /debug/refresh[?group=<name>]\n' });
     default:
-      return send(response, 404, { type: 'text/plain', text: 'here are /metrics, /healthz, /readyz, /debug/agents and /debug/refresh\n' });
+      return send(response, 404, {
+        type: 'text/plain',
+        text: 'here are /metrics, /healthz, /readyz, /debug/agents, /debug/templates and /debug/refresh\n',
+      });
   }
 }
 
@@ -77,6 +84,10 @@ async function answerRefresh(group: string | undefined, response: ServerResponse
   const outcome = answers.refresh(group);
   const text = outcome.kind === 'begun' ? `${group ?? 'everything'} is read anew from Azure; /debug/agents shows when` : outcome.reason;
   send(response, REFRESH_STATUS[outcome.kind], { type: 'text/plain', text: `${text}\n` });
+}
+
+function sendJson(response: ServerResponse, value: unknown): void {
+  send(response, 200, { type: 'application/json', text: `${JSON.stringify(value, undefined, 2)}\n` });
 }
 
 function send(response: ServerResponse, status: number, body: { readonly type: string; readonly text: string }): void {

@@ -24,6 +24,16 @@ export interface Instance {
   readonly firstSeenMs: number;
 }
 
+/** A tag of the set; what AKS keeps of the pool; AKS's own doing, by its published rules; the VM size; a node that was; one that is. */
+export type TemplateOrigin = 'tag' | 'agent-pool' | 'aks' | 'sku' | 'learned' | 'live';
+
+export interface TemplateOrigins {
+  readonly labels: Readonly<Record<string, TemplateOrigin>>;
+  readonly taints: Readonly<Record<string, TemplateOrigin>>;
+  readonly capacity: Readonly<Record<string, TemplateOrigin>>;
+  readonly allocatable: Readonly<Record<string, TemplateOrigin>>;
+}
+
 /** The node a group *would* add: labels, taints and allocatable included, and where that knowledge came from. */
 export interface NodeTemplate {
   readonly labels: Labels;
@@ -34,7 +44,12 @@ export interface NodeTemplate {
   readonly zones: readonly string[];
   /** Volumes that can be attached, from a living node or from what Azure says of the size. */
   readonly attachLimits?: AttachLimits;
-  readonly source: 'live-node' | 'cloud';
+  /** `learned`: from a node that the group had once. */
+  readonly source: 'live-node' | 'learned' | 'cloud';
+  /** Where each part is known from, by label, taint key and resource. For people; nothing is decided by it. */
+  readonly origins?: TemplateOrigins;
+  /** What pods of these DaemonSets (`namespace/name`) asked for on a real node where that was more than their DaemonSet says. */
+  readonly daemonRequests?: ReadonlyMap<string, Resources>;
   /** New nodes are taken to be cordoned: all that is known of the group is a node that is. */
   readonly unschedulable?: true;
   /** What the node takes of the quotas of its region; absent: not known. */

@@ -94,6 +94,16 @@ export function createMetrics() {
       kubeCalls: counter('kube_calls_total', 'Writes to the Kubernetes API by operation and outcome.', ['operation', 'outcome']),
       eventsDropped: counter('events_dropped_total', 'Events that could not be sent.'),
     },
+    templates: {
+      estimateError: gauge(
+        'template_estimate_error_ratio',
+        'Allocatable that the VM size promised, over what a real node has, less 1; above 0 promised too much.',
+        ['node_group', 'resource'],
+      ),
+      bootSeconds: gauge('template_boot_seconds', 'From the first sight of a machine to its ready node, last time we saw one come.', [
+        'node_group',
+      ]),
+    },
     process: {
       eventLoopDelay: gauge('event_loop_delay_max_seconds', 'Longest stall of the event loop since the last scrape.'),
       leader: gauge('leader', '1 while this process leads.'),

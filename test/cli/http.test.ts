@@ -10,6 +10,7 @@ describe('http', () => {
     health: () => ({ healthy: true, reason: 'fine' }),
     ready: () => true,
     agents: () => [{ id: 'scale-sets' }],
+    templates: () => [{ group: 'general', source: 'learned' }],
     refresh: () => ({ kind: 'begun' }),
     ...change,
   });
@@ -30,6 +31,7 @@ describe('http', () => {
     ['/readyz', {}, 200, 'ok'],
     ['/readyz', { ready: () => false }, 503, 'no loop'],
     ['/debug/agents', {}, 200, '"scale-sets"'],
+    ['/debug/templates', {}, 200, '"learned"'],
     ['/else', {}, 404, '/metrics'],
   ] as const)('%s %#', async (path, change, status, text) => {
     const response = await fetch((await serve(change)) + path);

@@ -6,6 +6,7 @@ import type { TokenCredential } from '@azure/core-auth';
 import type { Clock } from '../../domain/clock.ts';
 import { asAutoscalerError, AutoscalerError } from '../../domain/errors.ts';
 import type { NodeGroupId } from '../../domain/ids.ts';
+import type { NodeGroup } from '../../domain/node-group.ts';
 import type { CloudEvent, CloudView, ClusterView } from '../../domain/observation.ts';
 import type { DeleteOutcome, IncreaseOutcome } from '../../domain/outcome.ts';
 import type { Random } from '../../domain/random.ts';
@@ -30,6 +31,8 @@ import { frozenBecause, type Registered } from './registry.ts';
 import type { SkuShare } from './sku-agent.ts';
 import { NO_METADATA } from './sign-in-errors.ts';
 import { AzureStore } from './store.ts';
+import { TemplateMemory } from './template-memory.ts';
+import { reportTemplate, type TemplateReport } from './template-report.ts';
 import { CloudViewBuilder } from './view.ts';
 import { deleteFromPool } from './vms-pool-deletes.ts';
 import { increaseSize } from './vms-pool-increase.ts';
@@ -49,9 +52,21 @@ export interface AzureDependencies {
   readonly credential?: TokenCredential;
 }
 
+/** `revision` grows with each change of the text. */
+export interface LearnedText {
+  readonly revision: number;
+  readonly text: () => string;
+}
+
 export interface AzureNodeGroups extends CloudNodeGroups {
   /** One plain record per caching agent, for `/debug/agents`. */
   agentStatus(): readonly AgentStatus[];
+  /** One plain record per group, for `/debug/templates`. */
+  templateReports(): readonly TemplateReport[];
+  /** What was learned of the groups' nodes, to be kept for the next process. */
+  learnedTemplates(): LearnedText;
+  /** Takes over what an earlier process kept, before the first `observe`. @returns why the text is not believed; undefined: it is. */
+  restoreTemplates(text: string): string | undefined;
   /** ARM and token calls under way; a harness in virtual time holds its clock while there are any. */
   inFlightCalls(): number;
   /** Stops the agents and the following of operations. */
@@ -71,6 +86,8 @@ class AzureAdapter implements AzureNodeGroups {
   readonly #calls: ArmCalls;
   readonly #store: AzureStore;
   readonly #views: CloudViewBuilder;
+  readonly #memory: TemplateMemory;
+  #groups: readonly NodeGroup[] = [];
   readonly #events: EventQueue;
   readonly #tracker: OperationTracker;
   readonly #writes: WriteParts;
@@ -101,7 +118,8 @@ class AzureAdapter implements AzureNodeGroups {
     budgets.onHold((family, untilMs) => this.#store.scheduler.hold(family, untilMs));
     this.#events = new EventQueue(log);
     const lockedBecause = (): string | undefined => deps.foreignLock?.heldBecause();
-    this.#views = new CloudViewBuilder({ store: this.#store, options, names, lockedBecause });
+    this.#memory = new TemplateMemory(names, metrics.templates);
+    this.#views = new CloudViewBuilder({ store: this.#store, options, names, lockedBecause, memory: this.#memory });
     this.#tracker = new OperationTracker(shared);
     this.#writes = {
       ...shared,
@@ -134,6 +152,7 @@ class AzureAdapter implements AzureNodeGroups {
     const view = this.#views.build(cluster, nowMs, this.#events.drain());
     this.#tellFrozen(view);
     this.#tellDrift(view, nowMs);
+    this.#groups = view.groups;
     return view;
   }
 
@@ -179,6 +198,19 @@ class AzureAdapter implements AzureNodeGroups {
 
   agentStatus(): readonly AgentStatus[] {
     return this.#store.status();
+  }
+
+  templateReports(): readonly TemplateReport[] {
+    return this.#groups.map((group) => reportTemplate(group, this.#memory.recordOf(group.id), this.#deps.names));
+  }
+
+  learnedTemplates(): LearnedText {
+    const memory = this.#memory;
+    return { revision: memory.revision, text: () => memory.text };
+  }
+
+  restoreTemplates(text: string): string | undefined {
+    return this.#memory.restore(text);
   }
 
   inFlightCalls(): number {

@@ -2,7 +2,7 @@
  * The node a group would add, said from what Azure and AKS tell of the group: its size, its tags, its agent pool. Used while
  * no node of the group lives; a live node knows better (live-template.ts). Pure.
  */
-import type { NodeTemplate } from '../../domain/node-group.ts';
+import type { NodeTemplate, TemplateOrigin, TemplateOrigins } from '../../domain/node-group.ts';
 import { minus, type ResourceNames, type Resources } from '../../domain/resources.ts';
 import type { Taint } from '../../domain/taint.ts';
 import { AZURE_DISK_DRIVER, type AttachLimits } from '../../domain/volumes.ts';
@@ -36,14 +36,16 @@ const SPOT_TAINT: Taint = { key: 'kubernetes.azure.com/scalesetpriority', value:
 
 export function cloudTemplate(source: TemplateSource, context: TemplateContext): NodeTemplate {
   const capacity = capacityOf(source, context);
+  const layers = labelLayers(source, context);
   return {
-    labels: labelsOf(source, context),
+    labels: Object.assign({}, ...layers.map(([, labels]) => labels)) as Tags,
     taints: taintsOf(source, context.pool),
     capacity,
     allocatable: allocatableOf(capacity, source, context),
     zones: source.zones.map((zone) => zoneName(source.location, zone)),
     ...attachLimits(context.sku),
     source: 'cloud',
+    origins: originsOf(source, context, layers),
   };
 }
 
@@ -102,24 +104,50 @@ function allocatableOf(capacity: Resources, source: TemplateSource, { sku, pool,
   return minus(capacity, names.fromRecord(due));
 }
 
-function labelsOf(source: TemplateSource, context: TemplateContext): Tags {
+type LabelLayer = readonly [origin: TemplateOrigin, labels: Tags];
+
+/** Later ones win. */
+function labelLayers(source: TemplateSource, context: TemplateContext): readonly LabelLayer[] {
   const { sku, pool } = context;
   const poolName = poolOf(source.tags) ?? pool?.name;
+  return [
+    ['sku', { 'kubernetes.io/arch': sku.arch, 'beta.kubernetes.io/arch': sku.arch }],
+    ['aks', { ...generalLabels(source), ...zoneLabels(source) }],
+    ['aks', poolName === undefined ? {} : { agentpool: poolName, 'kubernetes.azure.com/agentpool': poolName }],
+    ['aks', aksLabels(source, context)],
+    ['agent-pool', pool?.labels ?? {}],
+    ['tag', templateLabels(source.tags)],
+  ];
+}
+
+function originsOf(source: TemplateSource, { pool }: TemplateContext, layers: readonly LabelLayer[]): TemplateOrigins {
+  const from = (origin: TemplateOrigin, keys: readonly string[]) => Object.fromEntries(keys.map((key) => [key, origin]));
+  const given = from('tag', Object.keys(templateResources(source.tags)));
+  const disk = source.osDisk.sizeGb === undefined && pool?.osDiskSizeGb !== undefined ? 'agent-pool' : 'aks';
+  const pods = pool?.maxPods === undefined ? 'aks' : 'agent-pool';
+  const shared = { ...from('sku', ['cpu', 'memory', deviceOf(source.vmSize)]), pods, 'ephemeral-storage': disk } as const;
   return {
-    ...generalLabels(source, sku),
-    ...zoneLabels(source),
-    ...(poolName === undefined ? {} : { agentpool: poolName, 'kubernetes.azure.com/agentpool': poolName }),
-    ...aksLabels(source, context),
-    ...pool?.labels,
-    ...templateLabels(source.tags),
+    labels: Object.assign({}, ...layers.map(([origin, labels]) => from(origin, Object.keys(labels)))) as TemplateOrigins['labels'],
+    taints: {
+      ...from('aks', [SPOT_TAINT.key]),
+      ...from(
+        'agent-pool',
+        (pool?.taints ?? []).map(({ key }) => key),
+      ),
+      ...from(
+        'tag',
+        templateTaints(source.tags).map(({ key }) => key),
+      ),
+    },
+    capacity: { ...shared, ...given },
+    // What AKS keeps for itself is taken off by its rules.
+    allocatable: { ...shared, ...from('aks', ['cpu', 'memory', 'ephemeral-storage']), ...given },
   };
 }
 
-function generalLabels(source: TemplateSource, sku: Sku): Tags {
+function generalLabels(source: TemplateSource): Tags {
   const region = source.location.toLowerCase();
   return {
-    'kubernetes.io/arch': sku.arch,
-    'beta.kubernetes.io/arch': sku.arch,
     'kubernetes.io/os': source.os,
     'beta.kubernetes.io/os': source.os,
     'node.kubernetes.io/instance-type': source.vmSize,

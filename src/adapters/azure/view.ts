@@ -14,6 +14,8 @@ import { foldName } from './arm-ids.ts';
 import { InstanceBook } from './instance-book.ts';
 import { findExemplars, type Exemplars } from './exemplars.ts';
 import { lastResort, liveTemplate, withLastingTaints } from './live-template.ts';
+import { allFrom, learnedTemplate, withExperience, type LearnedTemplate } from './learned-templates.ts';
+import type { TemplateMemory } from './template-memory.ts';
 import type { AzureOptions } from './options.ts';
 import { OwnerIndex, type Ownership } from './ownership.ts';
 import { drawsOf } from './quota.ts';
@@ -45,6 +47,8 @@ interface GroupInputs {
   readonly listedAtMs: number | undefined;
   readonly frozen: string | undefined;
   readonly held: string | undefined;
+  /** What is known of nodes that the group had, as far as it still holds. */
+  readonly learned: LearnedTemplate | undefined;
 }
 
 interface Built {
@@ -58,6 +62,7 @@ export interface ViewParts {
   readonly names: ResourceNames;
   /** Why nobody may write for now, whatever the group. */
   readonly lockedBecause: () => string | undefined;
+  readonly memory: TemplateMemory;
 }
 
 export class CloudViewBuilder {
@@ -96,7 +101,9 @@ export class CloudViewBuilder {
       agents,
       nowMs,
       locked: this.#parts.lockedBecause(),
+      cluster,
     };
+    this.#parts.memory.watch(cluster.nodes, ownership.groupOfNode, nowMs);
     const built = new Map<string, Built>();
     for (const group of registration.groups.values()) built.set(group.key, this.#group(group, world));
     this.#built = built;
@@ -130,7 +137,7 @@ export class CloudViewBuilder {
     const instances = listedAtMs === undefined ? undefined : this.#book.instancesOf(group.key, world.ownership);
     const refused = store.holds.reasonOf(group.key, world.nowMs);
     const frozen = this.#frozenBecause(group, row?.value, pool) ?? refused ?? leftAlone(group, world);
-    return {
+    const known = {
       group,
       row,
       size: size?.row.value,
@@ -145,6 +152,16 @@ export class CloudViewBuilder {
       frozen,
       held: store.growthHeldBecause(group),
     };
+    return { ...known, learned: this.#learned(known, world) };
+  }
+
+  #learned(known: Omit<GroupInputs, 'learned'>, { cluster, ownership, nowMs }: World): LearnedTemplate | undefined {
+    const { group, exemplar, instances, pool } = known;
+    const source = this.#sourceOf(known);
+    if (source === undefined) return undefined;
+    const key = exemplar === undefined ? undefined : ownership.instanceOfNode.get(exemplar.name);
+    const instance = key === undefined ? undefined : instances?.find((candidate) => candidate.key === key);
+    return this.#parts.memory.consult({ key: group.key, id: group.id, source, pool, exemplar, instance }, cluster, nowMs);
   }
 
   #frozenBecause(group: Registered, row: ScaleSetRow | undefined, pool: AgentPoolRow | undefined): string | undefined {
@@ -154,7 +171,7 @@ export class CloudViewBuilder {
     return sizeFrozenBecause(group.id, vmsPools.sizes.get(group.key)?.value, ours);
   }
 
-  #sourceOf({ row, size, pool }: GroupInputs): TemplateSource | undefined {
+  #sourceOf({ row, size, pool }: Pick<GroupInputs, 'row' | 'size' | 'pool'>): TemplateSource | undefined {
     return row?.value ?? (size === undefined ? undefined : sourceOfSize(size, pool, this.#parts.options.location));
   }
 
@@ -189,14 +206,22 @@ export class CloudViewBuilder {
     const source = this.#sourceOf(inputs);
     const raw = source === undefined ? undefined : this.#rawTemplate(inputs, source);
     if (raw === undefined || source === undefined) return undefined;
-    const template = withLastingTaints(raw, this.#parts.options.taints ?? {});
+    const template = withExperience(withLastingTaints(raw, this.#parts.options.taints ?? {}), inputs.learned, this.#parts.names);
     return inputs.sku === undefined ? template : { ...template, draws: drawsOf(inputs.sku, source.priority) };
   }
 
-  #rawTemplate({ sku, pool, exemplar, stopgap }: GroupInputs, source: TemplateSource): NodeTemplate | undefined {
-    const { names, options } = this.#parts;
-    if (exemplar !== undefined) return { ...liveTemplate(exemplar, source), ...attachLimits(sku, exemplar.attachLimits) };
-    if (sku !== undefined) return cloudTemplate(source, { sku, pool, names, nodeResourceGroup: options.nodeResourceGroup });
+  /** A node that is goes before one that was, and both before what the size promises. */
+  #rawTemplate({ group, sku, pool, exemplar, stopgap, learned }: GroupInputs, source: TemplateSource): NodeTemplate | undefined {
+    const { names, options, memory } = this.#parts;
+    const estimate =
+      sku === undefined ? undefined : cloudTemplate(source, { sku, pool, names, nodeResourceGroup: options.nodeResourceGroup });
+    if (exemplar !== undefined) {
+      if (estimate !== undefined) memory.compare(group.id, estimate, exemplar);
+      const live = liveTemplate(exemplar, source);
+      return { ...live, origins: allFrom('live', live, names), ...attachLimits(sku, exemplar.attachLimits) };
+    }
+    if (learned !== undefined) return { ...learnedTemplate(learned, source, pool, names), ...attachLimits(sku, learned.attachLimits) };
+    if (estimate !== undefined) return estimate;
     return stopgap === undefined ? undefined : lastResort(stopgap, source, { uncordon: options.scaleFromUnschedulable === true });
   }
 
@@ -292,6 +317,7 @@ interface World {
   readonly agents: ReadonlyMap<string, AgentStatus>;
   readonly nowMs: number;
   readonly locked: string | undefined;
+  readonly cluster: ClusterView;
 }
 
 /** All groups are left alone while others lock them; and one whose machines cannot be read for long: the others are not its hostages. */
@@ -318,6 +344,7 @@ function sameTemplate(left: GroupInputs | undefined, right: GroupInputs): boolea
     left.sku === right.sku &&
     left.pool === right.pool &&
     left.exemplar === right.exemplar &&
+    left.learned === right.learned &&
     left.stopgap === right.stopgap
   );
 }

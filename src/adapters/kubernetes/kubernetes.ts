@@ -14,6 +14,7 @@ import { createPodEvictor } from './api-pod-evictor.ts';
 import type { Retry } from './backoff.ts';
 import { writeConfigMap } from './config-maps.ts';
 import { openConnection } from './connection.ts';
+import { KeptConfigMap } from './kept-config-map.ts';
 import { LeaseLeadership, soleLeadership } from './lease-leadership.ts';
 import type { Kubernetes, KubernetesOptions } from './options.ts';
 import { QueuedEventRecorder } from './queued-event-recorder.ts';
@@ -78,6 +79,7 @@ export async function connectKubernetes(deps: KubernetesDeps): Promise<Kubernete
       watchedConfigMaps.push(watched);
       return watched.start(AbortSignal.any([signal, closing.signal]));
     },
+    keepText: (name, key) => new KeptConfigMap(rest, { namespace, name, key }),
     close: async () => {
       closing.abort();
       await Promise.all([reader.close(), events.close(), locker.ended(), ...watchedConfigMaps.map((watched) => watched.ended())]);

@@ -2,6 +2,7 @@ import type { TaintRules } from '../../domain/taint.ts';
 import type { ClusterReader } from '../../ports/cluster-reader.ts';
 import type { EventRecorder } from '../../ports/event-recorder.ts';
 import type { ForeignLock } from '../../ports/foreign-lock.ts';
+import type { KeptText } from '../../ports/kept-text.ts';
 import type { LeaderLease } from '../../ports/leader-lease.ts';
 import type { NodeTainter } from '../../ports/node-tainter.ts';
 import type { PodEvictor } from '../../ports/pod-evictor.ts';
@@ -66,6 +67,8 @@ export interface Kubernetes {
   writeConfigMap(wanted: ConfigMapContent, signal: AbortSignal): Promise<void>;
   /** Tells the content of a ConfigMap now and whenever it changes; resolves when it is known for the first time, or may not be read. */
   watchConfigMap(name: ConfigMapName, listener: ConfigMapListener, signal: AbortSignal): Promise<void>;
+  /** A text in one key of a ConfigMap of our namespace. */
+  keepText(name: string, key: string): KeptText;
   /** Stops the watches, drops what is queued, closes every connection. Does not release the lease. */
   close(): Promise<void>;
 }

@@ -3,7 +3,7 @@ import type { NodeGroup, NodeTemplate } from '../../domain/node-group.ts';
 import type { Node } from '../../domain/node.ts';
 import type { HostPort, Pod } from '../../domain/pod.ts';
 import type { FitReason } from '../../domain/reasons.ts';
-import { minus, type Resources, type ResourceNames } from '../../domain/resources.ts';
+import { largest, minus, type Resources, type ResourceNames } from '../../domain/resources.ts';
 import { AZURE_DISK_ZONE } from '../../domain/volumes.ts';
 import type { DaemonSet } from '../../domain/workload.ts';
 import { refusedByPorts, takenPort } from '../../scheduling/predicates/ports.ts';
@@ -38,7 +38,9 @@ export function makeTemplate(
   const zones = template.zones.filter((zone) => !closedZones.has(zonePart(zone)));
   const name = `template-${group.id}`;
   const variants = zones.length === 0 ? [templateNode(template, name)] : zones.map((zone) => templateNode(template, name, zone));
-  const daemonPods = daemonSets.filter(({ shape }) => variants.some((node) => fitsStatically(shape, node))).map(daemonPod);
+  const daemonPods = daemonSets
+    .filter(({ shape }) => variants.some((node) => fitsStatically(shape, node)))
+    .map((daemon) => daemonPod(daemon, template.daemonRequests));
   return {
     group,
     template,
@@ -100,7 +102,14 @@ function templateNode(template: NodeTemplate, name: string, zone?: string): Node
   };
 }
 
-function daemonPod({ namespace, name, uid, shape }: DaemonSet): Pod {
+/** A real node has shown that a daemon may ask for more than its DaemonSet says: a sidecar was injected, a request raised. */
+function daemonPod(daemon: DaemonSet, learned: NodeTemplate['daemonRequests']): Pod {
+  const { namespace, name, uid } = daemon;
+  const seen = learned?.get(`${namespace}/${name}`);
+  const shape =
+    seen === undefined
+      ? daemon.shape
+      : { ...daemon.shape, key: `${daemon.shape.key}|learned`, requests: largest(daemon.shape.requests, seen) };
   return {
     uid: `template-${uid}`,
     namespace,

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { CPU } from '../../../src/domain/resources.ts';
 import { makeTemplate } from '../../../src/planning/scale-up/template-node.ts';
-import { aGroup, aPod, aTemplate } from '../../support/builders.ts';
+import { aGroup, aPod, aShape, aTemplate, resourceNames } from '../../support/builders.ts';
 import { growth, planFor, verdictOf } from './world.ts';
 
 const TEMPLATE_LABEL = 'cluster-autoscaler.kubernetes.io/template-node';
@@ -22,5 +23,19 @@ describe('the node that a group would add', () => {
     const plan = planFor({ groups: [aGroup({ id: 'a', target: 1, template: cordoned })], pods: [pod] });
     expect(growth(plan)).toEqual([]);
     expect(verdictOf(plan, pod)).toEqual({ kind: 'helpless', byGroup: [{ group: 'a', fit: [{ kind: 'unschedulable' }] }] });
+  });
+});
+
+describe('the daemons of a template', () => {
+  const daemonSets = [{ namespace: 'kube-system', name: 'agent', uid: 'ds', shape: aShape({ cpu: '100m', memory: '0' }) }];
+  it.each([
+    ['what their DaemonSet says', undefined, 3_900],
+    ['more, when a real node has shown it', '250m', 3_750],
+    ['not less, whatever a node has shown', '50m', 3_900],
+  ])('take %s', (_name, seen, freeMillis) => {
+    const learned = seen === undefined ? {} : { daemonRequests: new Map([['kube-system/agent', resourceNames.parse({ cpu: seen })]]) };
+    const { free, daemonPods } = makeTemplate(aGroup(), { ...aTemplate({ cpu: '4' }), ...learned }, daemonSets, new Set());
+    expect(free[CPU]).toBe(freeMillis);
+    expect(daemonPods[0]?.shape.requests[CPU]).toBe(4_000 - freeMillis);
   });
 });

@@ -1,0 +1,197 @@
+/**
+ * What is remembered of the nodes that a group has had, so that a group without nodes is known better than by its size. A
+ * record holds for the facts that it was learned under: when AKS or a person changes the pool, it is no longer believed.
+ */
+import type { Labels } from '../../domain/labels.ts';
+import type { Node } from '../../domain/node.ts';
+import type { NodeTemplate, TemplateOrigin } from '../../domain/node-group.ts';
+import type { Pod } from '../../domain/pod.ts';
+import { stableHash } from '../../domain/random.ts';
+import type { ResourceNames } from '../../domain/resources.ts';
+import type { Taint } from '../../domain/taint.ts';
+import type { AttachLimits } from '../../domain/volumes.ts';
+import type { DaemonSet } from '../../domain/workload.ts';
+import type { AgentPoolRow } from './rows.ts';
+import { liveTemplate } from './live-template.ts';
+import { templateLabels, templateResources, templateTaints } from './tags.ts';
+import { zoneLabels, type TemplateSource } from './templates.ts';
+
+type Amounts = Readonly<Record<string, number>>;
+
+/** Fingerprints. `pool` is empty where the agent pool was not known. */
+export interface TemplateFacts {
+  readonly set: string;
+  readonly pool: string;
+}
+
+export interface LearnedTemplate {
+  readonly vmSize: string;
+  readonly facts: TemplateFacts;
+  /** Milliseconds since the epoch; when it last changed. */
+  readonly learnedAtMs: number;
+  readonly labels: Labels;
+  readonly taints: readonly Taint[];
+  /** Keys of taints that nodes of the group lost while they started. */
+  readonly startupTaints: readonly string[];
+  /** In the units of resource vectors. */
+  readonly capacity: Amounts;
+  readonly allocatable: Amounts;
+  readonly daemonRequests: Readonly<Record<string, Amounts>>;
+  /** From the first sight of the machine to the ready node, milliseconds. */
+  readonly bootMs?: number;
+  /** Volumes that can be attached, by driver. */
+  readonly attachLimits?: AttachLimits;
+}
+
+/** What a new node depends on, as far as Azure and AKS tell it. The node image is not among it: it changes weekly and little. */
+export function factsOf(source: TemplateSource, pool: AgentPoolRow | undefined): TemplateFacts {
+  const { tags, vmSize, os, priority, osDisk } = source;
+  const coded = [templateLabels(tags), templateTaints(tags), templateResources(tags)];
+  const minor = pool?.kubernetesVersion?.split('.').slice(0, 2).join('.');
+  return {
+    set: fingerprint([vmSize.toLowerCase(), os, priority, osDisk, coded]),
+    pool: pool === undefined ? '' : fingerprint([pool.labels, pool.taints, pool.maxPods, pool.osDiskSizeGb, pool.osSku, minor]),
+  };
+}
+
+function fingerprint(facts: readonly unknown[]): string {
+  return stableHash(JSON.stringify(facts)).toString(16);
+}
+
+export function holdsFor(record: LearnedTemplate, facts: TemplateFacts): boolean {
+  const poolKnown = record.facts.pool !== '' && facts.pool !== '';
+  return record.facts.set === facts.set && (!poolKnown || record.facts.pool === facts.pool);
+}
+
+export interface Lesson {
+  readonly node: Node;
+  readonly pods: readonly Pod[];
+  readonly daemonSets: readonly DaemonSet[];
+  readonly source: TemplateSource;
+  readonly facts: TemplateFacts;
+  readonly startupTaints: readonly string[];
+  readonly bootMs: number | undefined;
+  readonly nowMs: number;
+}
+
+/** The record after one more look at a node: the same object when nothing about it is new. */
+export function learn(before: LearnedTemplate | undefined, lesson: Lesson, names: ResourceNames): LearnedTemplate {
+  const { node, source, facts, nowMs } = lesson;
+  const known = before !== undefined && holdsFor(before, facts) ? before : undefined;
+  const { labels, taints } = liveTemplate(node, source);
+  const zonal = new Set(Object.keys(zoneLabels(source)));
+  const bootMs = lesson.bootMs ?? known?.bootMs;
+  const next: LearnedTemplate = {
+    vmSize: source.vmSize,
+    facts: facts.pool === '' && known !== undefined ? known.facts : facts,
+    learnedAtMs: nowMs,
+    labels: Object.fromEntries(
+      Object.entries(labels)
+        .filter(([key]) => !zonal.has(key))
+        .sort(byKey),
+    ),
+    taints,
+    startupTaints: [...new Set([...(known?.startupTaints ?? []), ...lesson.startupTaints])]
+      .filter((key) => !taints.some((taint) => taint.key === key))
+      .sort()
+      .slice(0, MOST_STARTUP_TAINTS),
+    capacity: names.toRecord(node.capacity),
+    allocatable: names.toRecord(node.allocatable),
+    daemonRequests: daemonRequests(lesson, known?.daemonRequests ?? {}, names),
+    ...(bootMs === undefined ? {} : { bootMs }),
+    ...(node.attachLimits === undefined ? {} : { attachLimits: node.attachLimits }),
+  };
+  return known !== undefined && sameButForTime(known, next) ? known : next;
+}
+
+const MOST_STARTUP_TAINTS = 20;
+const MOST_DAEMONS = 50;
+
+function byKey([left]: readonly [string, unknown], [right]: readonly [string, unknown]): number {
+  return left < right ? -1 : 1;
+}
+
+/** Of pods that ask for more than their DaemonSet says: what was injected, defaulted or raised on the way to the node. */
+function daemonRequests(
+  { pods, daemonSets }: Lesson,
+  before: LearnedTemplate['daemonRequests'],
+  names: ResourceNames,
+): LearnedTemplate['daemonRequests'] {
+  const found: Record<string, Amounts> = {};
+  for (const { namespace, name, uid, shape } of daemonSets) {
+    const pod = pods.find(({ daemonSet, controller }) => daemonSet && controller?.uid === uid);
+    const key = `${namespace}/${name}`;
+    // A daemon that is just being replaced is not one that asks for nothing.
+    if (pod === undefined && before[key] !== undefined) found[key] = before[key];
+    if (pod?.shape.requests.some((amount, index) => amount > (shape.requests[index] ?? 0)) === true)
+      found[key] = names.toRecord(pod.shape.requests);
+  }
+  return Object.fromEntries(Object.entries(found).sort(byKey).slice(0, MOST_DAEMONS));
+}
+
+function sameButForTime(left: LearnedTemplate, right: LearnedTemplate): boolean {
+  return JSON.stringify({ ...left, learnedAtMs: 0 }) === JSON.stringify({ ...right, learnedAtMs: 0 });
+}
+
+/** The node that the group would add, as its last one was; what AKS tells newer of the pool goes before. */
+export function learnedTemplate(
+  record: LearnedTemplate,
+  source: TemplateSource,
+  pool: AgentPoolRow | undefined,
+  names: ResourceNames,
+): NodeTemplate {
+  const image = pool?.nodeImageVersion;
+  const imageLabel: Labels = image === undefined || image === '' ? {} : { 'kubernetes.azure.com/node-image-version': image };
+  const node = {
+    ...NOBODY,
+    labels: record.labels,
+    taints: record.taints,
+    capacity: names.fromRecord(record.capacity),
+    allocatable: names.fromRecord(record.allocatable),
+  };
+  const template = liveTemplate(node, source);
+  const labels = { ...template.labels, ...imageLabel };
+  const plain = { ...template, labels, source: 'learned' } as const;
+  const origins = allFrom('learned', plain, names);
+  return {
+    ...plain,
+    origins: { ...origins, labels: { ...origins.labels, ...from('aks', zoneLabels(source)), ...from('agent-pool', imageLabel) } },
+  };
+}
+
+const NOBODY = {
+  name: '',
+  uid: '',
+  providerId: '',
+  unschedulable: false,
+  createdAtMs: 0,
+  deletionAtMs: undefined,
+  readiness: { ready: true, sinceMs: 0, reason: '' },
+  scaleDownDisabled: false,
+} as const;
+
+/** Everything of a template from one place. */
+export function allFrom(origin: TemplateOrigin, template: NodeTemplate, names: ResourceNames): NonNullable<NodeTemplate['origins']> {
+  return {
+    labels: from(origin, template.labels),
+    taints: from(origin, Object.fromEntries(template.taints.map(({ key }) => [key, ''] as const))),
+    capacity: from(origin, names.toRecord(template.capacity)),
+    allocatable: from(origin, names.toRecord(template.allocatable)),
+  };
+}
+
+function from(origin: TemplateOrigin, parts: Readonly<Record<string, unknown>>): Readonly<Record<string, TemplateOrigin>> {
+  return Object.fromEntries(Object.keys(parts).map((key) => [key, origin]));
+}
+
+/** A template with what was learned of its daemons and of taints that do not last. */
+export function withExperience(template: NodeTemplate, record: LearnedTemplate | undefined, names: ResourceNames): NodeTemplate {
+  if (record === undefined) return template;
+  const requests = Object.entries(record.daemonRequests).map(([key, amounts]) => [key, names.fromRecord(amounts)] as const);
+  const passing = new Set(record.startupTaints);
+  return {
+    ...template,
+    taints: passing.size === 0 ? template.taints : template.taints.filter(({ key }) => !passing.has(key)),
+    ...(requests.length === 0 ? {} : { daemonRequests: new Map(requests) }),
+  };
+}

@@ -1,0 +1,57 @@
+/** A template as a person reads it: every part with where it is known from. For `/debug/templates`; pure. */
+import type { NodeGroup, NodeTemplate, TemplateOrigin } from '../../domain/node-group.ts';
+import type { ResourceNames } from '../../domain/resources.ts';
+import type { LearnedTemplate } from './learned-templates.ts';
+
+interface Known {
+  readonly value: string | number;
+  readonly from: TemplateOrigin | 'unknown';
+}
+
+export interface TemplateReport {
+  readonly group: string;
+  /** Absent: the group has no template, and cannot grow for pods. */
+  readonly source?: NodeTemplate['source'];
+  readonly labels: Readonly<Record<string, Known>>;
+  readonly taints: Readonly<Record<string, Known>>;
+  /** CPU in millicores, memory and storage in bytes. */
+  readonly capacity: Readonly<Record<string, Known>>;
+  readonly allocatable: Readonly<Record<string, Known>>;
+  readonly zones: readonly string[];
+  /** What is kept of the nodes it had, whether it is used now or not. */
+  readonly learned?: Pick<LearnedTemplate, 'vmSize' | 'learnedAtMs' | 'bootMs' | 'startupTaints' | 'daemonRequests'>;
+}
+
+export function reportTemplate({ id, template }: NodeGroup, record: LearnedTemplate | undefined, names: ResourceNames): TemplateReport {
+  const learned = record === undefined ? {} : { learned: learnedPart(record) };
+  if (template === undefined) return { group: id, labels: {}, taints: {}, capacity: {}, allocatable: {}, zones: [], ...learned };
+  const { labels, capacity, allocatable, zones, source, origins } = template;
+  const taints = Object.fromEntries(template.taints.map(({ key, value, effect }) => [key, `${value}:${effect}`]));
+  return {
+    group: id,
+    source,
+    labels: known(labels, origins?.labels),
+    taints: known(taints, origins?.taints),
+    capacity: known(names.toRecord(capacity), origins?.capacity),
+    allocatable: known(names.toRecord(allocatable), origins?.allocatable),
+    zones,
+    ...learned,
+  };
+}
+
+function learnedPart({
+  vmSize,
+  learnedAtMs,
+  bootMs,
+  startupTaints,
+  daemonRequests,
+}: LearnedTemplate): NonNullable<TemplateReport['learned']> {
+  return { vmSize, learnedAtMs, ...(bootMs === undefined ? {} : { bootMs }), startupTaints, daemonRequests };
+}
+
+function known(
+  parts: Readonly<Record<string, string | number>>,
+  origins: Readonly<Record<string, TemplateOrigin>> = {},
+): Readonly<Record<string, Known>> {
+  return Object.fromEntries(Object.entries(parts).map(([key, value]) => [key, { value, from: origins[key] ?? 'unknown' }]));
+}
