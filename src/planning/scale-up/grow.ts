@@ -95,11 +95,7 @@ export function grow(input: GrowInput): Growth {
   for (let round = 0; round < MAX_ROUNDS; round++) {
     const tied = hasTied(input);
     const options = hasZonal(input) ? findFamilyOptions(input, progress, families) : findOptions(input, progress);
-    for (const { template, family = [], scored } of options) {
-      for (const { group } of [template, ...family.map((member) => member.template)]) {
-        if (!first.has(group.id)) first.set(group.id, { ...scored, group: group.id });
-      }
-    }
+    for (const option of options) rememberFirst(first, option);
     const chosen = chooseOption(
       input.expanders,
       options.map(({ scored }) => scored),
@@ -107,14 +103,25 @@ export function grow(input: GrowInput): Growth {
     const option = options.find(({ scored }) => scored === chosen);
     unfinished = option !== undefined;
     if (option === undefined) break;
-    if (option.family !== undefined && option.family.length > 1) takeFamily(input, progress, option.family);
-    else if (!takeBalanced(input, progress, option)) takeOption(input, progress, option);
+    take(input, progress, option);
     if (tied) retryTied(input);
     if (progress.late) break;
   }
   const { grown, headroom, judged, late, made } = progress;
   const cut = late ? { cutShortAfter: made } : {};
   return { grown, options: first, headroom, unfinished: unfinished || late, judged, ...cut };
+}
+
+/** Siblings that are planned as one share the option. */
+function rememberFirst(first: Map<NodeGroupId, ScoredOption>, { template, family = [], scored }: Option): void {
+  for (const { group } of [template, ...family.map((member) => member.template)]) {
+    if (!first.has(group.id)) first.set(group.id, { ...scored, group: group.id });
+  }
+}
+
+function take(input: GrowInput, progress: Progress, option: Option): void {
+  if (option.family !== undefined && option.family.length > 1) takeFamily(input, progress, option.family);
+  else if (!takeBalanced(input, progress, option)) takeOption(input, progress, option);
 }
 
 /** Whether pods are left whose places depend on each other's. */
