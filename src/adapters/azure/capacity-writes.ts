@@ -7,6 +7,7 @@ import type { IncreaseOutcome } from '../../domain/outcome.ts';
 import type { Mutation } from '../../cache/mutation.ts';
 import type { RowView } from '../../cache/row.ts';
 import type { IncreaseRequest } from '../../ports/cloud-node-groups.ts';
+import { foldName } from './arm-ids.ts';
 import { withScope } from './arm-errors.ts';
 import { endGrowth } from './growth-end.ts';
 import { readWriteAnswer, stockHints, zoneFinder, type WriteAnswer, type WriteParts } from './group-writes.ts';
@@ -37,6 +38,8 @@ async function attempt(parts: WriteParts, group: Registered, request: IncreaseRe
   if (known instanceof AutoscalerError) return { kind: 'failed', group: group.id, error: known };
   const verdict = judge(parts, group, request, known);
   if (verdict !== undefined) return verdict;
+  const held = store.writes.growthHeldBecause(group.key, parts.clock.monotonic());
+  if (held !== undefined) return { kind: 'refused', group: group.id, reason: held };
   const set = known.row.value;
   const mutation = store.scaleSets.beginMutation({ kind: 'set-target', key: group.key, target: request.to });
   try {
@@ -114,6 +117,7 @@ async function putCapacity(parts: WriteParts, { set, to, etag }: CapacityPut, si
     ...(set.extendedLocation === undefined ? {} : { extendedLocation: set.extendedLocation }),
   };
   let answer: WriteAnswer | undefined;
+  parts.store.writes.note(foldName(set.name), parts.clock.monotonic());
   await parts.calls.run({ operation: 'putScaleSet', resource: set.name }, signal, async () => {
     const poller = parts.clients.compute.virtualMachineScaleSets.createOrUpdate(parts.options.nodeResourceGroup, set.name, body, {
       ...(etag === undefined ? {} : { ifMatch: etag }),

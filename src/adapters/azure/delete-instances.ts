@@ -8,6 +8,7 @@ import { asAutoscalerError, AutoscalerError } from '../../domain/errors.ts';
 import type { InstanceKey } from '../../domain/ids.ts';
 import type { DeleteOutcome } from '../../domain/outcome.ts';
 import type { DeleteRequest } from '../../ports/cloud-node-groups.ts';
+import { foldName } from './arm-ids.ts';
 import { inactiveInstanceIds, isPlainlyNotAllowed, isPreempted } from './arm-errors.ts';
 import { setOfKey } from './arm-ids.ts';
 import { allowsForce } from './force-delete.ts';
@@ -25,11 +26,18 @@ type Machine = Row<InstanceRow>;
 export function deleteInstances(parts: WriteParts, group: Registered, request: DeleteRequest, signal: AbortSignal): Promise<DeleteOutcome> {
   return parts.locks.hold(group.key, signal, async () => {
     try {
+      await untilItsTurn(parts, group.key, signal);
       return await attempt(parts, group, request, signal);
     } catch (thrown) {
       return { kind: 'failed', group: group.id, error: asAutoscalerError(thrown) };
     }
   });
+}
+
+/** Before the fresh read, so that what is read is not old when the request goes. */
+async function untilItsTurn({ store, clock }: WriteParts, key: string, signal: AbortSignal): Promise<void> {
+  const waitMs = store.writes.removalWaitMs(key, clock.monotonic());
+  if (waitMs > 0) await clock.sleep(waitMs, signal);
 }
 
 async function attempt(parts: WriteParts, group: Registered, request: DeleteRequest, signal: AbortSignal): Promise<DeleteOutcome> {
@@ -133,6 +141,8 @@ async function post(
 ): Promise<WriteAnswer> {
   const instanceIds = what.machines.map(({ value }) => value.instanceId);
   let answer: WriteAnswer | undefined;
+  await untilItsTurn(parts, foldName(set.name), signal);
+  parts.store.writes.note(foldName(set.name), parts.clock.monotonic());
   await parts.calls.run({ operation: 'deleteInstances', resource: set.name }, signal, async () => {
     const poller = parts.clients.compute.virtualMachineScaleSets.deleteInstances(
       parts.options.nodeResourceGroup,

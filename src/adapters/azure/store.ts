@@ -40,6 +40,7 @@ import {
 import { poolOf } from './tags.ts';
 import { usageAgent } from './usage-agent.ts';
 import { WriteHolds } from './write-holds.ts';
+import { WriteTokens } from './write-tokens.ts';
 import { VmsPools } from './vms-pool-store.ts';
 
 /** A set's tag may move once more after an operation of ours has ended. */
@@ -65,6 +66,7 @@ export class AzureStore {
   readonly vmsPools: VmsPools;
   readonly settling = new Settling();
   readonly holds = new WriteHolds();
+  readonly writes = new WriteTokens();
   readonly #parts: StoreParts;
   readonly #agentParts: AgentParts;
   readonly #order: LogicalClock;
@@ -233,7 +235,8 @@ export class AzureStore {
   /** Why no machine may be ordered now, while what runs goes on. */
   growthHeldBecause(group: Registered): string | undefined {
     const zones = this.scaleSets.get(group.key)?.value.zones ?? this.poolOf(group)?.zones ?? [];
-    return this.vmsPools.heldBecause(group.key) ?? unavailableBecause(this.skuOf(group), zones);
+    const rest = this.vmsPools.heldBecause(group.key) ?? this.writes.growthHeldBecause(group.key, this.#parts.clock.monotonic());
+    return rest ?? unavailableBecause(this.skuOf(group), zones);
   }
 
   /** What one node of a group takes of the region's quotas; empty when its size is not known. */
