@@ -17,6 +17,7 @@ export interface Machine {
   readonly vcpus: number;
   readonly memoryGiB: number;
   readonly gpus: number;
+  readonly dataDisks: number;
   readonly architecture: 'amd64' | 'arm64';
   readonly location: string;
   /** undefined: regional. */

@@ -189,3 +189,48 @@ describe('connecting', () => {
     await expect(stage.settled(kubernetes.reader.start(stage.signal))).rejects.toMatchObject({ kind: 'auth' });
   });
 });
+
+describe('storage that may not be read', () => {
+  const webPod = aPodDraft('web');
+  const claimingPod = {
+    ...aPodDraft('db'),
+    spec: { ...(aPodDraft('db').spec as object), volumes: [{ name: 'data', persistentVolumeClaim: { claimName: 'data' } }] },
+  };
+  const blockersOf = (replica: Replica, name: string): readonly string[] =>
+    (replica.kubernetes.reader.observe(stage.clock.now()).pendingPods.find((pod) => pod.name === name)?.shape.volumes?.blockers ?? []).map(
+      ({ message, detail }) => `${message}: ${detail}`,
+    );
+  const apply = (): void => {
+    // A taint that nobody tolerates keeps them pending.
+    for (const { metadata } of stage.cluster.store.nodes()) {
+      const found = stage.cluster.store.get('nodes', undefined, metadata.name);
+      if (found !== undefined)
+        stage.cluster.apply({ ...found, spec: { ...(found.spec as object), taints: [{ key: 'full', effect: 'NoSchedule' }] } });
+    }
+    stage.cluster.apply(webPod);
+    stage.cluster.apply(claimingPod);
+  };
+
+  it.each([403, 404, 500])('answered with HTTP %d from the start: only pods with claims wait, with the reason', async (status) => {
+    stage.cluster.control.failNext(100_000, status, { resource: 'persistentvolumeclaims' });
+    apply();
+    const replica = await stage.connect();
+    await replica.kubernetes.reader.start(stage.signal);
+    await stage.until(() => podNames(replica.kubernetes.reader.observe(stage.clock.now())).includes('default/db'));
+    expect(blockersOf(replica, 'db')).toEqual([
+      expect.stringMatching(/^volumes cannot be judged: claims data: persistentvolumeclaims cannot be read: /),
+    ]);
+    expect(blockersOf(replica, 'web')).toEqual([]);
+    stage.clock.advance(600_000);
+    await stage.until(() => replica.kubernetes.reader.observe(stage.clock.now()).stalenessMs < 120_000);
+    expect(blockersOf(replica, 'db')).toHaveLength(1);
+  });
+
+  it('is judged as soon as it may be read again', async () => {
+    stage.cluster.control.failNext(3, 403, { resource: 'persistentvolumeclaims' });
+    apply();
+    const replica = await stage.connect();
+    await replica.kubernetes.reader.start(stage.signal);
+    await stage.until(() => blockersOf(replica, 'db').some((text) => text.includes('persistentvolumeclaim "data" not found')));
+  });
+});

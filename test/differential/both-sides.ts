@@ -4,7 +4,7 @@ import { createNodeProjection, projectNode } from '../../src/adapters/kubernetes
 import type { NodeJson, PodJson } from '../../src/adapters/kubernetes/api-json.ts';
 import type { Node } from '../../src/domain/node.ts';
 import type { Pod } from '../../src/domain/pod.ts';
-import type { NodeObject, PodObject } from '../../src/simulator/cluster/objects.ts';
+import type { KubeObject, NodeObject, PodObject } from '../../src/simulator/cluster/objects.ts';
 import { nodeReasons, seatOf, type Seat } from '../../src/simulator/cluster/scheduler/node-filters.ts';
 import { topologyReason, type Room } from '../../src/simulator/cluster/scheduler/topology.ts';
 import { resourceNames } from '../support/builders.ts';
@@ -27,7 +27,11 @@ function throughTheWire(object: unknown): unknown {
 }
 
 /** The toy scheduler's view. */
-export function roomWith(objects: readonly NodeObject[], bound: readonly PodObject[]): Room {
+export function roomWith(
+  objects: readonly NodeObject[],
+  bound: readonly PodObject[],
+  stored: ReadonlyMap<string, KubeObject> = new Map(),
+): Room {
   return {
     seats: objects.map((node) =>
       seatOf(
@@ -36,6 +40,10 @@ export function roomWith(objects: readonly NodeObject[], bound: readonly PodObje
       ),
     ),
     namespaceLabels: (namespace) => NAMESPACES.get(namespace) ?? {},
+    stored: {
+      get: (storage, key) => stored.get(`${storage} ${key}`),
+      list: (storage) => [...stored].filter(([key]) => key.startsWith(`${storage} `)).map(([, object]) => object),
+    },
   };
 }
 

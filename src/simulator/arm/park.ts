@@ -41,6 +41,7 @@ function machineOf(spec: WorldSpec, vm: Vm): Machine {
     vcpus: size?.vcpus ?? 0,
     memoryGiB: size?.memoryGiB ?? 0,
     gpus: size?.gpus ?? 0,
+    dataDisks: size?.dataDisks ?? 0,
     architecture: size?.architecture ?? 'amd64',
     location: spec.location,
     zone: vm.zone,

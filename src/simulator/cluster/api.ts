@@ -4,6 +4,7 @@
  * Must not know HTTP, nor what a controller will make of a change.
  */
 import { seededRandom } from '../../domain/random.ts';
+import { admit } from './admission.ts';
 import { keepsStatusApart, contentOf, withDefaults } from './defaults.ts';
 import { isRecord, sameJson, timestamp, type KubeObject, type ObjectDraft, type PodObject } from './objects.ts';
 import { apiVersionOf, storedType, type ResourceType } from './resource-types.ts';
@@ -100,7 +101,9 @@ export function createApi(store: ObjectStore, timers: Timers, seed: number): Api
     if (store.get(type.storage, keyAt({ namespace: type.namespaced ? namespace : undefined, name })) !== undefined) {
       return alreadyExists(subjectOf(type, name));
     }
-    const filled = withDefaults(type, placed, priorityOf);
+    const admitted = admit(type, placed, store);
+    if (!admitted.ok) return admitted;
+    const filled = withDefaults(type, admitted.value, priorityOf);
     return success(store.put(type.storage, born(type, filled, { uid: seededUid(random), nowMs: timers.now() })));
   }
 

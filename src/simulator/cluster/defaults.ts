@@ -33,6 +33,17 @@ export function withDefaults(type: ResourceType, draft: ObjectDraft, priorityOf:
       return { ...draft, spec: { revisionHistoryLimit: 10, updateStrategy: ROLLING_ONE, ...fieldsOf(draft.spec) }, status: {} };
     case 'services':
       return { ...draft, spec: serviceSpec(fieldsOf(draft.spec), draft.metadata), status: { loadBalancer: {} } };
+    case 'persistentvolumeclaims':
+      return { ...draft, spec: { volumeMode: 'Filesystem', ...fieldsOf(draft.spec) }, status: { phase: 'Pending' } };
+    case 'persistentvolumes':
+      // The volume controller's first act, at once.
+      return {
+        ...draft,
+        spec: { volumeMode: 'Filesystem', persistentVolumeReclaimPolicy: 'Retain', ...fieldsOf(draft.spec) },
+        status: { phase: 'Available' },
+      };
+    case 'storageclasses':
+      return { reclaimPolicy: 'Delete', volumeBindingMode: 'Immediate', ...draft };
     case 'nodes':
       return draft;
     default:

@@ -18,6 +18,10 @@ export interface ClusterKnobs {
   readonly podStartMs: number;
   /** How long containers need to stop when asked; never more than the pod's grace. */
   readonly podStopMs: number;
+  /** From a claim that is due to the volume made for it. */
+  readonly volumeMs: number;
+  /** From a ready kubelet until the disk driver has registered with it: only then the node says what it can attach. */
+  readonly csiMs: number;
   /** From a change that may help to the scheduler's next look. */
   readonly schedulerMs: number;
   /** How old the nodes of machines are that run when the world starts. */
@@ -42,6 +46,8 @@ export const DEFAULT_KNOBS: ClusterKnobs = {
   podGcMs: 40_000,
   podStartMs: 2_000,
   podStopMs: 1_000,
+  volumeMs: 3_000,
+  csiMs: 5_000,
   schedulerMs: 0,
   initialNodeAgeMs: 3_600_000,
   bookmarkMs: 60_000,

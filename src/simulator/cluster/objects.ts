@@ -149,7 +149,64 @@ export interface PodSpec {
   readonly terminationGracePeriodSeconds?: number;
   readonly restartPolicy?: string;
   readonly schedulingGates?: readonly { readonly name: string }[];
+  readonly runtimeClassName?: string;
+  readonly volumes?: readonly PodVolume[];
   readonly [field: string]: unknown;
+}
+
+export interface ClaimSpec {
+  readonly storageClassName?: string;
+  readonly volumeName?: string;
+  readonly volumeMode?: string;
+  readonly accessModes?: readonly string[];
+  readonly resources?: { readonly requests?: Quantities };
+  readonly selector?: ObjectSelector;
+}
+
+export interface PodVolume {
+  readonly name: string;
+  readonly persistentVolumeClaim?: { readonly claimName: string };
+  readonly ephemeral?: { readonly volumeClaimTemplate?: { readonly metadata?: Partial<ObjectMeta>; readonly spec: ClaimSpec } };
+  readonly [kind: string]: unknown;
+}
+
+export interface ClaimObject extends KubeObject {
+  readonly spec: ClaimSpec;
+  readonly status?: { readonly phase?: string };
+}
+
+export interface VolumeObject extends KubeObject {
+  readonly spec: {
+    readonly storageClassName?: string;
+    readonly volumeMode?: string;
+    readonly accessModes?: readonly string[];
+    readonly capacity?: Quantities;
+    readonly claimRef?: { readonly namespace?: string; readonly name?: string };
+    readonly csi?: { readonly driver: string };
+    readonly nodeAffinity?: { readonly required?: { readonly nodeSelectorTerms: readonly NodeSelectorTerm[] } };
+    readonly persistentVolumeReclaimPolicy?: string;
+  };
+  readonly status?: { readonly phase?: string };
+}
+
+export interface StorageClassObject extends KubeObject {
+  readonly provisioner: string;
+  readonly volumeBindingMode?: string;
+  readonly reclaimPolicy?: string;
+  readonly allowedTopologies?: readonly {
+    readonly matchLabelExpressions?: readonly { readonly key: string; readonly values: readonly string[] }[];
+  }[];
+}
+
+export interface CsiNodeObject extends KubeObject {
+  readonly spec: { readonly drivers?: readonly { readonly name: string; readonly allocatable?: { readonly count?: number } }[] };
+}
+
+/** Adds to what its pods ask for: `handler` runs them in a way that costs something and that some nodes only know. */
+export interface RuntimeClassObject extends KubeObject {
+  readonly handler: string;
+  readonly overhead?: { readonly podFixed?: Quantities };
+  readonly scheduling?: { readonly nodeSelector?: StringMap; readonly tolerations?: readonly PodToleration[] };
 }
 
 export interface PodObject extends KubeObject {

@@ -121,6 +121,7 @@ const ROWS: readonly Row[] = [
     fields: ['reason', 'type', 'reportingController', ...INVOLVED.map((name) => `regarding.${name}`)],
   },
   { api: 'scheduling.k8s.io/v1', kind: 'PriorityClass', plural: 'priorityclasses', short: ['pc'], cluster: true },
+  { api: 'node.k8s.io/v1', kind: 'RuntimeClass', plural: 'runtimeclasses', cluster: true },
   { api: 'storage.k8s.io/v1', kind: 'StorageClass', plural: 'storageclasses', short: ['sc'], cluster: true },
   { api: 'storage.k8s.io/v1', kind: 'CSINode', plural: 'csinodes', cluster: true },
   { api: 'storage.k8s.io/v1', kind: 'CSIDriver', plural: 'csidrivers', cluster: true },

@@ -42,7 +42,7 @@ function pod(
 }
 
 function room(...seats: readonly Seat[]): Parameters<typeof decide>[1] {
-  return { seats, namespaceLabels: (namespace) => ({ name: namespace }) };
+  return { seats, namespaceLabels: (namespace) => ({ name: namespace }), stored: { get: () => undefined, list: () => [] } };
 }
 
 function outcome(candidate: PodObject, ...seats: readonly Seat[]): string {

@@ -38,6 +38,7 @@ export function aMachine(hostName: string, rest: Partial<Machine> = {}): Machine
     vcpus: 4,
     memoryGiB: 16,
     gpus: 0,
+    dataDisks: 8,
     architecture: 'amd64',
     location: 'westeurope',
     zone: undefined,

@@ -9,6 +9,7 @@ import { startKubelets, type Kubelets } from './machines.ts';
 import { followMachine, startNodeLifecycle } from './node-lifecycle.ts';
 import { startPodWorkers } from './pod-workers.ts';
 import { startReplicaSets } from './replica-sets.ts';
+import { startVolumes } from './volumes.ts';
 
 /** Machines that run already get their nodes here; other objects must come later. Returns the way to stop everything. */
 export function startControllers(context: ControllerContext): () => void {
@@ -18,6 +19,7 @@ export function startControllers(context: ControllerContext): () => void {
     startDaemonSets(context),
     startBudgets(context),
     startGarbage(context),
+    startVolumes(context),
     startScheduler(context),
     startNodeLifecycle(context),
   ];

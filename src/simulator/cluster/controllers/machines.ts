@@ -14,6 +14,7 @@ export interface Kubelets {
 }
 
 const NODES = storedType('nodes');
+const CSI_NODES = storedType('csinodes');
 
 /** Registers nodes for the machines that run, now and later. */
 export function startKubelets(context: ControllerContext, onChange: (change: MachineChange) => void): Kubelets {
@@ -53,6 +54,10 @@ export function startKubelets(context: ControllerContext, onChange: (change: Mac
           knobs.readyMs,
           still(machine, () => becomeReady(context, machine)),
         );
+        timers.after(
+          knobs.readyMs + knobs.csiMs,
+          still(machine, () => registerDrivers(context, machine)),
+        );
       }),
     );
   }
@@ -61,6 +66,7 @@ export function startKubelets(context: ControllerContext, onChange: (change: Mac
     register(context, machine, sequence++, knobs.initialNodeAgeMs);
     initialize(context, machine);
     becomeReady(context, machine);
+    registerDrivers(context, machine);
     live(machine.hostName, true);
   }
   const unsubscribe = context.machines.subscribe((change) => {
@@ -121,6 +127,30 @@ function reportPreemption({ api }: ControllerContext, machine: Machine, notBefor
   if (!reported.ok) return;
   const component = 'custom-scheduledevents-plugin-monitor';
   recordEvent(api, reported.value, { type: 'Warning', reason: 'PreemptScheduled', message, component });
+}
+
+/** What the kubelet writes once the storage drivers of AKS have registered with it. File shares are not attached, and have no limit. */
+function registerDrivers({ api }: ControllerContext, machine: Machine): void {
+  const node = api.store.get('nodes', `/${machine.hostName}`);
+  if (node === undefined) return;
+  const drivers = [
+    {
+      name: 'disk.csi.azure.com',
+      nodeID: machine.hostName,
+      topologyKeys: ['topology.disk.csi.azure.com/zone', 'topology.kubernetes.io/zone'],
+      allocatable: { count: machine.dataDisks },
+    },
+    { name: 'file.csi.azure.com', nodeID: machine.hostName, topologyKeys: null },
+  ];
+  const { apiVersion, kind, metadata } = node;
+  const owner = { apiVersion, kind, name: metadata.name, uid: metadata.uid };
+  const draft = {
+    apiVersion: 'storage.k8s.io/v1',
+    kind: 'CSINode',
+    metadata: { name: machine.hostName, ownerReferences: [owner] },
+    spec: { drivers },
+  };
+  api.create(CSI_NODES, draft, undefined);
 }
 
 function becomeReady({ api }: ControllerContext, machine: Machine): void {

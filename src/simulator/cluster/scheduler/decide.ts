@@ -4,6 +4,7 @@ import { nodeReasons, type Seat } from './node-filters.ts';
 import { requestsOf } from './requests.ts';
 import { untoleratedPreferences } from './taints.ts';
 import { topologyReason, type Room } from './topology.ts';
+import { volumeReason } from './volumes.ts';
 
 export type Decision = { readonly kind: 'bind'; readonly seat: Seat } | { readonly kind: 'unschedulable'; readonly message: string };
 
@@ -54,7 +55,8 @@ export function decide(pod: PodObject, room: Room): Decision {
   const fitting: Seat[] = [];
   for (const seat of room.seats) {
     const reasons = nodeReasons(pod, seat);
-    const topology = reasons.length === 0 ? topologyReason(pod, seat, room) : undefined;
+    const topology =
+      reasons.length === 0 ? (volumeReason(pod, seat, room.seats, room.stored) ?? topologyReason(pod, seat, room)) : undefined;
     if (reasons.length === 0 && topology === undefined) fitting.push(seat);
     else refused.push(topology === undefined ? reasons : [topology]);
   }

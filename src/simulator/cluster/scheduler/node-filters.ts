@@ -38,7 +38,7 @@ export function occupy(seat: Seat, pod: PodObject): void {
   for (const [name, amount] of requestsOf(pod)) seat.used.set(name, (seat.used.get(name) ?? 0) + amount);
 }
 
-function matchesTerm(term: NodeSelectorTerm, node: NodeObject): boolean {
+export function matchesTerm(term: NodeSelectorTerm, node: NodeObject): boolean {
   const { matchExpressions = [], matchFields = [] } = term;
   // A term without requirements matches nothing: documented, and the opposite of an empty label selector.
   if (matchExpressions.length + matchFields.length === 0) return false;
@@ -96,5 +96,8 @@ export function nodeReasons(pod: PodObject, seat: Seat): readonly string[] {
   if (taint !== undefined) return [taint];
   if (!matchesNodeSelection(pod.spec, seat.node)) return ["node(s) didn't match Pod's node affinity/selector"];
   if (!hasFreePorts(pod, seat)) return ["node(s) didn't have free ports for the requested pod ports"];
-  return resourceReasons(pod, seat);
+  const short = resourceReasons(pod, seat);
+  // No driver of this world publishes devices: a claim is never allocated.
+  const claims = pod.spec['resourceClaims'];
+  return short.length === 0 && Array.isArray(claims) && claims.length > 0 ? ['cannot allocate all claims'] : short;
 }

@@ -1,18 +1,30 @@
 /**
  * The toy scheduler: binds pods where they fit and says so where they do not. Small, and apart from the program's own
- * scheduling code on purpose: it is what that code is judged by. No preemption, no volumes, no scoring plug-ins.
+ * scheduling code on purpose: it is what that code is judged by. No preemption, no scoring plug-ins.
  */
 import { placeOf } from '../api.ts';
 import { onChange, recordEvent, type ControllerContext } from '../controllers/context.ts';
-import { conditionOf, sameJson, timestamp, withCondition, type NodeObject, type PodObject, type StringMap } from '../objects.ts';
+import {
+  conditionOf,
+  sameJson,
+  timestamp,
+  withCondition,
+  type ClaimObject,
+  type NodeObject,
+  type PodObject,
+  type StringMap,
+} from '../objects.ts';
 import { storedType } from '../resource-types.ts';
 import { createQueue } from '../timers.ts';
 import type { StoreChange } from '../store.ts';
 import { decide } from './decide.ts';
 import { occupy, seatOf } from './node-filters.ts';
 import type { Room } from './topology.ts';
+import { claimOf, delayedClaims, mountsOf, SELECTED_NODE } from './volumes.ts';
 
 const PODS = storedType('pods');
+const CLAIMS = storedType('persistentvolumeclaims');
+const STORAGE = ['persistentvolumeclaims', 'persistentvolumes', 'storageclasses', 'csinodes'];
 const COMPONENT = 'default-scheduler';
 
 function isWaiting(pod: PodObject): boolean {
@@ -44,6 +56,7 @@ function roomOf({ api }: ControllerContext): Room {
   }
   return {
     seats: api.store.list('nodes').map((node) => seatOf(node as NodeObject, byNode.get(node.metadata.name) ?? [])),
+    stored: api.store,
     namespaceLabels: (namespace): StringMap => api.store.get('namespaces', `/${namespace}`)?.metadata.labels ?? {},
   };
 }
@@ -78,6 +91,13 @@ function schedule(context: ControllerContext, pod: PodObject, room: Room): void 
     return;
   }
   const node = decision.seat.node.metadata.name;
+  const waiting = delayedClaims(pod, api.store);
+  if (waiting.length > 0) {
+    // The place is taken while the volumes are made; the pod is bound once they are.
+    for (const claim of waiting) chooseNode(context, claim, node);
+    occupy(decision.seat, pod);
+    return;
+  }
   const bound = api.bind(placeOf(pod), node);
   if (!bound.ok) return;
   occupy(decision.seat, bound.value as PodObject);
@@ -85,9 +105,24 @@ function schedule(context: ControllerContext, pod: PodObject, room: Room): void 
   recordEvent(api, pod, { type: 'Normal', reason: 'Scheduled', message, component: COMPONENT });
 }
 
+function chooseNode({ api }: ControllerContext, claim: ClaimObject, node: string): void {
+  if (claim.metadata.annotations?.[SELECTED_NODE] === node) return;
+  api.modify(CLAIMS, placeOf(claim), 'main', (current) => ({
+    ...current,
+    metadata: { ...current.metadata, annotations: { ...current.metadata.annotations, [SELECTED_NODE]: node } },
+  }));
+}
+
+/** Pods whose volumes are being made have their place already. */
+function isAssumed({ api }: ControllerContext, pod: PodObject): boolean {
+  const claims = mountsOf(pod).map(({ name }) => claimOf(pod, name, api.store));
+  return claims.some((claim) => claim?.metadata.annotations?.[SELECTED_NODE] !== undefined);
+}
+
 /** Whether a change can make a pod fit that did not fit before, or brings a new one. */
 function mayHelp(change: StoreChange): boolean {
   const { storage, object, previous, type } = change;
+  if (storage !== 'nodes' && storage !== 'pods') return true;
   if (storage === 'nodes') {
     if (previous === undefined || type === 'DELETED') return true;
     const seen = (node: NodeObject): unknown => [node.spec, node.metadata.labels, node.status.allocatable];
@@ -112,9 +147,11 @@ export function startScheduler(context: ControllerContext): () => void {
     const waiting = [...api.store.values('pods')].map((pod) => pod as PodObject).filter(isWaiting);
     if (waiting.length === 0) return;
     const room = roomOf(context);
-    for (const pod of waiting.sort(inTurn)) schedule(context, pod, room);
+    const sorted = waiting.sort(inTurn);
+    const assumed = new Set(sorted.filter((pod) => isAssumed(context, pod)));
+    for (const pod of [...assumed, ...sorted.filter((other) => !assumed.has(other))]) schedule(context, pod, room);
   });
-  return onChange(api, ['pods', 'nodes'], (change) => {
+  return onChange(api, ['pods', 'nodes', ...STORAGE], (change) => {
     if (mayHelp(change)) queue.add('pass', knobs.schedulerMs);
   });
 }

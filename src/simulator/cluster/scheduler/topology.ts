@@ -3,10 +3,13 @@ import type { AffinityTerm, ObjectSelector, PodObject, SelectorRequirement, Spre
 import { selects } from '../selectors.ts';
 import { matchesNodeSelection, type Seat } from './node-filters.ts';
 import { firstUntolerated } from './taints.ts';
+import type { StoredObjects } from './volumes.ts';
 
 export interface Room {
   readonly seats: readonly Seat[];
   readonly namespaceLabels: (namespace: string) => StringMap;
+  /** Claims, volumes, classes and CSINodes. */
+  readonly stored: StoredObjects;
 }
 
 /** A selector narrowed by the pod's own values of some label keys. */

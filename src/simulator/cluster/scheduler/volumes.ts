@@ -1,0 +1,192 @@
+/** The filters about volumes, over the API's own objects: restrictions, attach limits, binding, zones. In kube-scheduler's words. */
+import { wholeUnits } from '../../../domain/quantity.ts';
+import type { ClaimObject, CsiNodeObject, KubeObject, NodeSelectorTerm, PodObject, StorageClassObject, VolumeObject } from '../objects.ts';
+import { satisfies, selects } from '../selectors.ts';
+import { matchesTerm, type Seat } from './node-filters.ts';
+
+export const SELECTED_NODE = 'volume.kubernetes.io/selected-node';
+const BOUND = 'pv.kubernetes.io/bind-completed';
+const ZONES = ['topology.kubernetes.io/zone', 'topology.kubernetes.io/region'];
+const OLD_ZONES = ['failure-domain.beta.kubernetes.io/zone', 'failure-domain.beta.kubernetes.io/region'];
+
+/** Objects by storage name and key, as the API server holds them. */
+export interface StoredObjects {
+  get(storage: string, key: string): KubeObject | undefined;
+  list(storage: string): readonly KubeObject[];
+}
+
+interface Mount {
+  readonly name: string;
+  readonly ephemeral: boolean;
+}
+
+export function mountsOf(pod: PodObject): readonly Mount[] {
+  return (pod.spec.volumes ?? []).flatMap((volume): readonly Mount[] => {
+    if (volume.persistentVolumeClaim !== undefined) return [{ name: volume.persistentVolumeClaim.claimName, ephemeral: false }];
+    return volume.ephemeral === undefined ? [] : [{ name: `${pod.metadata.name}-${volume.name}`, ephemeral: true }];
+  });
+}
+
+export function claimOf(pod: PodObject, name: string, stored: StoredObjects): ClaimObject | undefined {
+  return stored.get('persistentvolumeclaims', `${pod.metadata.namespace ?? ''}/${name}`) as ClaimObject | undefined;
+}
+
+export function isBound(claim: ClaimObject): boolean {
+  return (claim.spec.volumeName ?? '') !== '' && claim.metadata.annotations?.[BOUND] !== undefined;
+}
+
+export function classOf(claim: ClaimObject, stored: StoredObjects): StorageClassObject | undefined {
+  return stored.get('storageclasses', `/${claim.spec.storageClassName ?? ''}`) as StorageClassObject | undefined;
+}
+
+/** The claims of the pod that wait for a node to be chosen. */
+export function delayedClaims(pod: PodObject, stored: StoredObjects): readonly ClaimObject[] {
+  return mountsOf(pod)
+    .map(({ name }) => claimOf(pod, name, stored))
+    .filter((claim) => claim !== undefined)
+    .filter((claim) => !isBound(claim));
+}
+
+/** Why no node at all will do. */
+function reasonForAll(pod: PodObject, seats: readonly Seat[], stored: StoredObjects): string | undefined {
+  for (const mount of mountsOf(pod)) {
+    const claim = claimOf(pod, mount.name, stored);
+    const reason = claim === undefined ? missing(mount) : claimReason(pod, claim, mount, stored);
+    if (reason !== undefined) return reason;
+    const exclusive = claim?.spec.accessModes?.includes('ReadWriteOncePod') === true;
+    const others = seats.flatMap(({ pods }) => pods).filter((other) => other.metadata.namespace === pod.metadata.namespace);
+    if (exclusive && others.some((other) => mountsOf(other).some(({ name }) => name === mount.name)))
+      return 'node has pod using PersistentVolumeClaim with the same name and ReadWriteOncePod access mode';
+  }
+  return undefined;
+}
+
+function missing({ name, ephemeral }: Mount): string {
+  return ephemeral
+    ? `waiting for ephemeral volume controller to create the persistentvolumeclaim "${name}"`
+    : `persistentvolumeclaim "${name}" not found`;
+}
+
+function claimReason(pod: PodObject, claim: ClaimObject, { name, ephemeral }: Mount, stored: StoredObjects): string | undefined {
+  const owned = claim.metadata.ownerReferences?.some(({ uid }) => uid === pod.metadata.uid) === true;
+  if (ephemeral && !owned)
+    return `PVC ${claim.metadata.namespace ?? ''}/${name} was not created for pod ${pod.metadata.name} (pod is not owner)`;
+  if (claim.metadata.deletionTimestamp !== undefined) return `persistentvolumeclaim "${name}" is being deleted`;
+  if (isBound(claim)) {
+    const there = stored.get('persistentvolumes', `/${claim.spec.volumeName ?? ''}`) !== undefined;
+    return there ? undefined : 'node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)';
+  }
+  if ((claim.spec.storageClassName ?? '') === '') return 'pod has unbound immediate PersistentVolumeClaims';
+  const storageClass = classOf(claim, stored);
+  if (storageClass === undefined) return `storageclass.storage.k8s.io "${claim.spec.storageClassName ?? ''}" not found`;
+  const delayed = storageClass.volumeBindingMode === 'WaitForFirstConsumer' && (claim.spec.volumeName ?? '') === '';
+  return delayed ? undefined : 'pod has unbound immediate PersistentVolumeClaims';
+}
+
+function matchesAny(terms: readonly NodeSelectorTerm[], seat: Seat): boolean {
+  return terms.some((term) => matchesTerm(term, seat.node));
+}
+
+function isReachable(volume: VolumeObject, seat: Seat): boolean {
+  const required = volume.spec.nodeAffinity?.required;
+  return required === undefined || matchesAny(required.nodeSelectorTerms, seat);
+}
+
+function isInZone(volume: VolumeObject, { labels }: Seat): boolean {
+  const all = [...ZONES, ...OLD_ZONES];
+  if (!all.some((key) => labels[key] !== undefined)) return true;
+  return all.every((key) => {
+    const wanted = volume.metadata.labels?.[key];
+    return wanted === undefined || wanted.split('__').includes(labels[key] ?? '(none)');
+  });
+}
+
+/** A volume that is there and would do for the claim. */
+function couldServe(volume: VolumeObject, claim: ClaimObject): boolean {
+  const { spec, status, metadata } = volume;
+  const reference = spec.claimRef;
+  const isFree =
+    status?.phase === 'Available' &&
+    metadata.deletionTimestamp === undefined &&
+    (reference === undefined || (reference.name === claim.metadata.name && reference.namespace === claim.metadata.namespace));
+  if (!isFree || (spec.storageClassName ?? '') !== claim.spec.storageClassName) return false;
+  if ((spec.volumeMode ?? 'Filesystem') !== (claim.spec.volumeMode ?? 'Filesystem')) return false;
+  const asked = wholeUnits(claim.spec.resources?.requests?.['storage'] ?? 0);
+  if (wholeUnits(spec.capacity?.['storage'] ?? 0) < asked) return false;
+  const modes = claim.spec.accessModes ?? [];
+  if (!modes.every((mode) => spec.accessModes?.includes(mode) === true)) return false;
+  return claim.spec.selector === undefined || selects(claim.spec.selector, metadata.labels);
+}
+
+/** The free volume that the claim would be bound to on this node: the smallest that is large enough. */
+export function volumeFor(claim: ClaimObject, seat: Seat, stored: StoredObjects): VolumeObject | undefined {
+  const sizeOf = (volume: VolumeObject): number => wholeUnits(volume.spec.capacity?.['storage'] ?? 0);
+  return stored
+    .list('persistentvolumes')
+    .map((object) => object as VolumeObject)
+    .filter((volume) => couldServe(volume, claim) && isReachable(volume, seat))
+    .sort((left, right) => sizeOf(left) - sizeOf(right))[0];
+}
+
+function canMake(claim: ClaimObject, seat: Seat, stored: StoredObjects): boolean {
+  const storageClass = classOf(claim, stored);
+  if (storageClass === undefined || storageClass.provisioner === 'kubernetes.io/no-provisioner') return false;
+  const topologies = storageClass.allowedTopologies ?? [];
+  if (topologies.length === 0) return true;
+  return topologies.some(({ matchLabelExpressions }) =>
+    satisfies(
+      (matchLabelExpressions ?? []).map(({ key, values }) => ({ key, operator: 'In' as const, values })),
+      seat.labels,
+    ),
+  );
+}
+
+/** Volumes that the pod attaches, by driver; those still to be made count under the claim's name. */
+function attachedBy(pod: PodObject, stored: StoredObjects): readonly (readonly [driver: string, volume: string])[] {
+  return mountsOf(pod).flatMap(({ name }): readonly (readonly [string, string])[] => {
+    const claim = claimOf(pod, name, stored);
+    if (claim === undefined) return [];
+    const volume = stored.get('persistentvolumes', `/${claim.spec.volumeName ?? ''}`) as VolumeObject | undefined;
+    if (volume?.spec.csi !== undefined) return [[volume.spec.csi.driver, volume.metadata.name]];
+    const maker = volume === undefined ? classOf(claim, stored)?.provisioner : undefined;
+    return maker === undefined || maker === 'kubernetes.io/no-provisioner' ? [] : [[maker, `${claim.metadata.namespace ?? ''}/${name}`]];
+  });
+}
+
+function hasSlots(pod: PodObject, seat: Seat, stored: StoredObjects): boolean {
+  const csiNode = stored.get('csinodes', `/${seat.node.metadata.name}`) as CsiNodeObject | undefined;
+  const wanted = attachedBy(pod, stored);
+  if (wanted.length === 0) return true;
+  const present = seat.pods.flatMap((other) => attachedBy(other, stored));
+  return (csiNode?.spec.drivers ?? []).every(({ name, allocatable }) => {
+    const mine = new Set(wanted.filter(([driver]) => driver === name).map(([, volume]) => volume));
+    if (allocatable?.count === undefined || mine.size === 0) return true;
+    const there = new Set(present.filter(([driver]) => driver === name).map(([, volume]) => volume));
+    const fresh = [...mine].filter((volume) => !there.has(volume));
+    return fresh.length === 0 || there.size + fresh.length <= allocatable.count;
+  });
+}
+
+/** The first filter that refuses the node, or undefined. */
+export function volumeReason(pod: PodObject, seat: Seat, seats: readonly Seat[], stored: StoredObjects): string | undefined {
+  if (mountsOf(pod).length === 0) return undefined;
+  const general = reasonForAll(pod, seats, stored);
+  if (general !== undefined) return general;
+  if (!hasSlots(pod, seat, stored)) return 'node(s) exceed max volume count';
+  for (const { name } of mountsOf(pod)) {
+    const claim = claimOf(pod, name, stored);
+    if (claim === undefined) continue;
+    if (!isBound(claim)) {
+      const selected = claim.metadata.annotations?.[SELECTED_NODE];
+      const chosen =
+        selected === undefined || selected === seat.node.metadata.name || !seats.some(({ node }) => node.metadata.name === selected);
+      if (!chosen || (volumeFor(claim, seat, stored) === undefined && !canMake(claim, seat, stored)))
+        return "node(s) didn't find available persistent volumes to bind";
+      continue;
+    }
+    const volume = stored.get('persistentvolumes', `/${claim.spec.volumeName ?? ''}`) as VolumeObject;
+    if (!isReachable(volume, seat)) return 'node(s) had volume node affinity conflict';
+    if (!isInZone(volume, seat)) return 'node(s) had no available volume zone';
+  }
+  return undefined;
+}
