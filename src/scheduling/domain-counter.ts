@@ -82,6 +82,11 @@ export class DomainCounter {
     return this.#pods[value] ?? 0;
   }
 
+  /** How many domains there are among the eligible nodes. */
+  get domains(): number {
+    return this.#domains;
+  }
+
   /** The pods of the emptiest domain; 0 when there are fewer domains than `minDomains`. */
   least(minDomains: number): number {
     return this.#domains === 0 || this.#domains < minDomains ? 0 : this.#least;

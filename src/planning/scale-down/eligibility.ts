@@ -1,8 +1,8 @@
-import type { InstanceKey } from '../../domain/ids.ts';
+import { podName, type InstanceKey } from '../../domain/ids.ts';
 import type { Node } from '../../domain/node.ts';
 import type { NodeGroup } from '../../domain/node-group.ts';
-import type { KeptNode } from '../../domain/plan.ts';
-import type { Pod } from '../../domain/pod.ts';
+import type { Blocker, KeptNode } from '../../domain/plan.ts';
+import { DEVICE_CLAIMS, type Pod } from '../../domain/pod.ts';
 import { isExpendable } from '../../scheduling/drainability/expendable.ts';
 import { judgeNode, type NodeDrain } from '../../scheduling/drainability/drainability.ts';
 import { deviceUtilization, hasDevices } from './devices.ts';
@@ -82,11 +82,27 @@ function judgeLoad(known: Pick<Candidate, 'node' | 'group' | 'instance'>, scope:
   const pods = observation.cluster.podsByNode.get(node.name) ?? NO_PODS;
   const cutoff = policy.scaleUp.expendablePriorityCutoff;
   const counted = pods.some((pod) => isExpendable(pod, cutoff)) ? pods.filter((pod) => !isExpendable(pod, cutoff)) : pods;
+  const unknown = unknownDevices(pods);
+  if (unknown !== undefined) return { node: node.name, reason: 'UnexpectedError', blocker: unknown };
   const { utilization, threshold } = loadOf(known, counted, scope);
   if (utilization === undefined) return { node: node.name, reason: 'UnexpectedError' };
   // Equality is eligible, as in the Cluster Autoscaler: a threshold of 0 still frees nodes that carry nothing.
   if (utilization > threshold) return { node: node.name, reason: 'NotUnderutilized', utilization };
   return { ...known, utilization, drain: judgeNode(pods, scope.drain) };
+}
+
+/** Devices that pods claim are not seen here: how much of such a node is used would be a guess, and so would be moving its pods. */
+function unknownDevices(pods: readonly Pod[]): Blocker | undefined {
+  for (const pod of pods) {
+    const claim = pod.shape.unsupported.find(({ feature }) => feature === DEVICE_CLAIMS);
+    if (claim !== undefined)
+      return {
+        pod: podName(pod),
+        reason: 'UnexpectedError',
+        detail: `${claim.detail}: how much of the node's devices is in use is not known`,
+      };
+  }
+  return undefined;
 }
 
 /** How much of the node is used, and how much is too little. Of a node with devices only the devices count. */

@@ -27,6 +27,7 @@ import { addComing, placeOnCapacity, type Capacity, type ComingNodes } from './p
 import { createScoring, type Scoring } from './score.ts';
 import { closedZones, reasonNotToGrow, reasonNotToTouch, type Standing } from './skip-reasons.ts';
 import { makeTemplate, type GroupTemplate } from './template-node.ts';
+import { askPlaces } from './live-refusals.ts';
 import { findUpcoming } from './upcoming.ts';
 import { explainLeftovers } from './verdicts.ts';
 
@@ -170,7 +171,7 @@ function planPods(frame: Frame, asking: readonly Pod[], snapshot: ClusterSnapsho
     balance: policy.scaleUp.balanceSimilarGroups,
   });
   for (const [group, { pods: helped }] of growth.grown) for (const pod of helped) verdicts.set(pod, { kind: 'triggered', group });
-  explain({ frame, groups, templates, growth, skips, verdicts });
+  explain({ frame, snapshot, groups, templates, growth, skips, verdicts });
   return finish(frame, { skips, growth, templates }, verdicts);
 }
 
@@ -218,13 +219,14 @@ function minimumNodes(frame: Frame): readonly ComingNodes[] {
 
 function explain(outcome: {
   readonly frame: Frame;
+  readonly snapshot: ClusterSnapshot;
   readonly groups: readonly EquivalenceGroup[];
   readonly templates: readonly GroupTemplate[];
   readonly growth: Growth;
   readonly skips: Map<NodeGroupId, SkipReason>;
   readonly verdicts: Map<Pod, PodVerdict>;
 }): void {
-  const { frame, groups, templates, growth, skips, verdicts } = outcome;
+  const { frame, snapshot, groups, templates, growth, skips, verdicts } = outcome;
   const { names, policy, observation } = frame.input;
   const stops = new Map(skips);
   for (const { group, template } of templates) {
@@ -233,7 +235,7 @@ function explain(outcome: {
     if (limit !== undefined) stops.set(group.id, limit);
   }
   const exhausted = exhaustedBecause(growth, policy.scaleUp.maxNodesPerScaleUp);
-  explainLeftovers({ groups, all: observation.cloud.groups, templates, stops, names, exhausted }, verdicts);
+  explainLeftovers({ groups, all: observation.cloud.groups, templates, stops, names, ask: askPlaces(snapshot), exhausted }, verdicts);
 }
 
 interface Result {

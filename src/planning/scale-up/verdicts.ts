@@ -5,6 +5,7 @@ import type { Pod } from '../../domain/pod.ts';
 import type { FitReason, GroupRefusal, PodVerdict, SkipReason } from '../../domain/reasons.ts';
 import type { ResourceNames } from '../../domain/resources.ts';
 import { attaching } from '../../scheduling/attach-limits.ts';
+import type { AskPlaces } from './live-refusals.ts';
 import type { EquivalenceGroup } from './equivalence-groups.ts';
 import { makeTemplate, templateRefusals, type GroupTemplate } from './template-node.ts';
 
@@ -17,6 +18,7 @@ export interface Leftovers {
   readonly names: ResourceNames;
   /** Why the plan ended before everybody that can be helped was: the next loop may help them. undefined: it did not. */
   readonly exhausted: string | undefined;
+  readonly ask: AskPlaces;
 }
 
 /** Equal pods share one verdict. */
@@ -41,7 +43,10 @@ function refusalOf(left: Leftovers, pods: EquivalenceGroup, target: NodeGroup, k
   const skip = left.stops.get(target.id);
   if (skip !== undefined) return { group: target.id, skip, ...(fit.length > 0 ? { fit } : {}) };
   if (fit.length > 0) return { group: target.id, fit };
-  return left.exhausted !== undefined ? { group: target.id } : { group: target.id, fit: topologyReasons(pods) };
+  if (left.exhausted !== undefined) return { group: target.id };
+  const [pod] = pods.pods;
+  const live = pod === undefined || template === undefined ? [] : left.ask(pod, template);
+  return { group: target.id, fit: live.length > 0 ? live : topologyReasons(pods) };
 }
 
 /** A pod that fits an empty node and yet found none was kept out by where other pods are. */

@@ -24,12 +24,14 @@ export function refusedBySpread(rules: readonly SpreadRule[], slot: number): rea
     if (value < 0) return [{ kind: 'topology-spread', topologyKey, detail: 'missing required label' }];
     const skew = skewAt(rule, slot);
     if (skew <= maxSkew) return [];
+    const { domains } = rule.counter;
+    const few = domains < minDomains ? `, counted as 0 below ${minDomains}` : '';
     const here = `${rule.counter.podsIn(value)} pods in ${rule.counter.key.nameOf(value)}`;
     return [
       {
         kind: 'topology-spread',
         topologyKey,
-        detail: `skew ${skew} > ${maxSkew}: ${here}, ${rule.counter.least(minDomains)} in the emptiest`,
+        detail: `skew ${skew} > ${maxSkew}: ${here}, ${rule.counter.least(minDomains)} in the emptiest of ${domains} domains${few}`,
       },
     ];
   });

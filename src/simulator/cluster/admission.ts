@@ -26,11 +26,16 @@ function admitPod(draft: ObjectDraft, store: ObjectStore): Result<ObjectDraft> {
   const fixed = found.overhead?.podFixed;
   if (overhead !== undefined && !sameJson(overhead, fixed ?? {}))
     return rejected(draft, "Pod's Overhead doesn't match RuntimeClass's defined Overhead");
-  const { nodeSelector = {}, tolerations = [] } = found.scheduling ?? {};
-  const conflict = conflictOf(nodeSelector, spec.nodeSelector ?? {});
+  const conflict = conflictOf(found.scheduling?.nodeSelector ?? {}, spec.nodeSelector ?? {});
   if (conflict !== undefined) return rejected(draft, conflict);
+  return success({ ...draft, spec: withClassOf(found, spec) });
+}
+
+function withClassOf({ overhead, scheduling = {} }: RuntimeClassObject, spec: Partial<PodSpec>): Partial<PodSpec> {
+  const { nodeSelector = {}, tolerations = [] } = scheduling;
   const own = spec.tolerations ?? [];
-  const merged = {
+  const fixed = overhead?.podFixed;
+  return {
     ...spec,
     ...(fixed === undefined ? {} : { overhead: fixed }),
     ...(Object.keys(nodeSelector).length === 0 ? {} : { nodeSelector: { ...spec.nodeSelector, ...nodeSelector } }),
@@ -38,7 +43,6 @@ function admitPod(draft: ObjectDraft, store: ObjectStore): Result<ObjectDraft> {
       ? {}
       : { tolerations: [...own, ...tolerations.filter((one) => !own.some((other) => sameJson(one, other)))] }),
   };
-  return success({ ...draft, spec: merged });
 }
 
 function conflictOf(wanted: StringMap, own: StringMap): string | undefined {

@@ -91,6 +91,23 @@ describe('eligibility', () => {
     expect(keptReasons(result)['p-0']).toBe(reason);
   });
 
+  it.each([
+    { whose: 'a workload', daemonSet: false },
+    { whose: 'a DaemonSet', daemonSet: true },
+  ])(
+    'EL07: a node whose devices a pod of $whose claims is never guessed to be idle, and stays with the claim as the reason',
+    ({ daemonSet }) => {
+      const unsupported = [{ feature: 'dynamic-resource-allocation', detail: 'resource claim gpus' }];
+      const job = aPod({ name: 'train', nodeName: 'p-0', daemonSet, safeToEvict: 'true', shape: { cpu: '10m', unsupported } });
+      const result = plan({ ...base, pods: [job], state: { unneededSince: sinceMinutes(30, ['p-0']) } });
+      expect(result.removals.filter(({ node }) => node === 'p-0')).toEqual([]);
+      expect(result.kept.find(({ node }) => node === 'p-0')).toMatchObject({
+        reason: 'UnexpectedError',
+        blocker: { pod: 'default/train', detail: "resource claim gpus: how much of the node's devices is in use is not known" },
+      });
+    },
+  );
+
   it('DR14: a node with nothing but expendable pods is empty, however much they ask for', () => {
     const worthless = aPod({ nodeName: 'p-0', controller: undefined, shape: { cpu: '3900m', priority: -11 } });
     const result = plan({ ...base, pods: [worthless], state: { unneededSince: sinceMinutes(30, ['p-0']) } });

@@ -3,7 +3,7 @@
  * at once, or, with WaitForFirstConsumer, once the scheduler has chosen a node. Also the claims of generic ephemeral volumes.
  */
 import { placeOf } from '../api.ts';
-import type { ClaimObject, NodeObject, PodObject, VolumeObject } from '../objects.ts';
+import type { ClaimObject, KubeObject, StorageClassObject, NodeObject, ObjectDraft, PodObject, VolumeObject } from '../objects.ts';
 import { storedType } from '../resource-types.ts';
 import { claimOf, classOf, isBound, mountsOf, SELECTED_NODE, volumeFor } from '../scheduler/volumes.ts';
 import { seatOf } from '../scheduler/node-filters.ts';
@@ -86,35 +86,48 @@ function makeVolume(context: ControllerContext, key: string): void {
   const claim = api.store.get('persistentvolumeclaims', key) as ClaimObject | undefined;
   if (claim === undefined || isBound(claim) || !isDue(context, claim)) return;
   const chosen = claim.metadata.annotations?.[SELECTED_NODE];
-  const node = chosen === undefined ? undefined : (api.store.get('nodes', `/${chosen}`) as NodeObject | undefined);
+  const node = chosen === undefined ? undefined : api.store.get('nodes', `/${chosen}`);
   if (chosen !== undefined && node === undefined) {
     // The node is gone: the scheduler chooses anew.
-    api.modify(CLAIMS, placeOf(claim), 'main', (current) => ({
-      ...current,
-      metadata: { ...current.metadata, annotations: without(current.metadata.annotations) },
-    }));
+    api.modify(CLAIMS, placeOf(claim), 'main', unchosen);
     return;
   }
   const storageClass = classOf(claim, api.store);
-  const allowed = storageClass?.allowedTopologies?.[0]?.matchLabelExpressions?.find(({ key: label }) => label === DISK_ZONE)?.values[0];
-  const zone = node?.metadata.labels?.[DISK_ZONE] ?? allowed ?? '';
-  const name = `pvc-${claim.metadata.uid}`;
-  const spec = {
-    accessModes: claim.spec.accessModes ?? ['ReadWriteOnce'],
-    capacity: claim.spec.resources?.requests ?? { storage: '1Gi' },
-    csi: { driver: DISKS, volumeHandle: `/disks/${name}` },
-    nodeAffinity: {
-      required: { nodeSelectorTerms: [{ matchExpressions: [{ key: DISK_ZONE, operator: 'In' as const, values: [zone] }] }] },
-    },
-    persistentVolumeReclaimPolicy: storageClass?.reclaimPolicy ?? 'Delete',
-    storageClassName: claim.spec.storageClassName ?? '',
-    volumeMode: claim.spec.volumeMode ?? 'Filesystem',
-  };
-  const made = api.create(VOLUMES, { apiVersion: 'v1', kind: 'PersistentVolume', metadata: { name }, spec }, undefined);
+  const zone = node?.metadata.labels?.[DISK_ZONE] ?? allowedZone(storageClass);
+  const made = api.create(VOLUMES, diskOf(claim, zone, storageClass?.reclaimPolicy ?? 'Delete'), undefined);
   if (!made.ok) return;
   bind(context, claim, made.value as VolumeObject);
-  const message = `Successfully provisioned volume ${name}`;
+  const message = `Successfully provisioned volume ${made.value.metadata.name}`;
   recordEvent(api, claim, { type: 'Normal', reason: 'ProvisioningSucceeded', message, component: DISKS });
+}
+
+function unchosen(claim: KubeObject): KubeObject {
+  return { ...claim, metadata: { ...claim.metadata, annotations: without(claim.metadata.annotations) } };
+}
+
+/** Empty: a regional disk. */
+function allowedZone(storageClass: StorageClassObject | undefined): string {
+  const [term] = storageClass?.allowedTopologies ?? [];
+  return term?.matchLabelExpressions?.find(({ key }) => key === DISK_ZONE)?.values[0] ?? '';
+}
+
+function diskOf({ spec, metadata }: ClaimObject, zone: string, persistentVolumeReclaimPolicy: string): ObjectDraft {
+  const name = `pvc-${metadata.uid}`;
+  const { accessModes = ['ReadWriteOnce'], resources, storageClassName = '', volumeMode = 'Filesystem' } = spec;
+  return {
+    apiVersion: 'v1',
+    kind: 'PersistentVolume',
+    metadata: { name },
+    spec: {
+      accessModes,
+      capacity: resources?.requests ?? { storage: '1Gi' },
+      csi: { driver: DISKS, volumeHandle: `/disks/${name}` },
+      nodeAffinity: { required: { nodeSelectorTerms: [{ matchExpressions: [{ key: DISK_ZONE, operator: 'In', values: [zone] }] }] } },
+      persistentVolumeReclaimPolicy,
+      storageClassName,
+      volumeMode,
+    },
+  };
 }
 
 function without(annotations: Readonly<Record<string, string>> = {}): Readonly<Record<string, string>> {

@@ -76,6 +76,10 @@ function claimReason(pod: PodObject, claim: ClaimObject, { name, ephemeral }: Mo
     const there = stored.get('persistentvolumes', `/${claim.spec.volumeName ?? ''}`) !== undefined;
     return there ? undefined : 'node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)';
   }
+  return unboundReason(claim, stored);
+}
+
+function unboundReason(claim: ClaimObject, stored: StoredObjects): string | undefined {
   if ((claim.spec.storageClassName ?? '') === '') return 'pod has unbound immediate PersistentVolumeClaims';
   const storageClass = classOf(claim, stored);
   if (storageClass === undefined) return `storageclass.storage.k8s.io "${claim.spec.storageClassName ?? ''}" not found`;
@@ -103,29 +107,32 @@ function isInZone(volume: VolumeObject, { labels }: Seat): boolean {
 
 /** A volume that is there and would do for the claim. */
 function couldServe(volume: VolumeObject, claim: ClaimObject): boolean {
-  const { spec, status, metadata } = volume;
-  const reference = spec.claimRef;
-  const isFree =
-    status?.phase === 'Available' &&
-    metadata.deletionTimestamp === undefined &&
-    (reference === undefined || (reference.name === claim.metadata.name && reference.namespace === claim.metadata.namespace));
-  if (!isFree || (spec.storageClassName ?? '') !== claim.spec.storageClassName) return false;
-  if ((spec.volumeMode ?? 'Filesystem') !== (claim.spec.volumeMode ?? 'Filesystem')) return false;
-  const asked = wholeUnits(claim.spec.resources?.requests?.['storage'] ?? 0);
-  if (wholeUnits(spec.capacity?.['storage'] ?? 0) < asked) return false;
+  const { spec, metadata } = volume;
+  if (!isFreeFor(volume, claim) || (spec.storageClassName ?? '') !== claim.spec.storageClassName) return false;
+  if (spec.volumeMode !== claim.spec.volumeMode || capacityOf(volume) < wholeUnits(claim.spec.resources?.requests?.['storage'] ?? 0))
+    return false;
   const modes = claim.spec.accessModes ?? [];
   if (!modes.every((mode) => spec.accessModes?.includes(mode) === true)) return false;
   return claim.spec.selector === undefined || selects(claim.spec.selector, metadata.labels);
 }
 
+function isFreeFor({ spec, status, metadata }: VolumeObject, claim: ClaimObject): boolean {
+  if (status?.phase !== 'Available' || metadata.deletionTimestamp !== undefined) return false;
+  const { claimRef } = spec;
+  return claimRef === undefined || (claimRef.name === claim.metadata.name && claimRef.namespace === claim.metadata.namespace);
+}
+
+function capacityOf({ spec }: VolumeObject): number {
+  return wholeUnits(spec.capacity?.['storage'] ?? 0);
+}
+
 /** The free volume that the claim would be bound to on this node: the smallest that is large enough. */
 export function volumeFor(claim: ClaimObject, seat: Seat, stored: StoredObjects): VolumeObject | undefined {
-  const sizeOf = (volume: VolumeObject): number => wholeUnits(volume.spec.capacity?.['storage'] ?? 0);
   return stored
     .list('persistentvolumes')
     .map((object) => object as VolumeObject)
     .filter((volume) => couldServe(volume, claim) && isReachable(volume, seat))
-    .sort((left, right) => sizeOf(left) - sizeOf(right))[0];
+    .sort((left, right) => capacityOf(left) - capacityOf(right))[0];
 }
 
 function canMake(claim: ClaimObject, seat: Seat, stored: StoredObjects): boolean {
@@ -169,24 +176,30 @@ function hasSlots(pod: PodObject, seat: Seat, stored: StoredObjects): boolean {
 
 /** The first filter that refuses the node, or undefined. */
 export function volumeReason(pod: PodObject, seat: Seat, seats: readonly Seat[], stored: StoredObjects): string | undefined {
-  if (mountsOf(pod).length === 0) return undefined;
+  const mounts = mountsOf(pod);
+  if (mounts.length === 0) return undefined;
   const general = reasonForAll(pod, seats, stored);
   if (general !== undefined) return general;
   if (!hasSlots(pod, seat, stored)) return 'node(s) exceed max volume count';
-  for (const { name } of mountsOf(pod)) {
+  for (const { name } of mounts) {
     const claim = claimOf(pod, name, stored);
     if (claim === undefined) continue;
-    if (!isBound(claim)) {
-      const selected = claim.metadata.annotations?.[SELECTED_NODE];
-      const chosen =
-        selected === undefined || selected === seat.node.metadata.name || !seats.some(({ node }) => node.metadata.name === selected);
-      if (!chosen || (volumeFor(claim, seat, stored) === undefined && !canMake(claim, seat, stored)))
-        return "node(s) didn't find available persistent volumes to bind";
-      continue;
-    }
-    const volume = stored.get('persistentvolumes', `/${claim.spec.volumeName ?? ''}`) as VolumeObject;
-    if (!isReachable(volume, seat)) return 'node(s) had volume node affinity conflict';
-    if (!isInZone(volume, seat)) return 'node(s) had no available volume zone';
+    const reason = isBound(claim) ? reachReason(claim, seat, stored) : bindReason(claim, seat, seats, stored);
+    if (reason !== undefined) return reason;
   }
   return undefined;
+}
+
+function reachReason(claim: ClaimObject, seat: Seat, stored: StoredObjects): string | undefined {
+  const volume = stored.get('persistentvolumes', `/${claim.spec.volumeName ?? ''}`) as VolumeObject;
+  if (!isReachable(volume, seat)) return 'node(s) had volume node affinity conflict';
+  return isInZone(volume, seat) ? undefined : 'node(s) had no available volume zone';
+}
+
+function bindReason(claim: ClaimObject, seat: Seat, seats: readonly Seat[], stored: StoredObjects): string | undefined {
+  const nameOf = ({ node }: Seat): string => node.metadata.name;
+  const selected = claim.metadata.annotations?.[SELECTED_NODE];
+  const elsewhere = selected !== undefined && selected !== nameOf(seat) && seats.some((other) => nameOf(other) === selected);
+  const served = !elsewhere && (volumeFor(claim, seat, stored) !== undefined || canMake(claim, seat, stored));
+  return served ? undefined : "node(s) didn't find available persistent volumes to bind";
 }
