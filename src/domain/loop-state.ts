@@ -2,7 +2,7 @@
  * What one loop remembers for the next. Replaced once per loop by the reducers of planning/state.ts. Nothing in it is
  * needed for safety: a restart begins with an empty one and the cluster's taints.
  */
-import type { StockScope } from './errors.ts';
+import type { ErrorKind, StockScope } from './errors.ts';
 import type { InstanceKey, NodeGroupId, NodeName } from './ids.ts';
 import type { UnremovableReason } from './reasons.ts';
 
@@ -12,6 +12,8 @@ export interface Backoff {
   readonly durationMs: number;
   readonly lastFailureMs: number;
   readonly cause: string;
+  /** The class of the error behind the cause. Absent: written by an earlier version. */
+  readonly kind?: ErrorKind['kind'];
 }
 
 /** A size, zone and priority that Azure said it cannot give, until when. */

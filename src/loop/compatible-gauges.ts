@@ -121,5 +121,6 @@ function publishGroup(group: NodeGroup, { counts, report, policy, nowMs }: Group
   if (group.target.known) metrics.groupTarget.set(labels, group.target.value);
   const own = counts.byGroup.get(group.id);
   metrics.groupHealthiness.set(labels, own === undefined || isHealthy(own, policy) ? 1 : 0);
-  metrics.groupBackoff.set(labels, (report.state.backoffs.get(group.id)?.untilMs ?? 0) > nowMs ? 1 : 0);
+  const backoff = report.state.backoffs.get(group.id);
+  metrics.groupBackoff.set({ ...labels, reason: backoff?.cause ?? '' }, (backoff?.untilMs ?? 0) > nowMs ? 1 : 0);
 }

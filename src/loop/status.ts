@@ -2,7 +2,7 @@
  * The status that people read with kubectl: a projection of one loop onto the structure of the Cluster Autoscaler's status
  * document. Pure. Decides nothing; must not know where the document is kept.
  */
-import type { LoopState } from '../domain/loop-state.ts';
+import type { Backoff, LoopState } from '../domain/loop-state.ts';
 import type { NodeGroup } from '../domain/node-group.ts';
 import type { Observation } from '../domain/observation.ts';
 import type { ScaleDownPlan } from '../domain/plan.ts';
@@ -102,8 +102,15 @@ function scaleUpOf(group: NodeGroup, healthy: boolean, { state, observation }: S
   if (!healthy) return ['Unhealthy'];
   const backoff = state.backoffs.get(group.id);
   if (backoff === undefined || backoff.untilMs <= observation.nowMs) return ['NoActivity'];
-  const errorMessage = cut(`the last scale-up failed (${backoff.cause}); the group rests until ${rfc3339(backoff.untilMs)}`);
+  const errorMessage = cut(
+    `the last scale-up failed (${classOf(backoff)}${backoff.cause}); the group rests until ${rfc3339(backoff.untilMs)}`,
+  );
   return ['Backoff', { backoffInfo: { errorCode: backoff.cause, errorMessage } }];
+}
+
+/** As a prefix of the code, where the code alone does not say the class already. */
+function classOf({ kind, cause }: Backoff): string {
+  return kind === undefined || kind === cause ? '' : `${kind}: `;
 }
 
 function scaleDownOf(candidates: number): [string, StatusMap?] {

@@ -88,7 +88,10 @@ export function createCompatibleMetrics(native: Metrics) {
     groupMax: gauge('node_group_max_count', 'Maximum size of a node group.', ['node_group']),
     groupTarget: gauge('node_group_target_count', 'Target size of a node group; absent while it is not known.', ['node_group']),
     groupHealthiness: gauge('node_group_healthiness', '1 while not too many nodes of the group are unready.', ['node_group']),
-    groupBackoff: gauge('node_group_backoff_status', '1 while the group rests after a failed scale-up.', ['node_group']),
+    groupBackoff: gauge('node_group_backoff_status', '1 while the group rests after a failed scale-up, by the code of the failure.', [
+      'node_group',
+      'reason',
+    ]),
   };
 }
 

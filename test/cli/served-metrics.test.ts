@@ -40,7 +40,7 @@ describe('what a daemon serves', () => {
       // The scale-up was less than five minutes ago.
       cluster_autoscaler_scale_down_in_cooldown: 1,
       [`cluster_autoscaler_node_group_target_count{node_group="${group}"}`]: 2,
-      [`cluster_autoscaler_node_group_backoff_status{node_group="${group}"}`]: 0,
+      [`cluster_autoscaler_node_group_backoff_status{node_group="${group}",reason=""}`]: 0,
       'cluster_autoscaler_cpu_limits_cores{direction="maximum"}': 320_000,
     };
     const seen = Object.fromEntries(

@@ -102,6 +102,13 @@ describe('the status document', () => {
     });
   });
 
+  it('says the class of the failure beside its code', () => {
+    const classed = new Map([[A, { ...resting.get(A)!, kind: 'out-of-capacity' as const }]]);
+    const text = JSON.stringify(described({ state: { backoffs: classed } }).document);
+    expect(text).toContain('"errorCode":"AllocationFailed"');
+    expect(text).toContain('the last scale-up failed (out-of-capacity: AllocationFailed); the group rests until');
+  });
+
   it('a transition is remembered for as long as the status stays', () => {
     const groups = [aGroup({ id: 'a', target: 1 })];
     const nodes = [aNode({ name: 'a-0' })];

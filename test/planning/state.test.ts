@@ -117,6 +117,14 @@ describe('stockouts', () => {
     expect(after({ kind: 'out-of-capacity', scope: { zone: '2' } }, { zones: ['1', '2'] })[0]?.scope.zone).toBe('2');
   });
 
+  it('the group rests with the class of the error and its code', () => {
+    const quota: ErrorKind = { kind: 'quota', quota: 'cores' };
+    for (const detail of [NO_STOCK, quota]) {
+      const { backoffs } = reduceObservation(START, look(group(1), 1, START_MS, [failure(detail)]), policy);
+      expect([...backoffs.values()]).toMatchObject([{ kind: detail.kind, cause: 'AllocationFailed' }]);
+    }
+  });
+
   it('a weaker signal later does not shorten it', () => {
     const quota: ErrorKind = { kind: 'quota', quota: 'cores' };
     const first = reduceObservation(START, look(group(1), 1, START_MS, [failure(quota)]), policy);

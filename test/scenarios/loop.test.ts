@@ -63,3 +63,20 @@ describe('pods that may be pushed aside', () => {
     expect(capacity(world, 'general')).toBe(1);
   });
 });
+
+describe('a thousand nodes at rest', () => {
+  it('one minute of loops asks Azure and the API server for nothing that grows with the nodes', async () => {
+    const world = await start({ spec: worldOf([aPool({ name: 'big', count: 1000, min: 1000, max: 1010 })]) });
+    await world.advance(MINUTE);
+    const { arm, cluster } = world.world;
+    const [loops, asked, called] = [world.reports.length, arm.control.journal().length, cluster.journal().length];
+    await world.advance(MINUTE);
+    expect(world.reports.length - loops).toBeGreaterThanOrEqual(6);
+    expect(world.reports.every(({ outcome }) => outcome === 'completed')).toBe(true);
+    const calls = arm.control.journal().slice(asked);
+    expect(calls.length).toBeLessThanOrEqual(6);
+    expect(calls.filter(({ status }) => status >= 400)).toEqual([]);
+    // The status once a minute, a watch that is opened anew: two calls a loop at the very most.
+    expect(cluster.journal().slice(called).length).toBeLessThanOrEqual(12);
+  }, 60_000);
+});

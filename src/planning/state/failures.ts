@@ -36,11 +36,12 @@ export function failGroup(state: LoopState, failure: GroupFailure, policy: Backo
  */
 export function nextBackoff(
   known: Backoff | undefined,
-  failure: { readonly cause: string; readonly atMs: number },
+  failure: { readonly cause: string; readonly atMs: number; readonly detail?: ErrorKind },
   policy: BackoffPolicy,
 ): Backoff {
   const durationMs = nextDuration(known, failure.atMs, policy);
-  return { untilMs: failure.atMs + durationMs, durationMs, lastFailureMs: failure.atMs, cause: failure.cause };
+  const kind = failure.detail === undefined ? {} : { kind: failure.detail.kind };
+  return { untilMs: failure.atMs + durationMs, durationMs, lastFailureMs: failure.atMs, cause: failure.cause, ...kind };
 }
 
 function nextDuration(known: Backoff | undefined, atMs: number, policy: BackoffPolicy): number {
