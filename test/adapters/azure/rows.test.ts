@@ -34,13 +34,13 @@ describe('rows: the state of a machine', () => {
   });
 
   it.each([
-    ['106', 'starting', 'running'],
-    ['107', 'running', 'running'],
-    ['108', 'stopping', 'failed'],
-    ['109', 'stopped', 'failed'],
-    ['110', 'deallocated', 'failed'],
-    ['111', 'unknown', 'failed'],
-  ])('azure provider %s: Failed and %s is %s of every kind of machine: no switch makes a failed one a node', (_number, code, state) => {
+    ['azure provider 106', 'starting', 'running'],
+    ['azure provider 107', 'running', 'running'],
+    ['azure provider 108', 'stopping', 'failed'],
+    ['azure provider 109', 'stopped', 'failed'],
+    ['azure provider 110', 'deallocated', 'failed'],
+    ['azure provider 111', 'unknown', 'failed'],
+  ])('%s: Failed and %s is %s of every kind of machine: no switch makes a failed one a node', (_number, code, state) => {
     const scope = '/subscriptions/s/resourceGroups/r/providers/Microsoft.Compute';
     const raw = { location: 'eastus2', provisioningState: 'Failed', instanceView: power(code) };
     expect(projectInstance({ ...raw, id: `${scope}/virtualMachineScaleSets/set/virtualMachines/3` }, 'set')?.state).toBe(state);
