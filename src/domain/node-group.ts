@@ -100,3 +100,8 @@ export interface NodeGroup {
   /** Set: cannot grow for now, and why; removals are not touched by it. */
   readonly growthHeld?: string;
 }
+
+/** Of use only as a whole: its nodes come and go together or not at all. */
+export function isWhole({ options }: Pick<NodeGroup, 'options'>): boolean {
+  return options.zeroOrMax === true;
+}

@@ -33,6 +33,8 @@ export type SkipReason =
       /** Further limits that would be broken, too. */ readonly also?: readonly ClusterLimit[];
     })
   | { readonly kind: 'quota'; readonly quota: string; readonly used: number; readonly limit: number; readonly needs: number }
+  /** A group that grows to its maximum or not at all; `allowed` nodes are left of the limit that is nearest. */
+  | { readonly kind: 'atomic-limit'; readonly needs: number; readonly allowed: number }
   | { readonly kind: 'no-pod-fits' }
   | { readonly kind: 'not-judged' }
   | { readonly kind: 'not-chosen'; readonly expander: string };
@@ -136,6 +138,8 @@ export function describeSkip(reason: SkipReason): string {
       return [reason, ...(reason.also ?? [])].map(describeLimit).join(' and ');
     case 'quota':
       return `quota reached: ${reason.quota} ${reason.used} of ${reason.limit} cores, needs ${reason.needs}`;
+    case 'atomic-limit':
+      return `atomic scale-up exceeds cluster node count limit: it needs ${reason.needs} nodes and ${reason.allowed} are allowed`;
     case 'no-pod-fits':
       return 'no pod fits';
     case 'not-judged':

@@ -179,6 +179,54 @@ describe('scale-down', () => {
     expect(world.world.violations()).toEqual([]);
   });
 
+  it('a node that stays unready in a pool at its minimum is replaced first and then removed', async () => {
+    const flags = [...FLAGS, '--scale-down-unready-time=3m'];
+    const world = await start({ spec: worldOf([aPool({ name: 'general', count: 2, min: 2 })]), flags });
+    const nodes = () => world.world.cluster.store.nodes().filter((node) => node.metadata.name.includes('general'));
+    const sick = nodes()[0];
+    if (sick === undefined) throw new Error('no node');
+    const broken = { key: 'node.kubernetes.io/network-unavailable', effect: 'NoSchedule' };
+    await world.advance(MINUTE);
+    const began = world.clock.now();
+    world.world.cluster.apply({ ...sick, spec: { ...sick.spec, taints: [...(sick.spec.taints ?? []), broken] } });
+    let least = 9;
+    const working = () => nodes().filter((node) => !(node.spec.taints ?? []).some(({ key }) => key === broken.key)).length;
+    await world.until('a replacement', () => capacity(world, 'general') === 3, 10 * MINUTE);
+    expect(world.clock.now() - began).toBeGreaterThan(3 * MINUTE);
+    const isDone = () => {
+      least = Math.min(least, capacity(world, 'general'));
+      return capacity(world, 'general') === 2 && nodes().every((node) => node.metadata.name !== sick.metadata.name);
+    };
+    await world.until('the sick one gone', isDone, 10 * MINUTE);
+    await world.advance(15 * MINUTE);
+    expect({ least, left: nodes().length, working: working() }).toEqual({ least: 2, left: 2, working: 2 });
+    expect(world.writes()).toHaveLength(2);
+    expect(world.world.violations()).toEqual([]);
+  });
+
+  it('PL15: a pool that is of use only as a whole comes in one write and goes in one', async () => {
+    const tags = { 'k8s.io_cluster-autoscaler_node-template_autoscaling-options_zeroormaxnodescaling': 'true' };
+    const world = await start({ spec: worldOf([aPool({ name: 'gang', count: 0, min: 0, max: 4, tags })]), flags: FLAGS });
+    const job = deployment({ name: 'job', replicas: 2, cpu: '2500m' });
+    world.world.cluster.apply(job);
+    await world.until('all bound', () => bound(world, 'job') === 2, 10 * MINUTE);
+    expect(capacity(world, 'gang')).toBe(4);
+    await world.advance(10 * MINUTE);
+    expect(capacity(world, 'gang')).toBe(4);
+    const kept = world.reports.at(-1)?.scaleDown?.kept ?? [];
+    expect(kept.filter(({ reason }) => reason === 'AtomicScaleDownFailed')).toHaveLength(2);
+    world.world.cluster.remove(job);
+    const sizes = new Set<number>();
+    const isGone = () => {
+      sizes.add(capacity(world, 'gang'));
+      return capacity(world, 'gang') === 0;
+    };
+    await world.until('all gone', isGone, 10 * MINUTE);
+    expect([...sizes]).toEqual([4, 0]);
+    expect(world.writes()).toHaveLength(2);
+    expect(world.world.violations()).toEqual([]);
+  });
+
   it('E8: a daemon that dies in the middle of a drain leaves nothing behind that the next one does not put right', async () => {
     const world = await start({ spec: worldOf([aPool({ name: 'general', count: 2, min: 0 })]), flags: FLAGS });
     world.world.cluster.apply(deployment({ name: 'web', replicas: 4, cpu: '300m', spec: { terminationGracePeriodSeconds: 30 } }));

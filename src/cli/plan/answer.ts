@@ -117,7 +117,7 @@ function helplessOf(pod: string, verdict: PodVerdict, groups: Groups): Answer['s
 function verdictOf(refusals: readonly GroupRefusal[]): Verdict {
   const skips = new Set(refusals.filter(({ fit }) => fit === undefined || fit.length === 0).map(({ skip }) => skip?.kind));
   if (skips.has('max-size')) return 'blocked-by-max';
-  if (skips.has('cluster-limit') || skips.has('quota')) return 'blocked-by-quota';
+  if (skips.has('cluster-limit') || skips.has('atomic-limit') || skips.has('quota')) return 'blocked-by-quota';
   if (skips.has('backoff') || skips.has('stockout')) return 'blocked-by-backoff';
   return 'impossible';
 }

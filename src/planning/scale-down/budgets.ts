@@ -3,6 +3,7 @@ import type { NodeGroupId } from '../../domain/ids.ts';
 import type { Pod } from '../../domain/pod.ts';
 import type { DisruptionBudget } from '../../domain/workload.ts';
 import { judgeNode, judgePod } from '../../scheduling/drainability/drainability.ts';
+import { brokenNodes } from '../state/broken-nodes.ts';
 import type { Scope } from './scope.ts';
 
 /** What is left to spend while one plan is made. Mutable, and gone with the plan. */
@@ -33,8 +34,11 @@ export function allowanceOf(scope: Scope): Allowance {
 /** How many nodes each group can still lose: target - in flight - already in this plan - min. */
 export class Headroom {
   readonly #left = new Map<NodeGroupId, number>();
+  /** Nodes that do not work and have not been taken. A minimum is meant of nodes that do. */
+  readonly #broken: Map<NodeGroupId, number>;
 
   constructor(scope: Scope) {
+    this.#broken = new Map(brokenNodes(scope.observation, scope.state, scope.policy));
     for (const group of scope.groups.values()) {
       if (!group.target.known) continue;
       this.#left.set(group.id, group.target.value - (scope.draining.get(group.id)?.length ?? 0) - group.minSize);
@@ -45,8 +49,19 @@ export class Headroom {
     return (this.#left.get(group.id) ?? 0) >= nodes;
   }
 
+  /** The same for nodes that work: those that do not must be replaced before them. */
+  hasWorking(group: NodeGroup, nodes = 1): boolean {
+    return (this.#left.get(group.id) ?? 0) - (this.#broken.get(group.id) ?? 0) >= nodes;
+  }
+
   take(group: NodeGroup): void {
     this.#left.set(group.id, (this.#left.get(group.id) ?? 0) - 1);
+  }
+
+  /** One that did not work. */
+  takeBroken(group: NodeGroup): void {
+    this.take(group);
+    this.#broken.set(group.id, Math.max(0, (this.#broken.get(group.id) ?? 0) - 1));
   }
 }
 

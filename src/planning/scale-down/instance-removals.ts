@@ -1,6 +1,7 @@
 import type { InstanceKey } from '../../domain/ids.ts';
-import type { Instance, NodeGroup } from '../../domain/node-group.ts';
+import { isWhole, type Instance, type NodeGroup } from '../../domain/node-group.ts';
 import type { InstanceRemoval } from '../../domain/plan.ts';
+import { judgeNode } from '../../scheduling/drainability/drainability.ts';
 import type { Allowance, Headroom } from './budgets.ts';
 import { isOverdue, mayJoin } from '../state/unregistered.ts';
 import { byName, type Scope } from './scope.ts';
@@ -21,7 +22,11 @@ export function planInstanceRemovals(scope: Scope, headroom: Headroom, allowance
       const cause = causeOf(instance, group, { scope, registered, idsCompare });
       return cause === undefined ? [] : [{ instance, cause }];
     });
-    for (const { instance, cause } of found.sort((left, right) => byName(left.instance.key, right.instance.key))) {
+    const doomed = withSiblings(found, group, { scope, registered });
+    const wanted = doomed.filter(({ cause }) => cause === 'never-registered').length;
+    // All or nothing, the minimum and the window included.
+    if (isWhole(group) && (allowance.window < doomed.length || (wanted > 0 && !headroom.has(group, wanted)))) continue;
+    for (const { instance, cause } of doomed.sort((left, right) => byName(left.instance.key, right.instance.key))) {
       if (allowance.window < 1 || (cause === 'never-registered' && !headroom.has(group))) continue;
       headroom.take(group);
       allowance.window -= 1;
@@ -29,6 +34,34 @@ export function planInstanceRemovals(scope: Scope, headroom: Headroom, allowance
     }
   }
   return removals;
+}
+
+interface Doomed {
+  readonly instance: Instance;
+  readonly cause: InstanceRemoval['cause'];
+}
+
+/**
+ * Of a group that is of use only as a whole, what has not joined yet goes with what never will, so that the whole can be
+ * tried again. Not while somebody uses the nodes that did come up: no pod loses its node over it.
+ */
+function withSiblings(found: readonly Doomed[], group: NodeGroup, known: Pick<Registration, 'scope' | 'registered'>): Doomed[] {
+  const [first] = found;
+  if (first === undefined || !isWhole(group) || group.options.keepsPartOfMax === true || isInUse(group, known.scope)) return [...found];
+  const cause = found.some((entry) => entry.cause === 'failed') ? 'failed' : first.cause;
+  const listed = new Set(found.map(({ instance }) => instance.key));
+  const coming = (group.instances ?? []).filter(
+    (instance) => mayJoin(instance) && !listed.has(instance.key) && !known.registered.has(instance.key),
+  );
+  return [...found, ...coming.map((instance) => ({ instance, cause }))];
+}
+
+function isInUse(group: NodeGroup, { observation, drain }: Scope): boolean {
+  return [...observation.cloud.groupOfNode].some(([name, id]) => {
+    if (id !== group.id) return false;
+    const { movable, waiting, blocker } = judgeNode(observation.cluster.podsByNode.get(name) ?? [], drain);
+    return movable.length > 0 || waiting.length > 0 || blocker !== undefined;
+  });
 }
 
 interface Registration {

@@ -67,11 +67,6 @@ function drainingByGroup(observation: Observation, state: LoopState): ReadonlyMa
   return draining;
 }
 
-/** Of use only as a whole: its nodes go together or not at all. */
-export function isWhole({ options }: Pick<NodeGroup, 'options'>): boolean {
-  return options.zeroOrMax === true;
-}
-
 /** On its way out, whoever sent it. */
 export function isLeaving(node: Node, { state, observation }: Pick<Scope, 'state' | 'observation'>): boolean {
   return (

@@ -1,3 +1,4 @@
+import type { NodeGroup } from '../../domain/node-group.ts';
 import type { KeptNode, Removal } from '../../domain/plan.ts';
 import type { Pod } from '../../domain/pod.ts';
 import { podName } from '../../domain/ids.ts';
@@ -96,7 +97,7 @@ function refusalOf(candidates: Whole, funds: Funds, { mayExceed }: { readonly ma
   const group = candidates[0]?.group;
   if (group === undefined || !group.target.known || !group.target.confirmed) return { reason: 'GroupUnconfirmed' };
   if (candidates.some(({ drain }) => drain.waiting.length > 0)) return { reason: 'BlockedByOnCompletionPod' };
-  if (!funds.headroom.has(group, candidates.length)) return { reason: 'NodeGroupMinSizeReached' };
+  if (!hasRoom(candidates, group, funds.headroom)) return { reason: 'NodeGroupMinSizeReached' };
   if (!funds.minimum.allows(candidates.map(({ node }) => node))) return { reason: 'MinimalResourceLimitExceeded' };
   return (
     budgetSpent(candidates, funds.allowance, mayExceed) ??
@@ -105,6 +106,12 @@ function refusalOf(candidates: Whole, funds: Funds, { mayExceed }: { readonly ma
       funds.ledger,
     )
   );
+}
+
+/** Nodes that do not work may go down to the minimum; those that work only down to a minimum of such as work. */
+function hasRoom(candidates: Whole, group: NodeGroup, headroom: Headroom): boolean {
+  const working = candidates.filter(({ node }) => node.readiness.ready).length;
+  return headroom.has(group, candidates.length) && (working === 0 || working < candidates.length || headroom.hasWorking(group, working));
 }
 
 /** The window is a limit for everybody: a group that is larger never goes, which is told. */
@@ -128,7 +135,8 @@ function shortOfBudget(pods: readonly Pod[], ledger: BudgetLedger): Refusal | un
 
 function spend(candidate: Unneeded, funds: Funds): void {
   funds.parallel.take(candidate);
-  funds.headroom.take(candidate.group);
+  if (candidate.node.readiness.ready) funds.headroom.take(candidate.group);
+  else funds.headroom.takeBroken(candidate.group);
   funds.minimum.take(candidate.node);
   funds.zones.take(candidate.group.id, candidate.node);
   funds.allowance.nodes = Math.max(0, funds.allowance.nodes - 1);

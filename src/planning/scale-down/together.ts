@@ -3,8 +3,9 @@
  * `AtomicScaleDownFailed`. Must not know the budgets (select.ts).
  */
 import type { NodeGroupId } from '../../domain/ids.ts';
+import { isWhole } from '../../domain/node-group.ts';
 import type { KeptNode } from '../../domain/plan.ts';
-import { byName, isLeaving, isWhole, type Scope } from './scope.ts';
+import { byName, isLeaving, type Scope } from './scope.ts';
 import type { Unneeded } from './unneeded.ts';
 
 /** All nodes of one group, each of which may go now; by name. */

@@ -1,10 +1,11 @@
 import { podName, type NodeName } from '../../domain/ids.ts';
+import { isWhole } from '../../domain/node-group.ts';
 import type { KeptNode } from '../../domain/plan.ts';
 import type { Pod } from '../../domain/pod.ts';
 import type { ScaleDownPolicy } from '../../domain/policy.ts';
 import { judgeNode } from '../../scheduling/drainability/drainability.ts';
 import type { Candidate, Eligibility } from './eligibility.ts';
-import { byName, isLeaving, isWhole, type Scope } from './scope.ts';
+import { byName, isLeaving, type Scope } from './scope.ts';
 import { simulateRemoval } from './simulate-removal.ts';
 
 /** A node that could go: everything on it has a place elsewhere. */

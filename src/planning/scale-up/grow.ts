@@ -3,6 +3,7 @@
  * one, count its nodes as there, and plan the rest again. So one plan may spill over from a full group to the next.
  */
 import type { NodeGroupId, NodeName } from '../../domain/ids.ts';
+import { isWhole } from '../../domain/node-group.ts';
 import type { ScoredOption } from '../../domain/plan.ts';
 import type { Pod } from '../../domain/pod.ts';
 import type { ClusterSnapshot } from '../../scheduling/cluster-snapshot.ts';
@@ -137,7 +138,9 @@ function hasZonal({ groups }: GrowInput): boolean {
 /** Siblings that cost the same and that the user's own order does not tell apart. */
 function findFamilies({ templates, likeness, scoring }: GrowInput): readonly (readonly GroupTemplate[])[] {
   const preference = (group: GroupTemplate['group']): string => `${scoring.priorityOf(group)} ${scoring.priceOf(group)}`;
-  return familiesOf(templates, likeness.ignoredLabels, preference);
+  const wholes = templates.filter(({ group }) => isWhole(group)).map((template) => [template]);
+  const others = templates.filter(({ group }) => !isWhole(group));
+  return [...familiesOf(others, likeness.ignoredLabels, preference), ...wholes];
 }
 
 function findFamilyOptions(input: GrowInput, progress: Progress, families: readonly (readonly GroupTemplate[])[]): readonly Option[] {
@@ -154,7 +157,8 @@ function findFamilyOptions(input: GrowInput, progress: Progress, families: reado
       )
     )
       return [];
-    const found = packFamily(input, members, { turn: progress.kept, headroom: progress.headroom });
+    const packed = packFamily(input, members, { turn: progress.kept, headroom: progress.headroom });
+    const found = asBought(packed, template, first.limit);
     const scored = scoreOption(template, found, input.scoring);
     return scored.pods > 0 ? [{ template, family: members, estimate: found, limit: first.limit, scored }] : [];
   });
@@ -233,7 +237,10 @@ function similarTo(input: GrowInput, { template, estimate }: Option): readonly G
   return input.templates.filter(
     (other) =>
       other === template ||
-      (areSimilar(template, other, input.likeness) && [...estimate.placed.keys()].every((group) => variantsFor(group, other) !== 0)),
+      (!isWhole(template.group) &&
+        !isWhole(other.group) &&
+        areSimilar(template, other, input.likeness) &&
+        [...estimate.placed.keys()].every((group) => variantsFor(group, other) !== 0)),
   );
 }
 
@@ -243,7 +250,15 @@ function sizeIn(input: GrowInput, { grown }: Progress, id: NodeGroupId): number 
 
 /** How many nodes the group may still add; not more than the limits of cluster and plan allow. */
 function limitOf(input: GrowInput, progress: Progress, { group, template }: GroupTemplate): number {
-  return Math.min(group.maxSize - sizeIn(input, progress, group.id), nodesAllowed(progress.headroom, template));
+  const toMaximum = group.maxSize - sizeIn(input, progress, group.id);
+  const allowed = nodesAllowed(progress.headroom, template);
+  // All or nothing: a part is of no use.
+  return isWhole(group) && allowed < toMaximum ? 0 : Math.min(toMaximum, allowed);
+}
+
+/** A group that grows to its maximum buys, and is weighed with, all the nodes up to there. */
+function asBought(estimate: Estimate, { group }: GroupTemplate, limit: number): Estimate {
+  return isWhole(group) && estimate.nodes > 0 ? { ...estimate, nodes: limit } : estimate;
 }
 
 /** Looks at the items from `turn` on and then at those before; what comes of them stands in the items' own order. */
@@ -282,7 +297,8 @@ function makeOption(
   template: GroupTemplate,
   how: { readonly limit: number; readonly tied: boolean; readonly turn: number },
 ): Option {
-  const found = how.tied ? tryTied(input, template, how) : estimate(input.groups, template, how.limit);
+  const packed = how.tied ? tryTied(input, template, how) : estimate(input.groups, template, how.limit);
+  const found = asBought(packed, template, how.limit);
   return { template, estimate: found, limit: how.limit, scored: scoreOption(template, found, input.scoring) };
 }
 

@@ -92,6 +92,12 @@ export function limitReached(room: Headroom, node: Sized, policy: ScaleUpPolicy)
   return undefined;
 }
 
+/** Why a group that grows to its maximum or not at all cannot: not all the nodes that it `needs` are allowed. */
+export function wholeLimit(room: Headroom, node: Sized, needs: number): SkipReason | undefined {
+  const allowed = nodesAllowed(room, node);
+  return allowed < needs ? { kind: 'atomic-limit', needs, allowed } : undefined;
+}
+
 function orInfinity(limit: number): number {
   return limit > 0 ? limit : Number.POSITIVE_INFINITY;
 }

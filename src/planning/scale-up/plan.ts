@@ -4,7 +4,7 @@
  */
 import { podName, type NodeGroupId, type NodeName } from '../../domain/ids.ts';
 import type { LoopState } from '../../domain/loop-state.ts';
-import type { NodeGroup } from '../../domain/node-group.ts';
+import { isWhole, type NodeGroup, type NodeTemplate } from '../../domain/node-group.ts';
 import type { Observation } from '../../domain/observation.ts';
 import type { Increase, ScaleUpPlan, SkippedGroup } from '../../domain/plan.ts';
 import type { Pod } from '../../domain/pod.ts';
@@ -18,11 +18,12 @@ import { createExpanders, type Expander } from '../expanders/expander.ts';
 import { unfitness } from '../cluster-health.ts';
 import { preemptedNodes } from '../preempted.ts';
 import { tooStale } from '../stale-cluster.ts';
+import { brokenNodes } from '../state/broken-nodes.ts';
 import { overdueInstances } from '../state/unregistered.ts';
 import { byPrecedence, displacedPods, gpuIndexes, isExpendable, reasonToIgnore } from './classify-pods.ts';
 import { groupPods, type EquivalenceGroup } from './equivalence-groups.ts';
 import { grow, type Growth } from './grow.ts';
-import { fullHeadroom, limitReached, nodesAllowed, occupy, spend, type Headroom } from './limits.ts';
+import { fullHeadroom, limitReached, nodesAllowed, occupy, spend, wholeLimit, type Headroom } from './limits.ts';
 import { addComing, placeOnCapacity, type Capacity, type ComingNodes } from './present-capacity.ts';
 import { createScoring, type Scoring } from './score.ts';
 import { closedZones, reasonNotToGrow, reasonNotToTouch, type Standing } from './skip-reasons.ts';
@@ -115,20 +116,23 @@ function makeFrame(input: ScaleUpInput): Frame {
     headroom = occupy(headroom, group.template, upcoming.unregistered.length);
   }
   const minimum = new Map<NodeGroupId, number>();
+  const broken = brokenNodes(observation, state, policy);
   for (const group of policy.scaleUp.enforceMinSize ? observation.cloud.groups : []) {
     const overdue = overdueInstances(group, { state, policy, nowMs: observation.nowMs });
-    const nodes = Math.min(missingToMinimum(group, overdue, standing), nodesAllowed(headroom, group.template));
-    if (nodes < 1) continue;
+    const missing = missingToMinimum(group, overdue + (broken.get(group.id) ?? 0), standing);
+    const nodes = Math.min(missing, nodesAllowed(headroom, group.template));
+    if (nodes < 1 || (isWhole(group) && nodes < missing)) continue;
     minimum.set(group.id, nodes);
     headroom = spend(headroom, group.template, nodes);
   }
   return { input, standing, expanders, scoring, coming, minimum, headroom };
 }
 
-/** Instances that never became nodes count as missing: a replacement comes first, then they may go. */
-function missingToMinimum(group: NodeGroup, overdue: number, standing: Standing): number {
+/** Instances that never became nodes, or broke, count as missing: a replacement comes first, then they may go. */
+function missingToMinimum(group: NodeGroup, lost: number, standing: Standing): number {
   if (!group.target.known || reasonNotToTouch(group, standing) !== undefined) return 0;
-  return Math.min(group.minSize + overdue, group.maxSize) - group.target.value;
+  const missing = Math.min(group.minSize + lost, group.maxSize) - group.target.value;
+  return missing > 0 && isWhole(group) ? group.maxSize - group.target.value : missing;
 }
 
 function planPods(frame: Frame, asking: readonly Pod[], snapshot: ClusterSnapshot, verdicts: Map<Pod, PodVerdict>): ScaleUpPlan {
@@ -147,7 +151,9 @@ function planPods(frame: Frame, asking: readonly Pod[], snapshot: ClusterSnapsho
   for (const group of observation.cloud.groups) {
     const reason =
       reasonNotToGrow(group, frame.standing, sizeOf(group.id)) ??
-      (group.template === undefined ? undefined : limitReached(frame.headroom, group.template, policy.scaleUp));
+      (group.template === undefined
+        ? undefined
+        : reasonByLimits(frame.headroom, group, group.template, { policy, size: sizeOf(group.id) }));
     if (reason !== undefined) skips.set(group.id, reason);
     else if (group.template !== undefined) {
       const offered = attaching(group.template, frame.input.names);
@@ -217,6 +223,17 @@ function minimumNodes(frame: Frame): readonly ComingNodes[] {
   });
 }
 
+/** Limits of the cluster, the plan and the cloud that keep the group from growing at all. */
+function reasonByLimits(
+  headroom: Headroom,
+  group: NodeGroup,
+  template: NodeTemplate,
+  { policy, size }: { readonly policy: Policy; readonly size: number },
+): SkipReason | undefined {
+  const reached = limitReached(headroom, template, policy.scaleUp);
+  return reached ?? (isWhole(group) ? wholeLimit(headroom, template, group.maxSize - size) : undefined);
+}
+
 function explain(outcome: {
   readonly frame: Frame;
   readonly snapshot: ClusterSnapshot;
@@ -231,7 +248,10 @@ function explain(outcome: {
   const stops = new Map(skips);
   for (const { group, template } of templates) {
     const full = sizeWith(frame, group.id, growth) >= group.maxSize;
-    const limit = full ? ({ kind: 'max-size', max: group.maxSize } as const) : limitReached(growth.headroom, template, policy.scaleUp);
+    const size = sizeWith(frame, group.id, growth);
+    const limit = full
+      ? ({ kind: 'max-size', max: group.maxSize } as const)
+      : reasonByLimits(growth.headroom, group, template, { policy, size });
     if (limit !== undefined) stops.set(group.id, limit);
   }
   const exhausted = exhaustedBecause(growth, policy.scaleUp.maxNodesPerScaleUp);

@@ -27,6 +27,11 @@ export function explainSkip(reason: SkipReason, group: NodeGroup | undefined): E
       return { ...described, fix: [reason, ...(reason.also ?? [])].map(({ limit }) => `raise ${LIMIT_SETTINGS[limit]}`).join(' and ') };
     case 'quota':
       return { ...described, fix: `ask Azure for more than ${reason.limit} cores: ${reason.quota}` };
+    case 'atomic-limit':
+      return {
+        ...described,
+        fix: `raise the limits of nodes, cores, memory or nodes per scale-up by ${reason.needs - reason.allowed} such nodes`,
+      };
     case 'no-template':
       return { ...described, fix: 'say what a node of this group offers' };
     case 'frozen':

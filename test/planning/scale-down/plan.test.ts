@@ -514,6 +514,34 @@ describe('the order among nodes that may go', () => {
   });
 });
 
+describe('nodes that do not work', () => {
+  const unready = (name: string) =>
+    aNode({
+      name,
+      cpu: '4',
+      memory: '16Gi',
+      readiness: { ready: false, sinceMs: START_MS - 25 * MINUTE, reason: 'NotReady' },
+      createdAtMs: 0,
+    });
+
+  it('of a group at its minimum keep their timer but stay until there is a replacement', () => {
+    const world = { nodes: [unready('p-0'), ...nodes('p-1')], state: { unneededSince: sinceMinutes(21, ['p-0', 'p-1']) } };
+    const held = plan({ ...world, groups: [pool('p', 2, { minSize: 2 })] });
+    expect(held.removals).toEqual([]);
+    expect(held.unneeded.get('p-0')).toBe(START_MS - 21 * MINUTE);
+    expect(keptReasons(held)).toEqual({ 'p-0': 'NodeGroupMinSizeReached', 'p-1': 'NodeGroupMinSizeReached' });
+    const replaced = plan({ ...world, nodes: [...world.nodes, ...nodes('p-2')], groups: [pool('p', 3, { minSize: 2 })] });
+    expect(removed(replaced)).toEqual(['p-0']);
+  });
+
+  it('go before those that work: a minimum is meant of nodes that do', () => {
+    const since = { unneededSince: new Map([...sinceMinutes(30, ['p-1', 'p-2']), ...sinceMinutes(21, ['p-0'])]) };
+    const result = plan({ nodes: [unready('p-0'), ...nodes('p-1', 'p-2')], groups: [pool('p', 3, { minSize: 2 })], state: since });
+    expect(removed(result)).toEqual(['p-0']);
+    expect(keptReasons(result)['p-1']).toBe('NodeGroupMinSizeReached');
+  });
+});
+
 describe('drains side by side', () => {
   const drains = aPolicy({ scaleDown: { maxParallelDrains: 9 } });
   const since = { unneededSince: sinceMinutes(30, names(2)) };
@@ -651,6 +679,31 @@ describe('instances that are no nodes', () => {
     const group = pool('p', 2, { minSize: 2, instances: [anInstance({ node: 'p-0' }), failed] });
     const result = plan({ groups: [group], nodes: nodes('p-0'), scaleUpPlanned: true });
     expect(result.instanceRemovals).toEqual([{ group: 'p', instance: failed.key, cause: 'failed' }]);
+  });
+
+  const whole = { zeroOrMax: true };
+  const unborn = [anInstance({ node: 'p-0' }), stranger('p-1', 1), stranger('p-2', 1), stranger('p-3', 16)];
+  it.each([
+    { name: 'all that has not joined goes with it', rest: { options: whole }, going: ['p-1', 'p-2', 'p-3'] },
+    { name: 'what came up is kept when a part is of use', rest: { options: { ...whole, keepsPartOfMax: true } }, going: ['p-3'] },
+    { name: 'a minimum that not all can leave keeps all', rest: { options: whole, minSize: 2 }, going: [] },
+    { name: 'nobody loses a node that is in use', rest: { options: whole }, pods: [pod('p-0')], going: ['p-3'] },
+    { name: 'another group', rest: {}, going: ['p-3'] },
+  ])('CS06: of four one never registered: $name', ({ rest, pods, going }) => {
+    const group = pool('p', 4, { maxSize: 4, instances: unborn, ...rest });
+    const result = plan({ groups: [group], nodes: nodes('p-0'), pods: pods ?? [] });
+    expect(result.instanceRemovals).toEqual(going.map((name) => ({ group: 'p', instance: keyOf(name), cause: 'never-registered' })));
+  });
+
+  it('CS06: the nodes that did come up go the ordinary way, as the whole that they are', () => {
+    const group = pool('p', 1, { maxSize: 4, options: whole, instances: [anInstance({ node: 'p-0' })] });
+    expect(removed(plan({ groups: [group], nodes: nodes('p-0'), state: { unneededSince: sinceMinutes(30, ['p-0']) } }))).toEqual(['p-0']);
+  });
+
+  it('CS06: one that failed takes those on their way with it, below the minimum too', () => {
+    const group = pool('p', 3, { minSize: 3, maxSize: 3, options: whole, instances: [stranger('p-1', 1), failed] });
+    const result = plan({ groups: [group], nodes: [] });
+    expect(result.instanceRemovals.map(({ cause }) => cause)).toEqual(['failed', 'failed']);
   });
 
   it('CS05: of three that never registered only the one above the minimum goes', () => {
