@@ -25,6 +25,8 @@ export interface Sku {
   readonly zones: readonly string[];
   /** Data disks that can be attached; undefined: Azure does not say. */
   readonly maxDataDisks?: number;
+  /** What an ephemeral OS disk has room for: the size's cache, else its temporary disk, else its NVMe disks. Absent: it takes none. */
+  readonly ephemeralOsDiskBytes?: number;
   /** The family whose quota it draws from. */
   readonly quotaFamily: string;
   /** Absent: none. */
@@ -41,6 +43,7 @@ export interface SkuCatalog {
   readonly version: string;
 }
 
+const MIB = 2 ** 20;
 const GIB = 2 ** 30;
 
 /** Keeps virtual machine sizes of the location whose numbers can be read. */
@@ -105,6 +108,7 @@ function projectSku(raw: ResourceSku, location: string): Sku | undefined {
     arch: capability.get('cpuarchitecturetype')?.toLowerCase() === 'arm64' ? 'arm64' : 'amd64',
     zones: zonesOf(raw, location),
     ...dataDisks(capability.get('maxdatadiskcount')),
+    ...ephemeralOsDisk(capability),
     quotaFamily: raw.family ?? '',
     ...filled('restrictions', restrictionsOf(raw, location)),
     ...filled('unknownFeatures', parseVmSize(raw.name).unknownFeatures),
@@ -114,6 +118,23 @@ function projectSku(raw: ResourceSku, location: string): Sku | undefined {
 /** Zero is a number here: some sizes take no data disk at all. */
 function dataDisks(text: string | undefined): Pick<Sku, 'maxDataDisks'> {
   return text !== undefined && /^\d+$/.test(text) ? { maxDataDisks: Number(text) } : {};
+}
+
+/** Azure's own order of places. The cache is told in bytes, the others in MiB, whatever their names say. */
+function ephemeralOsDisk(capability: ReadonlyMap<string, string>): Pick<Sku, 'ephemeralOsDiskBytes'> {
+  if (capability.get('ephemeralosdisksupported')?.toLowerCase() !== 'true') return {};
+  const places = capability
+    .get('supportedephemeralosdiskplacements')
+    ?.toLowerCase()
+    .split(',')
+    .map((place) => place.trim());
+  const room = (place: string, name: string, unit: number): number =>
+    places === undefined || places.includes(place) ? (positive(capability.get(name)) ?? 0) * unit : 0;
+  const bytes =
+    room('cachedisk', 'cacheddiskbytes', 1) ||
+    room('resourcedisk', 'maxresourcevolumemb', MIB) ||
+    room('nvmedisk', 'nvmedisksizeinmib', MIB);
+  return bytes === 0 ? {} : { ephemeralOsDiskBytes: bytes };
 }
 
 function positive(text: string | undefined): number | undefined {

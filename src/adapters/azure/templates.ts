@@ -61,11 +61,19 @@ function capacityOf(source: TemplateSource, { sku, pool, names }: TemplateContex
     cpu: sku.vcpus,
     memory: kernelMemoryBytes(sku.memoryBytes),
     pods: pool?.maxPods ?? DEFAULT_MAX_PODS,
-    'ephemeral-storage': (source.osDisk.sizeGb ?? pool?.osDiskSizeGb ?? defaultDiskGb(sku.vcpus)) * GIB,
+    'ephemeral-storage': osDiskBytes(source, sku, pool),
   };
   // A resource of amount zero would make an empty group differ from its living twin.
   if (sku.gpus > 0) quantities[deviceOf(source.vmSize)] = sku.gpus;
   return names.parse({ ...quantities, ...templateResources(source.tags) });
+}
+
+/** What nobody states is AKS's default, and never more than the place of an ephemeral disk holds. */
+function osDiskBytes({ osDisk }: TemplateSource, sku: Sku, pool: AgentPoolRow | undefined): number {
+  const stated = osDisk.sizeGb ?? pool?.osDiskSizeGb;
+  if (stated !== undefined) return stated * GIB;
+  const usual = defaultDiskGb(sku.vcpus) * GIB;
+  return osDisk.ephemeral ? Math.min(usual, sku.ephemeralOsDiskBytes ?? usual) : usual;
 }
 
 /** What AKS takes for an OS disk when nobody says: it grows with the size. */

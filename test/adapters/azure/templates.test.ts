@@ -291,6 +291,45 @@ describe('sizes of the region', () => {
     expect(template({ vmSize: 'Standard_M8-2ms' }, sku).capacity[CPU]).toBe(2_000);
   });
 
+  const yes = { vCPUs: '4', MemoryGB: '16', EphemeralOSDiskSupported: 'True' };
+  it.each<[string, Readonly<Record<string, string>>, number | undefined]>([
+    ['Standard_D4s_v3: its cache, in bytes', { ...yes, CachedDiskBytes: '107374182400', MaxResourceVolumeMB: '32768' }, 100],
+    ['no cache: its temporary disk, in MiB', { ...yes, MaxResourceVolumeMB: '32768' }, 32],
+    [
+      'Standard_NC24ads_A100_v4: both places, and no NVMe',
+      {
+        ...yes,
+        CachedDiskBytes: '274877906944',
+        NvmeDiskSizeInMiB: '915527',
+        SupportedEphemeralOSDiskPlacements: 'ResourceDisk,CacheDisk',
+      },
+      256,
+    ],
+    [
+      'Standard_D128ds_v6: NVMe only',
+      { ...yes, MaxResourceVolumeMB: '0', NvmeDiskSizeInMiB: '7208960', SupportedEphemeralOSDiskPlacements: 'NvmeDisk' },
+      7_040,
+    ],
+    [
+      'a cache that is no place for it',
+      { ...yes, CachedDiskBytes: '107374182400', SupportedEphemeralOSDiskPlacements: 'ResourceDisk' },
+      undefined,
+    ],
+    ['Standard_D2_v2: none', { ...yes, EphemeralOSDiskSupported: 'False', MaxResourceVolumeMB: '102400' }, undefined],
+    ['a size that does not say', { vCPUs: '4', MemoryGB: '16', MaxResourceVolumeMB: '32768' }, undefined],
+  ])('room for an ephemeral OS disk: %s', (_what, capabilities, gib) => {
+    const sku = findSku(buildCatalog([raw('Standard_X', capabilities)], 'eastus', 1), 'Standard_X');
+    expect(sku?.ephemeralOsDiskBytes).toBe(gib === undefined ? undefined : gib * GIB);
+  });
+
+  it.each([
+    ['stated: as stated', { ephemeral: true, tier: undefined, sizeGb: 48 }, 48],
+    ['not stated: no more than its place holds', { ephemeral: true, tier: undefined, sizeGb: undefined }, 32],
+    ['managed: what AKS takes', { ephemeral: false, tier: undefined, sizeGb: undefined }, 128],
+  ])('an OS disk whose size is %s', (_what, osDisk, gib) => {
+    expect(template({ osDisk }, { ephemeralOsDiskBytes: 32 * GIB }).capacity[EPHEMERAL_STORAGE]).toBe(gib * GIB);
+  });
+
   it.each([
     ['its only zone is closed', [{ type: 'Zone', zones: ['1', '2', '3'] }], ['2'], /in zone 2 \(NotAvailableForSubscription\)/],
     ['all its zones are closed', [{ type: 'Zone', zones: ['1', '2'] }], ['1', '2'], /in zone 1, 2 /],
