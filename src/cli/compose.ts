@@ -50,7 +50,11 @@ export async function composeDaemon(input: ComposeInput): Promise<Daemon> {
   const names = new ResourceNames();
   const shared = { clock, random, log, metrics, names };
   const until = input.signal === undefined ? {} : { signal: input.signal };
-  const kubernetes = await connectKubernetes({ ...shared, ...until, options: { ...config.kubernetes, ...taintsOf(config) } });
+  const kubernetes = await connectKubernetes({
+    ...shared,
+    ...until,
+    options: { ...config.kubernetes, followWorkloads: config.policy.scaleUp.proactive === true, ...taintsOf(config) },
+  });
   const cloud = await connectCloud(input, names, kubernetes);
   const rules = config.policy.scaleUp.expanders.includes('priority') ? new ConfigMapPriorityRules(log) : undefined;
   const loop = new Autoscaler(

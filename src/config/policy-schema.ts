@@ -41,6 +41,8 @@ export const scaleUp = z
     expendablePriorityCutoff: wholeNumber(-2_147_483_648, 2_147_483_647).default(-10),
     newPodDelay: duration(0),
     newGpuPodDelay: duration(30 * SECOND_MS),
+    proactive: flag(false),
+    podInjectionLimit: wholeNumber(0).default(5000),
     allowedSchedulers: z.array(text('the name of a scheduler'), { error: 'a list of schedulers' }).default([]),
     bypassedSchedulers: z.array(text('the name of a scheduler'), { error: 'a list of schedulers' }).default([]),
     maxProvisionTime: duration(15 * MINUTE_MS, { leastMs: SECOND_MS }),

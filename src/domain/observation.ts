@@ -2,7 +2,7 @@ import type { InstanceKey, NodeGroupId, NodeName } from './ids.ts';
 import type { Node } from './node.ts';
 import type { NodeGroup } from './node-group.ts';
 import type { Pod } from './pod.ts';
-import type { DaemonSet, DisruptionBudget } from './workload.ts';
+import type { DaemonSet, DisruptionBudget, ReplicatedWorkload } from './workload.ts';
 import type { ErrorKind } from './errors.ts';
 import type { CloudQuota } from './quota.ts';
 
@@ -15,6 +15,8 @@ export interface ClusterView {
   readonly pendingPods: readonly Pod[];
   readonly daemonSets: readonly DaemonSet[];
   readonly disruptionBudgets: readonly DisruptionBudget[];
+  /** Absent: nobody asked for them. */
+  readonly workloads?: readonly ReplicatedWorkload[];
   /** `namespace name -> labels`, for namespace selectors. */
   readonly namespaces: ReadonlyMap<string, Readonly<Record<string, string>>>;
   /** Age of the oldest watch, milliseconds. */

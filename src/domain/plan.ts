@@ -49,6 +49,8 @@ export interface ScaleUpPlan {
   /** Every pod that was looked at, with what became of it. */
   readonly verdicts: ReadonlyMap<Pod, PodVerdict>;
   readonly options: readonly ScoredOption[];
+  /** Pods of controllers that are about to make them; absent: nobody asked for them. */
+  readonly injection?: { readonly injected: number; readonly skipped: number };
   /** The time for planning was up after so many estimates; absent: it was not. */
   readonly cutShortAfter?: number;
   /** Things about the configuration that a person should know: rules that match nothing, sizes without a price. */

@@ -96,6 +96,8 @@ export interface Pod {
   readonly controller: Controller | undefined;
   /** `PodScheduled=False` with reason `Unschedulable`; undefined otherwise (scheduling gates included). */
   readonly unschedulable: { readonly sinceMs: number; readonly message: string } | undefined;
+  /** It does not exist: a controller is about to make its like. */
+  readonly injected?: true;
   /** Pending, and no scheduler has said anything of it yet. */
   readonly unseen?: true;
   readonly mirror: boolean;

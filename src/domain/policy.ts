@@ -25,6 +25,10 @@ export interface ScaleUpPolicy {
   readonly newPodDelayMs: number;
   /** The same for pods that ask for GPUs: nodes with GPUs are dear, and their pods come in groups. Absent: no delay of their own. */
   readonly newGpuPodDelayMs?: number;
+  /** Whether pods that controllers are about to make ask for room. Absent: not. */
+  readonly proactive?: boolean;
+  /** How many pods may ask for room before such pods are left out. Absent: no limit. */
+  readonly podInjectionLimit?: number;
   /** Pods of other schedulers ask for nothing. Absent or empty: pods of every scheduler count. */
   readonly allowedSchedulers?: readonly string[];
   /** Pods of these need not have been refused by their scheduler first. Absent: none. */

@@ -20,3 +20,13 @@ export interface DaemonSet {
   readonly uid: string;
   readonly shape: PodShape;
 }
+
+/** A controller that makes equal pods on its own. */
+export interface ReplicatedWorkload {
+  readonly kind: 'ReplicaSet' | 'StatefulSet' | 'Job';
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: string;
+  /** Pods that it wants to run now; 0 also when it says that it cannot make them. */
+  readonly desired: number;
+}

@@ -30,6 +30,8 @@ export function publishCompatible(report: LoopReport, policy: Policy, metrics: C
   publishLimits(policy, metrics);
   publishPods(observation, metrics);
   const plan = report.rounds.at(-1)?.plan;
+  metrics.unschedulablePods.set({ type: 'injected' }, plan?.injection?.injected ?? 0);
+  metrics.unschedulablePods.set({ type: 'skipped_injection' }, plan?.injection?.skipped ?? 0);
   metrics.overflowingControllers.set(plan === undefined ? 0 : overflowingControllers(plan));
   publishScaleDown(report, policy, metrics);
   for (const gauge of [metrics.groupMin, metrics.groupMax, metrics.groupTarget, metrics.groupHealthiness, metrics.groupBackoff])

@@ -23,7 +23,7 @@ export function publishObservation(observation: Observation, state: LoopState, m
 
 export function publishVerdicts(plan: ScaleUpPlan, metrics: Metrics): void {
   const counts = new Map<string, number>(VERDICTS.map((kind) => [kind, 0]));
-  for (const verdict of plan.verdicts.values()) counts.set(verdict.kind, (counts.get(verdict.kind) ?? 0) + 1);
+  for (const [pod, verdict] of plan.verdicts) if (pod.injected !== true) counts.set(verdict.kind, (counts.get(verdict.kind) ?? 0) + 1);
   for (const [verdict, count] of counts) metrics.cluster.pods.set({ verdict }, count);
 }
 

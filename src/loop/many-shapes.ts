@@ -9,8 +9,8 @@ const REMEMBERED_SHAPES = 10;
  */
 export function overflowingControllers(plan: ScaleUpPlan): number {
   const shapes = new Map<string, Set<string>>();
-  for (const [{ controller, shape }, { kind }] of plan.verdicts) {
-    if (controller === undefined || (kind !== 'helpless' && kind !== 'waiting')) continue;
+  for (const [{ controller, shape, injected }, { kind }] of plan.verdicts) {
+    if (injected === true || controller === undefined || (kind !== 'helpless' && kind !== 'waiting')) continue;
     const known = shapes.get(controller.uid);
     if (known === undefined) shapes.set(controller.uid, new Set([shape.key]));
     else known.add(shape.key);

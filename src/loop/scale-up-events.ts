@@ -12,7 +12,7 @@ export const STATUS_NAME = 'cluster-autoscaler-status';
 /** One event per pod that nothing can help, with each reason and how many groups gave it. */
 export function helplessEvents(plan: ScaleUpPlan): readonly AutoscalerEvent[] {
   return [...plan.verdicts].flatMap(([pod, verdict]) =>
-    verdict.kind === 'helpless'
+    verdict.kind === 'helpless' && pod.injected !== true
       ? [aboutPod(pod, 'NotTriggerScaleUp', `No node group can help this pod: ${countReasons(verdict.byGroup)}`)]
       : [],
   );
@@ -34,7 +34,8 @@ export function increaseEvents(record: IncreaseRecord, group: NodeGroup | undefi
   const { increase, outcome } = record;
   const step = describeIncrease(increase, group);
   if (outcome.kind === 'accepted') {
-    const pods = increase.pods.map((pod) => aboutPod(pod, 'TriggeredScaleUp', `This pod caused a scale-up: [{${step}}]`));
+    const real = increase.pods.filter((pod) => pod.injected !== true);
+    const pods = real.map((pod) => aboutPod(pod, 'TriggeredScaleUp', `This pod caused a scale-up: [{${step}}]`));
     return [...pods, aboutGroups(namespace, 'Normal', 'ScaledUpGroup', `Scale-up of ${step}`)];
   }
   if (outcome.kind !== 'failed') return [];

@@ -53,7 +53,8 @@ function countWaits({ increase, outcome }: IncreaseRecord, { metrics, clock }: L
   if (outcome.kind !== 'accepted') return;
   const nowMs = Math.max(loopStartMs, clock.now());
   for (const pod of increase.pods) {
-    if (pod.unschedulable !== undefined) metrics.scaleUp.podsToDecision.observe(Math.max(0, nowMs - pod.unschedulable.sinceMs) / 1000);
+    if (pod.unschedulable !== undefined && pod.injected !== true)
+      metrics.scaleUp.podsToDecision.observe(Math.max(0, nowMs - pod.unschedulable.sinceMs) / 1000);
   }
 }
 

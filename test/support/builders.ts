@@ -5,7 +5,7 @@ import type { Node } from '../../src/domain/node.ts';
 import type { CloudView, ClusterView, Observation } from '../../src/domain/observation.ts';
 import type { Pod, PodShape } from '../../src/domain/pod.ts';
 import { ResourceNames } from '../../src/domain/resources.ts';
-import type { DisruptionBudget } from '../../src/domain/workload.ts';
+import type { DisruptionBudget, ReplicatedWorkload } from '../../src/domain/workload.ts';
 
 /** One registry for a whole test file is what the composition root does too. */
 export const resourceNames = new ResourceNames();
@@ -183,6 +183,7 @@ export interface ClusterOptions {
   readonly pods?: readonly Pod[];
   readonly daemonSets?: ClusterView['daemonSets'];
   readonly disruptionBudgets?: readonly DisruptionBudget[];
+  readonly workloads?: readonly ReplicatedWorkload[];
 }
 
 export function aCluster(options: ClusterOptions = {}): ClusterView {
@@ -197,6 +198,7 @@ export function aCluster(options: ClusterOptions = {}): ClusterView {
     pendingPods: (options.pods ?? []).filter((pod) => pod.nodeName === undefined),
     daemonSets: options.daemonSets ?? [],
     disruptionBudgets: options.disruptionBudgets ?? [],
+    ...(options.workloads === undefined ? {} : { workloads: options.workloads }),
     namespaces: new Map([
       ['default', {}],
       ['kube-system', {}],

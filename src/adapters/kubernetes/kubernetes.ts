@@ -56,7 +56,12 @@ export async function connectKubernetes(deps: KubernetesDeps): Promise<Kubernete
     throw whereAsked(asAutoscalerError(thrown), connection.server, options);
   }
   const retry: Retry = { clock, random, range: { firstMs: 50, maxMs: 2_000 }, attempts: 6 };
-  const reader = new WatchedClusterReader({ ...deps, rest, ...(options.taints === undefined ? {} : { taints: options.taints }) });
+  const reader = new WatchedClusterReader({
+    ...deps,
+    rest,
+    followWorkloads: options.followWorkloads === true,
+    ...(options.taints === undefined ? {} : { taints: options.taints }),
+  });
   const events = new QueuedEventRecorder({ rest, clock, retry, log, metrics, source: eventSource, identity });
   const lease = options.leaderElect
     ? new LeaseLeadership({ rest, clock, random, log, metrics, namespace, name: options.leaseName, identity })

@@ -30,6 +30,8 @@ export interface KubernetesOptions {
   readonly userAgent?: string;
   /** Limit of one call that is not a watch, in milliseconds of real time. Default 30,000. */
   readonly callTimeoutMs?: number;
+  /** Whether to watch how many pods controllers want. Absent: not. */
+  readonly followWorkloads?: boolean;
   /** Taints by which nodes say that they are being set up. Absent: those that are always known. */
   readonly taints?: TaintRules;
 }

@@ -12,12 +12,15 @@ import { projectNode } from './project-node.ts';
 import { projectPod } from './project-pod.ts';
 import { ReflectedCluster } from './reflected-cluster.ts';
 import { Reflector, type ReflectorDeps } from './reflector.ts';
+import { WatchedWorkloads } from './watched-workloads.ts';
 import type { Rest } from './rest.ts';
 
 export interface ReaderDeps extends Omit<ReflectorDeps, 'resource' | 'path' | 'table'> {
   readonly names: ResourceNames;
   /** Absent: the taints of nodes that are being set up are those that are always known. */
   readonly taints?: TaintRules;
+  /** Whether the views say how many pods controllers want. */
+  readonly followWorkloads?: boolean;
 }
 
 const FRESH_PAGE = 500;
@@ -31,11 +34,13 @@ export class WatchedClusterReader implements ClusterReader {
   readonly #reflectors: readonly Reflector[];
   /** Those that a cluster view can do without. */
   readonly #optional: ReadonlySet<Reflector>;
+  readonly #workloads: WatchedWorkloads | undefined;
   readonly #stop = new AbortController();
 
   constructor(deps: ReaderDeps) {
     this.#deps = deps;
     this.#cluster = new ReflectedCluster(deps.names, (node, reason) => deps.log.warn({ node, reason }, 'node cannot be read'), deps.taints);
+    this.#workloads = deps.followWorkloads === true ? new WatchedWorkloads(deps) : undefined;
     const made = this.#cluster.sources().map((source) => ({ source, reflector: new Reflector({ ...deps, ...source }) }));
     this.#reflectors = made.map(({ reflector }) => reflector);
     this.#optional = new Set(made.filter(({ source }) => source.optional === true).map(({ reflector }) => reflector));
@@ -50,7 +55,10 @@ export class WatchedClusterReader implements ClusterReader {
     signal.addEventListener('abort', onAbort, { once: true });
     try {
       await Promise.race([
-        Promise.all(this.#reflectors.map((each) => (this.#optional.has(each) ? each.answered : each.synced))),
+        Promise.all([
+          ...this.#reflectors.map((each) => (this.#optional.has(each) ? each.answered : each.synced)),
+          this.#workloads?.start(this.#stop.signal),
+        ]),
         cancelled.promise,
       ]);
     } finally {
@@ -70,7 +78,8 @@ export class WatchedClusterReader implements ClusterReader {
         troubles.push(`${resource} have not been heard of for ${Math.round((now - lastHeardAt) / 1000)} s`);
       else if (reflector.version === 0) troubles.push(`${resource} cannot be read: ${trouble ?? ''}`);
     }
-    return { ...this.#cluster.views(troubles[0]), stalenessMs };
+    const workloads = this.#workloads === undefined ? {} : { workloads: this.#workloads.current() };
+    return { ...this.#cluster.views(troubles[0]), stalenessMs, ...workloads };
   }
 
   async readFresh(name: string, signal: AbortSignal): Promise<{ readonly node: Node; readonly pods: readonly Pod[] } | undefined> {
@@ -111,7 +120,7 @@ export class WatchedClusterReader implements ClusterReader {
 
   async close(): Promise<void> {
     this.#stop.abort();
-    await Promise.all(this.#reflectors.map((reflector) => reflector.ended()));
+    await Promise.all([...this.#reflectors.map((reflector) => reflector.ended()), this.#workloads?.ended()]);
   }
 }
 

@@ -72,6 +72,8 @@ export const FLAGS: readonly Flag[] = [
   row('memory-total', 'bounds', 'scaleDown.minMemoryTotalGib:scaleUp.maxMemoryTotalGib', 'MIN:MAX GiB in the cluster (default 0:6400000)'),
   row('expendable-pods-priority-cutoff', 'integer', 'scaleUp.expendablePriorityCutoff', 'pods below cause no scale-up (default -10)'),
   row('new-pod-scale-up-delay', 'duration', 'scaleUp.newPodDelay', 'age a pod must have to cause a scale-up (default 0s)'),
+  row('enable-proactive-scaleup', 'boolean', 'scaleUp.proactive', 'pods that controllers are about to make ask for room (default false)'),
+  row('pod-injection-limit', 'integer', 'scaleUp.podInjectionLimit', 'pods asking for room beyond which these are left out (default 5000)'),
   row('allowed-scheduler-names', 'list', 'scaleUp.allowedSchedulers', 'schedulers whose pods count, with commas (default: all)'),
   row('bypassed-scheduler-names', 'list', 'scaleUp.bypassedSchedulers', 'schedulers that need not have looked at a pod first, with commas'),
   row('max-node-provision-time', 'duration', 'scaleUp.maxProvisionTime', 'time a node may take to join (default 15m)'),

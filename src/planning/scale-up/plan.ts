@@ -25,6 +25,7 @@ import { groupPods, type EquivalenceGroup } from './equivalence-groups.ts';
 import { grow, type Growth } from './grow.ts';
 import { fullHeadroom, limitReached, nodesAllowed, occupy, spend, wholeLimit, type Headroom } from './limits.ts';
 import { addComing, placeOnCapacity, type Capacity, type ComingNodes } from './present-capacity.ts';
+import { injectPods } from './proactive.ts';
 import { createScoring, type Scoring } from './score.ts';
 import { closedZones, reasonNotToGrow, reasonNotToTouch, type Standing } from './skip-reasons.ts';
 import { makeTemplate, type GroupTemplate } from './template-node.ts';
@@ -64,14 +65,26 @@ interface Frame {
  */
 export function planScaleUp(input: ScaleUpInput): ScaleUpPlan {
   const { observation, policy } = input;
-  const verdicts = new Map<Pod, PodVerdict>();
   const asking: Pod[] = [];
-  const gpus = gpuIndexes(input.names);
+  const verdicts = ignoredPods(input, asking);
+  if (policy.scaleUp.proactive !== true) return planFor(input, asking, verdicts);
+  const { pods, skipped } = injectPods(observation, policy.scaleUp, asking.length);
+  return { ...planFor(input, [...asking, ...pods], verdicts), injection: { injected: pods.length, skipped } };
+}
+
+/** Sorts the pending pods into those that ask for room and the verdicts on the others. */
+function ignoredPods({ observation, policy, names }: ScaleUpInput, asking: Pod[]): Map<Pod, PodVerdict> {
+  const verdicts = new Map<Pod, PodVerdict>();
+  const gpus = gpuIndexes(names);
   for (const pod of observation.cluster.pendingPods) {
     const reason = reasonToIgnore(pod, observation.nowMs, policy.scaleUp, gpus);
     if (reason === undefined) asking.push(pod);
     else verdicts.set(pod, { kind: 'ignored', reason });
   }
+  return verdicts;
+}
+
+function planFor(input: ScaleUpInput, asking: Pod[], verdicts: Map<Pod, PodVerdict>): ScaleUpPlan {
   asking.sort(byPrecedence);
   const blocked = blockedBecause(input);
   if (blocked !== undefined) {
