@@ -7,6 +7,7 @@ import type { Pod } from '../../src/domain/pod.ts';
 import type { KubeObject, NodeObject, PodObject } from '../../src/simulator/cluster/objects.ts';
 import { nodeReasons, seatOf, type Seat } from '../../src/simulator/cluster/scheduler/node-filters.ts';
 import { topologyReason, type Room } from '../../src/simulator/cluster/scheduler/topology.ts';
+import { volumeReason } from '../../src/simulator/cluster/scheduler/volumes.ts';
 import { resourceNames } from '../support/builders.ts';
 import { NAMESPACES } from './random-cluster.ts';
 
@@ -51,6 +52,6 @@ export function roomWith(
 export function toyReasons(pod: PodObject, seat: Seat, room: Room): readonly string[] {
   const reasons = nodeReasons(pod, seat);
   if (reasons.length > 0) return reasons;
-  const topology = topologyReason(pod, seat, room);
-  return topology === undefined ? [] : [topology];
+  const other = volumeReason(pod, seat, room.seats, room.stored) ?? topologyReason(pod, seat, room);
+  return other === undefined ? [] : [other];
 }

@@ -56,7 +56,8 @@ export function judgeClaims(pod: Holder, storage: Storage): ClaimRules {
   return {
     places: distinct(all.flatMap(({ places }) => places)),
     blockers: all.flatMap(({ blockers }) => blockers),
-    slots: all.flatMap(({ slots }) => slots),
+    // Also those of claims that would refuse a new place: what is attached is attached.
+    slots: claims.flatMap((claim) => slotsOf(claim, pod, storage)),
   };
 }
 
@@ -94,7 +95,7 @@ function judgeBound(name: string, claim: string, storage: Storage): ClaimRules {
   const places: VolumePlace[] = [];
   if (volume.terms !== undefined) places.push({ kind: 'reachable', terms: volume.terms });
   if (volume.zones.length > 0) places.push({ kind: 'zone-labels', requirements: volume.zones });
-  return { ...NOTHING, places, slots: volume.driver === undefined ? [] : [{ driver: volume.driver, volume: name }] };
+  return { ...NOTHING, places };
 }
 
 /** A claim without a volume: one that is there is taken, or one is made where the pod goes, or nothing helps. */
@@ -107,10 +108,22 @@ function judgeUnbound(key: string, wish: ClaimWish, storage: Storage): ClaimRule
   if (!storageClass.waits) return unboundImmediate(name, `storage class ${wanted} binds at once, and it is not bound`);
   const present = storage.freeVolumes(wanted).filter((volume) => suits(volume, key, wish));
   const makes = storageClass.provisioner !== NO_PROVISIONER && storageClass.provisioner !== '';
-  const slots = makes ? [{ driver: storageClass.provisioner, volume: key }] : [];
-  if (present.some(({ terms }) => terms === undefined) || (makes && storageClass.topologies === undefined)) return { ...NOTHING, slots };
+  if (present.some(({ terms }) => terms === undefined) || (makes && storageClass.topologies === undefined)) return NOTHING;
   const terms = [...present.flatMap((volume) => volume.terms ?? []), ...(makes ? (storageClass.topologies ?? []) : [])];
-  return { ...NOTHING, places: [{ kind: 'makeable', terms: distinct(terms) }], slots };
+  return { ...NOTHING, places: [{ kind: 'makeable', terms: distinct(terms) }] };
+}
+
+/** The attach slot of a claim: of its volume, or of the one that its class will make. */
+function slotsOf({ name, ephemeral }: PodClaim, { namespace }: Holder, storage: Storage): readonly Slot[] {
+  const key = `${namespace}/${name}`;
+  const claim = storage.claims.get(key);
+  const bound = claim?.volume === undefined ? undefined : storage.volumes.get(claim.volume);
+  // Of a volume that is gone the class is asked, as kube-scheduler does.
+  if (bound !== undefined) return bound.driver === undefined ? [] : [{ driver: bound.driver, volume: bound.name }];
+  const wish = claim?.wish ?? ephemeral;
+  const className = wish === undefined ? undefined : (wish.className ?? defaultClass(storage));
+  const driver = className === undefined ? undefined : storage.classes.get(className)?.provisioner;
+  return driver === undefined || driver === '' || driver === NO_PROVISIONER ? [] : [{ driver, volume: key }];
 }
 
 function suits(volume: Volume, key: string, wish: ClaimWish): boolean {

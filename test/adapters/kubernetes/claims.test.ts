@@ -350,6 +350,18 @@ describe('PR15: attach limits', () => {
     expect(refusals('p')['n-1']).toEqual([]);
   });
 
+  it('a disk whose claim is on its way out is attached until its pod ends', () => {
+    const one = disks(1, 'd');
+    const leaving = one.claims.map((each) => ({ ...each, metadata: { ...each.metadata, deletionTimestamp: '2026-11-21T00:00:00Z' } }));
+    const { refusals } = clusterOf({
+      pods: [pod('r', ['d-0'], { on: 'n-1' }), pod('p', ['data'])],
+      persistentvolumeclaims: [...leaving, claim('data', { storageClassName: 'disk' })],
+      persistentvolumes: one.volumes,
+      csinodes: [csi('n-1', 1)],
+    });
+    expect(refusals('p')['n-1']).toMatchObject([{ kind: 'insufficient-resource', requested: 1, free: 0 }]);
+  });
+
   it('a limit that becomes known later counts what is there', () => {
     const { refusals, put } = clusterOf({
       pods: [pod('r', ['d-0'], { on: 'n-1' }), pod('p', ['data'])],
