@@ -64,6 +64,22 @@ describe('pods that may be pushed aside', () => {
   });
 });
 
+describe('a restart in the middle of a scale-up', () => {
+  it('CS13: what is on its way is read from Azure and the nodes: nothing is asked for twice', async () => {
+    const world = await start({ spec: worldOf([aPool({ name: 'general', count: 1 })]) });
+    world.world.cluster.apply(deployment({ name: 'web', replicas: 20, cpu: '700m' }));
+    await world.until('asked for', () => world.writes().length > 0, MINUTE);
+    const before = world.writes().length;
+    world.killDaemon();
+    await world.startDaemon();
+    await world.until('all bound', () => bound(world, 'web') === 20, 8 * MINUTE);
+    await world.advance(MINUTE);
+    expect(world.writes().slice(before)).toEqual([]);
+    expect(capacity(world, 'general')).toBe(4);
+    expect(world.world.violations()).toEqual([]);
+  });
+});
+
 describe('a thousand nodes at rest', () => {
   it('one minute of loops asks Azure and the API server for nothing that grows with the nodes', async () => {
     const world = await start({ spec: worldOf([aPool({ name: 'big', count: 1000, min: 1000, max: 1010 })]) });
