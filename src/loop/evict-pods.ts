@@ -63,8 +63,8 @@ function capped(pod: Pod, capMs: number): number {
 }
 
 async function evictOne(pod: Pod, graceMs: number, tools: EvictTools, signal: AbortSignal): Promise<EvictResult> {
-  record(pod, tools, { type: 'Normal', reason: 'ScaleDown', message: 'evicting the pod because its node is being removed' });
-  const refusal = await evictUntilTaken(pod, graceMs, tools, signal);
+  // What is ending already (the leader before us may have asked) is not asked again: that could only shorten its grace.
+  const refusal = pod.deletionAtMs === undefined ? await evictUntilTaken(pod, graceMs, tools, signal) : undefined;
   const result = refusal ?? (await waitUntilGone(pod, graceMs, tools, signal));
   if (!result.done) {
     record(pod, tools, { type: 'Warning', reason: 'ScaleDownFailed', message: `could not move the pod off its node: ${result.message}` });
@@ -75,6 +75,7 @@ async function evictOne(pod: Pod, graceMs: number, tools: EvictTools, signal: Ab
 async function evictUntilTaken(pod: Pod, graceMs: number, tools: EvictTools, signal: AbortSignal): Promise<EvictResult | undefined> {
   const { clock, policy, metrics } = tools;
   const giveUpAt = clock.monotonic() + policy.evictionTimeoutMs;
+  record(pod, tools, { type: 'Normal', reason: 'ScaleDown', message: 'evicting the pod because its node is being removed' });
   for (;;) {
     const outcome = await tools.evictor.evict(pod, graceMs, signal);
     metrics.scaleDown.evictions.inc({ outcome: outcome.kind });

@@ -180,6 +180,41 @@ describe('crash safety', () => {
     }
   });
 
+  it.each([
+    { name: 'and the call is not sent', wait: 0 },
+    { name: 'and the call is carried out all the same', wait: 2 },
+  ])('E8: a replica loses the lease at any port call, $name: the next leader begins at once, and evicts no pod twice', async ({ wait }) => {
+    const total = await callsOfAWholeLife();
+    const seen = { evicting: 0, deleting: 0 };
+    for (let lostAt = 1; lostAt <= total; lostAt++) {
+      const world = makeWorld();
+      const first = new Life(world, POLICY);
+      const lease = { isHeld: true };
+      hook(world, (count) => {
+        if (count !== lostAt || !lease.isHeld) return undefined;
+        lease.isHeld = false;
+        seen.evicting += world.cluster.evicted.length > 0 && world.cloud.deletes.length === 0 ? 1 : 0;
+        seen.deleting += world.cloud.deletes.length > 0 ? 1 : 0;
+        // The signal of a lost lease has fired: nothing is written after that. The fake carries a call out in its second turn.
+        let turn = Promise.resolve();
+        for (let turns = 0; turns < wait; turns++) turn = turn.then(() => undefined);
+        void (wait === 0 ? first.runner.stop(AbortSignal.abort()) : turn.then(async () => first.runner.stop(AbortSignal.abort())));
+        return undefined;
+      });
+      for (let round = 0; round < 8 && lease.isHeld; round++) {
+        void first.loop().catch(() => undefined);
+        await world.clock.advance(10_000);
+        for (const name of world.cloud.finishDeletions()) world.cluster.removeNode(name);
+      }
+      await new Life(world, POLICY).live(20);
+      assertSafe(world);
+      expect(world.cluster.evicted.map(({ pod }) => pod).sort()).toEqual([...new Set(world.cluster.evicted.map(({ pod }) => pod))].sort());
+      expect({ lostAt, nodes: [...world.cluster.nodes.keys()] }).toEqual({ lostAt, nodes: ['g-3'] });
+    }
+    expect(seen.evicting).toBeGreaterThan(3);
+    expect(seen.deleting).toBeGreaterThan(1);
+  });
+
   it('stopping in good order at any port call undoes everything that was not asked of Azure', async () => {
     const total = await callsOfAWholeLife();
     for (let stopAt = 1; stopAt <= total; stopAt++) {

@@ -99,6 +99,14 @@ describe('a removal', () => {
     expect(world.cloud.deletes.map((request) => request.instances)).toEqual([[keyOf('g-0'), keyOf('g-1'), keyOf('g-2')]]);
   });
 
+  it('a pod that is ending already is waited for, and not asked again', async () => {
+    const world = setUp({ pods: [{ name: 'ending', deletionAtMs: START_MS + 30_000 }, { name: 'running' }] });
+    world.runner.start(removalOf('g-0', world.pods));
+    await world.clock.advance(MINUTE);
+    expect(world.cluster.evicted.map(({ pod }) => pod)).toEqual(['running']);
+    expect(lastOutcome(world)?.kind).toBe('deleted');
+  });
+
   it('AC16: nodes that go together wait for the last one, and go in one call', async () => {
     const world = setUp({ nodes: 3, pods: [{ name: 'slow' }] });
     world.cluster.endsAfterPolls = 4;
