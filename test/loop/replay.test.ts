@@ -4,7 +4,7 @@ import { ResourceNames } from '../../src/domain/resources.ts';
 import { dumpRecord, plainPlan, readDump } from '../../src/loop/dump.ts';
 import { replay } from '../../src/loop/replay.ts';
 import type { LoopRecord } from '../../src/ports/decision-journal.ts';
-import { aBudget, aGroup, aNode, aPod, aTemplate, resourceNames } from '../support/builders.ts';
+import { aBudget, aGroup, aNode, aPod, aShape, aTemplate, resourceNames } from '../support/builders.ts';
 import { aPolicy } from '../support/policy.ts';
 import { aStage } from './support.ts';
 
@@ -32,6 +32,23 @@ describe('a dumped decision', () => {
     expect(result.equal).toBe(true);
     expect(result.scaleUp?.increases.length).toBeGreaterThan(0);
     expect(plainPlan(result.scaleUp ?? {})).toEqual(plainPlan(up.scaleUp[0] ?? {}));
+  });
+
+  it('from a learned template comes out the same, and says where each part of it was known from', async () => {
+    const shape = aShape({ cpu: '100m' });
+    const daemonRequests = new Map([['kube-system/agent', resourceNames.parse({ cpu: '3' })]]);
+    const origins = { labels: {}, taints: {}, capacity: {}, allocatable: { cpu: 'learned' } } as const;
+    const template = { ...aTemplate(), source: 'learned', origins, daemonRequests } as const;
+    const daemonSets = [{ namespace: 'kube-system', name: 'agent', uid: 'ds', shape }];
+    const pods = [aPod({ name: 'web', cpu: '900m' }), aPod({ name: 'other', cpu: '900m' })];
+    const stage = aStage({ groups: [aGroup({ id: 'a', target: 0, template })], pods, daemonSets });
+    await stage.runOnce();
+    const up = stage.records.find((record) => record.scaleUp.length > 0);
+    if (up === undefined) throw new Error('no scale-up was recorded');
+    expect(up.scaleUp[0]?.increases).toMatchObject([{ to: 2 }]);
+    expect(replayed(up).equal).toBe(true);
+    const { observation } = readDump(dumpRecord(up, resourceNames), resourceNames);
+    expect(observation.cloud.groups[0]?.template).toMatchObject({ source: 'learned', origins });
   });
 
   it('ES22: that was cut for want of time comes out the same, cut at the same place', async () => {

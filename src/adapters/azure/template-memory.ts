@@ -4,9 +4,10 @@ import type { Instance, NodeTemplate } from '../../domain/node-group.ts';
 import type { NodeGroupId, NodeName } from '../../domain/ids.ts';
 import type { Node } from '../../domain/node.ts';
 import type { ClusterView } from '../../domain/observation.ts';
+import type { Pod } from '../../domain/pod.ts';
 import type { ResourceNames } from '../../domain/resources.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
-import { factsOf, holdsFor, learn, type LearnedTemplate } from './learned-templates.ts';
+import { factsOf, holdsFor, learn, type LearnedTemplate, type TemplateFacts } from './learned-templates.ts';
 import { readLearned, writeLearned } from './learned-text.ts';
 import type { AgentPoolRow } from './rows.ts';
 import { StartupTaints } from './startup-taints.ts';
@@ -20,6 +21,8 @@ export interface Pupil {
   readonly key: string;
   readonly id: NodeGroupId;
   readonly source: TemplateSource;
+  /** What the source was made from; the same object while nothing about it changed. */
+  readonly basis: object;
   readonly pool: AgentPoolRow | undefined;
   readonly exemplar: Node | undefined;
   readonly instance: Instance | undefined;
@@ -29,15 +32,30 @@ interface Looked {
   readonly node: Node;
   readonly pods: unknown;
   readonly daemonSets: unknown;
-  readonly source: TemplateSource;
-  readonly pool: AgentPoolRow | undefined;
+  readonly facts: TemplateFacts;
 }
+
+interface KnownFacts {
+  readonly basis: object;
+  readonly pool: AgentPoolRow | undefined;
+  readonly facts: TemplateFacts;
+}
+
+interface Sight {
+  readonly node: Node;
+  readonly facts: TemplateFacts;
+  readonly cluster: ClusterView;
+  readonly nowMs: number;
+}
+
+const NO_PODS: readonly Pod[] = [];
 
 export class TemplateMemory {
   readonly #names: ResourceNames;
   readonly #metrics: Metrics['templates'];
   readonly #records = new Map<string, LearnedTemplate>();
   readonly #looked = new Map<string, Looked>();
+  readonly #facts = new Map<string, KnownFacts>();
   readonly #startup = new StartupTaints();
   #revision = 0;
 
@@ -74,26 +92,31 @@ export class TemplateMemory {
 
   /** What holds for the group now, after a look at its node, if it has one. The same object while nothing is new. */
   consult(pupil: Pupil, cluster: ClusterView, nowMs: number): LearnedTemplate | undefined {
-    const { key, source, pool, exemplar } = pupil;
-    if (exemplar !== undefined) this.#study(pupil, exemplar, { cluster, nowMs });
+    const { key, exemplar } = pupil;
+    const facts = this.#factsOf(pupil);
+    if (exemplar !== undefined) this.#study(pupil, { node: exemplar, facts, cluster, nowMs });
     const record = this.#records.get(key);
-    return record !== undefined && holdsFor(record, factsOf(source, pool)) ? record : undefined;
+    return record !== undefined && holdsFor(record, facts) ? record : undefined;
   }
 
-  #study(
-    { key, id, source, pool, instance }: Pupil,
-    node: Node,
-    { cluster, nowMs }: { readonly cluster: ClusterView; readonly nowMs: number },
-  ): void {
-    const pods = cluster.podsByNode.get(node.name) ?? [];
+  /** The same object while the pool is the same. */
+  #factsOf({ key, source, basis, pool }: Pupil): TemplateFacts {
+    const known = this.#facts.get(key);
+    if (known?.basis === basis && known.pool === pool) return known.facts;
+    const facts = factsOf(source, pool);
+    this.#facts.set(key, { basis, pool, facts });
+    return facts;
+  }
+
+  #study({ key, id, source, instance }: Pupil, seen: Sight): void {
+    const { node, facts, cluster, nowMs } = seen;
+    const pods = cluster.podsByNode.get(node.name) ?? NO_PODS;
     const { daemonSets } = cluster;
     const last = this.#looked.get(key);
-    const same =
-      last?.node === node && last.pods === pods && last.daemonSets === daemonSets && last.source === source && last.pool === pool;
-    if (same) return;
-    this.#looked.set(key, { node, pods, daemonSets, source, pool });
+    if (last?.node === node && last.pods === pods && last.daemonSets === daemonSets && last.facts === facts) return;
+    this.#looked.set(key, { node, pods, daemonSets, facts });
     const bootMs = bootOf(node, instance);
-    const lesson = { node, pods, daemonSets, source, facts: factsOf(source, pool), startupTaints: this.#startup.of(id), bootMs, nowMs };
+    const lesson = { node, pods, daemonSets, source, facts, startupTaints: this.#startup.of(id), bootMs, nowMs };
     const before = this.#records.get(key);
     const after = learn(before, lesson, this.#names);
     if (after.bootMs !== undefined) this.#metrics.bootSeconds.set({ node_group: id }, after.bootMs / 1000);

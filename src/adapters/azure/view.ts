@@ -158,10 +158,11 @@ export class CloudViewBuilder {
   #learned(known: Omit<GroupInputs, 'learned'>, { cluster, ownership, nowMs }: World): LearnedTemplate | undefined {
     const { group, exemplar, instances, pool } = known;
     const source = this.#sourceOf(known);
-    if (source === undefined) return undefined;
+    const basis = known.row?.value ?? known.size;
+    if (source === undefined || basis === undefined) return undefined;
     const key = exemplar === undefined ? undefined : ownership.instanceOfNode.get(exemplar.name);
     const instance = key === undefined ? undefined : instances?.find((candidate) => candidate.key === key);
-    return this.#parts.memory.consult({ key: group.key, id: group.id, source, pool, exemplar, instance }, cluster, nowMs);
+    return this.#parts.memory.consult({ key: group.key, id: group.id, source, basis, pool, exemplar, instance }, cluster, nowMs);
   }
 
   #frozenBecause(group: Registered, row: ScaleSetRow | undefined, pool: AgentPoolRow | undefined): string | undefined {

@@ -189,7 +189,15 @@ describe('the text that is kept', () => {
 });
 
 describe('the memory', () => {
-  const pupil = { key: 'general', id: nodeGroupId('general'), source: SOURCE, pool: POOL, exemplar: undefined, instance: undefined };
+  const pupil = {
+    key: 'general',
+    id: nodeGroupId('general'),
+    source: SOURCE,
+    basis: SOURCE,
+    pool: POOL,
+    exemplar: undefined,
+    instance: undefined,
+  };
   const memory = () => {
     const metrics = createMetrics();
     return { metrics, memory: new TemplateMemory(resourceNames, metrics.templates) };
