@@ -31,6 +31,8 @@ const MEANINGS: Readonly<Record<string, string>> = {
   'azure.enableForceDelete': 'delete instances with forceDeletion',
   'azure.requestTimeout': 'longest wait for one answer of Azure',
   'azure.maxConcurrentCalls': 'calls to Azure at the same time at most',
+  'azure.writePath':
+    'vmss: sizes are written at the scale set; agentPool: through AKS, which keeps its own count true (tag k8s.io_cluster-autoscaler_write-path per set)',
   'azure.rateLimit.enabled': "hold calls back by a limit of one's own, below Azure's",
   'azure.rateLimit.readQps': 'reads a second at most, in the long run',
   'azure.rateLimit.readBurst': 'reads at once at most',

@@ -66,6 +66,8 @@ export interface AzureConfig {
   readonly skuFolder: string | undefined;
   readonly enableVmssEtag: boolean;
   readonly enableForceDelete: boolean;
+  /** Of scale sets without a tag that says otherwise. */
+  readonly writePath: 'vmss' | 'agentPool';
   readonly nodeGroups: readonly NodeGroupConfig[];
   readonly discovery: readonly DiscoveryConfig[];
   readonly requestTimeoutMs: number;

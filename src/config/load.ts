@@ -106,6 +106,7 @@ function azureOf({ azure, nodeGroups, discovery }: Parsed, caPem: string | undef
     skuFolder: azure.cache.skuFolder,
     enableVmssEtag: azure.enableVmssEtag,
     enableForceDelete: azure.enableForceDelete,
+    writePath: azure.writePath,
     nodeGroups,
     discovery,
     requestTimeoutMs: azure.requestTimeout,

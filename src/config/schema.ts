@@ -141,11 +141,16 @@ const azure = z
     cache,
     enableVmssEtag: flag(true),
     enableForceDelete: flag(false),
+    writePath: oneOf(['vmss', 'agentPool']).default('vmss'),
     requestTimeout: duration(30 * SECOND_MS, { leastMs: SECOND_MS }),
     maxConcurrentCalls: wholeNumber(1, 64).default(8),
     rateLimit,
     readRetries,
     userAgentSuffix: z.string({ error: 'a text' }).default(''),
+  })
+  .refine((given) => given.writePath === 'vmss' || given.clusterName !== undefined, {
+    error: 'vmss, or agentPool together with azure.clusterName and azure.clusterResourceGroup',
+    path: ['writePath'],
   })
   .refine((given) => given.clusterName === undefined || given.clusterResourceGroup !== undefined, {
     error: 'the resource group of the cluster resource, which azure.clusterName needs',

@@ -63,3 +63,22 @@ describe('a pool that is added while the daemon runs', () => {
     expect(world.world.violations()).toEqual([]);
   });
 });
+
+describe('scale sets that are written through AKS', () => {
+  it('grow and shrink like any other, and AKS counts the same at every rest', async () => {
+    const flags = ['--scale-down-unneeded-time=1m', '--scale-down-delay-after-add=30s'];
+    const env = { AZURE_WRITE_PATH: 'agentPool' };
+    const world = await start({ spec: worldOf([aPool({ name: 'general', min: 1 })]), flags, env });
+    const counted = (): number | undefined => world.world.arm.control.state().agentPools.find(({ name }) => name === 'general')?.size;
+    world.world.cluster.apply(deployment({ name: 'web', replicas: 8, cpu: '1500m' }));
+    await world.until('all bound', () => bound(world, 'web') === 8, 15 * MINUTE);
+    expect([counted(), capacity(world, 'general')]).toEqual([4, 4]);
+    world.world.cluster.apply(deployment({ name: 'web', replicas: 1, cpu: '1500m' }));
+    await world.until('one machine left', () => capacity(world, 'general') === 1, 40 * MINUTE);
+    await world.advance(10 * MINUTE);
+    expect([counted(), bound(world, 'web')]).toEqual([1, 1]);
+    const routes = new Set(world.writes().map(({ route }) => route.replace(/.*\//, '')));
+    expect([...routes].sort()).toEqual(['deleteMachines', '{pool}']);
+    expect(world.world.violations()).toEqual([]);
+  });
+});

@@ -16,6 +16,7 @@ import type { CloudNodeGroups, DeleteRequest, IncreaseRequest } from '../../port
 import type { Log } from '../../telemetry/log.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 import type { AgentStatus } from '../../cache/agent-state.ts';
+import { increaseThroughAks } from './aks-scale-set.ts';
 import { ArmCalls } from './arm-calls.ts';
 import { Budgets } from './budgets.ts';
 import { cacheHooks } from './cache-hooks.ts';
@@ -159,7 +160,7 @@ class AzureAdapter implements AzureNodeGroups {
   async increase(request: IncreaseRequest, signal: AbortSignal): Promise<IncreaseOutcome> {
     const group = this.#writable(request.group);
     if (typeof group === 'string') return { kind: 'refused', group: request.group, reason: group };
-    const write = group.kind === 'vms-pool' ? increaseSize : increaseCapacity;
+    const write = group.kind === 'vms-pool' ? increaseSize : this.#store.isWrittenThroughAks(group) ? increaseThroughAks : increaseCapacity;
     const outcome = await write(this.#writes, group, request, AbortSignal.any([signal, this.#closing.signal]));
     const { quota } = this.#store;
     if (outcome.kind === 'accepted') quota.ordered(this.#store.drawsOf(group), outcome.target - request.from, this.#deps.clock.now());
@@ -235,7 +236,7 @@ class AzureAdapter implements AzureNodeGroups {
     // What a pool of virtual machines allows is judged over a fresh read, in the write itself.
     if (group.kind === 'vms-pool') return group;
     const row = this.#store.scaleSets.get(group.key)?.value;
-    return frozenBecause(group, row, this.#store.poolOf(group)) ?? group;
+    return frozenBecause(group, row, this.#store.poolOf(group), this.#store.ownOperationIn(group) !== undefined) ?? group;
   }
 
   /** What asking again does not cure makes the group rest, with the reason shown. */

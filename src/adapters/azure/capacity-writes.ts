@@ -36,7 +36,7 @@ async function attempt(parts: WriteParts, group: Registered, request: IncreaseRe
   const { store, options } = parts;
   const known = await withTag(parts, group, signal);
   if (known instanceof AutoscalerError) return { kind: 'failed', group: group.id, error: known };
-  const verdict = judge(parts, group, request, known);
+  const verdict = judgeCapacity(parts, group, request, known);
   if (verdict !== undefined) return verdict;
   const held = store.writes.growthHeldBecause(group.key, parts.clock.monotonic());
   if (held !== undefined) return { kind: 'refused', group: group.id, reason: held };
@@ -59,6 +59,11 @@ async function attempt(parts: WriteParts, group: Registered, request: IncreaseRe
   }
 }
 
+/** The row as it is now known; undefined: there is none. */
+export function refreshedView({ store }: WriteParts, group: Registered): View | undefined {
+  return store.scaleSets.view(group.key);
+}
+
 /** The row with a tag to be conditional on; read now when none is known. undefined row: nothing to write to. */
 async function withTag(parts: WriteParts, group: Registered, signal: AbortSignal): Promise<View | AutoscalerError> {
   const { store, options } = parts;
@@ -73,10 +78,15 @@ async function withTag(parts: WriteParts, group: Registered, signal: AbortSignal
 }
 
 /** The guards. undefined: write. */
-function judge(parts: WriteParts, group: Registered, request: IncreaseRequest, view: View): IncreaseOutcome | undefined {
+export function judgeCapacity(
+  parts: WriteParts,
+  group: Registered,
+  request: IncreaseRequest,
+  view: View | undefined,
+): IncreaseOutcome | undefined {
   const refused = (reason: string): IncreaseOutcome => ({ kind: 'refused', group: group.id, reason });
-  const { target } = view;
-  if (target === undefined || view.row.value.unreadable !== undefined) return refused('its size is not known');
+  const target = view?.target;
+  if (view === undefined || target === undefined || view.row.value.unreadable !== undefined) return refused('its size is not known');
   if (!Number.isInteger(request.to) || request.to <= request.from)
     return refused(`an increase from ${request.from} to ${request.to} is none`);
   // The number is what the plan was made from. A newer tag over the same number is the better condition for the write.

@@ -9,12 +9,14 @@ import type { InstanceKey } from '../../domain/ids.ts';
 import type { DeleteOutcome } from '../../domain/outcome.ts';
 import type { DeleteRequest } from '../../ports/cloud-node-groups.ts';
 import { foldName } from './arm-ids.ts';
+import { removeThroughAks } from './aks-scale-set.ts';
 import { inactiveInstanceIds, isPlainlyNotAllowed, isPreempted } from './arm-errors.ts';
 import { setOfKey } from './arm-ids.ts';
 import { allowsForce } from './force-delete.ts';
 import { readWriteAnswer, type WriteAnswer, type WriteParts } from './group-writes.ts';
 import type { OperationEnd } from './long-operations.ts';
-import type { Registered } from './registry.ts';
+import { whenPoolIsFree } from './pool-turn.ts';
+import { POOL_UNKNOWN, type Registered } from './registry.ts';
 import type { InstanceRow, ScaleSetRow } from './rows.ts';
 
 /** Up to this many ids are read one by one; more cost less as one list. */
@@ -23,15 +25,25 @@ const READ_EACH_UP_TO = 5;
 type Machine = Row<InstanceRow>;
 
 /** See the port. Machines that are gone, or already going, are success. */
-export function deleteInstances(parts: WriteParts, group: Registered, request: DeleteRequest, signal: AbortSignal): Promise<DeleteOutcome> {
-  return parts.locks.hold(group.key, signal, async () => {
-    try {
-      await untilItsTurn(parts, group.key, signal);
-      return await attempt(parts, group, request, signal);
-    } catch (thrown) {
-      return { kind: 'failed', group: group.id, error: asAutoscalerError(thrown) };
-    }
-  });
+export async function deleteInstances(
+  parts: WriteParts,
+  group: Registered,
+  request: DeleteRequest,
+  signal: AbortSignal,
+): Promise<DeleteOutcome> {
+  const { store } = parts;
+  const work = async (): Promise<DeleteOutcome> => {
+    await untilItsTurn(parts, group.key, signal);
+    return attempt(parts, group, request, signal);
+  };
+  try {
+    if (!store.isWrittenThroughAks(group)) return await parts.locks.hold(group.key, signal, work);
+    const pool = store.poolOf(group)?.name;
+    if (pool === undefined) return { kind: 'refused', group: group.id, reason: POOL_UNKNOWN };
+    return await whenPoolIsFree(parts, foldName(pool), work, signal);
+  } catch (thrown) {
+    return { kind: 'failed', group: group.id, error: asAutoscalerError(thrown) };
+  }
 }
 
 /** Before the fresh read, so that what is read is not old when the request goes. */
@@ -101,7 +113,7 @@ async function send(parts: WriteParts, group: Registered, batch: Batch, signal: 
   if (set === undefined) throw new AutoscalerError({ kind: 'not-found' }, `There is no scale set named ${group.id}.`);
   const mutations = begin(parts, group, batch);
   try {
-    const answer = await post(parts, set, { machines: batch.machines, force: batch.force }, signal);
+    const answer = await post(parts, group, { set, machines: batch.machines, force: batch.force }, signal);
     for (const mutation of mutations) mutation.accepted({ etag: answer.etag, expect: answer.capacity });
     follow(parts, group, { batch, set, answer, mutations, resent: false, signal });
     return { kind: 'accepted', group: group.id, instances: batch.keys };
@@ -135,10 +147,12 @@ function begin({ store }: WriteParts, group: Registered, { machines }: Batch): r
 
 async function post(
   parts: WriteParts,
-  set: ScaleSetRow,
-  what: { readonly machines: readonly Machine[]; readonly force: boolean },
+  group: Registered,
+  what: { readonly set: ScaleSetRow; readonly machines: readonly Machine[]; readonly force: boolean },
   signal: AbortSignal,
 ): Promise<WriteAnswer> {
+  if (parts.store.isWrittenThroughAks(group)) return removeThroughAks(parts, group, what.machines, signal);
+  const { set } = what;
   const instanceIds = what.machines.map(({ value }) => value.instanceId);
   let answer: WriteAnswer | undefined;
   await untilItsTurn(parts, foldName(set.name), signal);
@@ -177,7 +191,10 @@ function follow(parts: WriteParts, group: Registered, accepted: Accepted): void 
     url: accepted.answer.operationUrl,
     retryAfterMs: accepted.answer.retryAfterMs,
     hints: {},
-    onEnd: (end) => ended(parts, group, accepted, end),
+    onEnd: (end) => {
+      ended(parts, group, accepted, end);
+      void parts.store.ownOperationEnded(group);
+    },
   });
 }
 
@@ -192,7 +209,7 @@ function ended(parts: WriteParts, group: Registered, accepted: Accepted, end: Op
     parts.tell({ kind: 'delete-succeeded', group: group.id, instances, atMs });
     return;
   }
-  if (end.kind === 'failed' && isPreempted(end.failure) && !accepted.resent) {
+  if (end.kind === 'failed' && isPreempted(end.failure) && !accepted.resent && !parts.store.isWrittenThroughAks(group)) {
     void resend(parts, group, accepted);
     return;
   }
@@ -206,7 +223,7 @@ function ended(parts: WriteParts, group: Registered, accepted: Accepted, end: Op
 async function resend(parts: WriteParts, group: Registered, accepted: Accepted): Promise<void> {
   const { batch, set, mutations } = accepted;
   try {
-    const answer = await post(parts, set, { machines: batch.machines, force: batch.force }, accepted.signal);
+    const answer = await post(parts, group, { set, machines: batch.machines, force: batch.force }, accepted.signal);
     follow(parts, group, { ...accepted, answer, resent: true });
   } catch (thrown) {
     const error = asAutoscalerError(thrown);

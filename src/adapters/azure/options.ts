@@ -38,6 +38,9 @@ export interface DiscoveryRule {
   readonly max: number | undefined;
 }
 
+/** Where the size of a scale set is written: at the set, or as the count of its agent pool. */
+export type WritePath = 'vmss' | 'agentPool';
+
 export interface AzureOptions {
   readonly subscriptionId: string;
   /** Only the managed identity and the Azure CLI can do without. */
@@ -63,6 +66,8 @@ export interface AzureOptions {
   /** Whether capacity writes carry `If-Match`. */
   readonly enableVmssEtag: boolean;
   readonly enableForceDelete: boolean;
+  /** For scale sets without a tag that says otherwise. Absent: `vmss`. */
+  readonly writePath?: WritePath;
   readonly nodeGroups: readonly ExplicitNodeGroup[];
   readonly discovery: readonly DiscoveryRule[];
   /** Longest wait for one answer. */

@@ -61,8 +61,21 @@ export function register(input: RegistrationInput): Registration {
 
 const RESTING_POOL_STATES = new Set(['', 'succeeded', 'failed', 'canceled']);
 
+/** Why a set that is to be written through AKS cannot be. */
+export const POOL_UNKNOWN = 'it is to be written through AKS, which has told of no agent pool for it';
+
+export function isResting(provisioningState: string): boolean {
+  return RESTING_POOL_STATES.has(provisioningState.toLowerCase());
+}
+
 /** Why a group may be neither grown nor shrunk, as far as its rows tell. */
-export function frozenBecause(group: Registered, row: ScaleSetRow | undefined, pool: AgentPoolRow | undefined): string | undefined {
+export function frozenBecause(
+  group: Registered,
+  row: ScaleSetRow | undefined,
+  pool: AgentPoolRow | undefined,
+  /** An operation of ours runs in the pool, which explains its state. */
+  ours = false,
+): string | undefined {
   if (row === undefined) return `there is no scale set named "${group.id}" in the node resource group`;
   if (row.unreadable !== undefined) return row.unreadable;
   if (row.orchestration !== 'Uniform' && row.orchestration !== 'Flexible')
@@ -70,7 +83,7 @@ export function frozenBecause(group: Registered, row: ScaleSetRow | undefined, p
   if (row.provisioningState.toLowerCase() === 'deleting') return 'it is being deleted';
   if (pool === undefined) return undefined;
   // Between AKS's own operations and ours there is no lock: whoever writes second wins over the other's numbers.
-  if (!RESTING_POOL_STATES.has(pool.provisioningState.toLowerCase())) return `its agent pool is in state ${pool.provisioningState}`;
+  if (!ours && !isResting(pool.provisioningState)) return `its agent pool is in state ${pool.provisioningState}`;
   if (pool.stopped) return 'its agent pool is stopped';
   if (pool.managedAutoscaler) return 'AKS runs its own autoscaler over its agent pool (enableAutoScaling)';
   return undefined;

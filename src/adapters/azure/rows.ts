@@ -98,6 +98,8 @@ export interface InstanceRow {
   /** Folded: the scale set's name, or `<pool>/<vm size>`. */
   readonly group: string;
   readonly instanceId: string;
+  /** What AKS calls the machine: the name of its host and node. */
+  readonly machineName: string;
   readonly state: InstanceState;
   /** `<location>-<number>`. */
   readonly zone: string | undefined;
@@ -144,6 +146,7 @@ function instanceOf(raw: VirtualMachineScaleSetVM | VirtualMachine, ref: Instanc
     ref,
     group,
     instanceId: ref.instance,
+    machineName: raw.osProfile?.computerName ?? ref.instance,
     state,
     zone: zone === undefined ? undefined : zoneName(raw.location ?? '', zone),
     failure: state === 'failed' ? failureOf(raw.instanceView) : undefined,

@@ -22,7 +22,7 @@ import type { ArmCalls } from './arm-calls.ts';
 import type { ArmClients } from './clients.ts';
 import type { AzureOptions } from './options.ts';
 import { drawsOf, QuotaLedger } from './quota.ts';
-import { register, type Registered, type Registration } from './registry.ts';
+import { POOL_UNKNOWN, register, type Registered, type Registration } from './registry.ts';
 import { isUpdating, projectInstance, projectScaleSet, type AgentPoolRow, type InstanceRow, type ScaleSetRow } from './rows.ts';
 import { Settling } from './settling.ts';
 import { skusAgent, type SkuShare } from './sku-agent.ts';
@@ -37,7 +37,7 @@ import {
   SKUS_AGENT,
   USAGE_AGENT,
 } from './tables.ts';
-import { poolOf } from './tags.ts';
+import { poolOf, writePathTag } from './tags.ts';
 import { usageAgent } from './usage-agent.ts';
 import { WriteHolds } from './write-holds.ts';
 import { WriteTokens } from './write-tokens.ts';
@@ -67,6 +67,7 @@ export class AzureStore {
   readonly settling = new Settling();
   readonly holds = new WriteHolds();
   readonly writes = new WriteTokens();
+  readonly #closing = new AbortController();
   readonly #parts: StoreParts;
   readonly #agentParts: AgentParts;
   readonly #order: LogicalClock;
@@ -232,10 +233,41 @@ export class AzureStore {
     return findSku(this.#catalog, this.scaleSets.get(group.key)?.value.vmSize ?? group.key.split('/')[1] ?? '');
   }
 
+  /** Whether a scale set is written through its agent pool. */
+  isWrittenThroughAks(group: Registered): boolean {
+    const row = this.scaleSets.get(group.key)?.value;
+    if (group.kind === 'vms-pool' || row === undefined) return false;
+    return (writePathTag(row.tags) ?? this.#parts.options.writePath) === 'agentPool';
+  }
+
+  /** Why an operation of ours keeps AKS from taking another for this group. */
+  ownOperationIn(group: Registered): string | undefined {
+    if (group.kind === 'vms-pool') return this.vmsPools.heldBecause(group.key);
+    const pool = this.isWrittenThroughAks(group) ? this.poolOf(group)?.name : undefined;
+    return pool === undefined ? undefined : this.vmsPools.poolHeldBecause(pool);
+  }
+
+  /** The same of whatever pool the group is in; nothing for a set that is written itself. */
+  async ownOperationEnded(group: Registered): Promise<void> {
+    const pool = this.isWrittenThroughAks(group) ? this.poolOf(group)?.name : undefined;
+    if (pool !== undefined) await this.poolOperationEnded(pool);
+  }
+
+  /** An operation of ours in the agent pool of a scale set is over; the pool is held until its state was read again. */
+  async poolOperationEnded(pool: string): Promise<void> {
+    try {
+      await this.scheduler.runNow(AGENT_POOLS_AGENT, this.#closing.signal);
+    } catch (thrown) {
+      this.#parts.log.debug({ pool, err: asAutoscalerError(thrown) }, 'could not read agent pools after an operation');
+    }
+    this.vmsPools.release(foldName(pool));
+  }
+
   /** Why no machine may be ordered now, while what runs goes on. */
   growthHeldBecause(group: Registered): string | undefined {
     const zones = this.scaleSets.get(group.key)?.value.zones ?? this.poolOf(group)?.zones ?? [];
-    const rest = this.vmsPools.heldBecause(group.key) ?? this.writes.growthHeldBecause(group.key, this.#parts.clock.monotonic());
+    const unknownPool = this.isWrittenThroughAks(group) && this.poolOf(group) === undefined ? POOL_UNKNOWN : undefined;
+    const rest = unknownPool ?? this.ownOperationIn(group) ?? this.writes.growthHeldBecause(group.key, this.#parts.clock.monotonic());
     return rest ?? unavailableBecause(this.skuOf(group), zones);
   }
 
@@ -298,6 +330,7 @@ export class AzureStore {
   }
 
   stop(): void {
+    this.#closing.abort();
     this.#setReads.stop();
     this.vmsPools.stop();
     this.#instanceReads.stop();

@@ -7,7 +7,7 @@ import { AutoscalerError } from '../../domain/errors.ts';
 import type { NodeGroupOptions } from '../../domain/node-group.ts';
 import { parseQuantity } from '../../domain/quantity.ts';
 import type { Taint, TaintEffect } from '../../domain/taint.ts';
-import type { DiscoveryRule } from './options.ts';
+import type { DiscoveryRule, WritePath } from './options.ts';
 
 export type Tags = Readonly<Record<string, string>>;
 
@@ -21,6 +21,13 @@ const LABEL = `${PREFIX}label_`;
 const TAINT = `${PREFIX}taint_`;
 const RESOURCES = `${PREFIX}resources_`;
 const OPTIONS = `${PREFIX}autoscaling-options_`;
+
+/** Whether a set is written itself or through the count of its agent pool; undefined: no tag says so, or none that is known. */
+export function writePathTag(tags: Tags): WritePath | undefined {
+  const said = lookUp(tags, 'k8s.io_cluster-autoscaler_write-path')?.toLowerCase();
+  if (said === 'agentpool') return 'agentPool';
+  return said === 'vmss' ? 'vmss' : undefined;
+}
 
 /** The pool that AKS says a set or a machine belongs to: the managed tag wins over the older one. */
 export function poolOf(tags: Tags): string | undefined {

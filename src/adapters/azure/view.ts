@@ -166,7 +166,7 @@ export class CloudViewBuilder {
   }
 
   #frozenBecause(group: Registered, row: ScaleSetRow | undefined, pool: AgentPoolRow | undefined): string | undefined {
-    if (group.kind === 'scale-set') return frozenBecause(group, row, pool);
+    if (group.kind === 'scale-set') return frozenBecause(group, row, pool, this.#parts.store.ownOperationIn(group) !== undefined);
     const { vmsPools } = this.#parts.store;
     const ours = vmsPools.heldBecause(group.key) !== undefined;
     return sizeFrozenBecause(group.id, vmsPools.sizes.get(group.key)?.value, ours);

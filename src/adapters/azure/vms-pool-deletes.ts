@@ -12,15 +12,13 @@ import type { DeleteRequest } from '../../ports/cloud-node-groups.ts';
 import { postDeleteMachines, type PoolAnswer } from './agent-pool-wire.ts';
 import type { WriteParts } from './group-writes.ts';
 import type { OperationEnd } from './long-operations.ts';
+import { whenPoolIsFree } from './pool-turn.ts';
 import type { Registered } from './registry.ts';
 import type { InstanceRow } from './rows.ts';
 import { sizeFrozenBecause } from './vms-pool-groups.ts';
-import { poolLock } from './vms-pool-increase.ts';
+import { poolKeyOf } from './vms-pool-rows.ts';
 
 type Machine = Row<InstanceRow>;
-
-/** The following of an operation is given up after less. */
-const LONGEST_WAIT_MS = 25 * 60_000;
 
 /** See the port. Machines that are gone, or already going, are success. */
 export async function deleteFromPool(
@@ -29,17 +27,8 @@ export async function deleteFromPool(
   request: DeleteRequest,
   signal: AbortSignal,
 ): Promise<DeleteOutcome> {
-  const { vmsPools } = parts.store;
-  const untilMs = parts.clock.monotonic() + LONGEST_WAIT_MS;
   try {
-    for (;;) {
-      await vmsPools.untilFree(group.key, untilMs - parts.clock.monotonic(), signal);
-      const outcome = await parts.locks.hold(poolLock(group), signal, async () =>
-        // Another removal that waited may have been quicker.
-        vmsPools.heldBecause(group.key) === undefined ? attempt(parts, group, request, signal) : undefined,
-      );
-      if (outcome !== undefined) return outcome;
-    }
+    return await whenPoolIsFree(parts, poolKeyOf(group.key), () => attempt(parts, group, request, signal), signal);
   } catch (thrown) {
     return { kind: 'failed', group: group.id, error: asAutoscalerError(thrown) };
   }

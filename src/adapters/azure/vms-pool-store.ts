@@ -13,6 +13,7 @@ import type { Clock } from '../../domain/clock.ts';
 import type { Log } from '../../telemetry/log.ts';
 import { getAgentPool, type PoolWireParts } from './agent-pool-wire.ts';
 import type { AzureOptions } from './options.ts';
+import { foldName } from './arm-ids.ts';
 import { POOL_SIZES, poolKeyOf, poolSizeKey, readVmsPoolJson, rowsOfPool, type PoolSizeRow, type VmsPool } from './vms-pool-rows.ts';
 import { isPassing } from './vms-pool-groups.ts';
 import { AGENT_POOLS_AGENT } from './tables.ts';
@@ -106,9 +107,19 @@ export class VmsPools {
       // The rows stay unconfirmed, and a pool that looks in motion is watched: the next read tells.
       this.#parts.log.debug({ group: key, err: asAutoscalerError(thrown) }, 'could not read an agent pool after an operation');
     }
+    this.release(key);
+  }
+
+  /** Nothing of ours holds the pool of this group any more. */
+  release(key: string): void {
     const running = this.#running.get(poolKeyOf(key));
     this.#running.delete(poolKeyOf(key));
     running?.resolve();
+  }
+
+  /** The same as `heldBecause`, by the name of the pool. */
+  poolHeldBecause(pool: string): string | undefined {
+    return this.#running.has(foldName(pool)) ? OWN_OPERATION : undefined;
   }
 
   /** Why the pool cannot take a write of ours now, as far as our own operations go. undefined for scale sets. */

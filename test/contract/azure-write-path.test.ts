@@ -1,0 +1,152 @@
+/** Scale sets that are written through the agent pools of AKS. */
+import { afterEach, describe, expect, it } from 'vitest';
+import { meet, part, SPEC, type Meeting } from '../adapters/azure/meeting.ts';
+
+afterEach(part);
+
+const through = { writePath: 'agentPool' as const };
+
+const writes = (m: Meeting) =>
+  m.arm.control
+    .journal()
+    .filter(({ method, path }) => ['PUT', 'POST'].includes(method) && !path.includes('oauth2'))
+    .map(
+      ({ method, route, status, etagIn }) => `${method} ${route.replace(/.*\//, '')} ${status}${etagIn === undefined ? '' : ' if-match'}`,
+    );
+
+const counts = (m: Meeting) => {
+  const { sets, agentPools } = m.arm.control.state();
+  return [agentPools.find(({ name }) => name === 'general')?.size, sets.find(({ pool }) => pool === 'general')?.capacity];
+};
+
+/** Lets time pass until the call has ended. */
+async function pass(m: Meeting, work: Promise<unknown>): Promise<void> {
+  const ends = { seen: false };
+  void work.then(() => Object.assign(ends, { seen: true }));
+  for (let turn = 0; turn < 300; turn++) {
+    if (ends.seen) return;
+    await m.pass(2_000);
+  }
+}
+
+describe('writing through AKS', () => {
+  it('grows the count under its tag; capacity and count stay equal; fields that nobody here knows survive', async () => {
+    const m = await meet(through);
+    expect(await m.increase(m.group('general'), 3)).toMatchObject({ kind: 'accepted', target: 4 });
+    expect(m.group('general').target).toMatchObject({ value: 4 });
+    expect(writes(m)).toEqual(['PUT {pool} 200 if-match']);
+    await m.pass(300_000);
+    expect(counts(m)).toEqual([4, 4]);
+    expect(m.events).toEqual([expect.objectContaining({ kind: 'increase-succeeded' })]);
+    expect(m.group('general')).toMatchObject({ target: { value: 4, confirmed: true }, frozen: undefined });
+    expect(m.violations.list()).toEqual([]);
+  });
+
+  it('while its own operation runs the group is not frozen, and growth waits for the next turn', async () => {
+    const m = await meet(through);
+    await m.increase(m.group('general'), 1);
+    await m.pass(10_000);
+    expect(m.group('general')).toMatchObject({ frozen: undefined, growthHeld: expect.stringContaining('earlier operation of ours') });
+    expect(await m.increase(m.group('general'), 1)).toMatchObject({ kind: 'conflict' });
+    await m.pass(300_000);
+    expect(m.group('general').growthHeld).toBeUndefined();
+    expect(await m.increase(m.group('general'), 1)).toMatchObject({ kind: 'accepted', target: 3 });
+  });
+
+  it('removes machines by name through AKS, which lowers its count with them', async () => {
+    const m = await meet(through);
+    await m.increase(m.group('general'), 3);
+    await m.pass(300_000);
+    const group = m.group('general');
+    const [, second, third] = (group.instances ?? []).map(({ key }) => key);
+    if (second === undefined || third === undefined) throw new Error('no machines');
+    const removal = m.azure.deleteInstances({ group: group.id, instances: [second, third], allowBelowMin: false }, m.signal);
+    await pass(m, removal);
+    expect(await removal).toMatchObject({ kind: 'accepted' });
+    await m.pass(400_000);
+    expect(writes(m).at(-1)).toBe('POST deleteMachines 202');
+    expect(counts(m)).toEqual([2, 2]);
+    const left = m.group('general').instances?.map(({ key }) => key) ?? [];
+    expect([left.length, left.includes(second), left.includes(third)]).toEqual([2, false, false]);
+    expect(m.group('general').target).toMatchObject({ value: 2, confirmed: true });
+    expect(m.events.at(-1)).toMatchObject({ kind: 'delete-succeeded' });
+    expect(m.violations.list()).toEqual([]);
+  });
+
+  it('a removal that follows a growth waits for its end instead of failing', async () => {
+    const m = await meet(through);
+    await m.increase(m.group('general'), 2);
+    await m.pass(20_000);
+    const [first] = m.group('general').instances ?? [];
+    if (first === undefined) throw new Error('no machine');
+    const removal = m.azure.deleteInstances({ group: m.group('general').id, instances: [first.key], allowBelowMin: false }, m.signal);
+    await pass(m, removal);
+    expect(await removal).toMatchObject({ kind: 'accepted' });
+    expect(writes(m)).toEqual(['PUT {pool} 200 if-match', 'POST deleteMachines 202']);
+  });
+
+  it('what somebody else made of the set meanwhile is seen before the write, and kept by the next', async () => {
+    const m = await meet(through);
+    const planned = m.group('general');
+    m.arm.control.raise({ foreignScale: { pool: 'general', to: 5 } });
+    expect(await m.increase(planned, 2)).toEqual({ kind: 'conflict', group: planned.id, observed: 5 });
+    expect(writes(m)).toEqual([]);
+    expect(await m.increase(m.group('general'), 1)).toMatchObject({ kind: 'accepted', target: 6 });
+    await m.pass(300_000);
+    expect(counts(m)).toEqual([6, 6]);
+    expect(m.violations.list()).toEqual([]);
+  });
+
+  it('where AKS counts more already, its count is not lowered', async () => {
+    const m = await meet(through);
+    await m.increase(m.group('general'), 3);
+    await m.pass(300_000);
+    m.arm.control.raise({ foreignScale: { pool: 'general', to: 2 } });
+    const group = m.group('general').id;
+    await m.azure.refresh(group, m.signal);
+    expect(await m.increase(m.group('general'), 1)).toMatchObject({
+      kind: 'refused',
+      reason: expect.stringContaining('AKS aims at 4 already'),
+    });
+  });
+
+  it.each([
+    [409, { code: 'OperationNotAllowed', message: 'Another agentpool operation (general - Upgrading) is in progress' }, 'conflict'],
+    [412, { code: 'PreConditionFailed', message: 'The If-Match header does not match' }, 'conflict'],
+    [400, { code: 'ErrCode_InsufficientVCPUQuota', message: 'Insufficient regional vcpu quota left for location westeurope.' }, 'quota'],
+    [503, { code: 'ServiceUnavailable', message: 'x' }, 'unavailable'],
+  ] as const)('%d %j is told as what it is', async (status, body, kind) => {
+    const m = await meet(through);
+    const planned = m.group('general');
+    m.arm.control.addFault({
+      id: 'f',
+      match: { method: 'PUT', pathGlob: '**/agentPools/*' },
+      effect: { kind: 'answer', status, body: { error: body } },
+    });
+    const outcome = await m.increase(planned, 1);
+    expect(outcome).toMatchObject(kind === 'conflict' ? { kind } : { kind: 'failed', error: { kind } });
+    m.arm.control.removeFault('f');
+    await m.pass(60_000);
+    expect(await m.increase(m.group('general'), 1)).toMatchObject({ kind: 'accepted' });
+  });
+
+  it('a tag says it for one set alone, and wins over the configuration', async () => {
+    const tagged = (pool: string, path: string) => ({
+      ...SPEC,
+      pools: SPEC.pools.map((each) => (each.name === pool ? { ...each, tags: { 'k8s.io_cluster-autoscaler_write-path': path } } : each)),
+    });
+    const one = await meet({}, tagged('general', 'agentPool'));
+    await one.increase(one.group('general'), 1);
+    expect(writes(one)).toEqual(['PUT {pool} 200 if-match']);
+    const other = await meet(through, tagged('general', 'vmss'));
+    await other.increase(other.group('general'), 1);
+    expect(writes(other)[0]).toMatch(/^PUT \{name\} 200/);
+  });
+
+  it('without knowledge of the pool nothing is written, and the reason is shown', async () => {
+    const m = await meet({ ...through, clusterName: undefined, clusterResourceGroup: undefined });
+    expect(m.group('general').growthHeld).toContain('told of no agent pool');
+    expect(await m.increase(m.group('general'), 1)).toMatchObject({ kind: 'refused' });
+    expect(writes(m)).toEqual([]);
+  });
+});
