@@ -67,9 +67,9 @@ type Story = typeof story extends fc.Arbitrary<infer Value> ? Value : never;
 function storageOf({ nodes, claims, free, bound }: Story): ReadonlyMap<string, KubeObject> {
   const stored = new Map<string, KubeObject>();
   const put = (storage: string, namespace: string, name: string, rest: Readonly<Record<string, unknown>>): void => {
-    const given = (rest['metadata'] ?? {}) as object;
+    const given = rest['metadata'] ?? {};
     const metadata = { ...META, name, ...(namespace === '' ? {} : { namespace }), ...given };
-    stored.set(`${storage} ${namespace}/${name}`, { apiVersion: 'v1', kind: storage, ...rest, metadata } as KubeObject);
+    stored.set(`${storage} ${namespace}/${name}`, { apiVersion: 'v1', kind: storage, ...rest, metadata });
   };
   for (const [name, rest] of Object.entries(CLASSES)) put('storageclasses', '', name, rest);
   nodes.forEach(({ slots }, at) => {

@@ -6,8 +6,9 @@ import type { InstanceKey, NodeGroupId, NodeName } from '../../domain/ids.ts';
 import type { LoopState } from '../../domain/loop-state.ts';
 import type { Instance, NodeGroup } from '../../domain/node-group.ts';
 import type { Node } from '../../domain/node.ts';
-import type { CloudView, Observation } from '../../domain/observation.ts';
+import type { CloudView, ClusterView, Observation } from '../../domain/observation.ts';
 import type { Policy } from '../../domain/policy.ts';
+import { AZURE_DISK_ZONE } from '../../domain/volumes.ts';
 import { hasTaint, TO_BE_DELETED_TAINT } from '../../domain/taint.ts';
 
 export interface Upcoming {
@@ -44,9 +45,12 @@ export function findUpcoming(group: NodeGroup, observation: Observation, state: 
       !leaving.has(instance.key) &&
       observation.nowMs - instance.firstSeenMs < maxProvisionMs,
   );
+  const claims = asksForVolumes(observation.cluster);
   const unready = nodes.filter((name) => {
     const node = observation.cluster.nodes.get(name);
-    return node !== undefined && !state.deleting.has(name) && isStarting(node, observation.nowMs, maxProvisionMs);
+    if (node === undefined || state.deleting.has(name)) return false;
+    const starts = !node.readiness.ready || (claims && awaitsDisks(node, group));
+    return starts && isYoung(node, observation.nowMs, maxProvisionMs);
   });
   const promised = Array.from({ length: promisedGap(group, observation, state) }, () => undefined);
   return { unregistered: [...joining.map((instance) => instance.zone), ...promised], unready: [...unready].sort() };
@@ -73,9 +77,26 @@ function knownMembers(group: NodeGroup, cloud: CloudView): number {
   return staying + unlisted;
 }
 
-function isStarting(node: Node, nowMs: number, maxProvisionMs: number): boolean {
+/** One answer per cluster view: it is asked once per group. */
+const asking = new WeakMap<ClusterView, boolean>();
+
+function asksForVolumes(cluster: ClusterView): boolean {
+  const known = asking.get(cluster) ?? cluster.pendingPods.some(({ claims }) => claims !== undefined);
+  asking.set(cluster, known);
+  return known;
+}
+
+/**
+ * The disk driver registers a moment after its node turned ready, and says only then which zone's disks the node reaches:
+ * until then no disk fits the node, and another one would be ordered for nothing.
+ */
+function awaitsDisks(node: Node, { template }: NodeGroup): boolean {
+  if (template === undefined || Object.hasOwn(node.labels, AZURE_DISK_ZONE)) return false;
+  return template.zones.length > 1 || Object.hasOwn(template.labels, AZURE_DISK_ZONE);
+}
+
+function isYoung(node: Node, nowMs: number, maxProvisionMs: number): boolean {
   return (
-    !node.readiness.ready &&
     !node.unschedulable &&
     node.deletionAtMs === undefined &&
     nowMs - node.createdAtMs < maxProvisionMs &&

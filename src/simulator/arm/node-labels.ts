@@ -45,7 +45,6 @@ export function nodeLabels(
     'topology.kubernetes.io/zone': zone,
     'failure-domain.beta.kubernetes.io/region': spec.location,
     'failure-domain.beta.kubernetes.io/zone': zone,
-    'topology.disk.csi.azure.com/zone': vm.zone === undefined ? '' : zone,
     ...(pool.priority === 'Spot' ? { 'kubernetes.azure.com/scalesetpriority': 'spot' } : {}),
     ...((size?.gpus ?? 0) > 0 ? { accelerator: 'nvidia', 'kubernetes.azure.com/accelerator': 'nvidia' } : {}),
     ...pool.labels,

@@ -128,3 +128,25 @@ describe('pods and nodes to come', () => {
     expect(growth(planFor({ groups: [group], pods, policy: { maxNodesTotal: 3 } }))).toEqual(['a 2->3']);
   });
 });
+
+describe('a node that is ready before its disk driver is', () => {
+  const ZONE = 'topology.disk.csi.azure.com/zone';
+  const place = { kind: 'reachable', terms: [{ expressions: [{ key: ZONE, operator: 'In', values: ['we-1'] }], fields: [] }] } as const;
+  const db = aPod({ name: 'db', claims: [{ name: 'data' }], shape: { volumes: { places: [place], blockers: [] } } });
+  const world = (createdAtMs: number, labels: Readonly<Record<string, string>> = {}) => ({
+    groups: [aGroup({ id: 'a', target: 1, template: aTemplate({ labels: { [ZONE]: 'we-1' } }) })],
+    nodes: [aNode({ name: 'a-0', createdAtMs, labels })],
+    pods: [db],
+  });
+
+  it('is waited for: a disk that will fit there orders no other node', () => {
+    const plan = planFor(world(YOUNG));
+    expect(growth(plan)).toEqual([]);
+    expect(verdictOf(plan, db)).toEqual({ kind: 'fits-upcoming-node', group: A });
+  });
+
+  it('is not waited for when the driver is there, nor for ever', () => {
+    expect(verdictOf(planFor(world(YOUNG, { [ZONE]: 'we-1' })), db)).toEqual({ kind: 'fits-present-node', node: 'a-0' });
+    expect(growth(planFor(world(START_MS - 3_600_000)))).toEqual(['a 1->2']);
+  });
+});

@@ -3,7 +3,7 @@ import type { Machine, MachineChange } from '../../machines.ts';
 import { isRecord, timestamp, withCondition, type KubeObject, type NodeObject } from '../objects.ts';
 import { storedType } from '../resource-types.ts';
 import { recordEvent, type ControllerContext } from './context.ts';
-import { cloudLabels, liveConditions, nodeDraft, NOT_READY, UNINITIALIZED } from './node-shape.ts';
+import { cloudLabels, liveConditions, nodeDraft, NOT_READY, UNINITIALIZED, zoneOf } from './node-shape.ts';
 
 /** Who lives: asked by the pod workers, told by the machines. */
 export interface Kubelets {
@@ -15,6 +15,7 @@ export interface Kubelets {
 
 const NODES = storedType('nodes');
 const CSI_NODES = storedType('csinodes');
+const DISK_ZONE = 'topology.disk.csi.azure.com/zone';
 
 /** Registers nodes for the machines that run, now and later. */
 export function startKubelets(context: ControllerContext, onChange: (change: MachineChange) => void): Kubelets {
@@ -151,6 +152,12 @@ function registerDrivers({ api }: ControllerContext, machine: Machine): void {
     spec: { drivers },
   };
   api.create(CSI_NODES, draft, undefined);
+  // The kubelet labels its node with the topology that the driver tells.
+  const zone = zoneOf(machine);
+  api.modify(NODES, { namespace: undefined, name: machine.hostName }, 'main', (current) => ({
+    ...current,
+    metadata: { ...current.metadata, labels: { ...current.metadata.labels, [DISK_ZONE]: zone === '0' ? '' : zone } },
+  }));
 }
 
 function becomeReady({ api }: ControllerContext, machine: Machine): void {

@@ -103,7 +103,6 @@ export function cloudLabels(machine: Machine): StringMap {
     'failure-domain.beta.kubernetes.io/region': machine.location,
     'failure-domain.beta.kubernetes.io/zone': zone,
     'node.kubernetes.io/instance-type': machine.vmSize,
-    'topology.disk.csi.azure.com/zone': zone === '0' ? '' : zone,
     'topology.kubernetes.io/region': machine.location,
     'topology.kubernetes.io/zone': zone,
   };

@@ -12,6 +12,7 @@ import { onChange, ownerReferenceTo, recordEvent, type ControllerContext } from 
 
 const CLAIMS = storedType('persistentvolumeclaims');
 const VOLUMES = storedType('persistentvolumes');
+const WATCHED = ['persistentvolumeclaims', 'persistentvolumes', 'csinodes'];
 const DISKS = 'disk.csi.azure.com';
 const DISK_ZONE = 'topology.disk.csi.azure.com/zone';
 
@@ -25,13 +26,13 @@ export function startVolumes(context: ControllerContext): () => void {
     if (bindPresent(context, claim)) return;
     if (isDue(context, claim)) making.add(key, knobs.volumeMs);
   });
-  return onChange(api, ['persistentvolumeclaims', 'persistentvolumes', 'pods', 'nodes'], ({ storage, type, object }) => {
+  return onChange(api, [...WATCHED, 'pods', 'nodes'], ({ storage, type, object }) => {
     if (storage === 'nodes') {
       if (type === 'DELETED') api.remove(storedType('csinodes'), placeOf(object), {});
     } else if (storage === 'pods') {
       if (type === 'ADDED') makeEphemeral(context, object as PodObject);
       if (type === 'DELETED') dropEphemeral(context, object as PodObject);
-    } else if (storage === 'persistentvolumes') {
+    } else if (storage === 'persistentvolumes' || storage === 'csinodes') {
       if (type === 'ADDED') for (const claim of api.store.list('persistentvolumeclaims')) binding.add(keyOf(claim));
     } else if (type === 'DELETED') release(context, object as ClaimObject);
     else binding.add(keyOf(object));
@@ -46,7 +47,10 @@ function keyOf({ metadata }: { readonly metadata: { readonly namespace?: string;
 function isDue({ api }: ControllerContext, claim: ClaimObject): boolean {
   const storageClass = classOf(claim, api.store);
   if (storageClass === undefined || storageClass.provisioner !== DISKS || (claim.spec.volumeName ?? '') !== '') return false;
-  return storageClass.volumeBindingMode !== 'WaitForFirstConsumer' || claim.metadata.annotations?.[SELECTED_NODE] !== undefined;
+  const chosen = claim.metadata.annotations?.[SELECTED_NODE];
+  if (chosen === undefined) return storageClass.volumeBindingMode !== 'WaitForFirstConsumer';
+  // The driver makes no volume for a node that it has not registered with; a node that is gone is another matter.
+  return api.store.get('csinodes', `/${chosen}`) !== undefined || api.store.get('nodes', `/${chosen}`) === undefined;
 }
 
 /** A volume that is there: the one it names, or, once a node is chosen, one that this node reaches. */
