@@ -105,6 +105,7 @@ const LINE = /^(?<indent> *)(?<key>[A-Za-z]+):(?: (?<value>[^#]*?))?(?:\s+#\s*(?
 /** Lists of objects: told in one row each. */
 const LISTS: Readonly<Record<string, string>> = {
   nodeGroups: 'scale sets by name: a list of {name, min, max}',
+  nodeGroupOptions: 'what holds for some groups only: a list of {name, scaleDownUnneededTime, ...}; see the sample file',
   discovery: 'scale sets by tag: a list of {selectors, min, max}',
 };
 

@@ -2,6 +2,7 @@
  * What the whole program is told, once, at start. Every duration is in milliseconds; everything is frozen. The parts are
  * handed on separately, so that no room sees more of it than it needs.
  */
+import type { NodeGroupOptions } from '../domain/node-group.ts';
 import type { Policy } from '../domain/policy.ts';
 
 export type LogLevelName = 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent';
@@ -23,6 +24,12 @@ export interface NodeGroupConfig {
   readonly name: string;
   readonly min: number;
   readonly max: number;
+}
+
+/** By the name of a scale set, of an agent pool, or `POOL/SIZE`. */
+export interface NodeGroupOptionsConfig {
+  readonly name: string;
+  readonly options: NodeGroupOptions;
 }
 
 export interface DiscoveryConfig {
@@ -69,6 +76,7 @@ export interface AzureConfig {
   /** Of scale sets without a tag that says otherwise. */
   readonly writePath: 'vmss' | 'agentPool';
   readonly nodeGroups: readonly NodeGroupConfig[];
+  readonly nodeGroupOptions: readonly NodeGroupOptionsConfig[];
   readonly discovery: readonly DiscoveryConfig[];
   readonly requestTimeoutMs: number;
   readonly maxConcurrentCalls: number;

@@ -85,7 +85,7 @@ function assemble(parsed: Parsed, extras: Extras): Config {
   };
 }
 
-function azureOf({ azure, nodeGroups, discovery }: Parsed, caPem: string | undefined): Config['azure'] {
+function azureOf({ azure, nodeGroups, nodeGroupOptions, discovery }: Parsed, caPem: string | undefined): Config['azure'] {
   const cloud = cloudNamed(azure.cloud);
   return {
     subscriptionId: azure.subscriptionId,
@@ -108,6 +108,7 @@ function azureOf({ azure, nodeGroups, discovery }: Parsed, caPem: string | undef
     enableForceDelete: azure.enableForceDelete,
     writePath: azure.writePath,
     nodeGroups,
+    nodeGroupOptions,
     discovery,
     requestTimeoutMs: azure.requestTimeout,
     maxConcurrentCalls: azure.maxConcurrentCalls,

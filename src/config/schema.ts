@@ -6,6 +6,7 @@ import { z } from 'zod';
 import { CLOUD_NAMES, cloudNamed, STACK } from './clouds.ts';
 import { chooseCredential } from './credential.ts';
 import { duration, endpoint, flag, HOUR_MS, MINUTE_MS, number, oneOf, SECOND_MS, text, wholeNumber } from './leaves.ts';
+import { nodeGroupOptions } from './node-group-options.ts';
 import { backoff, cluster, drain, scaleDown, scaleUp } from './policy-schema.ts';
 
 const METHODS = ['client-secret', 'workload-identity', 'managed-identity', 'client-certificate', 'azure-cli'] as const;
@@ -230,6 +231,7 @@ const http = z
 export const SCHEMA = z.strictObject({
   azure,
   nodeGroups,
+  nodeGroupOptions,
   discovery,
   kubernetes,
   cluster,

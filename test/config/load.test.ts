@@ -5,7 +5,7 @@ import { isConfigErrors } from '../../src/config/config.ts';
 import { parseDuration } from '../../src/config/leaves.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import { redact } from '../../src/config/redact.ts';
-import { configOf, GOOD_ENV } from './support.ts';
+import { configOf, errorsOf, GOOD_ENV } from './support.ts';
 
 describe('durations', () => {
   it.each([
@@ -44,6 +44,17 @@ describe('sources', () => {
     const config = configOf({ files, argv: ['--config=c.yaml', '--scan-interval=30s'] });
     expect(config.loop.scanIntervalMs).toBe(30_000);
     expect(config.azure.nodeGroups).toEqual([{ name: 'pool', min: 0, max: 3 }]);
+  });
+
+  it('what holds for one group is read with the names that tags have', () => {
+    const options = '{name: gpu, scaleDownUnneededTime: 1h, scaleDownUtilizationThreshold: 0.2, zeroOrMaxNodeScaling: true}';
+    const config = configOf({ files: { 'c.yaml': `nodeGroupOptions: [${options}]` }, argv: ['--config=c.yaml'] });
+    expect(config.azure.nodeGroupOptions).toEqual([
+      { name: 'gpu', options: { unneededForMs: 3_600_000, utilizationThreshold: 0.2, zeroOrMax: true } },
+    ]);
+    const wrong = (text: string) => errorsOf({ files: { 'c.yaml': `nodeGroupOptions: [${text}]` }, argv: ['--config=c.yaml'] });
+    expect(wrong('{name: a, scaleDownUnneededTime: soon}').join()).toContain('a duration such as');
+    expect(wrong('{name: a}, {name: A}').join()).toContain('this one is named twice');
   });
 
   it('config 159: the old keys of azure.json are understood, and win', () => {
@@ -225,7 +236,7 @@ describe('the whole', () => {
     const plain = configOf({});
     const { policy, loop, http, health, logLevel, kubernetes } = plain;
     expect(shown).toMatchObject({ policy, loop, http, health, logLevel, kubernetes });
-    const { nodeGroups: _groups, discovery: _rules, credential: _credential, ...azure } = shown.azure;
+    const { nodeGroups: _groups, nodeGroupOptions: _options, discovery: _rules, credential: _credential, ...azure } = shown.azure;
     const identity = ['subscriptionId', 'tenantId', 'nodeResourceGroup', 'location', 'clusterName', 'clusterResourceGroup'];
     for (const [key, value] of Object.entries(azure)) {
       if (!identity.includes(key)) expect(value, key).toEqual(plain.azure[key as keyof typeof azure]);

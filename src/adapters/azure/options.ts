@@ -1,4 +1,5 @@
 /** What the adapter is told by configuration. The config room produces a structurally equal, validated and frozen object. */
+import type { NodeGroupOptions } from '../../domain/node-group.ts';
 import type { TaintRules } from '../../domain/taint.ts';
 import type { CallRate } from './rate-limit.ts';
 
@@ -28,6 +29,12 @@ export interface ExplicitNodeGroup {
   readonly name: string;
   readonly min: number;
   readonly max: number;
+}
+
+/** What the user says of one group; goes before its tags. By the name of a scale set, of an agent pool, or `POOL/SIZE`. */
+export interface StatedGroupOptions {
+  readonly name: string;
+  readonly options: NodeGroupOptions;
 }
 
 /** One discovery rule: every selector must match a tag exactly. Rules are alternatives of each other. */
@@ -69,6 +76,8 @@ export interface AzureOptions {
   /** For scale sets without a tag that says otherwise. Absent: `vmss`. */
   readonly writePath?: WritePath;
   readonly nodeGroups: readonly ExplicitNodeGroup[];
+  /** Absent: none. */
+  readonly nodeGroupOptions?: readonly StatedGroupOptions[];
   readonly discovery: readonly DiscoveryRule[];
   /** Longest wait for one answer. */
   readonly requestTimeoutMs: number;

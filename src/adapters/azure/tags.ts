@@ -7,7 +7,8 @@ import { AutoscalerError } from '../../domain/errors.ts';
 import type { NodeGroupOptions } from '../../domain/node-group.ts';
 import { parseQuantity } from '../../domain/quantity.ts';
 import type { Taint, TaintEffect } from '../../domain/taint.ts';
-import type { DiscoveryRule, WritePath } from './options.ts';
+import { foldName } from './arm-ids.ts';
+import type { DiscoveryRule, StatedGroupOptions, WritePath } from './options.ts';
 
 export type Tags = Readonly<Record<string, string>>;
 
@@ -112,6 +113,13 @@ function isQuantity(text: string): boolean {
     if (thrown instanceof AutoscalerError) return false;
     throw thrown;
   }
+}
+
+/** What tags say of a group, and what the user states for its agent pool and then for itself, each before the one before. */
+export function optionsOf(key: string, tags: Tags, stated: readonly StatedGroupOptions[] = []): NodeGroupOptions {
+  const of = (name: string | undefined): NodeGroupOptions | undefined =>
+    name === undefined ? undefined : stated.find((entry) => foldName(entry.name) === foldName(name))?.options;
+  return { ...groupOptions(tags), ...of(poolOf(tags)), ...of(key) };
 }
 
 /** Per-group overrides; keys in any letter case, values that cannot be read leave the default. */

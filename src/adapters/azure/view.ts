@@ -25,7 +25,7 @@ import { mayBeListed } from './settling.ts';
 import type { Sku } from './skus.ts';
 import type { AzureStore } from './store.ts';
 import { AGENT_POOLS_AGENT, instancesAgent, MACHINES_AGENT, SCALE_SETS_AGENT } from './tables.ts';
-import { groupOptions } from './tags.ts';
+import { optionsOf } from './tags.ts';
 import { attachLimits, cloudTemplate, deviceOf, type TemplateSource } from './templates.ts';
 import { sizeFrozenBecause, sourceOfSize, targetOfSize } from './vms-pool-groups.ts';
 import type { PoolSizeRow } from './vms-pool-rows.ts';
@@ -189,7 +189,7 @@ export class CloudViewBuilder {
       instancesObservedAtMs: inputs.listedAtMs,
       template: sameTemplate(previous?.inputs, inputs) ? previous?.group.template : this.#template(inputs),
       ...this.#size(inputs),
-      options: groupOptions((row?.value ?? size)?.tags ?? {}),
+      options: optionsOf(group.key, (row?.value ?? size)?.tags ?? {}, this.#parts.options.nodeGroupOptions),
       frozen: inputs.frozen,
       ...(held === undefined ? {} : { growthHeld: held }),
     };

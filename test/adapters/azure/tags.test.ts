@@ -3,6 +3,7 @@ import {
   discover,
   groupOptions,
   kubernetesVersionOf,
+  optionsOf,
   parseTaint,
   poolOf,
   readTags,
@@ -154,5 +155,15 @@ describe('tags: options of a group', () => {
     ['unknown keys', { nonsense: '1m' }, {}],
   ])('%s', (_name, given, expected) => {
     expect(groupOptions(Object.fromEntries(Object.entries(given).map(([key, value]) => [`${O}${key}`, value])))).toEqual(expected);
+  });
+
+  it('what the user states goes before tags, and for the scale set before its pool', () => {
+    const tags = { [`${O}scaledownunneededtime`]: '1m', [`${O}scaledownunreadytime`]: '2m', 'aks-managed-poolName': 'Gpu' };
+    const stated = [
+      { name: 'gpu', options: { unneededForMs: 5, zeroOrMax: true } },
+      { name: 'aks-GPU-1-vmss', options: { unneededForMs: 7 } },
+    ];
+    expect(optionsOf('aks-gpu-1-vmss', tags, stated)).toEqual({ unneededForMs: 7, unreadyForMs: 120_000, zeroOrMax: true });
+    expect(optionsOf('aks-other-vmss', {}, stated)).toEqual({});
   });
 });
