@@ -30,7 +30,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
 const MODULE = join(import.meta.dirname, 'control-plane');
 const SOURCES = ['go.mod', 'go.sum', 'main.go', 'template.go'];
 /** A cold build takes about ten minutes on two cores that have nothing else to do. */
-const BUILD_LIMIT_MS = 40 * 60_000;
+const BUILD_LIMIT_MS = 30 * 60_000;
 
 /** Looks, and builds when nothing is there yet. Never rejects: what stands in the way is the answer. */
 export async function findBinaries(env: Environment, say: (line: string) => void): Promise<Found> {
@@ -110,12 +110,8 @@ function build(output: string, env: Environment, say: (line: string) => void): P
   // Two compilers at a time: more would need more memory than a small machine has.
   const args = ['build', '-p', '2', '-trimpath', '-buildvcs=false', `-ldflags=${linkerFlags()}`, '-o', output, '.'];
   const startedMs = Date.now();
-  const child = spawn('go', args, { cwd: MODULE, env: { ...env, CGO_ENABLED: '0' }, stdio: ['ignore', 'ignore', 'pipe'], detached: true });
-  const end = (): void => {
-    if (child.pid !== undefined && child.exitCode === null) process.kill(-child.pid, 'SIGKILL');
-  };
-  const tooLong = setTimeout(end, BUILD_LIMIT_MS);
-  process.once('exit', end);
+  const child = spawn('go', args, { cwd: MODULE, env: { ...env, CGO_ENABLED: '0' }, stdio: ['ignore', 'ignore', 'pipe'] });
+  const tooLong = setTimeout(() => child.kill('SIGINT'), BUILD_LIMIT_MS);
   let last = '';
   child.stderr.on('data', (chunk: Buffer) => {
     last = `${last}${String(chunk)}`.slice(-2_000);
@@ -125,11 +121,11 @@ function build(output: string, env: Environment, say: (line: string) => void): P
     child.once('close', (code, signal) => {
       const seconds = Math.round((Date.now() - startedMs) / 1000);
       if (code === 0) say(`built in ${seconds} s`);
-      const why = signal === null ? (last.trim().split('\n').at(-1) ?? '') : `given up after ${seconds} s`;
+      const late = signal !== null || seconds * 1000 >= BUILD_LIMIT_MS;
+      const why = late ? `given up after ${seconds} s` : (last.trim().split('\n').at(-1) ?? '');
       resolve(code === 0 ? undefined : why);
     });
   }).finally(() => {
     clearTimeout(tooLong);
-    process.off('exit', end);
   }) as Promise<string | undefined>;
 }

@@ -41,6 +41,8 @@ export interface ControlPlane {
   kubeconfigFor(name: string, token: string): Promise<string>;
   /** Ends the API server and starts it again on the same port and the same data. */
   restartApiServer(how?: 'stop' | 'kill'): Promise<void>;
+  /** Kills the API server, does this, and starts it again. */
+  withoutApiServer(action: () => Promise<void>): Promise<void>;
   /** Forgets the history of the store: a watch from an older version is answered with 410. */
   compact(): Promise<void>;
   /** What a program wrote last. */
@@ -168,6 +170,15 @@ async function startIn(dir: string, options: ControlPlaneOptions, running: Map<P
       await running.get('kube-apiserver')?.[how]();
       start('kube-apiserver', apiArgs);
       await apiReady();
+    },
+    withoutApiServer: async (action) => {
+      await running.get('kube-apiserver')?.kill();
+      try {
+        await action();
+      } finally {
+        start('kube-apiserver', apiArgs);
+        await apiReady();
+      }
     },
     compact: () => compact(etcd),
     tail,

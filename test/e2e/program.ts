@@ -66,6 +66,9 @@ export class Program {
 
   /** Asks it to end and waits; after `patienceMs` it is killed. */
   async stop(patienceMs = 10_000): Promise<void> {
+    if (this.#end !== undefined) return;
+    // One that was stopped with SIGSTOP would not notice.
+    this.signal('SIGCONT');
     this.signal('SIGTERM');
     const overdue = setTimeout(() => this.signal('SIGKILL'), patienceMs);
     await this.ended;

@@ -1,0 +1,106 @@
+/** Things that go wrong around a daemon: its API server, its history, its machines. */
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { aPool } from '../scenarios/support.ts';
+import { startControlPlane, type ControlPlane } from './control-plane.ts';
+import { givenBinaries } from './given.ts';
+import { always, until } from './until.ts';
+import { deployment } from './workloads.ts';
+import { E2eWorld, installRbac, type Node, type WorldOptions } from './world.ts';
+
+const TO_BE_DELETED = 'ToBeDeletedByClusterAutoscaler';
+
+let plane: ControlPlane;
+let world: E2eWorld;
+
+beforeAll(async () => {
+  plane = await startControlPlane({ binaries: givenBinaries() });
+  await installRbac(plane);
+});
+
+afterEach(async () => {
+  await world?.stop();
+});
+
+afterAll(async () => {
+  await plane?.stop();
+});
+
+async function begin(options: Omit<WorldOptions, 'plane'>): Promise<void> {
+  world = await E2eWorld.start({ plane, ...options });
+}
+
+function isMarked({ spec }: Node): boolean {
+  return (spec.taints ?? []).some(({ key }) => key === TO_BE_DELETED);
+}
+
+describe('disturbances on a real control plane', () => {
+  it('outlives an API server that is killed: nothing is removed meanwhile, and the watches recover', async () => {
+    await begin({ pools: [aPool({ name: 'general', count: 2, min: 0 })] });
+    await world.apply(deployment({ name: 'web', replicas: 4, cpu: '1500m' }));
+    await world.untilRunning('web', 4);
+    const daemon = await world.soleDaemon();
+    // One node is about to become unneeded when the API server goes.
+    await world.scale('web', 1);
+    await until('pods end', async () => (await world.pods('web')).length === 1);
+    await plane.withoutApiServer(async () => {
+      await always('nothing is written to Azure', () => world.writers().length === 0, 10_000);
+    });
+    daemon.mustRun();
+    await world.scale('web', 8);
+    await world.untilRunning('web', 8, 120_000);
+    await until('nothing is marked', async () => !(await world.nodes()).some(isMarked));
+    expect(world.capacity('general')).toBe(4);
+    expect(world.violations).toEqual([]);
+  });
+
+  it('reads everything anew when its history was compacted away (410)', async () => {
+    await begin({ pools: [aPool({ name: 'general', count: 1, min: 1 })] });
+    await world.apply(deployment({ name: 'old', replicas: 2, cpu: '1500m' }));
+    await world.untilRunning('old', 2);
+    const daemon = await world.soleDaemon(['--scale-down-enabled=false']);
+    daemon.program.signal('SIGSTOP');
+    await world.scale('old', 0);
+    await until('the old pods are gone', async () => (await world.pods('old')).length === 0);
+    await world.apply(deployment({ name: 'new', replicas: 6, cpu: '1500m' }));
+    await until('the scheduler gave up on four', async () => {
+      const pods = await world.pods('new');
+      return (
+        pods.filter(({ status }) => status.conditions?.some(({ type, status: is }) => type === 'PodScheduled' && is === 'False')).length ===
+        4
+      );
+    });
+    await plane.compact();
+    await plane.restartApiServer('kill');
+    daemon.program.signal('SIGCONT');
+    await world.untilRunning('new', 6, 120_000);
+    // Had the pods of the past still counted, or those of the present not, it would be another number.
+    expect(world.capacity('general')).toBe(3);
+    daemon.mustRun();
+    expect(world.violations).toEqual([]);
+  });
+
+  it('replaces a Spot node that Azure took back', async () => {
+    await begin({ pools: [aPool({ name: 'spot', count: 1, min: 0, priority: 'Spot' })] });
+    const tolerations = [{ key: 'kubernetes.azure.com/scalesetpriority', operator: 'Equal', value: 'spot', effect: 'NoSchedule' }];
+    await world.apply(deployment({ name: 'batch', replicas: 2, cpu: '1500m', spec: { tolerations } }));
+    const [before] = await world.untilRunning('batch', 2);
+    await world.soleDaemon();
+    expect(world.arm.control.raise({ evict: { pool: 'spot' } })).toBeUndefined();
+    await until(
+      'the node is gone',
+      async () => !(await world.nodes('spot')).some(({ metadata }) => metadata.name === before?.spec.nodeName),
+    );
+    // The garbage collector of pods takes its time before it ends those of a node that is no more.
+    await until(
+      'both run on another node',
+      async () => {
+        const pods = await world.running('batch');
+        return pods.length === 2 && pods.every(({ spec }) => spec.nodeName !== before?.spec.nodeName);
+      },
+      180_000,
+      () => world.picture(),
+    );
+    expect(world.capacity('spot')).toBe(1);
+    expect(world.violations).toEqual([]);
+  });
+});

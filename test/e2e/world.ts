@@ -1,0 +1,349 @@
+/**
+ * A fake AKS cluster around a real control plane: machines by the ARM emulator, nodes by our kubelets, pods bound by the
+ * real scheduler, and the daemon as a process of its own with the manifests' ServiceAccount. One world per scenario; the
+ * control plane is shared and left clean.
+ */
+import { readFileSync } from 'node:fs';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { parseAllDocuments } from 'yaml';
+import { startArmEmulator, type ArmEmulator } from '../../src/simulator/arm/emulator.ts';
+import type { ArmKnobs } from '../../src/simulator/arm/knobs.ts';
+import { realSimClock } from '../../src/simulator/sim-clock.ts';
+import { createServerTls } from '../../src/simulator/tls.ts';
+import { ViolationLog } from '../../src/simulator/violations.ts';
+import type { PoolSpec, WorldSpec } from '../../src/simulator/world-spec.ts';
+import { worldOf } from '../scenarios/support.ts';
+import { MERGE, type ApiClient, type Json, type KubeObject } from './api-client.ts';
+import type { ControlPlane } from './control-plane.ts';
+import { Kubelets } from './kubelets.ts';
+import { Program } from './program.ts';
+import { until } from './until.ts';
+
+const ROOT = resolve(import.meta.dirname, '..', '..');
+const MAIN = join(ROOT, 'src', 'cli', 'main.ts');
+/** One per daemon, so that the emulator's journal tells who wrote. */
+const CLIENTS = ['1', '2', '3'].map((digit) => ({
+  clientId: `aaaaaaaa-0000-0000-0000-00000000000${digit}`,
+  clientSecret: `only-known-to-this-simulation-${digit}`,
+}));
+const TOKEN_PATH = '/api/v1/namespaces/kube-system/serviceaccounts/aks-autoscaler/token';
+/** A minute of Azure in three seconds. */
+const SPEED = 20;
+
+/** The production program's ordinary settings, with the patience of a test. */
+const FLAGS = [
+  '--address=127.0.0.1:0',
+  '--node-group-auto-discovery=label:cluster-autoscaler-enabled=true',
+  '--scan-interval=2s',
+  '--scale-down-unneeded-time=4s',
+  '--scale-down-delay-after-add=3s',
+  '--scale-down-delay-after-failure=2s',
+  '--unremovable-node-recheck-timeout=2s',
+  '--node-delete-delay-after-taint=1s',
+];
+
+export interface WorldOptions {
+  readonly plane: ControlPlane;
+  readonly pools: readonly PoolSpec[];
+  readonly spec?: Partial<WorldSpec>;
+  readonly knobs?: Partial<ArmKnobs>;
+}
+
+export interface Pod extends KubeObject {
+  readonly spec: { readonly nodeName?: string };
+  readonly status: { readonly phase?: string; readonly conditions?: readonly { readonly type: string; readonly status: string }[] };
+}
+
+export interface Node extends KubeObject {
+  readonly spec: {
+    readonly providerID?: string;
+    readonly unschedulable?: boolean;
+    readonly taints?: readonly { readonly key: string; readonly effect: string }[];
+  };
+}
+
+export interface Event extends KubeObject {
+  readonly reason: string;
+  readonly message: string;
+  readonly type: string;
+  readonly involvedObject: { readonly kind: string; readonly name: string };
+  readonly source: { readonly component?: string };
+}
+
+/** Every rule the daemon has comes from here: the objects that people apply. */
+export async function installRbac(plane: ControlPlane): Promise<void> {
+  const text = readFileSync(join(ROOT, 'deploy', 'rbac.yaml'), 'utf8');
+  for (const document of parseAllDocuments(text)) await plane.admin.apply(document.toJS() as Json);
+}
+
+export class Daemon {
+  readonly name: string;
+  readonly program: Program;
+  readonly lines: readonly string[];
+  /** Who it is to Azure. */
+  readonly principal: string;
+  readonly #url: () => string | undefined;
+
+  constructor(parts: { readonly name: string; readonly program: Program; readonly lines: readonly string[]; readonly principal: string }) {
+    const { lines } = parts;
+    this.name = parts.name;
+    this.program = parts.program;
+    this.lines = lines;
+    this.principal = parts.principal;
+    this.#url = () => /"url":"(http:[^"]+)"/.exec(lines.find((line) => line.includes('serving metrics')) ?? '')?.[1];
+  }
+
+  async ready(): Promise<void> {
+    await until(
+      `${this.name} is ready`,
+      async () => {
+        this.mustRun();
+        const url = this.#url();
+        return url !== undefined && (await fetch(`${url}/readyz`)).ok;
+      },
+      60_000,
+      () => this.program.tail(),
+    );
+  }
+
+  /** Serving: it may lead or wait for the lead. */
+  async serving(): Promise<void> {
+    await until(
+      `${this.name} serves`,
+      () => this.#url(),
+      60_000,
+      () => this.program.tail(),
+    );
+  }
+
+  async metric(pattern: RegExp): Promise<number> {
+    const answer = await fetch(`${this.#url() ?? ''}/metrics`);
+    return Number(pattern.exec(await answer.text())?.[1] ?? 0);
+  }
+
+  mustRun(): void {
+    if (this.program.end !== undefined) throw new Error(`${this.name} ended with ${this.program.end}:\n${this.program.tail()}`);
+  }
+
+  /** Lines of its log that say error, and those that a missing right leaves. */
+  complaints(): readonly string[] {
+    return this.lines.filter((line) => /"level":"?(error|50)|forbidden/i.test(line));
+  }
+}
+
+/** Owns one fake AKS and the daemons in it. */
+export class E2eWorld {
+  readonly plane: ControlPlane;
+  readonly api: ApiClient;
+  readonly spec: WorldSpec;
+  readonly arm: ArmEmulator;
+  readonly kubelets: Kubelets;
+  readonly namespace: string;
+  readonly daemons: Daemon[] = [];
+  readonly #dir: string;
+  readonly #violations: ViolationLog;
+
+  private constructor(parts: {
+    plane: ControlPlane;
+    spec: WorldSpec;
+    arm: ArmEmulator;
+    kubelets: Kubelets;
+    namespace: string;
+    dir: string;
+    violations: ViolationLog;
+  }) {
+    this.plane = parts.plane;
+    this.api = parts.plane.admin;
+    this.spec = parts.spec;
+    this.arm = parts.arm;
+    this.kubelets = parts.kubelets;
+    this.namespace = parts.namespace;
+    this.#dir = parts.dir;
+    this.#violations = parts.violations;
+  }
+
+  static #count = 0;
+
+  /** Nodes are ready and the namespace can take pods when this resolves. The daemon does not run yet. */
+  static async start({ plane, pools, spec: more, knobs }: WorldOptions): Promise<E2eWorld> {
+    const dir = await mkdtemp(join(tmpdir(), 'aks-autoscaler-e2e-'));
+    const clock = realSimClock(SPEED);
+    const spec = worldOf(pools, more);
+    const violations = new ViolationLog();
+    const tls = await createServerTls(Date.now());
+    const arm = await startArmEmulator({ spec, clock, tls, violations, clients: CLIENTS, ...(knobs === undefined ? {} : { knobs }) });
+    await writeFile(join(dir, 'ca.pem'), tls.caPem);
+    const kubelets = new Kubelets({ api: plane.admin, machines: arm.machines, clock, spec });
+    const world = new E2eWorld({ plane, spec, arm, kubelets, dir, violations, namespace: `scenario-${++E2eWorld.#count}` });
+    await kubelets.start();
+    await plane.admin.apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: world.namespace } });
+    await until('pods may be made', () => plane.admin.get(`/api/v1/namespaces/${world.namespace}/serviceaccounts/default`));
+    return world;
+  }
+
+  /** Starts a daemon with a fresh token of its ServiceAccount and waits until it serves. */
+  async daemon(flags: readonly string[] = [], name = `daemon-${this.daemons.length + 1}`): Promise<Daemon> {
+    const request = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec: { expirationSeconds: 3600 } };
+    const { status } = (await this.api.must('POST', TOKEN_PATH, request)) as { readonly status?: { readonly token: string } };
+    const kubeconfig = await this.plane.kubeconfigFor(name, status?.token ?? '');
+    const lines: string[] = [];
+    const client = CLIENTS[this.daemons.length];
+    if (client === undefined) throw new Error('this world has no identity for another daemon');
+    const program = new Program({
+      name,
+      command: [process.execPath],
+      args: ['--disable-warning=ExperimentalWarning', MAIN, 'run', `--kubeconfig=${kubeconfig}`, ...FLAGS, ...flags],
+      env: {
+        PATH: process.env['PATH'],
+        POD_NAME: name,
+        ARM_SUBSCRIPTION_ID: this.spec.subscriptionId,
+        ARM_TENANT_ID: this.spec.tenantId,
+        ARM_RESOURCE_GROUP: this.spec.nodeResourceGroup,
+        LOCATION: this.spec.location,
+        CLUSTER_NAME: this.spec.clusterName,
+        ARM_CLUSTER_RESOURCE_GROUP: this.spec.clusterResourceGroup,
+        ARM_CLIENT_ID: client.clientId,
+        ARM_CLIENT_SECRET: client.clientSecret,
+        AZURE_RESOURCE_MANAGER_ENDPOINT: this.arm.url,
+        AZURE_AUTHORITY_HOST: this.arm.url,
+        AZURE_CA_FILE: join(this.#dir, 'ca.pem'),
+      },
+      logFile: join(this.#dir, `${name}.log`),
+      onLine: (line) => lines.push(line),
+    });
+    const daemon = new Daemon({ name, program, lines, principal: client.clientId });
+    this.daemons.push(daemon);
+    await daemon.serving();
+    return daemon;
+  }
+
+  /** The usual start: one daemon without leader election, ready. */
+  async soleDaemon(flags: readonly string[] = []): Promise<Daemon> {
+    const daemon = await this.daemon(['--leader-elect=false', ...flags]);
+    await daemon.ready();
+    return daemon;
+  }
+
+  apply(object: Json): Promise<KubeObject> {
+    const metadata = { namespace: this.namespace, ...(object['metadata'] as Json) };
+    return this.api.apply({ ...object, metadata });
+  }
+
+  async pods(app?: string): Promise<readonly Pod[]> {
+    const query = app === undefined ? '' : `?labelSelector=app%3D${app}`;
+    return (await this.api.list(`/api/v1/namespaces/${this.namespace}/pods${query}`)) as readonly Pod[];
+  }
+
+  /** Those that run on a node, by the API server's word. */
+  async running(app: string): Promise<readonly Pod[]> {
+    const pods = await this.pods(app);
+    return pods.filter(
+      ({ spec, status, metadata }) => spec.nodeName !== undefined && status.phase === 'Running' && metadata.deletionTimestamp === undefined,
+    );
+  }
+
+  untilRunning(app: string, count: number, patienceMs = 90_000): Promise<readonly Pod[]> {
+    return until(
+      `${count} pods of ${app} run`,
+      async () => {
+        const pods = await this.running(app);
+        return pods.length === count && (await this.pods(app)).length === count ? pods : undefined;
+      },
+      patienceMs,
+      () => this.picture(),
+    );
+  }
+
+  async scale(app: string, replicas: number): Promise<void> {
+    await this.api.must('PATCH', `/apis/apps/v1/namespaces/${this.namespace}/deployments/${app}`, { spec: { replicas } }, MERGE);
+  }
+
+  async nodes(pool?: string): Promise<readonly Node[]> {
+    const all = (await this.api.list('/api/v1/nodes')) as readonly Node[];
+    return pool === undefined ? all : all.filter(({ metadata }) => metadata.labels?.['agentpool'] === pool);
+  }
+
+  untilNodes(pool: string, count: number, patienceMs = 90_000): Promise<readonly Node[]> {
+    return until(
+      `${count} nodes in ${pool}`,
+      async () => {
+        const nodes = await this.nodes(pool);
+        return nodes.length === count ? nodes : undefined;
+      },
+      patienceMs,
+      () => this.picture(),
+    );
+  }
+
+  capacity(pool: string): number {
+    return this.arm.control.state().sets.find((set) => set.pool === pool)?.capacity ?? Number.NaN;
+  }
+
+  /** Events of the daemon, in any namespace. */
+  async events(reason: string): Promise<readonly Event[]> {
+    const all = (await this.api.list('/api/v1/events')) as readonly Event[];
+    return all.filter((event) => event.reason === reason && event.source.component === 'aks-autoscaler');
+  }
+
+  /** Who asked Azure to change something, in order. */
+  writers(): readonly string[] {
+    return this.arm.control
+      .journal()
+      .filter(({ method, route }) => (method === 'PUT' || method === 'POST' || method === 'DELETE') && !/token|authorize/i.test(route))
+      .map(({ principal }) => principal);
+  }
+
+  get violations(): readonly unknown[] {
+    return this.#violations.list();
+  }
+
+  /** What a person would look at first. */
+  async picture(): Promise<string> {
+    const nodes = (await this.nodes()).map(
+      ({ metadata, spec }) => `${metadata.name}[${(spec.taints ?? []).map(({ key }) => key).join(' ')}]`,
+    );
+    const pods = (await this.pods()).map(
+      ({ metadata, spec, status }) =>
+        `${metadata.name} ${status.phase ?? ''}${metadata.deletionTimestamp === undefined ? '' : ' terminating'} on ${spec.nodeName ?? 'nothing'}`,
+    );
+    const sets = this.arm.control.state().sets.map(({ pool, capacity }) => `${pool}=${capacity}`);
+    const logs = this.daemons.map(({ name, program }) => `--- ${name} (${program.end ?? 'runs'})\n${program.tail(8)}`);
+    return [`sets: ${sets.join(' ')}`, `nodes: ${nodes.join(' ')}`, ...pods, ...this.kubelets.failures, ...logs].join('\n');
+  }
+
+  /** Ends the daemons and the machines, and leaves the control plane as it was found. */
+  async stop(): Promise<void> {
+    await Promise.all(this.daemons.map(({ program }) => program.stop()));
+    this.kubelets.stop();
+    await this.arm.stop();
+    await this.#clean();
+    await rm(this.#dir, { recursive: true, force: true });
+  }
+
+  async #clean(): Promise<void> {
+    const { api } = this;
+    const collections = [
+      '/api/v1/nodes',
+      '/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases',
+      '/api/v1/persistentvolumes',
+      '/apis/storage.k8s.io/v1/storageclasses',
+    ];
+    await api.delete(`/api/v1/namespaces/${this.namespace}`);
+    for (const collection of collections) await api.delete(collection);
+    await api.delete('/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/aks-autoscaler');
+    await api.delete('/api/v1/namespaces/kube-system/configmaps/cluster-autoscaler-status');
+    await api.delete('/api/v1/namespaces/kube-system/events');
+    await api.delete('/api/v1/namespaces/default/events');
+    // A namespace on its way out takes no new pods; its own end may come later.
+    await until('its pods are gone', async () => {
+      const pods = await this.pods();
+      // Their kubelets are no more: nobody else would end them.
+      for (const { metadata } of pods) {
+        await api.delete(`/api/v1/namespaces/${this.namespace}/pods/${metadata.name}`, { gracePeriodSeconds: 0 });
+      }
+      return pods.length === 0;
+    });
+  }
+}
