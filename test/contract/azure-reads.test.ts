@@ -265,6 +265,21 @@ describe('azure: reading', () => {
     expect(await r.count('arm_tokens_remaining', { policy: 'HighCostGetVMScaleSetSubscriptionMaximum' })).toBe(1079);
   });
 
+  it('until when a refusal holds calls back is shown, and that it is over', async () => {
+    const r = await prepared();
+    r.arm.addSet(USER_POOL, 1);
+    await r.azure.start(r.signal);
+    const shown = () => r.count('arm_throttled_until_timestamp_seconds', { policy: 'HighCostGetVMScaleSet' });
+    r.arm.intercept = ({ path }) =>
+      path.endsWith('/virtualmachinescalesets') ? { status: 429, headers: { 'retry-after': '60' } } : undefined;
+    const refused = r.arm.sent('GET', '/virtualmachinescalesets').length;
+    while (r.arm.sent('GET', '/virtualmachinescalesets').length === refused) await r.pass(1_000);
+    expect((await shown()) * 1000 - r.clock.now()).toBeGreaterThan(55_000);
+    r.arm.intercept = () => undefined;
+    await r.pass(180_000);
+    expect(await shown()).toBe(0);
+  });
+
   it('fault 27: a call without an answer ends with its timeout, one that is not wanted any more at once', async () => {
     const r = await prepared({ requestTimeoutMs: 5_000 });
     r.arm.addSet(USER_POOL, 1);
