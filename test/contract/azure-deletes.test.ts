@@ -215,6 +215,23 @@ describe('azure: deleting machines', () => {
     expect(r.view().events).toMatchObject([{ kind: 'delete-failed', instances: [key(1)] }]);
   });
 
+  it('a delete that Azure no longer knows is told by what is left: machines that are there, and those that are gone', async () => {
+    const { r, set } = await started(4);
+    await remove(r, [1, 2]);
+    set.machines.set('1', { state: 'Succeeded', power: 'running', vmId: `vm-${USER_POOL}-1`, zone: undefined });
+    set.machines.delete('2');
+    r.arm.setCapacity(set, 3);
+    r.arm.operations.delete('op-1');
+    await r.pass(13_000);
+    await r.pass(60_000);
+    const { events } = r.view();
+    expect(events).toMatchObject([
+      { kind: 'delete-failed', instances: [key(1)], message: 'Azure no longer knows the operation, and the machines are still there' },
+      { kind: 'delete-succeeded', instances: [key(2)] },
+    ]);
+    expect(posts(r)).toHaveLength(1);
+  });
+
   it('azure provider 100, 101, 104: a delete that fails late is told, and the machine counts again', async () => {
     const { r, set } = await started(4);
     await remove(r, [1]);

@@ -217,6 +217,31 @@ function ended(parts: WriteParts, group: Registered, accepted: Accepted, end: Op
   const message = end.kind === 'failed' ? `${end.failure.code}: ${end.failure.message}` : end.reason;
   parts.log.warn({ nodeGroup: group.id, instances: instances.length, reason: message }, 'a delete did not end well');
   if (end.kind === 'failed') parts.tell({ kind: 'delete-failed', group: group.id, instances, message, atMs });
+  else void seeWhatIsLeft(parts, group, accepted, message);
+}
+
+/** Nobody says how the delete ended (Azure forgot it, or took too long): the machines themselves do. Never rejects. */
+async function seeWhatIsLeft(parts: WriteParts, group: Registered, { batch, signal }: Accepted, why: string): Promise<void> {
+  const { store } = parts;
+  const keys = batch.machines.map(({ key }) => key as InstanceKey);
+  try {
+    await readFresh(parts, group, keys, signal);
+  } catch (thrown) {
+    // What shows no effect for long enough is found out by whoever waits for it.
+    parts.log.warn({ nodeGroup: group.id, reason: asAutoscalerError(thrown).message }, 'what a delete came to could not be read');
+    return;
+  }
+  const isLeft = ({ key, value }: Machine): boolean => {
+    const now = store.instances.get(key)?.value;
+    return now !== undefined && now.state !== 'deleting' && !isAnother(value.vmId, now.vmId);
+  };
+  const left = batch.machines.filter(isLeft).map(({ key }) => key as InstanceKey);
+  const gone = keys.filter((key) => store.instances.get(key) === undefined);
+  const atMs = parts.clock.now();
+  if (left.length > 0) {
+    parts.tell({ kind: 'delete-failed', group: group.id, instances: left, message: `${why}, and the machines are still there`, atMs });
+  }
+  if (gone.length > 0) parts.tell({ kind: 'delete-succeeded', group: group.id, instances: gone, atMs });
 }
 
 /** Never rejects: the outcome of the second try is told like that of the first. */
