@@ -8,6 +8,7 @@ import type { InstanceRemoval, Removal } from '../domain/plan.ts';
 import { DeleteBatches, deleteWithRetry } from './delete-batches.ts';
 import type { DrainDeps } from './drain-deps.ts';
 import { removeNode, type DrainTools } from './drain-node.ts';
+import { RemovalGuard } from './removal-guard.ts';
 import { WholeDeletion } from './whole-deletion.ts';
 
 /** An instance is not asked for again before the cache had time to show what became of it. */
@@ -17,6 +18,7 @@ const INSTANCE_REST_MS = 60_000;
 export class DrainRunner {
   readonly #deps: DrainDeps;
   readonly #batches: DeleteBatches;
+  readonly #guard: RemovalGuard;
   readonly #work = new AbortController();
   readonly #undo = new AbortController();
   readonly #removals = new Map<NodeName, Promise<void>>();
@@ -27,6 +29,7 @@ export class DrainRunner {
   constructor(deps: DrainDeps) {
     this.#deps = deps;
     this.#batches = new DeleteBatches(deps);
+    this.#guard = new RemovalGuard(deps.clock, deps.policy.scaleDown);
   }
 
   /** Begins one removal in the background. Refused, with a warning, when the node is under way, or the runner full or stopped. */
@@ -48,9 +51,11 @@ export class DrainRunner {
   #accepts(removals: readonly Removal[]): boolean {
     const { log, policy } = this.#deps;
     const full = this.#removals.size >= policy.scaleDown.maxParallel;
-    const isRefused = full || this.#work.signal.aborted || removals.some(({ node }) => this.#removals.has(node));
-    if (isRefused) for (const { node, group } of removals) log.warn({ node, nodeGroup: group, full }, 'A removal was not started.');
-    return !isRefused;
+    const isFree = !full && !this.#work.signal.aborted && !removals.some(({ node }) => this.#removals.has(node));
+    const isAccepted = isFree && this.#guard.admit(removals.length);
+    const facts = { full, guarded: isFree };
+    if (!isAccepted) for (const { node, group } of removals) log.warn({ node, nodeGroup: group, ...facts }, 'A removal was not started.');
+    return isAccepted;
   }
 
   #begin(removal: Removal, how: Pick<DrainTools, 'batches' | 'work' | 'whole'>): void {
@@ -69,6 +74,11 @@ export class DrainRunner {
     const now = this.#deps.clock.now();
     for (const [key, untilMs] of this.#resting) if (untilMs <= now) this.#resting.delete(key);
     for (const batch of batched(removals.filter((removal) => !this.#resting.has(removal.instance)))) {
+      if (!this.#guard.admit(batch.instances.length)) {
+        const facts = { nodeGroup: batch.group, instances: batch.instances.length, cause: batch.cause };
+        this.#deps.log.warn(facts, 'Instances that are no nodes were not deleted: too much was removed in this time.');
+        continue;
+      }
       for (const instance of batch.instances) this.#resting.set(instance, now + INSTANCE_REST_MS);
       const running: Promise<void> = this.#delete(batch).finally(() => this.#instances.delete(running));
       this.#instances.add(running);
@@ -80,6 +90,7 @@ export class DrainRunner {
     const { group, instances, cause } = batch;
     const outcome = await deleteWithRetry({ group, instances, allowBelowMin: cause === 'failed' }, this.#deps, this.#undo.signal);
     const accepted = outcome.kind === 'accepted';
+    if (!accepted) this.#guard.takeBack(instances.length);
     const message = outcome.kind === 'accepted' ? cause : outcome.kind === 'refused' ? outcome.reason : outcome.error.message;
     const facts = { nodeGroup: group, instances: instances.length, cause, reason: message };
     if (accepted) log.info(facts, 'Instances that are no nodes are being deleted.');

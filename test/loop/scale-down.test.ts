@@ -25,6 +25,7 @@ interface Setting {
   readonly pods?: readonly PodOptions[];
   readonly drain?: Partial<DrainPolicy>;
   readonly minSize?: number;
+  readonly perWindow?: number;
 }
 
 function setUp(setting: Setting = {}) {
@@ -35,7 +36,8 @@ function setUp(setting: Setting = {}) {
   const cloud = new FakeCloud([aGroup({ id: 'g', target: count, minSize: setting.minSize ?? 0 })]);
   const clock = new FakeClock(START_MS);
   const metrics = createMetrics();
-  const policy = { ...aPolicy(), drain: { ...aPolicy().drain, ...setting.drain } };
+  const base = aPolicy({ scaleDown: setting.perWindow === undefined ? {} : { maxRemovalsPerWindow: setting.perWindow } });
+  const policy = { ...base, drain: { ...aPolicy().drain, ...setting.drain } };
   const ends: number[] = [];
   const runner = new DrainRunner({
     reader: cluster,
@@ -105,6 +107,21 @@ describe('a removal', () => {
     await world.clock.advance(MINUTE);
     expect(world.cluster.evicted.map(({ pod }) => pod)).toEqual(['running']);
     expect(lastOutcome(world)?.kind).toBe('deleted');
+  });
+
+  it('no plan, however wrong, begins more removals in a window than are allowed; a group that goes together counts whole', async () => {
+    const world = setUp({ nodes: 8, perWindow: 3 });
+    for (const node of ['g-0', 'g-1']) world.runner.start(removalOf(node));
+    world.runner.startTogether([removalOf('g-2'), removalOf('g-3')]);
+    world.runner.start(removalOf('g-4'));
+    world.runner.start(removalOf('g-5'));
+    world.runner.removeInstances([{ group: G, instance: keyOf('g-6'), cause: 'failed' }]);
+    await world.clock.advance(MINUTE);
+    expect(world.cloud.deletes.flatMap(({ instances }) => instances)).toEqual([keyOf('g-0'), keyOf('g-1'), keyOf('g-4')]);
+    await world.clock.advance(10 * MINUTE);
+    world.runner.start(removalOf('g-5'));
+    await world.clock.advance(MINUTE);
+    expect(world.cloud.deletes.flatMap(({ instances }) => instances)).toContain(keyOf('g-5'));
   });
 
   it('AC16: nodes that go together wait for the last one, and go in one call', async () => {
