@@ -52,6 +52,8 @@ export interface NodeTemplate {
   readonly daemonRequests?: ReadonlyMap<string, Resources>;
   /** New nodes are taken to be cordoned: all that is known of the group is a node that is. */
   readonly unschedulable?: true;
+  /** Keys of taints that nodes of the group were seen to lose while they start. Absent: none is known beyond those known by name. */
+  readonly startupTaints?: readonly string[];
   /** What the node takes of the quotas of its region; absent: not known. */
   readonly draws?: readonly QuotaDraw[];
 }

@@ -192,6 +192,7 @@ export function withExperience(template: NodeTemplate, record: LearnedTemplate |
   return {
     ...template,
     taints: passing.size === 0 ? template.taints : template.taints.filter(({ key }) => !passing.has(key)),
+    ...(passing.size === 0 ? {} : { startupTaints: record.startupTaints }),
     ...(requests.length === 0 ? {} : { daemonRequests: new Map(requests) }),
   };
 }

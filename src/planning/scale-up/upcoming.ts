@@ -49,7 +49,7 @@ export function findUpcoming(group: NodeGroup, observation: Observation, state: 
   const unready = nodes.filter((name) => {
     const node = observation.cluster.nodes.get(name);
     if (node === undefined || state.deleting.has(name)) return false;
-    const starts = !node.readiness.ready || (claims && awaitsDisks(node, group));
+    const starts = !node.readiness.ready || carriesStartupTaint(node, group) || (claims && awaitsDisks(node, group));
     return starts && isYoung(node, observation.nowMs, maxProvisionMs);
   });
   const promised = Array.from({ length: promisedGap(group, observation, state) }, () => undefined);
@@ -75,6 +75,11 @@ function knownMembers(group: NodeGroup, cloud: CloudView): number {
     return key === undefined || !listed.has(key);
   }).length;
   return staying + unlisted;
+}
+
+/** Ready, says the kubelet; but an agent has yet to take its taint off, as on the nodes before: another node would gain nothing. */
+function carriesStartupTaint(node: Node, { template }: NodeGroup): boolean {
+  return template?.startupTaints !== undefined && node.taints.some(({ key }) => template.startupTaints?.includes(key));
 }
 
 /** One answer per cluster view: it is asked once per group. */

@@ -17,8 +17,9 @@ import { reportTemplate } from '../../../src/adapters/azure/template-report.ts';
 import { cloudTemplate, type TemplateSource } from '../../../src/adapters/azure/templates.ts';
 import { nodeGroupId } from '../../../src/domain/ids.ts';
 import { CPU, MEMORY } from '../../../src/domain/resources.ts';
+import { TO_BE_DELETED_TAINT } from '../../../src/domain/taint.ts';
 import { createMetrics } from '../../../src/telemetry/metrics.ts';
-import { aCluster, aGroup, anInstance, aNode, aPod, aShape, resourceNames, START_MS } from '../../support/builders.ts';
+import { aCluster, aGroup, anInstance, aNode, aPod, aShape, aTemplate, resourceNames, START_MS } from '../../support/builders.ts';
 import { valueOf } from '../../loop/support.ts';
 
 const MINUTE = 60_000;
@@ -282,6 +283,52 @@ describe('taints of starting nodes', () => {
     ['on a node that has not been ready for long', { taints: [], readiness: ready }, 20 * MINUTE, []],
   ])('%s', (_name, after, ageMs, expected) => {
     expect(seen(after, ageMs)).toEqual(expected);
+  });
+});
+
+describe('taints that nodes lose after they are ready', () => {
+  const G = nodeGroupId('g');
+  const taint = (key: string) => ({ key, value: '', effect: 'NoSchedule' }) as const;
+  const node = (name: string, keys: readonly string[], createdAtMs = START_MS) =>
+    aNode({ name, createdAtMs, taints: keys.map(taint), readiness: { ready: true, sinceMs: createdAtMs, reason: '' } });
+  /** One look after the other, ten seconds apart. */
+  const after = (...looks: (readonly ReturnType<typeof node>[])[]): readonly string[] => {
+    const watch = new StartupTaints();
+    looks.forEach((nodes, at) => {
+      const named = new Map(nodes.map((each) => [each.name, each]));
+      watch.see(named, new Map(nodes.map(({ name }) => [name, G])), START_MS + MINUTE + at * 10_000);
+    });
+    return watch.of(G);
+  };
+  const old = START_MS - 20 * MINUTE;
+
+  it.each([
+    ['one node: a hand may have done it', after([node('n', ['a'])], [node('n', [])]), []],
+    ['two nodes', after([node('n', ['a']), node('m', ['a'])], [node('n', []), node('m', [])]), ['a']],
+    ['two nodes, one after the other', after([node('n', ['a'])], [node('n', []), node('m', ['a'])], [node('n', []), node('m', [])]), ['a']],
+    ['one node, twice', after([node('n', ['a'])], [node('n', [])], [node('n', ['a'])], [node('n', [])]), []],
+    [
+      'two nodes, and an old one keeps it',
+      after([node('n', ['a']), node('m', ['a'])], [node('n', []), node('m', []), node('o', ['a'], old)]),
+      [],
+    ],
+    ['two old nodes', after([node('n', ['a'], old), node('m', ['a'], old)], [node('n', [], old), node('m', [], old)]), []],
+    [
+      'what comes and goes at any age',
+      after(
+        [node('n', ['node.kubernetes.io/memory-pressure']), node('m', ['node.kubernetes.io/memory-pressure'])],
+        [node('n', []), node('m', [])],
+      ),
+      [],
+    ],
+    ['our own mark', after([node('n', [TO_BE_DELETED_TAINT]), node('m', [TO_BE_DELETED_TAINT])], [node('n', []), node('m', [])]), []],
+  ])('%s', (_name, learned, expected) => {
+    expect(learned).toEqual(expected);
+  });
+
+  it('are told to the planner with the template', () => {
+    const template = withExperience(aTemplate({ taints: [taint('example.com/starting')] }), RECORD, resourceNames);
+    expect(template).toMatchObject({ taints: [], startupTaints: ['example.com/starting'] });
   });
 });
 

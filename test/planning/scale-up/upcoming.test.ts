@@ -150,3 +150,28 @@ describe('a node that is ready before its disk driver is', () => {
     expect(growth(planFor(world(START_MS - 3_600_000)))).toEqual(['a 1->2']);
   });
 });
+
+describe('a node that is ready while an agent has yet to take its taint off', () => {
+  const KEY = 'example.com/agent-not-ready';
+  const taints = [{ key: KEY, value: '', effect: 'NoSchedule' }] as const;
+  const pod = aPod({ cpu: '1' });
+  const world = (createdAtMs: number, startupTaints?: readonly string[]) => ({
+    groups: [aGroup({ id: 'a', target: 1, template: { ...aTemplate(), ...(startupTaints === undefined ? {} : { startupTaints }) } })],
+    nodes: [aNode({ name: 'a-0', createdAtMs, taints })],
+    pods: [pod],
+  });
+
+  it('is waited for when nodes of the group were seen to lose that taint', () => {
+    const plan = planFor(world(YOUNG, [KEY]));
+    expect(growth(plan)).toEqual([]);
+    expect(verdictOf(plan, pod)).toEqual({ kind: 'fits-upcoming-node', group: A });
+  });
+
+  it.each([
+    ['a taint that nobody was seen to lose', world(YOUNG)],
+    ['another taint', world(YOUNG, ['example.com/other'])],
+    ['a node that has had its time', world(START_MS - 3_600_000, [KEY])],
+  ])('is not waited for: %s', (_name, input) => {
+    expect(growth(planFor(input))).toEqual(['a 1->2']);
+  });
+});
