@@ -4,9 +4,8 @@ import type { LoopState } from '../domain/loop-state.ts';
 import type { NodeGroup } from '../domain/node-group.ts';
 import type { ScaleUpPlan } from '../domain/plan.ts';
 import type { PodVerdict } from '../domain/reasons.ts';
+import { classOf, VERDICT_CLASSES } from '../planning/scale-up/verdict-class.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
-
-const VERDICTS: readonly PodVerdict['kind'][] = ['triggered', 'fits-present-node', 'fits-upcoming-node', 'helpless', 'waiting', 'ignored'];
 
 export function publishObservation(observation: Observation, state: LoopState, metrics: Metrics): void {
   const present = presentByGroup(observation);
@@ -22,8 +21,11 @@ export function publishObservation(observation: Observation, state: LoopState, m
 }
 
 export function publishVerdicts(plan: ScaleUpPlan, metrics: Metrics): void {
-  const counts = new Map<string, number>(VERDICTS.map((kind) => [kind, 0]));
-  for (const [pod, verdict] of plan.verdicts) if (pod.injected !== true) counts.set(verdict.kind, (counts.get(verdict.kind) ?? 0) + 1);
+  const pods = new Map<PodVerdict, number>();
+  for (const [pod, verdict] of plan.verdicts) if (pod.injected !== true) pods.set(verdict, (pods.get(verdict) ?? 0) + 1);
+  const counts = new Map<string, number>(VERDICT_CLASSES.map((name) => [name, 0]));
+  // Equal pods share their verdict.
+  for (const [verdict, count] of pods) counts.set(classOf(verdict), (counts.get(classOf(verdict)) ?? 0) + count);
   for (const [verdict, count] of counts) metrics.cluster.pods.set({ verdict }, count);
 }
 

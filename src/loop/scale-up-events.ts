@@ -3,19 +3,25 @@ import type { NodeGroup } from '../domain/node-group.ts';
 import type { Increase, ScaleUpPlan } from '../domain/plan.ts';
 import type { Pod } from '../domain/pod.ts';
 import { describeFit, describeSkip, type GroupRefusal } from '../domain/reasons.ts';
+import { smallestFix } from '../planning/scale-up/verdict-class.ts';
 import type { AutoscalerEvent } from '../ports/event-recorder.ts';
 import type { IncreaseRecord } from './report.ts';
 
 /** The object that carries events about groups; its name is the Cluster Autoscaler's. */
 export const STATUS_NAME = 'cluster-autoscaler-status';
 
-/** One event per pod that nothing can help, with each reason and how many groups gave it. */
+/** One event per pod that nothing can help, with each reason, how many groups gave it, and what would help most easily. */
 export function helplessEvents(plan: ScaleUpPlan): readonly AutoscalerEvent[] {
   return [...plan.verdicts].flatMap(([pod, verdict]) =>
     verdict.kind === 'helpless' && pod.injected !== true
-      ? [aboutPod(pod, 'NotTriggerScaleUp', `No node group can help this pod: ${countReasons(verdict.byGroup)}`)]
+      ? [aboutPod(pod, 'NotTriggerScaleUp', `pod didn't trigger scale-up: ${countReasons(verdict.byGroup)}${helpFor(verdict.byGroup)}`)]
       : [],
   );
+}
+
+function helpFor(refusals: readonly GroupRefusal[]): string {
+  const fix = smallestFix(refusals);
+  return fix === undefined ? '' : `. What would help: ${fix}`;
 }
 
 export function countReasons(refusals: readonly GroupRefusal[]): string {

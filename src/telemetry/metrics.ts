@@ -84,7 +84,11 @@ export function createMetrics() {
         'How many more machines somebody counts than expected: AKS and the list of machines against the capacity, nodes against running machines.',
         ['node_group', 'kind'],
       ),
-      pods: gauge('unschedulable_pods', 'Unschedulable pods by verdict.', ['verdict']),
+      pods: gauge(
+        'unschedulable_pods',
+        'Pending pods by verdict: helped, coming, blocked-by-max, blocked-by-backoff, blocked-by-quota, impossible, ignored.',
+        ['verdict'],
+      ),
       nodes: gauge('nodes', 'Nodes by state.', ['state']),
       groupSize: gauge('node_group_size', 'Sizes of a node group: min, max, target, ready, upcoming.', ['node_group', 'kind']),
       preemptedNodes: counter('preempted_nodes_total', 'Nodes that Azure announced to take back.', ['node_group']),

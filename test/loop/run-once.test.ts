@@ -27,7 +27,7 @@ describe('a loop that grows', () => {
     expect(told.filter((line) => line === 'ConfigMap ScaledUpGroup')).toHaveLength(1);
     expect(stage.lines.map((line) => [line.level, line.msg])).toEqual([['info', 'scale-up accepted']]);
     expect(stage.lines[0]).toMatchObject({ loopId: 1, nodeGroup: 'a', from: 0, to: 2, pods: 6 });
-    expect(await valueOf(stage.metrics.cluster.pods, { verdict: 'triggered' })).toBe(6);
+    expect(await valueOf(stage.metrics.cluster.pods, { verdict: 'helped' })).toBe(6);
   });
 
   it('does not buy again what is on its way', async () => {
@@ -194,7 +194,7 @@ describe('a loop that grows', () => {
     const events = stage.cluster.events.filter((event) => event.reason === 'NotTriggerScaleUp');
     expect(events).toHaveLength(1);
     expect(events[0]?.message).toContain('2 Insufficient cpu');
-    expect(await valueOf(stage.metrics.cluster.pods, { verdict: 'helpless' })).toBe(1);
+    expect(await valueOf(stage.metrics.cluster.pods, { verdict: 'impossible' })).toBe(1);
     expect(stage.lines).toEqual([]);
   });
 });

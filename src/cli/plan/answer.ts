@@ -6,15 +6,13 @@ import type { Observation } from '../../domain/observation.ts';
 import type { KeptNode, ScaleDownPlan, ScaleUpPlan } from '../../domain/plan.ts';
 import type { Pod } from '../../domain/pod.ts';
 import type { Policy } from '../../domain/policy.ts';
-import type { GroupRefusal, PodVerdict } from '../../domain/reasons.ts';
+import type { PodVerdict } from '../../domain/reasons.ts';
 import type { ResourceNames } from '../../domain/resources.ts';
 import { planScaleDown } from '../../planning/scale-down/plan.ts';
 import { explainRefusal, explainSkip } from '../../planning/scale-up/remedy.ts';
 import { planScaleUp } from '../../planning/scale-up/plan.ts';
+import { classOf, type VerdictClass } from '../../planning/scale-up/verdict-class.ts';
 import { ClusterSnapshot } from '../../scheduling/cluster-snapshot.ts';
-
-/** `coming`: held up for this loop only; a later one helps. */
-export type Verdict = 'blocked-by-max' | 'blocked-by-backoff' | 'blocked-by-quota' | 'impossible' | 'ignored' | 'coming';
 
 /** The shape of `--json`; every list is sorted. */
 export interface Answer {
@@ -23,7 +21,7 @@ export interface Answer {
     readonly skipped: readonly { readonly group: string; readonly reason: string; readonly detail: string }[];
     readonly helpless: readonly {
       readonly pod: string;
-      readonly verdict: Verdict;
+      readonly verdict: VerdictClass;
       readonly detail?: string;
       readonly groups: readonly { readonly group: string; readonly reason: string; readonly detail: string; readonly fix: string }[];
     }[];
@@ -110,16 +108,7 @@ function helplessOf(pod: string, verdict: PodVerdict, groups: Groups): Answer['s
     group: refusal.group as string,
     ...explainRefusal(refusal, groups.get(refusal.group)),
   }));
-  return [{ pod, verdict: verdictOf(verdict.byGroup), groups: sortedBy(refusals, ({ group }) => group) }];
-}
-
-/** What stands between the pod and the group that would take it most readily. */
-function verdictOf(refusals: readonly GroupRefusal[]): Verdict {
-  const skips = new Set(refusals.filter(({ fit }) => fit === undefined || fit.length === 0).map(({ skip }) => skip?.kind));
-  if (skips.has('max-size')) return 'blocked-by-max';
-  if (skips.has('cluster-limit') || skips.has('atomic-limit') || skips.has('quota')) return 'blocked-by-quota';
-  if (skips.has('backoff') || skips.has('stockout')) return 'blocked-by-backoff';
-  return 'impossible';
+  return [{ pod, verdict: classOf(verdict), groups: sortedBy(refusals, ({ group }) => group) }];
 }
 
 function scaleDownAnswer(plan: ScaleDownPlan): Answer['scaleDown'] {

@@ -12,11 +12,14 @@ export interface Explained {
   readonly fix: string;
 }
 
-export function explainSkip(reason: SkipReason, group: NodeGroup | undefined): Explained {
+/** What is known of the group that a reason speaks of. */
+type Named = Pick<NodeGroup, 'id'> & Partial<Pick<NodeGroup, 'target'>>;
+
+export function explainSkip(reason: SkipReason, group: Named | undefined): Explained {
   const described = { reason: reason.kind, detail: describeSkip(reason) };
   switch (reason.kind) {
     case 'max-size': {
-      const size = group?.target.known === true ? group.target.value : reason.max;
+      const size = group?.target?.known === true ? group.target.value : reason.max;
       const detail = `at max ${Math.max(size, reason.max)} of ${reason.max}`;
       return { ...described, detail, fix: `raise max of ${group?.id ?? 'the group'} above ${reason.max}` };
     }
@@ -58,7 +61,7 @@ export function explainRefusal(refusal: GroupRefusal, group: NodeGroup | undefin
   }
   return refusal.skip === undefined
     ? { reason: 'limit-per-scale-up', detail: 'the plan is full', fix: '' }
-    : explainSkip(refusal.skip, group);
+    : explainSkip(refusal.skip, group ?? { id: refusal.group });
 }
 
 function detailOf(reason: FitReason): string {

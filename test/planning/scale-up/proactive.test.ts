@@ -40,7 +40,7 @@ describe('pods that controllers are about to make', () => {
     expect(events.filter(({ reason }) => reason === 'TriggeredScaleUp').map(({ subject }) => subject.name)).toEqual(['web-1']);
     const metrics = createMetrics();
     publishVerdicts(plan, metrics);
-    expect(await valueOf(metrics.cluster.pods, { verdict: 'triggered' })).toBe(1);
+    expect(await valueOf(metrics.cluster.pods, { verdict: 'helped' })).toBe(1);
   });
 
   it('PS22: copies that nothing can help get no events', () => {
