@@ -1,85 +1,147 @@
-/** The two ways in which the same objects are written: with the chart's default values, and with Helm's expressions. */
+/**
+ * The words in which objects depend on a chart's values, and their first reading: with the values put in. The second
+ * reading, as Helm's expressions, is in helm-text.ts; tests hold both against each other.
+ */
 import { createHash } from 'node:crypto';
 import { stringify } from 'yaml';
 
-export type Json = string | number | boolean | null | readonly Json[] | { readonly [key: string]: Json };
+export type Json = string | number | boolean | null | readonly Json[] | JsonMap;
+export type JsonMap = { readonly [key: string]: Json };
+
+/** True as Helm means it: not empty, not zero, not false. A text is a path below `.Values`. */
+export type Condition =
+  | string
+  | { readonly any: readonly Condition[] }
+  | { readonly all: readonly Condition[] }
+  | { readonly not: Condition };
+
+/** Further items of a list that no path alone can say: once for Helm, and once for the values as they are. */
+export interface Lines {
+  readonly helm: readonly string[];
+  readonly plain: (values: JsonMap) => readonly Json[];
+}
 
 /** Where an object depends on a value of the chart. Paths are dotted, below `.Values`. */
 export interface Notation {
   readonly name: string;
   readonly namespace: string;
+  readonly serviceAccount: string;
   readonly image: string;
   readonly checksum: string;
-  /** A string or a number. */
+  /** A string, a number or a boolean. */
   value(path: string): Json;
-  /** A map or a list; `otherwise` where the plain form leaves it out. */
-  block(path: string, otherwise?: Json): Json;
+  /** The same as a text, the first of the paths that is given: what the environment takes. */
+  asText(...paths: readonly string[]): Json;
+  /** The text at a path, or the release's namespace. */
+  orNamespace(path: string): Json;
+  /** A map or a list; left out when it is empty. */
+  block(path: string): Json;
   /** A map as the text of a file. */
   text(path: string): Json;
   /** Further items of a list. */
   more(path: string): readonly Json[];
+  lines(lines: Lines): readonly Json[];
+  /** Further entries of a map. */
+  entries(path: string): JsonMap;
+  /** A property, an item of a list or a whole object that is there only on a condition. */
+  when(condition: Condition, body: Json): Json;
+  /** Text of ours that Helm must not read as its own. */
+  literal(json: Json): Json;
 }
 
-export function plainNotation(
-  values: Json,
-  release: { readonly name: string; readonly namespace: string; readonly version: string },
-): Notation {
+/** Stands for something that is not there: dropped from maps and lists. */
+const ABSENT = '@absent';
+
+interface Release {
+  readonly name: string;
+  readonly namespace: string;
+  readonly version: string;
+}
+
+export function plainNotation(values: JsonMap, release: Release): Notation {
   const at = (path: string): Json => path.split('.').reduce<Json>((value, key) => member(value, key), values);
   const text = (path: string): string => {
     const value = at(path);
     if (typeof value !== 'string') throw new Error(`${path} is no text`);
     return value;
   };
+  const name = text('fullnameOverride') || release.name;
   return {
-    name: release.name,
+    name,
     namespace: release.namespace,
+    serviceAccount: text('rbac.serviceAccount.name') || name,
     image: `${text('image.repository')}:${text('image.tag') || release.version}`,
     checksum: createHash('sha256')
       .update(JSON.stringify(at('config')))
       .digest('hex'),
     value: at,
-    block: (path) => at(path),
-    text: (path) => stringify(at(path), { lineWidth: 0 }),
-    more: (path) => at(path) as readonly Json[],
+    asText: (...paths) => plainly(paths.map(at).find(isTruthy) ?? ''),
+    orNamespace: (path) => text(path) || release.namespace,
+    block: (path) => (isTruthy(at(path)) ? at(path) : ABSENT),
+    text: (path) => textOf(at(path)),
+    more: (path) => (at(path) ?? []) as readonly Json[],
+    lines: ({ plain }) => plain(values),
+    entries: (path) => (at(path) ?? {}) as JsonMap,
+    when: (condition, body) => (holds(condition, at) ? body : ABSENT),
+    literal: (json) => json,
   };
+}
+
+/** A text as it is, everything else as JSON. */
+export function plainly(value: Json): string {
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}
+
+function textOf(value: Json): string {
+  return typeof value === 'string' ? value : stringify(value, { lineWidth: 0 });
+}
+
+function holds(condition: Condition, at: (path: string) => Json): boolean {
+  if (typeof condition === 'string') return isTruthy(at(condition));
+  if ('any' in condition) return condition.any.some((part) => holds(part, at));
+  if ('all' in condition) return condition.all.every((part) => holds(part, at));
+  return !holds(condition.not, at);
+}
+
+function isTruthy(value: Json): boolean {
+  if (typeof value === 'object' && value !== null) return Object.keys(value).length > 0;
+  return Boolean(value);
 }
 
 function member(value: Json, key: string): Json {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new Error(`the values have no ${key}`);
-  const found = (value as { readonly [key: string]: Json })[key];
+  const found = (value as JsonMap)[key];
   if (found === undefined) throw new Error(`the values have no ${key}`);
   return found;
 }
 
-/** Marks are replaced after the objects have become text, because Helm's expressions are no YAML. */
-export const helmNotation: Notation = {
-  name: '{{ .Release.Name }}',
-  namespace: '{{ .Release.Namespace }}',
-  image: '{{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}',
-  checksum: '{{ .Values.config | toJson | sha256sum }}',
-  value: (path) => `@value ${path}@`,
-  block: (path) => `@block ${path}@`,
-  text: (path) => `@text ${path}@`,
-  more: (path) => [`@more ${path}@`],
-};
+/** What is there, without what is absent. */
+function present(json: Json): Json {
+  if (typeof json !== 'object' || json === null) return json;
+  if (Array.isArray(json)) return json.filter((item) => item !== ABSENT).map(present);
+  return Object.fromEntries(
+    Object.entries(json)
+      .filter(([, value]) => value !== ABSENT)
+      .map(([key, value]) => [key, present(value)]),
+  );
+}
 
 /** Several objects as one YAML text. */
 export function plainText(objects: readonly Json[]): string {
-  return objects.map((object) => stringify(object, { lineWidth: 0 })).join('---\n');
+  const there = present(objects) as readonly Json[];
+  return there.map((object) => stringify(object, { lineWidth: 0, aliasDuplicateObjects: false })).join('---\n');
 }
 
-/** The same with Helm's expressions in place of the marks. */
-export function helmText(objects: readonly Json[]): string {
-  return plainText(objects)
-    .replace(/^( *)([\w.-]+): "?@block ([\w.]+)@"?$/gm, (_all, indent: string, key: string, path: string) => {
-      const depth = indent.length + 2;
-      return `${indent}{{- with .Values.${path} }}\n${indent}${key}:\n${indent}  {{- toYaml . | nindent ${depth} }}\n${indent}{{- end }}`;
-    })
-    .replace(/^( *)([\w.-]+): "?@text ([\w.]+)@"?$/gm, (_all, indent: string, key: string, path: string) => {
-      return `${indent}${key}: |\n${indent}  {{- toYaml .Values.${path} | nindent ${indent.length + 2} }}`;
-    })
-    .replace(/^( *)- "?@more ([\w.]+)@"?$/gm, (_all, indent: string, path: string) => {
-      return `${indent}{{- with .Values.${path} }}\n${indent}{{- toYaml . | nindent ${indent.length} }}\n${indent}{{- end }}`;
-    })
-    .replace(/"?@value ([\w.]+)@"?/g, (_all, path: string) => `{{ .Values.${path} | toJson }}`);
+/** Values as Helm merges them: maps are merged, everything else is replaced, and null stands for nothing. */
+export function mergedValues(base: JsonMap, given: JsonMap): JsonMap {
+  const merged: Record<string, Json> = { ...base };
+  for (const [key, value] of Object.entries(given)) {
+    const before = merged[key];
+    merged[key] = isMap(before) && isMap(value) ? mergedValues(before, value) : value;
+  }
+  return merged;
+}
+
+function isMap(value: Json | undefined): value is JsonMap {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

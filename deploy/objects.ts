@@ -1,12 +1,12 @@
 /**
- * Every object that the daemon needs in a cluster, once. Written in a notation: with plain values for `kubectl apply -k`,
- * with Helm's expressions for the chart (notation.ts). Knows Kubernetes, and nothing of files.
+ * What the daemon needs in a cluster beside its pods (pod.ts) and its watchers (monitoring.ts), once. Written in a
+ * notation: with plain values for `kubectl apply -k`, with Helm's expressions for the chart. Knows Kubernetes, not files.
  */
-import type { Json, Notation } from './notation.ts';
+import type { Condition, Json, JsonMap, Notation } from './notation.ts';
 
 const LABEL = 'app.kubernetes.io/name';
-const CONFIG_DIR = '/etc/aks-autoscaler';
-const PORT = 8085;
+/** Where metrics and health are served. */
+export const PORT = 8085;
 
 export type Rule = {
   readonly apiGroups: readonly string[];
@@ -43,17 +43,20 @@ export const NAMESPACE_RULES: readonly Rule[] = [
   { apiGroups: [''], resources: ['configmaps'], resourceNames: ['cluster-autoscaler-priority-expander'], verbs: ['list', 'watch'] },
 ];
 
+/** The name that the priority expander looks for, here and in the Cluster Autoscaler. */
+const PRIORITIES = 'cluster-autoscaler-priority-expander';
+
 export function rbac(n: Notation): readonly Json[] {
-  const subject = { kind: 'ServiceAccount', name: n.name, namespace: n.namespace };
+  const subject = { kind: 'ServiceAccount', name: n.serviceAccount, namespace: n.namespace };
   const group = 'rbac.authorization.k8s.io';
   const api = `${group}/v1`;
-  return [
-    { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { ...own(n), annotations: n.block('serviceAccount.annotations', {}) } },
-    { apiVersion: api, kind: 'ClusterRole', metadata: { name: n.name, labels: labels(n) }, rules: CLUSTER_RULES },
+  const cluster = { name: n.name, labels: labels(n) };
+  const roles: readonly Json[] = [
+    { apiVersion: api, kind: 'ClusterRole', metadata: cluster, rules: [...CLUSTER_RULES, ...n.more('rbac.additionalRules')] },
     {
       apiVersion: api,
       kind: 'ClusterRoleBinding',
-      metadata: { name: n.name, labels: labels(n) },
+      metadata: cluster,
       roleRef: { apiGroup: group, kind: 'ClusterRole', name: n.name },
       subjects: [subject],
     },
@@ -66,96 +69,96 @@ export function rbac(n: Notation): readonly Json[] {
       subjects: [subject],
     },
   ];
+  return [n.when('rbac.serviceAccount.create', account(n)), ...roles.map((role) => n.when('rbac.create', role))];
+}
+
+function account(n: Notation): Json {
+  const annotations = { ...workloadIdentityClient(n), ...n.entries('rbac.serviceAccount.annotations') };
+  const annotated: Condition = { any: ['rbac.serviceAccount.annotations', CLIENT_KNOWN] };
+  const metadata = { name: n.serviceAccount, namespace: n.namespace, labels: labels(n), annotations: n.when(annotated, annotations) };
+  return { apiVersion: 'v1', kind: 'ServiceAccount', metadata };
+}
+
+const CLIENT_KNOWN: Condition = { all: ['azureUseWorkloadIdentityExtension', 'azureClientID'] };
+
+/** The webhook of Azure workload identity reads the client id from the account. */
+function workloadIdentityClient(n: Notation): JsonMap {
+  return { 'azure.workload.identity/client-id': n.when(CLIENT_KNOWN, n.value('azureClientID')) };
 }
 
 export function configMap(n: Notation): readonly Json[] {
-  return [{ apiVersion: 'v1', kind: 'ConfigMap', metadata: own(n), data: { 'config.yaml': n.text('config') } }];
-}
-
-export function deployment(n: Notation): readonly Json[] {
-  const spec = {
-    replicas: n.value('replicas'),
-    selector: { matchLabels: selector(n) },
-    template: {
-      metadata: {
-        // The second lets the webhook of Azure workload identity give the pod its token.
-        labels: { ...labels(n), 'azure.workload.identity/use': 'true' },
-        annotations: { 'checksum/config': n.checksum },
-      },
-      spec: podSpec(n),
-    },
+  const priorities = {
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata: { name: PRIORITIES, namespace: n.namespace, labels: labels(n), annotations: n.block('priorityConfigMapAnnotations') },
+    data: { priorities: n.text('expanderPriorities') },
   };
-  return [{ apiVersion: 'apps/v1', kind: 'Deployment', metadata: own(n), spec }];
+  return [
+    { apiVersion: 'v1', kind: 'ConfigMap', metadata: own(n), data: { 'config.yaml': n.text('config') } },
+    n.when('expanderPriorities', priorities),
+  ];
 }
 
-function podSpec(n: Notation): Json {
-  return {
-    serviceAccountName: n.name,
-    priorityClassName: n.value('priorityClassName'),
-    // Longer than loop.shutdownTimeout: a drain that was begun is put back before the process ends.
-    terminationGracePeriodSeconds: 40,
-    securityContext: { runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } },
-    containers: [container(n)],
-    volumes: [
-      { name: 'config', configMap: { name: n.name } },
-      { name: 'tmp', emptyDir: {} },
-    ],
-    nodeSelector: n.block('nodeSelector'),
-    tolerations: n.block('tolerations'),
-    topologySpreadConstraints: [spread(n, 'topology.kubernetes.io/zone'), spread(n, 'kubernetes.io/hostname')],
+/** The one thing that must not be in a ConfigMap. */
+export function secret(n: Notation): readonly Json[] {
+  const object = {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: own(n),
+    type: 'Opaque',
+    stringData: { ClientSecret: n.value('azureClientSecret') },
   };
-}
-
-function spread(n: Notation, topologyKey: string): Json {
-  return { maxSkew: 1, topologyKey, whenUnsatisfiable: 'ScheduleAnyway', labelSelector: { matchLabels: selector(n) } };
-}
-
-/** KUBERNETES_SERVICE_HOST and _PORT, which say where the API server is, come from the kubelet (on AKS with its own name). */
-function container(n: Notation): Json {
-  const probe = (path: string, rest: { readonly [key: string]: Json }): Json => ({ httpGet: { path, port: 'http' }, ...rest });
-  return {
-    name: 'aks-autoscaler',
-    image: n.image,
-    imagePullPolicy: n.value('image.pullPolicy'),
-    args: ['run', `--config=${CONFIG_DIR}/config.yaml`, `--namespace=${n.namespace}`, `--address=:${PORT}`, ...n.more('extraArgs')],
-    env: [{ name: 'POD_NAME', valueFrom: { fieldRef: { fieldPath: 'metadata.name' } } }, ...n.more('extraEnv')],
-    ports: [{ name: 'http', containerPort: PORT }],
-    livenessProbe: probe('/healthz', { periodSeconds: 30, failureThreshold: 3 }),
-    readinessProbe: probe('/readyz', { periodSeconds: 10 }),
-    resources: n.block('resources'),
-    securityContext: { allowPrivilegeEscalation: false, readOnlyRootFilesystem: true, capabilities: { drop: ['ALL'] } },
-    volumeMounts: [
-      { name: 'config', mountPath: CONFIG_DIR, readOnly: true },
-      { name: 'tmp', mountPath: '/tmp' },
-    ],
-  };
+  return [n.when({ all: ['azureClientSecret', { not: 'secretKeyRefNameOverride' }] }, object)];
 }
 
 export function disruptionBudget(n: Notation): readonly Json[] {
-  const spec = { maxUnavailable: 1, selector: { matchLabels: selector(n) } };
-  return [{ apiVersion: 'policy/v1', kind: 'PodDisruptionBudget', metadata: own(n), spec }];
+  const spec = { ...n.entries('podDisruptionBudget'), selector: { matchLabels: selector(n) } };
+  return [n.when('podDisruptionBudget', { apiVersion: 'policy/v1', kind: 'PodDisruptionBudget', metadata: own(n), spec })];
 }
 
 export function service(n: Notation): readonly Json[] {
-  const spec = { selector: selector(n), ports: [{ name: 'http', port: PORT, targetPort: 'http' }] };
-  return [{ apiVersion: 'v1', kind: 'Service', metadata: own(n), spec }];
+  const metadata = {
+    name: n.name,
+    namespace: n.namespace,
+    labels: { ...labels(n), ...n.entries('service.labels') },
+    annotations: n.block('service.annotations'),
+  };
+  const port = { name: n.value('service.portName'), port: n.value('service.servicePort'), targetPort: 'http' };
+  const spec = { type: n.value('service.type'), selector: selector(n), ports: [port] };
+  return [n.when('service.create', { apiVersion: 'v1', kind: 'Service', metadata, spec })];
 }
 
-/** For the Prometheus operator. */
-export function serviceMonitor(n: Notation): readonly Json[] {
-  const endpoint = { port: 'http', path: '/metrics', interval: n.value('serviceMonitor.interval') };
-  const spec = { selector: { matchLabels: selector(n) }, endpoints: [endpoint] };
-  return [{ apiVersion: 'monitoring.coreos.com/v1', kind: 'ServiceMonitor', metadata: own(n), spec }];
+/**
+ * Nothing comes in but questions to the one port; nothing goes out but to name servers, to HTTPS (Azure and the API
+ * server) and, for a managed identity, to the instance metadata service.
+ */
+export function networkPolicy(n: Notation): readonly Json[] {
+  const dns = ['UDP', 'TCP'].map((protocol) => ({ protocol, port: 53 }));
+  const metadataService = { ipBlock: { cidr: '169.254.169.254/32' } };
+  const spec = {
+    podSelector: { matchLabels: selector(n) },
+    policyTypes: ['Ingress', 'Egress'],
+    ingress: [{ ports: [{ protocol: 'TCP', port: PORT }], from: n.block('networkPolicy.ingressFrom') }],
+    egress: [
+      { ports: dns },
+      { ports: [{ protocol: 'TCP', port: 443 }] },
+      n.when('azureUseManagedIdentityExtension', { to: [metadataService], ports: [{ protocol: 'TCP', port: 80 }] }),
+      ...n.more('networkPolicy.extraEgress'),
+    ],
+  };
+  return [n.when('networkPolicy.enabled', { apiVersion: 'networking.k8s.io/v1', kind: 'NetworkPolicy', metadata: own(n), spec })];
 }
 
-function own(n: Notation): { readonly [key: string]: Json } {
+/** Name, namespace and labels of an object of ours. */
+export function own(n: Notation): JsonMap {
   return { name: n.name, namespace: n.namespace, labels: labels(n) };
 }
 
-function selector(n: Notation): { readonly [key: string]: Json } {
+/** What our pods are found by; never changes with a value, because a Deployment's selector cannot change. */
+export function selector(n: Notation): JsonMap {
   return { [LABEL]: 'aks-autoscaler', 'app.kubernetes.io/instance': n.name };
 }
 
-function labels(n: Notation): { readonly [key: string]: Json } {
-  return selector(n);
+export function labels(n: Notation): JsonMap {
+  return { ...selector(n), ...n.entries('additionalLabels') };
 }

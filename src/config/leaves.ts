@@ -10,6 +10,8 @@ export const HOUR_MS = 3_600_000;
 
 const UNITS_MS: Readonly<Record<string, number>> = { ms: 1, s: SECOND_MS, m: MINUTE_MS, h: HOUR_MS, d: 24 * HOUR_MS };
 const DURATION = /^(?:\d+(?:\.\d+)?(?:ms|s|m|h|d))+$/;
+/** The same with the spaces and the bare zero that are taken too; stands in the schema of the chart's values. */
+const DURATION_TEXT = /^\s*(?:0|(?:\d+(?:\.\d+)?(?:ms|s|m|h|d))+)\s*$/;
 const DURATION_PART = /(\d+(?:\.\d+)?)(ms|s|m|h|d)/g;
 
 /** Milliseconds of `10s`, `1h30m` or `250ms`; undefined when the text is no duration. A bare `0` is zero. */
@@ -25,6 +27,7 @@ export function duration(defaultMs: number, limits: { readonly leastMs?: number 
   const accepts = `a duration such as 10s, 10m or 1h30m${leastMs > 0 ? ` of at least ${leastMs} ms` : ''}`;
   return z
     .string({ error: accepts })
+    .regex(DURATION_TEXT, { error: accepts, abort: true })
     .transform((text, context) => {
       const ms = parseDuration(text.trim());
       if (ms !== undefined && ms >= leastMs) return ms;

@@ -50,9 +50,9 @@ describe('a real control plane', () => {
     const { template } = givenBinaries();
     if (template === undefined) return skip('there is no Helm among the given programs');
     const [program, ...first] = template;
-    const text = execFileSync(program, [...first, 'aks-autoscaler', 'kube-system', join(ROOT, 'helm', 'aks-autoscaler')], {
-      encoding: 'utf8',
-    });
+    const chart = join(ROOT, 'helm', 'aks-autoscaler');
+    const given = [chart, join(chart, 'ci', 'example-values.yaml')];
+    const text = execFileSync(program, [...first, 'aks-autoscaler', 'kube-system', ...given], { encoding: 'utf8' });
     const objects = objectsIn(text);
     for (const object of objects) await plane.admin.apply(object, { dryRun: true });
     const plain = MANIFESTS.flatMap((name) => objectsIn(readFileSync(join(ROOT, 'deploy', `${name}.yaml`), 'utf8')));

@@ -1,0 +1,150 @@
+/**
+ * The second reading of the notation: a template for Helm. What depends on a value is a map with one key of `MARK` until
+ * it is written, because Helm's expressions are no YAML and only the writer knows how deep they stand.
+ */
+import { stringify } from 'yaml';
+import type { Condition, Json, JsonMap, Lines, Notation } from './notation.ts';
+
+const MARK = '@helm';
+const ENTRIES = '@entries ';
+
+type Node =
+  | { readonly kind: 'value'; readonly expression: string }
+  | { readonly kind: 'block'; readonly path: string }
+  | { readonly kind: 'text'; readonly path: string }
+  | { readonly kind: 'more'; readonly path: string }
+  | { readonly kind: 'lines'; readonly lines: readonly string[] }
+  | { readonly kind: 'when'; readonly condition: string; readonly body: Json };
+
+const NAME = '.Values.fullnameOverride | default .Release.Name';
+
+export const helmNotation: Notation = {
+  name: `{{ ${NAME} }}`,
+  namespace: '{{ .Release.Namespace }}',
+  serviceAccount: `{{ .Values.rbac.serviceAccount.name | default (${NAME}) }}`,
+  image: '{{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}',
+  checksum: '{{ .Values.config | toJson | sha256sum }}',
+  value: (path) => mark({ kind: 'value', expression: `.Values.${path} | toJson` }),
+  asText: (...paths) => {
+    const [last = '', ...first] = paths.map((path) => `.Values.${path}`).toReversed();
+    return mark({
+      kind: 'value',
+      expression: first.reduce((rest, path) => `(${path} | default ${rest})`, last).concat(' | toString | toJson'),
+    });
+  },
+  orNamespace: (path) => mark({ kind: 'value', expression: `.Values.${path} | default .Release.Namespace | toJson` }),
+  block: (path) => mark({ kind: 'block', path }),
+  text: (path) => mark({ kind: 'text', path }),
+  more: (path) => [mark({ kind: 'more', path })],
+  lines: ({ helm }: Lines) => [mark({ kind: 'lines', lines: helm })],
+  entries: (path) => ({ [`${ENTRIES}${path}`]: null }),
+  when: (condition, body) => mark({ kind: 'when', condition: expressionOf(condition), body }),
+  literal: escaped,
+};
+
+function mark(node: Node): Json {
+  return { [MARK]: node as Json };
+}
+
+function expressionOf(condition: Condition): string {
+  if (typeof condition === 'string') return `.Values.${condition}`;
+  const inner = (part: Condition): string => (typeof part === 'string' ? expressionOf(part) : `(${expressionOf(part)})`);
+  if ('any' in condition) return `or ${condition.any.map(inner).join(' ')}`;
+  if ('all' in condition) return `and ${condition.all.map(inner).join(' ')}`;
+  return `not ${inner(condition.not)}`;
+}
+
+function escaped(json: Json): Json {
+  if (typeof json === 'string') return json.replaceAll('{{', '{{`{{`}}');
+  if (typeof json !== 'object' || json === null) return json;
+  if (Array.isArray(json)) return json.map(escaped);
+  return Object.fromEntries(Object.entries(json).map(([key, value]) => [key, escaped(value)]));
+}
+
+/** Several objects as one template. */
+export function helmText(objects: readonly Json[]): string {
+  return objects.map((object) => `${documentLines(object).join('\n')}\n`).join('');
+}
+
+function documentLines(object: Json): readonly string[] {
+  const node = nodeOf(object);
+  if (node?.kind === 'when') return [`{{- if ${node.condition} }}`, ...documentLines(node.body), '{{- end }}'];
+  return ['---', ...mapLines(object as JsonMap, 0)];
+}
+
+function nodeOf(json: Json): Node | undefined {
+  if (typeof json !== 'object' || json === null || Array.isArray(json)) return undefined;
+  return (json as JsonMap)[MARK] as Node | undefined;
+}
+
+function mapLines(map: JsonMap, depth: number): readonly string[] {
+  return Object.entries(map).flatMap(([key, value]) => {
+    if (!key.startsWith(ENTRIES)) return entryLines(key, value, depth);
+    return blockLines(`.Values.${key.slice(ENTRIES.length)}`, depth, []);
+  });
+}
+
+function entryLines(key: string, value: Json, depth: number): readonly string[] {
+  const pad = ' '.repeat(depth);
+  const name = stringify(key).trimEnd();
+  const node = nodeOf(value);
+  switch (node?.kind) {
+    case 'value':
+      return [`${pad}${name}: {{ ${node.expression} }}`];
+    case 'block':
+      return blockLines(`.Values.${node.path}`, depth + 2, [`${pad}${name}:`]);
+    case 'text': {
+      const path = `.Values.${node.path}`;
+      return [`${pad}${name}: |`, `${pad}  {{- ternary ${path} (toYaml ${path}) (kindIs "string" ${path}) | nindent ${depth + 2} }}`];
+    }
+    case 'when':
+      return [`${pad}{{- if ${node.condition} }}`, ...entryLines(key, node.body, depth), `${pad}{{- end }}`];
+    case 'more':
+    case 'lines':
+      throw new Error(`${key} is a map, and was given items of a list`);
+    case undefined:
+      break;
+  }
+  if (typeof value !== 'object' || value === null) return [`${pad}${name}: ${scalar(value)}`];
+  if (Object.keys(value).length === 0) return [`${pad}${name}: ${Array.isArray(value) ? '[]' : '{}'}`];
+  return [`${pad}${name}:`, ...(Array.isArray(value) ? itemsLines(value, depth + 2) : mapLines(value as JsonMap, depth + 2))];
+}
+
+function itemsLines(items: readonly Json[], depth: number): readonly string[] {
+  return items.flatMap((item) => itemLines(item, depth));
+}
+
+function itemLines(item: Json, depth: number): readonly string[] {
+  const pad = ' '.repeat(depth);
+  const node = nodeOf(item);
+  switch (node?.kind) {
+    case 'value':
+      return [`${pad}- {{ ${node.expression} }}`];
+    case 'more':
+      return blockLines(`.Values.${node.path}`, depth, []);
+    case 'lines':
+      return node.lines.map((line) => `${pad}${line}`);
+    case 'when':
+      return [`${pad}{{- if ${node.condition} }}`, ...itemLines(node.body, depth), `${pad}{{- end }}`];
+    case 'block':
+    case 'text':
+      throw new Error('a block or a text cannot be an item');
+    case undefined:
+      break;
+  }
+  if (typeof item !== 'object' || item === null) return [`${pad}- ${scalar(item)}`];
+  if (Array.isArray(item)) throw new Error('a list in a list is not foreseen');
+  const [first = '', ...rest] = mapLines(item as JsonMap, depth + 2);
+  return [`${pad}- ${first.trimStart()}`, ...rest];
+}
+
+/** What is given, below `head`; nothing when it is empty. */
+function blockLines(path: string, depth: number, head: readonly string[]): readonly string[] {
+  const pad = /^ */.exec(head[0] ?? ' '.repeat(depth))?.[0] ?? '';
+  return [`${pad}{{- with ${path} }}`, ...head, `${' '.repeat(depth)}{{- toYaml . | nindent ${depth} }}`, `${pad}{{- end }}`];
+}
+
+function scalar(value: string | number | boolean | null): string {
+  // One line each: a template's lines must not depend on what a text says.
+  return typeof value === 'string' && value.includes('\n') ? JSON.stringify(value) : stringify(value, { lineWidth: 0 }).trimEnd();
+}

@@ -1,0 +1,266 @@
+/** The Deployment: how the daemon's pods run, and what of the values becomes an argument or a variable of theirs. */
+import { plainly, type Condition, type Json, type JsonMap, type Lines, type Notation } from './notation.ts';
+import { labels, PORT, selector } from './objects.ts';
+
+const CONFIG_DIR = '/etc/aks-autoscaler';
+
+export function deployment(n: Notation): readonly Json[] {
+  const spec = {
+    replicas: n.value('replicaCount'),
+    revisionHistoryLimit: n.value('revisionHistoryLimit'),
+    selector: { matchLabels: selector(n) },
+    strategy: n.block('updateStrategy'),
+    template: {
+      metadata: {
+        labels: { ...labels(n), ...workloadIdentity(n), ...n.entries('podLabels') },
+        annotations: { 'checksum/config': n.checksum, ...n.entries('podAnnotations') },
+      },
+      spec: podSpec(n),
+    },
+  };
+  const metadata = { name: n.name, namespace: n.namespace, labels: labels(n), annotations: n.block('deployment.annotations') };
+  return [{ apiVersion: 'apps/v1', kind: 'Deployment', metadata, spec }];
+}
+
+/** Lets the webhook of Azure workload identity give the pod its token; a token would win over a secret. */
+function workloadIdentity(n: Notation): JsonMap {
+  const other: Condition = { any: ['azureUseManagedIdentityExtension', 'azureClientSecret', 'secretKeyRefNameOverride'] };
+  return { 'azure.workload.identity/use': n.when({ any: ['azureUseWorkloadIdentityExtension', { not: other }] }, 'true') };
+}
+
+function podSpec(n: Notation): Json {
+  const ownSpread = [spread(n, 'topology.kubernetes.io/zone'), spread(n, 'kubernetes.io/hostname')];
+  return {
+    serviceAccountName: n.serviceAccount,
+    priorityClassName: n.when('priorityClassName', n.value('priorityClassName')),
+    // Longer than loop.shutdownTimeout: a drain that was begun is put back before the process ends.
+    terminationGracePeriodSeconds: n.value('terminationGracePeriodSeconds'),
+    hostNetwork: n.when('hostNetwork', true),
+    dnsPolicy: n.when('dnsPolicy', n.value('dnsPolicy')),
+    imagePullSecrets: n.when('image.pullSecrets', n.lines(PULL_SECRETS)),
+    securityContext: n.block('securityContext'),
+    containers: [container(n)],
+    volumes: [
+      { name: 'config', configMap: { name: n.name } },
+      { name: 'tmp', emptyDir: {} },
+      ...n.lines(SECRET_VOLUMES),
+      ...n.more('extraVolumes'),
+    ],
+    nodeSelector: n.block('nodeSelector'),
+    tolerations: n.block('tolerations'),
+    affinity: n.block('affinity'),
+    topologySpreadConstraints: [
+      ...n.more('topologySpreadConstraints'),
+      ...ownSpread.map((one) => n.when({ not: 'topologySpreadConstraints' }, one)),
+    ],
+  };
+}
+
+function spread(n: Notation, topologyKey: string): Json {
+  return { maxSkew: 1, topologyKey, whenUnsatisfiable: 'ScheduleAnyway', labelSelector: { matchLabels: selector(n) } };
+}
+
+/** KUBERNETES_SERVICE_HOST and _PORT, which say where the API server is, come from the kubelet (on AKS with its own name). */
+function container(n: Notation): Json {
+  const probe = (path: string, rest: JsonMap): Json => ({ httpGet: { path, port: 'http' }, ...rest });
+  const envFrom = [
+    n.when('envFromSecret', { secretRef: { name: n.value('envFromSecret') } }),
+    n.when('envFromConfigMap', { configMapRef: { name: n.value('envFromConfigMap') } }),
+  ];
+  return {
+    name: 'aks-autoscaler',
+    image: n.image,
+    imagePullPolicy: n.value('image.pullPolicy'),
+    args: [
+      'run',
+      `--config=${CONFIG_DIR}/config.yaml`,
+      `--namespace=${n.namespace}`,
+      `--address=:${PORT}`,
+      ...n.lines(GROUPS),
+      ...n.lines(ARGS),
+    ],
+    env: environment(n),
+    envFrom: n.when({ any: ['envFromSecret', 'envFromConfigMap'] }, envFrom),
+    ports: [{ name: 'http', containerPort: PORT }],
+    livenessProbe: probe('/healthz', { periodSeconds: 30, failureThreshold: 3 }),
+    readinessProbe: probe('/readyz', { periodSeconds: 10 }),
+    resources: n.block('resources'),
+    securityContext: n.block('containerSecurityContext'),
+    volumeMounts: [
+      { name: 'config', mountPath: CONFIG_DIR, readOnly: true },
+      { name: 'tmp', mountPath: '/tmp' },
+      ...n.lines(SECRET_MOUNTS),
+      ...n.more('extraVolumeMounts'),
+    ],
+  };
+}
+
+function environment(n: Notation): readonly Json[] {
+  const own = 'secretKeyRefNameOverride';
+  // Keys as the Cluster Autoscaler's chart has them in its Secret, so that a Secret of that chart can be used.
+  const given = (name: string, key: string, ...paths: readonly string[]): readonly Json[] => [
+    n.when(own, { name, valueFrom: { secretKeyRef: { name: n.value(own), key, optional: true } } }),
+    n.when({ all: [{ not: own }, { any: paths }] }, { name, value: n.asText(...paths) }),
+  ];
+  const plain = (name: string, path: string, condition: Condition = path): Json => n.when(condition, { name, value: n.asText(path) });
+  const secret = { name: 'ARM_CLIENT_SECRET', valueFrom: { secretKeyRef: { name: n.name, key: 'ClientSecret' } } };
+  return [
+    { name: 'POD_NAME', valueFrom: { fieldRef: { fieldPath: 'metadata.name' } } },
+    ...given('ARM_SUBSCRIPTION_ID', 'SubscriptionID', 'azureSubscriptionID'),
+    ...given('ARM_RESOURCE_GROUP', 'ResourceGroup', 'azureNodeResourceGroup', 'azureResourceGroup'),
+    ...given('ARM_TENANT_ID', 'TenantID', 'azureTenantID'),
+    ...given('ARM_CLIENT_ID', 'ClientID', 'azureClientID'),
+    n.when(own, { name: 'ARM_CLIENT_SECRET', valueFrom: { secretKeyRef: { name: n.value(own), key: 'ClientSecret', optional: true } } }),
+    n.when({ all: [{ not: own }, 'azureClientSecret'] }, secret),
+    plain('LOCATION', 'azureLocation'),
+    plain('CLUSTER_NAME', 'azureClusterName'),
+    plain('ARM_CLUSTER_RESOURCE_GROUP', 'azureResourceGroup', { all: ['azureClusterName', 'azureNodeResourceGroup'] }),
+    plain('ARM_VM_TYPE', 'azureVMType'),
+    plain('ARM_USE_WORKLOAD_IDENTITY_EXTENSION', 'azureUseWorkloadIdentityExtension'),
+    plain('ARM_USE_MANAGED_IDENTITY_EXTENSION', 'azureUseManagedIdentityExtension'),
+    plain('ARM_USER_ASSIGNED_IDENTITY_ID', 'azureUserAssignedIdentityID'),
+    plain('AZURE_ENABLE_FORCE_DELETE', 'azureEnableForceDelete'),
+    ...n.lines(ENV),
+  ];
+}
+
+const mapOf = (value: Json | undefined): readonly (readonly [string, Json])[] => {
+  const entries = Object.entries((value ?? {}) as JsonMap);
+  return entries.toSorted(([a], [b]) => (a < b ? -1 : 1));
+};
+
+const listOf = (value: Json | undefined): readonly JsonMap[] => (value ?? []) as readonly JsonMap[];
+
+/** Helm holds numbers as floats, which its own formatting writes as 1e+06; JSON does not. */
+function textOf(value: string): string {
+  return `(ternary ${value} (toJson ${value}) (kindIs "string" ${value}))`;
+}
+
+/** Node groups by name, and by the tags that the Cluster Autoscaler documents for its discovery on Azure. */
+const GROUPS: Lines = {
+  helm: [
+    '{{- range .Values.autoscalingGroups }}',
+    '- {{ printf "--nodes=%s:%s:%s" (toJson .minSize) (toJson .maxSize) .name | toJson }}',
+    '{{- end }}',
+    '{{- with .Values.autoDiscovery.clusterName }}',
+    '- {{ printf "--node-group-auto-discovery=label:cluster-autoscaler-enabled=true,cluster-autoscaler-name=%s" . | toJson }}',
+    '{{- end }}',
+  ],
+  plain: (values) => {
+    const { clusterName } = values['autoDiscovery'] as JsonMap;
+    const tags = `cluster-autoscaler-enabled=true,cluster-autoscaler-name=${plainly(clusterName ?? null)}`;
+    return [
+      ...listOf(values['autoscalingGroups']).map(
+        ({ minSize, maxSize, name }) => `--nodes=${plainly(minSize ?? null)}:${plainly(maxSize ?? null)}:${plainly(name ?? null)}`,
+      ),
+      ...(clusterName ? [`--node-group-auto-discovery=label:${tags}`] : []),
+    ];
+  },
+};
+
+/** A list as it is; or a map, where all after a `_` of a key only keeps keys apart, and a flag without a value has none. */
+const ARGS: Lines = {
+  helm: [
+    '{{- if kindIs "map" .Values.extraArgs }}',
+    '{{- range $key, $value := .Values.extraArgs }}',
+    '{{- $flag := $key | splitList "_" | first | printf "--%s" }}',
+    '{{- if kindIs "invalid" $value }}',
+    '- {{ $flag | toJson }}',
+    '{{- else if kindIs "slice" $value }}',
+    '{{- range $value }}',
+    `- {{ printf "%s=%s" $flag ${textOf('.')} | toJson }}`,
+    '{{- end }}',
+    '{{- else }}',
+    `- {{ printf "%s=%s" $flag ${textOf('$value')} | toJson }}`,
+    '{{- end }}',
+    '{{- end }}',
+    '{{- else }}',
+    '{{- range .Values.extraArgs }}',
+    '- {{ toJson . }}',
+    '{{- end }}',
+    '{{- end }}',
+  ],
+  plain: ({ extraArgs }) => {
+    if (Array.isArray(extraArgs)) return extraArgs as readonly Json[];
+    return mapOf(extraArgs).flatMap(([key, value]) => {
+      const flag = `--${key.split('_')[0] ?? ''}`;
+      if (value === null) return [flag];
+      return (Array.isArray(value) ? (value as readonly Json[]) : [value]).map((one) => `${flag}=${plainly(one ?? null)}`);
+    });
+  },
+};
+
+const keyOf = (kind: string, path: string): readonly string[] => [
+  `{{- range $name, $from := .Values.${path} }}`,
+  '- name: {{ toJson $name }}',
+  '  valueFrom:',
+  `    ${kind}:`,
+  '      name: {{ toJson $from.name }}',
+  '      key: {{ toJson $from.key }}',
+  '{{- end }}',
+];
+
+/** A list of variables as Kubernetes has it, or a map of names to values; then what stands in Secrets and ConfigMaps. */
+const ENV: Lines = {
+  helm: [
+    '{{- if kindIs "map" .Values.extraEnv }}',
+    '{{- range $name, $value := .Values.extraEnv }}',
+    '- name: {{ toJson $name }}',
+    `  value: {{ ${textOf('$value')} | toJson }}`,
+    '{{- end }}',
+    '{{- else }}',
+    '{{- range .Values.extraEnv }}',
+    '- {{ toJson . }}',
+    '{{- end }}',
+    '{{- end }}',
+    ...keyOf('secretKeyRef', 'extraEnvSecrets'),
+    ...keyOf('configMapKeyRef', 'extraEnvConfigMaps'),
+  ],
+  plain: ({ extraEnv, extraEnvSecrets, extraEnvConfigMaps }) => {
+    const from = (kind: string, map: Json | undefined): readonly Json[] =>
+      mapOf(map).map(([name, at]) => ({
+        name,
+        valueFrom: { [kind]: { name: (at as JsonMap)['name'] ?? null, key: (at as JsonMap)['key'] ?? null } },
+      }));
+    const variables = Array.isArray(extraEnv)
+      ? (extraEnv as readonly Json[])
+      : mapOf(extraEnv).map(([name, value]) => ({ name, value: plainly(value ?? null) }));
+    return [...variables, ...from('secretKeyRef', extraEnvSecrets), ...from('configMapKeyRef', extraEnvConfigMaps)];
+  },
+};
+
+const PULL_SECRETS: Lines = {
+  helm: ['{{- range .Values.image.pullSecrets }}', '- name: {{ toJson . }}', '{{- end }}'],
+  plain: ({ image }) => ((image as JsonMap)['pullSecrets'] as readonly Json[]).map((name) => ({ name })),
+};
+
+/** `extraVolumeSecrets`: volume name -> { name of the Secret (else the volume's), mountPath, items }. */
+const SECRET_VOLUMES: Lines = {
+  helm: [
+    '{{- range $volume, $secret := .Values.extraVolumeSecrets }}',
+    '- name: {{ toJson $volume }}',
+    '  secret:',
+    '    secretName: {{ $secret.name | default $volume | toJson }}',
+    '    {{- with $secret.items }}',
+    '    items: {{ toJson . }}',
+    '    {{- end }}',
+    '{{- end }}',
+  ],
+  plain: ({ extraVolumeSecrets }) =>
+    mapOf(extraVolumeSecrets).map(([name, given]) => {
+      const { name: secretName = name, items } = given as JsonMap;
+      return { name, secret: items === undefined ? { secretName } : { secretName, items } };
+    }),
+};
+
+const SECRET_MOUNTS: Lines = {
+  helm: [
+    '{{- range $volume, $secret := .Values.extraVolumeSecrets }}',
+    '- name: {{ toJson $volume }}',
+    '  mountPath: {{ toJson $secret.mountPath }}',
+    '  readOnly: true',
+    '{{- end }}',
+  ],
+  plain: ({ extraVolumeSecrets }) =>
+    mapOf(extraVolumeSecrets).map(([name, given]) => ({ name, mountPath: (given as JsonMap)['mountPath'] ?? null, readOnly: true })),
+};

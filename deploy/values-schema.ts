@@ -1,0 +1,147 @@
+/**
+ * What values the chart takes: `config` is the daemon's own schema, the rest is said here. Unknown keys are refused, so
+ * that a misspelt or a foreign value is named instead of ignored.
+ */
+import { z } from 'zod';
+import { SCHEMA } from '../src/config/schema.ts';
+import type { Json, JsonMap } from './notation.ts';
+
+const text: JsonMap = { type: 'string' };
+const flag: JsonMap = { type: 'boolean' };
+/** Values given by `--set` lose their type. */
+const loose: JsonMap = { type: ['string', 'number', 'boolean'] };
+const map: JsonMap = { type: 'object' };
+const texts: JsonMap = { type: 'object', additionalProperties: text };
+const maps: JsonMap = { type: 'array', items: map };
+const names: JsonMap = { type: 'array', items: text };
+const count = (least: number): JsonMap => ({ type: 'integer', minimum: least });
+const oneOf = (...values: readonly string[]): JsonMap => ({ type: 'string', enum: values });
+const only = (properties: JsonMap, rest: JsonMap = {}): JsonMap => ({ type: 'object', additionalProperties: false, properties, ...rest });
+const mapOf = (additionalProperties: JsonMap): JsonMap => ({ type: 'object', additionalProperties });
+
+const keyIn = only({ name: text, key: text }, { required: ['name', 'key'] });
+const group = only({ name: text, minSize: count(0), maxSize: count(0) }, { required: ['name', 'minSize', 'maxSize'] });
+const volumeSecret = only({ name: text, mountPath: text, items: maps }, { required: ['mountPath'] });
+const monitor = only({
+  enabled: flag,
+  namespace: text,
+  interval: { type: 'string', pattern: '^[0-9]+(ms|s|m|h)$' },
+  path: text,
+  selector: texts,
+  annotations: texts,
+  relabelings: maps,
+  metricRelabelings: maps,
+});
+
+const AZURE: JsonMap = {
+  azureSubscriptionID: text,
+  azureResourceGroup: text,
+  azureNodeResourceGroup: text,
+  azureLocation: text,
+  azureClusterName: text,
+  azureVMType: oneOf('', 'vmss'),
+  azureEnableForceDelete: flag,
+  azureTenantID: text,
+  azureClientID: text,
+  azureUseWorkloadIdentityExtension: flag,
+  azureUseManagedIdentityExtension: flag,
+  azureUserAssignedIdentityID: text,
+  azureClientSecret: text,
+  secretKeyRefNameOverride: text,
+};
+
+const POD: JsonMap = {
+  resources: map,
+  nodeSelector: texts,
+  tolerations: maps,
+  affinity: map,
+  topologySpreadConstraints: maps,
+  priorityClassName: text,
+  podDisruptionBudget: map,
+  terminationGracePeriodSeconds: count(1),
+  hostNetwork: flag,
+  dnsPolicy: oneOf('', 'ClusterFirst', 'ClusterFirstWithHostNet', 'Default', 'None'),
+  podLabels: texts,
+  podAnnotations: texts,
+  securityContext: map,
+  containerSecurityContext: map,
+};
+
+const EXTRA: JsonMap = {
+  extraArgs: { anyOf: [{ type: 'null' }, names, mapOf({ anyOf: [loose, { type: 'null' }, { type: 'array', items: loose }] })] },
+  extraEnv: { anyOf: [{ type: 'null' }, maps, mapOf(loose)] },
+  extraEnvSecrets: mapOf(keyIn),
+  extraEnvConfigMaps: mapOf(keyIn),
+  envFromSecret: text,
+  envFromConfigMap: text,
+  extraVolumes: maps,
+  extraVolumeMounts: maps,
+  extraVolumeSecrets: mapOf(volumeSecret),
+};
+
+/** The text of `values.schema.json`. */
+export function valuesSchema(): string {
+  const properties: JsonMap = {
+    global: map,
+    image: only({ repository: text, tag: text, pullPolicy: oneOf('Always', 'IfNotPresent', 'Never'), pullSecrets: names }),
+    replicaCount: count(0),
+    revisionHistoryLimit: count(0),
+    updateStrategy: map,
+    fullnameOverride: text,
+    config: configSchema(),
+    autoscalingGroups: { type: 'array', items: group },
+    autoDiscovery: only({ clusterName: { type: ['string', 'null'] }, tags: names, labels: maps, roles: names, namespace: text }),
+    cloudProvider: oneOf('azure'),
+    ...AZURE,
+    ...EXTRA,
+    expanderPriorities: { type: ['object', 'string'] },
+    priorityConfigMapAnnotations: texts,
+    rbac: only({ create: flag, additionalRules: maps, serviceAccount: only({ create: flag, name: text, annotations: texts }) }),
+    ...POD,
+    additionalLabels: texts,
+    deployment: only({ annotations: texts }),
+    service: only({
+      create: flag,
+      type: oneOf('ClusterIP', 'NodePort', 'LoadBalancer'),
+      servicePort: { type: 'integer', minimum: 1, maximum: 65_535 },
+      portName: text,
+      labels: texts,
+      annotations: texts,
+    }),
+    networkPolicy: only({ enabled: flag, ingressFrom: maps, extraEgress: maps }),
+    serviceMonitor: monitor,
+    podMonitor: monitor,
+  };
+  return `${JSON.stringify({ $schema: 'http://json-schema.org/draft-07/schema#', ...only(properties), ...RULES }, undefined, 2)}\n`;
+}
+
+const given = (name: string): JsonMap => ({ properties: { [name]: { minLength: 1 } }, required: [name] });
+const lacking = (name: string): JsonMap => ({ properties: { [name]: { maxLength: 0 } } });
+const set = (name: string): JsonMap => ({ properties: { [name]: { const: true } }, required: [name] });
+
+/** What no single value can say. */
+const RULES: JsonMap = {
+  allOf: [
+    { not: { allOf: [set('azureUseWorkloadIdentityExtension'), set('azureUseManagedIdentityExtension')] } },
+    { anyOf: [lacking('azureClusterName'), { allOf: [given('azureNodeResourceGroup'), given('azureResourceGroup')] }] },
+  ],
+};
+
+/**
+ * The daemon's own schema of its file, without what is a secret (the file becomes a ConfigMap), and without what is
+ * required: that may stand in variables and flags, and the daemon checks the whole when it starts.
+ */
+function configSchema(): Json {
+  const { $schema: _dialect, required: _sections, ...schema } = z.toJSONSchema(SCHEMA, DIALECT) as JsonMap;
+  const sections = schema['properties'] as JsonMap;
+  const { required: _keys, default: _none, ...azure } = sections['azure'] as JsonMap;
+  const keys = azure['properties'] as JsonMap;
+  const credential = keys['credential'] as JsonMap;
+  const { clientSecret: _secret, certificatePassword: _password, ...open } = credential['properties'] as JsonMap;
+  return {
+    ...schema,
+    properties: { ...sections, azure: { ...azure, properties: { ...keys, credential: { ...credential, properties: open } } } },
+  };
+}
+
+const DIALECT = { io: 'input', unrepresentable: 'any', target: 'draft-7' } as const;

@@ -1,0 +1,186 @@
+/** The chart with the values that people give it: what the daemon makes of them, and that Helm reads it as we do. */
+import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { z } from 'zod';
+import { variants, variantValues } from '../../deploy/files.ts';
+import { findHelm } from './helm.ts';
+import { CHART, configuredBy, deploymentIn, kindIn, objectsIn, ROOT, type KubeObject } from './kube-objects.ts';
+
+function golden(variant: string): readonly KubeObject[] {
+  return objectsIn(readFileSync(join(ROOT, 'test', 'deploy', 'golden', `${variant}.yaml`), 'utf8'));
+}
+
+describe('values as users of the Cluster Autoscaler have them', () => {
+  const objects = golden('migrated');
+
+  it('mean the same to the daemon', () => {
+    const config = configuredBy(objects, { ARM_CLIENT_SECRET: 'from-the-secret' });
+    expect(config.azure).toMatchObject({
+      subscriptionId: '11111111-1111-1111-1111-111111111111',
+      tenantId: '22222222-2222-2222-2222-222222222222',
+      nodeResourceGroup: 'MC_shop_shop_westeurope',
+      location: 'westeurope',
+      credential: { method: 'client-secret', clientId: '33333333-3333-3333-3333-333333333333', clientSecret: 'from-the-secret' },
+      nodeGroups: [{ name: 'aks-general-12345678-vmss', min: 1, max: 10 }],
+      vmssCacheTtlMs: 90_000,
+    });
+    expect(config.azure.discovery[0]?.selectors).toEqual([
+      { key: 'cluster-autoscaler-enabled', value: 'true' },
+      { key: 'cluster-autoscaler-name', value: 'shop' },
+    ]);
+    expect(config.policy.scaleDown.unneededForMs).toBe(300_000);
+    expect(JSON.stringify(config.policy.scaleUp)).toContain('example.com/row');
+  });
+
+  it('keep the secret out of everything but a Secret, and of the token that would win over it', () => {
+    const open = objects.filter(({ kind }) => kind !== 'Secret');
+    expect(JSON.stringify(open)).not.toContain('not-a-real-secret');
+    expect(JSON.stringify(kindIn(objects, 'Secret'))).toContain('not-a-real-secret');
+    expect(deploymentIn(objects).template.metadata.labels).not.toHaveProperty('azure.workload.identity/use');
+  });
+});
+
+describe('identities', () => {
+  it('a managed identity, and a pool that AKS scales', () => {
+    expect(configuredBy(golden('managed-identity')).azure).toMatchObject({
+      credential: { method: 'managed-identity', clientId: '44444444-4444-4444-4444-444444444444' },
+      clusterName: 'shop',
+      clusterResourceGroup: 'shop',
+      nodeResourceGroup: 'MC_shop_shop_westeurope',
+    });
+  });
+
+  it('a workload identity: its webhook finds the label and the client id, and the daemon what it injects', () => {
+    const objects = golden('everything');
+    expect(deploymentIn(objects).template.metadata.labels).toMatchObject({ 'azure.workload.identity/use': 'true' });
+    expect(kindIn(objects, 'ServiceAccount')?.metadata.annotations).toMatchObject({
+      'azure.workload.identity/client-id': '33333333-3333-3333-3333-333333333333',
+    });
+    const config = configuredBy(objects, { AZURE_FEDERATED_TOKEN_FILE: '/var/run/secrets/azure/tokens/azure-identity-token' });
+    expect(config.azure.credential).toMatchObject({ method: 'workload-identity', clientId: '33333333-3333-3333-3333-333333333333' });
+    expect(config.policy.scaleDown.unneededForMs).toBe(180_000);
+    expect(config.loop.scanIntervalMs).toBe(20_000);
+    expect(config.logLevel).toBe('debug');
+  });
+
+  it("a Secret of the Cluster Autoscaler's chart", () => {
+    const held = {
+      ARM_SUBSCRIPTION_ID: 's',
+      ARM_RESOURCE_GROUP: 'MC_shop_shop_westeurope',
+      ARM_TENANT_ID: 't',
+      ARM_CLIENT_ID: 'c',
+      ARM_CLIENT_SECRET: 'hush',
+    };
+    const objects = golden('existing-secret');
+    const [container] = deploymentIn(objects).template.spec.containers;
+    expect(container?.env.map(({ name }) => name)).toEqual(expect.arrayContaining(Object.keys(held)));
+    expect(configuredBy(objects, held).azure.credential).toMatchObject({ method: 'client-secret', clientId: 'c' });
+    expect(objects.map(({ kind }) => kind).filter((kind) => /Role|ServiceAccount|Secret/.test(kind))).toEqual([]);
+  });
+});
+
+describe('values.schema.json', () => {
+  // The rules between values are left to Helm below: zod knows no `not`.
+  const { allOf: _rules, ...readable } = JSON.parse(
+    readFileSync(join(CHART, 'values.schema.json'), 'utf8'),
+  ) as z.core.JSONSchema.JSONSchema;
+  const schema = z.fromJSONSchema(readable);
+  const given = (text: string): unknown => parse(text) as unknown;
+
+  /** As Helm does: a value of null is a value that is not there. */
+  function withoutNulls(values: unknown): unknown {
+    return JSON.parse(JSON.stringify(values, (_key, value: unknown) => value ?? undefined)) as unknown;
+  }
+
+  it.each([...variants(ROOT)])('takes the values of %s', (variant) => {
+    expect(schema.safeParse(withoutNulls(variantValues(ROOT, variant))).error).toBeUndefined();
+  });
+
+  it("takes the daemon's own example of a file, and no secret in it", () => {
+    const sample = given(readFileSync(join(ROOT, 'config', 'aks-autoscaler.yaml'), 'utf8'));
+    expect(schema.safeParse({ config: sample }).error).toBeUndefined();
+  });
+
+  it.each([
+    ['a misspelt setting', 'config: {scaleDown: {unneededtime: 3m}}'],
+    ['no duration', 'config: {scaleDown: {unneededTime: soon}}'],
+    ['a share above one', 'config: {scaleDown: {utilizationThreshold: 50}}'],
+    ['a secret in the ConfigMap', 'config: {azure: {credential: {clientSecret: hush}}}'],
+    ['a value of another cloud', 'awsRegion: us-east-1'],
+    ['another cloud', 'cloudProvider: aws'],
+    ['availability sets', 'azureVMType: standard'],
+    ['a group without a maximum', 'autoscalingGroups: [{name: a, minSize: 0}]'],
+    ['replicas as a text', 'replicaCount: two'],
+  ])('refuses %s', (_what, text) => {
+    expect(schema.safeParse(given(text)).success).toBe(false);
+  });
+});
+
+const helm = findHelm(process.env);
+if (helm === undefined) process.stderr.write('no Helm on PATH or in the cache: `npm run helm` builds it; rendering is not tested\n');
+
+function render(values: readonly string[], given = '{}'): { readonly text: string; readonly error: string } {
+  const files = values.flatMap((variant) => ['--values', join(CHART, 'ci', `${variant}-values.yaml`)]);
+  const args = ['template', 'aks-autoscaler', CHART, '--namespace', 'kube-system', ...files, '--values', '-'];
+  const { stdout, stderr } = spawnSync(helm ?? 'helm', args, { encoding: 'utf8', input: given });
+  return { text: stdout, error: stderr };
+}
+
+/** Helm and we spell the configuration differently, so its digests differ. */
+function comparable(objects: readonly KubeObject[]): unknown {
+  const text = JSON.stringify(objects, (key, value: unknown) => {
+    if (key === 'checksum/config') return 'a digest';
+    return key === 'config.yaml' || key === 'priorities' ? (parse(String(value)) as unknown) : value;
+  });
+  const plain = JSON.parse(text) as readonly KubeObject[];
+  return Object.fromEntries(plain.map((object) => [`${object.kind} ${object.metadata.name}`, object]));
+}
+
+describe.skipIf(helm === undefined)('the chart, rendered by Helm', () => {
+  it('with the values of the example is the plain manifests', () => {
+    const { resources } = parse(readFileSync(join(ROOT, 'deploy', 'kustomization.yaml'), 'utf8')) as {
+      readonly resources: readonly string[];
+    };
+    const plain = resources.flatMap((file) => objectsIn(readFileSync(join(ROOT, 'deploy', file), 'utf8')));
+    expect(comparable(objectsIn(render(['example']).text))).toEqual(comparable(plain));
+  });
+
+  it.each(variants(ROOT).filter((variant) => variant !== 'example'))('with the values of %s is the golden file', (variant) => {
+    const { text, error } = render([variant]);
+    expect(error).toBe('');
+    expect(comparable(objectsIn(text))).toEqual(comparable(golden(variant)));
+  });
+
+  it('writes large numbers in full', () => {
+    const values = { extraArgs: { 'memory-total': '0:6400000', 'max-nodes-total': 1_000_000 }, extraEnv: { A: 1_000_000 } };
+    const { text } = render([], JSON.stringify(values));
+    expect(text).toContain('--max-nodes-total=1000000"');
+    expect(text).toContain('value: "1000000"');
+  });
+
+  it('keeps a text of the user a text', () => {
+    const values = { podAnnotations: { a: '{{ .Release.Name }}: "yes"' }, extraEnv: { B: '${x} "y" # z' } };
+    const { template } = deploymentIn(objectsIn(render([], JSON.stringify(values)).text));
+    expect(template.metadata.annotations).toMatchObject(values.podAnnotations);
+    expect(template.spec.containers[0]?.env).toContainEqual({ name: 'B', value: '${x} "y" # z' });
+  });
+
+  it.each([
+    ['a misspelt setting', { config: { scaleDown: { unneededtime: '3m' } } }, /unneededtime/],
+    ['a value of another cloud', { awsRegion: 'us-east-1' }, /awsRegion/],
+    ['two identities', { azureUseWorkloadIdentityExtension: true, azureUseManagedIdentityExtension: true }, /allOf|not/],
+    ['a cluster without its resource groups', { azureClusterName: 'shop' }, /azure/],
+  ])('refuses %s by name', (_what, values, said) => {
+    expect(render([], JSON.stringify(values)).error).toMatch(said);
+  });
+
+  it('passes the chart linter', () => {
+    const linted = spawnSync(helm ?? 'helm', ['lint', '--strict', CHART, '--values', join(CHART, 'ci', 'example-values.yaml')], {
+      encoding: 'utf8',
+    });
+    expect([linted.status, linted.stdout]).toEqual([0, expect.stringContaining('0 chart(s) failed')]);
+  });
+});
