@@ -13,12 +13,16 @@ import type { TaintRules } from '../domain/taint.ts';
 import { ResourceNames } from '../domain/resources.ts';
 import { Autoscaler } from '../loop/autoscaler.ts';
 import { publishCompatible } from '../loop/compatible-gauges.ts';
+import { WithheldWrites } from '../loop/dry-run/withheld-writes.ts';
+import { withholding, withholdingEvents } from '../loop/dry-run/withholding-ports.ts';
 import { groupEvents } from '../loop/group-events.ts';
 import { priorityEvents } from '../loop/priority-events.ts';
 import { StatusPublisher } from '../loop/status-publisher.ts';
 import { TemplateKeeper } from '../loop/template-keeper.ts';
 import { createCompatibleMetrics } from '../telemetry/compatible-metrics.ts';
 import { Health } from '../telemetry/health.ts';
+import type { KeptText } from '../ports/kept-text.ts';
+import type { LoopDeps } from '../loop/deps.ts';
 import type { DecisionJournal } from '../ports/decision-journal.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
@@ -57,23 +61,27 @@ export async function composeDaemon(input: ComposeInput): Promise<Daemon> {
   });
   const cloud = await connectCloud(input, names, kubernetes);
   const rules = config.policy.scaleUp.expanders.includes('priority') ? new ConfigMapPriorityRules(log) : undefined;
-  const loop = new Autoscaler(
-    {
-      clock,
-      log,
-      metrics,
-      names,
-      policy: config.policy,
-      cloud,
-      cluster: kubernetes.reader,
-      tainter: kubernetes.tainter,
-      evictor: kubernetes.evictor,
-      events: kubernetes.events,
-      journal: input.journal ?? journalOf(config, names, log),
-      ...(rules === undefined ? {} : { priorities: rules }),
-    },
-    { ...config.loop, namespace: config.kubernetes.namespace },
-  );
+  const ports: LoopDeps = {
+    clock,
+    log,
+    metrics,
+    names,
+    policy: config.policy,
+    cloud,
+    cluster: kubernetes.reader,
+    tainter: kubernetes.tainter,
+    evictor: kubernetes.evictor,
+    events: kubernetes.events,
+    journal: input.journal ?? journalOf(config, names, log),
+    ...(rules === undefined ? {} : { priorities: rules }),
+  };
+  const withheld = config.dryRun ? new WithheldWrites({ clock, log, metrics }) : undefined;
+  const events = withheld === undefined ? kubernetes.events : withholdingEvents(withheld);
+  metrics.dryRun.active.set(withheld === undefined ? 0 : 1);
+  const loop = new Autoscaler(withheld === undefined ? ports : withholding(ports, withheld), {
+    ...config.loop,
+    namespace: config.kubernetes.namespace,
+  });
   const health = new Health(config.health);
   loop.onLoop((report) => {
     if (report.outcome === 'completed') health.loopCompleted(clock.monotonic());
@@ -84,14 +92,15 @@ export async function composeDaemon(input: ComposeInput): Promise<Daemon> {
   }
   const { namespace, statusConfigMap: isWritten } = config.kubernetes;
   loop.onLoop((report) => {
-    for (const event of groupEvents(report, config.policy, namespace)) kubernetes.events.record(event);
+    for (const event of groupEvents(report, config.policy, namespace)) events.record(event);
     const told = rules === undefined ? [] : priorityEvents(report, rules.current(), namespace);
-    for (const event of told) kubernetes.events.record(event);
+    for (const event of told) events.record(event);
   });
   const status = isWritten
     ? new StatusPublisher({ writer: statusConfigMap(kubernetes, namespace), policy: config.policy, clock, log })
     : undefined;
-  const kept = kubernetes.keepText('aks-autoscaler-templates', 'templates.json');
+  const text = kubernetes.keepText('aks-autoscaler-templates', 'templates.json');
+  const kept = withheld === undefined ? text : readOnly(text);
   const templates = new TemplateKeeper({ learner: cloud, kept, clock, log });
   return new DaemonLifetime({
     config,
@@ -105,8 +114,14 @@ export async function composeDaemon(input: ComposeInput): Promise<Daemon> {
     status,
     rules,
     templates,
+    withheld,
     stalls: monitorEventLoopDelay({ resolution: 10 }),
   });
+}
+
+/** A dry run learns from what is kept, and keeps nothing. */
+function readOnly(text: KeptText): KeptText {
+  return { read: (signal) => text.read(signal), write: () => Promise.resolve() };
 }
 
 /** Both sides judge nodes by the same taints: what makes one not ready is what a new one will not keep. */

@@ -1,4 +1,5 @@
 /** The order in which a daemon comes up and goes down. Knows the parts only by what they can do. */
+import { readFileSync } from 'node:fs';
 import type { monitorEventLoopDelay } from 'node:perf_hooks';
 import type { AzureNodeGroups } from '../adapters/azure/azure.ts';
 import type { Kubernetes } from '../adapters/kubernetes/kubernetes.ts';
@@ -6,6 +7,7 @@ import type { Config } from '../config/config.ts';
 import type { Clock } from '../domain/clock.ts';
 import { asAutoscalerError, AutoscalerError } from '../domain/errors.ts';
 import { nodeGroupId } from '../domain/ids.ts';
+import type { WithheldWrites } from '../loop/dry-run/withheld-writes.ts';
 import type { Autoscaler } from '../loop/autoscaler.ts';
 import { PRIORITY_RULES_NAME } from '../loop/priority-events.ts';
 import type { StatusPublisher } from '../loop/status-publisher.ts';
@@ -14,6 +16,8 @@ import type { LoopListener, LoopReport, LoopTriggerCause } from '../loop/report.
 import type { Health } from '../telemetry/health.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
+import type { DebugAccess } from './debug-access.ts';
+import { snapshotOf } from './snapshot.ts';
 import type { Daemon, DaemonStart } from './daemon.ts';
 import type { ConfigMapPriorityRules } from './priority-rules.ts';
 import { serveHttp, type HttpEndpoint, type RefreshAnswer } from './http.ts';
@@ -32,10 +36,16 @@ export interface DaemonParts {
   /** undefined: nobody asks for them. */
   readonly rules: ConfigMapPriorityRules | undefined;
   readonly templates: TemplateKeeper;
+  /** undefined: what is decided is done. */
+  readonly withheld: WithheldWrites | undefined;
   readonly stalls: ReturnType<typeof monitorEventLoopDelay>;
 }
 
 const NANOSECONDS = 1e9;
+
+function debugAccess(file: string | undefined): DebugAccess {
+  return { token: file === undefined ? undefined : () => readFileSync(file, 'utf8') };
+}
 
 export class DaemonLifetime implements Daemon {
   readonly #parts: DaemonParts;
@@ -47,6 +57,7 @@ export class DaemonLifetime implements Daemon {
   #lost = false;
   /** Of the last loop that observed. */
   #groups: ReadonlySet<string> = new Set();
+  #lastReport: LoopReport | undefined;
 
   constructor(parts: DaemonParts) {
     this.#parts = parts;
@@ -71,7 +82,7 @@ export class DaemonLifetime implements Daemon {
   async start(options: DaemonStart = {}): Promise<void> {
     const { config, clock, log, metrics, kubernetes, cloud, loop, health, status, templates, stalls } = this.#parts;
     stalls.enable();
-    this.#http = await serveHttp(config.http, this.#answers());
+    this.#http = await serveHttp({ ...config.http, debug: debugAccess(config.http.debugTokenFile) }, this.#answers());
     log.info({ url: this.#http.url }, 'serving metrics and health');
     // A standby's watches are warm, so that it can decide as soon as it leads; Azure is not asked anything before.
     const watching = kubernetes.reader.start(this.#work.signal);
@@ -85,6 +96,9 @@ export class DaemonLifetime implements Daemon {
     loop.onLoop(() => templates.loopEnded(this.#work.signal));
     loop.onLoop(({ observation }) => {
       if (observation !== undefined) this.#groups = new Set(observation.cloud.groups.map(({ id }) => id));
+    });
+    loop.onLoop((report) => {
+      if (report.observation !== undefined) this.#lastReport = report;
     });
     const heeding = config.kubernetes.heedResourceLocker ? kubernetes.heedForeignLock(this.#work.signal) : undefined;
     await Promise.all([watching, heeding, this.#followRules(), templates.restore(this.#work.signal), cloud.start(this.#work.signal)]);
@@ -163,7 +177,7 @@ export class DaemonLifetime implements Daemon {
   }
 
   #answers() {
-    const { metrics, health, clock, cloud, stalls } = this.#parts;
+    const { metrics, health, clock, cloud, stalls, withheld } = this.#parts;
     return {
       metrics: async () => {
         metrics.process.eventLoopDelay.set(stalls.max / NANOSECONDS);
@@ -174,6 +188,8 @@ export class DaemonLifetime implements Daemon {
       ready: () => health.ready,
       agents: () => cloud.agentStatus(),
       templates: () => cloud.templateReports(),
+      snapshot: () => (this.#lastReport === undefined ? undefined : snapshotOf(this.#lastReport)),
+      withheld: () => withheld?.list(),
       refresh: (group: string | undefined) => this.#refresh(group),
     };
   }

@@ -1,9 +1,10 @@
 /**
- * The daemon's own HTTP: /metrics, /healthz, /readyz, /debug/agents and /debug/templates from memory, and POST /debug/refresh, by which an
- * operator has Azure read anew. Decides nothing.
+ * The daemon's own HTTP: /metrics, /healthz, /readyz and what stands under /debug, from memory, and POST /debug/refresh, by
+ * which an operator has Azure read anew. Decides nothing; who may see /debug is debug-access.ts.
  */
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import { AutoscalerError } from '../domain/errors.ts';
+import { debugRefusal, type DebugAccess } from './debug-access.ts';
 
 export interface HttpAnswers {
   readonly metrics: () => Promise<{ readonly contentType: string; readonly text: string }>;
@@ -12,6 +13,10 @@ export interface HttpAnswers {
   readonly agents: () => readonly object[];
   /** What each node group's next node is taken to be, and where each part of that is known from. */
   readonly templates: () => readonly object[];
+  /** The last loop that observed: what it saw, decided and left; undefined: there was none yet. */
+  readonly snapshot: () => object | undefined;
+  /** What a dry run would have written; undefined: this is none. */
+  readonly withheld: () => readonly object[] | undefined;
   /** Drops trust in what is cached of one node group, or of all (undefined), so that it is read anew. */
   readonly refresh: (group: string | undefined) => RefreshAnswer;
 }
@@ -26,6 +31,7 @@ export interface HttpEndpoint {
 }
 
 export interface HttpBinding {
+  readonly debug: DebugAccess;
   readonly address: string;
   readonly host: string | undefined;
   readonly port: number;
@@ -38,6 +44,11 @@ const REFRESH_STATUS = { begun: 202, 'not-ready': 503, 'unknown-group': 404 } as
 export async function serveHttp(binding: HttpBinding, answers: HttpAnswers): Promise<HttpEndpoint> {
   const server = createServer((request, response) => {
     const [path = '/', query = ''] = (request.url ?? '/').split('?');
+    const refusal = path.startsWith('/debug/') ? debugRefusal(request, binding.debug) : undefined;
+    if (refusal !== undefined) {
+      request.resume();
+      return send(response, refusal.status, { type: 'text/plain', text: `${refusal.text}\n`, headers: refusal.headers });
+    }
     const isRead = request.method === 'GET' || request.method === 'HEAD';
     const answered =
       path === REFRESH && request.method === 'POST'
@@ -70,12 +81,16 @@ async function answer(path: string, response: ServerResponse, answers: HttpAnswe
       return sendJson(response, answers.agents());
     case '/debug/templates':
       return sendJson(response, answers.templates());
+    case '/debug/snapshot':
+      return sendOrMissing(response, answers.snapshot(), 503, 'no loop has observed yet; a replica that does not lead decides nothing');
+    case '/debug/withheld':
+      return sendOrMissing(response, answers.withheld(), 404, 'nothing is withheld: this is no dry run');
     case 'not allowed':
       return send(response, 405, { type: 'text/plain', text: 'GET is answered, and POST of /debug/refresh[?group=<name>]\n' });
     default:
       return send(response, 404, {
         type: 'text/plain',
-        text: 'here are /metrics, /healthz, /readyz, /debug/agents, /debug/templates and /debug/refresh\n',
+        text: 'here are /metrics, /healthz, /readyz, /debug/agents, /debug/templates, /debug/snapshot, /debug/withheld and /debug/refresh\n',
       });
   }
 }
@@ -90,8 +105,19 @@ function sendJson(response: ServerResponse, value: unknown): void {
   send(response, 200, { type: 'application/json', text: `${JSON.stringify(value, undefined, 2)}\n` });
 }
 
-function send(response: ServerResponse, status: number, body: { readonly type: string; readonly text: string }): void {
-  response.writeHead(status, { 'content-type': body.type }).end(body.text);
+function sendOrMissing(response: ServerResponse, value: unknown, status: number, text: string): void {
+  if (value === undefined) send(response, status, { type: 'text/plain', text: `${text}\n` });
+  else sendJson(response, value);
+}
+
+interface Body {
+  readonly type: string;
+  readonly text: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+function send(response: ServerResponse, status: number, body: Body): void {
+  response.writeHead(status, { 'content-type': body.type, ...body.headers }).end(body.text);
 }
 
 function listen(server: Server, binding: HttpBinding): Promise<void> {

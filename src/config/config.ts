@@ -122,6 +122,8 @@ export interface HttpConfig {
   readonly host: string | undefined;
   /** 0: any free port. */
   readonly port: number;
+  /** Holds the bearer token of /debug; undefined: /debug answers on this machine only. */
+  readonly debugTokenFile: string | undefined;
 }
 
 export interface Config {
@@ -136,6 +138,8 @@ export interface Config {
   readonly logLevel: LogLevelName;
   /** Where decisions are dumped for replay; undefined: nowhere. */
   readonly dumpDirectory: string | undefined;
+  /** Nothing is written to the cluster but an own Lease, and nothing to Azure: what would have been is on record. */
+  readonly dryRun: boolean;
   /** Things accepted but not obeyed, one sentence each, for the log. */
   readonly warnings: readonly string[];
 }

@@ -81,6 +81,7 @@ function assemble(parsed: Parsed, extras: Extras): Config {
     metrics: parsed.metrics,
     logLevel: parsed.logLevel,
     dumpDirectory: parsed.dumpDirectory,
+    dryRun: parsed.dryRun,
     warnings: nothingToScale ? [...extras.warnings, nudge] : extras.warnings,
   };
 }
@@ -118,18 +119,19 @@ function azureOf({ azure, nodeGroups, nodeGroupOptions, discovery }: Parsed, caP
   };
 }
 
-function kubernetesOf({ kubernetes }: Parsed, hostname: string | undefined): Config['kubernetes'] {
+function kubernetesOf({ kubernetes, dryRun }: Parsed, hostname: string | undefined): Config['kubernetes'] {
   const { kubeconfig, context, apiServer } = kubernetes;
   return {
     ...(kubeconfig === undefined ? {} : { kubeconfigPath: kubeconfig }),
     ...(context === undefined ? {} : { context }),
     ...(apiServer === undefined ? {} : { apiServer }),
     namespace: kubernetes.namespace,
-    leaseName: kubernetes.leaseName,
+    // A dry run stands beside the autoscaler that does the work, and must not keep it from leading.
+    leaseName: dryRun ? `${kubernetes.leaseName}-dry-run` : kubernetes.leaseName,
     identity: kubernetes.identity ?? hostname ?? 'aks-autoscaler',
     leaderElect: kubernetes.leaderElect,
     eventSource: kubernetes.eventSource,
-    statusConfigMap: kubernetes.statusConfigMap,
+    statusConfigMap: kubernetes.statusConfigMap && !dryRun,
     heedResourceLocker: kubernetes.heedResourceLocker,
   };
 }

@@ -220,12 +220,13 @@ const http = z
       .trim()
       .refine((address) => Number(ADDRESS.exec(address)?.groups?.['port'] ?? NaN) <= 65_535, { error: ADDRESS_ACCEPTS })
       .default('127.0.0.1:8085'),
+    debugTokenFile: text('a file path').optional(),
   })
   .prefault({})
-  .transform(({ address }) => {
+  .transform(({ address, debugTokenFile }) => {
     const groups = ADDRESS.exec(address)?.groups ?? {};
     const host = (groups['host'] ?? '').replace(/^\[|\]$/g, '');
-    return { address, host: host === '' ? undefined : host, port: Number(groups['port']) };
+    return { address, host: host === '' ? undefined : host, port: Number(groups['port']), debugTokenFile };
   });
 
 export const SCHEMA = z.strictObject({
@@ -248,6 +249,7 @@ export const SCHEMA = z.strictObject({
   metrics: z.strictObject({ clusterAutoscalerNames: flag(true) }).prefault({}),
   logLevel: oneOf(LEVELS).default('info'),
   dumpDirectory: text('a folder').optional(),
+  dryRun: flag(false),
 });
 
 export type Parsed = z.infer<typeof SCHEMA>;

@@ -9,7 +9,9 @@ export type IncreaseOutcome =
   | { readonly kind: 'conflict'; readonly group: NodeGroupId; readonly observed: number | undefined }
   /** A guard refused to send the write (unknown size, above max, below what lives there). */
   | { readonly kind: 'refused'; readonly group: NodeGroupId; readonly reason: string }
-  | { readonly kind: 'failed'; readonly group: NodeGroupId; readonly error: AutoscalerError };
+  | { readonly kind: 'failed'; readonly group: NodeGroupId; readonly error: AutoscalerError }
+  /** A dry run: nothing was sent, and nothing is awaited. */
+  | { readonly kind: 'withheld'; readonly group: NodeGroupId };
 
 export type DeleteOutcome =
   | { readonly kind: 'accepted'; readonly group: NodeGroupId; readonly instances: readonly InstanceKey[] }

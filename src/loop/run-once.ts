@@ -144,12 +144,18 @@ async function shrink(input: RunOnceInput, steps: Steps, progress: Progress, sig
   return { ...progress, scaleDown: plan, state, removed: [...progress.removed, ...removed] };
 }
 
+/** A dry run's wish for nodes may stand for days, and must not hide what it would remove. */
+function meansToGrow({ plan, increases }: ScaleUpRound): boolean {
+  const isWish = increases.length > 0 && increases.every(({ outcome }) => outcome.kind === 'withheld');
+  return plan.increases.length > 0 && !isWish;
+}
+
 /** undefined: asked to end before anything was begun. */
 function planAndBegin(input: RunOnceInput, progress: Progress, observation: Observation, signal: AbortSignal) {
   const { deps, runner, snapshot } = input;
   const { policy, names, log, metrics } = deps;
   // A scale-up that failed as a whole leaves open what pods need, and may have asked for nodes before it did.
-  const scaleUpPlanned = progress.rounds.length === 0 ? 'unknown' : progress.rounds.some((round) => round.plan.increases.length > 0);
+  const scaleUpPlanned = progress.rounds.length === 0 ? 'unknown' : progress.rounds.some(meansToGrow);
   const plan = planScaleDown({ observation, state: progress.state, policy, names, snapshot, scaleUpPlanned });
   deps.journal.record({ observation, stateBefore: progress.state, scaleUp: [], scaleDown: plan, policy, scaleUpPlanned });
   if (isOver(input, signal)) return undefined;

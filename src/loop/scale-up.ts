@@ -70,6 +70,9 @@ function say({ increase, outcome }: IncreaseRecord, { log }: LoopDeps): void {
     case 'refused':
       log.warn({ ...facts, reason: outcome.reason }, 'scale-up refused by a guard');
       return;
+    case 'withheld':
+      log.info(facts, 'scale-up withheld');
+      return;
     case 'failed':
       log.warn({ ...facts, ...errorFacts(outcome) }, 'scale-up failed');
   }

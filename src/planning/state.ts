@@ -78,7 +78,7 @@ export function reduceIncrease(
   policy: Policy,
 ): LoopState {
   const { increase, outcome } = result;
-  if (outcome.kind === 'conflict' || outcome.kind === 'refused') return state;
+  if (outcome.kind === 'conflict' || outcome.kind === 'refused' || outcome.kind === 'withheld') return state;
   if (outcome.kind === 'failed') {
     if (reactionTo(outcome.error) !== 'back-off-group') return state;
     const cause = outcome.error.code ?? outcome.error.kind;

@@ -1,26 +1,45 @@
 /** Keeps trouble that lasts from filling the log. Knows time and lines, nothing of who writes them. */
 import type { Clock } from '../domain/clock.ts';
 
-const FOLD_MS = 60_000;
 /** More causes than this at once are told one by one rather than remembered. */
 const REMEMBERED = 2_000;
 
 /** Facts that tell one cause from another. Texts of errors do not: they carry times and ids of requests. */
-const TELLING = ['kind', 'code', 'nodeGroup', 'node', 'resource', 'step', 'agent', 'table', 'what', 'warning', 'scaleSet'] as const;
+const TELLING = [
+  'kind',
+  'code',
+  'nodeGroup',
+  'node',
+  'resource',
+  'step',
+  'agent',
+  'table',
+  'what',
+  'warning',
+  'scaleSet',
+  'from',
+  'to',
+  'cause',
+  'write',
+  'subject',
+  'detail',
+] as const;
 
 interface Told {
   readonly atMs: number;
   repeats: number;
 }
 
-/** Answers whether a line is due, and how often its like was left out since the last: once a minute for each cause. */
+/** Answers whether a line is due, and how often its like was left out since the last: once in `foldMs` for each cause. */
 export class Fold {
+  readonly #foldMs: number;
   readonly #clock: Pick<Clock, 'monotonic'>;
   /** In the order in which they were last told, so that the oldest are first. */
   readonly #told = new Map<string, Told>();
 
-  constructor(clock: Pick<Clock, 'monotonic'>) {
+  constructor(clock: Pick<Clock, 'monotonic'>, foldMs: number) {
     this.#clock = clock;
+    this.#foldMs = foldMs;
   }
 
   /** undefined: leave the line out. */
@@ -28,7 +47,7 @@ export class Fold {
     const nowMs = this.#clock.monotonic();
     const key = keyOf(level, message, facts);
     const told = this.#told.get(key);
-    if (told !== undefined && nowMs - told.atMs < FOLD_MS) {
+    if (told !== undefined && nowMs - told.atMs < this.#foldMs) {
       told.repeats += 1;
       return undefined;
     }

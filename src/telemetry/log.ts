@@ -12,15 +12,28 @@ export type Log = Logger;
 export type LogLevel = 'error' | 'warn' | 'info' | 'debug' | 'trace';
 
 const WARN = 40;
+const INFO = 30;
+const TROUBLE_FOLD_MS = 60_000;
+const WISH_FOLD_MS = 3_600_000;
+
+export interface LogOptions {
+  /** Every line says so, and one that repeats at level info is one line per hour: the world does not follow, so a wish stays. */
+  readonly dryRun?: boolean;
+}
 
 /**
  * JSON lines on the given destination (standard output by default). Keys that could hold a secret are censored. With a
  * clock, a warning or an error that repeats is one line per minute and cause, with `repeated` for those left out.
  */
-export function createLog(level: LogLevel | 'silent', destination?: { write(line: string): void }, foldBy?: Pick<Clock, 'monotonic'>): Log {
+export function createLog(
+  level: LogLevel | 'silent',
+  destination?: { write(line: string): void },
+  foldBy?: Pick<Clock, 'monotonic'>,
+  { dryRun = false }: LogOptions = {},
+): Log {
   const options: LoggerOptions = {
     level,
-    base: {},
+    base: dryRun ? { dryRun } : {},
     timestamp: pino.stdTimeFunctions.isoTime,
     formatters: { level: (label: string) => ({ level: label }) },
     serializers: { err: plainError },
@@ -28,7 +41,7 @@ export function createLog(level: LogLevel | 'silent', destination?: { write(line
       paths: ['*.token', '*.secret', '*.clientSecret', '*.password', '*.authorization', 'headers.authorization'],
       censor: '[redacted]',
     },
-    ...(foldBy === undefined ? {} : { hooks: { logMethod: folding(new Fold(foldBy)) } }),
+    ...(foldBy === undefined ? {} : { hooks: { logMethod: folding(foldBy, dryRun) } }),
   };
   return destination === undefined ? pino(options) : pino(options, destination);
 }
@@ -38,12 +51,14 @@ export function silentLog(): Log {
   return createLog('silent');
 }
 
-function folding(fold: Fold): NonNullable<NonNullable<LoggerOptions['hooks']>['logMethod']> {
+function folding(clock: Pick<Clock, 'monotonic'>, foldsInfo: boolean): NonNullable<NonNullable<LoggerOptions['hooks']>['logMethod']> {
+  const trouble = new Fold(clock, TROUBLE_FOLD_MS);
+  const wishes = new Fold(clock, WISH_FOLD_MS);
   return function (this: Logger, args: Parameters<LogFn>, method: LogFn, level: number): void {
     const [first, message, ...rest]: readonly unknown[] = args;
-    if (level < WARN) return method.apply(this, args);
+    if (level < (foldsInfo ? INFO : WARN)) return method.apply(this, args);
     const facts = typeof first === 'object' && first !== null ? first : undefined;
-    const due = fold.take(level, String(facts === undefined ? first : message), facts);
+    const due = (level < WARN ? wishes : trouble).take(level, String(facts === undefined ? first : message), facts);
     if (due === undefined) return;
     if (due.repeated === 0 || facts === undefined || typeof message !== 'string') return method.apply(this, args);
     method.apply(this, [{ ...facts, ...due }, message, ...rest]);

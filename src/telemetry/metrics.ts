@@ -112,5 +112,9 @@ export function createMetrics() {
       eventLoopDelay: gauge('event_loop_delay_max_seconds', 'Longest stall of the event loop since the last scrape.'),
       leader: gauge('leader', '1 while this process leads.'),
     },
+    dryRun: {
+      active: gauge('dry_run', '1 when nothing is written, and what would have been is on record instead.'),
+      withheld: counter('dry_run_withheld_writes_total', 'Writes that a dry run would have made, repeats included.', ['kind']),
+    },
   };
 }

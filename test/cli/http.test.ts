@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { serveHttp, type HttpAnswers, type HttpEndpoint } from '../../src/cli/http.ts';
 
-const ANYWHERE = { address: '127.0.0.1:0', host: '127.0.0.1', port: 0 };
+const ANYWHERE = { address: '127.0.0.1:0', host: '127.0.0.1', port: 0, debug: { token: undefined } };
 
 describe('http', () => {
   const open: HttpEndpoint[] = [];
@@ -11,6 +11,8 @@ describe('http', () => {
     ready: () => true,
     agents: () => [{ id: 'scale-sets' }],
     templates: () => [{ group: 'general', source: 'learned' }],
+    snapshot: () => ({ loop: { id: 7 } }),
+    withheld: () => undefined,
     refresh: () => ({ kind: 'begun' }),
     ...change,
   });
@@ -32,6 +34,10 @@ describe('http', () => {
     ['/readyz', { ready: () => false }, 503, 'no loop'],
     ['/debug/agents', {}, 200, '"scale-sets"'],
     ['/debug/templates', {}, 200, '"learned"'],
+    ['/debug/snapshot', {}, 200, '"id": 7'],
+    ['/debug/snapshot', { snapshot: () => undefined }, 503, 'no loop has observed'],
+    ['/debug/withheld', {}, 404, 'no dry run'],
+    ['/debug/withheld', { withheld: () => [{ kind: 'increase' }] }, 200, '"increase"'],
     ['/else', {}, 404, '/metrics'],
   ] as const)('%s %#', async (path, change, status, text) => {
     const response = await fetch((await serve(change)) + path);
@@ -70,7 +76,7 @@ describe('http', () => {
 
   it('a taken port is one sentence', async () => {
     const port = Number(new URL(await serve()).port);
-    const again = serveHttp({ address: `127.0.0.1:${port}`, host: '127.0.0.1', port }, answers());
+    const again = serveHttp({ ...ANYWHERE, address: `127.0.0.1:${port}`, port }, answers());
     await expect(again).rejects.toMatchObject({
       kind: 'unavailable',
       message: `Cannot listen on 127.0.0.1:${port}: another process listens there.`,

@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { composeDaemon } from '../../src/cli/compose.ts';
 import type { Daemon } from '../../src/cli/daemon.ts';
-import { isConfigErrors } from '../../src/config/config.ts';
+import { isConfigErrors, type Config } from '../../src/config/config.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import type { Clock } from '../../src/domain/clock.ts';
 import { AutoscalerError } from '../../src/domain/errors.ts';
@@ -20,7 +20,7 @@ import type { JournalEntry } from '../../src/simulator/arm/journal.ts';
 import { VirtualSimClock } from '../../src/simulator/sim-clock.ts';
 import { startWorld, type World } from '../../src/simulator/world.ts';
 import type { WorldSpec } from '../../src/simulator/world-spec.ts';
-import { silentLog } from '../../src/telemetry/log.ts';
+import { createLog, silentLog, type Log } from '../../src/telemetry/log.ts';
 import { createMetrics, type Metrics } from '../../src/telemetry/metrics.ts';
 import { START_MS } from './builders.ts';
 import { openClientRequests } from './client-traffic.ts';
@@ -83,6 +83,8 @@ export interface VirtualRunOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** Sees every decision when it is made, also those whose loop never ends. */
   readonly journal?: DecisionJournal;
+  /** Sees every line that the daemon logs at level info and above, as a production process would write it. */
+  readonly onLog?: (line: string) => void;
 }
 
 /** A world with a daemon in it. Nothing happens in it except by `advance` and `until`. */
@@ -146,13 +148,18 @@ export class VirtualRun {
       config,
       clock: clockOf(this.clock, this.#fate),
       random: seededRandom(this.world.spec.seed),
-      log: silentLog(),
+      log: this.#log(config),
       metrics: this.#metrics,
       ...(this.#options.journal === undefined ? {} : { journal: this.#options.journal }),
     });
     daemon.onLoop((report) => this.reports.push(report));
     this.#daemon = daemon;
     await this.#drive(daemon.start());
+  }
+
+  #log({ dryRun }: Config): Log {
+    const { onLog } = this.#options;
+    return onLog === undefined ? silentLog() : createLog('info', { write: onLog }, clockOf(this.clock), { dryRun });
   }
 
   async stopDaemon(): Promise<void> {

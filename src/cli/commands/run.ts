@@ -28,7 +28,7 @@ export async function run(argv: readonly string[], terminal: Terminal): Promise<
     for (const sentence of config.errors) terminal.err(`${sentence}\n`);
     return EXIT_CONFIG;
   }
-  const log = createLog(config.logLevel, { write: terminal.out }, systemClock);
+  const log = createLog(config.logLevel, { write: terminal.out }, systemClock, { dryRun: config.dryRun });
   log.info({ config: redact(config) }, 'effective configuration');
   for (const warning of config.warnings) log.warn({ warning }, 'a setting is not obeyed as given');
   const signals = stopSignals(terminal.signals);

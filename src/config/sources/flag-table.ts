@@ -39,6 +39,7 @@ export const FLAGS: readonly Flag[] = [
   row('cluster-autoscaler-metrics', 'boolean', 'metrics.clusterAutoscalerNames', 'serve cluster_autoscaler_* metrics too (default true)'),
   row('log-level', 'text', 'logLevel', 'error, warn, info, debug, trace or silent (default info)'),
   row('dump-directory', 'text', 'dumpDirectory', 'folder to dump decisions to, for replay (default: none)'),
+  row('dry-run', 'boolean', 'dryRun', 'decide as ever and write nothing; what would have been is logged and under /debug (default false)'),
   row('scan-interval', 'duration', 'loop.scanInterval', 'time between loops when nothing happens (default 10s)'),
   row('max-inactivity', 'duration', 'health.maxInactivity', 'time without a loop after which /healthz fails (default 10m)'),
   row(

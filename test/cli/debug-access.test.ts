@@ -1,0 +1,80 @@
+import { describe, expect, it } from 'vitest';
+import { debugRefusal } from '../../src/cli/debug-access.ts';
+import { serveHttp } from '../../src/cli/http.ts';
+
+const from = (remoteAddress: string, authorization?: string) => ({
+  headers: authorization === undefined ? {} : { authorization },
+  socket: { remoteAddress },
+});
+
+describe('who may see /debug', () => {
+  it.each([
+    ['127.0.0.1', undefined],
+    ['::1', undefined],
+    ['::ffff:127.0.0.1', undefined],
+    ['10.244.0.7', 403],
+    ['::ffff:10.244.0.7', 403],
+    ['', 403],
+  ])('without a token file: %s', (address, status) => {
+    expect(debugRefusal(from(address), { token: undefined })?.status).toBe(status);
+  });
+
+  it.each([
+    ['the token', '10.244.0.7', 'Bearer s3cret', undefined],
+    ['the token, the scheme in lower case', '10.244.0.7', 'bearer s3cret', undefined],
+    ['nothing', '127.0.0.1', undefined, 401],
+    ['another token', '127.0.0.1', 'Bearer s3cre', 401],
+    ['the token in another scheme', '127.0.0.1', 'Basic s3cret', 401],
+    ['no token', '127.0.0.1', 'Bearer ', 401],
+  ])('with a token file: %s', (_, address, authorization, status) => {
+    expect(debugRefusal(from(address, authorization), { token: () => 's3cret\n' })?.status).toBe(status);
+  });
+
+  it.each([
+    ['empty', () => ' \n'],
+    [
+      'away',
+      () => {
+        throw new Error('ENOENT');
+      },
+    ],
+  ])('a token file that is %s opens no door', (_, token) => {
+    expect(debugRefusal(from('127.0.0.1', 'Bearer '), { token })?.status).toBe(503);
+  });
+
+  it('guards every path below /debug, POST included, and nothing else; a new token counts at once', async () => {
+    let token = 'old';
+    const endpoint = await serveHttp(
+      { address: '127.0.0.1:0', host: '127.0.0.1', port: 0, debug: { token: () => token } },
+      {
+        metrics: async () => ({ contentType: 'text/plain', text: 'm' }),
+        health: () => ({ healthy: true, reason: '' }),
+        ready: () => true,
+        agents: () => [],
+        templates: () => [],
+        snapshot: () => ({}),
+        withheld: () => [],
+        refresh: () => ({ kind: 'begun' }),
+      },
+    );
+    const status = async (path: string, bearer?: string, method = 'GET'): Promise<number> => {
+      const headers = bearer === undefined ? {} : { authorization: `Bearer ${bearer}` };
+      const response = await fetch(endpoint.url + path, { method, headers });
+      await response.text();
+      return response.status;
+    };
+    try {
+      for (const path of ['/metrics', '/healthz', '/readyz']) expect(await status(path)).toBe(200);
+      for (const path of ['/debug/agents', '/debug/templates', '/debug/snapshot', '/debug/withheld', '/debug/else']) {
+        expect(await status(path)).toBe(401);
+      }
+      expect(await status('/debug/refresh', undefined, 'POST')).toBe(401);
+      expect(await status('/debug/refresh', 'old', 'POST')).toBe(202);
+      token = 'new';
+      expect(await status('/debug/agents', 'old')).toBe(401);
+      expect(await status('/debug/agents', 'new')).toBe(200);
+    } finally {
+      await endpoint.close();
+    }
+  });
+});
