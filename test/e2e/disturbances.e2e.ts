@@ -75,6 +75,7 @@ describe('disturbances on a real control plane', () => {
     await world.untilRunning('new', 6, 120_000);
     // Had the pods of the past still counted, or those of the present not, it would be another number.
     expect(world.capacity('general')).toBe(3);
+    expect(await daemon.metric(/aks_autoscaler_watch_restarts_total\{resource="pods",cause="expired"\} (\d+)/)).toBeGreaterThan(0);
     daemon.mustRun();
     expect(world.violations).toEqual([]);
   });

@@ -2,12 +2,20 @@
  * The kubelets and the cloud's controllers of a fake AKS on a real API server: machines of the ARM emulator become nodes,
  * bound pods run, terminating pods stop, and the node of a vanished machine is deleted. Everything goes over the API.
  */
-import { addressOf, cloudLabels, liveConditions, nodeDraft, UNINITIALIZED } from '../../src/simulator/cluster/controllers/node-shape.ts';
+import {
+  addressOf,
+  cloudLabels,
+  liveConditions,
+  nodeDraft,
+  UNINITIALIZED,
+  zoneOf,
+} from '../../src/simulator/cluster/controllers/node-shape.ts';
 import { DEFAULT_KNOBS } from '../../src/simulator/cluster/knobs.ts';
 import type { Machine, MachineChange, MachinePark } from '../../src/simulator/machines.ts';
 import type { SimClock } from '../../src/simulator/sim-clock.ts';
 import type { WorldSpec } from '../../src/simulator/world-spec.ts';
 import { ApiError, MERGE, STRATEGIC, type ApiClient, type KubeObject } from './api-client.ts';
+import { DISK_DRIVER, DISK_ZONE, startDiskDriver } from './disk-driver.ts';
 import { until } from './until.ts';
 
 /** A pod with this annotation takes so many real seconds to stop when asked. */
@@ -66,6 +74,7 @@ export class Kubelets {
         }
       }),
     );
+    this.#stops.push(startDiskDriver(api, (what) => this.failures.push(what)));
     const beat = setInterval(() => this.#beat(), HEARTBEAT_MS);
     this.#stops.push(() => clearInterval(beat));
     await Promise.all(machines.list().flatMap((machine) => (machine.power === 'running' ? [this.#boot(machine, 0)] : [])));
@@ -100,6 +109,7 @@ export class Kubelets {
     const draft = nodeDraft(machine, { spec, maxPods: DEFAULT_KNOBS.maxPods, nowMs: Date.now(), sequence });
     await this.#must('POST', '/api/v1/nodes', draft);
     await this.#must('POST', LEASES, this.#lease(machine.hostName));
+    await this.#must('POST', '/apis/storage.k8s.io/v1/csinodes', csiNode(machine, await api.get(path)));
     await this.#wait(DEFAULT_KNOBS.cloudInitMs * scale);
     await until(`the cloud takes node ${machine.hostName} in`, () => this.#initialize(machine), PATIENCE_MS);
     await this.#wait((DEFAULT_KNOBS.readyMs - DEFAULT_KNOBS.cloudInitMs) * scale);
@@ -126,7 +136,7 @@ export class Kubelets {
     const spec = node['spec'] as { readonly taints?: readonly { readonly key: string }[] };
     const changed = {
       ...node,
-      metadata: { ...node.metadata, labels: { ...node.metadata.labels, ...cloudLabels(machine) } },
+      metadata: { ...node.metadata, labels: { ...node.metadata.labels, ...cloudLabels(machine), ...diskLabels(machine) } },
       spec: { ...spec, providerID: machine.providerId, taints: (spec.taints ?? []).filter(({ key }) => key !== UNINITIALIZED) },
     };
     await api.must('PUT', path, changed);
@@ -239,6 +249,24 @@ export class Kubelets {
       if (!this.#stopped) this.failures.push(`${what}: ${thrown instanceof Error ? thrown.message : String(thrown)}`);
     });
   }
+}
+
+/** The kubelet labels its node with the topology that the disk driver tells. */
+function diskLabels(machine: Machine): Readonly<Record<string, string>> {
+  const zone = zoneOf(machine);
+  return { [DISK_ZONE]: zone === '0' ? '' : zone };
+}
+
+/** What the disk driver registers with the kubelet: where it is, and how many disks the size takes. */
+function csiNode({ hostName, dataDisks }: Machine, node: KubeObject | undefined): unknown {
+  const driver = { name: DISK_DRIVER, nodeID: hostName, topologyKeys: [DISK_ZONE], allocatable: { count: dataDisks } };
+  const owner = { apiVersion: 'v1', kind: 'Node', name: hostName, uid: node?.metadata.uid ?? '' };
+  return {
+    apiVersion: 'storage.k8s.io/v1',
+    kind: 'CSINode',
+    metadata: { name: hostName, ownerReferences: [owner] },
+    spec: { drivers: [driver] },
+  };
 }
 
 function pathOf({ metadata }: Pod): string {

@@ -4,7 +4,7 @@ import { aPool } from '../scenarios/support.ts';
 import { startControlPlane, type ControlPlane } from './control-plane.ts';
 import { givenBinaries } from './given.ts';
 import { until } from './until.ts';
-import { daemonSet, deployment } from './workloads.ts';
+import { claim, daemonSet, deployment, diskClass } from './workloads.ts';
 import { E2eWorld, installRbac, type WorldOptions } from './world.ts';
 
 let plane: ControlPlane;
@@ -125,6 +125,28 @@ describe('scale-up on a real control plane', () => {
     const pods = await world.untilRunning('lonely', 3);
     expect(new Set(pods.map(({ spec }) => spec.nodeName)).size).toBe(3);
     expect(world.capacity('general')).toBe(3);
+  });
+
+  it('goes back to the zone that a volume was made in', async () => {
+    await begin({ pools: ['1', '2', '3'].map((zone) => aPool({ name: `zone${zone}`, count: 0, zones: [zone] })) });
+    await plane.admin.apply(diskClass('disks'));
+    await world.apply(claim('data', 'disks'));
+    const spec = { volumes: [{ name: 'data', persistentVolumeClaim: { claimName: 'data' } }] };
+    const there = { nodeSelector: { 'topology.kubernetes.io/zone': 'westeurope-3' } };
+    await world.apply(deployment({ name: 'founder', cpu: '1500m', spec: { ...spec, ...there } }));
+    await world.untilRunning('founder', 1);
+    const [volume] = await plane.admin.list('/api/v1/persistentvolumes');
+    expect(volume).toMatchObject({ status: { phase: 'Bound' } });
+    expect(JSON.stringify(volume)).toContain('westeurope-3');
+    await world.scale('founder', 0);
+    await world.untilNodes('zone3', 0);
+    // It asks for no zone: without the volume it would go to the first, as one pool is like the other.
+    await world.apply(deployment({ name: 'heir', cpu: '1500m', spec }));
+    const [heir] = await world.untilRunning('heir', 1);
+    const [node] = await world.untilNodes('zone3', 1);
+    expect(heir?.spec.nodeName).toBe(node?.metadata.name);
+    expect(['zone1', 'zone2', 'zone3'].map((name) => world.capacity(name))).toEqual([0, 0, 1]);
+    expect(world.violations).toEqual([]);
   });
 
   it('counts what DaemonSets take of a new node', async () => {

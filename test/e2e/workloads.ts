@@ -52,3 +52,25 @@ export function budget(name: string, spec: Json): Json {
     spec: { selector: { matchLabels: { app: name } }, ...spec },
   };
 }
+
+/** AKS's class of zonal disks, which are made where the first pod runs. */
+export function diskClass(name: string): Json {
+  return {
+    apiVersion: 'storage.k8s.io/v1',
+    kind: 'StorageClass',
+    metadata: { name },
+    provisioner: 'disk.csi.azure.com',
+    volumeBindingMode: 'WaitForFirstConsumer',
+    reclaimPolicy: 'Delete',
+  };
+}
+
+export function claim(name: string, storageClassName: string): Json {
+  const resources = { requests: { storage: '10Gi' } };
+  return {
+    apiVersion: 'v1',
+    kind: 'PersistentVolumeClaim',
+    metadata: { name },
+    spec: { accessModes: ['ReadWriteOnce'], storageClassName, resources },
+  };
+}

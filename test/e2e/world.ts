@@ -327,6 +327,7 @@ export class E2eWorld {
     const collections = [
       '/api/v1/nodes',
       '/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases',
+      '/apis/storage.k8s.io/v1/csinodes',
       '/api/v1/persistentvolumes',
       '/apis/storage.k8s.io/v1/storageclasses',
     ];
