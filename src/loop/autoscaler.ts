@@ -6,6 +6,7 @@ import { Mutex } from 'async-mutex';
 import { asAutoscalerError, reactionTo, type AutoscalerError } from '../domain/errors.ts';
 import type { LoopState } from '../domain/loop-state.ts';
 import { emptyLoopState } from '../planning/state.ts';
+import { afterClockShift } from '../planning/state/clock-shift.ts';
 import { ClusterSnapshot } from '../scheduling/cluster-snapshot.ts';
 import type { LoopDeps, LoopSettings } from './deps.ts';
 import { DrainRunner } from './drain.ts';
@@ -30,6 +31,8 @@ export class Autoscaler {
   readonly #responder: PreemptionResponder;
   #snapshot: ClusterSnapshot;
   #state: LoopState;
+  /** Of the wall clock over the monotonic one when the last loop began. It moves only when the wall clock is set. */
+  #wallOffsetMs: number;
   #loopId = 0;
   #running: Promise<AutoscalerError | undefined> = Promise.resolve(undefined);
   #unsubscribe: readonly (() => void)[] = [];
@@ -41,6 +44,7 @@ export class Autoscaler {
     this.#trigger = new LoopTrigger(deps.clock, settings);
     this.#snapshot = new ClusterSnapshot({ names: deps.names });
     this.#state = emptyLoopState(deps.clock.now());
+    this.#wallOffsetMs = wallOffsetMs(deps);
     const { cluster: reader, ...rest } = deps;
     this.#runner = new DrainRunner({ ...rest, reader, onEnd: () => this.#trigger.wake('cloud') });
     this.#responder = new PreemptionResponder({ ...rest, reader });
@@ -84,6 +88,7 @@ export class Autoscaler {
   runOnce(trigger: LoopTriggerCause, signal: AbortSignal): Promise<LoopReport> {
     return this.#oneLoop.runExclusive(async () => {
       this.#loopId += 1;
+      this.#followWallClock();
       const report = await runOnce(
         {
           loopId: this.#loopId,
@@ -104,6 +109,16 @@ export class Autoscaler {
       this.#tell(report);
       return report;
     });
+  }
+
+  #followWallClock(): void {
+    const offsetMs = wallOffsetMs(this.#deps);
+    const shiftMs = offsetMs - this.#wallOffsetMs;
+    const state = afterClockShift(this.#state, shiftMs);
+    if (state === this.#state) return;
+    this.#deps.log.warn({ shiftMs }, 'the clock of the machine was set; what is remembered moves with it');
+    this.#wallOffsetMs = offsetMs;
+    this.#state = state;
   }
 
   #tell(report: LoopReport): void {
@@ -170,4 +185,8 @@ function unless(signal: AbortSignal, work: Promise<unknown>): Promise<unknown> {
     else signal.addEventListener('abort', () => resolve(), { once: true });
   });
   return Promise.race([work, fired]);
+}
+
+function wallOffsetMs({ clock }: Pick<LoopDeps, 'clock'>): number {
+  return clock.now() - clock.monotonic();
 }

@@ -1,16 +1,17 @@
 /**
- * A short soak: random worlds and misfortunes, judged from outside (the long one is `npm run soak`). The seeds are those
- * that once found something, and what they found is said beside them.
+ * A short soak: random worlds and misfortunes, judged from outside (the long one is `npm run soak`). What a seed found is
+ * said beside it; the others are a sample of worlds with pools of every kind.
  */
 import { describe, expect, it } from 'vitest';
+import type { JournalEntry } from '../../src/simulator/arm/journal.ts';
+import { ratesExceeded } from '../soak/judge.ts';
 import { soak } from '../soak/soak.ts';
 
 const SEEDS = [
-  { seed: 13, loops: 60, found: 'a 409 that changed nothing made the loop run hot' },
-  { seed: 50, loops: 60, found: 'a lost write and a capacity read as 0 let a PUT lower a set' },
-  { seed: 55, loops: 100, found: 'a PUT under the present tag is no lost update, whatever list the tag came from' },
-  { seed: 302, loops: 60, found: 'a deletion that was answered as done and never happened left its node marked for an hour' },
-  { seed: 3, loops: 60, found: 'machines of a pool that appears later get nodes' },
+  { seed: 1020, loops: 120, found: 'a clock that is set back made rests last for hours' },
+  { seed: 13, loops: 60, found: 'a sample' },
+  { seed: 50, loops: 60, found: 'a sample' },
+  { seed: 302, loops: 60, found: 'a sample' },
 ] as const;
 
 describe('soak', () => {
@@ -34,4 +35,31 @@ describe('soak', () => {
     expect(first.writes.length).toBeGreaterThan(3);
     expect((await soak(51, 60)).writes).toEqual(first.writes);
   }, 60_000);
+});
+
+describe('the judge of the rate of writes', () => {
+  const at = (seconds: number, path = '/a/virtualMachineScaleSets/one'): JournalEntry => ({
+    seq: seconds,
+    at: seconds * 1_000,
+    method: 'PUT',
+    route: 'PUT virtualMachineScaleSets/{name}',
+    path,
+    status: 200,
+    principal: 'x',
+  });
+  const burst = (length: number, path?: string): readonly JournalEntry[] => Array.from({ length }, (_, index) => at(index / 100, path));
+
+  it.each([
+    { what: 'twelve at once', writes: burst(12), starts: [], exceeded: 0 },
+    { what: 'thirteen at once', writes: burst(13), starts: [], exceeded: 1 },
+    { what: 'thirteen of two sets', writes: [...burst(7), ...burst(6, '/a/virtualMachineScaleSets/TWO/delete')], starts: [], exceeded: 0 },
+    {
+      what: 'raises and removals together',
+      writes: [...burst(7), ...burst(6, '/a/virtualMachineScaleSets/ONE/delete')],
+      starts: [],
+      exceeded: 1,
+    },
+    { what: 'the thirteenth 16 s later', writes: [...burst(12), at(16)], starts: [], exceeded: 0 },
+    { what: 'the thirteenth by another process', writes: [...burst(12), at(2)], starts: [1_000], exceeded: 0 },
+  ])('$what: $exceeded', ({ writes, starts, exceeded }) => expect(ratesExceeded(writes, starts)).toHaveLength(exceeded));
 });

@@ -13,6 +13,11 @@ const INSTANCES = '**/virtualMachineScaleSets/*/virtualMachines';
 const DELETE = '**/virtualMachineScaleSets/*/delete';
 const OPERATION = '**/operations/*';
 const ANY = '**/providers/Microsoft.Compute/**';
+const MACHINES = '**/Microsoft.Compute/virtualMachines';
+const POOLS = '**/agentPools';
+const POOL = '**/agentPools/*';
+const DELETE_MACHINES = '**/agentPools/*/deleteMachines';
+const ANY_AKS = '**/providers/Microsoft.ContainerService/**';
 
 export interface FaultKind {
   /** Number in the catalogue. */
@@ -46,6 +51,18 @@ const get: FaultMatch = { method: 'GET', pathGlob: SET };
 const instances: FaultMatch = { method: 'GET', pathGlob: INSTANCES };
 const operation: FaultMatch = { method: 'GET', pathGlob: OPERATION };
 const anything: FaultMatch = { pathGlob: ANY };
+const machines: FaultMatch = { method: 'GET', pathGlob: MACHINES };
+const poolPut: FaultMatch = { method: 'PUT', pathGlob: POOL };
+const poolList: FaultMatch = { method: 'GET', pathGlob: POOLS };
+const machineDelete: FaultMatch = { method: 'POST', pathGlob: DELETE_MACHINES };
+const anyAks: FaultMatch = { pathGlob: ANY_AKS };
+
+const POOL_BUSY = {
+  code: 'OperationNotAllowed',
+  message:
+    'Operation is not allowed: Another agentpool operation (other - Scaling) is in progress, please wait for it to finish before starting a new operation. See https://aka.ms/aks-pending-operation for more details',
+};
+const POOL_THROTTLED = { code: 'Throttled', message: 'The PutAgentPoolHandler request limit has been exceeded.' };
 
 const serverError = (random: Random): FaultEffect =>
   happens(random, 0.5)
@@ -106,6 +123,29 @@ export const FAULT_KINDS: readonly FaultKind[] = [
   kind('51 operation forgotten', operation, 300, () => refusal(404, 'NotFound', 'The entity was not found in this Azure location.')),
   kind('53 unknown status', operation, 120, () => ({ kind: 'answer', status: 200, body: { status: 'Accepted' } })),
   kind('60 success without a body', anything, 60, () => ({ kind: 'empty-body' })),
+  kind('24 AKS 429', poolPut, 120, () => ({ kind: 'answer', status: 429, body: POOL_THROTTLED, retryAfterSeconds: 60 })),
+  kind('30 AKS is busy', poolPut, 120, () => ({ kind: 'answer', status: 409, body: POOL_BUSY })),
+  kind('30 AKS is busy when machines go', machineDelete, 120, () => ({ kind: 'answer', status: 409, body: POOL_BUSY })),
+  kind('15 precondition at AKS', poolPut, 60, () => ({
+    kind: 'answer',
+    status: 412,
+    body: { code: 'PreConditionFailed', message: 'The If-Match header does not match the current eTag of the agent pool.' },
+  })),
+  kind('25 AKS: effect, then a server error', poolPut, 120, () => ({ kind: 'effect-then-answer', status: 500, body: SERVER_ERROR })),
+  kind('25 AKS: machines deleted, then a server error', machineDelete, 120, () => ({
+    kind: 'effect-then-answer',
+    status: 502,
+    body: HTML,
+  })),
+  kind('26 AKS: reset after a write', poolPut, 120, () => ({ kind: 'reset', afterEffect: true })),
+  kind('26 AKS: reset after a delete', machineDelete, 120, () => ({ kind: 'reset', afterEffect: true })),
+  kind('27 AKS: a write answered late', poolPut, 180, (random) => ({ kind: 'delay', ms: whole(random, 1, 90) * SECOND })),
+  kind('27 AKS: a delete answered late', machineDelete, 180, (random) => ({ kind: 'delay', ms: whole(random, 1, 90) * SECOND })),
+  kind('25 AKS: server error', anyAks, 120, serverError),
+  kind('28 AKS: truncated', anyAks, 90, () => ({ kind: 'truncated-body' })),
+  kind('60 AKS: success without a body', anyAks, 60, () => ({ kind: 'empty-body' })),
+  kind('29 empty list of pools', poolList, 150, () => ({ kind: 'empty-list' })),
+  kind('29 empty list of machines', machines, 150, () => ({ kind: 'empty-list' })),
 ];
 
 /** A fault of the table, and how long it stays, drawn. */

@@ -1,6 +1,7 @@
 /** What must hold of every run, seen from outside: no removal without a plan, and rest once the misfortunes are over. */
 import type { DecisionJournal } from '../../src/ports/decision-journal.ts';
-import type { SetState } from '../../src/simulator/arm/control.ts';
+import type { ArmState, InstanceState } from '../../src/simulator/arm/control.ts';
+import type { JournalEntry } from '../../src/simulator/arm/journal.ts';
 import type { NodeObject, PodObject } from '../../src/simulator/cluster/objects.ts';
 import type { PoolSpec } from '../../src/simulator/world-spec.ts';
 import type { VirtualRun } from '../support/virtual-world.ts';
@@ -42,26 +43,61 @@ function isForeign(principal: string): boolean {
   return principal.startsWith('foreign') || principal === 'aks-resource-provider';
 }
 
+/** What the daemon should hold for one node group: a scale set, or one size of a pool of type VirtualMachines. */
+interface Group {
+  /** Folded id. */
+  readonly id: string;
+  readonly pool: string;
+  readonly vmSize: string;
+  readonly capacity: number;
+  readonly min: number;
+  readonly max: number;
+  readonly machines: readonly InstanceState[];
+}
+
+function groupsOf(state: ArmState, pools: ReadonlyMap<string, PoolSpec>): readonly Group[] {
+  const sets = state.sets.map(({ name, pool, capacity, min, max, instances }): Group => ({
+    id: name.toLowerCase(),
+    pool,
+    vmSize: pools.get(pool)?.vmSize ?? '',
+    capacity,
+    min,
+    max,
+    machines: instances,
+  }));
+  const ownSet = new Set(sets.map(({ pool }) => pool));
+  const sizes = state.agentPools
+    .filter(({ name }) => !ownSet.has(name))
+    .flatMap(({ name, sizes, machines }) =>
+      Object.entries(sizes).map(([vmSize, capacity]): Group => {
+        const { min = 0, max = 0 } = pools.get(name) ?? {};
+        const ofSize = machines.filter((vm) => vm.vmSize.toLowerCase() === vmSize.toLowerCase());
+        return { id: `${name}/${vmSize}`.toLowerCase(), pool: name, vmSize, capacity, min, max, machines: ofSize };
+      }),
+    );
+  return [...sets, ...sizes];
+}
+
 /** Why groups are not at rest; none: they are. */
-export function stuckGroups(run: VirtualRun): readonly string[] {
-  const groups = new Map((run.reports.at(-1)?.observation?.cloud.groups ?? []).map((group) => [String(group.id).toLowerCase(), group]));
+export function stuckGroups({ run, pools }: Pick<Stage, 'run' | 'pools'>): readonly string[] {
+  const known = new Map((run.reports.at(-1)?.observation?.cloud.groups ?? []).map((group) => [String(group.id).toLowerCase(), group]));
   const nodes = new Map(run.world.cluster.store.nodes().map((node) => [node.metadata.name, node]));
-  return run.world.arm.control.state().sets.flatMap((set) => {
-    const group = groups.get(set.name.toLowerCase());
-    const tell = (what: string): readonly string[] => [`${set.pool}: ${what}`];
-    if (group === undefined) return tell('the daemon does not know it');
-    if (group.frozen !== undefined) return tell(`frozen: ${group.frozen}`);
-    if (!group.target.known) return tell(`target unknown: ${group.target.reason}`);
-    if (group.instances === undefined) return tell('instances never read');
-    if (group.target.value !== set.capacity) return tell(`the daemon believes ${group.target.value}, the capacity is ${set.capacity}`);
-    const odd = oddMachine(set, nodes);
+  return groupsOf(run.world.arm.control.state(), pools).flatMap((group) => {
+    const held = known.get(group.id);
+    const tell = (what: string): readonly string[] => [`${group.id}: ${what}`];
+    if (held === undefined) return tell('the daemon does not know it');
+    if (held.frozen !== undefined) return tell(`frozen: ${held.frozen}`);
+    if (!held.target.known) return tell(`target unknown: ${held.target.reason}`);
+    if (held.instances === undefined) return tell('instances never read');
+    if (held.target.value !== group.capacity) return tell(`the daemon believes ${held.target.value}, the capacity is ${group.capacity}`);
+    const odd = oddMachine(group, nodes);
     return odd === undefined ? [] : tell(odd);
   });
 }
 
-function oddMachine(set: SetState, nodes: ReadonlyMap<string, NodeObject>): string | undefined {
-  if (set.capacity !== set.instances.length) return `capacity ${set.capacity}, ${set.instances.length} machines listed`;
-  for (const vm of set.instances) {
+function oddMachine({ capacity, machines }: Group, nodes: ReadonlyMap<string, NodeObject>): string | undefined {
+  if (capacity !== machines.length) return `capacity ${capacity}, ${machines.length} machines listed`;
+  for (const vm of machines) {
     if (vm.provisioningState !== 'Succeeded') return `${vm.name} is ${vm.provisioningState}`;
     const node = nodes.get(vm.hostName);
     if (node === undefined) return `${vm.name} has no node`;
@@ -85,16 +121,18 @@ export interface Stage {
 
 /** Everything that is not at rest, groups included. */
 export function unrest(stage: Stage): readonly string[] {
-  const { run, enforcesMin } = stage;
+  const { run, pools, enforcesMin } = stage;
   const { store } = run.world.cluster;
-  const { sets } = run.world.arm.control.state();
+  const state = run.world.arm.control.state();
+  const groups = groupsOf(state, pools);
   const below = enforcesMin
-    ? sets.filter((set) => set.capacity < set.min && canGrow(stage, set)).map(({ pool }) => `${pool} is below its minimum`)
+    ? groups.filter((group) => group.capacity < group.min && canGrow(stage, group, state)).map(({ id }) => `${id} is below its minimum`)
     : [];
   const last = run.reports.at(-1);
   const idle = last?.outcome === 'completed' ? [] : [`the last loop ${last?.outcome ?? 'never was'}`];
-  const waiting = store.pendingPods().flatMap((pod) => shouldRun(stage, pod, sets));
-  return [...stuckGroups(run), ...store.nodes().flatMap(leftovers), ...below, ...idle, ...waiting];
+  const able = groups.filter((group) => canGrow(stage, group, state));
+  const waiting = store.pendingPods().flatMap((pod) => shouldRun(stage, pod, able));
+  return [...stuckGroups(stage), ...store.nodes().flatMap(leftovers), ...below, ...idle, ...waiting];
 }
 
 function leftovers(node: NodeObject): readonly string[] {
@@ -108,21 +146,48 @@ function leftovers(node: NodeObject): readonly string[] {
 }
 
 /** A pod that waits although some pool could take it: every pod of a soak run is smaller than every machine of it. */
-function shouldRun(stage: Stage, pod: PodObject, sets: readonly SetState[]): readonly string[] {
-  const able = sets.find((set) => canGrow(stage, set) && admits(stage, set, pod));
-  return able === undefined ? [] : [`${pod.metadata.name} waits although ${able.pool} could grow from ${able.capacity} to ${able.max}`];
+function shouldRun(stage: Stage, pod: PodObject, able: readonly Group[]): readonly string[] {
+  const group = able.find((candidate) => admits(stage, candidate, pod));
+  return group === undefined ? [] : [`${pod.metadata.name} waits although ${group.id} could grow from ${group.capacity} to ${group.max}`];
 }
 
-function admits({ pools }: Stage, { pool }: SetState, pod: PodObject): boolean {
+function admits({ pools }: Stage, { pool }: Group, pod: PodObject): boolean {
   const labels = pod.metadata.labels ?? {};
   if (pool === 'system') return false;
   return pools.get(pool)?.priority === 'Spot' ? labels['tolerates-spot'] === 'true' : labels['spot-only'] !== 'true';
 }
 
 /** Whether Azure would give one more: below its maximum, with stock in every zone it may land in. */
-function canGrow({ run, pools }: Stage, set: SetState): boolean {
-  const { vmSize = '', zones = ['0'] } = pools.get(set.pool) ?? {};
-  const { stock } = run.world.arm.control.state();
+function canGrow({ pools }: Stage, { pool, vmSize, capacity, max }: Group, { stock }: ArmState): boolean {
+  const { zones = ['0'] } = pools.get(pool) ?? {};
   const scarce = zones.some((zone) => (stock[`${vmSize}/${zone}`.toLowerCase()] ?? 1) < 1);
-  return set.capacity < set.max && !scarce;
+  return capacity < max && !scarce;
+}
+
+const BURST = 12;
+const PER_MINUTE = 4;
+
+/**
+ * Scale sets that one process of the daemon wrote more often than Azure allows: 12 at once and then 4 a minute, raises and
+ * removals together. A process that starts cannot know what the one before it spent.
+ */
+export function ratesExceeded(writes: readonly JournalEntry[], startsMs: readonly number[]): readonly string[] {
+  const toSets = writes.filter(({ path }) => /virtualMachineScaleSets\/[^/]+(\/delete)?$/i.test(path));
+  return [...Map.groupBy(toSets, setOfPath)].flatMap(([set, ofSet]) => {
+    let tokens = BURST;
+    let atMs = -Infinity;
+    const exceeded: string[] = [];
+    for (const { at } of ofSet) {
+      const isNewProcess = startsMs.some((startMs) => startMs > atMs && startMs <= at);
+      tokens = isNewProcess || atMs === -Infinity ? BURST : Math.min(BURST, tokens + ((at - atMs) / 60_000) * PER_MINUTE);
+      atMs = at;
+      tokens--;
+      if (tokens < 0) exceeded.push(`write-rate ${set}: one more than ${BURST} and ${PER_MINUTE} a minute at ${at}`);
+    }
+    return exceeded;
+  });
+}
+
+function setOfPath({ path }: JournalEntry): string {
+  return /virtualMachineScaleSets\/([^/]+)/i.exec(path)?.[1]?.toLowerCase() ?? '';
 }

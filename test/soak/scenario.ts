@@ -77,13 +77,23 @@ function drawPool(random: Random, name: string): PoolSpec {
   const spot = happens(random, 0.25);
   return aPool({
     name,
-    vmSize: oneOf(random, SIZES),
+    ...drawKind(random),
     min,
     max: min + whole(random, 3, 9),
     count: min + whole(random, 0, 2),
     ...(happens(random, 0.4) ? { zones: happens(random, 0.5) ? ['1', '2', '3'] : [String(whole(random, 1, 3))] } : {}),
     ...(spot ? { priority: 'Spot' as const, taints: ['kubernetes.azure.com/scalesetpriority=spot:NoSchedule'] } : {}),
   });
+}
+
+/** Half are Uniform scale sets, the others Flexible ones and pools of type VirtualMachines, some of two sizes. */
+function drawKind(random: Random): Pick<PoolSpec, 'kind' | 'vmSize' | 'sizes'> {
+  const vmSize = oneOf(random, SIZES);
+  const dice = random();
+  if (dice < 0.5) return { vmSize };
+  if (dice < 0.72) return { vmSize, kind: 'vmss-flexible' };
+  const other = oneOf(random, SIZES);
+  return { vmSize, kind: 'vms-pool', ...(other === vmSize ? {} : { sizes: [{ vmSize: other, count: 0 }] }) };
 }
 
 function drawStock(random: Random, pool: PoolSpec): readonly [string, number] {

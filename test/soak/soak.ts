@@ -7,7 +7,7 @@ import type { ObjectDraft } from '../../src/simulator/cluster/objects.ts';
 import type { PoolSpec } from '../../src/simulator/world-spec.ts';
 import { budget, deployment } from '../scenarios/support.ts';
 import { VirtualRun } from '../support/virtual-world.ts';
-import { createWitness, stuckGroups, unrest, watchRemovals, type Stage } from './judge.ts';
+import { createWitness, ratesExceeded, stuckGroups, unrest, watchRemovals, type Stage } from './judge.ts';
 import { makeScenario, type Scenario, type Step, type WorkloadSpec } from './scenario.ts';
 
 const SECOND = 1_000;
@@ -37,6 +37,8 @@ interface Progress {
   readonly stage: Stage;
   readonly scenario: Scenario;
   readonly crashes: string[];
+  /** When each process of the daemon began. */
+  readonly startsMs: number[];
 }
 
 export async function soak(seed: number, loops: number): Promise<SoakResult> {
@@ -48,7 +50,7 @@ export async function soak(seed: number, loops: number): Promise<SoakResult> {
     const pools = new Map(scenario.world.pools.map((pool) => [pool.name, pool]));
     for (const { step } of scenario.steps) if (step.kind === 'event' && 'addPool' in step.event) remember(pools, step.event.addPool);
     const stage: Stage = { run, pools, enforcesMin: scenario.flags.includes('--enforce-node-group-min-size=true') };
-    const progress: Progress = { stage, scenario, crashes: [] };
+    const progress: Progress = { stage, scenario, crashes: [], startsMs: [] };
     for (const workload of scenario.workloads) if (workload.maxUnavailable !== undefined) applyBudget(run, workload);
     await misfortunes(progress);
     const endedAtMs = run.clock.now();
@@ -59,9 +61,12 @@ export async function soak(seed: number, loops: number): Promise<SoakResult> {
       seed,
       loops: run.reports.length,
       faults: scenario.steps.filter(({ step }) => step.kind !== 'scale').length,
-      violations: run.world.violations().map(({ rule, subject, detail, atMs }) => `${rule} ${subject}: ${detail} at ${atMs}`),
+      violations: [
+        ...run.world.violations().map(({ rule, subject, detail, atMs }) => `${rule} ${subject}: ${detail} at ${atMs}`),
+        ...ratesExceeded(run.writes(), progress.startsMs),
+      ],
       unplannedRemovals: unplanned,
-      stuckGroups: converged ? [] : stuckGroups(run),
+      stuckGroups: converged ? [] : stuckGroups(stage),
       unrest: converged ? [] : unrest(stage),
       convergedAfterMs: converged ? run.clock.now() - endedAtMs : undefined,
       writes: run.writes().map(({ at, route, path, status, capacityBefore, capacityAfter }) => {
@@ -96,8 +101,9 @@ async function misfortunes(progress: Progress): Promise<void> {
 }
 
 /** As a kubelet does: a process that ends is started again after a while. */
-async function startAgain({ stage: { run } }: Progress): Promise<void> {
+async function startAgain({ stage: { run }, startsMs }: Progress): Promise<void> {
   for (;;) {
+    startsMs.push(run.clock.now());
     try {
       await run.startDaemon();
       return;

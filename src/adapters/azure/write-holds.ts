@@ -31,7 +31,10 @@ export class WriteHolds {
   /** Why the group rests; the same text until its rest ends. */
   reasonOf(group: string, nowMs: number): string | undefined {
     const hold = this.#holds.get(group);
-    return hold !== undefined && nowMs < hold.untilMs ? hold.reason : undefined;
+    if (hold === undefined) return undefined;
+    // More rest left than there was at first: the clock was set back since.
+    const isResting = nowMs < hold.untilMs && hold.untilMs - nowMs <= hold.restMs;
+    return isResting ? hold.reason : undefined;
   }
 
   /** An operator wants to know at once whether it works again. */

@@ -25,6 +25,13 @@ describe('a group whose write was refused', () => {
     expect(holds.reasonOf('other', START_MS)).toBeUndefined();
   });
 
+  it('does not rest for longer because the clock is set back', () => {
+    const holds = new WriteHolds();
+    holds.learn('g', forbidden, START_MS);
+    expect(holds.reasonOf('g', START_MS + 1)).toBeDefined();
+    expect(holds.reasonOf('g', START_MS - 60 * MINUTE)).toBeUndefined();
+  });
+
   it('is forgiven by a write that Azure takes, and by an operator', () => {
     const holds = new WriteHolds();
     holds.learn('g', forbidden, 0);
