@@ -11,6 +11,8 @@ import { AutoscalerError } from '../../domain/errors.ts';
 import { startChild, type Child } from '../demo/child.ts';
 import { daemonSettings } from '../demo/daemon-settings.ts';
 import { decisionOf, metricsUrlOf } from '../demo/decisions.ts';
+import { DRY_CHAPTERS, dryRunLines, summarizeDryRun, type DryRunSummary } from '../demo/dry-run.ts';
+import type { Wish } from '../demo/wish.ts';
 import { renderPicture } from '../demo/picture.ts';
 import { closingLines } from '../demo/closing.ts';
 import { createScreen, type Screen } from '../demo/screen.ts';
@@ -23,6 +25,7 @@ import { systemClock } from '../system-clock.ts';
 const HELP = `Runs the autoscaler against a simulated AKS cluster and tells what happens. Ends by itself.
 
   --keep      leave it running at the end and print the URLs
+  --dry-run   the daemon decides and writes nothing: what it would do is told
   --json      print the account as one JSON object, the last line of standard output
   --seed N    seed of the simulated world (default 1)
   --speed N   how many times faster than Azure (default 20)
@@ -42,6 +45,7 @@ interface Stage {
   readonly screen: Screen;
   readonly daemon: Child;
   readonly metricsUrl: string;
+  readonly dryRun: boolean;
   readonly startedMs: number;
   /** What the daemon decided since the last call, oldest first. */
   readonly newDecisions: () => readonly string[];
@@ -53,16 +57,16 @@ export async function run(argv: readonly string[], env: Environment): Promise<nu
     process.stdout.write(HELP);
     return 0;
   }
-  const { keep, json, seed, speed } = parse(argv);
+  const { keep, json, seed, speed, dryRun } = parse(argv);
   const screen = createScreen(json ? process.stderr : process.stdout);
   const startedMs = systemClock.now();
   const dir = await mkdtemp(join(tmpdir(), 'aks-autoscaler-demo-'));
   const children: Child[] = [];
   try {
-    const stage = await setStage({ dir, env, screen, startedMs, worldArgs: [`--seed=${seed}`, `--speed=${speed}`] }, children);
+    const stage = await setStage({ dir, env, screen, startedMs, dryRun, worldArgs: [`--seed=${seed}`, `--speed=${speed}`] }, children);
     const unmet = await tell(stage);
-    const summary = await account(stage, unmet);
-    for (const line of closingLines(summary)) screen.say(line);
+    const { summary, lines } = await account(stage, unmet);
+    for (const line of lines) screen.say(line);
     if (json) process.stdout.write(`${JSON.stringify(summary)}\n`);
     if (keep) await stayOpen(stage);
     await stage.client.close();
@@ -77,10 +81,17 @@ function parse(argv: readonly string[]) {
   try {
     const { values } = parseArgs({
       args: [...argv],
-      options: { keep: { type: 'boolean' }, json: { type: 'boolean' }, seed: { type: 'string' }, speed: { type: 'string' } },
+      options: {
+        keep: { type: 'boolean' },
+        'dry-run': { type: 'boolean' },
+        json: { type: 'boolean' },
+        seed: { type: 'string' },
+        speed: { type: 'string' },
+      },
     });
     return {
       keep: values.keep === true,
+      dryRun: values['dry-run'] === true,
       json: values.json === true,
       seed: wholeNumber('--seed', values.seed ?? '1', 0),
       speed: wholeNumber('--speed', values.speed ?? '20', 1),
@@ -102,18 +113,19 @@ interface StageParts {
   readonly env: Environment;
   readonly screen: Screen;
   readonly startedMs: number;
+  readonly dryRun: boolean;
   readonly worldArgs: readonly string[];
 }
 
 /** Starts the world, then the daemon, and waits until the daemon serves. */
 async function setStage(parts: StageParts, children: Child[]): Promise<Stage> {
-  const { dir, env, screen, startedMs } = parts;
+  const { dir, env, screen, startedMs, dryRun } = parts;
   const emulator = startChild('world', ['emulate', `--dir=${dir}`, '--world=demo', ...parts.worldArgs], env, () => undefined);
   children.push(emulator);
   await emulator.line(/SIGTERM or Ctrl-C/);
   const client = await connectWorld(dir);
   screen.say(`A simulated AKS cluster is up: Kubernetes at ${client.kubeUrl}, Azure at ${client.armUrl}.`);
-  const settings = await daemonSettings(dir, env, client.armUrl);
+  const settings = await daemonSettings(dir, env, { armUrl: client.armUrl, dryRun });
   const decisions: string[] = [];
   const daemon = startChild('daemon', settings.args, settings.env, (line) => {
     const decision = decisionOf(line);
@@ -128,6 +140,7 @@ async function setStage(parts: StageParts, children: Child[]): Promise<Stage> {
     screen,
     daemon,
     metricsUrl,
+    dryRun,
     startedMs,
     newDecisions: () => decisions.splice(0),
   };
@@ -150,7 +163,7 @@ async function untilReady(stage: Pick<Stage, 'metricsUrl'>): Promise<void> {
 /** Plays the chapters in order. @returns the promises that did not come true. */
 async function tell(stage: Stage): Promise<readonly string[]> {
   const unmet: string[] = [];
-  for (const [index, chapter] of CHAPTERS.entries()) {
+  for (const [index, chapter] of (stage.dryRun ? DRY_CHAPTERS : CHAPTERS).entries()) {
     stage.screen.say(`\n${index + 1}. ${chapter.title}`);
     const kept = await play(stage, chapter);
     stage.screen.say(kept ? `   done: ${chapter.promise}` : `   NOT seen within ${chapter.patienceSeconds} s: ${chapter.promise}`);
@@ -169,7 +182,7 @@ async function play(stage: Stage, chapter: Chapter): Promise<boolean> {
       decision = taken;
       stage.screen.say(`   ${secondsOf(stage).toFixed(1).padStart(4)} s  ${taken}`);
     }
-    const isOver = chapter.isOver(state);
+    const isOver = chapter.isOver(state, await wishesOf(stage));
     if (isOver || systemClock.monotonic() > deadline) {
       stage.screen.keep(linesOf(stage, state, decision));
       return isOver;
@@ -193,16 +206,34 @@ function linesOf(stage: Stage, state: WorldState, decision: string): readonly st
   return renderPicture(picture, stage.screen.width);
 }
 
-async function account(stage: Stage, unmet: readonly string[]): Promise<Summary> {
+interface Closing {
+  readonly summary: Summary | DryRunSummary;
+  readonly lines: readonly string[];
+}
+
+async function account(stage: Stage, unmet: readonly string[]): Promise<Closing> {
   const state = await stage.watcher.look();
-  return summarize({
+  const story = {
     ...stage.watcher.account(),
     startedMs: stage.startedMs,
     endedMs: systemClock.now(),
     violations: state.violations,
     replans: await replansOf(stage),
     unmet,
-  });
+  };
+  if (stage.dryRun) {
+    const summary = summarizeDryRun(story, state, await wishesOf(stage));
+    return { summary, lines: dryRunLines(summary) };
+  }
+  const summary = summarize(story);
+  return { summary, lines: closingLines(summary) };
+}
+
+/** What the daemon would have done so far; nothing unless it is in a dry run. */
+async function wishesOf({ dryRun, metricsUrl }: Stage): Promise<readonly Wish[]> {
+  if (!dryRun) return [];
+  const answer = await request(`${metricsUrl}/debug/withheld`);
+  return (await answer.body.json()) as readonly Wish[];
 }
 
 /** How often the daemon planned again within a loop because of a conflict, by its own count. */

@@ -30,11 +30,11 @@ http:
 export async function daemonSettings(
   dir: string,
   env: Readonly<Record<string, string | undefined>>,
-  armUrl: string,
+  { armUrl, dryRun }: { readonly armUrl: string; readonly dryRun: boolean },
 ): Promise<{ readonly args: readonly string[]; readonly env: Readonly<Record<string, string | undefined>> }> {
   const config = join(dir, 'daemon.yaml');
   await mkdir(join(dir, 'decisions'), { recursive: true });
-  await writeFile(config, `${SETTINGS}dumpDirectory: ${JSON.stringify(join(dir, 'decisions'))}\n`);
+  await writeFile(config, `${SETTINGS}dryRun: ${dryRun}\ndumpDirectory: ${JSON.stringify(join(dir, 'decisions'))}\n`);
   return {
     args: ['run', `--config=${config}`, `--cloud-config=${join(dir, 'azure.json')}`, `--kubeconfig=${join(dir, 'kubeconfig')}`],
     env: {

@@ -3,13 +3,14 @@
  * Everything it waits for is a fact of the world (pods bound, capacities, nodes gone), never a word of the daemon.
  */
 import type { WorldClient, Json } from './world-client.ts';
+import type { Wish } from './wish.ts';
 import type { WorldState } from './watcher.ts';
 
 export interface Chapter {
   readonly title: string;
   readonly begin: (client: WorldClient) => Promise<void>;
   /** True when the chapter has come to its end. */
-  readonly isOver: (state: WorldState) => boolean;
+  readonly isOver: (state: WorldState, wishes: readonly Wish[]) => boolean;
   /** What the chapter promises, for the account when it does not come true in time. */
   readonly promise: string;
   /** Seconds of real time after which the story goes on without it. */
@@ -23,7 +24,7 @@ export const CHAPTERS: readonly Chapter[] = [
     title: 'A burst of 30 pods: one pool reaches its maximum, the next one takes the rest',
     promise: 'all pods of the burst are bound, on two pools',
     patienceSeconds: 25,
-    begin: (client) => forEachShop((shop) => create(client, deployment(shop, 6, { cpu: '700m', memory: '900Mi', app: 'shop' }))),
+    begin: (client) => forEachShop((shop) => makeShop(client, shop)),
     isOver: (state) => boundOf(state, 'shop') === 30 && target(state, 'memory') > 0 && settled(state),
   },
   {
@@ -109,7 +110,12 @@ function deployment(name: string, replicas: number, load: Load): Json {
   };
 }
 
-async function forEachShop(act: (shop: string) => Promise<void>): Promise<void> {
+/** Six pods of the burst. */
+export function makeShop(client: WorldClient, shop: string): Promise<void> {
+  return create(client, deployment(shop, 6, { cpu: '700m', memory: '900Mi', app: 'shop' }));
+}
+
+export async function forEachShop(act: (shop: string) => Promise<void>): Promise<void> {
   for (const shop of SHOPS) await act(shop);
 }
 
@@ -117,6 +123,6 @@ async function create(client: WorldClient, object: Json): Promise<void> {
   await client.kube('POST', '/apis/apps/v1/namespaces/default/deployments', object);
 }
 
-async function scale(client: WorldClient, name: string, replicas: number): Promise<void> {
+export async function scale(client: WorldClient, name: string, replicas: number): Promise<void> {
   await client.kube('PATCH', `/apis/apps/v1/namespaces/default/deployments/${name}`, { spec: { replicas } });
 }

@@ -24,6 +24,8 @@ export interface WorldState {
   readonly conflicts: number;
   /** Pods that were seen leaving a node under the deletion taint. */
   readonly evicted: number;
+  /** Nodes that carry, or carried at a look before, a mark that the daemon makes. */
+  readonly marked: number;
   readonly violations: readonly { readonly rule: string; readonly subject: string; readonly detail: string }[];
 }
 
@@ -102,6 +104,7 @@ interface SeenPod {
 
 /** The namespace of the demo's own pods; the rest of the cluster is not part of its account. */
 const NAMESPACE = 'default';
+const OUR_MARKS = /ClusterAutoscaler$|^aks-autoscaler\//;
 const DRAINING = 'ToBeDeletedByClusterAutoscaler';
 
 export class Watcher {
@@ -115,6 +118,7 @@ export class Watcher {
   readonly #poolOfNode = new Map<string, string>();
   /** Every node that was seen under the deletion taint. */
   readonly #drained = new Set<string>();
+  readonly #marked = new Set<string>();
   #failures: readonly FailedOperation[] = [];
   #lastSeq = 0;
 
@@ -179,6 +183,7 @@ export class Watcher {
       boundByApp,
       conflicts: this.#calls.filter((call) => call.status === 412).length,
       evicted: this.#evictions.size,
+      marked: this.#marked.size,
       violations: arm.violations,
     };
   }
@@ -225,10 +230,17 @@ export class Watcher {
     }
   }
 
+  #rememberMarks(nodes: readonly NodeJson[]): void {
+    for (const { metadata, spec } of nodes) {
+      const keys = (spec.taints ?? []).map(({ key }) => key);
+      if (keys.some((key) => OUR_MARKS.test(key))) this.#marked.add(metadata.name);
+      if (keys.includes(DRAINING)) this.#drained.add(metadata.name);
+    }
+  }
+
   /** A pod that leaves a node under the deletion taint was evicted for it; many are gone between two looks. */
   #rememberEvictions(pods: readonly PodJson[], nodes: readonly NodeJson[], arm: ArmStateJson): void {
-    for (const { metadata, spec } of nodes)
-      if ((spec.taints ?? []).some((taint) => taint.key === DRAINING)) this.#drained.add(metadata.name);
+    this.#rememberMarks(nodes);
     for (const set of arm.sets) for (const { hostName } of set.instances) this.#poolOfNode.set(hostName, set.pool);
     const staying = new Set(pods.filter((pod) => pod.metadata.deletionTimestamp === undefined).map((pod) => pod.metadata.uid));
     for (const [uid, node] of this.#nodeOfPod) {
