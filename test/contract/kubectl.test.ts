@@ -4,6 +4,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { KUBECTL_ROWS, WEB } from '../../docs/kubectl-verbs.ts';
 import { startCluster, type SimCluster } from '../../src/simulator/cluster/cluster.ts';
 import { realSimClock } from '../../src/simulator/sim-clock.ts';
 import { createServerTls } from '../../src/simulator/tls.ts';
@@ -23,7 +24,7 @@ interface Output {
 }
 
 function kubectl(...args: readonly string[]): Promise<Output> {
-  const options = { env: { PATH: process.env['PATH'] ?? '', HOME: dir, KUBECONFIG: join(dir, 'kubeconfig') }, timeout: 25_000 };
+  const options = { cwd: dir, env: { PATH: process.env['PATH'] ?? '', HOME: dir, KUBECONFIG: join(dir, 'kubeconfig') }, timeout: 25_000 };
   return new Promise((resolve) => {
     execFile('kubectl', [...args], options, (error, out, err) => resolve({ code: error === null ? 0 : 1, out, err }));
   });
@@ -154,4 +155,15 @@ describe.skipIf(!hasKubectl)('kubectl (skipped where kubectl is not installed)',
     await ok('wait', '--for=create', 'node/usr-3', '--timeout=20s');
     expect(await ok('wait', '--for=condition=Ready', 'node/usr-3', '--timeout=20s')).toContain('condition met');
   });
+
+  it('does what docs/kubectl.md says, and refuses the rest in words', async () => {
+    await file('web.json', WEB);
+    const wrong: unknown[] = [];
+    for (const { args, refused } of KUBECTL_ROWS) {
+      const { code, out, err } = await kubectl(...args);
+      const fits = refused === undefined ? code === 0 : code !== 0 && refused.says.test(out + err);
+      if (!fits) wrong.push({ args: args.join(' '), code, out, err });
+    }
+    expect(wrong).toEqual([]);
+  }, 120_000);
 });
