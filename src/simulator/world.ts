@@ -3,6 +3,7 @@
  * one judge of write safety. Clients know it only by what a client of the real thing is given: URLs, a CA, credentials.
  */
 import { startArmEmulator, type ArmEmulator } from './arm/emulator.ts';
+import type { ArmKnobs } from './arm/knobs.ts';
 import { startCluster, type SimCluster } from './cluster/cluster.ts';
 import type { SimClock } from './sim-clock.ts';
 import { createServerTls } from './tls.ts';
@@ -18,6 +19,8 @@ export interface WorldOptions {
   readonly token: string;
   readonly armPort?: number;
   readonly kubePort?: number;
+  /** What of the emulated Azure differs from the usual measure. */
+  readonly knobs?: Partial<ArmKnobs>;
 }
 
 export interface World {
@@ -41,6 +44,7 @@ export async function startWorld(options: WorldOptions): Promise<World> {
     tls,
     violations,
     clients: [options.client],
+    ...(options.knobs === undefined ? {} : { knobs: options.knobs }),
     ...(options.armPort === undefined ? {} : { port: options.armPort }),
   });
   const cluster = await startCluster({

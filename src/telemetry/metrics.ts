@@ -64,6 +64,7 @@ export function createMetrics() {
       conflicts: counter('conflicts_total', 'Capacity writes refused because the row had changed.', ['node_group']),
       replans: counter('replans_total', 'Plans made again in the same loop.', ['cause']),
       lateFailures: counter('scale_up_late_failures_total', 'Operations that failed after they were accepted.', ['node_group', 'kind']),
+      givenBack: counter('scale_up_given_back_nodes_total', 'Capacity that Azure accepted, could not fill and got back.', ['node_group']),
       stockouts: gauge('stockouts_active', 'Sizes, zones and priorities that Azure cannot give at present.'),
       podsToDecision: histogram(
         'pod_unschedulable_to_write_seconds',

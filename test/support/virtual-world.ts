@@ -17,6 +17,7 @@ import { seededRandom } from '../../src/domain/random.ts';
 import type { DecisionJournal } from '../../src/ports/decision-journal.ts';
 import type { LoopReport } from '../../src/loop/report.ts';
 import type { JournalEntry } from '../../src/simulator/arm/journal.ts';
+import type { ArmKnobs } from '../../src/simulator/arm/knobs.ts';
 import { VirtualSimClock } from '../../src/simulator/sim-clock.ts';
 import { startWorld, type World } from '../../src/simulator/world.ts';
 import type { WorldSpec } from '../../src/simulator/world-spec.ts';
@@ -81,10 +82,16 @@ export interface VirtualRunOptions {
   /** Flags of the `run` command, for what the scenario wants different from the defaults. */
   readonly flags?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
+  /** What of the emulated Azure differs from the usual measure. */
+  readonly knobs?: Partial<ArmKnobs>;
   /** Sees every decision when it is made, also those whose loop never ends. */
   readonly journal?: DecisionJournal;
   /** Sees every line that the daemon logs at level info and above, as a production process would write it. */
   readonly onLog?: (line: string) => void;
+}
+
+function knobsOf({ knobs }: VirtualRunOptions): Pick<VirtualRunOptions, 'knobs'> {
+  return knobs === undefined ? {} : { knobs };
 }
 
 /** A world with a daemon in it. Nothing happens in it except by `advance` and `until`. */
@@ -108,7 +115,7 @@ export class VirtualRun {
   /** Starts the world, then the daemon, and lets both come to rest. */
   static async start(options: VirtualRunOptions): Promise<VirtualRun> {
     const clock = new VirtualSimClock(START_MS);
-    const world = await startWorld({ spec: options.spec, clock, client: CLIENT, token: TOKEN });
+    const world = await startWorld({ spec: options.spec, clock, client: CLIENT, token: TOKEN, ...knobsOf(options) });
     const dir = await mkdtemp(join(tmpdir(), 'aks-autoscaler-'));
     await writeFile(join(dir, 'kubeconfig'), world.cluster.kubeconfig());
     await writeFile(join(dir, 'ca.pem'), world.caPem);

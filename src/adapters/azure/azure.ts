@@ -25,6 +25,7 @@ import { createClients, createCredential } from './clients.ts';
 import { DriftWatch, driftsOf, isAtRest } from './drift.ts';
 import { deleteInstances } from './delete-instances.ts';
 import { EventQueue } from './event-queue.ts';
+import { GiveBack } from './give-back.ts';
 import { GroupLocks, type WriteParts } from './group-writes.ts';
 import { OperationTracker } from './long-operations.ts';
 import type { AzureOptions } from './options.ts';
@@ -92,6 +93,7 @@ class AzureAdapter implements AzureNodeGroups {
   readonly #events: EventQueue;
   readonly #tracker: OperationTracker;
   readonly #writes: WriteParts;
+  readonly #giveBack: GiveBack;
   readonly #closing = new AbortController();
   /** What was last told of each group that is frozen. */
   readonly #frozen = new Map<NodeGroupId, string>();
@@ -131,8 +133,10 @@ class AzureAdapter implements AzureNodeGroups {
         this.#account(event);
         this.#events.push(event);
       },
+      unfilled: (group, raise) => this.#giveBack.begin(group, raise),
       closing: this.#closing.signal,
     };
+    this.#giveBack = new GiveBack({ writes: this.#writes, writable: ({ id }) => this.#writable(id) });
     for (const table of [this.#store.scaleSets, this.#store.vmsPools.sizes]) {
       table.subscribe((event) => {
         if (event.kind === 'external-change') this.#externalChange(event.key, event.from, event.to);
@@ -222,6 +226,7 @@ class AzureAdapter implements AzureNodeGroups {
     this.#closing.abort();
     this.#store.stop();
     await this.#tracker.close();
+    await this.#giveBack.close();
     await this.#background;
   }
 

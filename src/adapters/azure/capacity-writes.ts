@@ -1,16 +1,17 @@
 /**
  * Raises the capacity of a scale set: a sparse, conditional PUT, after guards that no plan can pass. A capacity write never
- * lowers what it did not raise, and losing a race is a conflict to be planned anew, not a failure.
+ * lowers (but for give-back.ts), and losing a race is a conflict to be planned anew, not a failure.
  */
 import { AutoscalerError, asAutoscalerError } from '../../domain/errors.ts';
 import type { IncreaseOutcome } from '../../domain/outcome.ts';
 import type { Mutation } from '../../cache/mutation.ts';
 import type { RowView } from '../../cache/row.ts';
 import type { IncreaseRequest } from '../../ports/cloud-node-groups.ts';
-import { foldName } from './arm-ids.ts';
 import { withScope } from './arm-errors.ts';
+import { putCapacity } from './capacity-put.ts';
 import { endGrowth } from './growth-end.ts';
-import { readWriteAnswer, stockHints, zoneFinder, type WriteAnswer, type WriteParts } from './group-writes.ts';
+import { stockHints, zoneFinder, type WriteAnswer, type WriteParts } from './group-writes.ts';
+import type { Raise } from './raises.ts';
 import type { Registered } from './registry.ts';
 import type { ScaleSetRow } from './rows.ts';
 
@@ -41,13 +42,15 @@ async function attempt(parts: WriteParts, group: Registered, request: IncreaseRe
   const held = store.writes.growthHeldBecause(group.key, parts.clock.monotonic());
   if (held !== undefined) return { kind: 'refused', group: group.id, reason: held };
   const set = known.row.value;
+  const read = known.inFlight === 0 ? known.base : undefined;
   const mutation = store.scaleSets.beginMutation({ kind: 'set-target', key: group.key, target: request.to });
   try {
     const etag = options.enableVmssEtag ? known.row.etag : undefined;
     const answer = await putCapacity(parts, { set, to: request.to, etag }, signal);
     mutation.accepted({ etag: answer.etag, expect: answer.capacity, modelled: answer.capacity === request.to });
     store.noteGrowth(group.key);
-    follow(parts, group, { request, set, answer, mutation });
+    const raise = store.raises.written(group.key, { ...request, ...answer, read, condition: etag });
+    follow(parts, group, { request, set, answer, mutation, raise });
     return { kind: 'accepted', group: group.id, target: store.scaleSets.view(group.key)?.target ?? request.to };
   } catch (thrown) {
     return refusedOrLost(
@@ -113,33 +116,6 @@ function membersOf({ store }: WriteParts, key: string): { readonly alive: number
   return { alive: staying.length - failed, failed };
 }
 
-interface CapacityPut {
-  readonly set: ScaleSetRow;
-  readonly to: number;
-  readonly etag: string | undefined;
-}
-
-/** Only what the change needs is sent: anything more would write over what others set meanwhile. */
-async function putCapacity(parts: WriteParts, { set, to, etag }: CapacityPut, signal: AbortSignal): Promise<WriteAnswer> {
-  const body = {
-    location: set.location,
-    sku: { name: set.vmSize, capacity: to, ...(set.tier === undefined ? {} : { tier: set.tier }) },
-    ...(set.extendedLocation === undefined ? {} : { extendedLocation: set.extendedLocation }),
-  };
-  let answer: WriteAnswer | undefined;
-  parts.store.writes.note(foldName(set.name), parts.clock.monotonic());
-  await parts.calls.run({ operation: 'putScaleSet', resource: set.name }, signal, async () => {
-    const poller = parts.clients.compute.virtualMachineScaleSets.createOrUpdate(parts.options.nodeResourceGroup, set.name, body, {
-      ...(etag === undefined ? {} : { ifMatch: etag }),
-      onResponse: (raw) => {
-        answer ??= readWriteAnswer(raw, parts.clock.now());
-      },
-    });
-    await poller.submitted();
-  });
-  return answer ?? { operationUrl: undefined, retryAfterMs: undefined, etag: undefined, capacity: undefined };
-}
-
 interface Attempt {
   readonly request: IncreaseRequest;
   readonly mutation: Mutation;
@@ -180,16 +156,18 @@ interface Accepted {
   readonly set: ScaleSetRow;
   readonly answer: WriteAnswer;
   readonly mutation: Mutation;
+  /** undefined: it cannot be told what of the capacity is ours. */
+  readonly raise: Raise | undefined;
 }
 
 function follow(parts: WriteParts, group: Registered, accepted: Accepted): void {
-  const { request, mutation } = accepted;
+  const { request, mutation, raise } = accepted;
   parts.tracker.follow({
     resource: accepted.set.name,
     url: accepted.answer.operationUrl,
     retryAfterMs: accepted.answer.retryAfterMs,
     hints: hintsOf(parts, group, accepted.set),
-    onEnd: (end) => endGrowth(parts, group, { requested: request.to - request.from, mutation }, end),
+    onEnd: (end) => endGrowth(parts, group, { requested: request.to - request.from, mutation, raise }, end),
   });
 }
 

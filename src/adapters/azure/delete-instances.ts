@@ -1,6 +1,6 @@
 /**
  * Removes machines by id, in one call per group, after a fresh read that each id still is the machine that the caller means.
- * Capacity is never lowered by a PUT. The minimum is counted with everything in flight.
+ * Capacity is not lowered by a PUT for it. The minimum is counted with everything in flight.
  */
 import type { Mutation } from '../../cache/mutation.ts';
 import type { Row } from '../../cache/row.ts';

@@ -12,6 +12,8 @@ import type { ArmCalls } from './arm-calls.ts';
 import type { ArmClients } from './clients.ts';
 import type { OperationTracker } from './long-operations.ts';
 import type { AzureOptions } from './options.ts';
+import type { Raise } from './raises.ts';
+import type { Registered } from './registry.ts';
 import { zoneName, type ScaleSetRow } from './rows.ts';
 import type { AzureStore } from './store.ts';
 
@@ -27,6 +29,8 @@ export interface WriteParts {
   readonly metrics: Metrics;
   /** Keeps an event for the next observation and wakes the loop. */
   readonly tell: (event: CloudEvent) => void;
+  /** A raise ended without all of its machines, or nobody saw its end. */
+  readonly unfilled: (group: Registered, raise: Raise) => void;
   /** Fires when the adapter closes: bounds what goes on after an operation has ended. */
   readonly closing: AbortSignal;
 }

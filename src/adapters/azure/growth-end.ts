@@ -3,15 +3,18 @@ import type { Mutation } from '../../cache/mutation.ts';
 import { isPreempted } from './arm-errors.ts';
 import type { WriteParts } from './group-writes.ts';
 import type { OperationEnd } from './long-operations.ts';
+import type { Raise } from './raises.ts';
 import type { Registered } from './registry.ts';
 
 export interface Growth {
   /** Machines asked for. */
   readonly requested: number;
   readonly mutation: Mutation;
+  /** What of the capacity is ours and can be given back. */
+  readonly raise?: Raise | undefined;
 }
 
-export function endGrowth(parts: WriteParts, group: Registered, { requested, mutation }: Growth, end: OperationEnd): void {
+export function endGrowth(parts: WriteParts, group: Registered, { requested, mutation, raise }: Growth, end: OperationEnd): void {
   const atMs = parts.clock.now();
   const settle = (outcome: 'succeeded' | 'failed' | 'unknown'): void => {
     mutation.settle(outcome);
@@ -20,15 +23,19 @@ export function endGrowth(parts: WriteParts, group: Registered, { requested, mut
   if (end.kind === 'unknown' || (end.kind === 'failed' && isPreempted(end.failure))) {
     // A newer write took this one over: its goal lives on, and the pool itself says what became of it.
     settle('unknown');
+    // Preempted: there was another writer. Otherwise the set itself tells whether the operation is over.
+    if (raise !== undefined && end.kind === 'unknown') parts.unfilled(group, raise);
     parts.log.info({ nodeGroup: group.id, end }, 'the end of a scale-up was not seen; the pool is read instead');
     return;
   }
   if (end.kind === 'succeeded') {
     settle('succeeded');
+    if (raise !== undefined) parts.store.raises.forget(group.key, raise);
     parts.tell({ kind: 'increase-succeeded', group: group.id, atMs });
     return;
   }
   settle('failed');
+  if (raise !== undefined) parts.unfilled(group, raise);
   const { detail, code, message, instances } = end.failure;
   parts.metrics.scaleUp.lateFailures.inc({ node_group: group.id, kind: detail.kind });
   parts.log.warn({ nodeGroup: group.id, code, reason: message, instances: instances.length }, 'a scale-up failed after it was accepted');

@@ -22,6 +22,7 @@ import type { ArmCalls } from './arm-calls.ts';
 import type { ArmClients } from './clients.ts';
 import type { AzureOptions } from './options.ts';
 import { drawsOf, QuotaLedger } from './quota.ts';
+import { Raises } from './raises.ts';
 import { POOL_UNKNOWN, register, type Registered, type Registration } from './registry.ts';
 import { isUpdating, projectInstance, projectScaleSet, type AgentPoolRow, type InstanceRow, type ScaleSetRow } from './rows.ts';
 import { Settling } from './settling.ts';
@@ -67,6 +68,7 @@ export class AzureStore {
   readonly settling = new Settling();
   readonly holds = new WriteHolds();
   readonly writes = new WriteTokens();
+  readonly raises = new Raises();
   readonly #closing = new AbortController();
   readonly #parts: StoreParts;
   readonly #agentParts: AgentParts;

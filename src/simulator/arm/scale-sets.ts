@@ -81,7 +81,8 @@ function writeScaleSet(world: ArmWorld, request: ArmRequest, set: ScaleSet): Arm
   const stale = refuseByCondition(request, etagText(set.etag));
   if (stale !== undefined) return refused(stale);
   // Who names the present tag has seen this very state, by whatever read: equal tags mean equal documents.
-  if (request.headers['if-match'] === etagText(set.etag)) noteRead(set, request.principal);
+  const conditional = request.headers['if-match'] === etagText(set.etag);
+  if (conditional) noteRead(set, request.principal);
   const { body } = request;
   if (!isJsonObject(body)) {
     return refused(
@@ -95,7 +96,7 @@ function writeScaleSet(world: ArmWorld, request: ArmRequest, set: ScaleSet): Arm
     noteRead(set, request.principal);
     return { ...refused({ status: 200, body: renderSet(world, set) }), headers: { etag: etagText(set.etag) } };
   }
-  const operation = acceptModel(world, set, next, request.principal);
+  const operation = acceptModel(world, set, next, { principal: request.principal, conditional });
   const etag = etagText(set.etag);
   const after = capacityOf(set);
   return {

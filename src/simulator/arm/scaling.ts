@@ -23,12 +23,18 @@ export function growthTo(set: ScaleSet, capacity: number): number {
   return Math.max(0, capacity - livingVms(set).length);
 }
 
+export interface Writer {
+  readonly principal: Principal;
+  /** The write named the present tag. */
+  readonly conditional: boolean;
+}
+
 /** Takes over a changed model of a set: the etag moves and the machines begin to follow. */
-export function acceptModel(world: ArmWorld, set: ScaleSet, next: JsonObject, principal: Principal): Operation {
+export function acceptModel(world: ArmWorld, set: ScaleSet, next: JsonObject, { principal, conditional }: Writer): Operation {
   const before = capacityOf(set);
   const wanted = pick(next, 'sku', 'capacity');
   const after = typeof wanted === 'number' ? wanted : before;
-  judgeCapacityWrite(world, set, { principal, before, after });
+  judgeCapacityWrite(world, set, { principal, before, after, conditional });
   preemptScaling(world, setKey(set));
   set.document = next;
   set.etag++;
@@ -49,7 +55,7 @@ export function acceptModel(world: ArmWorld, set: ScaleSet, next: JsonObject, pr
 
 /** Sets the capacity as a writer of its own would: through the same door as a PUT. */
 export function writeCapacity(world: ArmWorld, set: ScaleSet, capacity: number, principal: Principal): Operation {
-  return acceptModel(world, set, withCapacity(set.document, capacity), principal);
+  return acceptModel(world, set, withCapacity(set.document, capacity), { principal, conditional: false });
 }
 
 function converge(world: ArmWorld, set: ScaleSet, goal: number, principal: Principal): void {

@@ -14,6 +14,15 @@ import type { Park } from './park.ts';
 import type { Throttle } from './throttling.ts';
 import type { ProvisioningState, Vm } from './vm.ts';
 
+/** The last change of a capacity was a client's raise, or several of them in a row. */
+export interface OwnRaise {
+  readonly clientId: string;
+  /** The capacity before the first of them. */
+  readonly from: number;
+  /** Of the last of them. */
+  readonly revision: number;
+}
+
 /** A value that another writer set, and who has seen it since. */
 export interface CapacityHistory {
   /** Counts changes of capacity. */
@@ -26,6 +35,7 @@ export interface CapacityHistory {
   readonly seen: Map<string, number>;
   /** `foreignLowered` as each principal has read it. */
   readonly seenLowered: Map<string, number>;
+  raise?: OwnRaise | undefined;
 }
 
 export interface ScaleSet {

@@ -4,13 +4,15 @@
  */
 import type { Principal } from './messages.ts';
 import type { ManualScale } from './agent-pool-document.ts';
-import type { AgentPool, ArmWorld, ScaleSet } from './world-state.ts';
+import type { AgentPool, ArmWorld, CapacityHistory, OwnRaise, ScaleSet } from './world-state.ts';
 import type { Vm } from './vm.ts';
 
 export interface CapacityChange {
   readonly principal: Principal;
   readonly before: number;
   readonly after: number;
+  /** The write named the set's tag, and it was the present one. */
+  readonly conditional?: boolean;
 }
 
 /** A read by a principal: from now on it knows what other writers did to this set. */
@@ -27,17 +29,46 @@ export function judgeCapacityWrite(world: ArmWorld, set: ScaleSet, change: Capac
   if (!principal.foreign) {
     const accuse = accuser(world, set.name);
     const said = `${principal.clientId} wrote capacity ${after} over ${before}`;
-    if (after < before) accuse('capacity-lowered-by-put', said);
+    const wrong = after < before ? whyNotItsOwn(world, set, change) : undefined;
+    if (wrong !== undefined) accuse('capacity-lowered-by-put', `${said}, ${wrong}`);
     if (after > before && after > set.pool.max) accuse('above-max', `${said}; the maximum is ${set.pool.max}`);
     if (history.foreignRevision > (history.seen.get(principal.clientId) ?? 0)) {
       accuse('lost-update', `${said}, which another writer had set and it had not read`);
     }
   }
+  const raised = raiseAfter(history, change);
   history.revision++;
   if (principal.foreign) {
     history.foreignRevision = history.revision;
     history.foreignLowered += Math.max(0, before - after);
   } else history.seen.set(principal.clientId, history.revision);
+  history.raise = raised === undefined ? undefined : { ...raised, revision: history.revision };
+}
+
+/** A client's raise continues its own last one when nobody has moved the capacity between the two. */
+function raiseAfter(history: CapacityHistory, { principal, before, after }: CapacityChange): Omit<OwnRaise, 'revision'> | undefined {
+  if (principal.foreign || after < before) return undefined;
+  const last = isOwnRaise(history, principal) ? history.raise : undefined;
+  return { clientId: principal.clientId, from: last?.from ?? before };
+}
+
+function isOwnRaise({ raise, revision }: CapacityHistory, { clientId }: Principal): boolean {
+  return raise?.clientId === clientId && raise.revision === revision;
+}
+
+/**
+ * Why a lowered capacity is a breach. It is none in one case: the client takes back, on the condition that nobody wrote since,
+ * what it raised itself and what did not come. Then no machine goes, listed or not, and nobody else's wish is undone.
+ */
+function whyNotItsOwn(world: ArmWorld, set: ScaleSet, { principal, before, after, conditional }: CapacityChange): string | undefined {
+  const { history } = set;
+  if (conditional !== true) return 'and named no tag';
+  if (history.raise === undefined || !isOwnRaise(history, principal)) return `and its own last word was not the raise to ${before}`;
+  if (after < history.raise.from) return `and the capacity was ${history.raise.from} before it was raised`;
+  const busy = [...world.operations.values()].some(({ setKey, endMs }) => setKey === set.name.toLowerCase() && endMs === undefined);
+  if (busy) return 'while an operation ran';
+  const living = [...set.vms.values()].filter((vm) => vm.provisioningState !== 'Deleting').length;
+  return living > after ? `and ${living} machines were there` : undefined;
 }
 
 /**

@@ -4,9 +4,9 @@ import type { AzureOptions } from '../../../src/adapters/azure/options.ts';
 import type { NodeGroup } from '../../../src/domain/node-group.ts';
 import type { CloudEvent, ClusterView } from '../../../src/domain/observation.ts';
 import { seededRandom } from '../../../src/domain/random.ts';
-import { startArmEmulator, type ArmEmulator } from '../../../src/simulator/arm/emulator.ts';
+import { startArmEmulator, type ArmEmulator, type ArmEmulatorOptions } from '../../../src/simulator/arm/emulator.ts';
 import { VirtualSimClock } from '../../../src/simulator/sim-clock.ts';
-import { createServerTls } from '../../../src/simulator/tls.ts';
+import { createServerTls, type ServerTls } from '../../../src/simulator/tls.ts';
 import { ViolationLog } from '../../../src/simulator/violations.ts';
 import type { WorldSpec } from '../../../src/simulator/world-spec.ts';
 import { createLog } from '../../../src/telemetry/log.ts';
@@ -34,6 +34,7 @@ export const SPEC: WorldSpec = {
 
 export interface Meeting {
   readonly arm: ArmEmulator;
+  readonly caPem: string;
   readonly azure: AzureNodeGroups;
   readonly clock: VirtualSimClock;
   readonly violations: ViolationLog;
@@ -45,7 +46,16 @@ export interface Meeting {
   group(pool: string, cluster?: ClusterView): NodeGroup;
   increase(group: NodeGroup, by: number): ReturnType<AzureNodeGroups['increase']>;
   pass(ms: number): Promise<void>;
+  /** Lets time pass until the call has ended. */
+  drive<T>(work: Promise<T>): Promise<T>;
 }
+
+/** Of the emulator: what of its behaviour the meeting is about, and who else may sign in. */
+export type MeetingPlace = Pick<ArmEmulatorOptions, 'knobs' | 'clients'>;
+
+const DAEMON = { clientId: 'autoscaler', clientSecret: 'secret' };
+
+let tlsOnce: Promise<ServerTls> | undefined;
 
 const open: (() => Promise<void>)[] = [];
 /** Closes all that were opened; call after each test. */
@@ -54,11 +64,13 @@ export async function part(): Promise<void> {
 }
 
 /** Ends with `part`. The daemon's credential is known to the emulator by its secret. */
-export async function meet(rest: Partial<AzureOptions> = {}, spec: WorldSpec = SPEC): Promise<Meeting> {
+export async function meet(rest: Partial<AzureOptions> = {}, spec: WorldSpec = SPEC, place: MeetingPlace = {}): Promise<Meeting> {
   const clock = new VirtualSimClock(START_MS);
-  const tls = await createServerTls(Date.now());
+  tlsOnce ??= createServerTls(Date.now());
+  const tls = await tlsOnce;
   const violations = new ViolationLog();
-  const arm = await startArmEmulator({ spec, clock, tls, violations, clients: [{ clientId: 'autoscaler', clientSecret: 'secret' }] });
+  const { clients = [], ...rule } = place;
+  const arm = await startArmEmulator({ spec, clock, tls, violations, ...rule, clients: [DAEMON, ...clients] });
   const abort = new AbortController();
   const logLines: string[] = [];
   const metrics = createMetrics();
@@ -74,7 +86,7 @@ export async function meet(rest: Partial<AzureOptions> = {}, spec: WorldSpec = S
       authorityHost: arm.url,
       scopes: [],
       caPem: tls.caPem,
-      credential: { method: 'client-secret', clientId: 'autoscaler', clientSecret: 'secret' },
+      credential: { method: 'client-secret', ...DAEMON },
       vmssCacheTtlMs: 60_000,
       vmssVmsCacheTtlMs: 300_000,
       vmssVmsCacheJitterMs: 30_000,
@@ -106,8 +118,18 @@ export async function meet(rest: Partial<AzureOptions> = {}, spec: WorldSpec = S
     events.push(...view.events);
     return view.groups;
   };
+  const pass = async (ms: number): Promise<void> => {
+    const busy = (): string | undefined => (azure.inFlightCalls() > 0 || arm.pendingRequests() > 0 ? 'requests are under way' : undefined);
+    for (const end = clock.now() + ms; clock.now() < end;) {
+      await atRest(busy);
+      clock.advance(Math.min(1_000, end - clock.now()));
+      groups();
+    }
+    await atRest(busy);
+  };
   return {
     arm,
+    caPem: tls.caPem,
     azure,
     clock,
     violations,
@@ -126,15 +148,13 @@ export async function meet(rest: Partial<AzureOptions> = {}, spec: WorldSpec = S
       const { value, version } = group.target;
       return azure.increase({ group: group.id, from: value, version, to: value + by }, abort.signal);
     },
-    pass: async (ms) => {
-      const busy = (): string | undefined =>
-        azure.inFlightCalls() > 0 || arm.pendingRequests() > 0 ? 'requests are under way' : undefined;
-      for (const end = clock.now() + ms; clock.now() < end;) {
-        await atRest(busy);
-        clock.advance(Math.min(1_000, end - clock.now()));
-        groups();
-      }
-      await atRest(busy);
+    pass,
+    drive: async (work) => {
+      const ended = new Set<string>();
+      const watched = work.finally(() => ended.add('over'));
+      watched.catch(() => undefined);
+      while (ended.size === 0) await pass(1_000);
+      return watched;
     },
   };
 }

@@ -5,9 +5,9 @@ import { MINUTE, VERSION, aPool, aWorld, scale, setPath, startRig, type Rig } fr
 async function rulesAfter(
   pool: Parameters<typeof aPool>[1],
   act: (rig: Rig) => Promise<void>,
-  stock: Readonly<Record<string, number>> = {},
+  { stock = {}, unlisted = false }: { readonly stock?: Readonly<Record<string, number>>; readonly unlisted?: boolean } = {},
 ): Promise<readonly string[]> {
-  const rig = await startRig(aWorld([aPool('a', pool)], { stock }));
+  const rig = await startRig(aWorld([aPool('a', pool)], { stock }), { knobs: { listFailedInstances: !unlisted } });
   try {
     await act(rig);
     return rig.violations.list().map((violation) => violation.rule);
@@ -22,6 +22,11 @@ const remove = async (rig: Rig, ids: readonly string[]): Promise<void> => {
 const read = async (rig: Rig): Promise<void> => {
   await rig.call('GET', `${setPath(rig, 'a')}?${VERSION}`);
 };
+/** A PUT that names the present tag. */
+const scaleIfSame = async (rig: Rig, to: number): Promise<void> => {
+  await scale(rig, 'a', to, { 'if-match': rig.arm.control.state().sets[0]?.etag ?? '' });
+};
+const NOTHING_LEFT = { 'Standard_D4s_v5/0': 0 };
 const foreign = (rig: Rig, to: number): unknown => rig.arm.control.raise({ foreignScale: { pool: 'a', to } });
 
 describe('write judge', () => {
@@ -29,6 +34,8 @@ describe('write judge', () => {
     readonly what: string;
     readonly pool?: Parameters<typeof aPool>[1];
     readonly stock?: Readonly<Record<string, number>>;
+    /** Machines that cannot be had are in no list. */
+    readonly unlisted?: boolean;
     readonly act: (rig: Rig) => Promise<void>;
     readonly rules: readonly string[];
   }>([
@@ -37,6 +44,100 @@ describe('write judge', () => {
     {
       what: 'a capacity lowered by PUT, and the machine that the platform chose',
       act: async (rig) => void (await scale(rig, 'a', 1)),
+      rules: ['capacity-lowered-by-put', 'instance-deleted-that-was-never-named'],
+    },
+    {
+      what: 'a raise that could not be filled, taken back down to what was there before',
+      unlisted: true,
+      stock: NOTHING_LEFT,
+      act: async (rig) => {
+        await scaleIfSame(rig, 4);
+        rig.clock.advance(10 * MINUTE);
+        await scaleIfSame(rig, 2);
+      },
+      rules: [],
+    },
+    {
+      what: 'two raises in a row that could not be filled, taken back together',
+      unlisted: true,
+      stock: NOTHING_LEFT,
+      act: async (rig) => {
+        await scaleIfSame(rig, 4);
+        await scaleIfSame(rig, 5);
+        rig.clock.advance(10 * MINUTE);
+        await scaleIfSame(rig, 2);
+      },
+      rules: [],
+    },
+    {
+      what: 'the same taken back without a condition',
+      unlisted: true,
+      stock: NOTHING_LEFT,
+      act: async (rig) => {
+        await scaleIfSame(rig, 4);
+        rig.clock.advance(10 * MINUTE);
+        await scale(rig, 'a', 2);
+      },
+      rules: ['capacity-lowered-by-put'],
+    },
+    {
+      what: 'the same taken back while its operation still runs',
+      unlisted: true,
+      stock: NOTHING_LEFT,
+      act: async (rig) => {
+        await scaleIfSame(rig, 4);
+        await scaleIfSame(rig, 2);
+      },
+      rules: ['capacity-lowered-by-put', 'instance-deleted-that-was-never-named', 'instance-deleted-that-was-never-named'],
+    },
+    {
+      what: 'more taken back than was raised',
+      unlisted: true,
+      pool: { count: 2, min: 1 },
+      stock: NOTHING_LEFT,
+      act: async (rig) => {
+        foreign(rig, 3);
+        rig.clock.advance(10 * MINUTE);
+        await read(rig);
+        await scaleIfSame(rig, 4);
+        rig.clock.advance(10 * MINUTE);
+        await scaleIfSame(rig, 2);
+      },
+      rules: ['capacity-lowered-by-put'],
+    },
+    {
+      what: 'a raise taken back that another writer has raised since, even when the sum would fit',
+      unlisted: true,
+      stock: NOTHING_LEFT,
+      act: async (rig) => {
+        await scaleIfSame(rig, 4);
+        rig.clock.advance(10 * MINUTE);
+        foreign(rig, 5);
+        rig.clock.advance(10 * MINUTE);
+        await read(rig);
+        await scaleIfSame(rig, 3);
+      },
+      rules: ['capacity-lowered-by-put'],
+    },
+    {
+      what: 'a raise that came, taken back: its machine goes',
+      unlisted: true,
+      act: async (rig) => {
+        await scaleIfSame(rig, 3);
+        rig.clock.advance(10 * MINUTE);
+        await scaleIfSame(rig, 2);
+      },
+      rules: ['capacity-lowered-by-put', 'instance-deleted-that-was-never-named'],
+    },
+    {
+      what: 'a raise that came in part, taken back by more than what did not',
+      unlisted: true,
+      stock: { 'Standard_D4s_v5/0': 1 },
+      act: async (rig) => {
+        await scaleIfSame(rig, 5);
+        rig.clock.advance(10 * MINUTE);
+        await scaleIfSame(rig, 2);
+      },
       rules: ['capacity-lowered-by-put', 'instance-deleted-that-was-never-named'],
     },
     { what: 'a delete down to the minimum', act: (rig) => remove(rig, ['0']), rules: [] },
@@ -143,7 +244,7 @@ describe('write judge', () => {
       rules: [],
     },
     { what: 'a foreign writer, whatever it does', act: async (rig) => void foreign(rig, 0), rules: [] },
-  ])('$what', async ({ pool, stock, act, rules }) => {
-    expect(await rulesAfter(pool, act, stock)).toEqual(rules);
+  ])('$what', async ({ pool, stock, unlisted, act, rules }) => {
+    expect(await rulesAfter(pool, act, { ...(stock === undefined ? {} : { stock }), unlisted: unlisted === true })).toEqual(rules);
   });
 });
