@@ -182,6 +182,7 @@ export class DaemonLifetime implements Daemon {
       metrics: async () => {
         metrics.process.eventLoopDelay.set(stalls.max / NANOSECONDS);
         stalls.reset();
+        metrics.process.memory.set(process.memoryUsage.rss());
         return { contentType: metrics.registry.contentType, text: await metrics.registry.metrics() };
       },
       health: () => health.check(clock.monotonic()),

@@ -43,6 +43,15 @@ export interface ScoredOption {
   readonly cost?: OptionCost;
 }
 
+/** What a note of a plan is about; a closed set, used as a metric label. */
+export const NOTE_KINDS = ['rule-without-group', 'group-without-rule', 'size-without-price'] as const;
+
+/** Something about the configuration that a person should know. */
+export interface PlanNote {
+  readonly kind: (typeof NOTE_KINDS)[number];
+  readonly text: string;
+}
+
 export interface ScaleUpPlan {
   readonly increases: readonly Increase[];
   readonly skipped: readonly SkippedGroup[];
@@ -53,8 +62,8 @@ export interface ScaleUpPlan {
   readonly injection?: { readonly injected: number; readonly skipped: number };
   /** The time for planning was up after so many estimates; absent: it was not. */
   readonly cutShortAfter?: number;
-  /** Things about the configuration that a person should know: rules that match nothing, sizes without a price. */
-  readonly notes?: readonly string[];
+  /** Absent: there is nothing odd. */
+  readonly notes?: readonly PlanNote[];
   /** One line for a person: what and why. */
   readonly summary: string;
 }

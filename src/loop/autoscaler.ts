@@ -13,6 +13,10 @@ import { DrainRunner } from './drain.ts';
 import { PreemptionResponder } from './preemption.ts';
 import { groupNews } from './group-news.ts';
 import { planNotes } from './plan-notes.ts';
+import { configFindings } from './config-findings.ts';
+import { joinTimeouts } from './join-timeouts.ts';
+import { stageTimes } from './stage-times.ts';
+import { wasteGauges } from './waste-gauges.ts';
 import { latePlans } from './late-plans.ts';
 import type { LoopListener, LoopReport, LoopTriggerCause } from './report.ts';
 import { runOnce } from './run-once.ts';
@@ -40,7 +44,16 @@ export class Autoscaler {
   constructor(deps: LoopDeps, settings: LoopSettings) {
     this.#deps = deps;
     this.#settings = settings;
-    this.#listeners = new Set([groupNews(deps.log), planNotes(deps.log), latePlans(deps.events, settings.namespace)]);
+    const { log, events, metrics, priorities } = deps;
+    this.#listeners = new Set([
+      groupNews(log),
+      planNotes(log),
+      latePlans(events, settings.namespace),
+      stageTimes(metrics.scaleUp),
+      joinTimeouts(metrics.scaleUp),
+      wasteGauges(metrics.waste, () => deps.policy.scaleUp),
+      configFindings(metrics.config, priorities),
+    ]);
     this.#trigger = new LoopTrigger(deps.clock, settings);
     this.#snapshot = new ClusterSnapshot({ names: deps.names });
     this.#state = emptyLoopState(deps.clock.now());

@@ -20,13 +20,21 @@ export function publishObservation(observation: Observation, state: LoopState, m
   metrics.scaleUp.stockouts.set(state.stockouts.filter((stockout) => stockout.untilMs > observation.nowMs).length);
 }
 
-export function publishVerdicts(plan: ScaleUpPlan, metrics: Metrics): void {
+export function publishVerdicts(plan: ScaleUpPlan, nowMs: number, metrics: Metrics): void {
   const pods = new Map<PodVerdict, number>();
-  for (const [pod, verdict] of plan.verdicts) if (pod.injected !== true) pods.set(verdict, (pods.get(verdict) ?? 0) + 1);
+  const oldest = new Map<PodVerdict, number>();
+  for (const [pod, verdict] of plan.verdicts) {
+    if (pod.injected === true) continue;
+    pods.set(verdict, (pods.get(verdict) ?? 0) + 1);
+    if (pod.unschedulable !== undefined) oldest.set(verdict, Math.min(oldest.get(verdict) ?? nowMs, pod.unschedulable.sinceMs));
+  }
   const counts = new Map<string, number>(VERDICT_CLASSES.map((name) => [name, 0]));
   // Equal pods share their verdict.
   for (const [verdict, count] of pods) counts.set(classOf(verdict), (counts.get(classOf(verdict)) ?? 0) + count);
   for (const [verdict, count] of counts) metrics.cluster.pods.set({ verdict }, count);
+  const ages = new Map<string, number>(VERDICT_CLASSES.map((name) => [name, 0]));
+  for (const [verdict, sinceMs] of oldest) ages.set(classOf(verdict), Math.max(ages.get(classOf(verdict)) ?? 0, nowMs - sinceMs));
+  for (const [verdict, ageMs] of ages) metrics.cluster.oldestPod.set({ verdict }, ageMs / 1000);
 }
 
 function publishGroup(group: NodeGroup, { ready, joined }: Present, metrics: Metrics): void {

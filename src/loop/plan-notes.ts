@@ -8,7 +8,7 @@ export function planNotes(log: Log): LoopListener {
     const notes = rounds.at(-1)?.plan.notes;
     // A plan that was not made says nothing of them.
     if (notes === undefined) return;
-    for (const note of notes) if (!told.has(note)) log.warn({ note }, 'something in the configuration deserves a look');
-    told = new Set(notes);
+    for (const { text: note } of notes) if (!told.has(note)) log.warn({ note }, 'something in the configuration deserves a look');
+    told = new Set(notes.map(({ text }) => text));
   };
 }

@@ -69,7 +69,7 @@ export class PreemptionResponder {
   }
 
   async #evacuate(node: Node, preemption: Preemption): Promise<void> {
-    const { clock, log, events, policy, reader } = this.#deps;
+    const { clock, log, events, policy, reader, metrics } = this.#deps;
     const signal = this.#work.signal;
     await this.#mark(node, signal);
     const fresh = await reader.readFresh(node.name, signal);
@@ -83,7 +83,10 @@ export class PreemptionResponder {
     const message = `Azure takes the machine back at ${until} (${preemption.notice}): cordoned, ${pods.length} pods to evict`;
     events.record({ subject: { kind: 'Node', name: node.name, uid: node.uid }, type: 'Warning', reason: 'NodePreempted', message });
     const within = { ...policy.drain, evictionTimeoutMs: leftMs, evictionRetryMs: RETRY_MS };
+    metrics.cluster.preemptionNotice.observe(leftMs / 1000);
     const stayed = await evictUnawaited(pods, Math.max(0, leftMs - SPARE_MS), { ...this.#deps, policy: within }, signal);
+    metrics.cluster.preemptedPods.inc({ outcome: 'evicted' }, pods.length - stayed.length);
+    metrics.cluster.preemptedPods.inc({ outcome: 'stayed' }, stayed.length);
     if (stayed.length > 0) log.warn({ node: node.name, pods: stayed.length, first: stayed[0] }, 'pods stayed on a node that is taken back');
   }
 

@@ -19,6 +19,8 @@ export interface StepFailure {
 export interface IncreaseRecord {
   readonly increase: Increase;
   readonly outcome: IncreaseOutcome;
+  /** When the outcome was known, milliseconds since the epoch. */
+  readonly atMs: number;
 }
 
 /** One planning round of a scale-up: a conflict or a stock-out makes another in the same loop. */

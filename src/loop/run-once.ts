@@ -169,5 +169,5 @@ function planAndBegin(input: RunOnceInput, progress: Progress, observation: Obse
 function publish({ observation, state, rounds }: Progress, { metrics }: LoopDeps): void {
   if (observation !== undefined) publishObservation(observation, state, metrics);
   const last = rounds.at(-1);
-  if (last !== undefined) publishVerdicts(last.plan, metrics);
+  if (last !== undefined && observation !== undefined) publishVerdicts(last.plan, observation.nowMs, metrics);
 }

@@ -46,6 +46,7 @@ export async function runScaleUpRounds(input: RoundsInput, signal: AbortSignal):
   for (;;) {
     const plan = planScaleUp({ observation, state, policy, names, snapshot, exclude, isLate: timer(deps) });
     deps.journal.record({ observation, stateBefore: state, scaleUp: [plan], scaleDown: undefined, policy, excluded: [...exclude] });
+    if (plan.cutShortAfter !== undefined) deps.metrics.loop.plansCutShort.inc();
     if (over.aborted) return;
     const increases = await executeScaleUp({ plan, observation, deps, namespace: settings.namespace }, signal);
     rounds.push({ plan, increases });

@@ -33,10 +33,11 @@ export function announceHelpless(plan: ScaleUpPlan, deps: LoopDeps): void {
 async function writeIncrease(increase: Increase, deps: LoopDeps, signal: AbortSignal): Promise<IncreaseRecord> {
   const { group, from, version, to } = increase;
   try {
-    return { increase, outcome: await deps.cloud.increase({ group, from, version, to }, signal) };
+    const outcome = await deps.cloud.increase({ group, from, version, to }, signal);
+    return { increase, outcome, atMs: deps.clock.now() };
   } catch (thrown) {
     // The port answers with values; what is thrown all the same stays inside this group.
-    return { increase, outcome: { kind: 'failed', group, error: asAutoscalerError(thrown) } };
+    return { increase, outcome: { kind: 'failed', group, error: asAutoscalerError(thrown) }, atMs: deps.clock.now() };
   }
 }
 

@@ -2,10 +2,14 @@
  * The catalogue of metrics: name, help, labels, buckets. The only home of prom-client. Labels come from closed sets and
  * pool names; never from pods, nodes or ids.
  */
-import { Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { Counter, Gauge, Histogram, Registry, Summary } from 'prom-client';
 
 const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 const STAGE_SECONDS = [1, 2, 5, 10, 20, 30, 60, 90, 120, 180, 300, 600, 1200];
+/** Few, since every node group has them all. */
+const BOUND_SECONDS = [30, 60, 120, 180, 300, 450, 600, 1200];
+/** Azure says thirty seconds for Spot machines, at least. */
+const NOTICE_SECONDS = [1, 5, 10, 15, 20, 25, 30, 60, 300];
 
 export type Metrics = ReturnType<typeof createMetrics>;
 
@@ -19,6 +23,9 @@ export function createMetrics() {
     new Gauge({ name: `aks_autoscaler_${name}`, help, labelNames: [...labelNames], registers });
   const histogram = <Label extends string>(name: string, help: string, buckets: readonly number[], labelNames: readonly Label[] = []) =>
     new Histogram<Label>({ name: `aks_autoscaler_${name}`, help, labelNames: [...labelNames], buckets: [...buckets], registers });
+  /** Sum and count alone: a mean for two series, where a histogram would be fifteen. */
+  const mean = <Label extends string>(name: string, help: string, labelNames: readonly Label[]): Summary<Label> =>
+    new Summary({ name: `aks_autoscaler_${name}`, help, labelNames: [...labelNames], percentiles: [], registers });
 
   return {
     registry,
@@ -28,6 +35,7 @@ export function createMetrics() {
       lastCompleted: gauge('loop_last_completed_timestamp_seconds', 'Unix time at which the last loop completed.'),
       stepFailures: counter('loop_step_failures_total', 'Steps of a loop that failed, by kind of error.', ['step', 'kind']),
       trigger: counter('loop_triggers_total', 'What started a loop.', ['trigger']),
+      plansCutShort: counter('plans_cut_short_total', 'Plans that ended because their time was up; the next loop begins where they ended.'),
     },
     arm: {
       calls: counter('arm_calls_total', 'Calls to Azure Resource Manager by operation and HTTP status; status "error" is no answer.', [
@@ -65,12 +73,46 @@ export function createMetrics() {
       replans: counter('replans_total', 'Plans made again in the same loop.', ['cause']),
       lateFailures: counter('scale_up_late_failures_total', 'Operations that failed after they were accepted.', ['node_group', 'kind']),
       givenBack: counter('scale_up_given_back_nodes_total', 'Capacity that Azure accepted, could not fill and got back.', ['node_group']),
+      failures: counter(
+        'scale_up_failures_total',
+        'Orders that Azure refused or gave up, and machines that failed or never became nodes, by what was in the way.',
+        ['node_group', 'reason'],
+      ),
       stockouts: gauge('stockouts_active', 'Sizes, zones and priorities that Azure cannot give at present.'),
       podsToDecision: histogram(
         'pod_unschedulable_to_write_seconds',
         'From a pod turning unschedulable to the capacity write for it.',
         STAGE_SECONDS,
       ),
+      stages: histogram(
+        'scale_up_stage_seconds',
+        'Stages of scale-ups: a pod planned for, the order written, its machines created, their nodes ready, the pods bound. Each from the end of the one before; the loop sees the last one up to a scan interval late.',
+        STAGE_SECONDS,
+        ['stage'],
+      ),
+      groupStages: mean('node_group_scale_up_stage_seconds', 'The same stages by node group, as sum and count.', ['node_group', 'stage']),
+      podsToBound: histogram(
+        'pod_unschedulable_to_bound_seconds',
+        'From a pod turning unschedulable to the loop seeing it bound, of pods that a scale-up was for, by the node group that took it.',
+        BOUND_SECONDS,
+        ['node_group'],
+      ),
+    },
+    waste: {
+      cores: gauge('wasted_cores', 'Cores of nodes that stay and that no pod asks for, by why the node stays and by what blocks it.', [
+        'reason',
+        'blocker',
+      ]),
+      memory: gauge('wasted_memory_bytes', 'Memory of nodes that stay and that no pod asks for, by the same.', ['reason', 'blocker']),
+      cost: gauge('wasted_cost_per_hour', 'Price of what no pod asks for of nodes that stay and whose size has a price, by the same.', [
+        'reason',
+        'blocker',
+      ]),
+    },
+    config: {
+      findings: gauge('config_findings', 'What is odd about the configuration in the light of the node groups that there are, by kind.', [
+        'kind',
+      ]),
     },
     scaleDown: {
       nodes: counter('scaled_down_nodes_total', 'Nodes removed by cause.', ['node_group', 'cause']),
@@ -90,9 +132,20 @@ export function createMetrics() {
         'Pending pods by verdict: helped, coming, blocked-by-max, blocked-by-backoff, blocked-by-quota, impossible, ignored.',
         ['verdict'],
       ),
+      oldestPod: gauge(
+        'oldest_unschedulable_pod_age_seconds',
+        'Age of the oldest unschedulable pod of a verdict, 0 without one; of helped and coming it is the oldest that can be helped.',
+        ['verdict'],
+      ),
       nodes: gauge('nodes', 'Nodes by state.', ['state']),
       groupSize: gauge('node_group_size', 'Sizes of a node group: min, max, target, ready, upcoming.', ['node_group', 'kind']),
       preemptedNodes: counter('preempted_nodes_total', 'Nodes that Azure announced to take back.', ['node_group']),
+      preemptionNotice: histogram(
+        'preemption_notice_seconds',
+        'What was left of the notice when the pods of a node that Azure takes back were about to be sent away.',
+        NOTICE_SECONDS,
+      ),
+      preemptedPods: counter('preempted_pods_total', 'Pods of nodes that Azure takes back: evicted in time, or stayed.', ['outcome']),
       groupFrozen: gauge('node_group_frozen', '1 while a node group is neither grown nor shrunk.', ['node_group']),
       watchRestarts: counter('watch_restarts_total', 'Watches begun again, by cause.', ['resource', 'cause']),
       watchStaleness: gauge('watch_staleness_seconds', 'Time since a watch last heard from the API server.', ['resource']),
@@ -111,6 +164,7 @@ export function createMetrics() {
     },
     process: {
       eventLoopDelay: gauge('event_loop_delay_max_seconds', 'Longest stall of the event loop since the last scrape.'),
+      memory: gauge('resident_memory_bytes', 'Resident memory of the process.'),
       leader: gauge('leader', '1 while this process leads.'),
     },
     dryRun: {

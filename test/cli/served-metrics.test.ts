@@ -59,6 +59,68 @@ describe('what a daemon serves', () => {
     expect(await served(world, 'cluster_autoscaler_last_activity{activity="mainSuccessful"}')).toBeCloseTo(world.clock.now() / 1000, -2);
   });
 
+  it('tells the stages of a scale-up by pool, the age of who waits, and what is wasted', async () => {
+    const world = await start({ spec: worldOf([aPool({ name: 'general' })]) });
+    world.world.cluster.apply(deployment({ name: 'web', replicas: 8, cpu: '700m' }));
+    world.world.cluster.apply(deployment({ name: 'giant', replicas: 1, cpu: '90' }));
+    await world.until('a write', () => world.writes().length > 0, MINUTE);
+    await world.advance(30_000);
+    const waiting = (await served(world, 'aks_autoscaler_oldest_unschedulable_pod_age_seconds{verdict="coming"}')) ?? 0;
+    expect(waiting).toBeGreaterThan(15);
+    expect(waiting).toBeLessThan(45);
+    await world.until('all bound', () => bound(world, 'web') === 8, 5 * MINUTE);
+    await world.advance(20_000);
+    const group = world.reports.at(-1)?.observation?.cloud.groups.find(({ id }) => id.includes('general'))?.id ?? '';
+    const stage = async (name: string): Promise<number> => {
+      const labels = `{node_group="${group}",stage="${name}"}`;
+      const [sum, count] = [
+        await served(world, `aks_autoscaler_node_group_scale_up_stage_seconds_sum${labels}`),
+        await served(world, `aks_autoscaler_node_group_scale_up_stage_seconds_count${labels}`),
+      ];
+      expect(count, name).toBeGreaterThan(0);
+      expect(await served(world, `aks_autoscaler_scale_up_stage_seconds_count{stage="${name}"}`)).toBe(count);
+      return (sum ?? 0) / (count ?? 1);
+    };
+    expect(await stage('planned')).toBeLessThan(5);
+    expect(await stage('written')).toBeLessThan(10);
+    expect((await stage('created')) + (await stage('ready'))).toBeGreaterThan(30);
+    expect(await stage('bound')).toBeLessThan(30);
+    const total = (await served(world, `aks_autoscaler_pod_unschedulable_to_bound_seconds_sum{node_group="${group}"}`)) ?? 0;
+    const pods = (await served(world, `aks_autoscaler_pod_unschedulable_to_bound_seconds_count{node_group="${group}"}`)) ?? 0;
+    const parts = await Promise.all(['planned', 'written', 'created', 'ready', 'bound'].map(stage));
+    // The stages add up to the whole, but for what each machine and pod rounds.
+    expect(Math.abs(total / pods - parts.reduce((sum, part) => sum + part, 0))).toBeLessThan(15);
+    expect(await served(world, 'aks_autoscaler_oldest_unschedulable_pod_age_seconds{verdict="coming"}')).toBe(0);
+    expect(await served(world, 'aks_autoscaler_oldest_unschedulable_pod_age_seconds{verdict="impossible"}')).toBeGreaterThan(60);
+    expect(await served(world, 'aks_autoscaler_config_findings{kind="no-node-group"}')).toBe(0);
+    expect(await served(world, 'aks_autoscaler_resident_memory_bytes')).toBeGreaterThan(50_000_000);
+    const text = await (await fetch(`${world.daemon.url ?? ''}/metrics`)).text();
+    expect(text).toMatch(/^aks_autoscaler_wasted_cores\{reason="\w+",blocker="\w*"\} [\d.]+$/m);
+  });
+
+  it.each([
+    ['stock', undefined],
+    ['subnet', [400, 'SubnetIsFull', 'Subnet aks-subnet does not have enough capacity for 1 IP addresses.']],
+    ['policy', [403, 'RequestDisallowedByPolicy', "Resource 'aks-general' was disallowed by policy."]],
+    ['identity', [403, 'AuthorizationFailed', 'The client does not have authorization to perform this action.']],
+    ['quota', [409, 'OperationNotAllowed', 'Operation results in exceeding approved standardDSv5Family Cores quota.']],
+    ['sku', [409, 'SkuNotAvailable', 'The requested VM size is currently not available.']],
+  ] as const)('tells what was in the way: %s', async (reason, refusal) => {
+    const stock = refusal === undefined ? { stock: { 'Standard_D4s_v5/0': 0 } } : {};
+    const world = await start({ spec: worldOf([aPool({ name: 'general' })], stock) });
+    const group = world.reports.at(-1)?.observation?.cloud.groups.find(({ id }) => id.includes('general'))?.id;
+    if (refusal !== undefined) {
+      const [status, code, message] = refusal;
+      const effect = { kind: 'answer', status, body: { error: { code, message } } } as const;
+      world.world.arm.control.addFault({ id: reason, match: { method: 'PUT' }, effect });
+    }
+    world.world.cluster.apply(deployment({ name: 'web', replicas: 8, cpu: '700m' }));
+    await world.advance(3 * MINUTE);
+    expect(await served(world, `aks_autoscaler_scale_up_failures_total{node_group="${group ?? ''}",reason="${reason}"}`)).toBeGreaterThan(
+      0,
+    );
+  });
+
   it('serves the native names alone when asked to', async () => {
     const world = await start({ spec: worldOf([aPool({ name: 'general' })]), flags: ['--cluster-autoscaler-metrics=false'] });
     await world.advance(20_000);

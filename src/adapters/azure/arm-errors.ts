@@ -56,6 +56,9 @@ const STOCKOUT = [
   'allocationtimeout',
   'vmsizenotsupported',
 ];
+const ZONAL = ['zonalallocationfailed', 'overconstrainedzonalallocationrequest'];
+const SUBNET_QUOTA = 'subnet addresses';
+const POLICY_QUOTA = 'policy or lock';
 const QUOTA_WORDS = /exceeding approved .* quota|exceeding quota limits|submit a request for quota increase|exceeds? .*\bquota\b/is;
 const SUBNET = ['subnetisfull', 'insufficientsubnetsize', 'privateipaddressexhausted'];
 const FORBIDDEN_BY_RULE = ['requestdisallowedbypolicy', 'scopelocked', 'disallowedbypolicy'];
@@ -80,8 +83,8 @@ const RULES: readonly Rule[] = [
   { codes: ['quotaexceeded', 'resourcequotaexceeded', 'errcode_insufficientvcpuquota'], detail: quota },
   { words: QUOTA_WORDS, detail: quota },
   // A full subnet and a policy are limits of this group's place: resting the group is what helps, not stopping the loop.
-  { codes: SUBNET, words: /enough capacity for \d+ IP addresses/i, detail: () => ({ kind: 'quota', quota: 'subnet addresses' }) },
-  { codes: FORBIDDEN_BY_RULE, detail: (facts) => ({ kind: 'quota', quota: `policy or lock (${codeAmong(facts, FORBIDDEN_BY_RULE)})` }) },
+  { codes: SUBNET, words: /enough capacity for \d+ IP addresses/i, detail: () => ({ kind: 'quota', quota: SUBNET_QUOTA }) },
+  { codes: FORBIDDEN_BY_RULE, detail: (facts) => ({ kind: 'quota', quota: `${POLICY_QUOTA} (${codeAmong(facts, FORBIDDEN_BY_RULE)})` }) },
   { codes: IDENTITY, detail: () => ({ kind: 'auth' }) },
   { statuses: [401, 403], detail: () => ({ kind: 'auth' }) },
   { statuses: [409, 412], detail: () => ({ kind: 'conflict' }) },
@@ -152,6 +155,47 @@ function classifyBody(body: ArmErrorBody, hints: ErrorHints): ClassifiedFailure 
     code: code === '' ? 'Failed' : code,
     message: body.message === '' ? 'The operation failed without saying why.' : body.message,
   };
+}
+
+/** What was in the way of a scale-up: a closed set, used as a metric label. */
+export type FailureReason =
+  | 'quota'
+  | 'spot-quota'
+  | 'stock'
+  | 'zone-stock'
+  | 'sku'
+  | 'subnet'
+  | 'policy'
+  | 'identity'
+  | 'bootstrap'
+  | 'timeout'
+  | 'throttled'
+  | 'unavailable'
+  | 'other';
+
+const NO_SUCH_SIZE = ['skunotavailable', 'vmsizenotsupported'];
+/** The machine is there, and its set-up failed: what AKS runs on it, or the operating system itself. */
+const BOOTSTRAP = /^(?:vmextension|osprovisioning)/i;
+
+/** The kinds of errors say what the loop does; this says what a person has to see to. */
+export function failureReason({ detail, code = '' }: { readonly detail: ErrorKind; readonly code: string | undefined }): FailureReason {
+  switch (detail.kind) {
+    case 'quota':
+      if (detail.quota === SUBNET_QUOTA) return 'subnet';
+      if (detail.quota.startsWith(POLICY_QUOTA)) return 'policy';
+      return /spot|low.?priority/i.test(detail.quota) ? 'spot-quota' : 'quota';
+    case 'out-of-capacity':
+      if (NO_SUCH_SIZE.includes(code.toLowerCase())) return 'sku';
+      return ZONAL.includes(code.toLowerCase()) ? 'zone-stock' : 'stock';
+    case 'auth':
+      return 'identity';
+    case 'throttled':
+      return 'throttled';
+    case 'unavailable':
+      return BOOTSTRAP.test(code) ? 'bootstrap' : 'unavailable';
+    default:
+      return 'other';
+  }
 }
 
 /** A request that got no answer, or an unreadable one. What a write did is then unknown. */
@@ -271,7 +315,7 @@ function stockout(facts: Facts): ErrorKind {
   const target = targetOf(facts);
   const zone = (target === undefined ? undefined : facts.hints.zoneOf?.(target)) ?? facts.hints.scope?.zone;
   const { zone: _zone, ...regional } = facts.hints.scope ?? {};
-  const zonal = code === 'zonalallocationfailed' || code === 'overconstrainedzonalallocationrequest';
+  const zonal = ZONAL.includes(code);
   return { kind: 'out-of-capacity', scope: zonal && zone !== undefined ? { ...regional, zone } : regional };
 }
 

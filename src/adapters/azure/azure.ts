@@ -4,8 +4,8 @@
  */
 import type { TokenCredential } from '@azure/core-auth';
 import type { Clock } from '../../domain/clock.ts';
-import { asAutoscalerError, AutoscalerError } from '../../domain/errors.ts';
-import type { NodeGroupId } from '../../domain/ids.ts';
+import { asAutoscalerError, AutoscalerError, type ErrorKind } from '../../domain/errors.ts';
+import type { InstanceKey, NodeGroupId } from '../../domain/ids.ts';
 import type { NodeGroup } from '../../domain/node-group.ts';
 import type { CloudEvent, CloudView, ClusterView } from '../../domain/observation.ts';
 import type { DeleteOutcome, IncreaseOutcome } from '../../domain/outcome.ts';
@@ -18,6 +18,7 @@ import type { Metrics } from '../../telemetry/metrics.ts';
 import type { AgentStatus } from '../../cache/agent-state.ts';
 import { increaseThroughAks } from './aks-scale-set.ts';
 import { ArmCalls } from './arm-calls.ts';
+import { failureReason } from './arm-errors.ts';
 import { Budgets } from './budgets.ts';
 import { cacheHooks } from './cache-hooks.ts';
 import { increaseCapacity } from './capacity-writes.ts';
@@ -98,6 +99,7 @@ class AzureAdapter implements AzureNodeGroups {
   /** What was last told of each group that is frozen. */
   readonly #frozen = new Map<NodeGroupId, string>();
   readonly #drifts = new DriftWatch();
+  #failedMachines: ReadonlySet<InstanceKey> = new Set();
   #background: Promise<unknown> | undefined;
 
   constructor(deps: AzureDependencies) {
@@ -157,6 +159,7 @@ class AzureAdapter implements AzureNodeGroups {
     const view = this.#views.build(cluster, nowMs, this.#events.drain());
     this.#tellFrozen(view);
     this.#tellDrift(view, nowMs);
+    this.#countFailedMachines(view);
     this.#groups = view.groups;
     return view;
   }
@@ -169,6 +172,7 @@ class AzureAdapter implements AzureNodeGroups {
     const { quota } = this.#store;
     if (outcome.kind === 'accepted') quota.ordered(this.#store.drawsOf(group), outcome.target - request.from, this.#deps.clock.now());
     if (outcome.kind === 'failed' && outcome.error.kind === 'quota') this.#store.usageDue();
+    if (outcome.kind === 'failed' && outcome.error.kind !== 'cancelled') this.#countFailure(group.id, outcome.error);
     return this.#learn(group, outcome);
   }
 
@@ -268,6 +272,7 @@ class AzureAdapter implements AzureNodeGroups {
 
   #tellDrift({ groups, groupOfNode }: CloudView, nowMs: number): void {
     const { log, metrics } = this.#deps;
+    metrics.cluster.groupDrift.reset();
     const nodes = new Map<NodeGroupId, number>();
     for (const id of groupOfNode.values()) nodes.set(id, (nodes.get(id) ?? 0) + 1);
     const atRest = groups.flatMap((group) => {
@@ -304,6 +309,7 @@ class AzureAdapter implements AzureNodeGroups {
     if (group === undefined) return;
     const draws = this.#store.drawsOf(group);
     if (event.kind === 'increase-failed') {
+      this.#countFailure(event.group, event.error);
       this.#store.quota.returned(draws, event.requested);
       if (event.error.detail.kind === 'quota') this.#store.usageDue();
     }
@@ -311,6 +317,23 @@ class AzureAdapter implements AzureNodeGroups {
     const wasShort = this.#store.quota.isShort(draws, event.atMs);
     this.#store.quota.returned(draws, event.instances.length);
     if (wasShort) this.#store.usageDue();
+  }
+
+  #countFailure(group: NodeGroupId, error: { readonly detail: ErrorKind; readonly code: string | undefined }): void {
+    this.#deps.metrics.scaleUp.failures.inc({ node_group: group, reason: failureReason(error) });
+  }
+
+  /** A machine that failed is seen in many loops and counted in one. */
+  #countFailedMachines({ groups }: CloudView): void {
+    const failed = new Set<InstanceKey>();
+    for (const { id, instances = [] } of groups) {
+      for (const { key, state, error } of instances) {
+        if (state !== 'failed' || error === undefined) continue;
+        failed.add(key);
+        if (!this.#failedMachines.has(key)) this.#countFailure(id, error);
+      }
+    }
+    this.#failedMachines = failed;
   }
 
   #measureQuotas(): void {

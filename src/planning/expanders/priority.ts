@@ -5,14 +5,14 @@
  */
 import { AutoscalerError } from '../../domain/errors.ts';
 import type { NodeGroup } from '../../domain/node-group.ts';
-import type { ScoredOption } from '../../domain/plan.ts';
+import type { PlanNote, ScoredOption } from '../../domain/plan.ts';
 import type { PriorityLevel } from '../../domain/policy.ts';
 
 export interface PriorityRules {
   /** The highest level that covers the group; undefined: none does. */
   readonly levelOf: (group: NodeGroup) => number | undefined;
   /** What is odd about the rules in the light of these groups, a sentence each. */
-  readonly remarks: (groups: readonly NodeGroup[]) => readonly string[];
+  readonly remarks: (groups: readonly NodeGroup[]) => readonly PlanNote[];
 }
 
 /** Keeps the options on the highest level; options on no level are not used while another is on one. */
@@ -29,15 +29,21 @@ export function createPriorityRules(levels: readonly PriorityLevel[]): PriorityR
   const matches = (pattern: RegExp, group: NodeGroup): boolean => namesOf(group).some((name) => pattern.test(name));
   const levelOf = (group: NodeGroup): number | undefined =>
     rules.find(({ priority, patterns }) => priority >= 0 && patterns.some(({ pattern }) => matches(pattern, group)))?.priority;
-  const remarks = (groups: readonly NodeGroup[]): readonly string[] => {
+  const remarks = (groups: readonly NodeGroup[]): readonly PlanNote[] => {
     const idle = rules.flatMap(({ priority, patterns }) =>
       patterns
         .filter(({ pattern }) => !groups.some((group) => matches(pattern, group)))
-        .map(({ source }) => `The pattern "${source}" of priority ${priority} matches no node group.`),
+        .map(({ source }) => ({
+          kind: 'rule-without-group' as const,
+          text: `The pattern "${source}" of priority ${priority} matches no node group.`,
+        })),
     );
     const uncovered = groups
       .filter((group) => levelOf(group) === undefined)
-      .map(({ id }) => `The node group ${id} is covered by no priority rule: it grows only when none that is can.`);
+      .map(({ id }) => ({
+        kind: 'group-without-rule' as const,
+        text: `The node group ${id} is covered by no priority rule: it grows only when none that is can.`,
+      }));
     return [...idle, ...uncovered];
   };
   return { levelOf, remarks };

@@ -1,6 +1,6 @@
 /** What the expanders are told of an option. */
 import type { NodeGroup } from '../../domain/node-group.ts';
-import type { OptionCost, ScoredOption } from '../../domain/plan.ts';
+import type { OptionCost, PlanNote, ScoredOption } from '../../domain/plan.ts';
 import type { ScaleUpPolicy } from '../../domain/policy.ts';
 import { CPU, type ResourceNames } from '../../domain/resources.ts';
 import { misfitOf, weightOf } from '../expanders/price.ts';
@@ -16,7 +16,7 @@ export interface Scoring {
   readonly priceOf: (group: NodeGroup) => number | undefined;
   readonly clusterNodes: number;
   /** What a person should know about the rules and prices. */
-  readonly remarks: (groups: readonly NodeGroup[]) => readonly string[];
+  readonly remarks: (groups: readonly NodeGroup[]) => readonly PlanNote[];
 }
 
 /** @throws AutoscalerError `config` when a priority pattern is no regular expression. */
@@ -70,9 +70,12 @@ export function priceKey({ vmSize, priority }: Pick<NodeGroup, 'vmSize' | 'prior
   return `${vmSize.toLowerCase()}${priority === 'Spot' ? '/spot' : ''}`;
 }
 
-function pricelessSizes(groups: readonly NodeGroup[], priceOf: Scoring['priceOf']): readonly string[] {
+function pricelessSizes(groups: readonly NodeGroup[], priceOf: Scoring['priceOf']): readonly PlanNote[] {
   const sizes = groups
     .filter((group) => priceOf(group) === undefined)
     .map((group) => `${group.vmSize}${group.priority === 'Spot' ? '/spot' : ''}`);
-  return [...new Set(sizes)].sort().map((size) => `The VM size ${size} has no price: its groups grow only when none with a price can.`);
+  return [...new Set(sizes)].sort().map((size) => ({
+    kind: 'size-without-price',
+    text: `The VM size ${size} has no price: its groups grow only when none with a price can.`,
+  }));
 }

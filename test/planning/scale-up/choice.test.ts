@@ -18,7 +18,9 @@ describe('the choice between groups', () => {
     const plan = planFor({ groups, pods: pods(6), policy: { expanders: ['priority', 'least-waste'], priorities } });
     expect(growth(plan)).toEqual(['regular 0->1', 'spot 0->1']);
     expect(skipOf(plan, 'other')).toEqual({ kind: 'not-chosen', expander: 'priority,least-waste' });
-    expect(plan.notes).toEqual(['The node group other is covered by no priority rule: it grows only when none that is can.']);
+    expect(plan.notes?.map(({ text }) => text)).toEqual([
+      'The node group other is covered by no priority rule: it grows only when none that is can.',
+    ]);
   });
 
   it('price: the cheaper size for the pods grows; a size without a price is told', () => {
@@ -26,7 +28,9 @@ describe('the choice between groups', () => {
     const prices = { standard_d4s_v5: 0.2, standard_d8s_v5: 0.5 };
     const plan = planFor({ groups, pods: pods(7), policy: { expanders: ['price'], prices } });
     expect(growth(plan)).toEqual(['small 0->2']);
-    expect(plan.notes).toEqual(['The VM size Standard_X has no price: its groups grow only when none with a price can.']);
+    expect(plan.notes?.map(({ text }) => text)).toEqual([
+      'The VM size Standard_X has no price: its groups grow only when none with a price can.',
+    ]);
     const cheaper = planFor({ groups, pods: pods(7), policy: { expanders: ['price'], prices: { ...prices, standard_d8s_v5: 0.3 } } });
     expect(growth(cheaper)).toEqual(['big 0->1']);
   });

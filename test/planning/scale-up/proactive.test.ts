@@ -36,10 +36,14 @@ describe('pods that controllers are about to make', () => {
     expect(plan.injection).toEqual({ injected: 7, skipped: 0 });
     const [increase] = plan.increases;
     if (increase === undefined) throw new Error('nothing grew');
-    const events = increaseEvents({ increase, outcome: { kind: 'accepted', group: increase.group, target: 5 } }, groups[0], 'kube-system');
+    const events = increaseEvents(
+      { increase, outcome: { kind: 'accepted', group: increase.group, target: 5 }, atMs: START_MS },
+      groups[0],
+      'kube-system',
+    );
     expect(events.filter(({ reason }) => reason === 'TriggeredScaleUp').map(({ subject }) => subject.name)).toEqual(['web-1']);
     const metrics = createMetrics();
-    publishVerdicts(plan, metrics);
+    publishVerdicts(plan, START_MS, metrics);
     expect(await valueOf(metrics.cluster.pods, { verdict: 'helped' })).toBe(1);
   });
 

@@ -66,10 +66,12 @@ describe('classes of verdicts', () => {
     expect(classOf(verdict)).toBe(expected);
 
     const metrics = createMetrics();
-    publishVerdicts(plan, metrics);
+    publishVerdicts(plan, START_MS, metrics);
     for (const each of VERDICT_CLASSES) {
       const count = (each === expected ? 1 : 0) + (each === 'ignored' ? 1 : 0);
       expect([each, await valueOf(metrics.cluster.pods, { verdict: each })]).toEqual([each, count]);
+      const ageSeconds = Math.max(each === expected ? 30 : 0, each === 'ignored' ? 30 : 0);
+      expect([each, await valueOf(metrics.cluster.oldestPod, { verdict: each })]).toEqual([each, ageSeconds]);
     }
 
     const events = helplessEvents(plan).map(({ message }) => message);

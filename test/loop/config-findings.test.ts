@@ -1,0 +1,38 @@
+import { describe, expect, it } from 'vitest';
+import type { PriorityRulesView } from '../../src/ports/priority-rules.ts';
+import { aGroup } from '../support/builders.ts';
+import { aPolicy } from '../support/policy.ts';
+import { aStage, valueOf } from './support.ts';
+
+describe('the health of the configuration', () => {
+  it('is counted by kind, and what is put right goes', async () => {
+    let view: PriorityRulesView = { levels: undefined, problem: undefined };
+    const policy = aPolicy({
+      scaleUp: {
+        enforceMinSize: false,
+        expanders: ['priority', 'price'],
+        priorities: [{ priority: 1, patterns: ['^a$', 'nobody'] }],
+        prices: {},
+      },
+    });
+    const stage = aStage({
+      groups: [aGroup({ id: 'a', target: 0 }), aGroup({ id: 'b', target: 0 })],
+      policy,
+      priorities: { current: () => view },
+    });
+    const found = async () => {
+      const { values } = await stage.metrics.config.findings.get();
+      return Object.fromEntries(values.filter(({ value }) => value > 0).map(({ labels, value }) => [labels.kind, value]));
+    };
+    await stage.runOnce();
+    expect(await found()).toEqual({ 'rule-without-group': 1, 'group-without-rule': 1, 'size-without-price': 1 });
+    view = { levels: [{ priority: 1, patterns: ['.*'] }], problem: 'priorities: not a number' };
+    await stage.runOnce();
+    expect(await found()).toEqual({ 'bad-priority-rules': 1, 'size-without-price': 1 });
+    stage.cloud.groups.clear();
+    view = { levels: undefined, problem: undefined };
+    await stage.runOnce();
+    expect(await found()).toMatchObject({ 'no-node-group': 1 });
+    expect(await valueOf(stage.metrics.config.findings, { kind: 'bad-priority-rules' })).toBe(0);
+  });
+});
