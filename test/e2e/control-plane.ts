@@ -7,7 +7,8 @@
  *     await plane.stop();
  */
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -21,8 +22,18 @@ export interface ControlPlaneOptions {
   readonly binaries: Binaries;
   /** Without them pods are neither bound nor made from workloads: enough for who asks single questions. Default: all. */
   readonly parts?: readonly ('kube-scheduler' | 'kube-controller-manager')[];
+  /** Users whose requests are recorded. */
+  readonly audited?: readonly string[];
   /** Further arguments by program, after our own. */
   readonly args?: Readonly<Partial<Record<Part, readonly string[]>>>;
+}
+
+export interface AuditEntry {
+  readonly verb: string;
+  readonly requestURI: string;
+  readonly user: { readonly username: string };
+  readonly responseStatus?: { readonly code?: number };
+  readonly auditID: string;
 }
 
 export interface ControlPlane {
@@ -45,6 +56,8 @@ export interface ControlPlane {
   withoutApiServer(action: () => Promise<void>): Promise<void>;
   /** Forgets the history of the store: a watch from an older version is answered with 410. */
   compact(): Promise<void>;
+  /** Requests of this user that the API server has answered since its start, oldest first. Only users named in `audited`. */
+  audit(user: string): Promise<readonly AuditEntry[]>;
   /** What a program wrote last. */
   tail(part: Part): string;
   stop(): Promise<void>;
@@ -114,6 +127,10 @@ async function startIn(dir: string, options: ControlPlaneOptions, running: Map<P
         .join(''),
     ),
   };
+  const audit = {
+    policy: await file('audit-policy.json', JSON.stringify(auditPolicy(options.audited ?? []))),
+    log: join(dir, 'audit.log'),
+  };
   const [etcdPort = 0, peerPort = 0, apiPort = 0] = await freePorts(3);
   const url = `https://127.0.0.1:${apiPort}`;
   const clients: ApiClient[] = [];
@@ -142,7 +159,11 @@ async function startIn(dir: string, options: ControlPlaneOptions, running: Map<P
   start('etcd', etcdArgs(dir, etcdPort, peerPort));
   const etcd = `http://127.0.0.1:${etcdPort}`;
   await orGiveUp('etcd answers', async () => isUp('etcd') && (await fetch(`${etcd}/health`)).ok);
-  const apiArgs = apiServerArgs({ etcd, port: apiPort, files });
+  const apiArgs = [
+    ...apiServerArgs({ etcd, port: apiPort, files }),
+    `--audit-policy-file=${audit.policy}`,
+    `--audit-log-path=${audit.log}`,
+  ];
   const apiReady = (): Promise<unknown> =>
     orGiveUp('the API server is ready', async () => isUp('kube-apiserver') && (await admin.call('GET', '/readyz')).status === 200);
   start('kube-apiserver', apiArgs);
@@ -181,6 +202,12 @@ async function startIn(dir: string, options: ControlPlaneOptions, running: Map<P
       }
     },
     compact: () => compact(etcd),
+    audit: async (user) => {
+      const lines = existsSync(audit.log) ? (await readFile(audit.log, 'utf8')).split('\n') : [];
+      // The last line may be half written.
+      const whole = lines.slice(0, -1).map((line) => JSON.parse(line) as AuditEntry);
+      return whole.filter(({ user: { username } }) => username === user);
+    },
     tail,
     stop: async () => {
       for (const client of clients) await client.close();
@@ -268,6 +295,11 @@ function apiServerArgs({
     '--service-cluster-ip-range=10.0.0.0/24',
     '--profiling=false',
   ];
+}
+
+function auditPolicy(users: readonly string[]): unknown {
+  const recorded = users.length === 0 ? [] : [{ level: 'Metadata', users, omitStages: ['RequestReceived'] }];
+  return { apiVersion: 'audit.k8s.io/v1', kind: 'Policy', rules: [...recorded, { level: 'None' }] };
 }
 
 function controllerArgs(kubeconfigFile: string, files: KeyFiles): readonly string[] {

@@ -1,11 +1,10 @@
-/** Things that go wrong around a daemon: its API server, its history, its machines. */
+/** Things that go wrong around a daemon: its API server and its history. */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { aPool } from '../scenarios/support.ts';
-import { startControlPlane, type ControlPlane } from './control-plane.ts';
-import { givenBinaries } from './given.ts';
+import type { ControlPlane } from './control-plane.ts';
 import { always, until } from './until.ts';
 import { deployment } from './workloads.ts';
-import { E2eWorld, installRbac, type Node, type WorldOptions } from './world.ts';
+import { E2eWorld, startPlaneForDaemon, type Node, type WorldOptions } from './world.ts';
 
 const TO_BE_DELETED = 'ToBeDeletedByClusterAutoscaler';
 
@@ -13,8 +12,7 @@ let plane: ControlPlane;
 let world: E2eWorld;
 
 beforeAll(async () => {
-  plane = await startControlPlane({ binaries: givenBinaries() });
-  await installRbac(plane);
+  plane = await startPlaneForDaemon();
 });
 
 afterEach(async () => {
@@ -77,31 +75,6 @@ describe('disturbances on a real control plane', () => {
     expect(world.capacity('general')).toBe(3);
     expect(await daemon.metric(/aks_autoscaler_watch_restarts_total\{resource="pods",cause="expired"\} (\d+)/)).toBeGreaterThan(0);
     daemon.mustRun();
-    expect(world.violations).toEqual([]);
-  });
-
-  it('replaces a Spot node that Azure took back', async () => {
-    await begin({ pools: [aPool({ name: 'spot', count: 1, min: 0, priority: 'Spot' })] });
-    const tolerations = [{ key: 'kubernetes.azure.com/scalesetpriority', operator: 'Equal', value: 'spot', effect: 'NoSchedule' }];
-    await world.apply(deployment({ name: 'batch', replicas: 2, cpu: '1500m', spec: { tolerations } }));
-    const [before] = await world.untilRunning('batch', 2);
-    await world.soleDaemon();
-    expect(world.arm.control.raise({ evict: { pool: 'spot' } })).toBeUndefined();
-    await until(
-      'the node is gone',
-      async () => !(await world.nodes('spot')).some(({ metadata }) => metadata.name === before?.spec.nodeName),
-    );
-    // The garbage collector of pods takes its time before it ends those of a node that is no more.
-    await until(
-      'both run on another node',
-      async () => {
-        const pods = await world.running('batch');
-        return pods.length === 2 && pods.every(({ spec }) => spec.nodeName !== before?.spec.nodeName);
-      },
-      180_000,
-      () => world.picture(),
-    );
-    expect(world.capacity('spot')).toBe(1);
     expect(world.violations).toEqual([]);
   });
 });

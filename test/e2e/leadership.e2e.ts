@@ -1,12 +1,11 @@
 /** More than one daemon: who leads, and what happens to what a leader leaves behind. */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { aPool } from '../scenarios/support.ts';
-import { startControlPlane, type ControlPlane } from './control-plane.ts';
-import { givenBinaries } from './given.ts';
+import type { ControlPlane } from './control-plane.ts';
 import { STOP_SECONDS_ANNOTATION } from './kubelets.ts';
 import { until } from './until.ts';
 import { deployment } from './workloads.ts';
-import { E2eWorld, installRbac, type Node, type WorldOptions } from './world.ts';
+import { E2eWorld, startPlaneForDaemon, type Node, type WorldOptions } from './world.ts';
 
 const TO_BE_DELETED = 'ToBeDeletedByClusterAutoscaler';
 const LEASE = '/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/aks-autoscaler';
@@ -17,8 +16,7 @@ let plane: ControlPlane;
 let world: E2eWorld;
 
 beforeAll(async () => {
-  plane = await startControlPlane({ binaries: givenBinaries() });
-  await installRbac(plane);
+  plane = await startPlaneForDaemon();
 });
 
 afterEach(async () => {

@@ -1,14 +1,12 @@
 /** Nodes that go, and nodes that must not, judged by what the real API server holds. */
-import { execFile } from 'node:child_process';
-import { promisify } from 'node:util';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { aPool } from '../scenarios/support.ts';
 import { MERGE } from './api-client.ts';
-import { startControlPlane, type ControlPlane } from './control-plane.ts';
-import { givenBinaries } from './given.ts';
+import type { ControlPlane } from './control-plane.ts';
+import { kubectl } from './kubectl.ts';
 import { always, until } from './until.ts';
 import { barePod, budget, deployment } from './workloads.ts';
-import { E2eWorld, installRbac, type WorldOptions } from './world.ts';
+import { E2eWorld, startPlaneForDaemon, type WorldOptions } from './world.ts';
 
 const TO_BE_DELETED = 'ToBeDeletedByClusterAutoscaler';
 const SAFE = 'cluster-autoscaler.kubernetes.io/safe-to-evict';
@@ -19,8 +17,7 @@ let plane: ControlPlane;
 let world: E2eWorld;
 
 beforeAll(async () => {
-  plane = await startControlPlane({ binaries: givenBinaries() });
-  await installRbac(plane);
+  plane = await startPlaneForDaemon();
 });
 
 afterEach(async () => {
@@ -33,12 +30,6 @@ afterAll(async () => {
 
 async function begin(options: Omit<WorldOptions, 'plane'>): Promise<void> {
   world = await E2eWorld.start({ plane, ...options });
-}
-
-async function kubectl(...args: readonly string[]): Promise<string> {
-  const [program, ...first] = plane.kubectl;
-  const env = { PATH: process.env['PATH'] ?? '', HOME: plane.dir, KUBECONFIG: plane.adminKubeconfig };
-  return (await promisify(execFile)(program, [...first, ...args], { env })).stdout;
 }
 
 /** Puts each pod of a workload where the scenario needs it: the others' nodes are cordoned meanwhile. */
@@ -183,7 +174,7 @@ describe('scale-down on a real control plane', () => {
       await world.untilRunning('web', 3);
     });
     await world.soleDaemon();
-    const output = await kubectl('drain', drained, '--ignore-daemonsets', '--timeout=90s');
+    const output = await kubectl(plane, 'drain', drained, '--ignore-daemonsets', '--timeout=90s');
     expect(output).toContain(`node/${drained} drained`);
     await world.untilRunning('web', 3);
     const pods = await world.running('web');

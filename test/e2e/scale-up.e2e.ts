@@ -1,18 +1,18 @@
 /** From a burst to pods that the real scheduler bound on nodes of the right kind. */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
 import { aPool } from '../scenarios/support.ts';
-import { startControlPlane, type ControlPlane } from './control-plane.ts';
-import { givenBinaries } from './given.ts';
+import type { ControlPlane } from './control-plane.ts';
+import { kubectl } from './kubectl.ts';
 import { until } from './until.ts';
 import { claim, daemonSet, deployment, diskClass } from './workloads.ts';
-import { E2eWorld, installRbac, type WorldOptions } from './world.ts';
+import { E2eWorld, startPlaneForDaemon, type Event, type WorldOptions } from './world.ts';
 
 let plane: ControlPlane;
 let world: E2eWorld;
 
 beforeAll(async () => {
-  plane = await startControlPlane({ binaries: givenBinaries() });
-  await installRbac(plane);
+  plane = await startPlaneForDaemon();
 });
 
 afterEach(async () => {
@@ -26,6 +26,18 @@ afterAll(async () => {
 async function begin(options: Omit<WorldOptions, 'plane'>, flags: readonly string[] = []): Promise<void> {
   world = await E2eWorld.start({ plane, ...options });
   await world.soleDaemon(flags);
+}
+
+interface Counted {
+  readonly status: string;
+  readonly nodeCounts?: { readonly registered: { readonly total: number; readonly ready: number } };
+}
+
+/** The part of the status document that is looked at. */
+interface Status {
+  readonly autoscalerStatus: string;
+  readonly clusterWide: { readonly health: Counted; readonly scaleUp: Counted };
+  readonly nodeGroups?: readonly { readonly name: string; readonly health: Counted; readonly scaleUp: Counted }[];
 }
 
 describe('scale-up on a real control plane', () => {
@@ -47,10 +59,41 @@ describe('scale-up on a real control plane', () => {
     expect(new Set(triggered.map(({ involvedObject }) => involvedObject.kind))).toEqual(new Set(['Pod']));
     // One plan, or two when the burst came in pieces: each says from where to where.
     for (const { message } of triggered) expect(message).toMatch(/aks-general-\S+ \d->\d \(max: 10\)/);
-    const status = await until('status', () => plane.admin.get('/api/v1/namespaces/kube-system/configmaps/cluster-autoscaler-status'));
-    expect((status['data'] as { readonly status: string }).status).toMatch(/autoscalerStatus: Running/);
     expect(daemon?.complaints()).toEqual([]);
     expect(world.violations).toEqual([]);
+  });
+
+  it('says in the status ConfigMap and in events what is so, where kubectl shows it', async () => {
+    await begin({ pools: [aPool({ name: 'general', count: 1, min: 1 })] }, ['--scale-down-enabled=false']);
+    await world.apply(deployment({ name: 'web', replicas: 4, cpu: '1500m' }));
+    const [pod] = await world.untilRunning('web', 4);
+    const status = await until('the status tells of two ready nodes', async () => {
+      const map = await plane.admin.get('/api/v1/namespaces/kube-system/configmaps/cluster-autoscaler-status');
+      const told = parse((map?.['data'] as { readonly status?: string } | undefined)?.status ?? '') as Status | null;
+      const group = told?.nodeGroups?.find(({ name }) => name.startsWith('aks-general-'));
+      return group?.health.nodeCounts?.registered.ready === 2 && group.scaleUp.status === 'NoActivity' ? told : undefined;
+    });
+    expect(status).toMatchObject({
+      autoscalerStatus: 'Running',
+      clusterWide: { health: { status: 'Healthy' }, scaleUp: { status: 'NoActivity' } },
+    });
+    expect(status?.clusterWide.health.nodeCounts?.registered.total).toBe((await world.nodes()).length);
+    const about = (kind: string) => async (): Promise<readonly string[] | undefined> => {
+      const told = (await plane.admin.list('/api/v1/namespaces/kube-system/events')) as readonly Event[];
+      const found = told.filter(({ involvedObject }) => involvedObject.kind === kind).map(({ reason, message }) => `${reason}: ${message}`);
+      return found.length > 0 ? found : undefined;
+    };
+    expect(await until('events of the status object', about('ConfigMap'))).toContainEqual(
+      expect.stringMatching(/^ScaledUpGroup: Scale-up of aks-general-\S+ 1->2 \(max: 10\)$/),
+    );
+    const described = await until('kubectl tells it', async () => {
+      const told = await Promise.all(
+        (await world.pods('web')).map(({ metadata }) => kubectl(plane, 'describe', 'pod', metadata.name, '-n', world.namespace)),
+      );
+      return told.find((text) => text.includes('TriggeredScaleUp'));
+    });
+    expect(described).toMatch(/Normal\s+TriggeredScaleUp\s+\S+\s+aks-autoscaler\s+This pod caused a scale-up/);
+    expect(pod?.metadata.namespace).toBe(world.namespace);
   });
 
   it('grows from nothing the pool that a selector, a taint, a GPU and arm64 ask for', async () => {

@@ -16,7 +16,8 @@ import { ViolationLog } from '../../src/simulator/violations.ts';
 import type { PoolSpec, WorldSpec } from '../../src/simulator/world-spec.ts';
 import { worldOf } from '../scenarios/support.ts';
 import { MERGE, type ApiClient, type Json, type KubeObject } from './api-client.ts';
-import type { ControlPlane } from './control-plane.ts';
+import { startControlPlane, type ControlPlane } from './control-plane.ts';
+import { givenBinaries } from './given.ts';
 import { Kubelets } from './kubelets.ts';
 import { Program } from './program.ts';
 import { until } from './until.ts';
@@ -29,6 +30,8 @@ const CLIENTS = ['1', '2', '3'].map((digit) => ({
   clientSecret: `only-known-to-this-simulation-${digit}`,
 }));
 const TOKEN_PATH = '/api/v1/namespaces/kube-system/serviceaccounts/aks-autoscaler/token';
+/** Who the daemon is to the API server. */
+const DAEMON_USER = 'system:serviceaccount:kube-system:aks-autoscaler';
 /** A minute of Azure in three seconds. */
 const SPEED = 20;
 
@@ -72,8 +75,15 @@ export interface Event extends KubeObject {
   readonly source: { readonly component?: string };
 }
 
+/** A control plane that knows the daemon's ServiceAccount and records what it asks for. */
+export async function startPlaneForDaemon(): Promise<ControlPlane> {
+  const plane = await startControlPlane({ binaries: givenBinaries(), audited: [DAEMON_USER] });
+  await installRbac(plane);
+  return plane;
+}
+
 /** Every rule the daemon has comes from here: the objects that people apply. */
-export async function installRbac(plane: ControlPlane): Promise<void> {
+async function installRbac(plane: ControlPlane): Promise<void> {
   const text = readFileSync(join(ROOT, 'deploy', 'rbac.yaml'), 'utf8');
   for (const document of parseAllDocuments(text)) await plane.admin.apply(document.toJS() as Json);
 }
@@ -295,6 +305,14 @@ export class E2eWorld {
       .map(({ principal }) => principal);
   }
 
+  /** What the API server did not allow the daemons, by its own record: each is a rule that the manifests lack. */
+  async forbidden(): Promise<readonly string[]> {
+    const asked = await this.plane.audit(DAEMON_USER);
+    return [
+      ...new Set(asked.filter(({ responseStatus }) => responseStatus?.code === 403).map(({ verb, requestURI }) => `${verb} ${requestURI}`)),
+    ];
+  }
+
   get violations(): readonly unknown[] {
     return this.#violations.list();
   }
@@ -313,13 +331,15 @@ export class E2eWorld {
     return [`sets: ${sets.join(' ')}`, `nodes: ${nodes.join(' ')}`, ...pods, ...this.kubelets.failures, ...logs].join('\n');
   }
 
-  /** Ends the daemons and the machines, and leaves the control plane as it was found. */
+  /** Ends the daemons and the machines, and leaves the control plane as it was found. @throws Error when a right was missing. */
   async stop(): Promise<void> {
     await Promise.all(this.daemons.map(({ program }) => program.stop()));
     this.kubelets.stop();
     await this.arm.stop();
     await this.#clean();
     await rm(this.#dir, { recursive: true, force: true });
+    const forbidden = await this.forbidden();
+    if (forbidden.length > 0) throw new Error(`The manifests do not allow what the daemon did: ${forbidden.join(', ')}`);
   }
 
   async #clean(): Promise<void> {
