@@ -27,6 +27,9 @@ export const CLUSTER_RULES: readonly Rule[] = [
   { apiGroups: [''], resources: ['persistentvolumeclaims', 'persistentvolumes'], verbs: ['list', 'watch'] },
   { apiGroups: ['storage.k8s.io'], resources: ['storageclasses', 'csinodes'], verbs: ['list', 'watch'] },
   { apiGroups: ['policy'], resources: ['poddisruptionbudgets'], verbs: ['list', 'watch'] },
+  // Only asked for where the features of these names are turned on; the kinds come with the Cluster Autoscaler's definitions.
+  { apiGroups: ['autoscaling.x-k8s.io'], resources: ['capacityquotas'], verbs: ['list', 'watch'] },
+  { apiGroups: ['autoscaling.x-k8s.io'], resources: ['capacityquotas/status'], verbs: ['patch'] },
   { apiGroups: [''], resources: ['events'], verbs: ['create', 'patch'] },
 ];
 

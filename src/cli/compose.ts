@@ -5,7 +5,7 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { connectAzure, type AzureNodeGroups } from '../adapters/azure/azure.ts';
 import type { SkuShare } from '../adapters/azure/sku-agent.ts';
-import { connectKubernetes, type Kubernetes } from '../adapters/kubernetes/kubernetes.ts';
+import { connectKubernetes, type Kubernetes, type KubernetesOptions } from '../adapters/kubernetes/kubernetes.ts';
 import type { Config } from '../config/config.ts';
 import type { Clock } from '../domain/clock.ts';
 import type { Random } from '../domain/random.ts';
@@ -57,7 +57,12 @@ export async function composeDaemon(input: ComposeInput): Promise<Daemon> {
   const kubernetes = await connectKubernetes({
     ...shared,
     ...until,
-    options: { ...config.kubernetes, followWorkloads: config.policy.scaleUp.proactive === true, ...taintsOf(config) },
+    options: {
+      ...config.kubernetes,
+      followWorkloads: config.policy.scaleUp.proactive === true,
+      ...taintsOf(config),
+      ...capacityOf(config),
+    },
   });
   const cloud = await connectCloud(input, names, kubernetes);
   const rules = config.policy.scaleUp.expanders.includes('priority') ? new ConfigMapPriorityRules(log) : undefined;
@@ -72,6 +77,7 @@ export async function composeDaemon(input: ComposeInput): Promise<Daemon> {
     tainter: kubernetes.tainter,
     evictor: kubernetes.evictor,
     events: kubernetes.events,
+    capacityObjects: kubernetes.capacityObjects,
     journal: input.journal ?? journalOf(config, names, log),
     ...(rules === undefined ? {} : { priorities: rules }),
   };
@@ -127,6 +133,13 @@ function readOnly(text: KeptText): KeptText {
 /** Both sides judge nodes by the same taints: what makes one not ready is what a new one will not keep. */
 function taintsOf({ policy }: Config): { readonly taints?: TaintRules } {
   return policy.cluster?.taints === undefined ? {} : { taints: policy.cluster.taints };
+}
+
+/** Only what somebody turned on is watched. */
+function capacityOf({ policy }: Config): Pick<KubernetesOptions, 'capacity'> {
+  const { quotas = false, bufferController = false, bufferInjection = false, requests = false } = policy.capacity ?? {};
+  const buffers = bufferController || bufferInjection;
+  return quotas || buffers || requests ? { capacity: { quotas, buffers, requests } } : {};
 }
 
 function journalOf({ dumpDirectory: directory }: Config, names: ResourceNames, log: Log): DecisionJournal {

@@ -3,11 +3,11 @@ import { z } from 'zod';
 import { AutoscalerError } from '../domain/errors.ts';
 import type { Policy } from '../domain/policy.ts';
 import { mergeLayers } from './layer.ts';
-import { backoff, cluster, drain, scaleDown, scaleUp } from './policy-schema.ts';
+import { backoff, capacity, cluster, drain, scaleDown, scaleUp } from './policy-schema.ts';
 import { sentencesOf } from './sentences.ts';
 import { configFileLayer } from './sources/config-file.ts';
 
-const PARTS = z.object({ cluster, scaleUp, scaleDown, backoff, drain });
+const PARTS = z.object({ cluster, scaleUp, scaleDown, backoff, drain, capacity });
 
 export interface LoadedPolicy {
   readonly policy: Policy;

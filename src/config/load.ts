@@ -74,7 +74,14 @@ function assemble(parsed: Parsed, extras: Extras): Config {
   return {
     azure: azureOf(parsed, extras.caPem),
     kubernetes: kubernetesOf(parsed, extras.hostname),
-    policy: { cluster: parsed.cluster, scaleUp: parsed.scaleUp, scaleDown: parsed.scaleDown, backoff: parsed.backoff, drain: parsed.drain },
+    policy: {
+      cluster: parsed.cluster,
+      scaleUp: parsed.scaleUp,
+      scaleDown: parsed.scaleDown,
+      backoff: parsed.backoff,
+      drain: parsed.drain,
+      capacity: parsed.capacity,
+    },
     loop: parsed.loop,
     http: parsed.http,
     health: parsed.health,

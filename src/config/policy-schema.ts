@@ -191,3 +191,36 @@ export const drain = z
     bands: [...given.bands].sort((left, right) => left.priority - right.priority),
     evictDaemonPods: { fromOccupied: given.evictDaemonPodsFromOccupied, fromEmpty: given.evictDaemonPodsFromEmpty },
   }));
+
+/** All off by default, as in the Cluster Autoscaler. */
+export const capacity = z
+  .strictObject({
+    quotas: flag(false),
+    bufferController: flag(false),
+    bufferInjection: flag(false),
+    provisioningRequests: flag(false),
+    requestInitialBackoff: duration(MINUTE_MS, { leastMs: SECOND_MS }),
+    requestMaxBackoff: duration(10 * MINUTE_MS, { leastMs: SECOND_MS }),
+    requestBackoffs: wholeNumber(1).default(1000),
+    checkCapacityBatch: flag(false),
+    checkCapacityBatchSize: wholeNumber(1).default(10),
+    checkCapacityTimebox: duration(10 * SECOND_MS, { leastMs: 100 }),
+    checkCapacityInstance: text('the name of an instance').optional(),
+  })
+  .refine((given) => given.requestInitialBackoff <= given.requestMaxBackoff, {
+    error: 'a wait that is not longer than capacity.requestMaxBackoff',
+    path: ['requestInitialBackoff'],
+  })
+  .prefault({})
+  .transform((given) => ({
+    quotas: given.quotas,
+    bufferController: given.bufferController,
+    bufferInjection: given.bufferInjection,
+    requests: given.provisioningRequests,
+    requestInitialBackoffMs: given.requestInitialBackoff,
+    requestMaxBackoffMs: given.requestMaxBackoff,
+    requestBackoffs: given.requestBackoffs,
+    checksPerLoop: given.checkCapacityBatch ? given.checkCapacityBatchSize : 1,
+    checksTimeboxMs: given.checkCapacityTimebox,
+    ...(given.checkCapacityInstance === undefined ? {} : { processorInstance: given.checkCapacityInstance }),
+  }));

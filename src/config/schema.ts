@@ -7,7 +7,7 @@ import { CLOUD_NAMES, cloudNamed, STACK } from './clouds.ts';
 import { chooseCredential } from './credential.ts';
 import { duration, endpoint, flag, HOUR_MS, MINUTE_MS, number, oneOf, SECOND_MS, text, wholeNumber } from './leaves.ts';
 import { nodeGroupOptions } from './node-group-options.ts';
-import { backoff, cluster, drain, scaleDown, scaleUp } from './policy-schema.ts';
+import { backoff, capacity, cluster, drain, scaleDown, scaleUp } from './policy-schema.ts';
 
 const METHODS = ['client-secret', 'workload-identity', 'managed-identity', 'client-certificate', 'azure-cli'] as const;
 const NEED_TENANT: ReadonlySet<string | undefined> = new Set(['client-secret', 'workload-identity', 'client-certificate']);
@@ -240,6 +240,7 @@ export const SCHEMA = z.strictObject({
   scaleDown,
   backoff,
   drain,
+  capacity,
   loop,
   http,
   health: z

@@ -5,6 +5,7 @@ import type { Pod } from './pod.ts';
 import type { DaemonSet, DisruptionBudget, ReplicatedWorkload } from './workload.ts';
 import type { ErrorKind } from './errors.ts';
 import type { CloudQuota } from './quota.ts';
+import type { CapacityObjects } from './capacity-objects.ts';
 
 /** The cluster at one moment. Values are replaced, never edited: an unchanged node keeps its identity between loops. */
 export interface ClusterView {
@@ -17,6 +18,8 @@ export interface ClusterView {
   readonly disruptionBudgets: readonly DisruptionBudget[];
   /** Absent: nobody asked for them. */
   readonly workloads?: readonly ReplicatedWorkload[];
+  /** Quotas, buffers and requests for capacity. Absent: nobody asked for them. */
+  readonly capacity?: CapacityObjects;
   /** `namespace name -> labels`, for namespace selectors. */
   readonly namespaces: ReadonlyMap<string, Readonly<Record<string, string>>>;
   /** Age of the oldest watch, milliseconds. */

@@ -125,7 +125,31 @@ export interface ClusterPolicy {
   readonly scaleFromUnschedulable?: boolean;
 }
 
+/** Objects by which people ask for, reserve and limit capacity; all off by default, as in the Cluster Autoscaler. */
+export interface CapacityPolicy {
+  /** Whether CapacityQuota objects limit growth. */
+  readonly quotas: boolean;
+  /** Whether the statuses of CapacityBuffer objects are kept. */
+  readonly bufferController: boolean;
+  /** Whether their pods ask for room. */
+  readonly bufferInjection: boolean;
+  /** Whether ProvisioningRequest objects are served. */
+  readonly requests: boolean;
+  readonly requestInitialBackoffMs: number;
+  readonly requestMaxBackoffMs: number;
+  /** Requests whose time-out is remembered. */
+  readonly requestBackoffs: number;
+  /** Requests that only ask whether there is room, per loop. */
+  readonly checksPerLoop: number;
+  /** The time for those of one loop. */
+  readonly checksTimeboxMs: number;
+  /** Only requests that name this instance are checked; absent: only those that name none. */
+  readonly processorInstance?: string;
+}
+
 export interface Policy {
+  /** Absent: none of it. */
+  readonly capacity?: CapacityPolicy;
   readonly cluster?: ClusterPolicy;
   readonly scaleUp: ScaleUpPolicy;
   readonly scaleDown: ScaleDownPolicy;

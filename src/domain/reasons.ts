@@ -20,6 +20,12 @@ export interface ClusterLimit {
   readonly value: number;
 }
 
+/** A quota by its id, as the Cluster Autoscaler spells it: `cluster-wide`, `CapacityQuota/<name>`. */
+export interface ExceededQuota {
+  readonly quota: string;
+  readonly resources: readonly string[];
+}
+
 /** Why a group was not an option for a scale-up. */
 export type SkipReason =
   | { readonly kind: 'frozen'; readonly detail: string }
@@ -33,6 +39,8 @@ export type SkipReason =
       /** Further limits that would be broken, too. */ readonly also?: readonly ClusterLimit[];
     })
   | { readonly kind: 'quota'; readonly quota: string; readonly used: number; readonly limit: number; readonly needs: number }
+  /** Quotas of the cluster that not one more such node keeps, each with the resources that it is short of. */
+  | { readonly kind: 'capacity-quota'; readonly exceeded: readonly ExceededQuota[] }
   /** A group that grows to its maximum or not at all; `allowed` nodes are left of the limit that is nearest. */
   | { readonly kind: 'atomic-limit'; readonly needs: number; readonly allowed: number }
   | { readonly kind: 'no-pod-fits' }
@@ -138,6 +146,8 @@ export function describeSkip(reason: SkipReason): string {
       return [reason, ...(reason.also ?? [])].map(describeLimit).join(' and ');
     case 'quota':
       return `quota reached: ${reason.quota} ${reason.used} of ${reason.limit} cores, needs ${reason.needs}`;
+    case 'capacity-quota':
+      return reason.exceeded.map(({ quota, resources }) => `exceeded quota: "${quota}", resources: ${resources.join(', ')}`).join('; ');
     case 'atomic-limit':
       return `atomic scale-up exceeds cluster node count limit: it needs ${reason.needs} nodes and ${reason.allowed} are allowed`;
     case 'no-pod-fits':

@@ -8,6 +8,7 @@ import type { LoopState } from '../domain/loop-state.ts';
 import { emptyLoopState } from '../planning/state.ts';
 import { afterClockShift } from '../planning/state/clock-shift.ts';
 import { ClusterSnapshot } from '../scheduling/cluster-snapshot.ts';
+import { CapacityStatuses } from './capacity-statuses.ts';
 import type { LoopDeps, LoopSettings } from './deps.ts';
 import { DrainRunner } from './drain.ts';
 import { PreemptionResponder } from './preemption.ts';
@@ -33,6 +34,7 @@ export class Autoscaler {
   readonly #stopping = new AbortController();
   readonly #runner: DrainRunner;
   readonly #responder: PreemptionResponder;
+  readonly #statuses: CapacityStatuses | undefined;
   #snapshot: ClusterSnapshot;
   #state: LoopState;
   /** Of the wall clock over the monotonic one when the last loop began. It moves only when the wall clock is set. */
@@ -61,6 +63,8 @@ export class Autoscaler {
     const { cluster: reader, ...rest } = deps;
     this.#runner = new DrainRunner({ ...rest, reader, onEnd: () => this.#trigger.wake('cloud') });
     this.#responder = new PreemptionResponder({ ...rest, reader });
+    const { capacityObjects: writer, clock, log } = deps;
+    this.#statuses = writer === undefined ? undefined : new CapacityStatuses({ writer, clock, log });
   }
 
   /**
@@ -110,6 +114,7 @@ export class Autoscaler {
           snapshot: this.#snapshot,
           runner: this.#runner,
           responder: this.#responder,
+          statuses: this.#statuses,
           deps: withCurrentRules(this.#deps),
           settings: this.#settings,
           stopping: this.#stopping.signal,

@@ -1,6 +1,7 @@
 import type { Clock } from '../domain/clock.ts';
 import type { Policy } from '../domain/policy.ts';
 import type { ResourceNames } from '../domain/resources.ts';
+import type { CapacityObjectWriter } from '../ports/capacity-object-writer.ts';
 import type { CloudNodeGroups } from '../ports/cloud-node-groups.ts';
 import type { ClusterReader } from '../ports/cluster-reader.ts';
 import type { DecisionJournal } from '../ports/decision-journal.ts';
@@ -34,6 +35,8 @@ export interface LoopDeps {
   readonly evictor: PodEvictor;
   readonly events: EventRecorder;
   readonly journal: DecisionJournal;
+  /** Absent: nothing is said to those who ask for capacity. */
+  readonly capacityObjects?: CapacityObjectWriter;
   /** Rules of the priority expander that may change while the loop runs; those of the policy hold where it has none. */
   readonly priorities?: PriorityRulesReader;
 }

@@ -8,7 +8,16 @@ import type { Observation } from '../domain/observation.ts';
 /** What started a loop. */
 export type LoopTriggerCause = 'scan' | 'pods' | 'cloud' | 'manual';
 
-export type StepName = 'leftovers' | 'preemption' | 'observe' | 'reduce' | 'scale-up' | 'scale-down' | 'soft-taint' | 'publish';
+export type StepName =
+  | 'leftovers'
+  | 'preemption'
+  | 'observe'
+  | 'reduce'
+  | 'scale-up'
+  | 'scale-down'
+  | 'soft-taint'
+  | 'capacity'
+  | 'publish';
 
 export interface StepFailure {
   readonly step: StepName;

@@ -11,6 +11,8 @@ import { tooStale } from '../planning/stale-cluster.ts';
 import { planScaleDown } from '../planning/scale-down/plan.ts';
 import { reduceObservation, reduceRemovals, reduceScaleDownPlan } from '../planning/state.ts';
 import type { ClusterSnapshot } from '../scheduling/cluster-snapshot.ts';
+import { capacityWishes } from './capacity.ts';
+import type { CapacityStatuses } from './capacity-statuses.ts';
 import type { LoopDeps, LoopSettings } from './deps.ts';
 import type { DrainRunner } from './drain.ts';
 import { publishObservation, publishVerdicts } from './gauges.ts';
@@ -29,6 +31,8 @@ export interface RunOnceInput {
   readonly snapshot: ClusterSnapshot;
   readonly runner: DrainRunner;
   readonly responder: PreemptionResponder;
+  /** Absent: nobody who asks for capacity is answered. */
+  readonly statuses?: CapacityStatuses | undefined;
   readonly deps: LoopDeps;
   readonly settings: LoopSettings;
   /** Fires when nothing new shall be begun; what is under way goes on. */
@@ -94,12 +98,15 @@ async function advance(input: RunOnceInput, steps: Steps, run: Run): Promise<Pro
   await steps.run('preemption', () => respond(input, progress, run.signal));
   progress = await grow(input, steps, progress, run.signal);
   progress = await shrink(input, steps, progress, run.signal);
+  await steps.run('capacity', () => answerCapacity(input, progress, run.signal));
   await steps.run('publish', () => publish(progress, input.deps));
   return progress;
 }
 
-function observe({ deps, loopId, snapshot }: RunOnceInput, nowMs: number): Observation {
-  const cluster = deps.cluster.observe(nowMs);
+function observe({ deps, loopId, snapshot, statuses }: RunOnceInput, nowMs: number): Observation {
+  const seen = deps.cluster.observe(nowMs);
+  const { capacity } = seen;
+  const cluster = capacity === undefined || statuses === undefined ? seen : { ...seen, capacity: statuses.overlay(capacity) };
   const cloud = deps.cloud.observe(cluster, nowMs);
   snapshot.sync(cluster);
   return { loopId, nowMs, cluster, cloud };
@@ -164,6 +171,12 @@ function planAndBegin(input: RunOnceInput, progress: Progress, observation: Obse
   // What has begun is taken in at once: the next loop, and a crash of a later step, must know of it.
   const removed = runner.collect();
   return { plan, removed, state: reduceRemovals(planned, removed, observation.nowMs) };
+}
+
+async function answerCapacity({ deps, statuses }: RunOnceInput, { observation }: Progress, signal: AbortSignal): Promise<void> {
+  if (observation === undefined || statuses === undefined) return;
+  const { policy, names } = deps;
+  await statuses.write(capacityWishes({ observation, policy, names }), signal);
 }
 
 function publish({ observation, state, rounds }: Progress, { metrics }: LoopDeps): void {

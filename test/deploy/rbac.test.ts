@@ -24,7 +24,7 @@ interface Seen {
 }
 
 const PATH =
-  /^\/api(?:s\/(?<group>[^/]+))?\/v1(?:\/namespaces\/(?<namespace>[^/]+)(?=\/))?\/(?<resource>[^/?]+)(?:\/(?<name>[^/?]+))?(?:\/(?<sub>[^/?]+))?(?<query>\?.*)?$/;
+  /^\/api(?:s\/(?<group>[^/]+))?\/v1(?:beta1)?(?:\/namespaces\/(?<namespace>[^/]+)(?=\/))?\/(?<resource>[^/?]+)(?:\/(?<name>[^/?]+))?(?:\/(?<sub>[^/?]+))?(?<query>\?.*)?$/;
 
 /** `group/resource verb`, as the API server would ask its authorizer; undefined for what everybody may. */
 function accessOf(method: string, path: string): string | undefined {
@@ -62,12 +62,19 @@ async function live(): Promise<void> {
     '--scale-down-unneeded-time=1m',
     '--scale-down-delay-after-add=1m',
     '--expander=priority,least-waste',
+    '--capacity-quotas-enabled',
   ];
   const run = await VirtualRun.start({ spec: worldOf([aPool({ name: 'general', count: 2 })]), flags: [...flags, '--scan-interval=5s'] });
   const world = run.world.cluster;
   server = world.url;
   try {
     world.apply(deployment({ name: 'web', replicas: 12, cpu: '700m' }));
+    world.apply({
+      apiVersion: 'autoscaling.x-k8s.io/v1beta1',
+      kind: 'CapacityQuota',
+      metadata: { name: 'all' },
+      spec: { limits: { resources: { nodes: '100' } } },
+    });
     world.apply(deployment({ name: 'giant', replicas: 1, cpu: '64' }));
     await run.until('bound', () => bound(run, 'web') === 12, 5 * MINUTE);
     world.apply(deployment({ name: 'web', replicas: 4, cpu: '700m' }));

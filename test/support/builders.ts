@@ -1,5 +1,6 @@
 /** Builders for domain values: say what matters to the test, get sensible rest. */
 import { nodeGroupId, instanceKey, type InstanceKey, type NodeGroupId } from '../../src/domain/ids.ts';
+import type { CapacityKind, CapacityObjectRef, CapacityObjects, CapacityQuota } from '../../src/domain/capacity-objects.ts';
 import type { Instance, NodeGroup, NodeTemplate } from '../../src/domain/node-group.ts';
 import type { Node } from '../../src/domain/node.ts';
 import type { CloudView, ClusterView, Observation } from '../../src/domain/observation.ts';
@@ -184,6 +185,7 @@ export interface ClusterOptions {
   readonly daemonSets?: ClusterView['daemonSets'];
   readonly disruptionBudgets?: readonly DisruptionBudget[];
   readonly workloads?: readonly ReplicatedWorkload[];
+  readonly capacity?: CapacityObjects;
 }
 
 export function aCluster(options: ClusterOptions = {}): ClusterView {
@@ -199,6 +201,7 @@ export function aCluster(options: ClusterOptions = {}): ClusterView {
     daemonSets: options.daemonSets ?? [],
     disruptionBudgets: options.disruptionBudgets ?? [],
     ...(options.workloads === undefined ? {} : { workloads: options.workloads }),
+    ...(options.capacity === undefined ? {} : { capacity: options.capacity }),
     namespaces: new Map([
       ['default', {}],
       ['kube-system', {}],
@@ -244,4 +247,13 @@ export function aBudget(options: Partial<DisruptionBudget> = {}): DisruptionBudg
     desiredHealthy: 1,
     ...options,
   };
+}
+
+export function aRef(kind: CapacityKind, name: string, rest: Partial<CapacityObjectRef> = {}): CapacityObjectRef {
+  const namespace = kind === 'CapacityQuota' ? '' : 'default';
+  return { kind, namespace, name, uid: `uid-${name}`, generation: 1, version: '1', createdAtMs: START_MS - 60_000, ...rest };
+}
+
+export function aQuota(name: string, limits: CapacityQuota['limits'], change: Partial<CapacityQuota> = {}): CapacityQuota {
+  return { ref: aRef('CapacityQuota', name), status: { conditions: [] }, selector: { requirements: [] }, limits, ...change };
 }

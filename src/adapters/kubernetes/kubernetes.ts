@@ -12,6 +12,7 @@ import { statusOf } from './api-errors.ts';
 import { createNodeTainter } from './api-node-tainter.ts';
 import { createPodEvictor } from './api-pod-evictor.ts';
 import type { Retry } from './backoff.ts';
+import { createCapacityWriter } from './capacity-writer.ts';
 import { writeConfigMap } from './config-maps.ts';
 import { openConnection } from './connection.ts';
 import { KeptConfigMap } from './kept-config-map.ts';
@@ -61,6 +62,7 @@ export async function connectKubernetes(deps: KubernetesDeps): Promise<Kubernete
     rest,
     followWorkloads: options.followWorkloads === true,
     ...(options.taints === undefined ? {} : { taints: options.taints }),
+    ...(options.capacity === undefined ? {} : { capacity: options.capacity }),
   });
   const events = new QueuedEventRecorder({ rest, clock, retry, log, metrics, source: eventSource, identity });
   const lease = options.leaderElect
@@ -74,6 +76,7 @@ export async function connectKubernetes(deps: KubernetesDeps): Promise<Kubernete
     tainter: createNodeTainter({ rest, retry }),
     evictor: createPodEvictor(rest),
     events,
+    capacityObjects: createCapacityWriter(rest),
     lease,
     foreignLock: locker,
     heedForeignLock: (signal) => locker.start(AbortSignal.any([signal, closing.signal])),

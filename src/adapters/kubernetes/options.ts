@@ -1,4 +1,5 @@
 import type { TaintRules } from '../../domain/taint.ts';
+import type { CapacityObjectWriter } from '../../ports/capacity-object-writer.ts';
 import type { ClusterReader } from '../../ports/cluster-reader.ts';
 import type { EventRecorder } from '../../ports/event-recorder.ts';
 import type { ForeignLock } from '../../ports/foreign-lock.ts';
@@ -32,6 +33,8 @@ export interface KubernetesOptions {
   readonly callTimeoutMs?: number;
   /** Whether to watch how many pods controllers want. Absent: not. */
   readonly followWorkloads?: boolean;
+  /** Which objects that ask for capacity to watch. Absent: none. */
+  readonly capacity?: { readonly quotas: boolean; readonly buffers: boolean; readonly requests: boolean };
   /** Taints by which nodes say that they are being set up. Absent: those that are always known. */
   readonly taints?: TaintRules;
 }
@@ -58,6 +61,7 @@ export interface Kubernetes {
   readonly tainter: NodeTainter;
   readonly evictor: PodEvictor;
   readonly events: EventRecorder;
+  readonly capacityObjects: CapacityObjectWriter;
   readonly lease: LeaderLease;
   /** The Lease by which AKS locks a cluster's resources. Held by nobody until `heedForeignLock`. */
   readonly foreignLock: ForeignLock;

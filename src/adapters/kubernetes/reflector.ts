@@ -33,6 +33,8 @@ export interface ReflectorDeps {
   /** `/api/v1/pods` */
   readonly path: string;
   readonly table: ReflectedTable;
+  /** The kind comes with a definition that the cluster may lack: then there are none, which is no failure. Absent: it is. */
+  readonly mayBeAbsent?: true;
   /** Said with every list and watch, for example a field selector. */
   readonly query?: Query;
   readonly rest: Rest;
@@ -61,6 +63,9 @@ const DEFAULT_TUNING: ReflectorTuning = {
 
 /** Bytes of a watch after which others get their turn: a socket hands over some megabytes at once, and a lease is waiting. */
 const TURN_BYTES = 256 * 1024;
+
+/** After how long a kind that the cluster does not know is looked for again. */
+const ABSENT_MS = 300_000;
 
 /** Server-side limit of one watch. */
 const WATCH_SECONDS = { least: 300, most: 600 };
@@ -160,6 +165,7 @@ export class Reflector {
 
   #judge(error: AutoscalerError, signal: AbortSignal): RestartCause {
     if (signal.aborted) return { label: 'stopped', failure: false, retryAfterMs: 0 };
+    if (error.kind === 'not-found' && this.#deps.mayBeAbsent === true) return this.#absent();
     const status = error.detail.kind === 'kube-api' ? error.detail.status : statusOf(error);
     const refused = error.kind === 'auth';
     if (refused) this.#firstPicture.reject(error);
@@ -179,6 +185,20 @@ export class Reflector {
             : 'unavailable';
     const retryAfterMs = error.detail.kind === 'throttled' ? (error.detail.retryAfterMs ?? 0) : 0;
     return { label, failure: true, retryAfterMs };
+  }
+
+  /** The kind is not known here (any more), so there are no objects of it. Told once. */
+  #absent(): RestartCause {
+    const { table, log, clock } = this.#deps;
+    table.begin();
+    table.complete();
+    if (this.#trouble !== ABSENT)
+      log.info({ resource: this.resource }, 'the cluster does not know this kind; it is looked for from time to time');
+    this.#trouble = ABSENT;
+    this.#version = undefined;
+    this.#lastHeardAt = clock.monotonic();
+    this.#firstAnswer.resolve();
+    return { label: 'absent', failure: true, retryAfterMs: ABSENT_MS };
   }
 
   async #list(signal: AbortSignal): Promise<void> {
@@ -330,11 +350,12 @@ export class Reflector {
 }
 
 interface RestartCause {
-  readonly label: 'ended' | 'expired' | 'refused' | 'throttled' | 'broken' | 'unavailable' | 'stopped';
+  readonly label: 'ended' | 'expired' | 'refused' | 'throttled' | 'broken' | 'unavailable' | 'stopped' | 'absent';
   readonly failure: boolean;
   readonly retryAfterMs: number;
 }
 
+const ABSENT = 'the cluster does not know this kind';
 const BROKEN = 'BrokenWatch';
 const SILENT = 'SilentWatchList';
 

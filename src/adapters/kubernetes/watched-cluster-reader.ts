@@ -12,6 +12,7 @@ import { projectNode } from './project-node.ts';
 import { projectPod } from './project-pod.ts';
 import { ReflectedCluster } from './reflected-cluster.ts';
 import { Reflector, type ReflectorDeps } from './reflector.ts';
+import { WatchedCapacity, type CapacityWishes } from './watched-capacity.ts';
 import { WatchedWorkloads } from './watched-workloads.ts';
 import type { Rest } from './rest.ts';
 
@@ -21,6 +22,8 @@ export interface ReaderDeps extends Omit<ReflectorDeps, 'resource' | 'path' | 't
   readonly taints?: TaintRules;
   /** Whether the views say how many pods controllers want. */
   readonly followWorkloads?: boolean;
+  /** Which objects that ask for capacity are watched; absent: none. */
+  readonly capacity?: CapacityWishes;
 }
 
 const FRESH_PAGE = 500;
@@ -35,12 +38,16 @@ export class WatchedClusterReader implements ClusterReader {
   /** Those that a cluster view can do without. */
   readonly #optional: ReadonlySet<Reflector>;
   readonly #workloads: WatchedWorkloads | undefined;
+  readonly #capacity: WatchedCapacity | undefined;
   readonly #stop = new AbortController();
 
   constructor(deps: ReaderDeps) {
     this.#deps = deps;
     this.#cluster = new ReflectedCluster(deps.names, (node, reason) => deps.log.warn({ node, reason }, 'node cannot be read'), deps.taints);
     this.#workloads = deps.followWorkloads === true ? new WatchedWorkloads(deps) : undefined;
+    const { capacity: wishes } = deps;
+    const { shapes } = this.#cluster.podProjection;
+    this.#capacity = wishes === undefined ? undefined : new WatchedCapacity({ ...deps, wishes, shapes });
     const made = this.#cluster.sources().map((source) => ({ source, reflector: new Reflector({ ...deps, ...source }) }));
     this.#reflectors = made.map(({ reflector }) => reflector);
     this.#optional = new Set(made.filter(({ source }) => source.optional === true).map(({ reflector }) => reflector));
@@ -58,6 +65,7 @@ export class WatchedClusterReader implements ClusterReader {
         Promise.all([
           ...this.#reflectors.map((each) => (this.#optional.has(each) ? each.answered : each.synced)),
           this.#workloads?.start(this.#stop.signal),
+          this.#capacity?.start(this.#stop.signal),
         ]),
         cancelled.promise,
       ]);
@@ -79,7 +87,8 @@ export class WatchedClusterReader implements ClusterReader {
       else if (reflector.version === 0) troubles.push(`${resource} cannot be read: ${trouble ?? ''}`);
     }
     const workloads = this.#workloads === undefined ? {} : { workloads: this.#workloads.current() };
-    return { ...this.#cluster.views(troubles[0]), stalenessMs, ...workloads };
+    const capacity = this.#capacity === undefined ? {} : { capacity: this.#capacity.current() };
+    return { ...this.#cluster.views(troubles[0]), stalenessMs, ...workloads, ...capacity };
   }
 
   async readFresh(name: string, signal: AbortSignal): Promise<{ readonly node: Node; readonly pods: readonly Pod[] } | undefined> {
@@ -120,7 +129,7 @@ export class WatchedClusterReader implements ClusterReader {
 
   async close(): Promise<void> {
     this.#stop.abort();
-    await Promise.all([...this.#reflectors.map((reflector) => reflector.ended()), this.#workloads?.ended()]);
+    await Promise.all([...this.#reflectors.map((reflector) => reflector.ended()), this.#workloads?.ended(), this.#capacity?.ended()]);
   }
 }
 

@@ -7,7 +7,7 @@ import type { Log } from '../../telemetry/log.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 
 /** A closed set, used as a metric label. */
-export type WithheldKind = 'increase' | 'delete-instances' | 'taint' | 'untaint' | 'evict' | 'event';
+export type WithheldKind = 'increase' | 'delete-instances' | 'taint' | 'untaint' | 'evict' | 'event' | 'status' | 'delete-object';
 
 export interface WithheldWrite {
   readonly kind: WithheldKind;
@@ -30,7 +30,7 @@ export interface WithheldDeps {
 const FORGOTTEN_AFTER_MS = 3_600_000;
 const REMEMBERED = 2_000;
 /** Events and soft marks are many and follow from the rest: they are on record, and in the log on request. */
-const DETAILS: ReadonlySet<WithheldKind> = new Set(['event', 'taint', 'untaint']);
+const DETAILS: ReadonlySet<WithheldKind> = new Set(['event', 'taint', 'untaint', 'status']);
 
 /** Owns the record of a dry run, the newest wishes last. Bounded: the oldest are forgotten first. */
 export class WithheldWrites {

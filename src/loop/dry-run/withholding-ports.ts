@@ -5,6 +5,7 @@
  */
 import type { Clock } from '../../domain/clock.ts';
 import type { PodUid } from '../../domain/ids.ts';
+import type { CapacityObjectWriter } from '../../ports/capacity-object-writer.ts';
 import type { CloudNodeGroups } from '../../ports/cloud-node-groups.ts';
 import type { ClusterReader } from '../../ports/cluster-reader.ts';
 import type { AutoscalerEvent, EventRecorder } from '../../ports/event-recorder.ts';
@@ -28,6 +29,7 @@ export function withholding(deps: LoopDeps, writes: WithheldWrites): LoopDeps {
     tainter: withholdingTainter(deps.cluster, deps.clock, writes),
     evictor: withholdingEvictor(writes, evicted),
     events: withholdingEvents(writes),
+    ...(deps.capacityObjects === undefined ? {} : { capacityObjects: withholdingStatuses(writes) }),
   };
 }
 
@@ -90,6 +92,20 @@ function withholdingEvictor(writes: WithheldWrites, evicted: EvictedPods): PodEv
       writes.record('evict', `${namespace}/${name}`, `grace ${gracePeriodMs / 1000} s`);
       evicted.add(uid);
       return Promise.resolve({ kind: 'evicted' });
+    },
+  };
+}
+
+function withholdingStatuses(writes: WithheldWrites): CapacityObjectWriter {
+  return {
+    writeStatus: ({ kind, namespace, name }, { after }) => {
+      const said = after.conditions.map(({ type, status, reason }) => `${type} ${status} ${reason}`).join(', ');
+      writes.record('status', `${kind} ${namespace}/${name}`, said);
+      return Promise.resolve();
+    },
+    remove: ({ kind, namespace, name }) => {
+      writes.record('delete-object', `${kind} ${namespace}/${name}`, 'over and done with');
+      return Promise.resolve();
     },
   };
 }

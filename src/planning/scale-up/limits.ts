@@ -5,6 +5,7 @@ import type { ScaleUpPolicy } from '../../domain/policy.ts';
 import type { CloudQuota } from '../../domain/quota.ts';
 import type { ClusterLimit, SkipReason } from '../../domain/reasons.ts';
 import { CPU, MEMORY } from '../../domain/resources.ts';
+import { exceededBy, nodesByRooms, occupyRooms, type QuotaRoom } from '../quotas/rooms.ts';
 
 /** What is left of each limit; Infinity where there is none. */
 export interface Headroom {
@@ -14,17 +15,20 @@ export interface Headroom {
   readonly thisPlan: number;
   /** By name; what this plan takes counts as used. */
   readonly quotas: ReadonlyMap<string, CloudQuota>;
+  /** What the cluster's own quotas have left. */
+  readonly rooms: readonly QuotaRoom[];
 }
 
-type Sized = Pick<Node | NodeTemplate, 'capacity'> & Pick<NodeTemplate, 'draws'>;
+type Sized = Pick<Node | NodeTemplate, 'capacity' | 'labels'> & Pick<NodeTemplate, 'draws'>;
 
-export function fullHeadroom(policy: ScaleUpPolicy, quotas: readonly CloudQuota[] = []): Headroom {
+export function fullHeadroom(policy: ScaleUpPolicy, quotas: readonly CloudQuota[] = [], rooms: readonly QuotaRoom[] = []): Headroom {
   return {
     nodes: orInfinity(policy.maxNodesTotal),
     cpuMillis: orInfinity(policy.maxCoresTotal) * 1000,
     memoryBytes: orInfinity(policy.maxMemoryTotalBytes),
     thisPlan: orInfinity(policy.maxNodesPerScaleUp),
     quotas: new Map(quotas.map((quota) => [quota.name, quota])),
+    rooms,
   };
 }
 
@@ -36,6 +40,7 @@ export function occupy(room: Headroom, node: Sized, count: number): Headroom {
     memoryBytes: room.memoryBytes - count * (node.capacity[MEMORY] ?? 0),
     thisPlan: room.thisPlan,
     quotas: room.quotas,
+    rooms: occupyRooms(room.rooms, node, count),
   };
 }
 
@@ -51,7 +56,17 @@ export function nodesAllowed(room: Headroom, node: Sized | undefined): number {
   const memory = node?.capacity[MEMORY] ?? 0;
   const byCpu = cpu > 0 ? Math.floor(room.cpuMillis / cpu) : Number.POSITIVE_INFINITY;
   const byMemory = memory > 0 ? Math.floor(room.memoryBytes / memory) : Number.POSITIVE_INFINITY;
-  return Math.max(0, Math.min(room.nodes, room.thisPlan, byCpu, byMemory, ...byQuota(room, node)));
+  return Math.max(
+    0,
+    Math.min(
+      room.nodes,
+      room.thisPlan,
+      byCpu,
+      byMemory,
+      node === undefined ? Infinity : nodesByRooms(room.rooms, node),
+      ...byQuota(room, node),
+    ),
+  );
 }
 
 function byQuota({ quotas }: Headroom, node: Sized | undefined): readonly number[] {
@@ -83,6 +98,11 @@ export function limitReached(room: Headroom, node: Sized, policy: ScaleUpPolicy)
     [room.memoryBytes < (node.capacity[MEMORY] ?? 0), { limit: 'memory', value: policy.maxMemoryTotalBytes }],
   ];
   const [first, ...also] = limits.filter(([isReached]) => isReached).map(([, limit]) => limit);
+  const exceeded = exceededBy(room.rooms, node);
+  // With quotas of the cluster in play the limits of all of it are one more of them, so that all are told together.
+  if (exceeded.length > 0 && first !== undefined)
+    return { kind: 'capacity-quota', exceeded: [{ quota: 'cluster-wide', resources: [first, ...also].map(nameOfLimit) }, ...exceeded] };
+  if (exceeded.length > 0) return { kind: 'capacity-quota', exceeded };
   if (first !== undefined) return { kind: 'cluster-limit', ...first, ...(also.length === 0 ? {} : { also }) };
   for (const { quota, cores } of node.draws ?? []) {
     const known = room.quotas.get(quota);
@@ -90,6 +110,10 @@ export function limitReached(room: Headroom, node: Sized, policy: ScaleUpPolicy)
     return { kind: 'quota', quota: known.title, used: known.used, limit: known.limit, needs: cores };
   }
   return undefined;
+}
+
+function nameOfLimit({ limit }: ClusterLimit): string {
+  return limit === 'cores' ? 'cpu' : limit;
 }
 
 /** Why a group that grows to its maximum or not at all cannot: not all the nodes that it `needs` are allowed. */

@@ -16,6 +16,7 @@ import { attaching } from '../../scheduling/attach-limits.ts';
 import { ClusterSnapshot } from '../../scheduling/cluster-snapshot.ts';
 import { createExpanders, type Expander } from '../expanders/expander.ts';
 import { unfitness } from '../cluster-health.ts';
+import { emptyRooms } from '../quotas/rooms.ts';
 import { preemptedNodes } from '../preempted.ts';
 import { tooStale } from '../stale-cluster.ts';
 import { brokenNodes } from '../state/broken-nodes.ts';
@@ -116,7 +117,8 @@ function makeFrame(input: ScaleUpInput): Frame {
   const seed = stableHash(`${policy.scaleUp.randomSeed}|${observation.loopId}`);
   const expanders = createExpanders(policy.scaleUp.expanders, seededRandom(seed));
   const scoring = createScoring(policy.scaleUp, input.names, observation.cluster.nodes.size);
-  let headroom = fullHeadroom(policy.scaleUp, observation.cloud.quotas);
+  const rooms = emptyRooms(observation.cluster.capacity?.quotas ?? [], input.names);
+  let headroom = fullHeadroom(policy.scaleUp, observation.cloud.quotas, rooms);
   for (const node of observation.cluster.nodes.values()) headroom = occupy(headroom, node, 1);
   const coming: ComingNodes[] = [];
   for (const group of observation.cloud.groups) {

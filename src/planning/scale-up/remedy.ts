@@ -30,6 +30,11 @@ export function explainSkip(reason: SkipReason, group: Named | undefined): Expla
       return { ...described, fix: [reason, ...(reason.also ?? [])].map(({ limit }) => `raise ${LIMIT_SETTINGS[limit]}`).join(' and ') };
     case 'quota':
       return { ...described, fix: `ask Azure for more than ${reason.limit} cores: ${reason.quota}` };
+    case 'capacity-quota':
+      return {
+        ...described,
+        fix: reason.exceeded.map(({ quota, resources }) => `raise ${resources.join(' and ')} of ${quota}`).join(' and '),
+      };
     case 'atomic-limit':
       return {
         ...described,

@@ -22,7 +22,7 @@ type Blocked = Extract<VerdictClass, `blocked-by-${string}`>;
 /** Which class a reason that keeps a whole group from growing belongs to; the first that any group gives is the pod's. */
 const BLOCKED: readonly (readonly [Blocked, readonly SkipReason['kind'][]])[] = [
   ['blocked-by-max', ['max-size']],
-  ['blocked-by-quota', ['cluster-limit', 'atomic-limit', 'quota']],
+  ['blocked-by-quota', ['cluster-limit', 'capacity-quota', 'atomic-limit', 'quota']],
   // A group that is held for an upgrade or whose size is unknown rests too: time helps, and nothing else.
   ['blocked-by-backoff', ['backoff', 'stockout', 'frozen', 'target-unknown']],
 ];
