@@ -63,7 +63,7 @@ export class Autoscaler {
     const { cluster: reader, ...rest } = deps;
     this.#runner = new DrainRunner({ ...rest, reader, onEnd: () => this.#trigger.wake('cloud') });
     this.#responder = new PreemptionResponder({ ...rest, reader });
-    const { capacityObjects: writer, clock, log } = deps;
+    const { capacityObjects: writer, clock } = deps;
     this.#statuses = writer === undefined ? undefined : new CapacityStatuses({ writer, clock, log });
   }
 
