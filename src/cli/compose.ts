@@ -4,6 +4,8 @@
  */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { connectAzure, type AzureNodeGroups } from '../adapters/azure/azure.ts';
+import { subscriptionOfMachine } from '../adapters/azure/instance-metadata.ts';
+import type { AzureOptions } from '../adapters/azure/options.ts';
 import type { SkuShare } from '../adapters/azure/sku-agent.ts';
 import { connectKubernetes, type Kubernetes, type KubernetesOptions } from '../adapters/kubernetes/kubernetes.ts';
 import type { Config } from '../config/config.ts';
@@ -146,9 +148,9 @@ function journalOf({ dumpDirectory: directory }: Config, names: ResourceNames, l
   return directory === undefined ? noJournal : fileJournal({ directory, names, log });
 }
 
-function skuShareOf({ azure, kubernetes }: Config): SkuShare | undefined {
+function skuShareOf({ azure, kubernetes }: Config, scope: AzureOptions): SkuShare | undefined {
   const { skuFolder: folder } = azure;
-  return folder === undefined ? undefined : skuFolder({ folder, scope: azure, identity: kubernetes.identity });
+  return folder === undefined ? undefined : skuFolder({ folder, scope, identity: kubernetes.identity });
 }
 
 /** An adapter that cannot be made must not leave the other's connections open. */
@@ -156,9 +158,11 @@ async function connectCloud(input: ComposeInput, names: ResourceNames, kubernete
   const { config, clock, random, log, metrics } = input;
   try {
     const { scaleFromUnschedulable = false } = config.policy.cluster ?? {};
+    const subscriptionId = await subscriptionOf(input);
+    const options = { ...config.azure, subscriptionId, scaleFromUnschedulable, ...taintsOf(config) };
     return connectAzure({
-      options: { ...config.azure, scaleFromUnschedulable, ...taintsOf(config) },
-      skuShare: skuShareOf(config),
+      options,
+      skuShare: skuShareOf(config, options),
       clock,
       random,
       log,
@@ -170,4 +174,9 @@ async function connectCloud(input: ComposeInput, names: ResourceNames, kubernete
     await kubernetes.close();
     throw error;
   }
+}
+
+function subscriptionOf({ config, clock, signal }: ComposeInput): string | Promise<string> {
+  const { subscriptionId, metadataEndpoint: endpoint } = config.azure;
+  return subscriptionId ?? subscriptionOfMachine({ endpoint, clock, ...(signal === undefined ? {} : { signal }) });
 }

@@ -54,13 +54,16 @@ export interface ReadRetriesConfig {
 
 /** Structurally what the Azure adapter asks for. */
 export interface AzureConfig {
-  readonly subscriptionId: string;
+  /** undefined: that of the machine, told by its metadata endpoint. */
+  readonly subscriptionId: string | undefined;
   readonly tenantId: string | undefined;
   readonly nodeResourceGroup: string;
   readonly clusterName: string | undefined;
   readonly clusterResourceGroup: string | undefined;
   readonly location: string;
   readonly armEndpoint: string;
+  /** `http://169.254.169.254` on Azure machines. */
+  readonly metadataEndpoint: string;
   readonly authorityHost: string;
   readonly scopes: readonly string[];
   readonly caPem: string | undefined;

@@ -102,6 +102,7 @@ function azureOf({ azure, nodeGroups, nodeGroupOptions, discovery }: Parsed, caP
     clusterName: azure.clusterName,
     clusterResourceGroup: azure.clusterResourceGroup,
     location: azure.location,
+    metadataEndpoint: azure.metadataEndpoint,
     armEndpoint: azure.armEndpoint ?? cloud?.armEndpoint ?? '',
     authorityHost: azure.authorityHost ?? cloud?.authorityHost ?? '',
     scopes: azure.scopes,

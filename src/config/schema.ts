@@ -128,12 +128,13 @@ const azure = z
       .string({ error: 'vmss' })
       .refine((type) => ['', 'vmss'].includes(type.trim().toLowerCase()), { error: NO_AVAILABILITY_SETS })
       .default('vmss'),
-    subscriptionId: text('the id of the subscription that holds the nodes'),
+    subscriptionId: text('the id of the subscription that holds the nodes').optional(),
     tenantId: text('the id of the directory').optional(),
     resourceGroup: text('the resource group that holds the nodes (MC_...)'),
     location: text('the region of the cluster, such as westeurope'),
     clusterName: text("the cluster's name").optional(),
     clusterResourceGroup: text('the resource group of the cluster resource').optional(),
+    metadataEndpoint: endpoint().default('http://169.254.169.254'),
     armEndpoint: endpoint().optional(),
     authorityHost: endpoint().optional(),
     scopes: z.array(text('a token scope'), { error: 'a list of token scopes' }).default([]),

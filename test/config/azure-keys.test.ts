@@ -165,6 +165,13 @@ describe('clouds', () => {
     ]);
   });
 
+  it('a subscription that nobody names is left to the machine, asked where its metadata are', () => {
+    const bare = { ARM_SUBSCRIPTION_ID: '' };
+    expect(configOf({ env: bare }).azure).toMatchObject({ subscriptionId: undefined, metadataEndpoint: 'http://169.254.169.254' });
+    const elsewhere = { ...bare, AZURE_POD_IDENTITY_AUTHORITY_HOST: 'http://127.0.0.1:40342/' };
+    expect(configOf({ env: elsewhere }).azure.metadataEndpoint).toBe('http://127.0.0.1:40342');
+  });
+
   it('a cloud that is gone is named with those there are', () => {
     expect(errorsOf({ env: { ARM_CLOUD: 'AzureGermanCloud' } })[0]).toContain('accepted is one of AzurePublicCloud, AzureChinaCloud');
   });

@@ -126,7 +126,7 @@ describe('bad input is one clear sentence', () => {
       bare: true,
     });
     const text = errors.join('\n');
-    const keys = ['--scan-interval', '--bogus', '9:1:x', 'AZURE_VMSS_CACHE_TTL', 'drain.cordon', 'nope', 'subscriptionId', 'credential'];
+    const keys = ['--scan-interval', '--bogus', '9:1:x', 'AZURE_VMSS_CACHE_TTL', 'drain.cordon', 'nope', 'resourceGroup', 'credential'];
     for (const key of keys) expect(text).toContain(key);
   });
 

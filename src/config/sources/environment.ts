@@ -32,6 +32,7 @@ export const VARIABLES: readonly Variable[] = [
   { name: 'ARM_USE_WORKLOAD_IDENTITY_EXTENSION', path: 'azure.credential.useWorkloadIdentity', kind: 'boolean' },
   { name: 'AZURE_FEDERATED_TOKEN_FILE', path: 'azure.credential.tokenFile', kind: 'text' },
   { name: 'AZURE_AUTHORITY_HOST', path: 'azure.authorityHost', kind: 'text' },
+  { name: 'AZURE_POD_IDENTITY_AUTHORITY_HOST', path: 'azure.metadataEndpoint', kind: 'text' },
   { name: 'AZURE_RESOURCE_MANAGER_ENDPOINT', path: 'azure.armEndpoint', kind: 'text' },
   { name: 'AZURE_CA_FILE', path: 'azure.caFile', kind: 'text' },
   { name: 'AZURE_CLUSTER_AUTOSCALER_USER_AGENT_SUFFIX', path: 'azure.userAgentSuffix', kind: 'text' },

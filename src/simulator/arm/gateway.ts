@@ -12,6 +12,7 @@ import { springPoolAmbush } from './pool-ambush.ts';
 import { ARM_ROUTES, type Route } from './routes.ts';
 import { compileRoutes, routeLabel, type RouteMatch } from './router.ts';
 import type { FrozenLists } from './stale-lists.ts';
+import { machineMetadata } from './metadata-server.ts';
 import { cloudMetadata, type Identity } from './tokens.ts';
 import { findSet, setOfPool, type ArmWorld, type ScaleSet } from './world-state.ts';
 
@@ -35,6 +36,8 @@ interface OpenRoute {
 /** Routes that need no token. */
 const OPEN_ROUTES: readonly OpenRoute[] = [
   { method: 'GET', template: '/metadata/endpoints', answer: (_identity, world, request) => cloudMetadata(world, request) },
+  { method: 'GET', template: '/metadata/instance', answer: (_identity, world, request) => machineMetadata(world, request) },
+  { method: 'GET', template: '/metadata/instance/compute', answer: (_identity, world, request) => machineMetadata(world, request) },
   { method: 'GET', template: '/metadata/identity/oauth2/token', answer: (identity, _world, request) => identity.metadataToken(request) },
   { method: 'GET', template: '/common/discovery/instance', answer: (identity, _world, request) => identity.instanceDiscovery(request) },
   {

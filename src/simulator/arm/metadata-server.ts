@@ -1,11 +1,12 @@
 /**
  * The metadata endpoint of a machine speaks plain http on a link-local address; this one does on loopback. It serves tokens of
- * managed identities and nothing else; its answers are the gateway's.
+ * managed identities and what a machine may know of itself; its answers are the gateway's.
  */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { ArmReply } from './messages.ts';
+import type { ArmReply, ArmRequest } from './messages.ts';
 import { rawRequest, readText, type RawRequest } from './server.ts';
+import type { ArmWorld } from './world-state.ts';
 
 export interface Listening {
   readonly url: string;
@@ -36,4 +37,21 @@ export async function listenPlainly(answer: (request: RawRequest) => ArmReply): 
         server.closeAllConnections();
       }),
   };
+}
+
+/** What a machine of the world is told of itself: a part of the `compute` document, alone or within the whole. */
+export function machineMetadata({ spec }: ArmWorld, { headers, query, path }: ArmRequest): ArmReply {
+  if (headers['metadata'] !== 'true') return { status: 400, body: { error: 'Bad request. Required metadata header not specified' } };
+  if (query['api-version'] === undefined) {
+    const error = 'Bad request. api-version was not specified in the request. For more information refer to aka.ms/azureimds';
+    return { status: 400, body: { error, 'newest-versions': ['2021-12-13', '2021-11-15', '2021-11-01'] } };
+  }
+  const compute = {
+    azEnvironment: 'AzurePublicCloud',
+    location: spec.location,
+    osType: 'Linux',
+    resourceGroupName: spec.nodeResourceGroup,
+    subscriptionId: spec.subscriptionId,
+  };
+  return { status: 200, body: path.toLowerCase().endsWith('/compute') ? compute : { compute, network: { interface: [] } } };
 }

@@ -1,0 +1,97 @@
+/** The subscription told by the machine itself, against a metadata endpoint that speaks plain http like a machine's own. */
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { subscriptionOfMachine } from '../../src/adapters/azure/instance-metadata.ts';
+import { AutoscalerError } from '../../src/domain/errors.ts';
+import { startArmEmulator, type ArmEmulator } from '../../src/simulator/arm/emulator.ts';
+import { VirtualSimClock } from '../../src/simulator/sim-clock.ts';
+import { createServerTls } from '../../src/simulator/tls.ts';
+import { ViolationLog } from '../../src/simulator/violations.ts';
+import { SPEC } from '../adapters/azure/meeting.ts';
+import { START_MS } from '../support/builders.ts';
+
+let arm: ArmEmulator;
+let endpoint = '';
+beforeAll(async () => {
+  const tls = await createServerTls(Date.now());
+  arm = await startArmEmulator({ spec: SPEC, clock: new VirtualSimClock(START_MS), tls, violations: new ViolationLog() });
+  endpoint = await arm.startMetadata();
+});
+afterAll(() => arm.stop());
+
+/** Counts the waits and does not wait. */
+function impatient() {
+  const waits: number[] = [];
+  return { waits, sleep: (ms: number) => Promise.resolve(void waits.push(ms)) };
+}
+
+const refused = async (work: Promise<string>): Promise<AutoscalerError> => {
+  const thrown: unknown = await work.catch((error: unknown) => error);
+  if (thrown instanceof AutoscalerError) return thrown;
+  throw new Error('it was meant to be refused');
+};
+
+const ONE_SENTENCE = /^Cannot tell the subscription: azure\.subscriptionId \(ARM_SUBSCRIPTION_ID\) is not set, and [^\n]+; [^\n.]+\.$/;
+
+describe('the subscription of the machine', () => {
+  it('is the one that its metadata endpoint tells', async () => {
+    const clock = impatient();
+    expect(await subscriptionOfMachine({ endpoint, clock })).toBe(SPEC.subscriptionId);
+    expect(clock.waits).toEqual([]);
+  });
+
+  it('is asked for again while the endpoint is busy or renewed', async () => {
+    for (const [id, status] of [
+      ['busy', 429],
+      ['renewed', 410],
+      ['broken', 500],
+    ] as const) {
+      arm.control.addFault({ id, match: { pathGlob: '/metadata/instance/**', times: 1 }, effect: { kind: 'answer', status } });
+    }
+    const clock = impatient();
+    expect(await subscriptionOfMachine({ endpoint, clock })).toBe(SPEC.subscriptionId);
+    expect(clock.waits).toEqual([1_000, 2_000, 4_000]);
+  });
+
+  it('cannot be had from an endpoint that stays broken', async () => {
+    arm.control.addFault({ id: 'broken', match: { pathGlob: '/metadata/instance/**' }, effect: { kind: 'answer', status: 503 } });
+    const error = await refused(subscriptionOfMachine({ endpoint, clock: impatient() }));
+    arm.control.removeFault('broken');
+    expect(error.kind).toBe('config');
+    expect(error.message).toMatch(ONE_SENTENCE);
+    expect(error.message).toContain('answered 503');
+  });
+
+  it.each([
+    { what: 'nobody listens', answer: undefined, says: 'does not answer' },
+    { what: 'it is another service', answer: '<html></html>', says: 'did not tell it' },
+    { what: 'it tells none', answer: '{"subscriptionId":""}', says: 'did not tell it' },
+  ])('is said in one sentence to be unknown when $what', async ({ answer, says }) => {
+    const server = createServer((_, response) => response.end(answer));
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as AddressInfo;
+    const close = (): Promise<void> => new Promise((resolve) => server.close(() => resolve()));
+    if (answer === undefined) await close();
+    const clock = impatient();
+    const error = await refused(subscriptionOfMachine({ endpoint: `http://127.0.0.1:${port}`, clock }));
+    if (answer !== undefined) await close();
+    expect(error.kind).toBe('config');
+    expect(error.message).toMatch(ONE_SENTENCE);
+    expect(error.message).toContain(says);
+    expect(clock.waits).toEqual([]);
+  });
+
+  it('a process that is asked to end does not wait for it', async () => {
+    const ended = AbortSignal.abort();
+    expect((await refused(subscriptionOfMachine({ endpoint, clock: impatient(), signal: ended }))).kind).toBe('cancelled');
+  });
+
+  it('the endpoint answers only who says that it knows what it asks', async () => {
+    const ask = (path: string, headers: Record<string, string>) => fetch(`${endpoint}${path}`, { headers });
+    expect((await ask('/metadata/instance/compute?api-version=2021-02-01', {})).status).toBe(400);
+    expect((await ask('/metadata/instance/compute', { metadata: 'true' })).status).toBe(400);
+    const whole = await ask('/metadata/instance?api-version=2021-02-01', { metadata: 'true' });
+    expect(await whole.json()).toMatchObject({ compute: { subscriptionId: SPEC.subscriptionId, location: 'westeurope' } });
+  });
+});
