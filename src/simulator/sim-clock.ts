@@ -35,12 +35,20 @@ export function realSimClock(speed: number): RealSimClock {
   };
 }
 
+interface Due {
+  readonly at: number;
+  readonly sequence: number;
+  readonly action: () => void;
+  cancelled: boolean;
+}
+
 /** A clock that moves only when told to; due actions run in order of time, then of registration. */
 export class VirtualSimClock implements SimClock {
   readonly speed = 1;
   #now: number;
   #sequence = 0;
-  #due: { readonly at: number; readonly sequence: number; readonly action: () => void }[] = [];
+  /** A binary heap, the next one first. What is cancelled stays until it gets there. */
+  readonly #heap: Due[] = [];
 
   constructor(startMs: number) {
     this.#now = startMs;
@@ -51,30 +59,64 @@ export class VirtualSimClock implements SimClock {
   }
 
   after(ms: number, action: () => void): () => void {
-    const entry = { at: this.#now + Math.max(0, ms), sequence: this.#sequence++, action };
-    this.#due.push(entry);
+    const entry: Due = { at: this.#now + Math.max(0, ms), sequence: this.#sequence++, action, cancelled: false };
+    this.#push(entry);
     return () => {
-      this.#due = this.#due.filter((other) => other !== entry);
+      entry.cancelled = true;
     };
   }
 
   /** Time of the next action, or undefined when nothing is waiting. */
   nextDueAt(): number | undefined {
-    return this.#due.reduce<number | undefined>((least, entry) => (least === undefined || entry.at < least ? entry.at : least), undefined);
+    return this.#next()?.at;
   }
 
   /** Moves time forward, running everything that falls due on the way. */
   advance(ms: number): void {
     const end = this.#now + ms;
-    for (;;) {
-      const next = this.#due
-        .filter((entry) => entry.at <= end)
-        .sort((left, right) => left.at - right.at || left.sequence - right.sequence)[0];
-      if (next === undefined) break;
-      this.#due = this.#due.filter((entry) => entry !== next);
+    for (let next = this.#next(); next !== undefined && next.at <= end; next = this.#next()) {
+      this.#pop();
       this.#now = Math.max(this.#now, next.at);
       next.action();
     }
     this.#now = end;
   }
+
+  #next(): Due | undefined {
+    while (this.#heap[0]?.cancelled === true) this.#pop();
+    return this.#heap[0];
+  }
+
+  #push(entry: Due): void {
+    const heap = this.#heap;
+    let at = heap.length;
+    heap.push(entry);
+    while (at > 0) {
+      const up = (at - 1) >> 1;
+      const parent = heap[up];
+      if (parent === undefined || !isBefore(entry, parent)) break;
+      heap[at] = parent;
+      at = up;
+    }
+    heap[at] = entry;
+  }
+
+  #pop(): void {
+    const heap = this.#heap;
+    const last = heap.pop();
+    if (last === undefined || heap.length === 0) return;
+    let at = 0;
+    for (;;) {
+      const [left, right] = [heap[2 * at + 1], heap[2 * at + 2]];
+      const child = left !== undefined && right !== undefined && isBefore(right, left) ? right : left;
+      if (child === undefined || !isBefore(child, last)) break;
+      heap[at] = child;
+      at = child === right ? 2 * at + 2 : 2 * at + 1;
+    }
+    heap[at] = last;
+  }
+}
+
+function isBefore(left: Due, right: Due): boolean {
+  return left.at < right.at || (left.at === right.at && left.sequence < right.sequence);
 }

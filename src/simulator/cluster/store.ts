@@ -18,7 +18,17 @@ export function keyOf(object: { readonly metadata: { readonly name: string; read
   return `${object.metadata.namespace ?? ''}/${object.metadata.name}`;
 }
 
+/** Objects of one storage by something they say of themselves, kept up with every change. */
+interface Index {
+  readonly storage: string;
+  readonly by: (object: KubeObject) => string | undefined;
+  readonly groups: Map<string, Map<string, KubeObject>>;
+}
+
+const NOTHING: readonly KubeObject[] = [];
+
 export class ObjectStore {
+  readonly #indexes: Index[] = [];
   readonly #objects = new Map<string, Map<string, KubeObject>>();
   readonly #listeners = new Set<(change: StoreChange) => void>();
   readonly #logLimit: number;
@@ -54,6 +64,14 @@ export class ObjectStore {
     return this.#objects.get(storage)?.values() ?? [];
   }
 
+  /** A way to ask for the objects of a storage by a value that they have; those without one are left out. Costs by the answer, not by the store. */
+  indexBy(storage: string, by: (object: KubeObject) => string | undefined): (value: string) => Iterable<KubeObject> {
+    const index: Index = { storage, by, groups: new Map() };
+    for (const object of this.values(storage)) file(index, undefined, object);
+    this.#indexes.push(index);
+    return (value) => index.groups.get(value)?.values() ?? NOTHING;
+  }
+
   storages(): readonly string[] {
     return [...this.#objects.keys()];
   }
@@ -65,6 +83,7 @@ export class ObjectStore {
     const kind = this.#objects.get(storage) ?? new Map<string, KubeObject>();
     kind.set(keyOf(stored), stored);
     this.#objects.set(storage, kind);
+    this.#file(storage, previous, stored);
     this.#publish({ type: previous === undefined ? 'ADDED' : 'MODIFIED', storage, object: stored, previous, version: this.#version });
     return stored;
   }
@@ -75,6 +94,7 @@ export class ObjectStore {
     if (previous === undefined) return undefined;
     const last = this.#stamp(previous);
     this.#objects.get(storage)?.delete(key);
+    this.#file(storage, previous, undefined);
     this.#publish({ type: 'DELETED', storage, object: last, previous, version: this.#version });
     return last;
   }
@@ -96,6 +116,10 @@ export class ObjectStore {
     return () => this.#listeners.delete(listener);
   }
 
+  #file(storage: string, before: KubeObject | undefined, after: KubeObject | undefined): void {
+    for (const index of this.#indexes) if (index.storage === storage) file(index, before, after);
+  }
+
   #stamp(object: KubeObject): KubeObject {
     this.#version += 1;
     return { ...object, metadata: { ...object.metadata, resourceVersion: String(this.#version) } };
@@ -109,4 +133,18 @@ export class ObjectStore {
     }
     for (const listener of this.#listeners) listener(change);
   }
+}
+
+function file({ by, groups }: Index, before: KubeObject | undefined, after: KubeObject | undefined): void {
+  const from = before === undefined ? undefined : by(before);
+  const to = after === undefined ? undefined : by(after);
+  if (before !== undefined && from !== undefined && from !== to) {
+    const left = groups.get(from);
+    left?.delete(keyOf(before));
+    if (left?.size === 0) groups.delete(from);
+  }
+  if (after === undefined || to === undefined) return;
+  const group = groups.get(to) ?? new Map<string, KubeObject>();
+  group.set(keyOf(after), after);
+  groups.set(to, group);
 }

@@ -7,7 +7,7 @@ import type { Api } from '../api.ts';
 import type { ClusterKnobs } from '../knobs.ts';
 import { timestamp, type KubeObject, type OwnerReference, type PodObject } from '../objects.ts';
 import { storedType } from '../resource-types.ts';
-import type { StoreChange } from '../store.ts';
+import type { ObjectStore, StoreChange } from '../store.ts';
 
 export interface ControllerContext {
   readonly api: Api;
@@ -84,11 +84,30 @@ export function isActive(pod: PodObject): boolean {
   return pod.metadata.deletionTimestamp === undefined && pod.status.phase !== 'Succeeded' && pod.status.phase !== 'Failed';
 }
 
-/** Pods that an object controls, oldest first. */
+/** What the controllers ask for pods by. */
+interface PodIndex {
+  readonly onNode: (nodeName: string) => Iterable<KubeObject>;
+  readonly ofController: (uid: string) => Iterable<KubeObject>;
+}
+
+const indexes = new WeakMap<ObjectStore, PodIndex>();
+
+function indexOf({ store }: Api): PodIndex {
+  const known = indexes.get(store);
+  if (known !== undefined) return known;
+  const made = {
+    onNode: store.indexBy('pods', (pod) => (pod as PodObject).spec.nodeName),
+    ofController: store.indexBy('pods', (pod) => pod.metadata.ownerReferences?.find(({ controller }) => controller === true)?.uid),
+  };
+  indexes.set(store, made);
+  return made;
+}
+
+/** Pods that an object controls, in the order in which they became its own. */
 export function podsOf(api: Api, owner: KubeObject): readonly PodObject[] {
-  return [...api.store.values('pods')].filter((pod) => isOwnedBy(pod, owner)).map((pod) => pod as PodObject);
+  return Array.from(indexOf(api).ofController(owner.metadata.uid), (pod) => pod as PodObject);
 }
 
 export function podsOnNode(api: Api, nodeName: string): readonly PodObject[] {
-  return [...api.store.values('pods')].map((pod) => pod as PodObject).filter((pod) => pod.spec.nodeName === nodeName);
+  return Array.from(indexOf(api).onNode(nodeName), (pod) => pod as PodObject);
 }
