@@ -23,6 +23,7 @@ const MEANINGS: Readonly<Record<string, string>> = {
   'azure.cache.vmssVmsJitter': 'spreads those reads over time',
   'azure.cache.skuTtl': 'how long a read of the VM sizes of the region is good for',
   'azure.cache.skuFolder': 'folder that keeps the VM sizes for later processes; clusters of one subscription may share it (default: none)',
+  'scaleUp.retailPrices.currency': 'currency of those prices, three letters',
   'azure.clusterName': 'name of the AKS cluster, to read its agent pools',
   'azure.clusterResourceGroup': 'resource group of the AKS cluster resource',
   'azure.subscriptionId': 'subscription that holds the nodes; not set: the one of this machine, by its metadata endpoint',

@@ -31,6 +31,7 @@ import type { Metrics } from '../telemetry/metrics.ts';
 import type { Daemon } from './daemon.ts';
 import { DaemonLifetime } from './daemon-lifetime.ts';
 import { fileJournal, noJournal } from './file-journal.ts';
+import { keptFile } from './kept-file.ts';
 import { skuFolder } from './sku-folder.ts';
 import { ConfigMapPriorityRules } from './priority-rules.ts';
 import { statusConfigMap } from './status-config-map.ts';
@@ -82,6 +83,7 @@ export async function composeDaemon(input: ComposeInput): Promise<Daemon> {
     capacityObjects: kubernetes.capacityObjects,
     journal: input.journal ?? journalOf(config, names, log),
     ...(rules === undefined ? {} : { priorities: rules }),
+    ...(cloud.prices === undefined ? {} : { prices: cloud.prices }),
   };
   const withheld = config.dryRun ? new WithheldWrites({ clock, log, metrics }) : undefined;
   const events = withheld === undefined ? kubernetes.events : withholdingEvents(withheld);
@@ -163,6 +165,7 @@ async function connectCloud(input: ComposeInput, names: ResourceNames, kubernete
     return connectAzure({
       options,
       skuShare: skuShareOf(config, options),
+      keptPrices: config.azure.retailPrices?.file === undefined ? undefined : keptFile(config.azure.retailPrices.file),
       clock,
       random,
       log,

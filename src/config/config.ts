@@ -52,6 +52,14 @@ export interface ReadRetriesConfig {
   readonly jitter: number;
 }
 
+export interface RetailPricesConfig {
+  readonly endpoint: string;
+  readonly currency: string;
+  readonly refreshMs: number;
+  /** Where the last answer is kept; undefined: nowhere. */
+  readonly file: string | undefined;
+}
+
 /** Structurally what the Azure adapter asks for. */
 export interface AzureConfig {
   /** undefined: that of the machine, told by its metadata endpoint. */
@@ -88,6 +96,8 @@ export interface AzureConfig {
   /** undefined: a failed read is not sent again before its turn. */
   readonly readRetries: ReadRetriesConfig | undefined;
   readonly userAgentSuffix: string;
+  /** undefined: the public price list is not read. */
+  readonly retailPrices: RetailPricesConfig | undefined;
 }
 
 /** Structurally what the Kubernetes adapter asks for. */

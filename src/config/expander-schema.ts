@@ -1,9 +1,10 @@
 /** Which way to grow is taken: the chain of expanders, and the rules and prices that some of them need. */
 import { z } from 'zod';
-import { oneOf, text } from './leaves.ts';
+import { duration, endpoint, flag, HOUR_MS, MINUTE_MS, oneOf, text } from './leaves.ts';
 
 const EXPANDERS = ['priority', 'price', 'least-waste', 'least-nodes', 'most-pods', 'random'] as const;
 const LEVELS_ACCEPT = 'a map of priorities (whole numbers) to lists of patterns';
+const CURRENCY_ACCEPTS = 'a currency of three letters, such as USD';
 const PRICES_ACCEPT = 'a map of VM sizes to prices per hour, such as {Standard_D4s_v5: 0.2}';
 
 const chain = z
@@ -31,27 +32,48 @@ const prices = z
   .transform((table) => Object.fromEntries(Object.entries(table).map(([size, price]) => [size.toLowerCase(), price])))
   .optional();
 
+const PRICE_LIST = 'https://prices.azure.com/api/retail/prices';
+
+/** Azure's public price list: off unless asked for, since it is one more host to reach. */
+const retailPrices = z
+  .strictObject({
+    enabled: flag(false),
+    endpoint: endpoint().default(PRICE_LIST),
+    currency: z
+      .string({ error: CURRENCY_ACCEPTS })
+      .regex(/^[A-Z]{3}$/, { error: CURRENCY_ACCEPTS })
+      .default('USD'),
+    file: text('a file path').optional(),
+    refresh: duration(24 * HOUR_MS, { leastMs: MINUTE_MS }),
+  })
+  .prefault({})
+  .transform(({ enabled, endpoint: url, currency, file, refresh }) =>
+    enabled ? { endpoint: url, currency, file, refreshMs: refresh } : undefined,
+  );
+
 /** The keys as they stand under `scaleUp`. */
-export const expanderKeys = { expanders: chain.optional(), priorities, prices };
+export const expanderKeys = { expanders: chain.optional(), priorities, prices, retailPrices };
 
 interface Given {
   readonly expanders?: readonly (typeof EXPANDERS)[number][] | undefined;
   readonly priorities?: readonly { readonly priority: number; readonly patterns: readonly string[] }[] | undefined;
   readonly prices?: Readonly<Record<string, number>> | undefined;
+  /** Set: prices come from Azure's list as well. */
+  readonly retailPrices?: object | undefined;
 }
 
 /** An expander that would have nothing to go by is a mistake. Priorities may come later, from a ConfigMap. */
 export function refuseIdleExpanders(given: Given, context: z.core.$RefinementCtx): void {
-  if (given.prices !== undefined || !given.expanders?.some((expander) => expander === 'price')) return;
-  const message = 'a chain without price, or price together with scaleUp.prices';
+  if (given.prices !== undefined || given.retailPrices !== undefined || !given.expanders?.some((expander) => expander === 'price')) return;
+  const message = 'a chain without price, or price together with scaleUp.prices or scaleUp.retailPrices.enabled';
   context.addIssue({ code: 'custom', path: ['expanders'], message });
 }
 
 /** Unless the chain is given: the user's order first, then money, then waste, as far as there is something to go by. */
-export function expandersOf({ expanders, priorities: levels, prices: table }: Given) {
+export function expandersOf({ expanders, priorities: levels, prices: table, retailPrices: list }: Given) {
   const chosen = expanders ?? [
     ...(levels === undefined ? [] : (['priority'] as const)),
-    ...(table === undefined ? [] : (['price'] as const)),
+    ...(table === undefined && list === undefined ? [] : (['price'] as const)),
     'least-waste' as const,
   ];
   return {

@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { AutoscalerError } from '../domain/errors.ts';
 import type { Policy } from '../domain/policy.ts';
+import type { RetailPricesConfig } from './config.ts';
 import { mergeLayers } from './layer.ts';
 import { backoff, capacity, cluster, drain, scaleDown, scaleUp } from './policy-schema.ts';
 import { sentencesOf } from './sentences.ts';
@@ -11,6 +12,8 @@ const PARTS = z.object({ cluster, scaleUp, scaleDown, backoff, drain, capacity }
 
 export interface LoadedPolicy {
   readonly policy: Policy;
+  /** undefined: the public price list is not used. */
+  readonly retailPrices: RetailPricesConfig | undefined;
   /** Whether the file says which expanders to use. */
   readonly hasChain: boolean;
 }
@@ -22,5 +25,6 @@ export function loadPolicy(file?: { readonly name: string; readonly text: string
   const parsed = PARTS.safeParse(merged.document);
   const mistake = layer?.errors[0] ?? (parsed.success ? undefined : sentencesOf(parsed.error.issues, merged)[0]);
   if (mistake !== undefined || !parsed.success) throw new AutoscalerError({ kind: 'config' }, mistake ?? 'The configuration is not valid.');
-  return { policy: parsed.data, hasChain: merged.origins.has('scaleUp.expanders') };
+  const { retailPrices, ...scaleUpPolicy } = parsed.data.scaleUp;
+  return { policy: { ...parsed.data, scaleUp: scaleUpPolicy }, retailPrices, hasChain: merged.origins.has('scaleUp.expanders') };
 }

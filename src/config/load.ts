@@ -70,13 +70,14 @@ interface Extras {
 
 function assemble(parsed: Parsed, extras: Extras): Config {
   const nothingToScale = parsed.nodeGroups.length === 0 && parsed.discovery.length === 0;
+  const { retailPrices, ...scaleUp } = parsed.scaleUp;
   const nudge = 'No node group is configured: name them by --nodes=MIN:MAX:NAME or --node-group-auto-discovery=label:TAG=VALUE.';
   return {
-    azure: azureOf(parsed, extras.caPem),
+    azure: { ...azureOf(parsed, extras.caPem), retailPrices },
     kubernetes: kubernetesOf(parsed, extras.hostname),
     policy: {
       cluster: parsed.cluster,
-      scaleUp: parsed.scaleUp,
+      scaleUp,
       scaleDown: parsed.scaleDown,
       backoff: parsed.backoff,
       drain: parsed.drain,
@@ -93,7 +94,10 @@ function assemble(parsed: Parsed, extras: Extras): Config {
   };
 }
 
-function azureOf({ azure, nodeGroups, nodeGroupOptions, discovery }: Parsed, caPem: string | undefined): Config['azure'] {
+function azureOf(
+  { azure, nodeGroups, nodeGroupOptions, discovery }: Parsed,
+  caPem: string | undefined,
+): Omit<Config['azure'], 'retailPrices'> {
   const cloud = cloudNamed(azure.cloud);
   return {
     subscriptionId: azure.subscriptionId,

@@ -67,10 +67,12 @@ export const scaleUp = z
       expanders,
       priorities,
       prices,
+      retailPrices,
       ...rest
     }) => ({
       ...rest,
-      ...expandersOf({ expanders, priorities, prices }),
+      ...expandersOf({ expanders, priorities, prices, retailPrices }),
+      retailPrices,
       maxMemoryTotalBytes: maxMemoryTotalGib * GIB,
       newPodDelayMs: newPodDelay,
       maxPlanningMs: maxPlanningTime,

@@ -44,7 +44,7 @@ export interface ScoredOption {
 }
 
 /** What a note of a plan is about; a closed set, used as a metric label. */
-export const NOTE_KINDS = ['rule-without-group', 'group-without-rule', 'size-without-price'] as const;
+export const NOTE_KINDS = ['rule-without-group', 'group-without-rule', 'size-without-price', 'list-prices'] as const;
 
 /** Something about the configuration that a person should know. */
 export interface PlanNote {

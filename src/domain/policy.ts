@@ -1,4 +1,5 @@
 /** What the user wants, as the planner reads it. Frozen configuration; every duration in milliseconds. */
+import type { PriceTable } from './retail-prices.ts';
 import type { TaintRules } from './taint.ts';
 
 export type ExpanderName = 'random' | 'least-waste' | 'least-nodes' | 'most-pods' | 'priority' | 'price';
@@ -7,6 +8,13 @@ export type ExpanderName = 'random' | 'least-waste' | 'least-nodes' | 'most-pods
 export interface PriorityLevel {
   readonly priority: number;
   readonly patterns: readonly string[];
+}
+
+/** As they stood when the loop began. */
+export interface ListPrices {
+  readonly table: PriceTable;
+  /** What a person should know of them, a sentence each. */
+  readonly remarks: readonly string[];
 }
 
 export interface ScaleUpPolicy {
@@ -41,8 +49,10 @@ export interface ScaleUpPolicy {
   readonly balancingLabels?: readonly string[];
   /** Rules of the priority expander; the highest level wins. Absent: none. */
   readonly priorities?: readonly PriorityLevel[];
-  /** What one node costs per hour, by VM size in lower case; spot nodes as `<size>/spot`. Absent: no price is known. */
+  /** What one node costs per hour, by VM size in lower case; spot nodes as `<size>/spot`, Windows as `<size>/windows[/spot]`. Absent: no price is known. */
   readonly prices?: Readonly<Record<string, number>>;
+  /** Azure's list prices, for sizes that none is stated for. Absent: not known. */
+  readonly listPrices?: ListPrices;
   /** The same by group id, where one is stated for a group; it goes before its size's. */
   readonly groupPrices?: Readonly<Record<string, number>>;
   readonly enforceMinSize: boolean;

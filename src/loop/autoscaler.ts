@@ -53,7 +53,7 @@ export class Autoscaler {
       latePlans(events, settings.namespace),
       stageTimes(metrics.scaleUp),
       joinTimeouts(metrics.scaleUp),
-      wasteGauges(metrics.waste, () => deps.policy.scaleUp),
+      wasteGauges(metrics.waste, () => withCurrentRules(deps).policy.scaleUp),
       configFindings(metrics.config, priorities),
     ]);
     this.#trigger = new LoopTrigger(deps.clock, settings);
@@ -184,11 +184,13 @@ export class Autoscaler {
   }
 }
 
-/** Read once per loop, so that all of its plans and their record are made from the same rules. */
+/** Read once per loop, so that all of its plans and their record are made from the same rules and prices. */
 function withCurrentRules(deps: LoopDeps): LoopDeps {
   const levels = deps.priorities?.current().levels;
-  if (levels === undefined) return deps;
-  return { ...deps, policy: { ...deps.policy, scaleUp: { ...deps.policy.scaleUp, priorities: levels } } };
+  const listPrices = deps.prices?.current(deps.clock.now());
+  if (levels === undefined && listPrices === undefined) return deps;
+  const current = { ...(levels === undefined ? {} : { priorities: levels }), ...(listPrices === undefined ? {} : { listPrices }) };
+  return { ...deps, policy: { ...deps.policy, scaleUp: { ...deps.policy.scaleUp, ...current } } };
 }
 
 /** Steps go on after the one that says exit, and may fail for its sake. */

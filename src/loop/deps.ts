@@ -8,6 +8,7 @@ import type { DecisionJournal } from '../ports/decision-journal.ts';
 import type { EventRecorder } from '../ports/event-recorder.ts';
 import type { NodeTainter } from '../ports/node-tainter.ts';
 import type { PodEvictor } from '../ports/pod-evictor.ts';
+import type { PriceTableReader } from '../ports/price-table.ts';
 import type { PriorityRulesReader } from '../ports/priority-rules.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
@@ -39,4 +40,6 @@ export interface LoopDeps {
   readonly capacityObjects?: CapacityObjectWriter;
   /** Rules of the priority expander that may change while the loop runs; those of the policy hold where it has none. */
   readonly priorities?: PriorityRulesReader;
+  /** List prices of VM sizes. Absent: none are read. */
+  readonly prices?: PriceTableReader;
 }

@@ -1,13 +1,11 @@
 /** Publishes what nodes that stay have to spare, by what keeps them. The sum over all blockers is all that is wasted. */
 import type { NodeName } from '../domain/ids.ts';
 import type { Node } from '../domain/node.ts';
-import type { NodeGroup } from '../domain/node-group.ts';
 import type { Observation } from '../domain/observation.ts';
 import type { KeptNode, ScaleDownPlan } from '../domain/plan.ts';
 import type { Pod } from '../domain/pod.ts';
-import type { ScaleUpPolicy } from '../domain/policy.ts';
 import { CPU, MEMORY } from '../domain/resources.ts';
-import { priceKey } from '../planning/scale-up/score.ts';
+import { priceOf, type PriceSources } from '../planning/prices.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import type { LoopListener } from './report.ts';
 
@@ -25,7 +23,7 @@ interface Usage {
   readonly memoryBytes: number;
 }
 
-export function wasteGauges(metrics: Metrics['waste'], prices: () => Pick<ScaleUpPolicy, 'prices' | 'groupPrices'>): LoopListener {
+export function wasteGauges(metrics: Metrics['waste'], prices: () => PriceSources): LoopListener {
   /** A verdict that took long to reach is only remembered for a while, without what led to it. */
   const lastSeen = new Map<NodeName, Blockage>();
   const usages = new WeakMap<readonly Pod[], Usage>();
@@ -51,7 +49,7 @@ export function wasteGauges(metrics: Metrics['waste'], prices: () => Pick<ScaleU
       const labels = { ...blockage };
       metrics.cores.inc(labels, free.cpuMillis / 1000);
       metrics.memory.inc(labels, free.memoryBytes);
-      const price = priceOf(group, prices());
+      const price = priceOf(prices(), group);
       if (price !== undefined && cpu > 0 && memory > 0) {
         metrics.cost.inc(labels, price * Math.min(free.cpuMillis / cpu, free.memoryBytes / memory));
       }
@@ -86,8 +84,4 @@ function* blockages(
   if (plan.inhibited === undefined) return;
   const told = new Set([...plan.kept.map(({ node }) => node), ...plan.removals.map(({ node }) => node)]);
   for (const node of cluster.nodes.values()) if (!told.has(node.name)) yield [node, { reason: 'Inhibited', blocker: '' }];
-}
-
-function priceOf(group: NodeGroup, { prices, groupPrices }: Pick<ScaleUpPolicy, 'prices' | 'groupPrices'>): number | undefined {
-  return groupPrices?.[group.id] ?? prices?.[priceKey(group)];
 }

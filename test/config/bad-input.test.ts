@@ -86,6 +86,11 @@ const ROWS: readonly (readonly [string, Given, readonly string[]])[] = [
   ['a priority that is no number', yaml('scaleUp: {priorities: {high: [a]}}'), ['scaleUp.priorities', 'whole numbers']],
   ['a pattern that is none', yaml('scaleUp: {priorities: {5: ["a["]}}'), ['scaleUp.priorities', '"a["', 'regular expression']],
   ['a price that is none', yaml('scaleUp: {prices: {Standard_D4s_v5: cheap}}'), ['Standard_D4s_v5', '"cheap"', 'price per hour']],
+  [
+    'a currency that is none',
+    yaml('scaleUp: {retailPrices: {currency: dollars}}'),
+    ['scaleUp.retailPrices.currency', '"dollars"', 'three letters'],
+  ],
   ['a price below zero', yaml('scaleUp: {prices: {Standard_D4s_v5: -1}}'), ['Standard_D4s_v5', '-1', 'not below zero']],
   ['bad address', flag('--address=8085'), ['--address', '"8085"', 'HOST:PORT']],
   ['port out of range', flag('--address=:70000'), ['--address', '":70000"', 'HOST:PORT']],

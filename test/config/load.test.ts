@@ -251,7 +251,23 @@ describe('the whole', () => {
     expect(expanders('{}')).toEqual(['least-waste']);
     expect(expanders('{priorities: {1: [a]}, prices: {Standard_D4s_v5: 0.2}}')).toEqual(['priority', 'price', 'least-waste']);
     expect(expanders('{prices: {Standard_D4s_v5: 0.2}}')).toEqual(['price', 'least-waste']);
+    expect(expanders('{retailPrices: {enabled: true}}')).toEqual(['price', 'least-waste']);
+    expect(expanders('{retailPrices: {enabled: false}}')).toEqual(['least-waste']);
     expect(expanders('{prices: {Standard_D4s_v5: 0.2}, expanders: [least-nodes]}')).toEqual(['least-nodes']);
+  });
+
+  it('the public price list is off unless asked for, and has an address, a currency and a rhythm', () => {
+    expect(configOf({}).azure.retailPrices).toBeUndefined();
+    expect(configOf({ argv: ['--retail-prices'] }).azure.retailPrices).toEqual({
+      endpoint: 'https://prices.azure.com/api/retail/prices',
+      currency: 'USD',
+      file: undefined,
+      refreshMs: 86_400_000,
+    });
+    const text = 'scaleUp: {retailPrices: {enabled: true, currency: EUR, file: /kept, refresh: 1h, endpoint: "https://p.example/"}}';
+    const { azure, policy } = configOf({ argv: ['--config=c.yaml'], files: { 'c.yaml': text } });
+    expect(azure.retailPrices).toEqual({ endpoint: 'https://p.example', currency: 'EUR', file: '/kept', refreshMs: 3_600_000 });
+    expect(policy.scaleUp).not.toHaveProperty('retailPrices');
   });
 
   it('priorities and prices are read as the planner wants them', () => {

@@ -13,6 +13,8 @@ import type { Random } from '../../domain/random.ts';
 import type { ResourceNames } from '../../domain/resources.ts';
 import type { ForeignLock } from '../../ports/foreign-lock.ts';
 import type { CloudNodeGroups, DeleteRequest, IncreaseRequest } from '../../ports/cloud-node-groups.ts';
+import type { KeptText } from '../../ports/kept-text.ts';
+import type { PriceTableReader } from '../../ports/price-table.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 import type { AgentStatus } from '../../cache/agent-state.ts';
@@ -51,6 +53,8 @@ export interface AzureDependencies {
   readonly foreignLock?: ForeignLock;
   /** Where processes of one subscription keep the VM sizes for each other; undefined: nowhere. */
   readonly skuShare?: SkuShare | undefined;
+  /** Where the last answer about prices is kept for the next process; undefined: nowhere. */
+  readonly keptPrices?: KeptText | undefined;
   /** Instead of the one made from `options.credential`; for tests. */
   readonly credential?: TokenCredential;
 }
@@ -62,6 +66,8 @@ export interface LearnedText {
 }
 
 export interface AzureNodeGroups extends CloudNodeGroups {
+  /** undefined: the public price list is not read. */
+  readonly prices: PriceTableReader | undefined;
   /** One plain record per caching agent, for `/debug/agents`. */
   agentStatus(): readonly AgentStatus[];
   /** One plain record per group, for `/debug/templates`. */
@@ -118,7 +124,12 @@ class AzureAdapter implements AzureNodeGroups {
     });
     const clients = createClients(options, deps.credential ?? createCredential(options), this.#calls);
     const shared = { options, clients, calls: this.#calls, clock, random, log, metrics };
-    this.#store = new AzureStore({ ...shared, skuShare: deps.skuShare, hooks: cacheHooks(metrics.cache, log, clock) });
+    this.#store = new AzureStore({
+      ...shared,
+      skuShare: deps.skuShare,
+      keptPrices: deps.keptPrices,
+      hooks: cacheHooks(metrics.cache, log, clock),
+    });
     budgets.onLow((family, low) => this.#store.scheduler.stretch(family, low));
     budgets.onHold((family, untilMs) => this.#store.scheduler.hold(family, untilMs));
     this.#events = new EventQueue(log);
@@ -148,10 +159,15 @@ class AzureAdapter implements AzureNodeGroups {
 
   async start(signal: AbortSignal): Promise<void> {
     const life = AbortSignal.any([signal, this.#closing.signal]);
+    await this.#store.prices?.restore(life);
     await this.#store.fill(life).catch((thrown: unknown) => {
       throw whereAsked(asAutoscalerError(thrown), this.#deps.options);
     });
     this.#background = Promise.allSettled([this.#store.scheduler.run(life), this.#reapUntil(life)]);
+  }
+
+  get prices(): PriceTableReader | undefined {
+    return this.#store.prices;
   }
 
   observe(cluster: ClusterView, nowMs: number): CloudView {
@@ -223,7 +239,7 @@ class AzureAdapter implements AzureNodeGroups {
   }
 
   inFlightCalls(): number {
-    return this.#calls.inFlight;
+    return this.#calls.inFlight + this.#store.priceCalls;
   }
 
   async close(): Promise<void> {

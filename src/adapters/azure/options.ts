@@ -2,6 +2,7 @@
 import type { NodeGroupOptions } from '../../domain/node-group.ts';
 import type { TaintRules } from '../../domain/taint.ts';
 import type { CallRate } from './rate-limit.ts';
+import type { RetailPriceOptions } from './retail-price-client.ts';
 
 /** How the one shared credential is made. `managed-identity` without a client id is the system-assigned identity; the id may be an ARM id. */
 export type AzureCredentialOptions =
@@ -87,6 +88,8 @@ export interface AzureOptions {
   /** Whether a read that got no usable answer is sent again within its time. Absent: not; its turn comes. */
   readonly readRetries?: ReadRetries | undefined;
   readonly userAgentSuffix: string;
+  /** Absent: the public price list is not read. */
+  readonly retailPrices?: RetailPriceOptions | undefined;
   /** Taints that a new node will not keep. Absent: those that are always known. */
   readonly taints?: TaintRules;
   /** Whether a cordon of the only node that is known of a group is taken off in what is expected of new ones. Absent: not. */

@@ -13,7 +13,9 @@ import { Table } from '../../cache/table.ts';
 import { AutoscalerError, asAutoscalerError } from '../../domain/errors.ts';
 import type { Clock } from '../../domain/clock.ts';
 import type { CloudQuota, QuotaDraw } from '../../domain/quota.ts';
+import type { SizePrices } from '../../domain/retail-prices.ts';
 import type { Random } from '../../domain/random.ts';
+import type { KeptText } from '../../ports/kept-text.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 import { agentPoolsAgent, instancesOf, listSkus, machinesAgent, scaleSetsAgent, type AgentParts, type AgentPools } from './agents.ts';
@@ -33,11 +35,14 @@ import {
   INSTANCES,
   instancesAgent,
   MACHINES_AGENT,
+  PRICES_AGENT,
   SCALE_SETS,
   SCALE_SETS_AGENT,
   SKUS_AGENT,
   USAGE_AGENT,
 } from './tables.ts';
+import { PriceBook } from './price-book.ts';
+import { RetailPriceClient } from './retail-price-client.ts';
 import { poolOf, writePathTag } from './tags.ts';
 import { usageAgent } from './usage-agent.ts';
 import { WriteHolds } from './write-holds.ts';
@@ -58,6 +63,8 @@ export interface StoreParts {
   readonly hooks: CacheHooks;
   /** undefined: this process reads the sizes for itself alone. */
   readonly skuShare?: SkuShare | undefined;
+  /** undefined: list prices are forgotten with the process. */
+  readonly keptPrices?: KeptText | undefined;
 }
 
 export class AzureStore {
@@ -74,6 +81,9 @@ export class AzureStore {
   readonly #agentParts: AgentParts;
   readonly #order: LogicalClock;
   readonly quota = new QuotaLedger();
+  /** undefined: prices are not read. */
+  readonly prices: PriceBook | undefined;
+  readonly #priceClient: RetailPriceClient | undefined;
   readonly #setReads: OnDemand;
   readonly #instanceReads: OnDemand;
   readonly #agentIds = new Set<string>();
@@ -120,6 +130,8 @@ export class AzureStore {
     });
     this.#agentParts = { ...parts, order: this.#order, scaleSets: this.scaleSets, instances: this.instances };
     this.#registration = { version: -1, value: register({ options, scaleSets: undefined }) };
+    this.#priceClient = priceClient(parts);
+    this.prices = this.#priceClient === undefined ? undefined : this.#priceBook(this.#priceClient);
     this.#addAgents();
     this.scaleSets.subscribe((event) => {
       this.#syncAgents();
@@ -286,6 +298,11 @@ export class AzureStore {
     return this.quota.quotas(nowMs).filter(({ name }) => drawn.has(name));
   }
 
+  /** Reads of prices under way. */
+  get priceCalls(): number {
+    return this.#priceClient?.inFlight ?? 0;
+  }
+
   /** Usages are read again soon. */
   usageDue(): void {
     this.scheduler.dueNow(USAGE_AGENT);
@@ -413,11 +430,21 @@ export class AzureStore {
     this.#add(SCALE_SETS_AGENT, () => scaleSetsAgent(this.#agentParts));
     this.#add(SKUS_AGENT, () => this.#skusAgent());
     this.#add(USAGE_AGENT, () => usageAgent(this.#agentParts, (rows, atMs) => this.quota.observe(rows, atMs)));
+    const { prices } = this;
+    if (prices !== undefined) this.#add(PRICES_AGENT, () => prices.agent());
     if (options.clusterName !== undefined && options.clusterResourceGroup !== undefined) {
       const cluster = { resourceGroup: options.clusterResourceGroup, name: options.clusterName };
       this.#add('agentPools', () => agentPoolsAgent(this.#agentParts, cluster, (pools) => this.#keepPools(pools)));
     }
     this.#syncAgents();
+  }
+
+  #priceBook(client: RetailPriceClient): PriceBook {
+    const { options, clock, log, keptPrices: kept } = this.#parts;
+    const { currency = '', refreshMs = 0 } = options.retailPrices ?? {};
+    const sizes = (): readonly string[] => [...this.registration().groups.values()].flatMap((group) => this.skuOf(group)?.name ?? []);
+    const read = (vmSize: string, signal: AbortSignal): Promise<SizePrices> => client.read(vmSize, signal);
+    return new PriceBook({ scope: { location: options.location, currency }, refreshMs, clock, log, read, sizes, kept });
   }
 
   #skusAgent(): CachingAgent {
@@ -477,6 +504,11 @@ export class AzureStore {
       this.#parts.log.warn({ scaleSet: name, reason }, 'scale set is selected but cannot be a node group');
     }
   }
+}
+
+function priceClient({ options, clock }: StoreParts): RetailPriceClient | undefined {
+  const { retailPrices, location, caPem, requestTimeoutMs: timeoutMs } = options;
+  return retailPrices === undefined ? undefined : new RetailPriceClient({ options: retailPrices, location, caPem, timeoutMs, clock });
 }
 
 function sameRegistration(left: Registration, right: Registration): boolean {

@@ -23,6 +23,7 @@ export const AGENT_POOLS_AGENT = 'agentPools';
 export const SKUS_AGENT = 'skus';
 export const MACHINES_AGENT = 'vms';
 export const USAGE_AGENT = 'usage';
+export const PRICES_AGENT = 'prices';
 
 export function instancesAgent(setKey: string): string {
   return `instances/${setKey}`;

@@ -12,7 +12,8 @@ import { ResourceNames } from '../../domain/resources.ts';
 import { readDump, type Dump } from '../../loop/dump.ts';
 import { answer, type Question } from '../plan/answer.ts';
 import { clusterOf, newestMoment, podsToAdd, startReading, type Reading } from '../plan/cluster-file.ts';
-import { cloudOf } from '../plan/pools.ts';
+import { cloudOf, regionOf } from '../plan/pools.ts';
+import { keptPrices } from '../plan/prices.ts';
 import { tableOf } from '../plan/table.ts';
 import { changed } from '../plan/what-if.ts';
 import { EXIT_OK, type Terminal } from '../terminal.ts';
@@ -26,7 +27,8 @@ const HELP = `Says what the autoscaler would do, and why. Nothing is written.
                    kubectl get nodes,pods,pdb,daemonsets,pvc,pv,storageclasses,csinodes,namespaces,priorityclasses -A -o json
   --pools FILE     YAML or JSON: a list of {name, vmSize, min, max, targetSize, zones, labels, taints, maxPods, allocatable,
                    priority, price, tags}; the first four are needed
-  --config FILE    the daemon's configuration; only what decides is read
+  --config FILE    the daemon's configuration; only what decides is read, and the list prices that the daemon kept in
+                   scaleUp.retailPrices.file
   --now TIME       such as 2026-11-21T10:00:00Z (default: the newest time in the file)
   --dump FILE      a decision dumped by the daemon (--dump-directory), with its own timers and configuration
   --json           the whole answer as JSON
@@ -155,14 +157,23 @@ function fromFiles(given: Options, terminal: Terminal): Asked {
   const nowMs = given.now === undefined ? newestMoment(objects) : timeOf(given.now);
   const observation = { loopId: 1, nowMs, cluster, cloud: cloudOf(pools, cluster, names, nowMs) };
   return {
-    question: { observation, state: withoutHistory(observation), policy: policyFor(given.config, pools, terminal), names },
+    question: {
+      observation,
+      state: withoutHistory(observation),
+      policy: policyFor(given.config, { pools, region: regionOf(cluster) }, terminal),
+      names,
+    },
     reading,
   };
 }
 
 /** The daemon's policy, young pods old enough, and with what the pools say of priority and price. */
-function policyFor(file: string | undefined, pools: readonly PoolSpec[], terminal: Terminal): Policy {
-  const { policy, hasChain } = loadPolicy(file === undefined ? undefined : { name: file, text: readFile(file, terminal) });
+function policyFor(
+  file: string | undefined,
+  { pools, region }: { readonly pools: readonly PoolSpec[]; readonly region: string },
+  terminal: Terminal,
+): Policy {
+  const { policy, retailPrices, hasChain } = loadPolicy(file === undefined ? undefined : { name: file, text: readFile(file, terminal) });
   const levels = pools.flatMap(({ name, priority }) => (typeof priority === 'number' ? [{ priority, patterns: [exactly(name)] }] : []));
   const priorities = [...(policy.scaleUp.priorities ?? []), ...levels];
   const groupPrices = Object.fromEntries(pools.flatMap(({ name, price }) => (price === undefined ? [] : [[name, price] as const])));
@@ -171,10 +182,12 @@ function policyFor(file: string | undefined, pools: readonly PoolSpec[], termina
     ...(hasChain ? { expanders: policy.scaleUp.expanders } : {}),
     priorities: priorities.length === 0 ? undefined : priorities,
     prices,
+    retailPrices,
   });
+  const listPrices = keptPrices(retailPrices, region, terminal);
   return {
     ...policy,
-    scaleUp: { ...policy.scaleUp, ...chain, groupPrices, newPodDelayMs: 0, newGpuPodDelayMs: 0 },
+    scaleUp: { ...policy.scaleUp, ...chain, ...listPrices, groupPrices, newPodDelayMs: 0, newGpuPodDelayMs: 0 },
   };
 }
 

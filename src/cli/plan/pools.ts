@@ -20,7 +20,7 @@ const PODS_TAG = 'k8s.io_cluster-autoscaler_node-template_resources_pods';
 export function cloudOf(pools: readonly PoolSpec[], cluster: ClusterView, names: ResourceNames, nowMs: number): CloudView {
   const members = new Map(pools.map(({ name }) => [name, [] as Node[]]));
   for (const node of cluster.nodes.values()) members.get(poolOf(node))?.push(node);
-  const region = [...cluster.nodes.values()].map(({ labels }) => labels[REGION]).find((label) => label !== undefined) ?? '';
+  const region = regionOf(cluster);
   const groups = pools.map((pool) => groupOf({ pool, nodes: members.get(pool.name) ?? [], region, names, nowMs }));
   const owned = [...members].flatMap(([name, nodes]) => nodes.map((node) => [node.name, name] as const));
   return {
@@ -31,6 +31,11 @@ export function cloudOf(pools: readonly PoolSpec[], cluster: ClusterView, names:
     scaleDownBlocked: undefined,
     scaleUpBlocked: undefined,
   };
+}
+
+/** As the nodes' labels say; empty when none does. */
+export function regionOf({ nodes }: ClusterView): string {
+  return [...nodes.values()].map(({ labels }) => labels[REGION]).find((label) => label !== undefined) ?? '';
 }
 
 interface Question {

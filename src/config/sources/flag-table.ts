@@ -48,6 +48,14 @@ export const FLAGS: readonly Flag[] = [
     'scaleUp.expanders',
     'priority, price, least-waste, least-nodes, most-pods or random; a chain with commas (default least-waste)',
   ),
+  row('retail-prices', 'boolean', 'scaleUp.retailPrices.enabled', "read the prices of VM sizes from Azure's public list (default false)"),
+  row(
+    'retail-prices-endpoint',
+    'text',
+    'scaleUp.retailPrices.endpoint',
+    'where that list is (default https://prices.azure.com/api/retail/prices)',
+  ),
+  row('retail-prices-file', 'text', 'scaleUp.retailPrices.file', 'file that keeps the last answer for later processes (default: none)'),
   row('ok-total-unready-count', 'integer', 'cluster.okTotalUnreadyCount', 'so many nodes that are not ready never matter (default 3)'),
   row(
     'max-total-unready-percentage',

@@ -4,13 +4,11 @@
  */
 import type { NodeGroupId, NodeName } from '../../domain/ids.ts';
 import type { Node } from '../../domain/node.ts';
-import type { NodeGroup } from '../../domain/node-group.ts';
 import type { Observation } from '../../domain/observation.ts';
 import type { Blocker, KeptNode, Removal, ScaleDownPlan } from '../../domain/plan.ts';
-import type { ScaleUpPolicy } from '../../domain/policy.ts';
 import type { BlockingPodReason, UnremovableReason } from '../../domain/reasons.ts';
 import { CPU, MEMORY } from '../../domain/resources.ts';
-import { priceKey } from '../scale-up/score.ts';
+import { priceOf, type PriceSources } from '../prices.ts';
 import { byName } from './scope.ts';
 
 const GIB = 2 ** 30;
@@ -75,7 +73,7 @@ export function explainNodes(plan: ScaleDownPlan, observation: Observation): rea
 }
 
 /** The kinds of blockers, the one that holds most cores first. */
-export function totalsByBlocker(plan: ScaleDownPlan, observation: Observation, prices?: ScaleUpPolicy['prices']): readonly BlockerTotal[] {
+export function totalsByBlocker(plan: ScaleDownPlan, observation: Observation, prices: PriceSources = {}): readonly BlockerTotal[] {
   const groups = new Map(observation.cloud.groups.map((group) => [group.id, group]));
   const totals = new Map<string, BlockerTotal>();
   for (const explained of explainNodes(plan, observation)) {
@@ -83,7 +81,7 @@ export function totalsByBlocker(plan: ScaleDownPlan, observation: Observation, p
     const group = explained.group === undefined ? undefined : groups.get(explained.group);
     if (explained.reason === undefined || node === undefined || group === undefined) continue;
     const key = `${explained.reason} ${explained.blocker?.reason ?? ''}`;
-    totals.set(key, add(totals.get(key) ?? none(explained.reason, explained.blocker), node, priceOf(group, prices)));
+    totals.set(key, add(totals.get(key) ?? none(explained.reason, explained.blocker), node, priceOf(prices, group)));
   }
   return [...totals.values()].sort(
     (left, right) => right.cores - left.cores || byName(left.reason, right.reason) || byName(left.blockedBy ?? '', right.blockedBy ?? ''),
@@ -103,10 +101,6 @@ function add(total: BlockerTotal, node: Node, price: number | undefined): Blocke
     perHour: total.perHour === undefined || price === undefined ? undefined : total.perHour + price,
     examples: total.examples.length < EXAMPLES ? [...total.examples, node.name] : total.examples,
   };
-}
-
-function priceOf(group: NodeGroup, prices: ScaleUpPolicy['prices']): number | undefined {
-  return prices?.[priceKey(group)];
 }
 
 function goes(removal: Removal, nowMs: number): string {

@@ -2,8 +2,7 @@
  * In which order nodes that may go are taken. Never by the order of a map: what disturbs least goes first, and where prices
  * are known, what saves most for the disturbance. Among equals the zones of a group are kept even.
  */
-import type { ScaleUpPolicy } from '../../domain/policy.ts';
-import { priceKey } from '../scale-up/score.ts';
+import { priceOf, type PriceSources } from '../prices.ts';
 import type { BudgetLedger } from './budgets.ts';
 import { disruptionCost } from './disruption.ts';
 import { byName } from './scope.ts';
@@ -25,7 +24,7 @@ export function* removalOrder(
   candidates: readonly Unneeded[],
   ledger: BudgetLedger,
   zones: ZoneSurplus,
-  { prices, nowMs }: { readonly prices: ScaleUpPolicy['prices']; readonly nowMs: number },
+  { prices, nowMs }: { readonly prices: PriceSources; readonly nowMs: number },
 ): Generator<Unneeded> {
   const ranked = rank(candidates, ledger, { prices, nowMs }).sort(
     (left, right) => compare(left, right) || byAge(left.candidate, right.candidate),
@@ -46,13 +45,13 @@ export function* removalOrder(
 function rank(
   candidates: readonly Unneeded[],
   ledger: BudgetLedger,
-  { prices, nowMs }: { readonly prices: ScaleUpPolicy['prices']; readonly nowMs: number },
+  { prices, nowMs }: { readonly prices: PriceSources; readonly nowMs: number },
 ): Ranked[] {
-  const priceOf = (candidate: Unneeded): number => prices?.[priceKey(candidate.group)] ?? 0;
+  const hourly = (candidate: Unneeded): number => priceOf(prices, candidate.group) ?? 0;
   // A node without a price cannot be weighed against one with: then none is.
-  const arePriced = candidates.every((candidate) => priceOf(candidate) > 0);
+  const arePriced = candidates.every((candidate) => hourly(candidate) > 0);
   return candidates.map((candidate) => {
-    const price = arePriced ? priceOf(candidate) : 0;
+    const price = arePriced ? hourly(candidate) : 0;
     const cost = disruptionCost(candidate.drain.movable, nowMs);
     return { candidate, risk: ledger.isRisky(candidate.drain.movable) ? 1 : 0, cost: price > 0 ? cost / price : cost, price };
   });

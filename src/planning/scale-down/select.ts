@@ -61,7 +61,7 @@ export function selectRemovals(
     for (const candidate of whole) spend(candidate, funds);
     removals.push(...whole.map((candidate) => ({ ...asRemoval(candidate), together: true as const })));
   }
-  const order = { prices: scope.policy.scaleUp.prices, nowMs: scope.observation.nowMs };
+  const order = { prices: scope.policy.scaleUp, nowMs: scope.observation.nowMs };
   for (const candidate of removalOrder(singles, funds.ledger, funds.zones, order)) {
     const refusal = refusalOf([candidate], funds, { mayExceed: false }) ?? funds.parallel.refusal(candidate);
     if (refusal !== undefined) {

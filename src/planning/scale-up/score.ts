@@ -5,6 +5,7 @@ import type { ScaleUpPolicy } from '../../domain/policy.ts';
 import { CPU, type ResourceNames } from '../../domain/resources.ts';
 import { misfitOf, weightOf } from '../expanders/price.ts';
 import { createPriorityRules } from '../expanders/priority.ts';
+import { pricedName, priceOf as listedPrice } from '../prices.ts';
 import type { Estimate } from './estimate.ts';
 import type { GroupTemplate } from './template-node.ts';
 import { deviceIndexes, wasteOf } from './waste.ts';
@@ -22,7 +23,7 @@ export interface Scoring {
 /** @throws AutoscalerError `config` when a priority pattern is no regular expression. */
 export function createScoring(policy: ScaleUpPolicy, names: ResourceNames, clusterNodes: number): Scoring {
   const rules = policy.priorities === undefined ? undefined : createPriorityRules(policy.priorities);
-  const priceOf = (group: NodeGroup): number | undefined => policy.groupPrices?.[group.id] ?? policy.prices?.[priceKey(group)];
+  const priceOf = (group: NodeGroup): number | undefined => listedPrice(policy, group);
   return {
     names,
     clusterNodes,
@@ -30,7 +31,12 @@ export function createScoring(policy: ScaleUpPolicy, names: ResourceNames, clust
     priceOf,
     remarks: (groups) => [
       ...(policy.expanders.includes('priority') ? (rules?.remarks(groups) ?? []) : []),
-      ...(policy.expanders.includes('price') ? pricelessSizes(groups, priceOf) : []),
+      ...(policy.expanders.includes('price')
+        ? [
+            ...(policy.listPrices?.remarks ?? []).map((text) => ({ kind: 'list-prices' as const, text })),
+            ...pricelessSizes(groups, priceOf),
+          ]
+        : []),
     ],
   };
 }
@@ -65,15 +71,8 @@ function costOf({ group, template }: GroupTemplate, { nodes, placed }: Estimate,
   };
 }
 
-/** A spot node has a price of its own or none: the regular price would be a wrong one. */
-export function priceKey({ vmSize, priority }: Pick<NodeGroup, 'vmSize' | 'priority'>): string {
-  return `${vmSize.toLowerCase()}${priority === 'Spot' ? '/spot' : ''}`;
-}
-
 function pricelessSizes(groups: readonly NodeGroup[], priceOf: Scoring['priceOf']): readonly PlanNote[] {
-  const sizes = groups
-    .filter((group) => priceOf(group) === undefined)
-    .map((group) => `${group.vmSize}${group.priority === 'Spot' ? '/spot' : ''}`);
+  const sizes = groups.filter((group) => priceOf(group) === undefined).map(pricedName);
   return [...new Set(sizes)].sort().map((size) => ({
     kind: 'size-without-price',
     text: `The VM size ${size} has no price: its groups grow only when none with a price can.`,

@@ -9,6 +9,7 @@ import type { Fault, FaultEffect, FaultTable } from './faults.ts';
 import { isJsonObject, mergePatch, parseJson, type Json } from './json.ts';
 import type { ArmReply, ArmRequest, Trace } from './messages.ts';
 import { springPoolAmbush } from './pool-ambush.ts';
+import { listRetailPrices } from './retail-prices.ts';
 import { ARM_ROUTES, type Route } from './routes.ts';
 import { compileRoutes, routeLabel, type RouteMatch } from './router.ts';
 import type { FrozenLists } from './stale-lists.ts';
@@ -38,6 +39,7 @@ const OPEN_ROUTES: readonly OpenRoute[] = [
   { method: 'GET', template: '/metadata/endpoints', answer: (_identity, world, request) => cloudMetadata(world, request) },
   { method: 'GET', template: '/metadata/instance', answer: (_identity, world, request) => machineMetadata(world, request) },
   { method: 'GET', template: '/metadata/instance/compute', answer: (_identity, world, request) => machineMetadata(world, request) },
+  { method: 'GET', template: '/api/retail/prices', answer: (_identity, world, request) => listRetailPrices(world, request) },
   { method: 'GET', template: '/metadata/identity/oauth2/token', answer: (identity, _world, request) => identity.metadataToken(request) },
   { method: 'GET', template: '/common/discovery/instance', answer: (identity, _world, request) => identity.instanceDiscovery(request) },
   {

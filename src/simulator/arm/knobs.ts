@@ -4,6 +4,8 @@ import type { Latency } from './draws.ts';
 export interface ArmKnobs {
   /** Items per page of every list. */
   readonly pageSize: number;
+  /** The same of the public price list, which is not part of ARM. */
+  readonly retailPageSize: number;
   /** Time until any answer is sent, after it was made. */
   readonly answerLatency: Latency;
   /** From accepting a scale-up to the instance showing in lists. */
@@ -47,6 +49,7 @@ const SECOND = 1_000;
 /** Medians and tails estimated from recorded traffic and field reports. */
 export const DEFAULT_KNOBS: ArmKnobs = {
   pageSize: 100,
+  retailPageSize: 1000,
   answerLatency: { p50: 0, p95: 0 },
   instanceVisible: { p50: 3 * SECOND, p95: 8 * SECOND },
   allocated: { p50: 6 * SECOND, p95: 15 * SECOND },

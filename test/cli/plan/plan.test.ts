@@ -283,6 +283,35 @@ describe('plan answers bad input with one sentence', () => {
   });
 });
 
+describe('list prices that a daemon kept', () => {
+  const pools =
+    '- {name: a, vmSize: Standard_D4s_v5, min: 0, max: 3}\n- {name: b, vmSize: Standard_D8s_v5, min: 0, max: 3, labels: {kubernetes.io/os: linux}}\n';
+  const labels = { 'topology.kubernetes.io/region': 'westeurope' };
+  const cluster = listOf(nodeJson('n-0', 'other', { labels }), podJson('w', '3500m'), podJson('x', '3', { on: 'n-0' }));
+  const config = '{"scaleUp": {"retailPrices": {"enabled": true, "file": "kept.json"}}}';
+  const kept = (perHour: object, location = 'westeurope') =>
+    JSON.stringify({
+      schema: 1,
+      location,
+      currency: 'USD',
+      sizes: { standard_d4s_v5: { perHour: { linux: 0.2 }, readAtMs: 1 }, standard_d8s_v5: { perHour, readAtMs: 1 } },
+    });
+  const ask = (files: Files) => answerOf({ 'c.json': cluster, 'p.yaml': pools, 'config.json': config, ...files }, '--config=config.json');
+
+  it.each<[string, Files, string, string | undefined]>([
+    ['the larger costs more', { 'kept.json': kept({ linux: 0.4 }) }, 'a', undefined],
+    ['the larger costs less', { 'kept.json': kept({ linux: 0.1, windows: 9 }) }, 'b', undefined],
+    ['the larger has a price for Windows only', { 'kept.json': kept({ windows: 0.1 }) }, 'a', 'The VM size Standard_D8s_v5 has no price'],
+    ['of another region', { 'kept.json': kept({ linux: 0.1 }, 'northeurope') }, 'a', 'it is of region "northeurope", not westeurope'],
+    ['nothing is kept yet', {}, 'a', 'List prices are not used: "kept.json" cannot be read.'],
+  ])('%s', async (_, files, grows, note) => {
+    const answer = await ask(files);
+    expect(answer.scaleUp.increases.map(({ group }) => group)).toEqual([grows]);
+    if (note === undefined) expect(answer.notes).toBeUndefined();
+    else expect(answer.notes?.join()).toContain(note);
+  });
+});
+
 describe('VM sizes known by name', () => {
   it.each<[string, readonly [number, number, number, string] | undefined]>([
     ['Standard_D4s_v5', [4, 16, 0, 'amd64']],

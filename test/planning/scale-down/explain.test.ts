@@ -47,7 +47,7 @@ describe('explaining a plan', () => {
   });
 
   it('adds up what each blocker holds back, in cores, GiB and money, for our own nodes', () => {
-    const totals = totalsByBlocker(plan(WORLD), observe(WORLD), { standard_d4s_v5: 0.25 });
+    const totals = totalsByBlocker(plan(WORLD), observe(WORLD), { prices: { standard_d4s_v5: 0.25 } });
     const one = { nodes: 1, cores: 4, memoryGib: 16, perHour: 0.25 };
     expect(totals).toEqual([
       { reason: 'BlockedByPod', blockedBy: 'NotEnoughPdb', ...one, examples: ['p-3'] },

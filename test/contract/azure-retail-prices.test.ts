@@ -1,0 +1,213 @@
+/** The reader of the public price list against the emulated one, over HTTPS: pages, faults, and what stays when it fails. */
+import { afterEach, describe, expect, it } from 'vitest';
+import { PriceBook } from '../../src/adapters/azure/price-book.ts';
+import { RetailPriceClient } from '../../src/adapters/azure/retail-price-client.ts';
+import type { FaultEffect } from '../../src/simulator/arm/faults.ts';
+import { createLog } from '../../src/telemetry/log.ts';
+import { FakeClock } from '../support/fake-clock.ts';
+import { START_MS } from '../support/builders.ts';
+import { aPool, aWorld, startRig, type Rig } from '../simulator/arm/harness.ts';
+
+const PATH = '/api/retail/prices';
+const DAY = 24 * 3_600_000;
+const D4 = 'Standard_D4s_v5';
+const rigs: Rig[] = [];
+afterEach(async () => {
+  await Promise.all(rigs.splice(0).map((rig) => rig.stop()));
+});
+
+interface Options {
+  readonly currency?: string;
+  readonly pageSize?: number;
+  readonly sizes?: readonly string[];
+  readonly location?: string;
+  readonly keptText?: string;
+}
+
+async function prepared(options: Options = {}) {
+  const { pageSize: retailPageSize = 1000, currency = 'USD', location = 'West Europe' } = options;
+  const rig = await startRig(aWorld([aPool('a')]), { knobs: { retailPageSize } });
+  rigs.push(rig);
+  const clock = new FakeClock(START_MS);
+  const lines: string[] = [];
+  const kept = { text: options.keptText };
+  const client = new RetailPriceClient({
+    options: { endpoint: `${rig.arm.url}${PATH}`, currency, refreshMs: DAY },
+    location,
+    caPem: rig.tls.caPem,
+    timeoutMs: 1000,
+    clock,
+  });
+  const sizes = { now: options.sizes ?? [D4] };
+  const book = new PriceBook({
+    scope: { location, currency },
+    refreshMs: DAY,
+    clock,
+    log: createLog('info', { write: (line) => void lines.push(line) }),
+    read: (vmSize, signal) => client.read(vmSize, signal),
+    sizes: () => sizes.now,
+    kept: {
+      read: () => Promise.resolve(kept.text),
+      write: (text) => Promise.resolve(void (kept.text = text)),
+    },
+  });
+  const agent = book.agent();
+  const signal = new AbortController().signal;
+  /** One run of the agent as the scheduler makes it; answers its error. */
+  const run = async () => {
+    const loaded = await agent.load({ signal, token: { agentId: agent.id, run: 1 } });
+    loaded.commit();
+    return loaded.error;
+  };
+  const asked = () => rig.arm.control.journal().filter(({ path }) => path === PATH).length;
+  const fail = (effect: FaultEffect, match: object = {}) =>
+    rig.arm.control.addFault({ id: 'list', match: { pathGlob: PATH, ...match }, effect });
+  const view = () => book.current(clock.now());
+  return { rig, clock, client, book, run, asked, fail, view, lines, kept, sizes, signal };
+}
+
+describe('the public price list', () => {
+  it('tells Linux, Windows, Spot and both from each other, and knows no other', async () => {
+    const { run, view } = await prepared();
+    expect(await run()).toBeUndefined();
+    const { perHour } = view().table['standard_d4s_v5'] ?? { perHour: {} };
+    expect(perHour).toEqual({ linux: 0.256, windows: 0.44, 'linux/spot': 0.064, 'windows/spot': 0.11 });
+    expect(view().remarks).toEqual([]);
+  });
+
+  it('a size that is not sold as Spot has no such price', async () => {
+    const { run, view } = await prepared({ sizes: ['Standard_B2ms'] });
+    await run();
+    expect(Object.keys(view().table['standard_b2ms']?.perHour ?? {})).toEqual(['linux', 'windows']);
+  });
+
+  it('reads page after page, and in the currency that was asked for', async () => {
+    const whole = await prepared({ currency: 'EUR' });
+    await whole.run();
+    const paged = await prepared({ currency: 'EUR', pageSize: 2 });
+    await paged.run();
+    expect(paged.asked()).toBe(3);
+    expect(paged.view().table).toEqual(whole.view().table);
+    expect(paged.view().table['standard_d4s_v5']?.perHour.linux).toBe(0.2304);
+  });
+
+  it('asks for each size once a day, and for a new one at the next look', async () => {
+    const { run, asked, clock, sizes } = await prepared({ sizes: [D4, 'Standard_E8s_v5', D4] });
+    await run();
+    await run();
+    expect(asked()).toBe(2);
+    sizes.now = [D4, 'Standard_F4s_v2'];
+    await run();
+    expect(asked()).toBe(3);
+    await clock.advance(DAY);
+    await run();
+    expect(asked()).toBe(5);
+  });
+
+  const html = { kind: 'answer', status: 200, body: '<html>busy</html>' } as const;
+  const elsewhere = {
+    kind: 'answer',
+    status: 200,
+    body: { Items: [], NextPageLink: 'https://elsewhere.example/api/retail/prices' },
+  } as const;
+  it.each<[string, FaultEffect, string]>([
+    ['5xx', { kind: 'answer', status: 503 }, 'answered 503'],
+    ['404', { kind: 'answer', status: 404 }, 'answered 404'],
+    ['too many calls', { kind: 'answer', status: 429, retryAfterSeconds: 30 }, 'answered 429'],
+    ['a dropped connection', { kind: 'reset', afterEffect: true }, 'could not be read'],
+    ['half an answer', { kind: 'truncated-body' }, 'could not be read'],
+    ['no answer in time', { kind: 'delay', ms: 10 * 60_000 }, 'no answer within 1 s'],
+    ['a page that is no JSON', html, 'not a list of items'],
+    ['a page without items', { kind: 'answer', status: 200, body: { Count: 0 } }, 'not a list of items'],
+    ['an empty body', { kind: 'empty-body' }, 'not a list of items'],
+    ['a next page on another host', elsewhere, 'another host'],
+  ])('%s: the last good table stays, and its age is told when it is old', async (_, effect, message) => {
+    const { run, view, clock, fail } = await prepared();
+    await run();
+    const before = view().table;
+    fail(effect);
+    await clock.advance(DAY);
+    const failing = run();
+    // Only the answer that never comes waits for the clock.
+    if (effect.kind === 'delay') {
+      for (let round = 0; round < 200; round++) await new Promise<void>((resolve) => setImmediate(resolve));
+      await clock.advance(1000);
+    }
+    const error = await failing;
+    expect(error?.message).toContain(message);
+    expect(view()).toEqual({ table: before, remarks: [] });
+    await clock.advance(3 * DAY);
+    expect(view().table).toEqual(before);
+    expect(view().remarks).toEqual([
+      expect.stringMatching(/^The list prices of 1 VM sizes are old: the last good answer is of \d{4}-\d\d-\d\d \(/),
+    ]);
+    expect(view().remarks[0]).toContain(message);
+  });
+
+  it('a second page that fails leaves the size as it was, all of it, and the next size is not asked in vain', async () => {
+    const { run, view, fail, asked, clock } = await prepared({ pageSize: 2, sizes: [D4, 'Standard_E8s_v5'] });
+    await run();
+    const before = view().table;
+    await clock.advance(DAY);
+    fail({ kind: 'answer', status: 500 }, { nth: 2 });
+    const count = asked();
+    await run();
+    expect(view().table).toEqual(before);
+    expect(asked() - count).toBe(2);
+  });
+
+  it('pages that lead back to themselves end', async () => {
+    const { rig, run, fail } = await prepared();
+    fail({ kind: 'answer', status: 200, body: { Items: [], NextPageLink: `${rig.arm.url}${PATH}?again` } });
+    expect((await run())?.message).toContain('do not end');
+  });
+
+  it('never read: no price, and why', async () => {
+    const { run, view, fail } = await prepared();
+    fail({ kind: 'answer', status: 500 });
+    expect((await run())?.kind).toBe('unavailable');
+    expect(view()).toEqual({ table: {}, remarks: ['The price list could not be read: it answered 500.'] });
+  });
+
+  it('a throttled read says until when', async () => {
+    const { run, fail } = await prepared();
+    fail({ kind: 'answer', status: 429, headers: { 'retry-after': '30' } });
+    expect((await run())?.detail).toEqual({ kind: 'throttled', retryAfterMs: 30_000 });
+  });
+
+  it('the last answer outlives the process, and is not asked for again before its time', async () => {
+    const first = await prepared();
+    await first.run();
+    const second = await prepared({ keptText: first.kept.text ?? '' });
+    await second.book.restore(second.signal);
+    expect(second.view().table).toEqual(first.view().table);
+    await second.run();
+    expect(second.asked()).toBe(0);
+  });
+
+  it.each<[string, Options, string]>([
+    ['another region', { location: 'northeurope' }, 'of region'],
+    ['another currency', { currency: 'EUR' }, 'it is in'],
+    ['half a file', { keptText: '{"schema": 1, "loc' }, 'not a JSON object'],
+    ['a file of a later program', { keptText: '{"schema": 2}' }, 'its schema is 2'],
+    ['a price below zero', { keptText: '' }, 'a price in it is none'],
+  ])('what was kept of %s is not believed', async (_, options, reason) => {
+    const first = await prepared();
+    await first.run();
+    const text = options.keptText === '' ? (first.kept.text ?? '').replace('0.256', '-1') : first.kept.text;
+    const second = await prepared({ ...options, keptText: options.keptText === '' ? text! : (options.keptText ?? text!) });
+    await second.book.restore(second.signal);
+    expect(second.view().table).toEqual({});
+    expect(second.lines.join()).toContain(reason);
+  });
+
+  it('a clock that was set back keeps no price for ever', async () => {
+    const first = await prepared();
+    await first.clock.advance(10 * DAY);
+    await first.run();
+    const second = await prepared({ keptText: first.kept.text ?? '' });
+    await second.book.restore(second.signal);
+    await second.run();
+    expect(second.asked()).toBe(1);
+  });
+});

@@ -1,0 +1,67 @@
+/** List prices in the whole loop: the cheaper pool grows, and a list that fails stops nobody. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, describe, expect, it } from 'vitest';
+import { VirtualRun } from '../support/virtual-world.ts';
+import { aPool, bound, capacity, deployment, MINUTE, worldOf } from './support.ts';
+
+let run: VirtualRun | undefined;
+let folder: string | undefined;
+afterEach(async () => {
+  await run?.stop();
+  if (folder !== undefined) await rm(folder, { recursive: true });
+  run = folder = undefined;
+});
+
+/** By waste alone the small pool would grow; the big Spot pool costs less than half. */
+const POOLS = [aPool({ name: 'regular', count: 0 }), aPool({ name: 'spot', count: 0, vmSize: 'Standard_D8s_v5', priority: 'Spot' })];
+const spotPods = { tolerations: [{ key: 'kubernetes.azure.com/scalesetpriority', operator: 'Exists' }] };
+const work = (name: string) => deployment({ name, replicas: 1, cpu: '3', memory: '8Gi', spec: spotPods });
+
+describe('list prices', () => {
+  it('decide between pools, outlive the process, and a list that fails is told and stops nobody', async () => {
+    run = await VirtualRun.start({ spec: worldOf(POOLS) });
+    folder = await mkdtemp(join(tmpdir(), 'prices-'));
+    const { arm, cluster } = run.world;
+    await run.stopDaemon();
+    const flags = [
+      '--retail-prices',
+      `--retail-prices-endpoint=${arm.url}/api/retail/prices`,
+      `--retail-prices-file=${join(folder, 'kept', 'prices.json')}`,
+    ];
+    await run.startDaemon(flags);
+    await run.advance(MINUTE);
+    cluster.apply(work('first'));
+    await run.until('bound', () => run !== undefined && bound(run, 'first') === 1, 15 * MINUTE);
+    expect([capacity(run, 'regular'), capacity(run, 'spot')]).toEqual([0, 1]);
+
+    arm.control.addFault({ id: 'list', match: { pathGlob: '/api/retail/prices' }, effect: { kind: 'answer', status: 503 } });
+    await run.stopDaemon();
+    await run.startDaemon(flags);
+    cluster.apply(work('second'));
+    cluster.apply(work('third'));
+    await run.until('bound', () => run !== undefined && bound(run, 'second') + bound(run, 'third') === 2, 15 * MINUTE);
+    expect([capacity(run, 'regular'), capacity(run, 'spot')]).toEqual([0, 2]);
+    expect(run.world.violations()).toEqual([]);
+  });
+
+  it('never read: pools grow as without prices', async () => {
+    run = await VirtualRun.start({ spec: worldOf(POOLS) });
+    run.world.arm.control.addFault({
+      id: 'list',
+      match: { pathGlob: '/api/retail/prices' },
+      effect: { kind: 'reset', afterEffect: false },
+    });
+    await run.stopDaemon();
+    await run.startDaemon(['--retail-prices', `--retail-prices-endpoint=${run.world.arm.url}/api/retail/prices`]);
+    run.world.cluster.apply(work('first'));
+    await run.until('bound', () => run !== undefined && bound(run, 'first') === 1, 15 * MINUTE);
+    expect([capacity(run, 'regular'), capacity(run, 'spot')]).toEqual([1, 0]);
+    expect(
+      run.reports.some(({ rounds }) =>
+        rounds.some(({ plan }) => plan.notes?.some((note) => note.text.startsWith('The price list could not be read'))),
+      ),
+    ).toBe(true);
+  });
+});
