@@ -70,25 +70,24 @@ class StageTimes {
     }
   }
 
-  #machinesIn({ cloud, cluster }: Observation): void {
+  #machinesIn(observation: Observation): void {
     if (this.#orders.size === 0 && this.#machines.size === 0) return;
-    const nodes = new Map<InstanceKey, Node>();
-    for (const [name, key] of cloud.instanceOfNode) {
-      const node = cluster.nodes.get(name);
-      if (node !== undefined) nodes.set(key, node);
-    }
-    for (const { id, instances = [] } of cloud.groups) {
+    const nodes = nodesByInstance(observation);
+    for (const { id, instances = [] } of observation.cloud.groups) {
       if (!this.#orders.has(id)) continue;
       for (const { key, state, firstSeenMs } of instances) {
-        if (state !== 'failed' && state !== 'deleting')
-          this.#machine(id, key, Math.min(firstSeenMs, nodes.get(key)?.createdAtMs ?? firstSeenMs));
-        const machine = this.#machines.get(key);
         const node = nodes.get(key);
-        if (machine === undefined || machine.isReady || node?.readiness.ready !== true) continue;
-        machine.isReady = true;
-        this.#observe(id, 'ready', node.readiness.sinceMs - machine.createdMs);
+        if (state !== 'failed' && state !== 'deleting') this.#machine(id, key, Math.min(firstSeenMs, node?.createdAtMs ?? firstSeenMs));
+        if (node?.readiness.ready === true) this.#ready(id, key, node.readiness.sinceMs);
       }
     }
+  }
+
+  #ready(group: NodeGroupId, key: InstanceKey, sinceMs: number): void {
+    const machine = this.#machines.get(key);
+    if (machine === undefined || machine.isReady) return;
+    machine.isReady = true;
+    this.#observe(group, 'ready', sinceMs - machine.createdMs);
   }
 
   #machine(group: NodeGroupId, key: InstanceKey, createdMs: number): void {
@@ -135,6 +134,15 @@ class StageTimes {
     this.#metrics.stages.observe({ stage }, seconds(ms));
     this.#metrics.groupStages.observe({ node_group: group, stage }, seconds(ms));
   }
+}
+
+function nodesByInstance({ cloud, cluster }: Observation): ReadonlyMap<InstanceKey, Node> {
+  const nodes = new Map<InstanceKey, Node>();
+  for (const [name, key] of cloud.instanceOfNode) {
+    const node = cluster.nodes.get(name);
+    if (node !== undefined) nodes.set(key, node);
+  }
+  return nodes;
 }
 
 /** Clocks of different machines may make a short stage negative. */
