@@ -20,7 +20,7 @@ describe('generated files', () => {
   });
 
   it('there are no others', () => {
-    const folders = [join('helm', 'aks-autoscaler', 'templates'), 'deploy', join('test', 'deploy', 'golden')];
+    const folders = [join('helm', 'aks-autoscaler', 'templates'), 'deploy', join('deploy', 'prometheus'), join('test', 'deploy', 'golden')];
     const present = folders.flatMap((folder) =>
       readdirSync(join(ROOT, folder))
         .filter((file) => /\.(yaml|tpl)$/.test(file))

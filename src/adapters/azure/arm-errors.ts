@@ -157,21 +157,23 @@ function classifyBody(body: ArmErrorBody, hints: ErrorHints): ClassifiedFailure 
   };
 }
 
-/** What was in the way of a scale-up: a closed set, used as a metric label. */
-export type FailureReason =
-  | 'quota'
-  | 'spot-quota'
-  | 'stock'
-  | 'zone-stock'
-  | 'sku'
-  | 'subnet'
-  | 'policy'
-  | 'identity'
-  | 'bootstrap'
-  | 'timeout'
-  | 'throttled'
-  | 'unavailable'
-  | 'other';
+/** What was in the way of a scale-up: a closed set, used as a metric label. `timeout`: machines that never became nodes. */
+export const FAILURE_REASONS = [
+  'quota',
+  'spot-quota',
+  'stock',
+  'zone-stock',
+  'sku',
+  'subnet',
+  'policy',
+  'identity',
+  'bootstrap',
+  'timeout',
+  'throttled',
+  'unavailable',
+  'other',
+] as const;
+export type FailureReason = (typeof FAILURE_REASONS)[number];
 
 const NO_SUCH_SIZE = ['skunotavailable', 'vmsizenotsupported'];
 /** The machine is there, and its set-up failed: what AKS runs on it, or the operating system itself. */

@@ -20,7 +20,7 @@ import type { Metrics } from '../../telemetry/metrics.ts';
 import type { AgentStatus } from '../../cache/agent-state.ts';
 import { increaseThroughAks } from './aks-scale-set.ts';
 import { ArmCalls } from './arm-calls.ts';
-import { failureReason } from './arm-errors.ts';
+import { FAILURE_REASONS, failureReason } from './arm-errors.ts';
 import { Budgets } from './budgets.ts';
 import { cacheHooks } from './cache-hooks.ts';
 import { increaseCapacity } from './capacity-writes.ts';
@@ -106,6 +106,7 @@ class AzureAdapter implements AzureNodeGroups {
   readonly #frozen = new Map<NodeGroupId, string>();
   readonly #drifts = new DriftWatch();
   #failedMachines: ReadonlySet<InstanceKey> = new Set();
+  readonly #counted = new Set<NodeGroupId>();
   #background: Promise<unknown> | undefined;
 
   constructor(deps: AzureDependencies) {
@@ -343,6 +344,10 @@ class AzureAdapter implements AzureNodeGroups {
   #countFailedMachines({ groups }: CloudView): void {
     const failed = new Set<InstanceKey>();
     for (const { id, instances = [] } of groups) {
+      // Series that begin at 0: a first failure that makes its own series is no increase to who reads it.
+      if (!this.#counted.has(id))
+        for (const reason of FAILURE_REASONS) this.#deps.metrics.scaleUp.failures.inc({ node_group: id, reason }, 0);
+      this.#counted.add(id);
       for (const { key, state, error } of instances) {
         if (state !== 'failed' || error === undefined) continue;
         failed.add(key);

@@ -1,0 +1,116 @@
+/**
+ * What somebody should be woken for, or see to by day. Six alerts; none fires on a cluster that is well. A pod that waits for
+ * what people decided (a maximum, a quota) is no failure of the autoscaler, and pages nobody.
+ */
+import type { JsonMap } from './notation.ts';
+
+export interface AlertRule {
+  readonly alert: string;
+  readonly expr: string;
+  /** How long the expression must hold, as Prometheus writes durations. */
+  readonly for: string;
+  readonly labels: { readonly severity: 'critical' | 'warning' };
+  readonly annotations: { readonly summary: string; readonly description: string; readonly runbook_url: string };
+}
+
+export interface AlertGroup {
+  readonly name: string;
+  readonly rules: readonly AlertRule[];
+}
+
+/** Where the runbooks are unless somebody says: in this repository. */
+export const RUNBOOKS = 'docs/runbooks';
+
+interface Alert {
+  readonly name: string;
+  readonly severity: 'critical' | 'warning';
+  readonly expr: string;
+  readonly for: string;
+  readonly summary: string;
+  readonly description: string;
+}
+
+const PREFIX = 'AksAutoscaler';
+/** One line per daemon, whichever of its replicas leads. */
+const BY = 'by (namespace, job)';
+
+const ALERTS: readonly Alert[] = [
+  {
+    name: 'NotLooping',
+    severity: 'critical',
+    for: '5m',
+    // A replica that waits for leadership serves 0, so the leader's time is the largest.
+    expr: `time() - max ${BY} (aks_autoscaler_loop_last_completed_timestamp_seconds) > 600 or absent(aks_autoscaler_loop_last_completed_timestamp_seconds)`,
+    summary: 'The autoscaler does not decide anything.',
+    description: 'No replica has completed a loop for ten minutes, or none is there: no node is added or removed until one does.',
+  },
+  {
+    name: 'PodsWaitTooLong',
+    severity: 'critical',
+    for: '5m',
+    expr:
+      `max ${BY} (aks_autoscaler_oldest_unschedulable_pod_age_seconds{verdict=~"helped|coming"} ` +
+      'unless on (namespace, job, instance) (aks_autoscaler_dry_run == 1)) > 900',
+    summary: 'A pod that a node could be added for has waited for {{ $value | humanizeDuration }}.',
+    description:
+      'Nothing that people decide stands in its way, neither a maximum nor a quota, and no pool that it fits is resting: nodes are ' +
+      'ordered and do not come, or come and do not take it.',
+  },
+  {
+    name: 'ScaleUpsFail',
+    severity: 'warning',
+    for: '0m',
+    expr: `sum ${BY.replace(')', ', node_group, reason)')} (increase(aks_autoscaler_scale_up_failures_total[1h])) > 1.5`,
+    summary: 'Scale-ups of {{ $labels.node_group }} fail: {{ $labels.reason }}.',
+    description: 'More than one order or machine of the pool came to nothing within an hour for the same reason; other pools are tried instead.',
+  },
+  {
+    name: 'AzureUnreadable',
+    severity: 'warning',
+    for: '5m',
+    expr:
+      `time() - max ${BY.replace(')', ', kind)')} ` +
+      '(aks_autoscaler_cache_agent_last_success_timestamp_seconds{kind=~"scaleSets|instances|vms|agentPools"}) > 900',
+    summary: 'Azure has not been read for {{ $value | humanizeDuration }} ({{ $labels.kind }}).',
+    description: 'Nodes are still added on what was known last, within limits; none is removed, since that needs a fresh read.',
+  },
+  {
+    name: 'AzureThrottles',
+    severity: 'warning',
+    for: '15m',
+    // The time stays when a hold is over, until a call is let through: gaps between two holds are bridged.
+    expr: `max ${BY.replace(')', ', policy)')} (aks_autoscaler_arm_throttled_until_timestamp_seconds) > time() - 300`,
+    summary: 'Azure refuses calls of {{ $labels.policy }} for too many requests.',
+    description: 'Calls of that kind have been held back for a quarter of an hour; scale-ups and removals come late.',
+  },
+  {
+    name: 'SizesDiffer',
+    severity: 'warning',
+    for: '30m',
+    expr:
+      'abs(aks_autoscaler_node_group_drift{kind=~"instances|nodes"}) > 0 and on (namespace, job, instance, node_group) ' +
+      'changes(aks_autoscaler_node_group_size{kind="target"}[30m]) == 0',
+    summary: 'The {{ $labels.kind }} of {{ $labels.node_group }} are not as many as they should be ({{ $value }} off).',
+    description: 'The pool was asked for nothing new for half an hour, and still its capacity, its machines and its nodes are not the same number.',
+  },
+];
+
+/** Name of the runbook, without its folder. */
+export function runbookOf(alert: string): string {
+  return `${alert.replace(/(?!^)[A-Z]/g, (letter) => `-${letter}`).toLowerCase()}.md`;
+}
+
+/** Groups as a rule file and a PrometheusRule hold them. `runbooks`: where the runbooks can be read, without a slash at the end. */
+export function alertGroups(runbooks: string = RUNBOOKS): readonly AlertGroup[] {
+  const rules = ALERTS.map(({ name, severity, expr, summary, description, for: lasting }): AlertRule => {
+    const alert = `${PREFIX}${name}`;
+    const annotations = { summary, description, runbook_url: `${runbooks}/${runbookOf(alert)}` };
+    return { alert, expr, for: lasting, labels: { severity }, annotations };
+  });
+  return [{ name: 'aks-autoscaler', rules }];
+}
+
+/** The `spec` of a PrometheusRule, and the whole of a rule file. */
+export function alertRules(runbooks: string = RUNBOOKS): JsonMap {
+  return { groups: alertGroups(runbooks).map(({ name, rules }) => ({ name, rules: rules.map((rule) => ({ ...rule })) })) };
+}

@@ -1,0 +1,106 @@
+/** The alerts name what is served, each has its runbook, and Prometheus' own tool agrees with what they say when. */
+import { execFileSync } from 'node:child_process';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { alertGroups, runbookOf } from '../../deploy/alerts.ts';
+import { catalogue } from '../../docs/reference.ts';
+import { FAILURE_REASONS } from '../../src/adapters/azure/arm-errors.ts';
+import { VERDICT_CLASSES } from '../../src/planning/scale-up/verdict-class.ts';
+import { familyOf, labelsIn, seriesIn } from './promql.ts';
+
+const ROOT = resolve(import.meta.dirname, '..', '..');
+const RULES = alertGroups().flatMap(({ rules }) => rules);
+/** Prometheus adds these to what it scrapes. */
+const TARGET_LABELS = new Set(['namespace', 'job', 'instance']);
+
+function text(...path: readonly string[]): string {
+  return readFileSync(join(ROOT, ...path), 'utf8');
+}
+
+function hasPromtool(): boolean {
+  try {
+    execFileSync('promtool', ['--version'], { stdio: 'ignore' });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+describe('the alerts', async () => {
+  const known = new Map((await catalogue()).map((entry) => [entry.name, new Set(entry.labels)]));
+
+  it('are six, each with a severity, a time, a summary and a runbook', () => {
+    expect(RULES).toHaveLength(6);
+    for (const { alert, labels, annotations, for: lasting } of RULES) {
+      expect(['critical', 'warning']).toContain(labels.severity);
+      expect(lasting).toMatch(/^\d+m$/);
+      expect(annotations.summary.length, alert).toBeGreaterThan(20);
+      expect(annotations.runbook_url).toBe(`docs/runbooks/${runbookOf(alert)}`);
+    }
+  });
+
+  it.each(RULES)('$alert names metrics and labels that are served', ({ expr, annotations }) => {
+    const series = seriesIn(expr);
+    expect(series.length).toBeGreaterThan(0);
+    for (const { metric, matchers, excluded } of series) {
+      const labels = known.get(metric);
+      expect(labels, metric).toBeDefined();
+      for (const label of [...matchers.keys(), ...excluded.keys()]) expect([...(labels ?? [])], metric).toContain(label);
+    }
+    const mine = new Set([...TARGET_LABELS, ...series.flatMap(({ metric }) => [...(known.get(metric) ?? [])])]);
+    for (const label of labelsIn(`${expr} ${annotations.summary}`).filter((name) => name !== '$value')) expect([...mine]).toContain(label);
+  });
+
+  it('ask for values that there are', () => {
+    const asked = RULES.flatMap(({ expr }) => seriesIn(expr)).flatMap(({ metric, matchers }) =>
+      [...matchers].map(([label, values]) => [`${metric} ${label}`, values] as const),
+    );
+    expect(Object.fromEntries(asked)).toEqual({
+      'aks_autoscaler_oldest_unschedulable_pod_age_seconds verdict': VERDICT_CLASSES.filter(
+        (name) => name === 'helped' || name === 'coming',
+      ),
+      'aks_autoscaler_cache_agent_last_success_timestamp_seconds kind': ['scaleSets', 'instances', 'vms', 'agentPools'],
+      'aks_autoscaler_node_group_drift kind': ['instances', 'nodes'],
+      'aks_autoscaler_node_group_size kind': ['target'],
+    });
+    const agents = text('src', 'adapters', 'azure', 'agents.ts');
+    for (const kind of ['scaleSets', 'instances', 'vms', 'agentPools']) expect(agents).toContain(`kind: '${kind}', order:`);
+  });
+
+  it('promtool finds that they fire when they should and keep still when they should', { timeout: 60_000 }, (context) => {
+    if (!hasPromtool()) context.skip('promtool is not installed (Debian package prometheus)');
+    execFileSync('promtool', ['check', 'rules', join(ROOT, 'deploy', 'prometheus', 'rules.yaml')], { stdio: 'pipe' });
+    const said = execFileSync('promtool', ['test', 'rules', join(ROOT, 'test', 'deploy', 'alerts.promtool.yaml')], { stdio: 'pipe' });
+    expect(said.toString()).toContain('SUCCESS');
+  });
+
+  it("every alert has a row in promtool's tests that wants it to fire", () => {
+    const tests = text('test', 'deploy', 'alerts.promtool.yaml');
+    for (const { alert } of RULES) expect(tests).toMatch(new RegExp(`alertname: ${alert}\\n\\s+exp_alerts:\\n\\s+- exp_labels`));
+  });
+});
+
+describe('the runbooks', async () => {
+  const known = new Set((await catalogue()).map(({ name }) => name));
+  const files = readdirSync(join(ROOT, 'docs', 'runbooks'));
+
+  it('are those of the alerts', () => {
+    expect(files.toSorted()).toEqual(RULES.map(({ alert }) => runbookOf(alert)).toSorted());
+  });
+
+  it.each(files)('%s says what it means and what helps, and its links lead somewhere', (file) => {
+    const book = text('docs', 'runbooks', file);
+    expect(book).toMatch(/^# AksAutoscaler\w+\n\n\*\*Meaning\.\*\*/);
+    expect(runbookOf(/^# (\w+)/.exec(book)?.[1] ?? '')).toBe(file);
+    for (const word of ['**Look.**', 'helps']) expect(book).toContain(word);
+    for (const [, link = ''] of book.matchAll(/\]\((?!https:)([^)#]+)/g))
+      expect(existsSync(join(ROOT, 'docs', 'runbooks', link)), link).toBe(true);
+    for (const { metric } of seriesIn(book)) expect(known.has(metric) || known.has(familyOf(metric)), metric).toBe(true);
+  });
+
+  it('the reasons of failures all have a row', () => {
+    const book = text('docs', 'runbooks', 'aks-autoscaler-scale-ups-fail.md');
+    expect(FAILURE_REASONS.filter((reason) => !book.includes(`\`${reason}\``))).toEqual([]);
+  });
+});
