@@ -1,6 +1,6 @@
 /** Makes a world, its workloads and its misfortunes out of a seed. Pure: the same seed makes the same scenario. */
 import { seededRandom, type Random } from '../../src/domain/random.ts';
-import type { WorldEvent } from '../../src/simulator/arm/control.ts';
+import type { WorldEvent } from '../../src/simulator/arm/world-event.ts';
 import type { Fault } from '../../src/simulator/arm/faults.ts';
 import type { PoolSpec, WorldSpec } from '../../src/simulator/world-spec.ts';
 import { aPool, worldOf } from '../scenarios/support.ts';

@@ -4,7 +4,7 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import { findAgentPool, poolSize, renderAgentPool, REPLACED_BY_PUT, isVmsPool, manualScale, poolEtag } from './agent-pool-document.ts';
-import { aksError } from './errors.ts';
+import { aksError, scaleInProgress } from './errors.ts';
 import { isJsonObject, pick, pickObject, pickText, type JsonObject } from './json.ts';
 import { takeDown } from './lifecycle.ts';
 import { param, type ArmReply, type ArmRequest, type Principal } from './messages.ts';
@@ -91,10 +91,7 @@ function refuseCondition(world: ArmWorld, request: ArmRequest, pool: AgentPool):
 
 function refuseWhileBusy(pool: AgentPool): ArmReply | undefined {
   if (pool.provisioningState === 'Succeeded' || pool.provisioningState === 'Failed') return undefined;
-  const message =
-    `Operation is not allowed: Another agentpool operation (${pool.name} - ${pool.provisioningState}) is in progress, ` +
-    'please wait for it to finish before starting a new operation. See https://aka.ms/aks-pending-operation for more details';
-  return aksError(409, 'OperationNotAllowed', message);
+  return { status: 409, body: scaleInProgress(pool.name, pool.provisioningState) };
 }
 
 function refuseProperties(world: ArmWorld, pool: AgentPool, given: unknown): ArmReply | undefined {
@@ -228,7 +225,7 @@ function removeMachines(world: ArmWorld, pool: AgentPool, vms: readonly Vm[], pr
     pool.properties = { ...pool.properties, count: capacityOf(set) };
     return beginPoolOperation(world, pool, principal, vms);
   }
-  for (const vm of vms.filter((vm) => vm.provisioningState !== 'Deleting')) dropFromScale(pool, vm);
+  for (const vm of vms.filter((vm) => vm.provisioningState !== 'Deleting')) forgetMachine(pool, vm);
   judgeNamedBySize(world, pool, vms, principal);
   for (const vm of vms) takeDown(world, vm, { forced: false, principal: principal.clientId });
   return beginPoolOperation(world, pool, principal, vms);
@@ -243,7 +240,8 @@ function judgeNamedBySize(world: ArmWorld, pool: AgentPool, vms: readonly Vm[], 
   }
 }
 
-function dropFromScale(pool: AgentPool, vm: Vm): void {
+/** A machine of a pool of type VirtualMachines goes: its size asks for one less. */
+export function forgetMachine(pool: AgentPool, vm: Vm): void {
   const manual = manualScale(pool.properties).map((entry) =>
     entry.size.toLowerCase() === vm.vmSize.toLowerCase() ? { ...entry, count: Math.max(0, entry.count - 1) } : entry,
   );

@@ -1,7 +1,8 @@
 /** The control surface over HTTP, under `/_emu`. No token: it is the stage crew's door. */
-import { stateBody, type ArmControl, type WorldEvent } from './control.ts';
+import { stateBody, type ArmControl } from './control.ts';
+import type { WorldEvent } from './world-event.ts';
 import { parseFault } from './faults.ts';
-import { isJsonObject, pick, type Json, type JsonObject } from './json.ts';
+import { isJsonObject, pick, pickText, type Json, type JsonObject } from './json.ts';
 import type { ArmReply, ArmRequest } from './messages.ts';
 import { compileRoutes } from './router.ts';
 
@@ -11,7 +12,7 @@ interface ControlRoute {
   readonly answer: (control: ArmControl, request: ArmRequest) => ArmReply;
 }
 
-const EVENTS = ['foreignScale', 'evict', 'repair', 'zoneDown', 'rpReconcile', 'addPool', 'removePool'];
+const EVENTS = ['foreignScale', 'evict', 'repair', 'zoneDown', 'rpReconcile', 'preempt', 'failSet', 'upgrade', 'addPool', 'removePool'];
 
 const ROUTES: readonly ControlRoute[] = [
   { method: 'GET', template: '/_emu/state', answer: (control) => ({ status: 200, body: stateBody(control) }) },
@@ -48,7 +49,15 @@ function answerJournal(control: ArmControl, request: ArmRequest): ArmReply {
   return { status: 200, body: { entries: JSON.parse(JSON.stringify(control.journal(since))) as Json } };
 }
 
+/** `{"catalogue": 15, "match": {"pool": "a"}}`, or a fault in full. */
 function addFault(control: ArmControl, request: ArmRequest): ArmReply {
+  const number = pick(request.body, 'catalogue');
+  if (typeof number === 'number') {
+    const id = pickText(request.body, 'id') ?? `fault-${request.seq}`;
+    const match = pick(request.body, 'match');
+    const wrong = control.addCatalogued({ number, id, ...(isJsonObject(match) ? { match: match } : {}) });
+    return wrong === undefined ? { status: 201, body: { id } } : refused(wrong);
+  }
   const fault = parseFault(request.body, () => `fault-${request.seq}`);
   if (typeof fault === 'string') return refused(fault);
   control.addFault(fault);

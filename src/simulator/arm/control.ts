@@ -4,7 +4,7 @@
  */
 import type { Violation } from '../violations.ts';
 import { VirtualSimClock, type RealSimClock } from '../sim-clock.ts';
-import type { PoolSpec } from '../world-spec.ts';
+import { raiseCatalogued, type CatalogueOrder } from './catalogue-raise.ts';
 import { scaleAsForeigner, type ForeignChange } from './ambush.ts';
 import { isVmsPool, manualScale, poolSize } from './agent-pool-document.ts';
 import { reconcilePool } from './agent-pools.ts';
@@ -12,34 +12,14 @@ import { evict } from './eviction.ts';
 import type { Fault, FaultTable } from './faults.ts';
 import type { JournalEntry } from './journal.ts';
 import type { JsonObject } from './json.ts';
-import { darkenZone, repairInstance } from './misfortunes.ts';
+import { darkenZone, failSet, preemptSet, repairInstance, upgradePool } from './misfortunes.ts';
 import { plantPool, uprootPool } from './planting.ts';
 import { scalePoolAsForeigner } from './pool-ambush.ts';
 import type { FrozenLists } from './stale-lists.ts';
 import { stockKey, usages, type Usage } from './stock.ts';
 import { capacityOf, etagText, setOfPool, type AgentPool, type ArmWorld, type Operation, type ScaleSet } from './world-state.ts';
 import type { Vm } from './vm.ts';
-
-/** One key per event. */
-export type WorldEvent =
-  /** Another writer scales a set, or a size of a VMs pool: at once, or just before the next write by a judged principal is looked at. */
-  | {
-      readonly foreignScale: ForeignChange & {
-        readonly pool: string;
-        readonly vmSize?: string;
-        readonly when?: 'now' | 'before-next-write';
-      };
-    }
-  /** Spot machines are taken back, the newest first: after the notice they vanish and the capacity falls, or they are deallocated. */
-  | { readonly evict: { readonly pool: string; readonly count?: number; readonly instanceIds?: readonly string[] } }
-  /** AKS sets the scale set back to its agent pool's count. */
-  | { readonly rpReconcile: { readonly pool: string } }
-  /** Automatic repair: an instance (the oldest unless named) is replaced by one with another id. */
-  | { readonly repair: { readonly pool: string; readonly instanceId?: string } }
-  /** A zone goes dark, for so many simulated milliseconds or for good. */
-  | { readonly zoneDown: { readonly zone: string; readonly forMs?: number } }
-  | { readonly addPool: PoolSpec }
-  | { readonly removePool: { readonly pool: string } };
+import type { WorldEvent } from './world-event.ts';
 
 export interface SetState {
   readonly pool: string;
@@ -97,6 +77,8 @@ export interface ArmControl {
   /** Entries with a sequence number above `seq` (default: all). */
   journal(seq?: number): readonly JournalEntry[];
   addFault(fault: Fault): void;
+  /** Raises a number of the catalogue of misfortunes. @returns what is wrong with it, or undefined. `removeFault` ends it. */
+  addCatalogued(order: CatalogueOrder): string | undefined;
   removeFault(id: string): boolean;
   /** @returns what is wrong with the event, or undefined when it has been raised. */
   raise(event: WorldEvent): string | undefined;
@@ -106,6 +88,8 @@ export interface ArmControl {
   scaledClock(speed: number): boolean;
   /** vCPU limit of a family, `cores` or `lowPriorityCores`. */
   setQuota(name: string, limit: number): void;
+  /** Withholds a size from the subscription, in these zones or (none named) in the region; undefined: offers it again. */
+  restrict(vmSize: string, zones: readonly string[] | undefined): void;
   /** Machines of a size left in a zone; zone `0` is regional. */
   setStock(vmSize: string, zone: string, count: number): void;
 }
@@ -117,16 +101,30 @@ export interface ControlParts {
 }
 
 export function createControl({ world, faults, frozen }: ControlParts): ArmControl {
+  const undo = new Map<string, () => void>();
+  const addFault = (fault: Fault): void => {
+    faults.add(fault);
+    if (fault.effect.kind === 'stale-list') frozen.freeze(fault.id);
+  };
+  const removeFault = (id: string): boolean => {
+    frozen.forget(id);
+    return faults.remove(id);
+  };
   return {
     state: () => stateOf(world, faults),
     journal: (seq = 0) => world.journal.since(seq),
-    addFault: (fault) => {
-      faults.add(fault);
-      if (fault.effect.kind === 'stale-list') frozen.freeze(fault.id);
+    addFault,
+    addCatalogued: (order) => {
+      const raised = raiseCatalogued({ world, addFault, removeFault, raise: (event) => raise(world, event) }, order);
+      if (typeof raised === 'string') return raised;
+      undo.set(order.id, raised);
+      return undefined;
     },
     removeFault: (id) => {
-      frozen.forget(id);
-      return faults.remove(id);
+      const end = undo.get(id);
+      undo.delete(id);
+      end?.();
+      return removeFault(id) || end !== undefined;
     },
     raise: (event) => raise(world, event),
     advanceClock: (ms) => {
@@ -140,6 +138,10 @@ export function createControl({ world, faults, frozen }: ControlParts): ArmContr
       return true;
     },
     setQuota: (name, limit) => world.quota.set(name.toLowerCase(), limit),
+    restrict: (vmSize, zones) => {
+      if (zones === undefined) world.restricted.delete(vmSize.toLowerCase());
+      else world.restricted.set(vmSize.toLowerCase(), zones);
+    },
     setStock: (vmSize, zone, count) => world.stock.set(stockKey(vmSize, zone), count),
   };
 }
@@ -151,13 +153,19 @@ function raise(world: ArmWorld, event: WorldEvent): string | undefined {
   const agentPool = world.agentPools.get(pool.toLowerCase());
   if (agentPool === undefined) return `there is no pool "${pool}"`;
   if ('removePool' in event) return uprootPool(world, agentPool);
+  if ('evict' in event) {
+    evict(world, agentPool, event.evict);
+    return undefined;
+  }
   if ('foreignScale' in event && isVmsPool(agentPool)) return raiseForeignPoolScale(world, agentPool, event.foreignScale);
   const set = setOfPool(world, pool);
   if (set === undefined) return `pool "${pool}" has no scale set`;
   if ('foreignScale' in event) return raiseForeignScale(world, set, event.foreignScale);
   if ('repair' in event) return repairInstance(world, set, event.repair.instanceId);
-  if ('rpReconcile' in event) reconcilePool(world, agentPool);
-  else evict(world, set, event.evict);
+  if ('preempt' in event) return preemptSet(world, set);
+  if ('failSet' in event) return failSet(set);
+  if ('upgrade' in event) return upgradePool(world, agentPool, { set, surge: event.upgrade.surge ?? 1 });
+  reconcilePool(world, agentPool);
   return undefined;
 }
 

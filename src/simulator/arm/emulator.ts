@@ -65,7 +65,7 @@ export async function startArmEmulator(options: ArmEmulatorOptions): Promise<Arm
     const wrong = plantPool(world, pool);
     if (wrong !== undefined) throw new AutoscalerError({ kind: 'config' }, `The world makes no sense: ${wrong}.`);
   }
-  const faults = new FaultTable();
+  const { faults } = world;
   const frozen = createFrozenLists(world);
   const identity = createIdentity(world, options.clients);
   const control = createControl({ world, faults, frozen });
@@ -112,12 +112,15 @@ function createWorld({ spec, clock, violations, knobs }: ArmEmulatorOptions): Ar
     violations,
     journal: new Journal(settings.journalLimit),
     throttle: new Throttle(clock),
+    faults: new FaultTable(),
+    restricted: new Map(),
     park: createPark(spec, () => vms()),
     sets: new Map(),
     agentPools: new Map(),
     operations: new Map(),
     stock: lowerCased(spec.stock),
     quota: lowerCased(spec.quota),
+    scheduledEvents: new Map(),
     timers: new Set(),
     operationCount: 0,
   };

@@ -36,6 +36,14 @@ export function preconditionFailed(given: string, current: string): ArmReply {
   return armError(412, 'PreconditionFailed', `Etag provided in if-match header ${given} does not match etag ${current} of resource.`);
 }
 
+/** What AKS says while another operation runs on an agent pool. */
+export function scaleInProgress(by: string, operation: string): JsonObject {
+  const message =
+    `Operation is not allowed: Another agentpool operation (${by} - ${operation}) is in progress, ` +
+    'please wait for it to finish before starting a new operation. See https://aka.ms/aks-pending-operation for more details';
+  return { code: 'OperationNotAllowed', details: null, message, subcode: '' };
+}
+
 export interface QuotaShortage {
   /** `standardDSv5Family`, `Total Regional` or `LowPriority`. */
   readonly name: string;
@@ -73,6 +81,26 @@ export function allocationFailure(zone: string | undefined, target: string): Ope
     message: `Allocation failed. We do not have sufficient capacity for the requested VM size in this ${where}. ${ALLOCATION_ADVICE}`,
     target,
   };
+}
+
+/** The bootstrap of a node failed in the guest, as AKS's extension reports it. */
+export function bootstrapFailure(target: string): OperationFailure {
+  const message =
+    "VM has reported a failure when processing extension 'vmssCSE'. Error message: 'Enable failed: failed to execute command: command terminated with exit status=50'";
+  return { code: 'VMExtensionProvisioningError', message, target };
+}
+
+export function osTimeout(target: string): OperationFailure {
+  const message = `OS Provisioning for VM '${target}' did not finish in the allotted time. The VM may still finish provisioning successfully.`;
+  return { code: 'OSProvisioningTimedOut', message, target };
+}
+
+/** What Azure says when a size is not to be had in the location at all. */
+export function skuNotAvailable(vmSize: string, location: string): ArmReply {
+  const message =
+    `The requested VM size for resource 'Following SKUs have failed for Capacity Restrictions: ${vmSize}' is currently not available ` +
+    `in location '${location}'. Please try another size or deploy to a different location or different zone. See https://aka.ms/azureskunotavailable for details.`;
+  return armError(409, 'SkuNotAvailable', message);
 }
 
 export function failureBody(failures: readonly OperationFailure[]): Json | undefined {

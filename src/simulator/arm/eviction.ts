@@ -1,40 +1,96 @@
 /**
- * Azure taking Spot machines back: a notice of thirty seconds, then they vanish and the capacity falls, or, by the set's
- * policy, they are deallocated and keep their place in the capacity.
+ * Spot machines taken back. They are told half a minute before, by events that their metadata service shows; then they are
+ * deleted, and the capacity falls, or deallocated, and keep their place in it. For pools of type VirtualMachines it is
+ * assumed that AKS's count falls as the capacity of a scale set does.
  */
 import { FOREIGN_WRITER } from './ambush.ts';
+import { forgetMachine } from './agent-pools.ts';
 import type { ArmReply, ArmRequest } from './messages.ts';
 import { entityNotFound, armError } from './errors.ts';
 import { param } from './messages.ts';
-import { pickText } from './json.ts';
-import { deallocate } from './lifecycle.ts';
+import { pick, pickText } from './json.ts';
+import { deallocate, takeDown } from './lifecycle.ts';
 import { acceptRemoval } from './scaling.ts';
 import { notFound, setOf } from './scale-sets.ts';
-import { later, type ArmWorld, type ScaleSet } from './world-state.ts';
+import { homeOf, later, setOfPool, type AgentPool, type ArmWorld } from './world-state.ts';
+import type { Vm } from './vm.ts';
 
 export interface Eviction {
   /** How many, the newest first. Default: one. */
   readonly count?: number;
+  /** Instead of a count: the share of the pool, in (0, 1]. */
+  readonly fraction?: number;
   readonly instanceIds?: readonly string[];
+  /** The notices are given over so long, in equal steps. Default: all at once. */
+  readonly overMs?: number;
+  /** Default: the pool's own policy. */
+  readonly policy?: 'Delete' | 'Deallocate';
 }
 
-export function evict(world: ArmWorld, set: ScaleSet, { count, instanceIds }: Eviction): void {
-  const running = [...set.vms.values()].filter((vm) => vm.provisioningState === 'Succeeded').toReversed();
-  const chosen = instanceIds === undefined ? running.slice(0, count ?? 1) : running.filter((vm) => instanceIds.includes(vm.key));
-  const noticeMs = world.draws.latency(`evict|${set.name}|${set.etag}`, world.knobs.evictionNotice);
-  const spot = set.pool.priority === 'Spot';
-  if (spot) for (const vm of chosen) world.park.tellPreempt(vm, world.clock.now() + noticeMs / world.clock.speed);
+export function evict(world: ArmWorld, pool: AgentPool, eviction: Eviction): void {
+  const { count = 1, fraction, instanceIds, overMs = 0 } = eviction;
+  const set = setOfPool(world, pool.name);
+  const owner = set ?? pool;
+  const running = [...owner.vms.values()].filter((vm) => vm.provisioningState === 'Succeeded' && vm.power === 'running').toReversed();
+  const wanted = fraction === undefined ? count : Math.ceil(fraction * running.length);
+  const chosen = instanceIds === undefined ? running.slice(0, wanted) : running.filter((vm) => instanceIds.includes(vm.key));
+  const policy = eviction.policy ?? policyOf(world, pool);
+  for (const [index, vm] of chosen.entries()) {
+    const noticeMs = world.draws.latency(`evict|${vm.resourceId}|${vm.fate}`, world.knobs.evictionNotice);
+    const startMs = chosen.length < 2 ? 0 : (overMs * index) / (chosen.length - 1);
+    if (startMs === 0) announce(world, vm, { noticeMs, policy });
+    else later(world, startMs, () => announce(world, vm, { noticeMs, policy }));
+  }
+}
+
+function policyOf(world: ArmWorld, { name, spec }: AgentPool): 'Delete' | 'Deallocate' {
+  const set = setOfPool(world, name);
+  const told = set === undefined ? undefined : pickText(set.document, 'properties', 'virtualMachineProfile', 'evictionPolicy');
+  return (told ?? spec.evictionPolicy) === 'Deallocate' ? 'Deallocate' : 'Delete';
+}
+
+interface Notice {
+  readonly noticeMs: number;
+  readonly policy: 'Delete' | 'Deallocate';
+}
+
+function announce(world: ArmWorld, vm: Vm, { noticeMs, policy }: Notice): void {
+  if (!isThere(world, vm)) return;
+  const isSpot = vm.pool.priority === 'Spot';
+  const notBeforeMs = world.clock.now() + noticeMs / world.clock.speed;
+  const event = { id: world.draws.guid(`event|${vm.resourceId}|${vm.fate}`), vm, notBeforeMs };
+  if (isSpot) {
+    world.scheduledEvents.set(event.id, event);
+    world.park.tellPreempt(vm, notBeforeMs);
+  }
   later(world, noticeMs, () => {
-    const vms = chosen.filter((vm) => vm.provisioningState !== 'Deleting' && set.vms.get(vm.key) === vm);
-    if (vms.length === 0) return;
-    if (spot && pickText(set.document, 'properties', 'virtualMachineProfile', 'evictionPolicy') === 'Deallocate') {
-      for (const vm of vms) deallocate(world, vm);
-      return;
-    }
-    // The hardware is taken away at once; the resource goes a little later.
-    if (spot) for (const vm of vms) world.park.tell({ kind: 'stopped', vm });
-    acceptRemoval(world, set, { vms, forced: true, principal: FOREIGN_WRITER, named: true });
+    // Whoever acknowledged the event has lost the machine already.
+    if (isSpot && !world.scheduledEvents.delete(event.id)) return;
+    takeBack(world, vm, policy);
   });
+}
+
+function isThere(world: ArmWorld, vm: Vm): boolean {
+  return vm.provisioningState !== 'Deleting' && homeOf(world, vm) !== undefined;
+}
+
+function takeBack(world: ArmWorld, vm: Vm, policy: 'Delete' | 'Deallocate'): void {
+  if (!isThere(world, vm)) return;
+  const isSpot = vm.pool.priority === 'Spot';
+  if (isSpot && policy === 'Deallocate') {
+    deallocate(world, vm);
+    return;
+  }
+  // The hardware is taken away at once; the resource goes a little later.
+  if (isSpot) world.park.tell({ kind: 'stopped', vm });
+  const set = setOfPool(world, vm.pool.name);
+  if (set !== undefined && set.vms.get(vm.key) === vm) {
+    acceptRemoval(world, set, { vms: [vm], forced: true, principal: FOREIGN_WRITER, named: true });
+    return;
+  }
+  const pool = world.agentPools.get(vm.pool.name.toLowerCase());
+  if (pool !== undefined) forgetMachine(pool, vm);
+  takeDown(world, vm, { forced: true, principal: FOREIGN_WRITER.clientId });
 }
 
 /** A client asks for the eviction of one instance: 204, and it happens later. Only Spot machines can be evicted. */
@@ -42,9 +98,49 @@ export function simulateEviction(world: ArmWorld, request: ArmRequest): ArmReply
   const set = setOf(world, request);
   if (set === undefined) return notFound(world, request);
   const id = param(request, 'instance');
-  if (!set.vms.has(id)) return entityNotFound();
+  const pool = world.agentPools.get(set.pool.name.toLowerCase());
+  if (!set.vms.has(id) || pool === undefined) return entityNotFound();
   if (set.pool.priority !== 'Spot')
     return armError(409, 'OperationNotAllowed', 'Simulate eviction is supported for Spot virtual machines only.');
-  evict(world, set, { instanceIds: [id] });
+  evict(world, pool, { instanceIds: [id] });
   return { status: 204 };
+}
+
+/** What a machine's metadata service shows of the events to come; every machine of the world is asked about at once. */
+export function listScheduledEvents(world: ArmWorld, request: ArmRequest): ArmReply {
+  if (request.headers['metadata'] !== 'true')
+    return { status: 400, body: { error: 'Bad request. Required metadata header not specified' } };
+  const events = [...world.scheduledEvents.values()];
+  return {
+    status: 200,
+    body: {
+      DocumentIncarnation: events.length + 1,
+      Events: events.map(({ id, vm, notBeforeMs }) => ({
+        EventId: id,
+        EventType: 'Preempt',
+        ResourceType: 'VirtualMachine',
+        Resources: [vm.name],
+        EventStatus: 'Scheduled',
+        NotBefore: new Date(notBeforeMs).toUTCString(),
+        Description: '',
+        EventSource: 'Platform',
+        DurationInSeconds: -1,
+      })),
+    },
+  };
+}
+
+/** A guest that is ready lets an event happen at once. */
+export function startScheduledEvents(world: ArmWorld, request: ArmRequest): ArmReply {
+  if (request.headers['metadata'] !== 'true')
+    return { status: 400, body: { error: 'Bad request. Required metadata header not specified' } };
+  const wanted = pick(request.body, 'StartRequests');
+  for (const item of Array.isArray(wanted) ? wanted : []) {
+    const event = world.scheduledEvents.get(pickText(item, 'EventId') ?? '');
+    if (event === undefined) continue;
+    world.scheduledEvents.delete(event.id);
+    const pool = world.agentPools.get(event.vm.pool.name.toLowerCase());
+    takeBack(world, event.vm, pool === undefined ? 'Delete' : policyOf(world, pool));
+  }
+  return { status: 200, body: {} };
 }

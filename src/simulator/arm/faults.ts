@@ -8,6 +8,8 @@ export interface FaultMatch {
   readonly method?: string;
   /** A glob over the path, any case; `*` stays within a segment, `**` does not. */
   readonly pathGlob?: string;
+  /** `name=value` of the query, in lower case. */
+  readonly query?: string;
   /** Requests that concern this agent pool or its scale set. */
   readonly pool?: string;
   /** Only the nth request that matches everything else, counted from 1. */
@@ -47,7 +49,36 @@ export type FaultEffect =
   /** Another writer changes the set's capacity just before this request is looked at. */
   | { readonly kind: 'racing-writer'; readonly delta: number }
   /** Reads of a set show this capacity. */
-  | { readonly kind: 'capacity-reads-as'; readonly value: number };
+  | { readonly kind: 'capacity-reads-as'; readonly value: number }
+  /** Reads of a set show the capacity from before this delete for so long. */
+  | { readonly kind: 'capacity-lag'; readonly ms: number }
+  /** The boundary between two pages moved: 1 hides an item, -1 shows one twice. */
+  | { readonly kind: 'page-shift'; readonly by: 1 | -1 }
+  /** Every page links to itself. */
+  | { readonly kind: 'endless-pages' }
+  /** Resource groups come in upper case. */
+  | { readonly kind: 'upper-case-ids' }
+  /** Items come without what is optional: the instance view of all, the id of the first. */
+  | { readonly kind: 'bare-items' }
+  /** The answer's `Date` is off by so much. */
+  | { readonly kind: 'date-skew'; readonly ms: number }
+  | MachineEffect;
+
+/** What befalls machines, not requests: those that are born, or are taken down, while the fault is on. */
+export type MachineEffect =
+  /**
+   * `refused`: cannot be allocated, with this code. `slow`: takes 25 minutes longer. `stuck`: never leaves `Creating`. `cse`: the
+   * bootstrap extension fails. `os-timeout`: the system does not report in 20 minutes. `no-node`, `late-node`: all is well but the
+   * kubelet, for good or for 20 minutes. `unlisted`: lists show it 10 minutes late.
+   */
+  | {
+      readonly kind: 'birth';
+      readonly how: 'refused' | 'slow' | 'stuck' | 'cse' | 'os-timeout' | 'no-node' | 'late-node' | 'unlisted';
+      readonly code?: string;
+      readonly message?: string;
+    }
+  /** `stuck`: stays in `Deleting` for 20 minutes. `fails`: comes back as `Failed`, and counts in the capacity again. */
+  | { readonly kind: 'removal'; readonly how: 'stuck' | 'fails' };
 
 export interface Fault {
   readonly id: string;
@@ -55,10 +86,12 @@ export interface Fault {
   readonly effect: FaultEffect;
 }
 
-/** What a fault can be matched against. */
+/** What a fault can be matched against: a request, or what befalls a machine (its method is `BIRTH` or `REMOVAL`). */
 export interface FaultSubject {
   readonly method: string;
   readonly path: string;
+  /** By lower-case name; machines have none. */
+  readonly query?: Readonly<Record<string, string>>;
   readonly pool: string | undefined;
   readonly nowMs: number;
   /** A number in [0, 1) of this request and fault. */
@@ -82,7 +115,23 @@ const EFFECTS: Readonly<Record<FaultEffect['kind'], true>> = {
   'stale-list': true,
   'racing-writer': true,
   'capacity-reads-as': true,
+  'capacity-lag': true,
+  'page-shift': true,
+  'endless-pages': true,
+  'upper-case-ids': true,
+  'bare-items': true,
+  'date-skew': true,
+  birth: true,
+  removal: true,
 };
+
+const MACHINE_METHODS: Readonly<Record<MachineEffect['kind'], string>> = { birth: 'BIRTH', removal: 'REMOVAL' };
+
+const MACHINE_SUBJECTS: ReadonlySet<string> = new Set(Object.values(MACHINE_METHODS));
+
+function isMachineEffect(effect: FaultEffect): effect is MachineEffect {
+  return Object.hasOwn(MACHINE_METHODS, effect.kind);
+}
 
 export class FaultTable {
   readonly #armed = new Map<string, Armed>();
@@ -99,11 +148,23 @@ export class FaultTable {
     return [...this.#armed.values()].map(({ fault }) => fault);
   }
 
+  /** What befalls a machine that is born, or taken down, now. */
+  befalling<Kind extends MachineEffect['kind']>(
+    kind: Kind,
+    subject: Omit<FaultSubject, 'method'>,
+  ): Extract<MachineEffect, { readonly kind: Kind }> | undefined {
+    const effect = this.meet({ ...subject, method: MACHINE_METHODS[kind] })?.effect;
+    return effect?.kind === kind ? (effect as Extract<MachineEffect, { readonly kind: Kind }>) : undefined;
+  }
+
   /** The first fault that this request meets. Counting happens here: ask once per request. */
   meet(subject: FaultSubject): Fault | undefined {
     let met: Fault | undefined;
     for (const armed of this.#armed.values()) {
-      if (!concerns(armed.fault.match, subject)) continue;
+      const { effect, match } = armed.fault;
+      const ofMachines = isMachineEffect(effect) ? MACHINE_METHODS[effect.kind] : undefined;
+      if (ofMachines === undefined ? MACHINE_SUBJECTS.has(subject.method) : ofMachines !== subject.method) continue;
+      if (!concerns(ofMachines === undefined ? match : { ...match, method: ofMachines }, subject)) continue;
       armed.matched++;
       if (met !== undefined || !isDue(armed, subject)) continue;
       armed.fired++;
@@ -116,8 +177,14 @@ export class FaultTable {
 function concerns(match: FaultMatch, subject: FaultSubject): boolean {
   if (match.method !== undefined && match.method.toUpperCase() !== subject.method) return false;
   if (match.pathGlob !== undefined && !globMatches(match.pathGlob, subject.path)) return false;
+  if (match.query !== undefined && !hasQuery(match.query, subject.query ?? {})) return false;
   if (match.pool !== undefined && match.pool !== subject.pool) return false;
   return subject.nowMs >= (match.fromMs ?? -Infinity) && subject.nowMs <= (match.toMs ?? Infinity);
+}
+
+function hasQuery(wanted: string, query: Readonly<Record<string, string>>): boolean {
+  const [name = '', value = ''] = wanted.toLowerCase().split('=');
+  return query[name]?.toLowerCase() === value;
 }
 
 function isDue({ fault: { id, match }, matched, fired }: Armed, subject: FaultSubject): boolean {
@@ -154,6 +221,9 @@ function missingNumber(kind: string, effect: JsonObject): string | undefined {
     delay: 'ms',
     'racing-writer': 'delta',
     'capacity-reads-as': 'value',
+    'capacity-lag': 'ms',
+    'page-shift': 'by',
+    'date-skew': 'ms',
   };
   const key = needed[kind];
   return key === undefined || typeof effect[key] === 'number' ? undefined : key;

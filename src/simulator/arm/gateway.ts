@@ -5,8 +5,10 @@
 import { findAgentPool } from './agent-pool-document.ts';
 import { springAmbush, scaleAsForeigner } from './ambush.ts';
 import { armError, gatewayError } from './errors.ts';
+import { listScheduledEvents, startScheduledEvents } from './eviction.ts';
+import { answerUnder } from './fault-answers.ts';
 import type { Fault, FaultEffect, FaultTable } from './faults.ts';
-import { isJsonObject, mergePatch, parseJson, type Json } from './json.ts';
+import { parseJson, type Json } from './json.ts';
 import type { ArmReply, ArmRequest, Trace } from './messages.ts';
 import { springPoolAmbush } from './pool-ambush.ts';
 import { listRetailPrices } from './retail-prices.ts';
@@ -41,6 +43,8 @@ const OPEN_ROUTES: readonly OpenRoute[] = [
   { method: 'GET', template: '/metadata/instance/compute', answer: (_identity, world, request) => machineMetadata(world, request) },
   { method: 'GET', template: '/api/retail/prices', answer: (_identity, world, request) => listRetailPrices(world, request) },
   { method: 'GET', template: '/metadata/identity/oauth2/token', answer: (identity, _world, request) => identity.metadataToken(request) },
+  { method: 'GET', template: '/metadata/scheduledevents', answer: (_identity, world, request) => listScheduledEvents(world, request) },
+  { method: 'POST', template: '/metadata/scheduledevents', answer: (_identity, world, request) => startScheduledEvents(world, request) },
   { method: 'GET', template: '/common/discovery/instance', answer: (identity, _world, request) => identity.instanceDiscovery(request) },
   {
     method: 'GET',
@@ -56,6 +60,9 @@ const findOpen = compileRoutes(OPEN_ROUTES);
 const API_VERSION = /^(\d{4}-\d{2}-\d{2})(-preview)?$/;
 const OLDEST_API_VERSION = '2017-08-31';
 
+/** Faults under which a read still tells the truth. */
+const TRUTHFUL: ReadonlySet<FaultEffect['kind']> = new Set(['delay', 'racing-writer', 'upper-case-ids', 'date-skew', 'capacity-lag']);
+
 export interface GatewayParts {
   readonly world: ArmWorld;
   readonly identity: Identity;
@@ -70,35 +77,57 @@ export function createGateway(parts: GatewayParts): Gateway {
       const arm = open === undefined ? findArm(bare.method, bare.path) : undefined;
       const request = { ...bare, params: (open ?? arm)?.params ?? {} };
       const set = subjectSet(parts.world, request);
-      const pool = set?.pool.name ?? request.params['pool'];
-      const fault = parts.faults.meet({
-        method: request.method,
-        path: request.path,
-        pool,
-        nowMs: parts.world.clock.now(),
-        chance: (id) => parts.world.draws.unit(`fault|${id}|${request.seq}`),
-      });
-      const plain = (): ArmReply => {
-        if (open !== undefined) return open.row.answer(parts.identity, parts.world, request);
-        return answerArm(parts, request, { match: arm, set, fault });
+      const fault = meetFault(parts, request, set);
+      const plain = (asked: ArmRequest): ArmReply => {
+        if (open !== undefined) return open.row.answer(parts.identity, parts.world, asked);
+        return answerArm(parts, asked, { match: arm, set, fault });
       };
-      const reply = withCommonHeaders(parts.world, request, answerUnder(fault?.effect, plain));
-      parts.world.journal.add({
-        seq: request.seq,
-        at: parts.world.clock.now(),
-        method: request.method,
-        route: routeOf(request, open ?? arm),
-        path: request.path,
-        status: reply.status,
-        principal: request.principal.clientId,
-        ...(pool === undefined ? {} : { pool }),
-        ...traceOf(request, reply.trace),
-        ...(fault === undefined ? {} : { faultId: fault.id }),
-        ...(open === undefined && arm === undefined ? { loud: 'The emulator does not know this route.' } : {}),
-      });
+      const dateSkewMs = fault?.effect.kind === 'date-skew' ? fault.effect.ms : 0;
+      const reply = withCommonHeaders(parts.world, request, answerUnder(fault?.effect, request, plain), dateSkewMs);
+      if (fault?.effect.kind === 'capacity-lag' && set !== undefined) showOldCapacity(parts.world, set, reply, fault.effect.ms);
+      noteInJournal(parts.world, { request, reply, fault, pool: poolOf(request, set), match: open ?? arm });
       return { reply, fault: fault?.effect };
     },
   };
+}
+
+function poolOf(request: ArmRequest, set: ScaleSet | undefined): string | undefined {
+  return set?.pool.name ?? request.params['pool'];
+}
+
+function meetFault({ world, faults }: GatewayParts, request: ArmRequest, set: ScaleSet | undefined): Fault | undefined {
+  return faults.meet({
+    method: request.method,
+    path: request.path,
+    query: request.query,
+    pool: poolOf(request, set),
+    nowMs: world.clock.now(),
+    chance: (id) => world.draws.unit(`fault|${id}|${request.seq}`),
+  });
+}
+
+interface Noted {
+  readonly request: ArmRequest;
+  readonly reply: ArmReply;
+  readonly fault: Fault | undefined;
+  readonly pool: string | undefined;
+  readonly match: RouteMatch<{ readonly template: string }> | undefined;
+}
+
+function noteInJournal(world: ArmWorld, { request, reply, fault, pool, match }: Noted): void {
+  world.journal.add({
+    seq: request.seq,
+    at: world.clock.now(),
+    method: request.method,
+    route: routeOf(request, match),
+    path: request.path,
+    status: reply.status,
+    principal: request.principal.clientId,
+    ...(pool === undefined ? {} : { pool }),
+    ...traceOf(request, reply.trace),
+    ...(fault === undefined ? {} : { faultId: fault.id }),
+    ...(match === undefined ? { loud: 'The emulator does not know this route.' } : {}),
+  });
 }
 
 function routeOf(request: ArmRequest, match: RouteMatch<{ readonly template: string }> | undefined): string {
@@ -114,46 +143,6 @@ function subjectSet(world: ArmWorld, request: ArmRequest): ScaleSet | undefined 
   const { name, pool } = request.params;
   if (name !== undefined) return findSet(world, name);
   return pool === undefined ? undefined : setOfPool(world, pool);
-}
-
-/** Whether the fault stands before the deed, after it, or changes what is said of it. */
-function answerUnder(effect: FaultEffect | undefined, plain: () => ArmReply): ArmReply {
-  if (effect === undefined) return plain();
-  switch (effect.kind) {
-    case 'answer':
-      return { status: effect.status, ...(effect.body === undefined ? {} : { body: effect.body }), headers: effect.headers ?? {} };
-    case 'effect-then-answer': {
-      const { trace } = plain();
-      return {
-        status: effect.status,
-        ...(effect.body === undefined ? {} : { body: effect.body }),
-        ...(trace === undefined ? {} : { trace }),
-      };
-    }
-    case 'reset':
-      return effect.afterEffect ? plain() : { status: 0 };
-    case 'empty-list': {
-      const reply = plain();
-      return reply.status === 200 ? { ...reply, body: { value: [] } } : reply;
-    }
-    case 'empty-body':
-      return { ...plain(), body: undefined };
-    case 'capacity-reads-as':
-      return readAs(plain(), effect.value);
-    case 'delay':
-    case 'truncated-body':
-    case 'stale-list':
-    case 'racing-writer':
-      return plain();
-  }
-}
-
-function readAs(reply: ArmReply, capacity: number): ArmReply {
-  const lie = (item: Json): Json => (isJsonObject(item) && isJsonObject(item['sku']) ? mergePatch(item, { sku: { capacity } }) : item);
-  const { body } = reply;
-  if (!isJsonObject(body)) return reply;
-  const value = body['value'];
-  return { ...reply, body: Array.isArray(value) ? { ...body, value: value.map(lie) } : lie(body) };
 }
 
 interface Subject {
@@ -177,9 +166,15 @@ function answerArm(parts: GatewayParts, request: ArmRequest, { match, set, fault
   return { ...reply, headers: { ...toll.headers, ...reply.headers } };
 }
 
+/** After a delete that was accepted. */
+function showOldCapacity(world: ArmWorld, set: ScaleSet, { status, trace }: ArmReply, ms: number): void {
+  if (status !== 202 || trace?.capacityBefore === undefined) return;
+  set.laggingCapacity = { value: trace.capacityBefore, untilMs: world.clock.now() + ms / world.clock.speed };
+}
+
 /** A read that a fault falsifies or swallows teaches the client nothing: the judge must not hold it for informed. */
 function asSeen(request: ArmRequest, effect: FaultEffect | undefined): ArmRequest {
-  const isTrue = effect === undefined || effect.kind === 'delay' || effect.kind === 'racing-writer';
+  const isTrue = effect === undefined || TRUTHFUL.has(effect.kind);
   return isTrue || request.method !== 'GET' ? request : { ...request, principal: { clientId: '', foreign: false } };
 }
 
@@ -248,7 +243,7 @@ function unknownRoute(request: ArmRequest): ArmReply {
 }
 
 /** What every answer of ARM carries. The client's own ids are echoed. */
-function withCommonHeaders(world: ArmWorld, request: ArmRequest, reply: ArmReply): ArmReply {
+function withCommonHeaders(world: ArmWorld, request: ArmRequest, reply: ArmReply, dateSkewMs: number): ArmReply {
   const requestId = world.draws.guid(`request|${request.seq}`);
   const clientId = request.headers['x-ms-client-request-id'];
   const echo =
@@ -265,7 +260,7 @@ function withCommonHeaders(world: ArmWorld, request: ArmRequest, reply: ArmReply
       'x-ms-request-id': requestId,
       'x-ms-correlation-request-id': request.headers['x-ms-correlation-request-id'] ?? requestId,
       'x-ms-routing-request-id': `${world.spec.location.toUpperCase()}:${new Date(now).toISOString()}:${requestId}`,
-      date: new Date(now).toUTCString(),
+      date: new Date(now + dateSkewMs).toUTCString(),
       ...echo,
       ...reply.headers,
     },

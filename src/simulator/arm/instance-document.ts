@@ -107,6 +107,10 @@ function guestFacts(vm: Vm, time: string): JsonObject {
     time,
   };
   const provisioned = vm.provisioningState === 'Creating' ? 'creating' : 'succeeded';
+  const failed =
+    vm.failure?.code === 'VMExtensionProvisioningError'
+      ? { code: 'ProvisioningState/failed/50', level: 'Error', displayStatus: 'Provisioning failed', message: vm.failure.message, time }
+      : undefined;
   return {
     computerName: vm.hostName,
     osName: 'ubuntu',
@@ -116,7 +120,9 @@ function guestFacts(vm: Vm, time: string): JsonObject {
       {
         name: 'vmssCSE',
         type: 'Microsoft.Azure.Extensions.CustomScript',
-        statuses: [{ code: `ProvisioningState/${provisioned}`, level: 'Info', displayStatus: `Provisioning ${provisioned}`, time }],
+        statuses: [
+          failed ?? { code: `ProvisioningState/${provisioned}`, level: 'Info', displayStatus: `Provisioning ${provisioned}`, time },
+        ],
       },
     ],
   };

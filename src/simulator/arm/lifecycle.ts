@@ -3,44 +3,116 @@
  * fate still stands: a delete overtakes a boot.
  */
 import type { Latency } from './draws.ts';
-import { allocationFailure } from './errors.ts';
+import { allocationFailure, bootstrapFailure, osTimeout, type OperationFailure } from './errors.ts';
+import type { FaultSubject, MachineEffect } from './faults.ts';
+import { mergePatch } from './json.ts';
 import { machineAtRest } from './operations.ts';
 import { findVmSize } from './sku-table.ts';
 import { returnStock, takeStock } from './stock.ts';
-import { homeOf, later, type ArmWorld } from './world-state.ts';
+import { capacityOf, homeOf, later, type ArmWorld } from './world-state.ts';
 import type { Vm } from './vm.ts';
 
 /** Begins the creation of a machine that its owner already lists. Stock is taken now, its lack shows later. */
 export function bringUp(world: ArmWorld, vm: Vm, onRefused: () => void): void {
   const draw = (step: string, latency: Latency): number => world.draws.latency(`${vm.resourceId}|${step}`, latency);
   const { knobs } = world;
-  vm.holdsStock = takeStock(world, vm.vmSize, vm.zone);
+  const fate = fateOf(world, vm);
+  vm.holdsStock = fate?.how !== 'refused' && takeStock(world, vm.vmSize, vm.zone);
   if (!vm.holdsStock) {
-    step(world, vm, draw('refused', knobs.allocationRefused), () => refuseAllocation(world, vm, onRefused));
+    const failure = fate?.how === 'refused' ? scripted(vm, fate) : allocationFailure(vm.zone, targetOf(vm));
+    step(world, vm, draw('refused', knobs.allocationRefused), () => refuseAllocation(world, vm, { failure, onRefused }));
     return;
   }
+  if (fate?.how === 'unlisted') vm.visibleAtMs = world.clock.now() + UNLISTED_MS / world.clock.speed;
   const allocatedAfter = draw('allocated', knobs.allocated);
-  const boot = (findVmSize(vm.vmSize)?.gpus ?? 0) > 0 ? knobs.osUpGpu : knobs.osUp;
-  const osUpAfter = Math.max(allocatedAfter, draw('os-up', boot));
-  const provisionedAfter = Math.max(osUpAfter, draw('provisioned', knobs.provisioned));
   step(world, vm, allocatedAfter, () => {
     vm.power = 'starting';
   });
+  if (fate?.how !== 'stuck') boot(world, vm, { fate, draw, allocatedAfter });
+}
+
+interface Boot {
+  readonly fate: Birth | undefined;
+  readonly draw: (step: string, latency: Latency) => number;
+  readonly allocatedAfter: number;
+}
+
+/** From an allocated machine to the end of its provisioning, good or bad. */
+function boot(world: ArmWorld, vm: Vm, { fate, draw, allocatedAfter }: Boot): void {
+  const { knobs } = world;
+  const how = fate?.how ?? 'well';
+  const slowMs = how === 'slow' ? SLOW_MS : 0;
+  const latency = (findVmSize(vm.vmSize)?.gpus ?? 0) > 0 ? knobs.osUpGpu : knobs.osUp;
+  const osUpAfter = Math.max(allocatedAfter, draw('os-up', latency)) + slowMs;
+  const provisionedAfter = Math.max(osUpAfter, draw('provisioned', knobs.provisioned) + slowMs);
+  const wakeKubelet = (): void => world.park.tell({ kind: 'running', vm });
   step(world, vm, osUpAfter, () => {
     vm.power = 'running';
     vm.detail = 'OSProvisioningInProgress';
-    world.park.tell({ kind: 'running', vm });
+    if (!SILENT.has(how)) wakeKubelet();
   });
-  step(world, vm, provisionedAfter, () => {
-    vm.provisioningState = 'Succeeded';
-    vm.detail = undefined;
-    vm.etag++;
-    machineAtRest(world, vm);
-  });
+  if (how === 'late-node') step(world, vm, osUpAfter + LATE_NODE_MS, wakeKubelet);
+  if (how === 'cse') step(world, vm, provisionedAfter, () => failProvisioning(world, vm, bootstrapFailure(targetOf(vm))));
+  else if (how === 'os-timeout') step(world, vm, OS_TIMEOUT_MS, () => failProvisioning(world, vm, osTimeout(targetOf(vm))));
+  else step(world, vm, provisionedAfter, () => succeed(world, vm));
 }
 
-function refuseAllocation(world: ArmWorld, vm: Vm, onRefused: () => void): void {
-  const failure = allocationFailure(vm.zone, vm.kind === 'uniform' ? vm.key : vm.name);
+const SLOW_MS = 25 * 60_000;
+const UNLISTED_MS = 10 * 60_000;
+const LATE_NODE_MS = 20 * 60_000;
+/** Azure waits so long for a system to report that it is up. */
+const OS_TIMEOUT_MS = 20 * 60_000;
+const STUCK_DELETE_MS = 20 * 60_000;
+/** Fates in which no kubelet comes when the system is up. */
+const SILENT: ReadonlySet<string> = new Set(['no-node', 'late-node', 'cse', 'os-timeout']);
+
+type Birth = Extract<MachineEffect, { readonly kind: 'birth' }>;
+
+/** A fault that is on, or what chance has in store for this machine. */
+function fateOf(world: ArmWorld, vm: Vm): Birth | undefined {
+  const fault = world.faults.befalling('birth', subjectOf(world, vm));
+  if (fault !== undefined) return fault;
+  const { bootstrapFailureRate, osTimeoutRate } = world.knobs;
+  const unit = bootstrapFailureRate + osTimeoutRate === 0 ? 1 : world.draws.unit(`${vm.resourceId}|birth`);
+  if (unit < bootstrapFailureRate) return { kind: 'birth', how: 'cse' };
+  return unit < bootstrapFailureRate + osTimeoutRate ? { kind: 'birth', how: 'os-timeout' } : undefined;
+}
+
+function subjectOf(world: ArmWorld, vm: Vm): Omit<FaultSubject, 'method'> {
+  const chance = (id: string): number => world.draws.unit(`fault|${id}|${vm.resourceId}|${vm.fate}`);
+  return { path: vm.resourceId, pool: vm.pool.name, nowMs: world.clock.now(), chance };
+}
+
+function scripted(vm: Vm, { code = 'AllocationFailed', message }: Birth): OperationFailure {
+  return { code, message: message ?? allocationFailure(vm.zone, targetOf(vm)).message, target: targetOf(vm) };
+}
+
+/** How the failure of an operation names its machine. */
+function targetOf(vm: Vm): string {
+  return vm.kind === 'uniform' ? vm.key : vm.name;
+}
+
+function succeed(world: ArmWorld, vm: Vm): void {
+  vm.provisioningState = 'Succeeded';
+  vm.detail = undefined;
+  vm.etag++;
+  machineAtRest(world, vm);
+}
+
+/** The machine runs, and will never be a node. */
+function failProvisioning(world: ArmWorld, vm: Vm, failure: OperationFailure): void {
+  vm.provisioningState = 'Failed';
+  vm.detail = failure.code;
+  vm.failure = failure;
+  vm.etag++;
+  machineAtRest(world, vm, failure);
+}
+
+function refuseAllocation(
+  world: ArmWorld,
+  vm: Vm,
+  { failure, onRefused }: { readonly failure: OperationFailure; readonly onRefused: () => void },
+): void {
   vm.provisioningState = 'Failed';
   vm.detail = failure.code;
   vm.failure = failure;
@@ -57,7 +129,27 @@ export function takeDown(world: ArmWorld, vm: Vm, { forced, principal }: { reado
   vm.detail = undefined;
   world.park.tellDeleteAccepted(vm, principal);
   const latency = forced || vm.power === 'none' ? world.knobs.deleteForced : world.knobs.deleteGraceful;
-  step(world, vm, world.draws.latency(`${vm.resourceId}|delete`, latency), () => vanish(world, vm));
+  const fault = world.faults.befalling('removal', subjectOf(world, vm));
+  const takesMs = world.draws.latency(`${vm.resourceId}|delete`, latency) + (fault?.how === 'stuck' ? STUCK_DELETE_MS : 0);
+  step(world, vm, takesMs, () => (fault?.how === 'fails' ? comeBack(world, vm, REMOVAL_FAILED) : vanish(world, vm)));
+}
+
+const REMOVAL_FAILED = { code: 'InternalExecutionError', message: 'An internal execution error occurred. Please retry later.' };
+
+/**
+ * A removal came to nothing: the machine is there as before, and its scale set counts it again. `failure` undefined: it was not
+ * even tried.
+ */
+export function comeBack(world: ArmWorld, vm: Vm, failure: { readonly code: string; readonly message: string } | undefined): void {
+  vm.fate++;
+  vm.provisioningState = failure === undefined ? 'Succeeded' : 'Failed';
+  vm.etag++;
+  const set = [...world.sets.values()].find((owner) => owner.vms.get(vm.key) === vm);
+  if (set !== undefined) {
+    set.document = mergePatch(set.document, { sku: { capacity: capacityOf(set) + 1 } });
+    set.etag++;
+  }
+  machineAtRest(world, vm, failure === undefined ? undefined : { ...failure, target: targetOf(vm) });
 }
 
 /** The machine is gone at once: it leaves its owner's list and gives back its stock. */

@@ -1,10 +1,13 @@
 /** What the platform does to machines by itself: repairs that change an instance's id, and zones that go dark. */
+import { AKS_PRINCIPAL } from './agent-pools.ts';
 import { FOREIGN_WRITER } from './ambush.ts';
-import { takeDown } from './lifecycle.ts';
+import { comeBack, takeDown } from './lifecycle.ts';
+import { preemptOperations } from './operations.ts';
+import { acceptRemoval, livingVms, setKey, writeCapacity } from './scaling.ts';
 import { stockKey } from './stock.ts';
 import type { Vm } from './vm.ts';
 import { growSet } from './vm-birth.ts';
-import { allVms, later, type ArmWorld, type ScaleSet } from './world-state.ts';
+import { allVms, capacityOf, later, type AgentPool, type ArmWorld, type ScaleSet } from './world-state.ts';
 
 /** Automatic repair by replacement: the old machine goes, a new one with another id comes; the capacity is not touched. */
 export function repairInstance(world: ArmWorld, set: ScaleSet, instanceId: string | undefined): string | undefined {
@@ -44,4 +47,47 @@ function lighten(world: ArmWorld, dark: readonly Vm[], before: readonly (readonl
     vm.power = 'running';
     world.park.tell({ kind: 'running', vm });
   }
+}
+
+/**
+ * Another operation takes the place of those that run on the set: they end as canceled. Machines that were being made stay;
+ * those that were being deleted stay, too, and count again.
+ */
+export function preemptSet(world: ArmWorld, set: ScaleSet): string | undefined {
+  if (preemptOperations(world, setKey(set)) === 0) return `no operation runs on the scale set of pool "${set.pool.name}"`;
+  for (const vm of set.vms.values()) if (vm.provisioningState === 'Deleting') comeBack(world, vm, undefined);
+  set.provisioningState = 'Succeeded';
+  return undefined;
+}
+
+/** One bad operation of somebody else's leaves its mark on the set; its machines are well. */
+export function failSet(set: ScaleSet): undefined {
+  set.provisioningState = 'Failed';
+  set.etag++;
+}
+
+/** How long a surged machine has before one that it replaces goes. */
+const SURGE_MS = 5 * 60_000;
+
+/**
+ * AKS upgrades a pool the way it does: more machines first, then as many old ones go, and the count is what it was. The
+ * draining of nodes is the cluster's affair and not acted here.
+ */
+export function upgradePool(
+  world: ArmWorld,
+  pool: AgentPool,
+  { set, surge }: { readonly set: ScaleSet; readonly surge: number },
+): string | undefined {
+  if (pool.provisioningState !== 'Succeeded') return `pool "${pool.name}" is ${pool.provisioningState}`;
+  const old = livingVms(set).slice(0, surge);
+  pool.provisioningState = 'Upgrading';
+  writeCapacity(world, set, capacityOf(set) + surge, AKS_PRINCIPAL);
+  later(world, SURGE_MS, () => {
+    const vms = old.filter((vm) => vm.provisioningState !== 'Deleting' && set.vms.get(vm.key) === vm);
+    if (vms.length > 0) acceptRemoval(world, set, { vms, forced: false, principal: AKS_PRINCIPAL, named: true });
+    later(world, SURGE_MS, () => {
+      pool.provisioningState = 'Succeeded';
+    });
+  });
+  return undefined;
 }

@@ -70,14 +70,25 @@ export function endOperation(world: ArmWorld, operation: Operation): void {
 
 /** A newer write takes over the goal of running scale operations on a set. */
 export function preemptScaling(world: ArmWorld, setKey: string): void {
+  cancelWhere(world, (operation) => operation.setKey === setKey && (operation.kind === 'scale' || operation.kind === 'model'));
+}
+
+/** Every running operation on a set, deletions included, gives way to a newer one. @returns how many. */
+export function preemptOperations(world: ArmWorld, setKey: string): number {
+  return cancelWhere(world, (operation) => operation.setKey === setKey);
+}
+
+function cancelWhere(world: ArmWorld, isMeant: (operation: Operation) => boolean): number {
+  let canceled = 0;
   for (const operation of world.operations.values()) {
-    if (operation.setKey !== setKey || operation.endMs !== undefined) continue;
-    if (operation.kind !== 'scale' && operation.kind !== 'model') continue;
+    if (operation.endMs !== undefined || !isMeant(operation)) continue;
+    canceled++;
     operation.endMs = world.clock.now();
     operation.status = 'Canceled';
     operation.pending.clear();
     operation.failures = [{ code: 'OperationPreempted', message: 'Operation execution has been preempted by a more recent operation.' }];
   }
+  return canceled;
 }
 
 /** AKS signs its operation URLs with this version, whatever the caller used. */

@@ -1,6 +1,6 @@
 /** The scale-set resource: lists, reads, sparse PUT, PATCH, and the deletion of the set itself. */
 import { isDeepStrictEqual } from 'node:util';
-import { armError, invalidParameter, quotaExceeded, resourceNotFound } from './errors.ts';
+import { armError, invalidParameter, quotaExceeded, resourceNotFound, skuNotAvailable } from './errors.ts';
 import { isJsonObject, pick, pickText, type Json, type JsonObject } from './json.ts';
 import { param, type ArmReply, type ArmRequest } from './messages.ts';
 import { beginOperation, operationHeaders } from './operations.ts';
@@ -140,9 +140,16 @@ export function refuseSize(world: ArmWorld, set: ScaleSet, next: JsonObject): Ar
   }
   const limit = pick(next, 'properties', 'singlePlacementGroup') === true ? MAX_IN_ONE_PLACEMENT_GROUP : MAX_INSTANCES;
   if (capacity > limit) return armError(400, 'BadRequest', `The VM Scale Set ${set.name} cannot exceed ${limit} VMs.`);
+  if (capacity > capacityOf(set) && isWithheld(world, set, vmSize)) return skuNotAvailable(vmSize, world.spec.location);
   const spot = pickText(next, 'properties', 'virtualMachineProfile', 'priority') === 'Spot';
   const shortage = quotaShortage(world, { vmSize, spot, count: capacity > capacityOf(set) ? growthTo(set, capacity) : 0 });
   return shortage === undefined ? undefined : quotaExceeded(shortage);
+}
+
+/** Whether the subscription is not offered the size anywhere where the set would put a machine. */
+function isWithheld({ restricted }: ArmWorld, { pool }: ScaleSet, vmSize: string): boolean {
+  const zones = restricted.get(vmSize.toLowerCase());
+  return zones !== undefined && (zones.length === 0 || (pool.zones ?? []).some((zone) => zones.includes(zone)));
 }
 
 /** Deletes the set and everything in it. */

@@ -26,11 +26,23 @@ export function listSkus(world: ArmWorld, request: ArmRequest): ArmReply {
   };
   return {
     status: 200,
-    body: { value: known ? [disk, ...[...VM_SIZES.values()].map((size) => renderSku(world.spec.location, size))] : [] },
+    body: { value: known ? [disk, ...[...VM_SIZES.values()].map((size) => renderSku(world, size))] : [] },
   };
 }
 
-function renderSku(location: string, size: VmSize): Json {
+function restrictionsOf({ restricted, spec }: ArmWorld, { name }: VmSize): readonly Json[] {
+  const zones = restricted.get(name.toLowerCase());
+  if (zones === undefined) return [];
+  const { location } = spec;
+  const what: Json =
+    zones.length === 0
+      ? { type: 'Location', values: [location], restrictionInfo: { locations: [location] } }
+      : { type: 'Zone', values: [location], restrictionInfo: { locations: [location], zones } };
+  return [{ ...what, reasonCode: 'NotAvailableForSubscription' }];
+}
+
+function renderSku(world: ArmWorld, size: VmSize): Json {
+  const { location } = world.spec;
   return {
     resourceType: 'virtualMachines',
     name: size.name,
@@ -40,7 +52,7 @@ function renderSku(location: string, size: VmSize): Json {
     locations: [location],
     locationInfo: [{ location, zones: ZONES.toReversed(), zoneDetails: [] }],
     capabilities: Object.entries(capabilities(size)).map(([name, value]) => ({ name, value })),
-    restrictions: [],
+    restrictions: restrictionsOf(world, size),
   };
 }
 

@@ -7,6 +7,7 @@ import type { ViolationLog } from '../violations.ts';
 import type { PoolSpec, WorldSpec } from '../world-spec.ts';
 import type { Draws } from './draws.ts';
 import type { OperationFailure } from './errors.ts';
+import type { FaultTable } from './faults.ts';
 import type { Journal } from './journal.ts';
 import { pick, pickText, type JsonObject } from './json.ts';
 import type { ArmKnobs } from './knobs.ts';
@@ -92,6 +93,13 @@ export interface Operation {
   readonly onEnd: ((operation: Operation) => void) | undefined;
 }
 
+/** One machine's pending event, as its metadata service shows it. */
+export interface ScheduledEvent {
+  readonly id: string;
+  readonly vm: Vm;
+  readonly notBeforeMs: number;
+}
+
 export interface ArmWorld {
   readonly spec: WorldSpec;
   readonly clock: SimClock;
@@ -100,14 +108,19 @@ export interface ArmWorld {
   readonly violations: ViolationLog;
   readonly journal: Journal;
   readonly throttle: Throttle;
+  readonly faults: FaultTable;
   readonly park: Park;
   readonly sets: Map<string, ScaleSet>;
   readonly agentPools: Map<string, AgentPool>;
   readonly operations: Map<string, Operation>;
+  /** Sizes in lower case that this subscription is not offered, with the zones; no zones: in the whole region. */
+  readonly restricted: Map<string, readonly string[]>;
   /** `size/zone` in lower case -> VMs left. */
   readonly stock: Map<string, number>;
   /** Family or `cores` or `lowPriorityCores` in lower case -> vCPU limit. */
   readonly quota: Map<string, number>;
+  /** What the metadata service of machines announces, by event id. */
+  readonly scheduledEvents: Map<string, ScheduledEvent>;
   readonly timers: Set<() => void>;
   /** Operations ever begun; ids derive from it. */
   operationCount: number;
