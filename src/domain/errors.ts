@@ -16,7 +16,15 @@ export type ErrorKind =
   /** `retryAfterMs` undefined: the server did not say. */
   | { readonly kind: 'throttled'; readonly retryAfterMs: number | undefined; readonly policy?: string }
   | { readonly kind: 'out-of-capacity'; readonly scope: StockScope }
-  | { readonly kind: 'quota'; readonly quota: string; readonly limit?: number; readonly usage?: number; readonly required?: number }
+  | {
+      readonly kind: 'quota';
+      readonly quota: string;
+      readonly limit?: number;
+      readonly usage?: number;
+      readonly required?: number;
+      /** The cloud's quotas show from now on what the refusal told: what still fits can be planned at once. */
+      readonly counted?: boolean;
+    }
   | { readonly kind: 'conflict' }
   | { readonly kind: 'not-found' }
   /** Server errors, timeouts, dropped connections. `effect` says whether a write may have happened all the same. */
@@ -68,8 +76,9 @@ export function reactionTo(error: AutoscalerError): Reaction {
     case 'bug':
       return 'skip-loop';
     case 'out-of-capacity':
-    case 'quota':
       return 'back-off-group';
+    case 'quota':
+      return error.detail.kind === 'quota' && error.detail.counted === true ? 'refresh-and-replan' : 'back-off-group';
     case 'conflict':
     case 'unavailable':
     case 'throttled':

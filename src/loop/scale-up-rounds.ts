@@ -2,7 +2,7 @@
  * Plan, write, and plan again in the same loop when a write met a conflict or a group that has nothing to give. Each round
  * sees the cloud anew, so whatever others (or our own earlier round) asked for counts.
  */
-import { reactionTo } from '../domain/errors.ts';
+import { reactionTo, type AutoscalerError } from '../domain/errors.ts';
 import type { NodeGroupId } from '../domain/ids.ts';
 import type { LoopState } from '../domain/loop-state.ts';
 import type { Observation } from '../domain/observation.ts';
@@ -34,7 +34,7 @@ export interface RoundsOutcome {
   readonly unsettled: boolean;
 }
 
-type ReplanCause = 'conflict' | 'no-capacity';
+type ReplanCause = 'conflict' | 'no-capacity' | 'quota';
 
 export async function runScaleUpRounds(input: RoundsInput, signal: AbortSignal): Promise<void> {
   const { deps, settings, snapshot, keep } = input;
@@ -58,7 +58,7 @@ export async function runScaleUpRounds(input: RoundsInput, signal: AbortSignal):
       observation = { ...observation, cloud: deps.cloud.observe(observation.cluster, observation.nowMs) };
       state = reduceObservation(state, observation, policy);
     }
-    const worthwhile = cause === 'no-capacity' || (cause === 'conflict' && somethingMoved(increases, observation));
+    const worthwhile = cause === 'no-capacity' || cause === 'quota' || (cause === 'conflict' && somethingMoved(increases, observation));
     keep({ observation, state, rounds: [...rounds], unsettled: worthwhile });
     if (cause === undefined || !worthwhile || rounds.length >= settings.maxPlansPerLoop || over.aborted) {
       announceHelpless(plan, deps);
@@ -97,7 +97,13 @@ function somethingMoved(increases: readonly IncreaseRecord[], { cloud }: Observa
 
 function replanCause(increases: readonly IncreaseRecord[]): ReplanCause | undefined {
   if (increases.some(({ outcome }) => outcome.kind === 'conflict')) return 'conflict';
-  return withoutCapacity(increases).length > 0 ? 'no-capacity' : undefined;
+  if (withoutCapacity(increases).length > 0) return 'no-capacity';
+  return increases.some(({ outcome }) => outcome.kind === 'failed' && isCountedQuota(outcome.error)) ? 'quota' : undefined;
+}
+
+/** The group is asked again in this loop, for what its quota still allows. */
+function isCountedQuota({ detail }: AutoscalerError): boolean {
+  return detail.kind === 'quota' && detail.counted === true;
 }
 
 /** Groups whose write had no effect for sure and will have none soon; anything less certain waits for the next loop. */

@@ -46,7 +46,9 @@ describe('quotas, told by the emulator', () => {
     const m = await meet({}, { ...SPEC, quota: { standardDSv5Family: 100 } });
     const before = m.group('general');
     m.arm.control.setQuota('standardDSv5Family', 12);
-    expect(await m.increase(before, 1)).toMatchObject({ kind: 'failed', error: { kind: 'quota' } });
+    expect(await m.increase(before, 1)).toMatchObject({ kind: 'failed', error: { kind: 'quota', detail: { counted: true } } });
+    const told = m.azure.observe(emptyCluster, m.clock.now()).quotas;
+    expect(told?.find(({ name }) => name === 'standarddsv5family')).toMatchObject({ limit: 12, used: 12 });
     await m.pass(2_000);
     const { quotas } = m.azure.observe(emptyCluster, m.clock.now());
     expect(quotas?.find(({ name }) => name === 'standarddsv5family')).toMatchObject({ limit: 12, used: 12 });

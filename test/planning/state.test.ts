@@ -81,11 +81,12 @@ describe('backoff', () => {
   it.each([
     { kind: 'out-of-capacity', scope: { vmSize: 'Standard_D4s_v5' } },
     { kind: 'quota', quota: 'cores' },
+    { kind: 'quota', quota: 'cores', counted: true },
     { kind: 'throttled', retryAfterMs: 1 },
     { kind: 'conflict' },
     { kind: 'unavailable', effect: 'unknown' },
-  ] satisfies readonly ErrorKind[])('a write that fails with $kind', (detail) => {
-    const rests = detail.kind === 'out-of-capacity' || detail.kind === 'quota';
+  ] satisfies readonly ErrorKind[])('a write that fails with $kind', (detail: ErrorKind) => {
+    const rests = detail.kind === 'out-of-capacity' || (detail.kind === 'quota' && detail.counted !== true);
     const outcome = { kind: 'failed', group: G, error: new AutoscalerError(detail, 'no') } as const;
     const after = reduceIncrease(START, { increase: grow(1, 2).increase, outcome, group: group(1) }, START_MS, policy);
     expect(after.backoffs.has(G)).toBe(rests);

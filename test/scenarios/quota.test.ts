@@ -24,6 +24,26 @@ describe('quotas', () => {
     expect(run.world.violations()).toEqual([]);
   });
 
+  it('a quota that was lowered since it was read: what still fits is ordered in the same loop, and the rest is told why', async () => {
+    run = await VirtualRun.start({ spec: worldOf([aPool({ name: 'd', vmSize: D4 })], { quota: { standardDSv5Family: 100 } }) });
+    const world = run;
+    world.world.arm.control.setQuota('standardDSv5Family', 16);
+    world.world.cluster.apply(deployment({ name: 'wide', replicas: 5, cpu: '3' }));
+    await world.until('an order', () => capacity(world, 'd') > 1, 2 * MINUTE);
+    expect(world.writes().map(({ status, capacityAfter }) => [status, capacityAfter])).toEqual([
+      [409, 1],
+      [200, 3],
+    ]);
+    expect(new Set(world.writes().map(({ at }) => Math.floor(at / 1_000))).size).toBe(1);
+    await world.until('what fits bound', () => bound(world, 'wide') === 3, 10 * MINUTE);
+    expect(world.writes()).toHaveLength(2);
+    expect(events(world, 'NotTriggerScaleUp').join('\n')).toContain('family standardDSv5Family 16 of 16 cores, needs 4');
+    world.world.arm.control.setQuota('standardDSv5Family', 100);
+    await world.until('all bound', () => bound(world, 'wide') === 5, 15 * MINUTE);
+    expect(world.writes().map(({ status }) => status)).toEqual([409, 200, 200]);
+    expect(world.world.violations()).toEqual([]);
+  });
+
   it('with nowhere else to go the pod is told the numbers, and served when the quota was raised', async () => {
     run = await VirtualRun.start({ spec: worldOf([aPool({ name: 'd', vmSize: D4 })], { quota: { standardDSv5Family: 10 } }) });
     const world = run;

@@ -9,6 +9,7 @@ import type { InstanceKey, NodeGroupId } from '../../domain/ids.ts';
 import type { NodeGroup } from '../../domain/node-group.ts';
 import type { CloudEvent, CloudView, ClusterView } from '../../domain/observation.ts';
 import type { DeleteOutcome, IncreaseOutcome } from '../../domain/outcome.ts';
+import type { QuotaDraw } from '../../domain/quota.ts';
 import type { Random } from '../../domain/random.ts';
 import type { ResourceNames } from '../../domain/resources.ts';
 import type { ForeignLock } from '../../ports/foreign-lock.ts';
@@ -186,11 +187,19 @@ class AzureAdapter implements AzureNodeGroups {
     if (typeof group === 'string') return { kind: 'refused', group: request.group, reason: group };
     const write = group.kind === 'vms-pool' ? increaseSize : this.#store.isWrittenThroughAks(group) ? increaseThroughAks : increaseCapacity;
     const outcome = await write(this.#writes, group, request, AbortSignal.any([signal, this.#closing.signal]));
-    const { quota } = this.#store;
-    if (outcome.kind === 'accepted') quota.ordered(this.#store.drawsOf(group), outcome.target - request.from, this.#deps.clock.now());
-    if (outcome.kind === 'failed' && outcome.error.kind === 'quota') this.#store.usageDue();
+    const draws = this.#store.drawsOf(group);
+    if (outcome.kind === 'accepted') this.#store.quota.ordered(draws, outcome.target - request.from, this.#deps.clock.now());
     if (outcome.kind === 'failed' && outcome.error.kind !== 'cancelled') this.#countFailure(group.id, outcome.error);
-    return this.#learn(group, outcome);
+    return this.#learn(group, outcome.kind === 'failed' ? { ...outcome, error: this.#withQuota(draws, outcome.error) } : outcome);
+  }
+
+  /** What a refusal tells of a quota is newer than what usages say, which are read again all the same. */
+  #withQuota(draws: readonly QuotaDraw[], error: AutoscalerError): AutoscalerError {
+    const { detail, message, context, code } = error;
+    if (detail.kind !== 'quota') return error;
+    this.#store.usageDue();
+    if (!this.#store.quota.refused(draws, detail, this.#deps.clock.now())) return error;
+    return new AutoscalerError({ ...detail, counted: true }, message, { cause: error, context, ...(code === undefined ? {} : { code }) });
   }
 
   async deleteInstances(request: DeleteRequest, signal: AbortSignal): Promise<DeleteOutcome> {

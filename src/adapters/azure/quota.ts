@@ -34,6 +34,14 @@ export function drawsOf(sku: Pick<Sku, 'quotaVcpus' | 'quotaFamily'>, priority: 
       ];
 }
 
+/** What a refusal for want of quota says. */
+export interface ToldQuota {
+  readonly quota: string;
+  readonly limit?: number;
+  readonly usage?: number;
+  readonly required?: number;
+}
+
 interface Expectation {
   /** What usages will say at least once they have caught up. */
   readonly cores: number;
@@ -55,6 +63,22 @@ export class QuotaLedger {
       const used = this.#usedOf(quota, nowMs);
       if (used !== undefined) this.#expected.set(quota, { cores: used + cores * nodes, untilMs: nowMs + LAG_MS });
     }
+  }
+
+  /**
+   * A refusal told numbers of a quota, at `nowMs`: newer than any list. Whether they explain the refusal and are counted from
+   * now on; false as well while usages cannot be read, since nobody would correct them then.
+   */
+  refused(draws: readonly QuotaDraw[], told: ToldQuota, nowMs: number): boolean {
+    const { limit, usage, required } = told;
+    const name = nameOfQuota(told.quota);
+    const row = this.#read?.rows.get(name);
+    if (this.#read === undefined || row === undefined || nowMs - this.#read.atMs > STALE_MS) return false;
+    if (limit === undefined || usage === undefined || required === undefined || usage + required <= limit) return false;
+    if (!draws.some(({ quota, cores }) => quota === name && cores <= required)) return false;
+    this.#read = { ...this.#read, rows: new Map([...this.#read.rows, [name, { ...row, limit }]]) };
+    this.#expected.set(name, { cores: usage, untilMs: nowMs + LAG_MS });
+    return true;
   }
 
   /** So many nodes did not come, or are gone. */
@@ -88,6 +112,16 @@ export class QuotaLedger {
     if (told === undefined || expected === undefined || expected.untilMs <= nowMs) return told;
     return Math.max(told, expected.cores);
   }
+}
+
+/** A refusal spells quotas otherwise than the list: `standardDSv5Family Cores`, `Total Regional Cores`, `LowPriorityCores`. */
+function nameOfQuota(told: string): string {
+  const name = told
+    .trim()
+    .toLowerCase()
+    .replace(/ cores$/, '');
+  if (name === 'total regional') return REGION;
+  return name === 'lowpriority' ? SPOT : name;
 }
 
 function titleOf(folded: string, name: string): string {

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { drawsOf, QuotaLedger, type UsageRow } from '../../../src/adapters/azure/quota.ts';
+import { drawsOf, QuotaLedger, type ToldQuota, type UsageRow } from '../../../src/adapters/azure/quota.ts';
 
 const MINUTE = 60_000;
 const FAMILY = 'standardDSv5Family';
@@ -66,6 +66,57 @@ describe('the ledger of quotas', () => {
     ledger.returned(DRAWS, 2);
     expect(usedIn(ledger, 1)).toBe(80);
   });
+
+  const told = { quota: `${FAMILY} Cores`, limit: 100, usage: 84, required: 24 };
+  it('a refusal with numbers is a newer reading of its quota, and lists that lag behind do not undo it', () => {
+    const ledger = new QuotaLedger();
+    ledger.observe([usage(40), usage(40, 200, 'cores')], 0);
+    expect(ledger.refused(DRAWS, told, MINUTE)).toBe(true);
+    expect(usedIn(ledger, MINUTE)).toBe(84);
+    ledger.observe([usage(40), usage(40, 200, 'cores')], 2 * MINUTE);
+    expect(usedIn(ledger, 2 * MINUTE)).toBe(84);
+    expect(ledger.isShort(DRAWS, 2 * MINUTE)).toBe(false);
+    ledger.ordered(DRAWS, 2, 2 * MINUTE);
+    expect(ledger.isShort(DRAWS, 2 * MINUTE)).toBe(true);
+    expect(usedIn(ledger, 7 * MINUTE)).toBe(40);
+  });
+
+  it('a refusal tells a limit that was lowered, and the next list one that was raised', () => {
+    const ledger = new QuotaLedger();
+    ledger.observe([usage(84, 200)], 0);
+    expect(ledger.refused(DRAWS, told, MINUTE)).toBe(true);
+    expect(ledger.quotas(MINUTE)).toMatchObject([{ limit: 100, used: 84 }]);
+    ledger.observe([usage(84, 300)], 2 * MINUTE);
+    expect(ledger.quotas(2 * MINUTE)).toMatchObject([{ limit: 300, used: 84 }]);
+  });
+
+  it.each([
+    ['Total Regional Cores', 'Regular', 'cores'],
+    ['LowPriorityCores', 'Spot', 'lowPriorityCores'],
+  ] as const)('%s is the quota that lists call otherwise', (quota, priority, name) => {
+    const ledger = new QuotaLedger();
+    ledger.observe([usage(40, 100, name)], 0);
+    expect(ledger.refused(drawsOf({ quotaVcpus: 8, quotaFamily: FAMILY }, priority), { ...told, quota }, 0)).toBe(true);
+    expect(ledger.quotas(0)).toMatchObject([{ used: 84 }]);
+  });
+
+  it.each([
+    ['usages cannot be read', { read: false }],
+    ['it tells no numbers', { told: { quota: told.quota } }],
+    ['its numbers do not explain it', { told: { ...told, usage: 40 } }],
+    ['it is about another family', { told: { ...told, quota: 'standardNVFamily Cores' } }],
+    ['it required less than one node', { told: { ...told, required: 4, usage: 98 } }],
+    ['the last reading is half an hour old', { atMs: 31 * MINUTE }],
+  ])(
+    'a refusal changes nothing when %s',
+    (_, { read = true, told: said = told, atMs = 0 }: { read?: boolean; told?: ToldQuota; atMs?: number }) => {
+      const ledger = new QuotaLedger();
+      if (read) ledger.observe([usage(40), usage(40, 100, 'standardNVFamily')], 0);
+      const before = ledger.quotas(atMs);
+      expect(ledger.refused(DRAWS, said, atMs)).toBe(false);
+      expect(ledger.quotas(atMs)).toEqual(before);
+    },
+  );
 
   it('a reading of half an hour ago says nothing', () => {
     const ledger = new QuotaLedger();
