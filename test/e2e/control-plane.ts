@@ -20,7 +20,10 @@ import { until } from './until.ts';
 
 export interface ControlPlaneOptions {
   readonly binaries: Binaries;
-  /** Without them pods are neither bound nor made from workloads: enough for who asks single questions. Default: all. */
+  /**
+   * Without them pods are neither bound nor made from workloads: enough for who asks single questions. Without the controllers
+   * nobody makes service accounts: turn that admission off by `args`. Default: all.
+   */
   readonly parts?: readonly ('kube-scheduler' | 'kube-controller-manager')[];
   /** Users whose requests are recorded. */
   readonly audited?: readonly string[];
@@ -33,7 +36,7 @@ export interface AuditEntry {
   readonly requestURI: string;
   readonly user: { readonly username: string };
   readonly responseStatus?: { readonly code?: number };
-  readonly auditID: string;
+  readonly requestReceivedTimestamp: string;
 }
 
 export interface ControlPlane {
@@ -56,7 +59,10 @@ export interface ControlPlane {
   withoutApiServer(action: () => Promise<void>): Promise<void>;
   /** Forgets the history of the store: a watch from an older version is answered with 410. */
   compact(): Promise<void>;
-  /** Requests of this user that the API server has answered since its start, oldest first. Only users named in `audited`. */
+  /**
+   * Requests of this user that a ready API server has answered, oldest first. Only users named in `audited`. A server that has
+   * just come up refuses everything with 403 for a moment, until it has read the rules.
+   */
   audit(user: string): Promise<readonly AuditEntry[]>;
   /** What a program wrote last. */
   tail(part: Part): string;
@@ -166,8 +172,15 @@ async function startIn(dir: string, options: ControlPlaneOptions, running: Map<P
   ];
   const apiReady = (): Promise<unknown> =>
     orGiveUp('the API server is ready', async () => isUp('kube-apiserver') && (await admin.call('GET', '/readyz')).status === 200);
-  start('kube-apiserver', apiArgs);
-  await apiReady();
+  /** When the API server was started, and when it was ready. */
+  const starts: { readonly atMs: number; readonly readyMs: number }[] = [];
+  const startApiServer = async (): Promise<void> => {
+    const atMs = Date.now();
+    start('kube-apiserver', apiArgs);
+    await apiReady();
+    starts.push({ atMs, readyMs: Date.now() });
+  };
+  await startApiServer();
   for (const part of options.parts ?? (['kube-controller-manager', 'kube-scheduler'] as const)) {
     const config = await kubeconfigFor(part, tokens[part] ?? '');
     start(part, part === 'kube-scheduler' ? schedulerArgs(config) : controllerArgs(config, files));
@@ -189,16 +202,14 @@ async function startIn(dir: string, options: ControlPlaneOptions, running: Map<P
     kubeconfigFor,
     restartApiServer: async (how = 'stop') => {
       await running.get('kube-apiserver')?.[how]();
-      start('kube-apiserver', apiArgs);
-      await apiReady();
+      await startApiServer();
     },
     withoutApiServer: async (action) => {
       await running.get('kube-apiserver')?.kill();
       try {
         await action();
       } finally {
-        start('kube-apiserver', apiArgs);
-        await apiReady();
+        await startApiServer();
       }
     },
     compact: () => compact(etcd),
@@ -206,7 +217,10 @@ async function startIn(dir: string, options: ControlPlaneOptions, running: Map<P
       const lines = existsSync(audit.log) ? (await readFile(audit.log, 'utf8')).split('\n') : [];
       // The last line may be half written.
       const whole = lines.slice(0, -1).map((line) => JSON.parse(line) as AuditEntry);
-      return whole.filter(({ user: { username } }) => username === user);
+      return whole.filter(({ user: { username }, requestReceivedTimestamp }) => {
+        const atMs = Date.parse(requestReceivedTimestamp);
+        return username === user && !starts.some((begun) => atMs >= begun.atMs && atMs <= begun.readyMs);
+      });
     },
     tail,
     stop: async () => {

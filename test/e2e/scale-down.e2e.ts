@@ -1,17 +1,14 @@
-/** Nodes that go, and nodes that must not, judged by what the real API server holds. */
+/** Nodes that go, and where their pods end up, judged by what the real API server holds. */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { aPool } from '../scenarios/support.ts';
-import { MERGE } from './api-client.ts';
 import type { ControlPlane } from './control-plane.ts';
 import { kubectl } from './kubectl.ts';
-import { always, until } from './until.ts';
-import { barePod, budget, deployment } from './workloads.ts';
+import { placeOn } from './placing.ts';
+import { until } from './until.ts';
+import { budget, deployment } from './workloads.ts';
 import { E2eWorld, startPlaneForDaemon, type WorldOptions } from './world.ts';
 
-const TO_BE_DELETED = 'ToBeDeletedByClusterAutoscaler';
 const SAFE = 'cluster-autoscaler.kubernetes.io/safe-to-evict';
-/** Longer than it takes a node to be found unneeded and to be marked. */
-const LONG_ENOUGH_MS = 12_000;
 
 let plane: ControlPlane;
 let world: E2eWorld;
@@ -32,21 +29,6 @@ async function begin(options: Omit<WorldOptions, 'plane'>): Promise<void> {
   world = await E2eWorld.start({ plane, ...options });
 }
 
-/** Puts each pod of a workload where the scenario needs it: the others' nodes are cordoned meanwhile. */
-async function placeOn(nodeIndex: number, action: () => Promise<unknown>): Promise<string> {
-  const names = (await world.nodes('general')).map(({ metadata }) => metadata.name).sort();
-  const chosen = names[nodeIndex] ?? '';
-  const cordon = async (unschedulable: boolean | null): Promise<void> => {
-    for (const name of names.filter((other) => other !== chosen)) {
-      await plane.admin.must('PATCH', `/api/v1/nodes/${name}`, { spec: { unschedulable } }, MERGE);
-    }
-  };
-  await cordon(true);
-  await action();
-  await cordon(null);
-  return chosen;
-}
-
 async function isThere(node: string): Promise<boolean> {
   return (await world.nodes()).some(({ metadata }) => metadata.name === node);
 }
@@ -54,11 +36,11 @@ async function isThere(node: string): Promise<boolean> {
 describe('scale-down on a real control plane', () => {
   it('drains an underused node, moves its pods and deletes the machine', async () => {
     await begin({ pools: [aPool({ name: 'general', count: 2, min: 1 })] });
-    const kept = await placeOn(0, async () => {
+    const kept = await placeOn(world, 0, async () => {
       await world.apply(deployment({ name: 'stays', replicas: 1, cpu: '2500m', annotations: { [SAFE]: 'false' } }));
       await world.untilRunning('stays', 1);
     });
-    const left = await placeOn(1, async () => {
+    const left = await placeOn(world, 1, async () => {
       await world.apply(deployment({ name: 'moves', replicas: 2, cpu: '300m' }));
       await world.untilRunning('moves', 2);
     });
@@ -83,11 +65,11 @@ describe('scale-down on a real control plane', () => {
 
   it('keeps to a budget: never more than one pod away at a time', async () => {
     await begin({ pools: [aPool({ name: 'general', count: 2, min: 1 })] });
-    await placeOn(0, async () => {
+    await placeOn(world, 0, async () => {
       await world.apply(deployment({ name: 'stays', replicas: 1, cpu: '2000m', annotations: { [SAFE]: 'false' } }));
       await world.untilRunning('stays', 1);
     });
-    const left = await placeOn(1, async () => {
+    const left = await placeOn(world, 1, async () => {
       await world.apply(deployment({ name: 'api', replicas: 3, cpu: '200m' }));
       await world.apply(budget('api', { maxUnavailable: 1 }));
       await world.untilRunning('api', 3);
@@ -108,51 +90,13 @@ describe('scale-down on a real control plane', () => {
     expect(world.violations).toEqual([]);
   });
 
-  it('leaves a node alone whose pod may not be moved, and takes it when it may', async () => {
-    await begin({ pools: [aPool({ name: 'general', count: 1, min: 0 })] });
-    await world.apply(deployment({ name: 'pinned', cpu: '100m', annotations: { [SAFE]: 'false' } }));
-    const [pod] = await world.untilRunning('pinned', 1);
-    const node = pod?.spec.nodeName ?? '';
-    await world.soleDaemon();
-    const isUntouched = async (): Promise<boolean> => {
-      const found = (await world.nodes()).find(({ metadata }) => metadata.name === node);
-      return found !== undefined && !(found.spec.taints ?? []).some(({ key }) => key === TO_BE_DELETED);
-    };
-    await always('the node is there and not marked', isUntouched, LONG_ENOUGH_MS);
-    await world.scale('pinned', 0);
-    await until(
-      'the node is gone',
-      async () => !(await isThere(node)),
-      60_000,
-      () => world.picture(),
-    );
-    expect(world.capacity('general')).toBe(0);
-  });
-
-  it('leaves a node alone that holds a bare pod, or whose budget allows nothing', async () => {
-    await begin({ pools: [aPool({ name: 'general', count: 2, min: 0 })] });
-    await placeOn(0, async () => {
-      await world.apply(barePod({ name: 'bare', cpu: '100m' }));
-      await world.untilRunning('bare', 1);
-    });
-    await placeOn(1, async () => {
-      await world.apply(deployment({ name: 'guarded', cpu: '100m' }));
-      await world.apply(budget('guarded', { maxUnavailable: 0 }));
-      await world.untilRunning('guarded', 1);
-    });
-    await world.soleDaemon();
-    await always('both nodes are there', async () => (await world.nodes('general')).length === 2, LONG_ENOUGH_MS);
-    expect(world.capacity('general')).toBe(2);
-    expect(await world.events('ScaleDown')).toEqual([]);
-  });
-
   it('moves the only pod of a Deployment when there is room for it elsewhere', async () => {
     await begin({ pools: [aPool({ name: 'general', count: 2, min: 1 })] });
-    await placeOn(0, async () => {
+    await placeOn(world, 0, async () => {
       await world.apply(deployment({ name: 'stays', replicas: 1, cpu: '2500m', annotations: { [SAFE]: 'false' } }));
       await world.untilRunning('stays', 1);
     });
-    const left = await placeOn(1, async () => {
+    const left = await placeOn(world, 1, async () => {
       await world.apply(deployment({ name: 'single', replicas: 1, cpu: '300m' }));
       await world.untilRunning('single', 1);
     });
@@ -168,7 +112,7 @@ describe('scale-down on a real control plane', () => {
 
   it('gets along with a person who drains a node at the same time', async () => {
     await begin({ pools: [aPool({ name: 'general', count: 3, min: 1 })] });
-    const drained = await placeOn(0, async () => {
+    const drained = await placeOn(world, 0, async () => {
       await world.apply(deployment({ name: 'web', replicas: 3, cpu: '300m' }));
       await world.apply(budget('web', { maxUnavailable: 1 }));
       await world.untilRunning('web', 3);
