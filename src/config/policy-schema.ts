@@ -34,6 +34,7 @@ export const scaleUp = z
       .transform((nodes) => (nodes === 0 ? UNLIMITED : nodes))
       .default(UNLIMITED),
     maxNodesPerScaleUp: wholeNumber(1).default(1000),
+    maxNodesPerGroupPerMinute: wholeNumber(0).default(0),
     // Differs from the Cluster Autoscaler (5m): nothing else runs meanwhile, and the lease must be renewed every ten seconds.
     maxPlanningTime: duration(5 * SECOND_MS, { leastMs: 100 }),
     maxCoresTotal: wholeNumber(0).default(320_000),

@@ -47,6 +47,8 @@ export interface LoopState {
   readonly increases: ReadonlyMap<NodeGroupId, InFlightIncrease>;
   /** Nodes whose drain or deletion was begun and has not ended; the value is when. */
   readonly deleting: ReadonlyMap<NodeName, { readonly group: NodeGroupId; readonly instance: InstanceKey; readonly sinceMs: number }>;
+  /** Nodes that were asked for within the last minute. Absent: none. */
+  readonly asked?: ReadonlyMap<NodeGroupId, readonly { readonly atMs: number; readonly nodes: number }[]> | undefined;
   readonly lastScaleUpMs: number;
   readonly lastScaleDownMs: number;
   readonly lastScaleDownFailureMs: number;

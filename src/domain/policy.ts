@@ -24,6 +24,8 @@ export interface ScaleUpPolicy {
   readonly randomSeed: number;
   readonly maxNodesTotal: number;
   readonly maxNodesPerScaleUp: number;
+  /** How many nodes one group may be asked for within a minute. 0 or absent: no limit. */
+  readonly maxNodesPerGroupPerMinute?: number;
   /** How long one plan may take: then what was found so far is the plan. Absent: no limit. */
   readonly maxPlanningMs?: number;
   readonly maxCoresTotal: number;

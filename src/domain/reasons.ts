@@ -33,6 +33,8 @@ export type SkipReason =
   | { readonly kind: 'stockout'; readonly untilMs: number; readonly code: string }
   | { readonly kind: 'target-unknown'; readonly detail: string }
   | { readonly kind: 'max-size'; readonly max: number }
+  /** As many nodes as one minute allows were asked for; the next may be at `untilMs`. */
+  | { readonly kind: 'ramp'; readonly perMinute: number; readonly untilMs: number }
   | { readonly kind: 'no-template' }
   | (ClusterLimit & {
       readonly kind: 'cluster-limit';
@@ -140,6 +142,8 @@ export function describeSkip(reason: SkipReason): string {
       return `target size is unknown: ${reason.detail}`;
     case 'max-size':
       return 'max node group size reached';
+    case 'ramp':
+      return `${reason.perMinute} nodes per minute asked for`;
     case 'no-template':
       return 'no node template';
     case 'cluster-limit':

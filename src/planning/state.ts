@@ -11,6 +11,7 @@ import type { IncreaseOutcome, RemovalOutcome } from '../domain/outcome.ts';
 import type { Increase, KeptNode, ScaleDownPlan } from '../domain/plan.ts';
 import type { Policy } from '../domain/policy.ts';
 import type { UnremovableReason } from '../domain/reasons.ts';
+import { askedLately, withAsked } from './ramp.ts';
 import { reduceDeletions } from './state/deletions.ts';
 import { failGroup, forgetOldBackoffs, type GroupFailure } from './state/failures.ts';
 import { trackIncreases } from './state/increases.ts';
@@ -49,6 +50,7 @@ export function reduceObservation(state: LoopState, observation: Observation, po
   const windowStart = nowMs - policy.scaleDown.removalWindowMs;
   return {
     ...forgetOldBackoffs(tracked, nowMs, policy.backoff),
+    ...(tracked.asked === undefined ? {} : { asked: askedLately(tracked.asked, nowMs) }),
     deleting: reduceDeletions(tracked, observation),
     unregisteredSince: trackUnregistered(tracked, observation),
     unremovable: new Map([...tracked.unremovable].filter(([name, entry]) => entry.untilMs > nowMs && observation.cluster.nodes.has(name))),
@@ -99,6 +101,7 @@ export function reduceIncrease(
     ...state,
     increases: new Map([...state.increases, [increase.group, entry]]),
     targets: new Map([...(state.targets ?? []), [increase.group, outcome.target]]),
+    asked: withAsked(state.asked, increase.group, { atMs: nowMs, nodes: outcome.target - increase.from }),
     lastScaleUpMs: nowMs,
     groupTimes: withTimes(state, increase.group, { scaleUpMs: nowMs }),
   };

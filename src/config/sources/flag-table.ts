@@ -76,6 +76,12 @@ export const FLAGS: readonly Flag[] = [
   ),
   row('max-nodes-total', 'integer', 'scaleUp.maxNodesTotal', 'nodes in the cluster at most; 0 is no limit (default 0)'),
   row('max-nodes-per-scaleup', 'integer', 'scaleUp.maxNodesPerScaleUp', 'nodes asked for at once at most (default 1000)'),
+  row(
+    'max-nodes-per-group-per-minute',
+    'integer',
+    'scaleUp.maxNodesPerGroupPerMinute',
+    'nodes one group is asked for within a minute at most; 0 is no limit (default 0)',
+  ),
   row('max-binpacking-time', 'duration', 'scaleUp.maxPlanningTime', 'time for one plan; then what was found is the plan (default 5s)'),
   row('cores-total', 'bounds', 'scaleDown.minCoresTotal:scaleUp.maxCoresTotal', 'MIN:MAX cores in the cluster (default 0:320000)'),
   row('memory-total', 'bounds', 'scaleDown.minMemoryTotalGib:scaleUp.maxMemoryTotalGib', 'MIN:MAX GiB in the cluster (default 0:6400000)'),

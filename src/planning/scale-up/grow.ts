@@ -3,7 +3,7 @@
  * one, count its nodes as there, and plan the rest again. So one plan may spill over from a full group to the next.
  */
 import type { NodeGroupId, NodeName } from '../../domain/ids.ts';
-import { isWhole } from '../../domain/node-group.ts';
+import { isWhole, type NodeGroup } from '../../domain/node-group.ts';
 import type { ScoredOption } from '../../domain/plan.ts';
 import type { Pod } from '../../domain/pod.ts';
 import type { ClusterSnapshot } from '../../scheduling/cluster-snapshot.ts';
@@ -30,6 +30,8 @@ export interface GrowInput {
   readonly headroom: Headroom;
   /** Size of a group with what was planned before: the minimum size. */
   readonly sizeOf: (group: NodeGroupId) => number;
+  /** The size that it may have after this plan: its maximum, or less. */
+  readonly ceilingOf: (group: NodeGroup) => number;
   /** The nodes of this plan that stand in the snapshot; filled as it grows. */
   readonly planned: Map<NodeName, NodeGroupId>;
   /** Places pods that find a place on nodes there are, those of earlier rounds included; answers those that did not. */
@@ -218,7 +220,7 @@ function count(progress: Progress, { group, template }: GroupTemplate, estimate:
 function takeBalanced(input: GrowInput, progress: Progress, option: Option): boolean {
   const alike = input.balance ? similarTo(input, option) : [];
   if (alike.length < 2) return false;
-  const levels = alike.map(({ group }) => ({ id: group.id, size: sizeIn(input, progress, group.id), maxSize: group.maxSize }));
+  const levels = alike.map(({ group }) => ({ id: group.id, size: sizeIn(input, progress, group.id), maxSize: input.ceilingOf(group) }));
   const shares = levelOut(levels, option.estimate.nodes);
   let taken = false;
   for (const template of alike) {
@@ -250,7 +252,7 @@ function sizeIn(input: GrowInput, { grown }: Progress, id: NodeGroupId): number 
 
 /** How many nodes the group may still add; not more than the limits of cluster and plan allow. */
 function limitOf(input: GrowInput, progress: Progress, { group, template }: GroupTemplate): number {
-  const toMaximum = group.maxSize - sizeIn(input, progress, group.id);
+  const toMaximum = input.ceilingOf(group) - sizeIn(input, progress, group.id);
   const allowed = nodesAllowed(progress.headroom, template);
   // All or nothing: a part is of no use.
   return isWhole(group) && allowed < toMaximum ? 0 : Math.min(toMaximum, allowed);

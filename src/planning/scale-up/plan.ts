@@ -17,6 +17,7 @@ import { ClusterSnapshot } from '../../scheduling/cluster-snapshot.ts';
 import { createExpanders, type Expander } from '../expanders/expander.ts';
 import { unfitness } from '../cluster-health.ts';
 import { emptyRooms } from '../quotas/rooms.ts';
+import { rampOf, type Ramp } from '../ramp.ts';
 import { preemptedNodes } from '../preempted.ts';
 import { tooStale } from '../stale-cluster.ts';
 import { brokenNodes } from '../state/broken-nodes.ts';
@@ -135,12 +136,22 @@ function makeFrame(input: ScaleUpInput): Frame {
   for (const group of policy.scaleUp.enforceMinSize ? observation.cloud.groups : []) {
     const overdue = overdueInstances(group, { state, policy, nowMs: observation.nowMs });
     const missing = missingToMinimum(group, overdue + (broken.get(group.id) ?? 0), standing);
-    const nodes = Math.min(missing, nodesAllowed(headroom, group.template));
+    const room = group.target.known ? rampOf(group, policy.scaleUp, state, observation.nowMs).ceiling - group.target.value : 0;
+    const nodes = Math.min(missing, room, nodesAllowed(headroom, group.template));
     if (nodes < 1 || (isWhole(group) && nodes < missing)) continue;
     minimum.set(group.id, nodes);
     headroom = spend(headroom, group.template, nodes);
   }
   return { input, standing, expanders, scoring, coming, minimum, headroom };
+}
+
+function rampFor({ input: { policy, state, observation } }: Pick<Frame, 'input'>, group: NodeGroup): Ramp {
+  return rampOf(group, policy.scaleUp, state, observation.nowMs);
+}
+
+function reachedRamp(frame: Frame, group: NodeGroup, size: number): SkipReason | undefined {
+  const { ceiling, reason } = rampFor(frame, group);
+  return size >= ceiling ? reason : undefined;
 }
 
 /** Instances that never became nodes, or broke, count as missing: a replacement comes first, then they may go. */
@@ -165,7 +176,7 @@ function planPods(frame: Frame, asking: readonly Pod[], snapshot: ClusterSnapsho
   const templates: GroupTemplate[] = [];
   for (const group of observation.cloud.groups) {
     const reason =
-      reasonNotToGrow(group, frame.standing, sizeOf(group.id)) ??
+      reasonNotToGrow(group, frame.standing, sizeOf(group.id), rampFor(frame, group)) ??
       (group.template === undefined
         ? undefined
         : reasonByLimits(frame.headroom, group, group.template, { policy, size: sizeOf(group.id) }));
@@ -184,6 +195,7 @@ function planPods(frame: Frame, asking: readonly Pod[], snapshot: ClusterSnapsho
     expanders: frame.expanders,
     headroom: frame.headroom,
     sizeOf,
+    ceilingOf: (group) => rampFor(frame, group).ceiling,
     retry,
     planned: capacity.planned,
     turn: observation.loopId,
@@ -266,7 +278,7 @@ function explain(outcome: {
     const size = sizeWith(frame, group.id, growth);
     const limit = full
       ? ({ kind: 'max-size', max: group.maxSize } as const)
-      : reasonByLimits(growth.headroom, group, template, { policy, size });
+      : (reachedRamp(frame, group, size) ?? reasonByLimits(growth.headroom, group, template, { policy, size }));
     if (limit !== undefined) stops.set(group.id, limit);
   }
   const exhausted = exhaustedBecause(growth, policy.scaleUp.maxNodesPerScaleUp);

@@ -25,6 +25,7 @@ export function explainSkip(reason: SkipReason, group: Named | undefined): Expla
     }
     case 'backoff':
     case 'stockout':
+    case 'ramp':
       return { ...described, fix: `wait until ${new Date(reason.untilMs).toISOString()}` };
     case 'cluster-limit':
       return { ...described, fix: [reason, ...(reason.also ?? [])].map(({ limit }) => `raise ${LIMIT_SETTINGS[limit]}`).join(' and ') };

@@ -3,6 +3,7 @@ import type { NodeGroupId } from '../../domain/ids.ts';
 import type { LoopState, Stockout } from '../../domain/loop-state.ts';
 import type { NodeGroup } from '../../domain/node-group.ts';
 import type { SkipReason } from '../../domain/reasons.ts';
+import type { Ramp } from '../ramp.ts';
 import { zonePart } from './template-node.ts';
 
 export interface Standing {
@@ -24,11 +25,12 @@ export function reasonNotToTouch(group: NodeGroup, { state, nowMs, exclude }: St
 }
 
 /** The same, and that there is nowhere to grow to. `size` is the target with what this plan has added. */
-export function reasonNotToGrow(group: NodeGroup, standing: Standing, size: number): SkipReason | undefined {
+export function reasonNotToGrow(group: NodeGroup, standing: Standing, size: number, ramp: Ramp): SkipReason | undefined {
   const reason = reasonNotToTouch(group, standing);
   if (reason !== undefined) return reason;
   if (size >= group.maxSize) return { kind: 'max-size', max: group.maxSize };
-  return group.template === undefined ? { kind: 'no-template' } : undefined;
+  if (group.template === undefined) return { kind: 'no-template' };
+  return size >= ramp.ceiling ? ramp.reason : undefined;
 }
 
 /** Zones of the group, by their last part, that Azure said it has nothing left in. */

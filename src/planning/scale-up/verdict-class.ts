@@ -38,6 +38,8 @@ export function classOf(verdict: PodVerdict): VerdictClass {
     case 'ignored':
       return 'ignored';
     case 'helpless':
+      // Within a minute it may be asked for.
+      if (verdict.byGroup.some((refusal) => wouldFit(refusal) && refusal.skip?.kind === 'ramp')) return 'coming';
       return blockedBy(verdict.byGroup) ?? 'impossible';
   }
 }

@@ -14,7 +14,7 @@ export function afterClockShift(state: LoopState, shiftMs: number): LoopState {
   const moved = (atMs: number): number => atMs + shiftMs;
   const each = <Key, Value>(map: ReadonlyMap<Key, Value>, move: (value: Value) => Value): ReadonlyMap<Key, Value> =>
     new Map([...map].map(([key, value]) => [key, move(value)]));
-  const { unregisteredSince, groupTimes } = state;
+  const { unregisteredSince, groupTimes, asked } = state;
   return {
     ...state,
     unneededSince: each(state.unneededSince, moved),
@@ -31,6 +31,9 @@ export function afterClockShift(state: LoopState, shiftMs: number): LoopState {
     lastScaleDownMs: moved(state.lastScaleDownMs),
     lastScaleDownFailureMs: moved(state.lastScaleDownFailureMs),
     removals: state.removals.map(moved),
+    ...(asked === undefined
+      ? {}
+      : { asked: each(asked, (requests) => requests.map((request) => ({ ...request, atMs: moved(request.atMs) }))) }),
     ...(unregisteredSince === undefined ? {} : { unregisteredSince: each(unregisteredSince, moved) }),
     ...(groupTimes === undefined
       ? {}
