@@ -62,7 +62,8 @@ const ALERTS: readonly Alert[] = [
     for: '0m',
     expr: `sum ${BY.replace(')', ', node_group, reason)')} (increase(aks_autoscaler_scale_up_failures_total[1h])) > 1.5`,
     summary: 'Scale-ups of {{ $labels.node_group }} fail: {{ $labels.reason }}.',
-    description: 'More than one order or machine of the pool came to nothing within an hour for the same reason; other pools are tried instead.',
+    description:
+      'More than one order or machine of the pool came to nothing within an hour for the same reason; other pools are tried instead.',
   },
   {
     name: 'AzureUnreadable',
@@ -91,7 +92,8 @@ const ALERTS: readonly Alert[] = [
       'abs(aks_autoscaler_node_group_drift{kind=~"instances|nodes"}) > 0 and on (namespace, job, instance, node_group) ' +
       'changes(aks_autoscaler_node_group_size{kind="target"}[30m]) == 0',
     summary: 'The {{ $labels.kind }} of {{ $labels.node_group }} are not as many as they should be ({{ $value }} off).',
-    description: 'The pool was asked for nothing new for half an hour, and still its capacity, its machines and its nodes are not the same number.',
+    description:
+      'The pool was asked for nothing new for half an hour, and still its capacity, its machines and its nodes are not the same number.',
   },
 ];
 

@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse, stringify } from 'yaml';
 import { alertRules } from './alerts.ts';
+import { dashboard } from './dashboard.ts';
 import { helmNotation, helmText } from './helm-text.ts';
 import { podMonitor, serviceMonitor } from './monitoring.ts';
 import { mergedValues, plainNotation, plainText, type Json, type JsonMap, type Notation } from './notation.ts';
@@ -49,6 +50,7 @@ export function generatedFiles(root: string): ReadonlyMap<string, string> {
   const files = new Map<string, string>([[join(CHART, 'values.schema.json'), valuesSchema()]]);
   for (const { file, objects } of PIECES) files.set(join(CHART, 'templates', file), HEADER + helmText(objects(helmNotation)));
 
+  files.set(join('deploy', 'grafana', 'dashboard.json'), `${JSON.stringify(dashboard(), undefined, 2)}\n`);
   files.set(join('deploy', 'prometheus', 'rules.yaml'), HEADER + stringify(alertRules(), { lineWidth: 0 }));
 
   const example = plainNotation(variantValues(root, 'example'), release);

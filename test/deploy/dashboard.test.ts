@@ -1,0 +1,88 @@
+/** Every query of the dashboard names metrics, labels and values that are served, and no two panels lie on each other. */
+import { describe, expect, it } from 'vitest';
+import { dashboard } from '../../deploy/dashboard.ts';
+import { ROWS } from '../../deploy/dashboard-panels.ts';
+import { catalogue } from '../../docs/reference.ts';
+import { VERDICT_CLASSES } from '../../src/planning/scale-up/verdict-class.ts';
+import { familyOf, labelsIn, seriesIn } from './promql.ts';
+
+const PANELS = ROWS.flatMap(({ panels }) => panels);
+const QUERIES = PANELS.flatMap(({ title, queries }) => queries.map((query) => ({ title, ...query })));
+
+interface Placed {
+  readonly type: string;
+  readonly id: number;
+  readonly gridPos: { readonly x: number; readonly y: number; readonly w: number; readonly h: number };
+}
+
+describe('the dashboard', async () => {
+  const known = new Map((await catalogue()).map((entry) => [entry.name, entry]));
+
+  it.each(QUERIES)('$title: $legend', ({ expr, legend }) => {
+    const series = seriesIn(expr);
+    expect(series.length).toBeGreaterThan(0);
+    const served = series.flatMap(({ metric, matchers, excluded }) => {
+      const entry = known.get(metric) ?? known.get(familyOf(metric));
+      expect(entry, metric).toBeDefined();
+      if (metric.endsWith('_bucket')) expect(entry?.type).toBe('histogram');
+      if (/\b(rate|increase)\(/.test(expr)) expect(['counter', 'histogram', 'summary'], metric).toContain(entry?.type);
+      const labels = ['job', 'instance', 'le', ...(entry?.labels ?? [])];
+      for (const label of [...matchers.keys(), ...excluded.keys()]) expect(labels, metric).toContain(label);
+      expect(matchers.get('job')).toEqual(['$job']);
+      return labels;
+    });
+    for (const label of labelsIn(`${expr} ${legend}`)) expect(served).toContain(label);
+  });
+
+  it('asks for values that there are', () => {
+    const asked = new Map<string, Set<string>>();
+    for (const { metric, matchers } of QUERIES.flatMap(({ expr }) => seriesIn(expr))) {
+      for (const [label, values] of matchers) {
+        if (label === 'job' || label === 'node_group') continue;
+        const key = `${metric} ${label}`;
+        asked.set(key, new Set([...(asked.get(key) ?? []), ...values]));
+      }
+    }
+    expect([...asked.keys()].toSorted()).toEqual([
+      'aks_autoscaler_node_group_size kind',
+      'aks_autoscaler_oldest_unschedulable_pod_age_seconds verdict',
+    ]);
+    expect([...(asked.get('aks_autoscaler_node_group_size kind') ?? [])].toSorted()).toEqual(['max', 'ready', 'target', 'upcoming']);
+    for (const verdict of asked.get('aks_autoscaler_oldest_unschedulable_pod_age_seconds verdict') ?? [])
+      expect(VERDICT_CLASSES).toContain(verdict);
+  });
+
+  it('shows the ten signals that people miss elsewhere', () => {
+    const shown = new Set(QUERIES.flatMap(({ expr }) => seriesIn(expr)).map(({ metric }) => familyOf(metric)));
+    for (const name of [
+      'unschedulable_pods',
+      'oldest_unschedulable_pod_age_seconds',
+      'node_group_scale_up_stage_seconds',
+      'arm_tokens_remaining',
+      'arm_throttled_until_timestamp_seconds',
+      'scale_up_failures_total',
+      'node_group_drift',
+      'wasted_cores',
+      'preempted_nodes_total',
+      'loop_last_completed_timestamp_seconds',
+      'config_findings',
+    ]) {
+      expect([...shown]).toContain(`aks_autoscaler_${name}`);
+    }
+  });
+
+  it('has its panels side by side, each with a number of its own', () => {
+    const { panels } = JSON.parse(JSON.stringify(dashboard())) as { readonly panels: readonly Placed[] };
+    expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length);
+    const cells = new Set<string>();
+    for (const { gridPos, id } of panels) {
+      expect(gridPos.x + gridPos.w).toBeLessThanOrEqual(24);
+      for (let x = gridPos.x; x < gridPos.x + gridPos.w; x++) {
+        for (let y = gridPos.y; y < gridPos.y + gridPos.h; y++) {
+          expect(cells.has(`${x} ${y}`), `panel ${id}`).toBe(false);
+          cells.add(`${x} ${y}`);
+        }
+      }
+    }
+  });
+});
