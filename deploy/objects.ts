@@ -2,49 +2,14 @@
  * What the daemon needs in a cluster beside its pods (pod.ts) and its watchers (monitoring.ts), once. Written in a
  * notation: with plain values for `kubectl apply -k`, with Helm's expressions for the chart. Knows Kubernetes, not files.
  */
+import { CLUSTER_RULES, NAMESPACE_RULES, type Rule } from '../src/cli/doctor/access-rules.ts';
 import type { Condition, Json, JsonMap, Notation } from './notation.ts';
 
 const LABEL = 'app.kubernetes.io/name';
 /** Where metrics and health are served. */
 export const PORT = 8085;
 
-export type Rule = {
-  readonly apiGroups: readonly string[];
-  readonly resources: readonly string[];
-  readonly verbs: readonly string[];
-  readonly resourceNames?: readonly string[];
-};
-
-/** What the daemon reads and writes of the whole cluster. A test compares both sets with the calls it makes. */
-export const CLUSTER_RULES: readonly Rule[] = [
-  { apiGroups: [''], resources: ['nodes'], verbs: ['get', 'list', 'watch', 'update'] },
-  { apiGroups: [''], resources: ['pods'], verbs: ['get', 'list', 'watch'] },
-  { apiGroups: [''], resources: ['pods/eviction'], verbs: ['create'] },
-  { apiGroups: [''], resources: ['namespaces'], verbs: ['list', 'watch'] },
-  { apiGroups: ['coordination.k8s.io'], resources: ['leases'], resourceNames: ['aks-managed-resource-locker'], verbs: ['get'] },
-  { apiGroups: ['apps'], resources: ['daemonsets', 'replicasets', 'statefulsets'], verbs: ['list', 'watch'] },
-  { apiGroups: ['batch'], resources: ['jobs'], verbs: ['list', 'watch'] },
-  { apiGroups: [''], resources: ['persistentvolumeclaims', 'persistentvolumes'], verbs: ['list', 'watch'] },
-  { apiGroups: ['storage.k8s.io'], resources: ['storageclasses', 'csinodes'], verbs: ['list', 'watch'] },
-  { apiGroups: ['policy'], resources: ['poddisruptionbudgets'], verbs: ['list', 'watch'] },
-  // Only asked for where the features of these names are turned on; the kinds come with the Cluster Autoscaler's definitions.
-  { apiGroups: ['autoscaling.x-k8s.io'], resources: ['capacityquotas'], verbs: ['list', 'watch'] },
-  { apiGroups: ['autoscaling.x-k8s.io'], resources: ['capacityquotas/status'], verbs: ['patch'] },
-  { apiGroups: [''], resources: ['events'], verbs: ['create', 'patch'] },
-];
-
-/** What it keeps in its own namespace. */
-export const NAMESPACE_RULES: readonly Rule[] = [
-  { apiGroups: ['coordination.k8s.io'], resources: ['leases'], verbs: ['get', 'create', 'update'] },
-  { apiGroups: [''], resources: ['configmaps'], verbs: ['create'] },
-  {
-    apiGroups: [''],
-    resources: ['configmaps'],
-    resourceNames: ['cluster-autoscaler-status', 'aks-autoscaler-templates'],
-    verbs: ['get', 'update'],
-  },
-  { apiGroups: [''], resources: ['configmaps'], resourceNames: ['cluster-autoscaler-priority-expander'], verbs: ['list', 'watch'] },
-];
+export { CLUSTER_RULES, NAMESPACE_RULES, type Rule };
 
 /** The name that the priority expander looks for, here and in the Cluster Autoscaler. */
 const PRIORITIES = 'cluster-autoscaler-priority-expander';

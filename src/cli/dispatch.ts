@@ -1,6 +1,7 @@
 /** From the command line to a command and its exit code. What a command throws becomes one sentence, never a stack trace. */
 import { nearestName } from '../config/nearest-name.ts';
 import { asAutoscalerError, AutoscalerError } from '../domain/errors.ts';
+import { run as doctor } from './commands/doctor.ts';
 import { run as plan } from './commands/plan.ts';
 import { run as replay } from './commands/replay.ts';
 import { run as runDaemon } from './commands/run.ts';
@@ -27,6 +28,7 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
     run: async (argv) => (await fromSource('emulate', () => import('./commands/emulate.ts'))).run(argv),
   },
   plan: { help: 'what would be done and why, for a cluster in a file', run: plan },
+  doctor: { help: 'whether the autoscaler could do its work here, with the fix of what is wrong', run: doctor },
   replay: { help: 'makes a dumped decision again', run: replay },
   help: { help: 'this text', run: showHelp },
   version: { help: 'the version', run: showVersion },

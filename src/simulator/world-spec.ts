@@ -15,6 +15,8 @@ export interface PoolSpec {
   /** What becomes of a Spot machine that Azure takes back. Default: AKS's, `Delete`. */
   readonly evictionPolicy?: 'Delete' | 'Deallocate';
   readonly mode?: 'System' | 'User';
+  /** AKS's own autoscaler is turned on for it. (What it would do is not simulated.) */
+  readonly managedAutoscaler?: boolean;
   readonly labels?: Readonly<Record<string, string>>;
   /** `key=value:Effect` */
   readonly taints?: readonly string[];
@@ -36,4 +38,12 @@ export interface WorldSpec {
   /** Family or `cores` -> vCPU limit. Absent: plenty. */
   readonly quota: Readonly<Record<string, number>>;
   readonly seed: number;
+  /** What the role of the daemon's identity allows, `*` included. Absent: what Contributor allows. */
+  readonly roleActions?: readonly string[];
+  /** Autoscale rules of the monitor in the node resource group. Absent: none. */
+  readonly autoscaleRules?: readonly { readonly name: string; readonly pool: string; readonly enabled: boolean }[];
+  /** Addresses of the nodes' subnet. Absent: 10.224.0.0/16, as AKS makes it. */
+  readonly subnetPrefix?: string;
+  /** What the cluster refuses the daemon, as `verb resource`, such as `update nodes`. Absent: nothing. */
+  readonly forbidden?: readonly string[];
 }

@@ -120,11 +120,15 @@ describe('the command line', () => {
 
   it.each([
     ['an unknown command', ['emulte'], '"emulte" is not a command; did you mean emulate?\n'],
-    ['nothing like a command', ['xyzzy'], '"xyzzy" is not a command; accepted are run, demo, emulate, plan, replay, help, version.\n'],
+    [
+      'nothing like a command',
+      ['xyzzy'],
+      '"xyzzy" is not a command; accepted are run, demo, emulate, plan, doctor, replay, help, version.\n',
+    ],
     [
       'a name of Object',
       ['constructor'],
-      '"constructor" is not a command; accepted are run, demo, emulate, plan, replay, help, version.\n',
+      '"constructor" is not a command; accepted are run, demo, emulate, plan, doctor, replay, help, version.\n',
     ],
     ['replay of nothing', ['replay'], 'replay takes exactly one FILE, as written to --dump-directory.\n'],
     ['replay of a missing file', ['replay', 'x.json'], '"x.json" cannot be read (ENOENT).\n'],

@@ -15,7 +15,10 @@ export type ArmOperation =
   | 'getAgentPool'
   | 'putAgentPool'
   | 'deleteMachines'
-  | 'getOperation';
+  | 'getOperation'
+  | 'listPermissions'
+  | 'listAutoscaleSettings'
+  | 'getSubnet';
 
 export interface OperationBudget {
   /** Stem of the policy names in `x-ms-ratelimit-remaining-resource`, as the Compute documentation lists them. */
@@ -41,6 +44,10 @@ export const OPERATIONS: Readonly<Record<ArmOperation, OperationBudget>> = {
   putAgentPool: { family: 'PutAgentPool', access: 'write' },
   deleteMachines: { family: 'DeleteMachines', access: 'write' },
   getOperation: { family: 'GetOperation', access: 'read' },
+  // Of other providers, read by the doctor alone.
+  listPermissions: { family: 'Permissions', access: 'read' },
+  listAutoscaleSettings: { family: 'AutoscaleSettings', access: 'read' },
+  getSubnet: { family: 'Subnets', access: 'read' },
 };
 
 /** One call: what it does and to which scale set, machine or pool (empty: none in particular). */

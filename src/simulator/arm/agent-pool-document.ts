@@ -72,7 +72,8 @@ export function propertiesOfPool(spec: WorldSpec, pool: PoolSpec): JsonObject {
     ...(vms
       ? { virtualMachinesProfile: { scale: { manual: sizesOf(pool).map(({ vmSize, count }) => ({ size: vmSize, count })) } } }
       : { count: pool.count, vmSize: pool.vmSize }),
-    enableAutoScaling: false,
+    enableAutoScaling: pool.managedAutoscaler === true,
+    ...(pool.managedAutoscaler === true ? { minCount: pool.min, maxCount: pool.max } : {}),
     scaleDownMode: 'Delete',
     ...(spot ? { scaleSetPriority: 'Spot', scaleSetEvictionPolicy: pool.evictionPolicy ?? 'Delete', spotMaxPrice: -1 } : {}),
     powerState: { code: 'Running' },

@@ -10,6 +10,7 @@ import { answerUnder } from './fault-answers.ts';
 import type { Fault, FaultEffect, FaultTable } from './faults.ts';
 import { parseJson, type Json } from './json.ts';
 import type { ArmReply, ArmRequest, Trace } from './messages.ts';
+import { refuseUnpermitted } from './permissions.ts';
 import { springPoolAmbush } from './pool-ambush.ts';
 import { listRetailPrices } from './retail-prices.ts';
 import { ARM_ROUTES, type Route } from './routes.ts';
@@ -155,6 +156,8 @@ function answerArm(parts: GatewayParts, request: ArmRequest, { match, set, fault
   const { world } = parts;
   const refusal = refuseAtGate(parts, request) ?? (match === undefined ? unknownRoute(request) : refuseScope(world, request));
   if (refusal !== undefined || match === undefined) return refusal ?? unknownRoute(request);
+  const unpermitted = refuseUnpermitted(world, request, match.row.template);
+  if (unpermitted !== undefined) return unpermitted;
   const toll = world.knobs.throttling ? takeToll(world, request, match.row) : { headers: {}, refusal: undefined };
   const answer = (): ArmReply => {
     if (set !== undefined) letOthersFirst(world, request, { set, effect: fault?.effect });

@@ -12,6 +12,8 @@ import {
   startInstances,
 } from './instances.ts';
 import type { ArmReply, ArmRequest } from './messages.ts';
+import { getSubnet, listAutoscaleSettings } from './neighbours.ts';
+import { listPermissions } from './permissions.ts';
 import { answerOperation } from './operations.ts';
 import { deleteScaleSet, getScaleSet, getScaleSetView, listScaleSets, patchScaleSet, putScaleSet } from './scale-sets.ts';
 import { listSkus, listUsages } from './skus.ts';
@@ -38,6 +40,9 @@ const INSTANCES = `${SET}/virtualMachines`;
 const VMS = `${RG}/${COMPUTE}/virtualMachines`;
 const CLUSTERS = `${RG}/${AKS}/managedClusters`;
 const POOLS = `${CLUSTERS}/{cluster}/agentPools`;
+
+const NETWORK = `${RG}/providers/Microsoft.Network/virtualNetworks/{network}`;
+const PERMISSIONS = 'providers/Microsoft.Authorization/permissions';
 
 /** More literal templates stand before those that would capture the same path. */
 export const ARM_ROUTES: readonly Route[] = [
@@ -73,4 +78,7 @@ export const ARM_ROUTES: readonly Route[] = [
   { method: 'PUT', template: `${POOLS}/{pool}`, answer: putAgentPool, aks: 'PutAgentPoolHandler' },
   { method: 'POST', template: `${POOLS}/{pool}/deleteMachines`, answer: deleteMachines },
   { method: 'GET', template: `${POOLS}/{pool}/machines`, answer: listMachines },
+  { method: 'GET', template: `${RG}/${PERMISSIONS}`, answer: listPermissions },
+  { method: 'GET', template: `${RG}/providers/Microsoft.Insights/autoscaleSettings`, answer: listAutoscaleSettings },
+  { method: 'GET', template: `${NETWORK}/subnets/{subnet}`, answer: getSubnet },
 ];

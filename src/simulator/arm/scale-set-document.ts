@@ -2,6 +2,7 @@
 import type { PoolSpec, WorldSpec } from '../world-spec.ts';
 import { mergePatch, pick, pickObject, type Json, type JsonObject } from './json.ts';
 import { nameSuffix, scaleSetId, scaleSetName } from './names.ts';
+import { subnetId } from './neighbours.ts';
 import { armTime } from './operations.ts';
 import { capacityOf, etagText, type ArmWorld, type ScaleSet } from './world-state.ts';
 
@@ -89,7 +90,15 @@ function profileOfPool(spec: WorldSpec, pool: PoolSpec, name: string): Json {
     },
     networkProfile: {
       networkInterfaceConfigurations: [
-        { name, properties: { primary: true, enableAcceleratedNetworking: true, enableIPForwarding: true } },
+        {
+          name,
+          properties: {
+            primary: true,
+            enableAcceleratedNetworking: true,
+            enableIPForwarding: true,
+            ipConfigurations: [{ name: 'ipconfig1', properties: { primary: true, subnet: { id: subnetId(spec) } } }],
+          },
+        },
       ],
     },
     extensionProfile: {

@@ -94,7 +94,14 @@ export async function startCluster(options: ClusterOptions): Promise<SimCluster>
   const knobs: ClusterKnobs = { ...DEFAULT_KNOBS, ...options.knobs };
   const timers = createTimers(options.clock);
   const api = createApi(new ObjectStore(knobs.eventLogLimit), timers, options.spec.seed);
-  const server = new ApiServer({ api, tls: options.tls, token: options.token, port: options.port ?? 0, watchKnobs: knobs });
+  const server = new ApiServer({
+    api,
+    tls: options.tls,
+    token: options.token,
+    port: options.port ?? 0,
+    watchKnobs: knobs,
+    forbidden: new Set(options.spec.forbidden),
+  });
   await server.listen();
   const stopControllers = startControllers({
     api,

@@ -170,12 +170,24 @@ function patchOperation(type: ResourceType): unknown {
   };
 }
 
-/** The answer to a permission question: this server lets its one user do everything. */
-export function reviewAccess(request: ApiRequest): ApiReply | undefined {
+/** The answer to a permission question: what the requests themselves would meet. */
+export function reviewAccess(request: ApiRequest, forbidden: ReadonlySet<string>): ApiReply | undefined {
   if (!isReview(request)) return undefined;
   const asked = typeof request.body === 'object' && request.body !== null ? request.body : {};
-  const status = { allowed: true, reason: 'the simulated cluster allows everything' };
+  const allowed = !forbidden.has(accessAsked(asked));
+  const status = allowed ? { allowed, reason: 'the simulated cluster allows what it does not forbid' } : { allowed };
   return { status: 201, body: { ...asked, apiVersion: `${REVIEW.group}/${REVIEW.version}`, kind: REVIEW.kind, metadata: {}, status } };
+}
+
+function accessAsked(body: object): string {
+  const spec: unknown = Reflect.get(body, 'spec');
+  const asked: unknown = typeof spec === 'object' && spec !== null ? Reflect.get(spec, 'resourceAttributes') : undefined;
+  const field = (name: string): string => {
+    const value: unknown = typeof asked === 'object' && asked !== null ? Reflect.get(asked, name) : undefined;
+    return typeof value === 'string' ? value : '';
+  };
+  const sub = field('subresource');
+  return `${field('verb')} ${field('resource')}${sub === '' ? '' : `/${sub}`}`;
 }
 
 export function isReview(request: Pick<ApiRequest, 'method' | 'path'>): boolean {

@@ -46,6 +46,8 @@ export interface ServerOptions {
   readonly token: string;
   readonly port: number;
   readonly watchKnobs: WatchKnobs;
+  /** `verb resource` that the one user of this server may not do. */
+  readonly forbidden: ReadonlySet<string>;
 }
 
 const MOST_JOURNAL_ENTRIES = 100_000;
@@ -184,13 +186,14 @@ export class ApiServer {
       );
     }
     if (request.authorization !== `Bearer ${this.#options.token}`) return refusalReply(failureStatus(401, 'Unauthorized', 'Unauthorized'));
+    if (this.#options.forbidden.has(`${asked.verb} ${asked.resource}`)) return forbiddenReply(asked, route);
     return isUnreadable(request) ? UNREADABLE : undefined;
   }
 
   #answer(request: ApiRequest, route: ResourceRoute | undefined): ApiReply {
     const { api } = this.#options;
     if (route !== undefined) return answer({ api, lists: this.lists }, route, request);
-    return discover(request) ?? reviewAccess(request) ?? UNKNOWN;
+    return discover(request) ?? reviewAccess(request, this.#options.forbidden) ?? UNKNOWN;
   }
 
   #send(
@@ -233,6 +236,15 @@ export class ApiServer {
     response.writeHead(code, { 'content-type': 'application/json' });
     response.end(JSON.stringify(failureStatus(code, code === 400 ? 'BadRequest' : 'InternalError', message)));
   }
+}
+
+function forbiddenReply(
+  { verb, resource }: { readonly verb: string; readonly resource: string },
+  route: ResourceRoute | undefined,
+): ApiReply {
+  const where = route?.namespace === undefined ? 'at the cluster scope' : `in the namespace "${route.namespace}"`;
+  const message = `${resource} is forbidden: User "daemon" cannot ${verb} resource "${resource}" in API group "${route?.type.group ?? ''}" ${where}`;
+  return refusalReply(failureStatus(403, 'Forbidden', message));
 }
 
 const UNREADABLE: ApiReply = refusalReply(

@@ -1,0 +1,206 @@
+/** From what Azure told to checks with their fixes. Pure. */
+import type {
+  AutoscaleRule,
+  PoolFacts,
+  PoolsFacts,
+  QuotaFacts,
+  RoleGrant,
+  SignedIn,
+  SubnetFacts,
+  Told,
+} from '../../adapters/azure/diagnosis.ts';
+import type { Config } from '../../config/config.ts';
+import { failed, ok, skipped, warning, type Check } from './check.ts';
+
+type Azure = Config['azure'];
+
+/** `namespace` is where the service account of the federated credential is. */
+export function identityCheck(told: Told<SignedIn>, azure: Azure, namespace: string): Check {
+  if ('value' in told) {
+    const { clientId, objectId, tenantId } = told.value;
+    const who = clientId === '' ? '' : ` as application ${clientId}, object ${objectId}, tenant ${tenantId}`;
+    return ok('identity', `signed in to Azure by ${azure.credential.method}${who}`);
+  }
+  return failed('identity', told.error.message, signInFix(azure, namespace));
+}
+
+function signInFix(
+  { credential, clusterName = 'CLUSTER', clusterResourceGroup = 'CLUSTER_GROUP', nodeResourceGroup }: Azure,
+  namespace: string,
+): string {
+  switch (credential.method) {
+    case 'client-secret':
+      return `az ad sp credential reset --id ${credential.clientId} --append, then give the password as ARM_CLIENT_SECRET`;
+    case 'client-certificate':
+      return `az ad sp credential reset --id ${credential.clientId} --append --cert @${credential.certificatePath}`;
+    case 'workload-identity':
+      return (
+        `az identity federated-credential create --name aks-autoscaler --identity-name IDENTITY --resource-group IDENTITY_GROUP ` +
+        `--issuer "$(az aks show -g ${clusterResourceGroup} -n ${clusterName} --query oidcIssuerProfile.issuerUrl -o tsv)" ` +
+        `--subject system:serviceaccount:${namespace}:aks-autoscaler --audience api://AzureADTokenExchange`
+      );
+    case 'managed-identity':
+      return `az vmss identity assign --resource-group ${nodeResourceGroup} --name SCALE_SET --identities ${credential.clientId ?? '[system]'}`;
+    case 'azure-cli':
+      return 'az login';
+  }
+}
+
+const COMPUTE = 'Microsoft.Compute';
+const SETS = `${COMPUTE}/virtualMachineScaleSets`;
+/** What is done to scale sets and their machines. */
+export const NODE_GROUP_ACTIONS: readonly string[] = [
+  `${SETS}/read`,
+  `${SETS}/write`,
+  `${SETS}/delete/action`,
+  `${SETS}/virtualMachines/read`,
+  `${COMPUTE}/virtualMachines/read`,
+];
+const AGENT_POOLS = 'Microsoft.ContainerService/managedClusters/agentPools';
+export const AGENT_POOL_READ: readonly string[] = [`${AGENT_POOLS}/read`];
+/** For pools that are changed through AKS. */
+export const AGENT_POOL_WRITE: readonly string[] = [`${AGENT_POOLS}/write`, `${AGENT_POOLS}/deleteMachines/action`];
+
+export interface RoleQuestion {
+  readonly resourceGroup: string;
+  readonly actions: readonly string[];
+}
+
+/** One line per action. `who` is the object id, as `az` wants it. */
+export function roleChecks(
+  told: Told<readonly RoleGrant[]>,
+  { resourceGroup, actions }: RoleQuestion,
+  azure: Azure,
+  who: string,
+): readonly Check[] {
+  const scope = `/subscriptions/${azure.subscriptionId}/resourceGroups/${resourceGroup}`;
+  if ('error' in told) {
+    return [
+      failed('role', `the permissions on resource group ${resourceGroup} cannot be read: ${told.error.message}`, assignment(who, scope)),
+    ];
+  }
+  return actions.map((action) =>
+    isGranted(told.value, action)
+      ? ok('role', `${action} is allowed on resource group ${resourceGroup}`)
+      : failed('role', `${action} is not allowed on resource group ${resourceGroup}`, assignment(who, scope)),
+  );
+}
+
+function assignment(who: string, scope: string): string {
+  return `az role assignment create --assignee-object-id ${who === '' ? 'OBJECT_ID' : who} --role "aks-autoscaler" --scope ${scope}`;
+}
+
+/** Reads of the whole subscription: asked for by doing them. */
+export function readCheck(told: Told<unknown>, action: string, azure: Azure, who: string): Check {
+  if ('value' in told) return ok('role', `${action} is allowed on the subscription`);
+  const message = `${action} failed on the subscription, so that sizes and quotas are not known: ${told.error.message}`;
+  return warning('role', message, assignment(who, `/subscriptions/${azure.subscriptionId}`));
+}
+
+/** Patterns are compared without case; what one grant takes back, another may still give. */
+export function isGranted(grants: readonly RoleGrant[], action: string): boolean {
+  const covers = (pattern: string): boolean => {
+    const parts = pattern.split('*').map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'));
+    return new RegExp(`^${parts.join('.*')}$`, 'i').test(action);
+  };
+  return grants.some(({ actions, notActions }) => actions.some(covers) && !notActions.some(covers));
+}
+
+export function poolChecks(told: Told<PoolsFacts>, rules: Told<readonly AutoscaleRule[]>, config: Config): readonly Check[] {
+  const { azure } = config;
+  if ('error' in told) return [failed('pool', `the pools cannot be read: ${told.error.message}`)];
+  const { pools, skipped: unfit, scaleSets } = told.value;
+  const none =
+    pools.length === 0 ? [failed('pool', `there is no node group; scale sets of ${azure.nodeResourceGroup}: ${listed(scaleSets)}`)] : [];
+  return [
+    ...none,
+    ...pools.flatMap((pool) => onePool(pool, rules, azure, scaleSets)),
+    ...unfit.map(({ name, reason }) => warning('pool', `scale set ${name} is selected by a rule and cannot be a node group: ${reason}`)),
+    ...('error' in rules ? [skipped('pool', `autoscale rules of Azure Monitor cannot be read: ${rules.error.message}`)] : []),
+  ];
+}
+
+function onePool(pool: PoolFacts, rules: Told<readonly AutoscaleRule[]>, azure: Azure, scaleSets: readonly string[]): readonly Check[] {
+  if (!pool.found) {
+    return [
+      failed(
+        'pool',
+        `${pool.name} is configured and not there; scale sets of ${azure.nodeResourceGroup}: ${listed(scaleSets)}`,
+        listFix(azure),
+      ),
+    ];
+  }
+  const checks = [...whoElse(pool, rules, azure), ...limits(pool)];
+  const size = pool.capacity === undefined ? '' : `, now ${pool.capacity}`;
+  return checks.length > 0
+    ? checks
+    : [ok('pool', `${pool.name} is a ${pool.kind} of ${pool.vmSize || 'several sizes'}, ${pool.min} to ${pool.max}${size}`)];
+}
+
+/** Others that change the pool's size, or a state in which nobody may. */
+function whoElse(pool: PoolFacts, rules: Told<readonly AutoscaleRule[]>, azure: Azure): readonly Check[] {
+  const checks: Check[] = [];
+  if (pool.managedAutoscaler) {
+    const { clusterResourceGroup = 'CLUSTER_GROUP', clusterName = 'CLUSTER' } = azure;
+    const fix = `az aks nodepool update -g ${clusterResourceGroup} --cluster-name ${clusterName} -n ${pool.agentPool ?? 'POOL'} --disable-cluster-autoscaler`;
+    checks.push(
+      failed('pool', `${pool.name}: AKS runs its own autoscaler over agent pool ${pool.agentPool ?? ''}, and two would fight`, fix),
+    );
+  } else if (pool.frozen !== undefined) {
+    checks.push(warning('pool', `${pool.name} is neither grown nor shrunk now: ${pool.frozen}`));
+  }
+  for (const rule of 'value' in rules ? rules.value : []) {
+    if (!rule.enabled || pool.armId === '' || rule.target.toLowerCase() !== pool.armId.toLowerCase()) continue;
+    const fix = `az monitor autoscale update -g ${azure.nodeResourceGroup} -n ${rule.name} --enabled false`;
+    checks.push(failed('pool', `${pool.name}: the autoscale rule ${rule.name} of Azure Monitor changes its capacity too`, fix));
+  }
+  return checks;
+}
+
+function limits({ name, capacity, min, max }: PoolFacts): readonly Check[] {
+  const checks: Check[] = [];
+  if (capacity !== undefined && (capacity < min || capacity > max)) {
+    checks.push(warning('pool', `${name} has ${capacity} machines, outside its limits of ${min} to ${max}`));
+  }
+  if (min === max) checks.push(warning('pool', `${name} can never change: its minimum and maximum are both ${min}`));
+  return checks;
+}
+
+function listFix({ nodeResourceGroup }: Azure): string {
+  return `az vmss list -g ${nodeResourceGroup} --query "[].name" -o tsv`;
+}
+
+/** Room for every pool of the subnet at its maximum. A node takes one address at least; pods may take more, which is not known here. */
+export function subnetCheck(id: string, told: Told<SubnetFacts>, pools: readonly PoolFacts[]): Check {
+  const name = id.split('/').at(-1) ?? id;
+  if ('error' in told) return skipped('subnet', `the room of subnet ${name} is not known: ${told.error.message}`);
+  const { addresses, used } = told.value;
+  if (addresses === 0) return skipped('subnet', `the room of subnet ${name} is not known: Azure told no IPv4 prefix`);
+  const wanted = pools
+    .filter(({ subnetId }) => subnetId === id)
+    .reduce((sum, { max, capacity = 0 }) => sum + Math.max(0, max - capacity), 0);
+  const free = Math.max(0, addresses - used);
+  if (wanted <= free) return ok('subnet', `subnet ${name} has ${free} free addresses; its pools may ask for ${wanted} more nodes`);
+  const message = `subnet ${name} has ${free} free addresses, and its pools may ask for ${wanted} more nodes`;
+  return warning('subnet', message, `az network vnet subnet update --ids ${id} --address-prefixes WIDER_PREFIX`);
+}
+
+const NEARLY = 0.9;
+
+/** Quotas of the region that are used up, or nearly. Which pool draws on which is the daemon's business. */
+export function quotaChecks(told: Told<readonly QuotaFacts[]>, azure: Azure): readonly Check[] {
+  if ('error' in told) return [];
+  const tight = told.value.filter(({ used, limit, name }) => used > 0 && used >= limit * NEARLY && /cores$|family$/i.test(name));
+  if (tight.length === 0) return [ok('quota', `no quota of cores in ${azure.location} is used up`)];
+  return tight.map(({ name, used, limit }) =>
+    warning(
+      'quota',
+      `quota ${name} in ${azure.location} is at ${used} of ${limit} cores`,
+      `az quota update --resource-name ${name} --scope /subscriptions/${azure.subscriptionId}/providers/Microsoft.Compute/locations/${azure.location} --limit-object value=${limit * 2}`,
+    ),
+  );
+}
+
+function listed(names: readonly string[]): string {
+  return names.length === 0 ? 'none' : names.join(', ');
+}

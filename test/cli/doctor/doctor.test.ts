@@ -1,0 +1,246 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, describe, expect, it } from 'vitest';
+import { dispatch } from '../../../src/cli/dispatch.ts';
+import type { Check } from '../../../src/cli/doctor/check.ts';
+import type { Terminal } from '../../../src/cli/terminal.ts';
+import { realSimClock } from '../../../src/simulator/sim-clock.ts';
+import { startWorld, type World } from '../../../src/simulator/world.ts';
+import type { WorldSpec } from '../../../src/simulator/world-spec.ts';
+import { aPool, budget, deployment, worldOf } from '../../scenarios/support.ts';
+
+const CLIENT = { clientId: 'aaaaaaaa-0000-0000-0000-000000000001', clientSecret: 'only-known-to-this-simulation' };
+let world: World | undefined;
+const dirs: string[] = [];
+afterEach(async () => {
+  await world?.stop();
+  world = undefined;
+  for (const dir of dirs.splice(0)) rmSync(dir, { recursive: true });
+});
+
+const GOOD: WorldSpec = worldOf([aPool({ name: 'general' })]);
+
+interface Visit {
+  readonly code: number;
+  readonly text: string;
+  readonly checks: readonly Check[];
+}
+
+/** A doctor's visit to a world like this. */
+async function visit(
+  spec: WorldSpec = GOOD,
+  {
+    argv = [],
+    env = {},
+    asJson = true,
+  }: { readonly argv?: readonly string[]; readonly env?: Readonly<Record<string, string>>; readonly asJson?: boolean } = {},
+): Promise<Visit> {
+  world ??= await startWorld({ spec, clock: realSimClock(1_000), client: CLIENT, token: 'a-token' });
+  const dir = mkdtempSync(join(tmpdir(), 'aks-autoscaler-doctor-'));
+  dirs.push(dir);
+  writeFileSync(join(dir, 'kubeconfig'), world.cluster.kubeconfig());
+  writeFileSync(join(dir, 'ca.pem'), world.caPem);
+  const out: string[] = [];
+  const terminal: Terminal = {
+    env: {
+      ARM_SUBSCRIPTION_ID: spec.subscriptionId,
+      ARM_TENANT_ID: spec.tenantId,
+      ARM_RESOURCE_GROUP: spec.nodeResourceGroup,
+      ARM_CLUSTER_RESOURCE_GROUP: spec.clusterResourceGroup,
+      CLUSTER_NAME: spec.clusterName,
+      LOCATION: spec.location,
+      ARM_CLIENT_ID: CLIENT.clientId,
+      ARM_CLIENT_SECRET: CLIENT.clientSecret,
+      AZURE_RESOURCE_MANAGER_ENDPOINT: world.arm.url,
+      AZURE_AUTHORITY_HOST: world.arm.url,
+      AZURE_CA_FILE: join(dir, 'ca.pem'),
+      KUBECONFIG: join(dir, 'kubeconfig'),
+      ...env,
+    },
+    out: (text) => void out.push(text),
+    err: (text) => void out.push(text),
+    readFile: (path) => readFileSync(path, 'utf8'),
+    hostname: 'here',
+    signals: { on: () => undefined, off: () => undefined, exit: () => undefined },
+  };
+  const flags = argv.length > 0 ? argv : ['--node-group-auto-discovery=label:cluster-autoscaler-enabled=true'];
+  const code = await dispatch(['doctor', ...flags, ...(asJson ? ['--json'] : [])], terminal);
+  const text = out.join('');
+  const answer = asJson ? (JSON.parse(text) as { readonly checks: readonly Check[] }) : { checks: [] };
+  return { code, text, checks: answer.checks };
+}
+
+const bad = ({ checks }: Visit): readonly Check[] => checks.filter(({ status }) => status === 'failed' || status === 'warning');
+
+describe('doctor', () => {
+  it('of a healthy cluster finds nothing, writes nothing, and ends with 0', async () => {
+    const seen = await visit();
+    expect(bad(seen)).toEqual([]);
+    expect(seen.code).toBe(0);
+    const areas = new Set(seen.checks.filter(({ status }) => status === 'ok').map(({ area }) => area));
+    expect([...areas].sort()).toEqual(['budget', 'config', 'identity', 'kubernetes', 'pool', 'quota', 'rbac', 'role', 'subnet']);
+    const calls = world?.arm.control.journal().filter(({ principal }) => principal === CLIENT.clientId) ?? [];
+    expect(calls.filter(({ route }) => !route.startsWith('GET'))).toEqual([]);
+    expect(calls.every(({ status }) => status === 200)).toBe(true);
+  });
+
+  it('prints a line per check for people', async () => {
+    const { text, code } = await visit(worldOf([aPool({ name: 'general' })], { forbidden: ['update nodes'] }), { asJson: false });
+    expect(code).toBe(1);
+    expect(text).toMatch(/^ok {7}identity {4}signed in to Azure by client-secret as application aaaaaaaa-/);
+    expect(text).toContain('failed   rbac        the cluster does not allow: update nodes\n');
+    expect(text).toContain('fix: kubectl create clusterrole aks-autoscaler-update-nodes --verb=update --resource=nodes');
+    expect(text).not.toContain(CLIENT.clientSecret);
+  });
+
+  it('a wrong configuration ends with 2, each mistake a line', async () => {
+    const { code, checks } = await visit(GOOD, { argv: ['--scan-interval=never', '--nodes=5:1:x'] });
+    expect(code).toBe(2);
+    expect(checks.map(({ area, status }) => `${area} ${status}`)).toEqual(['config failed', 'config failed']);
+  });
+
+  it.each([
+    [
+      'a wrong secret',
+      { ARM_CLIENT_SECRET: 'another' },
+      'the client secret is wrong (AADSTS7000215)',
+      `az ad sp credential reset --id ${CLIENT.clientId}`,
+    ],
+    [
+      'a token file that is away',
+      { ARM_CLIENT_SECRET: '', AZURE_CLIENT_ID: CLIENT.clientId, AZURE_FEDERATED_TOKEN_FILE: '/nowhere/token' },
+      '/nowhere/token',
+      '--subject system:serviceaccount:kube-system:aks-autoscaler',
+    ],
+    [
+      'a certificate that is away',
+      { ARM_CLIENT_SECRET: '', ARM_CLIENT_CERT_PATH: '/nowhere/cert.pem' },
+      '/nowhere/cert.pem',
+      '--append --cert @/nowhere/cert.pem',
+    ],
+  ])('identity: %s', async (_, env, sentence, fix) => {
+    const seen = await visit(GOOD, { env });
+    const [first, ...rest] = bad(seen);
+    expect(first).toMatchObject({ area: 'identity', status: 'failed' });
+    expect(first?.message).toContain(sentence);
+    expect(first?.fix).toContain(fix);
+    // Nothing else is asked of Azure; the cluster is looked at all the same.
+    expect(rest).toEqual([]);
+    expect(seen.checks.some(({ area }) => area === 'rbac')).toBe(true);
+    expect(seen.code).toBe(1);
+  });
+
+  it('role: an action that no role allows, each on a line, as real requests would meet it', async () => {
+    const spec = worldOf([aPool({ name: 'general' })], {
+      roleActions: ['*/read', 'Microsoft.Compute/virtualMachineScaleSets/write'],
+    });
+    const seen = await visit(spec);
+    expect(bad(seen).map(({ message }) => message)).toEqual([
+      `Microsoft.Compute/virtualMachineScaleSets/delete/action is not allowed on resource group ${spec.nodeResourceGroup}`,
+    ]);
+    expect(bad(seen)[0]?.fix).toMatch(
+      /^az role assignment create --assignee-object-id [0-9a-f-]{36} --role "aks-autoscaler" --scope \/subscriptions\//,
+    );
+    expect(seen.code).toBe(1);
+  });
+
+  it('role: without any right everything that cannot be read says so, and nothing is made up', async () => {
+    const seen = await visit(worldOf([aPool({ name: 'general' })], { roleActions: [] }));
+    const messages = bad(seen).map(({ message }) => message);
+    expect(messages.filter((text) => text.includes('is not allowed'))).toHaveLength(6);
+    expect(messages.some((text) => text.startsWith('the pools cannot be read'))).toBe(true);
+    expect(messages.some((text) => text.includes('Microsoft.Compute/skus/read failed'))).toBe(true);
+    expect(seen.checks.some(({ area, status }) => area === 'pool' && status === 'ok')).toBe(false);
+  });
+
+  it('pools: one that is not there, an autoscale rule, and a rule that selects nothing', async () => {
+    const spec = worldOf([aPool({ name: 'general' })], {
+      autoscaleRules: [
+        { name: 'cpu-rule', pool: 'general', enabled: true },
+        { name: 'old-rule', pool: 'general', enabled: false },
+      ],
+    });
+    const seen = await visit(spec, {
+      argv: [
+        '--nodes=0:3:missing',
+        '--node-group-auto-discovery=label:cluster-autoscaler-enabled=true',
+        '--node-group-auto-discovery=label:team=nobody',
+      ],
+    });
+    const found = bad(seen).map(({ area, status, message, fix }) => [
+      area,
+      status,
+      message.split(';')[0],
+      fix?.split(' ').slice(0, 4).join(' '),
+    ]);
+    expect(found).toEqual([
+      ['pool', 'failed', 'missing is configured and not there', 'az vmss list -g'],
+      [
+        'pool',
+        'failed',
+        expect.stringMatching(/^aks-general-\d+-vmss: the autoscale rule cpu-rule of Azure Monitor changes its capacity too$/),
+        'az monitor autoscale update',
+      ],
+      ['config', 'warning', `discovery[1] (team=nobody) selects no scale set of ${spec.nodeResourceGroup}`, 'az vmss update -g'],
+    ]);
+  });
+
+  it("pools: AKS's own autoscaler over an agent pool", async () => {
+    const spec = worldOf([aPool({ name: 'general', managedAutoscaler: true })]);
+    const seen = await visit(spec);
+    expect(bad(seen)).toEqual([
+      expect.objectContaining({
+        area: 'pool',
+        status: 'failed',
+        fix: `az aks nodepool update -g ${spec.clusterResourceGroup} --cluster-name ${spec.clusterName} -n general --disable-cluster-autoscaler`,
+      }),
+    ]);
+  });
+
+  it('subnet and quota that the pools outgrow', async () => {
+    const spec = worldOf([aPool({ name: 'general', max: 40 })], { subnetPrefix: '10.224.0.0/27', quota: { cores: 8 } });
+    const found = bad(await visit(spec)).map(({ area, status, message }) => `${area} ${status}: ${message}`);
+    expect(found).toEqual([
+      'subnet warning: subnet aks-subnet has 25 free addresses, and its pools may ask for 41 more nodes',
+      'quota warning: quota cores in westeurope is at 8 of 8 cores',
+    ]);
+  });
+
+  it('budgets that can never let a pod go, and no others', async () => {
+    world = await startWorld({ spec: GOOD, clock: realSimClock(1_000), client: CLIENT, token: 'a-token' });
+    for (const [name, most] of [
+      ['stuck', 0],
+      ['fine', 1],
+    ] as const) {
+      world.cluster.apply(deployment({ name, replicas: 2, cpu: '50m' }));
+      world.cluster.apply(budget(name, most));
+    }
+    await expect
+      .poll(async () => bad(await visit()).map(({ message }) => message.split(';')[0]))
+      .toEqual(['the disruption budget default/stuck never lets a pod go (maxUnavailable is 0)']);
+  });
+
+  it('an API server that is away is one line, and Azure is looked at all the same', async () => {
+    world = await startWorld({ spec: GOOD, clock: realSimClock(1_000), client: CLIENT, token: 'a-token' });
+    world.cluster.control.pause();
+    const seen = await visit();
+    expect(bad(seen).map(({ area }) => area)).toEqual(['kubernetes']);
+    expect(seen.checks.some(({ area, status }) => area === 'pool' && status === 'ok')).toBe(true);
+  });
+
+  it.each([
+    ['a throttled list', { status: 429, body: { error: { code: 'TooManyRequests', message: 'Slow down.' } } }],
+    ['a server error', { status: 500, body: { error: { code: 'InternalServerError', message: 'Oops.' } } }],
+  ])('%s of pools is told as not known', async (_, answer) => {
+    world = await startWorld({ spec: GOOD, clock: realSimClock(1_000), client: CLIENT, token: 'a-token' });
+    world.arm.control.addFault({
+      id: 'f',
+      match: { method: 'GET', pathGlob: '**/virtualMachineScaleSets' },
+      effect: { kind: 'answer', ...answer },
+    });
+    const seen = await visit();
+    expect(bad(seen).map(({ message }) => message.split(':')[0])).toEqual(['the pools cannot be read']);
+    expect(seen.code).toBe(1);
+  });
+});
