@@ -72,6 +72,9 @@ async function buildOnce(env: Environment, say: (line: string) => void): Promise
     await mkdir(folder, { recursive: true });
     const failure = await build(unfinished, env, say);
     if (failure !== undefined) return { kind: 'missing', reason: `building them failed: ${failure}` };
+    const tried = spawnSync(unfinished, ['etcd', '--version'], { encoding: 'utf8' });
+    if (tried.status !== 0)
+      return { kind: 'missing', reason: `what was built does not run: ${tried.error?.message ?? tried.stderr.trim()}` };
     // Whoever looks meanwhile sees a whole program or none.
     await rename(unfinished, program);
     return { kind: 'built', program };
@@ -110,7 +113,7 @@ function build(output: string, env: Environment, say: (line: string) => void): P
   // Two compilers at a time: more would need more memory than a small machine has.
   const args = ['build', '-p', '2', '-trimpath', '-buildvcs=false', `-ldflags=${linkerFlags()}`, '-o', output, '.'];
   const startedMs = Date.now();
-  const child = spawn('go', args, { cwd: MODULE, env: { ...env, CGO_ENABLED: '0' }, stdio: ['ignore', 'ignore', 'pipe'] });
+  const child = spawn('go', args, { cwd: MODULE, env: { HOME: homedir(), ...env, CGO_ENABLED: '0' }, stdio: ['ignore', 'ignore', 'pipe'] });
   const tooLong = setTimeout(() => child.kill('SIGINT'), BUILD_LIMIT_MS);
   let last = '';
   child.stderr.on('data', (chunk: Buffer) => {
