@@ -52,6 +52,12 @@ export interface PlanNote {
   readonly text: string;
 }
 
+/** A claim on room that a present node answers. */
+export interface HeldRoom {
+  readonly pod: Pod;
+  readonly node: NodeName;
+}
+
 export interface ScaleUpPlan {
   readonly increases: readonly Increase[];
   readonly skipped: readonly SkippedGroup[];
@@ -60,6 +66,8 @@ export interface ScaleUpPlan {
   readonly options: readonly ScoredOption[];
   /** Pods of controllers that are about to make them; absent: nobody asked for them. */
   readonly injection?: { readonly injected: number; readonly skipped: number };
+  /** Room on present nodes that buffers and bookings take. Absent: there are none. `unknown`: it was not looked for. */
+  readonly held?: readonly HeldRoom[] | 'unknown';
   /** The time for planning was up after so many estimates; absent: it was not. */
   readonly cutShortAfter?: number;
   /** Absent: there is nothing odd. */

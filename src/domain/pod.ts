@@ -98,6 +98,8 @@ export interface Pod {
   readonly unschedulable: { readonly sinceMs: number; readonly message: string } | undefined;
   /** It does not exist: a controller is about to make its like. */
   readonly injected?: true;
+  /** It stands for room that is kept: for a buffer, for a request that was granted, for a request that asks. */
+  readonly holds?: 'buffer' | 'booking' | 'request';
   /** Pending, and no scheduler has said anything of it yet. */
   readonly unseen?: true;
   readonly mirror: boolean;

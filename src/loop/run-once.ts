@@ -5,8 +5,9 @@
 import type { LoopState } from '../domain/loop-state.ts';
 import type { Observation } from '../domain/observation.ts';
 import type { RemovalOutcome } from '../domain/outcome.ts';
-import type { ScaleDownPlan } from '../domain/plan.ts';
+import type { HeldRoom, ScaleDownPlan } from '../domain/plan.ts';
 import type { Policy } from '../domain/policy.ts';
+import { withHeldRoom } from '../planning/held-room.ts';
 import { tooStale } from '../planning/stale-cluster.ts';
 import { planScaleDown } from '../planning/scale-down/plan.ts';
 import { reduceObservation, reduceRemovals, reduceScaleDownPlan } from '../planning/state.ts';
@@ -162,15 +163,33 @@ function planAndBegin(input: RunOnceInput, progress: Progress, observation: Obse
   const { deps, runner, snapshot } = input;
   const { policy, names, log, metrics } = deps;
   // A scale-up that failed as a whole leaves open what pods need, and may have asked for nodes before it did.
-  const scaleUpPlanned = progress.rounds.length === 0 ? 'unknown' : progress.rounds.some(meansToGrow);
-  const plan = planScaleDown({ observation, state: progress.state, policy, names, snapshot, scaleUpPlanned });
-  deps.journal.record({ observation, stateBefore: progress.state, scaleUp: [], scaleDown: plan, policy, scaleUpPlanned });
+  const held = progress.rounds.at(-1)?.plan.held ?? [];
+  const isOpen = progress.rounds.length === 0 || held === 'unknown';
+  const scaleUpPlanned = isOpen ? 'unknown' : progress.rounds.some(meansToGrow);
+  const rooms = held === 'unknown' ? [] : held;
+  const seen = withHeldRoom(observation, rooms);
+  const plan = holding(rooms, snapshot, () =>
+    planScaleDown({ observation: seen, state: progress.state, policy, names, snapshot, scaleUpPlanned }),
+  );
+  deps.journal.record({ observation: seen, stateBefore: progress.state, scaleUp: [], scaleDown: plan, policy, scaleUpPlanned });
   if (isOver(input, signal)) return undefined;
   const planned = reduceScaleDownPlan(progress.state, plan, observation, policy);
   executeScaleDown({ plan, runner, log, metrics });
   // What has begun is taken in at once: the next loop, and a crash of a later step, must know of it.
   const removed = runner.collect();
   return { plan, removed, state: reduceRemovals(planned, removed, observation.nowMs) };
+}
+
+/** The snapshot has the pods for which room is kept while the plan is made, and not after it. */
+function holding<Plan>(rooms: readonly HeldRoom[], snapshot: ClusterSnapshot, plan: () => Plan): Plan {
+  if (rooms.length === 0) return plan();
+  snapshot.fork();
+  try {
+    for (const { pod, node } of rooms) snapshot.addPod({ ...pod, nodeName: node }, node);
+    return plan();
+  } finally {
+    snapshot.revert();
+  }
 }
 
 async function answerCapacity({ deps, statuses }: RunOnceInput, { observation }: Progress, signal: AbortSignal): Promise<void> {

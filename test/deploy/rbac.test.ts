@@ -63,6 +63,7 @@ async function live(): Promise<void> {
     '--scale-down-delay-after-add=1m',
     '--expander=priority,least-waste',
     '--capacity-quotas-enabled',
+    '--capacity-buffer-controller-enabled',
   ];
   const run = await VirtualRun.start({ spec: worldOf([aPool({ name: 'general', count: 2 })]), flags: [...flags, '--scan-interval=5s'] });
   const world = run.world.cluster;
@@ -74,6 +75,12 @@ async function live(): Promise<void> {
       kind: 'CapacityQuota',
       metadata: { name: 'all' },
       spec: { limits: { resources: { nodes: '100' } } },
+    });
+    world.apply({
+      apiVersion: 'autoscaling.x-k8s.io/v1beta1',
+      kind: 'CapacityBuffer',
+      metadata: { name: 'spare', namespace: 'default' },
+      spec: { scalableRef: { apiGroup: 'apps', kind: 'Deployment', name: 'web' }, percentage: 10 },
     });
     world.apply(deployment({ name: 'giant', replicas: 1, cpu: '64' }));
     await run.until('bound', () => bound(run, 'web') === 12, 5 * MINUTE);

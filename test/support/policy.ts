@@ -1,5 +1,5 @@
 /** The default policy, so that a test or a benchmark says only what it changes. */
-import type { Policy, ScaleDownPolicy, ScaleUpPolicy } from '../../src/domain/policy.ts';
+import type { CapacityPolicy, Policy, ScaleDownPolicy, ScaleUpPolicy } from '../../src/domain/policy.ts';
 
 const MINUTE = 60_000;
 
@@ -47,5 +47,21 @@ export function aPolicy(change: { readonly scaleUp?: Partial<ScaleUpPolicy>; rea
       delayAfterTaintMs: 5_000,
       cordon: true,
     },
+  };
+}
+
+/** Everything off unless said otherwise. */
+export function aCapacityPolicy(change: Partial<CapacityPolicy> = {}): CapacityPolicy {
+  return {
+    quotas: false,
+    bufferController: false,
+    bufferInjection: false,
+    requests: false,
+    requestInitialBackoffMs: MINUTE,
+    requestMaxBackoffMs: 10 * MINUTE,
+    requestBackoffs: 1000,
+    checksPerLoop: 1,
+    checksTimeboxMs: 10_000,
+    ...change,
   };
 }

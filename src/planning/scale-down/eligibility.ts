@@ -5,6 +5,7 @@ import type { Blocker, KeptNode } from '../../domain/plan.ts';
 import { DEVICE_CLAIMS, type Pod } from '../../domain/pod.ts';
 import { isExpendable } from '../../scheduling/drainability/expendable.ts';
 import { judgeNode, type NodeDrain } from '../../scheduling/drainability/drainability.ts';
+import { holdsRoom } from '../held-room.ts';
 import { deviceUtilization, hasDevices } from './devices.ts';
 import { byName, isLeaving, type Scope } from './scope.ts';
 import { utilizationOf } from './utilization.ts';
@@ -79,7 +80,9 @@ function judgeLoad(known: Pick<Candidate, 'node' | 'group' | 'instance'>, scope:
   const { node } = known;
   const { policy, observation } = scope;
   if (!node.readiness.ready && policy.scaleDown.unreadyEnabled === false) return { node: node.name, reason: 'ScaleDownUnreadyDisabled' };
-  const pods = observation.cluster.podsByNode.get(node.name) ?? NO_PODS;
+  const present = observation.cluster.podsByNode.get(node.name) ?? NO_PODS;
+  // Room that is kept is no use of the node: it only must be found elsewhere when the node goes.
+  const pods = present.some(holdsRoom) ? present.filter((pod) => !holdsRoom(pod)) : present;
   const cutoff = policy.scaleUp.expendablePriorityCutoff;
   const counted = pods.some((pod) => isExpendable(pod, cutoff)) ? pods.filter((pod) => !isExpendable(pod, cutoff)) : pods;
   const unknown = unknownDevices(pods);

@@ -4,6 +4,7 @@ import type { KeptNode } from '../../domain/plan.ts';
 import type { Pod } from '../../domain/pod.ts';
 import type { ScaleDownPolicy } from '../../domain/policy.ts';
 import { judgeNode } from '../../scheduling/drainability/drainability.ts';
+import { holdsRoom } from '../held-room.ts';
 import type { Candidate, Eligibility } from './eligibility.ts';
 import { byName, isLeaving, type Scope } from './scope.ts';
 import { simulateRemoval } from './simulate-removal.ts';
@@ -72,7 +73,7 @@ function placeDraining(scope: Scope, destinations: ReadonlySet<NodeName>): Reado
     const present = scope.snapshot.get(name);
     if (present === undefined) continue;
     // What is terminating already has been made anew elsewhere, or waits to be, and is counted there.
-    const moving = judgeNode(present.pods, scope.drain).movable.filter((pod) => pod.deletionAtMs === undefined);
+    const moving = judgeNode(present.pods, scope.drain).movable.filter((pod) => pod.deletionAtMs === undefined && !holdsRoom(pod));
     if (moving.length === 0) continue;
     const result = simulateRemoval(present.node, moving, scope.snapshot, destinations);
     if ('destinations' in result) for (const place of result.destinations) reserved.add(place);
@@ -83,7 +84,9 @@ function placeDraining(scope: Scope, destinations: ReadonlySet<NodeName>): Reado
 /** Earlier simulations may have put more pods here: they have to go on from here too. */
 function movableNow(candidate: Candidate, scope: Scope): readonly Pod[] {
   const pods = scope.snapshot.get(candidate.node.name)?.pods;
-  return pods === undefined ? candidate.drain.movable : judgeNode(pods, scope.drain).movable;
+  if (pods === undefined) return candidate.drain.movable;
+  const real = pods.filter((pod) => !holdsRoom(pod));
+  return [...judgeNode(real, scope.drain).movable, ...pods.filter(holdsRoom)];
 }
 
 function noPlace(candidate: Candidate, stuck: Pod, scope: Scope): KeptNode {

@@ -48,9 +48,10 @@ export function isExpendable(pod: Pod, policy: ScaleUpPolicy): boolean {
   return pod.shape.priority !== undefined && pod.shape.priority < policy.expendablePriorityCutoff;
 }
 
-/** Higher priority first, then the longer waiting, then by name: the same whatever order the watch delivered. */
+/** Buffers last, whatever they are a buffer for: any pod may have their room. Higher priority first, then the longer waiting, then by name: the same whatever order the watch delivered. */
 export function byPrecedence(left: Pod, right: Pod): number {
   return (
+    Number(left.holds === 'buffer') - Number(right.holds === 'buffer') ||
     (right.shape.priority ?? 0) - (left.shape.priority ?? 0) ||
     left.createdAtMs - right.createdAtMs ||
     compareText(left.namespace, right.namespace) ||

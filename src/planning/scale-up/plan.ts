@@ -6,7 +6,7 @@ import { podName, type NodeGroupId, type NodeName } from '../../domain/ids.ts';
 import type { LoopState } from '../../domain/loop-state.ts';
 import { isWhole, type NodeGroup, type NodeTemplate } from '../../domain/node-group.ts';
 import type { Observation } from '../../domain/observation.ts';
-import type { Increase, ScaleUpPlan, SkippedGroup } from '../../domain/plan.ts';
+import type { HeldRoom, Increase, ScaleUpPlan, SkippedGroup } from '../../domain/plan.ts';
 import type { Pod } from '../../domain/pod.ts';
 import type { Policy } from '../../domain/policy.ts';
 import { seededRandom, stableHash } from '../../domain/random.ts';
@@ -16,6 +16,8 @@ import { attaching } from '../../scheduling/attach-limits.ts';
 import { ClusterSnapshot } from '../../scheduling/cluster-snapshot.ts';
 import { createExpanders, type Expander } from '../expanders/expander.ts';
 import { unfitness } from '../cluster-health.ts';
+import { bufferPods } from '../buffers/inject.ts';
+import { holdsRoom } from '../held-room.ts';
 import { emptyRooms } from '../quotas/rooms.ts';
 import { rampOf, type Ramp } from '../ramp.ts';
 import { preemptedNodes } from '../preempted.ts';
@@ -69,9 +71,41 @@ export function planScaleUp(input: ScaleUpInput): ScaleUpPlan {
   const { observation, policy } = input;
   const asking: Pod[] = [];
   const verdicts = ignoredPods(input, asking);
-  if (policy.scaleUp.proactive !== true) return planFor(input, asking, verdicts);
-  const { pods, skipped } = injectPods(observation, policy.scaleUp, asking.length);
-  return { ...planFor(input, [...asking, ...pods], verdicts), injection: { injected: pods.length, skipped } };
+  const foreseen = injectPods(observation, policy.scaleUp, asking.length);
+  const buffers = buffered(input, asking.length + foreseen.pods.length);
+  if (policy.scaleUp.proactive !== true && policy.capacity?.bufferInjection !== true) return planFor(input, asking, verdicts);
+  const plan = yieldingRoom(input, [...asking, ...foreseen.pods], { buffers: buffers.pods, verdicts });
+  const injected = foreseen.pods.length + buffers.pods.length;
+  return { ...plan, injection: { injected, skipped: foreseen.skipped + buffers.skipped } };
+}
+
+/**
+ * Packing goes by size, so that where capacity is short a buffer could get the node that a pod needs: then the plan is made
+ * again without buffers, and stands when it helps more pods.
+ */
+function yieldingRoom(
+  input: ScaleUpInput,
+  asking: readonly Pod[],
+  { buffers, verdicts }: { readonly buffers: readonly Pod[]; readonly verdicts: ReadonlyMap<Pod, PodVerdict> },
+): ScaleUpPlan {
+  const plan = planFor(input, [...asking, ...buffers], new Map(verdicts));
+  const isStuck = (pod: Pod): boolean => ['helpless', 'waiting'].includes(plan.verdicts.get(pod)?.kind ?? '');
+  if (!buffers.some((pod) => plan.verdicts.get(pod)?.kind === 'triggered') || !asking.some(isStuck)) return plan;
+  const without = planFor(input, [...asking], new Map(verdicts));
+  return helpedIn(without) > helpedIn(plan) ? { ...without, held: 'unknown' } : plan;
+}
+
+function helpedIn({ verdicts }: ScaleUpPlan): number {
+  return [...verdicts].filter(([pod, { kind }]) => kind === 'triggered' && !holdsRoom(pod)).length;
+}
+
+/** Pods of buffers, as many as may be injected beside the pods that ask already. */
+function buffered({ observation, policy }: ScaleUpInput, asking: number): { readonly pods: readonly Pod[]; readonly skipped: number } {
+  const { capacity } = observation.cluster;
+  if (policy.capacity?.bufferInjection !== true || capacity === undefined) return { pods: [], skipped: 0 };
+  const wanted = bufferPods(capacity, observation.nowMs).filter((pod) => !isExpendable(pod, policy.scaleUp));
+  const allowed = Math.max(0, (policy.scaleUp.podInjectionLimit ?? Number.POSITIVE_INFINITY) - asking);
+  return { pods: wanted.slice(0, allowed), skipped: Math.max(0, wanted.length - allowed) };
 }
 
 /** Sorts the pending pods into those that ask for room and the verdicts on the others. */
@@ -91,7 +125,8 @@ function planFor(input: ScaleUpInput, asking: Pod[], verdicts: Map<Pod, PodVerdi
   const blocked = blockedBecause(input);
   if (blocked !== undefined) {
     for (const pod of asking) verdicts.set(pod, { kind: 'waiting', detail: blocked });
-    return { increases: [], skipped: [], verdicts, options: [], summary: `no scale-up: ${blocked}` };
+    const held = asking.some(holdsRoom) ? { held: 'unknown' as const } : {};
+    return { increases: [], skipped: [], verdicts, options: [], ...held, summary: `no scale-up: ${blocked}` };
   }
   const frame = makeFrame(input);
   if (asking.length === 0 && leavingNodes(input).size === 0)
@@ -312,8 +347,17 @@ function finish(frame: Frame, { skips, growth, templates }: Result, verdicts: Re
     options: [...growth.options.values()],
     ...(growth.cutShortAfter === undefined ? {} : { cutShortAfter: growth.cutShortAfter }),
     ...(notes.length === 0 ? {} : { notes }),
+    ...heldIn(verdicts),
     summary: summarize(increases, growth, verdicts),
   };
+}
+
+/** Places of virtual pods on nodes that are there; those on nodes to come hold nothing that could be removed. */
+function heldIn(verdicts: ReadonlyMap<Pod, PodVerdict>): Pick<ScaleUpPlan, 'held'> {
+  const held = [...verdicts].flatMap(([pod, verdict]): readonly HeldRoom[] =>
+    holdsRoom(pod) && verdict.kind === 'fits-present-node' ? [{ pod, node: verdict.node }] : [],
+  );
+  return held.length === 0 ? {} : { held };
 }
 
 function increaseOf(frame: Frame, group: NodeGroup, growth: Growth, pods: readonly Pod[]): readonly Increase[] {

@@ -5,10 +5,10 @@ import type { Node } from '../../../src/domain/node.ts';
 import type { CloudView } from '../../../src/domain/observation.ts';
 import type { ScaleUpPlan } from '../../../src/domain/plan.ts';
 import type { Pod } from '../../../src/domain/pod.ts';
-import type { Policy, ScaleUpPolicy } from '../../../src/domain/policy.ts';
+import type { CapacityPolicy, Policy, ScaleUpPolicy } from '../../../src/domain/policy.ts';
 import { planScaleUp } from '../../../src/planning/scale-up/plan.ts';
 import { aCluster, anObservation, aCloud, resourceNames, type ClusterOptions } from '../../support/builders.ts';
-import { aPolicy as aDefaultPolicy } from '../../support/policy.ts';
+import { aCapacityPolicy, aPolicy as aDefaultPolicy } from '../../support/policy.ts';
 
 export const NO_STATE: LoopState = {
   unneededSince: new Map(),
@@ -33,6 +33,7 @@ export interface World extends ClusterOptions {
   readonly nodes?: readonly Node[];
   readonly state?: Partial<LoopState>;
   readonly policy?: Partial<ScaleUpPolicy>;
+  readonly capacityPolicy?: Partial<CapacityPolicy>;
   readonly cloud?: Partial<CloudView>;
   readonly exclude?: readonly string[];
   readonly stalenessMs?: number;
@@ -47,7 +48,10 @@ export function planFor(world: World): ScaleUpPlan {
   return planScaleUp({
     observation: { ...observation, loopId: world.loopId ?? observation.loopId },
     state: { ...NO_STATE, ...world.state },
-    policy: aPolicy(world.policy),
+    policy: {
+      ...aPolicy(world.policy),
+      ...(world.capacityPolicy === undefined ? {} : { capacity: aCapacityPolicy(world.capacityPolicy) }),
+    },
     names: resourceNames,
     exclude,
     ...(world.isLate === undefined ? {} : { isLate: world.isLate }),

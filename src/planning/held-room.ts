@@ -1,0 +1,18 @@
+/** Room on nodes that is kept for pods that are not there: what a scale-up plan found, as a scale-down plan sees it. Pure. */
+import type { NodeName } from '../domain/ids.ts';
+import type { Observation } from '../domain/observation.ts';
+import type { HeldRoom } from '../domain/plan.ts';
+import type { Pod } from '../domain/pod.ts';
+
+/** The observation with those pods on their nodes. Itself when there are none. */
+export function withHeldRoom(observation: Observation, held: readonly HeldRoom[]): Observation {
+  if (held.length === 0) return observation;
+  const podsByNode = new Map<NodeName, readonly Pod[]>(observation.cluster.podsByNode);
+  for (const { pod, node } of held) podsByNode.set(node, [...(podsByNode.get(node) ?? []), { ...pod, nodeName: node }]);
+  return { ...observation, cluster: { ...observation.cluster, podsByNode } };
+}
+
+/** Whether the pod is no pod but a claim on room: nothing that a drain has to do with. */
+export function holdsRoom({ holds }: Pod): boolean {
+  return holds !== undefined;
+}
