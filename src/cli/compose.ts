@@ -53,22 +53,8 @@ export interface ComposeInput {
  * @throws AutoscalerError of the first endpoint that does not answer; `cancelled` when the signal fires before it does.
  */
 export async function composeDaemon(input: ComposeInput): Promise<Daemon> {
-  const { config, clock, random, log, metrics } = input;
-  const names = new ResourceNames();
-  const shared = { clock, random, log, metrics, names };
-  const until = input.signal === undefined ? {} : { signal: input.signal };
-  const kubernetes = await connectKubernetes({
-    ...shared,
-    ...until,
-    options: {
-      ...config.kubernetes,
-      followWorkloads: config.policy.scaleUp.proactive === true,
-      ...taintsOf(config),
-      ...capacityOf(config),
-    },
-  });
-  const cloud = await connectCloud(input, names, kubernetes);
-  const rules = config.policy.scaleUp.expanders.includes('priority') ? new ConfigMapPriorityRules(log) : undefined;
+  const { config, clock, log, metrics } = input;
+  const { names, kubernetes, cloud, rules } = await connectBoth(input);
   const ports: LoopDeps = {
     clock,
     log,
@@ -132,6 +118,37 @@ export async function composeDaemon(input: ComposeInput): Promise<Daemon> {
 /** A dry run learns from what is kept, and keeps nothing. */
 function readOnly(text: KeptText): KeptText {
   return { read: (signal) => text.read(signal), write: () => Promise.resolve() };
+}
+
+export interface Connections {
+  readonly names: ResourceNames;
+  readonly kubernetes: Kubernetes;
+  readonly cloud: AzureNodeGroups;
+  /** undefined: nobody asks for them. */
+  readonly rules: ConfigMapPriorityRules | undefined;
+}
+
+/** Both sides, as the daemon knows them; nothing is read before they are started. @throws as {@link composeDaemon}. */
+export async function connectBoth(input: ComposeInput): Promise<Connections> {
+  const { config, clock, random, log, metrics, signal } = input;
+  const names = new ResourceNames();
+  const kubernetes = await connectKubernetes({
+    clock,
+    random,
+    log,
+    metrics,
+    names,
+    ...(signal === undefined ? {} : { signal }),
+    options: {
+      ...config.kubernetes,
+      followWorkloads: config.policy.scaleUp.proactive === true,
+      ...taintsOf(config),
+      ...capacityOf(config),
+    },
+  });
+  const cloud = await connectCloud(input, names, kubernetes);
+  const rules = config.policy.scaleUp.expanders.includes('priority') ? new ConfigMapPriorityRules(log) : undefined;
+  return { names, kubernetes, cloud, rules };
 }
 
 /** Both sides judge nodes by the same taints: what makes one not ready is what a new one will not keep. */

@@ -27,7 +27,7 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
     help: 'the simulated AKS cluster alone',
     run: async (argv) => (await fromSource('emulate', () => import('./commands/emulate.ts'))).run(argv),
   },
-  plan: { help: 'what would be done and why, for a cluster in a file', run: plan },
+  plan: { help: 'what would be done and why, for a cluster in a file or the real one', run: plan },
   doctor: { help: 'whether the autoscaler could do its work here, with the fix of what is wrong', run: doctor },
   replay: { help: 'makes a dumped decision again', run: replay },
   help: { help: 'this text', run: showHelp },

@@ -1,6 +1,8 @@
-/** `plan`: what would be done and why, for a cluster in a file or a dumped decision. Reads, decides as the daemon does, writes nothing. */
+/** `plan`: what would be done and why, for a cluster in a file, the real one, or a dumped decision. Reads, decides as the daemon does, writes nothing. */
 import { parseArgs } from 'node:util';
+import { isConfigErrors } from '../../config/config.ts';
 import { expandersOf } from '../../config/expander-schema.ts';
+import { loadConfig } from '../../config/load.ts';
 import { loadPolicy } from '../../config/load-policy.ts';
 import { readObjects } from '../../config/objects-file.ts';
 import { readPools, type PoolSpec } from '../../config/pools-file.ts';
@@ -10,17 +12,23 @@ import type { Policy } from '../../domain/policy.ts';
 import type { Observation } from '../../domain/observation.ts';
 import { ResourceNames } from '../../domain/resources.ts';
 import { readDump, type Dump } from '../../loop/dump.ts';
+import { emptyLoopState, reduceObservation } from '../../planning/state.ts';
+import { createLog } from '../../telemetry/log.ts';
+import { createMetrics } from '../../telemetry/metrics.ts';
 import { answer, type Question } from '../plan/answer.ts';
 import { clusterOf, newestMoment, podsToAdd, startReading, type Reading } from '../plan/cluster-file.ts';
 import { cloudOf, regionOf } from '../plan/pools.ts';
 import { keptPrices } from '../plan/prices.ts';
 import { tableOf } from '../plan/table.ts';
 import { changed } from '../plan/what-if.ts';
+import { stopSignals } from '../signals.ts';
+import { systemClock } from '../system-clock.ts';
 import { EXIT_OK, type Terminal } from '../terminal.ts';
 
 const HELP = `Says what the autoscaler would do, and why. Nothing is written.
 
   plan --cluster FILE --pools FILE [--config FILE] [--now TIME] [--json]
+  plan --live [SETTINGS] [--json]
   plan --dump FILE [--json]
 
   --cluster FILE   a List in JSON, as written by
@@ -30,6 +38,8 @@ const HELP = `Says what the autoscaler would do, and why. Nothing is written.
   --config FILE    the daemon's configuration; only what decides is read, and the list prices that the daemon kept in
                    scaleUp.retailPrices.file
   --now TIME       such as 2026-11-21T10:00:00Z (default: the newest time in the file)
+  --live           the cluster and Azure as they are now; nothing is written to either. SETTINGS are those of the command run:
+                   --config, --cloud-config, --kubeconfig, environment variables and all other flags
   --dump FILE      a decision dumped by the daemon (--dump-directory), with its own timers and configuration
   --json           the whole answer as JSON
 
@@ -38,7 +48,7 @@ What if:
   --set-max POOL=N a pool may grow to N
   --cordon NODE    a node takes no more pods
 
-A file has no history: all timers count as run out, and the nodes named are those that would go then.
+Neither a file nor a look has a history: all timers count as run out, and the nodes named are those that would go then.
 `;
 
 const CLUSTER_MOST_MIB = 400;
@@ -49,6 +59,7 @@ const OPTIONS = {
   pools: { type: 'string' },
   config: { type: 'string' },
   now: { type: 'string' },
+  live: { type: 'boolean' },
   dump: { type: 'string' },
   json: { type: 'boolean' },
   'what-if': { type: 'boolean' },
@@ -64,12 +75,18 @@ const LONG_AGO_MS = -1e15;
 /** A file has no history: every node counts as long unneeded, and every rest as over. */
 function withoutHistory(observation: Observation): LoopState {
   return {
-    unneededSince: new Map([...observation.cluster.nodes.keys()].map((name) => [name, LONG_AGO_MS])),
     unremovable: new Map(),
     backoffs: new Map(),
     stockouts: [],
     increases: new Map(),
     deleting: new Map(),
+    ...timersRunOut(observation),
+  };
+}
+
+function timersRunOut(observation: Observation) {
+  return {
+    unneededSince: new Map([...observation.cluster.nodes.keys()].map((name) => [name, LONG_AGO_MS])),
     lastScaleUpMs: LONG_AGO_MS,
     lastScaleDownMs: LONG_AGO_MS,
     lastScaleDownFailureMs: LONG_AGO_MS,
@@ -78,20 +95,61 @@ function withoutHistory(observation: Observation): LoopState {
 }
 
 /** @returns the exit code: 0 answered. @throws AutoscalerError `config` with one sentence for input that cannot be used. */
-export function run(argv: readonly string[], terminal: Terminal): Promise<number> {
-  const given = readOptions(argv);
+export async function run(argv: readonly string[], terminal: Terminal): Promise<number> {
+  const { own, settings } = argv.includes('--live') ? splitSettings(argv) : { own: argv, settings: [] };
+  const given = readOptions(own);
   if (given.help === true) {
     terminal.out(HELP);
-    return Promise.resolve(EXIT_OK);
+    return EXIT_OK;
   }
-  const { question, reading } = given.dump === undefined ? fromFiles(given, terminal) : fromDump(given.dump, terminal);
+  const { question, reading } = await asked(given, settings, terminal);
   const addPods = (given['add-pods'] ?? []).flatMap((file) =>
     podsToAdd(readObjects(file, readFile(file, terminal), MANIFESTS_MOST_MIB), reading),
   );
   const whatIf = { addPods, setMax: given['set-max'] ?? [], cordon: given.cordon ?? [] };
   const found = answer({ ...question, observation: changed(question.observation, whatIf) });
   terminal.out(given.json === true ? `${JSON.stringify(found, undefined, 2)}\n` : tableOf(found));
-  return Promise.resolve(EXIT_OK);
+  return EXIT_OK;
+}
+
+async function asked(given: Options, settings: readonly string[], terminal: Terminal): Promise<Asked> {
+  if (given.live !== true) return given.dump === undefined ? fromFiles(given, terminal) : fromDump(given.dump, terminal);
+  if (given.cluster !== undefined || given.pools !== undefined || given.dump !== undefined || given.now !== undefined)
+    throw mistake('--live goes without --cluster, --pools, --dump and --now: it asks the cluster itself.');
+  return fromLive(settings, terminal);
+}
+
+/** What is not an option of this command is a setting of the daemon, `--config` included. */
+function splitSettings(argv: readonly string[]): { readonly own: readonly string[]; readonly settings: readonly string[] } {
+  const own: string[] = [];
+  const settings: string[] = [];
+  let takesNext = false;
+  for (const text of argv) {
+    const [, name = '', value] = /^--([^=]+)(=.*)?$/s.exec(text) ?? [];
+    const isOwn: boolean = takesNext || (name !== 'config' && Object.hasOwn(OPTIONS, name));
+    (isOwn ? own : settings).push(text);
+    takesNext = !takesNext && isOwn && value === undefined && OPTIONS[name as keyof typeof OPTIONS].type === 'string';
+  }
+  return { own, settings };
+}
+
+async function fromLive(settings: readonly string[], terminal: Terminal): Promise<Asked> {
+  const config = loadConfig({ argv: settings, env: terminal.env, readFile: terminal.readFile, hostname: `plan_${process.pid}` });
+  if (isConfigErrors(config)) throw mistake(config.errors[0] ?? 'The configuration is not valid.');
+  const signals = stopSignals(terminal.signals);
+  const stop = new AbortController();
+  void signals.stopped.then(() => stop.abort());
+  try {
+    // Loaded only now: files need no SDK.
+    const { observeLive } = await import('../plan/live.ts');
+    const parts = { clock: systemClock, random: Math.random, log: createLog('silent'), metrics: createMetrics() };
+    const { observation, policy, names } = await observeLive({ config, ...parts }, stop.signal);
+    const patient = { ...policy, scaleUp: { ...policy.scaleUp, newPodDelayMs: 0, newGpuPodDelayMs: 0 } };
+    const state = { ...reduceObservation(emptyLoopState(observation.nowMs), observation, patient), ...timersRunOut(observation) };
+    return { question: { observation, state, policy: patient, names }, reading: withoutStorage(startReading(names, []), 'a look') };
+  } finally {
+    signals.release();
+  }
 }
 
 type Options = ReturnType<typeof readOptions>;
@@ -113,11 +171,11 @@ interface Asked {
 function fromDump(file: string, terminal: Terminal): Asked {
   const names = new ResourceNames();
   const { observation, state, policy } = readWholeDump(file, readFile(file, terminal), names);
-  return { question: { observation, state, policy, names }, reading: withoutStorage(startReading(names, [])) };
+  return { question: { observation, state, policy, names }, reading: withoutStorage(startReading(names, []), 'a dump') };
 }
 
-function withoutStorage(reading: Reading): Reading {
-  reading.storage.setTrouble('a dump holds no claims or volumes');
+function withoutStorage(reading: Reading, what: string): Reading {
+  reading.storage.setTrouble(`${what} holds no claims or volumes`);
   return reading;
 }
 
@@ -148,7 +206,7 @@ function readOrRefuse(file: string, text: string, names: ResourceNames): Dump {
 function fromFiles(given: Options, terminal: Terminal): Asked {
   const { cluster: clusterFile, pools: poolsFile } = given;
   if (clusterFile === undefined || poolsFile === undefined)
-    throw mistake('plan needs --cluster FILE and --pools FILE, or --dump FILE; plan --help says more.');
+    throw mistake('plan needs --cluster FILE and --pools FILE, or --live, or --dump FILE; plan --help says more.');
   const names = new ResourceNames();
   const objects = readObjects(clusterFile, readFile(clusterFile, terminal), CLUSTER_MOST_MIB);
   const pools = readPools(poolsFile, readFile(poolsFile, terminal));

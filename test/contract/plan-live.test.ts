@@ -1,0 +1,131 @@
+/** `plan --live` against the simulated cluster and Azure, over HTTPS with the real clients: the daemon's answer, and no write. */
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { readFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, describe, expect, it } from 'vitest';
+import { dispatch } from '../../src/cli/dispatch.ts';
+import { aPool, bound, deployment, MINUTE, pending, worldOf } from '../scenarios/support.ts';
+import { VirtualRun } from '../support/virtual-world.ts';
+
+let run: VirtualRun | undefined;
+let dir: string | undefined;
+afterEach(async () => {
+  await run?.stop();
+  if (dir !== undefined) await rm(dir, { recursive: true });
+  run = dir = undefined;
+});
+
+/** A world at rest without a daemon in it, and what the command needs to reach it. */
+async function prepared() {
+  const started = await VirtualRun.start({
+    spec: worldOf([
+      aPool({ name: 'full', max: 1 }),
+      aPool({ name: 'gpu', vmSize: 'Standard_NC4as_T4_v3', count: 0, max: 2 }),
+      aPool({ name: 'open', count: 0 }),
+    ]),
+  });
+  run = started;
+  const { world } = started;
+  dir = await mkdtemp(join(tmpdir(), 'plan-live-'));
+  await writeFile(join(dir, 'kubeconfig'), world.cluster.kubeconfig());
+  await writeFile(join(dir, 'ca.pem'), world.caPem);
+  await started.advance(MINUTE);
+  await started.stopDaemon();
+  const env = {
+    ARM_SUBSCRIPTION_ID: world.spec.subscriptionId,
+    ARM_TENANT_ID: world.spec.tenantId,
+    ARM_RESOURCE_GROUP: world.spec.nodeResourceGroup,
+    ARM_CLUSTER_RESOURCE_GROUP: world.spec.clusterResourceGroup,
+    CLUSTER_NAME: world.spec.clusterName,
+    LOCATION: world.spec.location,
+    ARM_CLIENT_ID: 'aaaaaaaa-0000-0000-0000-000000000001',
+    ARM_CLIENT_SECRET: 'only-known-to-this-simulation',
+    AZURE_RESOURCE_MANAGER_ENDPOINT: world.arm.url,
+    AZURE_AUTHORITY_HOST: world.arm.url,
+    AZURE_CA_FILE: join(dir, 'ca.pem'),
+  };
+  const settings = [`--kubeconfig=${join(dir, 'kubeconfig')}`, '--node-group-auto-discovery=label:cluster-autoscaler-enabled=true'];
+  const plan = async (...argv: readonly string[]) => {
+    let out = '';
+    let err = '';
+    const code = await dispatch(['plan', '--live', ...settings, ...argv], {
+      env,
+      out: (text) => void (out += text),
+      err: (text) => void (err += text),
+      readFile: (path) => readFileSync(path, 'utf8'),
+      hostname: 'here',
+      signals: { on: () => undefined, off: () => undefined, exit: () => undefined },
+    });
+    return { code, out, err };
+  };
+  const writes = () => [
+    ...world.arm.control.journal().filter(({ method, path }) => method !== 'GET' && !path.includes('/oauth2/')),
+    ...world.cluster.journal().filter(({ method }) => method !== 'GET'),
+  ];
+  return { world, plan, writes, run: started, dir };
+}
+
+describe('plan --live', () => {
+  it('says what the daemon then does, the same twice, and writes nothing to either side', async () => {
+    const { world, plan, writes, run: here } = await prepared();
+    world.cluster.apply(deployment({ name: 'wide', replicas: 4, cpu: '3' }));
+    world.cluster.apply(deployment({ name: 'huge', replicas: 1, cpu: '99' }));
+    await here.advance(MINUTE);
+    const before = writes().length;
+    const state = () =>
+      JSON.stringify([
+        world.arm.control.state().sets,
+        ...['nodes', 'pods', 'leases', 'configmaps', 'events'].map((kind) => world.cluster.store.list(kind)),
+      ]);
+    const kept = state();
+
+    const first = await plan('--json');
+    expect({ code: first.code, err: first.err }).toEqual({ code: 0, err: '' });
+    const second = await plan('--json');
+    expect(writes().length).toBe(before);
+    expect(state()).toBe(kept);
+
+    const answer = JSON.parse(first.out);
+    expect(JSON.parse(second.out)).toEqual(answer);
+    const [increase, ...others] = answer.scaleUp.increases;
+    expect(others).toEqual([]);
+    expect(increase.group).toContain('open');
+    expect([increase.from, increase.to]).toEqual([0, pending(here) - 1]);
+    expect(answer.scaleUp.helpless.map(({ verdict }: { verdict: string }) => verdict)).toEqual(['impossible']);
+
+    await here.startDaemon();
+    await here.until('bound', () => bound(here, 'wide') === 4, 15 * MINUTE);
+    const sizes = world.arm.control.state().sets.map(({ pool, capacity }) => [pool, capacity]);
+    expect(Object.fromEntries(sizes)).toMatchObject({ open: increase.to, full: 1, gpu: 0 });
+    // The journals would have told.
+    expect(writes().length).toBeGreaterThan(before);
+  });
+
+  it('takes what-if questions, prints a table, and keeps settings and its own options apart', async () => {
+    const { world, plan, writes, dir: folder } = await prepared();
+    const pods = { apiVersion: 'v1', kind: 'List', items: [deployment({ name: 'more', replicas: 2, cpu: '3' })] };
+    await writeFile(join(folder, 'more.json'), JSON.stringify(pods));
+    const before = writes().length;
+    const full = world.arm.control.state().sets.find(({ pool }) => pool === 'full')?.name ?? '';
+    const { code, out, err } = await plan(
+      '--add-pods',
+      join(folder, 'more.json'),
+      `--set-max=${full}=9`,
+      '--expander',
+      'least-nodes',
+      '--max-nodes-total=0',
+    );
+    expect({ code, err }).toEqual({ code: 0, err: '' });
+    expect(out).toContain('Pools that grow');
+    expect(writes().length).toBe(before);
+  });
+
+  it('a side that cannot be read is one sentence, not an empty plan', async () => {
+    const { world, plan } = await prepared();
+    world.arm.control.addFault({ id: 'x', match: { pathGlob: '**/virtualMachineScaleSets' }, effect: { kind: 'answer', status: 403 } });
+    const { code, out, err } = await plan('--json');
+    expect({ code, out }).toEqual({ code: 1, out: '' });
+    expect(err).toMatch(/^.+\n$/);
+  });
+});
