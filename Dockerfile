@@ -8,9 +8,12 @@ COPY src ./src
 RUN npm run bundle
 
 FROM gcr.io/distroless/nodejs24-debian12:nonroot
+ARG VERSION=0.1.0
 LABEL org.opencontainers.image.title="aks-autoscaler" \
       org.opencontainers.image.description="A node autoscaler for Kubernetes on Azure" \
+      org.opencontainers.image.version="$VERSION" \
       org.opencontainers.image.licenses="Apache-2.0"
+COPY LICENSE /LICENSE
 COPY --from=build /build/dist /app
 USER 65532:65532
 EXPOSE 8085

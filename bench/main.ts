@@ -9,6 +9,7 @@ const SUITES: Readonly<Record<string, () => Promise<readonly BenchRow[]>>> = {
   estimate: async () => (await import('./estimate.bench.ts')).estimateBench(),
   loop: async () => (await import('./loop.bench.ts')).loopBench(),
   'scale-down': async () => (await import('./scale-down.bench.ts')).scaleDownBench(),
+  bundle: async () => (await import('./bundle.bench.ts')).bundleBench(),
   reflectors: async () => (await import('./reflectors.bench.ts')).reflectorsBench(),
 };
 

@@ -2,7 +2,7 @@
  * What values the chart takes: `config` is the daemon's own schema, the rest is said here. Unknown keys are refused, so
  * that a misspelt or a foreign value is named instead of ignored.
  */
-import { z } from 'zod';
+import * as z from 'zod';
 import { SCHEMA } from '../src/config/schema.ts';
 import type { Json, JsonMap } from './notation.ts';
 

@@ -1,10 +1,6 @@
 /** From the command line to a command and its exit code. What a command throws becomes one sentence, never a stack trace. */
 import { nearestName } from '../config/nearest-name.ts';
 import { asAutoscalerError, AutoscalerError } from '../domain/errors.ts';
-import { run as doctor } from './commands/doctor.ts';
-import { run as plan } from './commands/plan.ts';
-import { run as replay } from './commands/replay.ts';
-import { run as runDaemon } from './commands/run.ts';
 import { EXIT_CONFIG, EXIT_FAILED, EXIT_OK, type Terminal } from './terminal.ts';
 
 type Command = (argv: readonly string[], terminal: Terminal) => Promise<number>;
@@ -16,9 +12,9 @@ interface Entry {
 
 export const VERSION = '0.1.0';
 
-/** The simulated world is loaded only when asked for: the daemon's image does not carry it. */
+/** Each is loaded when asked for: the daemon starts sooner, and its image does not carry the simulated world. */
 const COMMANDS: Readonly<Record<string, Entry>> = {
-  run: { help: 'the autoscaler, until SIGTERM', run: runDaemon },
+  run: { help: 'the autoscaler, until SIGTERM', run: async (argv, terminal) => (await import('./commands/run.ts')).run(argv, terminal) },
   demo: {
     help: 'a simulated AKS cluster and the autoscaler at work in it',
     run: async (argv, { env }) => (await fromSource('demo', () => import('./commands/demo.ts'))).run(argv, env),
@@ -27,9 +23,18 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
     help: 'the simulated AKS cluster alone',
     run: async (argv) => (await fromSource('emulate', () => import('./commands/emulate.ts'))).run(argv),
   },
-  plan: { help: 'what would be done and why, for a cluster in a file or the real one', run: plan },
-  doctor: { help: 'whether the autoscaler could do its work here, with the fix of what is wrong', run: doctor },
-  replay: { help: 'makes a dumped decision again', run: replay },
+  plan: {
+    help: 'what would be done and why, for a cluster in a file or the real one',
+    run: async (argv, terminal) => (await import('./commands/plan.ts')).run(argv, terminal),
+  },
+  doctor: {
+    help: 'whether the autoscaler could do its work here, with the fix of what is wrong',
+    run: async (argv, terminal) => (await import('./commands/doctor.ts')).run(argv, terminal),
+  },
+  replay: {
+    help: 'makes a dumped decision again',
+    run: async (argv, terminal) => (await import('./commands/replay.ts')).run(argv, terminal),
+  },
   help: { help: 'this text', run: showHelp },
   version: { help: 'the version', run: showVersion },
 };

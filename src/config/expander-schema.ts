@@ -1,5 +1,5 @@
 /** Which way to grow is taken: the chain of expanders, and the rules and prices that some of them need. */
-import { z } from 'zod';
+import * as z from 'zod';
 import { duration, endpoint, flag, HOUR_MS, MINUTE_MS, oneOf, text } from './leaves.ts';
 
 const EXPANDERS = ['priority', 'price', 'least-waste', 'least-nodes', 'most-pods', 'random'] as const;

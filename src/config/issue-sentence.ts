@@ -1,5 +1,5 @@
 /** One mistake in a document as one sentence: the object, the field, what it is and what is accepted. */
-import type { z } from 'zod';
+import type * as z from 'zod';
 import { AutoscalerError } from '../domain/errors.ts';
 
 /** @throws AutoscalerError `config` with the sentence of the first issue, always. */

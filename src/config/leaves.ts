@@ -2,7 +2,7 @@
  * The kinds of value a setting can have. Each carries its own "what is accepted" as the text of every issue it raises;
  * errors.ts puts it behind the setting's name and value.
  */
-import { z } from 'zod';
+import * as z from 'zod';
 
 export const SECOND_MS = 1000;
 export const MINUTE_MS = 60_000;

@@ -1,5 +1,5 @@
 /** The part of a configuration that decisions are made by, without the part that says how to reach a cluster. */
-import { z } from 'zod';
+import * as z from 'zod';
 import { AutoscalerError } from '../domain/errors.ts';
 import type { Policy } from '../domain/policy.ts';
 import type { RetailPricesConfig } from './config.ts';

@@ -1,5 +1,5 @@
 /** What holds for some groups only: the same options that tags can give, for those who would rather not tag. */
-import { z } from 'zod';
+import * as z from 'zod';
 import { parseDuration, text } from './leaves.ts';
 
 const DURATION = 'a duration such as 10s, 10m or 1h30m';

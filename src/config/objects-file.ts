@@ -2,7 +2,7 @@
  * Kubernetes objects from a file: a `List` as kubectl writes it, single objects, several documents. Only the form of the
  * fields that a decision reads is checked; everything else passes as it came.
  */
-import { z } from 'zod';
+import * as z from 'zod';
 import { AutoscalerError } from '../domain/errors.ts';
 import { readDocuments } from './documents.ts';
 import { refuse } from './issue-sentence.ts';

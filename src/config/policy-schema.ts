@@ -1,5 +1,5 @@
 /** The part of the schema that becomes the planner's policy. Defaults are the Cluster Autoscaler's unless a comment says why not. */
-import { z } from 'zod';
+import * as z from 'zod';
 import { expanderKeys, expandersOf, refuseIdleExpanders } from './expander-schema.ts';
 import { duration, flag, fraction, HOUR_MS, MINUTE_MS, SECOND_MS, text, wholeNumber } from './leaves.ts';
 

@@ -1,5 +1,5 @@
 /** The list of pools that `plan` is asked about. */
-import { z } from 'zod';
+import * as z from 'zod';
 import { AutoscalerError } from '../domain/errors.ts';
 import { parseQuantity } from '../domain/quantity.ts';
 import { readDocuments } from './documents.ts';

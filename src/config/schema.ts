@@ -2,7 +2,7 @@
  * The one schema: every key, its kind, its default, and the rules between keys. Unknown keys are errors. Rules between
  * keys sit on the smallest object that holds them, so that one mistake does not hide another.
  */
-import { z } from 'zod';
+import * as z from 'zod';
 import { CLOUD_NAMES, cloudNamed, STACK } from './clouds.ts';
 import { chooseCredential } from './credential.ts';
 import { duration, endpoint, flag, HOUR_MS, MINUTE_MS, number, oneOf, SECOND_MS, text, wholeNumber } from './leaves.ts';

@@ -1,5 +1,5 @@
 /** From an issue of the schema to one sentence that names the key as the user wrote it, the value, and what is accepted. */
-import type { z } from 'zod';
+import type * as z from 'zod';
 import { isDocument, type Document, type Merged, type Origin } from './layer.ts';
 import { nearestName } from './nearest-name.ts';
 import { knownKeys } from './known-keys.ts';

@@ -16,6 +16,31 @@ const CLIENT = { clientId: 'aaaaaaaa-0000-0000-0000-000000000001', clientSecret:
 let dir: string;
 let main: string;
 let inputs: readonly string[];
+let outputs: Metafile['outputs'];
+
+/** What esbuild tells of a build, as far as it is asked here. */
+interface Metafile {
+  readonly inputs: object;
+  readonly outputs: Readonly<
+    Record<
+      string,
+      {
+        readonly imports: readonly { readonly path: string; readonly kind: string }[];
+        readonly inputs: Readonly<Record<string, { readonly bytesInOutput: number }>>;
+      }
+    >
+  >;
+}
+
+/** The sources of these files of the bundle, and of everything that they import at once. */
+function staticallyLoaded(names: readonly string[]): readonly string[] {
+  const queue = Object.keys(outputs).filter((path) => names.some((name) => path.split('/').at(-1)?.startsWith(name)));
+  const seen = new Set(queue);
+  for (const path of seen) {
+    for (const { path: next, kind } of outputs[path]?.imports ?? []) if (kind === 'import-statement' && next in outputs) seen.add(next);
+  }
+  return [...seen].flatMap((path) => Object.keys(outputs[path]?.inputs ?? {}));
+}
 
 beforeAll(async () => {
   dir = await mkdtemp(join(tmpdir(), 'aks-autoscaler-bundle-'));
@@ -29,7 +54,9 @@ beforeAll(async () => {
   const path = `${join(ROOT, 'node_modules', '.bin')}${delimiter}${process.env['PATH'] ?? ''}`;
   const metafile = join(dir, 'meta.json');
   execFileSync('sh', ['-c', `${command} --log-level=error --metafile=${metafile}`], { cwd: ROOT, env: { ...process.env, PATH: path } });
-  inputs = Object.keys((JSON.parse(readFileSync(metafile, 'utf8')) as { readonly inputs: object }).inputs);
+  const meta = JSON.parse(readFileSync(metafile, 'utf8')) as Metafile;
+  inputs = Object.keys(meta.inputs);
+  outputs = meta.outputs;
 });
 
 afterAll(async () => {
@@ -79,6 +106,21 @@ async function lineWith(child: ChildProcess, message: string): Promise<Readonly<
 }
 
 describe('the bundle', () => {
+  it('carries of the Kubernetes client what a kubeconfig needs, and not three megabytes of APIs', () => {
+    expect(Object.keys(outputs).length).toBeGreaterThan(1);
+    const models = Object.values(outputs).flatMap((output) => Object.entries(output.inputs));
+    const bytes = models
+      .filter(([path]) => path.includes('client-node/dist/gen/'))
+      .reduce((sum, [, { bytesInOutput }]) => sum + bytesInOutput, 0);
+    expect(bytes).toBeLessThan(500_000);
+  });
+
+  it('says its first line before the SDKs are loaded', () => {
+    const loaded = staticallyLoaded(['main.mjs', 'run']);
+    expect(loaded.some((path) => path.includes('node_modules/zod/'))).toBe(true);
+    expect(loaded.filter((path) => /node_modules\/(@azure|@kubernetes|undici|prom-client)\//.test(path))).toEqual([]);
+  });
+
   it('carries no simulated world and nothing that only it needs', () => {
     expect(inputs.length).toBeGreaterThan(500);
     expect(inputs.filter((path) => /^src\/simulator\/|^src\/cli\/demo\/|@peculiar|reflect-metadata/.test(path))).toEqual([]);
@@ -122,6 +164,23 @@ describe('the image', () => {
     expect(last).toContain('USER 65532:65532\n');
     expect(last).toContain('ENTRYPOINT ["/nodejs/bin/node", "/app/main.mjs"]\n');
     expect(last).not.toMatch(/\bRUN\b/);
+  });
+
+  it('says what it is, and leaves its health to probes', () => {
+    const { version, license } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { version: string; license: string };
+    expect(dockerfile).toContain(`ARG VERSION=${version}\n`);
+    for (const label of ['title="aks-autoscaler"', 'version="$VERSION"', `licenses="${license}"`]) {
+      expect(dockerfile).toContain(`org.opencontainers.image.${label}`);
+    }
+    expect(dockerfile).toContain('COPY LICENSE /LICENSE\n');
+    expect(readFileSync(join(ROOT, 'LICENSE'), 'utf8')).toMatch(/Apache License\s+Version 2\.0/);
+    expect(dockerfile).not.toContain('HEALTHCHECK');
+  });
+
+  it('builds on the platform of the builder, and holds nothing of it', () => {
+    // Code alone is copied over, so one build serves amd64 and arm64.
+    expect(dockerfile).toMatch(/^FROM --platform=\$BUILDPLATFORM node:24\S* AS build\n/m);
+    expect(dockerfile.match(/^COPY --from=.*$/gm)).toEqual(['COPY --from=build /build/dist /app']);
   });
 
   it('copies everything the build step reads', () => {

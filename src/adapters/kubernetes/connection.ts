@@ -23,7 +23,6 @@ interface TlsSettings {
   readonly ca?: string | Buffer;
   readonly cert?: string | Buffer;
   readonly key?: string | Buffer;
-  readonly rejectUnauthorized?: boolean;
   readonly servername?: string;
 }
 
@@ -120,7 +119,7 @@ async function inClusterAccount(options: KubernetesOptions): Promise<Account> {
 
 /** Whatever a kubeconfig can hold: tokens, client certificates, exec plug-ins (kubelogin), basic credentials. */
 async function kubeconfigAccount(path: string, context: string | undefined): Promise<Account> {
-  const { KubeConfig } = await import('@kubernetes/client-node');
+  const { KubeConfig } = await import('./kube-config.ts');
   const config = new KubeConfig();
   try {
     config.loadFromFile(path);
@@ -134,6 +133,12 @@ async function kubeconfigAccount(path: string, context: string | undefined): Pro
     throw new AutoscalerError(
       { kind: 'config' },
       `The kubeconfig "${path}" has no usable context "${config.getCurrentContext()}"; it has: ${known.join(', ') || 'none'}.`,
+    );
+  }
+  if (cluster.skipTLSVerify === true) {
+    throw new AutoscalerError(
+      { kind: 'config' },
+      `The kubeconfig "${path}" turns the verification of the server off (insecure-skip-tls-verify), which is refused: give the authority of the server instead (certificate-authority).`,
     );
   }
   if (cluster.proxyUrl !== undefined) {
@@ -158,7 +163,6 @@ interface AppliedOptions {
   readonly ca?: unknown;
   readonly cert?: unknown;
   readonly key?: unknown;
-  readonly rejectUnauthorized?: boolean | undefined;
   readonly servername?: string | undefined;
   readonly headers?: unknown;
   readonly auth?: string | null | undefined;
@@ -170,7 +174,6 @@ function tlsOf(applied: AppliedOptions): TlsSettings {
     ...(text(applied.ca) ? { ca: applied.ca } : {}),
     ...(text(applied.cert) ? { cert: applied.cert } : {}),
     ...(text(applied.key) ? { key: applied.key } : {}),
-    ...(applied.rejectUnauthorized === undefined ? {} : { rejectUnauthorized: applied.rejectUnauthorized }),
     ...(applied.servername === undefined ? {} : { servername: applied.servername }),
   };
 }

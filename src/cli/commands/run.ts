@@ -5,7 +5,6 @@ import { redact } from '../../config/redact.ts';
 import { flagHelp } from '../../config/sources/flag-table.ts';
 import { asAutoscalerError } from '../../domain/errors.ts';
 import { createLog, type Log } from '../../telemetry/log.ts';
-import { createMetrics } from '../../telemetry/metrics.ts';
 import type { Daemon } from '../daemon.ts';
 import { stopSignals } from '../signals.ts';
 import { systemClock } from '../system-clock.ts';
@@ -45,7 +44,7 @@ async function connect(config: Config, log: Log, stopped: Promise<void>): Promis
   const stop = new AbortController();
   void stopped.then(() => stop.abort());
   // Loaded only now: the SDKs are most of the program, and a mistake in the configuration should be told at once.
-  const { composeDaemon } = await import('../compose.ts');
+  const [{ composeDaemon }, { createMetrics }] = await Promise.all([import('../compose.ts'), import('../../telemetry/metrics.ts')]);
   try {
     const { signal } = stop;
     return await composeDaemon({ config, clock: systemClock, random: Math.random, log, metrics: createMetrics(), signal });

@@ -54,7 +54,10 @@ export function answer(question: Question): Answer {
   snapshot.sync(settled.cluster);
   const scaleDown = planScaleDown({ ...question, observation: settled, snapshot, scaleUpPlanned: false });
   const groups = new Map(question.observation.cloud.groups.map((group) => [group.id as string, group]));
-  const notes = [...(scaleUp.notes ?? []).map(({ text }) => text), ...(scaleDown.inhibited === undefined ? [] : [`Nothing is removed: ${scaleDown.inhibited}.`])];
+  const notes = [
+    ...(scaleUp.notes ?? []).map(({ text }) => text),
+    ...(scaleDown.inhibited === undefined ? [] : [`Nothing is removed: ${scaleDown.inhibited}.`]),
+  ];
   return { scaleUp: scaleUpAnswer(scaleUp, groups), scaleDown: scaleDownAnswer(scaleDown), ...(notes.length === 0 ? {} : { notes }) };
 }
 

@@ -135,6 +135,11 @@ describe('opening', () => {
   it.each<[string, object, RegExp]>([
     ['no current context', { 'current-context': 'gone' }, /no usable context "gone"; it has: main/],
     ['a proxy', { clusters: [{ name: 'c', cluster: { server: 'https://x', 'proxy-url': 'http://p' } }] }, /proxy/],
+    [
+      'no verification of the server',
+      { clusters: [{ name: 'c', cluster: { server: 'https://x', 'insecure-skip-tls-verify': true } }] },
+      /verification of the server off .* refused/,
+    ],
   ])('a kubeconfig with %s is a config error in one sentence', async (_what, change, message) => {
     await expect(open(await kubeconfig(change))).rejects.toMatchObject({ kind: 'config', message: expect.stringMatching(message) });
   });

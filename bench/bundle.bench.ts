@@ -1,0 +1,108 @@
+/**
+ * The program as it ships, at rest: how soon it says its first line, and what it holds in memory once it has looked at a
+ * small cluster and has had nothing to do. It runs against a simulated world that lives in this process. Targets: 200 ms,
+ * 120 MB. Linux only: memory is read from /proc.
+ */
+import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { createInterface } from 'node:readline';
+import { smallWorld } from '../src/simulator/scenario/worlds.ts';
+import { realSimClock } from '../src/simulator/sim-clock.ts';
+import { startWorld, type World } from '../src/simulator/world.ts';
+import type { BenchRow } from './row.ts';
+
+const ROOT = resolve(import.meta.dirname, '..');
+const CLIENT = { clientId: 'aaaaaaaa-0000-0000-0000-000000000001', clientSecret: 'only-known-to-this-simulation' };
+const RUNS = 3;
+/** Three loops of the default interval. */
+const REST_MS = 35_000;
+
+interface Life {
+  readonly firstLineMs: number;
+  readonly firstLineCpuMs: number;
+  readonly idleMb: number;
+}
+
+export async function bundleBench(): Promise<BenchRow[]> {
+  const dir = await mkdtemp(join(tmpdir(), 'bundle-bench-'));
+  const world = await startWorld({ spec: smallWorld(3), clock: realSimClock(20), client: CLIENT, token: 'a-token' });
+  try {
+    const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { scripts: Record<string, string> };
+    const command = (scripts['bundle'] ?? '').replace('rm -rf dist && ', '').replace('--outdir=dist', `--outdir=${dir}`);
+    execFileSync('sh', ['-c', `${command} --log-level=error`], { cwd: ROOT });
+    await writeFile(join(dir, 'kubeconfig'), world.cluster.kubeconfig());
+    await writeFile(join(dir, 'ca.pem'), world.caPem);
+    const lives: Life[] = [];
+    for (let run = 0; run < RUNS; run++) lives.push(await live(dir, world));
+    return [
+      {
+        name: 'bundle: first line',
+        samples: lives.map(({ firstLineMs }) => firstLineMs),
+        unit: 'ms',
+        note: 'from the start of the process',
+      },
+      {
+        name: 'bundle: first line, CPU',
+        samples: lives.map(({ firstLineCpuMs }) => firstLineCpuMs),
+        unit: 'ms',
+        note: 'what a busy machine does not change',
+      },
+      {
+        name: 'bundle: memory at rest',
+        samples: lives.map(({ idleMb }) => idleMb),
+        unit: 'MB',
+        note: `resident, after ${REST_MS / 1000} s with nothing to do`,
+      },
+    ];
+  } finally {
+    await world.stop();
+    await rm(dir, { recursive: true, force: true });
+  }
+}
+
+async function live(dir: string, world: World): Promise<Life> {
+  const flags = ['--kubeconfig=kubeconfig', '--address=127.0.0.1:0', '--leader-elect=false'];
+  const started = performance.now();
+  const args = [join(dir, 'main.mjs'), 'run', '--node-group-auto-discovery=label:cluster-autoscaler-enabled=true', ...flags];
+  const child = spawn(process.execPath, args, { cwd: dir, env: environmentOf(world, dir), stdio: ['ignore', 'pipe', 'inherit'] });
+  try {
+    const lines = createInterface({ input: child.stdout });
+    const [first = ''] = (await Promise.race([once(lines, 'line'), once(child, 'close')])) as readonly unknown[];
+    const firstLineMs = performance.now() - started;
+    const firstLineCpuMs = cpuMs(child);
+    if (!String(first).includes('effective configuration')) throw new Error(`the first line is ${String(first)}`);
+    await new Promise((done) => setTimeout(done, REST_MS));
+    return { firstLineMs, firstLineCpuMs, idleMb: residentMb(child) };
+  } finally {
+    if (child.exitCode === null && child.kill()) await once(child, 'close');
+  }
+}
+
+function residentMb({ pid }: ChildProcess): number {
+  const kilobytes = /VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid ?? 0}/status`, 'utf8'))?.[1];
+  return Number(kilobytes ?? Number.NaN) / 1024;
+}
+
+/** In steps of 10 ms. */
+function cpuMs({ pid }: ChildProcess): number {
+  const [user, system] = (readFileSync(`/proc/${pid ?? 0}/stat`, 'utf8').split(') ')[1] ?? '').split(' ').slice(11, 13);
+  return (Number(user) + Number(system)) * 10;
+}
+
+function environmentOf({ spec, arm }: World, dir: string): Record<string, string> {
+  return {
+    ARM_SUBSCRIPTION_ID: spec.subscriptionId,
+    ARM_TENANT_ID: spec.tenantId,
+    ARM_RESOURCE_GROUP: spec.nodeResourceGroup,
+    LOCATION: spec.location,
+    ARM_CLIENT_ID: CLIENT.clientId,
+    ARM_CLIENT_SECRET: CLIENT.clientSecret,
+    AZURE_RESOURCE_MANAGER_ENDPOINT: arm.url,
+    AZURE_AUTHORITY_HOST: arm.url,
+    AZURE_CA_FILE: join(dir, 'ca.pem'),
+  };
+}

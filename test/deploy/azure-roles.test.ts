@@ -1,0 +1,74 @@
+/** The custom roles allow what a daemon calls in Azure: not less, and not more. */
+import { describe, expect, it } from 'vitest';
+import { AZURE_ROLES } from '../../deploy/azure-roles.ts';
+import { aPool, bound, deployment, MINUTE, worldOf } from '../scenarios/support.ts';
+import { VirtualRun } from '../support/virtual-world.ts';
+
+/** Asked by `doctor` alone, which is not run here. */
+const DOCTOR = new Set(['Microsoft.Insights/autoscaleSettings/read', 'Microsoft.Authorization/permissions/read']);
+
+/**
+ * The action that Azure asks its authorizer for: the types of the path, and what is done to the last. A POST to a type's
+ * verb is `<types>/<verb>/action`.
+ */
+function actionOf(method: string, path: string): string {
+  const [provider = '', ...segments] = (path.split('?')[0] ?? '').split('/providers/').at(-1)?.split('/') ?? [];
+  const types = segments.filter((_segment, index) => index % 2 === 0).join('/');
+  const verbs: Readonly<Record<string, string>> = { GET: 'read', PUT: 'write', PATCH: 'write', DELETE: 'delete', POST: 'action' };
+  return `${provider}/${types}/${verbs[method] ?? method}`;
+}
+
+const onPool = (pool: string): { readonly nodeSelector: Readonly<Record<string, string>> } => ({
+  nodeSelector: { 'kubernetes.azure.com/agentpool': pool },
+});
+
+/** Grows and shrinks a scale set of each kind, and a pool that AKS scales. */
+async function actionsOfALife(): Promise<ReadonlySet<string>> {
+  const pools = [
+    aPool({ name: 'general', count: 1 }),
+    aPool({ name: 'flexible', kind: 'vmss-flexible', count: 1 }),
+    aPool({ name: 'mixed', kind: 'vms-pool', count: 1, min: 0, max: 6, sizes: [{ vmSize: 'Standard_D16s_v5', count: 0 }] }),
+  ];
+  const flags = ['--scale-down-unneeded-time=1m', '--scale-down-delay-after-add=30s', '--balance-similar-node-groups=true'];
+  const run = await VirtualRun.start({ spec: worldOf(pools), flags });
+  try {
+    const wanted = pools.map(({ name }) => deployment({ name, replicas: 8, cpu: '1500m', spec: onPool(name) }));
+    for (const draft of wanted) run.world.cluster.apply(draft);
+    await run.until('bound', () => pools.every(({ name }) => bound(run, name) === 8), 20 * MINUTE);
+    for (const { name } of pools) run.world.cluster.apply(deployment({ name, replicas: 1, cpu: '1500m', spec: onPool(name) }));
+    await run.advance(40 * MINUTE);
+    expect(run.world.violations()).toEqual([]);
+    const entries = run.world.arm.control.journal();
+    return new Set(entries.filter(({ path }) => path.startsWith('/subscriptions/')).map(({ method, path }) => actionOf(method, path)));
+  } finally {
+    await run.stop();
+  }
+}
+
+describe('least privilege in Azure', () => {
+  const granted = AZURE_ROLES.flatMap(({ actions }) => actions.map(({ action }) => action));
+
+  it('reads paths as Azure does', () => {
+    const group = '/subscriptions/s/resourceGroups/g/providers';
+    expect([
+      actionOf('GET', `${group}/Microsoft.Compute/virtualMachineScaleSets?api-version=1`),
+      actionOf('PUT', `${group}/Microsoft.Compute/virtualMachineScaleSets/a`),
+      actionOf('POST', `${group}/Microsoft.Compute/virtualMachineScaleSets/a/delete`),
+      actionOf('GET', '/subscriptions/s/providers/Microsoft.Compute/locations/westeurope/operations/1'),
+    ]).toEqual([
+      'Microsoft.Compute/virtualMachineScaleSets/read',
+      'Microsoft.Compute/virtualMachineScaleSets/write',
+      'Microsoft.Compute/virtualMachineScaleSets/delete/action',
+      'Microsoft.Compute/locations/operations/read',
+    ]);
+  });
+
+  it('every call of a daemon is granted, and nothing is granted that is never called', async () => {
+    const called = await actionsOfALife();
+    expect([...called].toSorted()).toEqual(granted.filter((action) => !DOCTOR.has(action)).toSorted());
+  });
+
+  it('no role has a wildcard, and none may create or delete a pool or hand out rights', () => {
+    expect(granted.filter((action) => action.includes('*') || /\/delete$|roleAssignments|listKeys|Credential/i.test(action))).toEqual([]);
+  });
+});
