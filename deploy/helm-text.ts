@@ -32,6 +32,7 @@ export const helmNotation: Notation = {
       expression: first.reduce((rest, path) => `(${path} | default ${rest})`, last).concat(' | toString | toJson'),
     });
   },
+  inline: (path) => `{{ .Values.${path} }}`,
   orNamespace: (path) => mark({ kind: 'value', expression: `.Values.${path} | default .Release.Namespace | toJson` }),
   block: (path) => mark({ kind: 'block', path }),
   text: (path) => mark({ kind: 'text', path }),

@@ -1,4 +1,5 @@
 /** What others need to watch the daemon: objects for the Prometheus operator. */
+import { alertGroups } from './alerts.ts';
 import { labels, selector } from './objects.ts';
 import type { Json, JsonMap, Notation } from './notation.ts';
 
@@ -19,6 +20,32 @@ export function serviceMonitor(n: Notation): readonly Json[] {
 export function podMonitor(n: Notation): readonly Json[] {
   const spec = { ...found(n), podMetricsEndpoints: [endpoint(n, 'podMonitor', 'http')] };
   return [n.when('podMonitor.enabled', { apiVersion: API, kind: 'PodMonitor', metadata: placed(n, 'podMonitor'), spec })];
+}
+
+/** The alerts of alerts.ts, and further ones of the user's. */
+export function prometheusRule(n: Notation): readonly Json[] {
+  const runbooks = n.inline('prometheusRule.runbooks');
+  const groups = alertGroups(RUNBOOKS).map(({ name, rules }) => ({
+    name,
+    interval: n.when('prometheusRule.interval', n.value('prometheusRule.interval')),
+    rules: [...rules.map((rule) => replaced(n.literal({ ...rule }), runbooks)), ...n.more('prometheusRule.rules')],
+  }));
+  const metadata = {
+    name: n.name,
+    namespace: n.orNamespace('prometheusRule.namespace'),
+    labels: { ...labels(n), ...n.entries('prometheusRule.additionalLabels') },
+  };
+  return [n.when('prometheusRule.enabled', { apiVersion: API, kind: 'PrometheusRule', metadata, spec: { groups } })];
+}
+
+/** Stands for where the runbooks are until the rest of a text is safe from Helm. */
+const RUNBOOKS = '@runbooks@';
+
+function replaced(json: Json, runbooks: string): Json {
+  if (typeof json === 'string') return json.replaceAll(RUNBOOKS, runbooks);
+  if (typeof json !== 'object' || json === null) return json;
+  if (Array.isArray(json)) return json.map((item: Json) => replaced(item, runbooks));
+  return Object.fromEntries(Object.entries(json).map(([key, value]) => [key, replaced(value, runbooks)]));
 }
 
 function placed(n: Notation, values: string): JsonMap {

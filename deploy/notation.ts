@@ -32,6 +32,8 @@ export interface Notation {
   value(path: string): Json;
   /** The same as a text, the first of the paths that is given: what the environment takes. */
   asText(...paths: readonly string[]): Json;
+  /** A text that stands within another. */
+  inline(path: string): string;
   /** The text at a path, or the release's namespace. */
   orNamespace(path: string): Json;
   /** A map or a list; left out when it is empty. */
@@ -76,6 +78,7 @@ export function plainNotation(values: JsonMap, release: Release): Notation {
       .digest('hex'),
     value: at,
     asText: (...paths) => plainly(paths.map(at).find(isTruthy) ?? ''),
+    inline: text,
     orNamespace: (path) => text(path) || release.namespace,
     block: (path) => (isTruthy(at(path)) ? at(path) : ABSENT),
     text: (path) => textOf(at(path)),

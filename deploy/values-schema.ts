@@ -111,6 +111,14 @@ export function valuesSchema(): string {
     networkPolicy: only({ enabled: flag, ingressFrom: maps, extraEgress: maps }),
     serviceMonitor: monitor,
     podMonitor: monitor,
+    prometheusRule: only({
+      enabled: flag,
+      namespace: text,
+      additionalLabels: texts,
+      interval: { type: ['string', 'null'] },
+      runbooks: text,
+      rules: maps,
+    }),
   };
   return `${JSON.stringify({ $schema: 'http://json-schema.org/draft-07/schema#', ...only(properties), ...RULES }, undefined, 2)}\n`;
 }
