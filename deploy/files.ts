@@ -6,7 +6,7 @@ import { alertRules } from './alerts.ts';
 import { dashboard } from './dashboard.ts';
 import { AZURE_ROLES, roleDefinition, rolesTable } from './azure-roles.ts';
 import { helmNotation, helmText } from './helm-text.ts';
-import { podMonitor, prometheusRule, serviceMonitor } from './monitoring.ts';
+import { grafanaDashboard, podMonitor, prometheusRule, serviceMonitor } from './monitoring.ts';
 import { mergedValues, plainNotation, plainText, type Json, type JsonMap, type Notation } from './notation.ts';
 import { configMap, disruptionBudget, networkPolicy, rbac, secret, service } from './objects.ts';
 import { deployment } from './pod.ts';
@@ -32,6 +32,7 @@ const PIECES: readonly Piece[] = [
   { file: 'service-monitor.yaml', objects: serviceMonitor },
   { file: 'pod-monitor.yaml', objects: podMonitor },
   { file: 'prometheus-rule.yaml', objects: prometheusRule },
+  { file: 'grafana-dashboard.yaml', objects: grafanaDashboard },
 ];
 
 /** Names of the sets of values that the chart is tried with; `example` is what the plain manifests are made of. */

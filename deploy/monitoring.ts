@@ -1,5 +1,6 @@
-/** What others need to watch the daemon: objects for the Prometheus operator. */
+/** What others need to watch the daemon: objects for the Prometheus operator and for Grafana. */
 import { alertGroups } from './alerts.ts';
+import { dashboard } from './dashboard.ts';
 import { labels, selector } from './objects.ts';
 import type { Json, JsonMap, Notation } from './notation.ts';
 
@@ -36,6 +37,18 @@ export function prometheusRule(n: Notation): readonly Json[] {
     labels: { ...labels(n), ...n.entries('prometheusRule.additionalLabels') },
   };
   return [n.when('prometheusRule.enabled', { apiVersion: API, kind: 'PrometheusRule', metadata, spec: { groups } })];
+}
+
+/** For a Grafana whose sidecar collects dashboards from ConfigMaps with a certain label. */
+export function grafanaDashboard(n: Notation): readonly Json[] {
+  const metadata = {
+    name: `${n.name}-dashboard`,
+    namespace: n.orNamespace('grafanaDashboard.namespace'),
+    labels: { ...labels(n), ...n.entries('grafanaDashboard.labels') },
+    annotations: n.block('grafanaDashboard.annotations'),
+  };
+  const data = { 'aks-autoscaler.json': n.literal(JSON.stringify(dashboard())) };
+  return [n.when('grafanaDashboard.enabled', { apiVersion: 'v1', kind: 'ConfigMap', metadata, data })];
 }
 
 /** Stands for where the runbooks are until the rest of a text is safe from Helm. */

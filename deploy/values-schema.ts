@@ -111,6 +111,7 @@ export function valuesSchema(): string {
     networkPolicy: only({ enabled: flag, ingressFrom: maps, extraEgress: maps }),
     serviceMonitor: monitor,
     podMonitor: monitor,
+    grafanaDashboard: only({ enabled: flag, namespace: text, labels: texts, annotations: texts }),
     prometheusRule: only({
       enabled: flag,
       namespace: text,

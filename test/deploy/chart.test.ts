@@ -5,6 +5,8 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
+import { alertGroups } from '../../deploy/alerts.ts';
+import { dashboard } from '../../deploy/dashboard.ts';
 import { variants, variantValues } from '../../deploy/files.ts';
 import { findHelm } from './helm.ts';
 import { CHART, configuredBy, deploymentIn, kindIn, objectsIn, ROOT, type KubeObject } from './kube-objects.ts';
@@ -79,6 +81,43 @@ describe('identities', () => {
     expect(container?.env.map(({ name }) => name)).toEqual(expect.arrayContaining(Object.keys(held)));
     expect(configuredBy(objects, held).azure.credential).toMatchObject({ method: 'client-secret', clientId: 'c' });
     expect(objects.map(({ kind }) => kind).filter((kind) => /Role|ServiceAccount|Secret/.test(kind))).toEqual([]);
+  });
+});
+
+interface MonitorSpec {
+  readonly selector: { readonly matchLabels: object };
+  readonly namespaceSelector: object;
+}
+
+function specOf<Spec>(objects: readonly KubeObject[], kind: string): Spec {
+  const object = kindIn(objects, kind);
+  if (object === undefined) throw new Error(`there is no ${kind}`);
+  return object.spec as Spec;
+}
+
+describe('what watches the daemon', () => {
+  it('the dashboard in its ConfigMap is the dashboard', () => {
+    const text = golden('migrated').find(({ metadata }) => metadata.name.endsWith('-dashboard'))?.data?.['aks-autoscaler.json'];
+    expect(JSON.parse(text ?? '')).toEqual(dashboard());
+  });
+
+  it('the alerts in their PrometheusRule are the alerts, and lead to the runbooks of the user', () => {
+    const { groups } = specOf<{ readonly groups: readonly { readonly rules: readonly object[] }[] }>(
+      golden('everything'),
+      'PrometheusRule',
+    );
+    const [ours] = alertGroups('https://wiki.example/runbooks');
+    expect(groups[0]?.rules.slice(0, -1)).toEqual(ours?.rules);
+    expect(groups[0]?.rules.at(-1)).toMatchObject({ alert: 'AutoscalerIsThere' });
+  });
+
+  it('all of them find the pods', () => {
+    for (const kind of ['ServiceMonitor', 'PodMonitor']) {
+      const objects = golden('everything');
+      const { selector, namespaceSelector } = specOf<MonitorSpec>(objects, kind);
+      expect(deploymentIn(objects).template.metadata.labels).toMatchObject(selector.matchLabels);
+      expect(namespaceSelector).toEqual({ matchNames: ['kube-system'] });
+    }
   });
 });
 
