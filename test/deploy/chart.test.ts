@@ -106,10 +106,7 @@ describe('what watches the daemon', () => {
   });
 
   it('the alerts in their PrometheusRule are the alerts, and lead to the runbooks of the user', () => {
-    const { groups } = specOf<{ readonly groups: readonly { readonly rules: readonly object[] }[] }>(
-      golden('everything'),
-      'PrometheusRule',
-    );
+    const { groups } = specOf(golden('everything'), 'PrometheusRule') as RuleSpec;
     const [ours] = alertGroups('https://wiki.example/runbooks');
     expect(groups[0]?.rules.slice(0, -1)).toEqual(ours?.rules);
     expect(groups[0]?.rules.at(-1)).toMatchObject({ alert: 'AutoscalerIsThere' });
