@@ -79,7 +79,7 @@ function groupsOf(state: ArmState, pools: ReadonlyMap<string, PoolSpec>): readon
 }
 
 /** Why groups are not at rest; none: they are. */
-export function stuckGroups({ run, pools }: Pick<Stage, 'run' | 'pools'>): readonly string[] {
+export function stuckGroups({ run, pools, enforcesMin }: Stage): readonly string[] {
   const known = new Map((run.reports.at(-1)?.observation?.cloud.groups ?? []).map((group) => [String(group.id).toLowerCase(), group]));
   const nodes = new Map(run.world.cluster.store.nodes().map((node) => [node.metadata.name, node]));
   return groupsOf(run.world.arm.control.state(), pools).flatMap((group) => {
@@ -90,18 +90,30 @@ export function stuckGroups({ run, pools }: Pick<Stage, 'run' | 'pools'>): reado
     if (!held.target.known) return tell(`target unknown: ${held.target.reason}`);
     if (held.instances === undefined) return tell('instances never read');
     if (held.target.value !== group.capacity) return tell(`the daemon believes ${held.target.value}, the capacity is ${group.capacity}`);
-    const odd = oddMachine(group, nodes);
+    const odd = oddMachine(group, nodes, mayStay(group, enforcesMin));
     return odd === undefined ? [] : tell(odd);
   });
 }
 
-function oddMachine({ capacity, machines }: Group, nodes: ReadonlyMap<string, NodeObject>): string | undefined {
+/** Machines that may be of no use for good: at a minimum that nobody enforces, those that Azure deallocated. */
+function mayStay({ capacity, min, machines }: Group, enforcesMin: boolean): ReadonlySet<string> {
+  const deallocated = machines.filter(({ power }) => power === 'deallocated').map(({ hostName }) => hostName);
+  return new Set(!enforcesMin && capacity <= min ? deallocated : []);
+}
+
+function oddMachine(
+  { capacity, machines }: Group,
+  nodes: ReadonlyMap<string, NodeObject>,
+  accepted: ReadonlySet<string>,
+): string | undefined {
   if (capacity !== machines.length) return `capacity ${capacity}, ${machines.length} machines listed`;
   for (const vm of machines) {
-    if (vm.provisioningState !== 'Succeeded') return `${vm.name} is ${vm.provisioningState}`;
     const node = nodes.get(vm.hostName);
+    // A node that works is kept, whatever became of the last operation on its machine.
+    const isKept = vm.provisioningState === 'Failed' && node !== undefined && isReady(node);
+    if (vm.provisioningState !== 'Succeeded' && !isKept) return `${vm.name} is ${vm.provisioningState}`;
     if (node === undefined) return `${vm.name} has no node`;
-    if (!isReady(node)) return `${vm.name} is not ready`;
+    if (!isReady(node) && !accepted.has(vm.hostName)) return `${vm.name} is not ready`;
   }
   return undefined;
 }
@@ -132,7 +144,9 @@ export function unrest(stage: Stage): readonly string[] {
   const idle = last?.outcome === 'completed' ? [] : [`the last loop ${last?.outcome ?? 'never was'}`];
   const able = groups.filter((group) => canGrow(stage, group, state));
   const waiting = store.pendingPods().flatMap((pod) => shouldRun(stage, pod, able));
-  return [...stuckGroups(stage), ...store.nodes().flatMap(leftovers), ...below, ...idle, ...waiting];
+  const accepted = new Set(groups.flatMap((group) => [...mayStay(group, enforcesMin)]));
+  const nodes = store.nodes().filter(({ metadata }) => !accepted.has(metadata.name));
+  return [...stuckGroups(stage), ...nodes.flatMap(leftovers), ...below, ...idle, ...waiting];
 }
 
 function leftovers(node: NodeObject): readonly string[] {

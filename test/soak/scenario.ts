@@ -1,5 +1,7 @@
 /** Makes a world, its workloads and its misfortunes out of a seed. Pure: the same seed makes the same scenario. */
 import { seededRandom, type Random } from '../../src/domain/random.ts';
+import { CATALOGUE } from '../../src/simulator/arm/catalogue.ts';
+import type { CatalogueOrder } from '../../src/simulator/arm/catalogue-raise.ts';
 import type { WorldEvent } from '../../src/simulator/arm/world-event.ts';
 import type { Fault } from '../../src/simulator/arm/faults.ts';
 import type { PoolSpec, WorldSpec } from '../../src/simulator/world-spec.ts';
@@ -24,6 +26,8 @@ export interface WorkloadSpec {
 export type Step =
   | { readonly kind: 'scale'; readonly workload: string; readonly replicas: number }
   | { readonly kind: 'fault'; readonly fault: Fault; readonly forMs: number }
+  /** A number of the catalogue of misfortunes befalls a pool. */
+  | { readonly kind: 'catalogued'; readonly order: CatalogueOrder; readonly forMs: number }
   | { readonly kind: 'event'; readonly event: WorldEvent }
   | { readonly kind: 'stock'; readonly vmSize: string; readonly zone: string; readonly count: number }
   | { readonly kind: 'quota'; readonly name: string; readonly limit: number }
@@ -153,6 +157,7 @@ function drawSteps(random: Random, stage: Stage): readonly TimedStep[] {
 function drawStep(random: Random, stage: Stage, serial: number): Step {
   const dice = random();
   if (dice < 0.25) return { kind: 'scale', workload: oneOf(random, stage.workloads).name, replicas: drawReplicas(random) };
+  if (dice < 0.45) return drawCatalogued(random, stage, serial);
   if (dice < 0.65)
     return {
       kind: 'fault',
@@ -164,6 +169,16 @@ function drawStep(random: Random, stage: Stage, serial: number): Step {
     };
   if (dice < 0.8) return drawWorldStep(random, stage, serial);
   return drawProcessStep(random);
+}
+
+function drawCatalogued(random: Random, { pools }: Stage, serial: number): Step {
+  const number = oneOf(random, [...CATALOGUE.keys()]);
+  const match = {
+    pool: oneOf(random, pools).name,
+    ...(happens(random, 0.5) ? { prob: oneOf(random, [0.3, 0.6]) } : {}),
+    ...(happens(random, 0.4) ? { times: whole(random, 1, 4) } : {}),
+  };
+  return { kind: 'catalogued', order: { number, id: `${serial} catalogue ${number}`, match }, forMs: whole(random, 5, 240) * SECOND };
 }
 
 function drawReplicas(random: Random): number {

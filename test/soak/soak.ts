@@ -3,6 +3,7 @@
  * own opinion counts but where it must agree with the world.
  */
 import { asAutoscalerError } from '../../src/domain/errors.ts';
+import { CATALOGUE } from '../../src/simulator/arm/catalogue.ts';
 import type { ObjectDraft } from '../../src/simulator/cluster/objects.ts';
 import type { PoolSpec } from '../../src/simulator/world-spec.ts';
 import { budget, deployment } from '../scenarios/support.ts';
@@ -48,7 +49,10 @@ export async function soak(seed: number, loops: number): Promise<SoakResult> {
   try {
     const unplanned = watchRemovals(run, witness);
     const pools = new Map(scenario.world.pools.map((pool) => [pool.name, pool]));
-    for (const { step } of scenario.steps) if (step.kind === 'event' && 'addPool' in step.event) remember(pools, step.event.addPool);
+    for (const { step } of scenario.steps) {
+      const added = addedPool(step, pools);
+      if (added !== undefined) pools.set(added.name, added);
+    }
     const stage: Stage = { run, pools, enforcesMin: scenario.flags.includes('--enforce-node-group-min-size=true') };
     const progress: Progress = { stage, scenario, crashes: [], startsMs: [] };
     for (const workload of scenario.workloads) if (workload.maxUnavailable !== undefined) applyBudget(run, workload);
@@ -79,8 +83,17 @@ export async function soak(seed: number, loops: number): Promise<SoakResult> {
   }
 }
 
-function remember(pools: Map<string, PoolSpec>, pool: PoolSpec): void {
-  pools.set(pool.name, pool);
+/** The pool that a step brings into the world. */
+function addedPool(step: Step, pools: ReadonlyMap<string, PoolSpec>): PoolSpec | undefined {
+  if (step.kind === 'event') return 'addPool' in step.event ? step.event.addPool : undefined;
+  if (step.kind !== 'catalogued') return undefined;
+  const { number, match } = step.order;
+  const { name, vmSize } = pools.get(match?.pool ?? '') ?? {};
+  const made =
+    name === undefined || vmSize === undefined
+      ? undefined
+      : CATALOGUE.get(number)?.make({ pool: name, vmSize, zone: undefined, subnet: '', location: '' });
+  return made !== undefined && 'event' in made && 'addPool' in made.event ? made.event.addPool : undefined;
 }
 
 /** What the world does by itself is scheduled on its clock; only the daemon's own life is led from here. */
@@ -128,6 +141,11 @@ function act({ stage: { run }, scenario, crashes }: Progress, step: Step): void 
       arm.control.addFault(step.fault);
       run.clock.after(step.forMs, () => arm.control.removeFault(step.fault.id));
       return;
+    case 'catalogued':
+      // A pool may have gone before its turn came, or have no scale set.
+      arm.control.addCatalogued(step.order);
+      run.clock.after(step.forMs, () => arm.control.removeFault(step.order.id));
+      return;
     case 'event':
       // A pool may have gone before its turn came.
       arm.control.raise(step.event);
@@ -156,6 +174,7 @@ function act({ stage: { run }, scenario, crashes }: Progress, step: Step): void 
 /** Every misfortune ends; what is out of stock may stay so. */
 function calm({ stage: { run }, scenario }: Progress): void {
   const { arm, cluster } = run.world;
+  for (const { step } of scenario.steps) if (step.kind === 'catalogued') arm.control.removeFault(step.order.id);
   for (const fault of arm.control.state().faults) arm.control.removeFault(fault.id);
   cluster.control.resume();
   run.skewDaemon(0);

@@ -4,6 +4,7 @@ import type { Pod } from '../../domain/pod.ts';
 import { podName } from '../../domain/ids.ts';
 import { BudgetLedger, type Allowance, type Headroom } from './budgets.ts';
 import { ClusterMinimum } from './cluster-minimum.ts';
+import { unreadyKeptMs } from '../state/unready-time.ts';
 import { coolsDownUntil } from './inhibition.ts';
 import { removalOrder } from './removal-order.ts';
 import type { Scope } from './scope.ts';
@@ -81,7 +82,9 @@ function tooEarly(candidate: Unneeded, scope: Scope): Refusal | undefined {
   const { group, node } = candidate;
   const rules = scope.policy.scaleDown;
   const ready = node.readiness.ready;
-  const waitMs = ready ? (group.options.unneededForMs ?? rules.unneededForMs) : (group.options.unreadyForMs ?? rules.unreadyForMs);
+  const waitMs = ready
+    ? (group.options.unneededForMs ?? rules.unneededForMs)
+    : unreadyKeptMs(candidate.node, group, scope.observation, scope.policy);
   const dueAtMs = candidate.sinceMs + waitMs;
   if (dueAtMs < scope.observation.nowMs) return undefined;
   return { reason: ready ? 'NotUnneededLongEnough' : 'NotUnreadyLongEnough', recheckAtMs: dueAtMs };

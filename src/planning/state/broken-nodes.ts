@@ -7,9 +7,11 @@ import type { LoopState } from '../../domain/loop-state.ts';
 import type { Observation } from '../../domain/observation.ts';
 import type { Policy } from '../../domain/policy.ts';
 import { TO_BE_DELETED_TAINT, hasTaint } from '../../domain/taint.ts';
+import { unreadyKeptMs } from './unready-time.ts';
 
 /** How many by group; nodes on their way out and those that scale-down may not touch are left out, as are groups without any. */
-export function brokenNodes({ cluster, cloud, nowMs }: Observation, state: LoopState, policy: Policy): ReadonlyMap<NodeGroupId, number> {
+export function brokenNodes(observation: Observation, state: LoopState, policy: Policy): ReadonlyMap<NodeGroupId, number> {
+  const { cluster, cloud, nowMs } = observation;
   const broken = new Map<NodeGroupId, number>();
   if (!policy.scaleDown.enabled || policy.scaleDown.unreadyEnabled === false) return broken;
   for (const [name, node] of cluster.nodes) {
@@ -20,8 +22,7 @@ export function brokenNodes({ cluster, cloud, nowMs }: Observation, state: LoopS
     const id = cloud.groupOfNode.get(name);
     const group = cloud.groups.find((candidate) => candidate.id === id);
     if (group === undefined) continue;
-    const keptForMs = group.options.unreadyForMs ?? policy.scaleDown.unreadyForMs;
-    if (nowMs - sinceMs > keptForMs) broken.set(group.id, (broken.get(group.id) ?? 0) + 1);
+    if (nowMs - sinceMs > unreadyKeptMs(node, group, observation, policy)) broken.set(group.id, (broken.get(group.id) ?? 0) + 1);
   }
   return broken;
 }

@@ -130,6 +130,17 @@ describe('a machine that boots', () => {
 });
 
 describe('a machine that stops', () => {
+  it('keeps what others than its kubelet wrote of it, as an announcement of its end', async () => {
+    stage = await setStage([aMachine('n1')]);
+    stage.park.tell({ kind: 'preempt-scheduled', machine: aMachine('n1'), notBeforeMs: stage.clock.now() + 30_000 });
+    stage.clock.advance(30_000);
+    stage.park.end('n1', 'stopped');
+    stage.clock.advance(60_000);
+    expect(readyOf('n1')).toBe('Unknown');
+    expect(conditionOf(node('n1') as NodeObject, 'PreemptScheduled')?.status).toBe('True');
+    expect(conditionOf(node('n1') as NodeObject, 'MemoryPressure')?.status).toBe('Unknown');
+  });
+
   it('turns its node unknown after the grace, and its pods not ready', async () => {
     stage = await setStage([aMachine('n1')]);
     stage.cluster.apply(aPodDraft('p'));

@@ -127,15 +127,18 @@ export function liveConditions(ready: boolean, nowMs: number): readonly Conditio
   ];
 }
 
-/** The conditions that the lifecycle controller writes when a kubelet went silent. */
+/** What the lifecycle controller answers for. What others wrote of a node stays as they left it. */
+const KUBELET_CONDITIONS: ReadonlySet<string> = new Set(['Ready', 'MemoryPressure', 'DiskPressure', 'PIDPressure']);
+
+/** The conditions once the lifecycle controller has found that a kubelet went silent. */
 export function silentConditions(before: readonly Condition[] | undefined, nowMs: number): readonly Condition[] {
-  return (before ?? []).map((condition) => ({
-    ...condition,
+  const silent = {
     status: 'Unknown',
     reason: 'NodeStatusUnknown',
     message: 'Kubelet stopped posting node status.',
     lastTransitionTime: timestamp(nowMs),
-  }));
+  } as const;
+  return (before ?? []).map((condition) => (KUBELET_CONDITIONS.has(condition.type) ? { ...condition, ...silent } : condition));
 }
 
 /** A stable private address for a machine's name. */
