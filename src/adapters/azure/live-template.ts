@@ -56,6 +56,24 @@ export function isGoing(node: Node): boolean {
   return node.deletionAtMs !== undefined || node.taints.some((taint) => taint.key === TO_BE_DELETED_TAINT);
 }
 
+/**
+ * An estimate does not know what was written on a pool's nodes by hand or by a policy. A node that is ready but too young
+ * to speak for its group is believed in this: a pod that it turns away would have a new node in vain.
+ */
+export function withTaintsOf(estimate: NodeTemplate, young: Node | undefined): NodeTemplate {
+  if (young === undefined || !young.readiness.ready || young.unschedulable) return estimate;
+  const known = new Set(estimate.taints.map(({ key, effect }) => `${key}:${effect}`));
+  const more = young.taints.filter(({ key, effect }) => !known.has(`${key}:${effect}`));
+  if (more.length === 0) return estimate;
+  const { origins } = estimate;
+  const live = Object.fromEntries(more.map(({ key }) => [key, 'live'] as const));
+  return {
+    ...estimate,
+    taints: [...estimate.taints, ...more],
+    ...(origins === undefined ? {} : { origins: { ...origins, taints: { ...live, ...origins.taints } } }),
+  };
+}
+
 /** A group of which nothing else is known is what its one node is, whatever state that is in. */
 export function lastResort(node: Node, source: TemplateSource, options: { readonly uncordon: boolean }): NodeTemplate {
   const template = liveTemplate(node, source);

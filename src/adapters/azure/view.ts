@@ -13,7 +13,7 @@ import type { ResourceNames } from '../../domain/resources.ts';
 import { foldName } from './arm-ids.ts';
 import { InstanceBook } from './instance-book.ts';
 import { findExemplars, type Exemplars } from './exemplars.ts';
-import { lastResort, liveTemplate, withLastingTaints } from './live-template.ts';
+import { lastResort, liveTemplate, withLastingTaints, withTaintsOf } from './live-template.ts';
 import { allFrom, learnedTemplate, withExperience, type LearnedTemplate } from './learned-templates.ts';
 import type { TemplateMemory } from './template-memory.ts';
 import type { AzureOptions } from './options.ts';
@@ -222,7 +222,7 @@ export class CloudViewBuilder {
       return { ...live, origins: allFrom('live', live, names), ...attachLimits(sku, exemplar.attachLimits) };
     }
     if (learned !== undefined) return { ...learnedTemplate(learned, source, pool, names), ...attachLimits(sku, learned.attachLimits) };
-    if (estimate !== undefined) return estimate;
+    if (estimate !== undefined) return withTaintsOf(estimate, stopgap);
     return stopgap === undefined ? undefined : lastResort(stopgap, source, { uncordon: options.scaleFromUnschedulable === true });
   }
 

@@ -1,7 +1,7 @@
 import type { ResourceSku } from '@azure/arm-compute';
 import { describe, expect, it } from 'vitest';
 import { findExemplars } from '../../../src/adapters/azure/exemplars.ts';
-import { exemplarySince, lastResort, liveTemplate, withLastingTaints } from '../../../src/adapters/azure/live-template.ts';
+import { exemplarySince, lastResort, liveTemplate, withLastingTaints, withTaintsOf } from '../../../src/adapters/azure/live-template.ts';
 import { drawsOf } from '../../../src/adapters/azure/quota.ts';
 import { reservedCpuMillis, reservedMemoryBytes } from '../../../src/adapters/azure/reservations.ts';
 import { buildCatalog, findSku, renewCatalog, unavailableBecause, type Sku } from '../../../src/adapters/azure/skus.ts';
@@ -246,6 +246,26 @@ describe('who speaks for a group', () => {
     [true, undefined],
   ])('TM03: what a cordoned node says is cordoned, too, unless that is taken off (%s)', (uncordon, unschedulable) => {
     expect(lastResort(aNode({ unschedulable: true }), SOURCE, { uncordon }).unschedulable).toBe(unschedulable);
+  });
+});
+
+describe('an estimate beside a node that is too young to speak for its group', () => {
+  const taint = { key: 'team', value: 'a', effect: 'NoSchedule' } as const;
+  const stated = { key: 'dedicated', value: 'x', effect: 'NoSchedule' } as const;
+  const estimate = { ...template(), taints: [stated] };
+  const keys = (young: Partial<Node>) => withTaintsOf(estimate, aNode({ taints: [taint], ...young })).taints.map(({ key }) => key);
+
+  it.each<[string, Partial<Node>, readonly string[]]>([
+    ['ready: its taints count', {}, ['dedicated', 'team']],
+    ['not ready: it may lose them', { readiness: { ready: false, sinceMs: START_MS, reason: 'x' } }, ['dedicated']],
+    ['cordoned: somebody works on it', { unschedulable: true }, ['dedicated']],
+    ['with what is known already', { taints: [stated] }, ['dedicated']],
+  ])('%s', (_name, young, expected) => {
+    expect(keys(young)).toEqual(expected);
+  });
+
+  it('is itself when there is none', () => {
+    expect(withTaintsOf(estimate, undefined)).toBe(estimate);
   });
 });
 
