@@ -20,7 +20,7 @@ export interface AzureRole {
 export const AZURE_ROLES: readonly AzureRole[] = [
   {
     key: 'nodes',
-    name: 'AKS autoscaler: nodes',
+    name: 'aks-autoscaler-nodes',
     description: 'Assign it on the resource group of the nodes (MC_...).',
     actions: [
       { action: 'Microsoft.Compute/virtualMachineScaleSets/read', why: 'what the pools are, and how large' },
@@ -29,12 +29,13 @@ export const AZURE_ROLES: readonly AzureRole[] = [
       { action: 'Microsoft.Compute/virtualMachineScaleSets/virtualMachines/read', why: 'which instances there are, and in what state' },
       { action: 'Microsoft.Compute/virtualMachines/read', why: 'machines of Flexible sets and of pools of type VirtualMachines' },
       { action: 'Microsoft.Insights/autoscaleSettings/read', why: 'doctor: rules of Azure that would fight over a scale set' },
+      { action: 'Microsoft.Network/virtualNetworks/subnets/read', why: 'doctor: addresses left, where the network is in this group' },
       { action: 'Microsoft.Authorization/permissions/read', why: 'doctor: whether these actions are granted' },
     ],
   },
   {
     key: 'subscription',
-    name: 'AKS autoscaler: subscription',
+    name: 'aks-autoscaler-subscription',
     description: 'Assign it on the subscription; it only reads.',
     actions: [
       { action: 'Microsoft.Compute/skus/read', why: 'what a node of a size has, for pools without nodes' },
@@ -45,12 +46,13 @@ export const AZURE_ROLES: readonly AzureRole[] = [
   },
   {
     key: 'pools',
-    name: 'AKS autoscaler: pools',
-    description: 'Assign it on the AKS cluster, where pools are of type VirtualMachines or are written through AKS.',
+    name: 'aks-autoscaler-pools',
+    description: 'Assign it on the resource group of the AKS cluster, where pools are of type VirtualMachines or are written through AKS.',
     actions: [
       { action: 'Microsoft.ContainerService/managedClusters/agentPools/read', why: 'what the pools are, and how large' },
       { action: 'Microsoft.ContainerService/managedClusters/agentPools/write', why: 'raise the count of a size' },
       { action: 'Microsoft.ContainerService/managedClusters/agentPools/deleteMachines/action', why: 'delete chosen machines' },
+      { action: 'Microsoft.Authorization/permissions/read', why: 'doctor: whether these actions are granted' },
     ],
   },
 ];

@@ -1,11 +1,16 @@
 /** The custom roles allow what a daemon calls in Azure: not less, and not more. */
 import { describe, expect, it } from 'vitest';
 import { AZURE_ROLES } from '../../deploy/azure-roles.ts';
+import { AGENT_POOL_READ, AGENT_POOL_WRITE, NODE_GROUP_ACTIONS, type RoleName } from '../../src/cli/doctor/azure-checks.ts';
 import { aPool, bound, deployment, MINUTE, worldOf } from '../scenarios/support.ts';
 import { VirtualRun } from '../support/virtual-world.ts';
 
 /** Asked by `doctor` alone, which is not run here. */
-const DOCTOR = new Set(['Microsoft.Insights/autoscaleSettings/read', 'Microsoft.Authorization/permissions/read']);
+const DOCTOR = new Set([
+  'Microsoft.Insights/autoscaleSettings/read',
+  'Microsoft.Network/virtualNetworks/subnets/read',
+  'Microsoft.Authorization/permissions/read',
+]);
 
 /**
  * The action that Azure asks its authorizer for: the types of the path, and what is done to the last. A POST to a type's
@@ -66,6 +71,15 @@ describe('least privilege in Azure', () => {
   it('every call of a daemon is granted, and nothing is granted that is never called', async () => {
     const called = await actionsOfALife();
     expect([...called].toSorted()).toEqual(granted.filter((action) => !DOCTOR.has(action)).toSorted());
+  });
+
+  it('what doctor asks for is in the role that it says to assign', () => {
+    const asked = { 'aks-autoscaler-nodes': NODE_GROUP_ACTIONS, 'aks-autoscaler-pools': [...AGENT_POOL_READ, ...AGENT_POOL_WRITE] };
+    for (const [name, actions] of Object.entries(asked)) {
+      const role = AZURE_ROLES.find((role) => role.name === name);
+      expect(role?.actions.map(({ action }) => action)).toEqual(expect.arrayContaining([...actions]));
+    }
+    expect(AZURE_ROLES.map(({ name }) => name)).toContain('aks-autoscaler-subscription' satisfies RoleName);
   });
 
   it('no role has a wildcard, and none may create or delete a pool or hand out rights', () => {

@@ -61,7 +61,11 @@ export const AGENT_POOL_READ: readonly string[] = [`${AGENT_POOLS}/read`];
 /** For pools that are changed through AKS. */
 export const AGENT_POOL_WRITE: readonly string[] = [`${AGENT_POOLS}/write`, `${AGENT_POOLS}/deleteMachines/action`];
 
+/** The custom roles that deploy/azure-role-*.json define, by the scope that each is assigned on. */
+export type RoleName = 'aks-autoscaler-nodes' | 'aks-autoscaler-pools' | 'aks-autoscaler-subscription';
+
 export interface RoleQuestion {
+  readonly role: RoleName;
   readonly resourceGroup: string;
   readonly actions: readonly string[];
 }
@@ -69,32 +73,36 @@ export interface RoleQuestion {
 /** One line per action. `who` is the object id, as `az` wants it. */
 export function roleChecks(
   told: Told<readonly RoleGrant[]>,
-  { resourceGroup, actions }: RoleQuestion,
+  { role, resourceGroup, actions }: RoleQuestion,
   azure: Azure,
   who: string,
 ): readonly Check[] {
   const scope = `/subscriptions/${azure.subscriptionId}/resourceGroups/${resourceGroup}`;
   if ('error' in told) {
     return [
-      failed('role', `the permissions on resource group ${resourceGroup} cannot be read: ${told.error.message}`, assignment(who, scope)),
+      failed(
+        'role',
+        `the permissions on resource group ${resourceGroup} cannot be read: ${told.error.message}`,
+        assignment(role, who, scope),
+      ),
     ];
   }
   return actions.map((action) =>
     isGranted(told.value, action)
       ? ok('role', `${action} is allowed on resource group ${resourceGroup}`)
-      : failed('role', `${action} is not allowed on resource group ${resourceGroup}`, assignment(who, scope)),
+      : failed('role', `${action} is not allowed on resource group ${resourceGroup}`, assignment(role, who, scope)),
   );
 }
 
-function assignment(who: string, scope: string): string {
-  return `az role assignment create --assignee-object-id ${who === '' ? 'OBJECT_ID' : who} --role "aks-autoscaler" --scope ${scope}`;
+function assignment(role: RoleName, who: string, scope: string): string {
+  return `az role assignment create --assignee-object-id ${who === '' ? 'OBJECT_ID' : who} --role ${role} --scope ${scope}`;
 }
 
 /** Reads of the whole subscription: asked for by doing them. */
 export function readCheck(told: Told<unknown>, action: string, azure: Azure, who: string): Check {
   if ('value' in told) return ok('role', `${action} is allowed on the subscription`);
   const message = `${action} failed on the subscription, so that sizes and quotas are not known: ${told.error.message}`;
-  return warning('role', message, assignment(who, `/subscriptions/${azure.subscriptionId}`));
+  return warning('role', message, assignment('aks-autoscaler-subscription', who, `/subscriptions/${azure.subscriptionId}`));
 }
 
 /** Patterns are compared without case; what one grant takes back, another may still give. */

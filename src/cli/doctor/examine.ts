@@ -73,11 +73,11 @@ async function examineAzure({ config, ask: azure }: OpenAzure, signal: AbortSign
 }
 
 function roleQuestions({ azure }: Config, pools: PoolsFacts | undefined): readonly RoleQuestion[] {
-  const nodes = { resourceGroup: azure.nodeResourceGroup, actions: NODE_GROUP_ACTIONS };
+  const nodes: RoleQuestion = { role: 'aks-autoscaler-nodes', resourceGroup: azure.nodeResourceGroup, actions: NODE_GROUP_ACTIONS };
   if (azure.clusterResourceGroup === undefined) return [nodes];
   const throughAks = azure.writePath === 'agentPool' || (pools?.pools.some(({ kind }) => kind === 'VirtualMachines pool') ?? false);
   const actions = throughAks ? [...AGENT_POOL_READ, ...AGENT_POOL_WRITE] : AGENT_POOL_READ;
-  return [nodes, { resourceGroup: azure.clusterResourceGroup, actions }];
+  return [nodes, { role: 'aks-autoscaler-pools', resourceGroup: azure.clusterResourceGroup, actions }];
 }
 
 async function subnets(azure: AzureDiagnosis, { pools }: PoolsFacts, signal: AbortSignal): Promise<readonly Check[]> {

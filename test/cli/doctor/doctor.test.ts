@@ -140,7 +140,7 @@ describe('doctor', () => {
       `Microsoft.Compute/virtualMachineScaleSets/delete/action is not allowed on resource group ${spec.nodeResourceGroup}`,
     ]);
     expect(bad(seen)[0]?.fix).toMatch(
-      /^az role assignment create --assignee-object-id [0-9a-f-]{36} --role "aks-autoscaler" --scope \/subscriptions\//,
+      /^az role assignment create --assignee-object-id [0-9a-f-]{36} --role aks-autoscaler-nodes --scope \/subscriptions\//,
     );
     expect(seen.code).toBe(1);
   });
