@@ -26,6 +26,8 @@ export interface Row {
 }
 
 const RATE = '[$__rate_interval]';
+/** Scale-ups are rare: over the usual window their panels would be empty most of the time. */
+const HOUR = '[1h]';
 
 /** A metric of ours with the dashboard's filters, and further matchers. */
 function of(metric: string, ...matchers: readonly string[]): string {
@@ -34,9 +36,9 @@ function of(metric: string, ...matchers: readonly string[]): string {
 
 const POOLS = 'node_group=~"$node_group"';
 
-function quantile(part: number, metric: string, by: string, ...matchers: readonly string[]): string {
+function quantile(part: number, metric: string, by: string, window: string, ...matchers: readonly string[]): string {
   const labels = by === '' ? 'le' : `le, ${by}`;
-  return `histogram_quantile(${part}, sum by (${labels}) (rate(${of(`${metric}_bucket`, ...matchers)}${RATE})))`;
+  return `histogram_quantile(${part}, sum by (${labels}) (increase(${of(`${metric}_bucket`, ...matchers)}${window})))`;
 }
 
 function series(title: string, help: string, queries: readonly Query[], rest: Partial<Panel> = {}): Panel {
@@ -126,10 +128,10 @@ export const ROWS: readonly Row[] = [
         'Changed by others',
         'Capacity that somebody else wrote, and writes of ours that met it.',
         [
-          { expr: `sum by (node_group) (rate(${of('cache_external_changes_total', POOLS)}${RATE}))`, legend: '{{node_group}} changed' },
-          { expr: `sum by (node_group) (rate(${of('conflicts_total', POOLS)}${RATE}))`, legend: '{{node_group}} conflict' },
+          { expr: `sum by (node_group) (increase(${of('cache_external_changes_total', POOLS)}${HOUR}))`, legend: '{{node_group}} changed' },
+          { expr: `sum by (node_group) (increase(${of('conflicts_total', POOLS)}${HOUR}))`, legend: '{{node_group}} conflict' },
         ],
-        { unit: 'ops' },
+        { unit: 'short' },
       ),
     ],
   },
@@ -140,8 +142,8 @@ export const ROWS: readonly Row[] = [
         'From unschedulable to bound',
         'Half of the pods, and nine of ten.',
         [
-          { expr: quantile(0.5, 'pod_unschedulable_to_bound_seconds', 'node_group', POOLS), legend: '{{node_group}} half' },
-          { expr: quantile(0.9, 'pod_unschedulable_to_bound_seconds', 'node_group', POOLS), legend: '{{node_group}} nine of ten' },
+          { expr: quantile(0.5, 'pod_unschedulable_to_bound_seconds', 'node_group', HOUR, POOLS), legend: '{{node_group}} half' },
+          { expr: quantile(0.9, 'pod_unschedulable_to_bound_seconds', 'node_group', HOUR, POOLS), legend: '{{node_group}} nine of ten' },
         ],
         { unit: 's' },
       ),
@@ -150,7 +152,7 @@ export const ROWS: readonly Row[] = [
         'Mean of each stage.',
         [
           {
-            expr: `sum by (node_group, stage) (rate(${of('node_group_scale_up_stage_seconds_sum', POOLS)}${RATE})) / sum by (node_group, stage) (rate(${of('node_group_scale_up_stage_seconds_count', POOLS)}${RATE}))`,
+            expr: `sum by (node_group, stage) (increase(${of('node_group_scale_up_stage_seconds_sum', POOLS)}${HOUR})) / sum by (node_group, stage) (increase(${of('node_group_scale_up_stage_seconds_count', POOLS)}${HOUR}))`,
             legend: '{{node_group}} {{stage}}',
           },
         ],
@@ -159,18 +161,18 @@ export const ROWS: readonly Row[] = [
       series(
         'From unschedulable to the write',
         'What the autoscaler itself takes: nine of ten pods.',
-        [{ expr: quantile(0.9, 'pod_unschedulable_to_write_seconds', ''), legend: 'nine of ten' }],
+        [{ expr: quantile(0.9, 'pod_unschedulable_to_write_seconds', '', HOUR), legend: 'nine of ten' }],
         { unit: 's' },
       ),
       series(
         'Capacity writes by outcome',
         'Conflicts are planned again at once; refused is a guard of ours.',
-        [{ expr: `sum by (outcome) (rate(${of('scale_ups_total', POOLS)}${RATE}))`, legend: '{{outcome}}' }],
-        { unit: 'ops', stacked: true },
+        [{ expr: `sum by (outcome) (increase(${of('scale_ups_total', POOLS)}${HOUR}))`, legend: '{{outcome}}' }],
+        { unit: 'short', stacked: true },
       ),
       series('What was in the way', 'Quota, stock, subnet, policy, identity, bootstrap: see the runbook of each.', [
         {
-          expr: `sum by (node_group, reason) (increase(${of('scale_up_failures_total', POOLS)}[1h])) > 0`,
+          expr: `sum by (node_group, reason) (increase(${of('scale_up_failures_total', POOLS)}${HOUR})) > 0`,
           legend: '{{node_group}} {{reason}}',
         },
       ]),
@@ -203,13 +205,13 @@ export const ROWS: readonly Row[] = [
       series(
         'Nodes removed',
         'By cause.',
-        [{ expr: `sum by (cause) (increase(${of('scaled_down_nodes_total', POOLS)}[1h]))`, legend: '{{cause}}' }],
+        [{ expr: `sum by (cause) (increase(${of('scaled_down_nodes_total', POOLS)}${HOUR}))`, legend: '{{cause}}' }],
         { stacked: true },
       ),
       series(
         'Removals given up',
         'By the step that did not succeed; the node was put back.',
-        [{ expr: `sum by (step) (increase(${of('scale_down_failures_total', POOLS)}[1h]))`, legend: '{{step}}' }],
+        [{ expr: `sum by (step) (increase(${of('scale_down_failures_total', POOLS)}${HOUR}))`, legend: '{{step}}' }],
         { stacked: true },
       ),
       series(
@@ -226,19 +228,19 @@ export const ROWS: readonly Row[] = [
       series(
         'Nodes that Azure takes back',
         'Announced, per hour.',
-        [{ expr: `sum by (node_group) (increase(${of('preempted_nodes_total', POOLS)}[1h]))`, legend: '{{node_group}}' }],
+        [{ expr: `sum by (node_group) (increase(${of('preempted_nodes_total', POOLS)}${HOUR}))`, legend: '{{node_group}}' }],
         { stacked: true },
       ),
       series(
         'Their pods',
         'Evicted in time, or still there at the end of the notice.',
-        [{ expr: `sum by (outcome) (increase(${of('preempted_pods_total')}[1h]))`, legend: '{{outcome}}' }],
+        [{ expr: `sum by (outcome) (increase(${of('preempted_pods_total')}${HOUR}))`, legend: '{{outcome}}' }],
         { stacked: true },
       ),
       series(
         'Left of the notice',
         'When the first pod was sent away; half of the nodes.',
-        [{ expr: quantile(0.5, 'preemption_notice_seconds', ''), legend: 'half' }],
+        [{ expr: quantile(0.5, 'preemption_notice_seconds', '', HOUR), legend: 'half' }],
         { unit: 's' },
       ),
     ],
@@ -292,7 +294,7 @@ export const ROWS: readonly Row[] = [
       series(
         'Length of a loop',
         'Ninety-nine of a hundred, by step.',
-        [{ expr: quantile(0.99, 'loop_duration_seconds', 'step'), legend: '{{step}}' }],
+        [{ expr: quantile(0.99, 'loop_duration_seconds', 'step', RATE), legend: '{{step}}' }],
         { unit: 's' },
       ),
       series(

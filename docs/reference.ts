@@ -253,8 +253,9 @@ export async function metricsDocument(): Promise<string> {
     part('aks_autoscaler_'),
     '## Under the names of the Cluster Autoscaler',
     '',
-    'On by default; `--cluster-autoscaler-metrics=false` turns them off. Names that cannot be filled truthfully are not served, and the',
-    'labels for GPUs and for dynamic resource allocation are left out.',
+    'On by default; `--cluster-autoscaler-metrics=false` turns them off. Names that cannot be filled truthfully are not served. The labels',
+    'for GPUs are on series of pools with GPUs alone, which Prometheus takes for empty ones on the others; the label for dynamic resource',
+    'allocation is left out.',
     '',
     part('cluster_autoscaler_'),
   ]

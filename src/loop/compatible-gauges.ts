@@ -23,6 +23,7 @@ export function publishCompatible(report: LoopReport, policy: Policy, metrics: C
   publishTimes(report, metrics);
   const { observation, state } = report;
   if (observation === undefined) return;
+  knowGpus(observation.cloud.groups, metrics);
   const counts = countNodes({ observation, state, policy });
   publishNodes(counts, observation, metrics);
   metrics.safeToAutoscale.set(unfitness(observation, state, policy) === undefined ? 1 : 0);
@@ -37,6 +38,24 @@ export function publishCompatible(report: LoopReport, policy: Policy, metrics: C
   for (const gauge of [metrics.groupMin, metrics.groupMax, metrics.groupTarget, metrics.groupHealthiness, metrics.groupBackoff])
     gauge.reset();
   for (const group of observation.cloud.groups) publishGroup(group, { counts, report, policy, nowMs: observation.nowMs }, metrics);
+}
+
+const GPU_RESOURCES = ['nvidia.com/gpu', 'amd.com/gpu'] as const;
+const GPU_LABELS = ['kubernetes.azure.com/accelerator', 'accelerator'] as const;
+/** The names that the Cluster Autoscaler lists for Azure; what AKS itself writes (`nvidia`) is not among them. */
+const LISTED_GPUS: ReadonlySet<string> = new Set(['nvidia-tesla-k80', 'nvidia-tesla-p100', 'nvidia-tesla-v100']);
+
+/** As upstream `gpu.go`, of what the next node of the pool will be: pools that are gone keep theirs, as their counters do. */
+function knowGpus(groups: readonly NodeGroup[], { gpus }: CompatibleMetrics): void {
+  for (const { id, template } of groups) {
+    if (template === undefined) continue;
+    const named = GPU_LABELS.map((label) => template.labels[label]).find((value) => value !== undefined);
+    const resource = GPU_RESOURCES.find((name) => template.origins?.capacity[name] !== undefined);
+    if (named === undefined && resource === undefined) continue;
+    const listed = named === undefined ? 'generic' : LISTED_GPUS.has(named) ? named : 'not-listed';
+    const hasNone = resource === undefined && template.origins !== undefined;
+    gpus.set(id, { gpu_resource_name: resource ?? GPU_RESOURCES[0], gpu_name: hasNone ? 'unexpected-label' : listed });
+  }
 }
 
 function publishTimes({ startedAtMs, durationMs, stepMs, outcome }: LoopReport, metrics: CompatibleMetrics): void {

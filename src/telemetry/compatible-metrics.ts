@@ -18,49 +18,92 @@ export function createCompatibleMetrics(native: Metrics) {
   const registers: Registry[] = [native.registry];
   const gauge = <Label extends string>(name: string, help: string, labelNames: readonly Label[] = []): Gauge<Label> =>
     new Gauge({ name: `cluster_autoscaler_${name}`, help, labelNames: [...labelNames], registers });
-  const counted = (name: string, help: string, sources: readonly Source[], label?: string): Counter =>
+  const gpus = new Map<string, GpuLabels>();
+  const counted = (name: string, help: string, sources: readonly Source[], labelNames: readonly string[] = []): Counter =>
     new Counter({
       name: `cluster_autoscaler_${name}`,
       help,
-      labelNames: label === undefined ? [] : [label],
+      labelNames: [...labelNames],
       registers,
       async collect() {
-        const totals = await totalsOf(sources);
+        const rows = await totalsOf(sources);
         this.reset();
-        for (const [value, total] of totals) this.inc(label === undefined ? {} : { [label]: value }, total);
+        for (const { labels, total } of rows) this.inc(labels, total);
       },
     });
+  /** Labels that pools with GPUs have beside; others have none, which is the same to Prometheus as empty ones. */
+  const ofPool = (row: Labels): Labels => gpus.get(String(row['node_group'])) ?? {};
+  const reason = (value: string) => (row: Labels) => ({ ...ofPool(row), reason: value });
 
   const evicted: Readonly<Record<string, string>> = { evicted: 'succeeded', failed: 'failed' };
 
+  const failures: readonly Source[] = [
+    { from: native.scaleUp.writes, as: (row) => (row['outcome'] === 'failed' ? reason('cloudProviderError')(row) : undefined) },
+    { from: native.scaleUp.lateFailures, as: reason('cloudProviderError') },
+    { from: native.scaleUp.failures, as: (row) => (row['reason'] === 'timeout' ? reason('timeout')(row) : undefined) },
+  ];
+
   return {
+    /** What is known of the pools' GPUs, by node group. */
+    gpus,
     errors: counted(
       'errors_total',
       'Steps of a loop that failed, by kind of error.',
-      [{ from: native.loop.stepFailures, as: ({ kind }) => errorType(kind) }],
-      'type',
-    ),
-    scaledUpNodes: counted('scaled_up_nodes_total', 'Nodes asked for.', [{ from: native.scaleUp.nodes, as: () => '' }]),
-    failedScaleUps: counted(
-      'failed_scale_ups_total',
-      'Scale-ups that failed, at once or later.',
       [
-        { from: native.scaleUp.writes, as: ({ outcome }) => (outcome === 'failed' ? 'cloudProviderError' : undefined) },
-        { from: native.scaleUp.lateFailures, as: () => 'cloudProviderError' },
+        {
+          from: native.loop.stepFailures,
+          as: ({ kind }) => {
+            const type = errorType(kind);
+            return type === undefined ? undefined : { type };
+          },
+        },
       ],
-      'reason',
+      ['type'],
+    ),
+    scaledUpNodes: counted('scaled_up_nodes_total', 'Nodes asked for.', [{ from: native.scaleUp.nodes, as: ofPool }], GPU),
+    scaledUpGpuNodes: counted(
+      'scaled_up_gpu_nodes_total',
+      'Nodes with GPUs asked for.',
+      [{ from: native.scaleUp.nodes, as: (row) => gpus.get(String(row['node_group'])) }],
+      GPU,
+    ),
+    failedScaleUps: counted('failed_scale_ups_total', 'Scale-ups that failed, at once or later.', failures, ['reason', ...GPU]),
+    failedGpuScaleUps: counted(
+      'failed_gpu_scale_ups_total',
+      'Scale-ups of pools with GPUs that failed.',
+      failures.map(({ from, as }) => ({ from, as: (row) => (gpus.has(String(row['node_group'])) ? as(row) : undefined) })),
+      ['reason', ...GPU],
     ),
     scaledDownNodes: counted(
       'scaled_down_nodes_total',
       'Nodes removed.',
-      [{ from: native.scaleDown.nodes, as: ({ cause }) => String(cause) }],
-      'reason',
+      [{ from: native.scaleDown.nodes, as: (row) => reason(String(row['cause']))(row) }],
+      ['reason', ...GPU],
+    ),
+    scaledDownGpuNodes: counted(
+      'scaled_down_gpu_nodes_total',
+      'Nodes with GPUs removed.',
+      [
+        {
+          from: native.scaleDown.nodes,
+          as: (row) => (gpus.has(String(row['node_group'])) ? reason(String(row['cause']))(row) : undefined),
+        },
+      ],
+      ['reason', ...GPU],
     ),
     evictedPods: counted(
       'evicted_pods_total',
       'Evictions that ended; those that a budget put off are not counted.',
-      [{ from: native.scaleDown.evictions, as: ({ outcome }) => evicted[String(outcome)] }],
-      'eviction_result',
+      [
+        {
+          from: native.scaleDown.evictions,
+          as: ({ outcome }) => {
+            const result = evicted[String(outcome)];
+            return result === undefined ? undefined : { eviction_result: result };
+          },
+        },
+      ],
+      ['eviction_result'],
     ),
     safeToAutoscale: gauge('cluster_safe_to_autoscale', '1 while not too many nodes are unready.'),
     nodes: gauge('nodes_count', 'Nodes of the cluster by state.', ['state']),
@@ -95,21 +138,42 @@ export function createCompatibleMetrics(native: Metrics) {
   };
 }
 
+type Labels = Rows[number]['labels'];
+
+const GPU = ['gpu_resource_name', 'gpu_name'] as const;
+
+/** As the Cluster Autoscaler tells GPUs apart. */
+export type GpuLabels = {
+  readonly gpu_resource_name: string;
+  readonly gpu_name: string;
+};
+
 interface Source {
   readonly from: Native;
-  /** The label's value for a row of the native counter; undefined: not counted here. */
-  readonly as: (labels: Rows[number]['labels']) => string | undefined;
+  /** The labels for a row of the native counter; undefined: not counted here. */
+  readonly as: (labels: Labels) => Labels | undefined;
 }
 
-async function totalsOf(sources: readonly Source[]): Promise<ReadonlyMap<string, number>> {
-  const totals = new Map<string, number>();
+interface Total {
+  readonly labels: Record<string, string | number>;
+  readonly total: number;
+}
+
+async function totalsOf(sources: readonly Source[]): Promise<readonly Total[]> {
+  const totals = new Map<string, Total>();
   for (const { from, as } of sources) {
     for (const { value, labels } of (await from.get()).values) {
-      const name = as(labels);
-      if (name !== undefined) totals.set(name, (totals.get(name) ?? 0) + value);
+      const wanted = as(labels);
+      // A row of nothing makes no series, unless the counter has no labels at all.
+      if (wanted === undefined || (value === 0 && 'reason' in wanted)) continue;
+      const named = Object.fromEntries(
+        Object.entries(wanted).flatMap(([name, text]) => (text === undefined ? [] : [[name, text] as const])),
+      );
+      const key = JSON.stringify(Object.entries(named).toSorted());
+      totals.set(key, { labels: named, total: (totals.get(key)?.total ?? 0) + value });
     }
   }
-  return totals;
+  return [...totals.values()];
 }
 
 /** The nearest of the Cluster Autoscaler's error types; a cancelled step is no error. */

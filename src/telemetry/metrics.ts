@@ -75,7 +75,7 @@ export function createMetrics() {
       givenBack: counter('scale_up_given_back_nodes_total', 'Capacity that Azure accepted, could not fill and got back.', ['node_group']),
       failures: counter(
         'scale_up_failures_total',
-        'Orders that Azure refused or gave up, and machines that failed or never became nodes, by what was in the way.',
+        'Orders that came to nothing, wholly or in part: refused, given up, or with machines that failed or never became nodes; by what was in the way.',
         ['node_group', 'reason'],
       ),
       stockouts: gauge('stockouts_active', 'Sizes, zones and priorities that Azure cannot give at present.'),

@@ -8,7 +8,7 @@ import type { LoopReport } from '../../src/loop/report.ts';
 import { emptyLoopState } from '../../src/planning/state.ts';
 import { createCompatibleMetrics } from '../../src/telemetry/compatible-metrics.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
-import { aCluster, aGroup, aNode, anObservation, START_MS } from '../support/builders.ts';
+import { aCluster, aGroup, aNode, anObservation, aTemplate, START_MS } from '../support/builders.ts';
 import { aPolicy } from '../support/policy.ts';
 
 /** Every label name there may be. A new one is a decision: its values must be a closed set or pool names. */
@@ -67,6 +67,25 @@ describe('the catalogue of metrics', () => {
   });
 });
 
+function aReport(part: Partial<LoopReport>): LoopReport {
+  return {
+    loopId: 1,
+    trigger: 'scan',
+    rounds: [],
+    removed: [],
+    failures: [],
+    unsettled: false,
+    observation: undefined,
+    state: emptyLoopState(START_MS),
+    startedAtMs: START_MS,
+    durationMs: 1,
+    stepMs: { observe: 1 },
+    outcome: 'completed',
+    scaleDown: undefined,
+    ...part,
+  };
+}
+
 const SRC = resolve(import.meta.dirname, '..', '..', 'src');
 
 /** Everything but the catalogues themselves. */
@@ -82,8 +101,17 @@ describe('no metric is only promised', () => {
   const { registry: _registry, ...sections } = createMetrics();
   const native = Object.values(sections).flatMap((section) => Object.keys(section));
   // Counters there read the native ones.
-  const derived = ['errors', 'scaledUpNodes', 'failedScaleUps', 'scaledDownNodes', 'evictedPods'];
-  const compatible = Object.keys(createCompatibleMetrics(createMetrics())).filter((key) => !derived.includes(key));
+  const derived = [
+    'errors',
+    'scaledUpNodes',
+    'scaledUpGpuNodes',
+    'failedScaleUps',
+    'failedGpuScaleUps',
+    'scaledDownNodes',
+    'scaledDownGpuNodes',
+    'evictedPods',
+  ];
+  const compatible = Object.keys(createCompatibleMetrics(createMetrics())).filter((key) => key !== 'gpus' && !derived.includes(key));
 
   it.each([...native, ...compatible])('%s is set somewhere', (key) => {
     expect(text).toMatch(new RegExp(`\\b${key}\\s*\\.(inc|set|observe)\\(`));
@@ -121,6 +149,46 @@ describe('the names of the Cluster Autoscaler', () => {
     expect(text.match(/^cluster_autoscaler_errors_total\{/gm)).toHaveLength(1);
   });
 
+  it('tell nodes with GPUs apart, as the Cluster Autoscaler does', async () => {
+    const metrics = createMetrics();
+    const compatible = createCompatibleMetrics(metrics);
+    const origins = { labels: {}, taints: {}, allocatable: {} };
+    const gpu = (id: string, labels: Readonly<Record<string, string>>, capacity: Readonly<Record<string, 'sku' | 'tag'>>) =>
+      aGroup({ id, template: { ...aTemplate({ labels }), origins: { ...origins, capacity } } });
+    const groups = [
+      gpu('listed', { accelerator: 'nvidia-tesla-v100' }, { 'nvidia.com/gpu': 'sku' }),
+      gpu('aks', { 'kubernetes.azure.com/accelerator': 'nvidia', accelerator: 'nvidia' }, { 'nvidia.com/gpu': 'sku' }),
+      gpu('tagged', {}, { 'amd.com/gpu': 'tag' }),
+      gpu('lying', { accelerator: 'nvidia' }, {}),
+      gpu('plain', {}, { cpu: 'sku' }),
+    ];
+    const observation = anObservation(groups, aCluster());
+    publishCompatible(aReport({ observation }), aPolicy(), compatible);
+    for (const { id } of groups) {
+      metrics.scaleUp.nodes.inc({ node_group: id }, 2);
+      metrics.scaleDown.nodes.inc({ node_group: id, cause: 'empty' });
+      metrics.scaleUp.failures.inc({ node_group: id, reason: 'timeout' });
+      metrics.scaleUp.failures.inc({ node_group: id, reason: 'quota' }, 0);
+    }
+    const lines = (await served(metrics)).split('\n').filter((line) => /^cluster_autoscaler_(scaled|failed)\w+/.test(line));
+    const labels = (name: string): readonly string[] =>
+      lines
+        .flatMap((line) => new RegExp(`^cluster_autoscaler_${name}(?:\\{(.*)\\})? (\\d+)$`).exec(line)?.slice(1, 3).join(' ') ?? [])
+        .toSorted();
+    const named = (resource: string, name: string): string => `gpu_resource_name="${resource}",gpu_name="${name}"`;
+    const gpus = [
+      named('amd.com/gpu', 'generic'),
+      named('nvidia.com/gpu', 'not-listed'),
+      named('nvidia.com/gpu', 'nvidia-tesla-v100'),
+      named('nvidia.com/gpu', 'unexpected-label'),
+    ];
+    expect(labels('scaled_up_nodes_total')).toEqual([' 2', ...gpus.map((gpu) => `${gpu} 2`)]);
+    expect(labels('scaled_up_gpu_nodes_total')).toEqual(gpus.map((gpu) => `${gpu} 2`));
+    expect(labels('scaled_down_gpu_nodes_total')).toEqual(gpus.map((gpu) => `${gpu},reason="empty" 1`));
+    expect(labels('failed_scale_ups_total')).toEqual([...gpus.map((gpu) => `${gpu},reason="timeout" 1`), 'reason="timeout" 1']);
+    expect(labels('failed_gpu_scale_ups_total')).toHaveLength(4);
+  });
+
   it('are absent when they are not wanted', async () => {
     expect(await served(createMetrics())).not.toContain('cluster_autoscaler_');
   });
@@ -129,7 +197,17 @@ describe('the names of the Cluster Autoscaler', () => {
     const metrics = createMetrics();
     createCompatibleMetrics(metrics);
     const names = metrics.registry.getMetricsAsArray().flatMap((metric) => ('labelNames' in metric ? (metric.labelNames as string[]) : []));
-    const more = new Set([...LABELS, 'type', 'eviction_result', 'node_group_type', 'direction', 'activity', 'function']);
+    const more = new Set([
+      ...LABELS,
+      'type',
+      'eviction_result',
+      'node_group_type',
+      'direction',
+      'activity',
+      'function',
+      'gpu_resource_name',
+      'gpu_name',
+    ]);
     expect(names.filter((name) => !more.has(name))).toEqual([]);
   });
 });
@@ -176,19 +254,7 @@ describe('cardinality', () => {
     const observation = anObservation(groups, aCluster({ nodes }));
     const state = emptyLoopState(START_MS);
     publishObservation(observation, state, metrics);
-    const times = { startedAtMs: START_MS, durationMs: 1, stepMs: { observe: 1 }, outcome: 'completed', scaleDown: undefined } as const;
-    const aReport: LoopReport = {
-      loopId: 1,
-      trigger: 'scan',
-      rounds: [],
-      removed: [],
-      failures: [],
-      unsettled: false,
-      observation,
-      state,
-      ...times,
-    };
-    publishCompatible(aReport, aPolicy(), compatible);
+    publishCompatible(aReport({ observation, state }), aPolicy(), compatible);
     for (const { id } of groups) {
       for (const outcome of ['accepted', 'conflict', 'refused', 'failed']) metrics.scaleUp.writes.inc({ node_group: id, outcome });
       for (const cause of ['empty', 'underutilized', 'unready']) metrics.scaleDown.nodes.inc({ node_group: id, cause });

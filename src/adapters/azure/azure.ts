@@ -4,8 +4,8 @@
  */
 import type { TokenCredential } from '@azure/core-auth';
 import type { Clock } from '../../domain/clock.ts';
-import { asAutoscalerError, AutoscalerError, type ErrorKind } from '../../domain/errors.ts';
-import type { InstanceKey, NodeGroupId } from '../../domain/ids.ts';
+import { asAutoscalerError, AutoscalerError } from '../../domain/errors.ts';
+import type { NodeGroupId } from '../../domain/ids.ts';
 import type { NodeGroup } from '../../domain/node-group.ts';
 import type { CloudEvent, CloudView, ClusterView } from '../../domain/observation.ts';
 import type { DeleteOutcome, IncreaseOutcome } from '../../domain/outcome.ts';
@@ -21,7 +21,6 @@ import type { Metrics } from '../../telemetry/metrics.ts';
 import type { AgentStatus } from '../../cache/agent-state.ts';
 import { increaseThroughAks } from './aks-scale-set.ts';
 import { ArmCalls } from './arm-calls.ts';
-import { FAILURE_REASONS, failureReason } from './arm-errors.ts';
 import { Budgets } from './budgets.ts';
 import { cacheHooks } from './cache-hooks.ts';
 import { increaseCapacity } from './capacity-writes.ts';
@@ -30,6 +29,7 @@ import { DriftWatch, driftsOf, isAtRest } from './drift.ts';
 import { deleteInstances } from './delete-instances.ts';
 import { EventQueue } from './event-queue.ts';
 import { GiveBack } from './give-back.ts';
+import { FailureCounts } from './failure-counts.ts';
 import { GroupLocks, type WriteParts } from './group-writes.ts';
 import { OperationTracker } from './long-operations.ts';
 import type { AzureOptions } from './options.ts';
@@ -106,8 +106,7 @@ class AzureAdapter implements AzureNodeGroups {
   /** What was last told of each group that is frozen. */
   readonly #frozen = new Map<NodeGroupId, string>();
   readonly #drifts = new DriftWatch();
-  #failedMachines: ReadonlySet<InstanceKey> = new Set();
-  readonly #counted = new Set<NodeGroupId>();
+  readonly #failures: FailureCounts;
   #background: Promise<unknown> | undefined;
 
   constructor(deps: AzureDependencies) {
@@ -135,6 +134,7 @@ class AzureAdapter implements AzureNodeGroups {
     budgets.onLow((family, low) => this.#store.scheduler.stretch(family, low));
     budgets.onHold((family, untilMs) => this.#store.scheduler.hold(family, untilMs));
     this.#events = new EventQueue(log);
+    this.#failures = new FailureCounts(metrics.scaleUp.failures, clock);
     const lockedBecause = (): string | undefined => deps.foreignLock?.heldBecause();
     this.#memory = new TemplateMemory(names, metrics.templates);
     this.#views = new CloudViewBuilder({ store: this.#store, options, names, lockedBecause, memory: this.#memory });
@@ -177,7 +177,7 @@ class AzureAdapter implements AzureNodeGroups {
     const view = this.#views.build(cluster, nowMs, this.#events.drain());
     this.#tellFrozen(view);
     this.#tellDrift(view, nowMs);
-    this.#countFailedMachines(view);
+    this.#failures.look(view.groups);
     this.#groups = view.groups;
     return view;
   }
@@ -189,7 +189,7 @@ class AzureAdapter implements AzureNodeGroups {
     const outcome = await write(this.#writes, group, request, AbortSignal.any([signal, this.#closing.signal]));
     const draws = this.#store.drawsOf(group);
     if (outcome.kind === 'accepted') this.#store.quota.ordered(draws, outcome.target - request.from, this.#deps.clock.now());
-    if (outcome.kind === 'failed' && outcome.error.kind !== 'cancelled') this.#countFailure(group.id, outcome.error);
+    if (outcome.kind === 'failed') this.#failures.refused(group.id, outcome.error);
     return this.#learn(group, outcome.kind === 'failed' ? { ...outcome, error: this.#withQuota(draws, outcome.error) } : outcome);
   }
 
@@ -335,7 +335,7 @@ class AzureAdapter implements AzureNodeGroups {
     if (group === undefined) return;
     const draws = this.#store.drawsOf(group);
     if (event.kind === 'increase-failed') {
-      this.#countFailure(event.group, event.error);
+      this.#failures.gaveUp(event.group, event.error);
       this.#store.quota.returned(draws, event.requested);
       if (event.error.detail.kind === 'quota') this.#store.usageDue();
     }
@@ -343,27 +343,6 @@ class AzureAdapter implements AzureNodeGroups {
     const wasShort = this.#store.quota.isShort(draws, event.atMs);
     this.#store.quota.returned(draws, event.instances.length);
     if (wasShort) this.#store.usageDue();
-  }
-
-  #countFailure(group: NodeGroupId, error: { readonly detail: ErrorKind; readonly code: string | undefined }): void {
-    this.#deps.metrics.scaleUp.failures.inc({ node_group: group, reason: failureReason(error) });
-  }
-
-  /** A machine that failed is seen in many loops and counted in one. */
-  #countFailedMachines({ groups }: CloudView): void {
-    const failed = new Set<InstanceKey>();
-    for (const { id, instances = [] } of groups) {
-      // Series that begin at 0: a first failure that makes its own series is no increase to who reads it.
-      if (!this.#counted.has(id))
-        for (const reason of FAILURE_REASONS) this.#deps.metrics.scaleUp.failures.inc({ node_group: id, reason }, 0);
-      this.#counted.add(id);
-      for (const { key, state, error } of instances) {
-        if (state !== 'failed' || error === undefined) continue;
-        failed.add(key);
-        if (!this.#failedMachines.has(key)) this.#countFailure(id, error);
-      }
-    }
-    this.#failedMachines = failed;
   }
 
   #measureQuotas(): void {

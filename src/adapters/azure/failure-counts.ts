@@ -1,0 +1,73 @@
+/**
+ * Counts the orders that came to nothing by what was in the way, each once. One that was accepted fails in several voices: its
+ * operation says so and each of its machines does, in any order and within moments.
+ */
+import type { Clock } from '../../domain/clock.ts';
+import type { ErrorKind } from '../../domain/errors.ts';
+import type { InstanceKey, NodeGroupId } from '../../domain/ids.ts';
+import type { NodeGroup } from '../../domain/node-group.ts';
+import type { Metrics } from '../../telemetry/metrics.ts';
+import { FAILURE_REASONS, failureReason, type FailureReason } from './arm-errors.ts';
+
+/** Shorter than the shortest rest after a failure, so that the next order is not taken for the same one. */
+const SAME_ORDER_MS = 4 * 60_000;
+
+interface Failure {
+  readonly detail: ErrorKind;
+  readonly code: string | undefined;
+}
+
+export class FailureCounts {
+  readonly #counter: Metrics['scaleUp']['failures'];
+  readonly #clock: Pick<Clock, 'monotonic'>;
+  readonly #known = new Set<NodeGroupId>();
+  /** When a failure was last counted, by group and reason. */
+  readonly #lastAt = new Map<string, number>();
+  #failed: ReadonlySet<InstanceKey> = new Set();
+
+  constructor(counter: Metrics['scaleUp']['failures'], clock: Pick<Clock, 'monotonic'>) {
+    this.#counter = counter;
+    this.#clock = clock;
+  }
+
+  /** Azure did not accept the order. A call that we gave up ourselves is no failure. */
+  refused(group: NodeGroupId, failure: Failure): void {
+    if (failure.detail.kind !== 'cancelled') this.#count(group, failureReason(failure));
+  }
+
+  /** Azure gave an accepted order up. */
+  gaveUp(group: NodeGroupId, failure: Failure): void {
+    this.#countOnce(group, failureReason(failure));
+  }
+
+  /** Takes in machines that failed; one is seen in many loops. */
+  look(groups: readonly NodeGroup[]): void {
+    const failed = new Set<InstanceKey>();
+    for (const { id, instances = [] } of groups) {
+      this.#begin(id);
+      for (const { key, state, error } of instances) {
+        if (state !== 'failed' || error === undefined) continue;
+        failed.add(key);
+        if (!this.#failed.has(key)) this.#countOnce(id, failureReason(error));
+      }
+    }
+    this.#failed = failed;
+  }
+
+  /** Series begin at 0: a first failure that made its own series would be no increase to who reads it. */
+  #begin(group: NodeGroupId): void {
+    if (this.#known.has(group)) return;
+    this.#known.add(group);
+    for (const reason of FAILURE_REASONS) this.#counter.inc({ node_group: group, reason }, 0);
+  }
+
+  #countOnce(group: NodeGroupId, reason: FailureReason): void {
+    const lastAt = this.#lastAt.get(`${group}|${reason}`);
+    if (lastAt === undefined || this.#clock.monotonic() - lastAt >= SAME_ORDER_MS) this.#count(group, reason);
+  }
+
+  #count(group: NodeGroupId, reason: FailureReason): void {
+    this.#lastAt.set(`${group}|${reason}`, this.#clock.monotonic());
+    this.#counter.inc({ node_group: group, reason });
+  }
+}
