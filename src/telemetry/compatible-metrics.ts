@@ -169,7 +169,11 @@ async function totalsOf(sources: readonly Source[]): Promise<readonly Total[]> {
       const named = Object.fromEntries(
         Object.entries(wanted).flatMap(([name, text]) => (text === undefined ? [] : [[name, text] as const])),
       );
-      const key = JSON.stringify(Object.entries(named).toSorted());
+      const key = JSON.stringify(
+        Object.keys(named)
+          .toSorted()
+          .map((name) => [name, named[name]]),
+      );
       totals.set(key, { labels: named, total: (totals.get(key)?.total ?? 0) + value });
     }
   }
