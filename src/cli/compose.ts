@@ -78,17 +78,18 @@ export async function composeDaemon(input: ComposeInput): Promise<Daemon> {
     ...config.loop,
     namespace: config.kubernetes.namespace,
   });
+  let live = config;
   const health = new Health(config.health);
   loop.onLoop((report) => {
     if (report.outcome === 'completed') health.loopCompleted(clock.monotonic());
   });
   if (config.metrics.clusterAutoscalerNames) {
     const compatible = createCompatibleMetrics(metrics);
-    loop.onLoop((report) => publishCompatible(report, config.policy, compatible));
+    loop.onLoop((report) => publishCompatible(report, live.policy, compatible));
   }
   const { namespace, statusConfigMap: isWritten } = config.kubernetes;
   loop.onLoop((report) => {
-    for (const event of groupEvents(report, config.policy, namespace)) events.record(event);
+    for (const event of groupEvents(report, live.policy, namespace)) events.record(event);
     const told = rules === undefined ? [] : priorityEvents(report, rules.current(), namespace);
     for (const event of told) events.record(event);
   });
@@ -98,8 +99,16 @@ export async function composeDaemon(input: ComposeInput): Promise<Daemon> {
   const text = kubernetes.keepText('aks-autoscaler-templates', 'templates.json');
   const kept = withheld === undefined ? text : readOnly(text);
   const templates = new TemplateKeeper({ learner: cloud, kept, clock, log });
+  const reconfigure = (next: Config): void => {
+    if (next.logLevel !== live.logLevel) log.level = next.logLevel;
+    live = next;
+    loop.reconfigure(next.policy, { ...next.loop, namespace });
+    status?.reconfigure(next.policy);
+  };
   return new DaemonLifetime({
     config,
+    events,
+    reconfigure,
     clock,
     log,
     metrics,

@@ -12,6 +12,9 @@ import type { Autoscaler } from '../loop/autoscaler.ts';
 import { PRIORITY_RULES_NAME } from '../loop/priority-events.ts';
 import type { StatusPublisher } from '../loop/status-publisher.ts';
 import type { TemplateKeeper } from '../loop/template-keeper.ts';
+import type { EventRecorder } from '../ports/event-recorder.ts';
+import { STATUS_NAME } from '../loop/scale-up-events.ts';
+import type { ConfigNews } from './config-reload.ts';
 import type { LoopListener, LoopReport, LoopTriggerCause } from '../loop/report.ts';
 import type { Health } from '../telemetry/health.ts';
 import type { Log } from '../telemetry/log.ts';
@@ -24,6 +27,9 @@ import { serveHttp, type HttpEndpoint, type RefreshAnswer } from './http.ts';
 
 export interface DaemonParts {
   readonly config: Config;
+  readonly events: EventRecorder;
+  /** Puts what may change at run time to work. */
+  readonly reconfigure: (config: Config) => void;
   readonly clock: Clock;
   readonly log: Log;
   readonly metrics: Metrics;
@@ -55,6 +61,7 @@ export class DaemonLifetime implements Daemon {
   #http: HttpEndpoint | undefined;
   #stopping: Promise<void> | undefined;
   #lost = false;
+  #leads = false;
   /** Of the last loop that observed. */
   #groups: ReadonlySet<string> = new Set();
   #lastReport: LoopReport | undefined;
@@ -90,6 +97,7 @@ export class DaemonLifetime implements Daemon {
     await kubernetes.lease.acquire(this.#work.signal);
     kubernetes.lease.lost.addEventListener('abort', () => this.#leadershipLost(), { once: true });
     metrics.process.leader.set(1);
+    this.#leads = true;
     health.leading(clock.monotonic());
     status?.begin(this.#work.signal);
     loop.onLoop((report) => status?.loopEnded(report, this.#work.signal));
@@ -115,6 +123,18 @@ export class DaemonLifetime implements Daemon {
     if (rules === undefined) return;
     const name = { namespace: config.kubernetes.namespace, name: PRIORITY_RULES_NAME };
     await kubernetes.watchConfigMap(name, (content) => rules.changed(content), this.#work.signal);
+  }
+
+  reconfigure(config: Config): void {
+    this.#parts.reconfigure(config);
+  }
+
+  /** Every replica reads the same files; the one that leads tells the cluster. */
+  announce({ kind, message }: ConfigNews): void {
+    if (!this.#leads || this.#lost) return;
+    const subject = { kind: 'ConfigMap', namespace: this.#parts.config.kubernetes.namespace, name: STATUS_NAME } as const;
+    const type = kind === 'applied' ? 'Normal' : 'Warning';
+    this.#parts.events.record({ subject, type, reason: kind === 'applied' ? 'ConfigReloaded' : 'ConfigRefused', message });
   }
 
   runOnce(trigger: LoopTriggerCause = 'manual'): Promise<LoopReport> {

@@ -1,6 +1,8 @@
 /** What the composition root returns: one daemon, ready to be started, embeddable in tests on a clock of their own. */
 import type { Kubernetes } from '../adapters/kubernetes/kubernetes.ts';
 import type { AzureNodeGroups } from '../adapters/azure/azure.ts';
+import type { Config } from '../config/config.ts';
+import type { ConfigNews } from './config-reload.ts';
 import type { AutoscalerError } from '../domain/errors.ts';
 import type { LoopListener, LoopReport, LoopTriggerCause } from '../loop/report.ts';
 
@@ -25,6 +27,10 @@ export interface Daemon {
   stop(): Promise<void>;
   /** Resolves when the daemon stopped by itself (with why) or was stopped (undefined). */
   readonly ended: Promise<AutoscalerError | undefined>;
+  /** From the next loop on: what may change at run time is taken from this configuration, and nothing else. */
+  reconfigure(config: Config): void;
+  /** Tells the cluster what became of a changed configuration. */
+  announce(news: ConfigNews): void;
   /** Called after each loop. Returns the way to stop. */
   onLoop(listener: LoopListener): () => void;
 }

@@ -4,7 +4,7 @@
  */
 import { cloudNamed } from './clouds.ts';
 import type { Config, ConfigErrors, ConfigInput } from './config.ts';
-import { EMPTY_LAYER, mergeLayers, type Layer } from './layer.ts';
+import { EMPTY_LAYER, isDocument, mergeLayers, type Document, type Layer } from './layer.ts';
 import { SCHEMA, type Parsed } from './schema.ts';
 import { sentencesOf } from './sentences.ts';
 import { cloudConfigLayer } from './sources/cloud-config.ts';
@@ -14,7 +14,24 @@ import { flagLayer } from './sources/flags.ts';
 
 type Reading = { readonly text: string } | { readonly error: string };
 
+/** A configuration with the settings it was made from, by dotted key; values as JSON, for comparing and nothing else: secrets are among them. */
+export interface Settings {
+  readonly config: Config;
+  readonly leaves: ReadonlyMap<string, string>;
+}
+
 export function loadConfig(input: ConfigInput): Config | ConfigErrors {
+  const settings = loadSettings(input);
+  return 'errors' in settings ? settings : settings.config;
+}
+
+/** The files that the arguments name: what a change of the configuration is a change of. */
+export function configFiles(argv: readonly string[]): readonly string[] {
+  const { configFile, cloudConfigFile } = flagLayer(argv);
+  return [configFile, cloudConfigFile].filter((file) => file !== undefined);
+}
+
+export function loadSettings(input: ConfigInput): Settings | ConfigErrors {
   const flags = flagLayer(input.argv);
   const layers = [
     fileLayer('--cloud-config', flags.cloudConfigFile, input, cloudConfigLayer),
@@ -33,7 +50,15 @@ export function loadConfig(input: ConfigInput): Config | ConfigErrors {
   if (errors.length > 0 || !parsed.success) return { errors };
   const caPem = ca !== undefined && 'text' in ca ? ca.text : undefined;
   const warnings = layers.flatMap((layer) => layer.warnings);
-  return deepFreeze(assemble(parsed.data, { caPem, warnings, hostname: input.hostname }));
+  const config = deepFreeze(assemble(parsed.data, { caPem, warnings, hostname: input.hostname }));
+  return { config, leaves: new Map(leavesOf(merged.document, [])) };
+}
+
+function leavesOf(document: Document, above: readonly string[]): readonly (readonly [string, string])[] {
+  return Object.entries(document).flatMap(([key, value]) => {
+    const path = [...above, key];
+    return isDocument(value) ? leavesOf(value, path) : [[path.join('.'), JSON.stringify(value) ?? ''] as const];
+  });
 }
 
 function fileLayer(flag: string, path: string | undefined, input: ConfigInput, parse: (file: string, text: string) => Layer): Layer {

@@ -40,7 +40,8 @@ function sentenceOf(issue: Issue, merged: Merged): string {
   const value = valueAt(merged.document, path);
   const accepts = origin?.unread ?? acceptsOf(issue);
   if (value === undefined) return `${dotted(path)} is missing; accepted is ${accepts}${waysToSet(path)}.`;
-  const shown = origin?.secret === true ? 'not acceptable' : JSON.stringify(origin?.written ?? value);
+  const isSecret = origin?.secret === true || /secret|password/i.test(path.at(-1) ?? '');
+  const shown = isSecret ? 'not acceptable' : JSON.stringify(origin?.written ?? value);
   return `${label(path, origin)} is ${shown}; accepted is ${accepts}.`;
 }
 

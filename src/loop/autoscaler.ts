@@ -5,6 +5,7 @@
 import { Mutex } from 'async-mutex';
 import { asAutoscalerError, reactionTo, type AutoscalerError } from '../domain/errors.ts';
 import type { LoopState } from '../domain/loop-state.ts';
+import type { Policy } from '../domain/policy.ts';
 import { emptyLoopState } from '../planning/state.ts';
 import { afterClockShift } from '../planning/state/clock-shift.ts';
 import { ClusterSnapshot } from '../scheduling/cluster-snapshot.ts';
@@ -24,8 +25,8 @@ import { runOnce } from './run-once.ts';
 import { LoopTrigger } from './trigger.ts';
 
 export class Autoscaler {
-  readonly #deps: LoopDeps;
-  readonly #settings: LoopSettings;
+  #deps: LoopDeps;
+  #settings: LoopSettings;
   readonly #trigger: LoopTrigger;
   readonly #listeners: Set<LoopListener>;
   /** Protects the state and the snapshot: never two loops at once. */
@@ -53,7 +54,7 @@ export class Autoscaler {
       latePlans(events, settings.namespace),
       stageTimes(metrics.scaleUp),
       joinTimeouts(metrics.scaleUp),
-      wasteGauges(metrics.waste, () => withCurrentRules(deps).policy.scaleUp),
+      wasteGauges(metrics.waste, () => withCurrentRules(this.#deps).policy.scaleUp),
       configFindings(metrics.config, priorities),
     ]);
     this.#trigger = new LoopTrigger(deps.clock, settings);
@@ -153,6 +154,15 @@ export class Autoscaler {
   onLoop(listener: LoopListener): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
+  }
+
+  /** From the next loop on. Timers, back-offs and drains under way stay as they are. */
+  reconfigure(policy: Policy, settings: LoopSettings): void {
+    this.#deps = { ...this.#deps, policy };
+    this.#settings = settings;
+    this.#trigger.reconfigure(settings);
+    this.#runner.reconfigure(policy);
+    this.#responder.reconfigure(policy);
   }
 
   get state(): LoopState {

@@ -5,6 +5,7 @@
 import type { InstanceKey, NodeGroupId, NodeName } from '../domain/ids.ts';
 import type { RemovalOutcome } from '../domain/outcome.ts';
 import type { InstanceRemoval, Removal } from '../domain/plan.ts';
+import type { Policy } from '../domain/policy.ts';
 import { DeleteBatches, deleteWithRetry } from './delete-batches.ts';
 import type { DrainDeps } from './drain-deps.ts';
 import { removeNode, type DrainTools } from './drain-node.ts';
@@ -16,7 +17,7 @@ const INSTANCE_REST_MS = 60_000;
 
 /** Owns the removals that are under way. A loop starts them and never waits for them. */
 export class DrainRunner {
-  readonly #deps: DrainDeps;
+  #deps: DrainDeps;
   readonly #batches: DeleteBatches;
   readonly #guard: RemovalGuard;
   readonly #work = new AbortController();
@@ -30,6 +31,11 @@ export class DrainRunner {
     this.#deps = deps;
     this.#batches = new DeleteBatches(deps);
     this.#guard = new RemovalGuard(deps.clock, deps.policy.scaleDown);
+  }
+
+  /** What begins from now on goes by this policy. */
+  reconfigure(policy: Policy): void {
+    this.#deps = { ...this.#deps, policy };
   }
 
   /** Begins one removal in the background. Refused, with a warning, when the node is under way, or the runner full or stopped. */

@@ -8,6 +8,7 @@ import type { NodeName } from '../domain/ids.ts';
 import type { Node, Preemption } from '../domain/node.ts';
 import type { Observation } from '../domain/observation.ts';
 import type { Pod } from '../domain/pod.ts';
+import type { Policy } from '../domain/policy.ts';
 import { hasTaint } from '../domain/taint.ts';
 import { isPreempted, preemptedNodes } from '../planning/preempted.ts';
 import type { DrainDeps } from './drain-deps.ts';
@@ -25,7 +26,7 @@ export type PreemptionDeps = Omit<DrainDeps, 'onEnd' | 'cloud'>;
 
 /** Owns the evacuations that are under way. A loop starts them and never waits for them. */
 export class PreemptionResponder {
-  readonly #deps: PreemptionDeps;
+  #deps: PreemptionDeps;
   readonly #work = new AbortController();
   readonly #running = new Map<NodeName, Promise<void>>();
   /** Of which notice each node was evacuated: once is enough. */
@@ -33,6 +34,11 @@ export class PreemptionResponder {
 
   constructor(deps: PreemptionDeps) {
     this.#deps = deps;
+  }
+
+  /** What begins from now on goes by this policy. */
+  reconfigure(policy: Policy): void {
+    this.#deps = { ...this.#deps, policy };
   }
 
   /** Begins the evacuation of nodes that were announced, and gives back those that were spared. `leaving`: drained by others of ours. */

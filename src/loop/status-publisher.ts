@@ -21,7 +21,7 @@ export interface StatusPublisherDeps {
 
 /** Owns what was last published. One write at a time, in the background; a failed one is tried again after a later loop. */
 export class StatusPublisher {
-  readonly #deps: StatusPublisherDeps;
+  #deps: StatusPublisherDeps;
   #transitions: Transitions = new Map();
   #published: { readonly substance: string; readonly atMs: number } | undefined;
   #writing: Promise<void> = Promise.resolve();
@@ -29,6 +29,10 @@ export class StatusPublisher {
 
   constructor(deps: StatusPublisherDeps) {
     this.#deps = deps;
+  }
+
+  reconfigure(policy: Policy): void {
+    this.#deps = { ...this.#deps, policy };
   }
 
   /** Says that a leader has begun and has not finished a loop yet. */

@@ -29,7 +29,7 @@ interface Batch {
 /** Owns the waiting between loops. */
 export class LoopTrigger {
   readonly #clock: Clock;
-  readonly #times: TriggerTimes;
+  #times: TriggerTimes;
   #batch: Batch | undefined;
   /** Of the last few loops, oldest first. */
   #starts: readonly number[] = [];
@@ -38,6 +38,12 @@ export class LoopTrigger {
   constructor(clock: Clock, times: TriggerTimes) {
     this.#clock = clock;
     this.#times = times;
+  }
+
+  /** A wait under way is measured anew. */
+  reconfigure(times: TriggerTimes): void {
+    this.#times = times;
+    this.#nudge?.abort();
   }
 
   /** Something happened that is worth a loop soon. Any number of wakes make one loop. */

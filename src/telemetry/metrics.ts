@@ -110,6 +110,10 @@ export function createMetrics() {
       ]),
     },
     config: {
+      generation: gauge('config_generation', 'Which configuration is live: 1 is that of the start, and each change that was taken adds 1.'),
+      refused: gauge('config_refused', '1 while the configuration on disk is not valid, and the one before goes on.'),
+      awaitingRestart: gauge('config_awaiting_restart_keys', 'Changed settings on disk that wait for a restart.'),
+      reloads: counter('config_reloads_total', 'Changed configurations by what became of them.', ['outcome']),
       findings: gauge('config_findings', 'What is odd about the configuration in the light of the node groups that there are, by kind.', [
         'kind',
       ]),

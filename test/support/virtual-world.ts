@@ -136,19 +136,7 @@ export class VirtualRun {
 
   /** A new daemon process, as after a crash or an upgrade: nothing is remembered but what the world holds. `flags` come on top. */
   async startDaemon(flags: readonly string[] = []): Promise<void> {
-    const config = loadConfig({
-      argv: [
-        `--kubeconfig=${join(this.#dir, 'kubeconfig')}`,
-        '--leader-elect=false',
-        '--address=127.0.0.1:0',
-        '--node-group-auto-discovery=label:cluster-autoscaler-enabled=true',
-        ...(this.#options.flags ?? []),
-        ...flags,
-      ],
-      env: { ...this.#environment(), ...this.#options.env },
-      readFile: (path) => readFileSync(path, 'utf8'),
-    });
-    if (isConfigErrors(config)) throw new Error(config.errors.join(' '));
+    const config = this.configWith([...(this.#options.flags ?? []), ...flags]);
     this.#metrics = createMetrics();
     this.#fate = { skewMs: 0, dead: false };
     const daemon = await composeDaemon({
@@ -162,6 +150,23 @@ export class VirtualRun {
     daemon.onLoop((report) => this.reports.push(report));
     this.#daemon = daemon;
     await this.#drive(daemon.start());
+  }
+
+  /** A configuration for this world with these flags. */
+  configWith(flags: readonly string[]): Config {
+    const config = loadConfig({
+      argv: [
+        `--kubeconfig=${join(this.#dir, 'kubeconfig')}`,
+        '--leader-elect=false',
+        '--address=127.0.0.1:0',
+        '--node-group-auto-discovery=label:cluster-autoscaler-enabled=true',
+        ...flags,
+      ],
+      env: { ...this.#environment(), ...this.#options.env },
+      readFile: (path) => readFileSync(path, 'utf8'),
+    });
+    if (isConfigErrors(config)) throw new Error(config.errors.join(' '));
+    return config;
   }
 
   #log({ dryRun }: Config): Log {

@@ -1,10 +1,12 @@
 /** `run`: the daemon against a real cluster, until SIGTERM. */
-import { isConfigErrors, type Config } from '../../config/config.ts';
-import { loadConfig } from '../../config/load.ts';
+import type { Config, ConfigErrors } from '../../config/config.ts';
+import { configFiles, loadSettings, type Settings } from '../../config/load.ts';
 import { redact } from '../../config/redact.ts';
 import { flagHelp } from '../../config/sources/flag-table.ts';
 import { asAutoscalerError } from '../../domain/errors.ts';
 import { createLog, type Log } from '../../telemetry/log.ts';
+import type { Metrics } from '../../telemetry/metrics.ts';
+import { ConfigReload, type ConfigNews } from '../config-reload.ts';
 import type { Daemon } from '../daemon.ts';
 import { stopSignals } from '../signals.ts';
 import { systemClock } from '../system-clock.ts';
@@ -22,32 +24,83 @@ export async function run(argv: readonly string[], terminal: Terminal): Promise<
     terminal.out(HELP + flagHelp());
     return EXIT_OK;
   }
-  const config = loadConfig({ argv, env: terminal.env, readFile: terminal.readFile, hostname: `${terminal.hostname}_${process.pid}` });
-  if (isConfigErrors(config)) {
-    for (const sentence of config.errors) terminal.err(`${sentence}\n`);
+  const load = (): Settings | ConfigErrors =>
+    loadSettings({ argv, env: terminal.env, readFile: terminal.readFile, hostname: `${terminal.hostname}_${process.pid}` });
+  const settings = load();
+  if ('errors' in settings) {
+    for (const sentence of settings.errors) terminal.err(`${sentence}\n`);
     return EXIT_CONFIG;
   }
+  const { config } = settings;
   const log = createLog(config.logLevel, { write: terminal.out }, systemClock, { dryRun: config.dryRun });
   log.info({ config: redact(config) }, 'effective configuration');
   for (const warning of config.warnings) log.warn({ warning }, 'a setting is not obeyed as given');
   const signals = stopSignals(terminal.signals);
   try {
-    const daemon = await connect(config, log, signals.stopped);
-    return daemon === undefined ? EXIT_OK : await supervise(daemon, signals.stopped, log);
+    const connected = await connect(config, log, signals.stopped);
+    if (connected === undefined) return EXIT_OK;
+    const { daemon, metrics } = connected;
+    const watching = watchConfig({ daemon, log, metrics, settings, load, content: () => contentOf(argv, terminal) });
+    try {
+      return await supervise(daemon, signals.stopped, log);
+    } finally {
+      await watching.end();
+    }
   } finally {
     signals.release();
   }
 }
 
+interface Connected {
+  readonly daemon: Daemon;
+  readonly metrics: Metrics;
+}
+
+interface Watched {
+  readonly daemon: Daemon;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  readonly settings: Settings;
+  readonly load: () => Settings | ConfigErrors;
+  readonly content: () => string;
+}
+
+function watchConfig({ daemon, log, metrics, settings, load, content }: Watched): { readonly end: () => Promise<void> } {
+  const stop = new AbortController();
+  const announce = (news: ConfigNews): void => daemon.announce(news);
+  const apply = ({ config }: Settings): void => daemon.reconfigure(config);
+  const reload = new ConfigReload({ clock: systemClock, log, metrics: metrics.config, content, load, apply, announce }, settings);
+  const watching = reload.watch(stop.signal);
+  return {
+    end: () => {
+      stop.abort();
+      return watching;
+    },
+  };
+}
+
+/** A file that is away for a moment is a change that is told, and the end of it another. */
+function contentOf(argv: readonly string[], { readFile }: Terminal): string {
+  const texts = configFiles(argv).map((file) => {
+    try {
+      return readFile(file);
+    } catch (thrown) {
+      return thrown instanceof Error && 'code' in thrown ? `unreadable: ${String(thrown.code)}` : 'unreadable';
+    }
+  });
+  return JSON.stringify(texts);
+}
+
 /** undefined: asked to stop before anybody had answered. */
-async function connect(config: Config, log: Log, stopped: Promise<void>): Promise<Daemon | undefined> {
+async function connect(config: Config, log: Log, stopped: Promise<void>): Promise<Connected | undefined> {
   const stop = new AbortController();
   void stopped.then(() => stop.abort());
   // Loaded only now: the SDKs are most of the program, and a mistake in the configuration should be told at once.
   const [{ composeDaemon }, { createMetrics }] = await Promise.all([import('../compose.ts'), import('../../telemetry/metrics.ts')]);
   try {
     const { signal } = stop;
-    return await composeDaemon({ config, clock: systemClock, random: Math.random, log, metrics: createMetrics(), signal });
+    const metrics = createMetrics();
+    return { daemon: await composeDaemon({ config, clock: systemClock, random: Math.random, log, metrics, signal }), metrics };
   } catch (thrown) {
     if (!stop.signal.aborted || asAutoscalerError(thrown).kind !== 'cancelled') throw thrown;
     log.info({}, 'stopping');

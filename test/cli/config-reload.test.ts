@@ -1,0 +1,131 @@
+import { describe, expect, it } from 'vitest';
+import { ConfigReload, type ConfigNews } from '../../src/cli/config-reload.ts';
+import type { Config } from '../../src/config/config.ts';
+import { loadSettings } from '../../src/config/load.ts';
+import { createLog } from '../../src/telemetry/log.ts';
+import { createMetrics } from '../../src/telemetry/metrics.ts';
+import { GOOD_ENV } from '../config/support.ts';
+import { valueOf } from '../loop/support.ts';
+import { START_MS } from '../support/builders.ts';
+import { FakeClock } from '../support/fake-clock.ts';
+
+const FILE = '/etc/aks-autoscaler/config.yaml';
+
+/** A process that was started with this file. */
+function started(text: string) {
+  let content = text;
+  const clock = new FakeClock(START_MS);
+  const metrics = createMetrics();
+  const lines: { readonly level: string; readonly msg: string; readonly [fact: string]: unknown }[] = [];
+  const log = createLog('info', { write: (line) => void lines.push(JSON.parse(line)) });
+  const applied: Config[] = [];
+  const news: ConfigNews[] = [];
+  const load = () => loadSettings({ argv: [`--config=${FILE}`, '--nodes=0:3:pool'], env: GOOD_ENV, readFile: () => content });
+  const settings = load();
+  if ('errors' in settings) throw new Error(settings.errors.join(' '));
+  const reload = new ConfigReload(
+    {
+      clock,
+      log,
+      metrics: metrics.config,
+      content: () => content,
+      load,
+      apply: ({ config }) => void applied.push(config),
+      announce: (told) => void news.push(told),
+    },
+    settings,
+  );
+  const write = (next: string): void => {
+    content = next;
+    reload.look();
+  };
+  return { clock, metrics, lines, applied, news, reload, write, change: (next: string) => void (content = next) };
+}
+
+describe('a changed configuration file', () => {
+  it('that is valid is live, and says which keys changed', async () => {
+    const process = started('scaleDown:\n  unneededTime: 10m\n');
+    process.write('scaleDown:\n  unneededTime: 5m\nlogLevel: debug\n');
+    expect(process.applied.map(({ policy, logLevel }) => [policy.scaleDown.unneededForMs, logLevel])).toEqual([[300_000, 'debug']]);
+    expect(process.lines).toMatchObject([{ level: 'info', generation: 2, changed: ['logLevel', 'scaleDown.unneededTime'] }]);
+    expect(process.news).toEqual([{ kind: 'applied', message: 'Generation 2 is live: logLevel, scaleDown.unneededTime changed.' }]);
+    expect(await valueOf(process.metrics.config.generation)).toBe(2);
+    expect(await valueOf(process.metrics.config.reloads, { outcome: 'applied' })).toBe(1);
+  });
+
+  it('that is not valid is refused with line and reason, once, and the one before goes on', async () => {
+    const process = started('scaleDown:\n  unneededTime: 10m\n');
+    const bad = 'scaleDown:\n  unneededTime: soon\n  maxParallelism: 0\n';
+    process.write(bad);
+    process.reload.look();
+    expect(process.applied).toEqual([]);
+    expect(process.lines.map((line) => line['what'])).toEqual([
+      expect.stringMatching(new RegExp(`^key scaleDown.unneededTime of ${FILE}, line 2 is "soon"; accepted is `)),
+      expect.stringMatching(new RegExp(`^key scaleDown.maxParallelism of ${FILE}, line 3 is 0; accepted is `)),
+    ]);
+    expect(process.news).toHaveLength(1);
+    expect(process.news[0]?.message).toContain('refused, generation 1 goes on: key scaleDown.unneededTime');
+    expect(await valueOf(process.metrics.config.refused)).toBe(1);
+    expect(await valueOf(process.metrics.config.generation)).toBe(1);
+    // Put back as it was: nothing is wrong any more, and nothing is new.
+    process.write('scaleDown:\n  unneededTime: 10m\n');
+    expect(await valueOf(process.metrics.config.refused)).toBe(0);
+    expect(process.applied).toEqual([]);
+  });
+
+  it.each([
+    ['half of a file', 'scaleDown:\n  unneededTime: "5', /line \d/],
+    [
+      'an unknown key',
+      'scaleDown:\n  unneedTime: 5m\n',
+      /key scaleDown.unneedTime of \S+, line 2 is not known; did you mean scaleDown.unneededTime\?/,
+    ],
+    [
+      'a mistake inside a list',
+      'discovery:\n  - selectors:\n      a: b\n    min: 4\n    max: 1\n',
+      /key discovery\[0\].min of \S+, line 4/,
+    ],
+  ])('%s is refused with its line', (_, text, sentence) => {
+    const process = started('scaleDown:\n  unneededTime: 10m\n');
+    process.write(text);
+    expect(process.applied).toEqual([]);
+    expect(String(process.lines[0]?.['what'])).toMatch(sentence);
+  });
+
+  it('names the settings that wait for a restart, leaves them as they run, and forgets them when they are put back', async () => {
+    const process = started('http:\n  address: 127.0.0.1:8085\n');
+    process.write('http:\n  address: 127.0.0.1:9000\nscaleUp:\n  maxNodesTotal: 7\n  proactive: true\ncluster:\n  startupTaints: [a]\n');
+    expect(process.applied[0]).toMatchObject({
+      http: { port: 8085 },
+      policy: { scaleUp: { maxNodesTotal: 7, proactive: false }, cluster: { taints: { startup: [] } } },
+    });
+    expect(process.lines.at(-1)).toMatchObject({ level: 'warn', keys: ['cluster.startupTaints', 'http.address', 'scaleUp.proactive'] });
+    expect(process.news[0]?.message).toContain('wait for a restart: cluster.startupTaints, http.address, scaleUp.proactive.');
+    expect(await valueOf(process.metrics.config.awaitingRestart)).toBe(3);
+    process.write('scaleUp:\n  maxNodesTotal: 7\nhttp:\n  address: 127.0.0.1:8085\n');
+    expect(await valueOf(process.metrics.config.awaitingRestart)).toBe(0);
+    expect(await valueOf(process.metrics.config.generation)).toBe(2);
+  });
+
+  it('never tells values: a changed secret waits for a restart by its name, a bad one is refused without it', () => {
+    const process = started('azure:\n  credential:\n    clientSecret: hush-one\n');
+    process.write('azure:\n  credential:\n    certificatePassword: hush-two\n');
+    process.write('azure:\n  credential:\n    clientSecret: [hush-three]\n');
+    const told = JSON.stringify([process.lines, process.news]);
+    expect(told).toContain('azure.credential.certificatePassword');
+    for (const secret of ['hush-one', 'hush-two', 'hush-three']) expect(told).not.toContain(secret);
+  });
+
+  it('is looked at every ten seconds, and a look that throws ends nothing', async () => {
+    const process = started('logLevel: info\n');
+    const stop = new AbortController();
+    const watching = process.reload.watch(stop.signal);
+    process.change('logLevel: warn\n');
+    await process.clock.advance(9_000);
+    expect(process.applied).toEqual([]);
+    await process.clock.advance(1_000);
+    expect(process.applied.map(({ logLevel }) => logLevel)).toEqual(['warn']);
+    stop.abort();
+    await watching;
+  });
+});
