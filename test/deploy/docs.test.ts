@@ -7,6 +7,7 @@ import { generatedDocuments } from '../../docs/files.ts';
 import { catalogue, settingRows } from '../../docs/reference.ts';
 import { isConfigErrors, type Config } from '../../src/config/config.ts';
 import { loadConfig } from '../../src/config/load.ts';
+import { VERDICT_CLASSES } from '../../src/planning/scale-up/verdict-class.ts';
 import { familyOf } from './promql.ts';
 import { FLAGS } from '../../src/config/sources/flag-table.ts';
 
@@ -65,6 +66,32 @@ describe('the settings', () => {
 
   it.each(told)('--%s is %s when it is not given, as its help says', (name, value) => {
     expect(configOf({ logLevel: 'info' }, [`--${name}=${value}`])).toEqual(plain);
+  });
+});
+
+describe('how decisions are made', () => {
+  const text = readFileSync(join(ROOT, 'docs', 'how-decisions-are-made.md'), 'utf8');
+  const reasons = readFileSync(join(ROOT, 'src', 'domain', 'reasons.ts'), 'utf8');
+  /** The members of a union of texts, as the source has them. */
+  const membersOf = (type: string): readonly string[] => {
+    const body = new RegExp(`type ${type} =([^;]+);`).exec(reasons)?.[1] ?? '';
+    return [...body.matchAll(/'(\w+)'/g)].map(([, name = '']) => name);
+  };
+
+  it.each([
+    ['UnremovableReason', 15],
+    ['BlockingPodReason', 8],
+  ])('tells every %s', (type, least) => {
+    const members = membersOf(type);
+    expect(members.length).toBeGreaterThan(least);
+    expect(members.filter((name) => !text.includes(`\`${name}\``))).toEqual([]);
+  });
+
+  it('tells every verdict, and names flags that there are', () => {
+    expect(VERDICT_CLASSES.filter((name) => !text.includes(`| \`${name}\` |`))).toEqual([]);
+    const named = [...new Set([...text.matchAll(/`--([a-z-]+)`/g)].map(([, name]) => name))].filter((name) => name !== 'json');
+    expect(named.length).toBeGreaterThan(10);
+    expect(named.filter((name) => !FLAGS.some((flag) => flag.name === name))).toEqual([]);
   });
 });
 
