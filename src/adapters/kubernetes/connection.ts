@@ -135,7 +135,7 @@ async function kubeconfigAccount(path: string, context: string | undefined): Pro
       `The kubeconfig "${path}" has no usable context "${config.getCurrentContext()}"; it has: ${known.join(', ') || 'none'}.`,
     );
   }
-  if (cluster.skipTLSVerify === true) {
+  if (cluster.skipTLSVerify) {
     throw new AutoscalerError(
       { kind: 'config' },
       `The kubeconfig "${path}" turns the verification of the server off (insecure-skip-tls-verify), which is refused: give the authority of the server instead (certificate-authority).`,
