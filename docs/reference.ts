@@ -19,6 +19,7 @@ export interface SettingRow {
 /** Where neither a flag nor the sample file says it. */
 const MEANINGS: Readonly<Record<string, string>> = {
   'azure.cache.vmssTtl': 'how long a read of the scale sets is good for',
+  'azure.cache.spotSizeTtl': 'how long a read of the size of a Spot set is good for; 0s: as long as a list of the sets',
   'azure.cache.vmssVmsTtl': 'how long a read of the instances of a scale set is good for',
   'azure.cache.vmssVmsJitter': 'spreads those reads over time',
   'azure.cache.skuTtl': 'how long a read of the VM sizes of the region is good for',

@@ -77,6 +77,7 @@ export interface AzureConfig {
   readonly caPem: string | undefined;
   readonly credential: CredentialConfig;
   readonly vmssCacheTtlMs: number;
+  readonly spotSizeTtlMs: number;
   readonly vmssVmsCacheTtlMs: number;
   readonly vmssVmsCacheJitterMs: number;
   readonly skuCacheTtlMs: number;

@@ -138,6 +138,7 @@ function azureOf(
     caPem,
     credential: azure.credential,
     vmssCacheTtlMs: azure.cache.vmssTtl,
+    spotSizeTtlMs: azure.cache.spotSizeTtl,
     vmssVmsCacheTtlMs: azure.cache.vmssVmsTtl,
     vmssVmsCacheJitterMs: azure.cache.vmssVmsJitter,
     skuCacheTtlMs: azure.cache.skuTtl,

@@ -81,6 +81,7 @@ const credential = z
 const cache = z
   .strictObject({
     vmssTtl: duration(MINUTE_MS, { leastMs: SECOND_MS }),
+    spotSizeTtl: duration(0),
     vmssVmsTtl: duration(5 * MINUTE_MS, { leastMs: SECOND_MS }),
     vmssVmsJitter: duration(0),
     skuTtl: duration(24 * HOUR_MS, { leastMs: MINUTE_MS }),

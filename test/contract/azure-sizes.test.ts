@@ -55,6 +55,28 @@ describe('azure: the size of a Spot set', () => {
     expect(r.arm.sent('GET', USER_POOL)).toHaveLength(2);
   });
 
+  it.each([
+    { what: 'no longer than the lists: with every list', spotSizeTtlMs: 60_000, reads: 5 },
+    { what: 'longer: spared while nobody touched the set', spotSizeTtlMs: 180_000, reads: 2 },
+    { what: 'shorter: between the lists, too', spotSizeTtlMs: 10_000, reads: 28 },
+  ])('is read at its own period, $what', async ({ spotSizeTtlMs, reads }) => {
+    const { r } = await prepared(1, { priority: 'Spot' }, { spotSizeTtlMs });
+    await r.azure.start(r.signal);
+    await r.pass(250_000);
+    const seen = r.arm.sent('GET', USER_POOL).filter(({ path }) => path.endsWith(USER_POOL.toLowerCase())).length;
+    expect(Math.abs(seen - reads)).toBeLessThanOrEqual(spotSizeTtlMs < 60_000 ? 4 : 0);
+  });
+
+  it('is read at once, whatever its period, when a list shows another tag than the last read', async () => {
+    const { r, set } = await prepared(3, { priority: 'Spot' }, { spotSizeTtlMs: 600_000 });
+    await r.azure.start(r.signal);
+    set.capacity = 1;
+    set.etag += 1;
+    await r.pass(70_000);
+    expect(r.group(USER_POOL).target).toMatchObject({ known: true, value: 1 });
+    expect(r.arm.sent('GET', USER_POOL).length).toBeGreaterThanOrEqual(2);
+  });
+
   it('costs no GET in a set that is not Spot', async () => {
     const { r } = await started(1);
     expect(r.arm.sent('GET', USER_POOL)).toHaveLength(0);

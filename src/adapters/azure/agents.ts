@@ -25,14 +25,14 @@ import {
   type ScaleSetRow,
 } from './rows.ts';
 import { buildCatalog, type SkuCatalog } from './skus.ts';
-import { withSpotSizes } from './spot-sizes.ts';
+import { SpotSizes } from './spot-sizes.ts';
 import { AGENT_POOLS_AGENT, instancesAgent, MACHINES_AGENT, SCALE_SETS_AGENT } from './tables.ts';
 
 export interface AgentParts {
   readonly options: AzureOptions;
   readonly clients: ArmClients;
   readonly calls: ArmCalls;
-  readonly clock: Pick<Clock, 'now'>;
+  readonly clock: Pick<Clock, 'now' | 'monotonic'>;
   readonly order: LogicalClock;
   readonly scaleSets: Table<ScaleSetRow>;
   readonly instances: Table<InstanceRow>;
@@ -79,6 +79,7 @@ export function agent(shape: AgentShape, load: (context: RunContext) => Promise<
 export function scaleSetsAgent(parts: AgentParts): CachingAgent {
   // ARM has answered 200 with no set at all for groups full of them. One such answer is read again before it is believed.
   let emptyBefore = false;
+  const spotSizes = new SpotSizes(parts);
   const policy = {
     intervalMs: parts.options.vmssCacheTtlMs,
     jitter: SPREAD,
@@ -97,7 +98,7 @@ export function scaleSetsAgent(parts: AgentParts): CachingAgent {
         return value === undefined ? undefined : { key: foldName(value.name), value, etag: raw.etag };
       },
     });
-    const pages = await withSpotSizes(parts, list.pages, signal);
+    const pages = await spotSizes.over(list.pages, signal);
     const isEmpty = list.error === undefined && rowCount(list) === 0 && parts.scaleSets.snapshot().size > 0;
     const doubted = isEmpty && !emptyBefore;
     emptyBefore = isEmpty;

@@ -67,6 +67,8 @@ export interface AzureOptions {
   readonly caPem: string | undefined;
   readonly credential: AzureCredentialOptions;
   readonly vmssCacheTtlMs: number;
+  /** How long a read of a Spot set's size is good for; 0 or absent: as long as a list of the sets. */
+  readonly spotSizeTtlMs?: number;
   readonly vmssVmsCacheTtlMs: number;
   /** Upper bound of the random part taken off the instances' time to live. */
   readonly vmssVmsCacheJitterMs: number;

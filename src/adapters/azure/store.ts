@@ -18,6 +18,7 @@ import type { Random } from '../../domain/random.ts';
 import type { KeptText } from '../../ports/kept-text.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
+import { readsBetweenLists, spotSizesAgent } from './spot-sizes.ts';
 import { agentPoolsAgent, instancesOf, listSkus, machinesAgent, scaleSetsAgent, type AgentParts, type AgentPools } from './agents.ts';
 import { foldName } from './arm-ids.ts';
 import type { ArmCalls } from './arm-calls.ts';
@@ -38,6 +39,7 @@ import {
   PRICES_AGENT,
   SCALE_SETS,
   SCALE_SETS_AGENT,
+  SPOT_SIZES_AGENT,
   SKUS_AGENT,
   USAGE_AGENT,
 } from './tables.ts';
@@ -428,6 +430,12 @@ export class AzureStore {
   #addAgents(): void {
     const { options } = this.#parts;
     this.#add(SCALE_SETS_AGENT, () => scaleSetsAgent(this.#agentParts));
+    if (readsBetweenLists(options)) {
+      const spotKeys = (): readonly string[] =>
+        [...this.scaleSets.snapshot()].flatMap(([key, { value }]) => (value.priority === 'Spot' ? [key] : []));
+      const reads = { spotKeys, due: (key: string) => this.#wantSet(key), periodMs: options.spotSizeTtlMs ?? 0 };
+      this.#add(SPOT_SIZES_AGENT, () => spotSizesAgent(SPOT_SIZES_AGENT, reads));
+    }
     this.#add(SKUS_AGENT, () => this.#skusAgent());
     this.#add(USAGE_AGENT, () => usageAgent(this.#agentParts, (rows, atMs) => this.quota.observe(rows, atMs)));
     const { prices } = this;

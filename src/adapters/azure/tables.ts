@@ -19,6 +19,7 @@ export const INSTANCES: TableDefinition<InstanceRow> = {
 
 /** Agent ids; metrics and `/debug/agents` show them. */
 export const SCALE_SETS_AGENT = 'scaleSets';
+export const SPOT_SIZES_AGENT = 'spotSizes';
 export const AGENT_POOLS_AGENT = 'agentPools';
 export const SKUS_AGENT = 'skus';
 export const MACHINES_AGENT = 'vms';

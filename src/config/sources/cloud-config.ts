@@ -27,6 +27,7 @@ export const KEYS: readonly { readonly key: string; readonly path: string; reado
   { key: 'aadFederatedTokenFile', path: 'azure.credential.tokenFile', kind: 'text' },
   { key: 'vmssCacheTTLInSeconds', path: 'azure.cache.vmssTtl', kind: 'seconds' },
   { key: 'vmssCacheTTL', path: 'azure.cache.vmssTtl', kind: 'seconds' },
+  { key: 'getVmssSizeRefreshPeriod', path: 'azure.cache.spotSizeTtl', kind: 'seconds' },
   { key: 'vmssVirtualMachinesCacheTTLInSeconds', path: 'azure.cache.vmssVmsTtl', kind: 'seconds' },
   { key: 'vmssVmsCacheTTL', path: 'azure.cache.vmssVmsTtl', kind: 'seconds' },
   { key: 'vmssVmsCacheJitter', path: 'azure.cache.vmssVmsJitter', kind: 'seconds' },

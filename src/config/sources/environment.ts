@@ -38,6 +38,7 @@ export const VARIABLES: readonly Variable[] = [
   { name: 'AZURE_CLUSTER_AUTOSCALER_USER_AGENT_SUFFIX', path: 'azure.userAgentSuffix', kind: 'text' },
   { name: 'AZURE_VMSS_CACHE_TTL_IN_SECONDS', path: 'azure.cache.vmssTtl', kind: 'seconds' },
   { name: 'AZURE_VMSS_CACHE_TTL', path: 'azure.cache.vmssTtl', kind: 'seconds' },
+  { name: 'AZURE_GET_VMSS_SIZE_REFRESH_PERIOD', path: 'azure.cache.spotSizeTtl', kind: 'seconds' },
   { name: 'AZURE_VMSS_VMS_CACHE_TTL_IN_SECONDS', path: 'azure.cache.vmssVmsTtl', kind: 'seconds' },
   { name: 'AZURE_VMSS_VMS_CACHE_TTL', path: 'azure.cache.vmssVmsTtl', kind: 'seconds' },
   { name: 'AZURE_VMSS_VMS_CACHE_JITTER', path: 'azure.cache.vmssVmsJitter', kind: 'seconds' },

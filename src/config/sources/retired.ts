@@ -40,12 +40,6 @@ export const RETIRED: readonly Retired[] = [
   { key: 'deploymentParameters', verdict: 'ignored', instead: DEPLOYMENTS },
   { key: 'maxDeploymentsCount', variable: 'AZURE_MAX_DEPLOYMENT_COUNT', verdict: 'ignored', instead: DEPLOYMENTS },
   {
-    key: 'getVmssSizeRefreshPeriod',
-    variable: 'AZURE_GET_VMSS_SIZE_REFRESH_PERIOD',
-    verdict: 'ignored',
-    instead: 'the size of a Spot set is read with every list of sets: set azure.cache.vmssTtl (AZURE_VMSS_CACHE_TTL)',
-  },
-  {
     key: 'strictCacheUpdates',
     variable: 'AZURE_STRICT_CACHE_UPDATES',
     verdict: 'ignored',
