@@ -3,7 +3,7 @@
  */
 import type { TextKind } from './text-values.ts';
 
-export type FlagKind = TextKind | 'nodes' | 'discovery' | 'bounds' | 'file' | 'ignored';
+export type FlagKind = TextKind | 'nodes' | 'discovery' | 'bounds' | 'file' | 'ignored' | 'retired';
 
 export interface Flag {
   readonly name: string;

@@ -4,6 +4,7 @@ import type { Layer, Setting } from '../layer.ts';
 import { nearestName } from '../nearest-name.ts';
 import { parseDiscoverySpec, parseNodesSpec } from '../node-group-specs.ts';
 import { FLAGS, type Flag } from './flag-table.ts';
+import { RETIRED_FLAGS } from './retired-flags.ts';
 import { settingFromText } from './text-values.ts';
 
 export interface FlagLayer extends Layer {
@@ -16,8 +17,14 @@ interface Given {
   readonly text: string;
 }
 
-const BY_NAME = new Map(FLAGS.map((flag) => [flag.name, flag]));
-const OPTIONS = Object.fromEntries(FLAGS.map((flag) => [flag.name, { type: 'string', multiple: true } as const]));
+const RETIRED = new Map(RETIRED_FLAGS.map((entry) => [entry.name, entry]));
+/** What the table has goes before what is gone: a flag may have come back. */
+const ALL: readonly Flag[] = [
+  ...RETIRED_FLAGS.map(({ name, instead }) => ({ name, kind: 'retired', path: '', help: instead }) as const),
+  ...FLAGS,
+];
+const BY_NAME = new Map(ALL.map((flag) => [flag.name, flag]));
+const OPTIONS = Object.fromEntries(ALL.map((flag) => [flag.name, { type: 'string', multiple: true } as const]));
 
 export function flagLayer(argv: readonly string[]): FlagLayer {
   const read = readFlags(argv);
@@ -78,12 +85,17 @@ function readFlags(argv: readonly string[]): { readonly given: readonly Given[];
 function readOption(name: string, value: string | undefined, inline: boolean | undefined): Given | { readonly error: string } {
   const flag = BY_NAME.get(name);
   if (flag === undefined) {
-    const nearest = nearestName(name, [...BY_NAME.keys()]);
+    const nearest = nearestName(
+      name,
+      FLAGS.map((flag) => flag.name),
+    );
     const hint = nearest === undefined ? 'run --help lists what is accepted' : `did you mean --${nearest}?`;
     return { error: `--${name} is not a known flag; ${hint}${hint.endsWith('?') ? '' : '.'}` };
   }
   if (value === undefined || value === '' || (inline !== true && value.startsWith('--'))) {
-    return flag.kind === 'ignored' ? { flag, text: '' } : { error: `--${name} has no value; write --${name}=VALUE.` };
+    return flag.kind === 'ignored' || flag.kind === 'retired'
+      ? { flag, text: '' }
+      : { error: `--${name} has no value; write --${name}=VALUE.` };
   }
   return { flag, text: value };
 }
@@ -93,7 +105,9 @@ function spelledOut(argument: string): string {
   const match = /^--?([a-z][a-z-]*)(=.*)?$/s.exec(argument);
   const flag = BY_NAME.get(match?.[1] ?? '');
   if (match === null || flag === undefined) return argument;
-  const bare = match[2] === undefined && (flag.kind === 'boolean' || (flag.kind === 'ignored' && flag.name.includes('log')));
+  const bare =
+    match[2] === undefined &&
+    (flag.kind === 'boolean' || RETIRED.get(flag.name)?.isBoolean === true || (flag.kind === 'ignored' && flag.name.includes('log')));
   return `--${flag.name}${bare ? '=true' : (match[2] ?? '')}`;
 }
 
@@ -111,6 +125,8 @@ function singleSetting({ flag, text }: Given): Outcome {
       return flag.name === 'cloud-provider' && text !== 'azure'
         ? { settings: [], errors: [`flag --cloud-provider is "${text}"; accepted is azure.`] }
         : NOTHING;
+    case 'retired':
+      return { settings: [], errors: refusalOf(flag.name, text) };
     case 'bounds':
       return bounds(flag, text);
     default:
@@ -156,7 +172,18 @@ function listSetting(
   };
 }
 
+function refusalOf(name: string, text: string): readonly string[] {
+  const entry = RETIRED.get(name);
+  if (entry?.verdict !== 'refused' || entry.asDone.includes(text.trim().toLowerCase())) return [];
+  return [`flag --${name}=${text} is not supported: ${entry.instead}.`];
+}
+
 function warningOf({ flag, text }: Given): readonly string[] {
+  const entry = flag.kind === 'retired' ? RETIRED.get(flag.name) : undefined;
+  if (entry !== undefined) {
+    const isSaid = entry.verdict === 'ignored' && !entry.asDone.includes(text.trim().toLowerCase());
+    return isSaid ? [`flag --${flag.name}=${text} has no effect: ${entry.instead}.`] : [];
+  }
   if (flag.kind === 'ignored' && flag.name !== 'cloud-provider') return [`--${flag.name}=${text} is ${flag.help}.`];
   return [];
 }

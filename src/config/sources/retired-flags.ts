@@ -1,0 +1,143 @@
+/**
+ * Flags of the Cluster Autoscaler that mean nothing here, or something that is not done here, so that an existing
+ * Deployment's arguments can be pasted. None is passed over in silence, unless it asks for what is done anyway: a wish that
+ * cannot be granted is an error that says what to use instead, one that only tuned what is built otherwise is a warning.
+ */
+
+export interface RetiredFlag {
+  readonly name: string;
+  /** A flag that stands alone means true. */
+  readonly isBoolean: boolean;
+  readonly verdict: 'refused' | 'ignored';
+  /** The values that ask for what is done here: nothing is said of them. */
+  readonly asDone: readonly string[];
+  readonly instead: string;
+}
+
+const TRUE = ['true', 't', '1'];
+const FALSE = ['false', 'f', '0'];
+
+function toggle(name: string, verdict: RetiredFlag['verdict'], asDone: readonly string[], instead: string): RetiredFlag {
+  return { name, isBoolean: true, verdict, asDone, instead };
+}
+
+function value(name: string, verdict: RetiredFlag['verdict'], asDone: readonly string[], instead: string): RetiredFlag {
+  return { name, isBoolean: false, verdict, asDone, instead };
+}
+
+const OTHER_CLOUD = 'it is of another cloud provider: leave it out';
+const NEVER_USED = 'the Cluster Autoscaler accepts it and does not use it either: leave it out';
+const SIMILAR = 'similar groups are told by their labels and sizes: set --balancing-label to say which labels decide';
+const CLIENT = 'calls to the API server are watches, and few: leave it out';
+const LEASE = 'the lease is renewed every 2 s, given up after 10 s and free after 15 s';
+const LOGS = 'the log is JSON on standard output: see --log-level';
+
+export const RETIRED_FLAGS: readonly RetiredFlag[] = [
+  toggle('async-node-groups', 'ignored', FALSE, 'no node groups are created here, so none in the background'),
+  toggle('aws-use-static-instance-list', 'ignored', FALSE, OTHER_CLOUD),
+  toggle('bulk-mig-instances-listing-enabled', 'ignored', FALSE, OTHER_CLOUD),
+  toggle('clusterapi-cloud-config-authoritative', 'ignored', FALSE, OTHER_CLOUD),
+  value('gce-concurrent-refreshes', 'ignored', [], OTHER_CLOUD),
+  value('gce-mig-instances-min-refresh-wait-time', 'ignored', [], OTHER_CLOUD),
+  toggle(
+    'node-autoprovisioning-enabled',
+    'refused',
+    FALSE,
+    'node pools are never created or deleted here: make the pools and name them by --nodes',
+  ),
+  value('max-autoprovisioned-node-group-count', 'ignored', ['0'], 'node pools are never created or deleted here'),
+  value(
+    'blocking-system-pod-distruption-timeout',
+    'ignored',
+    ['1h', '1h0m0s'],
+    'whether kube-system pods keep their node is --skip-nodes-with-system-pods, and does not change with their age',
+  ),
+  toggle('capacity-buffer-pod-dry-run-enabled', 'ignored', [], 'how the pods of buffers are made is not a setting'),
+  value('cluster-snapshot-parallelism', 'ignored', ['16'], NEVER_USED),
+  toggle('regional', 'ignored', FALSE, NEVER_USED),
+  value('scale-down-candidates-pool-min-count', 'ignored', [], NEVER_USED),
+  value('scale-down-candidates-pool-ratio', 'ignored', [], NEVER_USED),
+  value('scale-down-non-empty-candidates-count', 'ignored', [], NEVER_USED),
+  toggle('enable-inter-pod-affinity-hostname-fast-path', 'ignored', FALSE, NEVER_USED),
+  toggle('debugging-snapshot-enabled', 'ignored', FALSE, 'the last loop is always served at /debug/snapshot'),
+  toggle('profiling', 'ignored', FALSE, 'there is no profiler on the port: metrics tell the length of each step'),
+  toggle('dynamic-node-delete-delay-after-taint-enabled', 'ignored', FALSE, 'the pause is --node-delete-delay-after-taint'),
+  toggle('emit-per-nodegroup-metrics', 'ignored', TRUE, 'metrics of node groups are always served'),
+  toggle('enable-csi-node-aware-scheduling', 'ignored', TRUE, "what a node's disk drivers can attach is always counted"),
+  toggle('enable-dynamic-resource-allocation', 'ignored', TRUE, 'what is done about claimed devices cannot be turned off'),
+  toggle('enable-graceful-degradation', 'ignored', FALSE, 'a plan that takes too long is cut by --max-binpacking-time'),
+  value('pending-pods-batching-timeout', 'ignored', [], 'pods are batched by loop.batchIdle and loop.batchMax'),
+  value('estimator', 'refused', ['binpacking'], 'binpacking is the only one'),
+  toggle('fastpath-binpacking-enabled', 'ignored', TRUE, 'runs of equal pods are always packed at once'),
+  toggle('force-delete-failed-nodes', 'ignored', FALSE, 'set AZURE_ENABLE_FORCE_DELETE for all deletions'),
+  toggle('force-delete-unregistered-nodes', 'ignored', FALSE, 'set AZURE_ENABLE_FORCE_DELETE for all deletions'),
+  toggle('force-ds', 'ignored', TRUE, 'all DaemonSets that suit a new node count'),
+  toggle('frequent-loops-enabled', 'ignored', TRUE, 'a pod that turns unschedulable always starts a loop'),
+  value('gpu-total', 'refused', [], 'there is no limit of GPUs by type: set the max of the groups that have them'),
+  value('grpc-expander-cert', 'refused', [], 'the grpc expander is not there: see --expander for those that are'),
+  value('grpc-expander-url', 'refused', [], 'the grpc expander is not there: see --expander for those that are'),
+  toggle(
+    'ignore-mirror-pods-utilization',
+    'refused',
+    FALSE,
+    'mirror pods count in the use of a node: lower --scale-down-utilization-threshold',
+  ),
+  value('kube-api-content-type', 'ignored', [], CLIENT),
+  value('kube-client-burst', 'ignored', [], CLIENT),
+  value('kube-client-qps', 'ignored', [], CLIENT),
+  value('kubernetes', 'refused', [], 'use --kubeconfig and --context'),
+  value('max-allocatable-difference-ratio', 'ignored', ['0.05'], SIMILAR),
+  value('max-free-difference-ratio', 'ignored', ['0.05'], SIMILAR),
+  value('memory-difference-ratio', 'ignored', ['0.015'], SIMILAR),
+  value('max-bulk-soft-taint-time', 'ignored', [], 'soft taints are bounded by --max-bulk-soft-taint-count'),
+  value('max-failing-time', 'ignored', [], '/healthz fails after --max-inactivity without a completed loop, failing ones included'),
+  value('max-startup-time', 'ignored', [], '/healthz gives the first loop --max-inactivity too'),
+  value('max-node-startup-time', 'ignored', ['15m', '15m0s'], 'how long a new node counts as starting is not a setting'),
+  toggle('max-node-skip-eval-time-tracker-enabled', 'ignored', FALSE, 'there is no such metric'),
+  toggle('node-removal-latency-tracking-enabled', 'ignored', FALSE, 'there is no metric of it'),
+  value('max-nodegroup-binpacking-duration', 'ignored', [], 'the time of a whole plan is --max-binpacking-time'),
+  value('scale-down-simulation-timeout', 'ignored', [], 'removals are simulated within the loop, cheaply'),
+  value('min-replica-count', 'refused', ['0'], 'protect small controllers by a PodDisruptionBudget'),
+  value('node-deletion-batcher-interval', 'ignored', ['0s', '0'], 'nodes of one group that are ready at once go in one call'),
+  value('node-info-cache-expire-time', 'ignored', [], 'a learned template counts as long as its pool stays as it was'),
+  value('predicate-parallelism', 'ignored', [], 'pods are compared by class, in one thread'),
+  toggle('record-duplicated-events', 'refused', FALSE, 'repeated events are always folded into a count'),
+  toggle('salvo-scale-up', 'ignored', [], 'groups always grow at the same time'),
+  value('salvo-scale-up-budget', 'ignored', [], 'the time of a plan is --max-binpacking-time'),
+  toggle('scaleup-simulation-for-skipped-node-groups-enabled', 'ignored', FALSE, 'skipped groups are told with their reasons'),
+  value(
+    'scheduler-config-file',
+    'refused',
+    [],
+    'pods are judged by the default profile of kube-scheduler: name other schedulers by --allowed-scheduler-names',
+  ),
+  value('scheduler-verbosity', 'ignored', [], LOGS),
+  value(
+    'status-config-map-name',
+    'refused',
+    ['cluster-autoscaler-status'],
+    'its name is cluster-autoscaler-status, or none with --write-status-configmap=false',
+  ),
+  value('user-agent', 'ignored', [], 'set AZURE_CLUSTER_AUTOSCALER_USER_AGENT_SUFFIX'),
+  value('leader-elect-lease-duration', 'ignored', ['15s'], LEASE),
+  value('leader-elect-renew-deadline', 'ignored', ['10s'], LEASE),
+  value('leader-elect-retry-period', 'ignored', ['2s'], LEASE),
+  value('leader-elect-resource-lock', 'refused', ['leases'], 'leadership is a Lease'),
+  value('leader-elect-resource-namespace', 'refused', [], 'the lease is in --namespace'),
+  value('vmodule', 'ignored', [], LOGS),
+  value('logging-format', 'ignored', ['json'], LOGS),
+  value('log-flush-frequency', 'ignored', [], LOGS),
+  value('log-json-split-stream', 'ignored', [], LOGS),
+  value('log-json-info-buffer-size', 'ignored', [], LOGS),
+  value('log-text-split-stream', 'ignored', [], LOGS),
+  value('log-text-info-buffer-size', 'ignored', [], LOGS),
+  value('log-dir', 'ignored', [], LOGS),
+  value('log-file', 'ignored', [], LOGS),
+  value('log-file-max-size', 'ignored', [], LOGS),
+  value('log-backtrace-at', 'ignored', [], LOGS),
+  toggle('one-output', 'ignored', [], LOGS),
+  toggle('skip-headers', 'ignored', [], LOGS),
+  toggle('skip-log-headers', 'ignored', [], LOGS),
+  toggle('add-dir-header', 'ignored', [], LOGS),
+  value('feature-gates', 'ignored', [], 'there are no gates: features are settings'),
+];
