@@ -321,16 +321,16 @@ function stockout(facts: Facts): ErrorKind {
   return { kind: 'out-of-capacity', scope: zonal && zone !== undefined ? { ...regional, zone } : regional };
 }
 
-const QUOTA_NAME = /exceeding approved (.+?) quota|quota limits of (\w+)|exceeds? (?:the )?(?:approved )?(.+?) quota/is;
+const QUOTA_NAME = /exceeding approved (.+?) quota|quota limits of (\w+)|exceeds? (?:the )?(?:approved )?(.+?) quota|insufficient vcpu quota .*?for family (\w+)/is;
 
-/** Both generations of the sentence: "Current Limit: 10, Current Usage: 8, Additional Required: 8" and "Maximum allowed: 10 ...". */
+/** Both generations of the sentence, and that of AKS: "Current Limit: 10, Current Usage: 8, Additional Required: 8" and "Maximum allowed: 10 ...". */
 function quota(facts: Facts): ErrorKind {
   const name = QUOTA_NAME.exec(facts.words)
     ?.slice(1)
     .find((part) => part !== undefined);
   const limit = numberAfter(facts.words, /(?:current limit|maximum allowed): *(\d+)/i);
   const usage = numberAfter(facts.words, /(?:current usage|current in use): *(\d+)/i);
-  const required = numberAfter(facts.words, /additional (?:required|requested): *(\d+)/i);
+  const required = numberAfter(facts.words, /(?:additional (?:required|requested):|vcpu quota requested) *(\d+)/i);
   return {
     kind: 'quota',
     quota: name ?? 'unnamed quota',

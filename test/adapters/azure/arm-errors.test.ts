@@ -58,6 +58,11 @@ const COMPUTE_429 = wrapped(
   },
 );
 
+function subscriptionWide(): unknown {
+  const details = [{ code: 'TooManyRequests', target: 'CreateVMScaleSetSubscriptionMaximum', message: '{}' }];
+  return wrapped('OperationNotAllowed', 'The server rejected the request because too many requests have been received.', { details });
+}
+
 const TABLE: readonly (readonly [name: string, answer: Answer, detail: ErrorKind, code: string])[] = [
   [
     'fault 1: family quota, with its numbers',
@@ -229,6 +234,144 @@ const TABLE: readonly (readonly [name: string, answer: Answer, detail: ErrorKind
     { kind: 'auth' },
     'ReadOnlyDisabledSubscription',
   ],
+  [
+    'no api-version',
+    {
+      status: 400,
+      body: wrapped('MissingApiVersionParameter', 'The api-version query parameter (?api-version=) is required for all requests.'),
+    },
+    { kind: 'bug' },
+    'MissingApiVersionParameter',
+  ],
+  [
+    'an api-version that is none',
+    { status: 400, body: wrapped('InvalidApiVersionParameter', "The api-version '2001' is invalid.") },
+    { kind: 'bug' },
+    'InvalidApiVersionParameter',
+  ],
+  [
+    'an api-version that the provider does not have',
+    { status: 400, body: wrapped('NoRegisteredProviderFound', "No registered resource provider found for location 'westeurope'.") },
+    { kind: 'bug' },
+    'NoRegisteredProviderFound',
+  ],
+  [
+    'content that is none',
+    { status: 400, body: wrapped('InvalidRequestContent', 'The request content was invalid and could not be deserialized.') },
+    { kind: 'bug' },
+    'InvalidRequestContent',
+  ],
+  [
+    'more machines than a set takes',
+    { status: 400, body: wrapped('BadRequest', 'The VM Scale Set a with placement group cannot exceed 1000 VMs') },
+    { kind: 'bug' },
+    'BadRequest',
+  ],
+  [
+    'no token',
+    { status: 401, body: wrapped('AuthenticationFailed', "Authentication failed. The 'Authorization' header is missing.") },
+    { kind: 'auth' },
+    'AuthenticationFailed',
+  ],
+  [
+    'a token that is none',
+    { status: 401, body: wrapped('InvalidAuthenticationToken', 'The access token is invalid.') },
+    { kind: 'auth' },
+    'InvalidAuthenticationToken',
+  ],
+  [
+    'an unknown subscription: not a set that is gone',
+    { status: 404, body: wrapped('SubscriptionNotFound', "The subscription 's' could not be found.") },
+    { kind: 'auth' },
+    'SubscriptionNotFound',
+  ],
+  [
+    'an unknown resource group',
+    { status: 404, body: wrapped('ResourceGroupNotFound', "Resource group 'MC_rg' could not be found.") },
+    { kind: 'not-found' },
+    'ResourceGroupNotFound',
+  ],
+  [
+    'a resource group on its way out',
+    {
+      status: 409,
+      body: wrapped(
+        'ResourceGroupBeingDeleted',
+        "The resource group 'MC_rg' is in deprovisioning state and cannot perform this operation.",
+      ),
+    },
+    { kind: 'conflict' },
+    'ResourceGroupBeingDeleted',
+  ],
+  [
+    'an operation that goes before',
+    { status: 409, body: wrapped('AnotherOperationInProgress', 'Another operation on this or dependent resource is in progress.') },
+    { kind: 'conflict' },
+    'AnotherOperationInProgress',
+  ],
+  [
+    'the newer server error',
+    { status: 500, body: wrapped('InternalOperationError', 'An internal execution error occurred. Please retry later.') },
+    { kind: 'unavailable', effect: 'unknown' },
+    'InternalOperationError',
+  ],
+  [
+    'fault 25: a server that is busy',
+    { status: 503, body: wrapped('ServerBusy', 'The server is busy.') },
+    { kind: 'unavailable', effect: 'unknown' },
+    'ServerBusy',
+  ],
+  [
+    'fault 25: a server that took too long',
+    { status: 503, body: wrapped('ServerTimeout', 'The server timed out.') },
+    { kind: 'unavailable', effect: 'unknown' },
+    'ServerTimeout',
+  ],
+  [
+    'fault 25: a gateway that waited in vain',
+    {
+      status: 504,
+      body: wrapped('GatewayTimeout', "The gateway did not receive a response from 'Microsoft.Compute' within the specified time period."),
+    },
+    { kind: 'unavailable', effect: 'unknown' },
+    'GatewayTimeout',
+  ],
+  [
+    'throttling by its words under a status that is none',
+    { status: 409, headers: { 'retry-after': '5' }, body: wrapped('TooManyRequests', 'too many requests') },
+    { kind: 'throttled', retryAfterMs: 5_000 },
+    'TooManyRequests',
+  ],
+  [
+    'quota of AKS (no wrapper)',
+    {
+      status: 400,
+      body: {
+        code: 'ErrCode_InsufficientVCPUQuota',
+        message: 'Insufficient vcpu quota requested 8, remaining 4 for family standardDSv5Family for region westeurope.',
+      },
+    },
+    { kind: 'quota', quota: 'standardDSv5Family', required: 8 },
+    'ErrCode_InsufficientVCPUQuota',
+  ],
+  [
+    'fault 40: lost role on what the set refers to',
+    {
+      status: 403,
+      body: wrapped(
+        'LinkedAuthorizationFailed',
+        'The client has permission to perform action, however it does not have permission on the linked scope.',
+      ),
+    },
+    { kind: 'auth' },
+    'LinkedAuthorizationFailed',
+  ],
+  [
+    'fault 20: Compute throttles the whole subscription',
+    { status: 429, headers: { 'retry-after': '60' }, body: subscriptionWide() },
+    { kind: 'throttled', retryAfterMs: 60_000, policy: 'CreateVMScaleSetSubscriptionMaximum' },
+    'OperationNotAllowed',
+  ],
 ];
 
 describe('arm errors: refusals', () => {
@@ -311,6 +454,42 @@ describe('arm errors: operations that failed after they were accepted', () => {
       { code: 'Failed', message: 'x', innererror: { code: 'QuotaExceeded', message: QUOTA_TEXT } },
       { kind: 'quota', quota: 'standardDSv5Family Cores', limit: 10, usage: 8, required: 8 },
       'QuotaExceeded',
+    ],
+    [
+      'fault 7: zonal',
+      { code: 'OverconstrainedZonalAllocationRequest', message: 'Constraints applied are:', target: '4' },
+      { kind: 'out-of-capacity', scope: { ...HINTS.scope, zone: 'eastus2-2' } },
+      'OverconstrainedZonalAllocationRequest',
+    ],
+    [
+      'an allocation that took too long',
+      { code: 'AllocationTimeout', message: 'Allocation timed out.' },
+      { kind: 'out-of-capacity', scope: HINTS.scope },
+      'AllocationTimeout',
+    ],
+    [
+      'a lack told in words alone',
+      { code: 'Conflict', message: 'We do not have sufficient capacity for the requested VM size in this region.' },
+      { kind: 'out-of-capacity', scope: HINTS.scope },
+      'Conflict',
+    ],
+    [
+      'fault 11',
+      { code: 'VMExtensionProvisioningError', message: 'VM has reported a failure when processing extension vmssCSE. exit status=50' },
+      { kind: 'unavailable', effect: 'unknown' },
+      'VMExtensionProvisioningError',
+    ],
+    [
+      'fault 35',
+      { code: 'InternalExecutionError', message: 'An internal execution error occurred.' },
+      { kind: 'unavailable', effect: 'unknown' },
+      'InternalExecutionError',
+    ],
+    [
+      'a policy that speaks late',
+      { code: 'RequestDisallowedByPolicy', message: 'disallowed' },
+      { kind: 'quota', quota: 'policy or lock (RequestDisallowedByPolicy)' },
+      'RequestDisallowedByPolicy',
     ],
     ['fault 18', { code: 'OperationPreempted', message: 'preempted by a newer operation' }, { kind: 'conflict' }, 'OperationPreempted'],
     [
