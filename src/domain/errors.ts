@@ -3,9 +3,17 @@
  * AutoscalerError is I/O or a bug.
  */
 
+/** A family of VM sizes, and the vCPUs of one of them. */
+export interface SizeFamily {
+  readonly name: string;
+  readonly vcpus: number;
+}
+
 /** Where a lack of capacity applies. Absent parts mean "any". */
 export interface StockScope {
   readonly vmSize?: string;
+  /** Besides `vmSize`: all sizes of a family from this many vCPUs on. */
+  readonly family?: SizeFamily;
   readonly zone?: string;
   readonly priority?: 'Regular' | 'Spot';
 }
@@ -15,7 +23,12 @@ export type ErrorKind =
   | { readonly kind: 'auth' }
   /** `retryAfterMs` undefined: the server did not say. */
   | { readonly kind: 'throttled'; readonly retryAfterMs: number | undefined; readonly policy?: string }
-  | { readonly kind: 'out-of-capacity'; readonly scope: StockScope }
+  | {
+      readonly kind: 'out-of-capacity';
+      readonly scope: StockScope;
+      /** `offer`: the size is not on offer here, which lasts. `constraints`: only as this group wants it. Absent: it is sold out. */
+      readonly lack?: 'offer' | 'constraints';
+    }
   | {
       readonly kind: 'quota';
       readonly quota: string;

@@ -2,7 +2,7 @@ import type { InstanceKey, NodeGroupId } from './ids.ts';
 import type { Labels } from './labels.ts';
 import type { Resources } from './resources.ts';
 import type { Taint } from './taint.ts';
-import type { ErrorKind } from './errors.ts';
+import type { ErrorKind, SizeFamily } from './errors.ts';
 import type { QuotaDraw } from './quota.ts';
 import type { AttachLimits } from './volumes.ts';
 
@@ -95,6 +95,8 @@ export interface NodeGroup {
   readonly template: NodeTemplate | undefined;
   readonly vmSize: string;
   readonly priority: 'Regular' | 'Spot';
+  /** The hardware that sizes share, and how much of it one takes. Absent: not known. */
+  readonly sizeFamily?: SizeFamily;
   readonly zones: readonly string[];
   readonly options: NodeGroupOptions;
   /** Set: neither grown nor shrunk, and why (being deleted, upgrading, unreadable, throttled). */

@@ -35,6 +35,8 @@ export type SkipReason =
   | { readonly kind: 'max-size'; readonly max: number }
   /** As many nodes as one minute allows were asked for; the next may be at `untilMs`. */
   | { readonly kind: 'ramp'; readonly perMinute: number; readonly untilMs: number }
+  /** A lack of stock may be over: one node was asked for to find out. */
+  | { readonly kind: 'probing'; readonly code: string }
   | { readonly kind: 'no-template' }
   | (ClusterLimit & {
       readonly kind: 'cluster-limit';
@@ -144,6 +146,8 @@ export function describeSkip(reason: SkipReason): string {
       return 'max node group size reached';
     case 'ramp':
       return `${reason.perMinute} nodes per minute asked for`;
+    case 'probing':
+      return `out of stock a while ago (${reason.code}), tried with one node first`;
     case 'no-template':
       return 'no node template';
     case 'cluster-limit':

@@ -11,6 +11,7 @@ import type { IncreaseOutcome, RemovalOutcome } from '../domain/outcome.ts';
 import type { Increase, KeptNode, ScaleDownPlan } from '../domain/plan.ts';
 import type { Policy } from '../domain/policy.ts';
 import type { UnremovableReason } from '../domain/reasons.ts';
+import { withoutProven } from './stockouts.ts';
 import { askedLately, withAsked } from './ramp.ts';
 import { reduceDeletions } from './state/deletions.ts';
 import { failGroup, forgetOldBackoffs, type GroupFailure } from './state/failures.ts';
@@ -49,13 +50,19 @@ export function reduceObservation(state: LoopState, observation: Observation, po
   const tracked = trackIncreases(restored, observation, policy);
   const windowStart = nowMs - policy.scaleDown.removalWindowMs;
   return {
-    ...forgetOldBackoffs(tracked, nowMs, policy.backoff),
+    ...forgetOldBackoffs({ ...tracked, stockouts: withoutProven(tracked.stockouts, cameIn(observation), nowMs) }, nowMs, policy.backoff),
     ...(tracked.asked === undefined ? {} : { asked: askedLately(tracked.asked, nowMs) }),
     deleting: reduceDeletions(tracked, observation),
     unregisteredSince: trackUnregistered(tracked, observation),
     unremovable: new Map([...tracked.unremovable].filter(([name, entry]) => entry.untilMs > nowMs && observation.cluster.nodes.has(name))),
     removals: tracked.removals.filter((startMs) => startMs > windowStart),
   };
+}
+
+/** Groups whose increase came whole. */
+function cameIn({ cloud }: Observation): readonly NodeGroup[] {
+  const came = new Set(cloud.events.flatMap((event) => (event.kind === 'increase-succeeded' ? [event.group] : [])));
+  return came.size === 0 ? [] : cloud.groups.filter(({ id }) => came.has(id));
 }
 
 function failuresIn(observation: Observation): readonly GroupFailure[] {

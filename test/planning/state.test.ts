@@ -134,9 +134,10 @@ describe('stockouts', () => {
     expect(again[0]).toMatchObject({ untilMs: START_MS + 10 * MINUTE, sinceMs: START_MS });
   });
 
-  it('ends', () => {
+  it('is remembered until somebody had the time to try it out', () => {
     const first = reduceObservation(START, look(group(1), 1, START_MS, [failure(NO_STOCK)]), policy);
-    expect(seen(first, 1, 1, START_MS + 5 * MINUTE).stockouts).toEqual([]);
+    expect(seen(first, 1, 1, START_MS + 20 * MINUTE - 1).stockouts).toHaveLength(1);
+    expect(seen(first, 1, 1, START_MS + 20 * MINUTE).stockouts).toEqual([]);
   });
 });
 

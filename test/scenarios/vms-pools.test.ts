@@ -62,13 +62,26 @@ describe('pools of virtual machines', () => {
     expect(world.world.violations()).toEqual([]);
   });
 
-  it('a size out of stock: the other size of the pool takes the pods', async () => {
+  it('a size out of stock: the smaller size of the pool takes the pods', async () => {
+    const spec = worldOf([{ ...TWO_SIZES, count: 0 }], { stock: { [`${LARGE}/0`]: 0 } });
+    const world = await start({ spec, flags: FLAGS });
+    world.world.cluster.apply(deployment({ name: 'burst', replicas: 10, cpu: '1500m' }));
+    await world.until('the large size asked for', () => (counts(world)[LARGE] ?? 0) > 0, 2 * MINUTE);
+    await world.until('all bound', () => bound(world, 'burst') === 10, 20 * MINUTE);
+    expect(counts(world)[SMALL]).toBe(5);
+    await world.until('failed machines gone', () => counts(world)[LARGE] === 0, 20 * MINUTE);
+    expect(world.world.violations()).toEqual([]);
+  });
+
+  it('a size out of stock closes the larger one of the same hardware until it is tried out again', async () => {
     const spec = worldOf([{ ...TWO_SIZES, count: 0 }], { stock: { [`${SMALL}/0`]: 0 } });
     const world = await start({ spec, flags: FLAGS });
     world.world.cluster.apply(deployment({ name: 'burst', replicas: 2, cpu: '1500m' }));
+    await world.until('the small size asked for', () => (counts(world)[SMALL] ?? 0) > 0, 2 * MINUTE);
+    await world.advance(4 * MINUTE);
+    expect(counts(world)[LARGE] ?? 0).toBe(0);
     await world.until('all bound', () => bound(world, 'burst') === 2, 20 * MINUTE);
     expect(counts(world)[LARGE]).toBe(1);
-    await world.until('failed machines gone', () => counts(world)[SMALL] === 0, 20 * MINUTE);
     expect(world.world.violations()).toEqual([]);
   });
 

@@ -56,6 +56,7 @@ const STOCKOUT = [
   'allocationtimeout',
   'vmsizenotsupported',
 ];
+const NO_SUCH_SIZE = ['skunotavailable', 'vmsizenotsupported'];
 const ZONAL = ['zonalallocationfailed', 'overconstrainedzonalallocationrequest'];
 const SUBNET_QUOTA = 'subnet addresses';
 const POLICY_QUOTA = 'policy or lock';
@@ -119,7 +120,7 @@ export function withScope(error: AutoscalerError, { scope }: ErrorHints): Autosc
   const options = { cause: error, context: error.context, ...(error.code === undefined ? {} : { code: error.code }) };
   // A refusal at once speaks of the size in the region; only an operation names zones.
   const { zone: _zone, ...regional } = scope;
-  return new AutoscalerError({ kind: 'out-of-capacity', scope: { ...regional, ...error.detail.scope } }, error.message, options);
+  return new AutoscalerError({ ...error.detail, scope: { ...regional, ...error.detail.scope } }, error.message, options);
 }
 
 export interface ClassifiedFailure {
@@ -175,7 +176,6 @@ export const FAILURE_REASONS = [
 ] as const;
 export type FailureReason = (typeof FAILURE_REASONS)[number];
 
-const NO_SUCH_SIZE = ['skunotavailable', 'vmsizenotsupported'];
 /** The machine is there, and its set-up failed: what AKS runs on it, or the operating system itself. */
 const BOOTSTRAP = /^(?:vmextension|osprovisioning)/i;
 
@@ -318,10 +318,13 @@ function stockout(facts: Facts): ErrorKind {
   const zone = (target === undefined ? undefined : facts.hints.zoneOf?.(target)) ?? facts.hints.scope?.zone;
   const { zone: _zone, ...regional } = facts.hints.scope ?? {};
   const zonal = ZONAL.includes(code);
-  return { kind: 'out-of-capacity', scope: zonal && zone !== undefined ? { ...regional, zone } : regional };
+  const lack = NO_SUCH_SIZE.includes(code) ? 'offer' : code.startsWith('overconstrained') ? 'constraints' : undefined;
+  const scope = zonal && zone !== undefined ? { ...regional, zone } : regional;
+  return { kind: 'out-of-capacity', scope, ...(lack === undefined ? {} : { lack }) };
 }
 
-const QUOTA_NAME = /exceeding approved (.+?) quota|quota limits of (\w+)|exceeds? (?:the )?(?:approved )?(.+?) quota|insufficient vcpu quota .*?for family (\w+)/is;
+const QUOTA_NAME =
+  /exceeding approved (.+?) quota|quota limits of (\w+)|exceeds? (?:the )?(?:approved )?(.+?) quota|insufficient vcpu quota .*?for family (\w+)/is;
 
 /** Both generations of the sentence, and that of AKS: "Current Limit: 10, Current Usage: 8, Additional Required: 8" and "Maximum allowed: 10 ...". */
 function quota(facts: Facts): ErrorKind {

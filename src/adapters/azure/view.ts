@@ -195,11 +195,11 @@ export class CloudViewBuilder {
     };
   }
 
-  #size(inputs: GroupInputs): Pick<NodeGroup, 'vmSize' | 'priority' | 'zones'> {
+  #size(inputs: GroupInputs): Pick<NodeGroup, 'vmSize' | 'priority' | 'sizeFamily' | 'zones'> {
     const source = this.#sourceOf(inputs);
     if (source === undefined) return { vmSize: inputs.sku?.name ?? '', priority: 'Regular', zones: [] };
     const { vmSize, priority, zones, location } = source;
-    return { vmSize, priority, zones: zones.map((zone) => zoneName(location, zone)) };
+    return { vmSize, priority, ...familyOf(inputs.sku), zones: zones.map((zone) => zoneName(location, zone)) };
   }
 
   /** With what a node takes of the quotas, which no node tells. */
@@ -310,6 +310,12 @@ export class CloudViewBuilder {
       ...went.map((group) => ({ kind: 'group-vanished' as const, group, atMs })),
     ];
   }
+}
+
+/** The family that quotas are counted by is what shares its hardware. */
+function familyOf(sku: Sku | undefined): Pick<NodeGroup, 'sizeFamily'> {
+  const name = sku?.quotaFamily.toLowerCase() ?? '';
+  return sku === undefined || name === '' ? {} : { sizeFamily: { name, vcpus: sku.vcpus } };
 }
 
 interface World {

@@ -20,6 +20,7 @@ import { bufferPods } from '../buffers/inject.ts';
 import { holdsRoom } from '../held-room.ts';
 import { emptyRooms } from '../quotas/rooms.ts';
 import { rampOf, type Ramp } from '../ramp.ts';
+import { probeOf } from '../stockouts.ts';
 import { preemptedNodes } from '../preempted.ts';
 import { tooStale } from '../stale-cluster.ts';
 import { brokenNodes } from '../state/broken-nodes.ts';
@@ -171,7 +172,7 @@ function makeFrame(input: ScaleUpInput): Frame {
   for (const group of policy.scaleUp.enforceMinSize ? observation.cloud.groups : []) {
     const overdue = overdueInstances(group, { state, policy, nowMs: observation.nowMs });
     const missing = missingToMinimum(group, overdue + (broken.get(group.id) ?? 0), standing);
-    const room = group.target.known ? rampOf(group, policy.scaleUp, state, observation.nowMs).ceiling - group.target.value : 0;
+    const room = group.target.known ? paceOf(group, input).ceiling - group.target.value : 0;
     const nodes = Math.min(missing, room, nodesAllowed(headroom, group.template));
     if (nodes < 1 || (isWhole(group) && nodes < missing)) continue;
     minimum.set(group.id, nodes);
@@ -180,8 +181,15 @@ function makeFrame(input: ScaleUpInput): Frame {
   return { input, standing, expanders, scoring, coming, minimum, headroom };
 }
 
-function rampFor({ input: { policy, state, observation } }: Pick<Frame, 'input'>, group: NodeGroup): Ramp {
-  return rampOf(group, policy.scaleUp, state, observation.nowMs);
+function rampFor({ input }: Pick<Frame, 'input'>, group: NodeGroup): Ramp {
+  return paceOf(group, input);
+}
+
+/** The narrower of how fast the group may grow and what a lack of stock that may be over allows. */
+function paceOf(group: NodeGroup, { policy, state, observation }: ScaleUpInput): Ramp {
+  const ramp = rampOf(group, policy.scaleUp, state, observation.nowMs);
+  const probe = probeOf(group, state, observation.nowMs);
+  return probe.ceiling < ramp.ceiling ? probe : ramp;
 }
 
 function reachedRamp(frame: Frame, group: NodeGroup, size: number): SkipReason | undefined {

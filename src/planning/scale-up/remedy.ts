@@ -27,6 +27,8 @@ export function explainSkip(reason: SkipReason, group: Named | undefined): Expla
     case 'stockout':
     case 'ramp':
       return { ...described, fix: `wait until ${new Date(reason.untilMs).toISOString()}` };
+    case 'probing':
+      return { ...described, fix: 'wait for the one node that was asked for' };
     case 'cluster-limit':
       return { ...described, fix: [reason, ...(reason.also ?? [])].map(({ limit }) => `raise ${LIMIT_SETTINGS[limit]}`).join(' and ') };
     case 'quota':

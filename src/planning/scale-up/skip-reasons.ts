@@ -4,6 +4,7 @@ import type { LoopState, Stockout } from '../../domain/loop-state.ts';
 import type { NodeGroup } from '../../domain/node-group.ts';
 import type { SkipReason } from '../../domain/reasons.ts';
 import type { Ramp } from '../ramp.ts';
+import { isClosedFor } from '../stockouts.ts';
 import { zonePart } from './template-node.ts';
 
 export interface Standing {
@@ -50,10 +51,5 @@ function findStockout(group: NodeGroup, state: LoopState, nowMs: number): Stocko
 }
 
 function liveStockouts(group: NodeGroup, state: LoopState, nowMs: number): readonly Stockout[] {
-  return state.stockouts.filter(
-    ({ scope, untilMs }) =>
-      untilMs > nowMs &&
-      (scope.vmSize === undefined || scope.vmSize.toLowerCase() === group.vmSize.toLowerCase()) &&
-      (scope.priority === undefined || scope.priority === group.priority),
-  );
+  return state.stockouts.filter((lack) => isClosedFor(lack, group, nowMs));
 }

@@ -38,8 +38,9 @@ export function classOf(verdict: PodVerdict): VerdictClass {
     case 'ignored':
       return 'ignored';
     case 'helpless':
-      // Within a minute it may be asked for.
-      if (verdict.byGroup.some((refusal) => wouldFit(refusal) && refusal.skip?.kind === 'ramp')) return 'coming';
+      // Within a minute or two it may be asked for.
+      if (verdict.byGroup.some((refusal) => wouldFit(refusal) && (refusal.skip?.kind === 'ramp' || refusal.skip?.kind === 'probing')))
+        return 'coming';
       return blockedBy(verdict.byGroup) ?? 'impossible';
   }
 }

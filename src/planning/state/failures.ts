@@ -3,6 +3,7 @@ import type { NodeGroupId } from '../../domain/ids.ts';
 import type { Backoff, LoopState, Stockout } from '../../domain/loop-state.ts';
 import type { NodeGroup } from '../../domain/node-group.ts';
 import type { BackoffPolicy } from '../../domain/policy.ts';
+import { isKept } from '../stockouts.ts';
 
 /** One failed attempt to grow a group. `group` undefined: it is no longer (or not here) known what the group looks like. */
 export interface GroupFailure {
@@ -16,6 +17,8 @@ export interface GroupFailure {
 /** How long a size is taken to be out of stock at least. Capacity comes back in minutes, a quota is raised by people. */
 const CAPACITY_STOCKOUT_MS = 300_000;
 const QUOTA_STOCKOUT_MS = 600_000;
+/** What is not on offer comes back by a decision of Azure. */
+const OFFER_STOCKOUT_MS = 1_800_000;
 
 /** The group rests; what it was asked for is no longer expected; a lack of stock is remembered for its size and zone. */
 export function failGroup(state: LoopState, failure: GroupFailure, policy: BackoffPolicy): LoopState {
@@ -49,25 +52,43 @@ function nextDuration(known: Backoff | undefined, atMs: number, policy: BackoffP
   return atMs < known.untilMs ? known.durationMs : Math.min(policy.maxMs, known.durationMs * 2);
 }
 
-/** Drops back-offs whose last failure is long past (their length is needed until then) and stockouts that have ended. */
+/** Drops back-offs whose last failure is long past (their length is needed until then) and stockouts that nobody tries any more. */
 export function forgetOldBackoffs(state: LoopState, nowMs: number, policy: BackoffPolicy): LoopState {
   return {
     ...state,
     backoffs: new Map(
       [...state.backoffs].filter(([, entry]) => nowMs < entry.lastFailureMs + policy.resetAfterMs || nowMs < entry.untilMs),
     ),
-    stockouts: state.stockouts.filter((entry) => entry.untilMs > nowMs),
+    stockouts: state.stockouts.filter((entry) => isKept(entry, nowMs)),
   };
 }
 
 function stockoutOf(failure: GroupFailure, backoff: Backoff): Stockout | undefined {
   const { detail, group } = failure;
   if (detail.kind !== 'out-of-capacity' && detail.kind !== 'quota') return undefined;
-  const scope = narrowed(detail.kind === 'out-of-capacity' ? detail.scope : {}, group);
+  // Others may have the size: without this group's disks, networks or neighbours.
+  if (detail.kind === 'out-of-capacity' && detail.lack === 'constraints') return undefined;
+  const scope = { ...narrowed(detail.kind === 'out-of-capacity' ? detail.scope : {}, group), ...familyOf(detail, group) };
   // An absent size means every size; nobody said that every size is out of stock.
   if (scope.vmSize === undefined) return undefined;
-  const leastMs = detail.kind === 'quota' ? QUOTA_STOCKOUT_MS : CAPACITY_STOCKOUT_MS;
+  const leastMs = leastOf(detail);
   return { scope, code: failure.cause, sinceMs: failure.atMs, untilMs: failure.atMs + Math.max(leastMs, backoff.durationMs) };
+}
+
+function leastOf(detail: ErrorKind): number {
+  if (detail.kind === 'quota') return QUOTA_STOCKOUT_MS;
+  return detail.kind === 'out-of-capacity' && detail.lack === 'offer' ? OFFER_STOCKOUT_MS : CAPACITY_STOCKOUT_MS;
+}
+
+/** What is sold out is so for every larger size that is cut from the same hardware. */
+function familyOf(detail: ErrorKind, group: NodeGroup | undefined): Pick<StockScope, 'family'> {
+  if (detail.kind !== 'out-of-capacity' || detail.lack !== undefined) return {};
+  const family = detail.scope.family ?? (isSizeOf(detail.scope, group) ? group?.sizeFamily : undefined);
+  return family === undefined ? {} : { family };
+}
+
+function isSizeOf({ vmSize }: StockScope, group: NodeGroup | undefined): boolean {
+  return vmSize === undefined || vmSize.toLowerCase() === group?.vmSize.toLowerCase();
 }
 
 /** What the message left out is what the group would have asked for. */
@@ -93,5 +114,6 @@ function withStockout(known: readonly Stockout[], added: Stockout | undefined): 
 }
 
 function sameScope(left: StockScope, right: StockScope): boolean {
-  return left.vmSize === right.vmSize && left.zone === right.zone && left.priority === right.priority;
+  const alike = left.vmSize === right.vmSize && left.zone === right.zone && left.priority === right.priority;
+  return alike && left.family?.name === right.family?.name && left.family?.vcpus === right.family?.vcpus;
 }

@@ -103,7 +103,7 @@ const TABLE: readonly (readonly [name: string, answer: Answer, detail: ErrorKind
         "The requested VM size for resource 'Following SKUs have failed for Capacity Restrictions: Standard_D4s_v5' is currently not available in location 'eastus2'.",
       ),
     },
-    { kind: 'out-of-capacity', scope: HINTS.scope },
+    { kind: 'out-of-capacity', scope: HINTS.scope, lack: 'offer' },
     'SkuNotAvailable',
   ],
   [
