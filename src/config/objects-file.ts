@@ -171,7 +171,10 @@ export interface FileObject {
 
 /** Every object of the file, nulls left out as the API leaves them. @throws AutoscalerError `config`: one sentence with object and field. */
 export function readObjects(file: string, text: string, mostMib: number): readonly FileObject[] {
-  const objects = readDocuments(file, text, mostMib).flatMap((document) => unfolded(file, document));
+  const documents = readDocuments(file, text, mostMib);
+  // What a failed kubectl leaves behind is no cluster without nodes.
+  if (documents.length === 0) throw new AutoscalerError({ kind: 'config' }, `${file} is empty; accepted are Kubernetes objects.`);
+  const objects = documents.flatMap((document) => unfolded(file, document));
   if (objects.length > MOST_OBJECTS) {
     throw new AutoscalerError({ kind: 'config' }, `${file} holds ${objects.length} objects; accepted are ${MOST_OBJECTS} at most.`);
   }

@@ -47,6 +47,45 @@ const CLUSTER = listOf(
   },
   { kind: 'Namespace', metadata: { name: 'default', labels: { a: 'b' } } },
   { kind: 'PriorityClass', metadata: { name: 'high' }, value: 7 },
+  { kind: 'ReplicaSet', metadata: META, spec: { replicas: 2, template: { metadata: { labels: { a: 'b' } }, spec } } },
+  {
+    kind: 'PersistentVolumeClaim',
+    metadata: { ...META, annotations: { 'volume.kubernetes.io/selected-node': 'n-0' } },
+    spec: {
+      accessModes: ['ReadWriteOnce'],
+      storageClassName: 'sc',
+      volumeName: 'pv',
+      volumeMode: 'Filesystem',
+      resources: { requests: { storage: '1Gi' } },
+      selector: { matchLabels: { a: 'b' } },
+    },
+    status: { phase: 'Bound' },
+  },
+  {
+    kind: 'PersistentVolume',
+    metadata: { name: 'pv', labels: { a: 'b' } },
+    spec: {
+      csi: { driver: 'disk.csi.azure.com' },
+      storageClassName: 'sc',
+      capacity: { storage: '1Gi' },
+      accessModes: ['ReadWriteOnce'],
+      claimRef: { namespace: 'default', name: 'x' },
+      nodeAffinity: { required: { nodeSelectorTerms: [{ matchExpressions: [{ key: 'a', operator: 'In', values: ['b'] }] }] } },
+    },
+    status: { phase: 'Bound' },
+  },
+  {
+    kind: 'StorageClass',
+    metadata: { name: 'sc' },
+    provisioner: 'disk.csi.azure.com',
+    volumeBindingMode: 'WaitForFirstConsumer',
+    allowedTopologies: [{ matchLabelExpressions: [{ key: 'a', values: ['b'] }] }],
+  },
+  {
+    kind: 'CSINode',
+    metadata: { name: 'n-0' },
+    spec: { drivers: [{ name: 'disk.csi.azure.com', topologyKeys: ['a'], allocatable: { count: 2 } }] },
+  },
 );
 const POOLS = JSON.stringify([
   {
@@ -121,5 +160,35 @@ describe('plan and files in which something is not what it should be', () => {
       { numRuns: 600, seed: 9 },
     );
     expect(refused).toBeGreaterThan(100);
+  });
+
+  const graft = fc.record({
+    from: fc.nat(),
+    length: fc.nat(40),
+    put: fc.oneof(fc.constant(''), fc.constantFrom('{', ']', '"', '\\u0000', '\u0000', '\uFEFF', '1e999', ': &a *a', '\t'), fc.string()),
+  });
+  it.each([
+    ['the cluster', CLUSTER, (text: string) => ({ 'c.json': text, 'p.json': POOLS })],
+    ['the pools', POOLS, (text: string) => ({ 'c.json': CLUSTER, 'p.json': text })],
+  ])('%s cut, overwritten or with foreign bytes in it: an answer or one sentence', async (_, whole, filesOf) => {
+    await fc.assert(
+      fc.asyncProperty(graft, fc.boolean(), async ({ from, length, put }, cut) => {
+        const at = from % whole.length;
+        const text = whole.slice(0, at) + put + (cut ? '' : whole.slice(at + length));
+        const { code, out, err } = await plan(['--cluster=c.json', '--pools=p.json', '--json'], filesOf(text));
+        if (code === 0) return void JSON.parse(out);
+        expect({ code, out }).toEqual({ code: 2, out: '' });
+        expect(err).toMatch(/^[^\n]+\n$/);
+      }),
+      { numRuns: 300, seed: 9 },
+    );
+  });
+
+  it('what is nested without end, or is no text at all, is refused in one sentence', async () => {
+    for (const text of ['['.repeat(200_000), '{"a":'.repeat(100_000), '\u0000'.repeat(1000), '', ' ', 'null', '"x"', '0']) {
+      const { code, out, err } = await plan(['--cluster=c.json', '--pools=p.json'], { 'c.json': text, 'p.json': POOLS });
+      expect({ code, out }).toEqual({ code: 2, out: '' });
+      expect(err).toMatch(/^[^\n]+\n$/);
+    }
   });
 });
