@@ -25,7 +25,17 @@ const NO_STATE: LoopState = {
 };
 
 export async function estimateBench(): Promise<BenchRow[]> {
-  return [await plainPlan(), await tiedPlan(), await zonalPlan(), equalPods(), ...snapshotRows()];
+  return [
+    await plainPlan(),
+    await tiedPlan(),
+    await zonalPlan(),
+    await planRow('the same, one shape in 20 keeps off its own kind, host by host', affinityShapes('podAntiAffinity', HOSTNAME)),
+    await planRow('the same, it keeps to its own kind, zone by zone', affinityShapes('podAffinity', ZONE), true),
+    await growingTied(1),
+    await growingTied(2),
+    equalPods(),
+    ...snapshotRows(),
+  ];
 }
 
 function measure(name: string, run: () => string): BenchRow {
@@ -93,11 +103,39 @@ function shapesFor(spreadOver: string | undefined) {
   });
 }
 
-async function planRow(name: string, spreadOver?: string): Promise<BenchRow> {
-  const shapes = shapesFor(spreadOver);
+/** The same, tied by affinity or anti-affinity to pods of the same app. */
+function affinityShapes(kind: 'podAffinity' | 'podAntiAffinity', topologyKey: string) {
+  return shapesFor(undefined).map((shape, index) => {
+    const selector = { requirements: [{ key: 'app', operator: 'In', values: [`app-${index}`] }] } as const;
+    const term = { topologyKey, selector, namespaces: [], namespaceSelector: undefined };
+    return index % 20 === 0 ? aShape({ cpu: '500m', memory: '512Mi', labels: shape.labels, [kind]: [term] }) : shape;
+  });
+}
+
+/** Twice the tied pods in the second row: a quadratic step would take four times as long. */
+async function growingTied(factor: number): Promise<BenchRow> {
+  const selector = { requirements: [{ key: 'app', operator: 'In', values: ['web'] }] } as const;
+  const constraint = {
+    topologyKey: HOSTNAME,
+    maxSkew: 5,
+    minDomains: 1,
+    selector,
+    nodeAffinityPolicy: 'Honor',
+    nodeTaintsPolicy: 'Ignore',
+  } as const;
+  const shape = aShape({ cpu: '500m', memory: '512Mi', labels: { app: 'web' }, topologySpread: [constraint] });
+  const count = 2000 * factor;
+  const pending = Array.from({ length: count }, () => aPod({ shape }));
+  return measurePlan(`plan: ${count} pods of one shape that spreads over hosts, 50 groups`, fullCluster(2000, 30, pending), false);
+}
+
+function planRow(name: string, shapes: readonly ReturnType<typeof aShape>[], zonal = false): Promise<BenchRow> {
   const pending = Array.from({ length: 10_000 }, (_, index) => aPod({ shape: shapes[index % shapes.length] ?? aShape() }));
-  const cluster = fullCluster(2000, 30, pending);
-  const observation: Observation = anObservation(groups(spreadOver === ZONE), cluster);
+  return measurePlan(name, fullCluster(2000, 30, pending), zonal);
+}
+
+async function measurePlan(name: string, cluster: ClusterView, zonal: boolean): Promise<BenchRow> {
+  const observation: Observation = anObservation(groups(zonal), cluster);
   const snapshot = new ClusterSnapshot({ names: resourceNames });
   snapshot.sync(cluster);
   return measure(name, () => {
@@ -113,15 +151,15 @@ async function planRow(name: string, spreadOver?: string): Promise<BenchRow> {
 }
 
 function plainPlan(): Promise<BenchRow> {
-  return planRow('plan: 10,000 pods of 200 shapes, 50 groups, 2,000 nodes');
+  return planRow('plan: 10,000 pods of 200 shapes, 50 groups, 2,000 nodes', shapesFor(undefined));
 }
 
 function tiedPlan(): Promise<BenchRow> {
-  return planRow('the same, one shape in 20 spreads over hosts', HOSTNAME);
+  return planRow('the same, one shape in 20 spreads over hosts', shapesFor(HOSTNAME));
 }
 
 function zonalPlan(): Promise<BenchRow> {
-  return planRow('the same, it spreads over the zones of sibling groups', ZONE);
+  return planRow('the same, it spreads over the zones of sibling groups', shapesFor(ZONE), true);
 }
 
 function equalPods(): BenchRow {

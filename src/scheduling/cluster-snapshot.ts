@@ -152,6 +152,11 @@ export class ClusterSnapshot implements Snapshot {
     return this.#ledger.admits(this.#compiled(pod.shape).ties, this.#slotOf(node));
   }
 
+  /** For each spread constraint of the pod, the pods of its emptiest domain. */
+  spreadFloors(pod: Pod): readonly number[] {
+    return this.#ledger.spreadFloors(this.#compiled(pod.shape).ties);
+  }
+
   /**
    * The first node that fits and that `accepts` allows, searching round robin from behind the last one found for equal
    * pods; the round begins anew at every sync. Cordoned nodes are passed over even for pods that tolerate them: what is

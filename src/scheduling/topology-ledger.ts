@@ -18,7 +18,7 @@ import {
   type NamespaceLabels,
 } from './predicates/pod-affinity.ts';
 import { refusedByTaints } from './predicates/taints.ts';
-import { refusedBySpread, spreadAdmits, type SpreadRule } from './predicates/topology-spread.ts';
+import { floorsOf, refusedBySpread, spreadAdmits, type SpreadRule } from './predicates/topology-spread.ts';
 
 /** What the ledger needs to see when a new counter has to learn the present. */
 export interface Occupancy {
@@ -92,6 +92,10 @@ export class TopologyLedger {
   admits(ties: ShapeTies, slot: number): boolean {
     const rules = this.rulesOf(ties);
     return spreadAdmits(rules.spread, slot) && affinityAdmits(rules, this.repelledBy(ties), slot);
+  }
+
+  spreadFloors(ties: ShapeTies): readonly number[] {
+    return floorsOf(this.rulesOf(ties).spread);
   }
 
   refusals(ties: ShapeTies, slot: number): readonly FitReason[] {

@@ -125,14 +125,22 @@ function placeUntied(packing: Packing, wanted: Wanted): void {
 
 function placeTied(packing: Packing, wanted: Wanted): void {
   const { group, masks } = wanted;
-  // Without spread and affinity terms a node that refused once refuses for good: more pods never make it better.
-  const refusesForGood = group.shape.topologySpread.length + group.shape.podAffinity.length === 0;
-  let open = packing.nodes.filter((node) => (node.mask & (masks[node.of] ?? 0)) !== 0 && hasRoom(node, group));
+  // Without affinity terms a node that refused once refuses until the emptiest domain has more pods: its own get no fewer.
+  const staysRefused = group.shape.podAffinity.length === 0;
+  const usable = (): NewNode[] => packing.nodes.filter((node) => (node.mask & (masks[node.of] ?? 0)) !== 0 && hasRoom(node, group));
+  let open = usable();
+  /** The lowest floors by which any node that was put aside was refused. */
+  let floors: readonly number[] | undefined;
   let foreseen = foreseeMembers(packing, wanted);
   let count = 0;
   while (count < group.pods.length) {
     const pod = group.pods[count];
     if (pod === undefined) break;
+    const now = packing.snapshot.spreadFloors(pod);
+    if (floors?.some((floor, at) => (now[at] ?? 0) > floor) === true) {
+      open = usable();
+      floors = undefined;
+    }
     const refused = new Set<NewNode>();
     const found = open.find((node) => {
       const admits = packing.snapshot.admitsTopology(pod, node.name);
@@ -150,7 +158,10 @@ function placeTied(packing: Packing, wanted: Wanted): void {
     place(packing, node, group, { from: count, to: count + 1 });
     count += 1;
     if (found === undefined) open.push(node);
-    if (refusesForGood && refused.size > 0) open = open.filter((other) => !refused.has(other));
+    if (staysRefused && refused.size > 0) {
+      open = open.filter((other) => !refused.has(other));
+      floors = now.map((floor, at) => Math.min(floor, floors?.[at] ?? floor));
+    }
     if (!hasRoom(node, group)) open = open.filter((other) => other !== node);
   }
   forget(packing.snapshot, foreseen);

@@ -17,6 +17,11 @@ export function spreadAdmits(rules: readonly SpreadRule[], slot: number): boolea
   return rules.every((rule) => rule.counter.key.at(slot) >= 0 && skewAt(rule, slot) <= rule.constraint.maxSkew);
 }
 
+/** The pods of the emptiest domain of each rule: a node that was refused by these stays so until one of them rises. */
+export function floorsOf(rules: readonly SpreadRule[]): readonly number[] {
+  return rules.map(({ counter, constraint }) => counter.least(constraint.minDomains));
+}
+
 export function refusedBySpread(rules: readonly SpreadRule[], slot: number): readonly FitReason[] {
   return rules.flatMap((rule): readonly FitReason[] => {
     const { topologyKey, maxSkew, minDomains } = rule.constraint;
