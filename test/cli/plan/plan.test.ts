@@ -276,7 +276,7 @@ describe('plan answers bad input with one sentence', () => {
       'a bad setting',
       [...ASK, '--config=p.json'],
       { ...good, 'p.json': '{"scaleUp":{"randomSeed":-1}}' },
-      'key scaleUp.randomSeed of p.json is -1; accepted is a whole number of at least 0.',
+      'key scaleUp.randomSeed of p.json, line 1 is -1; accepted is a whole number of at least 0.',
     ],
   ])('%s', async (_, argv, files, sentence) => {
     const { code, out, err } = await plan(argv, files);
