@@ -73,7 +73,7 @@ export const ROWS: readonly Row[] = [
       stat(
         'Odd in the configuration',
         'Rules that match nothing, pools that no rule covers, sizes without a price, unreadable rules.',
-        `sum(${of('config_findings')})`,
+        `sum(${of('config_findings')}) + max(${of('config_refused')})`,
       ),
       series(
         'Pending pods by verdict',
@@ -323,7 +323,11 @@ export const ROWS: readonly Row[] = [
       series(
         'Odd in the configuration',
         'By kind; the log has a line for each.',
-        [{ expr: `sum by (kind) (${of('config_findings')})`, legend: '{{kind}}' }],
+        [
+          { expr: `sum by (kind) (${of('config_findings')})`, legend: '{{kind}}' },
+          { expr: `max(${of('config_refused')})`, legend: 'refused' },
+          { expr: `max(${of('config_awaiting_restart_keys')})`, legend: 'waits for a restart' },
+        ],
         { stacked: true },
       ),
     ],

@@ -36,25 +36,54 @@ export function wasteGauges(metrics: Metrics['waste'], prices: () => PriceSource
   return ({ observation, scaleDown }) => {
     if (observation === undefined || scaleDown === undefined) return;
     const { cloud, cluster } = observation;
-    for (const gauge of [metrics.cores, metrics.memory, metrics.cost]) gauge.reset();
     for (const name of lastSeen.keys()) if (!cluster.nodes.has(name)) lastSeen.delete(name);
     const groups = new Map(cloud.groups.map((group) => [group.id, group]));
+    const known = prices();
+    const totals = new Map<string, Waste>();
     for (const [node, blockage] of blockages(scaleDown, observation, lastSeen)) {
       const id = cloud.groupOfNode.get(node.name);
       const group = id === undefined ? undefined : groups.get(id);
       if (group === undefined) continue;
-      const { cpuMillis, memoryBytes } = usageOf(cluster.podsByNode.get(node.name));
-      const [cpu, memory] = [node.allocatable[CPU] ?? 0, node.allocatable[MEMORY] ?? 0];
-      const free = { cpuMillis: Math.max(0, cpu - cpuMillis), memoryBytes: Math.max(0, memory - memoryBytes) };
-      const labels = { ...blockage };
-      metrics.cores.inc(labels, free.cpuMillis / 1000);
-      metrics.memory.inc(labels, free.memoryBytes);
-      const price = priceOf(prices(), group);
-      if (price !== undefined && cpu > 0 && memory > 0) {
-        metrics.cost.inc(labels, price * Math.min(free.cpuMillis / cpu, free.memoryBytes / memory));
-      }
+      const total = totalOf(totals, blockage);
+      add(total, node, { used: usageOf(cluster.podsByNode.get(node.name)), price: priceOf(known, group) });
     }
+    publish(totals, metrics);
   };
+}
+
+/** What one kind of blocker holds. */
+interface Waste extends Blockage {
+  cpuMillis: number;
+  memoryBytes: number;
+  /** undefined: none of the nodes has a price. */
+  perHour: number | undefined;
+}
+
+function totalOf(totals: Map<string, Waste>, { reason, blocker }: Blockage): Waste {
+  const key = `${reason} ${blocker}`;
+  const total = totals.get(key) ?? { reason, blocker, cpuMillis: 0, memoryBytes: 0, perHour: undefined };
+  totals.set(key, total);
+  return total;
+}
+
+function add(total: Waste, node: Node, { used, price }: { readonly used: Usage; readonly price: number | undefined }): void {
+  const [cpu, memory] = [node.allocatable[CPU] ?? 0, node.allocatable[MEMORY] ?? 0];
+  const freeCpu = Math.max(0, cpu - used.cpuMillis);
+  const freeMemory = Math.max(0, memory - used.memoryBytes);
+  total.cpuMillis += freeCpu;
+  total.memoryBytes += freeMemory;
+  // A node full of either has nothing to spare.
+  if (price !== undefined && cpu > 0 && memory > 0)
+    total.perHour = (total.perHour ?? 0) + price * Math.min(freeCpu / cpu, freeMemory / memory);
+}
+
+function publish(totals: ReadonlyMap<string, Waste>, { cores, memory, cost }: Metrics['waste']): void {
+  for (const gauge of [cores, memory, cost]) gauge.reset();
+  for (const { reason, blocker, cpuMillis, memoryBytes, perHour } of totals.values()) {
+    cores.set({ reason, blocker }, cpuMillis / 1000);
+    memory.set({ reason, blocker }, memoryBytes);
+    if (perHour !== undefined) cost.set({ reason, blocker }, perHour);
+  }
 }
 
 const NOTHING: Usage = { cpuMillis: 0, memoryBytes: 0 };

@@ -62,6 +62,11 @@ describe('a wave over half a Spot pool', () => {
     expect(world.clock.now() - noticedMs).toBeLessThan(20 * SECOND);
     expect(announced(world).map(({ spec }) => spec.unschedulable)).toEqual([true, true, true]);
     expect(events(world, 'NodePreempted')).toHaveLength(3);
+    const served = await (await fetch(`${world.daemon.url ?? ''}/metrics`)).text();
+    expect(served).toMatch(/^aks_autoscaler_preempted_nodes_total\{node_group="[^"]*spot[^"]*"\} 3$/m);
+    expect(served).toMatch(/^aks_autoscaler_preempted_pods_total\{outcome="evicted"\} 3$/m);
+    expect(served).toMatch(/^aks_autoscaler_preempted_pods_total\{outcome="stayed"\} 0$/m);
+    expect(served).toMatch(/^aks_autoscaler_preemption_notice_seconds_count 3$/m);
     await world.until('all bound again', () => bound(world, 'web') === 6, 5 * MINUTE);
     await world.advance(5 * MINUTE);
     expect([bound(world, 'web'), pending(world), capacity(world, 'spot') + capacity(world, 'regular')]).toEqual([6, 0, 6]);
