@@ -25,7 +25,6 @@ import { Budgets } from './budgets.ts';
 import { cacheHooks } from './cache-hooks.ts';
 import { increaseCapacity } from './capacity-writes.ts';
 import { createClients, createCredential } from './clients.ts';
-import { DriftWatch, driftsOf, isAtRest } from './drift.ts';
 import { deleteInstances } from './delete-instances.ts';
 import { EventQueue } from './event-queue.ts';
 import { GiveBack } from './give-back.ts';
@@ -37,6 +36,7 @@ import { frozenBecause, type Registered } from './registry.ts';
 import type { SkuShare } from './sku-agent.ts';
 import { NO_METADATA } from './sign-in-errors.ts';
 import { AzureStore } from './store.ts';
+import { StoreNews } from './store-news.ts';
 import { TemplateMemory } from './template-memory.ts';
 import { reportTemplate, type TemplateReport } from './template-report.ts';
 import { CloudViewBuilder } from './view.ts';
@@ -103,9 +103,7 @@ class AzureAdapter implements AzureNodeGroups {
   readonly #writes: WriteParts;
   readonly #giveBack: GiveBack;
   readonly #closing = new AbortController();
-  /** What was last told of each group that is frozen. */
-  readonly #frozen = new Map<NodeGroupId, string>();
-  readonly #drifts = new DriftWatch();
+  readonly #news: StoreNews;
   readonly #failures: FailureCounts;
   #background: Promise<unknown> | undefined;
 
@@ -131,6 +129,7 @@ class AzureAdapter implements AzureNodeGroups {
       keptPrices: deps.keptPrices,
       hooks: cacheHooks(metrics.cache, log, clock),
     });
+    this.#news = new StoreNews({ store: this.#store, log, metrics, clock });
     budgets.onLow((family, low) => this.#store.scheduler.stretch(family, low));
     budgets.onHold((family, untilMs) => this.#store.scheduler.hold(family, untilMs));
     this.#events = new EventQueue(log);
@@ -173,10 +172,9 @@ class AzureAdapter implements AzureNodeGroups {
   }
 
   observe(cluster: ClusterView, nowMs: number): CloudView {
-    this.#measure();
+    this.#news.measure();
     const view = this.#views.build(cluster, nowMs, this.#events.drain());
-    this.#tellFrozen(view);
-    this.#tellDrift(view, nowMs);
+    this.#news.tell(view, nowMs);
     this.#failures.look(view.groups);
     this.#groups = view.groups;
     return view;
@@ -283,44 +281,6 @@ class AzureAdapter implements AzureNodeGroups {
     return outcome;
   }
 
-  /** Each change once: an upgrade of an hour is two lines. */
-  #tellFrozen({ groups }: CloudView): void {
-    for (const { id, frozen } of groups) {
-      // An age within the reason grows from loop to loop and is no news.
-      const news = frozen?.replace(/\d+/g, '#');
-      if (this.#frozen.get(id) === news) continue;
-      if (news === undefined) this.#frozen.delete(id);
-      else this.#frozen.set(id, news);
-      const what = frozen === undefined ? 'a node group is served again' : 'a node group is neither grown nor shrunk';
-      this.#deps.log.info({ nodeGroup: id, reason: frozen }, what);
-    }
-  }
-
-  #tellDrift({ groups, groupOfNode }: CloudView, nowMs: number): void {
-    const { log, metrics } = this.#deps;
-    metrics.cluster.groupDrift.reset();
-    const nodes = new Map<NodeGroupId, number>();
-    for (const id of groupOfNode.values()) nodes.set(id, (nodes.get(id) ?? 0) + 1);
-    const atRest = groups.flatMap((group) => {
-      const registered = this.#store.registration().byId.get(group.id);
-      if (registered === undefined) return [];
-      const agentPoolCount = registered.kind === 'scale-set' ? this.#store.poolOf(registered)?.count : undefined;
-      const drifts = driftsOf(group, { agentPoolCount, nodes: nodes.get(group.id) ?? 0 });
-      for (const { kind, counted, expected } of drifts) {
-        metrics.cluster.groupDrift.set({ node_group: group.id, kind }, counted - expected);
-      }
-      return isAtRest(group, this.#store.inFlight(registered.key)) ? [{ id: group.id, drifts }] : [];
-    });
-    const news = this.#drifts.look(atRest, nowMs);
-    if (news === undefined) return;
-    if (news.length === 0) log.info({}, 'AKS, scale sets and nodes agree about the sizes of pools again');
-    // The sentence is the same for all pools, so that one line tells them all.
-    else {
-      const why = 'the next operation of AKS on such a pool, an upgrade or a change of a label, sets its capacity to the count of AKS';
-      log.warn({ pools: news, why }, 'AKS, scale sets and nodes differ about the sizes of pools while nothing runs in them');
-    }
-  }
-
   #externalChange(key: string, from: number, to: number): void {
     const group = this.#store.registration().groups.get(key);
     if (group === undefined) return;
@@ -343,25 +303,6 @@ class AzureAdapter implements AzureNodeGroups {
     const wasShort = this.#store.quota.isShort(draws, event.atMs);
     this.#store.quota.returned(draws, event.instances.length);
     if (wasShort) this.#store.usageDue();
-  }
-
-  #measureQuotas(): void {
-    const { quota } = this.#deps.metrics;
-    for (const { name, limit, used } of this.#store.quotas(this.#deps.clock.now())) {
-      quota.limit.set({ quota: name }, limit);
-      quota.used.set({ quota: name }, used);
-    }
-  }
-
-  #measure(): void {
-    this.#measureQuotas();
-    const { cache } = this.#deps.metrics;
-    for (const table of [this.#store.scaleSets, this.#store.instances, this.#store.vmsPools.sizes]) {
-      const ageMs = table.oldestAgeMs();
-      cache.rows.set({ table: table.name }, table.snapshot().size);
-      if (ageMs !== undefined && Number.isFinite(ageMs)) cache.rowAge.set({ table: table.name }, ageMs / 1000);
-      cache.fencesActive.set({ table: table.name }, table.fences().length);
-    }
   }
 
   async #reapUntil(signal: AbortSignal): Promise<void> {

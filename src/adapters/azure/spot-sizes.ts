@@ -85,7 +85,13 @@ export function spotSizesAgent(id: string, { spotKeys, due, periodMs }: SpotRead
     warm: false,
     order: 1,
     bucket: 'GetVMScaleSet',
-    policy: { intervalMs: periodMs, jitter: { kind: 'spread', fraction: 0 }, errorIntervalMs: periodMs, maxErrorIntervalMs: periodMs, timeoutMs: 30_000 },
+    policy: {
+      intervalMs: periodMs,
+      jitter: { kind: 'spread', fraction: 0 },
+      errorIntervalMs: periodMs,
+      maxErrorIntervalMs: periodMs,
+      timeoutMs: 30_000,
+    },
     load: () =>
       Promise.resolve({
         commit: () => {

@@ -27,7 +27,8 @@ import type { AzureOptions } from './options.ts';
 import { drawsOf, QuotaLedger } from './quota.ts';
 import { Raises } from './raises.ts';
 import { POOL_UNKNOWN, register, type Registered, type Registration } from './registry.ts';
-import { isUpdating, projectInstance, projectScaleSet, type AgentPoolRow, type InstanceRow, type ScaleSetRow } from './rows.ts';
+import { isUpdating, type AgentPoolRow, type InstanceRow, type ScaleSetRow } from './rows.ts';
+import { readInstance, readSet } from './single-reads.ts';
 import { Settling } from './settling.ts';
 import { skusAgent, type SkuShare } from './sku-agent.ts';
 import { findSku, renewCatalog, unavailableBecause, type Sku, type SkuCatalog } from './skus.ts';
@@ -119,14 +120,14 @@ export class AzureStore {
     this.#setReads = new OnDemand({
       ...reads,
       name: SCALE_SETS.name,
-      readOne: (key, signal) => this.#readSet(key, signal),
+      readOne: (key, signal) => readSet(this.#agentParts, key, signal),
       readScope: (_scope, signal) => this.scheduler.runNow(SCALE_SETS_AGENT, signal),
       confirmedAfter: (key, seq, signal) => this.scaleSets.confirmedAfter(key, seq, signal),
     });
     this.#instanceReads = new OnDemand({
       ...reads,
       name: INSTANCES.name,
-      readOne: (key, signal) => this.#readInstance(key, signal),
+      readOne: (key, signal) => readInstance(this.#agentParts, { key, listDue: (group) => this.instancesDue(group) }, signal),
       readScope: (scope, signal) => this.scheduler.runNow(this.#agentOfScope(scope), signal),
       confirmedAfter: (key, seq, signal) => this.instances.confirmedAfter(key, seq, signal),
     });
@@ -387,44 +388,6 @@ export class AzureStore {
     const rows = [...this.instances.scope(groupKey).values()].filter(({ value }) => value.state !== 'deleting');
     const view = this.scaleSets.view(groupKey) ?? this.vmsPools.sizes.view(groupKey);
     return rows.length === view?.target && rows.every(({ value }) => value.state === 'running');
-  }
-
-  async #readSet(key: string, signal: AbortSignal): Promise<void> {
-    const { clients, calls, options } = this.#parts;
-    const name = this.scaleSets.get(key)?.value.name ?? key;
-    const stamp = this.#order.stamp();
-    try {
-      const raw = await calls.run({ operation: 'getScaleSet', resource: name }, signal, () =>
-        clients.compute.virtualMachineScaleSets.get(options.nodeResourceGroup, name),
-      );
-      const value = projectScaleSet(raw);
-      if (value === undefined) throw new AutoscalerError({ kind: 'unavailable', effect: 'none' }, `The answer about ${name} has no name.`);
-      this.scaleSets.observe({ key, value, stamp, via: 'get', etag: raw.etag, agentId: SCALE_SETS_AGENT });
-    } catch (thrown) {
-      if (asAutoscalerError(thrown).kind !== 'not-found') throw thrown;
-      this.scaleSets.observeGone(key, stamp);
-    }
-  }
-
-  async #readInstance(key: string, signal: AbortSignal): Promise<void> {
-    const row = this.instances.get(key);
-    if (row === undefined) return;
-    // A machine with an id of its own is told by its list. Not waited for: this read holds a slot that the list may need.
-    if (row.value.ref.kind !== 'vmss') return this.instancesDue(row.value.group);
-    const { clients, calls, options } = this.#parts;
-    const { set, instance } = row.value.ref;
-    const stamp = this.#order.stamp();
-    try {
-      const raw = await calls.run({ operation: 'getInstance', resource: set }, signal, () =>
-        clients.compute.virtualMachineScaleSetVMs.get(options.nodeResourceGroup, set, instance, { expand: 'instanceView' }),
-      );
-      const value = projectInstance(raw, set);
-      if (value === undefined) throw new AutoscalerError({ kind: 'unavailable', effect: 'none' }, `The answer about ${key} has no id.`);
-      this.instances.observe({ key, value, stamp, via: 'get', agentId: row.agentId });
-    } catch (thrown) {
-      if (asAutoscalerError(thrown).kind !== 'not-found') throw thrown;
-      this.instances.observeGone(key, stamp);
-    }
   }
 
   #addAgents(): void {

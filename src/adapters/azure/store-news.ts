@@ -1,0 +1,89 @@
+/** What is worth telling of the cache from loop to loop: groups that are frozen or drift, ages, quotas. Decides nothing. */
+import type { Clock } from '../../domain/clock.ts';
+import type { NodeGroupId } from '../../domain/ids.ts';
+import type { CloudView } from '../../domain/observation.ts';
+import type { Log } from '../../telemetry/log.ts';
+import type { Metrics } from '../../telemetry/metrics.ts';
+import { DriftWatch, driftsOf, isAtRest } from './drift.ts';
+import type { AzureStore } from './store.ts';
+
+export interface StoreNewsParts {
+  readonly store: AzureStore;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  readonly clock: Clock;
+}
+
+export class StoreNews {
+  readonly #parts: StoreNewsParts;
+  /** What was last told of each group that is frozen. */
+  readonly #frozen = new Map<NodeGroupId, string>();
+  readonly #drifts = new DriftWatch();
+
+  constructor(parts: StoreNewsParts) {
+    this.#parts = parts;
+  }
+
+  tell(view: CloudView, nowMs: number): void {
+    this.#tellFrozen(view);
+    this.#tellDrift(view, nowMs);
+  }
+
+  /** Gauges of what is cached and of quotas. */
+  measure(): void {
+    this.#measureQuotas();
+    const { cache } = this.#parts.metrics;
+    for (const table of [this.#parts.store.scaleSets, this.#parts.store.instances, this.#parts.store.vmsPools.sizes]) {
+      const ageMs = table.oldestAgeMs();
+      cache.rows.set({ table: table.name }, table.snapshot().size);
+      if (ageMs !== undefined && Number.isFinite(ageMs)) cache.rowAge.set({ table: table.name }, ageMs / 1000);
+      cache.fencesActive.set({ table: table.name }, table.fences().length);
+    }
+  }
+
+  /** Each change once: an upgrade of an hour is two lines. */
+  #tellFrozen({ groups }: CloudView): void {
+    for (const { id, frozen } of groups) {
+      // An age within the reason grows from loop to loop and is no news.
+      const news = frozen?.replace(/\d+/g, '#');
+      if (this.#frozen.get(id) === news) continue;
+      if (news === undefined) this.#frozen.delete(id);
+      else this.#frozen.set(id, news);
+      const what = frozen === undefined ? 'a node group is served again' : 'a node group is neither grown nor shrunk';
+      this.#parts.log.info({ nodeGroup: id, reason: frozen }, what);
+    }
+  }
+
+  #tellDrift({ groups, groupOfNode }: CloudView, nowMs: number): void {
+    const { log, metrics } = this.#parts;
+    metrics.cluster.groupDrift.reset();
+    const nodes = new Map<NodeGroupId, number>();
+    for (const id of groupOfNode.values()) nodes.set(id, (nodes.get(id) ?? 0) + 1);
+    const atRest = groups.flatMap((group) => {
+      const registered = this.#parts.store.registration().byId.get(group.id);
+      if (registered === undefined) return [];
+      const agentPoolCount = registered.kind === 'scale-set' ? this.#parts.store.poolOf(registered)?.count : undefined;
+      const drifts = driftsOf(group, { agentPoolCount, nodes: nodes.get(group.id) ?? 0 });
+      for (const { kind, counted, expected } of drifts) {
+        metrics.cluster.groupDrift.set({ node_group: group.id, kind }, counted - expected);
+      }
+      return isAtRest(group, this.#parts.store.inFlight(registered.key)) ? [{ id: group.id, drifts }] : [];
+    });
+    const news = this.#drifts.look(atRest, nowMs);
+    if (news === undefined) return;
+    if (news.length === 0) log.info({}, 'AKS, scale sets and nodes agree about the sizes of pools again');
+    // The sentence is the same for all pools, so that one line tells them all.
+    else {
+      const why = 'the next operation of AKS on such a pool, an upgrade or a change of a label, sets its capacity to the count of AKS';
+      log.warn({ pools: news, why }, 'AKS, scale sets and nodes differ about the sizes of pools while nothing runs in them');
+    }
+  }
+
+  #measureQuotas(): void {
+    const { quota } = this.#parts.metrics;
+    for (const { name, limit, used } of this.#parts.store.quotas(this.#parts.clock.now())) {
+      quota.limit.set({ quota: name }, limit);
+      quota.used.set({ quota: name }, used);
+    }
+  }
+}
