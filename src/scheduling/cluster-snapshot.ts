@@ -168,12 +168,14 @@ export class ClusterSnapshot implements Snapshot {
     const tied = this.#ledger.isTied(compiled.ties);
     const count = this.#order.length;
     const start = compiled.cursorEpoch === this.#epoch ? compiled.cursor : 0;
-    let refused = !tied;
+    // Pods that were placed meanwhile may let a tied pod in; a lack of room they never make good.
+    let refused = true;
     for (let step = 0; step < count; step++) {
       const position = start + step < count ? start + step : start + step - count;
       const slot = this.#order[position] ?? 0;
-      if (!this.#fits(compiled, slot) || (tied && !this.#ledger.admits(compiled.ties, slot))) continue;
+      if (!this.#fits(compiled, slot)) continue;
       refused = false;
+      if (tied && !this.#ledger.admits(compiled.ties, slot)) continue;
       const name = this.#nodeAt(slot).name;
       if (accepts !== undefined && !accepts(name)) continue;
       this.#moveCursor(compiled, position + 1 < count ? position + 1 : 0);
