@@ -31,6 +31,16 @@ describe('drift', () => {
     expect(warnings(m)[0]).toContain('sets its capacity');
   });
 
+  it('a pool that is gone takes its series with it', async () => {
+    const m = await meet();
+    m.groups();
+    expect(await drift(m, 'instances')).toBe(0);
+    m.arm.control.raise({ removePool: { pool: 'general' } });
+    await m.pass(15 * 60_000);
+    m.groups();
+    expect(await drift(m, 'instances')).toBeUndefined();
+  });
+
   it('what is warned of happens: an operation of AKS takes the machines away', async () => {
     const m = await meet();
     await m.increase(m.group('general'), 3);
