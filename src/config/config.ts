@@ -146,7 +146,7 @@ export interface Config {
   readonly policy: Policy;
   readonly loop: LoopConfig;
   readonly http: HttpConfig;
-  readonly health: { readonly maxInactivityMs: number };
+  readonly health: { readonly maxInactivityMs: number; readonly maxFailuresInRow: number };
   /** Whether the Cluster Autoscaler's metric names are served beside the native ones. */
   readonly metrics: { readonly clusterAutoscalerNames: boolean };
   readonly logLevel: LogLevelName;

@@ -246,9 +246,9 @@ export const SCHEMA = z.strictObject({
   loop,
   http,
   health: z
-    .strictObject({ maxInactivity: duration(10 * MINUTE_MS, { leastMs: SECOND_MS }) })
+    .strictObject({ maxInactivity: duration(10 * MINUTE_MS, { leastMs: SECOND_MS }), maxFailuresInRow: wholeNumber(1).default(100) })
     .prefault({})
-    .transform((given) => ({ maxInactivityMs: given.maxInactivity })),
+    .transform(({ maxInactivity, maxFailuresInRow }) => ({ maxInactivityMs: maxInactivity, maxFailuresInRow })),
   metrics: z.strictObject({ clusterAutoscalerNames: flag(true) }).prefault({}),
   logLevel: oneOf(LEVELS).default('info'),
   dumpDirectory: text('a folder').optional(),

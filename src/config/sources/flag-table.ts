@@ -42,6 +42,7 @@ export const FLAGS: readonly Flag[] = [
   row('dry-run', 'boolean', 'dryRun', 'decide as ever and write nothing; what would have been is logged and under /debug (default false)'),
   row('scan-interval', 'duration', 'loop.scanInterval', 'time between loops when nothing happens (default 10s)'),
   row('max-inactivity', 'duration', 'health.maxInactivity', 'time without a loop after which /healthz fails (default 10m)'),
+  row('max-failures-in-row', 'integer', 'health.maxFailuresInRow', 'failed loops in a row after which /healthz fails (default 100)'),
   row(
     'expander',
     'list',
