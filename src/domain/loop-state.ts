@@ -39,6 +39,12 @@ export interface GroupTimes {
   readonly scaleDownFailureMs?: number;
 }
 
+/** When a request without room is looked at again. */
+export interface RequestRetry {
+  readonly durationMs: number;
+  readonly untilMs: number;
+}
+
 export interface LoopState {
   readonly unneededSince: ReadonlyMap<NodeName, number>;
   readonly unremovable: ReadonlyMap<NodeName, { readonly reason: UnremovableReason; readonly untilMs: number }>;
@@ -54,6 +60,8 @@ export interface LoopState {
   readonly lastScaleDownFailureMs: number;
   /** The same three by group. Absent: nothing happened yet. */
   readonly groupTimes?: ReadonlyMap<NodeGroupId, GroupTimes>;
+  /** Of requests for capacity. `served`: the last loop was theirs, and the next is the pods'. Absent: none was looked at yet. */
+  readonly requests?: { readonly served: boolean; readonly retries: ReadonlyMap<string, RequestRetry> };
   /** Start times of removals inside the removal window, oldest first. */
   readonly removals: readonly number[];
   /** Since when instances that could be nodes are none, as far as this process saw. Absent until the first observation. */

@@ -110,6 +110,8 @@ export interface Pod {
   readonly doNotDisrupt: boolean;
   readonly localVolumes: readonly LocalVolume[];
   readonly scaleUpDelayMs: number | undefined;
+  /** The ProvisioningRequest of its namespace whose room it takes; absent: none. */
+  readonly consumes?: string;
   /** The claims it mounts; absent: none. What they mean is in the shape. */
   readonly claims?: readonly PodClaim[];
   /** What a pod of a DaemonSet says about being evicted with its node; absent: the policy decides. */

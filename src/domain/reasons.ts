@@ -60,7 +60,14 @@ export type PodVerdict =
   | { readonly kind: 'waiting'; readonly detail: string }
   | { readonly kind: 'ignored'; readonly reason: IgnoredPodReason };
 
-export type IgnoredPodReason = 'not-unschedulable' | 'nominated' | 'expendable' | 'daemon-set' | 'too-young' | 'other-scheduler';
+export type IgnoredPodReason =
+  | 'not-unschedulable'
+  | 'nominated'
+  | 'expendable'
+  | 'daemon-set'
+  | 'too-young'
+  | 'other-scheduler'
+  | 'consumes-request';
 
 export interface GroupRefusal {
   readonly group: NodeGroupId;

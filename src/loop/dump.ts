@@ -21,6 +21,7 @@ export interface Dump {
   readonly policy: Policy;
   readonly excluded: readonly string[];
   readonly scaleUpPlanned: boolean | 'unknown';
+  readonly request?: NonNullable<LoopRecord['request']>;
   readonly scaleUp: readonly PlainPlan[];
   readonly scaleDown: PlainPlan;
 }
@@ -37,6 +38,7 @@ export function dumpRecord(record: LoopRecord, names: ResourceNames): string {
     policy: record.policy,
     excluded: record.excluded ?? [],
     scaleUpPlanned: record.scaleUpPlanned ?? false,
+    ...(record.request === undefined ? {} : { request: record.request }),
     scaleUp: record.scaleUp.map(plainPlan),
     scaleDown: record.scaleDown === undefined ? null : plainPlan(record.scaleDown),
   };
@@ -55,6 +57,7 @@ export function readDump(text: string, names: ResourceNames): Dump {
     policy: body['policy'] as Policy,
     excluded: body['excluded'] as readonly string[],
     scaleUpPlanned: body['scaleUpPlanned'] === 'unknown' ? 'unknown' : body['scaleUpPlanned'] === true,
+    ...(body['request'] === undefined ? {} : { request: body['request'] as NonNullable<LoopRecord['request']> }),
     scaleUp: body['scaleUp'] as readonly PlainPlan[],
     scaleDown: body['scaleDown'],
   };

@@ -21,9 +21,12 @@ export function replay(dump: Dump, names: ResourceNames): Replay {
   const snapshot = new ClusterSnapshot({ names });
   snapshot.sync(observation.cluster);
   const input = { observation, state, policy, names, snapshot };
+  const turn = dump.request === undefined ? {} : { request: dump.request };
   const recorded = dump.scaleUp[0];
   const scaleUp =
-    recorded === undefined ? undefined : planScaleUp({ ...input, exclude: new Set(dump.excluded.map(nodeGroupId)), ...cutLike(recorded) });
+    recorded === undefined
+      ? undefined
+      : planScaleUp({ ...input, exclude: new Set(dump.excluded.map(nodeGroupId)), ...cutLike(recorded), ...turn });
   const hasScaleDown = dump.scaleDown !== null && dump.scaleDown !== undefined;
   const scaleDown = hasScaleDown ? planScaleDown({ ...input, scaleUpPlanned: dump.scaleUpPlanned }) : undefined;
   const equal = same(scaleUp, recorded) && same(scaleDown, hasScaleDown ? dump.scaleDown : undefined);

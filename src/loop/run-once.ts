@@ -12,16 +12,17 @@ import { tooStale } from '../planning/stale-cluster.ts';
 import { planScaleDown } from '../planning/scale-down/plan.ts';
 import { reduceObservation, reduceRemovals, reduceScaleDownPlan } from '../planning/state.ts';
 import type { ClusterSnapshot } from '../scheduling/cluster-snapshot.ts';
-import { capacityWishes } from './capacity.ts';
-import type { CapacityStatuses } from './capacity-statuses.ts';
+import { capacityWishes, outdatedRequests } from './capacity.ts';
+import type { CapacityStatuses, StatusWish } from './capacity-statuses.ts';
 import type { LoopDeps, LoopSettings } from './deps.ts';
 import type { DrainRunner } from './drain.ts';
 import { publishObservation, publishVerdicts } from './gauges.ts';
 import { undoLeftovers } from './leftovers.ts';
 import type { PreemptionResponder } from './preemption.ts';
+import { runTurn } from './request-turn.ts';
 import type { LoopReport, LoopTriggerCause, ScaleUpRound } from './report.ts';
 import { executeScaleDown } from './scale-down.ts';
-import { runScaleUpRounds, type RoundsOutcome } from './scale-up-rounds.ts';
+import type { RoundsOutcome } from './scale-up-rounds.ts';
 import { updateSoftTaints } from './soft-taint.ts';
 import { Steps } from './steps.ts';
 
@@ -48,6 +49,7 @@ interface Progress {
   readonly rounds: readonly ScaleUpRound[];
   readonly scaleDown: ScaleDownPlan | undefined;
   readonly unsettled: boolean;
+  readonly answers?: readonly StatusWish[];
 }
 
 /** Never throws: the report says what failed. */
@@ -137,7 +139,7 @@ async function grow(input: RunOnceInput, steps: Steps, progress: Progress, signa
   const keep = (outcome: RoundsOutcome): void => {
     grown = { ...progress, ...outcome };
   };
-  await steps.run('scale-up', () => runScaleUpRounds({ ...input, observation, state, keep }, signal));
+  await steps.run('scale-up', () => runTurn({ ...input, observation, state, keep }, signal));
   return grown;
 }
 
@@ -192,10 +194,15 @@ function holding<Plan>(rooms: readonly HeldRoom[], snapshot: ClusterSnapshot, pl
   }
 }
 
-async function answerCapacity({ deps, statuses }: RunOnceInput, { observation }: Progress, signal: AbortSignal): Promise<void> {
+async function answerCapacity(
+  { deps, statuses }: RunOnceInput,
+  { observation, answers = [] }: Progress,
+  signal: AbortSignal,
+): Promise<void> {
   if (observation === undefined || statuses === undefined) return;
   const { policy, names } = deps;
-  await statuses.write(capacityWishes({ observation, policy, names }), signal);
+  await statuses.write(capacityWishes({ observation, policy, names, answers }), signal);
+  if (policy.capacity?.requests === true) await statuses.remove(outdatedRequests(observation, policy.capacity), signal);
 }
 
 function publish({ observation, state, rounds }: Progress, { metrics }: LoopDeps): void {

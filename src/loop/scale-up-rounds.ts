@@ -10,6 +10,7 @@ import type { Policy } from '../domain/policy.ts';
 import { planScaleUp } from '../planning/scale-up/plan.ts';
 import { reduceIncrease, reduceObservation } from '../planning/state.ts';
 import type { ClusterSnapshot } from '../scheduling/cluster-snapshot.ts';
+import type { StatusWish } from './capacity-statuses.ts';
 import type { LoopDeps, LoopSettings } from './deps.ts';
 import type { IncreaseRecord, ScaleUpRound } from './report.ts';
 import { announceHelpless, executeScaleUp } from './scale-up.ts';
@@ -32,6 +33,8 @@ export interface RoundsOutcome {
   readonly rounds: readonly ScaleUpRound[];
   /** The loop ended with a plan that met a conflict: the next one should not wait for the scan interval. */
   readonly unsettled: boolean;
+  /** What requests are to be told. Absent: nothing. */
+  readonly answers?: readonly StatusWish[];
 }
 
 type ReplanCause = 'conflict' | 'no-capacity' | 'quota';
@@ -44,13 +47,13 @@ export async function runScaleUpRounds(input: RoundsInput, signal: AbortSignal):
   const exclude = new Set<NodeGroupId>();
   let { observation, state } = input;
   for (;;) {
-    const plan = planScaleUp({ observation, state, policy, names, snapshot, exclude, isLate: timer(deps) });
+    const plan = planScaleUp({ observation, state, policy, names, snapshot, exclude, isLate: planTimer(deps) });
     deps.journal.record({ observation, stateBefore: state, scaleUp: [plan], scaleDown: undefined, policy, excluded: [...exclude] });
     if (plan.cutShortAfter !== undefined) deps.metrics.loop.plansCutShort.inc();
     if (over.aborted) return;
     const increases = await executeScaleUp({ plan, observation, deps, namespace: settings.namespace }, signal);
     rounds.push({ plan, increases });
-    state = remember(state, increases, observation, policy);
+    state = rememberIncreases(state, increases, observation, policy);
     const cause = replanCause(increases);
     // Kept at once: what was written must be remembered even when looking again fails.
     keep({ observation, state, rounds: [...rounds], unsettled: cause !== undefined });
@@ -70,13 +73,18 @@ export async function runScaleUpRounds(input: RoundsInput, signal: AbortSignal):
 }
 
 /** A plan stands still for nobody: while it is made no lease is renewed and no watch is read. */
-function timer({ clock, policy }: LoopDeps): () => boolean {
+export function planTimer({ clock, policy }: LoopDeps): () => boolean {
   const endsAt = clock.monotonic() + (policy.scaleUp.maxPlanningMs ?? Number.POSITIVE_INFINITY);
   return () => clock.monotonic() >= endsAt;
 }
 
 /** With the group beside each outcome: a refusal for want of quota or stock seldom names the size it is about. */
-function remember(state: LoopState, increases: readonly IncreaseRecord[], { cloud, nowMs }: Observation, policy: Policy): LoopState {
+export function rememberIncreases(
+  state: LoopState,
+  increases: readonly IncreaseRecord[],
+  { cloud, nowMs }: Observation,
+  policy: Policy,
+): LoopState {
   return increases.reduce((next, record) => {
     const group = cloud.groups.find(({ id }) => id === record.increase.group);
     return reduceIncrease(next, group === undefined ? record : { ...record, group }, nowMs, policy);

@@ -14,6 +14,8 @@ export interface LoopRecord {
   readonly policy?: Policy;
   /** Groups that the loop had tried before this plan. */
   readonly excluded?: readonly NodeGroupId[];
+  /** The request whose turn it was, and those that were granted before it in the same loop; absent: it was the pods'. */
+  readonly request?: { readonly uid: string; readonly granted: readonly string[] };
   /** Whether the loop had asked for nodes before the scale-down plan. */
   readonly scaleUpPlanned?: boolean | 'unknown';
 }

@@ -57,12 +57,19 @@ export function projectPod(json: PodJson, shared: PodProjection): Pod {
     ready: conditionOf(status.conditions, 'Ready')?.status === 'True',
     ...disruptionWishes(annotations),
     ...claimsPart(json),
+    ...consumptionOf(annotations),
   };
 }
 
 function claimsPart({ metadata = {}, spec = {} }: PodJson): Pick<Pod, 'claims'> {
   const claims = claimsOf(spec.volumes ?? NONE, metadata.name ?? '');
   return claims.length === 0 ? {} : { claims };
+}
+
+/** The second is the name of earlier versions. */
+function consumptionOf(annotations: Readonly<Record<string, string>>): Pick<Pod, 'consumes'> {
+  const consumes = annotations['autoscaling.x-k8s.io/consume-provisioning-request'] ?? annotations[`${PREFIX}consume-provisioning-request`];
+  return consumes === undefined || consumes === '' ? {} : { consumes };
 }
 
 /** Only pods that say something carry the fields. */

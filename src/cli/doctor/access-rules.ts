@@ -23,8 +23,17 @@ export const CLUSTER_RULES: readonly Rule[] = [
   { apiGroups: ['storage.k8s.io'], resources: ['storageclasses', 'csinodes'], verbs: ['list', 'watch'] },
   { apiGroups: ['policy'], resources: ['poddisruptionbudgets'], verbs: ['list', 'watch'] },
   // Only asked for where the features of these names are turned on; the kinds come with the Cluster Autoscaler's definitions.
-  { apiGroups: ['autoscaling.x-k8s.io'], resources: ['capacityquotas', 'capacitybuffers'], verbs: ['list', 'watch'] },
-  { apiGroups: ['autoscaling.x-k8s.io'], resources: ['capacityquotas/status', 'capacitybuffers/status'], verbs: ['patch'] },
+  {
+    apiGroups: ['autoscaling.x-k8s.io'],
+    resources: ['capacityquotas', 'capacitybuffers', 'provisioningrequests'],
+    verbs: ['list', 'watch'],
+  },
+  {
+    apiGroups: ['autoscaling.x-k8s.io'],
+    resources: ['capacityquotas/status', 'capacitybuffers/status', 'provisioningrequests/status'],
+    verbs: ['patch'],
+  },
+  { apiGroups: ['autoscaling.x-k8s.io'], resources: ['provisioningrequests'], verbs: ['delete'] },
   { apiGroups: ['apps'], resources: ['deployments'], verbs: ['list', 'watch'] },
   { apiGroups: [''], resources: ['podtemplates', 'replicationcontrollers'], verbs: ['list', 'watch'] },
   { apiGroups: [''], resources: ['events'], verbs: ['create', 'patch'] },

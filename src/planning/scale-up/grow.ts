@@ -41,6 +41,8 @@ export interface GrowInput {
   /** Which group is estimated first, so that groups beyond the time of one plan have their turn in another. */
   readonly turn: number;
   readonly likeness: Likeness;
+  /** Either one option serves every pod, or nothing grows. Absent: each as far as it goes. */
+  readonly allOrNothing?: boolean;
   /** Whether growth is spread over similar groups. */
   readonly balance: boolean;
 }
@@ -97,7 +99,9 @@ export function grow(input: GrowInput): Growth {
   let unfinished = true;
   for (let round = 0; round < MAX_ROUNDS; round++) {
     const tied = hasTied(input);
-    const options = hasZonal(input) ? findFamilyOptions(input, progress, families) : findOptions(input, progress);
+    const found = hasZonal(input) ? findFamilyOptions(input, progress, families) : findOptions(input, progress);
+    const all = input.groups.reduce((sum, group) => sum + group.pods.length, 0);
+    const options = input.allOrNothing === true ? found.filter(({ scored }) => scored.pods >= all) : found;
     for (const option of options) rememberFirst(first, option);
     const chosen = chooseOption(
       input.expanders,

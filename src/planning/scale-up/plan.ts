@@ -21,6 +21,7 @@ import { holdsRoom } from '../held-room.ts';
 import { emptyRooms } from '../quotas/rooms.ts';
 import { rampOf, type Ramp } from '../ramp.ts';
 import { probeOf } from '../stockouts.ts';
+import { bookedPods, isCheck, requestPods } from '../requests/requests.ts';
 import { preemptedNodes } from '../preempted.ts';
 import { tooStale } from '../stale-cluster.ts';
 import { brokenNodes } from '../state/broken-nodes.ts';
@@ -49,13 +50,32 @@ export interface ScaleUpInput {
   readonly snapshot?: ClusterSnapshot;
   /** Groups that this loop has tried already. */
   readonly exclude?: ReadonlySet<NodeGroupId>;
+  /** Set: this plan is for a request alone, by uid; `granted`: others that were granted in the same loop. */
+  readonly request?: RequestTurn;
   /** Whether the time for planning is up; asked before each estimate but the first, with how many were made. Absent: never. */
   readonly isLate?: (made: number) => boolean;
+}
+
+/** Which request has its turn. */
+export interface RequestTurn {
+  readonly uid: string;
+  readonly granted: readonly string[];
+}
+
+/** Pods that take what room there is and ask for no more. */
+interface Claims {
+  /** Before anybody else. */
+  readonly booked: readonly Pod[];
+  /** Before those that ask: whose turn it is not. */
+  readonly waiting: readonly Pod[];
+  /** After all others. */
+  readonly last: readonly Pod[];
 }
 
 /** What is settled before any pod is looked at. */
 interface Frame {
   readonly input: ScaleUpInput;
+  readonly claims: Claims;
   readonly standing: Standing;
   readonly expanders: readonly Expander[];
   readonly scoring: Scoring;
@@ -72,12 +92,27 @@ export function planScaleUp(input: ScaleUpInput): ScaleUpPlan {
   const { observation, policy } = input;
   const asking: Pod[] = [];
   const verdicts = ignoredPods(input, asking);
+  if (input.request !== undefined) return planForRequest(input, input.request, { asking, verdicts });
   const foreseen = injectPods(observation, policy.scaleUp, asking.length);
   const buffers = buffered(input, asking.length + foreseen.pods.length);
   if (policy.scaleUp.proactive !== true && policy.capacity?.bufferInjection !== true) return planFor(input, asking, verdicts);
   const plan = yieldingRoom(input, [...asking, ...foreseen.pods], { buffers: buffers.pods, verdicts });
   const injected = foreseen.pods.length + buffers.pods.length;
   return { ...plan, injection: { injected, skipped: foreseen.skipped + buffers.skipped } };
+}
+
+/** The plan of a loop that is a request's: pods keep what room they have, and what they lack waits for the next loop. */
+function planForRequest(
+  input: ScaleUpInput,
+  { uid }: RequestTurn,
+  { asking, verdicts }: { readonly asking: readonly Pod[]; readonly verdicts: Map<Pod, PodVerdict> },
+): ScaleUpPlan {
+  const { observation } = input;
+  const { capacity = {} } = observation.cluster;
+  const request = capacity.requests?.find(({ ref }) => ref.uid === uid);
+  const pods = request === undefined ? [] : (requestPods(request, capacity, observation.nowMs) ?? []);
+  const waiting = asking.toSorted(byPrecedence);
+  return planFor(input, [...pods], verdicts, { waiting, last: buffered(input, 0).pods });
 }
 
 /**
@@ -109,28 +144,47 @@ function buffered({ observation, policy }: ScaleUpInput, asking: number): { read
   return { pods: wanted.slice(0, allowed), skipped: Math.max(0, wanted.length - allowed) };
 }
 
+/** How many pods ask for room of their own accord. */
+export function askingPods(input: Pick<ScaleUpInput, 'observation' | 'policy' | 'names'>): number {
+  const asking: Pod[] = [];
+  ignoredPods(input, asking);
+  return asking.length;
+}
+
 /** Sorts the pending pods into those that ask for room and the verdicts on the others. */
-function ignoredPods({ observation, policy, names }: ScaleUpInput, asking: Pod[]): Map<Pod, PodVerdict> {
+function ignoredPods(
+  { observation, policy, names }: Pick<ScaleUpInput, 'observation' | 'policy' | 'names'>,
+  asking: Pod[],
+): Map<Pod, PodVerdict> {
   const verdicts = new Map<Pod, PodVerdict>();
   const gpus = gpuIndexes(names);
   for (const pod of observation.cluster.pendingPods) {
-    const reason = reasonToIgnore(pod, observation.nowMs, policy.scaleUp, gpus);
+    const consumes = policy.capacity?.requests === true && pod.consumes !== undefined;
+    const reason = consumes ? 'consumes-request' : reasonToIgnore(pod, observation.nowMs, policy.scaleUp, gpus);
     if (reason === undefined) asking.push(pod);
     else verdicts.set(pod, { kind: 'ignored', reason });
   }
   return verdicts;
 }
 
-function planFor(input: ScaleUpInput, asking: Pod[], verdicts: Map<Pod, PodVerdict>): ScaleUpPlan {
+function planFor(
+  input: ScaleUpInput,
+  asking: Pod[],
+  verdicts: Map<Pod, PodVerdict>,
+  others: Omit<Claims, 'booked'> = { waiting: [], last: [] },
+): ScaleUpPlan {
   asking.sort(byPrecedence);
+  const { observation, policy, request } = input;
+  const booked = policy.capacity?.requests === true ? bookedPods(observation, request?.granted) : [];
   const blocked = blockedBecause(input);
   if (blocked !== undefined) {
     for (const pod of asking) verdicts.set(pod, { kind: 'waiting', detail: blocked });
-    const held = asking.some(holdsRoom) ? { held: 'unknown' as const } : {};
+    for (const pod of others.waiting) verdicts.set(pod, { kind: 'waiting', detail: blocked });
+    const held = [...asking, ...booked, ...others.last].some(holdsRoom) ? { held: 'unknown' as const } : {};
     return { increases: [], skipped: [], verdicts, options: [], ...held, summary: `no scale-up: ${blocked}` };
   }
-  const frame = makeFrame(input);
-  if (asking.length === 0 && leavingNodes(input).size === 0)
+  const frame = makeFrame(input, { booked, ...others });
+  if (asking.length + booked.length + others.waiting.length + others.last.length === 0 && leavingNodes(input).size === 0)
     return finish(frame, { skips: new Map(), growth: noGrowth(frame), templates: [] }, verdicts);
   const snapshot = input.snapshot ?? freshSnapshot(input);
   snapshot.fork();
@@ -148,7 +202,7 @@ function blockedBecause({ observation, state, policy }: ScaleUpInput): string | 
   return stale ?? unfitness(observation, state, policy)?.detail;
 }
 
-function makeFrame(input: ScaleUpInput): Frame {
+function makeFrame(input: ScaleUpInput, claims: Claims): Frame {
   const { observation, state, policy } = input;
   const standing = { state, nowMs: observation.nowMs, exclude: input.exclude ?? new Set<NodeGroupId>() };
   const seed = stableHash(`${policy.scaleUp.randomSeed}|${observation.loopId}`);
@@ -178,7 +232,7 @@ function makeFrame(input: ScaleUpInput): Frame {
     minimum.set(group.id, nodes);
     headroom = spend(headroom, group.template, nodes);
   }
-  return { input, standing, expanders, scoring, coming, minimum, headroom };
+  return { input, claims, standing, expanders, scoring, coming, minimum, headroom };
 }
 
 function rampFor({ input }: Pick<Frame, 'input'>, group: NodeGroup): Ramp {
@@ -207,12 +261,11 @@ function missingToMinimum(group: NodeGroup, lost: number, standing: Standing): n
 function planPods(frame: Frame, asking: readonly Pod[], snapshot: ClusterSnapshot, verdicts: Map<Pod, PodVerdict>): ScaleUpPlan {
   const { observation, policy } = frame.input;
   const displaced = displacedPods(observation, leavingNodes(frame.input));
-  const pods = [...displaced, ...asking].sort(byPrecedence);
+  const isTurn = frame.input.request !== undefined;
   makeRoom(frame, displaced, snapshot);
   const capacity = capacityOf(frame, snapshot);
   addComing(capacity, [...frame.coming, ...minimumNodes(frame)]);
-  const tied = snapshot.tiedShapes([...new Set(pods.map((pod) => pod.shape))]);
-  const left = placeOnCapacity(capacity, pods, tied, verdicts);
+  const { left, tied } = placeInOrder(frame, capacity, { asking, displaced, verdicts });
   const groups = groupPods(left, tied);
   const sizeOf = (id: NodeGroupId): number => sizeWith(frame, id, undefined);
   const skips = new Map<NodeGroupId, SkipReason>();
@@ -232,8 +285,9 @@ function planPods(frame: Frame, asking: readonly Pod[], snapshot: ClusterSnapsho
   const retry = (waiting: readonly Pod[]): readonly Pod[] => placeOnCapacity(capacity, waiting, tied, verdicts);
   const growth = grow({
     snapshot,
-    templates,
+    templates: mayGrow(frame) ? templates : [],
     groups,
+    allOrNothing: isTurn,
     scoring: frame.scoring,
     expanders: frame.expanders,
     headroom: frame.headroom,
@@ -244,11 +298,40 @@ function planPods(frame: Frame, asking: readonly Pod[], snapshot: ClusterSnapsho
     turn: observation.loopId,
     isLate: frame.input.isLate ?? (() => false),
     likeness: { ignoredLabels: policy.scaleUp.balancingIgnoreLabels ?? [], labels: policy.scaleUp.balancingLabels ?? [] },
-    balance: policy.scaleUp.balanceSimilarGroups,
+    balance: policy.scaleUp.balanceSimilarGroups && !isTurn,
   });
   for (const [group, { pods: helped }] of growth.grown) for (const pod of helped) verdicts.set(pod, { kind: 'triggered', group });
   explain({ frame, snapshot, groups, templates, growth, skips, verdicts });
   return finish(frame, { skips, growth, templates }, verdicts);
+}
+
+interface Placing {
+  readonly asking: readonly Pod[];
+  readonly displaced: readonly Pod[];
+  readonly verdicts: Map<Pod, PodVerdict>;
+}
+
+/** Booked room first, then whose turn it is not, then those that ask, then who only takes what is left. Answers who needs nodes. */
+function placeInOrder({ claims, input }: Frame, capacity: Capacity, { asking, displaced, verdicts }: Placing) {
+  const isTurn = input.request !== undefined;
+  const pods = isTurn ? asking : [...displaced, ...asking].sort(byPrecedence);
+  const waiting = isTurn ? [...displaced, ...claims.waiting] : [];
+  const all = [...claims.booked, ...waiting, ...pods, ...claims.last];
+  const tied = capacity.snapshot.tiedShapes([...new Set(all.map((pod) => pod.shape))]);
+  placeOnCapacity(capacity, claims.booked, tied, verdicts);
+  for (const pod of placeOnCapacity(capacity, waiting, tied, verdicts)) verdicts.set(pod, { kind: 'waiting', detail: ANOTHERS_TURN });
+  const left = placeOnCapacity(capacity, pods, tied, verdicts);
+  placeOnCapacity(capacity, claims.last, tied, verdicts);
+  return { left, tied };
+}
+
+const ANOTHERS_TURN = 'a request for capacity has its turn';
+
+/** Some requests only ask whether there is room. */
+function mayGrow({ input }: Frame): boolean {
+  const { request, observation } = input;
+  const turn = request === undefined ? undefined : observation.cluster.capacity?.requests?.find(({ ref }) => ref.uid === request.uid);
+  return turn === undefined || !isCheck(turn);
 }
 
 /** Nodes that we remove and nodes that the platform takes: what runs there needs a place before it turns pending. */

@@ -14,7 +14,7 @@ export function afterClockShift(state: LoopState, shiftMs: number): LoopState {
   const moved = (atMs: number): number => atMs + shiftMs;
   const each = <Key, Value>(map: ReadonlyMap<Key, Value>, move: (value: Value) => Value): ReadonlyMap<Key, Value> =>
     new Map([...map].map(([key, value]) => [key, move(value)]));
-  const { unregisteredSince, groupTimes, asked } = state;
+  const { unregisteredSince, groupTimes, asked, requests } = state;
   return {
     ...state,
     unneededSince: each(state.unneededSince, moved),
@@ -35,6 +35,9 @@ export function afterClockShift(state: LoopState, shiftMs: number): LoopState {
       ? {}
       : { asked: each(asked, (requests) => requests.map((request) => ({ ...request, atMs: moved(request.atMs) }))) }),
     ...(unregisteredSince === undefined ? {} : { unregisteredSince: each(unregisteredSince, moved) }),
+    ...(requests === undefined
+      ? {}
+      : { requests: { ...requests, retries: each(requests.retries, (retry) => ({ ...retry, untilMs: moved(retry.untilMs) })) } }),
     ...(groupTimes === undefined
       ? {}
       : {
