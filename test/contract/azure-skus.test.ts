@@ -83,6 +83,21 @@ describe('azure: the sizes of the region', () => {
     });
   });
 
+  it('azure fault 59: a restriction that holds a group is asked about again within the hour, all else once a day', async () => {
+    const r = await prepared();
+    r.arm.addSet(USER_POOL, 1);
+    const restrictions = [{ type: 'Location', values: ['westeurope'], reasonCode: 'NotAvailableForSubscription' }];
+    listSizes(r, () => ({ body: { value: [size('Standard_D4s_v5', '4', { restrictions })] } }));
+    await r.azure.start(r.signal);
+    expect(r.group(USER_POOL).growthHeld).toContain('in the whole region');
+    listSizes(r, () => ({ body: { value: [size('Standard_D4s_v5', '4')] } }));
+    await r.pass(45 * 60_000);
+    expect(r.group(USER_POOL).growthHeld).toBeUndefined();
+    const asked = r.arm.sent('GET', '/skus').length;
+    await r.pass(3 * 3_600_000);
+    expect(r.arm.sent('GET', '/skus').length).toBe(asked);
+  });
+
   it('azure provider 144: without a size that AKS knows there is a template as soon as the list has it', async () => {
     const r = await prepared({ skuCacheTtlMs: SKU_TTL });
     r.arm.addSet(USER_POOL, 0, { sku: 'Standard_D6new_v9' });

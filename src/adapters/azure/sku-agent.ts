@@ -36,11 +36,17 @@ export interface SkuAgentParts {
   readonly share: SkuShare | undefined;
   /** Replaces the catalogue. */
   readonly keep: (catalog: SkuCatalog) => void;
+  /** Whether a restriction holds one of our groups: then it matters soon whether it still stands. Absent: never. */
+  readonly isRestricted?: () => boolean;
   /** The catalogue in use. */
   readonly current: () => SkuCatalog | undefined;
 }
 
 const MINUTE = 60_000;
+/** How long a restriction that holds a group is believed. */
+const RESTRICTED_TTL_MS = 30 * MINUTE;
+/** How often a long-lived catalogue is asked whether it is still good; that costs no call. */
+const CHECK_EVERY_MS = 10 * MINUTE;
 /** A shared catalogue is looked at so many times within its life; a look costs no call. */
 const LOOKS = 4;
 /** How long the process that has the turn is waited for, and how often is looked. */
@@ -53,14 +59,18 @@ export function skusAgent(parts: SkuAgentParts): CachingAgent {
   const { ttlMs, share } = parts;
   const { family } = OPERATIONS.listSkus;
   const policy = {
-    intervalMs: share === undefined ? ttlMs : ttlMs / LOOKS,
+    intervalMs: isLongLived(parts) ? CHECK_EVERY_MS : share === undefined ? ttlMs : ttlMs / LOOKS,
     jitter: { kind: 'spread', fraction: 0.1 } as const,
     errorIntervalMs: MINUTE,
     maxErrorIntervalMs: 120 * MINUTE,
     timeoutMs: 120_000,
   };
-  const load = async ({ signal }: { readonly signal: AbortSignal }): Promise<Loaded> =>
-    share === undefined ? loaded(parts, await readList(parts, signal)) : readTogether(parts, share, signal);
+  const load = async ({ signal }: { readonly signal: AbortSignal }): Promise<Loaded> => {
+    if (share !== undefined) return readTogether(parts, share, signal);
+    const catalog = parts.current();
+    const isGood = catalog !== undefined && isLongLived(parts) && parts.clock.now() - catalog.observedAtMs < lifeMs(parts);
+    return loaded(parts, isGood ? catalog : await readList(parts, signal));
+  };
   return { id: SKUS_AGENT, kind: 'skus', required: true, order: 0, bucket: family, policy, load };
 }
 
@@ -102,8 +112,16 @@ async function lookUp({ scope, log }: SkuAgentParts, share: SkuShare, tell: bool
   return { epoch: found.epoch, catalog: undefined };
 }
 
-function isFresh({ clock, ttlMs }: SkuAgentParts, known: Shared | undefined): known is Shared & { readonly catalog: SkuCatalog } {
-  return known?.catalog !== undefined && clock.now() - known.catalog.observedAtMs < ttlMs;
+function isLongLived({ ttlMs }: SkuAgentParts): boolean {
+  return ttlMs > RESTRICTED_TTL_MS;
+}
+
+function lifeMs({ ttlMs, isRestricted }: SkuAgentParts): number {
+  return isRestricted?.() === true ? Math.min(RESTRICTED_TTL_MS, ttlMs) : ttlMs;
+}
+
+function isFresh(parts: SkuAgentParts, known: Shared | undefined): known is Shared & { readonly catalog: SkuCatalog } {
+  return known?.catalog !== undefined && parts.clock.now() - known.catalog.observedAtMs < lifeMs(parts);
 }
 
 type Turn = number | (Shared & { readonly catalog: SkuCatalog }) | undefined;

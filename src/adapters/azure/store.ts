@@ -282,10 +282,14 @@ export class AzureStore {
 
   /** Why no machine may be ordered now, while what runs goes on. */
   growthHeldBecause(group: Registered): string | undefined {
-    const zones = this.scaleSets.get(group.key)?.value.zones ?? this.poolOf(group)?.zones ?? [];
     const unknownPool = this.isWrittenThroughAks(group) && this.poolOf(group) === undefined ? POOL_UNKNOWN : undefined;
     const rest = unknownPool ?? this.ownOperationIn(group) ?? this.writes.growthHeldBecause(group.key, this.#parts.clock.monotonic());
-    return rest ?? unavailableBecause(this.skuOf(group), zones);
+    return rest ?? this.#restrictedBecause(group);
+  }
+
+  #restrictedBecause(group: Registered): string | undefined {
+    const zones = this.scaleSets.get(group.key)?.value.zones ?? this.poolOf(group)?.zones ?? [];
+    return unavailableBecause(this.skuOf(group), zones);
   }
 
   /** What one node of a group takes of the region's quotas; empty when its size is not known. */
@@ -429,6 +433,7 @@ export class AzureStore {
       list: (signal) => listSkus(this.#agentParts, signal),
       keep: (catalog) => void (this.#catalog = renewCatalog(this.#catalog, catalog)),
       current: () => this.#catalog,
+      isRestricted: () => [...this.registration().groups.values()].some((group) => this.#restrictedBecause(group) !== undefined),
     });
   }
 
