@@ -9,6 +9,7 @@ import { soak } from '../soak/soak.ts';
 
 const SEEDS = [
   { seed: 1020, loops: 120, found: 'a clock that is set back made rests last for hours' },
+  { seed: 10098, loops: 120, found: 'what others took while a removal ran was counted as there' },
   { seed: 13, loops: 60, found: 'a sample' },
   { seed: 50, loops: 60, found: 'a sample' },
   { seed: 302, loops: 60, found: 'a sample' },

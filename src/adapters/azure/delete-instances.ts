@@ -94,8 +94,19 @@ async function belowMinimum(
   if (view?.low === undefined || view.row.value.unreadable !== undefined) return 'its size is not known';
   if (!view.confirmed) return 'the outcome of an earlier change is not known yet';
   if (store.isInherited(group.key)) return 'an operation that was running in it at the start may not be over yet';
-  if (removal.allowed || view.low - removal.count >= group.min) return undefined;
+  if (removal.allowed) return undefined;
+  const staying = remaining(store, group);
+  // While a removal of ours runs, the size is what we expect of it: what others take meanwhile shows in the machines first.
+  if (staying - removal.count < group.min)
+    return `removing ${removal.count} of ${staying} machines that stay would go below its minimum of ${group.min}`;
+  if (view.low - removal.count >= group.min) return undefined;
   return `removing ${removal.count} of ${view.low} would go below its minimum of ${group.min}`;
+}
+
+/** Listed machines that nobody is known to be removing. */
+function remaining({ instances }: WriteParts['store'], group: Registered): number {
+  const listed = [...instances.scope(group.key)];
+  return listed.filter(([key, { value }]) => value.state !== 'deleting' && instances.removalOf(key) !== 'under-way').length;
 }
 
 interface Batch {
