@@ -65,6 +65,7 @@ export async function composeDaemon(input: ComposeInput): Promise<Daemon> {
     cluster: kubernetes.reader,
     tainter: kubernetes.tainter,
     evictor: kubernetes.evictor,
+    owners: kubernetes.owners,
     events: kubernetes.events,
     capacityObjects: kubernetes.capacityObjects,
     journal: input.journal ?? journalOf(config, names, log),

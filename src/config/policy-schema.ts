@@ -112,6 +112,7 @@ export const scaleDown = z
     // Differs from the Cluster Autoscaler (true): an emptyDir is scratch space, and pods that mind say so by annotation.
     skipNodesWithLocalStorage: flag(false),
     skipNodesWithCustomControllerPods: flag(true),
+    minReplicaCount: wholeNumber(0).default(0),
     maxParallelism: wholeNumber(1).default(10),
     maxDrainParallelism: wholeNumber(1).default(1),
     maxRemovalsPerWindow: wholeNumber(1).default(100),
@@ -140,6 +141,7 @@ export const scaleDown = z
     skipNodesWithSystemPods: given.skipNodesWithSystemPods,
     skipNodesWithLocalStorage: given.skipNodesWithLocalStorage,
     skipNodesWithCustomControllerPods: given.skipNodesWithCustomControllerPods,
+    minReplicaCount: given.minReplicaCount,
     maxParallel: given.maxParallelism,
     maxParallelDrains: given.maxDrainParallelism,
     maxRemovalsPerWindow: given.maxRemovalsPerWindow,

@@ -2,7 +2,7 @@ import type { InstanceKey, NodeGroupId, NodeName } from './ids.ts';
 import type { Node } from './node.ts';
 import type { NodeGroup } from './node-group.ts';
 import type { Pod } from './pod.ts';
-import type { DaemonSet, DisruptionBudget, ReplicatedWorkload } from './workload.ts';
+import type { DaemonSet, DisruptionBudget, OwnerStates, ReplicatedWorkload } from './workload.ts';
 import type { ErrorKind } from './errors.ts';
 import type { CloudQuota } from './quota.ts';
 import type { CapacityObjects } from './capacity-objects.ts';
@@ -18,6 +18,8 @@ export interface ClusterView {
   readonly disruptionBudgets: readonly DisruptionBudget[];
   /** Absent: nobody asked for them. */
   readonly workloads?: readonly ReplicatedWorkload[];
+  /** What was lately learned of owners of pods. An owner that is not in it is trusted to exist until its pods are to move. */
+  readonly owners?: OwnerStates;
   /** Quotas, buffers and requests for capacity. Absent: nobody asked for them. */
   readonly capacity?: CapacityObjects;
   /** `namespace name -> labels`, for namespace selectors. */

@@ -67,6 +67,8 @@ export interface PodShape {
 
 export interface Controller {
   readonly kind: string;
+  /** `group/version`, as the pod names it; absent: not said, so the kind's usual one. */
+  readonly apiVersion?: string;
   readonly name: string;
   readonly uid: string;
 }

@@ -89,6 +89,8 @@ export interface ScaleDownPolicy {
   readonly skipNodesWithCustomControllerPods: boolean;
   readonly maxParallel: number;
   readonly maxParallelDrains: number;
+  /** A ReplicaSet or ReplicationController that keeps fewer pods holds their nodes. Absent: 0. */
+  readonly minReplicaCount?: number;
   /** A cap that even a bug cannot pass: nodes removed within `removalWindowMs`. */
   readonly maxRemovalsPerWindow: number;
   readonly removalWindowMs: number;

@@ -7,6 +7,7 @@ import type { ClusterReader } from '../ports/cluster-reader.ts';
 import type { DecisionJournal } from '../ports/decision-journal.ts';
 import type { EventRecorder } from '../ports/event-recorder.ts';
 import type { NodeTainter } from '../ports/node-tainter.ts';
+import type { OwnerReader } from '../ports/owner-reader.ts';
 import type { PodEvictor } from '../ports/pod-evictor.ts';
 import type { PriceTableReader } from '../ports/price-table.ts';
 import type { PriorityRulesReader } from '../ports/priority-rules.ts';
@@ -34,6 +35,8 @@ export interface LoopDeps {
   readonly cluster: ClusterReader;
   readonly tainter: NodeTainter;
   readonly evictor: PodEvictor;
+  /** Absent: controllers that are not watched are trusted to exist. */
+  readonly owners?: OwnerReader;
   readonly events: EventRecorder;
   readonly journal: DecisionJournal;
   /** Absent: nothing is said to those who ask for capacity. */

@@ -13,6 +13,7 @@ import { intendedMark, markForDeletion, unmarkWithRetry, type DeletionMark } fro
 import type { DrainDeps } from './drain-deps.ts';
 import { evictInOrder, type PodsToEvict } from './eviction-order.ts';
 import type { WholeDeletion } from './whole-deletion.ts';
+import { learnOwners, withOwners } from './owners.ts';
 import { recheck, type FreshNode, type RecheckInput } from './recheck.ts';
 
 export interface DrainTools extends DrainDeps {
@@ -28,10 +29,13 @@ export interface DrainTools extends DrainDeps {
 /** Why a removal ended early, and where. */
 class Halt extends Error {
   readonly step: RemovalStep;
+  /** Whether asking again at once would be of no use. */
+  readonly rests: boolean;
 
-  constructor(step: RemovalStep, message: string) {
+  constructor(step: RemovalStep, message: string, rests = step !== 'recheck') {
     super(message);
     this.step = step;
+    this.rests = rests;
   }
 }
 
@@ -56,6 +60,10 @@ export async function removeNode(removal: Removal, tools: DrainTools): Promise<R
 async function carryOut(removal: Removal, progress: Progress, tools: DrainTools): Promise<void> {
   const { policy, clock, work } = tools;
   const first = await readNode(removal, tools);
+  if (policy.scaleDown.skipNodesWithCustomControllerPods) {
+    const unknown = await learnOwners(first.pods, tools.owners, work);
+    if (unknown !== undefined) throw new Halt('recheck', unknown, true);
+  }
   check(removal, first, 'before-mark', tools);
   progress.uid = first.node.uid;
   progress.step = 'taint';
@@ -90,7 +98,8 @@ async function readNode(removal: Removal, tools: DrainTools): Promise<FreshNode>
 
 function check(removal: Removal, fresh: FreshNode, stage: RecheckInput['stage'], tools: DrainTools): PodsToEvict {
   const nowMs = tools.clock.now();
-  const result = recheck({ removal, fresh, cluster: tools.reader.observe(nowMs), policy: drainRulesOf(tools.policy), nowMs, stage });
+  const cluster = withOwners(tools.reader.observe(nowMs), tools.owners);
+  const result = recheck({ removal, fresh, cluster, policy: drainRulesOf(tools.policy), nowMs, stage });
   if (!result.go) throw new Halt('recheck', result.message);
   return result;
 }
@@ -116,6 +125,11 @@ function succeeded(removal: Removal, progress: Progress, tools: DrainTools): Rem
   return { kind: 'deleted', group, node, instance, atMs: tools.clock.now() };
 }
 
+/** Whether the node is left alone for a while: nothing will have changed a moment later. */
+function rests(error: Error, step: RemovalStep): boolean {
+  return error instanceof Halt ? error.rests : step !== 'recheck' && step !== 'stopped';
+}
+
 async function failed(
   removal: Removal,
   progress: Progress,
@@ -134,7 +148,7 @@ async function failed(
     stopped && !(error instanceof Halt) && error.kind === 'cancelled' ? (tools.whole?.because ?? 'the autoscaler stops') : error.message;
   report(removal, progress, { step, message, tools });
   const atMs = tools.clock.now();
-  const retryAtMs = step === 'recheck' || step === 'stopped' ? atMs : atMs + tools.policy.scaleDown.recheckUnremovableAfterMs;
+  const retryAtMs = rests(error, step) ? atMs + tools.policy.scaleDown.recheckUnremovableAfterMs : atMs;
   return { kind: 'undone', group, node, step, message, atMs, retryAtMs };
 }
 

@@ -18,6 +18,7 @@ import type { LoopDeps, LoopSettings } from './deps.ts';
 import type { DrainRunner } from './drain.ts';
 import { publishObservation, publishVerdicts } from './gauges.ts';
 import { undoLeftovers } from './leftovers.ts';
+import { withOwners } from './owners.ts';
 import type { PreemptionResponder } from './preemption.ts';
 import { runTurn } from './request-turn.ts';
 import type { LoopReport, LoopTriggerCause, ScaleUpRound } from './report.ts';
@@ -107,7 +108,7 @@ async function advance(input: RunOnceInput, steps: Steps, run: Run): Promise<Pro
 }
 
 function observe({ deps, loopId, snapshot, statuses }: RunOnceInput, nowMs: number): Observation {
-  const seen = deps.cluster.observe(nowMs);
+  const seen = withOwners(deps.cluster.observe(nowMs), deps.owners);
   const { capacity } = seen;
   const cluster = capacity === undefined || statuses === undefined ? seen : { ...seen, capacity: statuses.overlay(capacity) };
   const cloud = deps.cloud.observe(cluster, nowMs);

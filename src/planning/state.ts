@@ -166,7 +166,7 @@ function reduceUndone(state: LoopState, outcome: Extract<RemovalOutcome, { kind:
   // A re-check that found a changed node and a stop of the process are no failures of ours: they start no cooldown.
   const isFailure = outcome.step !== 'recheck' && outcome.step !== 'stopped';
   const reason: UnremovableReason = outcome.step === 'evict' || outcome.step === 'wait' ? 'BlockedByPod' : 'UnexpectedError';
-  const rests = isFailure && outcome.retryAtMs > nowMs;
+  const rests = outcome.retryAtMs > nowMs;
   return {
     ...state,
     deleting: without(state.deleting, outcome.node),

@@ -2,6 +2,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { ClusterView } from '../../src/domain/observation.ts';
 import type { Pod } from '../../src/domain/pod.ts';
+import { ownerKey } from '../../src/domain/workload.ts';
 import { START_MS } from '../support/builders.ts';
 import { podNames, setConnectedStage, type ConnectedStage, type Replica } from '../adapters/kubernetes/connected-stage.ts';
 import { aBudgetDraft, aDeployment, aMachine, aPodDraft } from '../simulator/cluster/stage.ts';
@@ -164,5 +165,27 @@ describe('reads past the watches', () => {
     await expect(exists()).resolves.toBe(false);
     stage.cluster.control.failNext(1, 503);
     await expect(exists()).rejects.toMatchObject({ kind: 'unavailable' });
+  });
+});
+
+describe('owners', () => {
+  it('are asked for once in a while, and one that is gone is known to be', async () => {
+    stage.cluster.apply(aDeployment('web', 2));
+    stage.clock.advance(10_000);
+    const { owners } = replica.kubernetes;
+    const [set] = stage.cluster.store.list('replicasets');
+    const web = { kind: 'ReplicaSet', namespace: 'default', name: set?.metadata.name ?? '' } as const;
+    const gone = { kind: 'StatefulSet', namespace: 'default', name: 'db' } as const;
+    const asked = (): number => stage.asked('get', 'replicasets').length + stage.asked('get', 'statefulsets').length;
+    expect(owners.known().size).toBe(0);
+    await owners.read([web, gone, web], stage.signal);
+    expect(owners.known().get(ownerKey(web))).toEqual({ exists: true, desired: 2 });
+    expect(owners.known().get(ownerKey(gone))).toEqual({ exists: false });
+    await owners.read([web, gone], stage.signal);
+    expect(asked()).toBe(2);
+    stage.clock.advance(60_000);
+    expect([...owners.known().keys()]).toEqual([ownerKey(gone)]);
+    await owners.read([web, gone], stage.signal);
+    expect(asked()).toBe(3);
   });
 });

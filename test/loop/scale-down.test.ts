@@ -5,9 +5,12 @@ import type { Removal, ScaleDownPlan } from '../../src/domain/plan.ts';
 import type { Pod } from '../../src/domain/pod.ts';
 import type { DrainPolicy } from '../../src/domain/policy.ts';
 import { TO_BE_DELETED_TAINT, hasTaint } from '../../src/domain/taint.ts';
+import { ownerKey, type OwnerState } from '../../src/domain/workload.ts';
+import { emptyLoopState, reduceRemovals } from '../../src/planning/state.ts';
 import { CORDONED_BEFORE_TAINT } from '../../src/loop/deletion-mark.ts';
 import { DrainRunner } from '../../src/loop/drain.ts';
 import { executeScaleDown } from '../../src/loop/scale-down.ts';
+import type { OwnerReader } from '../../src/ports/owner-reader.ts';
 import { silentLog } from '../../src/telemetry/log.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
 import { aGroup, aNode, aPod, keyOf, START_MS, type NodeOptions, type PodOptions } from '../support/builders.ts';
@@ -26,6 +29,7 @@ interface Setting {
   readonly drain?: Partial<DrainPolicy>;
   readonly minSize?: number;
   readonly perWindow?: number;
+  readonly owners?: OwnerReader;
 }
 
 function setUp(setting: Setting = {}) {
@@ -36,7 +40,12 @@ function setUp(setting: Setting = {}) {
   const cloud = new FakeCloud([aGroup({ id: 'g', target: count, minSize: setting.minSize ?? 0 })]);
   const clock = new FakeClock(START_MS);
   const metrics = createMetrics();
-  const base = aPolicy({ scaleDown: setting.perWindow === undefined ? {} : { maxRemovalsPerWindow: setting.perWindow } });
+  const base = aPolicy({
+    scaleDown: {
+      ...(setting.perWindow === undefined ? {} : { maxRemovalsPerWindow: setting.perWindow }),
+      ...(setting.owners === undefined ? {} : { skipNodesWithCustomControllerPods: true }),
+    },
+  });
   const policy = { ...base, drain: { ...aPolicy().drain, ...setting.drain } };
   const ends: number[] = [];
   const runner = new DrainRunner({
@@ -49,6 +58,7 @@ function setUp(setting: Setting = {}) {
     log: silentLog(),
     metrics,
     policy,
+    ...(setting.owners === undefined ? {} : { owners: setting.owners }),
     onEnd: () => ends.push(clock.now()),
   });
   return { cluster, cloud, clock, metrics, runner, pods, ends };
@@ -92,6 +102,36 @@ describe('a removal', () => {
     expect(world.ends).toHaveLength(1);
     expect(reasons(world)).toEqual(['ScaleDownEmpty', 'ScaleDown']);
     expect((await world.metrics.scaleDown.nodes.get()).values).toMatchObject([{ value: 1, labels: { node_group: 'g', cause: 'empty' } }]);
+  });
+
+  it('DR13: a node is not touched when the ReplicaSet of one of its pods turns out to be gone', async () => {
+    const known = new Map<string, OwnerState>();
+    const read: OwnerReader['read'] = (owners) => {
+      for (const owner of owners) known.set(ownerKey(owner), { exists: false });
+      return Promise.resolve();
+    };
+    const world = setUp({ pods: [{ name: 'orphan' }], owners: { known: () => known, read } });
+    world.runner.start(removalOf('g-0', world.pods));
+    await world.clock.advance(MINUTE);
+    expect(lastOutcome(world)).toMatchObject({ kind: 'undone', step: 'recheck', message: expect.stringContaining('ControllerNotFound') });
+    expect([...known.keys()]).toHaveLength(1);
+    expect(world.cluster.events).toEqual([]);
+    expect(world.cluster.evicted).toEqual([]);
+    expect(isMarked(world)).toBe(false);
+  });
+
+  it('what is not known of an owner keeps the node, and is not asked again at once', async () => {
+    const read = () => Promise.reject(new AutoscalerError({ kind: 'kube-api', status: 500 }, 'the API server is tired'));
+    const world = setUp({ pods: [{ name: 'web' }], owners: { known: () => new Map(), read } });
+    world.runner.start(removalOf('g-0', world.pods));
+    await world.clock.advance(MINUTE);
+    const outcome = lastOutcome(world);
+    expect(outcome).toMatchObject({ kind: 'undone', step: 'recheck', message: expect.stringContaining('the API server is tired') });
+    expect(outcome).toMatchObject({ atMs: START_MS, retryAtMs: START_MS + 5 * MINUTE });
+    expect(isMarked(world)).toBe(false);
+    const state = reduceRemovals(emptyLoopState(START_MS), outcome === undefined ? [] : [outcome], START_MS);
+    expect(state.unremovable.get('g-0')).toEqual({ reason: 'UnexpectedError', untilMs: START_MS + 5 * MINUTE });
+    expect(state.lastScaleDownFailureMs).toBeLessThan(START_MS);
   });
 
   it('AC14: nodes of a group that are ready together go in one call', async () => {

@@ -16,6 +16,7 @@ export interface MetadataJson {
   readonly labels?: Readonly<Record<string, string>>;
   readonly annotations?: Readonly<Record<string, string>>;
   readonly ownerReferences?: readonly {
+    readonly apiVersion?: string;
     readonly kind?: string;
     readonly name?: string;
     readonly uid?: string;

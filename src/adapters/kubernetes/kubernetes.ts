@@ -14,6 +14,7 @@ import { createPodEvictor } from './api-pod-evictor.ts';
 import type { Retry } from './backoff.ts';
 import { createCapacityWriter } from './capacity-writer.ts';
 import { writeConfigMap } from './config-maps.ts';
+import { ApiOwnerReader } from './api-owner-reader.ts';
 import { openConnection } from './connection.ts';
 import { KeptConfigMap } from './kept-config-map.ts';
 import { LeaseLeadership, soleLeadership } from './lease-leadership.ts';
@@ -75,6 +76,7 @@ export async function connectKubernetes(deps: KubernetesDeps): Promise<Kubernete
     reader,
     tainter: createNodeTainter({ rest, retry }),
     evictor: createPodEvictor(rest),
+    owners: new ApiOwnerReader({ rest, clock }),
     events,
     capacityObjects: createCapacityWriter(rest),
     lease,

@@ -6,6 +6,7 @@ import type { ForeignLock } from '../../ports/foreign-lock.ts';
 import type { KeptText } from '../../ports/kept-text.ts';
 import type { LeaderLease } from '../../ports/leader-lease.ts';
 import type { NodeTainter } from '../../ports/node-tainter.ts';
+import type { OwnerReader } from '../../ports/owner-reader.ts';
 import type { PodEvictor } from '../../ports/pod-evictor.ts';
 
 /** How to reach the cluster and who we are in it. */
@@ -60,6 +61,7 @@ export interface Kubernetes {
   readonly reader: ClusterReader;
   readonly tainter: NodeTainter;
   readonly evictor: PodEvictor;
+  readonly owners: OwnerReader;
   readonly events: EventRecorder;
   readonly capacityObjects: CapacityObjectWriter;
   readonly lease: LeaderLease;

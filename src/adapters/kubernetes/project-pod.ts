@@ -107,8 +107,8 @@ function optional(text: string | undefined, strings: StringInterner): string | u
 function controllerOf(metadata: MetadataJson, known: Interner<Controller>): Controller | undefined {
   const owner = metadata.ownerReferences?.find(({ controller }) => controller === true);
   if (owner === undefined) return undefined;
-  const { kind = '', name = '', uid = '' } = owner;
-  return known.of(`${uid} ${kind} ${name}`, () => ({ kind, name, uid }));
+  const { apiVersion, kind = '', name = '', uid = '' } = owner;
+  return known.of(`${uid} ${kind} ${name}`, () => ({ kind, name, uid, ...(apiVersion === undefined ? {} : { apiVersion }) }));
 }
 
 function conditionOf(conditions: readonly ConditionJson[] | undefined, type: string): ConditionJson | undefined {

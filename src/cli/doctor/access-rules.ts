@@ -17,8 +17,9 @@ export const CLUSTER_RULES: readonly Rule[] = [
   { apiGroups: [''], resources: ['pods/eviction'], verbs: ['create'] },
   { apiGroups: [''], resources: ['namespaces'], verbs: ['list', 'watch'] },
   { apiGroups: ['coordination.k8s.io'], resources: ['leases'], resourceNames: ['aks-managed-resource-locker'], verbs: ['get'] },
-  { apiGroups: ['apps'], resources: ['daemonsets', 'replicasets', 'statefulsets'], verbs: ['list', 'watch'] },
-  { apiGroups: ['batch'], resources: ['jobs'], verbs: ['list', 'watch'] },
+  { apiGroups: ['apps'], resources: ['daemonsets'], verbs: ['list', 'watch'] },
+  { apiGroups: ['apps'], resources: ['replicasets', 'statefulsets'], verbs: ['get', 'list', 'watch'] },
+  { apiGroups: ['batch'], resources: ['jobs'], verbs: ['get', 'list', 'watch'] },
   { apiGroups: [''], resources: ['persistentvolumeclaims', 'persistentvolumes'], verbs: ['list', 'watch'] },
   { apiGroups: ['storage.k8s.io'], resources: ['storageclasses', 'csinodes'], verbs: ['list', 'watch'] },
   { apiGroups: ['policy'], resources: ['poddisruptionbudgets'], verbs: ['list', 'watch'] },
@@ -35,7 +36,8 @@ export const CLUSTER_RULES: readonly Rule[] = [
   },
   { apiGroups: ['autoscaling.x-k8s.io'], resources: ['provisioningrequests'], verbs: ['delete'] },
   { apiGroups: ['apps'], resources: ['deployments'], verbs: ['list', 'watch'] },
-  { apiGroups: [''], resources: ['podtemplates', 'replicationcontrollers'], verbs: ['list', 'watch'] },
+  { apiGroups: [''], resources: ['podtemplates'], verbs: ['list', 'watch'] },
+  { apiGroups: [''], resources: ['replicationcontrollers'], verbs: ['get', 'list', 'watch'] },
   { apiGroups: [''], resources: ['events'], verbs: ['create', 'patch'] },
 ];
 

@@ -181,6 +181,12 @@ export const FLAGS: readonly Flag[] = [
     'scaleDown.skipNodesWithCustomControllerPods',
     'pods of unknown controllers keep their node (default true)',
   ),
+  row(
+    'min-replica-count',
+    'integer',
+    'scaleDown.minReplicaCount',
+    'a ReplicaSet or ReplicationController that keeps fewer pods keeps their nodes (default 0)',
+  ),
   row('max-scale-down-parallelism', 'integer', 'scaleDown.maxParallelism', 'nodes removed at the same time at most (default 10)'),
   row('max-drain-parallelism', 'integer', 'scaleDown.maxDrainParallelism', 'of these, nodes with pods to move (default 1)'),
   row(

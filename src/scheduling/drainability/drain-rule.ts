@@ -2,7 +2,7 @@ import type { ClusterView } from '../../domain/observation.ts';
 import type { Pod } from '../../domain/pod.ts';
 import type { Policy, ScaleDownPolicy } from '../../domain/policy.ts';
 import type { BlockingPodReason } from '../../domain/reasons.ts';
-import type { DisruptionBudget } from '../../domain/workload.ts';
+import type { DisruptionBudget, OwnerStates } from '../../domain/workload.ts';
 import { BudgetIndex } from './budget-index.ts';
 
 /** What a drain does about one pod. */
@@ -22,7 +22,7 @@ export type DrainVerdict =
 /** The settings that the rules read. */
 export interface DrainRulesPolicy extends Pick<
   ScaleDownPolicy,
-  'skipNodesWithSystemPods' | 'skipNodesWithLocalStorage' | 'skipNodesWithCustomControllerPods'
+  'skipNodesWithSystemPods' | 'skipNodesWithLocalStorage' | 'skipNodesWithCustomControllerPods' | 'minReplicaCount'
 > {
   /** Pods with an explicit priority below are expendable; absent: none is. */
   readonly expendablePriorityCutoff?: number;
@@ -38,6 +38,8 @@ export interface DrainContext {
   readonly policy: DrainRulesPolicy;
   /** `namespace/name` of every DaemonSet. */
   readonly daemonSets: ReadonlySet<string>;
+  /** What is known of other controllers. Absent: nothing, and they are trusted. */
+  readonly owners?: OwnerStates | undefined;
   /** The disruption budgets that select the pod. */
   budgetsOf(pod: Pod): readonly DisruptionBudget[];
 }
@@ -52,6 +54,7 @@ export function drainContext(cluster: ClusterView, policy: DrainContext['policy'
     nowMs,
     policy,
     daemonSets: new Set(cluster.daemonSets.map((set) => `${set.namespace}/${set.name}`)),
+    owners: cluster.owners,
     budgetsOf: (pod) => budgets.of(pod),
   };
 }

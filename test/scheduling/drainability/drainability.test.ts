@@ -4,7 +4,7 @@ import { drainContext, drainRulesOf } from '../../../src/scheduling/drainability
 import { aBudget, aCluster, aPod, START_MS, type PodOptions } from '../../support/builders.ts';
 import { aPolicy } from '../../support/policy.ts';
 import type { ScaleDownPolicy } from '../../../src/domain/policy.ts';
-import type { DisruptionBudget } from '../../../src/domain/workload.ts';
+import type { DisruptionBudget, OwnerState } from '../../../src/domain/workload.ts';
 
 const MINUTE = 60_000;
 const STRICT = { skipNodesWithSystemPods: true, skipNodesWithLocalStorage: true, skipNodesWithCustomControllerPods: true };
@@ -20,6 +20,7 @@ interface Row {
   readonly policy?: Partial<ScaleDownPolicy>;
   readonly budgets?: readonly DisruptionBudget[];
   readonly daemonSets?: readonly string[];
+  readonly owners?: Readonly<Record<string, OwnerState>>;
   readonly verdict: string;
 }
 
@@ -49,6 +50,52 @@ const ROWS: readonly Row[] = [
   { name: 'DR13: a DaemonSet that is gone blocks', pod: DAEMON_POD, verdict: 'ControllerNotFound' },
   { name: 'DR13: a DaemonSet that exists', pod: DAEMON_POD, daemonSets: ['default/agent'], verdict: 'daemon-set' },
   { name: 'DR13: of another namespace is another one', pod: DAEMON_POD, daemonSets: ['other/agent'], verdict: 'ControllerNotFound' },
+  {
+    name: 'DR13: a ReplicaSet that is gone blocks, whatever its pod says',
+    pod: { safeToEvict: 'true', controller: { kind: 'ReplicaSet', name: 'web', uid: 'rs' } },
+    owners: { 'ReplicaSet default/web': { exists: false } },
+    verdict: 'ControllerNotFound',
+  },
+  {
+    name: 'a StatefulSet of another API is not the built-in one of its name',
+    pod: { controller: { kind: 'StatefulSet', name: 'db', uid: 'x', apiVersion: 'apps.kruise.io/v1' } },
+    owners: { 'StatefulSet default/db': { exists: false } },
+    verdict: 'move',
+  },
+  {
+    name: 'a Job that is gone blocks',
+    pod: { controller: { kind: 'Job', name: 'load', uid: 'j', apiVersion: 'batch/v1' } },
+    owners: { 'Job default/load': { exists: false } },
+    verdict: 'ControllerNotFound',
+  },
+  {
+    name: 'a ReplicationController below the minimum of replicas blocks',
+    pod: { controller: { kind: 'ReplicationController', name: 'old', uid: 'rc', apiVersion: 'v1' } },
+    owners: { 'ReplicationController default/old': { exists: true, desired: 1 } },
+    policy: { minReplicaCount: 2 },
+    verdict: 'MinReplicasReached',
+  },
+  {
+    name: 'at the minimum of replicas it moves',
+    pod: { controller: { kind: 'ReplicaSet', name: 'web', uid: 'rs' } },
+    owners: { 'ReplicaSet default/web': { exists: true, desired: 2 } },
+    policy: { minReplicaCount: 2 },
+    verdict: 'move',
+  },
+  {
+    name: 'a StatefulSet has no minimum of replicas',
+    pod: { controller: { kind: 'StatefulSet', name: 'db', uid: 'db' } },
+    owners: { 'StatefulSet default/db': { exists: true, desired: undefined } },
+    policy: { minReplicaCount: 2 },
+    verdict: 'move',
+  },
+  {
+    name: 'owners do not count with the flag off',
+    pod: { controller: { kind: 'ReplicaSet', name: 'web', uid: 'rs' } },
+    owners: { 'ReplicaSet default/web': { exists: false } },
+    policy: LAX,
+    verdict: 'move',
+  },
   { name: 'DR13: not asked with the flag off', pod: DAEMON_POD, policy: LAX, verdict: 'daemon-set' },
   {
     name: 'DR09: safe-to-evict true passes every rule below, the budget too',
@@ -115,13 +162,16 @@ const ROWS: readonly Row[] = [
   { name: 'a budget without a selector', pod: {}, budgets: [aBudget({ selector: undefined, disruptionsAllowed: 0 })], verdict: 'move' },
 ];
 
-function contextOf(row: Pick<Row, 'budgets' | 'daemonSets' | 'policy'>) {
+function contextOf(row: Pick<Row, 'budgets' | 'daemonSets' | 'policy' | 'owners'>) {
   const shape = aPod().shape;
   const daemonSets = (row.daemonSets ?? []).map((text) => {
     const [namespace = '', name = ''] = text.split('/');
     return { namespace, name, uid: text, shape };
   });
-  const cluster = aCluster({ disruptionBudgets: row.budgets ?? [], daemonSets });
+  const cluster = {
+    ...aCluster({ disruptionBudgets: row.budgets ?? [], daemonSets }),
+    owners: new Map(Object.entries(row.owners ?? {})),
+  };
   return drainContext(cluster, drainRulesOf(aPolicy({ scaleDown: { ...STRICT, ...row.policy } })), START_MS);
 }
 
