@@ -6,7 +6,7 @@ import type { ErrorKind, SizeFamily } from './errors.ts';
 import type { QuotaDraw } from './quota.ts';
 import type { AttachLimits } from './volumes.ts';
 
-export type NodeGroupKind = 'vmss-uniform' | 'vmss-flexible' | 'vms-pool' | 'standalone';
+export type NodeGroupKind = 'vmss-uniform' | 'vmss-flexible' | 'vms-pool';
 
 /** What the cloud says one instance is doing. `failed` carries why. */
 export type InstanceState = 'creating' | 'running' | 'deleting' | 'failed' | 'deallocated' | 'unknown';
