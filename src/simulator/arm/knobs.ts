@@ -39,10 +39,6 @@ export interface ArmKnobs {
   readonly bootstrapFailureRate: number;
   /** Share of machines whose system does not report in time. */
   readonly osTimeoutRate: number;
-  /** How old what the list of a resource group's scale sets tells may be; 0: it is always true. */
-  readonly listAgeMs: number;
-  /** How often each other writer acts, in each pool; undefined: only when an event says so. */
-  readonly actors: ActorRhythms;
   readonly throttling: boolean;
   /** Lifetime of tokens, in seconds of the clients' own time. */
   readonly tokenLifetimeSeconds: number;
@@ -50,16 +46,6 @@ export interface ArmKnobs {
   readonly operationKeptMs: number;
   /** Journal entries kept; older ones are dropped. */
   readonly journalLimit: number;
-}
-
-/** Mean times between two deeds; absent: never. */
-export interface ActorRhythms {
-  /** A person scales a pool by one, up or down, within its limits. */
-  readonly foreignScaleMs?: number;
-  /** AKS sets a scale set back to its pool's count. */
-  readonly reconcileMs?: number;
-  /** Azure takes back half to all of a Spot pool within a minute. */
-  readonly spotWaveMs?: number;
 }
 
 const SECOND = 1_000;
@@ -87,8 +73,6 @@ export const DEFAULT_KNOBS: ArmKnobs = {
   rollbackOnFail: false,
   bootstrapFailureRate: 0,
   osTimeoutRate: 0,
-  listAgeMs: 0,
-  actors: {},
   throttling: true,
   tokenLifetimeSeconds: 3_599,
   operationKeptMs: 3_600 * SECOND,

@@ -57,3 +57,22 @@ describe('speed', () => {
     expect(put()).toBeUndefined();
   });
 });
+
+describe('machines that fail by themselves', () => {
+  it.each([
+    { knob: 'bootstrapFailureRate', code: 'VMExtensionProvisioningError' },
+    { knob: 'osTimeoutRate', code: 'OSProvisioningTimedOut' },
+  ])('faults 11, 12: at a $knob of 1, $code', async ({ knob, code }) => {
+    const rig = await startRig(aWorld([aPool('a', { count: 1 })]), { knobs: { [knob]: 1 } });
+    try {
+      await scale(rig, 'a', 2);
+      rig.clock.advance(30 * MINUTE);
+      expect(stateOf(rig, 'a').instances.map(({ provisioningState, error }) => [provisioningState, error])).toEqual([
+        ['Succeeded', undefined],
+        ['Failed', code],
+      ]);
+    } finally {
+      await rig.stop();
+    }
+  });
+});
