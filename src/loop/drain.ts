@@ -36,6 +36,12 @@ export class DrainRunner {
   /** What begins from now on goes by this policy. */
   reconfigure(policy: Policy): void {
     this.#deps = { ...this.#deps, policy };
+    this.#guard.reconfigure(policy.scaleDown);
+  }
+
+  /** When removals were begun before this process; they count in the window. */
+  recall(begunMs: readonly number[]): void {
+    this.#guard.recall(begunMs);
   }
 
   /** Begins one removal in the background. Refused, with a warning, when the node is under way, or the runner full or stopped. */

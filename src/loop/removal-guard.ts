@@ -8,7 +8,8 @@ import type { ScaleDownPolicy } from '../domain/policy.ts';
 /** Owns the times of the removals begun within the window. */
 export class RemovalGuard {
   readonly #clock: Clock;
-  readonly #policy: Pick<ScaleDownPolicy, 'maxRemovalsPerWindow' | 'removalWindowMs'>;
+  #policy: Pick<ScaleDownPolicy, 'maxRemovalsPerWindow' | 'removalWindowMs'>;
+  #recalled: readonly number[] = [];
   #begun: number[] = [];
 
   constructor(clock: Clock, policy: Pick<ScaleDownPolicy, 'maxRemovalsPerWindow' | 'removalWindowMs'>) {
@@ -16,11 +17,22 @@ export class RemovalGuard {
     this.#policy = policy;
   }
 
+  /** From now on counts by these limits. */
+  reconfigure(policy: Pick<ScaleDownPolicy, 'maxRemovalsPerWindow' | 'removalWindowMs'>): void {
+    this.#policy = policy;
+  }
+
+  /** Removals that somebody began before this process did. Replaces what was recalled before. */
+  recall(begunMs: readonly number[]): void {
+    this.#recalled = begunMs;
+  }
+
   /** How many more may begin now. */
   left(): number {
     const windowStart = this.#clock.now() - this.#policy.removalWindowMs;
     this.#begun = this.#begun.filter((atMs) => atMs > windowStart);
-    return Math.max(0, this.#policy.maxRemovalsPerWindow - this.#begun.length);
+    this.#recalled = this.#recalled.filter((atMs) => atMs > windowStart);
+    return Math.max(0, this.#policy.maxRemovalsPerWindow - this.#begun.length - this.#recalled.length);
   }
 
   /** Counts so many as begun, if all of them may; answers whether they may. */

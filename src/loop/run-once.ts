@@ -11,6 +11,7 @@ import { withHeldRoom } from '../planning/held-room.ts';
 import { tooStale } from '../planning/stale-cluster.ts';
 import { planScaleDown } from '../planning/scale-down/plan.ts';
 import { reduceObservation, reduceRemovals, reduceScaleDownPlan } from '../planning/state.ts';
+import { removedBefore } from '../planning/state/removed-before.ts';
 import type { ClusterSnapshot } from '../scheduling/cluster-snapshot.ts';
 import { capacityWishes, outdatedRequests } from './capacity.ts';
 import type { CapacityStatuses, StatusWish } from './capacity-statuses.ts';
@@ -119,7 +120,12 @@ function observe({ deps, loopId, snapshot, statuses }: RunOnceInput, nowMs: numb
 function takeIn({ deps, runner, state }: RunOnceInput, observation: Observation): Pick<Progress, 'state' | 'removed'> {
   const removed = runner.collect();
   const afterRemovals = reduceRemovals(state, removed, observation.nowMs);
-  return { state: reduceObservation(afterRemovals, observation, deps.policy), removed };
+  const reduced = reduceObservation(afterRemovals, observation, deps.policy);
+  if (state.targets !== undefined) return { state: reduced, removed };
+  // The first loop of a process: what was removed in this window counts, whoever did it.
+  const before = removedBefore(observation, deps.policy.scaleDown);
+  runner.recall(before);
+  return { state: { ...reduced, removals: [...before, ...reduced.removals] }, removed };
 }
 
 async function undo({ deps, runner }: RunOnceInput, { observation, state }: Progress, signal: AbortSignal): Promise<void> {

@@ -164,6 +164,22 @@ describe('a removal', () => {
     expect(world.cloud.deletes.flatMap(({ instances }) => instances)).toContain(keyOf('g-5'));
   });
 
+  it('what was begun before the process counts in its window, and a new limit holds at once', async () => {
+    const world = setUp({ nodes: 6, perWindow: 3 });
+    world.runner.recall([START_MS - 9 * MINUTE, START_MS]);
+    for (const node of ['g-0', 'g-1']) world.runner.start(removalOf(node));
+    await world.clock.advance(MINUTE);
+    expect(world.cloud.deletes.flatMap(({ instances }) => instances)).toEqual([keyOf('g-0')]);
+    world.runner.start(removalOf('g-1'));
+    world.runner.start(removalOf('g-2'));
+    await world.clock.advance(MINUTE);
+    expect(world.cloud.deletes.flatMap(({ instances }) => instances)).toEqual([keyOf('g-0'), keyOf('g-1')]);
+    world.runner.reconfigure(aPolicy({ scaleDown: { maxRemovalsPerWindow: 4 } }));
+    world.runner.start(removalOf('g-3'));
+    await world.clock.advance(MINUTE);
+    expect(world.cloud.deletes.flatMap(({ instances }) => instances)).toEqual([keyOf('g-0'), keyOf('g-1'), keyOf('g-3')]);
+  });
+
   it('AC16: nodes that go together wait for the last one, and go in one call', async () => {
     const world = setUp({ nodes: 3, pods: [{ name: 'slow' }] });
     world.cluster.endsAfterPolls = 4;
