@@ -145,7 +145,9 @@ export class TopologyLedger {
 
   #spreadRule(shape: PodShape, constraint: TopologySpreadConstraint): SpreadRule {
     const keys = shape.topologySpread.map((each) => each.topologyKey).sort();
-    const counts = (other: PodShape): boolean => other.namespace === shape.namespace && matchesSelector(constraint.selector, other.labels);
+    const matches = (other: PodShape): boolean => other.namespace === shape.namespace && matchesSelector(constraint.selector, other.labels);
+    // Documented to match all pods, but kube-scheduler counts none for an empty selector (upstream `podtopologyspread/common.go`).
+    const counts = constraint.selector.requirements.length === 0 ? (): boolean => false : matches;
     const honorsAffinity = constraint.nodeAffinityPolicy === 'Honor';
     const honorsTaints = constraint.nodeTaintsPolicy === 'Honor';
     const eligible = (node: Node): boolean =>
@@ -159,7 +161,7 @@ export class TopologyLedger {
       honorsTaints ? shape.tolerations : null,
     ];
     const counter = this.#counter(question, constraint.topologyKey, { counts, countsTerminating: false, eligible });
-    return { constraint, counter, self: counts(shape) ? 1 : 0 };
+    return { constraint, counter, self: matches(shape) ? 1 : 0 };
   }
 
   /** Made before any pod that owns the term is counted, so there is no past to learn. */

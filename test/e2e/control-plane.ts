@@ -13,7 +13,7 @@ import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createServerTls } from '../../src/simulator/tls.ts';
-import { ApiClient } from './api-client.ts';
+import { ApiClient, type Json } from './api-client.ts';
 import type { Binaries, Part } from './binaries.ts';
 import { Program } from './program.ts';
 import { until } from './until.ts';
@@ -27,6 +27,8 @@ export interface ControlPlaneOptions {
   readonly parts?: readonly ('kube-scheduler' | 'kube-controller-manager')[];
   /** Users whose requests are recorded. */
   readonly audited?: readonly string[];
+  /** The scheduler's own configuration file, where its defaults will not do; how it reaches the API server is filled in. */
+  readonly scheduler?: Json;
   /** Further arguments by program, after our own. */
   readonly args?: Readonly<Partial<Record<Part, readonly string[]>>>;
 }
@@ -183,7 +185,9 @@ async function startIn(dir: string, options: ControlPlaneOptions, running: Map<P
   await startApiServer();
   for (const part of options.parts ?? (['kube-controller-manager', 'kube-scheduler'] as const)) {
     const config = await kubeconfigFor(part, tokens[part] ?? '');
-    start(part, part === 'kube-scheduler' ? schedulerArgs(config) : controllerArgs(config, files));
+    if (part === 'kube-controller-manager') start(part, controllerArgs(config, files));
+    else if (options.scheduler === undefined) start(part, schedulerArgs(config));
+    else start(part, [`--config=${await file('scheduler.json', schedulerConfig(config, options.scheduler))}`, '--secure-port=0']);
   }
   if (running.has('kube-controller-manager')) {
     await orGiveUp('the controllers make service accounts', async () => {
@@ -334,6 +338,16 @@ function controllerArgs(kubeconfigFile: string, files: KeyFiles): readonly strin
 
 function schedulerArgs(kubeconfigFile: string): readonly string[] {
   return [`--kubeconfig=${kubeconfigFile}`, '--leader-elect=false', '--secure-port=0', '--profiling=false'];
+}
+
+function schedulerConfig(kubeconfigFile: string, more: Json): string {
+  return JSON.stringify({
+    apiVersion: 'kubescheduler.config.k8s.io/v1',
+    kind: 'KubeSchedulerConfiguration',
+    clientConnection: { kubeconfig: kubeconfigFile, qps: 1000, burst: 1000 },
+    leaderElection: { leaderElect: false },
+    ...more,
+  });
 }
 
 /** etcd's own JSON gateway. */

@@ -58,16 +58,26 @@ function domainCounts(
   room: Room,
 ): ReadonlyMap<string, number> {
   const counts = new Map<string, number>();
+  // As the real scheduler does: a selector without any requirement counts no pod at all, though it matches each.
+  const countsNone = spread.selector !== undefined && isEmpty(spread.selector);
   for (const seat of room.seats) {
     const domain = seat.labels[spread.constraint.topologyKey];
     if (domain === undefined || !spread.keys.every((key) => seat.labels[key] !== undefined) || !takesPart(pod, seat, spread.constraint))
       continue;
     const matching = seat.pods.filter(
-      (other) => isCounted(other) && other.metadata.namespace === pod.metadata.namespace && selects(spread.selector, other.metadata.labels),
+      (other) =>
+        !countsNone &&
+        isCounted(other) &&
+        other.metadata.namespace === pod.metadata.namespace &&
+        selects(spread.selector, other.metadata.labels),
     );
     counts.set(domain, (counts.get(domain) ?? 0) + matching.length);
   }
   return counts;
+}
+
+function isEmpty({ matchLabels = {}, matchExpressions = [] }: ObjectSelector): boolean {
+  return Object.keys(matchLabels).length === 0 && matchExpressions.length === 0;
 }
 
 function required(pod: PodObject, kind: 'podAffinity' | 'podAntiAffinity'): readonly AffinityTerm[] {

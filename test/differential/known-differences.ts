@@ -1,0 +1,72 @@
+/** Where the planner and kube-scheduler are known not to agree, and why that is left so. Everything else is a fault. */
+import type { ParityCase, ParityObject, PlannersAnswer } from './parity-case.ts';
+
+export interface KnownDifference {
+  readonly name: string;
+  /** Why it is so, and why it harms nobody. */
+  readonly why: string;
+  /** Whether it alone is why these nodes are judged differently. */
+  explains(given: Pick<ParityCase, 'cluster' | 'pod' | 'scheduler'>, planner: PlannersAnswer): boolean;
+}
+
+export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
+  {
+    name: 'a volume that a node has already counts once more',
+    why:
+      'Of a claim that a pod on the node mounts already, kube-scheduler takes no second attach slot; the planner counts slots as one more ' +
+      'resource and takes one for each pod. It errs to the side of a node too many, and only where pods share a claim on a node that is full.',
+    explains: ({ cluster, pod, scheduler }, { reasons }) => {
+      const differing = [...reasons].filter(([node, refusals]) => scheduler.includes(node) !== (refusals.length === 0));
+      return differing.every(
+        ([node, refusals]) =>
+          scheduler.includes(node) &&
+          refusals.every(({ kind }) => kind === 'insufficient-resource') &&
+          cluster.some((other) => isOn(other, node) && claimsOf(other).some((claim) => claimsOf(pod).includes(claim))),
+      );
+    },
+  },
+  {
+    name: 'a claim whose chosen node is gone',
+    why:
+      'kube-scheduler refuses every other node as long as the claim carries the name of the node that was chosen for it. The provisioner ' +
+      'takes that name away when the node is gone, so the planner looks past it: a new node would be refused by the same claim, and be for nothing.',
+    explains: ({ cluster, pod, scheduler }, { reasons }) => {
+      const nodes = new Set(cluster.filter(({ kind }) => kind === 'Node').map(({ metadata }) => metadata.name));
+      const mounted = claimsOf(pod);
+      const waitsForTheGone = cluster.some(({ kind, metadata }) => {
+        const { annotations = {} } = metadata as { readonly annotations?: Readonly<Record<string, string>> };
+        const chosen = annotations['volume.kubernetes.io/selected-node'];
+        const isMounted = mounted.includes(`${metadata.namespace ?? 'default'}/${metadata.name}`);
+        return kind === 'PersistentVolumeClaim' && isMounted && chosen !== undefined && !nodes.has(chosen);
+      });
+      return waitsForTheGone && scheduler.length === 0 && [...reasons.values()].some((refusals) => refusals.length === 0);
+    },
+  },
+];
+
+/** The known difference that this is a case of, if it is one. */
+export function knownDifference(
+  given: Pick<ParityCase, 'cluster' | 'pod' | 'scheduler'>,
+  planner: PlannersAnswer,
+): KnownDifference | undefined {
+  return KNOWN_DIFFERENCES.find((difference) => difference.explains(given, planner));
+}
+
+interface PodFields {
+  readonly nodeName?: string;
+  readonly volumes?: readonly { readonly persistentVolumeClaim?: { readonly claimName: string } }[];
+}
+
+function specOf(object: ParityObject): PodFields {
+  return object['spec'] ?? {};
+}
+
+function isOn(object: ParityObject, node: string): boolean {
+  return object.kind === 'Pod' && specOf(object).nodeName === node;
+}
+
+/** With the namespace. */
+function claimsOf(pod: ParityObject): readonly string[] {
+  const names = (specOf(pod).volumes ?? []).flatMap(({ persistentVolumeClaim }) => persistentVolumeClaim?.claimName ?? []);
+  return names.map((name) => `${pod.metadata.namespace ?? 'default'}/${name}`);
+}

@@ -1,0 +1,259 @@
+/**
+ * A real kube-scheduler that is asked and never binds. An extender (the scheduler's own way of asking somebody else
+ * over HTTP) hears of the nodes that passed every filter, and refuses them all: one attempt tells the answer for each
+ * node, nothing changes by it, and many pods can be asked for at once.
+ */
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { ParityCluster, ParityObject } from '../../differential/parity-case.ts';
+import { ApiError, type Json, type KubeObject } from '../api-client.ts';
+import type { Binaries } from '../binaries.ts';
+import { startControlPlane, type ControlPlane } from '../control-plane.ts';
+import { until } from '../until.ts';
+
+export interface Verdict {
+  /** Sorted names of the nodes that passed. */
+  readonly nodes: readonly string[];
+  readonly message?: string;
+}
+
+export interface Asked {
+  /** As the API server gave it back. */
+  readonly pod: ParityObject;
+  readonly verdict: Verdict;
+}
+
+/** What the API server would not take is not a case: nobody can have it. */
+export interface Answers {
+  readonly cluster: ParityCluster;
+  readonly asked: readonly Asked[];
+  /** Why the API server refused an object. */
+  readonly invalid: readonly string[];
+}
+
+/** Admission that would change or refuse what a case is made of. */
+const NOT_ADMITTED = ['ServiceAccount', 'TaintNodesByCondition', 'RuntimeClass', 'StorageObjectInUseProtection'];
+const SENTINEL = 'parity-sentinel';
+/** Paths of everything that a case may hold, in the order of creation. */
+const PATHS: readonly (readonly [kind: string, path: (namespace: string) => string])[] = [
+  ['Namespace', () => '/api/v1/namespaces'],
+  ['StorageClass', () => '/apis/storage.k8s.io/v1/storageclasses'],
+  ['CSINode', () => '/apis/storage.k8s.io/v1/csinodes'],
+  ['PersistentVolume', () => '/api/v1/persistentvolumes'],
+  ['PersistentVolumeClaim', (namespace) => `/api/v1/namespaces/${namespace}/persistentvolumeclaims`],
+  ['Node', () => '/api/v1/nodes'],
+  ['Pod', (namespace) => `/api/v1/namespaces/${namespace}/pods`],
+];
+
+/** Owns a control plane and the extender. */
+export class RealScheduler {
+  readonly #plane: ControlPlane;
+  readonly #server: Server;
+  readonly #verdicts: Map<string, Verdict>;
+  readonly #unfollow: () => void;
+  #turn = 0;
+
+  private constructor(plane: ControlPlane, server: Server, verdicts: Map<string, Verdict>) {
+    this.#plane = plane;
+    this.#server = server;
+    this.#verdicts = verdicts;
+    this.#unfollow = plane.admin.follow('/api/v1/pods', ({ type, object }) => {
+      if (type === 'DELETED') return;
+      const { conditions = [] } = object['status'] as { readonly conditions?: readonly Readonly<Record<string, string>>[] };
+      const refused = conditions.find((condition) => condition['type'] === 'PodScheduled' && condition['status'] === 'False');
+      const { uid } = object.metadata;
+      if (refused === undefined || verdicts.has(uid)) return;
+      verdicts.set(uid, { nodes: [], message: `${refused['reason'] ?? ''}: ${refused['message'] ?? ''}` });
+    });
+  }
+
+  static async start(binaries: Binaries): Promise<RealScheduler> {
+    const verdicts = new Map<string, Verdict>();
+    const server = extender(verdicts);
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as AddressInfo;
+    try {
+      const plane = await startControlPlane({
+        binaries,
+        parts: ['kube-scheduler'],
+        args: { 'kube-apiserver': [`--disable-admission-plugins=${NOT_ADMITTED.join(',')}`] },
+        scheduler: {
+          extenders: [{ urlPrefix: `http://127.0.0.1:${port}`, filterVerb: 'filter', nodeCacheCapable: true, httpTimeout: '30s' }],
+          profiles: [{ schedulerName: 'default-scheduler', plugins: { postFilter: { disabled: [{ name: 'DefaultPreemption' }] } } }],
+        },
+      });
+      return new RealScheduler(plane, server, verdicts);
+    } catch (thrown) {
+      server.close();
+      throw thrown;
+    }
+  }
+
+  async stop(): Promise<void> {
+    this.#unfollow();
+    await this.#plane.stop();
+    this.#server.closeAllConnections();
+    this.#server.close();
+  }
+
+  /** Makes the cluster, asks for each pod, and leaves nothing behind. Pods do not see each other. */
+  async ask(objects: ParityCluster, pods: readonly ParityObject[]): Promise<Answers> {
+    this.#turn += 1;
+    this.#verdicts.clear();
+    const invalid: string[] = [];
+    const made: ParityObject[] = [];
+    try {
+      for (const [kind] of PATHS) {
+        const group = objects.filter((object) => object.kind === kind);
+        const answers = await Promise.all(group.map((object) => this.#make(object)));
+        for (const answer of answers) {
+          if (typeof answer === 'string') invalid.push(answer);
+          else made.push(answer);
+        }
+      }
+      await this.#sentinel();
+      const asked = await Promise.all(pods.map((pod) => this.#askFor(pod)));
+      invalid.push(...asked.filter((answer) => typeof answer === 'string'));
+      return { cluster: made, asked: asked.filter((answer) => typeof answer !== 'string'), invalid };
+    } finally {
+      await this.#clear([...objects, ...pods]);
+    }
+  }
+
+  /** The object as it is now; a text: why the server refused it. */
+  async #make(object: ParityObject): Promise<ParityObject | string> {
+    const path = pathOf(object);
+    const { deletionTimestamp, ...metadata } = object.metadata;
+    const { resourceVersion: _version, uid: _uid, creationTimestamp: _created, ...rest } = metadata;
+    const answer = await this.#plane.admin.call('POST', path, { ...object, ...apiOf(object), metadata: rest });
+    const existing = answer.status === 409 && object.kind === 'Namespace';
+    if (existing) return this.#replace(object, rest);
+    if (answer.status >= 300) return `${object.kind} ${rest.name}: ${String(answer.body['message'])}`;
+    let now: Json = answer.body;
+    const own = `${path}/${rest.name}`;
+    // Claims and volumes get their phase as the controllers would write it.
+    if (object['status'] !== undefined && object.kind.startsWith('PersistentVolume')) {
+      now = await this.#plane.admin.must('PUT', `${own}/status`, { ...now, status: object['status'] });
+    }
+    if (deletionTimestamp !== undefined) {
+      await this.#plane.admin.delete(own, { gracePeriodSeconds: 3600 });
+      now = (await this.#plane.admin.get(own)) ?? now;
+    }
+    return tidy({ ...apiOf(object), ...now, kind: object.kind } as ParityObject);
+  }
+
+  async #replace(object: ParityObject, metadata: Json): Promise<ParityObject> {
+    const own = `/api/v1/namespaces/${object.metadata.name}`;
+    const merge = 'application/merge-patch+json';
+    const now = await this.#plane.admin.must('PATCH', own, { metadata: { labels: metadata['labels'] ?? {} } }, merge);
+    return tidy({ ...now, kind: 'Namespace' } as ParityObject);
+  }
+
+  async #askFor(pod: ParityObject): Promise<Asked | string> {
+    const made = await this.#make(pod);
+    if (typeof made === 'string') return made;
+    return { pod: made, verdict: await this.#verdictOn(made.metadata.uid ?? '') };
+  }
+
+  #verdictOn(uid: string): Promise<Verdict> {
+    return until(
+      'the scheduler has looked at the pod',
+      () => this.#verdicts.get(uid),
+      60_000,
+      () => this.#plane.tail('kube-scheduler'),
+    );
+  }
+
+  /**
+   * Made last, and let in only by who knows both the last node and the last bound pod: the scheduler then knows all that
+   * came before. It has no label that a rule of a case could count by.
+   */
+  async #sentinel(): Promise<void> {
+    const turn = `turn-${this.#turn}`;
+    const name = `${SENTINEL}-${turn}`;
+    const labels = { [SENTINEL]: turn };
+    const room = { cpu: '1', memory: '1Gi', pods: '2' };
+    const { admin } = this.#plane;
+    await admin.must('POST', '/api/v1/nodes', {
+      apiVersion: 'v1',
+      kind: 'Node',
+      metadata: { name, labels },
+      status: { allocatable: room, capacity: room },
+    });
+    const pods = '/api/v1/namespaces/kube-system/pods';
+    const pod = (podName: string, spec: Json): Json => ({
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: { name: podName, labels },
+      spec: { containers: [{ name: 'c', image: 'none' }], ...spec },
+    });
+    await admin.must('POST', pods, pod(`${name}-there`, { nodeName: name }));
+    const near = [{ topologyKey: SENTINEL, labelSelector: { matchLabels: labels } }];
+    const asks = await admin.must(
+      'POST',
+      pods,
+      pod(`${name}-asks`, { affinity: { podAffinity: { requiredDuringSchedulingIgnoredDuringExecution: near } } }),
+    );
+    const { uid } = asks['metadata'] as KubeObject['metadata'];
+    await until('the scheduler knows the whole cluster', () => {
+      const verdict = this.#verdicts.get(uid);
+      if (verdict !== undefined && verdict.nodes.length === 0) this.#verdicts.delete(uid);
+      return verdict?.nodes.includes(name);
+    });
+  }
+
+  async #clear(objects: ParityCluster): Promise<void> {
+    const { admin } = this.#plane;
+    const namespaces = new Set(['kube-system', 'default', ...objects.map(({ metadata }) => metadata.namespace ?? 'default')]);
+    const now = { gracePeriodSeconds: 0 };
+    await Promise.all([...namespaces].map((namespace) => admin.delete(`/api/v1/namespaces/${namespace}/pods`, now)));
+    await Promise.all(
+      objects
+        .filter(({ kind, metadata }) => kind === 'PersistentVolumeClaim' && metadata['finalizers'] !== undefined)
+        .map(async (object) => {
+          const merge = 'application/merge-patch+json';
+          await admin.call('PATCH', `${pathOf(object)}/${object.metadata.name}`, { metadata: { finalizers: null } }, merge);
+        }),
+    );
+    const kinds = new Set(['Node', ...objects.map(({ kind }) => kind)]);
+    for (const [kind, path] of PATHS.toReversed()) {
+      if (kind === 'Pod' || kind === 'Namespace' || !kinds.has(kind)) continue;
+      const paths = kind === 'PersistentVolumeClaim' ? [...namespaces].map(path) : [path('')];
+      await Promise.all(paths.map((each) => admin.delete(each, now)));
+    }
+  }
+}
+
+function pathOf({ kind, metadata }: ParityObject): string {
+  const found = PATHS.find(([each]) => each === kind);
+  if (found === undefined) throw new ApiError(0, `A case cannot hold a ${kind}.`);
+  return found[1](metadata.namespace ?? 'default');
+}
+
+function apiOf({ kind }: ParityObject): Json {
+  return { apiVersion: kind === 'StorageClass' || kind === 'CSINode' ? 'storage.k8s.io/v1' : 'v1', kind };
+}
+
+/** Without what only the server's own books are about. */
+function tidy(object: ParityObject): ParityObject {
+  const { managedFields: _fields, resourceVersion: _version, generation: _generation, ...metadata } = object.metadata;
+  return { ...object, metadata };
+}
+
+function extender(verdicts: Map<string, Verdict>): Server {
+  return createServer((incoming, response) => {
+    const chunks: Buffer[] = [];
+    incoming.on('data', (chunk: Buffer) => chunks.push(chunk));
+    incoming.on('end', () => {
+      // Go's own spelling: these types have no JSON names.
+      const { Pod, NodeNames } = JSON.parse(Buffer.concat(chunks).toString('utf8')) as {
+        readonly Pod: KubeObject;
+        readonly NodeNames: readonly string[] | null;
+      };
+      const nodes = [...(NodeNames ?? [])].sort();
+      verdicts.set(Pod.metadata.uid, { nodes });
+      response.setHeader('content-type', 'application/json');
+      response.end(JSON.stringify({ NodeNames: [], FailedNodes: Object.fromEntries(nodes.map((name) => [name, 'only asked'])) }));
+    });
+  });
+}
