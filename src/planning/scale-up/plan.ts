@@ -95,7 +95,7 @@ export function planScaleUp(input: ScaleUpInput): ScaleUpPlan {
   if (input.request !== undefined) return planForRequest(input, input.request, { asking, verdicts });
   const foreseen = injectPods(observation, policy.scaleUp, asking.length);
   const buffers = buffered(input, asking.length + foreseen.pods.length);
-  if (policy.scaleUp.proactive !== true && policy.capacity?.bufferInjection !== true) return planFor(input, asking, verdicts);
+  if (policy.scaleUp.proactive !== true && policy.capacity?.bufferInjection !== true) return planByPriority(input, asking, verdicts);
   const plan = yieldingRoom(input, [...asking, ...foreseen.pods], { buffers: buffers.pods, verdicts });
   const injected = foreseen.pods.length + buffers.pods.length;
   return { ...plan, injection: { injected, skipped: foreseen.skipped + buffers.skipped } };
@@ -115,6 +115,44 @@ function planForRequest(
   return planFor(input, [...pods], verdicts, { waiting, last: buffered(input, 0).pods });
 }
 
+/** Priorities for which a plan is tried again, the highest first: what nothing can help should not cost a plan each. */
+const MAX_TRIES = 3;
+const HIGHER_FIRST = 'pods of higher priority come first, and capacity is short';
+
+/**
+ * Packing goes by size. Where that leaves a pod without a place and gives one of lower priority a new node, the plan is made
+ * for the higher ones alone, and stands when it helps more of them; the others have their turn in the next loop.
+ */
+function planByPriority(input: ScaleUpInput, asking: readonly Pod[], verdicts: ReadonlyMap<Pod, PodVerdict>): ScaleUpPlan {
+  const plan = planFor(input, [...asking], new Map(verdicts));
+  const stuck = asking.filter((pod) => isStuck(plan, pod)).map(priorityOf);
+  const lowest = asking.reduce((least, pod) => (isHelped(plan, pod) ? Math.min(least, priorityOf(pod)) : least), Infinity);
+  const short = [...new Set(stuck)].filter((priority) => priority > lowest).sort((left, right) => right - left);
+  for (const priority of short.slice(0, MAX_TRIES)) {
+    const upper = asking.filter((pod) => priorityOf(pod) >= priority);
+    const lower = asking.filter((pod) => priorityOf(pod) < priority);
+    const first = planFor(input, [...upper], new Map(verdicts), { waiting: [], last: lower.toSorted(byPrecedence) });
+    const helped = (of: ScaleUpPlan): number => upper.filter((pod) => !isStuck(of, pod)).length;
+    if (helped(first) <= helped(plan)) continue;
+    const left = lower.filter((pod) => !first.verdicts.has(pod)).map((pod) => [pod, { kind: 'waiting', detail: HIGHER_FIRST }] as const);
+    return { ...first, verdicts: new Map<Pod, PodVerdict>([...first.verdicts, ...left]) };
+  }
+  return plan;
+}
+
+function priorityOf({ shape }: Pod): number {
+  return shape.priority ?? 0;
+}
+
+function isStuck({ verdicts }: ScaleUpPlan, pod: Pod): boolean {
+  const kind = verdicts.get(pod)?.kind;
+  return kind === 'helpless' || kind === 'waiting';
+}
+
+function isHelped({ verdicts }: ScaleUpPlan, pod: Pod): boolean {
+  return verdicts.get(pod)?.kind === 'triggered';
+}
+
 /**
  * Packing goes by size, so that where capacity is short a buffer could get the node that a pod needs: then the plan is made
  * again without buffers, and stands when it helps more pods.
@@ -124,10 +162,9 @@ function yieldingRoom(
   asking: readonly Pod[],
   { buffers, verdicts }: { readonly buffers: readonly Pod[]; readonly verdicts: ReadonlyMap<Pod, PodVerdict> },
 ): ScaleUpPlan {
-  const plan = planFor(input, [...asking, ...buffers], new Map(verdicts));
-  const isStuck = (pod: Pod): boolean => ['helpless', 'waiting'].includes(plan.verdicts.get(pod)?.kind ?? '');
-  if (!buffers.some((pod) => plan.verdicts.get(pod)?.kind === 'triggered') || !asking.some(isStuck)) return plan;
-  const without = planFor(input, [...asking], new Map(verdicts));
+  const plan = planByPriority(input, [...asking, ...buffers], verdicts);
+  if (!buffers.some((pod) => isHelped(plan, pod)) || !asking.some((pod) => isStuck(plan, pod))) return plan;
+  const without = planByPriority(input, asking, verdicts);
   return helpedIn(without) > helpedIn(plan) ? { ...without, held: 'unknown' } : plan;
 }
 
