@@ -184,6 +184,7 @@ export const drain = z
     bands: z.array(drainBand, { error: 'a list of PRIORITY:SECONDS' }).default([]),
     evictDaemonPodsFromOccupied: flag(true),
     evictDaemonPodsFromEmpty: flag(false),
+    daemonPodsLast: flag(false),
   })
   .prefault({})
   .transform((given) => ({
@@ -195,6 +196,7 @@ export const drain = z
     cordon: given.cordon,
     bands: [...given.bands].sort((left, right) => left.priority - right.priority),
     evictDaemonPods: { fromOccupied: given.evictDaemonPodsFromOccupied, fromEmpty: given.evictDaemonPodsFromEmpty },
+    daemonPodsLast: given.daemonPodsLast,
   }));
 
 /** All off by default, as in the Cluster Autoscaler. */

@@ -117,6 +117,8 @@ export interface DrainPolicy {
   readonly bands?: readonly DrainBand[];
   /** Whether pods of DaemonSets are evicted, last and without waiting for them. Absent: not. */
   readonly evictDaemonPods?: { readonly fromOccupied: boolean; readonly fromEmpty: boolean };
+  /** With bands: pods of DaemonSets go band after band once all other pods have gone. Absent: each in its own band. */
+  readonly daemonPodsLast?: boolean;
   readonly evictionTimeoutMs: number;
   readonly evictionRetryMs: number;
   readonly delayAfterTaintMs: number;

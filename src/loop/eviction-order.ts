@@ -26,13 +26,13 @@ interface Band {
 
 /**
  * Evicts band after band, each seen to its end before the next begins. Where the policy names bands, pods of DaemonSets
- * are full members of them; else they are asked once at the very end and not waited for. The first failure ends it.
+ * are full members of them, or go band by band after all others if it says so; else they are asked once at the very end and not waited for. The first failure ends it.
  */
 export async function evictInOrder(onNode: PodsToEvict, tools: EvictTools, signal: AbortSignal): Promise<EvictResult> {
   const { policy } = tools;
   const daemons = daemonsToEvict(onNode, policy);
   const named = policy.bands ?? [];
-  const bands = named.length > 0 ? namedBands([...onNode.pods, ...daemons], named) : plainBands(onNode.pods, policy);
+  const bands = named.length > 0 ? inNamedBands(onNode.pods, daemons, policy) : plainBands(onNode.pods, policy);
   for (const { pods, capMs } of bands) {
     const result = await evictPods(pods, capMs, tools, signal);
     if (!result.done) return result;
@@ -54,6 +54,11 @@ function plainBands(pods: readonly Pod[], { maxGracefulTerminationMs: capMs }: D
     { pods: pods.filter((pod) => !isCritical(pod)), capMs },
     { pods: pods.filter(isCritical), capMs },
   ];
+}
+
+function inNamedBands(pods: readonly Pod[], daemons: readonly Pod[], { bands = [], daemonPodsLast }: DrainPolicy): readonly Band[] {
+  if (daemonPodsLast !== true) return namedBands([...pods, ...daemons], bands);
+  return [...namedBands(pods, bands), ...namedBands(daemons, bands)];
 }
 
 /** Each pod belongs to the highest band that is not above it; those below every band belong to the lowest. */

@@ -338,6 +338,30 @@ describe('the order of evictions', () => {
     expect(lastOutcome(world)?.kind).toBe('deleted');
   });
 
+  it('with named bands, pods of DaemonSets may be asked last: they go band by band after all others have gone, with the cap of their band, and are waited for', async () => {
+    const bands = [
+      { priority: 0, graceMs: 20_000 },
+      { priority: 1_000, graceMs: 5_000 },
+    ];
+    const pods: readonly PodOptions[] = [
+      daemon('low-agent', {}),
+      { name: 'vip', shape: { priority: 5_000 } },
+      { name: 'plain' },
+      daemon('agent', { shape: { priority: 1_000 } }),
+    ];
+    const world = setUp({ pods, drain: { bands, evictDaemonPods: occupied, daemonPodsLast: true } });
+    world.cluster.endsAfterPolls = 1;
+    world.runner.start(removalOf('g-0', world.pods.slice(1, 3)));
+    await world.clock.advance(2 * MINUTE);
+    expect(world.cluster.evicted).toEqual([
+      { pod: 'plain', graceMs: 20_000 },
+      { pod: 'vip', graceMs: 5_000 },
+      { pod: 'low-agent', graceMs: 20_000 },
+      { pod: 'agent', graceMs: 5_000 },
+    ]);
+    expect(lastOutcome(world)?.kind).toBe('deleted');
+  });
+
   it('named bands go one after the other, DaemonSet pods among them, each with its own cap', async () => {
     const bands = [
       { priority: 0, graceMs: 20_000 },
