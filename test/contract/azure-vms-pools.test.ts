@@ -369,6 +369,27 @@ describe('removing machines of a VMs pool', () => {
     expect(s.group(SMALL_GROUP).target).toMatchObject({ value: 2 });
   });
 
+  it('a removal whose operation AKS forgets is told by what is left of its machines', async () => {
+    const s = await stage(vmsWorld([vmsPool()]));
+    const polls = { method: 'GET', pathGlob: '**/operations/*' };
+    s.arm.control.addFault({
+      id: 'slow',
+      match: { ...polls, times: 20 },
+      effect: { kind: 'answer', status: 200, body: { status: 'InProgress' } },
+    });
+    s.arm.control.addFault({
+      id: 'forgotten',
+      match: polls,
+      effect: { kind: 'answer', status: 404, body: { error: { code: 'NotFound', message: 'The entity was not found.' } } },
+    });
+    const meant = s.group(SMALL_GROUP).instances?.[0]?.key;
+    expect(await s.remove(SMALL_GROUP, [0])).toMatchObject({ kind: 'accepted' });
+    await s.pass(30 * 60_000);
+    expect(s.group(SMALL_GROUP).instances).toHaveLength(2);
+    expect(s.events).toMatchObject([{ kind: 'delete-succeeded', instances: [meant] }]);
+    expect(s.writes()).toHaveLength(1);
+  });
+
   it('a lost answer is not sent twice: the machines are seen to go', async () => {
     const s = await stage(vmsWorld([vmsPool()]));
     answerPool(s, 'POST', { kind: 'reset', afterEffect: true });

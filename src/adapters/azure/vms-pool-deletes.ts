@@ -141,22 +141,49 @@ function follow(parts: WriteParts, group: Registered, accepted: Accepted): void 
     retryAfterMs: accepted.answer.retryAfterMs,
     hints: {},
     onEnd: (end) => {
-      ended(parts, group, accepted, end);
+      const told = ended(parts, group, accepted, end);
+      if (told !== undefined) void seeWhatIsLeft(parts, group, accepted.batch, told);
       void parts.store.vmsPools.operationEnded(group.key, parts.closing);
     },
   });
 }
 
-function ended(parts: WriteParts, group: Registered, { batch, mutations }: Accepted, end: OperationEnd): void {
+/** Answers why nobody knows how it ended; undefined: it is known, and told. */
+function ended(parts: WriteParts, group: Registered, { batch, mutations }: Accepted, end: OperationEnd): string | undefined {
   const atMs = parts.clock.now();
   const instances = batch.machines.map(({ key }) => key as InstanceKey);
   const outcome = end.kind;
   parts.store.removalEnded(group.key, () => mutations.forEach((mutation) => mutation.settle(outcome)));
   if (end.kind === 'succeeded') {
     parts.tell({ kind: 'delete-succeeded', group: group.id, instances, atMs });
-    return;
+    return undefined;
   }
   const message = end.kind === 'failed' ? `${end.failure.code}: ${end.failure.message}` : end.reason;
   parts.log.warn({ nodeGroup: group.id, instances: instances.length, reason: message }, 'a delete did not end well');
-  if (end.kind === 'failed') parts.tell({ kind: 'delete-failed', group: group.id, instances, message, atMs });
+  if (end.kind !== 'failed') return message;
+  parts.tell({ kind: 'delete-failed', group: group.id, instances, message, atMs });
+  return undefined;
+}
+
+/** Nobody says how the delete ended (Azure forgot it, or took too long): the machines themselves do. Never rejects. */
+async function seeWhatIsLeft(parts: WriteParts, group: Registered, { machines }: Batch, why: string): Promise<void> {
+  const { instances } = parts.store;
+  try {
+    await parts.store.refreshInstances(group.key, parts.closing);
+  } catch (thrown) {
+    // What shows no effect for long enough is found out by whoever waits for it.
+    parts.log.warn({ nodeGroup: group.id, reason: asAutoscalerError(thrown).message }, 'what a delete came to could not be read');
+    return;
+  }
+  const isLeft = ({ key, value }: Machine): boolean => {
+    const now = instances.get(key)?.value;
+    return now !== undefined && now.state !== 'deleting' && !isAnother(value.vmId, now.vmId);
+  };
+  const left = machines.filter(isLeft).map(({ key }) => key as InstanceKey);
+  const gone = machines.filter(({ key }) => instances.get(key) === undefined).map(({ key }) => key as InstanceKey);
+  const atMs = parts.clock.now();
+  if (left.length > 0) {
+    parts.tell({ kind: 'delete-failed', group: group.id, instances: left, message: `${why}, and the machines are still there`, atMs });
+  }
+  if (gone.length > 0) parts.tell({ kind: 'delete-succeeded', group: group.id, instances: gone, atMs });
 }
