@@ -1,0 +1,163 @@
+/** One plan for one set of pods: places them where there is room, and grows groups for the others. */
+import type { NodeGroupId } from '../../domain/ids.ts';
+import type { ScaleUpPlan } from '../../domain/plan.ts';
+import type { Pod } from '../../domain/pod.ts';
+import type { PodVerdict, SkipReason } from '../../domain/reasons.ts';
+import { attaching } from '../../scheduling/attach-limits.ts';
+import { ClusterSnapshot } from '../../scheduling/cluster-snapshot.ts';
+import { unfitness } from '../cluster-health.ts';
+import { holdsRoom } from '../held-room.ts';
+import { bookedPods, isCheck } from '../requests/requests.ts';
+import { tooStale } from '../stale-cluster.ts';
+import { byPrecedence, displacedPods, isExpendable } from './classify-pods.ts';
+import { groupPods } from './equivalence-groups.ts';
+import { grow } from './grow.ts';
+import { type Capacity, addComing, placeOnCapacity } from './present-capacity.ts';
+import { closedZones, reasonNotToGrow } from './skip-reasons.ts';
+import { type GroupTemplate, makeTemplate } from './template-node.ts';
+import type { Claims, ScaleUpInput } from './plan-input.ts';
+import { type Frame, leavingNodes, makeFrame, minimumNodes, rampFor, reasonByLimits, sizeWith } from './frame.ts';
+import { explain, finish, noGrowth } from './plan-result.ts';
+
+/** The snapshot is left as found. `others` take what room there is and ask for no more. */
+export function planFor(
+  input: ScaleUpInput,
+  asking: Pod[],
+  verdicts: Map<Pod, PodVerdict>,
+  others: Omit<Claims, 'booked'> = { waiting: [], last: [] },
+): ScaleUpPlan {
+  asking.sort(byPrecedence);
+  const { observation, policy, request } = input;
+  const booked = policy.capacity?.requests === true ? bookedPods(observation, request?.granted) : [];
+  const blocked = blockedBecause(input);
+  if (blocked !== undefined) {
+    for (const pod of asking) verdicts.set(pod, { kind: 'waiting', detail: blocked });
+    for (const pod of others.waiting) verdicts.set(pod, { kind: 'waiting', detail: blocked });
+    const held = [...asking, ...booked, ...others.last].some(holdsRoom) ? { held: 'unknown' as const } : {};
+    return { increases: [], skipped: [], verdicts, options: [], ...held, summary: `no scale-up: ${blocked}` };
+  }
+  const frame = makeFrame(input, { booked, ...others });
+  if (asking.length + booked.length + others.waiting.length + others.last.length === 0 && leavingNodes(input).size === 0)
+    return finish(frame, { skips: new Map(), growth: noGrowth(frame), templates: [] }, verdicts);
+  const snapshot = input.snapshot ?? freshSnapshot(input);
+  snapshot.fork();
+  try {
+    return planPods(frame, asking, snapshot, verdicts);
+  } finally {
+    snapshot.revert();
+  }
+}
+
+/** Why no group may grow at all, or undefined. */
+function blockedBecause({ observation, state, policy }: ScaleUpInput): string | undefined {
+  const { cloud, cluster } = observation;
+  const stale = cloud.scaleUpBlocked ?? tooStale(cluster, policy.scaleUp.maxClusterStalenessMs);
+  return stale ?? unfitness(observation, state, policy)?.detail;
+}
+
+function planPods(frame: Frame, asking: readonly Pod[], snapshot: ClusterSnapshot, verdicts: Map<Pod, PodVerdict>): ScaleUpPlan {
+  const { observation, policy } = frame.input;
+  const displaced = displacedPods(observation, leavingNodes(frame.input));
+  const isTurn = frame.input.request !== undefined;
+  makeRoom(frame, displaced, snapshot);
+  const capacity = capacityOf(frame, snapshot);
+  addComing(capacity, [...frame.coming, ...minimumNodes(frame)]);
+  const { left, tied } = placeInOrder(frame, capacity, { asking, displaced, verdicts });
+  const groups = groupPods(left, tied);
+  const sizeOf = (id: NodeGroupId): number => sizeWith(frame, id, undefined);
+  const skips = new Map<NodeGroupId, SkipReason>();
+  const templates: GroupTemplate[] = [];
+  for (const group of observation.cloud.groups) {
+    const reason =
+      reasonNotToGrow(group, frame.standing, sizeOf(group.id), rampFor(frame, group)) ??
+      (group.template === undefined
+        ? undefined
+        : reasonByLimits(frame.headroom, group, group.template, { policy, size: sizeOf(group.id) }));
+    if (reason !== undefined) skips.set(group.id, reason);
+    else if (group.template !== undefined) {
+      const offered = attaching(group.template, frame.input.names);
+      templates.push(makeTemplate(group, offered, observation.cluster.daemonSets, closedZones(group, frame.standing)));
+    }
+  }
+  const retry = (waiting: readonly Pod[]): readonly Pod[] => placeOnCapacity(capacity, waiting, tied, verdicts);
+  const growth = grow({
+    snapshot,
+    templates: mayGrow(frame) ? templates : [],
+    groups,
+    allOrNothing: isTurn,
+    scoring: frame.scoring,
+    expanders: frame.expanders,
+    headroom: frame.headroom,
+    sizeOf,
+    ceilingOf: (group) => rampFor(frame, group).ceiling,
+    retry,
+    planned: capacity.planned,
+    turn: observation.loopId,
+    isLate: frame.input.isLate ?? (() => false),
+    likeness: { ignoredLabels: policy.scaleUp.balancingIgnoreLabels ?? [], labels: policy.scaleUp.balancingLabels ?? [] },
+    balance: policy.scaleUp.balanceSimilarGroups && !isTurn,
+  });
+  for (const [group, { pods: helped }] of growth.grown) for (const pod of helped) verdicts.set(pod, { kind: 'triggered', group });
+  explain({ frame, snapshot, groups, templates, growth, skips, verdicts });
+  return finish(frame, { skips, growth, templates }, verdicts);
+}
+
+interface Placing {
+  readonly asking: readonly Pod[];
+  readonly displaced: readonly Pod[];
+  readonly verdicts: Map<Pod, PodVerdict>;
+}
+
+/** Booked room first, then whose turn it is not, then those that ask, then who only takes what is left. Answers who needs nodes. */
+function placeInOrder({ claims, input }: Frame, capacity: Capacity, { asking, displaced, verdicts }: Placing) {
+  const isTurn = input.request !== undefined;
+  const pods = isTurn ? asking : [...displaced, ...asking].sort(byPrecedence);
+  const waiting = isTurn ? [...displaced, ...claims.waiting] : [];
+  const all = [...claims.booked, ...waiting, ...pods, ...claims.last];
+  const tied = capacity.snapshot.tiedShapes([...new Set(all.map((pod) => pod.shape))]);
+  placeOnCapacity(capacity, claims.booked, tied, verdicts);
+  for (const pod of placeOnCapacity(capacity, waiting, tied, verdicts)) verdicts.set(pod, { kind: 'waiting', detail: ANOTHERS_TURN });
+  const left = placeOnCapacity(capacity, pods, tied, verdicts);
+  placeOnCapacity(capacity, claims.last, tied, verdicts);
+  return { left, tied };
+}
+
+const ANOTHERS_TURN = 'a request for capacity has its turn';
+
+/** Some requests only ask whether there is room. */
+function mayGrow({ input }: Frame): boolean {
+  const { request, observation } = input;
+  const turn = request === undefined ? undefined : observation.cluster.capacity?.requests?.find(({ ref }) => ref.uid === request.uid);
+  return turn === undefined || !isCheck(turn);
+}
+
+/** Bound pods that may be pushed aside count for nothing; pods that wait for a pushed-aside place have theirs. */
+function makeRoom(frame: Frame, displaced: readonly Pod[], snapshot: ClusterSnapshot): void {
+  const { observation, policy } = frame.input;
+  for (const pod of displaced) if (pod.nodeName !== undefined) snapshot.removePod(pod, pod.nodeName);
+  const gone = new Set(displaced);
+  for (const [node, pods] of observation.cluster.podsByNode) {
+    if (!observation.cluster.nodes.has(node)) continue;
+    for (const pod of pods) if (isExpendable(pod, policy.scaleUp) && !gone.has(pod)) snapshot.removePod(pod, node);
+  }
+  for (const pod of observation.cluster.pendingPods) {
+    const node = pod.nominatedNodeName;
+    if (node !== undefined && pod.deletionAtMs === undefined && observation.cluster.nodes.has(node)) snapshot.addPod(pod, node);
+  }
+}
+
+function capacityOf(frame: Frame, snapshot: ClusterSnapshot): Capacity {
+  const { observation } = frame.input;
+  const leaving = leavingNodes(frame.input);
+  const isUsable = (name: string): boolean => {
+    const node = observation.cluster.nodes.get(name);
+    return node !== undefined && node.readiness.ready && node.deletionAtMs === undefined && !leaving.has(name);
+  };
+  return { snapshot, isUsable, upcoming: new Map(), planned: new Map(), undecided: [] };
+}
+
+function freshSnapshot({ observation, names }: ScaleUpInput): ClusterSnapshot {
+  const snapshot = new ClusterSnapshot({ names });
+  snapshot.sync(observation.cluster);
+  return snapshot;
+}
