@@ -8,6 +8,7 @@ import type { Daemon } from '../../src/cli/daemon.ts';
 import { isConfigErrors } from '../../src/config/config.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import { asAutoscalerError } from '../../src/domain/errors.ts';
+import { DELETION_CANDIDATE_TAINT } from '../../src/domain/taint.ts';
 import { seededRandom } from '../../src/domain/random.ts';
 import type { LoopReport } from '../../src/loop/report.ts';
 import { VirtualSimClock } from '../../src/simulator/sim-clock.ts';
@@ -216,6 +217,27 @@ describe('two replicas', () => {
     expect(waited).toBeLessThanOrEqual(10 * SECOND);
     await replicas.pass(30 * SECOND);
     expect(second.reports.length).toBeGreaterThan(1);
+  });
+
+  it('PL12: a node that was unneeded under the first leader is not given its time anew by the second', async () => {
+    replicas = await Replicas.start(['one', 'two']);
+    const [first, second] = [replicas.replica(0), replicas.replica(1)];
+    const { world, clock } = replicas;
+    const mark = (): number => {
+      const taints = world.cluster.store.nodes().flatMap(({ spec }) => spec.taints ?? []);
+      return Number(taints.find(({ key }) => key === DELETION_CANDIDATE_TAINT)?.value ?? Number.NaN) * SECOND;
+    };
+    await replicas.until(() => !Number.isNaN(mark()), 2 * MINUTE);
+    const sinceMs = mark();
+    await replicas.pass(7 * MINUTE);
+    first.fate.dead = true;
+    await replicas.until(() => leads(second), MINUTE);
+    expect(mark()).toBe(sinceMs);
+    await replicas.until(() => replicas?.writes().some(({ route }) => route.includes('delete')) ?? false, 5 * MINUTE);
+    const unneededMs = clock.now() - sinceMs;
+    expect(unneededMs).toBeGreaterThanOrEqual(10 * MINUTE);
+    expect(unneededMs).toBeLessThan(11 * MINUTE);
+    expect(world.violations()).toEqual([]);
   });
 
   it('a standby that is told to stop while it waits ends without having led', async () => {
