@@ -239,3 +239,46 @@ describe('crash safety', () => {
     }
   });
 });
+
+/** A group of use only as a whole, half of it in use, and a home for its pods. */
+function makeWholeWorld() {
+  const names = ['w-0', 'w-1', 'w-2', 'g-0'];
+  const nodes = names.map((name) => aNode({ name }));
+  const pods = [
+    aPod({ name: 'a', nodeName: 'w-0', cpu: '200m' }),
+    aPod({ name: 'b', nodeName: 'w-1', cpu: '200m' }),
+    aPod({ name: 'big', nodeName: 'g-0', cpu: '2500m' }),
+  ];
+  const cluster = new FakeCluster({ nodes, pods });
+  cluster.endsAfterPolls = 2;
+  const whole = aGroup({ id: 'w', target: 3, minSize: 0, maxSize: 3, options: { zeroOrMax: true } });
+  const cloud = new FakeCloud([whole, aGroup({ id: 'g', target: 1, minSize: 1 })]);
+  const breaches: string[] = [];
+  const remove = cloud.deleteInstances.bind(cloud);
+  cloud.deleteInstances = async (request, signal) => {
+    if (request.instances.length !== 3) breaches.push(`${request.instances.length} of 3 were deleted`);
+    return remove(request, signal);
+  };
+  return { cluster, cloud, clock: new FakeClock(START_MS), breaches };
+}
+
+describe('crash safety of a group that goes as a whole', () => {
+  it('E8, AC16: dying at any port call takes all of it or nothing, and the next life ends what was begun', async () => {
+    const total = await firstLife(makeWholeWorld(), POLICY, Infinity);
+    expect(total).toBeGreaterThan(10);
+    const seen = { begun: 0, deleted: 0 };
+    // One more: after the last call, which asks Azure.
+    for (let dieAt = 1; dieAt <= total + 1; dieAt++) {
+      const world = makeWholeWorld();
+      await firstLife(world, POLICY, dieAt);
+      hook(world, () => undefined);
+      const ofWhole = () => [...world.cluster.nodes.values()].filter(({ name }) => name.startsWith('w-'));
+      seen.begun += ofWhole().some(({ taints }) => hasTaint(taints, TO_BE_DELETED_TAINT)) ? 1 : 0;
+      seen.deleted += world.cloud.deletes.length > 0 ? 1 : 0;
+      await new Life({ ...world, clock: new FakeClock(world.clock.now()) }, POLICY).live(20);
+      expect({ dieAt, breaches: world.breaches, nodes: [...world.cluster.nodes.keys()] }).toEqual({ dieAt, breaches: [], nodes: ['g-0'] });
+    }
+    expect(seen.begun).toBeGreaterThan(5);
+    expect(seen.deleted).toBeGreaterThan(0);
+  });
+});
