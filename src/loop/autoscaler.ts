@@ -13,6 +13,7 @@ import { CapacityStatuses } from './capacity-statuses.ts';
 import type { LoopDeps, LoopSettings } from './deps.ts';
 import { DrainRunner } from './drain.ts';
 import { PreemptionResponder } from './preemption.ts';
+import { ghostNodes } from './ghost-nodes.ts';
 import { groupNews } from './group-news.ts';
 import { planNotes } from './plan-notes.ts';
 import { configFindings } from './config-findings.ts';
@@ -50,6 +51,7 @@ export class Autoscaler {
     const { log, events, metrics, priorities } = deps;
     this.#listeners = new Set([
       groupNews(log),
+      ghostNodes(events, log),
       planNotes(log),
       latePlans(events, settings.namespace),
       stageTimes(metrics.scaleUp),

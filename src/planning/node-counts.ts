@@ -94,8 +94,8 @@ function kindOf(node: Node, { observation, state, policy }: CountInput, { groups
   return nowMs - node.createdAtMs < maxProvisionMsOf(group, policy) ? 'notStarted' : 'unready';
 }
 
-/** A complete list that began after the node had joined does not show its machine. */
-function hasLostMachine(node: Node, group: NodeGroup | undefined): boolean {
+/** A complete list that began after the node had joined does not show its machine; asked of a node that is known to no machine. */
+export function hasLostMachine(node: Node, group: NodeGroup | undefined): boolean {
   return group?.instances !== undefined && group.instancesObservedAtMs !== undefined && node.createdAtMs < group.instancesObservedAtMs;
 }
 
