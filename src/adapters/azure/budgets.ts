@@ -26,6 +26,8 @@ export class Budgets {
   readonly #holds = new Map<string, Hold>();
   /** The most ever seen of each budget. */
   readonly #largest = new Map<string, number>();
+  /** Stems of budgets that are low, and names of those that all reads share. */
+  readonly #low = new Set<string>();
   #lowListener: (family: string, low: boolean) => void = () => undefined;
   #holdListener: (family: string, untilMs: number) => void = () => undefined;
 
@@ -52,9 +54,21 @@ export class Budgets {
       const largest = Math.max(remaining, this.#largest.get(tokenKey(policy, call)) ?? 0);
       this.#largest.set(tokenKey(policy, call), largest);
       this.#metrics.tokensRemaining.set({ policy }, remaining);
-      // Only what all resources of the region share says something about periodic reads.
-      if (policy.endsWith('SubscriptionMaximum')) this.#lowListener(stemOf(policy), remaining < largest * LOW_PART);
+      this.#tellLow(policy, remaining < largest * LOW_PART);
     }
+  }
+
+  /** Only what all resources of the region share says something about periodic reads; what all reads share, about all of them. */
+  #tellLow(policy: string, low: boolean): void {
+    const isOfAllReads = ALL_READS.includes(policy);
+    if (!isOfAllReads && !/(?:SubscriptionMaximum|\d+Min)$/.test(policy)) return;
+    const stem = isOfAllReads ? policy : stemOf(policy);
+    const wasLow = this.#low.has(stem);
+    if (low) this.#low.add(stem);
+    else this.#low.delete(stem);
+    const areAllLow = ALL_READS.some((name) => this.#low.has(name));
+    if (!isOfAllReads) this.#lowListener(stem, low || areAllLow);
+    else if (low !== wasLow) for (const family of READ_FAMILIES) this.#lowListener(family, areAllLow || this.#low.has(family));
   }
 
   /** An answer that was not throttled ends the doubling of its holds. */
@@ -91,10 +105,19 @@ export class Budgets {
   }
 }
 
+/** What every read of the subscription is charged to, by whoever and by us. */
+const ALL_READS: readonly string[] = ['subscription-reads', 'subscription-global-reads'];
+const READ_FAMILIES: readonly string[] = [
+  ...new Set(Object.values(OPERATIONS).flatMap(({ family, access }) => (access === 'read' ? [family] : []))),
+];
+
 const GATEWAY_HEADERS: readonly (readonly [header: string, policy: string])[] = [
   ['x-ms-ratelimit-remaining-subscription-reads', 'subscription-reads'],
   ['x-ms-ratelimit-remaining-subscription-writes', 'subscription-writes'],
   ['x-ms-ratelimit-remaining-subscription-deletes', 'subscription-deletes'],
+  ['x-ms-ratelimit-remaining-subscription-global-reads', 'subscription-global-reads'],
+  ['x-ms-ratelimit-remaining-subscription-global-writes', 'subscription-global-writes'],
+  ['x-ms-ratelimit-remaining-subscription-global-deletes', 'subscription-global-deletes'],
 ];
 
 /** Every budget that the headers of one answer tell, by policy name without the provider. */
@@ -126,6 +149,8 @@ function holdKeys(call: ArmCall): readonly string[] {
 function heldKey(call: ArmCall, policy: string | undefined, code: string | undefined): string {
   const { family, access } = OPERATIONS[call.operation];
   if (code === 'SubscriptionRequestsThrottled') return `subscription-${access}s`;
+  // AKS counts writes per agent pool, and names the pool in its sentence alone.
+  if (code === 'Throttled' && access === 'write' && call.resource !== '') return `${family}|${call.resource}`;
   // Without a policy's name the narrowest guess would be asked around; the family is what the answer is about.
   return policy?.endsWith('Resource') === true ? `${family}|${call.resource}` : family;
 }

@@ -8,7 +8,8 @@ import type { Random } from '../../domain/random.ts';
 import type { Log } from '../../telemetry/log.ts';
 import { isRecord, jsonOf } from './arm-body.ts';
 import type { ArmCalls } from './arm-calls.ts';
-import { classifyOperationError, retryAfterMs, type ErrorHints, type OperationFailure } from './arm-errors.ts';
+import type { ErrorHints } from './arm-error-table.ts';
+import { classifyOperationError, retryAfterMs, type OperationFailure } from './arm-errors.ts';
 import type { ArmClients } from './clients.ts';
 
 export type OperationEnd =

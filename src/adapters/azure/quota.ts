@@ -114,14 +114,17 @@ export class QuotaLedger {
   }
 }
 
-/** A refusal spells quotas otherwise than the list: `standardDSv5Family Cores`, `Total Regional Cores`, `LowPriorityCores`. */
+/**
+ * A refusal spells quotas otherwise than the list: `standardDSv5Family Cores`, `Total Regional Cores`, `LowPriorityCores`; the
+ * older sentence says `Core` for all of the region. Newer texts count vCPUs.
+ */
 function nameOfQuota(told: string): string {
   const name = told
-    .trim()
     .toLowerCase()
-    .replace(/ cores$/, '');
-  if (name === 'total regional') return REGION;
-  return name === 'lowpriority' ? SPOT : name;
+    .replace(/\s+(?:cores?|vcpus?)\s*$/, '')
+    .replaceAll(/\s/g, '');
+  if (name === 'totalregional' || name === 'core') return REGION;
+  return name === 'lowpriority' || name === 'totalregionalspot' || name === 'totalregionallow-priority' ? SPOT : name;
 }
 
 function titleOf(folded: string, name: string): string {

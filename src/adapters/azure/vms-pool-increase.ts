@@ -3,7 +3,7 @@ import type { IncreaseOutcome } from '../../domain/outcome.ts';
 import type { IncreaseRequest } from '../../ports/cloud-node-groups.ts';
 import { increaseCount, type PoolCount } from './agent-pool-increase.ts';
 import { foldName } from './arm-ids.ts';
-import type { ErrorHints } from './arm-errors.ts';
+import type { ErrorHints } from './arm-error-table.ts';
 import { zoneFinder, type WriteParts } from './group-writes.ts';
 import type { Registered } from './registry.ts';
 import { zoneName } from './rows.ts';

@@ -93,6 +93,13 @@ describe('the ledger of quotas', () => {
   it.each([
     ['Total Regional Cores', 'Regular', 'cores'],
     ['LowPriorityCores', 'Spot', 'lowPriorityCores'],
+    ['Core', 'Regular', 'cores'],
+    ['Cores', 'Regular', 'cores'],
+    ['Total Regional vCPUs', 'Regular', 'cores'],
+    ['Total Regional Spot vCPUs', 'Spot', 'lowPriorityCores'],
+    ['Total Regional Low-priority vCPUs', 'Spot', 'lowPriorityCores'],
+    ['Standard DSv5 Family vCPUs', 'Regular', FAMILY],
+    ['STANDARDDSV5FAMILY Cores', 'Regular', FAMILY],
   ] as const)('%s is the quota that lists call otherwise', (quota, priority, name) => {
     const ledger = new QuotaLedger();
     ledger.observe([usage(40, 100, name)], 0);
