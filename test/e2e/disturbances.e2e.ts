@@ -1,31 +1,15 @@
 /** Things that go wrong around a daemon: its API server and its history. */
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { aPool } from '../scenarios/support.ts';
-import type { ControlPlane } from './control-plane.ts';
+import { scenarios } from './scenario.ts';
 import { always, until } from './until.ts';
 import { deployment } from './workloads.ts';
-import { E2eWorld, startPlaneForDaemon, type Node, type WorldOptions } from './world.ts';
+import type { E2eWorld, Node } from './world.ts';
 
 const TO_BE_DELETED = 'ToBeDeletedByClusterAutoscaler';
 
-let plane: ControlPlane;
+const { begin, plane } = scenarios();
 let world: E2eWorld;
-
-beforeAll(async () => {
-  plane = await startPlaneForDaemon();
-});
-
-afterEach(async () => {
-  await world?.stop();
-});
-
-afterAll(async () => {
-  await plane?.stop();
-});
-
-async function begin(options: Omit<WorldOptions, 'plane'>): Promise<void> {
-  world = await E2eWorld.start({ plane, ...options });
-}
 
 function isMarked({ spec }: Node): boolean {
   return (spec.taints ?? []).some(({ key }) => key === TO_BE_DELETED);
@@ -33,14 +17,14 @@ function isMarked({ spec }: Node): boolean {
 
 describe('disturbances on a real control plane', () => {
   it('outlives an API server that is killed: nothing is removed meanwhile, and the watches recover', async () => {
-    await begin({ pools: [aPool({ name: 'general', count: 2, min: 0 })] });
+    world = await begin({ pools: [aPool({ name: 'general', count: 2, min: 0 })] });
     await world.apply(deployment({ name: 'web', replicas: 4, cpu: '1500m' }));
     await world.untilRunning('web', 4);
     const daemon = await world.soleDaemon();
     // One node is about to become unneeded when the API server goes.
     await world.scale('web', 1);
     await until('pods end', async () => (await world.pods('web')).length === 1);
-    await plane.withoutApiServer(async () => {
+    await plane().withoutApiServer(async () => {
       await always('nothing is written to Azure', () => world.writers().length === 0, 10_000);
     });
     daemon.mustRun();
@@ -52,7 +36,7 @@ describe('disturbances on a real control plane', () => {
   });
 
   it('reads everything anew when its history was compacted away (410)', async () => {
-    await begin({ pools: [aPool({ name: 'general', count: 1, min: 1 })] });
+    world = await begin({ pools: [aPool({ name: 'general', count: 1, min: 1 })] });
     await world.apply(deployment({ name: 'old', replicas: 2, cpu: '1500m' }));
     await world.untilRunning('old', 2);
     const daemon = await world.soleDaemon(['--scale-down-enabled=false']);
@@ -67,8 +51,8 @@ describe('disturbances on a real control plane', () => {
         4
       );
     });
-    await plane.compact();
-    await plane.restartApiServer('kill');
+    await plane().compact();
+    await plane().restartApiServer('kill');
     daemon.program.signal('SIGCONT');
     await world.untilRunning('new', 6, 120_000);
     // Had the pods of the past still counted, or those of the present not, it would be another number.

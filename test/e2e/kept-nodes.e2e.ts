@@ -1,35 +1,19 @@
 /** Nodes that must not go, as long as they must not. */
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { aPool } from '../scenarios/support.ts';
-import type { ControlPlane } from './control-plane.ts';
 import { placeOn } from './placing.ts';
+import { scenarios } from './scenario.ts';
 import { always, until } from './until.ts';
 import { barePod, budget, deployment } from './workloads.ts';
-import { E2eWorld, startPlaneForDaemon, type WorldOptions } from './world.ts';
+import type { E2eWorld } from './world.ts';
 
 const TO_BE_DELETED = 'ToBeDeletedByClusterAutoscaler';
 const SAFE = 'cluster-autoscaler.kubernetes.io/safe-to-evict';
 /** Longer than it takes a node to be found unneeded and to be marked. */
 const LONG_ENOUGH_MS = 12_000;
 
-let plane: ControlPlane;
+const { begin } = scenarios();
 let world: E2eWorld;
-
-beforeAll(async () => {
-  plane = await startPlaneForDaemon();
-});
-
-afterEach(async () => {
-  await world?.stop();
-});
-
-afterAll(async () => {
-  await plane?.stop();
-});
-
-async function begin(options: Omit<WorldOptions, 'plane'>): Promise<void> {
-  world = await E2eWorld.start({ plane, ...options });
-}
 
 async function isThere(node: string): Promise<boolean> {
   return (await world.nodes()).some(({ metadata }) => metadata.name === node);
@@ -37,7 +21,7 @@ async function isThere(node: string): Promise<boolean> {
 
 describe('nodes that stay, on a real control plane', () => {
   it('leaves a node alone whose pod may not be moved, and takes it when it may', async () => {
-    await begin({ pools: [aPool({ name: 'general', count: 1, min: 0 })] });
+    world = await begin({ pools: [aPool({ name: 'general', count: 1, min: 0 })] });
     await world.apply(deployment({ name: 'pinned', cpu: '100m', annotations: { [SAFE]: 'false' } }));
     const [pod] = await world.untilRunning('pinned', 1);
     const node = pod?.spec.nodeName ?? '';
@@ -58,7 +42,7 @@ describe('nodes that stay, on a real control plane', () => {
   });
 
   it('leaves a node alone that holds a bare pod, or whose budget allows nothing', async () => {
-    await begin({ pools: [aPool({ name: 'general', count: 2, min: 0 })] });
+    world = await begin({ pools: [aPool({ name: 'general', count: 2, min: 0 })] });
     await placeOn(world, 0, async () => {
       await world.apply(barePod({ name: 'bare', cpu: '100m' }));
       await world.untilRunning('bare', 1);

@@ -1,42 +1,26 @@
 /** More than one daemon: who leads, and what happens to what a leader leaves behind. */
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { aPool } from '../scenarios/support.ts';
-import type { ControlPlane } from './control-plane.ts';
 import { STOP_SECONDS_ANNOTATION } from './kubelets.ts';
+import { scenarios } from './scenario.ts';
 import { until } from './until.ts';
 import { deployment } from './workloads.ts';
-import { E2eWorld, startPlaneForDaemon, type Node, type WorldOptions } from './world.ts';
+import type { E2eWorld, Node } from './world.ts';
 
 const TO_BE_DELETED = 'ToBeDeletedByClusterAutoscaler';
 const LEASE = '/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/aks-autoscaler';
 /** A lease of 15 s that nobody renews, and what it takes to notice. */
 const TAKEOVER_MS = 60_000;
 
-let plane: ControlPlane;
+const { begin, plane } = scenarios();
 let world: E2eWorld;
-
-beforeAll(async () => {
-  plane = await startPlaneForDaemon();
-});
-
-afterEach(async () => {
-  await world?.stop();
-});
-
-afterAll(async () => {
-  await plane?.stop();
-});
-
-async function begin(options: Omit<WorldOptions, 'plane'>): Promise<void> {
-  world = await E2eWorld.start({ plane, ...options });
-}
 
 function isMarked({ spec }: Node): boolean {
   return (spec.taints ?? []).some(({ key }) => key === TO_BE_DELETED);
 }
 
 async function leader(): Promise<string | undefined> {
-  const lease = await plane.admin.get(LEASE);
+  const lease = await plane().admin.get(LEASE);
   return (lease?.['spec'] as { readonly holderIdentity?: string } | undefined)?.holderIdentity;
 }
 
@@ -47,7 +31,7 @@ function reigns(): readonly string[] {
 
 describe('leadership on a real control plane', () => {
   it('a leader killed in the middle of a drain is followed by one that brings it to an end', async () => {
-    await begin({ pools: [aPool({ name: 'general', count: 2, min: 1 })] });
+    world = await begin({ pools: [aPool({ name: 'general', count: 2, min: 1 })] });
     await world.apply(
       deployment({
         name: 'slow',
@@ -100,7 +84,7 @@ describe('leadership on a real control plane', () => {
   });
 
   it('two replicas never both write, not even when a frozen leader wakes up', async () => {
-    await begin({ pools: [aPool({ name: 'general', count: 1, min: 1 })] });
+    world = await begin({ pools: [aPool({ name: 'general', count: 1, min: 1 })] });
     const first = await world.daemon(['--scale-down-enabled=false'], 'first');
     await first.ready();
     const second = await world.daemon(['--scale-down-enabled=false'], 'second');

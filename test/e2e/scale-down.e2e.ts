@@ -1,33 +1,17 @@
 /** Nodes that go, and where their pods end up, judged by what the real API server holds. */
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { aPool } from '../scenarios/support.ts';
-import type { ControlPlane } from './control-plane.ts';
 import { kubectl } from './kubectl.ts';
 import { placeOn } from './placing.ts';
+import { scenarios } from './scenario.ts';
 import { until } from './until.ts';
 import { budget, deployment } from './workloads.ts';
-import { E2eWorld, startPlaneForDaemon, type WorldOptions } from './world.ts';
+import type { E2eWorld } from './world.ts';
 
 const SAFE = 'cluster-autoscaler.kubernetes.io/safe-to-evict';
 
-let plane: ControlPlane;
+const { begin, plane } = scenarios();
 let world: E2eWorld;
-
-beforeAll(async () => {
-  plane = await startPlaneForDaemon();
-});
-
-afterEach(async () => {
-  await world?.stop();
-});
-
-afterAll(async () => {
-  await plane?.stop();
-});
-
-async function begin(options: Omit<WorldOptions, 'plane'>): Promise<void> {
-  world = await E2eWorld.start({ plane, ...options });
-}
 
 async function isThere(node: string): Promise<boolean> {
   return (await world.nodes()).some(({ metadata }) => metadata.name === node);
@@ -35,7 +19,7 @@ async function isThere(node: string): Promise<boolean> {
 
 describe('scale-down on a real control plane', () => {
   it('drains an underused node, moves its pods and deletes the machine', async () => {
-    await begin({ pools: [aPool({ name: 'general', count: 2, min: 1 })] });
+    world = await begin({ pools: [aPool({ name: 'general', count: 2, min: 1 })] });
     const kept = await placeOn(world, 0, async () => {
       await world.apply(deployment({ name: 'stays', replicas: 1, cpu: '2500m', annotations: { [SAFE]: 'false' } }));
       await world.untilRunning('stays', 1);
@@ -64,7 +48,7 @@ describe('scale-down on a real control plane', () => {
   });
 
   it('keeps to a budget: never more than one pod away at a time', async () => {
-    await begin({ pools: [aPool({ name: 'general', count: 2, min: 1 })] });
+    world = await begin({ pools: [aPool({ name: 'general', count: 2, min: 1 })] });
     await placeOn(world, 0, async () => {
       await world.apply(deployment({ name: 'stays', replicas: 1, cpu: '2000m', annotations: { [SAFE]: 'false' } }));
       await world.untilRunning('stays', 1);
@@ -91,7 +75,7 @@ describe('scale-down on a real control plane', () => {
   });
 
   it('moves the only pod of a Deployment when there is room for it elsewhere', async () => {
-    await begin({ pools: [aPool({ name: 'general', count: 2, min: 1 })] });
+    world = await begin({ pools: [aPool({ name: 'general', count: 2, min: 1 })] });
     await placeOn(world, 0, async () => {
       await world.apply(deployment({ name: 'stays', replicas: 1, cpu: '2500m', annotations: { [SAFE]: 'false' } }));
       await world.untilRunning('stays', 1);
@@ -111,14 +95,14 @@ describe('scale-down on a real control plane', () => {
   });
 
   it('gets along with a person who drains a node at the same time', async () => {
-    await begin({ pools: [aPool({ name: 'general', count: 3, min: 1 })] });
+    world = await begin({ pools: [aPool({ name: 'general', count: 3, min: 1 })] });
     const drained = await placeOn(world, 0, async () => {
       await world.apply(deployment({ name: 'web', replicas: 3, cpu: '300m' }));
       await world.apply(budget('web', { maxUnavailable: 1 }));
       await world.untilRunning('web', 3);
     });
     await world.soleDaemon();
-    const output = await kubectl(plane, 'drain', drained, '--ignore-daemonsets', '--timeout=90s');
+    const output = await kubectl(plane(), 'drain', drained, '--ignore-daemonsets', '--timeout=90s');
     expect(output).toContain(`node/${drained} drained`);
     await world.untilRunning('web', 3);
     const pods = await world.running('web');

@@ -1,33 +1,17 @@
 /** Machines that Azure takes back. */
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { aPool } from '../scenarios/support.ts';
-import type { ControlPlane } from './control-plane.ts';
+import { scenarios } from './scenario.ts';
 import { until } from './until.ts';
 import { deployment } from './workloads.ts';
-import { E2eWorld, startPlaneForDaemon, type WorldOptions } from './world.ts';
+import type { E2eWorld } from './world.ts';
 
-let plane: ControlPlane;
+const { begin } = scenarios();
 let world: E2eWorld;
-
-beforeAll(async () => {
-  plane = await startPlaneForDaemon();
-});
-
-afterEach(async () => {
-  await world?.stop();
-});
-
-afterAll(async () => {
-  await plane?.stop();
-});
-
-async function begin(options: Omit<WorldOptions, 'plane'>): Promise<void> {
-  world = await E2eWorld.start({ plane, ...options });
-}
 
 describe('Spot machines on a real control plane', () => {
   it('replaces a Spot node that Azure took back', async () => {
-    await begin({ pools: [aPool({ name: 'spot', count: 1, min: 0, priority: 'Spot' })] });
+    world = await begin({ pools: [aPool({ name: 'spot', count: 1, min: 0, priority: 'Spot' })] });
     const tolerations = [{ key: 'kubernetes.azure.com/scalesetpriority', operator: 'Equal', value: 'spot', effect: 'NoSchedule' }];
     await world.apply(deployment({ name: 'batch', replicas: 2, cpu: '1500m', spec: { tolerations } }));
     const [before] = await world.untilRunning('batch', 2);
