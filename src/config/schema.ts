@@ -117,6 +117,10 @@ const readRetries = z
     first: duration(5 * SECOND_MS),
     jitter: number(1, 0),
   })
+  .refine((given) => !given.enabled || given.retries > 0, {
+    error: 'a whole number from 1 to 20 while retries are on (azure.readRetries.enabled)',
+    path: ['retries'],
+  })
   .prefault({})
   .transform(({ enabled, retries, exponent, first, jitter }) => (enabled ? { retries, exponent, firstMs: first, jitter } : undefined));
 

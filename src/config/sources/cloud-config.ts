@@ -45,22 +45,38 @@ export const KEYS: readonly { readonly key: string; readonly path: string; reado
   { key: 'cloudProviderBackoffJitter', path: 'azure.readRetries.jitter', kind: 'number' },
 ];
 
-/** 0 of these means what leaving them out means, as in the files that other tools write. */
-const ZERO_IS_UNSET = /^cloudProvider(RateLimit|Backoff)/;
+/** 0 of these means what leaving them out means, as in the files that other tools write. No retries with retries on is a mistake. */
+const ZERO_IS_UNSET = /^(?:cloudProvider(?:RateLimit|Backoff(?!Retries))|vmss\w*TTL)/;
 
 export function cloudConfigLayer(file: string, text: string): Layer {
   const outcome = parseJson(text);
-  const parsed = 'content' in outcome ? outcome.content : undefined;
-  if (!isDocument(parsed)) {
+  const content = 'content' in outcome ? outcome.content : undefined;
+  if (!isDocument(content)) {
     const problem = 'problem' in outcome ? `is not valid JSON (${outcome.problem})` : 'does not hold a JSON object';
     return { ...EMPTY_LAYER, errors: [`The file of --cloud-config, ${file}, ${problem}.`] };
   }
+  const given = keysOf(content);
   const retired = retiredLayer(
     ({ key }) => key,
-    (key) => writtenAs(parsed[key]),
-    (key) => `key ${key} of ${file}`,
+    (key) => writtenAs(given(key)?.value),
+    (key) => `key ${given(key)?.name ?? key} of ${file}`,
   );
-  return { ...retired, settings: [...authMethod(parsed, file), ...KEYS.flatMap((entry) => settingOf(entry, parsed, file))] };
+  return {
+    ...retired,
+    settings: [...authMethod(given('authMethod'), file), ...KEYS.flatMap((entry) => settingOf(entry, given(entry.key), file))],
+  };
+}
+
+/** A key as the file spells it, and its value. */
+interface GivenKey {
+  readonly name: string;
+  readonly value: unknown;
+}
+
+/** Today's provider takes keys in any letter case (`tenantID`, `aadClientID`), the right one before others. */
+function keysOf(content: Document): (key: string) => GivenKey | undefined {
+  const folded = new Map(Object.entries(content).map(([name, value]) => [name.toLowerCase(), { name, value }]));
+  return (key) => (Object.hasOwn(content, key) ? { name: key, value: content[key] } : folded.get(key.toLowerCase()));
 }
 
 function parseJson(text: string): { readonly content: unknown } | { readonly problem: string } {
@@ -71,11 +87,11 @@ function parseJson(text: string): { readonly content: unknown } | { readonly pro
   }
 }
 
-function settingOf(entry: (typeof KEYS)[number], parsed: Document, file: string): readonly Setting[] {
-  const value = parsed[entry.key];
+function settingOf(entry: (typeof KEYS)[number], given: GivenKey | undefined, file: string): readonly Setting[] {
+  const value = given?.value;
   if (value === undefined || value === null || value === '') return [];
   if (value === 0 && ZERO_IS_UNSET.test(entry.key)) return [];
-  const label = `key ${entry.key} of ${file}`;
+  const label = `key ${given?.name ?? entry.key} of ${file}`;
   const path = entry.path.split('.');
   const isScalar = typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean';
   return [isScalar ? settingFromText(path, entry.kind, String(value), label) : { path, value, origin: { label } }];
@@ -87,11 +103,11 @@ function writtenAs(value: unknown): string | undefined {
 }
 
 /** `principal` and an empty method mean: whatever the other keys say. */
-function authMethod(parsed: Document, file: string): readonly Setting[] {
-  const method = parsed['authMethod'];
-  if (method === undefined || method === '' || method === 'principal') return [];
+function authMethod(given: GivenKey | undefined, file: string): readonly Setting[] {
+  const method = given?.value;
+  if (given === undefined || method === undefined || method === null || method === '' || method === 'principal') return [];
   const path = ['azure', 'credential', 'method'];
-  const origin = { label: `key authMethod of ${file}`, written: typeof method === 'string' ? method : JSON.stringify(method) };
+  const origin = { label: `key ${given.name} of ${file}`, written: typeof method === 'string' ? method : JSON.stringify(method) };
   if (method === 'cli') return [{ path, value: 'azure-cli', origin }];
   return [{ path, value: null, origin: { ...origin, unread: 'principal or cli' } }];
 }

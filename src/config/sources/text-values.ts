@@ -10,8 +10,11 @@ export type TextKind = 'text' | 'duration' | 'seconds' | 'integer' | 'number' | 
 const TRUE = new Set(['true', 't', '1']);
 const FALSE = new Set(['false', 'f', '0']);
 
+/** What today's provider takes; a longer wait than a century is a slip of the finger. */
+const MOST_SECONDS = 2 ** 32 - 1;
+
 const ACCEPTS: Readonly<Partial<Record<TextKind, string>>> = {
-  seconds: 'a whole number of seconds, 0 or more',
+  seconds: 'a whole number of seconds, 0 or more (and not above 4294967295)',
   boolean: 'true or false',
 };
 
@@ -31,7 +34,7 @@ function valueOf(kind: TextKind, text: string): unknown {
     case 'duration':
       return text;
     case 'seconds':
-      return /^\d{1,10}$/.test(text) ? `${text}s` : text;
+      return /^\d{1,10}$/.test(text) && Number(text) <= MOST_SECONDS ? `${text}s` : text;
     case 'integer':
       return /^[+-]?\d+$/.test(text) ? Number(text) : text;
     case 'number':
