@@ -4,7 +4,7 @@
  */
 import { VARIABLES } from '../src/config/sources/environment.ts';
 import { FLAGS } from '../src/config/sources/flag-table.ts';
-import { createCompatibleMetrics } from '../src/telemetry/compatible-metrics.ts';
+import { createCompatibleMetrics, NOT_SERVED } from '../src/telemetry/compatible-metrics.ts';
 import { createMetrics } from '../src/telemetry/metrics.ts';
 
 export interface SettingRow {
@@ -254,11 +254,14 @@ export async function metricsDocument(): Promise<string> {
     part('aks_autoscaler_'),
     '## Under the names of the Cluster Autoscaler',
     '',
-    'On by default; `--cluster-autoscaler-metrics=false` turns them off. Names that cannot be filled truthfully are not served. The labels',
-    'for GPUs are on series of pools with GPUs alone, which Prometheus takes for empty ones on the others; the label for dynamic resource',
-    'allocation is left out.',
+    'On by default; `--cluster-autoscaler-metrics=false` turns them off. Buckets are fewer than there; the metrics of node groups, of removal',
+    'latency and of skipped nodes need no flag. `findUnneeded` and `scaleDown` are one step here and tell the same time. Beyond ten VM sizes',
+    '`instance_type` is `other`.',
     '',
     part('cluster_autoscaler_'),
+    'Not served, since they would mean nothing here:',
+    '',
+    ...Object.entries(NOT_SERVED).map(([name, why]) => `- ${code(name)}: ${why}.`),
   ]
     .join('\n')
     .trimEnd()

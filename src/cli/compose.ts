@@ -14,6 +14,7 @@ import type { Random } from '../domain/random.ts';
 import type { TaintRules } from '../domain/taint.ts';
 import { ResourceNames } from '../domain/resources.ts';
 import { Autoscaler } from '../loop/autoscaler.ts';
+import { compatibleCounts } from '../loop/compatible-counts.ts';
 import { publishCompatible } from '../loop/compatible-gauges.ts';
 import { WithheldWrites } from '../loop/dry-run/withheld-writes.ts';
 import { withholding, withholdingEvents } from '../loop/dry-run/withholding-ports.ts';
@@ -88,6 +89,7 @@ export async function composeDaemon(input: ComposeInput): Promise<Daemon> {
   if (config.metrics.clusterAutoscalerNames) {
     const compatible = createCompatibleMetrics(metrics);
     loop.onLoop((report) => publishCompatible(report, live.policy, compatible));
+    for (const listener of compatibleCounts(compatible, () => live.policy)) loop.onLoop(listener);
   }
   const { namespace, statusConfigMap: isWritten } = config.kubernetes;
   loop.onLoop((report) => {

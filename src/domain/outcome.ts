@@ -60,6 +60,7 @@ export type RemovalOutcome =
       readonly kind: 'instances';
       readonly group: NodeGroupId;
       readonly instances: readonly InstanceKey[];
+      readonly cause: 'never-registered' | 'failed';
       readonly accepted: boolean;
       readonly message: string;
       readonly atMs: number;

@@ -3,21 +3,37 @@ import type { NodeGroup } from '../domain/node-group.ts';
 import type { Observation } from '../domain/observation.ts';
 import type { Policy } from '../domain/policy.ts';
 import { CPU, MEMORY } from '../domain/resources.ts';
-import { DELETION_CANDIDATE_TAINT, TO_BE_DELETED_TAINT } from '../domain/taint.ts';
+import { DELETION_CANDIDATE_TAINT, isStartupTaint, isStatusTaint, TO_BE_DELETED_TAINT, type TaintRules } from '../domain/taint.ts';
 import type { CompatibleMetrics } from '../telemetry/compatible-metrics.ts';
 import { isHealthy, unfitness } from '../planning/cluster-health.ts';
-import { overflowingControllers } from './many-shapes.ts';
 import { countNodes, type CountedNodes } from '../planning/node-counts.ts';
+import { publishBuffers, publishPlans } from './compatible-plans.ts';
 import type { LoopReport, StepName } from './report.ts';
 
-/** Which of the Cluster Autoscaler's functions a step of ours is. Planning and beginning removals are one step here. */
-const FUNCTIONS: Readonly<Partial<Record<StepName, string>>> = {
-  observe: 'updateClusterState',
-  'scale-up': 'scaleUp',
-  'scale-down': 'scaleDown',
-  'soft-taint': 'scaleDown:softTaintUnneeded',
+/** Which of the Cluster Autoscaler's functions a step of ours is. Removals are planned and begun in one step, which is two there. */
+const FUNCTIONS: Readonly<Partial<Record<StepName, readonly string[]>>> = {
+  observe: ['updateClusterState'],
+  'scale-up': ['scaleUp'],
+  'scale-down': ['findUnneeded', 'scaleDown'],
+  'soft-taint': ['scaleDown:softTaintUnneeded'],
 };
-const TAINTS: ReadonlySet<string> = new Set([TO_BE_DELETED_TAINT, DELETION_CANDIDATE_TAINT]);
+/** Told by their own names, as upstream does: our two and those of Kubernetes itself. */
+const TAINTS: ReadonlySet<string> = new Set([
+  TO_BE_DELETED_TAINT,
+  DELETION_CANDIDATE_TAINT,
+  'node.kubernetes.io/not-ready',
+  'node.kubernetes.io/unreachable',
+  'node.kubernetes.io/unschedulable',
+  'node.kubernetes.io/memory-pressure',
+  'node.kubernetes.io/disk-pressure',
+  'node.kubernetes.io/network-unavailable',
+  'node.kubernetes.io/pid-pressure',
+  'node.cloudprovider.kubernetes.io/uninitialized',
+  'node.cloudprovider.kubernetes.io/shutdown',
+]);
+/** The former name of startup taints, which upstream tells apart. */
+const IGNORED_PREFIX = 'ignore-taint.cluster-autoscaler.kubernetes.io/';
+const KINDS = ['startup-taint', 'status-taint', IGNORED_PREFIX, 'other'] as const;
 
 export function publishCompatible(report: LoopReport, policy: Policy, metrics: CompatibleMetrics): void {
   publishTimes(report, metrics);
@@ -25,15 +41,13 @@ export function publishCompatible(report: LoopReport, policy: Policy, metrics: C
   if (observation === undefined) return;
   knowGpus(observation.cloud.groups, metrics);
   const counts = countNodes({ observation, state, policy });
-  publishNodes(counts, observation, metrics);
+  publishNodes(counts, observation, { taints: policy.cluster?.taints }, metrics);
   metrics.safeToAutoscale.set(unfitness(observation, state, policy) === undefined ? 1 : 0);
   publishCapacity(report, observation, metrics);
   publishLimits(policy, metrics);
   publishPods(observation, metrics);
-  const plan = report.rounds.at(-1)?.plan;
-  metrics.unschedulablePods.set({ type: 'injected' }, plan?.injection?.injected ?? 0);
-  metrics.unschedulablePods.set({ type: 'skipped_injection' }, plan?.injection?.skipped ?? 0);
-  metrics.overflowingControllers.set(plan === undefined ? 0 : overflowingControllers(plan));
+  publishPlans(report, observation, metrics);
+  publishBuffers(report, policy, metrics);
   publishScaleDown(report, policy, metrics);
   for (const gauge of [metrics.groupMin, metrics.groupMax, metrics.groupTarget, metrics.groupHealthiness, metrics.groupBackoff])
     gauge.reset();
@@ -62,30 +76,44 @@ function publishTimes({ startedAtMs, durationMs, stepMs, outcome }: LoopReport, 
   const seen = (name: string, ms: number): void => {
     metrics.lastActivity.set({ activity: name }, startedAtMs / 1000);
     metrics.duration.observe({ function: name }, ms / 1000);
+    metrics.durationQuantiles.observe({ function: name }, ms / 1000);
   };
   seen('main', durationMs);
   for (const step of Object.keys(FUNCTIONS) as StepName[]) {
     const ms = stepMs[step];
-    const name = FUNCTIONS[step];
-    if (ms !== undefined && name !== undefined) seen(name, ms);
+    if (ms !== undefined) for (const name of FUNCTIONS[step] ?? []) seen(name, ms);
   }
+  // From when the cluster's state was known, as upstream sets it.
+  if (stepMs['scale-up'] !== undefined) metrics.lastActivity.set({ activity: 'autoscaling' }, startedAtMs / 1000);
   if (outcome === 'completed') metrics.lastActivity.set({ activity: 'mainSuccessful' }, startedAtMs / 1000);
 }
 
-function publishNodes({ total }: CountedNodes, { cluster, cloud }: Observation, metrics: CompatibleMetrics): void {
+interface Told {
+  readonly taints: TaintRules | undefined;
+}
+
+function publishNodes({ total }: CountedNodes, { cluster, cloud }: Observation, told: Told, metrics: CompatibleMetrics): void {
   const { ready, unready, notStarted, suspended, unregistered, longUnregistered } = total;
   for (const [state, count] of Object.entries({ ready, unready, notStarted, suspended, unregistered, longUnregistered })) {
     metrics.nodes.set({ state }, count);
   }
   metrics.nodeGroups.set({ node_group_type: 'autoscaled' }, cloud.groups.length);
-  const taints = new Map<string, number>([...TAINTS, 'other'].map((type) => [type, 0]));
+  metrics.nodeGroups.set({ node_group_type: 'autoprovisioned' }, 0);
+  const taints = new Map<string, number>([...TAINTS, ...KINDS].map((type) => [type, 0]));
   for (const node of cluster.nodes.values()) {
     for (const { key } of node.taints) {
-      const type = TAINTS.has(key) ? key : 'other';
+      const type = taintType(key, told.taints);
       taints.set(type, (taints.get(type) ?? 0) + 1);
     }
   }
   for (const [type, count] of taints) metrics.nodeTaints.set({ type }, count);
+}
+
+function taintType(key: string, rules: TaintRules | undefined): string {
+  if (TAINTS.has(key)) return key;
+  if (key.startsWith(IGNORED_PREFIX)) return IGNORED_PREFIX;
+  if (isStartupTaint(key, rules)) return 'startup-taint';
+  return isStatusTaint(key, rules) ? 'status-taint' : 'other';
 }
 
 function publishCapacity({ state }: LoopReport, { cluster }: Observation, metrics: CompatibleMetrics): void {

@@ -107,7 +107,7 @@ export class DrainRunner {
     const facts = { nodeGroup: group, instances: instances.length, cause, reason: message };
     if (accepted) log.info(facts, 'Instances that are no nodes are being deleted.');
     else log.warn(facts, 'Instances that are no nodes could not be deleted.');
-    this.#end({ kind: 'instances', group, instances, accepted, message, atMs: clock.now() });
+    this.#end({ kind: 'instances', group, instances, cause, accepted, message, atMs: clock.now() });
   }
 
   #end(outcome: RemovalOutcome, forget?: () => void): void {

@@ -7,7 +7,7 @@ import { Counter, Gauge, Histogram, Registry, Summary } from 'prom-client';
 const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 const STAGE_SECONDS = [1, 2, 5, 10, 20, 30, 60, 90, 120, 180, 300, 600, 1200];
 /** Few, since every node group has them all. */
-const BOUND_SECONDS = [30, 60, 120, 180, 300, 450, 600, 1200];
+const BOUND_SECONDS = [30, 60, 120, 300, 600, 1200];
 /** Azure says thirty seconds for Spot machines, at least. */
 const NOTICE_SECONDS = [1, 5, 10, 15, 20, 25, 30, 60, 300];
 

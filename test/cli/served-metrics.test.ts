@@ -30,7 +30,7 @@ describe('what a daemon serves', () => {
     const group = world.reports.at(-1)?.observation?.cloud.groups.find(({ id }) => id.includes('general'))?.id ?? '';
     const expected = {
       [`aks_autoscaler_scaled_up_nodes_total{node_group="${group}"}`]: 1,
-      cluster_autoscaler_scaled_up_nodes_total: 1,
+      'cluster_autoscaler_scaled_up_nodes_total{gpu_resource_name="",gpu_name="",dra_drivers=""}': 1,
       'cluster_autoscaler_nodes_count{state="ready"}': 3,
       'cluster_autoscaler_nodes_count{state="unready"}': 0,
       'cluster_autoscaler_node_groups_count{node_group_type="autoscaled"}': world.reports.at(-1)?.observation?.cloud.groups.length,
@@ -54,8 +54,12 @@ describe('what a daemon serves', () => {
       () => world.reports.some((report) => report.removed.some(({ kind }) => kind === 'deleted')),
       10 * MINUTE,
     );
-    const removed = (await served(world, 'cluster_autoscaler_scaled_down_nodes_total{reason="empty"}')) ?? 0;
-    expect(removed + ((await served(world, 'cluster_autoscaler_scaled_down_nodes_total{reason="underutilized"}')) ?? 0)).toBe(1);
+    const removed = async (reason: string): Promise<number> =>
+      (await served(
+        world,
+        `cluster_autoscaler_scaled_down_nodes_total{gpu_resource_name="",gpu_name="",dra_drivers="",reason="${reason}"}`,
+      )) ?? 0;
+    expect((await removed('empty')) + (await removed('underutilized'))).toBe(1);
     expect(await served(world, 'cluster_autoscaler_last_activity{activity="mainSuccessful"}')).toBeCloseTo(world.clock.now() / 1000, -2);
   });
 

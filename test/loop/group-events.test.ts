@@ -67,7 +67,7 @@ const late: CloudEvent = {
   error: { detail: { kind: 'out-of-capacity', scope: {} }, code: 'AllocationFailed', message: 'No stock.' },
   atMs: START_MS,
 };
-const instances = { kind: 'instances', group: A, instances: [key], atMs: START_MS } as const;
+const instances = { kind: 'instances', group: A, instances: [key], cause: 'failed', atMs: START_MS } as const;
 const deleted = { kind: 'deleted', group: A, node: 'a-0', instance: key, atMs: START_MS } as const;
 const timedOut = (atMs: number) => ({
   backoffs: new Map([[A, { untilMs: START_MS + 1, durationMs: 1, lastFailureMs: atMs, cause: 'timeout' }]]),

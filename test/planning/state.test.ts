@@ -320,6 +320,7 @@ describe('scale-down', () => {
   it('counts accepted deletions of instances, and no refused ones', () => {
     const outcome = (accepted: boolean): RemovalOutcome => ({
       kind: 'instances',
+      cause: 'failed',
       group: G,
       instances: [keyOf('x')],
       accepted,

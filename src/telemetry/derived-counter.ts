@@ -1,0 +1,68 @@
+/** Counters that are not counted: they are read from others when somebody scrapes, so that nothing is counted twice. */
+import { Counter, type Registry } from 'prom-client';
+
+export type Labels = Readonly<Record<string, string | number | undefined>>;
+
+/** A counter to read from. */
+export interface Counted {
+  get(): Promise<{ values: readonly { readonly value: number; readonly labels: Labels }[] }>;
+}
+
+export interface Source {
+  readonly from: Counted;
+  /** The labels for a row of what is read; undefined: not counted here. */
+  readonly as: (labels: Labels) => Labels | undefined;
+}
+
+export interface DerivedCounter {
+  readonly name: string;
+  readonly help: string;
+  readonly labelNames?: readonly string[];
+  readonly sources: readonly Source[];
+  /** Series that are there from the start: a first count that made its own series would be no increase to who reads it. */
+  readonly fromStart?: readonly Labels[];
+}
+
+/** Registers it. */
+export function derivedCounter({ name, help, labelNames = [], sources, fromStart = [] }: DerivedCounter, registry: Registry): Counter {
+  return new Counter({
+    name,
+    help,
+    labelNames: [...labelNames],
+    registers: [registry],
+    async collect() {
+      const rows = await totalsOf(sources, fromStart);
+      this.reset();
+      for (const { labels, total } of rows) this.inc(labels, total);
+    },
+  });
+}
+
+interface Total {
+  readonly labels: Record<string, string | number>;
+  readonly total: number;
+}
+
+async function totalsOf(sources: readonly Source[], fromStart: readonly Labels[]): Promise<readonly Total[]> {
+  const totals = new Map<string, Total>();
+  const add = (wanted: Labels, value: number): void => {
+    const labels = Object.fromEntries(
+      Object.entries(wanted).flatMap(([name, text]) => (text === undefined ? [] : [[name, text] as const])),
+    );
+    const key = JSON.stringify(
+      Object.keys(labels)
+        .toSorted()
+        .map((name) => [name, labels[name]]),
+    );
+    totals.set(key, { labels, total: (totals.get(key)?.total ?? 0) + value });
+  };
+  for (const labels of fromStart) add(labels, 0);
+  for (const { from, as } of sources) {
+    for (const { value, labels } of (await from.get()).values) {
+      const wanted = as(labels);
+      // A row of nothing makes no series of its own.
+      if (wanted !== undefined && value !== 0) add(wanted, value);
+    }
+  }
+  return [...totals.values()];
+}
