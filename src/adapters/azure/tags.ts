@@ -55,18 +55,26 @@ export type Limits =
   | { readonly kind: 'skipped'; readonly reason: string };
 
 /**
- * Whether any rule selects a set with these tags, and its limits: tags `min` and `max` win over the rule's own. The first
- * rule that matches counts.
+ * Whether any rule selects a set with these tags, and its limits: tags `min` and `max` win over those of rules. Where several
+ * rules select it, all of their limits hold: the highest minimum and the lowest maximum.
  */
 export function discover(tags: Tags, rules: readonly DiscoveryRule[]): Limits {
-  const rule = rules.find(({ selectors }) => selectors.length > 0 && selectors.every(({ key, value }) => tags[key] === value));
-  if (rule === undefined) return { kind: 'not-matched' };
-  const min = limit(tags, 'min', rule.min);
-  const max = limit(tags, 'max', rule.max);
+  const selecting = rules.filter(({ selectors }) => selectors.length > 0 && selectors.every(({ key, value }) => tags[key] === value));
+  if (selecting.length === 0) return { kind: 'not-matched' };
+  const min = limit(tags, 'min', highest(selecting.flatMap((rule) => rule.min ?? [])));
+  const max = limit(tags, 'max', lowest(selecting.flatMap((rule) => rule.max ?? [])));
   if (typeof min === 'string') return { kind: 'skipped', reason: min };
   if (typeof max === 'string') return { kind: 'skipped', reason: max };
   if (max < min) return { kind: 'skipped', reason: `max ${max} is below min ${min}` };
   return { kind: 'limits', min, max };
+}
+
+function highest(numbers: readonly number[]): number | undefined {
+  return numbers.length === 0 ? undefined : Math.max(...numbers);
+}
+
+function lowest(numbers: readonly number[]): number | undefined {
+  return numbers.length === 0 ? undefined : Math.min(...numbers);
 }
 
 /** The number, or why there is none. */

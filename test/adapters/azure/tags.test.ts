@@ -18,12 +18,7 @@ const RULE = { selectors: [{ key: 'auto', value: 'yes' }], min: undefined, max: 
 describe('tags: discovery', () => {
   it.each([
     ['limits from tags', { auto: 'yes', min: '1', max: '5' }, [RULE], { kind: 'limits', min: 1, max: 5 }],
-    [
-      'azure provider 40: tags win over the rule',
-      { auto: 'yes', min: '2', max: '4' },
-      [{ ...RULE, min: 0, max: 9 }],
-      { kind: 'limits', min: 2, max: 4 },
-    ],
+    ['tags win over the rule', { auto: 'yes', min: '2', max: '4' }, [{ ...RULE, min: 0, max: 9 }], { kind: 'limits', min: 2, max: 4 }],
     ['the rule fills in', { auto: 'yes' }, [{ ...RULE, min: 0, max: 9 }], { kind: 'limits', min: 0, max: 9 }],
     [
       'rules are alternatives',
@@ -36,6 +31,40 @@ describe('tags: discovery', () => {
       { auto: 'yes' },
       [{ ...RULE, selectors: [...RULE.selectors, { key: 'b', value: '1' }] }],
       { kind: 'not-matched' },
+    ],
+    [
+      'azure provider 40: of two rules that select it, the highest minimum and the lowest maximum',
+      { auto: 'yes', other: 'x' },
+      [
+        { ...RULE, min: 2, max: 5 },
+        { selectors: [{ key: 'other', value: 'x' }], min: 1, max: 4 },
+      ],
+      { kind: 'limits', min: 2, max: 4 },
+    ],
+    [
+      'limits may come from different rules; a rule that does not select it gives none',
+      { auto: 'yes', other: 'x' },
+      [
+        { ...RULE, min: 3 },
+        { selectors: [{ key: 'other', value: 'x' }], min: undefined, max: 7 },
+        { selectors: [{ key: 'third', value: 'x' }], min: 6, max: 6 },
+      ],
+      { kind: 'limits', min: 3, max: 7 },
+    ],
+    [
+      'rules that contradict each other are a reason',
+      { auto: 'yes', other: 'x' },
+      [
+        { ...RULE, min: 5, max: 9 },
+        { selectors: [{ key: 'other', value: 'x' }], min: 0, max: 4 },
+      ],
+      { kind: 'skipped', reason: 'max 4 is below min 5' },
+    ],
+    [
+      'a tag goes before the limits of all rules',
+      { auto: 'yes', min: '0' },
+      [{ ...RULE, min: 2, max: 5 }],
+      { kind: 'limits', min: 0, max: 5 },
     ],
     ['values are compared exactly', { auto: 'Yes' }, [RULE], { kind: 'not-matched' }],
     ['a rule without selectors selects nothing', { auto: 'yes' }, [{ ...RULE, selectors: [] }], { kind: 'not-matched' }],
