@@ -33,6 +33,7 @@ export type CloudEvent =
   | {
       readonly kind: 'increase-failed';
       readonly group: NodeGroupId;
+      /** How many machines more were asked for. */
       readonly requested: number;
       readonly error: { readonly detail: ErrorKind; readonly code: string; readonly message: string };
       readonly atMs: number;

@@ -18,10 +18,25 @@ export function groupEvents(report: LoopReport, policy: Policy, namespace: strin
     ...removals(report),
     ...(observation === undefined
       ? []
-      : [...lateFailures(observation), ...timeouts(report, observation), ...sickness(report, observation, policy)]),
+      : [
+          ...comings(observation),
+          ...lateFailures(observation),
+          ...timeouts(report, observation),
+          ...sickness(report, observation, policy),
+        ]),
     ...limits(report, policy),
   ];
   return told.map((event) => ({ subject: { kind: 'ConfigMap', namespace, name: STATUS_NAME }, ...event }));
+}
+
+function comings({ cloud }: Observation): readonly Told[] {
+  return cloud.events.flatMap((event) => {
+    if (event.kind === 'group-vanished') return [normal('NodeGroupVanished', `${event.group} is no node group any more`)];
+    if (event.kind !== 'group-appeared') return [];
+    const group = cloud.groups.find(({ id }) => id === event.group);
+    const limits = group === undefined ? '' : ` (min: ${group.minSize}, max: ${group.maxSize})`;
+    return [normal('NodeGroupAppeared', `${event.group} is a node group from now on${limits}`)];
+  });
 }
 
 function lateFailures({ cloud }: Observation): readonly Told[] {
@@ -31,7 +46,7 @@ function lateFailures({ cloud }: Observation): readonly Told[] {
     return [
       warning(
         'FailedToScaleUpGroup',
-        `Scale-up of ${event.group} to ${event.requested} failed after it was accepted (${code}): ${message}`,
+        `Scale-up of ${event.group} by ${event.requested} failed after it was accepted (${code}): ${message}`,
       ),
     ];
   });

@@ -77,9 +77,22 @@ describe('events about groups and the cluster', () => {
   it.each([
     ['an idle loop', {}, []],
     [
+      'a pool that appears, and one that is gone',
+      {
+        events: [
+          { kind: 'group-appeared', group: A, atMs: START_MS },
+          { kind: 'group-vanished', group: nodeGroupId('b'), atMs: START_MS },
+        ],
+      },
+      [
+        'Normal NodeGroupAppeared: a is a node group from now on (min: 0, max: 10)',
+        'Normal NodeGroupVanished: b is no node group any more',
+      ],
+    ],
+    [
       'a late failure',
       { events: [late] },
-      ['Warning FailedToScaleUpGroup: Scale-up of a to 4 failed after it was accepted (AllocationFailed): No stock.'],
+      ['Warning FailedToScaleUpGroup: Scale-up of a by 4 failed after it was accepted (AllocationFailed): No stock.'],
     ],
     ['nodes that never joined', { state: timedOut(START_MS) }, ['Warning ScaleUpTimedOut: Nodes of a did not join the cluster in time']],
     ['nodes that did not join earlier', { state: timedOut(START_MS - 1) }, []],
