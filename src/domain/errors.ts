@@ -37,6 +37,8 @@ export type ErrorKind =
       readonly required?: number;
       /** The cloud's quotas show from now on what the refusal told: what still fits can be planned at once. */
       readonly counted?: boolean;
+      /** It is about the place of this one group (its subnet, a policy, a lock): others may have the size all the same. */
+      readonly local?: true;
     }
   | { readonly kind: 'conflict' }
   | { readonly kind: 'not-found' }

@@ -69,6 +69,13 @@ describe('what a failed increase teaches', () => {
       10,
       { vmSize: D4, priority: 'Regular' },
     ],
+    [
+      'a full subnet, a policy or a lock: the group alone',
+      { kind: 'quota', quota: 'q', local: true },
+      { sizeFamily: FAMILY },
+      undefined,
+      undefined,
+    ],
     ['constraints: the group alone', { ...NO_STOCK, lack: 'constraints' }, { sizeFamily: FAMILY }, undefined, undefined],
     ['no answer: the group alone', { kind: 'unavailable', effect: 'unknown' }, {}, undefined, undefined],
   ])('%s', (_, detail, part, minutes, scope) => {

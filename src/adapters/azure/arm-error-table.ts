@@ -73,8 +73,8 @@ const RULES: readonly Rule[] = [
   { codes: ['quotaexceeded', 'resourcequotaexceeded', 'errcode_insufficientvcpuquota'], detail: quota },
   { words: QUOTA_WORDS, detail: quota },
   // A full subnet and a policy are limits of this group's place: resting the group is what helps, not stopping the loop.
-  { codes: SUBNET, words: /enough capacity for \d+ IP addresses/i, detail: () => ({ kind: 'quota', quota: SUBNET_QUOTA }) },
-  { codes: FORBIDDEN_BY_RULE, detail: (facts) => ({ kind: 'quota', quota: `${POLICY_QUOTA} (${codeAmong(facts, FORBIDDEN_BY_RULE)})` }) },
+  { codes: SUBNET, words: /enough capacity for \d+ IP addresses/i, detail: () => ({ kind: 'quota', quota: SUBNET_QUOTA, local: true }) },
+  { codes: FORBIDDEN_BY_RULE, detail: forbiddenByRule },
   { codes: IDENTITY, detail: () => ({ kind: 'auth' }) },
   { statuses: [401, 403], detail: () => ({ kind: 'auth' }) },
   { statuses: [409, 412], detail: () => ({ kind: 'conflict' }) },
@@ -118,6 +118,10 @@ function codeAmong(facts: Facts, codes: readonly string[]): string {
 /** The first thing that the body names. */
 export function targetOf(facts: Facts): string | undefined {
   return facts.errors.find((part) => part.target !== '')?.target;
+}
+
+function forbiddenByRule(facts: Facts): ErrorKind {
+  return { kind: 'quota', quota: `${POLICY_QUOTA} (${codeAmong(facts, FORBIDDEN_BY_RULE)})`, local: true };
 }
 
 function throttle(facts: Facts): ErrorKind {

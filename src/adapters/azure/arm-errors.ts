@@ -175,6 +175,11 @@ export function isPreempted(failure: { readonly code: string | undefined; readon
   return /^operationpreempted$/i.test(failure.code ?? '') || /\boperationpreempted\b/i.test(failure.message);
 }
 
+/** Whether somebody has put a lock of the resource manager on what was to be written: no write passes until it is taken off. */
+export function isLocked(error: AutoscalerError): boolean {
+  return /^scopelocked$/i.test(error.code ?? '');
+}
+
 /** Whether a forced delete was refused in a way that an unforced one may not be. Quota and throttling share the code. */
 export function isPlainlyNotAllowed(error: AutoscalerError): boolean {
   return /^operationnotallowed$/i.test(error.code ?? '') && (error.kind === 'conflict' || error.kind === 'bug');

@@ -1,11 +1,18 @@
 /**
- * Groups whose last write Azure refused in a way that asking again does not cure: a permission that is missing, or a request
- * it does not accept. They rest, longer each time, so that other groups are tried and no node is drained for nothing.
+ * Groups whose last write Azure refused in a way that asking again does not cure: a permission that is missing, a request that
+ * it does not accept, or a lock. They rest, longer each time, so that other groups are tried and no node is drained for nothing.
  */
 import type { AutoscalerError } from '../../domain/errors.ts';
+import { isLocked } from './arm-errors.ts';
 
-const FIRST_MS = 60_000;
-const LONGEST_MS = 5 * 60_000;
+interface Rest {
+  readonly firstMs: number;
+  readonly longestMs: number;
+}
+
+const MISTAKE: Rest = { firstMs: 60_000, longestMs: 5 * 60_000 };
+/** Somebody means it, and every look whether it is gone may cost the drain of a node. */
+const LOCK: Rest = { firstMs: 10 * 60_000, longestMs: 60 * 60_000 };
 
 interface Hold {
   readonly untilMs: number;
@@ -19,9 +26,10 @@ export class WriteHolds {
   /** Learns from what became of a write; `error` undefined: Azure accepted it. Returns why the group rests now, if it does. */
   learn(group: string, error: AutoscalerError | undefined, nowMs: number): string | undefined {
     if (error === undefined) this.#holds.delete(group);
-    if (error?.kind !== 'auth' && error?.kind !== 'bug') return undefined;
+    const rest = error === undefined ? undefined : restAfter(error);
+    if (error === undefined || rest === undefined) return undefined;
     const before = this.#holds.get(group);
-    const restMs = before === undefined ? FIRST_MS : Math.min(LONGEST_MS, before.restMs * 2);
+    const restMs = Math.max(rest.firstMs, Math.min(rest.longestMs, (before?.restMs ?? 0) * 2));
     const untilMs = nowMs + restMs;
     const reason = `Azure refused the last write, tried again after ${new Date(untilMs).toISOString()}: ${error.message}`;
     this.#holds.set(group, { untilMs, restMs, reason });
@@ -42,4 +50,9 @@ export class WriteHolds {
     if (group === undefined) this.#holds.clear();
     else this.#holds.delete(group);
   }
+}
+
+function restAfter(error: AutoscalerError): Rest | undefined {
+  if (isLocked(error)) return LOCK;
+  return error.kind === 'auth' || error.kind === 'bug' ? MISTAKE : undefined;
 }

@@ -66,8 +66,8 @@ export function forgetOldBackoffs(state: LoopState, nowMs: number, policy: Backo
 function stockoutOf(failure: GroupFailure, backoff: Backoff): Stockout | undefined {
   const { detail, group } = failure;
   if (detail.kind !== 'out-of-capacity' && detail.kind !== 'quota') return undefined;
-  // Others may have the size: without this group's disks, networks or neighbours.
-  if (detail.kind === 'out-of-capacity' && detail.lack === 'constraints') return undefined;
+  // Others may have the size: without this group's disks, networks or neighbours, or the lock on it.
+  if (detail.kind === 'quota' ? detail.local === true : detail.lack === 'constraints') return undefined;
   const scope = { ...narrowed(detail.kind === 'out-of-capacity' ? detail.scope : {}, group), ...familyOf(detail, group) };
   // An absent size means every size; nobody said that every size is out of stock.
   if (scope.vmSize === undefined) return undefined;

@@ -34,7 +34,7 @@ describe('forms of refusals', () => {
       outOf(),
     ],
     ['a code in small letters', { status: 409, body: coded('skunotavailable') }, { ...outOf(), lack: 'offer' } as ErrorKind],
-    ['a code in capitals', { status: 400, body: coded('SUBNETISFULL') }, { kind: 'quota', quota: 'subnet addresses' }],
+    ['a code in capitals', { status: 400, body: coded('SUBNETISFULL') }, { kind: 'quota', quota: 'subnet addresses', local: true }],
     ['a time out of the gateway', { status: 408, body: '' }, { kind: 'unavailable', effect: 'unknown' }],
     ['a subscription without Compute', { status: 409, body: coded('MissingSubscriptionRegistration') }, { kind: 'auth' }],
     [

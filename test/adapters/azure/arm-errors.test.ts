@@ -196,13 +196,13 @@ const TABLE: readonly (readonly [name: string, answer: Answer, detail: ErrorKind
   [
     'fault 41: policy',
     { status: 403, body: wrapped('RequestDisallowedByPolicy', "Resource 'n' was disallowed by policy.") },
-    { kind: 'quota', quota: 'policy or lock (RequestDisallowedByPolicy)' },
+    { kind: 'quota', quota: 'policy or lock (RequestDisallowedByPolicy)', local: true },
     'RequestDisallowedByPolicy',
   ],
   [
     'fault 41: lock',
     { status: 409, body: wrapped('ScopeLocked', 'The scope cannot perform write operation') },
-    { kind: 'quota', quota: 'policy or lock (ScopeLocked)' },
+    { kind: 'quota', quota: 'policy or lock (ScopeLocked)', local: true },
     'ScopeLocked',
   ],
   [
@@ -488,14 +488,14 @@ describe('arm errors: operations that failed after they were accepted', () => {
     [
       'a policy that speaks late',
       { code: 'RequestDisallowedByPolicy', message: 'disallowed' },
-      { kind: 'quota', quota: 'policy or lock (RequestDisallowedByPolicy)' },
+      { kind: 'quota', quota: 'policy or lock (RequestDisallowedByPolicy)', local: true },
       'RequestDisallowedByPolicy',
     ],
     ['fault 18', { code: 'OperationPreempted', message: 'preempted by a newer operation' }, { kind: 'conflict' }, 'OperationPreempted'],
     [
       'fault 63',
       { code: 'SubnetIsFull', message: 'Subnet s with address prefix 10.224.0.0/24 does not have enough capacity for 1 IP addresses.' },
-      { kind: 'quota', quota: 'subnet addresses' },
+      { kind: 'quota', quota: 'subnet addresses', local: true },
       'SubnetIsFull',
     ],
     [

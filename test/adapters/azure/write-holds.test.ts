@@ -25,6 +25,19 @@ describe('a group whose write was refused', () => {
     expect(holds.reasonOf('other', START_MS)).toBeUndefined();
   });
 
+  it('under a lock it rests ten minutes, then longer, and an hour at most', () => {
+    const holds = new WriteHolds();
+    const locked = new AutoscalerError({ kind: 'quota', quota: 'x', local: true }, 'It is locked.', { code: 'ScopeLocked' });
+    let nowMs = START_MS;
+    const rests = Array.from({ length: 5 }, () => {
+      const begunMs = nowMs;
+      expect(holds.learn('g', locked, nowMs)).toContain('It is locked.');
+      while (holds.reasonOf('g', nowMs) !== undefined) nowMs += MINUTE;
+      return (nowMs - begunMs) / MINUTE;
+    });
+    expect(rests).toEqual([10, 20, 40, 60, 60]);
+  });
+
   it('does not rest for longer because the clock is set back', () => {
     const holds = new WriteHolds();
     holds.learn('g', forbidden, START_MS);
@@ -49,6 +62,7 @@ describe('a group whose write was refused', () => {
     ['conflict', { kind: 'conflict' }, false],
     ['throttling', { kind: 'throttled', retryAfterMs: 1_000 }, false],
     ['a stockout', { kind: 'out-of-capacity', scope: {} }, false],
+    ['a quota', { kind: 'quota', quota: 'cores' }, false],
     ['a server error', { kind: 'unavailable', effect: 'unknown' }, false],
     ['a cancelled write', { kind: 'cancelled' }, false],
     ['a missing role', { kind: 'auth' }, true],
