@@ -101,6 +101,13 @@ export interface AzureConfig {
   readonly retailPrices: RetailPricesConfig | undefined;
 }
 
+/** `retryMs` is well below `renewDeadlineMs`, which is below `durationMs`. */
+export interface LeaseTimingConfig {
+  readonly durationMs: number;
+  readonly renewDeadlineMs: number;
+  readonly retryMs: number;
+}
+
 /** Structurally what the Kubernetes adapter asks for. */
 export interface KubernetesConfig {
   readonly kubeconfigPath?: string;
@@ -108,6 +115,8 @@ export interface KubernetesConfig {
   readonly apiServer?: string;
   readonly namespace: string;
   readonly leaseName: string;
+  readonly leaseNamespace: string;
+  readonly leaseTiming: LeaseTimingConfig;
   readonly identity: string;
   readonly leaderElect: boolean;
   readonly eventSource: string;

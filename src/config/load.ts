@@ -166,6 +166,12 @@ function kubernetesOf({ kubernetes, dryRun }: Parsed, hostname: string | undefin
     namespace: kubernetes.namespace,
     // A dry run stands beside the autoscaler that does the work, and must not keep it from leading.
     leaseName: dryRun ? `${kubernetes.leaseName}-dry-run` : kubernetes.leaseName,
+    leaseNamespace: kubernetes.leaseNamespace ?? kubernetes.namespace,
+    leaseTiming: {
+      durationMs: kubernetes.leaseDuration,
+      renewDeadlineMs: kubernetes.leaseRenewDeadline,
+      retryMs: kubernetes.leaseRetryPeriod,
+    },
     identity: kubernetes.identity ?? hostname ?? 'aks-autoscaler',
     leaderElect: kubernetes.leaderElect,
     eventSource: kubernetes.eventSource,

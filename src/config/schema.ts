@@ -183,6 +183,8 @@ function isStack(cloud: string): boolean {
   return cloud.trim().toLowerCase() === STACK;
 }
 
+const RETRY_JITTER = 1.2;
+
 const kubernetes = z
   .strictObject({
     kubeconfig: text('a file path').optional(),
@@ -191,11 +193,26 @@ const kubernetes = z
     namespace: text("a namespace's name").default('kube-system'),
     leaderElect: flag(true),
     leaseName: text("a lease's name").default('aks-autoscaler'),
+    leaseNamespace: text("a namespace's name").optional(),
+    leaseDuration: duration(15 * SECOND_MS, { leastMs: SECOND_MS }),
+    leaseRenewDeadline: duration(10 * SECOND_MS, { leastMs: 100 }),
+    leaseRetryPeriod: duration(2 * SECOND_MS, { leastMs: 100 }),
     identity: text('a name that is unique per process').optional(),
     eventSource: text("a component's name").default('aks-autoscaler'),
     statusConfigMap: flag(true),
     heedResourceLocker: flag(true),
   })
+  // As in Kubernetes' own leader election: a try, with its jitter, must fit into the time in which one must succeed.
+  .refine((given) => given.leaseRenewDeadline > given.leaseRetryPeriod * RETRY_JITTER, {
+    error: `a time that is longer than ${RETRY_JITTER} times kubernetes.leaseRetryPeriod`,
+    path: ['leaseRenewDeadline'],
+  })
+  .refine((given) => given.leaseDuration > given.leaseRenewDeadline, {
+    error: 'a time that is longer than kubernetes.leaseRenewDeadline, so that a leader gives up before another takes over',
+    path: ['leaseDuration'],
+  })
+  // The record has whole seconds.
+  .refine((given) => given.leaseDuration % SECOND_MS === 0, { error: 'whole seconds', path: ['leaseDuration'] })
   .prefault({});
 
 const loop = z

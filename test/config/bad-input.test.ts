@@ -49,6 +49,18 @@ const ROWS: readonly (readonly [string, Given, readonly string[]])[] = [
   ['threshold out of range', yaml('scaleDown: {utilizationThreshold: 1.5}'), ['scaleDown.utilizationThreshold', '1.5', 'from 0 to 1']],
   ['first back-off above the last', yaml('backoff: {initial: 40m}'), ['backoff.initial', '"40m"', 'backoff.max']],
   ['batch idle above batch max', yaml('loop: {batchIdle: 3s}'), ['loop.batchIdle', '"3s"', 'loop.batchMax']],
+  [
+    'a lease that another takes before its leader gives up',
+    flag('--leader-elect-lease-duration=10s'),
+    ['--leader-elect-lease-duration', '"10s"', 'longer than kubernetes.leaseRenewDeadline'],
+  ],
+  [
+    'no time for a second try of a renewal',
+    flag('--leader-elect-renew-deadline=2s'),
+    ['--leader-elect-renew-deadline', '"2s"', '1.2 times kubernetes.leaseRetryPeriod'],
+  ],
+  ['a lease of broken seconds', flag('--leader-elect-lease-duration=15500ms'), ['--leader-elect-lease-duration', 'whole seconds']],
+  ['a retry of nothing', flag('--leader-elect-retry-period=0s'), ['--leader-elect-retry-period', '"0s"', 'at least 100 ms']],
   ['cluster without its resource group', env('CLUSTER_NAME', 'c'), ['azure.clusterResourceGroup is missing', 'ARM_CLUSTER_RESOURCE_GROUP']],
   [
     'both identities',

@@ -73,6 +73,37 @@ describe("the Cluster Autoscaler's flags", () => {
     },
   );
 
+  it("those of the lease have Kubernetes' own names, meanings and defaults", () => {
+    const leaseOf = (argv: readonly string[]) => {
+      const { leaseName, leaseNamespace, leaseTiming } = configOf({ argv }).kubernetes;
+      return { leaseName, leaseNamespace, ...leaseTiming };
+    };
+    expect(leaseOf([])).toEqual({
+      leaseName: 'aks-autoscaler',
+      leaseNamespace: 'kube-system',
+      durationMs: 15_000,
+      renewDeadlineMs: 10_000,
+      retryMs: 2_000,
+    });
+    expect(leaseOf(['--namespace=scaling']).leaseNamespace).toBe('scaling');
+    const argv = [
+      '--leader-elect=true',
+      '--leader-elect-resource-lock=leases',
+      '--leader-elect-resource-name=cluster-autoscaler',
+      '--leader-elect-resource-namespace=elsewhere',
+      '--leader-elect-lease-duration=1m',
+      '--leader-elect-renew-deadline=40s',
+      '--leader-elect-retry-period=5s',
+    ];
+    expect(leaseOf(argv)).toEqual({
+      leaseName: 'cluster-autoscaler',
+      leaseNamespace: 'elsewhere',
+      durationMs: 60_000,
+      renewDeadlineMs: 40_000,
+      retryMs: 5_000,
+    });
+  });
+
   it('the arguments of an existing Deployment can be pasted', () => {
     const argv = [
       '--v=4',

@@ -183,10 +183,13 @@ describe('connecting', () => {
     expect(kubernetes.reader.observe(stage.clock.now()).nodes.size).toBe(3);
   });
 
-  it('may not read pods: the start says so', async () => {
+  it('may not read pods: the start waits for the roles, and says so after a minute', async () => {
     const { kubernetes } = await stage.connect();
-    stage.cluster.control.failNext(1, 403, { verb: 'watch', resource: 'pods' });
-    await expect(stage.settled(kubernetes.reader.start(stage.signal))).rejects.toMatchObject({ kind: 'auth' });
+    stage.cluster.control.failNext(3, 403, { verb: 'watch', resource: 'pods' });
+    await stage.settled(kubernetes.reader.start(stage.signal));
+    const other = await stage.connect();
+    stage.cluster.control.failNext(1_000, 403, { verb: 'watch', resource: 'pods' });
+    await expect(stage.settled(other.kubernetes.reader.start(stage.signal))).rejects.toMatchObject({ kind: 'auth' });
   });
 });
 

@@ -66,9 +66,7 @@ export async function connectKubernetes(deps: KubernetesDeps): Promise<Kubernete
     ...(options.capacity === undefined ? {} : { capacity: options.capacity }),
   });
   const events = new QueuedEventRecorder({ rest, clock, retry, log, metrics, source: eventSource, identity });
-  const lease = options.leaderElect
-    ? new LeaseLeadership({ rest, clock, random, log, metrics, namespace, name: options.leaseName, identity })
-    : soleLeadership();
+  const lease = options.leaderElect ? new LeaseLeadership({ ...leaseOf(options), rest, clock, random, log, metrics }) : soleLeadership();
   const locker = new ResourceLocker({ rest, clock, log });
   const closing = new AbortController();
   const watchedConfigMaps: WatchedConfigMap[] = [];
@@ -96,6 +94,10 @@ export async function connectKubernetes(deps: KubernetesDeps): Promise<Kubernete
       await connection.close();
     },
   };
+}
+
+function leaseOf({ namespace, leaseNamespace = namespace, leaseName: name, leaseTiming: timing, identity }: KubernetesOptions) {
+  return { namespace: leaseNamespace, name, identity, ...(timing === undefined ? {} : { timing }) };
 }
 
 /** Any answer but a refusal of who we are will do: not everybody may read the version. */

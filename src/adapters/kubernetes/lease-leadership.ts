@@ -10,17 +10,9 @@ import type { LeaderLease } from '../../ports/leader-lease.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 import type { MetadataJson } from './api-json.ts';
+import { LEASE_TIMING, type LeaseTiming } from './lease-timing.ts';
+import { RefusalGrace } from './refusal-grace.ts';
 import type { Rest, RestCall } from './rest.ts';
-
-export interface LeaseTiming {
-  /** How long others wait after our last sign of life. */
-  readonly durationMs: number;
-  /** How long we go on without a successful renewal. Must be shorter. */
-  readonly renewDeadlineMs: number;
-  readonly retryMs: number;
-}
-
-export const LEASE_TIMING: LeaseTiming = { durationMs: 15_000, renewDeadlineMs: 10_000, retryMs: 2_000 };
 
 export interface LeaseDeps {
   readonly rest: Rest;
@@ -54,6 +46,7 @@ export class LeaseLeadership implements LeaderLease {
   readonly #timing: LeaseTiming;
   readonly #lost = new AbortController();
   readonly #stopRenewing = new AbortController();
+  readonly #grace = new RefusalGrace();
   #held: LeaseJson | undefined;
   #renewing: Promise<void> | undefined;
   /** The other's record and since when it has been the same. */
@@ -118,7 +111,7 @@ export class LeaseLeadership implements LeaderLease {
     return `/apis/coordination.k8s.io/v1/namespaces/${encodeURIComponent(this.#deps.namespace)}/leases`;
   }
 
-  /** The lease when it is ours now; undefined: not yet. Rejects when cancelled or when we may not use it at all. */
+  /** The lease when it is ours now; undefined: not yet. Rejects when cancelled or when we may not use it for good. */
   async #tryAcquire(signal: AbortSignal): Promise<LeaseJson | undefined> {
     try {
       const present = await this.#read(signal);
@@ -127,7 +120,7 @@ export class LeaseLeadership implements LeaderLease {
       return await this.#call({ method: 'PUT', path: this.#path, body: this.#claim(present) }, signal);
     } catch (thrown) {
       const error = asAutoscalerError(thrown);
-      if (error.kind === 'cancelled' || error.kind === 'auth') throw error;
+      if (error.kind === 'cancelled' || this.#grace.isOver(error, this.#deps.clock.monotonic())) throw error;
       this.#deps.log[error.kind === 'conflict' ? 'debug' : 'warn']({ error: error.message }, 'lease not acquired');
       return undefined;
     }

@@ -1,3 +1,4 @@
+import type { LeaseTiming } from './lease-timing.ts';
 import type { TaintRules } from '../../domain/taint.ts';
 import type { CapacityObjectWriter } from '../../ports/capacity-object-writer.ts';
 import type { ClusterReader } from '../../ports/cluster-reader.ts';
@@ -19,9 +20,13 @@ export interface KubernetesOptions {
   readonly apiServer?: string;
   /** Inside a cluster: folder with `token` and `ca.crt`. Default: where the kubelet mounts it. */
   readonly serviceAccountDir?: string;
-  /** Where the lease lives. */
+  /** Where what is written under a name of our own lives. */
   readonly namespace: string;
   readonly leaseName: string;
+  /** Default: `namespace`. */
+  readonly leaseNamespace?: string;
+  /** Default: 15 s, 10 s, 2 s. */
+  readonly leaseTiming?: LeaseTiming;
   /** Unique per process, for example the pod's name. Written into the lease. */
   readonly identity: string;
   /** false: leads at once, for tests and single runs. */

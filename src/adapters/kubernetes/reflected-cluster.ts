@@ -12,7 +12,7 @@ import { KnownStorage } from './known-storage.ts';
 import { createPodProjection, projectPod, type PodProjection } from './project-pod.ts';
 import { projectClaim, projectCsiNode, projectStorageClass, projectVolume, type Claim } from './project-storage.ts';
 import { projectBudget, projectDaemonSet } from './project-workloads.ts';
-import type { ReflectedTable } from './reflector.ts';
+import type { ReflectedTable } from './reflector-options.ts';
 import { Table } from './table.ts';
 
 type Views = Omit<ClusterView, 'stalenessMs'>;

@@ -6,66 +6,24 @@
  * LIST never names `resourceVersion=0`: the watch cache ignores the page size then and answers everything in one body.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Clock } from '../../domain/clock.ts';
 import { AutoscalerError, asAutoscalerError } from '../../domain/errors.ts';
-import type { Random } from '../../domain/random.ts';
-import type { Log } from '../../telemetry/log.ts';
-import type { Metrics } from '../../telemetry/metrics.ts';
-import { statusOf } from './api-errors.ts';
 import type { ListJson, ObjectJson, StatusJson } from './api-json.ts';
-import { backoffMs, type BackoffRange } from './backoff.ts';
+import { backoffMs } from './backoff.ts';
 import { endWhenSilent } from './idle.ts';
 import { LineSplitter } from './json-lines.ts';
 import { decodeWithoutManagedFields } from './managed-fields.ts';
-import type { Query, Rest } from './rest.ts';
-
-/** What a reflector fills. `complete` closes the full picture that `begin` opened: what was not put since is gone. */
-export interface ReflectedTable {
-  begin(): void;
-  put(object: ObjectJson): void;
-  remove(object: ObjectJson): void;
-  complete(): void;
-}
-
-export interface ReflectorDeps {
-  /** `pods`; label of its metrics. */
-  readonly resource: string;
-  /** `/api/v1/pods` */
-  readonly path: string;
-  readonly table: ReflectedTable;
-  /** The kind comes with a definition that the cluster may lack: then there are none, which is no failure. Absent: it is. */
-  readonly mayBeAbsent?: true;
-  /** Said with every list and watch, for example a field selector. */
-  readonly query?: Query;
-  readonly rest: Rest;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Log;
-  readonly metrics: Metrics;
-  readonly tuning?: Partial<ReflectorTuning>;
-}
-
-export interface ReflectorTuning {
-  readonly pageSize: number;
-  readonly backoff: BackoffRange;
-  /** Real time without a byte after which a watch-list's first picture is given up for a LIST. */
-  readonly initialSilenceMs: number;
-  /** Real time without a byte, bookmarks included, after which a connection is taken for dead. */
-  readonly silenceMs: number;
-}
-
-const DEFAULT_TUNING: ReflectorTuning = {
-  pageSize: 500,
-  backoff: { firstMs: 250, maxMs: 30_000 },
-  initialSilenceMs: 20_000,
-  silenceMs: 180_000,
-};
+import { DEFAULT_TUNING, type ReflectorDeps, type ReflectorTuning } from './reflector-options.ts';
+import { RefusalGrace } from './refusal-grace.ts';
+import type { Query } from './rest.ts';
+import { BROKEN, cutError, errorOf, isExpired, refusesWatchList, restartAfter, silentError, type RestartCause } from './watch-errors.ts';
 
 /** Bytes of a watch after which others get their turn: a socket hands over some megabytes at once, and a lease is waiting. */
 const TURN_BYTES = 256 * 1024;
 
 /** After how long a kind that the cluster does not know is looked for again. */
 const ABSENT_MS = 300_000;
+
+const ABSENT = 'the cluster does not know this kind';
 
 /** Server-side limit of one watch. */
 const WATCH_SECONDS = { least: 300, most: 600 };
@@ -81,6 +39,7 @@ export class Reflector {
   readonly resource: string;
   readonly #deps: ReflectorDeps;
   readonly #tuning: ReflectorTuning;
+  readonly #grace: RefusalGrace;
   readonly #firstPicture = Promise.withResolvers<void>();
   readonly #firstAnswer = Promise.withResolvers<void>();
   #trouble: string | undefined = 'not read yet';
@@ -96,6 +55,7 @@ export class Reflector {
   constructor(deps: ReflectorDeps) {
     this.resource = deps.resource;
     this.#deps = deps;
+    this.#grace = new RefusalGrace(deps.refusalGraceMs);
     this.#tuning = { ...DEFAULT_TUNING, ...deps.tuning };
     this.#lastHeardAt = deps.clock.monotonic();
     // Nobody may be waiting for it, for example when the process stops first.
@@ -107,7 +67,7 @@ export class Reflector {
     this.#running ??= this.#run(signal);
   }
 
-  /** Resolves with the first full picture. Rejects when the API server says before it that we may not read this at all. */
+  /** Resolves with the first full picture. Rejects when the API server goes on saying before it that we may not read this. */
   get synced(): Promise<void> {
     return this.#firstPicture.promise;
   }
@@ -166,25 +126,12 @@ export class Reflector {
   #judge(error: AutoscalerError, signal: AbortSignal): RestartCause {
     if (signal.aborted) return { label: 'stopped', failure: false, retryAfterMs: 0 };
     if (error.kind === 'not-found' && this.#deps.mayBeAbsent === true) return this.#absent();
-    const status = error.detail.kind === 'kube-api' ? error.detail.status : statusOf(error);
-    const refused = error.kind === 'auth';
-    if (refused) this.#firstPicture.reject(error);
+    if (this.#grace.isOver(error, this.#deps.clock.monotonic())) this.#firstPicture.reject(error);
     this.#trouble = error.message;
     this.#firstAnswer.resolve();
-    const expired = status === 410;
-    if (expired || error.kind === 'bug') this.#version = undefined;
+    if (isExpired(error) || error.kind === 'bug') this.#version = undefined;
     this.#deps.log.warn({ resource: this.resource, error: error.message, failures: this.#failures + 1 }, 'watch begins again');
-    const label = expired
-      ? 'expired'
-      : refused
-        ? 'refused'
-        : error.kind === 'throttled'
-          ? 'throttled'
-          : (error.code ?? '') === BROKEN
-            ? 'broken'
-            : 'unavailable';
-    const retryAfterMs = error.detail.kind === 'throttled' ? (error.detail.retryAfterMs ?? 0) : 0;
-    return { label, failure: true, retryAfterMs };
+    return restartAfter(error);
   }
 
   /** The kind is not known here (any more), so there are no objects of it. Told once. */
@@ -347,40 +294,4 @@ export class Reflector {
     const number = Number(version);
     if (Number.isFinite(number)) this.#seenVersion = Math.max(this.#seenVersion, number);
   }
-}
-
-interface RestartCause {
-  readonly label: 'ended' | 'expired' | 'refused' | 'throttled' | 'broken' | 'unavailable' | 'stopped' | 'absent';
-  readonly failure: boolean;
-  readonly retryAfterMs: number;
-}
-
-const ABSENT = 'the cluster does not know this kind';
-const BROKEN = 'BrokenWatch';
-const SILENT = 'SilentWatchList';
-
-/** Servers without the feature refuse the parameter (400, 422); those that never heard of it go silent before the end. */
-function refusesWatchList(error: AutoscalerError): boolean {
-  const status = error.detail.kind === 'kube-api' ? error.detail.status : undefined;
-  return error.code === SILENT || status === 400 || status === 422;
-}
-
-function silentError(resource: string, initial: boolean): AutoscalerError {
-  return cutError(`The watch of ${resource} went silent and is taken for dead.`, initial ? SILENT : undefined);
-}
-
-function cutError(message: string, code?: string): AutoscalerError {
-  return new AutoscalerError({ kind: 'unavailable', effect: 'none' }, message, code === undefined ? {} : { code });
-}
-
-/** The Status inside an ERROR event. */
-function errorOf(resource: string, status: StatusJson): AutoscalerError {
-  const message = `The watch of ${resource} was ended by the API server: ${status.message ?? status.reason ?? 'no reason given'}.`;
-  const context = status.code === undefined ? {} : { status: status.code };
-  if (status.code === 410 || status.reason === 'Expired' || status.reason === 'Gone') {
-    return new AutoscalerError({ kind: 'kube-api', status: 410 }, message, { context });
-  }
-  if (status.code === 429)
-    return new AutoscalerError({ kind: 'throttled', retryAfterMs: (status.details?.retryAfterSeconds ?? 1) * 1000 }, message, { context });
-  return new AutoscalerError({ kind: 'unavailable', effect: 'none' }, message, { context });
 }

@@ -1,7 +1,7 @@
 /** The projected objects of one resource. Unchanged objects keep their identity, whatever the API server sends again. */
 import { isDeepStrictEqual } from 'node:util';
 import type { ObjectJson } from './api-json.ts';
-import type { ReflectedTable } from './reflector.ts';
+import type { ReflectedTable } from './reflector-options.ts';
 
 export interface TableOptions<Item> {
   /** Map key of an object: its uid, or its name where views are keyed by name. */

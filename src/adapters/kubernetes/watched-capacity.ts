@@ -9,7 +9,8 @@ import type { ObjectJson } from './api-json.ts';
 import { capacityPath } from './capacity-writer.ts';
 import { projectBuffer, projectPodTemplate, projectQuota, projectRequest, projectScalable } from './project-capacity.ts';
 import type { Shapes } from './project-shape.ts';
-import { Reflector, type ReflectorDeps } from './reflector.ts';
+import { Reflector } from './reflector.ts';
+import type { ReflectorDeps } from './reflector-options.ts';
 import { Table } from './table.ts';
 
 /** Which of them somebody wants. */

@@ -2,7 +2,8 @@
 import { asAutoscalerError } from '../../domain/errors.ts';
 import type { ObjectJson } from './api-json.ts';
 import type { ConfigMapListener, ConfigMapName } from './options.ts';
-import { Reflector, type ReflectorDeps } from './reflector.ts';
+import { Reflector } from './reflector.ts';
+import type { ReflectorDeps } from './reflector-options.ts';
 import { Table } from './table.ts';
 
 interface ConfigMapJson extends ObjectJson {
@@ -24,7 +25,9 @@ export class WatchedConfigMap {
       onChange: (_, after) => listener(after),
     });
     const path = `/api/v1/namespaces/${encodeURIComponent(namespace)}/configmaps`;
-    this.#reflector = new Reflector({ ...deps, resource: 'configmaps', path, table, query: { fieldSelector: `metadata.name=${name}` } });
+    const query = { fieldSelector: `metadata.name=${name}` };
+    // Roles without this right are known, and nobody shall wait for them.
+    this.#reflector = new Reflector({ ...deps, resource: 'configmaps', path, table, query, refusalGraceMs: 0 });
   }
 
   /** Resolves when it is known what stands there, or that we may not read it: then it counts as not there. */

@@ -4,7 +4,8 @@ import { asAutoscalerError } from '../../domain/errors.ts';
 import type { ObjectJson } from './api-json.ts';
 import { byName } from './pod-index.ts';
 import { projectWorkload } from './project-replicas.ts';
-import { Reflector, type ReflectorDeps } from './reflector.ts';
+import { Reflector } from './reflector.ts';
+import type { ReflectorDeps } from './reflector-options.ts';
 import { Table } from './table.ts';
 
 const SOURCES = [

@@ -6,10 +6,10 @@ import { CLUSTER_RULES, NAMESPACE_RULES, type Rule } from './access-rules.ts';
 import { failed, ok, skipped, warning, type Check } from './check.ts';
 
 /** Every question that the rules make, the leases and ConfigMaps by their configured places. */
-export function questionsOf({ namespace, leaseName }: Pick<KubernetesConfig, 'namespace' | 'leaseName'>): readonly Access[] {
-  const own = expand(NAMESPACE_RULES, namespace).map((access) => {
-    const isLease = access.resource === 'leases' && access.name === '' && access.verb !== 'create';
-    return isLease ? { ...access, name: leaseName } : access;
+export function questionsOf(config: Pick<KubernetesConfig, 'namespace' | 'leaseName' | 'leaseNamespace'>): readonly Access[] {
+  const own = expand(NAMESPACE_RULES, config.namespace).map((access) => {
+    if (access.resource !== 'leases') return access;
+    return { ...access, namespace: config.leaseNamespace, name: access.verb === 'create' ? '' : config.leaseName };
   });
   return [...expand(CLUSTER_RULES, ''), ...own];
 }

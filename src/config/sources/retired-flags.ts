@@ -29,7 +29,6 @@ const OTHER_CLOUD = 'it is of another cloud provider: leave it out';
 const NEVER_USED = 'the Cluster Autoscaler accepts it and does not use it either: leave it out';
 const SIMILAR = 'similar groups are told by their labels and sizes: set --balancing-label to say which labels decide';
 const CLIENT = 'calls to the API server are watches, and few: leave it out';
-const LEASE = 'the lease is renewed every 2 s, given up after 10 s and free after 15 s';
 const LOGS = 'the log is JSON on standard output: see --log-level';
 
 export const RETIRED_FLAGS: readonly RetiredFlag[] = [
@@ -118,11 +117,7 @@ export const RETIRED_FLAGS: readonly RetiredFlag[] = [
     'its name is cluster-autoscaler-status, or none with --write-status-configmap=false',
   ),
   value('user-agent', 'ignored', [], 'set AZURE_CLUSTER_AUTOSCALER_USER_AGENT_SUFFIX'),
-  value('leader-elect-lease-duration', 'ignored', ['15s'], LEASE),
-  value('leader-elect-renew-deadline', 'ignored', ['10s'], LEASE),
-  value('leader-elect-retry-period', 'ignored', ['2s'], LEASE),
   value('leader-elect-resource-lock', 'refused', ['leases'], 'leadership is a Lease'),
-  value('leader-elect-resource-namespace', 'refused', [], 'the lease is in --namespace'),
   value('vmodule', 'ignored', [], LOGS),
   value('logging-format', 'ignored', ['json'], LOGS),
   value('log-flush-frequency', 'ignored', [], LOGS),

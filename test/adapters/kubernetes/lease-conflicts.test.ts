@@ -185,16 +185,32 @@ describe('taking', () => {
     await lease.release(signal);
   });
 
-  it('says so when leases may not be used, and goes on when the server fails', async () => {
+  it('says so at once when the credential is bad, and after a minute when leases may not be used', async () => {
+    let status = 401;
     store.before = (_request, response) => {
-      refusal(response, 403, 'Forbidden');
+      refusal(response, status, 'Forbidden');
       return true;
     };
     await expect(leaseOf('a').acquire(signal)).rejects.toMatchObject({ kind: 'auth' });
+    status = 403;
+    const began = clock.now();
+    let over = false;
+    const refused = expect(
+      leaseOf('a')
+        .acquire(signal)
+        .finally(() => (over = true)),
+    ).rejects.toMatchObject({ kind: 'auth' });
+    await until(() => over, second);
+    await refused;
+    expect(clock.now() - began).toBeGreaterThanOrEqual(60_000);
+    expect(clock.now() - began).toBeLessThan(70_000);
+  });
+
+  it.each([403, 500])('goes on when answers of %d end', async (status) => {
     let failures = 3;
     store.before = (_request, response) => {
       if (failures-- <= 0) return false;
-      refusal(response, 500, 'InternalError');
+      refusal(response, status, 'Trouble');
       return true;
     };
     const lease = leaseOf('a');

@@ -1,7 +1,8 @@
 import type { ServerResponse } from 'node:http';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { ObjectJson } from '../../../src/adapters/kubernetes/api-json.ts';
-import { Reflector, type ReflectorTuning } from '../../../src/adapters/kubernetes/reflector.ts';
+import { Reflector } from '../../../src/adapters/kubernetes/reflector.ts';
+import type { ReflectorTuning } from '../../../src/adapters/kubernetes/reflector-options.ts';
 import { Table } from '../../../src/adapters/kubernetes/table.ts';
 import { seededRandom } from '../../../src/domain/random.ts';
 import { silentLog } from '../../../src/telemetry/log.ts';
@@ -264,8 +265,29 @@ describe('reflector', () => {
     expect(held()).toEqual(['a@1', 'b@2']);
   });
 
-  it('says at once that it may not read', async () => {
+  it('says that it may not read when it has been refused for a minute, as it is until the roles are made', async () => {
     start((_request, response) => refusal(response, 403, 'Forbidden'));
+    const began = clock.now();
+    let over = false;
+    const refused = expect(reflector.synced.finally(() => (over = true))).rejects.toMatchObject({ kind: 'auth' });
+    await until(() => over, waiting);
+    await refused;
+    expect(clock.now() - began).toBeGreaterThanOrEqual(60_000);
+    expect(clock.now() - began).toBeLessThan(120_000);
+  });
+
+  it('goes on when the refusals end in time', async () => {
+    let refusals = 5;
+    start((request, response) => {
+      if (refusals-- > 0) return refusal(response, 403, 'Forbidden');
+      return isWatchList(request) ? open(response, bookmark(3, true)) : open(response);
+    });
+    await until(() => reflector.version === 3, waiting);
+    await reflector.synced;
+  });
+
+  it('says at once that its credential is bad', async () => {
+    start((_request, response) => refusal(response, 401, 'Unauthorized'));
     await expect(reflector.synced).rejects.toMatchObject({ kind: 'auth' });
   });
 
