@@ -75,6 +75,8 @@ export interface NodeGroupOptions {
   readonly unneededForMs?: number;
   readonly unreadyForMs?: number;
   readonly maxProvisionMs?: number;
+  /** For how long a new node that is not ready counts as starting. */
+  readonly maxStartupMs?: number;
   /** The group is of use only as a whole: it grows to its maximum in one write, and its nodes go together or not at all. */
   readonly zeroOrMax?: boolean;
   /** Of a zero-or-max group: what did come up is kept when the rest did not. */

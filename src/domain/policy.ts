@@ -84,7 +84,11 @@ export interface ScaleDownPolicy {
   readonly delaysPerGroup?: boolean;
   readonly recheckUnremovableAfterMs: number;
   readonly ignoreDaemonSetsUtilization: boolean;
+  /** The same for mirror pods; absent: they count. */
+  readonly ignoreMirrorPodsUtilization?: boolean;
   readonly skipNodesWithSystemPods: boolean;
+  /** For how long from its creation a kube-system pod without a budget holds its node. Absent: one hour. */
+  readonly systemPodBlocksForMs?: number;
   readonly skipNodesWithLocalStorage: boolean;
   readonly skipNodesWithCustomControllerPods: boolean;
   readonly maxParallel: number;
@@ -95,6 +99,8 @@ export interface ScaleDownPolicy {
   readonly maxRemovalsPerWindow: number;
   readonly removalWindowMs: number;
   readonly softTaintBudget: number;
+  /** No soft taint is changed once a loop has spent so much time on them. Absent: 3 s. */
+  readonly softTaintTimeMs?: number;
   /** Age up to which a soft taint of an earlier run is believed, and stays while soft taints are off; 0 or absent: one hour, and not at all. */
   readonly candidateTtlMs?: number;
   /** What the nodes of the cluster must keep together when some are removed. Absent or 0: no minimum. */
@@ -133,6 +139,8 @@ export interface ClusterPolicy {
   readonly okUnreadyNodes?: number;
   /** Of the registered nodes, from 0 to 1; absent: 0.45. */
   readonly maxUnreadyShare?: number;
+  /** For how long a new node that is not ready counts as starting. Absent: 15 min. */
+  readonly maxStartupMs?: number;
   /** Whether a cluster without a ready node may grow; absent: it may. */
   readonly scaleUpFromZero?: boolean;
   /** Taints that pass; absent: those that are always known. */

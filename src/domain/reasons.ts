@@ -29,6 +29,8 @@ export interface ExceededQuota {
 /** Why a group was not an option for a scale-up. */
 export type SkipReason =
   | { readonly kind: 'frozen'; readonly detail: string }
+  /** Too many of its nodes are not ready. */
+  | { readonly kind: 'unhealthy'; readonly detail: string }
   | { readonly kind: 'backoff'; readonly untilMs: number; readonly cause: string }
   | { readonly kind: 'stockout'; readonly untilMs: number; readonly code: string }
   | { readonly kind: 'target-unknown'; readonly detail: string }
@@ -143,6 +145,8 @@ export function describeSkip(reason: SkipReason): string {
   switch (reason.kind) {
     case 'frozen':
       return `node group is frozen: ${reason.detail}`;
+    case 'unhealthy':
+      return `not ready for scale-up: ${reason.detail}`;
     case 'backoff':
       return `in backoff after failed scale-up (${reason.cause})`;
     case 'stockout':

@@ -156,8 +156,8 @@ async function shrink(input: RunOnceInput, steps: Steps, progress: Progress, sig
   const planned = await steps.run('scale-down', () => planAndBegin(input, progress, observation, signal));
   if ('error' in planned || planned.value === undefined) return progress;
   const { plan, state, removed } = planned.value;
-  const { tainter, log, policy } = input.deps;
-  await steps.run('soft-taint', () => updateSoftTaints({ plan, observation, tainter, rules: policy.scaleDown, log }, signal));
+  const { tainter, log, clock, policy } = input.deps;
+  await steps.run('soft-taint', () => updateSoftTaints({ plan, observation, tainter, rules: policy.scaleDown, clock, log }, signal));
   return { ...progress, scaleDown: plan, state, removed: [...progress.removed, ...removed] };
 }
 

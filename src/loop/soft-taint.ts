@@ -2,6 +2,7 @@
  * The soft mark on unneeded nodes: it asks the scheduler to prefer other nodes, and it carries the timer over a restart.
  * Decides nothing; a mark that could not be written is written in a later loop.
  */
+import type { Clock } from '../domain/clock.ts';
 import { asAutoscalerError } from '../domain/errors.ts';
 import type { NodeName } from '../domain/ids.ts';
 import type { Node } from '../domain/node.ts';
@@ -19,9 +20,10 @@ export interface SoftTaintInput {
   readonly tainter: NodeTainter;
   /**
    * `softTaintBudget`: most API calls of this loop; 0 turns soft taints off and takes off those that are there, once they are
-   * older than `candidateTtlMs`.
+   * older than `candidateTtlMs`. `softTaintTimeMs`: no call is begun once so much time was spent on them in this loop.
    */
-  readonly rules: Pick<ScaleDownPolicy, 'softTaintBudget' | 'candidateTtlMs'>;
+  readonly rules: Pick<ScaleDownPolicy, 'softTaintBudget' | 'softTaintTimeMs' | 'candidateTtlMs'>;
+  readonly clock: Pick<Clock, 'monotonic'>;
   readonly log: Log;
 }
 
@@ -33,9 +35,11 @@ interface Change {
 
 /** API calls per loop that take marks off while soft taints are turned off. */
 const CLEAN_UP_BUDGET = 10;
+/** The Cluster Autoscaler's `--max-bulk-soft-taint-time`. An API server that takes its time must not hold up the loop. */
+const LONGEST_MS = 3_000;
 
 /**
- * Unmarks needed nodes first (a wrong mark keeps pods away), then marks unneeded ones, within the budget. One node's
+ * Unmarks needed nodes first (a wrong mark keeps pods away), then marks unneeded ones, within the budget of calls and time. One node's
  * failure is logged and left for the next loop. Throws only `cancelled`.
  */
 export async function updateSoftTaints(input: SoftTaintInput, signal: AbortSignal): Promise<void> {
@@ -43,7 +47,11 @@ export async function updateSoftTaints(input: SoftTaintInput, signal: AbortSigna
   const isOff = softTaintBudget <= 0;
   const plan = isOff ? { ...input.plan, unneeded: youngMarks(input.observation, candidateTtlMs) } : input.plan;
   const changes = softTaintChanges(plan, input.observation).slice(0, isOff ? CLEAN_UP_BUDGET : softTaintBudget);
-  for (const change of changes) await apply(change, input, signal);
+  const endsAtMs = input.clock.monotonic() + (input.rules.softTaintTimeMs ?? LONGEST_MS);
+  for (const change of changes) {
+    await apply(change, input, signal);
+    if (input.clock.monotonic() >= endsAtMs) return;
+  }
 }
 
 /** The marks that are still believed: who turned marks off may only do so for a while. */

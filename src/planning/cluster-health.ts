@@ -2,6 +2,7 @@
  * Whether the cluster, or one group, is well enough to be scaled. Too many unready nodes at once are a fault of something
  * larger, in which neither what pods need nor what nodes do can be believed. Pure.
  */
+import type { NodeGroupId } from '../domain/ids.ts';
 import type { LoopState } from '../domain/loop-state.ts';
 import type { Observation } from '../domain/observation.ts';
 import type { Policy } from '../domain/policy.ts';
@@ -21,6 +22,20 @@ export interface Unfit {
 export function isHealthy({ unready, registered }: Pick<NodeCounts, 'unready' | 'registered'>, policy: Policy): boolean {
   const { okUnreadyNodes, maxUnreadyShare } = { ...DEFAULTS, ...policy.cluster };
   return unready <= okUnreadyNodes || unready <= maxUnreadyShare * registered;
+}
+
+/**
+ * Groups that are not grown for pods, each with why: most of their nodes are no use, and the next would hardly be better. The
+ * Cluster Autoscaler's health of a node group, by the limits of the whole cluster.
+ */
+export function unhealthyGroups(observation: Observation, state: LoopState, policy: Policy): ReadonlyMap<NodeGroupId, string> {
+  const unhealthy = new Map<NodeGroupId, string>();
+  const { okUnreadyNodes } = { ...DEFAULTS, ...policy.cluster };
+  if (notReady(observation, okUnreadyNodes) <= okUnreadyNodes) return unhealthy;
+  for (const [group, counts] of countNodes({ observation, state, policy }).byGroup) {
+    if (!isHealthy(counts, policy)) unhealthy.set(group, `${counts.unready} of its ${counts.registered} nodes are not ready`);
+  }
+  return unhealthy;
 }
 
 /** Why nothing is to be scaled, or undefined. */

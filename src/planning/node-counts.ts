@@ -8,6 +8,9 @@ import type { Policy } from '../domain/policy.ts';
 import { hasTaint, TO_BE_DELETED_TAINT } from '../domain/taint.ts';
 import { isPreempted } from './preempted.ts';
 
+/** The Cluster Autoscaler's `--max-node-startup-time`. */
+const STARTUP_MS = 900_000;
+
 /** The five of `registered` exclude each other. */
 export interface NodeCounts {
   readonly registered: number;
@@ -91,7 +94,7 @@ function kindOf(node: Node, { observation, state, policy }: CountInput, { groups
   // Azure said that it takes the machine and has begun to: a wave over a Spot pool is no sickness of the cluster.
   if (isPreempted(node, nowMs)) return 'beingDeleted';
   if (instance !== undefined && deallocated.has(instance)) return 'suspended';
-  return nowMs - node.createdAtMs < maxProvisionMsOf(group, policy) ? 'notStarted' : 'unready';
+  return isStarting(node, group, { policy, nowMs }) ? 'notStarted' : 'unready';
 }
 
 /** A complete list that began after the node had joined does not show its machine; asked of a node that is known to no machine. */
@@ -99,8 +102,22 @@ export function hasLostMachine(node: Node, group: NodeGroup | undefined): boolea
   return group?.instances !== undefined && group.instancesObservedAtMs !== undefined && node.createdAtMs < group.instancesObservedAtMs;
 }
 
-/** How long a node of the group may take to join, and then to become ready, milliseconds. */
-export function maxProvisionMsOf(group: NodeGroup | undefined, policy: Policy): number {
+/** Not ready, and so young that this is no fault. Asked of a node that is not ready. */
+export function isStarting(
+  node: Pick<Node, 'createdAtMs'>,
+  group: NodeGroup | undefined,
+  { policy, nowMs }: { readonly policy: Policy; readonly nowMs: number },
+): boolean {
+  return nowMs - node.createdAtMs < startupMsOf(group, policy);
+}
+
+/** For how long a new node of the group that is not ready counts as starting, milliseconds. */
+export function startupMsOf(group: NodeGroup | undefined, policy: Policy): number {
+  return group?.options.maxStartupMs ?? policy.cluster?.maxStartupMs ?? STARTUP_MS;
+}
+
+/** How long a node of the group may take to join, milliseconds. */
+function maxProvisionMsOf(group: NodeGroup | undefined, policy: Policy): number {
   return group?.options.maxProvisionMs ?? policy.scaleUp.maxProvisionMs;
 }
 

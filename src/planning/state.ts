@@ -102,7 +102,7 @@ export function reduceIncrease(
     group: increase.group,
     nodes: (known?.nodes ?? 0) + Math.max(0, outcome.target - increase.from),
     requestedAtMs: nowMs,
-    expectedByMs: nowMs + policy.scaleUp.maxProvisionMs,
+    expectedByMs: nowMs + (result.group?.options.maxProvisionMs ?? policy.scaleUp.maxProvisionMs),
   };
   return {
     ...state,

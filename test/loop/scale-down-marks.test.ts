@@ -24,16 +24,21 @@ function planOf(unneeded: readonly string[], removals: ScaleDownPlan['removals']
   return { unneeded: since, removals, instanceRemovals: [], kept: [], inhibited: undefined, summary: '' };
 }
 
-function softWorld(options: readonly NodeOptions[], foreign = false) {
+function softWorld(options: readonly NodeOptions[], { foreign = false, callMs = 0 } = {}) {
   const nodes = options.map((option, index) => aNode({ name: `g-${String(index).padStart(2, '0')}`, ...option }));
   const instances = nodes.map((node) => anInstance({ node: node.name }));
   const groups = foreign ? [] : [aGroup({ id: 'g', target: nodes.length, instances })];
   const observation = anObservation(groups, aCluster({ nodes }));
   const cluster = new FakeCluster({ nodes });
   const calls: string[] = [];
-  cluster.onCall = (call, node) => void calls.push(`${call} ${node}`);
+  let nowMs = 0;
+  cluster.onCall = (call, node) => {
+    calls.push(`${call} ${node}`);
+    nowMs += callMs;
+  };
+  const clock = { monotonic: () => nowMs };
   const update = (plan: ScaleDownPlan, softTaintBudget = 10, candidateTtlMs = 0) =>
-    updateSoftTaints({ plan, observation, tainter: cluster, rules: { softTaintBudget, candidateTtlMs }, log: silentLog() }, SIGNAL);
+    updateSoftTaints({ plan, observation, tainter: cluster, rules: { softTaintBudget, candidateTtlMs }, clock, log: silentLog() }, SIGNAL);
   return { cluster, calls, update };
 }
 
@@ -69,7 +74,7 @@ describe('soft taints', () => {
     },
     { name: 'a node of nobody', nodes: [{ name: 'x-00' }], removals: [], foreign: true },
   ])('no change: $name', async ({ nodes, removals, foreign }) => {
-    const world = softWorld(nodes, foreign);
+    const world = softWorld(nodes, { foreign: foreign ?? false });
     await world.update(planOf(['g-00', 'x-00'], removals));
     expect(world.calls).toEqual([]);
   });
@@ -88,6 +93,15 @@ describe('soft taints', () => {
     const without = softWorld([mark(5), mark(11)]);
     await without.update(planOf([]), 0);
     expect(without.calls).toEqual(['untaint g-00', 'untaint g-01']);
+  });
+
+  it('an API server that takes a second per call gets three seconds of the loop, and the rest waits for the next', async () => {
+    const world = softWorld(
+      Array.from({ length: 8 }, () => ({})),
+      { callMs: 1_000 },
+    );
+    await world.update(planOf(Array.from({ length: 8 }, (_, index) => `g-0${index}`)));
+    expect(world.calls).toEqual(['taint g-00', 'taint g-01', 'taint g-02']);
   });
 
   it('a mark whose timer began anew is written anew', async () => {

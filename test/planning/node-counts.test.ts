@@ -36,6 +36,18 @@ describe('what a node counts as', () => {
     { name: 'ready', expected: { ready: 1 } },
     { name: 'unready', node: { readiness: unready() }, expected: { unready: 1 } },
     {
+      name: 'not ready for 20 min since it was made, in a group whose nodes take longer to start',
+      node: { readiness: unready(), createdAtMs: START_MS - 20 * MINUTE },
+      group: { options: { maxStartupMs: 40 * MINUTE } },
+      expected: { notStarted: 1 },
+    },
+    {
+      name: 'not ready for 20 min since it was made, in a group whose machines may take longer to join',
+      node: { readiness: unready(), createdAtMs: START_MS - 20 * MINUTE },
+      group: { options: { maxProvisionMs: 40 * MINUTE } },
+      expected: { unready: 1 },
+    },
+    {
       name: 'CS10: its machine is gone and the node object is still there',
       node: { readiness: unready() },
       listed: false,
@@ -97,7 +109,7 @@ describe('what a node counts as', () => {
     {
       name: 'the time to start is the group’s own',
       node: { readiness: unready(), createdAtMs: START_MS - 16 * MINUTE },
-      group: { options: { maxProvisionMs: 20 * MINUTE } },
+      group: { options: { maxStartupMs: 20 * MINUTE } },
       expected: { notStarted: 1 },
     },
   ];

@@ -57,6 +57,14 @@ describe('backoff', () => {
     expect(fail(fourth, fourth.lastFailureMs + 3 * HOUR).durationMs).toBe(5 * MINUTE);
   });
 
+  it('an increase is awaited for as long as its own group may take', () => {
+    const slow = { ...group(3), options: { maxProvisionMs: 40 * MINUTE } };
+    const asked = reduceIncrease(seen(START, 1, 1), { ...grow(1, 3), group: slow }, START_MS, policy);
+    const at = (minutes: number) => reduceObservation(asked, look(slow, 1, START_MS + minutes * MINUTE), policy);
+    expect(at(39).backoffs.size).toBe(0);
+    expect(at(41).backoffs.get(G)).toMatchObject({ cause: 'timeout' });
+  });
+
   it('an increase that fails late rests the group and is no longer awaited', () => {
     const asked = reduceIncrease(seen(START, 1, 1), grow(1, 3), START_MS, policy);
     const after = reduceObservation(asked, look(group(3), 1, START_MS + MINUTE, [failure(NO_STOCK, START_MS + MINUTE)]), policy);

@@ -155,6 +155,7 @@ const NUMBERS: Readonly<Record<string, { readonly option: NumberOption; readonly
   scaledownunneededtime: { option: 'unneededForMs', read: durationMs },
   scaledownunreadytime: { option: 'unreadyForMs', read: durationMs },
   maxnodeprovisiontime: { option: 'maxProvisionMs', read: durationMs },
+  maxnodestartuptime: { option: 'maxStartupMs', read: durationMs },
 };
 
 /** The last two are our names for options that the Cluster Autoscaler takes from its cloud, not from tags. */
@@ -164,9 +165,11 @@ const FLAGS: Readonly<Record<string, FlagOption>> = {
   allownonatomicscaleuptomax: 'keepsPartOfMax',
 };
 
+/** The words that Go reads as a truth value, in any letter case. */
 function truth(text: string): boolean | undefined {
   const folded = text.trim().toLowerCase();
-  return folded === 'true' ? true : folded === 'false' ? false : undefined;
+  if (folded === 'true' || folded === 't' || folded === '1') return true;
+  return folded === 'false' || folded === 'f' || folded === '0' ? false : undefined;
 }
 
 function fraction(text: string): number | undefined {
@@ -179,6 +182,7 @@ const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h
 /** Durations as Go writes them: `30m`, `1h30m`, `90s`. */
 function durationMs(text: string): number | undefined {
   const folded = text.trim().toLowerCase();
+  if (folded === '0') return 0;
   if (!/^(?:\d+(?:\.\d+)?(?:ms|s|m|h))+$/.test(folded)) return undefined;
   const parts = [...folded.matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h)/g)];
   return parts.reduce((sum, [, amount, unit]) => sum + Number(amount) * (UNIT_MS[unit ?? ''] ?? 0), 0);

@@ -148,6 +148,7 @@ export const FLAGS: readonly Flag[] = [
   row('allowed-scheduler-names', 'list', 'scaleUp.allowedSchedulers', 'schedulers whose pods count, with commas (default: all)'),
   row('bypassed-scheduler-names', 'list', 'scaleUp.bypassedSchedulers', 'schedulers that need not have looked at a pod first, with commas'),
   row('max-node-provision-time', 'duration', 'scaleUp.maxProvisionTime', 'time a node may take to join (default 15m)'),
+  row('max-node-startup-time', 'duration', 'cluster.maxNodeStartupTime', 'time a new node may take to be ready (default 15m)'),
   row('balance-similar-node-groups', 'boolean', 'scaleUp.balanceSimilarGroups', 'spread a scale-up over similar groups (default false)'),
   row('balancing-ignore-label', 'list', 'scaleUp.balancingIgnoreLabels', 'labels that may differ between similar groups, with commas'),
   row('balancing-label', 'list', 'scaleUp.balancingLabels', 'labels that alone make groups similar when they are equal, with commas'),
@@ -177,7 +178,20 @@ export const FLAGS: readonly Flag[] = [
     'scaleDown.ignoreDaemonSetsUtilization',
     'leave DaemonSet pods out of the use (default false)',
   ),
+  row(
+    'ignore-mirror-pods-utilization',
+    'boolean',
+    'scaleDown.ignoreMirrorPodsUtilization',
+    'leave mirror pods out of the use (default false)',
+  ),
   row('skip-nodes-with-system-pods', 'boolean', 'scaleDown.skipNodesWithSystemPods', 'kube-system pods keep their node (default true)'),
+  // Misspelled by the Cluster Autoscaler, and so in everybody's manifests.
+  row(
+    'blocking-system-pod-distruption-timeout',
+    'duration',
+    'scaleDown.blockingSystemPodTimeout',
+    'age from which such a pod no longer does (default 1h)',
+  ),
   row(
     'skip-nodes-with-local-storage',
     'boolean',
@@ -204,6 +218,7 @@ export const FLAGS: readonly Flag[] = [
     'scaleDown.maxBulkSoftTaintCount',
     'soft taints changed per loop; 0 turns them off (default 10)',
   ),
+  row('max-bulk-soft-taint-time', 'duration', 'scaleDown.maxBulkSoftTaintTime', 'time that a loop may spend on them (default 3s)'),
   row(
     'node-deletion-candidate-ttl',
     'duration',

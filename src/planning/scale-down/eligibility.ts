@@ -121,7 +121,8 @@ function loadOf(
   }
   const options = {
     nowMs: observation.nowMs,
-    ignoreNodePods: group.options.ignoreDaemonSetsUtilization ?? rules.ignoreDaemonSetsUtilization,
+    ignoreDaemonPods: group.options.ignoreDaemonSetsUtilization ?? rules.ignoreDaemonSetsUtilization,
+    ignoreMirrorPods: rules.ignoreMirrorPodsUtilization === true,
   };
   return { utilization: utilizationOf(node, pods, options), threshold: group.options.utilizationThreshold ?? rules.utilizationThreshold };
 }

@@ -4,6 +4,7 @@ import type { Pod } from '../../domain/pod.ts';
 import { podName } from '../../domain/ids.ts';
 import { BudgetLedger, type Allowance, type Headroom } from './budgets.ts';
 import { ClusterMinimum } from './cluster-minimum.ts';
+import { startupMsOf } from '../node-counts.ts';
 import { unreadyKeptMs } from '../state/unready-time.ts';
 import { coolsDownUntil } from './inhibition.ts';
 import { removalOrder } from './removal-order.ts';
@@ -85,7 +86,9 @@ function tooEarly(candidate: Unneeded, scope: Scope): Refusal | undefined {
   const waitMs = ready
     ? (group.options.unneededForMs ?? rules.unneededForMs)
     : unreadyKeptMs(candidate.node, group, scope.observation, scope.policy);
-  const dueAtMs = candidate.sinceMs + waitMs;
+  // A node that is still starting is no broken one, however long nobody needed it.
+  const startsUntilMs = ready ? -Infinity : node.createdAtMs + startupMsOf(group, scope.policy);
+  const dueAtMs = Math.max(candidate.sinceMs + waitMs, startsUntilMs);
   if (dueAtMs < scope.observation.nowMs) return undefined;
   return { reason: ready ? 'NotUnneededLongEnough' : 'NotUnreadyLongEnough', recheckAtMs: dueAtMs };
 }

@@ -4,13 +4,13 @@ import { CPU, MEMORY } from '../../domain/resources.ts';
 import { isLongTerminating } from '../../scheduling/drainability/long-terminating.ts';
 
 /**
- * Requested share of the node, the larger of CPU and memory; 1 is full. With `ignoreNodePods` the pods that every node
- * carries (DaemonSet and mirror pods) are taken off both sides. undefined: the node says nothing of its size.
+ * Requested share of the node, the larger of CPU and memory; 1 is full. Pods that are ignored (those that every such node
+ * carries) are taken off both sides. undefined: the node says nothing of its size, or is full of pods that are ignored.
  */
 export function utilizationOf(
   node: Node,
   pods: readonly Pod[],
-  options: { readonly nowMs: number; readonly ignoreNodePods: boolean },
+  options: { readonly nowMs: number; readonly ignoreDaemonPods: boolean; readonly ignoreMirrorPods: boolean },
 ): number | undefined {
   let cpu = 0;
   let memory = 0;
@@ -18,7 +18,7 @@ export function utilizationOf(
   let ignoredMemory = 0;
   for (const pod of pods) {
     const { requests } = pod.shape;
-    if (options.ignoreNodePods && (pod.daemonSet || pod.mirror)) {
+    if ((options.ignoreDaemonPods && pod.daemonSet) || (options.ignoreMirrorPods && pod.mirror)) {
       ignoredCpu += requests[CPU] ?? 0;
       ignoredMemory += requests[MEMORY] ?? 0;
     } else if (!isLongTerminating(pod, options.nowMs)) {

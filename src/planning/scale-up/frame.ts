@@ -5,6 +5,7 @@ import type { Policy } from '../../domain/policy.ts';
 import { seededRandom, stableHash } from '../../domain/random.ts';
 import type { SkipReason } from '../../domain/reasons.ts';
 import { attaching } from '../../scheduling/attach-limits.ts';
+import { unhealthyGroups } from '../cluster-health.ts';
 import { type Expander, createExpanders } from '../expanders/expander.ts';
 import { emptyRooms } from '../quotas/rooms.ts';
 import { type Ramp, rampOf } from '../ramp.ts';
@@ -38,7 +39,12 @@ export interface Frame {
 /** Throws AutoscalerError `config` when the list of expanders is not valid. */
 export function makeFrame(input: ScaleUpInput, claims: Claims): Frame {
   const { observation, state, policy } = input;
-  const standing = { state, nowMs: observation.nowMs, exclude: input.exclude ?? new Set<NodeGroupId>() };
+  const standing: Standing = {
+    state,
+    nowMs: observation.nowMs,
+    exclude: input.exclude ?? new Set<NodeGroupId>(),
+    unhealthy: unhealthyGroups(observation, state, policy),
+  };
   const seed = stableHash(`${policy.scaleUp.randomSeed}|${observation.loopId}`);
   const expanders = createExpanders(policy.scaleUp.expanders, seededRandom(seed));
   const scoring = createScoring(policy.scaleUp, input.names, observation.cluster.nodes.size);

@@ -43,6 +43,8 @@ export function explainSkip(reason: SkipReason, group: Named | undefined): Expla
         ...described,
         fix: `raise the limits of nodes, cores, memory or nodes per scale-up by ${reason.needs - reason.allowed} such nodes`,
       };
+    case 'unhealthy':
+      return { ...described, fix: 'find out why its nodes are not ready, or raise cluster.okTotalUnreadyCount' };
     case 'no-template':
       return { ...described, fix: 'say what a node of this group offers' };
     case 'frozen':

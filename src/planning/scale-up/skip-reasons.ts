@@ -11,6 +11,8 @@ export interface Standing {
   readonly state: LoopState;
   readonly nowMs: number;
   readonly exclude: ReadonlySet<NodeGroupId>;
+  /** Groups of which most nodes are not ready, and how many. */
+  readonly unhealthy: ReadonlyMap<NodeGroupId, string>;
 }
 
 /** Reasons that forbid any growth, to the minimum size included. */
@@ -25,10 +27,15 @@ export function reasonNotToTouch(group: NodeGroup, { state, nowMs, exclude }: St
   return stockout === undefined ? undefined : { kind: 'stockout', untilMs: stockout.untilMs, code: stockout.code };
 }
 
-/** The same, and that there is nowhere to grow to. `size` is the target with what this plan has added. */
+/**
+ * The same, that its nodes are no use (what a minimum lacks is made up all the same), and that there is nowhere to grow to.
+ * `size` is the target with what this plan has added.
+ */
 export function reasonNotToGrow(group: NodeGroup, standing: Standing, size: number, ramp: Ramp): SkipReason | undefined {
   const reason = reasonNotToTouch(group, standing);
   if (reason !== undefined) return reason;
+  const unhealthy = standing.unhealthy.get(group.id);
+  if (unhealthy !== undefined) return { kind: 'unhealthy', detail: unhealthy };
   if (size >= group.maxSize) return { kind: 'max-size', max: group.maxSize };
   if (group.template === undefined) return { kind: 'no-template' };
   return size >= ramp.ceiling ? ramp.reason : undefined;

@@ -8,6 +8,7 @@ import type { Instance, NodeGroup } from '../../domain/node-group.ts';
 import type { Node } from '../../domain/node.ts';
 import type { CloudView, ClusterView, Observation } from '../../domain/observation.ts';
 import type { Policy } from '../../domain/policy.ts';
+import { isStarting } from '../node-counts.ts';
 import { AZURE_DISK_ZONE } from '../../domain/volumes.ts';
 import { hasTaint, TO_BE_DELETED_TAINT } from '../../domain/taint.ts';
 
@@ -50,7 +51,7 @@ export function findUpcoming(group: NodeGroup, observation: Observation, state: 
     const node = observation.cluster.nodes.get(name);
     if (node === undefined || state.deleting.has(name)) return false;
     const starts = !node.readiness.ready || carriesStartupTaint(node, group) || (claims && awaitsDisks(node, group));
-    return starts && isYoung(node, observation.nowMs, maxProvisionMs);
+    return starts && mayBegin(node) && isStarting(node, group, { policy, nowMs: observation.nowMs });
   });
   const promised = Array.from({ length: promisedGap(group, observation, state) }, () => undefined);
   return { unregistered: [...joining.map((instance) => instance.zone), ...promised], unready: [...unready].sort() };
@@ -100,13 +101,8 @@ function awaitsDisks(node: Node, { template }: NodeGroup): boolean {
   return template.zones.length > 1 || Object.hasOwn(template.labels, AZURE_DISK_ZONE);
 }
 
-function isYoung(node: Node, nowMs: number, maxProvisionMs: number): boolean {
-  return (
-    !node.unschedulable &&
-    node.deletionAtMs === undefined &&
-    nowMs - node.createdAtMs < maxProvisionMs &&
-    !hasTaint(node.taints, TO_BE_DELETED_TAINT)
-  );
+function mayBegin(node: Node): boolean {
+  return !node.unschedulable && node.deletionAtMs === undefined && !hasTaint(node.taints, TO_BE_DELETED_TAINT);
 }
 
 function registrationOf(cloud: CloudView): Registration {

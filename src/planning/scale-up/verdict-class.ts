@@ -24,7 +24,7 @@ const BLOCKED: readonly (readonly [Blocked, readonly SkipReason['kind'][]])[] = 
   ['blocked-by-max', ['max-size']],
   ['blocked-by-quota', ['cluster-limit', 'capacity-quota', 'atomic-limit', 'quota']],
   // A group that is held for an upgrade or whose size is unknown rests too: time helps, and nothing else.
-  ['blocked-by-backoff', ['backoff', 'stockout', 'frozen', 'target-unknown']],
+  ['blocked-by-backoff', ['backoff', 'stockout', 'frozen', 'unhealthy', 'target-unknown']],
 ];
 
 export function classOf(verdict: PodVerdict): VerdictClass {

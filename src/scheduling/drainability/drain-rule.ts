@@ -22,7 +22,7 @@ export type DrainVerdict =
 /** The settings that the rules read. */
 export interface DrainRulesPolicy extends Pick<
   ScaleDownPolicy,
-  'skipNodesWithSystemPods' | 'skipNodesWithLocalStorage' | 'skipNodesWithCustomControllerPods' | 'minReplicaCount'
+  'skipNodesWithSystemPods' | 'systemPodBlocksForMs' | 'skipNodesWithLocalStorage' | 'skipNodesWithCustomControllerPods' | 'minReplicaCount'
 > {
   /** Pods with an explicit priority below are expendable; absent: none is. */
   readonly expendablePriorityCutoff?: number;

@@ -9,6 +9,7 @@ const BLOCKS_FOR_MS = 3_600_000;
  */
 export const systemPod: DrainRule = (pod, context) => {
   if (!context.policy.skipNodesWithSystemPods || pod.namespace !== 'kube-system') return undefined;
-  if (context.budgetsOf(pod).length > 0 || pod.createdAtMs + BLOCKS_FOR_MS < context.nowMs) return undefined;
+  const { systemPodBlocksForMs = BLOCKS_FOR_MS } = context.policy;
+  if (context.budgetsOf(pod).length > 0 || pod.createdAtMs + systemPodBlocksForMs < context.nowMs) return undefined;
   return block('UnmovableKubeSystemPod', 'in kube-system without a disruption budget');
 };

@@ -180,6 +180,16 @@ describe('tags: options of a group', () => {
       },
       { ignoreDaemonSetsUtilization: true, gpuUtilizationThreshold: 0.1, zeroOrMax: true, keepsPartOfMax: false },
     ],
+    [
+      'how long a node may take to start',
+      { maxnodestartuptime: '40m', MaxNodeProvisionTime: '0' },
+      { maxStartupMs: 2_400_000, maxProvisionMs: 0 },
+    ],
+    [
+      'flags as Go writes them',
+      { ignoredaemonsetsutilization: '1', zeroormaxnodescaling: 'T', allownonatomicscaleuptomax: 'F' },
+      { ignoreDaemonSetsUtilization: true, zeroOrMax: true, keepsPartOfMax: false },
+    ],
     ['a flag that is neither', { zeroormaxnodescaling: 'perhaps' }, {}],
     ['unknown keys', { nonsense: '1m' }, {}],
   ])('%s', (_name, given, expected) => {

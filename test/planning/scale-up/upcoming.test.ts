@@ -55,6 +55,13 @@ describe('upcomingNodes', () => {
       count({ target: 1, instances: [instance('a-0')] }, [starting('a-0', { createdAtMs: START_MS - 900_000 })]),
       0,
     ],
+    [
+      'registered, not ready, in a group whose nodes take longer to start',
+      count({ target: 1, instances: [instance('a-0')], options: { maxStartupMs: 1_800_000 } }, [
+        starting('a-0', { createdAtMs: START_MS - 900_000 }),
+      ]),
+      1,
+    ],
     ['registered, young, cordoned', count({ target: 1, instances: [instance('a-0')] }, [starting('a-0', { unschedulable: true })]), 0],
     ['a gap that we asked for', count({ target: 2, instances: [] }, [], { increases: live }), 2],
     ['a gap that nobody remembers', count({ target: 2, instances: [] }), 0],

@@ -1,0 +1,60 @@
+/** Groups of which most nodes are no use: more of them would hardly be better, so others grow. */
+import { describe, expect, it } from 'vitest';
+import type { Node } from '../../../src/domain/node.ts';
+import { classOf } from '../../../src/planning/scale-up/verdict-class.ts';
+import { aGroup, aNode, aPod, aTemplate, START_MS, type GroupOptions } from '../../support/builders.ts';
+import { growth, planFor, skipOf, verdictOf, type World } from './world.ts';
+
+const HOUR = 3_600_000;
+const sick = { readiness: { ready: false, sinceMs: START_MS - HOUR, reason: 'Ready=Unknown' }, createdAtMs: START_MS - HOUR };
+const members = (unready: number, of: number, rest: Partial<Node> = sick) =>
+  Array.from({ length: of }, (_, index) => aNode({ name: `a-${index}`, ...(index < unready ? rest : {}) }));
+/** A large healthy pool beside it, so that the cluster as a whole is well. */
+const others = Array.from({ length: 12 }, (_, index) => aNode({ name: `z-${index}`, cpu: '1' }));
+const full = others.map(({ name }) => aPod({ name: `full-${name}`, cpu: '1', nodeName: name }));
+const template = aTemplate({ cpu: '4' });
+const a = (options: GroupOptions = {}) => aGroup({ id: 'a', target: 8, maxSize: 20, template, ...options });
+const z = aGroup({ id: 'z', target: 12, maxSize: 12, template: aTemplate({ cpu: '1' }) });
+const wish = aPod({ name: 'wish', cpu: '3' });
+
+function grown(nodes: readonly Node[], rest: Partial<World> = {}) {
+  const busy = nodes.filter(({ readiness }) => readiness.ready).map(({ name }) => aPod({ name: `busy-${name}`, cpu: '3', nodeName: name }));
+  return planFor({ groups: [a(), z], nodes: [...nodes, ...others], pods: [...busy, ...full, wish], ...rest });
+}
+
+describe('a group of which most nodes are not ready', () => {
+  it.each([
+    { name: '4 of 8: more than three, and more than 45 %', nodes: members(4, 8), grows: [] },
+    { name: '3 of 8: three never matter', nodes: members(3, 8), grows: ['a 8->9'] },
+    { name: '4 of 10: 40 %', nodes: members(4, 10), target: 10, grows: ['a 10->11'] },
+    { name: '5 of 10: 50 %', nodes: members(5, 10), target: 10, grows: [] },
+    {
+      name: '4 of 8, which are starting',
+      nodes: members(4, 8, { ...sick, createdAtMs: START_MS - 60_000, unschedulable: true }),
+      grows: ['a 8->9'],
+    },
+    {
+      name: '4 of 8, which start for an hour and more in this group',
+      nodes: members(4, 8, { ...sick, unschedulable: true }),
+      options: { maxStartupMs: 2 * HOUR },
+      grows: ['a 8->9'],
+    },
+  ])('$name: $grows', ({ nodes, target = 8, options = {}, grows }) => {
+    const plan = grown(nodes, { groups: [a({ target, options }), z] });
+    expect(growth(plan)).toEqual(grows);
+    if (grows.length > 0) return;
+    const unready = nodes.filter(({ readiness }) => !readiness.ready).length;
+    expect(skipOf(plan, 'a')).toEqual({ kind: 'unhealthy', detail: `${unready} of its ${nodes.length} nodes are not ready` });
+    const verdict = verdictOf(plan, wish);
+    expect(verdict === undefined ? undefined : classOf(verdict)).toBe('blocked-by-backoff');
+  });
+
+  it('leaves the pods to another group', () => {
+    const b = aGroup({ id: 'b', target: 0, maxSize: 5, template });
+    expect(growth(grown(members(6, 8), { groups: [a(), b, z] }))).toEqual(['b 0->1']);
+  });
+
+  it('is brought to its minimum all the same', () => {
+    expect(growth(grown(members(4, 8), { groups: [a({ minSize: 10 }), z], policy: { enforceMinSize: true } }))).toEqual(['a 8->10']);
+  });
+});
