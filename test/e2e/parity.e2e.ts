@@ -1,24 +1,12 @@
 /**
  * The planner's "fits" is kube-scheduler's: random clusters in a real API server, a real scheduler that is asked for every
- * pod which nodes pass its filters, and the planner asked the same of the same objects. PARITY_SEED and PARITY_CLUSTERS
- * ask other questions, and more; with PARITY_KEEP what was found is written to that folder as cases for the corpus.
+ * pod which nodes pass its filters, and the planner asked the same of the same objects.
  */
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { askPlanner, disagreements, type ParityCase } from '../differential/parity-case.ts';
-import { knownDifference } from '../differential/known-differences.ts';
+import { afterAll, beforeAll, describe, it } from 'vitest';
 import { givenBinaries } from './given.ts';
-import { askAgain, minimise } from './parity/minimise.ts';
-import { randomQuestions, type Question } from './parity/random-cases.ts';
-import { randomStorageQuestions } from './parity/random-storage-cases.ts';
+import { CLUSTERS, expectAgreement, LIMIT_MS, SEED } from './parity/agreement.ts';
+import { randomQuestions } from './parity/random-cases.ts';
 import { RealScheduler } from './parity/real-scheduler.ts';
-
-const SEED = Number(process.env['PARITY_SEED'] ?? 7);
-const CLUSTERS = Number(process.env['PARITY_CLUSTERS'] ?? 200);
-const LIMIT_MS = 900_000;
-/** More of them are seldom more than one. */
-const MOST_MINIMISED = 3;
 
 let scheduler: RealScheduler;
 
@@ -30,77 +18,10 @@ afterAll(async () => {
   await scheduler?.stop();
 });
 
-interface Tally {
-  /** Pods that some node let in, and pods that none did. */
-  some: number;
-  none: number;
-  /** Answers about one pod and one node. */
-  pairs: number;
-  /** Differences that are known. */
-  known: number;
-  /** Differences that were gone when the same was asked again. */
-  hasty: number;
-  /** What the API server would not take. */
-  readonly invalid: string[];
-}
-
-async function compare({ cluster: drafts, pods }: Question, tally: Tally): Promise<readonly ParityCase[]> {
-  const { cluster, asked, invalid } = await scheduler.ask(drafts, pods);
-  tally.invalid.push(...invalid);
-  return asked.flatMap(({ pod, verdict: { nodes, message } }): readonly ParityCase[] => {
-    const answer = askPlanner(cluster, pod);
-    const passed = nodes.filter((name) => answer.reasons.has(name));
-    tally[passed.length > 0 ? 'some' : 'none'] += 1;
-    tally.pairs += answer.reasons.size;
-    const wrong = disagreements(cluster, passed, answer);
-    if (wrong.length === 0) return [];
-    if (knownDifference({ cluster, pod, scheduler: passed }, answer) !== undefined) {
-      tally.known += 1;
-      return [];
-    }
-    return [{ name: wrong.join('; '), cluster, pod, scheduler: passed, ...(message === undefined ? {} : { message }) }];
-  });
-}
-
-async function expectAgreement(questions: readonly Question[], name: string): Promise<void> {
-  const tally: Tally = { some: 0, none: 0, pairs: 0, known: 0, hasty: 0, invalid: [] };
-  const found: ParityCase[] = [];
-  for (const question of questions) {
-    for (const each of await compare(question, tally)) {
-      // The scheduler may not have heard of each claim and volume when it was asked first: what remains when asked anew counts.
-      const again = await askAgain(scheduler, each);
-      if (again === undefined) tally.hasty += 1;
-      else found.push(again);
-    }
-  }
-  const { some, none, pairs, known, hasty, invalid } = tally;
-  process.stdout.write(
-    `parity, ${name}: ${some} pods that some node lets in and ${none} that none does, ${pairs} pods by nodes; ` +
-      `${found.length} differences and ${known} known ones, ${hasty} gone when asked again; the API server refused ${invalid.length} objects\n`,
-  );
-  if (process.env['PARITY_VERBOSE'] === '1')
-    process.stdout.write(`${[...invalid, ...found.map((each) => `${each.name} ${each.message ?? ''}`)].join('\n')}\n`);
-  const small: ParityCase[] = [];
-  for (const each of found.slice(0, MOST_MINIMISED)) small.push(await minimise(scheduler, each));
-  const texts = small.map((each) => `${JSON.stringify(each, undefined, 2)}\n`);
-  const keep = process.env['PARITY_KEEP'];
-  if (keep !== undefined) texts.forEach((text, at) => writeFileSync(join(keep, `${name}-${SEED}-${at}.json`), text));
-  expect(texts.join('\n')).toBe('');
-  // Neither so tight nor so wide that agreeing would be easy, and nearly everything is taken by the API server.
-  expect(Math.min(some, none)).toBeGreaterThan(questions.length);
-  expect(some + none).toBeGreaterThan(10 * questions.length);
-}
-
 describe('kube-scheduler and the planner agree on which nodes let a pod in', () => {
   it(
     'for 2,000 pods with all rules about nodes and other pods',
-    () => expectAgreement(randomQuestions(SEED, CLUSTERS), 'places'),
-    LIMIT_MS,
-  );
-
-  it(
-    'for 500 pods with volumes of all kinds',
-    () => expectAgreement(randomStorageQuestions(SEED, Math.ceil(CLUSTERS / 4)), 'storage'),
+    () => expectAgreement(scheduler, randomQuestions(SEED, CLUSTERS), 'places'),
     LIMIT_MS,
   );
 });

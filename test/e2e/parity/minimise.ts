@@ -13,12 +13,13 @@ export async function askAgain(scheduler: RealScheduler, given: Pick<ParityCase,
   const { cluster, asked, invalid } = await scheduler.ask(given.cluster, [given.pod]);
   const [only] = asked;
   if (only === undefined || invalid.length > 0) return undefined;
-  const answer = askPlanner(cluster, only.pod);
+  const whole = [...cluster, ...only.claims];
+  const answer = askPlanner(whole, only.pod);
   const nodes = only.verdict.nodes.filter((name) => answer.reasons.has(name));
-  const wrong = disagreements(cluster, nodes, answer);
-  if (wrong.length === 0 || knownDifference({ cluster, pod: only.pod, scheduler: nodes }, answer) !== undefined) return undefined;
+  const wrong = disagreements(whole, nodes, answer);
+  if (wrong.length === 0 || knownDifference({ cluster: whole, pod: only.pod, scheduler: nodes }, answer) !== undefined) return undefined;
   const { message } = only.verdict;
-  return { name: wrong.join('; '), cluster, pod: only.pod, scheduler: nodes, ...(message === undefined ? {} : { message }) };
+  return { name: wrong.join('; '), cluster: whole, pod: only.pod, scheduler: nodes, ...(message === undefined ? {} : { message }) };
 }
 
 /** The smallest case that the patience allows. */

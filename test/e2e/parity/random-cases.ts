@@ -49,11 +49,11 @@ export function withImages(pod: PodObject): PodObject {
 }
 
 /** One taint of each key and effect. */
-function validNode(draft: NodeDraft): NodeDraft {
+export function validNode(draft: NodeDraft): NodeDraft {
   return { ...draft, taints: [...new Map(draft.taints.map((taint) => [`${taint.key} ${taint.effect}`, taint])).values()] };
 }
 
-function validPod(draft: PodDraft): PodDraft {
+export function validPod(draft: PodDraft): PodDraft {
   const { spec } = draft;
   const seen = new Set<string>();
   const container = (each: ContainerSpec, name: string, keepsPorts: boolean): ContainerSpec => {

@@ -1,7 +1,7 @@
 /** The random storage of the differential test, spelled so that a real API server takes it. */
 import * as fc from 'fast-check';
 import type { ParityObject } from '../../differential/parity-case.ts';
-import { mounting, mounts, peopleOf, storageOf, storageStory } from '../../differential/random-storage.ts';
+import { mounting, mounts, peopleOf, storageOf, storageStory, type StorageStory } from '../../differential/random-storage.ts';
 import { throughJson, withImages, type Question } from './random-cases.ts';
 
 const KINDS: Readonly<Record<string, string>> = {
@@ -23,14 +23,16 @@ const question = fc.record({
 export function randomStorageQuestions(seed: number, count: number): readonly Question[] {
   return fc.sample(question, { seed, numRuns: count }).map(({ story, pending }) => {
     const { nodes, residents } = peopleOf(story);
-    const stored = [...storageOf(story)].map(([key, object]) =>
-      valid({ ...throughJson(object), kind: KINDS[key.split(' ')[0] ?? ''] ?? '' }),
-    );
     return {
-      cluster: [...stored, ...nodes.map(throughJson), ...residents.map((pod) => throughJson(withImages(pod)))],
+      cluster: [...storageObjects(story), ...nodes.map(throughJson), ...residents.map((pod) => throughJson(withImages(pod)))],
       pods: pending.map((names, at) => throughJson(withImages(mounting(`p-${at}`, names)))),
     };
   });
+}
+
+/** Classes, volumes, claims and attach limits of a story. */
+export function storageObjects(story: StorageStory): readonly ParityObject[] {
+  return [...storageOf(story)].map(([key, object]) => valid({ ...throughJson(object), kind: KINDS[key.split(' ')[0] ?? ''] ?? '' }));
 }
 
 type Fields = Readonly<Record<string, unknown>>;

@@ -20,6 +20,8 @@ export interface Verdict {
 export interface Asked {
   /** As the API server gave it back. */
   readonly pod: ParityObject;
+  /** The claims of its generic ephemeral volumes, which came with it. */
+  readonly claims: readonly ParityObject[];
   readonly verdict: Verdict;
 }
 
@@ -34,6 +36,11 @@ export interface Answers {
 /** Admission that would change or refuse what a case is made of. */
 const NOT_ADMITTED = ['ServiceAccount', 'TaintNodesByCondition', 'RuntimeClass', 'StorageObjectInUseProtection'];
 const SENTINEL = 'parity-sentinel';
+/** Classes of priority that the pods of a case may name. */
+export const PRIORITIES: Readonly<Record<string, number>> = { 'parity-low': -5, 'parity-high': 1000 };
+/** On a pod: the claims of its generic ephemeral volumes are there already, but another pod's. */
+export const STRANGERS_CLAIM = 'parity.test/claim-of-another';
+const MERGE = 'application/merge-patch+json';
 /** Paths of everything that a case may hold, in the order of creation. */
 const PATHS: readonly (readonly [kind: string, path: (namespace: string) => string])[] = [
   ['Namespace', () => '/api/v1/namespaces'],
@@ -60,7 +67,10 @@ export class RealScheduler {
     this.#unfollow = plane.admin.follow('/api/v1/pods', ({ type, object }) => {
       if (type === 'DELETED') return;
       const { conditions = [] } = object['status'] as { readonly conditions?: readonly Readonly<Record<string, string>>[] };
-      const refused = conditions.find((condition) => condition['type'] === 'PodScheduled' && condition['status'] === 'False');
+      // One that is gated was not looked at yet.
+      const refused = conditions.find(
+        ({ type: about, status, reason }) => about === 'PodScheduled' && status === 'False' && reason !== 'SchedulingGated',
+      );
       const { uid } = object.metadata;
       if (refused === undefined || verdicts.has(uid)) return;
       verdicts.set(uid, { nodes: [], message: `${refused['reason'] ?? ''}: ${refused['message'] ?? ''}` });
@@ -82,6 +92,9 @@ export class RealScheduler {
           profiles: [{ schedulerName: 'default-scheduler', plugins: { postFilter: { disabled: [{ name: 'DefaultPreemption' }] } } }],
         },
       });
+      for (const [name, value] of Object.entries(PRIORITIES)) {
+        await plane.admin.apply({ apiVersion: 'scheduling.k8s.io/v1', kind: 'PriorityClass', metadata: { name }, value });
+      }
       return new RealScheduler(plane, server, verdicts);
     } catch (thrown) {
       server.close();
@@ -104,7 +117,8 @@ export class RealScheduler {
     const made: ParityObject[] = [];
     try {
       for (const [kind] of PATHS) {
-        const group = objects.filter((object) => object.kind === kind);
+        // What a pod owns is made with it.
+        const group = objects.filter((object) => object.kind === kind && object.metadata['ownerReferences'] === undefined);
         const answers = await Promise.all(group.map((object) => this.#make(object)));
         for (const answer of answers) {
           if (typeof answer === 'string') invalid.push(answer);
@@ -135,6 +149,10 @@ export class RealScheduler {
     if (object['status'] !== undefined && object.kind.startsWith('PersistentVolume')) {
       now = await this.#plane.admin.must('PUT', `${own}/status`, { ...now, status: object['status'] });
     }
+    // And the pods that are somewhere have the kubelet's word.
+    if (object.kind === 'Pod' && (object['spec'] as Json)['nodeName'] !== undefined) {
+      now = await this.#plane.admin.must('PATCH', `${own}/status`, { status: object['status'] }, MERGE);
+    }
     if (deletionTimestamp !== undefined) {
       await this.#plane.admin.delete(own, { gracePeriodSeconds: 3600 });
       now = (await this.#plane.admin.get(own)) ?? now;
@@ -144,15 +162,28 @@ export class RealScheduler {
 
   async #replace(object: ParityObject, metadata: Json): Promise<ParityObject> {
     const own = `/api/v1/namespaces/${object.metadata.name}`;
-    const merge = 'application/merge-patch+json';
-    const now = await this.#plane.admin.must('PATCH', own, { metadata: { labels: metadata['labels'] ?? {} } }, merge);
+    const now = await this.#plane.admin.must('PATCH', own, { metadata: { labels: metadata['labels'] ?? {} } }, MERGE);
     return tidy({ ...now, kind: 'Namespace' } as ParityObject);
   }
 
   async #askFor(pod: ParityObject): Promise<Asked | string> {
-    const made = await this.#make(pod);
+    const own = ephemeralVolumesOf(pod);
+    const made = await this.#make(own.length === 0 ? pod : gated(pod));
     if (typeof made === 'string') return made;
-    return { pod: made, verdict: await this.#verdictOn(made.metadata.uid ?? '') };
+    const uid = made.metadata.uid ?? '';
+    if (own.length === 0) return { pod: made, claims: [], verdict: await this.#verdictOn(uid) };
+    const claims = await Promise.all(own.map((volume) => this.#make(claimOf(made, volume))));
+    const ungated = await this.#plane.admin.must(
+      'PATCH',
+      `${pathOf(made)}/${made.metadata.name}`,
+      { spec: { schedulingGates: null } },
+      MERGE,
+    );
+    return {
+      pod: tidy({ ...made, ...ungated, kind: 'Pod' }),
+      claims: claims.filter((claim) => typeof claim !== 'string'),
+      verdict: await this.#verdictOn(uid),
+    };
   }
 
   #verdictOn(uid: string): Promise<Verdict> {
@@ -211,8 +242,7 @@ export class RealScheduler {
       objects
         .filter(({ kind, metadata }) => kind === 'PersistentVolumeClaim' && metadata['finalizers'] !== undefined)
         .map(async (object) => {
-          const merge = 'application/merge-patch+json';
-          await admin.call('PATCH', `${pathOf(object)}/${object.metadata.name}`, { metadata: { finalizers: null } }, merge);
+          await admin.call('PATCH', `${pathOf(object)}/${object.metadata.name}`, { metadata: { finalizers: null } }, MERGE);
         }),
     );
     const kinds = new Set(['Node', ...objects.map(({ kind }) => kind)]);
@@ -222,6 +252,33 @@ export class RealScheduler {
       await Promise.all(paths.map((each) => admin.delete(each, now)));
     }
   }
+}
+
+interface EphemeralVolume {
+  readonly name: string;
+  readonly ephemeral: { readonly volumeClaimTemplate: { readonly spec: Json } };
+}
+
+function ephemeralVolumesOf({ spec }: ParityObject): readonly EphemeralVolume[] {
+  const { volumes = [] } = spec as { readonly volumes?: readonly (EphemeralVolume | { readonly ephemeral?: undefined })[] };
+  return volumes.filter((volume): volume is EphemeralVolume => volume.ephemeral !== undefined);
+}
+
+/** The scheduler is to look once everything is there. */
+function gated(pod: ParityObject): ParityObject {
+  return { ...pod, spec: { ...(pod['spec'] as Json), schedulingGates: [{ name: 'parity.test/claims' }] } };
+}
+
+/** As the controller of ephemeral volumes makes it. */
+function claimOf({ metadata }: ParityObject, volume: EphemeralVolume): ParityObject {
+  const { name, uid, namespace = 'default', annotations } = metadata as ParityObject['metadata'] & { readonly annotations?: Json };
+  const owner = { apiVersion: 'v1', kind: 'Pod', name, uid: annotations?.[STRANGERS_CLAIM] === undefined ? uid : 'another' };
+  return {
+    kind: 'PersistentVolumeClaim',
+    metadata: { name: `${name}-${volume.name}`, namespace, ownerReferences: [{ ...owner, controller: true, blockOwnerDeletion: true }] },
+    spec: volume.ephemeral.volumeClaimTemplate.spec,
+    status: { phase: 'Pending' },
+  };
 }
 
 function pathOf({ kind, metadata }: ParityObject): string {
