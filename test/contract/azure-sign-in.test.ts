@@ -24,6 +24,7 @@ beforeAll(async () => {
   await writeFile(join(dir, 'expired'), assertion(Date.UTC(2001, 0)));
   await writeFile(join(dir, 'empty'), '');
   await writeFile(join(dir, 'cert.pfx'), Buffer.from([0x30, 0x82, 0x0a, 0x01, 0x02]));
+  await writeFile(join(dir, 'keyless.pem'), (await createServerTls(Date.now())).certPem);
   await writeFile(join(dir, 'locked.pem'), `${(await createServerTls(Date.now())).certPem}\n${lockedKey()}`);
 });
 afterAll(() => rm(dir, { recursive: true }));
@@ -81,6 +82,25 @@ describe('signing in', () => {
       says: /none\.pem does not exist/,
     },
     { what: 'a certificate as PFX', credential: () => certificate('cert.pfx'), code: undefined, says: /is not PEM; turn a PFX file/ },
+    {
+      what: 'no password for a certificate that has one',
+      credential: () => certificate('locked.pem'),
+      code: undefined,
+      says: /private key of the certificate file cannot be read/,
+    },
+    {
+      what: 'a certificate without its key',
+      credential: () => certificate('keyless.pem'),
+      code: undefined,
+      says: /private key of the certificate file cannot be read/,
+    },
+    { what: 'a folder instead of a certificate', credential: () => certificate('.'), code: undefined, says: /is a folder \(EISDIR\)/ },
+    {
+      what: 'a folder instead of a token file',
+      credential: () => federated('.'),
+      code: undefined,
+      says: /is a folder/,
+    },
     {
       what: 'a wrong password of the certificate',
       credential: () => certificate('locked.pem', 'guess'),

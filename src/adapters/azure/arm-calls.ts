@@ -9,13 +9,14 @@ import { Semaphore } from 'async-mutex';
 import type { Clock } from '../../domain/clock.ts';
 import { AutoscalerError } from '../../domain/errors.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
-import { classifyAnswer, classifyThrown, lostAnswer } from './arm-errors.ts';
+import { isRecord } from './arm-body.ts';
+import { classifyAnswer, lostAnswer } from './arm-errors.ts';
 import { describeCall, isWrite, type ArmCall } from './arm-operations.ts';
 import type { Random } from '../../domain/random.ts';
 import type { Budgets } from './budgets.ts';
 import type { AzureOptions } from './options.ts';
 import { RateLimit } from './rate-limit.ts';
-import { explainForbidden, signInFailure } from './sign-in-errors.ts';
+import { explainForbidden, explainUnauthorized, signInFailure } from './sign-in-errors.ts';
 
 export interface ArmCallsDependencies {
   readonly clock: Clock;
@@ -107,7 +108,7 @@ export class ArmCalls {
       if (signal.aborted) throw cancelled(call, thrown);
       if (timeout.signal.aborted)
         throw lostAnswer(describeCall(call), isWrite(call), new Error(`timed out after ${this.#deps.timeoutMs} ms`));
-      throw signInFailure(describeCall(call), thrown) ?? classifyThrown(describeCall(call), isWrite(call), thrown);
+      throw notSignedIn(call, thrown) ?? lostAnswer(describeCall(call), isWrite(call), thrown);
     } finally {
       done.abort();
       await timer;
@@ -187,6 +188,13 @@ export class ArmCalls {
     this.#deps.budgets.hold(call, error);
     throw explainForbidden(describeCall(call), error);
   }
+}
+
+/** No token was given, or the one there was is not taken. */
+function notSignedIn(call: ArmCall, thrown: unknown): AutoscalerError | undefined {
+  const what = describeCall(call);
+  if (!(thrown instanceof Error) || !isRecord(thrown) || thrown['statusCode'] !== 401) return signInFailure(what, thrown);
+  return explainUnauthorized(what, typeof thrown['code'] === 'string' ? thrown['code'] : 'HTTP 401', thrown);
 }
 
 function cancelled(call: ArmCall, cause?: unknown): AutoscalerError {

@@ -1,6 +1,6 @@
 /** Reads what Azure refused, lost or let fail, by the one table (arm-error-table.ts). Nothing outside these two files reads a code. */
 import { AutoscalerError, type ErrorKind } from '../../domain/errors.ts';
-import { flatten, isRecord, jsonOf, readErrorBody, type ArmErrorBody } from './arm-body.ts';
+import { flatten, jsonOf, readErrorBody, type ArmErrorBody } from './arm-body.ts';
 import {
   decide,
   factsOf,
@@ -135,33 +135,6 @@ export function lostAnswer(what: string, write: boolean, cause: unknown): Autosc
   return new AutoscalerError({ kind: 'unavailable', effect: write ? 'unknown' : 'none' }, `No usable answer to ${what}: ${reason}`, {
     cause,
   });
-}
-
-const CREDENTIAL_ERRORS = [
-  'AuthenticationError',
-  'CredentialUnavailableError',
-  'AuthenticationRequiredError',
-  'AggregateAuthenticationError',
-  'ClientAuthError',
-  'ServerError',
-];
-/** The identity service could not be reached or says itself that it is a passing trouble. */
-const PASSING_TROUBLE =
-  /AADSTS90033|AADSTS50196|ENOTFOUND|ECONNREFUSED|ECONNRESET|ETIMEDOUT|EAI_AGAIN|endpoints_resolution_error|network_error|temporarily/i;
-
-/** Classifies what an SDK client threw that is not an answer of ARM: credentials, 401, bodies that could not be read. */
-export function classifyThrown(what: string, write: boolean, thrown: unknown): AutoscalerError {
-  if (!(thrown instanceof Error)) return lostAnswer(what, write, thrown);
-  if (CREDENTIAL_ERRORS.includes(thrown.name)) {
-    // No request to ARM left, so nothing happened there.
-    if (PASSING_TROUBLE.test(thrown.message)) return lostAnswer(`the token request for ${what}`, false, thrown);
-    return new AutoscalerError({ kind: 'auth' }, `No token for ${what}: ${thrown.message}`, { cause: thrown });
-  }
-  if (isRecord(thrown) && thrown['statusCode'] === 401) {
-    const code = typeof thrown['code'] === 'string' ? thrown['code'] : 'HTTP 401';
-    return new AutoscalerError({ kind: 'auth' }, `Azure refused ${what}: ${thrown.message}`, { cause: thrown, code });
-  }
-  return lostAnswer(what, write, thrown);
 }
 
 /** The ids a delete was refused for because they are no longer there; the whole batch is refused for one of them. */

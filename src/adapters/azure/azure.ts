@@ -34,7 +34,7 @@ import { OperationTracker } from './long-operations.ts';
 import type { AzureOptions } from './options.ts';
 import { frozenBecause, type Registered } from './registry.ts';
 import type { SkuShare } from './sku-agent.ts';
-import { NO_METADATA } from './sign-in-errors.ts';
+import { isExplained } from './sign-in-errors.ts';
 import { AzureStore } from './store.ts';
 import { StoreNews } from './store-news.ts';
 import { TemplateMemory } from './template-memory.ts';
@@ -320,7 +320,7 @@ class AzureAdapter implements AzureNodeGroups {
 
 /** A first read that nobody answered says who was asked, and which settings say so. */
 function whereAsked(error: AutoscalerError, { armEndpoint, authorityHost }: AzureOptions): AutoscalerError {
-  if (error.kind !== 'unavailable' || error.code === NO_METADATA) return error;
+  if (error.kind !== 'unavailable' || isExplained(error)) return error;
   const asked =
     `azure.armEndpoint (AZURE_RESOURCE_MANAGER_ENDPOINT) is ${armEndpoint} and ` +
     `azure.authorityHost (AZURE_AUTHORITY_HOST) is ${authorityHost}; accepted are https addresses that answer from here`;

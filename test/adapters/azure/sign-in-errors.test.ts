@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { explainForbidden, signInFailure } from '../../../src/adapters/azure/sign-in-errors.ts';
+import { explainForbidden, explainUnauthorized, signInFailure } from '../../../src/adapters/azure/sign-in-errors.ts';
 import { AutoscalerError } from '../../../src/domain/errors.ts';
 
 function named(name: string, message: string): Error {
@@ -7,6 +7,11 @@ function named(name: string, message: string): Error {
   error.name = name;
   return error;
 }
+
+/** The words of the credential library for an answer of the metadata endpoint, which hide its status. */
+const imds = (error: string, description = 'Not Available'): string =>
+  `ManagedIdentityCredential: Authentication failed. Message ${error}: Error(s): Not Available - Timestamp: Not Available - ` +
+  `Description: ${description} - Correlation ID: Not Available - Trace ID: Not Available`;
 
 describe('why Azure does not let us in', () => {
   it.each([
@@ -20,14 +25,45 @@ describe('why Azure does not let us in', () => {
     ['ManagedIdentityCredential: Identity not found', /no such managed identity/, 'auth'],
     ['ManagedIdentityCredential: Network unreachable. Message: network_error: See https://x', /Azure machines only/, 'unavailable'],
     ['connect EHOSTUNREACH 169.254.169.254:80', /Azure machines only/, 'unavailable'],
+    [imds('too_many_requests'), /troubled \("too_many_requests"\); it will be asked again/, 'unavailable'],
+    [imds('not_found'), /troubled \("not_found"\)/, 'unavailable'],
+    [imds('unknown'), /troubled \("unknown"\)/, 'unavailable'],
+    [
+      imds('invalid_request', 'Required metadata header not specified'),
+      /refuses a token \("Required metadata header not specified"\)/,
+      'auth',
+    ],
+    [imds('invalid_resource', 'AADSTS500011: no resource'), /knows no resource/, 'auth'],
+    [imds('forbidden', 'unreachable network'), /refuses a token \("unreachable network"\)/, 'auth'],
+    ['getaddrinfo ENOTFOUND login.microsoftonline.com', /did not answer or is not one/, 'unavailable'],
+    ['AADSTS50196: a loop was detected', /passing trouble \(AADSTS50196\)/, 'unavailable'],
+    ['AADSTS7000112: Application is disabled.', /is disabled in this tenant/, 'auth'],
+    ['AADSTS53003: Access has been blocked by Conditional Access policies.', /Conditional Access policy/, 'auth'],
+    [
+      'invalid_request: AADSTS90099: The application has no consent. Trace ID: 1',
+      /Entra ID says "The application has no consent" \(AADSTS90099\)\.$/,
+      'auth',
+    ],
+    ['something new.\nTrace ID: 1', /the credential says "something new"\.$/, 'auth'],
   ])('%s', (words, sentence, kind) => {
     const error = signInFailure('listScaleSets', named('AuthenticationRequiredError', words));
     expect(error?.message).toMatch(sentence);
     expect(error?.kind).toBe(kind);
+    expect(error?.message).toMatch(/^Cannot sign in to Azure for listScaleSets: [^\n]+\.$/);
   });
 
-  it('leaves alone what it does not know, and what no credential threw', () => {
-    expect(signInFailure('w', named('AuthenticationError', 'AADSTS50196: a loop was detected'))).toBeUndefined();
+  it.each([
+    ['ExpiredAuthenticationToken', /check the clock/],
+    ['InvalidAuthenticationTokenTenant', /another tenant than the subscription/],
+    ['InvalidAuthenticationToken', /none for this Azure/],
+    ['HTTP 401', /does not accept the token/],
+  ])('a token that is refused with %s', (code, sentence) => {
+    const error = explainUnauthorized('listScaleSets', code, named('RestError', 'Pagination failed with unexpected statusCode 401'));
+    expect(error.message).toMatch(sentence);
+    expect([error.kind, error.code]).toEqual(['auth', code]);
+  });
+
+  it('leaves alone what no credential threw', () => {
     expect(signInFailure('w', named('RestError', 'AADSTS7000215'))).toBeUndefined();
     expect(signInFailure('w', 'AADSTS7000215')).toBeUndefined();
   });
