@@ -107,9 +107,9 @@ const MOST_USED: readonly string[] = [
 const LINE = /^(?<indent> *)(?<key>[A-Za-z]+):(?: (?<value>[^#]*?))?(?:\s+#\s*(?<comment>.*))?$/;
 /** Lists of objects: told in one row each. */
 const LISTS: Readonly<Record<string, string>> = {
-  nodeGroups: 'scale sets by name: a list of {name, min, max}',
+  nodeGroups: 'scale sets (by their name or that of their agent pool) and sizes of VMs pools (POOL/SIZE): a list of {name, min, max}',
   nodeGroupOptions: 'what holds for some groups only: a list of {name, scaleDownUnneededTime, ...}; see the sample file',
-  discovery: 'scale sets by tag: a list of {selectors, min, max}',
+  discovery: 'scale sets and pools by tag, any rule that matches: a list of {selectors, min, max}',
 };
 
 /** Every setting of the sample file, then those that only flags and variables name. */

@@ -18,7 +18,7 @@ const NO_AVAILABILITY_SETS =
   'or to an agent pool of type VirtualMachines and name it POOL/SIZE)';
 
 const nodeGroup = z
-  .strictObject({ name: text("a scale set's name"), min: wholeNumber(0), max: wholeNumber(0) })
+  .strictObject({ name: text('the name of a scale set or of its agent pool, or POOL/SIZE'), min: wholeNumber(0), max: wholeNumber(0) })
   .refine((group) => group.min <= group.max, { error: 'a min that is not above max', path: ['min'] });
 
 const nodeGroups = z

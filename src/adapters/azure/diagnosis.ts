@@ -256,12 +256,12 @@ interface ListedSet {
 
 function judge(options: AzureOptions, sets: ReadonlyMap<string, ListedSet>, agentPools: ReadonlyMap<string, AgentPoolRow>): PoolsFacts {
   const scaleSets = new Map([...sets].map(([key, { row }]) => [key, { value: row }]));
-  const registration = register({ options, scaleSets });
+  const registration = register({ options, scaleSets, agentPools });
   const pools = [...registration.groups.values()].map((group) =>
     group.kind === 'vms-pool' ? vmsPoolFacts(group, agentPools) : scaleSetFacts(group, sets.get(group.key), agentPools),
   );
   const idleRules = options.discovery.flatMap((rule, index) => {
-    const alone = register({ options: { ...options, nodeGroups: [], discovery: [rule] }, scaleSets });
+    const alone = register({ options: { ...options, nodeGroups: [], discovery: [rule] }, scaleSets, agentPools });
     return alone.groups.size + alone.skipped.size === 0 ? [index] : [];
   });
   const skipped = [...registration.skipped].map(([name, reason]) => ({ name, reason }));

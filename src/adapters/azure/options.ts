@@ -25,7 +25,7 @@ export interface ReadRetries {
   readonly jitter: number;
 }
 
-/** A scale set named by the user; limits given here win over tags. */
+/** A scale set (by its own name or that of its agent pool) or a size of a VMs pool; limits given here win over tags. */
 export interface ExplicitNodeGroup {
   readonly name: string;
   readonly min: number;

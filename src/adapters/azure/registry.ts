@@ -1,14 +1,15 @@
 /**
- * Which scale sets and pools are node groups, with which limits. Named ones win over discovered ones; limits change in
- * place; a set that is gone, or tagged badly, costs its own group and no other. Pure: rows in, registration out.
+ * Which scale sets and pools are node groups, with which limits. A set may be named by its agent pool, whose name survives when
+ * the pool is made anew. Named ones win over discovered ones; limits change in place; a set that is gone, or tagged badly,
+ * costs its own group and no other. Pure: rows in, registration out.
  */
 import { nodeGroupId, type NodeGroupId } from '../../domain/ids.ts';
 import { foldName } from './arm-ids.ts';
-import type { AzureOptions } from './options.ts';
+import type { AzureOptions, DiscoveryRule, ExplicitNodeGroup } from './options.ts';
 import type { AgentPoolRow, ScaleSetRow } from './rows.ts';
-import { discover } from './tags.ts';
+import { discover, poolOf } from './tags.ts';
 import { discoverSize } from './vms-pool-groups.ts';
-import type { PoolSizeRow } from './vms-pool-rows.ts';
+import { VMS_TYPE, type PoolSizeRow } from './vms-pool-rows.ts';
 
 export interface Registered {
   readonly id: NodeGroupId;
@@ -28,41 +29,92 @@ export interface Registration {
   readonly skipped: ReadonlyMap<string, string>;
 }
 
+type ScaleSets = ReadonlyMap<string, { readonly value: ScaleSetRow }>;
+
 export interface RegistrationInput {
   readonly options: Pick<AzureOptions, 'nodeGroups' | 'discovery'>;
   /** undefined: never listed. */
-  readonly scaleSets: ReadonlyMap<string, { readonly value: ScaleSetRow }> | undefined;
+  readonly scaleSets: ScaleSets | undefined;
   /** Sizes of pools of type VirtualMachines, by `<pool>/<size>`. */
   readonly poolSizes?: ReadonlyMap<string, { readonly value: PoolSizeRow }>;
+  /** What AKS tells of its pools, by folded name. Absent: it was not asked. */
+  readonly agentPools?: ReadonlyMap<string, AgentPoolRow> | undefined;
 }
 
 export function register(input: RegistrationInput): Registration {
-  const groups = new Map<string, Registered>();
+  const { options, scaleSets = new Map(), poolSizes = new Map(), agentPools } = input;
   const skipped = new Map<string, string>();
-  for (const { name, min, max } of input.options.nodeGroups) {
-    const key = foldName(name);
-    const kind = /^[^/]+\/[^/]+$/.test(name) ? 'vms-pool' : 'scale-set';
-    groups.set(key, { id: nodeGroupId(name), key, kind, min, max, explicit: true });
-  }
-  for (const [key, { value }] of input.scaleSets ?? []) {
+  const groups = named(options.nodeGroups, scaleSets, skipped);
+  const found = [...discoveredSets(scaleSets, options.discovery, agentPools), ...discoveredSizes(poolSizes, options.discovery)];
+  for (const [key, group] of found) {
     if (groups.has(key)) continue;
-    const limits = discover(value.tags, input.options.discovery);
-    if (limits.kind === 'skipped') skipped.set(key, limits.reason);
-    if (limits.kind !== 'limits') continue;
-    groups.set(key, { id: nodeGroupId(value.name), key, kind: 'scale-set', min: limits.min, max: limits.max, explicit: false });
+    if (typeof group === 'string') skipped.set(key, group);
+    else groups.set(key, group);
   }
-  for (const [key, { value }] of input.poolSizes ?? []) {
-    const found = groups.has(key) ? undefined : discoverSize(key, value, input.options.discovery);
-    if (typeof found === 'string') skipped.set(key, found);
-    else if (found !== undefined) groups.set(key, found);
+  for (const [key, pool] of agentPools ?? []) {
+    if (isServed(pool) || discover(pool.tags, options.discovery).kind === 'not-matched') continue;
+    skipped.set(key, `its agent pool is of type ${pool.type}, which is not scaled`);
   }
   return { groups, byId: new Map([...groups.values()].map((group) => [group.id, group])), skipped };
+}
+
+/** By key: a group that a rule selects, or why it cannot be one. */
+type Found = readonly (readonly [key: string, found: Registered | string])[];
+
+function discoveredSets(scaleSets: ScaleSets, rules: readonly DiscoveryRule[], agentPools: RegistrationInput['agentPools']): Found {
+  return [...scaleSets].flatMap(([key, { value }]): Found => {
+    // The tags of a pool reach its set, a little later; what AKS is told is as good.
+    const pool = agentPools?.get(foldName(poolOf(value.tags) ?? ''));
+    const limits = discover({ ...pool?.tags, ...value.tags }, rules);
+    if (limits.kind === 'not-matched') return [];
+    if (limits.kind === 'skipped') return [[key, limits.reason]];
+    const { min, max } = limits;
+    return [[key, { id: nodeGroupId(value.name), key, kind: 'scale-set', min, max, explicit: false }]];
+  });
+}
+
+function discoveredSizes(poolSizes: NonNullable<RegistrationInput['poolSizes']>, rules: readonly DiscoveryRule[]): Found {
+  return [...poolSizes].flatMap(([key, { value }]): Found => {
+    const found = discoverSize(key, value, rules);
+    return found === undefined ? [] : [[key, found]];
+  });
+}
+
+/** The groups that the user names, by key. A set that is named by itself and by its pool keeps the name of its own. */
+function named(specs: readonly ExplicitNodeGroup[], scaleSets: ScaleSets, skipped: Map<string, string>): Map<string, Registered> {
+  const setOfPool = setsByPool(scaleSets);
+  const keyOf = (name: string): string => (scaleSets.has(foldName(name)) ? undefined : setOfPool.get(foldName(name))) ?? foldName(name);
+  const isOwn = ({ name }: ExplicitNodeGroup): boolean => keyOf(name) === foldName(name);
+  const groups = new Map<string, Registered>();
+  for (const { name, min, max } of [...specs.filter(isOwn), ...specs.filter((spec) => !isOwn(spec))]) {
+    const key = keyOf(name);
+    const kind = /^[^/]+\/[^/]+$/.test(name) ? 'vms-pool' : 'scale-set';
+    const other = groups.get(key);
+    if (other !== undefined) skipped.set(name, `its scale set is the node group "${other.id}" already`);
+    else groups.set(key, { id: nodeGroupId(name), key, kind, min, max, explicit: true });
+  }
+  return groups;
+}
+
+function setsByPool(scaleSets: ScaleSets): ReadonlyMap<string, string> {
+  const keys = new Map<string, string>();
+  for (const [key, { value }] of scaleSets) {
+    const pool = poolOf(value.tags);
+    if (pool !== undefined) keys.set(foldName(pool), key);
+  }
+  return keys;
 }
 
 const RESTING_POOL_STATES = new Set(['', 'succeeded', 'failed', 'canceled']);
 
 /** Why a set that is to be written through AKS cannot be. */
 export const POOL_UNKNOWN = 'it is to be written through AKS, which has told of no agent pool for it';
+
+const SERVED_TYPES = new Set(['', 'virtualmachinescalesets', VMS_TYPE]);
+
+function isServed({ type }: AgentPoolRow): boolean {
+  return SERVED_TYPES.has(type.toLowerCase());
+}
 
 export function isResting(provisioningState: string): boolean {
   return RESTING_POOL_STATES.has(provisioningState.toLowerCase());
@@ -76,7 +128,7 @@ export function frozenBecause(
   /** An operation of ours runs in the pool, which explains its state. */
   ours = false,
 ): string | undefined {
-  if (row === undefined) return `there is no scale set named "${group.id}" in the node resource group`;
+  if (row === undefined) return missingBecause(group, pool);
   if (row.unreadable !== undefined) return row.unreadable;
   if (row.orchestration !== 'Uniform' && row.orchestration !== 'Flexible')
     return `its orchestration mode "${row.orchestration}" is not known`;
@@ -86,5 +138,14 @@ export function frozenBecause(
   if (!ours && !isResting(pool.provisioningState)) return `its agent pool is in state ${pool.provisioningState}`;
   if (pool.stopped) return 'its agent pool is stopped';
   if (pool.managedAutoscaler) return 'AKS runs its own autoscaler over its agent pool (enableAutoScaling)';
+  if (pool.mode?.toLowerCase() === 'hostedsystem') return 'its agent pool is hosted by AKS, which scales it';
   return undefined;
+}
+
+/** `pool`: the one that has the group's name. */
+function missingBecause({ id }: Registered, pool: AgentPoolRow | undefined): string {
+  if (pool?.type.toLowerCase() === VMS_TYPE)
+    return `the agent pool "${id}" is of type ${pool.type}: each of its sizes is named by itself, as ${id}/SIZE`;
+  if (pool !== undefined && !isServed(pool)) return `the agent pool "${id}" is of type ${pool.type}, which is not scaled`;
+  return `there is no scale set named "${id}" in the node resource group, nor one of an agent pool of that name`;
 }

@@ -32,6 +32,8 @@ export interface ScaleSetRow {
   readonly unreadable: string | undefined;
 }
 
+const MODES = ['Uniform', 'Flexible'];
+
 /** undefined: an item without a name, which nothing can refer to. */
 export function projectScaleSet(raw: VirtualMachineScaleSet): ScaleSetRow | undefined {
   if (raw.name === undefined || raw.name === '') return undefined;
@@ -39,7 +41,7 @@ export function projectScaleSet(raw: VirtualMachineScaleSet): ScaleSetRow | unde
     name: raw.name,
     armId: raw.id ?? '',
     location: raw.location ?? '',
-    orchestration: raw.orchestrationMode ?? 'Uniform',
+    orchestration: MODES.find((mode) => foldName(mode) === foldName(raw.orchestrationMode ?? 'Uniform')) ?? raw.orchestrationMode ?? '',
     ...projectSize(raw),
     zones: [...(raw.zones ?? [])].sort(),
     tags: readTags(raw.tags),
@@ -225,6 +227,7 @@ export interface AgentPoolRow {
   readonly zones: readonly string[];
   /** AKS runs an autoscaler of its own over this pool: two would fight. */
   readonly managedAutoscaler: boolean;
+  readonly tags: Tags;
   /** Sizes of a pool of type VirtualMachines, with their counts. */
   readonly sizes: readonly { readonly vmSize: string; readonly count: number }[];
   /** What a pool of type VirtualMachines is asked for, size by size. */
@@ -252,6 +255,7 @@ export function projectAgentPool(raw: AgentPool): AgentPoolRow | undefined {
     priority: raw.scaleSetPriority?.toLowerCase() === 'spot' ? 'Spot' : 'Regular',
     zones: [...(raw.availabilityZones ?? [])].sort(),
     managedAutoscaler: raw.enableAutoScaling === true,
+    tags: readTags(raw.tags),
     sizes: (raw.virtualMachineNodesStatus ?? []).map(({ size, count }) => ({ vmSize: size ?? '', count: count ?? 0 })),
   };
 }

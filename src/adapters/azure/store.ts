@@ -26,7 +26,8 @@ import type { ArmClients } from './clients.ts';
 import type { AzureOptions } from './options.ts';
 import { drawsOf, QuotaLedger } from './quota.ts';
 import { Raises } from './raises.ts';
-import { POOL_UNKNOWN, register, type Registered, type Registration } from './registry.ts';
+import { Registrations } from './registrations.ts';
+import { POOL_UNKNOWN, type Registered, type Registration } from './registry.ts';
 import { isUpdating, type AgentPoolRow, type InstanceRow, type ScaleSetRow } from './rows.ts';
 import { readInstance, readSet } from './single-reads.ts';
 import { Settling } from './settling.ts';
@@ -90,12 +91,11 @@ export class AzureStore {
   readonly #setReads: OnDemand;
   readonly #instanceReads: OnDemand;
   readonly #agentIds = new Set<string>();
-  readonly #warned = new Set<string>();
   /** When we last changed a set or saw the end of it; what follows is our own doing. */
   readonly #changed = new Map<string, number>();
   /** Groups whose machines are all told by the list that is asked for. */
   readonly #listing = new Set<string>();
-  #registration: { readonly version: number; readonly value: Registration };
+  readonly #registrations: Registrations;
   #pools: AgentPools | undefined;
   #catalog: SkuCatalog | undefined;
 
@@ -132,7 +132,7 @@ export class AzureStore {
       confirmedAfter: (key, seq, signal) => this.instances.confirmedAfter(key, seq, signal),
     });
     this.#agentParts = { ...parts, order: this.#order, scaleSets: this.scaleSets, instances: this.instances };
-    this.#registration = { version: -1, value: register({ options, scaleSets: undefined }) };
+    this.#registrations = new Registrations(parts);
     this.#priceClient = priceClient(parts);
     this.prices = this.#priceClient === undefined ? undefined : this.#priceBook(this.#priceClient);
     this.#addAgents();
@@ -155,19 +155,14 @@ export class AzureStore {
     return this.#catalog;
   }
 
-  /** The same object while no scale set and no size of a pool changed. */
+  /** The same object while no scale set, no pool and no size of one changed. */
   registration(): Registration {
-    const version = this.scaleSets.version + this.vmsPools.sizes.version;
-    if (version === this.#registration.version) return this.#registration.value;
-    const previous = this.#registration.value;
-    const next = register({
-      options: this.#parts.options,
-      scaleSets: this.scaleSets.snapshot(),
-      poolSizes: this.vmsPools.sizes.snapshot(),
+    return this.#registrations.from({
+      version: this.scaleSets.version + this.vmsPools.sizes.version,
+      scaleSets: this.scaleSets,
+      poolSizes: this.vmsPools.sizes,
+      pools: this.#pools,
     });
-    this.#warnOfSkipped(next);
-    this.#registration = { version, value: sameRegistration(previous, next) ? previous : next };
-    return this.#registration.value;
   }
 
   /** Reads everything that a first decision needs. Rejects when the scale sets could not be read. */
@@ -241,7 +236,8 @@ export class AzureStore {
   /** The agent pool of a group, when AKS was asked. */
   poolOf(group: Registered): AgentPoolRow | undefined {
     const row = this.scaleSets.get(group.key)?.value;
-    const name = group.kind === 'vms-pool' ? group.key.split('/')[0] : row === undefined ? undefined : poolOf(row.tags);
+    // A name without a scale set may be that of a pool: then the pool says why there is none.
+    const name = group.kind === 'vms-pool' ? group.key.split('/')[0] : row === undefined ? group.key : poolOf(row.tags);
     return name === undefined ? undefined : this.#pools?.byName.get(foldName(name));
   }
 
@@ -470,27 +466,9 @@ export class AzureStore {
   #agentOfScope(groupKey: string): string {
     return groupKey.includes('/') ? MACHINES_AGENT : instancesAgent(foldName(groupKey));
   }
-
-  /** Each reason once, not once per refresh. */
-  #warnOfSkipped({ skipped }: Registration): void {
-    for (const [name, reason] of skipped) {
-      const said = `${name}: ${reason}`;
-      if (this.#warned.has(said)) continue;
-      this.#warned.add(said);
-      this.#parts.log.warn({ scaleSet: name, reason }, 'scale set is selected but cannot be a node group');
-    }
-  }
 }
 
 function priceClient({ options, clock }: StoreParts): RetailPriceClient | undefined {
   const { retailPrices, location, caPem, requestTimeoutMs: timeoutMs } = options;
   return retailPrices === undefined ? undefined : new RetailPriceClient({ options: retailPrices, location, caPem, timeoutMs, clock });
-}
-
-function sameRegistration(left: Registration, right: Registration): boolean {
-  if (left.groups.size !== right.groups.size) return false;
-  return [...right.groups].every(([key, group]) => {
-    const other = left.groups.get(key);
-    return other !== undefined && other.id === group.id && other.min === group.min && other.max === group.max && other.kind === group.kind;
-  });
 }

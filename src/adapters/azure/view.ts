@@ -10,7 +10,6 @@ import type { Instance, NodeGroup, NodeTemplate, TargetSize } from '../../domain
 import type { Node } from '../../domain/node.ts';
 import type { CloudEvent, CloudView, ClusterView } from '../../domain/observation.ts';
 import type { ResourceNames } from '../../domain/resources.ts';
-import { foldName } from './arm-ids.ts';
 import { InstanceBook } from './instance-book.ts';
 import { findExemplars, type Exemplars } from './exemplars.ts';
 import { lastResort, liveTemplate, withLastingTaints, withTaintsOf } from './live-template.ts';
@@ -267,7 +266,7 @@ export class CloudViewBuilder {
   }
 
   #devicesOf(id: NodeGroupId): readonly number[] {
-    const built = this.#built.get(foldName(id));
+    const built = this.#built.get(this.#parts.store.registration().byId.get(id)?.key ?? '');
     const gpus = built?.inputs.sku?.gpus ?? 0;
     const source = built === undefined ? undefined : this.#sourceOf(built.inputs);
     return gpus > 0 && source?.os === 'linux' ? [this.#parts.names.indexOf(deviceOf(source.vmSize))] : [];

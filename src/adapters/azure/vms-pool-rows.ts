@@ -57,7 +57,8 @@ export function poolKeyOf(key: string): string {
   return key.split('/')[0] ?? key;
 }
 
-const VMS_TYPE = 'virtualmachines';
+/** The folded type of pools whose sizes are groups of their own. */
+export const VMS_TYPE = 'virtualmachines';
 
 /** undefined: a pool of another type, or one without a name. */
 export function readVmsPool(raw: AgentPool): VmsPool | undefined {

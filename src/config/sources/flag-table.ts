@@ -20,7 +20,7 @@ function row(name: string, kind: FlagKind, path: string, help: string): Flag {
 export const FLAGS: readonly Flag[] = [
   row('config', 'file', '', 'YAML or JSON file of settings (see config/aks-autoscaler.yaml)'),
   row('cloud-config', 'file', '', 'azure.json of the Azure cloud provider'),
-  row('nodes', 'nodes', 'nodeGroups', 'MIN:MAX:NAME of a scale set; may be repeated'),
+  row('nodes', 'nodes', 'nodeGroups', 'MIN:MAX:NAME of a scale set or of its agent pool, or MIN:MAX:POOL/SIZE; may be repeated'),
   row('node-group-auto-discovery', 'discovery', 'discovery', 'label:TAG=VALUE[,...][,min=N][,max=N]; may be repeated'),
   row('kubeconfig', 'text', 'kubernetes.kubeconfig', "kubeconfig file (default: the pod's service account)"),
   row('context', 'text', 'kubernetes.context', 'context of the kubeconfig (default: its current one)'),

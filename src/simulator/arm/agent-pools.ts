@@ -11,16 +11,15 @@ import { param, type ArmReply, type ArmRequest, type Principal } from './message
 import { clusterId } from './names.ts';
 import { beginOperation, operationHeaders } from './operations.ts';
 import { answerPage } from './paging.ts';
-import { acceptRemoval, writeCapacity } from './scaling.ts';
+import { limitsOf } from './pool-limits.ts';
+import { AKS_PRINCIPAL, copyCountToSet, copyTagsToSet } from './pool-to-set.ts';
+import { acceptRemoval } from './scaling.ts';
 import { findVmSize } from './sku-table.ts';
 import { quotaShortage } from './stock.ts';
 import { growPool } from './vm-birth.ts';
 import { judgeManualScale, judgePoolSize, judgeRemoval, noteRead } from './write-judge.ts';
 import { capacityOf, later, type AgentPool, type ArmWorld, type Operation } from './world-state.ts';
 import type { Vm } from './vm.ts';
-
-/** The provider itself, when it acts on scale sets. */
-export const AKS_PRINCIPAL: Principal = { clientId: 'aks-resource-provider', foreign: true };
 
 export function listAgentPools(world: ArmWorld, request: ArmRequest): ArmReply {
   for (const pool of world.agentPools.values()) noteRead(pool, request.principal);
@@ -89,8 +88,13 @@ function refuseCondition(world: ArmWorld, request: ArmRequest, pool: AgentPool):
   return ifMatch === undefined || ifMatch === '*' || ifMatch === poolEtag(world, pool) ? undefined : stale(ifMatch);
 }
 
+/** The provider takes one operation per pool at a time. */
+export function isBusy({ provisioningState }: AgentPool): boolean {
+  return provisioningState !== 'Succeeded' && provisioningState !== 'Failed';
+}
+
 function refuseWhileBusy(pool: AgentPool): ArmReply | undefined {
-  if (pool.provisioningState === 'Succeeded' || pool.provisioningState === 'Failed') return undefined;
+  if (!isBusy(pool)) return undefined;
   return { status: 409, body: scaleInProgress(pool.name, pool.provisioningState) };
 }
 
@@ -135,26 +139,19 @@ function vmsOfSize(pool: AgentPool, size: string): readonly Vm[] {
 export function acceptPool(world: ArmWorld, pool: AgentPool, next: JsonObject, principal: Principal): Operation {
   const before = poolSize(pool);
   const scaleBefore = manualScale(pool.properties);
+  const tagsBefore = pickObject(pool.properties, 'tags');
   pool.properties = next;
   pool.etagCounter++;
   const after = poolSize(pool);
   if (isVmsPool(pool)) judgeManualScale(world, pool, { principal, before: scaleBefore, after: manualScale(next) });
-  else judgePoolSize(world, { name: pool.name, max: pool.spec.max }, { principal, before, after });
+  else judgePoolSize(world, { name: pool.name, max: limitsOf(pool.spec, next).max }, { principal, before, after });
   pool.provisioningState = after === before ? 'Updating' : 'Scaling';
   if (isVmsPool(pool)) return convergeVms(world, pool, principal);
   const operation = beginPoolOperation(world, pool, principal, []);
-  if (after !== before) copyCountToSet(world, pool, principal);
+  copyTagsToSet(world, pool, tagsBefore);
+  // Whatever an operation of the provider is about, it ends with the capacity that the provider counts.
+  copyCountToSet(world, pool, principal);
   return operation;
-}
-
-/** The provider scales the set as a writer of its own. A client that lowers the count leaves the choice of victims to it. */
-function copyCountToSet(world: ArmWorld, pool: AgentPool, principal: Principal): void {
-  const set = pool.setKey === undefined ? undefined : world.sets.get(pool.setKey);
-  if (set === undefined) return;
-  const before = new Set([...set.vms.values()].filter((vm) => vm.provisioningState !== 'Deleting'));
-  if (capacityOf(set) !== poolSize(pool)) writeCapacity(world, set, poolSize(pool), AKS_PRINCIPAL);
-  const victims = [...before].filter((vm) => vm.provisioningState === 'Deleting');
-  judgeRemoval(world, { name: pool.name, min: pool.spec.min }, { principal, vms: victims, capacityAfter: poolSize(pool), named: false });
 }
 
 function convergeVms(world: ArmWorld, pool: AgentPool, principal: Principal): Operation {
@@ -167,7 +164,7 @@ function convergeVms(world: ArmWorld, pool: AgentPool, principal: Principal): Op
     const victims = living.slice(goal);
     judgeRemoval(
       world,
-      { name: `${pool.name}/${size}`, min: pool.spec.min },
+      { name: `${pool.name}/${size}`, min: limitsOf(pool.spec, pool.properties).min },
       { principal, vms: victims, capacityAfter: goal, named: false },
     );
     for (const vm of victims) takeDown(world, vm, { forced: false, principal: principal.clientId });
@@ -235,7 +232,7 @@ function removeMachines(world: ArmWorld, pool: AgentPool, vms: readonly Vm[], pr
 function judgeNamedBySize(world: ArmWorld, pool: AgentPool, vms: readonly Vm[], principal: Principal): void {
   for (const [size, ofSize] of Map.groupBy(vms, (vm) => vm.vmSize)) {
     const left = manualScale(pool.properties).find((entry) => entry.size.toLowerCase() === size.toLowerCase())?.count ?? 0;
-    const owner = { name: `${pool.name}/${size}`, min: pool.spec.min };
+    const owner = { name: `${pool.name}/${size}`, min: limitsOf(pool.spec, pool.properties).min };
     judgeRemoval(world, owner, { principal, vms: ofSize, capacityAfter: left, named: true });
   }
 }

@@ -12,7 +12,19 @@ interface ControlRoute {
   readonly answer: (control: ArmControl, request: ArmRequest) => ArmReply;
 }
 
-const EVENTS = ['foreignScale', 'evict', 'repair', 'zoneDown', 'rpReconcile', 'preempt', 'failSet', 'upgrade', 'addPool', 'removePool'];
+const EVENTS = [
+  'foreignScale',
+  'evict',
+  'repair',
+  'zoneDown',
+  'rpReconcile',
+  'preempt',
+  'failSet',
+  'upgrade',
+  'retag',
+  'addPool',
+  'removePool',
+];
 
 const ROUTES: readonly ControlRoute[] = [
   { method: 'GET', template: '/_emu/state', answer: (control) => ({ status: 200, body: stateBody(control) }) },
@@ -89,12 +101,19 @@ function raiseEvent(control: ArmControl, request: ArmRequest): ArmReply {
   const [name] = isJsonObject(body) ? Object.keys(body) : [];
   const content = name === undefined ? undefined : pick(body, name);
   if (name === undefined || !EVENTS.includes(name) || !isJsonObject(content)) return refused(`an event is one of ${EVENTS.join(', ')}`);
-  if (name === 'zoneDown' && typeof content['zone'] !== 'string') return refused('zoneDown.zone must name a zone, such as "1"');
-  if (name !== 'addPool' && name !== 'zoneDown' && typeof content['pool'] !== 'string') return refused(`${name}.pool must name a pool`);
-  if (name === 'addPool' && (typeof content['name'] !== 'string' || typeof content['vmSize'] !== 'string'))
-    return refused('addPool needs name and vmSize');
+  const missing = missingIn(name, content);
+  if (missing !== undefined) return refused(missing);
   const wrong = control.raise(body as JsonObject & WorldEvent);
   return wrong === undefined ? { status: 200, body: {} } : refused(wrong);
+}
+
+/** What an event lacks; undefined: nothing. */
+function missingIn(name: string, content: JsonObject): string | undefined {
+  if (name === 'zoneDown') return typeof content['zone'] === 'string' ? undefined : 'zoneDown.zone must name a zone, such as "1"';
+  if (name === 'addPool')
+    return typeof content['name'] === 'string' && typeof content['vmSize'] === 'string' ? undefined : 'addPool needs name and vmSize';
+  if (typeof content['pool'] !== 'string') return `${name}.pool must name a pool`;
+  return name === 'retag' && !isJsonObject(content['tags']) ? 'retag.tags must be an object of names and values' : undefined;
 }
 
 function setQuota(control: ArmControl, request: ArmRequest): ArmReply {

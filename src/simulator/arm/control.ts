@@ -14,7 +14,7 @@ import type { JournalEntry } from './journal.ts';
 import type { JsonObject } from './json.ts';
 import { darkenZone, failSet, preemptSet, repairInstance, upgradePool } from './misfortunes.ts';
 import { plantPool, uprootPool } from './planting.ts';
-import { scalePoolAsForeigner } from './pool-ambush.ts';
+import { retagPool, scalePoolAsForeigner } from './pool-ambush.ts';
 import type { FrozenLists } from './stale-lists.ts';
 import { stockKey, usages, type Usage } from './stock.ts';
 import { capacityOf, etagText, setOfPool, type AgentPool, type ArmWorld, type Operation, type ScaleSet } from './world-state.ts';
@@ -153,13 +153,20 @@ function raise(world: ArmWorld, event: WorldEvent): string | undefined {
   const agentPool = world.agentPools.get(pool.toLowerCase());
   if (agentPool === undefined) return `there is no pool "${pool}"`;
   if ('removePool' in event) return uprootPool(world, agentPool);
+  if ('retag' in event) return retagPool(world, agentPool, event.retag.tags);
   if ('evict' in event) {
     evict(world, agentPool, event.evict);
     return undefined;
   }
   if ('foreignScale' in event && isVmsPool(agentPool)) return raiseForeignPoolScale(world, agentPool, event.foreignScale);
-  const set = setOfPool(world, pool);
-  if (set === undefined) return `pool "${pool}" has no scale set`;
+  return raiseOnSet(world, agentPool, event);
+}
+
+type OfSet = Exclude<WorldEvent, { readonly [Key in 'addPool' | 'removePool' | 'zoneDown' | 'retag' | 'evict']: unknown }>;
+
+function raiseOnSet(world: ArmWorld, agentPool: AgentPool, event: OfSet): string | undefined {
+  const set = setOfPool(world, agentPool.name);
+  if (set === undefined) return `pool "${agentPool.name}" has no scale set`;
   if ('foreignScale' in event) return raiseForeignScale(world, set, event.foreignScale);
   if ('repair' in event) return repairInstance(world, set, event.repair.instanceId);
   if ('preempt' in event) return preemptSet(world, set);

@@ -1,5 +1,5 @@
 /** What the platform does to machines by itself: repairs that change an instance's id, and zones that go dark. */
-import { AKS_PRINCIPAL } from './agent-pools.ts';
+import { AKS_PRINCIPAL } from './pool-to-set.ts';
 import { FOREIGN_WRITER } from './ambush.ts';
 import { comeBack, takeDown } from './lifecycle.ts';
 import { preemptOperations } from './operations.ts';

@@ -1,6 +1,6 @@
-/** Another writer of agent pools of type VirtualMachines: real changes, made through the same door as a PUT. */
+/** Another writer of agent pools: real changes, made through the same door as a PUT. */
 import { manualScale } from './agent-pool-document.ts';
-import { acceptPool } from './agent-pools.ts';
+import { acceptPool, isBusy } from './agent-pools.ts';
 import { FOREIGN_WRITER, type ForeignChange } from './ambush.ts';
 import { pickObject, type JsonObject } from './json.ts';
 import type { AgentPool, ArmWorld } from './world-state.ts';
@@ -35,6 +35,14 @@ export function springPoolAmbush(world: ArmWorld, pool: AgentPool): void {
   const change = pool.ambush;
   pool.ambush = undefined;
   if (change !== undefined) scalePoolAsForeigner(world, pool, change);
+}
+
+/** Somebody changes tags of a pool as `az aks nodepool update --tags` does; null takes one off. @returns what is wrong, or undefined. */
+export function retagPool(world: ArmWorld, pool: AgentPool, changes: JsonObject): string | undefined {
+  if (isBusy(pool)) return `pool "${pool.name}" is ${pool.provisioningState}`;
+  const tags = Object.entries({ ...pickObject(pool.properties, 'tags'), ...changes }).filter(([, value]) => value !== null);
+  acceptPool(world, pool, { ...pool.properties, tags: Object.fromEntries(tags) }, FOREIGN_WRITER);
+  return undefined;
 }
 
 function withManual(pool: AgentPool, manual: readonly { readonly size: string; readonly count: number }[]): JsonObject {

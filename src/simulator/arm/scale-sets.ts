@@ -6,6 +6,7 @@ import { param, type ArmReply, type ArmRequest } from './messages.ts';
 import { beginOperation, operationHeaders } from './operations.ts';
 import { answerPage } from './paging.ts';
 import { refuseByCondition } from './preconditions.ts';
+import { limitsOf } from './pool-limits.ts';
 import { applyBody, renderSet } from './scale-set-document.ts';
 import { foundScaleSet } from './scale-set-founding.ts';
 import { acceptModel, growthTo, setKey } from './scaling.ts';
@@ -158,7 +159,11 @@ export function deleteScaleSet(world: ArmWorld, request: ArmRequest): ArmReply {
   if (set === undefined) return { status: 204 };
   set.provisioningState = 'Deleting';
   const living = [...set.vms.values()].filter((vm) => vm.provisioningState !== 'Deleting');
-  judgeRemoval(world, { name: set.name, min: set.pool.min }, { principal: request.principal, vms: living, capacityAfter: 0, named: false });
+  judgeRemoval(
+    world,
+    { name: set.name, min: limitsOf(set.pool, set.document).min },
+    { principal: request.principal, vms: living, capacityAfter: 0, named: false },
+  );
   for (const vm of set.vms.values())
     takeDown(world, vm, { forced: request.query['forcedeletion'] === 'true', principal: request.principal.clientId });
   const operation = beginOperation(world, {

@@ -6,6 +6,7 @@ import type { JsonObject } from './json.ts';
 import { takeDown } from './lifecycle.ts';
 import type { Principal } from './messages.ts';
 import { beginOperation, preemptScaling } from './operations.ts';
+import { limitsOf } from './pool-limits.ts';
 import { withCapacity } from './scale-set-document.ts';
 import { growSet } from './vm-birth.ts';
 import { minimumFor, judgeCapacityWrite, judgeRemoval, noteDelete } from './write-judge.ts';
@@ -66,7 +67,11 @@ function converge(world: ArmWorld, set: ScaleSet, goal: number, principal: Princ
   }
   const victims = pickVictims(set, livingVms(set).length - goal);
   const forced = pick(set.document, 'properties', 'scaleInPolicy', 'forceDeletion') === true;
-  judgeRemoval(world, { name: set.name, min: set.pool.min }, { principal, vms: victims, capacityAfter: goal, named: false });
+  judgeRemoval(
+    world,
+    { name: set.name, min: limitsOf(set.pool, set.document).min },
+    { principal, vms: victims, capacityAfter: goal, named: false },
+  );
   for (const vm of victims) takeDown(world, vm, { forced, principal: principal.clientId });
 }
 

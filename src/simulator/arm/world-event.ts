@@ -27,5 +27,7 @@ export type WorldEvent =
   | { readonly repair: { readonly pool: string; readonly instanceId?: string } }
   /** A zone goes dark, for so many simulated milliseconds or for good. */
   | { readonly zoneDown: { readonly zone: string; readonly forMs?: number } }
+  /** Somebody changes tags of a pool through AKS, which puts them on its scale set; null takes one off. */
+  | { readonly retag: { readonly pool: string; readonly tags: Readonly<Record<string, string | null>> } }
   | { readonly addPool: PoolSpec }
   | { readonly removePool: { readonly pool: string } };

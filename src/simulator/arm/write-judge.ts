@@ -4,6 +4,7 @@
  */
 import type { Principal } from './messages.ts';
 import type { ManualScale } from './agent-pool-document.ts';
+import { limitsOf } from './pool-limits.ts';
 import type { AgentPool, ArmWorld, CapacityHistory, OwnRaise, ScaleSet } from './world-state.ts';
 import type { Vm } from './vm.ts';
 
@@ -31,7 +32,8 @@ export function judgeCapacityWrite(world: ArmWorld, set: ScaleSet, change: Capac
     const said = `${principal.clientId} wrote capacity ${after} over ${before}`;
     const wrong = after < before ? whyNotItsOwn(world, set, change) : undefined;
     if (wrong !== undefined) accuse('capacity-lowered-by-put', `${said}, ${wrong}`);
-    if (after > before && after > set.pool.max) accuse('above-max', `${said}; the maximum is ${set.pool.max}`);
+    const { max } = limitsOf(set.pool, set.document);
+    if (after > before && after > max) accuse('above-max', `${said}; the maximum is ${max}`);
     if (history.foreignRevision > (history.seen.get(principal.clientId) ?? 0)) {
       accuse('lost-update', `${said}, which another writer had set and it had not read`);
     }
@@ -77,7 +79,7 @@ function whyNotItsOwn(world: ArmWorld, set: ScaleSet, { principal, before, after
  */
 export function minimumFor(set: ScaleSet, principal: Principal): number {
   const { foreignLowered, seenLowered } = set.history;
-  return set.pool.min - (foreignLowered - (seenLowered.get(principal.clientId) ?? 0));
+  return limitsOf(set.pool, set.document).min - (foreignLowered - (seenLowered.get(principal.clientId) ?? 0));
 }
 
 export interface Removal {
@@ -138,7 +140,7 @@ export function judgeManualScale(
   for (const size of changed) {
     judgePoolSize(
       world,
-      { name: `${pool.name}/${size}`, max: pool.spec.max },
+      { name: `${pool.name}/${size}`, max: limitsOf(pool.spec, pool.properties).max },
       { principal, before: countIn(before, size), after: countIn(after, size) },
     );
   }

@@ -4,7 +4,7 @@ import { ArmCalls } from '../../../src/adapters/azure/arm-calls.ts';
 import { Budgets, remainingTokens } from '../../../src/adapters/azure/budgets.ts';
 import { readOperation } from '../../../src/adapters/azure/long-operations.ts';
 import { OwnerIndex } from '../../../src/adapters/azure/ownership.ts';
-import { frozenBecause, register } from '../../../src/adapters/azure/registry.ts';
+import { register } from '../../../src/adapters/azure/registry.ts';
 import { instanceState, projectInstance, projectMachine, projectScaleSet } from '../../../src/adapters/azure/rows.ts';
 import { AutoscalerError } from '../../../src/domain/errors.ts';
 import { createMetrics } from '../../../src/telemetry/metrics.ts';
@@ -110,36 +110,6 @@ describe('rows: the state of a machine', () => {
     [{ name: 's', location: '', sku: { name: 'x', capacity: 1 } }, /location/],
   ])('a set with a part missing is unreadable, never of size zero: %o', (raw, reason) => {
     expect(projectScaleSet(raw)?.unreadable).toMatch(reason);
-  });
-});
-
-describe('registry', () => {
-  const group = { id: 'p' as never, key: 'p', kind: 'scale-set' as const, min: 0, max: 1, explicit: true };
-  const row = projectScaleSet({ name: 'p', location: 'l', sku: { name: 'x', capacity: 1 }, orchestrationMode: 'Uniform' });
-  const pool = { provisioningState: 'Succeeded', managedAutoscaler: false } as never;
-
-  it.each([
-    ['a healthy group', row, pool, undefined],
-    ['a missing set', undefined, undefined, /no scale set/],
-    ['a set on its way out', { ...row, provisioningState: 'Deleting' }, undefined, /being deleted/],
-    ['an upgrading pool', row, { provisioningState: 'Upgrading' }, /Upgrading/],
-    ['a pool in the middle of something else', row, { provisioningState: 'ReconcilingClusterETCDCertificates' }, /Reconciling/],
-    ['a stopped pool', row, { provisioningState: 'Succeeded', stopped: true }, /stopped/],
-    ['fault 62: a set whose last operation failed', { ...row, provisioningState: 'Failed' }, pool, undefined],
-    ['a set in the middle of an operation', { ...row, provisioningState: 'Updating' }, pool, undefined],
-    ["AKS's own autoscaler", row, { provisioningState: 'Succeeded', managedAutoscaler: true }, /own autoscaler/],
-  ])('%s', (_name, set, pool, reason) => {
-    const frozen = frozenBecause(group, set as never, pool as never);
-    if (reason === undefined) expect(frozen).toBeUndefined();
-    else expect(frozen).toMatch(reason);
-  });
-
-  it('names a size of a pool of machines as a group of its own kind', () => {
-    const { groups } = register({
-      options: { nodeGroups: [{ name: 'Pool/Standard_D2s_v5', min: 0, max: 3 }], discovery: [] },
-      scaleSets: undefined,
-    });
-    expect(groups.get('pool/standard_d2s_v5')).toMatchObject({ kind: 'vms-pool', max: 3 });
   });
 });
 

@@ -156,6 +156,7 @@ describe('templates from the cloud', () => {
       kubernetesVersion: '1.33.2',
       labels: { team: 'a' },
       taints: [{ key: 'team', value: 'a', effect: 'NoSchedule' as const }],
+      tags: {},
       priority: 'Regular' as const,
       zones: [],
       stopped: false,

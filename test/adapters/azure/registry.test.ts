@@ -1,0 +1,119 @@
+import { describe, expect, it } from 'vitest';
+import { frozenBecause, register, type RegistrationInput } from '../../../src/adapters/azure/registry.ts';
+import { projectAgentPool, projectScaleSet, type AgentPoolRow } from '../../../src/adapters/azure/rows.ts';
+
+const RAW = { name: 'p', location: 'l', sku: { name: 'x', capacity: 1 } };
+const RULE = { selectors: [{ key: 'auto', value: 'yes' }], min: undefined, max: undefined };
+
+describe('a group', () => {
+  const group = { id: 'p' as never, key: 'p', kind: 'scale-set' as const, min: 0, max: 1, explicit: true };
+  const row = projectScaleSet({ ...RAW, orchestrationMode: 'Uniform' });
+  const pool = { provisioningState: 'Succeeded', managedAutoscaler: false };
+
+  it.each([
+    ['a healthy one', row, pool, undefined],
+    ['a missing set', undefined, undefined, /no scale set/],
+    ['a set on its way out', { ...row, provisioningState: 'Deleting' }, undefined, /being deleted/],
+    ['an upgrading pool', row, { provisioningState: 'Upgrading' }, /Upgrading/],
+    ['a pool in the middle of something else', row, { provisioningState: 'ReconcilingClusterETCDCertificates' }, /Reconciling/],
+    ['a stopped pool', row, { provisioningState: 'Succeeded', stopped: true }, /stopped/],
+    ['fault 62: a set whose last operation failed', { ...row, provisioningState: 'Failed' }, pool, undefined],
+    ['a set in the middle of an operation', { ...row, provisioningState: 'Updating' }, pool, undefined],
+    ['a pool that is being deleted', row, { provisioningState: 'Deleting' }, /agent pool is in state Deleting/],
+    ["AKS's own autoscaler", row, { provisioningState: 'Succeeded', managedAutoscaler: true }, /own autoscaler/],
+    ['a pool that AKS hosts, in any letter case', row, { ...pool, mode: 'hostedSystem' }, /hosted by AKS/],
+    ['a set that is there without its pool', row, undefined, undefined],
+    ['an orchestration that nobody knows', { ...row, orchestration: 'Quantum' }, undefined, /"Quantum" is not known/],
+    ['no orchestration at all', projectScaleSet({ ...RAW, orchestrationMode: '' }), undefined, /"" is not known/],
+    ['its orchestration in other letter case', projectScaleSet({ ...RAW, orchestrationMode: 'UNIFORM' }), undefined, undefined],
+    ['a set that tells no orchestration is of the kind that was there first', projectScaleSet(RAW), undefined, undefined],
+    ['a pool in place of a set', undefined, { type: 'VirtualMachines' }, /is of type VirtualMachines: .* as p\/SIZE$/],
+    ['a pool of another kind in place of a set', undefined, { type: 'AvailabilitySet' }, /of type AvailabilitySet, which is not scaled/],
+  ])('%s', (_name, set, pool, reason) => {
+    const frozen = frozenBecause(group, set as never, pool as never);
+    if (reason === undefined) expect(frozen).toBeUndefined();
+    else expect(frozen).toMatch(reason);
+  });
+});
+
+type Sets = Readonly<Record<string, Readonly<Record<string, string>>>>;
+
+function registered(
+  sets: Sets,
+  options: Partial<RegistrationInput['options']>,
+  pools: readonly Parameters<typeof projectAgentPool>[0][] = [],
+) {
+  const rows = Object.entries(sets).flatMap(([name, tags]) => {
+    const value = projectScaleSet({ ...RAW, name, tags });
+    return value === undefined ? [] : [[name.toLowerCase(), { value }] as const];
+  });
+  const agentPools = new Map<string, AgentPoolRow>();
+  for (const raw of pools) {
+    const row = projectAgentPool(raw);
+    if (row !== undefined) agentPools.set(row.name.toLowerCase(), row);
+  }
+  const { groups, skipped } = register({ options: { nodeGroups: [], discovery: [], ...options }, scaleSets: new Map(rows), agentPools });
+  const shown = [...groups.values()].map(({ id, key, kind, min, max }) => `${id} = ${kind} ${key} ${min}:${max}`);
+  return { shown, skipped: Object.fromEntries(skipped) };
+}
+
+const VMSS = 'aks-General-1-vmss';
+const OF_POOL = { 'aks-managed-poolName': 'General' };
+
+describe('groups that the user names', () => {
+  const named = (...names: readonly string[]) => ({ nodeGroups: names.map((name, index) => ({ name, min: 0, max: 3 + index })) });
+
+  it.each<[string, readonly string[], readonly string[]]>([
+    ['by the scale set', [VMSS], [`${VMSS} = scale-set aks-general-1-vmss 0:3`]],
+    [
+      'in another letter case, which is how they are shown',
+      ['AKS-GENERAL-1-VMSS'],
+      ['AKS-GENERAL-1-VMSS = scale-set aks-general-1-vmss 0:3'],
+    ],
+    ['by the agent pool', ['general'], ['general = scale-set aks-general-1-vmss 0:3']],
+    ['that are not there', ['other'], ['other = scale-set other 0:3']],
+    ['a size of a pool of machines', ['Pool/Standard_D2s_v5'], ['Pool/Standard_D2s_v5 = vms-pool pool/standard_d2s_v5 0:3']],
+    ['colons and more slashes are of a name', ['a/b/c', 'd:e'], ['a/b/c = scale-set a/b/c 0:3', 'd:e = scale-set d:e 0:4']],
+  ])('%s', (_what, names, shown) => {
+    expect(registered({ [VMSS]: OF_POOL }, named(...names))).toEqual({ shown, skipped: {} });
+  });
+
+  it('a set that is named twice, by itself and by its pool, is one group, and that is said', () => {
+    const { shown, skipped } = registered({ [VMSS]: OF_POOL }, named('general', VMSS));
+    expect(shown).toEqual([`${VMSS} = scale-set aks-general-1-vmss 0:4`]);
+    expect(skipped).toEqual({ general: `its scale set is the node group "${VMSS}" already` });
+  });
+
+  it("a scale set that has the name of another one's pool is meant itself", () => {
+    const { shown } = registered({ [VMSS]: OF_POOL, general: {} }, named('general'));
+    expect(shown).toEqual(['general = scale-set general 0:3']);
+  });
+
+  it('go before what a rule selects', () => {
+    const tags = { ...OF_POOL, auto: 'yes', min: '1', max: '9' };
+    expect(registered({ [VMSS]: tags }, { ...named('general'), discovery: [RULE] }).shown).toEqual([
+      'general = scale-set aks-general-1-vmss 0:3',
+    ]);
+  });
+});
+
+describe('groups that a rule selects', () => {
+  const discovery = [RULE];
+
+  it("by the tags of the agent pool as well, the set's own before them", () => {
+    const pool = { name: 'general', typePropertiesType: 'VirtualMachineScaleSets', tags: { auto: 'yes', min: '1', max: '4' } };
+    expect(registered({ [VMSS]: OF_POOL }, { discovery }, [pool]).shown).toEqual([`${VMSS} = scale-set aks-general-1-vmss 1:4`]);
+    expect(registered({ [VMSS]: { ...OF_POOL, max: '6' } }, { discovery }, [pool]).shown).toEqual([
+      `${VMSS} = scale-set aks-general-1-vmss 1:6`,
+    ]);
+    expect(registered({ other: {} }, { discovery }, [pool]).shown).toEqual([]);
+  });
+
+  it('a pool of a kind that is not scaled is passed over with its reason, one that nobody selected without', () => {
+    const old = { name: 'old', typePropertiesType: 'AvailabilitySet', tags: { auto: 'yes' } };
+    expect(registered({}, { discovery }, [old, { ...old, name: 'older', tags: {} }])).toEqual({
+      shown: [],
+      skipped: { old: 'its agent pool is of type AvailabilitySet, which is not scaled' },
+    });
+  });
+});
