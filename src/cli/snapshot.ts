@@ -8,13 +8,13 @@ import type { Observation } from '../domain/observation.ts';
 import { podName } from '../domain/ids.ts';
 import type { Pod } from '../domain/pod.ts';
 import type { LoopReport } from '../loop/report.ts';
-import { explainNodes } from '../planning/scale-down/explain.ts';
+import { explainNodes, totalsByBlocker } from '../planning/scale-down/explain.ts';
 
 /** Beyond so many of a kind the rest is a number. */
 const MOST_ROWS = 5_000;
 
 export function snapshotOf(report: LoopReport): object {
-  const { observation, rounds, scaleDown, state, failures } = report;
+  const { observation, rounds, scaleDown, state, failures, prices } = report;
   return redacted({
     loop: {
       id: report.loopId,
@@ -45,7 +45,12 @@ export function snapshotOf(report: LoopReport): object {
     scaleDown:
       scaleDown === undefined || observation === undefined
         ? null
-        : { summary: scaleDown.summary, inhibited: scaleDown.inhibited, nodes: capped(explainNodes(scaleDown, observation)) },
+        : {
+            summary: scaleDown.summary,
+            inhibited: scaleDown.inhibited,
+            nodes: capped(explainNodes(scaleDown, observation)),
+            totals: totalsByBlocker(scaleDown, observation, prices),
+          },
     state: {
       backoffs: Object.fromEntries([...state.backoffs].map(([group, { untilMs, cause }]) => [group, { until: time(untilMs), cause }])),
       stockouts: state.stockouts.map(({ scope, code, untilMs }) => ({ ...scope, code, until: time(untilMs) })),

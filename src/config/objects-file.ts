@@ -103,14 +103,8 @@ const podSpec = loose({
 const conditions = listOf(loose({ type: z.string({ error: 'a text' }), status: z.string({ error: 'a text' }) }), 'conditions').nullish();
 const template = loose({ metadata: loose({ labels: strings.nullish(), annotations: strings.nullish() }).nullish(), spec: podSpec });
 const volumeClaimTemplates = listOf(loose({ metadata, spec: claimSpec }), 'claim templates').nullish();
-const workload = loose({
-  metadata,
-  spec: loose({
-    replicas: z.int({ error: 'a whole number' }).min(0, { error: 'a whole number' }).nullish(),
-    template,
-    volumeClaimTemplates,
-  }),
-});
+const replicas = z.int({ error: 'a whole number' }).min(0, { error: 'a whole number' }).nullish();
+const workload = loose({ metadata, spec: loose({ replicas, template: template.nullish(), volumeClaimTemplates }).nullish() });
 
 const SCHEMAS: ReadonlyMap<string, z.ZodType> = new Map<string, z.ZodType>(
   Object.entries({
@@ -126,6 +120,8 @@ const SCHEMAS: ReadonlyMap<string, z.ZodType> = new Map<string, z.ZodType>(
     Deployment: workload,
     ReplicaSet: workload,
     StatefulSet: workload,
+    ReplicationController: loose({ metadata, spec: loose({ replicas }).nullish() }),
+    Job: loose({ metadata }),
     PodDisruptionBudget: loose({
       metadata,
       spec: loose({ selector: selector.nullish() }).nullish(),

@@ -4,6 +4,7 @@
  */
 import type { ErrorKind, StockScope } from './errors.ts';
 import type { InstanceKey, NodeGroupId, NodeName } from './ids.ts';
+import type { Blocker } from './plan.ts';
 import type { UnremovableReason } from './reasons.ts';
 
 /** A group resting after a failed scale-up. */
@@ -45,9 +46,19 @@ export interface RequestRetry {
   readonly untilMs: number;
 }
 
+/** Why a node stayed when it was looked at last, and until when that is good enough. */
+export interface RememberedVerdict {
+  readonly reason: UnremovableReason;
+  readonly untilMs: number;
+  /** What blocked it. Absent: no pod did. */
+  readonly blocker?: Blocker;
+  /** What went wrong, where something did. */
+  readonly detail?: string;
+}
+
 export interface LoopState {
   readonly unneededSince: ReadonlyMap<NodeName, number>;
-  readonly unremovable: ReadonlyMap<NodeName, { readonly reason: UnremovableReason; readonly untilMs: number }>;
+  readonly unremovable: ReadonlyMap<NodeName, RememberedVerdict>;
   readonly backoffs: ReadonlyMap<NodeGroupId, Backoff>;
   readonly stockouts: readonly Stockout[];
   readonly increases: ReadonlyMap<NodeGroupId, InFlightIncrease>;

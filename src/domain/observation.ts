@@ -20,6 +20,8 @@ export interface ClusterView {
   readonly workloads?: readonly ReplicatedWorkload[];
   /** What was lately learned of owners of pods. An owner that is not in it is trusted to exist until its pods are to move. */
   readonly owners?: OwnerStates;
+  /** The DaemonSets were not to be seen: those that pods name are trusted to exist. */
+  readonly daemonSetsUnknown?: true;
   /** Quotas, buffers and requests for capacity. Absent: nobody asked for them. */
   readonly capacity?: CapacityObjects;
   /** `namespace name -> labels`, for namespace selectors. */

@@ -4,6 +4,7 @@ import type { IncreaseOutcome, RemovalOutcome } from '../domain/outcome.ts';
 import type { Increase, ScaleDownPlan, ScaleUpPlan } from '../domain/plan.ts';
 import type { LoopState } from '../domain/loop-state.ts';
 import type { Observation } from '../domain/observation.ts';
+import type { PriceSources } from '../planning/prices.ts';
 
 /** What started a loop. */
 export type LoopTriggerCause = 'scan' | 'pods' | 'cloud' | 'manual';
@@ -56,6 +57,8 @@ export interface LoopReport {
   /** `failed`: no decision could be made. `cancelled`: asked to end before one was. `exit`: the process must end, see `failures`. */
   readonly outcome: 'completed' | 'failed' | 'cancelled' | 'exit';
   readonly state: LoopState;
+  /** What nodes cost, as the loop knew it. Absent: nothing is known. */
+  readonly prices?: PriceSources;
 }
 
 export type LoopListener = (report: LoopReport) => void;

@@ -69,7 +69,8 @@ export async function runOnce(input: RunOnceInput, signal: AbortSignal): Promise
   deps.metrics.loop.completed.inc({ outcome });
   deps.metrics.loop.duration.observe({ step: 'total' }, durationMs / 1000);
   if (outcome === 'completed') deps.metrics.loop.lastCompleted.set(deps.clock.now() / 1000);
-  return { loopId, trigger, startedAtMs, durationMs, ...progress, stepMs: steps.stepMs, failures: steps.failures, outcome };
+  const { stepMs, failures } = steps;
+  return { loopId, trigger, startedAtMs, durationMs, ...progress, stepMs, failures, outcome, prices: deps.policy.scaleUp };
 }
 
 /** Asked to end: what has been thought out by now is not begun any more. */

@@ -4,7 +4,7 @@
  */
 import { reactionTo } from '../domain/errors.ts';
 import type { NodeGroupId, NodeName } from '../domain/ids.ts';
-import type { GroupTimes, LoopState } from '../domain/loop-state.ts';
+import type { GroupTimes, LoopState, RememberedVerdict } from '../domain/loop-state.ts';
 import type { NodeGroup } from '../domain/node-group.ts';
 import type { Observation } from '../domain/observation.ts';
 import type { IncreaseOutcome, RemovalOutcome } from '../domain/outcome.ts';
@@ -120,14 +120,15 @@ export function reduceScaleDownPlan(state: LoopState, plan: ScaleDownPlan, obser
   return { ...state, unneededSince: plan.unneeded, unremovable: new Map([...state.unremovable, ...remembered]) };
 }
 
-type Remembered = readonly [NodeName, { readonly reason: UnremovableReason; readonly untilMs: number }];
+type Remembered = readonly [NodeName, RememberedVerdict];
 
 /** Verdicts that took a simulation, or a walk over the pods, to reach. The rest is cheap and looked at in every loop. */
 const COSTLY_VERDICTS: ReadonlySet<UnremovableReason> = new Set(['BlockedByPod', 'NoPlaceToMovePods']);
 
 function rememberedVerdict(kept: KeptNode, nowMs: number): readonly Remembered[] {
   if (!COSTLY_VERDICTS.has(kept.reason) || kept.recheckAtMs === undefined || kept.recheckAtMs <= nowMs) return [];
-  return [[kept.node, { reason: kept.reason, untilMs: kept.recheckAtMs }]];
+  const { reason, recheckAtMs: untilMs, blocker } = kept;
+  return [[kept.node, { reason, untilMs, ...(blocker === undefined ? {} : { blocker }) }]];
 }
 
 /** Takes in what became of removals in the background since the last call. */
@@ -167,10 +168,11 @@ function reduceUndone(state: LoopState, outcome: Extract<RemovalOutcome, { kind:
   const isFailure = outcome.step !== 'recheck' && outcome.step !== 'stopped';
   const reason: UnremovableReason = outcome.step === 'evict' || outcome.step === 'wait' ? 'BlockedByPod' : 'UnexpectedError';
   const rests = outcome.retryAtMs > nowMs;
+  const verdict = { reason, untilMs: outcome.retryAtMs, detail: `its removal was given up (${outcome.step}): ${outcome.message}` };
   return {
     ...state,
     deleting: without(state.deleting, outcome.node),
-    unremovable: rests ? new Map([...state.unremovable, [outcome.node, { reason, untilMs: outcome.retryAtMs }]]) : state.unremovable,
+    unremovable: rests ? new Map([...state.unremovable, [outcome.node, verdict]]) : state.unremovable,
     ...(isFailure ? failedAt(state, outcome) : {}),
   };
 }

@@ -130,7 +130,7 @@ describe('a removal', () => {
     expect(outcome).toMatchObject({ atMs: START_MS, retryAtMs: START_MS + 5 * MINUTE });
     expect(isMarked(world)).toBe(false);
     const state = reduceRemovals(emptyLoopState(START_MS), outcome === undefined ? [] : [outcome], START_MS);
-    expect(state.unremovable.get('g-0')).toEqual({ reason: 'UnexpectedError', untilMs: START_MS + 5 * MINUTE });
+    expect(state.unremovable.get('g-0')).toMatchObject({ reason: 'UnexpectedError', untilMs: START_MS + 5 * MINUTE });
     expect(state.lastScaleDownFailureMs).toBeLessThan(START_MS);
   });
 

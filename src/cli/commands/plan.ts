@@ -41,13 +41,15 @@ const HELP = `Says what the autoscaler would do, and why. Nothing is written.
   --live           the cluster and Azure as they are now; nothing is written to either. SETTINGS are those of the command run:
                    --config, --cloud-config, --kubeconfig, environment variables and all other flags
   --dump FILE      a decision dumped by the daemon (--dump-directory), with its own timers and configuration
-  --json           the whole answer as JSON
+  --json           the whole answer as JSON; 'explained' has of every node the blocker, since when it could go and when it
+                   is looked at again, and adds up what each kind of blocker holds in cores, GiB and money per hour
 
 What if:
   --add-pods FILE  pods, or workloads whose pods, are added
   --set-max POOL=N a pool may grow to N
   --cordon NODE    a node takes no more pods
 
+A kind of object that the file lacks is not held against anybody: controllers of such a kind are taken to exist.
 Neither a file nor a look has a history: all timers count as run out, and the nodes named are those that would go then.
 `;
 
@@ -211,7 +213,7 @@ function fromFiles(given: Options, terminal: Terminal): Asked {
   const objects = readObjects(clusterFile, readFile(clusterFile, terminal), CLUSTER_MOST_MIB);
   const pools = readPools(poolsFile, readFile(poolsFile, terminal));
   const reading = startReading(names, objects);
-  const cluster = clusterOf(objects, reading);
+  const { cluster, trusted } = clusterOf(objects, reading);
   const nowMs = given.now === undefined ? newestMoment(objects) : timeOf(given.now);
   const observation = { loopId: 1, nowMs, cluster, cloud: cloudOf(pools, cluster, names, nowMs) };
   return {
@@ -220,6 +222,7 @@ function fromFiles(given: Options, terminal: Terminal): Asked {
       state: withoutHistory(observation),
       policy: policyFor(given.config, { pools, region: regionOf(cluster) }, terminal),
       names,
+      trusted,
     },
     reading,
   };

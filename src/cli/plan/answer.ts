@@ -3,7 +3,7 @@ import { podName } from '../../domain/ids.ts';
 import type { LoopState } from '../../domain/loop-state.ts';
 import type { NodeGroup } from '../../domain/node-group.ts';
 import type { Observation } from '../../domain/observation.ts';
-import type { KeptNode, ScaleDownPlan, ScaleUpPlan } from '../../domain/plan.ts';
+import type { ScaleDownPlan, ScaleUpPlan } from '../../domain/plan.ts';
 import type { Pod } from '../../domain/pod.ts';
 import type { Policy } from '../../domain/policy.ts';
 import type { PodVerdict } from '../../domain/reasons.ts';
@@ -13,6 +13,7 @@ import { explainRefusal, explainSkip } from '../../planning/scale-up/remedy.ts';
 import { planScaleUp } from '../../planning/scale-up/plan.ts';
 import { classOf, type VerdictClass } from '../../planning/scale-up/verdict-class.ts';
 import { ClusterSnapshot } from '../../scheduling/cluster-snapshot.ts';
+import { explainRemovals, removalsAnswer, type RemovalsAnswer, type RemovalsExplained } from './removals.ts';
 
 /** The shape of `--json`; every list is sorted. */
 export interface Answer {
@@ -27,15 +28,8 @@ export interface Answer {
     }[];
     readonly fits: readonly { readonly pod: string; readonly node: string }[];
   };
-  readonly scaleDown: {
-    readonly removals: readonly {
-      readonly node: string;
-      readonly group: string;
-      readonly kind: 'empty' | 'drain';
-      readonly pods: readonly string[];
-    }[];
-    readonly unremovable: readonly { readonly node: string; readonly reason: string; readonly detail: string }[];
-  };
+  readonly scaleDown: RemovalsAnswer;
+  readonly explained: RemovalsExplained;
   readonly notes?: readonly string[];
 }
 
@@ -44,6 +38,8 @@ export interface Question {
   readonly state: LoopState;
   readonly policy: Policy;
   readonly names: ResourceNames;
+  /** Kinds of controllers of which nothing is known: those that pods name are taken to exist. Absent: none. */
+  readonly trusted?: readonly string[];
 }
 
 /** Pods that fit on nodes that are there are bound there before removals are looked for: that is what would happen first. */
@@ -55,10 +51,24 @@ export function answer(question: Question): Answer {
   const scaleDown = planScaleDown({ ...question, observation: settled, snapshot, scaleUpPlanned: false });
   const groups = new Map(question.observation.cloud.groups.map((group) => [group.id as string, group]));
   const notes = [
+    ...trustNotes(scaleDown, settled, question.trusted ?? []),
     ...(scaleUp.notes ?? []).map(({ text }) => text),
     ...(scaleDown.inhibited === undefined ? [] : [`Nothing is removed: ${scaleDown.inhibited}.`]),
   ];
-  return { scaleUp: scaleUpAnswer(scaleUp, groups), scaleDown: scaleDownAnswer(scaleDown), ...(notes.length === 0 ? {} : { notes }) };
+  return {
+    scaleUp: scaleUpAnswer(scaleUp, groups),
+    scaleDown: removalsAnswer(scaleDown, settled),
+    explained: explainRemovals(scaleDown, settled, question.policy.scaleUp),
+    ...(notes.length === 0 ? {} : { notes }),
+  };
+}
+
+/** Said only where a removal rests on it. */
+function trustNotes({ removals }: ScaleDownPlan, { cluster }: Observation, trusted: readonly string[]): readonly string[] {
+  const moved = new Set(removals.flatMap(({ node }) => (cluster.podsByNode.get(node) ?? []).map(({ controller }) => controller?.kind)));
+  const kinds = trusted.filter((kind) => moved.has(kind));
+  if (kinds.length === 0) return [];
+  return [`The file holds no ${kinds.join(', ')}: those that the pods of nodes that would go belong to are taken to exist.`];
 }
 
 function settle(observation: Observation, { verdicts }: ScaleUpPlan): Observation {
@@ -112,22 +122,6 @@ function helplessOf(pod: string, verdict: PodVerdict, groups: Groups): Answer['s
     ...explainRefusal(refusal, groups.get(refusal.group)),
   }));
   return [{ pod, verdict: classOf(verdict), groups: sortedBy(refusals, ({ group }) => group) }];
-}
-
-function scaleDownAnswer(plan: ScaleDownPlan): Answer['scaleDown'] {
-  const removals = plan.removals.map(({ node, group, pods }) => ({
-    node,
-    group,
-    kind: pods.length === 0 ? ('empty' as const) : ('drain' as const),
-    pods: pods.map(podName).sort(),
-  }));
-  const unremovable = plan.kept.map((kept) => ({ node: kept.node, reason: kept.reason, detail: detailOf(kept) }));
-  return { removals: sortedBy(removals, ({ node }) => node), unremovable: sortedBy(unremovable, ({ node }) => node) };
-}
-
-function detailOf({ blocker, utilization }: KeptNode): string {
-  if (blocker !== undefined) return `${blocker.pod}: ${blocker.reason}${blocker.detail === '' ? '' : ` (${blocker.detail})`}`;
-  return utilization === undefined ? '' : `${Math.round(utilization * 1000) / 10} % in use`;
 }
 
 function sortedBy<Item>(items: readonly Item[], textOf: (item: Item) => string): readonly Item[] {

@@ -12,6 +12,7 @@ import { createNodeProjection, projectNode } from '../../adapters/kubernetes/pro
 import { createPodProjection, projectPod, type PodProjection } from '../../adapters/kubernetes/project-pod.ts';
 import { KnownStorage } from '../../adapters/kubernetes/known-storage.ts';
 import { claimWish, projectClaim, projectCsiNode, projectStorageClass, projectVolume } from '../../adapters/kubernetes/project-storage.ts';
+import { ownersOf } from './owners.ts';
 import { projectBudget, projectDaemonSet } from '../../adapters/kubernetes/project-workloads.ts';
 import type { FileObject } from '../../config/objects-file.ts';
 import { AutoscalerError } from '../../domain/errors.ts';
@@ -38,8 +39,11 @@ export function startReading(names: ResourceNames, objects: readonly FileObject[
   return { names, pods: createPodProjection(names), priorities, storage: storageOf(objects, names) };
 }
 
-/** @throws AutoscalerError `config` when a name is there twice. */
-export function clusterOf(objects: readonly FileObject[], reading: Reading): ClusterView {
+/** With the kinds of controllers that pods name and the file does not hold. @throws AutoscalerError `config` when a name is there twice. */
+export function clusterOf(
+  objects: readonly FileObject[],
+  reading: Reading,
+): { readonly cluster: ClusterView; readonly trusted: readonly string[] } {
   const nodes = createNodeProjection(reading.names);
   const index = new PodIndex();
   const seen = new Set<string>();
@@ -71,7 +75,9 @@ export function clusterOf(objects: readonly FileObject[], reading: Reading): Clu
     stalenessMs: 0,
   };
   for (const pod of [...view.pendingPods, ...[...view.podsByNode.values()].flat()]) reading.storage.podChanged(undefined, pod);
-  return reading.storage.resolve(view);
+  const { states: owners, missing } = ownersOf(objects, view.podsByNode.values());
+  const trusted = missing.includes('DaemonSet') ? { daemonSetsUnknown: true as const } : {};
+  return { cluster: reading.storage.resolve({ ...view, owners, ...trusted }), trusted: missing };
 }
 
 /** The claims, volumes, classes and CSINodes of the file. */
@@ -112,15 +118,17 @@ interface ClaimTemplate {
 
 interface Workload extends FileObject {
   readonly metadata: { readonly name: string; readonly namespace?: string };
-  readonly spec: {
+  readonly spec?: {
     readonly replicas?: number;
-    readonly template: { readonly metadata?: PodJson['metadata']; readonly spec: PodSpecJson };
+    readonly template?: { readonly metadata?: PodJson['metadata']; readonly spec: PodSpecJson };
     readonly volumeClaimTemplates?: readonly ClaimTemplate[];
   };
 }
 
-function replicasOf({ kind, metadata, spec }: Workload, reading: Reading): readonly Pod[] {
+function replicasOf({ kind, metadata, spec = {} }: Workload, reading: Reading): readonly Pod[] {
   const { replicas = 1, template } = spec;
+  if (template === undefined)
+    throw new AutoscalerError({ kind: 'config' }, `${kind} ${metadata.name}: spec.template is missing; accepted is a map.`);
   if (replicas > MOST_REPLICAS)
     throw new AutoscalerError(
       { kind: 'config' },
@@ -191,10 +199,25 @@ function isJudged({ spec = {}, status = {} }: PodJson): boolean {
   return said || schedulingGates.length > 0 || (status.phase !== undefined && status.phase !== 'Pending');
 }
 
-/** The newest moment that the objects speak of: the same file gives the same answer whenever it is asked. */
+interface DatedCondition {
+  readonly lastHeartbeatTime?: unknown;
+  readonly lastTransitionTime?: unknown;
+}
+
+/** 0 for what is no time. */
+function momentOf(text: unknown): number {
+  return typeof text === 'string' ? Date.parse(text) || 0 : 0;
+}
+
+/** The newest moment that the objects speak of, most often a node's last heartbeat: the same file gives the same answer whenever it is asked. */
 export function newestMoment(objects: readonly FileObject[]): number {
   let newest = 0;
-  for (const { metadata } of objects as readonly PodJson[]) newest = Math.max(newest, Date.parse(metadata?.creationTimestamp ?? '') || 0);
+  for (const { metadata } of objects as readonly PodJson[]) newest = Math.max(newest, momentOf(metadata?.creationTimestamp));
+  for (const { status } of [...ofKind(objects, 'Node'), ...ofKind(objects, 'Pod')] as readonly NodeJson[]) {
+    for (const { lastHeartbeatTime, lastTransitionTime } of (status?.conditions ?? []) as readonly DatedCondition[]) {
+      newest = Math.max(newest, momentOf(lastHeartbeatTime), momentOf(lastTransitionTime));
+    }
+  }
   return newest;
 }
 

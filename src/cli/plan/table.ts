@@ -5,7 +5,8 @@ import type { Answer } from './answer.ts';
 const MOST_ROWS = 40;
 
 export function tableOf(answer: Answer): string {
-  const { scaleUp, scaleDown } = answer;
+  const { scaleUp, scaleDown, explained } = answer;
+  const times = new Map(explained.nodes.map(({ node, unneededSince = '', looksAgainAt = '' }) => [node, [unneededSince, looksAgainAt]]));
   const helpless = scaleUp.helpless.flatMap(({ pod, verdict, detail = '', groups }) =>
     groups.length === 0
       ? [[pod, verdict, '', detail, '']]
@@ -35,8 +36,20 @@ export function tableOf(answer: Answer): string {
     ),
     section(
       'Nodes that stay',
-      ['NODE', 'REASON', 'DETAIL'],
-      scaleDown.unremovable.map(({ node, reason, detail }) => [node, reason, detail]),
+      ['NODE', 'REASON', 'DETAIL', 'COULD GO SINCE', 'LOOKED AT AGAIN'],
+      scaleDown.unremovable.map(({ node, reason, detail }) => [node, reason, detail, ...(times.get(node) ?? [])]),
+    ),
+    section(
+      'What they hold back',
+      ['REASON', 'BLOCKED BY', 'NODES', 'CORES', 'GIB', 'PER HOUR'],
+      explained.totals.map(({ reason, blockedBy = '', nodes, cores, memoryGib, perHour = '' }) => [
+        reason,
+        blockedBy,
+        `${nodes}`,
+        `${cores}`,
+        `${memoryGib}`,
+        `${perHour}`,
+      ]),
     ),
     (answer.notes ?? []).map((note) => `Note: ${note}\n`).join(''),
   ].filter((text) => text !== '');

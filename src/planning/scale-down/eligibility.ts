@@ -71,7 +71,8 @@ function judge(node: Node, scope: Scope): Candidate | KeptNode {
   if (node.readiness.ready && isAtMinimum(group, scope)) return { node: name, reason: 'NodeGroupMinSizeReached' };
   const memory = state.unremovable.get(name);
   if (memory !== undefined && memory.untilMs > observation.nowMs) {
-    return { node: name, reason: 'RecentlyUnremovable', recheckAtMs: memory.untilMs };
+    const { reason, untilMs: recheckAtMs, blocker, detail = `${reason} a while ago` } = memory;
+    return { node: name, reason: 'RecentlyUnremovable', detail, recheckAtMs, ...(blocker === undefined ? {} : { blocker }) };
   }
   return judgeLoad({ node, group, instance }, scope);
 }

@@ -26,6 +26,8 @@ export interface ExplainedNode {
   /** undefined for a node that goes. */
   readonly reason: StayReason | undefined;
   readonly blocker: Blocker | undefined;
+  /** More than the reason says. */
+  readonly detail: string | undefined;
   /** Since when it could go, milliseconds since the epoch; undefined: it could not. */
   readonly unneededSinceMs: number | undefined;
   /** When it is worth looking again, milliseconds since the epoch; undefined: in every loop. */
@@ -64,6 +66,7 @@ export function explainNodes(plan: ScaleDownPlan, observation: Observation): rea
       verdict: removal === undefined ? 'stays' : 'goes',
       reason,
       blocker: entry?.blocker,
+      detail: removal === undefined && entry === undefined ? plan.inhibited : entry?.detail,
       unneededSinceMs: plan.unneeded.get(node),
       recheckAtMs: entry?.recheckAtMs,
       utilization: removal?.utilization ?? entry?.utilization,

@@ -36,8 +36,8 @@ export function drainRulesOf({ scaleDown, scaleUp }: Policy): DrainRulesPolicy {
 export interface DrainContext {
   readonly nowMs: number;
   readonly policy: DrainRulesPolicy;
-  /** `namespace/name` of every DaemonSet. */
-  readonly daemonSets: ReadonlySet<string>;
+  /** `namespace/name` of every DaemonSet. undefined: not known, and those that pods name are trusted. */
+  readonly daemonSets: ReadonlySet<string> | undefined;
   /** What is known of other controllers. Absent: nothing, and they are trusted. */
   readonly owners?: OwnerStates | undefined;
   /** The disruption budgets that select the pod. */
@@ -53,7 +53,7 @@ export function drainContext(cluster: ClusterView, policy: DrainContext['policy'
   return {
     nowMs,
     policy,
-    daemonSets: new Set(cluster.daemonSets.map((set) => `${set.namespace}/${set.name}`)),
+    daemonSets: cluster.daemonSetsUnknown === true ? undefined : new Set(cluster.daemonSets.map((set) => `${set.namespace}/${set.name}`)),
     owners: cluster.owners,
     budgetsOf: (pod) => budgets.of(pod),
   };

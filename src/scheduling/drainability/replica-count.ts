@@ -10,7 +10,7 @@ export const replicaCount: DrainRule = (pod, context) => {
   if (!context.policy.skipNodesWithCustomControllerPods) return undefined;
   if (pod.controller?.kind !== 'DaemonSet') return ownerGone(pod, context);
   const name = `${pod.namespace}/${pod.controller.name}`;
-  return context.daemonSets.has(name) ? undefined : block('ControllerNotFound', `DaemonSet ${name}`);
+  return context.daemonSets?.has(name) !== false ? undefined : block('ControllerNotFound', `DaemonSet ${name}`);
 };
 
 function ownerGone(pod: Pod, { owners, policy }: DrainContext): DrainVerdict | undefined {

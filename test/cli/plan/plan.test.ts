@@ -37,6 +37,7 @@ const SHAPE = z.strictObject({
     removals: z.array(z.strictObject({ node: z.string(), group: z.string(), kind: z.enum(['empty', 'drain']), pods: texts })),
     unremovable: z.array(z.strictObject({ node: z.string(), reason: z.string(), detail: z.string() })),
   }),
+  explained: z.strictObject({ nodes: z.array(z.object({ node: z.string() })), totals: z.array(z.object({ reason: z.string() })) }),
   notes: texts.optional(),
 });
 
