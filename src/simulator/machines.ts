@@ -37,7 +37,14 @@ export type MachineChange =
   /** The platform has told the machine, by its metadata service, that it will be taken back, not before then. */
   | { readonly kind: 'preempt-scheduled'; readonly machine: Machine; readonly notBeforeMs: number }
   /** A client's delete of these machines was accepted; they still run for a while. */
-  | { readonly kind: 'delete-accepted'; readonly machine: Machine; readonly principal: string };
+  | {
+      readonly kind: 'delete-accepted';
+      readonly machine: Machine;
+      readonly principal: string;
+      readonly createdMs: number;
+      /** Its provisioning state until now. */
+      readonly was: string;
+    };
 
 export interface MachinePark {
   list(): readonly Machine[];

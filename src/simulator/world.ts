@@ -5,6 +5,7 @@
 import { startArmEmulator, type ArmEmulator } from './arm/emulator.ts';
 import type { ArmKnobs } from './arm/knobs.ts';
 import { startCluster, type SimCluster } from './cluster/cluster.ts';
+import type { Door } from './door.ts';
 import type { SimClock } from './sim-clock.ts';
 import { createServerTls } from './tls.ts';
 import { ViolationLog, type Violation } from './violations.ts';
@@ -21,6 +22,8 @@ export interface WorldOptions {
   readonly kubePort?: number;
   /** What of the emulated Azure differs from the usual measure. */
   readonly knobs?: Partial<ArmKnobs>;
+  /** Default: open. */
+  readonly door?: Door;
 }
 
 export interface World {
@@ -45,6 +48,7 @@ export async function startWorld(options: WorldOptions): Promise<World> {
     violations,
     clients: [options.client],
     ...(options.knobs === undefined ? {} : { knobs: options.knobs }),
+    ...(options.door === undefined ? {} : { door: options.door }),
     ...(options.armPort === undefined ? {} : { port: options.armPort }),
   });
   const cluster = await startCluster({
@@ -54,6 +58,7 @@ export async function startWorld(options: WorldOptions): Promise<World> {
     machines: arm.machines,
     violations,
     token: options.token,
+    ...(options.door === undefined ? {} : { door: options.door }),
     ...(options.kubePort === undefined ? {} : { port: options.kubePort }),
   });
   return {

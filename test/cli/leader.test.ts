@@ -18,7 +18,8 @@ import { createMetrics, type Metrics } from '../../src/telemetry/metrics.ts';
 import { valueOf } from '../loop/support.ts';
 import { aPool, deployment, MINUTE, SECOND, worldOf } from '../scenarios/support.ts';
 import { START_MS } from '../support/builders.ts';
-import { atRest, clockOf, type ProcessFate } from '../support/virtual-world.ts';
+import { clockOf, type ProcessFate } from '../support/process-clock.ts';
+import { atRest } from '../support/virtual-world.ts';
 
 const CLIENT = { clientId: 'aaaaaaaa-0000-0000-0000-000000000001', clientSecret: 'only-known-to-this-simulation' };
 

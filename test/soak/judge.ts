@@ -29,20 +29,6 @@ export function createWitness(): Witness {
   };
 }
 
-/** Removals of the daemon's that no plan named, as they are accepted. */
-export function watchRemovals(run: VirtualRun, witness: Witness): readonly string[] {
-  const unplanned: string[] = [];
-  run.world.arm.machines.subscribe((change) => {
-    if (change.kind !== 'delete-accepted' || isForeign(change.principal)) return;
-    if (!witness.wasPlanned(change.machine.providerId)) unplanned.push(`${change.machine.providerId} at ${run.clock.now()}`);
-  });
-  return unplanned;
-}
-
-function isForeign(principal: string): boolean {
-  return principal.startsWith('foreign') || principal === 'aks-resource-provider';
-}
-
 /** What the daemon should hold for one node group: a scale set, or one size of a pool of type VirtualMachines. */
 interface Group {
   /** Folded id. */
@@ -118,7 +104,8 @@ function oddMachine(
   return undefined;
 }
 
-function isReady(node: NodeObject): boolean {
+/** The node says of itself that it works. */
+export function isReady(node: NodeObject): boolean {
   return node.status.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') === true;
 }
 

@@ -1,9 +1,12 @@
 /**
- * `npm run soak -- --seeds N --loops M [--first S] [--json]`: many seeds, each in a world of its own. Seeds run in child
- * processes by the dozen, because daemons that were killed on purpose keep their memory until their process ends.
+ * `npm run soak -- --seeds N --loops M [--first S] [--json]`: many seeds, each in a world of its own.
+ * `npm run soak -- --deaths [--life NAME] [--first K] [--seeds N] [--json]`: short lives, each ended at another call of the daemon
+ * and taken up by a new one, through all its calls.
+ * Runs share child processes by the dozen, because daemons that were killed on purpose keep their memory until their process ends.
  */
 import { fork } from 'node:child_process';
 import { parseArgs } from 'node:util';
+import { deathsOf, die, LIVES, type Life } from './every-death.ts';
 import { soak, type SoakResult } from './soak.ts';
 
 const CHUNK = 10;
@@ -12,11 +15,15 @@ interface Order {
   readonly first: number;
   readonly count: number;
   readonly loops: number;
+  /** Instead of random scenarios: the deaths of this life, `first` being the number of one of them, from 1. */
+  readonly life: Life | undefined;
 }
 
 const { values } = parseArgs({
   options: {
-    seeds: { type: 'string', default: '20' },
+    seeds: { type: 'string' },
+    deaths: { type: 'boolean', default: false },
+    life: { type: 'string' },
     loops: { type: 'string', default: '200' },
     first: { type: 'string', default: '1' },
     json: { type: 'boolean', default: false },
@@ -28,7 +35,7 @@ function say(line: string): void {
 }
 
 if (process.send === undefined) {
-  process.exitCode = await direct({ first: Number(values.first), count: Number(values.seeds), loops: Number(values.loops) });
+  process.exitCode = await direct(values.deaths ? await deathOrders() : seedOrders());
 } else {
   process.once('message', (order: Order) => {
     work(order).then(
@@ -41,9 +48,37 @@ if (process.send === undefined) {
   });
 }
 
-async function work({ first, count, loops }: Order): Promise<void> {
+function inChunks({ first, count, ...order }: Order): readonly Order[] {
+  return Array.from({ length: Math.ceil(count / CHUNK) }, (_, index) => ({
+    ...order,
+    first: first + index * CHUNK,
+    count: Math.min(CHUNK, count - index * CHUNK),
+  }));
+}
+
+function seedOrders(): readonly Order[] {
+  const { seeds = '20', loops, first } = values;
+  return inChunks({ first: Number(first), count: Number(seeds), loops: Number(loops), life: undefined });
+}
+
+async function deathOrders(): Promise<readonly Order[]> {
+  const { life, first, seeds } = values;
+  const lives = LIVES.filter((name) => life === undefined || name === life);
+  const orders: Order[] = [];
+  for (const name of lives) {
+    const { deaths } = await deathsOf(name);
+    const count = Math.min(deaths.length - Number(first) + 1, Number(seeds ?? deaths.length));
+    orders.push(...inChunks({ first: Number(first), count, loops: 0, life: name }));
+  }
+  return orders;
+}
+
+async function work({ first, count, loops, life }: Order): Promise<void> {
+  const deaths = life === undefined ? [] : (await deathsOf(life)).deaths;
   for (let seed = first; seed < first + count; seed++) {
-    const result = await soak(seed, loops).catch((error: unknown) => crashed(seed, error));
+    const death = deaths[seed - 1];
+    const lived = life === undefined || death === undefined ? soak(seed, loops) : die(life, death).then((result) => ({ ...result, seed }));
+    const result = await lived.catch((error: unknown) => crashed(seed, error));
     await new Promise<void>((resolve) => process.send?.(result, () => resolve()));
   }
 }
@@ -54,6 +89,7 @@ function crashed(seed: number, error: unknown): SoakResult {
     seed,
     loops: 0,
     faults: 0,
+    deaths: [],
     violations: [],
     unplannedRemovals: [],
     stuckGroups: [],
@@ -64,12 +100,12 @@ function crashed(seed: number, error: unknown): SoakResult {
   };
 }
 
-async function direct(order: Order): Promise<number> {
+async function direct(orders: readonly Order[]): Promise<number> {
   const results: SoakResult[] = [];
-  for (let first = order.first; first < order.first + order.count; first += CHUNK) {
-    await inChild({ ...order, first, count: Math.min(CHUNK, order.first + order.count - first) }, (result) => {
+  for (const order of orders) {
+    await inChild(order, (result) => {
       results.push(result);
-      if (!values.json || isBad(result)) say(describe(result));
+      if (!values.json || isBad(result)) say(`${order.life ?? ''} ${describe(result)}`.trimStart());
     });
   }
   const sum = (of: (result: SoakResult) => number): number => results.reduce((total, result) => total + of(result), 0);
@@ -85,7 +121,7 @@ async function direct(order: Order): Promise<number> {
       stuckGroups: sum(({ stuckGroups }) => stuckGroups.length),
     }),
   );
-  return bad.length > 0 || results.length < order.count ? 1 : 0;
+  return bad.length > 0 || results.length < orders.reduce((total, { count }) => total + count, 0) ? 1 : 0;
 }
 
 function inChild(order: Order, onResult: (result: SoakResult) => void): Promise<void> {
@@ -102,11 +138,18 @@ function isBad(result: SoakResult): boolean {
   return crash !== undefined || violations.length > 0 || unplannedRemovals.length > 0 || convergedAfterMs === undefined;
 }
 
-function describe({ seed, loops, faults, writes, convergedAfterMs, ...bad }: SoakResult): string {
+function describe(result: SoakResult): string {
+  const { seed, loops, faults, deaths, writes, convergedAfterMs, ...bad } = result;
   const rest = convergedAfterMs === undefined ? 'NEVER AT REST' : `at rest after ${Math.round(convergedAfterMs / 1000)} s`;
-  const details = [...bad.violations, ...bad.unplannedRemovals.map((id) => `unplanned ${id}`), ...bad.unrest, bad.crash ?? ''];
+  const details = [
+    ...(isBad(result) ? deaths : []),
+    ...bad.violations,
+    ...bad.unplannedRemovals.map((id) => `unplanned ${id}`),
+    ...bad.unrest,
+    bad.crash ?? '',
+  ];
   return [
-    `seed ${seed}: ${loops} loops, ${faults} misfortunes, ${writes.length} writes, ${rest}`,
+    `seed ${seed}: ${loops} loops, ${faults} misfortunes, ${deaths.length} deaths, ${writes.length} writes, ${rest}`,
     ...details.filter((line) => line !== ''),
   ].join('\n  ');
 }

@@ -8,6 +8,7 @@ import type { PoolSpec, WorldSpec } from '../../src/simulator/world-spec.ts';
 import { aPool, worldOf } from '../scenarios/support.ts';
 import { happens, oneOf, whole } from './chance.ts';
 import { drawFault } from './fault-kinds.ts';
+import type { Patience } from './removals.ts';
 
 const SECOND = 1_000;
 
@@ -53,6 +54,10 @@ export interface Scenario {
   readonly flags: readonly string[];
   /** Whether what was out of stock comes back when the misfortunes end. */
   readonly stockReturns: boolean;
+  /** The daemon dies at calls of its own, besides the restarts among the steps. */
+  readonly mortal: boolean;
+  /** What the flags promise. */
+  readonly patience: Patience;
 }
 
 const SIZES = ['Standard_D4s_v5', 'Standard_D8s_v5', 'Standard_E4s_v5', 'Standard_E8s_v5', 'Standard_F8s_v2', 'Standard_D4ads_v5'];
@@ -73,6 +78,8 @@ export function makeScenario(seed: number, loops: number): Scenario {
     chaosMs,
     flags: drawFlags(random),
     stockReturns: happens(random, 0.6),
+    mortal: happens(random, 0.7),
+    patience: { provisionMs: 360 * SECOND, unneededMs: 60 * SECOND },
   };
 }
 

@@ -3,12 +3,15 @@
  * own opinion counts but where it must agree with the world.
  */
 import { asAutoscalerError } from '../../src/domain/errors.ts';
+import { seededRandom } from '../../src/domain/random.ts';
 import { CATALOGUE } from '../../src/simulator/arm/catalogue.ts';
 import type { ObjectDraft } from '../../src/simulator/cluster/objects.ts';
 import type { PoolSpec } from '../../src/simulator/world-spec.ts';
 import { budget, deployment } from '../scenarios/support.ts';
 import { VirtualRun } from '../support/virtual-world.ts';
-import { createWitness, ratesExceeded, stuckGroups, unrest, watchRemovals, type Stage } from './judge.ts';
+import { immortal, randomDeaths, type Mortality } from './deaths.ts';
+import { createWitness, ratesExceeded, stuckGroups, unrest, type Stage } from './judge.ts';
+import { deletedTwice, poolsTakenFrom, watchRemovals } from './removals.ts';
 import { makeScenario, type Scenario, type Step, type WorkloadSpec } from './scenario.ts';
 
 const SECOND = 1_000;
@@ -21,6 +24,8 @@ export interface SoakResult {
   readonly seed: number;
   readonly loops: number;
   readonly faults: number;
+  /** At which calls of its own the daemon died. */
+  readonly deaths: readonly string[];
   readonly violations: readonly string[];
   readonly unplannedRemovals: readonly string[];
   readonly stuckGroups: readonly string[];
@@ -42,12 +47,24 @@ interface Progress {
   readonly startsMs: number[];
 }
 
-export async function soak(seed: number, loops: number): Promise<SoakResult> {
+/** A random scenario of that seed; the misfortunes last `loops` scan intervals. */
+export function soak(seed: number, loops: number): Promise<SoakResult> {
   const scenario = makeScenario(seed, loops);
+  return undergo(scenario, scenario.mortal ? randomDeaths(seededRandom(seed * 104_729 + 7)) : immortal());
+}
+
+/** Lives a scenario through, dying as told, until it is at rest. */
+export async function undergo(scenario: Scenario, mortality: Mortality): Promise<SoakResult> {
   const witness = createWitness();
-  const run = await VirtualRun.start({ spec: scenario.world, flags: scenario.flags, journal: witness.journal });
+  const run = await VirtualRun.start({
+    spec: scenario.world,
+    flags: scenario.flags,
+    journal: witness.journal,
+    doom: mortality.doom,
+  });
   try {
-    const unplanned = watchRemovals(run, witness);
+    const unplanned = watchRemovals(run, witness, scenario.patience);
+    const takenFrom = poolsTakenFrom(run);
     const pools = new Map(scenario.world.pools.map((pool) => [pool.name, pool]));
     for (const { step } of scenario.steps) {
       const added = addedPool(step, pools);
@@ -55,19 +72,23 @@ export async function soak(seed: number, loops: number): Promise<SoakResult> {
     }
     const stage: Stage = { run, pools, enforcesMin: scenario.flags.includes('--enforce-node-group-min-size=true') };
     const progress: Progress = { stage, scenario, crashes: [], startsMs: [] };
+    if (!run.isRunning) await startAgain(progress);
     for (const workload of scenario.workloads) if (workload.maxUnavailable !== undefined) applyBudget(run, workload);
     await misfortunes(progress);
     const endedAtMs = run.clock.now();
+    mortality.end();
     calm(progress);
     if (!run.isRunning) await startAgain(progress);
     const converged = await comesToRest(stage);
     return {
-      seed,
+      seed: scenario.seed,
       loops: run.reports.length,
-      faults: scenario.steps.filter(({ step }) => step.kind !== 'scale').length,
+      faults: scenario.steps.filter(({ step }) => step.kind !== 'scale').length + mortality.deaths.length,
+      deaths: mortality.deaths,
       violations: [
         ...run.world.violations().map(({ rule, subject, detail, atMs }) => `${rule} ${subject}: ${detail} at ${atMs}`),
         ...ratesExceeded(run.writes(), progress.startsMs),
+        ...deletedTwice(run.writes(), progress.startsMs, takenFrom),
       ],
       unplannedRemovals: unplanned,
       stuckGroups: converged ? [] : stuckGroups(stage),
@@ -104,13 +125,25 @@ async function misfortunes(progress: Progress): Promise<void> {
   for (const { atMs, step } of steps) if (step.kind !== 'restart') run.clock.after(atMs, () => act(progress, step));
   for (const { atMs, step } of steps) {
     if (step.kind !== 'restart') continue;
-    await run.advance(Math.max(0, startMs + atMs - run.clock.now()));
+    await live(progress, startMs + atMs);
     if (step.kill) run.killDaemon();
     else await run.stopDaemon();
     await run.advance(step.awayMs);
     await startAgain(progress);
   }
-  await run.advance(Math.max(0, startMs + chaosMs - run.clock.now()));
+  await live(progress, startMs + chaosMs);
+}
+
+/** Until then, whoever dies is followed. */
+async function live(progress: Progress, untilMs: number): Promise<void> {
+  const { run } = progress.stage;
+  while (run.clock.now() < untilMs) {
+    if (!run.isRunning) {
+      await run.advance(START_AGAIN_AFTER_MS);
+      await startAgain(progress);
+    }
+    await run.advance(Math.max(0, untilMs - run.clock.now()), () => !run.isRunning);
+  }
 }
 
 /** As a kubelet does: a process that ends is started again after a while. */
@@ -119,7 +152,8 @@ async function startAgain({ stage: { run }, startsMs }: Progress): Promise<void>
     startsMs.push(run.clock.now());
     try {
       await run.startDaemon();
-      return;
+      if (run.isRunning) return;
+      await run.advance(START_AGAIN_AFTER_MS);
     } catch (thrown) {
       const error = asAutoscalerError(thrown);
       if (error.kind === 'bug' || error.kind === 'config') throw thrown;

@@ -31,3 +31,8 @@ for (const end of ['undici:request:trailers', 'undici:request:error']) {
 export function openClientRequests(): number {
   return open.size;
 }
+
+/** The client is dead: what it began has no end. */
+export function forgetClientRequests(): void {
+  open.clear();
+}

@@ -11,8 +11,6 @@ import { composeDaemon } from '../../src/cli/compose.ts';
 import type { Daemon } from '../../src/cli/daemon.ts';
 import { isConfigErrors, type Config } from '../../src/config/config.ts';
 import { loadConfig } from '../../src/config/load.ts';
-import type { Clock } from '../../src/domain/clock.ts';
-import { AutoscalerError } from '../../src/domain/errors.ts';
 import { seededRandom } from '../../src/domain/random.ts';
 import type { DecisionJournal } from '../../src/ports/decision-journal.ts';
 import type { LoopReport } from '../../src/loop/report.ts';
@@ -24,42 +22,12 @@ import type { WorldSpec } from '../../src/simulator/world-spec.ts';
 import { createLog, silentLog, type Log } from '../../src/telemetry/log.ts';
 import { createMetrics, type Metrics } from '../../src/telemetry/metrics.ts';
 import { START_MS } from './builders.ts';
-import { openClientRequests } from './client-traffic.ts';
+import { forgetClientRequests, openClientRequests } from './client-traffic.ts';
+import { MortalDoor, type Doom } from './mortal.ts';
+import { clockOf, type ProcessFate } from './process-clock.ts';
 
 const CLIENT = { clientId: 'aaaaaaaa-0000-0000-0000-000000000001', clientSecret: 'only-known-to-this-simulation' };
 const TOKEN = 'only-known-to-this-simulation';
-
-/** What can happen to the process that a clock belongs to. */
-export interface ProcessFate {
-  /** Its wall clock is off by so much; its monotonic one never. */
-  skewMs: number;
-  /** Killed: nothing it waits for ever comes. */
-  dead: boolean;
-}
-
-/** The daemon's clock over the world's: one time for both. */
-export function clockOf(sim: VirtualSimClock, fate: ProcessFate = { skewMs: 0, dead: false }): Clock {
-  return {
-    now: () => sim.now() + fate.skewMs,
-    monotonic: () => sim.now(),
-    sleep: (ms, signal) =>
-      new Promise((resolve, reject) => {
-        if (fate.dead) return;
-        const cancelled = (): void => {
-          if (fate.dead) return;
-          cancel();
-          reject(new AutoscalerError({ kind: 'cancelled' }, 'The wait was cancelled.'));
-        };
-        const cancel = sim.after(ms, () => {
-          if (fate.dead) return;
-          signal?.removeEventListener('abort', cancelled);
-          resolve();
-        });
-        if (signal?.aborted === true) cancelled();
-        else signal?.addEventListener('abort', cancelled, { once: true });
-      }),
-  };
-}
 
 /** How long a world may take to come to rest before the harness calls it stuck, in real milliseconds. */
 const STUCK_AFTER_MS = 20_000;
@@ -88,6 +56,8 @@ export interface VirtualRunOptions {
   readonly journal?: DecisionJournal;
   /** Sees every line that the daemon logs at level info and above, as a production process would write it. */
   readonly onLog?: (line: string) => void;
+  /** At which of its calls the daemon dies. Default: at none. */
+  readonly doom?: Doom;
 }
 
 function knobsOf({ knobs }: VirtualRunOptions): Pick<VirtualRunOptions, 'knobs'> {
@@ -101,12 +71,14 @@ export class VirtualRun {
   readonly reports: LoopReport[] = [];
   readonly #dir: string;
   readonly #options: VirtualRunOptions;
+  readonly #door: MortalDoor;
   #daemon: Daemon | undefined;
   #fate: ProcessFate = { skewMs: 0, dead: false };
   #metrics: Metrics = createMetrics();
 
-  private constructor(parts: { clock: VirtualSimClock; world: World; dir: string; options: VirtualRunOptions }) {
+  private constructor(parts: { clock: VirtualSimClock; world: World; door: MortalDoor; dir: string; options: VirtualRunOptions }) {
     this.clock = parts.clock;
+    this.#door = parts.door;
     this.world = parts.world;
     this.#dir = parts.dir;
     this.#options = parts.options;
@@ -115,11 +87,14 @@ export class VirtualRun {
   /** Starts the world, then the daemon, and lets both come to rest. */
   static async start(options: VirtualRunOptions): Promise<VirtualRun> {
     const clock = new VirtualSimClock(START_MS);
-    const world = await startWorld({ spec: options.spec, clock, client: CLIENT, token: TOKEN, ...knobsOf(options) });
+    let onDeath = (): void => undefined;
+    const door = new MortalDoor(options.doom ?? (() => undefined), () => onDeath());
+    const world = await startWorld({ spec: options.spec, clock, client: CLIENT, token: TOKEN, door, ...knobsOf(options) });
     const dir = await mkdtemp(join(tmpdir(), 'aks-autoscaler-'));
     await writeFile(join(dir, 'kubeconfig'), world.cluster.kubeconfig());
     await writeFile(join(dir, 'ca.pem'), world.caPem);
-    const run = new VirtualRun({ clock, world, dir, options });
+    const run = new VirtualRun({ clock, world, door, dir, options });
+    onDeath = () => run.killDaemon();
     await run.advance(60_000);
     await run.startDaemon();
     return run;
@@ -134,22 +109,34 @@ export class VirtualRun {
     return this.#metrics;
   }
 
-  /** A new daemon process, as after a crash or an upgrade: nothing is remembered but what the world holds. `flags` come on top. */
+  /**
+   * A new daemon process, as after a crash or an upgrade: nothing is remembered but what the world holds. `flags` come on top.
+   * Also resolves when the daemon died on the way.
+   */
   async startDaemon(flags: readonly string[] = []): Promise<void> {
     const config = this.configWith([...(this.#options.flags ?? []), ...flags]);
     this.#metrics = createMetrics();
-    this.#fate = { skewMs: 0, dead: false };
-    const daemon = await composeDaemon({
+    await this.#rest();
+    forgetClientRequests();
+    this.#door.reopen();
+    const fate: ProcessFate = { skewMs: 0, dead: false, wakes: (waitedMs) => this.#door.wakes(waitedMs) };
+    this.#fate = fate;
+    const { journal } = this.#options;
+    const composed = composeDaemon({
       config,
-      clock: clockOf(this.clock, this.#fate),
+      clock: clockOf(this.clock, fate),
       random: seededRandom(this.world.spec.seed),
       log: this.#log(config),
       metrics: this.#metrics,
-      ...(this.#options.journal === undefined ? {} : { journal: this.#options.journal }),
+      ...(journal === undefined ? {} : { journal: { record: (entry) => (fate.dead ? undefined : journal.record(entry)) } }),
     });
-    daemon.onLoop((report) => this.reports.push(report));
+    const daemon = await Promise.race([composed, this.#door.death()]);
+    if (daemon === undefined) return;
+    daemon.onLoop((report) => {
+      if (!fate.dead) this.reports.push(report);
+    });
     this.#daemon = daemon;
-    await this.#drive(daemon.start());
+    await this.#drive(daemon.start(), fate);
   }
 
   /** A configuration for this world with these flags. */
@@ -177,14 +164,20 @@ export class VirtualRun {
   async stopDaemon(): Promise<void> {
     const daemon = this.#daemon;
     this.#daemon = undefined;
-    if (daemon !== undefined) await this.#drive(daemon.stop());
+    if (daemon !== undefined) await this.#drive(daemon.stop(), this.#fate);
   }
 
   /** The process is gone between two instants: it tidies nothing up, and what it waited for never reaches it. */
   killDaemon(): void {
     this.#fate.dead = true;
     this.#daemon = undefined;
+    this.#door.close();
     this.world.arm.abandonParked();
+  }
+
+  /** How many calls the daemon made, in all its lives. */
+  get calls(): number {
+    return this.#door.calls;
   }
 
   get isRunning(): boolean {
@@ -196,14 +189,16 @@ export class VirtualRun {
     this.#fate.skewMs = ms;
   }
 
-  /** Lets `ms` of virtual time pass, event by event, with the network at rest before each. */
-  async advance(ms: number): Promise<void> {
+  /** Lets `ms` of virtual time pass, event by event, with the network at rest before each; stops early when told to. */
+  async advance(ms: number, stop: () => boolean = () => false): Promise<void> {
     const end = this.clock.now() + ms;
     await this.#rest();
     for (let next = this.clock.nextDueAt(); next !== undefined && next <= end; next = this.clock.nextDueAt()) {
+      if (stop()) return;
       this.clock.advance(Math.max(0, next - this.clock.now()));
       await this.#rest();
     }
+    if (stop()) return;
     this.clock.advance(Math.max(0, end - this.clock.now()));
   }
 
@@ -249,8 +244,8 @@ export class VirtualRun {
     };
   }
 
-  /** Waits for something the daemon does, letting time pass where it waits for time. */
-  async #drive(work: Promise<unknown>): Promise<void> {
+  /** Waits for something the daemon does, letting time pass where it waits for time; gives up when it dies. */
+  async #drive(work: Promise<unknown>, fate: ProcessFate): Promise<void> {
     let over = false;
     const watched = work.finally(() => {
       over = true;
@@ -259,6 +254,7 @@ export class VirtualRun {
     for (;;) {
       await this.#rest();
       if (over) break;
+      if (fate.dead) return;
       const next = this.clock.nextDueAt();
       if (next === undefined) throw new Error('the daemon waits, and nothing is due');
       this.clock.advance(Math.max(0, next - this.clock.now()));
@@ -271,7 +267,7 @@ export class VirtualRun {
     return atRest(() => {
       if (arm.pendingRequests() > 0) return 'ARM has not answered yet';
       if (cluster.pendingRequests() > 0) return 'the API server has not answered yet';
-      if (openClientRequests() > 0) return 'a request of the daemon is on its way';
+      if (openClientRequests() > this.#door.silenced) return 'a request of the daemon is on its way';
       // A call whose answer waits on the clock is helped by time alone.
       if ((this.#daemon?.cloud.inFlightCalls() ?? 0) > arm.parkedRequests()) return 'the daemon waits for ARM';
       return undefined;

@@ -3,6 +3,7 @@
  * good enough that the unmodified clients of Azure take it for the real thing. It knows nothing of Kubernetes; the
  * cluster side learns of machines through the park.
  */
+import { OPEN_DOOR, type Door } from '../door.ts';
 import type { MachinePark } from '../machines.ts';
 import type { SimClock } from '../sim-clock.ts';
 import type { ServerTls } from '../tls.ts';
@@ -37,6 +38,8 @@ export interface ArmEmulatorOptions {
   readonly knobs?: Partial<ArmKnobs>;
   /** Applications that may sign in. Default: any, with any secret. */
   readonly clients?: readonly ArmClient[];
+  /** Default: open. */
+  readonly door?: Door;
 }
 
 export interface ArmEmulator {
@@ -79,7 +82,13 @@ export async function startArmEmulator(options: ArmEmulatorOptions): Promise<Arm
     const { reply, fault } = gateway.answer({ ...request, seq });
     return { reply: withRetryAfter(world, reply, fault), afterMs: delayOf(world, seq, fault), manner: mannerOf(fault) };
   };
-  const server = await listen({ tls: options.tls, port: options.port ?? 0, answer, after: (ms, action) => later(world, ms, action) });
+  const server = await listen({
+    tls: options.tls,
+    port: options.port ?? 0,
+    answer,
+    after: (ms, action) => later(world, ms, action),
+    door: options.door ?? OPEN_DOOR,
+  });
   let metadata: Listening | undefined;
   return {
     url: server.url,

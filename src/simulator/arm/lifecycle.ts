@@ -124,10 +124,11 @@ function refuseAllocation(
 /** Begins the end of a machine, by anyone's wish. */
 export function takeDown(world: ArmWorld, vm: Vm, { forced, principal }: { readonly forced: boolean; readonly principal: string }): void {
   if (vm.provisioningState === 'Deleting') return;
+  const was = vm.provisioningState;
   vm.fate++;
   vm.provisioningState = 'Deleting';
   vm.detail = undefined;
-  world.park.tellDeleteAccepted(vm, principal);
+  world.park.tellDeleteAccepted(vm, principal, was);
   const latency = forced || vm.power === 'none' ? world.knobs.deleteForced : world.knobs.deleteGraceful;
   const fault = world.faults.befalling('removal', subjectOf(world, vm));
   const takesMs = world.draws.latency(`${vm.resourceId}|delete`, latency) + (fault?.how === 'stuck' ? STUCK_DELETE_MS : 0);

@@ -9,7 +9,7 @@ import type { Vm } from './vm.ts';
 export interface Park extends MachinePark {
   tell(change: { readonly kind: 'running' | 'stopped' | 'gone'; readonly vm: Vm }): void;
   tellPreempt(vm: Vm, notBeforeMs: number): void;
-  tellDeleteAccepted(vm: Vm, principal: string): void;
+  tellDeleteAccepted(vm: Vm, principal: string, was: string): void;
 }
 
 /** `vms` lists every machine at the time of the call. */
@@ -26,7 +26,8 @@ export function createPark(spec: WorldSpec, vms: () => readonly Vm[]): Park {
     },
     tell: ({ kind, vm }) => announce({ kind, machine: machineOf(spec, vm) }),
     tellPreempt: (vm, notBeforeMs) => announce({ kind: 'preempt-scheduled', machine: machineOf(spec, vm), notBeforeMs }),
-    tellDeleteAccepted: (vm, principal) => announce({ kind: 'delete-accepted', machine: machineOf(spec, vm), principal }),
+    tellDeleteAccepted: (vm, principal, was) =>
+      announce({ kind: 'delete-accepted', machine: machineOf(spec, vm), principal, createdMs: vm.createdMs, was }),
   };
 }
 

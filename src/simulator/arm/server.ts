@@ -2,6 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createSecureServer, type Http2ServerRequest, type Http2ServerResponse } from 'node:http2';
 import type { AddressInfo, Socket } from 'node:net';
+import type { Door, Visitor } from '../door.ts';
 import type { ServerTls } from '../tls.ts';
 import { armError } from './errors.ts';
 import type { ArmReply, ArmRequest } from './messages.ts';
@@ -22,6 +23,7 @@ export interface ServerOptions {
   readonly answer: (request: RawRequest) => Sending;
   /** Waits on the world's clock. */
   readonly after: (ms: number, action: () => void) => void;
+  readonly door: Door;
 }
 
 export interface ListeningServer {
@@ -86,7 +88,16 @@ function respond(
   request: RawRequest,
   { outgoing, done, parked }: { readonly outgoing: Outgoing; readonly done: () => void; readonly parked: Set<Outgoing> },
 ): void {
+  const visitor: Visitor = { side: 'arm', method: request.method, path: request.path };
+  if (!options.door.admits(visitor)) {
+    done();
+    return;
+  }
   const sending = options.answer(request);
+  if (!options.door.answers(visitor)) {
+    done();
+    return;
+  }
   if (sending.afterMs <= 0) {
     send(outgoing, request.method, sending);
     done();

@@ -4,6 +4,7 @@
  * Must not know ARM, nor anything of the autoscaler: it is the oracle that the autoscaler is judged by.
  */
 import { AutoscalerError } from '../../domain/errors.ts';
+import { OPEN_DOOR, type Door } from '../door.ts';
 import type { MachinePark } from '../machines.ts';
 import type { SimClock } from '../sim-clock.ts';
 import type { ServerTls } from '../tls.ts';
@@ -32,6 +33,8 @@ export interface ClusterOptions {
   readonly knobs?: Partial<ClusterKnobs>;
   /** Writers that are not judged. Default: those named `foreign...`, and AKS itself. */
   readonly isForeign?: (principal: string) => boolean;
+  /** Default: open. */
+  readonly door?: Door;
 }
 
 /** What judges read. Every call gives the present state; objects are never changed in place. */
@@ -101,6 +104,7 @@ export async function startCluster(options: ClusterOptions): Promise<SimCluster>
     port: options.port ?? 0,
     watchKnobs: knobs,
     forbidden: new Set(options.spec.forbidden),
+    door: options.door ?? OPEN_DOOR,
   });
   await server.listen();
   const stopControllers = startControllers({

@@ -12,7 +12,8 @@ import type { WorldSpec } from '../../../src/simulator/world-spec.ts';
 import { createLog } from '../../../src/telemetry/log.ts';
 import { createMetrics, type Metrics } from '../../../src/telemetry/metrics.ts';
 import { aCluster, resourceNames, START_MS } from '../../support/builders.ts';
-import { atRest, clockOf } from '../../support/virtual-world.ts';
+import { clockOf } from '../../support/process-clock.ts';
+import { atRest } from '../../support/virtual-world.ts';
 
 export const SPEC: WorldSpec = {
   subscriptionId: '11111111-2222-3333-4444-555555555555',

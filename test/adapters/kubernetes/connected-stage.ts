@@ -14,7 +14,8 @@ import type { JournalEntry } from '../../../src/simulator/cluster/http/server.ts
 import type { Machine } from '../../../src/simulator/machines.ts';
 import { silentLog } from '../../../src/telemetry/log.ts';
 import { createMetrics, type Metrics } from '../../../src/telemetry/metrics.ts';
-import { atRest, clockOf } from '../../support/virtual-world.ts';
+import { clockOf } from '../../support/process-clock.ts';
+import { atRest } from '../../support/virtual-world.ts';
 import { aMachine, setStage, type Stage } from '../../simulator/cluster/stage.ts';
 
 export interface Replica {

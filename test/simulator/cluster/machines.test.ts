@@ -278,7 +278,8 @@ describe('the judge of deletions', () => {
     stage.cluster.apply(aPodDraft('p', rest));
     stage.clock.advance(5_000);
   }
-  const deleteBy = (principal: string): void => stage.park.tell({ kind: 'delete-accepted', machine: aMachine('n1'), principal });
+  const deleteBy = (principal: string): void =>
+    stage.park.tell({ kind: 'delete-accepted', machine: aMachine('n1'), principal, createdMs: 0, was: 'Succeeded' });
 
   it('accuses who deletes a machine with a running pod', async () => {
     await withPod();

@@ -6,12 +6,13 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer, type Server } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import { AutoscalerError } from '../../../domain/errors.ts';
+import type { Door, Visitor } from '../../door.ts';
 import type { ServerTls } from '../../tls.ts';
 import type { Api } from '../api.ts';
 import { failureStatus } from '../status.ts';
 import { discover, isReview, reviewAccess } from './discovery.ts';
 import { Lists } from './lists.ts';
-import { decodeProtobuf } from './protobuf.ts';
+import { isJson, readRequest } from './read-request.ts';
 import { isWatch, parseResourcePath, refusalReply, verbOf, type ApiReply, type ApiRequest, type ResourceRoute } from './request.ts';
 import { answer } from './resources.ts';
 import { wantsTable } from './tables.ts';
@@ -48,6 +49,14 @@ export interface ServerOptions {
   readonly watchKnobs: WatchKnobs;
   /** `verb resource` that the one user of this server may not do. */
   readonly forbidden: ReadonlySet<string>;
+  readonly door: Door;
+}
+
+interface Answered {
+  readonly request: ApiRequest;
+  readonly route: ResourceRoute | undefined;
+  readonly reply: ApiReply;
+  readonly visitor: Visitor;
 }
 
 const MOST_JOURNAL_ENTRIES = 100_000;
@@ -150,26 +159,27 @@ export class ApiServer {
     try {
       response.on('error', () => response.destroy());
       const request = await readRequest(message);
-      this.#serve(request, response);
+      const visitor: Visitor = { side: 'cluster', method: request.method, path: request.path };
+      if (this.#options.door.admits(visitor)) this.#serve(request, response, visitor);
     } finally {
       this.#pending -= 1;
     }
   }
 
-  #serve(request: ApiRequest, response: ServerResponse): void {
+  #serve(request: ApiRequest, response: ServerResponse, visitor: Visitor): void {
     const route = parseResourcePath(request.path);
     const early = this.#refuseEarly(request, route);
     if (early !== undefined || route === undefined || !isWatch(request)) {
-      this.#send(response, { request, route, reply: early ?? this.#answer(request, route) });
+      this.#send(response, { request, route, reply: early ?? this.#answer(request, route), visitor });
       return;
     }
     const plan = this.watches.plan(route, request, wantsTable(request.accept));
     if (!plan.ok) {
-      this.#send(response, { request, route, reply: refusalReply(plan.refusal) });
+      this.#send(response, { request, route, reply: refusalReply(plan.refusal), visitor });
       return;
     }
     this.#record(request, route, { status: 200 });
-    this.watches.begin(plan.value, response);
+    if (this.#options.door.answers(visitor)) this.watches.begin(plan.value, response);
   }
 
   #refuseEarly(request: ApiRequest, route: ResourceRoute | undefined): ApiReply | undefined {
@@ -196,11 +206,9 @@ export class ApiServer {
     return discover(request) ?? reviewAccess(request, this.#options.forbidden) ?? UNKNOWN;
   }
 
-  #send(
-    response: ServerResponse,
-    { request, route, reply }: { readonly request: ApiRequest; readonly route: ResourceRoute | undefined; readonly reply: ApiReply },
-  ): void {
+  #send(response: ServerResponse, { request, route, reply, visitor }: Answered): void {
     this.#record(request, route, reply);
+    if (!this.#options.door.answers(visitor)) return;
     const text = typeof reply.body === 'string' ? reply.body : JSON.stringify(reply.body);
     response.writeHead(reply.status, { 'content-type': text === reply.body ? 'text/plain' : 'application/json', ...reply.headers });
     response.end(text);
@@ -265,37 +273,4 @@ const UNKNOWN: ApiReply = refusalReply(failureStatus(404, 'NotFound', 'the serve
 function resourceOf(route: ResourceRoute | undefined): string {
   if (route === undefined) return '';
   return route.subresource === undefined ? route.type.plural : `${route.type.plural}/${route.subresource}`;
-}
-
-async function readRequest(message: IncomingMessage): Promise<ApiRequest> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of message) chunks.push(chunk as Buffer);
-  const bytes = Buffer.concat(chunks);
-  const url = new URL(message.url ?? '/', 'https://localhost');
-  const contentType = message.headers['content-type'] ?? '';
-  return {
-    method: message.method ?? 'GET',
-    path: url.pathname,
-    query: url.searchParams,
-    accept: message.headers.accept ?? '',
-    contentType,
-    userAgent: message.headers['user-agent'] ?? '',
-    authorization: message.headers.authorization ?? '',
-    body: parseBody(bytes, contentType),
-  };
-}
-
-/** Clients that send no type send JSON. */
-function isJson(contentType: string): boolean {
-  return contentType === '' || /^(application|text)\/([a-z-]+\+)?(json|plain)/.test(contentType);
-}
-
-function parseBody(bytes: Buffer, contentType: string): unknown {
-  if (contentType.startsWith('application/vnd.kubernetes.protobuf')) return decodeProtobuf(bytes);
-  if (bytes.length === 0 || !isJson(contentType)) return undefined;
-  try {
-    return JSON.parse(bytes.toString('utf8')) as unknown;
-  } catch (cause) {
-    throw new AutoscalerError({ kind: 'config' }, 'the body of the request is not JSON', { cause });
-  }
 }

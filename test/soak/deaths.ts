@@ -1,0 +1,76 @@
+/** When the daemon dies: at calls of its own, drawn from a seed, or named one by one. */
+import type { Random } from '../../src/domain/random.ts';
+import type { Call, Doom, Moment } from '../support/mortal.ts';
+import { happens, oneOf, whole } from './chance.ts';
+
+/** Calls between two deaths, and writes between two where only writes count. */
+const MOST_CALLS_BETWEEN = 1_200;
+const MOST_WRITES_BETWEEN = 40;
+
+/** A doom, what it did so far, and the way to end it. */
+export interface Mortality {
+  readonly doom: Doom;
+  /** One line for each death. */
+  readonly deaths: readonly string[];
+  end(): void;
+}
+
+/**
+ * Dies again and again: after a random number of calls of any kind, or, as often, of writes, because those are the ones that
+ * leave something behind and among all calls they are few.
+ */
+export function randomDeaths(random: Random): Mortality {
+  const deaths: string[] = [];
+  let ended = false;
+  let next = draw(random);
+  return {
+    deaths,
+    end: () => {
+      ended = true;
+    },
+    doom: (call) => {
+      if (ended || (next.onlyWrites && call.kind !== 'write') || --next.left > 0) return undefined;
+      next = draw(random);
+      const moment = oneOf<Moment>(random, ['before', 'after']);
+      deaths.push(tell(call, moment));
+      return moment;
+    },
+  };
+}
+
+function draw(random: Random): { readonly onlyWrites: boolean; left: number } {
+  const onlyWrites = happens(random, 0.5);
+  return { onlyWrites, left: whole(random, 1, onlyWrites ? MOST_WRITES_BETWEEN : MOST_CALLS_BETWEEN) };
+}
+
+/** Dies once. */
+export function deathAt(serial: number, moment: Moment): Mortality {
+  const deaths: string[] = [];
+  return {
+    deaths,
+    end: () => undefined,
+    doom: (call) => {
+      if (call.serial !== serial) return undefined;
+      deaths.push(tell(call, moment));
+      return moment;
+    },
+  };
+}
+
+/** Lives, and writes down every call at which it could have died. */
+export function immortal(): Mortality & { readonly calls: readonly Call[] } {
+  const calls: Call[] = [];
+  return {
+    calls,
+    deaths: [],
+    end: () => undefined,
+    doom: (call) => {
+      calls.push(call);
+      return undefined;
+    },
+  };
+}
+
+function tell({ serial, what }: Call, moment: Moment): string {
+  return `${moment} call ${serial}: ${what}`;
+}

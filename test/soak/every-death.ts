@@ -1,0 +1,93 @@
+/**
+ * A short life that grows a pool and shrinks it again, lived once for each call that the daemon makes in it, with the daemon
+ * dying at that call: reads and waits once, writes before and after their effect.
+ */
+import type { WorldSpec } from '../../src/simulator/world-spec.ts';
+import { aPool, worldOf } from '../scenarios/support.ts';
+import type { Call, Moment } from '../support/mortal.ts';
+import { deathAt, immortal } from './deaths.ts';
+import type { Scenario, TimedStep } from './scenario.ts';
+import { undergo, type SoakResult } from './soak.ts';
+
+const MINUTE = 60_000;
+const SIZE = 'Standard_D4s_v5';
+
+export const LIVES = ['uniform', 'uniform-scarce', 'flexible', 'flexible-scarce', 'vms-pool', 'vms-pool-scarce'] as const;
+/** A kind of pool; `scarce`: Azure has only one more machine of its size, and keeps the capacity that it cannot fill. */
+export type Life = (typeof LIVES)[number];
+
+const KINDS = { uniform: {}, flexible: { kind: 'vmss-flexible' }, 'vms-pool': { kind: 'vms-pool' } } as const;
+
+function worldOfLife(life: Life): WorldSpec {
+  const kind = KINDS[life.replace('-scarce', '') as keyof typeof KINDS];
+  const stock = life.endsWith('-scarce') ? { [`${SIZE}/0`]: 1 } : {};
+  return worldOf([aPool({ name: 'p', min: 0, max: 5, count: 1, ...kind })], { seed: 7, stock });
+}
+
+const NAMES = ['a', 'b', 'c'] as const;
+
+/** Three machines are wanted, then one; of each workload a pod is left, and they end up on one machine. */
+export function scenarioOf(life: Life): Scenario {
+  const scale = (atMs: number, replicas: number): readonly TimedStep[] =>
+    NAMES.map((workload) => ({ atMs, step: { kind: 'scale', workload, replicas } }));
+  return {
+    seed: 7,
+    world: worldOfLife(life),
+    workloads: NAMES.map((name) => ({
+      name,
+      cpu: '1100m',
+      memory: '1Gi',
+      maxUnavailable: 1,
+      gracePeriodSeconds: 10,
+      spotOnly: false,
+      toleratesSpot: false,
+    })),
+    steps: [...scale(0, 3), ...scale(3.5 * MINUTE, 1)],
+    chaosMs: 7 * MINUTE,
+    flags: [
+      '--scan-interval=25s',
+      '--scale-down-unneeded-time=40s',
+      '--scale-down-delay-after-add=20s',
+      '--scale-down-delay-after-failure=20s',
+      '--scale-down-unready-time=3m',
+      '--unremovable-node-recheck-timeout=20s',
+      '--max-node-provision-time=6m',
+      '--initial-node-group-backoff-duration=1m',
+      '--max-node-group-backoff-duration=2m',
+    ],
+    stockReturns: true,
+    mortal: true,
+    patience: { provisionMs: 6 * MINUTE, unneededMs: 40_000 },
+  };
+}
+
+export interface Death {
+  readonly call: Call;
+  readonly moment: Moment;
+}
+
+/** Every death that a life may have, found out by living it once; first those at writes that decide something. */
+export async function deathsOf(life: Life): Promise<{ readonly deaths: readonly Death[]; readonly whole: SoakResult }> {
+  const watcher = immortal();
+  const whole = await undergo(scenarioOf(life), watcher);
+  const calls = watcher.calls.toSorted((left, right) => rankOf(left) - rankOf(right) || left.serial - right.serial);
+  const deaths = calls.flatMap((call): readonly Death[] =>
+    call.kind === 'write'
+      ? [
+          { call, moment: 'before' },
+          { call, moment: 'after' },
+        ]
+      : [{ call, moment: 'before' }],
+  );
+  return { deaths, whole };
+}
+
+/** Events and the status are for people. */
+function rankOf({ kind, what }: Call): number {
+  if (kind === 'write') return /\/events|cluster-autoscaler-status/.test(what) ? 1 : 0;
+  return kind === 'read' ? 2 : 3;
+}
+
+export function die(life: Life, { call, moment }: Death): Promise<SoakResult> {
+  return undergo(scenarioOf(life), deathAt(call.serial, moment));
+}
