@@ -14,7 +14,8 @@ import type { DaemonSet } from '../../domain/workload.ts';
 import type { AgentPoolRow } from './rows.ts';
 import { liveTemplate } from './live-template.ts';
 import { templateLabels, templateResources, templateTaints } from './tags.ts';
-import { zoneLabels, type TemplateSource } from './templates.ts';
+import { zoneLabels } from './aks-labels.ts';
+import type { TemplateSource } from './template-source.ts';
 
 type Amounts = Readonly<Record<string, number>>;
 

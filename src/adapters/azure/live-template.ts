@@ -3,7 +3,8 @@ import type { Node } from '../../domain/node.ts';
 import type { NodeTemplate } from '../../domain/node-group.ts';
 import { DELETION_CANDIDATE_TAINT, isStartupTaint, isStatusTaint, TO_BE_DELETED_TAINT, type TaintRules } from '../../domain/taint.ts';
 import { zoneName } from './rows.ts';
-import { zoneLabels, type TemplateSource } from './templates.ts';
+import { zoneLabels } from './aks-labels.ts';
+import type { TemplateSource } from './template-source.ts';
 
 const OWN_LABELS = new Set([
   'kubernetes.io/hostname',

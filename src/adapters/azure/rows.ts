@@ -2,8 +2,10 @@
 import type { VirtualMachine, VirtualMachineScaleSet, VirtualMachineScaleSetOSDisk, VirtualMachineScaleSetVM } from '@azure/arm-compute';
 import type { AgentPool } from '@azure/arm-containerservice';
 import type { InstanceState } from '../../domain/node-group.ts';
+import type { Labels } from '../../domain/labels.ts';
 import type { Taint } from '../../domain/taint.ts';
 import { foldName, lastSegment, parseInstanceId, type InstanceRef } from './arm-ids.ts';
+import { labelsOfModel, labelsOfPool } from './model-labels.ts';
 import { classifyInstanceFailure, type ClassifiedFailure } from './arm-errors.ts';
 import { parseTaint, poolOf, readTags, type Tags } from './tags.ts';
 import { readVmsPool, type VmsPool } from './vms-pool-rows.ts';
@@ -27,6 +29,7 @@ export interface ScaleSetRow {
   readonly osDisk: { readonly ephemeral: boolean; readonly tier: string | undefined; readonly sizeGb: number | undefined };
   /** Its machines are placed on hosts that are rented whole. */
   readonly dedicatedHost: boolean;
+  readonly modelLabels: Labels;
   readonly provisioningState: string;
   /** Set: something that a write needs was missing in the answer; then `capacity` means nothing. */
   readonly unreadable: string | undefined;
@@ -47,6 +50,7 @@ export function projectScaleSet(raw: VirtualMachineScaleSet): ScaleSetRow | unde
     tags: readTags(raw.tags),
     ...projectMachineModel(raw.virtualMachineProfile),
     dedicatedHost: (raw.hostGroup?.id ?? '') !== '',
+    modelLabels: labelsOfModel(raw),
     provisioningState: raw.provisioningState ?? '',
     unreadable: missingPart(raw),
   };
@@ -218,6 +222,10 @@ export interface AgentPoolRow {
   readonly stopped: boolean;
   readonly maxPods: number | undefined;
   readonly osDiskSizeGb: number | undefined;
+  /** What pods write goes to the temporary disk of the machine instead of its OS disk. */
+  readonly kubeletOnTemporaryDisk?: boolean;
+  /** Labels of AKS's own that follow from what the pool is. */
+  readonly modelLabels?: Labels;
   readonly osSku: string | undefined;
   readonly nodeImageVersion: string | undefined;
   readonly kubernetesVersion: string | undefined;
@@ -246,7 +254,10 @@ export function projectAgentPool(raw: AgentPool): AgentPoolRow | undefined {
     provisioningState: raw.provisioningState ?? '',
     stopped: raw.powerState?.code?.toLowerCase() === 'stopped',
     maxPods: raw.maxPods,
-    osDiskSizeGb: raw.osDiskSizeGB,
+    // Zero is AKS's word for its default.
+    osDiskSizeGb: raw.osDiskSizeGB === 0 ? undefined : raw.osDiskSizeGB,
+    kubeletOnTemporaryDisk: raw.kubeletDiskType?.toLowerCase() === 'temporary',
+    modelLabels: labelsOfPool(raw),
     osSku: raw.osSKU,
     nodeImageVersion: raw.nodeImageVersion,
     kubernetesVersion: raw.currentOrchestratorVersion ?? raw.orchestratorVersion,

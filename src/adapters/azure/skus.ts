@@ -27,6 +27,8 @@ export interface Sku {
   readonly maxDataDisks?: number;
   /** What an ephemeral OS disk has room for: the size's cache, else its temporary disk, else its NVMe disks. Absent: it takes none. */
   readonly ephemeralOsDiskBytes?: number;
+  /** The disk that comes and goes with the machine. Absent: it has none. */
+  readonly tempDiskBytes?: number;
   /** The family whose quota it draws from. */
   readonly quotaFamily: string;
   /** Absent: none. */
@@ -109,6 +111,7 @@ function projectSku(raw: ResourceSku, location: string): Sku | undefined {
     zones: zonesOf(raw, location),
     ...dataDisks(capability.get('maxdatadiskcount')),
     ...ephemeralOsDisk(capability),
+    ...temporaryDisk(capability.get('maxresourcevolumemb')),
     quotaFamily: raw.family ?? '',
     ...filled('restrictions', restrictionsOf(raw, location)),
     ...filled('unknownFeatures', parseVmSize(raw.name).unknownFeatures),
@@ -118,6 +121,11 @@ function projectSku(raw: ResourceSku, location: string): Sku | undefined {
 /** Zero is a number here: some sizes take no data disk at all. */
 function dataDisks(text: string | undefined): Pick<Sku, 'maxDataDisks'> {
   return text !== undefined && /^\d+$/.test(text) ? { maxDataDisks: Number(text) } : {};
+}
+
+function temporaryDisk(text: string | undefined): Pick<Sku, 'tempDiskBytes'> {
+  const mebibytes = positive(text);
+  return mebibytes === undefined ? {} : { tempDiskBytes: mebibytes * MIB };
 }
 
 /** Azure's own order of places. The cache is told in bytes, the others in MiB, whatever their names say. */
@@ -167,4 +175,14 @@ function filled<Key extends string, Item>(key: Key, list: readonly Item[]): { re
 function sameLocation(left: string | undefined, right: string): boolean {
   const fold = (text: string): string => text.replaceAll(' ', '').toLowerCase();
   return left !== undefined && fold(left) === fold(right);
+}
+
+/** The resource name of a size's devices. The SKU list counts field-programmable arrays as GPUs. */
+export function deviceOf(vmSize: string): string {
+  if (/^standard_np/i.test(vmSize)) return 'xilinx.com/fpga-xilinx_u250_gen3x16_xdma_shell_2_1-0';
+  return isAmdGpu(vmSize) ? 'amd.com/gpu' : 'nvidia.com/gpu';
+}
+
+function isAmdGpu(vmSize: string): boolean {
+  return /mi300x|^standard_nv\d+as_v4$|^standard_ng/i.test(vmSize);
 }

@@ -37,7 +37,7 @@ export function poolOf(tags: Tags): string | undefined {
 }
 
 /** Azure keeps the case of tag names but compares without it. */
-function lookUp(tags: Tags, name: string): string | undefined {
+export function lookUp(tags: Tags, name: string): string | undefined {
   if (Object.hasOwn(tags, name)) return tags[name];
   const folded = name.toLowerCase();
   return Object.entries(tags).find(([key]) => key.toLowerCase() === folded)?.[1];

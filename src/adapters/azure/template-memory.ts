@@ -11,7 +11,7 @@ import { factsOf, holdsFor, learn, type LearnedTemplate, type TemplateFacts } fr
 import { readLearned, writeLearned } from './learned-text.ts';
 import type { AgentPoolRow } from './rows.ts';
 import { StartupTaints } from './startup-taints.ts';
-import type { TemplateSource } from './templates.ts';
+import type { TemplateSource } from './template-source.ts';
 
 /** Longer than any machine takes to boot: what is longer began with something else. */
 const LONGEST_BOOT_MS = 3_600_000;

@@ -6,48 +6,35 @@ import type { AgentStatus } from '../../cache/agent-state.ts';
 import { judgeFreshness, type FreshnessVerdict } from '../../cache/read-mode.ts';
 import type { Row, RowView } from '../../cache/row.ts';
 import type { NodeGroupId, NodeName } from '../../domain/ids.ts';
-import type { Instance, NodeGroup, NodeTemplate, TargetSize } from '../../domain/node-group.ts';
-import type { Node } from '../../domain/node.ts';
+import type { Instance, NodeGroup, TargetSize } from '../../domain/node-group.ts';
 import type { CloudEvent, CloudView, ClusterView } from '../../domain/observation.ts';
 import type { ResourceNames } from '../../domain/resources.ts';
+import { ClusterLabels } from './aks-labels.ts';
 import { InstanceBook } from './instance-book.ts';
+import { groupTemplate, isSameTemplate, type TemplateInputs } from './group-template.ts';
 import { findExemplars, type Exemplars } from './exemplars.ts';
-import { lastResort, liveTemplate, withLastingTaints, withTaintsOf } from './live-template.ts';
-import { allFrom, learnedTemplate, withExperience, type LearnedTemplate } from './learned-templates.ts';
+import type { LearnedTemplate } from './learned-templates.ts';
 import type { TemplateMemory } from './template-memory.ts';
 import type { AzureOptions } from './options.ts';
 import { OwnerIndex, type Ownership } from './ownership.ts';
-import { drawsOf } from './quota.ts';
 import { frozenBecause, type Registered, type Registration } from './registry.ts';
 import { zoneName, type AgentPoolRow, type ScaleSetRow } from './rows.ts';
 import { mayBeListed } from './settling.ts';
-import type { Sku } from './skus.ts';
 import type { AzureStore } from './store.ts';
 import { AGENT_POOLS_AGENT, instancesAgent, MACHINES_AGENT, SCALE_SETS_AGENT } from './tables.ts';
 import { optionsOf } from './tags.ts';
-import { attachLimits, cloudTemplate, deviceOf, type TemplateSource } from './templates.ts';
+import { deviceOf, type Sku } from './skus.ts';
+import type { TemplateSource } from './template-source.ts';
 import { sizeFrozenBecause, sourceOfSize, targetOfSize } from './vms-pool-groups.ts';
-import type { PoolSizeRow } from './vms-pool-rows.ts';
 
 /** Everything a NodeGroup is made from; compared member by member. */
-interface GroupInputs {
-  readonly group: Registered;
-  readonly row: Row<ScaleSetRow> | undefined;
-  /** Instead of `row`, for one size of a VMs pool. */
-  readonly size: PoolSizeRow | undefined;
-  readonly pool: AgentPoolRow | undefined;
-  readonly sku: Sku | undefined;
-  readonly exemplar: Node | undefined;
-  /** Instead of an exemplar, for want of everything else. */
-  readonly stopgap: Node | undefined;
+interface GroupInputs extends TemplateInputs {
   readonly target: string;
   readonly observedAtMs: number;
   readonly instances: readonly Instance[] | undefined;
   readonly listedAtMs: number | undefined;
   readonly frozen: string | undefined;
   readonly held: string | undefined;
-  /** What is known of nodes that the group had, as far as it still holds. */
-  readonly learned: LearnedTemplate | undefined;
 }
 
 interface Built {
@@ -68,6 +55,7 @@ export class CloudViewBuilder {
   readonly #parts: ViewParts;
   readonly #owners: OwnerIndex;
   readonly #book: InstanceBook;
+  readonly #clusterLabels = new ClusterLabels();
   #built = new Map<string, Built>();
   #known: Registration | undefined;
   #lastExemplars:
@@ -102,6 +90,7 @@ export class CloudViewBuilder {
       locked: this.#parts.lockedBecause(),
       cluster,
     };
+    this.#clusterLabels.see(cluster.nodes, this.#parts.options.nodeResourceGroup);
     this.#parts.memory.watch(cluster.nodes, ownership.groupOfNode, nowMs);
     const built = new Map<string, Built>();
     for (const group of registration.groups.values()) built.set(group.key, this.#group(group, world));
@@ -130,17 +119,14 @@ export class CloudViewBuilder {
     const { store } = this.#parts;
     const view = group.kind === 'scale-set' ? store.scaleSets.view(group.key) : undefined;
     const size = store.vmsPools.sizes.view(group.key);
-    const row = view?.row;
-    const pool = store.poolOf(group);
+    const own = { row: view?.row, size: size?.row.value, pool: store.poolOf(group) };
     const listedAtMs = store.instancesListedAtMs(group.key);
     const instances = listedAtMs === undefined ? undefined : this.#book.instancesOf(group.key, world.ownership);
     const refused = store.holds.reasonOf(group.key, world.nowMs);
-    const frozen = this.#frozenBecause(group, row?.value, pool) ?? refused ?? leftAlone(group, world);
+    const frozen = this.#frozenBecause(group, own.row?.value, own.pool) ?? refused ?? leftAlone(group, world);
     const known = {
       group,
-      row,
-      size: size?.row.value,
-      pool,
+      ...own,
       sku: store.skuOf(group),
       exemplar: world.exemplars.good.get(group.id),
       stopgap: world.exemplars.stopgap.get(group.id),
@@ -150,6 +136,7 @@ export class CloudViewBuilder {
       listedAtMs,
       frozen,
       held: store.growthHeldBecause(group),
+      clusterLabels: this.#clusterLabels.of(this.#sourceOf(own)?.os),
     };
     return { ...known, learned: this.#learned(known, world) };
   }
@@ -186,7 +173,9 @@ export class CloudViewBuilder {
       target: target.known ? { ...target, observedAtMs: inputs.observedAtMs } : target,
       instances: inputs.instances,
       instancesObservedAtMs: inputs.listedAtMs,
-      template: sameTemplate(previous?.inputs, inputs) ? previous?.group.template : this.#template(inputs),
+      template: isSameTemplate(previous?.inputs, inputs)
+        ? previous?.group.template
+        : groupTemplate(this.#parts, inputs, this.#sourceOf(inputs)),
       ...this.#size(inputs),
       options: optionsOf(group.key, (row?.value ?? size)?.tags ?? {}, this.#parts.options.nodeGroupOptions),
       frozen: inputs.frozen,
@@ -199,30 +188,6 @@ export class CloudViewBuilder {
     if (source === undefined) return { vmSize: inputs.sku?.name ?? '', priority: 'Regular', zones: [] };
     const { vmSize, priority, zones, location } = source;
     return { vmSize, priority, ...familyOf(inputs.sku), zones: zones.map((zone) => zoneName(location, zone)) };
-  }
-
-  /** With what a node takes of the quotas, which no node tells. */
-  #template(inputs: GroupInputs): NodeTemplate | undefined {
-    const source = this.#sourceOf(inputs);
-    const raw = source === undefined ? undefined : this.#rawTemplate(inputs, source);
-    if (raw === undefined || source === undefined) return undefined;
-    const template = withExperience(withLastingTaints(raw, this.#parts.options.taints ?? {}), inputs.learned, this.#parts.names);
-    return inputs.sku === undefined ? template : { ...template, draws: drawsOf(inputs.sku, source.priority) };
-  }
-
-  /** A node that is goes before one that was, and both before what the size promises. */
-  #rawTemplate({ group, sku, pool, exemplar, stopgap, learned }: GroupInputs, source: TemplateSource): NodeTemplate | undefined {
-    const { names, options, memory } = this.#parts;
-    const estimate =
-      sku === undefined ? undefined : cloudTemplate(source, { sku, pool, names, nodeResourceGroup: options.nodeResourceGroup });
-    if (exemplar !== undefined) {
-      if (estimate !== undefined) memory.compare(group.id, estimate, exemplar);
-      const live = liveTemplate(exemplar, source);
-      return { ...live, origins: allFrom('live', live, names), ...attachLimits(sku, exemplar.attachLimits) };
-    }
-    if (learned !== undefined) return { ...learnedTemplate(learned, source, pool, names), ...attachLimits(sku, learned.attachLimits) };
-    if (estimate !== undefined) return withTaintsOf(estimate, stopgap);
-    return stopgap === undefined ? undefined : lastResort(stopgap, source, { uncordon: options.scaleFromUnschedulable === true });
   }
 
   #target(group: Registered, view: RowView<ScaleSetRow> | undefined, instances: readonly Instance[] | undefined): TargetSize {
@@ -340,19 +305,6 @@ function judgeOne(agent: AgentStatus | undefined, nowMs: number): FreshnessVerdi
 function kindOf(group: Registered, set: ScaleSetRow | undefined): NodeGroup['kind'] {
   if (group.kind === 'vms-pool') return 'vms-pool';
   return set?.orchestration === 'Flexible' ? 'vmss-flexible' : 'vmss-uniform';
-}
-
-function sameTemplate(left: GroupInputs | undefined, right: GroupInputs): boolean {
-  if (left === undefined) return false;
-  return (
-    left.row?.value === right.row?.value &&
-    left.size === right.size &&
-    left.sku === right.sku &&
-    left.pool === right.pool &&
-    left.exemplar === right.exemplar &&
-    left.learned === right.learned &&
-    left.stopgap === right.stopgap
-  );
 }
 
 function sameInputs(left: GroupInputs, right: GroupInputs): boolean {

@@ -5,7 +5,7 @@ import type { TargetSize } from '../../domain/node-group.ts';
 import type { DiscoveryRule } from './options.ts';
 import type { AgentPoolRow } from './rows.ts';
 import { discover } from './tags.ts';
-import type { TemplateSource } from './templates.ts';
+import type { TemplateSource } from './template-source.ts';
 import type { PoolSizeRow } from './vms-pool-rows.ts';
 
 /** A pool that failed or was cancelled rests too: AKS takes the next write, and only a write that succeeds mends it. */

@@ -1,7 +1,8 @@
 /** From the list of pools and the nodes that are there to the view of the cloud that a loop would have. */
 import { exemplarySince, liveTemplate, withLastingTaints } from '../../adapters/azure/live-template.ts';
 import { groupOptions } from '../../adapters/azure/tags.ts';
-import { attachLimits, cloudTemplate, type TemplateSource } from '../../adapters/azure/templates.ts';
+import { attachLimits, cloudTemplate } from '../../adapters/azure/templates.ts';
+import type { TemplateSource } from '../../adapters/azure/template-source.ts';
 import type { PoolSpec } from '../../config/pools-file.ts';
 import { AutoscalerError } from '../../domain/errors.ts';
 import { instanceKey, nodeGroupId } from '../../domain/ids.ts';

@@ -1,4 +1,5 @@
 /** Labels and taints that AKS gives a node at registration, beside those its pool asks for. */
+import { clusterLabel } from '../cluster-label.ts';
 import type { WorldSpec } from '../world-spec.ts';
 import { findVmSize } from './sku-table.ts';
 import type { Vm } from './vm.ts';
@@ -22,7 +23,7 @@ export function nodeLabels(
   return {
     agentpool: pool.name,
     'kubernetes.azure.com/agentpool': pool.name,
-    'kubernetes.azure.com/cluster': spec.nodeResourceGroup.slice(0, 63),
+    'kubernetes.azure.com/cluster': clusterLabel(spec.nodeResourceGroup),
     'kubernetes.azure.com/mode': (pool.mode ?? 'User').toLowerCase(),
     'kubernetes.azure.com/role': 'agent',
     'kubernetes.azure.com/node-image-version': NODE_IMAGE,

@@ -14,7 +14,8 @@ import { projectAgentPool, type AgentPoolRow } from '../../../src/adapters/azure
 import { StartupTaints } from '../../../src/adapters/azure/startup-taints.ts';
 import { TemplateMemory } from '../../../src/adapters/azure/template-memory.ts';
 import { reportTemplate } from '../../../src/adapters/azure/template-report.ts';
-import { cloudTemplate, type TemplateSource } from '../../../src/adapters/azure/templates.ts';
+import { cloudTemplate } from '../../../src/adapters/azure/templates.ts';
+import type { TemplateSource } from '../../../src/adapters/azure/template-source.ts';
 import { nodeGroupId } from '../../../src/domain/ids.ts';
 import { CPU, MEMORY } from '../../../src/domain/resources.ts';
 import { TO_BE_DELETED_TAINT } from '../../../src/domain/taint.ts';

@@ -5,7 +5,8 @@ import { exemplarySince, lastResort, liveTemplate, withLastingTaints, withTaints
 import { drawsOf } from '../../../src/adapters/azure/quota.ts';
 import { reservedCpuMillis, reservedMemoryBytes } from '../../../src/adapters/azure/reservations.ts';
 import { buildCatalog, findSku, renewCatalog, unavailableBecause, type Sku } from '../../../src/adapters/azure/skus.ts';
-import { cloudTemplate, type TemplateSource } from '../../../src/adapters/azure/templates.ts';
+import { cloudTemplate } from '../../../src/adapters/azure/templates.ts';
+import type { TemplateSource } from '../../../src/adapters/azure/template-source.ts';
 import { CPU, EPHEMERAL_STORAGE, MEMORY, PODS } from '../../../src/domain/resources.ts';
 import { TO_BE_DELETED_TAINT } from '../../../src/domain/taint.ts';
 import { nodeGroupId } from '../../../src/domain/ids.ts';
@@ -152,6 +153,7 @@ describe('templates from the cloud', () => {
       maxPods: 30,
       osDiskSizeGb: 64,
       osSku: 'Ubuntu',
+      modelLabels: { 'kubernetes.azure.com/mode': 'user', 'kubernetes.azure.com/os-sku': 'Ubuntu' },
       nodeImageVersion: 'i',
       kubernetesVersion: '1.33.2',
       labels: { team: 'a' },

@@ -1,4 +1,5 @@
 /** What a machine looks like as a node: labels, taints, capacity, and what AKS keeps of it for itself. Pure. */
+import { clusterLabel } from '../../cluster-label.ts';
 import type { Machine } from '../../machines.ts';
 import type { WorldSpec } from '../../world-spec.ts';
 import type { Condition, NodeTaint, ObjectDraft, Quantities, StringMap } from '../objects.ts';
@@ -81,7 +82,7 @@ function kubeletLabels(machine: Machine, spec: WorldSpec): StringMap {
     'beta.kubernetes.io/arch': machine.architecture,
     'beta.kubernetes.io/os': 'linux',
     'kubernetes.azure.com/agentpool': machine.pool,
-    'kubernetes.azure.com/cluster': spec.nodeResourceGroup.slice(0, 63),
+    'kubernetes.azure.com/cluster': clusterLabel(spec.nodeResourceGroup),
     'kubernetes.azure.com/mode': (pool?.mode ?? 'User').toLowerCase(),
     'kubernetes.azure.com/os-sku': 'Ubuntu',
     'kubernetes.azure.com/role': 'agent',

@@ -1,0 +1,140 @@
+/**
+ * The labels that AKS gives its nodes, worked out from what Azure and AKS tell of a pool before it has any. What would be a
+ * guess (the state of a node's DNS, the variant of its image) is left out: a living node tells it. Pure.
+ */
+import type { Labels } from '../../domain/labels.ts';
+import type { Node } from '../../domain/node.ts';
+import { AKS_PREFIX, aksNamed } from './model-labels.ts';
+import { zoneName, type AgentPoolRow } from './rows.ts';
+import { deviceOf, type Sku } from './skus.ts';
+import type { TemplateSource } from './template-source.ts';
+import { lookUp } from './tags.ts';
+
+/** A label's value is never longer. */
+const LONGEST_VALUE = 63;
+
+export interface AksLabelContext {
+  readonly sku: Sku;
+  readonly pool: AgentPoolRow | undefined;
+  readonly nodeResourceGroup: string;
+}
+
+/** Every label of AKS's own, but for those of the zone. */
+export function aksLabels(source: TemplateSource, { sku, pool, nodeResourceGroup }: AksLabelContext): Labels {
+  const storage = source.osDisk.ephemeral ? 'ephemeral' : 'managed';
+  const { tier = '' } = source.osDisk;
+  const isNvidia = sku.gpus > 0 && deviceOf(source.vmSize) === 'nvidia.com/gpu';
+  const spot = source.priority === 'Spot' ? 'spot' : undefined;
+  return {
+    'kubernetes.io/role': 'agent',
+    storageprofile: storage,
+    ...(tier === '' ? {} : { storagetier: tier }),
+    ...(isNvidia ? { accelerator: 'nvidia' } : {}),
+    ...aksNamed({
+      cluster: clusterLabel(nodeResourceGroup),
+      role: 'agent',
+      'sku-cpu': String(sku.vcpus),
+      'sku-memory': String(Math.floor(sku.memoryBytes / 2 ** 20)),
+      storageprofile: storage,
+      storagetier: tier,
+      scalesetpriority: spot,
+      priority: spot,
+      accelerator: isNvidia ? 'nvidia' : undefined,
+      'kubelet-identity-client-id': lookUp(source.tags, 'aks-managed-kubeletIdentityClientID'),
+      'consolidated-additional-properties': lookUp(source.tags, 'aks-managed-consolidated-additional-properties'),
+      'azure-cni-overlay': lookUp(source.tags, 'aks-managed-azure-cni-overlay')?.toLowerCase() === 'true' ? 'true' : undefined,
+    }),
+    ...source.modelLabels,
+    ...pool?.modelLabels,
+  };
+}
+
+/** A group's name may hold what no label may: AKS puts a dash for parentheses, cuts, and gives a bad end another letter. */
+function clusterLabel(nodeResourceGroup: string): string {
+  const cut = nodeResourceGroup.replaceAll(/[()]/g, '-').slice(0, LONGEST_VALUE);
+  return /[-_.]$/.test(cut) ? `${cut.slice(0, LONGEST_VALUE - 1)}z` : cut;
+}
+
+/** Labels that every node has, whoever runs the cluster. */
+export function generalLabels(source: Pick<TemplateSource, 'location' | 'os' | 'vmSize'>): Labels {
+  const region = source.location.toLowerCase();
+  return {
+    'kubernetes.io/os': source.os,
+    'beta.kubernetes.io/os': source.os,
+    'node.kubernetes.io/instance-type': source.vmSize,
+    'beta.kubernetes.io/instance-type': source.vmSize,
+    'topology.kubernetes.io/region': region,
+    'failure-domain.beta.kubernetes.io/region': region,
+  };
+}
+
+/**
+ * A set of one zone, or of none, has nodes of one known value. Of a set of several zones only `zones` is said: naming one
+ * of them here would be a guess that a pod bound to another zone suffers from.
+ */
+export function zoneLabels(source: Pick<TemplateSource, 'zones' | 'location'>): Labels {
+  const [first, ...others] = source.zones;
+  if (others.length > 0) return {};
+  const zone = first === undefined ? '0' : zoneName(source.location, first);
+  return {
+    'topology.kubernetes.io/zone': zone,
+    'failure-domain.beta.kubernetes.io/zone': zone,
+    'topology.disk.csi.azure.com/zone': first === undefined ? '' : zone,
+  };
+}
+
+/** What is one for the whole cluster: any node of it tells it of all others with its operating system. */
+const OF_THE_CLUSTER = [
+  'ebpf-dataplane',
+  'network-policy',
+  'azure-cni-overlay',
+  'podnetwork-type',
+  'nodenetwork-vnetguid',
+  'network-name',
+  'network-resourcegroup',
+  'network-subscription',
+  'network-stateless-cni',
+  'kubelet-identity-client-id',
+  'kubelet-serving-ca',
+].map((name) => `${AKS_PREFIX}${name}`);
+
+const NONE: Labels = {};
+
+/**
+ * What the nodes that are tell of a node to come, of whatever pool. DaemonSets of AKS choose their nodes by such labels, so
+ * without them a pool without nodes would be reckoned with too many or too few daemons.
+ */
+export class ClusterLabels {
+  #nodes: unknown;
+  #byOs = new Map<string, Labels>();
+
+  /** The same objects while the labels are the same. Of several nodes the first by name speaks. */
+  see(nodes: ReadonlyMap<string, Node>, nodeResourceGroup: string): void {
+    if (this.#nodes === nodes) return;
+    this.#nodes = nodes;
+    const witnesses = new Map<string, Node>();
+    const cluster = clusterLabel(nodeResourceGroup).toLowerCase();
+    for (const node of nodes.values()) {
+      const os = node.labels['kubernetes.io/os'] ?? '';
+      const known = witnesses.get(os);
+      if (known !== undefined && known.name < node.name) continue;
+      if (node.labels[`${AKS_PREFIX}cluster`]?.toLowerCase() === cluster) witnesses.set(os, node);
+    }
+    this.#byOs = new Map([...witnesses].map(([os, node]) => [os, this.#renewed(os, node.labels)]));
+  }
+
+  of(os: string = 'linux'): Labels {
+    return this.#byOs.get(os) ?? NONE;
+  }
+
+  #renewed(os: string, labels: Labels): Labels {
+    const told = Object.fromEntries(
+      OF_THE_CLUSTER.flatMap((key) => {
+        const value = labels[key];
+        return value === undefined ? [] : [[key, value]];
+      }),
+    );
+    const before = this.#byOs.get(os);
+    return before !== undefined && JSON.stringify(before) === JSON.stringify(told) ? before : told;
+  }
+}

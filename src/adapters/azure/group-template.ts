@@ -1,0 +1,78 @@
+/** What a group's next node will be: from a node that is, from one that was, or from what its size and AKS promise. */
+import type { Row } from '../../cache/row.ts';
+import type { Labels } from '../../domain/labels.ts';
+import type { Node } from '../../domain/node.ts';
+import type { NodeTemplate } from '../../domain/node-group.ts';
+import type { ResourceNames } from '../../domain/resources.ts';
+import { allFrom, learnedTemplate, withExperience, type LearnedTemplate } from './learned-templates.ts';
+import { lastResort, liveTemplate, withLastingTaints, withTaintsOf } from './live-template.ts';
+import type { AzureOptions } from './options.ts';
+import { drawsOf } from './quota.ts';
+import type { Registered } from './registry.ts';
+import type { AgentPoolRow, ScaleSetRow } from './rows.ts';
+import type { Sku } from './skus.ts';
+import type { TemplateMemory } from './template-memory.ts';
+import type { TemplateSource } from './template-source.ts';
+import { attachLimits, cloudTemplate } from './templates.ts';
+import type { PoolSizeRow } from './vms-pool-rows.ts';
+
+/** Everything that a template is made from. */
+export interface TemplateInputs {
+  readonly group: Registered;
+  readonly row: Row<ScaleSetRow> | undefined;
+  /** Instead of `row`, for one size of a VMs pool. */
+  readonly size: PoolSizeRow | undefined;
+  readonly pool: AgentPoolRow | undefined;
+  readonly sku: Sku | undefined;
+  readonly exemplar: Node | undefined;
+  /** Instead of an exemplar, for want of everything else. */
+  readonly stopgap: Node | undefined;
+  /** What nodes of other groups tell of this one's. */
+  readonly clusterLabels: Labels;
+  /** What is known of nodes that the group had, as far as it still holds. */
+  readonly learned: LearnedTemplate | undefined;
+}
+
+export interface TemplateParts {
+  readonly options: AzureOptions;
+  readonly names: ResourceNames;
+  readonly memory: TemplateMemory;
+}
+
+/** With what a node takes of the quotas, which no node tells. undefined: nothing is known of the group. */
+export function groupTemplate(parts: TemplateParts, inputs: TemplateInputs, source: TemplateSource | undefined): NodeTemplate | undefined {
+  const raw = source === undefined ? undefined : rawTemplate(parts, inputs, source);
+  if (raw === undefined || source === undefined) return undefined;
+  const template = withExperience(withLastingTaints(raw, parts.options.taints ?? {}), inputs.learned, parts.names);
+  return inputs.sku === undefined ? template : { ...template, draws: drawsOf(inputs.sku, source.priority) };
+}
+
+/** A node that is goes before one that was, and both before what the size promises. */
+function rawTemplate({ names, options, memory }: TemplateParts, inputs: TemplateInputs, source: TemplateSource): NodeTemplate | undefined {
+  const { group, sku, pool, exemplar, stopgap, learned, clusterLabels } = inputs;
+  const { nodeResourceGroup } = options;
+  const estimate = sku === undefined ? undefined : cloudTemplate(source, { sku, pool, names, nodeResourceGroup, clusterLabels });
+  if (exemplar !== undefined) {
+    if (estimate !== undefined) memory.compare(group.id, estimate, exemplar);
+    const live = liveTemplate(exemplar, source);
+    return { ...live, origins: allFrom('live', live, names), ...attachLimits(sku, exemplar.attachLimits) };
+  }
+  if (learned !== undefined) return { ...learnedTemplate(learned, source, pool, names), ...attachLimits(sku, learned.attachLimits) };
+  if (estimate !== undefined) return withTaintsOf(estimate, stopgap);
+  return stopgap === undefined ? undefined : lastResort(stopgap, source, { uncordon: options.scaleFromUnschedulable === true });
+}
+
+/** Whether a template made from the one would be a template made from the other. */
+export function isSameTemplate(left: TemplateInputs | undefined, right: TemplateInputs): boolean {
+  if (left === undefined) return false;
+  return (
+    left.row?.value === right.row?.value &&
+    left.size === right.size &&
+    left.sku === right.sku &&
+    left.pool === right.pool &&
+    left.exemplar === right.exemplar &&
+    left.learned === right.learned &&
+    left.stopgap === right.stopgap &&
+    left.clusterLabels === right.clusterLabels
+  );
+}

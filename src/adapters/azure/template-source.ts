@@ -1,0 +1,15 @@
+import type { Labels } from '../../domain/labels.ts';
+import type { Tags } from './tags.ts';
+
+/** The part of a scale set, or of one size of a VMs pool, that a template is made from. */
+export interface TemplateSource {
+  readonly vmSize: string;
+  readonly location: string;
+  readonly zones: readonly string[];
+  readonly tags: Tags;
+  readonly priority: 'Regular' | 'Spot';
+  readonly os: 'linux' | 'windows';
+  readonly osDisk: { readonly ephemeral: boolean; readonly tier: string | undefined; readonly sizeGb: number | undefined };
+  /** Labels that follow from the model of its machines. Absent: none. */
+  readonly modelLabels?: Labels;
+}
