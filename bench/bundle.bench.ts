@@ -93,8 +93,15 @@ function cpuMs({ pid }: ChildProcess): number {
   return (Number(user) + Number(system)) * 10;
 }
 
+/** What the image sets. */
+function imageEnvironment(): Record<string, string> {
+  const lines = readFileSync(join(ROOT, 'Dockerfile'), 'utf8').matchAll(/^ENV (\w+)=(\S+)$/gm);
+  return Object.fromEntries([...lines].map(([, name = '', value = '']) => [name, value]));
+}
+
 function environmentOf({ spec, arm }: World, dir: string): Record<string, string> {
   return {
+    ...imageEnvironment(),
     ARM_SUBSCRIPTION_ID: spec.subscriptionId,
     ARM_TENANT_ID: spec.tenantId,
     ARM_RESOURCE_GROUP: spec.nodeResourceGroup,

@@ -163,6 +163,7 @@ describe('the image', () => {
     expect(last).toContain('COPY --from=build /build/dist /app\n');
     expect(last).toContain('USER 65532:65532\n');
     expect(last).toContain('ENTRYPOINT ["/nodejs/bin/node", "/app/main.mjs"]\n');
+    expect(last).toContain('ENV MALLOC_ARENA_MAX=1\n');
     expect(last).not.toMatch(/\bRUN\b/);
   });
 

@@ -9,6 +9,7 @@ import type { Metrics } from '../../telemetry/metrics.ts';
 import { ConfigReload, type ConfigNews } from '../config-reload.ts';
 import type { Daemon } from '../daemon.ts';
 import { stopSignals } from '../signals.ts';
+import { giveBackStartMemory } from '../start-memory.ts';
 import { systemClock } from '../system-clock.ts';
 import { EXIT_CONFIG, EXIT_FAILED, EXIT_OK, type Terminal } from '../terminal.ts';
 
@@ -41,10 +42,13 @@ export async function run(argv: readonly string[], terminal: Terminal): Promise<
     if (connected === undefined) return EXIT_OK;
     const { daemon, metrics } = connected;
     const watching = watchConfig({ daemon, log, metrics, settings, load, content: () => contentOf(argv, terminal) });
+    const over = new AbortController();
+    const settling = giveBackStartMemory(systemClock, over.signal);
     try {
       return await supervise(daemon, signals.stopped, log);
     } finally {
-      await watching.end();
+      over.abort();
+      await Promise.all([watching.end(), settling]);
     }
   } finally {
     signals.release();
