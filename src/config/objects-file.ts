@@ -4,6 +4,7 @@
  */
 import * as z from 'zod';
 import { AutoscalerError } from '../domain/errors.ts';
+import { deviceSchemas } from './device-objects.ts';
 import { readDocuments } from './documents.ts';
 import { refuse } from './issue-sentence.ts';
 import { quantity } from './pools-file.ts';
@@ -93,7 +94,7 @@ const podSpec = loose({
   overhead: quantities.nullish(),
   resources: resources.nullish(),
   volumes: listOf(volume, 'volumes').nullish(),
-  resourceClaims: listOf(loose({}), 'claims').nullish(),
+  resourceClaims: listOf(loose({ name: word, resourceClaimName: word, resourceClaimTemplateName: word }), 'claims').nullish(),
   schedulingGates: listOf(loose({}), 'gates').nullish(),
   terminationGracePeriodSeconds: count,
   priorityClassName: word,
@@ -156,6 +157,7 @@ const SCHEMAS: ReadonlyMap<string, z.ZodType> = new Map<string, z.ZodType>(
       }).nullish(),
     }),
     Namespace: loose({ metadata }),
+    ...deviceSchemas(metadata),
     PriorityClass: loose({ metadata, value: z.number({ error: 'a number' }) }),
   }),
 );

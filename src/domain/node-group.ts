@@ -4,6 +4,7 @@ import type { Resources } from './resources.ts';
 import type { Taint } from './taint.ts';
 import type { ErrorKind, SizeFamily } from './errors.ts';
 import type { QuotaDraw } from './quota.ts';
+import type { DevicePool } from './devices.ts';
 import type { AttachLimits } from './volumes.ts';
 
 export type NodeGroupKind = 'vmss-uniform' | 'vmss-flexible' | 'vms-pool';
@@ -44,6 +45,8 @@ export interface NodeTemplate {
   readonly zones: readonly string[];
   /** Volumes that can be attached, from a living node or from what Azure says of the size. */
   readonly attachLimits?: AttachLimits;
+  /** Devices that drivers publish for such a node, from one that was seen. Absent: none is known. */
+  readonly devicePools?: readonly DevicePool[];
   /** `learned`: from a node that the group had once. */
   readonly source: 'live-node' | 'learned' | 'cloud';
   /** Where each part is known from, by label, taint key and resource. For people; nothing is decided by it. */

@@ -2,6 +2,7 @@ import type { Labels } from './labels.ts';
 import type { NodeName } from './ids.ts';
 import type { Resources } from './resources.ts';
 import type { Taint } from './taint.ts';
+import type { NodeDevices } from './devices.ts';
 import type { AttachLimits } from './volumes.ts';
 
 /** A registered node as the decisions see it. */
@@ -21,6 +22,8 @@ export interface Node {
   readonly readiness: NodeReadiness;
   /** Volumes that can be attached, as the node's CSINode says. Absent: no limit is known, as for kube-scheduler. */
   readonly attachLimits?: AttachLimits;
+  /** Devices that drivers publish for it. Absent: none. */
+  readonly devices?: NodeDevices;
   readonly scaleDownDisabled: boolean;
   /** Who asks to wait before the machine is deleted: what follows the prefix in each delay-deletion annotation. Absent: nobody. */
   readonly delayDeletion?: readonly string[];

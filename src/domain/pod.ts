@@ -1,6 +1,7 @@
 import type { Labels, LabelSelector, NodeSelectorTerm } from './labels.ts';
 import type { PodUid } from './ids.ts';
 import type { Resources } from './resources.ts';
+import type { DeviceClaimRef, DeviceRules } from './devices.ts';
 import type { Toleration } from './taint.ts';
 import type { PodClaim, VolumeRules } from './volumes.ts';
 
@@ -63,6 +64,10 @@ export interface PodShape {
   readonly unsupported: readonly UnsupportedRequirement[];
   /** What its volumes say about nodes; absent: nothing. The attach slots that they take are part of `requests`. */
   readonly volumes?: VolumeRules;
+  /** The device claims of its spec; absent: none. What they mean is in `devices`, or in `unsupported` where that is not known. */
+  readonly deviceClaims?: readonly DeviceClaimRef[];
+  /** What its device claims say about nodes, where that is known. */
+  readonly devices?: DeviceRules;
 }
 
 export interface Controller {
@@ -116,6 +121,10 @@ export interface Pod {
   readonly consumes?: string;
   /** The claims it mounts; absent: none. What they mean is in the shape. */
   readonly claims?: readonly PodClaim[];
+  /** Names of the claims that were made for it, by their names in its spec. */
+  readonly madeClaims?: Readonly<Record<string, string>>;
+  /** Devices that its own claims have got; a successor gets others. Absent: none. */
+  readonly heldDevices?: readonly string[];
   /** What a pod of a DaemonSet says about being evicted with its node; absent: the policy decides. */
   readonly daemonEviction?: boolean;
   /** `controller.kubernetes.io/pod-deletion-cost`; absent: 0. */

@@ -11,7 +11,7 @@ export type FitReason =
   | { readonly kind: 'topology-spread'; readonly topologyKey: string; readonly detail: string }
   | { readonly kind: 'pod-affinity'; readonly topologyKey: string; readonly detail: string }
   /** `message`: in the words of kube-scheduler. */
-  | { readonly kind: 'volume'; readonly message: string; readonly detail: string }
+  | { readonly kind: 'volume' | 'device'; readonly message: string; readonly detail: string }
   | { readonly kind: 'unsupported'; readonly feature: string; readonly detail: string };
 
 /** A limit of the whole cluster, in nodes, cores or bytes. */
@@ -131,6 +131,7 @@ export function describeFit(reason: FitReason): string {
     case 'pod-affinity':
       return "node(s) didn't match pod affinity/anti-affinity rules";
     case 'volume':
+    case 'device':
       return reason.message;
     case 'unsupported':
       return `unsupported ${reason.feature}: ${reason.detail}`;

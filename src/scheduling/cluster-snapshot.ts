@@ -2,7 +2,6 @@
  * The what-if model of the cluster: would this pod run there, and what would be left? Forks are an undo log, so a
  * question costs what it changes and never a copy of the cluster. Must not know groups, clouds or clocks.
  */
-import { AutoscalerError } from '../domain/errors.ts';
 import type { NodeName } from '../domain/ids.ts';
 import type { Labels } from '../domain/labels.ts';
 import type { Node } from '../domain/node.ts';
@@ -10,41 +9,31 @@ import type { ClusterView } from '../domain/observation.ts';
 import type { Pod, PodShape } from '../domain/pod.ts';
 import type { FitReason } from '../domain/reasons.ts';
 import type { ResourceNames } from '../domain/resources.ts';
+import { DeviceLedger, type DeviceSeat } from './device-ledger.ts';
+import { mustForget } from './forgetting.ts';
 import { NodeSlots } from './node-slots.ts';
 import { refusedByPorts, takenPort } from './predicates/ports.ts';
 import { fitsFree, insufficientResources } from './predicates/resources-fit.ts';
-import { ShapeTable, type CompiledShape } from './shape-table.ts';
+import { fitsClass, ShapeTable, type CompiledShape } from './shape-table.ts';
 import type { Snapshot, SnapshotNode } from './snapshot.ts';
-import { fitsStatically, staticRefusals } from './static-fit.ts';
+import { staticRefusals } from './static-fit.ts';
 import { findTied } from './tied-shapes.ts';
 import { TopologyLedger } from './topology-ledger.ts';
+import { bug, UndoLog } from './undo-log.ts';
 
-/** Beyond these, what was learnt about shapes and terms that may be long gone is dropped at the next sync. */
-const MAX_SHAPES = 50_000;
-const MAX_COUNTERS = 5_000;
-/** Host names are topology values: every counter has a place for each that ever was, so those of old nodes must go in the end. */
-const SPARE_DOMAINS = 10_000;
 const NO_PODS: readonly Pod[] = [];
 const NO_LABELS: Labels = {};
-
-interface Undo {
-  /** Negative: touches no node. */
-  readonly slot: number;
-  readonly undo: () => void;
-}
 
 export class ClusterSnapshot implements Snapshot {
   readonly #names: ResourceNames;
   #slots: NodeSlots;
   #ledger: TopologyLedger;
   #shapes: ShapeTable;
+  #devices = new DeviceLedger();
   #namespaces: ClusterView['namespaces'] = new Map();
   /** Slots in search order: by name, then in order of addition. */
   #order: number[] = [];
-  #log: Undo[] = [];
-  #forks: number[] = [];
-  /** Slots that no longer are what the last view said. */
-  readonly #dirty = new Set<number>();
+  readonly #undo = new UndoLog();
   /** Grows whenever room may have been made: what did not fit before is worth another look. */
   #room = 0;
   #epoch = 0;
@@ -64,17 +53,17 @@ export class ClusterSnapshot implements Snapshot {
    * @throws AutoscalerError `bug` while a fork is open.
    */
   sync(cluster: ClusterView): void {
-    if (this.#forks.length > 0) throw bug('The snapshot was synced while a fork was open.');
+    if (this.#undo.isForked) throw bug('The snapshot was synced while a fork was open.');
     this.#room += 1;
     this.#epoch += 1;
-    if (this.#mustForget(cluster)) this.#forget();
+    if (mustForget({ shapes: this.#shapes, ledger: this.#ledger, namespaces: this.#namespaces }, cluster)) this.#forget();
     this.#namespaces = cluster.namespaces;
     const unchanged = this.#seen?.nodes === cluster.nodes && this.#seen.podsByNode === cluster.podsByNode;
-    if (unchanged && this.#dirty.size === 0) return;
+    if (unchanged && this.#undo.dirty.size === 0) return;
     const gone = this.#dropAbsent(cluster);
     const come = this.#loadPresent(cluster);
     if (gone || come) this.#rebuildOrder();
-    this.#dirty.clear();
+    this.#undo.dirty.clear();
     this.#seen = { nodes: cluster.nodes, podsByNode: cluster.podsByNode };
   }
 
@@ -84,12 +73,12 @@ export class ClusterSnapshot implements Snapshot {
   }
 
   nodeNames(): readonly NodeName[] {
-    return this.#order.filter((slot) => this.#slots.live[slot] === 1).map((slot) => this.#nodeAt(slot).name);
+    return this.#order.filter((slot) => this.#slots.live[slot] === 1).map((slot) => this.#slots.nodeAt(slot).name);
   }
 
   get(name: NodeName): SnapshotNode | undefined {
     const slot = this.#slots.slotOf.get(name);
-    return slot === undefined ? undefined : { node: this.#nodeAt(slot), pods: [...this.#slots.podsAt(slot)] };
+    return slot === undefined ? undefined : { node: this.#slots.nodeAt(slot), pods: [...this.#slots.podsAt(slot)] };
   }
 
   addNode(node: Node, pods: readonly Pod[]): void {
@@ -98,7 +87,7 @@ export class ClusterSnapshot implements Snapshot {
     this.#load(slot, node, pods);
     this.#order.push(slot);
     this.#room += 1;
-    this.#record(slot, () => {
+    this.#undo.record(slot, () => {
       this.#unload(slot);
       this.#slots.dropLast();
       this.#order.pop();
@@ -106,50 +95,59 @@ export class ClusterSnapshot implements Snapshot {
   }
 
   removeNode(name: NodeName): void {
-    const slot = this.#slotOf(name);
-    const node = this.#nodeAt(slot);
+    const slot = this.#slots.slotNamed(name);
+    const node = this.#slots.nodeAt(slot);
     const pods = this.#slots.podsAt(slot);
-    this.#unload(slot);
-    this.#record(slot, () => this.#load(slot, node, pods));
+    const devices = this.#unload(slot);
+    this.#undo.record(slot, () => {
+      this.#load(slot, node, pods);
+      this.#devices.putBack(slot, devices);
+    });
   }
 
   addPod(pod: Pod, node: NodeName): void {
-    const slot = this.#slotOf(node);
+    const slot = this.#slots.slotNamed(node);
     this.#take(pod, slot);
+    this.#devices.take(slot, pod);
     this.#slots.insert(slot, pod);
-    this.#record(slot, () => {
+    this.#undo.record(slot, () => {
       this.#slots.remove(slot, pod);
       this.#giveBack(pod, slot);
+      this.#devices.release(slot, pod);
     });
   }
 
   /** @throws AutoscalerError `bug` when the pod is not there. */
   removePod(pod: Pod, node: NodeName): void {
-    const slot = this.#slotOf(node);
+    const slot = this.#slots.slotNamed(node);
     const at = this.#slots.remove(slot, pod);
     if (at < 0) throw bug(`Pod ${pod.namespace}/${pod.name} is not on node ${node}.`);
     this.#giveBack(pod, slot);
+    const had = this.#devices.release(slot, pod);
     this.#room += 1;
-    this.#record(slot, () => {
+    this.#undo.record(slot, () => {
       this.#take(pod, slot);
+      this.#devices.give(slot, pod, had);
       this.#slots.insert(slot, pod, at);
     });
   }
 
   check(pod: Pod, node: NodeName): readonly FitReason[] {
-    const slot = this.#slotOf(node);
+    const slot = this.#slots.slotNamed(node);
     const compiled = this.#compiled(pod.shape);
     return [
-      ...staticRefusals(pod.shape, this.#nodeAt(slot)),
+      ...staticRefusals(pod.shape, this.#slots.nodeAt(slot)),
       ...refusedByPorts(pod.shape, this.#slots.portsAt(slot)),
       ...insufficientResources(pod.shape.requests, this.#slots.freeAt(slot), this.#names),
       ...this.#ledger.refusals(compiled.ties, slot),
+      ...(pod.shape.devices === undefined ? [] : this.#devices.refusals(pod.shape.devices, slot, this.#slots.nodeAt(slot))),
     ];
   }
 
-  /** Whether the predicates that look at other pods' places (spread, affinity, anti-affinity) let the pod in. */
-  admitsTopology(pod: Pod, node: NodeName): boolean {
-    return this.#ledger.admits(this.#compiled(pod.shape).ties, this.#slotOf(node));
+  /** Whether what depends on other pods (spread, affinity, anti-affinity, devices) lets the pod in. */
+  admitsBesideOthers(pod: Pod, node: NodeName): boolean {
+    const slot = this.#slots.slotNamed(node);
+    return this.#ledger.admits(this.#compiled(pod.shape).ties, slot) && this.#hasDevicesFor(pod.shape, slot);
   }
 
   /** For each spread constraint of the pod, the pods of its emptiest domain. */
@@ -176,7 +174,7 @@ export class ClusterSnapshot implements Snapshot {
       if (!this.#fits(compiled, slot)) continue;
       refused = false;
       if (tied && !this.#ledger.admits(compiled.ties, slot)) continue;
-      const name = this.#nodeAt(slot).name;
+      const name = this.#slots.nodeAt(slot).name;
       if (accepts !== undefined && !accepts(name)) continue;
       this.#moveCursor(compiled, position + 1 < count ? position + 1 : 0);
       return name;
@@ -197,59 +195,37 @@ export class ClusterSnapshot implements Snapshot {
   }
 
   fork(): void {
-    this.#forks.push(this.#log.length);
+    this.#undo.fork();
   }
 
   commit(): void {
-    if (this.#forks.pop() === undefined) throw bug('There is no fork to commit.');
-    if (this.#forks.length > 0) return;
-    for (const { slot } of this.#log) if (slot >= 0) this.#dirty.add(slot);
-    this.#log = [];
+    this.#undo.commit();
   }
 
   revert(): void {
-    const mark = this.#forks.pop();
-    if (mark === undefined) throw bug('There is no fork to revert.');
-    if (this.#log.length > mark) this.#room += 1;
-    while (this.#log.length > mark) this.#log.pop()?.undo();
+    if (this.#undo.revert()) this.#room += 1;
   }
 
   #fits(compiled: CompiledShape, slot: number): boolean {
     const slots = this.#slots;
     if (slots.live[slot] !== 1 || slots.cordoned[slot] === 1) return false;
     if (!fitsFree(compiled.need, slots.free, slot * slots.stride)) return false;
-    if (!this.#fitsStatically(compiled, slot)) return false;
+    if (!fitsClass(compiled.statics, slot, slots)) return false;
     const ports = compiled.shape.hostPorts;
-    return ports.length === 0 || takenPort(ports, slots.portsAt(slot)) === undefined;
+    if (ports.length > 0 && takenPort(ports, slots.portsAt(slot)) !== undefined) return false;
+    return this.#hasDevicesFor(compiled.shape, slot);
   }
 
-  #fitsStatically(compiled: CompiledShape, slot: number): boolean {
-    const { statics } = compiled;
-    const stamp = (this.#slots.stamps[slot] ?? 0) * 2;
-    const verdict = statics.verdicts[slot] ?? 0;
-    if (verdict === stamp) return false;
-    if (verdict === stamp + 1) return true;
-    if (slot >= statics.verdicts.length) {
-      const longer = new Float64Array(this.#slots.live.length);
-      longer.set(statics.verdicts);
-      statics.verdicts = longer;
-    }
-    const fits = fitsStatically(statics.wishes, this.#nodeAt(slot));
-    statics.verdicts[slot] = stamp + (fits ? 1 : 0);
-    return fits;
+  #hasDevicesFor({ devices }: PodShape, slot: number): boolean {
+    return devices === undefined || this.#devices.admits(devices, slot);
   }
 
   #moveCursor(compiled: CompiledShape, cursor: number): void {
     const { cursor: oldCursor, cursorEpoch: oldEpoch } = compiled;
-    if (this.#forks.length > 0) {
-      this.#log.push({
-        slot: -1,
-        undo: () => {
-          compiled.cursor = oldCursor;
-          compiled.cursorEpoch = oldEpoch;
-        },
-      });
-    }
+    this.#undo.recordAside(() => {
+      compiled.cursor = oldCursor;
+      compiled.cursorEpoch = oldEpoch;
+    });
     compiled.cursor = cursor;
     compiled.cursorEpoch = this.#epoch;
   }
@@ -260,23 +236,23 @@ export class ClusterSnapshot implements Snapshot {
     return compiled;
   }
 
-  #record(slot: number, undo: () => void): void {
-    if (this.#forks.length > 0) this.#log.push({ slot, undo });
-    else this.#dirty.add(slot);
-  }
-
   #load(slot: number, node: Node, pods: readonly Pod[]): void {
     this.#slots.seat(slot, node);
     this.#ledger.moveNode(slot, node, 1);
     this.#slots.adopt(slot, NO_PODS);
-    for (const pod of pods) this.#take(pod, slot);
+    this.#devices.seat(slot, node);
+    for (const pod of pods) {
+      this.#take(pod, slot);
+      this.#devices.take(slot, pod);
+    }
     this.#slots.adopt(slot, pods);
   }
 
-  #unload(slot: number): void {
+  #unload(slot: number): DeviceSeat | undefined {
     for (const pod of this.#slots.podsAt(slot)) this.#giveBack(pod, slot);
-    this.#ledger.moveNode(slot, this.#nodeAt(slot), -1);
+    this.#ledger.moveNode(slot, this.#slots.nodeAt(slot), -1);
     this.#slots.vacate(slot);
+    return this.#devices.vacate(slot);
   }
 
   #take(pod: Pod, slot: number): void {
@@ -296,7 +272,7 @@ export class ClusterSnapshot implements Snapshot {
   #dropAbsent(cluster: ClusterView): boolean {
     const absent = [...this.#slots.slotOf].filter(([name]) => !cluster.nodes.has(name));
     for (const [, slot] of absent) this.#unload(slot);
-    return absent.length > 0 || this.#dirty.size > 0;
+    return absent.length > 0 || this.#undo.dirty.size > 0;
   }
 
   #loadPresent(cluster: ClusterView): boolean {
@@ -305,7 +281,8 @@ export class ClusterSnapshot implements Snapshot {
     for (const [name, node] of cluster.nodes) {
       const pods = cluster.podsByNode.get(name) ?? NO_PODS;
       const known = this.#slots.slotOf.get(name);
-      if (known !== undefined && !this.#dirty.has(known) && this.#nodeAt(known) === node && this.#synced[known] === pods) continue;
+      if (known !== undefined && !this.#undo.dirty.has(known) && this.#slots.nodeAt(known) === node && this.#synced[known] === pods)
+        continue;
       if (known !== undefined) this.#unload(known);
       const slot = known ?? vacant.pop() ?? this.#slots.count;
       this.#load(slot, node, pods);
@@ -320,53 +297,21 @@ export class ClusterSnapshot implements Snapshot {
     this.#order = entries.map(([, slot]) => slot);
   }
 
-  /** Namespaces' labels are baked into what the terms matched; and nothing learnt is kept for ever. */
-  #mustForget(cluster: ClusterView): boolean {
-    if (this.#shapes.size > MAX_SHAPES || this.#ledger.size > MAX_COUNTERS) return true;
-    if (this.#ledger.domains > SPARE_DOMAINS + 2 * cluster.nodes.size) return true;
-    return this.#ledger.size > 0 && !sameNamespaces(this.#namespaces, cluster.namespaces);
-  }
-
   #forget(): void {
     this.#slots = new NodeSlots(this.#names);
     this.#ledger = this.#newLedger();
     this.#shapes = new ShapeTable(this.#ledger);
+    this.#devices = new DeviceLedger();
     this.#order = [];
     this.#synced = [];
-    this.#dirty.clear();
+    this.#undo.dirty.clear();
     this.#seen = undefined;
   }
 
   #newLedger(): TopologyLedger {
     const eachNode = (visit: (slot: number, node: Node, pods: readonly Pod[]) => void): void => {
-      for (const slot of this.#slots.slotOf.values()) visit(slot, this.#nodeAt(slot), this.#slots.podsAt(slot));
+      for (const slot of this.#slots.slotOf.values()) visit(slot, this.#slots.nodeAt(slot), this.#slots.podsAt(slot));
     };
     return new TopologyLedger({ eachNode }, (namespace) => this.#namespaces.get(namespace) ?? NO_LABELS);
   }
-
-  #nodeAt(slot: number): Node {
-    const node = this.#slots.nodes[slot];
-    if (node === undefined) throw bug(`There is no node in slot ${slot}.`);
-    return node;
-  }
-
-  #slotOf(name: NodeName): number {
-    const slot = this.#slots.slotOf.get(name);
-    if (slot === undefined) throw bug(`Node ${name} is not in the snapshot.`);
-    return slot;
-  }
-}
-
-function sameNamespaces(left: ClusterView['namespaces'], right: ClusterView['namespaces']): boolean {
-  if (left === right) return true;
-  if (left.size !== right.size) return false;
-  for (const [name, labels] of left) {
-    const other = right.get(name);
-    if (other !== labels && (other === undefined || JSON.stringify(other) !== JSON.stringify(labels))) return false;
-  }
-  return true;
-}
-
-function bug(message: string): AutoscalerError {
-  return new AutoscalerError({ kind: 'bug' }, message);
 }

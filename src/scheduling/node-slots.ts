@@ -8,6 +8,7 @@ import type { HostPort, Pod } from '../domain/pod.ts';
 import type { ResourceNames } from '../domain/resources.ts';
 import { attachLimit, withAttachSlots } from './attach-limits.ts';
 import type { Need } from './predicates/resources-fit.ts';
+import { bug } from './undo-log.ts';
 
 const NO_PORTS: readonly HostPort[] = [];
 
@@ -36,6 +37,20 @@ export class NodeSlots {
 
   get count(): number {
     return this.nodes.length;
+  }
+
+  /** @throws AutoscalerError `bug` when the slot never had a node. */
+  nodeAt(slot: number): Node {
+    const node = this.nodes[slot];
+    if (node === undefined) throw bug(`There is no node in slot ${slot}.`);
+    return node;
+  }
+
+  /** @throws AutoscalerError `bug` when the node is not there. */
+  slotNamed(name: NodeName): number {
+    const slot = this.slotOf.get(name);
+    if (slot === undefined) throw bug(`Node ${name} is not in the snapshot.`);
+    return slot;
   }
 
   get stride(): number {

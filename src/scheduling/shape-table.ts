@@ -1,7 +1,8 @@
 /** What is worked out once per pod shape: its need, its static class, its ties to other pods, and where its last search ended. */
 import type { PodShape } from '../domain/pod.ts';
 import { needOf, type Need } from './predicates/resources-fit.ts';
-import { staticKey, type StaticWishes } from './static-fit.ts';
+import type { NodeSlots } from './node-slots.ts';
+import { fitsStatically, staticKey, type StaticWishes } from './static-fit.ts';
 import type { ShapeTies, TopologyLedger } from './topology-ledger.ts';
 
 /** Shapes that every node treats alike, with the verdict per node slot: twice the slot's stamp, plus 1 for a fit. */
@@ -63,4 +64,21 @@ export class ShapeTable {
     this.#classes.set(key, made);
     return made;
   }
+}
+
+/** What the predicates say that read only the node itself; remembered until the slot gets another node. */
+export function fitsClass(statics: StaticClass, slot: number, slots: NodeSlots): boolean {
+  const stamp = (slots.stamps[slot] ?? 0) * 2;
+  const verdict = statics.verdicts[slot] ?? 0;
+  if (verdict === stamp) return false;
+  if (verdict === stamp + 1) return true;
+  if (slot >= statics.verdicts.length) {
+    const longer = new Float64Array(slots.live.length);
+    longer.set(statics.verdicts);
+    statics.verdicts = longer;
+  }
+  const node = slots.nodes[slot];
+  const fits = node !== undefined && fitsStatically(statics.wishes, node);
+  statics.verdicts[slot] = stamp + (fits ? 1 : 0);
+  return fits;
 }

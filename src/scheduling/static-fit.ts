@@ -2,6 +2,7 @@
 import type { Node } from '../domain/node.ts';
 import type { PodShape } from '../domain/pod.ts';
 import type { FitReason } from '../domain/reasons.ts';
+import { fitsPins, refusedByPins } from './predicates/devices.ts';
 import { matchesNodeAffinity, refusedByNodeAffinity } from './predicates/node-affinity.ts';
 import { refusedByTaints } from './predicates/taints.ts';
 import { fitsVolumes, refusedByVolumes } from './predicates/volumes.ts';
@@ -9,7 +10,7 @@ import { refusedByCordon } from './predicates/unschedulable.ts';
 import { refusedAsUnsupported } from './predicates/unsupported.ts';
 
 /** Everything of a shape that {@link staticRefusals} reads. */
-export type StaticWishes = Pick<PodShape, 'unsupported' | 'tolerations' | 'nodeSelector' | 'nodeAffinity' | 'volumes'>;
+export type StaticWishes = Pick<PodShape, 'unsupported' | 'tolerations' | 'nodeSelector' | 'nodeAffinity' | 'volumes' | 'devices'>;
 
 /** Every reason; empty when nothing about the node itself keeps the pod away. */
 export function staticRefusals(shape: StaticWishes, node: Node): readonly FitReason[] {
@@ -19,6 +20,7 @@ export function staticRefusals(shape: StaticWishes, node: Node): readonly FitRea
     ...refusedByTaints(shape, node),
     ...refusedByNodeAffinity(shape, node),
     ...refusedByVolumes(shape, node),
+    ...refusedByPins(shape, node),
   ];
 }
 
@@ -28,12 +30,21 @@ export function fitsStatically(shape: StaticWishes, node: Node): boolean {
     refusedByCordon(shape, node).length === 0 &&
     refusedByTaints(shape, node).length === 0 &&
     matchesNodeAffinity(shape, node) &&
-    fitsVolumes(shape, node)
+    fitsVolumes(shape, node) &&
+    fitsPins(shape, node)
   );
 }
 
 /** Equal for shapes that every node treats alike; many workloads share one. */
 export function staticKey(shape: StaticWishes): string {
-  const { unsupported, tolerations, nodeSelector, nodeAffinity, volumes } = shape;
-  return JSON.stringify([unsupported, tolerations, nodeSelector, nodeAffinity ?? null, volumes ?? null]);
+  const { unsupported, tolerations, nodeSelector, nodeAffinity, volumes, devices } = shape;
+  return JSON.stringify([
+    unsupported,
+    tolerations,
+    nodeSelector,
+    nodeAffinity ?? null,
+    volumes ?? null,
+    devices?.pins ?? null,
+    devices?.blockers ?? null,
+  ]);
 }

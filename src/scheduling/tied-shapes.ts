@@ -1,4 +1,7 @@
-/** Tells the shapes that other pods' places matter to, or whose place matters to others, from those that only need room. */
+/**
+ * Tells the shapes that other pods' places matter to, or whose place matters to others, from those that only need room. Pods
+ * that claim devices are among the first: which devices a node has left is no arithmetic.
+ */
 import type { PodShape } from '../domain/pod.ts';
 import type { DomainCounter } from './domain-counter.ts';
 import type { ShapeTies, TopologyLedger } from './topology-ledger.ts';
@@ -17,6 +20,7 @@ export function findTied(shapes: readonly ShapeTies[], ledger: TopologyLedger): 
   const own = new Set(ruled.flatMap((ties) => ledger.countedBy(ties)));
   const isTied = (ties: ShapeTies): boolean =>
     ties.hasRules ||
+    (ties.shape.devices?.claims.length ?? 0) > 0 ||
     ledger.countedBy(ties).some((counter) => asked.has(counter)) ||
     ledger.repelledBy(ties).some((counter) => counter.total > 0 || own.has(counter));
   return new Set(shapes.filter(isTied).map((ties) => ties.shape));

@@ -1,4 +1,4 @@
-/** Which node speaks for its group. The first by name of those that may, so that the answer is the same in every loop. Pure. */
+/** Which node speaks for its group. Of those that may the one with most pools of devices, and of these the first by name, so that the answer is the same in every loop. Pure. */
 import type { NodeGroupId, NodeName } from '../../domain/ids.ts';
 import type { Node } from '../../domain/node.ts';
 import { exemplarySince, isGoing } from './live-template.ts';
@@ -36,5 +36,11 @@ export function findExemplars({ nodes, groupOfNode, devicesOf, nowMs }: Exemplar
 
 function keepFirst(nodes: Map<NodeGroupId, Node>, group: NodeGroupId, node: Node): void {
   const rival = nodes.get(group);
-  if (rival === undefined || node.name < rival.name) nodes.set(group, node);
+  if (rival === undefined || poolsOf(node) > poolsOf(rival) || (poolsOf(node) === poolsOf(rival) && node.name < rival.name))
+    nodes.set(group, node);
+}
+
+/** A node whose drivers have not come up looks like one without devices. */
+function poolsOf({ devices }: Node): number {
+  return devices?.pools.length ?? 0;
 }

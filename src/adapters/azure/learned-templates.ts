@@ -2,6 +2,7 @@
  * What is remembered of the nodes that a group has had, so that a group without nodes is known better than by its size. A
  * record holds for the facts that it was learned under: when AKS or a person changes the pool, it is no longer believed.
  */
+import type { DevicePool } from '../../domain/devices.ts';
 import type { Labels } from '../../domain/labels.ts';
 import type { Node } from '../../domain/node.ts';
 import type { NodeTemplate, TemplateOrigin } from '../../domain/node-group.ts';
@@ -42,6 +43,8 @@ export interface LearnedTemplate {
   readonly bootMs?: number;
   /** Volumes that can be attached, by driver. */
   readonly attachLimits?: AttachLimits;
+  /** Devices that drivers publish, under names that are no node's. */
+  readonly devicePools?: readonly DevicePool[];
 }
 
 /** What a new node depends on, as far as Azure and AKS tell it. The node image is not among it: it changes weekly and little. */
@@ -101,12 +104,25 @@ export function learn(before: LearnedTemplate | undefined, lesson: Lesson, names
     daemonRequests: daemonRequests(lesson, known?.daemonRequests ?? {}, names),
     ...(bootMs === undefined ? {} : { bootMs }),
     ...(node.attachLimits === undefined ? {} : { attachLimits: node.attachLimits }),
+    ...devicePools(node),
   };
   return known !== undefined && sameButForTime(known, next) ? known : next;
 }
 
 const MOST_STARTUP_TAINTS = 20;
 const MOST_DAEMONS = 50;
+
+/** Kept without the pools' names, which are often the node's; more than this is not kept at all. */
+const MOST_DEVICE_CHARACTERS = 50_000;
+
+function devicePools({ devices }: Node): Pick<LearnedTemplate, 'devicePools'> {
+  if (devices === undefined || devices.pools.length === 0) return {};
+  const pools = devices.pools.map(({ devices: members, ...pool }, at) => {
+    const name = `pool-${at}`;
+    return { ...pool, name, devices: members.map((device) => ({ ...device, pool: name })) };
+  });
+  return JSON.stringify(pools).length > MOST_DEVICE_CHARACTERS ? {} : { devicePools: pools };
+}
 
 function byKey([left]: readonly [string, unknown], [right]: readonly [string, unknown]): number {
   return left < right ? -1 : 1;
@@ -152,7 +168,8 @@ export function learnedTemplate(
   };
   const template = liveTemplate(node, source);
   const labels = { ...template.labels, ...imageLabel };
-  const plain = { ...template, labels, source: 'learned' } as const;
+  const pools = record.devicePools === undefined ? {} : { devicePools: record.devicePools };
+  const plain = { ...template, labels, ...pools, source: 'learned' } as const;
   const origins = allFrom('learned', plain, names);
   return {
     ...plain,

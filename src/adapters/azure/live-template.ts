@@ -27,6 +27,8 @@ export function liveTemplate(node: Node, source: TemplateSource): NodeTemplate {
     capacity: node.capacity,
     allocatable: node.allocatable,
     zones: source.zones.map((zone) => zoneName(source.location, zone)),
+    // Of which pool a device is says nothing to those who ask for it.
+    ...(node.devices === undefined || node.devices.pools.length === 0 ? {} : { devicePools: node.devices.pools }),
     source: 'live-node',
   };
 }
@@ -48,9 +50,14 @@ function isLasting(key: string, rules: TaintRules): boolean {
  */
 export function exemplarySince(node: Node, deviceIndexes: readonly number[]): number | undefined {
   if (!node.readiness.ready || node.unschedulable || isGoing(node)) return undefined;
-  // Device plugins come up minutes after the node: until then it looks like one without devices.
-  const complete = deviceIndexes.every((index) => (node.allocatable[index] ?? 0) > 0);
+  // Device plugins and drivers come up minutes after the node: until then it looks like one without devices.
+  const complete = node.devices === undefined ? deviceIndexes.every((index) => (node.allocatable[index] ?? 0) > 0) : isPublished(node);
   return complete ? node.readiness.sinceMs + SETTLED_AFTER_MS : undefined;
+}
+
+/** Every pool of devices is there whole. Such a node needs no device plugin beside its drivers. */
+function isPublished({ devices }: Node): boolean {
+  return devices !== undefined && devices.incomplete.length === 0 && devices.pools.length > 0;
 }
 
 export function isGoing(node: Node): boolean {

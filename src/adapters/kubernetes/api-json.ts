@@ -148,6 +148,7 @@ export interface PodSpecJson {
 export interface PodStatusJson {
   readonly phase?: string;
   readonly nominatedNodeName?: string;
+  readonly resourceClaimStatuses?: readonly { readonly name?: string; readonly resourceClaimName?: string }[];
   readonly conditions?: readonly ConditionJson[];
   readonly containerStatuses?: readonly ContainerStatusJson[];
   readonly initContainerStatuses?: readonly ContainerStatusJson[];

@@ -57,6 +57,7 @@ export function projectPod(json: PodJson, shared: PodProjection): Pod {
     ready: conditionOf(status.conditions, 'Ready')?.status === 'True',
     ...disruptionWishes(annotations),
     ...claimsPart(json),
+    ...madeClaims(json),
     ...consumptionOf(annotations),
   };
 }
@@ -64,6 +65,14 @@ export function projectPod(json: PodJson, shared: PodProjection): Pod {
 function claimsPart({ metadata = {}, spec = {} }: PodJson): Pick<Pod, 'claims'> {
   const claims = claimsOf(spec.volumes ?? NONE, metadata.name ?? '');
   return claims.length === 0 ? {} : { claims };
+}
+
+/** A claim that is not needed after all has no name. */
+function madeClaims({ status = {} }: PodJson): Pick<Pod, 'madeClaims'> {
+  const made = (status.resourceClaimStatuses ?? []).flatMap(({ name, resourceClaimName }) =>
+    name === undefined || resourceClaimName === undefined ? [] : [[name, resourceClaimName] as const],
+  );
+  return made.length === 0 ? {} : { madeClaims: Object.fromEntries(made) };
 }
 
 /** The second is the name of earlier versions. */

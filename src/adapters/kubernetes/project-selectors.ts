@@ -1,7 +1,8 @@
 /** Selectors, affinity and spread constraints: API JSON to domain values. */
 import type { LabelSelector, Labels, NodeSelectorTerm, Requirement } from '../../domain/labels.ts';
 import type { PodAffinityTerm, TopologySpreadConstraint } from '../../domain/pod.ts';
-import type { AffinityTermJson, LabelSelectorJson, NodeSelectorTermJson, RequirementJson, SpreadJson } from './api-json.ts';
+import type { TaintEffect, Toleration } from '../../domain/taint.ts';
+import type { AffinityTermJson, LabelSelectorJson, NodeSelectorTermJson, RequirementJson, SpreadJson, TolerationJson } from './api-json.ts';
 
 const OPERATORS: ReadonlySet<string> = new Set(['In', 'NotIn', 'Exists', 'DoesNotExist', 'Gt', 'Lt']);
 
@@ -86,4 +87,13 @@ function termSelector(term: TermSelector): LabelSelector {
   (term.same ?? []).forEach(fold('In'));
   (term.other ?? []).forEach(fold('NotIn'));
   return { requirements };
+}
+
+export function toleration(json: TolerationJson): Toleration {
+  return {
+    key: json.key ?? '',
+    operator: json.operator === 'Exists' ? 'Exists' : 'Equal',
+    value: json.value ?? '',
+    effect: json.effect === undefined || json.effect === '' ? undefined : (json.effect as TaintEffect),
+  };
 }

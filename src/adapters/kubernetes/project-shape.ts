@@ -3,16 +3,16 @@
  * came. The key is made once per fingerprint from the projected content, so that pods whose JSON differs but whose
  * meaning does not (a running pod reports its resources in its status too) share one shape all the same.
  */
+import { describeRef } from '../../domain/devices.ts';
 import { AutoscalerError } from '../../domain/errors.ts';
 import type { Labels, NodeSelectorTerm } from '../../domain/labels.ts';
 import { DEVICE_CLAIMS, type HostPort, type PodShape, type UnsupportedRequirement } from '../../domain/pod.ts';
 import { noResources, PODS, type ResourceNames, type Resources } from '../../domain/resources.ts';
-import type { TaintEffect, Toleration } from '../../domain/taint.ts';
-import type { ContainerJson, ContainerStatusJson, PodJson, PodSpecJson, TolerationJson } from './api-json.ts';
+import type { ContainerJson, ContainerStatusJson, PodJson, PodSpecJson } from './api-json.ts';
 import { Interner } from './interner.ts';
 import { effectiveRequest } from './pod-requests.ts';
 import { placesPod, unsupportedVolumes } from './pod-volumes.ts';
-import { affinityTerms, nodeSelectorTerm, spreadConstraints } from './project-selectors.ts';
+import { affinityTerms, nodeSelectorTerm, spreadConstraints, toleration } from './project-selectors.ts';
 
 /** Gives each pod its shape. Owns the memory of shapes seen. */
 export class Shapes {
@@ -90,6 +90,7 @@ export function projectShape(pod: PodJson, names: ResourceNames): PodShape {
     priority: spec.priority,
     schedulerName: spec.schedulerName ?? 'default-scheduler',
     unsupported: [...broken, ...unsupportedOf(spec)],
+    ...deviceClaims(spec),
   };
   // Resources by name: the same key in a replay, where names may get their indexes in another order.
   const byName = Object.entries(names.toRecord(requests)).sort(([left], [right]) => (left < right ? -1 : 1));
@@ -117,15 +118,6 @@ function nodeAffinity(spec: PodSpecJson): readonly NodeSelectorTerm[] | undefine
   return (required.nodeSelectorTerms ?? []).map(nodeSelectorTerm);
 }
 
-function toleration(json: TolerationJson): Toleration {
-  return {
-    key: json.key ?? '',
-    operator: json.operator === 'Exists' ? 'Exists' : 'Equal',
-    value: json.value ?? '',
-    effect: json.effect === undefined || json.effect === '' ? undefined : (json.effect as TaintEffect),
-  };
-}
-
 /**
  * Ports of containers and sidecars; ordinary init containers are gone when the pod runs. On the host's network every port
  * is one of the host: the API server writes that into pods, but not into the templates of DaemonSets and Deployments.
@@ -144,7 +136,8 @@ function hostPorts(spec: PodSpecJson): readonly HostPort[] {
 }
 
 function unsupportedOf(spec: PodSpecJson): readonly UnsupportedRequirement[] {
-  const claims = (spec.resourceClaims ?? []).map((claim) => ({ feature: DEVICE_CLAIMS, detail: describeClaim(claim) }));
+  // Until somebody says what the claims mean.
+  const claims = (deviceClaims(spec).deviceClaims ?? []).map((ref) => ({ feature: DEVICE_CLAIMS, detail: describeRef(ref) }));
   const gang = spec.workloadRef === undefined ? [] : [{ feature: 'gang-scheduling', detail: `workload ${spec.workloadRef.name ?? ''}` }];
   const comparing = (spec.tolerations ?? [])
     .filter(({ operator }) => operator === 'Lt' || operator === 'Gt')
@@ -152,11 +145,15 @@ function unsupportedOf(spec: PodSpecJson): readonly UnsupportedRequirement[] {
   return [...unsupportedVolumes(spec.volumes ?? []), ...claims, ...gang, ...comparing];
 }
 
-/** Which device the pod waits for, in the words of its own spec. */
-function describeClaim(claim: NonNullable<PodSpecJson['resourceClaims']>[number]): string {
-  const { name = '', resourceClaimName, resourceClaimTemplateName } = claim;
-  if (resourceClaimName !== undefined) return `resource claim ${name} (ResourceClaim ${resourceClaimName})`;
-  return `resource claim ${name}${resourceClaimTemplateName === undefined ? '' : ` (ResourceClaimTemplate ${resourceClaimTemplateName})`}`;
+function deviceClaims({ resourceClaims = [] }: PodSpecJson): Pick<PodShape, 'deviceClaims'> {
+  if (resourceClaims.length === 0) return {};
+  return {
+    deviceClaims: resourceClaims.map(({ name = '', resourceClaimName, resourceClaimTemplateName }) => ({
+      name,
+      ...(resourceClaimName === undefined ? {} : { claim: resourceClaimName }),
+      ...(resourceClaimTemplateName === undefined ? {} : { template: resourceClaimTemplateName }),
+    })),
+  };
 }
 
 function sortedLabels(labels: Labels | undefined): Labels {

@@ -8,11 +8,12 @@ import type { DaemonSet, DisruptionBudget } from '../../domain/workload.ts';
 import type { ObjectJson } from './api-json.ts';
 import { byName, isOver, PodIndex } from './pod-index.ts';
 import { createNodeProjection, projectNode, type NodeProjection, type NodeProjectionListener } from './project-node.ts';
+import { WatchedDevices } from './watched-devices.ts';
 import { KnownStorage } from './known-storage.ts';
 import { createPodProjection, projectPod, type PodProjection } from './project-pod.ts';
 import { projectClaim, projectCsiNode, projectStorageClass, projectVolume, type Claim } from './project-storage.ts';
 import { projectBudget, projectDaemonSet } from './project-workloads.ts';
-import type { ReflectedTable } from './reflector-options.ts';
+import type { Source } from './source.ts';
 import { Table } from './table.ts';
 
 type Views = Omit<ClusterView, 'stalenessMs'>;
@@ -22,13 +23,8 @@ const uidOf = ({ metadata }: ObjectJson): string => metadata?.uid ?? '';
 const placeOf = ({ metadata }: ObjectJson): string => `${metadata?.namespace ?? 'default'}/${metadata?.name ?? ''}`;
 const nameOf = ({ metadata }: ObjectJson): string => metadata?.name ?? '';
 
-export interface Source {
-  readonly resource: string;
-  readonly path: string;
-  readonly table: ReflectedTable;
-  /** Only pods that mount claims need it: without it they wait, and nothing else does. */
-  readonly optional?: true;
-}
+/** Why some of it cannot be relied on. */
+export type Troubles = Partial<Record<'volumes' | 'devices', string>>;
 
 /** Owns what is known of the cluster. Views are made from it without copying what did not change. */
 export class ReflectedCluster {
@@ -47,6 +43,7 @@ export class ReflectedCluster {
   readonly #classes = new Table({ keyOf: nameOf, project: (object) => projectStorageClass(object) });
   readonly #csiNodes = new Table({ keyOf: nameOf, project: (object) => projectCsiNode(object) });
   readonly #storage: KnownStorage;
+  readonly #devices = new WatchedDevices();
   #views: { nodes: Views['nodes']; daemonSets: Views['daemonSets']; budgets: Views['disruptionBudgets']; namespaces: Views['namespaces'] } =
     {
       nodes: new Map(),
@@ -93,24 +90,25 @@ export class ReflectedCluster {
       { resource: 'daemonsets', path: '/apis/apps/v1/daemonsets', table: this.#daemonSets },
       { resource: 'poddisruptionbudgets', path: '/apis/policy/v1/poddisruptionbudgets', table: this.#budgets },
       { resource: 'pods', path: '/api/v1/pods', table: this.#pods },
-      { resource: 'persistentvolumeclaims', path: '/api/v1/persistentvolumeclaims', table: this.#claims, optional: true },
-      { resource: 'persistentvolumes', path: '/api/v1/persistentvolumes', table: this.#volumes, optional: true },
-      { resource: 'storageclasses', path: '/apis/storage.k8s.io/v1/storageclasses', table: this.#classes, optional: true },
-      { resource: 'csinodes', path: '/apis/storage.k8s.io/v1/csinodes', table: this.#csiNodes, optional: true },
+      { resource: 'persistentvolumeclaims', path: '/api/v1/persistentvolumeclaims', table: this.#claims, onlyFor: 'volumes' },
+      { resource: 'persistentvolumes', path: '/api/v1/persistentvolumes', table: this.#volumes, onlyFor: 'volumes' },
+      { resource: 'storageclasses', path: '/apis/storage.k8s.io/v1/storageclasses', table: this.#classes, onlyFor: 'volumes' },
+      { resource: 'csinodes', path: '/apis/storage.k8s.io/v1/csinodes', table: this.#csiNodes, onlyFor: 'volumes' },
+      ...this.#devices.sources(),
     ];
   }
 
-  /** `trouble`: why claims and volumes cannot be judged now; undefined: they can. */
-  views(trouble?: string): Views {
+  /** `troubles`: why claims and volumes, or devices, cannot be judged now; absent: they can. */
+  views(troubles: Troubles = {}): Views {
     const kept = this.#views;
     const storage = [this.#claims, this.#volumes, this.#classes, this.#csiNodes].filter((table) => table.takeChanged());
     if (storage.length > 0) this.#storage.changed();
-    this.#storage.setTrouble(trouble);
+    this.#storage.setTrouble(troubles.volumes);
     if (this.#nodes.takeChanged()) kept.nodes = sortedMap(this.#nodes.items.entries());
     if (this.#daemonSets.takeChanged()) kept.daemonSets = [...this.#daemonSets.items.values()].sort(byName);
     if (this.#budgets.takeChanged()) kept.budgets = [...this.#budgets.items.values()].sort(byName);
     if (this.#namespaces.takeChanged()) kept.namespaces = sortedMap(this.#namespaces.items.values());
-    return this.#storage.resolve({
+    const view = this.#storage.resolve({
       nodes: kept.nodes,
       podsByNode: this.#index.podsByNode(),
       pendingPods: this.#index.pendingPods(),
@@ -118,6 +116,7 @@ export class ReflectedCluster {
       disruptionBudgets: kept.budgets,
       namespaces: kept.namespaces,
     });
+    return this.#devices.resolve(view, troubles.devices);
   }
 
   onUnschedulable(listener: (pod: Pod) => void): () => void {

@@ -36,8 +36,8 @@ export class WatchedClusterReader implements ClusterReader {
   readonly #deps: ReaderDeps;
   readonly #cluster: ReflectedCluster;
   readonly #reflectors: readonly Reflector[];
-  /** Those that a cluster view can do without. */
-  readonly #optional: ReadonlySet<Reflector>;
+  /** Those that a cluster view can do without, and who cannot. */
+  readonly #optional: ReadonlyMap<Reflector, 'volumes' | 'devices'>;
   readonly #workloads: WatchedWorkloads | undefined;
   readonly #capacity: WatchedCapacity | undefined;
   readonly #stop = new AbortController();
@@ -51,7 +51,7 @@ export class WatchedClusterReader implements ClusterReader {
     this.#capacity = wishes === undefined ? undefined : new WatchedCapacity({ ...deps, wishes, shapes });
     const made = this.#cluster.sources().map((source) => ({ source, reflector: new Reflector({ ...deps, ...source }) }));
     this.#reflectors = made.map(({ reflector }) => reflector);
-    this.#optional = new Set(made.filter(({ source }) => source.optional === true).map(({ reflector }) => reflector));
+    this.#optional = new Map(made.flatMap(({ source, reflector }) => (source.onlyFor === undefined ? [] : [[reflector, source.onlyFor]])));
   }
 
   async start(signal: AbortSignal): Promise<void> {
@@ -78,18 +78,19 @@ export class WatchedClusterReader implements ClusterReader {
   observe(_nowMs: number): ClusterView {
     const now = this.#deps.clock.monotonic();
     let stalenessMs = 0;
-    const troubles: string[] = [];
+    const troubles: { volumes?: string; devices?: string } = {};
     for (const reflector of this.#reflectors) {
       const { resource, lastHeardAt, trouble } = reflector;
       this.#deps.metrics.cluster.watchStaleness.set({ resource }, (now - lastHeardAt) / 1000);
-      if (!this.#optional.has(reflector)) stalenessMs = Math.max(stalenessMs, now - lastHeardAt);
+      const onlyFor = this.#optional.get(reflector);
+      if (onlyFor === undefined) stalenessMs = Math.max(stalenessMs, now - lastHeardAt);
       else if (now - lastHeardAt > MOST_STALE_STORAGE_MS)
-        troubles.push(`${resource} have not been heard of for ${Math.round((now - lastHeardAt) / 1000)} s`);
-      else if (reflector.version === 0) troubles.push(`${resource} cannot be read: ${trouble ?? ''}`);
+        troubles[onlyFor] ??= `${resource} have not been heard of for ${Math.round((now - lastHeardAt) / 1000)} s`;
+      else if (reflector.version === 0) troubles[onlyFor] ??= `${resource} cannot be read: ${trouble ?? ''}`;
     }
     const workloads = this.#workloads === undefined ? {} : { workloads: this.#workloads.current() };
     const capacity = this.#capacity === undefined ? {} : { capacity: this.#capacity.current() };
-    return { ...this.#cluster.views(troubles[0]), stalenessMs, ...workloads, ...capacity };
+    return { ...this.#cluster.views(troubles), stalenessMs, ...workloads, ...capacity };
   }
 
   async readFresh(name: string, signal: AbortSignal): Promise<{ readonly node: Node; readonly pods: readonly Pod[] } | undefined> {

@@ -33,6 +33,7 @@ const HELP = `Says what the autoscaler would do, and why. Nothing is written.
 
   --cluster FILE   a List in JSON, as written by
                    kubectl get nodes,pods,pdb,daemonsets,replicasets,pvc,pv,storageclasses,csinodes,namespaces,priorityclasses -A -o json
+                   (with claimed devices also resourceslices,deviceclasses,resourceclaims,resourceclaimtemplates)
   --pools FILE     YAML or JSON: a list of {name, vmSize, min, max, targetSize, zones, labels, taints, maxPods, allocatable,
                    priority, price, tags}; the first four are needed
   --config FILE    the daemon's configuration; only what decides is read, and the list prices that the daemon kept in

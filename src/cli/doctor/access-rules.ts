@@ -22,6 +22,12 @@ export const CLUSTER_RULES: readonly Rule[] = [
   { apiGroups: ['batch'], resources: ['jobs'], verbs: ['get', 'list', 'watch'] },
   { apiGroups: [''], resources: ['persistentvolumeclaims', 'persistentvolumes'], verbs: ['list', 'watch'] },
   { apiGroups: ['storage.k8s.io'], resources: ['storageclasses', 'csinodes'], verbs: ['list', 'watch'] },
+  // Only where the cluster serves these kinds.
+  {
+    apiGroups: ['resource.k8s.io'],
+    resources: ['resourceslices', 'deviceclasses', 'resourceclaims', 'resourceclaimtemplates'],
+    verbs: ['list', 'watch'],
+  },
   { apiGroups: ['policy'], resources: ['poddisruptionbudgets'], verbs: ['list', 'watch'] },
   // Only asked for where the features of these names are turned on; the kinds come with the Cluster Autoscaler's definitions.
   {

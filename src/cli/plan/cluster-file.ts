@@ -10,8 +10,10 @@ import type {
 import { byName, PodIndex } from '../../adapters/kubernetes/pod-index.ts';
 import { createNodeProjection, projectNode } from '../../adapters/kubernetes/project-node.ts';
 import { createPodProjection, projectPod, type PodProjection } from '../../adapters/kubernetes/project-pod.ts';
+import { KnownDevices } from '../../adapters/kubernetes/known-devices.ts';
 import { KnownStorage } from '../../adapters/kubernetes/known-storage.ts';
 import { claimWish, projectClaim, projectCsiNode, projectStorageClass, projectVolume } from '../../adapters/kubernetes/project-storage.ts';
+import { projectClaimTemplate, projectDeviceClass, projectResourceClaim, projectSlice } from '../../adapters/kubernetes/project-devices.ts';
 import { ownersOf } from './owners.ts';
 import { projectBudget, projectDaemonSet } from '../../adapters/kubernetes/project-workloads.ts';
 import type { FileObject } from '../../config/objects-file.ts';
@@ -31,12 +33,13 @@ export interface Reading {
   /** PriorityClasses by name: a manifest names its class, only the API server writes the number. */
   readonly priorities: ReadonlyMap<string, number>;
   readonly storage: KnownStorage;
+  readonly devices: KnownDevices;
 }
 
 export function startReading(names: ResourceNames, objects: readonly FileObject[]): Reading {
   const classes = ofKind(objects, 'PriorityClass') as readonly { readonly metadata: { readonly name: string }; readonly value: number }[];
   const priorities = new Map(classes.map(({ metadata, value }) => [metadata.name, value]));
-  return { names, pods: createPodProjection(names), priorities, storage: storageOf(objects, names) };
+  return { names, pods: createPodProjection(names), priorities, storage: storageOf(objects, names), devices: devicesOf(objects) };
 }
 
 /** With the kinds of controllers that pods name and the file does not hold. @throws AutoscalerError `config` when a name is there twice. */
@@ -77,28 +80,56 @@ export function clusterOf(
   for (const pod of [...view.pendingPods, ...[...view.podsByNode.values()].flat()]) reading.storage.podChanged(undefined, pod);
   const { states: owners, missing } = ownersOf(objects, view.podsByNode.values());
   const trusted = missing.includes('DaemonSet') ? { daemonSetsUnknown: true as const } : {};
-  return { cluster: reading.storage.resolve({ ...view, owners, ...trusted }), trusted: missing };
+  return { cluster: reading.devices.resolve(reading.storage.resolve({ ...view, owners, ...trusted })), trusted: missing };
 }
 
 /** The claims, volumes, classes and CSINodes of the file. */
 function storageOf(objects: readonly FileObject[], names: ResourceNames): KnownStorage {
-  const table = <Item>(kind: string, project: (json: object) => Item, keyOf: (item: Item) => string): ReadonlyMap<string, Item> =>
-    new Map((ofKind(objects, kind) as readonly object[]).map((json) => [keyOf(project(json)), project(json)]));
-  const nameOf = ({ name }: { readonly name: string }): string => name;
   const tables = {
-    claims: table('PersistentVolumeClaim', projectClaim, ({ key }) => key),
-    volumes: table('PersistentVolume', projectVolume, nameOf),
-    classes: table('StorageClass', projectStorageClass, nameOf),
-    csiNodes: table('CSINode', projectCsiNode, nameOf),
+    claims: tableOf(objects, 'PersistentVolumeClaim', projectClaim, ({ key }) => key),
+    volumes: tableOf(objects, 'PersistentVolume', projectVolume, nameOf),
+    classes: tableOf(objects, 'StorageClass', projectStorageClass, nameOf),
+    csiNodes: tableOf(objects, 'CSINode', projectCsiNode, nameOf),
   };
   return new KnownStorage(tables, names);
+}
+
+/** The devices, classes and device claims of the file. */
+function devicesOf(objects: readonly FileObject[]): KnownDevices {
+  let slices = 0;
+  const known = new KnownDevices({
+    slices: tableOf(objects, 'ResourceSlice', projectSlice, () => String(slices++)),
+    classes: tableOf(objects, 'DeviceClass', projectDeviceClass, nameOf),
+    claims: tableOf(objects, 'ResourceClaim', projectResourceClaim, ({ key }) => key),
+    templates: tableOf(objects, 'ResourceClaimTemplate', projectClaimTemplate, ({ key }) => key),
+  });
+  // A claim that nobody wrote down is another matter than one that is not there.
+  if (!objects.some(({ kind }) => DEVICE_KINDS.has(kind))) known.setTrouble(`the file holds no ${[...DEVICE_KINDS].join(', ')}`);
+  return known;
+}
+
+const DEVICE_KINDS: ReadonlySet<string> = new Set(['ResourceSlice', 'DeviceClass', 'ResourceClaim', 'ResourceClaimTemplate']);
+
+function tableOf<Item>(
+  objects: readonly FileObject[],
+  kind: string,
+  project: (json: object) => Item,
+  keyOf: (item: Item) => string,
+): ReadonlyMap<string, Item> {
+  const items = (ofKind(objects, kind) as readonly object[]).map(project);
+  return new Map(items.map((item) => [keyOf(item), item]));
+}
+
+function nameOf({ name }: { readonly name: string }): string {
+  return name;
 }
 
 /** Pods that are not there yet: those of the file, and one for each replica of its workloads. */
 export function podsToAdd(objects: readonly FileObject[], reading: Reading): readonly Pod[] {
   const pods = objects.flatMap((object) => madeFrom(object, reading));
   for (const pod of pods) reading.storage.podChanged(undefined, pod);
-  return reading.storage.resolve({ nodes: new Map(), podsByNode: new Map(), pendingPods: pods }).pendingPods;
+  const view = { nodes: new Map(), podsByNode: new Map(), pendingPods: pods, daemonSets: [] };
+  return reading.devices.resolve(reading.storage.resolve(view)).pendingPods;
 }
 
 function madeFrom(object: FileObject, reading: Reading): readonly Pod[] {

@@ -108,7 +108,8 @@ function templateOf(question: Question): NodeTemplate {
 function baseTemplate({ pool, nodes, region, names }: Question): NodeTemplate {
   const source = sourceOf(pool, region);
   // A file has no history: a node that is ready has been so for long enough.
-  const exemplary = nodes.find((node) => exemplarySince(node, []) !== undefined);
+  const ready = nodes.filter((node) => exemplarySince(node, []) !== undefined);
+  const exemplary = ready.find(({ devices }) => devices !== undefined) ?? ready[0];
   if (exemplary !== undefined) {
     const live = withLastingTaints(liveTemplate(exemplary, { ...source, ...placesOf(pool, region, exemplary) }), {});
     return { ...live, ...attachLimits(knownSize(pool.vmSize), exemplary.attachLimits) };

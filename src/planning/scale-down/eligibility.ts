@@ -1,11 +1,12 @@
-import { podName, type InstanceKey } from '../../domain/ids.ts';
+import type { InstanceKey } from '../../domain/ids.ts';
 import type { Node } from '../../domain/node.ts';
 import type { NodeGroup } from '../../domain/node-group.ts';
-import type { Blocker, KeptNode } from '../../domain/plan.ts';
+import type { KeptNode } from '../../domain/plan.ts';
 import { DEVICE_CLAIMS, type Pod } from '../../domain/pod.ts';
 import { isExpendable } from '../../scheduling/drainability/expendable.ts';
 import { judgeNode, type NodeDrain } from '../../scheduling/drainability/drainability.ts';
 import { holdsRoom } from '../held-room.ts';
+import { claimUtilization, unjudgedClaim, unknownUse } from './device-claims.ts';
 import { deviceUtilization, hasDevices } from './devices.ts';
 import { byName, isLeaving, type Scope } from './scope.ts';
 import { utilizationOf } from './utilization.ts';
@@ -86,27 +87,15 @@ function judgeLoad(known: Pick<Candidate, 'node' | 'group' | 'instance'>, scope:
   const pods = present.some(holdsRoom) ? present.filter((pod) => !holdsRoom(pod)) : present;
   const cutoff = policy.scaleUp.expendablePriorityCutoff;
   const counted = pods.some((pod) => isExpendable(pod, cutoff)) ? pods.filter((pod) => !isExpendable(pod, cutoff)) : pods;
-  const unknown = unknownDevices(pods);
+  const unknown = unjudgedClaim(pods, DEVICE_CLAIMS);
   if (unknown !== undefined) return { node: node.name, reason: 'UnexpectedError', blocker: unknown };
+  const unused = unknownUse(node, pods);
+  if (unused !== undefined) return { node: node.name, reason: 'UnexpectedError', detail: unused };
   const { utilization, threshold } = loadOf(known, counted, scope);
   if (utilization === undefined) return { node: node.name, reason: 'UnexpectedError' };
   // Equality is eligible, as in the Cluster Autoscaler: a threshold of 0 still frees nodes that carry nothing.
   if (utilization > threshold) return { node: node.name, reason: 'NotUnderutilized', utilization };
   return { ...known, utilization, drain: judgeNode(pods, scope.drain) };
-}
-
-/** Devices that pods claim are not seen here: how much of such a node is used would be a guess, and so would be moving its pods. */
-function unknownDevices(pods: readonly Pod[]): Blocker | undefined {
-  for (const pod of pods) {
-    const claim = pod.shape.unsupported.find(({ feature }) => feature === DEVICE_CLAIMS);
-    if (claim !== undefined)
-      return {
-        pod: podName(pod),
-        reason: 'UnexpectedError',
-        detail: `${claim.detail}: how much of the node's devices is in use is not known`,
-      };
-  }
-  return undefined;
 }
 
 /** How much of the node is used, and how much is too little. Of a node with devices only the devices count. */
@@ -118,14 +107,18 @@ function loadOf(
   const rules = policy.scaleDown;
   if (hasDevices(node, devices)) {
     const threshold = group.options.gpuUtilizationThreshold ?? rules.gpuUtilizationThreshold;
-    return { utilization: deviceUtilization(node, pods, devices), threshold: threshold ?? DEFAULT_GPU_THRESHOLD };
+    const used = claimUtilization(node, pods) ?? deviceUtilization(node, pods, devices);
+    return { utilization: used, threshold: threshold ?? DEFAULT_GPU_THRESHOLD };
   }
   const options = {
     nowMs: observation.nowMs,
     ignoreDaemonPods: group.options.ignoreDaemonSetsUtilization ?? rules.ignoreDaemonSetsUtilization,
     ignoreMirrorPods: rules.ignoreMirrorPodsUtilization === true,
   };
-  return { utilization: utilizationOf(node, pods, options), threshold: group.options.utilizationThreshold ?? rules.utilizationThreshold };
+  return {
+    utilization: claimUtilization(node, pods) ?? utilizationOf(node, pods, options),
+    threshold: group.options.utilizationThreshold ?? rules.utilizationThreshold,
+  };
 }
 
 function isAtMinimum(group: NodeGroup, scope: Scope): boolean {

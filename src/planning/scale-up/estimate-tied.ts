@@ -143,7 +143,7 @@ function placeTied(packing: Packing, wanted: Wanted): void {
     }
     const refused = new Set<NewNode>();
     const found = open.find((node) => {
-      const admits = packing.snapshot.admitsTopology(pod, node.name);
+      const admits = packing.snapshot.admitsBesideOthers(pod, node.name);
       if (!admits) refused.add(node);
       return admits;
     });
@@ -181,7 +181,7 @@ function addNode(packing: Packing, wanted: Wanted, pod: Pod): NewNode | undefine
     const name = nextName(packing);
     snapshot.fork();
     snapshot.addNode(copyOf(next.variant, name), next.template.daemonPods);
-    const admits = snapshot.admitsTopology(pod, name);
+    const admits = snapshot.admitsBesideOthers(pod, name);
     if (!admits) {
       snapshot.revert();
       continue;

@@ -10,6 +10,9 @@ const MOST_QUESTIONS = 500;
 /** One name for all: the snapshot remembers every host name that it has met. */
 const NAME = 'new-asked';
 
+/** Reasons that depend on who else is there. */
+const ASKED: ReadonlySet<FitReason['kind']> = new Set(['topology-spread', 'pod-affinity', 'device']);
+
 export type AskPlaces = (pod: Pod, template: GroupTemplate) => readonly FitReason[];
 
 /** Leaves the snapshot as found. An empty answer: nothing refuses one single pod on one new node, or too much was asked. */
@@ -21,7 +24,7 @@ export function askPlaces(snapshot: ClusterSnapshot): AskPlaces {
       asked += 1;
       snapshot.fork();
       snapshot.addNode(copyOf(variant, NAME), template.daemonPods);
-      const reasons = snapshot.check(pod, NAME).filter(({ kind }) => kind === 'topology-spread' || kind === 'pod-affinity');
+      const reasons = snapshot.check(pod, NAME).filter(({ kind }) => ASKED.has(kind));
       snapshot.revert();
       if (reasons.length > 0) return reasons;
     }

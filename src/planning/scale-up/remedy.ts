@@ -84,6 +84,7 @@ function detailOf(reason: FitReason): string {
     case 'topology-spread':
     case 'pod-affinity':
     case 'volume':
+    case 'device':
       return `${describeFit(reason)}: ${reason.detail}`;
     case 'host-port-taken':
       return `host port ${reason.port}/${reason.protocol} is taken on a new node`;
@@ -111,6 +112,7 @@ function fixOf(reason: FitReason): string {
       return 'another host port';
     case 'unschedulable':
     case 'volume':
+    case 'device':
     case 'unsupported':
       return '';
   }

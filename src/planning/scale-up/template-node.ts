@@ -8,6 +8,9 @@ import { AZURE_DISK_ZONE } from '../../domain/volumes.ts';
 import type { DaemonSet } from '../../domain/workload.ts';
 import { refusedByPorts, takenPort } from '../../scheduling/predicates/ports.ts';
 import { countFits, insufficientResources } from '../../scheduling/predicates/resources-fit.ts';
+import { cannotAllocate } from '../../scheduling/predicates/devices.ts';
+import { allocate, nothingInUse, shortfall } from '../../scheduling/device-fit.ts';
+import { listOf } from '../../scheduling/device-list.ts';
 import { fitsStatically, staticRefusals } from '../../scheduling/static-fit.ts';
 import type { EquivalenceGroup } from './equivalence-groups.ts';
 
@@ -64,6 +67,7 @@ export function zonePart(zone: string): string {
 /** Bit n is set when the pods may go to variant n. 0: not to this group at all. */
 export function variantsFor(pods: EquivalenceGroup, template: GroupTemplate): number {
   if (countFits(pods.need, template.free) < 1 || takenPort(pods.shape.hostPorts, template.ports) !== undefined) return 0;
+  if (refusedByDevices(pods, template).length > 0) return 0;
   return template.variants.reduce((mask, node, index) => (fitsStatically(pods.shape, node) ? mask | (1 << index) : mask), 0);
 }
 
@@ -75,8 +79,23 @@ export function templateRefusals(pods: EquivalenceGroup, template: GroupTemplate
     ...staticRefusals(pods.shape, node),
     ...refusedByPorts(pods.shape, template.ports),
     ...insufficientResources(pods.shape.requests, template.free, names),
+    ...refusedByDevices(pods, template),
   ];
   return all.filter((reason) => reason.kind === all[0]?.kind);
+}
+
+/** Whether a new node has devices at all for the claims of one pod; what its daemons take of them is the snapshot's to say. */
+function refusedByDevices({ shape }: EquivalenceGroup, { template }: GroupTemplate): readonly FitReason[] {
+  const claims = shape.devices?.claims ?? [];
+  if (claims.length === 0) return [];
+  const { devicePools: pools, source } = template;
+  if (pools === undefined || pools.length === 0) {
+    const unseen = 'no node of the group has been seen with devices, so which ones a new node has is not known';
+    return [cannotAllocate(source === 'live-node' ? 'the nodes of the group publish no devices' : unseen)];
+  }
+  const list = listOf(pools);
+  const inUse = nothingInUse(list);
+  return allocate(claims, list, inUse) === undefined ? [cannotAllocate(`on a new node: ${shortfall(claims, list, inUse)}`)] : [];
 }
 
 function templateNode(template: NodeTemplate, name: string, zone?: string): Node {
@@ -97,6 +116,7 @@ function templateNode(template: NodeTemplate, name: string, zone?: string): Node
     capacity: template.capacity,
     allocatable: template.allocatable,
     ...(template.attachLimits === undefined ? {} : { attachLimits: template.attachLimits }),
+    ...(template.devicePools === undefined ? {} : { devices: { pools: template.devicePools, incomplete: [], held: [] } }),
     readiness: { ready: true, sinceMs: 0, reason: '' },
     scaleDownDisabled: false,
   };

@@ -2,6 +2,7 @@
  * Nodes that Azure was asked for and that have not joined as ready nodes yet. Derived from what Azure and the cluster
  * say now, so that a restart in the middle of a scale-up does not ask twice.
  */
+import type { DevicePool } from '../../domain/devices.ts';
 import type { InstanceKey, NodeGroupId, NodeName } from '../../domain/ids.ts';
 import type { LoopState } from '../../domain/loop-state.ts';
 import type { Instance, NodeGroup } from '../../domain/node-group.ts';
@@ -50,7 +51,8 @@ export function findUpcoming(group: NodeGroup, observation: Observation, state: 
   const unready = nodes.filter((name) => {
     const node = observation.cluster.nodes.get(name);
     if (node === undefined || state.deleting.has(name)) return false;
-    const starts = !node.readiness.ready || carriesStartupTaint(node, group) || (claims && awaitsDisks(node, group));
+    const starts =
+      !node.readiness.ready || carriesStartupTaint(node, group) || awaitsDevices(node, group) || (claims && awaitsDisks(node, group));
     return starts && mayBegin(node) && isStarting(node, group, { policy, nowMs: observation.nowMs });
   });
   const promised = Array.from({ length: promisedGap(group, observation, state) }, () => undefined);
@@ -99,6 +101,22 @@ function asksForVolumes(cluster: ClusterView): boolean {
 function awaitsDisks(node: Node, { template }: NodeGroup): boolean {
   if (template === undefined || Object.hasOwn(node.labels, AZURE_DISK_ZONE)) return false;
   return template.zones.length > 1 || Object.hasOwn(template.labels, AZURE_DISK_ZONE);
+}
+
+/**
+ * Drivers publish their devices some time after the node turned ready: until each has as many complete pools as on the nodes
+ * before, the node is still to come. Upstream's measure.
+ */
+function awaitsDevices({ devices }: Node, { template }: NodeGroup): boolean {
+  if (template?.devicePools === undefined) return false;
+  const published = poolsByDriver(devices?.pools ?? []);
+  return [...poolsByDriver(template.devicePools)].some(([driver, pools]) => (published.get(driver) ?? 0) < pools);
+}
+
+function poolsByDriver(pools: readonly DevicePool[]): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>();
+  for (const { driver } of pools) counts.set(driver, (counts.get(driver) ?? 0) + 1);
+  return counts;
 }
 
 function mayBegin(node: Node): boolean {

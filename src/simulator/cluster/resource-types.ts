@@ -152,6 +152,17 @@ const ROWS: readonly Row[] = [
   { api: 'storage.k8s.io/v1', kind: 'CSINode', plural: 'csinodes', cluster: true },
   { api: 'storage.k8s.io/v1', kind: 'CSIDriver', plural: 'csidrivers', cluster: true },
   { api: 'storage.k8s.io/v1', kind: 'CSIStorageCapacity', plural: 'csistoragecapacities' },
+  {
+    api: 'resource.k8s.io/v1',
+    kind: 'ResourceSlice',
+    plural: 'resourceslices',
+    cluster: true,
+    generation: true,
+    fields: ['spec.driver', 'spec.nodeName'],
+  },
+  { api: 'resource.k8s.io/v1', kind: 'DeviceClass', plural: 'deviceclasses', cluster: true, generation: true },
+  { api: 'resource.k8s.io/v1', kind: 'ResourceClaim', plural: 'resourceclaims', sub: ['status'] },
+  { api: 'resource.k8s.io/v1', kind: 'ResourceClaimTemplate', plural: 'resourceclaimtemplates' },
   { api: 'storage.k8s.io/v1', kind: 'VolumeAttachment', plural: 'volumeattachments', cluster: true, sub: ['status'] },
 ];
 

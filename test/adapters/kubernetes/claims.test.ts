@@ -82,7 +82,7 @@ function clusterOf(objects: Objects) {
   const snapshot = new ClusterSnapshot({ names });
   /** Why each node refuses the pod. */
   const refusals = (name: string, trouble?: string): Readonly<Record<string, readonly FitReason[]>> => {
-    const view = { ...cluster.views(trouble), stalenessMs: 0 };
+    const view = { ...cluster.views(trouble === undefined ? {} : { volumes: trouble }), stalenessMs: 0 };
     snapshot.sync(view);
     const found = [...view.pendingPods, ...[...view.podsByNode.values()].flat()].find((each) => each.name === name);
     if (found === undefined) throw new Error(`no pod ${name}`);

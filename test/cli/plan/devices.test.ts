@@ -1,0 +1,273 @@
+/** `plan` on files that hold ResourceSlices, DeviceClasses, ResourceClaims and ResourceClaimTemplates. */
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import {
+  claimTemplate,
+  deviceClass,
+  GPU_DRIVER,
+  gpus,
+  gpuSlice,
+  ownClaim,
+  resourceClaim,
+  sharedClaim,
+} from '../../support/device-objects.ts';
+import { listOf, nodeJson, plan, podJson } from './support.ts';
+
+type Json = Readonly<Record<string, unknown>>;
+
+const POOLS = '- {name: gpu, vmSize: Standard_D4s_v5, min: 0, max: 9, allocatable: {cpu: "16", memory: 64Gi}}\n';
+const ANSWER = z.object({
+  scaleUp: z.object({
+    increases: z.array(z.object({ group: z.string(), from: z.number(), to: z.number(), pods: z.array(z.string()) })),
+    helpless: z.array(
+      z.object({
+        pod: z.string(),
+        verdict: z.string(),
+        groups: z.array(z.object({ group: z.string(), reason: z.string(), detail: z.string() })),
+      }),
+    ),
+    fits: z.array(z.object({ pod: z.string(), node: z.string() })),
+  }),
+  scaleDown: z.object({
+    removals: z.array(z.object({ node: z.string(), kind: z.string() })),
+    unremovable: z.array(z.object({ node: z.string(), reason: z.string(), detail: z.string() })),
+  }),
+});
+
+async function answerOf(cluster: readonly Json[], options: { readonly pools?: string; readonly add?: readonly Json[] } = {}) {
+  const files = { 'c.json': listOf(...cluster), 'p.yaml': options.pools ?? POOLS, 'add.json': listOf(...(options.add ?? [])) };
+  const add = options.add === undefined ? [] : ['--add-pods=add.json'];
+  const { code, out, err } = await plan(['--cluster=c.json', '--pools=p.yaml', '--json', ...add], files);
+  expect({ code, err }).toEqual({ code: 0, err: '' });
+  return ANSWER.parse(JSON.parse(out));
+}
+
+const grown = ({ scaleUp }: z.infer<typeof ANSWER>) => scaleUp.increases.map(({ group, from, to }) => `${group} ${from}->${to}`);
+const whys = ({ scaleUp }: z.infer<typeof ANSWER>) => scaleUp.helpless[0]?.groups.map(({ reason, detail }) => `${reason}: ${detail}`);
+const fits = ({ scaleUp }: z.infer<typeof ANSWER>) => scaleUp.fits.map(({ pod, node }) => `${pod} ${node}`);
+
+/** A pod with a claim of its own that has its devices. */
+function running(name: string, node: string, devices: readonly string[], cpu = '1'): readonly Json[] {
+  const uid = `uid-${name}`;
+  const pod = podJson(name, cpu, { on: node, metadata: { uid }, spec: ownClaim('one') });
+  return [
+    { ...pod, status: { phase: 'Running', resourceClaimStatuses: [{ name: 'gpu', resourceClaimName: `${name}-gpu` }] } },
+    resourceClaim(`${name}-gpu`, { on: node, devices, owner: uid, reservedFor: [uid] }),
+  ];
+}
+
+const NODE = nodeJson('n-1', 'gpu', { allocatable: { cpu: '16', memory: '64Gi' } });
+const BASE = [NODE, gpuSlice('n-1', 4), deviceClass(), claimTemplate('one', [gpus(1)]), claimTemplate('two', [gpus(2)])];
+const wanting = (name: string, template: string): Json => podJson(name, '1', { spec: ownClaim(template) });
+
+describe('plan and devices', () => {
+  it('QX16: a pod that needs two devices where one is free gets a new node', async () => {
+    const answer = await answerOf([...BASE, ...running('a', 'n-1', ['gpu-0', 'gpu-1', 'gpu-2']), wanting('p', 'two')]);
+    expect(grown(answer)).toEqual(['gpu 1->2']);
+    expect(fits(await answerOf([...BASE, ...running('a', 'n-1', ['gpu-0', 'gpu-1']), wanting('p', 'two')]))).toEqual(['default/p n-1']);
+  });
+
+  it('QX16: a pod that needs more than any new node has gets none, and says what fell short', async () => {
+    const answer = await answerOf([...BASE, claimTemplate('nine', [gpus(9)]), wanting('p', 'nine')]);
+    expect(grown(answer)).toEqual([]);
+    expect(whys(answer)).toEqual([
+      'device: cannot allocate all claims: on a new node: claim gpu, request gpus: needs 9 devices, 4 of 4 that match are free',
+    ]);
+  });
+
+  it('packs pods by their devices, on present and on new nodes', async () => {
+    const pods = Array.from({ length: 11 }, (_, at) => wanting(`p-${at}`, 'one'));
+    const answer = await answerOf([...BASE, ...running('a', 'n-1', ['gpu-3']), ...pods]);
+    expect(fits(answer)).toHaveLength(3);
+    expect(grown(answer)).toEqual(['gpu 1->3']);
+  });
+
+  it('a pool that no node was ever seen of has no devices that anybody could count on', async () => {
+    const other = nodeJson('x-1', 'other');
+    const answer = await answerOf([other, gpuSlice('x-1', 0), ...BASE.slice(2), wanting('p', 'one')]);
+    expect(grown(answer)).toEqual([]);
+    expect(whys(answer)).toEqual([
+      'device: cannot allocate all claims: no node of the group has been seen with devices, so which ones a new node has is not known',
+    ]);
+  });
+
+  it.each([
+    ['device.attributes["gpu.example.com"].model == "A100"', ['default/p n-1'], []],
+    ['device.attributes["gpu.example.com"].model == "H100"', [], []],
+    ['device.capacity["gpu.example.com"].memory.compareTo(quantity("40Gi")) >= 0', ['default/p n-1'], []],
+    ['device.attributes["gpu.example.com"].index == 2', ['default/p n-1'], []],
+  ])('a selector of the request counts: %s', async (expression, fit, growth) => {
+    const picky = claimTemplate('picky', [gpus(1, { selectors: [{ cel: { expression } }] })]);
+    const answer = await answerOf([...BASE, picky, wanting('p', 'picky')]);
+    expect([fits(answer), grown(answer)]).toEqual([fit, growth]);
+  });
+
+  it.each([
+    [
+      'a selector that is not judged',
+      { selectors: [{ cel: { expression: '[1].exists(x, x == 1)' } }] },
+      '[1].exists(x, x == 1) is not judged: "x" is not judged',
+    ],
+    [
+      'a part of a capacity',
+      { capacity: { requests: { memory: '10Gi' } } },
+      "request gpus for a part of a device's capacity is not judged",
+    ],
+    ['another allocation mode', { allocationMode: 'Most' }, 'the allocation mode Most is not judged'],
+  ])('%s leaves the pod unsupported, by name', async (_, part, detail) => {
+    const answer = await answerOf([...BASE, claimTemplate('odd', [gpus(1, part)]), wanting('p', 'odd')]);
+    expect([fits(answer), grown(answer)]).toEqual([[], []]);
+    expect(whys(answer)?.[0]).toContain(
+      'unsupported: unsupported dynamic-resource-allocation: resource claim gpu (ResourceClaimTemplate odd)',
+    );
+    expect(whys(answer)?.[0]).toContain(detail);
+  });
+
+  it('a device that several nodes may reach is not judged', async () => {
+    const afar = gpuSlice('n-1', 1, {
+      name: 'afar',
+      spec: { nodeName: null, allNodes: true, pool: { name: 'net', generation: 1, resourceSliceCount: 1 } },
+    });
+    const answer = await answerOf([...BASE, afar, wanting('p', 'one')]);
+    expect([fits(answer), grown(answer)]).toEqual([[], []]);
+    expect(whys(answer)?.[0]).toContain('is not of one node alone');
+  });
+
+  it('says what is not there: the class, the template, the claim', async () => {
+    const strange = claimTemplate('strange', [gpus(1, { deviceClassName: 'nobody' })]);
+    expect(whys(await answerOf([...BASE, strange, wanting('p', 'strange')]))?.[0]).toBe(
+      'device: request gpus: device class nobody does not exist: claim gpu',
+    );
+    expect(whys(await answerOf([...BASE, wanting('p', 'none')]))?.[0]).toContain('resourceclaimtemplate "none" not found');
+    expect(whys(await answerOf([...BASE, podJson('p', '1', { spec: sharedClaim('none') })]))?.[0]).toContain(
+      'resourceclaim "none" not found',
+    );
+    // kubectl was not asked for these kinds at all.
+    expect(whys(await answerOf([NODE, wanting('p', 'one')]))?.[0]).toContain('the file holds no ResourceSlice');
+  });
+
+  it('pods that share a claim go to one node, and to where it has its devices', async () => {
+    const shared = ['a', 'b', 'c'].map((name) => podJson(name, '6', { spec: sharedClaim('team') }));
+    const open = await answerOf([...BASE, resourceClaim('team'), ...shared]);
+    // Two fit beside each other; the third would need the devices of another node.
+    expect(fits(open)).toEqual(['default/a n-1', 'default/b n-1']);
+    expect(grown(open)).toEqual([]);
+    const second = nodeJson('n-2', 'gpu', { allocatable: { cpu: '16', memory: '64Gi' } });
+    const there = [...BASE, second, gpuSlice('n-2', 4), resourceClaim('team', { on: 'n-2', devices: ['gpu-0'] }), ...shared.slice(0, 1)];
+    expect(fits(await answerOf(there))).toEqual(['default/a n-2']);
+  });
+
+  it('a claim that has its devices keeps a new node from helping', async () => {
+    const full = [...BASE, podJson('big', '16', { on: 'n-1' }), resourceClaim('team', { on: 'n-1', devices: ['gpu-0'] })];
+    const answer = await answerOf([...full, podJson('p', '1', { spec: sharedClaim('team') })]);
+    expect(grown(answer)).toEqual([]);
+    expect(whys(answer)).toEqual(['device: resourceclaim not available on the node: the devices of claim gpu are on another node']);
+  });
+
+  it('asks for all devices, for those with the same attribute, and for the first that can be had', async () => {
+    const all = claimTemplate('all', [gpus('all')]);
+    expect(fits(await answerOf([...BASE, all, wanting('p', 'all')]))).toEqual(['default/p n-1']);
+    expect(grown(await answerOf([...BASE, all, ...running('a', 'n-1', ['gpu-0']), wanting('p', 'all')]))).toEqual(['gpu 1->2']);
+    const same = (attribute: string) =>
+      claimTemplate('same', [gpus(2)], { constraints: [{ requests: ['gpus'], matchAttribute: attribute }] });
+    expect(fits(await answerOf([...BASE, same(`${GPU_DRIVER}/model`), wanting('p', 'same')]))).toEqual(['default/p n-1']);
+    expect(fits(await answerOf([...BASE, same(`${GPU_DRIVER}/uuid`), wanting('p', 'same')]))).toEqual([]);
+    const large = { name: 'large', deviceClassName: GPU_DRIVER, count: 8 };
+    const first = claimTemplate('first', [{ name: 'gpus', firstAvailable: [large, { ...large, name: 'small', count: 2 }] }]);
+    expect(fits(await answerOf([...BASE, first, wanting('p', 'first')]))).toEqual(['default/p n-1']);
+  });
+
+  it('who only looks at devices takes none, and tainted devices go to who tolerates them', async () => {
+    const admin = claimTemplate('admin', [gpus('all', { adminAccess: true })]);
+    const busy = [...BASE, admin, ...running('a', 'n-1', ['gpu-0', 'gpu-1', 'gpu-2', 'gpu-3'])];
+    expect(fits(await answerOf([...busy, wanting('p', 'admin')]))).toEqual(['default/p n-1']);
+    const taints = [{ key: 'sick', effect: 'NoSchedule' }];
+    const sick = gpuSlice('n-1', 0, { spec: { devices: [{ name: 'gpu-0', taints }] } });
+    const cluster = [
+      NODE,
+      sick,
+      ...BASE.slice(2),
+      claimTemplate('brave', [gpus(1, { tolerations: [{ key: 'sick', operator: 'Exists' }] })]),
+    ];
+    expect(fits(await answerOf([...cluster, wanting('p', 'one')]))).toEqual([]);
+    expect(fits(await answerOf([...cluster, wanting('p', 'brave')]))).toEqual(['default/p n-1']);
+  });
+
+  it('counts workloads that are still to be made by their templates', async () => {
+    const spec = { containers: [{ name: 'c', resources: { requests: { cpu: '1' } } }], ...ownClaim('two') };
+    const deployment = {
+      apiVersion: 'apps/v1',
+      kind: 'Deployment',
+      metadata: { name: 'train' },
+      spec: { replicas: 7, template: { spec } },
+    };
+    const answer = await answerOf(BASE, { add: [deployment] });
+    expect(fits(answer)).toHaveLength(2);
+    expect(grown(answer)).toEqual(['gpu 1->4']);
+  });
+
+  it('EL07: the share of devices in use is what a node is judged by', async () => {
+    const second = nodeJson('n-2', 'gpu', { allocatable: { cpu: '16', memory: '64Gi' } });
+    const ten = [second, gpuSlice('n-2', 10), ...BASE, ...running('a', 'n-2', ['gpu-0', 'gpu-1', 'gpu-2', 'gpu-3'], '15')];
+    const answer = await answerOf(ten);
+    expect(answer.scaleDown.removals).toEqual(
+      [{ node: 'n-1', group: 'gpu', kind: 'empty', pods: [] }].map(({ node, kind }) => ({ node, kind })),
+    );
+    const six = await answerOf([
+      second,
+      gpuSlice('n-2', 10),
+      ...BASE,
+      ...running('a', 'n-2', ['gpu-0', 'gpu-1', 'gpu-2', 'gpu-3', 'gpu-4', 'gpu-5']),
+    ]);
+    expect(six.scaleDown.unremovable).toContainEqual({ node: 'n-2', reason: 'NotUnderutilized', detail: '60 % in use' });
+  });
+
+  it('EL07: a pool that is not complete is no number', async () => {
+    const half = gpuSlice('n-2', 4, { spec: { pool: { name: 'n-2', generation: 2, resourceSliceCount: 2 } } });
+    const answer = await answerOf([...BASE, nodeJson('n-2', 'gpu'), half]);
+    expect(answer.scaleDown.unremovable).toContainEqual({
+      node: 'n-2',
+      reason: 'UnexpectedError',
+      detail: `device pool ${GPU_DRIVER}/n-2 is not complete`,
+    });
+  });
+
+  it('moves a pod with a claim of its own to devices elsewhere, and keeps it where there are none', async () => {
+    const second = nodeJson('n-2', 'gpu', { allocatable: { cpu: '16', memory: '64Gi' } });
+    const loads = (devices: readonly string[]) => [
+      ...BASE,
+      second,
+      gpuSlice('n-2', 4),
+      ...running('a', 'n-1', ['gpu-0']),
+      ...running('b', 'n-2', devices),
+    ];
+    const moved = await answerOf(loads(['gpu-0', 'gpu-1', 'gpu-2']));
+    expect(moved.scaleDown.removals).toEqual([{ node: 'n-1', kind: 'drain' }]);
+    const stuck = await answerOf(loads(['gpu-0', 'gpu-1', 'gpu-2', 'gpu-3']));
+    expect(stuck.scaleDown.removals).toEqual([]);
+    expect(stuck.scaleDown.unremovable).toContainEqual(expect.objectContaining({ node: 'n-1', reason: 'NoPlaceToMovePods' }));
+  });
+
+  it('a shared claim that has its devices keeps its pods, and their node', async () => {
+    const second = nodeJson('n-2', 'gpu', { allocatable: { cpu: '16', memory: '64Gi' } });
+    const pod = podJson('a', '1', { on: 'n-1', metadata: { uid: 'uid-a' }, spec: sharedClaim('team') });
+    const claim = resourceClaim('team', { on: 'n-1', devices: ['gpu-0'], reservedFor: ['uid-a'] });
+    const answer = await answerOf([...BASE, second, gpuSlice('n-2', 4), ...running('b', 'n-2', ['gpu-0', 'gpu-1', 'gpu-2']), pod, claim]);
+    expect(answer.scaleDown.removals).toEqual([]);
+    expect(answer.scaleDown.unremovable).toContainEqual(expect.objectContaining({ node: 'n-1', reason: 'NoPlaceToMovePods' }));
+  });
+
+  it.each([
+    ['spec.driver', { driver: 7 }],
+    ['spec.devices', { devices: 'many' }],
+    ['spec.pool.generation', { pool: { name: 'n-1', generation: -1 } }],
+    ['spec.devices[0].capacity.memory.value', { devices: [{ name: 'g', capacity: { memory: { value: 'lots' } } }] }],
+  ])('a slice whose %s is not what it should be is one sentence', async (field, spec) => {
+    const { code, err } = await plan(['--cluster=c.json', '--pools=p.yaml'], {
+      'c.json': listOf(NODE, gpuSlice('n-1', 1, { spec })),
+      'p.yaml': POOLS,
+    });
+    expect(code).toBe(2);
+    expect(err).toContain(`ResourceSlice n-1-gpus: ${field}`);
+  });
+});
