@@ -25,6 +25,8 @@ export interface Node {
   /** Devices that drivers publish for it. Absent: none. */
   readonly devices?: NodeDevices;
   readonly scaleDownDisabled: boolean;
+  /** What disabled it, for people. Absent: the annotation that has its name from that. */
+  readonly disabledBecause?: string;
   /** Who asks to wait before the machine is deleted: what follows the prefix in each delay-deletion annotation. Absent: nobody. */
   readonly delayDeletion?: readonly string[];
   /** Set: the platform has said that it takes the machine back. */

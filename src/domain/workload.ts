@@ -11,6 +11,8 @@ export interface DisruptionBudget {
   readonly expectedPods: number;
   readonly currentHealthy: number;
   readonly desiredHealthy: number;
+  /** Why it can never allow a disruption as it is written. Absent: its numbers may say so all the same. */
+  readonly neverAllows?: string;
 }
 
 /** A DaemonSet: what each new node that matches will carry before any other pod. */

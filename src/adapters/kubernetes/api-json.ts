@@ -176,9 +176,14 @@ export interface DaemonSetJson extends ObjectJson {
 }
 
 export interface DisruptionBudgetJson extends ObjectJson {
-  readonly spec?: { readonly selector?: LabelSelectorJson | null };
+  readonly spec?: {
+    readonly selector?: LabelSelectorJson | null;
+    readonly minAvailable?: number | string;
+    readonly maxUnavailable?: number | string;
+  };
   readonly status?: {
     readonly observedGeneration?: number;
+    readonly conditions?: readonly ConditionJson[];
     readonly disruptionsAllowed?: number;
     readonly expectedPods?: number;
     readonly currentHealthy?: number;

@@ -75,11 +75,21 @@ export function projectNode(json: NodeJson, shared: NodeProjection): Node {
     deletionAtMs: timeOf(metadata.deletionTimestamp),
     ...sizes,
     readiness: unreadable === undefined ? readiness : { ...readiness, ready: false, reason: joined(unreadable, readiness.reason) },
-    scaleDownDisabled:
-      unreadable !== undefined || metadata.annotations?.['cluster-autoscaler.kubernetes.io/scale-down-disabled'] === 'true',
+    ...disabling(metadata.annotations ?? {}, unreadable),
     ...delays(metadata.annotations ?? {}),
     ...preemptionOf(json),
   };
+}
+
+/** Karpenter's word for nodes is heeded, too: many a runbook sets that one. */
+function disabling(
+  annotations: Readonly<Record<string, string>>,
+  unreadable: string | undefined,
+): Pick<Node, 'scaleDownDisabled' | 'disabledBecause'> {
+  if (unreadable !== undefined) return { scaleDownDisabled: true, disabledBecause: unreadable };
+  if (annotations['cluster-autoscaler.kubernetes.io/scale-down-disabled'] === 'true') return { scaleDownDisabled: true };
+  if (annotations['karpenter.sh/do-not-disrupt'] !== 'true') return { scaleDownDisabled: false };
+  return { scaleDownDisabled: true, disabledBecause: 'karpenter.sh/do-not-disrupt: "true"' };
 }
 
 function delays(annotations: Readonly<Record<string, string>>): Pick<Node, 'delayDeletion'> {

@@ -35,6 +35,7 @@ function withDaemonTolerations(spec: PodSpecJson): PodSpecJson {
 export function projectBudget(json: DisruptionBudgetJson): DisruptionBudget {
   const { metadata = {}, spec = {}, status = {} } = json;
   const lags = metadata.generation !== undefined && (status.observedGeneration ?? metadata.generation) < metadata.generation;
+  const never = neverAllows(json);
   return {
     namespace: metadata.namespace ?? 'default',
     name: metadata.name ?? '',
@@ -43,5 +44,15 @@ export function projectBudget(json: DisruptionBudgetJson): DisruptionBudget {
     expectedPods: status.expectedPods ?? 0,
     currentHealthy: status.currentHealthy ?? 0,
     desiredHealthy: status.desiredHealthy ?? 0,
+    ...(never === undefined ? {} : { neverAllows: never }),
   };
+}
+
+/** No number of healthy pods is enough, or nobody can count them: the controller says so, where pods have no scale in common. */
+function neverAllows({ spec = {}, status = {} }: DisruptionBudgetJson): string | undefined {
+  const { maxUnavailable, minAvailable } = spec;
+  if (maxUnavailable === 0 || maxUnavailable === '0' || maxUnavailable === '0%') return `maxUnavailable is ${maxUnavailable}`;
+  if (minAvailable === '100%') return 'minAvailable is 100%';
+  const failure = status.conditions?.find(({ type, reason }) => type === 'DisruptionAllowed' && reason === 'SyncFailed');
+  return failure === undefined ? undefined : `its pods cannot be counted: ${failure.message ?? ''}`;
 }

@@ -64,7 +64,7 @@ function judge(node: Node, scope: Scope): Candidate | KeptNode {
   const groupId = observation.cloud.groupOfNode.get(name);
   const group = groupId === undefined ? undefined : scope.groups.get(groupId);
   if (group === undefined) return { node: name, reason: 'NotAutoscaled' };
-  if (node.scaleDownDisabled) return { node: name, reason: 'ScaleDownDisabledAnnotation' };
+  if (node.scaleDownDisabled) return disabled(node);
   if (group.frozen !== undefined) return { node: name, reason: 'GroupFrozen' };
   const instance = observation.cloud.instanceOfNode.get(name);
   if (instance === undefined) return { node: name, reason: 'InstanceUnknown' };
@@ -76,6 +76,10 @@ function judge(node: Node, scope: Scope): Candidate | KeptNode {
     return { node: name, reason: 'RecentlyUnremovable', detail, recheckAtMs, ...(blocker === undefined ? {} : { blocker }) };
   }
   return judgeLoad({ node, group, instance }, scope);
+}
+
+function disabled({ name, disabledBecause: detail }: Node): KeptNode {
+  return { node: name, reason: 'ScaleDownDisabledAnnotation', ...(detail === undefined ? {} : { detail }) };
 }
 
 function judgeLoad(known: Pick<Candidate, 'node' | 'group' | 'instance'>, scope: Scope): Candidate | KeptNode {

@@ -5,11 +5,14 @@ import type { Node } from '../../domain/node.ts';
 import type { Observation } from '../../domain/observation.ts';
 import type { Policy } from '../../domain/policy.ts';
 import type { ResourceNames } from '../../domain/resources.ts';
-import { TO_BE_DELETED_TAINT, hasTaint } from '../../domain/taint.ts';
+import { TO_BE_DELETED_TAINT } from '../../domain/taint.ts';
 import { isPreempted } from '../preempted.ts';
 import { DEVICES } from './devices.ts';
 import { drainContext, drainRulesOf, type DrainContext } from '../../scheduling/drainability/drain-rule.ts';
 import type { Snapshot } from '../../scheduling/snapshot.ts';
+
+/** The Cluster Autoscaler's figure: who marked a node and works on it has deleted its machine by then. */
+const MARK_BELIEVED_MS = 300_000;
 
 /** What every part of one plan reads, indexed once. */
 export interface Scope {
@@ -23,6 +26,8 @@ export interface Scope {
   readonly groups: ReadonlyMap<NodeGroupId, NodeGroup>;
   /** Nodes whose removal was begun and that Azure still counts; by group. */
   readonly draining: ReadonlyMap<NodeGroupId, readonly NodeName[]>;
+  /** Machines that Azure is deleting, whoever asked for it. */
+  readonly machinesGoing: ReadonlySet<InstanceKey>;
 }
 
 export interface ScopeInput {
@@ -44,6 +49,11 @@ export function scopeOf(input: ScopeInput): Scope {
     drain: drainContext(observation.cluster, drainRulesOf(policy), observation.nowMs),
     groups: new Map(observation.cloud.groups.map((group) => [group.id, group])),
     draining: drainingByGroup(observation, state),
+    machinesGoing: new Set(
+      observation.cloud.groups.flatMap(({ instances = [] }) =>
+        instances.flatMap(({ key, state: doing }) => (doing === 'deleting' ? [key] : [])),
+      ),
+    ),
   };
 }
 
@@ -68,13 +78,18 @@ function drainingByGroup(observation: Observation, state: LoopState): ReadonlyMa
 }
 
 /** On its way out, whoever sent it. */
-export function isLeaving(node: Node, { state, observation }: Pick<Scope, 'state' | 'observation'>): boolean {
-  return (
-    node.deletionAtMs !== undefined ||
-    isPreempted(node, observation.nowMs) ||
-    state.deleting.has(node.name) ||
-    hasTaint(node.taints, TO_BE_DELETED_TAINT)
-  );
+export function isLeaving(node: Node, scope: Pick<Scope, 'state' | 'observation' | 'machinesGoing'>): boolean {
+  const { state, observation } = scope;
+  if (node.deletionAtMs !== undefined || isPreempted(node, observation.nowMs) || state.deleting.has(node.name)) return true;
+  const machine = observation.cloud.instanceOfNode.get(node.name);
+  return (machine !== undefined && scope.machinesGoing.has(machine)) || isMarked(node, observation.nowMs);
+}
+
+/** A mark that cannot be read is believed: whoever wrote it means something by it. */
+function isMarked({ taints }: Node, nowMs: number): boolean {
+  const mark = taints.find(({ key }) => key === TO_BE_DELETED_TAINT);
+  if (mark === undefined) return false;
+  return !/^\d{1,12}$/.test(mark.value) || nowMs - Number(mark.value) * 1000 < MARK_BELIEVED_MS;
 }
 
 /** Order by name, the tie-break everywhere. */

@@ -41,12 +41,12 @@ export function findUnneeded(scope: Scope, eligibility: Eligibility): UnneededNo
   const kept: KeptNode[] = [];
   const reserved = placeDraining(scope, destinations);
   let failures = 0;
-  // Groups that go as a whole are of no use half known: they do not count against the limit.
   let counted = 0;
   for (const candidate of simulationOrder(scope, eligibility.candidates)) {
     const { node, utilization } = candidate;
-    if ((counted >= limit && !isWhole(candidate.group)) || failures >= MAX_FAILED_SIMULATIONS) {
-      kept.push({ node: node.name, reason: 'RemovalBudgetSpent', utilization });
+    const enough = enoughKnown(candidate, { counted, failures, limit });
+    if (enough !== undefined) {
+      kept.push({ node: node.name, reason: 'RemovalBudgetSpent', detail: enough, utilization });
       continue;
     }
     if (scope.snapshot.get(node.name) === undefined) {
@@ -64,6 +64,15 @@ export function findUnneeded(scope: Scope, eligibility: Eligibility): UnneededNo
     }
   }
   return { nodes, kept, reserved };
+}
+
+/** Why no more nodes are looked at in this loop; undefined: they are. Groups that go as a whole are of no use half known. */
+function enoughKnown(
+  { group }: Candidate,
+  { counted, failures, limit }: { readonly counted: number; readonly failures: number; readonly limit: number },
+): string | undefined {
+  if (failures >= MAX_FAILED_SIMULATIONS) return `not looked at in this loop: the pods of ${failures} other nodes fit nowhere`;
+  return counted >= limit && !isWhole(group) ? `not looked at in this loop: ${counted} nodes are unneeded already` : undefined;
 }
 
 /** Pods that are about to be evicted need their places too: nobody else may count on them. Those without one stay where they are. */

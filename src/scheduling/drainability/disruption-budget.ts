@@ -13,15 +13,16 @@ export const disruptionBudget: DrainRule = (pod, context) => {
   // The hot path: nearly every pod has a budget that allows something, and nothing is made for it.
   const [budget] = budgets;
   if (budget === undefined || budget.disruptionsAllowed >= 1) return undefined;
-  const passing = !neverAllows(budget);
+  const never = neverAllows(budget);
   const wanted = `${budget.currentHealthy} healthy of ${budget.desiredHealthy} wanted`;
-  const never = `it can never allow a disruption: ${budget.desiredHealthy} of ${budget.expectedPods} pods must be healthy`;
-  return { kind: 'block', reason: 'NotEnoughPdb', detail: `${nameOf(budget)}: ${passing ? wanted : never}`, passing };
+  const said = never === undefined ? wanted : `it can never allow a disruption: ${never}`;
+  return { kind: 'block', reason: 'NotEnoughPdb', detail: `${nameOf(budget)}: ${said}`, passing: never === undefined };
 };
 
 /** It asks for every pod that it selects, so that no number of healthy ones is enough. Nothing expected: its status is not known yet. */
-function neverAllows(budget: DisruptionBudget): boolean {
-  return budget.expectedPods > 0 && budget.desiredHealthy >= budget.expectedPods;
+function neverAllows({ neverAllows: written, expectedPods, desiredHealthy }: DisruptionBudget): string | undefined {
+  if (written !== undefined || expectedPods === 0 || desiredHealthy < expectedPods) return written;
+  return `${desiredHealthy} of ${expectedPods} pods must be healthy`;
 }
 
 function nameOf(budget: DisruptionBudget): string {

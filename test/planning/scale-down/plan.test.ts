@@ -53,7 +53,9 @@ describe('eligibility', () => {
       name: 'tainted for deletion',
       world: {
         ...base,
-        nodes: [aNode({ name: 'p-0', taints: [{ key: TO_BE_DELETED_TAINT, value: '1', effect: 'NoSchedule' as const }] })],
+        nodes: [
+          aNode({ name: 'p-0', taints: [{ key: TO_BE_DELETED_TAINT, value: String(START_MS / 1000), effect: 'NoSchedule' as const }] }),
+        ],
       },
       node: 'p-0',
       reason: 'CurrentlyBeingDeleted',

@@ -137,6 +137,7 @@ const ROWS: readonly Row[] = [
     budgets: [aBudget({ namespace: 'kube-system' })],
     verdict: 'move',
   },
+  { name: 'of 10 min, where 5 min hold', pod: system(10), policy: { systemPodBlocksForMs: 300_000 }, verdict: 'move' },
   { name: 'DR03: flag off', pod: system(10), policy: LAX, verdict: 'move' },
   {
     name: 'safe-to-evict false holds in an old kube-system pod too',

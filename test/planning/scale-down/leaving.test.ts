@@ -1,0 +1,66 @@
+/** Nodes on their way out are neither removed again nor counted on. */
+import { describe, expect, it } from 'vitest';
+import type { Taint } from '../../../src/domain/taint.ts';
+import { TO_BE_DELETED_TAINT } from '../../../src/domain/taint.ts';
+import { aNode, anInstance, aPod, keyOf, START_MS } from '../../support/builders.ts';
+import { keptReasons, MINUTE, plan, pool, sinceMinutes } from './world.ts';
+
+const marked = (value: string): readonly Taint[] => [{ key: TO_BE_DELETED_TAINT, value, effect: 'NoSchedule' }];
+const minutesAgo = (minutes: number) => String((START_MS - minutes * MINUTE) / 1000);
+const names = ['p-0', 'p-1'];
+
+describe('a node with the mark of a deletion that nobody here works on', () => {
+  it.each([
+    { name: '2 min old: somebody does', value: minutesAgo(2), reason: 'CurrentlyBeingDeleted' },
+    { name: '6 min old: looked at again, and its timer begins', value: minutesAgo(6), reason: 'NotUnneededLongEnough' },
+    { name: 'of tomorrow', value: minutesAgo(-1440), reason: 'CurrentlyBeingDeleted' },
+    { name: 'that cannot be read', value: 'soon', reason: 'CurrentlyBeingDeleted' },
+    { name: 'without a value', value: '', reason: 'CurrentlyBeingDeleted' },
+  ])('$name: $reason', ({ value, reason }) => {
+    const result = plan({ groups: [pool('p', 1)], nodes: [aNode({ name: 'p-0', taints: marked(value) })] });
+    expect(keptReasons(result)).toEqual({ 'p-0': reason });
+  });
+
+  it('an old mark on a node that is being removed says nothing: the removal does', () => {
+    const deleting = new Map([['p-0', { group: pool('p', 1).id, instance: keyOf('p-0'), sinceMs: START_MS - 9 * MINUTE }]]);
+    const result = plan({ groups: [pool('p', 1)], nodes: [aNode({ name: 'p-0', taints: marked(minutesAgo(9)) })], state: { deleting } });
+    expect(keptReasons(result)).toEqual({ 'p-0': 'CurrentlyBeingDeleted' });
+  });
+});
+
+describe('a node whose machine Azure is deleting, asked by somebody else', () => {
+  const instances = [anInstance({ node: 'p-0', state: 'deleting' }), anInstance({ node: 'p-1', state: 'running' })];
+
+  it('is not removed again', () => {
+    const group = pool('p', 1, { instances });
+    const result = plan({
+      groups: [group],
+      nodes: names.map((name) => aNode({ name })),
+      state: { unneededSince: sinceMinutes(30, names) },
+    });
+    expect(keptReasons(result)['p-0']).toBe('CurrentlyBeingDeleted');
+    expect(result.removals.map(({ node }) => node)).toEqual(['p-1']);
+  });
+
+  it('takes no pods of others', () => {
+    const pod = aPod({ nodeName: 'p-1', cpu: '1' });
+    const group = pool('p', 1, { instances });
+    const result = plan({
+      groups: [group],
+      nodes: names.map((name) => aNode({ name })),
+      pods: [pod],
+      state: { unneededSince: sinceMinutes(30, names) },
+    });
+    expect(keptReasons(result)['p-1']).toBe('NoPlaceToMovePods');
+  });
+});
+
+it('says that nodes were not looked at, and why', () => {
+  const many = Array.from({ length: 130 }, (_, index) => `p-${index}`);
+  const stuck = many.map((name) => aPod({ nodeName: name, cpu: '1', shape: { nodeSelector: { only: 'here' } } }));
+  const result = plan({ groups: [pool('p', 130)], nodes: many.map((name) => aNode({ name })), pods: stuck });
+  expect(result.kept.filter(({ reason }) => reason === 'NoPlaceToMovePods')).toHaveLength(100);
+  const others = result.kept.filter(({ reason }) => reason === 'RemovalBudgetSpent');
+  expect(others).toHaveLength(30);
+  for (const { detail } of others) expect(detail).toBe('not looked at in this loop: the pods of 100 other nodes fit nowhere');
+});
