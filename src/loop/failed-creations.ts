@@ -2,7 +2,7 @@
  * Counts nodes that were asked for and did not come, under the Cluster Autoscaler's name. A failure is told in several
  * voices (the operation, each machine, the time that is up), in any order; each node is counted once.
  */
-import type { NodeGroupId } from '../domain/ids.ts';
+import type { InstanceKey, NodeGroupId } from '../domain/ids.ts';
 import type { LoopState } from '../domain/loop-state.ts';
 import type { NodeGroup } from '../domain/node-group.ts';
 import type { Observation } from '../domain/observation.ts';
@@ -21,11 +21,12 @@ export function failedCreations({ failedNodeCreations }: Counter): LoopListener 
     if (observation === undefined) return;
     const late = lateFailures(report, observation);
     const seen = new Set<string>();
+    const registered = new Set(observation.cloud.instanceOfNode.values());
     for (const group of observation.cloud.groups) {
-      const machines = failedMachines(group);
+      const machines = failedMachines(group, registered);
       for (const key of machines) seen.add(key);
       const news = failed === undefined ? 0 : machines.filter((key) => failed?.has(key) === false).length;
-      const gone = lost(late.get(group.id), group, awaited.get(group.id)?.nodes ?? 0);
+      const gone = lost(late.get(group.id), awaited.get(group.id)?.nodes ?? 0, joining(group, registered));
       const reason = late.get(group.id)?.kind === 'timeout' ? 'timeout' : 'cloudProviderError';
       failedNodeCreations.inc({ reason: 'cloudProviderError' }, news);
       failedNodeCreations.inc({ reason }, Math.max(0, gone - news));
@@ -44,13 +45,14 @@ function refused({ rounds }: LoopReport): readonly { readonly reason: string; re
     });
 }
 
-function failedMachines({ instances = [] }: NodeGroup): readonly string[] {
-  return instances.flatMap(({ key, state, error }) => (state === 'failed' && error !== undefined ? [key] : []));
+/** A node whose machine reports a failure did come. */
+function failedMachines({ instances = [] }: NodeGroup, registered: ReadonlySet<InstanceKey>): readonly string[] {
+  return instances.flatMap(({ key, state, error }) => (state === 'failed' && error !== undefined && !registered.has(key) ? [key] : []));
 }
 
 interface Late {
   readonly kind: 'timeout' | 'operation';
-  /** The size that was asked for; absent: the time was up. */
+  /** How many machines were asked for; absent: the time was up. */
   readonly requested?: number;
 }
 
@@ -66,9 +68,13 @@ function lateFailures({ state }: LoopReport, { cloud, nowMs }: Observation): Rea
   return late;
 }
 
-/** Of the nodes that were awaited: those that are not among the machines there are. */
-function lost(late: Late | undefined, { instances = [] }: NodeGroup, awaited: number): number {
+/** Of the nodes that were awaited and asked for: those whose machine is not there either. */
+function lost(late: Late | undefined, awaited: number, joining: number): number {
   if (late?.requested === undefined) return late === undefined ? 0 : awaited;
-  const present = instances.filter(({ state }) => state === 'running' || state === 'creating').length;
-  return Math.min(awaited, Math.max(0, late.requested - present));
+  return Math.max(0, Math.min(awaited, late.requested) - joining);
+}
+
+/** Machines that came and are no nodes yet. */
+function joining({ instances = [] }: NodeGroup, registered: ReadonlySet<InstanceKey>): number {
+  return instances.filter(({ key, state }) => (state === 'running' || state === 'creating') && !registered.has(key)).length;
 }

@@ -2,7 +2,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import type { AzureOptions } from '../../src/adapters/azure/options.ts';
 import { instanceKey, nodeGroupId } from '../../src/domain/ids.ts';
-import { aCluster, aNode } from '../support/builders.ts';
 import { NODE_GROUP, refusal, SUBSCRIPTION, type ArmReply, type ArmRequest, type ScriptedSet } from '../adapters/azure/scripted-arm.ts';
 import { rig, USER_POOL, type Rig } from '../adapters/azure/rig.ts';
 
@@ -214,23 +213,5 @@ describe('azure: capacity writes', () => {
     expect(view.groups[0]?.target).toMatchObject({ value: 3, confirmed: true });
     expect(r.arm.sent('GET', USER_POOL).length).toBeGreaterThan(gets);
     expect(r.arm.sent('GET', '/virtualmachines').length).toBeGreaterThan(lists);
-  });
-});
-
-describe('azure: a machine whose bootstrap failed', () => {
-  it('azure provider 120: counts as failed with the message while it is no node, and as the node it is once it is one', async () => {
-    const { r } = await prepared(1);
-    const extensions = [{ name: 'vmssCSE', statuses: [{ level: 'Error', message: 'exit status=50' }] }];
-    r.arm.intercept = (request) => {
-      if (request.method !== 'GET' || !request.path.endsWith('/virtualmachines')) return undefined;
-      const reply = r.arm.route(request) as { body: { value: { properties: { instanceView: object } }[] } };
-      for (const { properties } of reply.body.value) properties.instanceView = { ...properties.instanceView, extensions };
-      return reply;
-    };
-    await r.azure.start(r.signal);
-    expect(r.group(USER_POOL).instances).toMatchObject([{ state: 'failed', error: { message: 'exit status=50' } }]);
-    const scope = `/subscriptions/${SUBSCRIPTION}/resourceGroups/${NODE_GROUP}/providers/Microsoft.Compute`;
-    const node = aNode({ providerId: `azure://${scope}/virtualMachineScaleSets/${USER_POOL}/virtualMachines/0` });
-    expect(r.group(USER_POOL, aCluster({ nodes: [node] })).instances).toMatchObject([{ state: 'running', error: undefined }]);
   });
 });

@@ -76,8 +76,8 @@ function aReport({ atMs, instances = [], events = [], awaited = 0, backoffs = ne
 
 const detail = { kind: 'out-of-capacity', scope: {} } as const;
 const broken = (index: number): Instance =>
-  anInstance({ node: `a-${index}`, state: 'failed', error: { detail, code: 'AllocationFailed', message: '' } });
-const lateFailure = { kind: 'increase-failed', group: A, requested: 5, error: { detail, code: 'AllocationFailed', message: '' } } as const;
+  anInstance({ node: `new-${index}`, state: 'failed', error: { detail, code: 'AllocationFailed', message: '' } });
+const lateFailure = { kind: 'increase-failed', group: A, requested: 3, error: { detail, code: 'AllocationFailed', message: '' } } as const;
 const timeout = (atMs: number): LoopState['backoffs'] =>
   new Map([[A, { untilMs: atMs + MINUTE, durationMs: MINUTE, lastFailureMs: atMs, cause: 'timeout' }]]);
 
@@ -127,11 +127,23 @@ describe('nodes that were asked for and did not come', () => {
         { atMs: START_MS, awaited: 3 },
         {
           atMs: START_MS,
-          instances: [1, 2, 3].map((index) => anInstance({ node: `a-${index}` })),
+          instances: [anInstance({ node: 'a-3', state: 'creating' })],
           events: [{ ...lateFailure, atMs: START_MS }],
         },
       ],
       [2, 0],
+    ],
+    [
+      'an operation that failed in part, in a pool of many nodes, by the part that is awaited and not there',
+      [
+        { atMs: START_MS, awaited: 2 },
+        {
+          atMs: START_MS,
+          instances: [0, 1, 2].map((index) => anInstance({ node: `a-${index}` })),
+          events: [{ ...lateFailure, atMs: START_MS }],
+        },
+      ],
+      [1, 0],
     ],
     [
       'an operation and its machines tell of the same failure',

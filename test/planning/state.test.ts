@@ -188,6 +188,15 @@ describe('increases in flight', () => {
     expect(second.backoffs).toEqual(first.backoffs);
   });
 
+  it('registered nodes whose machines report a failure neither fail an increase nor stand in for what is awaited', () => {
+    const error = { detail: NO_STOCK, code: 'ProvisioningFailed', message: '' };
+    const instances = [0, 1, 2].map((index) => anInstance({ node: `g-${index}`, state: 'failed', firstSeenMs: START_MS + 1, error }));
+    const state = reduceIncrease(seen(START, 3, 3), grow(3, 5), START_MS, policy);
+    const next = reduceObservation(state, look(group(5, { instances }), 3, START_MS + MINUTE), policy);
+    expect(next.increases.get(G)?.nodes).toBe(2);
+    expect([next.backoffs.size, next.stockouts.length]).toEqual([0, 0]);
+  });
+
   it('CS13: after a restart what Azure was asked for is awaited', () => {
     expect(seen(START, 6, 1).increases.get(G)).toMatchObject({ nodes: 5, expectedByMs: START_MS + 15 * MINUTE });
   });

@@ -175,7 +175,7 @@ class AzureAdapter implements AzureNodeGroups {
     this.#news.measure();
     const view = this.#views.build(cluster, nowMs, this.#events.drain());
     this.#news.tell(view, nowMs);
-    this.#failures.look(view.groups);
+    this.#failures.look(view);
     this.#groups = view.groups;
     return view;
   }

@@ -5,7 +5,7 @@
 import type { Clock } from '../../domain/clock.ts';
 import type { ErrorKind } from '../../domain/errors.ts';
 import type { InstanceKey, NodeGroupId } from '../../domain/ids.ts';
-import type { NodeGroup } from '../../domain/node-group.ts';
+import type { CloudView } from '../../domain/observation.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 import { FAILURE_REASONS, failureReason, type FailureReason } from './arm-errors.ts';
 
@@ -40,13 +40,14 @@ export class FailureCounts {
     this.#countOnce(group, failureReason(failure));
   }
 
-  /** Takes in machines that failed; one is seen in many loops. */
-  look(groups: readonly NodeGroup[]): void {
+  /** Takes in machines that failed; one is seen in many loops. One that is a node did come, whatever befell it since. */
+  look({ groups, instanceOfNode }: Pick<CloudView, 'groups' | 'instanceOfNode'>): void {
+    const joined = new Set(instanceOfNode.values());
     const failed = new Set<InstanceKey>();
     for (const { id, instances = [] } of groups) {
       this.#begin(id);
       for (const { key, state, error } of instances) {
-        if (state !== 'failed' || error === undefined) continue;
+        if (state !== 'failed' || error === undefined || joined.has(key)) continue;
         failed.add(key);
         if (!this.#failed.has(key)) this.#countOnce(id, failureReason(error));
       }

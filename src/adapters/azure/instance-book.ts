@@ -22,9 +22,14 @@ interface Page {
   readonly instances: readonly Instance[];
 }
 
+/** A bootstrap that fails does so within minutes; later it is the node's extension that was run again. */
+const BIRTH_MS = 60 * 60_000;
+
 export class InstanceBook {
   readonly #table: Table<InstanceRow>;
   readonly #firstSeen = new Map<string, { readonly vmId: string; readonly atMs: number }>();
+  /** The identity of each machine that was seen to be a node. */
+  readonly #joined = new Map<string, string>();
   #entries = new Map<string, Entry>();
   readonly #pages = new Map<string, Page>();
   readonly #serials = new WeakMap<object, number>();
@@ -36,6 +41,7 @@ export class InstanceBook {
       if (event.kind !== 'changed') return;
       if (event.after === undefined) {
         this.#firstSeen.delete(event.key);
+        this.#joined.delete(event.key);
         this.#entries.delete(event.key);
       } else this.#see(event.key, event.after.value.vmId);
     });
@@ -76,9 +82,9 @@ export class InstanceBook {
   }
 
   #compose(row: Row<InstanceRow>, removal: Removal, node: Node | undefined): Instance {
-    const { ref, state, zone, failure, bootstrapError, instanceId } = row.value;
-    // A bootstrap error of a machine that became a node is an old story: the node is judged by its own conditions.
-    const bootstrap = bootstrapError !== undefined && node === undefined && state !== 'deleting' ? bootstrapError : undefined;
+    const { ref, state, zone, failure, instanceId, vmId } = row.value;
+    if (node !== undefined) this.#joined.set(row.key, vmId);
+    const bootstrap = state === 'deleting' || !this.#isBeingBorn(row) ? undefined : row.value.bootstrapError;
     const error = failure ?? (bootstrap === undefined ? undefined : classifyInstanceFailure('VMExtensionProvisioningError', bootstrap));
     return {
       key: ref.key,
@@ -90,6 +96,16 @@ export class InstanceBook {
       error,
       firstSeenMs: this.#firstSeen.get(row.key)?.atMs ?? this.#table.seen(row.key)?.atMs ?? 0,
     };
+  }
+
+  /**
+   * An error of the bootstrap is a reason to give up a machine that is new and never was a node. One that was is judged by its
+   * node, and, while that is away, as any machine without one.
+   */
+  #isBeingBorn({ key, value: { vmId, createdAtMs } }: Row<InstanceRow>): boolean {
+    if (this.#joined.has(key) && this.#joined.get(key) === vmId) return false;
+    const seenAtMs = this.#table.seen(key)?.atMs;
+    return createdAtMs === undefined || seenAtMs === undefined || seenAtMs - createdAtMs < BIRTH_MS;
   }
 
   #see(key: string, vmId: string): void {

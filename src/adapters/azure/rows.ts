@@ -114,6 +114,8 @@ export interface InstanceRow {
   readonly bootstrapError: string | undefined;
   /** Unique for the life of one machine: tells a reused number from the machine it had before. */
   readonly vmId: string;
+  /** Milliseconds since the epoch; undefined: not told. */
+  readonly createdAtMs: number | undefined;
 }
 
 interface InstanceView {
@@ -148,6 +150,7 @@ export function setOfMachine(raw: VirtualMachine): string {
 function instanceOf(raw: VirtualMachineScaleSetVM | VirtualMachine, ref: InstanceRef, group: string): InstanceRow {
   const state = instanceState(raw.provisioningState, raw.instanceView);
   const zone = raw.zones?.[0];
+  const createdAtMs = raw.timeCreated?.getTime();
   return {
     ref,
     group,
@@ -158,6 +161,7 @@ function instanceOf(raw: VirtualMachineScaleSetVM | VirtualMachine, ref: Instanc
     failure: state === 'failed' ? failureOf(raw.instanceView) : undefined,
     bootstrapError: bootstrapErrorOf(raw.instanceView),
     vmId: raw.vmId ?? '',
+    createdAtMs: createdAtMs === undefined || Number.isNaN(createdAtMs) ? undefined : createdAtMs,
   };
 }
 

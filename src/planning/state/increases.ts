@@ -11,10 +11,12 @@ import { failGroup } from './failures.ts';
  */
 export function trackIncreases(state: LoopState, observation: Observation, policy: Policy): LoopState {
   const registered = registeredByGroup(observation);
-  const tracked = observation.cloud.groups.reduce(
-    (next, group) => trackGroup(next, { group, registered: registered.get(group.id) ?? 0, nowMs: observation.nowMs }, policy),
-    state,
-  );
+  const joined = new Set(observation.cloud.instanceOfNode.values());
+  const tracked = observation.cloud.groups.reduce((next, group) => {
+    // A node whose machine reports a failure did come: it is counted as the node it is.
+    const failed = (group.instances ?? []).filter(({ state: is, key }) => is === 'failed' && !joined.has(key));
+    return trackGroup(next, { group, failed, registered: registered.get(group.id) ?? 0, nowMs: observation.nowMs }, policy);
+  }, state);
   const present = new Set(observation.cloud.groups.map((group) => group.id));
   return {
     ...tracked,
@@ -26,6 +28,8 @@ export function trackIncreases(state: LoopState, observation: Observation, polic
 interface Seen {
   readonly group: NodeGroup;
   readonly registered: number;
+  /** Machines that failed and never became nodes. */
+  readonly failed: readonly Instance[];
   readonly nowMs: number;
 }
 
@@ -33,8 +37,7 @@ function trackGroup(state: LoopState, seen: Seen, policy: Policy): LoopState {
   const { group, nowMs } = seen;
   if (!group.target.known) return timedOut(state, seen, policy);
   const target = group.target.value;
-  const failed = (group.instances ?? []).filter((instance) => instance.state === 'failed');
-  const missing = Math.max(0, target - seen.registered - failed.length);
+  const missing = Math.max(0, target - seen.registered - seen.failed.length);
   const known = state.increases.get(group.id);
   const entry: InFlightIncrease = {
     group: group.id,
@@ -47,7 +50,7 @@ function trackGroup(state: LoopState, seen: Seen, policy: Policy): LoopState {
     increases: withEntry(state.increases, entry),
     targets: new Map([...(state.targets ?? []), [group.id, target]]),
   };
-  return timedOut(failedEarly(next, { seen, failed, known }, policy), seen, policy);
+  return timedOut(failedEarly(next, { seen, known }, policy), seen, policy);
 }
 
 /** What was asked for since the last look and not by us: all of it after a restart. */
@@ -68,12 +71,11 @@ function withEntry(increases: LoopState['increases'], entry: InFlightIncrease): 
 /** Instances that failed to be created fail the increase they belong to, once: the next loops still see them. */
 function failedEarly(
   state: LoopState,
-  found: { readonly seen: Seen; readonly failed: readonly Instance[]; readonly known: InFlightIncrease | undefined },
+  { seen, known }: { readonly seen: Seen; readonly known: InFlightIncrease | undefined },
   policy: Policy,
 ): LoopState {
-  const { seen, known } = found;
   if (known === undefined) return state;
-  const first = found.failed.find((instance) => instance.error !== undefined && instance.firstSeenMs >= known.requestedAtMs);
+  const first = seen.failed.find((instance) => instance.error !== undefined && instance.firstSeenMs >= known.requestedAtMs);
   const lastFailureMs = state.backoffs.get(seen.group.id)?.lastFailureMs ?? -Infinity;
   if (first?.error === undefined || lastFailureMs >= known.requestedAtMs) return state;
   const { detail, code } = first.error;

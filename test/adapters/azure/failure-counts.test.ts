@@ -3,7 +3,7 @@ import { FailureCounts } from '../../../src/adapters/azure/failure-counts.ts';
 import type { ErrorKind } from '../../../src/domain/errors.ts';
 import { nodeGroupId } from '../../../src/domain/ids.ts';
 import { createMetrics } from '../../../src/telemetry/metrics.ts';
-import { aGroup, anInstance } from '../../support/builders.ts';
+import { aGroup, anInstance, keyOf } from '../../support/builders.ts';
 
 const A = nodeGroupId('a');
 const stock = { detail: { kind: 'out-of-capacity', scope: {} } as ErrorKind, code: 'AllocationFailed' };
@@ -23,9 +23,12 @@ function aCount() {
       values.filter(({ value }) => value > 0).map(({ labels, value }) => [`${labels.node_group} ${labels.reason}`, value]),
     );
   };
-  const machines = (...nodes: readonly string[]) =>
-    counts.look([aGroup({ id: 'a', instances: nodes.map((node) => anInstance({ node, state: 'failed', error: bootstrap })) })]);
-  return { clock, counts, failures, told, machines };
+  const groupOf = (nodes: readonly string[]) =>
+    aGroup({ id: 'a', instances: nodes.map((node) => anInstance({ node, state: 'failed', error: bootstrap })) });
+  const machines = (...nodes: readonly string[]) => counts.look({ groups: [groupOf(nodes)], instanceOfNode: new Map() });
+  const joined = (...nodes: readonly string[]) =>
+    counts.look({ groups: [groupOf(nodes)], instanceOfNode: new Map(nodes.map((node) => [node, keyOf(node)])) });
+  return { clock, counts, failures, told, machines, joined };
 }
 
 describe('orders that came to nothing', () => {
@@ -51,6 +54,14 @@ describe('orders that came to nothing', () => {
   it('machines that stay failed are not counted again', async () => {
     const { told, machines, clock } = aCount();
     for (clock.now = 0; clock.now < 3_600_000; clock.now += 10_000) machines('a-0');
+    expect(await told()).toEqual({ 'a bootstrap': 1 });
+  });
+
+  it('a machine that fails after it became a node was no order that came to nothing', async () => {
+    const { told, joined, machines } = aCount();
+    joined('a-0', 'a-1');
+    expect(await told()).toEqual({});
+    machines('a-2');
     expect(await told()).toEqual({ 'a bootstrap': 1 });
   });
 
