@@ -233,6 +233,18 @@ describe('azure: reading', () => {
     expect(r.logLines.filter((line) => line.includes('cannot be a node group'))).toHaveLength(1);
   });
 
+  it('tags that describe new nodes and cannot be read are told once for what they say, and the rest of them counts', async () => {
+    const r = await prepared(BY_TAG);
+    const bad = { 'k8s.io_cluster-autoscaler_node-template_taint_gpu': 'yes', 'k8s.io_cluster-autoscaler_node-template_label_team': 'a' };
+    r.arm.addSet('pool-a', 1, { tags: { auto: 'yes', min: '0', max: '4', ...bad } });
+    await r.azure.start(r.signal);
+    await r.pass(200_000);
+    expect(r.view().groups).toHaveLength(1);
+    const told = r.logLines.filter((line) => line.includes('cannot be read and are left out'));
+    expect(told).toHaveLength(1);
+    expect(told[0]).toContain('node-template_taint_gpu');
+  });
+
   it("somebody else's change is told, counted and wakes the loop", async () => {
     const r = await prepared();
     const set = r.arm.addSet(USER_POOL, 3);

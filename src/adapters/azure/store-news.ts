@@ -4,8 +4,10 @@ import type { NodeGroupId } from '../../domain/ids.ts';
 import type { CloudView } from '../../domain/observation.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
+import { badTags } from './bad-tags.ts';
 import { DriftWatch, driftsOf, isAtRest } from './drift.ts';
 import type { AzureStore } from './store.ts';
+import type { Tags } from './tags.ts';
 
 export interface StoreNewsParts {
   readonly store: AzureStore;
@@ -19,6 +21,8 @@ export class StoreNews {
   /** What was last told of each group that is frozen. */
   readonly #frozen = new Map<NodeGroupId, string>();
   readonly #drifts = new DriftWatch();
+  /** The tags of each group that were looked at last. */
+  readonly #read = new Map<NodeGroupId, { readonly tags: Tags; readonly problems: readonly string[] }>();
 
   constructor(parts: StoreNewsParts) {
     this.#parts = parts;
@@ -27,6 +31,21 @@ export class StoreNews {
   tell(view: CloudView, nowMs: number): void {
     this.#tellFrozen(view);
     this.#tellDrift(view, nowMs);
+    this.#tellTags(view);
+  }
+
+  /** Once for what a set says, and again when it says something else. */
+  #tellTags({ groups }: CloudView): void {
+    const { store, log } = this.#parts;
+    for (const { id } of groups) {
+      const set = store.scaleSets.get(store.registration().byId.get(id)?.key ?? '')?.value;
+      const before = this.#read.get(id);
+      if (set === undefined || before?.tags === set.tags) continue;
+      const problems = badTags(set.tags);
+      this.#read.set(id, { tags: set.tags, problems });
+      const isNews = problems.length > 0 && JSON.stringify(problems) !== JSON.stringify(before?.problems);
+      if (isNews) log.warn({ nodeGroup: id, problems }, 'tags that describe new nodes of a group cannot be read and are left out');
+    }
   }
 
   /** Gauges of what is cached and of quotas. */

@@ -8,6 +8,7 @@ import type { NodeGroupOptions } from '../../domain/node-group.ts';
 import { parseQuantity } from '../../domain/quantity.ts';
 import type { Taint, TaintEffect } from '../../domain/taint.ts';
 import { foldName } from './arm-ids.ts';
+import { parseTemplate, WHOLE_TEMPLATE, type StatedTemplate } from './template-tag.ts';
 import type { DiscoveryRule, StatedGroupOptions, WritePath } from './options.ts';
 
 export type Tags = Readonly<Record<string, string>>;
@@ -19,9 +20,9 @@ export function readTags(raw: Readonly<Record<string, string | null | undefined>
 
 const PREFIX = 'k8s.io_cluster-autoscaler_node-template_';
 const LABEL = `${PREFIX}label_`;
-const TAINT = `${PREFIX}taint_`;
-const RESOURCES = `${PREFIX}resources_`;
-const OPTIONS = `${PREFIX}autoscaling-options_`;
+export const TAINT = `${PREFIX}taint_`;
+export const RESOURCES = `${PREFIX}resources_`;
+export const OPTIONS = `${PREFIX}autoscaling-options_`;
 
 /** Whether a set is written itself or through the count of its agent pool; undefined: no tag says so, or none that is known. */
 export function writePathTag(tags: Tags): WritePath | undefined {
@@ -84,16 +85,24 @@ function limit(tags: Tags, name: 'min' | 'max', fallback: number | undefined): n
   return /^\d{1,9}$/.test(text) ? Number(text) : `tag "${name}" is "${text}", not a whole number of 0 or more`;
 }
 
+/** What the one tag for a whole template says; tags for single parts go before it. */
+export function statedBy(tags: Tags): StatedTemplate {
+  return parseTemplate(lookUp(tags, WHOLE_TEMPLATE));
+}
+
 export function templateLabels(tags: Tags): Tags {
-  return Object.fromEntries(coded(tags, LABEL));
+  return { ...statedBy(tags).labels, ...Object.fromEntries(coded(tags, LABEL)) };
 }
 
 /** Values are `<value>:<effect>`; others are dropped. */
 export function templateTaints(tags: Tags): readonly Taint[] {
-  return coded(tags, TAINT).flatMap(([key, text]) => {
+  const own = coded(tags, TAINT).flatMap(([key, text]) => {
     const match = /^([^:]*):(NoSchedule|NoExecute|PreferNoSchedule)$/.exec(text.trim());
     return match === null ? [] : [{ key, value: match[1] ?? '', effect: match[2] as TaintEffect }];
   });
+  const named = new Set(own.map(({ key, effect }) => `${key}:${effect}`));
+  const whole = statedBy(tags).taints.flatMap((text) => parseTaint(text) ?? []);
+  return [...own, ...whole.filter(({ key, effect }) => !named.has(`${key}:${effect}`))];
 }
 
 /** `key=value:Effect` or `key:Effect`, as agent pools spell taints; anything else is undefined. */
@@ -104,7 +113,8 @@ export function parseTaint(text: string): Taint | undefined {
 
 /** Quantities by resource name; what is not a quantity is dropped. */
 export function templateResources(tags: Tags): Tags {
-  return Object.fromEntries(coded(tags, RESOURCES).filter(([, text]) => isQuantity(text)));
+  const all = [...Object.entries(statedBy(tags).resources), ...coded(tags, RESOURCES)];
+  return Object.fromEntries(all.filter(([, text]) => isQuantity(text)));
 }
 
 /** Decoded name and value of every tag of a family; an empty name means nothing. */
@@ -133,9 +143,11 @@ export function optionsOf(key: string, tags: Tags, stated: readonly StatedGroupO
 /** Per-group overrides; keys in any letter case, values that cannot be read leave the default. */
 export function groupOptions(tags: Tags): NodeGroupOptions {
   const options: { -readonly [Key in keyof NodeGroupOptions]: NodeGroupOptions[Key] } = {};
-  for (const [key, text] of Object.entries(tags)) {
-    if (!key.toLowerCase().startsWith(OPTIONS)) continue;
-    const name = key.slice(OPTIONS.length).toLowerCase();
+  const own = Object.entries(tags).flatMap(([key, text]): [string, string][] =>
+    key.toLowerCase().startsWith(OPTIONS) ? [[key.slice(OPTIONS.length), text]] : [],
+  );
+  for (const [key, text] of [...Object.entries(statedBy(tags).options), ...own]) {
+    const name = key.toLowerCase();
     const number = NUMBERS[name];
     const value = number?.read(text);
     if (number !== undefined && value !== undefined) options[number.option] = value;
