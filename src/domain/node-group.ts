@@ -47,6 +47,8 @@ export interface NodeTemplate {
   readonly attachLimits?: AttachLimits;
   /** Devices that drivers publish for such a node, from one that was seen. Absent: none is known. */
   readonly devicePools?: readonly DevicePool[];
+  /** Set, and `devicePools` is not: new nodes are not believed to get their devices, and why. */
+  readonly devicesDoubted?: string;
   /** `learned`: from a node that the group had once. */
   readonly source: 'live-node' | 'learned' | 'cloud';
   /** Where each part is known from, by label, taint key and resource. For people; nothing is decided by it. */

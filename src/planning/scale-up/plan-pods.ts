@@ -9,6 +9,7 @@ import { unfitness } from '../cluster-health.ts';
 import { holdsRoom } from '../held-room.ts';
 import { bookedPods, isCheck } from '../requests/requests.ts';
 import { tooStale } from '../stale-cluster.ts';
+import { withProvenDevices } from './awaited-devices.ts';
 import { byPrecedence, displacedPods, isExpendable } from './classify-pods.ts';
 import { groupPods } from './equivalence-groups.ts';
 import { grow } from './grow.ts';
@@ -75,7 +76,7 @@ function planPods(frame: Frame, asking: readonly Pod[], snapshot: ClusterSnapsho
         : reasonByLimits(frame.headroom, group, group.template, { policy, size: sizeOf(group.id) }));
     if (reason !== undefined) skips.set(group.id, reason);
     else if (group.template !== undefined) {
-      const offered = attaching(group.template, frame.input.names);
+      const offered = withProvenDevices(attaching(group.template, frame.input.names), group, frame.input);
       templates.push(makeTemplate(group, offered, observation.cluster.daemonSets, closedZones(group, frame.standing)));
     }
   }

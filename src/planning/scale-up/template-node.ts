@@ -88,10 +88,10 @@ export function templateRefusals(pods: EquivalenceGroup, template: GroupTemplate
 function refusedByDevices({ shape }: EquivalenceGroup, { template }: GroupTemplate): readonly FitReason[] {
   const claims = shape.devices?.claims ?? [];
   if (claims.length === 0) return [];
-  const { devicePools: pools, source } = template;
+  const { devicePools: pools, devicesDoubted, source } = template;
   if (pools === undefined || pools.length === 0) {
     const unseen = 'no node of the group has been seen with devices, so which ones a new node has is not known';
-    return [cannotAllocate(source === 'live-node' ? 'the nodes of the group publish no devices' : unseen)];
+    return [cannotAllocate(devicesDoubted ?? (source === 'live-node' ? 'the nodes of the group publish no devices' : unseen))];
   }
   const list = listOf(pools);
   const inUse = nothingInUse(list);

@@ -2,7 +2,6 @@
  * Nodes that Azure was asked for and that have not joined as ready nodes yet. Derived from what Azure and the cluster
  * say now, so that a restart in the middle of a scale-up does not ask twice.
  */
-import type { DevicePool } from '../../domain/devices.ts';
 import type { InstanceKey, NodeGroupId, NodeName } from '../../domain/ids.ts';
 import type { LoopState } from '../../domain/loop-state.ts';
 import type { Instance, NodeGroup } from '../../domain/node-group.ts';
@@ -10,6 +9,7 @@ import type { Node } from '../../domain/node.ts';
 import type { CloudView, ClusterView, Observation } from '../../domain/observation.ts';
 import type { Policy } from '../../domain/policy.ts';
 import { isStarting } from '../node-counts.ts';
+import { awaitsDevices } from './awaited-devices.ts';
 import { AZURE_DISK_ZONE } from '../../domain/volumes.ts';
 import { hasTaint, TO_BE_DELETED_TAINT } from '../../domain/taint.ts';
 
@@ -101,22 +101,6 @@ function asksForVolumes(cluster: ClusterView): boolean {
 function awaitsDisks(node: Node, { template }: NodeGroup): boolean {
   if (template === undefined || Object.hasOwn(node.labels, AZURE_DISK_ZONE)) return false;
   return template.zones.length > 1 || Object.hasOwn(template.labels, AZURE_DISK_ZONE);
-}
-
-/**
- * Drivers publish their devices some time after the node turned ready: until each has as many complete pools as on the nodes
- * before, the node is still to come. Upstream's measure.
- */
-function awaitsDevices({ devices }: Node, { template }: NodeGroup): boolean {
-  if (template?.devicePools === undefined) return false;
-  const published = poolsByDriver(devices?.pools ?? []);
-  return [...poolsByDriver(template.devicePools)].some(([driver, pools]) => (published.get(driver) ?? 0) < pools);
-}
-
-function poolsByDriver(pools: readonly DevicePool[]): ReadonlyMap<string, number> {
-  const counts = new Map<string, number>();
-  for (const { driver } of pools) counts.set(driver, (counts.get(driver) ?? 0) + 1);
-  return counts;
 }
 
 function mayBegin(node: Node): boolean {

@@ -1,0 +1,57 @@
+import { describe, expect, it } from 'vitest';
+import { claimUtilization, unknownUse } from '../../../src/planning/scale-down/device-claims.ts';
+import { aNode, aPod } from '../../support/builders.ts';
+import { aDevice, aDevicePool, claiming, DRIVER } from '../../support/devices.ts';
+
+const holding = (pool: string, count: number, from = 0) =>
+  aPod({ nodeName: 'n', heldDevices: Array.from({ length: count }, (_, at) => `${DRIVER}/${pool}/d-${at + from}`), shape: claiming(1) });
+const slice = (name: string, memory: number, cores: number) =>
+  aDevice(name, {
+    consumes: [
+      { set: 'first', counters: { memory, cores } },
+      { set: 'second', counters: { memory: memory / 2 } },
+    ],
+  });
+const COUNTERS = { first: { memory: 100, cores: 10 }, second: { memory: 100 } };
+
+describe('utilization of claimed devices', () => {
+  it.each([
+    ['EL07: 4 of 10 devices', [aDevicePool('n', 10)], [holding('n', 4)], [], 0.4],
+    ['the fullest of several pools', [aDevicePool('n', 10), aDevicePool('m', 2)], [holding('n', 4), holding('m', 1)], [], 0.5],
+    ['EL07: counter sets at 80 % and 60 %', [partitioned([80, 2], [60])], [holding('n', 2)], [], 0.7],
+    [
+      'of each set the counter that is used most',
+      [aDevicePool('n', [slice('d-0', 20, 9)], { counters: COUNTERS })],
+      [holding('n', 1)],
+      [],
+      0.5,
+    ],
+    ['what is held by claims of no pod here', [aDevicePool('n', 4)], [], [`${DRIVER}/n/d-0`], 0.25],
+    ['what two share counts once', [aDevicePool('n', 4)], [holding('n', 1), holding('n', 1)], [`${DRIVER}/n/d-0`], 0.25],
+    ['who only looks on', [aDevicePool('n', 4)], [aPod({ nodeName: 'n', heldDevices: [] })], [], 0],
+    ['a pool without devices', [aDevicePool('n', 0)], [], [], 0],
+    ['no pools', [], [holding('n', 1)], [], undefined],
+  ])('%s', (_, pools, pods, held, expected) => {
+    const found = claimUtilization(aNode({ name: 'n', devices: { pools, incomplete: [], held } }), pods);
+    if (expected === undefined) expect(found).toBeUndefined();
+    else expect(found).toBeCloseTo(expected, 10);
+  });
+
+  it('is not said of incomplete pools and of claims without devices', () => {
+    const node = aNode({ name: 'n', devices: { pools: [], incomplete: ['gpu/n'], held: [] } });
+    expect(unknownUse(node, [])).toBe('device pool gpu/n is not complete');
+    expect(unknownUse(aNode({ name: 'n' }), [aPod({ name: 'p', nodeName: 'n', shape: claiming(1) })])).toBe(
+      'pod default/p claims devices that it has not got',
+    );
+    expect(unknownUse(aNode({ name: 'n' }), [holding('n', 1)])).toBeUndefined();
+  });
+});
+
+/** Two devices, one for each set of counters. */
+function partitioned(first: readonly [memory: number, cores: number], second: readonly [memory: number]) {
+  const devices = [
+    aDevice('d-0', { consumes: [{ set: 'first', counters: { memory: first[0], cores: first[1] } }] }),
+    aDevice('d-1', { consumes: [{ set: 'second', counters: { memory: second[0] } }] }),
+  ];
+  return aDevicePool('n', devices, { counters: COUNTERS });
+}
