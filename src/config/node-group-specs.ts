@@ -38,6 +38,9 @@ export function parseDiscoverySpec(text: string): SpecOutcome<DiscoverySpec> {
   );
   if (bad !== undefined) return refuse(`"${bad.join('=')}" is not KEY=VALUE`);
   const entries = pairs.map(([key = '', value = '']) => [key.trim(), value.trim()] as const);
+  const names = entries.map(([key]) => key);
+  const twice = names.find((name, index) => names.indexOf(name) !== index);
+  if (twice !== undefined) return refuse(`it names ${twice} twice; an alternative is a rule of its own`);
   return assemble(entries);
 }
 

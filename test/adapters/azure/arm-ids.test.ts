@@ -52,6 +52,21 @@ describe('arm ids', () => {
     expect(parsed.ok && providerIdOf(parsed.ref)).toBe(`azure://${UNIFORM.replace('MC_rg_Aks_westeurope', 'mc_rg_aks_westeurope')}`);
   });
 
+  it.each([
+    ['a part of the subscription', 'ABCD', 'aABCDb'],
+    ['the subscription', 'SUB-1', 'SUB-1'],
+    ['a word of every id', 'virtualMachines', '0a1B'],
+    ['the key before it', 'ResourceGroups', '0a1B'],
+    ['the name of the machine', 'Node-1', '0a1B'],
+    ['with a dot and brackets', 'My.Group_(x)', '0a1B'],
+  ])('a resource group that is spelled like %s is lower-cased where it stands, and nothing else is', (_what, group, subscription) => {
+    const rest = 'providers/Microsoft.Compute/virtualMachines/Node-1';
+    const parsed = parseInstanceId(`/subscriptions/${subscription}/resourceGroups/${group}/${rest}`);
+    expect(parsed.ok && providerIdOf(parsed.ref)).toBe(
+      `azure:///subscriptions/${subscription}/resourceGroups/${group.toLowerCase()}/${rest}`,
+    );
+  });
+
   it('fault 57: every case variant of an id has the same key', () => {
     const variant = fc.constantFrom(UNIFORM, MACHINE).chain((id) =>
       fc.array(fc.boolean(), { minLength: id.length, maxLength: id.length }).map((ups) => ({
