@@ -75,7 +75,7 @@ const MEANINGS: Readonly<Record<string, string>> = {
   'loop.shutdownTimeout': 'longest clean stop',
 };
 
-/** What a README has room for. */
+/** What most people set. */
 const MOST_USED: readonly string[] = [
   'azure.subscriptionId',
   'azure.tenantId',
@@ -171,7 +171,7 @@ function rowOf(key: string, value: string | undefined, comment: string): Setting
   };
 }
 
-export function readmeTable(sample: string): string {
+function mostUsed(sample: string): string {
   const rows = new Map(settingRows(sample).map((row) => [row.key, row]));
   return table(
     ['Setting', 'Flag or variable', 'Default', 'Meaning'],
@@ -207,6 +207,7 @@ export function configurationDocument(sample: string): string {
     'Durations are written `250ms`, `10s`, `10m`, `1h30m` or `1d`.',
     '',
   ];
+  head.push('## The most used', '', mostUsed(sample));
   return `${head.join('\n')}\n${parts.join('\n')}\n## Accepted without effect\n\n${ignored.join('\n')}\n`;
 }
 

@@ -84,7 +84,7 @@ export async function composeDaemon(input: ComposeInput): Promise<Daemon> {
   const health = new Health(config.health);
   loop.onLoop((report) => {
     if (report.outcome === 'completed') health.loopCompleted(clock.monotonic());
-    else if (report.outcome === 'failed') health.loopFailed();
+    else if (report.outcome === 'failed') health.loopFailed(clock.monotonic());
   });
   if (config.metrics.clusterAutoscalerNames) {
     const compatible = createCompatibleMetrics(metrics);

@@ -69,6 +69,11 @@ async function answer(path: string, response: ServerResponse, answers: HttpAnswe
       const { contentType, text } = await answers.metrics();
       return send(response, 200, { type: contentType, text });
     }
+    // Where the probes of a Cluster Autoscaler's Deployment look, and what they find there.
+    case '/health-check': {
+      const { healthy, reason } = answers.health();
+      return send(response, healthy ? 200 : 500, { type: 'text/plain', text: healthy ? 'OK' : `Error: ${reason}` });
+    }
     case '/healthz': {
       const { healthy, reason } = answers.health();
       return send(response, healthy ? 200 : 500, { type: 'text/plain', text: `${healthy ? 'ok' : 'failing'}: ${reason}\n` });
@@ -90,7 +95,7 @@ async function answer(path: string, response: ServerResponse, answers: HttpAnswe
     default:
       return send(response, 404, {
         type: 'text/plain',
-        text: 'here are /metrics, /healthz, /readyz, /debug/agents, /debug/templates, /debug/snapshot, /debug/withheld and /debug/refresh\n',
+        text: 'here are /metrics, /healthz, /health-check, /readyz, /debug/agents, /debug/templates, /debug/snapshot, /debug/withheld and /debug/refresh\n',
       });
   }
 }

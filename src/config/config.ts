@@ -149,13 +149,21 @@ export interface HttpConfig {
   readonly debugTokenFile: string | undefined;
 }
 
+/** After which times without a loop that ended, that completed, and that completed first `/healthz` fails. */
+export interface HealthConfig {
+  readonly maxInactivityMs: number;
+  readonly maxFailingMs: number;
+  readonly maxStartupMs: number;
+  readonly maxFailuresInRow: number;
+}
+
 export interface Config {
   readonly azure: AzureConfig;
   readonly kubernetes: KubernetesConfig;
   readonly policy: Policy;
   readonly loop: LoopConfig;
   readonly http: HttpConfig;
-  readonly health: { readonly maxInactivityMs: number; readonly maxFailuresInRow: number };
+  readonly health: HealthConfig;
   /** Whether the Cluster Autoscaler's metric names are served beside the native ones. */
   readonly metrics: { readonly clusterAutoscalerNames: boolean };
   readonly logLevel: LogLevelName;

@@ -267,9 +267,19 @@ export const SCHEMA = z.strictObject({
   loop,
   http,
   health: z
-    .strictObject({ maxInactivity: duration(10 * MINUTE_MS, { leastMs: SECOND_MS }), maxFailuresInRow: wholeNumber(1).default(100) })
+    .strictObject({
+      maxInactivity: duration(10 * MINUTE_MS, { leastMs: SECOND_MS }),
+      maxFailingTime: duration(15 * MINUTE_MS, { leastMs: SECOND_MS }),
+      maxStartupTime: duration(20 * MINUTE_MS, { leastMs: SECOND_MS }),
+      maxFailuresInRow: wholeNumber(1).default(100),
+    })
     .prefault({})
-    .transform(({ maxInactivity, maxFailuresInRow }) => ({ maxInactivityMs: maxInactivity, maxFailuresInRow })),
+    .transform(({ maxInactivity, maxFailingTime, maxStartupTime, maxFailuresInRow }) => ({
+      maxInactivityMs: maxInactivity,
+      maxFailingMs: maxFailingTime,
+      maxStartupMs: maxStartupTime,
+      maxFailuresInRow,
+    })),
   metrics: z.strictObject({ clusterAutoscalerNames: flag(true) }).prefault({}),
   logLevel: oneOf(LEVELS).default('info'),
   dumpDirectory: text('a folder').optional(),

@@ -1,4 +1,7 @@
-/** Whether the daemon is alive: a loop has completed recently enough, and not every one since has failed. Knows nothing of HTTP or of what a loop does. */
+/**
+ * Whether the daemon is alive: loops end, one has completed recently enough, and not every one since has failed. Knows nothing
+ * of HTTP or of what a loop does. The three times are upstream's (`--max-inactivity`, `--max-failing-time`, `--max-startup-time`).
+ */
 
 export interface HealthVerdict {
   readonly healthy: boolean;
@@ -7,8 +10,12 @@ export interface HealthVerdict {
 }
 
 export interface HealthLimits {
-  /** Counts from leadership until the first loop, and from each completed loop after. */
+  /** So long after the last loop that ended, however it did. */
   readonly maxInactivityMs: number;
+  /** So long after the last loop that completed. */
+  readonly maxFailingMs: number;
+  /** So long after leadership for the first to complete; the longest of the three holds. */
+  readonly maxStartupMs: number;
   /** This many failed loops one after the other are too many: what is wrong may be wrong in this process. */
   readonly maxFailuresInRow: number;
 }
@@ -18,8 +25,8 @@ export class Health {
   readonly #limits: HealthLimits;
   #failuresInRow = 0;
   #leadingSinceMs: number | undefined;
+  #lastEndedMs = 0;
   #lastCompletedMs: number | undefined;
-  #ready = false;
 
   constructor(limits: HealthLimits) {
     this.#limits = limits;
@@ -32,28 +39,45 @@ export class Health {
 
   loopCompleted(nowMs: number): void {
     this.#lastCompletedMs = nowMs;
+    this.#lastEndedMs = nowMs;
     this.#failuresInRow = 0;
-    this.#ready = true;
   }
 
-  loopFailed(): void {
+  loopFailed(nowMs: number): void {
+    this.#lastEndedMs = nowMs;
     this.#failuresInRow += 1;
   }
 
   check(nowMs: number): HealthVerdict {
-    const since = this.#lastCompletedMs ?? this.#leadingSinceMs;
-    if (since === undefined) return { healthy: true, reason: 'waiting for leadership' };
-    const { maxInactivityMs, maxFailuresInRow } = this.#limits;
+    if (this.#lastCompletedMs === undefined && this.#leadingSinceMs === undefined)
+      return { healthy: true, reason: 'waiting for leadership' };
+    const { maxFailuresInRow } = this.#limits;
     if (this.#failuresInRow >= maxFailuresInRow)
       return { healthy: false, reason: `${this.#failuresInRow} loops in a row have failed; the limit is ${maxFailuresInRow}` };
-    const seconds = Math.round((nowMs - since) / 1000);
-    const healthy = nowMs - since <= maxInactivityMs;
-    const what = this.#lastCompletedMs === undefined ? 'no loop has completed since the start' : 'the last loop completed';
-    return { healthy, reason: `${what} ${seconds} s ago; the limit is ${maxInactivityMs / 1000} s` };
+    return this.#lastCompletedMs === undefined
+      ? this.#starting(nowMs, this.#leadingSinceMs ?? nowMs)
+      : this.#running(nowMs, this.#lastCompletedMs);
+  }
+
+  #starting(nowMs: number, sinceMs: number): HealthVerdict {
+    const { maxInactivityMs, maxFailingMs, maxStartupMs } = this.#limits;
+    const limitMs = Math.max(maxInactivityMs, maxFailingMs, maxStartupMs);
+    return verdict('no loop has completed since the start', nowMs - sinceMs, limitMs);
+  }
+
+  #running(nowMs: number, completedMs: number): HealthVerdict {
+    const { maxInactivityMs, maxFailingMs } = this.#limits;
+    const completed = verdict('the last loop completed', nowMs - completedMs, maxFailingMs);
+    const ended = verdict('the last loop ended', nowMs - this.#lastEndedMs, maxInactivityMs);
+    return completed.healthy && !ended.healthy ? ended : completed;
   }
 
   /** Ready once a first loop has completed; a standby is ready too, since it can take over. */
   get ready(): boolean {
-    return this.#ready || this.#leadingSinceMs === undefined;
+    return this.#lastCompletedMs !== undefined || this.#leadingSinceMs === undefined;
   }
+}
+
+function verdict(what: string, agoMs: number, limitMs: number): HealthVerdict {
+  return { healthy: agoMs <= limitMs, reason: `${what} ${Math.round(agoMs / 1000)} s ago; the limit is ${limitMs / 1000} s` };
 }

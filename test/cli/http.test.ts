@@ -30,6 +30,8 @@ describe('http', () => {
     ['/metrics', {}, 200, 'aks_autoscaler_loops_total 1'],
     ['/healthz', {}, 200, 'ok: fine'],
     ['/healthz?full', { health: () => ({ healthy: false, reason: 'asleep' }) }, 500, 'failing: asleep'],
+    ['/health-check', {}, 200, 'OK'],
+    ['/health-check', { health: () => ({ healthy: false, reason: 'asleep' }) }, 500, 'Error: asleep'],
     ['/readyz', {}, 200, 'ok'],
     ['/readyz', { ready: () => false }, 503, 'no loop'],
     ['/debug/agents', {}, 200, '"scale-sets"'],

@@ -76,8 +76,6 @@ export const RETIRED_FLAGS: readonly RetiredFlag[] = [
   value('max-allocatable-difference-ratio', 'ignored', ['0.05'], SIMILAR),
   value('max-free-difference-ratio', 'ignored', ['0.05'], SIMILAR),
   value('memory-difference-ratio', 'ignored', ['0.015'], SIMILAR),
-  value('max-failing-time', 'ignored', [], '/healthz fails after --max-inactivity without a completed loop, failing ones included'),
-  value('max-startup-time', 'ignored', [], '/healthz gives the first loop --max-inactivity too'),
   toggle('max-node-skip-eval-time-tracker-enabled', 'ignored', TRUE, 'its metric is always served'),
   toggle('node-removal-latency-tracking-enabled', 'ignored', TRUE, 'its metric is always served'),
   value('max-nodegroup-binpacking-duration', 'ignored', [], 'the time of a whole plan is --max-binpacking-time'),
