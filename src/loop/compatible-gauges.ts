@@ -8,6 +8,7 @@ import type { CompatibleMetrics } from '../telemetry/compatible-metrics.ts';
 import { isHealthy, unfitness } from '../planning/cluster-health.ts';
 import { countNodes, type CountedNodes } from '../planning/node-counts.ts';
 import { publishBuffers, publishPlans } from './compatible-plans.ts';
+import { publishDevices } from './device-gauges.ts';
 import type { LoopReport, StepName } from './report.ts';
 
 /** Which of the Cluster Autoscaler's functions a step of ours is. Removals are planned and begun in one step, which is two there. */
@@ -40,6 +41,7 @@ export function publishCompatible(report: LoopReport, policy: Policy, metrics: C
   const { observation, state } = report;
   if (observation === undefined) return;
   knowGpus(observation.cloud.groups, metrics);
+  publishDevices(observation, metrics);
   const counts = countNodes({ observation, state, policy });
   publishNodes(counts, observation, { taints: policy.cluster?.taints }, metrics);
   metrics.safeToAutoscale.set(unfitness(observation, state, policy) === undefined ? 1 : 0);

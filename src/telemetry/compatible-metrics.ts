@@ -29,7 +29,6 @@ const REMOVAL_CAUSES = ['underutilized', 'empty', 'unready'] as const;
 /** Why a name of the Cluster Autoscaler is not served. */
 export const NOT_SERVED: Readonly<Record<string, string>> = {
   inconsistent_instances_migs_count: 'it counts managed instance groups of another cloud',
-  dra_node_template_resources_mismatch: 'pods that claim devices are reported as unsupported, so no template promises any',
 };
 
 export type CompatibleMetrics = ReturnType<typeof createCompatibleMetrics>;
@@ -45,7 +44,11 @@ export function createCompatibleMetrics(native: Metrics) {
   const gpus = new Map<string, GpuLabels>();
   const derived = (name: string, help: string, sources: readonly Source[], series: Pick<DerivedCounter, 'labelNames' | 'fromStart'>) =>
     derivedCounter({ name: `cluster_autoscaler_${name}`, help, sources, ...series }, registry);
-  const ofPool = (row: Labels): Labels => ({ ...NO_GPU, ...gpus.get(String(row['node_group'])), ...NO_DEVICES });
+  const drivers = new Map<string, string>();
+  const ofPool = (row: Labels): Labels => {
+    const group = String(row['node_group']);
+    return { ...NO_GPU, ...gpus.get(group), dra_drivers: drivers.get(group) ?? '' };
+  };
   const ofGpuPool = (row: Labels): Labels | undefined => gpus.get(String(row['node_group']));
   const because = (reason: string, of: Labels | undefined): Labels | undefined => (of === undefined ? undefined : { ...of, reason });
 
@@ -62,6 +65,8 @@ export function createCompatibleMetrics(native: Metrics) {
   const metrics = {
     /** What is known of the pools' GPUs, by node group. */
     gpus,
+    /** The drivers of the pools' devices, with commas, by node group. */
+    drivers,
     /** VM sizes that have series of their own. */
     sizes: new Set<string>(),
     errors: derived(
@@ -158,6 +163,11 @@ export function createCompatibleMetrics(native: Metrics) {
     }),
     skippedEvaluation: gauge('max_node_skip_eval_duration_seconds', 'Longest time for which a node has not been looked at anew.'),
     nodeTaints: gauge('node_taints_count', 'Taints of all nodes, by key or by kind.', ['type']),
+    deviceMismatches: gauge(
+      'dra_node_template_resources_mismatch',
+      'Ready nodes on which a driver has other devices than the template of their group says.',
+      ['driver', 'mismatch_type'],
+    ),
     bufferReconciled: gauge(
       'capacity_buffer_oldest_reconciliation_timestamp_seconds',
       'Unix time at which the CapacityBuffer that has waited longest was looked at; new: one whose status says nothing yet.',
@@ -194,7 +204,6 @@ function beginAtZero(metrics: {
 const GPU = ['gpu_resource_name', 'gpu_name'] as const;
 const POOL = [...GPU, 'dra_drivers'] as const;
 const NO_GPU: GpuLabels = { gpu_resource_name: '', gpu_name: '' };
-/** Pods that claim devices are never helped, so no driver is behind a node. */
 const NO_DEVICES = { dra_drivers: '' } as const;
 const EVICTED: Readonly<Record<string, Labels>> = {
   evicted: { eviction_result: 'succeeded' },

@@ -99,10 +99,11 @@ describe("the Cluster Autoscaler's metrics", () => {
     const names = UPSTREAM.map(([name]) => name);
     expect([...served.keys()].filter((name) => !names.includes(name))).toEqual([]);
     expect(names.filter((name) => !served.has(name)).toSorted()).toEqual(Object.keys(NOT_SERVED).toSorted());
-    // Counters of pools with GPUs begin with the first; buffers are not looked at unless asked for.
+    // Those of pools with GPUs and devices begin with the first; buffers are not looked at unless asked for.
     const empty = [...served].flatMap(([name, { series }]) => (series === 0 ? [name] : []));
     expect(empty.toSorted()).toEqual([
       'capacity_buffer_oldest_reconciliation_timestamp_seconds',
+      'dra_node_template_resources_mismatch',
       'failed_gpu_scale_ups_total',
       'scaled_down_gpu_nodes_total',
       'scaled_up_gpu_nodes_total',

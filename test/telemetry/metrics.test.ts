@@ -100,7 +100,7 @@ describe('no metric is only promised', () => {
   const text = sourceText();
   const { registry: _registry, ...sections } = createMetrics();
   const native = Object.values(sections).flatMap((section) => Object.keys(section));
-  const REMEMBERED = new Set(['gpus', 'sizes']);
+  const REMEMBERED = new Set(['gpus', 'drivers', 'sizes']);
   // Counters there read the native ones.
   const derived = [
     'errors',
@@ -227,6 +227,9 @@ describe('the names of the Cluster Autoscaler', () => {
       'deleted',
       'delay_reason',
       'new_buffer',
+      // Of devices, of which a cluster has few.
+      'driver',
+      'mismatch_type',
     ]);
     expect(names.filter((name) => !more.has(name))).toEqual([]);
   });
