@@ -48,11 +48,16 @@ export function isExpendable(pod: Pod, policy: ScaleUpPolicy): boolean {
   return pod.shape.priority !== undefined && pod.shape.priority < policy.expendablePriorityCutoff;
 }
 
+/** A pod that states none has 0. */
+export function priorityOf({ shape }: Pod): number {
+  return shape.priority ?? 0;
+}
+
 /** Buffers last, whatever they are a buffer for: any pod may have their room. Higher priority first, then the longer waiting, then by name: the same whatever order the watch delivered. */
 export function byPrecedence(left: Pod, right: Pod): number {
   return (
     Number(left.holds === 'buffer') - Number(right.holds === 'buffer') ||
-    (right.shape.priority ?? 0) - (left.shape.priority ?? 0) ||
+    priorityOf(right) - priorityOf(left) ||
     left.createdAtMs - right.createdAtMs ||
     compareText(left.namespace, right.namespace) ||
     compareText(left.name, right.name)

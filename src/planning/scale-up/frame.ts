@@ -13,7 +13,7 @@ import { probeOf } from '../stockouts.ts';
 import { preemptedNodes } from '../preempted.ts';
 import { brokenNodes } from '../state/broken-nodes.ts';
 import { overdueInstances } from '../state/unregistered.ts';
-import type { Growth } from './grow.ts';
+import type { Growth } from './growth.ts';
 import { type Headroom, fullHeadroom, limitReached, nodesAllowed, occupy, spend, wholeLimit } from './limits.ts';
 import type { ComingNodes } from './present-capacity.ts';
 import { type Scoring, createScoring } from './score.ts';

@@ -10,7 +10,7 @@ import { holdsRoom } from '../held-room.ts';
 import { bookedPods, isCheck } from '../requests/requests.ts';
 import { tooStale } from '../stale-cluster.ts';
 import { withProvenDevices } from './awaited-devices.ts';
-import { byPrecedence, displacedPods, isExpendable } from './classify-pods.ts';
+import { byPrecedence, displacedPods, isExpendable, priorityOf } from './classify-pods.ts';
 import { groupPods } from './equivalence-groups.ts';
 import { grow } from './grow.ts';
 import { type Capacity, addComing, placeOnCapacity } from './present-capacity.ts';
@@ -20,12 +20,18 @@ import type { Claims, ScaleUpInput } from './plan-input.ts';
 import { type Frame, leavingNodes, makeFrame, minimumNodes, rampFor, reasonByLimits, sizeWith } from './frame.ts';
 import { explain, finish, noGrowth } from './plan-result.ts';
 
-/** The snapshot is left as found. `others` take what room there is and ask for no more. */
+/** Who else is there, and in which order new nodes are given. */
+export interface PlanFor extends Omit<Claims, 'booked'> {
+  /** Priorities, the highest first: pods of at least the first are served before all others get a node, and so on. Absent: all at once. */
+  readonly steps?: readonly number[];
+}
+
+/** The snapshot is left as found. */
 export function planFor(
   input: ScaleUpInput,
   asking: Pod[],
   verdicts: Map<Pod, PodVerdict>,
-  others: Omit<Claims, 'booked'> = { waiting: [], last: [] },
+  { steps = [], ...others }: PlanFor = { waiting: [], last: [] },
 ): ScaleUpPlan {
   asking.sort(byPrecedence);
   const { observation, policy, request } = input;
@@ -43,7 +49,7 @@ export function planFor(
   const snapshot = input.snapshot ?? freshSnapshot(input);
   snapshot.fork();
   try {
-    return planPods(frame, asking, snapshot, verdicts);
+    return planPods(frame, { asking, steps }, snapshot, verdicts);
   } finally {
     snapshot.revert();
   }
@@ -56,7 +62,12 @@ function blockedBecause({ observation, state, policy }: ScaleUpInput): string | 
   return stale ?? unfitness(observation, state, policy)?.detail;
 }
 
-function planPods(frame: Frame, asking: readonly Pod[], snapshot: ClusterSnapshot, verdicts: Map<Pod, PodVerdict>): ScaleUpPlan {
+interface Asked {
+  readonly asking: readonly Pod[];
+  readonly steps: readonly number[];
+}
+
+function planPods(frame: Frame, { asking, steps }: Asked, snapshot: ClusterSnapshot, verdicts: Map<Pod, PodVerdict>): ScaleUpPlan {
   const { observation, policy } = frame.input;
   const displaced = displacedPods(observation, leavingNodes(frame.input));
   const isTurn = frame.input.request !== undefined;
@@ -64,7 +75,7 @@ function planPods(frame: Frame, asking: readonly Pod[], snapshot: ClusterSnapsho
   const capacity = capacityOf(frame, snapshot);
   addComing(capacity, [...frame.coming, ...minimumNodes(frame)]);
   const { left, tied } = placeInOrder(frame, capacity, { asking, displaced, verdicts });
-  const groups = groupPods(left, tied);
+  const turns = inSteps(left, steps).map((pods) => groupPods(pods, tied));
   const sizeOf = (id: NodeGroupId): number => sizeWith(frame, id, undefined);
   const skips = new Map<NodeGroupId, SkipReason>();
   const templates: GroupTemplate[] = [];
@@ -84,7 +95,7 @@ function planPods(frame: Frame, asking: readonly Pod[], snapshot: ClusterSnapsho
   const growth = grow({
     snapshot,
     templates: mayGrow(frame) ? templates : [],
-    groups,
+    turns,
     allOrNothing: isTurn,
     scoring: frame.scoring,
     expanders: frame.expanders,
@@ -99,8 +110,18 @@ function planPods(frame: Frame, asking: readonly Pod[], snapshot: ClusterSnapsho
     balance: policy.scaleUp.balanceSimilarGroups && !isTurn,
   });
   for (const [group, { pods: helped }] of growth.grown) for (const pod of helped) verdicts.set(pod, { kind: 'triggered', group });
-  explain({ frame, snapshot, groups, templates, growth, skips, verdicts });
+  explain({ frame, snapshot, groups: turns.flat(), templates, growth, skips, verdicts });
   return finish(frame, { skips, growth, templates }, verdicts);
+}
+
+function inSteps(pods: readonly Pod[], steps: readonly number[]): readonly (readonly Pod[])[] {
+  const stepOf = (pod: Pod): number => {
+    const step = steps.findIndex((least) => priorityOf(pod) >= least);
+    return step < 0 ? steps.length : step;
+  };
+  const turns = Array.from({ length: steps.length + 1 }, (): Pod[] => []);
+  for (const pod of pods) turns[stepOf(pod)]?.push(pod);
+  return turns;
 }
 
 interface Placing {

@@ -8,7 +8,7 @@ import type { ClusterSnapshot } from '../../scheduling/cluster-snapshot.ts';
 import { holdsRoom } from '../held-room.ts';
 import { byPrecedence } from './classify-pods.ts';
 import type { EquivalenceGroup } from './equivalence-groups.ts';
-import type { Growth } from './grow.ts';
+import type { Growth } from './growth.ts';
 import type { GroupTemplate } from './template-node.ts';
 import { askPlaces } from './live-refusals.ts';
 import { explainLeftovers } from './verdicts.ts';

@@ -8,7 +8,7 @@ import type { PodVerdict } from '../../domain/reasons.ts';
 import { bufferPods } from '../buffers/inject.ts';
 import { holdsRoom } from '../held-room.ts';
 import { requestPods } from '../requests/requests.ts';
-import { byPrecedence, gpuIndexes, isExpendable, reasonToIgnore } from './classify-pods.ts';
+import { byPrecedence, gpuIndexes, isExpendable, priorityOf, reasonToIgnore } from './classify-pods.ts';
 import { injectPods } from './proactive.ts';
 import type { RequestTurn, ScaleUpInput } from './plan-input.ts';
 import { planFor } from './plan-pods.ts';
@@ -44,34 +44,42 @@ function planForRequest(
   return planFor(input, [...pods], verdicts, { waiting, last: buffered(input, 0).pods });
 }
 
-/** Priorities for which a plan is tried again, the highest first: what nothing can help should not cost a plan each. */
+/** Each try may leave other pods behind than the one before; it does not go on for ever. */
 const MAX_TRIES = 3;
-
-const HIGHER_FIRST = 'pods of higher priority come first, and capacity is short';
 
 /**
  * Packing goes by size. Where that leaves a pod without a place and gives one of lower priority a new node, the plan is made
- * for the higher ones alone, and stands when it helps more of them; the others have their turn in the next loop.
+ * again, step by step for the priorities that were passed over, and stands when it serves the higher ones better.
  */
 function planByPriority(input: ScaleUpInput, asking: readonly Pod[], verdicts: ReadonlyMap<Pod, PodVerdict>): ScaleUpPlan {
-  const plan = planFor(input, [...asking], new Map(verdicts));
-  const stuck = asking.filter((pod) => isStuck(plan, pod)).map(priorityOf);
-  const lowest = asking.reduce((least, pod) => (isHelped(plan, pod) ? Math.min(least, priorityOf(pod)) : least), Infinity);
-  const short = [...new Set(stuck)].filter((priority) => priority > lowest).sort((left, right) => right - left);
-  for (const priority of short.slice(0, MAX_TRIES)) {
-    const upper = asking.filter((pod) => priorityOf(pod) >= priority);
-    const lower = asking.filter((pod) => priorityOf(pod) < priority);
-    const first = planFor(input, [...upper], new Map(verdicts), { waiting: [], last: lower.toSorted(byPrecedence) });
-    const helped = (of: ScaleUpPlan): number => upper.filter((pod) => !isStuck(of, pod)).length;
-    if (helped(first) <= helped(plan)) continue;
-    const left = lower.filter((pod) => !first.verdicts.has(pod)).map((pod) => [pod, { kind: 'waiting', detail: HIGHER_FIRST }] as const);
-    return { ...first, verdicts: new Map<Pod, PodVerdict>([...first.verdicts, ...left]) };
+  let plan = planFor(input, [...asking], new Map(verdicts));
+  let steps: readonly number[] = [];
+  for (let tries = 0; tries < MAX_TRIES; tries++) {
+    const more = passedOver(plan, asking).filter((priority) => !steps.includes(priority));
+    if (more.length === 0) return plan;
+    steps = [...steps, ...more].sort((left, right) => right - left);
+    const next = planFor(input, [...asking], new Map(verdicts), { waiting: [], last: [], steps });
+    if (!servesBetter(next, plan, asking)) return plan;
+    plan = next;
   }
   return plan;
 }
 
-function priorityOf({ shape }: Pod): number {
-  return shape.priority ?? 0;
+/** Priorities of pods that stay behind although one of lower priority gets a new node. */
+function passedOver(plan: ScaleUpPlan, asking: readonly Pod[]): readonly number[] {
+  const lowest = asking.reduce((least, pod) => (isHelped(plan, pod) ? Math.min(least, priorityOf(pod)) : least), Infinity);
+  return [...new Set(asking.filter((pod) => isStuck(plan, pod)).map(priorityOf))].filter((priority) => priority > lowest);
+}
+
+/** Of the highest priority that the two plans do not serve alike, fewer pods stay behind. */
+function servesBetter(plan: ScaleUpPlan, before: ScaleUpPlan, asking: readonly Pod[]): boolean {
+  const gain = new Map<number, number>();
+  for (const pod of asking) {
+    const change = Number(isStuck(before, pod)) - Number(isStuck(plan, pod));
+    if (change !== 0) gain.set(priorityOf(pod), (gain.get(priorityOf(pod)) ?? 0) + change);
+  }
+  const decisive = [...gain].filter(([, change]) => change !== 0).sort(([left], [right]) => right - left)[0];
+  return decisive !== undefined && decisive[1] > 0;
 }
 
 function isStuck({ verdicts }: ScaleUpPlan, pod: Pod): boolean {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { aGroup, aNode, aPod } from '../../support/builders.ts';
+import { aGroup, aNode, aPod, aTemplate } from '../../support/builders.ts';
 import { growth, planFor, verdictOf } from './world.ts';
 
 /** A node has room for 4 CPUs less what every node keeps. */
@@ -12,7 +12,7 @@ describe('capacity that is short goes to pods of higher priority', () => {
     const plan = planFor({ groups: [aGroup({ id: 'a', target: 0, maxSize: 1 })], pods: [large, first, second] });
     expect(growth(plan)).toEqual(['a 0->1']);
     expect([first, second].map((pod) => verdictOf(plan, pod)?.kind)).toEqual(['triggered', 'triggered']);
-    expect(verdictOf(plan, large)).toMatchObject({ kind: 'waiting', detail: expect.stringContaining('higher priority') as string });
+    expect(verdictOf(plan, large)).toEqual({ kind: 'helpless', byGroup: [{ group: 'a', skip: { kind: 'max-size', max: 1 } }] });
   });
 
   it('and in one plan with the others where it is not short', () => {
@@ -36,7 +36,54 @@ describe('capacity that is short goes to pods of higher priority', () => {
     ];
     const plan = planFor({ groups: [aGroup({ id: 'a', target: 0, maxSize: 1 })], pods: [large, impossible, middle, second] });
     expect([middle, second].map((pod) => verdictOf(plan, pod)?.kind)).toEqual(['triggered', 'triggered']);
-    expect([verdictOf(plan, impossible)?.kind, verdictOf(plan, large)?.kind]).toEqual(['helpless', 'waiting']);
+    expect([verdictOf(plan, impossible)?.kind, verdictOf(plan, large)?.kind]).toEqual(['helpless', 'helpless']);
+  });
+
+  it('step by step, as long as a higher one is passed over', () => {
+    const [top, middle, large] = [
+      aPod({ cpu: '1500m', shape: { priority: 1000 } }),
+      aPod({ cpu: '2', shape: { priority: 100 } }),
+      aPod({ cpu: '3', shape: { priority: 1 } }),
+    ];
+    const verdicts = (maxSize: number) => {
+      const plan = planFor({ groups: [aGroup({ id: 'a', target: 0, maxSize })], pods: [large, middle, top] });
+      return [top, middle, large].map((pod) => verdictOf(plan, pod)?.kind);
+    };
+    expect(verdicts(1)).toEqual(['triggered', 'triggered', 'helpless']);
+    expect(verdicts(2)).toEqual(['triggered', 'triggered', 'triggered']);
+  });
+
+  it('and the others get what is left, in the same plan: on the new nodes, and nodes of another group', () => {
+    const first = high('3');
+    const [large, small, huge] = [low('3500m'), low('500m'), low('7')];
+    const groups = [
+      aGroup({ id: 'a', target: 0, maxSize: 1 }),
+      aGroup({ id: 'big', target: 0, maxSize: 1, template: aTemplate({ cpu: '8' }) }),
+    ];
+    const plan = planFor({ groups, pods: [huge, large, small, first], policy: { expanders: ['least-waste'] } });
+    expect(growth(plan)).toEqual(['a 0->1', 'big 0->1']);
+    expect([first, small, huge].map((pod) => verdictOf(plan, pod))).toEqual([
+      { kind: 'triggered', group: 'a' },
+      { kind: 'triggered', group: 'a' },
+      { kind: 'triggered', group: 'big' },
+    ]);
+    expect(verdictOf(plan, large)?.kind).toBe('helpless');
+  });
+
+  it('also where places depend on each other', () => {
+    const apart = {
+      podAntiAffinity: [
+        { topologyKey: 'kubernetes.io/hostname', selector: { requirements: [] }, namespaces: ['default'], namespaceSelector: undefined },
+      ],
+    };
+    const pods = [
+      aPod({ cpu: '3', shape: { priority: 1, ...apart } }),
+      aPod({ cpu: '1', shape: { priority: 5, ...apart } }),
+      aPod({ cpu: '2', shape: { priority: 9, ...apart } }),
+    ];
+    const plan = planFor({ groups: [aGroup({ id: 'a', target: 0, maxSize: 2 })], pods });
+    expect(pods.map((pod) => verdictOf(plan, pod)?.kind)).toEqual(['helpless', 'triggered', 'triggered']);
+    expect(growth(plan)).toEqual(['a 0->2']);
   });
 
   it('and what they leave on nodes that are there is for the others', () => {
