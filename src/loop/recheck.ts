@@ -33,6 +33,8 @@ export function recheck(input: RecheckInput): RecheckResult {
   const { removal, fresh, stage } = input;
   if (fresh.node.scaleDownDisabled) return no('scale-down was disabled on the node');
   if (stage === 'before-mark' && hasTaint(fresh.node.taints, TO_BE_DELETED_TAINT)) return no('somebody else is removing the node');
+  const coming = stage === 'before-mark' ? nominatedHere(input) : undefined;
+  if (coming !== undefined) return no(`pod ${podName(coming)} is about to run on the node`);
   if (removal.cause === 'unready' && fresh.node.readiness.ready) return no('the node is ready again');
   const running = fresh.pods.filter((pod) => pod.phase !== 'Succeeded' && pod.phase !== 'Failed');
   const drain = judgeNode(running, drainContext(input.cluster, input.policy, input.nowMs));
@@ -51,6 +53,11 @@ function checkPods({ removal, stage }: RecheckInput, pods: readonly Pod[], { dae
   return stranger === undefined
     ? { go: true, pods, daemons, expendables }
     : no(`pod ${podName(stranger)} came to the node after the plan was made`);
+}
+
+/** One for whom others on the node are pushed aside, and whose move was not planned. */
+function nominatedHere({ cluster, removal }: RecheckInput): Pod | undefined {
+  return cluster.pendingPods.find((pod) => pod.nominatedNodeName === removal.node && !isPlanned(removal, pod));
 }
 
 function isPlanned(removal: Removal, pod: Pod): boolean {

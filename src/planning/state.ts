@@ -164,8 +164,9 @@ function reduceRemoval(state: LoopState, outcome: RemovalOutcome, nowMs: number)
 }
 
 function reduceUndone(state: LoopState, outcome: Extract<RemovalOutcome, { kind: 'undone' }>, nowMs: number): LoopState {
-  // A re-check that found a changed node and a stop of the process are no failures of ours: they start no cooldown.
-  const isFailure = outcome.step !== 'recheck' && outcome.step !== 'stopped';
+  // As in the Cluster Autoscaler: what a drain meets on one node rests that node, and only what would meet the next node, too
+  // (a write that fails) rests them all.
+  const isFailure = outcome.step === 'taint' || outcome.step === 'delete';
   const reason: UnremovableReason = outcome.step === 'evict' || outcome.step === 'wait' ? 'BlockedByPod' : 'UnexpectedError';
   const rests = outcome.retryAtMs > nowMs;
   const verdict = { reason, untilMs: outcome.retryAtMs, detail: `its removal was given up (${outcome.step}): ${outcome.message}` };

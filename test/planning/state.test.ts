@@ -4,7 +4,7 @@ import { nodeGroupId } from '../../src/domain/ids.ts';
 import type { LoopState } from '../../src/domain/loop-state.ts';
 import type { NodeGroup } from '../../src/domain/node-group.ts';
 import type { CloudEvent } from '../../src/domain/observation.ts';
-import type { RemovalOutcome } from '../../src/domain/outcome.ts';
+import type { RemovalOutcome, RemovalStep } from '../../src/domain/outcome.ts';
 import type { ScaleDownPlan } from '../../src/domain/plan.ts';
 import { DELETION_CANDIDATE_TAINT, TO_BE_DELETED_TAINT } from '../../src/domain/taint.ts';
 import { emptyLoopState, reduceIncrease, reduceObservation, reduceRemovals, reduceScaleDownPlan } from '../../src/planning/state.ts';
@@ -261,7 +261,7 @@ describe('scale-down', () => {
     ...change,
   });
   const started: RemovalOutcome = { kind: 'started', group: G, node: 'g-0', instance: keyOf('g-0'), atMs: START_MS };
-  const undone = (step: 'recheck' | 'evict' | 'delete'): RemovalOutcome => ({
+  const undone = (step: RemovalStep): RemovalOutcome => ({
     kind: 'undone',
     group: G,
     node: 'g-0',
@@ -300,7 +300,9 @@ describe('scale-down', () => {
 
   it.each([
     { step: 'recheck', cooldown: false, memory: undefined },
-    { step: 'evict', cooldown: true, memory: 'BlockedByPod' },
+    { step: 'taint', cooldown: true, memory: 'UnexpectedError' },
+    { step: 'evict', cooldown: false, memory: 'BlockedByPod' },
+    { step: 'wait', cooldown: false, memory: 'BlockedByPod' },
     { step: 'delete', cooldown: true, memory: 'UnexpectedError' },
   ] as const)('a removal undone at $step', ({ step, cooldown, memory }) => {
     const next = reduceRemovals(START, [started, undone(step)], START_MS);
@@ -313,7 +315,7 @@ describe('scale-down', () => {
     const grown = reduceIncrease(START, grow(1, 2), START_MS - 9, policy);
     const begun = reduceRemovals(grown, [{ ...started, atMs: START_MS - 5 }, undone('recheck')], START_MS);
     expect(begun.groupTimes?.get(G)).toEqual({ scaleUpMs: START_MS - 9, scaleDownMs: START_MS - 5 });
-    const failed = reduceRemovals(begun, [undone('evict')], START_MS);
+    const failed = reduceRemovals(begun, [undone('delete')], START_MS);
     expect(failed.groupTimes?.get(G)).toEqual({ scaleUpMs: START_MS - 9, scaleDownMs: START_MS - 5, scaleDownFailureMs: START_MS });
   });
 

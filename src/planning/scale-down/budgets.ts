@@ -85,10 +85,11 @@ export class BudgetLedger {
 
   /**
    * The first budget that these pods would overspend. One node alone may hold more pods of a budget than the budget
-   * allows at once: its evictions wait for each other, so it goes when nobody else in the plan touches that budget.
+   * allows at once: its evictions wait for each other, so it goes when nobody else in the plan touches that budget. A pod
+   * that its owner calls safe to evict waits for nobody here: the Eviction API has the last word, and is asked until it grants.
    */
   short(pods: readonly Pod[]): DisruptionBudget | undefined {
-    const counts = this.#count(pods);
+    const counts = this.#count(pods.filter(({ safeToEvict }) => safeToEvict !== 'true'));
     return [...counts].find(([budget, count]) => !(count <= this.#leftOf(budget) || this.#isUntouched(budget)))?.[0];
   }
 

@@ -14,6 +14,7 @@ import { Headroom, allowanceOf } from './budgets.ts';
 import { sortOutNodes } from './eligibility.ts';
 import { inhibitionOf, oldReads } from './inhibition.ts';
 import { planInstanceRemovals } from './instance-removals.ts';
+import { nominatedPods, withNominated } from './nominated.ts';
 import { scopeOf, type Scope } from './scope.ts';
 import { selectRemovals } from './select.ts';
 import { findUnneeded, type Unneeded } from './unneeded.ts';
@@ -31,6 +32,16 @@ export interface PlanScaleDownInput {
 
 /** Decides which nodes are unneeded, which go now, and says for every other node why it stays. */
 export function planScaleDown(input: PlanScaleDownInput): ScaleDownPlan {
+  const nominated = nominatedPods(input.observation);
+  if (nominated.length === 0) return planWith(input);
+  const { snapshot } = input;
+  return inFork(snapshot, () => {
+    for (const { pod, node } of nominated) snapshot.addPod(pod, node);
+    return planWith({ ...input, observation: withNominated(input.observation, nominated) });
+  });
+}
+
+function planWith(input: PlanScaleDownInput): ScaleDownPlan {
   const scope = scopeOf(input);
   const allowance = allowanceOf(scope);
   const headroom = new Headroom(scope);
@@ -42,7 +53,7 @@ export function planScaleDown(input: PlanScaleDownInput): ScaleDownPlan {
   if (unfit !== undefined) return nothing(`too many nodes are unready: ${unfit.detail}`, instanceRemovals);
 
   const eligibility = sortOutNodes(scope);
-  const unneeded = inFork(scope, () => findUnneeded(scope, eligibility));
+  const unneeded = inFork(scope.snapshot, () => findUnneeded(scope, eligibility));
   const inhibited = inhibitionOf(scope, input.scaleUpPlanned);
   const selection = inhibited === undefined ? selectRemovals(scope, unneeded, { allowance, headroom }) : { removals: [], kept: [] };
   const timers = timersOf(scope, unneeded.nodes, eligibility.pausedBy);
@@ -57,12 +68,12 @@ export function planScaleDown(input: PlanScaleDownInput): ScaleDownPlan {
 }
 
 /** The simulation moves pods about; whatever happens, the snapshot is handed back as it came. */
-function inFork<Result>(scope: Scope, simulate: () => Result): Result {
-  scope.snapshot.fork();
+function inFork<Result>(snapshot: Snapshot, simulate: () => Result): Result {
+  snapshot.fork();
   try {
     return simulate();
   } finally {
-    scope.snapshot.revert();
+    snapshot.revert();
   }
 }
 
