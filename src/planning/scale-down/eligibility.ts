@@ -5,7 +5,9 @@ import type { KeptNode } from '../../domain/plan.ts';
 import { DEVICE_CLAIMS, type Pod } from '../../domain/pod.ts';
 import { isExpendable } from '../../scheduling/drainability/expendable.ts';
 import { judgeNode, type NodeDrain } from '../../scheduling/drainability/drainability.ts';
+import { awaitsDevices } from '../awaited-devices.ts';
 import { holdsRoom } from '../held-room.ts';
+import { isStarting } from '../node-counts.ts';
 import { claimUtilization, unjudgedClaim, unknownUse } from './device-claims.ts';
 import { deviceUtilization, hasDevices } from './devices.ts';
 import { byName, isLeaving, type Scope } from './scope.ts';
@@ -91,6 +93,8 @@ function judgeLoad(known: Pick<Candidate, 'node' | 'group' | 'instance'>, scope:
   const pods = present.some(holdsRoom) ? present.filter((pod) => !holdsRoom(pod)) : present;
   const cutoff = policy.scaleUp.expendablePriorityCutoff;
   const counted = pods.some((pod) => isExpendable(pod, cutoff)) ? pods.filter((pod) => !isExpendable(pod, cutoff)) : pods;
+  if (node.readiness.ready && awaitsDevices(node, known.group) && isStarting(node, known.group, { policy, nowMs: observation.nowMs }))
+    return { node: node.name, reason: 'NotUnreadyLongEnough', detail: 'its drivers have not published its devices yet' };
   const unknown = unjudgedClaim(pods, DEVICE_CLAIMS);
   if (unknown !== undefined) return { node: node.name, reason: 'UnexpectedError', blocker: unknown };
   const unused = unknownUse(node, pods);

@@ -9,7 +9,7 @@ import { unfitness } from '../cluster-health.ts';
 import { holdsRoom } from '../held-room.ts';
 import { bookedPods, isCheck } from '../requests/requests.ts';
 import { tooStale } from '../stale-cluster.ts';
-import { withProvenDevices } from './awaited-devices.ts';
+import { withProvenDevices } from '../awaited-devices.ts';
 import { byPrecedence, displacedPods, isExpendable, priorityOf } from './classify-pods.ts';
 import { groupPods } from './equivalence-groups.ts';
 import { grow } from './grow.ts';

@@ -9,7 +9,7 @@ import type { Node } from '../../domain/node.ts';
 import type { CloudView, ClusterView, Observation } from '../../domain/observation.ts';
 import type { Policy } from '../../domain/policy.ts';
 import { isStarting } from '../node-counts.ts';
-import { awaitsDevices } from './awaited-devices.ts';
+import { awaitsDevices } from '../awaited-devices.ts';
 import { AZURE_DISK_ZONE } from '../../domain/volumes.ts';
 import { hasTaint, TO_BE_DELETED_TAINT } from '../../domain/taint.ts';
 

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
-import { aNode, START_MS } from '../../support/builders.ts';
+import { aNode, aTemplate, START_MS } from '../../support/builders.ts';
+import { aDevicePool } from '../../support/devices.ts';
 import { keptReasons, MINUTE, plan, pool, sinceMinutes } from './world.ts';
 
 it.each([
@@ -17,4 +18,15 @@ it.each([
   if (row.removed.length > 0) return;
   expect(keptReasons(result)).toEqual({ 'p-0': 'NotUnreadyLongEnough' });
   expect(result.kept[0]?.recheckAtMs).toBe(START_MS + 30 * MINUTE);
+});
+
+it.each([
+  { age: 12, removed: [] },
+  { age: 16, removed: ['p-0'] },
+])('QX17: a ready node of $age min whose drivers are still to publish devices: $removed', ({ age, removed }) => {
+  const node = aNode({ name: 'p-0', createdAtMs: START_MS - age * MINUTE });
+  const group = pool('p', 1, { template: { ...aTemplate(), devicePools: [aDevicePool('t', 4)] } });
+  const result = plan({ groups: [group], nodes: [node], state: { unneededSince: sinceMinutes(11, ['p-0']) } });
+  expect(result.removals.map((removal) => removal.node)).toEqual(removed);
+  if (removed.length === 0) expect(keptReasons(result)).toEqual({ 'p-0': 'NotUnreadyLongEnough' });
 });

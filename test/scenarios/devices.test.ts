@@ -1,0 +1,61 @@
+/**
+ * Devices that drivers publish, through the whole loop. The scheduler of this world allocates none, so that pods with claims wait
+ * for ever: what counts is what is ordered for them, and how often.
+ */
+import { afterEach, describe, expect, it } from 'vitest';
+import type { ObjectDraft } from '../../src/simulator/cluster/objects.ts';
+import { claimTemplate, deviceClass, gpus, gpuSlice, ownClaim } from '../support/device-objects.ts';
+import { VirtualRun } from '../support/virtual-world.ts';
+import { aPool, capacity, deployment, events, MINUTE, worldOf } from './support.ts';
+
+let run: VirtualRun | undefined;
+afterEach(async () => {
+  await run?.stop();
+  run = undefined;
+});
+
+/** A pool of one node with four GPUs, and two pods that ask for three each. */
+async function start(): Promise<VirtualRun> {
+  const world = await VirtualRun.start({ spec: worldOf([aPool({ name: 'gpu' })]), flags: ['--scale-down-enabled=false'] });
+  run = world;
+  await world.until('the node is there', () => nodesOf(world).length === 1, 5 * MINUTE);
+  world.world.cluster.apply(deviceClass() as ObjectDraft);
+  world.world.cluster.apply(claimTemplate('three', [gpus(3)]) as ObjectDraft);
+  publish(world, 0);
+  // A node speaks for its pool a minute after it turned ready.
+  await world.advance(2 * MINUTE);
+  world.world.cluster.apply(deployment({ name: 'train', replicas: 2, cpu: '1', spec: ownClaim('three') }));
+  await world.until('a second node is ordered', () => capacity(world, 'gpu') === 2, 5 * MINUTE);
+  await world.until('it is there', () => nodesOf(world).length === 2, 10 * MINUTE);
+  return world;
+}
+
+function nodesOf(world: VirtualRun): readonly string[] {
+  return world.world.cluster.store
+    .nodes()
+    .map(({ metadata }) => metadata.name)
+    .filter((name) => name.includes('-gpu-'));
+}
+
+function publish(world: VirtualRun, at: number): void {
+  world.world.cluster.apply(gpuSlice(nodesOf(world)[at] ?? '', 4) as ObjectDraft);
+}
+
+describe('devices of new nodes', () => {
+  it('QX16, QX17: one node is ordered for what does not fit, and no other while its driver takes its time', async () => {
+    const world = await start();
+    await world.advance(8 * MINUTE);
+    expect(world.writes()).toHaveLength(1);
+    publish(world, 1);
+    await world.advance(10 * MINUTE);
+    expect([world.writes().length, capacity(world, 'gpu')]).toEqual([1, 2]);
+    expect(world.world.violations()).toEqual([]);
+  });
+
+  it('a driver that never publishes costs one node and not one after the other', async () => {
+    const world = await start();
+    await world.advance(40 * MINUTE);
+    expect(world.writes().filter(({ capacityAfter = 0, capacityBefore = 0 }) => capacityAfter > capacityBefore)).toHaveLength(1);
+    expect(events(world, 'NotTriggerScaleUp').join()).toContain('cannot allocate all claims');
+  });
+});
