@@ -106,6 +106,7 @@ export async function composeDaemon(input: ComposeInput): Promise<Daemon> {
   const reconfigure = (next: Config): void => {
     if (next.logLevel !== live.logLevel) log.level = next.logLevel;
     live = next;
+    cloud.regroup(next.azure);
     loop.reconfigure(next.policy, { ...next.loop, namespace });
     status?.reconfigure(next.policy);
   };

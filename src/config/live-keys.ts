@@ -6,6 +6,9 @@ import type { Config } from './config.ts';
 
 /** The beginning of a key, up to a dot, or a whole key. */
 const LIVE = [
+  'nodeGroups',
+  'discovery',
+  'nodeGroupOptions',
   'scaleUp',
   'scaleDown',
   'backoff',
@@ -37,8 +40,10 @@ export function overlaid(running: Config, next: Config): Config {
   const { cluster = {} } = next.policy;
   const expanders = asksForOrder(running) === asksForOrder(next) ? next.policy.scaleUp.expanders : running.policy.scaleUp.expanders;
   const { proactive = false } = running.policy.scaleUp;
+  const { nodeGroups, discovery, nodeGroupOptions } = next.azure;
   return {
     ...running,
+    azure: { ...running.azure, nodeGroups, discovery, nodeGroupOptions },
     policy: {
       ...running.policy,
       scaleUp: { ...next.policy.scaleUp, expanders, proactive },

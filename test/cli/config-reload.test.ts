@@ -107,6 +107,24 @@ describe('a changed configuration file', () => {
     expect(await valueOf(process.metrics.config.generation)).toBe(2);
   });
 
+  it('groups, limits and what holds for some of them are live, everything else of Azure is not', () => {
+    const process = started('discovery: [{selectors: {team: x}, max: 2}]\n');
+    process.write(
+      'discovery: [{selectors: {team: x}, max: 5}]\n' +
+        'nodeGroupOptions: [{name: a, scaleDownUnneededTime: 5m}]\nazure: {cache: {vmssTtl: 2m}}\n',
+    );
+    const [applied] = process.applied;
+    expect(applied?.azure.discovery).toMatchObject([{ selectors: [{ key: 'team', value: 'x' }], max: 5 }]);
+    expect(applied?.azure.nodeGroupOptions).toMatchObject([{ name: 'a', options: { unneededForMs: 300_000 } }]);
+    expect(applied?.azure.vmssCacheTtlMs).toBe(60_000);
+    expect(process.news[0]?.message).toBe(
+      'Generation 2 is live: discovery, nodeGroupOptions changed; wait for a restart: azure.cache.vmssTtl.',
+    );
+    // What a flag says wins over the file as ever.
+    process.write('nodeGroups: [{name: a, min: 1, max: 5}]\n');
+    expect(process.applied.at(-1)?.azure.nodeGroups).toEqual(applied?.azure.nodeGroups);
+  });
+
   it('never tells values: a changed secret waits for a restart by its name, a bad one is refused without it', () => {
     const process = started('azure:\n  credential:\n    clientSecret: hush-one\n');
     process.write('azure:\n  credential:\n    certificatePassword: hush-two\n');

@@ -114,4 +114,41 @@ describe('groups that are named', () => {
     expect(groups(world)).toEqual(['GENERAL 1:2', `late/${D4.toLowerCase()} 0:3`]);
     expect(world.world.violations()).toEqual([]);
   });
+
+  it('and limits that are stated are obeyed from the next loop on when the configuration changes, as are groups that come and go', async () => {
+    const pools = [
+      aPool({ name: 'general', min: 0, max: 9 }),
+      aPool({ name: 'other', count: 0 }),
+      aPool({ name: 'sizes', kind: 'vms-pool', count: 0 }),
+    ];
+    const eager = ['--scale-down-unneeded-time=1m', '--scale-down-delay-after-add=30s'];
+    const world = await start({ spec: worldOf(pools, { discoveryTags: {} }), flags: [...eager, '--nodes=0:2:general'] });
+    const change = (...flags: readonly string[]): void => world.daemon.reconfigure(world.configWith([...eager, ...flags]));
+    world.world.cluster.apply(deployment({ name: 'web', replicas: 12, cpu: '1500m' }));
+    await world.until('the first maximum', () => capacity(world, 'general') === 2, 5 * MINUTE);
+    await world.advance(3 * MINUTE);
+    change('--nodes=0:3:general');
+    await world.until('a write', () => capacity(world, 'general') === 3, 15 * SECOND);
+    change('--nodes=0:3:general', '--nodes=0:2:other', `--nodes=0:9:sizes/${D4}`);
+    await world.until('all bound', () => bound(world, 'web') === 12, 10 * MINUTE);
+    expect([capacity(world, 'general'), capacity(world, 'other')].every((nodes) => nodes <= 3)).toBe(true);
+    expect(groups(world)).toEqual(['general 0:3', 'other 0:2', `sizes/${D4} 0:9`]);
+    expect(events(world, 'NodeGroupAppeared')).toHaveLength(2);
+    change('--nodes=3:4:general');
+    await world.advance(15 * SECOND);
+    expect(groups(world)).toEqual(['general 3:4']);
+    expect(events(world, 'NodeGroupVanished')).toHaveLength(2);
+    const [other, writes] = [capacity(world, 'other'), world.writes().length];
+    world.world.cluster.apply(deployment({ name: 'web', replicas: 0, cpu: '1500m' }));
+    await world.until('its new minimum', () => capacity(world, 'general') === 3, 10 * MINUTE);
+    await world.advance(10 * MINUTE);
+    expect([capacity(world, 'general'), capacity(world, 'other')]).toEqual([3, other]);
+    expect(
+      world
+        .writes()
+        .slice(writes)
+        .filter(({ pool }) => pool !== 'general'),
+    ).toEqual([]);
+    expect(world.world.violations()).toEqual([]);
+  });
 });

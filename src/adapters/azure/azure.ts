@@ -31,10 +31,10 @@ import { GiveBack } from './give-back.ts';
 import { FailureCounts } from './failure-counts.ts';
 import { GroupLocks, type WriteParts } from './group-writes.ts';
 import { OperationTracker } from './long-operations.ts';
-import type { AzureOptions } from './options.ts';
+import type { AzureOptions, GroupChoice } from './options.ts';
 import { frozenBecause, type Registered } from './registry.ts';
 import type { SkuShare } from './sku-agent.ts';
-import { isExplained } from './sign-in-errors.ts';
+import { whereAsked } from './sign-in-errors.ts';
 import { AzureStore } from './store.ts';
 import { StoreNews } from './store-news.ts';
 import { TemplateMemory } from './template-memory.ts';
@@ -69,6 +69,8 @@ export interface LearnedText {
 export interface AzureNodeGroups extends CloudNodeGroups {
   /** undefined: the public price list is not read. */
   readonly prices: PriceTableReader | undefined;
+  /** Other groups, limits or options of groups, from the next `observe` on. */
+  regroup(choice: GroupChoice): void;
   /** One plain record per caching agent, for `/debug/agents`. */
   agentStatus(): readonly AgentStatus[];
   /** One plain record per group, for `/debug/templates`. */
@@ -225,6 +227,10 @@ class AzureAdapter implements AzureNodeGroups {
     this.#store.invalidate(group?.key);
   }
 
+  regroup(choice: GroupChoice): void {
+    this.#store.choose(choice);
+  }
+
   onWake(listener: () => void): () => void {
     return this.#events.onWake(listener);
   }
@@ -316,13 +322,4 @@ class AzureAdapter implements AzureNodeGroups {
       }
     }
   }
-}
-
-/** A first read that nobody answered says who was asked, and which settings say so. */
-function whereAsked(error: AutoscalerError, { armEndpoint, authorityHost }: AzureOptions): AutoscalerError {
-  if (error.kind !== 'unavailable' || isExplained(error)) return error;
-  const asked =
-    `azure.armEndpoint (AZURE_RESOURCE_MANAGER_ENDPOINT) is ${armEndpoint} and ` +
-    `azure.authorityHost (AZURE_AUTHORITY_HOST) is ${authorityHost}; accepted are https addresses that answer from here`;
-  return new AutoscalerError(error.detail, `${error.message.replace(/\.$/, '')}: ${asked}.`, { cause: error });
 }

@@ -49,6 +49,9 @@ export interface DiscoveryRule {
 /** Where the size of a scale set is written: at the set, or as the count of its agent pool. */
 export type WritePath = 'vmss' | 'agentPool';
 
+/** What is scaled and by which rules: the part of the options that may change while the process runs. */
+export type GroupChoice = Pick<AzureOptions, 'nodeGroups' | 'discovery' | 'nodeGroupOptions'>;
+
 export interface AzureOptions {
   readonly subscriptionId: string;
   /** Only the managed identity and the Azure CLI can do without. */

@@ -1,10 +1,11 @@
 /** The registration of now, made anew only when what it is made from is another one; says once why what was selected is no group. */
 import type { Log } from '../../telemetry/log.ts';
 import type { AgentPools } from './agents.ts';
-import type { AzureOptions } from './options.ts';
+import type { GroupChoice } from './options.ts';
 import { register, type Registration, type RegistrationInput } from './registry.ts';
 
 export interface RegistrationSources {
+  readonly choice: GroupChoice;
   /** Another number whenever a set or a size of a pool is another one. */
   readonly version: number;
   readonly scaleSets: { snapshot(): NonNullable<RegistrationInput['scaleSets']> };
@@ -14,24 +15,29 @@ export interface RegistrationSources {
 }
 
 export class Registrations {
-  readonly #parts: { readonly options: AzureOptions; readonly log: Log };
+  readonly #log: Log;
   readonly #warned = new Set<string>();
-  #last: { readonly version: number; readonly pools: AgentPools | undefined; readonly value: Registration };
+  #last: { readonly sources: RegistrationSources; readonly value: Registration } | undefined;
 
-  constructor(parts: { readonly options: AzureOptions; readonly log: Log }) {
-    this.#parts = parts;
-    this.#last = { version: -1, pools: undefined, value: register({ options: parts.options, scaleSets: undefined }) };
+  constructor(log: Log) {
+    this.#log = log;
   }
 
   /** The same object while it says the same. */
-  from({ version, scaleSets, poolSizes, pools }: RegistrationSources): Registration {
-    const { version: known, pools: knownPools, value: previous } = this.#last;
-    if (version === known && pools === knownPools) return previous;
-    const { options } = this.#parts;
-    const next = register({ options, scaleSets: scaleSets.snapshot(), poolSizes: poolSizes.snapshot(), agentPools: pools?.byName });
+  from(sources: RegistrationSources): Registration {
+    const last = this.#last;
+    if (last !== undefined && isSameSource(last.sources, sources)) return last.value;
+    const { choice, scaleSets, poolSizes, pools } = sources;
+    const next = register({
+      options: choice,
+      scaleSets: scaleSets.snapshot(),
+      poolSizes: poolSizes.snapshot(),
+      agentPools: pools?.byName,
+    });
     this.#warnOfSkipped(next);
-    this.#last = { version, pools, value: isSame(previous, next) ? previous : next };
-    return this.#last.value;
+    const value = last !== undefined && isSame(last.value, next) ? last.value : next;
+    this.#last = { sources, value };
+    return value;
   }
 
   /** Each reason once, not once per refresh. */
@@ -40,9 +46,13 @@ export class Registrations {
       const said = `${name}: ${reason}`;
       if (this.#warned.has(said)) continue;
       this.#warned.add(said);
-      this.#parts.log.warn({ pool: name, reason }, 'a pool is selected but cannot be a node group');
+      this.#log.warn({ pool: name, reason }, 'a pool is selected but cannot be a node group');
     }
   }
+}
+
+function isSameSource(left: RegistrationSources, right: RegistrationSources): boolean {
+  return left.version === right.version && left.pools === right.pools && left.choice === right.choice;
 }
 
 function isSame(left: Registration, right: Registration): boolean {

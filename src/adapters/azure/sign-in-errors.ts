@@ -197,3 +197,15 @@ export function explainForbidden(what: string, error: AutoscalerError): Autoscal
   const code = error.code === undefined ? {} : { code: error.code };
   return new AutoscalerError(error.detail, message, { cause: error, context: error.context, ...code });
 }
+
+/** A first read that nobody answered says who was asked, and which settings say so. */
+export function whereAsked(
+  error: AutoscalerError,
+  { armEndpoint, authorityHost }: { readonly armEndpoint: string; readonly authorityHost: string },
+): AutoscalerError {
+  if (error.kind !== 'unavailable' || isExplained(error)) return error;
+  const asked =
+    `azure.armEndpoint (AZURE_RESOURCE_MANAGER_ENDPOINT) is ${armEndpoint} and ` +
+    `azure.authorityHost (AZURE_AUTHORITY_HOST) is ${authorityHost}; accepted are https addresses that answer from here`;
+  return new AutoscalerError(error.detail, `${error.message.replace(/\.$/, '')}: ${asked}.`, { cause: error });
+}

@@ -2,6 +2,7 @@
  * What is known of Azure: the tables, the agents that fill them, the reads out of turn, and the registration made from them.
  * Decides nothing about groups; knows no Kubernetes.
  */
+import { isDeepStrictEqual } from 'node:util';
 import type { CacheHooks } from '../../cache/hooks.ts';
 import { AgentScheduler } from '../../cache/agent-scheduler.ts';
 import type { CachingAgent } from '../../cache/agent.ts';
@@ -23,7 +24,7 @@ import { agentPoolsAgent, instancesOf, listSkus, machinesAgent, scaleSetsAgent, 
 import { foldName } from './arm-ids.ts';
 import type { ArmCalls } from './arm-calls.ts';
 import type { ArmClients } from './clients.ts';
-import type { AzureOptions } from './options.ts';
+import type { AzureOptions, GroupChoice } from './options.ts';
 import { drawsOf, QuotaLedger } from './quota.ts';
 import { Raises } from './raises.ts';
 import { Registrations } from './registrations.ts';
@@ -96,12 +97,14 @@ export class AzureStore {
   /** Groups whose machines are all told by the list that is asked for. */
   readonly #listing = new Set<string>();
   readonly #registrations: Registrations;
+  #choice: GroupChoice;
   #pools: AgentPools | undefined;
   #catalog: SkuCatalog | undefined;
 
   constructor(parts: StoreParts) {
     const { clock, hooks, options } = parts;
     this.#parts = parts;
+    this.#choice = options;
     this.#order = new LogicalClock(clock);
     const slots = new Slots(Math.max(1, options.maxConcurrentCalls));
     const table = { clock, order: this.#order, hooks };
@@ -115,7 +118,7 @@ export class AzureStore {
       hooks,
     });
     const listPools = (signal: AbortSignal): Promise<void> => this.scheduler.runNow(AGENT_POOLS_AGENT, signal);
-    this.vmsPools = new VmsPools({ ...parts, order: this.#order, slots, list: listPools });
+    this.vmsPools = new VmsPools({ ...parts, order: this.#order, slots, list: listPools, named: () => this.#choice.nodeGroups });
     const reads = { clock, slots, hooks, timeoutMs: options.requestTimeoutMs };
     this.#setReads = new OnDemand({
       ...reads,
@@ -132,7 +135,7 @@ export class AzureStore {
       confirmedAfter: (key, seq, signal) => this.instances.confirmedAfter(key, seq, signal),
     });
     this.#agentParts = { ...parts, order: this.#order, scaleSets: this.scaleSets, instances: this.instances };
-    this.#registrations = new Registrations(parts);
+    this.#registrations = new Registrations(parts.log);
     this.#priceClient = priceClient(parts);
     this.prices = this.#priceClient === undefined ? undefined : this.#priceBook(this.#priceClient);
     this.#addAgents();
@@ -158,11 +161,26 @@ export class AzureStore {
   /** The same object while no scale set, no pool and no size of one changed. */
   registration(): Registration {
     return this.#registrations.from({
+      choice: this.#choice,
       version: this.scaleSets.version + this.vmsPools.sizes.version,
       scaleSets: this.scaleSets,
       poolSizes: this.vmsPools.sizes,
       pools: this.#pools,
     });
+  }
+
+  /** Which groups there are, and what holds for some of them alone. */
+  get choice(): GroupChoice {
+    return this.#choice;
+  }
+
+  /** Other groups or limits from now on. Sizes that are named are asked for at once: AKS leaves out those without a machine. */
+  choose({ nodeGroups, discovery, nodeGroupOptions = [] }: GroupChoice): void {
+    const { nodeGroups: named, discovery: rules, nodeGroupOptions: stated = [] } = this.#choice;
+    if (isDeepStrictEqual([nodeGroups, discovery, nodeGroupOptions], [named, rules, stated])) return;
+    this.#choice = { nodeGroups, discovery, nodeGroupOptions };
+    this.#syncAgents();
+    if (this.#agentIds.has(AGENT_POOLS_AGENT)) this.scheduler.dueNow(AGENT_POOLS_AGENT);
   }
 
   /** Reads everything that a first decision needs. Rejects when the scale sets could not be read. */

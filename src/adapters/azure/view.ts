@@ -35,6 +35,8 @@ interface GroupInputs extends TemplateInputs {
   readonly listedAtMs: number | undefined;
   readonly frozen: string | undefined;
   readonly held: string | undefined;
+  /** What the user says of groups; the same object until that changes. */
+  readonly stated: AzureOptions['nodeGroupOptions'];
 }
 
 interface Built {
@@ -136,6 +138,7 @@ export class CloudViewBuilder {
       listedAtMs,
       frozen,
       held: store.growthHeldBecause(group),
+      stated: store.choice.nodeGroupOptions,
       clusterLabels: this.#clusterLabels.of(this.#sourceOf(own)?.os),
     };
     return { ...known, learned: this.#learned(known, world) };
@@ -177,7 +180,7 @@ export class CloudViewBuilder {
         ? previous?.group.template
         : groupTemplate(this.#parts, inputs, this.#sourceOf(inputs)),
       ...this.#size(inputs),
-      options: optionsOf(group.key, (row?.value ?? size)?.tags ?? {}, this.#parts.options.nodeGroupOptions),
+      options: optionsOf(group.key, (row?.value ?? size)?.tags ?? {}, inputs.stated),
       frozen: inputs.frozen,
       ...(held === undefined ? {} : { growthHeld: held }),
     };

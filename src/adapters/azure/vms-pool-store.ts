@@ -12,7 +12,7 @@ import { asAutoscalerError, AutoscalerError } from '../../domain/errors.ts';
 import type { Clock } from '../../domain/clock.ts';
 import type { Log } from '../../telemetry/log.ts';
 import { getAgentPool, type PoolWireParts } from './agent-pool-wire.ts';
-import type { AzureOptions } from './options.ts';
+import type { AzureOptions, ExplicitNodeGroup } from './options.ts';
 import { foldName } from './arm-ids.ts';
 import { POOL_SIZES, poolKeyOf, poolSizeKey, readVmsPoolJson, rowsOfPool, type PoolSizeRow, type VmsPool } from './vms-pool-rows.ts';
 import { isPassing } from './vms-pool-groups.ts';
@@ -25,6 +25,8 @@ export interface VmsPoolsParts extends PoolWireParts {
   readonly slots: Slots;
   readonly hooks: CacheHooks;
   readonly log: Log;
+  /** The groups that the user names. */
+  readonly named: () => readonly ExplicitNodeGroup[];
   /** Lists all pools now. */
   readonly list: (signal: AbortSignal) => Promise<void>;
 }
@@ -170,7 +172,7 @@ export class VmsPools {
 
   /** Sizes of a pool that the configuration names: AKS may leave out those without a machine. */
   #namedSizes(pool: string): readonly string[] {
-    return this.#parts.options.nodeGroups.flatMap(({ name }) => {
+    return this.#parts.named().flatMap(({ name }) => {
       const [named = '', vmSize] = name.split('/');
       return vmSize !== undefined && poolSizeKey(named, vmSize) === poolSizeKey(pool, vmSize) ? [vmSize] : [];
     });
