@@ -14,6 +14,8 @@ export interface PoolSpec {
   readonly priority?: 'Regular' | 'Spot';
   /** What becomes of a Spot machine that Azure takes back. Default: AKS's, `Delete`. */
   readonly evictionPolicy?: 'Delete' | 'Deallocate';
+  /** Whether its scale set begins more machines than asked for. Default: no, as AKS makes it. */
+  readonly overprovision?: boolean;
   readonly mode?: 'System' | 'User';
   /** AKS's own autoscaler is turned on for it. (What it would do is not simulated.) */
   readonly managedAutoscaler?: boolean;

@@ -1,13 +1,8 @@
 /** Agent pools and the cluster, with the real AKS client. */
 import { describe, expect, it } from 'vitest';
-import { MINUTE, aPool, aWorld, startRig, stateOf, type Rig } from '../simulator/arm/harness.ts';
+import { MINUTE, aPool, aWorld, poolPath, startRig, stateOf } from '../simulator/arm/harness.ts';
 
 const GROUP = 'rg';
-
-function poolPath(rig: Rig, pool: string, rest = ''): string {
-  const root = `/subscriptions/${rig.spec.subscriptionId}/resourceGroups/${GROUP}/providers/Microsoft.ContainerService/managedClusters/aks`;
-  return `${root}/agentPools/${pool}${rest}?api-version=2025-05-01`;
-}
 
 describe('agent pools', () => {
   it('lists pools and shows the cluster', async () => {

@@ -3,22 +3,22 @@
  * a scale set. VMs-type pools have no scale set; the provider makes and unmakes their machines.
  */
 import { isDeepStrictEqual } from 'node:util';
-import { findAgentPool, poolSize, renderAgentPool, REPLACED_BY_PUT, isVmsPool, manualScale, poolEtag } from './agent-pool-document.ts';
-import { aksError, scaleInProgress } from './errors.ts';
-import { isJsonObject, pick, pickObject, pickText, type JsonObject } from './json.ts';
+import { findAgentPool, isVmsPool, manualScale, poolEtag, poolSize, renderAgentPool, REPLACED_BY_PUT } from './agent-pool-document.ts';
+import { aksError } from './errors.ts';
+import { isJsonObject, pick, pickObject, type JsonObject } from './json.ts';
 import { takeDown } from './lifecycle.ts';
 import { param, type ArmReply, type ArmRequest, type Principal } from './messages.ts';
-import { clusterId } from './names.ts';
 import { beginOperation, operationHeaders } from './operations.ts';
 import { answerPage } from './paging.ts';
+import { isIdle, poolNotFound, refuseCondition, refuseProperties, refuseWhileBusy, staleTag, vmsOfSize } from './pool-checks.ts';
+import { breedPool, uprootPool } from './planting.ts';
+import { specOfNew } from './pool-spec.ts';
 import { limitsOf } from './pool-limits.ts';
-import { AKS_PRINCIPAL, copyCountToSet, copyTagsToSet } from './pool-to-set.ts';
-import { acceptRemoval } from './scaling.ts';
-import { findVmSize } from './sku-table.ts';
-import { quotaShortage } from './stock.ts';
+import { copyCountToSet, copyTagsToSet } from './pool-to-set.ts';
+import { AKS_PRINCIPAL } from './principals.ts';
 import { growPool } from './vm-birth.ts';
 import { judgeManualScale, judgePoolSize, judgeRemoval, noteRead } from './write-judge.ts';
-import { capacityOf, later, type AgentPool, type ArmWorld, type Operation } from './world-state.ts';
+import { capacityOf, type AgentPool, type ArmWorld, type Operation, type ScaleSet } from './world-state.ts';
 import type { Vm } from './vm.ts';
 
 export function listAgentPools(world: ArmWorld, request: ArmRequest): ArmReply {
@@ -38,24 +38,24 @@ export function getAgentPool(world: ArmWorld, request: ArmRequest): ArmReply {
   return { status: 200, body: renderAgentPool(world, pool), trace: { etagOut: poolEtag(world, pool) } };
 }
 
-function poolNotFound(world: ArmWorld, request: ArmRequest): ArmReply {
-  return aksError(404, 'NotFound', `Could not find the agentpool: ${param(request, 'pool')} in cluster ${clusterId(world.spec)}.`);
-}
-
-/** PUT replaces what the user sets: settings left out fall back to their defaults, the immutable stay. */
+/**
+ * PUT replaces what the user sets: settings left out fall back to their defaults, the immutable stay. One that says nothing new
+ * still sets a drifted scale set back; one on a name that does not exist founds a pool.
+ */
 export function putAgentPool(world: ArmWorld, request: ArmRequest): ArmReply {
   const pool = findAgentPool(world, param(request, 'pool'));
   const ifMatch = request.headers['if-match'];
-  if (pool === undefined) return ifMatch === undefined ? poolNotFound(world, request) : stale(ifMatch);
+  const given = pick(request.body, 'properties');
+  if (pool === undefined) return ifMatch === undefined ? foundAgentPool(world, request) : staleTag(ifMatch);
   const before = poolSize(pool);
   const trace = { ...(ifMatch === undefined ? {} : { etagIn: ifMatch }), capacityBefore: before };
-  const given = pick(request.body, 'properties');
-  const refusal = refuseCondition(world, request, pool) ?? refuseWhileBusy(pool) ?? refuseProperties(world, pool, given);
+  const properties = isJsonObject(given) ? given : {};
+  const refusal = refuseCondition(world, request, pool) ?? refuseWhileBusy(pool) ?? refuseProperties(world, pool, properties);
   if (refusal !== undefined || !isJsonObject(given)) {
     return { ...(refusal ?? aksError(400, 'BadRequest', 'properties is missing.')), trace: { ...trace, capacityAfter: before } };
   }
   const next = nextProperties(pool, given);
-  if (isDeepStrictEqual(next, pool.properties))
+  if (isDeepStrictEqual(next, pool.properties) && !hasDrifted(world, pool))
     return { status: 200, body: renderAgentPool(world, pool), trace: { ...trace, capacityAfter: before } };
   const operation = acceptPool(world, pool, next, request.principal);
   return {
@@ -66,73 +66,64 @@ export function putAgentPool(world: ArmWorld, request: ArmRequest): ArmReply {
   };
 }
 
+function hasDrifted(world: ArmWorld, pool: AgentPool): boolean {
+  const set = setOf(world, pool);
+  return set !== undefined && capacityOf(set) !== poolSize(pool);
+}
+
+/** A new pool: 201, and its machines begin to come. */
+function foundAgentPool(world: ArmWorld, request: ArmRequest): ArmReply {
+  const given = pick(request.body, 'properties');
+  const properties = isJsonObject(given) ? given : {};
+  const spec = specOfNew(param(request, 'pool'), properties);
+  if (typeof spec === 'string') return aksError(400, 'InvalidParameter', spec);
+  const refusal = refuseProperties(world, undefined, { ...properties, count: spec.count });
+  if (refusal !== undefined) return refusal;
+  const { pool, pending } = breedPool(world, spec, properties);
+  const operation = beginPoolOperation(world, pool, { principal: request.principal, pending });
+  return {
+    status: 201,
+    headers: operationHeaders(world, request, operation, 'write'),
+    body: renderAgentPool(world, pool),
+    trace: { capacityBefore: 0, capacityAfter: poolSize(pool), etagOut: poolEtag(world, pool), opId: operation.id },
+  };
+}
+
+/** The pool goes with everything in it. One that is not there is gone already. */
+export function deleteAgentPool(world: ArmWorld, request: ArmRequest): ArmReply {
+  const pool = findAgentPool(world, param(request, 'pool'));
+  if (pool === undefined) return { status: 204 };
+  const refusal = refuseCondition(world, request, pool) ?? refuseWhileBusy(pool);
+  if (refusal !== undefined) return refusal;
+  const { principal } = request;
+  const vms = [...(setOf(world, pool) ?? pool).vms.values()];
+  const living = vms.filter((vm) => vm.provisioningState !== 'Deleting');
+  judgeRemoval(
+    world,
+    { name: pool.name, min: limitsOf(pool.spec, pool.properties).min },
+    { principal, vms: living, capacityAfter: 0, named: false },
+  );
+  pool.provisioningState = 'Deleting';
+  pool.etagCounter++;
+  for (const vm of living) takeDown(world, vm, { forced: false, principal: principal.clientId });
+  const operation = beginPoolOperation(world, pool, { principal, pending: vms, atEnd: () => uprootPool(world, pool) });
+  return {
+    status: 202,
+    headers: operationHeaders(world, request, operation, 'action'),
+    trace: { opId: operation.id, charge: living.length },
+  };
+}
+
+function setOf(world: ArmWorld, pool: AgentPool): ScaleSet | undefined {
+  return pool.setKey === undefined ? undefined : world.sets.get(pool.setKey);
+}
+
 function nextProperties(pool: AgentPool, given: JsonObject): JsonObject {
   const kept = Object.entries(pool.properties).filter(([key]) => !REPLACED_BY_PUT.includes(key));
   const writable = Object.entries(given).filter(
     ([key]) => key !== 'eTag' && key !== 'provisioningState' && key !== 'virtualMachineNodesStatus',
   );
   return { ...Object.fromEntries(kept), ...Object.fromEntries(writable) };
-}
-
-function stale(ifMatch: string): ArmReply {
-  return aksError(412, 'PreConditionFailed', `The If-Match header ${ifMatch} does not match the current eTag of the agent pool.`);
-}
-
-function refuseCondition(world: ArmWorld, request: ArmRequest, pool: AgentPool): ArmReply | undefined {
-  const ifMatch = request.headers['if-match'];
-  const ifNoneMatch = request.headers['if-none-match'];
-  if (ifMatch !== undefined && ifNoneMatch !== undefined)
-    return aksError(400, 'BadRequest', 'If-Match and If-None-Match exclude each other.');
-  if (ifNoneMatch !== undefined && ifNoneMatch !== '*') return aksError(400, 'BadRequest', 'If-None-Match accepts only *.');
-  if (ifNoneMatch === '*') return aksError(412, 'PreConditionFailed', 'The agent pool exists.');
-  return ifMatch === undefined || ifMatch === '*' || ifMatch === poolEtag(world, pool) ? undefined : stale(ifMatch);
-}
-
-/** The provider takes one operation per pool at a time. */
-export function isBusy({ provisioningState }: AgentPool): boolean {
-  return provisioningState !== 'Succeeded' && provisioningState !== 'Failed';
-}
-
-function refuseWhileBusy(pool: AgentPool): ArmReply | undefined {
-  if (!isBusy(pool)) return undefined;
-  return { status: 409, body: scaleInProgress(pool.name, pool.provisioningState) };
-}
-
-function refuseProperties(world: ArmWorld, pool: AgentPool, given: unknown): ArmReply | undefined {
-  const properties = isJsonObject(given as JsonObject) ? (given as JsonObject) : {};
-  const count = properties['count'];
-  const number = (key: string): number | undefined => (typeof properties[key] === 'number' ? properties[key] : undefined);
-  const [min, max] = [number('minCount'), number('maxCount')];
-  if (typeof count === 'number' && (!Number.isInteger(count) || count < 0 || count > 1_000)) {
-    return aksError(400, 'InvalidParameter', 'The value of parameter agentPoolProfile.count is invalid.');
-  }
-  if (min !== undefined && max !== undefined && min > max) return aksError(400, 'InvalidParameter', 'minCount must not be above maxCount.');
-  if (properties['enableAutoScaling'] === true && typeof count === 'number' && count !== poolSize(pool)) {
-    return aksError(400, 'BadRequest', 'Cannot scale cluster autoscaler enabled node pool.');
-  }
-  const size = pickText(properties, 'vmSize');
-  if (size !== undefined && size !== pick(pool.properties, 'vmSize')) {
-    return aksError(400, 'PropertyChangeNotAllowed', "Changing property 'properties.vmSize' is not allowed.");
-  }
-  const unknownSize = manualScale(properties).find((entry) => findVmSize(entry.size) === undefined);
-  if (unknownSize !== undefined) return aksError(400, 'InvalidParameter', `The VM size ${unknownSize.size} is not available.`);
-  return refuseQuota(world, pool, properties);
-}
-
-function refuseQuota(world: ArmWorld, pool: AgentPool, properties: JsonObject): ArmReply | undefined {
-  if (!isVmsPool(pool)) return undefined;
-  for (const { size, count } of manualScale(properties)) {
-    const more = count - vmsOfSize(pool, size).length;
-    const shortage = quotaShortage(world, { vmSize: size, spot: pool.spec.priority === 'Spot', count: more });
-    if (shortage === undefined) continue;
-    const message = `Insufficient regional vcpu quota left for location ${shortage.location}. left regional vcpu quota ${shortage.limit - shortage.usage}, requested quota ${shortage.required}.`;
-    return aksError(400, 'ErrCode_InsufficientVCPUQuota', message);
-  }
-  return undefined;
-}
-
-function vmsOfSize(pool: AgentPool, size: string): readonly Vm[] {
-  return [...pool.vms.values()].filter((vm) => vm.vmSize.toLowerCase() === size.toLowerCase() && vm.provisioningState !== 'Deleting');
 }
 
 /** Takes over a changed pool, from whoever it comes: the tag moves and the machines begin to follow. */
@@ -147,7 +138,7 @@ export function acceptPool(world: ArmWorld, pool: AgentPool, next: JsonObject, p
   else judgePoolSize(world, { name: pool.name, max: limitsOf(pool.spec, next).max }, { principal, before, after });
   pool.provisioningState = after === before ? 'Updating' : 'Scaling';
   if (isVmsPool(pool)) return convergeVms(world, pool, principal);
-  const operation = beginPoolOperation(world, pool, principal, []);
+  const operation = beginPoolOperation(world, pool, { principal });
   copyTagsToSet(world, pool, tagsBefore);
   // Whatever an operation of the provider is about, it ends with the capacity that the provider counts.
   copyCountToSet(world, pool, principal);
@@ -170,10 +161,18 @@ function convergeVms(world: ArmWorld, pool: AgentPool, principal: Principal): Op
     for (const vm of victims) takeDown(world, vm, { forced: false, principal: principal.clientId });
     touched.push(...victims);
   }
-  return beginPoolOperation(world, pool, principal, touched);
+  return beginPoolOperation(world, pool, { principal, pending: touched });
 }
 
-function beginPoolOperation(world: ArmWorld, pool: AgentPool, principal: Principal, pending: readonly Vm[]): Operation {
+/** What an operation on a pool waits for, and what happens once the pool is at rest. */
+export interface PoolOperation {
+  readonly principal: Principal;
+  readonly pending?: readonly Vm[];
+  readonly atEnd?: () => void;
+}
+
+/** While it runs the pool says so. */
+export function beginPoolOperation(world: ArmWorld, pool: AgentPool, { principal, pending = [], atEnd }: PoolOperation): Operation {
   return beginOperation(world, {
     kind: 'agent-pool',
     provider: 'aks',
@@ -183,94 +182,20 @@ function beginPoolOperation(world: ArmWorld, pool: AgentPool, principal: Princip
     retryAfterSeconds: world.knobs.retryAfterSeconds.write,
     onEnd: (operation) => {
       pool.provisioningState = operation.failures.length > 0 ? 'Failed' : 'Succeeded';
+      atEnd?.();
     },
   });
 }
 
-/** Removes machines by name, whatever kind of pool they are in. One bad name refuses all. */
-export function deleteMachines(world: ArmWorld, request: ArmRequest): ArmReply {
-  const pool = findAgentPool(world, param(request, 'pool'));
-  if (pool === undefined) return poolNotFound(world, request);
-  const busy = refuseWhileBusy(pool);
-  if (busy !== undefined) return busy;
-  const names = pick(request.body, 'machineNames');
-  const wanted = Array.isArray(names) ? names.map((name) => String(name).toLowerCase()) : [];
-  const machines = wanted.map((name) => machinesOf(world, pool).find((vm) => vm.hostName === name || vm.name.toLowerCase() === name));
-  const vms = machines.filter((vm) => vm !== undefined);
-  if (vms.length === 0 || vms.length < wanted.length)
-    return aksError(400, 'InvalidParameter', 'machineNames names a machine that is not in the agent pool.');
-  const before = poolSize(pool);
-  const operation = removeMachines(world, pool, vms, request.principal);
-  return {
-    status: 202,
-    headers: operationHeaders(world, request, operation, 'action'),
-    trace: { capacityBefore: before, capacityAfter: poolSize(pool), opId: operation.id, charge: vms.length },
-  };
-}
-
-export function machinesOf(world: ArmWorld, pool: AgentPool): readonly Vm[] {
-  const set = pool.setKey === undefined ? undefined : world.sets.get(pool.setKey);
-  return [...(set ?? pool).vms.values()];
-}
-
-function removeMachines(world: ArmWorld, pool: AgentPool, vms: readonly Vm[], principal: Principal): Operation {
+/**
+ * What the provider does at every operation of its own: the pool says `Updating`, its tag moves, and its scale set gets the
+ * pool's count back. @returns why it did not, or undefined.
+ */
+export function reconcilePool(world: ArmWorld, pool: AgentPool): string | undefined {
+  if (!isIdle(pool)) return `pool "${pool.name}" is ${pool.provisioningState}`;
   pool.provisioningState = 'Updating';
   pool.etagCounter++;
-  const set = pool.setKey === undefined ? undefined : world.sets.get(pool.setKey);
-  if (set !== undefined) {
-    acceptRemoval(world, set, { vms, forced: false, principal, named: true });
-    pool.properties = { ...pool.properties, count: capacityOf(set) };
-    return beginPoolOperation(world, pool, principal, vms);
-  }
-  for (const vm of vms.filter((vm) => vm.provisioningState !== 'Deleting')) forgetMachine(pool, vm);
-  judgeNamedBySize(world, pool, vms, principal);
-  for (const vm of vms) takeDown(world, vm, { forced: false, principal: principal.clientId });
-  return beginPoolOperation(world, pool, principal, vms);
-}
-
-/** Minimum and maximum hold for each size by itself. */
-function judgeNamedBySize(world: ArmWorld, pool: AgentPool, vms: readonly Vm[], principal: Principal): void {
-  for (const [size, ofSize] of Map.groupBy(vms, (vm) => vm.vmSize)) {
-    const left = manualScale(pool.properties).find((entry) => entry.size.toLowerCase() === size.toLowerCase())?.count ?? 0;
-    const owner = { name: `${pool.name}/${size}`, min: limitsOf(pool.spec, pool.properties).min };
-    judgeRemoval(world, owner, { principal, vms: ofSize, capacityAfter: left, named: true });
-  }
-}
-
-/** A machine of a pool of type VirtualMachines goes: its size asks for one less. */
-export function forgetMachine(pool: AgentPool, vm: Vm): void {
-  const manual = manualScale(pool.properties).map((entry) =>
-    entry.size.toLowerCase() === vm.vmSize.toLowerCase() ? { ...entry, count: Math.max(0, entry.count - 1) } : entry,
-  );
-  pool.properties = {
-    ...pool.properties,
-    virtualMachinesProfile: { ...pickObject(pool.properties, 'virtualMachinesProfile'), scale: { manual } },
-  };
-}
-
-/** What the provider does at every operation of its own: sets the scale set back to the pool's count. */
-export function reconcilePool(world: ArmWorld, pool: AgentPool): void {
-  pool.provisioningState = 'Updating';
+  beginPoolOperation(world, pool, { principal: AKS_PRINCIPAL });
   copyCountToSet(world, pool, AKS_PRINCIPAL);
-  later(world, world.draws.latency(`reconcile|${pool.name}|${pool.etagCounter}`, world.knobs.modelUpdate), () => {
-    pool.provisioningState = 'Succeeded';
-  });
-}
-
-/** Machines of a pool by the name of their node. */
-export function listMachines(world: ArmWorld, request: ArmRequest): ArmReply {
-  const pool = findAgentPool(world, param(request, 'pool'));
-  if (pool === undefined) return poolNotFound(world, request);
-  return answerPage(request, {
-    items: machinesOf(world, pool),
-    keyOf: (vm) => vm.hostName,
-    pageSize: world.knobs.pageSize,
-    render: (vm) => ({
-      id: `${clusterId(world.spec)}/agentPools/${pool.name}/machines/${vm.hostName}`,
-      name: vm.hostName,
-      type: 'Microsoft.ContainerService/managedClusters/agentPools/machines',
-      ...(vm.zone === undefined ? {} : { zones: [vm.zone] }),
-      properties: { resourceId: vm.resourceId, provisioningState: vm.provisioningState },
-    }),
-  });
+  return undefined;
 }

@@ -8,12 +8,13 @@ import { raiseCatalogued, type CatalogueOrder } from './catalogue-raise.ts';
 import { scaleAsForeigner, type ForeignChange } from './ambush.ts';
 import { isVmsPool, manualScale, poolSize } from './agent-pool-document.ts';
 import { reconcilePool } from './agent-pools.ts';
+import { isIdle } from './pool-checks.ts';
 import { evict } from './eviction.ts';
 import type { Fault, FaultTable } from './faults.ts';
 import type { JournalEntry } from './journal.ts';
 import type { JsonObject } from './json.ts';
 import { darkenZone, failSet, preemptSet, repairInstance, upgradePool } from './misfortunes.ts';
-import { plantPool, uprootPool } from './planting.ts';
+import { addPool, uprootPool } from './planting.ts';
 import { retagPool, scalePoolAsForeigner } from './pool-ambush.ts';
 import type { FrozenLists } from './stale-lists.ts';
 import { stockKey, usages, type Usage } from './stock.ts';
@@ -41,6 +42,8 @@ export interface InstanceState {
   readonly provisioningState: string;
   readonly power: string;
   readonly error?: string;
+  /** Begun in excess of what was asked; it counts nowhere. */
+  readonly surplus?: true;
 }
 
 export interface OperationState {
@@ -147,7 +150,7 @@ export function createControl({ world, faults, frozen }: ControlParts): ArmContr
 }
 
 function raise(world: ArmWorld, event: WorldEvent): string | undefined {
-  if ('addPool' in event) return plantPool(world, event.addPool);
+  if ('addPool' in event) return addPool(world, event.addPool);
   if ('zoneDown' in event) return darkenZone(world, event.zoneDown.zone, event.zoneDown.forMs);
   const [[, { pool }]] = Object.entries(event) as [[string, { readonly pool: string }]];
   const agentPool = world.agentPools.get(pool.toLowerCase());
@@ -159,10 +162,12 @@ function raise(world: ArmWorld, event: WorldEvent): string | undefined {
     return undefined;
   }
   if ('foreignScale' in event && isVmsPool(agentPool)) return raiseForeignPoolScale(world, agentPool, event.foreignScale);
+  if ('rpReconcile' in event) return reconcilePool(world, agentPool);
   return raiseOnSet(world, agentPool, event);
 }
 
-type OfSet = Exclude<WorldEvent, { readonly [Key in 'addPool' | 'removePool' | 'zoneDown' | 'retag' | 'evict']: unknown }>;
+type ElsewhereRaised = 'addPool' | 'removePool' | 'zoneDown' | 'retag' | 'evict' | 'rpReconcile';
+type OfSet = Exclude<WorldEvent, { readonly [Key in ElsewhereRaised]: { readonly [Name in Key]: unknown } }[ElsewhereRaised]>;
 
 function raiseOnSet(world: ArmWorld, agentPool: AgentPool, event: OfSet): string | undefined {
   const set = setOfPool(world, agentPool.name);
@@ -170,26 +175,25 @@ function raiseOnSet(world: ArmWorld, agentPool: AgentPool, event: OfSet): string
   if ('foreignScale' in event) return raiseForeignScale(world, set, event.foreignScale);
   if ('repair' in event) return repairInstance(world, set, event.repair.instanceId);
   if ('preempt' in event) return preemptSet(world, set);
-  if ('failSet' in event) return failSet(set);
-  if ('upgrade' in event) return upgradePool(world, agentPool, { set, surge: event.upgrade.surge ?? 1 });
-  reconcilePool(world, agentPool);
-  return undefined;
+  if ('failSet' in event) return failSet(world, set);
+  return upgradePool(world, agentPool, { set, surge: event.upgrade.surge ?? 1 });
 }
 
 function raiseForeignScale(world: ArmWorld, set: ScaleSet, change: ForeignChange & { readonly when?: string }): string | undefined {
   const { to, delta }: { readonly to?: number; readonly delta?: number } = change;
   if (!Number.isInteger(to ?? delta)) return 'foreignScale needs "to" or "delta", a whole number';
-  if (change.when === 'before-next-write') set.ambush = change;
-  else scaleAsForeigner(world, set, change);
+  if (change.when !== 'before-next-write') return scaleAsForeigner(world, set, change);
+  set.ambush = change;
   return undefined;
 }
 
 function raiseForeignPoolScale(world: ArmWorld, pool: AgentPool, change: ForeignChange & { readonly when?: string }): string | undefined {
   const { to, delta }: { readonly to?: number; readonly delta?: number } = change;
   if (!Number.isInteger(to ?? delta)) return 'foreignScale needs "to" or "delta", a whole number';
-  if (change.when === 'before-next-write') pool.ambush = change;
-  else if (pool.provisioningState !== 'Succeeded') return `pool "${pool.name}" is ${pool.provisioningState}`;
-  else scalePoolAsForeigner(world, pool, change);
+  if (change.when !== 'before-next-write') {
+    return isIdle(pool) ? scalePoolAsForeigner(world, pool, change) : `pool "${pool.name}" is ${pool.provisioningState}`;
+  }
+  pool.ambush = change;
   return undefined;
 }
 
@@ -235,6 +239,7 @@ function instanceState(vm: Vm): InstanceState {
     provisioningState: vm.provisioningState,
     power: vm.power,
     ...(vm.failure === undefined ? {} : { error: vm.failure.code }),
+    ...(vm.surplus ? { surplus: true } : {}),
   };
 }
 

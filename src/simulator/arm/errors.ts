@@ -36,6 +36,13 @@ export function preconditionFailed(given: string, current: string): ArmReply {
   return armError(412, 'PreconditionFailed', `Etag provided in if-match header ${given} does not match etag ${current} of resource.`);
 }
 
+export function conflict(): ArmReply {
+  const message =
+    'The request failed due to conflict with a concurrent request. To resolve it, please refer to ' +
+    'https://aka.ms/activitylog to get more details on the conflicting requests.';
+  return armError(409, 'Conflict', message);
+}
+
 /** What AKS says while another operation runs on an agent pool. */
 export function scaleInProgress(by: string, operation: string): JsonObject {
   const message =

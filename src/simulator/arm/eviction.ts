@@ -3,16 +3,18 @@
  * deleted, and the capacity falls, or deallocated, and keep their place in it. For pools of type VirtualMachines it is
  * assumed that AKS's count falls as the capacity of a scale set does.
  */
-import { FOREIGN_WRITER } from './ambush.ts';
-import { forgetMachine } from './agent-pools.ts';
 import type { ArmReply, ArmRequest } from './messages.ts';
 import { entityNotFound, armError } from './errors.ts';
 import { param } from './messages.ts';
 import { pick, pickText } from './json.ts';
 import { deallocate, takeDown } from './lifecycle.ts';
+import { forgetMachine } from './pool-machines.ts';
+import { FOREIGN_WRITER } from './principals.ts';
 import { acceptRemoval } from './scaling.ts';
 import { notFound, setOf } from './scale-sets.ts';
-import { homeOf, later, setOfPool, type AgentPool, type ArmWorld } from './world-state.ts';
+import { poolSize } from './agent-pool-document.ts';
+import { notePoolChange, noteSetChange } from './world-journal.ts';
+import { capacityOf, homeOf, later, setOfPool, type AgentPool, type ArmWorld } from './world-state.ts';
 import type { Vm } from './vm.ts';
 
 export interface Eviction {
@@ -85,11 +87,17 @@ function takeBack(world: ArmWorld, vm: Vm, policy: 'Delete' | 'Deallocate'): voi
   if (isSpot) world.park.tell({ kind: 'stopped', vm });
   const set = setOfPool(world, vm.pool.name);
   if (set !== undefined && set.vms.get(vm.key) === vm) {
-    acceptRemoval(world, set, { vms: [vm], forced: true, principal: FOREIGN_WRITER, named: true });
+    const before = capacityOf(set);
+    const { id } = acceptRemoval(world, set, { vms: [vm], forced: true, principal: FOREIGN_WRITER, named: true });
+    noteSetChange(world, set, { why: 'evict', principal: FOREIGN_WRITER, before, opId: id });
     return;
   }
   const pool = world.agentPools.get(vm.pool.name.toLowerCase());
-  if (pool !== undefined) forgetMachine(pool, vm);
+  if (pool !== undefined) {
+    const before = poolSize(pool);
+    forgetMachine(pool, vm);
+    notePoolChange(world, pool, { why: 'evict', principal: FOREIGN_WRITER, before });
+  }
   takeDown(world, vm, { forced: true, principal: FOREIGN_WRITER.clientId });
 }
 
@@ -97,12 +105,16 @@ function takeBack(world: ArmWorld, vm: Vm, policy: 'Delete' | 'Deallocate'): voi
 export function simulateEviction(world: ArmWorld, request: ArmRequest): ArmReply {
   const set = setOf(world, request);
   if (set === undefined) return notFound(world, request);
-  const id = param(request, 'instance');
-  const pool = world.agentPools.get(set.pool.name.toLowerCase());
-  if (!set.vms.has(id) || pool === undefined) return entityNotFound();
-  if (set.pool.priority !== 'Spot')
+  const vm = set.vms.get(param(request, 'instance'));
+  return vm === undefined ? entityNotFound() : answerEviction(world, vm);
+}
+
+/** The same for a machine that was found already. */
+export function answerEviction(world: ArmWorld, vm: Vm): ArmReply {
+  const pool = world.agentPools.get(vm.pool.name.toLowerCase());
+  if (vm.pool.priority !== 'Spot' || pool === undefined)
     return armError(409, 'OperationNotAllowed', 'Simulate eviction is supported for Spot virtual machines only.');
-  evict(world, pool, { instanceIds: [id] });
+  evict(world, pool, { instanceIds: [vm.key] });
   return { status: 204 };
 }
 

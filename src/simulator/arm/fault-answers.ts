@@ -10,9 +10,10 @@ export function answerUnder(effect: FaultEffect | undefined, request: ArmRequest
     case 'answer':
       return { status: effect.status, ...(effect.body === undefined ? {} : { body: effect.body }), headers: effect.headers ?? {} };
     case 'effect-then-answer': {
-      const { trace } = plain(request);
+      const { trace, headers = {} } = plain(request);
       return {
         status: effect.status,
+        headers: Object.fromEntries(Object.entries(headers).filter(([name]) => name.startsWith('x-ms-ratelimit-'))),
         ...(effect.body === undefined ? {} : { body: effect.body }),
         ...(trace === undefined ? {} : { trace }),
       };

@@ -4,10 +4,11 @@
  */
 import { findAgentPool } from './agent-pool-document.ts';
 import { springAmbush, scaleAsForeigner } from './ambush.ts';
-import { armError, gatewayError } from './errors.ts';
+import { withCommonHeaders } from './common-headers.ts';
 import { listScheduledEvents, startScheduledEvents } from './eviction.ts';
 import { answerUnder } from './fault-answers.ts';
 import type { Fault, FaultEffect, FaultTable } from './faults.ts';
+import { refuseAtGate, refuseScope, unknownRoute } from './gate.ts';
 import { parseJson, type Json } from './json.ts';
 import type { ArmReply, ArmRequest, Trace } from './messages.ts';
 import { refuseUnpermitted } from './permissions.ts';
@@ -58,8 +59,6 @@ const OPEN_ROUTES: readonly OpenRoute[] = [
 
 const findArm = compileRoutes(ARM_ROUTES);
 const findOpen = compileRoutes(OPEN_ROUTES);
-const API_VERSION = /^(\d{4}-\d{2}-\d{2})(-preview)?$/;
-const OLDEST_API_VERSION = '2017-08-31';
 
 /** Faults under which a read still tells the truth. */
 const TRUTHFUL: ReadonlySet<FaultEffect['kind']> = new Set(['delay', 'racing-writer', 'upper-case-ids', 'date-skew', 'capacity-lag']);
@@ -84,12 +83,24 @@ export function createGateway(parts: GatewayParts): Gateway {
         return answerArm(parts, asked, { match: arm, set, fault });
       };
       const dateSkewMs = fault?.effect.kind === 'date-skew' ? fault.effect.ms : 0;
-      const reply = withCommonHeaders(parts.world, request, answerUnder(fault?.effect, request, plain), dateSkewMs);
+      const told = withToll(parts.world, { fault, arm, request }, answerUnder(fault?.effect, request, plain));
+      const reply = withCommonHeaders(parts.world, request, told, dateSkewMs);
       if (fault?.effect.kind === 'capacity-lag' && set !== undefined) showOldCapacity(parts.world, set, reply, fault.effect.ms);
       noteInJournal(parts.world, { request, reply, fault, pool: poolOf(request, set), match: open ?? arm });
       return { reply, fault: fault?.effect };
     },
   };
+}
+
+/** A fault that answers for a resource stands behind the gateway: the request has cost what it costs there. */
+function withToll(
+  world: ArmWorld,
+  { fault, arm, request }: { readonly fault: Fault | undefined; readonly arm: RouteMatch<Route> | undefined; readonly request: ArmRequest },
+  reply: ArmReply,
+): ArmReply {
+  if (fault?.effect.kind !== 'answer' || arm === undefined || !world.knobs.throttling) return reply;
+  const toll = takeToll(world, request, {});
+  return { ...reply, headers: { ...toll.headers, ...reply.headers } };
 }
 
 function poolOf(request: ArmRequest, set: ScaleSet | undefined): string | undefined {
@@ -154,7 +165,7 @@ interface Subject {
 
 function answerArm(parts: GatewayParts, request: ArmRequest, { match, set, fault }: Subject): ArmReply {
   const { world } = parts;
-  const refusal = refuseAtGate(parts, request) ?? (match === undefined ? unknownRoute(request) : refuseScope(world, request));
+  const refusal = refuseAtGate(parts.identity, request) ?? (match === undefined ? unknownRoute(request) : refuseScope(world, request));
   if (refusal !== undefined || match === undefined) return refusal ?? unknownRoute(request);
   const unpermitted = refuseUnpermitted(world, request, match.row.template);
   if (unpermitted !== undefined) return unpermitted;
@@ -197,7 +208,7 @@ function letOthersFirstAtPool(world: ArmWorld, request: ArmRequest): void {
   if (pool !== undefined) springPoolAmbush(world, pool);
 }
 
-function takeToll(world: ArmWorld, request: ArmRequest, route: Route) {
+function takeToll(world: ArmWorld, request: ArmRequest, route: Pick<Route, 'compute' | 'aks'>) {
   const { params } = request;
   return world.throttle.charge({
     method: request.method,
@@ -210,64 +221,6 @@ function takeToll(world: ArmWorld, request: ArmRequest, route: Route) {
       ...(params['instance'] === undefined ? [] : [params['instance']]),
     ].join('/'),
   });
-}
-
-function refuseAtGate({ identity }: GatewayParts, request: ArmRequest): ArmReply | undefined {
-  const version = request.query['api-version'];
-  if (version === undefined) {
-    return gatewayError(400, 'MissingApiVersionParameter', 'The api-version query parameter (?api-version=) is required for all requests.');
-  }
-  const date = API_VERSION.exec(version)?.[1];
-  if (date === undefined || date < OLDEST_API_VERSION)
-    return gatewayError(400, 'InvalidApiVersionParameter', `The api-version '${version}' is invalid.`);
-  const unauthorized = identity.refuse(request.headers, request.base);
-  if (unauthorized !== undefined) return unauthorized;
-  if (request.text !== '' && request.body === undefined) {
-    return armError(400, 'InvalidRequestContent', 'The request content was invalid and could not be deserialized.');
-  }
-  return undefined;
-}
-
-function refuseScope({ spec }: ArmWorld, { params }: ArmRequest): ArmReply | undefined {
-  const { sub, rg } = params;
-  if (sub !== undefined && sub.toLowerCase() !== spec.subscriptionId.toLowerCase()) {
-    return gatewayError(404, 'SubscriptionNotFound', `The subscription '${sub}' could not be found.`);
-  }
-  const groups = [spec.nodeResourceGroup, spec.clusterResourceGroup].map((name) => name.toLowerCase());
-  if (rg === undefined || groups.includes(rg.toLowerCase())) return undefined;
-  return gatewayError(404, 'ResourceGroupNotFound', `Resource group '${rg}' could not be found.`);
-}
-
-function unknownRoute(request: ArmRequest): ArmReply {
-  const [, namespace = 'Microsoft.Resources', type = ''] = /\/providers\/([^/]+)\/(.*)$/i.exec(request.path) ?? [];
-  const version = request.query['api-version'] ?? '';
-  const message = `The resource type '${type}' could not be found in the namespace '${namespace}' for api version '${version}'.`;
-  return gatewayError(404, 'InvalidResourceType', message);
-}
-
-/** What every answer of ARM carries. The client's own ids are echoed. */
-function withCommonHeaders(world: ArmWorld, request: ArmRequest, reply: ArmReply, dateSkewMs: number): ArmReply {
-  const requestId = world.draws.guid(`request|${request.seq}`);
-  const clientId = request.headers['x-ms-client-request-id'];
-  const echo =
-    clientId !== undefined && request.headers['x-ms-return-client-request-id'] === 'true' ? { 'x-ms-client-request-id': clientId } : {};
-  const now = world.clock.now();
-  return {
-    ...reply,
-    headers: {
-      'cache-control': 'no-cache',
-      pragma: 'no-cache',
-      expires: '-1',
-      'strict-transport-security': 'max-age=31536000; includeSubDomains',
-      'x-content-type-options': 'nosniff',
-      'x-ms-request-id': requestId,
-      'x-ms-correlation-request-id': request.headers['x-ms-correlation-request-id'] ?? requestId,
-      'x-ms-routing-request-id': `${world.spec.location.toUpperCase()}:${new Date(now).toISOString()}:${requestId}`,
-      date: new Date(now + dateSkewMs).toUTCString(),
-      ...echo,
-      ...reply.headers,
-    },
-  };
 }
 
 export function parseBody(text: string, contentType: string): Json | undefined {

@@ -1,5 +1,5 @@
 /** One machine as ARM shows it, with and without its instance view. */
-import { pick, pickText, type Json, type JsonObject } from './json.ts';
+import { mergePatch, pick, pickText, type Json, type JsonObject } from './json.ts';
 import { armTime } from './operations.ts';
 import { etagText, type ArmWorld, type ScaleSet } from './world-state.ts';
 import type { Vm } from './vm.ts';
@@ -11,7 +11,7 @@ export function renderVm(
   { set, expand }: { readonly set: ScaleSet | undefined; readonly expand: boolean },
 ): JsonObject {
   const uniform = vm.kind === 'uniform';
-  return {
+  const shown: JsonObject = {
     name: vm.name,
     ...(uniform ? { instanceId: vm.key } : {}),
     id: vm.resourceId,
@@ -22,20 +22,51 @@ export function renderVm(
     ...(vm.zone === undefined ? {} : { zones: [vm.zone] }),
     etag: etagText(uniform && set !== undefined ? set.etag : vm.etag),
     properties: {
-      ...commonProperties(vm),
+      ...commonProperties(vm, set),
       ...(uniform ? uniformProperties(vm, set) : flexProperties(vm, set)),
       ...(expand ? { instanceView: instanceView(world, vm) } : {}),
     },
+    ...(vm.power === 'none' ? {} : { resources: [extensionOf(vm)] }),
   };
+  return mergePatch(shown, vm.own);
 }
 
-function commonProperties(vm: Vm): JsonObject {
+function extensionOf(vm: Vm): JsonObject {
+  return { name: 'vmssCSE', id: `${vm.resourceId}/extensions/vmssCSE`, properties: { provisioningState: extensionState(vm) } };
+}
+
+/** How far the bootstrap of the node is. */
+export function extensionState(vm: Vm): 'Creating' | 'Succeeded' | 'Failed' {
+  if (vm.failure?.code === 'VMExtensionProvisioningError') return 'Failed';
+  return vm.provisioningState === 'Creating' ? 'Creating' : 'Succeeded';
+}
+
+/** Whether the instance is what its set's model asks for; the size is all that can differ here. */
+export function isOfLatestModel(set: ScaleSet, vm: Vm): boolean {
+  return pickText(set.document, 'sku', 'name')?.toLowerCase() === vm.vmSize.toLowerCase();
+}
+
+/** The codes of the view's statuses. */
+export function statusCodes(vm: Vm): readonly string[] {
+  const provisioning = ['ProvisioningState', vm.provisioningState.toLowerCase(), ...(vm.detail === undefined ? [] : [vm.detail])].join('/');
+  return [provisioning, ...(vm.power === 'none' ? [] : [`PowerState/${vm.power}`])];
+}
+
+function commonProperties(vm: Vm, set: ScaleSet | undefined): JsonObject {
   return {
     provisioningState: vm.provisioningState,
     vmId: vm.vmId,
     hardwareProfile: { vmSize: vm.vmSize },
     storageProfile: {
-      osDisk: { osType: 'Linux', name: `${vm.name}_OS__1`, createOption: 'FromImage', caching: 'ReadOnly', diskSizeGB: 128 },
+      imageReference: { id: imageOf(set), exactVersion: NODE_IMAGE_VERSION },
+      osDisk: {
+        osType: 'Linux',
+        name: `${set?.name ?? vm.name}_${vm.name}_OS__1_${vm.vmId.replaceAll('-', '')}`,
+        createOption: 'FromImage',
+        caching: 'ReadOnly',
+        managedDisk: { storageAccountType: 'Premium_LRS' },
+        diskSizeGB: 128,
+      },
       dataDisks: [],
     },
     osProfile: { computerName: vm.hostName, adminUsername: 'azureuser', requireGuestProvisionSignal: true },
@@ -44,10 +75,18 @@ function commonProperties(vm: Vm): JsonObject {
   };
 }
 
+const NODE_IMAGE_VERSION = '202601.01.0';
+
+function imageOf(set: ScaleSet | undefined): string | undefined {
+  return pickText(set?.document, 'properties', 'virtualMachineProfile', 'storageProfile', 'imageReference', 'id');
+}
+
 function uniformProperties(vm: Vm, set: ScaleSet | undefined): JsonObject {
   return {
-    latestModelApplied: set === undefined || pickText(set.document, 'sku', 'name') === vm.vmSize,
+    latestModelApplied: set === undefined || isOfLatestModel(set, vm),
     modelDefinitionApplied: 'VirtualMachineScaleSet',
+    resilientVMDeletionStatus: 'Disabled',
+    networkProfileConfiguration: { networkInterfaceConfigurations: [] },
     protectionPolicy: { protectFromScaleIn: false, protectFromScaleSetActions: false },
   };
 }
@@ -75,22 +114,21 @@ function standaloneTags(world: ArmWorld, vm: Vm): JsonObject {
 /** The view: no power status until the machine is allocated, no guest facts until the guest speaks or after it stopped. */
 export function instanceView(world: ArmWorld, vm: Vm): JsonObject {
   const time = armTime(vm.createdMs);
-  const state = vm.provisioningState.toLowerCase();
-  const provisioning = {
-    code: ['ProvisioningState', state, ...(vm.detail === undefined ? [] : [vm.detail])].join('/'),
-    level: levelOf(vm),
-    displayStatus: `Provisioning ${state}`,
-    time,
-  };
+  const [code = '', power] = statusCodes(vm);
+  const displayStatus = `Provisioning ${vm.provisioningState.toLowerCase()}`;
   const failure = vm.failure === undefined ? {} : { message: vm.failure.message };
-  const power = { code: `PowerState/${vm.power}`, level: 'Info', displayStatus: `VM ${vm.power}` };
+  const provisioned: Json = { code: 'ProvisioningState/succeeded', level: 'Info', displayStatus: 'Provisioning succeeded', time };
   return {
     ...(vm.power === 'running' ? guestFacts(vm, time) : {}),
     placementGroupId: world.draws.guid(`${vm.resourceId}|placement`),
     platformUpdateDomain: 0,
     platformFaultDomain: 0,
+    ...(vm.power === 'none' ? {} : { disks: [{ name: `${vm.name}_OS__1`, statuses: [provisioned] }] }),
     hyperVGeneration: 'V2',
-    statuses: [{ ...provisioning, ...failure }, ...(vm.power === 'none' ? [] : [power])],
+    statuses: [
+      { code, level: levelOf(vm), displayStatus, time, ...failure },
+      ...(power === undefined ? [] : [{ code: power, level: 'Info', displayStatus: `VM ${vm.power}` }]),
+    ],
   };
 }
 
@@ -120,6 +158,7 @@ function guestFacts(vm: Vm, time: string): JsonObject {
       {
         name: 'vmssCSE',
         type: 'Microsoft.Azure.Extensions.CustomScript',
+        typeHandlerVersion: '2.1.13',
         statuses: [
           failed ?? { code: `ProvisioningState/${provisioned}`, level: 'Info', displayStatus: `Provisioning ${provisioned}`, time },
         ],

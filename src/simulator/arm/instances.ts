@@ -1,12 +1,12 @@
 /** The instances of Uniform sets: lists, single reads, and the actions that name them. */
-import { armError, entityNotFound, invalidParameter } from './errors.ts';
-import { instanceView, renderVm } from './instance-document.ts';
+import { entityNotFound, invalidParameter } from './errors.ts';
+import { instanceView, isOfLatestModel, renderVm, statusCodes } from './instance-document.ts';
 import { pick, type Json } from './json.ts';
-import { deallocate, start } from './lifecycle.ts';
 import { param, type ArmReply, type ArmRequest } from './messages.ts';
-import { beginOperation, operationHeaders } from './operations.ts';
+import { operationHeaders } from './operations.ts';
 import { answerPage } from './paging.ts';
-import { acceptRemoval, setKey } from './scaling.ts';
+import { protectionOf, refuseProtected } from './protection.ts';
+import { acceptRemoval } from './scaling.ts';
 import { notFound, setOf } from './scale-sets.ts';
 import { capacityOf, etagText, type ArmWorld, type ScaleSet } from './world-state.ts';
 import type { Vm } from './vm.ts';
@@ -22,7 +22,9 @@ export function isVisible(world: ArmWorld, vm: Vm): boolean {
 export function listInstances(world: ArmWorld, request: ArmRequest): ArmReply {
   const set = setOf(world, request);
   if (set === undefined) return notFound(world, request);
-  const items = set.kind === 'uniform' ? [...set.vms.values()].filter((vm) => isVisible(world, vm)) : [];
+  const passes = instanceFilter(request.query['$filter'], set);
+  if (passes === undefined) return invalidParameter('$filter', 'The value of parameter $filter is invalid.');
+  const items = set.kind === 'uniform' ? [...set.vms.values()].filter((vm) => isVisible(world, vm) && passes(vm)) : [];
   const expand = wantsView(request);
   return answerPage(request, {
     items,
@@ -30,6 +32,17 @@ export function listInstances(world: ArmWorld, request: ArmRequest): ArmReply {
     pageSize: world.knobs.pageSize,
     render: (vm) => renderVm(world, vm, { set, expand }),
   });
+}
+
+/** The two filters that clients are known to use. undefined: another one. */
+function instanceFilter(filter: string | undefined, set: ScaleSet): ((vm: Vm) => boolean) | undefined {
+  if (filter === undefined || filter === '') return () => true;
+  const code = /^startswith\(\s*instanceView\/statuses\/code\s*,\s*'([^']*)'\s*\)\s+eq\s+(true|false)$/i.exec(filter);
+  if (code !== null)
+    return (vm) => statusCodes(vm).some((status) => status.startsWith(code[1] ?? '')) === (code[2]?.toLowerCase() === 'true');
+  const latest = /^properties\/latestModelApplied\s+eq\s+(true|false)$/i.exec(filter);
+  if (latest !== null) return (vm) => isOfLatestModel(set, vm) === (latest[1]?.toLowerCase() === 'true');
+  return undefined;
 }
 
 export function getInstance(world: ArmWorld, request: ArmRequest): ArmReply {
@@ -40,21 +53,26 @@ export function getInstanceView(world: ArmWorld, request: ArmRequest): ArmReply 
   return withInstance(world, request, (_set, vm) => ({ status: 200, body: instanceView(world, vm) }));
 }
 
+/** One that is not there is gone already. */
 export function deleteInstance(world: ArmWorld, request: ArmRequest): ArmReply {
+  const set = setOf(world, request);
+  if (set !== undefined && !set.vms.has(param(request, 'instance'))) return { status: 204 };
   return withInstance(world, request, (set, vm) => remove(world, request, set, { vms: [vm], named: true }));
 }
 
-function withInstance(world: ArmWorld, request: ArmRequest, answer: (set: ScaleSet, vm: Vm) => ArmReply): ArmReply {
+export function withInstance(world: ArmWorld, request: ArmRequest, answer: (set: ScaleSet, vm: Vm) => ArmReply): ArmReply {
   const set = setOf(world, request);
   if (set === undefined) return notFound(world, request);
   const vm = set.kind === 'uniform' ? set.vms.get(param(request, 'instance')) : undefined;
   return vm === undefined ? entityNotFound() : answer(set, vm);
 }
 
-/** The batch delete. One id that is not active refuses the whole batch. */
+/** The batch delete. One id that is not active, or that is protected, refuses the whole batch. */
 export function deleteInstances(world: ArmWorld, request: ArmRequest): ArmReply {
+  if (!Array.isArray(pick(request.body, 'instanceIds')) && setOf(world, request) !== undefined)
+    return invalidParameter('instanceIds', 'Required parameter instanceIds is missing (null).');
   return withNamed(world, request, (set, { vms, all }) => {
-    if (vms.length === 0) return invalidParameter('instanceIds', 'The list of instance ids is empty.');
+    if (vms.length === 0 && !all) return invalidParameter('instanceIds', 'The list of instance ids is empty.');
     return remove(world, request, set, { vms, named: !all });
   });
 }
@@ -65,6 +83,8 @@ function remove(
   set: ScaleSet,
   { vms, named }: { readonly vms: readonly Vm[]; readonly named: boolean },
 ): ArmReply {
+  const guarded = vms.find((vm) => protectionOf(vm).fromActions);
+  if (guarded !== undefined) return refuseProtected(guarded);
   const before = capacityOf(set);
   const forced = request.query['forcedeletion'] === 'true';
   const operation = acceptRemoval(world, set, { vms, forced, principal: request.principal, named });
@@ -75,57 +95,14 @@ function remove(
   };
 }
 
-/** Stops machines; they keep their ids and their place in the capacity. */
-export function deallocateInstances(world: ArmWorld, request: ArmRequest): ArmReply {
-  return withNamed(world, request, (set, { vms }) => {
-    const local = pick(set.document, 'properties', 'virtualMachineProfile', 'storageProfile', 'osDisk', 'diffDiskSettings');
-    if (local !== undefined) {
-      const message = "Operation 'deallocate' is not supported for VMs or VM Scale Set instances using an ephemeral OS disk.";
-      return armError(409, 'OperationNotAllowed', message);
-    }
-    const moving = vms.filter((vm) => vm.provisioningState !== 'Deleting' && vm.power !== 'deallocated' && vm.power !== 'none');
-    for (const vm of moving) deallocate(world, vm);
-    return accepted(world, request, set, { kind: 'deallocate', moving });
-  });
-}
-
-export function startInstances(world: ArmWorld, request: ArmRequest): ArmReply {
-  return withNamed(world, request, (set, { vms }) => {
-    const moving = vms.filter((vm) => vm.provisioningState !== 'Deleting' && vm.power === 'deallocated');
-    for (const vm of moving) start(world, vm);
-    return accepted(world, request, set, { kind: 'start', moving });
-  });
-}
-
-function accepted(
-  world: ArmWorld,
-  request: ArmRequest,
-  set: ScaleSet,
-  { kind, moving }: { readonly kind: 'deallocate' | 'start'; readonly moving: readonly Vm[] },
-): ArmReply {
-  const { deallocate: deallocateSeconds, write } = world.knobs.retryAfterSeconds;
-  const operation = beginOperation(world, {
-    kind,
-    pool: set.pool.name,
-    setKey: setKey(set),
-    principal: request.principal.clientId,
-    pending: moving,
-    retryAfterSeconds: kind === 'deallocate' ? deallocateSeconds : write,
-  });
-  return {
-    status: 202,
-    headers: operationHeaders(world, request, operation, 'action'),
-    trace: { opId: operation.id, charge: moving.length },
-  };
-}
-
-interface Named {
+export interface Named {
   readonly vms: readonly Vm[];
   /** The client said `*` or nothing. */
   readonly all: boolean;
 }
 
-function withNamed(world: ArmWorld, request: ArmRequest, act: (set: ScaleSet, named: Named) => ArmReply): ArmReply {
+/** Acts on the instances that a body names, or refuses it whole. */
+export function withNamed(world: ArmWorld, request: ArmRequest, act: (set: ScaleSet, named: Named) => ArmReply): ArmReply {
   const set = setOf(world, request);
   if (set === undefined) return notFound(world, request);
   const named = readIds(set, pick(request.body, 'instanceIds'));

@@ -10,7 +10,10 @@ export function isJsonObject(value: Json | undefined): value is JsonObject {
 
 /** The value at a path of keys, or undefined where the path ends early. */
 export function pick(document: Json | undefined, ...path: readonly string[]): Json | undefined {
-  return path.reduce<Json | undefined>((value, key) => (isJsonObject(value) ? value[key] : undefined), document);
+  return path.reduce<Json | undefined>(
+    (value, key) => (isJsonObject(value) && Object.hasOwn(value, key) ? value[key] : undefined),
+    document,
+  );
 }
 
 export function pickText(document: Json | undefined, ...path: readonly string[]): string | undefined {
@@ -24,15 +27,15 @@ export function pickObject(document: Json | undefined, ...path: readonly string[
   return isJsonObject(value) ? value : {};
 }
 
-/** Merge as RFC 7396 has it: objects merge, null removes, everything else replaces. */
+/** Merge as RFC 7396 has it: objects merge, null removes, everything else replaces. No key means more than itself. */
 export function mergePatch(target: JsonObject, patch: JsonObject): JsonObject {
-  const merged: Record<string, Json | undefined> = { ...target };
+  const merged = new Map(Object.entries(target));
   for (const [key, value] of Object.entries(patch)) {
-    const before = merged[key];
-    if (value === null || value === undefined) delete merged[key];
-    else merged[key] = isJsonObject(value) ? mergePatch(isJsonObject(before) ? before : {}, value) : value;
+    const before = merged.get(key);
+    if (value === null || value === undefined) merged.delete(key);
+    else merged.set(key, isJsonObject(value) ? mergePatch(isJsonObject(before) ? before : {}, value) : value);
   }
-  return merged;
+  return Object.fromEntries(merged);
 }
 
 /** Parses text that a client sent. undefined: not JSON. */

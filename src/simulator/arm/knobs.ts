@@ -31,6 +31,8 @@ export interface ArmKnobs {
   readonly capacityLagAfterDeleteMs: number;
   /** Seconds to wait between polls, told in `Retry-After`. */
   readonly retryAfterSeconds: { readonly write: number; readonly remove: number; readonly deallocate: number };
+  /** Whether a new instance takes the lowest id that is free. Else ids only rise. */
+  readonly reuseInstanceIds: boolean;
   /** Whether machines that could not be allocated stay listed as `Failed`. */
   readonly listFailedInstances: boolean;
   /** Whether a failed scale-up gives its capacity back by itself. */
@@ -69,6 +71,7 @@ export const DEFAULT_KNOBS: ArmKnobs = {
   evictionNotice: { p50: 30 * SECOND, p95: 30 * SECOND },
   capacityLagAfterDeleteMs: 0,
   retryAfterSeconds: { write: 10, remove: 10, deallocate: 30 },
+  reuseInstanceIds: false,
   listFailedInstances: true,
   rollbackOnFail: false,
   bootstrapFailureRate: 0,

@@ -7,8 +7,11 @@ import { allocationFailure, bootstrapFailure, osTimeout, type OperationFailure }
 import type { FaultSubject, MachineEffect } from './faults.ts';
 import { mergePatch } from './json.ts';
 import { machineAtRest } from './operations.ts';
+import { settleBrood } from './overprovision.ts';
+import { FOREIGN_WRITER } from './principals.ts';
 import { findVmSize } from './sku-table.ts';
 import { returnStock, takeStock } from './stock.ts';
+import { noteSetChange } from './world-journal.ts';
 import { capacityOf, homeOf, later, type ArmWorld } from './world-state.ts';
 import type { Vm } from './vm.ts';
 
@@ -96,7 +99,26 @@ function succeed(world: ArmWorld, vm: Vm): void {
   vm.provisioningState = 'Succeeded';
   vm.detail = undefined;
   vm.etag++;
-  machineAtRest(world, vm);
+  bornAtRest(world, vm);
+}
+
+/**
+ * A machine's creation has ended. Of those that were begun in excess the first good ones stay; the failure of another one is not
+ * one of the operation, unless there are too few.
+ */
+function bornAtRest(world: ArmWorld, vm: Vm): void {
+  if (vm.brood !== undefined) settle(world, vm);
+  else machineAtRest(world, vm, vm.failure);
+}
+
+function settle(world: ArmWorld, { brood }: Vm): void {
+  const settled = brood === undefined || brood.members.size === 0 ? undefined : settleBrood(brood);
+  if (settled === undefined) return;
+  for (const vm of settled.staying) if (vm.provisioningState !== 'Creating') machineAtRest(world, vm, vm.failure);
+  for (const vm of settled.leaving) {
+    machineAtRest(world, vm);
+    takeDown(world, vm, { forced: true, principal: FOREIGN_WRITER.clientId });
+  }
 }
 
 /** The machine runs, and will never be a node. */
@@ -105,7 +127,7 @@ function failProvisioning(world: ArmWorld, vm: Vm, failure: OperationFailure): v
   vm.detail = failure.code;
   vm.failure = failure;
   vm.etag++;
-  machineAtRest(world, vm, failure);
+  bornAtRest(world, vm);
 }
 
 function refuseAllocation(
@@ -118,7 +140,7 @@ function refuseAllocation(
   vm.failure = failure;
   vm.etag++;
   onRefused();
-  machineAtRest(world, vm, failure);
+  bornAtRest(world, vm);
 }
 
 /** Begins the end of a machine, by anyone's wish. */
@@ -129,6 +151,7 @@ export function takeDown(world: ArmWorld, vm: Vm, { forced, principal }: { reado
   vm.provisioningState = 'Deleting';
   vm.detail = undefined;
   world.park.tellDeleteAccepted(vm, principal, was);
+  settle(world, vm);
   const latency = forced || vm.power === 'none' ? world.knobs.deleteForced : world.knobs.deleteGraceful;
   const fault = world.faults.befalling('removal', subjectOf(world, vm));
   const takesMs = world.draws.latency(`${vm.resourceId}|delete`, latency) + (fault?.how === 'stuck' ? STUCK_DELETE_MS : 0);
@@ -147,8 +170,11 @@ export function comeBack(world: ArmWorld, vm: Vm, failure: { readonly code: stri
   vm.etag++;
   const set = [...world.sets.values()].find((owner) => owner.vms.get(vm.key) === vm);
   if (set !== undefined) {
-    set.document = mergePatch(set.document, { sku: { capacity: capacityOf(set) + 1 } });
+    const before = capacityOf(set);
+    vm.surplus = false;
+    set.document = mergePatch(set.document, { sku: { capacity: before + 1 } });
     set.etag++;
+    noteSetChange(world, set, { why: 'removalFailed', principal: FOREIGN_WRITER, before });
   }
   machineAtRest(world, vm, failure === undefined ? undefined : { ...failure, target: targetOf(vm) });
 }
@@ -193,6 +219,35 @@ export function start(world: ArmWorld, vm: Vm): void {
       return;
     }
     vm.power = 'running';
+    world.park.tell({ kind: 'running', vm });
+    machineAtRest(world, vm);
+  });
+}
+
+/** Stops a machine. It keeps its hardware. */
+export function powerOff(world: ArmWorld, vm: Vm): void {
+  vm.fate++;
+  vm.provisioningState = 'Updating';
+  vm.power = 'stopping';
+  step(world, vm, world.draws.latency(`${vm.resourceId}|stop|${vm.fate}`, world.knobs.deallocate), () => {
+    vm.provisioningState = 'Succeeded';
+    vm.power = 'stopped';
+    vm.etag++;
+    world.park.tell({ kind: 'stopped', vm });
+    machineAtRest(world, vm);
+  });
+}
+
+/** A machine goes down and comes up again in its place; so it does when it is moved to other hardware or gets a new disk. */
+export function restart(world: ArmWorld, vm: Vm): void {
+  vm.fate++;
+  vm.provisioningState = 'Updating';
+  vm.power = 'starting';
+  world.park.tell({ kind: 'stopped', vm });
+  step(world, vm, world.draws.latency(`${vm.resourceId}|start|${vm.fate}`, world.knobs.start), () => {
+    vm.provisioningState = 'Succeeded';
+    vm.power = 'running';
+    vm.etag++;
     world.park.tell({ kind: 'running', vm });
     machineAtRest(world, vm);
   });

@@ -31,8 +31,12 @@ export interface Trace {
   readonly capacityBefore?: number;
   readonly capacityAfter?: number;
   readonly opId?: string;
+  /** Agent pool, where the path does not name it. */
+  readonly pool?: string;
   /** Machines touched. */
   readonly charge?: number;
+  /** What the emulator leaves out, for the journal. */
+  readonly loud?: string;
 }
 
 export interface ArmReply {

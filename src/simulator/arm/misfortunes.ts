@@ -1,12 +1,12 @@
 /** What the platform does to machines by itself: repairs that change an instance's id, and zones that go dark. */
-import { AKS_PRINCIPAL } from './pool-to-set.ts';
-import { FOREIGN_WRITER } from './ambush.ts';
 import { comeBack, takeDown } from './lifecycle.ts';
 import { preemptOperations } from './operations.ts';
-import { acceptRemoval, livingVms, setKey, writeCapacity } from './scaling.ts';
+import { AKS_PRINCIPAL, FOREIGN_WRITER } from './principals.ts';
+import { acceptRemoval, affordable, livingVms, setKey, writeCapacity } from './scaling.ts';
 import { stockKey } from './stock.ts';
 import type { Vm } from './vm.ts';
 import { growSet } from './vm-birth.ts';
+import { noteSetChange } from './world-journal.ts';
 import { allVms, capacityOf, later, type AgentPool, type ArmWorld, type ScaleSet } from './world-state.ts';
 
 /** Automatic repair by replacement: the old machine goes, a new one with another id comes; the capacity is not touched. */
@@ -14,6 +14,7 @@ export function repairInstance(world: ArmWorld, set: ScaleSet, instanceId: strin
   const candidates = [...set.vms.values()].filter((vm) => vm.provisioningState !== 'Deleting');
   const sick = instanceId === undefined ? candidates[0] : candidates.find((vm) => vm.key === instanceId.toLowerCase());
   if (sick === undefined) return `pool "${set.pool.name}" has no such instance`;
+  if (!affordable(world, set, livingVms(set).length + 1)) return `the quota has no room for a new machine beside the old one`;
   takeDown(world, sick, { forced: true, principal: FOREIGN_WRITER.clientId });
   growSet(world, set, 1);
   return undefined;
@@ -61,9 +62,10 @@ export function preemptSet(world: ArmWorld, set: ScaleSet): string | undefined {
 }
 
 /** One bad operation of somebody else's leaves its mark on the set; its machines are well. */
-export function failSet(set: ScaleSet): undefined {
+export function failSet(world: ArmWorld, set: ScaleSet): undefined {
   set.provisioningState = 'Failed';
   set.etag++;
+  noteSetChange(world, set, { why: 'failSet', principal: FOREIGN_WRITER, before: capacityOf(set) });
 }
 
 /** How long a surged machine has before one that it replaces goes. */
@@ -79,15 +81,24 @@ export function upgradePool(
   { set, surge }: { readonly set: ScaleSet; readonly surge: number },
 ): string | undefined {
   if (pool.provisioningState !== 'Succeeded') return `pool "${pool.name}" is ${pool.provisioningState}`;
+  if (!affordable(world, set, capacityOf(set) + surge)) return `the quota has no room for ${surge} more machines in pool "${pool.name}"`;
   const old = livingVms(set).slice(0, surge);
   pool.provisioningState = 'Upgrading';
-  writeCapacity(world, set, capacityOf(set) + surge, AKS_PRINCIPAL);
+  const before = capacityOf(set);
+  const { id } = writeCapacity(world, set, before + surge, AKS_PRINCIPAL);
+  noteSetChange(world, set, { why: 'upgrade', principal: AKS_PRINCIPAL, before, opId: id });
   later(world, SURGE_MS, () => {
     const vms = old.filter((vm) => vm.provisioningState !== 'Deleting' && set.vms.get(vm.key) === vm);
-    if (vms.length > 0) acceptRemoval(world, set, { vms, forced: false, principal: AKS_PRINCIPAL, named: true });
+    if (vms.length > 0) removeReplaced(world, set, vms);
     later(world, SURGE_MS, () => {
       pool.provisioningState = 'Succeeded';
     });
   });
   return undefined;
+}
+
+function removeReplaced(world: ArmWorld, set: ScaleSet, vms: readonly Vm[]): void {
+  const before = capacityOf(set);
+  const { id } = acceptRemoval(world, set, { vms, forced: false, principal: AKS_PRINCIPAL, named: true });
+  noteSetChange(world, set, { why: 'upgrade', principal: AKS_PRINCIPAL, before, opId: id });
 }

@@ -38,3 +38,9 @@ export function clusterId(spec: WorldSpec): string {
 export function providerIdOf(resourceId: string): string {
   return `azure://${resourceId.replace(/(\/resourceGroups\/)([^/]+)/i, (_all, key: string, group: string) => key + group.toLowerCase())}`;
 }
+
+/** An address of the nodes' subnet, always the same for a machine. */
+export function addressOf(resourceId: string): string {
+  const hash = stableHash(`${resourceId}|address`);
+  return `10.224.${(hash >>> 8) & 255}.${4 + (hash & 127)}`;
+}

@@ -17,6 +17,8 @@ export interface OperationStart {
   readonly pending: readonly Vm[];
   readonly retryAfterSeconds: number;
   readonly onEnd?: (operation: Operation) => void;
+  /** What has failed already. */
+  readonly failures?: readonly OperationFailure[];
 }
 
 /** Starts an operation. One with no machine to wait for ends after the time that a change of the model takes. */
@@ -33,7 +35,7 @@ export function beginOperation(world: ArmWorld, start: OperationStart): Operatio
     startMs: world.clock.now(),
     endMs: undefined,
     status: 'InProgress',
-    failures: [],
+    failures: [...(start.failures ?? [])],
     pending: new Set(start.pending.map((vm) => vm.resourceId)),
     retryAfterSeconds: start.retryAfterSeconds,
     onEnd: start.onEnd,
@@ -158,7 +160,11 @@ function monitorAnswer(world: ArmWorld, request: ArmRequest, operation: Operatio
   if (operation.status === 'InProgress') return { status: 202, headers: operationHeaders(world, request, operation, 'action') };
   if (operation.status === 'Succeeded') return { status: 200 };
   const [first] = operation.failures;
-  return armError(409, first?.code ?? 'InternalExecutionError', first?.message ?? 'An internal execution error occurred.');
+  return armError(
+    first?.code === 'InternalExecutionError' ? 500 : 409,
+    first?.code ?? 'InternalExecutionError',
+    first?.message ?? 'An internal execution error occurred.',
+  );
 }
 
 /** Seven digits of fraction and an offset, as Compute writes times. */

@@ -1,12 +1,16 @@
 /** Pools that appear and disappear: at the start of the world, and by events while it runs. */
 import type { PoolSpec } from '../world-spec.ts';
-import { propertiesOfPool, sizesOf } from './agent-pool-document.ts';
+import { manualScale, propertiesOfPool, sizesOf } from './agent-pool-document.ts';
+import type { JsonObject } from './json.ts';
 import { vanish } from './lifecycle.ts';
+import { withCapacity } from './scale-set-document.ts';
 import { plantScaleSet } from './scale-set-founding.ts';
 import { setKey } from './scaling.ts';
 import { findVmSize } from './sku-table.ts';
-import { plantInPool } from './vm-birth.ts';
-import type { AgentPool, ArmWorld } from './world-state.ts';
+import { quotaShortage } from './stock.ts';
+import { growPool, growSet, plantInPool } from './vm-birth.ts';
+import type { AgentPool, ArmWorld, ScaleSet } from './world-state.ts';
+import type { Vm } from './vm.ts';
 
 /** Makes a pool with its machines running. @returns what is wrong with it, or undefined. */
 export function plantPool(world: ArmWorld, spec: PoolSpec): string | undefined {
@@ -14,6 +18,21 @@ export function plantPool(world: ArmWorld, spec: PoolSpec): string | undefined {
   if (unknown !== undefined) return `pool "${spec.name}" wants the unknown size "${unknown.vmSize}"`;
   if (world.agentPools.has(spec.name.toLowerCase())) return `there is a pool "${spec.name}" already`;
   const set = spec.kind === 'vms-pool' ? undefined : plantScaleSet(world, spec);
+  const pool = emptyPool(world, spec, set);
+  for (const { vmSize, count } of set === undefined ? sizesOf(spec) : [])
+    for (let made = 0; made < count; made++) plantInPool(world, pool, vmSize);
+  // At the world's start nobody listens yet and the list is read instead; later a kubelet must learn of its machine.
+  for (const vm of [...pool.vms.values(), ...(set?.vms.values() ?? [])]) world.park.tell({ kind: 'running', vm });
+  return undefined;
+}
+
+/** A pool that appears while the world runs: quota holds for it as for anyone. @returns what is wrong with it, or undefined. */
+export function addPool(world: ArmWorld, spec: PoolSpec): string | undefined {
+  const vms = sizesOf(spec).map(({ vmSize, count }) => ({ vmSize, count, spot: spec.priority === 'Spot' }));
+  return quotaShortage(world, vms) === undefined ? plantPool(world, spec) : `the quota has no room for pool "${spec.name}"`;
+}
+
+function emptyPool(world: ArmWorld, spec: PoolSpec, set: ScaleSet | undefined): AgentPool {
   const pool: AgentPool = {
     name: spec.name,
     spec,
@@ -27,11 +46,26 @@ export function plantPool(world: ArmWorld, spec: PoolSpec): string | undefined {
     setKey: set === undefined ? undefined : setKey(set),
   };
   world.agentPools.set(spec.name.toLowerCase(), pool);
-  for (const { vmSize, count } of set === undefined ? sizesOf(spec) : [])
-    for (let made = 0; made < count; made++) plantInPool(world, pool, vmSize);
-  // At the world's start nobody listens yet and the list is read instead; later a kubelet must learn of its machine.
-  for (const vm of [...pool.vms.values(), ...(set?.vms.values() ?? [])]) world.park.tell({ kind: 'running', vm });
-  return undefined;
+  return pool;
+}
+
+/** A pool that a client asked for: it is there at once, its machines are `pending`. */
+export function breedPool(
+  world: ArmWorld,
+  spec: PoolSpec,
+  properties: JsonObject,
+): { readonly pool: AgentPool; readonly pending: readonly Vm[] } {
+  const sizes = spec.kind === 'vms-pool' ? manualScale(properties) : [];
+  const set = spec.kind === 'vms-pool' ? undefined : plantScaleSet(world, { ...spec, count: 0 });
+  const pool = emptyPool(world, spec, set);
+  pool.properties = { ...pool.properties, ...properties };
+  pool.provisioningState = 'Creating';
+  if (set === undefined) {
+    const pending = sizes.flatMap(({ size, count }) => Array.from({ length: count }, () => growPool(world, pool, size)));
+    return { pool, pending };
+  }
+  set.document = withCapacity(set.document, spec.count);
+  return { pool, pending: growSet(world, set, spec.count) };
 }
 
 /** Removes a pool with everything in it, at once. */

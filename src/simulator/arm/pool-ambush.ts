@@ -1,33 +1,33 @@
 /** Another writer of agent pools: real changes, made through the same door as a PUT. */
-import { manualScale } from './agent-pool-document.ts';
-import { acceptPool, isBusy } from './agent-pools.ts';
-import { FOREIGN_WRITER, type ForeignChange } from './ambush.ts';
+import { manualScale, poolSize } from './agent-pool-document.ts';
+import { acceptPool } from './agent-pools.ts';
+import type { ForeignChange } from './ambush.ts';
 import { pickObject, type JsonObject } from './json.ts';
+import { isIdle, refuseProperties } from './pool-checks.ts';
+import { FOREIGN_WRITER } from './principals.ts';
+import { notePoolChange } from './world-journal.ts';
 import type { AgentPool, ArmWorld } from './world-state.ts';
 
 export type ForeignPoolChange = ForeignChange & { readonly vmSize?: string };
 
-/** Scales one size, by default the first, as a person with the command line would. Journaled as an event. */
-export function scalePoolAsForeigner(world: ArmWorld, pool: AgentPool, change: ForeignPoolChange): void {
+/**
+ * Scales one size, by default the first, as a person with the command line would. Journaled as an event.
+ * @returns why nothing was done, or undefined.
+ */
+export function scalePoolAsForeigner(world: ArmWorld, pool: AgentPool, change: ForeignPoolChange): string | undefined {
   const scale = manualScale(pool.properties);
   const size = (change.vmSize ?? scale[0]?.size ?? pool.spec.vmSize).toLowerCase();
   const before = scale.find((entry) => entry.size.toLowerCase() === size)?.count ?? 0;
   const after = Math.max(0, 'to' in change ? change.to : before + change.delta);
-  const manual = scale.map((entry) => (entry.size.toLowerCase() === size ? { ...entry, count: after } : entry));
-  const operation = acceptPool(world, pool, withManual(pool, manual), FOREIGN_WRITER);
-  world.journal.add({
-    seq: world.journal.nextSeq(),
-    at: world.clock.now(),
-    method: 'EVENT',
-    route: 'EVENT foreignScale',
-    path: pool.name,
-    status: 200,
-    principal: FOREIGN_WRITER.clientId,
-    pool: pool.name,
-    capacityBefore: before,
-    capacityAfter: after,
-    opId: operation.id,
-  });
+  const next = withManual(
+    pool,
+    scale.map((entry) => (entry.size.toLowerCase() === size ? { ...entry, count: after } : entry)),
+  );
+  if (refuseProperties(world, pool, next) !== undefined) return `AKS refuses ${after} machines of ${size} in pool "${pool.name}"`;
+  const sizeBefore = poolSize(pool);
+  const { id } = acceptPool(world, pool, next, FOREIGN_WRITER);
+  notePoolChange(world, pool, { why: 'foreignScale', principal: FOREIGN_WRITER, before: sizeBefore, opId: id });
+  return undefined;
 }
 
 /** Lets a waiting foreign writer go first. Call before a judged principal's write of the pool is looked at. */
@@ -39,7 +39,7 @@ export function springPoolAmbush(world: ArmWorld, pool: AgentPool): void {
 
 /** Somebody changes tags of a pool as `az aks nodepool update --tags` does; null takes one off. @returns what is wrong, or undefined. */
 export function retagPool(world: ArmWorld, pool: AgentPool, changes: JsonObject): string | undefined {
-  if (isBusy(pool)) return `pool "${pool.name}" is ${pool.provisioningState}`;
+  if (!isIdle(pool)) return `pool "${pool.name}" is ${pool.provisioningState}`;
   const tags = Object.entries({ ...pickObject(pool.properties, 'tags'), ...changes }).filter(([, value]) => value !== null);
   acceptPool(world, pool, { ...pool.properties, tags: Object.fromEntries(tags) }, FOREIGN_WRITER);
   return undefined;

@@ -1,16 +1,10 @@
 /** The table of what this Azure answers: one row per method and path, with the budget that it draws on. */
-import { deleteMachines, getAgentPool, listAgentPools, listMachines, putAgentPool } from './agent-pools.ts';
+import { deleteAgentPool, getAgentPool, listAgentPools, putAgentPool } from './agent-pools.ts';
+import { deleteMachines, getMachine, listMachines } from './pool-machines.ts';
 import { simulateEviction } from './eviction.ts';
 import { getCluster, listClusters } from './agent-pool-document.ts';
-import {
-  deallocateInstances,
-  deleteInstance,
-  deleteInstances,
-  getInstance,
-  getInstanceView,
-  listInstances,
-  startInstances,
-} from './instances.ts';
+import { deleteInstance, deleteInstances, getInstance, getInstanceView, listInstances } from './instances.ts';
+import { actOnInstance, actOnInstances, putInstance, refuseUnsupported, type ActionName } from './instance-actions.ts';
 import type { ArmReply, ArmRequest } from './messages.ts';
 import { getSubnet, listAutoscaleSettings } from './neighbours.ts';
 import { listPermissions } from './permissions.ts';
@@ -18,7 +12,7 @@ import { answerOperation } from './operations.ts';
 import { deleteScaleSet, getScaleSet, getScaleSetView, listScaleSets, patchScaleSet, putScaleSet } from './scale-sets.ts';
 import { listSkus, listUsages } from './skus.ts';
 import type { AksPolicyName, ComputePolicyName } from './throttling.ts';
-import { deleteVm, getVm, getVmView, listVms } from './virtual-machines.ts';
+import { actOnVm, deleteVm, getVm, getVmView, listVms, simulateVmEviction } from './virtual-machines.ts';
 import type { ArmWorld } from './world-state.ts';
 
 export interface Route {
@@ -44,9 +38,34 @@ const POOLS = `${CLUSTERS}/{cluster}/agentPools`;
 const NETWORK = `${RG}/providers/Microsoft.Network/virtualNetworks/{network}`;
 const PERMISSIONS = 'providers/Microsoft.Authorization/permissions';
 
+const ACTIONS: readonly ActionName[] = ['deallocate', 'start', 'poweroff', 'restart', 'redeploy', 'reimage', 'reimageall'];
+const UNSUPPORTED_OF_SETS = [
+  'manualupgrade',
+  'reapply',
+  'setOrchestrationServiceState',
+  'scaleOut',
+  'approveRollingUpgrade',
+  'rollingUpgrades',
+];
+
+/** Stopping is counted with deleting, everything else with updating. */
+function setActionRoutes(name: ActionName): readonly Route[] {
+  const stops = name === 'deallocate' || name === 'poweroff';
+  return [
+    { method: 'POST', template: `${SET}/${name}`, answer: actOnInstances(name), compute: stops ? 'DeleteVMScaleSet' : 'UpdateVMScaleSet' },
+    { method: 'POST', template: `${INSTANCES}/{instance}/${name}`, answer: actOnInstance(name), compute: 'UpdateVMScaleSetVM' },
+  ];
+}
+
 /** More literal templates stand before those that would capture the same path. */
 export const ARM_ROUTES: readonly Route[] = [
   { method: 'GET', template: `${SUB}/${COMPUTE}/virtualMachineScaleSets`, answer: listScaleSets, compute: 'HighCostGetVMScaleSet' },
+  {
+    method: 'GET',
+    template: `${SUB}/${COMPUTE}/locations/{location}/virtualMachineScaleSets`,
+    answer: listScaleSets,
+    compute: 'HighCostGetVMScaleSet',
+  },
   { method: 'GET', template: SETS, answer: listScaleSets, compute: 'HighCostGetVMScaleSet' },
   { method: 'GET', template: SET, answer: getScaleSet, compute: 'GetVMScaleSet' },
   { method: 'PUT', template: SET, answer: putScaleSet, compute: 'CreateVMScaleSet' },
@@ -54,17 +73,21 @@ export const ARM_ROUTES: readonly Route[] = [
   { method: 'DELETE', template: SET, answer: deleteScaleSet, compute: 'DeleteVMScaleSet' },
   { method: 'GET', template: `${SET}/instanceView`, answer: getScaleSetView, compute: 'HighCostGetVMScaleSet' },
   { method: 'POST', template: `${SET}/delete`, answer: deleteInstances, compute: 'DeleteVMScaleSet' },
-  { method: 'POST', template: `${SET}/deallocate`, answer: deallocateInstances, compute: 'DeleteVMScaleSet' },
-  { method: 'POST', template: `${SET}/start`, answer: startInstances, compute: 'UpdateVMScaleSet' },
+  ...ACTIONS.flatMap(setActionRoutes),
+  ...UNSUPPORTED_OF_SETS.map((name) => ({ method: 'POST', template: `${SET}/${name}`, answer: refuseUnsupported(name) })),
   { method: 'GET', template: INSTANCES, answer: listInstances, compute: 'HighCostGetVMScaleSet' },
   { method: 'GET', template: `${INSTANCES}/{instance}`, answer: getInstance, compute: 'GetVMScaleSetVM' },
   { method: 'DELETE', template: `${INSTANCES}/{instance}`, answer: deleteInstance, compute: 'DeleteVMScaleSetVM' },
   { method: 'GET', template: `${INSTANCES}/{instance}/instanceView`, answer: getInstanceView, compute: 'GetVMScaleSetVM' },
   { method: 'POST', template: `${INSTANCES}/{instance}/simulateEviction`, answer: simulateEviction, compute: 'UpdateVMScaleSetVM' },
+  { method: 'PUT', template: `${INSTANCES}/{instance}`, answer: putInstance, compute: 'UpdateVMScaleSetVM' },
+  { method: 'GET', template: `${SUB}/${COMPUTE}/virtualMachines`, answer: listVms, compute: 'HighCostGetVM' },
   { method: 'GET', template: VMS, answer: listVms, compute: 'HighCostGetVM' },
   { method: 'GET', template: `${VMS}/{name}`, answer: getVm, compute: 'LowCostGetVM' },
   { method: 'GET', template: `${VMS}/{name}/instanceView`, answer: getVmView, compute: 'LowCostGetVM' },
   { method: 'DELETE', template: `${VMS}/{name}`, answer: deleteVm, compute: 'DeleteVM' },
+  ...ACTIONS.map((name) => ({ method: 'POST', template: `${VMS}/{name}/${name}`, answer: actOnVm(name), compute: 'UpdateVM' as const })),
+  { method: 'POST', template: `${VMS}/{name}/simulateEviction`, answer: simulateVmEviction, compute: 'UpdateVM' },
   { method: 'GET', template: `${SUB}/${COMPUTE}/skus`, answer: listSkus },
   { method: 'GET', template: `${SUB}/${COMPUTE}/locations/{location}/usages`, answer: listUsages },
   { method: 'GET', template: `${SUB}/${COMPUTE}/locations/{location}/operations/{id}`, answer: answerOperation, compute: 'GetOperation' },
@@ -77,7 +100,14 @@ export const ARM_ROUTES: readonly Route[] = [
   { method: 'GET', template: `${POOLS}/{pool}`, answer: getAgentPool },
   { method: 'PUT', template: `${POOLS}/{pool}`, answer: putAgentPool, aks: 'PutAgentPoolHandler' },
   { method: 'POST', template: `${POOLS}/{pool}/deleteMachines`, answer: deleteMachines },
+  { method: 'DELETE', template: `${POOLS}/{pool}`, answer: deleteAgentPool },
   { method: 'GET', template: `${POOLS}/{pool}/machines`, answer: listMachines },
+  { method: 'GET', template: `${POOLS}/{pool}/machines/{machine}`, answer: getMachine },
+  ...['abort', 'upgradeNodeImageVersion'].map((name) => ({
+    method: 'POST',
+    template: `${POOLS}/{pool}/${name}`,
+    answer: refuseUnsupported(name),
+  })),
   { method: 'GET', template: `${RG}/${PERMISSIONS}`, answer: listPermissions },
   { method: 'GET', template: `${RG}/providers/Microsoft.Insights/autoscaleSettings`, answer: listAutoscaleSettings },
   { method: 'GET', template: `${NETWORK}/subnets/{subnet}`, answer: getSubnet },

@@ -1,6 +1,6 @@
 /** The scale set as ARM shows it: made from a pool at the start, merged by writes, and given back with what it lacked. */
 import type { PoolSpec, WorldSpec } from '../world-spec.ts';
-import { mergePatch, pick, pickObject, type Json, type JsonObject } from './json.ts';
+import { mergePatch, pick, pickObject, type JsonObject } from './json.ts';
 import { nameSuffix, scaleSetId, scaleSetName } from './names.ts';
 import { subnetId } from './neighbours.ts';
 import { armTime } from './operations.ts';
@@ -54,18 +54,21 @@ export function modelOfPool(spec: WorldSpec, pool: PoolSpec, nowMs: number): Jso
       singlePlacementGroup: false,
       orchestrationMode: flexible ? 'Flexible' : 'Uniform',
       upgradePolicy: { mode: 'Manual' },
-      ...(flexible ? {} : { overprovision: false, doNotRunExtensionsOnOverprovisionedVMs: false }),
+      ...(flexible
+        ? { constrainedMaximumCapacity: false }
+        : { overprovision: pool.overprovision ?? false, doNotRunExtensionsOnOverprovisionedVMs: false }),
       platformFaultDomainCount: 1,
       zoneBalance: false,
       timeCreated: armTime(nowMs),
       scaleInPolicy: { rules: ['Default'], forceDeletion: false },
       automaticRepairsPolicy: { enabled: false, gracePeriod: 'PT10M' },
-      virtualMachineProfile: profileOfPool(spec, pool, name),
+      resiliencyPolicy: { resilientVMCreationPolicy: { enabled: false }, resilientVMDeletionPolicy: { enabled: false } },
+      virtualMachineProfile: { ...profileOfPool(spec, pool, name), timeCreated: armTime(nowMs) },
     },
   };
 }
 
-function profileOfPool(spec: WorldSpec, pool: PoolSpec, name: string): Json {
+function profileOfPool(spec: WorldSpec, pool: PoolSpec, name: string): JsonObject {
   const spot = pool.priority === 'Spot';
   return {
     priority: pool.priority ?? 'Regular',
@@ -89,6 +92,7 @@ function profileOfPool(spec: WorldSpec, pool: PoolSpec, name: string): Json {
       diskControllerType: 'SCSI',
     },
     networkProfile: {
+      ...(pool.kind === 'vmss-flexible' ? { networkApiVersion: '2020-11-01' } : {}),
       networkInterfaceConfigurations: [
         {
           name,
@@ -96,14 +100,25 @@ function profileOfPool(spec: WorldSpec, pool: PoolSpec, name: string): Json {
             primary: true,
             enableAcceleratedNetworking: true,
             enableIPForwarding: true,
-            ipConfigurations: [{ name: 'ipconfig1', properties: { primary: true, subnet: { id: subnetId(spec) } } }],
+            ipConfigurations: [
+              { name: 'ipconfig1', properties: { primary: true, subnet: { id: subnetId(spec) }, privateIPAddressVersion: 'IPv4' } },
+            ],
           },
         },
       ],
     },
     extensionProfile: {
       extensions: [
-        { name: 'vmssCSE', properties: { publisher: 'Microsoft.Azure.Extensions', type: 'CustomScript', typeHandlerVersion: '2.0' } },
+        {
+          name: 'vmssCSE',
+          properties: {
+            publisher: 'Microsoft.Azure.Extensions',
+            type: 'CustomScript',
+            typeHandlerVersion: '2.0',
+            autoUpgradeMinorVersion: true,
+          },
+        },
+        { name: `${name}-AKSLinuxBilling`, properties: { publisher: 'Microsoft.AKS', type: 'Compute.AKS.Linux.Billing' } },
       ],
     },
   };
@@ -118,6 +133,9 @@ export function tagsOfPool(spec: WorldSpec, pool: PoolSpec, name: string): JsonO
     'aks-managed-resourceNameSuffix': suffix,
     'aks-managed-creationSource': `vmssclient-${name}`,
     'aks-managed-coordination': 'true',
+    'aks-managed-azure-cni-overlay': 'true',
+    'aks-managed-ssh-access': 'LocalUser',
+    'aks-managed-enable-imds-restriction': 'false',
     poolName: pool.name,
     orchestrator: 'Kubernetes:1.33.2',
     creationSource: `vmssclient-${name}`,

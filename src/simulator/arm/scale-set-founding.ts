@@ -8,6 +8,7 @@ import { beginOperation, operationHeaders } from './operations.ts';
 import { modelOfPool, renderSet } from './scale-set-document.ts';
 import { setKey } from './scaling.ts';
 import { findVmSize } from './sku-table.ts';
+import { extraFor } from './overprovision.ts';
 import { quotaShortage } from './stock.ts';
 import { growSet, plantInSet } from './vm-birth.ts';
 import { capacityOf, etagText, type ArmWorld, type ScaleSet } from './world-state.ts';
@@ -50,7 +51,7 @@ export function foundScaleSet(world: ArmWorld, request: ArmRequest): ArmReply {
       'The request content was invalid: a new scale set needs location and sku with name and capacity.',
     );
   }
-  const shortage = quotaShortage(world, { vmSize: pool.vmSize, spot: pool.priority === 'Spot', count: pool.count });
+  const shortage = quotaShortage(world, [{ vmSize: pool.vmSize, spot: pool.priority === 'Spot', count: pool.count }]);
   if (shortage !== undefined) return quotaExceeded(shortage);
   const name = param(request, 'name');
   const model = mergePatch({ properties: { orchestrationMode: 'Uniform' } }, body);
@@ -62,7 +63,7 @@ export function foundScaleSet(world: ArmWorld, request: ArmRequest): ArmReply {
     pool: pool.name,
     setKey: setKey(set),
     principal: request.principal.clientId,
-    pending: growSet(world, set, pool.count),
+    pending: growSet(world, set, pool.count, extraFor(set, pool.count)),
     retryAfterSeconds: world.knobs.retryAfterSeconds.write,
   });
   const etag = etagText(set.etag);
@@ -80,6 +81,9 @@ function poolOfBody(name: string, body: Json | undefined): PoolSpec | undefined 
   const count = pick(body, 'sku', 'capacity');
   if (pickText(body, 'location') === undefined || vmSize === undefined || typeof count !== 'number') return undefined;
   const zones = pick(body, 'zones');
+  const profile = pick(body, 'properties', 'virtualMachineProfile');
+  // Compute deallocates what is evicted unless told otherwise; it is AKS that asks for deletion.
+  const evictionPolicy = pickText(profile, 'evictionPolicy') === 'Delete' ? 'Delete' : 'Deallocate';
   return {
     name: pickText(body, 'tags', 'aks-managed-poolName') ?? pickText(body, 'tags', 'poolName') ?? name,
     vmSize,
@@ -87,6 +91,6 @@ function poolOfBody(name: string, body: Json | undefined): PoolSpec | undefined 
     min: Number(pickText(body, 'tags', 'min') ?? 0),
     max: Number(pickText(body, 'tags', 'max') ?? 1_000),
     ...(Array.isArray(zones) ? { zones: zones.map(String) } : {}),
-    ...(pickText(body, 'properties', 'virtualMachineProfile', 'priority') === 'Spot' ? { priority: 'Spot' as const } : {}),
+    ...(pickText(profile, 'priority') === 'Spot' ? { priority: 'Spot' as const, evictionPolicy } : {}),
   };
 }

@@ -1,9 +1,10 @@
 /** The scale-set resource: lists, reads, sparse PUT, PATCH, and the deletion of the set itself. */
 import { isDeepStrictEqual } from 'node:util';
-import { armError, invalidParameter, quotaExceeded, resourceNotFound, skuNotAvailable } from './errors.ts';
+import { armError, conflict, invalidParameter, quotaExceeded, resourceNotFound, skuNotAvailable } from './errors.ts';
 import { isJsonObject, pick, pickText, type Json, type JsonObject } from './json.ts';
 import { param, type ArmReply, type ArmRequest } from './messages.ts';
-import { beginOperation, operationHeaders } from './operations.ts';
+import { extensionState, statusCodes } from './instance-document.ts';
+import { armTime, beginOperation, operationHeaders } from './operations.ts';
 import { answerPage } from './paging.ts';
 import { refuseByCondition } from './preconditions.ts';
 import { limitsOf } from './pool-limits.ts';
@@ -27,7 +28,8 @@ export function notFound(world: ArmWorld, request: ArmRequest): ArmReply {
 /** Sets of the node resource group; the subscription-wide form spells the group in upper case, as recorded. */
 export function listScaleSets(world: ArmWorld, request: ArmRequest): ArmReply {
   const inGroup = request.params['rg'] !== undefined;
-  const hidden = inGroup && !isNodeGroup(world, request);
+  const location = request.params['location'] ?? world.spec.location;
+  const hidden = (inGroup && !isNodeGroup(world, request)) || location.toLowerCase() !== world.spec.location.toLowerCase();
   const sets = hidden ? [] : [...world.sets.values()].sort((left, right) => (left.name < right.name ? -1 : 1));
   return answerPage(request, {
     items: sets,
@@ -84,6 +86,7 @@ function writeScaleSet(world: ArmWorld, request: ArmRequest, set: ScaleSet): Arm
   // Who names the present tag has seen this very state, by whatever read: equal tags mean equal documents.
   const conditional = request.headers['if-match'] === etagText(set.etag);
   if (conditional) noteRead(set, request.principal);
+  if (set.provisioningState === 'Deleting') return refused(conflict());
   const { body } = request;
   if (!isJsonObject(body)) {
     return refused(
@@ -143,7 +146,7 @@ export function refuseSize(world: ArmWorld, set: ScaleSet, next: JsonObject): Ar
   if (capacity > limit) return armError(400, 'BadRequest', `The VM Scale Set ${set.name} cannot exceed ${limit} VMs.`);
   if (capacity > capacityOf(set) && isWithheld(world, set, vmSize)) return skuNotAvailable(vmSize, world.spec.location);
   const spot = pickText(next, 'properties', 'virtualMachineProfile', 'priority') === 'Spot';
-  const shortage = quotaShortage(world, { vmSize, spot, count: capacity > capacityOf(set) ? growthTo(set, capacity) : 0 });
+  const shortage = quotaShortage(world, [{ vmSize, spot, count: capacity > capacityOf(set) ? growthTo(set, capacity) : 0 }]);
   return shortage === undefined ? undefined : quotaExceeded(shortage);
 }
 
@@ -177,20 +180,34 @@ export function deleteScaleSet(world: ArmWorld, request: ArmRequest): ArmReply {
       world.sets.delete(setKey(set));
     },
   });
-  return { status: 202, headers: operationHeaders(world, request, operation, 'action'), trace: { opId: operation.id } };
+  return {
+    status: 202,
+    headers: operationHeaders(world, request, operation, 'action'),
+    trace: { opId: operation.id, charge: living.length },
+  };
 }
 
 /** Counts by status code, as the set's own view has them. */
 export function getScaleSetView(world: ArmWorld, request: ArmRequest): ArmReply {
   const set = setOf(world, request);
   if (set === undefined) return notFound(world, request);
-  const counts = new Map<string, number>();
-  for (const vm of set.vms.values()) {
-    const codes = [`ProvisioningState/${vm.provisioningState.toLowerCase()}`, ...(vm.power === 'none' ? [] : [`PowerState/${vm.power}`])];
-    for (const code of codes) counts.set(code, (counts.get(code) ?? 0) + 1);
-  }
-  const statusesSummary: Json = [...counts].map(([code, count]) => ({ code, count }));
+  const vms = [...set.vms.values()];
   const state = set.provisioningState.toLowerCase();
-  const statuses = [{ code: `ProvisioningState/${state}`, level: 'Info', displayStatus: `Provisioning ${state}` }];
-  return { status: 200, body: { virtualMachine: { statusesSummary }, statuses, orchestrationServices: [] } };
+  const time = armTime(world.clock.now());
+  const ofExtension = vms.filter(({ power }) => power !== 'none').map((vm) => `ProvisioningState/${extensionState(vm).toLowerCase()}`);
+  return {
+    status: 200,
+    body: {
+      virtualMachine: {
+        statusesSummary: summary(vms.flatMap((vm) => statusCodes(vm).map((code) => code.split('/').slice(0, 2).join('/')))),
+      },
+      extensions: [{ name: 'vmssCSE', statusesSummary: summary(ofExtension) }],
+      statuses: [{ code: `ProvisioningState/${state}`, level: 'Info', displayStatus: `Provisioning ${state}`, time }],
+      orchestrationServices: [{ serviceName: 'AutomaticRepairs', serviceState: 'NotRunning' }],
+    },
+  };
+}
+
+function summary(codes: readonly string[]): Json {
+  return [...Map.groupBy(codes, (code) => code)].map(([code, same]) => ({ code, count: same.length }));
 }

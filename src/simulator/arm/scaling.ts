@@ -7,21 +7,32 @@ import { takeDown } from './lifecycle.ts';
 import type { Principal } from './messages.ts';
 import { beginOperation, preemptScaling } from './operations.ts';
 import { limitsOf } from './pool-limits.ts';
+import { extraFor } from './overprovision.ts';
+import { FOREIGN_WRITER } from './principals.ts';
+import { pickVictims } from './scale-in.ts';
 import { withCapacity } from './scale-set-document.ts';
 import { growSet } from './vm-birth.ts';
 import { minimumFor, judgeCapacityWrite, judgeRemoval, noteDelete } from './write-judge.ts';
-import { capacityOf, type ArmWorld, type Operation, type ScaleSet } from './world-state.ts';
+import { quotaShortage } from './stock.ts';
+import { noteSetChange } from './world-journal.ts';
+import { capacityOf, sizeOf, type ArmWorld, type Operation, type ScaleSet } from './world-state.ts';
 import type { Vm } from './vm.ts';
 import { pick } from './json.ts';
 
 /** The instances that count against the goal. */
 export function livingVms(set: ScaleSet): readonly Vm[] {
-  return [...set.vms.values()].filter((vm) => vm.provisioningState !== 'Deleting');
+  return [...set.vms.values()].filter((vm) => vm.provisioningState !== 'Deleting' && !vm.surplus);
 }
 
 /** How many machines a goal would add. */
 export function growthTo(set: ScaleSet, capacity: number): number {
   return Math.max(0, capacity - livingVms(set).length);
+}
+
+/** Whether the quota has room for what a goal would add. */
+export function affordable(world: ArmWorld, set: ScaleSet, capacity: number): boolean {
+  const spot = set.pool.priority === 'Spot';
+  return quotaShortage(world, [{ vmSize: sizeOf(set), spot, count: growthTo(set, capacity) }]) === undefined;
 }
 
 export interface Writer {
@@ -40,10 +51,8 @@ export function acceptModel(world: ArmWorld, set: ScaleSet, next: JsonObject, { 
   set.document = next;
   set.etag++;
   set.provisioningState = 'Updating';
-  if (after !== before) {
-    set.laggingCapacity = undefined;
-    converge(world, set, after, principal);
-  }
+  if (after !== before) set.laggingCapacity = undefined;
+  const short = after === before ? 0 : converge(world, set, after, principal);
   return beginOperation(world, {
     kind: after === before ? 'model' : 'scale',
     pool: set.pool.name,
@@ -51,6 +60,7 @@ export function acceptModel(world: ArmWorld, set: ScaleSet, next: JsonObject, { 
     principal: principal.clientId,
     pending: [...set.vms.values()].filter(isMoving),
     retryAfterSeconds: world.knobs.retryAfterSeconds.write,
+    ...(short === 0 ? {} : { failures: [PROTECTED], onEnd: () => undoScaleIn(world, set, short) }),
   });
 }
 
@@ -59,13 +69,15 @@ export function writeCapacity(world: ArmWorld, set: ScaleSet, capacity: number, 
   return acceptModel(world, set, withCapacity(set.document, capacity), { principal, conditional: false });
 }
 
-function converge(world: ArmWorld, set: ScaleSet, goal: number, principal: Principal): void {
+/** @returns how many machines could not be taken, for they are protected. */
+function converge(world: ArmWorld, set: ScaleSet, goal: number, principal: Principal): number {
   const missing = growthTo(set, goal);
   if (missing > 0) {
-    growSet(world, set, missing);
-    return;
+    growSet(world, set, missing, extraFor(set, missing));
+    return 0;
   }
-  const victims = pickVictims(set, livingVms(set).length - goal);
+  const excess = livingVms(set).length - goal;
+  const victims = pickVictims(set, livingVms(set), excess);
   const forced = pick(set.document, 'properties', 'scaleInPolicy', 'forceDeletion') === true;
   judgeRemoval(
     world,
@@ -73,20 +85,18 @@ function converge(world: ArmWorld, set: ScaleSet, goal: number, principal: Princ
     { principal, vms: victims, capacityAfter: goal, named: false },
   );
   for (const vm of victims) takeDown(world, vm, { forced, principal: principal.clientId });
+  return excess - victims.length;
 }
 
-/** The default scale-in policy: keep zones balanced, then the highest instance id goes. */
-function pickVictims(set: ScaleSet, count: number): readonly Vm[] {
-  const rest = livingVms(set).toReversed();
-  const victims: Vm[] = [];
-  while (victims.length < count && rest.length > 0) {
-    const inZone = (zone: string | undefined): number => rest.filter((vm) => vm.zone === zone).length;
-    const fullest = Math.max(...rest.map((vm) => inZone(vm.zone)));
-    const index = rest.findIndex((vm) => inZone(vm.zone) === fullest);
-    victims.push(...rest.splice(index, 1));
-  }
-  return victims;
+/** What is protected stays, the operation fails, and the capacity is again what there is. */
+function undoScaleIn(world: ArmWorld, set: ScaleSet, short: number): void {
+  const before = capacityOf(set);
+  set.document = withCapacity(set.document, before + short);
+  set.etag++;
+  noteSetChange(world, set, { why: 'scaleInRefused', principal: FOREIGN_WRITER, before });
 }
+
+const PROTECTED = { code: 'OperationNotAllowed', message: 'Some instances are protected from scale-in and were not removed.' };
 
 export interface InstanceRemoval {
   readonly vms: readonly Vm[];
@@ -100,7 +110,7 @@ export interface InstanceRemoval {
 export function acceptRemoval(world: ArmWorld, set: ScaleSet, { vms, forced, principal, named }: InstanceRemoval): Operation {
   const fresh = vms.filter((vm) => vm.provisioningState !== 'Deleting');
   const before = capacityOf(set);
-  const after = Math.max(0, before - fresh.length);
+  const after = Math.max(0, before - fresh.filter((vm) => !vm.surplus).length);
   judgeRemoval(world, { name: set.name, min: minimumFor(set, principal) }, { principal, vms: fresh, capacityAfter: after, named });
   if (fresh.length > 0) {
     noteDelete(set, principal);

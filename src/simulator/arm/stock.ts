@@ -36,9 +36,9 @@ export interface Usage {
 /** Limit shown where the world sets none. */
 const PLENTY = 100_000;
 
-/** What every machine on the books draws, the ones being created, deallocated and deleted included. */
+/** What every machine on the books draws, the ones being created, deallocated and deleted included; overprovisioned ones are not on them. */
 export function usages(world: ArmWorld): readonly Usage[] {
-  const vms = allVms(world);
+  const vms = allVms(world).filter((vm) => !vm.surplus);
   const regular = vms.filter((vm) => vm.pool.priority !== 'Spot');
   const spot = vms.filter((vm) => vm.pool.priority === 'Spot');
   const cores = (list: readonly Vm[]): number => list.reduce((sum, vm) => sum + (findVmSize(vm.vmSize)?.vcpus ?? 0), 0);
@@ -54,32 +54,40 @@ export function usages(world: ArmWorld): readonly Usage[] {
     row('lowPriorityCores', 'Total Regional Spot vCPUs', cores(spot)),
     row('virtualMachines', 'Virtual Machines', vms.length),
     row('virtualMachineScaleSets', 'Virtual Machine Scale Sets', world.sets.size),
+    row('availabilitySets', 'Availability Sets', 0),
     ...[...families].map((family) =>
       row(family, `${family} vCPUs`, cores(regular.filter((vm) => findVmSize(vm.vmSize)?.family === family))),
     ),
   ];
 }
 
-/** The first quota that `count` more machines of a size would break. undefined: all of them fit. */
-export function quotaShortage(
-  world: ArmWorld,
-  want: { readonly vmSize: string; readonly spot: boolean; readonly count: number },
-): QuotaShortage | undefined {
-  const size = findVmSize(want.vmSize);
-  if (size === undefined || want.count <= 0) return undefined;
-  const required = size.vcpus * want.count;
-  const names = want.spot
-    ? [{ key: 'lowPriorityCores', shown: 'LowPriority' }]
-    : [
-        { key: size.family, shown: size.family },
-        { key: 'cores', shown: 'Total Regional' },
-      ];
+/** So many more machines of a size. */
+export interface Want {
+  readonly vmSize: string;
+  readonly spot: boolean;
+  readonly count: number;
+}
+
+/** The first quota that what is wanted, taken together, would break. undefined: all of it fits. */
+export function quotaShortage(world: ArmWorld, wants: readonly Want[]): QuotaShortage | undefined {
   const rows = usages(world);
-  for (const { key, shown } of names) {
+  const required = new Map<string, number>();
+  for (const { vmSize, spot, count } of wants) {
+    const size = findVmSize(vmSize);
+    if (size === undefined || count <= 0) continue;
+    for (const key of spot ? ['lowPriorityCores'] : [size.family, 'cores'])
+      required.set(key, (required.get(key) ?? 0) + size.vcpus * count);
+  }
+  for (const [key, more] of required) {
     const usage = rows.find((row) => row.name === key);
-    if (usage !== undefined && usage.current + required > usage.limit) {
-      return { name: shown, location: world.spec.location, limit: usage.limit, usage: usage.current, required };
-    }
+    if (usage === undefined || usage.current + more <= usage.limit) continue;
+    return { name: SHOWN.get(key) ?? key, location: world.spec.location, limit: usage.limit, usage: usage.current, required: more };
   }
   return undefined;
 }
+
+/** How a refusal names what is not a family. */
+const SHOWN: ReadonlyMap<string, string> = new Map([
+  ['lowPriorityCores', 'LowPriority'],
+  ['cores', 'Total Regional'],
+]);

@@ -61,6 +61,8 @@ export interface Charge {
   readonly subscription: string;
   readonly compute?: ComputePolicyName | undefined;
   readonly aks?: AksPolicyName | undefined;
+  /** Machines that a write touches. */
+  readonly machines?: number;
   /** The resource that per-resource buckets belong to. */
   readonly resource: string;
 }
@@ -80,26 +82,29 @@ export class Throttle {
     this.#clock = clock;
   }
 
-  /** Takes what the request costs, or says why not. */
+  /**
+   * Takes what the request costs, or says why not. A wait that is asked for is long enough for every budget that the request
+   * draws on, not only for the one that refuses it.
+   */
   charge(charge: Charge): Toll {
     const verb = verbClass(charge.method);
-    const own = this.#bucket(`gateway|${charge.clientId}|${verb}`, GATEWAY_SIZES[verb]);
-    const global = this.#bucket(`gateway|*|${verb}`, {
-      perMinute: GATEWAY_SIZES[verb].perMinute * GLOBAL_FACTOR,
-      burst: GATEWAY_SIZES[verb].burst * GLOBAL_FACTOR,
-    });
-    const short = [own, global].find((bucket) => bucket.tokens < 1);
-    if (short === undefined) {
-      own.tokens--;
-      global.tokens--;
-    }
-    const headers = {
-      [`x-ms-ratelimit-remaining-subscription-${verb}`]: String(Math.floor(own.tokens)),
-      [`x-ms-ratelimit-remaining-subscription-global-${verb}`]: String(Math.floor(global.tokens)),
-    };
-    if (short !== undefined) return { headers, refusal: this.#gatewayRefusal(charge, verb, short) };
-    const provider = charge.aks === undefined ? this.#chargeCompute(charge) : this.#chargeAks(charge, charge.aks);
-    return { headers: { ...headers, ...provider.headers }, refusal: provider.refusal };
+    const levels = { gateway: this.#gatewayLevels(charge, verb), provider: this.#providerLevels(charge) };
+    const shortOfGateway = levels.gateway.find(({ bucket }) => bucket.tokens < 1);
+    const shortOfProvider = levels.provider.find(({ bucket }) => bucket.tokens < 1);
+    const seconds = this.retryAfter(Math.max(0, ...[...levels.gateway, ...levels.provider].map(({ bucket }) => secondsToToken(bucket))));
+    const refusal =
+      shortOfGateway !== undefined
+        ? this.#gatewayRefusal(charge, verb, seconds)
+        : shortOfProvider === undefined
+          ? undefined
+          : charge.aks === undefined
+            ? this.#computeRefusal(shortOfProvider, seconds)
+            : aksRefusal(charge, charge.aks, seconds);
+    // What the provider refuses has cost the gateway its token all the same.
+    if (shortOfGateway === undefined) for (const { bucket } of levels.gateway) bucket.tokens--;
+    if (refusal === undefined) for (const { bucket } of levels.provider) bucket.tokens -= 1;
+    if (refusal === undefined) this.#spendBatch(charge);
+    return { headers: { ...remainingAtGateway(levels.gateway), ...this.#remainingAtCompute(charge, levels.provider) }, refusal };
   }
 
   /** Seconds for a `Retry-After`: simulated ones divided by the clock's speed, never under one. */
@@ -107,48 +112,62 @@ export class Throttle {
     return String(Math.max(1, Math.ceil(simulatedSeconds / this.#clock.speed)));
   }
 
-  #chargeCompute(charge: Charge): Toll {
-    if (charge.compute === undefined) return { headers: {}, refusal: undefined };
-    const policy: ComputePolicy = COMPUTE_POLICIES[charge.compute];
-    const levels = [
-      { name: `${charge.compute}SubscriptionMaximum`, key: 'all', size: policy.subscription },
-      ...(policy.resource === undefined ? [] : [{ name: `${charge.compute}Resource`, key: charge.resource, size: policy.resource }]),
-    ].map(({ name, key, size }) => ({ name, bucket: this.#bucket(`${name}|${key.toLowerCase()}`, size) }));
-    const short = levels.find(({ bucket }) => bucket.tokens < 1);
-    if (short === undefined) for (const { bucket } of levels) bucket.tokens--;
-    const remaining = levels.map(({ name, bucket }) => `Microsoft.Compute/${name};${Math.floor(bucket.tokens)}`).join(',');
-    const headers = { 'x-ms-ratelimit-remaining-resource': remaining };
-    return { headers, refusal: short === undefined ? undefined : this.#computeRefusal(short.name, short.bucket) };
+  #gatewayLevels(charge: Charge, verb: VerbClass): readonly Level[] {
+    const { perMinute, burst } = GATEWAY_SIZES[verb];
+    const global = { perMinute: perMinute * GLOBAL_FACTOR, burst: burst * GLOBAL_FACTOR };
+    return [
+      { name: `subscription-${verb}`, bucket: this.#bucket(`gateway|${charge.clientId}|${verb}`, GATEWAY_SIZES[verb]) },
+      { name: `subscription-global-${verb}`, bucket: this.#bucket(`gateway|*|${verb}`, global) },
+    ];
   }
 
-  #chargeAks(charge: Charge, name: AksPolicyName): Toll {
-    const { bucket: bucketSize, perResource } = AKS_POLICIES[name];
-    const bucket = this.#bucket(`${name}|${perResource ? charge.resource.toLowerCase() : 'all'}`, bucketSize);
-    if (bucket.tokens >= 1) {
-      bucket.tokens--;
-      return { headers: {}, refusal: undefined };
+  #providerLevels({ compute, aks, resource }: Charge): readonly Level[] {
+    if (aks !== undefined) {
+      const { bucket, perResource } = AKS_POLICIES[aks];
+      return [{ name: aks, bucket: this.#bucket(`${aks}|${perResource ? resource.toLowerCase() : 'all'}`, bucket) }];
     }
-    const seconds = this.retryAfter(secondsToToken(bucket));
-    const message = `The ${name}.${charge.method} request limit has been exceeded for agentpool ${charge.resource}, please retry again in ${seconds} seconds.`;
-    return { headers: {}, refusal: aksError(429, 'Throttled', message, { 'retry-after': seconds }) };
+    if (compute === undefined) return [];
+    const policy: ComputePolicy = COMPUTE_POLICIES[compute];
+    const own = policy.resource === undefined ? [] : [{ name: `${compute}Resource`, key: resource, size: policy.resource }];
+    return [{ name: `${compute}SubscriptionMaximum`, key: 'all', size: policy.subscription }, ...own].map(({ name, key, size }) => ({
+      name,
+      bucket: this.#bucket(`${name}|${key.toLowerCase()}`, size),
+    }));
   }
 
-  #gatewayRefusal(charge: Charge, verb: keyof typeof GATEWAY_SIZES, bucket: Bucket): ArmReply {
-    const seconds = this.retryAfter(secondsToToken(bucket));
+  /** Machines that a write touches have a budget of their own, which nothing is known to be refused by. */
+  #spendBatch({ method, compute, machines = 0 }: Charge): void {
+    if (compute === undefined || method === 'GET') return;
+    const bucket = this.#bucket(BATCHED, BATCH_SIZE);
+    bucket.tokens = Math.max(0, bucket.tokens - machines);
+  }
+
+  #remainingAtCompute({ method, compute }: Charge, levels: readonly Level[]): Readonly<Record<string, string>> {
+    if (compute === undefined) return {};
+    const rest = levels.map(({ name, bucket }) => `Microsoft.Compute/${name};${Math.floor(bucket.tokens)}`);
+    const batched = Math.floor(this.#bucket(BATCHED, BATCH_SIZE).tokens);
+    const ofWrites = method === 'GET' ? [] : [`Microsoft.Compute/${BATCHED};${batched}`, 'Microsoft.Compute/VmssQueuedVMOperations;0'];
+    return { 'x-ms-ratelimit-remaining-resource': [...rest, ...ofWrites].join(',') };
+  }
+
+  #gatewayRefusal(charge: Charge, verb: VerbClass, seconds: string): ArmReply {
     const message =
       `Number of '${verb.slice(0, -1)}' requests for subscription '${charge.subscription}' actor '${charge.clientId}' exceeded. ` +
-      `Please try again after '${seconds}' seconds after additional tokens are available.`;
+      `Please try again after '${seconds}' seconds after additional tokens are available. ` +
+      'Refer to https://aka.ms/arm-throttling for additional information.';
     return {
       ...armError(429, 'SubscriptionRequestsThrottled', message),
       headers: { 'retry-after': seconds, 'x-ms-failure-cause': 'gateway' },
     };
   }
 
-  #computeRefusal(name: string, bucket: Bucket): ArmReply {
-    const startTime = new Date(this.#clock.now()).toISOString();
+  #computeRefusal({ name, bucket }: Level, seconds: string): ArmReply {
+    const now = this.#clock.now();
+    const time = (ms: number): string => new Date(ms).toISOString().replace(/\.\d+Z$/, '+00:00');
     const measured = {
       operationGroup: name,
-      startTime,
+      startTime: time(now),
+      endTime: time(now + 60_000 / this.#clock.speed),
       allowedRequestCount: bucket.size.burst,
       measuredRequestCount: bucket.size.burst + 1,
     };
@@ -161,7 +180,7 @@ export class Throttle {
         innererror: { internalErrorCode: 'TooManyRequestsReceived' },
       },
     );
-    return { ...reply, headers: { 'retry-after': this.retryAfter(secondsToToken(bucket)) } };
+    return { ...reply, headers: { 'retry-after': seconds } };
   }
 
   #bucket(key: string, size: BucketSize): Bucket {
@@ -175,12 +194,31 @@ export class Throttle {
   }
 }
 
-function verbClass(method: string): keyof typeof GATEWAY_SIZES {
+interface Level {
+  readonly name: string;
+  readonly bucket: Bucket;
+}
+
+const BATCHED = 'VMScaleSetBatchedVMRequestsSubscriptionMaximum';
+const BATCH_SIZE = size(2_000, 6_000);
+
+type VerbClass = keyof typeof GATEWAY_SIZES;
+
+function verbClass(method: string): VerbClass {
   if (method === 'GET' || method === 'HEAD') return 'reads';
   return method === 'DELETE' ? 'deletes' : 'writes';
 }
 
-/** Simulated seconds until one whole token is there. */
+function remainingAtGateway(levels: readonly Level[]): Readonly<Record<string, string>> {
+  return Object.fromEntries(levels.map(({ name, bucket }) => [`x-ms-ratelimit-remaining-${name}`, String(Math.floor(bucket.tokens))]));
+}
+
+function aksRefusal(charge: Charge, name: AksPolicyName, seconds: string): ArmReply {
+  const message = `The ${name}.${charge.method} request limit has been exceeded for agentpool ${charge.resource}, please retry again in ${seconds} seconds.`;
+  return aksError(429, 'Throttled', message, { 'retry-after': seconds });
+}
+
+/** Simulated seconds until one whole token is there; 0: it is there. */
 function secondsToToken(bucket: Bucket): number {
-  return Math.ceil(((1 - bucket.tokens) * 60) / bucket.size.perMinute);
+  return Math.max(0, Math.ceil(((1 - bucket.tokens) * 60) / bucket.size.perMinute));
 }

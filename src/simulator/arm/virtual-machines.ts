@@ -1,14 +1,16 @@
 /** VMs outside Uniform sets: those of Flexible sets and of VMs-type agent pools. */
 import { resourceNotFound } from './errors.ts';
+import { answerEviction } from './eviction.ts';
+import { act, type ActionName } from './instance-actions.ts';
 import { instanceView, renderVm } from './instance-document.ts';
 import { isVisible, wantsView } from './instances.ts';
-import { param, type ArmReply, type ArmRequest } from './messages.ts';
+import { param, type ArmReply, type ArmRequest, type Trace } from './messages.ts';
 import { beginOperation, operationHeaders } from './operations.ts';
 import { answerPage } from './paging.ts';
 import { takeDown } from './lifecycle.ts';
 import { acceptRemoval } from './scaling.ts';
 import { judgeRemoval } from './write-judge.ts';
-import { allVms, type ArmWorld, type ScaleSet } from './world-state.ts';
+import { allVms, capacityOf, etagText, type ArmWorld, type Operation, type ScaleSet } from './world-state.ts';
 import type { Vm } from './vm.ts';
 
 /** The filter names its field in quotes of its own: `'virtualMachineScaleSet/id' eq '<id>'`. */
@@ -16,7 +18,8 @@ const SET_FILTER = /^'?virtualMachineScaleSet\/id'?\s+eq\s+'([^']+)'$/i;
 
 export function listVms(world: ArmWorld, request: ArmRequest): ArmReply {
   const filter = SET_FILTER.exec(request.query['$filter'] ?? '')?.[1]?.toLowerCase();
-  const items = allVms(world)
+  const group = request.params['rg']?.toLowerCase() ?? world.spec.nodeResourceGroup.toLowerCase();
+  const items = (group === world.spec.nodeResourceGroup.toLowerCase() ? allVms(world) : [])
     .filter((vm) => vm.kind !== 'uniform' && isVisible(world, vm))
     .filter((vm) => filter === undefined || setOfVm(world, vm)?.resourceId.toLowerCase() === filter);
   const expand = filter !== undefined && wantsView(request);
@@ -39,33 +42,51 @@ export function getVmView(world: ArmWorld, request: ArmRequest): ArmReply {
   return withVm(world, request, (vm) => ({ status: 200, body: instanceView(world, vm) }));
 }
 
+/** An action on one VM, whatever it belongs to. */
+export function actOnVm(name: ActionName) {
+  return (world: ArmWorld, request: ArmRequest): ArmReply =>
+    withVm(world, request, (vm) => act(world, request, name, { set: setOfVm(world, vm), vms: [vm] }));
+}
+
+/** Only Spot machines can be evicted: 204, and it happens later. */
+export function simulateVmEviction(world: ArmWorld, request: ArmRequest): ArmReply {
+  return withVm(world, request, (vm) => answerEviction(world, vm));
+}
+
+/** One that is not there is gone already. */
 export function deleteVm(world: ArmWorld, request: ArmRequest): ArmReply {
-  return withVm(world, request, (vm) => {
-    const forced = request.query['forcedeletion'] === 'true';
-    const set = setOfVm(world, vm);
-    const { principal } = request;
-    if (set !== undefined) {
-      const operation = acceptRemoval(world, set, { vms: [vm], forced, principal, named: true });
-      return { status: 202, headers: operationHeaders(world, request, operation, 'action'), trace: { opId: operation.id, charge: 1 } };
-    }
-    const living = allVms(world).filter((other) => other.pool.name === vm.pool.name && other.provisioningState !== 'Deleting');
-    const doomed = living.filter((other) => other === vm);
-    judgeRemoval(world, vm.pool, { principal, vms: doomed, capacityAfter: living.length - doomed.length, named: true });
-    takeDown(world, vm, { forced, principal: principal.clientId });
-    const operation = beginOperation(world, {
-      kind: 'delete',
-      pool: vm.pool.name,
-      principal: principal.clientId,
-      pending: [vm],
-      retryAfterSeconds: world.knobs.retryAfterSeconds.remove,
-    });
-    return { status: 202, headers: operationHeaders(world, request, operation, 'action'), trace: { opId: operation.id, charge: 1 } };
+  const vm = vmOf(world, request);
+  if (vm === undefined) return { status: 204 };
+  const forced = request.query['forcedeletion'] === 'true';
+  const set = setOfVm(world, vm);
+  const { principal } = request;
+  const accepted = (operation: Operation, trace: Trace): ArmReply => ({
+    status: 202,
+    headers: { 'x-ms-request-charge': '1', ...operationHeaders(world, request, operation, 'action') },
+    trace: { ...trace, pool: vm.pool.name, opId: operation.id, charge: 1 },
   });
+  if (set !== undefined) {
+    const before = capacityOf(set);
+    const operation = acceptRemoval(world, set, { vms: [vm], forced, principal, named: true });
+    return accepted(operation, { capacityBefore: before, capacityAfter: capacityOf(set), etagOut: etagText(set.etag) });
+  }
+  const living = allVms(world).filter((other) => other.pool.name === vm.pool.name && other.provisioningState !== 'Deleting');
+  const doomed = living.filter((other) => other === vm);
+  judgeRemoval(world, vm.pool, { principal, vms: doomed, capacityAfter: living.length - doomed.length, named: true });
+  takeDown(world, vm, { forced, principal: principal.clientId });
+  const { remove } = world.knobs.retryAfterSeconds;
+  const start = { kind: 'delete', pool: vm.pool.name, principal: principal.clientId, pending: [vm], retryAfterSeconds: remove } as const;
+  return accepted(beginOperation(world, start), {});
+}
+
+function vmOf(world: ArmWorld, request: ArmRequest): Vm | undefined {
+  const name = param(request, 'name').toLowerCase();
+  const here = param(request, 'rg').toLowerCase() === world.spec.nodeResourceGroup.toLowerCase();
+  return here ? allVms(world).find((vm) => vm.kind !== 'uniform' && vm.name.toLowerCase() === name) : undefined;
 }
 
 function withVm(world: ArmWorld, request: ArmRequest, answer: (vm: Vm) => ArmReply): ArmReply {
-  const name = param(request, 'name').toLowerCase();
-  const vm = allVms(world).find((candidate) => candidate.kind !== 'uniform' && candidate.name.toLowerCase() === name);
+  const vm = vmOf(world, request);
   return vm === undefined
     ? resourceNotFound('Microsoft.Compute/virtualMachines', param(request, 'name'), param(request, 'rg'))
     : answer(vm);

@@ -5,6 +5,8 @@ import { nameSuffix, uniformHostName, virtualMachineId } from './names.ts';
 import { findVmSize } from './sku-table.ts';
 import { pickText, pick, type Json } from './json.ts';
 import { capacityOf, sizeOf, type AgentPool, type ArmWorld, type ScaleSet } from './world-state.ts';
+import { FOREIGN_WRITER } from './principals.ts';
+import { noteSetChange } from './world-journal.ts';
 import type { Vm } from './vm.ts';
 import { withCapacity } from './scale-set-document.ts';
 
@@ -27,14 +29,18 @@ function plant(world: ArmWorld, vm: Vm, home: Map<string, Vm>): Vm {
   return vm;
 }
 
-/** Begins the creation of `count` machines in a set, in zones of its own choice. */
-export function growSet(world: ArmWorld, set: ScaleSet, count: number): readonly Vm[] {
-  return Array.from({ length: count }, () => {
+/** Begins the creation of `count` machines in a set, in zones of its own choice, and of `extra` ones that nobody asked for. */
+export function growSet(world: ArmWorld, set: ScaleSet, count: number, extra = 0): readonly Vm[] {
+  const members = new Set<Vm>();
+  const born = Array.from({ length: count + extra }, (_, index) => {
     const vm = nextInSet(world, set);
     set.vms.set(vm.key, vm);
-    bringUp(world, vm, () => onRefused(world, set, vm));
+    vm.surplus = index >= count;
+    if (extra > 0) vm.brood = { members: members.add(vm) };
     return vm;
   });
+  for (const vm of born) bringUp(world, vm, () => onRefused(world, set, vm));
+  return born;
 }
 
 /** Begins the creation of one machine in a VMs-type pool. */
@@ -46,16 +52,19 @@ export function growPool(world: ArmWorld, pool: AgentPool, vmSize: string): Vm {
 }
 
 function onRefused(world: ArmWorld, set: ScaleSet, vm: Vm): void {
+  if (vm.brood !== undefined) return;
   if (world.knobs.listFailedInstances && !world.knobs.rollbackOnFail) return;
   if (world.knobs.rollbackOnFail) {
-    set.document = withCapacity(set.document, Math.max(0, capacityOf(set) - 1));
+    const before = capacityOf(set);
+    set.document = withCapacity(set.document, Math.max(0, before - 1));
     set.etag++;
+    noteSetChange(world, set, { why: 'rollback', principal: FOREIGN_WRITER, before });
   }
   set.vms.delete(vm.key);
 }
 
 function nextInSet(world: ArmWorld, set: ScaleSet): Vm {
-  const number = set.nextInstanceId++;
+  const number = world.knobs.reuseInstanceIds ? lowestFree(set) : set.nextInstanceId++;
   const prefix = pickText(set.document, 'properties', 'virtualMachineProfile', 'osProfile', 'computerNamePrefix') ?? set.name;
   const zone = emptiestZone(pick(set.document, 'zones'), [...set.vms.values()]);
   const hostName = uniformHostName(prefix, number);
@@ -67,6 +76,12 @@ function nextInSet(world: ArmWorld, set: ScaleSet): Vm {
   const key = String(number);
   const identity = { key, name: `${set.name}_${key}`, hostName, resourceId: `${set.resourceId}/virtualMachines/${key}` };
   return newborn(world, { ...identity, kind: 'uniform', pool: set.pool, vmSize: sizeOf(set), zone });
+}
+
+function lowestFree(set: ScaleSet): number {
+  let number = 0;
+  while (set.vms.has(String(number))) number++;
+  return number;
 }
 
 function nextInPool(world: ArmWorld, pool: AgentPool, vmSize: string): Vm {
@@ -100,6 +115,9 @@ function newborn(world: ArmWorld, identity: Identity): Vm {
     power: 'none',
     failure: undefined,
     holdsStock: false,
+    surplus: false,
+    brood: undefined,
+    own: {},
     etag: 1,
     fate: 0,
   };

@@ -2,6 +2,7 @@
 import type { PowerState } from '../machines.ts';
 import type { PoolSpec } from '../world-spec.ts';
 import type { OperationFailure } from './errors.ts';
+import type { JsonObject } from './json.ts';
 
 export type ProvisioningState = 'Creating' | 'Updating' | 'Succeeded' | 'Failed' | 'Deleting' | 'Migrating';
 
@@ -27,6 +28,12 @@ export interface Vm {
   failure: OperationFailure | undefined;
   /** Whether it took from the region's stock and gives back when it goes. */
   holdsStock: boolean;
+  /** More than the set asked for: it counts nowhere. */
+  surplus: boolean;
+  /** Begun together with others, some of them in excess. */
+  brood: { readonly members: Set<Vm> } | undefined;
+  /** What a client wrote into it; laid over what it shows. */
+  own: JsonObject;
   /** Its own etag counter; instances of Uniform sets show their set's. */
   etag: number;
   /** Bumped when a new fate overtakes an older one; pending steps of older fates do nothing. */

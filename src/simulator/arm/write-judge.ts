@@ -69,7 +69,7 @@ function whyNotItsOwn(world: ArmWorld, set: ScaleSet, { principal, before, after
   if (after < history.raise.from) return `and the capacity was ${history.raise.from} before it was raised`;
   const busy = [...world.operations.values()].some(({ setKey, endMs }) => setKey === set.name.toLowerCase() && endMs === undefined);
   if (busy) return 'while an operation ran';
-  const living = [...set.vms.values()].filter((vm) => vm.provisioningState !== 'Deleting').length;
+  const living = [...set.vms.values()].filter((vm) => vm.provisioningState !== 'Deleting' && !vm.surplus).length;
   return living > after ? `and ${living} machines were there` : undefined;
 }
 

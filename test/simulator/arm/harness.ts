@@ -3,7 +3,7 @@ import { ComputeManagementClient } from '@azure/arm-compute';
 import { ContainerServiceClient } from '@azure/arm-containerservice';
 import type { TokenCredential } from '@azure/core-auth';
 import { ClientSecretCredential } from '@azure/identity';
-import { request } from 'node:https';
+import { Agent, request } from 'node:https';
 import { afterAll, beforeAll } from 'vitest';
 import { startArmEmulator, type ArmEmulator, type ArmEmulatorOptions } from '../../../src/simulator/arm/emulator.ts';
 import { VirtualSimClock } from '../../../src/simulator/sim-clock.ts';
@@ -69,14 +69,19 @@ export interface Answer {
 
 const tlsOnce = createServerTls(Date.now());
 
-export async function startRig(
-  spec: WorldSpec,
-  options: Pick<ArmEmulatorOptions, 'knobs' | 'clients'> & { readonly maxRetries?: number } = {},
-): Promise<Rig> {
+export type RigOptions = Pick<ArmEmulatorOptions, 'knobs' | 'clients'> & {
+  readonly maxRetries?: number;
+  /** Time of the world at its start. Default: now, to the second. */
+  readonly startMs?: number;
+  /** What raw calls name as their host, as behind a proxy. */
+  readonly host?: string;
+};
+
+export async function startRig(spec: WorldSpec, options: RigOptions = {}): Promise<Rig> {
   const tls = await tlsOnce;
-  const clock = new VirtualSimClock(Math.floor(Date.now() / 1000) * 1000);
   const violations = new ViolationLog();
-  const { maxRetries = 0, ...rest } = options;
+  const { maxRetries = 0, startMs = Math.floor(Date.now() / 1000) * 1000, host, ...rest } = options;
+  const clock = new VirtualSimClock(startMs);
   const arm = await startArmEmulator({ spec, clock, tls, violations, clients: [CLIENT], ...rest });
   const tlsOptions = { ca: tls.caPem };
   const credential = new ClientSecretCredential(spec.tenantId, CLIENT.clientId, CLIENT.clientSecret, {
@@ -85,6 +90,7 @@ export async function startRig(
     tlsOptions,
   });
   const common = { endpoint: arm.url, tlsOptions, retryOptions: { maxRetries, retryDelayInMs: 1 } };
+  const agent = new Agent({ keepAlive: true, ca: tls.caPem, servername: 'localhost' });
   const set = (pool: string): string => arm.control.state().sets.find((entry) => entry.pool === pool)?.name ?? '';
   return {
     spec,
@@ -98,13 +104,20 @@ export async function startRig(
     set,
     call: async (method, path, call = {}) => {
       const token = call.token === false ? undefined : (await credential.getToken('https://management.azure.com/.default'))?.token;
-      return send(arm.url + path, tls.caPem, {
+      return send(arm.url + path, agent, {
         method,
-        headers: { ...(token === undefined ? {} : { authorization: `Bearer ${token}` }), ...call.headers },
+        headers: {
+          ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+          ...(host === undefined ? {} : { host }),
+          ...call.headers,
+        },
         ...(call.body === undefined ? {} : { body: call.body }),
       });
     },
-    stop: () => arm.stop(),
+    stop: async () => {
+      agent.destroy();
+      await arm.stop();
+    },
   };
 }
 
@@ -114,11 +127,11 @@ interface Sent {
   readonly body?: unknown;
 }
 
-function send(url: string, ca: string, { method, headers, body }: Sent): Promise<Answer> {
+function send(url: string, agent: Agent, { method, headers, body }: Sent): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const text = typeof body === 'string' ? body : body === undefined ? '' : JSON.stringify(body);
     const type = body === undefined ? {} : { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(text)) };
-    const outgoing = request(url, { method, ca, headers: { ...type, ...headers }, agent: false }, (incoming) => {
+    const outgoing = request(url, { method, headers: { ...type, ...headers }, agent }, (incoming) => {
       const chunks: Buffer[] = [];
       incoming.on('data', (chunk: Buffer) => chunks.push(chunk));
       incoming.on('error', reject);
@@ -139,6 +152,12 @@ export function setPath(rig: Rig, pool: string, rest = ''): string {
   return `${root}/${rig.set(pool)}${rest}`;
 }
 
+/** Path of an agent pool or of something under it, version included. */
+export function poolPath(rig: Rig, pool: string, rest = ''): string {
+  const cluster = `${rig.spec.clusterResourceGroup}/providers/Microsoft.ContainerService/managedClusters/${rig.spec.clusterName}`;
+  return `/subscriptions/${rig.spec.subscriptionId}/resourceGroups/${cluster}/agentPools/${pool}${rest}?api-version=2025-05-01`;
+}
+
 export async function scale(rig: Rig, pool: string, capacity: number, headers: Readonly<Record<string, string>> = {}): Promise<Answer> {
   const body = { location: 'westeurope', sku: { name: 'Standard_D4s_v5', tier: 'Standard', capacity } };
   return rig.call('PUT', `${setPath(rig, pool)}?${VERSION}`, { body, headers });
@@ -157,7 +176,7 @@ export function stateOf(rig: Rig, pool: string) {
 }
 
 /** A rig for a whole file of read-mostly tests. */
-export function sharedRig(spec: WorldSpec, options: Parameters<typeof startRig>[1] = {}): () => Rig {
+export function sharedRig(spec: WorldSpec, options: RigOptions = {}): () => Rig {
   let rig: Rig | undefined;
   beforeAll(async () => {
     rig = await startRig(spec, options);
