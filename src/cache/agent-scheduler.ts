@@ -29,6 +29,8 @@ export interface SchedulerParts {
   readonly slots?: Slots;
   /** Periodic runs at once per bucket. Default 2. */
   readonly maxPerBucket?: number;
+  /** Ids that a selection may name although no agent has them yet. Absent: none. */
+  readonly mayCome?: (id: string) => boolean;
   readonly hooks?: CacheHooks;
 }
 
@@ -76,10 +78,8 @@ export class AgentScheduler {
 
   /** Throws `config`, naming the entry, on an exact id that no agent has and on disabling a required agent. */
   select(selection: AgentSelection): void {
-    checkSelection(
-      selection,
-      [...this.#states.values()].map((state) => state.agent),
-    );
+    const agents = [...this.#states.values()].map((state) => state.agent);
+    checkSelection(selection, agents, this.#parts.mayCome);
     this.#selection = selection;
     for (const state of this.#states.values()) {
       const enabled = isSelected(selection, state.agent);

@@ -1,4 +1,5 @@
 import { AutoscalerError } from '../domain/errors.ts';
+import { isGlob, matchesGlob } from '../domain/glob.ts';
 
 /** Ids or globs (`*` any characters, `?` one). Disabled wins over enabled. */
 export interface AgentSelection {
@@ -20,10 +21,17 @@ export function isSelected(selection: AgentSelection, agent: Selectable): boolea
   return matchesAny(selection.enabled ?? ['*'], agent.id) && !matchesAny(selection.disabled ?? [], agent.id);
 }
 
-/** Throws `config`, naming the entry: an exact id that no agent has, or a required agent that would not run. */
-export function checkSelection(selection: AgentSelection, agents: readonly Selectable[]): void {
+/**
+ * Throws `config`, naming the entry: an exact id that no agent has, or a required agent that would not run. `mayCome` tells ids
+ * that agents may have later.
+ */
+export function checkSelection(
+  selection: AgentSelection,
+  agents: readonly Selectable[],
+  mayCome: (id: string) => boolean = () => false,
+): void {
   for (const entry of [...(selection.enabled ?? []), ...(selection.disabled ?? [])]) {
-    if (isGlob(entry) || agents.some((agent) => agent.id === entry)) continue;
+    if (isGlob(entry) || mayCome(entry) || agents.some((agent) => agent.id === entry)) continue;
     const known = agents.map((agent) => agent.id).sort();
     throw new AutoscalerError({ kind: 'config' }, `There is no caching agent "${entry}"; there are: ${known.join(', ')}.`);
   }
@@ -37,17 +45,5 @@ export function checkSelection(selection: AgentSelection, agents: readonly Selec
 }
 
 function matchesAny(patterns: readonly string[], id: string): boolean {
-  return patterns.some((pattern) => (isGlob(pattern) ? globToRegExp(pattern).test(id) : pattern === id));
-}
-
-function isGlob(pattern: string): boolean {
-  return /[*?]/.test(pattern);
-}
-
-function globToRegExp(glob: string): RegExp {
-  const source = glob
-    .replace(/[.+^${}()|[\]\\]/g, String.raw`\$&`)
-    .replaceAll('*', '.*')
-    .replaceAll('?', '.');
-  return new RegExp(`^${source}$`);
+  return patterns.some((pattern) => matchesGlob(pattern, id));
 }

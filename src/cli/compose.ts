@@ -105,6 +105,7 @@ export async function composeDaemon(input: ComposeInput): Promise<Daemon> {
   const templates = new TemplateKeeper({ learner: cloud, kept, clock, log });
   const reconfigure = (next: Config): void => {
     if (next.logLevel !== live.logLevel) log.level = next.logLevel;
+    if (next.azure.agents !== live.azure.agents) cloud.selectAgents(next.azure.agents);
     live = next;
     cloud.regroup(next.azure);
     loop.reconfigure(next.policy, { ...next.loop, namespace });

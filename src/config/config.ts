@@ -60,6 +60,14 @@ export interface RetailPricesConfig {
   readonly file: string | undefined;
 }
 
+/** Ids or patterns (`*`, `?`) of the agents that keep Azure's answers; what is disabled goes before what is enabled. */
+export interface AgentsConfig {
+  readonly enabled: readonly string[];
+  readonly disabled: readonly string[];
+  /** Lets those be disabled that decisions cannot do without. */
+  readonly allowDegraded: boolean;
+}
+
 /** Structurally what the Azure adapter asks for. */
 export interface AzureConfig {
   /** undefined: that of the machine, told by its metadata endpoint. */
@@ -81,6 +89,7 @@ export interface AzureConfig {
   readonly vmssVmsCacheTtlMs: number;
   readonly vmssVmsCacheJitterMs: number;
   readonly skuCacheTtlMs: number;
+  readonly agents: AgentsConfig;
   /** Where VM sizes are kept for later processes and other clusters; undefined: nowhere. */
   readonly skuFolder: string | undefined;
   readonly enableVmssEtag: boolean;

@@ -6,6 +6,7 @@ import type { Config } from './config.ts';
 
 /** The beginning of a key, up to a dot, or a whole key. */
 const LIVE = [
+  'azure.agents',
   'nodeGroups',
   'discovery',
   'nodeGroupOptions',
@@ -40,10 +41,10 @@ export function overlaid(running: Config, next: Config): Config {
   const { cluster = {} } = next.policy;
   const expanders = asksForOrder(running) === asksForOrder(next) ? next.policy.scaleUp.expanders : running.policy.scaleUp.expanders;
   const { proactive = false } = running.policy.scaleUp;
-  const { nodeGroups, discovery, nodeGroupOptions } = next.azure;
+  const { agents, nodeGroups, discovery, nodeGroupOptions } = next.azure;
   return {
     ...running,
-    azure: { ...running.azure, nodeGroups, discovery, nodeGroupOptions },
+    azure: { ...running.azure, agents, nodeGroups, discovery, nodeGroupOptions },
     policy: {
       ...running.policy,
       scaleUp: { ...next.policy.scaleUp, expanders, proactive },

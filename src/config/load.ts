@@ -143,6 +143,7 @@ function azureOf(
     vmssVmsCacheJitterMs: azure.cache.vmssVmsJitter,
     skuCacheTtlMs: azure.cache.skuTtl,
     skuFolder: azure.cache.skuFolder,
+    agents: azure.agents,
     enableVmssEtag: azure.enableVmssEtag,
     enableForceDelete: azure.enableForceDelete,
     writePath: azure.writePath,

@@ -4,6 +4,7 @@
  */
 import * as z from 'zod';
 import { CLOUD_NAMES, cloudNamed, STACK } from './clouds.ts';
+import { agents } from './agents-schema.ts';
 import { chooseCredential } from './credential.ts';
 import { duration, endpoint, flag, HOUR_MS, MINUTE_MS, number, oneOf, SECOND_MS, text, wholeNumber } from './leaves.ts';
 import { nodeGroupOptions } from './node-group-options.ts';
@@ -146,6 +147,7 @@ const azure = z
     caFile: text('a file path').optional(),
     credential,
     cache,
+    agents,
     enableVmssEtag: flag(true),
     enableForceDelete: flag(false),
     writePath: oneOf(['vmss', 'agentPool']).default('vmss'),

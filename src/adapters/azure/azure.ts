@@ -19,6 +19,7 @@ import type { PriceTableReader } from '../../ports/price-table.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 import type { AgentStatus } from '../../cache/agent-state.ts';
+import type { AgentSelection } from '../../cache/selection.ts';
 import { increaseThroughAks } from './aks-scale-set.ts';
 import { ArmCalls } from './arm-calls.ts';
 import { Budgets } from './budgets.ts';
@@ -75,6 +76,8 @@ export interface AzureNodeGroups extends CloudNodeGroups {
   agentStatus(): readonly AgentStatus[];
   /** One plain record per group, for `/debug/templates`. */
   templateReports(): readonly TemplateReport[];
+  /** Which caching agents run from now on. Throws a `config` error that names what cannot be selected. */
+  selectAgents(selection: AgentSelection): void;
   /** What was learned of the groups' nodes, to be kept for the next process. */
   learnedTemplates(): LearnedText;
   /** Takes over what an earlier process kept, before the first `observe`. @returns why the text is not believed; undefined: it is. */
@@ -237,6 +240,10 @@ class AzureAdapter implements AzureNodeGroups {
 
   agentStatus(): readonly AgentStatus[] {
     return this.#store.status();
+  }
+
+  selectAgents(selection: AgentSelection): void {
+    this.#store.scheduler.select(selection);
   }
 
   templateReports(): readonly TemplateReport[] {

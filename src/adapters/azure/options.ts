@@ -1,4 +1,5 @@
 /** What the adapter is told by configuration. The config room produces a structurally equal, validated and frozen object. */
+import type { AgentSelection } from '../../cache/selection.ts';
 import type { NodeGroupOptions } from '../../domain/node-group.ts';
 import type { TaintRules } from '../../domain/taint.ts';
 import type { CallRate } from './rate-limit.ts';
@@ -76,6 +77,8 @@ export interface AzureOptions {
   /** Upper bound of the random part taken off the instances' time to live. */
   readonly vmssVmsCacheJitterMs: number;
   readonly skuCacheTtlMs: number;
+  /** Which caching agents run. Absent: all. */
+  readonly agents?: AgentSelection;
   /** Whether capacity writes carry `If-Match`. */
   readonly enableVmssEtag: boolean;
   readonly enableForceDelete: boolean;

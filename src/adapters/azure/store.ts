@@ -39,11 +39,12 @@ import {
   INSTANCES,
   instancesAgent,
   MACHINES_AGENT,
+  mayBeAgent,
   PRICES_AGENT,
   SCALE_SETS,
   SCALE_SETS_AGENT,
-  SPOT_SIZES_AGENT,
   SKUS_AGENT,
+  SPOT_SIZES_AGENT,
   USAGE_AGENT,
 } from './tables.ts';
 import { PriceBook } from './price-book.ts';
@@ -116,6 +117,7 @@ export class AzureStore {
       clusterId: `${options.subscriptionId}/${options.nodeResourceGroup}`,
       slots,
       hooks,
+      mayCome: mayBeAgent,
     });
     const listPools = (signal: AbortSignal): Promise<void> => this.scheduler.runNow(AGENT_POOLS_AGENT, signal);
     this.vmsPools = new VmsPools({ ...parts, order: this.#order, slots, list: listPools, named: () => this.#choice.nodeGroups });
@@ -139,6 +141,7 @@ export class AzureStore {
     this.#priceClient = priceClient(parts);
     this.prices = this.#priceClient === undefined ? undefined : this.#priceBook(this.#priceClient);
     this.#addAgents();
+    if (options.agents !== undefined) this.scheduler.select(options.agents);
     this.scaleSets.subscribe((event) => {
       this.#syncAgents();
       if (event.kind === 'external-change') this.#changedByOthers(event);

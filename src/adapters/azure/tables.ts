@@ -26,6 +26,13 @@ export const MACHINES_AGENT = 'vms';
 export const USAGE_AGENT = 'usage';
 export const PRICES_AGENT = 'prices';
 
+const AGENTS = [SCALE_SETS_AGENT, SPOT_SIZES_AGENT, AGENT_POOLS_AGENT, SKUS_AGENT, MACHINES_AGENT, USAGE_AGENT, PRICES_AGENT];
+
+/** Whether an agent of this adapter may have the id: which there are depends on what is configured and found. */
+export function mayBeAgent(id: string): boolean {
+  return AGENTS.includes(id) || id.startsWith(instancesAgent(''));
+}
+
 export function instancesAgent(setKey: string): string {
   return `instances/${setKey}`;
 }

@@ -36,6 +36,7 @@ export const FLAGS: readonly Flag[] = [
     'time without renewal after which it gives up (default 10s)',
   ),
   row('leader-elect-retry-period', 'duration', 'kubernetes.leaseRetryPeriod', 'pause between two tries (default 2s)'),
+  row('allow-degraded', 'boolean', 'azure.agents.allowDegraded', 'let agents be disabled that decisions wait for (default false)'),
   row('cluster-name', 'text', 'azure.clusterName', 'name of the AKS cluster, to read its agent pools'),
   row('address', 'text', 'http.address', 'HOST:PORT of /metrics and /healthz (default 127.0.0.1:8085)'),
   row('write-status-configmap', 'boolean', 'kubernetes.statusConfigMap', 'write the ConfigMap cluster-autoscaler-status (default true)'),
