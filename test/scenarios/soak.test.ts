@@ -8,18 +8,18 @@ import { ratesExceeded } from '../soak/judge.ts';
 import { soak } from '../soak/soak.ts';
 
 const SEEDS = [
-  { seed: 1020, loops: 120, found: 'a clock that is set back made rests last for hours' },
-  { seed: 10098, loops: 120, found: 'what others took while a removal ran was counted as there' },
-  { seed: 13, loops: 60, found: 'a sample' },
-  { seed: 50, loops: 60, found: 'a sample' },
-  { seed: 302, loops: 60, found: 'a sample' },
+  { seed: 1020, loops: 120, deadly: false, found: 'a clock that is set back made rests last for hours' },
+  { seed: 10098, loops: 120, deadly: false, found: 'what others took while a removal ran was counted as there' },
+  { seed: 13, loops: 60, deadly: true, found: 'a sample' },
+  { seed: 50, loops: 60, deadly: true, found: 'a sample' },
+  { seed: 302, loops: 60, deadly: true, found: 'a sample' },
 ] as const;
 
 describe('soak', () => {
   it.each(SEEDS)(
     'seed $seed: $found',
-    async ({ seed, loops }) => {
-      const { violations, unplannedRemovals, unrest, crash, convergedAfterMs } = await soak(seed, loops);
+    async ({ seed, loops, deadly }) => {
+      const { violations, unplannedRemovals, unrest, crash, convergedAfterMs } = await soak(seed, loops, deadly);
       expect({ violations, unplannedRemovals, unrest, crash }).toEqual({
         violations: [],
         unplannedRemovals: [],

@@ -6,7 +6,8 @@ import type { WorldSpec } from '../../src/simulator/world-spec.ts';
 import { aPool, worldOf } from '../scenarios/support.ts';
 import type { Call, Moment } from '../support/mortal.ts';
 import { deathAt, immortal } from './deaths.ts';
-import type { Scenario, TimedStep } from './scenario.ts';
+import type { Scenario } from './scenario.ts';
+import type { TimedStep } from './step.ts';
 import { undergo, type SoakResult } from './soak.ts';
 
 const MINUTE = 60_000;

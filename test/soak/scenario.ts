@@ -1,14 +1,14 @@
 /** Makes a world, its workloads and its misfortunes out of a seed. Pure: the same seed makes the same scenario. */
 import { seededRandom, type Random } from '../../src/domain/random.ts';
 import { CATALOGUE } from '../../src/simulator/arm/catalogue.ts';
-import type { CatalogueOrder } from '../../src/simulator/arm/catalogue-raise.ts';
 import type { WorldEvent } from '../../src/simulator/arm/world-event.ts';
-import type { Fault } from '../../src/simulator/arm/faults.ts';
 import type { PoolSpec, WorldSpec } from '../../src/simulator/world-spec.ts';
 import { aPool, worldOf } from '../scenarios/support.ts';
 import { happens, oneOf, whole } from './chance.ts';
 import { drawFault } from './fault-kinds.ts';
+import { hiddenFailures } from './hidden-failures.ts';
 import type { Patience } from './removals.ts';
+import type { Step, TimedStep } from './step.ts';
 
 const SECOND = 1_000;
 
@@ -22,26 +22,6 @@ export interface WorkloadSpec {
   /** Set: runs on Spot machines only, and tolerates them. */
   readonly spotOnly: boolean;
   readonly toleratesSpot: boolean;
-}
-
-export type Step =
-  | { readonly kind: 'scale'; readonly workload: string; readonly replicas: number }
-  | { readonly kind: 'fault'; readonly fault: Fault; readonly forMs: number }
-  /** A number of the catalogue of misfortunes befalls a pool. */
-  | { readonly kind: 'catalogued'; readonly order: CatalogueOrder; readonly forMs: number }
-  | { readonly kind: 'event'; readonly event: WorldEvent }
-  | { readonly kind: 'stock'; readonly vmSize: string; readonly zone: string; readonly count: number }
-  | { readonly kind: 'quota'; readonly name: string; readonly limit: number }
-  | { readonly kind: 'kube-errors'; readonly count: number; readonly status: number; readonly resource: string | undefined }
-  | { readonly kind: 'kube-watches' | 'kube-compact' }
-  | { readonly kind: 'kube-away'; readonly forMs: number }
-  | { readonly kind: 'skew'; readonly ms: number }
-  /** `kill`: without a word; `awayMs` until the next process starts. */
-  | { readonly kind: 'restart'; readonly kill: boolean; readonly awayMs: number };
-
-export interface TimedStep {
-  readonly atMs: number;
-  readonly step: Step;
 }
 
 export interface Scenario {
@@ -63,8 +43,8 @@ export interface Scenario {
 const SIZES = ['Standard_D4s_v5', 'Standard_D8s_v5', 'Standard_E4s_v5', 'Standard_E8s_v5', 'Standard_F8s_v2', 'Standard_D4ads_v5'];
 const FAMILIES = ['cores', 'standardDSv5Family', 'standardESv5Family', 'lowPriorityCores'];
 
-/** @param loops how many scan intervals the misfortunes last. */
-export function makeScenario(seed: number, loops: number): Scenario {
+/** @param loops how many scan intervals the misfortunes last. @param deadly with deaths at calls and hidden failures. */
+export function makeScenario(seed: number, loops: number, deadly: boolean): Scenario {
   const random = seededRandom(seed * 7919 + 13);
   const pools = Array.from({ length: whole(random, 2, 6) }, (_, index) => drawPool(random, `p${index}`));
   const stock = Object.fromEntries(pools.filter(() => happens(random, 0.3)).map((pool) => drawStock(random, pool)));
@@ -74,11 +54,13 @@ export function makeScenario(seed: number, loops: number): Scenario {
     seed,
     world: worldOf(pools, { seed, stock }),
     workloads,
-    steps: drawSteps(random, { pools, workloads, chaosMs }),
+    steps: [...drawSteps(random, { pools, workloads, chaosMs }), ...(deadly ? drawHidden(seed, { pools, workloads, chaosMs }) : [])].sort(
+      (left, right) => left.atMs - right.atMs,
+    ),
     chaosMs,
     flags: drawFlags(random),
     stockReturns: happens(random, 0.6),
-    mortal: happens(random, 0.7),
+    mortal: deadly && happens(random, 0.7),
     patience: { provisionMs: 360 * SECOND, unneededMs: 60 * SECOND },
   };
 }
@@ -159,6 +141,14 @@ function drawSteps(random: Random, stage: Stage): readonly TimedStep[] {
     steps.push({ atMs, step: drawStep(random, stage, ++serial) });
   }
   return steps.sort((left, right) => left.atMs - right.atMs);
+}
+
+function drawHidden(seed: number, { pools, workloads, chaosMs }: Stage): readonly TimedStep[] {
+  return hiddenFailures(seededRandom(seed * 6_007 + 3), {
+    pools: pools.map(({ name }) => name),
+    workloads: workloads.map(({ name }) => name),
+    chaosMs,
+  });
 }
 
 function drawStep(random: Random, stage: Stage, serial: number): Step {

@@ -12,7 +12,8 @@ import { VirtualRun } from '../support/virtual-world.ts';
 import { immortal, randomDeaths, type Mortality } from './deaths.ts';
 import { createWitness, ratesExceeded, stuckGroups, unrest, type Stage } from './judge.ts';
 import { deletedTwice, poolsTakenFrom, watchRemovals } from './removals.ts';
-import { makeScenario, type Scenario, type Step, type WorkloadSpec } from './scenario.ts';
+import { makeScenario, type Scenario, type WorkloadSpec } from './scenario.ts';
+import type { Step } from './step.ts';
 
 const SECOND = 1_000;
 /** How long after the last misfortune a run may take to come to rest. */
@@ -47,9 +48,9 @@ interface Progress {
   readonly startsMs: number[];
 }
 
-/** A random scenario of that seed; the misfortunes last `loops` scan intervals. */
-export function soak(seed: number, loops: number): Promise<SoakResult> {
-  const scenario = makeScenario(seed, loops);
+/** A random scenario of that seed; the misfortunes last `loops` scan intervals. `deadly` as of `makeScenario`. */
+export function soak(seed: number, loops: number, deadly = true): Promise<SoakResult> {
+  const scenario = makeScenario(seed, loops, deadly);
   return undergo(scenario, scenario.mortal ? randomDeaths(seededRandom(seed * 104_729 + 7)) : immortal());
 }
 

@@ -1,0 +1,62 @@
+/**
+ * Growth that goes wrong where nobody can see it: machines that fail, or never become nodes, while the lists that would show it
+ * are old, empty, short of an item, or not to be had.
+ */
+import type { Random } from '../../src/domain/random.ts';
+import type { FaultEffect, FaultMatch } from '../../src/simulator/arm/faults.ts';
+import { happens, oneOf, whole } from './chance.ts';
+import type { TimedStep } from './step.ts';
+
+const SECOND = 1_000;
+
+const FAILURES: readonly FaultEffect[] = [
+  { kind: 'birth', how: 'refused' },
+  { kind: 'birth', how: 'cse' },
+  { kind: 'birth', how: 'os-timeout' },
+  { kind: 'birth', how: 'no-node' },
+  { kind: 'birth', how: 'stuck' },
+  { kind: 'birth', how: 'unlisted' },
+];
+
+const BLINDNESS: readonly FaultEffect[] = [
+  { kind: 'stale-list' },
+  { kind: 'empty-list' },
+  { kind: 'page-shift', by: 1 },
+  { kind: 'truncated-body' },
+  { kind: 'bare-items' },
+  { kind: 'answer', status: 503, body: { error: { code: 'ServerBusy', message: 'The server is busy.' } } },
+];
+
+const LISTS: readonly FaultMatch[] = [
+  { method: 'GET', pathGlob: '**/virtualMachineScaleSets/*/virtualMachines' },
+  { method: 'GET', pathGlob: '**/virtualMachineScaleSets' },
+  { method: 'GET', pathGlob: '**/Microsoft.Compute/virtualMachines' },
+  { method: 'GET', pathGlob: '**/agentPools' },
+];
+
+export interface Growth {
+  readonly pools: readonly string[];
+  readonly workloads: readonly string[];
+  readonly chaosMs: number;
+}
+
+/** Up to three times: more pods are wanted, what is born for them in a pool goes wrong, and lists hide it. */
+export function hiddenFailures(random: Random, { pools, workloads, chaosMs }: Growth): readonly TimedStep[] {
+  return Array.from({ length: whole(random, 0, 3) }, (_, index) => index).flatMap((index): readonly TimedStep[] => {
+    const atMs = whole(random, 60 * SECOND, Math.max(60 * SECOND, chaosMs - 60 * SECOND));
+    const born = {
+      id: `hidden ${index} birth`,
+      match: { pool: oneOf(random, pools), ...(happens(random, 0.5) ? { prob: 0.5 } : {}) },
+      effect: oneOf(random, FAILURES),
+    };
+    const forMs = whole(random, 60, 900) * SECOND;
+    return [
+      { atMs, step: { kind: 'fault', fault: born, forMs: whole(random, 60, 400) * SECOND } },
+      { atMs: atMs + SECOND, step: { kind: 'scale', workload: oneOf(random, workloads), replicas: whole(random, 6, 25) } },
+      ...LISTS.filter(() => happens(random, 0.6)).map((match, list): TimedStep => ({
+        atMs: atMs + whole(random, 2, 90) * SECOND,
+        step: { kind: 'fault', fault: { id: `hidden ${index} list ${list}`, match, effect: oneOf(random, BLINDNESS) }, forMs },
+      })),
+    ];
+  });
+}
