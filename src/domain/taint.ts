@@ -33,6 +33,9 @@ export function untoleratedTaint(taints: readonly Taint[], tolerations: readonly
   return taints.find((taint) => taint.effect !== 'PreferNoSchedule' && !tolerations.some((toleration) => tolerates(toleration, taint)));
 }
 
+/** On a node from its registration on, and again whenever it is not ready; the node controller takes it off. */
+export const NOT_READY_TAINT = 'node.kubernetes.io/not-ready';
+
 export function hasTaint(taints: readonly Taint[], key: string): boolean {
   return taints.some((taint) => taint.key === key);
 }

@@ -2,7 +2,7 @@
 import { AutoscalerError } from '../../domain/errors.ts';
 import { RESOURCE_NOT_READY, type Node, type NodeReadiness } from '../../domain/node.ts';
 import { noResources, type ResourceNames, type Resources } from '../../domain/resources.ts';
-import { isStartupTaint, type Taint, type TaintEffect, type TaintRules } from '../../domain/taint.ts';
+import { isStartupTaint, NOT_READY_TAINT, type Taint, type TaintEffect, type TaintRules } from '../../domain/taint.ts';
 import { timeOf, type NodeJson, type Quantities, type TaintJson } from './api-json.ts';
 import { Interner, StringInterner } from './interner.ts';
 import { preemptionOf } from './project-preemption.ts';
@@ -12,7 +12,7 @@ const NEEDED_CONDITION = 'Ready';
 /** Bad when True. Memory and PID pressure are not among them: they pass. */
 const BAD_CONDITIONS: ReadonlySet<string> = new Set(['DiskPressure', 'NetworkUnavailable']);
 const BAD_TAINTS: ReadonlySet<string> = new Set([
-  'node.kubernetes.io/not-ready',
+  NOT_READY_TAINT,
   'node.kubernetes.io/disk-pressure',
   'node.kubernetes.io/network-unavailable',
 ]);

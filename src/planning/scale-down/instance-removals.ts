@@ -1,8 +1,10 @@
 import type { InstanceKey } from '../../domain/ids.ts';
 import { isWhole, type Instance, type NodeGroup } from '../../domain/node-group.ts';
 import type { InstanceRemoval } from '../../domain/plan.ts';
+import { NOT_READY_TAINT } from '../../domain/taint.ts';
 import { judgeNode } from '../../scheduling/drainability/drainability.ts';
 import type { Allowance, Headroom } from './budgets.ts';
+import { isStarting } from '../node-counts.ts';
 import { isOverdue, mayJoin } from '../state/unregistered.ts';
 import { byName, type Scope } from './scope.ts';
 
@@ -43,17 +45,31 @@ interface Doomed {
 
 /**
  * Of a group that is of use only as a whole, what has not joined yet goes with what never will, so that the whole can be
- * tried again. Not while somebody uses the nodes that did come up: no pod loses its node over it.
+ * tried again; so does what joined a moment ago and takes no pods yet. Not while somebody uses the nodes that did come up: no
+ * pod that has its place loses it over this.
  */
 function withSiblings(found: readonly Doomed[], group: NodeGroup, known: Pick<Registration, 'scope' | 'registered'>): Doomed[] {
   const [first] = found;
   if (first === undefined || !isWhole(group) || group.options.keepsPartOfMax === true || isInUse(group, known.scope)) return [...found];
   const cause = found.some((entry) => entry.cause === 'failed') ? 'failed' : first.cause;
   const listed = new Set(found.map(({ instance }) => instance.key));
+  const closed = closedNodes(group, known.scope);
   const coming = (group.instances ?? []).filter(
-    (instance) => mayJoin(instance) && !listed.has(instance.key) && !known.registered.has(instance.key),
+    (instance) => mayJoin(instance) && !listed.has(instance.key) && (!known.registered.has(instance.key) || closed.has(instance.key)),
   );
   return [...found, ...coming.map((instance) => ({ instance, cause }))];
+}
+
+/** Machines whose nodes still start and are closed to pods until they are ready: none can come between this plan and the deletion. */
+function closedNodes(group: NodeGroup, { observation, policy }: Scope): ReadonlySet<InstanceKey> {
+  const { cloud, cluster, nowMs } = observation;
+  const closed = new Set<InstanceKey>();
+  for (const [name, key] of cloud.instanceOfNode) {
+    const node = cloud.groupOfNode.get(name) === group.id ? cluster.nodes.get(name) : undefined;
+    if (node === undefined || node.readiness.ready || !isStarting(node, group, { policy, nowMs })) continue;
+    if (node.taints.some((taint) => taint.key === NOT_READY_TAINT && taint.effect === 'NoSchedule')) closed.add(key);
+  }
+  return closed;
 }
 
 function isInUse(group: NodeGroup, { observation, drain }: Scope): boolean {
