@@ -24,6 +24,10 @@ export const AZURE_ROLES: readonly AzureRole[] = [
     description: 'Assign it on the resource group of the nodes (MC_...).',
     actions: [
       { action: 'Microsoft.Compute/virtualMachineScaleSets/read', why: 'what the pools are, and how large' },
+      {
+        action: 'Microsoft.Compute/virtualMachineScaleSets/instanceView/read',
+        why: 'how many instances a set counts, before capacity that it could not fill is given back',
+      },
       { action: 'Microsoft.Compute/virtualMachineScaleSets/write', why: 'raise the capacity' },
       { action: 'Microsoft.Compute/virtualMachineScaleSets/delete/action', why: 'delete chosen instances' },
       { action: 'Microsoft.Compute/virtualMachineScaleSets/virtualMachines/read', why: 'which instances there are, and in what state' },

@@ -140,6 +140,23 @@ describe('capacity of a failed scale-up', () => {
     expect(meeting.violations.list()).toEqual([]);
   });
 
+  it.each([
+    { what: 'one that is old', effect: { kind: 'stale-list' } },
+    { what: 'one that is empty', effect: { kind: 'empty-list' } },
+    { what: 'one that lacks a machine', effect: { kind: 'page-shift', by: 1 } },
+  ] as const)('soak seed 93032: is not given back on the word of a list alone: $what', async ({ effect }) => {
+    const meeting = await met({ knobs: {}, pool: { count: 1 } });
+    meeting.arm.control.addFault({
+      id: 'list',
+      match: { method: 'GET', pathGlob: '**/virtualMachineScaleSets/*/virtualMachines' },
+      effect,
+    });
+    await meeting.increase(meeting.group('general'), 3);
+    await meeting.pass(10 * MINUTE);
+    expect([capacity(meeting), living(meeting).length, written(meeting)]).toEqual([4, 4, [4]]);
+    expect(meeting.violations.list()).toEqual([]);
+  });
+
   it('is looked at again when the write was carried out and its answer lost', async () => {
     const meeting = await met();
     await meeting.increase(meeting.group('general'), 3);

@@ -27,7 +27,7 @@ const onPool = (pool: string): { readonly nodeSelector: Readonly<Record<string, 
   nodeSelector: { 'kubernetes.azure.com/agentpool': pool },
 });
 
-/** Grows and shrinks a scale set of each kind, and a pool that AKS scales. */
+/** Grows and shrinks a scale set of each kind, and a pool that AKS scales; one set cannot grow, and gives its capacity back. */
 async function actionsOfALife(): Promise<ReadonlySet<string>> {
   const pools = [
     aPool({ name: 'general', count: 1 }),
@@ -35,9 +35,15 @@ async function actionsOfALife(): Promise<ReadonlySet<string>> {
     aPool({ name: 'mixed', kind: 'vms-pool', count: 1, min: 0, max: 6, sizes: [{ vmSize: 'Standard_D16s_v5', count: 0 }] }),
   ];
   const flags = ['--scale-down-unneeded-time=1m', '--scale-down-delay-after-add=30s', '--balance-similar-node-groups=true'];
-  const run = await VirtualRun.start({ spec: worldOf(pools), flags });
+  const rare = aPool({ name: 'rare', vmSize: 'Standard_E4s_v5', count: 0 });
+  const run = await VirtualRun.start({
+    spec: worldOf([...pools, rare], { stock: { 'Standard_E4s_v5/0': 0 } }),
+    flags,
+    knobs: { listFailedInstances: false },
+  });
   try {
     const wanted = pools.map(({ name }) => deployment({ name, replicas: 8, cpu: '1500m', spec: onPool(name) }));
+    wanted.push(deployment({ name: 'rare', replicas: 1, cpu: '1500m', spec: onPool('rare') }));
     for (const draft of wanted) run.world.cluster.apply(draft);
     await run.until('bound', () => pools.every(({ name }) => bound(run, name) === 8), 20 * MINUTE);
     for (const { name } of pools) run.world.cluster.apply(deployment({ name, replicas: 1, cpu: '1500m', spec: onPool(name) }));

@@ -3,6 +3,7 @@
 export type ArmOperation =
   | 'listScaleSets'
   | 'getScaleSet'
+  | 'countInstances'
   | 'putScaleSet'
   | 'deleteInstances'
   | 'listInstances'
@@ -29,6 +30,7 @@ export interface OperationBudget {
 export const OPERATIONS: Readonly<Record<ArmOperation, OperationBudget>> = {
   listScaleSets: { family: 'HighCostGetVMScaleSet', access: 'read' },
   getScaleSet: { family: 'GetVMScaleSet', access: 'read' },
+  countInstances: { family: 'HighCostGetVMScaleSet', access: 'read' },
   // A PUT on a set that exists is charged like its creation: 12 at once, then 4 per minute and set.
   putScaleSet: { family: 'CreateVMScaleSet', access: 'write' },
   deleteInstances: { family: 'DeleteVMScaleSet', access: 'write' },

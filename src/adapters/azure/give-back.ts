@@ -2,7 +2,8 @@
  * Gives back the part of a raise that Azure accepted and could not fill. A capacity that stays above its machines is filled by
  * whatever write comes next, with machines that nobody asked for then. This is the only write of ours that lowers a capacity,
  * and it is made when it can be proved that no machine goes: the set still has the tag of our own raise, so nobody wrote since;
- * no operation runs in it, so nothing is being born; and a whole list begun later shows fewer machines, all of them at rest.
+ * no operation runs in it, so nothing is being born; and a whole list begun later shows fewer machines, all of them at rest, and
+ * the set itself counts no more.
  */
 import type { MutationOutcome } from '../../cache/mutation.ts';
 import { asAutoscalerError } from '../../domain/errors.ts';
@@ -11,6 +12,7 @@ import type { WriteAnswer, WriteParts } from './group-writes.ts';
 import type { Raise } from './raises.ts';
 import type { Registered } from './registry.ts';
 import type { ScaleSetRow } from './rows.ts';
+import { countInstances } from './single-reads.ts';
 
 /** Lists may lag behind by seconds; and what the loop removes itself needs no giving back. */
 const FIRST_LOOK_MS = 30_000;
@@ -81,7 +83,9 @@ export class GiveBack {
       const read = await this.#read(group);
       if (read !== undefined) return read;
       const verdict = this.#stillOurs(group, raise) ?? judgeGiveBack(this.#facts(group), raise);
-      return verdict.kind === 'write' ? this.#write(group, raise, verdict) : verdict;
+      if (verdict.kind !== 'write') return verdict;
+      const confirmed = await this.#confirm(group, raise, verdict.set.name);
+      return confirmed.kind === 'write' ? this.#write(group, raise, confirmed) : confirmed;
     });
   }
 
@@ -111,6 +115,19 @@ export class GiveBack {
     return believed ? undefined : { kind: 'again', reason: 'its machines were not told completely' };
   }
 
+  /** The second witness is asked only when the first one says that something may be written. */
+  async #confirm(group: Registered, raise: Raise, set: string): Promise<Verdict> {
+    const { closing } = this.#parts.writes;
+    try {
+      const counted = await countInstances(this.#parts.writes, set, closing);
+      return this.#stillOurs(group, raise) ?? judgeGiveBack({ ...this.#facts(group), counted }, raise);
+    } catch (thrown) {
+      const error = asAutoscalerError(thrown);
+      if (error.kind === 'cancelled') throw error;
+      return { kind: 'again', reason: `its machines could not be counted: ${error.message}` };
+    }
+  }
+
   #facts(group: Registered): GiveBackFacts {
     const { store } = this.#parts.writes;
     const view = store.scaleSets.view(group.key);
@@ -119,6 +136,7 @@ export class GiveBack {
       etag: view?.row.etag,
       confirmed: view?.confirmed === true,
       states: [...store.instances.scope(group.key).values()].map(({ value }) => value.state),
+      counted: undefined,
     };
   }
 
@@ -164,18 +182,21 @@ export interface GiveBackFacts {
   readonly confirmed: boolean;
   /** Of every machine that is listed, failed and leaving ones included. */
   readonly states: readonly string[];
+  /** Machines that the set itself counts; undefined: it was not asked, or does not count them. */
+  readonly counted: number | undefined;
 }
 
 const AT_REST = /^(succeeded|failed)$/i;
 
 /** Whether capacity may be lowered, and to what. Never below what it was before the raise, nor below what is listed. */
-export function judgeGiveBack({ set, etag, confirmed, states }: GiveBackFacts, raise: Raise): Verdict {
+export function judgeGiveBack({ set, etag, confirmed, states, counted = 0 }: GiveBackFacts, raise: Raise): Verdict {
   if (set === undefined) return { kind: 'over', reason: 'the scale set is gone' };
   if (set.unreadable !== undefined || !confirmed) return { kind: 'again', reason: 'its size is not known' };
   if (etag !== raise.etag || set.capacity !== raise.to) return { kind: 'over', reason: 'somebody else has written the scale set since' };
   if (!AT_REST.test(set.provisioningState)) return { kind: 'again', reason: `an operation runs in it: ${set.provisioningState}` };
   const moving = states.find((state) => state !== 'running' && state !== 'failed' && state !== 'deallocated');
   if (moving !== undefined) return { kind: 'again', reason: `a machine of it is not at rest: ${moving}` };
+  if (counted > states.length) return { kind: 'again', reason: `the set counts ${counted} machines and ${states.length} are listed` };
   const to = Math.max(raise.before, states.length);
   if (to >= raise.to) return { kind: 'over', reason: 'all machines of it are listed' };
   return { kind: 'write', set, to, listed: states.length };

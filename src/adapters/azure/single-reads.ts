@@ -22,6 +22,22 @@ export async function readSet(parts: AgentParts, key: string, signal: AbortSigna
   }
 }
 
+/**
+ * How many machines the scale set itself counts, failed and leaving ones included: the sum over its provisioning states. A second
+ * witness beside the list, which may lag behind. undefined: it does not count them, as sets of orchestration mode Flexible.
+ */
+export async function countInstances(
+  { clients, calls, options }: Pick<AgentParts, 'clients' | 'calls' | 'options'>,
+  set: string,
+  signal: AbortSignal,
+): Promise<number | undefined> {
+  const { virtualMachine } = await calls.run({ operation: 'countInstances', resource: set }, signal, () =>
+    clients.compute.virtualMachineScaleSets.getInstanceView(options.nodeResourceGroup, set),
+  );
+  const states = virtualMachine?.statusesSummary?.filter(({ code }) => /^ProvisioningState\//i.test(code ?? ''));
+  return states?.reduce((sum, { count = 0 }) => sum + count, 0);
+}
+
 export interface InstanceRead {
   readonly key: string;
   /** Lists the machines of a group soon. */

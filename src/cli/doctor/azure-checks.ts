@@ -51,6 +51,7 @@ const SETS = `${COMPUTE}/virtualMachineScaleSets`;
 /** What is done to scale sets and their machines. */
 export const NODE_GROUP_ACTIONS: readonly string[] = [
   `${SETS}/read`,
+  `${SETS}/instanceView/read`,
   `${SETS}/write`,
   `${SETS}/delete/action`,
   `${SETS}/virtualMachines/read`,

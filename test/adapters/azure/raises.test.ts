@@ -51,7 +51,7 @@ function aSet(capacity: number, provisioningState: string): ScaleSetRow {
 describe('how much is given back', () => {
   const raise: Raise = { before: 3, to: 6, etag: '"2"' };
   const running = (count: number): string[] => Array.from({ length: count }, () => 'running');
-  const facts: GiveBackFacts = { set: aSet(6, 'Failed'), etag: '"2"', confirmed: true, states: running(3) };
+  const facts: GiveBackFacts = { set: aSet(6, 'Failed'), etag: '"2"', confirmed: true, states: running(3), counted: undefined };
   it.each<{ readonly what: string; readonly facts: Partial<GiveBackFacts>; readonly verdict: Readonly<Record<string, unknown>> }>([
     { what: 'all of the raise when none of it came', facts: {}, verdict: { kind: 'write', to: 3, listed: 3 } },
     { what: 'what did not come of it', facts: { states: running(5) }, verdict: { kind: 'write', to: 5 } },
@@ -73,6 +73,13 @@ describe('how much is given back', () => {
       what: 'nothing while the state of a machine is not known',
       facts: { states: [...running(3), 'unknown'] },
       verdict: { kind: 'again' },
+    },
+    { what: 'what neither the list nor the count of the set shows', facts: { counted: 3 }, verdict: { kind: 'write', to: 3 } },
+    { what: 'nothing while the set counts machines that are not listed', facts: { counted: 4 }, verdict: { kind: 'again' } },
+    {
+      what: 'what the list shows, although the set counts fewer',
+      facts: { states: running(5), counted: 4 },
+      verdict: { kind: 'write', to: 5 },
     },
     { what: 'nothing while an operation runs', facts: { set: aSet(6, 'Updating') }, verdict: { kind: 'again' } },
     { what: 'nothing when somebody wrote since', facts: { etag: '"3"' }, verdict: { kind: 'over' } },

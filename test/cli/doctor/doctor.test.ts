@@ -148,7 +148,7 @@ describe('doctor', () => {
   it('role: without any right everything that cannot be read says so, and nothing is made up', async () => {
     const seen = await visit(worldOf([aPool({ name: 'general' })], { roleActions: [] }));
     const messages = bad(seen).map(({ message }) => message);
-    expect(messages.filter((text) => text.includes('is not allowed'))).toHaveLength(6);
+    expect(messages.filter((text) => text.includes('is not allowed'))).toHaveLength(7);
     expect(messages.some((text) => text.startsWith('the pools cannot be read'))).toBe(true);
     expect(messages.some((text) => text.includes('Microsoft.Compute/skus/read failed'))).toBe(true);
     expect(seen.checks.some(({ area, status }) => area === 'pool' && status === 'ok')).toBe(false);
