@@ -36,6 +36,8 @@ export interface AgentParts {
   readonly order: LogicalClock;
   readonly scaleSets: Table<ScaleSetRow>;
   readonly instances: Table<InstanceRow>;
+  /** Machines whose nodes have not been heard of for a while, by folded key. */
+  readonly silent: () => ReadonlySet<string>;
 }
 
 /** Agent pools by folded name, and when they were read. */
@@ -167,18 +169,19 @@ export function machinesAgent(parts: AgentParts): CachingAgent {
     timeoutMs: 45 * SECOND,
   };
   return agent({ id: MACHINES_AGENT, kind: 'vms', order: 1, operation: 'listVms', policy }, async ({ signal }) => {
-    const failed = new Set<string>();
+    const silent = parts.silent();
+    const unclear = new Set<string>();
     const list = await readPages(parts, {
       call: { operation: 'listVms', resource: '' },
       signal,
       open: () => parts.clients.compute.virtualMachines.list(parts.options.nodeResourceGroup).byPage(),
       project: (raw) => {
         const row = raw.virtualMachineScaleSet?.id === undefined ? listed(projectMachine(raw)) : undefined;
-        if (row !== undefined && raw.provisioningState?.toLowerCase() === 'failed') failed.add(row.key);
+        if (row !== undefined && (raw.provisioningState?.toLowerCase() === 'failed' || silent.has(row.key))) unclear.add(row.key);
         return row;
       },
     });
-    const pages = await withViews(parts, list.pages, failed, signal);
+    const pages = await withViews(parts, list.pages, unclear, signal);
     return loaded(list, (complete) => parts.instances.commitList({ agentId: MACHINES_AGENT, authority: 'authoritative', complete, pages }));
   });
 }

@@ -1,6 +1,7 @@
 /**
- * A list of all machines of a resource group comes without their views, and without one a failed machine cannot be told
- * from a good node whose last update failed. The few that failed are therefore read one by one.
+ * A list of all machines of a resource group comes without their views. Without one a failed machine cannot be told from a good
+ * node whose last update failed, nor a deallocated one from one that runs. The few that failed, or whose nodes have
+ * fallen silent, are therefore read one by one.
  */
 import type { ListPage, ListedRow } from '../../cache/row.ts';
 import { asAutoscalerError } from '../../domain/errors.ts';
@@ -9,7 +10,7 @@ import type { ArmClients } from './clients.ts';
 import type { AzureOptions } from './options.ts';
 import { projectMachine, type InstanceRow } from './rows.ts';
 
-/** In a wave of failures the rest is read with the next list. */
+/** In a wave of them the rest is read with the next list. */
 const MOST_VIEWS = 20;
 
 export interface ViewParts {
@@ -18,14 +19,14 @@ export interface ViewParts {
   readonly calls: ArmCalls;
 }
 
-/** The pages with the failed machines (by folded key) replaced by what their views tell. Rejects only with `cancelled`. */
+/** The pages with the machines that are not clear (by folded key) replaced by what their views tell. Rejects only with `cancelled`. */
 export async function withViews(
   parts: ViewParts,
   pages: readonly ListPage<InstanceRow>[],
-  failed: ReadonlySet<string>,
+  unclear: ReadonlySet<string>,
   signal: AbortSignal,
 ): Promise<readonly ListPage<InstanceRow>[]> {
-  const listed = pages.flatMap(({ rows }) => rows).filter(({ key }) => failed.has(key));
+  const listed = pages.flatMap(({ rows }) => rows).filter(({ key }) => unclear.has(key));
   const values = await Promise.all(listed.slice(0, MOST_VIEWS).map((row) => readView(parts, row, signal)));
   const viewed = new Map(values.flatMap((value) => (value === undefined ? [] : [[value.ref.key as string, value]])));
   const better = (row: ListedRow<InstanceRow>): ListedRow<InstanceRow> => ({ ...row, value: viewed.get(row.key) ?? row.value });

@@ -13,6 +13,7 @@ import { Slots } from '../../cache/slots.ts';
 import { Table } from '../../cache/table.ts';
 import { AutoscalerError, asAutoscalerError } from '../../domain/errors.ts';
 import type { Clock } from '../../domain/clock.ts';
+import type { InstanceKey } from '../../domain/ids.ts';
 import type { CloudQuota, QuotaDraw } from '../../domain/quota.ts';
 import type { SizePrices } from '../../domain/retail-prices.ts';
 import type { Random } from '../../domain/random.ts';
@@ -101,6 +102,7 @@ export class AzureStore {
   #choice: GroupChoice;
   #pools: AgentPools | undefined;
   #catalog: SkuCatalog | undefined;
+  #silent: ReadonlySet<string> = new Set();
 
   constructor(parts: StoreParts) {
     const { clock, hooks, options } = parts;
@@ -136,7 +138,7 @@ export class AzureStore {
       readScope: (scope, signal) => this.scheduler.runNow(this.#agentOfScope(scope), signal),
       confirmedAfter: (key, seq, signal) => this.instances.confirmedAfter(key, seq, signal),
     });
-    this.#agentParts = { ...parts, order: this.#order, scaleSets: this.scaleSets, instances: this.instances };
+    this.#agentParts = { ...parts, order: this.#order, scaleSets: this.scaleSets, instances: this.instances, silent: () => this.#silent };
     this.#registrations = new Registrations(parts.log);
     this.#priceClient = priceClient(parts);
     this.prices = this.#priceClient === undefined ? undefined : this.#priceBook(this.#priceClient);
@@ -339,6 +341,13 @@ export class AzureStore {
 
   hasAgentFor(groupKey: string): boolean {
     return this.#agentIds.has(this.#agentOfScope(groupKey));
+  }
+
+  /** The machines of VMs pools whose nodes are silent now: lists look at them closely, and one that is new is looked at soon. */
+  noteSilent(machines: ReadonlySet<InstanceKey>): void {
+    const isNew = [...machines].some((key) => !this.#silent.has(key));
+    this.#silent = machines;
+    if (isNew && this.#agentIds.has(MACHINES_AGENT)) this.scheduler.dueNow(MACHINES_AGENT);
   }
 
   /** Lists a group's machines soon. */

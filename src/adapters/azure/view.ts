@@ -20,6 +20,7 @@ import { OwnerIndex, type Ownership } from './ownership.ts';
 import { frozenBecause, type Registered, type Registration } from './registry.ts';
 import { zoneName, type AgentPoolRow, type ScaleSetRow } from './rows.ts';
 import { mayBeListed } from './settling.ts';
+import { silentMachines } from './silent-machines.ts';
 import type { AzureStore } from './store.ts';
 import { AGENT_POOLS_AGENT, instancesAgent, MACHINES_AGENT, SCALE_SETS_AGENT } from './tables.ts';
 import { optionsOf } from './tags.ts';
@@ -83,6 +84,7 @@ export class CloudViewBuilder {
       instance: (key) => store.instances.get(key),
     });
     this.#askForUnlisted(ownership, cluster);
+    store.noteSilent(silentMachines(ownership, registration, cluster, nowMs));
     const agents = new Map(store.status().map((agent) => [agent.id, agent]));
     const world: World = {
       ownership,
