@@ -62,8 +62,7 @@ const ALERTS: readonly Alert[] = [
     for: '0m',
     expr: `sum ${BY.replace(')', ', node_group, reason)')} (increase(aks_autoscaler_scale_up_failures_total[1h])) > 1.5`,
     summary: 'Scale-ups of {{ $labels.node_group }} fail: {{ $labels.reason }}.',
-    description:
-      'More than one order of the pool came to nothing within an hour for the same reason; other pools are tried instead.',
+    description: 'More than one order of the pool came to nothing within an hour for the same reason; other pools are tried instead.',
   },
   {
     name: 'AzureUnreadable',

@@ -2,6 +2,7 @@
  * The second reading of the notation: a template for Helm. What depends on a value is a map with one key of `MARK` until
  * it is written, because Helm's expressions are no YAML and only the writer knows how deep they stand.
  */
+import { LIVE_SECTIONS, RESTART_KEYS } from '../src/config/live-keys.ts';
 import { stringify } from 'yaml';
 import type { Condition, Json, JsonMap, Lines, Notation } from './notation.ts';
 
@@ -16,6 +17,14 @@ type Node =
   | { readonly kind: 'lines'; readonly lines: readonly string[] }
   | { readonly kind: 'when'; readonly condition: string; readonly body: Json };
 
+/** The same choice as the plain notation makes, in Helm's words. */
+function checksumOfWhatRestarts(): string {
+  const quoted = (names: readonly string[]): string => names.map((name) => `"${name}"`).join(' ');
+  const parts = Object.entries(RESTART_KEYS).map(([section, keys]) => `(pick (.Values.config.${section} | default dict) ${quoted(keys)})`);
+  const whole = `(omit .Values.config ${quoted([...LIVE_SECTIONS, ...Object.keys(RESTART_KEYS)])})`;
+  return `{{ list ${[whole, ...parts].join(' ')} | toJson | sha256sum }}`;
+}
+
 const NAME = '.Values.fullnameOverride | default .Release.Name';
 
 export const helmNotation: Notation = {
@@ -23,7 +32,7 @@ export const helmNotation: Notation = {
   namespace: '{{ .Release.Namespace }}',
   serviceAccount: `{{ .Values.rbac.serviceAccount.name | default (${NAME}) }}`,
   image: '{{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}',
-  checksum: '{{ .Values.config | toJson | sha256sum }}',
+  checksum: checksumOfWhatRestarts(),
   value: (path) => mark({ kind: 'value', expression: `.Values.${path} | toJson` }),
   asText: (...paths) => {
     const [last = '', ...first] = paths.map((path) => `.Values.${path}`).toReversed();

@@ -3,6 +3,7 @@
  * reading, as Helm's expressions, is in helm-text.ts; tests hold both against each other.
  */
 import { createHash } from 'node:crypto';
+import { LIVE_SECTIONS, RESTART_KEYS } from '../src/config/live-keys.ts';
 import { stringify } from 'yaml';
 
 export type Json = string | number | boolean | null | readonly Json[] | JsonMap;
@@ -74,7 +75,7 @@ export function plainNotation(values: JsonMap, release: Release): Notation {
     serviceAccount: text('rbac.serviceAccount.name') || name,
     image: `${text('image.repository')}:${text('image.tag') || release.version}`,
     checksum: createHash('sha256')
-      .update(JSON.stringify(at('config')))
+      .update(JSON.stringify(whatRestarts(at('config'))))
       .digest('hex'),
     value: at,
     asText: (...paths) => plainly(paths.map(at).find(isTruthy) ?? ''),
@@ -88,6 +89,18 @@ export function plainNotation(values: JsonMap, release: Release): Notation {
     when: (condition, body) => (holds(condition, at) ? body : ABSENT),
     literal: (json) => json,
   };
+}
+
+/** Of the configuration, what a running daemon does not take: only such a change starts the pods anew. */
+function whatRestarts(config: Json): Json {
+  const sections = Object.entries(config as JsonMap).filter(([section]) => !LIVE_SECTIONS.some((live) => live === section));
+  return Object.fromEntries(
+    sections.map(([section, value]) => {
+      if (section !== 'scaleUp' && section !== 'cluster') return [section, value];
+      const kept = Object.entries((value ?? {}) as JsonMap).filter(([key]) => RESTART_KEYS[section].some((waits) => waits === key));
+      return [section, Object.fromEntries(kept)];
+    }),
+  );
 }
 
 /** A text as it is, everything else as JSON. */

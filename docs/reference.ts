@@ -2,6 +2,7 @@
  * The parts of the documentation that the program itself knows: settings and metrics. Settings and defaults come from
  * config/aks-autoscaler.yaml, which a test holds to the schema; flags and variables from the parser's own tables.
  */
+import { LIVE_SECTIONS, RESTART_KEYS } from '../src/config/live-keys.ts';
 import { VARIABLES } from '../src/config/sources/environment.ts';
 import { FLAGS } from '../src/config/sources/flag-table.ts';
 import { createCompatibleMetrics, NOT_SERVED } from '../src/telemetry/compatible-metrics.ts';
@@ -210,7 +211,18 @@ export function configurationDocument(sample: string): string {
     'Durations are written `250ms`, `10s`, `10m`, `1h30m` or `1d`.',
     '',
   ];
-  head.push('## The most used', '', mostUsed(sample));
+  head.push(
+    'A changed `--config` file is taken while the daemon runs, within ten seconds of the kubelet showing it; timers, back-offs and learned',
+    'templates stay. One with a mistake is refused with line and reason, and the one before goes on. Events, log and metrics say which',
+    `generation is live. Live are ${code('azure.agents')}, ${[...LIVE_SECTIONS, ...Object.keys(RESTART_KEYS)].map(code).join(', ')}; of the last two not`,
+    `${Object.entries(RESTART_KEYS)
+      .flatMap(([section, keys]) => keys.map((key) => code(`${section}.${key}`)))
+      .join(', ')} (a chain of expanders only where \`priority\` comes or goes). Everything else waits for a restart, and is named.`,
+    '',
+    '## The most used',
+    '',
+    mostUsed(sample),
+  );
   return `${head.join('\n')}\n${parts.join('\n')}\n## Accepted without effect\n\n${ignored.join('\n')}\n`;
 }
 

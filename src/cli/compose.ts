@@ -110,6 +110,7 @@ export async function composeDaemon(input: ComposeInput): Promise<Daemon> {
     cloud.regroup(next.azure);
     loop.reconfigure(next.policy, { ...next.loop, namespace });
     status?.reconfigure(next.policy);
+    health.reconfigure(next.health);
   };
   return new DaemonLifetime({
     config,

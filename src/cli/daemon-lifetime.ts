@@ -60,6 +60,7 @@ export class DaemonLifetime implements Daemon {
   readonly #ended = Promise.withResolvers<AutoscalerError | undefined>();
   #http: HttpEndpoint | undefined;
   #stopping: Promise<void> | undefined;
+  #shutdownTimeoutMs: number;
   #lost = false;
   #leads = false;
   /** Of the last loop that observed. */
@@ -68,6 +69,7 @@ export class DaemonLifetime implements Daemon {
 
   constructor(parts: DaemonParts) {
     this.#parts = parts;
+    this.#shutdownTimeoutMs = parts.config.loop.shutdownTimeoutMs;
   }
 
   get cloud(): AzureNodeGroups {
@@ -126,6 +128,7 @@ export class DaemonLifetime implements Daemon {
   }
 
   reconfigure(config: Config): void {
+    this.#shutdownTimeoutMs = config.loop.shutdownTimeoutMs;
     this.#parts.reconfigure(config);
   }
 
@@ -159,12 +162,12 @@ export class DaemonLifetime implements Daemon {
   }
 
   async #stopOnce(): Promise<void> {
-    const { config, clock, kubernetes, cloud, loop, stalls } = this.#parts;
+    const { clock, kubernetes, cloud, loop, stalls } = this.#parts;
     const inTime = new AbortController();
     const overdue = new AbortController();
     // Who no longer leads must not write any more, not even to tidy up.
     if (this.#lost) overdue.abort();
-    const watchdog = clock.sleep(config.loop.shutdownTimeoutMs, inTime.signal).then(
+    const watchdog = clock.sleep(this.#shutdownTimeoutMs, inTime.signal).then(
       () => {
         overdue.abort();
         this.#work.abort();

@@ -1,35 +1,41 @@
 /**
- * Which settings may change while the process runs: what decisions are made by, their pace, and the log. What connections,
- * watches and caches were made from needs a new process. Both lists stand here and nowhere else.
+ * Which settings may change while the process runs: what decisions are made by and for which groups, their pace, health, and
+ * the log. What connections, watches and caches were made from needs a new process. Both lists stand here and nowhere else.
  */
 import type { Config } from './config.ts';
 
-/** The beginning of a key, up to a dot, or a whole key. */
-const LIVE = [
-  'azure.agents',
-  'nodeGroups',
-  'discovery',
-  'nodeGroupOptions',
-  'scaleUp',
+/** Sections of which every key is live. */
+export const LIVE_SECTIONS = [
   'scaleDown',
   'backoff',
   'drain',
-  'cluster.okTotalUnreadyCount',
-  'cluster.maxTotalUnreadyPercentage',
-  'cluster.scaleUpFromZero',
-  'loop.scanInterval',
-  'loop.batchIdle',
-  'loop.batchMax',
-  'loop.maxPlansPerLoop',
+  'loop',
   'logLevel',
+  'nodeGroups',
+  'nodeGroupOptions',
+  'discovery',
+  'health',
 ] as const;
+
+/** Of a section that is not. */
+const LIVE_KEY = 'azure.agents';
+
+/** Of sections that are live otherwise, the keys that wait for a restart. */
+export const RESTART_KEYS = {
+  // Watches of controllers and of the ConfigMap that holds the order of groups, and reads of prices, are begun at the start.
+  scaleUp: ['proactive', 'expanders', 'retailPrices'],
+  // Nodes are projected by them.
+  cluster: ['startupTaints', 'startupTaintPrefixes', 'statusTaints', 'scaleFromUnschedulable'],
+} as const satisfies Readonly<Record<string, readonly string[]>>;
 
 /** A dotted key as the user writes it. */
 export function isLive(key: string, running: Config, next: Config): boolean {
-  // Watches of controllers, and of the ConfigMap that holds the order of groups, are begun at the start.
-  if (key === 'scaleUp.proactive') return false;
+  const [section = '', name = ''] = key.split(/[.[]/);
+  if (LIVE_SECTIONS.some((live) => live === section) || key.startsWith(`${LIVE_KEY}.`)) return true;
+  if (section !== 'scaleUp' && section !== 'cluster') return false;
+  // Another chain is read in every loop, but not what only the priority expander needs.
   if (key === 'scaleUp.expanders') return asksForOrder(running) === asksForOrder(next);
-  return LIVE.some((live) => key === live || key.startsWith(`${live}.`));
+  return !RESTART_KEYS[section].some((waits) => waits === name);
 }
 
 function asksForOrder({ policy }: Config): boolean {
@@ -41,10 +47,8 @@ export function overlaid(running: Config, next: Config): Config {
   const { cluster = {} } = next.policy;
   const expanders = asksForOrder(running) === asksForOrder(next) ? next.policy.scaleUp.expanders : running.policy.scaleUp.expanders;
   const { proactive = false } = running.policy.scaleUp;
-  const { agents, nodeGroups, discovery, nodeGroupOptions } = next.azure;
   return {
     ...running,
-    azure: { ...running.azure, agents, nodeGroups, discovery, nodeGroupOptions },
     policy: {
       ...running.policy,
       scaleUp: { ...next.policy.scaleUp, expanders, proactive },
@@ -55,10 +59,19 @@ export function overlaid(running: Config, next: Config): Config {
         ...running.policy.cluster,
         ...(cluster.okUnreadyNodes === undefined ? {} : { okUnreadyNodes: cluster.okUnreadyNodes }),
         ...(cluster.maxUnreadyShare === undefined ? {} : { maxUnreadyShare: cluster.maxUnreadyShare }),
+        ...(cluster.maxStartupMs === undefined ? {} : { maxStartupMs: cluster.maxStartupMs }),
         ...(cluster.scaleUpFromZero === undefined ? {} : { scaleUpFromZero: cluster.scaleUpFromZero }),
       },
     },
-    loop: { ...next.loop, shutdownTimeoutMs: running.loop.shutdownTimeoutMs },
+    azure: {
+      ...running.azure,
+      agents: next.azure.agents,
+      nodeGroups: next.azure.nodeGroups,
+      nodeGroupOptions: next.azure.nodeGroupOptions,
+      discovery: next.azure.discovery,
+    },
+    health: next.health,
+    loop: next.loop,
     logLevel: next.logLevel,
   };
 }

@@ -22,13 +22,17 @@ export interface HealthLimits {
 
 /** A process that waits for leadership is healthy; one that leads must complete loops. */
 export class Health {
-  readonly #limits: HealthLimits;
+  #limits: HealthLimits;
   #failuresInRow = 0;
   #leadingSinceMs: number | undefined;
   #lastEndedMs = 0;
   #lastCompletedMs: number | undefined;
 
   constructor(limits: HealthLimits) {
+    this.#limits = limits;
+  }
+
+  reconfigure(limits: HealthLimits): void {
     this.#limits = limits;
   }
 

@@ -92,6 +92,43 @@ describe('a changed configuration file', () => {
     expect(String(process.lines[0]?.['what'])).toMatch(sentence);
   });
 
+  it.each([
+    ['nodeGroupOptions', 'nodeGroupOptions:\n  - name: pool\n    scaleDownUnneededTime: 1m\n', true],
+    ['discovery', 'discovery:\n  - selectors: {a: b}\n    max: 4\n', true],
+    ['health', 'health:\n  maxInactivity: 5m\n', true],
+    ['shutdown', 'loop:\n  shutdownTimeout: 5s\n', true],
+    ['start of nodes', 'cluster:\n  maxNodeStartupTime: 5m\n', true],
+    ['prices', 'scaleUp:\n  retailPrices: {enabled: true}\n', false],
+    ['proactive', 'scaleUp:\n  proactive: true\n', false],
+    ['capacity objects', 'capacity:\n  quotas: true\n', false],
+    ['identity', 'azure:\n  userAgentSuffix: me\n', false],
+    ['metrics', 'metrics:\n  clusterAutoscalerNames: false\n', false],
+    ['journal', 'dumpDirectory: /tmp\n', false],
+    ['dry run', 'dryRun: true\n', false],
+  ])('that changes %s is live at once, or names it as waiting for a restart', async (_, text, isLive) => {
+    const process = started('logLevel: info\n');
+    process.write(`logLevel: info\n${text}`);
+    expect(process.applied).toHaveLength(isLive ? 1 : 0);
+    expect(await valueOf(process.metrics.config.awaitingRestart)).toBe(isLive ? 0 : 1);
+    expect(process.news[0]?.message).toMatch(
+      isLive ? /^Generation 2 is live: \S+ changed\.$/ : /^Generation 1 goes on; wait for a restart: \S+\.$/,
+    );
+  });
+
+  it('puts what is live into what runs, and nothing of what is not', () => {
+    const process = started('logLevel: info\n');
+    process.write(
+      'discovery:\n  - selectors: {a: b}\n    max: 4\nhealth:\n  maxInactivity: 5m\nloop:\n  shutdownTimeout: 5s\ncluster:\n  maxNodeStartupTime: 5m\n' +
+        'scaleUp:\n  retailPrices: {enabled: true}\n',
+    );
+    expect(process.applied[0]).toMatchObject({
+      azure: { discovery: [{ selectors: [{ key: 'a', value: 'b' }], min: undefined, max: 4 }], retailPrices: undefined },
+      health: { maxInactivityMs: 300_000, maxFailingMs: 900_000 },
+      loop: { shutdownTimeoutMs: 5_000 },
+      policy: { cluster: { maxStartupMs: 300_000 } },
+    });
+  });
+
   it('names the settings that wait for a restart, leaves them as they run, and forgets them when they are put back', async () => {
     const process = started('http:\n  address: 127.0.0.1:8085\n');
     process.write('http:\n  address: 127.0.0.1:9000\nscaleUp:\n  maxNodesTotal: 7\n  proactive: true\ncluster:\n  startupTaints: [a]\n');

@@ -201,6 +201,22 @@ describe.skipIf(helm === undefined)('the chart, rendered by Helm', () => {
     expect(text).toContain('value: "1000000"');
   });
 
+  it('starts the pods anew for what waits for a restart, and not for what a running daemon takes', () => {
+    const digest = (config: object): unknown => {
+      const { text, error } = render(['example'], JSON.stringify({ config }));
+      expect(error).toBe('');
+      return deploymentIn(objectsIn(text)).template.metadata.annotations?.['checksum/config'];
+    };
+    const plain = digest({});
+    for (const config of [
+      { scaleDown: { unneededTime: '3m' }, logLevel: 'debug', health: { maxInactivity: '5m' } },
+      { scaleUp: { maxNodesTotal: 7 }, cluster: { okTotalUnreadyCount: 9 }, nodeGroups: [{ name: 'a', min: 0, max: 1 }] },
+    ])
+      expect(digest(config)).toBe(plain);
+    for (const config of [{ scaleUp: { proactive: true } }, { cluster: { startupTaints: ['a'] } }, { http: { address: ':9000' } }])
+      expect(digest(config)).not.toBe(plain);
+  });
+
   it('keeps a text of the user a text', () => {
     const values = { podAnnotations: { a: '{{ .Release.Name }}: "yes"' }, extraEnv: { B: '${x} "y" # z' } };
     const { template } = deploymentIn(objectsIn(render([], JSON.stringify(values)).text));

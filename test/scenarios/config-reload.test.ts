@@ -39,4 +39,33 @@ describe('a configuration that changes while the daemon runs', () => {
     for (const [group, { durationMs }] of before?.backoffs ?? []) expect(after?.backoffs.get(group)?.durationMs).toBe(durationMs);
     expect(events(world, 'ConfigReloaded')).toEqual(['Generation 2 is live: scaleDown.unneededTime changed.']);
   });
+
+  it('may say anew what is a node group, and how large it may be', async () => {
+    const world = await VirtualRun.start({ spec: worldOf([aPool({ name: 'general', max: 10 }), aPool({ name: 'spare', count: 0 })]) });
+    run = world;
+    const groups = (): Readonly<Record<string, readonly [min: number, max: number]>> =>
+      Object.fromEntries(
+        (world.reports.at(-1)?.observation?.cloud.groups ?? []).map(({ id, minSize, maxSize }) => [
+          id.split('-')[1] ?? id,
+          [minSize, maxSize],
+        ]),
+      );
+    await world.until('both are groups', () => Object.keys(groups()).length >= 2, MINUTE);
+    const before = groups();
+    const id = world.reports.at(-1)?.observation?.cloud.groups.find((group) => group.id.includes('general'))?.id ?? '';
+    // Only one of them, named, and with another maximum.
+    const { azure, ...rest } = world.configWith([]);
+    const nodeGroupOptions = [{ name: id, options: { unneededForMs: 2 * MINUTE } }];
+    world.daemon.reconfigure({ ...rest, azure: { ...azure, discovery: [], nodeGroups: [{ name: id, min: 1, max: 3 }], nodeGroupOptions } });
+    world.world.cluster.apply(deployment({ name: 'web', replicas: 40, cpu: '700m' }));
+    await world.until('the maximum is reached', () => capacity(world, 'general') === 3, 3 * MINUTE);
+    await world.advance(3 * MINUTE);
+    expect(groups()).toEqual({ general: [1, 3] });
+    expect([capacity(world, 'general'), capacity(world, 'spare')]).toEqual([3, 0]);
+    expect(world.reports.at(-1)?.observation?.cloud.groups[0]?.options).toEqual({ unneededForMs: 2 * MINUTE });
+    world.daemon.reconfigure(world.configWith([]));
+    await world.until('all pods bound', () => bound(world, 'web') === 40, 10 * MINUTE);
+    expect(groups()).toEqual(before);
+    expect(world.world.violations()).toEqual([]);
+  });
 });
