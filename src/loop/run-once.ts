@@ -7,7 +7,7 @@ import type { Observation } from '../domain/observation.ts';
 import type { RemovalOutcome } from '../domain/outcome.ts';
 import type { HeldRoom, ScaleDownPlan } from '../domain/plan.ts';
 import type { Policy } from '../domain/policy.ts';
-import { withHeldRoom } from '../planning/held-room.ts';
+import { arrivingPods, withHeldRoom } from '../planning/held-room.ts';
 import { tooStale } from '../planning/stale-cluster.ts';
 import { planScaleDown } from '../planning/scale-down/plan.ts';
 import { reduceObservation, reduceRemovals, reduceScaleDownPlan } from '../planning/state.ts';
@@ -173,10 +173,11 @@ function planAndBegin(input: RunOnceInput, progress: Progress, observation: Obse
   const { deps, runner, snapshot } = input;
   const { policy, names, log, metrics } = deps;
   // A scale-up that failed as a whole leaves open what pods need, and may have asked for nodes before it did.
-  const held = progress.rounds.at(-1)?.plan.held ?? [];
+  const last = progress.rounds.at(-1)?.plan;
+  const held = last?.held ?? [];
   const isOpen = progress.rounds.length === 0 || held === 'unknown';
   const scaleUpPlanned = isOpen ? 'unknown' : progress.rounds.some(meansToGrow);
-  const rooms = held === 'unknown' ? [] : held;
+  const rooms = [...(held === 'unknown' ? [] : held), ...(last === undefined ? [] : arrivingPods(last))];
   const seen = withHeldRoom(observation, rooms);
   const plan = holding(rooms, snapshot, () =>
     planScaleDown({ observation: seen, state: progress.state, policy, names, snapshot, scaleUpPlanned }),

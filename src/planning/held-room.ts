@@ -1,7 +1,7 @@
-/** Room on nodes that is kept for pods that are not there: what a scale-up plan found, as a scale-down plan sees it. Pure. */
+/** Room on nodes that is taken by pods that are not there yet: what a scale-up plan found, as a scale-down plan sees it. Pure. */
 import type { NodeName } from '../domain/ids.ts';
 import type { Observation } from '../domain/observation.ts';
-import type { HeldRoom } from '../domain/plan.ts';
+import type { HeldRoom, ScaleUpPlan } from '../domain/plan.ts';
 import type { Pod } from '../domain/pod.ts';
 
 /** The observation with those pods on their nodes. Itself when there are none. */
@@ -10,6 +10,14 @@ export function withHeldRoom(observation: Observation, held: readonly HeldRoom[]
   const podsByNode = new Map<NodeName, readonly Pod[]>(observation.cluster.podsByNode);
   for (const { pod, node } of held) podsByNode.set(node, [...(podsByNode.get(node) ?? []), { ...pod, nodeName: node }]);
   return { ...observation, cluster: { ...observation.cluster, podsByNode } };
+}
+
+/** Pods that wait, and nodes that they fit on: kube-scheduler is about to put them there, and their nodes are no longer empty. */
+export function arrivingPods({ verdicts }: Pick<ScaleUpPlan, 'verdicts'>): readonly HeldRoom[] {
+  return [...verdicts].flatMap(([pod, verdict]) => {
+    const waits = verdict.kind === 'fits-present-node' && pod.nodeName === undefined && pod.injected !== true && !holdsRoom(pod);
+    return waits ? [{ pod, node: verdict.node }] : [];
+  });
 }
 
 /** Whether the pod is no pod but a claim on room: nothing that a drain has to do with. */
