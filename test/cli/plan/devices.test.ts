@@ -224,7 +224,9 @@ describe('plan and devices', () => {
 
   it('EL07: a pool that is not complete is no number', async () => {
     const half = gpuSlice('n-2', 4, { spec: { pool: { name: 'n-2', generation: 2, resourceSliceCount: 2 } } });
-    const answer = await answerOf([...BASE, nodeJson('n-2', 'gpu'), half]);
+    // An hour later: a node that has just come still waits for its drivers.
+    const later = { kind: 'Namespace', metadata: { name: 'later', creationTimestamp: '2026-11-21T09:00:00Z' } };
+    const answer = await answerOf([...BASE, nodeJson('n-2', 'gpu'), half, later]);
     expect(answer.scaleDown.unremovable).toContainEqual({
       node: 'n-2',
       reason: 'UnexpectedError',
