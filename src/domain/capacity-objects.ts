@@ -58,12 +58,39 @@ export interface CapacityQuota {
   readonly limits: Readonly<Record<string, number>>;
 }
 
+/** What one pod takes of ResourceQuotas, and what else they ask about it. CPU in millicores, everything else in whole units. */
+export interface QuotaUse {
+  /** By the names that quotas use: `pods`, `requests.cpu`, `limits.memory` ... */
+  readonly amounts: Readonly<Record<string, number>>;
+  readonly priorityClass: string;
+  readonly bestEffort: boolean;
+  /** Its affinity names other namespaces. */
+  readonly reachesNamespaces: boolean;
+}
+
+export interface QuotaScope {
+  readonly scope: string;
+  readonly operator: string;
+  readonly values: readonly string[];
+}
+
+/** A ResourceQuota of a namespace, in the units of {@link QuotaUse}. */
+export interface ResourceQuota {
+  readonly namespace: string;
+  readonly name: string;
+  readonly hard: Readonly<Record<string, number>>;
+  readonly used: Readonly<Record<string, number>>;
+  readonly scopes: readonly QuotaScope[];
+}
+
 /** The pods that an object of this group speaks of. */
 export interface PodTemplate {
   readonly namespace: string;
   readonly name: string;
   readonly generation: number;
   readonly shape: PodShape;
+  /** Absent: not known. */
+  readonly quotaUse?: QuotaUse;
 }
 
 /** A workload that buffers are cut after. */
@@ -74,6 +101,7 @@ export interface ScalableWorkload {
   readonly name: string;
   readonly replicas: number;
   readonly shape: PodShape;
+  readonly quotaUse?: QuotaUse;
 }
 
 export interface ScalableRef {
@@ -116,7 +144,8 @@ export interface CapacityObjects {
   readonly quotas?: readonly CapacityQuota[];
   readonly buffers?: readonly CapacityBuffer[];
   readonly requests?: readonly ProvisioningRequest[];
-  /** By `namespace/name`. */
+  readonly resourceQuotas?: readonly ResourceQuota[];
+  /** By `namespace/name`. Absent: they cannot be read, so that nobody knows which there are. */
   readonly podTemplates?: ReadonlyMap<string, PodTemplate>;
   /** By `kind.group/namespace/name`. */
   readonly scalables?: ReadonlyMap<string, ScalableWorkload>;

@@ -3,6 +3,7 @@ import type { CapacityObjectRef, CapacityStatus } from '../domain/capacity-objec
 import type { Observation } from '../domain/observation.ts';
 import type { CapacityPolicy, Policy } from '../domain/policy.ts';
 import type { ResourceNames } from '../domain/resources.ts';
+import { allowances } from '../planning/buffers/quotas.ts';
 import { bufferStatus } from '../planning/buffers/status.ts';
 import { quotaStatus } from '../planning/quotas/status.ts';
 import { agedStatus, staleRequests } from '../planning/requests/requests.ts';
@@ -24,7 +25,7 @@ export function capacityWishes({ observation, policy, names, answers = [] }: Cap
   const { bufferController: controls, bufferInjection: injects } = policy.capacity;
   const nodes = [...cluster.nodes.values()];
   const quotas = (objects.quotas ?? []).map((quota) => wish(quota, quotaStatus(quota, nodes, names, nowMs)));
-  const input = { objects, names, nowMs, controls, injects };
+  const input = { objects, names, nowMs, controls, injects, allowances: allowances(objects, names) };
   const buffers = (objects.buffers ?? []).map((buffer) => wish(buffer, bufferStatus(buffer, input)));
   return [...answers, ...aged(observation, policy.capacity, answers), ...buffers, ...quotas];
 }

@@ -80,7 +80,8 @@ function planTurn(
 /** A conflict, a plan that was cut short or one that could not be made says nothing of the request: it is tried again. */
 function outcomeOf(plan: ScaleUpPlan, increases: readonly IncreaseRecord[]): RequestOutcome {
   const verdicts = [...plan.verdicts].filter(([pod]) => pod.holds === 'request').map(([, verdict]) => verdict);
-  if (verdicts.some(({ kind }) => kind === 'waiting')) return 'undecided';
+  // A cluster that nobody may grow is no answer, but it is one that people want to see.
+  if (verdicts.some(({ kind }) => kind === 'waiting')) return 'unchecked';
   if (verdicts.some(({ kind }) => kind === 'helpless')) return plan.cutShortAfter === undefined ? 'not-found' : 'undecided';
   if (verdicts.every(({ kind }) => kind !== 'triggered')) return 'found';
   const writes = increases.filter(({ increase }) => increase.cause === 'pods').map(({ outcome }) => outcome.kind);

@@ -128,6 +128,7 @@ export interface PodSpecJson {
   readonly tolerations?: readonly TolerationJson[];
   readonly topologySpreadConstraints?: readonly SpreadJson[];
   readonly priority?: number;
+  readonly priorityClassName?: string;
   readonly schedulerName?: string;
   readonly hostNetwork?: boolean;
   readonly restartPolicy?: string;

@@ -23,6 +23,7 @@ import {
   type Quantities,
   type RequirementJson,
 } from './api-json.ts';
+import { quotaUseOf } from './project-quota-use.ts';
 import { labelSelector } from './project-selectors.ts';
 import type { Shapes } from './project-shape.ts';
 
@@ -201,20 +202,38 @@ export function projectRequest(json: RequestJson): ProvisioningRequest {
   };
 }
 
-export function projectPodTemplate({ metadata = {}, template = {} }: PodTemplateJson, shapes: Shapes): PodTemplate {
+export function projectPodTemplate({ metadata = {}, template = {} }: PodTemplateJson, shapes: Shapes, names: ResourceNames): PodTemplate {
   const namespace = metadata.namespace ?? 'default';
-  return { namespace, name: metadata.name ?? '', generation: metadata.generation ?? 0, shape: shapeOf(namespace, template, shapes) };
+  return {
+    namespace,
+    name: metadata.name ?? '',
+    generation: metadata.generation ?? 0,
+    shape: shapeOf(namespace, template, shapes),
+    ...useOf(template, names),
+  };
 }
 
 export function projectScalable(
   type: { readonly kind: string; readonly apiGroup: string },
   json: ScalableJson,
-  shapes: Shapes,
+  { shapes, names }: { readonly shapes: Shapes; readonly names: ResourceNames },
 ): ScalableWorkload {
   const { metadata = {}, spec = {} } = json;
   const namespace = metadata.namespace ?? 'default';
   const replicas = (type.kind === 'Job' ? spec.parallelism : spec.replicas) ?? 1;
-  return { ...type, namespace, name: metadata.name ?? '', replicas, shape: shapeOf(namespace, spec.template ?? {}, shapes) };
+  return {
+    ...type,
+    namespace,
+    name: metadata.name ?? '',
+    replicas,
+    shape: shapeOf(namespace, spec.template ?? {}, shapes),
+    ...useOf(spec.template ?? {}, names),
+  };
+}
+
+function useOf({ spec = {} }: PodTemplateSpecJson, names: ResourceNames): Pick<PodTemplate, 'quotaUse'> {
+  const quotaUse = quotaUseOf(spec, names);
+  return quotaUse === undefined ? {} : { quotaUse };
 }
 
 function shapeOf(namespace: string, { metadata, spec = {} }: PodTemplateSpecJson, shapes: Shapes): PodTemplate['shape'] {

@@ -7,6 +7,7 @@ import type { CapacityObjects, PodTemplate, ScalableWorkload } from '../../domai
 import type { ResourceNames } from '../../domain/resources.ts';
 import type { ObjectJson } from './api-json.ts';
 import { capacityPath } from './capacity-writer.ts';
+import { projectResourceQuota } from './project-quota-use.ts';
 import { projectBuffer, projectPodTemplate, projectQuota, projectRequest, projectScalable } from './project-capacity.ts';
 import type { Shapes } from './project-shape.ts';
 import { Reflector } from './reflector.ts';
@@ -43,6 +44,8 @@ export class WatchedCapacity {
   readonly #makers: readonly (() => Partial<CapacityObjects>)[];
   readonly #tables: { takeChanged(): boolean }[] = [];
   #objects: CapacityObjects = {};
+  /** How many of them have been read whole. */
+  #known = 0;
 
   constructor(deps: WatchedCapacityDeps) {
     const { wishes, names, shapes } = deps;
@@ -65,9 +68,11 @@ export class WatchedCapacity {
       const table = watch(source, (json) => projectBuffer(json, names));
       makers.push(() => ({ buffers: inOrder(table.items) }));
       const scalables = SCALABLE.map(({ resource, path, ...type }) =>
-        watch({ resource, path }, (json) => projectScalable(type, json, shapes)),
+        watch({ resource, path }, (json) => projectScalable(type, json, deps)),
       );
       makers.push(() => ({ scalables: byReference(scalables) }));
+      const quotas = watch({ resource: 'resourcequotas', path: '/api/v1/resourcequotas' }, projectResourceQuota);
+      makers.push(() => ({ resourceQuotas: inOrder(quotas.items) }));
     }
     if (wishes.requests) {
       const source = { resource: 'provisioningrequests', path: capacityPath('ProvisioningRequest'), mayBeAbsent: true } as const;
@@ -76,8 +81,9 @@ export class WatchedCapacity {
     }
     if (wishes.buffers || wishes.requests) {
       const source = { resource: 'podtemplates', path: '/api/v1/podtemplates' };
-      const table: Table<PodTemplate> = watch(source, (json) => projectPodTemplate(json, shapes));
-      makers.push(() => ({ podTemplates: new Map(table.items) }));
+      const table: Table<PodTemplate> = watch(source, (json) => projectPodTemplate(json, shapes, names));
+      const reflector = this.#reflectors.at(-1);
+      makers.push(() => (reflector?.version === 0 ? {} : { podTemplates: new Map(table.items) }));
     }
     this.#makers = makers;
   }
@@ -91,7 +97,9 @@ export class WatchedCapacity {
   /** The same value as long as nothing changed. */
   current(): CapacityObjects {
     const changed = this.#tables.filter((table) => table.takeChanged()).length > 0;
-    if (changed) this.#objects = Object.assign({}, ...this.#makers.map((make) => make())) as CapacityObjects;
+    const known = this.#reflectors.filter(({ version }) => version > 0).length;
+    if (changed || known !== this.#known) this.#objects = Object.assign({}, ...this.#makers.map((make) => make())) as CapacityObjects;
+    this.#known = known;
     return this.#objects;
   }
 

@@ -42,7 +42,7 @@ export const CLUSTER_RULES: readonly Rule[] = [
   },
   { apiGroups: ['autoscaling.x-k8s.io'], resources: ['provisioningrequests'], verbs: ['delete'] },
   { apiGroups: ['apps'], resources: ['deployments'], verbs: ['list', 'watch'] },
-  { apiGroups: [''], resources: ['podtemplates'], verbs: ['list', 'watch'] },
+  { apiGroups: [''], resources: ['podtemplates', 'resourcequotas'], verbs: ['list', 'watch'] },
   { apiGroups: [''], resources: ['replicationcontrollers'], verbs: ['get', 'list', 'watch'] },
   { apiGroups: [''], resources: ['events'], verbs: ['create', 'patch'] },
 ];

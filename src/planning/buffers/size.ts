@@ -2,7 +2,7 @@
  * How many pods a CapacityBuffer stands for, and of which shape. Upstream `capacitybuffer/translators`: the larger of a
  * number and a percentage, within limits; limits alone say as many as fit. Pure.
  */
-import type { CapacityBuffer, CapacityObjects } from '../../domain/capacity-objects.ts';
+import type { CapacityBuffer, CapacityObjects, QuotaUse } from '../../domain/capacity-objects.ts';
 import type { PodShape } from '../../domain/pod.ts';
 import type { ResourceNames } from '../../domain/resources.ts';
 
@@ -14,6 +14,7 @@ export interface BufferTemplate {
   readonly shape: PodShape;
   readonly name?: string;
   readonly generation?: number;
+  readonly quotaUse?: QuotaUse;
 }
 
 export type BufferSize = { readonly template: BufferTemplate; readonly replicas: number } | { readonly problem: string };
@@ -43,13 +44,17 @@ export function templateOf(buffer: CapacityBuffer, objects: CapacityObjects): Bu
 
 function findTemplate(namespace: string, name: string, { podTemplates }: CapacityObjects): BufferTemplate | undefined {
   const found = podTemplates?.get(`${namespace}/${name}`);
-  return found === undefined ? undefined : { shape: found.shape, name: found.name, generation: found.generation };
+  return found === undefined ? undefined : { shape: found.shape, name: found.name, generation: found.generation, ...useOf(found) };
 }
 
 function findScalable({ ref, scalable }: CapacityBuffer, { scalables }: CapacityObjects) {
   if (scalable === undefined) return undefined;
   const found = scalables?.get(`${scalable.kind}.${scalable.apiGroup}/${ref.namespace}/${scalable.name}`);
-  return found === undefined ? undefined : { shape: found.shape, replicas: found.replicas };
+  return found === undefined ? undefined : { shape: found.shape, replicas: found.replicas, ...useOf(found) };
+}
+
+function useOf({ quotaUse }: { readonly quotaUse?: QuotaUse }): Pick<BufferTemplate, 'quotaUse'> {
+  return quotaUse === undefined ? {} : { quotaUse };
 }
 
 function wantedReplicas({ replicas, percentage }: CapacityBuffer, of: number | undefined): number | undefined {

@@ -113,8 +113,8 @@ function placeOf({ ref }: ProvisioningRequest): string {
   return `${ref.namespace}/${ref.name}`;
 }
 
-/** What came of a request's turn. `undecided`: nothing that could be said of it. */
-export type RequestOutcome = 'found' | 'provisioned' | 'not-found' | 'undecided';
+/** What came of a request's turn. `undecided`: nothing that could be said of it. `unchecked`: the plan could not be made. */
+export type RequestOutcome = 'found' | 'provisioned' | 'not-found' | 'undecided' | 'unchecked';
 
 /** The status after a turn. */
 export function answeredStatus(request: ProvisioningRequest, outcome: RequestOutcome, nowMs: number): CapacityStatus {
@@ -129,6 +129,8 @@ export function answeredStatus(request: ProvisioningRequest, outcome: RequestOut
     withCondition(accepted, { type, status, reason, message, observedGeneration }, nowMs);
   if (outcome === 'found') return say('Provisioned', 'True', 'CapacityIsFound', 'There is room for all of its pods.');
   if (outcome === 'provisioned') return say('Provisioned', 'True', 'CapacityIsProvisioned', 'Nodes for all of its pods were asked for.');
+  if (outcome === 'unchecked')
+    return say('Provisioned', 'False', 'FailedToCheckCapacity', 'The capacity could not be looked at; it is tried again.');
   const message = 'There is not room for all of its pods.';
   if (isCheck(request) && request.parameters['noRetry'] === 'true') return say('Failed', 'True', 'CapacityIsNotFound', message);
   return say('Provisioned', 'False', 'CapacityIsNotFound', message);
@@ -144,14 +146,22 @@ export function agedStatus(request: ProvisioningRequest, { cluster, nowMs }: Obs
     const wanted = request.podSets.reduce((sum, { count }) => sum + count, 0);
     if ((takers(cluster).get(placeOf(request)) ?? []).length >= wanted)
       return say('BookingExpired', 'CapacityBookingConsumed', 'All of its pods have their places.');
-    return holdsAt(status, nowMs)
-      ? status
-      : say('BookingExpired', 'CapacityReservationTimeExpired', 'Capacity reservation time is expired');
+    const left = holdsAt(status, nowMs);
+    if (left && lacksTemplate(request, cluster) && nowMs - (conditionOf(status, 'Provisioned')?.sinceMs ?? nowMs) > TEMPLATE_MS)
+      return say('Failed', 'FailedToBookCapacity', 'A pod template that it names does not exist any more.');
+    return left ? status : say('BookingExpired', 'CapacityReservationTimeExpired', 'Capacity reservation time is expired');
   }
   const ageMs = nowMs - ref.createdAtMs;
   if (ageMs > WEEK_MS) return say('Failed', 'Expired', 'ProvisioningRequest is expired');
-  const isWhole = requestPods(request, cluster.capacity ?? {}, nowMs) !== undefined;
-  return isWhole || ageMs <= TEMPLATE_MS ? status : say('Failed', 'FailedToCreatePods', 'A pod template that it names does not exist.');
+  return !lacksTemplate(request, cluster) || ageMs <= TEMPLATE_MS
+    ? status
+    : say('Failed', 'FailedToCreatePods', 'A pod template that it names does not exist.');
+}
+
+/** A template is known not to be there: that they cannot be read says nothing of any of them. */
+function lacksTemplate({ ref, podSets }: ProvisioningRequest, { capacity }: ClusterView): boolean {
+  const templates = capacity?.podTemplates;
+  return templates !== undefined && podSets.some(({ podTemplate }) => !templates.has(`${ref.namespace}/${podTemplate}`));
 }
 
 /** Requests that are over for so long that nobody looks at them any more. */

@@ -157,6 +157,7 @@ describe('what is said after a turn', () => {
     words(answeredStatus(aRequest('r', change), outcome, START_MS));
   it.each([
     ['found', {}, ['Accepted True Accepted', 'Provisioned True CapacityIsFound']],
+    ['unchecked', {}, ['Accepted True Accepted', 'Provisioned False FailedToCheckCapacity']],
     ['provisioned', { className: ATOMIC }, ['Accepted True Accepted', 'Provisioned True CapacityIsProvisioned']],
     ['not-found', {}, ['Accepted True Accepted', 'Provisioned False CapacityIsNotFound']],
     ['undecided', {}, []],
@@ -222,5 +223,20 @@ describe('what is granted', () => {
     expect(staleRequests(observe({ requests: [over], nowMs: sinceMs + 7 * DAY }), on)).toEqual([]);
     expect(staleRequests(observe({ requests: [over], nowMs: sinceMs + 7 * DAY + 1 }), on)).toEqual([over]);
     expect(staleRequests(observe({ requests: [old], nowMs: START_MS + 30 * DAY }), on)).toEqual([]);
+  });
+
+  it('a template that goes while its room is held ends the booking; templates that cannot be read end nothing', () => {
+    const of = (request: ProvisioningRequest, templates: CapacityObjects['podTemplates']) => {
+      const observation = observe({ requests: [request] });
+      const { podTemplates: _there, ...capacity } = observation.cluster.capacity ?? {};
+      const known = templates === undefined ? capacity : { ...capacity, podTemplates: templates };
+      return words(agedStatus(request, { ...observation, cluster: { ...observation.cluster, capacity: known } }, on)).at(-1);
+    };
+    const held = aRequest('r', { status: said(is('Accepted'), is('Provisioned', START_MS - 2 * MINUTE)) });
+    expect(of(held, new Map())).toBe('Failed True FailedToBookCapacity');
+    expect(of(held, undefined)).toBe('Provisioned True r');
+    const old = aRequest('r', { ref: aRef('ProvisioningRequest', 'r', { createdAtMs: START_MS - DAY }) });
+    expect(of(old, new Map())).toBe('Failed True FailedToCreatePods');
+    expect(of(old, undefined)).toBeUndefined();
   });
 });
