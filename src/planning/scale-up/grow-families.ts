@@ -1,18 +1,21 @@
-/** Groups that are one per zone, estimated and grown as one. */
+/** Groups that are one per zone, or alike, estimated and grown as one. */
 import { isWhole } from '../../domain/node-group.ts';
 import { estimateTied, type Member, type TiedEstimate } from './estimate-tied.ts';
 import { asBought, count, inTurn, isTooLate, limitOf, tiedLimits, type GrowInput, type Option, type Progress } from './growth.ts';
 import { nodesAllowed, type Headroom } from './limits.ts';
 import { scoreOption } from './score.ts';
 import { familiesOf } from './siblings.ts';
+import { similarFamilies } from './similar-groups.ts';
 import type { GroupTemplate } from './template-node.ts';
 
-/** Siblings that cost the same and that the user's own order does not tell apart. */
-export function findFamilies({ templates, likeness, scoring }: GrowInput): readonly (readonly GroupTemplate[])[] {
+/** Siblings, or groups that are alike, that cost the same and that the user's own order does not tell apart. */
+export function findFamilies({ templates, likeness, scoring, together }: GrowInput): readonly (readonly GroupTemplate[])[] {
   const preference = (group: GroupTemplate['group']): string => `${scoring.priorityOf(group)} ${scoring.priceOf(group)}`;
   const wholes = templates.filter(({ group }) => isWhole(group)).map((template) => [template]);
   const others = templates.filter(({ group }) => !isWhole(group));
-  return [...familiesOf(others, likeness.ignoredLabels, preference), ...wholes];
+  const families =
+    together === true ? similarFamilies(others, likeness, preference) : familiesOf(others, likeness.ignoredLabels, preference);
+  return [...families, ...wholes];
 }
 
 export function findFamilyOptions(

@@ -66,10 +66,11 @@ export function grow({ turns, ...request }: GrowRequest): Growth {
 
 /** Answers whether it ended before the pods that can be helped did. */
 function serve(input: GrowInput, progress: Progress, first: Firsts): boolean {
-  const families = input.groups.some((group) => group.tied && mindsZones(group)) ? findFamilies(input) : [];
+  const together = input.together === true;
+  const families = together || input.groups.some((group) => group.tied && mindsZones(group)) ? findFamilies(input) : [];
   for (let round = 0; round < MAX_ROUNDS; round++) {
     const tied = hasTied(input);
-    const found = hasZonal(input) ? findFamilyOptions(input, progress, families) : findOptions(input, progress);
+    const found = together || hasZonal(input) ? findFamilyOptions(input, progress, families) : findOptions(input, progress);
     const all = input.groups.reduce((sum, group) => sum + group.pods.length, 0);
     const options = input.allOrNothing === true ? found.filter(({ scored }) => scored.pods >= all) : found;
     for (const option of options) rememberFirst(first, option);

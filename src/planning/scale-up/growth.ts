@@ -38,6 +38,8 @@ export interface GrowInput {
   readonly likeness: Likeness;
   /** Either one option serves every pod, or nothing grows. Absent: each as far as it goes. */
   readonly allOrNothing?: boolean;
+  /** Similar groups are one option, whatever their zones. */
+  readonly together?: boolean;
   /** Whether growth is spread over similar groups. */
   readonly balance: boolean;
 }

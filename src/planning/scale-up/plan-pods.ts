@@ -97,6 +97,7 @@ function planPods(frame: Frame, { asking, steps }: Asked, snapshot: ClusterSnaps
     templates: mayGrow(frame) ? templates : [],
     turns,
     allOrNothing: isTurn,
+    together: isTurn && policy.scaleUp.balanceSimilarGroups,
     scoring: frame.scoring,
     expanders: frame.expanders,
     headroom: frame.headroom,

@@ -51,6 +51,23 @@ export function areSimilar(left: GroupTemplate, right: GroupTemplate, { ignoredL
   );
 }
 
+/** The templates by what they are like: the first of each family is the one that the others are compared with. */
+export function similarFamilies(
+  templates: readonly GroupTemplate[],
+  likeness: Likeness,
+  preference: (group: GroupTemplate['group']) => string,
+): readonly (readonly GroupTemplate[])[] {
+  const families: GroupTemplate[][] = [];
+  for (const template of templates) {
+    const family = families.find(
+      ([first]) => first !== undefined && preference(first.group) === preference(template.group) && areSimilar(first, template, likeness),
+    );
+    if (family === undefined) families.push([template]);
+    else family.push(template);
+  }
+  return families;
+}
+
 function haveSameCapacity(left: Resources, right: Resources): boolean {
   return everyPair(left, right, (one, other, index) => (index === MEMORY ? isClose(one, other, MEMORY_DIFFERENCE) : one === other));
 }

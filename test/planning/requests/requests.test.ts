@@ -18,7 +18,7 @@ import {
   staleRequests,
 } from '../../../src/planning/requests/requests.ts';
 import { planScaleUp } from '../../../src/planning/scale-up/plan.ts';
-import { aCluster, aGroup, aNode, anObservation, aPod, aRef, aShape, resourceNames, START_MS } from '../../support/builders.ts';
+import { aCluster, aGroup, aNode, anObservation, aPod, aRef, aShape, aTemplate, resourceNames, START_MS } from '../../support/builders.ts';
 import { aCapacityPolicy, aPolicy } from '../../support/policy.ts';
 import { growth, NO_STATE } from '../scale-up/world.ts';
 
@@ -144,11 +144,30 @@ describe('what a turn finds', () => {
     const capped = turn({ requests: [request], nodes: 1, max: 3 }, 'uid-r');
     expect(growth(capped)).toEqual([]);
     expect(kinds(capped).filter((kind) => kind === 'helpless')).toHaveLength(3);
-    // Two groups could do it together, and one alone must.
+    // Two groups could do it together, but where similar ones are not grown together one alone must.
     const groups = ['a', 'b'].map((id) => aGroup({ id, target: id === 'a' ? 1 : 0, maxSize: 3 }));
     expect(growth(turn({ requests: [request], groups }, 'uid-r'))).toEqual(['b 0->3']);
     const small = ['a', 'b'].map((id) => aGroup({ id, target: id === 'a' ? 1 : 0, maxSize: 2 }));
     expect(growth(turn({ requests: [request], groups: small }, 'uid-r'))).toEqual([]);
+  });
+
+  it('atomic: groups that are alike serve it together where similar groups are balanced, all of it or nothing', () => {
+    const request = aRequest('r', { className: ATOMIC, podSets: [{ podTemplate: 'big', count: 5 }] });
+    const balanced = { ...policy, scaleUp: { ...policy.scaleUp, balanceSimilarGroups: true } };
+    const plan = (maxSize: number, part: Partial<Parameters<typeof aGroup>[0]> = {}) => {
+      const groups = [aGroup({ id: 'a', target: 1, maxSize }), aGroup({ id: 'b', target: 0, maxSize, ...part })];
+      const observation = observe({ requests: [request], groups });
+      return planScaleUp({ observation, state: NO_STATE, policy: balanced, names: resourceNames, request: { uid: 'uid-r', granted: [] } });
+    };
+    const served = plan(3);
+    expect(growth(served)).toEqual(['a 1->3', 'b 0->2']);
+    expect(kinds(served)).toEqual(['fits-present-node', 'triggered', 'triggered', 'triggered', 'triggered']);
+    // One node short: nothing is ordered at all.
+    const short = plan(2);
+    expect(growth(short)).toEqual([]);
+    expect(kinds(short).filter((kind) => kind === 'helpless')).toHaveLength(4);
+    // What is not alike is another option.
+    expect(growth(plan(3, { maxSize: 1, template: aTemplate({ cpu: '8', memory: '16Gi' }) }))).toEqual([]);
   });
 });
 
