@@ -26,6 +26,7 @@ import { AGENT_POOLS_AGENT, instancesAgent, MACHINES_AGENT, SCALE_SETS_AGENT } f
 import { optionsOf } from './tags.ts';
 import { deviceOf, type Sku } from './skus.ts';
 import type { TemplateSource } from './template-source.ts';
+import { parseVmSize } from './vm-size-name.ts';
 import { sizeFrozenBecause, sourceOfSize, targetOfSize } from './vms-pool-groups.ts';
 
 /** Everything a NodeGroup is made from; compared member by member. */
@@ -281,9 +282,9 @@ export class CloudViewBuilder {
   }
 }
 
-/** The family that quotas are counted by is what shares its hardware. */
+/** The family that quotas are counted by is what shares its hardware; where Azure tells none, sizes of one make do. */
 function familyOf(sku: Sku | undefined): Pick<NodeGroup, 'sizeFamily'> {
-  const name = sku?.quotaFamily.toLowerCase() ?? '';
+  const name = (sku?.quotaFamily || parseVmSize(sku?.name ?? '').groupKey).toLowerCase();
   return sku === undefined || name === '' ? {} : { sizeFamily: { name, vcpus: sku.vcpus } };
 }
 

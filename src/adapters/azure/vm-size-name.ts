@@ -6,6 +6,7 @@
 export interface VmSizeName {
   /** As given. */
   readonly raw: string;
+  readonly tier: 'Standard' | 'Basic';
   readonly family: string;
   readonly subfamily: string;
   readonly number: number | undefined;
@@ -25,6 +26,10 @@ export interface VmSizeName {
   readonly promo: boolean;
   /** Everything was understood. */
   readonly exact: boolean;
+  /** As Azure's documents call its series: family, features and version. For people. */
+  readonly series: string;
+  /** Equal for sizes of one make: what the series leaves out, the accelerator, is in it. */
+  readonly groupKey: string;
 }
 
 /** a AMD, b block storage, c confidential, d local disk, e TDX, i isolated, l low memory, m much memory, n network or NVMe,
@@ -45,8 +50,11 @@ export function parseVmSize(raw: string): VmSizeName {
   const rest = parts.filter((part) => !VERSION.test(part) && !/^(promo|cc)$/i.test(part));
   const accelerator = rest.find((part) => ACCELERATOR.test(part)) ?? '';
   const variants = rest.filter((part) => part !== accelerator);
+  const version = parts.find((part) => VERSION.test(part))?.toLowerCase() ?? '';
+  const make = `${family.toUpperCase()}${subfamily.toUpperCase()}${features.join('')}`;
   return {
     raw,
+    tier: /^basic_/i.test(raw) ? 'Basic' : 'Standard',
     family: family.toUpperCase(),
     subfamily: subfamily.toUpperCase(),
     number: number === undefined ? undefined : Number(number),
@@ -56,8 +64,10 @@ export function parseVmSize(raw: string): VmSizeName {
     accelerator: accelerator.toUpperCase(),
     variant: variants.join('_'),
     confidentialChild: parts.some((part) => /^cc$/i.test(part)),
-    version: parts.find((part) => VERSION.test(part))?.toLowerCase() ?? '',
+    version,
     promo: parts.some((part) => /^promo$/i.test(part)),
     exact: found !== null && unknownFeatures.length === 0 && variants.length <= 1,
+    series: [make, version].filter((part) => part !== '').join('_'),
+    groupKey: [make, accelerator.toUpperCase(), version].filter((part) => part !== '').join('_'),
   };
 }

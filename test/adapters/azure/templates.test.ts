@@ -3,7 +3,6 @@ import { describe, expect, it } from 'vitest';
 import { findExemplars } from '../../../src/adapters/azure/exemplars.ts';
 import { exemplarySince, lastResort, liveTemplate, withLastingTaints, withTaintsOf } from '../../../src/adapters/azure/live-template.ts';
 import { drawsOf } from '../../../src/adapters/azure/quota.ts';
-import { reservedCpuMillis, reservedMemoryBytes } from '../../../src/adapters/azure/reservations.ts';
 import { buildCatalog, findSku, renewCatalog, unavailableBecause, type Sku } from '../../../src/adapters/azure/skus.ts';
 import { cloudTemplate } from '../../../src/adapters/azure/templates.ts';
 import type { TemplateSource } from '../../../src/adapters/azure/template-source.ts';
@@ -41,42 +40,6 @@ function template(source: Partial<TemplateSource> = {}, sku: Partial<Sku> = {}) 
     { sku: { ...SKU, ...sku }, pool: undefined, nodeResourceGroup: 'MC_rg', names: resourceNames },
   );
 }
-
-describe('reservations of AKS', () => {
-  it.each([
-    [1, 60],
-    [2, 100],
-    [4, 140],
-    [8, 180],
-    [16, 260],
-    [32, 420],
-    [64, 740],
-  ])('%d cores keep %d millicores', (cores, millis) => {
-    expect(reservedCpuMillis(cores)).toBe(millis);
-  });
-
-  it.each([
-    [8, 30, '1.33.0', 650],
-    [8, 110, '1.33.0', 2048],
-    [16, 110, '1.29.0', 2250],
-    [16, 250, undefined, 4096],
-    [64, 250, '2.0', 5050],
-  ])('%d GB with %d pods on %s keep %d MiB and the eviction threshold', (gib, maxPods, kubernetesVersion, mib) => {
-    expect(reservedMemoryBytes({ memoryBytes: gib * GIB, maxPods, kubernetesVersion, os: 'linux' })).toBe((mib + 100) * MIB);
-  });
-
-  it.each([
-    [8, 1843],
-    [16, 2662],
-    [32, 3645],
-    [64, 5612],
-    [128, 9544],
-    [256, 12165],
-  ])('before 1.29, %d GB keep %d MiB', (gib, mib) => {
-    const bytes = reservedMemoryBytes({ memoryBytes: gib * GIB, maxPods: 110, kubernetesVersion: '1.28.9', os: 'linux' });
-    expect(Math.round(bytes / MIB) - 750).toBe(mib);
-  });
-});
 
 describe('templates from the cloud', () => {
   it('azure provider 142: a set without zones has zone 0 and no disk zone', () => {
