@@ -3,6 +3,8 @@ import { parseAllDocuments } from 'yaml';
 import { AutoscalerError } from '../domain/errors.ts';
 
 const MIB = 2 ** 20;
+/** What Windows writes before a text. */
+const BYTE_ORDER_MARK = '\uFEFF';
 
 /**
  * Every document of the text; empty ones are left out. JSON is read as JSON: it may be large.
@@ -12,16 +14,32 @@ export function readDocuments(file: string, text: string, mostMib: number): read
   if (text.length > mostMib * MIB) {
     throw broken(`${file} is too large: ${Math.ceil(text.length / MIB)} MiB; accepted are ${mostMib} MiB at most`);
   }
-  const start = text.trimStart()[0];
-  return start === '{' || start === '[' ? [readJson(file, text)] : readYaml(file, text);
+  const plain = text.startsWith(BYTE_ORDER_MARK) ? text.slice(BYTE_ORDER_MARK.length) : text;
+  const start = plain.trimStart()[0];
+  return start === '{' || start === '[' ? readJson(file, plain) : readYaml(file, plain);
 }
 
-function readJson(file: string, text: string): unknown {
+function readJson(file: string, text: string): readonly unknown[] {
   try {
-    return JSON.parse(text);
+    return [JSON.parse(text)];
   } catch (cause) {
-    throw broken(`${file} is not valid JSON: ${cause instanceof Error ? cause.message : 'it cannot be read'}`);
+    return readFlow(text) ?? refuseJson(file, cause);
   }
+}
+
+/** YAML may begin like JSON. Nobody writes much of it so: what is longer is broken JSON. undefined: it is neither. */
+function readFlow(text: string): readonly unknown[] | undefined {
+  if (text.length > MIB) return undefined;
+  try {
+    return readYaml('', text);
+  } catch (thrown) {
+    if (thrown instanceof AutoscalerError) return undefined;
+    throw thrown;
+  }
+}
+
+function refuseJson(file: string, cause: unknown): never {
+  throw broken(`${file} is not valid JSON: ${cause instanceof Error ? cause.message : 'it cannot be read'}`);
 }
 
 function readYaml(file: string, text: string): readonly unknown[] {

@@ -4,163 +4,25 @@
  */
 import * as z from 'zod';
 import { AutoscalerError } from '../domain/errors.ts';
-import { deviceSchemas } from './device-objects.ts';
 import { readDocuments } from './documents.ts';
 import { refuse } from './issue-sentence.ts';
-import { quantity } from './pools-file.ts';
+import { OBJECT_SCHEMAS } from './object-schemas.ts';
 
 const MOST_OBJECTS = 500_000;
+/** Lists in lists. */
+const MOST_DEPTH = 10;
 
-const strings = z.record(z.string(), z.string({ error: 'a text' }), { error: 'a map of texts' });
-const quantities = z.record(z.string(), quantity, { error: 'a map of resources to quantities' });
-const listOf = <Item extends z.ZodType>(item: Item, what: string) => z.array(item, { error: `a list of ${what}` });
-const loose = <Shape extends z.core.$ZodLooseShape>(shape: Shape) => z.looseObject(shape, { error: 'a map' });
-
-const metadata = loose({
-  name: z.string({ error: 'a name' }).min(1, { error: 'a name' }),
-  namespace: z.string({ error: 'a text' }).optional(),
-  uid: z.string({ error: 'a text' }).optional(),
-  labels: strings.nullish(),
-  annotations: strings.nullish(),
-  creationTimestamp: z.string({ error: 'a time' }).nullish(),
-  deletionTimestamp: z.string({ error: 'a time' }).nullish(),
-  ownerReferences: listOf(loose({}), 'owners').nullish(),
-});
-const word = z.string({ error: 'a text' }).nullish();
-const words = listOf(z.string({ error: 'a text' }), 'texts').nullish();
-const count = z.int({ error: 'a whole number' }).nullish();
-const resources = loose({ requests: quantities.nullish(), limits: quantities.nullish() });
-const requirements = listOf(
-  loose({
-    key: z.string({ error: 'a text' }),
-    operator: z.string({ error: 'a text' }),
-    values: listOf(z.string({ error: 'a text' }), 'texts').nullish(),
-  }),
-  'requirements',
-);
-const selector = loose({ matchLabels: strings.nullish(), matchExpressions: requirements.nullish() });
-const container = loose({
-  name: z.string({ error: 'a text' }).optional(),
-  resources: resources.nullish(),
-  ports: listOf(loose({ hostPort: count, containerPort: count, protocol: word, hostIP: word }), 'ports').nullish(),
-});
-const affinityTerm = loose({
-  topologyKey: z.string({ error: 'a text' }),
-  labelSelector: selector.nullish(),
-  namespaceSelector: selector.nullish(),
-  namespaces: words,
-  matchLabelKeys: words,
-  mismatchLabelKeys: words,
-});
-const podAffinity = loose({ requiredDuringSchedulingIgnoredDuringExecution: listOf(affinityTerm, 'terms').nullish() });
-const nodeTerm = loose({ matchExpressions: requirements.nullish(), matchFields: requirements.nullish() });
-const required = loose({ nodeSelectorTerms: listOf(nodeTerm, 'terms') });
-
-const claimSpec = loose({
-  storageClassName: word,
-  volumeName: word,
-  accessModes: words,
-  resources: resources.nullish(),
-  selector: selector.nullish(),
-});
-const volume = loose({
-  name: word,
-  persistentVolumeClaim: loose({ claimName: z.string({ error: 'a name' }) }).nullish(),
-  ephemeral: loose({ volumeClaimTemplate: loose({ spec: claimSpec }).nullish() }).nullish(),
-});
-
-const podSpec = loose({
-  nodeName: z.string({ error: 'a text' }).optional(),
-  containers: listOf(container, 'containers'),
-  initContainers: listOf(container, 'containers').nullish(),
-  nodeSelector: strings.nullish(),
-  affinity: loose({
-    nodeAffinity: loose({ requiredDuringSchedulingIgnoredDuringExecution: required.nullish() }).nullish(),
-    podAffinity: podAffinity.nullish(),
-    podAntiAffinity: podAffinity.nullish(),
-  }).nullish(),
-  tolerations: listOf(loose({ key: word, operator: word, value: word, effect: word }), 'tolerations').nullish(),
-  topologySpreadConstraints: listOf(
-    loose({
-      topologyKey: z.string({ error: 'a text' }),
-      maxSkew: count,
-      minDomains: count,
-      labelSelector: selector.nullish(),
-      matchLabelKeys: words,
-    }),
-    'constraints',
-  ).nullish(),
-  priority: z.number({ error: 'a number' }).nullish(),
-  overhead: quantities.nullish(),
-  resources: resources.nullish(),
-  volumes: listOf(volume, 'volumes').nullish(),
-  resourceClaims: listOf(loose({ name: word, resourceClaimName: word, resourceClaimTemplateName: word }), 'claims').nullish(),
-  schedulingGates: listOf(loose({}), 'gates').nullish(),
-  terminationGracePeriodSeconds: count,
-  priorityClassName: word,
-  schedulerName: word,
-  restartPolicy: word,
-});
-const conditions = listOf(loose({ type: z.string({ error: 'a text' }), status: z.string({ error: 'a text' }) }), 'conditions').nullish();
-const template = loose({ metadata: loose({ labels: strings.nullish(), annotations: strings.nullish() }).nullish(), spec: podSpec });
-const volumeClaimTemplates = listOf(loose({ metadata, spec: claimSpec }), 'claim templates').nullish();
-const replicas = z.int({ error: 'a whole number' }).min(0, { error: 'a whole number' }).nullish();
-const workload = loose({ metadata, spec: loose({ replicas, template: template.nullish(), volumeClaimTemplates }).nullish() });
-
-const SCHEMAS: ReadonlyMap<string, z.ZodType> = new Map<string, z.ZodType>(
-  Object.entries({
-    Pod: loose({ metadata, spec: podSpec, status: loose({ phase: z.string({ error: 'a text' }).optional(), conditions }).nullish() }),
-    Node: loose({
-      metadata,
-      spec: loose({
-        taints: listOf(loose({ key: z.string({ error: 'a text' }), effect: z.string({ error: 'a text' }) }), 'taints').nullish(),
-      }).nullish(),
-      status: loose({ capacity: quantities.nullish(), allocatable: quantities, conditions }),
-    }),
-    DaemonSet: workload,
-    Deployment: workload,
-    ReplicaSet: workload,
-    StatefulSet: workload,
-    ReplicationController: loose({ metadata, spec: loose({ replicas }).nullish() }),
-    Job: loose({ metadata }),
-    PodDisruptionBudget: loose({
-      metadata,
-      spec: loose({ selector: selector.nullish() }).nullish(),
-      status: loose({ disruptionsAllowed: count, expectedPods: count, currentHealthy: count, desiredHealthy: count }).nullish(),
-    }),
-    PersistentVolumeClaim: loose({ metadata, spec: claimSpec, status: loose({ phase: word }).nullish() }),
-    PersistentVolume: loose({
-      metadata,
-      spec: loose({
-        storageClassName: word,
-        accessModes: words,
-        capacity: quantities.nullish(),
-        claimRef: loose({ namespace: word, name: word }).nullish(),
-        csi: loose({ driver: word }).nullish(),
-        nodeAffinity: loose({ required: required.nullish() }).nullish(),
-      }),
-      status: loose({ phase: word }).nullish(),
-    }),
-    StorageClass: loose({
-      metadata,
-      provisioner: z.string({ error: 'a text' }),
-      volumeBindingMode: word,
-      allowedTopologies: listOf(
-        loose({ matchLabelExpressions: listOf(loose({ key: z.string({ error: 'a text' }), values: words }), 'expressions').nullish() }),
-        'terms',
-      ).nullish(),
-    }),
-    CSINode: loose({
-      metadata,
-      spec: loose({
-        drivers: listOf(loose({ name: z.string({ error: 'a name' }), allocatable: loose({ count }).nullish() }), 'drivers').nullish(),
-      }).nullish(),
-    }),
-    Namespace: loose({ metadata }),
-    ...deviceSchemas(metadata),
-    PriorityClass: loose({ metadata, value: z.number({ error: 'a number' }) }),
-  }),
-);
+/** The API of each kind: another API may have a kind of the same name. */
+const APIS: readonly (readonly [api: RegExp, kinds: readonly string[]])[] = [
+  [/^v1$/, ['Pod', 'Node', 'Namespace', 'PersistentVolumeClaim', 'PersistentVolume', 'ReplicationController']],
+  [/^(apps|extensions)\//, ['DaemonSet', 'Deployment', 'ReplicaSet', 'StatefulSet']],
+  [/^batch\//, ['Job']],
+  [/^policy\//, ['PodDisruptionBudget']],
+  [/^storage\.k8s\.io\//, ['StorageClass', 'CSINode']],
+  [/^scheduling\.k8s\.io\//, ['PriorityClass']],
+];
+const API_OF = new Map(APIS.flatMap(([api, kinds]) => kinds.map((kind) => [kind, api] as const)));
+const SPELLING = new Map([...OBJECT_SCHEMAS.keys()].map((kind) => [kind.toLowerCase(), kind]));
 
 export interface FileObject {
   readonly kind: string;
@@ -171,30 +33,60 @@ export interface FileObject {
 export function readObjects(file: string, text: string, mostMib: number): readonly FileObject[] {
   const documents = readDocuments(file, text, mostMib);
   // What a failed kubectl leaves behind is no cluster without nodes.
-  if (documents.length === 0) throw new AutoscalerError({ kind: 'config' }, `${file} is empty; accepted are Kubernetes objects.`);
-  const objects = documents.flatMap((document) => unfolded(file, document));
-  if (objects.length > MOST_OBJECTS) {
-    throw new AutoscalerError({ kind: 'config' }, `${file} holds ${objects.length} objects; accepted are ${MOST_OBJECTS} at most.`);
-  }
+  if (documents.length === 0) throw mistake(`${file} is empty; accepted are Kubernetes objects.`);
+  const objects = documents.flatMap((document) => {
+    if (typeof document !== 'object' || document === null) throw mistake(`${file} does not hold Kubernetes objects.`);
+    return Array.isArray(document) ? document.flatMap((item) => unfolded(file, item, 0)) : unfolded(file, document, 0);
+  });
+  if (objects.length > MOST_OBJECTS) throw mistake(`${file} holds ${objects.length} objects; accepted are ${MOST_OBJECTS} at most.`);
   return objects.map((object, index) => checked(file, object, index));
 }
 
-function unfolded(file: string, document: unknown): readonly unknown[] {
-  if (Array.isArray(document)) return document;
-  if (typeof document !== 'object' || document === null)
-    throw new AutoscalerError({ kind: 'config' }, `${file} does not hold Kubernetes objects.`);
-  if (!('items' in document)) return [document];
-  if (Array.isArray(document.items)) return document.items;
-  throw new AutoscalerError({ kind: 'config' }, `${file}: List: items is not a list of objects.`);
+interface Typed {
+  readonly kind?: unknown;
+  readonly apiVersion?: unknown;
+  readonly items?: unknown;
 }
 
-function checked(file: string, object: unknown, index: number): FileObject {
-  const kind = typeof object === 'object' && object !== null && 'kind' in object ? object.kind : undefined;
-  if (typeof kind !== 'string')
-    throw new AutoscalerError({ kind: 'config' }, `${file}: object ${index}: kind is missing; accepted is a Kubernetes object.`);
-  const parsed = SCHEMAS.get(kind)?.safeParse(object);
-  if (parsed?.success === false) return refuse(`${file}: ${kind} ${nameOf(object, index)}`, object, parsed.error.issues);
-  return { ...(withoutNulls(object) as object), kind };
+/** The object itself, or what its list holds. */
+function unfolded(file: string, object: unknown, depth: number): readonly unknown[] {
+  if (!isMap(object)) return [object];
+  const listed = listedKind(object);
+  if (!('items' in object) && listed === undefined) return [object];
+  const { apiVersion, items }: Typed = object;
+  // An empty list of the API may be null.
+  const list: unknown = 'items' in object ? (items ?? []) : undefined;
+  if (!Array.isArray(list) || depth > MOST_DEPTH) throw mistake(`${file}: List: items is not a list of objects.`);
+  const implied = listed === undefined || listed === '' ? {} : { kind: listed, apiVersion };
+  return list.flatMap((item: unknown) => unfolded(file, isMap(item) && !('kind' in item) ? { ...implied, ...item } : item, depth + 1));
+}
+
+/** The kind of the items of a `PodList`, which do not say it themselves as the API answers them; empty for a `List` of anything. */
+function listedKind({ kind }: Typed): string | undefined {
+  if (typeof kind !== 'string' || !kind.endsWith('List')) return undefined;
+  const listed = kind.slice(0, -'List'.length);
+  return listed === '' || OBJECT_SCHEMAS.has(listed) ? listed : undefined;
+}
+
+function isMap(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function checked(file: string, given: unknown, index: number): FileObject {
+  const plain = withoutNulls(given);
+  const object: Typed = isMap(plain) ? plain : {};
+  const { kind } = object;
+  if (typeof kind !== 'string') throw mistake(`${file}: object ${index}: kind is missing; accepted is a Kubernetes object.`);
+  const known = SPELLING.get(kind.toLowerCase());
+  if (known !== undefined && isOfAnotherApi(object, known)) return { ...object, kind: `${kind} of another API` };
+  if (known !== undefined && known !== kind) throw mistake(`${file}: object ${index}: kind is "${kind}"; accepted is ${known}.`);
+  const parsed = OBJECT_SCHEMAS.get(kind)?.safeParse(object);
+  if (parsed?.success === false) return refuse(`${file}: ${kind} ${nameOf(object, index)}`, given, parsed.error.issues);
+  return { ...object, kind };
+}
+
+function isOfAnotherApi({ apiVersion }: Typed, kind: string): boolean {
+  return typeof apiVersion === 'string' && API_OF.get(kind)?.test(apiVersion) === false;
 }
 
 function nameOf(object: unknown, index: number): string {
@@ -213,4 +105,8 @@ function withoutNulls(value: unknown): unknown {
       .filter(([, part]) => part !== null)
       .map(([key, part]) => [key, withoutNulls(part)]),
   );
+}
+
+function mistake(sentence: string): AutoscalerError {
+  return new AutoscalerError({ kind: 'config' }, sentence);
 }

@@ -1,6 +1,9 @@
 /** Labels and the selectors over them, as Kubernetes defines them. */
 export type Labels = Readonly<Record<string, string>>;
 
+/** The API server gives it to every namespace: its name. */
+export const NAMESPACE_NAME = 'kubernetes.io/metadata.name';
+
 /** One requirement of a label selector or a node selector term. `Gt` and `Lt` exist only for nodes. */
 export interface Requirement {
   readonly key: string;
@@ -19,7 +22,7 @@ export interface NodeSelectorTerm {
   readonly fields: readonly Requirement[];
 }
 
-/** Whether one requirement holds. An absent label satisfies `NotIn` and `DoesNotExist` only. */
+/** Whether one requirement holds. An absent label satisfies `NotIn` and `DoesNotExist` only; `Gt` and `Lt` take one whole number. */
 export function matchesRequirement(requirement: Requirement, labels: Labels): boolean {
   const value = Object.hasOwn(labels, requirement.key) ? labels[requirement.key] : undefined;
   switch (requirement.operator) {
@@ -40,7 +43,8 @@ export function matchesRequirement(requirement: Requirement, labels: Labels): bo
 function comparesAsInteger(requirement: Requirement, value: string | undefined): boolean {
   const bound = requirement.values[0];
   const integer = /^[+-]?\d+$/;
-  if (value === undefined || bound === undefined || !integer.test(value) || !integer.test(bound)) return false;
+  if (value === undefined || bound === undefined || requirement.values.length > 1) return false;
+  if (!integer.test(value) || !integer.test(bound)) return false;
   return requirement.operator === 'Gt' ? Number(value) > Number(bound) : Number(value) < Number(bound);
 }
 

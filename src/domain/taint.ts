@@ -10,7 +10,8 @@ export interface Taint {
 export interface Toleration {
   /** Empty with operator `Exists`: tolerates every key. */
   readonly key: string;
-  readonly operator: 'Equal' | 'Exists';
+  /** `Lt` and `Gt`: the taint's value is a whole number below, or above, that of the toleration. */
+  readonly operator: 'Equal' | 'Exists' | 'Lt' | 'Gt';
   readonly value: string;
   /** undefined: every effect. */
   readonly effect: TaintEffect | undefined;
@@ -21,11 +22,27 @@ export const TO_BE_DELETED_TAINT = 'ToBeDeletedByClusterAutoscaler';
 /** Value: unix seconds since when the node is unneeded. PreferNoSchedule. */
 export const DELETION_CANDIDATE_TAINT = 'DeletionCandidateOfClusterAutoscaler';
 
+/** As the API server takes it: no plus sign and no leading zeros. */
+const WHOLE = /^(?:0|-?[1-9]\d{0,18})$/;
+
 export function tolerates(toleration: Toleration, taint: Taint): boolean {
   if (toleration.effect !== undefined && toleration.effect !== taint.effect) return false;
   if (toleration.key === '') return toleration.operator === 'Exists';
   if (toleration.key !== taint.key) return false;
-  return toleration.operator === 'Exists' || toleration.value === taint.value;
+  switch (toleration.operator) {
+    case 'Exists':
+      return true;
+    case 'Equal':
+      return toleration.value === taint.value;
+    case 'Lt':
+    case 'Gt':
+      return compares(toleration.operator, taint.value, toleration.value);
+  }
+}
+
+function compares(operator: 'Lt' | 'Gt', value: string, bound: string): boolean {
+  if (!WHOLE.test(value) || !WHOLE.test(bound)) return false;
+  return operator === 'Lt' ? BigInt(value) < BigInt(bound) : BigInt(value) > BigInt(bound);
 }
 
 /** The first taint that keeps a pod away (PreferNoSchedule never does), or undefined. */

@@ -3,7 +3,7 @@
  * question costs what it changes and never a copy of the cluster. Must not know groups, clouds or clocks.
  */
 import type { NodeName } from '../domain/ids.ts';
-import type { Labels } from '../domain/labels.ts';
+import { NAMESPACE_NAME } from '../domain/labels.ts';
 import type { Node } from '../domain/node.ts';
 import type { ClusterView } from '../domain/observation.ts';
 import type { Pod, PodShape } from '../domain/pod.ts';
@@ -22,7 +22,6 @@ import { TopologyLedger } from './topology-ledger.ts';
 import { bug, UndoLog } from './undo-log.ts';
 
 const NO_PODS: readonly Pod[] = [];
-const NO_LABELS: Labels = {};
 
 export class ClusterSnapshot implements Snapshot {
   readonly #names: ResourceNames;
@@ -312,6 +311,6 @@ export class ClusterSnapshot implements Snapshot {
     const eachNode = (visit: (slot: number, node: Node, pods: readonly Pod[]) => void): void => {
       for (const slot of this.#slots.slotOf.values()) visit(slot, this.#slots.nodeAt(slot), this.#slots.podsAt(slot));
     };
-    return new TopologyLedger({ eachNode }, (namespace) => this.#namespaces.get(namespace) ?? NO_LABELS);
+    return new TopologyLedger({ eachNode }, (namespace) => this.#namespaces.get(namespace) ?? { [NAMESPACE_NAME]: namespace });
   }
 }

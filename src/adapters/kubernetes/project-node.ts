@@ -106,7 +106,7 @@ interface Sizes {
 function sizesOf({ metadata, status }: NodeJson, shared: NodeProjection): Sizes {
   try {
     const capacity = vector(status?.capacity ?? {}, shared);
-    return { capacity, allocatable: vector(status?.allocatable ?? {}, shared), unreadable: undefined };
+    return { capacity, allocatable: vector(status?.allocatable ?? status?.capacity ?? {}, shared), unreadable: undefined };
   } catch (thrown) {
     if (!(thrown instanceof AutoscalerError) || thrown.kind !== 'config') throw thrown;
     const unreadable = `its size cannot be read: ${thrown.message}`;

@@ -6,6 +6,9 @@ import type { AffinityTermJson, LabelSelectorJson, NodeSelectorTermJson, Require
 
 const OPERATORS: ReadonlySet<string> = new Set(['In', 'NotIn', 'Exists', 'DoesNotExist', 'Gt', 'Lt']);
 
+/** Only clusters that compare tolerations accept pods with the last two. */
+const TOLERATIONS = ['Equal', 'Exists', 'Lt', 'Gt'] as const;
+
 /** An absent selector inside a term matches no pod at all; `In` of no values says that. */
 const MATCHES_NOTHING: Requirement = { key: '', operator: 'In', values: [] };
 
@@ -92,7 +95,7 @@ function termSelector(term: TermSelector): LabelSelector {
 export function toleration(json: TolerationJson): Toleration {
   return {
     key: json.key ?? '',
-    operator: json.operator === 'Exists' ? 'Exists' : 'Equal',
+    operator: TOLERATIONS.find((known) => known === json.operator) ?? 'Equal',
     value: json.value ?? '',
     effect: json.effect === undefined || json.effect === '' ? undefined : (json.effect as TaintEffect),
   };

@@ -139,10 +139,7 @@ function unsupportedOf(spec: PodSpecJson): readonly UnsupportedRequirement[] {
   // Until somebody says what the claims mean.
   const claims = (deviceClaims(spec).deviceClaims ?? []).map((ref) => ({ feature: DEVICE_CLAIMS, detail: describeRef(ref) }));
   const gang = spec.workloadRef === undefined ? [] : [{ feature: 'gang-scheduling', detail: `workload ${spec.workloadRef.name ?? ''}` }];
-  const comparing = (spec.tolerations ?? [])
-    .filter(({ operator }) => operator === 'Lt' || operator === 'Gt')
-    .map(({ key = '', operator = '' }) => ({ feature: 'toleration-operator', detail: `${key} ${operator}` }));
-  return [...unsupportedVolumes(spec.volumes ?? []), ...claims, ...gang, ...comparing];
+  return [...unsupportedVolumes(spec.volumes ?? []), ...claims, ...gang];
 }
 
 function deviceClaims({ resourceClaims = [] }: PodSpecJson): Pick<PodShape, 'deviceClaims'> {

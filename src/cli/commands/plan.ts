@@ -3,7 +3,7 @@ import { parseArgs } from 'node:util';
 import { isConfigErrors } from '../../config/config.ts';
 import { expandersOf } from '../../config/expander-schema.ts';
 import { loadConfig } from '../../config/load.ts';
-import { loadPolicy } from '../../config/load-policy.ts';
+import { loadPolicy, type LoadedPolicy } from '../../config/load-policy.ts';
 import { readObjects } from '../../config/objects-file.ts';
 import { readPools, type PoolSpec } from '../../config/pools-file.ts';
 import { AutoscalerError } from '../../domain/errors.ts';
@@ -12,6 +12,7 @@ import type { Policy } from '../../domain/policy.ts';
 import type { Observation } from '../../domain/observation.ts';
 import { ResourceNames } from '../../domain/resources.ts';
 import { readDump, type Dump } from '../../loop/dump.ts';
+import { isMarked } from '../../planning/scale-down/scope.ts';
 import { emptyLoopState, reduceObservation } from '../../planning/state.ts';
 import { createLog } from '../../telemetry/log.ts';
 import { createMetrics } from '../../telemetry/metrics.ts';
@@ -82,9 +83,21 @@ function withoutHistory(observation: Observation): LoopState {
     backoffs: new Map(),
     stockouts: [],
     increases: new Map(),
-    deleting: new Map(),
+    deleting: leavingNodes(observation),
     ...timersRunOut(observation),
   };
+}
+
+/** What a file shows of a removal that is under way: the mark. The daemon remembers its own. */
+function leavingNodes({ cluster, cloud, nowMs }: Observation): LoopState['deleting'] {
+  const marked = [...cluster.nodes.values()].filter((node) => isMarked(node, nowMs));
+  return new Map(
+    marked.flatMap(({ name }) => {
+      const group = cloud.groupOfNode.get(name);
+      const instance = cloud.instanceOfNode.get(name);
+      return group === undefined || instance === undefined ? [] : [[name, { group, instance, sinceMs: nowMs }] as const];
+    }),
+  );
 }
 
 function timersRunOut(observation: Observation) {
@@ -213,15 +226,17 @@ function fromFiles(given: Options, terminal: Terminal): Asked {
   const names = new ResourceNames();
   const objects = readObjects(clusterFile, readFile(clusterFile, terminal), CLUSTER_MOST_MIB);
   const pools = readPools(poolsFile, readFile(poolsFile, terminal));
-  const reading = startReading(names, objects);
+  const loaded = loadPolicy(given.config === undefined ? undefined : { name: given.config, text: readFile(given.config, terminal) });
+  const taints = loaded.policy.cluster?.taints;
+  const reading = startReading(names, objects, taints);
   const { cluster, trusted } = clusterOf(objects, reading);
   const nowMs = given.now === undefined ? newestMoment(objects) : timeOf(given.now);
-  const observation = { loopId: 1, nowMs, cluster, cloud: cloudOf(pools, cluster, names, nowMs) };
+  const observation = { loopId: 1, nowMs, cluster, cloud: cloudOf(pools, cluster, { names, nowMs, taints }) };
   return {
     question: {
       observation,
       state: withoutHistory(observation),
-      policy: policyFor(given.config, { pools, region: regionOf(cluster) }, terminal),
+      policy: policyFor(loaded, { pools, region: regionOf(cluster) }, terminal),
       names,
       trusted,
     },
@@ -231,11 +246,10 @@ function fromFiles(given: Options, terminal: Terminal): Asked {
 
 /** The daemon's policy, young pods old enough, and with what the pools say of priority and price. */
 function policyFor(
-  file: string | undefined,
+  { policy, retailPrices, hasChain }: LoadedPolicy,
   { pools, region }: { readonly pools: readonly PoolSpec[]; readonly region: string },
   terminal: Terminal,
 ): Policy {
-  const { policy, retailPrices, hasChain } = loadPolicy(file === undefined ? undefined : { name: file, text: readFile(file, terminal) });
   const levels = pools.flatMap(({ name, priority }) => (typeof priority === 'number' ? [{ priority, patterns: [exactly(name)] }] : []));
   const priorities = [...(policy.scaleUp.priorities ?? []), ...levels];
   const groupPrices = Object.fromEntries(pools.flatMap(({ name, price }) => (price === undefined ? [] : [[name, price] as const])));
@@ -258,7 +272,8 @@ function exactly(name: string): string {
 }
 
 function timeOf(text: string): number {
-  const ms = Date.parse(text);
+  // Without a zone it is UTC: the same answer wherever it is asked.
+  const ms = Date.parse(/T[\d:.]+$/.test(text) ? `${text}Z` : text);
   if (!/^\d{4}-\d\d-\d\d/.test(text) || Number.isNaN(ms))
     throw mistake(`--now is "${text}"; accepted is a time such as 2026-11-21T10:00:00Z.`);
   return ms;

@@ -19,9 +19,12 @@ import { projectBudget, projectDaemonSet } from '../../adapters/kubernetes/proje
 import type { FileObject } from '../../config/objects-file.ts';
 import { AutoscalerError } from '../../domain/errors.ts';
 import { podName } from '../../domain/ids.ts';
+import { NAMESPACE_NAME } from '../../domain/labels.ts';
+import type { Node } from '../../domain/node.ts';
 import type { ClusterView } from '../../domain/observation.ts';
 import type { Pod } from '../../domain/pod.ts';
 import type { ResourceNames } from '../../domain/resources.ts';
+import type { TaintRules } from '../../domain/taint.ts';
 import type { PodClaim } from '../../domain/volumes.ts';
 
 const MOST_REPLICAS = 200_000;
@@ -34,12 +37,14 @@ export interface Reading {
   readonly priorities: ReadonlyMap<string, number>;
   readonly storage: KnownStorage;
   readonly devices: KnownDevices;
+  /** Taints by which nodes of this cluster say what state they are in. */
+  readonly taints: TaintRules | undefined;
 }
 
-export function startReading(names: ResourceNames, objects: readonly FileObject[]): Reading {
+export function startReading(names: ResourceNames, objects: readonly FileObject[], taints?: TaintRules): Reading {
   const classes = ofKind(objects, 'PriorityClass') as readonly { readonly metadata: { readonly name: string }; readonly value: number }[];
   const priorities = new Map(classes.map(({ metadata, value }) => [metadata.name, value]));
-  return { names, pods: createPodProjection(names), priorities, storage: storageOf(objects, names), devices: devicesOf(objects) };
+  return { names, pods: createPodProjection(names), priorities, storage: storageOf(objects, names), devices: devicesOf(objects), taints };
 }
 
 /** With the kinds of controllers that pods name and the file does not hold. @throws AutoscalerError `config` when a name is there twice. */
@@ -47,7 +52,7 @@ export function clusterOf(
   objects: readonly FileObject[],
   reading: Reading,
 ): { readonly cluster: ClusterView; readonly trusted: readonly string[] } {
-  const nodes = createNodeProjection(reading.names);
+  const nodes = createNodeProjection(reading.names, undefined, reading.taints);
   const index = new PodIndex();
   const seen = new Set<string>();
   for (const json of ofKind(objects, 'Pod') as readonly PodJson[]) {
@@ -58,7 +63,7 @@ export function clusterOf(
     if (pod.nodeName !== undefined || pod.deletionAtMs === undefined) index.replace(undefined, pod);
   }
   const nodeEntries = (ofKind(objects, 'Node') as readonly NodeJson[])
-    .map((json) => projectNode(json, nodes))
+    .map((json) => settled(projectNode(json, nodes)))
     .sort(byText(({ name }) => name));
   nodeEntries.forEach(({ name }, at) => {
     if (nodeEntries[at + 1]?.name === name) throw twice('Node', name);
@@ -74,13 +79,18 @@ export function clusterOf(
       .map((json) => projectDaemonSet(json, reading.pods.shapes))
       .sort(byName),
     disruptionBudgets: (ofKind(objects, 'PodDisruptionBudget') as readonly DisruptionBudgetJson[]).map(projectBudget).sort(byName),
-    namespaces: new Map(namespaces.map(({ metadata }) => [metadata.name, metadata.labels ?? {}])),
+    namespaces: new Map(namespaces.map(({ metadata: { name, labels } }) => [name, { ...labels, [NAMESPACE_NAME]: name }])),
     stalenessMs: 0,
   };
   for (const pod of [...view.pendingPods, ...[...view.podsByNode.values()].flat()]) reading.storage.podChanged(undefined, pod);
   const { states: owners, missing } = ownersOf(objects, view.podsByNode.values());
   const trusted = missing.includes('DaemonSet') ? { daemonSetsUnknown: true as const } : {};
   return { cluster: reading.devices.resolve(reading.storage.resolve({ ...view, owners, ...trusted })), trusted: missing };
+}
+
+/** A file has no history: a node that is ready has been so for long. */
+function settled(node: Node): Node {
+  return node.readiness.ready ? { ...node, readiness: { ...node.readiness, sinceMs: 0 } } : node;
 }
 
 /** The claims, volumes, classes and CSINodes of the file. */

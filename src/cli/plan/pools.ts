@@ -10,7 +10,7 @@ import type { Instance, NodeGroup, NodeTemplate } from '../../domain/node-group.
 import type { Node } from '../../domain/node.ts';
 import type { CloudView, ClusterView } from '../../domain/observation.ts';
 import type { ResourceNames } from '../../domain/resources.ts';
-import type { Taint } from '../../domain/taint.ts';
+import type { Taint, TaintRules } from '../../domain/taint.ts';
 import { knownSize } from './vm-sizes.ts';
 
 const POOL_LABELS = ['kubernetes.azure.com/agentpool', 'agentpool'];
@@ -18,11 +18,11 @@ const REGION = 'topology.kubernetes.io/region';
 const PODS_TAG = 'k8s.io_cluster-autoscaler_node-template_resources_pods';
 
 /** @throws AutoscalerError `config` when nothing says what a node of a pool would offer. */
-export function cloudOf(pools: readonly PoolSpec[], cluster: ClusterView, names: ResourceNames, nowMs: number): CloudView {
+export function cloudOf(pools: readonly PoolSpec[], cluster: ClusterView, how: Circumstances): CloudView {
   const members = new Map(pools.map(({ name }) => [name, [] as Node[]]));
   for (const node of cluster.nodes.values()) members.get(poolOf(node))?.push(node);
   const region = regionOf(cluster);
-  const groups = pools.map((pool) => groupOf({ pool, nodes: members.get(pool.name) ?? [], region, names, nowMs }));
+  const groups = pools.map((pool) => groupOf({ ...how, pool, nodes: members.get(pool.name) ?? [], region }));
   const owned = [...members].flatMap(([name, nodes]) => nodes.map((node) => [node.name, name] as const));
   return {
     groups: groups.sort((left, right) => (left.id < right.id ? -1 : 1)),
@@ -39,12 +39,18 @@ export function regionOf({ nodes }: ClusterView): string {
   return [...nodes.values()].map(({ labels }) => labels[REGION]).find((label) => label !== undefined) ?? '';
 }
 
-interface Question {
+/** What holds for all pools. */
+export interface Circumstances {
+  readonly names: ResourceNames;
+  readonly nowMs: number;
+  /** Taints that a new node will not keep, beside those that are always known. */
+  readonly taints?: TaintRules | undefined;
+}
+
+interface Question extends Circumstances {
   readonly pool: PoolSpec;
   readonly nodes: readonly Node[];
   readonly region: string;
-  readonly names: ResourceNames;
-  readonly nowMs: number;
 }
 
 function poolOf({ labels }: Node): string {
@@ -96,13 +102,8 @@ function templateOf(question: Question): NodeTemplate {
   const allocatable = names.fromRecord({ ...names.toRecord(base.allocatable), ...maxPods, ...stated });
   const capacity = names.fromRecord(larger(names.toRecord(base.capacity), names.toRecord(allocatable)));
   const agentPool = Object.fromEntries(POOL_LABELS.map((label) => [label, pool.name]));
-  return {
-    ...base,
-    capacity,
-    allocatable,
-    labels: { ...base.labels, ...agentPool, ...pool.labels },
-    taints: withTaints(base.taints, pool),
-  };
+  const labels = { ...base.labels, ...agentPool, ...pool.labels };
+  return withLastingTaints({ ...base, capacity, allocatable, labels, taints: withTaints(base.taints, pool) }, question.taints ?? {});
 }
 
 function baseTemplate({ pool, nodes, region, names }: Question): NodeTemplate {
@@ -111,7 +112,7 @@ function baseTemplate({ pool, nodes, region, names }: Question): NodeTemplate {
   const ready = nodes.filter((node) => exemplarySince(node, []) !== undefined);
   const exemplary = ready.find(({ devices }) => devices !== undefined) ?? ready[0];
   if (exemplary !== undefined) {
-    const live = withLastingTaints(liveTemplate(exemplary, { ...source, ...placesOf(pool, region, exemplary) }), {});
+    const live = liveTemplate(exemplary, { ...source, ...placesOf(pool, region, exemplary) });
     return { ...live, ...attachLimits(knownSize(pool.vmSize), exemplary.attachLimits) };
   }
   const sku = knownSize(pool.vmSize) ?? statedSize(pool, names);

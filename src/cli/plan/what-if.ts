@@ -2,6 +2,9 @@
 import { AutoscalerError } from '../../domain/errors.ts';
 import type { Observation } from '../../domain/observation.ts';
 import type { Pod } from '../../domain/pod.ts';
+import { hasTaint, type Taint } from '../../domain/taint.ts';
+
+const CORDON: Taint = { key: 'node.kubernetes.io/unschedulable', value: '', effect: 'NoSchedule' };
 
 export interface WhatIf {
   readonly addPods: readonly Pod[];
@@ -31,7 +34,9 @@ function withMaximum(observation: Observation, text: string): Observation {
 function withCordon(observation: Observation, name: string): Observation {
   const node = observation.cluster.nodes.get(name);
   if (node === undefined) throw mistake(`--cordon is "${name}": there is no such node.`);
-  const nodes = new Map(observation.cluster.nodes).set(name, { ...node, unschedulable: true });
+  // As `kubectl cordon` has it: the node's controller writes the taint at once.
+  const taints = hasTaint(node.taints, CORDON.key) ? node.taints : [...node.taints, CORDON];
+  const nodes = new Map(observation.cluster.nodes).set(name, { ...node, unschedulable: true, taints });
   return { ...observation, cluster: { ...observation.cluster, nodes } };
 }
 

@@ -85,8 +85,8 @@ export function isLeaving(node: Node, scope: Pick<Scope, 'state' | 'observation'
   return (machine !== undefined && scope.machinesGoing.has(machine)) || isMarked(node, observation.nowMs);
 }
 
-/** A mark that cannot be read is believed: whoever wrote it means something by it. */
-function isMarked({ taints }: Node, nowMs: number): boolean {
+/** Somebody is about to delete the node. A mark that cannot be read is believed: whoever wrote it means something by it. */
+export function isMarked({ taints }: Pick<Node, 'taints'>, nowMs: number): boolean {
   const mark = taints.find(({ key }) => key === TO_BE_DELETED_TAINT);
   if (mark === undefined) return false;
   return !/^\d{1,12}$/.test(mark.value) || nowMs - Number(mark.value) * 1000 < MARK_BELIEVED_MS;

@@ -44,12 +44,14 @@ export function planFor(
     return { increases: [], skipped: [], verdicts, options: [], ...held, summary: `no scale-up: ${blocked}` };
   }
   const frame = makeFrame(input, { booked, ...others });
-  if (asking.length + booked.length + others.waiting.length + others.last.length === 0 && leavingNodes(input).size === 0)
+  const daemons = [...verdicts].filter(([, verdict]) => isDaemon(verdict)).map(([pod]) => pod);
+  const pods = [asking, daemons, booked, others.waiting, others.last];
+  if (pods.every(({ length }) => length === 0) && leavingNodes(input).size === 0)
     return finish(frame, { skips: new Map(), growth: noGrowth(frame), templates: [] }, verdicts);
   const snapshot = input.snapshot ?? freshSnapshot(input);
   snapshot.fork();
   try {
-    return planPods(frame, { asking, steps }, snapshot, verdicts);
+    return planPods(frame, { asking, daemons, steps }, snapshot, verdicts);
   } finally {
     snapshot.revert();
   }
@@ -62,20 +64,26 @@ function blockedBecause({ observation, state, policy }: ScaleUpInput): string | 
   return stale ?? unfitness(observation, state, policy)?.detail;
 }
 
+/** Pods of DaemonSets ask for no node, and take their room on those that are there like everybody else. */
+function isDaemon(verdict: PodVerdict): boolean {
+  return verdict.kind === 'ignored' && verdict.reason === 'daemon-set';
+}
+
 interface Asked {
   readonly asking: readonly Pod[];
+  readonly daemons: readonly Pod[];
   readonly steps: readonly number[];
 }
 
-function planPods(frame: Frame, { asking, steps }: Asked, snapshot: ClusterSnapshot, verdicts: Map<Pod, PodVerdict>): ScaleUpPlan {
+function planPods(frame: Frame, asked: Asked, snapshot: ClusterSnapshot, verdicts: Map<Pod, PodVerdict>): ScaleUpPlan {
   const { observation, policy } = frame.input;
   const displaced = displacedPods(observation, leavingNodes(frame.input));
   const isTurn = frame.input.request !== undefined;
   makeRoom(frame, displaced, snapshot);
   const capacity = capacityOf(frame, snapshot);
   addComing(capacity, [...frame.coming, ...minimumNodes(frame)]);
-  const { left, tied } = placeInOrder(frame, capacity, { asking, displaced, verdicts });
-  const turns = inSteps(left, steps).map((pods) => groupPods(pods, tied));
+  const { left, tied } = placeInOrder(frame, capacity, { ...asked, displaced, verdicts });
+  const turns = inSteps(left, asked.steps).map((pods) => groupPods(pods, tied));
   const sizeOf = (id: NodeGroupId): number => sizeWith(frame, id, undefined);
   const skips = new Map<NodeGroupId, SkipReason>();
   const templates: GroupTemplate[] = [];
@@ -125,22 +133,22 @@ function inSteps(pods: readonly Pod[], steps: readonly number[]): readonly (read
   return turns;
 }
 
-interface Placing {
-  readonly asking: readonly Pod[];
+interface Placing extends Asked {
   readonly displaced: readonly Pod[];
   readonly verdicts: Map<Pod, PodVerdict>;
 }
 
 /** Booked room first, then whose turn it is not, then those that ask, then who only takes what is left. Answers who needs nodes. */
-function placeInOrder({ claims, input }: Frame, capacity: Capacity, { asking, displaced, verdicts }: Placing) {
+function placeInOrder({ claims, input }: Frame, capacity: Capacity, { asking, daemons, displaced, verdicts }: Placing) {
   const isTurn = input.request !== undefined;
-  const pods = isTurn ? asking : [...displaced, ...asking].sort(byPrecedence);
+  const pods = isTurn ? asking : [...displaced, ...daemons, ...asking].sort(byPrecedence);
+  const first = isTurn ? [...daemons, ...claims.booked] : claims.booked;
   const waiting = isTurn ? [...displaced, ...claims.waiting] : [];
-  const all = [...claims.booked, ...waiting, ...pods, ...claims.last];
+  const all = [...first, ...waiting, ...pods, ...claims.last];
   const tied = capacity.snapshot.tiedShapes([...new Set(all.map((pod) => pod.shape))]);
-  placeOnCapacity(capacity, claims.booked, tied, verdicts);
+  placeOnCapacity(capacity, first, tied, verdicts);
   for (const pod of placeOnCapacity(capacity, waiting, tied, verdicts)) verdicts.set(pod, { kind: 'waiting', detail: ANOTHERS_TURN });
-  const left = placeOnCapacity(capacity, pods, tied, verdicts);
+  const left = placeOnCapacity(capacity, pods, tied, verdicts).filter((pod) => verdicts.get(pod)?.kind !== 'ignored');
   placeOnCapacity(capacity, claims.last, tied, verdicts);
   return { left, tied };
 }

@@ -79,8 +79,10 @@ function verdictAt({ upcoming, planned }: Capacity, node: NodeName): PodVerdict 
 
 function findPlace(capacity: Capacity, pod: Pod): NodeName | undefined {
   const { snapshot, upcoming, planned } = capacity;
+  const present = snapshot.findNode(pod, (node) => !upcoming.has(node) && capacity.isUsable(node));
+  // A node to come has the pods of its DaemonSets already.
+  if (present !== undefined || pod.daemonSet) return present;
   return (
-    snapshot.findNode(pod, (node) => !upcoming.has(node) && capacity.isUsable(node)) ??
     (upcoming.size > 0 ? snapshot.findNode(pod, (node) => upcoming.has(node)) : undefined) ??
     decideZone(capacity, pod) ??
     (planned.size > 0 ? snapshot.findNode(pod, (node) => planned.has(node)) : undefined)

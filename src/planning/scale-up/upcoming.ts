@@ -48,11 +48,15 @@ export function findUpcoming(group: NodeGroup, observation: Observation, state: 
       observation.nowMs - instance.firstSeenMs < maxProvisionMs,
   );
   const claims = asksForVolumes(observation.cluster);
+  const isFreshlyReady = ({ readiness }: Node): boolean => observation.nowMs - readiness.sinceMs < maxProvisionMs;
   const unready = nodes.filter((name) => {
     const node = observation.cluster.nodes.get(name);
     if (node === undefined || state.deleting.has(name)) return false;
     const starts =
-      !node.readiness.ready || carriesStartupTaint(node, group) || awaitsDevices(node, group) || (claims && awaitsDisks(node, group));
+      !node.readiness.ready ||
+      carriesStartupTaint(node, group) ||
+      awaitsDevices(node, group) ||
+      (claims && isFreshlyReady(node) && awaitsDisks(node, group));
     return starts && mayBegin(node) && isStarting(node, group, { policy, nowMs: observation.nowMs });
   });
   const promised = Array.from({ length: promisedGap(group, observation, state) }, () => undefined);

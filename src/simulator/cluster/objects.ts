@@ -69,7 +69,7 @@ export interface NodeTaint {
 
 export interface PodToleration {
   readonly key?: string;
-  readonly operator?: 'Equal' | 'Exists';
+  readonly operator?: 'Equal' | 'Exists' | 'Lt' | 'Gt';
   readonly value?: string;
   readonly effect?: NodeTaint['effect'];
   readonly tolerationSeconds?: number;

@@ -239,7 +239,6 @@ describe('pods', () => {
     ['an in-tree disk', { volumes: [{ name: 'data', azureDisk: {} }] }, 'persistent-volume'],
     ['a resource claim', { resourceClaims: [{ name: 'gpu' }] }, 'dynamic-resource-allocation'],
     ['a gang', { workloadRef: { name: 'train' } }, 'gang-scheduling'],
-    ['a comparing toleration', { tolerations: [{ key: 'sla', operator: 'Gt', value: '9' }] }, 'toleration-operator'],
     ['a quantity that is none', { containers: [{ resources: { requests: { cpu: 'lots' } } }] }, 'quantity'],
   ])('says that it cannot judge %s', (_what, spec, feature) => {
     expect(project(podJson(spec)).shape.unsupported).toEqual([expect.objectContaining({ feature })]);

@@ -142,7 +142,7 @@ describe('a node that is ready before its disk driver is', () => {
   const db = aPod({ name: 'db', claims: [{ name: 'data' }], shape: { volumes: { places: [place], blockers: [] } } });
   const world = (createdAtMs: number, labels: Readonly<Record<string, string>> = {}) => ({
     groups: [aGroup({ id: 'a', target: 1, template: aTemplate({ labels: { [ZONE]: 'we-1' } }) })],
-    nodes: [aNode({ name: 'a-0', createdAtMs, labels })],
+    nodes: [aNode({ name: 'a-0', createdAtMs, labels, readiness: { ready: true, sinceMs: createdAtMs, reason: '' } })],
     pods: [db],
   });
 

@@ -60,8 +60,8 @@ const ROWS: readonly (readonly [string, VerdictClass, Omit<World, 'pods'>, strin
 describe('classes of verdicts', () => {
   it.each(ROWS)('%s: %s', async (name, expected, world, fix) => {
     const cpu = name.startsWith('no node of') ? '99' : '1';
-    const pod = aPod({ cpu, shape: { cpu }, ...(expected === 'ignored' ? { daemonSet: true } : {}) });
-    const plan = planFor({ ...world, pods: [pod, aPod({ daemonSet: true })] });
+    const pod = aPod({ cpu, shape: { cpu }, ...(expected === 'ignored' ? { nominatedNodeName: 'gone' } : {}) });
+    const plan = planFor({ ...world, pods: [pod, aPod({ nominatedNodeName: 'gone' })] });
     const verdict = plan.verdicts.get(pod)!;
     expect(classOf(verdict)).toBe(expected);
 

@@ -25,6 +25,7 @@ describe('node affinity', () => {
     ['PR01: Gt 4 on 5', [term([need('size', 'Gt', '4')])], true],
     ['Gt 5 on 5', [term([need('size', 'Gt', '5')])], false],
     ['Lt 6 on 5', [term([need('size', 'Lt', '6')])], true],
+    ['Gt takes one number', [term([need('size', 'Gt', '1', '2')])], false],
     ['PR01: Gt on a word', [term([need('word', 'Gt', '4')])], false],
     ['PR01: NotIn with a missing key', [term([need('none', 'NotIn', 'x')])], true],
     ['Exists', [term([need('word', 'Exists')])], true],
@@ -59,9 +60,15 @@ describe('taints', () => {
     ['another value', taint, [toleration({ key: 'dedicated', operator: 'Equal', value: 'cpu' })], false],
     ['another effect', taint, [toleration({ key: 'dedicated', effect: 'NoExecute' })], false],
     ['another key', taint, [toleration({ key: 'other' })], false],
+    ['Gt: the taint has more', { ...taint, value: '800' }, [toleration({ key: 'dedicated', operator: 'Gt', value: '750' })], true],
+    ['Gt: the taint has as much', { ...taint, value: '750' }, [toleration({ key: 'dedicated', operator: 'Gt', value: '750' })], false],
+    ['Lt: the taint has less', { ...taint, value: '-9' }, [toleration({ key: 'dedicated', operator: 'Lt', value: '-1' })], true],
+    ['Lt: the taint has more', { ...taint, value: '10' }, [toleration({ key: 'dedicated', operator: 'Lt', value: '9' })], false],
+    ['Gt: no number', taint, [toleration({ key: 'dedicated', operator: 'Gt', value: '1' })], false],
+    ['Gt without a key', { ...taint, value: '8' }, [toleration({ operator: 'Gt', value: '1' })], false],
   ])('%s', (_, one, tolerations, fits) => {
     const reasons = refusedByTaints({ tolerations }, { taints: [one] });
-    expect(reasons).toEqual(fits ? [] : [{ kind: 'untolerated-taint', taint: `dedicated=gpu:${one.effect}` }]);
+    expect(reasons).toEqual(fits ? [] : [{ kind: 'untolerated-taint', taint: `dedicated=${one.value}:${one.effect}` }]);
   });
 
   it('a cordoned node takes only what tolerates it', () => {

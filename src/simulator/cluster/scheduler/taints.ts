@@ -6,7 +6,14 @@ export function toleratesTaint(toleration: PodToleration, taint: NodeTaint): boo
   const isExists = toleration.operator === 'Exists';
   if (toleration.key === undefined || toleration.key === '') return isExists;
   if (toleration.key !== taint.key) return false;
+  if (toleration.operator === 'Lt' || toleration.operator === 'Gt') return compares(toleration, taint);
   return isExists || (toleration.value ?? '') === (taint.value ?? '');
+}
+
+/** Whole numbers only, as KEP-5471 has it. */
+function compares({ operator, value: bound = '' }: PodToleration, { value = '' }: NodeTaint): boolean {
+  if (![bound, value].every((text) => /^-?\d{1,18}$/.test(text))) return false;
+  return operator === 'Lt' ? BigInt(value) < BigInt(bound) : BigInt(value) > BigInt(bound);
 }
 
 /** The first taint that keeps a pod away. PreferNoSchedule keeps nobody away. */

@@ -1,0 +1,166 @@
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { listOf, nodeJson, plan, podJson, type Files } from './support.ts';
+
+type Json = Readonly<Record<string, unknown>>;
+const POOLS = '- {name: a, vmSize: Standard_D4s_v5, min: 0, max: 5}\n';
+const SHAPE = z.object({
+  scaleUp: z.object({
+    increases: z.array(z.object({ group: z.string(), from: z.number(), to: z.number(), pods: z.array(z.string()) })),
+    helpless: z.array(z.object({ pod: z.string(), verdict: z.string() })),
+    fits: z.array(z.object({ pod: z.string(), node: z.string() })),
+  }),
+});
+
+/** `a 0->1` for every increase, `pod@node` for every fit, `pod verdict` for the others. */
+async function told(cluster: string, files: Files = {}, ...argv: readonly string[]): Promise<readonly string[]> {
+  const ask = ['--cluster', 'c', '--pools', 'p', '--json', ...argv];
+  const { code, out, err } = await plan(ask, { p: POOLS, c: cluster, ...files });
+  if (code !== 0) return [err.trim()];
+  const { scaleUp } = SHAPE.parse(JSON.parse(out));
+  return [
+    ...scaleUp.increases.map(({ group, from, to }) => `${group} ${from}->${to}`),
+    ...scaleUp.fits.map(({ pod, node }) => `${pod.replace('default/', '')}@${node}`),
+    ...scaleUp.helpless.map(({ pod, verdict }) => `${pod.replace('default/', '')} ${verdict}`),
+  ];
+}
+
+const web = podJson('web', '1');
+const node = nodeJson('n-0', 'a');
+const without = (object: Json, ...fields: readonly string[]): Json =>
+  Object.fromEntries(Object.entries(object).filter(([key]) => !fields.includes(key)));
+
+describe('the forms in which objects come', () => {
+  const unnamed = (object: Json) => without(object, 'kind', 'apiVersion');
+  it.each<[string, unknown, readonly string[]]>([
+    [
+      'a list of lists',
+      {
+        kind: 'List',
+        items: [
+          { kind: 'PodList', items: [web] },
+          { kind: 'NodeList', items: [node] },
+        ],
+      },
+      ['web@n-0'],
+    ],
+    ['what the API answers, where items do not say their kind', { kind: 'PodList', apiVersion: 'v1', items: [unnamed(web)] }, ['a 0->1']],
+    [
+      'an array of lists',
+      [
+        { kind: 'List', items: [web] },
+        { kind: 'List', items: [node] },
+      ],
+      ['web@n-0'],
+    ],
+    ['an empty list that is null', { kind: 'PodList', items: null }, []],
+    ['a list without items', { kind: 'List' }, ['c: List: items is not a list of objects.']],
+    ['a kind in another letter case', [{ ...web, kind: 'pod' }], ['c: object 0: kind is "pod"; accepted is Pod.']],
+    ['a kind of another API', [{ apiVersion: 'metal3.io/v1alpha1', kind: 'Node', metadata: { name: 'n' } }, web], ['a 0->1']],
+    ['fields that are null', [{ ...web, spec: { ...(web['spec'] as Json), nodeName: null, priority: null }, status: null }], ['a 0->1']],
+    ['a node that says only how large it is', [{ ...node, status: without(node['status'] as Json, 'allocatable') }, web], ['web@n-0']],
+    [
+      'a moment that is none',
+      [{ ...web, metadata: { name: 'web', creationTimestamp: 'soon' } }],
+      ['c: Pod web: metadata.creationTimestamp is "soon"; accepted is a time such as 2026-11-21T10:00:00Z.'],
+    ],
+    [
+      'a cordon in words',
+      [{ ...node, spec: { unschedulable: 'true' } }],
+      ['c: Node n-0: spec.unschedulable is "true"; accepted is true or false.'],
+    ],
+    [
+      'a node without any size',
+      [{ ...node, status: {} }],
+      ['c: Node n-0: status.allocatable is missing; accepted is a map of resources to quantities.'],
+    ],
+  ])('%s', async (_what, document, expected) => {
+    expect(await told(JSON.stringify(document))).toEqual(expected);
+  });
+
+  it('a text as Windows writes it', async () => {
+    expect(await told(`\uFEFF${listOf(web)}`)).toEqual(['a 0->1']);
+  });
+
+  it('lists without an end are refused, not followed', async () => {
+    const deep = `${'{"kind":"List","items":['.repeat(50)}${']}'.repeat(50)}`;
+    expect(await told(deep)).toEqual(['c: List: items is not a list of objects.']);
+  });
+});
+
+describe('what a file does not say', () => {
+  it('a namespace without an object has its name for a label', async () => {
+    const term = {
+      topologyKey: 'kubernetes.io/hostname',
+      labelSelector: {},
+      namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'default' } },
+    };
+    const affinity = { podAntiAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [term] } };
+    const loner = podJson('loner', '1', { on: 'n-0', spec: { affinity }, metadata: { namespace: 'other' } });
+    expect(await told(listOf(node, loner, web))).toEqual(['a 1->2']);
+    expect(await told(listOf(node, loner, web, { kind: 'Namespace', metadata: { name: 'default', labels: {} } }))).toEqual(['a 1->2']);
+  });
+
+  it('a node that is ready has its disks, however young it is', async () => {
+    const volumes = [{ name: 'v', persistentVolumeClaim: { claimName: 'data' } }];
+    const claim = {
+      kind: 'PersistentVolumeClaim',
+      metadata: { name: 'data', namespace: 'default' },
+      spec: { storageClassName: 'disk', accessModes: ['ReadWriteOnce'] },
+    };
+    const disk = {
+      kind: 'StorageClass',
+      metadata: { name: 'disk' },
+      provisioner: 'disk.csi.azure.com',
+      volumeBindingMode: 'WaitForFirstConsumer',
+    };
+    expect(await told(listOf(node, claim, disk, podJson('db', '1', { spec: { volumes } })))).toEqual(['db@n-0']);
+  });
+
+  it('pods of a node that is marked for deletion need room, and it has none; an old mark means nothing', async () => {
+    const marked = (value: string) =>
+      nodeJson('n-0', 'a', { spec: { taints: [{ key: 'ToBeDeletedByClusterAutoscaler', value, effect: 'NoSchedule' }] } });
+    const running = podJson('running', '1', { on: 'n-0' });
+    const now = ['--now', '2026-11-21T10:00:00Z'];
+    const seconds = Date.parse('2026-11-21T10:00:00Z') / 1000;
+    expect(await told(listOf(marked(`${seconds - 60}`), running), {}, ...now)).toEqual(['a 1->2']);
+    expect(await told(listOf(marked(`${seconds - 3600}`), running), {}, ...now)).toEqual([]);
+  });
+
+  it('a time without a zone is UTC', async () => {
+    const seconds = Date.parse('2026-11-21T10:00:00Z') / 1000;
+    const taints = [{ key: 'ToBeDeletedByClusterAutoscaler', value: `${seconds}`, effect: 'NoSchedule' }];
+    const objects = listOf(nodeJson('n-0', 'a', { spec: { taints } }), podJson('running', '1', { on: 'n-0' }));
+    expect(await told(objects, {}, '--now', '2026-11-21T10:04:59')).toEqual(['a 1->2']);
+    expect(await told(objects, {}, '--now', '2026-11-21T10:05:00')).toEqual([]);
+  });
+});
+
+describe('taints', () => {
+  it('that a new node will not keep are none of its pool, known ones and those of the configuration', async () => {
+    const pool = (taint: string) => ({ p: `[{name: a, vmSize: Standard_D4s_v5, min: 0, max: 5, taints: ["${taint}"]}]` });
+    const config = { k: 'cluster: {startupTaints: [example.com/starting], statusTaints: [example.com/tired]}' };
+    expect(await told(listOf(web), pool('startup-taint.cluster-autoscaler.kubernetes.io/x:NoSchedule'))).toEqual(['a 0->1']);
+    expect(await told(listOf(web), pool('example.com/starting:NoSchedule'))).toEqual(['web impossible']);
+    expect(await told(listOf(web), { ...config, ...pool('example.com/starting:NoSchedule') }, '--config', 'k')).toEqual(['a 0->1']);
+    const tired = nodeJson('n-0', 'a', { spec: { taints: [{ key: 'example.com/tired', effect: 'NoSchedule' }] } });
+    expect(await told(listOf(tired, web))).toEqual(['web impossible']);
+    expect(await told(listOf(tired, web), config, '--config', 'k')).toEqual(['a 1->2']);
+    const starting = nodeJson('n-0', 'a', { spec: { taints: [{ key: 'example.com/starting', effect: 'NoSchedule' }] } });
+    expect(await told(listOf(starting, web), config, '--config', 'k')).toEqual(['web@(coming in a)']);
+  });
+
+  it('a cordon is one, as spread constraints that honour taints see it', async () => {
+    const zoned = (name: string) => nodeJson(name, 'other', { labels: { 'topology.kubernetes.io/zone': 'we-2' } });
+    const constraint = {
+      maxSkew: 1,
+      topologyKey: 'topology.kubernetes.io/zone',
+      whenUnsatisfiable: 'DoNotSchedule',
+      nodeTaintsPolicy: 'Honor',
+      labelSelector: {},
+    };
+    const spread = (name: string) => podJson(name, '1', { spec: { topologySpreadConstraints: [constraint] } });
+    const pools = { p: '[{name: a, vmSize: Standard_D4s_v5, min: 0, max: 5, zones: [we-1]}]' };
+    expect(await told(listOf(zoned('n-0'), spread('one'), spread('two')), pools, '--cordon', 'n-0')).toEqual(['a 0->1']);
+  });
+});
