@@ -19,6 +19,18 @@ export function helplessEvents(plan: ScaleUpPlan): readonly AutoscalerEvent[] {
   );
 }
 
+/** The same of buffers: their pods do not exist, so the buffer is told, once for all of them. */
+export function helplessBufferEvents(plan: ScaleUpPlan): readonly AutoscalerEvent[] {
+  const first = new Map<string, AutoscalerEvent>();
+  for (const [pod, verdict] of plan.verdicts) {
+    const uid = pod.controller?.uid ?? '';
+    if (pod.holds !== 'buffer' || verdict.kind !== 'helpless' || first.has(uid)) continue;
+    const why = `${countReasons(verdict.byGroup)}${helpFor(verdict.byGroup)}`;
+    first.set(uid, aboutBuffer(pod, 'NotTriggerScaleUp', `capacity buffer didn't trigger scale-up: ${why}`));
+  }
+  return [...first.values()];
+}
+
 function helpFor(refusals: readonly GroupRefusal[]): string {
   const fix = smallestFix(refusals);
   return fix === undefined ? '' : `. What would help: ${fix}`;
@@ -42,7 +54,11 @@ export function increaseEvents(record: IncreaseRecord, group: NodeGroup | undefi
   if (outcome.kind === 'accepted') {
     const real = increase.pods.filter((pod) => pod.injected !== true);
     const pods = real.map((pod) => aboutPod(pod, 'TriggeredScaleUp', `This pod caused a scale-up: [{${step}}]`));
-    return [...pods, aboutGroups(namespace, 'Normal', 'ScaledUpGroup', `Scale-up of ${step}`)];
+    const buffers = new Map(increase.pods.filter(({ holds }) => holds === 'buffer').map((pod) => [pod.controller?.uid, pod]));
+    const asking = [...buffers.values()].map((pod) =>
+      aboutBuffer(pod, 'TriggeredScaleUp', `This capacity buffer caused a scale-up: [{${step}}]`),
+    );
+    return [...pods, ...asking, aboutGroups(namespace, 'Normal', 'ScaledUpGroup', `Scale-up of ${step}`)];
   }
   if (outcome.kind !== 'failed') return [];
   return [aboutGroups(namespace, 'Warning', 'FailedToScaleUpGroup', `Scale-up of ${step} failed: ${outcome.error.message}`)];
@@ -54,6 +70,11 @@ export function describeIncrease(increase: Increase, group: NodeGroup | undefine
 
 function aboutPod(pod: Pod, reason: string, message: string): AutoscalerEvent {
   return { subject: { kind: 'Pod', namespace: pod.namespace, name: pod.name, uid: pod.uid }, type: 'Normal', reason, message };
+}
+
+function aboutBuffer({ namespace, controller }: Pod, reason: string, message: string): AutoscalerEvent {
+  const { name = '', uid = '' } = controller ?? {};
+  return { subject: { kind: 'CapacityBuffer', namespace, name, uid }, type: 'Normal', reason, message };
 }
 
 function aboutGroups(namespace: string, type: AutoscalerEvent['type'], reason: string, message: string): AutoscalerEvent {

@@ -8,7 +8,7 @@ import type { IncreaseOutcome } from '../domain/outcome.ts';
 import type { Observation } from '../domain/observation.ts';
 import type { LoopDeps } from './deps.ts';
 import type { IncreaseRecord } from './report.ts';
-import { helplessEvents, increaseEvents } from './scale-up-events.ts';
+import { helplessBufferEvents, helplessEvents, increaseEvents } from './scale-up-events.ts';
 
 export interface ExecuteScaleUpInput {
   readonly plan: ScaleUpPlan;
@@ -27,7 +27,7 @@ export async function executeScaleUp(input: ExecuteScaleUpInput, signal: AbortSi
 
 /** Says of each helpless pod why it stays. Once per loop, after the last plan. */
 export function announceHelpless(plan: ScaleUpPlan, deps: LoopDeps): void {
-  for (const event of helplessEvents(plan)) deps.events.record(event);
+  for (const event of [...helplessEvents(plan), ...helplessBufferEvents(plan)]) deps.events.record(event);
 }
 
 async function writeIncrease(increase: Increase, deps: LoopDeps, signal: AbortSignal): Promise<IncreaseRecord> {

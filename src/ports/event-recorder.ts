@@ -1,6 +1,6 @@
 /** What an event is about. */
 export type EventSubject =
-  | { readonly kind: 'Pod'; readonly namespace: string; readonly name: string; readonly uid: string }
+  | { readonly kind: 'Pod' | 'CapacityBuffer'; readonly namespace: string; readonly name: string; readonly uid: string }
   | { readonly kind: 'Node'; readonly name: string; readonly uid: string }
   | { readonly kind: 'ConfigMap'; readonly namespace: string; readonly name: string };
 

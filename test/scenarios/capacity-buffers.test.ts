@@ -76,7 +76,41 @@ describe('capacity buffers', () => {
     expect(
       world.cluster.store.events().filter(({ involvedObject }) => involvedObject?.name?.startsWith('capacity-buffer-') === true),
     ).toEqual([]);
+    // The buffers are told instead.
+    const told = world.cluster.store.events().filter(({ involvedObject }) => involvedObject?.kind === 'CapacityBuffer');
+    expect(new Set(told.map(({ reason, involvedObject }) => `${reason} ${involvedObject?.name}`))).toEqual(
+      new Set(['TriggeredScaleUp spare', 'TriggeredScaleUp share']),
+    );
     expect(world.violations()).toEqual([]);
     expect(here.reports.flatMap(({ failures }) => failures)).toEqual([]);
+  });
+
+  it('ResourceQuotas trim it, and a buffer that no group can make room for is told why', async () => {
+    run = await VirtualRun.start({ spec: worldOf([aPool({ name: 'general', count: 1, max: 2 })]), flags: FLAGS });
+    const here = run;
+    const { cluster } = run.world;
+    const hard = { 'requests.cpu': '7' };
+    cluster.apply({ apiVersion: 'v1', kind: 'ResourceQuota', metadata: { name: 'team', namespace: 'default' }, spec: { hard } });
+    cluster.apply(template('3'));
+    cluster.apply(buffer('spare', { podTemplateRef: { name: 'chunk' }, replicas: 6 }));
+    await here.until('it is trimmed', () => statusOf(here, 'spare').replicas === 2, 2 * MINUTE);
+    expect(statusOf(here, 'spare').conditions?.find(({ type }) => type === 'LimitedByQuotas')).toMatchObject({
+      status: 'True',
+      reason: 'ResourceQuotasAllocated',
+    });
+    await here.until('room for two', () => capacity(here, 'general') === 2, 2 * MINUTE);
+    cluster.apply({
+      apiVersion: 'v1',
+      kind: 'ResourceQuota',
+      metadata: { name: 'team', namespace: 'default' },
+      spec: { hard: { pods: '9' } },
+    });
+    await here.until('it is whole again', () => statusOf(here, 'spare').replicas === 6, 2 * MINUTE);
+    await here.advance(2 * MINUTE);
+    expect(capacity(here, 'general')).toBe(2);
+    const told = cluster.store
+      .events()
+      .filter(({ involvedObject, reason }) => involvedObject?.kind === 'CapacityBuffer' && reason === 'NotTriggerScaleUp');
+    expect(told.map(({ message }) => message).join()).toContain('max node group size reached');
   });
 });

@@ -179,7 +179,7 @@ export class DeviceShapes {
     const { blocker, unknown, requests } = this.#requestsOf(ask, facts);
     if (unknown !== undefined) judged.unknown.push(`${describeRef(ref)}: ${unknown}`);
     else if (blocker !== undefined) judged.blockers.push({ message: blocker, detail: `claim ${ref.name}` });
-    else {
+    else if (requests.length > 0) {
       const claim: DeviceClaim = { name: ref.name, ...(shared === undefined ? {} : { shared }), requests, same: ask.same };
       judged.claims.push(this.#claims.of(JSON.stringify(claim), () => claim));
     }

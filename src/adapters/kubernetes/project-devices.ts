@@ -4,15 +4,16 @@ import { AutoscalerError } from '../../domain/errors.ts';
 import type { NodeSelectorTerm } from '../../domain/labels.ts';
 import { parseQuantity } from '../../domain/quantity.ts';
 import type { Taint, Toleration } from '../../domain/taint.ts';
-import type {
-  AskJson,
-  ClaimSpecJson,
-  CountersJson,
-  DeviceClassJson,
-  DeviceJson,
-  ResourceClaimJson,
-  ResourceClaimTemplateJson,
-  SliceJson,
+import {
+  withoutNulls,
+  type AskJson,
+  type ClaimSpecJson,
+  type CountersJson,
+  type DeviceClassJson,
+  type DeviceJson,
+  type ResourceClaimJson,
+  type ResourceClaimTemplateJson,
+  type SliceJson,
 } from './device-json.ts';
 import { nodeSelectorTerm, toleration } from './project-selectors.ts';
 
@@ -69,7 +70,7 @@ export interface ClaimTemplate {
 }
 
 export function projectSlice(json: SliceJson): Slice {
-  const { driver = '', pool = {}, nodeName, devices = [], sharedCounters = [] } = json.spec ?? {};
+  const { driver = '', pool = {}, nodeName, devices = [], sharedCounters = [] } = withoutNulls(json.spec ?? {});
   const node = nodeName === undefined || nodeName === '' ? undefined : nodeName;
   const place = { driver, pool: pool.name ?? '', isLocal: node !== undefined };
   return {
@@ -157,7 +158,8 @@ function amounts(counters: CountersJson): Readonly<Record<string, number>> {
   return Object.fromEntries(Object.entries(counters).map(([name, { value }]) => [name, quantityOf(value) ?? 0]));
 }
 
-export function projectDeviceClass(json: DeviceClassJson): DeviceClass {
+export function projectDeviceClass(written: DeviceClassJson): DeviceClass {
+  const json = withoutNulls(written);
   const strange = (json.spec?.selectors ?? []).some(({ cel }) => cel === undefined)
     ? { strange: 'a selector that is no CEL expression' }
     : {};
@@ -168,7 +170,8 @@ function expressions(selectors: AskJson['selectors'] = []): readonly string[] {
   return selectors.flatMap(({ cel }) => (cel === undefined ? [] : [cel.expression ?? '']));
 }
 
-export function projectResourceClaim(json: ResourceClaimJson): ResourceClaim {
+export function projectResourceClaim(written: ResourceClaimJson): ResourceClaim {
+  const json = withoutNulls(written);
   const { metadata = {}, status = {} } = json;
   const { allocation } = status;
   const selector = allocation?.nodeSelector;
@@ -193,7 +196,8 @@ export function projectResourceClaim(json: ResourceClaimJson): ResourceClaim {
   };
 }
 
-export function projectClaimTemplate(json: ResourceClaimTemplateJson): ClaimTemplate {
+export function projectClaimTemplate(written: ResourceClaimTemplateJson): ClaimTemplate {
+  const json = withoutNulls(written);
   const { namespace = 'default', name = '' } = json.metadata ?? {};
   return { key: `${namespace}/${name}`, ask: claimAsk(json.spec?.spec) };
 }

@@ -219,10 +219,18 @@ export class QueuedEventRecorder implements EventRecorder {
   }
 }
 
+const BUFFER_API = 'autoscaling.x-k8s.io/v1beta1';
+
 function referenceTo(subject: EventSubject): Readonly<Record<string, string>> {
   const { kind, name } = subject;
   const uid = subject.kind === 'ConfigMap' ? {} : { uid: subject.uid };
-  return { apiVersion: 'v1', kind, name, ...(subject.kind === 'Node' ? {} : { namespace: subject.namespace }), ...uid };
+  return {
+    apiVersion: kind === 'CapacityBuffer' ? BUFFER_API : 'v1',
+    kind,
+    name,
+    ...(subject.kind === 'Node' ? {} : { namespace: subject.namespace }),
+    ...uid,
+  };
 }
 
 /** Seconds, as the API's Time is written. */

@@ -113,6 +113,8 @@ const ROWS: readonly Row[] = [
     generation: true,
   },
   { api: 'v1', kind: 'PodTemplate', plural: 'podtemplates', generation: true },
+  // Kept as people write it: nothing here counts what is used, and no admission refuses.
+  { api: 'v1', kind: 'ResourceQuota', plural: 'resourcequotas', short: ['quota'], sub: ['status'] },
   {
     api: 'autoscaling.x-k8s.io/v1beta1',
     kind: 'CapacityQuota',

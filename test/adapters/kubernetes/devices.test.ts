@@ -161,6 +161,36 @@ describe('what device claims mean for a pod', () => {
   });
 });
 
+describe('objects that are odd', () => {
+  it('nulls stand for what is not set, and what nobody can read is not there', () => {
+    const nothing = { metadata: { name: 'x', namespace: 'default' }, spec: null, status: null };
+    const hollow = { metadata: { name: 'y' }, spec: { driver: 'd', pool: null, nodeName: 'n-1', devices: null, sharedCounters: null } };
+    const odd = gpuSlice('n-2', 0, {
+      spec: {
+        devices: [
+          { name: 'gpu-0', attributes: null, capacity: { memory: { value: 'much' }, cores: null }, taints: null, consumesCounters: null },
+        ],
+      },
+    });
+    const claim = {
+      metadata: { name: 'c', namespace: 'default' },
+      spec: { devices: { requests: null, constraints: null } },
+      status: { allocation: null, reservedFor: null },
+    };
+    const { cluster, devicesOf } = clusterOf({
+      nodes: [node('n-1'), node('n-2')],
+      pods: [pod('p', sharedClaim('c'))],
+      resourceslices: [nothing, hollow, odd],
+      deviceclasses: [nothing],
+      resourceclaims: [nothing, claim],
+      resourceclaimtemplates: [nothing],
+    });
+    expect(cluster.views().pendingPods[0]?.shape).toMatchObject({ unsupported: [], devices: { blockers: [], pins: [] } });
+    expect(devicesOf('n-1')?.pools.map(({ devices }) => devices)).toEqual([[]]);
+    expect(devicesOf('n-2')?.pools[0]?.devices[0]).toMatchObject({ name: 'gpu-0', attributes: {}, capacity: {}, taints: [] });
+  });
+});
+
 function deleting(claim: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   return { ...claim, metadata: { ...(claim['metadata'] as object), deletionTimestamp: '2026-11-21T08:00:00Z' } };
 }
