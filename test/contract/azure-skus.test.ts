@@ -57,6 +57,17 @@ describe('azure: the sizes of the region', () => {
     expect(r.group(USER_POOL).template).toBe(before.template);
   });
 
+  it.each([
+    ['the family that its quota is of', { family: 'standardDSv5Family' }, 'standarddsv5family'],
+    ['the sizes of its make, where Azure tells no family', {}, 'ds_v5'],
+  ])('a group shares its hardware with %s', async (_what, rest, name) => {
+    const r = await prepared();
+    r.arm.addSet(USER_POOL, 0);
+    listSizes(r, () => ({ body: { value: [size('Standard_D4s_v5', '4', rest)] } }));
+    await r.azure.start(r.signal);
+    expect(r.group(USER_POOL).sizeFamily).toEqual({ name, vcpus: 4 });
+  });
+
   it('caching 53: the same sizes read again rebuild no template; a changed one rebuilds its own', async () => {
     const r = await prepared({ skuCacheTtlMs: SKU_TTL });
     r.arm.addSet(USER_POOL, 0);

@@ -1,6 +1,7 @@
 /** The sizes of the region, projected to what templates need and indexed by folded name. */
 import { createHash } from 'node:crypto';
 import type { ResourceSku } from '@azure/arm-compute';
+import { capabilitiesOf } from './sku-capabilities.ts';
 import { parseVmSize } from './vm-size-name.ts';
 
 /** Where the subscription may not have a size, although the region or zone has it. */
@@ -29,6 +30,8 @@ export interface Sku {
   readonly ephemeralOsDiskBytes?: number;
   /** The disk that comes and goes with the machine. Absent: it has none. */
   readonly tempDiskBytes?: number;
+  /** Local NVMe disks, all together. Absent: it has none. */
+  readonly nvmeDiskBytes?: number;
   /** The family whose quota it draws from. */
   readonly quotaFamily: string;
   /** Absent: none. */
@@ -44,9 +47,6 @@ export interface SkuCatalog {
   /** Hash of the sizes: equal where nothing changed, whenever it was read. */
   readonly version: string;
 }
-
-const MIB = 2 ** 20;
-const GIB = 2 ** 30;
 
 /** Keeps virtual machine sizes of the location whose numbers can be read. */
 export function buildCatalog(skus: readonly ResourceSku[], location: string, observedAtMs: number): SkuCatalog {
@@ -96,58 +96,29 @@ export function findSku(catalog: SkuCatalog | undefined, vmSize: string): Sku | 
 }
 
 function projectSku(raw: ResourceSku, location: string): Sku | undefined {
-  const capability = new Map((raw.capabilities ?? []).map(({ name, value }) => [name?.toLowerCase() ?? '', value ?? '']));
-  const vcpus = positive(capability.get('vcpusavailable')) ?? positive(capability.get('vcpus'));
-  const quotaVcpus = positive(capability.get('vcpus')) ?? vcpus;
-  const memoryGib = positive(capability.get('memorygb'));
-  if (raw.name === undefined || vcpus === undefined || quotaVcpus === undefined || memoryGib === undefined) return undefined;
+  const { vcpus, vcpusAvailable, memoryBytes, gpus, arch, ...rest } = capabilitiesOf(raw);
+  const seen = vcpusAvailable ?? vcpus;
+  if (raw.name === undefined || seen === undefined || memoryBytes === undefined) return undefined;
   return {
     name: raw.name,
-    vcpus,
-    quotaVcpus,
-    memoryBytes: Math.floor(memoryGib * GIB),
-    gpus: positive(capability.get('gpus')) ?? 0,
-    arch: capability.get('cpuarchitecturetype')?.toLowerCase() === 'arm64' ? 'arm64' : 'amd64',
+    vcpus: seen,
+    quotaVcpus: vcpus ?? seen,
+    memoryBytes,
+    gpus: gpus ?? 0,
+    arch: arch ?? 'amd64',
     zones: zonesOf(raw, location),
-    ...dataDisks(capability.get('maxdatadiskcount')),
-    ...ephemeralOsDisk(capability),
-    ...temporaryDisk(capability.get('maxresourcevolumemb')),
+    ...told('maxDataDisks', rest.maxDataDisks),
+    ...told('ephemeralOsDiskBytes', rest.ephemeralOsDisk?.bytes),
+    ...told('tempDiskBytes', rest.tempDiskBytes),
+    ...told('nvmeDiskBytes', rest.nvmeDiskBytes),
     quotaFamily: raw.family ?? '',
     ...filled('restrictions', restrictionsOf(raw, location)),
     ...filled('unknownFeatures', parseVmSize(raw.name).unknownFeatures),
   };
 }
 
-/** Zero is a number here: some sizes take no data disk at all. */
-function dataDisks(text: string | undefined): Pick<Sku, 'maxDataDisks'> {
-  return text !== undefined && /^\d+$/.test(text) ? { maxDataDisks: Number(text) } : {};
-}
-
-function temporaryDisk(text: string | undefined): Pick<Sku, 'tempDiskBytes'> {
-  const mebibytes = positive(text);
-  return mebibytes === undefined ? {} : { tempDiskBytes: mebibytes * MIB };
-}
-
-/** Azure's own order of places. The cache is told in bytes, the others in MiB, whatever their names say. */
-function ephemeralOsDisk(capability: ReadonlyMap<string, string>): Pick<Sku, 'ephemeralOsDiskBytes'> {
-  if (capability.get('ephemeralosdisksupported')?.toLowerCase() !== 'true') return {};
-  const places = capability
-    .get('supportedephemeralosdiskplacements')
-    ?.toLowerCase()
-    .split(',')
-    .map((place) => place.trim());
-  const room = (place: string, name: string, unit: number): number =>
-    places === undefined || places.includes(place) ? (positive(capability.get(name)) ?? 0) * unit : 0;
-  const bytes =
-    room('cachedisk', 'cacheddiskbytes', 1) ||
-    room('resourcedisk', 'maxresourcevolumemb', MIB) ||
-    room('nvmedisk', 'nvmedisksizeinmib', MIB);
-  return bytes === 0 ? {} : { ephemeralOsDiskBytes: bytes };
-}
-
-function positive(text: string | undefined): number | undefined {
-  const value = text === undefined || text === '' ? Number.NaN : Number(text);
-  return Number.isFinite(value) && value > 0 ? value : undefined;
+function told<Key extends string>(key: Key, value: number | undefined): { readonly [K in Key]?: number } {
+  return value === undefined ? {} : ({ [key]: value } as { readonly [K in Key]?: number });
 }
 
 function zonesOf(raw: ResourceSku, location: string): readonly string[] {
