@@ -2,6 +2,7 @@
  * A simulated AKS cluster: an ARM endpoint and a Kubernetes API over HTTPS, sharing one clock, one list of machines and
  * one judge of write safety. Clients know it only by what a client of the real thing is given: URLs, a CA, credentials.
  */
+import type { AmbientSettings } from './arm/ambient.ts';
 import { startArmEmulator, type ArmEmulator } from './arm/emulator.ts';
 import type { ArmKnobs } from './arm/knobs.ts';
 import { startCluster, type SimCluster } from './cluster/cluster.ts';
@@ -22,6 +23,8 @@ export interface WorldOptions {
   readonly kubePort?: number;
   /** What of the emulated Azure differs from the usual measure. */
   readonly knobs?: Partial<ArmKnobs>;
+  /** Actors of the emulated Azure that act by themselves. Default: none. */
+  readonly ambient?: AmbientSettings;
   /** Default: open. */
   readonly door?: Door;
 }
@@ -48,6 +51,7 @@ export async function startWorld(options: WorldOptions): Promise<World> {
     violations,
     clients: [options.client],
     ...(options.knobs === undefined ? {} : { knobs: options.knobs }),
+    ...(options.ambient === undefined ? {} : { ambient: options.ambient }),
     ...(options.door === undefined ? {} : { door: options.door }),
     ...(options.armPort === undefined ? {} : { port: options.armPort }),
   });

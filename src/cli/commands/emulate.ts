@@ -1,8 +1,11 @@
 /** `emulate`: the simulated world alone, for kubectl, curl, a debugger or another autoscaler. Runs until SIGTERM. */
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
+import { readDocuments } from '../../config/documents.ts';
 import { AutoscalerError } from '../../domain/errors.ts';
+import type { Json } from '../../simulator/arm/json.ts';
+import { parseWorldFile } from '../../simulator/scenario/world-file.ts';
 import { demoWorld, smallWorld } from '../../simulator/scenario/worlds.ts';
 import { realSimClock } from '../../simulator/sim-clock.ts';
 import { startWorld, type World } from '../../simulator/world.ts';
@@ -11,6 +14,8 @@ const HELP = `Starts a simulated AKS cluster on this machine and runs until SIGT
 
   --dir DIR        where to write kubeconfig, azure.json, ca.pem and env (required)
   --world NAME     small (default) or demo
+  --world-file F   YAML or JSON with what differs from it: pools, stock, quota, knobs, and ambient, the actors that act by
+                   themselves, such as {evictions: {everyMs: 600000}}
   --seed N         seed of ids, latencies and chance (default 1)
   --speed N        how many times faster than Azure (default 10)
   --arm-port N     port of the ARM endpoint (default: the system's choice)
@@ -23,6 +28,7 @@ const TOKEN = 'only-known-to-this-simulation';
 interface Settings {
   readonly dir: string;
   readonly world: string;
+  readonly worldFile: string | undefined;
   readonly seed: number;
   readonly speed: number;
   readonly armPort: number | undefined;
@@ -36,8 +42,11 @@ export async function run(argv: readonly string[]): Promise<number> {
     return 0;
   }
   const settings = parse(argv);
+  const { spec, knobs, ambient } = parseWorldFile(await readDocument(settings.worldFile));
   const world = await startWorld({
-    spec: settings.world === 'demo' ? demoWorld(settings.seed) : smallWorld(settings.seed),
+    spec: { ...(settings.world === 'demo' ? demoWorld(settings.seed) : smallWorld(settings.seed)), ...spec },
+    knobs,
+    ambient,
     clock: realSimClock(settings.speed),
     client: CLIENT,
     token: TOKEN,
@@ -61,6 +70,7 @@ function parse(argv: readonly string[]): Settings {
   return {
     dir: resolve(values.dir),
     world,
+    worldFile: values['world-file'],
     seed: wholeNumber('--seed', values.seed ?? '1', 0),
     speed: wholeNumber('--speed', values.speed ?? '10', 1),
     armPort: values['arm-port'] === undefined ? undefined : wholeNumber('--arm-port', values['arm-port'], 1),
@@ -73,12 +83,22 @@ function parseOptions(argv: readonly string[]) {
   try {
     return parseArgs({
       args: [...argv],
-      options: { dir: text, world: text, seed: text, speed: text, 'arm-port': text, 'kube-port': text },
+      options: { dir: text, world: text, 'world-file': text, seed: text, speed: text, 'arm-port': text, 'kube-port': text },
     });
   } catch (error) {
     const message = error instanceof Error ? (error.message.split('. ')[0] ?? '') : String(error);
     throw new AutoscalerError({ kind: 'config' }, `${message}; emulate --help lists what is accepted.`, { cause: error });
   }
+}
+
+async function readDocument(file: string | undefined): Promise<Json> {
+  if (file === undefined) return {};
+  const text = await readFile(file, 'utf8').catch((error: unknown) => {
+    throw new AutoscalerError({ kind: 'config' }, `--world-file "${file}" cannot be read.`, { cause: error });
+  });
+  const [document, second] = readDocuments(file, text, 1);
+  if (second !== undefined) throw new AutoscalerError({ kind: 'config' }, `${file} has more than one document; one is a world.`);
+  return (document ?? {}) as Json;
 }
 
 function wholeNumber(flag: string, text: string, least: number): number {

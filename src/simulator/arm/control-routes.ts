@@ -1,5 +1,6 @@
 /** The control surface over HTTP, under `/_emu`. No token: it is the stage crew's door. */
 import { stateBody, type ArmControl } from './control.ts';
+import { parseAmbient } from './ambient-settings.ts';
 import type { WorldEvent } from './world-event.ts';
 import { parseFault } from './faults.ts';
 import { isJsonObject, pick, pickText, type Json, type JsonObject } from './json.ts';
@@ -34,6 +35,7 @@ const ROUTES: readonly ControlRoute[] = [
   { method: 'DELETE', template: '/_emu/faults/{id}', answer: removeFault },
   { method: 'POST', template: '/_emu/clock', answer: moveClock },
   { method: 'POST', template: '/_emu/events', answer: raiseEvent },
+  { method: 'PUT', template: '/_emu/ambient', answer: setAmbient },
   { method: 'PUT', template: '/_emu/quota/{name}', answer: setQuota },
   { method: 'PUT', template: '/_emu/capacity/{size}/{zone}', answer: setStock },
   { method: 'PUT', template: '/_emu/stock/{size}/{zone}', answer: setStock },
@@ -114,6 +116,14 @@ function missingIn(name: string, content: JsonObject): string | undefined {
     return typeof content['name'] === 'string' && typeof content['vmSize'] === 'string' ? undefined : 'addPool needs name and vmSize';
   if (typeof content['pool'] !== 'string') return `${name}.pool must name a pool`;
   return name === 'retag' && !isJsonObject(content['tags']) ? 'retag.tags must be an object of names and values' : undefined;
+}
+
+/** `{"evictions": {"everyMs": 600000}}`; `{}` ends every actor. */
+function setAmbient(control: ArmControl, request: ArmRequest): ArmReply {
+  const settings = parseAmbient(request.body);
+  if (typeof settings === 'string') return refused(settings);
+  control.setAmbient(settings);
+  return { status: 200, body: {} };
 }
 
 function setQuota(control: ArmControl, request: ArmRequest): ArmReply {

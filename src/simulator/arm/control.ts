@@ -3,6 +3,7 @@
  * under test must not use it. The object and the `/_emu` routes do the same things.
  */
 import type { Violation } from '../violations.ts';
+import { createAmbient, type AmbientSettings } from './ambient.ts';
 import { VirtualSimClock, type RealSimClock } from '../sim-clock.ts';
 import { raiseCatalogued, type CatalogueOrder } from './catalogue-raise.ts';
 import { scaleAsForeigner, type ForeignChange } from './ambush.ts';
@@ -72,6 +73,8 @@ export interface ArmState {
   readonly stock: Readonly<Record<string, number>>;
   readonly usages: readonly Usage[];
   readonly faults: readonly Fault[];
+  /** The actors that act by themselves. */
+  readonly ambient: AmbientSettings;
   readonly violations: readonly Violation[];
 }
 
@@ -85,6 +88,8 @@ export interface ArmControl {
   removeFault(id: string): boolean;
   /** @returns what is wrong with the event, or undefined when it has been raised. */
   raise(event: WorldEvent): string | undefined;
+  /** Replaces the actors that act by themselves; `{}` ends them. */
+  setAmbient(settings: AmbientSettings): void;
   /** Moves a virtual clock. false: this world runs on the machine's time. */
   advanceClock(ms: number): boolean;
   /** Changes how fast the world is from now on. false: this world lives in virtual time. */
@@ -113,8 +118,10 @@ export function createControl({ world, faults, frozen }: ControlParts): ArmContr
     frozen.forget(id);
     return faults.remove(id);
   };
+  const ambient = createAmbient(world, (event) => raise(world, event));
   return {
-    state: () => stateOf(world, faults),
+    state: () => stateOf(world, faults, ambient.settings),
+    setAmbient: (settings) => ambient.set(settings),
     journal: (seq = 0) => world.journal.since(seq),
     addFault,
     addCatalogued: (order) => {
@@ -197,7 +204,7 @@ function raiseForeignPoolScale(world: ArmWorld, pool: AgentPool, change: Foreign
   return undefined;
 }
 
-function stateOf(world: ArmWorld, faults: FaultTable): ArmState {
+function stateOf(world: ArmWorld, faults: FaultTable, ambient: AmbientSettings): ArmState {
   return {
     nowMs: world.clock.now(),
     sets: [...world.sets.values()].map(setState),
@@ -212,6 +219,7 @@ function stateOf(world: ArmWorld, faults: FaultTable): ArmState {
     stock: Object.fromEntries(world.stock),
     usages: usages(world),
     faults: faults.list(),
+    ambient,
     violations: world.violations.list(),
   };
 }

@@ -9,6 +9,7 @@ import type { SimClock } from '../sim-clock.ts';
 import type { ServerTls } from '../tls.ts';
 import type { ViolationLog } from '../violations.ts';
 import type { WorldSpec } from '../world-spec.ts';
+import type { AmbientSettings } from './ambient.ts';
 import { createControl, type ArmControl } from './control.ts';
 import { answerControl, isControlPath } from './control-routes.ts';
 import { seededDraws } from './draws.ts';
@@ -16,6 +17,7 @@ import { FaultTable, type FaultEffect } from './faults.ts';
 import { createGateway, parseBody } from './gateway.ts';
 import { Journal } from './journal.ts';
 import { DEFAULT_KNOBS, type ArmKnobs } from './knobs.ts';
+import { createListHistory } from './list-history.ts';
 import type { ArmReply, ArmRequest } from './messages.ts';
 import { createPark } from './park.ts';
 import { plantPool } from './planting.ts';
@@ -36,6 +38,8 @@ export interface ArmEmulatorOptions {
   /** Default: any free port. */
   readonly port?: number;
   readonly knobs?: Partial<ArmKnobs>;
+  /** Actors of the world that act by themselves. Default: none. */
+  readonly ambient?: AmbientSettings;
   /** Applications that may sign in. Default: any, with any secret. */
   readonly clients?: readonly ArmClient[];
   /** Default: open. */
@@ -68,10 +72,12 @@ export async function startArmEmulator(options: ArmEmulatorOptions): Promise<Arm
     const wrong = plantPool(world, pool);
     if (wrong !== undefined) throw new AutoscalerError({ kind: 'config' }, `The world makes no sense: ${wrong}.`);
   }
+  world.lists = createListHistory(world);
   const { faults } = world;
   const frozen = createFrozenLists(world);
   const identity = createIdentity(world, options.clients);
   const control = createControl({ world, faults, frozen });
+  control.setAmbient(options.ambient ?? {});
   const gateway = createGateway({ world, identity, faults, frozen });
   let controlSeq = 0;
   const answer = (raw: RawRequest): Sending => {
@@ -131,6 +137,7 @@ function createWorld({ spec, clock, violations, knobs }: ArmEmulatorOptions): Ar
     quota: lowerCased(spec.quota),
     scheduledEvents: new Map(),
     timers: new Set(),
+    lists: { sets: () => undefined, vms: () => undefined },
     operationCount: 0,
   };
   vms = () => allVms(world);

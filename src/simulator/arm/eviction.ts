@@ -81,6 +81,8 @@ function takeBack(world: ArmWorld, vm: Vm, policy: 'Delete' | 'Deallocate'): voi
   const isSpot = vm.pool.priority === 'Spot';
   if (isSpot && policy === 'Deallocate') {
     deallocate(world, vm);
+    const owner = setOfPool(world, vm.pool.name);
+    if (owner !== undefined) noteSetChange(world, owner, { why: 'evict', principal: FOREIGN_WRITER, before: capacityOf(owner) });
     return;
   }
   // The hardware is taken away at once; the resource goes a little later.

@@ -29,6 +29,8 @@ export interface ArmKnobs {
   readonly evictionNotice: Latency;
   /** Reads of a set show the old capacity for so long after an accepted delete. */
   readonly capacityLagAfterDeleteMs: number;
+  /** Lists of scale sets and VMs of a resource group show a state that is up to so old; 0: the present one. */
+  readonly listStalenessMs: number;
   /** Seconds to wait between polls, told in `Retry-After`. */
   readonly retryAfterSeconds: { readonly write: number; readonly remove: number; readonly deallocate: number };
   /** Whether a new instance takes the lowest id that is free. Else ids only rise. */
@@ -70,6 +72,7 @@ export const DEFAULT_KNOBS: ArmKnobs = {
   modelUpdate: { p50: 4 * SECOND, p95: 8 * SECOND },
   evictionNotice: { p50: 30 * SECOND, p95: 30 * SECOND },
   capacityLagAfterDeleteMs: 0,
+  listStalenessMs: 0,
   retryAfterSeconds: { write: 10, remove: 10, deallocate: 30 },
   reuseInstanceIds: false,
   listFailedInstances: true,

@@ -14,7 +14,7 @@ import { acceptModel, growthTo, setKey } from './scaling.ts';
 import { findVmSize } from './sku-table.ts';
 import { quotaShortage } from './stock.ts';
 import { takeDown, vanish } from './lifecycle.ts';
-import { capacityOf, etagText, findSet, type ArmWorld, type ScaleSet } from './world-state.ts';
+import { capacityOf, etagText, findSet, type ArmWorld, type Listed, type ScaleSet } from './world-state.ts';
 import { judgeRemoval, noteRead } from './write-judge.ts';
 
 const TYPE = 'Microsoft.Compute/virtualMachineScaleSets';
@@ -30,6 +30,8 @@ export function listScaleSets(world: ArmWorld, request: ArmRequest): ArmReply {
   const inGroup = request.params['rg'] !== undefined;
   const location = request.params['location'] ?? world.spec.location;
   const hidden = (inGroup && !isNodeGroup(world, request)) || location.toLowerCase() !== world.spec.location.toLowerCase();
+  const past = inGroup && !hidden ? world.lists.sets(request.seq) : undefined;
+  if (past !== undefined) return listPast(world, request, past);
   const sets = hidden ? [] : [...world.sets.values()].sort((left, right) => (left.name < right.name ? -1 : 1));
   return answerPage(request, {
     items: sets,
@@ -39,6 +41,20 @@ export function listScaleSets(world: ArmWorld, request: ArmRequest): ArmReply {
       noteRead(set, request.principal);
       const shown = renderSet(world, set);
       return inGroup ? shown : { ...shown, id: upperCaseGroup(set.resourceId) };
+    },
+  });
+}
+
+/** A list out of the cache. Who reads it has read a set only where nothing has changed since. */
+function listPast(world: ArmWorld, request: ArmRequest, past: readonly Listed[]): ArmReply {
+  return answerPage(request, {
+    items: past,
+    keyOf: ({ name }) => name,
+    pageSize: world.knobs.pageSize,
+    render: ({ name, shown }) => {
+      const set = findSet(world, name);
+      if (set !== undefined && pick(shown, 'etag') === etagText(set.etag)) noteRead(set, request.principal);
+      return shown;
     },
   });
 }

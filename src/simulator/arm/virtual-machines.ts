@@ -19,6 +19,12 @@ const SET_FILTER = /^'?virtualMachineScaleSet\/id'?\s+eq\s+'([^']+)'$/i;
 export function listVms(world: ArmWorld, request: ArmRequest): ArmReply {
   const filter = SET_FILTER.exec(request.query['$filter'] ?? '')?.[1]?.toLowerCase();
   const group = request.params['rg']?.toLowerCase() ?? world.spec.nodeResourceGroup.toLowerCase();
+  const past =
+    filter === undefined && request.params['rg'] !== undefined && group === world.spec.nodeResourceGroup.toLowerCase()
+      ? world.lists.vms(request.seq)
+      : undefined;
+  if (past !== undefined)
+    return answerPage(request, { items: past, keyOf: ({ name }) => name, pageSize: world.knobs.pageSize, render: ({ shown }) => shown });
   const items = (group === world.spec.nodeResourceGroup.toLowerCase() ? allVms(world) : [])
     .filter((vm) => vm.kind !== 'uniform' && isVisible(world, vm))
     .filter((vm) => filter === undefined || setOfVm(world, vm)?.resourceId.toLowerCase() === filter);

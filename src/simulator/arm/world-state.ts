@@ -100,6 +100,19 @@ export interface ScheduledEvent {
   readonly notBeforeMs: number;
 }
 
+/** A row of a list as it was shown at some time. */
+export interface Listed {
+  readonly name: string;
+  readonly shown: JsonObject;
+}
+
+/** How the lists of a resource group looked a moment ago. */
+export interface ListHistory {
+  /** What the list shows to a request of this number; undefined: the truth. */
+  sets(seq: number): readonly Listed[] | undefined;
+  vms(seq: number): readonly Listed[] | undefined;
+}
+
 export interface ArmWorld {
   readonly spec: WorldSpec;
   readonly clock: SimClock;
@@ -122,6 +135,8 @@ export interface ArmWorld {
   /** What the metadata service of machines announces, by event id. */
   readonly scheduledEvents: Map<string, ScheduledEvent>;
   readonly timers: Set<() => void>;
+  /** Set once, when the world begins. */
+  lists: ListHistory;
   /** Operations ever begun; ids derive from it. */
   operationCount: number;
 }

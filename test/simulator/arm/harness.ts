@@ -69,7 +69,7 @@ export interface Answer {
 
 const tlsOnce = createServerTls(Date.now());
 
-export type RigOptions = Pick<ArmEmulatorOptions, 'knobs' | 'clients'> & {
+export type RigOptions = Pick<ArmEmulatorOptions, 'knobs' | 'clients' | 'ambient'> & {
   readonly maxRetries?: number;
   /** Time of the world at its start. Default: now, to the second. */
   readonly startMs?: number;
