@@ -46,6 +46,10 @@ export interface WorldSpec {
   readonly autoscaleRules?: readonly { readonly name: string; readonly pool: string; readonly enabled: boolean }[];
   /** Addresses of the nodes' subnet. Absent: 10.224.0.0/16, as AKS makes it. */
   readonly subnetPrefix?: string;
+  /** Addresses that a machine takes of the subnet: 1 with overlay networking (default), one for each pod more with flat networking. */
+  readonly addressesPerNode?: number;
+  /** A user-assigned identity that all sets have, by name, as AKS gives its kubelets. Absent: none. */
+  readonly kubeletIdentity?: string;
   /** What the cluster refuses the daemon, as `verb resource`, such as `update nodes`. Absent: nothing. */
   readonly forbidden?: readonly string[];
 }

@@ -3,8 +3,6 @@
  * same clients, limits and error table as the daemon. Each answer stands alone: one that fails costs itself and no other.
  */
 import type { TokenCredential } from '@azure/core-auth';
-import type { VirtualMachineScaleSet } from '@azure/arm-compute';
-import type { AgentPool } from '@azure/arm-containerservice';
 import { LogicalClock } from '../../cache/logical-clock.ts';
 import type { Clock } from '../../domain/clock.ts';
 import { asAutoscalerError, AutoscalerError } from '../../domain/errors.ts';
@@ -13,13 +11,10 @@ import { ArmCalls } from './arm-calls.ts';
 import { isRecord, jsonOf } from './arm-body.ts';
 import type { ArmOperation } from './arm-operations.ts';
 import { Budgets } from './budgets.ts';
-import { createClients, createCredential, type ArmClients } from './clients.ts';
+import { createClients, createCredential } from './clients.ts';
 import type { AzureOptions } from './options.ts';
-import { readPages } from './page-reader.ts';
-import { frozenBecause, register, type Registered } from './registry.ts';
-import { projectAgentPool, projectScaleSet, type AgentPoolRow, type ScaleSetRow } from './rows.ts';
+import { readPools, type DiagnosisParts, type PoolsFacts } from './pool-diagnosis.ts';
 import { signInFailure } from './sign-in-errors.ts';
-import { poolOf } from './tags.ts';
 
 /** A thing that was asked for, or why there is no answer. */
 export type Told<Value> = { readonly value: Value } | { readonly error: AutoscalerError };
@@ -35,35 +30,6 @@ export interface SignedIn {
 export interface RoleGrant {
   readonly actions: readonly string[];
   readonly notActions: readonly string[];
-}
-
-export interface PoolFacts {
-  /** As configured, or the set's name where a rule found it. */
-  readonly name: string;
-  /** undefined: there is no such scale set. A size of a pool of virtual machines is `POOL/SIZE`. */
-  readonly found: boolean;
-  readonly kind: string;
-  readonly min: number;
-  readonly max: number;
-  readonly capacity: number | undefined;
-  readonly vmSize: string;
-  readonly agentPool: string | undefined;
-  /** AKS's own autoscaler runs over it. */
-  readonly managedAutoscaler: boolean;
-  /** Neither grown nor shrunk now, and why. */
-  readonly frozen: string | undefined;
-  readonly subnetId: string | undefined;
-  readonly armId: string;
-}
-
-export interface PoolsFacts {
-  readonly pools: readonly PoolFacts[];
-  /** Sets that a rule selects and that cannot be groups: why. */
-  readonly skipped: readonly { readonly name: string; readonly reason: string }[];
-  /** Places of discovery rules that select nothing, counted from 0. */
-  readonly idleRules: readonly number[];
-  /** Every scale set of the node resource group. */
-  readonly scaleSets: readonly string[];
 }
 
 export interface AutoscaleRule {
@@ -87,6 +53,8 @@ export interface QuotaFacts {
 export interface AzureDiagnosis {
   signIn(signal: AbortSignal): Promise<Told<SignedIn>>;
   grants(resourceGroup: string, signal: AbortSignal): Promise<Told<readonly RoleGrant[]>>;
+  /** What is allowed on one resource, what comes from above it included. */
+  grantsOn(armId: string, signal: AbortSignal): Promise<Told<readonly RoleGrant[]>>;
   pools(signal: AbortSignal): Promise<Told<PoolsFacts>>;
   autoscaleRules(signal: AbortSignal): Promise<Told<readonly AutoscaleRule[]>>;
   subnet(id: string, signal: AbortSignal): Promise<Told<SubnetFacts>>;
@@ -113,15 +81,12 @@ export function diagnoseAzure({ options, clock, metrics }: DiagnosisDeps): Azure
   });
   const credential = createCredential(options);
   const clients = createClients(options, credential, calls);
-  const parts: Parts = { options, calls, clients, order: new LogicalClock(clock) };
+  const parts: DiagnosisParts = { options, calls, clients, order: new LogicalClock(clock) };
   const group = `/subscriptions/${options.subscriptionId}/resourceGroups`;
   return {
     signIn: (signal) => told(() => signIn(options, credential, signal)),
-    grants: (name, signal) =>
-      told(async () => {
-        const path = `${group}/${name}/providers/Microsoft.Authorization/permissions?api-version=2022-04-01`;
-        return (await listOf(parts, { operation: 'listPermissions', path, resource: name }, signal)).map(projectGrant);
-      }),
+    grants: (name, signal) => told(() => readGrants(parts, `${group}/${name}`, signal)),
+    grantsOn: (id, signal) => told(() => readGrants(parts, id, signal)),
     pools: (signal) => told(() => readPools(parts, signal)),
     autoscaleRules: (signal) =>
       told(async () => {
@@ -141,13 +106,6 @@ export function diagnoseAzure({ options, clock, metrics }: DiagnosisDeps): Azure
         return 'readable' as const;
       }),
   };
-}
-
-interface Parts {
-  readonly options: AzureOptions;
-  readonly calls: ArmCalls;
-  readonly clients: ArmClients;
-  readonly order: LogicalClock;
 }
 
 interface Question {
@@ -189,13 +147,17 @@ function claimsOf(token: string): Readonly<Record<string, unknown>> {
   return isRecord(claims) ? claims : {};
 }
 
-async function bodyOf({ clients, calls, options }: Parts, { operation, path, resource }: Question, signal: AbortSignal): Promise<unknown> {
+async function bodyOf(
+  { clients, calls, options }: DiagnosisParts,
+  { operation, path, resource }: Question,
+  signal: AbortSignal,
+): Promise<unknown> {
   const url = path.startsWith('/') ? `${options.armEndpoint.replace(/\/+$/, '')}${path}` : path;
   const answer = await calls.run({ operation, resource }, signal, () => clients.getRaw(url));
   return jsonOf(answer.bodyAsText);
 }
 
-async function listOf(parts: Parts, question: Question, signal: AbortSignal): Promise<readonly unknown[]> {
+async function listOf(parts: DiagnosisParts, question: Question, signal: AbortSignal): Promise<readonly unknown[]> {
   const found: unknown[] = [];
   let path = question.path;
   for (let page = 0; page < MOST_PAGES; page++) {
@@ -213,115 +175,12 @@ async function listOf(parts: Parts, question: Question, signal: AbortSignal): Pr
   throw new AutoscalerError({ kind: 'unavailable', effect: 'none' }, `The list of ${question.operation} does not end.`);
 }
 
-async function readPools(parts: Parts, signal: AbortSignal): Promise<PoolsFacts> {
-  const { options, clients, calls } = parts;
-  const { nodeResourceGroup, clusterName, clusterResourceGroup } = options;
-  const sets = await rowsOf(parts, {
-    call: { operation: 'listScaleSets', resource: nodeResourceGroup },
-    signal,
-    open: () => clients.compute.virtualMachineScaleSets.list(nodeResourceGroup).byPage(),
-    project: (raw: VirtualMachineScaleSet) => {
-      const value = projectScaleSet(raw);
-      return value === undefined ? undefined : { key: value.name.toLowerCase(), value: { row: value, subnetId: subnetOf(raw) } };
-    },
-  });
-  const agentPools =
-    clusterName === undefined || clusterResourceGroup === undefined
-      ? new Map<string, AgentPoolRow>()
-      : await rowsOf(
-          { ...parts, calls },
-          {
-            call: { operation: 'listAgentPools', resource: clusterName },
-            signal,
-            open: () => clients.aks.agentPools.list(clusterResourceGroup, clusterName).byPage(),
-            project: (raw: AgentPool) => {
-              const value = projectAgentPool(raw);
-              return value === undefined ? undefined : { key: value.name.toLowerCase(), value };
-            },
-          },
-        );
-  return judge(options, sets, agentPools);
+async function readGrants(parts: DiagnosisParts, scope: string, signal: AbortSignal): Promise<readonly RoleGrant[]> {
+  const path = `${scope}/providers/Microsoft.Authorization/permissions?api-version=2022-04-01`;
+  return (await listOf(parts, { operation: 'listPermissions', path, resource: scope }, signal)).map(projectGrant);
 }
 
-async function rowsOf<Raw, Value>(parts: Parts, read: Parameters<typeof readPages<Raw, Value>>[1]): Promise<ReadonlyMap<string, Value>> {
-  const { pages, error } = await readPages(parts, read);
-  if (error !== undefined) throw error;
-  return new Map(pages.flatMap(({ rows }) => rows.map(({ key, value }) => [key, value] as const)));
-}
-
-interface ListedSet {
-  readonly row: ScaleSetRow;
-  readonly subnetId: string | undefined;
-}
-
-function judge(options: AzureOptions, sets: ReadonlyMap<string, ListedSet>, agentPools: ReadonlyMap<string, AgentPoolRow>): PoolsFacts {
-  const scaleSets = new Map([...sets].map(([key, { row }]) => [key, { value: row }]));
-  const registration = register({ options, scaleSets, agentPools });
-  const pools = [...registration.groups.values()].map((group) =>
-    group.kind === 'vms-pool' ? vmsPoolFacts(group, agentPools) : scaleSetFacts(group, sets.get(group.key), agentPools),
-  );
-  const idleRules = options.discovery.flatMap((rule, index) => {
-    const alone = register({ options: { ...options, nodeGroups: [], discovery: [rule] }, scaleSets, agentPools });
-    return alone.groups.size + alone.skipped.size === 0 ? [index] : [];
-  });
-  const skipped = [...registration.skipped].map(([name, reason]) => ({ name, reason }));
-  return { pools, skipped, idleRules, scaleSets: [...sets.values()].map(({ row }) => row.name) };
-}
-
-function scaleSetFacts(group: Registered, set: ListedSet | undefined, agentPools: ReadonlyMap<string, AgentPoolRow>): PoolFacts {
-  const limits = { name: group.id, min: group.min, max: group.max };
-  if (set === undefined) return { ...limits, ...NOT_THERE };
-  const { row, subnetId } = set;
-  const named = poolOf(row.tags);
-  const pool = named === undefined ? undefined : agentPools.get(named.toLowerCase());
-  return {
-    ...limits,
-    found: true,
-    kind: `${row.orchestration} scale set`,
-    capacity: row.capacity,
-    vmSize: row.vmSize,
-    agentPool: pool?.name ?? named,
-    managedAutoscaler: pool?.managedAutoscaler ?? false,
-    frozen: frozenBecause(group, row, pool),
-    subnetId,
-    armId: row.armId,
-  };
-}
-
-/** Without the cluster's name no agent pools were read, and nothing is known against it. */
-function vmsPoolFacts(group: Registered, agentPools: ReadonlyMap<string, AgentPoolRow>): PoolFacts {
-  const [name = ''] = group.key.split('/');
-  const pool = agentPools.get(name.toLowerCase());
-  return {
-    name: group.id,
-    min: group.min,
-    max: group.max,
-    ...NOT_THERE,
-    found: agentPools.size === 0 || pool !== undefined,
-    kind: 'VirtualMachines pool',
-    agentPool: pool?.name ?? name,
-    managedAutoscaler: pool?.managedAutoscaler ?? false,
-  };
-}
-
-const NOT_THERE = {
-  found: false,
-  kind: 'scale set',
-  capacity: undefined,
-  vmSize: '',
-  agentPool: undefined,
-  managedAutoscaler: false,
-  frozen: undefined,
-  subnetId: undefined,
-  armId: '',
-} as const;
-
-function subnetOf({ virtualMachineProfile }: VirtualMachineScaleSet): string | undefined {
-  const nics = virtualMachineProfile?.networkProfile?.networkInterfaceConfigurations ?? [];
-  return nics.flatMap((nic) => (nic.ipConfigurations ?? []).map(({ subnet }) => subnet?.id)).find((id) => id !== undefined);
-}
-
-async function readQuotas(parts: Parts, signal: AbortSignal): Promise<readonly QuotaFacts[]> {
+async function readQuotas(parts: DiagnosisParts, signal: AbortSignal): Promise<readonly QuotaFacts[]> {
   const location = parts.options.location.replaceAll(' ', '').toLowerCase();
   const path = `/subscriptions/${parts.options.subscriptionId}/providers/Microsoft.Compute/locations/${location}/usages?api-version=2024-07-01`;
   const rows = await listOf(parts, { operation: 'listUsages', path, resource: '' }, signal);

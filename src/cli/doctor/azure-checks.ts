@@ -1,14 +1,6 @@
 /** From what Azure told to checks with their fixes. Pure. */
-import type {
-  AutoscaleRule,
-  PoolFacts,
-  PoolsFacts,
-  QuotaFacts,
-  RoleGrant,
-  SignedIn,
-  SubnetFacts,
-  Told,
-} from '../../adapters/azure/diagnosis.ts';
+import type { AutoscaleRule, QuotaFacts, RoleGrant, SignedIn, SubnetFacts, Told } from '../../adapters/azure/diagnosis.ts';
+import type { PoolFacts, PoolsFacts } from '../../adapters/azure/pool-diagnosis.ts';
 import type { Config } from '../../config/config.ts';
 import { failed, ok, skipped, warning, type Check } from './check.ts';
 
@@ -179,18 +171,20 @@ function listFix({ nodeResourceGroup }: Azure): string {
   return `az vmss list -g ${nodeResourceGroup} --query "[].name" -o tsv`;
 }
 
-/** Room for every pool of the subnet at its maximum. A node takes one address at least; pods may take more, which is not known here. */
+/** Room for every pool of the subnet at its maximum, with the addresses that pods get beforehand where the network is flat. */
 export function subnetCheck(id: string, told: Told<SubnetFacts>, pools: readonly PoolFacts[]): Check {
   const name = id.split('/').at(-1) ?? id;
   if ('error' in told) return skipped('subnet', `the room of subnet ${name} is not known: ${told.error.message}`);
   const { addresses, used } = told.value;
   if (addresses === 0) return skipped('subnet', `the room of subnet ${name} is not known: Azure told no IPv4 prefix`);
-  const wanted = pools
-    .filter(({ subnetId }) => subnetId === id)
-    .reduce((sum, { max, capacity = 0 }) => sum + Math.max(0, max - capacity), 0);
+  const here = pools.filter(({ subnetId }) => subnetId?.toLowerCase() === id.toLowerCase());
+  const more = ({ max, capacity = 0 }: PoolFacts): number => Math.max(0, max - capacity);
+  const nodes = here.reduce((sum, pool) => sum + more(pool), 0);
+  const wanted = here.reduce((sum, pool) => sum + more(pool) * pool.addressesPerNode, 0);
   const free = Math.max(0, addresses - used);
-  if (wanted <= free) return ok('subnet', `subnet ${name} has ${free} free addresses; its pools may ask for ${wanted} more nodes`);
-  const message = `subnet ${name} has ${free} free addresses, and its pools may ask for ${wanted} more nodes`;
+  const asked = wanted === nodes ? `${nodes} more nodes` : `${nodes} more nodes, which take ${wanted} addresses with those of their pods`;
+  if (wanted <= free) return ok('subnet', `subnet ${name} has ${free} free addresses; its pools may ask for ${asked}`);
+  const message = `subnet ${name} has ${free} free addresses, and its pools may ask for ${asked}`;
   return warning('subnet', message, `az network vnet subnet update --ids ${id} --address-prefixes WIDER_PREFIX`);
 }
 

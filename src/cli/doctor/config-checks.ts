@@ -1,5 +1,5 @@
 /** Rules of the configuration that match nothing that is there. Pure. */
-import type { PoolsFacts } from '../../adapters/azure/diagnosis.ts';
+import type { PoolsFacts } from '../../adapters/azure/pool-diagnosis.ts';
 import type { Config } from '../../config/config.ts';
 import { ok, warning, type Check } from './check.ts';
 

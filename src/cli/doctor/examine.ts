@@ -1,6 +1,7 @@
 /** All checks in order. What cannot be asked costs its own line and those that follow from it, and nothing else. */
-import { diagnoseAzure, type AzureDiagnosis, type PoolsFacts } from '../../adapters/azure/diagnosis.ts';
+import { diagnoseAzure, type AzureDiagnosis } from '../../adapters/azure/diagnosis.ts';
 import { subscriptionOfMachine } from '../../adapters/azure/instance-metadata.ts';
+import type { PoolsFacts } from '../../adapters/azure/pool-diagnosis.ts';
 import { diagnoseKubernetes } from '../../adapters/kubernetes/diagnosis.ts';
 import type { Config } from '../../config/config.ts';
 import type { Clock } from '../../domain/clock.ts';
@@ -21,6 +22,7 @@ import {
 import { failed, ok, type Check } from './check.ts';
 import { accessChecks, budgetChecks } from './cluster-checks.ts';
 import { configChecks } from './config-checks.ts';
+import { linkedCheck, linkedResources } from './linked-checks.ts';
 
 /** Reads only. Throws nothing but `cancelled`. */
 export async function examine(config: Config, clock: Clock, signal: AbortSignal): Promise<readonly Check[]> {
@@ -64,6 +66,7 @@ async function examineAzure({ config, ask: azure }: OpenAzure, signal: AbortSign
   return [
     identity,
     ...roles,
+    ...('value' in pools ? await linked(azure, pools.value, { config, who, signal }) : []),
     readCheck(sizes, 'Microsoft.Compute/skus/read', config.azure, who),
     readCheck(quotas, 'Microsoft.Compute/locations/usages/read', config.azure, who),
     ...poolChecks(pools, rules, config),
@@ -78,6 +81,17 @@ function roleQuestions({ azure }: Config, pools: PoolsFacts | undefined): readon
   const throughAks = azure.writePath === 'agentPool' || (pools?.pools.some(({ kind }) => kind === 'VirtualMachines pool') ?? false);
   const actions = throughAks ? [...AGENT_POOL_READ, ...AGENT_POOL_WRITE] : AGENT_POOL_READ;
   return [nodes, { role: 'aks-autoscaler-pools', resourceGroup: azure.clusterResourceGroup, actions }];
+}
+
+async function linked(
+  azure: AzureDiagnosis,
+  { pools }: PoolsFacts,
+  { config, who, signal }: { readonly config: Config; readonly who: string; readonly signal: AbortSignal },
+): Promise<readonly Check[]> {
+  const checks: Check[] = [];
+  for (const resource of linkedResources(pools, config.azure.writePath))
+    checks.push(linkedCheck(resource, await azure.grantsOn(resource.armId, signal), who));
+  return checks;
 }
 
 async function subnets(azure: AzureDiagnosis, { pools }: PoolsFacts, signal: AbortSignal): Promise<readonly Check[]> {

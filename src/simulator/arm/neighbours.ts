@@ -33,14 +33,17 @@ export function subnetId(spec: WorldSpec): string {
   return `${groupPath(spec, spec.nodeResourceGroup)}/providers/Microsoft.Network/virtualNetworks/${SUBNET.network}/subnets/${SUBNET.name}`;
 }
 
-/** With overlay networking a node takes one address of the subnet. */
+/** With overlay networking a node takes one address of the subnet; with flat networking one for each of its pods as well. */
 export function getSubnet(world: ArmWorld, request: ArmRequest): ArmReply {
   const name = param(request, 'subnet');
   if (name.toLowerCase() !== SUBNET.name) {
     return resourceNotFound('Microsoft.Network/virtualNetworks', param(request, 'network'), param(request, 'rg'));
   }
   const id = subnetId(world.spec);
-  const configurations = allVms(world).map((vm) => ({ id: `${vm.resourceId}/networkInterfaces/nic/ipConfigurations/ipconfig1` }));
+  const each = Array.from({ length: world.spec.addressesPerNode ?? 1 }, (_, index) => `ipconfig${index + 1}`);
+  const configurations = allVms(world).flatMap((vm) =>
+    each.map((one) => ({ id: `${vm.resourceId}/networkInterfaces/nic/ipConfigurations/${one}` })),
+  );
   return {
     status: 200,
     body: {

@@ -36,6 +36,7 @@ const CLUSTERS = `${RG}/${AKS}/managedClusters`;
 const POOLS = `${CLUSTERS}/{cluster}/agentPools`;
 
 const NETWORK = `${RG}/providers/Microsoft.Network/virtualNetworks/{network}`;
+const IDENTITY = `${RG}/providers/Microsoft.ManagedIdentity/userAssignedIdentities/{identity}`;
 const PERMISSIONS = 'providers/Microsoft.Authorization/permissions';
 
 const ACTIONS: readonly ActionName[] = ['deallocate', 'start', 'poweroff', 'restart', 'redeploy', 'reimage', 'reimageall'];
@@ -111,4 +112,6 @@ export const ARM_ROUTES: readonly Route[] = [
   { method: 'GET', template: `${RG}/${PERMISSIONS}`, answer: listPermissions },
   { method: 'GET', template: `${RG}/providers/Microsoft.Insights/autoscaleSettings`, answer: listAutoscaleSettings },
   { method: 'GET', template: `${NETWORK}/subnets/{subnet}`, answer: getSubnet },
+  { method: 'GET', template: `${NETWORK}/subnets/{subnet}/${PERMISSIONS}`, answer: listPermissions },
+  { method: 'GET', template: `${IDENTITY}/${PERMISSIONS}`, answer: listPermissions },
 ];

@@ -1,7 +1,7 @@
 /** The scale set as ARM shows it: made from a pool at the start, merged by writes, and given back with what it lacked. */
 import type { PoolSpec, WorldSpec } from '../world-spec.ts';
 import { mergePatch, pick, pickObject, type JsonObject } from './json.ts';
-import { nameSuffix, scaleSetId, scaleSetName } from './names.ts';
+import { groupPath, nameSuffix, scaleSetId, scaleSetName } from './names.ts';
 import { subnetId } from './neighbours.ts';
 import { armTime } from './operations.ts';
 import { capacityOf, etagText, type ArmWorld, type ScaleSet } from './world-state.ts';
@@ -49,7 +49,7 @@ export function modelOfPool(spec: WorldSpec, pool: PoolSpec, nowMs: number): Jso
     tags: tagsOfPool(spec, pool, name),
     sku: { name: pool.vmSize, tier: 'Standard', capacity: pool.count },
     ...(pool.zones === undefined ? {} : { zones: pool.zones }),
-    identity: { type: 'UserAssigned', userAssignedIdentities: {} },
+    identity: { type: 'UserAssigned', userAssignedIdentities: identitiesOf(spec) },
     properties: {
       singlePlacementGroup: false,
       orchestrationMode: flexible ? 'Flexible' : 'Uniform',
@@ -66,6 +66,13 @@ export function modelOfPool(spec: WorldSpec, pool: PoolSpec, nowMs: number): Jso
       virtualMachineProfile: { ...profileOfPool(spec, pool, name), timeCreated: armTime(nowMs) },
     },
   };
+}
+
+function identitiesOf(spec: WorldSpec): JsonObject {
+  const { kubeletIdentity: name } = spec;
+  return name === undefined
+    ? {}
+    : { [`${groupPath(spec, spec.nodeResourceGroup)}/providers/Microsoft.ManagedIdentity/userAssignedIdentities/${name}`]: {} };
 }
 
 function profileOfPool(spec: WorldSpec, pool: PoolSpec, name: string): JsonObject {
@@ -100,9 +107,10 @@ function profileOfPool(spec: WorldSpec, pool: PoolSpec, name: string): JsonObjec
             primary: true,
             enableAcceleratedNetworking: true,
             enableIPForwarding: true,
-            ipConfigurations: [
-              { name: 'ipconfig1', properties: { primary: true, subnet: { id: subnetId(spec) }, privateIPAddressVersion: 'IPv4' } },
-            ],
+            ipConfigurations: Array.from({ length: spec.addressesPerNode ?? 1 }, (_, index) => ({
+              name: `ipconfig${index + 1}`,
+              properties: { primary: index === 0, subnet: { id: subnetId(spec) }, privateIPAddressVersion: 'IPv4' },
+            })),
           },
         },
       ],

@@ -145,6 +145,28 @@ describe('doctor', () => {
     expect(seen.code).toBe(1);
   });
 
+  it.each([
+    ['vmss', 'skipped'],
+    ['agentPool', 'warning'],
+  ])('role: a right on what sets stand on, where sizes are written at the %s, is %s', async (writePath, status) => {
+    const spec = worldOf([aPool({ name: 'general' })], {
+      kubeletIdentity: 'shop-agentpool',
+      roleActions: ['*/read', 'Microsoft.Compute/*', 'Microsoft.ContainerService/*'],
+    });
+    const { checks, code } = await visit(spec, { env: { AZURE_WRITE_PATH: writePath } });
+    const linked = checks.filter(({ message }) => message.includes('LinkedAuthorizationFailed'));
+    expect(linked.map(({ status: is, message }) => [is, message.split(' is not')[0]])).toEqual([
+      [status, 'Microsoft.Network/virtualNetworks/subnets/join/action'],
+      ['skipped', 'Microsoft.ManagedIdentity/userAssignedIdentities/assign/action'],
+    ]);
+    const fixes = linked.map(({ message, fix }) => fix ?? message);
+    expect(fixes[0]).toMatch(
+      /az role assignment create --assignee-object-id \S+ --role "Network Contributor" --scope \/subscriptions\/.*aks-subnet$/,
+    );
+    expect(fixes[1]).toMatch(/--role "Managed Identity Operator" --scope \/subscriptions\/.*shop-agentpool$/);
+    expect(code).toBe(0);
+  });
+
   it('role: without any right everything that cannot be read says so, and nothing is made up', async () => {
     const seen = await visit(worldOf([aPool({ name: 'general' })], { roleActions: [] }));
     const messages = bad(seen).map(({ message }) => message);
@@ -205,6 +227,27 @@ describe('doctor', () => {
       'subnet warning: subnet aks-subnet has 25 free addresses, and its pools may ask for 41 more nodes',
       'quota warning: quota cores in westeurope is at 8 of 8 cores',
     ]);
+  });
+
+  it('subnet of flat networking, where pods take addresses too', async () => {
+    const pools = [aPool({ name: 'general', max: 10 })];
+    const of = async (addressesPerNode: number): Promise<readonly string[]> => {
+      const { checks } = await visit(worldOf(pools, { subnetPrefix: '10.224.0.0/24', addressesPerNode }));
+      await world?.stop();
+      world = undefined;
+      return checks.filter(({ area }) => area === 'subnet').map(({ status, message }) => `${status}: ${message}`);
+    };
+    expect(await of(1)).toEqual(['ok: subnet aks-subnet has 249 free addresses; its pools may ask for 11 more nodes']);
+    expect(await of(31)).toEqual([
+      'warning: subnet aks-subnet has 189 free addresses, and its pools may ask for 11 more nodes, which take 341 addresses with those of their pods',
+    ]);
+  });
+
+  it('pools of type VirtualMachines, by rule and by name, with what AKS counts', async () => {
+    const spec = worldOf([aPool({ name: 'general' }), aPool({ name: 'vms', kind: 'vms-pool', count: 2, max: 5 })]);
+    const { checks } = await visit(spec);
+    const pools = checks.filter(({ area }) => area === 'pool').map(({ status, message }) => `${status}: ${message}`);
+    expect(pools).toContain('ok: vms/Standard_D4s_v5 is a VirtualMachines pool of Standard_D4s_v5, 0 to 5, now 2');
   });
 
   it('budgets that can never let a pod go, and no others', async () => {

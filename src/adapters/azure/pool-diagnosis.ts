@@ -1,0 +1,204 @@
+/** Which pools there are for `doctor`, and what each of them stands on. Read once, through the daemon's own registration. */
+import type { VirtualMachineScaleSet } from '@azure/arm-compute';
+import type { AgentPool } from '@azure/arm-containerservice';
+import type { LogicalClock } from '../../cache/logical-clock.ts';
+import type { ArmCalls } from './arm-calls.ts';
+import type { ArmClients } from './clients.ts';
+import type { AzureOptions } from './options.ts';
+import { readPages } from './page-reader.ts';
+import { frozenBecause, register, type Registered } from './registry.ts';
+import { projectAgentPool, projectScaleSet, type AgentPoolRow, type ScaleSetRow } from './rows.ts';
+import { poolOf } from './tags.ts';
+import { readVmsPool, rowsOfPool, type VmsPool } from './vms-pool-rows.ts';
+
+export interface DiagnosisParts {
+  readonly options: AzureOptions;
+  readonly calls: ArmCalls;
+  readonly clients: ArmClients;
+  readonly order: LogicalClock;
+}
+
+export interface PoolFacts {
+  /** As configured, or the set's name where a rule found it. */
+  readonly name: string;
+  /** undefined: there is no such scale set. A size of a pool of virtual machines is `POOL/SIZE`. */
+  readonly found: boolean;
+  readonly kind: string;
+  readonly min: number;
+  readonly max: number;
+  readonly capacity: number | undefined;
+  readonly vmSize: string;
+  readonly agentPool: string | undefined;
+  /** AKS's own autoscaler runs over it. */
+  readonly managedAutoscaler: boolean;
+  /** Neither grown nor shrunk now, and why. */
+  readonly frozen: string | undefined;
+  readonly subnetId: string | undefined;
+  /** Of that subnet, for one machine: one, and with flat networking one for each pod that it may have. */
+  readonly addressesPerNode: number;
+  /** Identities that its machines are given. */
+  readonly identityIds: readonly string[];
+  readonly armId: string;
+}
+
+export interface PoolsFacts {
+  readonly pools: readonly PoolFacts[];
+  /** Sets that a rule selects and that cannot be groups: why. */
+  readonly skipped: readonly { readonly name: string; readonly reason: string }[];
+  /** Places of discovery rules that select nothing, counted from 0. */
+  readonly idleRules: readonly number[];
+  /** Every scale set of the node resource group. */
+  readonly scaleSets: readonly string[];
+}
+
+/** @throws AutoscalerError of the list that could not be read. */
+export async function readPools(parts: DiagnosisParts, signal: AbortSignal): Promise<PoolsFacts> {
+  const { options, clients, calls } = parts;
+  const { nodeResourceGroup, clusterName, clusterResourceGroup } = options;
+  const sets = await rowsOf(parts, {
+    call: { operation: 'listScaleSets', resource: nodeResourceGroup },
+    signal,
+    open: () => clients.compute.virtualMachineScaleSets.list(nodeResourceGroup).byPage(),
+    project: (raw: VirtualMachineScaleSet) => {
+      const value = projectScaleSet(raw);
+      return value === undefined
+        ? undefined
+        : { key: value.name.toLowerCase(), value: { row: value, ...subnetOf(raw), identityIds: identitiesOf(raw) } };
+    },
+  });
+  const agentPools =
+    clusterName === undefined || clusterResourceGroup === undefined
+      ? new Map<string, ListedPool>()
+      : await rowsOf(
+          { ...parts, calls },
+          {
+            call: { operation: 'listAgentPools', resource: clusterName },
+            signal,
+            open: () => clients.aks.agentPools.list(clusterResourceGroup, clusterName).byPage(),
+            project: (raw: AgentPool) => {
+              const row = projectAgentPool(raw);
+              return row === undefined ? undefined : { key: row.name.toLowerCase(), value: { row, vms: readVmsPool(raw) } };
+            },
+          },
+        );
+  return judge(options, sets, agentPools);
+}
+
+async function rowsOf<Raw, Value>(
+  parts: DiagnosisParts,
+  read: Parameters<typeof readPages<Raw, Value>>[1],
+): Promise<ReadonlyMap<string, Value>> {
+  const { pages, error } = await readPages(parts, read);
+  if (error !== undefined) throw error;
+  return new Map(pages.flatMap(({ rows }) => rows.map(({ key, value }) => [key, value] as const)));
+}
+
+interface ListedSet extends Pick<PoolFacts, 'subnetId' | 'addressesPerNode' | 'identityIds'> {
+  readonly row: ScaleSetRow;
+}
+
+interface ListedPool {
+  readonly row: AgentPoolRow;
+  /** undefined: of another type. */
+  readonly vms: VmsPool | undefined;
+}
+
+function judge(options: AzureOptions, sets: ReadonlyMap<string, ListedSet>, listed: ReadonlyMap<string, ListedPool>): PoolsFacts {
+  const scaleSets = new Map([...sets].map(([key, { row }]) => [key, { value: row }]));
+  const agentPools = new Map([...listed].map(([key, { row }]) => [key, row]));
+  const poolSizes = sizesOf(options, listed);
+  const registration = register({ options, scaleSets, agentPools, poolSizes });
+  const pools = [...registration.groups.values()].map((group) =>
+    group.kind === 'vms-pool' ? vmsPoolFacts(group, agentPools, poolSizes) : scaleSetFacts(group, sets.get(group.key), agentPools),
+  );
+  const idleRules = options.discovery.flatMap((rule, index) => {
+    const alone = register({ options: { ...options, nodeGroups: [], discovery: [rule] }, scaleSets, agentPools, poolSizes });
+    return alone.groups.size + alone.skipped.size === 0 ? [index] : [];
+  });
+  const skipped = [...registration.skipped].map(([name, reason]) => ({ name, reason }));
+  return { pools, skipped, idleRules, scaleSets: [...sets.values()].map(({ row }) => row.name) };
+}
+
+function scaleSetFacts(group: Registered, set: ListedSet | undefined, agentPools: ReadonlyMap<string, AgentPoolRow>): PoolFacts {
+  const limits = { name: group.id, min: group.min, max: group.max };
+  if (set === undefined) return { ...limits, ...NOT_THERE };
+  const { row, subnetId, addressesPerNode, identityIds } = set;
+  const named = poolOf(row.tags);
+  const pool = named === undefined ? undefined : agentPools.get(named.toLowerCase());
+  return {
+    ...limits,
+    found: true,
+    kind: `${row.orchestration} scale set`,
+    capacity: row.capacity,
+    vmSize: row.vmSize,
+    agentPool: pool?.name ?? named,
+    managedAutoscaler: pool?.managedAutoscaler ?? false,
+    frozen: frozenBecause(group, row, pool),
+    subnetId,
+    addressesPerNode,
+    identityIds,
+    armId: row.armId,
+  };
+}
+
+/** Without the cluster's name no agent pools were read, and nothing is known against it. */
+function vmsPoolFacts(group: Registered, agentPools: ReadonlyMap<string, AgentPoolRow>, poolSizes: PoolSizes): PoolFacts {
+  const [name = ''] = group.key.split('/');
+  const size = poolSizes.get(group.key)?.value;
+  const pool = agentPools.get(name.toLowerCase());
+  return {
+    name: group.id,
+    min: group.min,
+    max: group.max,
+    ...NOT_THERE,
+    found: agentPools.size === 0 || pool !== undefined,
+    kind: 'VirtualMachines pool',
+    vmSize: size?.vmSize ?? '',
+    capacity: size?.count,
+    agentPool: pool?.name ?? name,
+    managedAutoscaler: pool?.managedAutoscaler ?? false,
+  };
+}
+
+const NOT_THERE = {
+  found: false,
+  kind: 'scale set',
+  capacity: undefined,
+  vmSize: '',
+  agentPool: undefined,
+  managedAutoscaler: false,
+  frozen: undefined,
+  subnetId: undefined,
+  addressesPerNode: 1,
+  identityIds: [],
+  armId: '',
+} as const;
+
+/** Of the primary subnet. Flat networking gives each interface an address beforehand for every pod that a node may have. */
+function subnetOf({ virtualMachineProfile }: VirtualMachineScaleSet): Pick<PoolFacts, 'subnetId' | 'addressesPerNode'> {
+  const nics = virtualMachineProfile?.networkProfile?.networkInterfaceConfigurations ?? [];
+  const subnets = nics.flatMap((nic) => (nic.ipConfigurations ?? []).flatMap(({ subnet }) => subnet?.id ?? []));
+  const [subnetId] = subnets;
+  const same = subnets.filter((id) => id.toLowerCase() === subnetId?.toLowerCase());
+  return { subnetId, addressesPerNode: Math.max(1, same.length) };
+}
+
+function identitiesOf({ identity }: VirtualMachineScaleSet): readonly string[] {
+  return Object.keys(identity?.userAssignedIdentities ?? {});
+}
+
+type PoolSizes = NonNullable<Parameters<typeof register>[0]['poolSizes']>;
+
+/** Sizes that AKS tells and, without a machine, those that the configuration names. */
+function sizesOf({ nodeGroups }: AzureOptions, pools: ReadonlyMap<string, ListedPool>): PoolSizes {
+  return new Map(
+    [...pools].flatMap(([key, { vms }]) => {
+      if (vms === undefined) return [];
+      const named = nodeGroups.flatMap(({ name }) => {
+        const [pool = '', vmSize] = name.split('/');
+        return vmSize !== undefined && pool.toLowerCase() === key ? [vmSize] : [];
+      });
+      return rowsOfPool(vms, named).map((row) => [row.key, { value: row.value }] as const);
+    }),
+  );
+}
