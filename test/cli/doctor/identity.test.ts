@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { identityCheck } from '../../../src/cli/doctor/azure-checks.ts';
 import { AutoscalerError } from '../../../src/domain/errors.ts';
-import { configOf, type Given } from '../../config/support.ts';
+import { configOf } from '../../config/support.ts';
 
 const MANAGED = { ARM_CLIENT_ID: '', ARM_CLIENT_SECRET: '', ARM_USE_MANAGED_IDENTITY_EXTENSION: 'true' };
 const CLI = { argv: ['--config=c.yaml'], files: { 'c.yaml': 'azure: {credential: {method: azure-cli}}' } };
