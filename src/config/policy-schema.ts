@@ -119,6 +119,8 @@ export const scaleDown = z
     minReplicaCount: wholeNumber(0).default(0),
     maxParallelism: wholeNumber(1).default(10),
     maxDrainParallelism: wholeNumber(1).default(1),
+    // Differs from the Cluster Autoscaler (30s), as the time of a plan for pods does, and for the same reason.
+    maxSimulationTime: duration(3 * SECOND_MS, { leastMs: 100 }),
     maxRemovalsPerWindow: wholeNumber(1).default(100),
     removalWindow: duration(10 * MINUTE_MS, { leastMs: SECOND_MS }),
     maxBulkSoftTaintCount: wholeNumber(0).default(10),
@@ -151,6 +153,7 @@ export const scaleDown = z
     minReplicaCount: given.minReplicaCount,
     maxParallel: given.maxParallelism,
     maxParallelDrains: given.maxDrainParallelism,
+    maxSimulationMs: given.maxSimulationTime,
     maxRemovalsPerWindow: given.maxRemovalsPerWindow,
     removalWindowMs: given.removalWindow,
     softTaintBudget: given.maxBulkSoftTaintCount,

@@ -120,6 +120,8 @@ export interface ScaleDownPlan {
   readonly removals: readonly Removal[];
   readonly instanceRemovals: readonly InstanceRemoval[];
   readonly kept: readonly KeptNode[];
+  /** The time for simulating was up after so many nodes; absent: it was not. */
+  readonly cutShortAfter?: number;
   /** Set when nothing may be removed in this loop at all; the reason. */
   readonly inhibited: string | undefined;
   readonly summary: string;

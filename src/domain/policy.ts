@@ -95,6 +95,8 @@ export interface ScaleDownPolicy {
   readonly maxParallelDrains: number;
   /** A ReplicaSet or ReplicationController that keeps fewer pods holds their nodes. Absent: 0. */
   readonly minReplicaCount?: number;
+  /** How long removals may be simulated in one loop. Absent: no limit. */
+  readonly maxSimulationMs?: number;
   /** A cap that even a bug cannot pass: nodes removed within `removalWindowMs`. */
   readonly maxRemovalsPerWindow: number;
   readonly removalWindowMs: number;

@@ -28,7 +28,7 @@ export function replay(dump: Dump, names: ResourceNames): Replay {
       ? undefined
       : planScaleUp({ ...input, exclude: new Set(dump.excluded.map(nodeGroupId)), ...cutLike(recorded), ...turn });
   const hasScaleDown = dump.scaleDown !== null && dump.scaleDown !== undefined;
-  const scaleDown = hasScaleDown ? planScaleDown({ ...input, scaleUpPlanned: dump.scaleUpPlanned }) : undefined;
+  const scaleDown = hasScaleDown ? planScaleDown({ ...input, scaleUpPlanned: dump.scaleUpPlanned, ...cutLike(dump.scaleDown) }) : undefined;
   const equal = same(scaleUp, recorded) && same(scaleDown, hasScaleDown ? dump.scaleDown : undefined);
   return { scaleUp, scaleDown, equal };
 }

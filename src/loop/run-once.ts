@@ -162,6 +162,12 @@ async function shrink(input: RunOnceInput, steps: Steps, progress: Progress, sig
   return { ...progress, scaleDown: plan, state, removed: [...progress.removed, ...removed] };
 }
 
+/** Removals are looked at without a pause: meanwhile no lease is renewed. */
+function simulationTimer({ clock, policy }: LoopDeps): () => boolean {
+  const endsAtMs = clock.monotonic() + (policy.scaleDown.maxSimulationMs ?? Number.POSITIVE_INFINITY);
+  return () => clock.monotonic() >= endsAtMs;
+}
+
 /** A dry run's wish for nodes may stand for days, and must not hide what it would remove. */
 function meansToGrow({ plan, increases }: ScaleUpRound): boolean {
   const isWish = increases.length > 0 && increases.every(({ outcome }) => outcome.kind === 'withheld');
@@ -180,8 +186,9 @@ function planAndBegin(input: RunOnceInput, progress: Progress, observation: Obse
   const rooms = [...(held === 'unknown' ? [] : held), ...(last === undefined ? [] : arrivingPods(last))];
   const seen = withHeldRoom(observation, rooms);
   const plan = holding(rooms, snapshot, () =>
-    planScaleDown({ observation: seen, state: progress.state, policy, names, snapshot, scaleUpPlanned }),
+    planScaleDown({ observation: seen, state: progress.state, policy, names, snapshot, scaleUpPlanned, isLate: simulationTimer(deps) }),
   );
+  if (plan.cutShortAfter !== undefined) metrics.loop.plansCutShort.inc();
   deps.journal.record({ observation: seen, stateBefore: progress.state, scaleUp: [], scaleDown: plan, policy, scaleUpPlanned });
   if (isOver(input, signal)) return undefined;
   const planned = reduceScaleDownPlan(progress.state, plan, observation, policy);

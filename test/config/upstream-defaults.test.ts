@@ -68,6 +68,7 @@ const UPSTREAM: Readonly<Record<string, string>> = {
   'scale-down-delay-after-failure': '3m',
   'scale-down-delay-type-local': 'false',
   'scale-down-enabled': 'true',
+  'scale-down-simulation-timeout': '30s',
   'scale-down-gpu-utilization-threshold': '0.5',
   'scale-down-unneeded-time': '10m',
   'scale-down-unready-enabled': 'true',
@@ -113,12 +114,13 @@ describe('defaults', () => {
     expect(RETIRED_FLAGS.filter(({ name }) => Object.hasOwn(UPSTREAM, name))).toEqual([]);
   });
 
-  it('are those of the Cluster Autoscaler, but for five', () => {
+  it('are those of the Cluster Autoscaler, but for six', () => {
     expect(differs.map(([name]) => name).toSorted()).toEqual([
       'address',
       'enforce-node-group-min-size',
       'leader-elect-resource-name',
       'max-binpacking-time',
+      'scale-down-simulation-timeout',
       'skip-nodes-with-local-storage',
     ]);
   });

@@ -221,6 +221,12 @@ export const FLAGS: readonly Flag[] = [
     'scaleDown.maxBulkSoftTaintCount',
     'soft taints changed per loop; 0 turns them off (default 10)',
   ),
+  row(
+    'scale-down-simulation-timeout',
+    'duration',
+    'scaleDown.maxSimulationTime',
+    'time for looking at removals in one loop; the rest waits for the next (default 3s)',
+  ),
   row('max-bulk-soft-taint-time', 'duration', 'scaleDown.maxBulkSoftTaintTime', 'time that a loop may spend on them (default 3s)'),
   row(
     'node-deletion-candidate-ttl',

@@ -79,7 +79,6 @@ export const RETIRED_FLAGS: readonly RetiredFlag[] = [
   toggle('max-node-skip-eval-time-tracker-enabled', 'ignored', TRUE, 'its metric is always served'),
   toggle('node-removal-latency-tracking-enabled', 'ignored', TRUE, 'its metric is always served'),
   value('max-nodegroup-binpacking-duration', 'ignored', [], 'the time of a whole plan is --max-binpacking-time'),
-  value('scale-down-simulation-timeout', 'ignored', [], 'removals are simulated within the loop, cheaply'),
   value('node-deletion-batcher-interval', 'ignored', ['0s', '0'], 'nodes of one group that are ready at once go in one call'),
   value('node-info-cache-expire-time', 'ignored', [], 'a learned template counts as long as its pool stays as it was'),
   value('predicate-parallelism', 'ignored', [], 'pods are compared by class, in one thread'),

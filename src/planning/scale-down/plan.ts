@@ -28,6 +28,8 @@ export interface PlanScaleDownInput {
   readonly snapshot: Snapshot;
   /** True when this loop asks for nodes: it must not take others away in the same breath. `unknown`: planning that failed. */
   readonly scaleUpPlanned: boolean | 'unknown';
+  /** Whether the time for simulating is up, asked before each node but the first; `made`: how many were looked at. Absent: never. */
+  readonly isLate?: (made: number) => boolean;
 }
 
 /** Decides which nodes are unneeded, which go now, and says for every other node why it stays. */
@@ -53,15 +55,16 @@ function planWith(input: PlanScaleDownInput): ScaleDownPlan {
   if (unfit !== undefined) return nothing(`too many nodes are unready: ${unfit.detail}`, instanceRemovals);
 
   const eligibility = sortOutNodes(scope);
-  const unneeded = inFork(scope.snapshot, () => findUnneeded(scope, eligibility));
+  const unneeded = inFork(scope.snapshot, () => findUnneeded(scope, eligibility, input.isLate));
   const inhibited = inhibitionOf(scope, input.scaleUpPlanned);
   const selection = inhibited === undefined ? selectRemovals(scope, unneeded, { allowance, headroom }) : { removals: [], kept: [] };
-  const timers = timersOf(scope, unneeded.nodes, eligibility.pausedBy);
+  const timers = timersOf(scope, unneeded.nodes, new Set([...eligibility.pausedBy, ...unneeded.unseen]));
   return {
     unneeded: timers,
     removals: selection.removals,
     instanceRemovals,
     kept: [...eligibility.kept, ...unneeded.kept, ...selection.kept],
+    ...(unneeded.cutShortAfter === undefined ? {} : { cutShortAfter: unneeded.cutShortAfter }),
     inhibited,
     summary: summaryOf({ removals: selection.removals.length, instances: instanceRemovals.length, unneeded: timers.size, inhibited }),
   };
@@ -77,7 +80,7 @@ function inFork<Result>(snapshot: Snapshot, simulate: () => Result): Result {
   }
 }
 
-/** A node that only a momentarily spent disruption budget holds keeps its timer, but does not begin one. */
+/** A node that only a momentarily spent disruption budget holds, or that was not looked at, keeps its timer, but does not begin one. */
 function timersOf(scope: Scope, unneeded: readonly Unneeded[], paused: ReadonlySet<NodeName>): ReadonlyMap<NodeName, number> {
   const timers = new Map(unneeded.map((entry) => [entry.node.name, entry.sinceMs]));
   for (const name of paused) {

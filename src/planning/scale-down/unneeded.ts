@@ -22,6 +22,10 @@ export interface UnneededNodes {
   readonly kept: readonly KeptNode[];
   /** Where the pods of nodes that are being drained are expected to go. */
   readonly reserved: ReadonlySet<NodeName>;
+  /** Nodes that were not looked at: of them nothing new is known. */
+  readonly unseen: readonly NodeName[];
+  /** The time was up after so many; undefined: it was not. */
+  readonly cutShortAfter: number | undefined;
 }
 
 /** Simulations that fail cost a walk over all nodes; what is left over is looked at in the next loops. */
@@ -33,7 +37,7 @@ const LOOP_INTERVAL_MS = 10_000;
  * Simulates the removal of the candidates one after the other, each on top of the ones before. Empty nodes and nodes
  * that were unneeded already go first, so that their timers live on.
  */
-export function findUnneeded(scope: Scope, eligibility: Eligibility): UnneededNodes {
+export function findUnneeded(scope: Scope, eligibility: Eligibility, isLate: (made: number) => boolean = () => false): UnneededNodes {
   const { nowMs } = scope.observation;
   const destinations = destinationsOf(scope);
   const limit = unneededLimit(scope.state.unneededSince.size, scope.policy.scaleDown);
@@ -42,10 +46,16 @@ export function findUnneeded(scope: Scope, eligibility: Eligibility): UnneededNo
   const reserved = placeDraining(scope, destinations);
   let failures = 0;
   let counted = 0;
+  let made = 0;
+  let cutShortAfter: number | undefined;
+  const unseen: NodeName[] = [];
   for (const candidate of simulationOrder(scope, eligibility.candidates)) {
     const { node, utilization } = candidate;
-    const enough = enoughKnown(candidate, { counted, failures, limit });
+    const known = enoughKnown(candidate, { counted, failures, limit });
+    if (known === undefined && cutShortAfter === undefined && made > 0 && isLate(made)) cutShortAfter = made;
+    const enough = known ?? (cutShortAfter === undefined ? undefined : LATE);
     if (enough !== undefined) {
+      unseen.push(node.name);
       kept.push({ node: node.name, reason: 'RemovalBudgetSpent', detail: enough, utilization });
       continue;
     }
@@ -53,6 +63,7 @@ export function findUnneeded(scope: Scope, eligibility: Eligibility): UnneededNo
       kept.push({ node: node.name, reason: 'UnexpectedError', utilization });
       continue;
     }
+    made += 1;
     const result = simulateRemoval(node, movableNow(candidate, scope), scope.snapshot, destinations);
     if ('stuck' in result) {
       failures += 1;
@@ -63,8 +74,10 @@ export function findUnneeded(scope: Scope, eligibility: Eligibility): UnneededNo
       nodes.push({ ...candidate, sinceMs: scope.state.unneededSince.get(node.name) ?? nowMs, destinations: result.destinations });
     }
   }
-  return { nodes, kept, reserved };
+  return { nodes, kept, reserved, unseen, cutShortAfter };
 }
+
+const LATE = 'not looked at in this loop: the time for it was up';
 
 /** Why no more nodes are looked at in this loop; undefined: they are. Groups that go as a whole are of no use half known. */
 function enoughKnown(

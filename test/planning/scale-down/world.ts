@@ -24,6 +24,7 @@ export interface World {
   readonly scaleUpPlanned?: boolean;
   readonly cloud?: Partial<Observation['cloud']>;
   readonly stalenessMs?: number;
+  readonly isLate?: (made: number) => boolean;
 }
 
 export function observe(world: World): Observation {
@@ -48,6 +49,7 @@ export function plan(world: World): ScaleDownPlan {
     names: resourceNames,
     snapshot,
     scaleUpPlanned: world.scaleUpPlanned ?? false,
+    ...(world.isLate === undefined ? {} : { isLate: world.isLate }),
   });
 }
 
