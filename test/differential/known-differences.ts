@@ -1,12 +1,14 @@
 /** Where the planner and kube-scheduler are known not to agree, and why that is left so. Everything else is a fault. */
 import type { ParityCase, ParityObject, PlannersAnswer } from './parity-case.ts';
 
+type Given = Pick<ParityCase, 'cluster' | 'pod' | 'scheduler' | 'message'>;
+
 export interface KnownDifference {
   readonly name: string;
   /** Why it is so, and why it harms nobody. */
   readonly why: string;
   /** Whether it alone is why these nodes are judged differently. */
-  explains(given: Pick<ParityCase, 'cluster' | 'pod' | 'scheduler'>, planner: PlannersAnswer): boolean;
+  explains(given: Given, planner: PlannersAnswer): boolean;
 }
 
 export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
@@ -42,13 +44,21 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
       return waitsForTheGone && scheduler.length === 0 && [...reasons.values()].some((refusals) => refusals.length === 0);
     },
   },
+  {
+    name: 'a selector of devices that fails on another node',
+    why:
+      'Where the devices of one node cannot be judged (a selector reads what a device lacks, or all of a pool are asked for that is being ' +
+      'published anew), kube-scheduler gives the whole attempt up and tries again later. The planner judges each node by its own devices: ' +
+      'a pod counts as served that waits until the fault is gone. It errs to the side of fewer nodes.',
+    explains: ({ scheduler, message = '' }, { reasons }) =>
+      scheduler.length === 0 &&
+      message.startsWith('SchedulerError: running "DynamicResources" filter plugin') &&
+      [...reasons.values()].some((refusals) => refusals.some(({ kind }) => kind === 'device')),
+  },
 ];
 
 /** The known difference that this is a case of, if it is one. */
-export function knownDifference(
-  given: Pick<ParityCase, 'cluster' | 'pod' | 'scheduler'>,
-  planner: PlannersAnswer,
-): KnownDifference | undefined {
+export function knownDifference(given: Given, planner: PlannersAnswer): KnownDifference | undefined {
   return KNOWN_DIFFERENCES.find((difference) => difference.explains(given, planner));
 }
 

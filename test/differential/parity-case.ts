@@ -52,6 +52,10 @@ const RESOURCES: Readonly<Record<string, string>> = {
   PersistentVolume: 'persistentvolumes',
   StorageClass: 'storageclasses',
   CSINode: 'csinodes',
+  DeviceClass: 'deviceclasses',
+  ResourceSlice: 'resourceslices',
+  ResourceClaim: 'resourceclaims',
+  ResourceClaimTemplate: 'resourceclaimtemplates',
 };
 
 /** Asks the planner: the objects go the way that the watch would take them. No other pod is pending. */

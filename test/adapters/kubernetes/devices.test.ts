@@ -52,6 +52,16 @@ describe('devices that drivers publish', () => {
     expect(devicesOf('n-1')).toBeUndefined();
   });
 
+  it('are read with null for every list that is not given, as the API server writes it', () => {
+    const slice = gpuSlice('n-1', 0, { spec: { devices: null, sharedCounters: null } });
+    const empty = { ...claimTemplate('one', []), spec: { spec: { devices: { requests: null, constraints: null } } } };
+    const pods = [pod('p', ownClaim('one'))];
+    const { devicesOf, pending } = clusterOf({ nodes: [node('n-1')], resourceslices: [slice], resourceclaimtemplates: [empty], pods });
+    expect(devicesOf('n-1')?.pools).toMatchObject([{ name: 'n-1', devices: [] }]);
+    // Who asks for nothing is content everywhere, also where drivers have not published yet.
+    expect(pending('p')?.shape).toMatchObject({ unsupported: [], devices: { claims: [], blockers: [] } });
+  });
+
   it('make a node ready whose labels promise GPUs that no device plugin reports', () => {
     const { cluster, put } = clusterOf({ nodes: [node('n-1', { [GPU_LABEL]: 'nvidia' })] });
     const readiness = () => cluster.views().nodes.get('n-1')?.readiness;

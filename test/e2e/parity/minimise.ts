@@ -17,9 +17,10 @@ export async function askAgain(scheduler: RealScheduler, given: Pick<ParityCase,
   const answer = askPlanner(whole, only.pod);
   const nodes = only.verdict.nodes.filter((name) => answer.reasons.has(name));
   const wrong = disagreements(whole, nodes, answer);
-  if (wrong.length === 0 || knownDifference({ cluster: whole, pod: only.pod, scheduler: nodes }, answer) !== undefined) return undefined;
   const { message } = only.verdict;
-  return { name: wrong.join('; '), cluster: whole, pod: only.pod, scheduler: nodes, ...(message === undefined ? {} : { message }) };
+  const again = { cluster: whole, pod: only.pod, scheduler: nodes, ...(message === undefined ? {} : { message }) };
+  if (wrong.length === 0 || knownDifference(again, answer) !== undefined) return undefined;
+  return { name: wrong.join('; '), ...again };
 }
 
 /** The smallest case that the patience allows. */

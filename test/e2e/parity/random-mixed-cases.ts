@@ -18,7 +18,8 @@ import { mounts, storageStory } from '../../differential/random-storage.ts';
 import type { PodVolume } from '../../../src/simulator/cluster/objects.ts';
 import { throughJson, validNode, validPod, type Question } from './random-cases.ts';
 import { storageObjects } from './random-storage-cases.ts';
-import { PRIORITIES, STRANGERS_CLAIM } from './real-scheduler.ts';
+import { STRANGERS_CLAIM } from './own-claims.ts';
+import { PRIORITIES } from './real-scheduler.ts';
 
 /** Of a bound pod. */
 const LIVES = ['runs', 'runs', 'succeeded', 'failed', 'holds-more', 'wants-more', 'asks-too-much'] as const;

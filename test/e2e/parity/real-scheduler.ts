@@ -10,6 +10,7 @@ import { ApiError, type Json, type KubeObject } from '../api-client.ts';
 import type { Binaries } from '../binaries.ts';
 import { startControlPlane, type ControlPlane } from '../control-plane.ts';
 import { until } from '../until.ts';
+import { gated, hasItsClaims, hasOwnClaims, ownClaims } from './own-claims.ts';
 
 export interface Verdict {
   /** Sorted names of the nodes that passed. */
@@ -35,11 +36,10 @@ export interface Answers {
 
 /** Admission that would change or refuse what a case is made of. */
 const NOT_ADMITTED = ['ServiceAccount', 'TaintNodesByCondition', 'RuntimeClass', 'StorageObjectInUseProtection'];
+const DEVICES = '/apis/resource.k8s.io/v1';
 const SENTINEL = 'parity-sentinel';
 /** Classes of priority that the pods of a case may name. */
 export const PRIORITIES: Readonly<Record<string, number>> = { 'parity-low': -5, 'parity-high': 1000 };
-/** On a pod: the claims of its generic ephemeral volumes are there already, but another pod's. */
-export const STRANGERS_CLAIM = 'parity.test/claim-of-another';
 const MERGE = 'application/merge-patch+json';
 /** Paths of everything that a case may hold, in the order of creation. */
 const PATHS: readonly (readonly [kind: string, path: (namespace: string) => string])[] = [
@@ -48,9 +48,25 @@ const PATHS: readonly (readonly [kind: string, path: (namespace: string) => stri
   ['CSINode', () => '/apis/storage.k8s.io/v1/csinodes'],
   ['PersistentVolume', () => '/api/v1/persistentvolumes'],
   ['PersistentVolumeClaim', (namespace) => `/api/v1/namespaces/${namespace}/persistentvolumeclaims`],
+  ['DeviceClass', () => `${DEVICES}/deviceclasses`],
+  ['ResourceSlice', () => `${DEVICES}/resourceslices`],
+  ['ResourceClaimTemplate', (namespace) => `${DEVICES}/namespaces/${namespace}/resourceclaimtemplates`],
+  ['ResourceClaim', (namespace) => `${DEVICES}/namespaces/${namespace}/resourceclaims`],
   ['Node', () => '/api/v1/nodes'],
   ['Pod', (namespace) => `/api/v1/namespaces/${namespace}/pods`],
 ];
+
+/** Of what is not in the core group. */
+const GROUPS: Readonly<Record<string, readonly string[]>> = {
+  'storage.k8s.io': ['StorageClass', 'CSINode'],
+  'resource.k8s.io': ['DeviceClass', 'ResourceSlice', 'ResourceClaimTemplate', 'ResourceClaim'],
+};
+
+const SENTINEL_CLASS: ParityObject = {
+  kind: 'DeviceClass',
+  metadata: { name: SENTINEL },
+  spec: { selectors: [{ cel: { expression: `device.driver == "${SENTINEL}"` } }] },
+};
 
 /** Owns a control plane and the extender. */
 export class RealScheduler {
@@ -95,6 +111,7 @@ export class RealScheduler {
       for (const [name, value] of Object.entries(PRIORITIES)) {
         await plane.admin.apply({ apiVersion: 'scheduling.k8s.io/v1', kind: 'PriorityClass', metadata: { name }, value });
       }
+      await plane.admin.must('POST', pathOf(SENTINEL_CLASS), { ...apiOf(SENTINEL_CLASS), ...SENTINEL_CLASS });
       return new RealScheduler(plane, server, verdicts);
     } catch (thrown) {
       server.close();
@@ -125,8 +142,8 @@ export class RealScheduler {
           else made.push(answer);
         }
       }
-      await this.#sentinel();
-      const asked = await Promise.all(pods.map((pod) => this.#askFor(pod)));
+      await this.#sentinel(made.some(({ kind }) => kind === 'ResourceSlice'));
+      const asked = await Promise.all(pods.map((pod) => this.#askFor(pod, made)));
       invalid.push(...asked.filter((answer) => typeof answer === 'string'));
       return { cluster: made, asked: asked.filter((answer) => typeof answer !== 'string'), invalid };
     } finally {
@@ -146,8 +163,10 @@ export class RealScheduler {
     let now: Json = answer.body;
     const own = `${path}/${rest.name}`;
     // Claims and volumes get their phase as the controllers would write it.
-    if (object['status'] !== undefined && object.kind.startsWith('PersistentVolume')) {
-      now = await this.#plane.admin.must('PUT', `${own}/status`, { ...now, status: object['status'] });
+    if (object['status'] !== undefined && /^PersistentVolume|^ResourceClaim$/.test(object.kind)) {
+      const told = await this.#plane.admin.call('PUT', `${own}/status`, { ...now, status: object['status'] });
+      if (told.status >= 300) return `${object.kind} ${rest.name}: ${String(told.body['message'])}`;
+      now = told.body;
     }
     // And the pods that are somewhere have the kubelet's word.
     if (object.kind === 'Pod' && (object['spec'] as Json)['nodeName'] !== undefined) {
@@ -166,19 +185,19 @@ export class RealScheduler {
     return tidy({ ...now, kind: 'Namespace' } as ParityObject);
   }
 
-  async #askFor(pod: ParityObject): Promise<Asked | string> {
-    const own = ephemeralVolumesOf(pod);
-    const made = await this.#make(own.length === 0 ? pod : gated(pod));
+  async #askFor(pod: ParityObject, objects: ParityCluster): Promise<Asked | string> {
+    if (!hasItsClaims(pod, objects)) return `Pod ${pod.metadata.name}: a claim that it names is not there`;
+    const owns = hasOwnClaims(pod);
+    const made = await this.#make(owns ? gated(pod) : pod);
     if (typeof made === 'string') return made;
     const uid = made.metadata.uid ?? '';
-    if (own.length === 0) return { pod: made, claims: [], verdict: await this.#verdictOn(uid) };
-    const claims = await Promise.all(own.map((volume) => this.#make(claimOf(made, volume))));
-    const ungated = await this.#plane.admin.must(
-      'PATCH',
-      `${pathOf(made)}/${made.metadata.name}`,
-      { spec: { schedulingGates: null } },
-      MERGE,
-    );
+    if (!owns) return { pod: made, claims: [], verdict: await this.#verdictOn(uid) };
+    const own = ownClaims(made, objects);
+    const claims = await Promise.all(own.claims.map((claim) => this.#make(claim)));
+    const path = `${pathOf(made)}/${made.metadata.name}`;
+    const { admin } = this.#plane;
+    if (own.status !== undefined) await admin.must('PATCH', `${path}/status`, { status: own.status }, MERGE);
+    const ungated = await admin.must('PATCH', path, { spec: { schedulingGates: null } }, MERGE);
     return {
       pod: tidy({ ...made, ...ungated, kind: 'Pod' }),
       claims: claims.filter((claim) => typeof claim !== 'string'),
@@ -197,9 +216,9 @@ export class RealScheduler {
 
   /**
    * Made last, and let in only by who knows both the last node and the last bound pod: the scheduler then knows all that
-   * came before. It has no label that a rule of a case could count by.
+   * came before. It has no label that a rule of a case could count by. Of devices and claims the newest are asked for, too.
    */
-  async #sentinel(): Promise<void> {
+  async #sentinel(withDevices: boolean): Promise<void> {
     const turn = `turn-${this.#turn}`;
     const name = `${SENTINEL}-${turn}`;
     const labels = { [SENTINEL]: turn };
@@ -219,11 +238,17 @@ export class RealScheduler {
       spec: { containers: [{ name: 'c', image: 'none' }], ...spec },
     });
     await admin.must('POST', pods, pod(`${name}-there`, { nodeName: name }));
+    const claimed = withDevices ? { resourceClaims: [{ name: 'own', resourceClaimName: name }] } : {};
+    if (withDevices) {
+      for (const object of sentinelDevices(name)) {
+        await admin.must('POST', pathOf(object), { ...object, ...apiOf(object) });
+      }
+    }
     const near = [{ topologyKey: SENTINEL, labelSelector: { matchLabels: labels } }];
     const asks = await admin.must(
       'POST',
       pods,
-      pod(`${name}-asks`, { affinity: { podAffinity: { requiredDuringSchedulingIgnoredDuringExecution: near } } }),
+      pod(`${name}-asks`, { affinity: { podAffinity: { requiredDuringSchedulingIgnoredDuringExecution: near } }, ...claimed }),
     );
     const { uid } = asks['metadata'] as KubeObject['metadata'];
     await until('the scheduler knows the whole cluster', () => {
@@ -240,45 +265,36 @@ export class RealScheduler {
     await Promise.all([...namespaces].map((namespace) => admin.delete(`/api/v1/namespaces/${namespace}/pods`, now)));
     await Promise.all(
       objects
-        .filter(({ kind, metadata }) => kind === 'PersistentVolumeClaim' && metadata['finalizers'] !== undefined)
+        .filter(({ kind, metadata }) => kind.endsWith('Claim') && metadata['finalizers'] !== undefined)
         .map(async (object) => {
           await admin.call('PATCH', `${pathOf(object)}/${object.metadata.name}`, { metadata: { finalizers: null } }, MERGE);
         }),
     );
     const kinds = new Set(['Node', ...objects.map(({ kind }) => kind)]);
+    // The sentinel's own class stays.
+    for (const { metadata } of objects.filter(({ kind }) => kind === 'DeviceClass')) {
+      await admin.delete(`${DEVICES}/deviceclasses/${metadata.name}`);
+    }
     for (const [kind, path] of PATHS.toReversed()) {
-      if (kind === 'Pod' || kind === 'Namespace' || !kinds.has(kind)) continue;
-      const paths = kind === 'PersistentVolumeClaim' ? [...namespaces].map(path) : [path('')];
+      if (kind === 'DeviceClass' || kind === 'Pod' || kind === 'Namespace' || !kinds.has(kind)) continue;
+      const isOfNamespace = path('a') !== path('b');
+      const paths = isOfNamespace ? [...namespaces].map(path) : [path('')];
       await Promise.all(paths.map((each) => admin.delete(each, now)));
     }
   }
 }
 
-interface EphemeralVolume {
-  readonly name: string;
-  readonly ephemeral: { readonly volumeClaimTemplate: { readonly spec: Json } };
-}
-
-function ephemeralVolumesOf({ spec }: ParityObject): readonly EphemeralVolume[] {
-  const { volumes = [] } = spec as { readonly volumes?: readonly (EphemeralVolume | { readonly ephemeral?: undefined })[] };
-  return volumes.filter((volume): volume is EphemeralVolume => volume.ephemeral !== undefined);
-}
-
-/** The scheduler is to look once everything is there. */
-function gated(pod: ParityObject): ParityObject {
-  return { ...pod, spec: { ...(pod['spec'] as Json), schedulingGates: [{ name: 'parity.test/claims' }] } };
-}
-
-/** As the controller of ephemeral volumes makes it. */
-function claimOf({ metadata }: ParityObject, volume: EphemeralVolume): ParityObject {
-  const { name, uid, namespace = 'default', annotations } = metadata as ParityObject['metadata'] & { readonly annotations?: Json };
-  const owner = { apiVersion: 'v1', kind: 'Pod', name, uid: annotations?.[STRANGERS_CLAIM] === undefined ? uid : 'another' };
-  return {
-    kind: 'PersistentVolumeClaim',
-    metadata: { name: `${name}-${volume.name}`, namespace, ownerReferences: [{ ...owner, controller: true, blockOwnerDeletion: true }] },
-    spec: volume.ephemeral.volumeClaimTemplate.spec,
-    status: { phase: 'Pending' },
-  };
+/** A device of the sentinel's node, and the claim that only it fills. */
+function sentinelDevices(name: string): readonly ParityObject[] {
+  const pool = { name, generation: 1, resourceSliceCount: 1 };
+  return [
+    { kind: 'ResourceSlice', metadata: { name }, spec: { driver: SENTINEL, pool, nodeName: name, devices: [{ name: 'only' }] } },
+    {
+      kind: 'ResourceClaim',
+      metadata: { name, namespace: 'kube-system' },
+      spec: { devices: { requests: [{ name: 'only', exactly: { deviceClassName: SENTINEL } }] } },
+    },
+  ];
 }
 
 function pathOf({ kind, metadata }: ParityObject): string {
@@ -288,7 +304,8 @@ function pathOf({ kind, metadata }: ParityObject): string {
 }
 
 function apiOf({ kind }: ParityObject): Json {
-  return { apiVersion: kind === 'StorageClass' || kind === 'CSINode' ? 'storage.k8s.io/v1' : 'v1', kind };
+  const [group] = Object.entries(GROUPS).find(([, kinds]) => kinds.includes(kind)) ?? [];
+  return { apiVersion: group === undefined ? 'v1' : `${group}/v1`, kind };
 }
 
 /** Without what only the server's own books are about. */

@@ -1,0 +1,192 @@
+/** Random devices and claims of them (dynamic resource allocation), as drivers and people write them. */
+import * as fc from 'fast-check';
+import type { ParityObject } from '../../differential/parity-case.ts';
+import type { Question } from './random-cases.ts';
+
+const DRIVER = 'gpu.example.com';
+const ofDriver = `device.driver == "${DRIVER}"`;
+const attributes = `device.attributes["${DRIVER}"]`;
+const CLASSES: Readonly<Record<string, string>> = {
+  any: ofDriver,
+  a: `${ofDriver} && ${attributes}.model == "A"`,
+  big: `${ofDriver} && device.capacity["${DRIVER}"].memory.isGreaterThan(quantity("40Gi"))`,
+};
+const SELECTORS = [
+  `${attributes}.numa == 0`,
+  `${attributes}.model in ["B", "C"]`,
+  `device.capacity["${DRIVER}"].memory.compareTo(quantity("80Gi")) >= 0`,
+  `"rare" in ${attributes} && ${attributes}.rare`,
+  `!(${attributes}.?rare.orValue(false))`,
+  `has(${attributes}.rare) ? ${attributes}.rare : true`,
+  // Of a device without it this is an error, not a no.
+  `${attributes}.rare`,
+  `device.driver != "${DRIVER}" || ${attributes}.version.isGreaterThan(semver("1.2.0"))`,
+  `${attributes}.model.startsWith("A")`,
+];
+
+/** The devices of a claim that nobody uses any longer are taken away for the first pod that they keep from running. */
+const USERS = [{ resource: 'pods', name: 'user', uid: 'uid-of-the-user' }];
+
+const device = fc.record({
+  model: fc.constantFrom('A', 'A', 'B'),
+  numa: fc.constantFrom(0, 1),
+  memory: fc.constantFrom('40Gi', '80Gi'),
+  version: fc.constantFrom('1.0.0', '1.10.0'),
+  rare: fc.constantFrom(undefined, undefined, undefined, true, false),
+  taint: fc.constantFrom(undefined, undefined, undefined, undefined, 'NoSchedule', 'NoExecute'),
+});
+const node = fc.record({
+  devices: fc.array(device, { maxLength: 4 }),
+  /** What its driver says: all, only a part of the slices, or an older generation too. */
+  published: fc.constantFrom('whole', 'whole', 'whole', 'whole', 'whole', 'whole', 'part', 'older-too'),
+});
+
+const tolerations = fc.constantFrom([], [], [{ key: 'sick', operator: 'Exists' }]);
+const plain = fc.record({
+  deviceClassName: fc.constantFrom('any', 'any', 'any', 'any', 'any', 'a', 'a', 'big', 'gone'),
+  selectors: fc.oneof(
+    { weight: 3, arbitrary: fc.constant<string[]>([]) },
+    { weight: 1, arbitrary: fc.constantFrom(...SELECTORS).map((one) => [one]) },
+  ),
+  many: fc.constantFrom(1, 1, 1, 1, 1, 2, 3, 'all' as const),
+  tolerations,
+});
+type Plain = typeof plain extends fc.Arbitrary<infer Value> ? Value : never;
+const request = fc.oneof(
+  { weight: 4, arbitrary: plain.map((only) => [only]) },
+  { weight: 1, arbitrary: fc.tuple(plain, plain).map((both) => [...both]) },
+);
+const constraint = fc.constantFrom(
+  undefined,
+  undefined,
+  undefined,
+  undefined,
+  undefined,
+  `${DRIVER}/model`,
+  `${DRIVER}/numa`,
+  `${DRIVER}/rare`,
+);
+const ask = fc.record({
+  requests: fc.oneof(
+    { weight: 3, arbitrary: request.map((one) => [one]) },
+    { weight: 1, arbitrary: fc.tuple(request, request).map((both) => [...both]) },
+  ),
+  constraint,
+  onlyFirst: fc.boolean(),
+});
+type Ask = typeof ask extends fc.Arbitrary<infer Value> ? Value : never;
+
+const shared = fc.record({
+  ask,
+  // At a pod of which a claim is missing, on its way out or another pod's, the scheduler does not even look.
+  state: fc.constantFrom('waiting', 'has'),
+  on: fc.nat(3),
+  device: fc.nat(3),
+});
+const CLAIMS = ['c-0', 'c-1', 'c-2', 'c-3'] as const;
+const TEMPLATES = ['t-0', 't-1', 't-2', 't-3', 't-4'] as const;
+const story = fc.record({
+  nodes: fc.array(node, { minLength: 1, maxLength: 4 }),
+  claims: fc.tuple(shared, shared, shared, shared),
+  templates: fc.tuple(ask, ask, ask, ask, ask),
+  pending: fc.array(
+    fc.record({
+      claims: fc.uniqueArray(fc.constantFrom(...TEMPLATES, ...CLAIMS), { minLength: 1, maxLength: 2 }),
+    }),
+    { minLength: 12, maxLength: 12 },
+  ),
+});
+type Story = typeof story extends fc.Arbitrary<infer Value> ? Value : never;
+
+/** `count` clusters with devices and a dozen pending pods each; equal seeds give equal questions. */
+export function randomDeviceQuestions(seed: number, count: number): readonly Question[] {
+  return fc.sample(story, { seed, numRuns: count }).map((told) => ({
+    cluster: [
+      ...Object.entries(CLASSES).map(([name, expression]) => ({
+        kind: 'DeviceClass',
+        metadata: { name },
+        spec: { selectors: [{ cel: { expression } }] },
+      })),
+      ...told.nodes.flatMap(nodeWithSlices),
+      ...told.templates.map((each, at) => ({
+        kind: 'ResourceClaimTemplate',
+        metadata: { name: `t-${at}`, namespace: 'default' },
+        spec: { spec: { devices: devicesOf(each) } },
+      })),
+      ...told.claims.map((each, at) => claimObject(`c-${at}`, each, told)),
+    ],
+    pods: told.pending.map(({ claims }, at) => ({
+      kind: 'Pod',
+      metadata: { name: `p-${at}`, namespace: 'default' },
+      spec: {
+        containers: [{ name: 'c', image: 'none' }],
+        resourceClaims: claims.map((name) => ({
+          name,
+          ...(name.startsWith('t-') ? { resourceClaimTemplateName: name } : { resourceClaimName: name }),
+        })),
+      },
+    })),
+  }));
+}
+
+function nodeWithSlices({ devices, published }: Story['nodes'][number], at: number): readonly ParityObject[] {
+  const name = `n-${at}`;
+  const room = { cpu: '4', memory: '16Gi', pods: '110' };
+  const slice = (sliceName: string, generation: number, shown: Story['nodes'][number]['devices']): ParityObject => ({
+    kind: 'ResourceSlice',
+    metadata: { name: sliceName },
+    spec: {
+      driver: DRIVER,
+      pool: { name, generation, resourceSliceCount: published === 'part' ? 2 : 1 },
+      nodeName: name,
+      devices: shown.map((each, place) => deviceObject(`gpu-${place}`, each)),
+    },
+  });
+  return [
+    { kind: 'Node', metadata: { name, labels: { 'kubernetes.io/hostname': name } }, status: { allocatable: room, capacity: room } },
+    slice(`${name}-gpus`, 2, devices),
+    ...(published === 'older-too' ? [slice(`${name}-old`, 1, [...devices, ...devices].slice(0, 4))] : []),
+  ];
+}
+
+function deviceObject(name: string, { model, numa, memory, version, rare, taint }: Story['nodes'][number]['devices'][number]): unknown {
+  return {
+    name,
+    attributes: {
+      model: { string: model },
+      numa: { int: numa },
+      version: { version },
+      ...(rare === undefined ? {} : { rare: { bool: rare } }),
+    },
+    capacity: { memory: { value: memory } },
+    ...(taint === undefined ? {} : { taints: [{ key: 'sick', effect: taint }] }),
+  };
+}
+
+function devicesOf({ requests, constraint: attribute, onlyFirst }: Ask): unknown {
+  const exact = ({ many, ...rest }: Plain): Readonly<Record<string, unknown>> => ({
+    ...rest,
+    selectors: rest.selectors.map((expression) => ({ cel: { expression } })),
+    ...(many === 'all' ? { allocationMode: 'All' } : { allocationMode: 'ExactCount', count: many }),
+  });
+  const asked = requests.map((alternatives, at) => {
+    const [only, ...others] = alternatives;
+    if (only === undefined) throw new Error('A request has an alternative at least.');
+    if (others.length === 0) return { name: `r-${at}`, exactly: exact(only) };
+    return { name: `r-${at}`, firstAvailable: alternatives.map((each, place) => ({ name: `s-${place}`, ...exact(each) })) };
+  });
+  const rules = attribute === undefined ? [] : [{ matchAttribute: attribute, ...(onlyFirst ? { requests: ['r-0'] } : {}) }];
+  return { requests: asked, constraints: rules };
+}
+
+function claimObject(name: string, { ask: asked, state, on, device: place }: Story['claims'][number], { nodes }: Story): ParityObject {
+  const pool = `n-${on % nodes.length}`;
+  const here = { nodeSelectorTerms: [{ matchFields: [{ key: 'metadata.name', operator: 'In', values: [pool] }] }] };
+  const results = [{ request: 'r-0', driver: DRIVER, pool, device: `gpu-${place}` }];
+  return {
+    kind: 'ResourceClaim',
+    metadata: { name, namespace: 'default' },
+    spec: { devices: devicesOf(asked) },
+    ...(state === 'has' ? { status: { allocation: { devices: { results }, nodeSelector: here }, reservedFor: USERS } } : {}),
+  };
+}
