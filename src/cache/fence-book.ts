@@ -33,7 +33,16 @@ export class FenceBook {
   raise(key: string, change: Change, at: { readonly etag: string | undefined; readonly nowMs: number }): void {
     let fence = this.#fences.get(key);
     if (fence === undefined) {
-      fence = { key, raisedAtMs: at.nowMs, changes: [], oldEtags: new Set(), minSeq: 0, graceUntilMs: 0, expect: undefined };
+      fence = {
+        key,
+        raisedAtMs: at.nowMs,
+        changes: [],
+        oldEtags: new Set(),
+        minSeq: 0,
+        graceUntilMs: 0,
+        expect: undefined,
+        glimpse: undefined,
+      };
       this.#fences.set(key, fence);
     }
     fence.changes.push(change);
@@ -58,7 +67,10 @@ export class FenceBook {
 
   /** A believed read that already contains what is under way: the settled changes are history, the others part of the base. */
   absorb(key: string): void {
-    const changes = this.#fences.get(key)?.changes ?? [];
+    const fence = this.#fences.get(key);
+    if (fence === undefined) return;
+    const { changes } = fence;
+    fence.glimpse = undefined;
     const underWay = changes.filter(isInFlight);
     changes.splice(0, changes.length, ...underWay);
     for (const change of underWay) change.absorbed = true;

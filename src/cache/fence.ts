@@ -42,6 +42,8 @@ export interface Fence {
   minSeq: number;
   graceUntilMs: number;
   expect: number | 'gone' | 'present' | undefined;
+  /** What a GET showed while nothing but removals of ours ran, all of them accepted before it began. */
+  glimpse: { readonly seq: number; readonly amount: number } | undefined;
 }
 
 export interface Range {
@@ -61,6 +63,24 @@ export function rangeOf(base: number, changes: readonly Change[]): Range {
     high = certain ? moved.high : Math.max(high, moved.high);
   }
   return { low, high };
+}
+
+/**
+ * The number that at least is there. While removals of ours run, a GET that shows less than they leave tells what somebody else
+ * took meanwhile, and Azure checks no condition on the next removal; one that shows more may only lag behind them.
+ */
+export function lowest(fence: Fence, range: Range): number {
+  const { glimpse } = fence;
+  if (glimpse === undefined) return range.low;
+  const later = fence.changes.filter(({ seq, state }) => seq > glimpse.seq && state !== 'refused');
+  return Math.min(range.low, rangeOf(glimpse.amount, later).low);
+}
+
+/** Whether a GET that is not believed yet can be a glimpse. A raise under way may show late, and says nothing. */
+export function isGlimpse(fence: Fence, reading: Reading): boolean {
+  const underWay = fence.changes.filter(isInFlight);
+  const removed = underWay.every(({ effect, acceptedSeq = Infinity }) => effect.kind === 'minus' && acceptedSeq < reading.seq);
+  return reading.via === 'get' && reading.seq >= fence.minSeq && underWay.length > 0 && removed;
 }
 
 function applied(change: Change, value: number): number {

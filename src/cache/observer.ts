@@ -1,5 +1,5 @@
 /** Applies one observation to one row, group by group. All order and fence rules of reads meet here. */
-import { judgeAbsence, judgeNumber, judgePresence, rangeOf, type Fence, type Reading } from './fence.ts';
+import { isGlimpse, judgeAbsence, judgeNumber, judgePresence, rangeOf, type Fence, type Reading } from './fence.ts';
 import type { Stamp } from './logical-clock.ts';
 import type { Mutations } from './mutations.ts';
 import type { Entry, RowStore } from './row-store.ts';
@@ -146,7 +146,8 @@ export class Observer<V> {
     }
     const base = fenced.read(row.value);
     const amount = fenced.read(observation.value);
-    const fence = this.#parts.mutations.fenced.get(row.key);
+    const { mutations } = this.#parts;
+    const fence = mutations.fenced.get(row.key);
     if (fence === undefined) {
       if (amount !== base) this.#parts.emit({ kind: 'external-change', key: row.key, from: base, to: amount });
       return true;
@@ -157,6 +158,10 @@ export class Observer<V> {
       return true;
     }
     rejected.push({ group: 'fenced', reason: verdict });
+    if (isGlimpse(fence, reading)) {
+      fence.glimpse = { seq: reading.seq, amount };
+      mutations.touched();
+    }
     if (verdict === 'contradicts-expectation') this.#parts.wantRefresh(entry);
     return false;
   }

@@ -50,7 +50,10 @@ export interface RowView<V> {
   readonly base: number | undefined;
   /** Base with our changes applied. Equals `high` when a change failed and nobody has read since. */
   readonly target: number | undefined;
-  /** What the number is at least and at most; equal unless the outcome of a change is not known. Never below 0. */
+  /**
+   * What the number is at least and at most; equal unless the outcome of a change is not known, or a read during a removal showed
+   * less. Never below 0.
+   */
   readonly low: number | undefined;
   readonly high: number | undefined;
   /** False while a change that failed, was refused or lost awaits a read, and when a successful one was not read back in 30 s. */

@@ -1,4 +1,4 @@
-import { inFlight, isConfirmed, rangeOf, removalOf } from './fence.ts';
+import { inFlight, isConfirmed, lowest, rangeOf, removalOf } from './fence.ts';
 import type { Mutations } from './mutations.ts';
 import { seenOf, type Entry } from './row-store.ts';
 import type { Row, RowView } from './row.ts';
@@ -18,7 +18,7 @@ export function layOver<V>(
     row,
     base,
     target: range?.high,
-    low: range?.low,
+    low: fenced === undefined || range === undefined ? range?.low : lowest(fenced, range),
     high: range?.high,
     confirmed: fences.every((fence) => isConfirmed(fence, nowMs)),
     inFlight: fences.reduce((sum, fence) => sum + inFlight(fence), 0),

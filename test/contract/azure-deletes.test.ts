@@ -125,6 +125,16 @@ describe('azure: deleting machines', () => {
     expect(posts(r)).toHaveLength(0);
   });
 
+  it('what another writer takes while a removal of ours runs counts towards the minimum', async () => {
+    const { r, set } = await started(6, { nodeGroups: [{ name: USER_POOL, min: 3, max: 10 }] });
+    expect(await remove(r, [0])).toMatchObject({ kind: 'accepted' });
+    r.arm.setCapacity(set, 3);
+    expect(await remove(r, [1])).toMatchObject({ kind: 'refused', reason: expect.stringMatching(/1 of 3 .* minimum of 3/) });
+    expect(posts(r)).toHaveLength(1);
+    // Growth is planned from what was asked for: one reading of less is no reason to order more.
+    expect(r.group(USER_POOL).target).toMatchObject({ value: 5 });
+  });
+
   it('a read that fails deletes nothing', async () => {
     const { r } = await started(3);
     r.arm.intercept = ({ path }) => (path.includes('/virtualmachines/') ? { status: 500, raw: '' } : undefined);

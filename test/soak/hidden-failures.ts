@@ -4,6 +4,7 @@
  */
 import type { Random } from '../../src/domain/random.ts';
 import type { FaultEffect, FaultMatch } from '../../src/simulator/arm/faults.ts';
+import type { PoolSpec } from '../../src/simulator/world-spec.ts';
 import { happens, oneOf, whole } from './chance.ts';
 import type { TimedStep } from './step.ts';
 
@@ -34,8 +35,20 @@ const LISTS: readonly FaultMatch[] = [
   { method: 'GET', pathGlob: '**/agentPools' },
 ];
 
+function endsNever(effect: FaultEffect): boolean {
+  return effect.kind === 'birth' && effect.how === 'stuck';
+}
+
+/**
+ * While a machine of such a pool is being made, AKS refuses every other operation on the pool: one that is never finished is for
+ * the cluster's operator to abort, and no run with it comes to rest.
+ */
+export function isHeldByAks({ kind }: Pick<PoolSpec, 'kind'>): boolean {
+  return kind === 'vms-pool';
+}
+
 export interface Growth {
-  readonly pools: readonly string[];
+  readonly pools: readonly Pick<PoolSpec, 'name' | 'kind'>[];
   readonly workloads: readonly string[];
   readonly chaosMs: number;
 }
@@ -44,10 +57,12 @@ export interface Growth {
 export function hiddenFailures(random: Random, { pools, workloads, chaosMs }: Growth): readonly TimedStep[] {
   return Array.from({ length: whole(random, 0, 3) }, (_, index) => index).flatMap((index): readonly TimedStep[] => {
     const atMs = whole(random, 60 * SECOND, Math.max(60 * SECOND, chaosMs - 60 * SECOND));
+    const pool = oneOf(random, pools);
+    const failures = FAILURES.filter((effect) => !endsNever(effect) || !isHeldByAks(pool));
     const born = {
       id: `hidden ${index} birth`,
-      match: { pool: oneOf(random, pools), ...(happens(random, 0.5) ? { prob: 0.5 } : {}) },
-      effect: oneOf(random, FAILURES),
+      match: { pool: pool.name, ...(happens(random, 0.5) ? { prob: 0.5 } : {}) },
+      effect: oneOf(random, failures),
     };
     const forMs = whole(random, 60, 900) * SECOND;
     return [

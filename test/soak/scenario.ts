@@ -6,7 +6,7 @@ import type { PoolSpec, WorldSpec } from '../../src/simulator/world-spec.ts';
 import { aPool, worldOf } from '../scenarios/support.ts';
 import { happens, oneOf, whole } from './chance.ts';
 import { drawFault } from './fault-kinds.ts';
-import { hiddenFailures } from './hidden-failures.ts';
+import { hiddenFailures, isHeldByAks } from './hidden-failures.ts';
 import type { Patience } from './removals.ts';
 import type { Step, TimedStep } from './step.ts';
 
@@ -145,7 +145,7 @@ function drawSteps(random: Random, stage: Stage): readonly TimedStep[] {
 
 function drawHidden(seed: number, { pools, workloads, chaosMs }: Stage): readonly TimedStep[] {
   return hiddenFailures(seededRandom(seed * 6_007 + 3), {
-    pools: pools.map(({ name }) => name),
+    pools,
     workloads: workloads.map(({ name }) => name),
     chaosMs,
   });
@@ -168,10 +168,15 @@ function drawStep(random: Random, stage: Stage, serial: number): Step {
   return drawProcessStep(random);
 }
 
+const SLOW_CREATE = 9;
+const CREATING_FOR_EVER = 10;
+
 function drawCatalogued(random: Random, { pools }: Stage, serial: number): Step {
-  const number = oneOf(random, [...CATALOGUE.keys()]);
+  const drawn = oneOf(random, [...CATALOGUE.keys()]);
+  const pool = oneOf(random, pools);
+  const number = drawn === CREATING_FOR_EVER && isHeldByAks(pool) ? SLOW_CREATE : drawn;
   const match = {
-    pool: oneOf(random, pools).name,
+    pool: pool.name,
     ...(happens(random, 0.5) ? { prob: oneOf(random, [0.3, 0.6]) } : {}),
     ...(happens(random, 0.4) ? { times: whole(random, 1, 4) } : {}),
   };
