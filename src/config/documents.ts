@@ -43,7 +43,7 @@ function refuseJson(file: string, cause: unknown): never {
 }
 
 function readYaml(file: string, text: string): readonly unknown[] {
-  const documents = parseAllDocuments(text, { prettyErrors: true });
+  const documents = parseAllDocuments(text, { prettyErrors: true, logLevel: 'error' });
   if (!Array.isArray(documents)) return [];
   return documents.flatMap((document) => {
     const mistake = document.errors[0];

@@ -129,8 +129,8 @@ export const OBJECT_SCHEMAS: ReadonlyMap<string, z.ZodType> = new Map<string, z.
     Deployment: workload,
     ReplicaSet: workload,
     StatefulSet: workload,
-    ReplicationController: loose({ metadata, spec: loose({ replicas }).nullish() }),
-    Job: loose({ metadata }),
+    ReplicationController: workload,
+    Job: loose({ metadata, spec: loose({ parallelism: replicas, completions: replicas, template: template.nullish() }).nullish() }),
     PodDisruptionBudget: loose({
       metadata,
       spec: loose({ selector: selector.nullish() }).nullish(),
@@ -166,6 +166,6 @@ export const OBJECT_SCHEMAS: ReadonlyMap<string, z.ZodType> = new Map<string, z.
     }),
     Namespace: loose({ metadata }),
     ...deviceSchemas(metadata),
-    PriorityClass: loose({ metadata, value: z.number({ error: 'a number' }) }),
+    PriorityClass: loose({ metadata, value: z.number({ error: 'a number' }), globalDefault: flag }),
   }),
 );

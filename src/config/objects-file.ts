@@ -7,6 +7,7 @@ import { AutoscalerError } from '../domain/errors.ts';
 import { readDocuments } from './documents.ts';
 import { refuse } from './issue-sentence.ts';
 import { OBJECT_SCHEMAS } from './object-schemas.ts';
+import { withoutNulls } from './without-nulls.ts';
 
 const MOST_OBJECTS = 500_000;
 /** Lists in lists. */
@@ -94,17 +95,6 @@ function nameOf(object: unknown, index: number): string {
   if (!found.success) return String(index);
   const { name, namespace } = found.data.metadata;
   return namespace === undefined ? name : `${namespace}/${name}`;
-}
-
-/** `null` in a manifest means "not set". */
-function withoutNulls(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(withoutNulls);
-  if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(
-    Object.entries(value)
-      .filter(([, part]) => part !== null)
-      .map(([key, part]) => [key, withoutNulls(part)]),
-  );
 }
 
 function mistake(sentence: string): AutoscalerError {

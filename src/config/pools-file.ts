@@ -5,9 +5,13 @@ import { parseQuantity } from '../domain/quantity.ts';
 import { readDocuments } from './documents.ts';
 import { refuse } from './issue-sentence.ts';
 import { oneOf, text, wholeNumber } from './leaves.ts';
+import { withoutNulls } from './without-nulls.ts';
 
 const MOST_MIB = 10;
 const MOST_POOLS = 5000;
+/** Ten times what one AKS pool may have. */
+const MOST_NODES = 10_000;
+const MOST_NODES_IN_ALL = 200_000;
 
 export const quantity = z.union([z.string(), z.number()], { error: 'a quantity such as 500m or 1.5Gi' }).refine(isQuantity, {
   error: 'a quantity such as 500m or 1.5Gi',
@@ -31,46 +35,56 @@ const taint = z.union(
 );
 
 const pool = z
-  .strictObject({
-    name: text("a pool's name"),
-    vmSize: text('a VM size such as Standard_D4s_v5'),
-    min: wholeNumber(0),
-    max: wholeNumber(0),
-    targetSize: wholeNumber(0).optional(),
-    zones: z
-      .array(z.union([z.string().min(1), z.int()]).transform(String), { error: 'a list of zones' })
-      .max(16, { error: '16 zones at most' })
-      .default([]),
-    labels: strings.default({}),
-    taints: z.array(taint, { error: 'a list of taints' }).default([]),
-    maxPods: wholeNumber(1, 1000).optional(),
-    allocatable: z.record(z.string(), quantity, { error: 'a map of resources to quantities' }).optional(),
-    /** A number is the group's level for the priority expander; a word is what Azure calls priority. */
-    priority: z.union([wholeNumber(-1_000_000_000), oneOf(['Regular', 'Spot'])], { error: 'a whole number, Regular or Spot' }).optional(),
-    price: z.number({ error: 'a price per hour' }).min(0, { error: 'a price per hour' }).optional(),
-    tags: strings.default({}),
-  })
+  .strictObject(
+    {
+      name: text("a pool's name"),
+      vmSize: text('a VM size such as Standard_D4s_v5'),
+      min: wholeNumber(0),
+      max: wholeNumber(0),
+      targetSize: wholeNumber(0, MOST_NODES).optional(),
+      zones: z
+        .array(z.union([z.string().min(1), z.int()]).transform(String), { error: 'a list of zones' })
+        .max(16, { error: '16 zones at most' })
+        .default([]),
+      labels: strings.default({}),
+      taints: z.array(taint, { error: 'a list of taints' }).default([]),
+      maxPods: wholeNumber(1, 1000).optional(),
+      allocatable: z.record(z.string(), quantity, { error: 'a map of resources to quantities' }).optional(),
+      /** A number is the group's level for the priority expander; a word is what Azure calls priority. */
+      priority: z.union([wholeNumber(-1_000_000_000), oneOf(['Regular', 'Spot'])], { error: 'a whole number, Regular or Spot' }).optional(),
+      price: z.number({ error: 'a price per hour' }).min(0, { error: 'a price per hour' }).optional(),
+      tags: strings.default({}),
+    },
+    { error: 'a map {name, vmSize, min, max}' },
+  )
   .refine(({ min, max }) => min <= max, { error: 'a min that is not above max', path: ['min'] });
 
 export type PoolSpec = z.infer<typeof pool>;
 
 /** @throws AutoscalerError `config` with one sentence that names the pool and the field. */
 export function readPools(file: string, content: string): readonly PoolSpec[] {
-  const [document = []] = readDocuments(file, content, MOST_MIB);
-  const list: unknown = typeof document === 'object' && document !== null && 'pools' in document ? document.pools : document;
-  if (!Array.isArray(list))
-    throw new AutoscalerError({ kind: 'config' }, `${file} does not hold a list of pools {name, vmSize, min, max}.`);
-  if (list.length > MOST_POOLS)
-    throw new AutoscalerError({ kind: 'config' }, `${file} holds ${list.length} pools; accepted are ${MOST_POOLS} at most.`);
+  const documents = readDocuments(file, content, MOST_MIB);
+  if (documents.length === 0) throw mistake(`${file} is empty; accepted is a list of pools {name, vmSize, min, max}.`);
+  const list = documents.flatMap((document) => listIn(file, document));
+  if (list.length > MOST_POOLS) throw mistake(`${file} holds ${list.length} pools; accepted are ${MOST_POOLS} at most.`);
   const pools = list.map((item: unknown, index) => readPool(file, item, index));
   const names = pools.map(({ name }) => name);
   const twice = names.find((name, index) => names.indexOf(name) !== index);
-  if (twice !== undefined) throw new AutoscalerError({ kind: 'config' }, `${file}: pool ${twice} is named twice.`);
+  if (twice !== undefined) throw mistake(`${file}: pool ${twice} is named twice.`);
+  const nodes = pools.reduce((sum, { targetSize = 0 }) => sum + targetSize, 0);
+  if (nodes > MOST_NODES_IN_ALL)
+    throw mistake(`${file}: targetSize of all pools together is ${nodes}; accepted are ${MOST_NODES_IN_ALL} at most.`);
   return pools;
 }
 
+function listIn(file: string, document: unknown): readonly unknown[] {
+  const list: unknown = typeof document === 'object' && document !== null && 'pools' in document ? document.pools : document;
+  if (Array.isArray(list)) return list;
+  throw mistake(`${file} does not hold a list of pools {name, vmSize, min, max}.`);
+}
+
 function readPool(file: string, item: unknown, index: number): PoolSpec {
-  const parsed = pool.safeParse(item);
+  const parsed = pool.safeParse(withoutNulls(item));
   if (parsed.success) return parsed.data;
   const name = typeof item === 'object' && item !== null && 'name' in item && typeof item.name === 'string' ? item.name : `[${index}]`;
   return refuse(`${file}: pool ${name}`, item, parsed.error.issues);
@@ -83,4 +97,8 @@ function isQuantity(given: string | number): boolean {
     if (thrown instanceof AutoscalerError) return false;
     throw thrown;
   }
+}
+
+function mistake(sentence: string): AutoscalerError {
+  return new AutoscalerError({ kind: 'config' }, sentence);
 }

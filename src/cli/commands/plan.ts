@@ -17,7 +17,8 @@ import { emptyLoopState, reduceObservation } from '../../planning/state.ts';
 import { createLog } from '../../telemetry/log.ts';
 import { createMetrics } from '../../telemetry/metrics.ts';
 import { answer, type Question } from '../plan/answer.ts';
-import { clusterOf, newestMoment, podsToAdd, startReading, type Reading } from '../plan/cluster-file.ts';
+import { podsToAdd } from '../plan/added-pods.ts';
+import { clusterOf, newestMoment, startReading, type Reading } from '../plan/cluster-file.ts';
 import { cloudOf, regionOf } from '../plan/pools.ts';
 import { keptPrices } from '../plan/prices.ts';
 import { tableOf } from '../plan/table.ts';
@@ -119,9 +120,8 @@ export async function run(argv: readonly string[], terminal: Terminal): Promise<
     return EXIT_OK;
   }
   const { question, reading } = await asked(given, settings, terminal);
-  const addPods = (given['add-pods'] ?? []).flatMap((file) =>
-    podsToAdd(readObjects(file, readFile(file, terminal), MANIFESTS_MOST_MIB), reading),
-  );
+  const manifests = (given['add-pods'] ?? []).flatMap((file) => readObjects(file, readFile(file, terminal), MANIFESTS_MOST_MIB));
+  const addPods = manifests.length === 0 ? [] : podsToAdd(manifests, reading, question.observation.cluster);
   const whatIf = { addPods, setMax: given['set-max'] ?? [], cordon: given.cordon ?? [] };
   const found = answer({ ...question, observation: changed(question.observation, whatIf) });
   terminal.out(given.json === true ? `${JSON.stringify(found, undefined, 2)}\n` : tableOf(found));

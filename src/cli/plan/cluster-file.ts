@@ -1,18 +1,11 @@
 /** From Kubernetes objects in a file to the view of the cluster that a loop would have: the same projections as the watch's. */
-import type {
-  ClaimSpecJson,
-  DaemonSetJson,
-  DisruptionBudgetJson,
-  NodeJson,
-  PodJson,
-  PodSpecJson,
-} from '../../adapters/kubernetes/api-json.ts';
+import type { DaemonSetJson, DisruptionBudgetJson, NodeJson, PodJson, PodSpecJson } from '../../adapters/kubernetes/api-json.ts';
 import { byName, PodIndex } from '../../adapters/kubernetes/pod-index.ts';
 import { createNodeProjection, projectNode } from '../../adapters/kubernetes/project-node.ts';
 import { createPodProjection, projectPod, type PodProjection } from '../../adapters/kubernetes/project-pod.ts';
 import { KnownDevices } from '../../adapters/kubernetes/known-devices.ts';
 import { KnownStorage } from '../../adapters/kubernetes/known-storage.ts';
-import { claimWish, projectClaim, projectCsiNode, projectStorageClass, projectVolume } from '../../adapters/kubernetes/project-storage.ts';
+import { projectClaim, projectCsiNode, projectStorageClass, projectVolume } from '../../adapters/kubernetes/project-storage.ts';
 import { projectClaimTemplate, projectDeviceClass, projectResourceClaim, projectSlice } from '../../adapters/kubernetes/project-devices.ts';
 import { ownersOf } from './owners.ts';
 import { projectBudget, projectDaemonSet } from '../../adapters/kubernetes/project-workloads.ts';
@@ -25,15 +18,12 @@ import type { ClusterView } from '../../domain/observation.ts';
 import type { Pod } from '../../domain/pod.ts';
 import type { ResourceNames } from '../../domain/resources.ts';
 import type { TaintRules } from '../../domain/taint.ts';
-import type { PodClaim } from '../../domain/volumes.ts';
-
-const MOST_REPLICAS = 200_000;
 
 /** Gives every pod of one question the same shapes. */
 export interface Reading {
   readonly names: ResourceNames;
   readonly pods: PodProjection;
-  /** PriorityClasses by name: a manifest names its class, only the API server writes the number. */
+  /** PriorityClasses by name, '' being who names none: a manifest names its class, only the API server writes the number. */
   readonly priorities: ReadonlyMap<string, number>;
   readonly storage: KnownStorage;
   readonly devices: KnownDevices;
@@ -41,9 +31,24 @@ export interface Reading {
   readonly taints: TaintRules | undefined;
 }
 
+interface PriorityClass {
+  readonly metadata: { readonly name: string };
+  readonly value: number;
+  readonly globalDefault?: boolean;
+}
+
+/** The two that every cluster has. */
+const SYSTEM_CLASSES: readonly (readonly [string, number])[] = [
+  ['system-cluster-critical', 2_000_000_000],
+  ['system-node-critical', 2_000_001_000],
+];
+
 export function startReading(names: ResourceNames, objects: readonly FileObject[], taints?: TaintRules): Reading {
-  const classes = ofKind(objects, 'PriorityClass') as readonly { readonly metadata: { readonly name: string }; readonly value: number }[];
-  const priorities = new Map(classes.map(({ metadata, value }) => [metadata.name, value]));
+  const classes = ofKind(objects, 'PriorityClass') as readonly PriorityClass[];
+  const named = classes.map(({ metadata, value }) => [metadata.name, value] as const);
+  const usual = classes.filter(({ globalDefault }) => globalDefault === true).map(({ value }) => value);
+  // Of several defaults the lowest holds.
+  const priorities = new Map([...SYSTEM_CLASSES, ...named, ...(usual.length === 0 ? [] : [['', Math.min(...usual)] as const])]);
   return { names, pods: createPodProjection(names), priorities, storage: storageOf(objects, names), devices: devicesOf(objects), taints };
 }
 
@@ -134,86 +139,11 @@ function nameOf({ name }: { readonly name: string }): string {
   return name;
 }
 
-/** Pods that are not there yet: those of the file, and one for each replica of its workloads. */
-export function podsToAdd(objects: readonly FileObject[], reading: Reading): readonly Pod[] {
-  const pods = objects.flatMap((object) => madeFrom(object, reading));
-  for (const pod of pods) reading.storage.podChanged(undefined, pod);
-  const view = { nodes: new Map(), podsByNode: new Map(), pendingPods: pods, daemonSets: [] };
-  return reading.devices.resolve(reading.storage.resolve(view)).pendingPods;
-}
-
-function madeFrom(object: FileObject, reading: Reading): readonly Pod[] {
-  if (object.kind === 'Pod') return [readPod(withoutNode(object as PodJson), reading)];
-  if (object.kind === 'Deployment' || object.kind === 'ReplicaSet' || object.kind === 'StatefulSet')
-    return replicasOf(object as Workload, reading);
-  throw new AutoscalerError(
-    { kind: 'config' },
-    `${object.kind} is no kind that pods are made from; accepted are Pod, Deployment, ReplicaSet and StatefulSet.`,
-  );
-}
-
-interface ClaimTemplate {
-  readonly metadata: { readonly name: string };
-  readonly spec: ClaimSpecJson;
-}
-
-interface Workload extends FileObject {
-  readonly metadata: { readonly name: string; readonly namespace?: string };
-  readonly spec?: {
-    readonly replicas?: number;
-    readonly template?: { readonly metadata?: PodJson['metadata']; readonly spec: PodSpecJson };
-    readonly volumeClaimTemplates?: readonly ClaimTemplate[];
-  };
-}
-
-function replicasOf({ kind, metadata, spec = {} }: Workload, reading: Reading): readonly Pod[] {
-  const { replicas = 1, template } = spec;
-  if (template === undefined)
-    throw new AutoscalerError({ kind: 'config' }, `${kind} ${metadata.name}: spec.template is missing; accepted is a map.`);
-  if (replicas > MOST_REPLICAS)
-    throw new AutoscalerError(
-      { kind: 'config' },
-      `${kind} ${metadata.name}: spec.replicas is ${replicas}; accepted are ${MOST_REPLICAS} at most.`,
-    );
-  const namespace = metadata.namespace ?? 'default';
-  const owner = {
-    kind: kind === 'StatefulSet' ? kind : 'ReplicaSet',
-    name: metadata.name,
-    uid: `what-if/${namespace}/${metadata.name}`,
-    controller: true,
-  };
-  const first = readPod(
-    { metadata: { ...template.metadata, namespace, name: metadata.name, ownerReferences: [owner] }, spec: template.spec },
-    reading,
-  );
-  const templates = kind === 'StatefulSet' ? (spec.volumeClaimTemplates ?? []) : [];
-  return Array.from({ length: replicas }, (_, at) => {
-    const name = `${metadata.name}-${at}`;
-    const claims = [...(first.claims ?? []), ...templates.map((template) => claimFrom(template, { namespace, name }, reading))];
-    return { ...first, name, uid: `${owner.uid}/${at}`, ...(claims.length === 0 ? {} : { claims }) };
-  });
-}
-
-/** A StatefulSet makes the claims of its pods before them, unless they are left from an earlier life. */
-function claimFrom(
-  { metadata, spec }: ClaimTemplate,
-  pod: { readonly namespace: string; readonly name: string },
-  { storage }: Reading,
-): PodClaim {
-  const name = `${metadata.name}-${pod.name}`;
-  return storage.hasClaim(`${pod.namespace}/${name}`) ? { name } : { name, ephemeral: claimWish(spec) };
-}
-
-function withoutNode(json: PodJson): PodJson {
-  const { nodeName: _node, ...spec } = json.spec ?? {};
-  return { ...(json.metadata === undefined ? {} : { metadata: json.metadata }), spec };
-}
-
 /**
  * A file has no history: a pod that no scheduler has judged yet counts as refused (if it fits, the plan says where), and
  * one that asks for a delay has waited.
  */
-function readPod(json: PodJson, reading: Reading): Pod {
+export function readPod(json: PodJson, reading: Reading): Pod {
   const projected = projectPod(completed(json, reading), reading.pods);
   const pod = { ...projected, uid: projected.uid === '' ? podName(projected) : projected.uid, scaleUpDelayMs: undefined };
   if (pod.nodeName !== undefined || isJudged(json)) return pod;
@@ -224,9 +154,10 @@ function readPod(json: PodJson, reading: Reading): Pod {
 function completed(json: PodJson, { priorities }: Reading): PodJson {
   const spec: ManifestSpec = json.spec ?? {};
   const priority = spec.priority ?? priorities.get(spec.priorityClassName ?? '');
+  const { namespace = '' } = json.metadata ?? {};
   return {
     ...json,
-    metadata: { namespace: 'default', ...json.metadata },
+    metadata: { ...json.metadata, namespace: namespace === '' ? 'default' : namespace },
     spec: { ...spec, ...(priority === undefined ? {} : { priority }) },
   };
 }

@@ -1,29 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { z } from 'zod';
-import { listOf, nodeJson, plan, podJson, type Files } from './support.ts';
+import { listOf, nodeJson, podJson, type Files } from './support.ts';
+import { told as toldOf } from './told.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 const POOLS = '- {name: a, vmSize: Standard_D4s_v5, min: 0, max: 5}\n';
-const SHAPE = z.object({
-  scaleUp: z.object({
-    increases: z.array(z.object({ group: z.string(), from: z.number(), to: z.number(), pods: z.array(z.string()) })),
-    helpless: z.array(z.object({ pod: z.string(), verdict: z.string() })),
-    fits: z.array(z.object({ pod: z.string(), node: z.string() })),
-  }),
-});
-
-/** `a 0->1` for every increase, `pod@node` for every fit, `pod verdict` for the others. */
-async function told(cluster: string, files: Files = {}, ...argv: readonly string[]): Promise<readonly string[]> {
-  const ask = ['--cluster', 'c', '--pools', 'p', '--json', ...argv];
-  const { code, out, err } = await plan(ask, { p: POOLS, c: cluster, ...files });
-  if (code !== 0) return [err.trim()];
-  const { scaleUp } = SHAPE.parse(JSON.parse(out));
-  return [
-    ...scaleUp.increases.map(({ group, from, to }) => `${group} ${from}->${to}`),
-    ...scaleUp.fits.map(({ pod, node }) => `${pod.replace('default/', '')}@${node}`),
-    ...scaleUp.helpless.map(({ pod, verdict }) => `${pod.replace('default/', '')} ${verdict}`),
-  ];
-}
+const told = (cluster: string, files: Files = {}, ...argv: readonly string[]) => toldOf({ p: POOLS, c: cluster, ...files }, ...argv);
 
 const web = podJson('web', '1');
 const node = nodeJson('n-0', 'a');
@@ -99,6 +80,24 @@ describe('what a file does not say', () => {
     const loner = podJson('loner', '1', { on: 'n-0', spec: { affinity }, metadata: { namespace: 'other' } });
     expect(await told(listOf(node, loner, web))).toEqual(['a 1->2']);
     expect(await told(listOf(node, loner, web, { kind: 'Namespace', metadata: { name: 'default', labels: {} } }))).toEqual(['a 1->2']);
+  });
+
+  it('system priority classes, and the class of pods that name none', async () => {
+    const room = nodeJson('n-0', 'a', { allocatable: { cpu: '1' } });
+    const named = (name: string, priorityClassName?: string) =>
+      podJson(name, '1', { spec: priorityClassName === undefined ? {} : { priorityClassName } });
+    const usual = { kind: 'PriorityClass', metadata: { name: 'usual' }, value: 5, globalDefault: true };
+    const low = { kind: 'PriorityClass', metadata: { name: 'low' }, value: 1 };
+    expect(await told(listOf(room, named('web'), named('zz', 'system-cluster-critical')))).toContain('zz@n-0');
+    expect(await told(listOf(room, usual, low, named('aa', 'low'), named('web')))).toContain('web@n-0');
+    expect(await told(listOf(room, usual, low, named('aa', 'usual'), named('web')))).toContain('aa@n-0');
+  });
+
+  it('a namespace that is empty is the default one', async () => {
+    expect(await told(listOf(podJson('web', '1', { metadata: { namespace: '' } })), {})).toEqual(['a 0->1']);
+    expect(await told(listOf(web, podJson('web', '1', { metadata: { namespace: '' } })), {})).toEqual([
+      'Pod default/web: metadata.name is there twice.',
+    ]);
   });
 
   it('a node that is ready has its disks, however young it is', async () => {
