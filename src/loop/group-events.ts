@@ -21,6 +21,7 @@ export function groupEvents(report: LoopReport, policy: Policy, namespace: strin
       : [
           ...comings(observation),
           ...lateFailures(observation),
+          ...lateDeletions(observation),
           ...timeouts(report, observation),
           ...sickness(report, observation, policy),
         ]),
@@ -48,6 +49,16 @@ function lateFailures({ cloud }: Observation): readonly Told[] {
         'FailedToScaleUpGroup',
         `Scale-up of ${event.group} by ${event.requested} failed after it was accepted (${code}): ${message}`,
       ),
+    ];
+  });
+}
+
+function lateDeletions({ cloud }: Observation): readonly Told[] {
+  return cloud.events.flatMap((event) => {
+    if (event.kind !== 'delete-failed') return [];
+    const { group, instances, message } = event;
+    return [
+      warning('ScaleDownFailed', `${instances.length} machines of ${group} stay, their deletion failed after it was accepted: ${message}`),
     ];
   });
 }

@@ -94,6 +94,11 @@ describe('events about groups and the cluster', () => {
       { events: [late] },
       ['Warning FailedToScaleUpGroup: Scale-up of a by 4 failed after it was accepted (AllocationFailed): No stock.'],
     ],
+    [
+      'a late failure of a deletion',
+      { events: [{ kind: 'delete-failed', group: A, instances: [key], message: 'OperationPreempted: no.', atMs: START_MS }] },
+      ['Warning ScaleDownFailed: 1 machines of a stay, their deletion failed after it was accepted: OperationPreempted: no.'],
+    ],
     ['nodes that never joined', { state: timedOut(START_MS) }, ['Warning ScaleUpTimedOut: Nodes of a did not join the cluster in time']],
     ['nodes that did not join earlier', { state: timedOut(START_MS - 1) }, []],
     ['a deleted node', { removed: [deleted] }, ['Normal ScaleDown: Node a-0 of a is being deleted']],

@@ -1,6 +1,6 @@
 /** Agent pools and their cluster as AKS shows them. */
 import type { PoolSpec, WorldSpec } from '../world-spec.ts';
-import { pick, type JsonObject } from './json.ts';
+import { pick, pickObject, type JsonObject } from './json.ts';
 import { clusterId } from './names.ts';
 import { nodeTaints } from './node-labels.ts';
 import { aksError } from './errors.ts';
@@ -36,6 +36,17 @@ export function poolSize(pool: AgentPool): number {
   if (isVmsPool(pool)) return manualScale(pool.properties).reduce((sum, entry) => sum + entry.count, 0);
   const { count } = pool.properties;
   return typeof count === 'number' ? count : 0;
+}
+
+/** A machine of a pool of type VirtualMachines goes, or is back: its size asks for one less, or one more. */
+export function recount(pool: AgentPool, { vmSize }: { readonly vmSize: string }, by: 1 | -1): void {
+  const manual = manualScale(pool.properties).map((entry) =>
+    entry.size.toLowerCase() === vmSize.toLowerCase() ? { ...entry, count: Math.max(0, entry.count + by) } : entry,
+  );
+  pool.properties = {
+    ...pool.properties,
+    virtualMachinesProfile: { ...pickObject(pool.properties, 'virtualMachinesProfile'), scale: { manual } },
+  };
 }
 
 export function poolEtag(world: ArmWorld, pool: AgentPool): string {

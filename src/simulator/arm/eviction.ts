@@ -8,7 +8,7 @@ import { entityNotFound, armError } from './errors.ts';
 import { param } from './messages.ts';
 import { pick, pickText } from './json.ts';
 import { deallocate, takeDown } from './lifecycle.ts';
-import { forgetMachine } from './pool-machines.ts';
+import { recount } from './agent-pool-document.ts';
 import { FOREIGN_WRITER } from './principals.ts';
 import { acceptRemoval } from './scaling.ts';
 import { notFound, setOf } from './scale-sets.ts';
@@ -97,7 +97,7 @@ function takeBack(world: ArmWorld, vm: Vm, policy: 'Delete' | 'Deallocate'): voi
   const pool = world.agentPools.get(vm.pool.name.toLowerCase());
   if (pool !== undefined) {
     const before = poolSize(pool);
-    forgetMachine(pool, vm);
+    recount(pool, vm, -1);
     notePoolChange(world, pool, { why: 'evict', principal: FOREIGN_WRITER, before });
   }
   takeDown(world, vm, { forced: true, principal: FOREIGN_WRITER.clientId });

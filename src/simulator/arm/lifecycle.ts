@@ -2,6 +2,7 @@
  * The life of a machine on its two axes, provisioning and power, from acceptance to nothing. Each step asks whether its
  * fate still stands: a delete overtakes a boot.
  */
+import { recount } from './agent-pool-document.ts';
 import type { Latency } from './draws.ts';
 import { allocationFailure, bootstrapFailure, osTimeout, type OperationFailure } from './errors.ts';
 import type { FaultSubject, MachineEffect } from './faults.ts';
@@ -161,7 +162,7 @@ export function takeDown(world: ArmWorld, vm: Vm, { forced, principal }: { reado
 const REMOVAL_FAILED = { code: 'InternalExecutionError', message: 'An internal execution error occurred. Please retry later.' };
 
 /**
- * A removal came to nothing: the machine is there as before, and its scale set counts it again. `failure` undefined: it was not
+ * A removal came to nothing: the machine is there as before, and its scale set, or the size of its pool, counts it again. `failure` undefined: it was not
  * even tried.
  */
 export function comeBack(world: ArmWorld, vm: Vm, failure: { readonly code: string; readonly message: string } | undefined): void {
@@ -175,6 +176,9 @@ export function comeBack(world: ArmWorld, vm: Vm, failure: { readonly code: stri
     set.document = mergePatch(set.document, { sku: { capacity: before + 1 } });
     set.etag++;
     noteSetChange(world, set, { why: 'removalFailed', principal: FOREIGN_WRITER, before });
+  } else {
+    const pool = world.agentPools.get(vm.pool.name.toLowerCase());
+    if (pool?.vms.get(vm.key) === vm) recount(pool, vm, 1);
   }
   machineAtRest(world, vm, failure === undefined ? undefined : { ...failure, target: targetOf(vm) });
 }

@@ -1,8 +1,8 @@
 /** The machines of an agent pool, by the name of their node: lists, single reads, and the removal of those that are named. */
-import { findAgentPool, manualScale, poolSize } from './agent-pool-document.ts';
+import { findAgentPool, manualScale, poolSize, recount } from './agent-pool-document.ts';
 import { beginPoolOperation } from './agent-pools.ts';
 import { aksError } from './errors.ts';
-import { pick, pickObject, type Json } from './json.ts';
+import { pick, type Json } from './json.ts';
 import { takeDown } from './lifecycle.ts';
 import { param, type ArmReply, type ArmRequest, type Principal } from './messages.ts';
 import { addressOf, clusterId } from './names.ts';
@@ -54,7 +54,7 @@ function removeMachines(world: ArmWorld, pool: AgentPool, vms: readonly Vm[], pr
     pool.properties = { ...pool.properties, count: capacityOf(set) };
     return beginPoolOperation(world, pool, { principal, pending: vms });
   }
-  for (const vm of vms.filter((vm) => vm.provisioningState !== 'Deleting')) forgetMachine(pool, vm);
+  for (const vm of vms.filter((vm) => vm.provisioningState !== 'Deleting')) recount(pool, vm, -1);
   judgeNamedBySize(world, pool, vms, principal);
   for (const vm of vms) takeDown(world, vm, { forced: false, principal: principal.clientId });
   return beginPoolOperation(world, pool, { principal, pending: vms });
@@ -67,17 +67,6 @@ function judgeNamedBySize(world: ArmWorld, pool: AgentPool, vms: readonly Vm[], 
     const owner = { name: `${pool.name}/${size}`, min: limitsOf(pool.spec, pool.properties).min };
     judgeRemoval(world, owner, { principal, vms: ofSize, capacityAfter: left, named: true });
   }
-}
-
-/** A machine of a pool of type VirtualMachines goes: its size asks for one less. */
-export function forgetMachine(pool: AgentPool, vm: Vm): void {
-  const manual = manualScale(pool.properties).map((entry) =>
-    entry.size.toLowerCase() === vm.vmSize.toLowerCase() ? { ...entry, count: Math.max(0, entry.count - 1) } : entry,
-  );
-  pool.properties = {
-    ...pool.properties,
-    virtualMachinesProfile: { ...pickObject(pool.properties, 'virtualMachinesProfile'), scale: { manual } },
-  };
 }
 
 /** Machines of a pool by the name of their node. */

@@ -1,0 +1,49 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { VirtualRun } from '../support/virtual-world.ts';
+import { aPool, bound, deployment, events, MINUTE, worldOf } from './support.ts';
+
+let run: VirtualRun | undefined;
+afterEach(async () => {
+  await run?.stop();
+  run = undefined;
+});
+
+const FLAGS = ['--scale-down-unneeded-time=1m', '--scale-down-delay-after-add=30s', '--scale-down-delay-after-failure=1m'];
+
+function machines(world: VirtualRun): readonly { readonly hostName: string; readonly provisioningState: string }[] {
+  const state = world.world.arm.control.state();
+  const own = state.sets.find(({ pool }) => pool === 'general')?.instances;
+  return own ?? state.agentPools.find(({ name }) => name === 'general')?.machines ?? [];
+}
+
+/** Nodes of the pool that nothing may be put on, or that are marked as leaving. */
+function held(world: VirtualRun): readonly string[] {
+  const nodes = world.world.cluster.store.nodes().filter(({ metadata }) => metadata.name.includes('general'));
+  return nodes
+    .filter(({ spec }) => spec.unschedulable === true || (spec.taints ?? []).some(({ key }) => key.startsWith('ToBeDeleted')))
+    .map(({ metadata }) => metadata.name);
+}
+
+describe.each(['vmss-uniform', 'vmss-flexible', 'vms-pool'] as const)('a deletion in a %s that fails after it was accepted', (kind) => {
+  it('is told, its node serves again, and it is done when Azure is well', async () => {
+    const pool = aPool({ name: 'general', kind, count: 3, min: 1, max: 5 });
+    run = await VirtualRun.start({ spec: worldOf([pool]), flags: FLAGS });
+    const world = run;
+    world.world.cluster.apply(deployment({ name: 'web', replicas: 2, cpu: '1' }));
+    world.world.arm.control.addCatalogued({ number: 35, id: 'deletes', match: { pool: 'general' } });
+    await world.until('a deletion', () => world.writes().some(({ route }) => route.startsWith('POST')), 5 * MINUTE);
+    await world.until(
+      'told',
+      () => events(world, 'ScaleDownFailed').some((words) => words.includes('stay, their deletion failed')),
+      10 * MINUTE,
+    );
+    world.world.arm.control.removeFault('deletes');
+    await world.until('nodes that serve', () => held(world).length === 0, 3 * MINUTE);
+    expect(machines(world)).toHaveLength(3);
+    expect(bound(world, 'web')).toBe(2);
+    await world.until('done', () => machines(world).length === 1, 30 * MINUTE);
+    await world.advance(5 * MINUTE);
+    expect([machines(world).length, bound(world, 'web'), held(world).length]).toEqual([1, 2, 0]);
+    expect(world.world.violations()).toEqual([]);
+  });
+});
