@@ -6,6 +6,7 @@ import { nodeTaints } from './node-labels.ts';
 import { aksError } from './errors.ts';
 import { param, type ArmReply, type ArmRequest } from './messages.ts';
 import type { AgentPool, ArmWorld } from './world-state.ts';
+import type { Vm } from './vm.ts';
 
 /** Settings that a PUT without them clears. */
 export const REPLACED_BY_PUT: readonly string[] = ['nodeLabels', 'nodeTaints', 'tags', 'minCount', 'maxCount'];
@@ -39,7 +40,9 @@ export function poolSize(pool: AgentPool): number {
 }
 
 /** A machine of a pool of type VirtualMachines goes, or is back: its size asks for one less, or one more. */
-export function recount(pool: AgentPool, { vmSize }: { readonly vmSize: string }, by: 1 | -1): void {
+export function recount(pool: AgentPool, vm: Vm, by: 1 | -1): void {
+  const { vmSize } = vm;
+  vm.uncounted = by < 0;
   const manual = manualScale(pool.properties).map((entry) =>
     entry.size.toLowerCase() === vmSize.toLowerCase() ? { ...entry, count: Math.max(0, entry.count + by) } : entry,
   );

@@ -2,7 +2,7 @@
  * The life of a machine on its two axes, provisioning and power, from acceptance to nothing. Each step asks whether its
  * fate still stands: a delete overtakes a boot.
  */
-import { recount } from './agent-pool-document.ts';
+import { poolSize, recount } from './agent-pool-document.ts';
 import type { Latency } from './draws.ts';
 import { allocationFailure, bootstrapFailure, osTimeout, type OperationFailure } from './errors.ts';
 import type { FaultSubject, MachineEffect } from './faults.ts';
@@ -12,8 +12,8 @@ import { settleBrood } from './overprovision.ts';
 import { FOREIGN_WRITER } from './principals.ts';
 import { findVmSize } from './sku-table.ts';
 import { returnStock, takeStock } from './stock.ts';
-import { noteSetChange } from './world-journal.ts';
-import { capacityOf, homeOf, later, type ArmWorld } from './world-state.ts';
+import { notePoolChange, noteSetChange } from './world-journal.ts';
+import { capacityOf, homeOf, later, type AgentPool, type ArmWorld } from './world-state.ts';
 import type { Vm } from './vm.ts';
 
 /** Begins the creation of a machine that its owner already lists. Stock is taken now, its lack shows later. */
@@ -178,9 +178,16 @@ export function comeBack(world: ArmWorld, vm: Vm, failure: { readonly code: stri
     noteSetChange(world, set, { why: 'removalFailed', principal: FOREIGN_WRITER, before });
   } else {
     const pool = world.agentPools.get(vm.pool.name.toLowerCase());
-    if (pool?.vms.get(vm.key) === vm) recount(pool, vm, 1);
+    if (pool !== undefined && vm.uncounted) countAgain(world, pool, vm);
   }
   machineAtRest(world, vm, failure === undefined ? undefined : { ...failure, target: targetOf(vm) });
+}
+
+function countAgain(world: ArmWorld, pool: AgentPool, vm: Vm): void {
+  const before = poolSize(pool);
+  recount(pool, vm, 1);
+  pool.etagCounter++;
+  notePoolChange(world, pool, { why: 'removalFailed', principal: FOREIGN_WRITER, before });
 }
 
 /** The machine is gone at once: it leaves its owner's list and gives back its stock. */

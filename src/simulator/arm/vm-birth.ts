@@ -116,6 +116,7 @@ function newborn(world: ArmWorld, identity: Identity): Vm {
     failure: undefined,
     holdsStock: false,
     surplus: false,
+    uncounted: false,
     brood: undefined,
     own: {},
     etag: 1,

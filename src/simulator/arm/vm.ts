@@ -30,6 +30,8 @@ export interface Vm {
   holdsStock: boolean;
   /** More than the set asked for: it counts nowhere. */
   surplus: boolean;
+  /** Its agent pool asks for one less already: a removal that comes to nothing takes that back. */
+  uncounted: boolean;
   /** Begun together with others, some of them in excess. */
   brood: { readonly members: Set<Vm> } | undefined;
   /** What a client wrote into it; laid over what it shows. */
