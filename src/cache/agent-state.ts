@@ -7,6 +7,8 @@ import type { Candidate } from './schedule.ts';
 /** For /debug/agents and for judging freshness. All times in ms since the epoch. */
 export interface AgentStatus extends AgentFreshness {
   readonly kind: string;
+  /** The throttling budget that its calls draw on. */
+  readonly bucket: string | undefined;
   readonly state: 'idle' | 'running' | 'held' | 'disabled';
   readonly lastStartMs: number | undefined;
   readonly lastDurationMs: number | undefined;
@@ -92,6 +94,7 @@ export function statusOf(state: AgentState, moment: Moment): AgentStatus {
   return {
     id: agent.id,
     kind: agent.kind,
+    bucket: agent.bucket,
     required: agent.required,
     enabled: state.enabled,
     intervalMs: agent.policy.intervalMs,

@@ -60,6 +60,10 @@ export function createMetrics() {
       agentRuns: counter('cache_agent_runs_total', 'Runs of caching agents.', ['kind', 'outcome']),
       agentDuration: histogram('cache_agent_run_duration_seconds', 'Duration of agent runs.', SECONDS, ['kind']),
       agentLastSuccess: gauge('cache_agent_last_success_timestamp_seconds', 'Unix time of the last successful run of an agent.', ['kind']),
+      agentLag: gauge('cache_agent_due_lag_seconds', 'How long the most overdue agent of a kind waits for its run; 0 when none does.', [
+        'kind',
+      ]),
+      duplicates: counter('cache_duplicate_rows_total', 'Rows that one list told more than once; the last counts.', ['table']),
       fencesActive: gauge('cache_fences_active', 'Fences that wait for a newer read.', ['table']),
       rowsRejected: counter('cache_rows_rejected_total', 'Observations that a fence or a newer row refused.', ['table', 'reason']),
       onDemand: counter('cache_on_demand_refreshes_total', 'Reads of one row asked for out of turn.', ['table', 'outcome']),

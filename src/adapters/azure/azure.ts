@@ -18,7 +18,6 @@ import type { KeptText } from '../../ports/kept-text.ts';
 import type { PriceTableReader } from '../../ports/price-table.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
-import type { AgentStatus } from '../../cache/agent-state.ts';
 import type { AgentSelection } from '../../cache/selection.ts';
 import { increaseThroughAks } from './aks-scale-set.ts';
 import { ArmCalls } from './arm-calls.ts';
@@ -35,6 +34,7 @@ import { OperationTracker } from './long-operations.ts';
 import type { AzureOptions, GroupChoice } from './options.ts';
 import { frozenBecause, type Registered } from './registry.ts';
 import type { SkuShare } from './sku-agent.ts';
+import { fencedTables, reportAgents, type AgentReport } from './agent-report.ts';
 import { whereAsked } from './sign-in-errors.ts';
 import { AzureStore } from './store.ts';
 import { StoreNews } from './store-news.ts';
@@ -73,7 +73,7 @@ export interface AzureNodeGroups extends CloudNodeGroups {
   /** Other groups, limits or options of groups, from the next `observe` on. */
   regroup(choice: GroupChoice): void;
   /** One plain record per caching agent, for `/debug/agents`. */
-  agentStatus(): readonly AgentStatus[];
+  agentStatus(): readonly AgentReport[];
   /** One plain record per group, for `/debug/templates`. */
   templateReports(): readonly TemplateReport[];
   /** Which caching agents run from now on. Throws a `config` error that names what cannot be selected. */
@@ -99,6 +99,7 @@ export function connectAzure(deps: AzureDependencies): AzureNodeGroups {
 class AzureAdapter implements AzureNodeGroups {
   readonly #deps: AzureDependencies;
   readonly #calls: ArmCalls;
+  readonly #budgets: Budgets;
   readonly #store: AzureStore;
   readonly #views: CloudViewBuilder;
   readonly #memory: TemplateMemory;
@@ -116,6 +117,7 @@ class AzureAdapter implements AzureNodeGroups {
     const { options, clock, random, log, metrics, names } = deps;
     this.#deps = deps;
     const budgets = new Budgets(clock, metrics.arm);
+    this.#budgets = budgets;
     this.#calls = new ArmCalls({
       clock,
       metrics: metrics.arm,
@@ -238,8 +240,8 @@ class AzureAdapter implements AzureNodeGroups {
     return this.#events.onWake(listener);
   }
 
-  agentStatus(): readonly AgentStatus[] {
-    return this.#store.status();
+  agentStatus(): readonly AgentReport[] {
+    return reportAgents(this.#store.status(), fencedTables(this.#store), (family) => this.#budgets.remainingOf(family));
   }
 
   selectAgents(selection: AgentSelection): void {

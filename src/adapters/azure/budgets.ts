@@ -20,12 +20,18 @@ interface Hold {
   readonly durationMs: number;
 }
 
+/** Calls of one policy that Azure would still take, and the most it was seen to. */
+export interface RemainingCalls {
+  readonly policy: string;
+  readonly remaining: number;
+  readonly largest: number;
+}
+
 export class Budgets {
   readonly #clock: Pick<Clock, 'now' | 'monotonic'>;
   readonly #metrics: Metrics['arm'];
   readonly #holds = new Map<string, Hold>();
-  /** The most ever seen of each budget. */
-  readonly #largest = new Map<string, number>();
+  readonly #told = new Map<string, RemainingCalls>();
   /** Stems of budgets that are low, and names of those that all reads share. */
   readonly #low = new Set<string>();
   #lowListener: (family: string, low: boolean) => void = () => undefined;
@@ -51,11 +57,19 @@ export class Budgets {
   /** Takes in the headers of an answer. */
   learn(call: ArmCall, header: (name: string) => string | undefined): void {
     for (const { policy, remaining } of remainingTokens(header)) {
-      const largest = Math.max(remaining, this.#largest.get(tokenKey(policy, call)) ?? 0);
-      this.#largest.set(tokenKey(policy, call), largest);
+      const key = tokenKey(policy, call);
+      const largest = Math.max(remaining, this.#told.get(key)?.largest ?? 0);
+      this.#told.set(key, { policy, remaining, largest });
       this.#metrics.tokensRemaining.set({ policy }, remaining);
       this.#tellLow(policy, remaining < largest * LOW_PART);
     }
+  }
+
+  /** What was told last of a family's calls, or of all reads: the policy that has the smallest part left. */
+  remainingOf(family: string): RemainingCalls | undefined {
+    const own = [...this.#told.values()].filter(({ policy }) => stemOf(policy) === family || ALL_READS.includes(policy));
+    const part = ({ remaining, largest }: RemainingCalls): number => (largest === 0 ? 0 : remaining / largest);
+    return own.sort((left, right) => part(left) - part(right) || (left.policy < right.policy ? -1 : 1))[0];
   }
 
   /** Only what all resources of the region share says something about periodic reads; what all reads share, about all of them. */

@@ -9,6 +9,7 @@ export function cacheHooks(metrics: Metrics['cache'], log: Log, clock: Pick<Cloc
   return {
     rowRejected: (table, reason) => metrics.rowsRejected.inc({ table, reason }),
     evicted: (table, cause, count) => metrics.evictions.inc({ table, cause }, count),
+    duplicates: (table, count) => metrics.duplicates.inc({ table }, count),
     listDoubted: (table, agent) => log.warn({ table, agent }, 'a list lacks more than half of what is known; reading it again'),
     mutationLost: (table, keys) => log.warn({ table, keys: keys.length }, 'a change was in flight for too long and is counted as lost'),
     onDemand: (table, outcome) => metrics.onDemand.inc({ table, outcome }),

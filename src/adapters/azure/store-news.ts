@@ -51,6 +51,7 @@ export class StoreNews {
   /** Gauges of what is cached and of quotas. */
   measure(): void {
     this.#measureQuotas();
+    this.#measureLags();
     const { cache } = this.#parts.metrics;
     for (const table of [this.#parts.store.scaleSets, this.#parts.store.instances, this.#parts.store.vmsPools.sizes]) {
       const ageMs = table.oldestAgeMs();
@@ -96,6 +97,16 @@ export class StoreNews {
       const why = 'the next operation of AKS on such a pool, an upgrade or a change of a label, sets its capacity to the count of AKS';
       log.warn({ pools: news, why }, 'AKS, scale sets and nodes differ about the sizes of pools while nothing runs in them');
     }
+  }
+
+  #measureLags(): void {
+    const { store, clock, metrics } = this.#parts;
+    const lags = new Map<string, number>();
+    for (const { kind, enabled, state, nextDueMs } of store.status()) {
+      const lagMs = enabled && state === 'idle' ? Math.max(0, clock.now() - nextDueMs) : 0;
+      lags.set(kind, Math.max(lagMs, lags.get(kind) ?? 0));
+    }
+    for (const [kind, lagMs] of lags) metrics.cache.agentLag.set({ kind }, lagMs / 1000);
   }
 
   #measureQuotas(): void {
