@@ -67,7 +67,7 @@ function judge(node: Node, scope: Scope): Candidate | KeptNode {
   const group = groupId === undefined ? undefined : scope.groups.get(groupId);
   if (group === undefined) return { node: name, reason: 'NotAutoscaled' };
   if (node.scaleDownDisabled) return disabled(node);
-  if (group.frozen !== undefined) return { node: name, reason: 'GroupFrozen' };
+  if (group.frozen !== undefined) return { node: name, reason: 'GroupFrozen', detail: group.frozen };
   const instance = observation.cloud.instanceOfNode.get(name);
   if (instance === undefined) return { node: name, reason: 'InstanceUnknown' };
   // A broken node is no part of the minimum that is worth having: its timer runs while a replacement is on its way.
@@ -100,7 +100,7 @@ function judgeLoad(known: Pick<Candidate, 'node' | 'group' | 'instance'>, scope:
   const unused = unknownUse(node, pods);
   if (unused !== undefined) return { node: node.name, reason: 'UnexpectedError', detail: unused };
   const { utilization, threshold } = loadOf(known, counted, scope);
-  if (utilization === undefined) return { node: node.name, reason: 'UnexpectedError' };
+  if (utilization === undefined) return { node: node.name, reason: 'UnexpectedError', detail: 'it says nothing of its cores or memory' };
   // Equality is eligible, as in the Cluster Autoscaler: a threshold of 0 still frees nodes that carry nothing.
   if (utilization > threshold) return { node: node.name, reason: 'NotUnderutilized', utilization };
   return { ...known, utilization, drain: judgeNode(pods, scope.drain) };

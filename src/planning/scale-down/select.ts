@@ -101,7 +101,9 @@ function cooling({ group }: Unneeded, scope: Scope): Refusal | undefined {
 /** Why these may not go, all of them together. `mayExceed`: how many go at once is not asked, as long as any may. */
 function refusalOf(candidates: Whole, funds: Funds, { mayExceed }: { readonly mayExceed: boolean }): Refusal | undefined {
   const group = candidates[0]?.group;
-  if (group === undefined || !group.target.known || !group.target.confirmed) return { reason: 'GroupUnconfirmed' };
+  if (group === undefined) return { reason: 'GroupUnconfirmed' };
+  if (!group.target.known) return { reason: 'GroupUnconfirmed', detail: `its size is not known: ${group.target.reason}` };
+  if (!group.target.confirmed) return { reason: 'GroupUnconfirmed', detail: 'its size has not been seen since it was changed last' };
   if (candidates.some(({ drain }) => drain.waiting.length > 0)) return { reason: 'BlockedByOnCompletionPod' };
   if (!hasRoom(candidates, group, funds.headroom)) return { reason: 'NodeGroupMinSizeReached' };
   if (!funds.minimum.allows(candidates.map(({ node }) => node))) return { reason: 'MinimalResourceLimitExceeded' };

@@ -14,7 +14,8 @@ export const disruptionBudget: DrainRule = (pod, context) => {
   const [budget] = budgets;
   if (budget === undefined || budget.disruptionsAllowed >= 1) return undefined;
   const never = neverAllows(budget);
-  const wanted = `${budget.currentHealthy} healthy of ${budget.desiredHealthy} wanted`;
+  const isCounted = budget.expectedPods > 0 || budget.desiredHealthy > 0 || budget.currentHealthy > 0;
+  const wanted = isCounted ? `${budget.currentHealthy} healthy of ${budget.desiredHealthy} wanted` : 'nobody has counted its pods yet';
   const said = never === undefined ? wanted : `it can never allow a disruption: ${never}`;
   return { kind: 'block', reason: 'NotEnoughPdb', detail: `${nameOf(budget)}: ${said}`, passing: never === undefined };
 };
