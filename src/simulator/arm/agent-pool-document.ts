@@ -3,8 +3,6 @@ import type { PoolSpec, WorldSpec } from '../world-spec.ts';
 import { pick, pickObject, type JsonObject } from './json.ts';
 import { clusterId } from './names.ts';
 import { nodeTaints } from './node-labels.ts';
-import { aksError } from './errors.ts';
-import { param, type ArmReply, type ArmRequest } from './messages.ts';
 import type { AgentPool, ArmWorld } from './world-state.ts';
 import type { Vm } from './vm.ts';
 
@@ -106,44 +104,5 @@ export function propertiesOfPool(spec: WorldSpec, pool: PoolSpec): JsonObject {
     upgradeSettings: { maxSurge: '10%' },
     enableFIPS: false,
     enableNodePublicIP: false,
-  };
-}
-
-export function getCluster(world: ArmWorld, request: ArmRequest): ArmReply {
-  const name = param(request, 'cluster');
-  if (name.toLowerCase() !== world.spec.clusterName.toLowerCase()) {
-    return aksError(404, 'ResourceNotFound', `The managed cluster '${name}' was not found.`);
-  }
-  return { status: 200, body: renderCluster(world) };
-}
-
-export function listClusters(world: ArmWorld, request: ArmRequest): ArmReply {
-  const group = request.params['rg']?.toLowerCase();
-  const shown = group === undefined || group === world.spec.clusterResourceGroup.toLowerCase();
-  return { status: 200, body: { value: shown ? [renderCluster(world)] : [] } };
-}
-
-function renderCluster(world: ArmWorld): JsonObject {
-  const { spec } = world;
-  const pools = [...world.agentPools.values()];
-  const etag = pools.reduce((sum, pool) => sum + pool.etagCounter, 0);
-  return {
-    id: clusterId(spec),
-    name: spec.clusterName,
-    type: 'Microsoft.ContainerService/ManagedClusters',
-    location: spec.location,
-    eTag: world.draws.guid(`cluster|eTag|${etag}`),
-    sku: { name: 'Base', tier: 'Standard' },
-    properties: {
-      provisioningState: 'Succeeded',
-      powerState: { code: 'Running' },
-      kubernetesVersion: '1.33',
-      currentKubernetesVersion: '1.33.2',
-      nodeResourceGroup: spec.nodeResourceGroup,
-      agentPoolProfiles: pools.map((pool) => ({ name: pool.name, ...pool.properties, provisioningState: pool.provisioningState })),
-      networkProfile: { networkPlugin: 'azure', networkPluginMode: 'overlay', loadBalancerSku: 'standard' },
-      nodeProvisioningProfile: { mode: 'Manual' },
-      maxAgentPools: 100,
-    },
   };
 }

@@ -63,11 +63,13 @@ function announce(world: ArmWorld, vm: Vm, { noticeMs, policy }: Notice): void {
   const event = { id: world.draws.guid(`event|${vm.resourceId}|${vm.fate}`), vm, notBeforeMs };
   if (isSpot) {
     world.scheduledEvents.set(event.id, event);
+    world.eventIncarnation++;
     world.park.tellPreempt(vm, notBeforeMs);
   }
   later(world, noticeMs, () => {
     // Whoever acknowledged the event has lost the machine already.
     if (isSpot && !world.scheduledEvents.delete(event.id)) return;
+    if (isSpot) world.eventIncarnation++;
     takeBack(world, vm, policy);
   });
 }
@@ -128,7 +130,7 @@ export function listScheduledEvents(world: ArmWorld, request: ArmRequest): ArmRe
   return {
     status: 200,
     body: {
-      DocumentIncarnation: events.length + 1,
+      DocumentIncarnation: world.eventIncarnation,
       Events: events.map(({ id, vm, notBeforeMs }) => ({
         EventId: id,
         EventType: 'Preempt',
@@ -153,6 +155,7 @@ export function startScheduledEvents(world: ArmWorld, request: ArmRequest): ArmR
     const event = world.scheduledEvents.get(pickText(item, 'EventId') ?? '');
     if (event === undefined) continue;
     world.scheduledEvents.delete(event.id);
+    world.eventIncarnation++;
     const pool = world.agentPools.get(event.vm.pool.name.toLowerCase());
     takeBack(world, event.vm, pool === undefined ? 'Delete' : policyOf(world, pool));
   }

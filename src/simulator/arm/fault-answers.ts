@@ -36,6 +36,8 @@ function retold(effect: FaultEffect, request: ArmRequest, reply: ArmReply): ArmR
       return { ...reply, body: undefined };
     case 'capacity-reads-as':
       return eachItem(reply, (item) => (isJsonObject(item['sku']) ? mergePatch(item, { sku: { capacity: effect.value } }) : item));
+    case 'empty-page':
+      return startOfList(request, reply);
     case 'endless-pages': {
       const query = new URLSearchParams(request.query).toString().replaceAll('%24', '$');
       const isList = reply.status === 200 && isJsonObject(reply.body) && Array.isArray(reply.body['value']);
@@ -48,6 +50,15 @@ function retold(effect: FaultEffect, request: ArmRequest, reply: ArmReply): ArmR
     default:
       return reply;
   }
+}
+
+/** A page without items is legal; its link leads to where the list begins. */
+function startOfList(request: ArmRequest, reply: ArmReply): ArmReply {
+  const isFirst = request.query['$skiptoken'] === undefined && isJsonObject(reply.body) && Array.isArray(reply.body['value']);
+  if (!isFirst || reply.status !== 200) return reply;
+  const query = new URLSearchParams(request.query);
+  query.set('$skiptoken', Buffer.from(JSON.stringify({ end: 0, after: '' })).toString('base64url'));
+  return { ...reply, body: { value: [], nextLink: `${request.base}${request.path}?${query.toString().replaceAll('%24', '$')}` } };
 }
 
 /** Of a list, or the one resource that was read. */

@@ -54,6 +54,8 @@ export type FaultEffect =
   | { readonly kind: 'capacity-lag'; readonly ms: number }
   /** The boundary between two pages moved: 1 hides an item, -1 shows one twice. */
   | { readonly kind: 'page-shift'; readonly by: 1 | -1 }
+  /** The first page has nothing but a link to the rest. */
+  | { readonly kind: 'empty-page' }
   /** Every page links to itself. */
   | { readonly kind: 'endless-pages' }
   /** Resource groups come in upper case. */
@@ -117,6 +119,7 @@ const EFFECTS: Readonly<Record<FaultEffect['kind'], true>> = {
   'capacity-reads-as': true,
   'capacity-lag': true,
   'page-shift': true,
+  'empty-page': true,
   'endless-pages': true,
   'upper-case-ids': true,
   'bare-items': true,

@@ -40,7 +40,7 @@ interface OpenRoute {
 
 /** Routes that need no token. */
 const OPEN_ROUTES: readonly OpenRoute[] = [
-  { method: 'GET', template: '/metadata/endpoints', answer: (_identity, world, request) => cloudMetadata(world, request) },
+  { method: 'GET', template: '/metadata/endpoints', answer: (_identity, _world, request) => cloudMetadata(request) },
   { method: 'GET', template: '/metadata/instance', answer: (_identity, world, request) => machineMetadata(world, request) },
   { method: 'GET', template: '/metadata/instance/compute', answer: (_identity, world, request) => machineMetadata(world, request) },
   { method: 'GET', template: '/api/retail/prices', answer: (_identity, world, request) => listRetailPrices(world, request) },
@@ -61,7 +61,14 @@ const findArm = compileRoutes(ARM_ROUTES);
 const findOpen = compileRoutes(OPEN_ROUTES);
 
 /** Faults under which a read still tells the truth. */
-const TRUTHFUL: ReadonlySet<FaultEffect['kind']> = new Set(['delay', 'racing-writer', 'upper-case-ids', 'date-skew', 'capacity-lag']);
+const TRUTHFUL: ReadonlySet<FaultEffect['kind']> = new Set([
+  'delay',
+  'racing-writer',
+  'upper-case-ids',
+  'date-skew',
+  'capacity-lag',
+  'empty-page',
+]);
 
 export interface GatewayParts {
   readonly world: ArmWorld;

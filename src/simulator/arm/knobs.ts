@@ -44,6 +44,10 @@ export interface ArmKnobs {
   /** Share of machines whose system does not report in time. */
   readonly osTimeoutRate: number;
   readonly throttling: boolean;
+  /** Whether Compute tells its budgets by the names that it used before 2024, such as `GetVMScaleSetVM3Min`. */
+  readonly olderBudgetNames: boolean;
+  /** Whether the end of an operation moves the tag of its scale set once more. */
+  readonly etagMovesAtEnd: boolean;
   /** Lifetime of tokens, in seconds of the clients' own time. */
   readonly tokenLifetimeSeconds: number;
   /** How long finished operations can still be read. */
@@ -80,6 +84,8 @@ export const DEFAULT_KNOBS: ArmKnobs = {
   bootstrapFailureRate: 0,
   osTimeoutRate: 0,
   throttling: true,
+  olderBudgetNames: false,
+  etagMovesAtEnd: false,
   tokenLifetimeSeconds: 3_599,
   operationKeptMs: 3_600 * SECOND,
   journalLimit: 200_000,

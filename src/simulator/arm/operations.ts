@@ -5,7 +5,9 @@
 import { armError, failureBody, type OperationFailure } from './errors.ts';
 import type { Json } from './json.ts';
 import { param, type ArmReply, type ArmRequest } from './messages.ts';
-import { later, type ArmWorld, type Operation } from './world-state.ts';
+import { FOREIGN_WRITER } from './principals.ts';
+import { noteSetChange } from './world-journal.ts';
+import { capacityOf, later, type ArmWorld, type Operation, type ScaleSet } from './world-state.ts';
 import type { Vm } from './vm.ts';
 
 export interface OperationStart {
@@ -65,9 +67,15 @@ export function endOperation(world: ArmWorld, operation: Operation): void {
   if (set !== undefined) {
     const busy = [...world.operations.values()].some((other) => other.setKey === operation.setKey && other.endMs === undefined);
     set.provisioningState = busy ? 'Updating' : failed ? 'Failed' : 'Succeeded';
+    if (world.knobs.etagMovesAtEnd) moveTag(world, set);
   }
   operation.onEnd?.(operation);
   operation.status = failed ? 'Failed' : 'Succeeded';
+}
+
+function moveTag(world: ArmWorld, set: ScaleSet): void {
+  set.etag++;
+  noteSetChange(world, set, { why: 'operationEnd', principal: FOREIGN_WRITER, before: capacityOf(set) });
 }
 
 /** A newer write takes over the goal of running scale operations on a set. */

@@ -76,10 +76,13 @@ export interface Toll {
 /** Owns every bucket of the world. */
 export class Throttle {
   readonly #clock: SimClock;
+  readonly #olderNames: boolean;
   readonly #buckets = new Map<string, Bucket>();
 
-  constructor(clock: SimClock) {
+  /** `olderNames`: budgets are told by the names that Compute used before. */
+  constructor(clock: SimClock, olderNames = false) {
     this.#clock = clock;
+    this.#olderNames = olderNames;
   }
 
   /**
@@ -144,7 +147,8 @@ export class Throttle {
 
   #remainingAtCompute({ method, compute }: Charge, levels: readonly Level[]): Readonly<Record<string, string>> {
     if (compute === undefined) return {};
-    const rest = levels.map(({ name, bucket }) => `Microsoft.Compute/${name};${Math.floor(bucket.tokens)}`);
+    const shown = (name: string): string => (this.#olderNames ? olderName(name) : name);
+    const rest = levels.map(({ name, bucket }) => `Microsoft.Compute/${shown(name)};${Math.floor(bucket.tokens)}`);
     const batched = Math.floor(this.#bucket(BATCHED, BATCH_SIZE).tokens);
     const ofWrites = method === 'GET' ? [] : [`Microsoft.Compute/${BATCHED};${batched}`, 'Microsoft.Compute/VmssQueuedVMOperations;0'];
     return { 'x-ms-ratelimit-remaining-resource': [...rest, ...ofWrites].join(',') };
@@ -207,6 +211,11 @@ type VerbClass = keyof typeof GATEWAY_SIZES;
 function verbClass(method: string): VerbClass {
   if (method === 'GET' || method === 'HEAD') return 'reads';
   return method === 'DELETE' ? 'deletes' : 'writes';
+}
+
+/** There was one name for a short window and one for a long one. */
+function olderName(name: string): string {
+  return name.replace(/Resource$/, '3Min').replace(/SubscriptionMaximum$/, '30Min');
 }
 
 function remainingAtGateway(levels: readonly Level[]): Readonly<Record<string, string>> {

@@ -210,19 +210,26 @@ function payloadOf(token: string): Json | undefined {
 }
 
 /** Clouds by name, asked without a token by clients that discover their endpoints. */
-export function cloudMetadata(world: ArmWorld, request: ArmRequest): ArmReply {
-  const { base } = request;
+export function cloudMetadata({ base }: ArmRequest): ArmReply {
   const cloud = (name: string): Json => ({
     name,
     portal: 'https://portal.azure.com',
     authentication: {
       loginEndpoint: `${base}/`,
       audiences: ['https://management.core.windows.net/', `${AUDIENCE}/`],
-      tenant: world.spec.tenantId,
+      tenant: 'common',
       identityProvider: 'AAD',
     },
     resourceManager: `${base}/`,
-    suffixes: { acrLoginServer: 'azurecr.io', storage: 'core.windows.net', keyVaultDns: 'vault.azure.net' },
+    graphAudience: 'https://graph.windows.net/',
+    graph: 'https://graph.windows.net/',
+    media: 'https://rest.media.azure.net',
+    suffixes: {
+      acrLoginServer: 'azurecr.io',
+      storage: 'core.windows.net',
+      keyVaultDns: 'vault.azure.net',
+      sqlServerHostname: 'database.windows.net',
+    },
   });
   return { status: 200, body: [cloud('AzureCloud')] };
 }

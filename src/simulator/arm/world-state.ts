@@ -134,6 +134,10 @@ export interface ArmWorld {
   readonly quota: Map<string, number>;
   /** What the metadata service of machines announces, by event id. */
   readonly scheduledEvents: Map<string, ScheduledEvent>;
+  /** Rises with every change of the announced events. */
+  eventIncarnation: number;
+  /** Tags of the managed cluster. */
+  clusterTags: JsonObject;
   readonly timers: Set<() => void>;
   /** Set once, when the world begins. */
   lists: ListHistory;

@@ -1,0 +1,155 @@
+/** What the AKS provider refuses, and what its operations do beside what they were asked for. */
+import { describe, expect, it } from 'vitest';
+import { MINUTE, aPool, aWorld, poolPath, startRig, stateOf, type Rig, type RigOptions } from '../simulator/arm/harness.ts';
+
+async function withRig(act: (rig: Rig) => Promise<void>, options: RigOptions = {}, pools = [aPool('a')]): Promise<void> {
+  const rig = await startRig(aWorld(pools), options);
+  try {
+    await act(rig);
+  } finally {
+    await rig.stop();
+  }
+}
+
+const UNTHROTTLED = { knobs: { throttling: false } };
+
+describe('the AKS provider', () => {
+  it.each([
+    { what: 'a count below 0', properties: { count: -1 }, code: 'InvalidParameter' },
+    { what: 'a count over a thousand', properties: { count: 1_001 }, code: 'InvalidParameter' },
+    { what: 'half a machine', properties: { count: 1.5 }, code: 'InvalidParameter' },
+    { what: 'a count as text', properties: { count: '3' }, code: 'InvalidParameter' },
+    { what: 'a System pool without machines', pool: 's', properties: { count: 0 }, code: 'InvalidParameter' },
+    { what: 'a minimum above the maximum', properties: { enableAutoScaling: true, minCount: 5, maxCount: 2 }, code: 'InvalidParameter' },
+    {
+      what: 'a count outside its limits',
+      properties: { enableAutoScaling: true, minCount: 3, maxCount: 5, count: 2 },
+      code: 'InvalidParameter',
+    },
+    {
+      what: 'a count of a pool that AKS scales',
+      pool: 'm',
+      properties: { enableAutoScaling: true, count: 3, minCount: 1, maxCount: 10 },
+      code: 'BadRequest',
+    },
+    { what: 'another size', properties: { vmSize: 'Standard_D8s_v5' }, code: 'PropertyChangeNotAllowed' },
+    { what: 'more than the quota', properties: { count: 9 }, code: 'ErrCode_InsufficientVCPUQuota' },
+    { what: 'sizes that together break the quota', pool: 'v', properties: manual(3, 2), code: 'ErrCode_InsufficientVCPUQuota' },
+    { what: 'a size that nobody sells', pool: 'v', properties: manual(1, 1, 'Standard_Nothing'), code: 'InvalidParameter' },
+    { what: 'less than no machine of a size', pool: 'v', properties: manual(-1, 1), code: 'InvalidParameter' },
+    { what: 'nothing', properties: undefined, code: 'BadRequest' },
+  ])('refuses $what at the root of the answer, and changes nothing', async ({ pool = 'a', properties, code }) => {
+    const pools = [
+      aPool('a'),
+      aPool('s', { mode: 'System' }),
+      aPool('m', { managedAutoscaler: true }),
+      aPool('v', { kind: 'vms-pool', count: 1, sizes: [{ vmSize: 'Standard_D8s_v5', count: 1 }] }),
+    ];
+    const rig = await startRig(aWorld(pools, { quota: { cores: 46 } }), UNTHROTTLED);
+    const before = (await rig.call('GET', poolPath(rig, pool))).text;
+    const refused = await rig.call('PUT', poolPath(rig, pool), { body: properties === undefined ? {} : { properties } });
+    expect(refused).toMatchObject({ status: 400, json: { code, details: null, subcode: '' } });
+    expect((await rig.call('GET', poolPath(rig, pool))).text).toBe(before);
+    await rig.stop();
+  });
+
+  it('founds a pool with its scale set by PUT, once, and takes both away', async () => {
+    await withRig(async (rig) => {
+      const properties = {
+        vmSize: 'Standard_E4s_v5',
+        count: 2,
+        mode: 'User',
+        nodeLabels: { team: 'x' },
+        tags: { min: '0', max: '4' },
+        future: 1,
+      };
+      const put = await rig.call('PUT', poolPath(rig, 'new'), { body: { properties }, headers: { 'if-none-match': '*' } });
+      expect(put).toMatchObject({ status: 201, json: { name: 'new', properties: { count: 2, provisioningState: 'Creating', future: 1 } } });
+      expect(String(put.headers['azure-asyncoperation'])).toContain('api-version=2017-08-31');
+      expect(stateOf(rig, 'new')).toMatchObject({ capacity: 2, min: 0, max: 4 });
+      rig.clock.advance(10 * MINUTE);
+      expect((await rig.aks.agentPools.get('rg', 'aks', 'new')).provisioningState).toBe('Succeeded');
+      expect((await rig.call('PUT', poolPath(rig, 'new'), { body: { properties }, headers: { 'if-none-match': '*' } })).status).toBe(412);
+      const machine = rig.arm.machines.list().find(({ pool }) => pool === 'new');
+      expect(machine?.labels).toMatchObject({ team: 'x', agentpool: 'new' });
+      const shown = await rig.call('GET', poolPath(rig, 'new', `/machines/${machine?.hostName}`));
+      expect(shown.json).toMatchObject({
+        name: machine?.hostName,
+        properties: { resourceId: machine?.id, network: { ipAddresses: [{ family: 'IPv4' }] } },
+      });
+      expect((await rig.call('GET', poolPath(rig, 'new', '/machines/nobody'))).status).toBe(404);
+      expect((await rig.call('DELETE', poolPath(rig, 'new'), { headers: { 'if-match': 'stale' } })).status).toBe(412);
+      const gone = await rig.call('DELETE', poolPath(rig, 'new'));
+      expect([gone.status, String(gone.headers['location']).includes('/operationresults/')]).toEqual([202, true]);
+      rig.clock.advance(10 * MINUTE);
+      expect((await rig.call('GET', poolPath(rig, 'new'))).status).toBe(404);
+      expect((await rig.call('DELETE', poolPath(rig, 'new'))).status).toBe(204);
+      expect(rig.arm.control.state().sets.map(({ pool }) => pool)).toEqual(['a']);
+    }, UNTHROTTLED);
+  });
+
+  it.each([
+    { name: 'New1', properties: { vmSize: 'Standard_D4s_v5' } },
+    { name: 'waytoolongname', properties: { vmSize: 'Standard_D4s_v5' } },
+    { name: 'nosize', properties: { count: 1 } },
+    { name: 'badsize', properties: { vmSize: 'Standard_Nothing' } },
+    { name: 'sys', properties: { vmSize: 'Standard_D4s_v5', mode: 'System', count: 0 } },
+  ])('refuses to found $name', async ({ name, properties }) => {
+    await withRig(async (rig) => {
+      const refused = await rig.call('PUT', poolPath(rig, name), { body: { properties } });
+      expect(refused).toMatchObject({ status: 400, json: { code: 'InvalidParameter' } });
+      expect(rig.arm.control.state().agentPools).toHaveLength(1);
+    });
+  });
+
+  it('any PUT of a pool sets a drifted scale set back; one without news on a pool in order begins nothing', async () => {
+    await withRig(async (rig) => {
+      const { properties } = (await rig.call('GET', poolPath(rig, 'a'))).json as unknown as { properties: Record<string, unknown> };
+      const calm = await rig.call('PUT', poolPath(rig, 'a'), { body: { properties } });
+      expect([calm.status, calm.headers['azure-asyncoperation']]).toEqual([200, undefined]);
+      rig.arm.control.raise({ foreignScale: { pool: 'a', to: 5 } });
+      const put = await rig.call('PUT', poolPath(rig, 'a'), { body: { properties } });
+      expect(put).toMatchObject({ status: 200, json: { properties: { provisioningState: 'Updating' } } });
+      expect(stateOf(rig, 'a').capacity).toBe(2);
+    }, UNTHROTTLED);
+  });
+
+  it("tags of the cluster: all pools are set back to their counts and all their eTags move; a busy pool's cluster is refused", async () => {
+    await withRig(
+      async (rig) => {
+        const cluster = poolPath(rig, '').replace('/agentPools/', '');
+        const etags = async (): Promise<readonly unknown[]> => {
+          const list = await rig.call('GET', poolPath(rig, '').replace('/agentPools/', '/agentPools'));
+          return (list.json['value'] as unknown as { properties: { eTag: string } }[]).map(({ properties }) => properties.eTag);
+        };
+        const before = await etags();
+        rig.arm.control.raise({ foreignScale: { pool: 'b', to: 4 } });
+        const patch = await rig.call('PATCH', cluster, { body: { tags: { cost: 'x' } } });
+        expect(patch).toMatchObject({ status: 200, json: { tags: { cost: 'x' }, properties: { provisioningState: 'Updating' } } });
+        expect(stateOf(rig, 'b').capacity).toBe(2);
+        expect((await etags()).filter((etag) => before.includes(etag))).toEqual([]);
+        expect((await rig.call('PATCH', cluster, { body: { tags: {} } })).status).toBe(409);
+        rig.clock.advance(MINUTE);
+        expect((await rig.aks.managedClusters.get('rg', 'aks')).provisioningState).toBe('Succeeded');
+        expect((await rig.call('PATCH', cluster, { body: { tags: {} }, headers: { 'if-match': 'stale' } })).status).toBe(412);
+      },
+      UNTHROTTLED,
+      [aPool('a'), aPool('b')],
+    );
+  });
+
+  it.each(['abort', 'upgradeNodeImageVersion'])('%s is refused in words', async (action) => {
+    await withRig(async (rig) => {
+      const refused = await rig.call('POST', poolPath(rig, 'a', `/${action}`));
+      expect(refused).toMatchObject({ status: 400, json: { error: { code: 'NotSupported' } } });
+    });
+  });
+});
+
+function manual(small: number, large: number, size = 'Standard_D8s_v5') {
+  const sizes = [
+    { size: 'Standard_D4s_v5', count: small },
+    { size, count: large },
+  ];
+  return { virtualMachinesProfile: { scale: { manual: sizes } } };
+}
