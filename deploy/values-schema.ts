@@ -79,6 +79,23 @@ const EXTRA: JsonMap = {
   extraVolumeSecrets: mapOf(volumeSecret),
 };
 
+const empty = (type: 'string' | 'array' | 'object'): JsonMap =>
+  ({ string: { type, maxLength: 0 }, array: { type, items: {}, maxItems: 0 }, object: { type, maxProperties: 0 } })[type];
+
+/** Values of the Cluster Autoscaler's chart that are not done here: taken as they stand there by default, refused otherwise. */
+const AS_THERE: JsonMap = {
+  nameOverride: empty('string'),
+  // It told that chart which API versions to write; these are written for every version that is supported.
+  kubeTargetVersionOverride: text,
+  cloudConfigPath: empty('string'),
+  autoscalingGroupsnamePrefix: empty('array'),
+  customArgs: empty('array'),
+  initContainers: empty('array'),
+  extraObjects: empty('array'),
+  dnsConfig: empty('object'),
+  vpa: { type: 'object', properties: { enabled: { const: false } } },
+};
+
 /** The text of `values.schema.json`. */
 export function valuesSchema(): string {
   const properties: JsonMap = {
@@ -93,6 +110,7 @@ export function valuesSchema(): string {
     autoDiscovery: only({ clusterName: { type: ['string', 'null'] }, tags: names, labels: maps, roles: names, namespace: text }),
     cloudProvider: oneOf('azure'),
     ...AZURE,
+    ...AS_THERE,
     ...EXTRA,
     expanderPriorities: { type: ['object', 'string'] },
     priorityConfigMapAnnotations: texts,

@@ -2,7 +2,7 @@
  * What the start needed and nothing needs after it (parsed modules, first answers) is given back to the machine once. V8
  * would keep the room for a growth that a small cluster never brings. Best effort: nothing depends on it.
  */
-import { setFlagsFromString } from 'node:v8';
+import { getHeapStatistics, setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import type { Clock } from '../domain/clock.ts';
 
@@ -19,7 +19,7 @@ export async function giveBackStartMemory(clock: Clock, signal: AbortSignal): Pr
     // Cancelled: the process ends, and its memory with it.
     return;
   }
-  if (process.memoryUsage().heapUsed > SMALL_HEAP_BYTES) return;
+  if (getHeapStatistics().used_heap_size > SMALL_HEAP_BYTES) return;
   setFlagsFromString('--expose-gc');
   const collect: unknown = runInNewContext('gc');
   if (typeof collect === 'function') await collect({ type: 'major', execution: 'async', flavor: 'last-resort' });
