@@ -2,13 +2,14 @@
  * Reads every source, merges them (defaults < --cloud-config < --config < environment < flags), checks the whole against
  * the one schema, and returns a frozen Config, or every mistake as one sentence each. Pure but for the given `readFile`.
  */
-import { cloudNamed } from './clouds.ts';
+import { cloudNamed, STACK } from './clouds.ts';
 import type { Config, ConfigErrors, ConfigInput } from './config.ts';
 import { EMPTY_LAYER, isDocument, mergeLayers, type Document, type Layer } from './layer.ts';
 import { SCHEMA, type Parsed } from './schema.ts';
 import { sentencesOf } from './sentences.ts';
 import { cloudConfigLayer } from './sources/cloud-config.ts';
 import { configFileLayer } from './sources/config-file.ts';
+import { endpointsLayer, ENDPOINTS_VARIABLE } from './sources/endpoints-file.ts';
 import { environmentLayer } from './sources/environment.ts';
 import { flagLayer } from './sources/flags.ts';
 
@@ -33,12 +34,12 @@ export function configFiles(argv: readonly string[]): readonly string[] {
 
 export function loadSettings(input: ConfigInput): Settings | ConfigErrors {
   const flags = flagLayer(input.argv);
-  const layers = [
+  const files = [
     fileLayer('--cloud-config', flags.cloudConfigFile, input, cloudConfigLayer),
     fileLayer('--config', flags.configFile, input, configFileLayer),
-    environmentLayer(input.env),
-    flags,
   ];
+  const given = [environmentLayer(input.env), flags];
+  const layers = [...files, endpointsOf(mergeLayers([...files, ...given]).document, input), ...given];
   const merged = mergeLayers(layers);
   const parsed = SCHEMA.safeParse(merged.document);
   const ca = caFileOf(merged.document, input);
@@ -65,6 +66,16 @@ function fileLayer(flag: string, path: string | undefined, input: ConfigInput, p
   if (path === undefined) return EMPTY_LAYER;
   const reading = readText(flag, path, input);
   return 'error' in reading ? { ...EMPTY_LAYER, errors: [reading.error] } : parse(path, reading.text);
+}
+
+/** What names endpoints itself goes before the file. Other clouds have their own, and the file is not even looked at. */
+function endpointsOf(document: Document, input: ConfigInput): Layer {
+  const file = input.env[ENDPOINTS_VARIABLE]?.trim() ?? '';
+  if (file === '') return EMPTY_LAYER;
+  const cloud = isDocument(document['azure']) ? document['azure']['cloud'] : undefined;
+  if (typeof cloud === 'string' && cloud.trim().toLowerCase() === STACK) return fileLayer(ENDPOINTS_VARIABLE, file, input, endpointsLayer);
+  const warning = `environment variable ${ENDPOINTS_VARIABLE} has no effect: it counts for AzureStackCloud alone.`;
+  return { ...EMPTY_LAYER, warnings: [warning] };
 }
 
 function readText(what: string, path: string, input: ConfigInput): Reading {

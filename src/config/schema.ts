@@ -176,7 +176,8 @@ const azure = z
     when: () => true,
   })
   .refine((given) => !isStack(given.cloud) || (given.armEndpoint !== undefined && given.authorityHost !== undefined), {
-    error: 'a cloud whose endpoints are known; for AzureStackCloud give azure.armEndpoint and azure.authorityHost too',
+    error:
+      'a cloud whose endpoints are known; for AzureStackCloud give azure.armEndpoint and azure.authorityHost too, or AZURE_ENVIRONMENT_FILEPATH',
     path: ['cloud'],
   })
   .prefault({} as never);

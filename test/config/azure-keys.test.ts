@@ -1,6 +1,7 @@
 /** Every key and variable of today's provider: understood, or refused with what to use instead. None is lost in silence. */
 import { describe, expect, it } from 'vitest';
 import { KEYS } from '../../src/config/sources/cloud-config.ts';
+import { ENDPOINTS_VARIABLE } from '../../src/config/sources/endpoints-file.ts';
 import { VARIABLES } from '../../src/config/sources/environment.ts';
 import { RETIRED } from '../../src/config/sources/retired.ts';
 import { configOf, errorsOf } from './support.ts';
@@ -67,7 +68,7 @@ const file = (content: object) => ({ argv: ['--cloud-config=f'], files: { f: JSO
 
 describe('keys of today', () => {
   it.each(TODAY)('%s %s: has its place', (key, ...variables) => {
-    const understood = new Set([...KEYS.map((entry) => entry.key), 'authMethod', ...VARIABLES.map(({ name }) => name)]);
+    const understood = new Set([...KEYS.map((entry) => entry.key), 'authMethod', ...VARIABLES.map(({ name }) => name), ENDPOINTS_VARIABLE]);
     const retired = new Set(RETIRED.flatMap((entry) => [entry.key ?? '', entry.variable ?? '']));
     for (const name of [key, ...variables]) {
       if (name !== undefined)
@@ -161,7 +162,7 @@ describe('clouds', () => {
       authorityHost: 'https://login.stack',
     });
     expect(errorsOf({ env: { ARM_CLOUD: 'AzureStackCloud' } })).toEqual([
-      'environment variable ARM_CLOUD is "AzureStackCloud"; accepted is a cloud whose endpoints are known; for AzureStackCloud give azure.armEndpoint and azure.authorityHost too.',
+      'environment variable ARM_CLOUD is "AzureStackCloud"; accepted is a cloud whose endpoints are known; for AzureStackCloud give azure.armEndpoint and azure.authorityHost too, or AZURE_ENVIRONMENT_FILEPATH.',
     ]);
   });
 

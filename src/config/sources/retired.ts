@@ -31,11 +31,6 @@ export const RETIRED: readonly Retired[] = [
   { key: 'hostedSubscriptionID', variable: 'HOSTED_SUBSCRIPTION_ID', verdict: 'refused', instead: HOSTED },
   { key: 'hostedResourceGroup', variable: 'HOSTED_RESOURCE_GROUP', verdict: 'refused', instead: HOSTED },
   { key: 'hostedResourceProxyURL', variable: 'HOSTED_RESOURCE_PROXY_URL', verdict: 'refused', instead: HOSTED },
-  {
-    variable: 'AZURE_ENVIRONMENT_FILEPATH',
-    verdict: 'refused',
-    instead: 'set azure.armEndpoint (AZURE_RESOURCE_MANAGER_ENDPOINT) and azure.authorityHost (AZURE_AUTHORITY_HOST) to its endpoints',
-  },
   { key: 'deployment', variable: 'ARM_DEPLOYMENT', verdict: 'ignored', instead: DEPLOYMENTS },
   { key: 'deploymentParameters', verdict: 'ignored', instead: DEPLOYMENTS },
   { key: 'maxDeploymentsCount', variable: 'AZURE_MAX_DEPLOYMENT_COUNT', verdict: 'ignored', instead: DEPLOYMENTS },
