@@ -7,20 +7,19 @@ import { loadPolicy, type LoadedPolicy } from '../../config/load-policy.ts';
 import { readObjects } from '../../config/objects-file.ts';
 import { readPools, type PoolSpec } from '../../config/pools-file.ts';
 import { AutoscalerError } from '../../domain/errors.ts';
-import type { LoopState } from '../../domain/loop-state.ts';
 import type { Policy } from '../../domain/policy.ts';
-import type { Observation } from '../../domain/observation.ts';
 import { ResourceNames } from '../../domain/resources.ts';
 import { readDump, type Dump } from '../../loop/dump.ts';
-import { isMarked } from '../../planning/scale-down/scope.ts';
 import { emptyLoopState, reduceObservation } from '../../planning/state.ts';
 import { createLog } from '../../telemetry/log.ts';
 import { createMetrics } from '../../telemetry/metrics.ts';
 import { answer, type Question } from '../plan/answer.ts';
 import { podsToAdd } from '../plan/added-pods.ts';
 import { clusterOf, newestMoment, startReading, type Reading } from '../plan/cluster-file.ts';
-import { cloudOf, regionOf } from '../plan/pools.ts';
+import { timersRunOut, withoutHistory } from '../plan/history.ts';
+import { cloudOf, daemonsOf } from '../plan/pools.ts';
 import { keptPrices } from '../plan/prices.ts';
+import { regionOf } from '../plan/region.ts';
 import { tableOf } from '../plan/table.ts';
 import { changed } from '../plan/what-if.ts';
 import { stopSignals } from '../signals.ts';
@@ -73,43 +72,6 @@ const OPTIONS = {
   cordon: { type: 'string', multiple: true },
   help: { type: 'boolean' },
 } as const;
-
-/** Before everything: what began then has lasted as long as it must. */
-const LONG_AGO_MS = -1e15;
-
-/** A file has no history: every node counts as long unneeded, and every rest as over. */
-function withoutHistory(observation: Observation): LoopState {
-  return {
-    unremovable: new Map(),
-    backoffs: new Map(),
-    stockouts: [],
-    increases: new Map(),
-    deleting: leavingNodes(observation),
-    ...timersRunOut(observation),
-  };
-}
-
-/** What a file shows of a removal that is under way: the mark. The daemon remembers its own. */
-function leavingNodes({ cluster, cloud, nowMs }: Observation): LoopState['deleting'] {
-  const marked = [...cluster.nodes.values()].filter((node) => isMarked(node, nowMs));
-  return new Map(
-    marked.flatMap(({ name }) => {
-      const group = cloud.groupOfNode.get(name);
-      const instance = cloud.instanceOfNode.get(name);
-      return group === undefined || instance === undefined ? [] : [[name, { group, instance, sinceMs: nowMs }] as const];
-    }),
-  );
-}
-
-function timersRunOut(observation: Observation) {
-  return {
-    unneededSince: new Map([...observation.cluster.nodes.keys()].map((name) => [name, LONG_AGO_MS])),
-    lastScaleUpMs: LONG_AGO_MS,
-    lastScaleDownMs: LONG_AGO_MS,
-    lastScaleDownFailureMs: LONG_AGO_MS,
-    removals: [],
-  };
-}
 
 /** @returns the exit code: 0 answered. @throws AutoscalerError `config` with one sentence for input that cannot be used. */
 export async function run(argv: readonly string[], terminal: Terminal): Promise<number> {
@@ -229,14 +191,16 @@ function fromFiles(given: Options, terminal: Terminal): Asked {
   const loaded = loadPolicy(given.config === undefined ? undefined : { name: given.config, text: readFile(given.config, terminal) });
   const taints = loaded.policy.cluster?.taints;
   const reading = startReading(names, objects, taints);
-  const { cluster, trusted } = clusterOf(objects, reading);
+  const { cluster: present, trusted } = clusterOf(objects, reading);
+  const cluster = { ...present, daemonSets: [...present.daemonSets, ...daemonsOf(pools, present)] };
+  const region = regionOf(cluster, pools, objects);
   const nowMs = given.now === undefined ? newestMoment(objects) : timeOf(given.now);
-  const observation = { loopId: 1, nowMs, cluster, cloud: cloudOf(pools, cluster, { names, nowMs, taints }) };
+  const observation = { loopId: 1, nowMs, cluster, cloud: cloudOf(pools, cluster, { names, nowMs, region, taints }) };
   return {
     question: {
       observation,
       state: withoutHistory(observation),
-      policy: policyFor(loaded, { pools, region: regionOf(cluster) }, terminal),
+      policy: policyFor(loaded, { pools, region }, terminal),
       names,
       trusted,
     },

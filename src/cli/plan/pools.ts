@@ -11,6 +11,8 @@ import type { Node } from '../../domain/node.ts';
 import type { CloudView, ClusterView } from '../../domain/observation.ts';
 import type { ResourceNames } from '../../domain/resources.ts';
 import type { Taint, TaintRules } from '../../domain/taint.ts';
+import type { DaemonSet } from '../../domain/workload.ts';
+import { daemonRequests, standIns } from './daemons.ts';
 import { knownSize } from './vm-sizes.ts';
 
 const POOL_LABELS = ['kubernetes.azure.com/agentpool', 'agentpool'];
@@ -21,8 +23,7 @@ const PODS_TAG = 'k8s.io_cluster-autoscaler_node-template_resources_pods';
 export function cloudOf(pools: readonly PoolSpec[], cluster: ClusterView, how: Circumstances): CloudView {
   const members = new Map(pools.map(({ name }) => [name, [] as Node[]]));
   for (const node of cluster.nodes.values()) members.get(poolOf(node))?.push(node);
-  const region = regionOf(cluster);
-  const groups = pools.map((pool) => groupOf({ ...how, pool, nodes: members.get(pool.name) ?? [], region }));
+  const groups = pools.map((pool) => groupOf({ ...how, pool, nodes: members.get(pool.name) ?? [], podsByNode: cluster.podsByNode }));
   const owned = [...members].flatMap(([name, nodes]) => nodes.map((node) => [node.name, name] as const));
   return {
     groups: groups.sort((left, right) => (left.id < right.id ? -1 : 1)),
@@ -34,15 +35,19 @@ export function cloudOf(pools: readonly PoolSpec[], cluster: ClusterView, how: C
   };
 }
 
-/** As the nodes' labels say; empty when none does. */
-export function regionOf({ nodes }: ClusterView): string {
-  return [...nodes.values()].map(({ labels }) => labels[REGION]).find((label) => label !== undefined) ?? '';
+/** What new nodes of the pools run that no DaemonSet of the file says. */
+export function daemonsOf(pools: readonly PoolSpec[], { nodes, podsByNode, daemonSetsUnknown }: ClusterView): readonly DaemonSet[] {
+  return pools.flatMap(({ name }) => {
+    const exemplary = exemplaryOf([...nodes.values()].filter((node) => poolOf(node) === name));
+    return exemplary === undefined ? [] : standIns(name, podsByNode.get(exemplary.name) ?? [], daemonSetsUnknown === true);
+  });
 }
 
 /** What holds for all pools. */
 export interface Circumstances {
   readonly names: ResourceNames;
   readonly nowMs: number;
+  readonly region: string;
   /** Taints that a new node will not keep, beside those that are always known. */
   readonly taints?: TaintRules | undefined;
 }
@@ -50,7 +55,7 @@ export interface Circumstances {
 interface Question extends Circumstances {
   readonly pool: PoolSpec;
   readonly nodes: readonly Node[];
-  readonly region: string;
+  readonly podsByNode: ClusterView['podsByNode'];
 }
 
 function poolOf({ labels }: Node): string {
@@ -106,14 +111,13 @@ function templateOf(question: Question): NodeTemplate {
   return withLastingTaints({ ...base, capacity, allocatable, labels, taints: withTaints(base.taints, pool) }, question.taints ?? {});
 }
 
-function baseTemplate({ pool, nodes, region, names }: Question): NodeTemplate {
+function baseTemplate({ pool, nodes, podsByNode, region, names }: Question): NodeTemplate {
   const source = sourceOf(pool, region);
-  // A file has no history: a node that is ready has been so for long enough.
-  const ready = nodes.filter((node) => exemplarySince(node, []) !== undefined);
-  const exemplary = ready.find(({ devices }) => devices !== undefined) ?? ready[0];
+  const exemplary = exemplaryOf(nodes);
   if (exemplary !== undefined) {
     const live = liveTemplate(exemplary, { ...source, ...placesOf(pool, region, exemplary) });
-    return { ...live, ...attachLimits(knownSize(pool.vmSize), exemplary.attachLimits) };
+    const daemons = daemonRequests(podsByNode.get(exemplary.name) ?? []);
+    return { ...live, ...daemons, ...attachLimits(knownSize(pool.vmSize), exemplary.attachLimits) };
   }
   const sku = knownSize(pool.vmSize) ?? statedSize(pool, names);
   if (sku !== undefined) return cloudTemplate(source, { sku, pool: undefined, nodeResourceGroup: '', names });
@@ -121,6 +125,12 @@ function baseTemplate({ pool, nodes, region, names }: Question): NodeTemplate {
     { kind: 'config' },
     `pool ${pool.name}: vmSize is "${pool.vmSize}", whose cores and memory are not known here; accepted is a size of the series B, D, E, F or L, or allocatable with cpu and memory.`,
   );
+}
+
+/** The node that speaks for its pool. A file has no history: one that is ready has been so for long enough. */
+function exemplaryOf(nodes: readonly Node[]): Node | undefined {
+  const ready = nodes.filter((node) => exemplarySince(node, []) !== undefined);
+  return ready.find(({ devices }) => devices !== undefined) ?? ready[0];
 }
 
 /** The pool says itself what a node has: what the size would have said is not needed. */

@@ -1,0 +1,42 @@
+/** What runs on every node of a pool, learned from the one that speaks for it: DaemonSets may be missing from a file, or say less. */
+import { podName } from '../../domain/ids.ts';
+import type { NodeTemplate } from '../../domain/node-group.ts';
+import type { Pod } from '../../domain/pod.ts';
+import type { DaemonSet } from '../../domain/workload.ts';
+
+const POOL_LABEL = 'kubernetes.azure.com/agentpool';
+
+/** What pods of DaemonSets ask for on a real node. */
+export function daemonRequests(pods: readonly Pod[]): Pick<NodeTemplate, 'daemonRequests'> {
+  const daemons = pods.filter((pod) => pod.daemonSet && isLasting(pod));
+  return daemons.length === 0 ? {} : { daemonRequests: new Map(daemons.map((pod) => [ownerName(pod), pod.shape.requests])) };
+}
+
+/**
+ * Stand-ins for what a new node of the pool would run and no DaemonSet of the file says: static pods always, pods of
+ * DaemonSets where the file holds none. The controller pins its pods to their node; what else they select stays.
+ */
+export function standIns(pool: string, pods: readonly Pod[], daemonSetsUnknown: boolean): readonly DaemonSet[] {
+  return pods
+    .filter((pod) => isLasting(pod) && (pod.mirror || (pod.daemonSet && daemonSetsUnknown)))
+    .map((pod) => ({
+      uid: `${pod.uid}@${pool}`,
+      namespace: pod.namespace,
+      name: pod.mirror ? pod.name : (pod.controller?.name ?? pod.name),
+      shape: {
+        ...pod.shape,
+        key: `${pod.shape.key}@${pool}`,
+        nodeAffinity: undefined,
+        nodeSelector: { ...pod.shape.nodeSelector, [POOL_LABEL]: pool },
+        ...(pod.mirror ? { tolerations: [{ key: '', operator: 'Exists', value: '', effect: undefined } as const] } : {}),
+      },
+    }));
+}
+
+function isLasting({ phase, deletionAtMs }: Pod): boolean {
+  return deletionAtMs === undefined && phase !== 'Succeeded' && phase !== 'Failed';
+}
+
+function ownerName(pod: Pod): string {
+  return pod.controller === undefined ? podName(pod) : `${pod.namespace}/${pod.controller.name}`;
+}

@@ -1,0 +1,80 @@
+import { describe, expect, it } from 'vitest';
+import { listOf, nodeJson, podJson } from './support.ts';
+import { told } from './told.ts';
+
+type Json = Readonly<Record<string, unknown>>;
+const POOLS = '- {name: a, vmSize: Standard_D4s_v5, min: 0, max: 5}\n';
+
+describe('a new node runs what the one runs that speaks for its pool', () => {
+  const node = nodeJson('n-0', 'a');
+  const full = podJson('full', '3', { on: 'n-0' });
+  const owner = { apiVersion: 'apps/v1', kind: 'DaemonSet', name: 'agent', uid: 'd', controller: true };
+  const pinned = {
+    requiredDuringSchedulingIgnoredDuringExecution: {
+      nodeSelectorTerms: [{ matchFields: [{ key: 'metadata.name', operator: 'In', values: ['n-0'] }] }],
+    },
+  };
+  const agent = (cpu: string) =>
+    podJson('agent-x', cpu, { on: 'n-0', spec: { affinity: { nodeAffinity: pinned } }, metadata: { ownerReferences: [owner] } });
+  const daemonSet = (cpu: string): Json => ({
+    apiVersion: 'apps/v1',
+    kind: 'DaemonSet',
+    metadata: { name: 'agent', namespace: 'default', uid: 'd' },
+    spec: { template: { spec: { containers: [{ name: 'c', resources: { requests: { cpu } } }] } } },
+  });
+  const fixed = podJson('static-x', '1', {
+    on: 'n-0',
+    metadata: { ownerReferences: [], annotations: { 'kubernetes.io/config.mirror': 'x' } },
+  });
+
+  it.each<[string, readonly Json[], boolean]>([
+    ['nothing', [], true],
+    ['a DaemonSet that the file holds', [daemonSet('1'), agent('1')], false],
+    ['a DaemonSet of which the file holds only the pods', [agent('1')], false],
+    ['pods of a DaemonSet that were made larger', [daemonSet('100m'), agent('1')], false],
+    ['a DaemonSet that has been made larger', [daemonSet('1'), agent('100m')], false],
+    ['a pod of the node itself', [fixed], false],
+    ['a pod that is over', [{ ...fixed, status: { phase: 'Succeeded' } }], true],
+  ])('%s', async (_what, objects, fits) => {
+    const web = podJson('web', '3500m');
+    expect(await told({ p: POOLS, c: listOf(node, full, web, ...objects) })).toEqual(fits ? ['a 1->2'] : ['web impossible']);
+  });
+
+  it('and a new node of another pool does not', async () => {
+    const pools = `${POOLS}- {name: b, vmSize: Standard_D4s_v5, min: 0, max: 5, allocatable: {cpu: 4, memory: 9Gi}}\n`;
+    expect(await told({ p: pools, c: listOf(node, full, agent('1'), podJson('web', '3500m')) })).toEqual(['b 0->1']);
+  });
+});
+
+describe('the region of zones that are only numbers', () => {
+  const pools =
+    '- {name: one, vmSize: Standard_D4s_v5, min: 0, max: 5, zones: [1]}\n- {name: two, vmSize: Standard_D4s_v5, min: 0, max: 5, zones: [2]}\n';
+  const picky = podJson('web', '1', { spec: { nodeSelector: { 'topology.kubernetes.io/zone': 'eastus-2' } } });
+  const node = (labels: Record<string, string>) => nodeJson('o', 'other', { labels, spec: { unschedulable: true } });
+  const required = (zone: string) => ({
+    nodeSelectorTerms: [{ matchExpressions: [{ key: 'topology.disk.csi.azure.com/zone', operator: 'In', values: [zone] }] }],
+  });
+  const volume = (name: string, zone: string): Json => ({
+    kind: 'PersistentVolume',
+    metadata: { name },
+    spec: { nodeAffinity: { required: required(zone) } },
+  });
+  const storageClass = {
+    kind: 'StorageClass',
+    metadata: { name: 'c' },
+    provisioner: 'disk.csi.azure.com',
+    allowedTopologies: [{ matchLabelExpressions: [{ key: 'topology.kubernetes.io/zone', values: ['eastus-1'] }] }],
+  };
+
+  it.each<[string, readonly Json[], string, readonly string[]]>([
+    ['a node says', [node({ 'topology.kubernetes.io/region': 'eastus' })], '', ['two 0->1']],
+    ['the zone of a node says', [node({ 'topology.kubernetes.io/zone': 'eastus-3' })], '', ['two 0->1']],
+    ['another pool says', [], '- {name: six, vmSize: Standard_D4s_v5, min: 0, max: 0, zones: [eastus-3]}\n', ['two 0->1']],
+    ['a volume says', [volume('v', 'eastus-1')], '', ['two 0->1']],
+    ['a storage class says', [storageClass], '', ['two 0->1']],
+    ['is not known where volumes differ', [volume('v', 'eastus-1'), volume('w', 'westus-1')], '', ['web impossible']],
+    ['is not known where nothing says it', [], '', ['web impossible']],
+  ])('%s', async (_what, objects, more, expected) => {
+    expect(await told({ p: pools + more, c: listOf(picky, ...objects) })).toEqual(expected);
+  });
+});
