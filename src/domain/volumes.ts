@@ -3,8 +3,11 @@ import type { Labels, NodeSelectorTerm, Requirement } from './labels.ts';
 /** One rule of a pod's volumes about nodes. A node must keep every rule. */
 export type VolumePlace =
   | {
-      /** `reachable`: the volume is there and these nodes reach it. `makeable`: it will be made, or found, where the pod goes. */
-      readonly kind: 'reachable' | 'makeable';
+      /**
+       * `reachable`: the volume is there and these nodes reach it. `makeable`: it will be made, or found, where the pod goes.
+       * `stocked`: it will be made, where its driver says that there is room.
+       */
+      readonly kind: 'reachable' | 'makeable' | 'stocked';
       /** Alternatives, as in node affinity. None: nowhere. */
       readonly terms: readonly NodeSelectorTerm[];
     }

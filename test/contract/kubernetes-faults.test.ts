@@ -6,7 +6,7 @@ import { asAutoscalerError, type AutoscalerError } from '../../src/domain/errors
 import { podNames, setConnectedStage, type ConnectedStage, type Replica } from '../adapters/kubernetes/connected-stage.ts';
 import { aMachine, aPodDraft } from '../simulator/cluster/stage.ts';
 
-const WATCHES = 9;
+const WATCHES = 15;
 
 let stage: ConnectedStage;
 beforeEach(async () => {

@@ -126,12 +126,12 @@ describe('RuntimeClass', () => {
 });
 
 describe('device claims', () => {
-  it('QX16: a pod that claims devices orders nothing, again and again, and the event names the claim', async () => {
+  it('QX16: a pod whose claim nobody can make orders nothing, again and again, and the event says what is missing', async () => {
     const world = await start({ spec: worldOf([aPool({ name: 'general' })]) });
     const spec = { resourceClaims: [{ name: 'gpus', resourceClaimTemplateName: 'two-gpus' }] };
     world.world.cluster.apply(deployment({ name: 'train', replicas: 3, cpu: '3', spec }));
     await world.advance(5 * MINUTE);
     expect(world.writes()).toEqual([]);
-    expect(events(world, 'NotTriggerScaleUp').join()).toContain('resource claim gpus (ResourceClaimTemplate two-gpus)');
+    expect(events(world, 'NotTriggerScaleUp').join()).toContain('resourceclaimtemplate "two-gpus" not found');
   });
 });

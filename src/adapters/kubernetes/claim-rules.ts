@@ -17,6 +17,8 @@ export interface Storage {
   readonly classes: ReadonlyMap<string, StorageClass>;
   /** Volumes by class that no claim has yet. */
   readonly freeVolumes: (className: string) => readonly Volume[];
+  /** Where the driver has room for a volume of that size; undefined: it does not say. */
+  readonly roomFor: (storageClass: StorageClass, bytes: number) => readonly NodeSelectorTerm[] | undefined;
   readonly hasNode: (name: string) => boolean;
   /** Another pod that holds a claim that one pod alone may use; its name. */
   readonly holderOf: (claim: string, pod: Holder) => string | undefined;
@@ -108,9 +110,23 @@ function judgeUnbound(key: string, wish: ClaimWish, storage: Storage): ClaimRule
   if (!storageClass.waits) return unboundImmediate(name, `storage class ${wanted} binds at once, and it is not bound`);
   const present = storage.freeVolumes(wanted).filter((volume) => suits(volume, key, wish));
   const makes = storageClass.provisioner !== NO_PROVISIONER && storageClass.provisioner !== '';
-  if (present.some(({ terms }) => terms === undefined) || (makes && storageClass.topologies === undefined)) return NOTHING;
-  const terms = [...present.flatMap((volume) => volume.terms ?? []), ...(makes ? (storageClass.topologies ?? []) : [])];
-  return { ...NOTHING, places: [{ kind: 'makeable', terms: distinct(terms) }] };
+  const room = makes ? storage.roomFor(storageClass, wish.bytes) : undefined;
+  const made = makes ? both(storageClass.topologies, room) : [];
+  if (present.some(({ terms }) => terms === undefined) || made === undefined) return NOTHING;
+  const terms = [...present.flatMap((volume) => volume.terms ?? []), ...made];
+  const kind = room !== undefined && present.length === 0 ? 'stocked' : 'makeable';
+  return { ...NOTHING, places: [{ kind, terms: distinct(terms) }] };
+}
+
+/** Nodes that match one of each; undefined stands for all nodes. */
+function both(left: readonly NodeSelectorTerm[] | undefined, right: readonly NodeSelectorTerm[] | undefined) {
+  if (left === undefined || right === undefined) return left ?? right;
+  return left.flatMap((one) =>
+    right.map((other): NodeSelectorTerm => ({
+      expressions: [...one.expressions, ...other.expressions],
+      fields: [...one.fields, ...other.fields],
+    })),
+  );
 }
 
 /** The attach slot of a claim: of its volume, or of the one that its class will make. */

@@ -1,16 +1,20 @@
 /** What is known of claims, volumes, classes and CSINodes: the tables of the watch, or the objects of a file. */
+import type { NodeSelectorTerm } from '../../domain/labels.ts';
 import type { Node } from '../../domain/node.ts';
 import type { Pod } from '../../domain/pod.ts';
 import type { ResourceNames } from '../../domain/resources.ts';
 import { ONE_POD, type Holder, type Storage } from './claim-rules.ts';
 import { ClaimShapes, type Occupants } from './claim-shapes.ts';
-import type { Claim, CsiNode, StorageClass, Volume } from './project-storage.ts';
+import type { Claim, CsiNode, StorageCapacity, StorageClass, Volume } from './project-storage.ts';
 
 export interface StorageTables {
   readonly claims: ReadonlyMap<string, Claim>;
   readonly volumes: ReadonlyMap<string, Volume>;
   readonly classes: ReadonlyMap<string, StorageClass>;
   readonly csiNodes: ReadonlyMap<string, CsiNode>;
+  /** By name: whether the driver says where it has room. Absent: no driver does. */
+  readonly csiDrivers?: ReadonlyMap<string, { readonly tracks: boolean }>;
+  readonly capacities?: ReadonlyMap<string, StorageCapacity>;
 }
 
 export interface Storing extends Occupants {
@@ -79,11 +83,23 @@ export class KnownStorage {
     const storage: Storage = {
       ...this.#tables,
       freeVolumes: (className) => this.#freeVolumes.get(className) ?? [],
+      roomFor: (storageClass, bytes) => this.#roomFor(storageClass, bytes),
       hasNode: (name) => view.nodes.has(name),
       holderOf: (claim, pod) => this.#holderOf(claim, pod),
       trouble: this.#trouble,
     };
     return { ...view, nodes, ...this.#shapes.resolve(view, storage, this.#version, this.#limited) };
+  }
+
+  /** As kube-scheduler does: only of drivers that ask for it, and by the largest volume that they say they can make. */
+  #roomFor({ name, provisioner }: StorageClass, bytes: number): readonly NodeSelectorTerm[] | undefined {
+    const { csiDrivers, capacities } = this.#tables;
+    if (csiDrivers?.get(provisioner)?.tracks !== true) return undefined;
+    const roomy = [...(capacities?.values() ?? [])].filter(
+      ({ className, topology, bytes: most }) => className === name && topology !== undefined && most !== undefined && most >= bytes,
+    );
+    if (roomy.some(({ topology }) => topology?.length === 0)) return undefined;
+    return roomy.map(({ topology = [] }) => ({ expressions: topology, fields: [] }));
   }
 
   /** Of several pods that wait for one claim the first gets it, as the scheduler would have it: placed ones come before. */

@@ -3,7 +3,15 @@ import { AutoscalerError } from '../../domain/errors.ts';
 import type { NodeSelectorTerm, Requirement } from '../../domain/labels.ts';
 import { wholeUnits } from '../../domain/quantity.ts';
 import { AZURE_DISK_DRIVER, ZONE_LABELS, type AttachLimits, type ClaimWish } from '../../domain/volumes.ts';
-import type { MetadataJson, ClaimSpecJson, CsiNodeJson, StorageClassJson, VolumeClaimJson, VolumeObjectJson } from './api-json.ts';
+import type {
+  LabelSelectorJson,
+  MetadataJson,
+  ClaimSpecJson,
+  CsiNodeJson,
+  StorageClassJson,
+  VolumeClaimJson,
+  VolumeObjectJson,
+} from './api-json.ts';
 import { labelSelector, nodeSelectorTerm } from './project-selectors.ts';
 
 const BOUND = 'pv.kubernetes.io/bind-completed';
@@ -57,6 +65,42 @@ export interface StorageClass {
 export interface CsiNode {
   readonly name: string;
   readonly limits: AttachLimits;
+}
+
+/** What a driver says it can still make of a class, for the nodes that match. */
+export interface StorageCapacity {
+  readonly className: string;
+  /** undefined: no node reaches it. No requirement: every node does. */
+  readonly topology: readonly Requirement[] | undefined;
+  /** The largest volume that can be made; undefined: the driver does not know. */
+  readonly bytes: number | undefined;
+}
+
+export interface StorageCapacityJson {
+  readonly storageClassName?: string;
+  readonly nodeTopology?: LabelSelectorJson | null;
+  readonly capacity?: string | number;
+  readonly maximumVolumeSize?: string | number;
+}
+
+export interface CsiDriverJson {
+  readonly metadata?: MetadataJson;
+  readonly spec?: { readonly storageCapacity?: boolean };
+}
+
+export function projectStorageCapacity(json: StorageCapacityJson): StorageCapacity {
+  const size = json.maximumVolumeSize ?? json.capacity ?? undefined;
+  return {
+    className: json.storageClassName ?? '',
+    topology: labelSelector(json.nodeTopology)?.requirements,
+    // What cannot be read is no room.
+    bytes: size === undefined ? undefined : bytesOf(size, 0),
+  };
+}
+
+/** Whether the driver's volumes are made only where it says that there is room. */
+export function projectCsiDriver({ metadata = {}, spec = {} }: CsiDriverJson): { readonly name: string; readonly tracks: boolean } {
+  return { name: metadata.name ?? '', tracks: spec.storageCapacity === true };
 }
 
 export function projectClaim(json: VolumeClaimJson): Claim {

@@ -11,7 +11,16 @@ import { createNodeProjection, projectNode, type NodeProjection, type NodeProjec
 import { WatchedDevices } from './watched-devices.ts';
 import { KnownStorage } from './known-storage.ts';
 import { createPodProjection, projectPod, type PodProjection } from './project-pod.ts';
-import { projectClaim, projectCsiNode, projectStorageClass, projectVolume, type Claim } from './project-storage.ts';
+import {
+  projectClaim,
+  projectCsiDriver,
+  projectCsiNode,
+  projectStorageCapacity,
+  projectStorageClass,
+  projectVolume,
+  type Claim,
+  type StorageCapacityJson,
+} from './project-storage.ts';
 import { projectBudget, projectDaemonSet } from './project-workloads.ts';
 import type { Source } from './source.ts';
 import { Table } from './table.ts';
@@ -42,6 +51,8 @@ export class ReflectedCluster {
   readonly #volumes = new Table({ keyOf: nameOf, project: (object) => projectVolume(object) });
   readonly #classes = new Table({ keyOf: nameOf, project: (object) => projectStorageClass(object) });
   readonly #csiNodes = new Table({ keyOf: nameOf, project: (object) => projectCsiNode(object) });
+  readonly #csiDrivers = new Table({ keyOf: nameOf, project: (object) => projectCsiDriver(object) });
+  readonly #capacities = new Table({ keyOf: placeOf, project: (object) => projectStorageCapacity(object as StorageCapacityJson) });
   readonly #storage: KnownStorage;
   readonly #devices = new WatchedDevices();
   #views: { nodes: Views['nodes']; daemonSets: Views['daemonSets']; budgets: Views['disruptionBudgets']; namespaces: Views['namespaces'] } =
@@ -58,6 +69,8 @@ export class ReflectedCluster {
       volumes: this.#volumes.items,
       classes: this.#classes.items,
       csiNodes: this.#csiNodes.items,
+      csiDrivers: this.#csiDrivers.items,
+      capacities: this.#capacities.items,
     };
     this.#storage = new KnownStorage(tables, names);
     this.podProjection = createPodProjection(names);
@@ -94,6 +107,13 @@ export class ReflectedCluster {
       { resource: 'persistentvolumes', path: '/api/v1/persistentvolumes', table: this.#volumes, onlyFor: 'volumes' },
       { resource: 'storageclasses', path: '/apis/storage.k8s.io/v1/storageclasses', table: this.#classes, onlyFor: 'volumes' },
       { resource: 'csinodes', path: '/apis/storage.k8s.io/v1/csinodes', table: this.#csiNodes, onlyFor: 'volumes' },
+      { resource: 'csidrivers', path: '/apis/storage.k8s.io/v1/csidrivers', table: this.#csiDrivers, onlyFor: 'volumes' },
+      {
+        resource: 'csistoragecapacities',
+        path: '/apis/storage.k8s.io/v1/csistoragecapacities',
+        table: this.#capacities,
+        onlyFor: 'volumes',
+      },
       ...this.#devices.sources(),
     ];
   }
@@ -101,7 +121,9 @@ export class ReflectedCluster {
   /** `troubles`: why claims and volumes, or devices, cannot be judged now; absent: they can. */
   views(troubles: Troubles = {}): Views {
     const kept = this.#views;
-    const storage = [this.#claims, this.#volumes, this.#classes, this.#csiNodes].filter((table) => table.takeChanged());
+    const storage = [this.#claims, this.#volumes, this.#classes, this.#csiNodes, this.#csiDrivers, this.#capacities].filter((table) =>
+      table.takeChanged(),
+    );
     if (storage.length > 0) this.#storage.changed();
     this.#storage.setTrouble(troubles.volumes);
     if (this.#nodes.takeChanged()) kept.nodes = sortedMap(this.#nodes.items.entries());

@@ -21,7 +21,11 @@ export const CLUSTER_RULES: readonly Rule[] = [
   { apiGroups: ['apps'], resources: ['replicasets', 'statefulsets'], verbs: ['get', 'list', 'watch'] },
   { apiGroups: ['batch'], resources: ['jobs'], verbs: ['get', 'list', 'watch'] },
   { apiGroups: [''], resources: ['persistentvolumeclaims', 'persistentvolumes'], verbs: ['list', 'watch'] },
-  { apiGroups: ['storage.k8s.io'], resources: ['storageclasses', 'csinodes'], verbs: ['list', 'watch'] },
+  {
+    apiGroups: ['storage.k8s.io'],
+    resources: ['storageclasses', 'csinodes', 'csidrivers', 'csistoragecapacities'],
+    verbs: ['list', 'watch'],
+  },
   // Only where the cluster serves these kinds.
   {
     apiGroups: ['resource.k8s.io'],

@@ -5,7 +5,14 @@ import { createNodeProjection, projectNode } from '../../adapters/kubernetes/pro
 import { createPodProjection, projectPod, type PodProjection } from '../../adapters/kubernetes/project-pod.ts';
 import { KnownDevices } from '../../adapters/kubernetes/known-devices.ts';
 import { KnownStorage } from '../../adapters/kubernetes/known-storage.ts';
-import { projectClaim, projectCsiNode, projectStorageClass, projectVolume } from '../../adapters/kubernetes/project-storage.ts';
+import {
+  projectClaim,
+  projectCsiDriver,
+  projectCsiNode,
+  projectStorageCapacity,
+  projectStorageClass,
+  projectVolume,
+} from '../../adapters/kubernetes/project-storage.ts';
 import { projectClaimTemplate, projectDeviceClass, projectResourceClaim, projectSlice } from '../../adapters/kubernetes/project-devices.ts';
 import { ownersOf } from './owners.ts';
 import { projectBudget, projectDaemonSet } from '../../adapters/kubernetes/project-workloads.ts';
@@ -100,11 +107,14 @@ function settled(node: Node): Node {
 
 /** The claims, volumes, classes and CSINodes of the file. */
 function storageOf(objects: readonly FileObject[], names: ResourceNames): KnownStorage {
+  let capacities = 0;
   const tables = {
     claims: tableOf(objects, 'PersistentVolumeClaim', projectClaim, ({ key }) => key),
     volumes: tableOf(objects, 'PersistentVolume', projectVolume, nameOf),
     classes: tableOf(objects, 'StorageClass', projectStorageClass, nameOf),
     csiNodes: tableOf(objects, 'CSINode', projectCsiNode, nameOf),
+    csiDrivers: tableOf(objects, 'CSIDriver', projectCsiDriver, nameOf),
+    capacities: tableOf(objects, 'CSIStorageCapacity', projectStorageCapacity, () => String(capacities++)),
   };
   return new KnownStorage(tables, names);
 }

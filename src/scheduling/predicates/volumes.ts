@@ -15,6 +15,7 @@ type Wishes = Pick<PodShape, 'volumes'>;
 const MESSAGES = {
   reachable: 'node(s) had volume node affinity conflict',
   makeable: "node(s) didn't find available persistent volumes to bind",
+  stocked: 'node(s) did not have enough free storage',
   'zone-labels': 'node(s) had no available volume zone',
 } as const;
 
@@ -40,7 +41,8 @@ function holds(place: VolumePlace, node: VolumeSite): boolean {
 function explain(place: VolumePlace, node: VolumeSite): string {
   const alternatives =
     place.kind === 'zone-labels' ? [place.requirements] : place.terms.map(({ expressions, fields }) => [...expressions, ...fields]);
-  if (alternatives.length === 0) return 'there is no such volume, and none is made';
+  if (alternatives.length === 0)
+    return place.kind === 'stocked' ? 'no CSIStorageCapacity has room for such a volume' : 'there is no such volume, and none is made';
   const wanted = alternatives.map((requirements) => requirements.map(inWords).join(' and ')).join(', or ');
   const keys = [...new Set(alternatives.flat().map(({ key }) => key))];
   const found = keys.map((key) => `${key}=${key === 'metadata.name' ? node.name : (node.labels[key] ?? '(none)')}`);
