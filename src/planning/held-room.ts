@@ -4,12 +4,14 @@ import type { Observation } from '../domain/observation.ts';
 import type { HeldRoom, ScaleUpPlan } from '../domain/plan.ts';
 import type { Pod } from '../domain/pod.ts';
 
-/** The observation with those pods on their nodes. Itself when there are none. */
+/** The observation with those pods on their nodes, and waiting no longer. Itself when there are none. */
 export function withHeldRoom(observation: Observation, held: readonly HeldRoom[]): Observation {
   if (held.length === 0) return observation;
   const podsByNode = new Map<NodeName, readonly Pod[]>(observation.cluster.podsByNode);
   for (const { pod, node } of held) podsByNode.set(node, [...(podsByNode.get(node) ?? []), { ...pod, nodeName: node }]);
-  return { ...observation, cluster: { ...observation.cluster, podsByNode } };
+  const placed = new Set(held.map(({ pod }) => pod));
+  const pendingPods = observation.cluster.pendingPods.filter((pod) => !placed.has(pod));
+  return { ...observation, cluster: { ...observation.cluster, podsByNode, pendingPods } };
 }
 
 /** Pods that wait, and nodes that they fit on: kube-scheduler is about to put them there, and their nodes are no longer empty. */

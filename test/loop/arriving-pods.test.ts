@@ -6,6 +6,19 @@ import { aStage } from './support.ts';
 
 const policy = aPolicy({ scaleUp: { enforceMinSize: false }, scaleDown: { unneededForMs: 0, delayAfterAddMs: 0 } });
 
+it('the decision is written down with the pod on its node, once', async () => {
+  const stage = aStage({
+    groups: [aGroup({ id: 'g', target: 1, minSize: 0 })],
+    nodes: [aNode({ name: 'g-0' })],
+    pods: [aPod({ name: 'waits', cpu: '3' })],
+    policy,
+  });
+  await stage.runOnce();
+  const { cluster } = stage.records.find(({ scaleDown }) => scaleDown !== undefined)?.observation ?? {};
+  expect(cluster?.podsByNode.get('g-0')?.map(({ name }) => name)).toEqual(['waits']);
+  expect(cluster?.pendingPods).toEqual([]);
+});
+
 it.each([
   { name: 'nobody waits', cpu: undefined, removed: ['g-1'] },
   { name: 'a pod waits that fits there alone, and fills most of it', cpu: '3', removed: [] },
