@@ -53,15 +53,18 @@ export function increaseEvents(record: IncreaseRecord, group: NodeGroup | undefi
   const step = describeIncrease(increase, group);
   if (outcome.kind === 'accepted') {
     const real = increase.pods.filter((pod) => pod.injected !== true);
-    const pods = real.map((pod) => aboutPod(pod, 'TriggeredScaleUp', `This pod caused a scale-up: [{${step}}]`));
+    const pods = real.map((pod) => aboutPod(pod, 'TriggeredScaleUp', `pod triggered scale-up: [{${step}}]`));
     const buffers = new Map(increase.pods.filter(({ holds }) => holds === 'buffer').map((pod) => [pod.controller?.uid, pod]));
     const asking = [...buffers.values()].map((pod) =>
-      aboutBuffer(pod, 'TriggeredScaleUp', `This capacity buffer caused a scale-up: [{${step}}]`),
+      aboutBuffer(pod, 'TriggeredScaleUp', `capacity buffer triggered scale-up: [{${step}}]`),
     );
-    return [...pods, ...asking, aboutGroups(namespace, 'Normal', 'ScaledUpGroup', `Scale-up of ${step}`)];
+    const { group: name, from, to } = increase;
+    const most = group === undefined ? '' : ` (max: ${group.maxSize})`;
+    const told = `Scale-up: group ${name} size set to ${to} instead of ${from}${most}`;
+    return [...pods, ...asking, aboutGroups(namespace, 'Normal', 'ScaledUpGroup', told)];
   }
   if (outcome.kind !== 'failed') return [];
-  return [aboutGroups(namespace, 'Warning', 'FailedToScaleUpGroup', `Scale-up of ${step} failed: ${outcome.error.message}`)];
+  return [aboutGroups(namespace, 'Warning', 'FailedToScaleUpGroup', `Scale-up failed for group ${step}: ${outcome.error.message}`)];
 }
 
 export function describeIncrease(increase: Increase, group: NodeGroup | undefined): string {

@@ -67,7 +67,7 @@ describe('scale-up on a real control plane', () => {
       return found.length > 0 ? found : undefined;
     };
     expect(await until('events of the status object', about('ConfigMap'))).toContainEqual(
-      expect.stringMatching(/^ScaledUpGroup: Scale-up of aks-general-\S+ 1->2 \(max: 10\)$/),
+      expect.stringMatching(/^ScaledUpGroup: Scale-up: group aks-general-\S+ size set to 2 instead of 1 \(max: 10\)$/),
     );
     const described = await until('kubectl tells it', async () => {
       const told = await Promise.all(
@@ -75,7 +75,7 @@ describe('scale-up on a real control plane', () => {
       );
       return told.find((text) => text.includes('TriggeredScaleUp'));
     });
-    expect(described).toMatch(/Normal\s+TriggeredScaleUp\s+\S+\s+aks-autoscaler\s+This pod caused a scale-up/);
+    expect(described).toMatch(/Normal\s+TriggeredScaleUp\s+\S+\s+aks-autoscaler\s+pod triggered scale-up: \[\{/);
     expect(pod?.metadata.namespace).toBe(world.namespace);
   });
 
