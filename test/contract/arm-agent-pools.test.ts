@@ -1,6 +1,7 @@
 /** Agent pools and the cluster, with the real AKS client. */
 import { describe, expect, it } from 'vitest';
-import { MINUTE, aPool, aWorld, poolPath, startRig, stateOf } from '../simulator/arm/harness.ts';
+import { pickObject } from '../../src/simulator/arm/json.ts';
+import { MINUTE, aPool, aWorld, poolPath, setPath, startRig, stateOf } from '../simulator/arm/harness.ts';
 
 const GROUP = 'rg';
 
@@ -35,6 +36,27 @@ describe('agent pools', () => {
     const stale = await rig.call('PUT', poolPath(rig, 'a'), { body: { properties: { count: 5 } }, headers: { 'if-match': etag } });
     expect(stale).toMatchObject({ status: 412, json: { code: 'PreConditionFailed' } });
     expect(rig.violations.list()).toEqual([]);
+    await rig.stop();
+  });
+
+  it("whatever a PUT of a pool changes: its tags are its scale set's, and the capacity is what AKS counts", async () => {
+    const rig = await startRig(aWorld([aPool('a', { count: 2 })]));
+    rig.arm.control.raise({ foreignScale: { pool: 'a', to: 4 } });
+    rig.clock.advance(10 * MINUTE);
+    const { json } = await rig.call('GET', poolPath(rig, 'a'));
+    const { eTag: _tag, provisioningState: _state, tags: _tags, ...properties } = pickObject(json, 'properties');
+    const without = { ...pickObject(json, 'properties', 'tags'), max: '7', team: 'x', min: undefined };
+    expect((await rig.call('PUT', poolPath(rig, 'a'), { body: { properties: { ...properties, tags: without } } })).status).toBe(200);
+    const path = `${setPath(rig, 'a')}?api-version=2026-04-01`;
+    const set = await rig.call('GET', path);
+    const told = pickObject(set.json, 'tags');
+    expect(told).toMatchObject({ max: '7', team: 'x', 'aks-managed-poolName': 'a', poolName: 'a' });
+    expect(told['min']).toBeUndefined();
+    expect(stateOf(rig, 'a').capacity).toBe(2);
+    rig.clock.advance(10 * MINUTE);
+    expect(rig.arm.machines.list()).toHaveLength(2);
+    // Of an autoscaler that would be a breach: it has let AKS choose what goes.
+    expect(rig.violations.list().map(({ rule }) => rule)).toContain('instance-deleted-that-was-never-named');
     await rig.stop();
   });
 

@@ -76,6 +76,22 @@ describe('machines that stand alone', () => {
     expect(names(r)).toHaveLength(5);
   });
 
+  it('whatever the letter case of an id, of its pool tag and of its size, a machine is the same one', async () => {
+    const tagged = [
+      machine('VM-a', { PoolName: 'Agent-Pool-1' }),
+      machine('vm-b', { 'AKS-managed-poolname': 'AGENT-pool-1', poolName: 'other' }),
+    ];
+    const { r } = await started(tagged);
+    expect(names(r)).toEqual(['VM-a', 'vm-b']);
+    for (const spell of [(id: string) => id.toUpperCase(), (id: string) => id.toLowerCase()]) {
+      const nodes = ['VM-a', 'vm-b'].map((name) => aNode({ name, providerId: `azure://${spell(idOf(name))}` }));
+      const view = r.view(aCluster({ nodes }));
+      expect(Object.fromEntries(view.groupOfNode)).toEqual({ 'VM-a': POOL, 'vm-b': POOL });
+      expect(view.instanceOfNode.size).toBe(2);
+      expect(view.groups.find(({ id }) => id === POOL)?.instances).toHaveLength(2);
+    }
+  });
+
   it('azure provider 172: their nodes are found, foreign ones are not, and no size is ever written', async () => {
     const { r } = await started(MACHINES);
     const nodes = [LINUX, 'of-the-other', 'bastion'].map((name) => aNode({ name, providerId: `azure://${idOf(name)}` }));
