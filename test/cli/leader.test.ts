@@ -241,6 +241,25 @@ describe('two replicas', () => {
     expect(world.violations()).toEqual([]);
   });
 
+  it('a leader that cannot renew its lease has stopped writing before another may take it', async () => {
+    replicas = await Replicas.start(['one', 'two']);
+    const [first, second] = [replicas.replica(0), replicas.replica(1)];
+    const { world } = replicas;
+    // Renewals every two seconds for a little longer than the ten after which a leader gives up.
+    world.cluster.control.failNext(6, 500, { verb: 'update', resource: 'leases' });
+    const waited = await replicas.until(async () => !(await leads(first)), MINUTE);
+    expect(waited).toBeLessThanOrEqual(12 * SECOND);
+    expect(await leads(second)).toBe(false);
+    expect((await first.daemon.ended)?.message).toBe('Leadership was lost; every write was given up.');
+    const [loops, calls] = [first.reports.length, await armCalls(first)];
+    world.cluster.apply(deployment({ name: 'web', replicas: 8, cpu: '700m' }));
+    await replicas.until(() => leads(second), 30 * SECOND);
+    await replicas.until(() => replicas?.writes().length === 1, MINUTE);
+    expect([await acceptedWrites(first), await acceptedWrites(second)]).toEqual([0, 1]);
+    expect([first.reports.length, await armCalls(first)]).toEqual([loops, calls]);
+    expect(world.violations()).toEqual([]);
+  });
+
   it('a standby that is told to stop while it waits ends without having led', async () => {
     replicas = await Replicas.start(['one', 'two']);
     const second = replicas.replica(1);
