@@ -13,7 +13,10 @@ export function identityCheck(told: Told<SignedIn>, azure: Azure, namespace: str
     const who = clientId === '' ? '' : ` as application ${clientId}, object ${objectId}, tenant ${tenantId}`;
     return ok('identity', `signed in to Azure by ${azure.credential.method}${who}`);
   }
-  return failed('identity', told.error.message, signInFix(azure, namespace));
+  // Nobody said that the identity is wrong: a new secret would help nobody.
+  const isUnreachable = told.error.kind === 'unavailable';
+  const address = azure.credential.method === 'managed-identity' ? azure.metadataEndpoint : azure.authorityHost;
+  return failed('identity', told.error.message, isUnreachable ? `curl -v ${address}` : signInFix(azure, namespace));
 }
 
 function signInFix(

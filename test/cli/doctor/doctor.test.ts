@@ -119,6 +119,12 @@ describe('doctor', () => {
       '/nowhere/cert.pem',
       '--append --cert @/nowhere/cert.pem',
     ],
+    [
+      'a sign-in service that is not there',
+      { AZURE_AUTHORITY_HOST: 'https://localhost:1' },
+      'did not answer',
+      'curl -v https://localhost:1',
+    ],
   ])('identity: %s', async (_, env, sentence, fix) => {
     const seen = await visit(GOOD, { env });
     const [first, ...rest] = bad(seen);
