@@ -58,6 +58,8 @@ export function scenarioOf(life: Life): Scenario {
     ],
     stockReturns: true,
     mortal: true,
+    ambient: {},
+    knobs: {},
     patience: { provisionMs: 6 * MINUTE, unneededMs: 40_000 },
   };
 }

@@ -1,6 +1,8 @@
 /** Makes a world, its workloads and its misfortunes out of a seed. Pure: the same seed makes the same scenario. */
 import { seededRandom, type Random } from '../../src/domain/random.ts';
+import type { AmbientSettings } from '../../src/simulator/arm/ambient.ts';
 import { CATALOGUE } from '../../src/simulator/arm/catalogue.ts';
+import type { ArmKnobs } from '../../src/simulator/arm/knobs.ts';
 import type { WorldEvent } from '../../src/simulator/arm/world-event.ts';
 import type { PoolSpec, WorldSpec } from '../../src/simulator/world-spec.ts';
 import { aPool, worldOf } from '../scenarios/support.ts';
@@ -38,6 +40,9 @@ export interface Scenario {
   readonly mortal: boolean;
   /** What the flags promise. */
   readonly patience: Patience;
+  /** Who acts by himself until the misfortunes end. */
+  readonly ambient: AmbientSettings;
+  readonly knobs: Partial<ArmKnobs>;
 }
 
 const SIZES = ['Standard_D4s_v5', 'Standard_D8s_v5', 'Standard_E4s_v5', 'Standard_E8s_v5', 'Standard_F8s_v2', 'Standard_D4ads_v5'];
@@ -62,6 +67,7 @@ export function makeScenario(seed: number, loops: number, deadly: boolean): Scen
     stockReturns: happens(random, 0.6),
     mortal: deadly && happens(random, 0.7),
     patience: { provisionMs: 360 * SECOND, unneededMs: 60 * SECOND },
+    ...(deadly ? drawRestlessness(seed) : { ambient: {}, knobs: {} }),
   };
 }
 
@@ -141,6 +147,18 @@ function drawSteps(random: Random, stage: Stage): readonly TimedStep[] {
     steps.push({ atMs, step: drawStep(random, stage, ++serial) });
   }
   return steps.sort((left, right) => left.atMs - right.atMs);
+}
+
+/** In half of the worlds AKS, the region and another writer act by themselves; in as many, lists may be behind. */
+function drawRestlessness(seed: number): Pick<Scenario, 'ambient' | 'knobs'> {
+  const random = seededRandom(seed * 3_001 + 5);
+  const every = (): { readonly everyMs: number } => ({ everyMs: whole(random, 120, 900) * SECOND });
+  const ambient: AmbientSettings = {
+    ...(happens(random, 0.3) ? { reconcile: every() } : {}),
+    ...(happens(random, 0.3) ? { evictions: { ...every(), fraction: oneOf(random, [0.3, 1]) } } : {}),
+    ...(happens(random, 0.3) ? { foreignScaling: { ...every(), upTo: whole(random, 1, 3) } } : {}),
+  };
+  return { ambient, knobs: happens(random, 0.5) ? { listStalenessMs: whole(random, 1, 20) * SECOND } : {} };
 }
 
 function drawHidden(seed: number, { pools, workloads, chaosMs }: Stage): readonly TimedStep[] {

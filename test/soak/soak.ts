@@ -60,6 +60,7 @@ export async function undergo(scenario: Scenario, mortality: Mortality): Promise
   const run = await VirtualRun.start({
     spec: scenario.world,
     flags: scenario.flags,
+    knobs: scenario.knobs,
     journal: witness.journal,
     doom: mortality.doom,
   });
@@ -75,6 +76,7 @@ export async function undergo(scenario: Scenario, mortality: Mortality): Promise
     const progress: Progress = { stage, scenario, crashes: [], startsMs: [] };
     if (!run.isRunning) await startAgain(progress);
     for (const workload of scenario.workloads) if (workload.maxUnavailable !== undefined) applyBudget(run, workload);
+    run.world.arm.control.setAmbient(scenario.ambient);
     await misfortunes(progress);
     const endedAtMs = run.clock.now();
     mortality.end();
@@ -209,6 +211,7 @@ function act({ stage: { run }, scenario, crashes }: Progress, step: Step): void 
 /** Every misfortune ends; what is out of stock may stay so. */
 function calm({ stage: { run }, scenario }: Progress): void {
   const { arm, cluster } = run.world;
+  arm.control.setAmbient({});
   for (const { step } of scenario.steps) if (step.kind === 'catalogued') arm.control.removeFault(step.order.id);
   for (const fault of arm.control.state().faults) arm.control.removeFault(fault.id);
   cluster.control.resume();
