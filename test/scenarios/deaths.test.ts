@@ -14,7 +14,7 @@ describe.each(LIVES)('a life of %s', (life) => {
     const lived = await deathsOf(life);
     expect(lived.whole).toMatchObject({ violations: [], unplannedRemovals: [], unrest: [], crash: undefined });
     deaths = lived.deaths.filter(({ call }) => TO_AZURE.test(call.what));
-  }, 60_000);
+  }, 120_000);
 
   it('any write to Azure may be the last thing that a process does', async () => {
     expect(deaths.length).toBeGreaterThanOrEqual(4);
@@ -29,5 +29,5 @@ describe.each(LIVES)('a life of %s', (life) => {
       });
       expect(convergedAfterMs).toBeDefined();
     }
-  }, 120_000);
+  }, 240_000);
 });
