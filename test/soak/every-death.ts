@@ -27,7 +27,10 @@ function worldOfLife(life: Life): WorldSpec {
 
 const NAMES = ['a', 'b', 'c'] as const;
 
-/** Three machines are wanted, then one; of each workload a pod is left, and they end up on one machine. */
+/**
+ * Three machines are wanted, then one: of each workload a pod is left, and they end up on one machine. Just when the others have
+ * been drained, or a process died over it, they are of use again: what is marked then must not stay so.
+ */
 export function scenarioOf(life: Life): Scenario {
   const scale = (atMs: number, replicas: number): readonly TimedStep[] =>
     NAMES.map((workload) => ({ atMs, step: { kind: 'scale', workload, replicas } }));
@@ -43,8 +46,8 @@ export function scenarioOf(life: Life): Scenario {
       spotOnly: false,
       toleratesSpot: false,
     })),
-    steps: [...scale(0, 3), ...scale(3.5 * MINUTE, 1)],
-    chaosMs: 7 * MINUTE,
+    steps: [...scale(0, 3), ...scale(3.5 * MINUTE, 1), ...scale(290_000, 2)],
+    chaosMs: 8.5 * MINUTE,
     flags: [
       '--scan-interval=25s',
       '--scale-down-unneeded-time=40s',
