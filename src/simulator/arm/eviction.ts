@@ -29,7 +29,10 @@ export interface Eviction {
   readonly policy?: 'Delete' | 'Deallocate';
 }
 
-export function evict(world: ArmWorld, pool: AgentPool, eviction: Eviction): void {
+/** Whose machines are taken back: an agent pool, or what a client's own scale set would be as one. */
+type Evicted = Pick<AgentPool, 'name' | 'spec' | 'vms'>;
+
+export function evict(world: ArmWorld, pool: Evicted, eviction: Eviction): void {
   const { count = 1, fraction, instanceIds, overMs = 0 } = eviction;
   const set = setOfPool(world, pool.name);
   const owner = set ?? pool;
@@ -45,7 +48,7 @@ export function evict(world: ArmWorld, pool: AgentPool, eviction: Eviction): voi
   }
 }
 
-function policyOf(world: ArmWorld, { name, spec }: AgentPool): 'Delete' | 'Deallocate' {
+function policyOf(world: ArmWorld, { name, spec }: Pick<AgentPool, 'name' | 'spec'>): 'Delete' | 'Deallocate' {
   const set = setOfPool(world, name);
   const told = set === undefined ? undefined : pickText(set.document, 'properties', 'virtualMachineProfile', 'evictionPolicy');
   return (told ?? spec.evictionPolicy) === 'Deallocate' ? 'Deallocate' : 'Delete';
@@ -115,8 +118,8 @@ export function simulateEviction(world: ArmWorld, request: ArmRequest): ArmReply
 
 /** The same for a machine that was found already. */
 export function answerEviction(world: ArmWorld, vm: Vm): ArmReply {
-  const pool = world.agentPools.get(vm.pool.name.toLowerCase());
-  if (vm.pool.priority !== 'Spot' || pool === undefined)
+  const pool = world.agentPools.get(vm.pool.name.toLowerCase()) ?? { name: vm.pool.name, spec: vm.pool, vms: new Map<string, Vm>() };
+  if (vm.pool.priority !== 'Spot')
     return armError(409, 'OperationNotAllowed', 'Simulate eviction is supported for Spot virtual machines only.');
   evict(world, pool, { instanceIds: [vm.key] });
   return { status: 204 };
@@ -156,8 +159,8 @@ export function startScheduledEvents(world: ArmWorld, request: ArmRequest): ArmR
     if (event === undefined) continue;
     world.scheduledEvents.delete(event.id);
     world.eventIncarnation++;
-    const pool = world.agentPools.get(event.vm.pool.name.toLowerCase());
-    takeBack(world, event.vm, pool === undefined ? 'Delete' : policyOf(world, pool));
+    const { pool } = event.vm;
+    takeBack(world, event.vm, policyOf(world, { name: pool.name, spec: pool }));
   }
   return { status: 200, body: {} };
 }

@@ -1,6 +1,6 @@
 /** New scale sets: from a pool of the world's description, or from a client's PUT. */
 import type { PoolSpec } from '../world-spec.ts';
-import { armError, quotaExceeded } from './errors.ts';
+import { armError } from './errors.ts';
 import { isJsonObject, mergePatch, pick, pickText, type Json, type JsonObject } from './json.ts';
 import { param, type ArmReply, type ArmRequest } from './messages.ts';
 import { scaleSetId } from './names.ts';
@@ -8,8 +8,8 @@ import { beginOperation, operationHeaders } from './operations.ts';
 import { modelOfPool, renderSet } from './scale-set-document.ts';
 import { setKey } from './scaling.ts';
 import { findVmSize } from './sku-table.ts';
+import { refuseModelSize } from './model-size.ts';
 import { extraFor } from './overprovision.ts';
-import { quotaShortage } from './stock.ts';
 import { growSet, plantInSet } from './vm-birth.ts';
 import { capacityOf, etagText, type ArmWorld, type ScaleSet } from './world-state.ts';
 
@@ -51,8 +51,9 @@ export function foundScaleSet(world: ArmWorld, request: ArmRequest): ArmReply {
       'The request content was invalid: a new scale set needs location and sku with name and capacity.',
     );
   }
-  const shortage = quotaShortage(world, [{ vmSize: pool.vmSize, spot: pool.priority === 'Spot', count: pool.count }]);
-  if (shortage !== undefined) return quotaExceeded(shortage);
+  const asking = { name: pool.name, zones: pool.zones ?? [], isRaise: pool.count > 0, growth: pool.count };
+  const refusal = refuseModelSize(world, body, asking);
+  if (refusal !== undefined) return refusal;
   const name = param(request, 'name');
   const model = mergePatch({ properties: { orchestrationMode: 'Uniform' } }, body);
   const identity = { name, id: scaleSetId(world.spec, name), type: 'Microsoft.Compute/virtualMachineScaleSets' };
@@ -77,7 +78,8 @@ export function foundScaleSet(world: ArmWorld, request: ArmRequest): ArmReply {
 
 /** What a client's own scale set would be as a pool. Limits come from its tags; without them it has none. */
 function poolOfBody(name: string, body: Json | undefined): PoolSpec | undefined {
-  const vmSize = findVmSize(pickText(body, 'sku', 'name') ?? '')?.name;
+  const given = pickText(body, 'sku', 'name');
+  const vmSize = given === undefined ? undefined : (findVmSize(given)?.name ?? given);
   const count = pick(body, 'sku', 'capacity');
   if (pickText(body, 'location') === undefined || vmSize === undefined || typeof count !== 'number') return undefined;
   const zones = pick(body, 'zones');

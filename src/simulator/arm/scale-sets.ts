@@ -1,25 +1,22 @@
 /** The scale-set resource: lists, reads, sparse PUT, PATCH, and the deletion of the set itself. */
 import { isDeepStrictEqual } from 'node:util';
-import { armError, conflict, invalidParameter, quotaExceeded, resourceNotFound, skuNotAvailable } from './errors.ts';
+import { armError, conflict, resourceNotFound } from './errors.ts';
 import { isJsonObject, pick, pickText, type Json, type JsonObject } from './json.ts';
 import { param, type ArmReply, type ArmRequest } from './messages.ts';
 import { extensionState, statusCodes } from './instance-document.ts';
 import { armTime, beginOperation, operationHeaders } from './operations.ts';
 import { answerPage } from './paging.ts';
+import { refuseModelSize } from './model-size.ts';
 import { refuseByCondition } from './preconditions.ts';
 import { limitsOf } from './pool-limits.ts';
 import { applyBody, renderSet } from './scale-set-document.ts';
 import { foundScaleSet } from './scale-set-founding.ts';
 import { acceptModel, growthTo, setKey } from './scaling.ts';
-import { findVmSize } from './sku-table.ts';
-import { quotaShortage } from './stock.ts';
 import { takeDown, vanish } from './lifecycle.ts';
 import { capacityOf, etagText, findSet, type ArmWorld, type Listed, type ScaleSet } from './world-state.ts';
 import { judgeRemoval, noteRead } from './write-judge.ts';
 
 const TYPE = 'Microsoft.Compute/virtualMachineScaleSets';
-const MAX_INSTANCES = 1_000;
-const MAX_IN_ONE_PLACEMENT_GROUP = 100;
 
 export function notFound(world: ArmWorld, request: ArmRequest): ArmReply {
   return resourceNotFound(TYPE, param(request, 'name'), world.spec.nodeResourceGroup);
@@ -148,28 +145,11 @@ function propertyChangeNotAllowed(target: string): ArmReply {
   return armError(409, 'PropertyChangeNotAllowed', `Changing property '${target}' is not allowed.`, { target });
 }
 
-/** Limits, size and quota of the capacity that a model asks for. */
-export function refuseSize(world: ArmWorld, set: ScaleSet, next: JsonObject): ArmReply | undefined {
+function refuseSize(world: ArmWorld, set: ScaleSet, next: JsonObject): ArmReply | undefined {
   const capacity = pick(next, 'sku', 'capacity');
-  const vmSize = pickText(next, 'sku', 'name') ?? '';
-  if (typeof capacity !== 'number' || !Number.isInteger(capacity) || capacity < 0) {
-    return invalidParameter('sku.capacity', `The value of parameter sku.capacity is invalid.`);
-  }
-  if (findVmSize(vmSize) === undefined) {
-    return invalidParameter('vmSize', `The value ${vmSize} provided for the VM size is not valid in location '${world.spec.location}'.`);
-  }
-  const limit = pick(next, 'properties', 'singlePlacementGroup') === true ? MAX_IN_ONE_PLACEMENT_GROUP : MAX_INSTANCES;
-  if (capacity > limit) return armError(400, 'BadRequest', `The VM Scale Set ${set.name} cannot exceed ${limit} VMs.`);
-  if (capacity > capacityOf(set) && isWithheld(world, set, vmSize)) return skuNotAvailable(vmSize, world.spec.location);
-  const spot = pickText(next, 'properties', 'virtualMachineProfile', 'priority') === 'Spot';
-  const shortage = quotaShortage(world, [{ vmSize, spot, count: capacity > capacityOf(set) ? growthTo(set, capacity) : 0 }]);
-  return shortage === undefined ? undefined : quotaExceeded(shortage);
-}
-
-/** Whether the subscription is not offered the size anywhere where the set would put a machine. */
-function isWithheld({ restricted }: ArmWorld, { pool }: ScaleSet, vmSize: string): boolean {
-  const zones = restricted.get(vmSize.toLowerCase());
-  return zones !== undefined && (zones.length === 0 || (pool.zones ?? []).some((zone) => zones.includes(zone)));
+  const isRaise = typeof capacity === 'number' && capacity > capacityOf(set);
+  const growth = isRaise ? growthTo(set, capacity) : 0;
+  return refuseModelSize(world, next, { name: set.name, zones: set.pool.zones ?? [], isRaise, growth });
 }
 
 /** Deletes the set and everything in it. */
