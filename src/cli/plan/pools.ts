@@ -102,13 +102,19 @@ function instanceOf(id: string, state: Instance['state'], nowMs: number): Instan
 function templateOf(question: Question): NodeTemplate {
   const { pool, names } = question;
   const base = baseTemplate(question);
-  const stated = pool.allocatable === undefined ? undefined : names.toRecord(names.parse(pool.allocatable));
+  const stated = statedRecord(pool, names);
   const maxPods = pool.maxPods === undefined ? {} : { pods: pool.maxPods };
   const allocatable = names.fromRecord({ ...names.toRecord(base.allocatable), ...maxPods, ...stated });
   const capacity = names.fromRecord(larger(names.toRecord(base.capacity), names.toRecord(allocatable)));
   const agentPool = Object.fromEntries(POOL_LABELS.map((label) => [label, pool.name]));
   const labels = { ...base.labels, ...agentPool, ...pool.labels };
   return withLastingTaints({ ...base, capacity, allocatable, labels, taints: withTaints(base.taints, pool) }, question.taints ?? {});
+}
+
+/** What is stated to be none at all is none, whatever the size has of it. */
+function statedRecord({ allocatable = {} }: PoolSpec, names: ResourceNames): Readonly<Record<string, number>> {
+  const none = Object.fromEntries(Object.keys(allocatable).map((name) => [name, 0]));
+  return { ...none, ...names.toRecord(names.parse(allocatable)) };
 }
 
 function baseTemplate({ pool, nodes, podsByNode, region, names }: Question): NodeTemplate {

@@ -3,6 +3,7 @@ import type { NodeGroup } from '../../domain/node-group.ts';
 import type { FitReason, GroupRefusal, SkipReason } from '../../domain/reasons.ts';
 import { describeFit, describeSkip } from '../../domain/reasons.ts';
 import { isAttachResource } from '../../domain/resources.ts';
+import { MISSING_LABEL } from '../../scheduling/predicates/topology-spread.ts';
 
 export interface Explained {
   /** The reason's name, from a closed list. */
@@ -105,6 +106,7 @@ function fixOf(reason: FitReason): string {
     case 'node-selector-mismatch':
       return 'the labels that the pod asks for on the group, or another selector';
     case 'topology-spread':
+      if (reason.detail === MISSING_LABEL) return `the label ${reason.topologyKey} on the group, or another topologyKey`;
       return `a group with nodes in another ${reason.topologyKey}, or a larger maxSkew`;
     case 'pod-affinity':
       return `another rule about ${reason.topologyKey}`;

@@ -6,6 +6,9 @@ import type { TopologySpreadConstraint } from '../../domain/pod.ts';
 import type { FitReason } from '../../domain/reasons.ts';
 import type { DomainCounter } from '../domain-counter.ts';
 
+/** In the words of kube-scheduler. */
+export const MISSING_LABEL = 'missing required label';
+
 export interface SpreadRule {
   readonly constraint: TopologySpreadConstraint;
   readonly counter: DomainCounter;
@@ -26,7 +29,7 @@ export function refusedBySpread(rules: readonly SpreadRule[], slot: number): rea
   return rules.flatMap((rule): readonly FitReason[] => {
     const { topologyKey, maxSkew, minDomains } = rule.constraint;
     const value = rule.counter.key.at(slot);
-    if (value < 0) return [{ kind: 'topology-spread', topologyKey, detail: 'missing required label' }];
+    if (value < 0) return [{ kind: 'topology-spread', topologyKey, detail: MISSING_LABEL }];
     const skew = skewAt(rule, slot);
     if (skew <= maxSkew) return [];
     const { domains } = rule.counter;

@@ -60,6 +60,11 @@ describe('--pools', () => {
       ['a 0->2'],
     ],
     [
+      'a resource that is stated to be none',
+      pool({ allocatable: { cpu: 4, memory: '9Gi', pods: 0 } }),
+      ['api impossible', 'web impossible'],
+    ],
+    [
       'several documents',
       '- {name: a, vmSize: Standard_D8s_v5, min: 0, max: 1}\n---\n- {name: b, vmSize: Standard_D8s_v5, min: 0, max: 1}\n',
       ['a 0->1', 'b 0->1'],

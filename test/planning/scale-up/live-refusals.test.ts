@@ -1,6 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import type { PodAffinityTerm, TopologySpreadConstraint } from '../../../src/domain/pod.ts';
+import { nodeGroupId } from '../../../src/domain/ids.ts';
+import type { FitReason } from '../../../src/domain/reasons.ts';
 import { planScaleUp } from '../../../src/planning/scale-up/plan.ts';
+import { explainRefusal } from '../../../src/planning/scale-up/remedy.ts';
 import { aCluster, aGroup, aNode, anObservation, aPod, aTemplate, resourceNames } from '../../support/builders.ts';
 import { aPolicy, NO_STATE } from './world.ts';
 
@@ -37,6 +40,14 @@ describe('a refusal by other pods on a new node', () => {
     expect(refusal({ topologySpread: [spread] })).toEqual([
       { kind: 'topology-spread', topologyKey: ZONE, detail: 'skew 3 > 1: 2 pods in we-1, 0 in the emptiest of 2 domains' },
     ]);
+  });
+
+  it('of a label that new nodes lack says that it is the label that would help', () => {
+    const fit = refusal({ topologySpread: [{ ...spread, topologyKey: 'rack' }] });
+    expect(fit).toEqual([{ kind: 'topology-spread', topologyKey: 'rack', detail: 'missing required label' }]);
+    expect(explainRefusal({ group: nodeGroupId('one'), fit: fit as readonly FitReason[] }, undefined).fix).toBe(
+      'the label rack on the group, or another topologyKey',
+    );
   });
 
   it('of too few domains says how many there would have to be', () => {
