@@ -5,12 +5,12 @@ import type { Log } from '../telemetry/log.ts';
 import type { LoopListener } from './report.ts';
 
 /**
- * Says when a group comes, goes or has other limits; when it begins to be left alone and why, and when that is over; and when
- * there is no group at all. A name misspelt in the configuration is a group that is left alone: without this line nobody would
+ * Says when a group comes, goes or has other limits; when it begins to be left alone and why, when the reason is another one, and
+ * when that is over; and when there is no group at all. A name misspelt in the configuration is a group that is left alone: without this line nobody would
  * learn why its pods stay pending.
  */
 export function groupNews(log: Log): LoopListener {
-  let frozen: ReadonlySet<string> = new Set();
+  let frozen: ReadonlyMap<NodeGroupId, string> = new Map();
   let limits: ReadonlyMap<NodeGroupId, string> = new Map();
   let hadGroups: boolean | undefined;
   return ({ observation }) => {
@@ -18,11 +18,7 @@ export function groupNews(log: Log): LoopListener {
     const { groups, events } = observation.cloud;
     tellComings(log, events, groups);
     limits = tellLimits(log, limits, groups);
-    for (const { id, frozen: reason } of groups) {
-      if (reason !== undefined && !frozen.has(id)) log.warn({ nodeGroup: id, reason }, 'a node group is left alone');
-      if (reason === undefined && frozen.has(id)) log.info({ nodeGroup: id }, 'a node group is no longer left alone');
-    }
-    frozen = new Set(groups.filter((group) => group.frozen !== undefined).map(({ id }) => id));
+    frozen = tellFrozen(log, frozen, groups);
     if (groups.length === 0 && hadGroups !== false) log.warn({}, 'there is no node group: none is named and no scale set has the tags');
     hadGroups = groups.length > 0;
   };
@@ -42,6 +38,22 @@ function tellLimits(log: Log, before: ReadonlyMap<NodeGroupId, string>, groups: 
   for (const [nodeGroup, to] of now) {
     const from = before.get(nodeGroup);
     if (from !== undefined && from !== to) log.info({ nodeGroup, from, to }, 'the limits of a node group changed');
+  }
+  return now;
+}
+
+/** @returns what was last told of each group that is left alone. */
+function tellFrozen(log: Log, before: ReadonlyMap<NodeGroupId, string>, groups: readonly NodeGroup[]): ReadonlyMap<NodeGroupId, string> {
+  const now = new Map<NodeGroupId, string>();
+  for (const { id: nodeGroup, frozen: reason } of groups) {
+    if (reason === undefined) {
+      if (before.has(nodeGroup)) log.info({ nodeGroup }, 'a node group is no longer left alone');
+      continue;
+    }
+    // An age within the reason grows from loop to loop and is no news.
+    const news = reason.replace(/\d+/g, '#');
+    if (before.get(nodeGroup) !== news) log.warn({ nodeGroup, reason }, 'a node group is left alone');
+    now.set(nodeGroup, news);
   }
   return now;
 }

@@ -7,7 +7,7 @@ import { aGroup } from '../support/builders.ts';
 import { aStage } from './support.ts';
 
 describe('groups that are left alone', () => {
-  it('are told when it begins, not again while it lasts, and when it is over', async () => {
+  it('are told when it begins, when the reason is another one, not as its age grows, and when it is over', async () => {
     const stage = aStage({
       groups: [aGroup({ id: 'a', target: 0, frozen: 'there is no such scale set' }), aGroup({ id: 'b', target: 0 })],
     });
@@ -22,9 +22,10 @@ describe('groups that are left alone', () => {
       const groups = [{ ...aGroup({ id: 'a' }), frozen }];
       return { ...report, observation: { ...report.observation, cloud: { ...report.observation.cloud, groups } } };
     };
-    for (const frozen of ['read 70 s ago', 'read 80 s ago', undefined, undefined]) listen(withReason(frozen));
+    for (const frozen of ['read 70 s ago', 'read 80 s ago', 'being deleted', undefined, undefined]) listen(withReason(frozen));
     expect(stage.lines.slice(1)).toMatchObject([
       { level: 'warn', reason: 'read 70 s ago' },
+      { level: 'warn', reason: 'being deleted' },
       { level: 'info', nodeGroup: 'a' },
     ]);
   });

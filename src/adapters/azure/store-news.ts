@@ -1,4 +1,4 @@
-/** What is worth telling of the cache from loop to loop: groups that are frozen or drift, ages, quotas. Decides nothing. */
+/** What is worth telling of the cache from loop to loop: groups that drift, tags that cannot be read, ages, quotas. Decides nothing. */
 import type { Clock } from '../../domain/clock.ts';
 import type { NodeGroupId } from '../../domain/ids.ts';
 import type { CloudView } from '../../domain/observation.ts';
@@ -18,8 +18,6 @@ export interface StoreNewsParts {
 
 export class StoreNews {
   readonly #parts: StoreNewsParts;
-  /** What was last told of each group that is frozen. */
-  readonly #frozen = new Map<NodeGroupId, string>();
   readonly #drifts = new DriftWatch();
   /** The tags of each group that were looked at last. */
   readonly #read = new Map<NodeGroupId, { readonly tags: Tags; readonly problems: readonly string[] }>();
@@ -29,7 +27,6 @@ export class StoreNews {
   }
 
   tell(view: CloudView, nowMs: number): void {
-    this.#tellFrozen(view);
     this.#tellDrift(view, nowMs);
     this.#tellTags(view);
   }
@@ -58,19 +55,6 @@ export class StoreNews {
       cache.rows.set({ table: table.name }, table.snapshot().size);
       if (ageMs !== undefined && Number.isFinite(ageMs)) cache.rowAge.set({ table: table.name }, ageMs / 1000);
       cache.fencesActive.set({ table: table.name }, table.fences().length);
-    }
-  }
-
-  /** Each change once: an upgrade of an hour is two lines. */
-  #tellFrozen({ groups }: CloudView): void {
-    for (const { id, frozen } of groups) {
-      // An age within the reason grows from loop to loop and is no news.
-      const news = frozen?.replace(/\d+/g, '#');
-      if (this.#frozen.get(id) === news) continue;
-      if (news === undefined) this.#frozen.delete(id);
-      else this.#frozen.set(id, news);
-      const what = frozen === undefined ? 'a node group is served again' : 'a node group is neither grown nor shrunk';
-      this.#parts.log.info({ nodeGroup: id, reason: frozen }, what);
     }
   }
 
