@@ -43,29 +43,35 @@ function draw(random: Random): { readonly onlyWrites: boolean; left: number } {
   return { onlyWrites, left: whole(random, 1, onlyWrites ? MOST_WRITES_BETWEEN : MOST_CALLS_BETWEEN) };
 }
 
-/** Dies once. */
+/** Dies once, if that call comes before the end. */
 export function deathAt(serial: number, moment: Moment): Mortality {
   const deaths: string[] = [];
+  let ended = false;
   return {
     deaths,
-    end: () => undefined,
+    end: () => {
+      ended = true;
+    },
     doom: (call) => {
-      if (call.serial !== serial) return undefined;
+      if (ended || call.serial !== serial) return undefined;
       deaths.push(tell(call, moment));
       return moment;
     },
   };
 }
 
-/** Lives, and writes down every call at which it could have died. */
+/** Lives, and writes down every call at which it could have died before the end. */
 export function immortal(): Mortality & { readonly calls: readonly Call[] } {
   const calls: Call[] = [];
+  let ended = false;
   return {
     calls,
     deaths: [],
-    end: () => undefined,
+    end: () => {
+      ended = true;
+    },
     doom: (call) => {
-      calls.push(call);
+      if (!ended) calls.push(call);
       return undefined;
     },
   };

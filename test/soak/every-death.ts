@@ -29,8 +29,8 @@ const NAMES = ['a', 'b', 'c'] as const;
 
 /**
  * Three machines are wanted, then one: of each workload a pod is left, and they end up on one machine. Just when the others have
- * been drained, or a process died over it, they are of use again, where there is stock: what is marked
- * then must not stay so.
+ * been drained, or a process died over it, they are of use again: what is marked then must not
+ * stay so.
  */
 export function scenarioOf(life: Life): Scenario {
   const scale = (atMs: number, replicas: number): readonly TimedStep[] =>
@@ -47,7 +47,7 @@ export function scenarioOf(life: Life): Scenario {
       spotOnly: false,
       toleratesSpot: false,
     })),
-    steps: [...scale(0, 3), ...scale(3.5 * MINUTE, 1), ...(life.endsWith('-scarce') ? [] : scale(290_000, 2))],
+    steps: [...scale(0, 3), ...scale(3.5 * MINUTE, 1), ...scale(290_000, 2)],
     chaosMs: 8.5 * MINUTE,
     flags: [
       '--scan-interval=25s',
