@@ -80,11 +80,24 @@ function changeWorld(
   return replace(world.quota, name.toLowerCase(), used);
 }
 
+/** By map and key, from what was there before to what came last: misfortunes overlap, and end in another order than they came. */
+const layers = new WeakMap<object, Map<unknown, (() => void)[]>>();
+
+/** Ends with what another that still lasts says, or with what was there before all of them. */
 function replace<Key, Value>(map: Map<Key, Value>, key: Key, value: Value): () => void {
   const before = map.get(key);
-  map.set(key, value);
+  const keys = layers.get(map) ?? new Map<unknown, (() => void)[]>();
+  layers.set(map, keys);
+  const own = keys.get(key) ?? [() => (before === undefined ? map.delete(key) : map.set(key, before))];
+  keys.set(key, own);
+  const put = (): void => void map.set(key, value);
+  own.push(put);
+  put();
   return () => {
-    if (before === undefined) map.delete(key);
-    else map.set(key, before);
+    const at = own.indexOf(put);
+    if (at < 0) return;
+    own.splice(at, 1);
+    own.at(-1)?.();
+    if (own.length === 1) keys.delete(key);
   };
 }

@@ -274,6 +274,30 @@ describe('the catalogue of misfortunes', () => {
     }
   });
 
+  it.each([
+    ['first', 'second'],
+    ['second', 'first'],
+  ])('leaves nothing behind when two of one thing overlap and the %s ends before the %s', async (earlier, later) => {
+    const rig = await startRig(WORLD);
+    try {
+      const numbers = [...CATALOGUE.keys()].filter((number) => {
+        const made = CATALOGUE.get(number)?.make({ pool: 'a', vmSize: 'Standard_D4s_v5', zone: '1', subnet: 's', location: 'westeurope' });
+        return made !== undefined && !('faults' in made) && !('event' in made);
+      });
+      for (const first of numbers) {
+        for (const second of numbers) {
+          const before = JSON.stringify(rig.arm.control.state());
+          expect(rig.arm.control.addCatalogued({ number: first, id: 'first' })).toBeUndefined();
+          expect(rig.arm.control.addCatalogued({ number: second, id: 'second' })).toBeUndefined();
+          expect([rig.arm.control.removeFault(earlier), rig.arm.control.removeFault(later)]).toEqual([true, true]);
+          expect([first, second, JSON.stringify(rig.arm.control.state())]).toEqual([first, second, before]);
+        }
+      }
+    } finally {
+      await rig.stop();
+    }
+  });
+
   it('what it does not have is refused in words', async () => {
     const rig = await startRig(WORLD);
     try {
