@@ -76,15 +76,20 @@ export function stuckGroups({ run, pools, enforcesMin }: Stage): readonly string
     if (!held.target.known) return tell(`target unknown: ${held.target.reason}`);
     if (held.instances === undefined) return tell('instances never read');
     if (held.target.value !== group.capacity) return tell(`the daemon believes ${held.target.value}, the capacity is ${group.capacity}`);
-    const odd = oddMachine(group, nodes, mayStay(group, enforcesMin));
+    const odd = oddMachine(group, nodes, mayStay(group, enforcesMin, nodes));
     return odd === undefined ? [] : tell(odd);
   });
 }
 
-/** Machines that may be of no use for good: at a minimum that nobody enforces, those that Azure deallocated. */
-function mayStay({ capacity, min, machines }: Group, enforcesMin: boolean): ReadonlySet<string> {
-  const deallocated = machines.filter(({ power }) => power === 'deallocated').map(({ hostName }) => hostName);
-  return new Set(!enforcesMin && capacity <= min ? deallocated : []);
+/**
+ * Machines that may be of no use for good: at a minimum that nobody enforces, those that Azure deallocated or never finishes. They
+ * could only be taken away by going below it, and nobody would put others in their place.
+ */
+function mayStay({ capacity, min, machines }: Group, enforcesMin: boolean, nodes: ReadonlyMap<string, NodeObject>): ReadonlySet<string> {
+  const useless = machines.filter(
+    ({ power, provisioningState, hostName }) => power === 'deallocated' || (provisioningState === 'Creating' && !nodes.has(hostName)),
+  );
+  return new Set(!enforcesMin && capacity <= min ? useless.map(({ hostName }) => hostName) : []);
 }
 
 function oddMachine(
@@ -95,6 +100,7 @@ function oddMachine(
   if (capacity !== machines.length) return `capacity ${capacity}, ${machines.length} machines listed`;
   for (const vm of machines) {
     const node = nodes.get(vm.hostName);
+    if (node === undefined && accepted.has(vm.hostName)) continue;
     // A node that works is kept, whatever became of the last operation on its machine.
     const isKept = vm.provisioningState === 'Failed' && node !== undefined && isReady(node);
     if (vm.provisioningState !== 'Succeeded' && !isKept) return `${vm.name} is ${vm.provisioningState}`;
@@ -131,8 +137,9 @@ export function unrest(stage: Stage): readonly string[] {
   const idle = last?.outcome === 'completed' ? [] : [`the last loop ${last?.outcome ?? 'never was'}`];
   const able = groups.filter((group) => canGrow(stage, group, state));
   const waiting = store.pendingPods().flatMap((pod) => shouldRun(stage, pod, able));
-  const accepted = new Set(groups.flatMap((group) => [...mayStay(group, enforcesMin)]));
-  const nodes = store.nodes().filter(({ metadata }) => !accepted.has(metadata.name));
+  const all = new Map(store.nodes().map((node) => [node.metadata.name, node]));
+  const accepted = new Set(groups.flatMap((group) => [...mayStay(group, enforcesMin, all)]));
+  const nodes = [...all.values()].filter(({ metadata }) => !accepted.has(metadata.name));
   return [...stuckGroups(stage), ...nodes.flatMap(leftovers), ...below, ...idle, ...waiting];
 }
 
