@@ -1,19 +1,11 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { podName } from '../../src/domain/ids.ts';
-import type { NodeGroup, NodeTemplate } from '../../src/domain/node-group.ts';
-import type { ScaleUpPlan } from '../../src/domain/plan.ts';
-import type { NodeObject, PodObject } from '../../src/simulator/cluster/objects.ts';
-import { decide } from '../../src/simulator/cluster/scheduler/decide.ts';
-import { planScaleUp } from '../../src/planning/scale-up/plan.ts';
-import { aCloud, aCluster, aGroup, anObservation, resourceNames } from '../support/builders.ts';
-import { aPolicy, NO_STATE } from '../planning/scale-up/world.ts';
-import { plannersNode, plannersPod, roomWith } from './both-sides.ts';
-import { HOSTNAME, NAMESPACES, nodeDraft, nodeObject, podDraft, podObject, ZONE, type NodeDraft, type PodDraft } from './random-cluster.ts';
+import { obey, plan, promised, schedule, unbound, type Pool, type World } from './obeyed-plan.ts';
+import { nodeDraft, nodeObject, podDraft, podObject, type NodeDraft, type PodDraft } from './random-cluster.ts';
 
 interface Story {
   readonly nodes: readonly NodeDraft[];
-  readonly pools: readonly { readonly draft: NodeDraft; readonly max: number }[];
+  readonly pools: readonly Pool[];
   readonly pending: readonly { readonly draft: PodDraft; readonly count: number }[];
 }
 
@@ -39,13 +31,6 @@ const equalPods = stories({ minLength: 1, maxLength: 1 }, 8).map((story) => ({
   }),
 }));
 
-/** The world as the two sides share it; nodes and bindings are only ever added. */
-interface World {
-  readonly pools: Story['pools'];
-  nodes: readonly NodeObject[];
-  pods: readonly PodObject[];
-}
-
 function worldOf(story: Story): World {
   return {
     pools: story.pools,
@@ -54,72 +39,6 @@ function worldOf(story: Story): World {
       Array.from({ length: count }, (_, at) => podObject(`p-${shape}-${at}`, draft)),
     ),
   };
-}
-
-const membersOf = (world: World, pool: number) => world.nodes.filter((node) => node.metadata.name.startsWith(`pool-${pool}-`));
-
-function groupsOf(world: World): readonly NodeGroup[] {
-  return world.pools.map(({ draft, max }, at) => {
-    const node = plannersNode(nodeObject('template', draft));
-    const { [HOSTNAME]: _name, ...labels } = node.labels;
-    const { [ZONE]: zone } = labels;
-    const template: NodeTemplate = {
-      labels,
-      taints: node.taints,
-      capacity: node.capacity,
-      allocatable: node.allocatable,
-      zones: zone === undefined ? [] : [zone],
-      source: 'cloud',
-    };
-    return { ...aGroup({ id: `pool-${at}`, template, target: membersOf(world, at).length, maxSize: max }) };
-  });
-}
-
-function plan(world: World): ScaleUpPlan {
-  const pods = world.pods.map(plannersPod);
-  const cluster = { ...aCluster({ nodes: world.nodes.map(plannersNode), pods }), namespaces: NAMESPACES };
-  const groups = groupsOf(world);
-  const observation = anObservation(groups, cluster, { cloud: aCloud(groups, cluster) });
-  return planScaleUp({ observation, state: NO_STATE, policy: aPolicy({ expendablePriorityCutoff: -10 }), names: resourceNames });
-}
-
-/** Creates the nodes that the plan asks for. */
-function obey(world: World, { increases }: ScaleUpPlan): void {
-  for (const { group, from, to } of increases) {
-    const at = Number(group.slice('pool-'.length));
-    const draft = world.pools[at]!.draft;
-    const made = Array.from({ length: to - from }, (_, index) => nodeObject(`${group}-${from + index}`, draft));
-    world.nodes = [...world.nodes, ...made];
-  }
-}
-
-/** Lets the toy scheduler try until nothing moves any more. */
-function schedule(world: World): void {
-  for (let moved = true; moved;) {
-    moved = false;
-    for (const pod of world.pods.filter(({ spec }) => spec.nodeName === undefined)) {
-      const decision = decide(
-        pod,
-        roomWith(
-          world.nodes,
-          world.pods.filter(({ spec }) => spec.nodeName !== undefined),
-        ),
-      );
-      if (decision.kind !== 'bind') continue;
-      const nodeName = decision.seat.node.metadata.name;
-      world.pods = world.pods.map((other) => (other === pod ? { ...pod, spec: { ...pod.spec, nodeName } } : other));
-      moved = true;
-    }
-  }
-}
-
-const unbound = (world: World) => world.pods.filter(({ spec }) => spec.nodeName === undefined).map((pod) => pod.metadata.name);
-
-/** Names of the pods that the plan found a place for. */
-function promised({ verdicts }: ScaleUpPlan): readonly string[] {
-  return [...verdicts]
-    .filter(([, { kind }]) => kind === 'triggered' || kind === 'fits-present-node' || kind === 'fits-upcoming-node')
-    .map(([pod]) => podName(pod).replace(/^.*\//, ''));
 }
 
 describe('the plan and the toy scheduler about new nodes', () => {

@@ -52,17 +52,18 @@ const MAX_TRIES = 3;
  * again, step by step for the priorities that were passed over, and stands when it serves the higher ones better.
  */
 function planByPriority(input: ScaleUpInput, asking: readonly Pod[], verdicts: ReadonlyMap<Pod, PodVerdict>): ScaleUpPlan {
-  let plan = planFor(input, [...asking], new Map(verdicts));
+  let best = planFor(input, [...asking], new Map(verdicts));
+  let last = best;
   let steps: readonly number[] = [];
   for (let tries = 0; tries < MAX_TRIES; tries++) {
-    const more = passedOver(plan, asking).filter((priority) => !steps.includes(priority));
-    if (more.length === 0) return plan;
+    // Also those of a try that was no better: what came first in it may have taken what still higher ones need.
+    const more = passedOver(last, asking).filter((priority) => !steps.includes(priority));
+    if (more.length === 0) return best;
     steps = [...steps, ...more].sort((left, right) => right - left);
-    const next = planFor(input, [...asking], new Map(verdicts), { waiting: [], last: [], steps });
-    if (!servesBetter(next, plan, asking)) return plan;
-    plan = next;
+    last = planFor(input, [...asking], new Map(verdicts), { waiting: [], last: [], steps });
+    if (servesBetter(last, best, asking)) best = last;
   }
-  return plan;
+  return best;
 }
 
 /** Priorities of pods that stay behind although one of lower priority gets a new node. */

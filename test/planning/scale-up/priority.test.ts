@@ -53,6 +53,21 @@ describe('capacity that is short goes to pods of higher priority', () => {
     expect(verdicts(2)).toEqual(['triggered', 'triggered', 'triggered']);
   });
 
+  it('and goes on where the first step served the next one at the expense of the highest', () => {
+    const of = (team: string, priority: number, cpu: string) => aPod({ cpu, shape: { priority, nodeSelector: { team } } });
+    const [top, middle, last] = [of('x', 10, '1'), of('x', 0, '1'), of('x', -5, '3500m')];
+    const others = [of('y', 0, '1800m'), of('y', 0, '1800m'), of('y', 0, '1800m')];
+    const group = (id: string) => aGroup({ id, target: 0, maxSize: 2, template: aTemplate({ labels: { team: id } }) });
+    const plan = planFor({
+      groups: [group('x'), group('y')],
+      pods: [last, top, middle, ...others],
+      policy: { expanders: ['least-waste'], maxNodesTotal: 2 },
+    });
+    expect(growth(plan)).toEqual(['x 0->1', 'y 0->1']);
+    expect([top, middle, last].map((pod) => verdictOf(plan, pod)?.kind)).toEqual(['triggered', 'triggered', 'helpless']);
+    expect(others.map((pod) => verdictOf(plan, pod)?.kind).sort()).toEqual(['helpless', 'triggered', 'triggered']);
+  });
+
   it('and the others get what is left, in the same plan: on the new nodes, and nodes of another group', () => {
     const first = high('3');
     const [large, small, huge] = [low('3500m'), low('500m'), low('7')];

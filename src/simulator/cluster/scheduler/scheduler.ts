@@ -38,7 +38,7 @@ function isWaiting(pod: PodObject): boolean {
 }
 
 /** Higher priority first, then the longest waiting. */
-function inTurn(left: PodObject, right: PodObject): number {
+export function inTurn(left: PodObject, right: PodObject): number {
   const priority = (right.spec.priority ?? 0) - (left.spec.priority ?? 0);
   const age = left.metadata.creationTimestamp.localeCompare(right.metadata.creationTimestamp);
   return priority || age || (left.metadata.name < right.metadata.name ? -1 : 1);

@@ -1,0 +1,98 @@
+/** A small world in which the plan is made, obeyed, and put to the toy scheduler. */
+import { podName } from '../../src/domain/ids.ts';
+import type { NodeGroup, NodeTemplate } from '../../src/domain/node-group.ts';
+import type { ScaleUpPlan } from '../../src/domain/plan.ts';
+import type { ScaleUpPolicy } from '../../src/domain/policy.ts';
+import type { NodeObject, PodObject } from '../../src/simulator/cluster/objects.ts';
+import { decide } from '../../src/simulator/cluster/scheduler/decide.ts';
+import { inTurn } from '../../src/simulator/cluster/scheduler/scheduler.ts';
+import { planScaleUp } from '../../src/planning/scale-up/plan.ts';
+import { aCloud, aCluster, aGroup, anObservation, resourceNames } from '../support/builders.ts';
+import { aPolicy, NO_STATE } from '../planning/scale-up/world.ts';
+import { plannersNode, plannersPod, roomWith } from './both-sides.ts';
+import { HOSTNAME, NAMESPACES, nodeObject, ZONE, type NodeDraft } from './random-cluster.ts';
+
+/** A pool by what its nodes are like. */
+export interface Pool {
+  readonly draft: NodeDraft;
+  readonly max: number;
+}
+
+/** The world as the two sides share it; nodes and bindings are only ever added. */
+export interface World {
+  readonly pools: readonly Pool[];
+  nodes: readonly NodeObject[];
+  pods: readonly PodObject[];
+}
+
+const membersOf = (world: World, pool: number) => world.nodes.filter((node) => node.metadata.name.startsWith(`pool-${pool}-`));
+
+function groupsOf(world: World): readonly NodeGroup[] {
+  return world.pools.map(({ draft, max }, at) => {
+    const node = plannersNode(nodeObject('template', draft));
+    const { [HOSTNAME]: _name, ...labels } = node.labels;
+    const { [ZONE]: zone } = labels;
+    const template: NodeTemplate = {
+      labels,
+      taints: node.taints,
+      capacity: node.capacity,
+      allocatable: node.allocatable,
+      zones: zone === undefined ? [] : [zone],
+      source: 'cloud',
+    };
+    return { ...aGroup({ id: `pool-${at}`, template, target: membersOf(world, at).length, maxSize: max }) };
+  });
+}
+
+/** `scaleUp`: what else the policy says. */
+export function plan(world: World, scaleUp: Partial<ScaleUpPolicy> = {}): ScaleUpPlan {
+  const pods = world.pods.map(plannersPod);
+  const cluster = { ...aCluster({ nodes: world.nodes.map(plannersNode), pods }), namespaces: NAMESPACES };
+  const groups = groupsOf(world);
+  const observation = anObservation(groups, cluster, { cloud: aCloud(groups, cluster) });
+  return planScaleUp({
+    observation,
+    state: NO_STATE,
+    policy: aPolicy({ expendablePriorityCutoff: -10, ...scaleUp }),
+    names: resourceNames,
+  });
+}
+
+/** Creates the nodes that the plan asks for. */
+export function obey(world: World, { increases }: ScaleUpPlan): void {
+  for (const { group, from, to } of increases) {
+    const at = Number(group.slice('pool-'.length));
+    const draft = world.pools[at]!.draft;
+    const made = Array.from({ length: to - from }, (_, index) => nodeObject(`${group}-${from + index}`, draft));
+    world.nodes = [...world.nodes, ...made];
+  }
+}
+
+/** Lets the toy scheduler try, in its own order, until nothing moves any more. */
+export function schedule(world: World): void {
+  for (let moved = true; moved;) {
+    moved = false;
+    for (const pod of world.pods.filter(({ spec }) => spec.nodeName === undefined).sort(inTurn)) {
+      const decision = decide(
+        pod,
+        roomWith(
+          world.nodes,
+          world.pods.filter(({ spec }) => spec.nodeName !== undefined),
+        ),
+      );
+      if (decision.kind !== 'bind') continue;
+      const nodeName = decision.seat.node.metadata.name;
+      world.pods = world.pods.map((other) => (other === pod ? { ...pod, spec: { ...pod.spec, nodeName } } : other));
+      moved = true;
+    }
+  }
+}
+
+export const unbound = (world: World) => world.pods.filter(({ spec }) => spec.nodeName === undefined).map((pod) => pod.metadata.name);
+
+/** Names of the pods that the plan found a place for. */
+export function promised({ verdicts }: ScaleUpPlan): readonly string[] {
+  return [...verdicts]
+    .filter(([, { kind }]) => kind === 'triggered' || kind === 'fits-present-node' || kind === 'fits-upcoming-node')
+    .map(([pod]) => podName(pod).replace(/^.*\//, ''));
+}
