@@ -104,7 +104,7 @@ async function put(parts: WriteParts, group: Registered, write: Write, signal: A
     const told = count.countIn(answer);
     const modelled = count.modelled && told === request.to;
     mutation.accepted({ etag: count.modelled ? answer.etag : undefined, expect: told, modelled });
-    parts.store.noteGrowth(group.key);
+    parts.store.changes.noteGrowth(group.key);
     count.began();
     follow(parts, group, { write, answer, mutation });
     return { kind: 'accepted', group: group.id, target: count.table.view(group.key)?.target ?? request.to };
@@ -135,7 +135,7 @@ async function refusedOrLost(
   // The request may have been carried out although its answer was lost: the rows themselves say.
   const read = await refreshQuietly(parts, group, count, signal);
   if (!read || count.table.view(group.key)?.base !== request.to) return { kind: 'failed', group: group.id, error };
-  parts.store.noteGrowth(group.key);
+  parts.store.changes.noteGrowth(group.key);
   parts.log.warn({ nodeGroup: group.id, target: request.to }, 'the answer to a write of an agent pool was lost, but it took effect');
   return { kind: 'accepted', group: group.id, target: request.to };
 }

@@ -20,7 +20,7 @@ export function increaseThroughAks(
   request: IncreaseRequest,
   signal: AbortSignal,
 ): Promise<IncreaseOutcome> {
-  const name = parts.store.poolOf(group)?.name;
+  const name = parts.store.facts.poolOf(group)?.name;
   if (name === undefined) return Promise.resolve({ kind: 'refused', group: group.id, reason: POOL_UNKNOWN });
   return increaseCount(parts, group, { count: countOfPool(parts, group, name), request }, signal);
 }
@@ -80,7 +80,7 @@ export async function removeThroughAks(
   machines: readonly { readonly value: InstanceRow }[],
   signal: AbortSignal,
 ): Promise<WriteAnswer> {
-  const pool = parts.store.poolOf(group)?.name ?? '';
+  const pool = parts.store.facts.poolOf(group)?.name ?? '';
   const names = machines.map(({ value }) => value.machineName);
   const { operationUrl, retryAfterMs } = await postDeleteMachines(parts, pool, names, signal);
   parts.store.vmsPools.operationBegan(foldName(pool));

@@ -167,7 +167,7 @@ class AzureAdapter implements AzureNodeGroups {
 
   async start(signal: AbortSignal): Promise<void> {
     const life = AbortSignal.any([signal, this.#closing.signal]);
-    await this.#store.prices?.restore(life);
+    await this.#store.prices?.book.restore(life);
     await this.#store.fill(life).catch((thrown: unknown) => {
       throw whereAsked(asAutoscalerError(thrown), this.#deps.options);
     });
@@ -175,7 +175,7 @@ class AzureAdapter implements AzureNodeGroups {
   }
 
   get prices(): PriceTableReader | undefined {
-    return this.#store.prices;
+    return this.#store.prices?.book;
   }
 
   observe(cluster: ClusterView, nowMs: number): CloudView {
@@ -190,9 +190,10 @@ class AzureAdapter implements AzureNodeGroups {
   async increase(request: IncreaseRequest, signal: AbortSignal): Promise<IncreaseOutcome> {
     const group = this.#writable(request.group);
     if (typeof group === 'string') return { kind: 'refused', group: request.group, reason: group };
-    const write = group.kind === 'vms-pool' ? increaseSize : this.#store.isWrittenThroughAks(group) ? increaseThroughAks : increaseCapacity;
+    const write =
+      group.kind === 'vms-pool' ? increaseSize : this.#store.facts.isWrittenThroughAks(group) ? increaseThroughAks : increaseCapacity;
     const outcome = await write(this.#writes, group, request, AbortSignal.any([signal, this.#closing.signal]));
-    const draws = this.#store.drawsOf(group);
+    const draws = this.#store.facts.drawsOf(group);
     if (outcome.kind === 'accepted') this.#store.quota.ordered(draws, outcome.target - request.from, this.#deps.clock.now());
     if (outcome.kind === 'failed') this.#failures.refused(group.id, outcome.error);
     return this.#learn(group, outcome.kind === 'failed' ? { ...outcome, error: this.#withQuota(draws, outcome.error) } : outcome);
@@ -262,7 +263,7 @@ class AzureAdapter implements AzureNodeGroups {
   }
 
   inFlightCalls(): number {
-    return this.#calls.inFlight + this.#store.priceCalls;
+    return this.#calls.inFlight + (this.#store.prices?.inFlight() ?? 0);
   }
 
   async close(): Promise<void> {
@@ -284,7 +285,7 @@ class AzureAdapter implements AzureNodeGroups {
     // What a pool of virtual machines allows is judged over a fresh read, in the write itself.
     if (group.kind === 'vms-pool') return group;
     const row = this.#store.scaleSets.get(group.key)?.value;
-    return frozenBecause(group, row, this.#store.poolOf(group), this.#store.ownOperationIn(group) !== undefined) ?? group;
+    return frozenBecause(group, row, this.#store.facts.poolOf(group), this.#store.facts.ownOperationIn(group) !== undefined) ?? group;
   }
 
   /** What asking again does not cure makes the group rest, with the reason shown. */
@@ -308,7 +309,7 @@ class AzureAdapter implements AzureNodeGroups {
   #account(event: CloudEvent): void {
     const group = this.#store.registration().byId.get(event.group);
     if (group === undefined) return;
-    const draws = this.#store.drawsOf(group);
+    const draws = this.#store.facts.drawsOf(group);
     if (event.kind === 'increase-failed') {
       this.#failures.gaveUp(event.group, event.error);
       this.#store.quota.returned(draws, event.requested);

@@ -48,7 +48,7 @@ async function attempt(parts: WriteParts, group: Registered, request: IncreaseRe
     const etag = options.enableVmssEtag ? known.row.etag : undefined;
     const answer = await putCapacity(parts, { set, to: request.to, etag }, signal);
     mutation.accepted({ etag: answer.etag, expect: answer.capacity, modelled: answer.capacity === request.to });
-    store.noteGrowth(group.key);
+    store.changes.noteGrowth(group.key);
     const raise = store.raises.written(group.key, { ...request, ...answer, read, condition: etag });
     follow(parts, group, { request, set, answer, mutation, raise });
     return { kind: 'accepted', group: group.id, target: store.scaleSets.view(group.key)?.target ?? request.to };
@@ -135,7 +135,7 @@ async function refusedOrLost(parts: WriteParts, group: Registered, failed: Attem
   const read = await refreshQuietly(parts, group, signal);
   const shown = parts.store.scaleSets.view(group.key);
   if (!read || shown?.base !== request.to) return { kind: 'failed', group: group.id, error };
-  parts.store.noteGrowth(group.key);
+  parts.store.changes.noteGrowth(group.key);
   parts.log.warn({ nodeGroup: group.id, target: request.to }, 'the answer to a capacity write was lost, but the write took effect');
   return { kind: 'accepted', group: group.id, target: request.to };
 }

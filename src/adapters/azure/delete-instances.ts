@@ -37,8 +37,8 @@ export async function deleteInstances(
     return attempt(parts, group, request, signal);
   };
   try {
-    if (!store.isWrittenThroughAks(group)) return await parts.locks.hold(group.key, signal, work);
-    const pool = store.poolOf(group)?.name;
+    if (!store.facts.isWrittenThroughAks(group)) return await parts.locks.hold(group.key, signal, work);
+    const pool = store.facts.poolOf(group)?.name;
     if (pool === undefined) return { kind: 'refused', group: group.id, reason: POOL_UNKNOWN };
     return await whenPoolIsFree(parts, foldName(pool), work, signal);
   } catch (thrown) {
@@ -93,7 +93,7 @@ async function belowMinimum(
   const view = store.scaleSets.view(group.key);
   if (view?.low === undefined || view.row.value.unreadable !== undefined) return 'its size is not known';
   if (!view.confirmed) return 'the outcome of an earlier change is not known yet';
-  if (store.isInherited(group.key)) return 'an operation that was running in it at the start may not be over yet';
+  if (store.changes.isInherited(group.key)) return 'an operation that was running in it at the start may not be over yet';
   if (removal.allowed) return undefined;
   const staying = remaining(store, group);
   // While a removal of ours runs, the size is what we expect of it: what others take meanwhile shows in the machines first.
@@ -162,7 +162,7 @@ async function post(
   what: { readonly set: ScaleSetRow; readonly machines: readonly Machine[]; readonly force: boolean },
   signal: AbortSignal,
 ): Promise<WriteAnswer> {
-  if (parts.store.isWrittenThroughAks(group)) return removeThroughAks(parts, group, what.machines, signal);
+  if (parts.store.facts.isWrittenThroughAks(group)) return removeThroughAks(parts, group, what.machines, signal);
   const { set } = what;
   const instanceIds = what.machines.map(({ value }) => value.instanceId);
   let answer: WriteAnswer | undefined;
@@ -214,13 +214,13 @@ function ended(parts: WriteParts, group: Registered, accepted: Accepted, end: Op
   const atMs = parts.clock.now();
   const instances = batch.machines.map(({ key }) => key as InstanceKey);
   const settle = (outcome: 'succeeded' | 'failed' | 'unknown'): void =>
-    parts.store.removalEnded(group.key, () => mutations.forEach((mutation) => mutation.settle(outcome)));
+    parts.store.changes.removalEnded(group.key, () => mutations.forEach((mutation) => mutation.settle(outcome)));
   if (end.kind === 'succeeded') {
     settle('succeeded');
     parts.tell({ kind: 'delete-succeeded', group: group.id, instances, atMs });
     return;
   }
-  if (end.kind === 'failed' && isPreempted(end.failure) && !accepted.resent && !parts.store.isWrittenThroughAks(group)) {
+  if (end.kind === 'failed' && isPreempted(end.failure) && !accepted.resent && !parts.store.facts.isWrittenThroughAks(group)) {
     void resend(parts, group, accepted);
     return;
   }
@@ -263,7 +263,7 @@ async function resend(parts: WriteParts, group: Registered, accepted: Accepted):
     follow(parts, group, { ...accepted, answer, resent: true });
   } catch (thrown) {
     const error = asAutoscalerError(thrown);
-    parts.store.removalEnded(group.key, () => mutations.forEach((mutation) => mutation.settle('unknown')));
+    parts.store.changes.removalEnded(group.key, () => mutations.forEach((mutation) => mutation.settle('unknown')));
     const instances = batch.machines.map(({ key }) => key as InstanceKey);
     parts.tell({ kind: 'delete-failed', group: group.id, instances, message: error.message, atMs: parts.clock.now() });
   }

@@ -92,7 +92,7 @@ export class GiveBack {
   #stillOurs(group: Registered, raise: Raise): Verdict | undefined {
     const { store, clock } = this.#parts.writes;
     if (!store.raises.isLast(group.key, raise)) return { kind: 'over', reason: 'a later scale-up took it over' };
-    if (store.inFlight(group.key) > 0) return { kind: 'again', reason: 'another change of ours runs' };
+    if (store.changes.inFlight(group.key) > 0) return { kind: 'again', reason: 'another change of ours runs' };
     const writable = this.#parts.writable(group);
     if (typeof writable === 'string') return { kind: 'again', reason: writable };
     const held = store.writes.growthHeldBecause(group.key, clock.monotonic());
@@ -147,7 +147,7 @@ export class GiveBack {
     const mutation = store.scaleSets.beginMutation({ kind: 'set-target', key: group.key, target: to });
     const settle = (outcome: MutationOutcome): void => {
       mutation.settle(outcome);
-      store.growthEnded(group.key, outcome === 'succeeded');
+      store.changes.growthEnded(group.key, outcome === 'succeeded');
     };
     let answer: WriteAnswer;
     try {

@@ -18,7 +18,7 @@ export function endGrowth(parts: WriteParts, group: Registered, { requested, mut
   const atMs = parts.clock.now();
   const settle = (outcome: 'succeeded' | 'failed' | 'unknown'): void => {
     mutation.settle(outcome);
-    parts.store.growthEnded(group.key, outcome === 'succeeded');
+    parts.store.changes.growthEnded(group.key, outcome === 'succeeded');
   };
   if (end.kind === 'unknown' || (end.kind === 'failed' && isPreempted(end.failure))) {
     // A newer write took this one over: its goal lives on, and the pool itself says what became of it.

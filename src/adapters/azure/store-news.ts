@@ -66,12 +66,12 @@ export class StoreNews {
     const atRest = groups.flatMap((group) => {
       const registered = this.#parts.store.registration().byId.get(group.id);
       if (registered === undefined) return [];
-      const agentPoolCount = registered.kind === 'scale-set' ? this.#parts.store.poolOf(registered)?.count : undefined;
+      const agentPoolCount = registered.kind === 'scale-set' ? this.#parts.store.facts.poolOf(registered)?.count : undefined;
       const drifts = driftsOf(group, { agentPoolCount, nodes: nodes.get(group.id) ?? 0 });
       for (const { kind, counted, expected } of drifts) {
         metrics.cluster.groupDrift.set({ node_group: group.id, kind }, counted - expected);
       }
-      return isAtRest(group, this.#parts.store.inFlight(registered.key)) ? [{ id: group.id, drifts }] : [];
+      return isAtRest(group, this.#parts.store.changes.inFlight(registered.key)) ? [{ id: group.id, drifts }] : [];
     });
     const news = this.#drifts.look(atRest, nowMs);
     if (news === undefined) return;
@@ -95,7 +95,7 @@ export class StoreNews {
 
   #measureQuotas(): void {
     const { quota } = this.#parts.metrics;
-    for (const { name, limit, used } of this.#parts.store.quotas(this.#parts.clock.now())) {
+    for (const { name, limit, used } of this.#parts.store.facts.quotas(this.#parts.clock.now())) {
       quota.limit.set({ quota: name }, limit);
       quota.used.set({ quota: name }, used);
     }

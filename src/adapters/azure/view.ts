@@ -109,7 +109,7 @@ export class CloudViewBuilder {
       events: [...events, ...this.#registrationEvents(registration, nowMs)],
       scaleDownBlocked,
       scaleUpBlocked,
-      quotas: store.quotas(nowMs),
+      quotas: store.facts.quotas(nowMs),
     };
   }
 
@@ -124,7 +124,7 @@ export class CloudViewBuilder {
     const { store } = this.#parts;
     const view = group.kind === 'scale-set' ? store.scaleSets.view(group.key) : undefined;
     const size = store.vmsPools.sizes.view(group.key);
-    const own = { row: view?.row, size: size?.row.value, pool: store.poolOf(group) };
+    const own = { row: view?.row, size: size?.row.value, pool: store.facts.poolOf(group) };
     const listedAtMs = store.instancesListedAtMs(group.key);
     const instances = listedAtMs === undefined ? undefined : this.#book.instancesOf(group.key, world.ownership);
     const refused = store.holds.reasonOf(group.key, world.nowMs);
@@ -132,7 +132,7 @@ export class CloudViewBuilder {
     const known = {
       group,
       ...own,
-      sku: store.skuOf(group),
+      sku: store.facts.skuOf(group),
       exemplar: world.exemplars.good.get(group.id),
       stopgap: world.exemplars.stopgap.get(group.id),
       target: JSON.stringify(group.kind === 'vms-pool' ? targetOfSize(size) : this.#target(group, view, instances)),
@@ -140,7 +140,7 @@ export class CloudViewBuilder {
       instances,
       listedAtMs,
       frozen,
-      held: store.growthHeldBecause(group),
+      held: store.facts.growthHeldBecause(group),
       stated: store.choice.nodeGroupOptions,
       clusterLabels: this.#clusterLabels.of(this.#sourceOf(own)?.os),
     };
@@ -158,7 +158,7 @@ export class CloudViewBuilder {
   }
 
   #frozenBecause(group: Registered, row: ScaleSetRow | undefined, pool: AgentPoolRow | undefined): string | undefined {
-    if (group.kind === 'scale-set') return frozenBecause(group, row, pool, this.#parts.store.ownOperationIn(group) !== undefined);
+    if (group.kind === 'scale-set') return frozenBecause(group, row, pool, this.#parts.store.facts.ownOperationIn(group) !== undefined);
     const { vmsPools } = this.#parts.store;
     const ours = vmsPools.heldBecause(group.key) !== undefined;
     return sizeFrozenBecause(group.id, vmsPools.sizes.get(group.key)?.value, ours);
@@ -207,7 +207,7 @@ export class CloudViewBuilder {
       return { known: false, reason: `Azure says capacity 0 while ${alive} machines are listed` };
     }
     // What a previous leader may have begun makes the size uncertain for removals; growing starts from the model either way.
-    const confirmed = view.confirmed && !this.#parts.store.isInherited(group.key);
+    const confirmed = view.confirmed && !this.#parts.store.changes.isInherited(group.key);
     return { known: true, value: view.target, version: this.versionOf(view.row), confirmed, observedAtMs: 0 };
   }
 
@@ -250,7 +250,7 @@ export class CloudViewBuilder {
     const alive = instances.filter(({ state }) => state !== 'deleting');
     const creating = alive.filter(({ state }) => state === 'creating' || state === 'unknown').length;
     const awaited = { nowMs, listedAtMs, creating, missing: target.value - alive.length };
-    if (this.#parts.store.settling.isListDue(group.key, awaited)) this.#parts.store.instancesDue(group.key);
+    if (this.#parts.store.changes.settling.isListDue(group.key, awaited)) this.#parts.store.instancesDue(group.key);
   }
 
   /** Nodes that joined since the last list. One that is older has no machine, and no further list will show one. */

@@ -153,7 +153,7 @@ function ended(parts: WriteParts, group: Registered, { batch, mutations }: Accep
   const atMs = parts.clock.now();
   const instances = batch.machines.map(({ key }) => key as InstanceKey);
   const outcome = end.kind;
-  parts.store.removalEnded(group.key, () => mutations.forEach((mutation) => mutation.settle(outcome)));
+  parts.store.changes.removalEnded(group.key, () => mutations.forEach((mutation) => mutation.settle(outcome)));
   if (end.kind === 'succeeded') {
     parts.tell({ kind: 'delete-succeeded', group: group.id, instances, atMs });
     return undefined;

@@ -70,7 +70,7 @@ function machinesAlive({ store }: WriteParts, key: string): number {
 
 /** Where a lack of capacity of this size applies. */
 function hintsOf(parts: WriteParts, group: Registered, row: PoolSizeRow | undefined): ErrorHints {
-  const pool = parts.store.poolOf(group);
+  const pool = parts.store.facts.poolOf(group);
   const [zone, ...others] = pool?.zones ?? [];
   const only = zone !== undefined && others.length === 0 ? { zone: zoneName(parts.options.location, zone) } : {};
   const scope = { ...(row === undefined ? {} : { vmSize: row.vmSize }), priority: pool?.priority ?? ('Regular' as const), ...only };

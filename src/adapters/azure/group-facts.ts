@@ -1,0 +1,102 @@
+/**
+ * What scale sets, agent pools and sizes say together of one group: its pool, its size, how it is written and what stands in
+ * the way of its growth. Reads what is known; asks Azure for nothing.
+ */
+import type { Table } from '../../cache/table.ts';
+import type { Clock } from '../../domain/clock.ts';
+import type { CloudQuota, QuotaDraw } from '../../domain/quota.ts';
+import type { AgentPools } from './agents.ts';
+import { foldName } from './arm-ids.ts';
+import type { AzureOptions } from './options.ts';
+import { drawsOf, type QuotaLedger } from './quota.ts';
+import { POOL_UNKNOWN, type Registered } from './registry.ts';
+import type { AgentPoolRow, ScaleSetRow } from './rows.ts';
+import { findSku, unavailableBecause, type Sku, type SkuCatalog } from './skus.ts';
+import { poolOf, writePathTag } from './tags.ts';
+import type { VmsPools } from './vms-pool-store.ts';
+import type { WriteTokens } from './write-tokens.ts';
+
+export interface GroupFactsParts {
+  readonly options: Pick<AzureOptions, 'writePath'>;
+  readonly clock: Pick<Clock, 'monotonic'>;
+  readonly scaleSets: Pick<Table<ScaleSetRow>, 'get'>;
+  readonly vmsPools: Pick<VmsPools, 'heldBecause' | 'poolHeldBecause'>;
+  readonly writes: Pick<WriteTokens, 'growthHeldBecause'>;
+  readonly quota: Pick<QuotaLedger, 'quotas'>;
+  /** undefined: never listed. */
+  readonly pools: () => AgentPools | undefined;
+  /** undefined: never read. */
+  readonly catalog: () => SkuCatalog | undefined;
+  readonly groups: () => Iterable<Registered>;
+}
+
+export class GroupFacts {
+  readonly #parts: GroupFactsParts;
+
+  constructor(parts: GroupFactsParts) {
+    this.#parts = parts;
+  }
+
+  /** The agent pool of a group, when AKS was asked. */
+  poolOf(group: Registered): AgentPoolRow | undefined {
+    const row = this.#rowOf(group);
+    // A name without a scale set may be that of a pool: then the pool says why there is none.
+    const name = group.kind === 'vms-pool' ? group.key.split('/')[0] : row === undefined ? group.key : poolOf(row.tags);
+    return name === undefined ? undefined : this.#parts.pools()?.byName.get(foldName(name));
+  }
+
+  /** The size of a group's machines, when the catalogue has it. */
+  skuOf(group: Registered): Sku | undefined {
+    return findSku(this.#parts.catalog(), this.#rowOf(group)?.vmSize ?? group.key.split('/')[1] ?? '');
+  }
+
+  /** Whether a scale set is written through its agent pool. */
+  isWrittenThroughAks(group: Registered): boolean {
+    const row = this.#rowOf(group);
+    if (group.kind === 'vms-pool' || row === undefined) return false;
+    return (writePathTag(row.tags) ?? this.#parts.options.writePath) === 'agentPool';
+  }
+
+  /** The name of the pool through which a scale set is written; undefined for a set that is written itself. */
+  writtenPoolOf(group: Registered): string | undefined {
+    return this.isWrittenThroughAks(group) ? this.poolOf(group)?.name : undefined;
+  }
+
+  /** Why an operation of ours keeps AKS from taking another for this group. */
+  ownOperationIn(group: Registered): string | undefined {
+    if (group.kind === 'vms-pool') return this.#parts.vmsPools.heldBecause(group.key);
+    const pool = this.writtenPoolOf(group);
+    return pool === undefined ? undefined : this.#parts.vmsPools.poolHeldBecause(pool);
+  }
+
+  /** Why no machine may be ordered now, while what runs goes on. */
+  growthHeldBecause(group: Registered): string | undefined {
+    const unknownPool = this.isWrittenThroughAks(group) && this.poolOf(group) === undefined ? POOL_UNKNOWN : undefined;
+    const { writes, clock } = this.#parts;
+    const rest = unknownPool ?? this.ownOperationIn(group) ?? writes.growthHeldBecause(group.key, clock.monotonic());
+    return rest ?? this.restrictedBecause(group);
+  }
+
+  /** Why Azure sells no machine of the group's size in its zones. */
+  restrictedBecause(group: Registered): string | undefined {
+    const zones = this.#rowOf(group)?.zones ?? this.poolOf(group)?.zones ?? [];
+    return unavailableBecause(this.skuOf(group), zones);
+  }
+
+  /** What one node of a group takes of the region's quotas; empty when its size is not known. */
+  drawsOf(group: Registered): readonly QuotaDraw[] {
+    const priority = this.#rowOf(group)?.priority ?? this.poolOf(group)?.priority ?? 'Regular';
+    const sku = this.skuOf(group);
+    return sku === undefined ? [] : drawsOf(sku, priority);
+  }
+
+  /** The quotas that groups draw on, as far as they are known. */
+  quotas(nowMs: number): readonly CloudQuota[] {
+    const drawn = new Set([...this.#parts.groups()].flatMap((group) => this.drawsOf(group).map(({ quota }) => quota)));
+    return this.#parts.quota.quotas(nowMs).filter(({ name }) => drawn.has(name));
+  }
+
+  #rowOf(group: Registered): ScaleSetRow | undefined {
+    return this.#parts.scaleSets.get(group.key)?.value;
+  }
+}
