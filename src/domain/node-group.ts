@@ -1,5 +1,6 @@
 import type { InstanceKey, NodeGroupId } from './ids.ts';
 import type { Labels } from './labels.ts';
+import type { HostPort } from './pod.ts';
 import type { Resources } from './resources.ts';
 import type { Taint } from './taint.ts';
 import type { ErrorKind, SizeFamily } from './errors.ts';
@@ -35,6 +36,15 @@ export interface TemplateOrigins {
   readonly allocatable: Readonly<Record<string, TemplateOrigin>>;
 }
 
+/** A pod from the kubelet's own manifests: the API only mirrors it, and no scheduler or taint keeps it away. */
+export interface StaticPod {
+  readonly namespace: string;
+  /** Without the node's. */
+  readonly name: string;
+  readonly requests: Resources;
+  readonly hostPorts: readonly HostPort[];
+}
+
 /** The node a group *would* add: labels, taints and allocatable included, and where that knowledge came from. */
 export interface NodeTemplate {
   readonly labels: Labels;
@@ -55,6 +65,8 @@ export interface NodeTemplate {
   readonly origins?: TemplateOrigins;
   /** What pods of these DaemonSets (`namespace/name`) asked for on a real node where that was more than their DaemonSet says. */
   readonly daemonRequests?: ReadonlyMap<string, Resources>;
+  /** What the kubelets of its nodes run by themselves, from a real node. Absent: nothing is known to. */
+  readonly staticPods?: readonly StaticPod[];
   /** New nodes are taken to be cordoned: all that is known of the group is a node that is. */
   readonly unschedulable?: true;
   /** Keys of taints that nodes of the group were seen to lose while they start. Absent: none is known beyond those known by name. */

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { valueOf } from '../loop/support.ts';
 import { VirtualRun } from '../support/virtual-world.ts';
-import { aPool, bound, capacity, deployment, events, MINUTE, worldOf } from './support.ts';
+import { aPool, bound, capacity, deployment, events, MINUTE, pending, worldOf } from './support.ts';
 
 let run: VirtualRun | undefined;
 afterEach(async () => {
@@ -49,6 +49,33 @@ describe('a pool without nodes', () => {
     await world.until('bound', () => bound(world, 'big') === 1, 5 * MINUTE);
     expect(world.world.violations()).toEqual([]);
     expect(versionBefore).toBeDefined();
+  });
+
+  it('has the static pods of its last node', async () => {
+    run = await VirtualRun.start({ spec: worldOf([aPool({ name: 'general', count: 1 })]), flags: FLAGS });
+    const world = run;
+    const [node] = world.world.cluster.store.nodes().filter(({ metadata }) => metadata.labels?.['agentpool'] === 'general');
+    world.world.cluster.apply({
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: {
+        name: `proxy-${node?.metadata.name}`,
+        namespace: 'kube-system',
+        annotations: { 'kubernetes.io/config.mirror': 'x', 'kubernetes.io/config.source': 'file' },
+      },
+      spec: {
+        nodeName: node?.metadata.name ?? '',
+        containers: [{ name: 'c', image: 'proxy:1', resources: { requests: { cpu: '1500m', memory: '64Mi' } } }],
+      },
+    });
+    await world.until('an empty pool', () => capacity(world, 'general') === 0, 20 * MINUTE);
+    world.world.cluster.apply(deployment({ name: 'wide', replicas: 1, cpu: '3' }));
+    await world.advance(2 * MINUTE);
+    expect([pending(world), capacity(world, 'general')]).toEqual([1, 0]);
+    expect(events(world, 'NotTriggerScaleUp').join()).toContain('Insufficient cpu');
+    world.world.cluster.apply(deployment({ name: 'narrow', replicas: 1, cpu: '1' }));
+    await world.until('bound', () => bound(world, 'narrow') === 1, 5 * MINUTE);
+    expect(world.world.violations()).toEqual([]);
   });
 
   it('is only what its size promises when the text was edited, and says so', async () => {

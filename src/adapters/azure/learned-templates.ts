@@ -16,6 +16,7 @@ import type { AgentPoolRow } from './rows.ts';
 import { liveTemplate } from './live-template.ts';
 import { templateLabels, templateResources, templateTaints } from './tags.ts';
 import { zoneLabels } from './aks-labels.ts';
+import { fromStaticRecord, staticPodsOf, toStaticRecord, type StaticPodRecord } from './static-pods.ts';
 import type { TemplateSource } from './template-source.ts';
 
 type Amounts = Readonly<Record<string, number>>;
@@ -39,6 +40,8 @@ export interface LearnedTemplate {
   readonly capacity: Amounts;
   readonly allocatable: Amounts;
   readonly daemonRequests: Readonly<Record<string, Amounts>>;
+  /** Pods of the kubelet's own; absent: none. */
+  readonly staticPods?: readonly StaticPodRecord[];
   /** From the first sight of the machine to the ready node, milliseconds. */
   readonly bootMs?: number;
   /** Volumes that can be attached, by driver. */
@@ -102,6 +105,7 @@ export function learn(before: LearnedTemplate | undefined, lesson: Lesson, names
     capacity: names.toRecord(node.capacity),
     allocatable: names.toRecord(node.allocatable),
     daemonRequests: daemonRequests(lesson, known?.daemonRequests ?? {}, names),
+    ...staticRecords(lesson, names),
     ...(bootMs === undefined ? {} : { bootMs }),
     ...(node.attachLimits === undefined ? {} : { attachLimits: node.attachLimits }),
     ...devicePools(node),
@@ -144,6 +148,11 @@ function daemonRequests(
       found[key] = names.toRecord(pod.shape.requests);
   }
   return Object.fromEntries(Object.entries(found).sort(byKey).slice(0, MOST_DAEMONS));
+}
+
+function staticRecords({ pods, node }: Lesson, names: ResourceNames): Pick<LearnedTemplate, 'staticPods'> {
+  const found = staticPodsOf(pods, node.name);
+  return found.length === 0 ? {} : { staticPods: found.map((pod) => toStaticRecord(pod, names)) };
 }
 
 function sameButForTime(left: LearnedTemplate, right: LearnedTemplate): boolean {
@@ -202,15 +211,17 @@ function from(origin: TemplateOrigin, parts: Readonly<Record<string, unknown>>):
   return Object.fromEntries(Object.keys(parts).map((key) => [key, origin]));
 }
 
-/** A template with what was learned of its daemons and of taints that do not last. */
+/** A template with what was learned of its daemons, of static pods and of taints that do not last. */
 export function withExperience(template: NodeTemplate, record: LearnedTemplate | undefined, names: ResourceNames): NodeTemplate {
   if (record === undefined) return template;
   const requests = Object.entries(record.daemonRequests).map(([key, amounts]) => [key, names.fromRecord(amounts)] as const);
   const passing = new Set(record.startupTaints);
+  const { staticPods = [] } = record;
   return {
     ...template,
     taints: passing.size === 0 ? template.taints : template.taints.filter(({ key }) => !passing.has(key)),
     ...(passing.size === 0 ? {} : { startupTaints: record.startupTaints }),
     ...(requests.length === 0 ? {} : { daemonRequests: new Map(requests) }),
+    ...(staticPods.length === 0 ? {} : { staticPods: staticPods.map((pod) => fromStaticRecord(pod, names)) }),
   };
 }

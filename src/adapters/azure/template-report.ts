@@ -19,7 +19,7 @@ export interface TemplateReport {
   readonly allocatable: Readonly<Record<string, Known>>;
   readonly zones: readonly string[];
   /** What is kept of the nodes it had, whether it is used now or not. */
-  readonly learned?: Pick<LearnedTemplate, 'vmSize' | 'learnedAtMs' | 'bootMs' | 'startupTaints' | 'daemonRequests'>;
+  readonly learned?: Pick<LearnedTemplate, 'vmSize' | 'learnedAtMs' | 'bootMs' | 'startupTaints' | 'daemonRequests' | 'staticPods'>;
 }
 
 export function reportTemplate({ id, template }: NodeGroup, record: LearnedTemplate | undefined, names: ResourceNames): TemplateReport {
@@ -45,8 +45,16 @@ function learnedPart({
   bootMs,
   startupTaints,
   daemonRequests,
+  staticPods,
 }: LearnedTemplate): NonNullable<TemplateReport['learned']> {
-  return { vmSize, learnedAtMs, ...(bootMs === undefined ? {} : { bootMs }), startupTaints, daemonRequests };
+  return {
+    vmSize,
+    learnedAtMs,
+    ...(bootMs === undefined ? {} : { bootMs }),
+    startupTaints,
+    daemonRequests,
+    ...(staticPods === undefined ? {} : { staticPods }),
+  };
 }
 
 function known(

@@ -13,22 +13,21 @@ export function daemonRequests(pods: readonly Pod[]): Pick<NodeTemplate, 'daemon
 }
 
 /**
- * Stand-ins for what a new node of the pool would run and no DaemonSet of the file says: static pods always, pods of
- * DaemonSets where the file holds none. The controller pins its pods to their node; what else they select stays.
+ * Stand-ins for what a new node of the pool would run and no DaemonSet of the file says, where the file holds no
+ * DaemonSets. The controller pins its pods to their node; what else they select stays.
  */
-export function standIns(pool: string, pods: readonly Pod[], daemonSetsUnknown: boolean): readonly DaemonSet[] {
+export function standIns(pool: string, pods: readonly Pod[]): readonly DaemonSet[] {
   return pods
-    .filter((pod) => isLasting(pod) && (pod.mirror || (pod.daemonSet && daemonSetsUnknown)))
+    .filter((pod) => isLasting(pod) && pod.daemonSet)
     .map((pod) => ({
       uid: `${pod.uid}@${pool}`,
       namespace: pod.namespace,
-      name: pod.mirror ? pod.name : (pod.controller?.name ?? pod.name),
+      name: pod.controller?.name ?? pod.name,
       shape: {
         ...pod.shape,
         key: `${pod.shape.key}@${pool}`,
         nodeAffinity: undefined,
         nodeSelector: { ...pod.shape.nodeSelector, [POOL_LABEL]: pool },
-        ...(pod.mirror ? { tolerations: [{ key: '', operator: 'Exists', value: '', effect: undefined } as const] } : {}),
       },
     }));
 }

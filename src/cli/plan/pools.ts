@@ -1,6 +1,7 @@
 /** From the list of pools and the nodes that are there to the view of the cloud that a loop would have. */
 import { exemplarySince, liveTemplate, withLastingTaints } from '../../adapters/azure/live-template.ts';
 import { groupOptions } from '../../adapters/azure/tags.ts';
+import { staticPodsOf } from '../../adapters/azure/static-pods.ts';
 import { attachLimits, cloudTemplate } from '../../adapters/azure/templates.ts';
 import type { TemplateSource } from '../../adapters/azure/template-source.ts';
 import type { PoolSpec } from '../../config/pools-file.ts';
@@ -37,9 +38,10 @@ export function cloudOf(pools: readonly PoolSpec[], cluster: ClusterView, how: C
 
 /** What new nodes of the pools run that no DaemonSet of the file says. */
 export function daemonsOf(pools: readonly PoolSpec[], { nodes, podsByNode, daemonSetsUnknown }: ClusterView): readonly DaemonSet[] {
+  if (daemonSetsUnknown !== true) return [];
   return pools.flatMap(({ name }) => {
     const exemplary = exemplaryOf([...nodes.values()].filter((node) => poolOf(node) === name));
-    return exemplary === undefined ? [] : standIns(name, podsByNode.get(exemplary.name) ?? [], daemonSetsUnknown === true);
+    return exemplary === undefined ? [] : standIns(name, podsByNode.get(exemplary.name) ?? []);
   });
 }
 
@@ -122,8 +124,9 @@ function baseTemplate({ pool, nodes, podsByNode, region, names }: Question): Nod
   const exemplary = exemplaryOf(nodes);
   if (exemplary !== undefined) {
     const live = liveTemplate(exemplary, { ...source, ...placesOf(pool, region, exemplary) });
-    const daemons = daemonRequests(podsByNode.get(exemplary.name) ?? []);
-    return { ...live, ...daemons, ...attachLimits(knownSize(pool.vmSize), exemplary.attachLimits) };
+    const pods = podsByNode.get(exemplary.name) ?? [];
+    const residents = { ...daemonRequests(pods), staticPods: staticPodsOf(pods, exemplary.name) };
+    return { ...live, ...residents, ...attachLimits(knownSize(pool.vmSize), exemplary.attachLimits) };
   }
   const sku = knownSize(pool.vmSize) ?? statedSize(pool, names);
   if (sku !== undefined) return cloudTemplate(source, { sku, pool: undefined, nodeResourceGroup: '', names });

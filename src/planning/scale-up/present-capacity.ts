@@ -114,7 +114,8 @@ function replaceUnready(capacity: Capacity, name: NodeName, template: GroupTempl
   const variant = variantIn(template, present?.node.labels['topology.kubernetes.io/zone']) ?? template.variants[0];
   if (present === undefined || variant === undefined) return;
   capacity.snapshot.removeNode(name);
-  const pods = [...present.pods.filter((pod) => !pod.daemonSet), ...template.daemonPods];
+  const hasStatic = (template.template.staticPods ?? []).length > 0;
+  const pods = [...present.pods.filter((pod) => !pod.daemonSet && !(hasStatic && pod.mirror)), ...template.daemonPods];
   capacity.snapshot.addNode({ ...copyOf(variant, name), labels: { ...variant.labels, ...present.node.labels } }, pods);
   capacity.upcoming.set(name, template.group.id);
 }

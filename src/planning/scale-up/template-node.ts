@@ -1,5 +1,5 @@
-/** The node a group would add, as packing sees it: DaemonSet pods placed, one variant per zone that it may land in. */
-import type { NodeGroup, NodeTemplate } from '../../domain/node-group.ts';
+/** The node a group would add, as packing sees it: DaemonSet and static pods placed, one variant per zone that it may land in. */
+import type { NodeGroup, NodeTemplate, StaticPod } from '../../domain/node-group.ts';
 import type { Node } from '../../domain/node.ts';
 import type { HostPort, Pod } from '../../domain/pod.ts';
 import type { FitReason } from '../../domain/reasons.ts';
@@ -25,9 +25,10 @@ export interface GroupTemplate {
   readonly template: NodeTemplate;
   /** The same node in each zone that can be had; one variant when the group is regional. At most 31. */
   readonly variants: readonly Node[];
-  /** Allocatable less what DaemonSets take; may be negative when they alone are too big. */
+  /** Allocatable less what DaemonSets and static pods take; may be negative when they alone are too big. */
   readonly free: Resources;
   readonly ports: readonly HostPort[];
+  /** Of DaemonSets, and static ones. */
   readonly daemonPods: readonly Pod[];
 }
 
@@ -41,9 +42,10 @@ export function makeTemplate(
   const zones = template.zones.filter((zone) => !closedZones.has(zonePart(zone)));
   const name = `template-${group.id}`;
   const variants = zones.length === 0 ? [templateNode(template, name)] : zones.map((zone) => templateNode(template, name, zone));
-  const daemonPods = daemonSets
+  const daemons = daemonSets
     .filter(({ shape }) => variants.some((node) => fitsStatically(shape, node)))
     .map((daemon) => daemonPod(daemon, template.daemonRequests));
+  const daemonPods = [...daemons, ...(template.staticPods ?? []).map(staticPod)];
   return {
     group,
     template,
@@ -130,27 +132,44 @@ function daemonPod(daemon: DaemonSet, learned: NodeTemplate['daemonRequests']): 
     seen === undefined
       ? daemon.shape
       : { ...daemon.shape, key: `${daemon.shape.key}|learned`, requests: largest(daemon.shape.requests, seen) };
-  return {
-    uid: `template-${uid}`,
-    namespace,
-    name,
-    shape,
-    nodeName: undefined,
-    nominatedNodeName: undefined,
-    phase: 'Running',
-    createdAtMs: 0,
-    deletionAtMs: undefined,
-    terminationGraceMs: 0,
-    restartPolicy: 'Always',
-    controller: { kind: 'DaemonSet', name, uid },
-    unschedulable: undefined,
-    mirror: false,
-    daemonSet: true,
-    safeToEvict: undefined,
-    safeToEvictVolumes: [],
-    doNotDisrupt: false,
-    localVolumes: [],
-    scaleUpDelayMs: undefined,
-    ready: true,
-  };
+  return { ...RESIDENT, uid: `template-${uid}`, namespace, name, shape, controller: { kind: 'DaemonSet', name, uid }, daemonSet: true };
 }
+
+function staticPod({ namespace, name, requests, hostPorts }: StaticPod): Pod {
+  const id = `static-${namespace}/${name}`;
+  const shape = { ...ASKS_NOTHING, key: `${id}|${requests.join()}`, namespace, requests, hostPorts };
+  return { ...RESIDENT, uid: `template-${id}`, namespace, name, shape, controller: undefined, mirror: true };
+}
+
+/** What the plan reads of a pod that comes with its node. */
+const RESIDENT = {
+  nodeName: undefined,
+  nominatedNodeName: undefined,
+  phase: 'Running',
+  createdAtMs: 0,
+  deletionAtMs: undefined,
+  terminationGraceMs: 0,
+  restartPolicy: 'Always',
+  unschedulable: undefined,
+  mirror: false,
+  daemonSet: false,
+  safeToEvict: undefined,
+  safeToEvictVolumes: [],
+  doNotDisrupt: false,
+  localVolumes: [],
+  scaleUpDelayMs: undefined,
+  ready: true,
+} as const;
+
+const ASKS_NOTHING = {
+  labels: {},
+  nodeSelector: {},
+  nodeAffinity: undefined,
+  tolerations: [],
+  topologySpread: [],
+  podAffinity: [],
+  podAntiAffinity: [],
+  priority: undefined,
+  schedulerName: '',
+  unsupported: [],
+} as const;

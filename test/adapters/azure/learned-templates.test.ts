@@ -136,6 +136,18 @@ describe('what was learned of a node', () => {
     expect(daemonRequests).toMatchObject(expected);
   });
 
+  it("static pods are those of the node, without its name and without those that end; a pool's next node has them too", () => {
+    const fixed = (name: string, more = {}) => aPod({ name, cpu: '250m', mirror: true, ...more });
+    const pods = [fixed('proxy-n0'), fixed('gone-n0', { deletionAtMs: START_MS }), fixed('over-n0', { phase: 'Failed' }), aPod()];
+    const record = learn(undefined, lesson({ pods }), resourceNames);
+    const kept = readLearned(writeLearned(new Map([['general', record]])));
+    const read = kept.ok ? kept.records.get('general') : undefined;
+    const template = withExperience(learnedTemplate(RECORD, SOURCE, POOL, resourceNames), read, resourceNames);
+    expect(template.staticPods).toMatchObject([{ name: 'proxy', hostPorts: [] }]);
+    expect(template.staticPods?.[0]?.requests[CPU]).toBe(250);
+    expect(learn(record, lesson({ pods: [aPod()] }), resourceNames)).not.toHaveProperty('staticPods');
+  });
+
   it('a daemon that is being replaced keeps what it asked for; one whose DaemonSet is gone does not', () => {
     const before = learn(undefined, lesson({ pods: [daemon('250m')], daemonSets: [AGENT] }), resourceNames);
     expect(learn(before, lesson({ daemonSets: [AGENT] }), resourceNames)).toBe(before);

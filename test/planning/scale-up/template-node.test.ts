@@ -26,6 +26,27 @@ describe('the node that a group would add', () => {
   });
 });
 
+describe('the static pods of a template', () => {
+  const ports = [{ port: 9100, protocol: 'TCP', hostIp: '0.0.0.0' }] as const;
+  const staticPods = [{ namespace: 'kube-system', name: 'proxy', requests: resourceNames.parse({ cpu: '1', pods: 1 }), hostPorts: ports }];
+  const template = { ...aTemplate({ cpu: '4', taints: [{ key: 'a', value: '', effect: 'NoSchedule' }] }), staticPods };
+
+  it('take their room and their ports, whatever the taints of the node', () => {
+    const made = makeTemplate(aGroup(), template, [], new Set());
+    expect([made.free[CPU], made.ports]).toEqual([3_000, ports]);
+  });
+
+  it.each([
+    ['a pod that leaves them their room', aShape({ cpu: '3' }), ['a 0->1']],
+    ['a pod that does not', aShape({ cpu: '3100m' }), []],
+    ['a pod that wants their port', aShape({ cpu: '1', hostPorts: ports }), []],
+  ])('count for %s', (_name, shape, expected) => {
+    const tolerations = [{ key: 'a', operator: 'Exists', value: '', effect: undefined }] as const;
+    const group = aGroup({ id: 'a', target: 0, template });
+    expect(growth(planFor({ groups: [group], pods: [aPod({ shape: { ...shape, tolerations } })] }))).toEqual(expected);
+  });
+});
+
 describe('the daemons of a template', () => {
   const daemonSets = [{ namespace: 'kube-system', name: 'agent', uid: 'ds', shape: aShape({ cpu: '100m', memory: '0' }) }];
   it.each([

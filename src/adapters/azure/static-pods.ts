@@ -1,0 +1,35 @@
+/**
+ * Pods that the kubelets of a group run from their own manifests, as one node shows them: a new node has them, too. The
+ * Cluster Autoscaler keeps the mirror pods of the node that it copies as well. Pure.
+ */
+import type { StaticPod } from '../../domain/node-group.ts';
+import type { Pod } from '../../domain/pod.ts';
+import type { ResourceNames } from '../../domain/resources.ts';
+
+/** More than any node has by far. */
+const MOST_STATIC_PODS = 20;
+
+/** As it is kept for the next process: amounts in the units of resource vectors. */
+export type StaticPodRecord = Omit<StaticPod, 'requests'> & { readonly requests: Readonly<Record<string, number>> };
+
+/** By namespace and name, without those that are over or about to be. The kubelet puts the node's name behind theirs. */
+export function staticPodsOf(pods: readonly Pod[], node: string): readonly StaticPod[] {
+  return pods
+    .filter(({ mirror, phase, deletionAtMs }) => mirror && deletionAtMs === undefined && phase !== 'Succeeded' && phase !== 'Failed')
+    .map(({ namespace, name, shape }) => ({
+      namespace,
+      name: name.endsWith(`-${node}`) ? name.slice(0, -node.length - 1) : name,
+      requests: shape.requests,
+      hostPorts: shape.hostPorts,
+    }))
+    .sort((left, right) => (`${left.namespace}/${left.name}` < `${right.namespace}/${right.name}` ? -1 : 1))
+    .slice(0, MOST_STATIC_PODS);
+}
+
+export function toStaticRecord({ requests, ...rest }: StaticPod, names: ResourceNames): StaticPodRecord {
+  return { ...rest, requests: names.toRecord(requests) };
+}
+
+export function fromStaticRecord({ requests, ...rest }: StaticPodRecord, names: ResourceNames): StaticPod {
+  return { ...rest, requests: names.fromRecord(requests) };
+}
