@@ -7,9 +7,8 @@ import type { Clock } from '../../domain/clock.ts';
 import { asAutoscalerError, AutoscalerError } from '../../domain/errors.ts';
 import type { NodeGroupId } from '../../domain/ids.ts';
 import type { NodeGroup } from '../../domain/node-group.ts';
-import type { CloudEvent, CloudView, ClusterView } from '../../domain/observation.ts';
+import type { CloudView, ClusterView } from '../../domain/observation.ts';
 import type { DeleteOutcome, IncreaseOutcome } from '../../domain/outcome.ts';
-import type { QuotaDraw } from '../../domain/quota.ts';
 import type { Random } from '../../domain/random.ts';
 import type { ResourceNames } from '../../domain/resources.ts';
 import type { ForeignLock } from '../../ports/foreign-lock.ts';
@@ -32,6 +31,8 @@ import { FailureCounts } from './failure-counts.ts';
 import { GroupLocks, type WriteParts } from './group-writes.ts';
 import { OperationTracker } from './long-operations.ts';
 import type { AzureOptions, GroupChoice } from './options.ts';
+import { QuotaAccount } from './quota-account.ts';
+import { reapUntil } from './reaping.ts';
 import { frozenBecause, type Registered } from './registry.ts';
 import type { SkuShare } from './sku-agent.ts';
 import { fencedTables, reportAgents, type AgentReport } from './agent-report.ts';
@@ -88,9 +89,6 @@ export interface AzureNodeGroups extends CloudNodeGroups {
   close(): Promise<void>;
 }
 
-/** How often ended rows and lost fences are cleared away. */
-const REAP_EVERY_MS = 60_000;
-
 /** Makes the adapter. No call leaves before `start`. Throws a `config` error when the credential cannot be made. */
 export function connectAzure(deps: AzureDependencies): AzureNodeGroups {
   return new AzureAdapter(deps);
@@ -111,6 +109,7 @@ class AzureAdapter implements AzureNodeGroups {
   readonly #closing = new AbortController();
   readonly #news: StoreNews;
   readonly #failures: FailureCounts;
+  readonly #account: QuotaAccount;
   #background: Promise<unknown> | undefined;
 
   constructor(deps: AzureDependencies) {
@@ -141,6 +140,7 @@ class AzureAdapter implements AzureNodeGroups {
     budgets.onHold((family, untilMs) => this.#store.scheduler.hold(family, untilMs));
     this.#events = new EventQueue(log);
     this.#failures = new FailureCounts(metrics.scaleUp.failures, clock);
+    this.#account = new QuotaAccount({ store: this.#store, failures: this.#failures, clock });
     const lockedBecause = (): string | undefined => deps.foreignLock?.heldBecause();
     this.#memory = new TemplateMemory(names, metrics.templates);
     this.#views = new CloudViewBuilder({ store: this.#store, options, names, lockedBecause, memory: this.#memory });
@@ -151,7 +151,7 @@ class AzureAdapter implements AzureNodeGroups {
       tracker: this.#tracker,
       locks: new GroupLocks(),
       tell: (event) => {
-        this.#account(event);
+        this.#account.settle(event);
         this.#events.push(event);
       },
       unfilled: (group, raise) => this.#giveBack.begin(group, raise),
@@ -171,7 +171,8 @@ class AzureAdapter implements AzureNodeGroups {
     await this.#store.fill(life).catch((thrown: unknown) => {
       throw whereAsked(asAutoscalerError(thrown), this.#deps.options);
     });
-    this.#background = Promise.allSettled([this.#store.scheduler.run(life), this.#reapUntil(life)]);
+    const reap = (): void => this.#store.reap();
+    this.#background = Promise.allSettled([this.#store.scheduler.run(life), reapUntil({ ...this.#deps, reap }, life)]);
   }
 
   get prices(): PriceTableReader | undefined {
@@ -193,19 +194,9 @@ class AzureAdapter implements AzureNodeGroups {
     const write =
       group.kind === 'vms-pool' ? increaseSize : this.#store.facts.isWrittenThroughAks(group) ? increaseThroughAks : increaseCapacity;
     const outcome = await write(this.#writes, group, request, AbortSignal.any([signal, this.#closing.signal]));
-    const draws = this.#store.facts.drawsOf(group);
-    if (outcome.kind === 'accepted') this.#store.quota.ordered(draws, outcome.target - request.from, this.#deps.clock.now());
+    if (outcome.kind === 'accepted') this.#account.ordered(group, outcome.target - request.from);
     if (outcome.kind === 'failed') this.#failures.refused(group.id, outcome.error);
-    return this.#learn(group, outcome.kind === 'failed' ? { ...outcome, error: this.#withQuota(draws, outcome.error) } : outcome);
-  }
-
-  /** What a refusal tells of a quota is newer than what usages say, which are read again all the same. */
-  #withQuota(draws: readonly QuotaDraw[], error: AutoscalerError): AutoscalerError {
-    const { detail, message, context, code } = error;
-    if (detail.kind !== 'quota') return error;
-    this.#store.usageDue();
-    if (!this.#store.quota.refused(draws, detail, this.#deps.clock.now())) return error;
-    return new AutoscalerError({ ...detail, counted: true }, message, { cause: error, context, ...(code === undefined ? {} : { code }) });
+    return this.#learn(group, outcome.kind === 'failed' ? { ...outcome, error: this.#account.refused(group, outcome.error) } : outcome);
   }
 
   async deleteInstances(request: DeleteRequest, signal: AbortSignal): Promise<DeleteOutcome> {
@@ -303,33 +294,5 @@ class AzureAdapter implements AzureNodeGroups {
     this.#deps.metrics.cache.externalChanges.inc({ node_group: group.id });
     this.#deps.log.info({ nodeGroup: group.id, from, to }, 'somebody else changed the capacity');
     this.#events.push({ kind: 'external-change', group: group.id, from, to, atMs: this.#deps.clock.now() });
-  }
-
-  /** What became of an order or a removal changes what may be ordered next; Azure's own count follows late. */
-  #account(event: CloudEvent): void {
-    const group = this.#store.registration().byId.get(event.group);
-    if (group === undefined) return;
-    const draws = this.#store.facts.drawsOf(group);
-    if (event.kind === 'increase-failed') {
-      this.#failures.gaveUp(event.group, event.error);
-      this.#store.quota.returned(draws, event.requested);
-      if (event.error.detail.kind === 'quota') this.#store.usageDue();
-    }
-    if (event.kind !== 'delete-succeeded') return;
-    const wasShort = this.#store.quota.isShort(draws, event.atMs);
-    this.#store.quota.returned(draws, event.instances.length);
-    if (wasShort) this.#store.usageDue();
-  }
-
-  async #reapUntil(signal: AbortSignal): Promise<void> {
-    while (!signal.aborted) {
-      try {
-        await this.#deps.clock.sleep(REAP_EVERY_MS, signal);
-        this.#store.reap();
-      } catch (thrown) {
-        const error = asAutoscalerError(thrown);
-        if (error.kind !== 'cancelled') this.#deps.log.error({ err: error }, 'clearing the cache failed');
-      }
-    }
   }
 }

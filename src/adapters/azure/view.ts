@@ -5,7 +5,7 @@
 import type { AgentStatus } from '../../cache/agent-state.ts';
 import { judgeFreshness, type FreshnessVerdict } from '../../cache/read-mode.ts';
 import type { Row, RowView } from '../../cache/row.ts';
-import type { NodeGroupId, NodeName } from '../../domain/ids.ts';
+import type { NodeGroupId } from '../../domain/ids.ts';
 import type { Instance, NodeGroup, TargetSize } from '../../domain/node-group.ts';
 import type { CloudEvent, CloudView, ClusterView } from '../../domain/observation.ts';
 import type { ResourceNames } from '../../domain/resources.ts';
@@ -15,11 +15,11 @@ import { groupTemplate, isSameTemplate, type TemplateInputs } from './group-temp
 import { findExemplars, type Exemplars } from './exemplars.ts';
 import type { LearnedTemplate } from './learned-templates.ts';
 import type { TemplateMemory } from './template-memory.ts';
+import { ListWishes } from './list-wishes.ts';
 import type { AzureOptions } from './options.ts';
 import { OwnerIndex, type Ownership } from './ownership.ts';
 import { frozenBecause, type Registered, type Registration } from './registry.ts';
 import { zoneName, type AgentPoolRow, type ScaleSetRow } from './rows.ts';
-import { mayBeListed } from './settling.ts';
 import { silentMachines } from './silent-machines.ts';
 import type { AzureStore } from './store.ts';
 import { AGENT_POOLS_AGENT, instancesAgent, MACHINES_AGENT, SCALE_SETS_AGENT } from './tables.ts';
@@ -59,19 +59,18 @@ export class CloudViewBuilder {
   readonly #parts: ViewParts;
   readonly #owners: OwnerIndex;
   readonly #book: InstanceBook;
+  readonly #lists: ListWishes;
   readonly #clusterLabels = new ClusterLabels();
   #built = new Map<string, Built>();
   #known: Registration | undefined;
   #lastExemplars:
     | { readonly nodes: unknown; readonly ownership: Ownership; readonly catalog: unknown; readonly answer: Exemplars }
     | undefined;
-  /** Lookups of the last view: nodes that have no listed machine, asked for once per list. */
-  readonly #askedFor = new Map<string, { readonly listedAtMs: number; readonly names: ReadonlySet<NodeName> }>();
-
   constructor(parts: ViewParts) {
     this.#parts = parts;
     this.#owners = new OwnerIndex(parts.options);
     this.#book = new InstanceBook(parts.store.instances);
+    this.#lists = new ListWishes(parts.store);
   }
 
   /** See the port. `events` are handed through, joined by groups that came and went. */
@@ -84,7 +83,7 @@ export class CloudViewBuilder {
       instancesVersion: store.instances.version,
       instance: (key) => store.instances.get(key),
     });
-    this.#askForUnlisted(ownership, cluster);
+    this.#lists.askForUnlisted(ownership, cluster);
     store.noteSilent(silentMachines(ownership, registration, cluster, nowMs));
     const agents = new Map(store.status().map((agent) => [agent.id, agent]));
     const world: World = {
@@ -100,7 +99,7 @@ export class CloudViewBuilder {
     const built = new Map<string, Built>();
     for (const group of registration.groups.values()) built.set(group.key, this.#group(group, world));
     this.#built = built;
-    for (const { inputs, group } of built.values()) this.#watchWhileSettling(inputs, group, nowMs);
+    for (const { inputs, group } of built.values()) this.#lists.watchWhileSettling(inputs.group, group, nowMs);
     const { scaleDownBlocked, scaleUpBlocked } = judgeOne(agents.get(SCALE_SETS_AGENT), nowMs);
     return {
       groups: [...built.values()].map(({ group }) => group).sort((left, right) => (left.id < right.id ? -1 : 1)),
@@ -241,32 +240,6 @@ export class CloudViewBuilder {
     const gpus = built?.inputs.sku?.gpus ?? 0;
     const source = built === undefined ? undefined : this.#sourceOf(built.inputs);
     return gpus > 0 && source?.os === 'linux' ? [this.#parts.names.indexOf(deviceOf(source.vmSize))] : [];
-  }
-
-  /** Machines that were asked for show up, fail or come to rest within minutes: look more often until they have. */
-  #watchWhileSettling({ group, instances, listedAtMs }: GroupInputs, { target }: NodeGroup, nowMs: number): void {
-    if (group.kind === 'vms-pool') this.#parts.store.vmsPools.watch(group.key, nowMs);
-    if (!target.known || instances === undefined || listedAtMs === undefined) return;
-    const alive = instances.filter(({ state }) => state !== 'deleting');
-    const creating = alive.filter(({ state }) => state === 'creating' || state === 'unknown').length;
-    const awaited = { nowMs, listedAtMs, creating, missing: target.value - alive.length };
-    if (this.#parts.store.changes.settling.isListDue(group.key, awaited)) this.#parts.store.instancesDue(group.key);
-  }
-
-  /** Nodes that joined since the last list. One that is older has no machine, and no further list will show one. */
-  #askForUnlisted({ unlisted }: Ownership, { nodes }: ClusterView): void {
-    const { store } = this.#parts;
-    for (const [key, names] of unlisted) {
-      const listedAtMs = store.instancesListedAtMs(key) ?? Number.NEGATIVE_INFINITY;
-      const asked = this.#askedFor.get(key);
-      const isNew = names.some((name) => {
-        const node = nodes.get(name);
-        return node !== undefined && mayBeListed(node, listedAtMs) && (asked?.listedAtMs !== listedAtMs || !asked.names.has(name));
-      });
-      if (!isNew) continue;
-      this.#askedFor.set(key, { listedAtMs, names: new Set(names) });
-      store.instancesDue(key);
-    }
   }
 
   #registrationEvents(registration: Registration, atMs: number): readonly CloudEvent[] {
