@@ -5,17 +5,18 @@
 import { asAutoscalerError, AutoscalerError } from '../domain/errors.ts';
 import type { Clock } from '../domain/clock.ts';
 import type { Random } from '../domain/random.ts';
-import type { CachingAgent, Loaded } from './agent.ts';
-import { candidateOf, newAgentState, statusOf, type AgentState, type AgentStatus, type Run } from './agent-state.ts';
+import type { CachingAgent } from './agent.ts';
+import { afterFailure, afterSuccess, calledOff, carryOut, type RunEnd } from './agent-run.ts';
+import { candidateOf, isRunnable, newAgentState, nextRun, statusOf, type AgentState, type AgentStatus, type Run } from './agent-state.ts';
 import { Buckets } from './buckets.ts';
-import { tell, type CacheHooks, type RunOutcome } from './hooks.ts';
-import { compareCandidates, dueAfterColdRun, dueAfterSuccess, errorDelayMs, phaseOf } from './schedule.ts';
+import { runByRank, type ColdStartResult } from './cold-start.ts';
+import { tell, type CacheHooks } from './hooks.ts';
+import { compareCandidates, phaseOf } from './schedule.ts';
 import { checkSelection, isSelected, type AgentSelection } from './selection.ts';
 import { Slots, type ReleaseSlot } from './slots.ts';
-import { unlessAborted, withTimeout } from './timeout.ts';
+import { unlessAborted } from './timeout.ts';
 
 const MAX_CONCURRENT = 8;
-const MAX_COLD = 4;
 /** The loop looks at least this often, ms, should a wake-up ever be missed. */
 const MAX_SLEEP_MS = 60_000;
 
@@ -32,11 +33,6 @@ export interface SchedulerParts {
   /** Ids that a selection may name although no agent has them yet. Absent: none. */
   readonly mayCome?: (id: string) => boolean;
   readonly hooks?: CacheHooks;
-}
-
-export interface ColdStartResult {
-  readonly agentId: string;
-  readonly error: AutoscalerError | undefined;
 }
 
 export class AgentScheduler {
@@ -73,7 +69,7 @@ export class AgentScheduler {
     if (state === undefined) return;
     this.#states.delete(agentId);
     this.#revoke(state);
-    for (const waiting of state.waiting.splice(0)) waiting.reject(cancelled(agentId));
+    for (const waiting of state.waiting.splice(0)) waiting.reject(calledOff(agentId));
   }
 
   /** Throws `config`, naming the entry, on an exact id that no agent has and on disabling a required agent. */
@@ -93,22 +89,11 @@ export class AgentScheduler {
    * Runs every agent that is required or warm once, by order, at most 4 at a time; agents added on the way included. A failure is a value:
    * one unreadable pool must not keep the others from starting. Rejects `cancelled` with the signal.
    */
-  async coldStart(signal: AbortSignal): Promise<readonly ColdStartResult[]> {
-    const results = new Map<string, ColdStartResult>();
-    for (;;) {
-      const left = [...this.#states.values()].filter(
-        ({ agent, enabled }) => (agent.required || agent.warm === true) && enabled && !results.has(agent.id),
-      );
-      if (left.length === 0) return [...results.values()];
-      const order = Math.min(...left.map((state) => state.agent.order));
-      const batch = left.filter((state) => state.agent.order === order).sort((a, b) => (a.agent.id < b.agent.id ? -1 : 1));
-      const take = async (): Promise<void> => {
-        for (let state = batch.shift(); state !== undefined; state = batch.shift()) {
-          results.set(state.agent.id, { agentId: state.agent.id, error: await this.#coldRun(state, signal) });
-        }
-      };
-      await Promise.all(Array.from({ length: MAX_COLD }, take));
-    }
+  coldStart(signal: AbortSignal): Promise<readonly ColdStartResult[]> {
+    return runByRank(
+      () => this.#states.values(),
+      (state) => this.#coldRun(state, signal),
+    );
   }
 
   /** Ticks until the signal fires, then ends its runs. Never rejects. */
@@ -235,13 +220,9 @@ export class AgentScheduler {
 
   /** Never rejects. */
   async #carryOut(state: AgentState, run: Run): Promise<void> {
-    let end: RunEnd;
-    try {
-      end = this.#commit(state, run, await this.#load(state, run));
-    } catch (thrown) {
-      end = { outcome: state.run === run ? 'failed' : 'token-lost', error: asAutoscalerError(thrown) };
-    }
-    if (end.outcome === 'token-lost') this.#dropped(state, end);
+    const end = await carryOut(this.#parts.clock, state, run);
+    // A run without its token lost it to somebody who has already put the agent's state right.
+    if (end.outcome === 'token-lost') state.lastOutcome = end.outcome;
     else this.#ended(state, run, end);
     const durationMs = this.#parts.clock.monotonic() - run.startMs;
     const { id, kind } = state.agent;
@@ -253,30 +234,6 @@ export class AgentScheduler {
     }
   }
 
-  /** undefined: timed out. What the run loads later on is nobody's. */
-  async #load(state: AgentState, run: Run): Promise<Loaded | undefined> {
-    const { agent } = state;
-    let loaded: Loaded | undefined;
-    const outcome = await withTimeout(this.#parts.clock, {
-      timeoutMs: agent.policy.timeoutMs,
-      signals: [run.abort.signal],
-      run: async (signal) => {
-        loaded = await agent.load({ signal, token: run.token });
-      },
-    });
-    return outcome === 'done' ? loaded : undefined;
-  }
-
-  #commit(state: AgentState, run: Run, loaded: Loaded | undefined): RunEnd {
-    if (state.run !== run) return { outcome: 'token-lost', error: cancelled(state.agent.id) };
-    if (loaded === undefined) {
-      const message = `The caching agent "${state.agent.id}" took longer than ${state.agent.policy.timeoutMs} ms.`;
-      return { outcome: 'timed-out', error: new AutoscalerError({ kind: 'unavailable', effect: 'none' }, message) };
-    }
-    state.lastCommit = loaded.commit();
-    return loaded.error === undefined ? { outcome: 'succeeded', error: undefined } : { outcome: 'failed', error: loaded.error };
-  }
-
   #ended(state: AgentState, run: Run, end: RunEnd): void {
     const { clock, random } = this.#parts;
     const nowMs = clock.monotonic();
@@ -284,24 +241,12 @@ export class AgentScheduler {
     state.lastOutcome = end.outcome;
     state.lastDurationMs = nowMs - run.startMs;
     if (end.error !== undefined) {
-      state.failures += 1;
-      state.again = false;
-      state.lastError = end.error;
-      state.dueMs = nowMs + errorDelayMs(state.agent.policy, state.failures, random);
+      afterFailure(state, end.error, { nowMs, random });
       this.#holdIfThrottled(state.agent, end.error, state.dueMs);
       return;
     }
     this.#recovered(state.lastError, nowMs);
-    state.failures = 0;
-    state.lastError = undefined;
-    state.lastSuccessMs = run.startedAtMs;
-    const stretched = this.#buckets.isStretched(state.agent.bucket);
-    state.dueMs = run.cold
-      ? Math.max(nowMs, dueAfterColdRun(state.agent.policy, run.startMs, state.phase))
-      : dueAfterSuccess(state.agent.policy, { startMs: run.startMs, endMs: nowMs, stretched }, random);
-    // Once: a list read again at once is believed or waits its turn, so that a stubborn agent cannot spin.
-    state.again = state.lastCommit?.runAgain === true && !run.again;
-    if (state.again) state.requested = true;
+    afterSuccess(state, run, { nowMs, random, stretched: this.#buckets.isStretched(state.agent.bucket) });
   }
 
   /** What failed alike is likely to work again: after a long outage nobody waits out a delay that was drawn during it. */
@@ -316,11 +261,6 @@ export class AgentScheduler {
     if (error.detail.kind !== 'throttled' || agent.bucket === undefined) return;
     const { retryAfterMs } = error.detail;
     this.#buckets.hold(agent.bucket, retryAfterMs === undefined ? retryMs : this.#parts.clock.monotonic() + retryAfterMs);
-  }
-
-  /** The run lost its token to somebody who has already put the agent's state right. */
-  #dropped(state: AgentState, end: RunEnd): void {
-    state.lastOutcome = end.outcome;
   }
 
   /** Voids the token of the run under way. The agent is due as soon as it may run again. */
@@ -355,21 +295,4 @@ export class AgentScheduler {
   #wake(): void {
     this.#alarm?.abort();
   }
-}
-
-interface RunEnd {
-  readonly outcome: RunOutcome;
-  readonly error: AutoscalerError | undefined;
-}
-
-function isRunnable(state: AgentState): boolean {
-  return state.enabled && state.run === undefined;
-}
-
-function nextRun(state: AgentState): Promise<void> {
-  return new Promise((resolve, reject) => state.waiting.push({ resolve, reject }));
-}
-
-function cancelled(agentId: string): AutoscalerError {
-  return new AutoscalerError({ kind: 'cancelled' }, `The run of the caching agent "${agentId}" was called off.`);
 }

@@ -122,3 +122,12 @@ export function candidateOf(state: AgentState, nowMs: number, monotonicMs: numbe
     intervalMs: policy.intervalMs,
   };
 }
+
+export function isRunnable(state: AgentState): boolean {
+  return state.enabled && state.run === undefined;
+}
+
+/** Settles as the next run that begins does. */
+export function nextRun(state: AgentState): Promise<void> {
+  return new Promise((resolve, reject) => state.waiting.push({ resolve, reject }));
+}

@@ -1,0 +1,179 @@
+/** What a run may commit: only with its token, and never after the agent, the lead or the time was lost. */
+import { describe, expect, it } from 'vitest';
+import type { CommitSummary, RunContext } from '../../src/cache/agent.ts';
+import { Slots } from '../../src/cache/slots.ts';
+import { AutoscalerError } from '../../src/domain/errors.ts';
+import { settle } from '../support/fake-clock.ts';
+import { list, machineRows, machines } from './support.ts';
+import { MINUTE, never, SUMMARY, world, gate, failure } from './scheduler-world.ts';
+
+describe('tokens', () => {
+  it('a run that timed out commits nothing when it ends after all', async () => {
+    const at = world();
+    const late = gate();
+    let commits = 0;
+    at.add('a', async () => {
+      await late.load();
+      return { commit: () => ((commits += 1), SUMMARY) };
+    });
+    at.scheduler.dueNow('a');
+    at.scheduler.tick();
+    await at.clock.advance(45_000);
+    expect(at.status('a')).toMatchObject({ state: 'idle', lastOutcome: 'timed-out', consecutiveFailures: 1 });
+    await late.next();
+    expect(commits).toBe(0);
+    at.scheduler.dueNow('a');
+    at.scheduler.tick();
+    await late.next();
+    expect(commits).toBe(1);
+  });
+
+  it('gives every run a token of its own, and its signal fires on timeout', async () => {
+    const at = world();
+    const runs: RunContext[] = [];
+    at.add('a', (context) => {
+      runs.push(context);
+      return gate().load();
+    });
+    for (let count = 0; count < 2; count++) {
+      at.scheduler.dueNow('a');
+      at.scheduler.tick();
+      await at.clock.advance(45_000);
+    }
+    expect(runs.map((run) => run.signal.aborted)).toEqual([true, true]);
+    expect(new Set(runs.map((run) => run.token.run)).size).toBe(2);
+  });
+
+  it('caching 21: while not leading nothing runs, and a run that outlives the lead is refused', async () => {
+    const at = world();
+    const door = gate();
+    let commits = 0;
+    at.add('a', async () => {
+      await door.load();
+      return { commit: () => ((commits += 1), SUMMARY) };
+    });
+    at.scheduler.dueNow('a');
+    at.scheduler.tick();
+    at.scheduler.setLeading(false);
+    await door.next();
+    expect(commits).toBe(0);
+    expect(at.outcomes).toEqual(['a token-lost']);
+    at.scheduler.dueNow('a');
+    expect(at.scheduler.tick()).toBe(0);
+    at.scheduler.setLeading(true);
+    expect(at.scheduler.tick()).toBe(1);
+    await door.next();
+    expect(commits).toBe(1);
+    expect(at.status('a').consecutiveFailures).toBe(0);
+  });
+
+  it('caching 21: at whatever moment the lead is lost, nothing is committed after it', async () => {
+    for (let moments = 0; moments < 20; moments++) {
+      const at = world();
+      let commits = 0;
+      at.add('a', () => Promise.resolve({ commit: () => ((commits += 1), SUMMARY) }));
+      at.scheduler.dueNow('a');
+      at.scheduler.tick();
+      for (let moment = 0; moment < moments; moment++) await Promise.resolve();
+      at.scheduler.setLeading(false);
+      const before = commits;
+      await settle();
+      expect(commits).toBe(before);
+    }
+  });
+
+  it('a removed agent is aborted, commits nothing, and whoever waited is told', async () => {
+    const at = world();
+    const door = gate();
+    at.add('a', door.load);
+    const running = at.scheduler.runNow('a', never);
+    at.scheduler.tick();
+    const queued = at.scheduler.runNow('a', never);
+    const both = Promise.allSettled([running, queued]);
+    at.scheduler.remove('a');
+    expect((await both).map((one) => one.status)).toEqual(['rejected', 'rejected']);
+    expect(at.scheduler.status()).toEqual([]);
+    expect(at.scheduler.tick()).toBe(0);
+  });
+
+  it('stopping ends the runs under way', async () => {
+    const at = world();
+    at.add('a', gate().load);
+    const running = at.run();
+    at.scheduler.dueNow('a');
+    await settle();
+    at.stop.abort();
+    await running;
+    expect(at.outcomes).toEqual(['a token-lost']);
+    expect(at.clock.sleeping).toBe(0);
+  });
+
+  it('caching 4: a list that throws is a failure and leaves every row', async () => {
+    const at = world();
+    const rows = machines();
+    rows.table.commitList(list(rows, machineRows('a/1', 'a/2')));
+    at.add('a', failure);
+    at.scheduler.dueNow('a');
+    at.scheduler.tick();
+    await settle();
+    expect(at.outcomes).toEqual(['a failed']);
+    expect(rows.table.snapshot().size).toBe(2);
+  });
+
+  it('caching 3: what was read before a page broke may be committed, and the run still counts as failed', async () => {
+    const at = world();
+    const rows = machines();
+    rows.table.commitList(list(rows, machineRows('a/1')));
+    const error = new AutoscalerError({ kind: 'unavailable', effect: 'none' }, 'Page 3 of 5 failed.');
+    at.add('a', () =>
+      Promise.resolve({
+        error,
+        commit: () => ({ ...SUMMARY, ...rows.table.commitList(list(rows, machineRows('a/2'), { complete: false })) }),
+      }),
+    );
+    at.scheduler.dueNow('a');
+    at.scheduler.tick();
+    await settle();
+    expect(rows.table.snapshot().size).toBe(2);
+    expect(at.status('a')).toMatchObject({ lastOutcome: 'failed', lastError: 'Page 3 of 5 failed.', lastSuccessMs: undefined });
+  });
+
+  it('a commit that throws is a failure, and the schedule goes on', async () => {
+    const at = world();
+    at.add('a', () =>
+      Promise.resolve({
+        commit: (): CommitSummary => {
+          throw new Error('bad row');
+        },
+      }),
+    );
+    const running = at.run();
+    at.scheduler.dueNow('a');
+    await at.clock.advance(MINUTE);
+    expect(at.ids().length).toBeGreaterThan(1);
+    expect(at.status('a').lastError).toBe('Unexpected failure: bad row');
+    at.stop.abort();
+    await running;
+  });
+
+  it('caching 22: a hook that throws releases the agent and the schedule goes on', async () => {
+    const threw: string[] = [];
+    const at = world({
+      slots: new Slots(1),
+      hooks: {
+        agentRun: () => {
+          throw new Error('no metrics');
+        },
+        threw: (where) => threw.push(where),
+      },
+    });
+    at.add('a');
+    const running = at.run();
+    at.scheduler.dueNow('a');
+    await at.clock.advance(2 * MINUTE);
+    expect(at.ids()).toEqual(['a', 'a', 'a']);
+    expect(threw).toEqual(['agentRun', 'agentRun', 'agentRun']);
+    at.stop.abort();
+    await running;
+  });
+});
