@@ -3,6 +3,7 @@
  * believed: a plan made from an edited record would be made on somebody's guess. Pure.
  */
 import { stableHash } from '../../domain/random.ts';
+import { isRecord } from './arm-body.ts';
 import type { LearnedTemplate } from './learned-templates.ts';
 
 const VERSION = 1;
@@ -47,8 +48,4 @@ export function readLearned(text: string): ReadLearned {
 
 function sumOf(groups: object): string {
   return stableHash(JSON.stringify(groups)).toString(16).padStart(8, '0');
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

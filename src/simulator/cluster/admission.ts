@@ -1,5 +1,6 @@
 /** What the admission plug-ins of an API server write into new objects, and what they turn away: RuntimeClass, default storage class. */
-import { isRecord, sameJson, type KubeObject, type ObjectDraft, type PodSpec, type RuntimeClassObject, type StringMap } from './objects.ts';
+import type { KubeObject, ObjectDraft, PodSpec, RuntimeClassObject, StringMap } from './objects.ts';
+import { isRecord, sameJson } from './json-values.ts';
 import type { ResourceType } from './resource-types.ts';
 import { refuse, success, type Result } from './status.ts';
 import type { ObjectStore } from './store.ts';

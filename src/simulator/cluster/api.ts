@@ -6,7 +6,8 @@
 import { seededRandom } from '../../domain/random.ts';
 import { admit } from './admission.ts';
 import { keepsStatusApart, contentOf, withDefaults } from './defaults.ts';
-import { isRecord, sameJson, timestamp, type KubeObject, type ObjectDraft, type PodObject } from './objects.ts';
+import { timestamp, type KubeObject, type ObjectDraft, type PodObject } from './objects.ts';
+import { isRecord, sameJson } from './json-values.ts';
 import { apiVersionOf, storedType, type ResourceType } from './resource-types.ts';
 import { alreadyExists, conflict, notFound, refuse, STALE, success, type Result, type Subject } from './status.ts';
 import { keyOf, type ObjectStore } from './store.ts';

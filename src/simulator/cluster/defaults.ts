@@ -1,7 +1,7 @@
 /** What admission and defaulting fill into new objects, as far as schedulers, autoscalers and kubectl read it. */
 import { stableHash } from '../../domain/random.ts';
 import type { ContainerSpec, KubeObject, ObjectDraft, PodSpec, PodToleration, StringMap } from './objects.ts';
-import { isRecord } from './objects.ts';
+import { isRecord } from './json-values.ts';
 import type { ResourceType } from './resource-types.ts';
 
 export type PriorityOf = (className: string) => number | undefined;

@@ -1,5 +1,6 @@
 /** Events are stored in the core form; `events.k8s.io/v1` shows the same objects under other field names. */
-import { isRecord, type KubeObject, type ObjectDraft } from './objects.ts';
+import type { KubeObject, ObjectDraft } from './objects.ts';
+import { isRecord } from './json-values.ts';
 import type { ResourceType } from './resource-types.ts';
 
 /** Newer name -> core name, where only the name differs. */

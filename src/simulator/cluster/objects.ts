@@ -170,38 +170,6 @@ export interface PodVolume {
   readonly [kind: string]: unknown;
 }
 
-export interface ClaimObject extends KubeObject {
-  readonly spec: ClaimSpec;
-  readonly status?: { readonly phase?: string };
-}
-
-export interface VolumeObject extends KubeObject {
-  readonly spec: {
-    readonly storageClassName?: string;
-    readonly volumeMode?: string;
-    readonly accessModes?: readonly string[];
-    readonly capacity?: Quantities;
-    readonly claimRef?: { readonly namespace?: string; readonly name?: string };
-    readonly csi?: { readonly driver: string };
-    readonly nodeAffinity?: { readonly required?: { readonly nodeSelectorTerms: readonly NodeSelectorTerm[] } };
-    readonly persistentVolumeReclaimPolicy?: string;
-  };
-  readonly status?: { readonly phase?: string };
-}
-
-export interface StorageClassObject extends KubeObject {
-  readonly provisioner: string;
-  readonly volumeBindingMode?: string;
-  readonly reclaimPolicy?: string;
-  readonly allowedTopologies?: readonly {
-    readonly matchLabelExpressions?: readonly { readonly key: string; readonly values: readonly string[] }[];
-  }[];
-}
-
-export interface CsiNodeObject extends KubeObject {
-  readonly spec: { readonly drivers?: readonly { readonly name: string; readonly allocatable?: { readonly count?: number } }[] };
-}
-
 /** Adds to what its pods ask for: `handler` runs them in a way that costs something and that some nodes only know. */
 export interface RuntimeClassObject extends KubeObject {
   readonly handler: string;
@@ -328,19 +296,4 @@ export function withCondition(conditions: readonly Condition[] | undefined, next
   const kept =
     before?.status === next.status && before.lastTransitionTime !== undefined ? { lastTransitionTime: before.lastTransitionTime } : {};
   return [...(conditions ?? []).filter((condition) => condition.type !== next.type), { ...next, ...kept }];
-}
-
-export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-/** Deep equality of JSON values, blind to the order of keys and to undefined fields. */
-export function sameJson(left: unknown, right: unknown): boolean {
-  if (left === right) return true;
-  if (Array.isArray(left) && Array.isArray(right)) {
-    return left.length === right.length && left.every((item, index) => sameJson(item, right[index]));
-  }
-  if (!isRecord(left) || !isRecord(right)) return false;
-  const keys = new Set([...Object.keys(left), ...Object.keys(right)]);
-  return [...keys].every((key) => sameJson(left[key], right[key]));
 }

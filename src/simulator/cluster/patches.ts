@@ -1,5 +1,5 @@
 /** JSON Patch (RFC 6902) and JSON Merge Patch (RFC 7386). The strategic kind has its own file. */
-import { isRecord, sameJson } from './objects.ts';
+import { isRecord, sameJson } from './json-values.ts';
 import { refuse, badRequest, success, type Result } from './status.ts';
 
 /** Applies a merge patch: null removes, objects merge, everything else replaces. */

@@ -1,6 +1,7 @@
 /** Label and field selectors: in the text of a query, and as objects in specs. */
 import { matchesRequirement, type Requirement } from '../../domain/labels.ts';
-import { isRecord, type KubeObject, type ObjectSelector, type SelectorRequirement, type StringMap } from './objects.ts';
+import type { KubeObject, ObjectSelector, SelectorRequirement, StringMap } from './objects.ts';
+import { isRecord } from './json-values.ts';
 import type { ResourceType } from './resource-types.ts';
 import { badRequest, success, type Result } from './status.ts';
 

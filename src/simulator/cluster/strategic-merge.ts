@@ -2,7 +2,7 @@
  * Strategic merge patch: a merge patch in which lists with a merge key are merged item by item, with the directives that
  * kubectl writes. Which lists have a key is public API knowledge; node taints and tolerations have none: they are replaced whole.
  */
-import { isRecord, sameJson } from './objects.ts';
+import { isRecord, sameJson } from './json-values.ts';
 
 type Entry = Readonly<Record<string, unknown>>;
 

@@ -1,5 +1,6 @@
 /** The refusals that people and clients really meet; not a full schema. */
-import { isRecord, sameJson, type KubeObject, type ObjectDraft, type PodSpec, type ReplicatedObject } from './objects.ts';
+import type { KubeObject, ObjectDraft, PodSpec, ReplicatedObject } from './objects.ts';
+import { isRecord, sameJson } from './json-values.ts';
 import type { ResourceType } from './resource-types.ts';
 import { selects } from './selectors.ts';
 import { invalid, type Subject, type KubeStatus } from './status.ts';

@@ -2,7 +2,6 @@
 import { placeOf } from '../api.ts';
 import {
   controllerOf,
-  sameJson,
   timestamp,
   withCondition,
   type BudgetObject,
@@ -10,6 +9,7 @@ import {
   type PodObject,
   type ReplicatedObject,
 } from '../objects.ts';
+import { sameJson } from '../json-values.ts';
 import { countOf } from '../percentages.ts';
 import { storedType } from '../resource-types.ts';
 import { selects } from '../selectors.ts';

@@ -3,7 +3,6 @@ import { placeOf } from '../api.ts';
 import {
   conditionOf,
   controllerOf,
-  sameJson,
   type DaemonSetObject,
   type NodeObject,
   type NodeSelectorTerm,
@@ -12,6 +11,7 @@ import {
   type PodTemplate,
   type PodToleration,
 } from '../objects.ts';
+import { sameJson } from '../json-values.ts';
 import { storedType } from '../resource-types.ts';
 import { matchesNodeSelection } from '../scheduler/node-filters.ts';
 import { firstUntolerated } from '../scheduler/taints.ts';

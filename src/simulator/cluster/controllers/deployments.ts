@@ -1,7 +1,8 @@
 /** Deployments: one ReplicaSet per template, and the rolling change from the old ones to the newest. */
 import { stableHash } from '../../../domain/random.ts';
 import { placeOf } from '../api.ts';
-import { controllerOf, sameJson, timestamp, withCondition, type Condition, type ReplicatedObject } from '../objects.ts';
+import { controllerOf, timestamp, withCondition, type Condition, type ReplicatedObject } from '../objects.ts';
+import { sameJson } from '../json-values.ts';
 import { countOf } from '../percentages.ts';
 import { storedType } from '../resource-types.ts';
 import { keyOf } from '../store.ts';

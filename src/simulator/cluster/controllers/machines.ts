@@ -1,6 +1,7 @@
 /** Which machines have a living kubelet, and the registration of their nodes. The only listener to the MachinePark. */
 import type { Machine, MachineChange } from '../../machines.ts';
-import { isRecord, timestamp, withCondition, type KubeObject, type NodeObject } from '../objects.ts';
+import { timestamp, withCondition, type KubeObject, type NodeObject } from '../objects.ts';
+import { isRecord } from '../json-values.ts';
 import { storedType } from '../resource-types.ts';
 import { recordEvent, type ControllerContext } from './context.ts';
 import { cloudLabels, liveConditions, nodeDraft, NOT_READY, UNINITIALIZED, zoneOf } from './node-shape.ts';

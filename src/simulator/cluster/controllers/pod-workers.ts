@@ -1,6 +1,7 @@
 /** The kubelets' work on pods: bound ones start, terminating ones stop within their grace. */
 import { placeOf } from '../api.ts';
-import { conditionOf, isRecord, timestamp, withCondition, type Condition, type NodeObject, type PodObject } from '../objects.ts';
+import { conditionOf, timestamp, withCondition, type Condition, type NodeObject, type PodObject } from '../objects.ts';
+import { isRecord } from '../json-values.ts';
 import { storedType } from '../resource-types.ts';
 import { keyOf } from '../store.ts';
 import { createQueue } from '../timers.ts';

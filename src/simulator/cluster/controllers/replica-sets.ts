@@ -1,6 +1,7 @@
 /** ReplicaSets: as many pods as wanted, whatever became of the others. */
 import { placeOf } from '../api.ts';
-import { conditionOf, controllerOf, sameJson, type KubeObject, type PodObject, type ReplicatedObject } from '../objects.ts';
+import { conditionOf, controllerOf, type KubeObject, type PodObject, type ReplicatedObject } from '../objects.ts';
+import { sameJson } from '../json-values.ts';
 import { storedType } from '../resource-types.ts';
 import { keyOf } from '../store.ts';
 import { createQueue } from '../timers.ts';

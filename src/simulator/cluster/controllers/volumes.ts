@@ -3,7 +3,8 @@
  * at once, or, with WaitForFirstConsumer, once the scheduler has chosen a node. Also the claims of generic ephemeral volumes.
  */
 import { placeOf } from '../api.ts';
-import type { ClaimObject, KubeObject, StorageClassObject, NodeObject, ObjectDraft, PodObject, VolumeObject } from '../objects.ts';
+import type { KubeObject, NodeObject, ObjectDraft, PodObject } from '../objects.ts';
+import type { ClaimObject, StorageClassObject, VolumeObject } from '../storage-objects.ts';
 import { storedType } from '../resource-types.ts';
 import { claimOf, classOf, isBound, mountsOf, SELECTED_NODE, volumeFor } from '../scheduler/volumes.ts';
 import { seatOf } from '../scheduler/node-filters.ts';

@@ -2,7 +2,8 @@
 import { subjectOf, type Api, type DeleteOptions, type Place } from '../api.ts';
 import { decodeObject, encodeObject } from '../event-versions.ts';
 import { evict } from '../eviction.ts';
-import { isRecord, type KubeObject, type ObjectDraft } from '../objects.ts';
+import type { KubeObject, ObjectDraft } from '../objects.ts';
+import { isRecord } from '../json-values.ts';
 import { jsonPatch, mergePatch } from '../patches.ts';
 import { apiVersionOf, type ResourceType } from '../resource-types.ts';
 import { badRequest, failureStatus, invalid, success, type Result } from '../status.ts';

@@ -1,5 +1,6 @@
 /** The scale subresource: replicas of a workload under the autoscaling/v1 name. */
-import { isRecord, type KubeObject, type ReplicatedObject } from '../objects.ts';
+import type { KubeObject, ReplicatedObject } from '../objects.ts';
+import { isRecord } from '../json-values.ts';
 
 /** What `/scale` shows of a workload. */
 export function scaleOf(object: KubeObject): KubeObject {

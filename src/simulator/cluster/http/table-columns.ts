@@ -1,7 +1,6 @@
 /** The columns of each kind, by the names that people and scripts expect. A data table over small cell functions. */
 import {
   conditionOf,
-  isRecord,
   type BudgetObject,
   type ContainerSpec,
   type DaemonSetObject,
@@ -12,6 +11,7 @@ import {
   type PodObject,
   type ReplicatedObject,
 } from '../objects.ts';
+import { isRecord } from '../json-values.ts';
 import { ageOf, type Column } from './column.ts';
 
 const NAME: Column = { name: 'Name', cell: (object) => object.metadata.name };

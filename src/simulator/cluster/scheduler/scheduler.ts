@@ -4,16 +4,9 @@
  */
 import { placeOf } from '../api.ts';
 import { onChange, recordEvent, type ControllerContext } from '../controllers/context.ts';
-import {
-  conditionOf,
-  sameJson,
-  timestamp,
-  withCondition,
-  type ClaimObject,
-  type NodeObject,
-  type PodObject,
-  type StringMap,
-} from '../objects.ts';
+import { conditionOf, timestamp, withCondition, type NodeObject, type PodObject, type StringMap } from '../objects.ts';
+import { sameJson } from '../json-values.ts';
+import type { ClaimObject } from '../storage-objects.ts';
 import { storedType } from '../resource-types.ts';
 import { createQueue } from '../timers.ts';
 import type { StoreChange } from '../store.ts';

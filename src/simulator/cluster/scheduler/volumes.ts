@@ -1,6 +1,7 @@
 /** The filters about volumes, over the API's own objects: restrictions, attach limits, binding, zones. In kube-scheduler's words. */
 import { wholeUnits } from '../../../domain/quantity.ts';
-import type { ClaimObject, CsiNodeObject, KubeObject, NodeSelectorTerm, PodObject, StorageClassObject, VolumeObject } from '../objects.ts';
+import type { KubeObject, NodeSelectorTerm, PodObject } from '../objects.ts';
+import type { ClaimObject, CsiNodeObject, StorageClassObject, VolumeObject } from '../storage-objects.ts';
 import { satisfies, selects } from '../selectors.ts';
 import { matchesTerm, type Seat } from './node-filters.ts';
 
