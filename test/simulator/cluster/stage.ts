@@ -237,3 +237,12 @@ export function aDeployment(
 export function aBudgetDraft(name: string, spec: Record<string, unknown>): ObjectDraft {
   return { apiVersion: 'policy/v1', kind: 'PodDisruptionBudget', metadata: { name, namespace: 'default' }, spec };
 }
+
+/** Where ConfigMaps of the namespace `default` are. */
+export const MAPS = '/api/v1/namespaces/default/configmaps';
+export const aMap = (name: string, labels: Record<string, string> = {}): unknown => ({
+  apiVersion: 'v1',
+  kind: 'ConfigMap',
+  metadata: { name, labels },
+  data: {},
+});
