@@ -28,7 +28,7 @@ export const cluster = z
     taints: { startup: given.startupTaints, startupPrefixes: given.startupTaintPrefixes, status: given.statusTaints },
   }));
 
-export const scaleUp = z
+const saneScaleUp = z
   .strictObject({
     ...expanderKeys,
     randomSeed: wholeNumber(0).default(1),
@@ -56,34 +56,37 @@ export const scaleUp = z
     enforceMinSize: flag(true),
     maxClusterStaleness: duration(10 * MINUTE_MS, { leastMs: SECOND_MS }),
   })
-  .superRefine(refuseIdleExpanders)
-  .superRefine(refuseForeignBypass)
-  .prefault({})
-  .transform(
-    ({
-      newPodDelay,
-      maxPlanningTime,
-      newGpuPodDelay,
-      maxProvisionTime,
-      maxMemoryTotalGib,
-      maxClusterStaleness,
-      expanders,
-      priorities,
-      prices,
-      retailPrices,
-      ...rest
-    }) => ({
-      ...rest,
-      ...expandersOf({ expanders, priorities, prices, retailPrices }),
-      retailPrices,
-      maxMemoryTotalBytes: maxMemoryTotalGib * GIB,
-      newPodDelayMs: newPodDelay,
-      maxPlanningMs: maxPlanningTime,
-      newGpuPodDelayMs: newGpuPodDelay,
-      maxProvisionMs: maxProvisionTime,
-      maxClusterStalenessMs: maxClusterStaleness,
-    }),
-  );
+  .superRefine(refuseForeignBypass);
+
+export const scaleUp = saneScaleUp.superRefine(refuseIdleExpanders).prefault({}).transform(scaleUpPolicy);
+/** Where prices may be stated outside the configuration. */
+export const scaleUpPricedElsewhere = saneScaleUp.prefault({}).transform(scaleUpPolicy);
+
+function scaleUpPolicy({
+  newPodDelay,
+  maxPlanningTime,
+  newGpuPodDelay,
+  maxProvisionTime,
+  maxMemoryTotalGib,
+  maxClusterStaleness,
+  expanders,
+  priorities,
+  prices,
+  retailPrices,
+  ...rest
+}: z.infer<typeof saneScaleUp>) {
+  return {
+    ...rest,
+    ...expandersOf({ expanders, priorities, prices, retailPrices }),
+    retailPrices,
+    maxMemoryTotalBytes: maxMemoryTotalGib * GIB,
+    newPodDelayMs: newPodDelay,
+    maxPlanningMs: maxPlanningTime,
+    newGpuPodDelayMs: newGpuPodDelay,
+    maxProvisionMs: maxProvisionTime,
+    maxClusterStalenessMs: maxClusterStaleness,
+  };
+}
 
 interface Schedulers {
   readonly allowedSchedulers: readonly string[];

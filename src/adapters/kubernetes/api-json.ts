@@ -74,6 +74,7 @@ export interface ContainerStatusJson {
 export interface VolumeJson {
   readonly name?: string;
   readonly emptyDir?: { readonly medium?: string };
+  readonly azureDisk?: { readonly diskURI?: string; readonly diskName?: string };
   readonly persistentVolumeClaim?: { readonly claimName?: string };
   readonly ephemeral?: { readonly volumeClaimTemplate?: { readonly spec?: ClaimSpecJson } };
   readonly [kind: string]: unknown;

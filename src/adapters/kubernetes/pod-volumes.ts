@@ -5,22 +5,10 @@ import type { VolumeJson } from './api-json.ts';
 import { claimWish } from './project-storage.ts';
 
 /**
- * In-tree block devices: bound to a zone or to one node at a time, so placement depends on them. File shares, secrets,
- * projected and inline CSI volumes do not decide placement and are fine.
+ * In-tree block devices that kube-scheduler keeps apart when two pods of one node want the same one: nothing here judges that.
+ * All other kinds say nothing of placement in a pod's own spec, except that disks of Azure take a slot of their driver.
  */
-const PLACING_KINDS = [
-  'azureDisk',
-  'awsElasticBlockStore',
-  'gcePersistentDisk',
-  'cinder',
-  'vsphereVolume',
-  'rbd',
-  'iscsi',
-  'fc',
-  'portworxVolume',
-  'scaleIO',
-  'storageos',
-];
+const PLACING_KINDS = ['awsElasticBlockStore', 'gcePersistentDisk', 'rbd', 'iscsi'];
 
 /** Volumes that live and die with the node. Memory-backed emptyDirs hold nothing worth keeping, as in the Cluster Autoscaler. */
 export function localVolumes(volumes: readonly VolumeJson[]): readonly LocalVolume[] {
@@ -34,13 +22,21 @@ export function localVolumes(volumes: readonly VolumeJson[]): readonly LocalVolu
 
 /** Whether the volume says something about placement that its own spec alone decides. */
 export function placesPod(volume: VolumeJson): boolean {
-  return PLACING_KINDS.some((kind) => volume[kind] !== undefined);
+  return volume.azureDisk !== undefined || PLACING_KINDS.some((kind) => volume[kind] !== undefined);
+}
+
+/** In-tree disks of Azure, which the CSI driver has attached since Kubernetes 1.24; the same disk once. */
+export function inlineDisks(volumes: readonly VolumeJson[]): number {
+  const disks = volumes.flatMap(({ name, azureDisk }) =>
+    azureDisk === undefined ? [] : [azureDisk.diskURI ?? azureDisk.diskName ?? name],
+  );
+  return new Set(disks).size;
 }
 
 export function unsupportedVolumes(volumes: readonly VolumeJson[]): readonly UnsupportedRequirement[] {
-  return volumes.filter(placesPod).map((volume) => {
-    const kind = PLACING_KINDS.find((candidate) => volume[candidate] !== undefined) ?? '';
-    return { feature: 'persistent-volume', detail: `${kind} volume ${volume.name ?? ''}` };
+  return volumes.flatMap((volume) => {
+    const kind = PLACING_KINDS.find((candidate) => volume[candidate] !== undefined);
+    return kind === undefined ? [] : [{ feature: 'persistent-volume', detail: `${kind} volume ${volume.name ?? ''}` }];
   });
 }
 

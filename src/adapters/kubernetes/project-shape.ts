@@ -7,11 +7,12 @@ import { describeRef } from '../../domain/devices.ts';
 import { AutoscalerError } from '../../domain/errors.ts';
 import type { Labels, NodeSelectorTerm } from '../../domain/labels.ts';
 import { DEVICE_CLAIMS, type HostPort, type PodShape, type UnsupportedRequirement } from '../../domain/pod.ts';
-import { noResources, PODS, type ResourceNames, type Resources } from '../../domain/resources.ts';
+import { attachResource, noResources, plus, PODS, type ResourceNames, type Resources } from '../../domain/resources.ts';
+import { AZURE_DISK_DRIVER } from '../../domain/volumes.ts';
 import type { ContainerJson, ContainerStatusJson, PodJson, PodSpecJson } from './api-json.ts';
 import { Interner } from './interner.ts';
 import { effectiveRequest } from './pod-requests.ts';
-import { placesPod, unsupportedVolumes } from './pod-volumes.ts';
+import { inlineDisks, placesPod, unsupportedVolumes } from './pod-volumes.ts';
 import { affinityTerms, nodeSelectorTerm, spreadConstraints, toleration } from './project-selectors.ts';
 
 /** Gives each pod its shape. Owns the memory of shapes seen. */
@@ -103,13 +104,18 @@ function requestsOrNone(
   names: ResourceNames,
 ): { readonly requests: Resources; readonly broken: readonly UnsupportedRequirement[] } {
   try {
-    return { requests: effectiveRequest(pod, names), broken: [] };
+    return { requests: withDisks(effectiveRequest(pod, names), pod, names), broken: [] };
   } catch (thrown) {
     if (!(thrown instanceof AutoscalerError) || thrown.kind !== 'config') throw thrown;
     const requests = noResources();
     requests[PODS] = 1;
     return { requests, broken: [{ feature: 'quantity', detail: thrown.message }] };
   }
+}
+
+function withDisks(requests: Resources, { spec = {} }: PodJson, names: ResourceNames): Resources {
+  const disks = inlineDisks(spec.volumes ?? []);
+  return disks === 0 ? requests : plus(requests, names.fromRecord({ [attachResource(AZURE_DISK_DRIVER)]: disks }));
 }
 
 function nodeAffinity(spec: PodSpecJson): readonly NodeSelectorTerm[] | undefined {

@@ -188,7 +188,9 @@ function fromFiles(given: Options, terminal: Terminal): Asked {
   const names = new ResourceNames();
   const objects = readObjects(clusterFile, readFile(clusterFile, terminal), CLUSTER_MOST_MIB);
   const pools = readPools(poolsFile, readFile(poolsFile, terminal));
-  const loaded = loadPolicy(given.config === undefined ? undefined : { name: given.config, text: readFile(given.config, terminal) });
+  const config = given.config === undefined ? undefined : { name: given.config, text: readFile(given.config, terminal) };
+  const arePriced = pools.some(({ price }) => price !== undefined);
+  const loaded = loadPolicy(config, arePriced);
   const taints = loaded.policy.cluster?.taints;
   const reading = startReading(names, objects, taints);
   const { cluster: present, trusted } = clusterOf(objects, reading);

@@ -236,7 +236,7 @@ describe('pods', () => {
   });
 
   it.each<[string, PodSpecJson, string]>([
-    ['an in-tree disk', { volumes: [{ name: 'data', azureDisk: {} }] }, 'persistent-volume'],
+    ['an in-tree device that pods of a node may quarrel about', { volumes: [{ name: 'data', iscsi: {} }] }, 'persistent-volume'],
     ['a resource claim', { resourceClaims: [{ name: 'gpu' }] }, 'dynamic-resource-allocation'],
     ['a gang', { workloadRef: { name: 'train' } }, 'gang-scheduling'],
     ['a quantity that is none', { containers: [{ resources: { requests: { cpu: 'lots' } } }] }, 'quantity'],

@@ -1,0 +1,45 @@
+import { describe, expect, it } from 'vitest';
+import { projectShape } from '../../../src/adapters/kubernetes/project-shape.ts';
+import type { VolumeJson } from '../../../src/adapters/kubernetes/api-json.ts';
+import { ResourceNames } from '../../../src/domain/resources.ts';
+
+const SLOTS = 'attachable-volumes-csi-disk.csi.azure.com';
+const disk = (name: string, azureDisk: VolumeJson['azureDisk']): VolumeJson => ({
+  name,
+  ...(azureDisk === undefined ? {} : { azureDisk }),
+});
+
+describe("volumes that a pod's own spec names", () => {
+  it.each<[string, readonly VolumeJson[], number | undefined]>([
+    ['a disk of Azure takes a slot of its driver', [disk('a', { diskURI: '/d/1' })], 1],
+    ['two disks take two', [disk('a', { diskURI: '/d/1' }), disk('b', { diskURI: '/d/2' })], 2],
+    ['a disk that is mounted twice takes one', [disk('a', { diskURI: '/d/1' }), disk('b', { diskURI: '/d/1' })], 1],
+    ['a disk without an address goes by its name', [disk('a', { diskName: 'x' }), disk('b', { diskName: 'y' })], 2],
+    ['a disk that says nothing is still one', [disk('a', {}), disk('b', {})], 2],
+    ['a file share takes none', [{ name: 'a', azureFile: { shareName: 's' } }], undefined],
+    [
+      'a network disk that anybody may mount takes none',
+      [
+        { name: 'a', fc: {} },
+        { name: 'b', nfs: {} },
+      ],
+      undefined,
+    ],
+  ])('%s', (_what, volumes, slots) => {
+    const names = new ResourceNames();
+    const shape = projectShape({ metadata: { name: 'p' }, spec: { containers: [], volumes } }, names);
+    expect(shape.unsupported).toEqual([]);
+    expect(names.toRecord(shape.requests)[SLOTS]).toBe(slots);
+  });
+
+  it.each(['iscsi', 'rbd', 'gcePersistentDisk', 'awsElasticBlockStore'])(
+    '%s, which two pods of a node may quarrel about, is said not to be judged',
+    (kind) => {
+      const shape = projectShape(
+        { metadata: { name: 'p' }, spec: { containers: [], volumes: [{ name: 'd', [kind]: {} }] } },
+        new ResourceNames(),
+      );
+      expect(shape.unsupported).toEqual([{ feature: 'persistent-volume', detail: `${kind} volume d` }]);
+    },
+  );
+});
