@@ -138,8 +138,10 @@ export function describeFit(reason: FitReason): string {
   }
 }
 
+/** For nodes in the words of the Cluster Autoscaler's event. */
 function describeLimit({ limit, value }: ClusterLimit): string {
-  return `cluster limit of ${limit === 'memory' ? `${Math.round(value / 2 ** 30)} GiB of memory` : `${value} ${limit}`} reached`;
+  if (limit === 'nodes') return `max total nodes in cluster reached (${value})`;
+  return `cluster limit of ${limit === 'memory' ? `${Math.round(value / 2 ** 30)} GiB of memory` : `${value} cores`} reached`;
 }
 
 export function describeSkip(reason: SkipReason): string {

@@ -1,0 +1,189 @@
+/** What a setting says is what the running daemon does: removals. */
+import { afterEach, describe, expect, it } from 'vitest';
+import type { NodeObject, ObjectDraft } from '../../src/simulator/cluster/objects.ts';
+import type { PoolSpec } from '../../src/simulator/world-spec.ts';
+import { VirtualRun } from '../support/virtual-world.ts';
+import { aPool, bound, capacity, deployment, events, MINUTE, SECOND, worldOf, type Workload } from './support.ts';
+
+let run: VirtualRun | undefined;
+afterEach(async () => {
+  await run?.stop();
+  run = undefined;
+});
+
+/** Short timers, so that a scenario tells its story in minutes. */
+const QUICK = ['--scale-down-unneeded-time=1m', '--scale-down-delay-after-add=0s'];
+
+async function start(flags: readonly string[], pool: Partial<PoolSpec> = {}, objects: readonly ObjectDraft[] = []): Promise<VirtualRun> {
+  const general = aPool({ name: 'general', count: 3, min: 0, ...pool });
+  run = await VirtualRun.start({ spec: worldOf([general]), flags: [...QUICK, ...flags] });
+  for (const object of objects) run.world.cluster.apply(object);
+  return run;
+}
+
+const nodes = (world: VirtualRun) =>
+  world.world.cluster.store.nodes().filter(({ metadata }) => metadata.labels?.['agentpool'] === 'general');
+const posts = (world: VirtualRun) => world.writes().filter(({ method }) => method === 'POST');
+const leaving = (node: NodeObject) => (node.spec.taints ?? []).some(({ key }) => key === 'ToBeDeletedByClusterAutoscaler');
+const keptFor = (world: VirtualRun) =>
+  new Set(world.reports.at(-1)?.scaleDown?.kept.map(({ reason, blocker }) => blocker?.reason ?? reason));
+const annotate = (world: VirtualRun, annotations: Readonly<Record<string, string>>, at = 0) => {
+  const node = nodes(world)[at];
+  if (node === undefined) throw new Error('no node');
+  world.world.cluster.apply({ ...node, metadata: { ...node.metadata, annotations: { ...node.metadata.annotations, ...annotations } } });
+  return node.metadata.name;
+};
+
+describe('what may go at all', () => {
+  const web = (change: Partial<Workload> = {}) => deployment({ name: 'web', replicas: 1, cpu: '100m', ...change });
+  const wide = deployment({ name: 'web', replicas: 1, cpu: '1' });
+  const emptyDir = web({ spec: { volumes: [{ name: 'scratch', emptyDir: {} }] } });
+  const system = { ...web(), metadata: { name: 'web', namespace: 'kube-system', labels: { app: 'web' } } };
+  it.each<[string, readonly string[], readonly ObjectDraft[], number, string | undefined]>([
+    ['nothing when removals are turned off', ['--scale-down-enabled=false'], [], 3, undefined],
+    ['everything that is empty', [], [], 0, undefined],
+    ['no more than leaves the least number of cores', ['--cores-total=12:100'], [], 2, 'MinimalResourceLimitExceeded'],
+    ['no more than leaves the least memory', ['--memory-total=20:1000'], [], 1, 'MinimalResourceLimitExceeded'],
+    ['a node of little use', [], [web()], 1, undefined],
+    ['not a node of more use than the threshold', ['--scale-down-utilization-threshold=0.2'], [wide], 1, 'NotUnderutilized'],
+    ['not a node with local storage where that counts', ['--skip-nodes-with-local-storage'], [emptyDir], 1, 'LocalStorageRequested'],
+    ['not a node with a pod of the system', [], [system], 1, 'UnmovableKubeSystemPod'],
+  ])('%s', async (_name, flags, objects, left, reason) => {
+    const world = await start(flags, {}, objects);
+    await world.advance(20 * MINUTE);
+    expect(capacity(world, 'general')).toBe(left);
+    if (reason !== undefined) expect([...keptFor(world)]).toContain(reason);
+    expect(world.world.violations()).toEqual([]);
+  });
+
+  it('a node whose owner says so stays, and goes when the word is taken back', async () => {
+    const world = await start([]);
+    const kept = annotate(world, { 'cluster-autoscaler.kubernetes.io/scale-down-disabled': 'true' });
+    await world.advance(10 * MINUTE);
+    expect(nodes(world).map(({ metadata }) => metadata.name)).toEqual([kept]);
+    expect([...keptFor(world)]).toContain('ScaleDownDisabledAnnotation');
+    annotate(world, { 'cluster-autoscaler.kubernetes.io/scale-down-disabled': 'false' });
+    await world.until('gone', () => capacity(world, 'general') === 0, 5 * MINUTE);
+  });
+
+  it.each([
+    ['goes by its own timer', [], 0],
+    ['stays where that is turned off', ['--scale-down-unready-enabled=false'], 1],
+  ])('a node that is not ready %s', async (_name, flags, left) => {
+    const world = await start(['--scale-down-unready-time=3m', ...flags], { count: 1 });
+    const [sick] = nodes(world);
+    if (sick === undefined) throw new Error('no node');
+    const broken = { key: 'node.kubernetes.io/disk-pressure', effect: 'NoSchedule' };
+    world.world.cluster.apply({ ...sick, spec: { ...sick.spec, taints: [...(sick.spec.taints ?? []), broken] } });
+    await world.advance(10 * MINUTE);
+    expect(capacity(world, 'general')).toBe(left);
+    if (left === 1) expect([...keptFor(world)]).toContain('ScaleDownUnreadyDisabled');
+  });
+
+  it('a mark that nobody works on is taken off in the next loop and told, and the node goes by its own time', async () => {
+    const world = await start([], { count: 1 });
+    const [node] = nodes(world);
+    if (node === undefined) throw new Error('no node');
+    await world.advance(20 * SECOND);
+    const value = String(Math.floor(world.clock.now() / SECOND));
+    const mark = { key: 'ToBeDeletedByClusterAutoscaler', value, effect: 'NoSchedule' };
+    world.world.cluster.apply({ ...node, spec: { ...node.spec, taints: [...(node.spec.taints ?? []), mark] } });
+    await world.advance(12 * SECOND);
+    expect([nodes(world).filter(leaving).length, events(world, 'ClusterAutoscalerCleanup').length]).toEqual([0, 1]);
+    await world.until('gone', () => capacity(world, 'general') === 0, 3 * MINUTE);
+  });
+});
+
+describe('how many at once, and how soon', () => {
+  it('no more nodes are on their way out than may be', async () => {
+    const world = await start(['--max-scale-down-parallelism=2', '--node-delete-delay-after-taint=20s'], { count: 6 });
+    const machines = () => world.world.arm.control.state().sets.find(({ pool }) => pool === 'general')?.instances ?? [];
+    const asked = () => new Set(machines().flatMap((machine) => (machine.provisioningState === 'Deleting' ? [machine.hostName] : [])));
+    let most = 0;
+    const isDone = () => {
+      const gone = asked();
+      most = Math.max(most, nodes(world).filter((node) => leaving(node) && !gone.has(node.metadata.name)).length);
+      return capacity(world, 'general') === 0;
+    };
+    await world.until('all gone', isDone, 20 * MINUTE);
+    expect(most).toBe(2);
+  });
+
+  it('a node is marked for the wait before it goes, and cordoned unless that is turned off', async () => {
+    for (const cordon of [true, false]) {
+      const world = await start([`--cordon-node-before-terminating=${cordon}`, '--node-delete-delay-after-taint=40s'], { count: 1 });
+      await world.until('a mark', () => nodes(world).some(leaving), 5 * MINUTE);
+      const marked = world.clock.now();
+      expect(nodes(world)[0]?.spec.unschedulable === true).toBe(cordon);
+      await world.until('the deletion', () => posts(world).length === 1, 5 * MINUTE);
+      expect(world.clock.now() - marked).toBeGreaterThanOrEqual(40 * SECOND);
+      await world.stop();
+      run = undefined;
+    }
+  });
+
+  it('after a growth nothing goes for a while, wherever it was', async () => {
+    const world = await start(['--scale-down-delay-after-add=6m', '--max-nodes-total=5'], { count: 2, min: 0 });
+    world.world.cluster.apply(deployment({ name: 'web', replicas: 3, cpu: '3' }));
+    await world.until('growth', () => capacity(world, 'general') === 3, 3 * MINUTE);
+    const grown = world.clock.now();
+    world.world.cluster.remove(deployment({ name: 'web', replicas: 3, cpu: '3' }));
+    await world.until('a removal', () => posts(world).length > 0, 20 * MINUTE);
+    expect(world.clock.now() - grown).toBeGreaterThanOrEqual(6 * MINUTE);
+    expect(world.clock.now() - grown).toBeLessThan(8 * MINUTE);
+  });
+
+  it('after a removal nothing goes for as long as is asked', async () => {
+    const world = await start(['--scale-down-delay-after-delete=4m', '--max-scale-down-parallelism=1'], { count: 2 });
+    await world.until('both gone', () => posts(world).length === 2, 20 * MINUTE);
+    const [first, second] = posts(world).map(({ at }) => at);
+    expect((second ?? 0) - (first ?? 0)).toBeGreaterThanOrEqual(4 * MINUTE);
+  });
+
+  it('a node that somebody asks to keep goes when the word is gone, or the time is up', async () => {
+    const key = 'delay-deletion.cluster-autoscaler.kubernetes.io/backup';
+    const world = await start(['--node-deletion-delay-timeout=3m'], { count: 1 });
+    annotate(world, { [key]: '' });
+    await world.until('a mark', () => nodes(world).some(leaving), 5 * MINUTE);
+    const marked = world.clock.now();
+    await world.until('the deletion', () => posts(world).length === 1, 10 * MINUTE);
+    expect(world.clock.now() - marked).toBeGreaterThanOrEqual(3 * MINUTE);
+    expect(world.clock.now() - marked).toBeLessThan(4 * MINUTE);
+  });
+
+  it('AC14: nodes that are ready within the interval of batches go in one call', async () => {
+    const world = await start(['--node-deletion-batcher-interval=30s', '--max-drain-parallelism=3'], { count: 3 });
+    await world.until('all gone', () => capacity(world, 'general') === 0, 10 * MINUTE);
+    expect(posts(world)).toHaveLength(1);
+  });
+
+  it('marks of candidates: so many per loop', async () => {
+    const world = await start(['--max-bulk-soft-taint-count=1', '--scale-down-unneeded-time=30m', '--scan-interval=30s'], { count: 4 });
+    const marked = () =>
+      nodes(world).filter(({ spec }) => (spec.taints ?? []).some(({ key }) => key.startsWith('DeletionCandidate'))).length;
+    const seen: number[] = [];
+    for (let minute = 0; minute < 6; minute += 1) {
+      seen.push(marked());
+      await world.advance(30 * SECOND);
+    }
+    expect(seen.every((count, index) => index === 0 || count - (seen[index - 1] ?? 0) <= 1)).toBe(true);
+    expect(marked()).toBe(4);
+  });
+
+  it('a pod of the system goes when it has been there for as long as the setting says', async () => {
+    const system = {
+      ...deployment({ name: 'web', replicas: 1, cpu: '100m' }),
+      metadata: { name: 'web', namespace: 'kube-system', labels: { app: 'web' } },
+    };
+    const world = await start(['--blocking-system-pod-distruption-timeout=12m', '--unremovable-node-recheck-timeout=1m'], { count: 2 }, [
+      system,
+    ]);
+    world.world.cluster.apply(deployment({ name: 'other', replicas: 1, cpu: '2500m' }));
+    await world.until('bound', () => bound(world, 'web') === 1 && bound(world, 'other') === 1, MINUTE);
+    await world.advance(8 * MINUTE);
+    const before = capacity(world, 'general');
+    await world.advance(12 * MINUTE);
+    expect([before, capacity(world, 'general'), bound(world, 'web')]).toEqual([2, 1, 1]);
+    expect(events(world, 'ScaleDown')).not.toEqual([]);
+  });
+});

@@ -1,0 +1,138 @@
+/** What a setting says is what the running daemon does: growth. */
+import { afterEach, describe, expect, it } from 'vitest';
+import type { PoolSpec, WorldSpec } from '../../src/simulator/world-spec.ts';
+import { VirtualRun } from '../support/virtual-world.ts';
+import { aPool, bound, capacity, deployment, events, MINUTE, pending, SECOND, worldOf, type Workload } from './support.ts';
+
+let run: VirtualRun | undefined;
+afterEach(async () => {
+  await run?.stop();
+  run = undefined;
+});
+
+const GENERAL = aPool({ name: 'general', count: 1 });
+const web = (change: Partial<Workload> = {}) => deployment({ name: 'web', replicas: 6, cpu: '3', ...change });
+
+async function start(
+  flags: readonly string[],
+  pools: readonly PoolSpec[] = [GENERAL],
+  change: Partial<WorldSpec> = {},
+): Promise<VirtualRun> {
+  run = await VirtualRun.start({ spec: worldOf(pools, change), flags: ['--scale-down-enabled=false', ...flags] });
+  return run;
+}
+
+const puts = (world: VirtualRun) => world.writes().filter(({ method }) => method === 'PUT');
+
+describe('limits of the cluster', () => {
+  it.each([
+    ['--max-nodes-total=4', 3],
+    ['--cores-total=0:16', 3],
+    ['--memory-total=0:64', 3],
+    ['--max-nodes-total=0', 6],
+  ])('%s: a pool of one node beside a system node grows to %i', async (flag, expected) => {
+    const world = await start([flag]);
+    world.world.cluster.apply(web());
+    await world.advance(15 * MINUTE);
+    expect([capacity(world, 'general'), bound(world, 'web')]).toEqual([expected, expected]);
+    expect(events(world, 'NotTriggerScaleUp').length > 0).toBe(expected < 6);
+    expect(world.world.violations()).toEqual([]);
+  });
+
+  it('--max-nodes-total is told on the status when it stands in the way', async () => {
+    const world = await start(['--max-nodes-total=2']);
+    world.world.cluster.apply(web());
+    await world.advance(2 * MINUTE);
+    expect(capacity(world, 'general')).toBe(1);
+    expect(events(world, 'MaxNodesTotalReached')).not.toEqual([]);
+    expect(events(world, 'NotTriggerScaleUp').join()).toMatch(/max total nodes in cluster reached/);
+  });
+
+  it('--max-nodes-per-scaleup: so many in one loop, the rest in the next ones', async () => {
+    const world = await start(['--max-nodes-per-scaleup=2']);
+    world.world.cluster.apply(web());
+    await world.until('a first write', () => puts(world).length === 1, MINUTE);
+    expect(capacity(world, 'general')).toBe(3);
+    await world.until('all bound', () => bound(world, 'web') === 6, 10 * MINUTE);
+    expect(puts(world).length).toBeGreaterThanOrEqual(3);
+  });
+});
+
+describe('pods that are not meant, or not yet', () => {
+  const delayed = { 'cluster-autoscaler.kubernetes.io/pod-scale-up-delay': '2m' };
+  it.each<[string, readonly string[], Partial<Workload>, number, number]>([
+    ['PS12: no delay', [], {}, 0, 15],
+    ['PS12: a delay for all', ['--new-pod-scale-up-delay=1m'], {}, 60, 75],
+    ['PS12: a longer one by annotation', ['--new-pod-scale-up-delay=1m'], { annotations: delayed }, 120, 135],
+    ['PS12: a shorter one by annotation', ['--new-pod-scale-up-delay=3m'], { annotations: delayed }, 180, 195],
+  ])('%s', async (_name, flags, change, least, most) => {
+    const world = await start(flags);
+    await world.advance(MINUTE);
+    world.world.cluster.apply(web(change));
+    const began = world.clock.now();
+    await world.until('a write', () => puts(world).length === 1, 10 * MINUTE);
+    const seconds = (world.clock.now() - began) / SECOND;
+    expect(seconds).toBeGreaterThanOrEqual(least);
+    expect(seconds).toBeLessThan(most);
+  });
+
+  it.each<[string, readonly string[], Readonly<Record<string, unknown>>, boolean]>([
+    ['PS11: of a scheduler that is not allowed', ['--allowed-scheduler-names=mine'], {}, false],
+    ['PS10: of a bypassed scheduler that says nothing', ['--bypassed-scheduler-names=mine'], { schedulerName: 'mine' }, true],
+    ['of a scheduler that says nothing', [], { schedulerName: 'mine' }, false],
+    ['PS02: gated', [], { schedulingGates: [{ name: 'example.com/wait' }] }, false],
+    ['expendable', [], { priority: -11 }, false],
+    ['on the edge of expendable', [], { priority: -10 }, true],
+    ['expendable by the setting', ['--expendable-pods-priority-cutoff=5'], { priority: 4 }, false],
+  ])('%s', async (_name, flags, spec, grows) => {
+    const world = await start(flags);
+    world.world.cluster.apply(web({ spec }));
+    await world.advance(3 * MINUTE);
+    expect(puts(world).length > 0).toBe(grows);
+  });
+});
+
+describe('pools that are alike', () => {
+  const pair = (more: Partial<PoolSpec> = {}) => [aPool({ name: 'a', count: 0 }), aPool({ name: 'b', count: 0, ...more })];
+  it.each<[string, readonly string[], Partial<PoolSpec>, readonly number[]]>([
+    ['share what is needed where they are balanced', ['--balance-similar-node-groups'], {}, [3, 3]],
+    ['do not by default', [], {}, [6, 0]],
+    ['are not alike when a label differs', ['--balance-similar-node-groups'], { labels: { tier: 'x' } }, [6, 0]],
+    ['unless it is to be ignored', ['--balance-similar-node-groups', '--balancing-ignore-label=tier'], { labels: { tier: 'x' } }, [3, 3]],
+    ['one that is full leaves the rest to the other', ['--balance-similar-node-groups'], { max: 1 }, [5, 1]],
+  ])('%s', async (_name, flags, more, sizes) => {
+    const world = await start(flags, pair(more));
+    world.world.cluster.apply(web());
+    await world.until('all bound', () => bound(world, 'web') === 6, 10 * MINUTE);
+    const found = [capacity(world, 'a'), capacity(world, 'b')];
+    expect(found).toEqual(sizes);
+  });
+});
+
+describe('a pool below its minimum', () => {
+  it.each<[string, readonly string[], number]>([
+    ['BL19: is raised to it', [], 3],
+    ['is left alone when that is turned off', ['--enforce-node-group-min-size=false'], 1],
+    ['BL20: is raised as far as the cluster may have nodes', ['--max-nodes-total=3'], 2],
+    ['BL20: is raised as far as the cluster may have cores', ['--cores-total=0:12'], 2],
+  ])('%s', async (_name, flags, expected) => {
+    const world = await start(flags, [aPool({ name: 'general', count: 1, min: 3 })]);
+    await world.advance(10 * MINUTE);
+    expect(capacity(world, 'general')).toBe(expected);
+    expect(pending(world)).toBe(0);
+  });
+});
+
+describe('a group that failed', () => {
+  const scarce = { stock: { 'Standard_D4s_v5/0': 0 } };
+  it.each<[string, readonly string[], number]>([
+    ['rests five minutes by default', [], 5],
+    ['rests as long as the setting says', ['--initial-node-group-backoff-duration=9m'], 9],
+  ])('%s', async (_name, flags, minutes) => {
+    const world = await start(flags, [GENERAL], scarce);
+    world.world.cluster.apply(web());
+    await world.until('a second try', () => puts(world).length === 2, 40 * MINUTE);
+    const [first, second] = puts(world).map(({ at }) => at);
+    expect(((second ?? 0) - (first ?? 0)) / MINUTE).toBeGreaterThanOrEqual(minutes);
+  });
+});
