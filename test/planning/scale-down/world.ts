@@ -9,7 +9,7 @@ import type { DisruptionBudget } from '../../../src/domain/workload.ts';
 import { planScaleDown } from '../../../src/planning/scale-down/plan.ts';
 import { emptyLoopState } from '../../../src/planning/state.ts';
 import { ClusterSnapshot } from '../../../src/scheduling/cluster-snapshot.ts';
-import { aCluster, aGroup, anObservation, resourceNames, START_MS } from '../../support/builders.ts';
+import { aCluster, aGroup, aNode, anObservation, aPod, resourceNames, START_MS } from '../../support/builders.ts';
 import { aPolicy } from '../../support/policy.ts';
 
 export const MINUTE = 60_000;
@@ -65,3 +65,16 @@ export function keptReasons(result: ScaleDownPlan): Readonly<Record<string, stri
 export function pool(id: string, size: number, rest: Partial<NodeGroup> = {}): NodeGroup {
   return { ...aGroup({ id, target: size, maxSize: 100 }), ...rest };
 }
+
+/** Nodes of 4 cores and 16 GiB. */
+export const nodes = (...names: readonly string[]) => names.map((name) => aNode({ name, cpu: '4', memory: '16Gi' }));
+/** `p-0`, `p-1` ... */
+export const names = (count: number, prefix = 'p') => Array.from({ length: count }, (_, index) => `${prefix}-${index}`);
+/** Closed to pods of others, so that those of each go to nodes of their own. */
+export const closed = (...all: readonly string[]) => all.map((name) => aNode({ name, cpu: '4', memory: '16Gi', unschedulable: true }));
+/** Room for one small pod each. */
+export const slots = (count: number) => names(count, 'q').map((name) => aNode({ name, cpu: '150m', memory: '2Gi' }));
+/** The nodes that a plan removes, in its order. */
+export const removed = (result: ReturnType<typeof plan>) => result.removals.map((removal) => removal.node);
+/** A pod of 1 GiB on a node. */
+export const pod = (nodeName: string, cpu = '1', name = `${nodeName}-${cpu}`) => aPod({ name, nodeName, cpu, memory: '1Gi' });

@@ -1,0 +1,157 @@
+import { describe, expect, it } from 'vitest';
+import { nodeGroupId } from '../../../src/domain/ids.ts';
+import { aBudget, aNode, aPod, keyOf, START_MS } from '../../support/builders.ts';
+import { aPolicy } from '../../support/policy.ts';
+import { nodes, names, closed, slots, removed, pod, keptReasons, MINUTE, plan, pool, sinceMinutes } from './world.ts';
+
+describe('budgets', () => {
+  it('AC01: 12 empty nodes, parallelism 10: 10', () => {
+    const all = names(12);
+    const result = plan({ groups: [pool('p', 12)], nodes: nodes(...all), state: { unneededSince: sinceMinutes(30, all) } });
+    expect(result.removals).toHaveLength(10);
+    expect(Object.values(keptReasons(result))).toEqual(['RemovalBudgetSpent', 'RemovalBudgetSpent']);
+  });
+
+  it('AC03: 8 empty and 5 to drain, total 10, drains 5: 8 empty and 2 drains', () => {
+    const all = names(13);
+    const pods = all.slice(8).map((name) => pod(name, '500m'));
+    const result = plan({
+      groups: [pool('p', 13), pool('q', 1, { minSize: 1 })],
+      nodes: [...nodes(...all), ...nodes('q-0')],
+      pods,
+      state: { unneededSince: sinceMinutes(30, all) },
+      policy: aPolicy({ scaleDown: { maxParallelDrains: 5 } }),
+    });
+    expect(result.removals.map((removal) => removal.cause)).toEqual([...Array<string>(8).fill('empty'), 'underutilized', 'underutilized']);
+  });
+
+  it('PL14: target 5, minimum 3, one removal under way: one more', () => {
+    const all = names(5);
+    const deleting = new Map([['p-0', { group: nodeGroupId('p'), instance: keyOf('p-0'), sinceMs: START_MS }]]);
+    const result = plan({
+      groups: [pool('p', 5, { minSize: 3 })],
+      nodes: nodes(...all),
+      state: { unneededSince: sinceMinutes(30, all), deleting },
+    });
+    expect(removed(result)).toEqual(['p-1']);
+    expect(keptReasons(result)).toMatchObject({ 'p-0': 'CurrentlyBeingDeleted', 'p-2': 'NodeGroupMinSizeReached' });
+  });
+
+  it('PL14: once Azure has accepted a deletion the target no longer holds it', () => {
+    const all = names(5);
+    const group = pool('p', 5, { minSize: 3, target: { known: true, value: 4, version: '"2"', confirmed: true, observedAtMs: START_MS } });
+    const instances = (group.instances ?? []).map((instance) =>
+      instance.key === keyOf('p-0') ? { ...instance, state: 'deleting' as const } : instance,
+    );
+    const deleting = new Map([['p-0', { group: nodeGroupId('p'), instance: keyOf('p-0'), sinceMs: START_MS }]]);
+    const result = plan({
+      groups: [{ ...group, instances }],
+      nodes: nodes(...all),
+      state: { unneededSince: sinceMinutes(30, all), deleting },
+    });
+    expect(removed(result)).toEqual(['p-1']);
+  });
+
+  it('removes nothing from a group whose size is not confirmed, and keeps its timers', () => {
+    const target = { known: true, value: 2, version: '"1"', confirmed: false, observedAtMs: START_MS } as const;
+    const result = plan({
+      groups: [pool('p', 2, { target })],
+      nodes: nodes('p-0', 'p-1'),
+      state: { unneededSince: sinceMinutes(30, names(2)) },
+    });
+    expect(keptReasons(result)).toEqual({ 'p-0': 'GroupUnconfirmed', 'p-1': 'GroupUnconfirmed' });
+    expect(result.unneeded.size).toBe(2);
+  });
+
+  it('keeps the cap on removals per window', () => {
+    const all = names(5);
+    const result = plan({
+      groups: [pool('p', 5)],
+      nodes: nodes(...all),
+      state: { unneededSince: sinceMinutes(30, all), removals: [START_MS - 11 * MINUTE, START_MS - MINUTE] },
+      policy: aPolicy({ scaleDown: { maxRemovalsPerWindow: 3 } }),
+    });
+    expect(result.removals).toHaveLength(2);
+  });
+
+  it('DR08: a node with an on-completion pod is unneeded but waits', () => {
+    const pods = [aPod({ nodeName: 'p-0', safeToEvict: 'on-completion' })];
+    const result = plan({ groups: [pool('p', 2)], nodes: nodes('p-0', 'p-1'), pods, state: { unneededSince: sinceMinutes(30, names(2)) } });
+    expect(keptReasons(result)['p-0']).toBe('BlockedByOnCompletionPod');
+    expect(removed(result)).toEqual(['p-1']);
+  });
+
+  it('E4, PL16: nodes that share a disruption budget go one by one; the risky one last', () => {
+    const all = names(3);
+    const pods = [pod('p-0', '200m', 'a'), pod('p-0', '200m', 'b'), pod('p-1', '200m', 'c'), pod('p-2', '200m', 'd')];
+    const world = {
+      groups: [pool('p', 3), pool('q', 1, { minSize: 1 })],
+      nodes: [...nodes(...all), ...nodes('q-0')],
+      pods,
+      budgets: [aBudget({ disruptionsAllowed: 1 })],
+      state: { unneededSince: sinceMinutes(30, all) },
+      policy: aPolicy({ scaleDown: { maxParallelDrains: 5 } }),
+    };
+    const result = plan(world);
+    expect(removed(result)).toEqual(['p-1']);
+    expect(keptReasons(result)).toMatchObject({ 'p-0': 'BlockedByPod', 'p-2': 'BlockedByPod' });
+    expect(result.unneeded.size).toBe(3);
+    const alone = plan({ ...world, nodes: [...nodes('p-0'), ...nodes('q-0')], pods: pods.slice(0, 2) });
+    expect(removed(alone)).toEqual(['p-0']);
+  });
+
+  it('a budget spent for the moment stops no clock, and starts none', () => {
+    const spent = aBudget({ disruptionsAllowed: 0, expectedPods: 3, desiredHealthy: 2 });
+    const result = plan({
+      groups: [pool('p', 2), pool('q', 1, { minSize: 1 })],
+      nodes: nodes('p-0', 'p-1', 'q-0'),
+      pods: [pod('p-0', '200m'), pod('p-1', '200m')],
+      budgets: [spent],
+      state: { unneededSince: sinceMinutes(3, ['p-0']) },
+    });
+    expect([...result.unneeded.keys()]).toEqual(['p-0']);
+    expect(result.kept.find((kept) => kept.node === 'p-1')).toMatchObject({ reason: 'BlockedByPod', blocker: { reason: 'NotEnoughPdb' } });
+    expect(result.kept.find((kept) => kept.node === 'p-1')?.recheckAtMs).toBeUndefined();
+  });
+
+  it('prefers empty, then few pods, then unimportant ones, then the longest unneeded, then the name', () => {
+    const all = names(6);
+    const important = aPod({ name: 'vip', nodeName: 'p-1', cpu: '100m', shape: { priority: 1000 } });
+    const pods = [pod('p-0', '100m', 'x'), pod('p-0', '100m', 'y'), important, pod('p-2', '100m'), pod('p-3', '100m')];
+    const unneededSince = new Map([...sinceMinutes(30, all), ['p-3', START_MS - 40 * MINUTE] as const]);
+    const result = plan({
+      groups: [pool('p', 6), pool('q', 5, { minSize: 5 })],
+      nodes: [...closed(...all), ...slots(5)],
+      pods,
+      state: { unneededSince },
+      policy: aPolicy({ scaleDown: { maxParallelDrains: 9 } }),
+    });
+    expect(removed(result)).toEqual(['p-4', 'p-5', 'p-3', 'p-2', 'p-1', 'p-0']);
+  });
+});
+
+describe('limits of the whole cluster', () => {
+  const all = names(4);
+  const world = { groups: [pool('p', 4)], nodes: nodes(...all), state: { unneededSince: sinceMinutes(30, all) } };
+
+  it.each([
+    { name: 'no minimum', rules: {}, left: 0 },
+    { name: 'cores', rules: { minCoresTotal: 9 }, left: 3 },
+    { name: 'cores to the last one', rules: { minCoresTotal: 8 }, left: 2 },
+    { name: 'memory', rules: { minMemoryTotalBytes: 16 * 2 ** 30 }, left: 1 },
+  ])('$name', ({ rules, left }) => {
+    const result = plan({ ...world, policy: aPolicy({ scaleDown: rules }) });
+    expect(4 - result.removals.length).toBe(left);
+    expect(Object.values(keptReasons(result))).toEqual(Array<string>(left).fill('MinimalResourceLimitExceeded'));
+  });
+
+  it('nodes of nobody count for the minimum, those that leave and virtual ones do not', () => {
+    const others = [
+      aNode({ name: 'x' }),
+      aNode({ name: 'gone', deletionAtMs: START_MS }),
+      aNode({ name: 'v', labels: { type: 'virtual-kubelet' } }),
+    ];
+    const result = plan({ ...world, nodes: [...world.nodes, ...others], policy: aPolicy({ scaleDown: { minCoresTotal: 12 } }) });
+    expect(result.removals).toHaveLength(2);
+  });
+});

@@ -1,0 +1,122 @@
+import { describe, expect, it } from 'vitest';
+import { TO_BE_DELETED_TAINT } from '../../../src/domain/taint.ts';
+import { aNode, aPod, START_MS } from '../../support/builders.ts';
+import { aPolicy } from '../../support/policy.ts';
+import { nodes, pod, keptReasons, MINUTE, plan, pool, sinceMinutes } from './world.ts';
+
+describe('eligibility', () => {
+  it.each([
+    { name: 'EL01: exactly at the threshold', cpu: '2', kept: undefined },
+    { name: 'EL01: just above', cpu: '2001m', kept: 'NotUnderutilized' },
+  ])('$name', ({ cpu, kept }) => {
+    const groups = [pool('p', 1), pool('q', 1, { minSize: 1 })];
+    const result = plan({ groups, nodes: nodes('p-0', 'q-0'), pods: [pod('p-0', cpu)] });
+
+    expect(keptReasons(result)['p-0']).toBe(kept ?? 'NotUnneededLongEnough');
+  });
+
+  const base = { groups: [pool('p', 2)], nodes: nodes('p-0', 'p-1') };
+  it.each([
+    { name: 'of nobody', world: { ...base, nodes: nodes('x', 'p-0') }, node: 'x', reason: 'NotAutoscaled' },
+    {
+      name: 'annotated',
+      world: { ...base, nodes: [aNode({ name: 'p-0', scaleDownDisabled: true })] },
+      node: 'p-0',
+      reason: 'ScaleDownDisabledAnnotation',
+    },
+    { name: 'frozen group', world: { ...base, groups: [pool('p', 2, { frozen: 'upgrading' })] }, node: 'p-0', reason: 'GroupFrozen' },
+    {
+      name: 'EL12: group at its minimum',
+      world: { ...base, groups: [pool('p', 2, { minSize: 2 })] },
+      node: 'p-0',
+      reason: 'NodeGroupMinSizeReached',
+    },
+    { name: 'no instance', world: { ...base, cloud: { instanceOfNode: new Map() } }, node: 'p-0', reason: 'InstanceUnknown' },
+    {
+      name: 'EL10: blocked three minutes ago',
+      world: { ...base, state: { unremovable: new Map([['p-0', { reason: 'BlockedByPod' as const, untilMs: START_MS + 2 * MINUTE }]]) } },
+      node: 'p-0',
+      reason: 'RecentlyUnremovable',
+    },
+    {
+      name: 'tainted for deletion',
+      world: {
+        ...base,
+        nodes: [
+          aNode({ name: 'p-0', taints: [{ key: TO_BE_DELETED_TAINT, value: String(START_MS / 1000), effect: 'NoSchedule' as const }] }),
+        ],
+      },
+      node: 'p-0',
+      reason: 'CurrentlyBeingDeleted',
+    },
+    {
+      name: 'EL09: unready while those may not go',
+      world: {
+        ...base,
+        nodes: [aNode({ name: 'p-0', readiness: { ready: false, sinceMs: 0, reason: 'NotReady' } })],
+        policy: aPolicy({ scaleDown: { unreadyEnabled: false } }),
+      },
+      node: 'p-0',
+      reason: 'ScaleDownUnreadyDisabled',
+    },
+    { name: 'without a size', world: { ...base, nodes: [aNode({ name: 'p-0', cpu: '0' })] }, node: 'p-0', reason: 'UnexpectedError' },
+  ])('$name: $reason', ({ world, node, reason }) => {
+    expect(keptReasons(plan(world))[node]).toBe(reason);
+  });
+
+  it.each([
+    { name: 'EL05: cores in use, GPUs idle', gpus: '4', asked: '0', reason: 'NotUnneededLongEnough' },
+    { name: 'EL05: GPUs in use', gpus: '4', asked: '3', reason: 'NotUnderutilized' },
+    { name: 'EL05: more than the own threshold', gpus: '4', asked: '1', threshold: 0.2, reason: 'NotUnderutilized' },
+    { name: 'EL06: no GPU is offered', gpus: '0', asked: '0', reason: 'NotUnneededLongEnough' },
+  ])('$name', ({ gpus, asked, threshold, reason }) => {
+    const gpuNode = aNode({ name: 'p-0', labels: { accelerator: 'nvidia' }, resources: { 'nvidia.com/gpu': gpus } });
+    const job = aPod({ nodeName: 'p-0', cpu: '3600m', shape: { cpu: '3600m', resources: { 'nvidia.com/gpu': asked } } });
+    const spare = aNode({ name: 'q-0', cpu: '8', resources: { 'nvidia.com/gpu': '8' } });
+    const result = plan({
+      groups: [pool('p', 1), pool('q', 1, { minSize: 1 })],
+      nodes: [gpuNode, spare],
+      pods: [job],
+      policy: aPolicy({ scaleDown: threshold === undefined ? {} : { gpuUtilizationThreshold: threshold } }),
+    });
+    expect(keptReasons(result)['p-0']).toBe(reason);
+  });
+
+  it.each([
+    { whose: 'a workload', daemonSet: false },
+    { whose: 'a DaemonSet', daemonSet: true },
+  ])(
+    'EL07: a node whose devices a pod of $whose claims is never guessed to be idle, and stays with the claim as the reason',
+    ({ daemonSet }) => {
+      const unsupported = [{ feature: 'dynamic-resource-allocation', detail: 'resource claim gpus' }];
+      const job = aPod({ name: 'train', nodeName: 'p-0', daemonSet, safeToEvict: 'true', shape: { cpu: '10m', unsupported } });
+      const result = plan({ ...base, pods: [job], state: { unneededSince: sinceMinutes(30, ['p-0']) } });
+      expect(result.removals.filter(({ node }) => node === 'p-0')).toEqual([]);
+      expect(result.kept.find(({ node }) => node === 'p-0')).toMatchObject({
+        reason: 'UnexpectedError',
+        blocker: { pod: 'default/train', detail: "resource claim gpus: how much of the node's devices is in use is not known" },
+      });
+    },
+  );
+
+  it('DR14: a node with nothing but expendable pods is empty, however much they ask for', () => {
+    const worthless = aPod({ nodeName: 'p-0', controller: undefined, shape: { cpu: '3900m', priority: -11 } });
+    const result = plan({ ...base, pods: [worthless], state: { unneededSince: sinceMinutes(30, ['p-0']) } });
+    expect(result.removals).toMatchObject([{ node: 'p-0', cause: 'empty', pods: [] }]);
+  });
+
+  it('EL10: a verdict that has expired is reached anew', () => {
+    const unremovable = new Map([['p-0', { reason: 'BlockedByPod' as const, untilMs: START_MS }]]);
+    expect(keptReasons(plan({ ...base, state: { unremovable } }))['p-0']).toBe('NotUnneededLongEnough');
+  });
+
+  it('names the pod and the reason that block, and when to look again', () => {
+    const result = plan({ ...base, pods: [aPod({ name: 'pet', nodeName: 'p-0', controller: undefined })] });
+    expect(result.kept[0]).toMatchObject({
+      node: 'p-0',
+      reason: 'BlockedByPod',
+      blocker: { pod: 'default/pet', reason: 'NotReplicated' },
+      recheckAtMs: START_MS + 5 * MINUTE,
+    });
+  });
+});
