@@ -72,7 +72,7 @@ export const ROWS: readonly Row[] = [
       ),
       stat(
         'Odd in the configuration',
-        'Rules that match nothing, pools that no rule covers, sizes without a price, unreadable rules.',
+        'Rules and names that match nothing, pools that no rule covers, sizes without a price, unreadable rules.',
         `sum(${of('config_findings')}) + max(${of('config_refused')})`,
       ),
       series(

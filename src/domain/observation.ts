@@ -66,6 +66,8 @@ export interface CloudView {
   readonly scaleUpBlocked: string | undefined;
   /** Quotas that groups draw on; what is absent is not known, and never a reason to stand still. */
   readonly quotas?: readonly CloudQuota[];
+  /** Names that the configuration states options for and that no group has. Absent: every one has a group. */
+  readonly optionsWithoutGroup?: readonly string[];
 }
 
 /** The frozen inputs of one loop. Can be written to disk and replayed to the same plan. */

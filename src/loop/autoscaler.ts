@@ -15,6 +15,7 @@ import { DrainRunner } from './drain.ts';
 import { PreemptionResponder } from './preemption.ts';
 import { ghostNodes } from './ghost-nodes.ts';
 import { groupNews } from './group-news.ts';
+import { firstZeros } from './first-zeros.ts';
 import { planNotes } from './plan-notes.ts';
 import { configFindings } from './config-findings.ts';
 import { joinTimeouts } from './join-timeouts.ts';
@@ -58,6 +59,7 @@ export class Autoscaler {
       joinTimeouts(metrics.scaleUp),
       wasteGauges(metrics.waste, () => withCurrentRules(this.#deps).policy.scaleUp),
       configFindings(metrics.config, priorities),
+      firstZeros(metrics),
     ]);
     this.#trigger = new LoopTrigger(deps.clock, settings);
     this.#snapshot = new ClusterSnapshot({ names: deps.names });

@@ -9,7 +9,8 @@ import type { Metrics } from '../telemetry/metrics.ts';
 import type { IncreaseRecord, LoopListener, LoopReport } from './report.ts';
 
 /** A closed set, used as a metric label. */
-type Stage = 'planned' | 'written' | 'created' | 'ready' | 'bound';
+export const STAGES = ['planned', 'written', 'created', 'ready', 'bound'] as const;
+type Stage = (typeof STAGES)[number];
 
 /** What has not come by then never counts: orders that failed are among it. */
 const FORGOTTEN_AFTER_MS = 3_600_000;

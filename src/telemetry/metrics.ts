@@ -2,12 +2,13 @@
  * The catalogue of metrics: name, help, labels, buckets. The only home of prom-client. Labels come from closed sets and
  * pool names; never from pods, nodes or ids.
  */
-import { Counter, Gauge, Histogram, Registry, Summary } from 'prom-client';
+import { Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { Means } from './means.ts';
 
 const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 const STAGE_SECONDS = [1, 2, 5, 10, 20, 30, 60, 90, 120, 180, 300, 600, 1200];
 /** Few, since every node group has them all. */
-const BOUND_SECONDS = [30, 60, 120, 300, 600, 1200];
+const BOUND_SECONDS = [60, 120, 300, 600, 1200];
 /** Azure says thirty seconds for Spot machines, at least. */
 const NOTICE_SECONDS = [1, 5, 10, 15, 20, 25, 30, 60, 300];
 
@@ -23,9 +24,8 @@ export function createMetrics() {
     new Gauge({ name: `aks_autoscaler_${name}`, help, labelNames: [...labelNames], registers });
   const histogram = <Label extends string>(name: string, help: string, buckets: readonly number[], labelNames: readonly Label[] = []) =>
     new Histogram<Label>({ name: `aks_autoscaler_${name}`, help, labelNames: [...labelNames], buckets: [...buckets], registers });
-  /** Sum and count alone: a mean for two series, where a histogram would be fifteen. */
-  const mean = <Label extends string>(name: string, help: string, labelNames: readonly Label[]): Summary<Label> =>
-    new Summary({ name: `aks_autoscaler_${name}`, help, labelNames: [...labelNames], percentiles: [], registers });
+  const means = <Label extends string>(name: string, help: string, labelNames: readonly Label[]): Means<Label> =>
+    new Means({ name: `aks_autoscaler_${name}`, help, labelNames }, registry);
 
   return {
     registry,
@@ -94,7 +94,7 @@ export function createMetrics() {
         STAGE_SECONDS,
         ['stage'],
       ),
-      groupStages: mean('node_group_scale_up_stage_seconds', 'The same stages by node group, as sum and count.', ['node_group', 'stage']),
+      groupStages: means('node_group_scale_up_stage_seconds', 'The same stages by node group, as sum and count.', ['node_group', 'stage']),
       podsToBound: histogram(
         'pod_unschedulable_to_bound_seconds',
         'From a pod turning unschedulable to the loop seeing it bound, of pods that a scale-up was for, by the node group that took it.',

@@ -109,9 +109,11 @@ describe('what a daemon serves', () => {
     ['identity', [403, 'AuthorizationFailed', 'The client does not have authorization to perform this action.']],
     ['quota', [409, 'OperationNotAllowed', 'Operation results in exceeding approved standardDSv5Family Cores quota.']],
     ['sku', [409, 'SkuNotAvailable', 'The requested VM size is currently not available.']],
+    ['bootstrap', undefined],
   ] as const)('tells what was in the way: %s', async (reason, refusal) => {
-    const stock = refusal === undefined ? { stock: { 'Standard_D4s_v5/0': 0 } } : {};
-    const world = await start({ spec: worldOf([aPool({ name: 'general' })], stock) });
+    const stock = reason === 'stock' ? { stock: { 'Standard_D4s_v5/0': 0 } } : {};
+    const knobs = reason === 'bootstrap' ? { knobs: { bootstrapFailureRate: 1 } } : {};
+    const world = await start({ spec: worldOf([aPool({ name: 'general' })], stock), ...knobs });
     const group = world.reports.at(-1)?.observation?.cloud.groups.find(({ id }) => id.includes('general'))?.id;
     if (refusal !== undefined) {
       const [status, code, message] = refusal;
@@ -119,10 +121,59 @@ describe('what a daemon serves', () => {
       world.world.arm.control.addFault({ id: reason, match: { method: 'PUT' }, effect });
     }
     world.world.cluster.apply(deployment({ name: 'web', replicas: 8, cpu: '700m' }));
-    await world.advance(3 * MINUTE);
+    await world.advance(reason === 'bootstrap' ? 8 * MINUTE : 3 * MINUTE);
     expect(await served(world, `aks_autoscaler_scale_up_failures_total{node_group="${group ?? ''}",reason="${reason}"}`)).toBeGreaterThan(
       0,
     );
+  });
+
+  it('tells the calls to Azure, what is left and held, who counts differently, and how old the last loop is', async () => {
+    const world = await start({ spec: worldOf([aPool({ name: 'general' })]) });
+    await world.advance(20_000);
+    const id = world.reports.at(-1)?.observation?.cloud.groups[0]?.id ?? '';
+    const seen = async (series: string): Promise<number> => (await served(world, series)) ?? Number.NaN;
+    expect(await seen('aks_autoscaler_arm_calls_total{operation="listScaleSets",status="200"}')).toBe(1);
+    expect(await seen('aks_autoscaler_arm_tokens_remaining{policy="HighCostGetVMScaleSetSubscriptionMaximum"}')).toBeGreaterThan(1_000);
+    expect(await seen('aks_autoscaler_arm_throttled_until_timestamp_seconds{policy="HighCostGetVMScaleSet"}')).toBe(0);
+    expect(await seen(`aks_autoscaler_node_group_drift{node_group="${id}",kind="agent-pool"}`)).toBe(0);
+    const ageOf = async () => world.clock.now() / 1000 - (await seen('aks_autoscaler_loop_last_completed_timestamp_seconds'));
+    expect(await ageOf()).toBeLessThan(15);
+
+    world.world.cluster.apply(deployment({ name: 'web', replicas: 8, cpu: '700m' }));
+    world.world.arm.control.addFault({
+      id: 'busy',
+      match: { method: 'GET', pathGlob: '**/virtualMachineScaleSets' },
+      effect: { kind: 'answer', status: 429, headers: { 'retry-after': '600' }, body: { error: { code: 'TooManyRequests', message: '' } } },
+    });
+    await world.until('all bound', () => bound(world, 'web') === 8, 5 * MINUTE);
+    await world.advance(MINUTE);
+    expect(await seen('aks_autoscaler_arm_calls_total{operation="listScaleSets",status="429"}')).toBe(1);
+    const heldFor =
+      (await seen('aks_autoscaler_arm_throttled_until_timestamp_seconds{policy="HighCostGetVMScaleSet"}')) - world.clock.now() / 1000;
+    expect(heldFor).toBeGreaterThan(300);
+    // AKS was never told of the growth.
+    expect(await seen(`aks_autoscaler_node_group_drift{node_group="${id}",kind="agent-pool"}`)).toBe(-1);
+  });
+
+  it('begins what it counts of a pool at 0: the first of them is an increase', async () => {
+    const world = await start({ spec: worldOf([aPool({ name: 'general' })]) });
+    await world.advance(20_000);
+    const own = `node_group="${world.reports.at(-1)?.observation?.cloud.groups[0]?.id ?? ''}"`;
+    for (const series of [
+      `scale_ups_total{${own},outcome="accepted"}`,
+      `scaled_up_nodes_total{${own}}`,
+      `conflicts_total{${own}}`,
+      `cache_external_changes_total{${own}}`,
+      `preempted_nodes_total{${own}}`,
+      `scaled_down_nodes_total{${own},cause="empty"}`,
+      `scale_down_failures_total{${own},step="evict"}`,
+      `node_group_scale_up_stage_seconds_count{${own},stage="ready"}`,
+      `node_group_scale_up_stage_seconds_sum{${own},stage="ready"}`,
+      `pod_unschedulable_to_bound_seconds_count{${own}}`,
+      'preempted_pods_total{outcome="stayed"}',
+    ]) {
+      expect([series, await served(world, `aks_autoscaler_${series}`)]).toEqual([series, 0]);
+    }
   });
 
   it('serves the native names alone when asked to', async () => {

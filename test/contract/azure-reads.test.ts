@@ -275,6 +275,10 @@ describe('azure: reading', () => {
     const shown = () => r.count('arm_throttled_until_timestamp_seconds', { policy: 'HighCostGetVMScaleSet' });
     r.arm.intercept = ({ path }) =>
       path.endsWith('/virtualmachinescalesets') ? { status: 429, headers: { 'retry-after': '60' } } : undefined;
+    // Nothing is held: that is told, too.
+    expect(await r.metrics.registry.getSingleMetricAsString('aks_autoscaler_arm_throttled_until_timestamp_seconds')).toContain(
+      '{policy="HighCostGetVMScaleSet"} 0',
+    );
     const refused = r.arm.sent('GET', '/virtualmachinescalesets').length;
     while (r.arm.sent('GET', '/virtualmachinescalesets').length === refused) await r.pass(1_000);
     expect((await shown()) * 1000 - r.clock.now()).toBeGreaterThan(55_000);

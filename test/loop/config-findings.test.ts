@@ -29,6 +29,13 @@ describe('the health of the configuration', () => {
     view = { levels: [{ priority: 1, patterns: ['.*'] }], problem: 'priorities: not a number' };
     await stage.runOnce();
     expect(await found()).toEqual({ 'bad-priority-rules': 1, 'size-without-price': 1 });
+    stage.cloud.optionsWithoutGroup = ['genral'];
+    await stage.runOnce();
+    await stage.runOnce();
+    expect(await found()).toEqual({ 'bad-priority-rules': 1, 'size-without-price': 1, 'options-without-group': 1 });
+    const said = stage.lines.filter(({ note }) => String(note).includes('genral')).map(({ note }) => note);
+    expect(said).toEqual(['nodeGroupOptions: no node group is named genral.']);
+    stage.cloud.optionsWithoutGroup = undefined;
     stage.cloud.groups.clear();
     view = { levels: undefined, problem: undefined };
     await stage.runOnce();

@@ -21,6 +21,7 @@ export class FakeCloud implements CloudNodeGroups {
   /** Answers an increase instead of carrying it out. */
   onIncrease: (request: IncreaseRequest) => IncreaseOutcome | undefined = () => undefined;
   scaleDownBlocked: string | undefined;
+  optionsWithoutGroup: readonly string[] | undefined;
   scaleUpBlocked: string | undefined;
   #events: CloudEvent[] = [];
   #version = 1;
@@ -43,8 +44,9 @@ export class FakeCloud implements CloudNodeGroups {
   observe(cluster: ClusterView, _nowMs: number): CloudView {
     const events = this.#events;
     this.#events = [];
-    const { scaleDownBlocked, scaleUpBlocked } = this;
-    return aCloud([...this.groups.values()], cluster, { events, scaleDownBlocked, scaleUpBlocked });
+    const { scaleDownBlocked, scaleUpBlocked, optionsWithoutGroup } = this;
+    const odd = optionsWithoutGroup === undefined ? {} : { optionsWithoutGroup };
+    return aCloud([...this.groups.values()], cluster, { events, scaleDownBlocked, scaleUpBlocked, ...odd });
   }
 
   async increase(request: IncreaseRequest, signal: AbortSignal): Promise<IncreaseOutcome> {

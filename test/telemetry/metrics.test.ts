@@ -304,6 +304,7 @@ describe('cardinality', () => {
       for (const kind of ['out-of-capacity', 'quota', 'unavailable', 'bug']) metrics.scaleUp.lateFailures.inc({ node_group: id, kind });
       metrics.scaleUp.nodes.inc({ node_group: id });
       metrics.scaleUp.conflicts.inc({ node_group: id });
+      metrics.scaleUp.givenBack.inc({ node_group: id });
       metrics.cache.externalChanges.inc({ node_group: id });
       metrics.cluster.preemptedNodes.inc({ node_group: id });
       metrics.templates.bootSeconds.set({ node_group: id }, 1);

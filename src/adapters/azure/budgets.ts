@@ -32,6 +32,8 @@ export class Budgets {
   readonly #metrics: Metrics['arm'];
   readonly #holds = new Map<string, Hold>();
   readonly #told = new Map<string, RemainingCalls>();
+  /** Policies whose hold is told, none held included. */
+  readonly #shown = new Set<string>();
   /** Stems of budgets that are low, and names of those that all reads share. */
   readonly #low = new Set<string>();
   #lowListener: (family: string, low: boolean) => void = () => undefined;
@@ -89,9 +91,9 @@ export class Budgets {
   succeeded(call: ArmCall): void {
     for (const key of holdKeys(call)) {
       const hold = this.#holds.get(key);
-      if (hold === undefined || hold.untilMs > this.#clock.monotonic()) continue;
+      if (hold === undefined ? this.#shown.has(policyLabel(key)) : hold.untilMs > this.#clock.monotonic()) continue;
       this.#holds.delete(key);
-      this.#metrics.throttledUntil.set({ policy: policyLabel(key) }, 0);
+      this.#show(policyLabel(key));
     }
   }
 
@@ -104,8 +106,16 @@ export class Budgets {
     const untilMs = Math.max(this.#clock.monotonic() + durationMs, this.#holds.get(key)?.untilMs ?? -Infinity);
     this.#holds.set(key, { untilMs, durationMs: doubled });
     const untilWallMs = this.#clock.now() + durationMs;
-    this.#metrics.throttledUntil.set({ policy: policyLabel(key) }, untilWallMs / 1000);
+    this.#show(policyLabel(key));
     if (!key.includes('|')) this.#holdListener(OPERATIONS[call.operation].family, untilWallMs);
+  }
+
+  /** One policy holds sets one by one: the last of them counts. 0 from the first answer on, so that nothing held is told, too. */
+  #show(label: string): void {
+    this.#shown.add(label);
+    const ends = [...this.#holds].flatMap(([key, { untilMs }]) => (policyLabel(key) === label ? [untilMs] : []));
+    const leftMs = Math.max(...ends) - this.#clock.monotonic();
+    this.#metrics.throttledUntil.set({ policy: label }, ends.length === 0 ? 0 : (this.#clock.now() + leftMs) / 1000);
   }
 
   /** Told when a family's tokens run low, and when they no longer do. */

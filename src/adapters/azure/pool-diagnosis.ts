@@ -8,7 +8,7 @@ import type { AzureOptions } from './options.ts';
 import { readPages } from './page-reader.ts';
 import { frozenBecause, register, type Registered } from './registry.ts';
 import { projectAgentPool, projectScaleSet, type AgentPoolRow, type ScaleSetRow } from './rows.ts';
-import { poolOf } from './tags.ts';
+import { poolOf, unusedOptionNames } from './tags.ts';
 import { readVmsPool, rowsOfPool, type VmsPool } from './vms-pool-rows.ts';
 
 export interface DiagnosisParts {
@@ -47,6 +47,8 @@ export interface PoolsFacts {
   readonly skipped: readonly { readonly name: string; readonly reason: string }[];
   /** Places of discovery rules that select nothing, counted from 0. */
   readonly idleRules: readonly number[];
+  /** Names that options are stated for and that no pool has. */
+  readonly unusedOptionNames: readonly string[];
   /** Every scale set of the node resource group. */
   readonly scaleSets: readonly string[];
 }
@@ -115,8 +117,13 @@ function judge(options: AzureOptions, sets: ReadonlyMap<string, ListedSet>, list
     const alone = register({ options: { ...options, nodeGroups: [], discovery: [rule] }, scaleSets, agentPools, poolSizes });
     return alone.groups.size + alone.skipped.size === 0 ? [index] : [];
   });
+  const tagged = [...registration.groups.keys()].map((key) => ({
+    key,
+    tags: (sets.get(key)?.row ?? poolSizes.get(key)?.value)?.tags ?? {},
+  }));
+  const unused = unusedOptionNames(options.nodeGroupOptions, tagged);
   const skipped = [...registration.skipped].map(([name, reason]) => ({ name, reason }));
-  return { pools, skipped, idleRules, scaleSets: [...sets.values()].map(({ row }) => row.name) };
+  return { pools, skipped, idleRules, unusedOptionNames: unused, scaleSets: [...sets.values()].map(({ row }) => row.name) };
 }
 
 function scaleSetFacts(group: Registered, set: ListedSet | undefined, agentPools: ReadonlyMap<string, AgentPoolRow>): PoolFacts {

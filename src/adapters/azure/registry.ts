@@ -4,6 +4,7 @@
  * costs its own group and no other. Pure: rows in, registration out.
  */
 import { nodeGroupId, type NodeGroupId } from '../../domain/ids.ts';
+import type { NodeGroup } from '../../domain/node-group.ts';
 import { foldName } from './arm-ids.ts';
 import type { AzureOptions, DiscoveryRule, ExplicitNodeGroup } from './options.ts';
 import type { AgentPoolRow, ScaleSetRow } from './rows.ts';
@@ -148,4 +149,9 @@ function missingBecause({ id }: Registered, pool: AgentPoolRow | undefined): str
     return `the agent pool "${id}" is of type ${pool.type}: each of its sizes is named by itself, as ${id}/SIZE`;
   if (pool !== undefined && !isServed(pool)) return `the agent pool "${id}" is of type ${pool.type}, which is not scaled`;
   return `there is no scale set named "${id}" in the node resource group, nor one of an agent pool of that name`;
+}
+
+export function kindOf(group: Registered, set: ScaleSetRow | undefined): NodeGroup['kind'] {
+  if (group.kind === 'vms-pool') return 'vms-pool';
+  return set?.orchestration === 'Flexible' ? 'vmss-flexible' : 'vmss-uniform';
 }

@@ -1,6 +1,7 @@
 /** The sizes of the region, projected to what templates need and indexed by folded name. */
 import { createHash } from 'node:crypto';
 import type { ResourceSku } from '@azure/arm-compute';
+import type { NodeGroup } from '../../domain/node-group.ts';
 import { capabilitiesOf } from './sku-capabilities.ts';
 import { parseVmSize } from './vm-size-name.ts';
 
@@ -156,4 +157,10 @@ export function deviceOf(vmSize: string): string {
 
 function isAmdGpu(vmSize: string): boolean {
   return /mi300x|^standard_nv\d+as_v4$|^standard_ng/i.test(vmSize);
+}
+
+/** The family that quotas are counted by is what shares its hardware; where Azure tells none, sizes of one make do. */
+export function familyOf(sku: Sku | undefined): Pick<NodeGroup, 'sizeFamily'> {
+  const name = (sku?.quotaFamily || parseVmSize(sku?.name ?? '').groupKey).toLowerCase();
+  return sku === undefined || name === '' ? {} : { sizeFamily: { name, vcpus: sku.vcpus } };
 }

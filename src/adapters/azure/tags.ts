@@ -140,6 +140,15 @@ export function optionsOf(key: string, tags: Tags, stated: readonly StatedGroupO
   return { ...groupOptions(tags), ...of(poolOf(tags)), ...of(key) };
 }
 
+/** Names under which options are stated and that no group has. */
+export function unusedOptionNames(
+  stated: readonly StatedGroupOptions[] = [],
+  groups: readonly { readonly key: string; readonly tags: Tags }[],
+): readonly string[] {
+  const names = new Set(groups.flatMap(({ key, tags }) => [key, poolOf(tags) ?? ''].map(foldName)));
+  return stated.flatMap(({ name }) => (names.has(foldName(name)) ? [] : [name]));
+}
+
 /** Per-group overrides; keys in any letter case, values that cannot be read leave the default. */
 export function groupOptions(tags: Tags): NodeGroupOptions {
   const options: { -readonly [Key in keyof NodeGroupOptions]: NodeGroupOptions[Key] } = {};

@@ -18,15 +18,14 @@ import type { TemplateMemory } from './template-memory.ts';
 import { ListWishes } from './list-wishes.ts';
 import type { AzureOptions } from './options.ts';
 import { OwnerIndex, type Ownership } from './ownership.ts';
-import { frozenBecause, type Registered, type Registration } from './registry.ts';
+import { frozenBecause, kindOf, type Registered, type Registration } from './registry.ts';
 import { zoneName, type AgentPoolRow, type ScaleSetRow } from './rows.ts';
 import { silentMachines } from './silent-machines.ts';
 import type { AzureStore } from './store.ts';
 import { AGENT_POOLS_AGENT, instancesAgent, MACHINES_AGENT, SCALE_SETS_AGENT } from './tables.ts';
-import { optionsOf } from './tags.ts';
-import { deviceOf, type Sku } from './skus.ts';
+import { optionsOf, unusedOptionNames, type Tags } from './tags.ts';
+import { deviceOf, familyOf } from './skus.ts';
 import type { TemplateSource } from './template-source.ts';
-import { parseVmSize } from './vm-size-name.ts';
 import { sizeFrozenBecause, sourceOfSize, targetOfSize } from './vms-pool-groups.ts';
 
 /** Everything a NodeGroup is made from; compared member by member. */
@@ -66,6 +65,7 @@ export class CloudViewBuilder {
   #lastExemplars:
     | { readonly nodes: unknown; readonly ownership: Ownership; readonly catalog: unknown; readonly answer: Exemplars }
     | undefined;
+
   constructor(parts: ViewParts) {
     this.#parts = parts;
     this.#owners = new OwnerIndex(parts.options);
@@ -101,6 +101,8 @@ export class CloudViewBuilder {
     this.#built = built;
     for (const { inputs, group } of built.values()) this.#lists.watchWhileSettling(inputs.group, group, nowMs);
     const { scaleDownBlocked, scaleUpBlocked } = judgeOne(agents.get(SCALE_SETS_AGENT), nowMs);
+    const tagged = [...built.values()].map(({ inputs }) => ({ key: inputs.group.key, tags: tagsOf(inputs) }));
+    const unused = unusedOptionNames(store.choice.nodeGroupOptions, tagged);
     return {
       groups: [...built.values()].map(({ group }) => group).sort((left, right) => (left.id < right.id ? -1 : 1)),
       groupOfNode: ownership.groupOfNode,
@@ -109,6 +111,7 @@ export class CloudViewBuilder {
       scaleDownBlocked,
       scaleUpBlocked,
       quotas: store.facts.quotas(nowMs),
+      ...(unused.length === 0 ? {} : { optionsWithoutGroup: unused }),
     };
   }
 
@@ -168,7 +171,7 @@ export class CloudViewBuilder {
   }
 
   #compose(inputs: GroupInputs, previous: Built | undefined): NodeGroup {
-    const { group, row, size, held } = inputs;
+    const { group, row, held } = inputs;
     const target = JSON.parse(inputs.target) as TargetSize;
     return {
       id: group.id,
@@ -182,7 +185,7 @@ export class CloudViewBuilder {
         ? previous?.group.template
         : groupTemplate(this.#parts, inputs, this.#sourceOf(inputs)),
       ...this.#size(inputs),
-      options: optionsOf(group.key, (row?.value ?? size)?.tags ?? {}, inputs.stated),
+      options: optionsOf(group.key, tagsOf(inputs), inputs.stated),
       frozen: inputs.frozen,
       ...(held === undefined ? {} : { growthHeld: held }),
     };
@@ -255,10 +258,8 @@ export class CloudViewBuilder {
   }
 }
 
-/** The family that quotas are counted by is what shares its hardware; where Azure tells none, sizes of one make do. */
-function familyOf(sku: Sku | undefined): Pick<NodeGroup, 'sizeFamily'> {
-  const name = (sku?.quotaFamily || parseVmSize(sku?.name ?? '').groupKey).toLowerCase();
-  return sku === undefined || name === '' ? {} : { sizeFamily: { name, vcpus: sku.vcpus } };
+function tagsOf({ row, size }: Pick<GroupInputs, 'row' | 'size'>): Tags {
+  return (row?.value ?? size)?.tags ?? {};
 }
 
 interface World {
@@ -279,11 +280,6 @@ function leftAlone(group: Registered, { agents, nowMs, locked }: World): string 
 
 function judgeOne(agent: AgentStatus | undefined, nowMs: number): FreshnessVerdict {
   return judgeFreshness(agent === undefined ? [] : [agent], nowMs);
-}
-
-function kindOf(group: Registered, set: ScaleSetRow | undefined): NodeGroup['kind'] {
-  if (group.kind === 'vms-pool') return 'vms-pool';
-  return set?.orchestration === 'Flexible' ? 'vmss-flexible' : 'vmss-uniform';
 }
 
 function sameInputs(left: GroupInputs, right: GroupInputs): boolean {

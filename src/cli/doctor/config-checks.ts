@@ -3,7 +3,7 @@ import type { PoolsFacts } from '../../adapters/azure/pool-diagnosis.ts';
 import type { Config } from '../../config/config.ts';
 import { ok, warning, type Check } from './check.ts';
 
-export function configChecks({ azure, policy, warnings }: Config, { pools, idleRules }: PoolsFacts): readonly Check[] {
+export function configChecks({ azure, policy, warnings }: Config, { pools, idleRules, unusedOptionNames }: PoolsFacts): readonly Check[] {
   const idle = [
     ...idleRules.map((index) => {
       const tags = (azure.discovery[index]?.selectors ?? []).map(({ key, value }) => `${key}=${value}`).join(',');
@@ -13,6 +13,9 @@ export function configChecks({ azure, policy, warnings }: Config, { pools, idleR
         .join(' ')}`;
       return warning('config', `discovery[${index}] (${tags}) selects no scale set of ${azure.nodeResourceGroup}`, fix);
     }),
+    ...unusedOptionNames.map((name) =>
+      warning('config', `nodeGroupOptions: no node group is named ${name}; there ${pools.length === 1 ? 'is' : 'are'} ${namesIn(pools)}`),
+    ),
     ...(policy.scaleUp.priorities ?? []).flatMap(({ priority, patterns }) =>
       patterns
         .filter((pattern) => !pools.some(({ name, agentPool }) => [name, agentPool ?? ''].some((text) => new RegExp(pattern).test(text))))
@@ -24,4 +27,10 @@ export function configChecks({ azure, policy, warnings }: Config, { pools, idleR
     ...warnings.map((sentence) => warning('config', sentence)),
   ];
   return idle.length > 0 ? idle : [ok('config', 'every rule of the configuration matches something')];
+}
+
+/** As a person may write them: of a scale set that AKS made, its agent pool. */
+function namesIn(pools: PoolsFacts['pools']): string {
+  const names = pools.map(({ name, agentPool }) => agentPool ?? name);
+  return names.length === 0 ? 'none' : names.join(', ');
 }

@@ -99,3 +99,35 @@ describe('fault 24: AKS throttles a pool', () => {
     expect([isHeld(b, 'listAgentPools', ''), isHeld(b, 'putAgentPool', 'one')]).toEqual([true, false]);
   });
 });
+
+describe('until when a policy holds calls back', () => {
+  const call = (resource: string) => ({ operation: 'getScaleSet', resource }) as const;
+  const refusal = (retryAfterMs: number) =>
+    new AutoscalerError({ kind: 'throttled', retryAfterMs, policy: 'GetVMScaleSetResource' }, 'Too many requests.');
+
+  it('is told from the first answer on, and is that of the set which is held longest', async () => {
+    const metrics = createMetrics().arm;
+    const clock = new FakeClock(START_MS);
+    const b = new Budgets(clock, metrics);
+    const secondsLeft = async () =>
+      Object.fromEntries(
+        (await metrics.throttledUntil.get()).values.map(({ labels, value }) => [
+          labels.policy,
+          value === 0 ? 0 : value - clock.now() / 1000,
+        ]),
+      );
+    b.succeeded(call('a'));
+    expect(await secondsLeft()).toEqual({ GetVMScaleSet: 0, 'subscription-reads': 0 });
+    b.hold(call('a'), refusal(300_000));
+    b.hold(call('b'), refusal(20_000));
+    expect(await secondsLeft()).toMatchObject({ GetVMScaleSet: 300 });
+    await clock.advance(30_000);
+    // The short hold is over and a call let through: the long one goes on.
+    b.succeeded(call('b'));
+    b.succeeded(call('c'));
+    expect(await secondsLeft()).toMatchObject({ GetVMScaleSet: 270 });
+    await clock.advance(300_000);
+    b.succeeded(call('a'));
+    expect(await secondsLeft()).toMatchObject({ GetVMScaleSet: 0 });
+  });
+});

@@ -214,6 +214,17 @@ describe('doctor', () => {
     ]);
   });
 
+  it('rules: options of a pool whose name is misspelt', async () => {
+    const dir = mkdtempSync(join(tmpdir(), 'aks-autoscaler-options-'));
+    dirs.push(dir);
+    const file = join(dir, 'config.yaml');
+    writeFileSync(file, 'nodeGroupOptions: [{ name: genral, scaleDownUnneededTime: 1m }, { name: General, scaleDownUnneededTime: 2m }]\n');
+    const found = bad(
+      await visit(GOOD, { argv: ['--config', file, '--node-group-auto-discovery=label:cluster-autoscaler-enabled=true'] }),
+    ).map(({ area, status, message }) => `${area} ${status}: ${message}`);
+    expect(found).toEqual(['config warning: nodeGroupOptions: no node group is named genral; there are general, system']);
+  });
+
   it("pools: AKS's own autoscaler over an agent pool", async () => {
     const spec = worldOf([aPool({ name: 'general', managedAutoscaler: true })]);
     const seen = await visit(spec);
