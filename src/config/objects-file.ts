@@ -78,12 +78,19 @@ function checked(file: string, given: unknown, index: number): FileObject {
   const object: Typed = isMap(plain) ? plain : {};
   const { kind } = object;
   if (typeof kind !== 'string') throw mistake(`${file}: object ${index}: kind is missing; accepted is a Kubernetes object.`);
+  // An API server's "no" is no cluster without nodes.
+  if (kind === 'Status')
+    throw mistake(`${file} holds the answer of a request that failed${saidBy(object)}; accepted are Kubernetes objects.`);
   const known = SPELLING.get(kind.toLowerCase());
   if (known !== undefined && isOfAnotherApi(object, known)) return { ...object, kind: `${kind} of another API` };
   if (known !== undefined && known !== kind) throw mistake(`${file}: object ${index}: kind is "${kind}"; accepted is ${known}.`);
   const parsed = OBJECT_SCHEMAS.get(kind)?.safeParse(object);
   if (parsed?.success === false) return refuse(`${file}: ${kind} ${nameOf(object, index)}`, given, parsed.error.issues);
   return { ...object, kind };
+}
+
+function saidBy({ message }: Typed & { readonly message?: unknown }): string {
+  return typeof message === 'string' && message !== '' ? ` (${message.split('\n')[0] ?? ''})` : '';
 }
 
 function isOfAnotherApi({ apiVersion }: Typed, kind: string): boolean {

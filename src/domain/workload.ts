@@ -66,7 +66,8 @@ export function ownerKey({ kind, namespace, name }: Owner): string {
   return `${kind} ${namespace}/${name}`;
 }
 
-function isOwnerKind(kind: string): kind is Owner['kind'] {
+/** Whether it is one of the built-in kinds that a drain asks for. */
+export function isOwnerKind(kind: string): kind is Owner['kind'] {
   return Object.hasOwn(OWNER_GROUPS, kind);
 }
 

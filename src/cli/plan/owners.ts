@@ -1,7 +1,7 @@
 /** Which controllers of pods exist, by a file: a kind that is there is there whole; of a kind that is not, nothing is known. */
 import type { FileObject } from '../../config/objects-file.ts';
 import type { Pod } from '../../domain/pod.ts';
-import { ownerKey, ownerOf, type Owner, type OwnerState, type OwnerStates } from '../../domain/workload.ts';
+import { isOwnerKind, ownerKey, ownerOf, type OwnerState, type OwnerStates } from '../../domain/workload.ts';
 
 interface WorkloadJson extends FileObject {
   readonly metadata: { readonly name: string; readonly namespace?: string };
@@ -35,9 +35,13 @@ export function ownersOf(objects: readonly FileObject[], pods: Iterable<readonly
 /** As the daemon reads them one by one; only these two kinds have a number of replicas that a drain asks for. */
 function presentOwners(objects: readonly FileObject[]): OwnerStates {
   const states = new Map<string, OwnerState>();
-  for (const { kind, metadata, spec } of objects as readonly WorkloadJson[]) {
+  for (const object of objects) {
+    // Nothing is known of the form of kinds that no decision reads.
+    const { kind } = object;
+    if (!isOwnerKind(kind)) continue;
+    const { metadata, spec } = object as WorkloadJson;
     const hasReplicas = kind === 'ReplicaSet' || kind === 'ReplicationController';
-    const key = ownerKey({ kind: kind as Owner['kind'], namespace: metadata.namespace ?? 'default', name: metadata.name });
+    const key = ownerKey({ kind, namespace: metadata.namespace ?? 'default', name: metadata.name });
     states.set(key, { exists: true, desired: hasReplicas ? (spec?.replicas ?? 1) : undefined });
   }
   return states;
