@@ -12,11 +12,9 @@ import type { ResourceNames } from '../domain/resources.ts';
 import { DeviceLedger, type DeviceSeat } from './device-ledger.ts';
 import { mustForget } from './forgetting.ts';
 import { NodeSlots } from './node-slots.ts';
-import { refusedByPorts, takenPort } from './predicates/ports.ts';
-import { fitsFree, insufficientResources } from './predicates/resources-fit.ts';
-import { fitsClass, ShapeTable, type CompiledShape } from './shape-table.ts';
+import { ShapeTable, type CompiledShape } from './shape-table.ts';
+import { fitsAlone, refusals } from './slot-fit.ts';
 import type { Snapshot, SnapshotNode } from './snapshot.ts';
-import { staticRefusals } from './static-fit.ts';
 import { findTied } from './tied-shapes.ts';
 import { TopologyLedger } from './topology-ledger.ts';
 import { bug, UndoLog } from './undo-log.ts';
@@ -133,14 +131,9 @@ export class ClusterSnapshot implements Snapshot {
 
   check(pod: Pod, node: NodeName): readonly FitReason[] {
     const slot = this.#slots.slotNamed(node);
-    const compiled = this.#compiled(pod.shape);
-    return [
-      ...staticRefusals(pod.shape, this.#slots.nodeAt(slot)),
-      ...refusedByPorts(pod.shape, this.#slots.portsAt(slot)),
-      ...insufficientResources(pod.shape.requests, this.#slots.freeAt(slot), this.#names),
-      ...this.#ledger.refusals(compiled.ties, slot),
-      ...(pod.shape.devices === undefined ? [] : this.#devices.refusals(pod.shape.devices, slot, this.#slots.nodeAt(slot))),
-    ];
+    const { ties } = this.#compiled(pod.shape);
+    const parts = { slots: this.#slots, ledger: this.#ledger, devices: this.#devices, names: this.#names };
+    return refusals(parts, { shape: pod.shape, ties }, slot);
   }
 
   /** Whether what depends on other pods (spread, affinity, anti-affinity, devices) lets the pod in. */
@@ -170,7 +163,7 @@ export class ClusterSnapshot implements Snapshot {
     for (let step = 0; step < count; step++) {
       const position = start + step < count ? start + step : start + step - count;
       const slot = this.#order[position] ?? 0;
-      if (!this.#fits(compiled, slot)) continue;
+      if (!fitsAlone(compiled, slot, this.#slots, this.#devices)) continue;
       refused = false;
       if (tied && !this.#ledger.admits(compiled.ties, slot)) continue;
       const name = this.#slots.nodeAt(slot).name;
@@ -203,16 +196,6 @@ export class ClusterSnapshot implements Snapshot {
 
   revert(): void {
     if (this.#undo.revert()) this.#room += 1;
-  }
-
-  #fits(compiled: CompiledShape, slot: number): boolean {
-    const slots = this.#slots;
-    if (slots.live[slot] !== 1 || slots.cordoned[slot] === 1) return false;
-    if (!fitsFree(compiled.need, slots.free, slot * slots.stride)) return false;
-    if (!fitsClass(compiled.statics, slot, slots)) return false;
-    const ports = compiled.shape.hostPorts;
-    if (ports.length > 0 && takenPort(ports, slots.portsAt(slot)) !== undefined) return false;
-    return this.#hasDevicesFor(compiled.shape, slot);
   }
 
   #hasDevicesFor({ devices }: PodShape, slot: number): boolean {
