@@ -3,7 +3,7 @@
  * containers, pod overhead, pod-level resources, in-place resize).
  */
 import { PODS, largest, noResources, plus, type ResourceNames, type Resources } from '../../domain/resources.ts';
-import type { ContainerJson, ContainerStatusJson, PodJson, Quantities, ResourcesJson } from './api-json.ts';
+import type { ContainerJson, ContainerStatusJson, PodJson, PodSpecJson, Quantities, ResourcesJson } from './api-json.ts';
 
 /** Includes one in `pods`. @throws AutoscalerError `config` on a quantity that is none. */
 export function effectiveRequest(pod: PodJson, names: ResourceNames): Resources {
@@ -27,7 +27,7 @@ export function effectiveRequest(pod: PodJson, names: ResourceNames): Resources 
       starting = largest(starting, plus(sidecars, request));
     }
   }
-  const total = withPodLevel(largest(running, starting), spec.resources, names);
+  const total = withPodLevel(largest(running, starting), spec, names);
   const withOverhead = plus(total, names.parse(spec.overhead ?? {}));
   withOverhead[PODS] = 1;
   return withOverhead;
@@ -60,9 +60,14 @@ function isResizeInfeasible(pod: PodJson): boolean {
   );
 }
 
-/** For these the pod-level number replaces the sum of the containers. */
-function withPodLevel(total: Resources, resources: ResourcesJson | undefined, names: ResourceNames): Resources {
-  const ofPod = Object.entries(requestsOf(resources)).filter(
+/**
+ * For these the pod-level number replaces the sum of the containers. A pod-level limit is a request only of what no container
+ * asks for, which is how the API server fills it in.
+ */
+function withPodLevel(total: Resources, { resources, containers = [], initContainers = [] }: PodSpecJson, names: ResourceNames): Resources {
+  const asked = new Set([...containers, ...initContainers].flatMap((container) => Object.keys(requestsOf(container.resources))));
+  const limits = Object.entries(resources?.limits ?? {}).filter(([name]) => !asked.has(name));
+  const ofPod = Object.entries({ ...Object.fromEntries(limits), ...resources?.requests }).filter(
     ([name]) => name === 'cpu' || name === 'memory' || name.startsWith('hugepages-'),
   );
   if (ofPod.length === 0) return total;
