@@ -51,6 +51,8 @@ export class LeaseLeadership implements LeaderLease {
   #renewing: Promise<void> | undefined;
   /** The other's record and since when it has been the same. */
   #watched: { readonly version: string; readonly sinceMs: number } | undefined;
+  /** Monotonic: when that record will have run out. */
+  #freeAtMs: number | undefined;
 
   constructor(deps: LeaseDeps) {
     this.#deps = deps;
@@ -75,7 +77,8 @@ export class LeaseLeadership implements LeaderLease {
         return;
       }
       // The same pause in every replica would make them collide for ever.
-      await clock.sleep(Math.round(this.#timing.retryMs * (1 + 0.2 * random())), signal);
+      const pauseMs = Math.round(this.#timing.retryMs * (1 + 0.2 * random()));
+      await clock.sleep(Math.min(pauseMs, this.#untilFreeMs()), signal);
     }
   }
 
@@ -143,7 +146,14 @@ export class LeaseLeadership implements LeaderLease {
     const now = this.#deps.clock.monotonic();
     if (this.#watched?.version !== version) this.#watched = { version, sinceMs: now };
     const durationMs = (lease.spec?.leaseDurationSeconds ?? this.#timing.durationMs / 1000) * 1000;
-    return now - this.#watched.sinceMs > durationMs;
+    this.#freeAtMs = this.#watched.sinceMs + durationMs;
+    return now > this.#freeAtMs;
+  }
+
+  /** Until the other's record will have run out if it stays as it is; a record that should have and is there still is no hurry. */
+  #untilFreeMs(): number {
+    const leftMs = Math.ceil((this.#freeAtMs ?? Infinity) - this.#deps.clock.monotonic()) + 1;
+    return leftMs > 0 ? leftMs : Infinity;
   }
 
   #claim(present: LeaseJson | undefined): unknown {
