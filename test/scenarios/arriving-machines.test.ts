@@ -1,0 +1,188 @@
+/** Machines that come late, in part or not at all, nodes that are not of use yet, and what the status says of them. */
+import { afterEach, describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import type { PoolSpec } from '../../src/simulator/world-spec.ts';
+import { VirtualRun } from '../support/virtual-world.ts';
+import { aPool, bound, capacity, deployment, events, MINUTE, SECOND, worldOf } from './support.ts';
+
+let run: VirtualRun | undefined;
+afterEach(async () => {
+  await run?.stop();
+  run = undefined;
+});
+
+const TWO = [aPool({ name: 'aaa', count: 0 }), aPool({ name: 'bbb', count: 0, vmSize: 'Standard_E4s_v5' })];
+const web = (replicas: number, cpu = '3') => deployment({ name: 'web', replicas, cpu });
+
+async function start(pools: readonly PoolSpec[], flags: readonly string[] = []): Promise<VirtualRun> {
+  run = await VirtualRun.start({
+    spec: worldOf(pools),
+    flags: ['--scale-down-unneeded-time=2m', '--scale-down-delay-after-add=1m', ...flags],
+  });
+  return run;
+}
+
+interface GroupStatus {
+  readonly name: string;
+  readonly health: {
+    readonly status: string;
+    readonly nodeCounts: Readonly<Record<string, unknown>>;
+    readonly cloudProviderTarget: number;
+  };
+  readonly scaleUp: { readonly status: string; readonly backoffInfo?: { readonly errorCode: string } };
+  readonly scaleDown: { readonly status: string; readonly candidates?: number };
+}
+function statusOf(world: VirtualRun, pool: string): GroupStatus | undefined {
+  const maps = world.world.cluster.store.list('configmaps');
+  const found = maps.find(({ metadata }) => metadata.name === 'cluster-autoscaler-status') as
+    | { readonly data: { readonly status: string } }
+    | undefined;
+  const { nodeGroups = [] } = parse(found?.data.status ?? '{}') as { nodeGroups?: readonly GroupStatus[] };
+  return nodeGroups.find(({ name }) => name.includes(pool));
+}
+const nodes = (world: VirtualRun, pool: string) =>
+  world.world.cluster.store.nodes().filter(({ metadata }) => metadata.labels?.['agentpool'] === pool);
+const puts = (world: VirtualRun) => world.writes().filter(({ method }) => method === 'PUT');
+
+describe('a machine that never becomes a node', () => {
+  it.each([
+    [13, 'is there'],
+    [10, 'is being created for ever'],
+    [12, 'does not report'],
+  ])('fault %i (%s): its pool rests after its time, told, another takes the pods, and the machine goes', async (number) => {
+    const world = await start(TWO, ['--max-node-provision-time=6m']);
+    world.world.arm.control.addCatalogued({ number, id: 'lost', match: { pool: 'aaa' } });
+    world.world.cluster.apply(web(2));
+    await world.until('an order', () => puts(world).length === 1, MINUTE);
+    const ordered = world.clock.now();
+    await world.advance(MINUTE);
+    expect(statusOf(world, 'aaa')).toMatchObject({ scaleUp: { status: 'InProgress' } });
+    await world.until('all bound', () => bound(world, 'web') === 2, 15 * MINUTE);
+    expect(nodes(world, 'bbb')).toHaveLength(2);
+    expect(world.clock.now() - ordered).toBeLessThan(12 * MINUTE);
+    expect(events(world, 'ScaleUpTimedOut').concat(events(world, 'FailedToScaleUpGroup'), events(world, 'ScaleUpFailed'))).not.toEqual([]);
+    await world.until('told', () => statusOf(world, 'aaa')?.scaleUp.status === 'Backoff', MINUTE);
+    world.world.arm.control.removeFault('lost');
+    await world.until('the machine gone', () => capacity(world, 'aaa') === 0, 20 * MINUTE);
+    expect(bound(world, 'web')).toBe(2);
+    expect(world.world.violations()).toEqual([]);
+  });
+
+  it.each([
+    [9, '--max-node-provision-time=40m'],
+    [14, '--max-node-provision-time=40m'],
+    [54, '--max-node-provision-time=15m'],
+  ])('fault %i, %s: one that is only late is waited for, and nothing is ordered twice', async (number, flag) => {
+    const world = await start(TWO, [flag]);
+    world.world.arm.control.addCatalogued({ number, id: 'late', match: { pool: 'aaa' } });
+    world.world.cluster.apply(web(2));
+    await world.until('all bound', () => bound(world, 'web') === 2, 45 * MINUTE);
+    await world.advance(5 * MINUTE);
+    expect([capacity(world, 'aaa'), capacity(world, 'bbb')]).toEqual([2, 0]);
+    expect(puts(world)).toHaveLength(1);
+    expect(world.world.violations()).toEqual([]);
+  });
+});
+
+describe('pools side by side', () => {
+  it('grow in the same loop, none waits for the operation of another', async () => {
+    const world = await start(TWO.map((pool) => ({ ...pool, labels: { only: pool.name } })));
+    for (const name of ['aaa', 'bbb'])
+      world.world.cluster.apply(deployment({ name, replicas: 2, cpu: '3', spec: { nodeSelector: { only: name } } }));
+    await world.until('two orders', () => puts(world).length === 2, MINUTE);
+    expect(Math.abs((puts(world)[0]?.at ?? 0) - (puts(world)[1]?.at ?? 0))).toBeLessThan(5 * SECOND);
+    await world.until('all bound', () => bound(world, 'aaa') + bound(world, 'bbb') === 4, 10 * MINUTE);
+    expect([capacity(world, 'aaa'), capacity(world, 'bbb')]).toEqual([2, 2]);
+  });
+
+  it('a pool may grow while its machines are being deleted, and what goes is no room', async () => {
+    const world = await start([aPool({ name: 'aaa', count: 3 })]);
+    await world.until('deletions', () => world.writes().some(({ method }) => method === 'POST'), 10 * MINUTE);
+    world.world.cluster.apply(web(3));
+    await world.until('all bound', () => bound(world, 'web') === 3, 15 * MINUTE);
+    await world.advance(5 * MINUTE);
+    expect([capacity(world, 'aaa'), nodes(world, 'aaa').length]).toEqual([3, 3]);
+    expect(world.world.violations()).toEqual([]);
+  });
+});
+
+describe('somebody else resizes a pool', () => {
+  it.each([
+    ['more', 2, 4],
+    ['fewer', -1, 1],
+  ])('%s nodes: that is its size from now on, no write answers it but for what is not needed', async (_name, delta, size) => {
+    const world = await start([aPool({ name: 'aaa', count: 2 })], ['--scale-down-enabled=false']);
+    await world.advance(MINUTE);
+    world.world.arm.control.raise({ foreignScale: { pool: 'aaa', delta } });
+    await world.until('the size is known', () => statusOf(world, 'aaa')?.health.cloudProviderTarget === size, 4 * MINUTE);
+    await world.advance(10 * MINUTE);
+    expect(world.writes()).toEqual([]);
+    expect(statusOf(world, 'aaa')).toMatchObject({
+      health: { status: 'Healthy', nodeCounts: { registered: { total: size, ready: size } } },
+      scaleUp: { status: 'NoActivity' },
+    });
+  });
+});
+
+describe('a node that is there and of no use', () => {
+  const tainted = async (world: VirtualRun, key: string) => {
+    const [node] = nodes(world, 'aaa');
+    if (node === undefined) throw new Error('no node');
+    const taint = { key, effect: 'NoSchedule' };
+    world.world.cluster.apply({ ...node, spec: { ...node.spec, taints: [...(node.spec.taints ?? []), taint] } });
+    await world.advance(15 * SECOND);
+  };
+
+  it('with a startup taint is on its way: pods wait for it, and nothing more is ordered until it is gone', async () => {
+    const key = 'startup-taint.cluster-autoscaler.kubernetes.io/agent';
+    const world = await start([aPool({ name: 'aaa', count: 0, taints: [`${key}=true:NoSchedule`] })]);
+    world.world.cluster.apply(web(1));
+    await world.until('a node', () => nodes(world, 'aaa').length === 1, 5 * MINUTE);
+    await world.advance(5 * MINUTE);
+    expect([capacity(world, 'aaa'), bound(world, 'web')]).toEqual([1, 0]);
+    expect(statusOf(world, 'aaa')).toMatchObject({ health: { nodeCounts: { registered: { total: 1, ready: 0, notStarted: 1 } } } });
+    const [node] = nodes(world, 'aaa');
+    if (node === undefined) throw new Error('no node');
+    world.world.cluster.apply({ ...node, spec: { ...node.spec, taints: (node.spec.taints ?? []).filter((taint) => taint.key !== key) } });
+    await world.until('bound', () => bound(world, 'web') === 1, MINUTE);
+    expect(puts(world)).toHaveLength(1);
+  });
+
+  it('with a status taint is ready and takes no pods: another is ordered at once, without the taint', async () => {
+    const world = await start(
+      [aPool({ name: 'aaa', count: 1, min: 1 })],
+      ['--status-taint=example.com/busy', '--scale-down-enabled=false'],
+    );
+    await tainted(world, 'example.com/busy');
+    world.world.cluster.apply(web(1));
+    await world.until('bound', () => bound(world, 'web') === 1, 5 * MINUTE);
+    expect(capacity(world, 'aaa')).toBe(2);
+    await world.advance(70 * SECOND);
+    expect(statusOf(world, 'aaa')).toMatchObject({ health: { nodeCounts: { registered: { ready: 2 } } } });
+  });
+
+  it('cordoned by a person takes no pods, another is ordered, and it goes when it is empty', async () => {
+    const world = await start([aPool({ name: 'aaa', count: 1, min: 0 })]);
+    const [node] = nodes(world, 'aaa');
+    if (node === undefined) throw new Error('no node');
+    world.world.cluster.apply({ ...node, spec: { ...node.spec, unschedulable: true } });
+    await world.advance(15 * SECOND);
+    world.world.cluster.apply(web(1));
+    await world.until('bound', () => bound(world, 'web') === 1, 5 * MINUTE);
+    expect(nodes(world, 'aaa')).toHaveLength(2);
+    await world.until('gone', () => nodes(world, 'aaa').every(({ metadata }) => metadata.name !== node.metadata.name), 10 * MINUTE);
+    expect([capacity(world, 'aaa'), bound(world, 'web')]).toEqual([1, 1]);
+  });
+});
+
+describe('the status of removals', () => {
+  it('counts candidates while there are any, and is quiet when there are none', async () => {
+    const world = await start([aPool({ name: 'aaa', count: 3, min: 1 })], ['--scale-down-unneeded-time=5m']);
+    await world.advance(2 * MINUTE);
+    expect(statusOf(world, 'aaa')?.scaleDown).toMatchObject({ status: 'CandidatesPresent' });
+    await world.until('the minimum', () => nodes(world, 'aaa').length === 1, 15 * MINUTE);
+    await world.advance(2 * MINUTE);
+    expect(statusOf(world, 'aaa')?.scaleDown).toMatchObject({ status: 'NoCandidates' });
+    expect(statusOf(world, 'aaa')?.scaleDown).not.toHaveProperty('candidates');
+  });
+});
