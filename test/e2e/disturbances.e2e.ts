@@ -4,7 +4,8 @@ import { aPool } from '../scenarios/support.ts';
 import { scenarios } from './scenario.ts';
 import { always, until } from './until.ts';
 import { deployment } from './workloads.ts';
-import type { E2eWorld, Node } from './world.ts';
+import type { E2eWorld } from './world.ts';
+import type { Node } from './seen-objects.ts';
 
 const TO_BE_DELETED = 'ToBeDeletedByClusterAutoscaler';
 

@@ -5,7 +5,8 @@ import { STOP_SECONDS_ANNOTATION } from './kubelets.ts';
 import { scenarios } from './scenario.ts';
 import { until } from './until.ts';
 import { deployment } from './workloads.ts';
-import type { E2eWorld, Node } from './world.ts';
+import type { E2eWorld } from './world.ts';
+import type { Node } from './seen-objects.ts';
 
 const TO_BE_DELETED = 'ToBeDeletedByClusterAutoscaler';
 const LEASE = '/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/aks-autoscaler';

@@ -6,7 +6,8 @@ import { kubectl } from './kubectl.ts';
 import { scenarios } from './scenario.ts';
 import { until } from './until.ts';
 import { deployment } from './workloads.ts';
-import type { E2eWorld, Event } from './world.ts';
+import type { E2eWorld } from './world.ts';
+import type { Event } from './seen-objects.ts';
 
 const { beginWithDaemon, plane } = scenarios();
 let world: E2eWorld;

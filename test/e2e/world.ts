@@ -17,9 +17,11 @@ import type { PoolSpec, WorldSpec } from '../../src/simulator/world-spec.ts';
 import { worldOf } from '../scenarios/support.ts';
 import { MERGE, type ApiClient, type Json, type KubeObject } from './api-client.ts';
 import { startControlPlane, type ControlPlane } from './control-plane.ts';
+import { Daemon } from './daemon.ts';
 import { givenBinaries } from './given.ts';
 import { Kubelets } from './kubelets.ts';
 import { Program } from './program.ts';
+import type { Event, Node, Pod } from './seen-objects.ts';
 import { until } from './until.ts';
 
 const ROOT = resolve(import.meta.dirname, '..', '..');
@@ -54,27 +56,6 @@ export interface WorldOptions {
   readonly knobs?: Partial<ArmKnobs>;
 }
 
-export interface Pod extends KubeObject {
-  readonly spec: { readonly nodeName?: string };
-  readonly status: { readonly phase?: string; readonly conditions?: readonly { readonly type: string; readonly status: string }[] };
-}
-
-export interface Node extends KubeObject {
-  readonly spec: {
-    readonly providerID?: string;
-    readonly unschedulable?: boolean;
-    readonly taints?: readonly { readonly key: string; readonly effect: string }[];
-  };
-}
-
-export interface Event extends KubeObject {
-  readonly reason: string;
-  readonly message: string;
-  readonly type: string;
-  readonly involvedObject: { readonly kind: string; readonly name: string };
-  readonly source: { readonly component?: string };
-}
-
 /** A control plane that knows the daemon's ServiceAccount and records what it asks for. */
 export async function startPlaneForDaemon(): Promise<ControlPlane> {
   const plane = await startControlPlane({ binaries: givenBinaries(), audited: [DAEMON_USER] });
@@ -86,61 +67,6 @@ export async function startPlaneForDaemon(): Promise<ControlPlane> {
 async function installRbac(plane: ControlPlane): Promise<void> {
   const text = readFileSync(join(ROOT, 'deploy', 'rbac.yaml'), 'utf8');
   for (const document of parseAllDocuments(text)) await plane.admin.apply(document.toJS() as Json);
-}
-
-export class Daemon {
-  readonly name: string;
-  readonly program: Program;
-  readonly lines: readonly string[];
-  /** Who it is to Azure. */
-  readonly principal: string;
-  readonly #url: () => string | undefined;
-
-  constructor(parts: { readonly name: string; readonly program: Program; readonly lines: readonly string[]; readonly principal: string }) {
-    const { lines } = parts;
-    this.name = parts.name;
-    this.program = parts.program;
-    this.lines = lines;
-    this.principal = parts.principal;
-    this.#url = () => /"url":"(http:[^"]+)"/.exec(lines.find((line) => line.includes('serving metrics')) ?? '')?.[1];
-  }
-
-  async ready(): Promise<void> {
-    await until(
-      `${this.name} is ready`,
-      async () => {
-        this.mustRun();
-        const url = this.#url();
-        return url !== undefined && (await fetch(`${url}/readyz`)).ok;
-      },
-      60_000,
-      () => this.program.tail(),
-    );
-  }
-
-  /** Serving: it may lead or wait for the lead. */
-  async serving(): Promise<void> {
-    await until(
-      `${this.name} serves`,
-      () => this.#url(),
-      60_000,
-      () => this.program.tail(),
-    );
-  }
-
-  async metric(pattern: RegExp): Promise<number> {
-    const answer = await fetch(`${this.#url() ?? ''}/metrics`);
-    return Number(pattern.exec(await answer.text())?.[1] ?? 0);
-  }
-
-  mustRun(): void {
-    if (this.program.end !== undefined) throw new Error(`${this.name} ended with ${this.program.end}:\n${this.program.tail()}`);
-  }
-
-  /** Lines of its log that say error, and those that a missing right leaves. */
-  complaints(): readonly string[] {
-    return this.lines.filter((line) => /"level":"?(error|50)|forbidden/i.test(line));
-  }
 }
 
 /** Owns one fake AKS and the daemons in it. */

@@ -6,10 +6,11 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { ParityCluster, ParityObject } from '../../differential/parity-case.ts';
-import { ApiError, type Json, type KubeObject } from '../api-client.ts';
+import type { Json, KubeObject } from '../api-client.ts';
 import type { Binaries } from '../binaries.ts';
 import { startControlPlane, type ControlPlane } from '../control-plane.ts';
 import { until } from '../until.ts';
+import { apiOf, DEVICES, pathOf, PATHS, tidy } from './case-objects.ts';
 import { gated, hasItsClaims, hasOwnClaims, ownClaims } from './own-claims.ts';
 
 export interface Verdict {
@@ -36,32 +37,10 @@ export interface Answers {
 
 /** Admission that would change or refuse what a case is made of. */
 const NOT_ADMITTED = ['ServiceAccount', 'TaintNodesByCondition', 'RuntimeClass', 'StorageObjectInUseProtection'];
-const DEVICES = '/apis/resource.k8s.io/v1';
 const SENTINEL = 'parity-sentinel';
 /** Classes of priority that the pods of a case may name. */
 export const PRIORITIES: Readonly<Record<string, number>> = { 'parity-low': -5, 'parity-high': 1000 };
 const MERGE = 'application/merge-patch+json';
-/** Paths of everything that a case may hold, in the order of creation. */
-const PATHS: readonly (readonly [kind: string, path: (namespace: string) => string])[] = [
-  ['Namespace', () => '/api/v1/namespaces'],
-  ['StorageClass', () => '/apis/storage.k8s.io/v1/storageclasses'],
-  ['CSINode', () => '/apis/storage.k8s.io/v1/csinodes'],
-  ['PersistentVolume', () => '/api/v1/persistentvolumes'],
-  ['PersistentVolumeClaim', (namespace) => `/api/v1/namespaces/${namespace}/persistentvolumeclaims`],
-  ['DeviceClass', () => `${DEVICES}/deviceclasses`],
-  ['ResourceSlice', () => `${DEVICES}/resourceslices`],
-  ['ResourceClaimTemplate', (namespace) => `${DEVICES}/namespaces/${namespace}/resourceclaimtemplates`],
-  ['ResourceClaim', (namespace) => `${DEVICES}/namespaces/${namespace}/resourceclaims`],
-  ['Node', () => '/api/v1/nodes'],
-  ['Pod', (namespace) => `/api/v1/namespaces/${namespace}/pods`],
-];
-
-/** Of what is not in the core group. */
-const GROUPS: Readonly<Record<string, readonly string[]>> = {
-  'storage.k8s.io': ['StorageClass', 'CSINode'],
-  'resource.k8s.io': ['DeviceClass', 'ResourceSlice', 'ResourceClaimTemplate', 'ResourceClaim'],
-};
-
 const SENTINEL_CLASS: ParityObject = {
   kind: 'DeviceClass',
   metadata: { name: SENTINEL },
@@ -295,23 +274,6 @@ function sentinelDevices(name: string): readonly ParityObject[] {
       spec: { devices: { requests: [{ name: 'only', exactly: { deviceClassName: SENTINEL } }] } },
     },
   ];
-}
-
-function pathOf({ kind, metadata }: ParityObject): string {
-  const found = PATHS.find(([each]) => each === kind);
-  if (found === undefined) throw new ApiError(0, `A case cannot hold a ${kind}.`);
-  return found[1](metadata.namespace ?? 'default');
-}
-
-function apiOf({ kind }: ParityObject): Json {
-  const [group] = Object.entries(GROUPS).find(([, kinds]) => kinds.includes(kind)) ?? [];
-  return { apiVersion: group === undefined ? 'v1' : `${group}/v1`, kind };
-}
-
-/** Without what only the server's own books are about. */
-function tidy(object: ParityObject): ParityObject {
-  const { managedFields: _fields, resourceVersion: _version, generation: _generation, ...metadata } = object.metadata;
-  return { ...object, metadata };
 }
 
 function extender(verdicts: Map<string, Verdict>): Server {

@@ -1,0 +1,42 @@
+/** What a case may hold, where the API server has it, and in which form it is sent and compared. */
+import type { ParityObject } from '../../differential/parity-case.ts';
+import { ApiError, type Json } from '../api-client.ts';
+
+export const DEVICES = '/apis/resource.k8s.io/v1';
+/** Paths of everything that a case may hold, in the order of creation. */
+export const PATHS: readonly (readonly [kind: string, path: (namespace: string) => string])[] = [
+  ['Namespace', () => '/api/v1/namespaces'],
+  ['StorageClass', () => '/apis/storage.k8s.io/v1/storageclasses'],
+  ['CSINode', () => '/apis/storage.k8s.io/v1/csinodes'],
+  ['PersistentVolume', () => '/api/v1/persistentvolumes'],
+  ['PersistentVolumeClaim', (namespace) => `/api/v1/namespaces/${namespace}/persistentvolumeclaims`],
+  ['DeviceClass', () => `${DEVICES}/deviceclasses`],
+  ['ResourceSlice', () => `${DEVICES}/resourceslices`],
+  ['ResourceClaimTemplate', (namespace) => `${DEVICES}/namespaces/${namespace}/resourceclaimtemplates`],
+  ['ResourceClaim', (namespace) => `${DEVICES}/namespaces/${namespace}/resourceclaims`],
+  ['Node', () => '/api/v1/nodes'],
+  ['Pod', (namespace) => `/api/v1/namespaces/${namespace}/pods`],
+];
+
+/** Of what is not in the core group. */
+export const GROUPS: Readonly<Record<string, readonly string[]>> = {
+  'storage.k8s.io': ['StorageClass', 'CSINode'],
+  'resource.k8s.io': ['DeviceClass', 'ResourceSlice', 'ResourceClaimTemplate', 'ResourceClaim'],
+};
+
+export function pathOf({ kind, metadata }: ParityObject): string {
+  const found = PATHS.find(([each]) => each === kind);
+  if (found === undefined) throw new ApiError(0, `A case cannot hold a ${kind}.`);
+  return found[1](metadata.namespace ?? 'default');
+}
+
+export function apiOf({ kind }: ParityObject): Json {
+  const [group] = Object.entries(GROUPS).find(([, kinds]) => kinds.includes(kind)) ?? [];
+  return { apiVersion: group === undefined ? 'v1' : `${group}/v1`, kind };
+}
+
+/** Without what only the server's own books are about. */
+export function tidy(object: ParityObject): ParityObject {
+  const { managedFields: _fields, resourceVersion: _version, generation: _generation, ...metadata } = object.metadata;
+  return { ...object, metadata };
+}
