@@ -12,21 +12,11 @@ import { ListLedger } from './list-ledger.ts';
 import type { LogicalClock, Stamp } from './logical-clock.ts';
 import type { Mutation, MutationOp } from './mutation.ts';
 import { Mutations } from './mutations.ts';
+import { lastOfEach, nothingCommitted, type Located } from './listed-rows.ts';
 import { Observer } from './observer.ts';
+import { Outbox } from './outbox.ts';
 import { RowStore, seenOf, type Entry } from './row-store.ts';
-import type {
-  ListCommit,
-  ListedRow,
-  ListResult,
-  Observation,
-  Observed,
-  Removal,
-  Row,
-  RowView,
-  Seen,
-  TableDefinition,
-  TableEvent,
-} from './row.ts';
+import type { ListCommit, ListResult, Observation, Observed, Removal, Row, RowView, Seen, TableDefinition, TableEvent } from './row.ts';
 import { layOver } from './view.ts';
 import { Waiters } from './waiters.ts';
 
@@ -34,6 +24,8 @@ import { Waiters } from './waiters.ts';
 const FORGET_AFTER_MS = 30 * 60_000;
 /** Ended rows are remembered at least this long, ms. */
 const REMEMBER_MS = 120_000;
+
+const NOTHING_ABSENT = { evicted: 0, doubted: false } as const;
 
 export interface TableParts<V> {
   readonly definition: TableDefinition<V>;
@@ -52,21 +44,20 @@ export class Table<V> {
   readonly #observer: Observer<V>;
   readonly #waiters = new Waiters();
   readonly #lists = new ListLedger();
-  readonly #listeners = new Set<(event: TableEvent<V>) => void>();
-  #events: TableEvent<V>[] = [];
-  #refreshes: Entry<V>[] = [];
+  readonly #outbox: Outbox<V>;
   #version = 0;
 
   constructor(parts: TableParts<V>) {
     this.#parts = parts;
     this.#hooks = parts.hooks ?? {};
+    this.#outbox = new Outbox({ hooks: this.#hooks, wantRefresh: parts.wantRefresh });
     this.#mutations = new Mutations({ clock: parts.clock, order: parts.order, rows: this.#rowAccess() });
     this.#observer = new Observer({
       definition: parts.definition,
       store: this.#store,
       mutations: this.#mutations,
       emit: (event) => this.#emit(event),
-      wantRefresh: (entry) => this.#refreshes.push(entry),
+      wantRefresh: (entry) => this.#outbox.refresh(entry),
       rejected: (reason) => tell(this.#hooks, 'rowRejected', () => this.#hooks.rowRejected?.(this.name, reason)),
       confirmed: (key, seq) => this.#waiters.confirm(key, seq),
     });
@@ -84,7 +75,7 @@ export class Table<V> {
   /** Every read of one object ends here. */
   observe(observation: Observation<V>): Observed {
     const outcome = this.#observer.observe(observation, this.#parts.clock.now());
-    this.#flush();
+    this.#outbox.flush();
     return outcome;
   }
 
@@ -93,7 +84,7 @@ export class Table<V> {
     const existed = this.get(key) !== undefined;
     const outcome = this.#observer.observeGone(key, { stamp, via: 'get', nowMs: this.#parts.clock.now() });
     if (existed && outcome.changed) this.#evicted('not-found', 1);
-    this.#flush();
+    this.#outbox.flush();
     return outcome;
   }
 
@@ -107,7 +98,7 @@ export class Table<V> {
     const absence = list.complete && list.authority === 'authoritative' ? this.#commitAbsence(list, rows, first.stamp) : NOTHING_ABSENT;
     this.#lists.remember(list, first.stamp, { believed: list.complete && !absence.doubted, doubted: absence.doubted });
     if (duplicates > 0) tell(this.#hooks, 'duplicates', () => this.#hooks.duplicates?.(this.name, duplicates));
-    this.#flush();
+    this.#outbox.flush();
     return { dropped: undefined, ...counts, evicted: absence.evicted, duplicates, listAgain: absence.doubted };
   }
 
@@ -182,8 +173,7 @@ export class Table<V> {
 
   /** Told after each commit, when all of it is visible. Returns the way to stop. */
   subscribe(listener: (event: TableEvent<V>) => void): () => void {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
+    return this.#outbox.subscribe(listener);
   }
 
   fences(): readonly FenceStatus[] {
@@ -199,7 +189,7 @@ export class Table<V> {
     if (knownAgents !== undefined) this.#dropUnknownAgents(knownAgents);
     for (const entry of this.#store.entries()) if (this.#isForgettable(entry)) this.#store.forget(entry);
     this.#mutations.dropOrphans((key) => this.get(key) !== undefined);
-    this.#flush();
+    this.#outbox.flush();
   }
 
   #upsert(list: ListResult<V>, rows: ReadonlyMap<string, Located<V>>): { added: number; changed: number; rejected: number } {
@@ -232,7 +222,7 @@ export class Table<V> {
       reading,
       fences: this.#mutations.existence,
     });
-    this.#refreshes.push(...plan.missed);
+    this.#outbox.refresh(...plan.missed);
     if (plan.doubtful && !this.#lists.wasDoubted(list)) {
       tell(this.#hooks, 'listDoubted', () => this.#hooks.listDoubted?.(this.name, list.agentId));
       return { evicted: 0, doubted: true };
@@ -273,7 +263,7 @@ export class Table<V> {
       etag: (key: string) => this.get(key)?.etag,
       adoptEtag: (key: string, etag: string | undefined, seq: number) => {
         this.#observer.adoptEtag(key, etag, seq);
-        this.#flush();
+        this.#outbox.flush();
       },
       touched: () => {
         this.#version += 1;
@@ -284,43 +274,10 @@ export class Table<V> {
 
   #emit(event: TableEvent<V>): void {
     this.#version += 1;
-    this.#events.push(event);
+    this.#outbox.emit(event);
   }
 
   #evicted(cause: EvictionCause, count: number): void {
     if (count > 0) tell(this.#hooks, 'evicted', () => this.#hooks.evicted?.(this.name, cause, count));
   }
-
-  /** Listeners may observe and mutate in turn, so the queues are taken before anybody is told. */
-  #flush(): void {
-    const events = this.#events;
-    const refreshes = this.#refreshes;
-    if (events.length === 0 && refreshes.length === 0) return;
-    this.#events = [];
-    this.#refreshes = [];
-    for (const event of events) for (const listener of this.#listeners) tell(this.#hooks, 'listener', () => listener(event));
-    for (const entry of refreshes) this.#parts.wantRefresh(entry.key, entry.scope);
-  }
-}
-
-interface Located<V> {
-  readonly row: ListedRow<V>;
-  readonly stamp: Stamp;
-}
-
-const NOTHING_ABSENT = { evicted: 0, doubted: false } as const;
-
-/** A key listed twice counts once; the later page knows better. */
-function lastOfEach<V>(list: ListResult<V>): { readonly rows: ReadonlyMap<string, Located<V>>; readonly duplicates: number } {
-  const rows = new Map<string, Located<V>>();
-  let total = 0;
-  for (const page of list.pages) {
-    total += page.rows.length;
-    for (const row of page.rows) rows.set(row.key, { row, stamp: page.stamp });
-  }
-  return { rows, duplicates: total - rows.size };
-}
-
-function nothingCommitted(dropped: 'older-list' | undefined): ListCommit {
-  return { dropped, added: 0, changed: 0, evicted: 0, rejected: 0, duplicates: 0, listAgain: false };
 }
