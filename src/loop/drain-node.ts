@@ -138,8 +138,9 @@ async function failed(
   const { tools, thrown } = failure;
   const { group, node } = removal;
   const error = thrown instanceof Halt ? thrown : asAutoscalerError(thrown);
-  tools.whole?.callOff(`${node}: ${error.message}`);
+  // Before the others are called off: who calls them off was not stopped itself.
   const stopped = tools.work.aborted && !(error instanceof Halt);
+  tools.whole?.callOff(`${node}: ${error.message}`);
   const step: RemovalStep = stopped ? 'stopped' : error instanceof Halt ? error.step : progress.step;
   const stuck = progress.mark === undefined ? undefined : await unmarkWithRetry(progress.mark, tools, tools.undo);
   if (stuck !== undefined)

@@ -134,6 +134,27 @@ describe('a removal', () => {
     expect(world.runner.inFlight().size).toBe(0);
   });
 
+  it.each([
+    ['nodes that go each by itself: the others go', false, [keyOf('g-0'), keyOf('g-2')]],
+    ['nodes that go together: none goes', true, []],
+  ])('a mark that cannot be written, of %s, and that node rests', async (_name, together, gone) => {
+    const world = setUp({ nodes: 3 });
+    world.cluster.onCall = (call, node) => {
+      if (call === 'taint' && node === 'g-1') throw new AutoscalerError({ kind: 'kube-api', status: 500 }, 'the API server is away');
+      return undefined;
+    };
+    const removals = ['g-0', 'g-1', 'g-2'].map((node) => removalOf(node));
+    if (together) world.runner.startTogether(removals);
+    else for (const removal of removals) world.runner.start(removal);
+    await world.clock.advance(2 * MINUTE);
+    expect(world.cloud.deletes.flatMap(({ instances }) => instances)).toEqual(gone);
+    expect(['g-0', 'g-1', 'g-2'].filter((node) => isMarked(world, node) && !gone.includes(keyOf(node)))).toEqual([]);
+    const undone = world.runner.collect().filter((outcome) => outcome.kind === 'undone');
+    const failed = undone.find(({ node }) => node === 'g-1');
+    expect([undone.length, failed?.step]).toEqual([together ? 3 : 1, 'taint']);
+    expect((failed?.retryAtMs ?? 0) - (failed?.atMs ?? 0)).toBeGreaterThan(MINUTE);
+  });
+
   it('AC16: Azure refusing the one call undoes every node', async () => {
     const world = setUp({ nodes: 2, minSize: 1 });
     world.runner.startTogether([removalOf('g-0'), removalOf('g-1')]);
