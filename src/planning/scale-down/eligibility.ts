@@ -71,7 +71,7 @@ function judge(node: Node, scope: Scope): Candidate | KeptNode {
   const instance = observation.cloud.instanceOfNode.get(name);
   if (instance === undefined) return { node: name, reason: 'InstanceUnknown' };
   // A broken node is no part of the minimum that is worth having: its timer runs while a replacement is on its way.
-  if (node.readiness.ready && isAtMinimum(group, scope)) return { node: name, reason: 'NodeGroupMinSizeReached' };
+  if (node.readiness.ready && isAtMinimum(group, scope)) return { node: name, ...atMinimum(group) };
   const memory = state.unremovable.get(name);
   if (memory !== undefined && memory.untilMs > observation.nowMs) {
     const { reason, untilMs: recheckAtMs, blocker, detail = `${reason} a while ago` } = memory;
@@ -127,6 +127,11 @@ function loadOf(
     utilization: claimUtilization(node, pods) ?? utilizationOf(node, pods, options),
     threshold: group.options.utilizationThreshold ?? rules.utilizationThreshold,
   };
+}
+
+/** The reason, with the number that decides. */
+export function atMinimum({ minSize }: NodeGroup): Pick<KeptNode, 'reason' | 'detail'> {
+  return { reason: 'NodeGroupMinSizeReached', detail: `its group keeps ${minSize} at least` };
 }
 
 function isAtMinimum(group: NodeGroup, scope: Scope): boolean {

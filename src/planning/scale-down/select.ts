@@ -6,6 +6,7 @@ import { BudgetLedger, type Allowance, type Headroom } from './budgets.ts';
 import { ClusterMinimum } from './cluster-minimum.ts';
 import { startupMsOf } from '../node-counts.ts';
 import { unreadyKeptMs } from '../state/unready-time.ts';
+import { atMinimum } from './eligibility.ts';
 import { coolsDownUntil } from './inhibition.ts';
 import { removalOrder } from './removal-order.ts';
 import type { Scope } from './scope.ts';
@@ -105,7 +106,7 @@ function refusalOf(candidates: Whole, funds: Funds, { mayExceed }: { readonly ma
   if (!group.target.known) return { reason: 'GroupUnconfirmed', detail: `its size is not known: ${group.target.reason}` };
   if (!group.target.confirmed) return { reason: 'GroupUnconfirmed', detail: 'its size has not been seen since it was changed last' };
   if (candidates.some(({ drain }) => drain.waiting.length > 0)) return { reason: 'BlockedByOnCompletionPod' };
-  if (!hasRoom(candidates, group, funds.headroom)) return { reason: 'NodeGroupMinSizeReached' };
+  if (!hasRoom(candidates, group, funds.headroom)) return atMinimum(group);
   if (!funds.minimum.allows(candidates.map(({ node }) => node))) return { reason: 'MinimalResourceLimitExceeded' };
   return (
     budgetSpent(candidates, funds.allowance, mayExceed) ??

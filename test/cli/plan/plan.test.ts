@@ -49,7 +49,10 @@ describe('plan on files', () => {
     const { scaleUp, scaleDown } = await answerOf({ 'c.json': listOf(...busy, ...waiting) });
     expect(scaleUp.increases).toEqual([{ group: 'general', from: 1, to: 3, pods: ['default/w-0', 'default/w-1'] }]);
     expect(scaleUp.skipped).toEqual([{ group: 'gpu', reason: 'max-size', detail: 'at max 0 of 0' }]);
-    expect(scaleDown).toEqual({ removals: [], unremovable: [{ node: 'n-0', reason: 'NodeGroupMinSizeReached', detail: '' }] });
+    expect(scaleDown).toEqual({
+      removals: [],
+      unremovable: [{ node: 'n-0', reason: 'NodeGroupMinSizeReached', detail: 'its group keeps 1 at least' }],
+    });
   });
 
   it('says why a pod stays pending, per pool, and what would help', async () => {

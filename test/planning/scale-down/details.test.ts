@@ -23,6 +23,11 @@ it.each<{ readonly name: string; readonly world: World; readonly says: object }>
     says: { reason: 'GroupUnconfirmed', detail: 'its size has not been seen since it was changed last' },
   },
   {
+    name: 'a minimum says its number',
+    world: { ...one, groups: [pool('p', 1, { minSize: 1 })] },
+    says: { reason: 'NodeGroupMinSizeReached', detail: 'its group keeps 1 at least' },
+  },
+  {
     name: 'a node without a size',
     world: { ...one, nodes: [aNode({ name: 'p-0', memory: '0' })] },
     says: { reason: 'UnexpectedError', detail: 'it says nothing of its cores or memory' },
