@@ -20,7 +20,9 @@ type Node =
 /** The same choice as the plain notation makes, in Helm's words. */
 function checksumOfWhatRestarts(): string {
   const quoted = (names: readonly string[]): string => names.map((name) => `"${name}"`).join(' ');
-  const parts = Object.entries(RESTART_KEYS).map(([section, keys]) => `(pick (.Values.config.${section} | default dict) ${quoted(keys)})`);
+  const parts = Object.entries(RESTART_KEYS).map(
+    ([section, keys]) => `(pick (get .Values.config "${section}" | default dict) ${quoted(keys)})`,
+  );
   const whole = `(omit .Values.config ${quoted([...LIVE_SECTIONS, ...Object.keys(RESTART_KEYS)])})`;
   return `{{ list ${[whole, ...parts].join(' ')} | toJson | sha256sum }}`;
 }
