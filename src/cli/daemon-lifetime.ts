@@ -14,6 +14,7 @@ import type { StatusPublisher } from '../loop/status-publisher.ts';
 import type { TemplateKeeper } from '../loop/template-keeper.ts';
 import type { EventRecorder } from '../ports/event-recorder.ts';
 import { STATUS_NAME } from '../loop/scale-up-events.ts';
+import { agentReport } from './agent-report.ts';
 import type { ConfigNews } from './config-reload.ts';
 import type { LoopListener, LoopReport, LoopTriggerCause } from '../loop/report.ts';
 import type { Health } from '../telemetry/health.ts';
@@ -210,7 +211,7 @@ export class DaemonLifetime implements Daemon {
       },
       health: () => health.check(clock.monotonic()),
       ready: () => health.ready,
-      agents: () => cloud.agentStatus(),
+      agents: () => agentReport(cloud.agentStatus()),
       templates: () => cloud.templateReports(),
       snapshot: () => (this.#lastReport === undefined ? undefined : snapshotOf(this.#lastReport)),
       withheld: () => withheld?.list(),

@@ -1,0 +1,21 @@
+import { describe, expect, it } from 'vitest';
+import { agentReport } from '../../src/cli/agent-report.ts';
+
+describe('what /debug/agents tells', () => {
+  it('has each time in words too, and none that is not there', () => {
+    const ran = { id: 'usage', lastStartMs: 1_700_000_000_000.25, lastSuccessMs: 1_700_000_000_000.25, nextDueMs: 1_700_000_300_000.75 };
+    const never = { id: 'skus', lastStartMs: undefined, lastSuccessMs: undefined, nextDueMs: Number.POSITIVE_INFINITY };
+    expect(JSON.parse(JSON.stringify(agentReport([ran, never])))).toEqual([
+      {
+        id: 'usage',
+        lastStart: '2023-11-14T22:13:20.000Z',
+        lastStartMs: 1_700_000_000_000,
+        lastSuccess: '2023-11-14T22:13:20.000Z',
+        lastSuccessMs: 1_700_000_000_000,
+        nextDue: '2023-11-14T22:18:20.001Z',
+        nextDueMs: 1_700_000_300_001,
+      },
+      { id: 'skus' },
+    ]);
+  });
+});
