@@ -3,7 +3,7 @@ import type { PodUid } from './ids.ts';
 import type { Resources } from './resources.ts';
 import type { DeviceClaimRef, DeviceRules } from './devices.ts';
 import type { Toleration } from './taint.ts';
-import type { PodClaim, VolumeRules } from './volumes.ts';
+import type { PodClaim, SharedVolume, VolumeRules } from './volumes.ts';
 
 export interface HostPort {
   readonly port: number;
@@ -62,8 +62,10 @@ export interface PodShape {
   readonly priority: number | undefined;
   readonly schedulerName: string;
   readonly unsupported: readonly UnsupportedRequirement[];
-  /** What its volumes say about nodes; absent: nothing. The attach slots that they take are part of `requests`. */
+  /** What its volumes say about nodes; absent: nothing. The attach slots of those that are its own are part of `requests`. */
   readonly volumes?: VolumeRules;
+  /** Those that other pods mount too; absent: none. */
+  readonly sharedVolumes?: readonly SharedVolume[];
   /** The device claims of its spec; absent: none. What they mean is in `devices`, or in `unsupported` where that is not known. */
   readonly deviceClaims?: readonly DeviceClaimRef[];
   /** What its device claims say about nodes, where that is known. */
@@ -121,6 +123,8 @@ export interface Pod {
   readonly consumes?: string;
   /** The claims it mounts; absent: none. What they mean is in the shape. */
   readonly claims?: readonly PodClaim[];
+  /** Azure disks that its own spec names without a claim, as the disk driver calls them; absent: none. */
+  readonly disks?: readonly string[];
   /** Names of the claims that were made for it, by their names in its spec. */
   readonly madeClaims?: Readonly<Record<string, string>>;
   /** Devices that its own claims have got; a successor gets others. Absent: none. */

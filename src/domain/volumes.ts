@@ -1,4 +1,5 @@
 import type { Labels, NodeSelectorTerm, Requirement } from './labels.ts';
+import type { Resources } from './resources.ts';
 
 /** One rule of a pod's volumes about nodes. A node must keep every rule. */
 export type VolumePlace =
@@ -27,6 +28,14 @@ export interface VolumeBlocker {
 export interface VolumeRules {
   readonly places: readonly VolumePlace[];
   readonly blockers: readonly VolumeBlocker[];
+}
+
+/** A volume that several pods mount: a node that has it attached for one needs no second slot for the next. */
+export interface SharedVolume {
+  /** Equal for all that mount it. */
+  readonly volume: string;
+  /** The attach slot that it takes. */
+  readonly slots: Resources;
 }
 
 /** A claim that a pod mounts; names are of the pod's namespace. */

@@ -136,10 +136,11 @@ export class ClusterSnapshot implements Snapshot {
     return refusals(parts, { shape: pod.shape, ties }, slot);
   }
 
-  /** Whether what depends on other pods (spread, affinity, anti-affinity, devices) lets the pod in. */
+  /** Whether what depends on other pods (spread, affinity, anti-affinity, devices, shared volumes) lets the pod in. */
   admitsBesideOthers(pod: Pod, node: NodeName): boolean {
     const slot = this.#slots.slotNamed(node);
-    return this.#ledger.admits(this.#compiled(pod.shape).ties, slot) && this.#hasDevicesFor(pod.shape, slot);
+    const compiled = this.#compiled(pod.shape);
+    return this.#slots.hasRoomFor(slot, compiled) && this.#ledger.admits(compiled.ties, slot) && this.#hasDevicesFor(pod.shape, slot);
   }
 
   /** For each spread constraint of the pod, the pods of its emptiest domain. */
@@ -214,7 +215,7 @@ export class ClusterSnapshot implements Snapshot {
 
   #compiled(shape: PodShape): CompiledShape {
     const compiled = this.#shapes.of(shape);
-    this.#slots.widen(compiled.need.length);
+    this.#slots.widen(compiled.width);
     return compiled;
   }
 
@@ -238,17 +239,15 @@ export class ClusterSnapshot implements Snapshot {
   }
 
   #take(pod: Pod, slot: number): void {
-    const { need, ties } = this.#compiled(pod.shape);
-    this.#slots.give(slot, need, -1);
-    if (pod.shape.hostPorts.length > 0) this.#slots.takePorts(slot, pod.shape.hostPorts);
-    this.#ledger.movePod(ties, slot, 1, pod.deletionAtMs !== undefined);
+    const compiled = this.#compiled(pod.shape);
+    this.#slots.take(slot, compiled);
+    this.#ledger.movePod(compiled.ties, slot, 1, pod.deletionAtMs !== undefined);
   }
 
   #giveBack(pod: Pod, slot: number): void {
-    const { need, ties } = this.#compiled(pod.shape);
-    this.#slots.give(slot, need, 1);
-    if (pod.shape.hostPorts.length > 0) this.#slots.giveBackPorts(slot, pod.shape.hostPorts);
-    this.#ledger.movePod(ties, slot, -1, pod.deletionAtMs !== undefined);
+    const compiled = this.#compiled(pod.shape);
+    this.#slots.giveBack(slot, compiled);
+    this.#ledger.movePod(compiled.ties, slot, -1, pod.deletionAtMs !== undefined);
   }
 
   #dropAbsent(cluster: ClusterView): boolean {

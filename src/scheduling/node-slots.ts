@@ -4,19 +4,28 @@
  */
 import type { NodeName } from '../domain/ids.ts';
 import type { Node } from '../domain/node.ts';
-import type { HostPort, Pod } from '../domain/pod.ts';
-import type { ResourceNames } from '../domain/resources.ts';
+import type { HostPort, Pod, PodShape } from '../domain/pod.ts';
+import type { ResourceNames, Resources } from '../domain/resources.ts';
 import { attachLimit, withAttachSlots } from './attach-limits.ts';
-import type { Need } from './predicates/resources-fit.ts';
+import { fitsFree, needOf, type Need } from './predicates/resources-fit.ts';
+import { requestsAlone, SharedVolumes, type CompiledVolume } from './shared-volumes.ts';
 import { bug } from './undo-log.ts';
 
 const NO_PORTS: readonly HostPort[] = [];
+
+/** What a pod takes of a node, worked out before. */
+interface Taking {
+  readonly shape: PodShape;
+  readonly need: Need;
+  readonly shared: readonly CompiledVolume[];
+}
 
 export class NodeSlots {
   readonly slotOf = new Map<NodeName, number>();
   readonly nodes: (Node | undefined)[] = [];
   readonly #pods: (readonly Pod[])[] = [];
   readonly #ports: HostPort[][] = [];
+  readonly #volumes = new SharedVolumes();
   /** The pod lists that are copies of ours and may be edited. */
   readonly #ownList: boolean[] = [];
   /** Changes whenever the slot gets another node: verdicts about the old one are void. */
@@ -139,8 +148,32 @@ export class NodeSlots {
     return at;
   }
 
+  /** Whether there is room for one more, shared volumes that are there not counted again. */
+  hasRoomFor(slot: number, { shape, need, shared }: Taking): boolean {
+    if (!fitsFree(need, this.free, slot * this.#stride)) return false;
+    return shared.length === 0 || fitsFree(needOf(this.requestsAt(slot, shape)), this.free, slot * this.#stride);
+  }
+
+  /** What the pod would take of this very node. */
+  requestsAt(slot: number, { requests, sharedVolumes }: PodShape): Resources {
+    if (sharedVolumes === undefined) return requests;
+    return requestsAlone({ requests, sharedVolumes: this.#volumes.newTo(slot, sharedVolumes) });
+  }
+
+  take(slot: number, { shape, need, shared }: Taking): void {
+    this.#give(slot, need, -1);
+    if (shape.hostPorts.length > 0) this.#takePorts(slot, shape.hostPorts);
+    if (shared.length > 0) for (const volume of this.#volumes.take(slot, shared)) this.#give(slot, volume.need, -1);
+  }
+
+  giveBack(slot: number, { shape, need, shared }: Taking): void {
+    this.#give(slot, need, 1);
+    if (shape.hostPorts.length > 0) this.#giveBackPorts(slot, shape.hostPorts);
+    if (shared.length > 0) for (const volume of this.#volumes.giveBack(slot, shared)) this.#give(slot, volume.need, 1);
+  }
+
   /** `sign` is 1 when a pod goes and gives back, -1 when it comes and takes. */
-  give(slot: number, need: Need, sign: 1 | -1): void {
+  #give(slot: number, need: Need, sign: 1 | -1): void {
     const base = slot * this.#stride;
     const { indexes, amounts } = need;
     for (let at = 0; at < indexes.length; at++) {
@@ -149,13 +182,13 @@ export class NodeSlots {
     }
   }
 
-  takePorts(slot: number, ports: readonly HostPort[]): void {
+  #takePorts(slot: number, ports: readonly HostPort[]): void {
     const used = this.#ports[slot];
     if (used === undefined) this.#ports[slot] = [...ports];
     else used.push(...ports);
   }
 
-  giveBackPorts(slot: number, ports: readonly HostPort[]): void {
+  #giveBackPorts(slot: number, ports: readonly HostPort[]): void {
     const used = this.#ports[slot] ?? [];
     for (const port of ports) {
       const at = used.findIndex((other) => other.port === port.port && other.protocol === port.protocol && other.hostIp === port.hostIp);

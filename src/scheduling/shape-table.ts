@@ -1,6 +1,7 @@
 /** What is worked out once per pod shape: its need, its static class, its ties to other pods, and where its last search ended. */
 import type { PodShape } from '../domain/pod.ts';
 import { needOf, type Need } from './predicates/resources-fit.ts';
+import { compileVolumes, requestsAlone, type CompiledVolume } from './shared-volumes.ts';
 import type { NodeSlots } from './node-slots.ts';
 import { fitsStatically, staticKey, type StaticWishes } from './static-fit.ts';
 import type { ShapeTies, TopologyLedger } from './topology-ledger.ts';
@@ -14,6 +15,9 @@ export interface StaticClass {
 export interface CompiledShape {
   readonly shape: PodShape;
   readonly need: Need;
+  readonly shared: readonly CompiledVolume[];
+  /** The free vector of a node must be at least this long. */
+  readonly width: number;
   readonly statics: StaticClass;
   readonly ties: ShapeTies;
   /** Where the next search begins; worth nothing when `cursorEpoch` is not the present one. */
@@ -45,6 +49,8 @@ export class ShapeTable {
     const compiled = this.#byKey.get(shape.key) ?? {
       shape,
       need: needOf(shape.requests),
+      shared: compileVolumes(shape.sharedVolumes),
+      width: needOf(requestsAlone(shape)).length,
       statics: this.#classOf(shape),
       ties: this.#ledger.tiesOf(shape),
       cursor: 0,

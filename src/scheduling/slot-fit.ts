@@ -4,7 +4,7 @@ import type { ResourceNames } from '../domain/resources.ts';
 import type { DeviceLedger } from './device-ledger.ts';
 import type { NodeSlots } from './node-slots.ts';
 import { refusedByPorts, takenPort } from './predicates/ports.ts';
-import { fitsFree, insufficientResources } from './predicates/resources-fit.ts';
+import { insufficientResources } from './predicates/resources-fit.ts';
 import { fitsClass, type CompiledShape } from './shape-table.ts';
 import { staticRefusals } from './static-fit.ts';
 import type { TopologyLedger } from './topology-ledger.ts';
@@ -12,7 +12,7 @@ import type { TopologyLedger } from './topology-ledger.ts';
 /** Everything but what depends on where other pods are. A cordoned node fits nobody: it is about to leave. */
 export function fitsAlone(compiled: CompiledShape, slot: number, slots: NodeSlots, devices: DeviceLedger): boolean {
   if (slots.live[slot] !== 1 || slots.cordoned[slot] === 1) return false;
-  if (!fitsFree(compiled.need, slots.free, slot * slots.stride)) return false;
+  if (!slots.hasRoomFor(slot, compiled)) return false;
   if (!fitsClass(compiled.statics, slot, slots)) return false;
   const { hostPorts, devices: claimed } = compiled.shape;
   if (hostPorts.length > 0 && takenPort(hostPorts, slots.portsAt(slot)) !== undefined) return false;
@@ -35,7 +35,7 @@ export function refusals(
   return [
     ...staticRefusals(shape, slots.nodeAt(slot)),
     ...refusedByPorts(shape, slots.portsAt(slot)),
-    ...insufficientResources(shape.requests, slots.freeAt(slot), names),
+    ...insufficientResources(slots.requestsAt(slot, shape), slots.freeAt(slot), names),
     ...ledger.refusals(ties, slot),
     ...(shape.devices === undefined ? [] : devices.refusals(shape.devices, slot, slots.nodeAt(slot))),
   ];

@@ -1,9 +1,11 @@
 /**
  * Tells the shapes that other pods' places matter to, or whose place matters to others, from those that only need room. Pods
- * that claim devices are among the first: which devices a node has left is no arithmetic.
+ * that claim devices are among the first: which devices a node has left is no arithmetic. Nor are attach slots where volumes are
+ * shared, and that goes for all pods that take such slots.
  */
 import type { PodShape } from '../domain/pod.ts';
 import type { DomainCounter } from './domain-counter.ts';
+import { needOf } from './predicates/resources-fit.ts';
 import type { ShapeTies, TopologyLedger } from './topology-ledger.ts';
 
 /**
@@ -18,8 +20,11 @@ export function findTied(shapes: readonly ShapeTies[], ledger: TopologyLedger): 
     for (const counter of [...rules.near, ...rules.apart, ...rules.spread.map((rule) => rule.counter)]) asked.add(counter);
   }
   const own = new Set(ruled.flatMap((ties) => ledger.countedBy(ties)));
+  const attached = new Set(shapes.flatMap(({ shape }) => (shape.sharedVolumes ?? []).flatMap(({ slots }) => needOf(slots).indexes)));
   const isTied = (ties: ShapeTies): boolean =>
     ties.hasRules ||
+    ties.shape.sharedVolumes !== undefined ||
+    (attached.size > 0 && needOf(ties.shape.requests).indexes.some((index) => attached.has(index))) ||
     (ties.shape.devices?.claims.length ?? 0) > 0 ||
     ledger.countedBy(ties).some((counter) => asked.has(counter)) ||
     ledger.repelledBy(ties).some((counter) => counter.total > 0 || own.has(counter));

@@ -13,21 +13,6 @@ export interface KnownDifference {
 
 export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
   {
-    name: 'a volume that a node has already counts once more',
-    why:
-      'Of a claim that a pod on the node mounts already, kube-scheduler takes no second attach slot; the planner counts slots as one more ' +
-      'resource and takes one for each pod. It errs to the side of a node too many, and only where pods share a claim on a node that is full.',
-    explains: ({ cluster, pod, scheduler }, { reasons }) => {
-      const differing = [...reasons].filter(([node, refusals]) => scheduler.includes(node) !== (refusals.length === 0));
-      return differing.every(
-        ([node, refusals]) =>
-          scheduler.includes(node) &&
-          refusals.every(({ kind }) => kind === 'insufficient-resource') &&
-          cluster.some((other) => isOn(other, node) && claimsOf(other).some((claim) => claimsOf(pod).includes(claim))),
-      );
-    },
-  },
-  {
     name: 'a claim whose chosen node is gone',
     why:
       'kube-scheduler refuses every other node as long as the claim carries the name of the node that was chosen for it. The provisioner ' +
@@ -63,16 +48,11 @@ export function knownDifference(given: Given, planner: PlannersAnswer): KnownDif
 }
 
 interface PodFields {
-  readonly nodeName?: string;
   readonly volumes?: readonly { readonly persistentVolumeClaim?: { readonly claimName: string } }[];
 }
 
 function specOf(object: ParityObject): PodFields {
   return object['spec'] ?? {};
-}
-
-function isOn(object: ParityObject, node: string): boolean {
-  return object.kind === 'Pod' && specOf(object).nodeName === node;
 }
 
 /** With the namespace. */

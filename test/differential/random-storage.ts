@@ -1,6 +1,6 @@
 /** Random claims, volumes, classes and attach limits, as the API spells them: a small world, so that rules meet each other often. */
 import * as fc from 'fast-check';
-import type { KubeObject, NodeObject, PodObject } from '../../src/simulator/cluster/objects.ts';
+import type { KubeObject, NodeObject, PodObject, PodVolume } from '../../src/simulator/cluster/objects.ts';
 import { nodeObject, podObject, ZONE, type NodeDraft, type PodDraft } from './random-cluster.ts';
 
 const DISKS = 'disk.csi.azure.com';
@@ -38,23 +38,34 @@ const claim = fc.oneof(
       reach: fc.constantFrom('anywhere' as const, 'affinity' as const, 'label' as const, 'lost' as const),
       zone: fc.constantFrom('we-1', 'we-2', 'we-1__we-3'),
       deleting: fc.constantFrom(false, false, false, true),
+      /** Of before the drivers; two such volumes may be of one disk, and pods may name that disk themselves. */
+      disk: fc.constantFrom(undefined, undefined, undefined, 'disk-a', 'disk-b'),
       mode,
     }),
   },
 );
 type Claim = typeof claim extends fc.Arbitrary<infer Value> ? Value : never;
 
+function azureDisk(diskName: string): NonNullable<PodVolume['azureDisk']> {
+  return {
+    diskName,
+    diskURI: `/subscriptions/s/resourceGroups/g/providers/Microsoft.Compute/disks/${diskName}`,
+    kind: 'Managed',
+  };
+}
+
 const node = fc.record({
   zone: fc.option(fc.constantFrom('we-1', 'we-2', 'we-3'), { nil: undefined }),
   slots: fc.constantFrom(undefined, 0, 1, 2, 3),
 });
 export const mounts = fc.uniqueArray(fc.constantFrom(...CLAIMS, 'private'), { maxLength: 3 });
+const mountsOrDisks = fc.uniqueArray(fc.constantFrom(...CLAIMS, ...CLAIMS, 'private', 'private', 'disk-a', 'disk-b'), { maxLength: 3 });
 export const storageStory = fc.record({
   nodes: fc.array(node, { minLength: 1, maxLength: 4 }),
   claims: fc.tuple(claim, claim, claim, claim),
   free: fc.array(fc.record({ zone, bytes, kept: fc.constantFrom(false, false, true) }), { maxLength: 2 }),
-  bound: fc.array(fc.record({ mounts, on: fc.nat(3) }), { maxLength: 4 }),
-  pending: mounts.filter((names) => names.length > 0),
+  bound: fc.array(fc.record({ mounts: mountsOrDisks, on: fc.nat(3) }), { maxLength: 4 }),
+  pending: mountsOrDisks.filter((names) => names.length > 0),
 });
 export type StorageStory = typeof storageStory extends fc.Arbitrary<infer Value> ? Value : never;
 
@@ -95,7 +106,7 @@ export function storageOf({ nodes, claims, free, bound }: StorageStory): Readonl
     put('persistentvolumes', '', `pv-${name}`, {
       metadata: given.reach === 'label' ? { labels: { [ZONE]: given.zone } } : {},
       spec: {
-        csi: { driver: DISKS },
+        ...(given.disk === undefined ? { csi: { driver: DISKS, volumeHandle: `pv-${name}` } } : { azureDisk: azureDisk(given.disk) }),
         claimRef: { namespace: 'default', name },
         ...(given.reach === 'affinity' ? { nodeAffinity: { required: terms(given.zone.slice(0, 4)) } } : {}),
       },
@@ -120,7 +131,7 @@ export function storageOf({ nodes, claims, free, bound }: StorageStory): Readonl
   });
   // A claim of its own for each resident: what runs has its volumes.
   bound.forEach((_, at) =>
-    putBound(`own-${at}`, { kind: 'bound', reach: 'anywhere', zone: 'we-1', deleting: false, mode: 'ReadWriteOnce' }),
+    putBound(`own-${at}`, { kind: 'bound', reach: 'anywhere', zone: 'we-1', deleting: false, disk: undefined, mode: 'ReadWriteOnce' }),
   );
   return stored;
 }
@@ -128,7 +139,9 @@ export function storageOf({ nodes, claims, free, bound }: StorageStory): Readonl
 const DRAFT: PodDraft = { namespace: 'default', labels: {}, terminating: false, spec: { containers: [{ name: 'c' }] } };
 
 export function mounting(name: string, names: readonly string[], on?: string): PodObject {
-  const volumes = names.map((claimName) => ({ name: claimName, persistentVolumeClaim: { claimName } }));
+  const volumes = names.map((given) =>
+    given.startsWith('disk-') ? { name: given, azureDisk: azureDisk(given) } : { name: given, persistentVolumeClaim: { claimName: given } },
+  );
   return podObject(name, { ...DRAFT, spec: { ...DRAFT.spec, volumes } }, on);
 }
 

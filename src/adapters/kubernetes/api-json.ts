@@ -70,13 +70,18 @@ export interface ContainerStatusJson {
   readonly resources?: ResourcesJson;
 }
 
+export interface AzureDiskJson {
+  readonly diskName?: string;
+  readonly diskURI?: string;
+}
+
 /** A volume has one more key beside its name: the kind. */
 export interface VolumeJson {
   readonly name?: string;
   readonly emptyDir?: { readonly medium?: string };
-  readonly azureDisk?: { readonly diskURI?: string; readonly diskName?: string };
   readonly persistentVolumeClaim?: { readonly claimName?: string };
   readonly ephemeral?: { readonly volumeClaimTemplate?: { readonly spec?: ClaimSpecJson } };
+  readonly azureDisk?: AzureDiskJson;
   readonly [kind: string]: unknown;
 }
 
@@ -214,8 +219,8 @@ export interface VolumeObjectJson extends ObjectJson {
     readonly accessModes?: readonly string[];
     readonly capacity?: Quantities;
     readonly claimRef?: { readonly namespace?: string; readonly name?: string };
-    readonly csi?: { readonly driver?: string };
-    readonly azureDisk?: unknown;
+    readonly csi?: { readonly driver?: string; readonly volumeHandle?: string };
+    readonly azureDisk?: AzureDiskJson;
     readonly nodeAffinity?: { readonly required?: { readonly nodeSelectorTerms?: readonly NodeSelectorTermJson[] } };
   };
   readonly status?: { readonly phase?: string };

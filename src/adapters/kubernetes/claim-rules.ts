@@ -3,7 +3,7 @@
  * NodeVolumeLimits. Pure: knows claims, volumes and classes, and no node but by name.
  */
 import { matchesRequirement, type NodeSelectorTerm } from '../../domain/labels.ts';
-import type { ClaimWish, PodClaim, VolumeBlocker, VolumePlace } from '../../domain/volumes.ts';
+import { AZURE_DISK_DRIVER, type ClaimWish, type PodClaim, type VolumeBlocker, type VolumePlace } from '../../domain/volumes.ts';
 import type { Claim, StorageClass, Volume } from './project-storage.ts';
 
 /** Classes whose volumes somebody makes by hand. */
@@ -20,6 +20,10 @@ export interface Storage {
   /** Where the driver has room for a volume of that size; undefined: it does not say. */
   readonly roomFor: (storageClass: StorageClass, bytes: number) => readonly NodeSelectorTerm[] | undefined;
   readonly hasNode: (name: string) => boolean;
+  /** Whether several pods mount the claim, or the disk that it is bound to under whatever name. */
+  readonly sharesClaim: (claim: string, handle?: string) => boolean;
+  /** The same for a disk that a pod names without a claim. */
+  readonly sharesDisk: (handle: string) => boolean;
   /** Another pod that holds a claim that one pod alone may use; its name. */
   readonly holderOf: (claim: string, pod: Holder) => string | undefined;
   /** Set: some of it could not be read, and why. */
@@ -32,34 +36,44 @@ export interface Holder {
   readonly name: string;
   readonly nodeName: string | undefined;
   readonly claims?: readonly PodClaim[];
+  readonly disks?: readonly string[];
 }
 
 /** A volume that takes an attach slot; the same name twice on a node takes one. */
 export interface Slot {
   readonly driver: string;
   readonly volume: string;
+  /** Whether another pod mounts it, too. */
+  readonly isShared: boolean;
 }
 
 export interface ClaimRules {
   readonly places: readonly VolumePlace[];
   readonly blockers: readonly VolumeBlocker[];
   readonly slots: readonly Slot[];
+  /** How many of the slots are part of the pod's requests already: those of disks that its own spec names. */
+  readonly counted: number;
 }
 
-const NOTHING: ClaimRules = { places: [], blockers: [], slots: [] };
+const NOTHING: ClaimRules = { places: [], blockers: [], slots: [], counted: 0 };
 
 export function judgeClaims(pod: Holder, storage: Storage): ClaimRules {
-  const claims = pod.claims ?? [];
+  const { claims = [], disks = [] } = pod;
   if (storage.trouble !== undefined) {
-    const names = claims.map(({ name }) => name).join(', ');
-    return blocked('volumes cannot be judged', `claims ${names}: ${storage.trouble}`);
+    const names = [...claims.map(({ name }) => name), ...disks].join(', ');
+    return blocked('volumes cannot be judged', `${claims.length > 0 ? 'claims' : 'disks'} ${names}: ${storage.trouble}`);
   }
   const all = claims.map((claim) => judge(claim, pod, storage));
+  const sharedDisks = disks.filter((disk) => storage.sharesDisk(disk));
   return {
     places: distinct(all.flatMap(({ places }) => places)),
     blockers: all.flatMap(({ blockers }) => blockers),
     // Also those of claims that would refuse a new place: what is attached is attached.
-    slots: claims.flatMap((claim) => slotsOf(claim, pod, storage)),
+    slots: [
+      ...claims.flatMap((claim) => slotsOf(claim, pod, storage)),
+      ...sharedDisks.map((volume): Slot => ({ driver: AZURE_DISK_DRIVER, volume, isShared: true })),
+    ],
+    counted: sharedDisks.length,
   };
 }
 
@@ -135,11 +149,16 @@ function slotsOf({ name, ephemeral }: PodClaim, { namespace }: Holder, storage: 
   const claim = storage.claims.get(key);
   const bound = claim?.volume === undefined ? undefined : storage.volumes.get(claim.volume);
   // Of a volume that is gone the class is asked, as kube-scheduler does.
-  if (bound !== undefined) return bound.driver === undefined ? [] : [{ driver: bound.driver, volume: bound.name }];
+  if (bound !== undefined) {
+    const { driver, handle: volume } = bound;
+    return driver === undefined ? [] : [{ driver, volume, isShared: storage.sharesClaim(key, volume) }];
+  }
   const wish = claim?.wish ?? ephemeral;
   const className = wish === undefined ? undefined : (wish.className ?? defaultClass(storage));
   const driver = className === undefined ? undefined : storage.classes.get(className)?.provisioner;
-  return driver === undefined || driver === '' || driver === NO_PROVISIONER ? [] : [{ driver, volume: key }];
+  return driver === undefined || driver === '' || driver === NO_PROVISIONER
+    ? []
+    : [{ driver, volume: key, isShared: storage.sharesClaim(key) }];
 }
 
 function suits(volume: Volume, key: string, wish: ClaimWish): boolean {

@@ -3,7 +3,7 @@
  * whatever the claims are called. A cluster whose pods mount no claims is handed through untouched.
  */
 import type { Pod, PodShape } from '../../domain/pod.ts';
-import { attachResource, plus, type ResourceNames } from '../../domain/resources.ts';
+import { attachResource, minus, plus, type ResourceNames, type Resources } from '../../domain/resources.ts';
 import { AZURE_DISK_DRIVER } from '../../domain/volumes.ts';
 import { judgeClaims, type ClaimRules, type Slot, type Storage } from './claim-rules.ts';
 import { Interner } from './interner.ts';
@@ -49,18 +49,17 @@ export class ClaimShapes {
   #list(pods: readonly Pod[], storage: Storage, limited: ReadonlySet<string>): readonly Pod[] {
     const known = this.#judged.get(pods);
     if (known !== undefined) return known;
-    const found = pods.some(({ claims }) => claims !== undefined) ? this.#resolveAll(pods, storage, limited) : pods;
+    const found = pods.some(mountsVolumes) ? this.#resolveAll(pods, storage, limited) : pods;
     this.#judged.set(pods, found);
     return found;
   }
 
   #resolveAll(pods: readonly Pod[], storage: Storage, limited: ReadonlySet<string>): readonly Pod[] {
-    const attached = new Set<string>();
     return pods.map((pod) => {
-      if (pod.claims === undefined) return pod;
+      if (!mountsVolumes(pod)) return pod;
       const rules = judgeClaims(pod, storage);
       const slots = rules.slots.filter(({ driver }) => driver === AZURE_DISK_DRIVER || limited.has(driver));
-      return this.#shaped(pod, { ...rules, slots: newTo(pod.nodeName === undefined ? new Set() : attached, slots) });
+      return this.#shaped(pod, { ...rules, slots: distinct(slots) });
     });
   }
 
@@ -73,26 +72,37 @@ export class ClaimShapes {
     return shaped;
   }
 
-  #shapeOf(base: PodShape, { places, blockers, slots }: ClaimRules): PodShape {
+  #shapeOf(base: PodShape, { places, blockers, slots, counted }: ClaimRules): PodShape {
     if (places.length + blockers.length + slots.length === 0) return base;
-    const drivers = countBy(slots);
-    const key = JSON.stringify([base.key, places, blockers, drivers]);
+    const drivers = countBy(slots.filter(({ isShared }) => !isShared));
+    const shared = slots.filter(({ isShared }) => isShared);
+    const key = JSON.stringify([base.key, places, blockers, drivers, counted, ...shared.map(nameOf)]);
     return this.#shapes.of(key, () => {
-      const asked = this.#names.fromRecord(Object.fromEntries(drivers.map(([driver, count]) => [attachResource(driver), count])));
+      const all = plus(base.requests, this.#slots(drivers));
+      const requests = counted === 0 ? all : minus(all, this.#slots([[AZURE_DISK_DRIVER, counted]]));
       const volumes = places.length + blockers.length === 0 ? {} : { volumes: { places, blockers } };
-      return { ...base, key, requests: plus(base.requests, asked), ...volumes };
+      const sharedVolumes = shared.map((slot) => ({ volume: nameOf(slot), slots: this.#slots([[slot.driver, 1]]) }));
+      return { ...base, key, requests, ...volumes, ...(shared.length === 0 ? {} : { sharedVolumes }) };
     });
+  }
+
+  #slots(drivers: ReturnType<typeof countBy>): Resources {
+    return this.#names.fromRecord(Object.fromEntries(drivers.map(([driver, count]) => [attachResource(driver), count])));
   }
 }
 
-/** The volumes that nobody on this node has attached before. */
-function newTo(attached: Set<string>, slots: readonly Slot[]): readonly Slot[] {
-  return slots.filter(({ driver, volume }) => {
-    const name = `${driver} ${volume}`;
-    if (attached.has(name)) return false;
-    attached.add(name);
-    return true;
-  });
+/** Whether there is anything to be judged of it here. */
+export function mountsVolumes({ claims, disks }: Pick<Pod, 'claims' | 'disks'>): boolean {
+  return claims !== undefined || disks !== undefined;
+}
+
+/** Each volume once, in the order of their names. */
+function distinct(slots: readonly Slot[]): readonly Slot[] {
+  return [...new Map(slots.map((slot) => [nameOf(slot), slot])).values()].sort((left, right) => (nameOf(left) < nameOf(right) ? -1 : 1));
+}
+
+function nameOf({ driver, volume }: Slot): string {
+  return `${driver} ${volume}`;
 }
 
 function countBy(slots: readonly Slot[]): readonly (readonly [driver: string, count: number])[] {

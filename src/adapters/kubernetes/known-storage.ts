@@ -4,7 +4,7 @@ import type { Node } from '../../domain/node.ts';
 import type { Pod } from '../../domain/pod.ts';
 import type { ResourceNames } from '../../domain/resources.ts';
 import { ONE_POD, type Holder, type Storage } from './claim-rules.ts';
-import { ClaimShapes, type Occupants } from './claim-shapes.ts';
+import { ClaimShapes, mountsVolumes, type Occupants } from './claim-shapes.ts';
 import type { Claim, CsiNode, StorageCapacity, StorageClass, Volume } from './project-storage.ts';
 
 export interface StorageTables {
@@ -34,7 +34,9 @@ export class KnownStorage {
   /** Some claim waits for its volume on a chosen node: whether that node is there matters. */
   #isChoosing = false;
   readonly #limitedNodes = new WeakMap<Node, Node>();
-  /** Claim -> the pods that mount it. */
+  /** Handle -> how many volumes have it. */
+  #handles = new Map<string, number>();
+  /** Claim, or disk that is named without one -> the pods that mount it. */
   readonly #users = new Map<string, Set<Holder>>();
 
   constructor(tables: StorageTables, names: ResourceNames) {
@@ -61,17 +63,21 @@ export class KnownStorage {
     return this.#tables.claims.has(key);
   }
 
-  /** Told of every pod that comes, changes or goes; those without claims cost nothing. */
+  /** Told of every pod that comes, changes or goes; those without volumes cost nothing. */
   podChanged(before: Pod | undefined, after: Pod | undefined): void {
-    if (before?.claims === undefined && after?.claims === undefined) return;
-    for (const key of keysOf(before)) {
+    if (!mounts(before) && !mounts(after)) return;
+    const [had, has] = [keysOf(before), keysOf(after)];
+    for (const key of had) {
       const users = this.#users.get(key);
       users?.delete(before as Pod);
       if (users?.size === 0) this.#users.delete(key);
     }
-    for (const key of keysOf(after)) this.#users.set(key, (this.#users.get(key) ?? new Set()).add(after as Pod));
-    const exclusive = [...keysOf(before), ...keysOf(after)].some((key) => this.#tables.claims.get(key)?.wish.accessModes.includes(ONE_POD));
-    if (exclusive) this.#version += 1;
+    // Who mounts what others mount changes what their volumes mean; a pod that only reports its state does not.
+    const same = had.join() === has.join();
+    const shared = !same && [...had, ...has].some((key) => this.#users.has(key) || isDisk(key));
+    for (const key of has) this.#users.set(key, (this.#users.get(key) ?? new Set()).add(after as Pod));
+    const exclusive = [...had, ...has].some((key) => this.#tables.claims.get(key)?.wish.accessModes.includes(ONE_POD));
+    if (exclusive || shared) this.#version += 1;
   }
 
   /** The same view with what volumes mean in it; the very parts where they mean nothing. */
@@ -85,6 +91,9 @@ export class KnownStorage {
       freeVolumes: (className) => this.#freeVolumes.get(className) ?? [],
       roomFor: (storageClass, bytes) => this.#roomFor(storageClass, bytes),
       hasNode: (name) => view.nodes.has(name),
+      sharesClaim: (claim, handle) =>
+        this.#isUsedTwice(claim) || (handle !== undefined && ((this.#handles.get(handle) ?? 0) > 1 || this.#users.has(diskKey(handle)))),
+      sharesDisk: (handle) => this.#isUsedTwice(diskKey(handle)) || this.#handles.has(handle),
       holderOf: (claim, pod) => this.#holderOf(claim, pod),
       trouble: this.#trouble,
     };
@@ -108,6 +117,10 @@ export class KnownStorage {
     const holder =
       others.find(({ nodeName }) => nodeName !== undefined) ?? others.find(({ name }) => pod.nodeName === undefined && name < pod.name);
     return holder === undefined ? undefined : `${holder.namespace}/${holder.name}`;
+  }
+
+  #isUsedTwice(key: string): boolean {
+    return (this.#users.get(key)?.size ?? 0) > 1;
   }
 
   #withLimits(nodes: Storing['nodes']): Storing['nodes'] {
@@ -137,12 +150,29 @@ export class KnownStorage {
       else volumes.push(volume);
     }
     this.#freeVolumes = free;
+    this.#handles = new Map();
+    for (const { handle } of this.#tables.volumes.values()) this.#handles.set(handle, (this.#handles.get(handle) ?? 0) + 1);
     this.#isChoosing = [...this.#tables.claims.values()].some(({ selectedNode }) => selectedNode !== undefined);
     this.#limited = new Set([...this.#tables.csiNodes.values()].flatMap(({ limits }) => Object.keys(limits)));
   }
 }
 
 function keysOf(pod: Pod | undefined): readonly string[] {
-  if (pod?.claims === undefined || pod.phase === 'Succeeded' || pod.phase === 'Failed') return [];
-  return pod.claims.map(({ name }) => `${pod.namespace}/${name}`);
+  if (pod === undefined || !mounts(pod) || pod.phase === 'Succeeded' || pod.phase === 'Failed') return [];
+  return [...(pod.claims ?? []).map(({ name }) => `${pod.namespace}/${name}`), ...(pod.disks ?? []).map(diskKey)];
+}
+
+/** No claim has such a name. */
+const DISK = 'disk ';
+
+function diskKey(handle: string): string {
+  return `${DISK}${handle}`;
+}
+
+function isDisk(key: string): boolean {
+  return key.startsWith(DISK);
+}
+
+function mounts(pod: Pod | undefined): boolean {
+  return pod !== undefined && mountsVolumes(pod);
 }

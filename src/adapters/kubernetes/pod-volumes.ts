@@ -25,12 +25,12 @@ export function placesPod(volume: VolumeJson): boolean {
   return volume.azureDisk !== undefined || PLACING_KINDS.some((kind) => volume[kind] !== undefined);
 }
 
-/** In-tree disks of Azure, which the CSI driver has attached since Kubernetes 1.24; the same disk once. */
-export function inlineDisks(volumes: readonly VolumeJson[]): number {
-  const disks = volumes.flatMap(({ name, azureDisk }) =>
+/** In-tree disks of Azure, which the CSI driver has attached since Kubernetes 1.24, by its name for them; the same disk once. */
+export function disksOf(volumes: readonly VolumeJson[]): readonly string[] {
+  const disks = volumes.flatMap(({ name = '', azureDisk }) =>
     azureDisk === undefined ? [] : [azureDisk.diskURI ?? azureDisk.diskName ?? name],
   );
-  return new Set(disks).size;
+  return [...new Set(disks)];
 }
 
 export function unsupportedVolumes(volumes: readonly VolumeJson[]): readonly UnsupportedRequirement[] {

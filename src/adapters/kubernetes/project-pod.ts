@@ -3,7 +3,7 @@ import type { Controller, LocalVolume, Pod, PodPhase, SafeToEvict } from '../../
 import type { ResourceNames } from '../../domain/resources.ts';
 import { timeOf, type ConditionJson, type MetadataJson, type PodJson } from './api-json.ts';
 import { Interner, StringInterner } from './interner.ts';
-import { claimsOf, localVolumes } from './pod-volumes.ts';
+import { claimsOf, disksOf, localVolumes } from './pod-volumes.ts';
 import { Shapes } from './project-shape.ts';
 
 const PREFIX = 'cluster-autoscaler.kubernetes.io/';
@@ -62,9 +62,10 @@ export function projectPod(json: PodJson, shared: PodProjection): Pod {
   };
 }
 
-function claimsPart({ metadata = {}, spec = {} }: PodJson): Pick<Pod, 'claims'> {
+function claimsPart({ metadata = {}, spec = {} }: PodJson): Pick<Pod, 'claims' | 'disks'> {
   const claims = claimsOf(spec.volumes ?? NONE, metadata.name ?? '');
-  return claims.length === 0 ? {} : { claims };
+  const disks = disksOf(spec.volumes ?? NONE);
+  return { ...(claims.length === 0 ? {} : { claims }), ...(disks.length === 0 ? {} : { disks }) };
 }
 
 /** A claim that is not needed after all has no name. */

@@ -12,7 +12,7 @@ import { AZURE_DISK_DRIVER } from '../../domain/volumes.ts';
 import type { ContainerJson, ContainerStatusJson, PodJson, PodSpecJson } from './api-json.ts';
 import { Interner } from './interner.ts';
 import { effectiveRequest } from './pod-requests.ts';
-import { inlineDisks, placesPod, unsupportedVolumes } from './pod-volumes.ts';
+import { disksOf, placesPod, unsupportedVolumes } from './pod-volumes.ts';
 import { affinityTerms, nodeSelectorTerm, spreadConstraints, toleration } from './project-selectors.ts';
 
 /** Gives each pod its shape. Owns the memory of shapes seen. */
@@ -114,7 +114,7 @@ function requestsOrNone(
 }
 
 function withDisks(requests: Resources, { spec = {} }: PodJson, names: ResourceNames): Resources {
-  const disks = inlineDisks(spec.volumes ?? []);
+  const disks = disksOf(spec.volumes ?? []).length;
   return disks === 0 ? requests : plus(requests, names.fromRecord({ [attachResource(AZURE_DISK_DRIVER)]: disks }));
 }
 

@@ -47,6 +47,8 @@ export interface Volume {
   readonly accessModes: readonly string[];
   readonly mode: string;
   readonly driver: string | undefined;
+  /** What the driver calls it: two volumes of one handle are one disk, and take one attach slot. */
+  readonly handle: string;
   /** Node affinity; undefined: reachable from everywhere. */
   readonly terms: readonly NodeSelectorTerm[] | undefined;
   readonly zones: readonly Requirement[];
@@ -146,10 +148,15 @@ export function projectVolume(json: VolumeObjectJson): Volume {
     isAvailable: status.phase === 'Available' && metadata.deletionTimestamp === undefined,
     claim: reference === undefined ? undefined : placeOf(reference),
     ...reachOf(spec, labels),
+    handle: handleOf(spec, metadata),
     bytes: bytesOf(spec.capacity?.['storage'], 0),
     accessModes: spec.accessModes ?? [],
     mode: spec.volumeMode ?? 'Filesystem',
   };
+}
+
+function handleOf({ csi, azureDisk }: NonNullable<VolumeObjectJson['spec']>, { name = '' }: MetadataJson): string {
+  return csi?.volumeHandle ?? azureDisk?.diskURI ?? name;
 }
 
 /** `namespace/name` */

@@ -7,10 +7,11 @@ import { largest, minus, type Resources, type ResourceNames } from '../../domain
 import { AZURE_DISK_ZONE } from '../../domain/volumes.ts';
 import type { DaemonSet } from '../../domain/workload.ts';
 import { refusedByPorts, takenPort } from '../../scheduling/predicates/ports.ts';
-import { countFits, insufficientResources } from '../../scheduling/predicates/resources-fit.ts';
+import { countFits, insufficientResources, needOf } from '../../scheduling/predicates/resources-fit.ts';
 import { cannotAllocate } from '../../scheduling/predicates/devices.ts';
 import { allocate, nothingInUse, shortfall } from '../../scheduling/device-fit.ts';
 import { listOf } from '../../scheduling/device-list.ts';
+import { requestsAlone } from '../../scheduling/shared-volumes.ts';
 import { fitsStatically, staticRefusals } from '../../scheduling/static-fit.ts';
 import type { EquivalenceGroup } from './equivalence-groups.ts';
 
@@ -50,7 +51,7 @@ export function makeTemplate(
     group,
     template,
     variants,
-    free: daemonPods.reduce((left, pod) => minus(left, pod.shape.requests), template.allocatable),
+    free: daemonPods.reduce((left, pod) => minus(left, requestsAlone(pod.shape)), template.allocatable),
     ports: daemonPods.flatMap((pod) => pod.shape.hostPorts),
     daemonPods,
   };
@@ -68,7 +69,8 @@ export function zonePart(zone: string): string {
 
 /** Bit n is set when the pods may go to variant n. 0: not to this group at all. */
 export function variantsFor(pods: EquivalenceGroup, template: GroupTemplate): number {
-  if (countFits(pods.need, template.free) < 1 || takenPort(pods.shape.hostPorts, template.ports) !== undefined) return 0;
+  const need = pods.shape.sharedVolumes === undefined ? pods.need : needOf(requestsAlone(pods.shape));
+  if (countFits(need, template.free) < 1 || takenPort(pods.shape.hostPorts, template.ports) !== undefined) return 0;
   if (refusedByDevices(pods, template).length > 0) return 0;
   return template.variants.reduce((mask, node, index) => (fitsStatically(pods.shape, node) ? mask | (1 << index) : mask), 0);
 }
@@ -80,7 +82,7 @@ export function templateRefusals(pods: EquivalenceGroup, template: GroupTemplate
   const all = [
     ...staticRefusals(pods.shape, node),
     ...refusedByPorts(pods.shape, template.ports),
-    ...insufficientResources(pods.shape.requests, template.free, names),
+    ...insufficientResources(requestsAlone(pods.shape), template.free, names),
     ...refusedByDevices(pods, template),
   ];
   return all.filter((reason) => reason.kind === all[0]?.kind);

@@ -19,6 +19,11 @@ const MESSAGES = {
   'zone-labels': 'node(s) had no available volume zone',
 } as const;
 
+const PRESENT_NAMES: Readonly<Record<string, string>> = {
+  'failure-domain.beta.kubernetes.io/zone': 'topology.kubernetes.io/zone',
+  'failure-domain.beta.kubernetes.io/region': 'topology.kubernetes.io/region',
+};
+
 export function fitsVolumes({ volumes }: Wishes, node: VolumeSite): boolean {
   return volumes === undefined || (volumes.blockers.length === 0 && volumes.places.every((place) => holds(place, node)));
 }
@@ -35,7 +40,13 @@ export function refusedByVolumes({ volumes }: Wishes, node: VolumeSite): readonl
 function holds(place: VolumePlace, node: VolumeSite): boolean {
   if (place.kind !== 'zone-labels') return matchesTerms(place.terms, node);
   const labelled = ZONE_LABELS.some((label) => Object.hasOwn(node.labels, label));
-  return !labelled || place.requirements.every((requirement) => matchesRequirement(requirement, node.labels));
+  return !labelled || place.requirements.every((requirement) => matchesRequirement(asNamedBy(node, requirement), node.labels));
+}
+
+/** Volumes may be older than the present names of the labels, which new nodes carry alone. Not the other way round. */
+function asNamedBy({ labels }: VolumeSite, requirement: Requirement): Requirement {
+  const key = PRESENT_NAMES[requirement.key];
+  return key === undefined || Object.hasOwn(labels, requirement.key) ? requirement : { ...requirement, key };
 }
 
 function explain(place: VolumePlace, node: VolumeSite): string {

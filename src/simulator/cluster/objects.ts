@@ -167,6 +167,7 @@ export interface PodVolume {
   readonly name: string;
   readonly persistentVolumeClaim?: { readonly claimName: string };
   readonly ephemeral?: { readonly volumeClaimTemplate?: { readonly metadata?: Partial<ObjectMeta>; readonly spec: ClaimSpec } };
+  readonly azureDisk?: { readonly diskName: string; readonly diskURI: string; readonly kind?: string };
   readonly [kind: string]: unknown;
 }
 

@@ -1,5 +1,5 @@
 /** The kinds that volumes are made of, as far as the toy scheduler and the controllers read them. */
-import type { ClaimSpec, KubeObject, NodeSelectorTerm, Quantities } from './objects.ts';
+import type { ClaimSpec, KubeObject, NodeSelectorTerm, PodVolume, Quantities } from './objects.ts';
 
 export interface ClaimObject extends KubeObject {
   readonly spec: ClaimSpec;
@@ -13,7 +13,8 @@ export interface VolumeObject extends KubeObject {
     readonly accessModes?: readonly string[];
     readonly capacity?: Quantities;
     readonly claimRef?: { readonly namespace?: string; readonly name?: string };
-    readonly csi?: { readonly driver: string };
+    readonly csi?: { readonly driver: string; readonly volumeHandle?: string };
+    readonly azureDisk?: PodVolume['azureDisk'];
     readonly nodeAffinity?: { readonly required?: { readonly nodeSelectorTerms: readonly NodeSelectorTerm[] } };
     readonly persistentVolumeReclaimPolicy?: string;
   };

@@ -46,8 +46,7 @@ function valid(object: ParityObject): ParityObject {
     return { ...object, spec: { ...spec, drivers } };
   }
   if (object.kind === 'PersistentVolume') {
-    const csi = spec['csi'] as Fields | undefined;
-    const source = csi === undefined ? { hostPath: { path: '/none' } } : { csi: { ...csi, volumeHandle: name } };
+    const source = spec['csi'] === undefined && spec['azureDisk'] === undefined ? { hostPath: { path: '/none' } } : {};
     return { ...object, spec: { capacity: { storage: '1Gi' }, ...spec, accessModes: ['ReadWriteOnce'], ...source } };
   }
   if (object.kind !== 'PersistentVolumeClaim') return object;

@@ -6,6 +6,8 @@ import { satisfies, selects } from '../selectors.ts';
 import { matchesTerm, type Seat } from './node-filters.ts';
 
 export const SELECTED_NODE = 'volume.kubernetes.io/selected-node';
+/** The driver that in-tree Azure disks are handed to. */
+const DISKS = 'disk.csi.azure.com';
 const BOUND = 'pv.kubernetes.io/bind-completed';
 const ZONES = ['topology.kubernetes.io/zone', 'topology.kubernetes.io/region'];
 const OLD_ZONES = ['failure-domain.beta.kubernetes.io/zone', 'failure-domain.beta.kubernetes.io/region'];
@@ -102,7 +104,8 @@ function isInZone(volume: VolumeObject, { labels }: Seat): boolean {
   if (!all.some((key) => labels[key] !== undefined)) return true;
   return all.every((key) => {
     const wanted = volume.metadata.labels?.[key];
-    return wanted === undefined || wanted.split('__').includes(labels[key] ?? '(none)');
+    const present = labels[key] ?? labels[key.replace('failure-domain.beta', 'topology')];
+    return wanted === undefined || wanted.split('__').includes(present ?? '(none)');
   });
 }
 
@@ -149,16 +152,24 @@ function canMake(claim: ClaimObject, seat: Seat, stored: StoredObjects): boolean
   );
 }
 
-/** Volumes that the pod attaches, by driver; those still to be made count under the claim's name. */
+/**
+ * Volumes that the pod attaches, by driver and handle; those still to be made count under the claim's name, and disks of before the
+ * drivers as those of the driver that has them now.
+ */
 function attachedBy(pod: PodObject, stored: StoredObjects): readonly (readonly [driver: string, volume: string])[] {
-  return mountsOf(pod).flatMap(({ name }): readonly (readonly [string, string])[] => {
+  const inline = (pod.spec.volumes ?? []).flatMap(({ azureDisk }) =>
+    azureDisk === undefined ? [] : [[DISKS, azureDisk.diskURI] as const],
+  );
+  const claimed = mountsOf(pod).flatMap(({ name }): readonly (readonly [string, string])[] => {
     const claim = claimOf(pod, name, stored);
     if (claim === undefined) return [];
     const volume = stored.get('persistentvolumes', `/${claim.spec.volumeName ?? ''}`) as VolumeObject | undefined;
-    if (volume?.spec.csi !== undefined) return [[volume.spec.csi.driver, volume.metadata.name]];
+    if (volume?.spec.csi !== undefined) return [[volume.spec.csi.driver, volume.spec.csi.volumeHandle ?? volume.metadata.name]];
+    if (volume?.spec.azureDisk !== undefined) return [[DISKS, volume.spec.azureDisk.diskURI]];
     const maker = volume === undefined ? classOf(claim, stored)?.provisioner : undefined;
     return maker === undefined || maker === 'kubernetes.io/no-provisioner' ? [] : [[maker, `${claim.metadata.namespace ?? ''}/${name}`]];
   });
+  return [...inline, ...claimed];
 }
 
 function hasSlots(pod: PodObject, seat: Seat, stored: StoredObjects): boolean {
@@ -178,7 +189,7 @@ function hasSlots(pod: PodObject, seat: Seat, stored: StoredObjects): boolean {
 /** The first filter that refuses the node, or undefined. */
 export function volumeReason(pod: PodObject, seat: Seat, seats: readonly Seat[], stored: StoredObjects): string | undefined {
   const mounts = mountsOf(pod);
-  if (mounts.length === 0) return undefined;
+  if ((pod.spec.volumes ?? []).length === 0) return undefined;
   const general = reasonForAll(pod, seats, stored);
   if (general !== undefined) return general;
   if (!hasSlots(pod, seat, stored)) return 'node(s) exceed max volume count';
