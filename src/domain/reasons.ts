@@ -173,7 +173,7 @@ export function describeSkip(reason: SkipReason): string {
     case 'atomic-limit':
       return `atomic scale-up exceeds cluster node count limit: it needs ${reason.needs} nodes and ${reason.allowed} are allowed`;
     case 'no-pod-fits':
-      return 'no pod fits';
+      return 'no pod that still waits would fit';
     case 'not-judged':
       return 'not looked at: the time for planning was up';
     case 'not-chosen':

@@ -49,8 +49,10 @@ interface Result {
 export function finish(frame: Frame, { skips, growth, templates }: Result, verdicts: ReadonlyMap<Pod, PodVerdict>): ScaleUpPlan {
   const helped = triggeredBy(verdicts);
   const increases = frame.input.observation.cloud.groups.flatMap((group) => increaseOf(frame, group, growth, helped.get(group.id) ?? []));
+  // To its minimum, too.
+  const growing = new Set(increases.map(({ group }) => group));
   const unchosen = templates
-    .filter(({ group }) => !growth.grown.has(group.id))
+    .filter(({ group }) => !growth.grown.has(group.id) && !growing.has(group.id))
     .map(({ group }): SkippedGroup => {
       const expander = frame.input.policy.scaleUp.expanders.join(',');
       if (growth.options.has(group.id)) return { group: group.id, reason: { kind: 'not-chosen', expander } };

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { listOf, nodeJson, podJson } from './support.ts';
+import { listOf, nodeJson, plan, podJson } from './support.ts';
 import { told } from './told.ts';
 
 type Json = Readonly<Record<string, unknown>>;
@@ -76,5 +76,21 @@ describe('the region of zones that are only numbers', () => {
     ['is not known where nothing says it', [], '', ['web impossible']],
   ])('%s', async (_what, objects, more, expected) => {
     expect(await told({ p: pools + more, c: listOf(picky, ...objects) })).toEqual(expected);
+  });
+});
+
+describe('a pool that no pod needs', () => {
+  const reason = { group: 'a', reason: 'no-pod-fits', detail: 'no pod that still waits would fit' };
+  it.each<[string, string, Json]>([
+    ['is passed over, and said to be', POOLS, { increases: [], skipped: [reason] }],
+    [
+      'is not passed over when it grows to its minimum',
+      POOLS.replace('min: 0', 'min: 2'),
+      { increases: [{ group: 'a', from: 1, to: 2 }], skipped: [] },
+    ],
+  ])('%s', async (_what, pools, scaleUp) => {
+    const files = { p: pools, c: listOf(nodeJson('n-0', 'a'), podJson('web', '1')) };
+    const { out } = await plan(['--cluster=c', '--pools=p', '--json'], files);
+    expect(JSON.parse(out)).toMatchObject({ scaleUp: { ...scaleUp, fits: [{ pod: 'default/web', node: 'n-0' }] } });
   });
 });
