@@ -1,31 +1,22 @@
 /** The planner's "fits" is kube-scheduler's, where pods mount volumes. */
-import { afterAll, beforeAll, describe, it } from 'vitest';
-import { givenBinaries } from './given.ts';
+import { describe, it } from 'vitest';
 import { CLUSTERS, expectAgreement, LIMIT_MS, SEED } from './parity/agreement.ts';
+import { askedScheduler } from './parity/asked-scheduler.ts';
 import { randomMixedQuestions } from './parity/random-mixed-cases.ts';
 import { randomStorageQuestions } from './parity/random-storage-cases.ts';
-import { RealScheduler } from './parity/real-scheduler.ts';
 
-let scheduler: RealScheduler;
-
-beforeAll(async () => {
-  scheduler = await RealScheduler.start(givenBinaries());
-});
-
-afterAll(async () => {
-  await scheduler?.stop();
-});
+const scheduler = askedScheduler();
 
 describe('kube-scheduler and the planner agree on which nodes let a pod with volumes in', () => {
   it(
     'for 500 pods with volumes of all kinds',
-    () => expectAgreement(scheduler, randomStorageQuestions(SEED, Math.ceil(CLUSTERS / 4)), 'storage'),
+    () => expectAgreement(scheduler(), randomStorageQuestions(SEED, Math.ceil(CLUSTERS / 4)), 'storage'),
     LIMIT_MS,
   );
 
   it(
     'for 500 pods with rules about places and volumes at once, beside finished and resized neighbours',
-    () => expectAgreement(scheduler, randomMixedQuestions(SEED, Math.ceil(CLUSTERS / 4)), 'mixed'),
+    () => expectAgreement(scheduler(), randomMixedQuestions(SEED, Math.ceil(CLUSTERS / 4)), 'mixed'),
     LIMIT_MS,
   );
 });

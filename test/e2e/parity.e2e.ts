@@ -2,26 +2,17 @@
  * The planner's "fits" is kube-scheduler's: random clusters in a real API server, a real scheduler that is asked for every
  * pod which nodes pass its filters, and the planner asked the same of the same objects.
  */
-import { afterAll, beforeAll, describe, it } from 'vitest';
-import { givenBinaries } from './given.ts';
+import { describe, it } from 'vitest';
 import { CLUSTERS, expectAgreement, LIMIT_MS, SEED } from './parity/agreement.ts';
+import { askedScheduler } from './parity/asked-scheduler.ts';
 import { randomQuestions } from './parity/random-cases.ts';
-import { RealScheduler } from './parity/real-scheduler.ts';
 
-let scheduler: RealScheduler;
-
-beforeAll(async () => {
-  scheduler = await RealScheduler.start(givenBinaries());
-});
-
-afterAll(async () => {
-  await scheduler?.stop();
-});
+const scheduler = askedScheduler();
 
 describe('kube-scheduler and the planner agree on which nodes let a pod in', () => {
   it(
     'for 2,000 pods with all rules about nodes and other pods',
-    () => expectAgreement(scheduler, randomQuestions(SEED, CLUSTERS), 'places'),
+    () => expectAgreement(scheduler(), randomQuestions(SEED, CLUSTERS), 'places'),
     LIMIT_MS,
   );
 });
