@@ -186,4 +186,41 @@ describe('how many at once, and how soon', () => {
     expect([before, capacity(world, 'general'), bound(world, 'web')]).toEqual([2, 1, 1]);
     expect(events(world, 'ScaleDown')).not.toEqual([]);
   });
+
+  it('one drain at a time where one is allowed', async () => {
+    const world = await start(['--max-drain-parallelism=1'], { count: 4 });
+    world.world.cluster.apply(deployment({ name: 'web', replicas: 8, cpu: '300m', spec: { terminationGracePeriodSeconds: 60 } }));
+    let most = 0;
+    const isDone = () => {
+      const machines = world.world.arm.control.state().sets.find(({ pool }) => pool === 'general')?.instances ?? [];
+      const staying = new Set(machines.flatMap((machine) => (machine.provisioningState === 'Deleting' ? [] : [machine.hostName])));
+      most = Math.max(most, nodes(world).filter((node) => leaving(node) && staying.has(node.metadata.name)).length);
+      return capacity(world, 'general') === 1;
+    };
+    await world.until('one node', isDone, 30 * MINUTE);
+    expect(most).toBe(1);
+  });
+
+  it('a pod that is to run to its end keeps its node', async () => {
+    const annotations = { 'cluster-autoscaler.kubernetes.io/safe-to-evict': 'on-completion' };
+    const world = await start([], { count: 1 }, [deployment({ name: 'web', replicas: 1, cpu: '100m', annotations })]);
+    await world.advance(10 * MINUTE);
+    expect([capacity(world, 'general'), bound(world, 'web')]).toEqual([1, 1]);
+    expect([...keptFor(world)]).toContain('BlockedByOnCompletionPod');
+  });
+
+  it.each([
+    ['of its own pool, where that is asked for', ['--scale-down-delay-type-local'], 0],
+    ['of any pool by default', [], 2],
+  ])('a growth holds back removals %s', async (_name, flags, left) => {
+    const pools = [aPool({ name: 'other', count: 0, labels: { only: 'here' } }), aPool({ name: 'general', count: 2 })];
+    run = await VirtualRun.start({
+      spec: worldOf(pools),
+      flags: ['--scale-down-unneeded-time=1m', '--scale-down-delay-after-add=10m', ...flags],
+    });
+    const world = run;
+    world.world.cluster.apply(deployment({ name: 'web', replicas: 1, cpu: '3', spec: { nodeSelector: { only: 'here' } } }));
+    await world.advance(8 * MINUTE);
+    expect([capacity(world, 'general'), bound(world, 'web')]).toEqual([left, 1]);
+  });
 });

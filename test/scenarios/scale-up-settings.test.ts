@@ -135,4 +135,35 @@ describe('a group that failed', () => {
     const [first, second] = puts(world).map(({ at }) => at);
     expect(((second ?? 0) - (first ?? 0)) / MINUTE).toBeGreaterThanOrEqual(minutes);
   });
+
+  it('rests twice as long each time, up to the most that is allowed', async () => {
+    const world = await start(['--max-node-group-backoff-duration=12m'], [aPool({ name: 'general', count: 0 })]);
+    world.world.arm.control.addCatalogued({ number: 41, id: 'policy', match: { pool: 'general' } });
+    world.world.cluster.apply(web());
+    await world.advance(60 * MINUTE);
+    const tries = puts(world).map(({ at }) => at);
+    const rests = tries.slice(1).map((at, index) => Math.round((at - (tries[index] ?? at)) / MINUTE));
+    expect(rests).toEqual([5, 10, 12, 12, 12]);
+  });
+});
+
+describe('the loop', () => {
+  it('runs at the interval that is asked for while nothing happens', async () => {
+    const world = await start(['--scan-interval=30s'], [aPool({ name: 'general', count: 1, min: 1 })]);
+    await world.advance(30 * SECOND);
+    const before = world.reports.length;
+    await world.advance(5 * MINUTE);
+    expect(world.reports.length - before).toBe(10);
+  });
+
+  it('does not grow a cluster without nodes where that is turned off, and says so', async () => {
+    run = await VirtualRun.start({
+      spec: { ...worldOf([]), pools: [aPool({ name: 'general', count: 0 })] },
+      flags: ['--scale-up-from-zero=false'],
+    });
+    run.world.cluster.apply(web());
+    await run.advance(12 * MINUTE);
+    expect(run.writes()).toEqual([]);
+    expect(events(run, 'ClusterUnhealthy')).toContain('The cluster has no nodes');
+  });
 });
