@@ -140,7 +140,7 @@ export class ClusterSnapshot implements Snapshot {
   admitsBesideOthers(pod: Pod, node: NodeName): boolean {
     const slot = this.#slots.slotNamed(node);
     const compiled = this.#compiled(pod.shape);
-    return this.#slots.hasRoomFor(slot, compiled) && this.#ledger.admits(compiled.ties, slot) && this.#hasDevicesFor(pod.shape, slot);
+    return this.#ledger.admits(compiled.ties, slot) && this.#slots.hasRoomFor(slot, compiled) && this.#hasDevicesFor(pod.shape, slot);
   }
 
   /** For each spread constraint of the pod, the pods of its emptiest domain. */
