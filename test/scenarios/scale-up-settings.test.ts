@@ -113,8 +113,8 @@ describe('a pool below its minimum', () => {
   it.each<[string, readonly string[], number]>([
     ['BL19: is raised to it', [], 3],
     ['is left alone when that is turned off', ['--enforce-node-group-min-size=false'], 1],
-    ['BL20: is raised as far as the cluster may have nodes', ['--max-nodes-total=3'], 2],
-    ['BL20: is raised as far as the cluster may have cores', ['--cores-total=0:12'], 2],
+    ['is raised as far as the cluster may have nodes', ['--max-nodes-total=3'], 2],
+    ['is raised as far as the cluster may have cores', ['--cores-total=0:12'], 2],
   ])('%s', async (_name, flags, expected) => {
     const world = await start(flags, [aPool({ name: 'general', count: 1, min: 3 })]);
     await world.advance(10 * MINUTE);
