@@ -1,4 +1,4 @@
-/** Things that go wrong around a daemon: its API server and its history. */
+/** The API server of a daemon goes away. */
 import { describe, expect, it } from 'vitest';
 import { aPool } from '../scenarios/support.ts';
 import { scenarios } from './scenario.ts';
@@ -33,33 +33,6 @@ describe('disturbances on a real control plane', () => {
     await world.untilRunning('web', 8, 120_000);
     await until('nothing is marked', async () => !(await world.nodes()).some(isMarked));
     expect(world.capacity('general')).toBe(4);
-    expect(world.violations).toEqual([]);
-  });
-
-  it('reads everything anew when its history was compacted away (410)', async () => {
-    world = await begin({ pools: [aPool({ name: 'general', count: 1, min: 1 })] });
-    await world.apply(deployment({ name: 'old', replicas: 2, cpu: '1500m' }));
-    await world.untilRunning('old', 2);
-    const daemon = await world.soleDaemon(['--scale-down-enabled=false']);
-    daemon.program.signal('SIGSTOP');
-    await world.scale('old', 0);
-    await until('the old pods are gone', async () => (await world.pods('old')).length === 0);
-    await world.apply(deployment({ name: 'new', replicas: 6, cpu: '1500m' }));
-    await until('the scheduler gave up on four', async () => {
-      const pods = await world.pods('new');
-      return (
-        pods.filter(({ status }) => status.conditions?.some(({ type, status: is }) => type === 'PodScheduled' && is === 'False')).length ===
-        4
-      );
-    });
-    await plane().compact();
-    await plane().restartApiServer('kill');
-    daemon.program.signal('SIGCONT');
-    await world.untilRunning('new', 6, 120_000);
-    // Had the pods of the past still counted, or those of the present not, it would be another number.
-    expect(world.capacity('general')).toBe(3);
-    expect(await daemon.metric(/aks_autoscaler_watch_restarts_total\{resource="pods",cause="expired"\} (\d+)/)).toBeGreaterThan(0);
-    daemon.mustRun();
     expect(world.violations).toEqual([]);
   });
 });

@@ -7,7 +7,7 @@ export default defineConfig({
     include: ['test/e2e/**/*.e2e.ts'],
     pool: 'forks',
     // Each file has a control plane of its own, and waits most of its time: all run beside each other, and the longest one tells how long it takes.
-    maxWorkers: Number(process.env['E2E_WORKERS'] ?? 8),
+    maxWorkers: Number(process.env['E2E_WORKERS'] ?? 12),
     // Time is real here. What a busy machine made late once is told as tried again, not as failed.
     retry: 1,
     testTimeout: 180_000,
