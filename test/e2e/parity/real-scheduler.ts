@@ -249,7 +249,8 @@ export class RealScheduler {
           await admin.call('PATCH', `${pathOf(object)}/${object.metadata.name}`, { metadata: { finalizers: null } }, MERGE);
         }),
     );
-    const kinds = new Set(['Node', ...objects.map(({ kind }) => kind)]);
+    const owned = objects.some((each) => each.kind === 'Pod' && hasOwnClaims(each)) ? ['PersistentVolumeClaim', 'ResourceClaim'] : [];
+    const kinds = new Set(['Node', ...owned, ...objects.map(({ kind }) => kind)]);
     // The sentinel's own class stays.
     for (const { metadata } of objects.filter(({ kind }) => kind === 'DeviceClass')) {
       await admin.delete(`${DEVICES}/deviceclasses/${metadata.name}`);
