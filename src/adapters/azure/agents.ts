@@ -15,15 +15,8 @@ import type { ArmClients } from './clients.ts';
 import { withViews } from './machine-views.ts';
 import type { AzureOptions } from './options.ts';
 import { readPages, type PagedResult } from './page-reader.ts';
-import {
-  projectAgentPool,
-  projectInstance,
-  projectMachine,
-  projectScaleSet,
-  type AgentPoolRow,
-  type InstanceRow,
-  type ScaleSetRow,
-} from './rows.ts';
+import { projectAgentPool, type AgentPoolRow } from './agent-pool-rows.ts';
+import { projectInstance, projectMachine, projectScaleSet, type InstanceRow, type ScaleSetRow } from './rows.ts';
 import { buildCatalog, type SkuCatalog } from './skus.ts';
 import { SpotSizes } from './spot-sizes.ts';
 import { AGENT_POOLS_AGENT, instancesAgent, MACHINES_AGENT, SCALE_SETS_AGENT } from './tables.ts';

@@ -5,7 +5,8 @@
 import type { Labels } from '../../domain/labels.ts';
 import type { Node } from '../../domain/node.ts';
 import { AKS_PREFIX, aksNamed } from './model-labels.ts';
-import { zoneName, type AgentPoolRow } from './rows.ts';
+import type { AgentPoolRow } from './agent-pool-rows.ts';
+import { zoneName } from './rows.ts';
 import { deviceOf, type Sku } from './skus.ts';
 import type { TemplateSource } from './template-source.ts';
 import { lookUp } from './tags.ts';

@@ -9,7 +9,8 @@ import { lastResort, liveTemplate, withLastingTaints, withTaintsOf } from './liv
 import type { AzureOptions } from './options.ts';
 import { drawsOf } from './quota.ts';
 import type { Registered } from './registry.ts';
-import type { AgentPoolRow, ScaleSetRow } from './rows.ts';
+import type { AgentPoolRow } from './agent-pool-rows.ts';
+import type { ScaleSetRow } from './rows.ts';
 import type { Sku } from './skus.ts';
 import type { TemplateMemory } from './template-memory.ts';
 import type { TemplateSource } from './template-source.ts';

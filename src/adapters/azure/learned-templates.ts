@@ -12,7 +12,7 @@ import type { ResourceNames } from '../../domain/resources.ts';
 import type { Taint } from '../../domain/taint.ts';
 import type { AttachLimits } from '../../domain/volumes.ts';
 import type { DaemonSet } from '../../domain/workload.ts';
-import type { AgentPoolRow } from './rows.ts';
+import type { AgentPoolRow } from './agent-pool-rows.ts';
 import { liveTemplate } from './live-template.ts';
 import { templateLabels, templateResources, templateTaints } from './tags.ts';
 import { zoneLabels } from './aks-labels.ts';

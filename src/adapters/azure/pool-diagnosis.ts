@@ -7,7 +7,8 @@ import type { ArmClients } from './clients.ts';
 import type { AzureOptions } from './options.ts';
 import { readPages } from './page-reader.ts';
 import { frozenBecause, register, type Registered } from './registry.ts';
-import { projectAgentPool, projectScaleSet, type AgentPoolRow, type ScaleSetRow } from './rows.ts';
+import { projectAgentPool, type AgentPoolRow } from './agent-pool-rows.ts';
+import { projectScaleSet, type ScaleSetRow } from './rows.ts';
 import { poolOf, unusedOptionNames } from './tags.ts';
 import { readVmsPool, rowsOfPool, type VmsPool } from './vms-pool-rows.ts';
 

@@ -9,7 +9,7 @@ import type { ResourceNames } from '../../domain/resources.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 import { factsOf, holdsFor, learn, type LearnedTemplate, type TemplateFacts } from './learned-templates.ts';
 import { readLearned, writeLearned } from './learned-text.ts';
-import type { AgentPoolRow } from './rows.ts';
+import type { AgentPoolRow } from './agent-pool-rows.ts';
 import { StartupTaints } from './startup-taints.ts';
 import type { TemplateSource } from './template-source.ts';
 

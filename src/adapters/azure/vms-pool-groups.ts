@@ -3,7 +3,7 @@ import type { RowView } from '../../cache/row.ts';
 import { nodeGroupId, type NodeGroupId } from '../../domain/ids.ts';
 import type { TargetSize } from '../../domain/node-group.ts';
 import type { DiscoveryRule } from './options.ts';
-import type { AgentPoolRow } from './rows.ts';
+import type { AgentPoolRow } from './agent-pool-rows.ts';
 import { discover } from './tags.ts';
 import type { TemplateSource } from './template-source.ts';
 import type { PoolSizeRow } from './vms-pool-rows.ts';

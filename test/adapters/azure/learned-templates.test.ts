@@ -10,7 +10,7 @@ import {
   type Lesson,
 } from '../../../src/adapters/azure/learned-templates.ts';
 import { readLearned, writeLearned } from '../../../src/adapters/azure/learned-text.ts';
-import { projectAgentPool, type AgentPoolRow } from '../../../src/adapters/azure/rows.ts';
+import { projectAgentPool, type AgentPoolRow } from '../../../src/adapters/azure/agent-pool-rows.ts';
 import { StartupTaints } from '../../../src/adapters/azure/startup-taints.ts';
 import { TemplateMemory } from '../../../src/adapters/azure/template-memory.ts';
 import { reportTemplate } from '../../../src/adapters/azure/template-report.ts';

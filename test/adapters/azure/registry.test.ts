@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { frozenBecause, register, type RegistrationInput } from '../../../src/adapters/azure/registry.ts';
-import { projectAgentPool, projectScaleSet, type AgentPoolRow } from '../../../src/adapters/azure/rows.ts';
+import { projectAgentPool, type AgentPoolRow } from '../../../src/adapters/azure/agent-pool-rows.ts';
+import { projectScaleSet } from '../../../src/adapters/azure/rows.ts';
 
 const RAW = { name: 'p', location: 'l', sku: { name: 'x', capacity: 1 } };
 const RULE = { selectors: [{ key: 'auto', value: 'yes' }], min: undefined, max: undefined };

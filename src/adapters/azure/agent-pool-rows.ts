@@ -1,0 +1,68 @@
+/** Agent pools as decisions read them: what AKS knows of a pool and a scale set does not tell. Every optional field is decided here. */
+import type { AgentPool } from '@azure/arm-containerservice';
+import type { Labels } from '../../domain/labels.ts';
+import type { Taint } from '../../domain/taint.ts';
+import { labelsOfPool } from './model-labels.ts';
+import { parseTaint, readTags, type Tags } from './tags.ts';
+import { readVmsPool, type VmsPool } from './vms-pool-rows.ts';
+
+/** What AKS knows of a pool and a scale set does not tell. */
+export interface AgentPoolRow {
+  readonly name: string;
+  readonly type: string;
+  readonly mode: string | undefined;
+  /** What AKS aims at, and sets the capacity of a scale set to whenever it works on the pool. */
+  readonly count: number | undefined;
+  readonly provisioningState: string;
+  /** `az aks nodepool stop` was called: its machines are deallocated, and a size means nothing. */
+  readonly stopped: boolean;
+  readonly maxPods: number | undefined;
+  readonly osDiskSizeGb: number | undefined;
+  /** What pods write goes to the temporary disk of the machine instead of its OS disk. */
+  readonly kubeletOnTemporaryDisk?: boolean;
+  /** Labels of AKS's own that follow from what the pool is. */
+  readonly modelLabels?: Labels;
+  readonly osSku: string | undefined;
+  readonly nodeImageVersion: string | undefined;
+  readonly kubernetesVersion: string | undefined;
+  readonly labels: Tags;
+  readonly taints: readonly Taint[];
+  readonly priority: 'Regular' | 'Spot';
+  readonly zones: readonly string[];
+  /** AKS runs an autoscaler of its own over this pool: two would fight. */
+  readonly managedAutoscaler: boolean;
+  readonly tags: Tags;
+  /** Sizes of a pool of type VirtualMachines, with their counts. */
+  readonly sizes: readonly { readonly vmSize: string; readonly count: number }[];
+  /** What a pool of type VirtualMachines is asked for, size by size. */
+  readonly vms?: VmsPool;
+}
+
+export function projectAgentPool(raw: AgentPool): AgentPoolRow | undefined {
+  if (raw.name === undefined) return undefined;
+  const vms = readVmsPool(raw);
+  return {
+    ...(vms === undefined ? {} : { vms }),
+    name: raw.name,
+    type: raw.typePropertiesType ?? '',
+    mode: raw.mode,
+    count: raw.count,
+    provisioningState: raw.provisioningState ?? '',
+    stopped: raw.powerState?.code?.toLowerCase() === 'stopped',
+    maxPods: raw.maxPods,
+    // Zero is AKS's word for its default.
+    osDiskSizeGb: raw.osDiskSizeGB === 0 ? undefined : raw.osDiskSizeGB,
+    kubeletOnTemporaryDisk: raw.kubeletDiskType?.toLowerCase() === 'temporary',
+    modelLabels: labelsOfPool(raw),
+    osSku: raw.osSKU,
+    nodeImageVersion: raw.nodeImageVersion,
+    kubernetesVersion: raw.currentOrchestratorVersion ?? raw.orchestratorVersion,
+    labels: readTags(raw.nodeLabels),
+    taints: (raw.nodeTaints ?? []).flatMap((text) => parseTaint(text) ?? []),
+    priority: raw.scaleSetPriority?.toLowerCase() === 'spot' ? 'Spot' : 'Regular',
+    zones: [...(raw.availabilityZones ?? [])].sort(),
+    managedAutoscaler: raw.enableAutoScaling === true,
+    tags: readTags(raw.tags),
+    sizes: (raw.virtualMachineNodesStatus ?? []).map(({ size, count }) => ({ vmSize: size ?? '', count: count ?? 0 })),
+  };
+}
