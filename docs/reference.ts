@@ -75,6 +75,7 @@ const MEANINGS: Readonly<Record<string, string>> = {
   'scaleDown.minMemoryTotalGib': 'GiB of memory in the cluster at least; removals stop there',
   'drain.evictionRetry': 'pause between two tries of one eviction',
   'loop.batchMax': 'and at the latest this long after the first',
+  'loop.startEarly': 'whether loops start early at all; false: one per scan interval',
   'loop.maxPlansPerLoop': 'plans made in one loop at most, when a write met a conflict',
   'loop.shutdownTimeout': 'longest clean stop',
 };

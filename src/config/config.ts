@@ -141,6 +141,8 @@ export interface LoopConfig {
   readonly batchIdleMs: number;
   /** ... and at the latest this long after the first. */
   readonly batchMaxMs: number;
+  /** Whether there are early loops at all, or one per scan interval and no more. */
+  readonly startEarly: boolean;
   /** Plans made in one loop at most, the first included. */
   readonly maxPlansPerLoop: number;
   /** How long a clean stop may take before the process ends all the same. */

@@ -223,6 +223,7 @@ const loop = z
     scanInterval: duration(10 * SECOND_MS, { leastMs: 100 }),
     batchIdle: duration(250),
     batchMax: duration(2 * SECOND_MS),
+    startEarly: flag(true),
     maxPlansPerLoop: wholeNumber(1, 10).default(3),
     shutdownTimeout: duration(20 * SECOND_MS, { leastMs: SECOND_MS }),
   })
@@ -232,6 +233,7 @@ const loop = z
     scanIntervalMs: given.scanInterval,
     batchIdleMs: given.batchIdle,
     batchMaxMs: given.batchMax,
+    startEarly: given.startEarly,
     maxPlansPerLoop: given.maxPlansPerLoop,
     shutdownTimeoutMs: given.shutdownTimeout,
   }));

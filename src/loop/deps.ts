@@ -18,6 +18,8 @@ export interface LoopSettings {
   readonly scanIntervalMs: number;
   readonly batchIdleMs: number;
   readonly batchMaxMs: number;
+  /** Whether pods and the cloud's news may start a loop before the scan interval is over. */
+  readonly startEarly: boolean;
   /** Plans made in one loop at most, the first included. */
   readonly maxPlansPerLoop: number;
   /** Namespace of the object that carries events about groups. */

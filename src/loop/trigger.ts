@@ -12,6 +12,8 @@ export interface TriggerTimes {
   readonly batchIdleMs: number;
   /** ... which never lasts longer than this after its first wake. */
   readonly batchMaxMs: number;
+  /** false: a loop per scan interval, whatever happens in between. */
+  readonly startEarly: boolean;
 }
 
 /**
@@ -78,7 +80,7 @@ export class LoopTrigger {
     const last = this.#starts.at(-1);
     const scanAtMs = last === undefined ? 0 : last + this.#times.scanIntervalMs;
     const batch = this.#batch;
-    if (batch === undefined) return { atMs: scanAtMs, cause: 'scan' };
+    if (batch === undefined || !this.#times.startEarly) return { atMs: scanAtMs, cause: 'scan' };
     const quietAtMs = Math.min(batch.lastMs + this.#times.batchIdleMs, batch.firstMs + this.#times.batchMaxMs);
     const batchAtMs = Math.max(quietAtMs, this.#roomAtMs());
     return batchAtMs <= scanAtMs ? { atMs: batchAtMs, cause: batch.cause } : { atMs: scanAtMs, cause: 'scan' };

@@ -26,6 +26,7 @@ const UPSTREAM: Readonly<Record<string, string>> = {
   'enforce-node-group-min-size': 'false',
   expander: 'least-waste',
   'expendable-pods-priority-cutoff': '-10',
+  'frequent-loops-enabled': 'true',
   'ignore-daemonsets-utilization': 'false',
   'ignore-mirror-pods-utilization': 'false',
   'initial-node-group-backoff-duration': '5m',

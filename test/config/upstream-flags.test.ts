@@ -73,6 +73,13 @@ describe("the Cluster Autoscaler's flags", () => {
     },
   );
 
+  it.each([
+    [[], true],
+    [['--frequent-loops-enabled'], true],
+    [['--frequent-loops-enabled=false'], false],
+    [['--frequent-loops-enabled=F'], false],
+  ])('early loops: %j is %s', (argv, startEarly) => expect(configOf({ argv }).loop.startEarly).toBe(startEarly));
+
   it("those of the lease have Kubernetes' own names, meanings and defaults", () => {
     const leaseOf = (argv: readonly string[]) => {
       const { leaseName, leaseNamespace, leaseTiming } = configOf({ argv }).kubernetes;

@@ -13,7 +13,14 @@ import { FakeCloud } from '../support/fake-cloud.ts';
 import { FakeCluster, type FakeClusterOptions } from '../support/fake-cluster.ts';
 import { aPolicy } from '../support/policy.ts';
 
-export const SETTINGS = { scanIntervalMs: 10_000, batchIdleMs: 250, batchMaxMs: 2000, maxPlansPerLoop: 3, namespace: 'kube-system' };
+export const SETTINGS = {
+  scanIntervalMs: 10_000,
+  batchIdleMs: 250,
+  batchMaxMs: 2000,
+  startEarly: true,
+  maxPlansPerLoop: 3,
+  namespace: 'kube-system',
+};
 
 export interface StageOptions extends FakeClusterOptions {
   readonly groups: readonly NodeGroup[];

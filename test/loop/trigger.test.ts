@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { LoopTrigger } from '../../src/loop/trigger.ts';
 import { FakeClock, settle } from '../support/fake-clock.ts';
 
-const TIMES = { scanIntervalMs: 10_000, batchIdleMs: 250, batchMaxMs: 2000 };
+const TIMES = { scanIntervalMs: 10_000, batchIdleMs: 250, batchMaxMs: 2000, startEarly: true };
 
 describe('trigger', () => {
   let clock: FakeClock;
@@ -92,6 +92,24 @@ describe('trigger', () => {
     arm();
     await clock.advance(9999);
     expect(started).toHaveLength(2);
+  });
+
+  it('without early loops there is one per scan interval, whatever happens; allowed again, what happened counts at once', async () => {
+    trigger.reconfigure({ ...TIMES, startEarly: false });
+    arm();
+    await clock.advance(1000);
+    trigger.wake('pods');
+    trigger.wake('cloud');
+    await clock.advance(8999);
+    expect(started).toHaveLength(1);
+    await clock.advance(1);
+    expect(started[1]).toBe('scan@11000');
+    arm();
+    trigger.wake('pods');
+    await clock.advance(5000);
+    trigger.reconfigure(TIMES);
+    await clock.advance(0);
+    expect(started[2]).toBe('pods@16000');
   });
 
   it('a stream of pods that nothing helps is a loop a second, not one per pod', async () => {

@@ -51,6 +51,7 @@ export const FLAGS: readonly Flag[] = [
   row('dump-directory', 'text', 'dumpDirectory', 'folder to dump decisions to, for replay (default: none)'),
   row('dry-run', 'boolean', 'dryRun', 'decide as ever and write nothing; what would have been is logged and under /debug (default false)'),
   row('scan-interval', 'duration', 'loop.scanInterval', 'time between loops when nothing happens (default 10s)'),
+  row('frequent-loops-enabled', 'boolean', 'loop.startEarly', 'start a loop as soon as a pod needs a node (default true)'),
   row('max-inactivity', 'duration', 'health.maxInactivity', 'time without a loop that ends after which /healthz fails (default 10m)'),
   row('max-failing-time', 'duration', 'health.maxFailingTime', 'the same without a loop that completes (default 15m)'),
   row('max-startup-time', 'duration', 'health.maxStartupTime', 'the same until the first one does (default 20m)'),

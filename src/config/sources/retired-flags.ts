@@ -65,7 +65,6 @@ export const RETIRED_FLAGS: readonly RetiredFlag[] = [
   toggle('force-delete-failed-nodes', 'ignored', FALSE, 'set AZURE_ENABLE_FORCE_DELETE for all deletions'),
   toggle('force-delete-unregistered-nodes', 'ignored', FALSE, 'set AZURE_ENABLE_FORCE_DELETE for all deletions'),
   toggle('force-ds', 'ignored', TRUE, 'all DaemonSets that suit a new node count'),
-  toggle('frequent-loops-enabled', 'ignored', TRUE, 'a pod that turns unschedulable always starts a loop'),
   value('gpu-total', 'refused', [], 'there is no limit of GPUs by type: set the max of the groups that have them'),
   value('grpc-expander-cert', 'refused', [], 'the grpc expander is not there: see --expander for those that are'),
   value('grpc-expander-url', 'refused', [], 'the grpc expander is not there: see --expander for those that are'),
