@@ -6,17 +6,17 @@
 import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { smallWorld } from '../src/simulator/scenario/worlds.ts';
 import { realSimClock } from '../src/simulator/sim-clock.ts';
 import { startWorld, type World } from '../src/simulator/world.ts';
+import { CLIENT, clientEnvironment, writeClientFiles } from '../test/support/simulated-client.ts';
 import type { BenchRow } from './row.ts';
 
 const ROOT = resolve(import.meta.dirname, '..');
-const CLIENT = { clientId: 'aaaaaaaa-0000-0000-0000-000000000001', clientSecret: 'only-known-to-this-simulation' };
 const RUNS = 3;
 /** Three loops of the default interval. */
 const REST_MS = 35_000;
@@ -34,8 +34,7 @@ export async function bundleBench(): Promise<BenchRow[]> {
     const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { scripts: Record<string, string> };
     const command = (scripts['bundle'] ?? '').replace('rm -rf dist && ', '').replace('--outdir=dist', `--outdir=${dir}`);
     execFileSync('sh', ['-c', `${command} --log-level=error`], { cwd: ROOT });
-    await writeFile(join(dir, 'kubeconfig'), world.cluster.kubeconfig());
-    await writeFile(join(dir, 'ca.pem'), world.caPem);
+    await writeClientFiles(dir, world);
     const lives: Life[] = [];
     for (let run = 0; run < RUNS; run++) lives.push(await live(dir, world));
     return [
@@ -68,7 +67,11 @@ async function live(dir: string, world: World): Promise<Life> {
   const flags = ['--kubeconfig=kubeconfig', '--address=127.0.0.1:0', '--leader-elect=false'];
   const started = performance.now();
   const args = [join(dir, 'main.mjs'), 'run', '--node-group-auto-discovery=label:cluster-autoscaler-enabled=true', ...flags];
-  const child = spawn(process.execPath, args, { cwd: dir, env: environmentOf(world, dir), stdio: ['ignore', 'pipe', 'inherit'] });
+  const child = spawn(process.execPath, args, {
+    cwd: dir,
+    env: { ...imageEnvironment(), ...clientEnvironment(dir, world) },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
   try {
     const lines = createInterface({ input: child.stdout });
     const [first = ''] = (await Promise.race([once(lines, 'line'), once(child, 'close')])) as readonly unknown[];
@@ -97,19 +100,4 @@ function cpuMs({ pid }: ChildProcess): number {
 function imageEnvironment(): Record<string, string> {
   const lines = readFileSync(join(ROOT, 'Dockerfile'), 'utf8').matchAll(/^ENV (\w+)=(\S+)$/gm);
   return Object.fromEntries([...lines].map(([, name = '', value = '']) => [name, value]));
-}
-
-function environmentOf({ spec, arm }: World, dir: string): Record<string, string> {
-  return {
-    ...imageEnvironment(),
-    ARM_SUBSCRIPTION_ID: spec.subscriptionId,
-    ARM_TENANT_ID: spec.tenantId,
-    ARM_RESOURCE_GROUP: spec.nodeResourceGroup,
-    LOCATION: spec.location,
-    ARM_CLIENT_ID: CLIENT.clientId,
-    ARM_CLIENT_SECRET: CLIENT.clientSecret,
-    AZURE_RESOURCE_MANAGER_ENDPOINT: arm.url,
-    AZURE_AUTHORITY_HOST: arm.url,
-    AZURE_CA_FILE: join(dir, 'ca.pem'),
-  };
 }

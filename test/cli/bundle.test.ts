@@ -1,6 +1,6 @@
 /** The program as it ships: one folder of bundled code, run as a process of its own against a simulated cluster. */
 import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, join, resolve } from 'node:path';
@@ -8,10 +8,10 @@ import { createInterface } from 'node:readline';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { smallWorld } from '../../src/simulator/scenario/worlds.ts';
 import { realSimClock } from '../../src/simulator/sim-clock.ts';
-import { startWorld, type World } from '../../src/simulator/world.ts';
+import { startWorld } from '../../src/simulator/world.ts';
+import { CLIENT, clientEnvironment, writeClientFiles } from '../support/simulated-client.ts';
 
 const ROOT = resolve(import.meta.dirname, '..', '..');
-const CLIENT = { clientId: 'aaaaaaaa-0000-0000-0000-000000000001', clientSecret: 'only-known-to-this-simulation' };
 
 let dir: string;
 let main: string;
@@ -79,20 +79,6 @@ function start(
   return { child, ended };
 }
 
-function environmentOf({ spec, arm }: World): Readonly<Record<string, string>> {
-  return {
-    ARM_SUBSCRIPTION_ID: spec.subscriptionId,
-    ARM_TENANT_ID: spec.tenantId,
-    ARM_RESOURCE_GROUP: spec.nodeResourceGroup,
-    LOCATION: spec.location,
-    ARM_CLIENT_ID: CLIENT.clientId,
-    ARM_CLIENT_SECRET: CLIENT.clientSecret,
-    AZURE_RESOURCE_MANAGER_ENDPOINT: arm.url,
-    AZURE_AUTHORITY_HOST: arm.url,
-    AZURE_CA_FILE: join(dir, 'ca.pem'),
-  };
-}
-
 /** Lines until one has the message; fails with what was said when the process ends before. */
 async function lineWith(child: ChildProcess, message: string): Promise<Readonly<Record<string, unknown>>> {
   if (child.stdout === null) throw new Error('the process has no output');
@@ -135,14 +121,13 @@ describe('the bundle', () => {
   it('runs against a cluster, answers /healthz and ends with 0 on SIGTERM', async () => {
     const world = await startWorld({ spec: smallWorld(1), clock: realSimClock(20), client: CLIENT, token: 'a-token' });
     try {
-      writeFileSync(join(dir, 'kubeconfig'), world.cluster.kubeconfig());
-      writeFileSync(join(dir, 'ca.pem'), world.caPem);
+      await writeClientFiles(dir, world);
       const flags = [
         '--kubeconfig=kubeconfig',
         '--address=127.0.0.1:0',
         '--node-group-auto-discovery=label:cluster-autoscaler-enabled=true',
       ];
-      const { child, ended } = start(['run', ...flags], environmentOf(world));
+      const { child, ended } = start(['run', ...flags], clientEnvironment(dir, world));
       const { url } = await lineWith(child, 'serving metrics and health');
       const answer = await fetch(`${String(url)}/healthz`);
       expect([answer.status, await answer.text()]).toEqual([200, expect.stringMatching(/^ok: /)]);

@@ -7,6 +7,7 @@ import { dispatch } from '../../src/cli/dispatch.ts';
 import { dumpRecord } from '../../src/loop/dump.ts';
 import { aGroup, aPod, resourceNames } from '../support/builders.ts';
 import { aStage } from '../loop/support.ts';
+import { runCommand } from '../support/run-command.ts';
 
 const GOOD_ENV = {
   ARM_SUBSCRIPTION_ID: 'sub',
@@ -16,28 +17,6 @@ const GOOD_ENV = {
   ARM_CLIENT_ID: 'client',
   ARM_CLIENT_SECRET: 'hush',
 };
-
-async function runCommand(
-  argv: readonly string[],
-  env: Readonly<Record<string, string>> = {},
-  files: Readonly<Record<string, string>> = {},
-) {
-  let out = '';
-  let err = '';
-  const code = await dispatch(argv, {
-    env,
-    out: (text) => void (out += text),
-    err: (text) => void (err += text),
-    readFile: (path) => {
-      const text = files[path];
-      if (text === undefined) throw Object.assign(new Error('missing'), { code: 'ENOENT' });
-      return text;
-    },
-    hostname: 'here',
-    signals: { on: () => undefined, off: () => undefined, exit: () => undefined },
-  });
-  return { code, out, err };
-}
 
 /** A port on which nobody listens: one that was free a moment ago. */
 function deadPort(): Promise<number> {
@@ -137,7 +116,9 @@ describe('the command line', () => {
   });
 
   it('wrong configuration is a line per mistake and exit code 2', async () => {
-    const { code, out, err } = await runCommand(['run', '--scan-interval=soon', '--bogus'], { ...GOOD_ENV, AZURE_VMSS_CACHE_TTL: 'abc' });
+    const { code, out, err } = await runCommand(['run', '--scan-interval=soon', '--bogus'], {
+      env: { ...GOOD_ENV, AZURE_VMSS_CACHE_TTL: 'abc' },
+    });
     expect({ code, out }).toEqual({ code: 2, out: '' });
     expect(err.trimEnd().split('\n')).toHaveLength(3);
     expect(err).not.toContain('    at ');
@@ -157,7 +138,9 @@ describe('the command line', () => {
     try {
       const path = join(dir, 'kubeconfig');
       writeFileSync(path, kubeconfig);
-      const { code, out, err } = await runCommand(['run', `--kubeconfig=${path}`, '--nodes=0:1:a', '--address=127.0.0.1:0'], GOOD_ENV);
+      const { code, out, err } = await runCommand(['run', `--kubeconfig=${path}`, '--nodes=0:1:a', '--address=127.0.0.1:0'], {
+        env: GOOD_ENV,
+      });
       expect(code).toBe(1);
       expect(err.trimEnd().split('\n')).toHaveLength(1);
       expect(err).toMatch(/[.]\n$/);
@@ -177,11 +160,11 @@ describe('replay', () => {
     const record = stage.records[0];
     if (record === undefined) throw new Error('nothing was recorded');
     const dump = dumpRecord(record, resourceNames);
-    const same = await runCommand(['replay', 'd.json'], {}, { 'd.json': dump });
+    const same = await runCommand(['replay', 'd.json'], { files: { 'd.json': dump } });
     expect(same).toMatchObject({ code: 0, err: '' });
     expect(same.out).toContain('The plan equals the recorded one.');
     expect(same.out).toContain('"group": "a"');
-    const other = await runCommand(['replay', 'd.json'], {}, { 'd.json': dump.replaceAll('"summary":"', '"summary":"not ') });
+    const other = await runCommand(['replay', 'd.json'], { files: { 'd.json': dump.replaceAll('"summary":"', '"summary":"not ') } });
     expect(other.code).toBe(1);
     expect(other.out).toContain('DIFFERS');
   });

@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -19,9 +19,8 @@ import { valueOf } from '../loop/support.ts';
 import { aPool, deployment, MINUTE, SECOND, worldOf } from '../scenarios/support.ts';
 import { START_MS } from '../support/builders.ts';
 import { clockOf, type ProcessFate } from '../support/process-clock.ts';
+import { CLIENT, clientEnvironment, writeClientFiles } from '../support/simulated-client.ts';
 import { atRest } from '../support/virtual-world.ts';
-
-const CLIENT = { clientId: 'aaaaaaaa-0000-0000-0000-000000000001', clientSecret: 'only-known-to-this-simulation' };
 
 interface Replica {
   readonly daemon: Daemon;
@@ -61,9 +60,7 @@ class Replicas {
   }
 
   async #add(name: string, flags: readonly string[]): Promise<void> {
-    const { spec, arm, cluster, caPem } = this.world;
-    writeFileSync(join(this.#dir, 'kubeconfig'), cluster.kubeconfig());
-    writeFileSync(join(this.#dir, 'ca.pem'), caPem);
+    await writeClientFiles(this.#dir, this.world);
     const config = loadConfig({
       argv: [
         `--kubeconfig=${join(this.#dir, 'kubeconfig')}`,
@@ -73,22 +70,14 @@ class Replicas {
       ],
       env: {
         POD_NAME: name,
-        ARM_SUBSCRIPTION_ID: spec.subscriptionId,
-        ARM_TENANT_ID: spec.tenantId,
-        ARM_RESOURCE_GROUP: spec.nodeResourceGroup,
-        LOCATION: spec.location,
-        ARM_CLIENT_ID: CLIENT.clientId,
-        ARM_CLIENT_SECRET: CLIENT.clientSecret,
-        AZURE_RESOURCE_MANAGER_ENDPOINT: arm.url,
-        AZURE_AUTHORITY_HOST: arm.url,
-        AZURE_CA_FILE: join(this.#dir, 'ca.pem'),
+        ...clientEnvironment(this.#dir, this.world),
       },
       readFile: (path) => readFileSync(path, 'utf8'),
     });
     if (isConfigErrors(config)) throw new Error(config.errors.join(' '));
     const metrics = createMetrics();
     const fate = { skewMs: 0, dead: false };
-    const random = seededRandom(spec.seed);
+    const random = seededRandom(this.world.spec.seed);
     const daemon = await composeDaemon({ config, clock: clockOf(this.clock, fate), random, log: silentLog(), metrics });
     const reports: LoopReport[] = [];
     daemon.onLoop((report) => reports.push(report));

@@ -1,11 +1,11 @@
 /** `plan --live` against the simulated cluster and Azure, over HTTPS with the real clients: the daemon's answer, and no write. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import { dispatch } from '../../src/cli/dispatch.ts';
 import { aPool, bound, deployment, MINUTE, pending, worldOf } from '../scenarios/support.ts';
+import { runCommand } from '../support/run-command.ts';
+import { clientEnvironment, writeClientFiles } from '../support/simulated-client.ts';
 import { VirtualRun } from '../support/virtual-world.ts';
 
 let run: VirtualRun | undefined;
@@ -28,37 +28,12 @@ async function prepared() {
   run = started;
   const { world } = started;
   dir = await mkdtemp(join(tmpdir(), 'plan-live-'));
-  await writeFile(join(dir, 'kubeconfig'), world.cluster.kubeconfig());
-  await writeFile(join(dir, 'ca.pem'), world.caPem);
+  await writeClientFiles(dir, world);
+  const env = clientEnvironment(dir, world);
   await started.advance(MINUTE);
   await started.stopDaemon();
-  const env = {
-    ARM_SUBSCRIPTION_ID: world.spec.subscriptionId,
-    ARM_TENANT_ID: world.spec.tenantId,
-    ARM_RESOURCE_GROUP: world.spec.nodeResourceGroup,
-    ARM_CLUSTER_RESOURCE_GROUP: world.spec.clusterResourceGroup,
-    CLUSTER_NAME: world.spec.clusterName,
-    LOCATION: world.spec.location,
-    ARM_CLIENT_ID: 'aaaaaaaa-0000-0000-0000-000000000001',
-    ARM_CLIENT_SECRET: 'only-known-to-this-simulation',
-    AZURE_RESOURCE_MANAGER_ENDPOINT: world.arm.url,
-    AZURE_AUTHORITY_HOST: world.arm.url,
-    AZURE_CA_FILE: join(dir, 'ca.pem'),
-  };
   const settings = [`--kubeconfig=${join(dir, 'kubeconfig')}`, '--node-group-auto-discovery=label:cluster-autoscaler-enabled=true'];
-  const plan = async (...argv: readonly string[]) => {
-    let out = '';
-    let err = '';
-    const code = await dispatch(['plan', '--live', ...settings, ...argv], {
-      env,
-      out: (text) => void (out += text),
-      err: (text) => void (err += text),
-      readFile: (path) => readFileSync(path, 'utf8'),
-      hostname: 'here',
-      signals: { on: () => undefined, off: () => undefined, exit: () => undefined },
-    });
-    return { code, out, err };
-  };
+  const plan = (...argv: readonly string[]) => runCommand(['plan', '--live', ...settings, ...argv], { env });
   const writes = () => [
     ...world.arm.control.journal().filter(({ method, path }) => method !== 'GET' && !path.includes('/oauth2/')),
     ...world.cluster.journal().filter(({ method }) => method !== 'GET'),

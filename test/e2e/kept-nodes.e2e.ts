@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { aPool } from '../scenarios/support.ts';
 import { placeOn } from './placing.ts';
 import { scenarios } from './scenario.ts';
-import { always, until } from './until.ts';
+import { always } from './until.ts';
 import { barePod, budget, deployment } from './workloads.ts';
 import type { E2eWorld } from './world.ts';
 
@@ -14,10 +14,6 @@ const LONG_ENOUGH_MS = 12_000;
 
 const { begin } = scenarios();
 let world: E2eWorld;
-
-async function isThere(node: string): Promise<boolean> {
-  return (await world.nodes()).some(({ metadata }) => metadata.name === node);
-}
 
 describe('nodes that stay, on a real control plane', () => {
   it('leaves a node alone whose pod may not be moved, and takes it when it may', async () => {
@@ -32,12 +28,7 @@ describe('nodes that stay, on a real control plane', () => {
     };
     await always('the node is there and not marked', isUntouched, LONG_ENOUGH_MS);
     await world.scale('pinned', 0);
-    await until(
-      'the node is gone',
-      async () => !(await isThere(node)),
-      60_000,
-      () => world.picture(),
-    );
+    await world.untilGone(node);
     expect(world.capacity('general')).toBe(0);
   });
 

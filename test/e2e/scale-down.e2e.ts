@@ -13,10 +13,6 @@ const SAFE = 'cluster-autoscaler.kubernetes.io/safe-to-evict';
 const { begin, plane } = scenarios();
 let world: E2eWorld;
 
-async function isThere(node: string): Promise<boolean> {
-  return (await world.nodes()).some(({ metadata }) => metadata.name === node);
-}
-
 describe('scale-down on a real control plane', () => {
   it('drains an underused node, moves its pods and deletes the machine', async () => {
     world = await begin({ pools: [aPool({ name: 'general', count: 2, min: 1 })] });
@@ -29,12 +25,7 @@ describe('scale-down on a real control plane', () => {
       await world.untilRunning('moves', 2);
     });
     await world.soleDaemon();
-    await until(
-      'the node is gone',
-      async () => !(await isThere(left)),
-      60_000,
-      () => world.picture(),
-    );
+    await world.untilGone(left);
     const pods = await world.untilRunning('moves', 2);
     expect(new Set(pods.map(({ spec }) => spec.nodeName))).toEqual(new Set([kept]));
     expect(world.capacity('general')).toBe(1);
@@ -64,7 +55,7 @@ describe('scale-down on a real control plane', () => {
       'the node is gone',
       async () => {
         least = Math.min(least, (await world.running('api')).length);
-        return !(await isThere(left));
+        return !(await world.isThere(left));
       },
       90_000,
       () => world.picture(),
@@ -85,12 +76,7 @@ describe('scale-down on a real control plane', () => {
       await world.untilRunning('single', 1);
     });
     await world.soleDaemon();
-    await until(
-      'the node is gone',
-      async () => !(await isThere(left)),
-      60_000,
-      () => world.picture(),
-    );
+    await world.untilGone(left);
     await world.untilRunning('single', 1);
   });
 

@@ -17,10 +17,7 @@ describe('Spot machines on a real control plane', () => {
     const [before] = await world.untilRunning('batch', 2);
     await world.soleDaemon();
     expect(world.arm.control.raise({ evict: { pool: 'spot' } })).toBeUndefined();
-    await until(
-      'the node is gone',
-      async () => !(await world.nodes('spot')).some(({ metadata }) => metadata.name === before?.spec.nodeName),
-    );
+    await world.untilGone(before?.spec.nodeName ?? '');
     // The garbage collector of pods takes its time before it ends those of a node that is no more.
     await until(
       'both run on another node',

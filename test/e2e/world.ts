@@ -22,6 +22,7 @@ import { givenBinaries } from './given.ts';
 import { Kubelets } from './kubelets.ts';
 import { Program } from './program.ts';
 import type { Event, Node, Pod } from './seen-objects.ts';
+import { clientEnvironment } from '../support/simulated-client.ts';
 import { until } from './until.ts';
 
 const ROOT = resolve(import.meta.dirname, '..', '..');
@@ -134,17 +135,7 @@ export class E2eWorld {
       env: {
         PATH: process.env['PATH'],
         POD_NAME: name,
-        ARM_SUBSCRIPTION_ID: this.spec.subscriptionId,
-        ARM_TENANT_ID: this.spec.tenantId,
-        ARM_RESOURCE_GROUP: this.spec.nodeResourceGroup,
-        LOCATION: this.spec.location,
-        CLUSTER_NAME: this.spec.clusterName,
-        ARM_CLUSTER_RESOURCE_GROUP: this.spec.clusterResourceGroup,
-        ARM_CLIENT_ID: client.clientId,
-        ARM_CLIENT_SECRET: client.clientSecret,
-        AZURE_RESOURCE_MANAGER_ENDPOINT: this.arm.url,
-        AZURE_AUTHORITY_HOST: this.arm.url,
-        AZURE_CA_FILE: join(this.#dir, 'ca.pem'),
+        ...clientEnvironment(this.#dir, this, client),
       },
       logFile: join(this.#dir, `${name}.log`),
       onLine: (line) => lines.push(line),
@@ -209,6 +200,19 @@ export class E2eWorld {
         return nodes.length === count ? nodes : undefined;
       },
       patienceMs,
+      () => this.picture(),
+    );
+  }
+
+  async isThere(node: string): Promise<boolean> {
+    return (await this.nodes()).some(({ metadata }) => metadata.name === node);
+  }
+
+  async untilGone(node: string): Promise<void> {
+    await until(
+      `the node ${node} is gone`,
+      async () => !(await this.isThere(node)),
+      60_000,
       () => this.picture(),
     );
   }

@@ -4,7 +4,7 @@
  * so a run depends on nothing but its seed.
  */
 import { readFileSync } from 'node:fs';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { composeDaemon } from '../../src/cli/compose.ts';
@@ -25,8 +25,8 @@ import { START_MS } from './builders.ts';
 import { forgetClientRequests, openClientRequests } from './client-traffic.ts';
 import { MortalDoor, type Doom } from './mortal.ts';
 import { clockOf, type ProcessFate } from './process-clock.ts';
+import { CLIENT, clientEnvironment, writeClientFiles } from './simulated-client.ts';
 
-const CLIENT = { clientId: 'aaaaaaaa-0000-0000-0000-000000000001', clientSecret: 'only-known-to-this-simulation' };
 const TOKEN = 'only-known-to-this-simulation';
 
 /** How long a world may take to come to rest before the harness calls it stuck, in real milliseconds. */
@@ -91,8 +91,7 @@ export class VirtualRun {
     const door = new MortalDoor(options.doom ?? (() => undefined), () => onDeath());
     const world = await startWorld({ spec: options.spec, clock, client: CLIENT, token: TOKEN, door, ...knobsOf(options) });
     const dir = await mkdtemp(join(tmpdir(), 'aks-autoscaler-'));
-    await writeFile(join(dir, 'kubeconfig'), world.cluster.kubeconfig());
-    await writeFile(join(dir, 'ca.pem'), world.caPem);
+    await writeClientFiles(dir, world);
     const run = new VirtualRun({ clock, world, door, dir, options });
     onDeath = () => run.killDaemon();
     await run.advance(60_000);
@@ -149,7 +148,7 @@ export class VirtualRun {
         '--node-group-auto-discovery=label:cluster-autoscaler-enabled=true',
         ...flags,
       ],
-      env: { ...this.#environment(), ...this.#options.env },
+      env: { ...clientEnvironment(this.#dir, this.world), ...this.#options.env },
       readFile: (path) => readFileSync(path, 'utf8'),
     });
     if (isConfigErrors(config)) throw new Error(config.errors.join(' '));
@@ -225,23 +224,6 @@ export class VirtualRun {
     await this.stopDaemon();
     await this.world.stop();
     await rm(this.#dir, { recursive: true, force: true });
-  }
-
-  #environment(): Readonly<Record<string, string>> {
-    const { spec, arm } = this.world;
-    return {
-      ARM_SUBSCRIPTION_ID: spec.subscriptionId,
-      ARM_TENANT_ID: spec.tenantId,
-      ARM_RESOURCE_GROUP: spec.nodeResourceGroup,
-      ARM_CLUSTER_RESOURCE_GROUP: spec.clusterResourceGroup,
-      CLUSTER_NAME: spec.clusterName,
-      LOCATION: spec.location,
-      ARM_CLIENT_ID: CLIENT.clientId,
-      ARM_CLIENT_SECRET: CLIENT.clientSecret,
-      AZURE_RESOURCE_MANAGER_ENDPOINT: arm.url,
-      AZURE_AUTHORITY_HOST: arm.url,
-      AZURE_CA_FILE: join(this.#dir, 'ca.pem'),
-    };
   }
 
   /** Waits for something the daemon does, letting time pass where it waits for time; gives up when it dies. */

@@ -1,9 +1,7 @@
 /** Writes a ConfigMap whole, creating it when it is not there. */
-import { asAutoscalerError } from '../../domain/errors.ts';
-import type { ObjectJson } from './api-json.ts';
 import { retrying, type Retry } from './backoff.ts';
 import type { ConfigMapContent } from './options.ts';
-import type { Rest } from './rest.ts';
+import { getOrUndefined, type Rest } from './rest.ts';
 
 /** Foreign labels and annotations of a present one are kept. @throws AutoscalerError */
 export async function writeConfigMap(
@@ -14,7 +12,7 @@ export async function writeConfigMap(
   const collection = `/api/v1/namespaces/${encodeURIComponent(wanted.namespace)}/configmaps`;
   const path = `${collection}/${encodeURIComponent(wanted.name)}`;
   const attempt = async (): Promise<void> => {
-    const present = await readPresent(deps.rest, path, signal);
+    const present = await getOrUndefined(deps.rest, path, signal);
     const metadata = {
       ...present?.metadata,
       namespace: wanted.namespace,
@@ -26,14 +24,4 @@ export async function writeConfigMap(
     await deps.rest.json({ ...target, body, operation: 'config-map' }, signal);
   };
   await retrying(deps.retry, attempt, signal);
-}
-
-async function readPresent(rest: Rest, path: string, signal: AbortSignal): Promise<ObjectJson | undefined> {
-  try {
-    return (await rest.json({ method: 'GET', path }, signal)) as ObjectJson;
-  } catch (thrown) {
-    const error = asAutoscalerError(thrown);
-    if (error.kind === 'not-found') return undefined;
-    throw error;
-  }
 }

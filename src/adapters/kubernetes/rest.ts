@@ -5,9 +5,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import { request, type Dispatcher } from 'undici';
 import type { Metrics } from '../../telemetry/metrics.ts';
-import { AutoscalerError } from '../../domain/errors.ts';
+import { asAutoscalerError, AutoscalerError } from '../../domain/errors.ts';
 import { refusalError, retryAfterMs, transportError, type Call } from './api-errors.ts';
-import type { StatusJson } from './api-json.ts';
+import type { ObjectJson, StatusJson } from './api-json.ts';
 import type { Connection } from './connection.ts';
 
 export type Query = Readonly<Record<string, string | number | boolean>>;
@@ -67,6 +67,17 @@ export function createRest(deps: RestDeps): Rest {
       }
     },
   };
+}
+
+/** An object by its path, or undefined where there is none. @throws AutoscalerError for every other refusal. */
+export async function getOrUndefined(rest: Rest, path: string, signal: AbortSignal): Promise<ObjectJson | undefined> {
+  try {
+    return (await rest.json({ method: 'GET', path }, signal)) as ObjectJson;
+  } catch (thrown) {
+    const error = asAutoscalerError(thrown);
+    if (error.kind === 'not-found') return undefined;
+    throw error;
+  }
 }
 
 interface Sending {

@@ -1,12 +1,12 @@
 /** The ClusterReader port: views from the watches, and reads past them for decisions that must not act on old data. */
-import { AutoscalerError, asAutoscalerError } from '../../domain/errors.ts';
+import { AutoscalerError } from '../../domain/errors.ts';
 import type { Node } from '../../domain/node.ts';
 import type { ClusterView } from '../../domain/observation.ts';
 import type { Pod } from '../../domain/pod.ts';
 import type { TaintRules } from '../../domain/taint.ts';
 import type { ResourceNames } from '../../domain/resources.ts';
 import type { ClusterReader } from '../../ports/cluster-reader.ts';
-import type { ListJson, ObjectJson } from './api-json.ts';
+import type { ListJson } from './api-json.ts';
 import { isOver } from './pod-index.ts';
 import { projectNode } from './project-node.ts';
 import { projectPod } from './project-pod.ts';
@@ -15,7 +15,7 @@ import { Reflector } from './reflector.ts';
 import type { ReflectorDeps } from './reflector-options.ts';
 import { WatchedCapacity, type CapacityWishes } from './watched-capacity.ts';
 import { WatchedWorkloads } from './watched-workloads.ts';
-import type { Rest } from './rest.ts';
+import { getOrUndefined } from './rest.ts';
 
 export interface ReaderDeps extends Omit<ReflectorDeps, 'resource' | 'path' | 'table'> {
   readonly names: ResourceNames;
@@ -132,15 +132,5 @@ export class WatchedClusterReader implements ClusterReader {
   async close(): Promise<void> {
     this.#stop.abort();
     await Promise.all([...this.#reflectors.map((reflector) => reflector.ended()), this.#workloads?.ended(), this.#capacity?.ended()]);
-  }
-}
-
-async function getOrUndefined(rest: Rest, path: string, signal: AbortSignal): Promise<ObjectJson | undefined> {
-  try {
-    return (await rest.json({ method: 'GET', path }, signal)) as ObjectJson;
-  } catch (thrown) {
-    const error = asAutoscalerError(thrown);
-    if (error.kind === 'not-found') return undefined;
-    throw error;
   }
 }

@@ -1,6 +1,7 @@
 /** The record of every request, in the order of arrival: enough to rebuild what happened to the world and who did it. */
+import type { Trace } from './messages.ts';
 
-export interface JournalEntry {
+export interface JournalEntry extends Trace {
   readonly seq: number;
   /** Milliseconds since the epoch, on the world's clock. */
   readonly at: number;
@@ -12,20 +13,7 @@ export interface JournalEntry {
   readonly status: number;
   /** Client id of the token; empty without one. */
   readonly principal: string;
-  /** `If-Match` as sent. */
-  readonly etagIn?: string;
-  /** The resource's etag after the request. */
-  readonly etagOut?: string;
-  readonly capacityBefore?: number;
-  readonly capacityAfter?: number;
-  readonly opId?: string;
-  /** Agent pool that the request concerns. */
-  readonly pool?: string;
-  /** Machines touched. */
-  readonly charge?: number;
   readonly faultId?: string;
-  /** Set when the emulator does not know the route: what it cannot do must not pass unnoticed. */
-  readonly loud?: string;
 }
 
 export class Journal {

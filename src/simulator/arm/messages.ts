@@ -26,16 +26,18 @@ export interface ArmRequest {
 
 /** What the journal wants to know about a request beyond its status. */
 export interface Trace {
+  /** `If-Match` as sent. */
   readonly etagIn?: string;
+  /** The resource's etag after the request. */
   readonly etagOut?: string;
   readonly capacityBefore?: number;
   readonly capacityAfter?: number;
   readonly opId?: string;
-  /** Agent pool, where the path does not name it. */
+  /** Agent pool that the request concerns. */
   readonly pool?: string;
   /** Machines touched. */
   readonly charge?: number;
-  /** What the emulator leaves out, for the journal. */
+  /** What the emulator cannot do, above all a route that it does not know: that must not pass unnoticed. */
   readonly loud?: string;
 }
 

@@ -1,16 +1,15 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import { dispatch } from '../../../src/cli/dispatch.ts';
 import type { Check } from '../../../src/cli/doctor/check.ts';
-import type { Terminal } from '../../../src/cli/terminal.ts';
 import { realSimClock } from '../../../src/simulator/sim-clock.ts';
 import { startWorld, type World } from '../../../src/simulator/world.ts';
 import type { WorldSpec } from '../../../src/simulator/world-spec.ts';
 import { aPool, budget, deployment, worldOf } from '../../scenarios/support.ts';
+import { runCommand } from '../../support/run-command.ts';
+import { CLIENT, clientEnvironment, writeClientFiles } from '../../support/simulated-client.ts';
 
-const CLIENT = { clientId: 'aaaaaaaa-0000-0000-0000-000000000001', clientSecret: 'only-known-to-this-simulation' };
 let world: World | undefined;
 const dirs: string[] = [];
 afterEach(async () => {
@@ -32,41 +31,18 @@ async function visit(
   spec: WorldSpec = GOOD,
   {
     argv = [],
-    env = {},
+    env: more = {},
     asJson = true,
   }: { readonly argv?: readonly string[]; readonly env?: Readonly<Record<string, string>>; readonly asJson?: boolean } = {},
 ): Promise<Visit> {
   world ??= await startWorld({ spec, clock: realSimClock(1_000), client: CLIENT, token: 'a-token' });
   const dir = mkdtempSync(join(tmpdir(), 'aks-autoscaler-doctor-'));
   dirs.push(dir);
-  writeFileSync(join(dir, 'kubeconfig'), world.cluster.kubeconfig());
-  writeFileSync(join(dir, 'ca.pem'), world.caPem);
-  const out: string[] = [];
-  const terminal: Terminal = {
-    env: {
-      ARM_SUBSCRIPTION_ID: spec.subscriptionId,
-      ARM_TENANT_ID: spec.tenantId,
-      ARM_RESOURCE_GROUP: spec.nodeResourceGroup,
-      ARM_CLUSTER_RESOURCE_GROUP: spec.clusterResourceGroup,
-      CLUSTER_NAME: spec.clusterName,
-      LOCATION: spec.location,
-      ARM_CLIENT_ID: CLIENT.clientId,
-      ARM_CLIENT_SECRET: CLIENT.clientSecret,
-      AZURE_RESOURCE_MANAGER_ENDPOINT: world.arm.url,
-      AZURE_AUTHORITY_HOST: world.arm.url,
-      AZURE_CA_FILE: join(dir, 'ca.pem'),
-      KUBECONFIG: join(dir, 'kubeconfig'),
-      ...env,
-    },
-    out: (text) => void out.push(text),
-    err: (text) => void out.push(text),
-    readFile: (path) => readFileSync(path, 'utf8'),
-    hostname: 'here',
-    signals: { on: () => undefined, off: () => undefined, exit: () => undefined },
-  };
+  await writeClientFiles(dir, world);
+  const env = { ...clientEnvironment(dir, world), KUBECONFIG: join(dir, 'kubeconfig'), ...more };
   const flags = argv.length > 0 ? argv : ['--node-group-auto-discovery=label:cluster-autoscaler-enabled=true'];
-  const code = await dispatch(['doctor', ...flags, ...(asJson ? ['--json'] : [])], terminal);
-  const text = out.join('');
+  const { code, out, err } = await runCommand(['doctor', ...flags, ...(asJson ? ['--json'] : [])], { env });
+  const text = out + err;
   const answer = asJson ? (JSON.parse(text) as { readonly checks: readonly Check[] }) : { checks: [] };
   return { code, text, checks: answer.checks };
 }

@@ -1,26 +1,12 @@
-import { dispatch } from '../../../src/cli/dispatch.ts';
+import { runCommand } from '../../support/run-command.ts';
 
 export interface Files {
   readonly [name: string]: string;
 }
 
 /** Runs `plan` on files that exist in memory only. */
-export async function plan(argv: readonly string[], files: Files) {
-  let out = '';
-  let err = '';
-  const code = await dispatch(['plan', ...argv], {
-    env: {},
-    out: (text) => void (out += text),
-    err: (text) => void (err += text),
-    readFile: (path) => {
-      const text = files[path];
-      if (text === undefined) throw Object.assign(new Error('missing'), { code: 'ENOENT' });
-      return text;
-    },
-    hostname: 'here',
-    signals: { on: () => undefined, off: () => undefined, exit: () => undefined },
-  });
-  return { code, out, err };
+export function plan(argv: readonly string[], files: Files) {
+  return runCommand(['plan', ...argv], { files });
 }
 
 type Json = Readonly<Record<string, unknown>>;

@@ -1,0 +1,24 @@
+import { readFileSync } from 'node:fs';
+import { dispatch } from '../../src/cli/dispatch.ts';
+import type { Terminal } from '../../src/cli/terminal.ts';
+
+export interface CommandWorld {
+  readonly env?: Readonly<Record<string, string | undefined>>;
+  /** Files that exist in memory only, beside those of the disk. */
+  readonly files?: Readonly<Record<string, string>>;
+}
+
+/** One command, as a shell would run it. */
+export async function runCommand(argv: readonly string[], world: CommandWorld = {}) {
+  const written = { out: '', err: '' };
+  const terminal: Terminal = {
+    env: world.env ?? {},
+    out: (text) => void (written.out += text),
+    err: (text) => void (written.err += text),
+    readFile: (path) => world.files?.[path] ?? readFileSync(path, 'utf8'),
+    hostname: 'here',
+    signals: { on: () => undefined, off: () => undefined, exit: () => undefined },
+  };
+  const code = await dispatch(argv, terminal);
+  return { code, ...written };
+}
