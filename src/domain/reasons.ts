@@ -9,7 +9,13 @@ export type FitReason =
   | { readonly kind: 'host-port-taken'; readonly port: number; readonly protocol: string }
   | { readonly kind: 'unschedulable' }
   | { readonly kind: 'topology-spread'; readonly topologyKey: string; readonly detail: string }
-  | { readonly kind: 'pod-affinity'; readonly topologyKey: string; readonly detail: string }
+  /** `rule`: of the pod itself, or (`repelled`) of pods that are there. */
+  | {
+      readonly kind: 'pod-affinity';
+      readonly rule: 'affinity' | 'anti-affinity' | 'repelled';
+      readonly topologyKey: string;
+      readonly detail: string;
+    }
   /** `message`: in the words of kube-scheduler. */
   | { readonly kind: 'volume' | 'device'; readonly message: string; readonly detail: string }
   | { readonly kind: 'unsupported'; readonly feature: string; readonly detail: string };
@@ -113,13 +119,16 @@ export type BlockingPodReason =
   | 'NoPlaceFound'
   | 'UnexpectedError';
 
-/** One sentence a person can read, for events and tables. */
+/** The detail of a topology-spread refusal of a node that has no such label at all. */
+export const MISSING_LABEL = 'missing required label';
+
+/** For events and tables, in kube-scheduler's own words, which users' alerts and searches know. */
 export function describeFit(reason: FitReason): string {
   switch (reason.kind) {
     case 'insufficient-resource':
-      return isAttachResource(reason.resource) ? 'node(s) exceed max volume count' : `Insufficient ${reason.resource}`;
+      return describeShortage(reason.resource);
     case 'untolerated-taint':
-      return `node(s) had untolerated taint {${reason.taint}}`;
+      return 'node(s) had untolerated taint(s)';
     case 'node-selector-mismatch':
       return "node(s) didn't match Pod's node affinity/selector";
     case 'host-port-taken':
@@ -127,15 +136,21 @@ export function describeFit(reason: FitReason): string {
     case 'unschedulable':
       return 'node(s) were unschedulable';
     case 'topology-spread':
-      return "node(s) didn't match pod topology spread constraints";
+      return `node(s) didn't match pod topology spread constraints${reason.detail === MISSING_LABEL ? ` (${MISSING_LABEL})` : ''}`;
     case 'pod-affinity':
-      return "node(s) didn't match pod affinity/anti-affinity rules";
+      if (reason.rule === 'repelled') return "node(s) didn't satisfy existing pods anti-affinity rules";
+      return `node(s) didn't match pod ${reason.rule} rules`;
     case 'volume':
     case 'device':
       return reason.message;
     case 'unsupported':
       return `unsupported ${reason.feature}: ${reason.detail}`;
   }
+}
+
+function describeShortage(resource: string): string {
+  if (resource === 'pods') return 'Too many pods';
+  return isAttachResource(resource) ? 'node(s) exceed max volume count' : `Insufficient ${resource}`;
 }
 
 /** For nodes in the words of the Cluster Autoscaler's event. */

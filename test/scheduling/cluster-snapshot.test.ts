@@ -33,7 +33,8 @@ function term(rest: Partial<PodAffinityTerm> = {}): PodAffinityTerm {
   return { topologyKey: ZONE, selector: app('web'), namespaces: [], namespaceSelector: undefined, ...rest };
 }
 const web = (nodeName: string, rest: Parameters<typeof aPod>[0] = {}) => aPod({ nodeName, shape: { labels: { app: 'web' } }, ...rest });
-const kinds = (snapshot: ClusterSnapshot, pod: Pod, node: string) => snapshot.check(pod, node).map((reason) => reason.kind);
+const kinds = (snapshot: ClusterSnapshot, pod: Pod, node: string) =>
+  snapshot.check(pod, node).map((reason) => (reason.kind === 'pod-affinity' ? reason.rule : reason.kind));
 
 describe('ClusterSnapshot: memory', () => {
   it('PS18: the node that equal pods were found on last may go: the search begins anew', () => {
@@ -60,7 +61,7 @@ describe('ClusterSnapshot: memory', () => {
     const snapshot = new ClusterSnapshot({ names: resourceNames });
     for (let day = 0; day < 300; day++) {
       snapshot.sync(dayOf(day));
-      expect([kinds(snapshot, lonely, `n-${day}-0`), kinds(snapshot, lonely, `n-${day}-1`)]).toEqual([['pod-affinity'], []]);
+      expect([kinds(snapshot, lonely, `n-${day}-0`), kinds(snapshot, lonely, `n-${day}-1`)]).toEqual([['anti-affinity'], []]);
     }
     expect(snapshot.rememberedDomains).toBeLessThanOrEqual(10_000 + 200 + 100);
   });
@@ -185,18 +186,18 @@ describe('ClusterSnapshot: affinity', () => {
     const near = aPod({ shape: { podAffinity: [term()] } });
     const first = aPod({ shape: { labels: { app: 'web' }, podAffinity: [term()] } });
     const empty = synced(aCluster({ nodes }));
-    expect(kinds(empty, near, 'a')).toEqual(['pod-affinity']);
+    expect(kinds(empty, near, 'a')).toEqual(['affinity']);
     expect(empty.check(first, 'a')).toEqual([]);
     const snapshot = synced(aCluster({ nodes, pods: [web('a')] }));
     expect(snapshot.check(near, 'c')).toEqual([]);
-    expect(kinds(snapshot, near, 'b')).toEqual(['pod-affinity']);
-    expect(kinds(snapshot, first, 'b')).toEqual(['pod-affinity']);
+    expect(kinds(snapshot, near, 'b')).toEqual(['affinity']);
+    expect(kinds(snapshot, first, 'b')).toEqual(['affinity']);
   });
 
   it('PR11: one pod must match all terms', () => {
     const both = aPod({ shape: { podAffinity: [term(), term({ selector: app('db') })] } });
     expect(kinds(synced(aCluster({ nodes, pods: [web('a'), web('a', { shape: { labels: { app: 'db' } } })] })), both, 'a')).toEqual([
-      'pod-affinity',
+      'affinity',
     ]);
   });
 
@@ -207,7 +208,7 @@ describe('ClusterSnapshot: affinity', () => {
     const everywhere = aPod({ shape: { podAffinity: [term({ namespaceSelector: { requirements: [] } })] } });
     const own = aPod({ shape: { podAffinity: [term()] } });
     expect(snapshot.check(everywhere, 'c')).toEqual([]);
-    expect(kinds(snapshot, own, 'c')).toEqual(['pod-affinity']);
+    expect(kinds(snapshot, own, 'c')).toEqual(['affinity']);
   });
 
   it('PR10: anti-affinity to other tenants only', () => {
@@ -221,20 +222,20 @@ describe('ClusterSnapshot: affinity', () => {
     const of = (tenant: string, nodeName: string) => aPod({ nodeName, shape: { labels: { tenant } } });
     const snapshot = synced(aCluster({ nodes, pods: [of('x', 'a'), of('y', 'b')] }));
     expect(snapshot.check(pod, 'c')).toEqual([]);
-    expect(kinds(snapshot, pod, 'b')).toEqual(['pod-affinity']);
+    expect(kinds(snapshot, pod, 'b')).toEqual(['anti-affinity']);
   });
 
   it("existing pods' anti-affinity repels, until they are gone", () => {
     const hermit = aPod({ nodeName: 'a', shape: { podAntiAffinity: [term({ topologyKey: HOST })] } });
     const snapshot = synced(aCluster({ nodes, pods: [hermit] }));
     const pod = aPod({ shape: { labels: { app: 'web' } } });
-    expect(kinds(snapshot, pod, 'a')).toEqual(['pod-affinity']);
+    expect(kinds(snapshot, pod, 'a')).toEqual(['repelled']);
     expect(snapshot.findNode(pod)).toBe('b');
     snapshot.fork();
     snapshot.removePod(hermit, 'a');
     expect(snapshot.check(pod, 'a')).toEqual([]);
     snapshot.revert();
-    expect(kinds(snapshot, pod, 'a')).toEqual(['pod-affinity']);
+    expect(kinds(snapshot, pod, 'a')).toEqual(['repelled']);
   });
 
   it('a change of namespace labels is seen at the next sync', () => {
@@ -243,7 +244,7 @@ describe('ClusterSnapshot: affinity', () => {
       shape: { podAffinity: [term({ namespaceSelector: { requirements: [{ key: 'env', operator: 'Exists', values: [] }] } })] },
     });
     const snapshot = synced(before);
-    expect(kinds(snapshot, pod, 'a')).toEqual(['pod-affinity']);
+    expect(kinds(snapshot, pod, 'a')).toEqual(['affinity']);
     snapshot.sync({ ...before, namespaces: new Map([['team', { env: 'prod' }]]) });
     expect(snapshot.check(pod, 'a')).toEqual([]);
   });

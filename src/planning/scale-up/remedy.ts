@@ -1,9 +1,8 @@
 /** What a refusal means in words and numbers, and the smallest change that would help. For tables and `plan --json`. */
 import type { NodeGroup } from '../../domain/node-group.ts';
 import type { FitReason, GroupRefusal, SkipReason } from '../../domain/reasons.ts';
-import { describeFit, describeSkip } from '../../domain/reasons.ts';
+import { describeFit, describeSkip, MISSING_LABEL } from '../../domain/reasons.ts';
 import { isAttachResource } from '../../domain/resources.ts';
-import { MISSING_LABEL } from '../../scheduling/predicates/topology-spread.ts';
 
 export interface Explained {
   /** The reason's name, from a closed list. */
@@ -81,8 +80,9 @@ function detailOf(reason: FitReason): string {
       if (isAttachResource(reason.resource))
         return `${describeFit(reason)}: attaches ${reason.requested}, a new node has room for ${Math.max(0, reason.free)}`;
       return `needs ${amount(reason.resource, reason.requested)} ${reason.resource}, a new node has ${amount(reason.resource, Math.max(0, reason.free))} free`;
-    case 'node-selector-mismatch':
     case 'topology-spread':
+      return `${describeFit(reason)}: ${reason.detail === MISSING_LABEL ? reason.topologyKey : reason.detail}`;
+    case 'node-selector-mismatch':
     case 'pod-affinity':
     case 'volume':
     case 'device':
@@ -90,6 +90,7 @@ function detailOf(reason: FitReason): string {
     case 'host-port-taken':
       return `host port ${reason.port}/${reason.protocol} is taken on a new node`;
     case 'untolerated-taint':
+      return `${describeFit(reason)}: ${reason.taint}`;
     case 'unschedulable':
     case 'unsupported':
       return describeFit(reason);

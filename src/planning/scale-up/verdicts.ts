@@ -55,6 +55,8 @@ function topologyReasons({ shape }: EquivalenceGroup): readonly FitReason[] {
   if (spread !== undefined) {
     return [{ kind: 'topology-spread', topologyKey: spread.topologyKey, detail: `max skew ${spread.maxSkew} on any new node` }];
   }
-  const term = shape.podAffinity[0] ?? shape.podAntiAffinity[0];
-  return [{ kind: 'pod-affinity', topologyKey: term?.topologyKey ?? '', detail: "other pods' places keep it off any new node" }];
+  const [near] = shape.podAffinity;
+  const term = near ?? shape.podAntiAffinity[0];
+  const rule = term === undefined ? 'repelled' : near === undefined ? 'anti-affinity' : 'affinity';
+  return [{ kind: 'pod-affinity', rule, topologyKey: term?.topologyKey ?? '', detail: "other pods' places keep it off any new node" }];
 }

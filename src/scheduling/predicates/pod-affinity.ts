@@ -16,6 +16,7 @@ export interface AffinityRules {
   readonly apart: readonly DomainCounter[];
 }
 
+type Rule = Extract<FitReason, { readonly kind: 'pod-affinity' }>['rule'];
 export type NamespaceLabels = (namespace: string) => Labels;
 
 /** A term without any namespace means the namespace of the pod that carries it. */
@@ -39,14 +40,16 @@ export function affinityAdmits(rules: AffinityRules, repelling: readonly DomainC
 }
 
 export function refusedByAffinity(rules: AffinityRules, repelling: readonly DomainCounter[], slot: number): readonly FitReason[] {
-  const refusal = (counter: DomainCounter, detail: string): FitReason => ({ kind: 'pod-affinity', topologyKey: counter.key.label, detail });
+  const refusal = (rule: Rule, counter: DomainCounter, detail: string): FitReason => {
+    return { kind: 'pod-affinity', rule, topologyKey: counter.key.label, detail };
+  };
   const repelled = repelling.find((counter) => hasPods(counter, slot));
-  if (repelled !== undefined) return [refusal(repelled, "existing pods' anti-affinity rules")];
+  if (repelled !== undefined) return [refusal('repelled', repelled, 'pods that are there want to be apart')];
   const crowded = rules.apart.find((counter) => hasPods(counter, slot));
-  if (crowded !== undefined) return [refusal(crowded, `anti-affinity: ${crowded.podsIn(crowded.key.at(slot))} matching pods there`)];
+  if (crowded !== undefined) return [refusal('anti-affinity', crowded, `${crowded.podsIn(crowded.key.at(slot))} matching pods there`)];
   if (isNear(rules, slot)) return [];
   const lonely = rules.near.find((counter) => !hasPods(counter, slot)) ?? rules.near[0];
-  return lonely === undefined ? [] : [refusal(lonely, 'affinity: no matching pod there')];
+  return lonely === undefined ? [] : [refusal('affinity', lonely, 'no matching pod there')];
 }
 
 function hasPods(counter: DomainCounter, slot: number): boolean {

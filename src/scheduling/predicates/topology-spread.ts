@@ -3,11 +3,8 @@
  * `maxSkew` pods above the emptiest eligible one. Rules as documented for kube-scheduler's PodTopologySpread.
  */
 import type { TopologySpreadConstraint } from '../../domain/pod.ts';
-import type { FitReason } from '../../domain/reasons.ts';
+import { MISSING_LABEL, type FitReason } from '../../domain/reasons.ts';
 import type { DomainCounter } from '../domain-counter.ts';
-
-/** In the words of kube-scheduler. */
-export const MISSING_LABEL = 'missing required label';
 
 export interface SpreadRule {
   readonly constraint: TopologySpreadConstraint;

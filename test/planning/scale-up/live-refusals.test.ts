@@ -58,7 +58,7 @@ describe('a refusal by other pods on a new node', () => {
 
   it('of anti-affinity says how many pods repel it', () => {
     expect(refusal({ podAntiAffinity: [apart] })).toEqual([
-      { kind: 'pod-affinity', topologyKey: ZONE, detail: 'anti-affinity: 2 matching pods there' },
+      { kind: 'pod-affinity', rule: 'anti-affinity', topologyKey: ZONE, detail: '2 matching pods there' },
     ]);
   });
 });
