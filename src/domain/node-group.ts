@@ -26,8 +26,11 @@ export interface Instance {
   readonly firstSeenMs: number;
 }
 
-/** A tag of the set; what AKS keeps of the pool; AKS's own doing, by its published rules; the VM size; a node that was; one that is. */
-export type TemplateOrigin = 'tag' | 'agent-pool' | 'aks' | 'sku' | 'learned' | 'live';
+/**
+ * A tag of the set; what AKS keeps of the pool; AKS's own doing, by its published rules; the VM size in Azure's list, or by its
+ * name alone; a node that was; one that is.
+ */
+export type TemplateOrigin = 'tag' | 'agent-pool' | 'aks' | 'sku' | 'size-name' | 'learned' | 'live';
 
 export interface TemplateOrigins {
   readonly labels: Readonly<Record<string, TemplateOrigin>>;

@@ -119,6 +119,27 @@ describe('azure: the sizes of the region', () => {
     expect(cpuOf(r)).toBe(6_000);
   });
 
+  it.each<[string, ArmReply]>([
+    ['cannot be read, for want of a right', refusal(403, 'AuthorizationFailed', 'no')],
+    ['lists nothing', { body: { value: [] } }],
+    ['lists other sizes', { body: { value: [size('Standard_E8s_v5', '8')] } }],
+  ])('azure provider 143: when Azure %s, a size has the numbers that its name has, until Azure tells them', async (_what, answer) => {
+    const odd = 'aks-odd-1-vmss';
+    const r = await prepared({ skuCacheTtlMs: SKU_TTL, nodeGroups: [USER_POOL, odd].map((name) => ({ name, min: 0, max: 9 })) });
+    r.arm.addSet(USER_POOL, 0);
+    r.arm.addSet(odd, 0, { sku: 'Standard_Odd9' });
+    listSizes(r, () => answer);
+    await r.azure.start(r.signal);
+    const { template, growthHeld } = r.group(USER_POOL);
+    expect([cpuOf(r), growthHeld]).toEqual([4_000, undefined]);
+    expect(template?.origins?.capacity).toMatchObject({ cpu: 'size-name', memory: 'size-name' });
+    expect(r.group(odd).template).toBeUndefined();
+    listSizes(r, () => ({ body: { value: [size('Standard_D4s_v5', '5')] } }));
+    await r.pass(SKU_TTL * 1.2);
+    expect(cpuOf(r)).toBe(5_000);
+    expect(r.group(USER_POOL).template?.origins?.capacity).toMatchObject({ cpu: 'sku' });
+  });
+
   it('azure provider 143, caching 57: sizes kept from before serve a start without Azure; nothing else of them is believed', async () => {
     const scope = { subscriptionId: SUBSCRIPTION, location: 'westeurope' };
     const catalog = buildCatalog([size('Standard_D4s_v5', '4')], 'westeurope', START_MS - 86_400_000);

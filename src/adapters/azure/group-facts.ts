@@ -7,6 +7,7 @@ import type { Clock } from '../../domain/clock.ts';
 import type { CloudQuota, QuotaDraw } from '../../domain/quota.ts';
 import type { AgentPools } from './agents.ts';
 import { foldName } from './arm-ids.ts';
+import { knownSize } from './known-sizes.ts';
 import type { AzureOptions } from './options.ts';
 import { drawsOf, type QuotaLedger } from './quota.ts';
 import { POOL_UNKNOWN, type Registered } from './registry.ts';
@@ -33,6 +34,7 @@ export interface GroupFactsParts {
 
 export class GroupFacts {
   readonly #parts: GroupFactsParts;
+  readonly #byName = new Map<string, Sku>();
 
   constructor(parts: GroupFactsParts) {
     this.#parts = parts;
@@ -46,9 +48,10 @@ export class GroupFacts {
     return name === undefined ? undefined : this.#parts.pools()?.byName.get(foldName(name));
   }
 
-  /** The size of a group's machines, when the catalogue has it. */
+  /** The size of a group's machines. What Azure's list does not tell, for want of it or in it, the name of the size may. */
   skuOf(group: Registered): Sku | undefined {
-    return findSku(this.#parts.catalog(), this.#rowOf(group)?.vmSize ?? group.key.split('/')[1] ?? '');
+    const vmSize = this.#rowOf(group)?.vmSize ?? group.key.split('/')[1] ?? '';
+    return findSku(this.#parts.catalog(), vmSize) ?? this.#knownByName(vmSize);
   }
 
   /** Whether a scale set is written through its agent pool. */
@@ -95,6 +98,13 @@ export class GroupFacts {
   quotas(nowMs: number): readonly CloudQuota[] {
     const drawn = new Set([...this.#parts.groups()].flatMap((group) => this.drawsOf(group).map(({ quota }) => quota)));
     return this.#parts.quota.quotas(nowMs).filter(({ name }) => drawn.has(name));
+  }
+
+  /** The same object each time: what is made of it is kept while it is the same. */
+  #knownByName(vmSize: string): Sku | undefined {
+    const known = this.#byName.get(vmSize) ?? knownSize(vmSize);
+    if (known !== undefined) this.#byName.set(vmSize, known);
+    return known;
   }
 
   #rowOf(group: Registered): ScaleSetRow | undefined {

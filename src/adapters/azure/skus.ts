@@ -39,6 +39,8 @@ export interface Sku {
   readonly restrictions?: readonly SkuRestriction[];
   /** Feature letters of its name that nobody explained to us; absent: none. */
   readonly unknownFeatures?: readonly string[];
+  /** Its numbers are those of its name, not of Azure's list: nothing is said of where it can be had. */
+  readonly isKnownByName?: true;
 }
 
 /** A catalogue that was never read is not an empty one. */

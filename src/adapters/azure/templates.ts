@@ -111,7 +111,7 @@ function labelLayers(source: TemplateSource, context: TemplateContext): readonly
   const { sku, pool } = context;
   const poolName = poolOf(source.tags) ?? pool?.name;
   return [
-    ['sku', { 'kubernetes.io/arch': sku.arch, 'beta.kubernetes.io/arch': sku.arch }],
+    [sizeOrigin(sku), { 'kubernetes.io/arch': sku.arch, 'beta.kubernetes.io/arch': sku.arch }],
     ['aks', { ...generalLabels(source), ...zoneLabels(source) }],
     ['aks', poolName === undefined ? {} : { agentpool: poolName, 'kubernetes.azure.com/agentpool': poolName }],
     ['live', context.clusterLabels ?? {}],
@@ -121,12 +121,16 @@ function labelLayers(source: TemplateSource, context: TemplateContext): readonly
   ];
 }
 
-function originsOf(source: TemplateSource, { pool }: TemplateContext, layers: readonly LabelLayer[]): TemplateOrigins {
+function sizeOrigin({ isKnownByName }: Sku): TemplateOrigin {
+  return isKnownByName === true ? 'size-name' : 'sku';
+}
+
+function originsOf(source: TemplateSource, { pool, sku }: TemplateContext, layers: readonly LabelLayer[]): TemplateOrigins {
   const from = (origin: TemplateOrigin, keys: readonly string[]) => Object.fromEntries(keys.map((key) => [key, origin]));
   const given = from('tag', Object.keys(templateResources(source.tags)));
   const disk = source.osDisk.sizeGb === undefined && pool?.osDiskSizeGb !== undefined ? 'agent-pool' : 'aks';
   const pods = pool?.maxPods === undefined ? 'aks' : 'agent-pool';
-  const shared = { ...from('sku', ['cpu', 'memory', deviceOf(source.vmSize)]), pods, 'ephemeral-storage': disk } as const;
+  const shared = { ...from(sizeOrigin(sku), ['cpu', 'memory', deviceOf(source.vmSize)]), pods, 'ephemeral-storage': disk } as const;
   return {
     labels: Object.assign({}, ...layers.map(([origin, labels]) => from(origin, Object.keys(labels)))) as TemplateOrigins['labels'],
     taints: {

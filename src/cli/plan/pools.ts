@@ -14,7 +14,7 @@ import type { ResourceNames } from '../../domain/resources.ts';
 import type { Taint, TaintRules } from '../../domain/taint.ts';
 import type { DaemonSet } from '../../domain/workload.ts';
 import { daemonRequests, standIns } from './daemons.ts';
-import { knownSize } from './vm-sizes.ts';
+import { knownSize } from '../../adapters/azure/known-sizes.ts';
 
 const POOL_LABELS = ['kubernetes.azure.com/agentpool', 'agentpool'];
 const REGION = 'topology.kubernetes.io/region';

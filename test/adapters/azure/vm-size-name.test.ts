@@ -1,4 +1,5 @@
 import * as fc from 'fast-check';
+import { knownSize } from '../../../src/adapters/azure/known-sizes.ts';
 import { describe, expect, it } from 'vitest';
 import { parseVmSize } from '../../../src/adapters/azure/vm-size-name.ts';
 
@@ -114,5 +115,30 @@ describe('names of VM sizes', () => {
       fc.property(fc.string(), (text) => parseVmSize(text).raw === text),
       { seed: 1, numRuns: 300 },
     );
+  });
+});
+
+describe('VM sizes known by name', () => {
+  it.each<[string, readonly [number, number, number, string] | undefined]>([
+    ['Standard_D4s_v5', [4, 16, 0, 'amd64']],
+    ['standard_d8pds_v5', [8, 32, 0, 'arm64']],
+    ['Standard_D4ls_v5', [4, 8, 0, 'amd64']],
+    ['Standard_D4pls_v5', [4, 8, 0, 'arm64']],
+    ['Standard_E16ads_v5', [16, 128, 0, 'amd64']],
+    ['Standard_F8s_v2', [8, 16, 0, 'amd64']],
+    ['Standard_NC4as_T4_v3', [4, 28, 1, 'amd64']],
+    ['STANDARD_DS2_V2', [2, 7, 0, 'amd64']],
+    ['Standard_D4s_v3_Promo', [4, 16, 0, 'amd64']],
+    ['Standard_D2als_v6', [2, 4, 0, 'amd64']],
+    ['Standard_B4pls_v2', [4, 8, 0, 'arm64']],
+    // Has a quarter of the memory that the others of its series have.
+    ['Standard_B2ats_v2', undefined],
+    // Has less memory per core than its smaller siblings.
+    ['Standard_E96s_v5', undefined],
+    ['Standard_E8-4s_v5', undefined],
+    ['Standard_M416ms_v2', undefined],
+  ])('%s', (name, expected) => {
+    const sku = knownSize(name);
+    expect(sku === undefined ? undefined : [sku.vcpus, sku.memoryBytes / 2 ** 30, sku.gpus, sku.arch]).toEqual(expected);
   });
 });

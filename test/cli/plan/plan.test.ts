@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { knownSize } from '../../../src/cli/plan/vm-sizes.ts';
 import { dumpRecord } from '../../../src/loop/dump.ts';
 import { planScaleUp } from '../../../src/planning/scale-up/plan.ts';
 import { aCluster, aGroup, anObservation, aPod, aTemplate, resourceNames } from '../../support/builders.ts';
@@ -316,24 +315,5 @@ describe('list prices that a daemon kept', () => {
     expect(answer.scaleUp.increases.map(({ group }) => group)).toEqual([grows]);
     if (note === undefined) expect(answer.notes).toBeUndefined();
     else expect(answer.notes?.join()).toContain(note);
-  });
-});
-
-describe('VM sizes known by name', () => {
-  it.each<[string, readonly [number, number, number, string] | undefined]>([
-    ['Standard_D4s_v5', [4, 16, 0, 'amd64']],
-    ['standard_d8pds_v5', [8, 32, 0, 'arm64']],
-    ['Standard_D4ls_v5', [4, 8, 0, 'amd64']],
-    ['Standard_D4pls_v5', [4, 8, 0, 'arm64']],
-    ['Standard_E16ads_v5', [16, 128, 0, 'amd64']],
-    ['Standard_F8s_v2', [8, 16, 0, 'amd64']],
-    ['Standard_NC4as_T4_v3', [4, 28, 1, 'amd64']],
-    // Has less memory per core than its smaller siblings.
-    ['Standard_E96s_v5', undefined],
-    ['Standard_E8-4s_v5', undefined],
-    ['Standard_M416ms_v2', undefined],
-  ])('%s', (name, expected) => {
-    const sku = knownSize(name);
-    expect(sku === undefined ? undefined : [sku.vcpus, sku.memoryBytes / 2 ** 30, sku.gpus, sku.arch]).toEqual(expected);
   });
 });
