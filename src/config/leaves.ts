@@ -8,17 +8,28 @@ export const SECOND_MS = 1000;
 export const MINUTE_MS = 60_000;
 export const HOUR_MS = 3_600_000;
 
-const UNITS_MS: Readonly<Record<string, number>> = { ms: 1, s: SECOND_MS, m: MINUTE_MS, h: HOUR_MS, d: 24 * HOUR_MS };
-const DURATION = /^(?:\d+(?:\.\d+)?(?:ms|s|m|h|d))+$/;
+const UNITS_MS: Readonly<Record<string, number>> = {
+  ns: 1e-6,
+  us: 1e-3,
+  µs: 1e-3,
+  ms: 1,
+  s: SECOND_MS,
+  m: MINUTE_MS,
+  h: HOUR_MS,
+  d: 24 * HOUR_MS,
+};
+/** As Go writes them, and days; below zero is not taken, since no setting has a meaning for it. */
+const DURATION = /^\+?(?:(?:\d+\.?\d*|\.\d+)(?:ns|us|µs|ms|s|m|h|d))+$/;
 /** The same with the spaces and the bare zero that are taken too; stands in the schema of the chart's values. */
-const DURATION_TEXT = /^\s*(?:0|(?:\d+(?:\.\d+)?(?:ms|s|m|h|d))+)\s*$/;
-const DURATION_PART = /(\d+(?:\.\d+)?)(ms|s|m|h|d)/g;
+const DURATION_TEXT = /^\s*\+?(?:0|(?:(?:\d+\.?\d*|\.\d+)(?:ns|us|µs|ms|s|m|h|d))+)\s*$/;
+const DURATION_PART = /(\d+\.?\d*|\.\d+)(ns|us|µs|ms|s|m|h|d)/g;
 
-/** Milliseconds of `10s`, `1h30m` or `250ms`; undefined when the text is no duration. A bare `0` is zero. */
+/** Whole milliseconds of `10s`, `1h30m` or `250ms`, one at least of what is not zero; undefined when the text is no duration. */
 export function parseDuration(text: string): number | undefined {
-  if (text === '0') return 0;
+  if (/^\+?0$/.test(text)) return 0;
   if (!DURATION.test(text)) return undefined;
-  return [...text.matchAll(DURATION_PART)].reduce((total, [, amount, unit]) => total + Number(amount) * (UNITS_MS[unit ?? ''] ?? 0), 0);
+  const ms = [...text.matchAll(DURATION_PART)].reduce((total, [, amount, unit]) => total + Number(amount) * (UNITS_MS[unit ?? ''] ?? 0), 0);
+  return ms > 0 ? Math.max(1, Math.round(ms)) : 0;
 }
 
 /** A text such as `10m`; the parsed value is in milliseconds. */
@@ -49,10 +60,11 @@ export function fraction(fallback: number) {
   return z.number({ error }).min(0, { error }).max(1, { error }).default(fallback);
 }
 
-/** A number of at least `least`. */
-export function number(fallback: number, least: number) {
-  const error = `a number of at least ${least}`;
-  return z.number({ error }).min(least, { error }).default(fallback);
+/** A number of at least `least` and at most `most`, if there is one. */
+export function number(fallback: number, least: number, most?: number) {
+  const error = most === undefined ? `a number of at least ${least}` : `a number from ${least} to ${most}`;
+  const atLeast = z.number({ error }).min(least, { error });
+  return (most === undefined ? atLeast : atLeast.max(most, { error })).default(fallback);
 }
 
 export function flag(fallback: boolean) {

@@ -4,6 +4,7 @@
  */
 import { cloudNamed, STACK } from './clouds.ts';
 import type { Config, ConfigErrors, ConfigInput } from './config.ts';
+import { idleSettings, withoutIdleName } from './idle-settings.ts';
 import { EMPTY_LAYER, isDocument, mergeLayers, type Document, type Layer } from './layer.ts';
 import { SCHEMA, type Parsed } from './schema.ts';
 import { sentencesOf } from './sentences.ts';
@@ -40,7 +41,7 @@ export function loadSettings(input: ConfigInput): Settings | ConfigErrors {
   ];
   const given = [environmentLayer(input.env), flags];
   const layers = [...files, endpointsOf(mergeLayers([...files, ...given]).document, input), ...given];
-  const merged = mergeLayers(layers);
+  const { merged, warnings: idle } = withoutIdleName(mergeLayers(layers));
   const parsed = SCHEMA.safeParse(merged.document);
   const ca = caFileOf(merged.document, input);
   const errors = [
@@ -50,7 +51,7 @@ export function loadSettings(input: ConfigInput): Settings | ConfigErrors {
   ];
   if (errors.length > 0 || !parsed.success) return { errors };
   const caPem = ca !== undefined && 'text' in ca ? ca.text : undefined;
-  const warnings = layers.flatMap((layer) => layer.warnings);
+  const warnings = [...layers.flatMap((layer) => layer.warnings), ...idle, ...idleSettings(parsed.data)];
   const config = deepFreeze(assemble(parsed.data, { caPem, warnings, hostname: input.hostname }));
   return { config, leaves: new Map(leavesOf(merged.document, [])) };
 }
@@ -105,9 +106,7 @@ interface Extras {
 }
 
 function assemble(parsed: Parsed, extras: Extras): Config {
-  const nothingToScale = parsed.nodeGroups.length === 0 && parsed.discovery.length === 0;
   const { retailPrices, ...scaleUp } = parsed.scaleUp;
-  const nudge = 'No node group is configured: name them by --nodes=MIN:MAX:NAME or --node-group-auto-discovery=label:TAG=VALUE.';
   return {
     azure: { ...azureOf(parsed, extras.caPem), retailPrices },
     kubernetes: kubernetesOf(parsed, extras.hostname),
@@ -126,7 +125,7 @@ function assemble(parsed: Parsed, extras: Extras): Config {
     logLevel: parsed.logLevel,
     dumpDirectory: parsed.dumpDirectory,
     dryRun: parsed.dryRun,
-    warnings: nothingToScale ? [...extras.warnings, nudge] : extras.warnings,
+    warnings: extras.warnings,
   };
 }
 

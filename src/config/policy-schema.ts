@@ -1,7 +1,7 @@
 /** The part of the schema that becomes the planner's policy. Defaults are the Cluster Autoscaler's unless a comment says why not. */
 import * as z from 'zod';
 import { expanderKeys, expandersOf, refuseIdleExpanders } from './expander-schema.ts';
-import { duration, flag, fraction, HOUR_MS, MINUTE_MS, SECOND_MS, text, wholeNumber } from './leaves.ts';
+import { duration, flag, fraction, HOUR_MS, MINUTE_MS, number, SECOND_MS, text, wholeNumber } from './leaves.ts';
 
 /** Effectively no limit, yet a number that survives JSON and arithmetic. */
 const UNLIMITED = Number.MAX_SAFE_INTEGER;
@@ -10,7 +10,7 @@ const GIB = 2 ** 30;
 export const cluster = z
   .strictObject({
     okTotalUnreadyCount: wholeNumber(0).default(3),
-    maxTotalUnreadyPercentage: wholeNumber(0, 100).default(45),
+    maxTotalUnreadyPercentage: number(45, 0, 100),
     maxNodeStartupTime: duration(15 * MINUTE_MS),
     scaleUpFromZero: flag(true),
     scaleFromUnschedulable: flag(false),
@@ -35,7 +35,7 @@ const saneScaleUp = z
     maxNodesTotal: wholeNumber(0)
       .transform((nodes) => (nodes === 0 ? UNLIMITED : nodes))
       .default(UNLIMITED),
-    maxNodesPerScaleUp: wholeNumber(1).default(1000),
+    maxNodesPerScaleUp: wholeNumber(0).default(1000),
     maxNodesPerGroupPerMinute: wholeNumber(0).default(0),
     // Differs from the Cluster Autoscaler (5m): nothing else runs meanwhile, and the lease must be renewed every ten seconds.
     maxPlanningTime: duration(5 * SECOND_MS, { leastMs: 100 }),
@@ -187,9 +187,11 @@ const drainBand = z.string({ error: BAND }).transform((written, context) => {
   return z.NEVER;
 });
 
+const PLAIN_GRACE_MS = 10 * MINUTE_MS;
+
 export const drain = z
   .strictObject({
-    maxGracefulTermination: duration(10 * MINUTE_MS),
+    maxGracefulTermination: duration(PLAIN_GRACE_MS),
     evictionTimeout: duration(2 * MINUTE_MS),
     evictionRetry: duration(10 * SECOND_MS, { leastMs: 100 }),
     delayAfterTaint: duration(5 * SECOND_MS),
@@ -199,6 +201,11 @@ export const drain = z
     evictDaemonPodsFromOccupied: flag(true),
     evictDaemonPodsFromEmpty: flag(false),
     daemonPodsLast: flag(false),
+  })
+  // As in the Cluster Autoscaler: a cap that is given and that no band heeds would be a wish passed over in silence.
+  .refine((given) => given.bands.length === 0 || given.maxGracefulTermination === PLAIN_GRACE_MS, {
+    error: 'bands alone, each with its own grace, or drain.maxGracefulTermination (--max-graceful-termination-sec) alone',
+    path: ['bands'],
   })
   .prefault({})
   .transform((given) => ({

@@ -48,6 +48,65 @@ const UPSTREAM = `
 const supported = new Set(FLAGS.map(({ name }) => name));
 const retired = new Map(RETIRED_FLAGS.map((entry) => [entry.name, entry]));
 
+/** Arguments of Deployments as they are found: examples of its Azure provider, its chart, AKS guides, answers on the net. */
+const PASTED: readonly (readonly [string, string, readonly string[]])[] = [
+  [
+    'the example with tags',
+    '--v=3 --logtostderr=true --cloud-provider=azure --skip-nodes-with-local-storage=false --node-group-auto-discovery=label:cluster-autoscaler-enabled=true,cluster-autoscaler-name=prod',
+    ['v', 'logtostderr'],
+  ],
+  [
+    'the example with names',
+    '--v=3 --logtostderr=true --cloud-provider=azure --skip-nodes-with-local-storage=false --nodes=1:10:vmss1 --nodes=1:10:vmss2',
+    ['v', 'logtostderr'],
+  ],
+  [
+    'the chart',
+    '--cloud-provider=azure --namespace=kube-system --nodes=1:3:aks-a-vmss --logtostderr=true --stderrthreshold=info --v=4',
+    ['logtostderr', 'stderrthreshold', 'v'],
+  ],
+  [
+    'the chart with values of its own',
+    '--cloud-provider=azure --namespace=autoscaling --node-group-auto-discovery=label:cluster-autoscaler-enabled=true,cluster-autoscaler-name=c --balance-similar-node-groups=true --expander=priority --scale-down-delay-after-add=10m0s --skip-nodes-with-system-pods=false --write-status-configmap=true',
+    [],
+  ],
+  [
+    'AKS profile settings by their flags',
+    '--scan-interval=10s --scale-down-delay-after-add=10m --scale-down-delay-after-delete=10s --scale-down-delay-after-failure=3m --scale-down-unneeded-time=10m --scale-down-unready-time=20m --ignore-daemonsets-utilization=false --daemonset-eviction-for-empty-nodes=false --daemonset-eviction-for-occupied-nodes=true --scale-down-utilization-threshold=0.5 --max-graceful-termination-sec=600 --balance-similar-node-groups=false --expander=random --skip-nodes-with-local-storage=false --skip-nodes-with-system-pods=true --max-empty-bulk-delete=10 --new-pod-scale-up-delay=0s --max-total-unready-percentage=45 --max-node-provision-time=15m --ok-total-unready-count=3',
+    ['max-empty-bulk-delete'],
+  ],
+  [
+    'a big cluster',
+    '--max-nodes-total=1000 --cores-total=0:100000 --memory-total=0:1000000 --max-scale-down-parallelism=50 --max-drain-parallelism=5 --max-bulk-soft-taint-count=100 --max-bulk-soft-taint-time=30s --kube-client-qps=50 --kube-client-burst=100 --max-nodegroup-binpacking-duration=30s --parallel-scale-up --predicate-parallelism=8',
+    ['kube-client-qps', 'kube-client-burst', 'max-nodegroup-binpacking-duration', 'parallel-scale-up', 'predicate-parallelism'],
+  ],
+  [
+    'one dash, values apart, durations of all kinds',
+    '-v 4 -scan-interval 1.5m --scale-down-unneeded-time 1h30m0s -expander most-pods,least-waste --expendable-pods-priority-cutoff -10',
+    ['v'],
+  ],
+  [
+    'underscores and bare switches',
+    '--skip_nodes_with_system_pods=false --balance_similar_node_groups --scale_down_enabled=False --skip_headers --one_output',
+    ['skip-headers', 'one-output'],
+  ],
+  [
+    'variables that were empty',
+    '--cluster-name= --kubeconfig= --cloud-config= --bypassed-scheduler-names= --grpc-expander-url= --kubernetes= --feature-gates=',
+    [],
+  ],
+  [
+    'a name of the cluster, for other clouds',
+    '--cloud-provider=azure --cluster-name=prod --leader-elect=true --leader-elect-resource-lock=leases',
+    ['cluster-name'],
+  ],
+  [
+    'an older one',
+    '--parallel-drain=true --regional=false --node-autoprovisioning-enabled=false --max-autoprovisioned-node-group-count=15 --async-node-groups=false --estimator=binpacking --alsologtostderr=true',
+    ['max-autoprovisioned-node-group-count', 'alsologtostderr'],
+  ],
+];
+
 describe("the Cluster Autoscaler's flags", () => {
   it('are all known: supported, or refused or ignored by name with what to use instead', () => {
     expect(UPSTREAM.length).toBeGreaterThan(130);
@@ -109,6 +168,57 @@ describe("the Cluster Autoscaler's flags", () => {
       renewDeadlineMs: 40_000,
       retryMs: 5_000,
     });
+  });
+
+  it.each(PASTED)('of %s are taken as they are, and what has no effect is said by name', (_what, line, idle) => {
+    const { warnings } = configOf({ argv: line.split(' ') });
+    expect(warnings.map((warning) => /--([a-z-]+)[= ]/.exec(warning)?.[1])).toEqual(idle);
+  });
+
+  it.each([
+    ['--parallel-scale-up --dry-run', 'a switch'],
+    ['--v --dry-run', 'a flag without effect that lacks its value'],
+    ['--kube-client-qps --dry-run', 'a flag that is gone'],
+    ['-v4 --dry-run', 'a verbosity'],
+    ['--cluster-name= --dry-run', 'an empty flag'],
+  ])('%s: what follows %s is not lost', (line) => {
+    expect(configOf({ argv: line.split(' ') }).dryRun).toBe(true);
+  });
+
+  it('given several times make one list where they do there, and the last counts where it does', () => {
+    const argv = ['balancing-label=a', 'balancing-label=b', 'allowed-scheduler-names=x,y', 'allowed-scheduler-names=z'];
+    const more = ['bypassed-scheduler-names=x', 'bypassed-scheduler-names=z', 'scan-interval=20s', 'scan-interval=30s'];
+    const { policy, loop } = configOf({ argv: [...argv, ...more].map((flag) => `--${flag}`) });
+    expect(policy.scaleUp).toMatchObject({
+      balancingLabels: ['a', 'b'],
+      allowedSchedulers: ['x', 'y', 'z'],
+      bypassedSchedulers: ['x', 'z'],
+    });
+    expect(loop.scanIntervalMs).toBe(30_000);
+  });
+
+  it('have the range that they have there', () => {
+    const { policy } = configOf({ argv: ['--max-total-unready-percentage=33.3', '--max-nodes-per-scaleup=0'] });
+    expect(policy.cluster?.maxUnreadyShare).toBeCloseTo(0.333);
+    expect(policy.scaleUp.maxNodesPerScaleUp).toBe(0);
+  });
+
+  it('a name of the cluster without its resource group is idle, unless it is said where agent pools are read from', () => {
+    expect(configOf({ argv: ['--cluster-name=prod'] }).azure.clusterName).toBeUndefined();
+    const env = { ARM_CLUSTER_RESOURCE_GROUP: 'rg' };
+    expect(configOf({ argv: ['--cluster-name=prod'], env }).azure).toMatchObject({ clusterName: 'prod', clusterResourceGroup: 'rg' });
+    expect(errorsOf({ env: { CLUSTER_NAME: 'prod' } })).toHaveLength(1);
+  });
+
+  it('that leave each other nothing to say are told', () => {
+    expect(configOf({ argv: ['--balancing-label=a', '--balancing-ignore-label=b'] }).warnings).toEqual([
+      expect.stringContaining('balancingIgnoreLabels (--balancing-ignore-label) is not asked'),
+    ]);
+    const bands = '--drain-priority-config=1000:60,0:30';
+    expect(configOf({ argv: [bands, '--max-graceful-termination-sec=600'] }).policy.drain.bands).toHaveLength(2);
+    expect(errorsOf({ argv: [bands, '--max-graceful-termination-sec=300'] })).toEqual([
+      expect.stringMatching(/^flag --drain-priority-config is ".*"; accepted is bands alone.*--max-graceful-termination-sec\) alone\.$/),
+    ]);
   });
 
   it('the arguments of an existing Deployment can be pasted', () => {

@@ -21,7 +21,7 @@ Settings come from (later wins): defaults, --cloud-config, --config, environment
 
 /** @returns the exit code: 0 stopped on request, 1 failed, 2 wrong configuration. */
 export async function run(argv: readonly string[], terminal: Terminal): Promise<number> {
-  if (argv.includes('--help')) {
+  if (argv.includes('--help') || argv.includes('-h')) {
     terminal.out(HELP + flagHelp());
     return EXIT_OK;
   }

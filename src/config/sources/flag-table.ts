@@ -73,7 +73,7 @@ export const FLAGS: readonly Flag[] = [
   row('ok-total-unready-count', 'integer', 'cluster.okTotalUnreadyCount', 'so many nodes that are not ready never matter (default 3)'),
   row(
     'max-total-unready-percentage',
-    'integer',
+    'number',
     'cluster.maxTotalUnreadyPercentage',
     'percentage of nodes not ready above which nothing is scaled (default 45)',
   ),
@@ -89,7 +89,7 @@ export const FLAGS: readonly Flag[] = [
     'a group known only by a cordoned node adds nodes that are not (default false)',
   ),
   row('max-nodes-total', 'integer', 'scaleUp.maxNodesTotal', 'nodes in the cluster at most; 0 is no limit (default 0)'),
-  row('max-nodes-per-scaleup', 'integer', 'scaleUp.maxNodesPerScaleUp', 'nodes asked for at once at most (default 1000)'),
+  row('max-nodes-per-scaleup', 'integer', 'scaleUp.maxNodesPerScaleUp', 'nodes asked for at once at most; 0 is no limit (default 1000)'),
   row(
     'max-nodes-per-group-per-minute',
     'integer',
@@ -155,7 +155,12 @@ export const FLAGS: readonly Flag[] = [
   row('max-node-startup-time', 'duration', 'cluster.maxNodeStartupTime', 'time a new node may take to be ready (default 15m)'),
   row('balance-similar-node-groups', 'boolean', 'scaleUp.balanceSimilarGroups', 'spread a scale-up over similar groups (default false)'),
   row('balancing-ignore-label', 'list', 'scaleUp.balancingIgnoreLabels', 'labels that may differ between similar groups, with commas'),
-  row('balancing-label', 'list', 'scaleUp.balancingLabels', 'labels that alone make groups similar when they are equal, with commas'),
+  row(
+    'balancing-label',
+    'list',
+    'scaleUp.balancingLabels',
+    'labels that alone make groups similar when they are equal, with commas; --balancing-ignore-label is then not asked',
+  ),
   row('enforce-node-group-min-size', 'boolean', 'scaleUp.enforceMinSize', 'raise groups that are below their minimum (default true)'),
   row('initial-node-group-backoff-duration', 'duration', 'backoff.initial', 'rest of a group after its first failure (default 5m)'),
   row('max-node-group-backoff-duration', 'duration', 'backoff.max', 'longest rest (default 30m)'),
@@ -240,7 +245,12 @@ export const FLAGS: readonly Flag[] = [
   row('node-delete-delay-after-taint', 'duration', 'drain.delayAfterTaint', 'pause between taint and deletion (default 5s)'),
   row('node-deletion-delay-timeout', 'duration', 'drain.deletionDelayTimeout', 'longest wait for delay-deletion annotations (default 2m)'),
   row('cordon-node-before-terminating', 'boolean', 'drain.cordon', 'cordon a node that is drained (default true)'),
-  row('drain-priority-config', 'list', 'drain.bands', 'PRIORITY:SECONDS[,...]: bands evicted in turn, with their longest grace'),
+  row(
+    'drain-priority-config',
+    'list',
+    'drain.bands',
+    'PRIORITY:SECONDS[,...]: bands evicted in turn, with their longest grace; not with --max-graceful-termination-sec',
+  ),
   row(
     'daemonset-eviction-for-occupied-nodes',
     'boolean',

@@ -1,9 +1,8 @@
 /** Settings from command-line flags. Reports every mistake, not the first. */
-import { parseArgs } from 'node:util';
 import type { Layer, Setting } from '../layer.ts';
-import { nearestName } from '../nearest-name.ts';
 import { parseDiscoverySpec, parseNodesSpec } from '../node-group-specs.ts';
-import { FLAGS, type Flag } from './flag-table.ts';
+import type { Flag } from './flag-table.ts';
+import { readFlags, type GivenFlag } from './flag-words.ts';
 import { RETIRED_FLAGS } from './retired-flags.ts';
 import { settingFromText } from './text-values.ts';
 
@@ -12,19 +11,7 @@ export interface FlagLayer extends Layer {
   readonly cloudConfigFile: string | undefined;
 }
 
-interface Given {
-  readonly flag: Flag;
-  readonly text: string;
-}
-
 const RETIRED = new Map(RETIRED_FLAGS.map((entry) => [entry.name, entry]));
-/** What the table has goes before what is gone: a flag may have come back. */
-const ALL: readonly Flag[] = [
-  ...RETIRED_FLAGS.map(({ name, instead }) => ({ name, kind: 'retired', path: '', help: instead }) as const),
-  ...FLAGS,
-];
-const BY_NAME = new Map(ALL.map((flag) => [flag.name, flag]));
-const OPTIONS = Object.fromEntries(ALL.map((flag) => [flag.name, { type: 'string', multiple: true } as const]));
 
 export function flagLayer(argv: readonly string[]): FlagLayer {
   const read = readFlags(argv);
@@ -33,7 +20,7 @@ export function flagLayer(argv: readonly string[]): FlagLayer {
   const specs = [nodesSetting(given), discoverySetting(given)];
   const singles = given.map((entry) => singleSetting(entry));
   const outcomes = [...specs, ...singles];
-  const last = (name: string): string | undefined => given.findLast((entry) => entry.flag.name === name)?.text;
+  const last = (name: string): string | undefined => given.findLast((entry) => entry.flag.name === name)?.text || undefined;
   return {
     settings: outcomes.flatMap((outcome) => outcome.settings),
     errors: [...errors, ...outcomes.flatMap((outcome) => outcome.errors)],
@@ -43,79 +30,34 @@ export function flagLayer(argv: readonly string[]): FlagLayer {
   };
 }
 
-/** Lists of which the Cluster Autoscaler takes one item per flag. */
+/** Lists that the Cluster Autoscaler gathers from all uses of their flag. */
 const REPEATED: ReadonlySet<string> = new Set([
   'scaleUp.balancingIgnoreLabels',
+  'scaleUp.balancingLabels',
+  'scaleUp.allowedSchedulers',
+  'scaleUp.bypassedSchedulers',
   'cluster.startupTaints',
   'cluster.startupTaintPrefixes',
   'cluster.statusTaints',
 ]);
 
 /** One flag instead of several for the same list. */
-function joined(given: readonly Given[]): readonly Given[] {
+function joined(given: readonly GivenFlag[]): readonly GivenFlag[] {
   const first = (path: string): number => given.findIndex(({ flag }) => flag.path === path);
   return given.flatMap((entry, index) => {
     const { path } = entry.flag;
     if (!REPEATED.has(path)) return [entry];
     if (first(path) !== index) return [];
-    return [{ ...entry, text: given.flatMap(({ flag, text }) => (flag.path === path ? [text] : [])).join(',') }];
+    return [{ ...entry, text: given.flatMap(({ flag, text }) => (flag.path === path && text !== '' ? [text] : [])).join(',') }];
   });
-}
-
-function readFlags(argv: readonly string[]): { readonly given: readonly Given[]; readonly errors: readonly string[] } {
-  const { tokens } = parseArgs({ args: argv.map(spelledOut), options: OPTIONS, strict: false, allowPositionals: true, tokens: true });
-  const given: Given[] = [];
-  const errors: string[] = [];
-  let afterUnknown = false;
-  for (const token of tokens) {
-    if (token.kind === 'option') {
-      const outcome = readOption(token.name, token.value, token.inlineValue);
-      if ('error' in outcome) errors.push(outcome.error);
-      else given.push(outcome);
-      afterUnknown = !BY_NAME.has(token.name);
-    } else if (token.kind === 'positional') {
-      // What follows an unknown flag was meant as its value: one mistake, one sentence.
-      if (!afterUnknown) errors.push(`The argument "${token.value}" is not expected; settings are given as --name=value.`);
-      afterUnknown = false;
-    }
-  }
-  return { given, errors };
-}
-
-function readOption(name: string, value: string | undefined, inline: boolean | undefined): Given | { readonly error: string } {
-  const flag = BY_NAME.get(name);
-  if (flag === undefined) {
-    const nearest = nearestName(
-      name,
-      FLAGS.map((flag) => flag.name),
-    );
-    const hint = nearest === undefined ? 'run --help lists what is accepted' : `did you mean --${nearest}?`;
-    return { error: `--${name} is not a known flag; ${hint}${hint.endsWith('?') ? '' : '.'}` };
-  }
-  if (value === undefined || value === '' || (inline !== true && value.startsWith('--'))) {
-    return flag.kind === 'ignored' || flag.kind === 'retired'
-      ? { flag, text: '' }
-      : { error: `--${name} has no value; write --${name}=VALUE.` };
-  }
-  return { flag, text: value };
-}
-
-/** `--flag` alone is true, and one dash is as good as two: users' manifests have both. */
-function spelledOut(argument: string): string {
-  const match = /^--?([a-z][a-z-]*)(=.*)?$/s.exec(argument);
-  const flag = BY_NAME.get(match?.[1] ?? '');
-  if (match === null || flag === undefined) return argument;
-  const bare =
-    match[2] === undefined &&
-    (flag.kind === 'boolean' || RETIRED.get(flag.name)?.isBoolean === true || (flag.kind === 'ignored' && flag.name.includes('log')));
-  return `--${flag.name}${bare ? '=true' : (match[2] ?? '')}`;
 }
 
 type Outcome = { readonly settings: readonly Setting[]; readonly errors: readonly string[] };
 const NOTHING: Outcome = { settings: [], errors: [] };
 
-function singleSetting({ flag, text }: Given): Outcome {
+function singleSetting({ flag, text }: GivenFlag): Outcome {
   const path = flag.path.split('.');
+  if (text === '' && flag.kind !== 'retired' && flag.kind !== 'ignored') return NOTHING;
   switch (flag.kind) {
     case 'nodes':
     case 'discovery':
@@ -144,17 +86,17 @@ function bounds(flag: Flag, text: string): Outcome {
   return { settings: flag.path.split(':').map((path, index) => ({ path: path.split('.'), value: values[index], origin })), errors: [] };
 }
 
-function nodesSetting(given: readonly Given[]): Outcome {
+function nodesSetting(given: readonly GivenFlag[]): Outcome {
   return listSetting(given, 'nodes', parseNodesSpec);
 }
 
-function discoverySetting(given: readonly Given[]): Outcome {
+function discoverySetting(given: readonly GivenFlag[]): Outcome {
   return listSetting(given, 'node-group-auto-discovery', parseDiscoverySpec);
 }
 
 /** All uses of a repeatable flag make one list; each entry keeps the words it was written with. */
 function listSetting(
-  given: readonly Given[],
+  given: readonly GivenFlag[],
   name: string,
   parse: (text: string) => { readonly value: object } | { readonly problem: string },
 ): Outcome {
@@ -178,7 +120,7 @@ function refusalOf(name: string, text: string): readonly string[] {
   return [`flag --${name}=${text} is not supported: ${entry.instead}.`];
 }
 
-function warningOf({ flag, text }: Given): readonly string[] {
+function warningOf({ flag, text }: GivenFlag): readonly string[] {
   const entry = flag.kind === 'retired' ? RETIRED.get(flag.name) : undefined;
   if (entry !== undefined) {
     const isSaid = entry.verdict === 'ignored' && !entry.asDone.includes(text.trim().toLowerCase());
