@@ -34,7 +34,7 @@ export function replay(dump: Dump, names: ResourceNames): Replay {
 }
 
 /** The clock is no part of a dump: the plan is cut where the recorded one was. */
-function cutLike(recorded: unknown): { readonly isLate?: (made: number) => boolean } {
+export function cutLike(recorded: unknown): { readonly isLate?: (made: number) => boolean } {
   const after =
     typeof recorded === 'object' && recorded !== null && 'cutShortAfter' in recorded ? Number(recorded.cutShortAfter) : undefined;
   return after === undefined ? {} : { isLate: (made) => made >= after };

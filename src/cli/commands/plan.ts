@@ -9,19 +9,19 @@ import { readPools, type PoolSpec } from '../../config/pools-file.ts';
 import { AutoscalerError } from '../../domain/errors.ts';
 import type { Policy } from '../../domain/policy.ts';
 import { ResourceNames } from '../../domain/resources.ts';
-import { readDump, type Dump } from '../../loop/dump.ts';
 import { emptyLoopState, reduceObservation } from '../../planning/state.ts';
 import { createLog } from '../../telemetry/log.ts';
 import { createMetrics } from '../../telemetry/metrics.ts';
 import { answer, type Question } from '../plan/answer.ts';
 import { podsToAdd } from '../plan/added-pods.ts';
 import { clusterOf, newestMoment, startReading, type Reading } from '../plan/cluster-file.ts';
+import { dumpedQuestion, withoutCuts } from '../plan/dumped.ts';
 import { timersRunOut, withoutHistory } from '../plan/history.ts';
 import { cloudOf, daemonsOf } from '../plan/pools.ts';
 import { keptPrices } from '../plan/prices.ts';
 import { regionOf } from '../plan/region.ts';
 import { tableOf } from '../plan/table.ts';
-import { changed } from '../plan/what-if.ts';
+import { changed, isEmpty, type WhatIf } from '../plan/what-if.ts';
 import { stopSignals } from '../signals.ts';
 import { systemClock } from '../system-clock.ts';
 import { EXIT_OK, type Terminal } from '../terminal.ts';
@@ -42,7 +42,8 @@ const HELP = `Says what the autoscaler would do, and why. Nothing is written.
   --now TIME       such as 2026-11-21T10:00:00Z (default: the newest time in the file)
   --live           the cluster and Azure as they are now; nothing is written to either. SETTINGS are those of the command run:
                    --config, --cloud-config, --kubeconfig, environment variables and all other flags
-  --dump FILE      a decision dumped by the daemon (--dump-directory), with its own timers and configuration
+  --dump FILE      a decision dumped by the daemon (--dump-directory), with its own timers and configuration: what is answered is
+                   that decision, and beside it the one that the loop did not get to
   --json           the whole answer as JSON; 'explained' has of every node the blocker, since when it could go and when it
                    is looked at again, and adds up what each kind of blocker holds in cores, GiB and money per hour
 
@@ -85,9 +86,16 @@ export async function run(argv: readonly string[], terminal: Terminal): Promise<
   const manifests = (given['add-pods'] ?? []).flatMap((file) => readObjects(file, readFile(file, terminal), MANIFESTS_MOST_MIB));
   const addPods = manifests.length === 0 ? [] : podsToAdd(manifests, reading, question.observation.cluster);
   const whatIf = { addPods, setMax: given['set-max'] ?? [], cordon: given.cordon ?? [] };
-  const found = answer({ ...question, observation: changed(question.observation, whatIf) });
+  const found = answer(isEmpty(whatIf) ? question : askedOtherwise(question, whatIf));
   terminal.out(given.json === true ? `${JSON.stringify(found, undefined, 2)}\n` : tableOf(found));
   return EXIT_OK;
+}
+
+/** Another question than the daemon had: it is answered whole, whatever time the daemon ran out of. */
+function askedOtherwise(question: Question, whatIf: WhatIf): Question {
+  const { decided, ...rest } = question;
+  const whole = decided === undefined ? {} : { decided: withoutCuts(decided) };
+  return { ...rest, ...whole, observation: changed(question.observation, whatIf) };
 }
 
 async function asked(given: Options, settings: readonly string[], terminal: Terminal): Promise<Asked> {
@@ -148,37 +156,15 @@ interface Asked {
 
 function fromDump(file: string, terminal: Terminal): Asked {
   const names = new ResourceNames();
-  const { observation, state, policy } = readWholeDump(file, readFile(file, terminal), names);
-  return { question: { observation, state, policy, names }, reading: withoutStorage(startReading(names, []), 'a dump') };
+  return {
+    question: dumpedQuestion(file, readFile(file, terminal), names),
+    reading: withoutStorage(startReading(names, []), 'a dump'),
+  };
 }
 
 function withoutStorage(reading: Reading, what: string): Reading {
   reading.storage.setTrouble(`${what} holds no claims or volumes`);
   return reading;
-}
-
-/** Dumps are written by the daemon; one that somebody edited or cut is told from a mistake of ours. */
-function readWholeDump(file: string, text: string, names: ResourceNames): Dump {
-  const dump = readOrRefuse(file, text, names);
-  const parts: readonly unknown[] = [
-    dump.observation?.cluster?.nodes,
-    dump.observation?.cluster?.pendingPods,
-    dump.observation?.cloud?.groups,
-    dump.state?.unneededSince,
-    dump.policy?.scaleUp,
-    dump.policy?.scaleDown,
-  ];
-  if (parts.some((part) => typeof part !== 'object' || part === null)) throw mistake(`${file} is not a whole dump of a decision.`);
-  return dump;
-}
-
-function readOrRefuse(file: string, text: string, names: ResourceNames): Dump {
-  try {
-    return readDump(text, names);
-  } catch (thrown) {
-    if (thrown instanceof AutoscalerError) throw thrown;
-    throw new AutoscalerError({ kind: 'config' }, `${file} is not a whole dump of a decision.`, { cause: thrown });
-  }
 }
 
 function fromFiles(given: Options, terminal: Terminal): Asked {

@@ -8,9 +8,10 @@ import type { Pod } from '../../domain/pod.ts';
 import type { Policy } from '../../domain/policy.ts';
 import type { PodVerdict } from '../../domain/reasons.ts';
 import type { ResourceNames } from '../../domain/resources.ts';
-import { planScaleDown } from '../../planning/scale-down/plan.ts';
+import { planScaleDown, type PlanScaleDownInput } from '../../planning/scale-down/plan.ts';
 import { explainRefusal, explainSkip } from '../../planning/scale-up/remedy.ts';
 import { planScaleUp } from '../../planning/scale-up/plan.ts';
+import type { ScaleUpInput } from '../../planning/scale-up/plan-input.ts';
 import { classOf, type VerdictClass } from '../../planning/scale-up/verdict-class.ts';
 import { ClusterSnapshot } from '../../scheduling/cluster-snapshot.ts';
 import { explainRemovals, removalsAnswer, type RemovalsAnswer, type RemovalsExplained } from './removals.ts';
@@ -40,19 +41,27 @@ export interface Question {
   readonly names: ResourceNames;
   /** Kinds of controllers of which nothing is known: those that pods name are taken to exist. Absent: none. */
   readonly trusted?: readonly string[];
+  /** A loop had this question. Absent: nobody had. */
+  readonly decided?: Decided;
 }
 
-/** Pods that fit on nodes that are there are bound there before removals are looked for: that is what would happen first. */
+/** What a loop that had the question had decided before, whose turn it was, and where its time was up. */
+export interface Decided {
+  readonly scaleUp: Pick<ScaleUpInput, 'exclude' | 'request' | 'isLate'>;
+  /** Absent: removals were not what was decided. */
+  readonly scaleDown?: Pick<PlanScaleDownInput, 'scaleUpPlanned' | 'isLate'>;
+}
+
 export function answer(question: Question): Answer {
-  const scaleUp = planScaleUp(question);
-  const settled = settle(question.observation, scaleUp);
-  const snapshot = new ClusterSnapshot({ names: question.names });
-  snapshot.sync(settled.cluster);
-  const scaleDown = planScaleDown({ ...question, observation: settled, snapshot, scaleUpPlanned: false });
+  const { decided } = question;
+  const scaleUp = planScaleUp({ ...question, ...decided?.scaleUp });
+  const settled = decided?.scaleDown === undefined ? settle(question.observation, scaleUp) : question.observation;
+  const scaleDown = removalsOf(question, settled);
   const groups = new Map(question.observation.cloud.groups.map((group) => [group.id as string, group]));
   const notes = [
     ...trustNotes(scaleDown, settled, question.trusted ?? []),
     ...(scaleUp.notes ?? []).map(({ text }) => text),
+    ...machineNotes(scaleDown),
     ...(scaleDown.inhibited === undefined ? [] : [`Nothing is removed: ${scaleDown.inhibited}.`]),
   ];
   return {
@@ -61,6 +70,28 @@ export function answer(question: Question): Answer {
     explained: explainRemovals(scaleDown, settled, question.policy.scaleUp),
     ...(notes.length === 0 ? {} : { notes }),
   };
+}
+
+/**
+ * Pods that fit on nodes that are there are bound there before removals are looked for: that is what would happen first. A loop
+ * had its removals decided on what it saw.
+ */
+function removalsOf({ observation: _seen, decided, ...question }: Question, observation: Observation): ScaleDownPlan {
+  const snapshot = new ClusterSnapshot({ names: question.names });
+  snapshot.sync(observation.cluster);
+  return planScaleDown({ ...question, observation, snapshot, scaleUpPlanned: false, ...decided?.scaleDown });
+}
+
+const MACHINE_CAUSES = { 'never-registered': 'that never became nodes', failed: 'that failed' } as const;
+
+/** Machines that are no nodes go, too. */
+function machineNotes({ instanceRemovals }: ScaleDownPlan): readonly string[] {
+  const counts = new Map<string, number>();
+  for (const { group, cause } of instanceRemovals) {
+    const what = `Machines of pool ${group} ${MACHINE_CAUSES[cause]} are deleted`;
+    counts.set(what, (counts.get(what) ?? 0) + 1);
+  }
+  return [...counts].sort(([left], [right]) => (left < right ? -1 : 1)).map(([what, count]) => `${what}: ${count}.`);
 }
 
 /** Said only where a removal rests on it. */

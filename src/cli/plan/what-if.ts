@@ -13,6 +13,11 @@ export interface WhatIf {
   readonly cordon: readonly string[];
 }
 
+/** Nothing is asked otherwise. */
+export function isEmpty({ addPods, setMax, cordon }: WhatIf): boolean {
+  return addPods.length + setMax.length + cordon.length === 0;
+}
+
 /** @throws AutoscalerError `config` when a pool or a node is not there. */
 export function changed(observation: Observation, { addPods, setMax, cordon }: WhatIf): Observation {
   const withMax = setMax.reduce(withMaximum, observation);
