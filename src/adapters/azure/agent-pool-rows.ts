@@ -5,6 +5,7 @@ import type { Taint } from '../../domain/taint.ts';
 import { labelsOfPool } from './model-labels.ts';
 import { parseTaint, readTags, type Tags } from './tags.ts';
 import { readVmsPool, type VmsPool } from './vms-pool-rows.ts';
+import { withoutNulls } from './without-nulls.ts';
 
 /** What AKS knows of a pool and a scale set does not tell. */
 export interface AgentPoolRow {
@@ -38,7 +39,8 @@ export interface AgentPoolRow {
   readonly vms?: VmsPool;
 }
 
-export function projectAgentPool(raw: AgentPool): AgentPoolRow | undefined {
+export function projectAgentPool(given: AgentPool): AgentPoolRow | undefined {
+  const raw = withoutNulls(given);
   if (raw.name === undefined) return undefined;
   const vms = readVmsPool(raw);
   return {

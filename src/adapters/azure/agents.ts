@@ -90,7 +90,7 @@ export function scaleSetsAgent(parts: AgentParts): CachingAgent {
       open: () => parts.clients.compute.virtualMachineScaleSets.list(parts.options.nodeResourceGroup).byPage(),
       project: (raw) => {
         const value = projectScaleSet(raw);
-        return value === undefined ? undefined : { key: foldName(value.name), value, etag: raw.etag };
+        return value === undefined ? undefined : { key: foldName(value.name), value, etag: raw.etag ?? undefined };
       },
     });
     const pages = await spotSizes.over(list.pages, signal);

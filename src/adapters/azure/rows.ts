@@ -6,6 +6,7 @@ import { foldName, lastSegment, parseInstanceId, type InstanceRef } from './arm-
 import { labelsOfModel } from './model-labels.ts';
 import { classifyInstanceFailure, type ClassifiedFailure } from './arm-errors.ts';
 import { poolOf, readTags, type Tags } from './tags.ts';
+import { withoutNulls } from './without-nulls.ts';
 
 /** A scale set. `capacity` is the fenced number of its table. */
 export interface ScaleSetRow {
@@ -35,7 +36,8 @@ export interface ScaleSetRow {
 const MODES = ['Uniform', 'Flexible'];
 
 /** undefined: an item without a name, which nothing can refer to. */
-export function projectScaleSet(raw: VirtualMachineScaleSet): ScaleSetRow | undefined {
+export function projectScaleSet(given: VirtualMachineScaleSet): ScaleSetRow | undefined {
+  const raw = withoutNulls(given);
   if (raw.name === undefined || raw.name === '') return undefined;
   return {
     name: raw.name,
@@ -124,14 +126,16 @@ interface InstanceView {
 }
 
 /** undefined: an item without a usable id is skipped, as it cannot be named in any call. */
-export function projectInstance(raw: VirtualMachineScaleSetVM, set: string): InstanceRow | undefined {
+export function projectInstance(given: VirtualMachineScaleSetVM, set: string): InstanceRow | undefined {
+  const raw = withoutNulls(given);
   const parsed = parseInstanceId(raw.id ?? '');
   if (!parsed.ok || parsed.ref.kind !== 'vmss') return undefined;
   return instanceOf(raw, parsed.ref, foldName(set));
 }
 
 /** A machine with an id of its own. `group` undefined: derived from its pool tag and size; machines of no pool are skipped. */
-export function projectMachine(raw: VirtualMachine, group?: string): InstanceRow | undefined {
+export function projectMachine(given: VirtualMachine, group?: string): InstanceRow | undefined {
+  const raw = withoutNulls(given);
   const parsed = parseInstanceId(raw.id ?? '');
   const pool = poolOf(readTags(raw.tags));
   const owner = group ?? (pool === undefined ? undefined : `${pool}/${raw.hardwareProfile?.vmSize ?? ''}`);

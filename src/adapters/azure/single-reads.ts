@@ -15,7 +15,7 @@ export async function readSet(parts: AgentParts, key: string, signal: AbortSigna
     );
     const value = projectScaleSet(raw);
     if (value === undefined) throw new AutoscalerError({ kind: 'unavailable', effect: 'none' }, `The answer about ${name} has no name.`);
-    parts.scaleSets.observe({ key, value, stamp, via: 'get', etag: raw.etag, agentId: SCALE_SETS_AGENT });
+    parts.scaleSets.observe({ key, value, stamp, via: 'get', etag: raw.etag ?? undefined, agentId: SCALE_SETS_AGENT });
   } catch (thrown) {
     if (asAutoscalerError(thrown).kind !== 'not-found') throw thrown;
     parts.scaleSets.observeGone(key, stamp);

@@ -4,6 +4,7 @@ import type { ResourceSku } from '@azure/arm-compute';
 import type { NodeGroup } from '../../domain/node-group.ts';
 import { capabilitiesOf } from './sku-capabilities.ts';
 import { parseVmSize } from './vm-size-name.ts';
+import { withoutNulls } from './without-nulls.ts';
 
 /** Where the subscription may not have a size, although the region or zone has it. */
 export interface SkuRestriction {
@@ -98,7 +99,8 @@ export function findSku(catalog: SkuCatalog | undefined, vmSize: string): Sku | 
   return catalog?.byName.get(name) ?? catalog?.byName.get(name.replace(/_promo$/, ''));
 }
 
-function projectSku(raw: ResourceSku, location: string): Sku | undefined {
+function projectSku(given: ResourceSku, location: string): Sku | undefined {
+  const raw = withoutNulls(given);
   const { vcpus, vcpusAvailable, memoryBytes, gpus, arch, ...rest } = capabilitiesOf(raw);
   const seen = vcpusAvailable ?? vcpus;
   if (raw.name === undefined || seen === undefined || memoryBytes === undefined) return undefined;

@@ -61,8 +61,8 @@ export class SpotSizes {
         clients.compute.virtualMachineScaleSets.get(options.nodeResourceGroup, name),
       );
       const value = projectScaleSet(raw);
-      if (raw.etag !== undefined) this.#read.set(row.key, { etag: raw.etag, atMs });
-      return value === undefined ? [row] : [{ key: foldName(value.name), value, etag: raw.etag }];
+      if (typeof raw.etag === 'string') this.#read.set(row.key, { etag: raw.etag, atMs });
+      return value === undefined ? [row] : [{ key: foldName(value.name), value, etag: raw.etag ?? undefined }];
     } catch (thrown) {
       const error = asAutoscalerError(thrown);
       if (error.kind === 'cancelled') throw error;

@@ -81,7 +81,8 @@ export async function startArmEmulator(options: ArmEmulatorOptions): Promise<Arm
   const gateway = createGateway({ world, identity, faults, frozen });
   let controlSeq = 0;
   const answer = (raw: RawRequest): Sending => {
-    const body = parseBody(raw.text, raw.headers['content-type'] ?? '');
+    // What drives the stage is JSON, whatever a command line calls it (curl says it is a form).
+    const body = parseBody(raw.text, isControlPath(raw.path) ? '' : (raw.headers['content-type'] ?? ''));
     const request: ArmRequest = { ...raw, seq: 0, params: {}, body, principal: identity.principalOf(raw.headers) };
     if (isControlPath(raw.path)) return { reply: answerControl(control, { ...request, seq: ++controlSeq }), afterMs: 0, manner: 'whole' };
     const seq = world.journal.nextSeq();

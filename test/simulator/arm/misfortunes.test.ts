@@ -57,6 +57,8 @@ describe('misfortunes', () => {
       expect((await rig.call('POST', '/_emu/events', { body: { zoneDown: { zone: '2' } } })).status).toBe(200);
       expect((await rig.call('POST', '/_emu/events', { body: { zoneDown: {} } })).status).toBe(400);
       expect((await rig.call('POST', '/_emu/clock', { body: { scale: 5 } })).status).toBe(400);
+      const asForm = { headers: { 'content-type': 'application/x-www-form-urlencoded' } };
+      expect((await rig.call('POST', '/_emu/events', { ...asForm, body: { repair: { pool: 'a' } } })).status).toBe(200);
     }));
 });
 
