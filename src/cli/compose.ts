@@ -205,6 +205,7 @@ async function connectCloud(input: ComposeInput, names: ResourceNames, kubernete
       metrics,
       names,
       foreignLock: kubernetes.foreignLock,
+      beforeWrite: () => kubernetes.lease.verify(),
     });
   } catch (error) {
     await kubernetes.close();

@@ -4,6 +4,11 @@ export interface LeaderLease {
   acquire(signal: AbortSignal): Promise<void>;
   /** Fires when leadership is lost or given up. Every write is bound to it. */
   readonly lost: AbortSignal;
+  /**
+   * Looks at the clock, and fires `lost` if leadership ended while this process did not run. Asked right before a write:
+   * what waited for a process that was frozen is not done in the order of its times when it goes on.
+   */
+  verify(): void;
   /** Gives the lease up so that another can take it at once. */
   release(signal: AbortSignal): Promise<void>;
 }

@@ -96,9 +96,28 @@ async function live(): Promise<void> {
     await run.until('a drained node is deleted', gone, 20 * MINUTE);
     await run.advance(2 * MINUTE);
     expect(pending(run)).toBe(1);
+    await standBy(run);
   } finally {
     await run.stop();
   }
+}
+
+/** Another replica, which waits for its turn. */
+async function standBy(run: VirtualRun): Promise<void> {
+  const dir = await mkdtemp(join(tmpdir(), 'aks-autoscaler-'));
+  const kubeconfigPath = join(dir, 'kubeconfig');
+  writeFileSync(kubeconfigPath, run.world.cluster.kubeconfig());
+  const options = { kubeconfigPath, namespace: 'kube-system', leaseName: 'aks-autoscaler', identity: 'waits', leaderElect: true };
+  const common = { clock: systemClock, random: () => 0.5, log: silentLog(), metrics: createMetrics(), names: resourceNames };
+  const kubernetes = await connectKubernetes({ options, ...common });
+  const stop = new AbortController();
+  const waiting = kubernetes.lease.acquire(stop.signal).catch(() => undefined);
+  const isWatching = (): boolean => calls.some(({ path }) => path.includes('/leases?watch=true'));
+  for (const end = Date.now() + 10_000; !isWatching() && Date.now() < end;) await systemClock.sleep(20);
+  stop.abort();
+  await waiting;
+  await kubernetes.close();
+  await rm(dir, { recursive: true, force: true });
 }
 
 beforeAll(async () => {
@@ -125,6 +144,7 @@ describe('least privilege', () => {
 
   it('every call of a daemon is allowed', () => {
     expect(accesses().size).toBeGreaterThan(15);
+    expect(accesses()).toContain('coordination.k8s.io/leases watch');
     expect([...accesses()].filter((access) => !allowed(rules).has(access)).toSorted()).toEqual([]);
   });
 

@@ -10,8 +10,9 @@ import type { Node } from './seen-objects.ts';
 
 const TO_BE_DELETED = 'ToBeDeletedByClusterAutoscaler';
 const LEASE = '/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/aks-autoscaler';
-/** A lease of 15 s that nobody renews, and what it takes to notice. */
 const TAKEOVER_MS = 60_000;
+/** From the death of a leader to the next one's name in the lease; measured on a machine that does much else. */
+const HAND_OVER_MS = 15_000;
 
 const { begin, plane } = scenarios();
 let world: E2eWorld;
@@ -63,6 +64,7 @@ describe('leadership on a real control plane', () => {
       return ending ? node : undefined;
     });
     expect(await leader()).toBe('first');
+    const killedMs = Date.now();
     await first.program.kill();
     expect(world.writers().filter((principal) => principal === second.principal)).toEqual([]);
     await until(
@@ -71,6 +73,7 @@ describe('leadership on a real control plane', () => {
       TAKEOVER_MS,
       () => world.picture(),
     );
+    expect(Date.now() - killedMs).toBeLessThan(HAND_OVER_MS);
     // Finished, or undone and done again: in the end one node carries all, and no mark is left.
     await until(
       `${marked.metadata.name} is gone or whole again, and one node is left`,
@@ -106,7 +109,8 @@ describe('leadership on a real control plane', () => {
     const stoppedMs = Date.now();
     await second.program.stop(30_000);
     await until('the third leads', async () => (await leader()) === 'third', TAKEOVER_MS);
-    expect(Date.now() - stoppedMs).toBeLessThan(14_000);
+    // The stop itself, undoing what was begun, is part of it.
+    expect(Date.now() - stoppedMs).toBeLessThan(5_000);
     await third.ready();
     await world.scale('two', 6);
     await world.untilRunning('two', 6);

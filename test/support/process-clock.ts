@@ -9,6 +9,8 @@ export interface ProcessFate {
   skewMs: number;
   /** Killed: nothing it waits for ever comes. */
   dead: boolean;
+  /** Stopped, and going on by what the network brings before any of its timers has fired: what is due is not woken. */
+  frozen?: boolean;
   /** Called when a wait is over, before its process learns of it. */
   readonly wakes?: (waitedMs: number) => void;
 }
@@ -28,7 +30,7 @@ export function clockOf(sim: VirtualSimClock, fate: ProcessFate = { skewMs: 0, d
         };
         const cancel = sim.after(ms, () => {
           if (!fate.dead) fate.wakes?.(ms);
-          if (fate.dead) return;
+          if (fate.dead || fate.frozen === true) return;
           signal?.removeEventListener('abort', cancelled);
           resolve();
         });

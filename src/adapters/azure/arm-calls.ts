@@ -27,6 +27,8 @@ export interface ArmCallsDependencies {
   readonly rateLimit?: AzureOptions['rateLimit'];
   readonly readRetries?: AzureOptions['readRetries'];
   readonly random: Random;
+  /** May fire the call's signal; then nothing is sent. */
+  readonly beforeWrite?: (() => void) | undefined;
 }
 
 interface CallContext {
@@ -151,7 +153,8 @@ export class ArmCalls {
       );
     }
     request.abortSignal = context.signal;
-    const { metrics, clock } = this.#deps;
+    const { metrics, clock, beforeWrite } = this.#deps;
+    if (isWrite(context.call)) beforeWrite?.();
     const { operation } = context.call;
     const startedMs = clock.monotonic();
     try {

@@ -58,6 +58,8 @@ export interface AzureDependencies {
   readonly skuShare?: SkuShare | undefined;
   /** Where the last answer about prices is kept for the next process; undefined: nowhere. */
   readonly keptPrices?: KeptText | undefined;
+  /** Called right before each write; who may not write any more fires its signal. */
+  readonly beforeWrite?: () => void;
   /** Instead of the one made from `options.credential`; for tests. */
   readonly credential?: TokenCredential;
 }
@@ -115,8 +117,7 @@ class AzureAdapter implements AzureNodeGroups {
   constructor(deps: AzureDependencies) {
     const { options, clock, random, log, metrics, names } = deps;
     this.#deps = deps;
-    const budgets = new Budgets(clock, metrics.arm);
-    this.#budgets = budgets;
+    const budgets = (this.#budgets = new Budgets(clock, metrics.arm));
     this.#calls = new ArmCalls({
       clock,
       metrics: metrics.arm,
@@ -126,6 +127,7 @@ class AzureAdapter implements AzureNodeGroups {
       rateLimit: options.rateLimit,
       readRetries: options.readRetries,
       random,
+      beforeWrite: deps.beforeWrite,
     });
     const clients = createClients(options, deps.credential ?? createCredential(options), this.#calls);
     const shared = { options, clients, calls: this.#calls, clock, random, log, metrics };

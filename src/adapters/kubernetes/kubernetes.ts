@@ -50,7 +50,8 @@ export async function connectKubernetes(deps: KubernetesDeps): Promise<Kubernete
   const { options, clock, random, log, metrics } = deps;
   const { namespace, identity, eventSource = DEFAULT_NAME, userAgent = DEFAULT_NAME, callTimeoutMs = DEFAULT_CALL_TIMEOUT_MS } = options;
   const connection = await openConnection(options, clock);
-  const rest = createRest({ connection, metrics, userAgent, timeoutMs: callTimeoutMs });
+  let lease = soleLeadership();
+  const rest = createRest({ connection, metrics, userAgent, timeoutMs: callTimeoutMs, beforeWrite: () => lease.verify() });
   try {
     await probe(rest, deps.signal ?? new AbortController().signal);
   } catch (thrown) {
@@ -66,7 +67,7 @@ export async function connectKubernetes(deps: KubernetesDeps): Promise<Kubernete
     ...(options.capacity === undefined ? {} : { capacity: options.capacity }),
   });
   const events = new QueuedEventRecorder({ rest, clock, retry, log, metrics, source: eventSource, identity });
-  const lease = options.leaderElect ? new LeaseLeadership({ ...leaseOf(options), rest, clock, random, log, metrics }) : soleLeadership();
+  if (options.leaderElect) lease = new LeaseLeadership({ ...leaseOf(options), rest, clock, random, log, metrics });
   const locker = new ResourceLocker({ rest, clock, log });
   const closing = new AbortController();
   const watchedConfigMaps: WatchedConfigMap[] = [];

@@ -1,7 +1,6 @@
 /**
- * Leader election on a coordination.k8s.io/v1 Lease. Whether another's lease has run out is judged by how long its record
- * has not changed on our own monotonic clock: the holder's wall clock is never compared with ours. Every write names the
- * resourceVersion it was made from. Renewals use a connection of their own.
+ * Leader election on a coordination.k8s.io/v1 Lease. Every write names the resourceVersion it was made from. Renewals use a
+ * connection of their own. Who waits watches the record and looks at it as well, and tries when it runs out.
  */
 import type { Clock } from '../../domain/clock.ts';
 import { AutoscalerError, asAutoscalerError } from '../../domain/errors.ts';
@@ -9,8 +8,9 @@ import type { Random } from '../../domain/random.ts';
 import type { LeaderLease } from '../../ports/leader-lease.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
-import type { MetadataJson } from './api-json.ts';
+import { microTime, SeenLease, STOPS_WITHIN, stopsWithin, type LeaseJson } from './lease-record.ts';
 import { LEASE_TIMING, type LeaseTiming } from './lease-timing.ts';
+import { LeaseWatch } from './lease-watch.ts';
 import { RefusalGrace } from './refusal-grace.ts';
 import type { Rest, RestCall } from './rest.ts';
 
@@ -26,17 +26,6 @@ export interface LeaseDeps {
   readonly timing?: LeaseTiming;
 }
 
-interface LeaseJson {
-  readonly metadata?: MetadataJson;
-  readonly spec?: {
-    readonly holderIdentity?: string;
-    readonly leaseDurationSeconds?: number;
-    readonly acquireTime?: string;
-    readonly renewTime?: string;
-    readonly leaseTransitions?: number;
-  };
-}
-
 /** Real time for one call; the network does not follow the injected clock. */
 const CALL_TIMEOUT_MS = 5_000;
 
@@ -49,14 +38,16 @@ export class LeaseLeadership implements LeaderLease {
   readonly #grace = new RefusalGrace();
   #held: LeaseJson | undefined;
   #renewing: Promise<void> | undefined;
-  /** The other's record and since when it has been the same. */
-  #watched: { readonly version: string; readonly sinceMs: number } | undefined;
-  /** Monotonic: when that record will have run out. */
-  #freeAtMs: number | undefined;
+  /** Monotonic: when the last good write of our record began. */
+  #renewedAtMs = 0;
+  readonly #seen: SeenLease;
+  /** Ends a pause: the record is free, or gone. */
+  #nudge = new AbortController();
 
   constructor(deps: LeaseDeps) {
     this.#deps = deps;
     this.#timing = deps.timing ?? LEASE_TIMING;
+    this.#seen = new SeenLease(this.#timing);
   }
 
   get lost(): AbortSignal {
@@ -64,22 +55,35 @@ export class LeaseLeadership implements LeaderLease {
   }
 
   async acquire(signal: AbortSignal): Promise<void> {
-    const { clock, log, random, metrics, identity } = this.#deps;
+    const { clock, log, metrics, identity } = this.#deps;
     metrics.process.leader.set(0);
-    for (;;) {
-      const startedAt = clock.monotonic();
-      const held = await this.#tryAcquire(signal);
-      if (held !== undefined) {
-        this.#held = held;
-        metrics.process.leader.set(1);
-        log.info({ identity }, 'leadership acquired');
-        this.#renewing = this.#renew(startedAt);
-        return;
+    let watch: LeaseWatch | undefined;
+    try {
+      for (;;) {
+        this.#nudge = new AbortController();
+        const startedAt = clock.monotonic();
+        const tried = await this.#tryAcquire(signal);
+        if (typeof tried === 'object') {
+          this.#held = tried;
+          this.#renewedAtMs = startedAt;
+          metrics.process.leader.set(1);
+          log.info({ identity }, 'leadership acquired');
+          this.#renewing = this.#renew();
+          return;
+        }
+        watch ??= this.#watch();
+        await this.#pause(tried === 'unreachable' || watch.isLive, signal);
       }
-      // The same pause in every replica would make them collide for ever.
-      const pauseMs = Math.round(this.#timing.retryMs * (1 + 0.2 * random()));
-      await clock.sleep(Math.min(pauseMs, this.#untilFreeMs()), signal);
+    } finally {
+      await watch?.stop();
     }
+  }
+
+  verify(): void {
+    const sinceMs = this.#deps.clock.monotonic() - this.#renewedAtMs;
+    if (this.#held === undefined || sinceMs < this.#timing.renewDeadlineMs) return;
+    this.#deps.log.error({ outcome: 'late', sinceRenewalMs: sinceMs }, 'leadership lost');
+    this.#giveUp();
   }
 
   async release(signal: AbortSignal): Promise<void> {
@@ -114,18 +118,42 @@ export class LeaseLeadership implements LeaderLease {
     return `/apis/coordination.k8s.io/v1/namespaces/${encodeURIComponent(this.#deps.namespace)}/leases`;
   }
 
-  /** The lease when it is ours now; undefined: not yet. Rejects when cancelled or when we may not use it for good. */
-  async #tryAcquire(signal: AbortSignal): Promise<LeaseJson | undefined> {
+  #watch(): LeaseWatch {
+    const { rest, clock, random, log, metrics, name } = this.#deps;
+    return new LeaseWatch({ rest, clock, random, log, metrics, name, path: this.#collection, onChange: (lease) => this.#heard(lease) });
+  }
+
+  #heard(lease: LeaseJson | undefined): void {
+    if (lease === undefined || (lease.spec?.holderIdentity ?? '') === '') this.#nudge.abort();
+    else this.#seen.hasRunOut(lease, this.#deps.clock.monotonic());
+  }
+
+  /** Until the next look, the end of the other's record, or news that it is free. Who hears of no change looks more often. */
+  async #pause(isCalm: boolean, signal: AbortSignal): Promise<void> {
+    const { clock, random } = this.#deps;
+    const retryMs = isCalm ? this.#timing.retryMs : this.#timing.retryMs / 4;
+    // The same pause in every replica would make them collide for ever.
+    const pauseMs = Math.round(retryMs * (1 + 0.2 * random()));
+    try {
+      const over = AbortSignal.any([signal, this.#nudge.signal]);
+      await clock.sleep(Math.min(pauseMs, this.#seen.untilFreeMs(clock.monotonic())), over);
+    } catch (thrown) {
+      if (signal.aborted) throw thrown;
+    }
+  }
+
+  /** The lease when it is ours now. Rejects when cancelled or when we may not use it for good. */
+  async #tryAcquire(signal: AbortSignal): Promise<LeaseJson | 'held' | 'unreachable'> {
     try {
       const present = await this.#read(signal);
       if (present === undefined) return await this.#call({ method: 'POST', path: this.#collection, body: this.#claim(undefined) }, signal);
-      if (!this.#isFree(present)) return undefined;
+      if (!this.#isFree(present)) return 'held';
       return await this.#call({ method: 'PUT', path: this.#path, body: this.#claim(present) }, signal);
     } catch (thrown) {
       const error = asAutoscalerError(thrown);
       if (error.kind === 'cancelled' || this.#grace.isOver(error, this.#deps.clock.monotonic())) throw error;
       this.#deps.log[error.kind === 'conflict' ? 'debug' : 'warn']({ error: error.message }, 'lease not acquired');
-      return undefined;
+      return error.kind === 'conflict' ? 'held' : 'unreachable';
     }
   }
 
@@ -142,18 +170,7 @@ export class LeaseLeadership implements LeaderLease {
   #isFree(lease: LeaseJson): boolean {
     const holder = lease.spec?.holderIdentity ?? '';
     if (holder === '' || holder === this.#deps.identity) return true;
-    const version = lease.metadata?.resourceVersion ?? '';
-    const now = this.#deps.clock.monotonic();
-    if (this.#watched?.version !== version) this.#watched = { version, sinceMs: now };
-    const durationMs = (lease.spec?.leaseDurationSeconds ?? this.#timing.durationMs / 1000) * 1000;
-    this.#freeAtMs = this.#watched.sinceMs + durationMs;
-    return now > this.#freeAtMs;
-  }
-
-  /** Until the other's record will have run out if it stays as it is; a record that should have and is there still is no hurry. */
-  #untilFreeMs(): number {
-    const leftMs = Math.ceil((this.#freeAtMs ?? Infinity) - this.#deps.clock.monotonic()) + 1;
-    return leftMs > 0 ? leftMs : Infinity;
+    return this.#seen.hasRunOut(lease, this.#deps.clock.monotonic());
   }
 
   #claim(present: LeaseJson | undefined): unknown {
@@ -164,7 +181,7 @@ export class LeaseLeadership implements LeaderLease {
     return {
       apiVersion: 'coordination.k8s.io/v1',
       kind: 'Lease',
-      metadata: present?.metadata ?? { namespace, name },
+      metadata: { ...(present?.metadata ?? { namespace, name }), annotations: this.#promises(present) },
       spec: {
         ...present?.spec,
         holderIdentity: identity,
@@ -176,20 +193,23 @@ export class LeaseLeadership implements LeaderLease {
     };
   }
 
-  /** Never rejects. Ends when leadership is lost or given up. `renewedAt`: monotonic start of the last good write. */
-  async #renew(renewedAt: number): Promise<void> {
+  #promises(present: LeaseJson | undefined): Readonly<Record<string, string>> {
+    return { ...present?.metadata?.annotations, [STOPS_WITHIN]: stopsWithin(this.#deps.identity, this.#timing) };
+  }
+
+  /** Never rejects. Ends when leadership is lost or given up. */
+  async #renew(): Promise<void> {
     const { clock, log } = this.#deps;
     const stop = this.#stopRenewing.signal;
-    let last = renewedAt;
     try {
       for (;;) {
         await clock.sleep(this.#timing.retryMs, stop);
         const startedAt = clock.monotonic();
-        const leftMs = this.#timing.renewDeadlineMs - (startedAt - last);
+        const leftMs = this.#timing.renewDeadlineMs - (startedAt - this.#renewedAtMs);
         const outcome = leftMs <= 0 ? 'late' : await this.#renewWithin(leftMs);
-        if (outcome === 'renewed') last = startedAt;
+        if (outcome === 'renewed') this.#renewedAtMs = startedAt;
         if (outcome === 'taken' || outcome === 'late') {
-          log.error({ outcome, sinceRenewalMs: clock.monotonic() - last }, 'leadership lost');
+          log.error({ outcome, sinceRenewalMs: clock.monotonic() - this.#renewedAtMs }, 'leadership lost');
           this.#held = undefined;
           break;
         }
@@ -256,11 +276,6 @@ export class LeaseLeadership implements LeaderLease {
   }
 }
 
-/** The API's MicroTime: six digits of a second. */
-function microTime(ms: number): string {
-  return new Date(ms).toISOString().replace('Z', '000Z');
-}
-
 /** Without election: leads at once, until released. */
 export function soleLeadership(): LeaderLease {
   const lost = new AbortController();
@@ -269,6 +284,7 @@ export function soleLeadership(): LeaderLease {
       if (signal.aborted) throw new AutoscalerError({ kind: 'cancelled' }, 'Taking the lead was cancelled.');
     },
     lost: lost.signal,
+    verify: () => undefined,
     release: async () => {
       lost.abort();
     },

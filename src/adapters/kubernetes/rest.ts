@@ -38,6 +38,8 @@ export interface RestDeps {
   readonly metrics: Metrics;
   readonly userAgent: string;
   readonly timeoutMs: number;
+  /** Called right before each write but the lease's; who may not write any more fires the call's signal. */
+  readonly beforeWrite?: () => void;
 }
 
 export function createRest(deps: RestDeps): Rest {
@@ -109,8 +111,9 @@ async function accepted(call: RestCall, response: Dispatcher.ResponseData): Prom
 }
 
 async function sendOnce(deps: RestDeps, sending: Sending, credential: Credential): Promise<Dispatcher.ResponseData> {
-  const { connection, userAgent, timeoutMs } = deps;
+  const { connection, userAgent, timeoutMs, beforeWrite } = deps;
   const { call, options, signal } = sending;
+  if (call.method !== 'GET' && call.onLease !== true) beforeWrite?.();
   const headers: Record<string, string> = { ...credential, accept: 'application/json', 'user-agent': userAgent };
   if (call.body !== undefined) headers['content-type'] = call.contentType ?? 'application/json';
   const answer = request(`${connection.server}${call.path}${queryString(call.query ?? {})}`, {

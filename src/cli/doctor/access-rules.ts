@@ -53,7 +53,7 @@ export const CLUSTER_RULES: readonly Rule[] = [
 
 /** What it keeps in its own namespace. */
 export const NAMESPACE_RULES: readonly Rule[] = [
-  { apiGroups: ['coordination.k8s.io'], resources: ['leases'], verbs: ['get', 'create', 'update'] },
+  { apiGroups: ['coordination.k8s.io'], resources: ['leases'], verbs: ['get', 'list', 'watch', 'create', 'update'] },
   { apiGroups: [''], resources: ['configmaps'], verbs: ['create'] },
   {
     apiGroups: [''],

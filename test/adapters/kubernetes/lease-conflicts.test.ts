@@ -35,7 +35,9 @@ beforeEach(async () => {
 });
 afterEach(() => api.stop());
 
-function take({ method, body }: Received, response: ServerResponse): void {
+/** Who waits may not watch here; whether it may changes nothing in these rows. */
+function take({ method, body, query }: Received, response: ServerResponse): void {
+  if (query.has('watch')) return refusal(response, 403, 'Forbidden');
   if (method === 'GET') return store.stored === undefined ? refusal(response, 404, 'NotFound') : show(response);
   const asked = (body['metadata'] as { readonly resourceVersion?: string }).resourceVersion;
   const mayWrite = method === 'POST' ? store.stored === undefined : asked === String(store.stored?.version);
@@ -117,6 +119,20 @@ describe('renewal', () => {
     expect(lost).toBe(1);
     expect(lease.lost.aborted).toBe(false);
     expect(store.stored?.spec).toMatchObject({ holderIdentity: 'a', leaseTransitions: 0 });
+    await lease.release(signal);
+  });
+
+  it('that a frozen process did not make ends the lead as soon as anybody is about to write', async () => {
+    const lease = await leading();
+    const silentMs = clock.now();
+    const frozen = { forMs: 0 };
+    clock.monotonic = () => silentMs + frozen.forMs;
+    frozen.forMs = 9_900;
+    lease.verify();
+    expect(lease.lost.aborted).toBe(false);
+    frozen.forMs = 10_000;
+    lease.verify();
+    expect(lease.lost.aborted).toBe(true);
     await lease.release(signal);
   });
 
