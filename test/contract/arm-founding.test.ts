@@ -28,6 +28,8 @@ describe('founding and removal', () => {
     expect(rig.arm.control.raise({ addPool: aPool('late', { count: 1 }) })).toBeUndefined();
     expect(stateOf(rig, 'late').instances).toHaveLength(1);
     expect(rig.arm.control.raise({ addPool: aPool('late') })).toContain('already');
+    const sizes = [{ vmSize: 'STANDARD_D4S_V5', count: 1 }];
+    expect(rig.arm.control.raise({ addPool: aPool('twice', { kind: 'vms-pool', sizes }) })).toContain('twice');
     expect(rig.arm.control.raise({ removePool: { pool: 'a' } })).toBeUndefined();
     expect((await scale(rig, 'late', 2)).status).toBe(200);
     expect(rig.arm.machines.list().map((machine) => machine.pool)).toEqual(['late', 'late']);

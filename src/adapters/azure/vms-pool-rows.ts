@@ -146,13 +146,17 @@ export function withCount(raw: unknown, vmSize: string, count: number): unknown 
   };
 }
 
+/** A size that is listed twice has no count that could be written: which of the two would be meant is a guess. */
 function sizesOf(manual: readonly unknown[]): VmsPool['sizes'] {
-  return manual.flatMap((entry) => {
-    if (!isRecord(entry) || typeof entry['size'] !== 'string' || entry['size'] === '') return [];
-    const { size, count } = entry;
+  const sizes = new Map<string, { readonly vmSize: string; readonly count: number | undefined }>();
+  for (const entry of manual) {
+    if (!isRecord(entry) || typeof entry['size'] !== 'string' || entry['size'] === '') continue;
+    const { size: vmSize, count } = entry;
     const isCount = typeof count === 'number' && Number.isInteger(count) && count >= 0;
-    return [{ vmSize: size, count: isCount ? count : undefined }];
-  });
+    const isTwice = sizes.has(foldName(vmSize));
+    sizes.set(foldName(vmSize), { vmSize, count: isCount && !isTwice ? count : undefined });
+  }
+  return [...sizes.values()];
 }
 
 function tagsOf(raw: unknown): Tags {

@@ -16,6 +16,8 @@ import type { Vm } from './vm.ts';
 export function plantPool(world: ArmWorld, spec: PoolSpec): string | undefined {
   const unknown = sizesOf(spec).find(({ vmSize }) => findVmSize(vmSize) === undefined);
   if (unknown !== undefined) return `pool "${spec.name}" wants the unknown size "${unknown.vmSize}"`;
+  const twice = namedTwice(sizesOf(spec).map(({ vmSize }) => vmSize));
+  if (twice !== undefined) return `pool "${spec.name}" has the size "${twice}" twice`;
   if (world.agentPools.has(spec.name.toLowerCase())) return `there is a pool "${spec.name}" already`;
   const set = spec.kind === 'vms-pool' ? undefined : plantScaleSet(world, spec);
   const pool = emptyPool(world, spec, set);
@@ -24,6 +26,11 @@ export function plantPool(world: ArmWorld, spec: PoolSpec): string | undefined {
   // At the world's start nobody listens yet and the list is read instead; later a kubelet must learn of its machine.
   for (const vm of [...pool.vms.values(), ...(set?.vms.values() ?? [])]) world.park.tell({ kind: 'running', vm });
   return undefined;
+}
+
+function namedTwice(names: readonly string[]): string | undefined {
+  const folded = names.map((name) => name.toLowerCase());
+  return names.find((_, index) => folded.indexOf(folded[index] ?? '') !== index);
 }
 
 /** A pool that appears while the world runs: quota holds for it as for anyone. @returns what is wrong with it, or undefined. */

@@ -83,6 +83,11 @@ describe('a pool of type VirtualMachines as it is read', () => {
     ['a size without a count', manual({ size: SMALL }), [[SMALL, 0, 'AKS did not tell its count']]],
     ['a count that is none', manual({ size: SMALL, count: -1 }), [[SMALL, 0, 'AKS did not tell its count']]],
     ['a count of 0', manual({ size: SMALL, count: 0 }), [[SMALL, 0, undefined]]],
+    [
+      'a size twice, in any letter case',
+      manual({ size: SMALL.toUpperCase(), count: 2 }, { size: SMALL, count: 1 }),
+      [[SMALL, 0, 'AKS did not tell its count']],
+    ],
   ] as const)('azure provider 127: %s', (_name, change, expected) => {
     const pool = readVmsPoolJson(raw(change));
     const rows = pool === undefined ? [] : rowsOfPool(pool, []);
@@ -105,8 +110,8 @@ describe('a pool of type VirtualMachines as it is read', () => {
   });
 });
 
-function manual(entry: unknown) {
-  return { virtualMachinesProfile: { scale: { manual: [entry] } } };
+function manual(...entries: readonly unknown[]) {
+  return { virtualMachinesProfile: { scale: { manual: entries } } };
 }
 
 describe('the count of one size, changed', () => {
