@@ -42,8 +42,8 @@ const MEANINGS: Readonly<Record<string, string>> = {
   'azure.rateLimit.enabled': "hold calls back by a limit of one's own, below Azure's",
   'azure.rateLimit.readQps': 'reads a second at most, in the long run',
   'azure.rateLimit.readBurst': 'reads at once at most',
-  'azure.rateLimit.writeQps': 'writes a second at most, in the long run',
-  'azure.rateLimit.writeBurst': 'writes at once at most',
+  'azure.rateLimit.writeQps': 'writes a second at most, in the long run; not given: as reads',
+  'azure.rateLimit.writeBurst': 'writes at once at most; not given: as reads',
   'azure.readRetries.enabled': 'send a read again that got no usable answer; writes never',
   'azure.readRetries.retries': 'how often at most',
   'azure.readRetries.exponent': 'by how much each wait is longer than the one before',
@@ -214,11 +214,14 @@ export function configurationDocument(sample: string): string {
   ];
   head.push(
     'A changed `--config` file is taken while the daemon runs, within ten seconds of the kubelet showing it; timers, back-offs and learned',
-    'templates stay. One with a mistake is refused with line and reason, and the one before goes on. Events, log and metrics say which',
+    'templates stay. One with a mistake, an empty one and one that is gone are refused with line and reason, and the one before goes on;',
+    '`{}` is a file without settings. Events, log and metrics say which',
     `generation is live. Live are ${code('azure.agents')}, ${[...LIVE_SECTIONS, ...Object.keys(RESTART_KEYS)].map(code).join(', ')}; of the last two not`,
     `${Object.entries(RESTART_KEYS)
       .flatMap(([section, keys]) => keys.map((key) => code(`${section}.${key}`)))
-      .join(', ')} (a chain of expanders only where \`priority\` comes or goes). Everything else waits for a restart, and is named.`,
+      .join(
+        ', ',
+      )} (but a chain of expanders is live where neither \`priority\` nor the public price list comes or goes with it). Everything else waits for a restart, and is named.`,
     '',
     '## The most used',
     '',

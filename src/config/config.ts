@@ -197,6 +197,8 @@ export interface ConfigInput {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Returns a file's text; throws when it cannot be read. */
   readonly readFile: (path: string) => string;
+  /** Set while a configuration runs: a file that somebody is writing is empty for a moment, and that is nobody's wish. */
+  readonly refuseEmptyFiles?: boolean;
   /** Used in the lease identity where the environment gives no pod name. */
   readonly hostname?: string;
 }

@@ -33,9 +33,14 @@ export function isLive(key: string, running: Config, next: Config): boolean {
   const [section = '', name = ''] = key.split(/[.[]/);
   if (LIVE_SECTIONS.some((live) => live === section) || key.startsWith(`${LIVE_KEY}.`)) return true;
   if (section !== 'scaleUp' && section !== 'cluster') return false;
-  // Another chain is read in every loop, but not what only the priority expander needs.
-  if (key === 'scaleUp.expanders') return asksForOrder(running) === asksForOrder(next);
+  if (key === 'scaleUp.expanders' || (section === 'scaleUp' && name === 'priorities')) return takesChain(running, next);
   return !RESTART_KEYS[section].some((waits) => waits === name);
+}
+
+/** Another chain is read in every loop, but not what only the priority expander needs, nor prices that nobody reads yet. */
+function takesChain(running: Config, next: Config): boolean {
+  const readsPrices = ({ azure }: Config): boolean => azure.retailPrices !== undefined;
+  return asksForOrder(running) === asksForOrder(next) && readsPrices(running) === readsPrices(next);
 }
 
 function asksForOrder({ policy }: Config): boolean {
@@ -45,13 +50,14 @@ function asksForOrder({ policy }: Config): boolean {
 /** What runs, with the live settings of the next. */
 export function overlaid(running: Config, next: Config): Config {
   const { cluster = {} } = next.policy;
-  const expanders = asksForOrder(running) === asksForOrder(next) ? next.policy.scaleUp.expanders : running.policy.scaleUp.expanders;
+  const { expanders, priorities } = (takesChain(running, next) ? next : running).policy.scaleUp;
+  const { priorities: _others, ...scaleUp } = next.policy.scaleUp;
   const { proactive = false } = running.policy.scaleUp;
   return {
     ...running,
     policy: {
       ...running.policy,
-      scaleUp: { ...next.policy.scaleUp, expanders, proactive },
+      scaleUp: { ...scaleUp, expanders, ...(priorities === undefined ? {} : { priorities }), proactive },
       scaleDown: next.policy.scaleDown,
       backoff: next.policy.backoff,
       drain: next.policy.drain,

@@ -66,6 +66,8 @@ function leavesOf(document: Document, above: readonly string[]): readonly (reado
 function fileLayer(flag: string, path: string | undefined, input: ConfigInput, parse: (file: string, text: string) => Layer): Layer {
   if (path === undefined) return EMPTY_LAYER;
   const reading = readText(flag, path, input);
+  if ('text' in reading && input.refuseEmptyFiles === true && reading.text.trim() === '')
+    return { ...EMPTY_LAYER, errors: [`${flag} is "${path}": it is empty; write {} for a file without settings.`] };
   return 'error' in reading ? { ...EMPTY_LAYER, errors: [reading.error] } : parse(path, reading.text);
 }
 

@@ -15,7 +15,7 @@ const NEED_TENANT: ReadonlySet<string | undefined> = new Set(['client-secret', '
 const LEVELS = ['error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 
 const NO_AVAILABILITY_SETS =
-  'vmss (availability sets are resized by deployments of a template, which undo what others changed: move such a pool to a scale set, ' +
+  'vmss, for AKS too (availability sets are resized by deployments of a template, which undo what others changed: move such a pool to a scale set, ' +
   'or to an agent pool of type VirtualMachines and name it POOL/SIZE)';
 
 const nodeGroup = z
@@ -38,7 +38,9 @@ const discovery = z
     z
       .strictObject({
         selectors: z
-          .record(z.string(), text('a tag value'), { error: 'a map of tag names to values' })
+          .record(z.string(), text('a tag value, in quotes where it could be read as something else, such as "true"'), {
+            error: 'a map of tag names to values',
+          })
           .refine((selectors) => Object.keys(selectors).length > 0, {
             error: 'at least one tag, such as cluster-autoscaler-enabled: "true"',
           })
@@ -100,13 +102,15 @@ const rateLimit = z
     enabled: flag(false),
     readQps: number(1, 0.01),
     readBurst: wholeNumber(1).default(5),
-    writeQps: number(1, 0.01),
-    writeBurst: wholeNumber(1).default(5),
+    // Not given: the same as for reads, as the library of today's provider has it.
+    writeQps: number(1, 0.01).unwrap().optional(),
+    writeBurst: wholeNumber(1).optional(),
   })
   .prefault({})
   .transform((given) => {
     const read = { perSecond: given.readQps, burst: given.readBurst };
-    return given.enabled ? { read, write: { perSecond: given.writeQps, burst: given.writeBurst } } : undefined;
+    const write = { perSecond: given.writeQps ?? read.perSecond, burst: given.writeBurst ?? read.burst };
+    return given.enabled ? { read, write } : undefined;
   });
 
 /** Only reads: what became of a write without an answer is found out by a read. */
@@ -137,7 +141,8 @@ const azure = z
     subscriptionId: text('the id of the subscription that holds the nodes').optional(),
     tenantId: text('the id of the directory').optional(),
     resourceGroup: text('the resource group that holds the nodes (MC_...)'),
-    location: text('the region of the cluster, such as westeurope'),
+    // `West Europe` is the same place.
+    location: text('the region of the cluster, such as westeurope').transform((name) => name.replaceAll(' ', '').toLowerCase()),
     clusterName: text("the cluster's name").optional(),
     clusterResourceGroup: text('the resource group of the cluster resource').optional(),
     metadataEndpoint: endpoint().default('http://169.254.169.254'),

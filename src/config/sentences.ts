@@ -41,8 +41,13 @@ function sentenceOf(issue: Issue, merged: Merged): string {
   const accepts = origin?.unread ?? acceptsOf(issue);
   if (value === undefined) return `${dotted(path)} is missing; accepted is ${accepts}${waysToSet(path)}.`;
   const isSecret = origin?.secret === true || /secret|password/i.test(path.at(-1) ?? '');
-  const shown = isSecret ? 'not acceptable' : JSON.stringify(origin?.written ?? value);
+  const shown = isSecret ? 'not acceptable' : shownOf(origin?.written ?? value);
   return `${label(path, origin)} is ${shown}; accepted is ${accepts}.`;
+}
+
+/** JSON has no word for numbers that are none. */
+function shownOf(value: unknown): string | undefined {
+  return typeof value === 'number' && !Number.isFinite(value) ? String(value) : JSON.stringify(value);
 }
 
 function acceptsOf(issue: Issue): string {

@@ -9,6 +9,8 @@ import { valueOf } from '../loop/support.ts';
 import { START_MS } from '../support/builders.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 
+/** What the file holds when it is not there. */
+const GONE = 'gone';
 const FILE = '/etc/aks-autoscaler/config.yaml';
 
 /** A process that was started with this file. */
@@ -20,7 +22,11 @@ function started(text: string) {
   const log = createLog('info', { write: (line) => void lines.push(JSON.parse(line)) });
   const applied: Config[] = [];
   const news: ConfigNews[] = [];
-  const load = () => loadSettings({ argv: [`--config=${FILE}`, '--nodes=0:3:pool'], env: GOOD_ENV, readFile: () => content });
+  const readFile = (): string => {
+    if (content === GONE) throw Object.assign(new Error('gone'), { code: 'ENOENT' });
+    return content;
+  };
+  const load = () => loadSettings({ argv: [`--config=${FILE}`, '--nodes=0:3:pool'], env: GOOD_ENV, readFile, refuseEmptyFiles: true });
   const settings = load();
   if ('errors' in settings) throw new Error(settings.errors.join(' '));
   const reload = new ConfigReload(
@@ -74,6 +80,13 @@ describe('a changed configuration file', () => {
   });
 
   it.each([
+    ['a file that is gone', GONE, /--config is ".*": there is no such file/],
+    ['a file that is being written', '', /--config is ".*": it is empty; write \{\} for a file without settings/],
+    ['a file of blanks', ' \n\n', /it is empty/],
+    ['a key twice', 'logLevel: warn\nlogLevel: error\n', /Map keys must be unique at line 2/],
+    ['an alias of nothing', 'logLevel: *x\n', /alias of nothing \(\*\.\.\.\) at line 1/],
+    ['a huge file', `logLevel: warn\n#${'x'.repeat(300_000)}`, /too large: 293 KiB/],
+    ['a wrong type', 'loop:\n  scanInterval: 10\n', /key loop.scanInterval of \S+, line 2 is 10; accepted is a duration/],
     ['half of a file', 'scaleDown:\n  unneededTime: "5', /line \d/],
     [
       'an unknown key',
@@ -85,11 +98,15 @@ describe('a changed configuration file', () => {
       'discovery:\n  - selectors:\n      a: b\n    min: 4\n    max: 1\n',
       /key discovery\[0\].min of \S+, line 4/,
     ],
-  ])('%s is refused with its line', (_, text, sentence) => {
+  ])('%s is refused with its line, and a good one after it is taken', (_, text, sentence) => {
     const process = started('scaleDown:\n  unneededTime: 10m\n');
     process.write(text);
     expect(process.applied).toEqual([]);
     expect(String(process.lines[0]?.['what'])).toMatch(sentence);
+    expect(process.news).toMatchObject([{ kind: 'refused', message: expect.stringMatching(sentence) }]);
+    // The same file once more, as an editor or a second ConfigMap update leaves it: it works at once.
+    process.write('scaleDown:\n  unneededTime: 5m\n');
+    expect(process.applied.map(({ policy }) => policy.scaleDown.unneededForMs)).toEqual([300_000]);
   });
 
   it.each([
@@ -99,6 +116,8 @@ describe('a changed configuration file', () => {
     ['shutdown', 'loop:\n  shutdownTimeout: 5s\n', true],
     ['start of nodes', 'cluster:\n  maxNodeStartupTime: 5m\n', true],
     ['prices', 'scaleUp:\n  retailPrices: {enabled: true}\n', false],
+    ['priorities that bring another chain', 'scaleUp:\n  priorities: {1: [a]}\n', false],
+    ['prices that bring another chain', 'scaleUp:\n  prices: {Standard_D4s_v5: 1}\n', true],
     ['proactive', 'scaleUp:\n  proactive: true\n', false],
     ['capacity objects', 'capacity:\n  quotas: true\n', false],
     ['identity', 'azure:\n  userAgentSuffix: me\n', false],
@@ -142,6 +161,22 @@ describe('a changed configuration file', () => {
     process.write('scaleUp:\n  maxNodesTotal: 7\nhttp:\n  address: 127.0.0.1:8085\n');
     expect(await valueOf(process.metrics.config.awaitingRestart)).toBe(0);
     expect(await valueOf(process.metrics.config.generation)).toBe(2);
+  });
+
+  it('a chain that comes with what waits for a restart waits with it', () => {
+    const process = started('logLevel: info\n');
+    process.write('scaleUp: {retailPrices: {enabled: true}, maxNodesTotal: 7}\n');
+    expect(process.applied.at(-1)?.policy.scaleUp).toMatchObject({ expanders: ['least-waste'], maxNodesTotal: 7 });
+    process.write('scaleUp: {priorities: {1: [a]}, maxNodesTotal: 8}\n');
+    expect(process.applied.at(-1)?.policy.scaleUp).toMatchObject({ expanders: ['least-waste'], maxNodesTotal: 8 });
+    expect(process.applied.at(-1)?.policy.scaleUp).not.toHaveProperty('priorities');
+    expect(process.news.at(-1)?.message).toContain('wait for a restart: scaleUp.priorities.');
+  });
+
+  it('rules of a chain that has priority already are live', () => {
+    const process = started('scaleUp: {priorities: {1: [a]}}\n');
+    process.write('scaleUp: {priorities: {2: [b]}}\n');
+    expect(process.applied.at(-1)?.policy.scaleUp.priorities).toEqual([{ priority: 2, patterns: ['b'] }]);
   });
 
   it('groups, limits and what holds for some of them are live, everything else of Azure is not', () => {

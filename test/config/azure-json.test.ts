@@ -115,6 +115,9 @@ describe('spellings of azure.json', () => {
       { vmssCacheTTLInSeconds: 0, vmssVirtualMachinesCacheTTLInSeconds: 0 },
       { vmssCacheTtlMs: 60_000, vmssVmsCacheTtlMs: 300_000 },
     ],
+    ['zeros in quotes', { vmssCacheTTLInSeconds: '0', vmssVirtualMachinesCacheTTLInSeconds: ' 0 ' }, { vmssCacheTtlMs: 60_000 }],
+    ['a method in any letter case', { authMethod: 'Principal' }, {}],
+    ['blank texts', { authMethod: ' ', tenantId: '  ', location: ' ' }, { tenantId: 'tenant', location: 'westeurope' }],
     ['zeros for older times', { vmssCacheTTL: 0, vmssVmsCacheTTL: 0 }, { vmssCacheTtlMs: 60_000, vmssVmsCacheTtlMs: 300_000 }],
     [
       'what is for others',
@@ -124,6 +127,18 @@ describe('spellings of azure.json', () => {
   ])('%s are taken', (_what, content, azure) => {
     expect(configOf(file(content)).azure).toMatchObject(azure);
     expect(configOf(file(content)).warnings).toEqual([]);
+  });
+
+  it.each<[string, string, string]>([
+    ['a secret without quotes', '{"cloud": "AzurePublicCloud",\n "aadClientSecret": hush1234567890}', 'Unexpected token, line 2'],
+    ['a secret that is all there is', 'hush', 'Unexpected token, line 1'],
+    ['a secret over two lines', '{"aadClientSecret": "hu\nsh"}', 'Bad control character in string literal, line 1'],
+    ['a comma at the end', '{"cloud": "AzurePublicCloud",\n}', 'Expected double-quoted property name, line 2'],
+    ['nothing', ' ', 'Unexpected end of JSON input'],
+    ['YAML', 'aadClientSecret: hush\ncloud: AzurePublicCloud\n', 'Unexpected token, line 1'],
+  ])('%s is refused by its line, and none of it is shown', (_what, text, reason) => {
+    const errors = errorsOf({ argv: ['--cloud-config=a.json'], files: { 'a.json': text } });
+    expect(errors).toEqual([`The file of --cloud-config, a.json, is not valid JSON (${reason}).`]);
   });
 
   it('a file with a byte order mark is a file', () => {

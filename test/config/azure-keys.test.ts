@@ -118,11 +118,23 @@ describe('rate limit', () => {
     const env = { CLOUD_PROVIDER_RATE_LIMIT: 'true', RATE_LIMIT_READ_QPS: '2.5', RATE_LIMIT_WRITE_BUCKETS: '9' };
     expect(configOf({ ...file({ cloudProviderRateLimitBucket: 7 }), env }).azure.rateLimit).toEqual({
       read: { perSecond: 2.5, burst: 7 },
-      write: { perSecond: 1, burst: 9 },
+      write: { perSecond: 2.5, burst: 9 },
     });
   });
 
-  it.each(['-1', 'many', '0'])('a rate of %s is refused', (rate) => {
+  it('for writes is that for reads unless it is given', () => {
+    const reads = { CLOUD_PROVIDER_RATE_LIMIT: 'true', RATE_LIMIT_READ_QPS: '3', RATE_LIMIT_READ_BUCKETS: '10' };
+    const read = { perSecond: 3, burst: 10 };
+    expect(configOf({ env: reads }).azure.rateLimit).toEqual({ read, write: read });
+    const both = { ...reads, RATE_LIMIT_WRITE_QPS: '6', RATE_LIMIT_WRITE_BUCKETS: '20' };
+    expect(configOf({ env: both }).azure.rateLimit).toEqual({ read, write: { perSecond: 6, burst: 20 } });
+    expect(configOf({ env: { ...both, RATE_LIMIT_READ_QPS: '0', RATE_LIMIT_WRITE_QPS: '0' } }).azure.rateLimit).toEqual({
+      read: { perSecond: 1, burst: 10 },
+      write: { perSecond: 1, burst: 20 },
+    });
+  });
+
+  it.each(['-1', 'many'])('a rate of %s is refused', (rate) => {
     expect(errorsOf({ env: { RATE_LIMIT_READ_QPS: rate } })[0]).toMatch(
       /^environment variable RATE_LIMIT_READ_QPS is .*; accepted is a number of at least/,
     );

@@ -20,7 +20,7 @@ const ROWS: readonly (readonly [string, Given, readonly string[]])[] = [
     ['--scale-down-utilization-threshold', '"half"', '0 to 1'],
   ],
   ['config 163: text for an integer', flag('--max-nodes-total=many'), ['--max-nodes-total', '"many"', 'whole number']],
-  ['a TTL of nothing', env('AZURE_VMSS_CACHE_TTL', '0'), ['AZURE_VMSS_CACHE_TTL', '"0"', 'at least 1000 ms']],
+  ['a TTL of nothing', yaml('azure: {cache: {vmssTtl: 0s}}'), ['azure.cache.vmssTtl', '"0s"', 'at least 1000 ms']],
   [
     'jitter longer than its TTL',
     env('AZURE_VMSS_VMS_CACHE_JITTER', '301'),
@@ -67,6 +67,27 @@ const ROWS: readonly (readonly [string, Given, readonly string[]])[] = [
     yaml('azure: {credential: {useManagedIdentity: true, useWorkloadIdentity: true}}'),
     ['useWorkloadIdentity', 'only one'],
   ],
+  [
+    'an alias of nothing, which may be a secret',
+    yaml('azure:\n  credential: {clientSecret: *sesame}'),
+    ['c.yaml', 'alias of nothing (*...) at line 2', 'is quoted'],
+  ],
+  [
+    'aliases that stand for gigabytes',
+    yaml(
+      `a: &a [x,x]\n${'bcdefghijk'
+        .split('')
+        .map((name, at) => `${name}: &${name} [*${'abcdefghij'[at]}, *${'abcdefghij'[at]}]`)
+        .join('\n')}`,
+    ),
+    ['c.yaml', 'stand for too much', '1000'],
+  ],
+  ['a huge file', yaml(`logLevel: debug\n#${'x'.repeat(300_000)}`), ['c.yaml', 'too large: 293 KiB', '256 KiB']],
+  ['a key twice', yaml('logLevel: debug\nloop: {}\nlogLevel: info'), ['c.yaml', 'Map keys must be unique at line 3']],
+  ['two documents', yaml('logLevel: debug\n---\nlogLevel: info'), ['c.yaml', 'multiple documents', 'line 2']],
+  ['tabs', yaml('loop:\n\tscanInterval: 5s'), ['c.yaml', 'Tabs', 'line 2']],
+  ['not a number', yaml('scaleUp: {maxNodesTotal: .nan}'), ['scaleUp.maxNodesTotal', 'is NaN']],
+  ['a tag value that YAML reads as a boolean', yaml('discovery: [{selectors: {a: true}}]'), ['selectors.a', 'is true', 'in quotes']],
   ['broken YAML', yaml('a: [1'), ['c.yaml', 'neither valid YAML nor JSON']],
   ['a file of text', yaml('hello'), ['c.yaml', 'does not hold a map']],
   ['missing file', flag('--config=nowhere.yaml'), ['--config', '"nowhere.yaml"', 'no such file']],

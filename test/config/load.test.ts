@@ -51,6 +51,25 @@ describe('sources', () => {
     expect(ttl({ argv, env: { AZURE_VMSS_CACHE_TTL: '  ' } })).toBe(11_000);
   });
 
+  it('a time of zero in a variable is that of nothing, as in the file', () => {
+    const env = { AZURE_VMSS_CACHE_TTL: '0', AZURE_VMSS_VMS_CACHE_TTL_IN_SECONDS: '0', BACKOFF_DURATION: '0', ENABLE_BACKOFF: 'true' };
+    const { azure } = configOf({ ...cloud({ vmssVmsCacheTTL: 90 }), env });
+    expect([azure.vmssCacheTtlMs, azure.vmssVmsCacheTtlMs, azure.readRetries?.firstMs]).toEqual([60_000, 90_000, 5_000]);
+  });
+
+  it('the region is taken as the portal writes it', () => {
+    expect(configOf({ env: { LOCATION: 'West Europe' } }).azure.location).toBe('westeurope');
+  });
+
+  it('parts of a file may be said once and meant twice', () => {
+    const text =
+      'scaleDown: {unneededTime: 2m, unreadyTime: 3m}\nnodeGroupOptions:\n- {name: a, scaleDownUnneededTime: &t 7m}\n- {name: b, scaleDownUnneededTime: *t}\n';
+    const { nodeGroupOptions } = configOf({ argv: ['--config=c.yaml'], files: { 'c.yaml': text } }).azure;
+    expect(nodeGroupOptions.map(({ options }) => options)).toEqual([{ unneededForMs: 420_000 }, { unneededForMs: 420_000 }]);
+    const merged = 'nodeGroupOptions:\n- &a {name: a, scaleDownUnneededTime: 7m}\n- {<<: *a, name: b}\n';
+    expect(configOf({ argv: ['--config=c.yaml'], files: { 'c.yaml': merged } }).azure.nodeGroupOptions).toHaveLength(2);
+  });
+
   it('a flag wins over the file, and a list is replaced whole', () => {
     const files = { 'c.yaml': 'loop: {scanInterval: 20s}\nnodeGroups: [{name: a, min: 1, max: 2}, {name: b, min: 1, max: 2}]' };
     const config = configOf({ files, argv: ['--config=c.yaml', '--scan-interval=30s'] });

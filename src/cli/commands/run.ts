@@ -25,9 +25,10 @@ export async function run(argv: readonly string[], terminal: Terminal): Promise<
     terminal.out(HELP + flagHelp());
     return EXIT_OK;
   }
-  const load = (): Settings | ConfigErrors =>
-    loadSettings({ argv, env: terminal.env, readFile: terminal.readFile, hostname: `${terminal.hostname}_${process.pid}` });
-  const settings = load();
+  const { env, readFile } = terminal;
+  const load = (refuseEmptyFiles: boolean): Settings | ConfigErrors =>
+    loadSettings({ argv, env, readFile, refuseEmptyFiles, hostname: `${terminal.hostname}_${process.pid}` });
+  const settings = load(false);
   if ('errors' in settings) {
     for (const sentence of settings.errors) terminal.err(`${sentence}\n`);
     return EXIT_CONFIG;
@@ -41,7 +42,7 @@ export async function run(argv: readonly string[], terminal: Terminal): Promise<
     const connected = await connect(config, log, signals.stopped);
     if (connected === undefined) return EXIT_OK;
     const { daemon, metrics } = connected;
-    const watching = watchConfig({ daemon, log, metrics, settings, load, content: () => contentOf(argv, terminal) });
+    const watching = watchConfig({ daemon, log, metrics, settings, load: () => load(true), content: () => contentOf(argv, terminal) });
     const over = new AbortController();
     const settling = giveBackStartMemory(systemClock, over.signal);
     try {

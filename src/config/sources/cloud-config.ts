@@ -2,9 +2,10 @@
  * The azure.json of `--cloud-config`. Clusters share it with the cloud controller and others, so keys that are not for an
  * autoscaler are passed over; those that are keep the names of the Cluster Autoscaler's Azure provider, old ones included.
  */
+import { parseDocument } from 'yaml';
 import { EMPTY_LAYER, isDocument, type Document, type Layer, type Setting } from '../layer.ts';
 import { retiredLayer } from './retired.ts';
-import { settingFromText, type TextKind } from './text-values.ts';
+import { isUnset, settingFromText, type TextKind } from './text-values.ts';
 
 /** In order: where two keys set one setting, the later (the old name, as today's provider has it) wins. */
 export const KEYS: readonly { readonly key: string; readonly path: string; readonly kind: TextKind }[] = [
@@ -45,9 +46,6 @@ export const KEYS: readonly { readonly key: string; readonly path: string; reado
   { key: 'cloudProviderBackoffJitter', path: 'azure.readRetries.jitter', kind: 'number' },
 ];
 
-/** 0 of these means what leaving them out means, as in the files that other tools write. No retries with retries on is a mistake. */
-const ZERO_IS_UNSET = /^(?:cloudProvider(?:RateLimit|Backoff(?!Retries))|vmss\w*TTL)/;
-
 export function cloudConfigLayer(file: string, text: string): Layer {
   const outcome = parseJson(text);
   const content = 'content' in outcome ? outcome.content : undefined;
@@ -83,17 +81,30 @@ function parseJson(text: string): { readonly content: unknown } | { readonly pro
   try {
     return { content: JSON.parse(text.replace(/^\uFEFF/, '')) };
   } catch (error) {
-    return { problem: error instanceof SyntaxError ? error.message : String(error) };
+    return { problem: error instanceof SyntaxError ? reasonOf(error, text) : 'it cannot be read' };
   }
+}
+
+/** Without the parser's own excerpt: a secret that was not quoted would be in it. */
+function reasonOf({ message }: SyntaxError, text: string): string {
+  const what = message.endsWith('is not valid JSON') ? 'Unexpected token' : (message.split(/ in JSON| at position/)[0] ?? '');
+  const position = / at position (\d+)/.exec(message)?.[1];
+  const at = position === undefined ? firstMistake(text) : Number(position);
+  return at === undefined ? what : `${what}, line ${text.slice(0, at).split('\n').length}`;
+}
+
+/** Where a stricter reader stops; JSON is YAML, but for words without quotes. */
+function firstMistake(text: string): number | undefined {
+  return parseDocument(text, { schema: 'json', prettyErrors: false }).errors[0]?.pos[0];
 }
 
 function settingOf(entry: (typeof KEYS)[number], given: GivenKey | undefined, file: string): readonly Setting[] {
   const value = given?.value;
-  if (value === undefined || value === null || value === '') return [];
-  if (value === 0 && ZERO_IS_UNSET.test(entry.key)) return [];
+  if (value === undefined || value === null) return [];
   const label = `key ${given?.name ?? entry.key} of ${file}`;
   const path = entry.path.split('.');
   const isScalar = typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean';
+  if (isScalar && isUnset(entry.path, String(value))) return [];
   return [isScalar ? settingFromText(path, entry.kind, String(value), label) : { path, value, origin: { label } }];
 }
 
@@ -104,10 +115,13 @@ function writtenAs(value: unknown): string | undefined {
 
 /** `principal` and an empty method mean: whatever the other keys say. */
 function authMethod(given: GivenKey | undefined, file: string): readonly Setting[] {
-  const method = given?.value;
+  const method = typeof given?.value === 'string' ? given.value.trim().toLowerCase() : given?.value;
   if (given === undefined || method === undefined || method === null || method === '' || method === 'principal') return [];
   const path = ['azure', 'credential', 'method'];
-  const origin = { label: `key ${given.name} of ${file}`, written: typeof method === 'string' ? method : JSON.stringify(method) };
+  const origin = {
+    label: `key ${given.name} of ${file}`,
+    written: typeof given.value === 'string' ? given.value : JSON.stringify(given.value),
+  };
   if (method === 'cli') return [{ path, value: 'azure-cli', origin }];
   return [{ path, value: null, origin: { ...origin, unread: 'principal or cli' } }];
 }

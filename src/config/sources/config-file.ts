@@ -1,16 +1,29 @@
 /** The file of `--config`: YAML or JSON in the shape of the schema. An empty value is the same as an absent key. */
-import { isNode, LineCounter, parseDocument } from 'yaml';
+import { isAlias, isNode, LineCounter, parseDocument, visit, type Document as Yaml } from 'yaml';
 import { EMPTY_LAYER, isDocument, type Document, type Layer, type Setting } from '../layer.ts';
 
+/** Nobody writes so much by hand, and the loop stands still while it is read. */
+const MOST_KIB = 256;
+/** A few lines of aliases can stand for gigabytes. */
+const MOST_ALIASES = 1000;
+
 export function configFileLayer(file: string, text: string): Layer {
+  const refuse = (what: string): Layer => ({ ...EMPTY_LAYER, errors: [`The file of --config, ${file}, ${what}.`] });
+  if (text.length > MOST_KIB * 1024)
+    return refuse(`is too large: ${Math.ceil(text.length / 1024)} KiB; accepted are ${MOST_KIB} KiB at most`);
   const lines = new LineCounter();
-  const yaml = parseDocument(text, { prettyErrors: true, lineCounter: lines });
+  const yaml = parseDocument(text, { prettyErrors: true, lineCounter: lines, merge: true });
   const broken = yaml.errors[0];
   if (broken !== undefined) {
     const firstLine = (broken.message.split('\n')[0] ?? '').replace(/[:.]$/, '');
-    return { ...EMPTY_LAYER, errors: [`The file of --config, ${file}, is neither valid YAML nor JSON: ${firstLine}.`] };
+    return refuse(`is neither valid YAML nor JSON: ${firstLine}`);
   }
-  const content: unknown = yaml.toJS();
+  const unknown = aliasOfNothing(yaml);
+  // Not by its name: a secret may begin with an asterisk.
+  if (unknown !== undefined)
+    return refuse(`has an alias of nothing (*...) at line ${lines.linePos(unknown).line}; a text that begins with * is quoted`);
+  const content = valueOf(yaml);
+  if (content === TOO_MUCH) return refuse(`has aliases that stand for too much; accepted are ${MOST_ALIASES} of them`);
   if (content === null || content === undefined) return EMPTY_LAYER;
   if (!isDocument(content)) return { ...EMPTY_LAYER, errors: [`The file of --config, ${file}, does not hold a map of settings.`] };
   const labelOf = (path: readonly (string | number)[]): string => {
@@ -19,6 +32,33 @@ export function configFileLayer(file: string, text: string): Layer {
     return `key ${path.join('.')} of ${file}${at}`;
   };
   return { ...EMPTY_LAYER, settings: leavesOf(content, [], labelOf) };
+}
+
+const TOO_MUCH = Symbol('too much');
+
+function valueOf(yaml: Yaml.Parsed): unknown {
+  try {
+    return yaml.toJS({ maxAliasCount: MOST_ALIASES });
+  } catch (thrown) {
+    // What the parser throws when the count is passed; aliases of nothing were found before.
+    if (thrown instanceof ReferenceError) return TOO_MUCH;
+    throw thrown;
+  }
+}
+
+/** Where the first alias stands whose anchor is not there. */
+function aliasOfNothing(yaml: Yaml.Parsed): number | undefined {
+  let at: number | undefined;
+  visit(yaml, {
+    Alias(_key, alias) {
+      if (isAlias(alias) && alias.resolve(yaml) === undefined) {
+        at = alias.range?.[0] ?? 0;
+        return visit.BREAK;
+      }
+      return undefined;
+    },
+  });
+  return at;
 }
 
 type LabelOf = (path: readonly (string | number)[]) => string;

@@ -1,7 +1,7 @@
 /** Settings from environment variables: the names of the Cluster Autoscaler's Azure provider and of the Azure SDKs. */
 import type { Layer } from '../layer.ts';
 import { retiredLayer } from './retired.ts';
-import { settingFromText, type TextKind } from './text-values.ts';
+import { isUnset, settingFromText, type TextKind } from './text-values.ts';
 
 interface Variable {
   readonly name: string;
@@ -63,8 +63,8 @@ export const VARIABLES: readonly Variable[] = [
 /** A variable that is blank is not set. */
 export function environmentLayer(env: Readonly<Record<string, string | undefined>>): Layer {
   const settings = VARIABLES.flatMap(({ name, path, kind }) => {
-    const text = env[name]?.trim() ?? '';
-    return text === '' ? [] : [settingFromText(path.split('.'), kind, text, `environment variable ${name}`)];
+    const text = env[name] ?? '';
+    return isUnset(path, text) ? [] : [settingFromText(path.split('.'), kind, text, `environment variable ${name}`)];
   });
   const retired = retiredLayer(
     ({ variable }) => variable,

@@ -18,6 +18,7 @@ export interface Retired {
 
 const HOSTED = 'system pools that AKS hosts are scaled by AKS itself: leave it out';
 const DEPLOYMENTS = 'it served vmType standard, and availability sets are not scaled here: leave it out';
+const ONE_LIMIT = 'one limit holds for all reads and one for all writes: set cloudProviderRateLimitQPS and those beside it';
 const ON = ['true', 't', '1'];
 const OFF = ['false', 'f', '0'];
 
@@ -89,6 +90,8 @@ export const RETIRED: readonly Retired[] = [
     asDone: ON,
     instead: 'labels of new nodes are always worked out; give others by tags k8s.io_cluster-autoscaler_node-template_label_NAME',
   },
+  { key: 'virtualMachineScaleSetRateLimit', verdict: 'ignored', instead: ONE_LIMIT },
+  { key: 'virtualMachineRateLimit', verdict: 'ignored', instead: ONE_LIMIT },
   {
     key: 'disableAzureStackCloud',
     verdict: 'ignored',

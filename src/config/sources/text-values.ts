@@ -18,6 +18,15 @@ const ACCEPTS: Readonly<Partial<Record<TextKind, string>>> = {
   boolean: 'true or false',
 };
 
+/** 0 of these means what leaving them out means, as in what other tools write. No retries with retries on is a mistake. */
+const ZERO_IS_UNSET = /^azure\.(?:cache\.vmss\w*Ttl|rateLimit\.|readRetries\.(?!retries))/;
+
+/** Whether a key or variable of today's provider says nothing: blank, or a zero where that is no value. */
+export function isUnset(path: string, written: string): boolean {
+  const text = written.trim();
+  return text === '' || (text !== '' && Number(text) === 0 && ZERO_IS_UNSET.test(path));
+}
+
 export function settingFromText(path: readonly string[], kind: TextKind, written: string, label: string): Setting {
   const text = written.trim();
   const accepts = ACCEPTS[kind];
