@@ -56,6 +56,12 @@ export interface RememberedVerdict {
   readonly detail?: string;
 }
 
+/** A deletion mark on a node. `ours`: this process wrote it, or found it when it began; else somebody else did meanwhile. */
+export interface SeenMark {
+  readonly sinceMs: number;
+  readonly ours: boolean;
+}
+
 export interface LoopState {
   readonly unneededSince: ReadonlyMap<NodeName, number>;
   readonly unremovable: ReadonlyMap<NodeName, RememberedVerdict>;
@@ -77,6 +83,8 @@ export interface LoopState {
   readonly removals: readonly number[];
   /** Since when instances that could be nodes are none, as far as this process saw. Absent until the first observation. */
   readonly unregisteredSince?: ReadonlyMap<InstanceKey, number>;
+  /** Deletion marks on nodes. Absent: none is known. */
+  readonly marks?: ReadonlyMap<NodeName, SeenMark> | undefined;
   /** Target sizes as last known. Absent until the first observation after a start: how a restart is recognised. */
   readonly targets?: ReadonlyMap<NodeGroupId, number>;
 }

@@ -10,6 +10,7 @@ import type { Observation } from '../domain/observation.ts';
 import type { EventRecorder } from '../ports/event-recorder.ts';
 import type { NodeTainter } from '../ports/node-tainter.ts';
 import type { Log } from '../telemetry/log.ts';
+import { isAnothersMark } from '../planning/state/marks.ts';
 import { foundMark, unmark, type DeletionMark } from './deletion-mark.ts';
 
 export interface LeftoversInput {
@@ -53,10 +54,11 @@ function findLeftovers(input: LeftoversInput): readonly Leftover[] {
   return found.sort((left, right) => (left.node.name < right.node.name ? -1 : 1));
 }
 
-/** Not ours, still worked on, on its way out in the cloud, or not known well enough: left alone. */
+/** Not of our groups, still worked on (by us or by somebody else), on its way out in the cloud, or not known well enough: left alone. */
 function isAbandoned(node: Node, input: LeftoversInput): boolean {
-  const { cloud } = input.observation;
+  const { cloud, nowMs } = input.observation;
   if (input.inFlight.has(node.name) || input.state.deleting.has(node.name) || node.deletionAtMs !== undefined) return false;
+  if (isAnothersMark(node.name, input.state, nowMs)) return false;
   const group = cloud.groups.find((candidate) => candidate.id === cloud.groupOfNode.get(node.name));
   const key = cloud.instanceOfNode.get(node.name);
   const instance = group?.instances?.find((candidate) => candidate.key === key);

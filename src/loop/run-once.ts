@@ -10,6 +10,7 @@ import type { Policy } from '../domain/policy.ts';
 import { arrivingPods, withHeldRoom } from '../planning/held-room.ts';
 import { tooStale } from '../planning/stale-cluster.ts';
 import { planScaleDown } from '../planning/scale-down/plan.ts';
+import { newMarksOfOthers } from '../planning/state/marks.ts';
 import { reduceObservation, reduceRemovals, reduceScaleDownPlan } from '../planning/state.ts';
 import { removedBefore } from '../planning/state/removed-before.ts';
 import type { ClusterSnapshot } from '../scheduling/cluster-snapshot.ts';
@@ -122,6 +123,11 @@ function takeIn({ deps, runner, state }: RunOnceInput, observation: Observation)
   const removed = runner.collect();
   const afterRemovals = reduceRemovals(state, removed, observation.nowMs);
   const reduced = reduceObservation(afterRemovals, observation, deps.policy);
+  for (const node of newMarksOfOthers(afterRemovals, reduced)) {
+    const nodeGroup = observation.cloud.groupOfNode.get(node);
+    if (nodeGroup !== undefined)
+      deps.log.warn({ node, nodeGroup }, 'Somebody else marked a node as to be deleted; it is left to them for now.');
+  }
   if (state.targets !== undefined) return { state: reduced, removed };
   // The first loop of a process: what was removed in this window counts, whoever did it.
   const before = removedBefore(observation, deps.policy.scaleDown);

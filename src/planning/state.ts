@@ -17,6 +17,7 @@ import { reduceDeletions } from './state/deletions.ts';
 import { failGroup, forgetOldBackoffs, type GroupFailure } from './state/failures.ts';
 import { trackIncreases } from './state/increases.ts';
 import { restoreUnneeded } from './state/restore.ts';
+import { trackMarks } from './state/marks.ts';
 import { trackUnregistered } from './state/unregistered.ts';
 
 /** How long before the start the "last" times lie, so that a fresh start is not a cooldown. */
@@ -54,6 +55,7 @@ export function reduceObservation(state: LoopState, observation: Observation, po
     ...(tracked.asked === undefined ? {} : { asked: askedLately(tracked.asked, nowMs) }),
     deleting: reduceDeletions(tracked, observation),
     unregisteredSince: trackUnregistered(tracked, observation),
+    marks: trackMarks(state, observation),
     unremovable: new Map([...tracked.unremovable].filter(([name, entry]) => entry.untilMs > nowMs && observation.cluster.nodes.has(name))),
     removals: tracked.removals.filter((startMs) => startMs > windowStart),
   };
@@ -143,6 +145,7 @@ function reduceRemoval(state: LoopState, outcome: RemovalOutcome, nowMs: number)
       return {
         ...state,
         deleting: new Map([...state.deleting, [outcome.node, entry]]),
+        marks: new Map([...(state.marks ?? []), [outcome.node, { sinceMs: outcome.atMs, ours: true }]]),
         unneededSince: without(state.unneededSince, outcome.node),
         removals: [...state.removals, outcome.atMs],
         lastScaleDownMs: Math.max(state.lastScaleDownMs, outcome.atMs),

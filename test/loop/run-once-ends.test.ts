@@ -1,5 +1,6 @@
 /** How a loop ends before its time, begins after a crash, and what it leaves alone when it cannot know. */
 import { describe, expect, it } from 'vitest';
+import { AutoscalerError } from '../../src/domain/errors.ts';
 import { nodeGroupId } from '../../src/domain/ids.ts';
 import type { Node } from '../../src/domain/node.ts';
 import { DELETION_CANDIDATE_TAINT, TO_BE_DELETED_TAINT } from '../../src/domain/taint.ts';
@@ -77,6 +78,59 @@ describe('the first loop after a start', () => {
     stage.cloud.groups.set(A, aGroup({ id: 'a', target: 1 }));
     await stage.runOnce();
     expect(stage.cluster.nodes.get('a-0')?.taints.map(({ key }) => key)).not.toContain(TO_BE_DELETED_TAINT);
+  });
+});
+
+describe('a mark that comes up while we run', () => {
+  const mark = async (stage: ReturnType<typeof aStage>, value: string) => {
+    const taint = { key: TO_BE_DELETED_TAINT, value, effect: 'NoSchedule' } as const;
+    await stage.cluster.taint('a-0', taint, { cordon: true }, new AbortController().signal);
+  };
+  const isMarked = (stage: ReturnType<typeof aStage>) =>
+    stage.cluster.nodes.get('a-0')?.taints.some(({ key }) => key === TO_BE_DELETED_TAINT) === true;
+  const aBusyStage = () => {
+    const busy = aPod({ name: 'busy', cpu: '3', nodeName: 'a-0' });
+    return aStage({ groups: [aGroup({ id: 'a', target: 1 })], nodes: [aNode({ name: 'a-0' })], pods: [busy], policy: quick });
+  };
+
+  it.each([
+    { name: 'of now', value: String(START_MS / 1000 + 10), rests: 5 * MINUTE },
+    { name: 'that says nothing', value: 'soon', rests: 5 * MINUTE },
+    { name: 'of the future', value: '999999999999', rests: 5 * MINUTE },
+    { name: 'of hours ago', value: '1', rests: 0 },
+  ])('is somebody else’s: one $name is left to them for five minutes from then, and told once', async ({ value, rests }) => {
+    const stage = aBusyStage();
+    await stage.runOnce();
+    await stage.clock.advance(10_000);
+    await mark(stage, value);
+    const first = await stage.runOnce();
+    expect(isMarked(stage)).toBe(rests > 0);
+    expect(first.scaleDown?.kept).toMatchObject([{ reason: rests > 0 ? 'CurrentlyBeingDeleted' : 'NotUnderutilized' }]);
+    await stage.clock.advance(Math.max(0, rests - 1_000));
+    await stage.runOnce();
+    expect(isMarked(stage)).toBe(rests > 0);
+    await stage.clock.advance(1_000);
+    await stage.runOnce();
+    expect(stage.cluster.nodes.get('a-0')).toMatchObject({ taints: [], unschedulable: false });
+    expect(stage.lines.filter(({ msg }) => msg.startsWith('Somebody else marked a node'))).toMatchObject([{ node: 'a-0', level: 'warn' }]);
+  });
+
+  it('is ours when we wrote it: what could not be taken off at once is taken off by the next loop', async () => {
+    const stage = idleStage();
+    await stage.runOnce();
+    await stage.clock.advance(2 * MINUTE);
+    stage.cloud.onDelete = ({ group }) => ({ kind: 'refused', group, reason: 'no' });
+    const untaint = stage.cluster.untaint.bind(stage.cluster);
+    let refusals = 3;
+    stage.cluster.untaint = async (...call) => {
+      if (refusals-- > 0) throw new AutoscalerError({ kind: 'kube-api', status: 500 }, 'no');
+      return await untaint(...call);
+    };
+    await stage.runOnce();
+    await stage.clock.advance(MINUTE);
+    expect([refusals, isMarked(stage)]).toEqual([0, true]);
+    await stage.runOnce();
+    expect(isMarked(stage)).toBe(false);
   });
 });
 

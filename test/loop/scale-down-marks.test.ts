@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { AutoscalerError } from '../../src/domain/errors.ts';
-import type { LoopState } from '../../src/domain/loop-state.ts';
+import type { LoopState, SeenMark } from '../../src/domain/loop-state.ts';
 import { nodeGroupId } from '../../src/domain/ids.ts';
 import type { Instance } from '../../src/domain/node-group.ts';
 import type { ScaleDownPlan } from '../../src/domain/plan.ts';
@@ -138,9 +138,11 @@ describe('leftovers', () => {
     readonly inFlight?: readonly string[];
     readonly deleting?: boolean;
     readonly cordon?: boolean;
+    readonly seen?: SeenMark;
     readonly freed: boolean;
     readonly cordoned: boolean;
   }
+  const marked = { taints: [going], unschedulable: true };
   const cases: readonly Case[] = [
     { name: 'a marked node nobody works on', node: { taints: [going], unschedulable: true }, freed: true, cordoned: false },
     { name: 'AC19: cordoned before us', node: { taints: [cordonedBefore, going], unschedulable: true }, freed: true, cordoned: true },
@@ -162,6 +164,27 @@ describe('leftovers', () => {
       freed: false,
       cordoned: true,
     },
+    {
+      name: 'somebody else marked it just now',
+      node: marked,
+      seen: { sinceMs: START_MS - 60_000, ours: false },
+      freed: false,
+      cordoned: true,
+    },
+    {
+      name: 'somebody else marked it and did nothing',
+      node: marked,
+      seen: { sinceMs: START_MS - 300_000, ours: false },
+      freed: true,
+      cordoned: false,
+    },
+    {
+      name: 'we marked it just now and gave up',
+      node: marked,
+      seen: { sinceMs: START_MS - 60_000, ours: true },
+      freed: true,
+      cordoned: false,
+    },
     { name: 'cordoned without a mark', node: { unschedulable: true }, freed: false, cordoned: true },
   ];
 
@@ -177,7 +200,8 @@ describe('leftovers', () => {
   it.each(cases)('$name: freed $freed', async (row) => {
     const { cluster, observation } = setUp(row);
     const entry = { group: nodeGroupId('g'), instance: keyOf('g-0'), sinceMs: START_MS };
-    const state: LoopState = { ...emptyLoopState(START_MS), deleting: new Map(row.deleting === true ? [['g-0', entry]] : []) };
+    const marks = row.seen === undefined ? undefined : new Map([['g-0', row.seen]]);
+    const state: LoopState = { ...emptyLoopState(START_MS), marks, deleting: new Map(row.deleting === true ? [['g-0', entry]] : []) };
     const ports = { tainter: cluster, events: cluster, log: silentLog(), cordon: row.cordon ?? true };
     const freed = await undoLeftovers({ ...ports, observation, state, inFlight: new Set(row.inFlight) }, SIGNAL);
     expect(freed).toEqual(row.freed ? ['g-0'] : []);

@@ -5,14 +5,12 @@ import type { Node } from '../../domain/node.ts';
 import type { Observation } from '../../domain/observation.ts';
 import type { Policy } from '../../domain/policy.ts';
 import type { ResourceNames } from '../../domain/resources.ts';
-import { TO_BE_DELETED_TAINT } from '../../domain/taint.ts';
+import { TO_BE_DELETED_TAINT, hasTaint } from '../../domain/taint.ts';
 import { isPreempted } from '../preempted.ts';
+import { MARK_BELIEVED_MS, writtenAtMs } from '../state/marks.ts';
 import { DEVICES } from './devices.ts';
 import { drainContext, drainRulesOf, type DrainContext } from '../../scheduling/drainability/drain-rule.ts';
 import type { Snapshot } from '../../scheduling/snapshot.ts';
-
-/** The Cluster Autoscaler's figure: who marked a node and works on it has deleted its machine by then. */
-const MARK_BELIEVED_MS = 300_000;
 
 /** What every part of one plan reads, indexed once. */
 export interface Scope {
@@ -87,9 +85,9 @@ export function isLeaving(node: Node, scope: Pick<Scope, 'state' | 'observation'
 
 /** Somebody is about to delete the node. A mark that cannot be read is believed: whoever wrote it means something by it. */
 export function isMarked({ taints }: Pick<Node, 'taints'>, nowMs: number): boolean {
-  const mark = taints.find(({ key }) => key === TO_BE_DELETED_TAINT);
-  if (mark === undefined) return false;
-  return !/^\d{1,12}$/.test(mark.value) || nowMs - Number(mark.value) * 1000 < MARK_BELIEVED_MS;
+  if (!hasTaint(taints, TO_BE_DELETED_TAINT)) return false;
+  const atMs = writtenAtMs(taints);
+  return atMs === undefined || nowMs - atMs < MARK_BELIEVED_MS;
 }
 
 /** Order by name, the tie-break everywhere. */

@@ -14,7 +14,7 @@ export function afterClockShift(state: LoopState, shiftMs: number): LoopState {
   const moved = (atMs: number): number => atMs + shiftMs;
   const each = <Key, Value>(map: ReadonlyMap<Key, Value>, move: (value: Value) => Value): ReadonlyMap<Key, Value> =>
     new Map([...map].map(([key, value]) => [key, move(value)]));
-  const { unregisteredSince, groupTimes, asked, requests } = state;
+  const { unregisteredSince, groupTimes, asked, requests, marks } = state;
   return {
     ...state,
     unneededSince: each(state.unneededSince, moved),
@@ -35,6 +35,7 @@ export function afterClockShift(state: LoopState, shiftMs: number): LoopState {
       ? {}
       : { asked: each(asked, (requests) => requests.map((request) => ({ ...request, atMs: moved(request.atMs) }))) }),
     ...(unregisteredSince === undefined ? {} : { unregisteredSince: each(unregisteredSince, moved) }),
+    ...(marks === undefined ? {} : { marks: each(marks, (mark) => ({ ...mark, sinceMs: moved(mark.sinceMs) })) }),
     ...(requests === undefined
       ? {}
       : { requests: { ...requests, retries: each(requests.retries, (retry) => ({ ...retry, untilMs: moved(retry.untilMs) })) } }),

@@ -1,6 +1,7 @@
 import type { Observation } from '../../domain/observation.ts';
 import type { ScaleDownPolicy } from '../../domain/policy.ts';
-import { TO_BE_DELETED_TAINT } from '../../domain/taint.ts';
+import { TO_BE_DELETED_TAINT, hasTaint } from '../../domain/taint.ts';
+import { writtenAtMs } from './marks.ts';
 
 type Rules = Pick<ScaleDownPolicy, 'maxRemovalsPerWindow' | 'removalWindowMs'>;
 
@@ -22,9 +23,8 @@ export function removedBefore(observation: Observation, rules: Rules): readonly 
 function marked({ cluster, nowMs }: Observation, { removalWindowMs }: Rules): readonly number[] {
   const begun: number[] = [];
   for (const { taints } of cluster.nodes.values()) {
-    const mark = taints.find(({ key }) => key === TO_BE_DELETED_TAINT);
-    if (mark === undefined) continue;
-    const atMs = /^\d{1,12}$/.test(mark.value) ? Math.min(nowMs, Number(mark.value) * 1000) : nowMs;
+    if (!hasTaint(taints, TO_BE_DELETED_TAINT)) continue;
+    const atMs = Math.min(nowMs, writtenAtMs(taints) ?? nowMs);
     if (atMs > nowMs - removalWindowMs) begun.push(atMs);
   }
   return begun;
