@@ -48,6 +48,15 @@ export interface StaticPod {
   readonly hostPorts: readonly HostPort[];
 }
 
+/**
+ * What nobody can tell of a new node before one was seen: names of labels and of resources, a `*` at the end standing for any
+ * rest. That the template lacks them says nothing.
+ */
+export interface Untold {
+  readonly labels: readonly string[];
+  readonly resources: readonly string[];
+}
+
 /** The node a group *would* add: labels, taints and allocatable included, and where that knowledge came from. */
 export interface NodeTemplate {
   readonly labels: Labels;
@@ -74,6 +83,10 @@ export interface NodeTemplate {
   readonly unschedulable?: true;
   /** Keys of taints that nodes of the group were seen to lose while they start. Absent: none is known beyond those known by name. */
   readonly startupTaints?: readonly string[];
+  /** Absent: everything that matters is known. */
+  readonly untold?: Untold;
+  /** What may go otherwise than planned on such a node, as sentences for people. Absent: nothing is known to. */
+  readonly cautions?: readonly string[];
   /** What the node takes of the quotas of its region; absent: not known. */
   readonly draws?: readonly QuotaDraw[];
 }

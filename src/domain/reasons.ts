@@ -3,9 +3,21 @@ import { isAttachResource } from './resources.ts';
 
 /** Why one pod does not fit one node, with the numbers that fell short. Pure data: logs, events and metrics project it. */
 export type FitReason =
-  | { readonly kind: 'insufficient-resource'; readonly resource: string; readonly requested: number; readonly free: number }
+  | {
+      readonly kind: 'insufficient-resource';
+      readonly resource: string;
+      readonly requested: number;
+      readonly free: number;
+      /** Nobody can tell how much of it a new node has before one was seen. */
+      readonly untold?: true;
+    }
   | { readonly kind: 'untolerated-taint'; readonly taint: string }
-  | { readonly kind: 'node-selector-mismatch'; readonly detail: string }
+  | {
+      readonly kind: 'node-selector-mismatch';
+      readonly detail: string;
+      /** The label of which nobody can tell before a node was seen, when it decides. */
+      readonly untold?: string;
+    }
   | { readonly kind: 'host-port-taken'; readonly port: number; readonly protocol: string }
   | { readonly kind: 'unschedulable' }
   | { readonly kind: 'topology-spread'; readonly topologyKey: string; readonly detail: string }

@@ -1,7 +1,9 @@
 /** Agent pools as decisions read them: what AKS knows of a pool and a scale set does not tell. Every optional field is decided here. */
-import type { AgentPool } from '@azure/arm-containerservice';
 import type { Labels } from '../../domain/labels.ts';
 import type { Taint } from '../../domain/taint.ts';
+import type { ToldPool } from './agent-pool-list.ts';
+import { gpuPartsOf, type GpuParts } from './gpu-parts.ts';
+import { kubeletCautions } from './kubelet-cautions.ts';
 import { labelsOfPool } from './model-labels.ts';
 import { parseTaint, readTags, type Tags } from './tags.ts';
 import { readVmsPool, type VmsPool } from './vms-pool-rows.ts';
@@ -28,6 +30,12 @@ export interface AgentPoolRow {
   readonly kubernetesVersion: string | undefined;
   readonly labels: Tags;
   readonly taints: readonly Taint[];
+  /** Keys of taints that nodes are born with and that whoever sets them up takes off. Absent: none is told. */
+  readonly initializationTaints?: readonly string[];
+  /** How its GPUs are cut. Absent: they are whole. */
+  readonly gpuParts?: GpuParts;
+  /** What its kubelets do that cannot be reckoned with, as sentences. Absent: nothing is known. */
+  readonly cautions?: readonly string[];
   readonly priority: 'Regular' | 'Spot';
   readonly zones: readonly string[];
   /** AKS runs an autoscaler of its own over this pool: two would fight. */
@@ -39,32 +47,58 @@ export interface AgentPoolRow {
   readonly vms?: VmsPool;
 }
 
-export function projectAgentPool(given: AgentPool): AgentPoolRow | undefined {
+/** undefined: an item without a name, which nothing can refer to. */
+export function projectAgentPool(given: ToldPool): AgentPoolRow | undefined {
   const raw = withoutNulls(given);
-  if (raw.name === undefined) return undefined;
+  if (raw.name === undefined || raw.name === '') return undefined;
   const vms = readVmsPool(raw);
   return {
     ...(vms === undefined ? {} : { vms }),
     name: raw.name,
     type: raw.typePropertiesType ?? '',
     mode: raw.mode,
-    count: raw.count,
+    count: wholeNumber(raw.count),
     provisioningState: raw.provisioningState ?? '',
     stopped: raw.powerState?.code?.toLowerCase() === 'stopped',
-    maxPods: raw.maxPods,
     // Zero is AKS's word for its default.
-    osDiskSizeGb: raw.osDiskSizeGB === 0 ? undefined : raw.osDiskSizeGB,
+    maxPods: wholeNumber(raw.maxPods) || undefined,
+    osDiskSizeGb: wholeNumber(raw.osDiskSizeGB) || undefined,
     kubeletOnTemporaryDisk: raw.kubeletDiskType?.toLowerCase() === 'temporary',
     modelLabels: labelsOfPool(raw),
     osSku: raw.osSKU,
     nodeImageVersion: raw.nodeImageVersion,
     kubernetesVersion: raw.currentOrchestratorVersion ?? raw.orchestratorVersion,
     labels: readTags(raw.nodeLabels),
-    taints: (raw.nodeTaints ?? []).flatMap((text) => parseTaint(text) ?? []),
-    priority: raw.scaleSetPriority?.toLowerCase() === 'spot' ? 'Spot' : 'Regular',
+    taints: taintsOf(raw.nodeTaints),
+    ...peculiarities(raw),
+    priority: priorityOf(raw),
     zones: [...(raw.availabilityZones ?? [])].sort(),
     managedAutoscaler: raw.enableAutoScaling === true,
     tags: readTags(raw.tags),
     sizes: (raw.virtualMachineNodesStatus ?? []).map(({ size, count }) => ({ vmSize: size ?? '', count: count ?? 0 })),
   };
+}
+
+function priorityOf({ scaleSetPriority }: ToldPool): AgentPoolRow['priority'] {
+  return scaleSetPriority?.toLowerCase() === 'spot' ? 'Spot' : 'Regular';
+}
+
+/** What few pools have. */
+function peculiarities(raw: ToldPool): Pick<AgentPoolRow, 'initializationTaints' | 'gpuParts' | 'cautions'> {
+  const gpuParts = gpuPartsOf(raw);
+  const cautions = kubeletCautions(raw);
+  const passing = taintsOf(raw.nodeInitializationTaints).map(({ key }) => key);
+  return {
+    ...(passing.length === 0 ? {} : { initializationTaints: [...new Set(passing)] }),
+    ...(gpuParts === undefined ? {} : { gpuParts }),
+    ...(cautions.length === 0 ? {} : { cautions }),
+  };
+}
+
+function taintsOf(texts: readonly string[] | undefined): readonly Taint[] {
+  return (Array.isArray(texts) ? texts : []).flatMap((text) => parseTaint(String(text)) ?? []);
+}
+
+function wholeNumber(value: unknown): number | undefined {
+  return typeof value === 'number' && Number.isInteger(value) && value >= 0 ? value : undefined;
 }

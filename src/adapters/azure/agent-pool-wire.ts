@@ -15,7 +15,10 @@ import type { AzureOptions } from './options.ts';
 
 /** Pinned: what is read in one version must be written in the same. */
 const API_VERSION = '2026-06-01';
-const POOL = '/subscriptions/{sub}/resourceGroups/{rg}/providers/Microsoft.ContainerService/managedClusters/{cluster}/agentPools/{pool}';
+export const POOLS_PATH =
+  '/subscriptions/{sub}/resourceGroups/{rg}/providers/Microsoft.ContainerService/managedClusters/{cluster}/agentPools';
+/** For every request about pools. */
+export const VERSIONED = { queryParameters: { 'api-version': API_VERSION } };
 
 /** Makes a client of raw requests with the options that the typed clients were made with. */
 export function createRawClient(endpoint: string, credential: TokenCredential, options: Parameters<typeof getClient>[2]): Client {
@@ -71,8 +74,6 @@ export async function postDeleteMachines(
   return readAnswer(parts, answer);
 }
 
-const VERSIONED = { queryParameters: { 'api-version': API_VERSION } };
-
 interface PoolCall {
   readonly operation: ArmOperation;
   readonly pool: string;
@@ -90,7 +91,7 @@ async function call(
   if (clusterResourceGroup === undefined || clusterName === undefined) {
     throw new AutoscalerError({ kind: 'config' }, 'Agent pools cannot be written without the name and resource group of the cluster.');
   }
-  const path = clients.raw.pathUnchecked(`${POOL}${rest}`, subscriptionId, clusterResourceGroup, clusterName, pool);
+  const path = clients.raw.pathUnchecked(`${POOLS_PATH}/{pool}${rest}`, subscriptionId, clusterResourceGroup, clusterName, pool);
   const answer = await calls.run({ operation, resource: pool }, signal, async () => await send(path));
   // Every other refusal was thrown by our policy already.
   if (Number(answer.status) === 401) throw new AutoscalerError({ kind: 'auth' }, `Azure refused the token for agent pool ${pool}.`);

@@ -15,6 +15,7 @@ import type { ArmClients } from './clients.ts';
 import { withViews } from './machine-views.ts';
 import type { AzureOptions } from './options.ts';
 import { readPages, type PagedResult } from './page-reader.ts';
+import { agentPoolPages } from './agent-pool-list.ts';
 import { projectAgentPool, type AgentPoolRow } from './agent-pool-rows.ts';
 import { projectInstance, projectMachine, projectScaleSet, type InstanceRow, type ScaleSetRow } from './rows.ts';
 import { buildCatalog, type SkuCatalog } from './skus.ts';
@@ -197,7 +198,7 @@ export function agentPoolsAgent(
     const list = await readPages(parts, {
       call: { operation: 'listAgentPools', resource: cluster.name },
       signal,
-      open: () => parts.clients.aks.agentPools.list(cluster.resourceGroup, cluster.name).byPage(),
+      open: () => agentPoolPages(parts, cluster),
       project: (raw) => {
         const value = projectAgentPool(raw);
         return value === undefined ? undefined : { key: foldName(value.name), value };

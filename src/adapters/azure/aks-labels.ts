@@ -99,6 +99,36 @@ const OF_THE_CLUSTER = [
   'kubelet-serving-ca',
 ].map((name) => `${AKS_PREFIX}${name}`);
 
+/** What an agent pool's document tells, when there is one. */
+const OF_THE_POOL = [
+  'mode',
+  'nodepool-type',
+  'os-sku',
+  'os-sku-requested',
+  'node-image-version',
+  'fips_enabled',
+  'kata-vm-isolation',
+  'kata-mshv-vm-isolation',
+].map((name) => `${AKS_PREFIX}${name}`);
+
+/** What may differ from pool to pool, and no document tells for certain. */
+const OF_THE_NODE = ['os-sku-effective', 'localdns-state', 'network-subnet', 'consolidated-additional-properties', 'dcgm-exporter'].map(
+  (name) => `${AKS_PREFIX}${name}`,
+);
+
+/** Written by daemons that look at the hardware, once a node runs. */
+const BY_DISCOVERY = ['feature.node.kubernetes.io/*', 'nvidia.com/*', 'amd.com/*'];
+
+/** Labels of which nobody can tell whether a new node has them, and with which value. */
+export function untoldLabels(
+  labels: Labels,
+  { pool, clusterLabels }: { readonly pool: AgentPoolRow | undefined; readonly clusterLabels?: Labels },
+): readonly string[] {
+  const witnessed = Object.keys(clusterLabels ?? {}).length > 0;
+  const keys = [...(witnessed ? [] : OF_THE_CLUSTER), ...(pool === undefined ? OF_THE_POOL : []), ...OF_THE_NODE];
+  return [...keys.filter((key) => !Object.hasOwn(labels, key)), ...BY_DISCOVERY];
+}
+
 const NONE: Labels = {};
 
 /**

@@ -1,6 +1,5 @@
 /** Makes the SDK clients: one explicit credential, no retries of their own, our policy in the pipeline. No I/O here. */
 import { ComputeManagementClient } from '@azure/arm-compute';
-import { ContainerServiceClient } from '@azure/arm-containerservice';
 import type { Client } from '@azure-rest/core-client';
 import type { TokenCredential } from '@azure/core-auth';
 import { createDefaultHttpClient, createPipelineRequest, type HttpClient, type PipelineResponse } from '@azure/core-rest-pipeline';
@@ -18,7 +17,6 @@ import type { AzureOptions } from './options.ts';
 
 export interface ArmClients {
   readonly compute: ComputeManagementClient;
-  readonly aks: ContainerServiceClient;
   /** The same pipeline without a model: bodies as they are. */
   readonly raw: Client;
   /** A GET of an absolute ARM URL through the same pipeline; the body untouched. */
@@ -36,11 +34,9 @@ export function createClients(options: AzureOptions, credential: TokenCredential
     ...tls(options),
   };
   const compute = new ComputeManagementClient(credential, options.subscriptionId, clientOptions);
-  const aks = new ContainerServiceClient(credential, options.subscriptionId, clientOptions);
   const httpClient: HttpClient = createDefaultHttpClient();
   return {
     compute,
-    aks,
     raw: createRawClient(endpoint, credential, clientOptions),
     getRaw: async (url) => {
       const answer = await compute.pipeline.sendRequest(

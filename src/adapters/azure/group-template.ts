@@ -4,7 +4,7 @@ import type { Labels } from '../../domain/labels.ts';
 import type { Node } from '../../domain/node.ts';
 import type { NodeTemplate } from '../../domain/node-group.ts';
 import type { ResourceNames } from '../../domain/resources.ts';
-import { allFrom, learnedTemplate, withExperience, type LearnedTemplate } from './learned-templates.ts';
+import { allFrom, learnedTemplate, withExperience, withoutPassing, type LearnedTemplate } from './learned-templates.ts';
 import { lastResort, liveTemplate, withLastingTaints, withTaintsOf } from './live-template.ts';
 import type { AzureOptions } from './options.ts';
 import { drawsOf } from './quota.ts';
@@ -32,6 +32,8 @@ export interface TemplateInputs {
   readonly clusterLabels: Labels;
   /** What is known of nodes that the group had, as far as it still holds. */
   readonly learned: LearnedTemplate | undefined;
+  /** Keys of taints that AKS states for the start of its nodes alone, joined by commas. */
+  readonly passing: string;
 }
 
 export interface TemplateParts {
@@ -44,8 +46,18 @@ export interface TemplateParts {
 export function groupTemplate(parts: TemplateParts, inputs: TemplateInputs, source: TemplateSource | undefined): NodeTemplate | undefined {
   const raw = source === undefined ? undefined : rawTemplate(parts, inputs, source);
   if (raw === undefined || source === undefined) return undefined;
-  const template = withExperience(withLastingTaints(raw, parts.options.taints ?? {}), inputs.learned, parts.names);
-  return inputs.sku === undefined ? template : { ...template, draws: drawsOf(inputs.sku, source.priority) };
+  const lasting = withLastingTaints(raw, parts.options.taints ?? {});
+  const template = withoutPassing(withExperience(lasting, inputs.learned, parts.names), keysOf(inputs.passing));
+  const { sku, pool } = inputs;
+  return {
+    ...template,
+    ...(pool?.cautions === undefined ? {} : { cautions: pool.cautions }),
+    ...(sku === undefined ? {} : { draws: drawsOf(sku, source.priority) }),
+  };
+}
+
+function keysOf(joined: string): readonly string[] {
+  return joined === '' ? [] : joined.split(',');
 }
 
 /** A node that is goes before one that was, and both before what the size promises. */
@@ -74,6 +86,7 @@ export function isSameTemplate(left: TemplateInputs | undefined, right: Template
     left.exemplar === right.exemplar &&
     left.learned === right.learned &&
     left.stopgap === right.stopgap &&
-    left.clusterLabels === right.clusterLabels
+    left.clusterLabels === right.clusterLabels &&
+    left.passing === right.passing
   );
 }

@@ -77,15 +77,18 @@ export interface Lesson {
   readonly source: TemplateSource;
   readonly facts: TemplateFacts;
   readonly startupTaints: readonly string[];
+  /** Keys of taints that do not last although this node may carry them. */
+  readonly passing: readonly string[];
   readonly bootMs: number | undefined;
   readonly nowMs: number;
 }
 
 /** The record after one more look at a node: the same object when nothing about it is new. */
 export function learn(before: LearnedTemplate | undefined, lesson: Lesson, names: ResourceNames): LearnedTemplate {
-  const { node, source, facts, nowMs } = lesson;
+  const { node, source, facts, nowMs, passing } = lesson;
   const known = before !== undefined && holdsFor(before, facts) ? before : undefined;
-  const { labels, taints } = liveTemplate(node, source);
+  const { labels, taints: carried } = liveTemplate(node, source);
+  const taints = carried.filter(({ key }) => !passing.includes(key));
   const zonal = new Set(Object.keys(zoneLabels(source)));
   const bootMs = lesson.bootMs ?? known?.bootMs;
   const next: LearnedTemplate = {
@@ -98,7 +101,7 @@ export function learn(before: LearnedTemplate | undefined, lesson: Lesson, names
         .sort(byKey),
     ),
     taints,
-    startupTaints: [...new Set([...(known?.startupTaints ?? []), ...lesson.startupTaints])]
+    startupTaints: [...new Set([...(known?.startupTaints ?? []), ...lesson.startupTaints, ...passing])]
       .filter((key) => !taints.some((taint) => taint.key === key))
       .sort()
       .slice(0, MOST_STARTUP_TAINTS),
@@ -214,14 +217,18 @@ function from(origin: TemplateOrigin, parts: Readonly<Record<string, unknown>>):
 /** A template with what was learned of its daemons, of static pods and of taints that do not last. */
 export function withExperience(template: NodeTemplate, record: LearnedTemplate | undefined, names: ResourceNames): NodeTemplate {
   if (record === undefined) return template;
-  const requests = Object.entries(record.daemonRequests).map(([key, amounts]) => [key, names.fromRecord(amounts)] as const);
-  const passing = new Set(record.startupTaints);
-  const { staticPods = [] } = record;
+  const { startupTaints, daemonRequests: asked, staticPods = [] } = record;
+  const requests = Object.entries(asked).map(([key, amounts]) => [key, names.fromRecord(amounts)] as const);
   return {
-    ...template,
-    taints: passing.size === 0 ? template.taints : template.taints.filter(({ key }) => !passing.has(key)),
-    ...(passing.size === 0 ? {} : { startupTaints: record.startupTaints }),
+    ...withoutPassing(template, startupTaints),
     ...(requests.length === 0 ? {} : { daemonRequests: new Map(requests) }),
     ...(staticPods.length === 0 ? {} : { staticPods: staticPods.map((pod) => fromStaticRecord(pod, names)) }),
   };
+}
+
+/** A template without taints that new nodes lose while they start; the keys are kept, as a node that carries one is still starting. */
+export function withoutPassing(template: NodeTemplate, keys: readonly string[]): NodeTemplate {
+  if (keys.length === 0) return template;
+  const startupTaints = [...new Set([...(template.startupTaints ?? []), ...keys])];
+  return { ...template, taints: template.taints.filter(({ key }) => !keys.includes(key)), startupTaints };
 }

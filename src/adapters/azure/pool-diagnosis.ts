@@ -1,12 +1,12 @@
 /** Which pools there are for `doctor`, and what each of them stands on. Read once, through the daemon's own registration. */
 import type { VirtualMachineScaleSet } from '@azure/arm-compute';
-import type { AgentPool } from '@azure/arm-containerservice';
 import type { LogicalClock } from '../../cache/logical-clock.ts';
 import type { ArmCalls } from './arm-calls.ts';
 import type { ArmClients } from './clients.ts';
 import type { AzureOptions } from './options.ts';
 import { readPages } from './page-reader.ts';
 import { frozenBecause, register, type Registered } from './registry.ts';
+import { agentPoolPages, type ToldPool } from './agent-pool-list.ts';
 import { projectAgentPool, type AgentPoolRow } from './agent-pool-rows.ts';
 import { projectScaleSet, type ScaleSetRow } from './rows.ts';
 import { poolOf, unusedOptionNames } from './tags.ts';
@@ -40,6 +40,8 @@ export interface PoolFacts {
   /** Identities that its machines are given. */
   readonly identityIds: readonly string[];
   readonly armId: string;
+  /** What its kubelets do that cannot be reckoned with, as sentences. */
+  readonly cautions: readonly string[];
 }
 
 export interface PoolsFacts {
@@ -77,8 +79,8 @@ export async function readPools(parts: DiagnosisParts, signal: AbortSignal): Pro
           {
             call: { operation: 'listAgentPools', resource: clusterName },
             signal,
-            open: () => clients.aks.agentPools.list(clusterResourceGroup, clusterName).byPage(),
-            project: (raw: AgentPool) => {
+            open: () => agentPoolPages(parts, { resourceGroup: clusterResourceGroup, name: clusterName }),
+            project: (raw: ToldPool) => {
               const row = projectAgentPool(raw);
               return row === undefined ? undefined : { key: row.name.toLowerCase(), value: { row, vms: readVmsPool(raw) } };
             },
@@ -146,6 +148,7 @@ function scaleSetFacts(group: Registered, set: ListedSet | undefined, agentPools
     addressesPerNode,
     identityIds,
     armId: row.armId,
+    cautions: pool?.cautions ?? [],
   };
 }
 
@@ -165,6 +168,7 @@ function vmsPoolFacts(group: Registered, agentPools: ReadonlyMap<string, AgentPo
     capacity: size?.count,
     agentPool: pool?.name ?? name,
     managedAutoscaler: pool?.managedAutoscaler ?? false,
+    cautions: pool?.cautions ?? [],
   };
 }
 
@@ -180,6 +184,7 @@ const NOT_THERE = {
   addressesPerNode: 1,
   identityIds: [],
   armId: '',
+  cautions: [],
 } as const;
 
 /** Of the primary subnet. Flat networking gives each interface an address beforehand for every pod that a node may have. */

@@ -83,6 +83,12 @@ export class StartupTaints {
       (nodes === undefined || nodes.size >= WITNESSES) && lasting?.has(key) !== true ? [key] : [],
     );
   }
+
+  /** Those of the taints that AKS says new nodes are set up under. One that an old node still carries is taken off by nobody. */
+  among(group: NodeGroupId, declared: readonly string[] = NONE): readonly string[] {
+    const lasting = this.#lasting.get(group);
+    return lasting === undefined ? declared : declared.filter((key) => !lasting.has(key));
+  }
 }
 
 function belongsToStart(key: string): boolean {

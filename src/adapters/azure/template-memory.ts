@@ -90,6 +90,11 @@ export class TemplateMemory {
     this.#startup.see(nodes, groupOfNode, nowMs);
   }
 
+  /** Keys of taints that AKS states for the start of the group's nodes alone, as far as its nodes bear that out. */
+  passingTaints(id: NodeGroupId, pool: AgentPoolRow | undefined): readonly string[] {
+    return this.#startup.among(id, pool?.initializationTaints);
+  }
+
   /** What holds for the group now, after a look at its node, if it has one. The same object while nothing is new. */
   consult(pupil: Pupil, cluster: ClusterView, nowMs: number): LearnedTemplate | undefined {
     const { key, exemplar } = pupil;
@@ -108,7 +113,7 @@ export class TemplateMemory {
     return facts;
   }
 
-  #study({ key, id, source, instance }: Pupil, seen: Sight): void {
+  #study({ key, id, source, pool, instance }: Pupil, seen: Sight): void {
     const { node, facts, cluster, nowMs } = seen;
     const pods = cluster.podsByNode.get(node.name) ?? NO_PODS;
     const { daemonSets } = cluster;
@@ -116,7 +121,9 @@ export class TemplateMemory {
     if (last?.node === node && last.pods === pods && last.daemonSets === daemonSets && last.facts === facts) return;
     this.#looked.set(key, { node, pods, daemonSets, facts });
     const bootMs = bootOf(node, instance);
-    const lesson = { node, pods, daemonSets, source, facts, startupTaints: this.#startup.of(id), bootMs, nowMs };
+    const startupTaints = this.#startup.of(id);
+    const passing = this.passingTaints(id, pool);
+    const lesson = { node, pods, daemonSets, source, facts, startupTaints, passing, bootMs, nowMs };
     const before = this.#records.get(key);
     const after = learn(before, lesson, this.#names);
     if (after.bootMs !== undefined) this.#metrics.bootSeconds.set({ node_group: id }, after.bootMs / 1000);

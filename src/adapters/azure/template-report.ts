@@ -18,6 +18,10 @@ export interface TemplateReport {
   readonly capacity: Readonly<Record<string, Known>>;
   readonly allocatable: Readonly<Record<string, Known>>;
   readonly zones: readonly string[];
+  /** What only a node of the group will tell; absent: nothing. */
+  readonly untold?: NodeTemplate['untold'];
+  /** What its nodes do that cannot be reckoned with; absent: nothing is known. */
+  readonly cautions?: readonly string[];
   /** What is kept of the nodes it had, whether it is used now or not. */
   readonly learned?: Pick<LearnedTemplate, 'vmSize' | 'learnedAtMs' | 'bootMs' | 'startupTaints' | 'daemonRequests' | 'staticPods'>;
 }
@@ -25,7 +29,7 @@ export interface TemplateReport {
 export function reportTemplate({ id, template }: NodeGroup, record: LearnedTemplate | undefined, names: ResourceNames): TemplateReport {
   const learned = record === undefined ? {} : { learned: learnedPart(record) };
   if (template === undefined) return { group: id, labels: {}, taints: {}, capacity: {}, allocatable: {}, zones: [], ...learned };
-  const { labels, capacity, allocatable, zones, source, origins } = template;
+  const { labels, capacity, allocatable, zones, source, origins, untold, cautions } = template;
   const taints = Object.fromEntries(template.taints.map(({ key, value, effect }) => [key, `${value}:${effect}`]));
   return {
     group: id,
@@ -35,6 +39,8 @@ export function reportTemplate({ id, template }: NodeGroup, record: LearnedTempl
     capacity: known(names.toRecord(capacity), origins?.capacity),
     allocatable: known(names.toRecord(allocatable), origins?.allocatable),
     zones,
+    ...(untold === undefined ? {} : { untold }),
+    ...(cautions === undefined ? {} : { cautions }),
     ...learned,
   };
 }

@@ -7,11 +7,12 @@ import type { NodeTemplate, TemplateOrigin, TemplateOrigins } from '../../domain
 import { minus, type ResourceNames, type Resources } from '../../domain/resources.ts';
 import type { Taint } from '../../domain/taint.ts';
 import { AZURE_DISK_DRIVER, type AttachLimits } from '../../domain/volumes.ts';
-import { aksLabels, generalLabels, zoneLabels } from './aks-labels.ts';
+import { aksLabels, generalLabels, untoldLabels, zoneLabels } from './aks-labels.ts';
+import { devicesOf } from './gpu-parts.ts';
 import { kernelMemoryBytes, reservedCpuMillis, reservedMemoryBytes } from './reservations.ts';
 import type { AgentPoolRow } from './agent-pool-rows.ts';
 import { zoneName } from './rows.ts';
-import { deviceOf, type Sku } from './skus.ts';
+import type { Sku } from './skus.ts';
 import type { TemplateSource } from './template-source.ts';
 import { kubernetesVersionOf, poolOf, templateLabels, templateResources, templateTaints } from './tags.ts';
 
@@ -27,13 +28,15 @@ export interface TemplateContext {
 /** The Cluster Autoscaler's number, and AKS's with kubenet; only an agent pool or a tag knows better. */
 const DEFAULT_MAX_PODS = 110;
 const GIB = 2 ** 30;
+const NVIDIA = 'nvidia.com/';
 const SPOT_TAINT: Taint = { key: 'kubernetes.azure.com/scalesetpriority', value: 'spot', effect: 'NoSchedule' };
 
 export function cloudTemplate(source: TemplateSource, context: TemplateContext): NodeTemplate {
   const capacity = capacityOf(source, context);
   const layers = labelLayers(source, context);
+  const labels = Object.assign({}, ...layers.map(([, part]) => part)) as Labels;
   return {
-    labels: Object.assign({}, ...layers.map(([, labels]) => labels)) as Labels,
+    labels,
     taints: taintsOf(source, context.pool),
     capacity,
     allocatable: allocatableOf(capacity, source, context),
@@ -41,6 +44,7 @@ export function cloudTemplate(source: TemplateSource, context: TemplateContext):
     ...attachLimits(context.sku),
     source: 'cloud',
     origins: originsOf(source, context, layers),
+    untold: { labels: untoldLabels(labels, context), resources: untoldResources(source, context) },
   };
 }
 
@@ -59,9 +63,15 @@ function capacityOf(source: TemplateSource, { sku, pool, names }: TemplateContex
     'ephemeral-storage': kubeletDiskBytes(source, sku, pool),
   };
   // A resource of amount zero would make an empty group differ from its living twin.
-  // A part of a device is one to Kubernetes.
-  if (sku.gpus > 0) quantities[deviceOf(source.vmSize)] = Math.ceil(sku.gpus);
+  const devices = devicesOf(source.vmSize, sku.gpus, pool?.gpuParts);
+  if (devices !== undefined) quantities[devices.name] = devices.amount;
   return names.parse({ ...quantities, ...templateResources(source.tags) });
+}
+
+/** GPUs that are cut have names that only their device plugin tells, unless somebody stated them. */
+function untoldResources({ vmSize, tags }: TemplateSource, { sku, pool }: TemplateContext): readonly string[] {
+  if (sku.gpus <= 0 || pool?.gpuParts === undefined || devicesOf(vmSize, sku.gpus, pool.gpuParts) !== undefined) return [];
+  return Object.keys(templateResources(tags)).some((name) => name.startsWith(NVIDIA)) ? [] : [`${NVIDIA}*`];
 }
 
 /** Where the kubelet keeps what pods write: on the OS disk, unless the pool has it on the temporary disk of the machine. */
@@ -128,9 +138,15 @@ function sizeOrigin({ isKnownByName }: Sku): TemplateOrigin {
 function originsOf(source: TemplateSource, { pool, sku }: TemplateContext, layers: readonly LabelLayer[]): TemplateOrigins {
   const from = (origin: TemplateOrigin, keys: readonly string[]) => Object.fromEntries(keys.map((key) => [key, origin]));
   const given = from('tag', Object.keys(templateResources(source.tags)));
-  const disk = source.osDisk.sizeGb === undefined && pool?.osDiskSizeGb !== undefined ? 'agent-pool' : 'aks';
+  const disk = diskOrigin(source, { pool, sku });
   const pods = pool?.maxPods === undefined ? 'aks' : 'agent-pool';
-  const shared = { ...from(sizeOrigin(sku), ['cpu', 'memory', deviceOf(source.vmSize)]), pods, 'ephemeral-storage': disk } as const;
+  const devices = devicesOf(source.vmSize, sku.gpus, pool?.gpuParts)?.name;
+  const shared = {
+    ...from(sizeOrigin(sku), ['cpu', 'memory']),
+    pods,
+    'ephemeral-storage': disk,
+    ...(devices === undefined ? {} : { [devices]: pool?.gpuParts === undefined ? sizeOrigin(sku) : 'agent-pool' }),
+  } as const;
   return {
     labels: Object.assign({}, ...layers.map(([origin, labels]) => from(origin, Object.keys(labels)))) as TemplateOrigins['labels'],
     taints: {
@@ -148,6 +164,11 @@ function originsOf(source: TemplateSource, { pool, sku }: TemplateContext, layer
     // What AKS keeps for itself is taken off by its rules.
     allocatable: { ...shared, ...from('aks', ['cpu', 'memory', 'ephemeral-storage']), ...given },
   };
+}
+
+function diskOrigin({ osDisk }: TemplateSource, { pool, sku }: Pick<TemplateContext, 'pool' | 'sku'>): TemplateOrigin {
+  if (pool?.kubeletOnTemporaryDisk === true && sku.tempDiskBytes !== undefined) return 'sku';
+  return osDisk.sizeGb === undefined && pool?.osDiskSizeGb !== undefined ? 'agent-pool' : 'aks';
 }
 
 function taintsOf(source: TemplateSource, pool: AgentPoolRow | undefined): readonly Taint[] {

@@ -13,6 +13,7 @@ import { ClusterLabels } from './aks-labels.ts';
 import { InstanceBook } from './instance-book.ts';
 import { groupTemplate, isSameTemplate, type TemplateInputs } from './group-template.ts';
 import { findExemplars, type Exemplars } from './exemplars.ts';
+import { devicesOf } from './gpu-parts.ts';
 import type { LearnedTemplate } from './learned-templates.ts';
 import type { TemplateMemory } from './template-memory.ts';
 import { ListWishes } from './list-wishes.ts';
@@ -25,7 +26,7 @@ import { silentMachines } from './silent-machines.ts';
 import type { AzureStore } from './store.ts';
 import { AGENT_POOLS_AGENT, instancesAgent, MACHINES_AGENT, SCALE_SETS_AGENT } from './tables.ts';
 import { optionsOf, unusedOptionNames, type Tags } from './tags.ts';
-import { deviceOf, familyOf } from './skus.ts';
+import { familyOf } from './skus.ts';
 import type { TemplateSource } from './template-source.ts';
 import { sizeFrozenBecause, sourceOfSize, targetOfSize } from './vms-pool-groups.ts';
 
@@ -146,6 +147,7 @@ export class CloudViewBuilder {
       held: store.facts.growthHeldBecause(group),
       stated: store.choice.nodeGroupOptions,
       clusterLabels: this.#clusterLabels.of(this.#sourceOf(own)?.os),
+      passing: this.#parts.memory.passingTaints(group.id, own.pool).join(),
     };
     return { ...known, learned: this.#learned(known, world) };
   }
@@ -241,9 +243,10 @@ export class CloudViewBuilder {
 
   #devicesOf(id: NodeGroupId): readonly number[] {
     const built = this.#built.get(this.#parts.store.registration().byId.get(id)?.key ?? '');
-    const gpus = built?.inputs.sku?.gpus ?? 0;
     const source = built === undefined ? undefined : this.#sourceOf(built.inputs);
-    return gpus > 0 && source?.os === 'linux' ? [this.#parts.names.indexOf(deviceOf(source.vmSize))] : [];
+    if (source?.os !== 'linux') return [];
+    const devices = devicesOf(source.vmSize, built?.inputs.sku?.gpus ?? 0, built?.inputs.pool?.gpuParts);
+    return devices === undefined ? [] : [this.#parts.names.indexOf(devices.name)];
   }
 
   #registrationEvents(registration: Registration, atMs: number): readonly CloudEvent[] {

@@ -67,6 +67,7 @@ export function sourceOfSize(row: PoolSizeRow, pool: AgentPoolRow | undefined, l
     tags: row.tags,
     priority: pool?.priority ?? 'Regular',
     os: row.os,
-    osDisk: { ephemeral: row.ephemeralDisk, tier: undefined, sizeGb: pool?.osDiskSizeGb },
+    // The size of the disk comes with the pool.
+    osDisk: { ephemeral: row.ephemeralDisk, tier: undefined, sizeGb: undefined },
   };
 }

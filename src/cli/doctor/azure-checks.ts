@@ -134,7 +134,8 @@ function onePool(pool: PoolFacts, rules: Told<readonly AutoscaleRule[]>, azure: 
       ),
     ];
   }
-  const checks = [...whoElse(pool, rules, azure), ...limits(pool)];
+  const cautions = pool.cautions.map((caution) => warning('pool', `${pool.name}: ${caution}`));
+  const checks = [...whoElse(pool, rules, azure), ...limits(pool), ...cautions];
   const size = pool.capacity === undefined ? '' : `, now ${pool.capacity}`;
   return checks.length > 0
     ? checks

@@ -79,10 +79,14 @@ function detailOf(reason: FitReason): string {
     case 'insufficient-resource':
       if (isAttachResource(reason.resource))
         return `${describeFit(reason)}: attaches ${reason.requested}, a new node has room for ${Math.max(0, reason.free)}`;
+      if (reason.untold === true) return `how much ${reason.resource} a new node has is not known: no node of the group was seen yet`;
       return `needs ${amount(reason.resource, reason.requested)} ${reason.resource}, a new node has ${amount(reason.resource, Math.max(0, reason.free))} free`;
     case 'topology-spread':
       return `${describeFit(reason)}: ${reason.detail === MISSING_LABEL ? reason.topologyKey : reason.detail}`;
     case 'node-selector-mismatch':
+      if (reason.untold !== undefined)
+        return `whether a new node has the label ${reason.untold} is not known: no node of the group was seen yet`;
+      return `${describeFit(reason)}: ${reason.detail}`;
     case 'pod-affinity':
     case 'volume':
     case 'device':
@@ -101,10 +105,12 @@ function fixOf(reason: FitReason): string {
   switch (reason.kind) {
     case 'insufficient-resource':
       if (isAttachResource(reason.resource)) return `a node size with at least ${reason.requested} data disks, or fewer volumes`;
+      if (reason.untold === true) return `${reason.resource} in a resource tag of the group, or one node of it to learn from`;
       return `a node size with at least ${amount(reason.resource, reason.requested)} ${reason.resource} for pods, or a smaller request`;
     case 'untolerated-taint':
       return `a toleration for ${reason.taint}`;
     case 'node-selector-mismatch':
+      if (reason.untold !== undefined) return `${reason.untold} in a label tag of the group, or one node of it to learn from`;
       return 'the labels that the pod asks for on the group, or another selector';
     case 'topology-spread':
       if (reason.detail === MISSING_LABEL) return `the label ${reason.topologyKey} on the group, or another topologyKey`;

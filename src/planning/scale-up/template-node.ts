@@ -14,6 +14,7 @@ import { listOf } from '../../scheduling/device-list.ts';
 import { requestsAlone } from '../../scheduling/shared-volumes.ts';
 import { fitsStatically, staticRefusals } from '../../scheduling/static-fit.ts';
 import type { EquivalenceGroup } from './equivalence-groups.ts';
+import { isUntold, sayUntold } from './untold.ts';
 
 const HOSTNAME = 'kubernetes.io/hostname';
 /** On every simulated node and on no real one: storage drivers publish capacity for it. The Cluster Autoscaler's name. */
@@ -84,8 +85,11 @@ export function templateRefusals(pods: EquivalenceGroup, template: GroupTemplate
     ...refusedByPorts(pods.shape, template.ports),
     ...insufficientResources(requestsAlone(pods.shape), template.free, names),
     ...refusedByDevices(pods, template),
-  ];
-  return all.filter((reason) => reason.kind === all[0]?.kind);
+  ].map((reason) => sayUntold(reason, pods.shape, node, template.template));
+  // What is known to keep the pods away is told before what may do so.
+  const known = all.filter((reason) => !isUntold(reason));
+  const told = known.length > 0 ? known : all;
+  return told.filter((reason) => reason.kind === told[0]?.kind);
 }
 
 /** Whether a new node has devices at all for the claims of one pod; what its daemons take of them is the snapshot's to say. */

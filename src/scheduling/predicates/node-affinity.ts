@@ -44,3 +44,20 @@ function matchesTerm(term: NodeSelectorTerm, node: Named): boolean {
 function matchesField(requirement: Requirement, node: Named): boolean {
   return requirement.key === 'metadata.name' && matchesRequirement(requirement, { 'metadata.name': node.name });
 }
+
+/**
+ * The first label of unknown value on which it hangs whether the pod may go to the node; undefined: other labels keep it
+ * away, or none does.
+ */
+export function undecidedLabel(shape: Wishes, node: Named, isUnknown: (key: string) => boolean): string | undefined {
+  const open = (key: string): boolean => !Object.hasOwn(node.labels, key) && isUnknown(key);
+  const unmet = Object.keys(shape.nodeSelector).filter((key) => node.labels[key] !== shape.nodeSelector[key]);
+  if (!unmet.every(open)) return undefined;
+  if (matchesTerms(shape.nodeAffinity, node)) return unmet[0];
+  const rests = (shape.nodeAffinity ?? []).map(({ expressions, fields }) => {
+    const keys = expressions.filter((requirement) => !matchesRequirement(requirement, node.labels)).map(({ key }) => key);
+    return fields.every((requirement) => matchesField(requirement, node)) ? keys : undefined;
+  });
+  const undecided = rests.find((keys) => keys !== undefined && keys.length > 0 && keys.every(open));
+  return undecided === undefined ? undefined : (unmet[0] ?? undecided[0]);
+}

@@ -56,6 +56,7 @@ const lesson = (more: Partial<Lesson> = {}): Lesson => ({
   source: SOURCE,
   facts: factsOf(SOURCE, POOL),
   startupTaints: [],
+  passing: [],
   bootMs: undefined,
   nowMs: START_MS,
   ...more,

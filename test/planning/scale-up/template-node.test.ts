@@ -1,5 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import type { NodeTemplate } from '../../../src/domain/node-group.ts';
 import { CPU } from '../../../src/domain/resources.ts';
+import { explainRefusal } from '../../../src/planning/scale-up/remedy.ts';
+import { classOf } from '../../../src/planning/scale-up/verdict-class.ts';
 import { makeTemplate } from '../../../src/planning/scale-up/template-node.ts';
 import { aGroup, aPod, aShape, aTemplate, resourceNames } from '../../support/builders.ts';
 import { growth, planFor, verdictOf } from './world.ts';
@@ -58,5 +61,43 @@ describe('the daemons of a template', () => {
     const { free, daemonPods } = makeTemplate(aGroup(), { ...aTemplate({ cpu: '4' }), ...learned }, daemonSets, new Set());
     expect(free[CPU]).toBe(freeMillis);
     expect(daemonPods[0]?.shape.requests[CPU]).toBe(4_000 - freeMillis);
+  });
+});
+
+describe('what nobody can tell of a new node', () => {
+  const untold = { labels: ['kubernetes.azure.com/localdns-state', 'nvidia.com/*'], resources: ['nvidia.com/*'] };
+  const template = { ...aTemplate({ cpu: '4', labels: { team: 'a' } }), untold };
+  const refusal = (shape: Parameters<typeof aShape>[0], of: NodeTemplate = template) => {
+    const pod = aPod({ shape: aShape(shape) });
+    const plan = planFor({ groups: [aGroup({ id: 'a', target: 0, template: of })], pods: [pod] });
+    expect(growth(plan)).toEqual([]);
+    const verdict = plan.verdicts.get(pod)!;
+    return [classOf(verdict), verdict.kind === 'helpless' ? explainRefusal(verdict.byGroup[0]!, undefined).detail : ''];
+  };
+  const wants = (...keys: readonly string[]) => ({
+    expressions: keys.map((key) => ({ key, operator: 'Exists' as const, values: [] })),
+    fields: [],
+  });
+
+  it.each<[string, Parameters<typeof aShape>[0]]>([
+    ['a selector', { nodeSelector: { team: 'a', 'kubernetes.azure.com/localdns-state': 'enabled' } }],
+    ['a term of several, of which one may hold', { nodeAffinity: [wants('other'), wants('team', 'nvidia.com/gpu.product')] }],
+    ['a resource that goes by a name of its own', { cpu: '1', resources: { 'nvidia.com/mig-1g.5gb': '1' } }],
+  ])('is no reason to order, and none to call it impossible: %s', (_what, shape) => {
+    expect(refusal(shape)).toEqual(['unknown', expect.stringContaining('is not known: no node of the group was seen yet')]);
+  });
+
+  it.each<[string, Parameters<typeof aShape>[0], NodeTemplate]>([
+    ['another value of what is known', { nodeSelector: { team: 'b', 'kubernetes.azure.com/localdns-state': 'enabled' } }, template],
+    ['a label that nobody writes', { nodeAffinity: [wants('other', 'nvidia.com/gpu.product')] }, template],
+    ['no room either', { cpu: '9', nodeSelector: { 'kubernetes.azure.com/localdns-state': 'enabled' } }, template],
+    ['a node was seen', { nodeSelector: { 'kubernetes.azure.com/localdns-state': 'enabled' } }, aTemplate({ cpu: '4' })],
+    [
+      'a field',
+      { nodeAffinity: [{ ...wants('nvidia.com/x'), fields: [{ key: 'metadata.name', operator: 'In', values: ['n'] }] }] },
+      template,
+    ],
+  ])('does not hide what is: %s', (_what, shape, of) => {
+    expect(refusal(shape, of)[0]).toBe('impossible');
   });
 });

@@ -6,7 +6,7 @@ import { publishVerdicts } from '../../../src/loop/gauges.ts';
 import { helplessEvents } from '../../../src/loop/scale-up-events.ts';
 import { classOf, smallestFix, VERDICT_CLASSES, type VerdictClass } from '../../../src/planning/scale-up/verdict-class.ts';
 import { createMetrics } from '../../../src/telemetry/metrics.ts';
-import { aGroup, anInstance, aNode, aPod, START_MS } from '../../support/builders.ts';
+import { aGroup, anInstance, aNode, aPod, aTemplate, START_MS } from '../../support/builders.ts';
 import { valueOf } from '../../loop/support.ts';
 import { planFor, type World } from './world.ts';
 
@@ -53,6 +53,12 @@ const ROWS: readonly (readonly [string, VerdictClass, Omit<World, 'pods'>, strin
     'raise scaleUp.maxCoresTotal',
   ],
   ['no node of any pool would take it', 'impossible', { groups: [group({ maxSize: 0 })] }, 'for a: a node size with at least 99 cpu'],
+  [
+    'a pool may have the label that it asks for, which no document tells',
+    'unknown',
+    { groups: [group({ template: { ...aTemplate(), untold: { labels: ['kubernetes.azure.com/localdns-state'], resources: [] } } })] },
+    'for a: kubernetes.azure.com/localdns-state in a label tag of the group, or one node of it to learn from',
+  ],
   ['there is no pool', 'impossible', { groups: [] }, undefined],
   ['it asks for nothing', 'ignored', { groups: [group()] }, undefined],
 ];
@@ -60,7 +66,8 @@ const ROWS: readonly (readonly [string, VerdictClass, Omit<World, 'pods'>, strin
 describe('classes of verdicts', () => {
   it.each(ROWS)('%s: %s', async (name, expected, world, fix) => {
     const cpu = name.startsWith('no node of') ? '99' : '1';
-    const pod = aPod({ cpu, shape: { cpu }, ...(expected === 'ignored' ? { nominatedNodeName: 'gone' } : {}) });
+    const nodeSelector = expected === 'unknown' ? { 'kubernetes.azure.com/localdns-state': 'enabled' } : {};
+    const pod = aPod({ cpu, shape: { cpu, nodeSelector }, ...(expected === 'ignored' ? { nominatedNodeName: 'gone' } : {}) });
     const plan = planFor({ ...world, pods: [pod, aPod({ nominatedNodeName: 'gone' })] });
     const verdict = plan.verdicts.get(pod)!;
     expect(classOf(verdict)).toBe(expected);
