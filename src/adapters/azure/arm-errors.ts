@@ -70,7 +70,8 @@ export function classifyOperationError(error: unknown, hints: ErrorHints = {}): 
   const instances = flatten(body)
     .filter((part) => part.code !== '' && /^(?:\d+|.+_\w+)$/.test(part.target))
     .map((part) => ({ ...classifyBody(part, hints), instanceId: part.target.slice(part.target.lastIndexOf('_') + 1) }));
-  return { ...whole, instances };
+  // The whole often repeats what it says of the first of them.
+  return { ...whole, instances: [...new Map(instances.map((each) => [each.instanceId, each])).values()] };
 }
 
 /** Classifies what the wire said of one instance (`ProvisioningState/failed/<code>`). */

@@ -192,6 +192,9 @@ const AT_REST = /^(succeeded|failed)$/i;
 export function judgeGiveBack({ set, etag, confirmed, states, counted = 0 }: GiveBackFacts, raise: Raise): Verdict {
   if (set === undefined) return { kind: 'over', reason: 'the scale set is gone' };
   if (set.unreadable !== undefined || !confirmed) return { kind: 'again', reason: 'its size is not known' };
+  // A removal of what failed, for one, takes its place along.
+  if (set.capacity < raise.to && set.capacity <= Math.max(raise.before, states.length))
+    return { kind: 'over', reason: `nothing is left of it: the capacity is ${set.capacity}` };
   if (etag !== raise.etag || set.capacity !== raise.to) return { kind: 'over', reason: 'somebody else has written the scale set since' };
   if (!AT_REST.test(set.provisioningState)) return { kind: 'again', reason: `an operation runs in it: ${set.provisioningState}` };
   const moving = states.find((state) => state !== 'running' && state !== 'failed' && state !== 'deallocated');

@@ -99,7 +99,7 @@ describe('arm errors: operations that failed after they were accepted', () => {
       { code: 'AllocationFailed', message: 'a', target: '4' },
       { code: 'QuotaExceeded', message: 'exceeding approved X Cores quota', target: 'aks-user1-vmss_5' },
     ];
-    const failure = classifyOperationError({ code: 'AllocationFailed', message: 'partly', details }, zonal);
+    const failure = classifyOperationError({ code: 'AllocationFailed', message: 'partly', target: '4', details }, zonal);
     expect(failure.instances.map(({ instanceId, detail }) => [instanceId, detail.kind])).toEqual([
       ['4', 'out-of-capacity'],
       ['5', 'quota'],

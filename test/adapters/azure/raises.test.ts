@@ -82,6 +82,21 @@ describe('how much is given back', () => {
       verdict: { kind: 'write', to: 5 },
     },
     { what: 'nothing while an operation runs', facts: { set: aSet(6, 'Updating') }, verdict: { kind: 'again' } },
+    {
+      what: 'nothing when its failed machines went with their places',
+      facts: { set: aSet(3, 'Succeeded'), etag: '"3"' },
+      verdict: { kind: 'over', reason: 'nothing is left of it: the capacity is 3' },
+    },
+    {
+      what: 'nothing when somebody lowered it to what is there',
+      facts: { set: aSet(5, 'Succeeded'), etag: '"3"', states: running(5) },
+      verdict: { kind: 'over', reason: expect.stringContaining('nothing is left') },
+    },
+    {
+      what: 'nothing when somebody lowered it by a part',
+      facts: { set: aSet(5, 'Succeeded'), etag: '"3"' },
+      verdict: { kind: 'over', reason: 'somebody else has written the scale set since' },
+    },
     { what: 'nothing when somebody wrote since', facts: { etag: '"3"' }, verdict: { kind: 'over' } },
     { what: 'nothing when the tag is not told', facts: { etag: undefined }, verdict: { kind: 'over' } },
     { what: 'nothing when the capacity is another', facts: { set: aSet(7, 'Failed') }, verdict: { kind: 'over' } },
