@@ -44,7 +44,7 @@ function publishPlan({ skipped, increases }: ScaleUpPlan, { cloud }: Observation
 }
 
 /** A histogram for each size of a region would be thousands of series; who has so many pools reads the sum. */
-const OWN_SERIES = 10;
+const OWN_SERIES = 4;
 
 function sizeLabels(size: string, cores: number, { sizes }: CompatibleMetrics) {
   if (sizes.size < OWN_SERIES) sizes.add(size);

@@ -7,9 +7,9 @@ import { derivedCounter, type DerivedCounter, type Labels, type Source } from '.
 import type { Metrics } from './metrics.ts';
 
 /** As many buckets as dashboards need: the Cluster Autoscaler has 150 of them per function, up to half an hour. */
-const SECONDS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300];
-/** A third of the Cluster Autoscaler's 19, over the same range. */
-const REMOVAL_SECONDS = [1, 5, 15, 60, 300, 1500];
+const SECONDS = [0.05, 0.1, 0.5, 1, 5, 10, 30, 300];
+/** A fifth of the Cluster Autoscaler's 19, over the same range. */
+const REMOVAL_SECONDS = [5, 60, 300, 1500];
 const QUANTILES = [0.5, 0.9, 0.99];
 const HOUR_SECONDS = 3600;
 

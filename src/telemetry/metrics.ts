@@ -5,10 +5,12 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import { Means } from './means.ts';
 
-const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
-const STAGE_SECONDS = [1, 2, 5, 10, 20, 30, 60, 90, 120, 180, 300, 600, 1200];
+const SECONDS = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 10, 30];
+/** Fewer, since every operation has them all. */
+const CALL_SECONDS = [0.1, 0.5, 1, 5, 30];
+const STAGE_SECONDS = [1, 2, 5, 10, 30, 60, 90, 120, 180, 300, 600, 1200];
 /** Few, since every node group has them all. */
-const BOUND_SECONDS = [60, 120, 300, 600, 1200];
+const BOUND_SECONDS = [60, 120, 300, 900];
 /** Azure says thirty seconds for Spot machines, at least. */
 const NOTICE_SECONDS = [1, 5, 10, 15, 20, 25, 30, 60, 300];
 
@@ -42,7 +44,7 @@ export function createMetrics() {
         'operation',
         'status',
       ]),
-      duration: histogram('arm_call_duration_seconds', 'Duration of calls to Azure Resource Manager.', SECONDS, ['operation']),
+      duration: histogram('arm_call_duration_seconds', 'Duration of calls to Azure Resource Manager.', CALL_SECONDS, ['operation']),
       tokensRemaining: gauge('arm_tokens_remaining', 'Remaining calls as the last response header said.', ['policy']),
       throttledUntil: gauge('arm_throttled_until_timestamp_seconds', 'Unix time until which calls of a policy are held back; 0 when not.', [
         'policy',
@@ -58,7 +60,7 @@ export function createMetrics() {
       rowAge: gauge('cache_row_age_seconds', 'Age of the oldest row of a table.', ['table']),
       rows: gauge('cache_rows', 'Rows of a table.', ['table']),
       agentRuns: counter('cache_agent_runs_total', 'Runs of caching agents.', ['kind', 'outcome']),
-      agentDuration: histogram('cache_agent_run_duration_seconds', 'Duration of agent runs.', SECONDS, ['kind']),
+      agentDuration: histogram('cache_agent_run_duration_seconds', 'Duration of agent runs.', CALL_SECONDS, ['kind']),
       agentLastSuccess: gauge('cache_agent_last_success_timestamp_seconds', 'Unix time of the last successful run of an agent.', ['kind']),
       agentLag: gauge('cache_agent_due_lag_seconds', 'How long the most overdue agent of a kind waits for its run; 0 when none does.', [
         'kind',
