@@ -148,6 +148,11 @@ export class ClusterSnapshot implements Snapshot {
     return this.#ledger.spreadFloors(this.#compiled(pod.shape).ties);
   }
 
+  /** Whether a node with these labels would be in a domain that a spread constraint of the pod does not know yet. */
+  opensDomain(pod: Pod, labels: Node['labels']): boolean {
+    return this.#ledger.opensDomain(this.#compiled(pod.shape).ties, labels);
+  }
+
   /**
    * The first node that fits and that `accepts` allows, searching round robin from behind the last one found for equal
    * pods; the round begins anew at every sync. Cordoned nodes are passed over even for pods that tolerate them: what is
@@ -204,11 +209,8 @@ export class ClusterSnapshot implements Snapshot {
   }
 
   #moveCursor(compiled: CompiledShape, cursor: number): void {
-    const { cursor: oldCursor, cursorEpoch: oldEpoch } = compiled;
-    this.#undo.recordAside(() => {
-      compiled.cursor = oldCursor;
-      compiled.cursorEpoch = oldEpoch;
-    });
+    const { cursor: before, cursorEpoch } = compiled;
+    this.#undo.recordAside(() => void Object.assign(compiled, { cursor: before, cursorEpoch }));
     compiled.cursor = cursor;
     compiled.cursorEpoch = this.#epoch;
   }
@@ -290,9 +292,9 @@ export class ClusterSnapshot implements Snapshot {
   }
 
   #newLedger(): TopologyLedger {
-    const eachNode = (visit: (slot: number, node: Node, pods: readonly Pod[]) => void): void => {
-      for (const slot of this.#slots.slotOf.values()) visit(slot, this.#slots.nodeAt(slot), this.#slots.podsAt(slot));
-    };
-    return new TopologyLedger({ eachNode }, (namespace) => this.#namespaces.get(namespace) ?? { [NAMESPACE_NAME]: namespace });
+    return new TopologyLedger(
+      { eachNode: (visit) => this.#slots.eachNode(visit) },
+      (namespace) => this.#namespaces.get(namespace) ?? { [NAMESPACE_NAME]: namespace },
+    );
   }
 }

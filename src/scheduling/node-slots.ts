@@ -93,6 +93,10 @@ export class NodeSlots {
     return this.#pods[slot] ?? [];
   }
 
+  eachNode(visit: (slot: number, node: Node, pods: readonly Pod[]) => void): void {
+    for (const slot of this.slotOf.values()) visit(slot, this.nodeAt(slot), this.podsAt(slot));
+  }
+
   portsAt(slot: number): readonly HostPort[] {
     return this.#ports[slot] ?? NO_PORTS;
   }

@@ -7,7 +7,8 @@ import { matchesSelector } from '../domain/labels.ts';
 import type { Node } from '../domain/node.ts';
 import type { Pod, PodAffinityTerm, PodShape, TopologySpreadConstraint } from '../domain/pod.ts';
 import type { FitReason } from '../domain/reasons.ts';
-import { DomainCounter, TopologyKey, type CounterRule } from './domain-counter.ts';
+import { DomainCounter, type CounterRule } from './domain-counter.ts';
+import { DomainScope } from './domain-scope.ts';
 import { matchesNodeAffinity } from './predicates/node-affinity.ts';
 import {
   affinityAdmits,
@@ -19,6 +20,7 @@ import {
 } from './predicates/pod-affinity.ts';
 import { refusedByTaints } from './predicates/taints.ts';
 import { floorsOf, refusedBySpread, spreadAdmits, type SpreadRule } from './predicates/topology-spread.ts';
+import { TopologyKey } from './topology-key.ts';
 
 /** What the ledger needs to see when a new counter has to learn the present. */
 export interface Occupancy {
@@ -47,6 +49,7 @@ export class TopologyLedger {
   readonly #occupancy: Occupancy;
   readonly #labelsOf: NamespaceLabels;
   readonly #keys = new Map<string, TopologyKey>();
+  readonly #scopes = new Map<string, DomainScope>();
   readonly #counters = new Map<string, DomainCounter>();
   readonly #all: DomainCounter[] = [];
   readonly #owners: OwnerCounter[] = [];
@@ -75,7 +78,7 @@ export class TopologyLedger {
 
   moveNode(slot: number, node: Node, by: 1 | -1): void {
     if (by === 1) for (const key of this.#keys.values()) key.record(slot, node.labels);
-    for (const counter of this.#all) counter.moveNode(slot, node, by);
+    for (const scope of this.#scopes.values()) scope.moveNode(slot, node, by);
   }
 
   movePod(ties: ShapeTies, slot: number, by: number, terminating: boolean): void {
@@ -96,6 +99,11 @@ export class TopologyLedger {
 
   spreadFloors(ties: ShapeTies): readonly number[] {
     return floorsOf(this.rulesOf(ties).spread);
+  }
+
+  /** Whether a node with these labels would be in a domain that a spread constraint of the shape does not know yet. */
+  opensDomain(ties: ShapeTies, labels: Node['labels']): boolean {
+    return this.rulesOf(ties).spread.some(({ counter }) => counter.rule.scope?.isNews(labels) === true);
   }
 
   refusals(ties: ShapeTies, slot: number): readonly FitReason[] {
@@ -144,23 +152,12 @@ export class TopologyLedger {
   }
 
   #spreadRule(shape: PodShape, constraint: TopologySpreadConstraint): SpreadRule {
-    const keys = shape.topologySpread.map((each) => each.topologyKey).sort();
     const matches = (other: PodShape): boolean => other.namespace === shape.namespace && matchesSelector(constraint.selector, other.labels);
     // Documented to match all pods, but kube-scheduler counts none for an empty selector (upstream `podtopologyspread/common.go`).
     const counts = constraint.selector.requirements.length === 0 ? (): boolean => false : matches;
-    const honorsAffinity = constraint.nodeAffinityPolicy === 'Honor';
-    const honorsTaints = constraint.nodeTaintsPolicy === 'Honor';
-    const eligible = (node: Node): boolean =>
-      keys.every((key) => Object.hasOwn(node.labels, key)) &&
-      (!honorsAffinity || matchesNodeAffinity(shape, node)) &&
-      (!honorsTaints || refusedByTaints(shape, node).length === 0);
-    const question = [
-      'spread',
-      [shape.namespace, constraint.selector, constraint.topologyKey, keys],
-      honorsAffinity ? [shape.nodeSelector, shape.nodeAffinity ?? null] : null,
-      honorsTaints ? shape.tolerations : null,
-    ];
-    const counter = this.#counter(question, constraint.topologyKey, { counts, countsTerminating: false, eligible });
+    const { name, scope } = this.#scopeOf(shape, constraint);
+    const question = ['spread', [shape.namespace, constraint.selector], name];
+    const counter = this.#counter(question, constraint.topologyKey, { counts, countsTerminating: false, scope });
     return { constraint, counter, self: matches(shape) ? 1 : 0 };
   }
 
@@ -191,12 +188,32 @@ export class TopologyLedger {
       known.set(shape, answer);
       return answer;
     };
-    this.#occupancy.eachNode((slot, node, pods) => {
-      counter.moveNode(slot, node, 1);
+    this.#occupancy.eachNode((slot, _node, pods) => {
       let amount = 0;
       for (const pod of pods) if (counts(pod.shape) && (counter.rule.countsTerminating || pod.deletionAtMs === undefined)) amount += 1;
       if (amount > 0) counter.movePods(slot, amount);
     });
+  }
+
+  /** The nodes that the constraint does not leave out. */
+  #scopeOf(shape: PodShape, { topologyKey, nodeAffinityPolicy, nodeTaintsPolicy }: TopologySpreadConstraint) {
+    const keys = shape.topologySpread.map((each) => each.topologyKey).sort();
+    const honorsAffinity = nodeAffinityPolicy === 'Honor';
+    const honorsTaints = nodeTaintsPolicy === 'Honor';
+    const asked = honorsAffinity ? [shape.nodeSelector, shape.nodeAffinity ?? null] : null;
+    const name = JSON.stringify([topologyKey, keys, asked, honorsTaints ? shape.tolerations : null]);
+    const known = this.#scopes.get(name);
+    if (known !== undefined) return { name, scope: known };
+    const scope = new DomainScope(
+      this.#key(topologyKey),
+      (node) =>
+        keys.every((key) => Object.hasOwn(node.labels, key)) &&
+        (!honorsAffinity || matchesNodeAffinity(shape, node)) &&
+        (!honorsTaints || refusedByTaints(shape, node).length === 0),
+    );
+    this.#occupancy.eachNode((slot, node) => scope.moveNode(slot, node, 1));
+    this.#scopes.set(name, scope);
+    return { name, scope };
   }
 
   #key(label: string): TopologyKey {
@@ -210,5 +227,5 @@ export class TopologyLedger {
 }
 
 function affinityRule(counts: (shape: PodShape) => boolean): CounterRule {
-  return { counts, countsTerminating: true, eligible: undefined };
+  return { counts, countsTerminating: true, scope: undefined };
 }

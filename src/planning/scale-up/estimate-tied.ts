@@ -169,9 +169,10 @@ function placeTied(packing: Packing, wanted: Wanted): void {
 
 /** The zones that the pods may open count as there, so that they are opened evenly and not one filled after the other. */
 function foreseeMembers({ snapshot, members, prefix }: Packing, { group, masks }: Wanted): readonly NodeName[] {
-  if (members.length < 2 || group.shape.topologySpread.length === 0) return [];
+  const [pod] = group.pods;
+  if (members.length < 2 || group.shape.topologySpread.length === 0 || pod === undefined) return [];
   const variants = members.flatMap(({ template, limit }, of) => (masks[of] === 0 || limit < 1 ? [] : template.variants));
-  return foresee(snapshot, variants, prefix);
+  return foresee(snapshot, pod, { variants, prefix });
 }
 
 /** A new node that takes the pod, in the first zone that does; zones take turns. */

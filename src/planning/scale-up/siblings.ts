@@ -5,6 +5,7 @@
 import type { NodeName } from '../../domain/ids.ts';
 import type { NodeGroup } from '../../domain/node-group.ts';
 import type { Node } from '../../domain/node.ts';
+import type { Pod } from '../../domain/pod.ts';
 import type { ClusterSnapshot } from '../../scheduling/cluster-snapshot.ts';
 import type { EquivalenceGroup } from './equivalence-groups.ts';
 import { areSimilar } from './similar-groups.ts';
@@ -54,15 +55,22 @@ export function mindsZones({ shape }: Pick<EquivalenceGroup, 'shape'>): boolean 
 }
 
 /**
- * Puts nodes that nothing can run on into the snapshot, so that their zones count as domains of spread constraints. They
- * have no host name: as hosts they do not exist. Answers their names, for {@link forget}.
+ * Puts nodes that nothing can run on into the snapshot, so that zones without nodes count as domains of the pod's spread
+ * constraints. They have no host name: as hosts they do not exist. Answers their names, for {@link forget}.
  */
-export function foresee(snapshot: ClusterSnapshot, variants: readonly Node[], prefix: string): readonly NodeName[] {
-  return variants.map((variant, index) => {
-    const name = `${prefix}-foreseen-${index}`;
-    snapshot.addNode({ ...variant, name, uid: name, unschedulable: true, labels: { ...variant.labels, [HOSTNAME]: '' } }, []);
-    return name;
-  });
+export function foresee(
+  snapshot: ClusterSnapshot,
+  pod: Pod,
+  { variants, prefix }: { readonly variants: readonly Node[]; readonly prefix: string },
+): readonly NodeName[] {
+  const nowhere = variants.map((variant) => ({ ...variant, unschedulable: true, labels: { ...variant.labels, [HOSTNAME]: '' } }));
+  return nowhere
+    .filter(({ labels }) => snapshot.opensDomain(pod, labels))
+    .map((node, index) => {
+      const name = `${prefix}-foreseen-${index}`;
+      snapshot.addNode({ ...node, name, uid: name }, []);
+      return name;
+    });
 }
 
 export function forget(snapshot: ClusterSnapshot, foreseen: readonly NodeName[]): void {
