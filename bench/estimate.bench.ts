@@ -31,6 +31,12 @@ export async function estimateBench(): Promise<BenchRow[]> {
     await zonalPlan(),
     await planRow('the same, one shape in 20 keeps off its own kind, host by host', affinityShapes('podAntiAffinity', HOSTNAME)),
     await planRow('the same, it keeps to its own kind, zone by zone', affinityShapes('podAffinity', ZONE), true),
+    await shortPlan(
+      'plan: 10,000 pods of 200 shapes and 8 priorities, room for half of them, 50 groups, 2,000 nodes',
+      shapesFor(undefined),
+    ),
+    await shortPlan('the same, every shape spreads over hosts', shapesFor(HOSTNAME, 1)),
+    await shortPlan('the same, every shape spreads over the zones of sibling groups', shapesFor(ZONE, 1), true),
     await growingTied(1),
     await growingTied(2),
     equalPods(),
@@ -52,13 +58,13 @@ const HOSTNAME = 'kubernetes.io/hostname';
 const ZONE = 'topology.kubernetes.io/zone';
 
 /** `zonal`: sizes come in three pools each, one per zone. */
-function groups(zonal: boolean) {
+function groups(zonal: boolean, maxSize = 1000) {
   return Array.from({ length: 50 }, (_, index) => {
     const cpu = 4 * (1 + (index % 8));
     return aGroup({
       id: `pool-${String(index).padStart(2, '0')}`,
       target: 0,
-      maxSize: 1000,
+      maxSize,
       template: aTemplate({
         cpu: `${cpu}`,
         memory: `${cpu * 4}Gi`,
@@ -82,7 +88,7 @@ function fullCluster(nodes: number, podsEach: number, pending: ClusterView['pend
 }
 
 /** 200 shapes with labels of their own and sizes of 40 kinds. */
-function shapesFor(spreadOver: string | undefined) {
+function shapesFor(spreadOver: string | undefined, oneIn = 20) {
   return Array.from({ length: 200 }, (_, index) => {
     const app = `app-${index}`;
     const selector = { requirements: [{ key: 'app', operator: 'In', values: [app] }] } as const;
@@ -98,7 +104,7 @@ function shapesFor(spreadOver: string | undefined) {
       cpu: `${500 + (index % 40) * 75}m`,
       memory: `${512 + (index % 37) * 200}Mi`,
       labels: { app },
-      topologySpread: spreadOver !== undefined && index % 20 === 0 ? [constraint] : [],
+      topologySpread: spreadOver !== undefined && index % oneIn === 0 ? [constraint] : [],
     });
   });
 }
@@ -126,16 +132,31 @@ async function growingTied(factor: number): Promise<BenchRow> {
   const shape = aShape({ cpu: '500m', memory: '512Mi', labels: { app: 'web' }, topologySpread: [constraint] });
   const count = 2000 * factor;
   const pending = Array.from({ length: count }, () => aPod({ shape }));
-  return measurePlan(`plan: ${count} pods of one shape that spreads over hosts, 50 groups`, fullCluster(2000, 30, pending), false);
+  return measurePlan(`plan: ${count} pods of one shape that spreads over hosts, 50 groups`, fullCluster(2000, 30, pending), {
+    zonal: false,
+  });
 }
 
 function planRow(name: string, shapes: readonly ReturnType<typeof aShape>[], zonal = false): Promise<BenchRow> {
   const pending = Array.from({ length: 10_000 }, (_, index) => aPod({ shape: shapes[index % shapes.length] ?? aShape() }));
-  return measurePlan(name, fullCluster(2000, 30, pending), zonal);
+  return measurePlan(name, fullCluster(2000, 30, pending), { zonal });
 }
 
-async function measurePlan(name: string, cluster: ClusterView, zonal: boolean): Promise<BenchRow> {
-  const observation: Observation = anObservation(groups(zonal), cluster);
+/** Every group may have so few nodes that capacity is short, and pods are served by priority. */
+function shortPlan(name: string, shapes: readonly ReturnType<typeof aShape>[], zonal = false): Promise<BenchRow> {
+  const ranked = shapes.flatMap((shape) =>
+    Array.from({ length: 8 }, (_, priority) => ({ ...shape, key: `${shape.key}|${priority}`, priority: 100 * priority })),
+  );
+  const pending = Array.from({ length: 10_000 }, (_, index) => aPod({ shape: ranked[(index * 7) % ranked.length] ?? aShape() }));
+  return measurePlan(name, fullCluster(2000, 30, pending), { zonal, maxSize: 15 });
+}
+
+async function measurePlan(
+  name: string,
+  cluster: ClusterView,
+  { zonal, maxSize }: { readonly zonal: boolean; readonly maxSize?: number },
+): Promise<BenchRow> {
+  const observation: Observation = anObservation(groups(zonal, maxSize), cluster);
   const snapshot = new ClusterSnapshot({ names: resourceNames });
   snapshot.sync(cluster);
   return measure(name, () => {

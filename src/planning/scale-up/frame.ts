@@ -29,7 +29,8 @@ export interface Frame {
   readonly input: ScaleUpInput;
   readonly claims: Claims;
   readonly standing: Standing;
-  readonly expanders: readonly Expander[];
+  /** Of the same chances each time. */
+  readonly makeExpanders: () => readonly Expander[];
   readonly scoring: Scoring;
   readonly coming: readonly ComingNodes[];
   readonly minimum: ReadonlyMap<NodeGroupId, number>;
@@ -46,7 +47,9 @@ export function makeFrame(input: ScaleUpInput, claims: Claims): Frame {
     unhealthy: unhealthyGroups(observation, state, policy),
   };
   const seed = stableHash(`${policy.scaleUp.randomSeed}|${observation.loopId}`);
-  const expanders = createExpanders(policy.scaleUp.expanders, seededRandom(seed));
+  const makeExpanders = (): readonly Expander[] => createExpanders(policy.scaleUp.expanders, seededRandom(seed));
+  // A chain that is not valid is refused even where nothing grows.
+  makeExpanders();
   const scoring = createScoring(policy.scaleUp, input.names, observation.cluster.nodes.size);
   const rooms = emptyRooms(observation.cluster.capacity?.quotas ?? [], input.names);
   let headroom = fullHeadroom(policy.scaleUp, observation.cloud.quotas, rooms);
@@ -72,7 +75,7 @@ export function makeFrame(input: ScaleUpInput, claims: Claims): Frame {
     minimum.set(group.id, nodes);
     headroom = spend(headroom, group.template, nodes);
   }
-  return { input, claims, standing, expanders, scoring, coming, minimum, headroom };
+  return { input, claims, standing, makeExpanders, scoring, coming, minimum, headroom };
 }
 
 /** How large the group may be after this plan. */

@@ -46,8 +46,6 @@ export function grow({ turns, ...request }: GrowRequest): Growth {
     standing: new Map(),
     judged: new Set(),
     headroom: request.headroom,
-    late: false,
-    made: 0,
     kept: 0,
   };
   const options: Firsts = new Map();
@@ -59,9 +57,10 @@ export function grow({ turns, ...request }: GrowRequest): Growth {
     progress.standing.clear();
     unfinished = serve(input, progress, options) || unfinished;
   });
-  const { grown, headroom, judged, late, made } = progress;
-  const cut = late ? { cutShortAfter: made } : {};
-  return { grown, options, headroom, unfinished: unfinished || late, judged, ...cut };
+  const { grown, headroom, judged } = progress;
+  const { cutShortAfter } = request.timer;
+  const cut = cutShortAfter === undefined ? {} : { cutShortAfter };
+  return { grown, options, headroom, unfinished: unfinished || cutShortAfter !== undefined, judged, ...cut };
 }
 
 /** Answers whether it ended before the pods that can be helped did. */
@@ -82,7 +81,7 @@ function serve(input: GrowInput, progress: Progress, first: Firsts): boolean {
     if (option === undefined) return false;
     take(input, progress, option);
     if (tied) retryTied(input);
-    if (progress.late) return true;
+    if (input.timer.cutShortAfter !== undefined) return true;
   }
   return true;
 }
@@ -99,9 +98,9 @@ function take(input: GrowInput, progress: Progress, option: Option): void {
   else if (!takeBalanced(input, progress, option)) takeOption(input, progress, option);
 }
 
-/** Whether nodes have to be planned one by one: pods are left whose places depend on each other's, or others come later. */
-function hasTied({ groups, keeps }: GrowInput): boolean {
-  return keeps || groups.some((group) => group.tied && group.pods.length > 0);
+/** Whether nodes have to be planned one by one: pods are left whose places depend on each other's. */
+function hasTied({ groups }: GrowInput): boolean {
+  return groups.some((group) => group.tied && group.pods.length > 0);
 }
 
 /** The same of pods that mind which zone others are in. */
@@ -111,9 +110,9 @@ function hasZonal({ groups }: GrowInput): boolean {
 
 function takeOption(input: GrowInput, progress: Progress, option: Option): void {
   const tied = hasTied(input);
-  if (tied) keepTied(input, option, progress.kept);
+  const kept = tied || input.keeps ? keepNodes(input, option, progress.kept) : option.estimate;
   progress.kept += 1;
-  count(progress, option.template, option.estimate);
+  count(progress, option.template, kept);
   forgetChanged(progress.standing, option, tied);
 }
 
@@ -188,11 +187,12 @@ function tryTied(input: GrowInput, template: GroupTemplate, how: { readonly limi
   return found;
 }
 
-/** The same packing once more, to stay. */
-function keepTied(input: GrowInput, { template, limit }: Option, turn: number): void {
+/** The same packing once more, to stay in the snapshot: what is counted is what stands there. */
+function keepNodes(input: GrowInput, { template, limit }: Option, turn: number): Estimate {
   const limits = tiedLimits(limit, turn);
-  const { added } = estimateTied(input.groups, [{ template, limit }], { ...limits, keep: true }, input.snapshot);
-  for (const [name, group] of added) input.planned.set(name, group);
+  const kept = estimateTied(input.groups, [{ template, limit }], { ...limits, keep: true }, input.snapshot);
+  for (const [name, group] of kept.added) input.planned.set(name, group);
+  return asBought(kept, template, limit);
 }
 
 /** New nodes may have made room elsewhere: a spread constraint that refused a present node may admit it now. */

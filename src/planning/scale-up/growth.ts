@@ -8,6 +8,7 @@ import type { Expander } from '../expanders/expander.ts';
 import type { Member } from './estimate-tied.ts';
 import type { Estimate } from './estimate.ts';
 import type { EquivalenceGroup } from './equivalence-groups.ts';
+import type { PlanTimer } from './plan-timer.ts';
 import { nodesAllowed, spend, type Headroom } from './limits.ts';
 import type { Scoring } from './score.ts';
 import type { Likeness } from './similar-groups.ts';
@@ -31,8 +32,7 @@ export interface GrowInput {
   readonly planned: Map<NodeName, NodeGroupId>;
   /** Places pods that find a place on nodes there are, those of earlier rounds included; answers those that did not. */
   readonly retry: (pods: readonly Pod[]) => readonly Pod[];
-  /** Asked before each estimate but the first, with how many were made: when it says so, no other is. */
-  readonly isLate: (made: number) => boolean;
+  readonly timer: PlanTimer;
   /** Which group is estimated first, so that groups beyond the time of one plan have their turn in another. */
   readonly turn: number;
   readonly likeness: Likeness;
@@ -74,9 +74,6 @@ export interface Progress {
   readonly standing: Map<NodeGroupId, Option>;
   readonly judged: Set<NodeGroupId>;
   headroom: Headroom;
-  late: boolean;
-  /** Estimates so far. */
-  made: number;
   /** Packings kept so far: makes the names of the next one's nodes its own. */
   kept: number;
 }
@@ -114,11 +111,9 @@ export function inTurn<Item, Found>(items: readonly Item[], turn: number, look: 
   return [...items.slice(0, start).flatMap(look), ...behind];
 }
 
-/** Once late, always late: what is known by then is what is chosen from. */
+/** Whether the time is up before the groups are estimated. */
 export function isTooLate(input: GrowInput, progress: Progress, templates: readonly GroupTemplate[]): boolean {
-  progress.late ||= progress.made > 0 && input.isLate(progress.made);
-  if (progress.late) return true;
-  progress.made += 1;
+  if (!input.timer.allowsOneMore()) return true;
   for (const { group } of templates) progress.judged.add(group.id);
   return false;
 }

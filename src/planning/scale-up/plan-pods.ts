@@ -1,7 +1,7 @@
 /** One plan for one set of pods: places them where there is room, and grows groups for the others. */
 import type { NodeGroupId } from '../../domain/ids.ts';
 import type { ScaleUpPlan } from '../../domain/plan.ts';
-import type { Pod } from '../../domain/pod.ts';
+import type { Pod, PodShape } from '../../domain/pod.ts';
 import type { PodVerdict, SkipReason } from '../../domain/reasons.ts';
 import { attaching } from '../../scheduling/attach-limits.ts';
 import { ClusterSnapshot } from '../../scheduling/cluster-snapshot.ts';
@@ -10,48 +10,50 @@ import { holdsRoom } from '../held-room.ts';
 import { bookedPods, isCheck } from '../requests/requests.ts';
 import { tooStale } from '../stale-cluster.ts';
 import { withProvenDevices } from '../awaited-devices.ts';
+import { bestByPriority } from './by-priority.ts';
 import { byPrecedence, displacedPods, isExpendable, priorityOf } from './classify-pods.ts';
-import { groupPods } from './equivalence-groups.ts';
+import { type EquivalenceGroup, groupPods } from './equivalence-groups.ts';
 import { grow } from './grow.ts';
-import { type Capacity, addComing, placeOnCapacity } from './present-capacity.ts';
+import type { PlanTimer } from './plan-timer.ts';
+import { type Capacity, addComing, branchOf, placeOnCapacity } from './present-capacity.ts';
 import { closedZones, reasonNotToGrow } from './skip-reasons.ts';
 import { type GroupTemplate, makeTemplate } from './template-node.ts';
 import type { Claims, ScaleUpInput } from './plan-input.ts';
 import { type Frame, leavingNodes, makeFrame, minimumNodes, rampFor, reasonByLimits, sizeWith } from './frame.ts';
 import { explain, finish, noGrowth } from './plan-result.ts';
 
-/** Who else is there, and in which order new nodes are given. */
+/** Who else is there, and how new nodes are given. */
 export interface PlanFor extends Omit<Claims, 'booked'> {
-  /** Priorities, the highest first: pods of at least the first are served before all others get a node, and so on. Absent: all at once. */
-  readonly steps?: readonly number[];
+  /** Where capacity is short those of higher priority are served first. Otherwise everybody at once. */
+  readonly byPriority: boolean;
+  readonly timer: PlanTimer;
 }
 
 /** The snapshot is left as found. */
-export function planFor(
-  input: ScaleUpInput,
-  asking: Pod[],
-  verdicts: Map<Pod, PodVerdict>,
-  { steps = [], ...others }: PlanFor = { waiting: [], last: [] },
-): ScaleUpPlan {
-  asking.sort(byPrecedence);
+export function planFor(input: ScaleUpInput, pods: readonly Pod[], ignored: ReadonlyMap<Pod, PodVerdict>, others: PlanFor): ScaleUpPlan {
+  const asking = pods.toSorted(byPrecedence);
+  const verdicts = new Map(ignored);
   const { observation, policy, request } = input;
   const booked = policy.capacity?.requests === true ? bookedPods(observation, request?.granted) : [];
   const blocked = blockedBecause(input);
   if (blocked !== undefined) {
-    for (const pod of asking) verdicts.set(pod, { kind: 'waiting', detail: blocked });
-    for (const pod of others.waiting) verdicts.set(pod, { kind: 'waiting', detail: blocked });
+    for (const pod of [...asking, ...others.waiting]) verdicts.set(pod, { kind: 'waiting', detail: blocked });
     const held = [...asking, ...booked, ...others.last].some(holdsRoom) ? { held: 'unknown' as const } : {};
     return { increases: [], skipped: [], verdicts, options: [], ...held, summary: `no scale-up: ${blocked}` };
   }
-  const frame = makeFrame(input, { booked, ...others });
+  const frame = makeFrame(input, { booked, waiting: others.waiting, last: others.last });
   const daemons = [...verdicts].filter(([, verdict]) => isDaemon(verdict)).map(([pod]) => pod);
-  const pods = [asking, daemons, booked, others.waiting, others.last];
-  if (pods.every(({ length }) => length === 0) && leavingNodes(input).size === 0)
+  const everybody = [asking, daemons, booked, others.waiting, others.last];
+  if (everybody.every(({ length }) => length === 0) && leavingNodes(input).size === 0)
     return finish(frame, { skips: new Map(), growth: noGrowth(frame), templates: [] }, verdicts);
   const snapshot = input.snapshot ?? freshSnapshot(input);
+  return inFork(snapshot, () => planPods(frame, { asking, daemons, verdicts, ...others }, snapshot));
+}
+
+function inFork<Answer>(snapshot: ClusterSnapshot, ask: () => Answer): Answer {
   snapshot.fork();
   try {
-    return planPods(frame, { asking, daemons, steps }, snapshot, verdicts);
+    return ask();
   } finally {
     snapshot.revert();
   }
@@ -69,37 +71,66 @@ function isDaemon(verdict: PodVerdict): boolean {
   return verdict.kind === 'ignored' && verdict.reason === 'daemon-set';
 }
 
-interface Asked {
+interface Asked extends Pick<PlanFor, 'byPriority' | 'timer'> {
   readonly asking: readonly Pod[];
   readonly daemons: readonly Pod[];
-  readonly steps: readonly number[];
+  /** Filled with what is decided before anything grows. */
+  readonly verdicts: Map<Pod, PodVerdict>;
 }
 
-function planPods(frame: Frame, asked: Asked, snapshot: ClusterSnapshot, verdicts: Map<Pod, PodVerdict>): ScaleUpPlan {
-  const { observation, policy } = frame.input;
-  const displaced = displacedPods(observation, leavingNodes(frame.input));
-  const isTurn = frame.input.request !== undefined;
+/** Places who finds a place, once; grows for the others, as often as it takes to serve them in the right order. */
+function planPods(frame: Frame, asked: Asked, snapshot: ClusterSnapshot): ScaleUpPlan {
+  const { asking, verdicts, byPriority, timer } = asked;
+  const displaced = displacedPods(frame.input.observation, leavingNodes(frame.input));
   makeRoom(frame, displaced, snapshot);
   const capacity = capacityOf(frame, snapshot);
   addComing(capacity, [...frame.coming, ...minimumNodes(frame)]);
-  const { left, tied } = placeInOrder(frame, capacity, { ...asked, displaced, verdicts });
-  const turns = inSteps(left, asked.steps).map((pods) => groupPods(pods, tied));
-  const sizeOf = (id: NodeGroupId): number => sizeWith(frame, id, undefined);
+  const { left, tied } = placeInOrder(frame, capacity, { ...asked, displaced });
+  const { templates, skips } = templatesOf(frame);
+  const tryIn = (steps: readonly number[]): ScaleUpPlan =>
+    inFork(snapshot, () => {
+      const turns = inSteps(left, steps).map((pods) => groupPods(pods, tied));
+      const settled = { turns, tied, capacity: branchOf(capacity), templates, skips, verdicts: new Map(verdicts), timer };
+      return growFor(frame, settled);
+    });
+  return byPriority ? bestByPriority(asking, tryIn, timer) : tryIn([]);
+}
+
+/** The groups that may grow, with what a new node offers, and why the others may not. */
+function templatesOf(frame: Frame): Pick<Settled, 'templates' | 'skips'> {
+  const { observation, policy, names } = frame.input;
   const skips = new Map<NodeGroupId, SkipReason>();
   const templates: GroupTemplate[] = [];
   for (const group of observation.cloud.groups) {
+    const size = sizeWith(frame, group.id, undefined);
     const reason =
-      reasonNotToGrow(group, frame.standing, sizeOf(group.id), rampFor(frame, group)) ??
-      (group.template === undefined
-        ? undefined
-        : reasonByLimits(frame.headroom, group, group.template, { policy, size: sizeOf(group.id) }));
+      reasonNotToGrow(group, frame.standing, size, rampFor(frame, group)) ??
+      (group.template === undefined ? undefined : reasonByLimits(frame.headroom, group, group.template, { policy, size }));
     if (reason !== undefined) skips.set(group.id, reason);
     else if (group.template !== undefined) {
-      const offered = withProvenDevices(attaching(group.template, frame.input.names), group, frame.input);
+      const offered = withProvenDevices(attaching(group.template, names), group, frame.input);
       templates.push(makeTemplate(group, offered, observation.cluster.daemonSets, closedZones(group, frame.standing)));
     }
   }
-  const retry = (waiting: readonly Pod[]): readonly Pod[] => placeOnCapacity(capacity, waiting, tied, verdicts);
+  return { templates, skips };
+}
+
+/** What is known before anything grows. */
+interface Settled extends Pick<PlanFor, 'timer'> {
+  /** Who asks for nodes, those that are served first first. */
+  readonly turns: readonly (readonly EquivalenceGroup[])[];
+  readonly tied: ReadonlySet<PodShape>;
+  readonly capacity: Capacity;
+  readonly templates: readonly GroupTemplate[];
+  readonly skips: ReadonlyMap<NodeGroupId, SkipReason>;
+  readonly verdicts: Map<Pod, PodVerdict>;
+}
+
+/** Leaves what it grew by in the snapshot. */
+function growFor(frame: Frame, { turns, tied, capacity, templates, skips, verdicts, timer }: Settled): ScaleUpPlan {
+  const { observation, policy } = frame.input;
+  const { snapshot } = capacity;
+  const isTurn = frame.input.request !== undefined;
   const growth = grow({
     snapshot,
     templates: mayGrow(frame) ? templates : [],
@@ -107,14 +138,14 @@ function planPods(frame: Frame, asked: Asked, snapshot: ClusterSnapshot, verdict
     allOrNothing: isTurn,
     together: isTurn && policy.scaleUp.balanceSimilarGroups,
     scoring: frame.scoring,
-    expanders: frame.expanders,
+    expanders: frame.makeExpanders(),
     headroom: frame.headroom,
-    sizeOf,
+    sizeOf: (id) => sizeWith(frame, id, undefined),
     ceilingOf: (group) => rampFor(frame, group).ceiling,
-    retry,
+    retry: (waiting) => placeOnCapacity(capacity, waiting, tied, verdicts),
     planned: capacity.planned,
     turn: observation.loopId,
-    isLate: frame.input.isLate ?? (() => false),
+    timer,
     likeness: { ignoredLabels: policy.scaleUp.balancingIgnoreLabels ?? [], labels: policy.scaleUp.balancingLabels ?? [] },
     balance: policy.scaleUp.balanceSimilarGroups && !isTurn,
   });
@@ -135,7 +166,6 @@ function inSteps(pods: readonly Pod[], steps: readonly number[]): readonly (read
 
 interface Placing extends Asked {
   readonly displaced: readonly Pod[];
-  readonly verdicts: Map<Pod, PodVerdict>;
 }
 
 /** Booked room first, then whose turn it is not, then those that ask, then who only takes what is left. Answers who needs nodes. */

@@ -21,7 +21,7 @@ export function explain(outcome: {
   readonly groups: readonly EquivalenceGroup[];
   readonly templates: readonly GroupTemplate[];
   readonly growth: Growth;
-  readonly skips: Map<NodeGroupId, SkipReason>;
+  readonly skips: ReadonlyMap<NodeGroupId, SkipReason>;
   readonly verdicts: Map<Pod, PodVerdict>;
 }): void {
   const { frame, snapshot, groups, templates, growth, skips, verdicts } = outcome;

@@ -8,10 +8,12 @@ import type { PodVerdict } from '../../domain/reasons.ts';
 import { bufferPods } from '../buffers/inject.ts';
 import { holdsRoom } from '../held-room.ts';
 import { requestPods } from '../requests/requests.ts';
-import { byPrecedence, gpuIndexes, isExpendable, priorityOf, reasonToIgnore } from './classify-pods.ts';
+import { isHelped, isStuck } from './by-priority.ts';
+import { byPrecedence, gpuIndexes, isExpendable, reasonToIgnore } from './classify-pods.ts';
 import { injectPods } from './proactive.ts';
 import type { RequestTurn, ScaleUpInput } from './plan-input.ts';
-import { planFor } from './plan-pods.ts';
+import { type PlanFor, planFor } from './plan-pods.ts';
+import { PlanTimer } from './plan-timer.ts';
 
 /**
  * Decides which groups grow, for which pods, and says why for every pending pod and every group.
@@ -22,10 +24,11 @@ export function planScaleUp(input: ScaleUpInput): ScaleUpPlan {
   const asking: Pod[] = [];
   const verdicts = ignoredPods(input, asking);
   if (input.request !== undefined) return planForRequest(input, input.request, { asking, verdicts });
+  const how = { waiting: [], last: [], byPriority: true, timer: new PlanTimer(input.isLate) };
   const foreseen = injectPods(observation, policy.scaleUp, asking.length);
   const buffers = buffered(input, asking.length + foreseen.pods.length);
-  if (policy.scaleUp.proactive !== true && policy.capacity?.bufferInjection !== true) return planByPriority(input, asking, verdicts);
-  const plan = yieldingRoom(input, [...asking, ...foreseen.pods], { buffers: buffers.pods, verdicts });
+  if (policy.scaleUp.proactive !== true && policy.capacity?.bufferInjection !== true) return planFor(input, asking, verdicts, how);
+  const plan = yieldingRoom(input, [...asking, ...foreseen.pods], { buffers: buffers.pods, verdicts, how });
   const injected = foreseen.pods.length + buffers.pods.length;
   return { ...plan, injection: { injected, skipped: foreseen.skipped + buffers.skipped } };
 }
@@ -41,55 +44,8 @@ function planForRequest(
   const request = capacity.requests?.find(({ ref }) => ref.uid === uid);
   const pods = request === undefined ? [] : (requestPods(request, capacity, observation.nowMs) ?? []);
   const waiting = asking.toSorted(byPrecedence);
-  return planFor(input, [...pods], verdicts, { waiting, last: buffered(input, 0).pods });
-}
-
-/** Each try may leave other pods behind than the one before; it does not go on for ever. */
-const MAX_TRIES = 3;
-
-/**
- * Packing goes by size. Where that leaves a pod without a place and gives one of lower priority a new node, the plan is made
- * again, step by step for the priorities that were passed over, and stands when it serves the higher ones better.
- */
-function planByPriority(input: ScaleUpInput, asking: readonly Pod[], verdicts: ReadonlyMap<Pod, PodVerdict>): ScaleUpPlan {
-  let best = planFor(input, [...asking], new Map(verdicts));
-  let last = best;
-  let steps: readonly number[] = [];
-  for (let tries = 0; tries < MAX_TRIES; tries++) {
-    // Also those of a try that was no better: what came first in it may have taken what still higher ones need.
-    const more = passedOver(last, asking).filter((priority) => !steps.includes(priority));
-    if (more.length === 0) return best;
-    steps = [...steps, ...more].sort((left, right) => right - left);
-    last = planFor(input, [...asking], new Map(verdicts), { waiting: [], last: [], steps });
-    if (servesBetter(last, best, asking)) best = last;
-  }
-  return best;
-}
-
-/** Priorities of pods that stay behind although one of lower priority gets a new node. */
-function passedOver(plan: ScaleUpPlan, asking: readonly Pod[]): readonly number[] {
-  const lowest = asking.reduce((least, pod) => (isHelped(plan, pod) ? Math.min(least, priorityOf(pod)) : least), Infinity);
-  return [...new Set(asking.filter((pod) => isStuck(plan, pod)).map(priorityOf))].filter((priority) => priority > lowest);
-}
-
-/** Of the highest priority that the two plans do not serve alike, fewer pods stay behind. */
-function servesBetter(plan: ScaleUpPlan, before: ScaleUpPlan, asking: readonly Pod[]): boolean {
-  const gain = new Map<number, number>();
-  for (const pod of asking) {
-    const change = Number(isStuck(before, pod)) - Number(isStuck(plan, pod));
-    if (change !== 0) gain.set(priorityOf(pod), (gain.get(priorityOf(pod)) ?? 0) + change);
-  }
-  const decisive = [...gain].filter(([, change]) => change !== 0).sort(([left], [right]) => right - left)[0];
-  return decisive !== undefined && decisive[1] > 0;
-}
-
-function isStuck({ verdicts }: ScaleUpPlan, pod: Pod): boolean {
-  const kind = verdicts.get(pod)?.kind;
-  return kind === 'helpless' || kind === 'waiting';
-}
-
-function isHelped({ verdicts }: ScaleUpPlan, pod: Pod): boolean {
-  return verdicts.get(pod)?.kind === 'triggered';
+  const timer = new PlanTimer(input.isLate);
+  return planFor(input, pods, verdicts, { waiting, last: buffered(input, 0).pods, byPriority: false, timer });
 }
 
 /**
@@ -99,11 +55,11 @@ function isHelped({ verdicts }: ScaleUpPlan, pod: Pod): boolean {
 function yieldingRoom(
   input: ScaleUpInput,
   asking: readonly Pod[],
-  { buffers, verdicts }: { readonly buffers: readonly Pod[]; readonly verdicts: ReadonlyMap<Pod, PodVerdict> },
+  { buffers, verdicts, how }: { readonly buffers: readonly Pod[]; readonly verdicts: ReadonlyMap<Pod, PodVerdict>; readonly how: PlanFor },
 ): ScaleUpPlan {
-  const plan = planByPriority(input, [...asking, ...buffers], verdicts);
+  const plan = planFor(input, [...asking, ...buffers], verdicts, how);
   if (!buffers.some((pod) => isHelped(plan, pod)) || !asking.some((pod) => isStuck(plan, pod))) return plan;
-  const without = planByPriority(input, asking, verdicts);
+  const without = planFor(input, asking, verdicts, how);
   return helpedIn(without) > helpedIn(plan) ? { ...without, held: 'unknown' } : plan;
 }
 

@@ -27,6 +27,16 @@ export interface Capacity {
   readonly undecided: { readonly template: GroupTemplate; left: number }[];
 }
 
+/** What is decided on the branch is not decided on the trunk. The snapshot is the same: the caller forks it. */
+export function branchOf(capacity: Capacity): Capacity {
+  return {
+    ...capacity,
+    upcoming: new Map(capacity.upcoming),
+    planned: new Map(capacity.planned),
+    undecided: capacity.undecided.map((pool) => ({ ...pool })),
+  };
+}
+
 /** Puts the nodes to come into the snapshot. */
 export function addComing(capacity: Capacity, coming: readonly ComingNodes[]): void {
   for (const { template, upcoming } of coming) {

@@ -110,4 +110,22 @@ describe('capacity that is short goes to pods of higher priority', () => {
     expect([first, second].map((pod) => verdictOf(plan, pod)?.kind)).toEqual(['triggered', 'triggered']);
     expect(verdictOf(plan, small)?.kind).toBe('fits-present-node');
   });
+
+  it('in the time that there is for all tries together, and a replay that ends after as many estimates finds the same', () => {
+    const groups = ['a', 'b', 'c'].map((id) => aGroup({ id, target: 0, maxSize: 1 }));
+    const pods = [low('2500m'), low('2500m'), low('2500m'), ...Array.from({ length: 4 }, () => high('1500m'))];
+    const endingAfter = (looks: number) => {
+      let asked = 0;
+      return planFor({ groups, pods, isLate: () => ++asked > looks });
+    };
+    const plans = Array.from({ length: 16 }, (_, looks) => endingAfter(looks));
+    for (const plan of plans) {
+      const { cutShortAfter = Infinity } = plan;
+      expect(planFor({ groups, pods, isLate: (made) => made >= cutShortAfter })).toEqual(plan);
+    }
+    const servedHigh = plans.map((plan) => pods.slice(3).filter((pod) => verdictOf(plan, pod)?.kind === 'triggered').length);
+    expect([servedHigh[0], servedHigh.at(-1), plans.at(-1)?.cutShortAfter]).toEqual([1, 4, undefined]);
+    // The first try was whole by then, and the second was not.
+    expect(plans.some(({ increases, cutShortAfter }) => increases.length === 3 && cutShortAfter !== undefined)).toBe(true);
+  });
 });
