@@ -115,6 +115,7 @@ export type UnremovableReason =
   | 'GroupCoolingDown'
   | 'GroupUnconfirmed'
   | 'InstanceUnknown'
+  | 'InstanceProtected'
   | 'RemovalBudgetSpent'
   | 'UnexpectedError';
 

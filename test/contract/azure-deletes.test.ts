@@ -56,6 +56,19 @@ describe('azure: deleting machines', () => {
     expect(await remove(r, [0], true)).toMatchObject({ kind: 'accepted' });
   });
 
+  it.each([
+    ['actions', { protectFromScaleSetActions: true }, 'Succeeded', 'refused'],
+    ['scale-in', { protectFromScaleIn: true }, 'Succeeded', 'refused'],
+    ['scale-in', { protectFromScaleIn: true }, 'Failed', 'accepted'],
+    [undefined, { protectFromScaleIn: false, protectFromScaleSetActions: null }, 'Succeeded', 'accepted'],
+  ])('a machine that was protected from %s since the plan (%j, %s): %s', async (from, protection, state, kind) => {
+    const { r, set } = await started(3);
+    set.machines.set('1', { ...set.machines.get('1')!, state, power: 'stopped', protection });
+    expect(await remove(r, [0, 1])).toMatchObject({ kind });
+    expect(posts(r)).toHaveLength(kind === 'refused' ? 0 : 1);
+    expect(r.group(USER_POOL).instances?.[1]?.protectedFrom).toBe(from);
+  });
+
   it('azure provider 95: one that is already being deleted is left out, and alone needs no call', async () => {
     const { r, set } = await started(3);
     set.machines.set('1', { state: 'Deleting', power: 'running', vmId: `vm-${USER_POOL}-1`, zone: undefined });

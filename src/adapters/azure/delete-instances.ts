@@ -65,10 +65,17 @@ async function attempt(parts: WriteParts, group: Registered, request: DeleteRequ
   if (other !== undefined) return refused(`${other.key} is another machine than the one that was meant`);
   const toDelete = present.filter(({ key, value }) => value.state !== 'deleting' && store.instances.removalOf(key) !== 'under-way');
   if (toDelete.length === 0) return { kind: 'accepted', group: group.id, instances: keys };
+  const guarded = toDelete.find(({ value }) => isGuarded(value));
+  if (guarded !== undefined) return refused(`${guarded.key} is protected by its owner`);
   const reason = await belowMinimum(parts, group, { count: toDelete.length, allowed: request.allowBelowMin, signal });
   if (reason !== undefined) return refused(reason);
   const force = parts.options.enableForceDelete && allowsForce(store.scaleSets.get(group.key)?.value);
   return send(parts, group, { machines: toDelete, keys, force, retried: false }, signal);
+}
+
+/** Azure refuses the whole batch for one machine that is protected from actions; scale-in is what we do to all that work. */
+function isGuarded({ protectedFrom, state }: InstanceRow): boolean {
+  return protectedFrom === 'actions' || (protectedFrom === 'scale-in' && state !== 'failed');
 }
 
 /** An unknown identity before the read is no reason to doubt: the key was never seen with another one. */

@@ -1,6 +1,6 @@
 /** SDK objects stop here: every optional field is decided, and only what decisions read is kept. */
 import type { VirtualMachine, VirtualMachineScaleSet, VirtualMachineScaleSetOSDisk, VirtualMachineScaleSetVM } from '@azure/arm-compute';
-import type { InstanceState } from '../../domain/node-group.ts';
+import type { Instance, InstanceState } from '../../domain/node-group.ts';
 import type { Labels } from '../../domain/labels.ts';
 import { foldName, lastSegment, parseInstanceId, type InstanceRef } from './arm-ids.ts';
 import { labelsOfModel } from './model-labels.ts';
@@ -115,6 +115,8 @@ export interface InstanceRow {
   readonly vmId: string;
   /** Milliseconds since the epoch; undefined: not told. */
   readonly createdAtMs: number | undefined;
+  /** By its owner's policy. Absent: it is not. */
+  readonly protectedFrom?: NonNullable<Instance['protectedFrom']>;
 }
 
 interface InstanceView {
@@ -163,7 +165,14 @@ function instanceOf(raw: VirtualMachineScaleSetVM | VirtualMachine, ref: Instanc
     bootstrapError: bootstrapErrorOf(raw.instanceView),
     vmId: raw.vmId ?? '',
     createdAtMs: createdAtMs === undefined || Number.isNaN(createdAtMs) ? undefined : createdAtMs,
+    ...protectionOf('protectionPolicy' in raw ? raw.protectionPolicy : undefined),
   };
+}
+
+/** Protection from actions on the set covers scale-in. */
+function protectionOf(policy: VirtualMachineScaleSetVM['protectionPolicy']): Pick<InstanceRow, 'protectedFrom'> {
+  if (policy?.protectFromScaleSetActions === true) return { protectedFrom: 'actions' };
+  return policy?.protectFromScaleIn === true ? { protectedFrom: 'scale-in' } : {};
 }
 
 export function zoneName(location: string, zone: string): string {

@@ -32,6 +32,7 @@ export interface Eligibility {
 
 const NO_PODS: readonly Pod[] = [];
 const DEFAULT_GPU_THRESHOLD = 0.5;
+const PROTECTION = { 'scale-in': 'scale-in', actions: 'scale set actions' } as const;
 
 /** Tells the nodes that could go from those that cannot, cheap questions first. Simulates nothing. */
 export function sortOutNodes(scope: Scope): Eligibility {
@@ -70,6 +71,8 @@ function judge(node: Node, scope: Scope): Candidate | KeptNode {
   if (group.frozen !== undefined) return { node: name, reason: 'GroupFrozen', detail: group.frozen };
   const instance = observation.cloud.instanceOfNode.get(name);
   if (instance === undefined) return { node: name, reason: 'InstanceUnknown' };
+  const guard = scope.protected.get(instance);
+  if (guard !== undefined) return { node: name, reason: 'InstanceProtected', detail: `its machine is protected from ${PROTECTION[guard]}` };
   // A broken node is no part of the minimum that is worth having: its timer runs while a replacement is on its way.
   if (node.readiness.ready && isAtMinimum(group, scope)) return { node: name, ...atMinimum(group) };
   const memory = state.unremovable.get(name);

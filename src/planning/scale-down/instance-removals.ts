@@ -88,9 +88,10 @@ interface Registration {
 
 function causeOf(instance: Instance, group: NodeGroup, registration: Registration): InstanceRemoval['cause'] | undefined {
   const { scope, registered } = registration;
-  if (group.frozen !== undefined || registered.has(instance.key)) return undefined;
+  // Azure refuses a whole batch for one machine that its owner protects.
+  if (group.frozen !== undefined || registered.has(instance.key) || instance.protectedFrom === 'actions') return undefined;
   if (instance.state === 'failed') return 'failed';
   const confirmed = group.target.known && group.target.confirmed;
-  if (!mayJoin(instance) || !confirmed || !registration.idsCompare) return undefined;
+  if (instance.protectedFrom !== undefined || !mayJoin(instance) || !confirmed || !registration.idsCompare) return undefined;
   return isOverdue(instance, group, { ...scope, nowMs: scope.observation.nowMs }) ? 'never-registered' : undefined;
 }

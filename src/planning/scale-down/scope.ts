@@ -1,6 +1,6 @@
 import type { InstanceKey, NodeGroupId, NodeName } from '../../domain/ids.ts';
 import type { LoopState } from '../../domain/loop-state.ts';
-import type { InstanceState, NodeGroup } from '../../domain/node-group.ts';
+import type { Instance, InstanceState, NodeGroup } from '../../domain/node-group.ts';
 import type { Node } from '../../domain/node.ts';
 import type { Observation } from '../../domain/observation.ts';
 import type { Policy } from '../../domain/policy.ts';
@@ -26,6 +26,8 @@ export interface Scope {
   readonly draining: ReadonlyMap<NodeGroupId, readonly NodeName[]>;
   /** Machines that Azure is deleting, whoever asked for it. */
   readonly machinesGoing: ReadonlySet<InstanceKey>;
+  /** Machines that their owners protect from removal, and from what. */
+  readonly protected: ReadonlyMap<InstanceKey, NonNullable<Instance['protectedFrom']>>;
 }
 
 export interface ScopeInput {
@@ -50,6 +52,11 @@ export function scopeOf(input: ScopeInput): Scope {
     machinesGoing: new Set(
       observation.cloud.groups.flatMap(({ instances = [] }) =>
         instances.flatMap(({ key, state: doing }) => (doing === 'deleting' ? [key] : [])),
+      ),
+    ),
+    protected: new Map(
+      observation.cloud.groups.flatMap(({ instances = [] }) =>
+        instances.flatMap(({ key, protectedFrom }) => (protectedFrom === undefined ? [] : [[key, protectedFrom] as const])),
       ),
     ),
   };

@@ -39,7 +39,7 @@ export interface ScriptedSet {
   priority: string;
   extendedLocation: { name: string; type: string } | undefined;
   hostGroup: string | undefined;
-  machines: Map<string, { state: string; power: string; vmId: string; zone: string | undefined }>;
+  machines: Map<string, { state: string; power: string; vmId: string; zone: string | undefined; protection?: object }>;
 }
 
 export const SUBSCRIPTION = '00000000-0000-0000-0000-00000000000a';
@@ -233,6 +233,7 @@ function machines(set: ScriptedSet, id: string | undefined): ArmReply {
     properties: {
       provisioningState: machine.state,
       vmId: machine.vmId,
+      ...(machine.protection === undefined ? {} : { protectionPolicy: machine.protection }),
       timeCreated: new Date(START_MS).toISOString(),
       instanceView: { statuses: [{ code: `PowerState/${machine.power}` }] },
     },

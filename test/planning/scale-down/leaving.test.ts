@@ -64,3 +64,30 @@ it('says that nodes were not looked at, and why', () => {
   expect(others).toHaveLength(30);
   for (const { detail } of others) expect(detail).toBe('not looked at in this loop: the pods of 100 other nodes fit nowhere');
 });
+
+describe('a machine that its owner protects', () => {
+  const guard = (protectedFrom: 'scale-in' | 'actions', state: 'running' | 'failed' = 'running') =>
+    anInstance({ node: 'p-0', state, protectedFrom, firstSeenMs: START_MS - 60 * MINUTE });
+
+  it.each([
+    ['scale-in', 'its machine is protected from scale-in'],
+    ['actions', 'its machine is protected from scale set actions'],
+  ] as const)('from %s is not drained, however long its node is unneeded', (from, detail) => {
+    const group = pool('p', 1, { instances: [guard(from), anInstance({ node: 'p-1' })] });
+    const unneededSince = sinceMinutes(30, names);
+    const result = plan({ groups: [group], nodes: names.map((name) => aNode({ name })), state: { unneededSince } });
+    expect(result.kept).toEqual([{ node: 'p-0', reason: 'InstanceProtected', detail }]);
+    expect(result.removals.map(({ node }) => node)).toEqual(['p-1']);
+  });
+
+  it.each([
+    ['failed, from actions: Azure would refuse the whole batch', guard('actions', 'failed'), []],
+    ['failed, from scale-in: it is no capacity', guard('scale-in', 'failed'), ['failed']],
+    ['never registered, from actions', guard('actions'), []],
+    ['never registered, from scale-in', guard('scale-in'), []],
+  ] as const)('%s', (_name, instance, causes) => {
+    const group = pool('p', 1, { instances: [instance, anInstance({ node: 'p-1' })] });
+    const result = plan({ groups: [group], nodes: [aNode({ name: 'p-1' })] });
+    expect(result.instanceRemovals.map(({ cause }) => cause)).toEqual(causes);
+  });
+});
