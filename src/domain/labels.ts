@@ -40,12 +40,19 @@ export function matchesRequirement(requirement: Requirement, labels: Labels): bo
   }
 }
 
-function comparesAsInteger(requirement: Requirement, value: string | undefined): boolean {
-  const bound = requirement.values[0];
-  const integer = /^[+-]?\d+$/;
-  if (value === undefined || bound === undefined || requirement.values.length > 1) return false;
-  if (!integer.test(value) || !integer.test(bound)) return false;
-  return requirement.operator === 'Gt' ? Number(value) > Number(bound) : Number(value) < Number(bound);
+function comparesAsInteger({ operator, values }: Requirement, value: string | undefined): boolean {
+  const [own, bound] = [integerOf(value), integerOf(values[0])];
+  if (own === undefined || bound === undefined || values.length > 1) return false;
+  return operator === 'Gt' ? own > bound : own < bound;
+}
+
+const MOST = 2n ** 63n;
+
+/** As Kubernetes reads it: in base ten and of 64 bits; anything else is no number. */
+function integerOf(text: string | undefined): bigint | undefined {
+  if (text === undefined || !/^[+-]?\d+$/.test(text)) return undefined;
+  const value = BigInt(text.replace(/^\+/, ''));
+  return value >= -MOST && value < MOST ? value : undefined;
 }
 
 export function matchesSelector(selector: LabelSelector, labels: Labels): boolean {

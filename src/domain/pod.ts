@@ -3,7 +3,7 @@ import type { PodUid } from './ids.ts';
 import type { Resources } from './resources.ts';
 import type { DeviceClaimRef, DeviceRules } from './devices.ts';
 import type { Toleration } from './taint.ts';
-import type { PodClaim, SharedVolume, VolumeRules } from './volumes.ts';
+import type { LoneDisk, PodClaim, SharedVolume, VolumeRules } from './volumes.ts';
 
 export interface HostPort {
   readonly port: number;
@@ -66,6 +66,8 @@ export interface PodShape {
   readonly volumes?: VolumeRules;
   /** Those that other pods mount too; absent: none. */
   readonly sharedVolumes?: readonly SharedVolume[];
+  /** Disks that it does not share with other pods of its node; absent: none. */
+  readonly loneDisks?: readonly LoneDisk[];
   /** The device claims of its spec; absent: none. What they mean is in `devices`, or in `unsupported` where that is not known. */
   readonly deviceClaims?: readonly DeviceClaimRef[];
   /** What its device claims say about nodes, where that is known. */

@@ -38,6 +38,14 @@ export interface SharedVolume {
   readonly slots: Resources;
 }
 
+/** A disk that a pod's own spec names and that the pods of one node may only share where all of them only read it. */
+export interface LoneDisk {
+  readonly kind: 'iscsi' | 'rbd' | 'gcePersistentDisk' | 'awsElasticBlockStore';
+  /** The names by which it goes: two disks of a kind that have one in common are the same. */
+  readonly ids: readonly string[];
+  readonly readOnly: boolean;
+}
+
 /** A claim that a pod mounts; names are of the pod's namespace. */
 export interface PodClaim {
   readonly name: string;

@@ -7,11 +7,14 @@ import type { Node } from '../domain/node.ts';
 import type { HostPort, Pod, PodShape } from '../domain/pod.ts';
 import type { ResourceNames, Resources } from '../domain/resources.ts';
 import { attachLimit, withAttachSlots } from './attach-limits.ts';
+import type { LoneDisk } from '../domain/volumes.ts';
+import { takenDisk } from './predicates/lone-disks.ts';
 import { fitsFree, needOf, type Need } from './predicates/resources-fit.ts';
 import { requestsAlone, SharedVolumes, type CompiledVolume } from './shared-volumes.ts';
 import { bug } from './undo-log.ts';
 
 const NO_PORTS: readonly HostPort[] = [];
+const NO_DISKS: readonly LoneDisk[] = [];
 
 /** What a pod takes of a node, worked out before. */
 interface Taking {
@@ -25,6 +28,8 @@ export class NodeSlots {
   readonly nodes: (Node | undefined)[] = [];
   readonly #pods: (readonly Pod[])[] = [];
   readonly #ports: HostPort[][] = [];
+  /** By slot; only of slots that have some. */
+  readonly #disks = new Map<number, LoneDisk[]>();
   readonly #volumes = new SharedVolumes();
   /** The pod lists that are copies of ours and may be edited. */
   readonly #ownList: boolean[] = [];
@@ -101,6 +106,10 @@ export class NodeSlots {
     return this.#ports[slot] ?? NO_PORTS;
   }
 
+  disksAt(slot: number): readonly LoneDisk[] {
+    return this.#disks.get(slot) ?? NO_DISKS;
+  }
+
   freeAt(slot: number): Float64Array {
     return this.free.subarray(slot * this.#stride, (slot + 1) * this.#stride);
   }
@@ -119,6 +128,7 @@ export class NodeSlots {
     this.free.fill(0, base, base + this.#stride);
     this.free.set(allocatable, base);
     this.#ports[slot]?.splice(0);
+    this.#disks.delete(slot);
   }
 
   vacate(slot: number): void {
@@ -152,9 +162,10 @@ export class NodeSlots {
     return at;
   }
 
-  /** Whether there is room for one more, shared volumes that are there not counted again. */
+  /** Whether there is room for one more, shared volumes that are there not counted again, and none has a disk that it wants alone. */
   hasRoomFor(slot: number, { shape, need, shared }: Taking): boolean {
     if (!fitsFree(need, this.free, slot * this.#stride)) return false;
+    if (shape.loneDisks !== undefined && takenDisk(shape.loneDisks, this.disksAt(slot)) !== undefined) return false;
     return shared.length === 0 || fitsFree(needOf(this.requestsAt(slot, shape)), this.free, slot * this.#stride);
   }
 
@@ -167,12 +178,14 @@ export class NodeSlots {
   take(slot: number, { shape, need, shared }: Taking): void {
     this.#give(slot, need, -1);
     if (shape.hostPorts.length > 0) this.#takePorts(slot, shape.hostPorts);
+    if (shape.loneDisks !== undefined) this.#disks.set(slot, [...this.disksAt(slot), ...shape.loneDisks]);
     if (shared.length > 0) for (const volume of this.#volumes.take(slot, shared)) this.#give(slot, volume.need, -1);
   }
 
   giveBack(slot: number, { shape, need, shared }: Taking): void {
     this.#give(slot, need, 1);
     if (shape.hostPorts.length > 0) this.#giveBackPorts(slot, shape.hostPorts);
+    if (shape.loneDisks !== undefined) this.#giveBackDisks(slot, shape.loneDisks);
     if (shared.length > 0) for (const volume of this.#volumes.giveBack(slot, shared)) this.#give(slot, volume.need, 1);
   }
 
@@ -198,6 +211,13 @@ export class NodeSlots {
       const at = used.findIndex((other) => other.port === port.port && other.protocol === port.protocol && other.hostIp === port.hostIp);
       if (at >= 0) used.splice(at, 1);
     }
+  }
+
+  #giveBackDisks(slot: number, disks: readonly LoneDisk[]): void {
+    const left = [...this.disksAt(slot)];
+    for (const disk of disks) left.splice(left.indexOf(disk), 1);
+    if (left.length > 0) this.#disks.set(slot, left);
+    else this.#disks.delete(slot);
   }
 
   #editable(slot: number): Pod[] {

@@ -3,6 +3,7 @@ import type { FitReason } from '../domain/reasons.ts';
 import type { ResourceNames } from '../domain/resources.ts';
 import type { DeviceLedger } from './device-ledger.ts';
 import type { NodeSlots } from './node-slots.ts';
+import { refusedByDisks } from './predicates/lone-disks.ts';
 import { refusedByPorts, takenPort } from './predicates/ports.ts';
 import { insufficientResources } from './predicates/resources-fit.ts';
 import { fitsClass, type CompiledShape } from './shape-table.ts';
@@ -35,6 +36,7 @@ export function refusals(
   return [
     ...staticRefusals(shape, slots.nodeAt(slot)),
     ...refusedByPorts(shape, slots.portsAt(slot)),
+    ...refusedByDisks(shape, slots.disksAt(slot)),
     ...insufficientResources(slots.requestsAt(slot, shape), slots.freeAt(slot), names),
     ...ledger.refusals(ties, slot),
     ...(shape.devices === undefined ? [] : devices.refusals(shape.devices, slot, slots.nodeAt(slot))),

@@ -1,6 +1,6 @@
 /**
  * Tells the shapes that other pods' places matter to, or whose place matters to others, from those that only need room. Pods
- * that claim devices are among the first: which devices a node has left is no arithmetic. Nor are attach slots where volumes are
+ * that claim devices, or disks for themselves alone, are among the first: what a node has left of those is no arithmetic. Nor are attach slots where volumes are
  * shared, and that goes for all pods that take such slots.
  */
 import type { PodShape } from '../domain/pod.ts';
@@ -24,6 +24,7 @@ export function findTied(shapes: readonly ShapeTies[], ledger: TopologyLedger): 
   const isTied = (ties: ShapeTies): boolean =>
     ties.hasRules ||
     ties.shape.sharedVolumes !== undefined ||
+    ties.shape.loneDisks !== undefined ||
     (attached.size > 0 && needOf(ties.shape.requests).indexes.some((index) => attached.has(index))) ||
     (ties.shape.devices?.claims.length ?? 0) > 0 ||
     ledger.countedBy(ties).some((counter) => asked.has(counter)) ||

@@ -40,6 +40,21 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
       message.startsWith('SchedulerError: running "DynamicResources" filter plugin') &&
       [...reasons.values()].some((refusals) => refusals.some(({ kind }) => kind === 'device')),
   },
+  {
+    name: 'a namespace selector that only excludes',
+    why:
+      'kube-scheduler 1.34 to 1.36 lets such a selector in a rule of the pending pod mean every namespace, which is a regression that was ' +
+      'mended later (kubernetes/kubernetes pull 141563, and in patches of these versions). The planner goes by what the API documents, and ' +
+      'by what schedulers before and after do.',
+    explains: ({ pod }) => {
+      const { podAffinity = {}, podAntiAffinity = {} } = specOf(pod).affinity ?? {};
+      const terms = [podAffinity, podAntiAffinity].flatMap((rules) => rules.requiredDuringSchedulingIgnoredDuringExecution ?? []);
+      return terms.some(({ namespaceSelector: { matchLabels = {}, matchExpressions = [] } = {} }) => {
+        const excludes = matchExpressions.every(({ operator }) => operator === 'NotIn' || operator === 'DoesNotExist');
+        return matchExpressions.length > 0 && excludes && Object.keys(matchLabels).length === 0;
+      });
+    },
+  },
 ];
 
 /** The known difference that this is a case of, if it is one. */
@@ -47,7 +62,14 @@ export function knownDifference(given: Given, planner: PlannersAnswer): KnownDif
   return KNOWN_DIFFERENCES.find((difference) => difference.explains(given, planner));
 }
 
+interface PlaceRules {
+  readonly requiredDuringSchedulingIgnoredDuringExecution?: readonly {
+    readonly namespaceSelector?: { readonly matchLabels?: object; readonly matchExpressions?: readonly { readonly operator: string }[] };
+  }[];
+}
+
 interface PodFields {
+  readonly affinity?: { readonly podAffinity?: PlaceRules; readonly podAntiAffinity?: PlaceRules };
   readonly volumes?: readonly { readonly persistentVolumeClaim?: { readonly claimName: string } }[];
 }
 

@@ -82,7 +82,22 @@ export interface VolumeJson {
   readonly persistentVolumeClaim?: { readonly claimName?: string };
   readonly ephemeral?: { readonly volumeClaimTemplate?: { readonly spec?: ClaimSpecJson } };
   readonly azureDisk?: AzureDiskJson;
+  readonly iscsi?: DiskJson | null;
+  readonly rbd?: DiskJson | null;
+  readonly gcePersistentDisk?: DiskJson | null;
+  readonly awsElasticBlockStore?: DiskJson | null;
   readonly [kind: string]: unknown;
+}
+
+/** Of the in-tree block devices, the fields of all kinds that say which disk it is. */
+export interface DiskJson {
+  readonly iqn?: string;
+  readonly monitors?: readonly string[] | null;
+  readonly pool?: string;
+  readonly image?: string;
+  readonly pdName?: string;
+  readonly volumeID?: string;
+  readonly readOnly?: boolean;
 }
 
 export interface TolerationJson {
@@ -146,7 +161,9 @@ export interface PodSpecJson {
     readonly resourceClaimName?: string;
     readonly resourceClaimTemplateName?: string;
   }[];
-  readonly workloadRef?: { readonly name?: string };
+  /** Of the alpha in 1.35; `schedulingGroup` came in its place. */
+  readonly workloadRef?: { readonly name?: string } | null;
+  readonly schedulingGroup?: { readonly podGroupName?: string } | null;
   readonly containers?: readonly ContainerJson[];
   readonly initContainers?: readonly ContainerJson[];
   readonly volumes?: readonly VolumeJson[];

@@ -1,14 +1,26 @@
-/** Which volumes pin a pod to its node, which claims it mounts, and which volumes this version cannot judge. */
-import type { LocalVolume, UnsupportedRequirement } from '../../domain/pod.ts';
-import type { PodClaim } from '../../domain/volumes.ts';
-import type { VolumeJson } from './api-json.ts';
+/** Which volumes pin a pod to its node, which claims it mounts, and which disks it wants for itself or takes attach slots with. */
+import type { LocalVolume } from '../../domain/pod.ts';
+import type { LoneDisk, PodClaim } from '../../domain/volumes.ts';
+import type { DiskJson, VolumeJson } from './api-json.ts';
 import { claimWish } from './project-storage.ts';
 
 /**
- * In-tree block devices that kube-scheduler keeps apart when two pods of one node want the same one: nothing here judges that.
- * All other kinds say nothing of placement in a pod's own spec, except that disks of Azure take a slot of their driver.
+ * In-tree block devices that the pods of one node may quarrel about, with the names by which each goes and whether it is only read;
+ * after kube-scheduler's VolumeRestrictions. All other kinds say nothing of placement in a pod's own spec, except that disks of Azure
+ * take a slot of their driver.
  */
-const PLACING_KINDS = ['awsElasticBlockStore', 'gcePersistentDisk', 'rbd', 'iscsi'];
+const LONE_KINDS: Readonly<Record<LoneDisk['kind'], (source: DiskJson) => Omit<LoneDisk, 'kind'>>> = {
+  iscsi: ({ iqn = '', readOnly }) => ({ ids: [iqn], readOnly: readOnly === true }),
+  // The pool that the API server fills in.
+  rbd: ({ monitors, image = '', pool = 'rbd', readOnly }) => ({
+    ids: (monitors ?? []).map((monitor) => JSON.stringify([monitor, pool, image])),
+    readOnly: readOnly === true,
+  }),
+  gcePersistentDisk: ({ pdName = '', readOnly }) => ({ ids: [pdName], readOnly: readOnly === true }),
+  // Also where both pods would only read it.
+  awsElasticBlockStore: ({ volumeID = '' }) => ({ ids: [volumeID], readOnly: false }),
+};
+const KINDS = Object.keys(LONE_KINDS) as readonly LoneDisk['kind'][];
 
 /** Volumes that live and die with the node. Memory-backed emptyDirs hold nothing worth keeping, as in the Cluster Autoscaler. */
 export function localVolumes(volumes: readonly VolumeJson[]): readonly LocalVolume[] {
@@ -22,7 +34,7 @@ export function localVolumes(volumes: readonly VolumeJson[]): readonly LocalVolu
 
 /** Whether the volume says something about placement that its own spec alone decides. */
 export function placesPod(volume: VolumeJson): boolean {
-  return volume.azureDisk !== undefined || PLACING_KINDS.some((kind) => volume[kind] !== undefined);
+  return volume.azureDisk !== undefined || loneDisksOf([volume]).length > 0;
 }
 
 /** In-tree disks of Azure, which the CSI driver has attached since Kubernetes 1.24, by its name for them; the same disk once. */
@@ -33,11 +45,14 @@ export function disksOf(volumes: readonly VolumeJson[]): readonly string[] {
   return [...new Set(disks)];
 }
 
-export function unsupportedVolumes(volumes: readonly VolumeJson[]): readonly UnsupportedRequirement[] {
-  return volumes.flatMap((volume) => {
-    const kind = PLACING_KINDS.find((candidate) => volume[candidate] !== undefined);
-    return kind === undefined ? [] : [{ feature: 'persistent-volume', detail: `${kind} volume ${volume.name ?? ''}` }];
-  });
+/** Disks that the pod shares with no other pod of its node; a volume that is written as null is none. */
+export function loneDisksOf(volumes: readonly VolumeJson[]): readonly LoneDisk[] {
+  return volumes.flatMap((volume) =>
+    KINDS.flatMap((kind) => {
+      const source = volume[kind] ?? undefined;
+      return source === undefined ? [] : [{ kind, ...LONE_KINDS[kind](source) }];
+    }),
+  );
 }
 
 /** The claims that a pod mounts. That of a generic ephemeral volume is named after pod and volume, as Kubernetes documents. */

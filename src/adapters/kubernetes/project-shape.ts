@@ -12,7 +12,7 @@ import { AZURE_DISK_DRIVER } from '../../domain/volumes.ts';
 import type { ContainerJson, ContainerStatusJson, PodJson, PodSpecJson } from './api-json.ts';
 import { Interner } from './interner.ts';
 import { effectiveRequest } from './pod-requests.ts';
-import { disksOf, placesPod, unsupportedVolumes } from './pod-volumes.ts';
+import { disksOf, loneDisksOf, placesPod } from './pod-volumes.ts';
 import { affinityTerms, nodeSelectorTerm, spreadConstraints, toleration } from './project-selectors.ts';
 
 /** Gives each pod its shape. Owns the memory of shapes seen. */
@@ -54,6 +54,7 @@ function fingerprint(pod: PodJson): string {
     spec.resources,
     spec.resourceClaims,
     spec.workloadRef,
+    spec.schedulingGroup,
     spec.containers?.map((container) => containerPart(container, spec.hostNetwork)),
     spec.initContainers?.map((container) => containerPart(container, spec.hostNetwork)),
     pod.status?.containerStatuses?.map(statusPart),
@@ -91,6 +92,7 @@ export function projectShape(pod: PodJson, names: ResourceNames): PodShape {
     priority: spec.priority,
     schedulerName: spec.schedulerName ?? 'default-scheduler',
     unsupported: [...broken, ...unsupportedOf(spec)],
+    ...loneDisks(spec),
     ...deviceClaims(spec),
   };
   // Resources by name: the same key in a replay, where names may get their indexes in another order.
@@ -144,8 +146,20 @@ function hostPorts(spec: PodSpecJson): readonly HostPort[] {
 function unsupportedOf(spec: PodSpecJson): readonly UnsupportedRequirement[] {
   // Until somebody says what the claims mean.
   const claims = (deviceClaims(spec).deviceClaims ?? []).map((ref) => ({ feature: DEVICE_CLAIMS, detail: describeRef(ref) }));
-  const gang = spec.workloadRef === undefined ? [] : [{ feature: 'gang-scheduling', detail: `workload ${spec.workloadRef.name ?? ''}` }];
-  return [...unsupportedVolumes(spec.volumes ?? []), ...claims, ...gang];
+  return [...claims, ...gangOf(spec)];
+}
+
+/** Pods that are placed together or not at all. */
+function gangOf({ workloadRef, schedulingGroup }: PodSpecJson): readonly UnsupportedRequirement[] {
+  const group = schedulingGroup ?? undefined;
+  if (group !== undefined) return [{ feature: 'gang-scheduling', detail: `pod group ${group.podGroupName ?? ''}` }];
+  const workload = workloadRef ?? undefined;
+  return workload === undefined ? [] : [{ feature: 'gang-scheduling', detail: `workload ${workload.name ?? ''}` }];
+}
+
+function loneDisks({ volumes = [] }: PodSpecJson): Pick<PodShape, 'loneDisks'> {
+  const disks = loneDisksOf(volumes);
+  return disks.length === 0 ? {} : { loneDisks: disks };
 }
 
 function deviceClaims({ resourceClaims = [] }: PodSpecJson): Pick<PodShape, 'deviceClaims'> {

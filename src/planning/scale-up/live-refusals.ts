@@ -11,7 +11,7 @@ const MOST_QUESTIONS = 500;
 const NAME = 'new-asked';
 
 /** Reasons that depend on who else is there. */
-const ASKED: ReadonlySet<FitReason['kind']> = new Set(['topology-spread', 'pod-affinity', 'device']);
+const ASKED: ReadonlySet<FitReason['kind']> = new Set(['topology-spread', 'pod-affinity', 'volume', 'device']);
 
 export type AskPlaces = (pod: Pod, template: GroupTemplate) => readonly FitReason[];
 

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { projectShape } from '../../../src/adapters/kubernetes/project-shape.ts';
 import type { VolumeJson } from '../../../src/adapters/kubernetes/api-json.ts';
+import type { PodShape } from '../../../src/domain/pod.ts';
 import { ResourceNames } from '../../../src/domain/resources.ts';
 
 const SLOTS = 'attachable-volumes-csi-disk.csi.azure.com';
@@ -32,14 +33,29 @@ describe("volumes that a pod's own spec names", () => {
     expect(names.toRecord(shape.requests)[SLOTS]).toBe(slots);
   });
 
-  it.each(['iscsi', 'rbd', 'gcePersistentDisk', 'awsElasticBlockStore'])(
-    '%s, which two pods of a node may quarrel about, is said not to be judged',
-    (kind) => {
-      const shape = projectShape(
-        { metadata: { name: 'p' }, spec: { containers: [], volumes: [{ name: 'd', [kind]: {} }] } },
-        new ResourceNames(),
-      );
-      expect(shape.unsupported).toEqual([{ feature: 'persistent-volume', detail: `${kind} volume d` }]);
-    },
-  );
+  it.each<[string, VolumeJson, PodShape['loneDisks']]>([
+    ['an iSCSI target', { iscsi: { iqn: 'iqn.a' } }, [{ kind: 'iscsi', ids: ['iqn.a'], readOnly: false }]],
+    [
+      'an image by each of its monitors',
+      { rbd: { monitors: ['m1', 'm2'], image: 'i', readOnly: true } },
+      [{ kind: 'rbd', ids: ['["m1","rbd","i"]', '["m2","rbd","i"]'], readOnly: true }],
+    ],
+    [
+      'a disk of Google',
+      { gcePersistentDisk: { pdName: 'd', readOnly: true } },
+      [{ kind: 'gcePersistentDisk', ids: ['d'], readOnly: true }],
+    ],
+    [
+      'a disk of Amazon, read or not',
+      { awsElasticBlockStore: { volumeID: 'v', readOnly: true } },
+      [{ kind: 'awsElasticBlockStore', ids: ['v'], readOnly: false }],
+    ],
+    ['null, which is none', { iscsi: null, rbd: null }, undefined],
+  ])('%s', (_what, volume, disks) => {
+    const shape = projectShape(
+      { metadata: { name: 'p' }, spec: { containers: [], volumes: [{ name: 'd', ...volume }] } },
+      new ResourceNames(),
+    );
+    expect([shape.unsupported, shape.loneDisks]).toEqual([[], disks]);
+  });
 });

@@ -236,9 +236,9 @@ describe('pods', () => {
   });
 
   it.each<[string, PodSpecJson, string]>([
-    ['an in-tree device that pods of a node may quarrel about', { volumes: [{ name: 'data', iscsi: {} }] }, 'persistent-volume'],
     ['a resource claim', { resourceClaims: [{ name: 'gpu' }] }, 'dynamic-resource-allocation'],
     ['a gang', { workloadRef: { name: 'train' } }, 'gang-scheduling'],
+    ['a gang as 1.36 writes it', { schedulingGroup: { podGroupName: 'train-0' } }, 'gang-scheduling'],
     ['a quantity that is none', { containers: [{ resources: { requests: { cpu: 'lots' } } }] }, 'quantity'],
   ])('says that it cannot judge %s', (_what, spec, feature) => {
     expect(project(podJson(spec)).shape.unsupported).toEqual([expect.objectContaining({ feature })]);

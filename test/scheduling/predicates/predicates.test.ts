@@ -11,7 +11,10 @@ import { refusedAsUnsupported } from '../../../src/scheduling/predicates/unsuppo
 import { fitsStatically, staticRefusals } from '../../../src/scheduling/static-fit.ts';
 import { aNode, aShape, resourceNames } from '../../support/builders.ts';
 
-const node = aNode({ name: 'n1', labels: { size: '5', word: 'abc' } });
+const node = aNode({
+  name: 'n1',
+  labels: { size: '5', word: 'abc', zeros: '05', huge: '9223372036854775807', over: '9223372036854775808' },
+});
 const need = (key: string, operator: Requirement['operator'], ...values: string[]): Requirement => ({ key, operator, values });
 const term = (expressions: readonly Requirement[], fields: readonly Requirement[] = []): NodeSelectorTerm => ({ expressions, fields });
 
@@ -26,6 +29,12 @@ describe('node affinity', () => {
     ['Gt 5 on 5', [term([need('size', 'Gt', '5')])], false],
     ['Lt 6 on 5', [term([need('size', 'Lt', '6')])], true],
     ['Gt takes one number', [term([need('size', 'Gt', '1', '2')])], false],
+    ['Gt of a number with zeros before it', [term([need('zeros', 'Gt', '+4')])], true],
+    ['Lt of a number below zero', [term([need('size', 'Lt', '-1')])], false],
+    ['Gt of numbers that only differ beyond the 53rd bit', [term([need('huge', 'Gt', '9223372036854775806')])], true],
+    ['Gt on what is more than 64 bits hold', [term([need('over', 'Gt', '5')])], false],
+    ['Lt of what is more than 64 bits hold', [term([need('size', 'Lt', '9223372036854775808')])], false],
+    ['Gt of a fraction', [term([need('size', 'Gt', '4.0')])], false],
     ['PR01: Gt on a word', [term([need('word', 'Gt', '4')])], false],
     ['PR01: NotIn with a missing key', [term([need('none', 'NotIn', 'x')])], true],
     ['Exists', [term([need('word', 'Exists')])], true],
