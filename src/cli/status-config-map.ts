@@ -45,9 +45,13 @@ function isList(value: StatusValue): value is readonly StatusValue[] {
   return Array.isArray(value);
 }
 
+const GO_TIME = /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)? \+0000 UTC$/;
+
 /** Plain where nothing else could be meant; JSON's quotes, which YAML reads too, everywhere else. */
 function scalar(value: string | number | boolean): string {
   if (typeof value !== 'string') return String(value);
+  // Go's time stands bare there, and readers look for it so.
+  if (GO_TIME.test(value)) return value;
   const plain = /^[A-Za-z][A-Za-z0-9_./<>()-]*( [A-Za-z0-9_./<>()-]+)*$/.test(value);
   const word = /^(true|false|yes|no|on|off|null|y|n|nan|inf|infinity)$/i.test(value);
   return plain && !word ? value : JSON.stringify(value);

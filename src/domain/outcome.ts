@@ -35,6 +35,10 @@ export type RemovalOutcome =
       readonly group: NodeGroupId;
       readonly node: NodeName;
       readonly instance: InstanceKey;
+      /** Those that have to move, as NAMESPACE/NAME. */
+      readonly pods: readonly string[];
+      /** 0 to 1. */
+      readonly utilization: number;
       readonly atMs: number;
     }
   /** Azure accepted the deletion, or the node was gone already. The node disappears later. */
@@ -43,6 +47,8 @@ export type RemovalOutcome =
       readonly group: NodeGroupId;
       readonly node: NodeName;
       readonly instance: InstanceKey;
+      /** Whether pods had to move. */
+      readonly drained: boolean;
       readonly atMs: number;
     }
   /** Nothing was deleted; what had been changed was put back. The node is not tried again before `retryAtMs`. */

@@ -106,9 +106,9 @@ function check(removal: Removal, fresh: FreshNode, stage: RecheckInput['stage'],
 
 function announce(removal: Removal, uid: string, { events, policy }: DrainTools): void {
   const subject = { kind: 'Node', name: removal.node, uid } as const;
-  const marked = policy.drain.cordon ? 'marked as to be deleted and cordoned' : 'marked as to be deleted';
+  const marked = `marked the node as toBeDeleted${policy.drain.cordon ? '/unschedulable' : ''}`;
   if (removal.pods.length === 0) {
-    events.record({ subject, type: 'Normal', reason: 'ScaleDownEmpty', message: `${marked}: nothing on the node has to move` });
+    events.record({ subject, type: 'Normal', reason: 'ScaleDown', message: `${marked}: nothing on it has to move` });
     return;
   }
   const share = `${Math.round(removal.utilization * 100)} %`;
@@ -121,8 +121,13 @@ function succeeded(removal: Removal, progress: Progress, tools: DrainTools): Rem
   tools.metrics.scaleDown.nodes.inc({ node_group: group, cause });
   tools.log.info({ node, nodeGroup: group, cause, pods: removal.pods.length }, 'A node is being deleted.');
   const subject = { kind: 'Node', name: node, uid: progress.uid ?? '' } as const;
-  tools.events.record({ subject, type: 'Normal', reason: 'ScaleDown', message: 'the deletion of the node was accepted' });
-  return { kind: 'deleted', group, node, instance, atMs: tools.clock.now() };
+  tools.events.record({
+    subject,
+    type: 'Normal',
+    reason: 'ScaleDown',
+    message: 'node removed by cluster autoscaler: Azure deletes its machine',
+  });
+  return { kind: 'deleted', group, node, instance, drained: removal.pods.length > 0, atMs: tools.clock.now() };
 }
 
 /** Whether the node is left alone for a while: nothing will have changed a moment later. */

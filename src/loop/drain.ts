@@ -2,7 +2,7 @@
  * The removals that are under way. A drain takes minutes and a loop must not: the loop starts removals, goes on, and
  * collects what became of them later. Must not know which nodes should go.
  */
-import type { InstanceKey, NodeGroupId, NodeName } from '../domain/ids.ts';
+import { podName, type InstanceKey, type NodeGroupId, type NodeName } from '../domain/ids.ts';
 import type { RemovalOutcome } from '../domain/outcome.ts';
 import type { InstanceRemoval, Removal } from '../domain/plan.ts';
 import type { Policy } from '../domain/policy.ts';
@@ -71,8 +71,9 @@ export class DrainRunner {
   }
 
   #begin(removal: Removal, how: Pick<DrainTools, 'batches' | 'work' | 'whole'>): void {
-    const { group, node, instance } = removal;
-    this.#outcomes.push({ kind: 'started', group, node, instance, atMs: this.#deps.clock.now() });
+    const { group, node, instance, utilization } = removal;
+    const pods = removal.pods.map(podName);
+    this.#outcomes.push({ kind: 'started', group, node, instance, pods, utilization, atMs: this.#deps.clock.now() });
     this.#removals.set(node, this.#run(removal, { ...this.#deps, ...how, undo: this.#undo.signal }));
   }
 

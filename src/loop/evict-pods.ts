@@ -67,7 +67,7 @@ async function evictOne(pod: Pod, graceMs: number, tools: EvictTools, signal: Ab
   const refusal = pod.deletionAtMs === undefined ? await evictUntilTaken(pod, graceMs, tools, signal) : undefined;
   const result = refusal ?? (await waitUntilGone(pod, graceMs, tools, signal));
   if (!result.done) {
-    record(pod, tools, { type: 'Warning', reason: 'ScaleDownFailed', message: `could not move the pod off its node: ${result.message}` });
+    record(pod, tools, { type: 'Warning', reason: 'ScaleDownFailed', message: `failed to delete pod for ScaleDown: ${result.message}` });
   }
   return result;
 }
@@ -75,7 +75,7 @@ async function evictOne(pod: Pod, graceMs: number, tools: EvictTools, signal: Ab
 async function evictUntilTaken(pod: Pod, graceMs: number, tools: EvictTools, signal: AbortSignal): Promise<EvictResult | undefined> {
   const { clock, policy, metrics } = tools;
   const giveUpAt = clock.monotonic() + policy.evictionTimeoutMs;
-  record(pod, tools, { type: 'Normal', reason: 'ScaleDown', message: 'evicting the pod because its node is being removed' });
+  record(pod, tools, { type: 'Normal', reason: 'ScaleDown', message: 'deleting pod for node scale down' });
   for (;;) {
     const outcome = await tools.evictor.evict(pod, graceMs, signal);
     metrics.scaleDown.evictions.inc({ outcome: outcome.kind });

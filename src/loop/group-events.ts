@@ -3,6 +3,7 @@
  * words. Events of single pods and nodes are told where they happen; capacity writes in scale-up-events.ts. Pure.
  */
 import type { Observation } from '../domain/observation.ts';
+import type { RemovalOutcome } from '../domain/outcome.ts';
 import type { Policy } from '../domain/policy.ts';
 import type { AutoscalerEvent } from '../ports/event-recorder.ts';
 import { unfitness } from '../planning/cluster-health.ts';
@@ -43,12 +44,10 @@ function comings({ cloud }: Observation): readonly Told[] {
 function lateFailures({ cloud }: Observation): readonly Told[] {
   return cloud.events.flatMap((event) => {
     if (event.kind !== 'increase-failed') return [];
-    const { code, message } = event.error;
+    const { code, message, detail } = event.error;
+    const what = `${detail.kind === 'out-of-capacity' || detail.kind === 'quota' ? 'OutOfResource' : 'Other'}.${code}`;
     return [
-      warning(
-        'FailedToScaleUpGroup',
-        `Scale-up of ${event.group} by ${event.requested} failed after it was accepted (${code}): ${message}`,
-      ),
+      warning('ScaleUpFailed', `Failed adding ${event.requested} nodes to group ${event.group} due to ${what}; source errors: ${message}`),
     ];
   });
 }
@@ -73,7 +72,8 @@ function timeouts({ state }: LoopReport, { nowMs }: Observation): readonly Told[
 
 function sickness({ state }: LoopReport, observation: Observation, policy: Policy): readonly Told[] {
   const unfit = unfitness(observation, state, policy);
-  return unfit === undefined ? [] : [warning('ClusterUnhealthy', unfit.detail)];
+  if (unfit === undefined) return [];
+  return [warning('ClusterUnhealthy', unfit.kind === 'sick' ? `Cluster is unhealthy: ${unfit.detail}` : unfit.detail)];
 }
 
 function limits({ rounds }: LoopReport, { scaleUp }: Policy): readonly Told[] {
@@ -81,20 +81,35 @@ function limits({ rounds }: LoopReport, { scaleUp }: Policy): readonly Told[] {
   const reached = skipped.some(
     ({ reason }) => reason.kind === 'cluster-limit' && [reason, ...(reason.also ?? [])].some(({ limit }) => limit === 'nodes'),
   );
-  return reached ? [warning('MaxNodesTotalReached', `The cluster may have ${scaleUp.maxNodesTotal} nodes at most, and has them`)] : [];
+  return reached ? [warning('MaxNodesTotalReached', `Max total nodes in cluster reached: ${scaleUp.maxNodesTotal}`)] : [];
 }
 
 function removals({ removed }: LoopReport): readonly Told[] {
   return removed.flatMap((outcome): readonly Told[] => {
-    if (outcome.kind === 'deleted') return [normal('ScaleDown', `Node ${outcome.node} of ${outcome.group} is being deleted`)];
+    if (outcome.kind === 'started') return [removalBegun(outcome)];
+    if (outcome.kind === 'deleted') {
+      const { node, drained } = outcome;
+      return [
+        drained
+          ? normal('ScaleDown', `Scale-down: node ${node} removed with drain`)
+          : normal('ScaleDownEmpty', `Scale-down: empty node ${node} removed`),
+      ];
+    }
     if (outcome.kind !== 'instances') return [];
-    const what = `${outcome.instances.length} machines of ${outcome.group} that are no nodes`;
+    const names = outcome.instances.map((instance) => instance.split('|').at(-1)).join(', ');
+    const what = `${outcome.instances.length} machines of ${outcome.group} that are no nodes (instances ${names})`;
     return [
       outcome.accepted
         ? normal('DeleteUnregistered', `Deleting ${what}`)
         : warning('DeleteUnregisteredFailed', `${what} could not be deleted: ${outcome.message}`),
     ];
   });
+}
+
+function removalBegun({ node, pods, utilization }: Extract<RemovalOutcome, { readonly kind: 'started' }>): Told {
+  if (pods.length === 0) return normal('ScaleDownEmpty', `Scale-down: removing empty node ${node}`);
+  const load = `utilization: ${Math.round(utilization * 1000) / 1000}, pods to reschedule: ${pods.join(',')}`;
+  return normal('ScaleDown', `Scale-down: removing node ${node}, ${load}`);
 }
 
 function warning(reason: string, message: string): Told {

@@ -64,7 +64,8 @@ export function increaseEvents(record: IncreaseRecord, group: NodeGroup | undefi
     return [...pods, ...asking, aboutGroups(namespace, 'Normal', 'ScaledUpGroup', told)];
   }
   if (outcome.kind !== 'failed') return [];
-  return [aboutGroups(namespace, 'Warning', 'FailedToScaleUpGroup', `Scale-up failed for group ${step}: ${outcome.error.message}`)];
+  const told = `Scale-up failed for group ${increase.group}: ${outcome.error.message.replace(/[.\s]+$/, '')} (${step})`;
+  return [aboutGroups(namespace, 'Warning', 'FailedToScaleUpGroup', told)];
 }
 
 export function describeIncrease(increase: Increase, group: NodeGroup | undefined): string {

@@ -45,8 +45,8 @@ export function unfitness(observation: Observation, state: LoopState, policy: Po
   if (scaleUpFromZero && notReady(observation, okUnreadyNodes) <= okUnreadyNodes) return undefined;
   const { total } = countNodes({ observation, state, policy });
   if (!scaleUpFromZero) {
-    if (total.registered === 0) return { kind: 'empty', detail: 'The cluster has no nodes' };
-    if (total.ready === 0) return { kind: 'empty', detail: 'The cluster has no ready nodes' };
+    if (total.registered === 0) return { kind: 'empty', detail: 'Cluster has no nodes' };
+    if (total.ready === 0) return { kind: 'empty', detail: 'Cluster has no ready nodes' };
   }
   if (isHealthy(total, policy)) return undefined;
   return { kind: 'sick', detail: `${total.unready} of ${total.registered} nodes are not ready` };

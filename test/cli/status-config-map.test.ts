@@ -22,7 +22,7 @@ describe('the notation of the status', () => {
         '  name: aks-a',
         '- name: "null"',
         'none: []',
-        'time: "2026-01-02 03:04:05 +0000 UTC"',
+        'time: 2026-01-02 03:04:05 +0000 UTC',
         '',
       ].join('\n'),
     );

@@ -93,7 +93,7 @@ describe('scale-up on a real control plane', () => {
     const second = new Set((await world.nodes('second')).map(({ metadata }) => metadata.name));
     expect(pods.every(({ spec }) => second.has(spec.nodeName ?? ''))).toBe(true);
     const failed = await until('the failure is told', async () => {
-      const events = await world.events('FailedToScaleUpGroup');
+      const events = await world.events('ScaleUpFailed');
       return events.length > 0 ? events : undefined;
     });
     expect(failed[0]?.message).toMatch(/first/);

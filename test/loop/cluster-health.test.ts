@@ -55,7 +55,7 @@ describe('the health of the cluster decides whether anything is scaled', () => {
 
   it('LP02: five of ten are too many: told, timers forgotten, nothing scaled, and the loop succeeds', async () => {
     const { stage, report, told, status } = await loopOver({ nodes: nodes(10, 5) });
-    expect(told).toEqual(['ClusterUnhealthy: 5 of 10 nodes are not ready']);
+    expect(told).toEqual(['ClusterUnhealthy: Cluster is unhealthy: 5 of 10 nodes are not ready']);
     expect(report).toMatchObject({ outcome: 'completed', failures: [], scaleDown: { removals: [] } });
     expect(report.state.unneededSince.size).toBe(0);
     expect(stage.cloud.increases).toEqual([]);
@@ -82,7 +82,7 @@ describe('the health of the cluster decides whether anything is scaled', () => {
     expect(told).toEqual([]);
     expect(stage.cloud.increases).toHaveLength(1);
     const strict = await loopOver({ nodes: nodes(2, 2), cluster: { okUnreadyNodes: 1 } });
-    expect(strict.told).toEqual(['ClusterUnhealthy: 2 of 2 nodes are not ready']);
+    expect(strict.told).toEqual(['ClusterUnhealthy: Cluster is unhealthy: 2 of 2 nodes are not ready']);
   });
 
   it('LP03: a cluster of two, both unready, is healthy still: so few are not counted', async () => {
@@ -102,8 +102,8 @@ describe('the health of the cluster decides whether anything is scaled', () => {
   });
 
   it.each([
-    { name: 'no node', present: nodes(0, 0), message: 'The cluster has no nodes' },
-    { name: 'no ready node', present: nodes(2, 2), message: 'The cluster has no ready nodes' },
+    { name: 'no node', present: nodes(0, 0), message: 'Cluster has no nodes' },
+    { name: 'no ready node', present: nodes(2, 2), message: 'Cluster has no ready nodes' },
   ])('LP05: scale-up-from-zero=false and $name: Initializing, told, and nothing else', async ({ present, message }) => {
     const { stage, report, told, status } = await loopOver({ nodes: present, cluster: { scaleUpFromZero: false } });
     expect(status).toEqual({ time: expect.any(String), autoscalerStatus: 'Initializing', message });

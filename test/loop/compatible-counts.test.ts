@@ -185,7 +185,14 @@ describe('nodes that were asked for and did not come', () => {
 
 describe('how long removals take', () => {
   const since = { 'a-0': START_MS };
-  const deleted = (atMs: number): RemovalOutcome => ({ kind: 'deleted', group: A, node: 'a-0', instance: keyOf('a-0'), atMs });
+  const deleted = (atMs: number): RemovalOutcome => ({
+    kind: 'deleted',
+    group: A,
+    node: 'a-0',
+    instance: keyOf('a-0'),
+    drained: false,
+    atMs,
+  });
   const latency = (value: (series: string) => Promise<number | undefined>, isDeleted: boolean, reason: string) =>
     value(`node_removal_latency_seconds_sum{deleted="${isDeleted}",delay_reason="${reason}"}`);
 

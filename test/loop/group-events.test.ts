@@ -68,7 +68,8 @@ const late: CloudEvent = {
   atMs: START_MS,
 };
 const instances = { kind: 'instances', group: A, instances: [key], cause: 'failed', atMs: START_MS } as const;
-const deleted = { kind: 'deleted', group: A, node: 'a-0', instance: key, atMs: START_MS } as const;
+const deleted = { kind: 'deleted', group: A, node: 'a-0', instance: key, drained: true, atMs: START_MS } as const;
+const begun = { kind: 'started', group: A, node: 'a-0', instance: key, pods: [], utilization: 0, atMs: START_MS } as const;
 const timedOut = (atMs: number) => ({
   backoffs: new Map([[A, { untilMs: START_MS + 1, durationMs: 1, lastFailureMs: atMs, cause: 'timeout' }]]),
 });
@@ -92,7 +93,7 @@ describe('events about groups and the cluster', () => {
     [
       'a late failure',
       { events: [late] },
-      ['Warning FailedToScaleUpGroup: Scale-up of a by 4 failed after it was accepted (AllocationFailed): No stock.'],
+      ['Warning ScaleUpFailed: Failed adding 4 nodes to group a due to OutOfResource.AllocationFailed; source errors: No stock.'],
     ],
     [
       'a late failure of a deletion',
@@ -101,31 +102,54 @@ describe('events about groups and the cluster', () => {
     ],
     ['nodes that never joined', { state: timedOut(START_MS) }, ['Warning ScaleUpTimedOut: Nodes of a did not join the cluster in time']],
     ['nodes that did not join earlier', { state: timedOut(START_MS - 1) }, []],
-    ['a deleted node', { removed: [deleted] }, ['Normal ScaleDown: Node a-0 of a is being deleted']],
+    [
+      'a late failure that is not for want of capacity',
+      {
+        events: [
+          {
+            ...late,
+            error: { detail: { kind: 'unavailable', effect: 'unknown' }, code: 'VMExtensionProvisioningError', message: 'vmssCSE failed.' },
+          },
+        ],
+      },
+      ['Warning ScaleUpFailed: Failed adding 4 nodes to group a due to Other.VMExtensionProvisioningError; source errors: vmssCSE failed.'],
+    ],
+    [
+      'a removal that begins, of a node with pods',
+      { removed: [{ ...begun, pods: ['default/web-1', 'default/web-2'], utilization: 0.41666 }] },
+      ['Normal ScaleDown: Scale-down: removing node a-0, utilization: 0.417, pods to reschedule: default/web-1,default/web-2'],
+    ],
+    ['a removal that begins, of an empty node', { removed: [begun] }, ['Normal ScaleDownEmpty: Scale-down: removing empty node a-0']],
+    ['a node that was drained and deleted', { removed: [deleted] }, ['Normal ScaleDown: Scale-down: node a-0 removed with drain']],
+    [
+      'an empty node that was deleted',
+      { removed: [{ ...deleted, drained: false }] },
+      ['Normal ScaleDownEmpty: Scale-down: empty node a-0 removed'],
+    ],
     [
       'cleared instances',
       { removed: [{ ...instances, accepted: true, message: '' }] },
-      ['Normal DeleteUnregistered: Deleting 1 machines of a that are no nodes'],
+      ['Normal DeleteUnregistered: Deleting 1 machines of a that are no nodes (instances 1)'],
     ],
     [
       'instances that stay',
       { removed: [{ ...instances, accepted: false, message: 'Azure is ill' }] },
-      ['Warning DeleteUnregisteredFailed: 1 machines of a that are no nodes could not be deleted: Azure is ill'],
+      ['Warning DeleteUnregisteredFailed: 1 machines of a that are no nodes (instances 1) could not be deleted: Azure is ill'],
     ],
     [
       'the limit of nodes',
       { skipped: [{ kind: 'cluster-limit', limit: 'nodes', value: 5 }] },
-      ['Warning MaxNodesTotalReached: The cluster may have 5 nodes at most, and has them'],
+      ['Warning MaxNodesTotalReached: Max total nodes in cluster reached: 5'],
     ],
     ['another limit', { skipped: [{ kind: 'cluster-limit', limit: 'cores', value: 5 }] }, []],
     ['no nodes, which may grow from zero', { nodes: [] }, []],
-    ['no nodes', { nodes: [], policy: notFromZero }, ['Warning ClusterUnhealthy: The cluster has no nodes']],
+    ['no nodes', { nodes: [], policy: notFromZero }, ['Warning ClusterUnhealthy: Cluster has no nodes']],
     [
       'no ready node',
       { nodes: [aNode({ readiness: unready })], policy: notFromZero },
-      ['Warning ClusterUnhealthy: The cluster has no ready nodes'],
+      ['Warning ClusterUnhealthy: Cluster has no ready nodes'],
     ],
-    ['a sick cluster', { nodes: sick }, ['Warning ClusterUnhealthy: 4 of 5 nodes are not ready']],
+    ['a sick cluster', { nodes: sick }, ['Warning ClusterUnhealthy: Cluster is unhealthy: 4 of 5 nodes are not ready']],
   ] satisfies readonly (readonly [string, Scene, readonly string[]])[])('%s', (_what, scene, events) => {
     expect(told(scene)).toEqual(events);
   });

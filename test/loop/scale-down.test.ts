@@ -30,7 +30,7 @@ describe('a removal', () => {
     expect(world.runner.collect()).toEqual([]);
     expect(world.runner.inFlight().size).toBe(0);
     expect(world.ends).toHaveLength(1);
-    expect(reasons(world)).toEqual(['ScaleDownEmpty', 'ScaleDown']);
+    expect(reasons(world)).toEqual(['ScaleDown', 'ScaleDown']);
     expect((await world.metrics.scaleDown.nodes.get()).values).toMatchObject([{ value: 1, labels: { node_group: 'g', cause: 'empty' } }]);
   });
 

@@ -24,7 +24,7 @@ describe('events of a capacity write', () => {
       'failed',
       { kind: 'failed', group: group.id, error: refusal },
       [
-        `Warning ConfigMap/cluster-autoscaler-status FailedToScaleUpGroup: Scale-up failed for group aks-general-vmss 3->5 (max: ${group.maxSize}): No stock.`,
+        `Warning ConfigMap/cluster-autoscaler-status FailedToScaleUpGroup: Scale-up failed for group aks-general-vmss: No stock (aks-general-vmss 3->5 (max: ${group.maxSize}))`,
       ],
     ],
     ['met by a conflict', { kind: 'conflict', group: group.id, observed: 4 }, []],

@@ -260,7 +260,15 @@ describe('scale-down', () => {
     summary: '',
     ...change,
   });
-  const started: RemovalOutcome = { kind: 'started', group: G, node: 'g-0', instance: keyOf('g-0'), atMs: START_MS };
+  const started: RemovalOutcome = {
+    kind: 'started',
+    group: G,
+    node: 'g-0',
+    instance: keyOf('g-0'),
+    pods: [],
+    utilization: 0,
+    atMs: START_MS,
+  };
   const undone = (step: RemovalStep): RemovalOutcome => ({
     kind: 'undone',
     group: G,
@@ -290,7 +298,7 @@ describe('scale-down', () => {
     expect(begun.removals).toEqual([START_MS]);
     const accepted = reduceRemovals(
       begun,
-      [{ kind: 'deleted', group: G, node: 'g-0', instance: keyOf('g-0'), atMs: START_MS + 1 }],
+      [{ kind: 'deleted', group: G, node: 'g-0', instance: keyOf('g-0'), drained: false, atMs: START_MS + 1 }],
       START_MS + 1,
     );
     expect(seen(accepted, 1, 1).deleting.has('g-0')).toBe(true);

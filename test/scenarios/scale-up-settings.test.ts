@@ -164,6 +164,6 @@ describe('the loop', () => {
     run.world.cluster.apply(web());
     await run.advance(12 * MINUTE);
     expect(run.writes()).toEqual([]);
-    expect(events(run, 'ClusterUnhealthy')).toContain('The cluster has no nodes');
+    expect(events(run, 'ClusterUnhealthy')).toContain('Cluster has no nodes');
   });
 });
