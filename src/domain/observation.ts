@@ -68,6 +68,8 @@ export interface CloudView {
   readonly quotas?: readonly CloudQuota[];
   /** Names that the configuration states options for and that no group has. Absent: every one has a group. */
   readonly optionsWithoutGroup?: readonly string[];
+  /** Discovery rules that select nothing, as their place and their tags. Absent: each selects something. */
+  readonly rulesWithoutGroup?: readonly string[];
 }
 
 /** The frozen inputs of one loop. Can be written to disk and replayed to the same plan. */

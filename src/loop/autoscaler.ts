@@ -53,7 +53,7 @@ export class Autoscaler {
     this.#listeners = new Set([
       groupNews(log),
       ghostNodes(events, log),
-      planNotes(log),
+      planNotes(events, log, settings.namespace),
       latePlans(events, settings.namespace),
       stageTimes(metrics.scaleUp),
       joinTimeouts(metrics.scaleUp),

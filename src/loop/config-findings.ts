@@ -8,8 +8,11 @@ export function configFindings(metrics: Metrics['config'], priorities: PriorityR
   return ({ observation, rounds }) => {
     metrics.findings.set({ kind: 'bad-priority-rules' }, priorities?.current().problem === undefined ? 0 : 1);
     if (observation !== undefined) metrics.findings.set({ kind: 'no-node-group' }, observation.cloud.groups.length === 0 ? 1 : 0);
-    if (observation !== undefined)
-      metrics.findings.set({ kind: 'options-without-group' }, (observation.cloud.optionsWithoutGroup ?? []).length);
+    if (observation !== undefined) {
+      const { optionsWithoutGroup = [], rulesWithoutGroup = [] } = observation.cloud;
+      metrics.findings.set({ kind: 'options-without-group' }, optionsWithoutGroup.length);
+      metrics.findings.set({ kind: 'discovery-without-group' }, rulesWithoutGroup.length);
+    }
     const plan = rounds.at(-1)?.plan;
     // A plan that was not made says nothing of them.
     if (plan === undefined) return;

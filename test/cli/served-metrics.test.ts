@@ -23,7 +23,10 @@ const FAST = ['--scale-down-unneeded-time=1m', '--scale-down-delay-after-add=5m'
 
 describe('what a daemon serves', () => {
   it('tells a scale-up and a scale-down under both families of names', async () => {
-    const world = await start({ spec: worldOf([aPool({ name: 'general' })]), flags: FAST });
+    const world = await start({
+      spec: worldOf([aPool({ name: 'general' })]),
+      flags: [...FAST, '--node-group-auto-discovery=label:team=web'],
+    });
     world.world.cluster.apply(deployment({ name: 'web', replicas: 8, cpu: '700m' }));
     await world.until('all bound', () => bound(world, 'web') === 8, 5 * MINUTE);
     await world.advance(20_000);
@@ -35,6 +38,7 @@ describe('what a daemon serves', () => {
       'cluster_autoscaler_nodes_count{state="unready"}': 0,
       'cluster_autoscaler_node_groups_count{node_group_type="autoscaled"}': world.reports.at(-1)?.observation?.cloud.groups.length,
       'cluster_autoscaler_unschedulable_pods_count{type="unschedulable"}': 0,
+      'aks_autoscaler_config_findings{kind="discovery-without-group"}': 1,
       cluster_autoscaler_cluster_safe_to_autoscale: 1,
       cluster_autoscaler_cluster_cpu_current_cores: 12,
       // The scale-up was less than five minutes ago.

@@ -36,6 +36,16 @@ describe('the health of the configuration', () => {
     const said = stage.lines.filter(({ note }) => String(note).includes('genral')).map(({ note }) => note);
     expect(said).toEqual(['nodeGroupOptions: no node group is named genral.']);
     stage.cloud.optionsWithoutGroup = undefined;
+    stage.cloud.rulesWithoutGroup = ['discovery[1] (team=web)'];
+    await stage.runOnce();
+    await stage.runOnce();
+    expect(await found()).toEqual({ 'bad-priority-rules': 1, 'size-without-price': 1, 'discovery-without-group': 1 });
+    const told = stage.cluster.events.filter(({ reason }) => reason === 'ConfigMatchesNothing');
+    expect(told.map(({ message }) => message)).toEqual([
+      'nodeGroupOptions: no node group is named genral.',
+      'discovery[1] (team=web) selects no pool.',
+    ]);
+    stage.cloud.rulesWithoutGroup = undefined;
     stage.cloud.groups.clear();
     view = { levels: undefined, problem: undefined };
     await stage.runOnce();

@@ -22,6 +22,7 @@ export class FakeCloud implements CloudNodeGroups {
   onIncrease: (request: IncreaseRequest) => IncreaseOutcome | undefined = () => undefined;
   scaleDownBlocked: string | undefined;
   optionsWithoutGroup: readonly string[] | undefined;
+  rulesWithoutGroup: readonly string[] | undefined;
   scaleUpBlocked: string | undefined;
   #events: CloudEvent[] = [];
   #version = 1;
@@ -44,8 +45,11 @@ export class FakeCloud implements CloudNodeGroups {
   observe(cluster: ClusterView, _nowMs: number): CloudView {
     const events = this.#events;
     this.#events = [];
-    const { scaleDownBlocked, scaleUpBlocked, optionsWithoutGroup } = this;
-    const odd = optionsWithoutGroup === undefined ? {} : { optionsWithoutGroup };
+    const { scaleDownBlocked, scaleUpBlocked, optionsWithoutGroup, rulesWithoutGroup } = this;
+    const odd = {
+      ...(optionsWithoutGroup === undefined ? {} : { optionsWithoutGroup }),
+      ...(rulesWithoutGroup === undefined ? {} : { rulesWithoutGroup }),
+    };
     return aCloud([...this.groups.values()], cluster, { events, scaleDownBlocked, scaleUpBlocked, ...odd });
   }
 

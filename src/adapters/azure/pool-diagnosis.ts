@@ -116,17 +116,19 @@ function judge(options: AzureOptions, sets: ReadonlyMap<string, ListedSet>, list
   const pools = [...registration.groups.values()].map((group) =>
     group.kind === 'vms-pool' ? vmsPoolFacts(group, agentPools, poolSizes) : scaleSetFacts(group, sets.get(group.key), agentPools),
   );
-  const idleRules = options.discovery.flatMap((rule, index) => {
-    const alone = register({ options: { ...options, nodeGroups: [], discovery: [rule] }, scaleSets, agentPools, poolSizes });
-    return alone.groups.size + alone.skipped.size === 0 ? [index] : [];
-  });
   const tagged = [...registration.groups.keys()].map((key) => ({
     key,
     tags: (sets.get(key)?.row ?? poolSizes.get(key)?.value)?.tags ?? {},
   }));
   const unused = unusedOptionNames(options.nodeGroupOptions, tagged);
   const skipped = [...registration.skipped].map(([name, reason]) => ({ name, reason }));
-  return { pools, skipped, idleRules, unusedOptionNames: unused, scaleSets: [...sets.values()].map(({ row }) => row.name) };
+  return {
+    pools,
+    skipped,
+    idleRules: registration.idleRules,
+    unusedOptionNames: unused,
+    scaleSets: [...sets.values()].map(({ row }) => row.name),
+  };
 }
 
 function scaleSetFacts(group: Registered, set: ListedSet | undefined, agentPools: ReadonlyMap<string, AgentPoolRow>): PoolFacts {

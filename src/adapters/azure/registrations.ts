@@ -1,4 +1,5 @@
 /** The registration of now, made anew only when what it is made from is another one; says once why what was selected is no group. */
+import { isDeepStrictEqual } from 'node:util';
 import type { Log } from '../../telemetry/log.ts';
 import type { AgentPools } from './agents.ts';
 import type { GroupChoice } from './options.ts';
@@ -56,7 +57,7 @@ function isSameSource(left: RegistrationSources, right: RegistrationSources): bo
 }
 
 function isSame(left: Registration, right: Registration): boolean {
-  if (left.groups.size !== right.groups.size) return false;
+  if (left.groups.size !== right.groups.size || !isDeepStrictEqual(left.idleRules, right.idleRules)) return false;
   return [...right.groups].every(([key, group]) => {
     const other = left.groups.get(key);
     return other !== undefined && other.id === group.id && other.min === group.min && other.max === group.max && other.kind === group.kind;

@@ -29,6 +29,8 @@ export interface Registration {
   readonly byId: ReadonlyMap<NodeGroupId, Registered>;
   /** Sets that a discovery rule selects and that cannot be groups: why. */
   readonly skipped: ReadonlyMap<string, string>;
+  /** Places of discovery rules that select nothing, counted from 0. */
+  readonly idleRules: readonly number[];
 }
 
 type ScaleSets = ReadonlyMap<string, { readonly value: ScaleSetRow }>;
@@ -44,6 +46,19 @@ export interface RegistrationInput {
 }
 
 export function register(input: RegistrationInput): Registration {
+  const { discovery } = input.options;
+  const idleRules = discovery.flatMap((rule, index) =>
+    selectsNothing({ ...input, options: { nodeGroups: [], discovery: [rule] } }) ? [index] : [],
+  );
+  return { ...selected(input), idleRules };
+}
+
+function selectsNothing(input: RegistrationInput): boolean {
+  const { groups, skipped } = selected(input);
+  return groups.size + skipped.size === 0;
+}
+
+function selected(input: RegistrationInput): Omit<Registration, 'idleRules'> {
   const { options, scaleSets = new Map(), poolSizes = new Map(), agentPools } = input;
   const skipped = new Map<string, string>();
   const groups = named(options.nodeGroups, scaleSets, skipped);

@@ -140,6 +140,12 @@ export function optionsOf(key: string, tags: Tags, stated: readonly StatedGroupO
   return { ...groupOptions(tags), ...of(poolOf(tags)), ...of(key) };
 }
 
+/** For a person: the place of a discovery rule, counted from 0, and its tags. */
+export function ruleName(rules: readonly DiscoveryRule[], index: number): string {
+  const tags = (rules[index]?.selectors ?? []).map(({ key, value }) => `${key}=${value}`);
+  return `discovery[${index}] (${tags.join(',')})`;
+}
+
 /** Names under which options are stated and that no group has. */
 export function unusedOptionNames(
   stated: readonly StatedGroupOptions[] = [],

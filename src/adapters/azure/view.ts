@@ -25,7 +25,7 @@ import { zoneName, type ScaleSetRow } from './rows.ts';
 import { silentMachines } from './silent-machines.ts';
 import type { AzureStore } from './store.ts';
 import { AGENT_POOLS_AGENT, instancesAgent, MACHINES_AGENT, SCALE_SETS_AGENT } from './tables.ts';
-import { optionsOf, unusedOptionNames, type Tags } from './tags.ts';
+import { optionsOf, ruleName, unusedOptionNames, type Tags } from './tags.ts';
 import { familyOf } from './skus.ts';
 import type { TemplateSource } from './template-source.ts';
 import { sizeFrozenBecause, sourceOfSize, targetOfSize } from './vms-pool-groups.ts';
@@ -104,6 +104,7 @@ export class CloudViewBuilder {
     for (const { inputs, group } of built.values()) this.#lists.watchWhileSettling(inputs.group, group, nowMs);
     const { scaleDownBlocked, scaleUpBlocked } = judgeOne(agents.get(SCALE_SETS_AGENT), nowMs);
     const tagged = [...built.values()].map(({ inputs }) => ({ key: inputs.group.key, tags: tagsOf(inputs) }));
+    const idle = registration.idleRules.map((index) => ruleName(store.choice.discovery, index));
     const unused = unusedOptionNames(store.choice.nodeGroupOptions, tagged);
     return {
       groups: [...built.values()].map(({ group }) => group).sort((left, right) => (left.id < right.id ? -1 : 1)),
@@ -114,6 +115,7 @@ export class CloudViewBuilder {
       scaleUpBlocked,
       quotas: store.facts.quotas(nowMs),
       ...(unused.length === 0 ? {} : { optionsWithoutGroup: unused }),
+      ...(idle.length === 0 ? {} : { rulesWithoutGroup: idle }),
     };
   }
 

@@ -101,6 +101,20 @@ describe('groups that the user names', () => {
 describe('groups that a rule selects', () => {
   const discovery = [RULE];
 
+  it('and the rules that select nothing, one that another makes superfluous not among them', () => {
+    const rule = (value: string) => ({ ...RULE, selectors: [{ key: 'auto', value }] });
+    const value = projectScaleSet({ ...RAW, name: VMSS, tags: { auto: 'yes' } });
+    if (value === undefined) throw new Error('not a scale set');
+    const pool = projectAgentPool({ name: 'old', typePropertiesType: 'AvailabilitySet', tags: { auto: 'old' } });
+    if (pool === undefined) throw new Error('not a pool');
+    const { idleRules } = register({
+      options: { nodeGroups: [{ name: VMSS, min: 0, max: 3 }], discovery: ['no', 'yes', 'old', 'YES'].map(rule) },
+      scaleSets: new Map([[VMSS.toLowerCase(), { value }]]),
+      agentPools: new Map([['old', pool]]),
+    });
+    expect(idleRules).toEqual([0, 3]);
+  });
+
   it("by the tags of the agent pool as well, the set's own before them", () => {
     const pool = { name: 'general', typePropertiesType: 'VirtualMachineScaleSets', tags: { auto: 'yes', min: '1', max: '4' } };
     expect(registered({ [VMSS]: OF_POOL }, { discovery }, [pool]).shown).toEqual([`${VMSS} = scale-set aks-general-1-vmss 1:4`]);
