@@ -1,6 +1,6 @@
 /** What the AKS provider refuses, and what its operations do beside what they were asked for. */
 import { describe, expect, it } from 'vitest';
-import { MINUTE, aPool, aWorld, poolPath, startRig, stateOf, type Rig, type RigOptions } from '../simulator/arm/harness.ts';
+import { MINUTE, aPool, aWorld, operationOf, poolPath, startRig, stateOf, type Rig, type RigOptions } from '../simulator/arm/harness.ts';
 
 async function withRig(act: (rig: Rig) => Promise<void>, options: RigOptions = {}, pools = [aPool('a')]): Promise<void> {
   const rig = await startRig(aWorld(pools), options);
@@ -134,6 +134,130 @@ describe('the AKS provider', () => {
         expect((await rig.call('PATCH', cluster, { body: { tags: {} }, headers: { 'if-match': 'stale' } })).status).toBe(412);
       },
       UNTHROTTLED,
+      [aPool('a'), aPool('b')],
+    );
+  });
+
+  it('an operation on a pool lasts until its machines are up; one whose machines never are ends badly, in time', async () => {
+    await withRig(async (rig) => {
+      const grown = await rig.call('PUT', poolPath(rig, 'a'), { body: { properties: { count: 3 } } });
+      const isUp = (): boolean => stateOf(rig, 'a').instances.every(({ provisioningState }) => provisioningState === 'Succeeded');
+      const status = async (): Promise<unknown> => (await operationOf(rig, grown)).json['status'];
+      rig.clock.advance(20_000);
+      expect([isUp(), await status()]).toEqual([false, 'InProgress']);
+      while (!isUp()) rig.clock.advance(1_000);
+      expect([await status(), (await rig.aks.agentPools.get('rg', 'aks', 'a')).provisioningState]).toEqual(['Succeeded', 'Succeeded']);
+      rig.arm.control.addFault({ id: 'stuck', match: {}, effect: { kind: 'birth', how: 'stuck' } });
+      const endless = await rig.call('PUT', poolPath(rig, 'a'), { body: { properties: { count: 4 } } });
+      rig.clock.advance(25 * MINUTE);
+      expect((await operationOf(rig, endless)).json).toMatchObject({ status: 'Failed', error: { code: 'OperationTimedOut' } });
+      expect((await rig.aks.agentPools.get('rg', 'aks', 'a')).provisioningState).toBe('Failed');
+    }, UNTHROTTLED);
+  });
+
+  it('a pool that parks: fewer are deallocated and keep their place, more are started before any is made, Delete takes the parked away', async () => {
+    await withRig(
+      async (rig) => {
+        const put = async (properties: Readonly<Record<string, unknown>>): Promise<number> => {
+          const answer = await rig.call('PUT', poolPath(rig, 'a'), { body: { properties } });
+          rig.clock.advance(10 * MINUTE);
+          return answer.status;
+        };
+        const power = (): readonly string[] => stateOf(rig, 'a').instances.map(({ id, power: state }) => `${id} ${state}`);
+        expect(await put({ scaleDownMode: 'Deallocate', osDiskType: 'Ephemeral' })).toBe(400);
+        expect(await put({ scaleDownMode: 'Hibernate' })).toBe(400);
+        expect(await put({ scaleDownMode: 'Deallocate', count: 2 })).toBe(200);
+        expect(power()).toEqual(['0 running', '1 running', '2 deallocated', '3 deallocated']);
+        const pool = await rig.aks.agentPools.get('rg', 'aks', 'a');
+        expect([stateOf(rig, 'a').capacity, pool.count, pool.provisioningState]).toEqual([4, 2, 'Succeeded']);
+        expect((await rig.call('PUT', poolPath(rig, 'a'), { body: { properties: { count: 2 } } })).headers).not.toHaveProperty(
+          'azure-asyncoperation',
+        );
+        expect(await put({ count: 5 })).toBe(200);
+        expect(power()).toEqual(['0 running', '1 running', '2 running', '3 running', '4 running']);
+        expect(await put({ count: 3 })).toBe(200);
+        expect(await put({ scaleDownMode: 'Delete' })).toBe(200);
+        expect(power()).toEqual(['0 running', '1 running', '2 running']);
+        expect(stateOf(rig, 'a').capacity).toBe(3);
+      },
+      UNTHROTTLED,
+      [aPool('a', { count: 4 })],
+    );
+  });
+
+  it('a cluster that stops loses its machines and keeps its counts; started again, as many others come', async () => {
+    await withRig(
+      async (rig) => {
+        const names = (): readonly string[] => rig.arm.machines.list().map(({ hostName }) => hostName);
+        const before = names();
+        const stopped = await rig.aks.managedClusters.stop('rg', 'aks').submitted();
+        expect(stopped).toBeUndefined();
+        expect(await rig.aks.managedClusters.get('rg', 'aks')).toMatchObject({
+          provisioningState: 'Stopping',
+          powerState: { code: 'Stopped' },
+        });
+        expect((await rig.aks.agentPools.get('rg', 'aks', 'a')).provisioningState).toBe('Stopping');
+        rig.clock.advance(10 * MINUTE);
+        expect(names()).toEqual([]);
+        expect(await rig.aks.agentPools.get('rg', 'aks', 'a')).toMatchObject({
+          count: 2,
+          powerState: { code: 'Stopped' },
+          provisioningState: 'Succeeded',
+        });
+        await expect(rig.aks.agentPools.createOrUpdate('rg', 'aks', 'a', { count: 3 })).rejects.toMatchObject({ statusCode: 409 });
+        await expect(rig.aks.managedClusters.stop('rg', 'aks')).rejects.toMatchObject({ statusCode: 409 });
+        await rig.aks.managedClusters.start('rg', 'aks').submitted();
+        rig.clock.advance(10 * MINUTE);
+        expect(names()).toHaveLength(before.length);
+        expect(names().filter((name) => before.includes(name))).toEqual([]);
+        expect((await rig.aks.agentPools.get('rg', 'aks', 'a')).powerState?.code).toBe('Running');
+        await expect(rig.aks.managedClusters.start('rg', 'aks')).rejects.toMatchObject({ statusCode: 409 });
+      },
+      UNTHROTTLED,
+      [aPool('a'), aPool('s', { mode: 'System' })],
+    );
+  });
+
+  it('one pool is stopped and started by its power state; one that runs the system is not', async () => {
+    await withRig(
+      async (rig) => {
+        const put = (pool: string, code: string) =>
+          rig.call('PUT', poolPath(rig, pool), { body: { properties: { powerState: { code } } } });
+        expect((await put('s', 'Stopped')).status).toBe(400);
+        expect(await put('a', 'Stopped')).toMatchObject({ status: 200, json: { properties: { provisioningState: 'Stopping', count: 2 } } });
+        rig.clock.advance(10 * MINUTE);
+        expect([stateOf(rig, 'a').capacity, stateOf(rig, 's').capacity]).toEqual([0, 2]);
+        expect(await put('a', 'Running')).toMatchObject({ status: 200, json: { properties: { provisioningState: 'Starting' } } });
+        expect(stateOf(rig, 'a').capacity).toBe(2);
+      },
+      UNTHROTTLED,
+      [aPool('a'), aPool('s', { mode: 'System' })],
+    );
+  });
+
+  it('a PUT of the cluster sets what its body says of pools and sets all scale sets back to their counts, within its own budget', async () => {
+    await withRig(
+      async (rig) => {
+        const cluster = poolPath(rig, '').replace('/agentPools/', '');
+        const put = (profiles: readonly unknown[]) =>
+          rig.call('PUT', cluster, { body: { location: 'westeurope', properties: { agentPoolProfiles: profiles } } });
+        rig.arm.control.raise({ foreignScale: { pool: 'b', to: 4 } });
+        expect(await put([{ name: 'a', count: 3 }])).toMatchObject({
+          status: 200,
+          json: { properties: { provisioningState: 'Updating' } },
+        });
+        expect([stateOf(rig, 'a').capacity, stateOf(rig, 'b').capacity]).toEqual([3, 2]);
+        expect((await put([])).status).toBe(409);
+        rig.clock.advance(10 * MINUTE);
+        expect((await put([{ name: 'a', count: -1 }])).json).toMatchObject({ code: 'InvalidParameter' });
+        expect((await put([{ name: 'unheard', count: 1 }])).json).toMatchObject({ error: { code: 'NotSupported' } });
+        expect((await rig.call('PUT', cluster, { body: { properties: {} } })).status).toBe(400);
+        for (let left = 25; left > 0; left--) await put([{ name: 'a', count: -1 }]);
+        const throttled = await put([]);
+        expect(throttled).toMatchObject({ status: 429, json: { code: 'Throttled' } });
+        expect(Number(throttled.headers['retry-after'])).toBeGreaterThan(0);
+      },
+      {},
       [aPool('a'), aPool('b')],
     );
   });

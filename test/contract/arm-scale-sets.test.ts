@@ -245,4 +245,44 @@ describe('scale sets, written', () => {
     expect(vms[0]?.instanceView?.statuses?.map((status) => status.code)).toContain('PowerState/running');
     await rig.stop();
   });
+
+  it.each([
+    { strict: true, ask: 6, born: 0, why: 'strictly balanced, nothing comes when a zone cannot keep up' },
+    { strict: true, ask: 3, born: 2, why: 'strictly balanced, what the zones can give evenly comes' },
+    { strict: false, ask: 6, born: 4, why: 'at best effort the other zones get theirs' },
+  ])('zones: $why', async ({ strict, ask, born }) => {
+    const stock = { 'Standard_D4s_v5/3': 0 };
+    const rig = await startRig(aWorld([aPool('z', { count: 0, min: 0, zones: ['1', '2', '3'] })], { stock }));
+    const body = { location: 'westeurope', sku: { capacity: ask }, properties: { zoneBalance: strict } };
+    const put = await rig.call('PUT', `${setPath(rig, 'z')}?${VERSION}`, { body });
+    expect(put).toMatchObject({ status: 200, json: { properties: { zoneBalance: strict } } });
+    rig.clock.advance(10 * MINUTE);
+    expect(stateOf(rig, 'z').instances.filter(({ provisioningState }) => provisioningState === 'Succeeded')).toHaveLength(born);
+    expect((await operationOf(rig, put)).json).toMatchObject({ status: 'Failed', error: { code: 'ZonalAllocationFailed' } });
+    await rig.stop();
+  });
+
+  it.each([
+    { what: 'an isolated size', vmSize: 'Standard_E104is_v5', hostGroup: undefined, status: 409 },
+    { what: 'an isolated size without the letter', vmSize: 'Standard_F72s_v2', hostGroup: undefined, status: 409 },
+    { what: 'a dedicated host', vmSize: 'Standard_D4s_v5', hostGroup: { id: '/subscriptions/x/hostGroups/h' }, status: 409 },
+    { what: 'any other machine', vmSize: 'Standard_D4s_v5', hostGroup: undefined, status: 202 },
+  ])('a forced delete of $what: $status; without force it is taken', async ({ vmSize, hostGroup, status }) => {
+    const rig = await startRig(aWorld([aPool('a', { vmSize, count: 3 })]));
+    if (hostGroup !== undefined)
+      await rig.call('PUT', `${setPath(rig, 'a')}?${VERSION}`, { body: { location: 'westeurope', properties: { hostGroup } } });
+    const remove = (id: string, forceDeletion: boolean) =>
+      rig.compute.virtualMachineScaleSets.deleteInstances(RG, rig.set('a'), { instanceIds: [id] }, { forceDeletion }).submitted();
+    const forced = await remove('0', true).then(
+      () => 202,
+      (error: { readonly statusCode: number; readonly code: string }) => (error.code === 'OperationNotAllowed' ? error.statusCode : 0),
+    );
+    expect(forced).toBe(status);
+    expect(stateOf(rig, 'a').capacity).toBe(status === 202 ? 2 : 3);
+    const one = await rig.call('DELETE', `${setPath(rig, 'a', '/virtualMachines/1')}?forceDeletion=True&${VERSION}`);
+    expect(one.status).toBe(status);
+    await remove('2', false);
+    expect(stateOf(rig, 'a').capacity).toBe(status === 202 ? 0 : 2);
+    await rig.stop();
+  });
 });

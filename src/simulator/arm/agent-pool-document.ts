@@ -64,6 +64,7 @@ export function renderAgentPool(world: ArmWorld, pool: AgentPool): JsonObject {
       ...pool.properties,
       eTag: poolEtag(world, pool),
       provisioningState: pool.provisioningState,
+      ...(world.clusterStopped ? { powerState: { code: 'Stopped' } } : {}),
       ...(isVmsPool(pool) ? { virtualMachineNodesStatus: status } : {}),
     },
   };

@@ -8,17 +8,19 @@ import { aksError } from './errors.ts';
 import { isJsonObject, pick, pickObject, type JsonObject } from './json.ts';
 import { takeDown } from './lifecycle.ts';
 import { param, type ArmReply, type ArmRequest, type Principal } from './messages.ts';
-import { beginOperation, operationHeaders } from './operations.ts';
+import { beginOperation, endOperation, operationHeaders } from './operations.ts';
 import { answerPage } from './paging.ts';
 import { isIdle, poolNotFound, refuseCondition, refuseProperties, refuseWhileBusy, staleTag, vmsOfSize } from './pool-checks.ts';
 import { breedPool, uprootPool } from './planting.ts';
 import { specOfNew } from './pool-spec.ts';
 import { limitsOf } from './pool-limits.ts';
+import { parksMachines, removeParked, standing } from './pool-parking.ts';
+import { powerChange, refusePower, wantedOf } from './pool-power.ts';
 import { copyCountToSet, copyTagsToSet } from './pool-to-set.ts';
 import { AKS_PRINCIPAL } from './principals.ts';
 import { growPool } from './vm-birth.ts';
 import { judgeManualScale, judgePoolSize, judgeRemoval, noteRead } from './write-judge.ts';
-import { capacityOf, type AgentPool, type ArmWorld, type Operation, type ScaleSet } from './world-state.ts';
+import { later, type AgentPool, type ArmWorld, type Operation, type ScaleSet } from './world-state.ts';
 import type { Vm } from './vm.ts';
 
 export function listAgentPools(world: ArmWorld, request: ArmRequest): ArmReply {
@@ -50,7 +52,11 @@ export function putAgentPool(world: ArmWorld, request: ArmRequest): ArmReply {
   const before = poolSize(pool);
   const trace = { ...(ifMatch === undefined ? {} : { etagIn: ifMatch }), capacityBefore: before };
   const properties = isJsonObject(given) ? given : {};
-  const refusal = refuseCondition(world, request, pool) ?? refuseWhileBusy(pool) ?? refuseProperties(world, pool, properties);
+  const refusal =
+    refuseCondition(world, request, pool) ??
+    refuseWhileBusy(pool) ??
+    refusePower(world, pool, { ...pool.properties, ...properties }) ??
+    refuseProperties(world, pool, properties);
   if (refusal !== undefined || !isJsonObject(given)) {
     return { ...(refusal ?? aksError(400, 'BadRequest', 'properties is missing.')), trace: { ...trace, capacityAfter: before } };
   }
@@ -68,7 +74,7 @@ export function putAgentPool(world: ArmWorld, request: ArmRequest): ArmReply {
 
 function hasDrifted(world: ArmWorld, pool: AgentPool): boolean {
   const set = setOf(world, pool);
-  return set !== undefined && capacityOf(set) !== poolSize(pool);
+  return set !== undefined && standing(pool, set) !== wantedOf(world, pool);
 }
 
 /** A new pool: 201, and its machines begin to come. */
@@ -118,7 +124,7 @@ function setOf(world: ArmWorld, pool: AgentPool): ScaleSet | undefined {
   return pool.setKey === undefined ? undefined : world.sets.get(pool.setKey);
 }
 
-function nextProperties(pool: AgentPool, given: JsonObject): JsonObject {
+export function nextProperties(pool: AgentPool, given: JsonObject): JsonObject {
   const kept = Object.entries(pool.properties).filter(([key]) => !REPLACED_BY_PUT.includes(key));
   const writable = Object.entries(given).filter(
     ([key]) => key !== 'eTag' && key !== 'provisioningState' && key !== 'virtualMachineNodesStatus',
@@ -131,18 +137,28 @@ export function acceptPool(world: ArmWorld, pool: AgentPool, next: JsonObject, p
   const before = poolSize(pool);
   const scaleBefore = manualScale(pool.properties);
   const tagsBefore = pickObject(pool.properties, 'tags');
+  const parked = parksMachines(pool.properties);
+  const power = powerChange(pool.properties, next);
   pool.properties = next;
   pool.etagCounter++;
   const after = poolSize(pool);
   if (isVmsPool(pool)) judgeManualScale(world, pool, { principal, before: scaleBefore, after: manualScale(next) });
   else judgePoolSize(world, { name: pool.name, max: limitsOf(pool.spec, next).max }, { principal, before, after });
-  pool.provisioningState = after === before ? 'Updating' : 'Scaling';
+  pool.provisioningState = power ?? (after === before ? 'Updating' : 'Scaling');
   if (isVmsPool(pool)) return convergeVms(world, pool, principal);
-  const operation = beginPoolOperation(world, pool, { principal });
   copyTagsToSet(world, pool, tagsBefore);
+  const set = setOf(world, pool);
+  if (set !== undefined && parked && !parksMachines(next)) removeParked(world, set);
   // Whatever an operation of the provider is about, it ends with the capacity that the provider counts.
   copyCountToSet(world, pool, principal);
-  return operation;
+  return beginPoolOperation(world, pool, { principal, pending: movingIn(world, pool) });
+}
+
+/** Machines on their way to be, or not to be. The provider's operations on a pool last until they are there. */
+export function movingIn(world: ArmWorld, pool: AgentPool): readonly Vm[] {
+  return [...(setOf(world, pool)?.vms.values() ?? [])].filter(({ provisioningState }) =>
+    /^(Creating|Updating|Deleting)$/.test(provisioningState),
+  );
 }
 
 function convergeVms(world: ArmWorld, pool: AgentPool, principal: Principal): Operation {
@@ -173,7 +189,7 @@ export interface PoolOperation {
 
 /** While it runs the pool says so. */
 export function beginPoolOperation(world: ArmWorld, pool: AgentPool, { principal, pending = [], atEnd }: PoolOperation): Operation {
-  return beginOperation(world, {
+  const begun = beginOperation(world, {
     kind: 'agent-pool',
     provider: 'aks',
     pool: pool.name,
@@ -185,17 +201,26 @@ export function beginPoolOperation(world: ArmWorld, pool: AgentPool, { principal
       atEnd?.();
     },
   });
+  later(world, world.knobs.aksPatienceMs, () => giveUp(world, begun));
+  return begun;
+}
+
+/** The provider does not wait for machines for ever: the operation ends badly, and the pool may be worked on again. */
+function giveUp(world: ArmWorld, operation: Operation): void {
+  if (operation.endMs !== undefined) return;
+  operation.failures.push({ code: 'OperationTimedOut', message: 'The machines of the agent pool were not ready in the allotted time.' });
+  endOperation(world, operation);
 }
 
 /**
  * What the provider does at every operation of its own: the pool says `Updating`, its tag moves, and its scale set gets the
  * pool's count back. @returns why it did not, or undefined.
  */
-export function reconcilePool(world: ArmWorld, pool: AgentPool): string | undefined {
+export function reconcilePool(world: ArmWorld, pool: AgentPool, as: 'Updating' | 'Starting' | 'Stopping' = 'Updating'): string | undefined {
   if (!isIdle(pool)) return `pool "${pool.name}" is ${pool.provisioningState}`;
-  pool.provisioningState = 'Updating';
+  pool.provisioningState = as;
   pool.etagCounter++;
-  beginPoolOperation(world, pool, { principal: AKS_PRINCIPAL });
   copyCountToSet(world, pool, AKS_PRINCIPAL);
+  beginPoolOperation(world, pool, { principal: AKS_PRINCIPAL, pending: movingIn(world, pool) });
   return undefined;
 }

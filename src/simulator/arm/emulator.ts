@@ -19,6 +19,7 @@ import { Journal } from './journal.ts';
 import { DEFAULT_KNOBS, type ArmKnobs } from './knobs.ts';
 import { createListHistory } from './list-history.ts';
 import type { ArmReply, ArmRequest } from './messages.ts';
+import { Occasions } from './occasions.ts';
 import { createPark } from './park.ts';
 import { plantPool } from './planting.ts';
 import { listenPlainly, type Listening } from './metadata-server.ts';
@@ -80,14 +81,16 @@ export async function startArmEmulator(options: ArmEmulatorOptions): Promise<Arm
   control.setAmbient(options.ambient ?? {});
   const gateway = createGateway({ world, identity, faults, frozen });
   let controlSeq = 0;
+  const occasions = new Occasions();
   const answer = (raw: RawRequest): Sending => {
     // What drives the stage is JSON, whatever a command line calls it (curl says it is a form).
     const body = parseBody(raw.text, isControlPath(raw.path) ? '' : (raw.headers['content-type'] ?? ''));
-    const request: ArmRequest = { ...raw, seq: 0, params: {}, body, principal: identity.principalOf(raw.headers) };
+    const request: ArmRequest = { ...raw, seq: 0, occasion: '', params: {}, body, principal: identity.principalOf(raw.headers) };
     if (isControlPath(raw.path)) return { reply: answerControl(control, { ...request, seq: ++controlSeq }), afterMs: 0, manner: 'whole' };
     const seq = world.journal.nextSeq();
-    const { reply, fault } = gateway.answer({ ...request, seq });
-    return { reply: withRetryAfter(world, reply, fault), afterMs: delayOf(world, seq, fault), manner: mannerOf(fault) };
+    const occasion = occasions.next(raw);
+    const { reply, fault } = gateway.answer({ ...request, seq, occasion });
+    return { reply: withRetryAfter(world, reply, fault), afterMs: delayOf(world, occasion, fault), manner: mannerOf(fault) };
   };
   const server = await listen({
     tls: options.tls,
@@ -139,6 +142,8 @@ function createWorld({ spec, clock, violations, knobs }: ArmEmulatorOptions): Ar
     scheduledEvents: new Map(),
     eventIncarnation: 1,
     clusterTags: {},
+    clusterStopped: false,
+    clusterWork: 'Updating',
     timers: new Set(),
     lists: { sets: () => undefined, vms: () => undefined },
     operationCount: 0,
@@ -156,8 +161,8 @@ function withRetryAfter(world: ArmWorld, reply: ArmReply, fault: FaultEffect | u
   return { ...reply, headers: { ...reply.headers, 'retry-after': world.throttle.retryAfter(fault.retryAfterSeconds) } };
 }
 
-function delayOf(world: ArmWorld, seq: number, fault: FaultEffect | undefined): number {
-  const usual = world.draws.latency(`answer|${seq}`, world.knobs.answerLatency);
+function delayOf(world: ArmWorld, occasion: string, fault: FaultEffect | undefined): number {
+  const usual = world.draws.latency(`answer|${occasion}`, world.knobs.answerLatency);
   return usual + (fault?.kind === 'delay' ? fault.ms : 0);
 }
 

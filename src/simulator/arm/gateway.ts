@@ -121,7 +121,7 @@ function meetFault({ world, faults }: GatewayParts, request: ArmRequest, set: Sc
     query: request.query,
     pool: poolOf(request, set),
     nowMs: world.clock.now(),
-    chance: (id) => world.draws.unit(`fault|${id}|${request.seq}`),
+    chance: (id) => world.draws.unit(`fault|${id}|${request.occasion}`),
   });
 }
 
@@ -224,7 +224,7 @@ function takeToll(world: ArmWorld, request: ArmRequest, route: Pick<Route, 'comp
     compute: route.compute,
     aks: route.aks,
     resource: [
-      params['name'] ?? params['pool'] ?? params['id'] ?? '',
+      params['name'] ?? params['pool'] ?? params['id'] ?? params['cluster'] ?? '',
       ...(params['instance'] === undefined ? [] : [params['instance']]),
     ].join('/'),
   });

@@ -5,7 +5,7 @@ import { pick, type Json } from './json.ts';
 import { param, type ArmReply, type ArmRequest } from './messages.ts';
 import { operationHeaders } from './operations.ts';
 import { answerPage } from './paging.ts';
-import { protectionOf, refuseProtected } from './protection.ts';
+import { isForced, protectionOf, refuseForce, refuseProtected } from './protection.ts';
 import { acceptRemoval } from './scaling.ts';
 import { notFound, setOf } from './scale-sets.ts';
 import { capacityOf, etagText, type ArmWorld, type ScaleSet } from './world-state.ts';
@@ -86,7 +86,9 @@ function remove(
   const guarded = vms.find((vm) => protectionOf(vm).fromActions);
   if (guarded !== undefined) return refuseProtected(guarded);
   const before = capacityOf(set);
-  const forced = request.query['forcedeletion'] === 'true';
+  const forced = isForced(request);
+  const refusal = forced ? refuseForce(set, vms) : undefined;
+  if (refusal !== undefined) return refusal;
   const operation = acceptRemoval(world, set, { vms, forced, principal: request.principal, named });
   return {
     status: 202,

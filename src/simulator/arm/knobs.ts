@@ -50,6 +50,8 @@ export interface ArmKnobs {
   readonly etagMovesAtEnd: boolean;
   /** Lifetime of tokens, in seconds of the clients' own time. */
   readonly tokenLifetimeSeconds: number;
+  /** How long AKS waits for the machines of a pool before its operation fails. An estimate. */
+  readonly aksPatienceMs: number;
   /** How long finished operations can still be read. */
   readonly operationKeptMs: number;
   /** Journal entries kept; older ones are dropped. */
@@ -87,6 +89,7 @@ export const DEFAULT_KNOBS: ArmKnobs = {
   olderBudgetNames: false,
   etagMovesAtEnd: false,
   tokenLifetimeSeconds: 3_599,
+  aksPatienceMs: 1_200 * SECOND,
   operationKeptMs: 3_600 * SECOND,
   journalLimit: 200_000,
 };

@@ -16,12 +16,18 @@ import { notePoolChange, noteSetChange } from './world-journal.ts';
 import { capacityOf, homeOf, later, type AgentPool, type ArmWorld } from './world-state.ts';
 import type { Vm } from './vm.ts';
 
+export interface Birthplace {
+  readonly onRefused: () => void;
+  /** It cannot be had, whatever the stock says. */
+  readonly refused?: boolean;
+}
+
 /** Begins the creation of a machine that its owner already lists. Stock is taken now, its lack shows later. */
-export function bringUp(world: ArmWorld, vm: Vm, onRefused: () => void): void {
+export function bringUp(world: ArmWorld, vm: Vm, { onRefused, refused = false }: Birthplace): void {
   const draw = (step: string, latency: Latency): number => world.draws.latency(`${vm.resourceId}|${step}`, latency);
   const { knobs } = world;
   const fate = fateOf(world, vm);
-  vm.holdsStock = fate?.how !== 'refused' && takeStock(world, vm.vmSize, vm.zone);
+  vm.holdsStock = !refused && fate?.how !== 'refused' && takeStock(world, vm.vmSize, vm.zone);
   if (!vm.holdsStock) {
     const failure = fate?.how === 'refused' ? scripted(vm, fate) : allocationFailure(vm.zone, targetOf(vm));
     step(world, vm, draw('refused', knobs.allocationRefused), () => refuseAllocation(world, vm, { failure, onRefused }));

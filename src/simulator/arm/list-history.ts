@@ -26,12 +26,12 @@ export function createListHistory(world: ArmWorld): ListHistory {
     later(world, listStalenessMs / LOOKS, look);
   };
   look();
-  const at = (seq: number): Sample | undefined => {
-    const lagMs = world.draws.unit(`list|${seq}`) * listStalenessMs * (1 - 1 / LOOKS);
+  const at = (occasion: string): Sample | undefined => {
+    const lagMs = world.draws.unit(`list|${occasion}`) * listStalenessMs * (1 - 1 / LOOKS);
     const wanted = world.clock.now() - lagMs / world.clock.speed;
     return samples.findLast(({ atMs }) => atMs <= wanted);
   };
-  return { sets: (seq) => at(seq)?.sets, vms: (seq) => at(seq)?.vms };
+  return { sets: (occasion) => at(occasion)?.sets, vms: (occasion) => at(occasion)?.vms };
 }
 
 function takeSample(world: ArmWorld): Sample {

@@ -9,6 +9,8 @@ export interface Principal {
 
 export interface ArmRequest {
   readonly seq: number;
+  /** What is asked, and how often it was asked: what chance draws by, so that requests that race each other do not shift it. */
+  readonly occasion: string;
   readonly method: string;
   readonly path: string;
   /** Captured path segments, decoded. */

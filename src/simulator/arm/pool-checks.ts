@@ -47,6 +47,7 @@ export function refuseProperties(world: ArmWorld, pool: AgentPool | undefined, p
   return (
     (vms ? undefined : refuseCount(properties['count'], held('mode') === 'System' ? 1 : 0)) ??
     refuseLimits(pool, properties) ??
+    refuseParking(held('scaleDownMode'), held('osDiskType')) ??
     refuseSizes(pool, properties) ??
     refuseQuota(world, pool, properties)
   );
@@ -71,6 +72,14 @@ function refuseLimits(pool: AgentPool | undefined, properties: JsonObject): ArmR
   if (count < (min ?? 0) || count > (max ?? MOST)) return invalid('count must be between minCount and maxCount.');
   const wasOn = pool !== undefined && pool.properties['enableAutoScaling'] === true;
   return wasOn && count !== poolSize(pool) ? aksError(400, 'BadRequest', 'Cannot scale cluster autoscaler enabled node pool.') : undefined;
+}
+
+/** Machines whose system disk is local cannot be parked. */
+function refuseParking(mode: Json | undefined, disk: Json | undefined): ArmReply | undefined {
+  if (mode === undefined || mode === null || mode === 'Delete') return undefined;
+  if (mode !== 'Deallocate') return aksError(400, 'InvalidParameter', 'The value of parameter agentPoolProfile.scaleDownMode is invalid.');
+  if (disk !== 'Ephemeral') return undefined;
+  return aksError(400, 'BadRequest', 'Scale-down mode Deallocate is not supported with ephemeral OS disks.');
 }
 
 function refuseSizes(pool: AgentPool | undefined, properties: JsonObject): ArmReply | undefined {

@@ -1,9 +1,10 @@
 /** What the provider does to the scale set of an agent pool, as a writer of its own beside all others. */
 import { isDeepStrictEqual } from 'node:util';
-import { poolSize } from './agent-pool-document.ts';
 import { pickObject, type JsonObject } from './json.ts';
 import type { Principal } from './messages.ts';
 import { limitsOf } from './pool-limits.ts';
+import { parkDownTo, parksMachines } from './pool-parking.ts';
+import { isStopped, wantedOf } from './pool-power.ts';
 import { AKS_PRINCIPAL } from './principals.ts';
 import { acceptModel, affordable, writeCapacity } from './scaling.ts';
 import { noteSetChange } from './world-journal.ts';
@@ -27,7 +28,11 @@ export function copyTagsToSet(world: ArmWorld, pool: AgentPool, before: JsonObje
  */
 export function copyCountToSet(world: ArmWorld, pool: AgentPool, principal: Principal): void {
   const set = pool.setKey === undefined ? undefined : world.sets.get(pool.setKey);
-  const goal = poolSize(pool);
+  const goal = wantedOf(world, pool);
+  if (set !== undefined && parksMachines(pool.properties) && !isStopped(world, pool)) {
+    parkDownTo(world, set, goal);
+    return;
+  }
   if (set === undefined || capacityOf(set) === goal || !affordable(world, set, goal)) return;
   const living = new Set([...set.vms.values()].filter((vm) => vm.provisioningState !== 'Deleting'));
   const before = capacityOf(set);

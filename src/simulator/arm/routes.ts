@@ -2,7 +2,7 @@
 import { deleteAgentPool, getAgentPool, listAgentPools, putAgentPool } from './agent-pools.ts';
 import { deleteMachines, getMachine, listMachines } from './pool-machines.ts';
 import { simulateEviction } from './eviction.ts';
-import { getCluster, listClusters, patchCluster } from './managed-cluster.ts';
+import { getCluster, listClusters, patchCluster, putCluster, startCluster, stopCluster } from './managed-cluster.ts';
 import { deleteInstance, deleteInstances, getInstance, getInstanceView, listInstances } from './instances.ts';
 import { actOnInstance, actOnInstances, putInstance, refuseUnsupported, type ActionName } from './instance-actions.ts';
 import type { ArmReply, ArmRequest } from './messages.ts';
@@ -97,7 +97,10 @@ export const ARM_ROUTES: readonly Route[] = [
   { method: 'GET', template: `${SUB}/${AKS}/managedClusters`, answer: listClusters },
   { method: 'GET', template: CLUSTERS, answer: listClusters },
   { method: 'GET', template: `${CLUSTERS}/{cluster}`, answer: getCluster },
+  { method: 'PUT', template: `${CLUSTERS}/{cluster}`, answer: putCluster, aks: 'PutManagedClusterHandler' },
   { method: 'PATCH', template: `${CLUSTERS}/{cluster}`, answer: patchCluster },
+  { method: 'POST', template: `${CLUSTERS}/{cluster}/stop`, answer: stopCluster },
+  { method: 'POST', template: `${CLUSTERS}/{cluster}/start`, answer: startCluster },
   { method: 'GET', template: POOLS, answer: listAgentPools, aks: 'ListAgentPoolsHandler' },
   { method: 'GET', template: `${POOLS}/{pool}`, answer: getAgentPool },
   { method: 'PUT', template: `${POOLS}/{pool}`, answer: putAgentPool, aks: 'PutAgentPoolHandler' },

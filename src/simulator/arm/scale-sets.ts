@@ -9,6 +9,7 @@ import { answerPage } from './paging.ts';
 import { refuseModelSize } from './model-size.ts';
 import { refuseByCondition } from './preconditions.ts';
 import { limitsOf } from './pool-limits.ts';
+import { isForced, refuseForce } from './protection.ts';
 import { applyBody, renderSet } from './scale-set-document.ts';
 import { foundScaleSet } from './scale-set-founding.ts';
 import { acceptModel, growthTo, setKey } from './scaling.ts';
@@ -27,7 +28,7 @@ export function listScaleSets(world: ArmWorld, request: ArmRequest): ArmReply {
   const inGroup = request.params['rg'] !== undefined;
   const location = request.params['location'] ?? world.spec.location;
   const hidden = (inGroup && !isNodeGroup(world, request)) || location.toLowerCase() !== world.spec.location.toLowerCase();
-  const past = inGroup && !hidden ? world.lists.sets(request.seq) : undefined;
+  const past = inGroup && !hidden ? world.lists.sets(request.occasion) : undefined;
   if (past !== undefined) return listPast(world, request, past);
   const sets = hidden ? [] : [...world.sets.values()].sort((left, right) => (left.name < right.name ? -1 : 1));
   return answerPage(request, {
@@ -156,6 +157,9 @@ function refuseSize(world: ArmWorld, set: ScaleSet, next: JsonObject): ArmReply 
 export function deleteScaleSet(world: ArmWorld, request: ArmRequest): ArmReply {
   const set = setOf(world, request);
   if (set === undefined) return { status: 204 };
+  const forced = isForced(request);
+  const refusal = forced ? refuseForce(set, [...set.vms.values()]) : undefined;
+  if (refusal !== undefined) return refusal;
   set.provisioningState = 'Deleting';
   const living = [...set.vms.values()].filter((vm) => vm.provisioningState !== 'Deleting');
   judgeRemoval(
@@ -163,8 +167,7 @@ export function deleteScaleSet(world: ArmWorld, request: ArmRequest): ArmReply {
     { name: set.name, min: limitsOf(set.pool, set.document).min },
     { principal: request.principal, vms: living, capacityAfter: 0, named: false },
   );
-  for (const vm of set.vms.values())
-    takeDown(world, vm, { forced: request.query['forcedeletion'] === 'true', principal: request.principal.clientId });
+  for (const vm of set.vms.values()) takeDown(world, vm, { forced, principal: request.principal.clientId });
   const operation = beginOperation(world, {
     kind: 'remove-set',
     pool: set.pool.name,

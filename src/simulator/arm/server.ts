@@ -7,7 +7,7 @@ import type { ServerTls } from '../tls.ts';
 import { armError } from './errors.ts';
 import type { ArmReply, ArmRequest } from './messages.ts';
 
-export type RawRequest = Omit<ArmRequest, 'seq' | 'params' | 'body' | 'principal'>;
+export type RawRequest = Omit<ArmRequest, 'seq' | 'occasion' | 'params' | 'body' | 'principal'>;
 
 /** How an answer is sent. `afterMs` is simulated time to wait first. */
 export interface Sending {

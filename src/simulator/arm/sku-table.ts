@@ -1,4 +1,4 @@
-/** Twenty-five VM sizes with the properties that matter to scheduling, allocation and quota. A data table. */
+/** Two dozen VM sizes with the properties that matter to scheduling, allocation and quota. A data table. */
 
 export interface VmSize {
   readonly name: string;
@@ -13,6 +13,8 @@ export interface VmSize {
   /** Bytes of local disk in MB; 0: none, and no ephemeral OS disk. */
   readonly localDiskMB: number;
   readonly spotCapable: boolean;
+  /** A machine of it has a physical host to itself. */
+  readonly isIsolated: boolean;
 }
 
 type Row = readonly [name: string, family: string, vcpus: number, memoryGiB: number, extra?: Partial<VmSize>];
@@ -34,10 +36,12 @@ const ROWS: readonly Row[] = [
   ['Standard_E4s_v5', 'standardESv5Family', 4, 32],
   ['Standard_E8s_v5', 'standardESv5Family', 8, 64],
   ['Standard_E16s_v5', 'standardESv5Family', 16, 128],
+  ['Standard_E104is_v5', 'standardEISv5Family', 104, 672, { isIsolated: true }],
   ['Standard_F2s_v2', 'standardFSv2Family', 2, 4, { localDiskMB: 16_384 }],
   ['Standard_F4s_v2', 'standardFSv2Family', 4, 8, { localDiskMB: 32_768 }],
   ['Standard_F8s_v2', 'standardFSv2Family', 8, 16, { localDiskMB: 65_536 }],
   ['Standard_F16s_v2', 'standardFSv2Family', 16, 32, { localDiskMB: 131_072 }],
+  ['Standard_F72s_v2', 'standardFSv2Family', 72, 144, { localDiskMB: 589_824, isIsolated: true }],
   ['Standard_D2pds_v5', 'standardDPDSv5Family', 2, 8, { architecture: 'arm64', localDiskMB: 76_800 }],
   ['Standard_D4pds_v5', 'standardDPDSv5Family', 4, 16, { architecture: 'arm64', localDiskMB: 153_600 }],
   ['Standard_D8pds_v5', 'standardDPDSv5Family', 8, 32, { architecture: 'arm64', localDiskMB: 307_200 }],
@@ -61,6 +65,7 @@ export const VM_SIZES: ReadonlyMap<string, VmSize> = new Map(
       premiumStorage: true,
       localDiskMB: 0,
       spotCapable: true,
+      isIsolated: false,
       ...extra,
     },
   ]),

@@ -38,6 +38,7 @@ const COMPUTE_POLICIES = {
 
 const AKS_POLICIES = {
   PutAgentPoolHandler: { bucket: size(1, 20), perResource: true },
+  PutManagedClusterHandler: { bucket: size(1, 20), perResource: true },
   ListAgentPoolsHandler: { bucket: size(60, 500), perResource: false },
 } as const;
 
@@ -223,7 +224,8 @@ function remainingAtGateway(levels: readonly Level[]): Readonly<Record<string, s
 }
 
 function aksRefusal(charge: Charge, name: AksPolicyName, seconds: string): ArmReply {
-  const message = `The ${name}.${charge.method} request limit has been exceeded for agentpool ${charge.resource}, please retry again in ${seconds} seconds.`;
+  const what = name === 'PutManagedClusterHandler' ? 'managedcluster' : 'agentpool';
+  const message = `The ${name}.${charge.method} request limit has been exceeded for ${what} ${charge.resource}, please retry again in ${seconds} seconds.`;
   return aksError(429, 'Throttled', message, { 'retry-after': seconds });
 }
 

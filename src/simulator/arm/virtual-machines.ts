@@ -8,6 +8,7 @@ import { param, type ArmReply, type ArmRequest, type Trace } from './messages.ts
 import { beginOperation, operationHeaders } from './operations.ts';
 import { answerPage } from './paging.ts';
 import { takeDown } from './lifecycle.ts';
+import { isForced, refuseForce } from './protection.ts';
 import { acceptRemoval } from './scaling.ts';
 import { judgeRemoval } from './write-judge.ts';
 import { allVms, capacityOf, etagText, type ArmWorld, type Operation, type ScaleSet } from './world-state.ts';
@@ -21,7 +22,7 @@ export function listVms(world: ArmWorld, request: ArmRequest): ArmReply {
   const group = request.params['rg']?.toLowerCase() ?? world.spec.nodeResourceGroup.toLowerCase();
   const past =
     filter === undefined && request.params['rg'] !== undefined && group === world.spec.nodeResourceGroup.toLowerCase()
-      ? world.lists.vms(request.seq)
+      ? world.lists.vms(request.occasion)
       : undefined;
   if (past !== undefined)
     return answerPage(request, { items: past, keyOf: ({ name }) => name, pageSize: world.knobs.pageSize, render: ({ shown }) => shown });
@@ -63,8 +64,10 @@ export function simulateVmEviction(world: ArmWorld, request: ArmRequest): ArmRep
 export function deleteVm(world: ArmWorld, request: ArmRequest): ArmReply {
   const vm = vmOf(world, request);
   if (vm === undefined) return { status: 204 };
-  const forced = request.query['forcedeletion'] === 'true';
+  const forced = isForced(request);
   const set = setOfVm(world, vm);
+  const refusal = forced ? refuseForce(set, [vm]) : undefined;
+  if (refusal !== undefined) return refusal;
   const { principal } = request;
   const accepted = (operation: Operation, trace: Trace): ArmReply => ({
     status: 202,

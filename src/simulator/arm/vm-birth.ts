@@ -9,6 +9,7 @@ import { FOREIGN_WRITER } from './principals.ts';
 import { noteSetChange } from './world-journal.ts';
 import type { Vm } from './vm.ts';
 import { withCapacity } from './scale-set-document.ts';
+import { stockKey } from './stock.ts';
 
 /** Adds one machine to a set, at rest and running, as if it had always been there. */
 export function plantInSet(world: ArmWorld, set: ScaleSet): Vm {
@@ -39,15 +40,31 @@ export function growSet(world: ArmWorld, set: ScaleSet, count: number, extra = 0
     if (extra > 0) vm.brood = { members: members.add(vm) };
     return vm;
   });
-  for (const vm of born) bringUp(world, vm, () => onRefused(world, set, vm));
+  const refused = balanceRefused(world, set, born);
+  for (const vm of born) bringUp(world, vm, { onRefused: () => onRefused(world, set, vm), refused });
   return born;
+}
+
+/**
+ * Whether strict zone balance stands in the way: what the stock of the zones would leave of this growth differs by more than one
+ * machine between two zones. Nothing of it is made then. Without the strictness the other zones get theirs.
+ */
+function balanceRefused(world: ArmWorld, set: ScaleSet, born: readonly Vm[]): boolean {
+  const zones = pick(set.document, 'zones');
+  if (pick(set.document, 'properties', 'zoneBalance') !== true || !Array.isArray(zones)) return false;
+  const counts = zones.map((zone) => {
+    const here = [...set.vms.values()].filter((vm) => vm.zone === zone && vm.provisioningState !== 'Deleting');
+    const asked = born.filter((vm) => vm.zone === zone).length;
+    return here.length - asked + Math.min(asked, world.stock.get(stockKey(sizeOf(set), String(zone))) ?? asked);
+  });
+  return Math.max(...counts) - Math.min(...counts) > 1;
 }
 
 /** Begins the creation of one machine in a VMs-type pool. */
 export function growPool(world: ArmWorld, pool: AgentPool, vmSize: string): Vm {
   const vm = nextInPool(world, pool, vmSize);
   pool.vms.set(vm.key, vm);
-  bringUp(world, vm, () => undefined);
+  bringUp(world, vm, { onRefused: () => undefined });
   return vm;
 }
 

@@ -108,9 +108,9 @@ export interface Listed {
 
 /** How the lists of a resource group looked a moment ago. */
 export interface ListHistory {
-  /** What the list shows to a request of this number; undefined: the truth. */
-  sets(seq: number): readonly Listed[] | undefined;
-  vms(seq: number): readonly Listed[] | undefined;
+  /** What the list shows on this occasion; undefined: the truth. */
+  sets(occasion: string): readonly Listed[] | undefined;
+  vms(occasion: string): readonly Listed[] | undefined;
 }
 
 export interface ArmWorld {
@@ -138,6 +138,10 @@ export interface ArmWorld {
   eventIncarnation: number;
   /** Tags of the managed cluster. */
   clusterTags: JsonObject;
+  /** The managed cluster is stopped, and every pool with it. */
+  clusterStopped: boolean;
+  /** What the last operation on the cluster was. */
+  clusterWork: 'Updating' | 'Starting' | 'Stopping';
   readonly timers: Set<() => void>;
   /** Set once, when the world begins. */
   lists: ListHistory;
