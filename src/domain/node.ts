@@ -24,6 +24,8 @@ export interface Node {
   readonly attachLimits?: AttachLimits;
   /** Devices that drivers publish for it. Absent: none. */
   readonly devices?: NodeDevices;
+  /** Set: its platform says that it is put to sleep, neither here nor gone. */
+  readonly suspended?: true;
   readonly scaleDownDisabled: boolean;
   /** What disabled it, for people. Absent: the annotation that has its name from that. */
   readonly disabledBecause?: string;

@@ -90,6 +90,7 @@ function kindOf(node: Node, { observation, state, policy }: CountInput, { groups
   const instance = cloud.instanceOfNode.get(node.name);
   if (node.deletionAtMs !== undefined || state.deleting.has(node.name) || hasTaint(node.taints, TO_BE_DELETED_TAINT)) return 'beingDeleted';
   if (instance === undefined && hasLostMachine(node, group)) return 'beingDeleted';
+  if (node.suspended === true) return 'suspended';
   if (node.readiness.ready) return 'ready';
   // Azure said that it takes the machine and has begun to: a wave over a Spot pool is no sickness of the cluster.
   if (isPreempted(node, nowMs)) return 'beingDeleted';

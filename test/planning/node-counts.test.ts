@@ -84,6 +84,16 @@ describe('what a node counts as', () => {
       expected: { suspended: 1 },
     },
     {
+      name: 'CS14: its condition says that it is suspended',
+      node: { readiness: unready(), suspended: true },
+      expected: { suspended: 1 },
+    },
+    {
+      name: 'CS14: the same, whatever its kubelet said last',
+      node: { suspended: true },
+      expected: { suspended: 1 },
+    },
+    {
       name: 'CS15: it lacks its devices, and is young',
       node: { readiness: unready(RESOURCE_NOT_READY), createdAtMs: START_MS - 14 * MINUTE },
       expected: { notStarted: 1 },

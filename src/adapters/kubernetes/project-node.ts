@@ -75,6 +75,7 @@ export function projectNode(json: NodeJson, shared: NodeProjection): Node {
     deletionAtMs: timeOf(metadata.deletionTimestamp),
     ...sizes,
     readiness: unreadable === undefined ? readiness : { ...readiness, ready: false, reason: joined(unreadable, readiness.reason) },
+    ...((json.status?.conditions ?? []).some(({ type, status }) => type === 'Suspended' && status === 'True') ? { suspended: true } : {}),
     ...disabling(metadata.annotations ?? {}, unreadable),
     ...delays(metadata.annotations ?? {}),
     ...preemptionOf(json),

@@ -89,3 +89,15 @@ describe('among other nodes', () => {
     expect(lines.map((text) => JSON.parse(text) as object)).toMatchObject([{ level: 'warn', node: 'bad', msg: 'node cannot be read' }]);
   });
 });
+
+describe('a node that its platform has put to sleep', () => {
+  it.each([
+    ['True', true],
+    ['False', undefined],
+    ['Unknown', undefined],
+  ])('with the condition Suspended=%s', (status, suspended) => {
+    const json = nodeJson('n');
+    const conditions = [...(json.status?.conditions ?? []), { type: 'Suspended', status }];
+    expect(projectNode({ ...json, status: { ...json.status, conditions } }, createNodeProjection(names)).suspended).toBe(suspended);
+  });
+});
