@@ -16,6 +16,8 @@ export interface StockScope {
   readonly family?: SizeFamily;
   readonly zone?: string;
   readonly priority?: 'Regular' | 'Spot';
+  /** Folded; then it applies to whatever draws on this quota, and every other part is absent. */
+  readonly quota?: string;
 }
 
 export type ErrorKind =
@@ -32,6 +34,8 @@ export type ErrorKind =
   | {
       readonly kind: 'quota';
       readonly quota: string;
+      /** Its folded name, as what draws on it says. Absent: it is not one that nodes are known to draw on. */
+      readonly name?: string;
       readonly limit?: number;
       readonly usage?: number;
       readonly required?: number;

@@ -45,8 +45,14 @@ export function withoutProven(stockouts: readonly Stockout[], came: readonly Sub
   });
 }
 
+/** Whether a node of the group takes of a quota, by its folded name. */
+export function drawsOn(group: Pick<NodeGroup, 'template'> | undefined, quota: string): boolean {
+  return group?.template?.draws?.some((draw) => draw.quota === quota) === true;
+}
+
 function concerns(lack: Stockout, group: Subject): boolean {
-  const { priority, family } = lack.scope;
+  const { priority, family, quota } = lack.scope;
+  if (quota !== undefined) return drawsOn(group, quota);
   if (priority !== undefined && priority !== group.priority) return false;
   if (isOfItsSize(lack, group)) return true;
   // Where a size is sold out, larger ones of the same hardware probably are too.

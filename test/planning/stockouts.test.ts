@@ -18,6 +18,8 @@ const group = (id: string, part: Partial<NodeGroup> = {}): NodeGroup => ({
   ...aGroup({ id, target: 1, vmSize: D4, ...(part.zones === undefined ? {} : { template: aTemplate({ zones: part.zones }) }) }),
   ...part,
 });
+/** A template of a node that draws four cores on each of these quotas. */
+const drawing = (...quotas: readonly string[]) => ({ ...aTemplate(), draws: quotas.map((quota) => ({ quota, cores: 4 })) });
 const pods = (count: number) => Array.from({ length: count }, (_, at) => aPod({ name: `p-${at}`, cpu: '3', shape: { cpu: '3' } }));
 const lack = (scope: StockScope, endsInMs: number): Stockout => ({
   scope,
@@ -70,6 +72,20 @@ describe('what a failed increase teaches', () => {
       { vmSize: D4, priority: 'Regular' },
     ],
     [
+      'a quota that its nodes draw on: all that draws on it',
+      { kind: 'quota', quota: 'Total Regional Cores', name: 'cores' },
+      { sizeFamily: FAMILY, template: drawing('standarddsv5family', 'cores') },
+      10,
+      { quota: 'cores' },
+    ],
+    [
+      'a quota that its nodes are not known to draw on: that size',
+      { kind: 'quota', quota: 'Public IP Addresses', name: 'publicipaddresses' },
+      { template: drawing('cores') },
+      10,
+      { vmSize: D4, priority: 'Regular' },
+    ],
+    [
       'a full subnet, a policy or a lock: the group alone',
       { kind: 'quota', quota: 'q', local: true },
       { sizeFamily: FAMILY },
@@ -108,6 +124,9 @@ describe('while a lack lasts', () => {
     ['and one whose family is not known', scope, { vmSize: 'Standard_X' }, false],
     ['and Spot of the same size', scope, { priority: 'Spot' }, false],
     ['and other zones', { ...scope, zone: 'we-1' }, { zones: ['we-2'] }, false],
+    ['a quota closes what draws on it, of any size and family', { quota: 'cores' }, { ...other, template: drawing('f', 'cores') }, true],
+    ['but not what draws on others', { quota: 'cores' }, { priority: 'Spot', template: drawing('lowprioritycores') }, false],
+    ['nor what nobody knows to draw on it', { quota: 'cores' }, {}, false],
     ['its own zone is not', { ...scope, zone: 'we-1' }, { zones: ['we-1'] }, true],
     ['a group of several zones goes on in the others', { ...scope, zone: 'we-1' }, { zones: ['we-1', 'we-2'] }, false],
   ])('%s', (_, of, part, closed) => {

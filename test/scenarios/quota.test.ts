@@ -57,4 +57,24 @@ describe('quotas', () => {
     expect(world.writes().map(({ status }) => status)).toEqual([200]);
     expect(world.world.violations()).toEqual([]);
   });
+
+  it('fault 2: a region whose quota is used up and cannot be read is tried once, and rests for every size, Spot goes on', async () => {
+    const pools = [
+      aPool({ name: 'd', vmSize: D4 }),
+      aPool({ name: 'e', vmSize: E4, count: 0 }),
+      aPool({ name: 'f', vmSize: 'Standard_D8s_v5', count: 0 }),
+      aPool({ name: 'spot', vmSize: D4, count: 0, priority: 'Spot' }),
+    ];
+    const roleActions = ['Microsoft.Compute/virtualMachineScaleSets/*', 'Microsoft.Compute/skus/read', 'Microsoft.ContainerService/*'];
+    run = await VirtualRun.start({ spec: worldOf(pools, { roleActions, quota: { cores: 4 } }) });
+    const world = run;
+    world.world.cluster.apply(deployment({ name: 'plain', replicas: 2, cpu: '3' }));
+    await world.advance(4 * MINUTE);
+    expect(world.writes().map(({ status }) => status)).toEqual([409]);
+    world.world.cluster.apply(deployment({ name: 'cheap', replicas: 2, cpu: '3', spec: { tolerations: [{ operator: 'Exists' }] } }));
+    await world.until('served', () => bound(world, 'cheap') === 2, 10 * MINUTE);
+    expect(world.writes().map(({ status }) => status)).toEqual([409, 200]);
+    expect([capacity(world, 'd'), capacity(world, 'e'), capacity(world, 'f'), pending(world)]).toEqual([1, 0, 0, 1]);
+    expect(world.world.violations()).toEqual([]);
+  });
 });

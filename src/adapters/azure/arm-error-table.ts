@@ -4,6 +4,7 @@
  * status, every code in the body and the words, in this order, first match wins. Pure.
  */
 import type { ErrorKind, StockScope } from '../../domain/errors.ts';
+import { nameOfQuota } from './quota-names.ts';
 import { flatten, isRecord, jsonOf, type ArmErrorBody } from './arm-body.ts';
 
 /** What the caller knows and the body does not say. */
@@ -165,6 +166,7 @@ function quota(facts: Facts): ErrorKind {
   return {
     kind: 'quota',
     quota: name ?? 'unnamed quota',
+    ...(name === undefined ? {} : { name: nameOfQuota(name) }),
     ...(limit === undefined ? {} : { limit }),
     ...(usage === undefined ? {} : { usage }),
     ...(required === undefined ? {} : { required }),

@@ -3,6 +3,7 @@
  * our own orders that it does not count yet. Reads nothing and asks for nothing; knows no clock.
  */
 import type { CloudQuota, QuotaDraw } from '../../domain/quota.ts';
+import { nameOfQuota, REGION, SPOT } from './quota-names.ts';
 import type { Sku } from './skus.ts';
 
 /** One entry of the usage list, in cores. */
@@ -17,9 +18,6 @@ export interface UsageRow {
 const LAG_MS = 5 * 60_000;
 /** An older reading says nothing about now. */
 const STALE_MS = 30 * 60_000;
-
-const REGION = 'cores';
-const SPOT = 'lowprioritycores';
 
 /** A regular node draws on its family and on the region, a spot node on the region's spot cores alone. */
 export function drawsOf(sku: Pick<Sku, 'quotaVcpus' | 'quotaFamily'>, priority: 'Regular' | 'Spot'): readonly QuotaDraw[] {
@@ -112,19 +110,6 @@ export class QuotaLedger {
     if (told === undefined || expected === undefined || expected.untilMs <= nowMs) return told;
     return Math.max(told, expected.cores);
   }
-}
-
-/**
- * A refusal spells quotas otherwise than the list: `standardDSv5Family Cores`, `Total Regional Cores`, `LowPriorityCores`; the
- * older sentence says `Core` for all of the region. Newer texts count vCPUs.
- */
-function nameOfQuota(told: string): string {
-  const name = told
-    .toLowerCase()
-    .replace(/\s+(?:cores?|vcpus?)\s*$/, '')
-    .replaceAll(/\s/g, '');
-  if (name === 'totalregional' || name === 'core') return REGION;
-  return name === 'lowpriority' || name === 'totalregionalspot' || name === 'totalregionallow-priority' ? SPOT : name;
 }
 
 function titleOf(folded: string, name: string): string {

@@ -3,7 +3,7 @@ import type { NodeGroupId } from '../../domain/ids.ts';
 import type { Backoff, LoopState, Stockout } from '../../domain/loop-state.ts';
 import type { NodeGroup } from '../../domain/node-group.ts';
 import type { BackoffPolicy } from '../../domain/policy.ts';
-import { isKept } from '../stockouts.ts';
+import { drawsOn, isKept } from '../stockouts.ts';
 
 /** One failed attempt to grow a group. `group` undefined: it is no longer (or not here) known what the group looks like. */
 export interface GroupFailure {
@@ -68,11 +68,17 @@ function stockoutOf(failure: GroupFailure, backoff: Backoff): Stockout | undefin
   if (detail.kind !== 'out-of-capacity' && detail.kind !== 'quota') return undefined;
   // Others may have the size: without this group's disks, networks or neighbours, or the lock on it.
   if (detail.kind === 'quota' ? detail.local === true : detail.lack === 'constraints') return undefined;
-  const scope = { ...narrowed(detail.kind === 'out-of-capacity' ? detail.scope : {}, group), ...familyOf(detail, group) };
+  const scope = scopeOf(detail, group);
   // An absent size means every size; nobody said that every size is out of stock.
-  if (scope.vmSize === undefined) return undefined;
+  if (scope.vmSize === undefined && scope.quota === undefined) return undefined;
   const leastMs = leastOf(detail);
   return { scope, code: failure.cause, sinceMs: failure.atMs, untilMs: failure.atMs + Math.max(leastMs, backoff.durationMs) };
+}
+
+/** A quota that is used up is so for all that draw on it, whatever their size; of a group whose draws are not known only for its size. */
+function scopeOf(detail: ErrorKind, group: NodeGroup | undefined): StockScope {
+  if (detail.kind === 'quota' && detail.name !== undefined && drawsOn(group, detail.name)) return { quota: detail.name };
+  return { ...narrowed(detail.kind === 'out-of-capacity' ? detail.scope : {}, group), ...familyOf(detail, group) };
 }
 
 function leastOf(detail: ErrorKind): number {
@@ -114,6 +120,7 @@ function withStockout(known: readonly Stockout[], added: Stockout | undefined): 
 }
 
 function sameScope(left: StockScope, right: StockScope): boolean {
+  if (left.quota !== right.quota) return false;
   const alike = left.vmSize === right.vmSize && left.zone === right.zone && left.priority === right.priority;
   return alike && left.family?.name === right.family?.name && left.family?.vcpus === right.family?.vcpus;
 }

@@ -51,7 +51,7 @@ describe('forms of refusals', () => {
   }
 
   function lacks(): ErrorKind {
-    return { kind: 'quota', quota: 'Standard D Family Cores', limit: 10, usage: 7, required: 4 };
+    return { kind: 'quota', quota: 'Standard D Family Cores', name: 'standarddfamily', limit: 10, usage: 7, required: 4 };
   }
 
   it.each<[string | undefined, number | undefined]>([

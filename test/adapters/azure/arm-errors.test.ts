@@ -8,19 +8,19 @@ const TABLE: readonly (readonly [name: string, answer: Answer, detail: ErrorKind
   [
     'fault 1: family quota, with its numbers',
     { status: 409, body: wrapped('OperationNotAllowed', QUOTA_TEXT) },
-    { kind: 'quota', quota: 'standardDSv5Family Cores', limit: 10, usage: 8, required: 8 },
+    { kind: 'quota', quota: 'standardDSv5Family Cores', name: 'standarddsv5family', limit: 10, usage: 8, required: 8 },
     'OperationNotAllowed',
   ],
   [
     'fault 2: regional quota',
     { status: 409, body: wrapped('OperationNotAllowed', QUOTA_TEXT.replace('standardDSv5Family', 'Total Regional')) },
-    { kind: 'quota', quota: 'Total Regional Cores', limit: 10, usage: 8, required: 8 },
+    { kind: 'quota', quota: 'Total Regional Cores', name: 'cores', limit: 10, usage: 8, required: 8 },
     'OperationNotAllowed',
   ],
   [
     'fault 3: Spot quota under the newer code',
     { status: 409, body: wrapped('QuotaExceeded', 'Operation results in exceeding approved LowPriorityCores quota.') },
-    { kind: 'quota', quota: 'LowPriorityCores' },
+    { kind: 'quota', quota: 'LowPriorityCores', name: 'lowprioritycores' },
     'QuotaExceeded',
   ],
   [
@@ -32,7 +32,7 @@ const TABLE: readonly (readonly [name: string, answer: Answer, detail: ErrorKind
         'Operation results in exceeding quota limits of Core. Maximum allowed: 10, Current in use: 7, Additional requested: 4.',
       ),
     },
-    { kind: 'quota', quota: 'Core', limit: 10, usage: 7, required: 4 },
+    { kind: 'quota', quota: 'Core', name: 'cores', limit: 10, usage: 7, required: 4 },
     'OperationNotAllowed',
   ],
   [
@@ -292,7 +292,7 @@ const TABLE: readonly (readonly [name: string, answer: Answer, detail: ErrorKind
         message: 'Insufficient vcpu quota requested 8, remaining 4 for family standardDSv5Family for region westeurope.',
       },
     },
-    { kind: 'quota', quota: 'standardDSv5Family', required: 8 },
+    { kind: 'quota', quota: 'standardDSv5Family', name: 'standarddsv5family', required: 8 },
     'ErrCode_InsufficientVCPUQuota',
   ],
   [
