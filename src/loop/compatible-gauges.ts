@@ -11,9 +11,9 @@ import { publishBuffers, publishPlans } from './compatible-plans.ts';
 import { publishDevices } from './device-gauges.ts';
 import type { LoopReport, StepName } from './report.ts';
 
-/** Which of the Cluster Autoscaler's functions a step of ours is. Removals are planned and begun in one step, which is two there. */
+/** Which of the Cluster Autoscaler's functions a step of ours is. What is one step here may be two there: they tell the same time. */
 const FUNCTIONS: Readonly<Partial<Record<StepName, readonly string[]>>> = {
-  observe: ['updateClusterState'],
+  observe: ['cloudProviderRefresh', 'updateClusterState'],
   'scale-up': ['scaleUp'],
   'scale-down': ['findUnneeded', 'scaleDown'],
   'soft-taint': ['scaleDown:softTaintUnneeded'],
@@ -46,7 +46,7 @@ export function publishCompatible(report: LoopReport, policy: Policy, metrics: C
   publishNodes(counts, observation, { taints: policy.cluster?.taints }, metrics);
   metrics.safeToAutoscale.set(unfitness(observation, state, policy) === undefined ? 1 : 0);
   publishCapacity(report, observation, metrics);
-  publishLimits(policy, metrics);
+  publishLimits(policy, observation.cloud.groups, metrics);
   publishPods(observation, metrics);
   publishPlans(report, observation, metrics);
   publishBuffers(report, policy, metrics);
@@ -130,8 +130,10 @@ function publishCapacity({ state }: LoopReport, { cluster }: Observation, metric
   metrics.memoryBytes.set(memoryBytes);
 }
 
-function publishLimits({ scaleUp, scaleDown }: Policy, metrics: CompatibleMetrics): void {
-  metrics.maxNodes.set(scaleUp.maxNodesTotal === Number.MAX_SAFE_INTEGER ? 0 : scaleUp.maxNodesTotal);
+function publishLimits({ scaleUp, scaleDown }: Policy, groups: readonly NodeGroup[], metrics: CompatibleMetrics): void {
+  // Of the groups alone, as upstream: dashboards divide by it.
+  const most = groups.reduce((sum, { maxSize }) => sum + maxSize, 0);
+  metrics.maxNodes.set(scaleUp.maxNodesTotal > 0 ? Math.min(scaleUp.maxNodesTotal, most) : most);
   metrics.cpuLimits.set({ direction: 'minimum' }, scaleDown.minCoresTotal ?? 0);
   metrics.cpuLimits.set({ direction: 'maximum' }, scaleUp.maxCoresTotal);
   metrics.memoryLimits.set({ direction: 'minimum' }, scaleDown.minMemoryTotalBytes ?? 0);

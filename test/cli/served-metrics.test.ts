@@ -40,6 +40,7 @@ describe('what a daemon serves', () => {
       'cluster_autoscaler_unschedulable_pods_count{type="unschedulable"}': 0,
       'aks_autoscaler_config_findings{kind="discovery-without-group"}': 1,
       cluster_autoscaler_cluster_safe_to_autoscale: 1,
+      cluster_autoscaler_max_nodes_count: world.reports.at(-1)?.observation?.cloud.groups.reduce((sum, { maxSize }) => sum + maxSize, 0),
       cluster_autoscaler_cluster_cpu_current_cores: 12,
       // The scale-up was less than five minutes ago.
       cluster_autoscaler_scale_down_in_cooldown: 1,

@@ -199,6 +199,19 @@ describe('the names of the Cluster Autoscaler', () => {
     expect(labels('failed_gpu_scale_ups_total')).toHaveLength(4);
   });
 
+  it.each([
+    [0, 15],
+    [Number.MAX_SAFE_INTEGER, 15],
+    [12, 12],
+    [40, 15],
+  ])('max_nodes_count with --max-nodes-total=%i is what all groups may come to', async (maxNodesTotal, expected) => {
+    const metrics = createMetrics();
+    const groups = [aGroup({ id: 'a', maxSize: 10 }), aGroup({ id: 'b', maxSize: 5 })];
+    const observation = anObservation(groups, aCluster());
+    publishCompatible(aReport({ observation }), aPolicy({ scaleUp: { maxNodesTotal } }), createCompatibleMetrics(metrics));
+    expect(await served(metrics)).toContain(`\ncluster_autoscaler_max_nodes_count ${expected}\n`);
+  });
+
   it('are absent when they are not wanted', async () => {
     expect(await served(createMetrics())).not.toContain('cluster_autoscaler_');
   });
