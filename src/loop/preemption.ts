@@ -122,8 +122,10 @@ export class PreemptionResponder {
       return;
     }
     this.#answered.delete(node.name);
-    log.info({ node: node.name, uncordoned: uncordon }, 'the platform spared a node; it is given back');
-    const message = 'the machine was spared: the mark of its preemption was taken off';
+    // A deallocated machine keeps its node, which may become ready again when Azure starts it.
+    const { ready } = node.readiness;
+    log.info({ node: node.name, uncordoned: uncordon, ready }, 'the preemption of a node is over; its mark was taken off');
+    const message = `${ready ? 'the machine was spared' : 'the machine was taken and its node is left'}: the mark of its preemption was taken off`;
     events.record({
       subject: { kind: 'Node', name: node.name, uid: node.uid },
       type: 'Normal',

@@ -109,12 +109,17 @@ describe('a node that the platform takes back', () => {
     expect(stage.cluster.evicted).toEqual([]);
   });
 
-  it('is given back when it has outlived its notice by minutes', async () => {
+  it.each([
+    [true, 'the machine was spared:'],
+    [false, 'the machine was taken and its node is left:'],
+  ])('is given back when it has outlived its notice by minutes, and what is said is true (ready: %s)', async (ready, words) => {
     const outlived = { ...preemption, noticedAtMs: START_MS - 400_000, deadlineMs: START_MS - 300_000 };
-    const stage = stageOf({ preemption: outlived, unschedulable: true, taints: [mark('cordoned')] });
+    const readiness = { ready, sinceMs: START_MS - 300_000, reason: '' };
+    const stage = stageOf({ preemption: outlived, unschedulable: true, readiness, taints: [mark('cordoned')] });
     await stage.runOnce();
     await settle();
     expect(nodeIn(stage)).toMatchObject({ unschedulable: false, taints: [] });
+    expect(stage.cluster.events.map(({ message }) => message).join()).toContain(words);
   });
 
   it('is let go of in time when the process ends', async () => {
