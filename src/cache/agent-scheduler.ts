@@ -86,7 +86,7 @@ export class AgentScheduler {
   }
 
   /**
-   * Runs every agent that is required or warm once, by order, at most 4 at a time; agents added on the way included. A failure is a value:
+   * Runs every agent that is required or warm and never succeeded once, by order, at most 4 at a time; agents added on the way included. A failure is a value:
    * one unreadable pool must not keep the others from starting. Rejects `cancelled` with the signal.
    */
   coldStart(signal: AbortSignal): Promise<readonly ColdStartResult[]> {

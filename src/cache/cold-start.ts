@@ -10,8 +10,8 @@ export interface ColdStartResult {
 }
 
 /**
- * Runs every enabled agent that is required or warm once, by order; `states` is looked at anew after each rank, since a run may add
- * agents. A failure is a value: one unreadable pool must not keep the others from starting. Rejects when `run` does.
+ * Runs every enabled agent that is required or warm and never succeeded once, by order; `states` is looked at anew after each rank,
+ * since a run may add agents. A failure is a value: one unreadable pool must not keep the others from starting. Rejects when `run` does.
  */
 export async function runByRank(
   states: () => Iterable<AgentState>,
@@ -19,7 +19,7 @@ export async function runByRank(
 ): Promise<readonly ColdStartResult[]> {
   const results = new Map<string, ColdStartResult>();
   for (;;) {
-    const left = [...states()].filter(({ agent, enabled }) => (agent.required || agent.warm === true) && enabled && !results.has(agent.id));
+    const left = [...states()].filter((state) => isWanted(state) && !results.has(state.agent.id));
     if (left.length === 0) return [...results.values()];
     const order = Math.min(...left.map((state) => state.agent.order));
     const batch = left.filter((state) => state.agent.order === order).sort((a, b) => (a.agent.id < b.agent.id ? -1 : 1));
@@ -30,4 +30,8 @@ export async function runByRank(
     };
     await Promise.all(Array.from({ length: MAX_COLD }, take));
   }
+}
+
+function isWanted({ agent, enabled, lastSuccessMs }: AgentState): boolean {
+  return (agent.required || agent.warm === true) && enabled && lastSuccessMs === undefined;
 }

@@ -47,7 +47,12 @@ export interface ComposeInput {
   readonly signal?: AbortSignal;
   /** Instead of the one that the configuration names; for who embeds a daemon and looks on. */
   readonly journal?: DecisionJournal;
+  /** For how long the first reads of Azure go on trying while it is busy or away. Default: the first failure is the last. */
+  readonly startPatienceMs?: number;
 }
+
+/** Less than a start may take before it counts as stuck. */
+const START_PATIENCE_MS = 10 * 60_000;
 
 /**
  * Connects to the cluster and makes everything else. Nothing runs before `start`.
@@ -55,7 +60,7 @@ export interface ComposeInput {
  */
 export async function composeDaemon(input: ComposeInput): Promise<Daemon> {
   const { config, clock, log, metrics } = input;
-  const { names, kubernetes, cloud, rules } = await connectBoth(input);
+  const { names, kubernetes, cloud, rules } = await connectBoth({ startPatienceMs: START_PATIENCE_MS, ...input });
   const ports: LoopDeps = {
     clock,
     log,
@@ -194,7 +199,8 @@ async function connectCloud(input: ComposeInput, names: ResourceNames, kubernete
   try {
     const { scaleFromUnschedulable = false } = config.policy.cluster ?? {};
     const subscriptionId = await subscriptionOf(input);
-    const options = { ...config.azure, subscriptionId, scaleFromUnschedulable, ...taintsOf(config) };
+    const { startPatienceMs = 0 } = input;
+    const options = { ...config.azure, subscriptionId, scaleFromUnschedulable, startPatienceMs, ...taintsOf(config) };
     return connectAzure({
       options,
       skuShare: skuShareOf(config, options),

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import type { AzureOptions } from '../../src/adapters/azure/options.ts';
 import { nodeGroupId } from '../../src/domain/ids.ts';
 import { aCluster, aNode } from '../support/builders.ts';
-import { NODE_GROUP, refusal, SUBSCRIPTION } from '../adapters/azure/scripted-arm.ts';
+import { NODE_GROUP, refusal, SUBSCRIPTION, type ArmReply } from '../adapters/azure/scripted-arm.ts';
 import { rig, USER_POOL, type Rig } from '../adapters/azure/rig.ts';
 
 const open: Rig[] = [];
@@ -163,6 +163,36 @@ describe('azure: reading', () => {
     ]);
     expect(view.scaleUpBlocked).toBeUndefined();
     expect(view.scaleDownBlocked).toBeUndefined();
+  });
+
+  it.each<[string, ArmReply]>([
+    ['throttled', { ...refusal(429, 'TooManyRequests', 'later'), headers: { 'retry-after': '40' } }],
+    ['away', refusal(503, 'ServiceUnavailable', 'later')],
+  ])('a start while Azure is %s waits and reads on, and nothing that it had read is read again', async (_what, reply) => {
+    const r = await prepared({ startPatienceMs: 600_000, clusterName: 'c', clusterResourceGroup: 'rg' });
+    r.arm.addSet(USER_POOL, 1);
+    let refusals = 0;
+    r.arm.intercept = ({ path }) => {
+      if (path.endsWith('/agentpools')) return { body: { value: [] } };
+      return path.endsWith('/virtualmachinescalesets') && ++refusals <= 3 ? reply : undefined;
+    };
+    let poolLists: number | undefined;
+    const started = r.azure.start(r.signal).then(() => (poolLists = r.arm.sent('GET', '/agentpools').length));
+    await r.pass(1_000);
+    expect(poolLists).toBeUndefined();
+    await r.pass(180_000);
+    await started;
+    expect(refusals).toBeGreaterThanOrEqual(4);
+    expect(r.group(USER_POOL).target).toMatchObject({ known: true, value: 1 });
+    expect(poolLists).toBe(1);
+  });
+
+  it('a start while Azure stays away ends when its patience does', async () => {
+    const r = await prepared({ startPatienceMs: 60_000 });
+    r.arm.intercept = () => refusal(503, 'ServiceUnavailable', 'later');
+    const failed = expect(r.azure.start(r.signal)).rejects.toMatchObject({ kind: 'unavailable' });
+    await r.pass(60_000);
+    await failed;
   });
 
   it('start fails with the reason when the sets cannot be read', async () => {

@@ -91,6 +91,8 @@ export interface AzureOptions {
   /** Longest wait for one answer. */
   readonly requestTimeoutMs: number;
   readonly maxConcurrentCalls: number;
+  /** For how long a start goes on trying while Azure throttles or does not answer. Absent: the first failure ends it. */
+  readonly startPatienceMs?: number;
   /** A limit of one's own below Azure's. Absent: none. */
   readonly rateLimit?: { readonly read: CallRate; readonly write: CallRate } | undefined;
   /** Whether a read that got no usable answer is sent again within its time. Absent: not; its turn comes. */

@@ -9,7 +9,7 @@ import type { AgentStatus } from '../../cache/agent-state.ts';
 import { LogicalClock } from '../../cache/logical-clock.ts';
 import { Slots } from '../../cache/slots.ts';
 import { Table } from '../../cache/table.ts';
-import { AutoscalerError, asAutoscalerError } from '../../domain/errors.ts';
+import { asAutoscalerError } from '../../domain/errors.ts';
 import type { Clock } from '../../domain/clock.ts';
 import type { InstanceKey } from '../../domain/ids.ts';
 import type { Random } from '../../domain/random.ts';
@@ -27,6 +27,7 @@ import { Registrations } from './registrations.ts';
 import type { Registered, Registration } from './registry.ts';
 import type { InstanceRow, ScaleSetRow } from './rows.ts';
 import { AgentRoster, machineListOf } from './agent-roster.ts';
+import { firstReads } from './first-reads.ts';
 import { GroupChanges } from './group-changes.ts';
 import { GroupFacts } from './group-facts.ts';
 import { listPrices, type ListPrices } from './list-prices.ts';
@@ -160,13 +161,8 @@ export class AzureStore {
 
   /** Reads everything that a first decision needs. Rejects when the scale sets could not be read. */
   async fill(signal: AbortSignal): Promise<void> {
-    const results = await this.scheduler.coldStart(signal);
-    if (signal.aborted) throw new AutoscalerError({ kind: 'cancelled' }, 'The first read of Azure was cancelled.');
-    for (const { agentId, error } of results) {
-      if (error === undefined) continue;
-      if (agentId === SCALE_SETS_AGENT) throw error;
-      this.#parts.log.warn({ agent: agentId, err: error }, 'could not read on the first attempt; going on without');
-    }
+    const { clock, log, options } = this.#parts;
+    await firstReads({ scheduler: this.scheduler, clock, log, patienceMs: options.startPatienceMs ?? 0 }, signal);
     this.changes.inherit();
   }
 
