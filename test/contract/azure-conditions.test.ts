@@ -60,11 +60,29 @@ describe('a write without a known tag', () => {
     expect(r.arm.sent('PUT', USER_POOL)).toEqual([]);
   });
 
-  it('goes without a condition where Azure tells no tag at all, after that read', async () => {
-    const { r, set } = await started((request, at) => (isList(request) || isSet(request) ? untagged(request, at) : undefined));
+  it('is not made where Azure tells no tag at all: the group is held, with what to do, and asked about once a minute', async () => {
+    let silent = true;
+    const tagless: Answer = (request, at) => (silent && (isList(request) || isSet(request)) ? untagged(request, at) : undefined);
+    const { r, set } = await started(tagless);
+    const reason: unknown = expect.stringContaining('AZURE_ENABLE_VMSS_ETAG=false');
+    expect(await r.increase(USER_POOL, 5)).toMatchObject({ kind: 'refused', reason });
+    expect([r.group(USER_POOL).growthHeld, r.group(USER_POOL).frozen]).toEqual([reason, undefined]);
+    expect(calls(r)).toEqual(['GET -']);
+    await r.pass(61_000);
+    expect(r.group(USER_POOL).growthHeld).toBeUndefined();
+    expect(await r.increase(USER_POOL, 5)).toMatchObject({ kind: 'refused', reason });
+    silent = false;
+    await r.azure.refresh(r.group(USER_POOL).id, r.signal);
+    expect(r.group(USER_POOL).growthHeld).toBeUndefined();
     expect(await r.increase(USER_POOL, 5)).toMatchObject({ kind: 'accepted', target: 5 });
-    expect(calls(r).slice(0, 2)).toEqual(['GET -', 'PUT -']);
     expect(set.capacity).toBe(5);
+  });
+
+  it('is made where nobody asks for conditions', async () => {
+    const tagless: Answer = (request, at) => (isList(request) || isSet(request) ? untagged(request, at) : undefined);
+    const { r, set } = await started(tagless, { enableVmssEtag: false });
+    expect(await r.increase(USER_POOL, 5)).toMatchObject({ kind: 'accepted', target: 5 });
+    expect([calls(r)[0], set.capacity]).toEqual(['PUT -', 5]);
   });
 
   it('needs no read when conditions are turned off', async () => {

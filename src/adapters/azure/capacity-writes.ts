@@ -41,6 +41,8 @@ async function attempt(parts: WriteParts, group: Registered, request: IncreaseRe
   if (verdict !== undefined) return verdict;
   const held = store.writes.growthHeldBecause(group.key, parts.clock.monotonic());
   if (held !== undefined) return { kind: 'refused', group: group.id, reason: held };
+  if (options.enableVmssEtag && known.row.etag === undefined)
+    return { kind: 'refused', group: group.id, reason: store.facts.noteUntagged(group) };
   const set = known.row.value;
   const read = known.inFlight === 0 ? known.base : undefined;
   const mutation = store.scaleSets.beginMutation({ kind: 'set-target', key: group.key, target: request.to });

@@ -32,9 +32,15 @@ export interface GroupFactsParts {
   readonly groups: () => Iterable<Registered>;
 }
 
+const UNTAGGED_MS = 60_000;
+const UNTAGGED =
+  'Azure tells no entity tag of it, so that writing its capacity would be a guess; AZURE_ENABLE_VMSS_ETAG=false lets it be written without one';
+
 export class GroupFacts {
   readonly #parts: GroupFactsParts;
   readonly #byName = new Map<string, Sku>();
+  /** Until when (monotonic) a set is not read again whose own read told no entity tag; by key. */
+  readonly #untaggedUntilMs = new Map<string, number>();
 
   constructor(parts: GroupFactsParts) {
     this.#parts = parts;
@@ -77,8 +83,15 @@ export class GroupFacts {
   growthHeldBecause(group: Registered): string | undefined {
     const unknownPool = this.isWrittenThroughAks(group) && this.poolOf(group) === undefined ? POOL_UNKNOWN : undefined;
     const { writes, clock } = this.#parts;
-    const rest = unknownPool ?? this.ownOperationIn(group) ?? writes.growthHeldBecause(group.key, clock.monotonic());
-    return rest ?? this.restrictedBecause(group);
+    const nowMs = clock.monotonic();
+    const rest = unknownPool ?? this.ownOperationIn(group) ?? writes.growthHeldBecause(group.key, nowMs);
+    return rest ?? this.#untaggedBecause(group, nowMs) ?? this.restrictedBecause(group);
+  }
+
+  /** Azure told no entity tag of a set even when asked for that set alone. @returns why it is not written. */
+  noteUntagged(group: Registered): string {
+    this.#untaggedUntilMs.set(group.key, this.#parts.clock.monotonic() + UNTAGGED_MS);
+    return UNTAGGED;
   }
 
   /** Why Azure sells no machine of the group's size in its zones. */
@@ -105,6 +118,12 @@ export class GroupFacts {
     const known = this.#byName.get(vmSize) ?? knownSize(vmSize);
     if (known !== undefined) this.#byName.set(vmSize, known);
     return known;
+  }
+
+  #untaggedBecause({ key }: Registered, nowMs: number): string | undefined {
+    const untilMs = this.#untaggedUntilMs.get(key);
+    if (untilMs === undefined || nowMs >= untilMs) return undefined;
+    return this.#parts.scaleSets.get(key)?.etag === undefined ? UNTAGGED : undefined;
   }
 
   #rowOf(group: Registered): ScaleSetRow | undefined {

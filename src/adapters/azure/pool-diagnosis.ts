@@ -68,7 +68,10 @@ export async function readPools(parts: DiagnosisParts, signal: AbortSignal): Pro
       const value = projectScaleSet(raw);
       return value === undefined
         ? undefined
-        : { key: value.name.toLowerCase(), value: { row: value, ...subnetOf(raw), identityIds: identitiesOf(raw) } };
+        : {
+            key: value.name.toLowerCase(),
+            value: { row: value, ...subnetOf(raw), identityIds: identitiesOf(raw), tagged: !options.enableVmssEtag || isTagged(raw) },
+          };
     },
   });
   const agentPools =
@@ -100,6 +103,14 @@ async function rowsOf<Raw, Value>(
 
 interface ListedSet extends Pick<PoolFacts, 'subnetId' | 'addressesPerNode' | 'identityIds'> {
   readonly row: ScaleSetRow;
+  /** A write of it can be conditional. */
+  readonly tagged: boolean;
+}
+
+const UNTAGGED = 'the list told no entity tag of it; where a read of the set tells none either, it does not grow (AZURE_ENABLE_VMSS_ETAG)';
+
+function isTagged({ etag = '' }: VirtualMachineScaleSet): boolean {
+  return etag !== '';
 }
 
 interface ListedPool {
@@ -150,7 +161,7 @@ function scaleSetFacts(group: Registered, set: ListedSet | undefined, agentPools
     addressesPerNode,
     identityIds,
     armId: row.armId,
-    cautions: pool?.cautions ?? [],
+    cautions: [...(pool?.cautions ?? []), ...(set.tagged ? [] : [UNTAGGED])],
   };
 }
 
