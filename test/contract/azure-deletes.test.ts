@@ -187,6 +187,28 @@ describe('azure: deleting machines', () => {
     expect(posts(r)).toHaveLength(0);
   });
 
+  it.each([
+    [409, 'Conflict', 'conflict'],
+    [409, 'OperationPreempted', 'conflict'],
+    [429, 'TooManyRequests', 'throttled'],
+    [403, 'AuthorizationFailed', 'auth'],
+    [503, 'ServiceUnavailable', 'unavailable'],
+  ])(
+    'a delete that is answered %d %s is a failure of its kind: nothing is claimed, and the next try deletes',
+    async (status, code, kind) => {
+      const { r } = await started(4);
+      r.arm.intercept = ({ method }) => (method === 'POST' ? refusal(status, code, 'not now') : undefined);
+      expect(await remove(r, [1])).toMatchObject({ kind: 'failed', error: { kind } });
+      expect(posts(r)).toHaveLength(1);
+      r.arm.intercept = () => undefined;
+      await r.pass(5_000);
+      expect(r.group(USER_POOL).target).toMatchObject({ value: 4 });
+      expect(r.group(USER_POOL).instances?.map(({ state }) => state)).not.toContain('deleting');
+      await r.pass(60_000);
+      expect(await remove(r, [1])).toMatchObject({ kind: 'accepted' });
+    },
+  );
+
   it('fault 36: an id that went away in between is left out and the rest sent once more', async () => {
     const { r, set } = await started(4);
     r.arm.intercept = (request) => {

@@ -146,14 +146,17 @@ describe('azure: a size that cannot be true', () => {
 });
 
 describe('azure: capacity writes', () => {
-  it('azure provider 56: the body for a set in an edge zone carries its extended location', async () => {
+  it.each([
+    [3, 5],
+    [0, 2],
+  ])('azure provider 56: the body for a set in an edge zone carries its extended location (%i to %i)', async (from, to) => {
     const extendedLocation = { name: 'microsoftlosangeles1', type: 'EdgeZone' };
-    const { r, set } = await started(3, { extendedLocation });
-    expect(await r.increase(USER_POOL, 5)).toMatchObject({ kind: 'accepted', target: 5 });
+    const { r, set } = await started(from, { extendedLocation });
+    expect(await r.increase(USER_POOL, to)).toMatchObject({ kind: 'accepted', target: to });
     expect(r.arm.sent('PUT', USER_POOL).map(({ body }) => body)).toEqual([
-      { location: 'westeurope', sku: { name: 'Standard_D4s_v5', tier: 'Standard', capacity: 5 }, extendedLocation },
+      { location: 'westeurope', sku: { name: 'Standard_D4s_v5', tier: 'Standard', capacity: to }, extendedLocation },
     ]);
-    expect(set.capacity).toBe(5);
+    expect(set.capacity).toBe(to);
   });
 
   it('azure provider 79: the tag of the finished operation is found although the row was replaced meanwhile', async () => {

@@ -27,6 +27,10 @@ describe('rows: the state of a machine', () => {
     ['azure provider 116: Failed', power('deallocated'), 'failed'],
     ['azure provider 117: Failed', power('unknown'), 'failed'],
     ['azure provider 119: Failed', { statuses: [] }, 'failed'],
+    ['azure provider 119: Failed', power('sleeping'), 'failed'],
+    ['Failed', power('deallocating'), 'failed'],
+    ['FAILED', power('Running'), 'running'],
+    ['Migrating', power('running'), 'running'],
     ['fault 60: Failed', undefined, 'running'],
     ['', power('running'), 'unknown'],
   ])('%s with %o is %s', (provisioning, view, state) => {
