@@ -103,6 +103,8 @@ export interface KeptNode {
   /** More than the reason says: which limit, which sibling. */
   readonly detail?: string;
   readonly utilization?: number;
+  /** Which utilization is the most with which it could go; where that decided. */
+  readonly threshold?: number;
   /** When it is worth looking again, milliseconds since the epoch. */
   readonly recheckAtMs?: number;
 }

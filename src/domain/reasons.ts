@@ -36,12 +36,18 @@ export type FitReason =
 export interface ClusterLimit {
   readonly limit: 'nodes' | 'cores' | 'memory';
   readonly value: number;
+  /** By nodes that are there, on their way or planned. */
+  readonly used: number;
+  /** By one more node of the group. */
+  readonly needs: number;
 }
 
 /** A quota by its id, as the Cluster Autoscaler spells it: `cluster-wide`, `CapacityQuota/<name>`. */
 export interface ExceededQuota {
   readonly quota: string;
   readonly resources: readonly string[];
+  /** For each resource in their order: what is left of it, and what one more node needs; in cores, bytes or ones. */
+  readonly short: readonly { readonly left: number; readonly needs: number }[];
 }
 
 /** Why a group was not an option for a scale-up. */

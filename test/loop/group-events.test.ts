@@ -138,10 +138,10 @@ describe('events about groups and the cluster', () => {
     ],
     [
       'the limit of nodes',
-      { skipped: [{ kind: 'cluster-limit', limit: 'nodes', value: 5 }] },
+      { skipped: [{ kind: 'cluster-limit', limit: 'nodes', value: 5, used: 5, needs: 1 }] },
       ['Warning MaxNodesTotalReached: Max total nodes in cluster reached: 5'],
     ],
-    ['another limit', { skipped: [{ kind: 'cluster-limit', limit: 'cores', value: 5 }] }, []],
+    ['another limit', { skipped: [{ kind: 'cluster-limit', limit: 'cores', value: 5, used: 4, needs: 4 }] }, []],
     ['no nodes, which may grow from zero', { nodes: [] }, []],
     ['no nodes', { nodes: [], policy: notFromZero }, ['Warning ClusterUnhealthy: Cluster has no nodes']],
     [

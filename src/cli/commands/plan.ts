@@ -179,7 +179,7 @@ function fromFiles(given: Options, terminal: Terminal): Asked {
   const loaded = loadPolicy(config, arePriced);
   const taints = loaded.policy.cluster?.taints;
   const reading = startReading(names, objects, taints);
-  const { cluster: present, trusted } = clusterOf(objects, reading);
+  const { cluster: present, trusted, leaving } = clusterOf(objects, reading);
   const cluster = { ...present, daemonSets: [...present.daemonSets, ...daemonsOf(pools, present)] };
   const region = regionOf(cluster, pools, objects);
   const nowMs = given.now === undefined ? newestMoment(objects) : timeOf(given.now);
@@ -191,6 +191,7 @@ function fromFiles(given: Options, terminal: Terminal): Asked {
       policy: policyFor(loaded, { pools, region }, terminal),
       names,
       trusted,
+      leaving,
     },
     reading,
   };

@@ -5,7 +5,7 @@ import type { NodeGroup } from '../../domain/node-group.ts';
 import type { Observation } from '../../domain/observation.ts';
 import type { ScaleDownPlan, ScaleUpPlan } from '../../domain/plan.ts';
 import type { Pod } from '../../domain/pod.ts';
-import type { Policy } from '../../domain/policy.ts';
+import type { Policy, ScaleUpPolicy } from '../../domain/policy.ts';
 import type { PodVerdict } from '../../domain/reasons.ts';
 import type { ResourceNames } from '../../domain/resources.ts';
 import { planScaleDown, type PlanScaleDownInput } from '../../planning/scale-down/plan.ts';
@@ -13,6 +13,7 @@ import { explainRefusal, explainSkip } from '../../planning/scale-up/remedy.ts';
 import { planScaleUp } from '../../planning/scale-up/plan.ts';
 import type { ScaleUpInput } from '../../planning/scale-up/plan-input.ts';
 import { classOf, type VerdictClass } from '../../planning/scale-up/verdict-class.ts';
+import { explainIgnored } from '../../planning/scale-up/why-ignored.ts';
 import { ClusterSnapshot } from '../../scheduling/cluster-snapshot.ts';
 import { explainRemovals, removalsAnswer, type RemovalsAnswer, type RemovalsExplained } from './removals.ts';
 
@@ -41,6 +42,8 @@ export interface Question {
   readonly names: ResourceNames;
   /** Kinds of controllers of which nothing is known: those that pods name are taken to exist. Absent: none. */
   readonly trusted?: readonly string[];
+  /** Pods that are being deleted before they got a node. Absent: none. */
+  readonly leaving?: readonly Pod[];
   /** A loop had this question. Absent: nobody had. */
   readonly decided?: Decided;
 }
@@ -65,7 +68,7 @@ export function answer(question: Question): Answer {
     ...(scaleDown.inhibited === undefined ? [] : [`Nothing is removed: ${scaleDown.inhibited}.`]),
   ];
   return {
-    scaleUp: scaleUpAnswer(scaleUp, groups),
+    scaleUp: scaleUpAnswer(withLeaving(scaleUp, question.leaving ?? []), groups, question.policy.scaleUp),
     scaleDown: removalsAnswer(scaleDown, settled),
     explained: explainRemovals(scaleDown, settled, question.policy.scaleUp),
     ...(notes.length === 0 ? {} : { notes }),
@@ -114,12 +117,17 @@ function settle(observation: Observation, { verdicts }: ScaleUpPlan): Observatio
   return { ...observation, cluster: { ...observation.cluster, podsByNode, pendingPods } };
 }
 
+function withLeaving(plan: ScaleUpPlan, leaving: readonly Pod[]): ScaleUpPlan {
+  const ignored = leaving.map((pod) => [pod, { kind: 'ignored', reason: 'not-unschedulable' }] as const);
+  return leaving.length === 0 ? plan : { ...plan, verdicts: new Map<Pod, PodVerdict>([...plan.verdicts, ...ignored]) };
+}
+
 type Groups = ReadonlyMap<string, NodeGroup>;
 
-function scaleUpAnswer(plan: ScaleUpPlan, groups: Groups): Answer['scaleUp'] {
+function scaleUpAnswer(plan: ScaleUpPlan, groups: Groups, policy: ScaleUpPolicy): Answer['scaleUp'] {
   const verdicts = [...plan.verdicts]
     .filter(([pod]) => pod.nodeName === undefined)
-    .map(([pod, verdict]) => ({ pod: podName(pod), verdict }));
+    .map(([asking, verdict]) => ({ asking, pod: podName(asking), verdict }));
   const increases = plan.increases.map(({ group, from, to, pods }) => ({ group, from, to, pods: pods.map(podName).sort() }));
   const skipped = plan.skipped.map(({ group, reason }) => {
     const { reason: kind, detail } = explainSkip(reason, groups.get(group));
@@ -129,7 +137,7 @@ function scaleUpAnswer(plan: ScaleUpPlan, groups: Groups): Answer['scaleUp'] {
     increases: sortedBy(increases, ({ group }) => group),
     skipped: sortedBy(skipped, ({ group }) => group),
     helpless: sortedBy(
-      verdicts.flatMap(({ pod, verdict }) => helplessOf(pod, verdict, groups)),
+      verdicts.flatMap((entry) => helplessOf(entry, groups, policy)),
       ({ pod }) => pod,
     ),
     fits: sortedBy(
@@ -144,8 +152,14 @@ function fitOf(pod: string, verdict: PodVerdict): Answer['scaleUp']['fits'] {
   return verdict.kind === 'fits-upcoming-node' ? [{ pod, node: `(coming in ${verdict.group})` }] : [];
 }
 
-function helplessOf(pod: string, verdict: PodVerdict, groups: Groups): Answer['scaleUp']['helpless'] {
-  if (verdict.kind === 'ignored') return [{ pod, verdict: 'ignored', detail: verdict.reason, groups: [] }];
+interface Judged {
+  readonly asking: Pod;
+  readonly pod: string;
+  readonly verdict: PodVerdict;
+}
+
+function helplessOf({ asking, pod, verdict }: Judged, groups: Groups, policy: ScaleUpPolicy): Answer['scaleUp']['helpless'] {
+  if (verdict.kind === 'ignored') return [{ pod, verdict: 'ignored', detail: explainIgnored(verdict.reason, asking, policy), groups: [] }];
   if (verdict.kind === 'waiting') return [{ pod, verdict: 'coming', detail: verdict.detail, groups: [] }];
   if (verdict.kind !== 'helpless') return [];
   const refusals = verdict.byGroup.map((refusal) => ({

@@ -59,20 +59,25 @@ export function startReading(names: ResourceNames, objects: readonly FileObject[
   return { names, pods: createPodProjection(names), priorities, storage: storageOf(objects, names), devices: devicesOf(objects), taints };
 }
 
-/** With the kinds of controllers that pods name and the file does not hold. @throws AutoscalerError `config` when a name is there twice. */
+/**
+ * With the kinds of controllers that pods name and the file does not hold, and pods that wait and are being deleted, of which
+ * the daemon sees nothing. @throws AutoscalerError `config` when a name is there twice.
+ */
 export function clusterOf(
   objects: readonly FileObject[],
   reading: Reading,
-): { readonly cluster: ClusterView; readonly trusted: readonly string[] } {
+): { readonly cluster: ClusterView; readonly trusted: readonly string[]; readonly leaving: readonly Pod[] } {
   const nodes = createNodeProjection(reading.names, undefined, reading.taints);
   const index = new PodIndex();
   const seen = new Set<string>();
+  const leaving: Pod[] = [];
   for (const json of ofKind(objects, 'Pod') as readonly PodJson[]) {
     const pod = readPod(json, reading);
     const name = podName(pod);
     if (seen.has(name)) throw twice('Pod', name);
     seen.add(name);
-    if (pod.nodeName !== undefined || pod.deletionAtMs === undefined) index.replace(undefined, pod);
+    index.replace(undefined, pod);
+    if (pod.nodeName === undefined && pod.deletionAtMs !== undefined) leaving.push(pod);
   }
   const nodeEntries = (ofKind(objects, 'Node') as readonly NodeJson[])
     .map((json) => settled(projectNode(json, nodes)))
@@ -97,7 +102,7 @@ export function clusterOf(
   for (const pod of [...view.pendingPods, ...[...view.podsByNode.values()].flat()]) reading.storage.podChanged(undefined, pod);
   const { states: owners, missing } = ownersOf(objects, view.podsByNode.values());
   const trusted = missing.includes('DaemonSet') ? { daemonSetsUnknown: true as const } : {};
-  return { cluster: reading.devices.resolve(reading.storage.resolve({ ...view, owners, ...trusted })), trusted: missing };
+  return { cluster: reading.devices.resolve(reading.storage.resolve({ ...view, owners, ...trusted })), trusted: missing, leaving };
 }
 
 /** A file has no history: a node that is ready has been so for long. */
@@ -156,7 +161,9 @@ function nameOf({ name }: { readonly name: string }): string {
 export function readPod(json: PodJson, reading: Reading): Pod {
   const projected = projectPod(completed(json, reading), reading.pods);
   const pod = { ...projected, uid: projected.uid === '' ? podName(projected) : projected.uid, scaleUpDelayMs: undefined };
-  if (pod.nodeName !== undefined || isJudged(json)) return pod;
+  if (pod.nodeName !== undefined) return pod;
+  if (isGated(json)) return { ...pod, unschedulable: undefined };
+  if (isJudged(json)) return pod;
   return { ...pod, phase: 'Pending', unschedulable: { sinceMs: pod.createdAtMs, message: '' } };
 }
 
@@ -174,11 +181,16 @@ function completed(json: PodJson, { priorities }: Reading): PodJson {
 
 type ManifestSpec = PodSpecJson & { readonly priorityClassName?: string; readonly schedulingGates?: readonly unknown[] };
 
-/** The scheduler has said something of it, or will say nothing: it is gated, or over. */
-function isJudged({ spec = {}, status = {} }: PodJson): boolean {
+/** No scheduler looks at it, whatever was said before. */
+function isGated({ spec = {} }: PodJson): boolean {
   const { schedulingGates = [] }: ManifestSpec = spec;
+  return schedulingGates.length > 0;
+}
+
+/** The scheduler has said something of it, or will say nothing: it is over. */
+function isJudged({ status = {} }: PodJson): boolean {
   const said = status.conditions?.some(({ type }) => type === 'PodScheduled') === true;
-  return said || schedulingGates.length > 0 || (status.phase !== undefined && status.phase !== 'Pending');
+  return said || (status.phase !== undefined && status.phase !== 'Pending');
 }
 
 interface DatedCondition {

@@ -60,8 +60,9 @@ export function nodesByRooms(rooms: readonly QuotaRoom[], node: Measured): numbe
 /** The quotas that not one more such node keeps, each with every resource that falls short. */
 export function exceededBy(rooms: readonly QuotaRoom[], node: Measured): readonly ExceededQuota[] {
   return roomsOf(rooms, node).flatMap(({ quota, parts }) => {
-    const resources = parts.filter((part) => nodesOf(part, node) < 1).map(({ resource }) => resource);
-    return resources.length === 0 ? [] : [{ quota, resources }];
+    const exceeded = parts.filter((part) => nodesOf(part, node) < 1);
+    const short = exceeded.map(({ left, index }) => ({ left, needs: amountOf(node.capacity, index) }));
+    return exceeded.length === 0 ? [] : [{ quota, resources: exceeded.map(({ resource }) => resource), short }];
   });
 }
 
@@ -97,6 +98,6 @@ function amountOf(capacity: Resources, index: number | undefined): number {
 }
 
 /** Nodes without a machine of their own. */
-function isVirtual(labels: Labels): boolean {
+export function isVirtual(labels: Labels): boolean {
   return labels['type'] === 'virtual-kubelet';
 }

@@ -105,7 +105,7 @@ function judgeLoad(known: Pick<Candidate, 'node' | 'group' | 'instance'>, scope:
   const { utilization, threshold } = loadOf(known, counted, scope);
   if (utilization === undefined) return { node: node.name, reason: 'UnexpectedError', detail: 'it says nothing of its cores or memory' };
   // Equality is eligible, as in the Cluster Autoscaler: a threshold of 0 still frees nodes that carry nothing.
-  if (utilization > threshold) return { node: node.name, reason: 'NotUnderutilized', utilization };
+  if (utilization > threshold) return { node: node.name, reason: 'NotUnderutilized', utilization, threshold };
   return { ...known, utilization, drain: judgeNode(pods, scope.drain) };
 }
 

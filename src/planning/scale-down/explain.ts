@@ -66,7 +66,7 @@ export function explainNodes(plan: ScaleDownPlan, observation: Observation): rea
       verdict: removal === undefined ? 'stays' : 'goes',
       reason,
       blocker: entry?.blocker,
-      detail: removal === undefined && entry === undefined ? plan.inhibited : entry?.detail,
+      detail: removal === undefined && entry === undefined ? plan.inhibited : detailOf(entry),
       unneededSinceMs: plan.unneeded.get(node),
       recheckAtMs: entry?.recheckAtMs,
       utilization: removal?.utilization ?? entry?.utilization,
@@ -116,13 +116,35 @@ function stays(entry: KeptNode | undefined, plan: ScaleDownPlan, nowMs: number):
   if (entry === undefined) return `stays: ${plan.inhibited ?? 'not looked at'}`;
   const { blocker, recheckAtMs, utilization } = entry;
   const parts = [`stays: ${entry.reason}`];
-  if (entry.detail !== undefined) parts.push(entry.detail);
+  const detail = detailOf(entry);
+  if (detail !== undefined) parts.push(detail);
   if (blocker !== undefined) parts.push(`pod ${blocker.pod}: ${blocker.reason} (${blocker.detail})`);
-  if (utilization !== undefined) parts.push(`used ${Math.round(utilization * 100)} %`);
+  if (utilization !== undefined && entry.threshold === undefined) parts.push(`used ${Math.round(utilization * 100)} %`);
   const sinceMs = plan.unneeded.get(entry.node);
   if (sinceMs !== undefined) parts.push(`could go for ${ago(sinceMs, nowMs)}`);
   if (recheckAtMs !== undefined) parts.push(`looked at again in ${ago(nowMs, recheckAtMs)}`);
   return parts.join(', ');
+}
+
+/** What the reason alone means, where a plan has nothing to add to it. */
+const MEANING: Partial<Record<UnremovableReason, string>> = {
+  CurrentlyBeingDeleted: 'its removal is under way',
+  NotAutoscaled: 'it is of no group that is scaled',
+  InstanceUnknown: 'no machine of its group is known to be this node',
+  ScaleDownDisabledAnnotation: 'cluster-autoscaler.kubernetes.io/scale-down-disabled: "true"',
+  ScaleDownUnreadyDisabled: 'it is not ready, and scaleDown.unreadyEnabled is off',
+  GroupUnconfirmed: 'its group is not known',
+};
+
+function detailOf(entry: KeptNode | undefined): string | undefined {
+  if (entry === undefined) return undefined;
+  const { reason, detail, utilization, threshold } = entry;
+  if (detail !== undefined || utilization === undefined || threshold === undefined) return detail ?? MEANING[reason];
+  return `${inPercent(utilization)} in use, above ${inPercent(threshold)}`;
+}
+
+function inPercent(share: number): string {
+  return `${Math.round(share * 1000) / 10} %`;
 }
 
 function ago(fromMs: number, toMs: number): string {

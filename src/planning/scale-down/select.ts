@@ -105,9 +105,11 @@ function refusalOf(candidates: Whole, funds: Funds, { mayExceed }: { readonly ma
   if (group === undefined) return { reason: 'GroupUnconfirmed' };
   if (!group.target.known) return { reason: 'GroupUnconfirmed', detail: `its size is not known: ${group.target.reason}` };
   if (!group.target.confirmed) return { reason: 'GroupUnconfirmed', detail: 'its size has not been seen since it was changed last' };
-  if (candidates.some(({ drain }) => drain.waiting.length > 0)) return { reason: 'BlockedByOnCompletionPod' };
+  const [awaited] = candidates.flatMap(({ drain }) => drain.waiting);
+  if (awaited !== undefined) return { reason: 'BlockedByOnCompletionPod', detail: `${podName(awaited)} is waited for` };
   if (!hasRoom(candidates, group, funds.headroom)) return atMinimum(group);
-  if (!funds.minimum.allows(candidates.map(({ node }) => node))) return { reason: 'MinimalResourceLimitExceeded' };
+  const detail = funds.minimum.shortage(candidates.map(({ node }) => node));
+  if (detail !== undefined) return { reason: 'MinimalResourceLimitExceeded', detail };
   return (
     budgetSpent(candidates, funds.allowance, mayExceed) ??
     shortOfBudget(

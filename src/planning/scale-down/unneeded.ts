@@ -60,7 +60,7 @@ export function findUnneeded(scope: Scope, eligibility: Eligibility, isLate: (ma
       continue;
     }
     if (scope.snapshot.get(node.name) === undefined) {
-      kept.push({ node: node.name, reason: 'UnexpectedError', utilization });
+      kept.push({ node: node.name, reason: 'UnexpectedError', detail: 'it is not among the nodes that are simulated', utilization });
       continue;
     }
     made += 1;

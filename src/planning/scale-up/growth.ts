@@ -12,7 +12,7 @@ import type { PlanTimer } from './plan-timer.ts';
 import { nodesAllowed, spend, type Headroom } from './limits.ts';
 import type { Scoring } from './score.ts';
 import type { Likeness } from './similar-groups.ts';
-import type { GroupTemplate } from './template-node.ts';
+import { plannedName, type GroupTemplate } from './template-node.ts';
 
 export interface GrowInput {
   readonly snapshot: ClusterSnapshot;
@@ -120,7 +120,7 @@ export function isTooLate(input: GrowInput, progress: Progress, templates: reado
 
 /** Names are one per turn, not per group: the snapshot remembers every host name that it has met. */
 export function tiedLimits(nodes: number, turn: number) {
-  return { nodes, prefix: `new-${turn}` };
+  return { nodes, prefix: plannedName(`new-${turn}`) };
 }
 
 function takePods({ placed }: Estimate): readonly Pod[] {

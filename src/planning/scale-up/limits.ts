@@ -3,9 +3,9 @@ import type { NodeTemplate } from '../../domain/node-group.ts';
 import type { Node } from '../../domain/node.ts';
 import type { ScaleUpPolicy } from '../../domain/policy.ts';
 import type { CloudQuota } from '../../domain/quota.ts';
-import type { ClusterLimit, SkipReason } from '../../domain/reasons.ts';
+import type { ClusterLimit, ExceededQuota, SkipReason } from '../../domain/reasons.ts';
 import { CPU, MEMORY } from '../../domain/resources.ts';
-import { exceededBy, nodesByRooms, occupyRooms, type QuotaRoom } from '../quotas/rooms.ts';
+import { exceededBy, isVirtual, nodesByRooms, occupyRooms, type QuotaRoom } from '../quotas/rooms.ts';
 
 /** What is left of each limit; Infinity where there is none. */
 export interface Headroom {
@@ -32,12 +32,16 @@ export function fullHeadroom(policy: ScaleUpPolicy, quotas: readonly CloudQuota[
   };
 }
 
-/** Counts nodes that are there or on their way against the cluster's limits: the plan's are its own, and the cloud counts its quotas. */
+/**
+ * Counts nodes that are there or on their way against the cluster's limits: the plan's are its own, and the cloud counts its quotas.
+ * Virtual nodes count as nodes, and what they claim to have as nothing.
+ */
 export function occupy(room: Headroom, node: Sized, count: number): Headroom {
+  const machines = isVirtual(node.labels) ? 0 : count;
   return {
     nodes: room.nodes - count,
-    cpuMillis: room.cpuMillis - count * (node.capacity[CPU] ?? 0),
-    memoryBytes: room.memoryBytes - count * (node.capacity[MEMORY] ?? 0),
+    cpuMillis: room.cpuMillis - machines * (node.capacity[CPU] ?? 0),
+    memoryBytes: room.memoryBytes - machines * (node.capacity[MEMORY] ?? 0),
     thisPlan: room.thisPlan,
     quotas: room.quotas,
     rooms: occupyRooms(room.rooms, node, count),
@@ -92,16 +96,15 @@ function drawn(quotas: Headroom['quotas'], node: Sized | undefined, count: numbe
  * quota of the cloud that it would not fit, if any.
  */
 export function limitReached(room: Headroom, node: Sized, policy: ScaleUpPolicy): SkipReason | undefined {
-  const limits: readonly (readonly [boolean, ClusterLimit])[] = [
-    [room.nodes < 1, { limit: 'nodes', value: policy.maxNodesTotal }],
-    [room.cpuMillis < (node.capacity[CPU] ?? 0), { limit: 'cores', value: policy.maxCoresTotal }],
-    [room.memoryBytes < (node.capacity[MEMORY] ?? 0), { limit: 'memory', value: policy.maxMemoryTotalBytes }],
+  const limits = [
+    limitOn('nodes', { value: policy.maxNodesTotal, left: room.nodes, needs: 1 }),
+    limitOn('cores', { value: policy.maxCoresTotal, left: room.cpuMillis / 1000, needs: (node.capacity[CPU] ?? 0) / 1000 }),
+    limitOn('memory', { value: policy.maxMemoryTotalBytes, left: room.memoryBytes, needs: node.capacity[MEMORY] ?? 0 }),
   ];
-  const [first, ...also] = limits.filter(([isReached]) => isReached).map(([, limit]) => limit);
+  const [first, ...also] = limits.filter(({ value, used, needs }) => value > 0 && used + needs > value);
   const exceeded = exceededBy(room.rooms, node);
   // With quotas of the cluster in play the limits of all of it are one more of them, so that all are told together.
-  if (exceeded.length > 0 && first !== undefined)
-    return { kind: 'capacity-quota', exceeded: [{ quota: 'cluster-wide', resources: [first, ...also].map(nameOfLimit) }, ...exceeded] };
+  if (exceeded.length > 0 && first !== undefined) return { kind: 'capacity-quota', exceeded: [asQuota([first, ...also]), ...exceeded] };
   if (exceeded.length > 0) return { kind: 'capacity-quota', exceeded };
   if (first !== undefined) return { kind: 'cluster-limit', ...first, ...(also.length === 0 ? {} : { also }) };
   for (const { quota, cores } of node.draws ?? []) {
@@ -112,8 +115,20 @@ export function limitReached(room: Headroom, node: Sized, policy: ScaleUpPolicy)
   return undefined;
 }
 
-function nameOfLimit({ limit }: ClusterLimit): string {
-  return limit === 'cores' ? 'cpu' : limit;
+/** Without a limit nothing is used of it. */
+function limitOn(
+  limit: ClusterLimit['limit'],
+  { value, left, needs }: { readonly value: number; readonly left: number; readonly needs: number },
+): ClusterLimit {
+  return { limit, value, used: value > 0 ? value - left : 0, needs };
+}
+
+function asQuota(limits: readonly ClusterLimit[]): ExceededQuota {
+  return {
+    quota: 'cluster-wide',
+    resources: limits.map(({ limit }) => (limit === 'cores' ? 'cpu' : limit)),
+    short: limits.map(({ value, used, needs }) => ({ left: value - used, needs })),
+  };
 }
 
 /** Why a group that grows to its maximum or not at all cannot: not all the nodes that it `needs` are allowed. */

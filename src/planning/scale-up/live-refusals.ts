@@ -3,12 +3,12 @@ import type { Pod } from '../../domain/pod.ts';
 import type { FitReason } from '../../domain/reasons.ts';
 import type { ClusterSnapshot } from '../../scheduling/cluster-snapshot.ts';
 import { fitsStatically } from '../../scheduling/static-fit.ts';
-import { copyOf, type GroupTemplate } from './template-node.ts';
+import { copyOf, plannedName, type GroupTemplate } from './template-node.ts';
 
 /** Asking costs a node in and out of the snapshot; a plan full of refusals is told in general words beyond these. */
 const MOST_QUESTIONS = 500;
 /** One name for all: the snapshot remembers every host name that it has met. */
-const NAME = 'new-asked';
+const NAME = plannedName('asked');
 
 /** Reasons that depend on who else is there. */
 const ASKED: ReadonlySet<FitReason['kind']> = new Set(['topology-spread', 'pod-affinity', 'volume', 'device']);

@@ -7,7 +7,7 @@ import type { Node } from '../../domain/node.ts';
 import type { Pod, PodShape } from '../../domain/pod.ts';
 import type { PodVerdict } from '../../domain/reasons.ts';
 import type { ClusterSnapshot } from '../../scheduling/cluster-snapshot.ts';
-import { copyOf, zonePart, type GroupTemplate } from './template-node.ts';
+import { copyOf, plannedName, zonePart, type GroupTemplate } from './template-node.ts';
 import type { Upcoming } from './upcoming.ts';
 
 export interface ComingNodes {
@@ -136,7 +136,7 @@ function addUpcoming(capacity: Capacity, node: Node, template: GroupTemplate): v
 }
 
 function upcomingName(capacity: Capacity, template: GroupTemplate): NodeName {
-  return `upcoming-${template.group.id}-${capacity.upcoming.size}`;
+  return plannedName(`upcoming-${template.group.id}-${capacity.upcoming.size}`);
 }
 
 /** undefined: the group has several zones and which one it will be is not known. */

@@ -1,6 +1,6 @@
 /** What a refusal means in words and numbers, and the smallest change that would help. For tables and `plan --json`. */
 import type { NodeGroup } from '../../domain/node-group.ts';
-import type { FitReason, GroupRefusal, SkipReason } from '../../domain/reasons.ts';
+import type { ClusterLimit, ExceededQuota, FitReason, GroupRefusal, SkipReason } from '../../domain/reasons.ts';
 import { describeFit, describeSkip, MISSING_LABEL } from '../../domain/reasons.ts';
 import { isAttachResource } from '../../domain/resources.ts';
 
@@ -29,13 +29,21 @@ export function explainSkip(reason: SkipReason, group: Named | undefined): Expla
       return { ...described, fix: `wait until ${new Date(reason.untilMs).toISOString()}` };
     case 'probing':
       return { ...described, fix: 'wait for the one node that was asked for' };
-    case 'cluster-limit':
-      return { ...described, fix: [reason, ...(reason.also ?? [])].map(({ limit }) => `raise ${LIMIT_SETTINGS[limit]}`).join(' and ') };
+    case 'cluster-limit': {
+      const limits = [reason, ...(reason.also ?? [])];
+      const detail = `${described.detail}: ${limits.map(inNumbers).join('; ')}`;
+      return {
+        ...described,
+        detail,
+        fix: limits.map(({ limit, value }) => `raise ${LIMIT_SETTINGS[limit]} above ${inUnits(limit, value)}`).join(' and '),
+      };
+    }
     case 'quota':
       return { ...described, fix: `ask Azure for more than ${reason.limit} cores: ${reason.quota}` };
     case 'capacity-quota':
       return {
         ...described,
+        detail: `${described.detail} (${reason.exceeded.flatMap(shortages).join('; ')})`,
         fix: reason.exceeded.map(({ quota, resources }) => `raise ${resources.join(' and ')} of ${quota}`).join(' and '),
       };
     case 'atomic-limit':
@@ -58,6 +66,24 @@ export function explainSkip(reason: SkipReason, group: Named | undefined): Expla
 
 const LIMIT_SETTINGS = { nodes: 'scaleUp.maxNodesTotal', cores: 'scaleUp.maxCoresTotal', memory: 'scaleUp.maxMemoryTotalGib' } as const;
 
+function inNumbers({ limit, value, used, needs }: ClusterLimit): string {
+  return `${inUnits(limit, used)} of ${inUnits(limit, value)} ${limit === 'memory' ? 'GiB of memory' : limit} in use, a new node takes ${inUnits(limit, needs)}`;
+}
+
+/** Nodes, cores, GiB. */
+function inUnits(limit: ClusterLimit['limit'], value: number): number {
+  return limit === 'memory' ? Math.round((value / 2 ** 30) * 10) / 10 : value;
+}
+
+/** Cores of a quota are whole ones. */
+function shortages({ resources, short }: ExceededQuota): readonly string[] {
+  const told = (resource: string, value: number): string => (resource === 'cpu' ? String(value) : amount(resource, value));
+  return resources.map((resource, at) => {
+    const { left = 0, needs = 0 } = short[at] ?? {};
+    return `${told(resource, Math.max(0, left))} ${resource} left, a new node takes ${told(resource, needs)}`;
+  });
+}
+
 /** What the pod itself lacks is told before what the group lacks: without it no growth would help. */
 export function explainRefusal(refusal: GroupRefusal, group: NodeGroup | undefined): Explained {
   const [fit] = refusal.fit ?? [];
@@ -79,6 +105,7 @@ function detailOf(reason: FitReason): string {
     case 'insufficient-resource':
       if (isAttachResource(reason.resource))
         return `${describeFit(reason)}: attaches ${reason.requested}, a new node has room for ${Math.max(0, reason.free)}`;
+      if (reason.resource === 'pods') return `${describeFit(reason)}: a new node has room for ${Math.max(0, reason.free)} beside its own`;
       if (reason.untold === true) return `how much ${reason.resource} a new node has is not known: no node of the group was seen yet`;
       return `needs ${amount(reason.resource, reason.requested)} ${reason.resource}, a new node has ${amount(reason.resource, Math.max(0, reason.free))} free`;
     case 'topology-spread':
@@ -105,6 +132,7 @@ function fixOf(reason: FitReason): string {
   switch (reason.kind) {
     case 'insufficient-resource':
       if (isAttachResource(reason.resource)) return `a node size with at least ${reason.requested} data disks, or fewer volumes`;
+      if (reason.resource === 'pods') return 'a larger maxPods of the pool';
       if (reason.untold === true) return `${reason.resource} in a resource tag of the group, or one node of it to learn from`;
       return `a node size with at least ${amount(reason.resource, reason.requested)} ${reason.resource} for pods, or a smaller request`;
     case 'untolerated-taint':

@@ -42,7 +42,7 @@ export function makeTemplate(
   closedZones: ReadonlySet<string>,
 ): GroupTemplate {
   const zones = template.zones.filter((zone) => !closedZones.has(zonePart(zone)));
-  const name = `template-${group.id}`;
+  const name = plannedName(`template-${group.id}`);
   const variants = zones.length === 0 ? [templateNode(template, name)] : zones.map((zone) => templateNode(template, name, zone));
   const daemons = daemonSets
     .filter(({ shape }) => variants.some((node) => fitsStatically(shape, node)))
@@ -56,6 +56,11 @@ export function makeTemplate(
     ports: daemonPods.flatMap((pod) => pod.shape.hostPorts),
     daemonPods,
   };
+}
+
+/** A name that no node of a cluster can have: who pins a pod to a node by name never means one of ours. */
+export function plannedName(what: string): string {
+  return `:${what}`;
 }
 
 /** A copy with a name and host name of its own, so that rules per host tell the copies apart. */

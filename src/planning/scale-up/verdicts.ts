@@ -39,14 +39,18 @@ export function explainLeftovers(left: Leftovers, verdicts: Map<Pod, PodVerdict>
 function refusalOf(left: Leftovers, pods: EquivalenceGroup, target: NodeGroup, known: GroupTemplate | undefined): GroupRefusal {
   const template =
     known ?? (target.template === undefined ? undefined : makeTemplate(target, attaching(target.template, left.names), [], new Set()));
-  const fit = template === undefined ? [] : templateRefusals(pods, template, left.names);
   const skip = left.stops.get(target.id);
+  const alone = template === undefined ? [] : templateRefusals(pods, template, left.names);
+  const fit = alone.length > 0 || template === undefined ? alone : besideOthers(left, pods, template);
   if (skip !== undefined) return { group: target.id, skip, ...(fit.length > 0 ? { fit } : {}) };
   if (fit.length > 0) return { group: target.id, fit };
-  if (left.exhausted !== undefined) return { group: target.id };
-  const [pod] = pods.pods;
-  const live = pod === undefined || template === undefined ? [] : left.ask(pod, template);
-  return { group: target.id, fit: live.length > 0 ? live : topologyReasons(pods) };
+  return left.exhausted === undefined ? { group: target.id, fit: topologyReasons(pods) } : { group: target.id };
+}
+
+/** Pods that only need room, and those that found no place only because a plan ended early, are kept out by nobody. */
+function besideOthers(left: Leftovers, { pods: [pod], tied, shape }: EquivalenceGroup, template: GroupTemplate): readonly FitReason[] {
+  if (pod === undefined || left.exhausted !== undefined || !(tied || shape.devices !== undefined)) return [];
+  return left.ask(pod, template);
 }
 
 /** A pod that fits an empty node and yet found none was kept out by where other pods are. */

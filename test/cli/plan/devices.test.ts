@@ -219,7 +219,7 @@ describe('plan and devices', () => {
       ...BASE,
       ...running('a', 'n-2', ['gpu-0', 'gpu-1', 'gpu-2', 'gpu-3', 'gpu-4', 'gpu-5']),
     ]);
-    expect(six.scaleDown.unremovable).toContainEqual({ node: 'n-2', reason: 'NotUnderutilized', detail: '60 % in use' });
+    expect(six.scaleDown.unremovable).toContainEqual({ node: 'n-2', reason: 'NotUnderutilized', detail: '60 % in use, above 50 %' });
   });
 
   it('EL07: a pool that is not complete is no number', async () => {

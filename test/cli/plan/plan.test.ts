@@ -99,7 +99,7 @@ describe('plan on files', () => {
       { node: 'n-2', group: 'general', kind: 'drain', pods: ['default/b'] },
     ]);
     expect(scaleDown.unremovable).toEqual([
-      { node: 'n-0', reason: 'NotUnderutilized', detail: '87.5 % in use' },
+      { node: 'n-0', reason: 'NotUnderutilized', detail: '87.5 % in use, above 50 %' },
       { node: 'n-3', reason: 'BlockedByPod', detail: expect.stringContaining('default/keep: NotSafeToEvictAnnotation') },
     ]);
   });
@@ -143,7 +143,7 @@ describe('plan on files', () => {
     const files = { 'c.json': listOf(...busy, ...waiting), 'conf.yaml': 'scaleUp: {maxNodesTotal: 2}' };
     const { scaleUp } = await answerOf(files, '--config=conf.yaml');
     expect(scaleUp.increases).toMatchObject([{ group: 'general', from: 1, to: 2 }]);
-    expect(scaleUp.helpless[0]?.groups[0]).toMatchObject({ reason: 'cluster-limit', fix: 'raise scaleUp.maxNodesTotal' });
+    expect(scaleUp.helpless[0]?.groups[0]).toMatchObject({ reason: 'cluster-limit', fix: 'raise scaleUp.maxNodesTotal above 2' });
   });
 });
 

@@ -40,7 +40,14 @@ describe('why nodes stay, in full', () => {
     const { scaleDown, explained } = await asked(files, '--now=2026-11-21T10:00:00Z');
     expect(scaleDown.removals).toMatchObject([{ node: 'n-1' }]);
     expect(explained.nodes).toEqual([
-      { node: 'n-0', group: 'general', verdict: 'stays', reason: 'NotUnderutilized', utilization: 0.875 },
+      {
+        node: 'n-0',
+        group: 'general',
+        verdict: 'stays',
+        reason: 'NotUnderutilized',
+        detail: '87.5 % in use, above 50 %',
+        utilization: 0.875,
+      },
       { node: 'n-1', group: 'general', verdict: 'goes', utilization: 0 },
       {
         node: 'n-2',

@@ -28,7 +28,10 @@ describe('quotas of the cluster', () => {
     });
     expect(growth(plan)).toEqual(['b 0->2']);
     const reason = skipOf(plan, 'a');
-    expect(reason).toEqual({ kind: 'capacity-quota', exceeded: [{ quota: 'CapacityQuota/zone-1', resources: ['nodes'] }] });
+    expect(reason).toEqual({
+      kind: 'capacity-quota',
+      exceeded: [{ quota: 'CapacityQuota/zone-1', resources: ['nodes'], short: [{ left: 0, needs: 1 }] }],
+    });
     expect(describeSkip(reason!)).toBe('exceeded quota: "CapacityQuota/zone-1", resources: nodes');
     expect(explainSkip(reason!, undefined).fix).toBe('raise nodes of CapacityQuota/zone-1');
   });

@@ -33,9 +33,9 @@ describe('explaining a plan', () => {
       'p-1': 'stays: NotUnneededLongEnough, used 0 %, could go for 60 s, looked at again in 9 min',
       'p-2': 'stays: BlockedByPod, pod default/pet: NotReplicated (no controller), used 25 %, looked at again in 5 min',
       'p-3': expect.stringMatching(/^stays: BlockedByPod, pod default\/guarded: NotEnoughPdb \(default\/db: .*\), used 25 %/),
-      'p-4': 'stays: NotUnderutilized, used 75 %',
+      'p-4': 'stays: NotUnderutilized, 75 % in use, above 50 %',
       'q-0': expect.stringMatching(/^stays: NodeGroupMinSizeReached.*its group keeps \d at least/),
-      x: 'stays: NotAutoscaled',
+      x: 'stays: NotAutoscaled, it is of no group that is scaled',
     });
     expect(explained.find(({ node }) => node === 'p-1')).toMatchObject({
       group: 'p',

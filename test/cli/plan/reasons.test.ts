@@ -1,0 +1,223 @@
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { listOf, nodeJson, plan, podJson } from './support.ts';
+
+const SHAPE = z.object({
+  scaleUp: z.object({
+    helpless: z.array(
+      z.object({
+        pod: z.string(),
+        verdict: z.string(),
+        detail: z.string().optional(),
+        groups: z.array(z.object({ group: z.string(), reason: z.string(), detail: z.string(), fix: z.string() })),
+      }),
+    ),
+  }),
+  scaleDown: z.object({ unremovable: z.array(z.object({ node: z.string(), reason: z.string(), detail: z.string() })) }),
+});
+
+type Json = Readonly<Record<string, unknown>>;
+const POOLS = '[{name: a, vmSize: Standard_D4s_v5, min: 0, max: 5}, {name: full, vmSize: Standard_D4s_v5, min: 0, max: 0}]';
+
+async function asked(items: readonly Json[], config = '', pools = POOLS) {
+  const files = { c: listOf(...items), p: pools, conf: config };
+  const { code, out, err } = await plan(
+    ['--cluster', 'c', '--pools', 'p', '--json', ...(config === '' ? [] : ['--config', 'conf'])],
+    files,
+  );
+  expect({ code, err }).toEqual({ code: 0, err: '' });
+  return SHAPE.parse(JSON.parse(out));
+}
+
+const refused = { type: 'PodScheduled', status: 'False', reason: 'Unschedulable' };
+const pending = (name: string, spec: Json = {}, more: Json = {}): Json => ({ ...podJson(name, '1', { spec }), ...more });
+const about = (metadata: Json): Json => ({ metadata: { name: 'p', namespace: 'default', ...metadata } });
+
+describe('plan says of every pending pod why no pool was asked', () => {
+  const gated = { type: 'PodScheduled', status: 'False', reason: 'SchedulingGated' };
+  const rows: readonly (readonly [string, Json, string])[] = [
+    ['PS02: a gated pod', pending('p', { schedulingGates: [{ name: 'g' }] }), 'not-unschedulable: .*scheduling gate'],
+    [
+      'PS02: a gated pod that says so',
+      pending('p', {}, { status: { phase: 'Pending', conditions: [gated] } }),
+      'not-unschedulable: .*gate',
+    ],
+    [
+      'PS03: a pod on its way out',
+      pending('p', {}, about({ deletionTimestamp: '2026-11-21T08:00:00Z' })),
+      'not-unschedulable: it is being deleted',
+    ],
+    [
+      'PS01: a nominated pod',
+      pending('p', {}, { status: { phase: 'Pending', nominatedNodeName: 'n-0', conditions: [refused] } }),
+      'nominated: .*node n-0',
+    ],
+    ['an expendable pod', pending('p', { priority: -20 }), 'expendable: its priority -20 is below -10'],
+    [
+      'a pod of another scheduler',
+      pending('p', { schedulerName: 'volcano' }),
+      'other-scheduler: its scheduler volcano is none of default-scheduler',
+    ],
+    [
+      'PS07: a pod that is said to be of a DaemonSet',
+      pending('p', {}, about({ annotations: { 'cluster-autoscaler.kubernetes.io/daemonset-pod': 'true' } })),
+      'daemon-set: pods of DaemonSets',
+    ],
+    [
+      'a pod that takes the room of a request',
+      pending('p', {}, about({ annotations: { 'autoscaling.x-k8s.io/consume-provisioning-request': 'r' } })),
+      'consumes-request: .*ProvisioningRequest r',
+    ],
+  ];
+
+  it.each(rows)('%s', async (_name, pod, detail) => {
+    const config = 'scaleUp: {allowedSchedulers: [default-scheduler]}\ncapacity: {provisioningRequests: true}\n';
+    const full = [nodeJson('n-0', 'a'), podJson('full', '4', { on: 'n-0' })];
+    const { scaleUp } = await asked([...full, pod], config);
+    expect(scaleUp.helpless).toEqual([
+      { pod: 'default/p', verdict: 'ignored', detail: expect.stringMatching(new RegExp(`^${detail}`)), groups: [] },
+    ]);
+  });
+});
+
+describe('plan says of every pool what keeps a pod out, with the numbers and what would help', () => {
+  const of = (reason: string, detail: string, fix: string) => ({ reason, detail: expect.stringMatching(detail), fix });
+  const container = (requests: Json, more: Json = {}) => ({ containers: [{ name: 'c', resources: { requests }, ...more }] });
+  const near = (topologyKey: string) => ({
+    requiredDuringSchedulingIgnoredDuringExecution: [{ topologyKey, labelSelector: { matchLabels: { app: 'db' } } }],
+  });
+  const pinned = {
+    requiredDuringSchedulingIgnoredDuringExecution: {
+      nodeSelectorTerms: [{ matchFields: [{ key: 'metadata.name', operator: 'In', values: ['template-a'] }] }],
+    },
+  };
+  const spread = [{ maxSkew: 1, topologyKey: 'rack', whenUnsatisfiable: 'DoNotSchedule', labelSelector: { matchLabels: { app: 'web' } } }];
+  const rows: readonly (readonly [string, Json, ReturnType<typeof of>])[] = [
+    [
+      'memory',
+      container({ memory: '40Gi' }),
+      of(
+        'insufficient-resource',
+        'needs 40 GiB memory, a new node has 13.1 GiB free',
+        'a node size with at least 40 GiB memory for pods, or a smaller request',
+      ),
+    ],
+    [
+      'a label',
+      { nodeSelector: { team: 'x' } },
+      of('node-selector-mismatch', 'team=x is wanted', 'the labels that the pod asks for on the group, or another selector'),
+    ],
+    [
+      'the name of a node that is none',
+      { affinity: { nodeAffinity: pinned } },
+      of('node-selector-mismatch', 'none of 1 required', 'the labels that the pod asks for on the group, or another selector'),
+    ],
+    [
+      'a host name that is none',
+      { nodeSelector: { 'kubernetes.io/hostname': 'template-a' } },
+      of('node-selector-mismatch', 'hostname=template-a is wanted', 'the labels that the pod asks for on the group, or another selector'),
+    ],
+    [
+      'friends, also of the pool that is full',
+      { affinity: { podAffinity: near('topology.kubernetes.io/zone') } },
+      of('pod-affinity', 'no matching pod there', 'another rule about topology.kubernetes.io/zone'),
+    ],
+    [
+      'a topology label, also of the pool that is full',
+      { topologySpreadConstraints: spread },
+      of('topology-spread', 'missing required label', 'the label rack on the group, or another topologyKey'),
+    ],
+  ];
+
+  it.each(rows)('%s', async (_name, spec, expected) => {
+    const { scaleUp } = await asked([pending('p', spec)]);
+    expect(scaleUp.helpless).toEqual([
+      {
+        pod: 'default/p',
+        verdict: 'impossible',
+        groups: [
+          { group: 'a', ...expected },
+          { group: 'full', ...expected },
+        ],
+      },
+    ]);
+  });
+
+  it('places for pods that its DaemonSets have taken', async () => {
+    const spec = { containers: [{ name: 'c' }] };
+    const daemons = ['x', 'y'].map((name) => ({
+      apiVersion: 'apps/v1',
+      kind: 'DaemonSet',
+      metadata: { name, namespace: 'default', uid: name },
+      spec: { template: { spec } },
+    }));
+    const { scaleUp } = await asked([pending('p'), ...daemons], '', '[{name: a, vmSize: Standard_D4s_v5, min: 0, max: 5, maxPods: 2}]');
+    expect(scaleUp.helpless[0]).toMatchObject({
+      verdict: 'impossible',
+      groups: [
+        {
+          reason: 'insufficient-resource',
+          detail: 'Too many pods: a new node has room for 0 beside its own',
+          fix: 'a larger maxPods of the pool',
+        },
+      ],
+    });
+  });
+
+  it('limits of the cluster', async () => {
+    const full = [nodeJson('n-0', 'a'), podJson('full', '4', { on: 'n-0' })];
+    const { scaleUp } = await asked(
+      [...full, pending('p')],
+      'scaleUp: {maxCoresTotal: 7, maxNodesTotal: 1}\n',
+      '[{name: a, vmSize: Standard_D4s_v5, min: 0, max: 5}]',
+    );
+    expect(scaleUp.helpless[0]?.verdict).toBe('blocked-by-quota');
+    expect(scaleUp.helpless[0]?.groups[0]).toMatchObject({
+      reason: 'cluster-limit',
+      detail: expect.stringMatching(/1 of 1 nodes in use, a new node takes 1; 4 of 7 cores in use, a new node takes 4$/),
+      fix: 'raise scaleUp.maxNodesTotal above 1 and raise scaleUp.maxCoresTotal above 7',
+    });
+  });
+});
+
+describe('plan says of every node that stays the number that decides', () => {
+  const held = {
+    metadata: {
+      name: 'n-1',
+      labels: { 'kubernetes.azure.com/agentpool': 'a' },
+      annotations: { 'cluster-autoscaler.kubernetes.io/scale-down-disabled': 'true' },
+    },
+  };
+  const rows: readonly (readonly [string, readonly Json[], string, string, string])[] = [
+    ['its use', [podJson('b', '3', { on: 'n-1' })], '', 'NotUnderutilized', '75 % in use, above 50 %'],
+    [
+      'the minimum of the cluster',
+      [],
+      'scaleDown: {minCoresTotal: 7, minMemoryTotalGib: 20}',
+      'MinimalResourceLimitExceeded',
+      'the cluster has 1 cores above its minimum, and this takes 4; 12 GiB of memory above its minimum, and this takes 16',
+    ],
+    [
+      'the pod that is waited for',
+      [podJson('b', '1', { on: 'n-1', metadata: { annotations: { 'cluster-autoscaler.kubernetes.io/safe-to-evict': 'on-completion' } } })],
+      '',
+      'BlockedByOnCompletionPod',
+      'default/b is waited for',
+    ],
+    [
+      'the annotation',
+      [{ ...nodeJson('n-1', 'a'), ...held }],
+      '',
+      'ScaleDownDisabledAnnotation',
+      'cluster-autoscaler.kubernetes.io/scale-down-disabled: "true"',
+    ],
+    ['the pool that nobody scales', [nodeJson('n-1', 'other')], '', 'NotAutoscaled', 'it is of no group that is scaled'],
+  ];
+
+  it.each(rows)('%s', async (_name, items, config, reason, detail) => {
+    const nodes = items.some(({ kind }) => kind === 'Node') ? [] : [nodeJson('n-1', 'a')];
+    const busy = [nodeJson('n-0', 'a'), podJson('busy', '3', { on: 'n-0' })];
+    const { scaleDown } = await asked([...busy, ...nodes, ...items], config);
+    expect(scaleDown.unremovable.find(({ node }) => node === 'n-1')).toEqual({ node: 'n-1', reason, detail });
+  });
+});
