@@ -102,8 +102,15 @@ describe('templates from the cloud', () => {
     expect(labels['accelerator']).toBe(accelerator);
   });
 
-  it('has no resource of amount zero', () => {
-    expect(Object.keys(resourceNames.toRecord(template().capacity))).toEqual(['cpu', 'memory', 'ephemeral-storage', 'pods']);
+  it.each([
+    { gpus: 0, devices: [] },
+    { gpus: 1, devices: ['nvidia.com/gpu'] },
+  ])('with $gpus GPUs has no resource of amount zero, and tells where each it has is known from', ({ gpus, devices }) => {
+    const { capacity, origins } = template({}, { gpus });
+    const names = ['cpu', 'memory', 'ephemeral-storage', 'pods', ...devices];
+    expect(Object.keys(resourceNames.toRecord(capacity)).toSorted()).toEqual(names.toSorted());
+    expect(Object.keys(origins?.capacity ?? {}).toSorted()).toEqual(names.toSorted());
+    expect(Object.keys(origins?.allocatable ?? {}).toSorted()).toEqual(names.toSorted());
   });
 
   it('azure provider 152: an agent pool adds its labels, taints, pods and mode', () => {
