@@ -15,6 +15,8 @@ export interface Backoff {
   readonly cause: string;
   /** The class of the error behind the cause. Absent: written by an earlier version. */
   readonly kind?: ErrorKind['kind'];
+  /** What Azure said, for people. Absent: nothing. */
+  readonly message?: string;
 }
 
 /** A size, zone and priority that Azure said it cannot give, until when. */

@@ -102,8 +102,9 @@ function scaleUpOf(group: NodeGroup, healthy: boolean, { state, observation }: S
   if (!healthy) return ['Unhealthy'];
   const backoff = state.backoffs.get(group.id);
   if (backoff === undefined || backoff.untilMs <= observation.nowMs) return ['NoActivity'];
+  const why = backoff.message === undefined ? '' : `: ${backoff.message}`;
   const errorMessage = cut(
-    `the last scale-up failed (${classOf(backoff)}${backoff.cause}); the group rests until ${rfc3339(backoff.untilMs)}`,
+    `the last scale-up failed (${classOf(backoff)}${backoff.cause}); the group rests until ${rfc3339(backoff.untilMs)}${why}`,
   );
   return ['Backoff', { backoffInfo: { errorCode: backoff.cause, errorMessage } }];
 }

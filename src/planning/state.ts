@@ -70,11 +70,11 @@ function cameIn({ cloud }: Observation): readonly NodeGroup[] {
 function failuresIn(observation: Observation): readonly GroupFailure[] {
   return observation.cloud.events.flatMap((event) => {
     if (event.kind !== 'increase-failed') return [];
-    const { detail, code } = event.error;
+    const { detail, code, message } = event.error;
     // Somebody else's write is not the group's fault, and neither is our own stopping.
     if (detail.kind === 'conflict' || detail.kind === 'cancelled') return [];
     const group = observation.cloud.groups.find((candidate) => candidate.id === event.group);
-    return [{ groupId: event.group, group, detail, cause: code, atMs: event.atMs }];
+    return [{ groupId: event.group, group, detail, cause: code, message, atMs: event.atMs }];
   });
 }
 
@@ -92,12 +92,8 @@ export function reduceIncrease(
   if (outcome.kind === 'conflict' || outcome.kind === 'refused' || outcome.kind === 'withheld') return state;
   if (outcome.kind === 'failed') {
     if (reactionTo(outcome.error) !== 'back-off-group') return state;
-    const cause = outcome.error.code ?? outcome.error.kind;
-    return failGroup(
-      state,
-      { groupId: outcome.group, group: result.group, detail: outcome.error.detail, cause, atMs: nowMs },
-      policy.backoff,
-    );
+    const { detail, kind, code: cause = kind, message } = outcome.error;
+    return failGroup(state, { groupId: outcome.group, group: result.group, detail, cause, message, atMs: nowMs }, policy.backoff);
   }
   const known = state.increases.get(increase.group);
   const entry = {

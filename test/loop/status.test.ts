@@ -86,7 +86,9 @@ describe('the status document', () => {
   });
 
   it('says why a group rests, and not at any length', () => {
-    const long = new Map([[A, { untilMs: START_MS + MINUTE, durationMs: MINUTE, lastFailureMs: START_MS, cause: 'x'.repeat(600) }]]);
+    const long = new Map([
+      [A, { untilMs: START_MS + MINUTE, durationMs: MINUTE, lastFailureMs: START_MS, cause: 'c', message: 'x'.repeat(600) }],
+    ]);
     const text = JSON.stringify(described({ state: { backoffs: long } }).document);
     const message = /"errorMessage":"([^"]*)"/.exec(text)?.[1] ?? '';
     expect(message).toHaveLength(500);
@@ -102,11 +104,13 @@ describe('the status document', () => {
     });
   });
 
-  it('says the class of the failure beside its code', () => {
-    const classed = new Map([[A, { ...resting.get(A)!, kind: 'out-of-capacity' as const }]]);
+  it('says the class of the failure beside its code, and what Azure said', () => {
+    const classed = new Map([[A, { ...resting.get(A)!, kind: 'out-of-capacity' as const, message: 'No stock.' }]]);
     const text = JSON.stringify(described({ state: { backoffs: classed } }).document);
     expect(text).toContain('"errorCode":"AllocationFailed"');
-    expect(text).toContain('the last scale-up failed (out-of-capacity: AllocationFailed); the group rests until');
+    expect(text).toContain(
+      'the last scale-up failed (out-of-capacity: AllocationFailed); the group rests until 2026-11-21T00:01:00Z: No stock."',
+    );
   });
 
   it('a transition is remembered for as long as the status stays', () => {

@@ -130,7 +130,7 @@ describe('stockouts', () => {
     const quota: ErrorKind = { kind: 'quota', quota: 'cores' };
     for (const detail of [NO_STOCK, quota]) {
       const { backoffs } = reduceObservation(START, look(group(1), 1, START_MS, [failure(detail)]), policy);
-      expect([...backoffs.values()]).toMatchObject([{ kind: detail.kind, cause: 'AllocationFailed' }]);
+      expect([...backoffs.values()]).toMatchObject([{ kind: detail.kind, cause: 'AllocationFailed', message: expect.any(String) }]);
     }
   });
 
@@ -162,14 +162,14 @@ describe('increases in flight', () => {
     expect(half.increases.get(G)?.nodes).toBe(2);
     const late = seen(half, 6, 4, START_MS + 15 * MINUTE + 1);
     expect(late.increases.size).toBe(0);
-    expect(late.backoffs.get(G)?.cause).toBe('timeout');
+    expect(late.backoffs.get(G)).toMatchObject({ cause: 'timeout', message: '2 nodes did not join within 15 minutes' });
   });
 
   it('end when all have joined', () => {
     expect(seen(asked, 6, 6, START_MS + MINUTE).increases.size).toBe(0);
   });
 
-  it('CS02, CS03: failed instances fail the increase once and are not awaited', () => {
+  it('CS02, CS03: failed instances fail the increase once and are not awaited, the others of the order are', () => {
     const instances = [
       ...Array.from({ length: 4 }, (_, index) => anInstance({ node: `g-${index}` })),
       ...[4, 5].map((index) =>
@@ -186,6 +186,17 @@ describe('increases in flight', () => {
     expect(first.stockouts).toHaveLength(1);
     const second = reduceObservation(first, look(group(6, { instances }), 1, START_MS + 2 * MINUTE), policy);
     expect(second.backoffs).toEqual(first.backoffs);
+    const [began] = [...asked.increases.values()];
+    for (const { increases } of [first, second]) expect(increases.get(G)).toEqual({ ...began, nodes: 3 });
+    const lost = reduceObservation(second, look(group(6, { instances }), 1, START_MS + 15 * MINUTE + 1), policy);
+    expect([lost.increases.size, lost.backoffs.get(G)?.cause]).toEqual([0, 'timeout']);
+  });
+
+  it('of failed instances whose fellows are not even listed nothing is awaited', () => {
+    const error = { detail: NO_STOCK, code: 'AllocationFailed', message: '' };
+    const instances = [anInstance({ node: 'g-0' }), anInstance({ node: 'g-1', state: 'failed', firstSeenMs: START_MS + 1, error })];
+    const next = reduceObservation(asked, look(group(6, { instances }), 1, START_MS + MINUTE), policy);
+    expect([next.increases.size, next.backoffs.get(G)?.cause]).toEqual([0, 'AllocationFailed']);
   });
 
   it('registered nodes whose machines report a failure neither fail an increase nor stand in for what is awaited', () => {

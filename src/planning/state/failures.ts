@@ -11,6 +11,8 @@ export interface GroupFailure {
   readonly group: NodeGroup | undefined;
   readonly detail: ErrorKind;
   readonly cause: string;
+  /** What was said of it, for people. */
+  readonly message: string;
   readonly atMs: number;
 }
 
@@ -39,12 +41,13 @@ export function failGroup(state: LoopState, failure: GroupFailure, policy: Backo
  */
 export function nextBackoff(
   known: Backoff | undefined,
-  failure: { readonly cause: string; readonly atMs: number; readonly detail?: ErrorKind },
+  failure: Pick<GroupFailure, 'cause' | 'atMs'> & { readonly detail?: ErrorKind; readonly message?: string },
   policy: BackoffPolicy,
 ): Backoff {
   const durationMs = nextDuration(known, failure.atMs, policy);
   const kind = failure.detail === undefined ? {} : { kind: failure.detail.kind };
-  return { untilMs: failure.atMs + durationMs, durationMs, lastFailureMs: failure.atMs, cause: failure.cause, ...kind };
+  const message = failure.message === undefined ? {} : { message: failure.message };
+  return { untilMs: failure.atMs + durationMs, durationMs, lastFailureMs: failure.atMs, cause: failure.cause, ...kind, ...message };
 }
 
 function nextDuration(known: Backoff | undefined, atMs: number, policy: BackoffPolicy): number {

@@ -4,6 +4,7 @@ import type { Instance, NodeGroup } from '../../domain/node-group.ts';
 import type { Observation } from '../../domain/observation.ts';
 import type { Policy } from '../../domain/policy.ts';
 import { failGroup } from './failures.ts';
+import { mayJoin } from './unregistered.ts';
 
 /**
  * Brings the increases in flight up to date: nodes that joined are no longer awaited, failed instances never come, what
@@ -14,8 +15,10 @@ export function trackIncreases(state: LoopState, observation: Observation, polic
   const joined = new Set(observation.cloud.instanceOfNode.values());
   const tracked = observation.cloud.groups.reduce((next, group) => {
     // A node whose machine reports a failure did come: it is counted as the node it is.
-    const failed = (group.instances ?? []).filter(({ state: is, key }) => is === 'failed' && !joined.has(key));
-    return trackGroup(next, { group, failed, registered: registered.get(group.id) ?? 0, nowMs: observation.nowMs }, policy);
+    const absent = (group.instances ?? []).filter(({ key }) => !joined.has(key));
+    const failed = absent.filter(({ state: is }) => is === 'failed');
+    const joining = absent.filter(mayJoin).length;
+    return trackGroup(next, { group, failed, joining, registered: registered.get(group.id) ?? 0, nowMs: observation.nowMs }, policy);
   }, state);
   const present = new Set(observation.cloud.groups.map((group) => group.id));
   return {
@@ -30,6 +33,8 @@ interface Seen {
   readonly registered: number;
   /** Machines that failed and never became nodes. */
   readonly failed: readonly Instance[];
+  /** Machines that may still become nodes. */
+  readonly joining: number;
   readonly nowMs: number;
 }
 
@@ -78,8 +83,12 @@ function failedEarly(
   const first = seen.failed.find((instance) => instance.error !== undefined && instance.firstSeenMs >= known.requestedAtMs);
   const lastFailureMs = state.backoffs.get(seen.group.id)?.lastFailureMs ?? -Infinity;
   if (first?.error === undefined || lastFailureMs >= known.requestedAtMs) return state;
-  const { detail, code } = first.error;
-  return failGroup(state, { groupId: seen.group.id, group: seen.group, detail, cause: code, atMs: seen.nowMs }, policy.backoff);
+  const { group, nowMs } = seen;
+  const { detail, code: cause, message } = first.error;
+  const failed = failGroup(state, { groupId: group.id, group, detail, cause, message, atMs: nowMs }, policy.backoff);
+  // The others of the order are machines that Azure shows: they are still on their way, and may still be late.
+  const coming = state.increases.get(group.id);
+  return coming === undefined || coming.nodes > seen.joining ? failed : { ...failed, increases: withEntry(failed.increases, coming) };
 }
 
 function timedOut(state: LoopState, seen: Seen, policy: Policy): LoopState {
@@ -87,7 +96,8 @@ function timedOut(state: LoopState, seen: Seen, policy: Policy): LoopState {
   const entry = state.increases.get(group.id);
   if (entry === undefined || nowMs <= entry.expectedByMs) return state;
   const detail = { kind: 'unavailable', effect: 'unknown' } as const;
-  return failGroup(state, { groupId: group.id, group, detail, cause: 'timeout', atMs: nowMs }, policy.backoff);
+  const message = `${entry.nodes} nodes did not join within ${Math.round((entry.expectedByMs - entry.requestedAtMs) / 60_000)} minutes`;
+  return failGroup(state, { groupId: group.id, group, detail, cause: 'timeout', message, atMs: nowMs }, policy.backoff);
 }
 
 /** Nodes that count towards the target: an instance on its way out has left it already. */
