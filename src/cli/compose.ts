@@ -97,8 +97,9 @@ export async function composeDaemon(input: ComposeInput): Promise<Daemon> {
     for (const listener of compatibleCounts(compatible, () => live.policy)) loop.onLoop(listener);
   }
   const { namespace, statusConfigMap: isWritten } = config.kubernetes;
+  const startedAtMs = clock.now();
   loop.onLoop((report) => {
-    for (const event of groupEvents(report, live.policy, namespace)) events.record(event);
+    for (const event of groupEvents(report, { policy: live.policy, namespace, startedAtMs })) events.record(event);
     const told = rules === undefined ? [] : priorityEvents(report, rules.current(), namespace);
     for (const event of told) events.record(event);
   });

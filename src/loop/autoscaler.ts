@@ -19,6 +19,7 @@ import { firstZeros } from './first-zeros.ts';
 import { planNotes } from './plan-notes.ts';
 import { configFindings } from './config-findings.ts';
 import { joinTimeouts } from './join-timeouts.ts';
+import { failedMachines } from './failed-machines.ts';
 import { stageTimes } from './stage-times.ts';
 import { wasteGauges } from './waste-gauges.ts';
 import { latePlans } from './late-plans.ts';
@@ -57,6 +58,7 @@ export class Autoscaler {
       latePlans(events, settings.namespace),
       stageTimes(metrics.scaleUp),
       joinTimeouts(metrics.scaleUp),
+      failedMachines(events, settings.namespace),
       wasteGauges(metrics.waste, () => withCurrentRules(this.#deps).policy.scaleUp),
       configFindings(metrics.config, priorities),
       firstZeros(metrics),

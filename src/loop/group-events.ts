@@ -12,19 +12,30 @@ import { STATUS_NAME } from './scale-up-events.ts';
 
 type Told = Pick<AutoscalerEvent, 'type' | 'reason' | 'message'>;
 
+/** As upstream: an autoscaler may run before the first nodes are ready, and that they are not is told after this time. */
+const FIRST_NODES_MS = 600_000;
+
+export interface EventContext {
+  readonly policy: Policy;
+  /** Of the status object. */
+  readonly namespace: string;
+  /** When this process began, milliseconds since the epoch. */
+  readonly startedAtMs: number;
+}
+
 /** In a stable order. Repeats are the recorder's business. */
-export function groupEvents(report: LoopReport, policy: Policy, namespace: string): readonly AutoscalerEvent[] {
+export function groupEvents(report: LoopReport, context: EventContext): readonly AutoscalerEvent[] {
   const { observation } = report;
+  const { policy, namespace } = context;
   const told = [
     ...removals(report),
     ...(observation === undefined
       ? []
       : [
           ...comings(observation),
-          ...lateFailures(observation),
           ...lateDeletions(observation),
           ...timeouts(report, observation),
-          ...sickness(report, observation, policy),
+          ...sickness(report, observation, context),
         ]),
     ...limits(report, policy),
   ];
@@ -38,17 +49,6 @@ function comings({ cloud }: Observation): readonly Told[] {
     const group = cloud.groups.find(({ id }) => id === event.group);
     const limits = group === undefined ? '' : ` (min: ${group.minSize}, max: ${group.maxSize})`;
     return [normal('NodeGroupAppeared', `${event.group} is a node group from now on${limits}`)];
-  });
-}
-
-function lateFailures({ cloud }: Observation): readonly Told[] {
-  return cloud.events.flatMap((event) => {
-    if (event.kind !== 'increase-failed') return [];
-    const { code, message, detail } = event.error;
-    const what = `${detail.kind === 'out-of-capacity' || detail.kind === 'quota' ? 'OutOfResource' : 'Other'}.${code}`;
-    return [
-      warning('ScaleUpFailed', `Failed adding ${event.requested} nodes to group ${event.group} due to ${what}; source errors: ${message}`),
-    ];
   });
 }
 
@@ -70,10 +70,12 @@ function timeouts({ state }: LoopReport, { nowMs }: Observation): readonly Told[
   );
 }
 
-function sickness({ state }: LoopReport, observation: Observation, policy: Policy): readonly Told[] {
+function sickness({ state }: LoopReport, observation: Observation, { policy, startedAtMs }: EventContext): readonly Told[] {
   const unfit = unfitness(observation, state, policy);
   if (unfit === undefined) return [];
-  return [warning('ClusterUnhealthy', unfit.kind === 'sick' ? `Cluster is unhealthy: ${unfit.detail}` : unfit.detail)];
+  if (unfit.kind === 'sick') return [warning('ClusterUnhealthy', `Cluster is unhealthy: ${unfit.detail}`)];
+  const mayStillStart = observation.cluster.nodes.size > 0 && observation.nowMs - startedAtMs <= FIRST_NODES_MS;
+  return mayStillStart ? [] : [warning('ClusterUnhealthy', unfit.detail)];
 }
 
 function limits({ rounds }: LoopReport, { scaleUp }: Policy): readonly Told[] {

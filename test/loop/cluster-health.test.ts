@@ -37,7 +37,9 @@ async function loopOver(scene: Scene) {
   await stage.clock.advance(2 * MINUTE);
   stage.cluster.addPending(aPod({ name: 'web', cpu: '5' }));
   const report = await stage.runOnce();
-  const told = groupEvents(report, policy, 'kube-system').map(({ reason, message }) => `${reason}: ${message}`);
+  const told = groupEvents(report, { policy, namespace: 'kube-system', startedAtMs: START_MS - 11 * MINUTE }).map(
+    ({ reason, message }) => `${reason}: ${message}`,
+  );
   const { observation, state, scaleDown } = report;
   const status =
     observation === undefined ? undefined : describeStatus({ observation, state, scaleDown, policy, before: new Map() }).document;
