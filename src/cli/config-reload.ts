@@ -46,6 +46,7 @@ export class ConfigReload {
     deps.metrics.generation.set(this.#generation);
     deps.metrics.refused.set(0);
     deps.metrics.awaitingRestart.set(0);
+    for (const outcome of ['applied', 'refused']) deps.metrics.reloads.inc({ outcome }, 0);
   }
 
   /** Looks every ten seconds until the signal fires. Does not reject. */

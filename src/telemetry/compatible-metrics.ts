@@ -121,7 +121,10 @@ export function createCompatibleMetrics(native: Metrics) {
     unschedulablePods: gauge('unschedulable_pods_count', 'Pods without a node, by what the scheduler said of them.', ['type']),
     skippedPods: gauge('skipped_pods_count', 'Pods that the last plan did not get to before its time was up.', ['requestor']),
     overflowingControllers: gauge('overflowing_controllers_count', 'Controllers with more than ten different pods that nothing can help.'),
-    maxNodes: gauge('max_nodes_count', 'Nodes that all groups together may have: the sum of their maxima, or the limit of the cluster where that is less.'),
+    maxNodes: gauge(
+      'max_nodes_count',
+      'Nodes that all groups together may have: the sum of their maxima, or the limit of the cluster where that is less.',
+    ),
     cpuCores: gauge('cluster_cpu_current_cores', 'Cores of all nodes but those being deleted.'),
     memoryBytes: gauge('cluster_memory_current_bytes', 'Memory of all nodes but those being deleted.'),
     cpuLimits: gauge('cpu_limits_cores', 'Configured limits of cores.', ['direction']),

@@ -52,6 +52,7 @@ describe('a changed configuration file', () => {
   it('that is valid is live, and says which keys changed', async () => {
     const process = started('scaleDown:\n  unneededTime: 10m\n');
     process.write('scaleDown:\n  unneededTime: 5m\nlogLevel: debug\n');
+    expect(await valueOf(process.metrics.config.reloads, { outcome: 'refused' })).toBe(0);
     expect(process.applied.map(({ policy, logLevel }) => [policy.scaleDown.unneededForMs, logLevel])).toEqual([[300_000, 'debug']]);
     expect(process.lines).toMatchObject([{ level: 'info', generation: 2, changed: ['logLevel', 'scaleDown.unneededTime'] }]);
     expect(process.news).toEqual([{ kind: 'applied', message: 'Generation 2 is live: logLevel, scaleDown.unneededTime changed.' }]);
