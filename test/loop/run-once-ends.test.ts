@@ -36,6 +36,23 @@ describe('a loop that is asked to end', () => {
     expect(await valueOf(stage.metrics.loop.completed, { outcome: 'cancelled' })).toBe(1);
   });
 
+  it.each([
+    [0, 1],
+    [3_000, 0],
+  ])('--scale-down-simulation-timeout: with %i ms %i plans are cut short', async (maxSimulationMs, cut) => {
+    const policy = aPolicy({
+      scaleUp: { enforceMinSize: false },
+      scaleDown: { unneededForMs: MINUTE, delayAfterAddMs: 0, maxSimulationMs },
+    });
+    const stage = aStage({
+      groups: [aGroup({ id: 'a', target: 3 })],
+      nodes: [0, 1, 2].map((index) => aNode({ name: `a-${index}` })),
+      policy,
+    });
+    await stage.runOnce();
+    expect(await valueOf(stage.metrics.loop.plansCutShort)).toBe(cut);
+  });
+
   it('LP10: while removals are planned: none is begun, and what was decided before counts', async () => {
     const stage = idleStage();
     await stage.runOnce();

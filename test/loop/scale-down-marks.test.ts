@@ -24,7 +24,7 @@ function planOf(unneeded: readonly string[], removals: ScaleDownPlan['removals']
   return { unneeded: since, removals, instanceRemovals: [], kept: [], inhibited: undefined, summary: '' };
 }
 
-function softWorld(options: readonly NodeOptions[], { foreign = false, callMs = 0 } = {}) {
+function softWorld(options: readonly NodeOptions[], { foreign = false, callMs = 0, softTaintTimeMs = 3_000 } = {}) {
   const nodes = options.map((option, index) => aNode({ name: `g-${String(index).padStart(2, '0')}`, ...option }));
   const instances = nodes.map((node) => anInstance({ node: node.name }));
   const groups = foreign ? [] : [aGroup({ id: 'g', target: nodes.length, instances })];
@@ -38,7 +38,10 @@ function softWorld(options: readonly NodeOptions[], { foreign = false, callMs = 
   };
   const clock = { monotonic: () => nowMs };
   const update = (plan: ScaleDownPlan, softTaintBudget = 10, candidateTtlMs = 0) =>
-    updateSoftTaints({ plan, observation, tainter: cluster, rules: { softTaintBudget, candidateTtlMs }, clock, log: silentLog() }, SIGNAL);
+    updateSoftTaints(
+      { plan, observation, tainter: cluster, rules: { softTaintBudget, softTaintTimeMs, candidateTtlMs }, clock, log: silentLog() },
+      SIGNAL,
+    );
   return { cluster, calls, update };
 }
 
@@ -102,6 +105,18 @@ describe('soft taints', () => {
     );
     await world.update(planOf(Array.from({ length: 8 }, (_, index) => `g-0${index}`)));
     expect(world.calls).toEqual(['taint g-00', 'taint g-01', 'taint g-02']);
+  });
+
+  it.each([
+    [1_000, 1],
+    [10_000, 8],
+  ])('--max-bulk-soft-taint-time: %i ms are enough for %i of eight', async (softTaintTimeMs, marked) => {
+    const world = softWorld(
+      Array.from({ length: 8 }, () => ({})),
+      { callMs: 1_200, softTaintTimeMs },
+    );
+    await world.update(planOf(Array.from({ length: 8 }, (_, index) => `g-0${index}`)));
+    expect(world.calls).toHaveLength(marked);
   });
 
   it('a mark whose timer began anew is written anew', async () => {
