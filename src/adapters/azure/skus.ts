@@ -99,6 +99,11 @@ export function findSku(catalog: SkuCatalog | undefined, vmSize: string): Sku | 
   return catalog?.byName.get(name) ?? catalog?.byName.get(name.replace(/_promo$/, ''));
 }
 
+/** The name as Azure's list spells it, where the two are one: a person may have named the size in another letter case. */
+export function asListed(sku: Pick<Sku, 'name'> | undefined, vmSize: string): string {
+  return sku?.name.toLowerCase() === vmSize.toLowerCase() ? sku.name : vmSize;
+}
+
 function projectSku(given: ResourceSku, location: string): Sku | undefined {
   const raw = withoutNulls(given);
   const { vcpus, vcpusAvailable, memoryBytes, gpus, arch, ...rest } = capabilitiesOf(raw);

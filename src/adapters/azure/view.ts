@@ -135,10 +135,11 @@ export class CloudViewBuilder {
     const instances = listedAtMs === undefined ? undefined : this.#book.instancesOf(group.key, world.ownership);
     const refused = store.holds.reasonOf(group.key, world.nowMs);
     const frozen = this.#frozenBecause(group, own.row?.value, own.pool) ?? refused ?? leftAlone(group, world);
+    const sku = store.facts.skuOf(group);
     const known = {
       group,
       ...own,
-      sku: store.facts.skuOf(group),
+      sku,
       exemplar: world.exemplars.good.get(group.id),
       stopgap: world.exemplars.stopgap.get(group.id),
       target: JSON.stringify(group.kind === 'vms-pool' ? targetOfSize(size) : this.#target(group, view, instances)),
@@ -148,7 +149,7 @@ export class CloudViewBuilder {
       frozen,
       held: store.facts.growthHeldBecause(group),
       stated: store.choice.nodeGroupOptions,
-      clusterLabels: this.#clusterLabels.of(this.#sourceOf(own)?.os),
+      clusterLabels: this.#clusterLabels.of(this.#sourceOf({ ...own, sku })?.os),
       passing: this.#parts.memory.passingTaints(group.id, own.pool).join(),
     };
     return { ...known, learned: this.#learned(known, world) };
@@ -171,8 +172,8 @@ export class CloudViewBuilder {
     return sizeFrozenBecause(group.id, vmsPools.sizes.get(group.key)?.value, ours);
   }
 
-  #sourceOf({ row, size, pool }: Pick<GroupInputs, 'row' | 'size' | 'pool'>): TemplateSource | undefined {
-    return row?.value ?? (size === undefined ? undefined : sourceOfSize(size, pool, this.#parts.options.location));
+  #sourceOf({ row, size, pool, sku }: Pick<GroupInputs, 'row' | 'size' | 'pool' | 'sku'>): TemplateSource | undefined {
+    return row?.value ?? (size === undefined ? undefined : sourceOfSize({ size, pool, sku }, this.#parts.options.location));
   }
 
   #compose(inputs: GroupInputs, previous: Built | undefined): NodeGroup {

@@ -4,6 +4,7 @@ import { nodeGroupId, type NodeGroupId } from '../../domain/ids.ts';
 import type { TargetSize } from '../../domain/node-group.ts';
 import type { DiscoveryRule } from './options.ts';
 import type { AgentPoolRow } from './agent-pool-rows.ts';
+import { asListed, type Sku } from './skus.ts';
 import { discover } from './tags.ts';
 import type { TemplateSource } from './template-source.ts';
 import type { PoolSizeRow } from './vms-pool-rows.ts';
@@ -58,10 +59,16 @@ export function targetOfSize(view: RowView<PoolSizeRow> | undefined): TargetSize
   return { known: true, value: target, version: row.etag ?? '', confirmed, observedAtMs: seen.atMs };
 }
 
+export interface SizeKnown {
+  readonly size: PoolSizeRow;
+  readonly pool: AgentPoolRow | undefined;
+  readonly sku: Sku | undefined;
+}
+
 /** What a template needs; the pool's labels and taints come with the pool itself. */
-export function sourceOfSize(row: PoolSizeRow, pool: AgentPoolRow | undefined, location: string): TemplateSource {
+export function sourceOfSize({ size: row, pool, sku }: SizeKnown, location: string): TemplateSource {
   return {
-    vmSize: row.vmSize,
+    vmSize: asListed(sku, row.vmSize),
     location,
     zones: pool?.zones ?? [],
     tags: row.tags,

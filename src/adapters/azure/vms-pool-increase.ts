@@ -7,6 +7,7 @@ import type { ErrorHints } from './arm-error-table.ts';
 import { zoneFinder, type WriteParts } from './group-writes.ts';
 import type { Registered } from './registry.ts';
 import { zoneName } from './rows.ts';
+import { asListed } from './skus.ts';
 import { isPassing, sizeFrozenBecause } from './vms-pool-groups.ts';
 import { poolKeyOf, readVmsPoolJson, withCount, type PoolSizeRow } from './vms-pool-rows.ts';
 
@@ -33,7 +34,7 @@ function countOfSize(parts: WriteParts, group: Registered): PoolCount {
       return read === undefined ? undefined : { name: read.pool.name, raw: read.raw, etag: read.pool.etag };
     },
     judge: (request) => judge(parts, group, request),
-    body: (raw, to) => withCount(raw, row()?.vmSize ?? '', to),
+    body: (raw, to) => withCount(raw, asListed(parts.store.facts.skuOf(group), row()?.vmSize ?? ''), to),
     countIn: ({ body }) => readVmsPoolJson(body)?.sizes.find((size) => foldName(size.vmSize) === foldName(row()?.vmSize ?? ''))?.count,
     modelled: true,
     refresh: (signal) => vmsPools.refresh(group.key, signal),
