@@ -23,6 +23,12 @@ const TELLING = [
   'write',
   'subject',
   'detail',
+  'note',
+  'problem',
+  'pool',
+  'namespace',
+  'name',
+  'where',
 ] as const;
 
 interface Told {

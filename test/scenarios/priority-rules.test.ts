@@ -20,7 +20,12 @@ const rules = (priorities: string): ObjectDraft => ({
 describe('the ConfigMap of the priority expander', () => {
   it('EX09: an edit holds without a restart, a bad one keeps the last good and warns, and one watch is all it costs', async () => {
     const pools = ['alpha', 'beta'].map((name) => aPool({ name, count: 0 }));
-    run = await VirtualRun.start({ spec: worldOf(pools), flags: ['--expander=priority,least-waste', '--scale-down-enabled=false'] });
+    const lines: string[] = [];
+    run = await VirtualRun.start({
+      spec: worldOf(pools),
+      flags: ['--expander=priority,least-waste', '--scale-down-enabled=false'],
+      onLog: (line) => lines.push(line),
+    });
     const world = run;
     const grow = async (name: string): Promise<void> => {
       world.world.cluster.apply(deployment({ name, replicas: 1, cpu: '3' }));
@@ -28,10 +33,12 @@ describe('the ConfigMap of the priority expander', () => {
     };
     await grow('first');
     expect([capacity(world, 'alpha'), capacity(world, 'beta')]).toEqual([1, 0]);
-    world.world.cluster.apply(rules('50: [beta]\n'));
+    world.world.cluster.apply(rules('50: [beta, gamma]\n'));
     await world.advance(SECOND);
     await grow('second');
     expect([capacity(world, 'alpha'), capacity(world, 'beta')]).toEqual([1, 1]);
+    expect(lines.filter((line) => line.includes('The pattern \\"gamma\\" of priority 50 matches no node group.'))).toHaveLength(1);
+    expect(lines.join()).toMatch(/The node group aks-alpha-\S+ is covered by no priority rule/);
     world.world.cluster.apply(rules('50: [alpha\n'));
     await world.advance(SECOND);
     await grow('third');

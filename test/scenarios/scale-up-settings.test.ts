@@ -92,6 +92,21 @@ describe('pods that are not meant, or not yet', () => {
   });
 });
 
+describe('how fast one pool may grow', () => {
+  it('--max-nodes-per-group-per-minute: the rest goes to the next pool in the same plan, and what is left waits for its minute', async () => {
+    const world = await start(['--max-nodes-per-group-per-minute=2'], [aPool({ name: 'a', count: 0 }), aPool({ name: 'b', count: 0 })]);
+    world.world.cluster.apply(web());
+    await world.until('a first plan', () => capacity(world, 'b') > 0, MINUTE);
+    await world.advance(5 * SECOND);
+    expect([capacity(world, 'a'), capacity(world, 'b')]).toEqual([2, 2]);
+    await world.until('all bound', () => bound(world, 'web') === 6, 10 * MINUTE);
+    expect([capacity(world, 'a'), capacity(world, 'b')]).toEqual([4, 2]);
+    const [first, second, third] = puts(world).map(({ at }) => at);
+    expect([(second ?? 0) - (first ?? 0) < SECOND, (third ?? 0) - (first ?? 0) >= MINUTE]).toEqual([true, true]);
+    expect(puts(world)).toHaveLength(3);
+  });
+});
+
 describe('pools that are alike', () => {
   const pair = (more: Partial<PoolSpec> = {}) => [aPool({ name: 'a', count: 0 }), aPool({ name: 'b', count: 0, ...more })];
   it.each<[string, readonly string[], Partial<PoolSpec>, readonly number[]]>([

@@ -46,6 +46,12 @@ describe('repeated trouble', () => {
     expect(messages()).toEqual(['a', 'a', 'b', 'plain', 'b']);
   });
 
+  it.each(['note', 'problem', 'pool', 'name'])('what is told by %s alone is told of each', (fact) => {
+    const { lines, log } = aLog();
+    for (const value of ['one', 'two', 'one']) log.warn({ [fact]: value }, 'something deserves a look');
+    expect(lines).toHaveLength(2);
+  });
+
   it('remembers no more than it needs: causes of long ago are forgotten', async () => {
     const { clock, lines, log } = aLog();
     for (let index = 0; index < 5_000; index++) {
