@@ -1,16 +1,20 @@
 /** The simulated API server against the real kubectl. Waiting is kubectl's own: `wait`, `rollout status`, `delete`. */
 import { execFile, spawnSync } from 'node:child_process';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
+import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { KUBECTL_ROWS, WEB } from '../../docs/kubectl-verbs.ts';
 import { startCluster, type SimCluster } from '../../src/simulator/cluster/cluster.ts';
 import { realSimClock } from '../../src/simulator/sim-clock.ts';
 import { createServerTls } from '../../src/simulator/tls.ts';
 import { ViolationLog } from '../../src/simulator/violations.ts';
+import { findHelm } from '../deploy/helm.ts';
 import { aBudgetDraft, aDeployment, aMachine, SPEC, TestPark, TOKEN } from '../simulator/cluster/stage.ts';
 
+const ROOT = resolve(import.meta.dirname, '..', '..');
+const HELM = findHelm(process.env);
 const hasKubectl = spawnSync('kubectl', ['version', '--client']).status === 0;
 
 let cluster: SimCluster;
@@ -158,6 +162,7 @@ describe.skipIf(!hasKubectl)('kubectl (skipped where kubectl is not installed)',
 
   it('does what docs/kubectl.md says, and refuses the rest in words', async () => {
     await file('web.json', WEB);
+    await cp(join(ROOT, 'deploy'), join(dir, 'deploy'), { recursive: true });
     const wrong: unknown[] = [];
     for (const { args, refused } of KUBECTL_ROWS) {
       const { code, out, err } = await kubectl(...args);
@@ -165,5 +170,28 @@ describe.skipIf(!hasKubectl)('kubectl (skipped where kubectl is not installed)',
       if (!fits) wrong.push({ args: args.join(' '), code, out, err });
     }
     expect(wrong).toEqual([]);
+    const kept = cluster.store.list('roles').filter(({ metadata }) => metadata.namespace === 'kube-system');
+    expect(kept).toEqual([]);
   }, 120_000);
+
+  it.skipIf(HELM === undefined)(
+    'takes the chart: installed, upgraded and removed by Helm (skipped where there is none)',
+    async () => {
+      const options = { cwd: ROOT, env: { PATH: process.env['PATH'] ?? '', HOME: dir, KUBECONFIG: join(dir, 'kubeconfig') } };
+      const helm = async (...args: readonly string[]): Promise<string> =>
+        (await promisify(execFile)(HELM ?? '', [...args, '-n', 'kube-system'], options)).stdout;
+      const chart = ['aks-autoscaler', 'helm/aks-autoscaler', '--set', 'networkPolicy.enabled=true'];
+      expect(await helm('install', ...chart, '--wait', '--timeout=20s')).toContain('STATUS: deployed');
+      const replicas = async (): Promise<string> =>
+        ok('get', 'deployment', 'aks-autoscaler', '-n', 'kube-system', '-o', 'jsonpath={.status.readyReplicas}');
+      expect(await replicas()).toBe('2');
+      expect(await helm('upgrade', ...chart, '--set', 'replicaCount=3', '--wait', '--timeout=20s')).toContain('REVISION: 2');
+      expect(await replicas()).toBe('3');
+      expect(await helm('uninstall', 'aks-autoscaler')).toContain('uninstalled');
+      expect(
+        await ok('get', 'secret,role,deployment', '-n', 'kube-system', '-l', 'app.kubernetes.io/name=aks-autoscaler', '-o', 'name'),
+      ).toBe('');
+    },
+    60_000,
+  );
 });

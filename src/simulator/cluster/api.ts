@@ -76,8 +76,8 @@ function seededUid(random: () => number): string {
   return `${hex(8)}-${hex(4)}-4${hex(3)}-a${hex(3)}-${hex(12)}`;
 }
 
-/** Makes the API over a store. Everything that looks random comes from `seed`. */
-export function createApi(store: ObjectStore, timers: Timers, seed: number): Api {
+/** Makes the API over a store. Everything that looks random comes from `seed`; what is written goes to `writes`. */
+export function createApi(store: ObjectStore, timers: Timers, seed: number, writes: Pick<ObjectStore, 'put' | 'remove'> = store): Api {
   const random = seededRandom(seed);
   const priorityOf = (className: string): number | undefined => {
     const value = store.get('priorityclasses', `/${className}`)?.['value'];
@@ -105,7 +105,7 @@ export function createApi(store: ObjectStore, timers: Timers, seed: number): Api
     const admitted = admit(type, placed, store);
     if (!admitted.ok) return admitted;
     const filled = withDefaults(type, admitted.value, priorityOf);
-    return success(store.put(type.storage, born(type, filled, { uid: seededUid(random), nowMs: timers.now() })));
+    return success(writes.put(type.storage, born(type, filled, { uid: seededUid(random), nowMs: timers.now() })));
   }
 
   function commit(type: ResourceType, current: KubeObject, next: KubeObject): KubeObject {
@@ -113,8 +113,8 @@ export function createApi(store: ObjectStore, timers: Timers, seed: number): Api
     const specChanged = type.hasGeneration && !sameJson(contentOf(current), contentOf(next));
     const generation = (current.metadata.generation ?? 0) + (specChanged ? 1 : 0);
     const metadata = type.hasGeneration ? { ...next.metadata, generation } : next.metadata;
-    const stored = store.put(type.storage, { ...next, metadata });
-    return finished(stored) ? (store.remove(type.storage, keyOf(stored)) ?? stored) : stored;
+    const stored = writes.put(type.storage, { ...next, metadata });
+    return finished(stored) ? (writes.remove(type.storage, keyOf(stored)) ?? stored) : stored;
   }
 
   function update(type: ResourceType, next: KubeObject, part: 'main' | 'status'): Result<KubeObject> {
@@ -154,12 +154,12 @@ export function createApi(store: ObjectStore, timers: Timers, seed: number): Api
     const current = found.value;
     const stale = refusalOfPreconditions(type, current, options);
     if (stale !== undefined) return stale;
-    if (options.propagation === 'Orphan') orphan(store, current);
+    if (options.propagation === 'Orphan') orphan(store, writes, current);
     const graceSeconds = graceOf(type, current, options);
     const foreground = options.propagation === 'Foreground';
     const held = foreground || (current.metadata.finalizers ?? []).length > 0 || type.storage === 'namespaces';
     if (graceSeconds === 0 && !held) {
-      return success({ object: store.remove(type.storage, keyOf(current)) ?? current, gone: true });
+      return success({ object: writes.remove(type.storage, keyOf(current)) ?? current, gone: true });
     }
     return success({ object: commit(type, current, terminating(current, { graceSeconds, foreground, timers })), gone: false });
   }
@@ -179,7 +179,7 @@ export function createApi(store: ObjectStore, timers: Timers, seed: number): Api
       return conflict(subjectOf(pods, place.name), 'pod is being deleted, cannot be assigned to a host');
     const scheduled = { type: 'PodScheduled', status: 'True', lastProbeTime: null, lastTransitionTime: timestamp(timers.now()) } as const;
     const conditions = [...(pod.status.conditions ?? []).filter((condition) => condition.type !== 'PodScheduled'), scheduled];
-    return success(store.put('pods', { ...pod, spec: { ...pod.spec, nodeName }, status: { ...pod.status, conditions } }));
+    return success(writes.put('pods', { ...pod, spec: { ...pod.spec, nodeName }, status: { ...pod.status, conditions } }));
   }
 
   return { store, timers, get, create, update, modify, remove, bind, random };
@@ -284,13 +284,13 @@ function finished(object: KubeObject): boolean {
   return object.kind !== 'Pod' || object.metadata.deletionGracePeriodSeconds === 0;
 }
 
-function orphan(store: ObjectStore, owner: KubeObject): void {
+function orphan(store: ObjectStore, writes: Pick<ObjectStore, 'put'>, owner: KubeObject): void {
   for (const storage of store.storages()) {
     for (const object of store.list(storage)) {
       const owners = object.metadata.ownerReferences ?? [];
       const kept = owners.filter((reference) => reference.uid !== owner.metadata.uid);
       if (kept.length === owners.length) continue;
-      store.put(storage, { ...object, metadata: { ...object.metadata, ownerReferences: kept } });
+      writes.put(storage, { ...object, metadata: { ...object.metadata, ownerReferences: kept } });
     }
   }
 }

@@ -1,5 +1,6 @@
 /** What admission and defaulting fill into new objects, as far as schedulers, autoscalers and kubectl read it. */
 import { stableHash } from '../../domain/random.ts';
+import { accessDefaults } from './access-objects.ts';
 import type { ContainerSpec, KubeObject, ObjectDraft, PodSpec, PodToleration, StringMap } from './objects.ts';
 import { isRecord } from './json-values.ts';
 import type { ResourceType } from './resource-types.ts';
@@ -46,9 +47,21 @@ export function withDefaults(type: ResourceType, draft: ObjectDraft, priorityOf:
       return { reclaimPolicy: 'Delete', volumeBindingMode: 'Immediate', ...draft };
     case 'nodes':
       return draft;
+    case 'secrets':
+      return secretDefaults(draft);
+    case 'rolebindings':
+    case 'clusterrolebindings':
+      return accessDefaults(draft);
     default:
       return type.subresources.includes('status') ? { ...draft, status: {} } : draft;
   }
+}
+
+/** What is written as text is kept as bytes, and never shown as text. */
+function secretDefaults({ stringData, ...draft }: ObjectDraft): ObjectDraft {
+  const written = Object.entries(fieldsOf(stringData)).map(([key, value]) => [key, Buffer.from(String(value)).toString('base64')] as const);
+  const isEmpty = written.length === 0 && draft['data'] === undefined;
+  return { type: 'Opaque', ...draft, ...(isEmpty ? {} : { data: { ...fieldsOf(draft['data']), ...Object.fromEntries(written) } }) };
 }
 
 const ROLLING_ONE = { type: 'RollingUpdate', rollingUpdate: { maxUnavailable: 1, maxSurge: 0 } };

@@ -148,6 +148,13 @@ const ROWS: readonly Row[] = [
     short: ['ev'],
     fields: ['reason', 'type', 'reportingController', ...INVOLVED.map((name) => `regarding.${name}`)],
   },
+  // Kept and never enforced: whoever has the one token may do everything that the control surface does not forbid.
+  { api: 'rbac.authorization.k8s.io/v1', kind: 'Role', plural: 'roles' },
+  { api: 'rbac.authorization.k8s.io/v1', kind: 'RoleBinding', plural: 'rolebindings' },
+  { api: 'rbac.authorization.k8s.io/v1', kind: 'ClusterRole', plural: 'clusterroles', cluster: true },
+  { api: 'rbac.authorization.k8s.io/v1', kind: 'ClusterRoleBinding', plural: 'clusterrolebindings', cluster: true },
+  // No network here that it could close.
+  { api: 'networking.k8s.io/v1', kind: 'NetworkPolicy', plural: 'networkpolicies', short: ['netpol'], generation: true },
   { api: 'scheduling.k8s.io/v1', kind: 'PriorityClass', plural: 'priorityclasses', short: ['pc'], cluster: true },
   { api: 'node.k8s.io/v1', kind: 'RuntimeClass', plural: 'runtimeclasses', cluster: true },
   { api: 'storage.k8s.io/v1', kind: 'StorageClass', plural: 'storageclasses', short: ['sc'], cluster: true },

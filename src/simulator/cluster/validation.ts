@@ -1,4 +1,5 @@
 /** The refusals that people and clients really meet; not a full schema. */
+import { isAccessObject, isPathSegment, problemOfAccess, problemOfAccessChange, type Problem } from './access-objects.ts';
 import type { KubeObject, ObjectDraft, PodSpec, ReplicatedObject } from './objects.ts';
 import { isRecord, sameJson } from './json-values.ts';
 import type { ResourceType } from './resource-types.ts';
@@ -16,11 +17,17 @@ function subjectOf(type: ResourceType, object: ObjectDraft | KubeObject): Subjec
   return { group: type.group, plural: type.plural, kind: type.kind, name: object.metadata.name ?? '' };
 }
 
+function of(subject: Subject & { readonly kind: string }, problem: Problem | undefined): Refused | undefined {
+  return problem === undefined ? undefined : invalid(subject, ...problem);
+}
+
 /** The first thing wrong with a new object, or undefined. */
 export function refusalOfNew(type: ResourceType, draft: ObjectDraft): Refused | undefined {
   const name = draft.metadata.name ?? '';
   const subject = subjectOf(type, draft);
   if (name === '') return invalid(subject, 'metadata.name', 'Required value: name or generateName is required');
+  if (isAccessObject(type))
+    return isPathSegment(name) ? of(subject, problemOfAccess(type, draft)) : invalid(subject, 'metadata.name', `Invalid value: "${name}"`);
   if (!DNS_NAME.test(name) || name.length > 253) {
     return invalid(
       subject,
@@ -79,6 +86,7 @@ function frozenPart(spec: PodSpec): unknown {
 /** The first thing wrong with a changed object, or undefined. */
 export function refusalOfChange(type: ResourceType, before: KubeObject, after: KubeObject): Refused | undefined {
   const subject = subjectOf(type, before);
+  if (isAccessObject(type)) return of(subject, problemOfAccessChange(before, after) ?? problemOfAccess(type, after));
   if (type.storage === 'pods' && !sameJson(frozenPart(before.spec as PodSpec), frozenPart(after.spec as PodSpec))) {
     return invalid(subject, 'spec', 'Forbidden: pod updates may not change fields other than images, tolerations and scheduling gates');
   }

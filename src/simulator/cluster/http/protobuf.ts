@@ -5,7 +5,7 @@
 import type { ObjectDraft } from '../objects.ts';
 
 type Field =
-  | { readonly name: string; readonly kind: 'text' | 'number' | 'flag' | 'texts' | 'textMap' | 'intOrText' }
+  | { readonly name: string; readonly kind: 'text' | 'number' | 'flag' | 'texts' | 'textMap' | 'bytes' | 'bytesMap' | 'intOrText' }
   | { readonly name: string; readonly kind: 'message' | 'messages'; readonly of: Message }
   | { readonly name: string; readonly kind: 'ignored' };
 
@@ -21,6 +21,11 @@ const META = message({
   1: text('name'),
   2: text('generateName'),
   3: text('namespace'),
+  5: text('uid'),
+  6: text('resourceVersion'),
+  // The server's own, whatever a client sends back.
+  7: { name: 'generation', kind: 'ignored' },
+  8: { name: 'creationTimestamp', kind: 'ignored' },
   11: { name: 'labels', kind: 'textMap' },
   12: { name: 'annotations', kind: 'textMap' },
 });
@@ -46,13 +51,34 @@ const BUDGET_SPEC = message({
   2: { name: 'selector', kind: 'message', of: SELECTOR },
   3: { name: 'maxUnavailable', kind: 'intOrText' },
 });
+const RULE = message({
+  1: { name: 'verbs', kind: 'texts' },
+  2: { name: 'apiGroups', kind: 'texts' },
+  3: { name: 'resources', kind: 'texts' },
+  4: { name: 'resourceNames', kind: 'texts' },
+  5: { name: 'nonResourceURLs', kind: 'texts' },
+});
+const SUBJECT = message({ 1: text('kind'), 2: text('apiGroup'), 3: text('name'), 4: text('namespace') });
+const ROLE_REF = message({ 1: text('apiGroup'), 2: text('kind'), 3: text('name') });
 const STATUS: Field = { name: 'status', kind: 'ignored' };
 const metadata: Field = { name: 'metadata', kind: 'message', of: META };
+
+const ROLE = message({ 1: metadata, 2: { name: 'rules', kind: 'messages', of: RULE } });
+const ROLE_BINDING = message({
+  1: metadata,
+  2: { name: 'subjects', kind: 'messages', of: SUBJECT },
+  3: { name: 'roleRef', kind: 'message', of: ROLE_REF },
+});
 
 const KINDS: ReadonlyMap<string, Message> = new Map([
   ['v1 Namespace', message({ 1: metadata, 2: { name: 'spec', kind: 'message', of: message({}) }, 3: STATUS })],
   ['v1 ConfigMap', message({ 1: metadata, 2: { name: 'data', kind: 'textMap' } })],
+  ['v1 Secret', message({ 1: metadata, 2: { name: 'data', kind: 'bytesMap' }, 3: text('type') })],
   ['v1 ServiceAccount', message({ 1: metadata })],
+  ['rbac.authorization.k8s.io/v1 Role', ROLE],
+  ['rbac.authorization.k8s.io/v1 ClusterRole', ROLE],
+  ['rbac.authorization.k8s.io/v1 RoleBinding', ROLE_BINDING],
+  ['rbac.authorization.k8s.io/v1 ClusterRoleBinding', ROLE_BINDING],
   ['apps/v1 Deployment', message({ 1: metadata, 2: { name: 'spec', kind: 'message', of: DEPLOYMENT_SPEC }, 3: STATUS })],
   ['policy/v1 PodDisruptionBudget', message({ 1: metadata, 2: { name: 'spec', kind: 'message', of: BUDGET_SPEC }, 3: STATUS })],
   [
@@ -111,7 +137,7 @@ function readMessage(bytes: Buffer, fields: Message): Fields | undefined {
     if (piece === undefined) return undefined;
     const field = fields.get(piece.field);
     if (field === undefined && !saysNothing(piece)) return undefined;
-    if (field === undefined || (saysNothing(piece) && field.kind !== 'number')) continue;
+    if (field === undefined || (saysNothing(piece) && field.kind !== 'number' && field.kind !== 'texts')) continue;
     if (field.kind !== 'ignored' && !readField(result, field, piece.value)) return undefined;
   }
   return result;
@@ -127,7 +153,9 @@ function readField(into: Fields, field: Exclude<Field, { kind: 'ignored' }>, val
   if (read === undefined) return false;
   const before = into[field.name];
   if (field.kind === 'texts' || field.kind === 'messages') into[field.name] = [...(Array.isArray(before) ? before : []), read];
-  else into[field.name] = field.kind === 'textMap' ? { ...(before as Fields | undefined), ...(read as Fields) } : read;
+  else
+    into[field.name] =
+      field.kind === 'textMap' || field.kind === 'bytesMap' ? { ...(before as Fields | undefined), ...(read as Fields) } : read;
   return true;
 }
 
@@ -140,10 +168,16 @@ function readBytes(field: Exclude<Field, { kind: 'ignored' }>, bytes: Buffer): u
       const entry = readMessage(bytes, message({ 1: text('key'), 2: text('value') }));
       return entry === undefined ? undefined : { [asText(entry['key'])]: asText(entry['value']) };
     }
+    case 'bytesMap': {
+      const entry = readMessage(bytes, message({ 1: text('key'), 2: { name: 'value', kind: 'bytes' } }));
+      return entry === undefined ? undefined : { [asText(entry['key'])]: asText(entry['value']) };
+    }
     case 'intOrText': {
       const choice = readMessage(bytes, message({ 1: number('type'), 2: number('int'), 3: text('text') }));
       return choice?.['type'] === 1 ? asText(choice['text']) : choice?.['int'];
     }
+    case 'bytes':
+      return bytes.toString('base64');
     case 'text':
     case 'texts':
       return bytes.toString('utf8');

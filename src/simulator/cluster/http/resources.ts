@@ -5,6 +5,7 @@ import { evict } from '../eviction.ts';
 import type { KubeObject, ObjectDraft } from '../objects.ts';
 import { isRecord } from '../json-values.ts';
 import { jsonPatch, mergePatch } from '../patches.ts';
+import { asksForRehearsal, rehearsalOf } from '../rehearsal.ts';
 import { apiVersionOf, type ResourceType } from '../resource-types.ts';
 import { badRequest, failureStatus, invalid, success, type Result } from '../status.ts';
 import { strategicMerge } from '../strategic-merge.ts';
@@ -21,10 +22,10 @@ export interface Backend {
 type Named = ResourceRoute & { readonly name: string };
 
 /** Answers one request on a resource. */
-export function answer(backend: Backend, route: ResourceRoute, request: ApiRequest): ApiReply {
-  if (request.method !== 'GET' && request.query.has('dryRun')) {
-    return refusalReply(failureStatus(400, 'BadRequest', 'dryRun is not offered by the simulated cluster'));
-  }
+export function answer({ api, lists }: Backend, route: ResourceRoute, request: ApiRequest): ApiReply {
+  const rehearsed = asksForRehearsal(request);
+  if (typeof rehearsed === 'object') return refusalReply(rehearsed.refusal);
+  const backend = { api: rehearsed ? rehearsalOf(api) : api, lists };
   if (route.name === undefined) return answerCollection(backend, route, request);
   const named: Named = { ...route, name: route.name };
   if (named.subresource === 'log')

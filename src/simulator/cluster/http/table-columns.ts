@@ -17,6 +17,14 @@ import { ageOf, type Column } from './column.ts';
 const NAME: Column = { name: 'Name', cell: (object) => object.metadata.name };
 const AGE: Column = { name: 'Age', cell: (object, nowMs) => ageOf(object.metadata.creationTimestamp, nowMs) };
 
+const ROLE: Column = {
+  name: 'Role',
+  cell: (object) => {
+    const role = isRecord(object['roleRef']) ? object['roleRef'] : {};
+    return `${textOf(role['kind'])}/${textOf(role['name'])}`;
+  },
+};
+
 /** A column read at a path, for kinds that are only stored. */
 function at(name: string, path: string, wide?: true): Column {
   const parts = path.split('.');
@@ -220,6 +228,15 @@ const COLUMNS: Readonly<Record<string, readonly Column[]>> = {
     at('Status', 'status.phase'),
     at('Volume', 'spec.volumeName'),
     at('StorageClass', 'spec.storageClassName'),
+    AGE,
+  ],
+  roles: [NAME, at('Created At', 'metadata.creationTimestamp')],
+  clusterroles: [NAME, at('Created At', 'metadata.creationTimestamp')],
+  rolebindings: [NAME, ROLE, AGE],
+  clusterrolebindings: [NAME, ROLE, AGE],
+  networkpolicies: [
+    NAME,
+    column('Pod-Selector', ({ spec }) => selectorText((isRecord(spec) ? spec['podSelector'] : undefined) as ObjectSelector | undefined)),
     AGE,
   ],
   priorityclasses: [NAME, at('Value', 'value'), at('Global-Default', 'globalDefault'), AGE],
