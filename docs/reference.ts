@@ -5,7 +5,7 @@
 import { LIVE_SECTIONS, RESTART_KEYS } from '../src/config/live-keys.ts';
 import { VARIABLES } from '../src/config/sources/environment.ts';
 import { FLAGS } from '../src/config/sources/flag-table.ts';
-import { createCompatibleMetrics, NOT_SERVED } from '../src/telemetry/compatible-metrics.ts';
+import { createCompatibleMetrics } from '../src/telemetry/compatible-metrics.ts';
 import { createMetrics } from '../src/telemetry/metrics.ts';
 
 export interface SettingRow {
@@ -276,12 +276,9 @@ export async function metricsDocument(): Promise<string> {
     '',
     'On by default; `--cluster-autoscaler-metrics=false` turns them off. Buckets are fewer than there; the metrics of node groups, of removal',
     'latency and of skipped nodes need no flag. `findUnneeded` and `scaleDown`, and `cloudProviderRefresh` and `updateClusterState`, are one step',
-    'here and tell the same time. Beyond ten VM sizes `instance_type` is `other`.',
+    'here and tell the same time. Beyond four VM sizes `instance_type` is `other`.',
     '',
     part('cluster_autoscaler_'),
-    'Not served, since they would mean nothing here:',
-    '',
-    ...Object.entries(NOT_SERVED).map(([name, why]) => `- ${code(name)}: ${why}.`),
   ]
     .join('\n')
     .trimEnd()

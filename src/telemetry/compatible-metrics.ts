@@ -26,11 +26,6 @@ export const ERROR_TYPES = [
 export const FAILED_REASONS = ['cloudProviderError', 'apiCallError', 'timeout'] as const;
 const REMOVAL_CAUSES = ['underutilized', 'empty', 'unready'] as const;
 
-/** Why a name of the Cluster Autoscaler is not served. */
-export const NOT_SERVED: Readonly<Record<string, string>> = {
-  inconsistent_instances_migs_count: 'it counts managed instance groups of another cloud',
-};
-
 export type CompatibleMetrics = ReturnType<typeof createCompatibleMetrics>;
 
 /** Makes the metrics in the registry of the native ones, from which the counters are read. */
@@ -176,6 +171,11 @@ export function createCompatibleMetrics(native: Metrics) {
       'Unix time at which the CapacityBuffer that has waited longest was looked at; new: one whose status says nothing yet.',
       ['new_buffer'],
     ),
+    // There as well it is 0 on Azure, and a dashboard that adds it up wants a number.
+    inconsistentInstances: gauge(
+      'inconsistent_instances_migs_count',
+      'Managed instance groups, of another cloud, that contradict their instances.',
+    ),
     groupMin: gauge('node_group_min_count', 'Minimum size of a node group.', ['node_group']),
     groupMax: gauge('node_group_max_count', 'Maximum size of a node group.', ['node_group']),
     groupTarget: gauge('node_group_target_count', 'Target size of a node group; absent while it is not known.', ['node_group']),
@@ -195,7 +195,9 @@ function beginAtZero(metrics: {
   readonly skippedScaleEvents: Counter<'direction' | 'reason'>;
   readonly createdNodeGroups: Counter<'group_type'>;
   readonly deletedNodeGroups: Counter<'group_type'>;
+  readonly inconsistentInstances: Gauge;
 }): void {
+  metrics.inconsistentInstances.set(0);
   for (const reason of FAILED_REASONS) metrics.failedNodeCreations.inc({ reason }, 0);
   for (const direction of ['up', 'down']) {
     for (const reason of ['CpuResourceLimit', 'MemoryResourceLimit']) metrics.skippedScaleEvents.inc({ direction, reason }, 0);
