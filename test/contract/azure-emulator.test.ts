@@ -164,6 +164,21 @@ describe('azure adapter and emulator', () => {
     ]);
   });
 
+  it('fault 29: an empty list of agent pools is never believed: what AKS scales stays frozen, pools of VMs stay groups', async () => {
+    const pools = [
+      ...SPEC.pools,
+      { name: 'theirs', vmSize: 'Standard_D4s_v5', count: 1, min: 0, max: 5, managedAutoscaler: true },
+      { name: 'vms', kind: 'vms-pool' as const, vmSize: 'Standard_D4s_v5', count: 1, min: 0, max: 5 },
+    ];
+    const m = await meet({}, { ...SPEC, pools });
+    const told = () => m.groups().map(({ id, frozen, target }) => [id, frozen, target.known]);
+    const before = told();
+    expect(before.filter(([, frozen]) => frozen !== undefined)).toHaveLength(1);
+    m.arm.control.addFault({ id: 'f', match: { method: 'GET', pathGlob: '**/agentPools' }, effect: { kind: 'empty-list' } });
+    await m.pass(400_000);
+    expect(told()).toEqual(before);
+  });
+
   it('a wrong secret ends the start with what is wrong', async () => {
     await expect(meet({ credential: { method: 'client-secret', clientId: 'autoscaler', clientSecret: 'guess' } })).rejects.toMatchObject({
       kind: 'auth',

@@ -8,6 +8,7 @@ import type { LogicalClock } from '../../cache/logical-clock.ts';
 import type { ListCommit, ListedRow, ListPage } from '../../cache/row.ts';
 import type { Table } from '../../cache/table.ts';
 import type { Clock } from '../../domain/clock.ts';
+import { AutoscalerError } from '../../domain/errors.ts';
 import { foldName } from './arm-ids.ts';
 import type { ArmCalls } from './arm-calls.ts';
 import { OPERATIONS, type ArmOperation } from './arm-operations.ts';
@@ -204,6 +205,10 @@ export function agentPoolsAgent(
         return value === undefined ? undefined : { key: foldName(value.name), value };
       },
     });
+    // A cluster has a system pool at least, and who AKS scales for itself must not be forgotten.
+    if (list.error === undefined && rowCount(list) === 0) {
+      throw new AutoscalerError({ kind: 'unavailable', effect: 'none' }, `The list of agent pools of ${cluster.name} is empty.`);
+    }
     return whole(list, (rows) => {
       const byName = new Map(rows.map(({ key, value }) => [key, value]));
       keep({ observedAtMs: parts.clock.now(), byName, pages: list.pages });
