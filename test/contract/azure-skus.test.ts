@@ -94,6 +94,16 @@ describe('azure: the sizes of the region', () => {
     });
   });
 
+  it('a zone that is closed for the subscription is none that a new node may land in', async () => {
+    const r = await prepared();
+    r.arm.addSet(USER_POOL, 0, { zones: ['1', '2', '3'] });
+    const restrictions = [{ type: 'Zone', restrictionInfo: { zones: ['1', '3'] }, reasonCode: 'NotAvailableForSubscription' }];
+    listSizes(r, () => ({ body: { value: [size('Standard_D4s_v5', '4', { restrictions })] } }));
+    await r.azure.start(r.signal);
+    expect(r.group(USER_POOL)).toMatchObject({ zones: ['westeurope-1', 'westeurope-2', 'westeurope-3'] });
+    expect([r.group(USER_POOL).growthHeld, r.group(USER_POOL).template?.zones]).toEqual([undefined, ['westeurope-2']]);
+  });
+
   it('azure fault 59: a restriction that holds a group is asked about again within the hour, all else once a day', async () => {
     const r = await prepared();
     r.arm.addSet(USER_POOL, 1);

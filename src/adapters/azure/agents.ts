@@ -217,7 +217,10 @@ export function agentPoolsAgent(
 }
 
 /** Every size of the region. @throws AutoscalerError when a page of the list could not be read: part of it is worth nothing. */
-export async function listSkus(parts: AgentParts, signal: AbortSignal): Promise<SkuCatalog> {
+export async function listSkus(
+  parts: Pick<AgentParts, 'options' | 'clients' | 'calls' | 'clock' | 'order'>,
+  signal: AbortSignal,
+): Promise<SkuCatalog> {
   const { location } = parts.options;
   const observedAtMs = parts.clock.now();
   const { pages, error } = await readPages(parts, {

@@ -7,6 +7,7 @@ import { LogicalClock } from '../../cache/logical-clock.ts';
 import type { Clock } from '../../domain/clock.ts';
 import { asAutoscalerError, AutoscalerError } from '../../domain/errors.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
+import { listSkus } from './agents.ts';
 import { ArmCalls } from './arm-calls.ts';
 import { isRecord, jsonOf } from './arm-body.ts';
 import type { ArmOperation } from './arm-operations.ts';
@@ -14,6 +15,7 @@ import { Budgets } from './budgets.ts';
 import { createClients, createCredential } from './clients.ts';
 import type { AzureOptions } from './options.ts';
 import { readPools, type DiagnosisParts, type PoolsFacts } from './pool-diagnosis.ts';
+import type { SkuCatalog } from './skus.ts';
 import { signInFailure } from './sign-in-errors.ts';
 
 /** A thing that was asked for, or why there is no answer. */
@@ -59,8 +61,8 @@ export interface AzureDiagnosis {
   autoscaleRules(signal: AbortSignal): Promise<Told<readonly AutoscaleRule[]>>;
   subnet(id: string, signal: AbortSignal): Promise<Told<SubnetFacts>>;
   quotas(signal: AbortSignal): Promise<Told<readonly QuotaFacts[]>>;
-  /** One page of the sizes of the region: whether they may be read. */
-  sizes(signal: AbortSignal): Promise<Told<'readable'>>;
+  /** The sizes of the region. */
+  sizes(signal: AbortSignal): Promise<Told<SkuCatalog>>;
 }
 
 export interface DiagnosisDeps {
@@ -98,13 +100,7 @@ export function diagnoseAzure({ options, clock, metrics }: DiagnosisDeps): Azure
         projectSubnet(await bodyOf(parts, { operation: 'getSubnet', path: `${id}?api-version=2024-05-01`, resource: '' }, signal)),
       ),
     quotas: (signal) => told(() => readQuotas(parts, signal)),
-    sizes: (signal) =>
-      told(async () => {
-        const location = encodeURIComponent(`location eq '${options.location}'`);
-        const path = `/subscriptions/${options.subscriptionId}/providers/Microsoft.Compute/skus?api-version=2021-07-01&$filter=${location}`;
-        await bodyOf(parts, { operation: 'listSkus', path, resource: '' }, signal);
-        return 'readable' as const;
-      }),
+    sizes: (signal) => told(() => listSkus({ ...parts, clock }, signal)),
   };
 }
 

@@ -97,14 +97,13 @@ export class GroupFacts {
   /** Why Azure sells no machine of the group's size in its zones. */
   restrictedBecause(group: Registered): string | undefined {
     const zones = this.#rowOf(group)?.zones ?? this.poolOf(group)?.zones ?? [];
-    return unavailableBecause(this.skuOf(group), zones);
+    return unavailableBecause(this.skuOf(group), zones, this.#priorityOf(group));
   }
 
   /** What one node of a group takes of the region's quotas; empty when its size is not known. */
   drawsOf(group: Registered): readonly QuotaDraw[] {
-    const priority = this.#rowOf(group)?.priority ?? this.poolOf(group)?.priority ?? 'Regular';
     const sku = this.skuOf(group);
-    return sku === undefined ? [] : drawsOf(sku, priority);
+    return sku === undefined ? [] : drawsOf(sku, this.#priorityOf(group));
   }
 
   /** The quotas that groups draw on, as far as they are known. */
@@ -118,6 +117,10 @@ export class GroupFacts {
     const known = this.#byName.get(vmSize) ?? knownSize(vmSize);
     if (known !== undefined) this.#byName.set(vmSize, known);
     return known;
+  }
+
+  #priorityOf(group: Registered): 'Regular' | 'Spot' {
+    return this.#rowOf(group)?.priority ?? this.poolOf(group)?.priority ?? 'Regular';
   }
 
   #untaggedBecause({ key }: Registered, nowMs: number): string | undefined {

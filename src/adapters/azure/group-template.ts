@@ -11,7 +11,7 @@ import { drawsOf } from './quota.ts';
 import type { Registered } from './registry.ts';
 import type { AgentPoolRow } from './agent-pool-rows.ts';
 import type { ScaleSetRow } from './rows.ts';
-import type { Sku } from './skus.ts';
+import { closedZonesOf, retirementOf, type Sku } from './skus.ts';
 import type { TemplateMemory } from './template-memory.ts';
 import type { TemplateSource } from './template-source.ts';
 import { attachLimits, cloudTemplate } from './templates.ts';
@@ -49,11 +49,20 @@ export function groupTemplate(parts: TemplateParts, inputs: TemplateInputs, sour
   const lasting = withLastingTaints(raw, parts.options.taints ?? {});
   const template = withoutPassing(withExperience(lasting, inputs.learned, parts.names), keysOf(inputs.passing));
   const { sku, pool } = inputs;
+  const cautions = [...(pool?.cautions ?? []), ...retirementOf(sku)];
   return {
     ...template,
-    ...(pool?.cautions === undefined ? {} : { cautions: pool.cautions }),
+    zones: openZones(template.zones, sku),
+    ...(cautions.length === 0 ? {} : { cautions }),
     ...(sku === undefined ? {} : { draws: drawsOf(sku, source.priority) }),
   };
+}
+
+/** Without those where the subscription may not have the size, unless that leaves none: then the group does not grow at all. */
+function openZones(zones: readonly string[], sku: Sku | undefined): readonly string[] {
+  const closed = closedZonesOf(sku);
+  const open = closed.size === 0 ? zones : zones.filter((zone) => !closed.has(zone.slice(zone.lastIndexOf('-') + 1)));
+  return open.length === 0 ? zones : open;
 }
 
 function keysOf(joined: string): readonly string[] {

@@ -52,11 +52,12 @@ export interface LearnedTemplate {
 
 /** What a new node depends on, as far as Azure and AKS tell it. The node image is not among it: it changes weekly and little. */
 export function factsOf(source: TemplateSource, pool: AgentPoolRow | undefined): TemplateFacts {
-  const { tags, vmSize, os, priority, osDisk } = source;
+  const { tags, vmSize, os, priority } = source;
+  const { ephemeral, tier, sizeGb } = source.osDisk;
   const coded = [templateLabels(tags), templateTaints(tags), templateResources(tags)];
   const minor = pool?.kubernetesVersion?.split('.').slice(0, 2).join('.');
   return {
-    set: fingerprint([vmSize.toLowerCase(), os, priority, osDisk, coded]),
+    set: fingerprint([vmSize.toLowerCase(), os, priority, { ephemeral, tier, sizeGb }, coded]),
     pool: pool === undefined ? '' : fingerprint([pool.labels, pool.taints, pool.maxPods, pool.osDiskSizeGb, pool.osSku, minor]),
   };
 }

@@ -29,6 +29,9 @@ export interface PoolFacts {
   readonly max: number;
   readonly capacity: number | undefined;
   readonly vmSize: string;
+  /** Numbers; empty: regional. */
+  readonly zones: readonly string[];
+  readonly priority: 'Regular' | 'Spot';
   readonly agentPool: string | undefined;
   /** AKS's own autoscaler runs over it. */
   readonly managedAutoscaler: boolean;
@@ -154,6 +157,8 @@ function scaleSetFacts(group: Registered, set: ListedSet | undefined, agentPools
     kind: `${row.orchestration} scale set`,
     capacity: row.capacity,
     vmSize: row.vmSize,
+    zones: row.zones,
+    priority: row.priority,
     agentPool: pool?.name ?? named,
     managedAutoscaler: pool?.managedAutoscaler ?? false,
     frozen: frozenBecause(group, row, pool),
@@ -179,10 +184,13 @@ function vmsPoolFacts(group: Registered, agentPools: ReadonlyMap<string, AgentPo
     kind: 'VirtualMachines pool',
     vmSize: size?.vmSize ?? '',
     capacity: size?.count,
-    agentPool: pool?.name ?? name,
-    managedAutoscaler: pool?.managedAutoscaler ?? false,
-    cautions: pool?.cautions ?? [],
+    agentPool: name,
+    ...(pool === undefined ? {} : ofThePool(pool)),
   };
+}
+
+function ofThePool({ name, zones, priority, managedAutoscaler, cautions = [] }: AgentPoolRow) {
+  return { agentPool: name, zones, priority, managedAutoscaler, cautions };
 }
 
 const NOT_THERE = {
@@ -190,6 +198,8 @@ const NOT_THERE = {
   kind: 'scale set',
   capacity: undefined,
   vmSize: '',
+  zones: [],
+  priority: 'Regular',
   agentPool: undefined,
   managedAutoscaler: false,
   frozen: undefined,

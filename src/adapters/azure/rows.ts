@@ -5,6 +5,7 @@ import type { Labels } from '../../domain/labels.ts';
 import { foldName, lastSegment, parseInstanceId, type InstanceRef } from './arm-ids.ts';
 import { labelsOfModel } from './model-labels.ts';
 import { classifyInstanceFailure, type ClassifiedFailure } from './arm-errors.ts';
+import type { TemplateSource } from './template-source.ts';
 import { poolOf, readTags, type Tags } from './tags.ts';
 import { withoutNulls } from './without-nulls.ts';
 
@@ -24,7 +25,7 @@ export interface ScaleSetRow {
   readonly tags: Tags;
   readonly priority: 'Regular' | 'Spot';
   readonly os: 'linux' | 'windows';
-  readonly osDisk: { readonly ephemeral: boolean; readonly tier: string | undefined; readonly sizeGb: number | undefined };
+  readonly osDisk: TemplateSource['osDisk'];
   /** Its machines are placed on hosts that are rented whole. */
   readonly dedicatedHost: boolean;
   readonly modelLabels: Labels;
@@ -86,7 +87,12 @@ function projectDisk(disk: VirtualMachineScaleSetOSDisk | undefined): ScaleSetRo
     ephemeral: disk?.diffDiskSettings?.option?.toLowerCase() === 'local',
     tier: disk?.managedDisk?.storageAccountType,
     sizeGb: disk?.diskSizeGB,
+    ...placeOf(disk?.diffDiskSettings?.placement),
   };
+}
+
+function placeOf(placement: string | undefined): Pick<ScaleSetRow['osDisk'], 'place'> {
+  return placement === undefined || placement === '' ? {} : { place: placement };
 }
 
 function missingPart(raw: VirtualMachineScaleSet): string | undefined {

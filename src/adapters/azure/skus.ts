@@ -28,7 +28,7 @@ export interface Sku {
   readonly zones: readonly string[];
   /** Data disks that can be attached; undefined: Azure does not say. */
   readonly maxDataDisks?: number;
-  /** What an ephemeral OS disk has room for: the size's cache, else its temporary disk, else its NVMe disks. Absent: it takes none. */
+  /** What an ephemeral OS disk has room for: NVMe disks, else the size's cache, else its temporary disk. Absent: it takes none. */
   readonly ephemeralOsDiskBytes?: number;
   /** The disk that comes and goes with the machine. Absent: it has none. */
   readonly tempDiskBytes?: number;
@@ -38,6 +38,10 @@ export interface Sku {
   readonly quotaFamily: string;
   /** Absent: none. */
   readonly restrictions?: readonly SkuRestriction[];
+  /** Azure says that machines of the size cannot be had as Spot. Absent: it does not say so. */
+  readonly neverSpot?: true;
+  /** The day on which Azure ends the size, `2028-11-15`. Absent: none is announced. */
+  readonly retiresOn?: string;
   /** Feature letters of its name that nobody explained to us; absent: none. */
   readonly unknownFeatures?: readonly string[];
   /** Its numbers are those of its name, not of Azure's list: nothing is said of where it can be had. */
@@ -81,16 +85,34 @@ export function renewCatalog(previous: SkuCatalog | undefined, next: SkuCatalog)
 }
 
 /**
- * Why no machine of a size can be had in these zones (numbers; none: regional), with Azure's reason code. A zone that is
- * closed is no reason while another of the group's zones is open.
+ * Why no machine of a size can be had in these zones (numbers; none: regional) at this priority, with Azure's reason code. A
+ * zone that is closed is no reason while another of the group's zones is open.
  */
-export function unavailableBecause(sku: Sku | undefined, zones: readonly string[]): string | undefined {
-  for (const { kind, zones: closed, code } of sku?.restrictions ?? []) {
-    if (kind === 'location') return `Azure restricts ${sku?.name} for this subscription in the whole region (${code})`;
-    if (zones.length > 0 && zones.every((zone) => closed.includes(zone)))
-      return `Azure restricts ${sku?.name} for this subscription in zone ${zones.join(', ')} (${code})`;
-  }
-  return undefined;
+export function unavailableBecause(
+  sku: Sku | undefined,
+  zones: readonly string[],
+  priority: 'Regular' | 'Spot' = 'Regular',
+): string | undefined {
+  if (sku === undefined) return undefined;
+  const { name, restrictions = [] } = sku;
+  const everywhere = restrictions.find(({ kind }) => kind === 'location');
+  if (everywhere !== undefined) return `Azure restricts ${name} for this subscription in the whole region (${everywhere.code})`;
+  const closed = closedZonesOf(sku);
+  if (zones.length > 0 && zones.every((zone) => closed.has(zone)))
+    return `Azure restricts ${name} for this subscription in zone ${zones.join(', ')} (${[...new Set(zones.map((zone) => closed.get(zone)))].join(', ')})`;
+  if (zones.length > 0 && sku.zones.length > 0 && !zones.some((zone) => sku.zones.includes(zone)))
+    return `Azure does not offer ${name} in zone ${zones.join(', ')}, but in ${sku.zones.join(', ')}`;
+  return priority === 'Spot' && sku.neverSpot === true ? `Azure does not offer ${name} as Spot` : undefined;
+}
+
+/** Zone numbers where the subscription may not have the size, with Azure's reason code. */
+export function closedZonesOf(sku: Sku | undefined): ReadonlyMap<string, string> {
+  return new Map((sku?.restrictions ?? []).flatMap(({ zones, code }) => zones.map((zone) => [zone, code] as const)));
+}
+
+/** Said to people: Azure goes on selling a size until it does not. */
+export function retirementOf(sku: Sku | undefined): readonly string[] {
+  return sku?.retiresOn === undefined ? [] : [`Azure retires ${sku.name} on ${sku.retiresOn}`];
 }
 
 /** Looks a size up in any letter case; `_Promo` sizes are the size they promote. */
@@ -123,8 +145,17 @@ function projectSku(given: ResourceSku, location: string): Sku | undefined {
     ...told('nvmeDiskBytes', rest.nvmeDiskBytes),
     quotaFamily: raw.family ?? '',
     ...filled('restrictions', restrictionsOf(raw, location)),
+    ...(rest.capability('LowPriorityCapable')?.trim().toLowerCase() === 'false' ? { neverSpot: true } : {}),
+    ...retirement(rest.retirement),
     ...filled('unknownFeatures', parseVmSize(raw.name).unknownFeatures),
   };
+}
+
+/** Azure writes `11/15/2028`; what is no date is not told. */
+function retirement(text: string | undefined): Pick<Sku, 'retiresOn'> {
+  const [, month = '', day = '', year = ''] = /^\s*(\d{1,2})\/(\d{1,2})\/(\d{4})/.exec(text ?? '') ?? [];
+  const iso = year === '' ? /^\s*(\d{4}-\d\d-\d\d)/.exec(text ?? '')?.[1] : `${year}-${month.padStart(2, '0')}-${day.padStart(2, '0')}`;
+  return iso === undefined ? {} : { retiresOn: iso };
 }
 
 function told<Key extends string>(key: Key, value: number | undefined): { readonly [K in Key]?: number } {

@@ -9,7 +9,13 @@ export interface TemplateSource {
   readonly tags: Tags;
   readonly priority: 'Regular' | 'Spot';
   readonly os: 'linux' | 'windows';
-  readonly osDisk: { readonly ephemeral: boolean; readonly tier: string | undefined; readonly sizeGb: number | undefined };
+  readonly osDisk: {
+    readonly ephemeral: boolean;
+    readonly tier: string | undefined;
+    readonly sizeGb: number | undefined;
+    /** Where an ephemeral one is, in Azure's word. Absent: in the first place that the size has. */
+    readonly place?: string;
+  };
   /** Labels that follow from the model of its machines. Absent: none. */
   readonly modelLabels?: Labels;
 }

@@ -85,7 +85,14 @@ function osDiskBytes({ osDisk }: TemplateSource, sku: Sku, pool: AgentPoolRow | 
   const stated = osDisk.sizeGb ?? pool?.osDiskSizeGb;
   if (stated !== undefined) return stated * GIB;
   const usual = defaultDiskGb(sku.vcpus) * GIB;
-  return osDisk.ephemeral ? Math.min(usual, sku.ephemeralOsDiskBytes ?? usual) : usual;
+  return osDisk.ephemeral ? Math.min(usual, placeBytes(osDisk.place, sku) ?? usual) : usual;
+}
+
+/** The room of the place that an ephemeral disk was given, else of the first that the size has. */
+function placeBytes(place: string | undefined, sku: Sku): number | undefined {
+  const wanted = place?.toLowerCase();
+  if (wanted === 'resourcedisk') return sku.tempDiskBytes;
+  return wanted === 'nvmedisk' ? sku.nvmeDiskBytes : sku.ephemeralOsDiskBytes;
 }
 
 /** What AKS takes for an OS disk when nobody says: it grows with the size. */

@@ -1,6 +1,7 @@
 /** From what Azure told to checks with their fixes. Pure. */
 import type { AutoscaleRule, QuotaFacts, RoleGrant, SignedIn, SubnetFacts, Told } from '../../adapters/azure/diagnosis.ts';
 import type { PoolFacts, PoolsFacts } from '../../adapters/azure/pool-diagnosis.ts';
+import { findSku, retirementOf, unavailableBecause, type SkuCatalog } from '../../adapters/azure/skus.ts';
 import type { Config } from '../../config/config.ts';
 import { failed, ok, skipped, warning, type Check } from './check.ts';
 
@@ -110,21 +111,28 @@ export function isGranted(grants: readonly RoleGrant[], action: string): boolean
   return grants.some(({ actions, notActions }) => actions.some(covers) && !notActions.some(covers));
 }
 
-export function poolChecks(told: Told<PoolsFacts>, rules: Told<readonly AutoscaleRule[]>, config: Config): readonly Check[] {
+/** What stands around the pools. */
+export interface Surroundings {
+  readonly rules: Told<readonly AutoscaleRule[]>;
+  readonly sizes: Told<SkuCatalog>;
+}
+
+export function poolChecks(told: Told<PoolsFacts>, around: Surroundings, config: Config): readonly Check[] {
   const { azure } = config;
+  const { rules } = around;
   if ('error' in told) return [failed('pool', `the pools cannot be read: ${told.error.message}`)];
   const { pools, skipped: unfit, scaleSets } = told.value;
   const none =
     pools.length === 0 ? [failed('pool', `there is no node group; scale sets of ${azure.nodeResourceGroup}: ${listed(scaleSets)}`)] : [];
   return [
     ...none,
-    ...pools.flatMap((pool) => onePool(pool, rules, azure, scaleSets)),
+    ...pools.flatMap((pool) => onePool(pool, around, azure, scaleSets)),
     ...unfit.map(({ name, reason }) => warning('pool', `scale set ${name} is selected by a rule and cannot be a node group: ${reason}`)),
     ...('error' in rules ? [skipped('pool', `autoscale rules of Azure Monitor cannot be read: ${rules.error.message}`)] : []),
   ];
 }
 
-function onePool(pool: PoolFacts, rules: Told<readonly AutoscaleRule[]>, azure: Azure, scaleSets: readonly string[]): readonly Check[] {
+function onePool(pool: PoolFacts, { rules, sizes }: Surroundings, azure: Azure, scaleSets: readonly string[]): readonly Check[] {
   if (!pool.found) {
     return [
       failed(
@@ -134,12 +142,19 @@ function onePool(pool: PoolFacts, rules: Told<readonly AutoscaleRule[]>, azure: 
       ),
     ];
   }
-  const cautions = pool.cautions.map((caution) => warning('pool', `${pool.name}: ${caution}`));
+  const cautions = [...ofTheSize(pool, sizes), ...pool.cautions].map((caution) => warning('pool', `${pool.name}: ${caution}`));
   const checks = [...whoElse(pool, rules, azure), ...limits(pool), ...cautions];
   const size = pool.capacity === undefined ? '' : `, now ${pool.capacity}`;
   return checks.length > 0
     ? checks
     : [ok('pool', `${pool.name} is a ${pool.kind} of ${pool.vmSize || 'several sizes'}, ${pool.min} to ${pool.max}${size}`)];
+}
+
+/** Why it cannot grow, and until when its size is sold. */
+function ofTheSize({ vmSize, zones, priority }: PoolFacts, sizes: Told<SkuCatalog>): readonly string[] {
+  const sku = 'value' in sizes ? findSku(sizes.value, vmSize) : undefined;
+  const closed = unavailableBecause(sku, zones, priority);
+  return [...(closed === undefined ? [] : [`it cannot grow now: ${closed}`]), ...retirementOf(sku)];
 }
 
 /** Others that change the pool's size, or a state in which nobody may. */

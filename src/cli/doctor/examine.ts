@@ -69,7 +69,7 @@ async function examineAzure({ config, ask: azure }: OpenAzure, signal: AbortSign
     ...('value' in pools ? await linked(azure, pools.value, { config, who, signal }) : []),
     readCheck(sizes, 'Microsoft.Compute/skus/read', config.azure, who),
     readCheck(quotas, 'Microsoft.Compute/locations/usages/read', config.azure, who),
-    ...poolChecks(pools, rules, config),
+    ...poolChecks(pools, { rules, sizes }, config),
     ...('value' in pools ? [...(await subnets(azure, pools.value, signal)), ...configChecks(config, pools.value)] : []),
     ...quotaChecks(quotas, config.azure),
   ];

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { findExemplars } from '../../../src/adapters/azure/exemplars.ts';
 import { exemplarySince, lastResort, liveTemplate, withLastingTaints, withTaintsOf } from '../../../src/adapters/azure/live-template.ts';
 import { drawsOf } from '../../../src/adapters/azure/quota.ts';
-import { buildCatalog, findSku, renewCatalog, unavailableBecause, type Sku } from '../../../src/adapters/azure/skus.ts';
+import { buildCatalog, findSku, renewCatalog, retirementOf, unavailableBecause, type Sku } from '../../../src/adapters/azure/skus.ts';
 import { cloudTemplate } from '../../../src/adapters/azure/templates.ts';
 import type { TemplateSource } from '../../../src/adapters/azure/template-source.ts';
 import { CPU, EPHEMERAL_STORAGE, MEMORY, PODS } from '../../../src/domain/resources.ts';
@@ -304,6 +304,18 @@ describe('sizes of the region', () => {
       7_040,
     ],
     [
+      'all three places: NVMe first',
+      {
+        ...yes,
+        CachedDiskBytes: '107374182400',
+        MaxResourceVolumeMB: '32768',
+        NvmeDiskSizeInMiB: '65536',
+        SupportedEphemeralOSDiskPlacements: 'CacheDisk,ResourceDisk,NvmeDisk',
+      },
+      64,
+    ],
+    ['no places told, and NVMe disks: not there', { ...yes, MaxResourceVolumeMB: '32768', NvmeDiskSizeInMiB: '65536' }, 32],
+    [
       'a cache that is no place for it',
       { ...yes, CachedDiskBytes: '107374182400', SupportedEphemeralOSDiskPlacements: 'ResourceDisk' },
       undefined,
@@ -318,9 +330,16 @@ describe('sizes of the region', () => {
   it.each([
     ['stated: as stated', { ephemeral: true, tier: undefined, sizeGb: 48 }, 48],
     ['not stated: no more than its place holds', { ephemeral: true, tier: undefined, sizeGb: undefined }, 32],
+    [
+      'not stated: no more than the place that it was given',
+      { ephemeral: true, tier: undefined, sizeGb: undefined, place: 'ResourceDisk' },
+      16,
+    ],
+    ['not stated: nor the other', { ephemeral: true, tier: undefined, sizeGb: undefined, place: 'NvmeDisk' }, 64],
     ['managed: what AKS takes', { ephemeral: false, tier: undefined, sizeGb: undefined }, 128],
   ])('an OS disk whose size is %s', (_what, osDisk, gib) => {
-    expect(template({ osDisk }, { ephemeralOsDiskBytes: 32 * GIB }).capacity[EPHEMERAL_STORAGE]).toBe(gib * GIB);
+    const sizes = { ephemeralOsDiskBytes: 32 * GIB, tempDiskBytes: 16 * GIB, nvmeDiskBytes: 64 * GIB };
+    expect(template({ osDisk }, sizes).capacity[EPHEMERAL_STORAGE]).toBe(gib * GIB);
   });
 
   it.each([
@@ -331,6 +350,15 @@ describe('sizes of the region', () => {
     ['the region is closed', [{ type: 'Location', locations: ['East US'] }], [], /whole region \(NotAvailableForSubscription\)/],
     ['another region is closed', [{ type: 'Location', locations: ['westus'] }], [], undefined],
     ['nothing is closed', [], ['1'], undefined],
+    [
+      'its zones are closed one by one',
+      [
+        { type: 'Zone', zones: ['1'] },
+        { type: 'Zone', zones: ['2'] },
+      ],
+      ['1', '2'],
+      /in zone 1, 2 /,
+    ],
   ])('caching 52: a size when %s', (_what, rules, zones, expected) => {
     const restrictions = rules.map(({ type, ...restrictionInfo }) => ({
       type: type as 'Zone' | 'Location',
@@ -341,6 +369,30 @@ describe('sizes of the region', () => {
     const reason = unavailableBecause(findSku(catalog, 'Standard_NV6'), zones);
     if (expected === undefined) expect(reason).toBeUndefined();
     else expect(reason).toMatch(expected);
+  });
+
+  it.each<[string, Readonly<Record<string, string>>, readonly string[], 'Regular' | 'Spot', string | undefined]>([
+    ['is not sold as Spot', { LowPriorityCapable: 'False' }, [], 'Spot', 'Azure does not offer Standard_X as Spot'],
+    ['is, as a regular one', { LowPriorityCapable: 'False' }, [], 'Regular', undefined],
+    ['is sold as Spot', { LowPriorityCapable: 'True' }, [], 'Spot', undefined],
+    ['does not say so', {}, [], 'Spot', undefined],
+    ['is not sold in the zone', {}, ['3'], 'Regular', 'Azure does not offer Standard_X in zone 3, but in 1, 2'],
+    ['is sold in one of the zones', {}, ['2', '3'], 'Regular', undefined],
+    ['is to be retired', { RetirementDateUtc: '08/31/2023' }, [], 'Regular', undefined],
+  ])('a size that %s', (_what, capabilities, zones, priority, expected) => {
+    const locationInfo = [{ location: 'eastus', zones: ['2', '1'] }];
+    const listed = raw('Standard_X', { vCPUs: '2', MemoryGB: '4', ...capabilities }, { locationInfo });
+    expect(unavailableBecause(findSku(buildCatalog([listed], 'eastus', 1), 'Standard_X'), zones, priority)).toBe(expected);
+  });
+
+  it.each([
+    ['08/31/2023', ['Azure retires Standard_X on 2023-08-31']],
+    ['2028-11-15T00:00:00Z', ['Azure retires Standard_X on 2028-11-15']],
+    ['soon', []],
+    ['', []],
+  ])('the end of a size, told as %j', (text, expected) => {
+    const listed = raw('Standard_X', { vCPUs: '2', MemoryGB: '4', RetirementDateUtc: text });
+    expect(retirementOf(findSku(buildCatalog([listed], 'eastus', 1), 'Standard_X'))).toEqual(expected);
   });
 
   it('caching 53: what did not change is the same object, whatever the order of the list', () => {

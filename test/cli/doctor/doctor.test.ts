@@ -243,6 +243,12 @@ describe('doctor', () => {
     expect(pools).toContain('ok: vms/Standard_D4s_v5 is a VirtualMachines pool of Standard_D4s_v5, 0 to 5, now 2');
   });
 
+  it('sizes that Azure does not sell to the pool, and restrictions of the subscription', async () => {
+    const spot = aPool({ name: 'spot', vmSize: 'Standard_B2s', priority: 'Spot' });
+    const found = bad(await visit(worldOf([aPool({ name: 'general' }), spot]))).map(({ message }) => message);
+    expect(found).toEqual([expect.stringMatching(/^aks-spot-.*: it cannot grow now: Azure does not offer Standard_B2s as Spot$/)]);
+  });
+
   it('budgets that can never let a pod go, and no others', async () => {
     world = await startWorld({ spec: GOOD, clock: realSimClock(1_000), client: CLIENT, token: 'a-token' });
     for (const [name, most] of [
