@@ -88,6 +88,8 @@ export class ConfigReload {
     const changed = changedKeys(this.#running.leaves, next.leaves);
     const live = changed.filter((key) => isLive(key, this.#running.config, next.config));
     const waiting = changed.filter((key) => !live.includes(key));
+    const told = this.#running.config.warnings;
+    for (const warning of next.config.warnings) if (!told.includes(warning)) log.warn({ warning }, 'a setting is not obeyed as given');
     metrics.refused.set(0);
     metrics.awaitingRestart.set(waiting.length);
     if (live.length > 0) {

@@ -79,5 +79,6 @@ export function overlaid(running: Config, next: Config): Config {
     health: next.health,
     loop: next.loop,
     logLevel: next.logLevel,
+    warnings: next.warnings,
   };
 }

@@ -174,6 +174,15 @@ describe('a changed configuration file', () => {
     expect(process.news.at(-1)?.message).toContain('wait for a restart: scaleUp.priorities.');
   });
 
+  it('that says what is not obeyed is told so, once', () => {
+    const process = started('logLevel: info\n');
+    const both = 'scaleUp: {balancingLabels: [a], balancingIgnoreLabels: [b]}\n';
+    process.write(both);
+    process.write(`${both}loop: {scanInterval: 20s}\n`);
+    const told = process.lines.flatMap(({ warning }) => (warning === undefined ? [] : [warning]));
+    expect(told).toEqual([expect.stringContaining('balancingIgnoreLabels')]);
+  });
+
   it('rules of a chain that has priority already are live', () => {
     const process = started('scaleUp: {priorities: {1: [a]}}\n');
     process.write('scaleUp: {priorities: {2: [b]}}\n');
