@@ -5,7 +5,7 @@ import { noResources, type ResourceNames, type Resources } from '../../domain/re
 import { isStartupTaint, NOT_READY_TAINT, type Taint, type TaintEffect, type TaintRules } from '../../domain/taint.ts';
 import { timeOf, type NodeJson, type Quantities, type TaintJson } from './api-json.ts';
 import { Interner, StringInterner } from './interner.ts';
-import { preemptionOf } from './project-preemption.ts';
+import { NoticesSeen, preemptionOf } from './project-preemption.ts';
 
 /** Bad when not True. */
 const NEEDED_CONDITION = 'Ready';
@@ -29,6 +29,7 @@ export interface NodeProjection {
   readonly strings: StringInterner;
   readonly vectors: Interner<Resources>;
   readonly taints: TaintRules;
+  readonly notices: NoticesSeen;
   /** Told once of each node and reason. */
   readonly onUnreadable: (node: string, reason: string) => void;
 }
@@ -39,6 +40,8 @@ export function createNodeProjection(
   names: ResourceNames,
   onUnreadable: NodeProjectionListener = () => undefined,
   taints: TaintRules = {},
+  /** Milliseconds since the epoch, for what is announced without a time. */
+  now: () => number = () => 0,
 ): NodeProjection {
   const told = new Interner<true>(10_000);
   return {
@@ -46,6 +49,7 @@ export function createNodeProjection(
     strings: new StringInterner(),
     vectors: new Interner(10_000),
     taints,
+    notices: new NoticesSeen(now),
     onUnreadable: (node, reason) => {
       told.of(`${node} ${reason}`, () => {
         onUnreadable(node, reason);
@@ -78,7 +82,7 @@ export function projectNode(json: NodeJson, shared: NodeProjection): Node {
     ...((json.status?.conditions ?? []).some(({ type, status }) => type === 'Suspended' && status === 'True') ? { suspended: true } : {}),
     ...disabling(metadata.annotations ?? {}, unreadable),
     ...delays(metadata.annotations ?? {}),
-    ...preemptionOf(json),
+    ...preemptionOf(json, shared.notices),
   };
 }
 

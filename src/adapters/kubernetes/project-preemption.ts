@@ -16,12 +16,46 @@ const DRAINING_TAINT = { key: 'cloudprovider.azure.microsoft.com/draining', valu
 /** What Azure promises at least. Used where the notice does not say when. */
 const LEAST_NOTICE_MS = 30_000;
 
+/** Who remembers longer than this remembers nodes that went. */
+const FORGOTTEN_AFTER_MS = 86_400_000;
+
+/**
+ * When announcements without a time of their own were first seen: taints that only keep pods away have none, as Kubernetes
+ * writes one only where it evicts. Known to one process; the next one counts anew.
+ */
+export class NoticesSeen {
+  readonly #now: () => number;
+  readonly #sinceMs = new Map<string, number>();
+
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  /** By the node's uid. */
+  sinceMs(uid: string): number {
+    const nowMs = this.#now();
+    for (const [other, sinceMs] of this.#sinceMs) if (sinceMs < nowMs - FORGOTTEN_AFTER_MS) this.#sinceMs.delete(other);
+    const sinceMs = this.#sinceMs.get(uid) ?? nowMs;
+    this.#sinceMs.set(uid, sinceMs);
+    return sinceMs;
+  }
+
+  /** Nothing is announced of the node (any more). */
+  forget(uid: string): void {
+    this.#sinceMs.delete(uid);
+  }
+}
+
 /** Empty when nothing was announced. */
-export function preemptionOf({ spec, status }: NodeJson): Pick<Node, 'preemption'> {
+export function preemptionOf({ metadata, spec, status }: NodeJson, seen: NoticesSeen): Pick<Node, 'preemption'> {
+  const uid = metadata?.uid ?? metadata?.name ?? '';
   const condition = (status?.conditions ?? []).find(announces);
-  if (condition !== undefined) return announced(condition.type ?? '', timeOf(condition.lastTransitionTime) ?? 0, condition.message);
+  const noticedAtMs = (time: string | null | undefined): number => timeOf(time) ?? seen.sinceMs(uid);
+  if (condition !== undefined) return announced(condition.type ?? '', noticedAtMs(condition.lastTransitionTime), condition.message);
   const taint = (spec?.taints ?? []).find(isDraining);
-  return taint === undefined ? {} : announced(`taint ${DRAINING_TAINT.key}`, timeOf(taint.timeAdded) ?? 0, undefined);
+  if (taint !== undefined) return announced(`taint ${DRAINING_TAINT.key}`, noticedAtMs(taint.timeAdded), undefined);
+  seen.forget(uid);
+  return {};
 }
 
 function announces({ type = '', status, message = '' }: ConditionJson): boolean {

@@ -63,7 +63,12 @@ export class ReflectedCluster {
       namespaces: new Map(),
     };
 
-  constructor(names: ResourceNames, onUnreadableNode: NodeProjectionListener = () => undefined, taints: TaintRules = {}) {
+  constructor(
+    names: ResourceNames,
+    onUnreadableNode: NodeProjectionListener = () => undefined,
+    taints: TaintRules = {},
+    now: () => number = () => 0,
+  ) {
     const tables = {
       claims: this.#claims.items,
       volumes: this.#volumes.items,
@@ -74,7 +79,7 @@ export class ReflectedCluster {
     };
     this.#storage = new KnownStorage(tables, names);
     this.podProjection = createPodProjection(names);
-    this.nodeProjection = createNodeProjection(names, onUnreadableNode, taints);
+    this.nodeProjection = createNodeProjection(names, onUnreadableNode, taints, now);
     this.#pods = new Table({
       keyOf: uidOf,
       project: (object) => projectPod(object, this.podProjection),

@@ -44,7 +44,8 @@ export class WatchedClusterReader implements ClusterReader {
 
   constructor(deps: ReaderDeps) {
     this.#deps = deps;
-    this.#cluster = new ReflectedCluster(deps.names, (node, reason) => deps.log.warn({ node, reason }, 'node cannot be read'), deps.taints);
+    const unreadable = (node: string, reason: string): void => deps.log.warn({ node, reason }, 'node cannot be read');
+    this.#cluster = new ReflectedCluster(deps.names, unreadable, deps.taints, () => deps.clock.now());
     this.#workloads = deps.followWorkloads === true ? new WatchedWorkloads(deps) : undefined;
     const { capacity: wishes } = deps;
     const { shapes } = this.#cluster.podProjection;

@@ -132,7 +132,10 @@ async function fromLive(settings: readonly string[], terminal: Terminal): Promis
     const { observation, policy, names } = await observeLive({ config, ...parts }, stop.signal);
     const patient = { ...policy, scaleUp: { ...policy.scaleUp, newPodDelayMs: 0, newGpuPodDelayMs: 0 } };
     const state = { ...reduceObservation(emptyLoopState(observation.nowMs), observation, patient), ...timersRunOut(observation) };
-    return { question: { observation, state, policy: patient, names }, reading: withoutStorage(startReading(names, []), 'a look') };
+    return {
+      question: { observation, state, policy: patient, names },
+      reading: withoutStorage(startReading(names, [], observation.nowMs), 'a look'),
+    };
   } finally {
     signals.release();
   }
@@ -156,10 +159,8 @@ interface Asked {
 
 function fromDump(file: string, terminal: Terminal): Asked {
   const names = new ResourceNames();
-  return {
-    question: dumpedQuestion(file, readFile(file, terminal), names),
-    reading: withoutStorage(startReading(names, []), 'a dump'),
-  };
+  const question = dumpedQuestion(file, readFile(file, terminal), names);
+  return { question, reading: withoutStorage(startReading(names, [], question.observation.nowMs), 'a dump') };
 }
 
 function withoutStorage(reading: Reading, what: string): Reading {
@@ -178,11 +179,11 @@ function fromFiles(given: Options, terminal: Terminal): Asked {
   const arePriced = pools.some(({ price }) => price !== undefined);
   const loaded = loadPolicy(config, arePriced);
   const taints = loaded.policy.cluster?.taints;
-  const reading = startReading(names, objects, taints);
+  const nowMs = given.now === undefined ? newestMoment(objects) : timeOf(given.now);
+  const reading = startReading(names, objects, nowMs, taints);
   const { cluster: present, trusted, leaving } = clusterOf(objects, reading);
   const cluster = { ...present, daemonSets: [...present.daemonSets, ...daemonsOf(pools, present)] };
   const region = regionOf(cluster, pools, objects);
-  const nowMs = given.now === undefined ? newestMoment(objects) : timeOf(given.now);
   const observation = { loopId: 1, nowMs, cluster, cloud: cloudOf(pools, cluster, { names, nowMs, region, taints }) };
   return {
     question: {

@@ -36,6 +36,8 @@ export interface Reading {
   readonly devices: KnownDevices;
   /** Taints by which nodes of this cluster say what state they are in. */
   readonly taints: TaintRules | undefined;
+  /** The moment that is asked about, in milliseconds since the epoch. */
+  readonly nowMs: number;
 }
 
 interface PriorityClass {
@@ -50,13 +52,14 @@ const SYSTEM_CLASSES: readonly (readonly [string, number])[] = [
   ['system-node-critical', 2_000_001_000],
 ];
 
-export function startReading(names: ResourceNames, objects: readonly FileObject[], taints?: TaintRules): Reading {
+export function startReading(names: ResourceNames, objects: readonly FileObject[], nowMs: number, taints?: TaintRules): Reading {
   const classes = ofKind(objects, 'PriorityClass') as readonly PriorityClass[];
   const named = classes.map(({ metadata, value }) => [metadata.name, value] as const);
   const usual = classes.filter(({ globalDefault }) => globalDefault === true).map(({ value }) => value);
   // Of several defaults the lowest holds.
   const priorities = new Map([...SYSTEM_CLASSES, ...named, ...(usual.length === 0 ? [] : [['', Math.min(...usual)] as const])]);
-  return { names, pods: createPodProjection(names), priorities, storage: storageOf(objects, names), devices: devicesOf(objects), taints };
+  const kept = { storage: storageOf(objects, names), devices: devicesOf(objects) };
+  return { names, pods: createPodProjection(names), priorities, ...kept, taints, nowMs };
 }
 
 /**
@@ -67,7 +70,7 @@ export function clusterOf(
   objects: readonly FileObject[],
   reading: Reading,
 ): { readonly cluster: ClusterView; readonly trusted: readonly string[]; readonly leaving: readonly Pod[] } {
-  const nodes = createNodeProjection(reading.names, undefined, reading.taints);
+  const nodes = createNodeProjection(reading.names, undefined, reading.taints, () => reading.nowMs);
   const index = new PodIndex();
   const seen = new Set<string>();
   const leaving: Pod[] = [];

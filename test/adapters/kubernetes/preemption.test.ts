@@ -1,11 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import type { ConditionJson, TaintJson } from '../../../src/adapters/kubernetes/api-json.ts';
-import { preemptionOf } from '../../../src/adapters/kubernetes/project-preemption.ts';
+import type { ConditionJson, NodeJson, TaintJson } from '../../../src/adapters/kubernetes/api-json.ts';
+import { NoticesSeen, preemptionOf } from '../../../src/adapters/kubernetes/project-preemption.ts';
 
 const NOTICED = '2026-01-05T10:00:02Z';
 const noticedAtMs = Date.parse(NOTICED);
 const STATED = Date.parse('2026-01-05T10:00:40Z');
 const message = 'Preempt Scheduled: Mon, 05 Jan 2026 10:00:40 GMT. EventId: 40B7BD88-C56E-44E4-93F6-75CEDACE2869';
+
+const DRAINING = { key: 'cloudprovider.azure.microsoft.com/draining', value: 'spot-eviction', effect: 'NoSchedule' };
 
 const condition = (type: string, more: Partial<ConditionJson> = {}): ConditionJson => ({
   type,
@@ -28,7 +30,7 @@ describe('the announcement that a machine is taken back', () => {
     ['a condition that is not known', condition('PreemptScheduled', { status: 'Unknown', message }), undefined],
     ['another condition', condition('RebootScheduled', { message }), undefined],
   ])('%s', (_name, given, deadlineMs) => {
-    const { preemption } = preemptionOf({ status: { conditions: [condition('Ready'), given] } });
+    const { preemption } = preemptionOf({ status: { conditions: [condition('Ready'), given] } }, new NoticesSeen(() => 0));
     expect(preemption).toEqual(deadlineMs === undefined ? undefined : { noticedAtMs, deadlineMs, notice: given.type });
   });
 
@@ -41,6 +43,23 @@ describe('the announcement that a machine is taken back', () => {
     ['the same for another reason', { key: 'cloudprovider.azure.microsoft.com/draining', value: 'maintenance' }, false],
     ['that of a repair', { key: 'remediator.kubernetes.azure.com/unschedulable', value: 'true' }, false],
   ])('%s', (_name, taint, expected) => {
-    expect(preemptionOf({ spec: { taints: [taint] } }).preemption?.deadlineMs).toBe(expected ? noticedAtMs + 30_000 : undefined);
+    expect(preemptionOf({ spec: { taints: [taint] } }, new NoticesSeen(() => 0)).preemption?.deadlineMs).toBe(
+      expected ? noticedAtMs + 30_000 : undefined,
+    );
+  });
+
+  it.each<[string, NodeJson]>([
+    ['a taint, which kubectl and most controllers write without one', { spec: { taints: [DRAINING] } }],
+    ['a condition', { status: { conditions: [{ type: 'PreemptScheduled', status: 'True' }] } }],
+  ])('without a time of its own counts from when it was first seen: %s', (_what, given) => {
+    let nowMs = noticedAtMs;
+    const seen = new NoticesSeen(() => nowMs);
+    const look = (uid: string, json: NodeJson) => preemptionOf({ ...json, metadata: { uid } }, seen).preemption;
+    expect(look('a', given)).toMatchObject({ noticedAtMs, deadlineMs: noticedAtMs + 30_000 });
+    nowMs += 20_000;
+    expect(look('a', given)).toMatchObject({ noticedAtMs });
+    expect(look('b', given)).toMatchObject({ noticedAtMs: nowMs });
+    expect(look('a', {})).toBeUndefined();
+    expect(look('a', given)).toMatchObject({ noticedAtMs: nowMs });
   });
 });
