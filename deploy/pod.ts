@@ -65,7 +65,7 @@ function container(n: Notation): Json {
   const probe = (path: string, rest: JsonMap): Json => ({ httpGet: { path, port: 'http' }, ...rest });
   const envFrom = [
     n.when('envFromSecret', { secretRef: { name: n.value('envFromSecret') } }),
-    n.when('envFromConfigMap', { configMapRef: { name: n.value('envFromConfigMap') } }),
+    n.when('envFromConfigMap', { configMapRef: { name: n.value('envFromConfigMap'), optional: n.when('envFromConfigMapOptional', true) } }),
   ];
   return {
     name: 'aks-autoscaler',

@@ -29,8 +29,9 @@ const monitor = only({
   path: text,
   selector: texts,
   annotations: texts,
-  relabelings: maps,
-  metricRelabelings: maps,
+  // Nothing is written as a list or as a map.
+  relabelings: { anyOf: [maps, { type: 'object', maxProperties: 0 }] },
+  metricRelabelings: { anyOf: [maps, { type: 'object', maxProperties: 0 }] },
 });
 
 const AZURE: JsonMap = {
@@ -74,6 +75,7 @@ const EXTRA: JsonMap = {
   extraEnvConfigMaps: mapOf(keyIn),
   envFromSecret: text,
   envFromConfigMap: text,
+  envFromConfigMapOptional: flag,
   extraVolumes: maps,
   extraVolumeMounts: maps,
   extraVolumeSecrets: mapOf(volumeSecret),
@@ -94,6 +96,31 @@ const AS_THERE: JsonMap = {
   extraObjects: empty('array'),
   dnsConfig: empty('object'),
   vpa: { type: 'object', properties: { enabled: { const: false } } },
+  // Of other clouds; who copied that chart's whole file has them all.
+  awsAccessKeyID: empty('string'),
+  awsSecretAccessKey: empty('string'),
+  awsRegion: oneOf('', 'us-east-1'),
+  civoApiUrl: oneOf('', 'https://api.civo.com'),
+  civoApiKey: empty('string'),
+  civoClusterID: empty('string'),
+  civoRegion: empty('string'),
+  clusterAPIMode: oneOf('', 'incluster-incluster'),
+  clusterAPIKubeconfigSecret: empty('string'),
+  clusterAPIWorkloadKubeconfigPath: oneOf('', '/etc/kubernetes/value'),
+  clusterAPICloudConfigPath: oneOf('', '/etc/kubernetes/mgmt-kubeconfig'),
+  clusterAPIConfigMapsNamespace: empty('string'),
+  kwokConfigMapName: oneOf('', 'kwok-provider-config'),
+  magnumClusterName: empty('string'),
+  magnumCABundlePath: oneOf('', '/etc/kubernetes/ca-bundle.crt'),
+};
+
+const ACCOUNT_AS_THERE: JsonMap = { automountServiceAccountToken: { const: true } };
+const RBAC_AS_THERE: JsonMap = { annotations: empty('object'), pspEnabled: { const: false }, clusterScoped: { const: true } };
+const SERVICE_AS_THERE: JsonMap = {
+  clusterIP: empty('string'),
+  externalIPs: empty('array'),
+  loadBalancerIP: empty('string'),
+  loadBalancerSourceRanges: empty('array'),
 };
 
 /** The text of `values.schema.json`. */
@@ -107,14 +134,25 @@ export function valuesSchema(): string {
     fullnameOverride: text,
     config: configSchema(),
     autoscalingGroups: { type: 'array', items: group },
-    autoDiscovery: only({ clusterName: { type: ['string', 'null'] }, tags: names, labels: maps, roles: names, namespace: text }),
+    autoDiscovery: only({
+      clusterName: { type: ['string', 'null'] },
+      tags: names,
+      labels: maps,
+      roles: names,
+      namespace: { type: ['string', 'null'] },
+    }),
     cloudProvider: oneOf('azure'),
     ...AZURE,
     ...AS_THERE,
     ...EXTRA,
     expanderPriorities: { type: ['object', 'string'] },
     priorityConfigMapAnnotations: texts,
-    rbac: only({ create: flag, additionalRules: maps, serviceAccount: only({ create: flag, name: text, annotations: texts }) }),
+    rbac: only({
+      create: flag,
+      additionalRules: maps,
+      serviceAccount: only({ create: flag, name: text, annotations: texts, ...ACCOUNT_AS_THERE }),
+      ...RBAC_AS_THERE,
+    }),
     ...POD,
     additionalLabels: texts,
     deployment: only({ annotations: texts }),
@@ -125,6 +163,7 @@ export function valuesSchema(): string {
       portName: text,
       labels: texts,
       annotations: texts,
+      ...SERVICE_AS_THERE,
     }),
     networkPolicy: only({ enabled: flag, ingressFrom: maps, extraEgress: maps }),
     serviceMonitor: monitor,
