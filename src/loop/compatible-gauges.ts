@@ -6,6 +6,7 @@ import { CPU, MEMORY } from '../domain/resources.ts';
 import { DELETION_CANDIDATE_TAINT, isStartupTaint, isStatusTaint, TO_BE_DELETED_TAINT, type TaintRules } from '../domain/taint.ts';
 import type { CompatibleMetrics } from '../telemetry/compatible-metrics.ts';
 import { isHealthy, unfitness } from '../planning/cluster-health.ts';
+import { standingOf } from '../planning/scale-up/classify-pods.ts';
 import { countNodes, type CountedNodes } from '../planning/node-counts.ts';
 import { publishBuffers, publishPlans } from './compatible-plans.ts';
 import { publishDevices } from './device-gauges.ts';
@@ -47,7 +48,7 @@ export function publishCompatible(report: LoopReport, policy: Policy, metrics: C
   metrics.safeToAutoscale.set(unfitness(observation, state, policy) === undefined ? 1 : 0);
   publishCapacity(report, observation, metrics);
   publishLimits(policy, observation.cloud.groups, metrics);
-  publishPods(observation, metrics);
+  publishPods(observation, policy, metrics);
   publishPlans(report, observation, metrics);
   publishBuffers(report, policy, metrics);
   publishScaleDown(report, policy, metrics);
@@ -140,20 +141,22 @@ function publishLimits({ scaleUp, scaleDown }: Policy, groups: readonly NodeGrou
   metrics.memoryLimits.set({ direction: 'maximum' }, scaleUp.maxMemoryTotalBytes);
 }
 
-function publishPods({ cluster }: Observation, metrics: CompatibleMetrics): void {
-  const refused = cluster.pendingPods.filter((pod) => pod.unschedulable !== undefined).length;
-  metrics.unschedulablePods.set({ type: 'unschedulable' }, refused);
-  metrics.unschedulablePods.set({ type: 'scheduler_unprocessed' }, cluster.pendingPods.length - refused);
+/** Pods that nobody judges (gated, young, of other schedulers) are none of these. */
+function publishPods({ cluster }: Observation, { scaleUp }: Policy, metrics: CompatibleMetrics): void {
+  const standings = cluster.pendingPods.map((pod) => standingOf(pod, scaleUp));
+  metrics.unschedulablePods.set({ type: 'unschedulable' }, standings.filter((standing) => standing === 'refused').length);
+  metrics.unschedulablePods.set({ type: 'scheduler_unprocessed' }, standings.filter((standing) => standing === 'unseen').length);
 }
 
 function publishScaleDown({ scaleDown, state, startedAtMs }: LoopReport, policy: Policy, metrics: CompatibleMetrics): void {
-  const { delayAfterAddMs, delayAfterDeleteMs, delayAfterFailureMs } = policy.scaleDown;
+  const { delayAfterAddMs, delayAfterDeleteMs, delayAfterFailureMs, delaysPerGroup } = policy.scaleDown;
   const rests = [
     state.lastScaleUpMs + delayAfterAddMs,
     state.lastScaleDownMs + delayAfterDeleteMs,
     state.lastScaleDownFailureMs + delayAfterFailureMs,
   ];
-  metrics.scaleDownInCooldown.set(rests.some((endMs) => startedAtMs < endMs) ? 1 : 0);
+  // Where each group rests by itself the whole does not, as upstream.
+  metrics.scaleDownInCooldown.set(delaysPerGroup !== true && rests.some((endMs) => startedAtMs < endMs) ? 1 : 0);
   if (scaleDown === undefined) return;
   metrics.unneededNodes.set(scaleDown.unneeded.size);
   metrics.unremovableNodes.reset();

@@ -7,7 +7,7 @@ import type { LoopReport } from '../../src/loop/report.ts';
 import { emptyLoopState } from '../../src/planning/state.ts';
 import { createCompatibleMetrics, ERROR_TYPES } from '../../src/telemetry/compatible-metrics.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
-import { aCluster, aGroup, aNode, anObservation, aTemplate, START_MS } from '../support/builders.ts';
+import { aCluster, aGroup, aNode, anObservation, aPod, aTemplate, START_MS, type PodOptions } from '../support/builders.ts';
 import { aPolicy } from '../support/policy.ts';
 
 /** Every label name there may be. A new one is a decision: its values must be a closed set or pool names. */
@@ -212,6 +212,37 @@ describe('the names of the Cluster Autoscaler', () => {
     publishCompatible(aReport({ observation }), aPolicy({ scaleUp: { maxNodesTotal } }), createCompatibleMetrics(metrics));
     expect(await served(metrics)).toContain(`\ncluster_autoscaler_max_nodes_count ${expected}\n`);
   });
+
+  it.each<[string, PodOptions, number, number]>([
+    ['refused', {}, 1, 0],
+    ['refused, and given a place by preemption', { nominatedNodeName: 'n' }, 0, 0],
+    ['refused, and on its way out', { deletionAtMs: START_MS }, 0, 0],
+    ['of a scheduler that does not count', { shape: { schedulerName: 'theirs' } }, 0, 0],
+    ['gated, or not looked at', { unschedulable: undefined }, 0, 0],
+    ['not looked at, by one that need not look', { unschedulable: undefined, unseen: true, shape: { schedulerName: 'batch' } }, 0, 1],
+  ])('unschedulable_pods_count: a pod that is %s', async (_what, pod, unschedulable, unprocessed) => {
+    const metrics = createMetrics();
+    const policy = aPolicy({ scaleUp: { allowedSchedulers: ['default-scheduler', 'batch'], bypassedSchedulers: ['batch'] } });
+    const observation = anObservation([], aCluster({ pods: [aPod(pod)] }));
+    publishCompatible(aReport({ observation }), policy, createCompatibleMetrics(metrics));
+    const text = await served(metrics);
+    expect(text).toContain(`_unschedulable_pods_count{type="unschedulable"} ${unschedulable}\n`);
+    expect(text).toContain(`_unschedulable_pods_count{type="scheduler_unprocessed"} ${unprocessed}\n`);
+  });
+
+  it.each([
+    [false, 1],
+    [true, 0],
+  ])(
+    'scale_down_in_cooldown with delays per group %j: the whole rests after a scale-up, or a group alone',
+    async (delaysPerGroup, expected) => {
+      const metrics = createMetrics();
+      const state = { ...emptyLoopState(START_MS), lastScaleUpMs: START_MS };
+      const policy = aPolicy({ scaleDown: { delayAfterAddMs: 600_000, delaysPerGroup } });
+      publishCompatible(aReport({ observation: anObservation([], aCluster()), state }), policy, createCompatibleMetrics(metrics));
+      expect(await served(metrics)).toContain(`\ncluster_autoscaler_scale_down_in_cooldown ${expected}\n`);
+    },
+  );
 
   it('are absent when they are not wanted', async () => {
     expect(await served(createMetrics())).not.toContain('cluster_autoscaler_');

@@ -24,17 +24,29 @@ export function gpuIndexes(names: ResourceNames): readonly number[] {
  * its filter of young pods, with one difference: pods of schedulers that are not ours keep the room they have.
  */
 export function reasonToIgnore(pod: Pod, nowMs: number, policy: ScaleUpPolicy, gpus: readonly number[]): IgnoredPodReason | undefined {
-  const { schedulerName } = pod.shape;
-  const allowed = policy.allowedSchedulers ?? [];
-  if (allowed.length > 0 && !allowed.includes(schedulerName)) return 'other-scheduler';
-  if (pod.deletionAtMs !== undefined) return 'not-unschedulable';
-  if (pod.nominatedNodeName !== undefined) return 'nominated';
-  const isBypassed = pod.unseen === true && policy.bypassedSchedulers?.includes(schedulerName) === true;
-  if (pod.unschedulable === undefined && !isBypassed) return 'not-unschedulable';
+  const standing = standingOf(pod, policy);
+  if (standing !== 'refused' && standing !== 'unseen') return standing;
   if (isExpendable(pod, policy)) return 'expendable';
   if (pod.daemonSet) return 'daemon-set';
-  const delayMs = isBypassed ? 0 : delayOf(pod, policy, gpus);
+  const delayMs = isBypassed(pod, policy) ? 0 : delayOf(pod, policy, gpus);
   return delayMs > 0 && nowMs - pod.createdAtMs <= delayMs ? 'too-young' : undefined;
+}
+
+/** How a pending pod stands with its scheduler; upstream `listers.go`. `unseen`: not looked at, by one that need not have looked. */
+export function standingOf(
+  pod: Pod,
+  policy: Pick<ScaleUpPolicy, 'allowedSchedulers' | 'bypassedSchedulers'>,
+): 'refused' | 'unseen' | 'other-scheduler' | 'not-unschedulable' | 'nominated' {
+  const allowed = policy.allowedSchedulers ?? [];
+  if (allowed.length > 0 && !allowed.includes(pod.shape.schedulerName)) return 'other-scheduler';
+  if (pod.deletionAtMs !== undefined) return 'not-unschedulable';
+  if (pod.nominatedNodeName !== undefined) return 'nominated';
+  if (pod.unschedulable !== undefined) return 'refused';
+  return isBypassed(pod, policy) ? 'unseen' : 'not-unschedulable';
+}
+
+function isBypassed({ shape, unseen }: Pod, { bypassedSchedulers }: Pick<ScaleUpPolicy, 'bypassedSchedulers'>): boolean {
+  return unseen === true && bypassedSchedulers?.includes(shape.schedulerName) === true;
 }
 
 /** A pod's own wish may only lengthen what holds for all. */
