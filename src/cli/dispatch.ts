@@ -39,10 +39,21 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
   version: { help: 'the version', run: showVersion },
 };
 
+/** What the Cluster Autoscaler's manifests begin with; its arguments are those of `run`. */
+const ITS_PROGRAM = /^(?:.*\/)?cluster-autoscaler$/;
+
+/** The arguments of an existing Deployment take the place of the image's `run`: flags alone mean that. */
+function asCommand(argv: readonly string[]): readonly string[] {
+  const [first = 'help', ...rest] = argv;
+  if (ITS_PROGRAM.test(first)) return ['run', ...rest];
+  if (first === '--help' || first === '-h') return ['help', ...rest];
+  if (first === '--version') return ['version', ...rest];
+  return first.startsWith('-') ? ['run', ...argv] : [first, ...rest];
+}
+
 /** @returns the exit code: 0 success, 1 failure, 2 wrong use or configuration. */
 export async function dispatch(argv: readonly string[], terminal: Terminal): Promise<number> {
-  const [given = 'help', ...rest] = argv;
-  const name = given === '--help' || given === '-h' ? 'help' : given === '--version' ? 'version' : given;
+  const [name = 'help', ...rest] = asCommand(argv);
   const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
   if (command === undefined) {
     const nearest = nearestName(name, Object.keys(COMMANDS));

@@ -90,6 +90,17 @@ describe('the command line', () => {
     for (const name of ['run', 'demo', 'emulate', 'replay', 'version']) expect(out).toContain(`  ${name}`);
   });
 
+  it.each([
+    ['flags alone', []],
+    ["the Cluster Autoscaler's program", ['./cluster-autoscaler']],
+    ['its name', ['cluster-autoscaler']],
+  ])('%s at the beginning: the arguments are those of run, as a Deployment has them', async (_what, program) => {
+    const { code, err } = await runCommand([...program, '--v=4', '--cloud-provider=azure', '--expander=cheapest', '--nodes=1:3:p'], {
+      env: GOOD_ENV,
+    });
+    expect({ code, err }).toEqual({ code: 2, err: expect.stringMatching(/^flag --expander is "cheapest"; accepted is /) });
+  });
+
   it('run --help lists every flag with its default', async () => {
     const { code, out } = await runCommand(['run', '--help']);
     expect(code).toBe(0);
