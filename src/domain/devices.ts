@@ -38,7 +38,7 @@ export interface DevicePool {
 
 /** The devices of one node. */
 export interface NodeDevices {
-  /** Sorted by driver and name. */
+  /** Sorted by driver and name; the devices of each in the order of their publication, which is the order in which they are given away. */
   readonly pools: readonly DevicePool[];
   /** Pools that are not complete yet, as `driver/pool`. */
   readonly incomplete: readonly string[];
@@ -63,11 +63,15 @@ export interface DeviceRequest {
   readonly asks: readonly DeviceAsk[];
 }
 
-/** All devices of these requests (none named: of the whole claim) have the same value of the attribute, which all have. */
-export interface SameAttribute {
+/** A rule about an attribute that all devices of these requests have (none named: of the whole claim). */
+export interface AttributeRule {
+  readonly kind: 'same' | 'distinct';
   readonly attribute: string;
   readonly requests: readonly string[];
 }
+
+/** As many devices the API lets one claim have. */
+export const MOST_DEVICES_OF_CLAIM = 32;
 
 export interface DeviceClaim {
   /** For messages. */
@@ -75,7 +79,7 @@ export interface DeviceClaim {
   /** `namespace/name` of a claim that other pods may share; absent: it is the pod's own, and a successor gets another. */
   readonly shared?: string;
   readonly requests: readonly DeviceRequest[];
-  readonly same: readonly SameAttribute[];
+  readonly rules: readonly AttributeRule[];
 }
 
 /** Why no node at all can take the pod now, in the words of kube-scheduler and with what is behind them. */

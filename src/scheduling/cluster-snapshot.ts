@@ -9,11 +9,12 @@ import type { ClusterView } from '../domain/observation.ts';
 import type { Pod, PodShape } from '../domain/pod.ts';
 import type { FitReason } from '../domain/reasons.ts';
 import type { ResourceNames } from '../domain/resources.ts';
+import { deviceFaultOf, type DeviceFault } from './device-faults.ts';
 import { DeviceLedger, type DeviceSeat } from './device-ledger.ts';
 import { mustForget } from './forgetting.ts';
 import { NodeSlots } from './node-slots.ts';
 import { ShapeTable, type CompiledShape } from './shape-table.ts';
-import { fitsAlone, refusals } from './slot-fit.ts';
+import { fitsAlone, refusals, type Refusing } from './slot-fit.ts';
 import type { Snapshot, SnapshotNode } from './snapshot.ts';
 import { findTied } from './tied-shapes.ts';
 import { TopologyLedger } from './topology-ledger.ts';
@@ -132,15 +133,19 @@ export class ClusterSnapshot implements Snapshot {
   check(pod: Pod, node: NodeName): readonly FitReason[] {
     const slot = this.#slots.slotNamed(node);
     const { ties } = this.#compiled(pod.shape);
-    const parts = { slots: this.#slots, ledger: this.#ledger, devices: this.#devices, names: this.#names };
-    return refusals(parts, { shape: pod.shape, ties }, slot);
+    return refusals(this.#parts(), { shape: pod.shape, ties }, slot);
+  }
+
+  /** Why kube-scheduler binds the pod to no node at all, whatever else is there; see {@link deviceFaultOf}. */
+  deviceFault(pod: Pod): DeviceFault | undefined {
+    return deviceFaultOf(this.#compiled(pod.shape), this.#order, this.#parts());
   }
 
   /** Whether what depends on other pods (spread, affinity, anti-affinity, devices, shared volumes) lets the pod in. */
   admitsBesideOthers(pod: Pod, node: NodeName): boolean {
     const slot = this.#slots.slotNamed(node);
     const compiled = this.#compiled(pod.shape);
-    return this.#ledger.admits(compiled.ties, slot) && this.#slots.hasRoomFor(slot, compiled) && this.#hasDevicesFor(pod.shape, slot);
+    return this.#ledger.admits(compiled.ties, slot) && this.#slots.hasRoomFor(slot, compiled) && this.#devices.hasFor(pod.shape, slot);
   }
 
   /** For each spread constraint of the pod, the pods of its emptiest domain. */
@@ -186,10 +191,8 @@ export class ClusterSnapshot implements Snapshot {
    * anti-affinity of pods that are there, or because one of the others' rules counts them. The rest is plain arithmetic.
    */
   tiedShapes(shapes: readonly PodShape[]): ReadonlySet<PodShape> {
-    return findTied(
-      shapes.map((shape) => this.#compiled(shape).ties),
-      this.#ledger,
-    );
+    const ties = shapes.map((shape) => this.#compiled(shape).ties);
+    return findTied(ties, this.#ledger);
   }
 
   fork(): void {
@@ -204,8 +207,8 @@ export class ClusterSnapshot implements Snapshot {
     if (this.#undo.revert()) this.#room += 1;
   }
 
-  #hasDevicesFor({ devices }: PodShape, slot: number): boolean {
-    return devices === undefined || this.#devices.admits(devices, slot);
+  #parts(): Refusing {
+    return { slots: this.#slots, ledger: this.#ledger, devices: this.#devices, names: this.#names };
   }
 
   #moveCursor(compiled: CompiledShape, cursor: number): void {
@@ -292,9 +295,6 @@ export class ClusterSnapshot implements Snapshot {
   }
 
   #newLedger(): TopologyLedger {
-    return new TopologyLedger(
-      { eachNode: (visit) => this.#slots.eachNode(visit) },
-      (namespace) => this.#namespaces.get(namespace) ?? { [NAMESPACE_NAME]: namespace },
-    );
+    return new TopologyLedger(this.#slots, (namespace) => this.#namespaces.get(namespace) ?? { [NAMESPACE_NAME]: namespace });
   }
 }

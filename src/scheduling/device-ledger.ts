@@ -4,10 +4,12 @@
  */
 import type { DeviceClaim, DeviceRules } from '../domain/devices.ts';
 import type { Node } from '../domain/node.ts';
-import type { Pod } from '../domain/pod.ts';
+import type { Pod, PodShape } from '../domain/pod.ts';
 import type { FitReason } from '../domain/reasons.ts';
-import { allocate, nothingInUse, shortfall, takeDevices, type DevicesInUse } from './device-fit.ts';
+import { allocate, faultOf, shortfall } from './device-fit.ts';
 import { listOf, type DeviceList } from './device-list.ts';
+import type { Asked } from './device-search.ts';
+import { nothingInUse, takeDevices, type DevicesInUse } from './devices-in-use.ts';
 import { cannotAllocate } from './predicates/devices.ts';
 
 /** What a pod has: devices of its own, and claims that it shares. */
@@ -40,7 +42,7 @@ export class DeviceLedger {
 
   seat(slot: number, node: Node): void {
     const { devices } = node;
-    if (devices === undefined || devices.pools.length === 0) return;
+    if (devices === undefined || (devices.pools.length === 0 && devices.incomplete.length === 0)) return;
     const list = listOf(devices.pools);
     const inUse = nothingInUse(list);
     takeDevices(list, inUse, placesOf(devices.held, list), 1);
@@ -106,12 +108,17 @@ export class DeviceLedger {
     return holding;
   }
 
+  /** Whether a pod of this shape gets what it claims there. */
+  hasFor({ devices }: Pick<PodShape, 'devices'>, slot: number): boolean {
+    return devices === undefined || this.admits(devices, slot);
+  }
+
   admits(rules: DeviceRules, slot: number): boolean {
     const open = this.#openAt(rules, slot);
     if (open === undefined) return false;
     if (open.length === 0) return true;
     const seat = this.#seats.get(slot);
-    return seat !== undefined && allocate(open, seat.list, seat.inUse) !== undefined;
+    return seat !== undefined && allocate(asking(seat, open)) !== undefined;
   }
 
   /** `node`: the one in the slot, which may have no devices. */
@@ -120,7 +127,15 @@ export class DeviceLedger {
     const open = this.#openAt(rules, slot);
     if (open === undefined) return [cannotAllocate('a claim that it shares has got devices on another node')];
     const seat = this.#seats.get(slot);
-    return [cannotAllocate(seat === undefined ? withoutDevices(node) : shortfall(open, seat.list, seat.inUse))];
+    const isBare = seat === undefined || (seat.list.devices.length === 0 && this.fault(rules, slot) === undefined);
+    return [cannotAllocate(isBare ? withoutDevices(node) : shortfall(asking(seat, open)))];
+  }
+
+  /** Why kube-scheduler would give up a pod with these claims when it came to this node; undefined: it would not. */
+  fault(rules: DeviceRules, slot: number): string | undefined {
+    const seat = this.#seats.get(slot);
+    const open = seat === undefined ? [] : this.#openAt(rules, slot);
+    return seat === undefined || open === undefined || open.length === 0 ? undefined : faultOf(asking(seat, open));
   }
 
   /** The claims that still need devices there; undefined: one of them has its devices elsewhere. */
@@ -135,7 +150,7 @@ export class DeviceLedger {
     if (pod.heldDevices !== undefined && pod.nodeName === seat.node.name) return { own: placesOf(pod.heldDevices, seat.list), shared: [] };
     const rules = pod.shape.devices;
     const open = rules === undefined ? undefined : this.#openAt(rules, slot);
-    const picks = open === undefined ? undefined : allocate(open, seat.list, seat.inUse);
+    const picks = open === undefined ? undefined : allocate(asking(seat, open));
     if (rules === undefined || open === undefined || picks === undefined) return NOTHING;
     const placesIn = (claim: DeviceClaim): readonly number[] =>
       picks[open.indexOf(claim)] ?? seat.shared.get(claim.shared ?? '')?.places ?? [];
@@ -144,6 +159,10 @@ export class DeviceLedger {
       shared: rules.claims.flatMap((claim) => (claim.shared === undefined ? [] : [{ key: claim.shared, places: placesIn(claim) }])),
     };
   }
+}
+
+function asking({ node, list, inUse }: DeviceSeat, claims: readonly DeviceClaim[]): Asked {
+  return { claims, list, inUse, incomplete: node.devices?.incomplete ?? [] };
 }
 
 /** What a node without a complete pool says. */

@@ -15,8 +15,14 @@ export interface DeviceList {
 /** What an ask could have of a list. */
 export interface AskMatch {
   readonly ask: DeviceAsk;
-  /** Places, ascending. Of an ask for all those with taints that are not tolerated are among them, and `failed` says so. */
+  /** Places, ascending. */
   readonly places: readonly number[];
+  /** Those that an ask for all would have to have and does not get, since it does not tolerate their taints; with why. */
+  readonly barred: ReadonlyMap<number, string>;
+  /** Places that a selector cannot be asked about, with why: who comes to such a place ends the search. */
+  readonly faults: ReadonlyMap<number, string>;
+  /** Both, ascending. */
+  readonly looked: readonly number[];
   /** Set: the ask cannot be filled here, whatever is free. */
   readonly failed?: string;
 }
@@ -73,7 +79,7 @@ export function matchOf(claim: DeviceClaim, list: DeviceList): ClaimMatch {
   const classes = list.devices.map((device, place) =>
     JSON.stringify([
       found.map(({ places }) => Number(places.includes(place))),
-      claim.same.map(({ attribute }) => attributeOf(device, attribute) ?? null),
+      claim.rules.map(({ attribute }) => attributeOf(device, attribute) ?? null),
       list.uses[place]?.map(({ counter, amount }) => [counter, amount]),
     ]),
   );
@@ -86,19 +92,23 @@ function matchAsk(ask: DeviceAsk, { devices }: DeviceList): AskMatch {
   const parsed = selectors.get(ask) ?? ask.selectors.map(parseSelector);
   selectors.set(ask, parsed);
   const places: number[] = [];
+  const barred = new Map<number, string>();
+  const faults = new Map<number, string>();
+  let failed: string | undefined;
   for (const [place, device] of devices.entries()) {
     const verdict = meets(device, ask, parsed);
-    if (typeof verdict === 'string') return { ask, places: [], failed: verdict };
-    if (!verdict) continue;
-    if (device.strange !== undefined) return { ask, places: [], failed: `${deviceId(device)} ${device.strange}` };
+    if (typeof verdict === 'string') faults.set(place, verdict);
+    if (verdict !== true) continue;
     const taint = untoleratedTaint(device.taints, ask.tolerations);
-    if (taint !== undefined && ask.count === 'all') return { ask, places: [], failed: `${deviceId(device)} has the taint ${taint.key}` };
-    if (taint === undefined) places.push(place);
+    if (device.strange !== undefined) failed ??= `${deviceId(device)} ${device.strange}`;
+    else if (taint === undefined || ask.count === 'all') places.push(place);
+    if (taint !== undefined && ask.count === 'all') barred.set(place, `${deviceId(device)} has the taint ${taint.key}`);
   }
-  return { ask, places };
+  const looked = [...places, ...faults.keys()].sort((left, right) => left - right);
+  return { ask, places: failed === undefined ? places : [], barred, faults, looked, ...(failed === undefined ? {} : { failed }) };
 }
 
-/** Whether all selectors hold; a text: why that cannot be said. An error of a selector fails the ask on the whole node, as it does in the scheduler. */
+/** Whether all selectors hold; a text: why that cannot be said. */
 function meets(device: Device, ask: DeviceAsk, parsed: readonly (Selector | { readonly refused: string })[]): boolean | string {
   for (const [at, selector] of parsed.entries()) {
     if ('refused' in selector) return `the selector ${ask.selectors[at]} cannot be judged: ${selector.refused}`;

@@ -1,6 +1,7 @@
 import type { NodeName } from '../domain/ids.ts';
 import type { Node } from '../domain/node.ts';
 import type { Pod } from '../domain/pod.ts';
+import type { DeviceFault } from './device-faults.ts';
 import type { FitReason } from '../domain/reasons.ts';
 
 /** A node that could be: an upcoming node or a template during an estimate. */
@@ -21,6 +22,8 @@ export interface Snapshot {
   check(pod: Pod, node: NodeName): readonly FitReason[];
   /** The first node (stable order, starting after the last match for equal pods) that fits and that `accepts` allows. */
   findNode(pod: Pod, accepts?: (node: NodeName) => boolean): NodeName | undefined;
+  /** Set: kube-scheduler binds the pod to no node at all, as it cannot judge its claims on this one. */
+  deviceFault(pod: Pod): DeviceFault | undefined;
   /** Everything after fork() can be dropped by revert() or kept by commit(). Forks nest; each costs O(changes). */
   fork(): void;
   commit(): void;

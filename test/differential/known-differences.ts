@@ -30,17 +30,6 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
     },
   },
   {
-    name: 'a selector of devices that fails on another node',
-    why:
-      'Where the devices of one node cannot be judged (a selector reads what a device lacks, or all of a pool are asked for that is being ' +
-      'published anew), kube-scheduler gives the whole attempt up and tries again later. The planner judges each node by its own devices: ' +
-      'a pod counts as served that waits until the fault is gone. It errs to the side of fewer nodes.',
-    explains: ({ scheduler, message = '' }, { reasons }) =>
-      scheduler.length === 0 &&
-      message.startsWith('SchedulerError: running "DynamicResources" filter plugin') &&
-      [...reasons.values()].some((refusals) => refusals.some(({ kind }) => kind === 'device')),
-  },
-  {
     name: 'a namespace selector that only excludes',
     why:
       'kube-scheduler 1.34 to 1.36 lets such a selector in a rule of the pending pod mean every namespace, which is a regression that was ' +

@@ -60,19 +60,23 @@ const RESOURCES: Readonly<Record<string, string>> = {
 
 /** Asks the planner: the objects go the way that the watch would take them. No other pod is pending. */
 export function askPlanner(cluster: ParityCluster, pod: ParityObject): PlannersAnswer {
-  const names = new ResourceNames();
-  const reflected = new ReflectedCluster(names);
+  const resources = new ResourceNames();
+  const reflected = new ReflectedCluster(resources);
   const tables = new Map(reflected.sources().map(({ resource, table }) => [resource, table]));
   for (const object of [...cluster, pod]) {
     tables.get(RESOURCES[object.kind] ?? '')?.put(JSON.parse(JSON.stringify(object)) as ObjectJson);
   }
   const view = { ...reflected.views(), stalenessMs: 0 };
-  const snapshot = new ClusterSnapshot({ names });
+  const snapshot = new ClusterSnapshot({ names: resources });
   snapshot.sync(view);
   const [pending] = view.pendingPods;
   if (pending === undefined) throw new Error(`Pod ${pod.metadata.name} is not pending.`);
-  const reasons = new Map([...view.nodes.keys()].sort().map((node) => [node, snapshot.check(pending, node)]));
-  return { place: snapshot.findNode(pending), reasons };
+  const fault = snapshot.deviceFault(pending);
+  const given: readonly FitReason[] =
+    fault === undefined ? [] : [{ kind: 'device', message: fault.fault, detail: `on node ${fault.node}` }];
+  const names = [...view.nodes.keys()].sort();
+  const reasons = new Map(names.map((node) => [node, [...given, ...snapshot.check(pending, node)]]));
+  return { place: fault === undefined ? snapshot.findNode(pending) : undefined, reasons };
 }
 
 /** In words, where the planner and the scheduler do not agree; empty: they do. */

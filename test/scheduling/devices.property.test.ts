@@ -4,8 +4,9 @@ import { describe, expect, it } from 'vitest';
 import type { Device, DeviceClaim, DevicePool } from '../../src/domain/devices.ts';
 import type { Pod } from '../../src/domain/pod.ts';
 import { ClusterSnapshot } from '../../src/scheduling/cluster-snapshot.ts';
-import { allocate, nothingInUse } from '../../src/scheduling/device-fit.ts';
+import { allocate } from '../../src/scheduling/device-fit.ts';
 import { listOf } from '../../src/scheduling/device-list.ts';
+import { nothingInUse } from '../../src/scheduling/devices-in-use.ts';
 import { aCluster, aNode, aPod, resourceNames } from '../support/builders.ts';
 
 const DRIVER = 'gpu.example.com';
@@ -31,7 +32,7 @@ function claimOf(
     const selectors = color === undefined ? [] : [`device.attributes["${DRIVER}"].color == "${color}"`];
     return { name: `r-${at}`, asks: [{ name: `r-${at}`, selectors, count, admin: false, tolerations: [] }] };
   });
-  return { name: 'gpu', requests, same: [], ...part };
+  return { name: 'gpu', requests, rules: [], ...part };
 }
 
 const COLORS = ['red', 'blue'] as const;
@@ -62,7 +63,7 @@ describe('devices', () => {
     fc.assert(
       fc.property(colors, wants, (devices, requests) => {
         const list = listOf([poolOf('n', devices)]);
-        const found = allocate([claimOf(requests)], list, nothingInUse(list));
+        const found = allocate({ claims: [claimOf(requests)], list, inUse: nothingInUse(list) });
         expect(found !== undefined).toBe(canBeFilled(devices, requests));
         expect(new Set(found?.flat()).size).toBe(found?.flat().length ?? 0);
       }),

@@ -16,7 +16,7 @@ export function aDevicePool(node: string, devices: number | readonly Device[], r
 /** A claim for so many devices of whatever kind. */
 export function aDeviceClaim(count: number | 'all', rest: Partial<DeviceClaim> = {}): DeviceClaim {
   const ask = { name: 'r', selectors: [], count, admin: false, tolerations: [] };
-  return { name: 'gpu', requests: [{ name: 'r', asks: [ask] }], same: [], ...rest };
+  return { name: 'gpu', requests: [{ name: 'r', asks: [ask] }], rules: [], ...rest };
 }
 
 /** The part of a shape that claims so many. */

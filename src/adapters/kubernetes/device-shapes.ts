@@ -180,7 +180,7 @@ export class DeviceShapes {
     if (unknown !== undefined) judged.unknown.push(`${describeRef(ref)}: ${unknown}`);
     else if (blocker !== undefined) judged.blockers.push({ message: blocker, detail: `claim ${ref.name}` });
     else if (requests.length > 0) {
-      const claim: DeviceClaim = { name: ref.name, ...(shared === undefined ? {} : { shared }), requests, same: ask.same };
+      const claim: DeviceClaim = { name: ref.name, ...(shared === undefined ? {} : { shared }), requests, rules: ask.rules };
       judged.claims.push(this.#claims.of(JSON.stringify(claim), () => claim));
     }
   }

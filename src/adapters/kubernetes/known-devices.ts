@@ -112,11 +112,12 @@ function publish(slices: readonly Slice[]): Published {
   const pools: DevicePool[] = [];
   const incomplete: string[] = [];
   const byPool = Map.groupBy(slices, ({ driver, pool }) => `${driver}/${pool}`);
-  for (const [id, all] of [...byPool].sort(([left], [right]) => (left < right ? -1 : 1))) {
+  for (const [id, all] of [...byPool].sort(([, left], [, right]) => comparePools(left[0], right[0]))) {
     const newest = Math.max(...all.map(({ generation }) => generation));
-    const current = all.filter(({ generation }) => generation === newest);
+    // kube-scheduler gives devices away in this order, by which drivers say which ones go first.
+    const current = all.filter(({ generation }) => generation === newest).sort((left, right) => (left.name < right.name ? -1 : 1));
     const [first] = current;
-    const devices = current.flatMap((slice) => slice.devices).sort((left, right) => (left.name < right.name ? -1 : 1));
+    const devices = current.flatMap((slice) => slice.devices);
     const isWhole =
       current.every(({ slices: count }) => count === current.length) && new Set(devices.map(({ name }) => name)).size === devices.length;
     if (first === undefined || !isWhole) incomplete.push(id);
@@ -129,6 +130,11 @@ function publish(slices: readonly Slice[]): Published {
       });
   }
   return { slices, pools, incomplete };
+}
+
+function comparePools(left: Slice | undefined, right: Slice | undefined): number {
+  if (left === undefined || right === undefined || left.driver === right.driver) return (left?.pool ?? '') < (right?.pool ?? '') ? -1 : 1;
+  return left.driver < right.driver ? -1 : 1;
 }
 
 /** What its drivers publish are the devices that its labels promise: no device plugin is waited for. */

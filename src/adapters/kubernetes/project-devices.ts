@@ -1,5 +1,5 @@
 /** ResourceSlices, device classes and claims (`resource.k8s.io/v1`): API JSON to what placing a pod needs. */
-import type { AttributeValue, Consumption, Device, DeviceAsk, DeviceRequest, SameAttribute } from '../../domain/devices.ts';
+import type { AttributeRule, AttributeValue, Consumption, Device, DeviceAsk, DeviceRequest } from '../../domain/devices.ts';
 import { AutoscalerError } from '../../domain/errors.ts';
 import type { NodeSelectorTerm } from '../../domain/labels.ts';
 import { parseQuantity } from '../../domain/quantity.ts';
@@ -19,6 +19,7 @@ import { nodeSelectorTerm, toleration } from './project-selectors.ts';
 
 /** One slice of a pool. */
 export interface Slice {
+  readonly name: string;
   readonly driver: string;
   readonly pool: string;
   readonly generation: number;
@@ -40,7 +41,7 @@ export interface DeviceClass {
 /** What a claim, or the template of one, asks for: its requests with the classes that they name. */
 export interface ClaimAsk {
   readonly requests: readonly (Omit<DeviceRequest, 'asks'> & { readonly asks: readonly (DeviceAsk & { readonly className: string })[] })[];
-  readonly same: readonly SameAttribute[];
+  readonly rules: readonly AttributeRule[];
   /** Set: it says something that is not judged here. */
   readonly strange?: string;
 }
@@ -74,6 +75,7 @@ export function projectSlice(json: SliceJson): Slice {
   const node = nodeName === undefined || nodeName === '' ? undefined : nodeName;
   const place = { driver, pool: pool.name ?? '', isLocal: node !== undefined };
   return {
+    name: json.metadata?.name ?? '',
     driver,
     pool: place.pool,
     generation: pool.generation ?? 0,
@@ -210,9 +212,10 @@ function claimAsk(spec: ClaimSpecJson = {}): ClaimAsk {
       name,
       asks: (exactly === undefined ? firstAvailable : [{ ...exactly, name }]).map(deviceAsk),
     })),
-    same: constraints.flatMap(({ matchAttribute, requests: of = [] }) =>
-      matchAttribute === undefined ? [] : [{ attribute: matchAttribute, requests: of }],
-    ),
+    rules: constraints.flatMap(({ matchAttribute, distinctAttribute, requests: of = [] }): readonly AttributeRule[] => {
+      if (matchAttribute !== undefined) return [{ kind: 'same', attribute: matchAttribute, requests: of }];
+      return distinctAttribute === undefined ? [] : [{ kind: 'distinct', attribute: distinctAttribute, requests: of }];
+    }),
     ...(strange === undefined ? {} : { strange }),
   };
 }
@@ -231,7 +234,8 @@ function deviceAsk(json: AskJson): DeviceAsk & { readonly className: string } {
 /** What would have to be known to fill such a claim; undefined: it is all understood. */
 function strangeAsk({ devices = {} }: ClaimSpecJson): string | undefined {
   const { requests = [], constraints = [] } = devices;
-  if (constraints.some(({ matchAttribute }) => matchAttribute === undefined)) return 'a constraint other than matchAttribute';
+  if (constraints.some(({ matchAttribute, distinctAttribute }) => matchAttribute === undefined && distinctAttribute === undefined))
+    return 'a constraint other than matchAttribute and distinctAttribute';
   for (const { name = '', exactly, firstAvailable = [] } of requests) {
     const asks = exactly === undefined ? firstAvailable : [exactly];
     const strange =

@@ -46,7 +46,7 @@ function tryRemoval(node: Node, movable: readonly Pod[], snapshot: Snapshot, des
   snapshot.addNode(asLeaving(node), []);
   for (const pod of [...movable].sort(placementOrder)) {
     const place = snapshot.findNode(pod, (name) => name !== node.name && destinations.has(name));
-    if (place === undefined) return { stuck: pod };
+    if (place === undefined || snapshot.deviceFault(pod) !== undefined) return { stuck: pod };
     snapshot.addPod(pod, place);
     taken.add(place);
   }

@@ -13,6 +13,7 @@ import { withProvenDevices } from '../awaited-devices.ts';
 import { bestByPriority } from './by-priority.ts';
 import { byPrecedence, displacedPods, isExpendable, priorityOf } from './classify-pods.ts';
 import { type EquivalenceGroup, groupPods } from './equivalence-groups.ts';
+import { withoutFaulty } from './faulty-claims.ts';
 import { grow } from './grow.ts';
 import type { PlanTimer } from './plan-timer.ts';
 import { type Capacity, addComing, branchOf, placeOnCapacity } from './present-capacity.ts';
@@ -80,12 +81,14 @@ interface Asked extends Pick<PlanFor, 'byPriority' | 'timer'> {
 
 /** Places who finds a place, once; grows for the others, as often as it takes to serve them in the right order. */
 function planPods(frame: Frame, asked: Asked, snapshot: ClusterSnapshot): ScaleUpPlan {
-  const { asking, verdicts, byPriority, timer } = asked;
+  const { verdicts, byPriority, timer } = asked;
   const displaced = displacedPods(frame.input.observation, leavingNodes(frame.input));
   makeRoom(frame, displaced, snapshot);
+  const { groups } = frame.input.observation.cloud;
+  const asking = frame.input.request === undefined ? withoutFaulty(asked.asking, groups, snapshot, verdicts) : asked.asking;
   const capacity = capacityOf(frame, snapshot);
   addComing(capacity, [...frame.coming, ...minimumNodes(frame)]);
-  const { left, tied } = placeInOrder(frame, capacity, { ...asked, displaced });
+  const { left, tied } = placeInOrder(frame, capacity, { ...asked, asking, displaced });
   const { templates, skips } = templatesOf(frame);
   const tryIn = (steps: readonly number[]): ScaleUpPlan =>
     inFork(snapshot, () => {

@@ -9,8 +9,9 @@ import type { DaemonSet } from '../../domain/workload.ts';
 import { refusedByPorts, takenPort } from '../../scheduling/predicates/ports.ts';
 import { countFits, insufficientResources, needOf } from '../../scheduling/predicates/resources-fit.ts';
 import { cannotAllocate } from '../../scheduling/predicates/devices.ts';
-import { allocate, nothingInUse, shortfall } from '../../scheduling/device-fit.ts';
+import { allocate, shortfall } from '../../scheduling/device-fit.ts';
 import { listOf } from '../../scheduling/device-list.ts';
+import { nothingInUse } from '../../scheduling/devices-in-use.ts';
 import { requestsAlone } from '../../scheduling/shared-volumes.ts';
 import { fitsStatically, staticRefusals } from '../../scheduling/static-fit.ts';
 import type { EquivalenceGroup } from './equivalence-groups.ts';
@@ -107,8 +108,8 @@ function refusedByDevices({ shape }: EquivalenceGroup, { template }: GroupTempla
     return [cannotAllocate(devicesDoubted ?? (source === 'live-node' ? 'the nodes of the group publish no devices' : unseen))];
   }
   const list = listOf(pools);
-  const inUse = nothingInUse(list);
-  return allocate(claims, list, inUse) === undefined ? [cannotAllocate(`on a new node: ${shortfall(claims, list, inUse)}`)] : [];
+  const asked = { claims, list, inUse: nothingInUse(list) };
+  return allocate(asked) === undefined ? [cannotAllocate(`on a new node: ${shortfall(asked)}`)] : [];
 }
 
 function templateNode(template: NodeTemplate, name: string, zone?: string): Node {

@@ -44,7 +44,7 @@ describe('devices that drivers publish', () => {
     put('resourceslices', part('new-1', 2, 2, ['b']));
     expect([names(), devicesOf('n-1')?.incomplete]).toEqual([[], ['gpu.example.com/n-1']]);
     put('resourceslices', part('new-2', 2, 2, ['a']));
-    expect([names(), devicesOf('n-1')?.incomplete]).toEqual([[['a', 'b']], []]);
+    expect([names(), devicesOf('n-1')?.incomplete]).toEqual([[['b', 'a']], []]);
     // The same device twice is nobody's.
     put('resourceslices', part('new-2', 2, 2, ['b']));
     expect(names()).toEqual([]);

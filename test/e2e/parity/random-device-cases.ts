@@ -48,7 +48,7 @@ const plain = fc.record({
     { weight: 3, arbitrary: fc.constant<string[]>([]) },
     { weight: 1, arbitrary: fc.constantFrom(...SELECTORS).map((one) => [one]) },
   ),
-  many: fc.constantFrom(1, 1, 1, 1, 1, 2, 3, 'all' as const),
+  many: fc.constantFrom(1, 1, 1, 1, 1, 2, 3, 'all' as const, 40),
   tolerations,
 });
 type Plain = typeof plain extends fc.Arbitrary<infer Value> ? Value : never;
@@ -56,6 +56,7 @@ const request = fc.oneof(
   { weight: 4, arbitrary: plain.map((only) => [only]) },
   { weight: 1, arbitrary: fc.tuple(plain, plain).map((both) => [...both]) },
 );
+/** Attributes that all devices have the same value of, or with `distinct` before them each another. */
 const constraint = fc.constantFrom(
   undefined,
   undefined,
@@ -65,6 +66,8 @@ const constraint = fc.constantFrom(
   `${DRIVER}/model`,
   `${DRIVER}/numa`,
   `${DRIVER}/rare`,
+  `distinct ${DRIVER}/model`,
+  `distinct ${DRIVER}/numa`,
 );
 const ask = fc.record({
   requests: fc.oneof(
@@ -175,7 +178,9 @@ function devicesOf({ requests, constraint: attribute, onlyFirst }: Ask): unknown
     if (others.length === 0) return { name: `r-${at}`, exactly: exact(only) };
     return { name: `r-${at}`, firstAvailable: alternatives.map((each, place) => ({ name: `s-${place}`, ...exact(each) })) };
   });
-  const rules = attribute === undefined ? [] : [{ matchAttribute: attribute, ...(onlyFirst ? { requests: ['r-0'] } : {}) }];
+  const [kind, name] =
+    attribute?.startsWith('distinct ') === true ? ['distinctAttribute', attribute.slice(9)] : ['matchAttribute', attribute];
+  const rules = attribute === undefined ? [] : [{ [kind ?? '']: name, ...(onlyFirst ? { requests: ['r-0'] } : {}) }];
   return { requests: asked, constraints: rules };
 }
 

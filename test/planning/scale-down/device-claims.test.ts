@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { claimUtilization, unknownUse } from '../../../src/planning/scale-down/device-claims.ts';
-import { aNode, aPod } from '../../support/builders.ts';
+import { simulateRemoval } from '../../../src/planning/scale-down/simulate-removal.ts';
+import { ClusterSnapshot } from '../../../src/scheduling/cluster-snapshot.ts';
+import { aCluster, aNode, aPod, resourceNames } from '../../support/builders.ts';
 import { aDevice, aDevicePool, claiming, DRIVER } from '../../support/devices.ts';
 
 const holding = (pool: string, count: number, from = 0) =>
@@ -44,6 +46,27 @@ describe('utilization of claimed devices', () => {
       'pod default/p claims devices that it has not got',
     );
     expect(unknownUse(aNode({ name: 'n' }), [holding('n', 1)])).toBeUndefined();
+  });
+});
+
+describe('a pod whose claims would have to be filled elsewhere', () => {
+  const rare = { name: 'r', selectors: [`device.attributes["${DRIVER}"].rare`], count: 1, admin: false, tolerations: [] };
+  const having = (name: string, rareness: readonly (boolean | undefined)[]) => {
+    const devices = rareness.map((value, at) =>
+      aDevice(`d-${at}`, { attributes: value === undefined ? {} : { [DRIVER]: { rare: value } } }),
+    );
+    return aNode({ name, devices: { pools: [aDevicePool(name, devices)], incomplete: [], held: [] } });
+  };
+  it.each([
+    ['moves where they can be', [having('m', [true])], true],
+    ['stays while kube-scheduler would fail on any node that it comes to', [having('m', [true]), having('o', [undefined])], false],
+  ])('%s', (_what, others, moves) => {
+    const leaving = having('n', [true]);
+    const pod = aPod({ nodeName: 'n', shape: { key: 'rare', ...claiming(1, { requests: [{ name: 'r', asks: [rare] }] }) } });
+    const snapshot = new ClusterSnapshot({ names: resourceNames });
+    snapshot.sync(aCluster({ nodes: [leaving, ...others], pods: [pod] }));
+    const found = simulateRemoval(leaving, [pod], snapshot, new Set(['m', 'o']));
+    expect('stuck' in found ? 'stuck' : [...found.destinations]).toEqual(moves ? ['m'] : 'stuck');
   });
 });
 

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Node } from '../../../src/domain/node.ts';
 import { aGroup, aNode, aPod, aTemplate, START_MS } from '../../support/builders.ts';
-import { aDevicePool, claiming } from '../../support/devices.ts';
+import { aDevice, aDeviceClaim, aDevicePool, claiming, DRIVER } from '../../support/devices.ts';
 import type { ScaleUpPlan } from '../../../src/domain/plan.ts';
 import { describeFit } from '../../../src/domain/reasons.ts';
 import { growth, planFor } from './world.ts';
@@ -83,5 +83,79 @@ describe('devices of new nodes', () => {
     });
     const plan = planFor({ groups: [eight], pods: pods(4_000), policy: { maxNodesPerScaleUp: 1_000 } });
     expect(growth(plan)).toEqual(['a 0->500']);
+  });
+});
+
+describe('claims that kube-scheduler fails on', () => {
+  const rare = `device.attributes["${DRIVER}"].rare`;
+  const ask = { name: 'r', selectors: [rare], count: 1, admin: false, tolerations: [] } as const;
+  const asking = (part: Partial<typeof ask> | { readonly count: 'all' } = {}) =>
+    aPod({ name: 'p', shape: { key: 'rare', ...claiming(1, { requests: [{ name: 'r', asks: [{ ...ask, ...part }] }] }) } });
+  const withRare = (name: string, values: readonly (boolean | undefined)[]) =>
+    aDevicePool(
+      name,
+      values.map((value, at) => aDevice(`d-${at}`, { attributes: value === undefined ? {} : { [DRIVER]: { rare: value } } })),
+    );
+  const having = (name: string, values: readonly (boolean | undefined)[], rest: Partial<Node> = {}) =>
+    aNode({ name, devices: { pools: [withRare(name, values)], incomplete: [], held: [] }, ...rest });
+  const rich = aGroup({ id: 'a', target: 0, maxSize: 9, template: { ...aTemplate(), devicePools: [withRare('t', [true])] } });
+  const plan = (nodes: readonly Node[], pod = asking()) => planFor({ groups: [rich], nodes, pods: [pod] });
+
+  it.each<[string, readonly (boolean | undefined)[], readonly string[]]>([
+    ['one that lacks what the selector reads', [undefined], []],
+    ['one behind another that does not match', [false, undefined], []],
+    ['one behind a device that is enough', [true, undefined], []],
+    ['only devices that do not match', [false, false], ['a 0->1']],
+  ])('on a node with %s', (_what, values, growths) => {
+    const found = plan([having('n', values)]);
+    expect(growth(found)).toEqual(growths);
+    const expected = values[0] === true ? 'fits-present-node' : growths.length > 0 ? 'triggered' : 'helpless';
+    expect(verdictOf(found, 'p')?.kind).toBe(expected);
+  });
+
+  it('are told with the words of the fault, and of no group is a node bought for them', () => {
+    expect(reasonsOf(plan([having('n', [undefined])]), 'p')).toEqual([
+      `kube-scheduler fails on node n: the selector ${rare} fails on ${DRIVER}/n/d-0: no such key: rare: the pod runs nowhere for as long as that is so`,
+    ]);
+    // Also where another node that is there would have what it takes.
+    expect(verdictOf(plan([having('m', [true]), having('n', [undefined])]), 'p')?.kind).toBe('helpless');
+  });
+
+  it('do no harm on a node that the pod does not come to', () => {
+    const taints = [{ key: 'k', value: 'v', effect: 'NoSchedule' }] as const;
+    expect(growth(plan([having('n', [undefined], { taints })]))).toEqual(['a 0->1']);
+    const held = [`${DRIVER}/n/d-0`];
+    expect(growth(plan([aNode({ name: 'n', devices: { pools: [withRare('n', [undefined])], incomplete: [], held } })]))).toEqual([
+      'a 0->1',
+    ]);
+  });
+
+  it('are also those for all devices of what is being published anew, and those for more than a claim may have', () => {
+    const anew = aNode({ name: 'n', devices: { pools: [withRare('n', [true])], incomplete: [`${DRIVER}/other`], held: [] } });
+    expect(reasonsOf(plan([anew], asking({ count: 'all' })), 'p')[0]).toContain(`resource pool ${DRIVER}/other is currently being updated`);
+    expect(verdictOf(plan([anew]), 'p')?.kind).toBe('fits-present-node');
+    const many = aNode({ name: 'n', devices: { pools: [aDevicePool('n', 40)], incomplete: [], held: [] } });
+    const greedy = aPod({ name: 'p', shape: { key: 'greedy', ...claiming(33) } });
+    expect(reasonsOf(plan([many], greedy), 'p')[0]).toContain('number of requested devices 33 exceeds the claim limit of 32');
+    expect(verdictOf(plan([many], aPod({ name: 'p', shape: { key: 'modest', ...claiming(32) } })), 'p')?.kind).toBe('fits-present-node');
+  });
+
+  it('of devices that are to be distinct are none: each must have another value of the attribute', () => {
+    const numa = (values: readonly number[]) =>
+      aDevicePool(
+        'n',
+        values.map((value, at) => aDevice(`d-${at}`, { attributes: { [DRIVER]: { numa: value } } })),
+      );
+    const distinct = [{ kind: 'distinct', attribute: `${DRIVER}/numa`, requests: [] }] as const;
+    const pod = (count: number | 'all') =>
+      aPod({
+        name: 'p',
+        shape: { key: `distinct ${count}`, devices: { claims: [aDeviceClaim(count, { rules: distinct })], pins: [], blockers: [] } },
+      });
+    const node = (values: readonly number[]) => aNode({ name: 'n', devices: { pools: [numa(values)], incomplete: [], held: [] } });
+    expect(verdictOf(plan([node([0, 0, 1])], pod(2)), 'p')?.kind).toBe('fits-present-node');
+    expect(verdictOf(plan([node([0, 0])], pod(2)), 'p')?.kind).not.toBe('fits-present-node');
+    // All of them cannot be had at all, which is a fault of the claim.
+    expect(reasonsOf(plan([node([0, 0])], pod('all')), 'p')[0]).toContain('a claim constraint would not be satisfied');
   });
 });
