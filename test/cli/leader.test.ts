@@ -224,8 +224,8 @@ describe('two replicas', () => {
       await replicas.pass(laterMs);
       first.fate.dead = true;
       const waitedMs = await replicas.until(() => leads(second), MINUTE);
-      expect(waitedMs).toBeLessThan(15 * SECOND);
-      expect(waitedMs + laterMs).toBeGreaterThanOrEqual(14 * SECOND);
+      expect(waitedMs).toBeLessThan(14 * SECOND);
+      expect(waitedMs + laterMs).toBeGreaterThanOrEqual(13 * SECOND);
       const asked = replicas.world.cluster.journal().filter(({ verb, resource }) => verb === 'watch' && resource === 'leases');
       expect(asked).toHaveLength(1);
       await replicas.pass(10 * SECOND);

@@ -23,9 +23,9 @@ export interface LeaseJson {
 export const STOPS_WITHIN = 'aks-autoscaler/stops-within';
 
 /** How much sooner than the record's duration a lease is taken from a holder that has promised to have stopped. */
-const MOST_SOONER_MS = 1_000;
+const MOST_SOONER_MS = 2_000;
 /** ... as a part of the time between its promise and that duration: what is left is for clocks that run at different rates. */
-const SOONER_PART = 5;
+const SOONER_PART = 2 / 5;
 
 export function stopsWithin(identity: string, { renewDeadlineMs }: LeaseTiming): string {
   return `${renewDeadlineMs / 1000} ${identity}`;
@@ -37,7 +37,7 @@ export function runsOutAfterMs({ metadata, spec }: LeaseJson, { durationMs: usua
   const [, seconds, identity] = /^(\d+(?:\.\d+)?) (.+)$/.exec(metadata?.annotations?.[STOPS_WITHIN] ?? '') ?? [];
   if (seconds === undefined || identity !== spec?.holderIdentity) return durationMs;
   const marginMs = Math.max(0, durationMs - Number(seconds) * 1000);
-  return durationMs - Math.min(MOST_SOONER_MS, marginMs / SOONER_PART);
+  return durationMs - Math.min(MOST_SOONER_MS, marginMs * SOONER_PART);
 }
 
 /** The API's MicroTime: six digits of a second. */

@@ -9,12 +9,12 @@ function record(version: string, promise?: string, spec: LeaseJson['spec'] = { h
 describe('when the record of another runs out', () => {
   it.each<[string, LeaseJson, number]>([
     ['by its duration, where its holder promises nothing', record('1'), 15_000],
-    ['a second before, where the holder will have stopped after ten', record('1', stopsWithin('a', LEASE_TIMING)), 14_000],
+    ['two seconds before, where the holder will have stopped after ten', record('1', stopsWithin('a', LEASE_TIMING)), 13_000],
     ['by its duration, where the promise was another holder’s', record('1', '10 b'), 15_000],
     ['by its duration, where the promise cannot be read', record('1', 'soon a'), 15_000],
     ['by its duration, where the holder promises no more than that', record('1', '15 a'), 15_000],
     ['by its duration, where the holder promises less than that', record('1', '20 a'), 15_000],
-    ['a little before, where there is little between', record('1', '14 a'), 14_800],
+    ['a little before, where there is little between', record('1', '14 a'), 14_600],
     ['by our own duration, where it does not say', record('1', undefined, { holderIdentity: 'a', leaseDurationSeconds: null }), 15_000],
     ['by a duration of its own', record('1', undefined, { holderIdentity: 'a', leaseDurationSeconds: 60 }), 60_000],
   ])('is %s', (_what, lease, expected) => {
