@@ -21,9 +21,9 @@ type Node =
 function checksumOfWhatRestarts(): string {
   const quoted = (names: readonly string[]): string => names.map((name) => `"${name}"`).join(' ');
   const parts = Object.entries(RESTART_KEYS).map(
-    ([section, keys]) => `(pick (get .Values.config "${section}" | default dict) ${quoted(keys)})`,
+    ([section, keys]) => `(pick (get (.Values.config | default dict) "${section}" | default dict) ${quoted(keys)})`,
   );
-  const whole = `(omit .Values.config ${quoted([...LIVE_SECTIONS, ...Object.keys(RESTART_KEYS)])})`;
+  const whole = `(omit (.Values.config | default dict) ${quoted([...LIVE_SECTIONS, ...Object.keys(RESTART_KEYS)])})`;
   return `{{ list ${[whole, ...parts].join(' ')} | toJson | sha256sum }}`;
 }
 
@@ -107,7 +107,10 @@ function entryLines(key: string, value: Json, depth: number): readonly string[] 
       return blockLines(`.Values.${node.path}`, depth + 2, [`${pad}${name}:`]);
     case 'text': {
       const path = `.Values.${node.path}`;
-      return [`${pad}${name}: |`, `${pad}  {{- ternary ${path} (toYaml ${path}) (kindIs "string" ${path}) | nindent ${depth + 2} }}`];
+      return [
+        `${pad}${name}: |`,
+        `${pad}  {{- ternary ${path} (toYaml (${path} | default dict)) (kindIs "string" ${path}) | nindent ${depth + 2} }}`,
+      ];
     }
     case 'when':
       return [`${pad}{{- if ${node.condition} }}`, ...entryLines(key, node.body, depth), `${pad}{{- end }}`];

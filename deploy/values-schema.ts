@@ -204,9 +204,14 @@ function configSchema(): Json {
   const keys = azure['properties'] as JsonMap;
   const credential = keys['credential'] as JsonMap;
   const { clientSecret: _secret, certificatePassword: _password, ...open } = credential['properties'] as JsonMap;
+  const ofSection = (section: JsonMap): JsonMap => (section['type'] === 'object' ? { ...section, type: ['object', 'null'] } : section);
+  const blank = Object.fromEntries(
+    Object.entries(sections as Record<string, JsonMap>).map(([name, section]) => [name, ofSection(section)]),
+  );
   return {
     ...schema,
-    properties: { ...sections, azure: { ...azure, properties: { ...keys, credential: { ...credential, properties: open } } } },
+    // A section whose lines are all commented out is nothing.
+    properties: { ...blank, azure: ofSection({ ...azure, properties: { ...keys, credential: { ...credential, properties: open } } }) },
   };
 }
 

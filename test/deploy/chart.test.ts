@@ -298,6 +298,13 @@ describe.skipIf(helm === undefined)('the chart, rendered by Helm', () => {
       expect(digest(config)).not.toBe(plain);
   });
 
+  it.each(['{}', '', '{scaleDown: , azure: , cluster: , scaleUp: }'])('takes a configuration of nothing: config: %s', (config) => {
+    const { text, error } = render([], `config: ${config}`);
+    expect(error).toBe('');
+    const file = objectsIn(text).find(({ kind }) => kind === 'ConfigMap') as unknown as { readonly data: Record<string, string> };
+    expect(Object.values((parse(file.data['config.yaml'] ?? '') as object | null) ?? {}).filter((section) => section !== null)).toEqual([]);
+  });
+
   it('keeps a text of the user a text', () => {
     const values = { podAnnotations: { a: '{{ .Release.Name }}: "yes"' }, extraEnv: { B: '${x} "y" # z' } };
     const { template } = deploymentIn(objectsIn(render([], JSON.stringify(values)).text));
