@@ -70,6 +70,10 @@ describe('identity', () => {
     expect(await rig().call('GET', path, { token: false })).toMatchObject({ status: 400, json: { error: 'invalid_request' } });
     const { json } = await rig().call('GET', path, { token: false, headers: { metadata: 'true' } });
     expect(json).toMatchObject({ expires_in: '3599', token_type: 'Bearer' });
+    for (const part of ['api-version=2018-02-01&', '&resource=https://management.azure.com']) {
+      const partly = await rig().call('GET', path.replace(part, ''), { token: false, headers: { metadata: 'true' } });
+      expect(partly).toMatchObject({ status: 400, json: { error: 'invalid_request' } });
+    }
     expect(Number(json['expires_on'])).toBe(Math.floor(rig().clock.now() / 1000) + 3_599);
   });
 

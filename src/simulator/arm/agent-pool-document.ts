@@ -2,6 +2,7 @@
 import type { PoolSpec, WorldSpec } from '../world-spec.ts';
 import { pick, pickObject, type JsonObject } from './json.ts';
 import { clusterId } from './names.ts';
+import { subnetId } from './neighbours.ts';
 import { nodeTaints } from './node-labels.ts';
 import type { AgentPool, ArmWorld } from './world-state.ts';
 import type { Vm } from './vm.ts';
@@ -96,6 +97,9 @@ export function propertiesOfPool(spec: WorldSpec, pool: PoolSpec): JsonObject {
     maxPods: 110,
     osDiskSizeGB: 128,
     osDiskType: 'Managed',
+    kubeletDiskType: 'OS',
+    vnetSubnetID: subnetId(spec),
+    podSubnetID: null,
     osType: 'Linux',
     osSKU: 'Ubuntu',
     ...(pool.zones === undefined ? {} : { availabilityZones: pool.zones }),

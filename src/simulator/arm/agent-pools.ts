@@ -9,6 +9,7 @@ import { isJsonObject, pick, pickObject, type JsonObject } from './json.ts';
 import { takeDown } from './lifecycle.ts';
 import { param, type ArmReply, type ArmRequest, type Principal } from './messages.ts';
 import { beginOperation, endOperation, operationHeaders } from './operations.ts';
+import { clusterId } from './names.ts';
 import { answerPage } from './paging.ts';
 import { isIdle, poolNotFound, refuseCondition, refuseProperties, refuseWhileBusy, staleTag, vmsOfSize } from './pool-checks.ts';
 import { breedPool, uprootPool } from './planting.ts';
@@ -38,6 +39,22 @@ export function getAgentPool(world: ArmWorld, request: ArmRequest): ArmReply {
   if (pool === undefined) return poolNotFound(world, request);
   noteRead(pool, request.principal);
   return { status: 200, body: renderAgentPool(world, pool), trace: { etagOut: poolEtag(world, pool) } };
+}
+
+/** What a pool could be upgraded to: it is at the newest of everything. */
+export function getUpgradeProfile(world: ArmWorld, request: ArmRequest): ArmReply {
+  const pool = findAgentPool(world, param(request, 'pool'));
+  if (pool === undefined) return poolNotFound(world, request);
+  const { currentOrchestratorVersion, nodeImageVersion, osType } = pool.properties;
+  return {
+    status: 200,
+    body: {
+      id: `${clusterId(world.spec)}/agentPools/${pool.name}/upgradeProfiles/default`,
+      name: 'default',
+      type: 'Microsoft.ContainerService/managedClusters/agentPools/upgradeProfiles',
+      properties: { kubernetesVersion: currentOrchestratorVersion, osType, latestNodeImageVersion: nodeImageVersion, upgrades: [] },
+    },
+  };
 }
 
 /**

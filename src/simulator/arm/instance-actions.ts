@@ -116,7 +116,8 @@ export function putInstance(world: ArmWorld, request: ArmRequest): ArmReply {
   });
 }
 
-function writable(body: JsonObject): JsonObject {
+/** What of a body is kept of an instance, or of a VM. */
+export function writable(body: JsonObject): JsonObject {
   const kept = Object.fromEntries(Object.entries(body).filter(([key]) => WRITABLE.includes(key)));
   const properties = kept['properties'];
   if (!isJsonObject(properties)) return kept;

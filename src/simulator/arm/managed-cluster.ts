@@ -5,9 +5,9 @@ import { aksError, scaleInProgress } from './errors.ts';
 import { notSupported } from './instance-actions.ts';
 import { isJsonObject, pick, pickText, type Json, type JsonObject } from './json.ts';
 import { param, type ArmReply, type ArmRequest } from './messages.ts';
-import { clusterId } from './names.ts';
+import { clusterId, identityId } from './names.ts';
 import { beginOperation, operationHeaders } from './operations.ts';
-import { isIdle, refuseProperties } from './pool-checks.ts';
+import { isIdle, refuseProperties, refuseTags } from './pool-checks.ts';
 import { refusePower } from './pool-power.ts';
 import type { ArmWorld, Operation } from './world-state.ts';
 
@@ -31,9 +31,8 @@ function clusterEtag(world: ArmWorld): string {
 /** What keeps a cluster from being worked on: an eTag that is not its own, or an operation on one of its pools. */
 function refuseWrite(world: ArmWorld, request: ArmRequest): ArmReply | undefined {
   if (!isCluster(world, request)) return clusterNotFound(request);
-  const ifMatch = request.headers['if-match'];
-  if (ifMatch !== undefined && ifMatch !== '*' && ifMatch !== clusterEtag(world))
-    return aksError(412, 'PreConditionFailed', `The If-Match header ${ifMatch} does not match the current eTag of the managed cluster.`);
+  const stale = refuseTags(request, { current: clusterEtag(world), what: 'managed cluster' });
+  if (stale !== undefined) return stale;
   const busy = [...world.agentPools.values()].find((pool) => !isIdle(pool));
   return busy === undefined ? undefined : { status: 409, body: scaleInProgress(busy.name, busy.provisioningState) };
 }
@@ -162,6 +161,9 @@ function renderCluster(world: ArmWorld): JsonObject {
       nodeResourceGroup: spec.nodeResourceGroup,
       agentPoolProfiles: pools.map((pool) => ({ name: pool.name, ...pool.properties, provisioningState: pool.provisioningState })),
       networkProfile: { networkPlugin: 'azure', networkPluginMode: 'overlay', networkPolicy: 'none', loadBalancerSku: 'standard' },
+      ...(spec.kubeletIdentity === undefined
+        ? {}
+        : { identityProfile: { kubeletidentity: { resourceId: identityId(spec, spec.kubeletIdentity) } } }),
       autoScalerProfile: { 'scan-interval': '10s', expander: 'random', 'scale-down-unneeded-time': '10m' },
       nodeProvisioningProfile: { mode: 'Manual' },
       maxAgentPools: 100,

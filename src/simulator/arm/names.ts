@@ -16,6 +16,12 @@ export function uniformHostName(prefix: string, instanceId: number): string {
   return `${prefix}${instanceId.toString(36).padStart(6, '0')}`.toLowerCase();
 }
 
+/** Locations are compared by their names, whether for machines (`westeurope`) or for people (`West Europe`). */
+export function isLocation({ location }: WorldSpec, given: string): boolean {
+  const fold = (name: string): string => name.toLowerCase().replaceAll(' ', '');
+  return fold(given) === fold(location);
+}
+
 export function groupPath(spec: WorldSpec, resourceGroup: string): string {
   return `/subscriptions/${spec.subscriptionId}/resourceGroups/${resourceGroup}`;
 }
@@ -26,6 +32,11 @@ export function scaleSetId(spec: WorldSpec, name: string): string {
 
 export function virtualMachineId(spec: WorldSpec, name: string): string {
   return `${groupPath(spec, spec.nodeResourceGroup)}/providers/Microsoft.Compute/virtualMachines/${name}`;
+}
+
+/** A user-assigned identity in the node resource group. */
+export function identityId(spec: WorldSpec, name: string): string {
+  return `${groupPath(spec, spec.nodeResourceGroup)}/providers/Microsoft.ManagedIdentity/userAssignedIdentities/${name}`;
 }
 
 /** AKS spells `resourcegroups` in lower case in its own ids. */

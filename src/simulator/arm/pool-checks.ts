@@ -15,19 +15,27 @@ export function poolNotFound(world: ArmWorld, request: ArmRequest): ArmReply {
 }
 
 /** A condition that does not hold. */
-export function staleTag(ifMatch: string): ArmReply {
-  return aksError(412, 'PreConditionFailed', `The If-Match header ${ifMatch} does not match the current eTag of the agent pool.`);
+export function staleTag(ifMatch: string, what = 'agent pool'): ArmReply {
+  return aksError(412, 'PreConditionFailed', `The If-Match header ${ifMatch} does not match the current eTag of the ${what}.`);
 }
 
 /** `If-Match` and `If-None-Match` on a pool that exists. */
 export function refuseCondition(world: ArmWorld, request: ArmRequest, pool: AgentPool): ArmReply | undefined {
+  return refuseTags(request, { current: poolEtag(world, pool), what: 'agent pool' });
+}
+
+/** The same on anything of the provider that exists. */
+export function refuseTags(
+  request: ArmRequest,
+  { current, what }: { readonly current: string; readonly what: string },
+): ArmReply | undefined {
   const ifMatch = request.headers['if-match'];
   const ifNoneMatch = request.headers['if-none-match'];
   if (ifMatch !== undefined && ifNoneMatch !== undefined)
     return aksError(400, 'BadRequest', 'If-Match and If-None-Match exclude each other.');
   if (ifNoneMatch !== undefined && ifNoneMatch !== '*') return aksError(400, 'BadRequest', 'If-None-Match accepts only *.');
-  if (ifNoneMatch === '*') return aksError(412, 'PreConditionFailed', 'The agent pool exists.');
-  return ifMatch === undefined || ifMatch === '*' || ifMatch === poolEtag(world, pool) ? undefined : staleTag(ifMatch);
+  if (ifNoneMatch === '*') return aksError(412, 'PreConditionFailed', `The ${what} exists.`);
+  return ifMatch === undefined || ifMatch === '*' || ifMatch === current ? undefined : staleTag(ifMatch, what);
 }
 
 export function isIdle({ provisioningState }: AgentPool): boolean {

@@ -1,5 +1,5 @@
 /** The table of what this Azure answers: one row per method and path, with the budget that it draws on. */
-import { deleteAgentPool, getAgentPool, listAgentPools, putAgentPool } from './agent-pools.ts';
+import { deleteAgentPool, getAgentPool, getUpgradeProfile, listAgentPools, putAgentPool } from './agent-pools.ts';
 import { deleteMachines, getMachine, listMachines } from './pool-machines.ts';
 import { simulateEviction } from './eviction.ts';
 import { getCluster, listClusters, patchCluster, putCluster, startCluster, stopCluster } from './managed-cluster.ts';
@@ -12,7 +12,7 @@ import { answerOperation } from './operations.ts';
 import { deleteScaleSet, getScaleSet, getScaleSetView, listScaleSets, patchScaleSet, putScaleSet } from './scale-sets.ts';
 import { listSkus, listUsages } from './skus.ts';
 import type { AksPolicyName, ComputePolicyName } from './throttling.ts';
-import { actOnVm, deleteVm, getVm, getVmView, listVms, simulateVmEviction } from './virtual-machines.ts';
+import { actOnVm, deleteVm, getVm, getVmView, listVms, simulateVmEviction, writeVm } from './virtual-machines.ts';
 import type { ArmWorld } from './world-state.ts';
 
 export interface Route {
@@ -83,9 +83,11 @@ export const ARM_ROUTES: readonly Route[] = [
   { method: 'POST', template: `${INSTANCES}/{instance}/simulateEviction`, answer: simulateEviction, compute: 'UpdateVMScaleSetVM' },
   { method: 'PUT', template: `${INSTANCES}/{instance}`, answer: putInstance, compute: 'UpdateVMScaleSetVM' },
   { method: 'GET', template: `${SUB}/${COMPUTE}/virtualMachines`, answer: listVms, compute: 'HighCostGetVM' },
+  { method: 'GET', template: `${SUB}/${COMPUTE}/locations/{location}/virtualMachines`, answer: listVms, compute: 'HighCostGetVM' },
   { method: 'GET', template: VMS, answer: listVms, compute: 'HighCostGetVM' },
   { method: 'GET', template: `${VMS}/{name}`, answer: getVm, compute: 'LowCostGetVM' },
   { method: 'GET', template: `${VMS}/{name}/instanceView`, answer: getVmView, compute: 'LowCostGetVM' },
+  ...['PUT', 'PATCH'].map((method) => ({ method, template: `${VMS}/{name}`, answer: writeVm, compute: 'UpdateVM' as const })),
   { method: 'DELETE', template: `${VMS}/{name}`, answer: deleteVm, compute: 'DeleteVM' },
   ...ACTIONS.map((name) => ({ method: 'POST', template: `${VMS}/{name}/${name}`, answer: actOnVm(name), compute: 'UpdateVM' as const })),
   { method: 'POST', template: `${VMS}/{name}/simulateEviction`, answer: simulateVmEviction, compute: 'UpdateVM' },
@@ -106,6 +108,7 @@ export const ARM_ROUTES: readonly Route[] = [
   { method: 'PUT', template: `${POOLS}/{pool}`, answer: putAgentPool, aks: 'PutAgentPoolHandler' },
   { method: 'POST', template: `${POOLS}/{pool}/deleteMachines`, answer: deleteMachines },
   { method: 'DELETE', template: `${POOLS}/{pool}`, answer: deleteAgentPool },
+  { method: 'GET', template: `${POOLS}/{pool}/upgradeProfiles/default`, answer: getUpgradeProfile },
   { method: 'GET', template: `${POOLS}/{pool}/machines`, answer: listMachines },
   { method: 'GET', template: `${POOLS}/{pool}/machines/{machine}`, answer: getMachine },
   ...['abort', 'upgradeNodeImageVersion'].map((name) => ({

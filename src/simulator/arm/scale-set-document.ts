@@ -1,22 +1,30 @@
 /** The scale set as ARM shows it: made from a pool at the start, merged by writes, and given back with what it lacked. */
 import type { PoolSpec, WorldSpec } from '../world-spec.ts';
-import { mergePatch, pick, pickObject, type JsonObject } from './json.ts';
-import { groupPath, nameSuffix, scaleSetId, scaleSetName } from './names.ts';
+import { mergePatch, pick, pickObject, pickText, type JsonObject } from './json.ts';
+import { identityId, nameSuffix, scaleSetId, scaleSetName } from './names.ts';
 import { subnetId } from './neighbours.ts';
 import { armTime } from './operations.ts';
 import { capacityOf, etagText, type ArmWorld, type ScaleSet } from './world-state.ts';
 
-/** Fields that only Azure writes. A body that carries them is not refused; they are passed over. */
-const READ_ONLY = ['id', 'name', 'type', 'etag'];
+/** Fields that only Azure writes, or that were written once and for all. A body that carries them is not refused; they are passed over. */
+const READ_ONLY = ['id', 'name', 'type', 'etag', 'location'];
+const INDISPENSABLE = ['sku', 'properties'];
 const READ_ONLY_PROPERTIES = ['provisioningState', 'uniqueId', 'timeCreated'];
 
 /** What a client's body makes of a document: objects merge, tags are replaced as a set, null removes. */
 export function applyBody(document: JsonObject, body: JsonObject): JsonObject {
-  const own = without(body, READ_ONLY);
+  // Of the parts that a set cannot be without, null says nothing.
+  const own = without(body, [...READ_ONLY, ...INDISPENSABLE.filter((key) => body[key] === null)]);
   const properties = pick(own, 'properties');
   const writable = properties === undefined ? own : { ...own, properties: without(pickObject(own, 'properties'), READ_ONLY_PROPERTIES) };
-  const merged = mergePatch(document, writable);
+  const merged = inOwnCase(document, mergePatch(document, writable));
   return body['tags'] === undefined ? merged : { ...merged, tags: body['tags'] ?? {} };
+}
+
+/** A size that is named in another letter case is the same. */
+function inOwnCase(before: JsonObject, after: JsonObject): JsonObject {
+  const [name, given] = [pickText(before, 'sku', 'name'), pickText(after, 'sku', 'name')];
+  return name === undefined || name.toLowerCase() !== given?.toLowerCase() ? after : mergePatch(after, { sku: { name } });
 }
 
 function without(source: JsonObject, keys: readonly string[]): JsonObject {
@@ -70,9 +78,7 @@ export function modelOfPool(spec: WorldSpec, pool: PoolSpec, nowMs: number): Jso
 
 function identitiesOf(spec: WorldSpec): JsonObject {
   const { kubeletIdentity: name } = spec;
-  return name === undefined
-    ? {}
-    : { [`${groupPath(spec, spec.nodeResourceGroup)}/providers/Microsoft.ManagedIdentity/userAssignedIdentities/${name}`]: {} };
+  return name === undefined ? {} : { [identityId(spec, name)]: {} };
 }
 
 function profileOfPool(spec: WorldSpec, pool: PoolSpec, name: string): JsonObject {

@@ -3,7 +3,7 @@ import type { PoolSpec } from '../world-spec.ts';
 import { armError } from './errors.ts';
 import { isJsonObject, mergePatch, pick, pickText, type Json, type JsonObject } from './json.ts';
 import { param, type ArmReply, type ArmRequest } from './messages.ts';
-import { scaleSetId } from './names.ts';
+import { isLocation, scaleSetId } from './names.ts';
 import { beginOperation, operationHeaders } from './operations.ts';
 import { modelOfPool, renderSet } from './scale-set-document.ts';
 import { setKey } from './scaling.ts';
@@ -51,12 +51,18 @@ export function foundScaleSet(world: ArmWorld, request: ArmRequest): ArmReply {
       'The request content was invalid: a new scale set needs location and sku with name and capacity.',
     );
   }
+  const { location } = world.spec;
+  const given = pickText(body, 'location') ?? '';
+  if (!isLocation(world.spec, given)) {
+    const message = `The provided location '${given}' is not available for resource type 'Microsoft.Compute/virtualMachineScaleSets'. List of available regions for the resource type is '${location}'.`;
+    return armError(400, 'LocationNotAvailableForResourceType', message);
+  }
   const asking = { name: pool.name, zones: pool.zones ?? [], isRaise: pool.count > 0, growth: pool.count };
   const refusal = refuseModelSize(world, body, asking);
   if (refusal !== undefined) return refusal;
   const name = param(request, 'name');
   const model = mergePatch({ properties: { orchestrationMode: 'Uniform' } }, body);
-  const identity = { name, id: scaleSetId(world.spec, name), type: 'Microsoft.Compute/virtualMachineScaleSets' };
+  const identity = { name, location, id: scaleSetId(world.spec, name), type: 'Microsoft.Compute/virtualMachineScaleSets' };
   const set = emptySet(world, pool, { ...model, ...identity });
   set.provisioningState = 'Creating';
   const operation = beginOperation(world, {

@@ -2,6 +2,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { armError, conflict, resourceNotFound } from './errors.ts';
 import { isJsonObject, pick, pickText, type Json, type JsonObject } from './json.ts';
+import { isLocation } from './names.ts';
 import { param, type ArmReply, type ArmRequest } from './messages.ts';
 import { extensionState, statusCodes } from './instance-document.ts';
 import { armTime, beginOperation, operationHeaders } from './operations.ts';
@@ -27,7 +28,7 @@ export function notFound(world: ArmWorld, request: ArmRequest): ArmReply {
 export function listScaleSets(world: ArmWorld, request: ArmRequest): ArmReply {
   const inGroup = request.params['rg'] !== undefined;
   const location = request.params['location'] ?? world.spec.location;
-  const hidden = (inGroup && !isNodeGroup(world, request)) || location.toLowerCase() !== world.spec.location.toLowerCase();
+  const hidden = (inGroup && !isNodeGroup(world, request)) || !isLocation(world.spec, location);
   const past = inGroup && !hidden ? world.lists.sets(request.occasion) : undefined;
   if (past !== undefined) return listPast(world, request, past);
   const sets = hidden ? [] : [...world.sets.values()].sort((left, right) => (left.name < right.name ? -1 : 1));
@@ -130,7 +131,7 @@ function refuseModel(world: ArmWorld, set: ScaleSet, method: string, body: JsonO
   if (method === 'PUT' && location === undefined) {
     return armError(400, 'LocationRequired', `The location property is required for this definition.`);
   }
-  if (location !== undefined && location.toLowerCase().replaceAll(' ', '') !== world.spec.location.toLowerCase()) {
+  if (location !== undefined && !isLocation(world.spec, location)) {
     const message = `The resource '${set.name}' already exists in location '${world.spec.location}'. A resource with the same name cannot be created in location '${location}'.`;
     return armError(409, 'InvalidResourceLocation', message);
   }

@@ -2,6 +2,7 @@
 import type { Json } from './json.ts';
 import { param, type ArmReply, type ArmRequest } from './messages.ts';
 import { armError } from './errors.ts';
+import { isLocation } from './names.ts';
 import { VM_SIZES, type VmSize } from './sku-table.ts';
 import { usages } from './stock.ts';
 import type { ArmWorld } from './world-state.ts';
@@ -14,7 +15,7 @@ export function listSkus(world: ArmWorld, request: ArmRequest): ArmReply {
   const filter = request.query['$filter'];
   const location = filter === undefined ? world.spec.location : LOCATION_FILTER.exec(filter)?.[1];
   if (location === undefined) return armError(400, 'InvalidParameter', 'Only a filter on location is supported.', { target: '$filter' });
-  const known = location.toLowerCase() === world.spec.location.toLowerCase();
+  const known = isLocation(world.spec, location);
   const disk: Json = {
     resourceType: 'disks',
     name: 'Premium_LRS',
@@ -79,7 +80,7 @@ function capabilities(size: VmSize): Readonly<Record<string, string>> {
 }
 
 export function listUsages(world: ArmWorld, request: ArmRequest): ArmReply {
-  if (param(request, 'location').toLowerCase() !== world.spec.location.toLowerCase()) return { status: 200, body: { value: [] } };
+  if (!isLocation(world.spec, param(request, 'location'))) return { status: 200, body: { value: [] } };
   const value = usages(world).map(({ name, title, current, limit }) => ({
     name: { value: name, localizedValue: title },
     unit: 'Count',

@@ -56,6 +56,8 @@ export function createIdentity(world: ArmWorld, clients: readonly ArmClient[] | 
     },
     metadataToken: (request) => {
       if (request.headers['metadata'] !== 'true') return badMetadata('Required metadata header not specified');
+      const missing = ['api-version', 'resource'].find((name) => (request.query[name] ?? '') === '');
+      if (missing !== undefined) return badMetadata(`Required query variable '${missing}' is missing`);
       // By client id, by the ARM id of the identity, whose name stands for it here, or by nothing: the machine's own.
       const named = request.query['client_id'] ?? request.query['msi_res_id']?.split('/').at(-1);
       const clientId = named ?? clients?.[0]?.clientId ?? 'system-assigned';

@@ -1,9 +1,12 @@
 /** VMs outside Uniform sets: those of Flexible sets and of VMs-type agent pools. */
-import { resourceNotFound } from './errors.ts';
+import { armError, resourceNotFound } from './errors.ts';
 import { answerEviction } from './eviction.ts';
-import { act, type ActionName } from './instance-actions.ts';
+import { act, writable, type ActionName } from './instance-actions.ts';
 import { instanceView, renderVm } from './instance-document.ts';
 import { isVisible, wantsView } from './instances.ts';
+import { isJsonObject, mergePatch } from './json.ts';
+import { isLocation } from './names.ts';
+import { refuseByCondition } from './preconditions.ts';
 import { param, type ArmReply, type ArmRequest, type Trace } from './messages.ts';
 import { beginOperation, operationHeaders } from './operations.ts';
 import { answerPage } from './paging.ts';
@@ -26,7 +29,9 @@ export function listVms(world: ArmWorld, request: ArmRequest): ArmReply {
       : undefined;
   if (past !== undefined)
     return answerPage(request, { items: past, keyOf: ({ name }) => name, pageSize: world.knobs.pageSize, render: ({ shown }) => shown });
-  const items = (group === world.spec.nodeResourceGroup.toLowerCase() ? allVms(world) : [])
+  const location = request.params['location'] ?? world.spec.location;
+  const isHere = group === world.spec.nodeResourceGroup.toLowerCase() && isLocation(world.spec, location);
+  const items = (isHere ? allVms(world) : [])
     .filter((vm) => vm.kind !== 'uniform' && isVisible(world, vm))
     .filter((vm) => filter === undefined || setOfVm(world, vm)?.resourceId.toLowerCase() === filter);
   const expand = filter !== undefined && wantsView(request);
@@ -41,12 +46,39 @@ export function listVms(world: ArmWorld, request: ArmRequest): ArmReply {
 export function getVm(world: ArmWorld, request: ArmRequest): ArmReply {
   return withVm(world, request, (vm) => {
     const body = renderVm(world, vm, { set: setOfVm(world, vm), expand: wantsView(request) });
-    return { status: 200, body, headers: { etag: `"${vm.etag}"` } };
+    return { status: 200, body, headers: { etag: etagText(vm.etag) } };
   });
 }
 
 export function getVmView(world: ArmWorld, request: ArmRequest): ArmReply {
   return withVm(world, request, (vm) => ({ status: 200, body: instanceView(world, vm) }));
+}
+
+/** PUT or PATCH of a VM that is there: its tags, and what this Azure does not know. A new one is made by its set or its pool alone. */
+export function writeVm(world: ArmWorld, request: ArmRequest): ArmReply {
+  return withVm(world, request, (vm) => {
+    const stale = refuseByCondition(request, etagText(vm.etag));
+    if (stale !== undefined) return stale;
+    if (!isJsonObject(request.body))
+      return armError(400, 'InvalidRequestContent', 'The request content was invalid: an object is expected.');
+    vm.own = mergePatch(vm.own, writable(request.body));
+    vm.etag++;
+    const { write } = world.knobs.retryAfterSeconds;
+    const start = {
+      kind: 'model',
+      pool: vm.pool.name,
+      principal: request.principal.clientId,
+      pending: [],
+      retryAfterSeconds: write,
+    } as const;
+    const operation = beginOperation(world, start);
+    return {
+      status: 200,
+      headers: { etag: etagText(vm.etag), 'x-ms-request-charge': '1', ...operationHeaders(world, request, operation, 'write') },
+      body: renderVm(world, vm, { set: setOfVm(world, vm), expand: false }),
+      trace: { etagOut: etagText(vm.etag), opId: operation.id, charge: 1 },
+    };
+  });
 }
 
 /** An action on one VM, whatever it belongs to. */
