@@ -48,6 +48,15 @@ export interface RequestRetry {
   readonly untilMs: number;
 }
 
+/** A size that a group was given for a request. */
+export interface RequestOrder {
+  readonly group: NodeGroupId;
+  readonly to: number;
+  readonly atMs: number;
+  /** Why not all of it will come. Absent: nothing says so. */
+  readonly failed?: string;
+}
+
 /** Why a node stayed when it was looked at last, and until when that is good enough. */
 export interface RememberedVerdict {
   readonly reason: UnremovableReason;
@@ -80,7 +89,12 @@ export interface LoopState {
   /** The same three by group. Absent: nothing happened yet. */
   readonly groupTimes?: ReadonlyMap<NodeGroupId, GroupTimes>;
   /** Of requests for capacity. `served`: the last loop was theirs, and the next is the pods'. Absent: none was looked at yet. */
-  readonly requests?: { readonly served: boolean; readonly retries: ReadonlyMap<string, RequestRetry> };
+  readonly requests?: {
+    readonly served: boolean;
+    readonly retries: ReadonlyMap<string, RequestRetry>;
+    /** What was ordered for a request, by its uid, and has not all come. Absent: nothing. */
+    readonly orders?: ReadonlyMap<string, readonly RequestOrder[]>;
+  };
   /** Start times of removals inside the removal window, oldest first. */
   readonly removals: readonly number[];
   /** Since when instances that could be nodes are none, as far as this process saw. Absent until the first observation. */

@@ -6,6 +6,7 @@ import type { ProvisioningRequest } from '../domain/capacity-objects.ts';
 import type { LoopState } from '../domain/loop-state.ts';
 import type { ScaleUpPlan } from '../domain/plan.ts';
 import { answeredStatus, dueRequests, isCheck, rememberTurn, type RequestOutcome } from '../planning/requests/requests.ts';
+import { rememberOrder } from '../planning/requests/orders.ts';
 import { askingPods, planScaleUp } from '../planning/scale-up/plan.ts';
 import type { StatusWish } from './capacity-statuses.ts';
 import type { LoopDeps } from './deps.ts';
@@ -60,6 +61,7 @@ async function serve(input: RoundsInput, { due, podsWait }: Queue, signal: Abort
       nowMs: observation.nowMs,
     });
     say(request, outcome, deps);
+    if (outcome === 'provisioned' && !isCheck(request)) state = rememberOrder(state, request.ref.uid, increases, observation.nowMs);
     const unsettled = podsWait || due.length > rounds.length;
     // Kept at once: what was written must be remembered even when the next turn fails.
     keep({ observation, state, rounds: [...rounds], unsettled, answers: [...answers] });

@@ -218,12 +218,12 @@ function holding<Plan>(rooms: readonly HeldRoom[], snapshot: ClusterSnapshot, pl
 
 async function answerCapacity(
   { deps, statuses }: RunOnceInput,
-  { observation, answers = [] }: Progress,
+  { observation, state, answers = [] }: Progress,
   signal: AbortSignal,
 ): Promise<void> {
   if (observation === undefined || statuses === undefined) return;
   const { policy, names } = deps;
-  await statuses.write(capacityWishes({ observation, policy, names, answers }), signal);
+  await statuses.write(capacityWishes({ observation, state, policy, names, answers }), signal);
   if (policy.capacity?.requests === true) await statuses.remove(outdatedRequests(observation, policy.capacity), signal);
 }
 

@@ -13,6 +13,7 @@ import type { Policy } from '../domain/policy.ts';
 import type { UnremovableReason } from '../domain/reasons.ts';
 import { withoutProven } from './stockouts.ts';
 import { askedLately, withAsked } from './ramp.ts';
+import { trackOrders } from './requests/orders.ts';
 import { reduceDeletions } from './state/deletions.ts';
 import { failGroup, forgetOldBackoffs, type GroupFailure } from './state/failures.ts';
 import { trackIncreases } from './state/increases.ts';
@@ -48,7 +49,7 @@ export function reduceObservation(state: LoopState, observation: Observation, po
   const { nowMs } = observation;
   const afterEvents = failuresIn(observation).reduce((next, failure) => failGroup(next, failure, policy.backoff), state);
   const restored = restoreUnneeded(afterEvents, observation, policy.scaleDown);
-  const tracked = trackIncreases(restored, observation, policy);
+  const tracked = trackOrders(trackIncreases(restored, observation, policy), observation);
   const windowStart = nowMs - policy.scaleDown.removalWindowMs;
   return {
     ...forgetOldBackoffs({ ...tracked, stockouts: withoutProven(tracked.stockouts, cameIn(observation), nowMs) }, nowMs, policy.backoff),

@@ -225,7 +225,7 @@ describe('growing a VMs pool', () => {
     expect(s.group(SMALL_GROUP)).toMatchObject({ target: { value: count, confirmed: true }, frozen: undefined });
   });
 
-  it('a size out of stock fails late with its code and size; the others and the machines granted stay', async () => {
+  it('azure provider 135: a size out of stock fails late with its code and size; what AKS aims at is not lowered, and read again', async () => {
     const s = await stage(vmsWorld([vmsPool(TWO_SIZES)], { stock: { [`${LARGE}/0`]: 1 } }));
     await s.increase(LARGE_GROUP, 3);
     await s.pass(6 * 60_000);
@@ -244,6 +244,10 @@ describe('growing a VMs pool', () => {
     ]);
     // A failed pool takes the next write, which is what mends it.
     expect(s.group(LARGE_GROUP)).toMatchObject({ frozen: undefined, target: { value: 4, confirmed: true } });
+    expect([s.writes().length, s.counts()[LARGE]]).toEqual([1, 4]);
+    const failedAtMs = s.events[0]?.atMs ?? Infinity;
+    const reads = s.arm.control.journal().filter(({ method, route }) => method === 'GET' && /agentPools(\/\{pool\})?$/.test(route));
+    expect(reads.some(({ at }) => at >= failedAtMs && at < failedAtMs + 10_000)).toBe(true);
     expect(await s.increase(SMALL_GROUP, 1)).toMatchObject({ kind: 'accepted', target: 3 });
     expect(s.violations.list()).toEqual([]);
   });

@@ -99,6 +99,21 @@ describe('provisioning requests', () => {
     expect(capacity(here, 'general')).toBe(6);
   });
 
+  it('azure provider 65: of an atomic order one machine fails: its room is revoked with the reason, and what came goes again', async () => {
+    const size = 'Standard_E4s_v5';
+    const pools = [aPool({ name: 'sys', count: 1, max: 1 }), aPool({ name: 'general', vmSize: size, count: 0, min: 0, max: 6 })];
+    run = await VirtualRun.start({ spec: worldOf(pools, { stock: { [`${size}/0`]: 2 } }), flags: FLAGS });
+    const here = run;
+    here.world.cluster.apply(template);
+    here.world.cluster.apply(request('job', ATOMIC, 4));
+    await here.until('an order of all', () => capacity(here, 'general') === 3, MINUTE);
+    await here.until('revoked', () => said(here, 'job').includes('CapacityRevoked True CapacityIsNotFound'), 3 * MINUTE);
+    await here.until('the capacity as it was', () => capacity(here, 'general') === 0, 6 * MINUTE);
+    expect(here.writes()[0]).toMatchObject({ capacityBefore: 0, capacityAfter: 3 });
+    expect(here.writes().filter(({ method }) => method === 'PUT')).toHaveLength(1);
+    expect(here.world.violations()).toEqual([]);
+  });
+
   it('a daemon that dies between the order and its answer orders once, and answers', async () => {
     run = await VirtualRun.start({ spec: worldOf([aPool({ name: 'general', count: 1, max: 10 })]), flags: FLAGS });
     const here = run;

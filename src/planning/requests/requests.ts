@@ -136,8 +136,13 @@ export function answeredStatus(request: ProvisioningRequest, outcome: RequestOut
   return say('Provisioned', 'False', 'CapacityIsNotFound', message);
 }
 
-/** What time and the pods that came make of a request; the present status itself when they make nothing of it. */
-export function agedStatus(request: ProvisioningRequest, { cluster, nowMs }: Observation, policy: CapacityPolicy): CapacityStatus {
+/** What time, the pods that came and (`broken`) nodes that did not make of a request; the present status itself when they make nothing of it. */
+export function agedStatus(
+  request: ProvisioningRequest,
+  { cluster, nowMs }: Observation,
+  policy: CapacityPolicy,
+  broken?: string,
+): CapacityStatus {
   const { status, ref } = request;
   if (isOver(request) || !isServed(request, policy)) return status;
   const say = (type: string, reason: string, message: string): CapacityStatus =>
@@ -146,10 +151,11 @@ export function agedStatus(request: ProvisioningRequest, { cluster, nowMs }: Obs
     const wanted = request.podSets.reduce((sum, { count }) => sum + count, 0);
     if ((takers(cluster).get(placeOf(request)) ?? []).length >= wanted)
       return say('BookingExpired', 'CapacityBookingConsumed', 'All of its pods have their places.');
-    const left = holdsAt(status, nowMs);
-    if (left && lacksTemplate(request, cluster) && nowMs - (conditionOf(status, 'Provisioned')?.sinceMs ?? nowMs) > TEMPLATE_MS)
+    if (!holdsAt(status, nowMs)) return say('BookingExpired', 'CapacityReservationTimeExpired', 'Capacity reservation time is expired');
+    if (broken !== undefined) return say('CapacityRevoked', 'CapacityIsNotFound', `Not all of its nodes came: ${broken}`);
+    if (lacksTemplate(request, cluster) && nowMs - (conditionOf(status, 'Provisioned')?.sinceMs ?? nowMs) > TEMPLATE_MS)
       return say('Failed', 'FailedToBookCapacity', 'A pod template that it names does not exist any more.');
-    return left ? status : say('BookingExpired', 'CapacityReservationTimeExpired', 'Capacity reservation time is expired');
+    return status;
   }
   const ageMs = nowMs - ref.createdAtMs;
   if (ageMs > WEEK_MS) return say('Failed', 'Expired', 'ProvisioningRequest is expired');
@@ -190,5 +196,5 @@ export function rememberTurn(
   }
   const oldest = retries.keys().next().value;
   if (retries.size > input.policy.requestBackoffs && oldest !== undefined) retries.delete(oldest);
-  return { ...state, requests: { served: true, retries } };
+  return { ...state, requests: { ...state.requests, served: true, retries } };
 }

@@ -7,7 +7,10 @@ import {
   type ProvisioningRequest,
   type StatusCondition,
 } from '../../../src/domain/capacity-objects.ts';
+import { nodeGroupId } from '../../../src/domain/ids.ts';
 import type { LoopState } from '../../../src/domain/loop-state.ts';
+import type { InstanceState } from '../../../src/domain/node-group.ts';
+import type { Increase } from '../../../src/domain/plan.ts';
 import type { Pod } from '../../../src/domain/pod.ts';
 import {
   agedStatus,
@@ -17,8 +20,22 @@ import {
   rememberTurn,
   staleRequests,
 } from '../../../src/planning/requests/requests.ts';
+import { brokenOrder, rememberOrder, trackOrders } from '../../../src/planning/requests/orders.ts';
+import { emptyLoopState } from '../../../src/planning/state.ts';
 import { planScaleUp } from '../../../src/planning/scale-up/plan.ts';
-import { aCluster, aGroup, aNode, anObservation, aPod, aRef, aShape, aTemplate, resourceNames, START_MS } from '../../support/builders.ts';
+import {
+  aCluster,
+  aGroup,
+  anInstance,
+  aNode,
+  anObservation,
+  aPod,
+  aRef,
+  aShape,
+  aTemplate,
+  resourceNames,
+  START_MS,
+} from '../../support/builders.ts';
 import { aCapacityPolicy, aPolicy } from '../../support/policy.ts';
 import { growth, NO_STATE } from '../scale-up/world.ts';
 
@@ -220,6 +237,13 @@ describe('what is granted', () => {
     expect(growth(off)).toEqual([]);
   });
 
+  it('is revoked when nodes of its order do not come, while it is held', () => {
+    const aged = (nowMs: number, broken?: string) => words(agedStatus(granted, observe({ requests: [granted], nowMs }), on, broken));
+    expect(aged(START_MS)).toHaveLength(2);
+    expect(aged(START_MS, 'AllocationFailed')).toContain('CapacityRevoked True CapacityIsNotFound');
+    expect(aged(START_MS + 10 * MINUTE, 'AllocationFailed')).toContain('BookingExpired True CapacityReservationTimeExpired');
+  });
+
   it('QX13: consumed by all of its pods it is over, by fewer it is not, and after ten minutes it is over all the same', () => {
     const aged = (pods: readonly Pod[], nowMs = START_MS) =>
       words(agedStatus(granted, observe({ requests: [granted], pods, nowMs, nodes: 3 }), on));
@@ -257,5 +281,40 @@ describe('what is granted', () => {
     const old = aRequest('r', { ref: aRef('ProvisioningRequest', 'r', { createdAtMs: START_MS - DAY }) });
     expect(of(old, new Map())).toBe('Failed True FailedToCreatePods');
     expect(of(old, undefined)).toBeUndefined();
+  });
+});
+
+describe('an order of which all is wanted or nothing', () => {
+  const A = nodeGroupId('a');
+  const increase: Increase = { group: A, from: 0, to: 2, version: 'v', pods: [], cause: 'pods' };
+  const started: LoopState = { ...emptyLoopState(START_MS), requests: { served: true, retries: new Map() } };
+  const ordered = rememberOrder(started, 'uid-r', [{ increase, outcome: { kind: 'accepted', group: A, target: 2 } }], START_MS);
+  const coming = new Map([[A, { group: A, nodes: 2, requestedAtMs: START_MS, expectedByMs: START_MS + DAY }]]);
+  const failed = (atMs: number) => new Map([[A, { untilMs: atMs + DAY, durationMs: DAY, lastFailureMs: atMs, cause: 'AllocationFailed' }]]);
+  const look = (state: Partial<LoopState>, machines: readonly InstanceState[], change: Partial<Setting> = {}) => {
+    const instances = machines.map((is, at) => anInstance({ node: `a-${at}`, state: is }));
+    const setting = { requests: [aRequest('r')], groups: [aGroup({ id: 'a', target: 2, instances })], nowMs: START_MS + MINUTE, ...change };
+    return trackOrders({ ...ordered, ...state }, observe(setting));
+  };
+  const why = (...given: Parameters<typeof look>) => brokenOrder(look(...given), 'uid-r');
+
+  it.each<[string, string | undefined, number, Parameters<typeof look>]>([
+    ['is on its way', undefined, 1, [{ increases: coming }, ['running', 'creating']]],
+    ['came', undefined, 0, [{}, ['running', 'running']]],
+    ['has a machine that failed', 'AllocationFailed', 1, [{ backoffs: failed(START_MS + 1) }, ['running', 'failed']]],
+    ['has one that is not listed', 'AllocationFailed', 1, [{ backoffs: failed(START_MS + 1) }, ['running']]],
+    ['failed, and the list does not show it yet', undefined, 1, [{ backoffs: failed(START_MS + 1) }, ['running', 'creating']]],
+    ['is all there, and others failed beside it', undefined, 1, [{ backoffs: failed(START_MS + 1) }, ['running', 'running', 'failed']]],
+    ['had a failure before it', undefined, 1, [{ increases: coming, backoffs: failed(START_MS - 1) }, ['running']]],
+    ['has no group any more', 'its group is gone', 1, [{ increases: coming }, [], { groups: [] }]],
+    ['is of a request that is gone', undefined, 0, [{ increases: coming }, ['running'], { requests: [] }]],
+    ['is of an hour ago', undefined, 0, [{ increases: coming }, ['running'], { nowMs: START_MS + 60 * MINUTE }]],
+  ])('%s: %s', (_name, cause, kept, given) => {
+    expect([why(...given), look(...given).requests?.orders?.size ?? 0]).toEqual([cause, kept]);
+  });
+
+  it('is none where nothing was accepted', () => {
+    const refused = [{ increase, outcome: { kind: 'refused', group: A, reason: 'x' } as const }];
+    expect(rememberOrder(started, 'uid-r', refused, START_MS)).toBe(started);
   });
 });
