@@ -33,7 +33,7 @@ const MEANINGS: Readonly<Record<string, string>> = {
   'azure.clusterResourceGroup': 'resource group of the AKS cluster resource',
   'azure.subscriptionId': 'subscription that holds the nodes; not set: the one of this machine, by its metadata endpoint',
   'azure.tenantId': 'directory that the identity belongs to',
-  'azure.location': 'region of the cluster',
+  'azure.location': 'region of the cluster; not set: the one of this machine, by its metadata endpoint',
   'azure.enableForceDelete': 'delete instances with forceDeletion',
   'azure.requestTimeout': 'longest wait for one answer of Azure',
   'azure.maxConcurrentCalls': 'calls to Azure at the same time at most',

@@ -4,7 +4,7 @@
  */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { connectAzure, type AzureNodeGroups } from '../adapters/azure/azure.ts';
-import { subscriptionOfMachine } from '../adapters/azure/instance-metadata.ts';
+import { placeOf, type Place } from '../adapters/azure/instance-metadata.ts';
 import type { AzureOptions } from '../adapters/azure/options.ts';
 import type { SkuShare } from '../adapters/azure/sku-agent.ts';
 import { connectKubernetes, type Kubernetes, type KubernetesOptions } from '../adapters/kubernetes/kubernetes.ts';
@@ -199,9 +199,9 @@ async function connectCloud(input: ComposeInput, names: ResourceNames, kubernete
   const { config, clock, random, log, metrics } = input;
   try {
     const { scaleFromUnschedulable = false } = config.policy.cluster ?? {};
-    const subscriptionId = await subscriptionOf(input);
+    const place = await machinesPlace(input);
     const { startPatienceMs = 0 } = input;
-    const options = { ...config.azure, subscriptionId, scaleFromUnschedulable, startPatienceMs, ...taintsOf(config) };
+    const options = { ...config.azure, ...place, scaleFromUnschedulable, startPatienceMs, ...taintsOf(config) };
     return connectAzure({
       options,
       skuShare: skuShareOf(config, options),
@@ -220,7 +220,7 @@ async function connectCloud(input: ComposeInput, names: ResourceNames, kubernete
   }
 }
 
-function subscriptionOf({ config, clock, signal }: ComposeInput): string | Promise<string> {
-  const { subscriptionId, metadataEndpoint: endpoint } = config.azure;
-  return subscriptionId ?? subscriptionOfMachine({ endpoint, clock, ...(signal === undefined ? {} : { signal }) });
+function machinesPlace({ config, clock, signal }: ComposeInput): Promise<Place> {
+  const { metadataEndpoint: endpoint } = config.azure;
+  return placeOf(config.azure, { endpoint, clock, ...(signal === undefined ? {} : { signal }) });
 }

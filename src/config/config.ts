@@ -76,7 +76,8 @@ export interface AzureConfig {
   readonly nodeResourceGroup: string;
   readonly clusterName: string | undefined;
   readonly clusterResourceGroup: string | undefined;
-  readonly location: string;
+  /** undefined: that of the machine, told by its metadata endpoint. */
+  readonly location: string | undefined;
   readonly armEndpoint: string;
   /** `http://169.254.169.254` on Azure machines. */
   readonly metadataEndpoint: string;

@@ -142,7 +142,9 @@ const azure = z
     tenantId: text('the id of the directory').optional(),
     resourceGroup: text('the resource group that holds the nodes (MC_...)'),
     // `West Europe` is the same place.
-    location: text('the region of the cluster, such as westeurope').transform((name) => name.replaceAll(' ', '').toLowerCase()),
+    location: text('the region of the cluster, such as westeurope')
+      .transform((name) => name.replaceAll(' ', '').toLowerCase())
+      .optional(),
     clusterName: text("the cluster's name").optional(),
     clusterResourceGroup: text('the resource group of the cluster resource').optional(),
     metadataEndpoint: endpoint().default('http://169.254.169.254'),

@@ -1,8 +1,8 @@
-/** The subscription told by the machine itself, against a metadata endpoint that speaks plain http like a machine's own. */
+/** The subscription and the region told by the machine itself, against a metadata endpoint that speaks plain http like a machine's own. */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { subscriptionOfMachine } from '../../src/adapters/azure/instance-metadata.ts';
+import { placeOf, type MachineQuestion, type Place } from '../../src/adapters/azure/instance-metadata.ts';
 import { AutoscalerError } from '../../src/domain/errors.ts';
 import { startArmEmulator, type ArmEmulator } from '../../src/simulator/arm/emulator.ts';
 import { VirtualSimClock } from '../../src/simulator/sim-clock.ts';
@@ -26,7 +26,11 @@ function impatient() {
   return { waits, sleep: (ms: number) => Promise.resolve(void waits.push(ms)) };
 }
 
-const refused = async (work: Promise<string>): Promise<AutoscalerError> => {
+const NOWHERE = { subscriptionId: undefined, location: undefined };
+const placeOfMachine = (question: MachineQuestion): Promise<Place> => placeOf(NOWHERE, question);
+const HERE = { subscriptionId: SPEC.subscriptionId, location: SPEC.location };
+
+const refused = async (work: Promise<unknown>): Promise<AutoscalerError> => {
   const thrown: unknown = await work.catch((error: unknown) => error);
   if (thrown instanceof AutoscalerError) return thrown;
   throw new Error('it was meant to be refused');
@@ -34,10 +38,25 @@ const refused = async (work: Promise<string>): Promise<AutoscalerError> => {
 
 const ONE_SENTENCE = /^Cannot tell the subscription: azure\.subscriptionId \(ARM_SUBSCRIPTION_ID\) is not set, and [^\n]+; [^\n.]+\.$/;
 
-describe('the subscription of the machine', () => {
+describe('the place of the machine', () => {
+  it.each([
+    ['subscription', { subscriptionId: 's', location: undefined }, { subscriptionId: 's', location: SPEC.location }],
+    ['region', { subscriptionId: undefined, location: 'l' }, { subscriptionId: SPEC.subscriptionId, location: 'l' }],
+  ])('a %s that is configured stays, and the rest is asked for', async (_what, known, place) => {
+    expect(await placeOf(known, { endpoint, clock: impatient() })).toEqual(place);
+  });
+
+  it('is asked of nobody when it is configured, and a region alone that is missing is said by its name', async () => {
+    const nobody = { endpoint: 'http://127.0.0.1:1', clock: impatient() };
+    const known = { subscriptionId: 's', location: 'l' };
+    expect(await placeOf(known, nobody)).toEqual(known);
+    const error = await refused(placeOf({ ...known, location: undefined }, nobody));
+    expect(error.message).toMatch(/^Cannot tell the region: azure\.location \(LOCATION\) is not set, and [^\n]+; [^\n.]+\.$/);
+  });
+
   it('is the one that its metadata endpoint tells', async () => {
     const clock = impatient();
-    expect(await subscriptionOfMachine({ endpoint, clock })).toBe(SPEC.subscriptionId);
+    expect(await placeOfMachine({ endpoint, clock })).toEqual(HERE);
     expect(clock.waits).toEqual([]);
   });
 
@@ -50,13 +69,13 @@ describe('the subscription of the machine', () => {
       arm.control.addFault({ id, match: { pathGlob: '/metadata/instance/**', times: 1 }, effect: { kind: 'answer', status } });
     }
     const clock = impatient();
-    expect(await subscriptionOfMachine({ endpoint, clock })).toBe(SPEC.subscriptionId);
+    expect(await placeOfMachine({ endpoint, clock })).toEqual(HERE);
     expect(clock.waits).toEqual([1_000, 2_000, 4_000]);
   });
 
   it('cannot be had from an endpoint that stays broken', async () => {
     arm.control.addFault({ id: 'broken', match: { pathGlob: '/metadata/instance/**' }, effect: { kind: 'answer', status: 503 } });
-    const error = await refused(subscriptionOfMachine({ endpoint, clock: impatient() }));
+    const error = await refused(placeOfMachine({ endpoint, clock: impatient() }));
     arm.control.removeFault('broken');
     expect(error.kind).toBe('config');
     expect(error.message).toMatch(ONE_SENTENCE);
@@ -74,7 +93,7 @@ describe('the subscription of the machine', () => {
     const close = (): Promise<void> => new Promise((resolve) => server.close(() => resolve()));
     if (answer === undefined) await close();
     const clock = impatient();
-    const error = await refused(subscriptionOfMachine({ endpoint: `http://127.0.0.1:${port}`, clock }));
+    const error = await refused(placeOfMachine({ endpoint: `http://127.0.0.1:${port}`, clock }));
     if (answer !== undefined) await close();
     expect(error.kind).toBe('config');
     expect(error.message).toMatch(ONE_SENTENCE);
@@ -84,7 +103,7 @@ describe('the subscription of the machine', () => {
 
   it('a process that is asked to end does not wait for it', async () => {
     const ended = AbortSignal.abort();
-    expect((await refused(subscriptionOfMachine({ endpoint, clock: impatient(), signal: ended }))).kind).toBe('cancelled');
+    expect((await refused(placeOfMachine({ endpoint, clock: impatient(), signal: ended }))).kind).toBe('cancelled');
   });
 
   it('the endpoint answers only who says that it knows what it asks', async () => {

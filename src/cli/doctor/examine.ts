@@ -1,6 +1,6 @@
 /** All checks in order. What cannot be asked costs its own line and those that follow from it, and nothing else. */
 import { diagnoseAzure, type AzureDiagnosis } from '../../adapters/azure/diagnosis.ts';
-import { subscriptionOfMachine } from '../../adapters/azure/instance-metadata.ts';
+import { placeOf } from '../../adapters/azure/instance-metadata.ts';
 import type { PoolsFacts } from '../../adapters/azure/pool-diagnosis.ts';
 import { diagnoseKubernetes } from '../../adapters/kubernetes/diagnosis.ts';
 import type { Config } from '../../config/config.ts';
@@ -32,12 +32,11 @@ export async function examine(config: Config, clock: Clock, signal: AbortSignal)
   return [...azure, ...(await examineCluster(config, tools, signal))];
 }
 
-/** The configuration with its subscription asked of the machine where nobody named one, and the way to ask Azure; or why not. */
+/** The configuration with its subscription and region asked of the machine where nobody named them, and the way to ask Azure; or why not. */
 async function openAzure(config: Config, { clock, metrics }: Tools, signal: AbortSignal): Promise<OpenAzure | string> {
   const { metadataEndpoint: endpoint } = config.azure;
   try {
-    const subscriptionId = config.azure.subscriptionId ?? (await subscriptionOfMachine({ endpoint, clock, signal }));
-    const azure = { ...config.azure, subscriptionId };
+    const azure = { ...config.azure, ...(await placeOf(config.azure, { endpoint, clock, signal })) };
     return { config: { ...config, azure }, ask: diagnoseAzure({ options: azure, clock, metrics }) };
   } catch (thrown) {
     const error = asAutoscalerError(thrown);
