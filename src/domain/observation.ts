@@ -50,7 +50,8 @@ export type CloudEvent =
     }
   | { readonly kind: 'delete-succeeded'; readonly group: NodeGroupId; readonly instances: readonly InstanceKey[]; readonly atMs: number }
   | { readonly kind: 'external-change'; readonly group: NodeGroupId; readonly from: number; readonly to: number; readonly atMs: number }
-  | { readonly kind: 'group-appeared' | 'group-vanished'; readonly group: NodeGroupId; readonly atMs: number };
+  | { readonly kind: 'group-appeared'; readonly group: NodeGroupId; readonly atMs: number }
+  | { readonly kind: 'group-vanished'; readonly group: NodeGroupId; readonly because?: string; readonly atMs: number };
 
 /** The cloud at one moment. */
 export interface CloudView {

@@ -44,12 +44,16 @@ export function groupEvents(report: LoopReport, context: EventContext): readonly
 
 function comings({ cloud }: Observation): readonly Told[] {
   return cloud.events.flatMap((event) => {
-    if (event.kind === 'group-vanished') return [normal('NodeGroupVanished', `${event.group} is no node group any more`)];
+    if (event.kind === 'group-vanished') return [normal('NodeGroupVanished', `${event.group} is no node group any more${reasonOf(event)}`)];
     if (event.kind !== 'group-appeared') return [];
     const group = cloud.groups.find(({ id }) => id === event.group);
     const limits = group === undefined ? '' : ` (min: ${group.minSize}, max: ${group.maxSize})`;
     return [normal('NodeGroupAppeared', `${event.group} is a node group from now on${limits}`)];
   });
+}
+
+function reasonOf({ because }: { readonly because?: string }): string {
+  return because === undefined ? '' : `: ${because}`;
 }
 
 function lateDeletions({ cloud }: Observation): readonly Told[] {

@@ -26,7 +26,7 @@ export function groupNews(log: Log): LoopListener {
 
 function tellComings(log: Log, events: readonly CloudEvent[], groups: readonly NodeGroup[]): void {
   for (const event of events) {
-    if (event.kind === 'group-vanished') log.info({ nodeGroup: event.group }, 'a node group is gone');
+    if (event.kind === 'group-vanished') log.info({ nodeGroup: event.group, reason: event.because }, 'a node group is gone');
     if (event.kind !== 'group-appeared') continue;
     const group = groups.find(({ id }) => id === event.group);
     log.info({ nodeGroup: event.group, min: group?.minSize, max: group?.maxSize }, 'a node group appeared');

@@ -173,7 +173,7 @@ describe('azure: reading', () => {
     r.arm.addSet(USER_POOL, 1);
     let refusals = 0;
     r.arm.intercept = ({ path }) => {
-      if (path.endsWith('/agentpools')) return { body: { value: [] } };
+      if (path.endsWith('/agentpools')) return { body: { value: [{ name: 'system', properties: { mode: 'System' } }] } };
       return path.endsWith('/virtualmachinescalesets') && ++refusals <= 3 ? reply : undefined;
     };
     let poolLists: number | undefined;
@@ -242,7 +242,7 @@ describe('azure: reading', () => {
       ['pool-a', true],
       ['pool-c', false],
     ]);
-    expect(left.events).toMatchObject([{ kind: 'group-vanished', group: 'pool-b' }]);
+    expect(left.events).toMatchObject([{ kind: 'group-vanished', group: 'pool-b', because: 'Azure lists it no more' }]);
   });
 
   it('a badly tagged set is skipped with one warning, not one per list', async () => {

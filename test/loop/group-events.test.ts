@@ -99,12 +99,12 @@ describe('events about groups and the cluster', () => {
       {
         events: [
           { kind: 'group-appeared', group: A, atMs: START_MS },
-          { kind: 'group-vanished', group: nodeGroupId('b'), atMs: START_MS },
+          { kind: 'group-vanished', group: nodeGroupId('b'), because: 'Azure lists it no more', atMs: START_MS },
         ],
       },
       [
         'Normal NodeGroupAppeared: a is a node group from now on (min: 0, max: 10)',
-        'Normal NodeGroupVanished: b is no node group any more',
+        'Normal NodeGroupVanished: b is no node group any more: Azure lists it no more',
       ],
     ],
     [

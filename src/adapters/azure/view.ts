@@ -11,6 +11,7 @@ import type { CloudEvent, CloudView, ClusterView } from '../../domain/observatio
 import type { ResourceNames } from '../../domain/resources.ts';
 import { ClusterLabels } from './aks-labels.ts';
 import { InstanceBook } from './instance-book.ts';
+import { comingsOf } from './group-comings.ts';
 import { groupTemplate, isSameTemplate, type TemplateInputs } from './group-template.ts';
 import { findExemplars, type Exemplars } from './exemplars.ts';
 import { devicesOf } from './gpu-parts.ts';
@@ -255,13 +256,8 @@ export class CloudViewBuilder {
   #registrationEvents(registration: Registration, atMs: number): readonly CloudEvent[] {
     const before = this.#known;
     this.#known = registration;
-    if (before === undefined || before === registration) return [];
-    const came = [...registration.byId.keys()].filter((id) => !before.byId.has(id));
-    const went = [...before.byId.keys()].filter((id) => !registration.byId.has(id));
-    return [
-      ...came.map((group) => ({ kind: 'group-appeared' as const, group, atMs })),
-      ...went.map((group) => ({ kind: 'group-vanished' as const, group, atMs })),
-    ];
+    const { scaleSets, vmsPools } = this.#parts.store;
+    return comingsOf(before, registration, atMs, ({ key }) => (scaleSets.get(key) ?? vmsPools.sizes.get(key)) !== undefined);
   }
 }
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { frozenBecause, register, type RegistrationInput } from '../../../src/adapters/azure/registry.ts';
+import { comingsOf } from '../../../src/adapters/azure/group-comings.ts';
+import { frozenBecause, register, type Registration, type RegistrationInput } from '../../../src/adapters/azure/registry.ts';
 import { projectAgentPool, type AgentPoolRow } from '../../../src/adapters/azure/agent-pool-rows.ts';
 import { projectScaleSet } from '../../../src/adapters/azure/rows.ts';
 
@@ -39,21 +40,25 @@ describe('a group', () => {
 
 type Sets = Readonly<Record<string, Readonly<Record<string, string>>>>;
 
+function rowsOf(sets: Sets) {
+  const rows = Object.entries(sets).flatMap(([name, tags]) => {
+    const value = projectScaleSet({ ...RAW, name, tags });
+    return value === undefined ? [] : [[name.toLowerCase(), { value }] as const];
+  });
+  return new Map(rows);
+}
+
 function registered(
   sets: Sets,
   options: Partial<RegistrationInput['options']>,
   pools: readonly Parameters<typeof projectAgentPool>[0][] = [],
 ) {
-  const rows = Object.entries(sets).flatMap(([name, tags]) => {
-    const value = projectScaleSet({ ...RAW, name, tags });
-    return value === undefined ? [] : [[name.toLowerCase(), { value }] as const];
-  });
   const agentPools = new Map<string, AgentPoolRow>();
   for (const raw of pools) {
     const row = projectAgentPool(raw);
     if (row !== undefined) agentPools.set(row.name.toLowerCase(), row);
   }
-  const { groups, skipped } = register({ options: { nodeGroups: [], discovery: [], ...options }, scaleSets: new Map(rows), agentPools });
+  const { groups, skipped } = register({ options: { nodeGroups: [], discovery: [], ...options }, scaleSets: rowsOf(sets), agentPools });
   const shown = [...groups.values()].map(({ id, key, kind, min, max }) => `${id} = ${kind} ${key} ${min}:${max}`);
   return { shown, skipped: Object.fromEntries(skipped) };
 }
@@ -130,5 +135,31 @@ describe('groups that a rule selects', () => {
       shown: [],
       skipped: { old: 'its agent pool is of type AvailabilitySet, which is not scaled' },
     });
+  });
+});
+
+describe('a group that is none any more', () => {
+  const tags = { auto: 'yes', min: '1', max: '9' };
+  const registration = (sets: Sets, nodeGroups: RegistrationInput['options']['nodeGroups'] = []) =>
+    register({ options: { nodeGroups, discovery: [RULE] }, scaleSets: rowsOf(sets), agentPools: new Map() });
+
+  it.each<[string, Registration, boolean, string]>([
+    ['its set is gone', registration({}), false, 'Azure lists it no more'],
+    ['its tags are gone', registration({ [VMSS]: OF_POOL }), true, 'it is neither named nor selected by a rule'],
+    [
+      'a limit cannot be read',
+      registration({ [VMSS]: { ...tags, min: 'abc' } }),
+      true,
+      'tag "min" is "abc", not a whole number of 0 or more',
+    ],
+    [
+      'it is named by its pool now',
+      registration({ [VMSS]: { ...OF_POOL, ...tags } }, [{ name: 'general', min: 0, max: 3 }]),
+      true,
+      'its machines are those of the node group "general"',
+    ],
+  ])('%s: the event says so', (_what, after, isListed, because) => {
+    const events = comingsOf(registration({ [VMSS]: { ...OF_POOL, ...tags } }), after, 5, () => isListed);
+    expect(events.filter(({ kind }) => kind === 'group-vanished')).toEqual([{ kind: 'group-vanished', group: VMSS, because, atMs: 5 }]);
   });
 });
