@@ -2,6 +2,7 @@
 import type { Labels } from '../../domain/labels.ts';
 import type { Taint } from '../../domain/taint.ts';
 import type { ToldPool } from './agent-pool-list.ts';
+import { nameIn } from './arm-ids.ts';
 import { gpuPartsOf, type GpuParts } from './gpu-parts.ts';
 import { kubeletCautions } from './kubelet-cautions.ts';
 import { labelsOfPool } from './model-labels.ts';
@@ -23,6 +24,8 @@ export interface AgentPoolRow {
   readonly osDiskSizeGb: number | undefined;
   /** What pods write goes to the temporary disk of the machine instead of its OS disk. */
   readonly kubeletOnTemporaryDisk?: boolean;
+  /** The name of the subnet that it was given. Absent: AKS made one. */
+  readonly subnet?: string;
   /** Labels of AKS's own that follow from what the pool is. */
   readonly modelLabels?: Labels;
   readonly osSku: string | undefined;
@@ -84,12 +87,14 @@ function priorityOf({ scaleSetPriority }: ToldPool): AgentPoolRow['priority'] {
 }
 
 /** What few pools have. */
-function peculiarities(raw: ToldPool): Pick<AgentPoolRow, 'initializationTaints' | 'gpuParts' | 'cautions'> {
+function peculiarities(raw: ToldPool): Pick<AgentPoolRow, 'initializationTaints' | 'gpuParts' | 'cautions' | 'subnet'> {
+  const subnet = nameIn(raw.vnetSubnetID);
   const gpuParts = gpuPartsOf(raw);
   const cautions = kubeletCautions(raw);
   const passing = taintsOf(raw.nodeInitializationTaints).map(({ key }) => key);
   return {
     ...(passing.length === 0 ? {} : { initializationTaints: [...new Set(passing)] }),
+    ...(subnet === '' ? {} : { subnet }),
     ...(gpuParts === undefined ? {} : { gpuParts }),
     ...(cautions.length === 0 ? {} : { cautions }),
   };

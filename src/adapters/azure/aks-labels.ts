@@ -99,6 +99,9 @@ const OF_THE_CLUSTER = [
   'kubelet-serving-ca',
 ].map((name) => `${AKS_PREFIX}${name}`);
 
+/** Where nodes carry it, it is the name of each node's own subnet. */
+const SUBNET = `${AKS_PREFIX}network-subnet`;
+
 /** What an agent pool's document tells, when there is one. */
 const OF_THE_POOL = [
   'mode',
@@ -118,6 +121,12 @@ const OF_THE_NODE = ['os-sku-effective', 'localdns-state', 'network-subnet', 'co
 
 /** Written by daemons that look at the hardware, once a node runs. */
 const BY_DISCOVERY = ['feature.node.kubernetes.io/*', 'nvidia.com/*', 'amd.com/*'];
+
+/** What nodes of other pools tell of a node to come: the same labels, and the name of its own subnet where they tell theirs. */
+export function toldByOthers(clusterLabels: Labels, { subnet }: Pick<TemplateSource, 'subnet'>): Labels {
+  const { [SUBNET]: theirs, ...labels } = clusterLabels;
+  return theirs === undefined || subnet === undefined ? labels : { ...labels, [SUBNET]: subnet };
+}
 
 /** Labels of which nobody can tell whether a new node has them, and with which value. */
 export function untoldLabels(
@@ -160,7 +169,7 @@ export class ClusterLabels {
 
   #renewed(os: string, labels: Labels): Labels {
     const told = Object.fromEntries(
-      OF_THE_CLUSTER.flatMap((key) => {
+      [...OF_THE_CLUSTER, SUBNET].flatMap((key) => {
         const value = labels[key];
         return value === undefined ? [] : [[key, value]];
       }),

@@ -77,7 +77,12 @@ export function foldName(name: string): string {
   return name.toLowerCase();
 }
 
+/** The last segment of any ARM id, as it is spelled; empty for nothing. */
+export function nameIn(armId: string | undefined): string {
+  return armId?.slice(armId.lastIndexOf('/') + 1) ?? '';
+}
+
 /** The last segment of any ARM id, folded; empty for nothing. */
 export function lastSegment(armId: string | undefined): string {
-  return foldName(armId?.slice(armId.lastIndexOf('/') + 1) ?? '');
+  return foldName(nameIn(armId));
 }

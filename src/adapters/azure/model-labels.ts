@@ -27,6 +27,7 @@ export function labelsOfPool(raw: AgentPool): Labels {
     'os-sku-requested': raw.osSKU,
     'os-sku-effective': effectiveOs(raw),
     'node-image-version': raw.nodeImageVersion,
+    'localdns-state': raw.localDNSProfile?.state?.toLowerCase(),
     fips_enabled: raw.enableFips === true ? 'true' : undefined,
     'kata-vm-isolation': raw.workloadRuntime === 'KataVmIsolation' ? 'true' : undefined,
     'kata-mshv-vm-isolation': raw.workloadRuntime === 'KataMshvVmIsolation' ? 'true' : undefined,

@@ -2,7 +2,7 @@
 import type { VirtualMachine, VirtualMachineScaleSet, VirtualMachineScaleSetOSDisk, VirtualMachineScaleSetVM } from '@azure/arm-compute';
 import type { Instance, InstanceState } from '../../domain/node-group.ts';
 import type { Labels } from '../../domain/labels.ts';
-import { foldName, lastSegment, parseInstanceId, type InstanceRef } from './arm-ids.ts';
+import { foldName, lastSegment, nameIn, parseInstanceId, type InstanceRef } from './arm-ids.ts';
 import { labelsOfModel } from './model-labels.ts';
 import { classifyInstanceFailure, type ClassifiedFailure } from './arm-errors.ts';
 import type { TemplateSource } from './template-source.ts';
@@ -29,6 +29,8 @@ export interface ScaleSetRow {
   /** Its machines are placed on hosts that are rented whole. */
   readonly dedicatedHost: boolean;
   readonly modelLabels: Labels;
+  /** The name of its machines' first subnet. Absent: not told. */
+  readonly subnet?: string;
   readonly provisioningState: string;
   /** Set: something that a write needs was missing in the answer; then `capacity` means nothing. */
   readonly unreadable: string | undefined;
@@ -51,6 +53,7 @@ export function projectScaleSet(given: VirtualMachineScaleSet): ScaleSetRow | un
     ...projectMachineModel(raw.virtualMachineProfile),
     dedicatedHost: (raw.hostGroup?.id ?? '') !== '',
     modelLabels: labelsOfModel(raw),
+    ...subnetOf(raw.virtualMachineProfile),
     provisioningState: raw.provisioningState ?? '',
     unreadable: missingPart(raw),
   };
@@ -93,6 +96,14 @@ function projectDisk(disk: VirtualMachineScaleSetOSDisk | undefined): ScaleSetRo
 
 function placeOf(placement: string | undefined): Pick<ScaleSetRow['osDisk'], 'place'> {
   return placement === undefined || placement === '' ? {} : { place: placement };
+}
+
+function subnetOf(profile: VirtualMachineScaleSet['virtualMachineProfile']): Pick<ScaleSetRow, 'subnet'> {
+  const nics = profile?.networkProfile?.networkInterfaceConfigurations ?? [];
+  const nic = nics.find(({ primary }) => primary === true) ?? nics[0];
+  const id = nic?.ipConfigurations?.find(({ primary, subnet }) => primary === true && subnet !== undefined) ?? nic?.ipConfigurations?.[0];
+  const subnet = nameIn(id?.subnet?.id);
+  return subnet === '' ? {} : { subnet };
 }
 
 function missingPart(raw: VirtualMachineScaleSet): string | undefined {

@@ -16,6 +16,8 @@ export interface TemplateSource {
     /** Where an ephemeral one is, in Azure's word. Absent: in the first place that the size has. */
     readonly place?: string;
   };
+  /** The name of the subnet of its machines; absent: not known. */
+  readonly subnet?: string;
   /** Labels that follow from the model of its machines. Absent: none. */
   readonly modelLabels?: Labels;
 }

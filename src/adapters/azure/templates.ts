@@ -7,7 +7,7 @@ import type { NodeTemplate, TemplateOrigin, TemplateOrigins } from '../../domain
 import { minus, type ResourceNames, type Resources } from '../../domain/resources.ts';
 import type { Taint } from '../../domain/taint.ts';
 import { AZURE_DISK_DRIVER, type AttachLimits } from '../../domain/volumes.ts';
-import { aksLabels, generalLabels, untoldLabels, zoneLabels } from './aks-labels.ts';
+import { aksLabels, generalLabels, toldByOthers, untoldLabels, zoneLabels } from './aks-labels.ts';
 import { devicesOf } from './gpu-parts.ts';
 import { kernelMemoryBytes, reservedCpuMillis, reservedMemoryBytes } from './reservations.ts';
 import type { AgentPoolRow } from './agent-pool-rows.ts';
@@ -131,7 +131,7 @@ function labelLayers(source: TemplateSource, context: TemplateContext): readonly
     [sizeOrigin(sku), { 'kubernetes.io/arch': sku.arch, 'beta.kubernetes.io/arch': sku.arch }],
     ['aks', { ...generalLabels(source), ...zoneLabels(source) }],
     ['aks', poolName === undefined ? {} : { agentpool: poolName, 'kubernetes.azure.com/agentpool': poolName }],
-    ['live', context.clusterLabels ?? {}],
+    ['live', toldByOthers(context.clusterLabels ?? {}, source)],
     ['aks', aksLabels(source, context)],
     ['agent-pool', pool?.labels ?? {}],
     ['tag', templateLabels(source.tags)],

@@ -74,6 +74,7 @@ export function sourceOfSize({ size: row, pool, sku }: SizeKnown, location: stri
     tags: row.tags,
     priority: pool?.priority ?? 'Regular',
     os: row.os,
+    ...(pool?.subnet === undefined ? {} : { subnet: pool.subnet }),
     // The size of the disk comes with the pool.
     osDisk: { ephemeral: row.ephemeralDisk, tier: undefined, sizeGb: undefined },
   };

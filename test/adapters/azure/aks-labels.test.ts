@@ -120,6 +120,7 @@ describe('labels of a pool without nodes', () => {
   const noZones = { zones: [] };
 
   it.each<[string, Given, Readonly<Record<string, string | undefined>>]>([
+    ['its DNS', { pool: { localDNSProfile: { mode: 'Preferred', state: 'Disabled' } } }, { [aks('localdns-state')]: 'disabled' }],
     ['the name of a long node resource group is cut to 63', { group: LONG_GROUP }, { [aks('cluster')]: LONG_GROUP.slice(0, 63) }],
     ['and never ends in what no label may end in', { group: `${'a'.repeat(62)}_b` }, { [aks('cluster')]: `${'a'.repeat(62)}z` }],
     ['nor has parentheses', { group: 'MC_(rg)_x)' }, { [aks('cluster')]: 'MC_-rg-_x-z' }],
@@ -275,6 +276,34 @@ describe('what nodes of other pools tell', () => {
     const before = labels.of('linux');
     see(labels, [node('a', { ...cilium, more: 'x' })]);
     expect(labels.of('linux')).toBe(before);
+  });
+
+  const inSubnet = (...names: readonly (readonly [string, boolean])[]) => ({
+    virtualMachineProfile: {
+      ...SET.virtualMachineProfile,
+      networkProfile: {
+        networkInterfaceConfigurations: names.map(([name, primary]) => ({
+          name,
+          primary,
+          ipConfigurations: [{ name, subnet: { id: `${ARM}/virtualNetworks/v/subnets/${name}` } }],
+        })),
+      },
+    },
+  });
+
+  it.each<[string, Partial<VirtualMachineScaleSet>, string | undefined]>([
+    ['is its own subnet, where others tell theirs', inSubnet(['Pods', false], ['Nodes-b', true]), 'Nodes-b'],
+    ['is unknown where its own is', {}, undefined],
+  ])('%s', (_what, set, expected) => {
+    const labels = new ClusterLabels();
+    see(labels, [node('a', { ...cilium, [aks('network-subnet')]: 'nodes-a' })]);
+    const source = projectScaleSet({ ...SET, ...set });
+    if (source === undefined) throw new Error('the set has a name');
+    const clusterLabels = labels.of('linux');
+    const made = cloudTemplate(source, { sku: SKU, pool: undefined, nodeResourceGroup: 'g', names: resourceNames, clusterLabels });
+    expect(made.labels[aks('network-subnet')]).toBe(expected);
+    expect(made.untold?.labels.includes(aks('network-subnet'))).toBe(expected === undefined);
+    expect(made.untold?.labels).not.toContain(aks('ebpf-dataplane'));
   });
 
   it('goes behind what the pool’s own documents say', () => {
