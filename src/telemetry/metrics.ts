@@ -139,7 +139,7 @@ export function createMetrics() {
       ),
       pods: gauge(
         'unschedulable_pods',
-        'Pending pods by verdict: helped, coming, blocked-by-max, blocked-by-backoff, blocked-by-quota, unknown, impossible, ignored.',
+        'Pending pods by verdict: helped, coming, blocked-by-max, blocked-by-backoff, blocked-by-quota, impossible, ignored.',
         ['verdict'],
       ),
       oldestPod: gauge(

@@ -1,12 +1,11 @@
 /** The few words in which a pending pod's verdict is counted and shown, and the one change that would help it most easily. */
 import type { GroupRefusal, PodVerdict, SkipReason } from '../../domain/reasons.ts';
 import { explainRefusal } from './remedy.ts';
-import { isUntold } from './untold.ts';
 
 /**
  * `helped`: this plan adds the node it needs. `coming`: room is there or on its way, or a later loop helps. `blocked-by-*`:
- * a group would take it and may not grow. `unknown`: a group may have what it asks for, which only its first node will tell.
- * `impossible`: no node of any group would take it. `ignored`: it asks for nothing.
+ * a group would take it and may not grow. `impossible`: no node of any group would take it, as far as anybody can tell; what
+ * only a group's first node would tell is said in the detail. `ignored`: it asks for nothing.
  */
 export const VERDICT_CLASSES = [
   'helped',
@@ -14,7 +13,6 @@ export const VERDICT_CLASSES = [
   'blocked-by-max',
   'blocked-by-backoff',
   'blocked-by-quota',
-  'unknown',
   'impossible',
   'ignored',
 ] as const;
@@ -44,7 +42,7 @@ export function classOf(verdict: PodVerdict): VerdictClass {
       // Within a minute or two it may be asked for.
       if (verdict.byGroup.some((refusal) => wouldFit(refusal) && (refusal.skip?.kind === 'ramp' || refusal.skip?.kind === 'probing')))
         return 'coming';
-      return blockedBy(verdict.byGroup) ?? (verdict.byGroup.some(mayFit) ? 'unknown' : 'impossible');
+      return blockedBy(verdict.byGroup) ?? 'impossible';
   }
 }
 
@@ -56,11 +54,6 @@ function blockedBy(refusals: readonly GroupRefusal[]): Blocked | undefined {
 
 function wouldFit({ fit = [] }: GroupRefusal): boolean {
   return fit.length === 0;
-}
-
-/** All that keeps the pod away is what nobody can tell of the group's nodes. */
-function mayFit({ fit = [] }: GroupRefusal): boolean {
-  return fit.length > 0 && fit.every(isUntold);
 }
 
 /**

@@ -83,8 +83,8 @@ describe('what nobody can tell of a new node', () => {
     ['a selector', { nodeSelector: { team: 'a', 'kubernetes.azure.com/localdns-state': 'enabled' } }],
     ['a term of several, of which one may hold', { nodeAffinity: [wants('other'), wants('team', 'nvidia.com/gpu.product')] }],
     ['a resource that goes by a name of its own', { cpu: '1', resources: { 'nvidia.com/mig-1g.5gb': '1' } }],
-  ])('is no reason to order, and none to call it impossible: %s', (_what, shape) => {
-    expect(refusal(shape)).toEqual(['unknown', expect.stringContaining('is not known: no node of the group was seen yet')]);
+  ])('is no reason to order, and is said: %s', (_what, shape) => {
+    expect(refusal(shape)).toEqual(['impossible', expect.stringContaining('is not known: no node of the group was seen yet')]);
   });
 
   it.each<[string, Parameters<typeof aShape>[0], NodeTemplate]>([

@@ -55,7 +55,7 @@ const ROWS: readonly (readonly [string, VerdictClass, Omit<World, 'pods'>, strin
   ['no node of any pool would take it', 'impossible', { groups: [group({ maxSize: 0 })] }, 'for a: a node size with at least 99 cpu'],
   [
     'a pool may have the label that it asks for, which no document tells',
-    'unknown',
+    'impossible',
     { groups: [group({ template: { ...aTemplate(), untold: { labels: ['kubernetes.azure.com/localdns-state'], resources: [] } } })] },
     'for a: kubernetes.azure.com/localdns-state in a label tag of the group, or one node of it to learn from',
   ],
@@ -66,7 +66,7 @@ const ROWS: readonly (readonly [string, VerdictClass, Omit<World, 'pods'>, strin
 describe('classes of verdicts', () => {
   it.each(ROWS)('%s: %s', async (name, expected, world, fix) => {
     const cpu = name.startsWith('no node of') ? '99' : '1';
-    const nodeSelector = expected === 'unknown' ? { 'kubernetes.azure.com/localdns-state': 'enabled' } : {};
+    const nodeSelector = name.startsWith('a pool may') ? { 'kubernetes.azure.com/localdns-state': 'enabled' } : {};
     const pod = aPod({ cpu, shape: { cpu, nodeSelector }, ...(expected === 'ignored' ? { nominatedNodeName: 'gone' } : {}) });
     const plan = planFor({ ...world, pods: [pod, aPod({ nominatedNodeName: 'gone' })] });
     const verdict = plan.verdicts.get(pod)!;
