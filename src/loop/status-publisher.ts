@@ -81,9 +81,12 @@ export class StatusPublisher {
   }
 }
 
-/** What makes a document news: everything but when it was looked at. */
+/** What makes a document news: everything but when it was looked at, and how long a group has been left alone. */
 function substanceOf(document: StatusMap): string {
-  return JSON.stringify(document, (key, value: unknown) => (key === 'time' || key === 'lastProbeTime' ? undefined : value));
+  return JSON.stringify(document, (key, value: unknown) => {
+    if (key === 'time' || key === 'lastProbeTime') return undefined;
+    return key === 'frozen' && typeof value === 'string' ? value.replace(/\d+/g, '#') : value;
+  });
 }
 
 function isFirst(substance: string): boolean {

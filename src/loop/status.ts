@@ -90,6 +90,8 @@ function describeGroup(group: NodeGroup, scope: GroupScope): StatusMap {
   };
   return {
     name: group.id,
+    // Beside the structure of the Cluster Autoscaler, which has no word for it: readers of that pass over what they do not know.
+    ...(group.frozen === undefined ? {} : { frozen: cut(group.frozen) }),
     health: condition(`health/${group.id}`, healthy ? 'Healthy' : 'Unhealthy', sizes),
     scaleUp: condition(`scaleUp/${group.id}`, ...scaleUpOf(group, healthy, input)),
     scaleDown: condition(`scaleDown/${group.id}`, ...scaleDownOf(candidates)),

@@ -62,6 +62,12 @@ describe('the status document', () => {
     });
   });
 
+  it('says why a group is left alone, and nothing of others', () => {
+    const groups = [aGroup({ id: 'a', frozen: 'AKS is upgrading its agent pool' }), aGroup({ id: 'b' })];
+    const { nodeGroups } = described({ groups }).document as { nodeGroups: readonly { readonly frozen?: string }[] };
+    expect(nodeGroups.map(({ frozen }) => frozen)).toEqual(['AKS is upgrading its agent pool', undefined]);
+  });
+
   it('leaves out what is zero or not known', () => {
     const { document } = described({ groups: [aGroup({ id: 'a', target: { known: false, reason: 'never read' } })] });
     const text = JSON.stringify(document);
@@ -156,9 +162,9 @@ describe('publishing the status', () => {
       log: createLog('warn', { write: (line) => void lines.push(line) }),
     });
     const signal = new AbortController().signal;
-    const loop = async (afterMs: number, target = 1): Promise<void> => {
+    const loop = async (afterMs: number, target = 1, frozen?: string): Promise<void> => {
       await clock.advance(afterMs);
-      const observation = anObservation([aGroup({ id: 'a', target })], aCluster(), { nowMs: clock.now() });
+      const observation = anObservation([aGroup({ id: 'a', target, frozen })], aCluster(), { nowMs: clock.now() });
       publisher.loopEnded({ observation, state: emptyLoopState(START_MS), scaleDown: undefined } as LoopReport, signal);
       await publisher.settled();
     };
@@ -189,6 +195,12 @@ describe('publishing the status', () => {
     for (let count = 0; count < 13; count++) await loop(10_000, 3);
     expect(targets()).toEqual(['1', '3', '3', '3']);
     expect(written.map(({ atMs }) => (atMs - START_MS) / 1000)).toEqual([0, 9.5, 69.5, 129.5]);
+  });
+
+  it('for how long a group has been left alone is no news', async () => {
+    const { loop, written } = aPublisher();
+    for (let count = 0; count < 5; count++) await loop(10_000, 1, `not read for ${count}0 seconds`);
+    expect(written).toHaveLength(1);
   });
 
   it('a write that fails is one warning and is made again after the next loop', async () => {
