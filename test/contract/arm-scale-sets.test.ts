@@ -137,6 +137,8 @@ describe('scale sets, written', () => {
       capacityBefore: 4,
       capacityAfter: 2,
       charge: 2,
+      machines: ['1', '2'],
+      forced: true,
       principal: 'aaaaaaaa-0000-0000-0000-000000000001',
       pool: 'a',
     });

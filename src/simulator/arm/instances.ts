@@ -93,7 +93,15 @@ function remove(
   return {
     status: 202,
     headers: { 'x-ms-request-charge': String(vms.length), ...operationHeaders(world, request, operation, 'action') },
-    trace: { capacityBefore: before, capacityAfter: capacityOf(set), etagOut: etagText(set.etag), opId: operation.id, charge: vms.length },
+    trace: {
+      capacityBefore: before,
+      capacityAfter: capacityOf(set),
+      etagOut: etagText(set.etag),
+      opId: operation.id,
+      charge: vms.length,
+      machines: vms.map(({ key }) => key),
+      forced,
+    },
   };
 }
 

@@ -39,6 +39,10 @@ export interface Trace {
   readonly pool?: string;
   /** Machines touched. */
   readonly charge?: number;
+  /** Machines that a removal names, as the client names them. */
+  readonly machines?: readonly string[];
+  /** Of a removal: the client does not wait for its systems to shut down. */
+  readonly forced?: boolean;
   /** What the emulator cannot do, above all a route that it does not know: that must not pass unnoticed. */
   readonly loud?: string;
 }

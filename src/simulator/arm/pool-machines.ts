@@ -34,7 +34,13 @@ export function deleteMachines(world: ArmWorld, request: ArmRequest): ArmReply {
   return {
     status: 202,
     headers: operationHeaders(world, request, operation, 'action'),
-    trace: { capacityBefore: before, capacityAfter: poolSize(pool), opId: operation.id, charge: vms.length },
+    trace: {
+      capacityBefore: before,
+      capacityAfter: poolSize(pool),
+      opId: operation.id,
+      charge: vms.length,
+      machines: vms.map(({ name }) => name),
+    },
   };
 }
 
