@@ -58,6 +58,10 @@ export const AGENT_POOL_READ: readonly string[] = [`${AGENT_POOLS}/read`];
 /** For pools that are changed through AKS. */
 export const AGENT_POOL_WRITE: readonly string[] = [`${AGENT_POOLS}/write`, `${AGENT_POOLS}/deleteMachines/action`];
 
+/** Operations are documents of the subscription. */
+export const OPERATIONS_READ = `${COMPUTE}/locations/operations/read`;
+export const AKS_OPERATIONS_READ = 'Microsoft.ContainerService/locations/operations/read';
+
 /** The custom roles that deploy/azure-role-*.json define, by the scope that each is assigned on. */
 export type RoleName = 'aks-autoscaler-nodes' | 'aks-autoscaler-pools' | 'aks-autoscaler-subscription';
 
@@ -65,6 +69,8 @@ export interface RoleQuestion {
   readonly role: RoleName;
   readonly resourceGroup: string;
   readonly actions: readonly string[];
+  /** To read how writes ended; of the subscription. */
+  readonly ends: readonly string[];
 }
 
 /** One line per action. `who` is the object id, as `az` wants it. */
@@ -100,6 +106,21 @@ export function readCheck(told: Told<unknown>, action: string, azure: Azure, who
   if ('value' in told) return ok('role', `${action} is allowed on the subscription`);
   const message = `${action} failed on the subscription, so that sizes and quotas are not known: ${told.error.message}`;
   return warning('role', message, assignment('aks-autoscaler-subscription', who, `/subscriptions/${azure.subscriptionId}`));
+}
+
+/**
+ * How a write ended is read at the subscription. What a resource group inherits tells whether a role grants it anywhere above;
+ * one that is assigned on the group alone looks the same, and is not enough.
+ */
+export function endChecks(told: Told<readonly RoleGrant[]>, { ends }: RoleQuestion, azure: Azure, who: string): readonly Check[] {
+  // That they cannot be read is said already.
+  if ('error' in told) return [];
+  const fix = assignment('aks-autoscaler-subscription', who, `/subscriptions/${azure.subscriptionId}`);
+  return ends.map((action) =>
+    isGranted(told.value, action)
+      ? ok('role', `${action} is allowed`)
+      : warning('role', `${action} is not allowed, so that how a write ended is not known and a shortage is seen late`, fix),
+  );
 }
 
 /** Patterns are compared without case; what one grant takes back, another may still give. */

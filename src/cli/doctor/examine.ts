@@ -10,8 +10,11 @@ import { createMetrics } from '../../telemetry/metrics.ts';
 import {
   AGENT_POOL_READ,
   AGENT_POOL_WRITE,
+  AKS_OPERATIONS_READ,
+  endChecks,
   identityCheck,
   NODE_GROUP_ACTIONS,
+  OPERATIONS_READ,
   poolChecks,
   quotaChecks,
   readCheck,
@@ -59,7 +62,8 @@ async function examineAzure({ config, ask: azure }: OpenAzure, signal: AbortSign
   const [pools, rules] = [await azure.pools(signal), await azure.autoscaleRules(signal)];
   const roles: Check[] = [];
   for (const question of roleQuestions(config, 'value' in pools ? pools.value : undefined)) {
-    roles.push(...roleChecks(await azure.grants(question.resourceGroup, signal), question, config.azure, who));
+    const grants = await azure.grants(question.resourceGroup, signal);
+    roles.push(...roleChecks(grants, question, config.azure, who), ...endChecks(grants, question, config.azure, who));
   }
   const [sizes, quotas] = [await azure.sizes(signal), await azure.quotas(signal)];
   return [
@@ -75,11 +79,17 @@ async function examineAzure({ config, ask: azure }: OpenAzure, signal: AbortSign
 }
 
 function roleQuestions({ azure }: Config, pools: PoolsFacts | undefined): readonly RoleQuestion[] {
-  const nodes: RoleQuestion = { role: 'aks-autoscaler-nodes', resourceGroup: azure.nodeResourceGroup, actions: NODE_GROUP_ACTIONS };
+  const nodes: RoleQuestion = {
+    role: 'aks-autoscaler-nodes',
+    resourceGroup: azure.nodeResourceGroup,
+    actions: NODE_GROUP_ACTIONS,
+    ends: [OPERATIONS_READ],
+  };
   if (azure.clusterResourceGroup === undefined) return [nodes];
   const throughAks = azure.writePath === 'agentPool' || (pools?.pools.some(({ kind }) => kind === 'VirtualMachines pool') ?? false);
   const actions = throughAks ? [...AGENT_POOL_READ, ...AGENT_POOL_WRITE] : AGENT_POOL_READ;
-  return [nodes, { role: 'aks-autoscaler-pools', resourceGroup: azure.clusterResourceGroup, actions }];
+  const ends = throughAks ? [AKS_OPERATIONS_READ] : [];
+  return [nodes, { role: 'aks-autoscaler-pools', resourceGroup: azure.clusterResourceGroup, actions, ends }];
 }
 
 async function linked(

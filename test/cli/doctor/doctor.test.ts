@@ -128,6 +128,22 @@ describe('doctor', () => {
   });
 
   it.each([
+    ['vmss', ['Microsoft.Compute']],
+    ['agentPool', ['Microsoft.Compute', 'Microsoft.ContainerService']],
+  ])('role: the end of writes that cannot be read, written at the %s', async (writePath, providers) => {
+    const sets = 'Microsoft.Compute/virtualMachineScaleSets';
+    const pools = 'Microsoft.ContainerService/managedClusters/agentPools';
+    const roleActions = [`${sets}/*`, `${pools}/*`, 'Microsoft.Network/*', 'Microsoft.Insights/*', 'Microsoft.Authorization/*'];
+    const reads = ['Microsoft.Compute/virtualMachines/read', 'Microsoft.Compute/skus/read', 'Microsoft.Compute/locations/usages/read'];
+    const spec = worldOf([aPool({ name: 'general' })], { roleActions: [...roleActions, ...reads] });
+    const { checks, code } = await visit(spec, { env: { AZURE_WRITE_PATH: writePath } });
+    const ends = checks.filter(({ message }) => message.includes('/operations/read'));
+    expect(ends.map(({ status, message }) => [status, message.split('/')[0]])).toEqual(providers.map((name) => ['warning', name]));
+    for (const { fix } of ends) expect(fix).toMatch(/--role aks-autoscaler-subscription --scope \/subscriptions\/[0-9a-f-]+$/);
+    expect(code).toBe(0);
+  });
+
+  it.each([
     ['vmss', 'skipped'],
     ['agentPool', 'warning'],
   ])('role: a right on what sets stand on, where sizes are written at the %s, is %s', async (writePath, status) => {
@@ -152,7 +168,7 @@ describe('doctor', () => {
   it('role: without any right everything that cannot be read says so, and nothing is made up', async () => {
     const seen = await visit(worldOf([aPool({ name: 'general' })], { roleActions: [] }));
     const messages = bad(seen).map(({ message }) => message);
-    expect(messages.filter((text) => text.includes('is not allowed'))).toHaveLength(7);
+    expect(messages.filter((text) => text.includes('is not allowed'))).toHaveLength(8);
     expect(messages.some((text) => text.startsWith('the pools cannot be read'))).toBe(true);
     expect(messages.some((text) => text.includes('Microsoft.Compute/skus/read failed'))).toBe(true);
     expect(seen.checks.some(({ area, status }) => area === 'pool' && status === 'ok')).toBe(false);
