@@ -67,6 +67,7 @@ const volume = loose({
   ephemeral: loose({ volumeClaimTemplate: loose({ spec: claimSpec }).nullish() }).nullish(),
 });
 
+const tolerations = listOf(loose({ key: word, operator: word, value: word, effect: word }), 'tolerations').nullish();
 const podSpec = loose({
   nodeName: z.string({ error: 'a text' }).optional(),
   hostNetwork: flag,
@@ -78,7 +79,7 @@ const podSpec = loose({
     podAffinity: podAffinity.nullish(),
     podAntiAffinity: podAffinity.nullish(),
   }).nullish(),
-  tolerations: listOf(loose({ key: word, operator: word, value: word, effect: word }), 'tolerations').nullish(),
+  tolerations,
   topologySpreadConstraints: listOf(
     loose({
       topologyKey: z.string({ error: 'a text' }),
@@ -97,6 +98,7 @@ const podSpec = loose({
   schedulingGates: listOf(loose({}), 'gates').nullish(),
   terminationGracePeriodSeconds: count,
   priorityClassName: word,
+  runtimeClassName: word,
   schedulerName: word,
   restartPolicy: word,
 });
@@ -104,6 +106,7 @@ const conditions = listOf(loose({ type: z.string({ error: 'a text' }), status: z
 const template = loose({ metadata: loose({ labels: strings.nullish(), annotations: strings.nullish() }).nullish(), spec: podSpec });
 const volumeClaimTemplates = listOf(loose({ metadata, spec: claimSpec }), 'claim templates').nullish();
 const replicas = z.int({ error: 'a whole number' }).min(0, { error: 'a whole number' }).nullish();
+const job = loose({ parallelism: replicas, completions: replicas, suspend: flag, template: template.nullish() });
 const workload = loose({ metadata, spec: loose({ replicas, template: template.nullish(), volumeClaimTemplates }).nullish() });
 
 /** By kind. */
@@ -130,7 +133,8 @@ export const OBJECT_SCHEMAS: ReadonlyMap<string, z.ZodType> = new Map<string, z.
     ReplicaSet: workload,
     StatefulSet: workload,
     ReplicationController: workload,
-    Job: loose({ metadata, spec: loose({ parallelism: replicas, completions: replicas, template: template.nullish() }).nullish() }),
+    Job: loose({ metadata, spec: job.nullish() }),
+    CronJob: loose({ metadata, spec: loose({ suspend: flag, jobTemplate: loose({ spec: job.nullish() }).nullish() }).nullish() }),
     PodDisruptionBudget: loose({
       metadata,
       spec: loose({ selector: selector.nullish() }).nullish(),
@@ -173,6 +177,11 @@ export const OBJECT_SCHEMAS: ReadonlyMap<string, z.ZodType> = new Map<string, z.
       maximumVolumeSize: quantity.nullish(),
     }),
     Namespace: loose({ metadata }),
+    RuntimeClass: loose({
+      metadata,
+      overhead: loose({ podFixed: quantities.nullish() }).nullish(),
+      scheduling: loose({ nodeSelector: strings.nullish(), tolerations }).nullish(),
+    }),
     ...deviceSchemas(metadata),
     PriorityClass: loose({ metadata, value: z.number({ error: 'a number' }), globalDefault: flag }),
   }),

@@ -17,7 +17,8 @@ const MOST_DEPTH = 10;
 const APIS: readonly (readonly [api: RegExp, kinds: readonly string[]])[] = [
   [/^v1$/, ['Pod', 'Node', 'Namespace', 'PersistentVolumeClaim', 'PersistentVolume', 'ReplicationController']],
   [/^(apps|extensions)\//, ['DaemonSet', 'Deployment', 'ReplicaSet', 'StatefulSet']],
-  [/^batch\//, ['Job']],
+  [/^batch\//, ['Job', 'CronJob']],
+  [/^node\.k8s\.io\//, ['RuntimeClass']],
   [/^policy\//, ['PodDisruptionBudget']],
   [/^storage\.k8s\.io\//, ['StorageClass', 'CSINode']],
   [/^scheduling\.k8s\.io\//, ['PriorityClass']],
@@ -75,7 +76,7 @@ function isMap(value: unknown): value is object {
 
 function checked(file: string, given: unknown, index: number): FileObject {
   const plain = withoutNulls(given);
-  const object: Typed = isMap(plain) ? plain : {};
+  const object: Typed = isMap(plain) ? named(plain, index) : {};
   const { kind } = object;
   if (typeof kind !== 'string') throw mistake(`${file}: object ${index}: kind is missing; accepted is a Kubernetes object.`);
   // An API server's "no" is no cluster without nodes.
@@ -87,6 +88,14 @@ function checked(file: string, given: unknown, index: number): FileObject {
   const parsed = OBJECT_SCHEMAS.get(kind)?.safeParse(object);
   if (parsed?.success === false) return refuse(`${file}: ${kind} ${nameOf(object, index)}`, given, parsed.error.issues);
   return { ...object, kind };
+}
+
+/** A manifest may leave the end of its name to the API server. */
+function named(object: { readonly metadata?: unknown }, index: number): object {
+  const { metadata } = object;
+  if (typeof metadata !== 'object' || metadata === null || 'name' in metadata || !('generateName' in metadata)) return object;
+  const { generateName } = metadata;
+  return typeof generateName === 'string' ? { ...object, metadata: { ...metadata, name: `${generateName}${index}` } } : object;
 }
 
 function saidBy({ message }: Typed & { readonly message?: unknown }): string {

@@ -4,7 +4,7 @@ import { isConfigErrors } from '../../config/config.ts';
 import { expandersOf } from '../../config/expander-schema.ts';
 import { loadConfig } from '../../config/load.ts';
 import { loadPolicy, type LoadedPolicy } from '../../config/load-policy.ts';
-import { readObjects } from '../../config/objects-file.ts';
+import { readObjects, type FileObject } from '../../config/objects-file.ts';
 import { readPools, type PoolSpec } from '../../config/pools-file.ts';
 import { AutoscalerError } from '../../domain/errors.ts';
 import type { Policy } from '../../domain/policy.ts';
@@ -13,7 +13,7 @@ import { emptyLoopState, reduceObservation } from '../../planning/state.ts';
 import { createLog } from '../../telemetry/log.ts';
 import { createMetrics } from '../../telemetry/metrics.ts';
 import { answer, type Question } from '../plan/answer.ts';
-import { podsToAdd } from '../plan/added-pods.ts';
+import { isOfUse, podsToAdd } from '../plan/added-pods.ts';
 import { clusterOf, newestMoment, startReading, type Reading } from '../plan/cluster-file.ts';
 import { dumpedQuestion, withoutCuts } from '../plan/dumped.ts';
 import { timersRunOut, withoutHistory } from '../plan/history.ts';
@@ -82,8 +82,8 @@ export async function run(argv: readonly string[], terminal: Terminal): Promise<
     terminal.out(HELP);
     return EXIT_OK;
   }
-  const { question, reading } = await asked(given, settings, terminal);
   const manifests = (given['add-pods'] ?? []).flatMap((file) => readObjects(file, readFile(file, terminal), MANIFESTS_MOST_MIB));
+  const { question, reading } = await asked(given, { settings, manifests }, terminal);
   const addPods = manifests.length === 0 ? [] : podsToAdd(manifests, reading, question.observation.cluster);
   const whatIf = { addPods, setMax: given['set-max'] ?? [], cordon: given.cordon ?? [] };
   const found = answer(isEmpty(whatIf) ? question : askedOtherwise(question, whatIf));
@@ -98,8 +98,13 @@ function askedOtherwise(question: Question, whatIf: WhatIf): Question {
   return { ...rest, ...whole, observation: changed(question.observation, whatIf) };
 }
 
-async function asked(given: Options, settings: readonly string[], terminal: Terminal): Promise<Asked> {
-  if (given.live !== true) return given.dump === undefined ? fromFiles(given, terminal) : fromDump(given.dump, terminal);
+interface Beside {
+  readonly settings: readonly string[];
+  readonly manifests: readonly FileObject[];
+}
+
+async function asked(given: Options, { settings, manifests }: Beside, terminal: Terminal): Promise<Asked> {
+  if (given.live !== true) return given.dump === undefined ? fromFiles(given, manifests, terminal) : fromDump(given.dump, terminal);
   if (given.cluster !== undefined || given.pools !== undefined || given.dump !== undefined || given.now !== undefined)
     throw mistake('--live goes without --cluster, --pools, --dump and --now: it asks the cluster itself.');
   return fromLive(settings, terminal);
@@ -168,7 +173,7 @@ function withoutStorage(reading: Reading, what: string): Reading {
   return reading;
 }
 
-function fromFiles(given: Options, terminal: Terminal): Asked {
+function fromFiles(given: Options, manifests: readonly FileObject[], terminal: Terminal): Asked {
   const { cluster: clusterFile, pools: poolsFile } = given;
   if (clusterFile === undefined || poolsFile === undefined)
     throw mistake('plan needs --cluster FILE and --pools FILE, or --live, or --dump FILE; plan --help says more.');
@@ -180,7 +185,8 @@ function fromFiles(given: Options, terminal: Terminal): Asked {
   const loaded = loadPolicy(config, arePriced);
   const taints = loaded.policy.cluster?.taints;
   const nowMs = given.now === undefined ? newestMoment(objects) : timeOf(given.now);
-  const reading = startReading(names, objects, nowMs, taints);
+  // What the cluster has goes before what a manifest says of it.
+  const reading = startReading(names, [...manifests.filter(isOfUse), ...objects], nowMs, taints);
   const { cluster: present, trusted, leaving } = clusterOf(objects, reading);
   const cluster = { ...present, daemonSets: [...present.daemonSets, ...daemonsOf(pools, present)] };
   const region = regionOf(cluster, pools, objects);

@@ -10,12 +10,25 @@ import type { PodClaim } from '../../domain/volumes.ts';
 import { readPod, type Reading } from './cluster-file.ts';
 
 const MOST_REPLICAS = 200_000;
-const MAKERS = ['Deployment', 'ReplicaSet', 'ReplicationController', 'StatefulSet', 'Job'];
+const MAKERS = ['Deployment', 'ReplicaSet', 'ReplicationController', 'StatefulSet', 'Job', 'CronJob'];
 /** What stands beside workloads in manifests and makes no pods, nor says anything of theirs. */
 const BESIDE = new Set(
   `Service ConfigMap Secret ServiceAccount Namespace Role RoleBinding ClusterRole ClusterRoleBinding Ingress NetworkPolicy
   PodDisruptionBudget HorizontalPodAutoscaler`.split(/\s+/),
 );
+
+/** What stands beside them and says something of their pods. */
+const OF_USE = new Set(
+  `PersistentVolumeClaim PersistentVolume StorageClass PriorityClass RuntimeClass ResourceClaim ResourceClaimTemplate`.split(/\s+/),
+);
+
+/** Whether pods may mean the object. */
+export function isOfUse({ kind }: FileObject): boolean {
+  return OF_USE.has(kind);
+}
+
+/** Who owns the pods of those that make others first. */
+const OWNERS: Readonly<Record<string, string>> = { Deployment: 'ReplicaSet', CronJob: 'Job' };
 
 /** The pods of the manifests, and one for each replica of their workloads. @throws AutoscalerError `config` for what makes none. */
 export function podsToAdd(objects: readonly FileObject[], reading: Reading, cluster: ClusterView): readonly Pod[] {
@@ -28,7 +41,8 @@ export function podsToAdd(objects: readonly FileObject[], reading: Reading, clus
 
 /** Adds to the names that are `taken`. */
 function madeFrom(object: FileObject, reading: Reading, taken: Set<string>): readonly Pod[] {
-  if (BESIDE.has(object.kind)) return [];
+  if (BESIDE.has(object.kind) || isOfUse(object)) return [];
+  if (object.kind === 'CronJob') return replicasOf(oneRunOf(object as CronJob), reading, taken);
   if (MAKERS.includes(object.kind)) return replicasOf(object as Workload, reading, taken);
   if (object.kind !== 'Pod') throw mistake(`${object.kind} is no kind that pods are made from; accepted are Pod, ${MAKERS.join(', ')}.`);
   const pod = readPod(withoutNode(object as PodJson), reading);
@@ -48,9 +62,19 @@ interface Workload extends FileObject {
     readonly replicas?: number;
     readonly parallelism?: number;
     readonly completions?: number;
+    readonly suspend?: boolean;
     readonly template?: { readonly metadata?: PodJson['metadata']; readonly spec: PodSpecJson };
     readonly volumeClaimTemplates?: readonly ClaimTemplate[];
   };
+}
+
+interface CronJob extends FileObject {
+  readonly metadata: Workload['metadata'];
+  readonly spec?: { readonly suspend?: boolean; readonly jobTemplate?: Pick<Workload, 'spec'> };
+}
+
+function oneRunOf({ kind, metadata, spec: { suspend = false, jobTemplate = {} } = {} }: CronJob): Workload {
+  return { kind, metadata, spec: { ...jobTemplate.spec, ...(suspend ? { suspend } : {}) } };
 }
 
 function replicasOf(workload: Workload, reading: Reading, taken: Set<string>): readonly Pod[] {
@@ -60,7 +84,7 @@ function replicasOf(workload: Workload, reading: Reading, taken: Set<string>): r
   const replicas = countOf(workload);
   const namespace = metadata.namespace ?? 'default';
   const owner = {
-    kind: kind === 'Deployment' ? 'ReplicaSet' : kind,
+    kind: OWNERS[kind] ?? kind,
     name: metadata.name,
     uid: `what-if/${namespace}/${metadata.name}`,
     controller: true,
@@ -78,8 +102,10 @@ function replicasOf(workload: Workload, reading: Reading, taken: Set<string>): r
 
 /** How many pods there are at a time. */
 function countOf({ kind, metadata, spec = {} }: Workload): number {
-  const { parallelism = 1, completions = parallelism } = spec;
-  const [field, count] = kind === 'Job' ? ['parallelism', Math.min(parallelism, completions)] : ['replicas', spec.replicas ?? 1];
+  const { parallelism = 1, completions = parallelism, suspend = false } = spec;
+  if (suspend) return 0;
+  const [field, count] =
+    kind === 'Job' || kind === 'CronJob' ? ['parallelism', Math.min(parallelism, completions)] : ['replicas', spec.replicas ?? 1];
   if (count <= MOST_REPLICAS) return count;
   throw mistake(`${kind} ${metadata.name}: spec.${field} is ${count}; accepted are ${MOST_REPLICAS} at most.`);
 }

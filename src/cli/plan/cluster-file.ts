@@ -15,6 +15,7 @@ import {
 } from '../../adapters/kubernetes/project-storage.ts';
 import { projectClaimTemplate, projectDeviceClass, projectResourceClaim, projectSlice } from '../../adapters/kubernetes/project-devices.ts';
 import { ownersOf } from './owners.ts';
+import { withRuntime, type RuntimeClassJson } from './runtime-classes.ts';
 import { projectBudget, projectDaemonSet } from '../../adapters/kubernetes/project-workloads.ts';
 import type { FileObject } from '../../config/objects-file.ts';
 import { AutoscalerError } from '../../domain/errors.ts';
@@ -32,6 +33,8 @@ export interface Reading {
   readonly pods: PodProjection;
   /** PriorityClasses by name, '' being who names none: a manifest names its class, only the API server writes the number. */
   readonly priorities: ReadonlyMap<string, number>;
+  /** By name. */
+  readonly runtimes: ReadonlyMap<string, RuntimeClassJson>;
   readonly storage: KnownStorage;
   readonly devices: KnownDevices;
   /** Taints by which nodes of this cluster say what state they are in. */
@@ -58,8 +61,9 @@ export function startReading(names: ResourceNames, objects: readonly FileObject[
   const usual = classes.filter(({ globalDefault }) => globalDefault === true).map(({ value }) => value);
   // Of several defaults the lowest holds.
   const priorities = new Map([...SYSTEM_CLASSES, ...named, ...(usual.length === 0 ? [] : [['', Math.min(...usual)] as const])]);
+  const runtimes = new Map((ofKind(objects, 'RuntimeClass') as readonly RuntimeClassJson[]).map((each) => [each.metadata.name, each]));
   const kept = { storage: storageOf(objects, names), devices: devicesOf(objects) };
-  return { names, pods: createPodProjection(names), priorities, ...kept, taints, nowMs };
+  return { names, pods: createPodProjection(names), priorities, runtimes, ...kept, taints, nowMs };
 }
 
 /**
@@ -171,18 +175,22 @@ export function readPod(json: PodJson, reading: Reading): Pod {
 }
 
 /** A manifest's pod has not met the API server, which fills these in. */
-function completed(json: PodJson, { priorities }: Reading): PodJson {
+function completed(json: PodJson, { priorities, runtimes }: Reading): PodJson {
   const spec: ManifestSpec = json.spec ?? {};
   const priority = spec.priority ?? priorities.get(spec.priorityClassName ?? '');
   const { namespace = '' } = json.metadata ?? {};
   return {
     ...json,
     metadata: { ...json.metadata, namespace: namespace === '' ? 'default' : namespace },
-    spec: { ...spec, ...(priority === undefined ? {} : { priority }) },
+    spec: { ...withRuntime(spec, runtimes.get(spec.runtimeClassName ?? '')), ...(priority === undefined ? {} : { priority }) },
   };
 }
 
-type ManifestSpec = PodSpecJson & { readonly priorityClassName?: string; readonly schedulingGates?: readonly unknown[] };
+type ManifestSpec = PodSpecJson & {
+  readonly priorityClassName?: string;
+  readonly runtimeClassName?: string;
+  readonly schedulingGates?: readonly unknown[];
+};
 
 /** No scheduler looks at it, whatever was said before. */
 function isGated({ spec = {} }: PodJson): boolean {

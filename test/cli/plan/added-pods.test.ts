@@ -19,11 +19,17 @@ describe('--add-pods', () => {
     ['a Job, which runs so many at a time', { kind: 'Job', spec: { parallelism: 3, completions: 10, template } }, ['a 1->4']],
     ['a Job with fewer to complete', { kind: 'Job', spec: { parallelism: 3, completions: 2, template } }, ['a 1->3']],
     ['a Job that says nothing', { kind: 'Job', spec: { template } }, ['a 1->2']],
+    ['a Job that is held', { kind: 'Job', spec: { suspend: true, template } }, []],
+    ['one run of a CronJob', { kind: 'CronJob', spec: { jobTemplate: { spec: { parallelism: 2, template } } } }, ['a 1->3']],
+    ['a CronJob that is held', { kind: 'CronJob', spec: { suspend: true, jobTemplate: { spec: { template } } } }, []],
+    ['a name that the API server ends', { metadata: { generateName: 'w-' }, kind: 'Job', spec: { template } }, ['a 1->2']],
     ['nothing to start', { kind: 'Deployment', spec: { replicas: 0, template } }, []],
     [
       'what makes no pods',
-      { kind: 'CronJob' },
-      ['CronJob is no kind that pods are made from; accepted are Pod, Deployment, ReplicaSet, ReplicationController, StatefulSet, Job.'],
+      { kind: 'Widget' },
+      [
+        'Widget is no kind that pods are made from; accepted are Pod, Deployment, ReplicaSet, ReplicationController, StatefulSet, Job, CronJob.',
+      ],
     ],
     [
       'too many',
@@ -32,6 +38,42 @@ describe('--add-pods', () => {
     ],
   ])('%s', async (_what, object, expected) => {
     expect(await added({ metadata: { name: 'w' }, ...object })).toEqual(expected);
+  });
+
+  it('hears what stands beside them: claims, classes of storage, of priority and of runtimes', async () => {
+    const storage = {
+      apiVersion: 'storage.k8s.io/v1',
+      kind: 'StorageClass',
+      metadata: { name: 'disk' },
+      provisioner: 'x',
+      volumeBindingMode: 'WaitForFirstConsumer',
+    };
+    const claim = {
+      apiVersion: 'v1',
+      kind: 'PersistentVolumeClaim',
+      metadata: { name: 'data' },
+      spec: { storageClassName: 'disk', accessModes: ['ReadWriteOnce'] },
+    };
+    const mounts = { ...template.spec, volumes: [{ name: 'v', persistentVolumeClaim: { claimName: 'data' } }] };
+    const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'p' }, spec: mounts };
+    expect(await added(pod)).toEqual(['p impossible']);
+    expect(await added(claim, storage, pod)).toEqual(['a 1->2']);
+    const runtime = {
+      apiVersion: 'node.k8s.io/v1',
+      kind: 'RuntimeClass',
+      metadata: { name: 'kata' },
+      overhead: { podFixed: { cpu: '64' } },
+    };
+    expect(await added(runtime, { ...pod, spec: { ...template.spec, runtimeClassName: 'kata' } })).toEqual(['p impossible']);
+    const selecting = { ...runtime, overhead: null, scheduling: { nodeSelector: { team: 'x' }, tolerations: [] } };
+    expect(await added(selecting, { ...pod, spec: { ...template.spec, runtimeClassName: 'kata' } })).toEqual(['p impossible']);
+    const [first, second] = [{ name: 'p' }, { name: 'q' }].map((metadata) => ({
+      ...pod,
+      metadata,
+      spec: { ...template.spec, priorityClassName: 'low' },
+    }));
+    const low = { apiVersion: 'scheduling.k8s.io/v1', kind: 'PriorityClass', metadata: { name: 'low' }, value: -20 };
+    expect(await added(low, first ?? {}, second ?? {})).toEqual(['p ignored', 'q ignored']);
   });
 
   it('leaves alone what stands beside workloads in their manifests', async () => {
