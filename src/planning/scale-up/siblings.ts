@@ -8,7 +8,7 @@ import type { Node } from '../../domain/node.ts';
 import type { Pod } from '../../domain/pod.ts';
 import type { ClusterSnapshot } from '../../scheduling/cluster-snapshot.ts';
 import type { EquivalenceGroup } from './equivalence-groups.ts';
-import { areSimilar } from './similar-groups.ts';
+import { agreeOnLabels, areSimilar } from './similar-groups.ts';
 import type { GroupTemplate } from './template-node.ts';
 
 export const HOSTNAME = 'kubernetes.io/hostname';
@@ -42,7 +42,7 @@ export function familiesOf(
       onlyZone(first) !== undefined &&
       family.every((other) => onlyZone(other) !== zone) &&
       preference(first.group) === preference(template.group) &&
-      areSimilar(first, template, { ignoredLabels })
+      areSiblings(first, template, ignoredLabels)
     );
   }
 }
@@ -75,6 +75,19 @@ export function foresee(
 
 export function forget(snapshot: ClusterSnapshot, foreseen: readonly NodeName[]): void {
   for (const name of foreseen) snapshot.removeNode(name);
+}
+
+/**
+ * Equal machines are alike whatever is known of them: of a group without nodes Azure tells less than a living node does,
+ * so that a zone without nodes would never be a sibling of those that have some.
+ */
+function areSiblings(left: GroupTemplate, right: GroupTemplate, ignoredLabels: readonly string[]): boolean {
+  if (areSimilar(left, right, { ignoredLabels })) return true;
+  const { vmSize, priority } = left.group;
+  const areEqual = vmSize.toLowerCase() === right.group.vmSize.toLowerCase() && priority === right.group.priority;
+  return (
+    areEqual && left.template.source !== right.template.source && agreeOnLabels(left.template.labels, right.template.labels, ignoredLabels)
+  );
 }
 
 function onlyZone({ variants }: GroupTemplate): string | undefined {

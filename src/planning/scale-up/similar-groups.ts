@@ -92,6 +92,16 @@ function haveSameLabels(left: Labels, right: Labels, ignored: ReadonlySet<string
   return [...keys].every((key) => ignored.has(key) || shareLabel(left, right, key));
 }
 
+/** The same, but for labels of the platform that only one of them is known to have. */
+export function agreeOnLabels(left: Labels, right: Labels, ignoredLabels: readonly string[]): boolean {
+  const oneSided = Object.keys({ ...left, ...right }).filter((key) => !(Object.hasOwn(left, key) && Object.hasOwn(right, key)));
+  return haveSameLabels(left, right, new Set([...PLACE_LABELS, ...ignoredLabels, ...oneSided.filter(isOfPlatform)]));
+}
+
+function isOfPlatform(key: string): boolean {
+  return /^([a-z0-9.-]+\.)?(kubernetes\.io|k8s\.io|azure\.com)\//.test(key) || key === 'storageprofile' || key === 'storagetier';
+}
+
 function shareLabel(left: Labels, right: Labels, label: string): boolean {
   return Object.hasOwn(left, label) && Object.hasOwn(right, label) && left[label] === right[label];
 }

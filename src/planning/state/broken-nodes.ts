@@ -7,9 +7,10 @@ import type { LoopState } from '../../domain/loop-state.ts';
 import type { Observation } from '../../domain/observation.ts';
 import type { Policy } from '../../domain/policy.ts';
 import { TO_BE_DELETED_TAINT, hasTaint } from '../../domain/taint.ts';
+import { isStarting } from '../node-counts.ts';
 import { unreadyKeptMs } from './unready-time.ts';
 
-/** How many by group; nodes on their way out and those that scale-down may not touch are left out, as are groups without any. */
+/** How many by group; nodes on their way out and those that scale-down may not touch are left out, as are those still starting and groups without any. */
 export function brokenNodes(observation: Observation, state: LoopState, policy: Policy): ReadonlyMap<NodeGroupId, number> {
   const { cluster, cloud, nowMs } = observation;
   const broken = new Map<NodeGroupId, number>();
@@ -21,7 +22,7 @@ export function brokenNodes(observation: Observation, state: LoopState, policy: 
     if (node.deletionAtMs !== undefined || state.deleting.has(name) || hasTaint(node.taints, TO_BE_DELETED_TAINT)) continue;
     const id = cloud.groupOfNode.get(name);
     const group = cloud.groups.find((candidate) => candidate.id === id);
-    if (group === undefined) continue;
+    if (group === undefined || isStarting(node, group, { policy, nowMs })) continue;
     if (nowMs - sinceMs > unreadyKeptMs(node, group, observation, policy)) broken.set(group.id, (broken.get(group.id) ?? 0) + 1);
   }
   return broken;

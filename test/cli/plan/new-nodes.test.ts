@@ -46,6 +46,53 @@ describe('a new node runs what the one runs that speaks for its pool', () => {
   });
 });
 
+describe('nodes that are starting', () => {
+  it.each<[string, Json, string, readonly string[]]>([
+    ['not ready yet', { conditions: [{ type: 'Ready', status: 'False' }] }, '2026-11-21T07:59:00Z', ['web@(coming in a)']],
+    [
+      'not ready, and long in coming',
+      { conditions: [{ type: 'Ready', status: 'False' }] },
+      '2026-11-21T07:00:00Z',
+      ['a 1->2', 'web@(coming in a)'],
+    ],
+  ])('%s: it is not replaced before its time is up', async (_what, status, creationTimestamp, expected) => {
+    const node = nodeJson('n-0', 'a');
+    const size = { cpu: '4', memory: '16Gi', pods: '110' };
+    const young = {
+      ...node,
+      metadata: { ...Object(node['metadata']), creationTimestamp },
+      status: { capacity: size, allocatable: size, ...status },
+    };
+    expect(await told({ p: POOLS.replace('min: 0', 'min: 1'), c: listOf(young, podJson('web', '1')) })).toEqual(expected);
+  });
+});
+
+describe('pools of one zone each, of which one has nodes', () => {
+  it('are planned together, however little a node of the file says of itself', async () => {
+    const pools = [1, 2, 3]
+      .map((zone) => `- {name: z${zone}, vmSize: Standard_D4s_v5, min: 0, max: 5, zones: [westeurope-${zone}]}\n`)
+      .join('');
+    const labels = { app: 'web' };
+    const constraint = {
+      maxSkew: 1,
+      topologyKey: 'topology.kubernetes.io/zone',
+      whenUnsatisfiable: 'DoNotSchedule',
+      labelSelector: { matchLabels: labels },
+    };
+    const spread = (name: string, on?: string) =>
+      podJson(name, '3', {
+        ...(on === undefined ? {} : { on }),
+        spec: { topologySpreadConstraints: [constraint] },
+        metadata: { labels, name, namespace: 'default' },
+      });
+    const node = nodeJson('n-0', 'z1', {
+      labels: { 'topology.kubernetes.io/zone': 'westeurope-1', 'topology.kubernetes.io/region': 'westeurope' },
+    });
+    const waiting = ['a', 'b', 'c', 'd', 'e'].map((name) => spread(name));
+    expect(await told({ p: pools, c: listOf(node, spread('first', 'n-0'), ...waiting) })).toEqual(['z1 1->2', 'z2 0->2', 'z3 0->2']);
+  });
+});
+
 describe('the region of zones that are only numbers', () => {
   const pools =
     '- {name: one, vmSize: Standard_D4s_v5, min: 0, max: 5, zones: [1]}\n- {name: two, vmSize: Standard_D4s_v5, min: 0, max: 5, zones: [2]}\n';

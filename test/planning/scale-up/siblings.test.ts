@@ -30,6 +30,26 @@ const triggered = (plan: ReturnType<typeof planFor>): number =>
   [...plan.verdicts.values()].filter(({ kind }) => kind === 'triggered').length;
 
 describe('sibling pools are planned together', () => {
+  it.each<[string, Parameters<typeof pool>[1], readonly string[]]>([
+    [
+      'that a living node tells more of one than Azure of the others',
+      { labels: { 'kubernetes.azure.com/told-by-nodes': 'x' } },
+      ['z1 0->2', 'z2 0->2', 'z3 0->2'],
+    ],
+    ['a label of somebody', { labels: { team: 'x' } }, ['z1 0->6']],
+    [
+      'another size, and less known of it',
+      { labels: { 'kubernetes.azure.com/told-by-nodes': 'x' }, vmSize: 'Standard_F4s_v2' },
+      ['z1 0->6'],
+    ],
+  ])('%s: planned together or not', (_what, part, expected) => {
+    const living = pool(1, part);
+    const first = { ...living, template: { ...living.template!, source: 'live-node' as const } };
+    const others = pools(2, 3).map((group) => ({ ...group, template: { ...group.template!, source: 'cloud' as const } }));
+    const plan = planFor({ groups: [first, ...others], pods: webs(18, { topologySpread: [spread()] }) });
+    expect(growth(plan)).toEqual(expected);
+  });
+
   it.each<[string, number, ShapeOptions, readonly string[]]>([
     ['spread over three empty pools', 9, { topologySpread: [spread()] }, ['z1 0->1', 'z2 0->1', 'z3 0->1']],
     ['a wider skew is no reason to be uneven', 18, { topologySpread: [spread({ maxSkew: 3 })] }, ['z1 0->2', 'z2 0->2', 'z3 0->2']],
