@@ -67,7 +67,7 @@ export interface ContainerJson {
 export interface ContainerStatusJson {
   readonly name?: string;
   readonly allocatedResources?: Quantities;
-  readonly resources?: ResourcesJson;
+  readonly resources?: ResourcesJson | null;
 }
 
 export interface AzureDiskJson {
@@ -176,6 +176,9 @@ export interface PodStatusJson {
   readonly conditions?: readonly ConditionJson[];
   readonly containerStatuses?: readonly ContainerStatusJson[];
   readonly initContainerStatuses?: readonly ContainerStatusJson[];
+  /** Of the pod as a whole. */
+  readonly allocatedResources?: Quantities;
+  readonly resources?: ResourcesJson | null;
 }
 
 export interface PodJson extends ObjectJson {

@@ -60,6 +60,8 @@ function fingerprint(pod: PodJson): string {
     pod.status?.containerStatuses?.map(statusPart),
     pod.status?.initContainerStatuses?.map(statusPart),
     spec.volumes?.filter(placesPod),
+    pod.status?.allocatedResources,
+    pod.status?.resources === undefined ? undefined : (pod.status.resources?.requests ?? {}),
     pod.status?.conditions?.find(({ type }) => type === 'PodResizePending')?.reason,
   ]);
 }
@@ -70,7 +72,8 @@ function containerPart(container: ContainerJson, hostNetwork: boolean | undefine
 }
 
 function statusPart(status: ContainerStatusJson): readonly unknown[] {
-  return [status.name, status.allocatedResources, status.resources?.requests];
+  const actual = status.resources ?? undefined;
+  return [status.name, status.allocatedResources, actual === undefined ? undefined : (actual.requests ?? {})];
 }
 
 /** Projects without interning. */

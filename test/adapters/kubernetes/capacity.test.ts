@@ -1,7 +1,15 @@
 /** Objects that limit, reserve and ask for capacity: what of them is believed, and how their statuses are written. */
 import { afterEach, describe, expect, it } from 'vitest';
 import { createCapacityWriter } from '../../../src/adapters/kubernetes/capacity-writer.ts';
-import { projectBuffer, projectQuota, type BufferJson, type QuotaJson } from '../../../src/adapters/kubernetes/project-capacity.ts';
+import {
+  projectBuffer,
+  projectPodTemplate,
+  projectQuota,
+  projectScalable,
+  type BufferJson,
+  type QuotaJson,
+} from '../../../src/adapters/kubernetes/project-capacity.ts';
+import { Shapes } from '../../../src/adapters/kubernetes/project-shape.ts';
 import { Reflector } from '../../../src/adapters/kubernetes/reflector.ts';
 import { Table } from '../../../src/adapters/kubernetes/table.ts';
 import { seededRandom } from '../../../src/domain/random.ts';
@@ -73,6 +81,19 @@ describe('a CapacityQuota as read', () => {
   it('no selector, or an empty one, is about every node', () => {
     for (const selector of [null, {}])
       expect(projectQuota(quota({ cpu: '1' }, selector))).toMatchObject({ selector: { requirements: [] } });
+  });
+});
+
+describe('pods that a buffer or a request stands for', () => {
+  it('are said not to be judged where they claim devices: whose claims those would be is not known', () => {
+    const template = { spec: { containers: [], resourceClaims: [{ name: 'gpu', resourceClaimTemplateName: 'one' }] } };
+    const shapes = new Shapes(resourceNames);
+    const unsupported = [{ feature: 'dynamic-resource-allocation', detail: 'resource claim gpu (ResourceClaimTemplate one)' }];
+    expect(projectPodTemplate({ metadata: { name: 't' }, template }, shapes, resourceNames).shape).toMatchObject({ unsupported });
+    const scalable = { metadata: { name: 'd' }, spec: { template } };
+    expect(projectScalable({ kind: 'Deployment', apiGroup: 'apps' }, scalable, { shapes, names: resourceNames }).shape).toMatchObject({
+      unsupported,
+    });
   });
 });
 

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import type { NodeJson, PodJson, PodSpecJson } from '../../../src/adapters/kubernetes/api-json.ts';
-import { effectiveRequest } from '../../../src/adapters/kubernetes/pod-requests.ts';
 import { createNodeProjection, projectNode, readinessOf } from '../../../src/adapters/kubernetes/project-node.ts';
 import { createPodProjection, goDurationMs, projectPod } from '../../../src/adapters/kubernetes/project-pod.ts';
 import { labelSelector } from '../../../src/adapters/kubernetes/project-selectors.ts';
@@ -13,7 +12,6 @@ import { untoleratedTaint } from '../../../src/domain/taint.ts';
 
 const names = new ResourceNames();
 const requests = (cpu: string, memory = '0') => ({ resources: { requests: { cpu, memory } } });
-const sidecar = (cpu: string) => ({ ...requests(cpu), restartPolicy: 'Always' });
 
 /** As an API server shows a pending pod of a Deployment. */
 function podJson(spec: PodSpecJson = {}, rest: Partial<PodJson> = {}): PodJson {
@@ -50,90 +48,6 @@ function podJson(spec: PodSpecJson = {}, rest: Partial<PodJson> = {}): PodJson {
     ...rest,
   };
 }
-
-describe('effective request of a pod', () => {
-  it.each<[string, PodSpecJson, number]>([
-    ['containers add up', { containers: [requests('100m'), requests('200m')] }, 300],
-    [
-      'an init container counts only where it is larger',
-      { containers: [requests('100m')], initContainers: [requests('150m'), requests('400m')] },
-      400,
-    ],
-    ['a small init container does not count', { containers: [requests('500m')], initContainers: [requests('100m')] }, 500],
-    ['a sidecar runs beside the containers', { containers: [requests('100m')], initContainers: [sidecar('50m')] }, 150],
-    [
-      'a sidecar runs beside later init containers',
-      { containers: [requests('100m')], initContainers: [sidecar('50m'), requests('300m')] },
-      350,
-    ],
-    [
-      'a sidecar does not run beside earlier init containers',
-      { containers: [requests('100m')], initContainers: [requests('300m'), sidecar('50m')] },
-      300,
-    ],
-    ['overhead comes on top', { containers: [requests('100m')], initContainers: [requests('300m')], overhead: { cpu: '20m' } }, 320],
-    [
-      'ES18: an init container runs beside the sidecars before it',
-      { containers: [requests('500m')], initContainers: [sidecar('100m'), sidecar('100m'), requests('800m')] },
-      1000,
-    ],
-    [
-      'ES18: a sidecar behind an init container does not run beside it',
-      { containers: [requests('500m')], initContainers: [sidecar('100m'), requests('800m'), sidecar('100m')] },
-      900,
-    ],
-    [
-      'ES18: the sum of what keeps running, where that is more',
-      { containers: [requests('500m')], initContainers: [sidecar('100m'), sidecar('100m'), requests('400m')] },
-      700,
-    ],
-    [
-      'ES19: two cores for the pod count, not the three of its containers',
-      { containers: [requests('1500m'), requests('1500m')], resources: { requests: { cpu: '2' } } },
-      2000,
-    ],
-    ['the pod-level number replaces the sum', { containers: [requests('100m')], resources: { requests: { cpu: '250m' } } }, 250],
-    [
-      'overhead comes on top of the pod level too',
-      { containers: [], resources: { requests: { cpu: '1' } }, overhead: { cpu: '20m' } },
-      1020,
-    ],
-    ['a limit alone is a request', { containers: [{ resources: { limits: { cpu: '300m' } } }] }, 300],
-  ])('%s', (_rule, spec, cpuMillis) => {
-    expect(names.toRecord(effectiveRequest({ spec }, names))).toMatchObject({ cpu: cpuMillis, pods: 1 });
-  });
-
-  it('ES20: overhead is added once, however many containers there are', () => {
-    const containers = [requests('0', '100Mi'), requests('0', '100Mi'), requests('0', '100Mi')];
-    const request = effectiveRequest(
-      podJson({ containers, initContainers: [requests('0', '50Mi')], overhead: { memory: '120Mi' } }),
-      names,
-    );
-    expect(names.toRecord(request)['memory']).toBe(420 * 2 ** 20);
-  });
-
-  it('keeps extended resources that no pod level names', () => {
-    const spec = {
-      containers: [{ resources: { requests: { cpu: '1', 'nvidia.com/gpu': '2' } } }],
-      resources: { requests: { cpu: '500m' } },
-    };
-    expect(names.toRecord(effectiveRequest({ spec }, names))).toEqual({ cpu: 500, 'nvidia.com/gpu': 2, pods: 1 });
-  });
-
-  it.each<[string, string | undefined, number]>([
-    ['growing: what is wanted', undefined, 800],
-    ['refused as infeasible: what is held', 'Infeasible', 500],
-  ])('during an in-place resize, %s', (_rule, reason, cpuMillis) => {
-    const pod: PodJson = {
-      spec: { containers: [{ name: 'app', resources: { requests: { cpu: '800m' } } }] },
-      status: {
-        containerStatuses: [{ name: 'app', allocatedResources: { cpu: '500m' }, resources: { requests: { cpu: '400m' } } }],
-        conditions: reason === undefined ? [] : [{ type: 'PodResizePending', status: 'True', reason }],
-      },
-    };
-    expect(names.toRecord(effectiveRequest(pod, names))['cpu']).toBe(cpuMillis);
-  });
-});
 
 describe('pods', () => {
   const project = (json: PodJson) => projectPod(json, createPodProjection(names));

@@ -56,6 +56,60 @@ const resourcesOf = (asked: Fields): Fields => ({
 const initContainer = fc.tuple(requests, fc.constantFrom({}, {}, { restartPolicy: 'Always' }));
 const podLevel = fc.tuple(some({ cpu: fc.constantFrom('2', '3', '3500m'), memory: fc.constantFrom('3Gi', '6Gi') }), hugeOrNot);
 
+const resourcePod: fc.Arbitrary<PodParts> = fc
+  .record({
+    containers: fc.array(requests, { minLength: 1, maxLength: 2 }),
+    inits: fc.array(initContainer, { maxLength: 3 }),
+    overhead: fc.constantFrom(undefined, { cpu: '250m' }, { memory: '1Gi', cpu: '1' }),
+    level: fc.option(podLevel, { nil: undefined }),
+  })
+  .map(({ containers, inits, overhead, level }) => ({
+    spec: {
+      containers: containers.map((asked, at) => container(resourcesOf(asked), at)),
+      initContainers: inits.map(([asked, rest], at) => ({ ...container(resourcesOf(asked), at, rest), name: `i-${at}` })),
+      ...(overhead === undefined ? {} : { overhead }),
+      ...(level === undefined || Object.keys(level[0]).length === 0
+        ? {}
+        : { resources: resourcesOf(Object.assign({}, ...level) as Fields) }),
+    },
+  }));
+
+/** What the kubelet says of a pod that is being resized where it is, or was: of its containers and of the whole. */
+const held = some({ cpu: fc.constantFrom('50m', '1200m', '3'), memory: fc.constantFrom('64Mi', '2Gi', '5Gi') });
+const report = some({
+  allocatedResources: held,
+  resources: fc.oneof(
+    fc.constant({}),
+    held.map((asked) => ({ requests: asked })),
+  ),
+});
+const resizedPod = fc
+  .record({
+    of: resourcePod,
+    reports: fc.array(report, { minLength: 5, maxLength: 5 }),
+    whole: report,
+    pending: fc.constantFrom(undefined, undefined, 'Infeasible', 'Deferred'),
+  })
+  .map(({ of, reports, whole, pending }): PodParts => {
+    const { containers = [], initContainers = [] } = (of.spec ?? {}) as {
+      readonly containers?: readonly Fields[];
+      readonly initContainers?: readonly Fields[];
+    };
+    const statusOf = (all: readonly Fields[], from: number): readonly Fields[] =>
+      all.map(({ name }, at) => ({ name, image: 'none', imageID: 'none', ready: true, restartCount: 0, ...reports[from + at] }));
+    const conditions = pending === undefined ? [] : [{ type: 'PodResizePending', status: 'True', reason: pending }];
+    return {
+      ...of,
+      status: {
+        phase: 'Running',
+        ...whole,
+        conditions,
+        containerStatuses: statusOf(containers, 0),
+        initContainerStatuses: statusOf(initContainers, 2),
+      },
+    };
+  });
+
 const resources: Theme = {
   node: some({
     cpu: fc.constantFrom('1', '3999m', '4'),
@@ -64,23 +118,8 @@ const resources: Theme = {
     'hugepages-2Mi': fc.constantFrom('32Mi', '0'),
     'example.com/thing': fc.constantFrom('0', '1', '2'),
   }).map((allocatable) => ({ allocatable: { pods: '4', ...(allocatable as Readonly<Record<string, string>>) } })),
-  pod: fc
-    .record({
-      containers: fc.array(requests, { minLength: 1, maxLength: 2 }),
-      inits: fc.array(initContainer, { maxLength: 3 }),
-      overhead: fc.constantFrom(undefined, { cpu: '250m' }, { memory: '1Gi', cpu: '1' }),
-      level: fc.option(podLevel, { nil: undefined }),
-    })
-    .map(({ containers, inits, overhead, level }) => ({
-      spec: {
-        containers: containers.map((asked, at) => container(resourcesOf(asked), at)),
-        initContainers: inits.map(([asked, rest], at) => ({ ...container(resourcesOf(asked), at, rest), name: `i-${at}` })),
-        ...(overhead === undefined ? {} : { overhead }),
-        ...(level === undefined || Object.keys(level[0]).length === 0
-          ? {}
-          : { resources: resourcesOf(Object.assign({}, ...level) as Fields) }),
-      },
-    })),
+  pod: resourcePod,
+  bound: resizedPod,
 };
 
 const VALUES = ['1', '05', '7', 'x', '', '1.5', '9223372036854775807', '9223372036854775808'];

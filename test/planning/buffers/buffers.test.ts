@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import type { CapacityBuffer, CapacityObjects, CapacityStatus, StatusCondition } from '../../../src/domain/capacity-objects.ts';
 import type { HeldRoom } from '../../../src/domain/plan.ts';
+import { helplessBufferEvents } from '../../../src/loop/scale-up-events.ts';
 import { bufferPods } from '../../../src/planning/buffers/inject.ts';
 import { bufferSize } from '../../../src/planning/buffers/size.ts';
 import { bufferStatus } from '../../../src/planning/buffers/status.ts';
@@ -159,6 +160,18 @@ describe('the room of buffers', () => {
     });
     expect([...capped.verdicts.values()].map(({ kind }) => kind).toSorted()).toEqual(['fits-present-node', 'triggered']);
     expect(capped.held).toBe('unknown');
+  });
+
+  it('that claims devices is not made, and the buffer is told so by name', () => {
+    const unsupported = [{ feature: 'dynamic-resource-allocation', detail: 'resource claim gpu' }];
+    const shape = { ...aShape({ cpu: '1' }), key: 'claims', unsupported };
+    const podTemplates = new Map([['default/shape', { namespace: 'default', name: 'shape', generation: 1, shape }]]);
+    const capacity = { ...objects(aBuffer({ status: ready(2) })), podTemplates };
+    const plan = planFor({ groups: [aGroup({ id: 'a', target: 0 })], capacity, capacityPolicy: on });
+    expect(growth(plan)).toEqual([]);
+    expect(helplessBufferEvents(plan).map(({ message }) => message)).toEqual([
+      "capacity buffer didn't trigger scale-up: 1 unsupported dynamic-resource-allocation: resource claim gpu",
+    ]);
   });
 
   const nodes = ['p-0', 'p-1'].map((name) => aNode({ name, cpu: '4', memory: '16Gi' }));

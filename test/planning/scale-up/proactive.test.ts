@@ -5,7 +5,8 @@ import type { ReplicatedWorkload } from '../../../src/domain/workload.ts';
 import { helplessEvents, increaseEvents } from '../../../src/loop/scale-up-events.ts';
 import { publishVerdicts } from '../../../src/loop/gauges.ts';
 import { createMetrics } from '../../../src/telemetry/metrics.ts';
-import { aGroup, aNode, aPod, START_MS } from '../../support/builders.ts';
+import { aGroup, aNode, aPod, aTemplate, START_MS } from '../../support/builders.ts';
+import { aDevicePool, claiming, DRIVER } from '../../support/devices.ts';
 import { valueOf } from '../../loop/support.ts';
 import { growth, planFor } from './world.ts';
 
@@ -52,6 +53,28 @@ describe('pods that controllers are about to make', () => {
     const plan = planFor({ groups, nodes, pods: big, workloads: wants(3), policy: on });
     expect(injected(plan)).toHaveLength(2);
     expect(helplessEvents(plan).map(({ subject }) => subject.name)).toEqual(['big']);
+  });
+
+  it('copies of a pod that claims devices ask for devices of their own, or are refused by name as it is', () => {
+    const unsupported = [{ feature: 'dynamic-resource-allocation', detail: 'resource claim gpu' }];
+    const sample = [aPod({ name: 'claims', shape: { key: 'claims', unsupported }, controller })];
+    const plan = planFor({ groups, nodes, pods: sample, workloads: wants(3), policy: on });
+    expect([growth(plan), injected(plan).map((pod) => plan.verdicts.get(pod)?.kind)]).toEqual([[], ['helpless', 'helpless']]);
+    const held = { devices: { pools: [aDevicePool('a-0', 4)], incomplete: [], held: [] } };
+    const holder = aPod({
+      name: 'holds',
+      nodeName: 'a-0',
+      heldDevices: [`${DRIVER}/a-0/d-0`],
+      shape: { key: 'one', ...claiming(1) },
+      controller,
+    });
+    const rich = [aGroup({ id: 'a', target: 1, template: { ...aTemplate(), devicePools: [aDevicePool('t', 4)] } })];
+    const grown = planFor({ groups: rich, nodes: [aNode({ name: 'a-0', ...held })], pods: [holder], workloads: wants(6), policy: on });
+    expect(injected(grown).map((pod) => grown.verdicts.get(pod)?.kind)).toEqual([
+      ...Array.from({ length: 3 }, () => 'fits-present-node'),
+      'triggered',
+      'triggered',
+    ]);
   });
 
   it('PS23: with 5,200 real pods and a limit of 5,000 every copy is left out, and no real one', () => {
