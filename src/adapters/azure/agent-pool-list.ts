@@ -48,6 +48,13 @@ export async function* agentPoolPages(
 export function toldPool(item: unknown): ToldPool | undefined {
   const pool = withoutNulls(item);
   if (!isRecord(pool)) return undefined;
-  const { type, enableFIPS, ...properties } = isRecord(pool['properties']) ? pool['properties'] : {};
-  return { ...properties, id: pool['id'], name: pool['name'], typePropertiesType: type, enableFips: enableFIPS } as ToldPool;
+  const { type, enableFIPS, enableAutoScaling, ...properties } = isRecord(pool['properties']) ? pool['properties'] : {};
+  const name = typeof pool['name'] === 'string' ? pool['name'] : undefined;
+  const flags = { enableFips: isTrue(enableFIPS), enableAutoScaling: isTrue(enableAutoScaling) };
+  return { ...properties, ...flags, id: pool['id'], name, typePropertiesType: type } as ToldPool;
+}
+
+/** Two autoscalers over one pool would be worse than a word that is taken for a truth. */
+function isTrue(value: unknown): boolean {
+  return value === true || (typeof value === 'string' && value.trim().toLowerCase() === 'true');
 }

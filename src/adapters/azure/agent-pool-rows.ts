@@ -54,6 +54,16 @@ export interface AgentPoolRow {
 export function projectAgentPool(given: ToldPool): AgentPoolRow | undefined {
   const raw = withoutNulls(given);
   if (raw.name === undefined || raw.name === '') return undefined;
+  try {
+    return project({ ...raw, name: raw.name });
+  } catch (thrown) {
+    if (!(thrown instanceof TypeError)) throw thrown;
+    // A part of it has not the shape that AKS documents: what it means is not known, and the other pools are.
+    return project({ name: raw.name, provisioningState: 'Unreadable' });
+  }
+}
+
+function project(raw: ToldPool & { readonly name: string }): AgentPoolRow {
   const vms = readVmsPool(raw);
   return {
     ...(vms === undefined ? {} : { vms }),
@@ -75,7 +85,7 @@ export function projectAgentPool(given: ToldPool): AgentPoolRow | undefined {
     taints: taintsOf(raw.nodeTaints),
     ...peculiarities(raw),
     priority: priorityOf(raw),
-    zones: [...(raw.availabilityZones ?? [])].sort(),
+    zones: (raw.availabilityZones ?? []).map(String).sort(),
     managedAutoscaler: raw.enableAutoScaling === true,
     tags: readTags(raw.tags),
     sizes: (raw.virtualMachineNodesStatus ?? []).map(({ size, count }) => ({ vmSize: size ?? '', count: count ?? 0 })),

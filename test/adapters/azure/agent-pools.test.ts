@@ -57,6 +57,18 @@ describe('the document of a pool', () => {
   });
 });
 
+describe('a pool of another shape than AKS documents', () => {
+  it.each([
+    ['numbers for zones', { availabilityZones: [2, 1] }, { zones: ['1', '2'], provisioningState: '' }],
+    ['a word for a truth', { enableAutoScaling: 'True' }, { managedAutoscaler: true }],
+    ['a text for a list', { nodeTaints: 'a=b:NoSchedule' }, { taints: [] }],
+    ['a list for an object', { virtualMachineNodesStatus: {} }, { provisioningState: 'Unreadable' }],
+    ['a number for a text', { scaleSetPriority: 7 }, { provisioningState: 'Unreadable' }],
+  ])('%s: what can be read is, else it is left alone', (_what, properties, expected) => {
+    expect(pool(properties)).toMatchObject(expected);
+  });
+});
+
 describe('GPUs that are cut', () => {
   const managed = (migStrategy?: string) => ({ gpuProfile: { nvidia: { managementMode: 'Managed', migStrategy } } });
 
