@@ -49,11 +49,19 @@ export function loadSettings(input: ConfigInput): Settings | ConfigErrors {
     ...(parsed.success ? [] : sentencesOf(parsed.error.issues, merged)),
     ...(ca !== undefined && 'error' in ca ? [ca.error] : []),
   ];
-  if (errors.length > 0 || !parsed.success) return { errors };
+  if (errors.length > 0 || !parsed.success) return { errors: errors.map(oneLine) };
   const caPem = ca !== undefined && 'text' in ca ? ca.text : undefined;
-  const warnings = [...layers.flatMap((layer) => layer.warnings), ...idle, ...idleSettings(parsed.data)];
+  const warnings = [...layers.flatMap((layer) => layer.warnings), ...idle, ...idleSettings(parsed.data)].map(oneLine);
   const config = deepFreeze(assemble(parsed.data, { caPem, warnings, hostname: input.hostname }));
   return { config, leaves: new Map(leavesOf(merged.document, [])) };
+}
+
+const LONGEST = 1_000;
+
+/** Whatever the user wrote stands in it: no line breaks, no control characters, and no end of the world. */
+function oneLine(sentence: string): string {
+  const short = sentence.length > LONGEST ? `${sentence.slice(0, LONGEST)}...` : sentence;
+  return short.replace(/\p{Cc}/gu, (sign) => JSON.stringify(sign).slice(1, -1));
 }
 
 function leavesOf(document: Document, above: readonly string[]): readonly (readonly [string, string])[] {

@@ -1,4 +1,6 @@
+import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { FLAGS } from '../../src/config/sources/flag-table.ts';
 import { errorsOf, type Given } from './support.ts';
 
 const yaml = (text: string): Given => ({ argv: ['--config=c.yaml'], files: { 'c.yaml': text } });
@@ -168,6 +170,23 @@ describe('bad input is one clear sentence', () => {
     for (const word of words) expect(errors[0]).toContain(word);
     expect(errors[0]).toMatch(/[.?]$/);
     expect(errors[0]).not.toMatch(/\n| {4}at /);
+  });
+
+  const signs = fc.constantFrom(...'abk:- \n\t{}[]"\'#&*!|>%@?,01~\u0000'.split(''));
+  const word = fc.oneof(
+    fc.string({ maxLength: 12 }),
+    fc.constantFrom('', '-1', '1:3:p', 'NaN', '1e999', '\n', '__proto__', '9'.repeat(3_000)),
+  );
+  const argument = fc.tuple(fc.constantFrom(...FLAGS.map(({ name }) => name)), fc.constantFrom('=', ' '), word);
+  it.each<[string, fc.Arbitrary<Given>]>([
+    ['file', fc.string({ maxLength: 60, unit: signs }).map(yaml)],
+    ['azure.json', fc.string({ maxLength: 60, unit: signs }).map((text) => ({ argv: ['--cloud-config=a'], files: { a: text } }))],
+    ['command line', argument.map(([name, between, text]) => flag(...(between === '=' ? [`--${name}=${text}`] : [`--${name}`, text])))],
+  ])('whatever stands in the %s: sentences of one line, of bearable length, and no exception', (_what, inputs) => {
+    const check = (given: Given): void => {
+      for (const sentence of errorsOf(given)) expect(sentence).toMatch(/^[^\n]{1,1010}[.?]$/);
+    };
+    fc.assert(fc.property(inputs, check), { numRuns: 300, seed: 11 });
   });
 
   it('tells every mistake at once, whatever its source', () => {

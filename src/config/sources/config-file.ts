@@ -12,7 +12,7 @@ export function configFileLayer(file: string, text: string): Layer {
   if (text.length > MOST_KIB * 1024)
     return refuse(`is too large: ${Math.ceil(text.length / 1024)} KiB; accepted are ${MOST_KIB} KiB at most`);
   const lines = new LineCounter();
-  const yaml = parseDocument(text, { prettyErrors: true, lineCounter: lines, merge: true });
+  const yaml = parseDocument(text, { prettyErrors: true, lineCounter: lines, merge: true, logLevel: 'error' });
   const broken = yaml.errors[0];
   if (broken !== undefined) {
     const firstLine = (broken.message.split('\n')[0] ?? '').replace(/[:.]$/, '');
