@@ -9,6 +9,7 @@ import { Socket } from 'node:net';
 import { Agent, buildConnector, type Dispatcher } from 'undici';
 import type { Clock } from '../../domain/clock.ts';
 import { AutoscalerError } from '../../domain/errors.ts';
+import { loadKubeconfig } from './kubeconfig-files.ts';
 import type { KubernetesOptions } from './options.ts';
 
 const SERVICE_ACCOUNT_DIR = '/var/run/secrets/kubernetes.io/serviceaccount';
@@ -122,7 +123,7 @@ async function kubeconfigAccount(path: string, context: string | undefined): Pro
   const { KubeConfig } = await import('./kube-config.ts');
   const config = new KubeConfig();
   try {
-    config.loadFromFile(path);
+    loadKubeconfig(config, path, () => new KubeConfig());
   } catch (cause) {
     throw new AutoscalerError({ kind: 'config' }, `The kubeconfig "${path}" cannot be read: ${describe(cause)}.`, { cause });
   }

@@ -22,7 +22,12 @@ export const FLAGS: readonly Flag[] = [
   row('cloud-config', 'file', '', 'azure.json of the Azure cloud provider'),
   row('nodes', 'nodes', 'nodeGroups', 'MIN:MAX:NAME of a scale set or of its agent pool, or MIN:MAX:POOL/SIZE; may be repeated'),
   row('node-group-auto-discovery', 'discovery', 'discovery', 'label:TAG=VALUE[,...][,min=N][,max=N]; may be repeated'),
-  row('kubeconfig', 'text', 'kubernetes.kubeconfig', "kubeconfig file (default: the pod's service account)"),
+  row(
+    'kubeconfig',
+    'text',
+    'kubernetes.kubeconfig',
+    "kubeconfig file, or a list of them as KUBECONFIG has it (default: the pod's service account)",
+  ),
   row('context', 'text', 'kubernetes.context', 'context of the kubeconfig (default: its current one)'),
   row('namespace', 'text', 'kubernetes.namespace', 'namespace of the lease and of status events (default kube-system)'),
   row('leader-elect', 'boolean', 'kubernetes.leaderElect', 'wait for leadership before acting (default true)'),

@@ -1,7 +1,7 @@
 /** Credentials: read again when old, read again and used at once when refused. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { delimiter, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openConnection, type Connection } from '../../../src/adapters/kubernetes/connection.ts';
 import { createRest, type Rest } from '../../../src/adapters/kubernetes/rest.ts';
@@ -142,6 +142,16 @@ describe('opening', () => {
     ],
   ])('a kubeconfig with %s is a config error in one sentence', async (_what, change, message) => {
     await expect(open(await kubeconfig(change))).rejects.toMatchObject({ kind: 'config', message: expect.stringMatching(message) });
+  });
+
+  it('a list of kubeconfigs is one: the first of a name counts, and what is not there is passed over', async () => {
+    const second = await kubeconfig();
+    const first = join(dir, 'first');
+    await writeFile(first, JSON.stringify({ clusters: [{ name: 'c', cluster: { server: 'https://127.0.0.2:6443' } }] }));
+    connection = await open([join(dir, 'none'), first, '', second].join(delimiter));
+    expect(connection.server).toBe('https://127.0.0.2:6443');
+    expect(await connection.authorization()).toEqual({ authorization: 'Bearer secret' });
+    await expect(open([join(dir, 'none'), join(dir, 'neither')].join(delimiter))).rejects.toMatchObject({ kind: 'config' });
   });
 
   it('a kubeconfig that is not there, or another context than it has', async () => {
