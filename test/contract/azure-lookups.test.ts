@@ -1,9 +1,10 @@
 /** Which group a node is in, and what is known of its machine: over the scripted ARM and, for mixed kinds, the emulated one. */
 import { afterEach, describe, expect, it } from 'vitest';
+import type { AzureOptions } from '../../src/adapters/azure/options.ts';
 import { explainNodes } from '../../src/planning/scale-down/explain.ts';
 import { observe, plan } from '../planning/scale-down/world.ts';
 import { aCluster, aNode } from '../support/builders.ts';
-import { NODE_GROUP, SUBSCRIPTION } from '../adapters/azure/scripted-arm.ts';
+import { NODE_GROUP, refusal, SUBSCRIPTION } from '../adapters/azure/scripted-arm.ts';
 import { rig, USER_POOL, type Rig } from '../adapters/azure/rig.ts';
 import { closeStages, SMALL, stage, vmsPool, vmsWorld } from './vms-pools-support.ts';
 
@@ -76,5 +77,23 @@ describe('a node and its group', () => {
       const group = view.groups.find(({ id }) => id === view.groupOfNode.get(hostName));
       expect(group).toMatchObject(pool === 'sets' ? { kind: 'vmss-uniform', maxSize: 3 } : { kind: 'vms-pool', maxSize: 7 });
     }
+  });
+});
+
+describe('sizes of agent pools of which AKS has not told', () => {
+  const name = 'mixed/Standard_D4s_v5';
+  it.each<[string, Partial<AzureOptions>, RegExp]>([
+    ['it refuses to', { clusterName: 'aks', clusterResourceGroup: 'rg' }, /agentPools has never succeeded \(.*no rights/],
+    ['it is not asked', {}, /CLUSTER_NAME/],
+  ])('are left alone while %s: not as pools that are not there', async (_what, rest, reason) => {
+    const r = await rig({ nodeGroups: [{ name, min: 0, max: 9 }], ...rest });
+    open.push(r);
+    r.arm.intercept = ({ path }) => (path.endsWith('/agentpools') ? refusal(403, 'AuthorizationFailed', 'no rights') : undefined);
+    await r.azure.start(r.signal);
+    expect(r.group(name)).toMatchObject({ target: { known: false }, frozen: expect.stringMatching(reason) });
+    r.arm.intercept = ({ path }) => (path.endsWith('/agentpools') ? { body: { value: [{ name: 'system' }] } } : undefined);
+    await r.pass(300_000);
+    const told = rest.clusterName === undefined ? reason : /no agent pool of type VirtualMachines/;
+    expect(r.group(name).frozen).toMatch(told);
   });
 });

@@ -19,7 +19,7 @@ import type { VmsPools } from './vms-pool-store.ts';
 import type { WriteTokens } from './write-tokens.ts';
 
 export interface GroupFactsParts {
-  readonly options: Pick<AzureOptions, 'writePath'>;
+  readonly options: Pick<AzureOptions, 'writePath' | 'clusterName' | 'clusterResourceGroup'>;
   readonly clock: Pick<Clock, 'monotonic'>;
   readonly scaleSets: Pick<Table<ScaleSetRow>, 'get'>;
   readonly vmsPools: Pick<VmsPools, 'heldBecause' | 'poolHeldBecause'>;
@@ -35,6 +35,9 @@ export interface GroupFactsParts {
 const UNTAGGED_MS = 60_000;
 const UNTAGGED =
   'Azure tells no entity tag of it, so that writing its capacity would be a guess; AZURE_ENABLE_VMSS_ETAG=false lets it be written without one';
+
+const AKS_NOT_ASKED =
+  'AKS is not asked about agent pools: that takes the name of the cluster and its resource group (CLUSTER_NAME, ARM_CLUSTER_RESOURCE_GROUP)';
 
 export class GroupFacts {
   readonly #parts: GroupFactsParts;
@@ -52,6 +55,13 @@ export class GroupFacts {
     // A name without a scale set may be that of a pool: then the pool says why there is none.
     const name = group.kind === 'vms-pool' ? group.key.split('/')[0] : row === undefined ? group.key : poolOf(row.tags);
     return name === undefined ? undefined : this.#parts.pools()?.byName.get(foldName(name));
+  }
+
+  /** Why nothing can be said of agent pools; undefined: AKS has told of them. */
+  poolsUnknownBecause(): string | undefined {
+    if (this.#parts.pools() !== undefined) return undefined;
+    const { clusterName, clusterResourceGroup } = this.#parts.options;
+    return clusterName === undefined || clusterResourceGroup === undefined ? AKS_NOT_ASKED : 'AKS has not told of its agent pools yet';
   }
 
   /** The size of a group's machines. What Azure's list does not tell, for want of it or in it, the name of the size may. */

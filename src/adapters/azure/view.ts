@@ -135,7 +135,10 @@ export class CloudViewBuilder {
     const listedAtMs = store.instancesListedAtMs(group.key);
     const instances = listedAtMs === undefined ? undefined : this.#book.instancesOf(group.key, world.ownership);
     const refused = store.holds.reasonOf(group.key, world.nowMs);
-    const frozen = this.#frozenBecause(group, own.row?.value, own.pool) ?? refused ?? leftAlone(group, world);
+    const unknown = group.kind === 'vms-pool' && size === undefined ? store.facts.poolsUnknownBecause() : undefined;
+    const silent = (): string | undefined => judgeOne(world.agents.get(AGENT_POOLS_AGENT), world.nowMs).scaleUpBlocked ?? unknown;
+    const told = unknown === undefined ? this.#frozenBecause(group, own.row?.value, own.pool) : silent();
+    const frozen = told ?? refused ?? leftAlone(group, world);
     const sku = store.facts.skuOf(group);
     const known = {
       group,
