@@ -14,6 +14,7 @@ import { withoutNulls } from './without-nulls.ts';
 export interface ToldPool extends AgentPool {
   /** Taints that nodes are born with and that AKS leaves alone from then on: whoever sets a node up takes them off. */
   readonly nodeInitializationTaints?: string[];
+  readonly enableCustomCATrust?: boolean;
   readonly gpuProfile?: AgentPool['gpuProfile'] & {
     /** `migStrategy`: `None`, `Single` or `Mixed`, as the device plugin that AKS installs publishes parts of GPUs. */
     readonly nvidia?: { readonly managementMode?: string; readonly migStrategy?: string };

@@ -4,7 +4,7 @@
  */
 import type { Labels } from '../../domain/labels.ts';
 import type { Node } from '../../domain/node.ts';
-import { AKS_PREFIX, aksNamed } from './model-labels.ts';
+import { AKS_PREFIX, aksNamed, WINDOWS_BUILD } from './model-labels.ts';
 import type { AgentPoolRow } from './agent-pool-rows.ts';
 import { zoneName } from './rows.ts';
 import { deviceOf, type Sku } from './skus.ts';
@@ -134,7 +134,8 @@ export function untoldLabels(
   { pool, clusterLabels }: { readonly pool: AgentPoolRow | undefined; readonly clusterLabels?: Labels },
 ): readonly string[] {
   const witnessed = Object.keys(clusterLabels ?? {}).length > 0;
-  const keys = [...(witnessed ? [] : OF_THE_CLUSTER), ...(pool === undefined ? OF_THE_POOL : []), ...OF_THE_NODE];
+  const ofWindows = labels['kubernetes.io/os'] === 'windows' ? [WINDOWS_BUILD] : [];
+  const keys = [...(witnessed ? [] : OF_THE_CLUSTER), ...(pool === undefined ? OF_THE_POOL : []), ...OF_THE_NODE, ...ofWindows];
   return [...keys.filter((key) => !Object.hasOwn(labels, key)), ...BY_DISCOVERY];
 }
 

@@ -2,6 +2,7 @@
 import type { VirtualMachineScaleSet } from '@azure/arm-compute';
 import type { AgentPool } from '@azure/arm-containerservice';
 import { describe, expect, it } from 'vitest';
+import type { ToldPool } from '../../../src/adapters/azure/agent-pool-list.ts';
 import { ClusterLabels } from '../../../src/adapters/azure/aks-labels.ts';
 import { projectAgentPool } from '../../../src/adapters/azure/agent-pool-rows.ts';
 import { projectScaleSet } from '../../../src/adapters/azure/rows.ts';
@@ -53,7 +54,7 @@ const POOL: AgentPool = {
 
 interface Given {
   readonly set?: Partial<VirtualMachineScaleSet>;
-  readonly pool?: Partial<AgentPool> | undefined;
+  readonly pool?: Partial<ToldPool> | undefined;
   readonly sku?: Partial<Sku>;
   readonly group?: string;
 }
@@ -121,6 +122,9 @@ describe('labels of a pool without nodes', () => {
 
   it.each<[string, Given, Readonly<Record<string, string | undefined>>]>([
     ['its DNS', { pool: { localDNSProfile: { mode: 'Preferred', state: 'Disabled' } } }, { [aks('localdns-state')]: 'disabled' }],
+    ['own certificate authorities', { pool: { enableCustomCATrust: true } }, { [aks('custom-ca-trust-enabled')]: 'true' }],
+    ['the build of Windows', { pool: { osType: 'Windows', osSKU: 'Windows2022' } }, { 'node.kubernetes.io/windows-build': '10.0.20348' }],
+    ['but not of one that has no name yet', { pool: { osSKU: 'Windows2031' } }, { 'node.kubernetes.io/windows-build': undefined }],
     ['the name of a long node resource group is cut to 63', { group: LONG_GROUP }, { [aks('cluster')]: LONG_GROUP.slice(0, 63) }],
     ['and never ends in what no label may end in', { group: `${'a'.repeat(62)}_b` }, { [aks('cluster')]: `${'a'.repeat(62)}z` }],
     ['nor has parentheses', { group: 'MC_(rg)_x)' }, { [aks('cluster')]: 'MC_-rg-_x-z' }],
