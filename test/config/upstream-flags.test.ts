@@ -132,6 +132,12 @@ describe("the Cluster Autoscaler's flags", () => {
     },
   );
 
+  it.each(['0', '-3'])('predicates by %s threads are an error, here as there', (threads) => {
+    expect(errorsOf({ argv: [`--predicate-parallelism=${threads}`] })).toEqual([
+      `flag --predicate-parallelism is "${threads}"; accepted is a whole number of at least 1, which has no effect: pods are compared by class, in one thread.`,
+    ]);
+  });
+
   it.each([
     [[], true],
     [['--frequent-loops-enabled'], true],

@@ -116,6 +116,8 @@ function listSetting(
 
 function refusalOf(name: string, text: string): readonly string[] {
   const entry = RETIRED.get(name);
+  if (entry?.least !== undefined && Number(text) < entry.least)
+    return [`flag --${name} is "${text}"; accepted is a whole number of at least ${entry.least}, which has no effect: ${entry.instead}.`];
   if (entry?.verdict !== 'refused' || entry.asDone.includes(text.trim().toLowerCase())) return [];
   return [`flag --${name}=${text} is not supported: ${entry.instead}.`];
 }

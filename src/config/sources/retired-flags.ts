@@ -12,6 +12,8 @@ export interface RetiredFlag {
   /** The values that ask for what is done here: nothing is said of them. */
   readonly asDone: readonly string[];
   readonly instead: string;
+  /** A smaller number is an error there as well. */
+  readonly least?: number;
 }
 
 const TRUE = ['true', 't', '1'];
@@ -57,7 +59,7 @@ export const RETIRED_FLAGS: readonly RetiredFlag[] = [
   toggle('dynamic-node-delete-delay-after-taint-enabled', 'ignored', FALSE, 'the pause is --node-delete-delay-after-taint'),
   toggle('emit-per-nodegroup-metrics', 'ignored', TRUE, 'metrics of node groups are always served'),
   toggle('enable-csi-node-aware-scheduling', 'ignored', TRUE, "what a node's disk drivers can attach is always counted"),
-  toggle('enable-dynamic-resource-allocation', 'ignored', TRUE, 'what is done about claimed devices cannot be turned off'),
+  toggle('enable-dynamic-resource-allocation', 'refused', TRUE, 'claimed devices cannot be left out of plans, here as there'),
   toggle('enable-graceful-degradation', 'ignored', FALSE, 'a plan that takes too long is cut by --max-binpacking-time'),
   value('pending-pods-batching-timeout', 'ignored', [], 'pods are batched by loop.batchIdle and loop.batchMax'),
   value('estimator', 'refused', ['binpacking'], 'binpacking is the only one'),
@@ -82,7 +84,7 @@ export const RETIRED_FLAGS: readonly RetiredFlag[] = [
   value('max-nodegroup-binpacking-duration', 'ignored', [], 'the time of a whole plan is --max-binpacking-time'),
   value('node-deletion-batcher-interval', 'ignored', ['0s', '0'], 'nodes of one group that are ready at once go in one call'),
   value('node-info-cache-expire-time', 'ignored', [], 'a learned template counts as long as its pool stays as it was'),
-  value('predicate-parallelism', 'ignored', [], 'pods are compared by class, in one thread'),
+  { ...value('predicate-parallelism', 'ignored', [], 'pods are compared by class, in one thread'), least: 1 },
   toggle('record-duplicated-events', 'refused', FALSE, 'repeated events are always folded into a count'),
   toggle('salvo-scale-up', 'ignored', [], 'groups always grow at the same time'),
   value('salvo-scale-up-budget', 'ignored', [], 'the time of a plan is --max-binpacking-time'),
