@@ -21,7 +21,6 @@ import { ListWishes } from './list-wishes.ts';
 import type { AzureOptions } from './options.ts';
 import { OwnerIndex, type Ownership } from './ownership.ts';
 import { frozenBecause, kindOf, type Registered, type Registration } from './registry.ts';
-import type { AgentPoolRow } from './agent-pool-rows.ts';
 import { zoneName, type ScaleSetRow } from './rows.ts';
 import { silentMachines } from './silent-machines.ts';
 import type { AzureStore } from './store.ts';
@@ -135,10 +134,7 @@ export class CloudViewBuilder {
     const listedAtMs = store.instancesListedAtMs(group.key);
     const instances = listedAtMs === undefined ? undefined : this.#book.instancesOf(group.key, world.ownership);
     const refused = store.holds.reasonOf(group.key, world.nowMs);
-    const unknown = group.kind === 'vms-pool' && size === undefined ? store.facts.poolsUnknownBecause() : undefined;
-    const silent = (): string | undefined => judgeOne(world.agents.get(AGENT_POOLS_AGENT), world.nowMs).scaleUpBlocked ?? unknown;
-    const told = unknown === undefined ? this.#frozenBecause(group, own.row?.value, own.pool) : silent();
-    const frozen = told ?? refused ?? leftAlone(group, world);
+    const frozen = this.#frozenBecause(group, own, world) ?? refused ?? leftAlone(group, world);
     const sku = store.facts.skuOf(group);
     const known = {
       group,
@@ -169,11 +165,12 @@ export class CloudViewBuilder {
     return this.#parts.memory.consult({ key: group.key, id: group.id, source, basis, pool, exemplar, instance }, cluster, nowMs);
   }
 
-  #frozenBecause(group: Registered, row: ScaleSetRow | undefined, pool: AgentPoolRow | undefined): string | undefined {
-    if (group.kind === 'scale-set') return frozenBecause(group, row, pool, this.#parts.store.facts.ownOperationIn(group) !== undefined);
-    const { vmsPools } = this.#parts.store;
-    const ours = vmsPools.heldBecause(group.key) !== undefined;
-    return sizeFrozenBecause(group.id, vmsPools.sizes.get(group.key)?.value, ours);
+  #frozenBecause(group: Registered, { row, size, pool }: Own, { agents, nowMs }: World): string | undefined {
+    const { vmsPools, facts } = this.#parts.store;
+    if (group.kind === 'scale-set') return frozenBecause(group, row?.value, pool, facts.ownOperationIn(group) !== undefined);
+    const unknown = size === undefined ? facts.poolsUnknownBecause() : undefined;
+    if (unknown !== undefined) return judgeOne(agents.get(AGENT_POOLS_AGENT), nowMs).scaleUpBlocked ?? unknown;
+    return sizeFrozenBecause(group.id, size, vmsPools.heldBecause(group.key) !== undefined);
   }
 
   #sourceOf({ row, size, pool, sku }: Pick<GroupInputs, 'row' | 'size' | 'pool' | 'sku'>): TemplateSource | undefined {
@@ -267,6 +264,9 @@ export class CloudViewBuilder {
 function tagsOf({ row, size }: Pick<GroupInputs, 'row' | 'size'>): Tags {
   return (row?.value ?? size)?.tags ?? {};
 }
+
+/** What Azure and AKS tell of one group. */
+type Own = Pick<GroupInputs, 'row' | 'size' | 'pool'>;
 
 interface World {
   readonly ownership: Ownership;
