@@ -13,7 +13,13 @@ const OWN_LABELS = new Set([
   'topology.disk.csi.azure.com/zone',
 ]);
 
-const OWN_TAINTS = new Set([TO_BE_DELETED_TAINT, DELETION_CANDIDATE_TAINT]);
+/** Ours, and two that upstream knows to come upon single nodes. */
+const OWN_TAINTS = new Set([
+  TO_BE_DELETED_TAINT,
+  DELETION_CANDIDATE_TAINT,
+  'NodeWithImpairedVolumes',
+  'cloud.google.com/impending-node-termination',
+]);
 /** Conditions that the node controller writes as taints, and what the cloud provider writes on a node at its birth and end. */
 const PASSING_TAINTS = ['node.kubernetes.io/', 'node.cloudprovider.kubernetes.io/'];
 /** Labels, devices and taints of a node come to rest only some time after it is ready. */

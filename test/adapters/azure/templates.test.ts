@@ -152,6 +152,8 @@ describe('templates from a live node', () => {
         { key: TO_BE_DELETED_TAINT, value: '1', effect: 'NoSchedule' },
         { key: 'node.kubernetes.io/disk-pressure', value: '', effect: 'NoSchedule' },
         { key: 'startup-taint.cluster-autoscaler.kubernetes.io/x', value: '', effect: 'NoSchedule' },
+        { key: 'NodeWithImpairedVolumes', value: 'true', effect: 'NoSchedule' },
+        { key: 'cloud.google.com/impending-node-termination', value: '', effect: 'NoSchedule' },
       ],
     });
     expect(withLastingTaints(liveTemplate(node, { ...SOURCE, zones: ['1', '2'] }), {})).toEqual({
