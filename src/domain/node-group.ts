@@ -24,6 +24,8 @@ export interface Instance {
   readonly error: { readonly detail: ErrorKind; readonly code: string; readonly message: string } | undefined;
   /** When we first saw it, milliseconds since the epoch. */
   readonly firstSeenMs: number;
+  /** When the cloud says that it made it, milliseconds since the epoch. Absent: it does not say. */
+  readonly createdAtMs?: number;
   /** Its owner protects it: from being chosen when a group shrinks, or from all that is asked of the group. Absent: it is not. */
   readonly protectedFrom?: 'scale-in' | 'actions';
 }

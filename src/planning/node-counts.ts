@@ -7,6 +7,7 @@ import type { Observation } from '../domain/observation.ts';
 import type { Policy } from '../domain/policy.ts';
 import { hasTaint, TO_BE_DELETED_TAINT } from '../domain/taint.ts';
 import { isPreempted } from './preempted.ts';
+import { maxProvisionMsOf } from './state/unregistered.ts';
 
 /** The Cluster Autoscaler's `--max-node-startup-time`. */
 const STARTUP_MS = 900_000;
@@ -115,11 +116,6 @@ export function isStarting(
 /** For how long a new node of the group that is not ready counts as starting, milliseconds. */
 export function startupMsOf(group: NodeGroup | undefined, policy: Policy): number {
   return group?.options.maxStartupMs ?? policy.cluster?.maxStartupMs ?? STARTUP_MS;
-}
-
-/** How long a node of the group may take to join, milliseconds. */
-function maxProvisionMsOf(group: NodeGroup | undefined, policy: Policy): number {
-  return group?.options.maxProvisionMs ?? policy.scaleUp.maxProvisionMs;
 }
 
 /** Machines that are leaving, failed or stopped are not on their way to become nodes. */

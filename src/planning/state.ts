@@ -55,7 +55,7 @@ export function reduceObservation(state: LoopState, observation: Observation, po
     ...forgetOldBackoffs({ ...tracked, stockouts: withoutProven(tracked.stockouts, cameIn(observation), nowMs) }, nowMs, policy.backoff),
     ...(tracked.asked === undefined ? {} : { asked: askedLately(tracked.asked, nowMs) }),
     deleting: reduceDeletions(tracked, observation),
-    unregisteredSince: trackUnregistered(tracked, observation),
+    unregisteredSince: trackUnregistered(tracked, observation, policy),
     marks: trackMarks(state, observation),
     unremovable: new Map([...tracked.unremovable].filter(([name, entry]) => entry.untilMs > nowMs && observation.cluster.nodes.has(name))),
     removals: tracked.removals.filter((startMs) => startMs > windowStart),

@@ -1,8 +1,11 @@
 /** Instances without a node: since when, when they go, and when a replacement comes first. */
 import { describe, expect, it } from 'vitest';
+import { nodeGroupId } from '../../src/domain/ids.ts';
+import type { LoopState } from '../../src/domain/loop-state.ts';
 import type { Observation } from '../../src/domain/observation.ts';
 import { planScaleDown } from '../../src/planning/scale-down/plan.ts';
 import { planScaleUp } from '../../src/planning/scale-up/plan.ts';
+import { upcomingNodes } from '../../src/planning/scale-up/upcoming.ts';
 import { emptyLoopState, reduceObservation } from '../../src/planning/state.ts';
 import { ClusterSnapshot } from '../../src/scheduling/cluster-snapshot.ts';
 import { aCluster, aGroup, aNode, anInstance, anObservation, keyOf, resourceNames, START_MS } from '../support/builders.ts';
@@ -68,5 +71,69 @@ describe('an instance that never becomes a node, in a group at its minimum', () 
     const seen = [observed(BOTH, at(0), 2), observed(['p-0'], at(1), 2), observed(['p-0'], at(15), 2), observed(['p-0'], at(17), 2)];
     expect(decide(seen.slice(0, 3))).toEqual({ grown: [], removed: [] });
     expect(decide(seen)).toEqual({ grown: [{ from: 2, to: 3, cause: 'min-size' }], removed: [] });
+  });
+});
+
+describe('a process that begins while machines are awaited', () => {
+  /** Fifteen minutes are allowed; `p-1` never becomes a node, and this process saw it first at the start. */
+  const born = (minutesAgo: number | undefined, atMs = START_MS): Observation => {
+    const createdAtMs = minutesAgo === undefined ? {} : { createdAtMs: START_MS - minutesAgo * MINUTE };
+    const instances = [anInstance({ node: 'p-0' }), anInstance({ node: 'p-1', firstSeenMs: START_MS, ...createdAtMs })];
+    const observation = anObservation(
+      [aGroup({ id: 'p', target: 2, minSize: 0, instances })],
+      aCluster({ nodes: [aNode({ name: 'p-0' })] }),
+    );
+    return { ...observation, nowMs: atMs };
+  };
+
+  it.each([
+    { name: 'that was born 5 minutes ago has 10 more', minutesAgo: 5, goesAfter: 10 },
+    { name: 'whose time is all but over has a minute', minutesAgo: 14.9, goesAfter: 1 },
+    { name: 'whose time was over has a minute', minutesAgo: 29, goesAfter: 1 },
+    { name: 'that may have been a node long ago has the whole time', minutesAgo: 31, goesAfter: 15 },
+    { name: 'of the future has the whole time', minutesAgo: -3, goesAfter: 15 },
+    { name: 'that says nothing has the whole time', minutesAgo: undefined, goesAfter: 15 },
+  ])('one $name', ({ minutesAgo, goesAfter }) => {
+    const last = (minutes: number) => decide([born(minutesAgo), born(minutesAgo, at(minutes))]).removed;
+    expect(last(goesAfter)).toEqual([]);
+    expect(last(goesAfter + 0.01)).toEqual([keyOf('p-1')]);
+  });
+
+  it('what is awaited fails at its own time, not at that of the process', () => {
+    const rests = (minutes: number): string | undefined => {
+      const state = reduceObservation(reduceObservation(emptyLoopState(START_MS), born(5), POLICY), born(5, at(minutes)), POLICY);
+      return [...state.backoffs.values()][0]?.cause;
+    };
+    expect([rests(10), rests(10.01)]).toEqual([undefined, 'timeout']);
+  });
+
+  it('what has been coming for too long is no room to come, but as long as the order is believed in', () => {
+    const coming = (minutesAgo: number, state = emptyLoopState(START_MS)): number => {
+      const observation = born(minutesAgo);
+      const [group] = observation.cloud.groups;
+      return group === undefined ? 0 : upcomingNodes(group, observation, state, POLICY);
+    };
+    expect([coming(14), coming(15), coming(31)]).toEqual([1, 0, 1]);
+    const group = nodeGroupId('p');
+    const ordered = (expectedByMs: number): LoopState => ({
+      ...emptyLoopState(START_MS),
+      increases: new Map([[group, { group, nodes: 1, requestedAtMs: at(-15), expectedByMs }]]),
+    });
+    expect([coming(15, ordered(START_MS)), coming(15, ordered(START_MS - 1))]).toEqual([1, 0]);
+  });
+});
+
+describe('somebody else’s nodes on top of ours', () => {
+  it('give all of them their time anew', () => {
+    const seen = (target: number, atMs: number): Observation => ({
+      ...anObservation(
+        [aGroup({ id: 'p', target, instances: [anInstance({ node: 'p-0' })] })],
+        aCluster({ nodes: [aNode({ name: 'p-0' })] }),
+      ),
+      nowMs: atMs,
+    });
+    const looks = [seen(2, at(0)), seen(3, at(10)), seen(3, at(20))];
+    const state = looks.reduce((next, look) => reduceObservation(next, look, POLICY), emptyLoopState(START_MS));
+    expect([...state.increases.values()]).toMatchObject([{ nodes: 2, expectedByMs: at(25) }]);
   });
 });

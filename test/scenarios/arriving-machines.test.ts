@@ -68,6 +68,27 @@ describe('a machine that never becomes a node', () => {
     expect(world.world.violations()).toEqual([]);
   });
 
+  it('fault 13: a restart does not give it its time again', async () => {
+    const world = await start(TWO, ['--max-node-provision-time=6m']);
+    world.world.arm.control.addCatalogued({ number: 13, id: 'lost', match: { pool: 'aaa' } });
+    world.world.cluster.apply(web(2));
+    await world.until('an order', () => puts(world).length === 1, MINUTE);
+    const ordered = world.clock.now();
+    for (let life = 0; life < 2; life++) {
+      await world.advance(2.5 * MINUTE);
+      world.killDaemon();
+      await world.startDaemon();
+    }
+    await world.until('another order', () => puts(world).length === 2, 5 * MINUTE);
+    expect(world.clock.now() - ordered).toBeLessThan(8 * MINUTE);
+    expect(events(world, 'ScaleUpTimedOut')).toHaveLength(1);
+    world.world.arm.control.removeFault('lost');
+    await world.until('the machines gone', () => capacity(world, 'aaa') === 0, 5 * MINUTE);
+    await world.until('all bound', () => bound(world, 'web') === 2, 5 * MINUTE);
+    expect(puts(world)).toHaveLength(2);
+    expect(world.world.violations()).toEqual([]);
+  });
+
   it.each([
     [9, '--max-node-provision-time=40m'],
     [14, '--max-node-provision-time=40m'],

@@ -10,6 +10,7 @@ import type { CloudView, ClusterView, Observation } from '../../domain/observati
 import type { Policy } from '../../domain/policy.ts';
 import { isStarting } from '../node-counts.ts';
 import { awaitsDevices } from '../awaited-devices.ts';
+import { awaitedSinceMs, maxProvisionMsOf } from '../state/unregistered.ts';
 import { AZURE_DISK_ZONE } from '../../domain/volumes.ts';
 import { hasTaint, TO_BE_DELETED_TAINT } from '../../domain/taint.ts';
 
@@ -38,14 +39,20 @@ export function upcomingNodes(group: NodeGroup, observation: Observation, state:
 export function findUpcoming(group: NodeGroup, observation: Observation, state: LoopState, policy: Policy): Upcoming {
   const registration = registrationOf(observation.cloud);
   const nodes = registration.nodesByGroup.get(group.id) ?? [];
-  const maxProvisionMs = group.options.maxProvisionMs ?? policy.scaleUp.maxProvisionMs;
+  const maxProvisionMs = maxProvisionMsOf(group, policy);
   const leaving = new Set([...state.deleting.values()].map((removal) => removal.instance));
+  const { nowMs } = observation;
+  // As long as the order is believed in, so are its machines: else they would be ordered again a moment before it fails.
+  const isOrdered = (state.increases.get(group.id)?.expectedByMs ?? -Infinity) >= nowMs;
+  const isInTime = (instance: Instance): boolean =>
+    nowMs - instance.firstSeenMs < maxProvisionMs &&
+    (isOrdered || nowMs - awaitedSinceMs(instance, instance.firstSeenMs, maxProvisionMs) < maxProvisionMs);
   const joining = (group.instances ?? []).filter(
     (instance) =>
       (instance.state === 'creating' || instance.state === 'running') &&
       !registration.instances.has(instance.key) &&
       !leaving.has(instance.key) &&
-      observation.nowMs - instance.firstSeenMs < maxProvisionMs,
+      isInTime(instance),
   );
   const claims = asksForVolumes(observation.cluster);
   const isFreshlyReady = ({ readiness }: Node): boolean => observation.nowMs - readiness.sinceMs < maxProvisionMs;

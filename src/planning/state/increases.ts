@@ -4,7 +4,7 @@ import type { Instance, NodeGroup } from '../../domain/node-group.ts';
 import type { Observation } from '../../domain/observation.ts';
 import type { Policy } from '../../domain/policy.ts';
 import { failGroup } from './failures.ts';
-import { mayJoin } from './unregistered.ts';
+import { awaitedSinceMs, maxProvisionMsOf, mayJoin } from './unregistered.ts';
 
 /**
  * Brings the increases in flight up to date: nodes that joined are no longer awaited, failed instances never come, what
@@ -17,7 +17,7 @@ export function trackIncreases(state: LoopState, observation: Observation, polic
     // A node whose machine reports a failure did come: it is counted as the node it is.
     const absent = (group.instances ?? []).filter(({ key }) => !joined.has(key));
     const failed = absent.filter(({ state: is }) => is === 'failed');
-    const joining = absent.filter(mayJoin).length;
+    const joining = absent.filter(mayJoin);
     return trackGroup(next, { group, failed, joining, registered: registered.get(group.id) ?? 0, nowMs: observation.nowMs }, policy);
   }, state);
   const present = new Set(observation.cloud.groups.map((group) => group.id));
@@ -34,7 +34,7 @@ interface Seen {
   /** Machines that failed and never became nodes. */
   readonly failed: readonly Instance[];
   /** Machines that may still become nodes. */
-  readonly joining: number;
+  readonly joining: readonly Instance[];
   readonly nowMs: number;
 }
 
@@ -44,11 +44,15 @@ function trackGroup(state: LoopState, seen: Seen, policy: Policy): LoopState {
   const target = group.target.value;
   const missing = Math.max(0, target - seen.registered - seen.failed.length);
   const known = state.increases.get(group.id);
+  const rise = riseOf(state, seen, target);
+  const maxProvisionMs = maxProvisionMsOf(group, policy);
+  const requestedAtMs = known?.requestedAtMs ?? (state.targets === undefined ? newestBirth(seen, maxProvisionMs) : nowMs);
   const entry: InFlightIncrease = {
     group: group.id,
-    nodes: Math.min(missing, (known?.nodes ?? 0) + riseOf(state, seen, target)),
-    requestedAtMs: known?.requestedAtMs ?? nowMs,
-    expectedByMs: known?.expectedByMs ?? nowMs + (group.options.maxProvisionMs ?? policy.scaleUp.maxProvisionMs),
+    nodes: Math.min(missing, (known?.nodes ?? 0) + rise),
+    requestedAtMs,
+    // Whoever asks for more gives all of them their time anew.
+    expectedByMs: known === undefined ? requestedAtMs + maxProvisionMs : rise > 0 ? nowMs + maxProvisionMs : known.expectedByMs,
   };
   const next = {
     ...state,
@@ -56,6 +60,12 @@ function trackGroup(state: LoopState, seen: Seen, policy: Policy): LoopState {
     targets: new Map([...(state.targets ?? []), [group.id, target]]),
   };
   return timedOut(failedEarly(next, { seen, known }, policy), seen, policy);
+}
+
+/** When the last of the machines that are awaited when a process begins was asked for, as far as their births tell. */
+function newestBirth({ joining, nowMs }: Seen, maxProvisionMs: number): number {
+  const births = joining.map((instance) => awaitedSinceMs(instance, nowMs, maxProvisionMs));
+  return births.length === 0 ? nowMs : Math.max(...births);
 }
 
 /** What was asked for since the last look and not by us: all of it after a restart. */
@@ -88,7 +98,9 @@ function failedEarly(
   const failed = failGroup(state, { groupId: group.id, group, detail, cause, message, atMs: nowMs }, policy.backoff);
   // The others of the order are machines that Azure shows: they are still on their way, and may still be late.
   const coming = state.increases.get(group.id);
-  return coming === undefined || coming.nodes > seen.joining ? failed : { ...failed, increases: withEntry(failed.increases, coming) };
+  return coming === undefined || coming.nodes > seen.joining.length
+    ? failed
+    : { ...failed, increases: withEntry(failed.increases, coming) };
 }
 
 function timedOut(state: LoopState, seen: Seen, policy: Policy): LoopState {

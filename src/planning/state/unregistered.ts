@@ -8,16 +8,41 @@ import type { Instance, NodeGroup } from '../../domain/node-group.ts';
 import type { Observation } from '../../domain/observation.ts';
 import type { Policy } from '../../domain/policy.ts';
 
+/** However long a machine has been awaited when a process begins, it gets this much more: what is read first may be behind. */
+const FIRST_LOOK_MS = 60_000;
+
+/**
+ * Since when a machine without a node has been awaited, milliseconds since the epoch: from its birth, where that is so short
+ * before `seenMs` that it can hardly have been a node and lost it. So a restart does not give it the whole time again.
+ */
+export function awaitedSinceMs({ createdAtMs }: Pick<Instance, 'createdAtMs'>, seenMs: number, maxProvisionMs: number): number {
+  const isYoung = createdAtMs !== undefined && seenMs - createdAtMs < 2 * maxProvisionMs;
+  return isYoung ? Math.min(seenMs, createdAtMs) : seenMs;
+}
+
+/** How long a node of the group may take to join, milliseconds. */
+export function maxProvisionMsOf(group: NodeGroup | undefined, policy: Policy): number {
+  return group?.options.maxProvisionMs ?? policy.scaleUp.maxProvisionMs;
+}
+
 /** Keeps the known times, begins new ones now, and forgets instances that have joined, left or cannot join. */
-export function trackUnregistered(state: LoopState, { cluster, cloud, nowMs }: Observation): ReadonlyMap<InstanceKey, number> {
+export function trackUnregistered(
+  state: LoopState,
+  { cluster, cloud, nowMs }: Observation,
+  policy: Policy,
+): ReadonlyMap<InstanceKey, number> {
   const registered = new Set(cloud.instanceOfNode.values());
+  const known = state.unregisteredSince;
   const since = new Map<InstanceKey, number>();
   // Nodes without a single match mean that ids do not compare, not that every instance is lost.
   if (registered.size === 0 && cluster.nodes.size > 0) return since;
   for (const group of cloud.groups) {
+    const maxProvisionMs = maxProvisionMsOf(group, policy);
+    const bornMs = (instance: Instance): number =>
+      Math.min(nowMs, Math.max(awaitedSinceMs(instance, nowMs, maxProvisionMs), nowMs - maxProvisionMs + FIRST_LOOK_MS));
     for (const instance of group.instances ?? []) {
       if (!mayJoin(instance) || registered.has(instance.key)) continue;
-      since.set(instance.key, state.unregisteredSince?.get(instance.key) ?? nowMs);
+      since.set(instance.key, known === undefined ? bornMs(instance) : (known.get(instance.key) ?? nowMs));
     }
   }
   return since;
@@ -31,7 +56,7 @@ export function mayJoin(instance: Instance): boolean {
 export function isOverdue(instance: Instance, group: NodeGroup, context: { state: LoopState; policy: Policy; nowMs: number }): boolean {
   const { state, policy, nowMs } = context;
   const sinceMs = state.unregisteredSince?.get(instance.key) ?? instance.firstSeenMs;
-  return nowMs - sinceMs > (group.options.maxProvisionMs ?? policy.scaleUp.maxProvisionMs);
+  return nowMs - sinceMs > maxProvisionMsOf(group, policy);
 }
 
 /** How many of the group's instances the target counts although they never became nodes. Only those with a known time. */
