@@ -80,7 +80,7 @@ describe('what may go at all', () => {
     if (left === 1) expect([...keptFor(world)]).toContain('ScaleDownUnreadyDisabled');
   });
 
-  it('a mark that nobody works on is taken off in the next loop and told, and the node goes by its own time', async () => {
+  it('a mark that somebody else sets is theirs for five minutes, then taken off and told, and the node goes by its own time', async () => {
     const world = await start([], { count: 1 });
     const [node] = nodes(world);
     if (node === undefined) throw new Error('no node');
@@ -88,9 +88,24 @@ describe('what may go at all', () => {
     const value = String(Math.floor(world.clock.now() / SECOND));
     const mark = { key: 'ToBeDeletedByClusterAutoscaler', value, effect: 'NoSchedule' };
     world.world.cluster.apply({ ...node, spec: { ...node.spec, taints: [...(node.spec.taints ?? []), mark] } });
+    const told = () => events(world, 'ClusterAutoscalerCleanup').length;
+    await world.advance(4.5 * MINUTE);
+    expect([nodes(world).filter(leaving).length, told(), capacity(world, 'general')]).toEqual([1, 0, 1]);
+    await world.advance(50 * SECOND);
+    expect([nodes(world).filter(leaving).length, told()]).toEqual([0, 1]);
+    await world.until('gone', () => capacity(world, 'general') === 0, 3 * MINUTE);
+  });
+
+  it('a mark that a process finds when it begins was left by another, and is taken off at once', async () => {
+    const world = await start([], { count: 1 });
+    world.killDaemon();
+    const [node] = nodes(world);
+    if (node === undefined) throw new Error('no node');
+    const mark = { key: 'ToBeDeletedByClusterAutoscaler', value: String(Math.floor(world.clock.now() / SECOND)), effect: 'NoSchedule' };
+    world.world.cluster.apply({ ...node, spec: { ...node.spec, taints: [...(node.spec.taints ?? []), mark] } });
+    await world.startDaemon();
     await world.advance(12 * SECOND);
     expect([nodes(world).filter(leaving).length, events(world, 'ClusterAutoscalerCleanup').length]).toEqual([0, 1]);
-    await world.until('gone', () => capacity(world, 'general') === 0, 3 * MINUTE);
   });
 });
 
