@@ -82,7 +82,7 @@ export class InstanceBook {
   }
 
   #compose(row: Row<InstanceRow>, removal: Removal, node: Node | undefined): Instance {
-    const { ref, state, zone, failure, instanceId, vmId, protectedFrom, createdAtMs } = row.value;
+    const { ref, state, zone, failure, instanceId, vmId } = row.value;
     if (node !== undefined) this.#joined.set(row.key, vmId);
     const bootstrap = state === 'deleting' || !this.#isBeingBorn(row) ? undefined : row.value.bootstrapError;
     const error = failure ?? (bootstrap === undefined ? undefined : classifyInstanceFailure('VMExtensionProvisioningError', bootstrap));
@@ -95,8 +95,7 @@ export class InstanceBook {
       zone,
       error,
       firstSeenMs: this.#firstSeen.get(row.key)?.atMs ?? this.#table.seen(row.key)?.atMs ?? 0,
-      ...(createdAtMs === undefined ? {} : { createdAtMs }),
-      ...(protectedFrom === undefined ? {} : { protectedFrom }),
+      ...toldOf(row.value),
     };
   }
 
@@ -117,4 +116,9 @@ export class InstanceBook {
     const atMs = this.#table.seen(key)?.atMs;
     if (atMs !== undefined) this.#firstSeen.set(key, { vmId, atMs });
   }
+}
+
+/** What Azure may leave unsaid. */
+function toldOf({ createdAtMs, protectedFrom }: InstanceRow): Pick<Instance, 'createdAtMs' | 'protectedFrom'> {
+  return { ...(createdAtMs === undefined ? {} : { createdAtMs }), ...(protectedFrom === undefined ? {} : { protectedFrom }) };
 }
