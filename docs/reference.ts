@@ -2,6 +2,7 @@
  * The parts of the documentation that the program itself knows: settings and metrics. Settings and defaults come from
  * config/aks-autoscaler.yaml, which a test holds to the schema; flags and variables from the parser's own tables.
  */
+import { notObeyed } from './not-obeyed.ts';
 import { LIVE_SECTIONS, RESTART_KEYS } from '../src/config/live-keys.ts';
 import { VARIABLES } from '../src/config/sources/environment.ts';
 import { FLAGS } from '../src/config/sources/flag-table.ts';
@@ -227,7 +228,7 @@ export function configurationDocument(sample: string): string {
     '',
     mostUsed(sample),
   );
-  return `${head.join('\n')}\n${parts.join('\n')}\n## Accepted without effect\n\n${ignored.join('\n')}\n`;
+  return `${head.join('\n')}\n${parts.join('\n')}\n## Accepted without effect\n\n${ignored.join('\n')}\n${notObeyed()}`;
 }
 
 interface CatalogueEntry {

@@ -116,6 +116,8 @@ export const RETIRED_FLAGS: readonly RetiredFlag[] = [
   value('log-file-max-size', 'ignored', [], LOGS),
   value('log-backtrace-at', 'ignored', [''], LOGS),
   toggle('one-output', 'ignored', [], LOGS),
+  toggle('legacy-stderr-threshold-behavior', 'ignored', [], LOGS),
+  value('alsologtostderrthreshold', 'ignored', [], LOGS),
   toggle('skip-headers', 'ignored', [], LOGS),
   toggle('skip-log-headers', 'ignored', [], LOGS),
   toggle('add-dir-header', 'ignored', [], LOGS),

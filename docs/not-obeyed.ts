@@ -1,0 +1,55 @@
+/** What is known of the Cluster Autoscaler's settings and not obeyed, as part of the configuration reference. */
+import { RETIRED } from '../src/config/sources/retired.ts';
+import { RETIRED_FLAGS } from '../src/config/sources/retired-flags.ts';
+
+/** Two tables: flags, and the keys and variables of its Azure provider. */
+export function notObeyed(): string {
+  const flags = [...RETIRED_FLAGS]
+    .sort((left, right) => (left.name < right.name ? -1 : 1))
+    .map(({ name, verdict, asDone, instead }) => row([code(`--${name}`), said(verdict), shown(asDone), instead]));
+  const keys = RETIRED.map(({ key, variable, verdict, asDone = [], instead }) =>
+    row([optional(key), optional(variable), said(verdict), shown(asDone), instead]),
+  );
+  return [
+    '',
+    '## Flags of the Cluster Autoscaler that are known and not obeyed',
+    '',
+    'A flag that is refused stops the start, one without effect is a warning. Neither is said of the values under "as done".',
+    '',
+    row(['Flag', '', 'As done', 'Instead']),
+    row(['---', '---', '---', '---']),
+    ...flags,
+    '',
+    '## Keys of azure.json and variables that are known and not obeyed',
+    '',
+    row(['Key', 'Variable', '', 'As done', 'Instead']),
+    row(['---', '---', '---', '---', '---']),
+    ...keys,
+    '',
+  ].join('\n');
+}
+
+function said(verdict: 'refused' | 'ignored'): string {
+  return verdict === 'refused' ? 'refused' : 'no effect';
+}
+
+/** `t` and `1` mean what `true` means, and so with `false`. */
+function shown(asDone: readonly string[]): string {
+  const spare = asDone.includes('false') || asDone.includes('true') ? ['t', '1', 'f', '0'] : [];
+  return asDone
+    .filter((value) => value !== '' && !spare.includes(value))
+    .map(code)
+    .join(', ');
+}
+
+function optional(text: string | undefined): string {
+  return text === undefined ? '' : code(text);
+}
+
+function code(text: string): string {
+  return `\`${text}\``;
+}
+
+function row(cells: readonly string[]): string {
+  return `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
+}
