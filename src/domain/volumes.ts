@@ -75,6 +75,7 @@ export const ZONE_LABELS = [
 
 /** The disk driver of AKS, and the label by which it places its disks. */
 export const AZURE_DISK_DRIVER = 'disk.csi.azure.com';
+export const AZURE_FILE_DRIVER = 'file.csi.azure.com';
 export const AZURE_DISK_ZONE = 'topology.disk.csi.azure.com/zone';
 
 /** How many volumes of a CSI driver a node can hold, by driver. A driver that is not named has no limit. */

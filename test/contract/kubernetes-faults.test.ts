@@ -229,6 +229,15 @@ describe('storage that may not be read', () => {
     expect(blockersOf(replica, 'db')).toHaveLength(1);
   });
 
+  it('answered with 403 for the room of drivers alone: pods with claims are judged', async () => {
+    stage.cluster.control.failNext(100_000, 403, { resource: 'csidrivers' });
+    stage.cluster.control.failNext(100_000, 403, { resource: 'csistoragecapacities' });
+    apply();
+    const replica = await stage.connect();
+    await replica.kubernetes.reader.start(stage.signal);
+    await stage.until(() => blockersOf(replica, 'db').some((text) => text.includes('persistentvolumeclaim "data" not found')));
+  });
+
   it('is judged as soon as it may be read again', async () => {
     stage.cluster.control.failNext(3, 403, { resource: 'persistentvolumeclaims' });
     apply();

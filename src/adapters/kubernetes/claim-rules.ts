@@ -19,6 +19,8 @@ export interface Storage {
   readonly freeVolumes: (className: string) => readonly Volume[];
   /** Where the driver has room for a volume of that size; undefined: it does not say. */
   readonly roomFor: (storageClass: StorageClass, bytes: number) => readonly NodeSelectorTerm[] | undefined;
+  /** Why it is not known whether the driver has room at all; undefined: it is known. */
+  readonly roomTrouble: (storageClass: StorageClass) => string | undefined;
   readonly hasNode: (name: string) => boolean;
   /** Whether several pods mount the claim, or the disk that it is bound to under whatever name. */
   readonly sharesClaim: (claim: string, handle?: string) => boolean;
@@ -124,6 +126,12 @@ function judgeUnbound(key: string, wish: ClaimWish, storage: Storage): ClaimRule
   if (!storageClass.waits) return unboundImmediate(name, `storage class ${wanted} binds at once, and it is not bound`);
   const present = storage.freeVolumes(wanted).filter((volume) => suits(volume, key, wish));
   const makes = storageClass.provisioner !== NO_PROVISIONER && storageClass.provisioner !== '';
+  const trouble = makes ? storage.roomTrouble(storageClass) : undefined;
+  if (trouble !== undefined)
+    return blocked(
+      'volumes cannot be judged',
+      `claim ${name}: whether ${storageClass.provisioner} has room for it is not known: ${trouble}`,
+    );
   const room = makes ? storage.roomFor(storageClass, wish.bytes) : undefined;
   const made = makes ? both(storageClass.topologies, room) : [];
   if (present.some(({ terms }) => terms === undefined) || made === undefined) return NOTHING;

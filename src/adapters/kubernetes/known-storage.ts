@@ -3,6 +3,7 @@ import type { NodeSelectorTerm } from '../../domain/labels.ts';
 import type { Node } from '../../domain/node.ts';
 import type { Pod } from '../../domain/pod.ts';
 import type { ResourceNames } from '../../domain/resources.ts';
+import { AZURE_DISK_DRIVER, AZURE_FILE_DRIVER } from '../../domain/volumes.ts';
 import { ONE_POD, type Holder, type Storage } from './claim-rules.ts';
 import { ClaimShapes, mountsVolumes, type Occupants } from './claim-shapes.ts';
 import type { Claim, CsiNode, StorageCapacity, StorageClass, Volume } from './project-storage.ts';
@@ -27,6 +28,7 @@ export class KnownStorage {
   readonly #shapes: ClaimShapes;
   #version = 0;
   #trouble: string | undefined;
+  #roomTrouble: string | undefined;
   #freeVolumes = new Map<string, readonly Volume[]>();
   #limited: ReadonlySet<string> = new Set();
   #nodes: { readonly given: Storing['nodes']; readonly found: Storing['nodes'] } | undefined;
@@ -52,10 +54,11 @@ export class KnownStorage {
     this.#index();
   }
 
-  /** `trouble`: why pods with claims cannot be judged; undefined: they can. */
-  setTrouble(trouble: string | undefined): void {
-    if (trouble === this.#trouble) return;
+  /** `trouble`: why pods with claims cannot be judged, `roomTrouble`: why the room of drivers is not known; undefined: they can, it is. */
+  setTrouble(trouble: string | undefined, roomTrouble?: string): void {
+    if (trouble === this.#trouble && roomTrouble === this.#roomTrouble) return;
     this.#trouble = trouble;
+    this.#roomTrouble = roomTrouble;
     this.#version += 1;
   }
 
@@ -90,6 +93,7 @@ export class KnownStorage {
       ...this.#tables,
       freeVolumes: (className) => this.#freeVolumes.get(className) ?? [],
       roomFor: (storageClass, bytes) => this.#roomFor(storageClass, bytes),
+      roomTrouble: ({ provisioner }) => this.#roomTroubleOf(provisioner),
       hasNode: (name) => view.nodes.has(name),
       sharesClaim: (claim, handle) =>
         this.#isUsedTwice(claim) || (handle !== undefined && ((this.#handles.get(handle) ?? 0) > 1 || this.#users.has(diskKey(handle)))),
@@ -109,6 +113,12 @@ export class KnownStorage {
     );
     if (roomy.some(({ topology }) => topology?.length === 0)) return undefined;
     return roomy.map(({ topology = [] }) => ({ expressions: topology, fields: [] }));
+  }
+
+  /** A driver that says that it has room everywhere is one whose room need not be read. */
+  #roomTroubleOf(provisioner: string): string | undefined {
+    if (this.#roomTrouble === undefined || ROOMY_DRIVERS.has(provisioner)) return undefined;
+    return this.#tables.csiDrivers?.get(provisioner)?.tracks === false ? undefined : this.#roomTrouble;
   }
 
   /** Of several pods that wait for one claim the first gets it, as the scheduler would have it: placed ones come before. */
@@ -156,6 +166,9 @@ export class KnownStorage {
     this.#limited = new Set([...this.#tables.csiNodes.values()].flatMap(({ limits }) => Object.keys(limits)));
   }
 }
+
+/** The drivers of AKS: none of them says where it has room. */
+const ROOMY_DRIVERS: ReadonlySet<string> = new Set([AZURE_DISK_DRIVER, AZURE_FILE_DRIVER, 'blob.csi.azure.com']);
 
 function keysOf(pod: Pod | undefined): readonly string[] {
   if (pod === undefined || !mounts(pod) || pod.phase === 'Succeeded' || pod.phase === 'Failed') return [];

@@ -2,7 +2,7 @@
 import { AutoscalerError } from '../../domain/errors.ts';
 import type { NodeSelectorTerm, Requirement } from '../../domain/labels.ts';
 import { wholeUnits } from '../../domain/quantity.ts';
-import { AZURE_DISK_DRIVER, ZONE_LABELS, type AttachLimits, type ClaimWish } from '../../domain/volumes.ts';
+import { AZURE_DISK_DRIVER, AZURE_FILE_DRIVER, ZONE_LABELS, type AttachLimits, type ClaimWish } from '../../domain/volumes.ts';
 import type {
   LabelSelectorJson,
   MetadataJson,
@@ -187,11 +187,17 @@ function bytesOf(quantity: string | number | undefined, unreadable: number): num
   }
 }
 
+/** Provisioners of old classes, by the drivers that have done their work since Kubernetes 1.24. */
+const PRESENT_DRIVERS: ReadonlyMap<string, string> = new Map([
+  ['kubernetes.io/azure-disk', AZURE_DISK_DRIVER],
+  ['kubernetes.io/azure-file', AZURE_FILE_DRIVER],
+]);
+
 export function projectStorageClass(json: StorageClassJson): StorageClass {
   const { metadata = {} } = json;
   return {
     name: metadata.name ?? '',
-    provisioner: json.provisioner ?? '',
+    provisioner: PRESENT_DRIVERS.get(json.provisioner ?? '') ?? json.provisioner ?? '',
     waits: json.volumeBindingMode === 'WaitForFirstConsumer',
     topologies:
       json.allowedTopologies === undefined || json.allowedTopologies.length === 0

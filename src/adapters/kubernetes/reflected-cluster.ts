@@ -33,7 +33,7 @@ const placeOf = ({ metadata }: ObjectJson): string => `${metadata?.namespace ?? 
 const nameOf = ({ metadata }: ObjectJson): string => metadata?.name ?? '';
 
 /** Why some of it cannot be relied on. */
-export type Troubles = Partial<Record<'volumes' | 'devices', string>>;
+export type Troubles = Partial<Record<NonNullable<Source['onlyFor']>, string>>;
 
 /** Owns what is known of the cluster. Views are made from it without copying what did not change. */
 export class ReflectedCluster {
@@ -112,25 +112,25 @@ export class ReflectedCluster {
       { resource: 'persistentvolumes', path: '/api/v1/persistentvolumes', table: this.#volumes, onlyFor: 'volumes' },
       { resource: 'storageclasses', path: '/apis/storage.k8s.io/v1/storageclasses', table: this.#classes, onlyFor: 'volumes' },
       { resource: 'csinodes', path: '/apis/storage.k8s.io/v1/csinodes', table: this.#csiNodes, onlyFor: 'volumes' },
-      { resource: 'csidrivers', path: '/apis/storage.k8s.io/v1/csidrivers', table: this.#csiDrivers, onlyFor: 'volumes' },
+      { resource: 'csidrivers', path: '/apis/storage.k8s.io/v1/csidrivers', table: this.#csiDrivers, onlyFor: 'room' },
       {
         resource: 'csistoragecapacities',
         path: '/apis/storage.k8s.io/v1/csistoragecapacities',
         table: this.#capacities,
-        onlyFor: 'volumes',
+        onlyFor: 'room',
       },
       ...this.#devices.sources(),
     ];
   }
 
-  /** `troubles`: why claims and volumes, or devices, cannot be judged now; absent: they can. */
+  /** `troubles`: why claims and volumes, the room for new volumes, or devices cannot be judged now; absent: they can. */
   views(troubles: Troubles = {}): Views {
     const kept = this.#views;
     const storage = [this.#claims, this.#volumes, this.#classes, this.#csiNodes, this.#csiDrivers, this.#capacities].filter((table) =>
       table.takeChanged(),
     );
     if (storage.length > 0) this.#storage.changed();
-    this.#storage.setTrouble(troubles.volumes);
+    this.#storage.setTrouble(troubles.volumes, troubles.room);
     if (this.#nodes.takeChanged()) kept.nodes = sortedMap(this.#nodes.items.entries());
     if (this.#daemonSets.takeChanged()) kept.daemonSets = [...this.#daemonSets.items.values()].sort(byName);
     if (this.#budgets.takeChanged()) kept.budgets = [...this.#budgets.items.values()].sort(byName);

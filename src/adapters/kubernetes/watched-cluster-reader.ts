@@ -10,7 +10,7 @@ import type { ListJson } from './api-json.ts';
 import { isOver } from './pod-index.ts';
 import { projectNode } from './project-node.ts';
 import { projectPod } from './project-pod.ts';
-import { ReflectedCluster } from './reflected-cluster.ts';
+import { ReflectedCluster, type Troubles } from './reflected-cluster.ts';
 import { Reflector } from './reflector.ts';
 import type { ReflectorDeps } from './reflector-options.ts';
 import { WatchedCapacity, type CapacityWishes } from './watched-capacity.ts';
@@ -37,7 +37,7 @@ export class WatchedClusterReader implements ClusterReader {
   readonly #cluster: ReflectedCluster;
   readonly #reflectors: readonly Reflector[];
   /** Those that a cluster view can do without, and who cannot. */
-  readonly #optional: ReadonlyMap<Reflector, 'volumes' | 'devices'>;
+  readonly #optional: ReadonlyMap<Reflector, keyof Troubles>;
   readonly #workloads: WatchedWorkloads | undefined;
   readonly #capacity: WatchedCapacity | undefined;
   readonly #stop = new AbortController();
@@ -79,7 +79,7 @@ export class WatchedClusterReader implements ClusterReader {
   observe(_nowMs: number): ClusterView {
     const now = this.#deps.clock.monotonic();
     let stalenessMs = 0;
-    const troubles: { volumes?: string; devices?: string } = {};
+    const troubles: { -readonly [Part in keyof Troubles]: Troubles[Part] } = {};
     for (const reflector of this.#reflectors) {
       const { resource, lastHeardAt, trouble } = reflector;
       this.#deps.metrics.cluster.watchStaleness.set({ resource }, (now - lastHeardAt) / 1000);

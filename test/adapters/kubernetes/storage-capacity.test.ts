@@ -1,6 +1,7 @@
 /** Drivers that say where they have room: CSIDriver with `storageCapacity`, and CSIStorageCapacity objects. */
 import { describe, expect, it } from 'vitest';
-import { ReflectedCluster } from '../../../src/adapters/kubernetes/reflected-cluster.ts';
+import { ReflectedCluster, type Troubles } from '../../../src/adapters/kubernetes/reflected-cluster.ts';
+import { projectStorageClass } from '../../../src/adapters/kubernetes/project-storage.ts';
 import { describeFit } from '../../../src/domain/reasons.ts';
 import { ResourceNames } from '../../../src/domain/resources.ts';
 import { ClusterSnapshot } from '../../../src/scheduling/cluster-snapshot.ts';
@@ -36,7 +37,7 @@ const on = (name: string, part: Json): Json => ({
 });
 
 /** Where the pod fits, and the words of those that refuse it. */
-function judged(objects: Readonly<Record<string, readonly Json[]>>) {
+function judged(objects: Readonly<Record<string, readonly Json[]>>, troubles: Troubles = {}) {
   const names = new ResourceNames();
   const cluster = new ReflectedCluster(names);
   const all = {
@@ -51,7 +52,7 @@ function judged(objects: Readonly<Record<string, readonly Json[]>>) {
     const table = cluster.sources().find((source) => source.resource === resource)?.table;
     for (const item of items) table?.put(item);
   }
-  const view = { ...cluster.views(), stalenessMs: 0 };
+  const view = { ...cluster.views(troubles), stalenessMs: 0 };
   const snapshot = new ClusterSnapshot({ names });
   snapshot.sync(view);
   const [waiting] = view.pendingPods;
@@ -99,5 +100,28 @@ describe('room that drivers tell of', () => {
     };
     const found = judged({ persistentvolumes: [volume], csistoragecapacities: [on('n-1', { capacity: '1Ti' })] });
     expect(found).toEqual({ fits: ['n-1', 'n-3'], why: ["node(s) didn't find available persistent volumes to bind"] });
+  });
+
+  const ALL = ['n-1', 'n-2', 'n-3'];
+  const BLIND = 'volumes cannot be judged';
+  it.each<[string, Readonly<Record<string, readonly Json[]>>, readonly string[]]>([
+    ['a driver that nobody knows waits', { csidrivers: [] }, []],
+    ['a driver that says where it has room waits', { csistoragecapacities: [on('n-1', { capacity: '1Ti' })] }, []],
+    ['a driver that has said that it does not is judged', { csidrivers: [driver(false)] }, ALL],
+    ['the disks of AKS are judged', { csidrivers: [], storageclasses: [storageClass({ provisioner: 'disk.csi.azure.com' })] }, ALL],
+    ['and by their former name', { csidrivers: [], storageclasses: [storageClass({ provisioner: 'kubernetes.io/azure-disk' })] }, ALL],
+    ['so is a class whose volumes people make', { storageclasses: [storageClass({ provisioner: 'kubernetes.io/no-provisioner' })] }, []],
+  ])('where it may not be read, %s', (what, objects, fits) => {
+    const found = judged(objects, { room: 'csistoragecapacities cannot be read: forbidden' });
+    expect(found.fits).toEqual(fits);
+    const why = what.includes('people make') ? ["node(s) didn't find available persistent volumes to bind"] : [BLIND];
+    expect(found.why).toEqual(fits.length > 0 ? [] : why);
+  });
+
+  it('classes of old go by the driver that does their work today, whose attach slots their volumes take', () => {
+    const provisionerOf = (provisioner: string) => projectStorageClass({ metadata: { name: 'c' }, provisioner }).provisioner;
+    expect(
+      ['kubernetes.io/azure-disk', 'kubernetes.io/azure-file', 'kubernetes.io/no-provisioner', 'constructor'].map(provisionerOf),
+    ).toEqual(['disk.csi.azure.com', 'file.csi.azure.com', 'kubernetes.io/no-provisioner', 'constructor']);
   });
 });
