@@ -75,7 +75,7 @@ async function carryOut(removal: Removal, progress: Progress, tools: DrainTools)
   await clock.sleep(policy.drain.delayAfterTaintMs, work);
 
   progress.step = 'recheck';
-  const onNode = check(removal, await readNode(removal, tools), 'before-evict', tools);
+  const onNode = check(removal, sameNode(await readNode(removal, tools), first), 'before-evict', tools);
   progress.step = 'evict';
   const result = await evictInOrder(onNode, { ...tools, policy: policy.drain }, work);
   if (!result.done) throw new Halt(result.step, result.message);
@@ -83,7 +83,7 @@ async function carryOut(removal: Removal, progress: Progress, tools: DrainTools)
   progress.step = 'wait';
   const read = () => tools.reader.readFresh(removal.node, work);
   const last = await waitForDelays({ ...tools, read, timeoutMs: policy.drain.deletionDelayTimeoutMs }, work);
-  if (last !== undefined) check(removal, last, 'before-delete', tools);
+  check(removal, sameNode(last, first), 'before-delete', tools);
   progress.step = 'delete';
   const outcome = await tools.batches.delete(removal.group, removal.instance, { before: work, during: tools.undo });
   if (outcome.kind === 'refused') throw new Halt('delete', outcome.reason);
@@ -94,6 +94,16 @@ async function readNode(removal: Removal, tools: DrainTools): Promise<FreshNode>
   const fresh = await tools.reader.readFresh(removal.node, tools.work);
   if (fresh === undefined) throw new Halt('recheck', 'the node is gone');
   return fresh;
+}
+
+/**
+ * Numbers of machines, and with them the names of nodes, may be given again: what was drained is gone then, and what is there now
+ * was never looked at.
+ */
+function sameNode(now: FreshNode | undefined, before: FreshNode): FreshNode {
+  if (now === undefined) throw new Halt('recheck', 'the node is gone');
+  if (now.node.uid !== before.node.uid) throw new Halt('recheck', 'another node of the same name has taken its place');
+  return now;
 }
 
 function check(removal: Removal, fresh: FreshNode, stage: RecheckInput['stage'], tools: DrainTools): PodsToEvict {

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { AutoscalerError } from '../../src/domain/errors.ts';
 import { TO_BE_DELETED_TAINT, hasTaint } from '../../src/domain/taint.ts';
 import { CORDONED_BEFORE_TAINT } from '../../src/loop/deletion-mark.ts';
-import { aPod } from '../support/builders.ts';
+import { aNode, aPod } from '../support/builders.ts';
 import { MINUTE, G, setUp, removalOf, isMarked, lastOutcome } from './removal-stage.ts';
 
 describe('the re-check on fresh data', () => {
@@ -43,6 +43,36 @@ describe('the re-check on fresh data', () => {
     await world.clock.advance(MINUTE);
     expect(world.cluster.nodes.get('g-0')).toBe(before);
     expect(lastOutcome(world)).toMatchObject({ kind: 'undone', step: 'recheck' });
+  });
+
+  it.each([
+    { what: 'the wait before its pods are asked to go', meets: 'mark' },
+    { what: 'the time in which they go', meets: 'evict' },
+  ])('a node of the same name that takes its place in $what is another one: nothing of it is touched', async ({ meets }) => {
+    const world = setUp({ pods: [{ name: 'one' }] });
+    const replace = (): undefined => {
+      world.cluster.nodes.set('g-0', { ...aNode({ name: 'g-0' }), uid: 'reborn' });
+    };
+    if (meets === 'evict') world.cluster.onEvict = replace;
+    world.runner.start(removalOf('g-0', world.pods));
+    await world.clock.advance(1_000);
+    if (meets === 'mark') replace();
+    await world.clock.advance(5 * MINUTE);
+    expect(lastOutcome(world)).toMatchObject({ kind: 'undone', step: 'recheck', message: expect.stringContaining('another node') });
+    expect(isMarked(world)).toBe(false);
+    expect(world.cloud.deletes).toEqual([]);
+  });
+
+  it('a node that is gone when its pods are leaves a machine that nobody looked at, which is not deleted', async () => {
+    const world = setUp({ pods: [{ name: 'one' }] });
+    world.cluster.onEvict = () => {
+      world.cluster.nodes.delete('g-0');
+      return undefined;
+    };
+    world.runner.start(removalOf('g-0', world.pods));
+    await world.clock.advance(5 * MINUTE);
+    expect(lastOutcome(world)).toMatchObject({ kind: 'undone', message: 'the node is gone' });
+    expect(world.cloud.deletes).toEqual([]);
   });
 
   it('an unready node that recovered stays', async () => {
