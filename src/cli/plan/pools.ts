@@ -4,6 +4,7 @@ import { groupOptions } from '../../adapters/azure/tags.ts';
 import { staticPodsOf } from '../../adapters/azure/static-pods.ts';
 import { attachLimits, cloudTemplate } from '../../adapters/azure/templates.ts';
 import type { TemplateSource } from '../../adapters/azure/template-source.ts';
+import { parseProviderId } from '../../adapters/azure/arm-ids.ts';
 import type { PoolSpec } from '../../config/pools-file.ts';
 import { AutoscalerError } from '../../domain/errors.ts';
 import { instanceKey, nodeGroupId } from '../../domain/ids.ts';
@@ -23,7 +24,8 @@ const PODS_TAG = 'k8s.io_cluster-autoscaler_node-template_resources_pods';
 /** @throws AutoscalerError `config` when nothing says what a node of a pool would offer. */
 export function cloudOf(pools: readonly PoolSpec[], cluster: ClusterView, how: Circumstances): CloudView {
   const members = new Map(pools.map(({ name }) => [name, [] as Node[]]));
-  for (const node of cluster.nodes.values()) members.get(poolOf(node))?.push(node);
+  const poolOf = ownersAmong(pools);
+  for (const node of cluster.nodes.values()) members.get(poolOf(node) ?? '')?.push(node);
   const groups = pools.map((pool) => groupOf({ ...how, pool, nodes: members.get(pool.name) ?? [], podsByNode: cluster.podsByNode }));
   const owned = [...members].flatMap(([name, nodes]) => nodes.map((node) => [node.name, name] as const));
   return {
@@ -39,6 +41,7 @@ export function cloudOf(pools: readonly PoolSpec[], cluster: ClusterView, how: C
 /** What new nodes of the pools run that no DaemonSet of the file says. */
 export function daemonsOf(pools: readonly PoolSpec[], { nodes, podsByNode, daemonSetsUnknown }: ClusterView): readonly DaemonSet[] {
   if (daemonSetsUnknown !== true) return [];
+  const poolOf = ownersAmong(pools);
   return pools.flatMap(({ name }) => {
     const exemplary = exemplaryOf([...nodes.values()].filter((node) => poolOf(node) === name));
     return exemplary === undefined ? [] : standIns(name, podsByNode.get(exemplary.name) ?? []);
@@ -60,8 +63,27 @@ interface Question extends Circumstances {
   readonly podsByNode: ClusterView['podsByNode'];
 }
 
-function poolOf({ labels }: Node): string {
-  return labels[POOL_LABELS[0] ?? ''] ?? labels[POOL_LABELS[1] ?? ''] ?? '';
+/** The pool that a node is of, which may be named as its agent pool or as its scale set, in any letter case. */
+function ownersAmong(pools: readonly PoolSpec[]): (node: Node) => string | undefined {
+  const names = new Map(pools.flatMap(({ name }) => [[name.toLowerCase(), name] as const]));
+  for (const { name } of pools) names.set(name, name);
+  const named = (name: string): string | undefined => names.get(name) ?? names.get(name.toLowerCase());
+  return (node) => named(agentPoolOf(node) ?? '') ?? named(scaleSetOf(node));
+}
+
+function agentPoolOf({ labels }: Node): string | undefined {
+  return labels[POOL_LABELS[0] ?? ''] ?? labels[POOL_LABELS[1] ?? ''];
+}
+
+function scaleSetOf({ providerId }: Node): string {
+  const id = parseProviderId(providerId);
+  return id.ok ? id.ref.set : '';
+}
+
+/** What AKS labels new nodes of a pool with: as the present ones, or by the name that AKS gives scale sets. */
+function agentPoolName({ name }: PoolSpec, nodes: readonly Node[]): string {
+  const label = nodes.map(agentPoolOf).find((text) => text !== undefined);
+  return label ?? /^aks-(.+)-\d{8}-vmss$/i.exec(name)?.[1] ?? name;
 }
 
 function groupOf(asked: Question): NodeGroup {
@@ -108,7 +130,8 @@ function templateOf(question: Question): NodeTemplate {
   const maxPods = pool.maxPods === undefined ? {} : { pods: pool.maxPods };
   const allocatable = names.fromRecord({ ...names.toRecord(base.allocatable), ...maxPods, ...stated });
   const capacity = names.fromRecord(larger(names.toRecord(base.capacity), names.toRecord(allocatable)));
-  const agentPool = Object.fromEntries(POOL_LABELS.map((label) => [label, pool.name]));
+  const agentPoolLabel = agentPoolName(pool, question.nodes);
+  const agentPool = Object.fromEntries(POOL_LABELS.map((label) => [label, agentPoolLabel]));
   const labels = { ...base.labels, ...agentPool, ...pool.labels };
   return withLastingTaints({ ...base, capacity, allocatable, labels, taints: withTaints(base.taints, pool) }, question.taints ?? {});
 }

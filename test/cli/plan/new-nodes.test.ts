@@ -141,3 +141,23 @@ describe('a pool that no pod needs', () => {
     expect(JSON.parse(out)).toMatchObject({ scaleUp: { ...scaleUp, fits: [{ pod: 'default/web', node: 'n-0' }] } });
   });
 });
+
+describe('a pool that is named as its scale set', () => {
+  const SET = 'aks-general-12345678-vmss';
+  const pools = (name: string): string => JSON.stringify([{ name, vmSize: 'Standard_D4s_v5', min: 0, max: 5 }]);
+  const providerID = `azure:///subscriptions/s/resourceGroups/mc/providers/Microsoft.Compute/virtualMachineScaleSets/${SET}/virtualMachines/0`;
+  const there = nodeJson('n-0', 'general', { spec: { providerID } });
+  const waiting = podJson('w', '3', { spec: { nodeSelector: { 'kubernetes.azure.com/agentpool': 'general' } } });
+  const busy = podJson('a', '3500m', { on: 'n-0' });
+
+  it.each([SET, SET.toUpperCase(), 'general', 'General'])(
+    'has the nodes of its scale set, and gives new ones their labels: %s',
+    async (name) => {
+      expect(await told({ c: listOf(there, busy, waiting), p: pools(name) })).toEqual([`${name} 1->2`]);
+    },
+  );
+
+  it('without a node gives the label that AKS would', async () => {
+    expect(await told({ c: listOf(waiting), p: pools(SET) })).toEqual([`${SET} 0->1`]);
+  });
+});
