@@ -97,7 +97,7 @@ const PASTED: readonly (readonly [string, string, readonly string[]])[] = [
   ],
   [
     'a name of the cluster, for other clouds',
-    '--cloud-provider=azure --cluster-name=prod --leader-elect=true --leader-elect-resource-lock=leases',
+    '--cloud-provider=azure --cluster-name=prod --leader-elect=true --leader-elect-resource-lock=leases --record-duplicated-events',
     ['cluster-name'],
   ],
   [

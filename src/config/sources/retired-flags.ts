@@ -85,7 +85,8 @@ export const RETIRED_FLAGS: readonly RetiredFlag[] = [
   value('node-deletion-batcher-interval', 'ignored', ['0s', '0'], 'nodes of one group that are ready at once go in one call'),
   value('node-info-cache-expire-time', 'ignored', [], 'a learned template counts as long as its pool stays as it was'),
   { ...value('predicate-parallelism', 'ignored', [], 'pods are compared by class, in one thread'), least: 1 },
-  toggle('record-duplicated-events', 'refused', FALSE, 'repeated events are always folded into a count'),
+  // Folding is what it turns on there; without, repeats are left out for five minutes, and here a minute passes between two writes.
+  toggle('record-duplicated-events', 'ignored', [...TRUE, ...FALSE], 'repeated events are always folded into a count'),
   toggle('salvo-scale-up', 'ignored', [], 'groups always grow at the same time'),
   value('salvo-scale-up-budget', 'ignored', [], 'the time of a plan is --max-binpacking-time'),
   toggle('scaleup-simulation-for-skipped-node-groups-enabled', 'ignored', FALSE, 'skipped groups are told with their reasons'),
