@@ -30,6 +30,8 @@ export interface Facts {
 
 interface Rule {
   readonly codes?: readonly string[];
+  /** Of folded codes, where a family of them goes by one ending. */
+  readonly ending?: RegExp;
   readonly words?: RegExp;
   readonly statuses?: readonly number[];
   readonly detail: (facts: Facts) => ErrorKind;
@@ -50,6 +52,8 @@ export const ZONAL = ['zonalallocationfailed', 'overconstrainedzonalallocationre
 export const SUBNET_QUOTA = 'subnet addresses';
 export const POLICY_QUOTA = 'policy or lock';
 const QUOTA_WORDS = /exceeding approved .* quota|exceeding quota limits|submit a request for quota increase|exceeds? .*\bquota\b/is;
+/** `LowPriorityQuotaExceeded` and the like, with words that tell nothing. */
+const QUOTA_ENDING = /quota(?:exceeded|limitreached|reached)$/;
 const SUBNET = ['subnetisfull', 'insufficientsubnetsize', 'privateipaddressexhausted'];
 const FORBIDDEN_BY_RULE = ['requestdisallowedbypolicy', 'scopelocked', 'disallowedbypolicy'];
 const IDENTITY = [
@@ -73,6 +77,7 @@ const RULES: readonly Rule[] = [
   { words: /have failed for capacity restrictions|do not have sufficient capacity/i, detail: stockout },
   { codes: ['quotaexceeded', 'resourcequotaexceeded', 'errcode_insufficientvcpuquota'], detail: quota },
   { words: QUOTA_WORDS, detail: quota },
+  { ending: QUOTA_ENDING, detail: quota },
   // A full subnet and a policy are limits of this group's place: resting the group is what helps, not stopping the loop.
   { codes: SUBNET, words: /enough capacity for \d+ IP addresses/i, detail: () => ({ kind: 'quota', quota: SUBNET_QUOTA, local: true }) },
   { codes: FORBIDDEN_BY_RULE, detail: forbiddenByRule },
@@ -107,7 +112,7 @@ export function decide(facts: Facts): { readonly detail: ErrorKind; readonly cod
 
 function applies(rule: Rule, facts: Facts): boolean {
   if (rule.codes?.some((code) => facts.codes.has(code)) === true) return true;
-  if (rule.words?.test(facts.words) === true) return true;
+  if (rule.words?.test(facts.words) === true || [...facts.codes].some((code) => rule.ending?.test(code) === true)) return true;
   return facts.status !== undefined && rule.statuses?.includes(facts.status) === true;
 }
 
@@ -152,14 +157,16 @@ function stockout(facts: Facts): ErrorKind {
   return { kind: 'out-of-capacity', scope, ...(lack === undefined ? {} : { lack }) };
 }
 
+const SPOT_QUOTA = /^(?:lowpriority|spot)\w*quota/;
 const QUOTA_NAME =
   /exceeding approved (.+?) quota|quota limits of (.+?)[.,]|exceeds? (?:the )?(?:approved )?(.+?) quota|insufficient vcpu quota .*?for family (\w+)/is;
 
 /** Both generations of the sentence, and that of AKS: "Current Limit: 10, Current Usage: 8, Additional Required: 8" and "Maximum allowed: 10 ...". */
 function quota(facts: Facts): ErrorKind {
-  const name = QUOTA_NAME.exec(facts.words)
+  const said = QUOTA_NAME.exec(facts.words)
     ?.slice(1)
     .find((part) => part !== undefined);
+  const name = said ?? ([...facts.codes].some((code) => SPOT_QUOTA.test(code)) ? 'LowPriorityCores' : undefined);
   const limit = numberAfter(facts.words, /(?:current limit|maximum allowed): *(\d+)/i);
   const usage = numberAfter(facts.words, /(?:current usage|current in use): *(\d+)/i);
   const required = numberAfter(facts.words, /(?:additional (?:required|requested):|vcpu quota requested) *(\d+)/i);

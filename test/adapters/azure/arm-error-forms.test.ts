@@ -38,6 +38,13 @@ describe('forms of refusals', () => {
     ['a time out of the gateway', { status: 408, body: '' }, { kind: 'unavailable', effect: 'unknown' }],
     ['a subscription without Compute', { status: 409, body: coded('MissingSubscriptionRegistration') }, { kind: 'auth' }],
     [
+      'a code of a Spot quota, and words that tell nothing',
+      { status: 409, body: coded('LowPriorityQuotaExceeded', 'no') },
+      { kind: 'quota', quota: 'LowPriorityCores', name: 'lowprioritycores' },
+    ],
+    ['a code of some quota', { status: 400, body: coded('CoreQuotaExceeded', 'no') }, { kind: 'quota', quota: 'unnamed quota' }],
+    ['a code that only speaks of quotas', { status: 400, body: coded('InvalidQuotaName', 'no') }, { kind: 'bug' }],
+    [
       'the older sentence of a quota, of a family',
       { status: 409, body: coded('QuotaExceeded', older('Standard D Family Cores')) },
       lacks(),
