@@ -3,7 +3,8 @@
  * in tests with a clock of their own.
  */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
-import { connectAzure, type AzureNodeGroups } from '../adapters/azure/azure.ts';
+import { connectAzure } from '../adapters/azure/azure.ts';
+import type { AzureNodeGroups } from '../adapters/azure/azure-node-groups.ts';
 import { placeOf, type Place } from '../adapters/azure/instance-metadata.ts';
 import type { AzureOptions } from '../adapters/azure/options.ts';
 import type { SkuShare } from '../adapters/azure/sku-agent.ts';

@@ -1,7 +1,7 @@
 /** The order in which a daemon comes up and goes down. Knows the parts only by what they can do. */
 import { readFileSync } from 'node:fs';
 import type { monitorEventLoopDelay } from 'node:perf_hooks';
-import type { AzureNodeGroups } from '../adapters/azure/azure.ts';
+import type { AzureNodeGroups } from '../adapters/azure/azure-node-groups.ts';
 import type { Kubernetes } from '../adapters/kubernetes/kubernetes.ts';
 import type { Config } from '../config/config.ts';
 import type { Clock } from '../domain/clock.ts';

@@ -1,6 +1,6 @@
 /** What the composition root returns: one daemon, ready to be started, embeddable in tests on a clock of their own. */
 import type { Kubernetes } from '../adapters/kubernetes/kubernetes.ts';
-import type { AzureNodeGroups } from '../adapters/azure/azure.ts';
+import type { AzureNodeGroups } from '../adapters/azure/azure-node-groups.ts';
 import type { Config } from '../config/config.ts';
 import type { ConfigNews } from './config-reload.ts';
 import type { AutoscalerError } from '../domain/errors.ts';

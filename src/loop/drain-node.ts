@@ -81,6 +81,8 @@ async function carryOut(removal: Removal, progress: Progress, tools: DrainTools)
   if (!result.done) throw new Halt(result.step, result.message);
 
   progress.step = 'wait';
+  // Another operation may hold the group up for minutes: whoever comes to the node meanwhile is seen by the look that follows.
+  await tools.cloud.untilRemovable(removal.group, work);
   const read = () => tools.reader.readFresh(removal.node, work);
   const last = await waitForDelays({ ...tools, read, timeoutMs: policy.drain.deletionDelayTimeoutMs }, work);
   check(removal, sameNode(last, first), 'before-delete', tools);

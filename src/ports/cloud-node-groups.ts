@@ -25,6 +25,11 @@ export interface CloudNodeGroups {
   observe(cluster: ClusterView, nowMs: number): CloudView;
   /** Raises a target size. Never lowers. At most one write per group is under way; returns once Azure has answered. */
   increase(request: IncreaseRequest, signal: AbortSignal): Promise<IncreaseOutcome>;
+  /**
+   * Resolves when a deletion in the group would be sent at once: what is looked at after that is what it acts on. Rejects as
+   * `conflict` when that takes too long.
+   */
+  untilRemovable(group: NodeGroupId, signal: AbortSignal): Promise<void>;
   /** Deletes instances by id after a fresh read that each still is what the caller means. Already gone is success. */
   deleteInstances(request: DeleteRequest, signal: AbortSignal): Promise<DeleteOutcome>;
   /** Reads the group from Azure now (one GET and its instances), for a decision that must not act on old data. */

@@ -357,8 +357,13 @@ describe('removing machines of a VMs pool', () => {
   it('a removal waits for the operation of ours that runs in the pool, and is made after it', async () => {
     const s = await stage(vmsWorld([vmsPool(TWO_SIZES)]));
     await s.increase(LARGE_GROUP, 1);
+    let isTurn = false;
+    const turn = s.azure.untilRemovable(s.group(SMALL_GROUP).id, s.signal).then(() => (isTurn = true));
+    await s.pass(1_000);
+    expect(isTurn).toBe(false);
     const outcome = await s.drive(s.remove(SMALL_GROUP, [0]));
     expect(outcome).toMatchObject({ kind: 'accepted' });
+    await turn;
     expect(s.writes().map(({ method, status }) => `${method} ${status}`)).toEqual(['PUT 200', 'POST 202']);
     expect(s.counts()).toEqual({ [SMALL]: 1, [LARGE]: 2 });
     await s.pass(5 * 60_000);

@@ -1,7 +1,7 @@
 /** The adapter and the emulated AKS around one pool of type VirtualMachines. */
 import { getClient } from '@azure-rest/core-client';
 import { ClientSecretCredential } from '@azure/identity';
-import type { AzureNodeGroups } from '../../src/adapters/azure/azure.ts';
+import type { AzureNodeGroups } from '../../src/adapters/azure/azure-node-groups.ts';
 import type { AzureOptions } from '../../src/adapters/azure/options.ts';
 import type { InstanceKey } from '../../src/domain/ids.ts';
 import type { NodeGroup } from '../../src/domain/node-group.ts';

@@ -140,6 +140,18 @@ describe('a node that somebody asks to keep for a while', () => {
     expect(world.cloud.deletes).toHaveLength(1);
   });
 
+  it('stays when a pod arrives while another operation holds its group up', async () => {
+    const world = setUp({});
+    world.cloud.onTurn = () => world.clock.sleep(10 * MINUTE, new AbortController().signal);
+    world.runner.start(removalOf('g-0'));
+    await world.clock.advance(5 * MINUTE);
+    const late = aPod({ name: 'late', nodeName: 'g-0' });
+    world.cluster.pods.set(late.uid, late);
+    await world.clock.advance(6 * MINUTE);
+    expect(lastOutcome(world)).toMatchObject({ kind: 'undone', message: expect.stringContaining('late') });
+    expect(world.cloud.deletes).toEqual([]);
+  });
+
   it('stays when a pod arrives during the delay', async () => {
     const world = setUp({ node: { delayDeletion: ['csi'] }, drain: { deletionDelayTimeoutMs: 2 * MINUTE } });
     world.runner.start(removalOf('g-0'));

@@ -18,6 +18,8 @@ export class FakeCloud implements CloudNodeGroups {
   onCall: OnCall = () => undefined;
   /** Answers a deletion instead of carrying it out. */
   onDelete: (request: DeleteRequest) => DeleteOutcome | undefined = () => undefined;
+  /** What happens while a deletion waits for its turn. */
+  onTurn: () => Promise<void> | undefined = () => undefined;
   /** Answers an increase instead of carrying it out. */
   onIncrease: (request: IncreaseRequest) => IncreaseOutcome | undefined = () => undefined;
   scaleDownBlocked: string | undefined;
@@ -81,6 +83,11 @@ export class FakeCloud implements CloudNodeGroups {
     const instances = (group.instances ?? []).map((instance) => (leaving.includes(instance) ? asDeleting(instance) : instance));
     this.#replace(group, target, instances);
     return { kind: 'accepted', group: group.id, instances: request.instances };
+  }
+
+  async untilRemovable(group: NodeGroupId, signal: AbortSignal): Promise<void> {
+    await this.#enter('untilRemovable', group, signal);
+    await this.onTurn();
   }
 
   async refresh(group: NodeGroupId, signal: AbortSignal): Promise<void> {

@@ -12,7 +12,7 @@ import type { DeleteOutcome, IncreaseOutcome } from '../../domain/outcome.ts';
 import type { Random } from '../../domain/random.ts';
 import type { ResourceNames } from '../../domain/resources.ts';
 import type { ForeignLock } from '../../ports/foreign-lock.ts';
-import type { CloudNodeGroups, DeleteRequest, IncreaseRequest } from '../../ports/cloud-node-groups.ts';
+import type { DeleteRequest, IncreaseRequest } from '../../ports/cloud-node-groups.ts';
 import type { KeptText } from '../../ports/kept-text.ts';
 import type { PriceTableReader } from '../../ports/price-table.ts';
 import type { Log } from '../../telemetry/log.ts';
@@ -21,6 +21,7 @@ import type { AgentSelection } from '../../cache/selection.ts';
 import { increaseThroughAks } from './aks-scale-set.ts';
 import { ArmCalls } from './arm-calls.ts';
 import { Budgets } from './budgets.ts';
+import type { AzureNodeGroups, LearnedText } from './azure-node-groups.ts';
 import { cacheHooks } from './cache-hooks.ts';
 import { increaseCapacity } from './capacity-writes.ts';
 import { createClients, createCredential } from './clients.ts';
@@ -34,6 +35,7 @@ import type { AzureOptions, GroupChoice } from './options.ts';
 import { QuotaAccount } from './quota-account.ts';
 import { reapUntil } from './reaping.ts';
 import { frozenBecause, type Registered } from './registry.ts';
+import { removalTurn } from './pool-turn.ts';
 import type { SkuShare } from './sku-agent.ts';
 import { fencedTables, reportAgents, type AgentReport } from './agent-report.ts';
 import { whereAsked } from './sign-in-errors.ts';
@@ -62,33 +64,6 @@ export interface AzureDependencies {
   readonly beforeWrite?: () => void;
   /** Instead of the one made from `options.credential`; for tests. */
   readonly credential?: TokenCredential;
-}
-
-/** `revision` grows with each change of the text. */
-export interface LearnedText {
-  readonly revision: number;
-  readonly text: () => string;
-}
-
-export interface AzureNodeGroups extends CloudNodeGroups {
-  /** undefined: the public price list is not read. */
-  readonly prices: PriceTableReader | undefined;
-  /** Other groups, limits or options of groups, from the next `observe` on. */
-  regroup(choice: GroupChoice): void;
-  /** One plain record per caching agent, for `/debug/agents`. */
-  agentStatus(): readonly AgentReport[];
-  /** One plain record per group, for `/debug/templates`. */
-  templateReports(): readonly TemplateReport[];
-  /** Which caching agents run from now on. Throws a `config` error that names what cannot be selected. */
-  selectAgents(selection: AgentSelection): void;
-  /** What was learned of the groups' nodes, to be kept for the next process. */
-  learnedTemplates(): LearnedText;
-  /** Takes over what an earlier process kept, before the first `observe`. @returns why the text is not believed; undefined: it is. */
-  restoreTemplates(text: string): string | undefined;
-  /** ARM and token calls under way; a harness in virtual time holds its clock while there are any. */
-  inFlightCalls(): number;
-  /** Stops the agents and the following of operations. */
-  close(): Promise<void>;
 }
 
 /** Makes the adapter. No call leaves before `start`. Throws a `config` error when the credential cannot be made. */
@@ -206,6 +181,11 @@ class AzureAdapter implements AzureNodeGroups {
     if (typeof group === 'string') return { kind: 'refused', group: request.group, reason: group };
     const remove = group.kind === 'vms-pool' ? deleteFromPool : deleteInstances;
     return this.#learn(group, await remove(this.#writes, group, request, AbortSignal.any([signal, this.#closing.signal])));
+  }
+
+  async untilRemovable(id: NodeGroupId, signal: AbortSignal): Promise<void> {
+    const group = this.#store.registration().byId.get(id);
+    if (group !== undefined) await removalTurn(this.#writes, group, AbortSignal.any([signal, this.#closing.signal]));
   }
 
   async refresh(id: NodeGroupId, signal: AbortSignal): Promise<void> {

@@ -1,6 +1,9 @@
 /** AKS takes one operation per agent pool at a time: who wants to remove machines waits until none of ours runs in the pool. */
 import { lockOf } from './agent-pool-increase.ts';
+import { foldName } from './arm-ids.ts';
 import type { WriteParts } from './group-writes.ts';
+import type { Registered } from './registry.ts';
+import { poolKeyOf } from './vms-pool-rows.ts';
 
 /** The following of an operation is given up after less. */
 const LONGEST_WAIT_MS = 25 * 60_000;
@@ -24,4 +27,15 @@ export async function whenPoolIsFree<T>(
     );
     if (done !== undefined) return done.outcome;
   }
+}
+
+/**
+ * Resolves when a removal from the group would be sent at once, as far as operations and writes of ours go.
+ * @throws AutoscalerError `conflict` when the pool does not become free in time, `cancelled` with the signal.
+ */
+export async function removalTurn({ store, clock }: WriteParts, group: Registered, signal: AbortSignal): Promise<void> {
+  const pool = group.kind === 'vms-pool' ? poolKeyOf(group.key) : store.facts.writtenPoolOf(group);
+  if (pool !== undefined) return store.vmsPools.untilFree(foldName(pool), LONGEST_WAIT_MS, signal);
+  const waitMs = store.writes.removalWaitMs(group.key, clock.monotonic());
+  if (waitMs > 0) await clock.sleep(waitMs, signal);
 }

@@ -1,5 +1,6 @@
 /** The adapter meets the emulated Azure over HTTPS, with real credentials and clients, on one clock. */
-import { connectAzure, type AzureNodeGroups } from '../../../src/adapters/azure/azure.ts';
+import { connectAzure } from '../../../src/adapters/azure/azure.ts';
+import type { AzureNodeGroups } from '../../../src/adapters/azure/azure-node-groups.ts';
 import type { AzureOptions } from '../../../src/adapters/azure/options.ts';
 import type { NodeGroup } from '../../../src/domain/node-group.ts';
 import type { CloudEvent, ClusterView } from '../../../src/domain/observation.ts';

@@ -1,5 +1,6 @@
 /** The adapter against the scripted ARM, on a clock that moves when told. */
-import { connectAzure, type AzureDependencies, type AzureNodeGroups } from '../../../src/adapters/azure/azure.ts';
+import { connectAzure, type AzureDependencies } from '../../../src/adapters/azure/azure.ts';
+import type { AzureNodeGroups } from '../../../src/adapters/azure/azure-node-groups.ts';
 import type { AzureOptions } from '../../../src/adapters/azure/options.ts';
 import { nodeGroupId } from '../../../src/domain/ids.ts';
 import type { NodeGroup } from '../../../src/domain/node-group.ts';
