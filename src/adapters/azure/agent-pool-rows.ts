@@ -18,8 +18,10 @@ export interface AgentPoolRow {
   /** What AKS aims at, and sets the capacity of a scale set to whenever it works on the pool. */
   readonly count: number | undefined;
   readonly provisioningState: string;
-  /** `az aks nodepool stop` was called: its machines are deallocated, and a size means nothing. */
+  /** `az aks nodepool stop` was called: its machines are gone, and a size means nothing. */
   readonly stopped: boolean;
+  /** AKS deallocates the machines that it scales down, and counts those that are left. Absent: it deletes them. */
+  readonly parks?: boolean;
   readonly maxPods: number | undefined;
   readonly osDiskSizeGb: number | undefined;
   /** What pods write goes to the temporary disk of the machine instead of its OS disk. */
@@ -73,6 +75,7 @@ function project(raw: ToldPool & { readonly name: string }): AgentPoolRow {
     count: wholeNumber(raw.count),
     provisioningState: raw.provisioningState ?? '',
     stopped: raw.powerState?.code?.toLowerCase() === 'stopped',
+    ...(raw.scaleDownMode?.toLowerCase() === 'deallocate' ? { parks: true } : {}),
     // Zero is AKS's word for its default.
     maxPods: wholeNumber(raw.maxPods) || undefined,
     osDiskSizeGb: wholeNumber(raw.osDiskSizeGB) || undefined,

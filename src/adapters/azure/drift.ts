@@ -18,20 +18,26 @@ export interface Drift {
 export interface DriftFacts {
   /** The count of AKS; undefined: not told, or of a pool whose size it is itself. */
   readonly agentPoolCount: number | undefined;
+  /** AKS scales the pool down by deallocating, and does not count what it deallocated. Absent: it deletes. */
+  readonly parks?: boolean;
   /** Nodes that belong to the group. */
   readonly nodes: number;
 }
 
 /** Every party that can be compared; empty when the size or the machines are not known. */
-export function driftsOf({ target, instances }: NodeGroup, { agentPoolCount, nodes }: DriftFacts): readonly Drift[] {
+export function driftsOf({ target, instances }: NodeGroup, { agentPoolCount, parks = false, nodes }: DriftFacts): readonly Drift[] {
   if (!target.known || instances === undefined) return [];
   const staying = instances.filter(({ state }) => state !== 'deleting');
   const running = staying.filter(({ state }) => state === 'running');
+  const parked = staying.filter(({ state }) => state === 'deallocated').length;
   const capacity = target.value;
+  const counted = parks ? capacity - parked : capacity;
+  // The node of a machine that was deallocated stays, unless somebody takes it away.
+  const joined = Math.min(Math.max(nodes, running.length), running.length + parked);
   return [
-    ...(agentPoolCount === undefined ? [] : [{ kind: 'agent-pool' as const, counted: agentPoolCount, expected: capacity }]),
+    ...(agentPoolCount === undefined ? [] : [{ kind: 'agent-pool' as const, counted: agentPoolCount, expected: counted }]),
     { kind: 'instances', counted: staying.length, expected: capacity },
-    { kind: 'nodes', counted: nodes, expected: running.length },
+    { kind: 'nodes', counted: nodes, expected: joined },
   ];
 }
 

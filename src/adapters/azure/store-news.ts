@@ -66,8 +66,8 @@ export class StoreNews {
     const atRest = groups.flatMap((group) => {
       const registered = this.#parts.store.registration().byId.get(group.id);
       if (registered === undefined) return [];
-      const agentPoolCount = registered.kind === 'scale-set' ? this.#parts.store.facts.poolOf(registered)?.count : undefined;
-      const drifts = driftsOf(group, { agentPoolCount, nodes: nodes.get(group.id) ?? 0 });
+      const pool = registered.kind === 'scale-set' ? this.#parts.store.facts.poolOf(registered) : undefined;
+      const drifts = driftsOf(group, { agentPoolCount: pool?.count, parks: pool?.parks === true, nodes: nodes.get(group.id) ?? 0 });
       for (const { kind, counted, expected } of drifts) {
         metrics.cluster.groupDrift.set({ node_group: group.id, kind }, counted - expected);
       }

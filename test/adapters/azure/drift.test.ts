@@ -13,7 +13,7 @@ function group(target: number, states: readonly InstanceState[], rest: Partial<N
 const running = (count: number): readonly InstanceState[] => Array.from({ length: count }, () => 'running' as const);
 
 describe('what differs', () => {
-  it.each<[string, NodeGroup, number | undefined, number, string]>([
+  it.each<[string, NodeGroup, number | undefined, number, string, boolean?]>([
     ['nothing', group(3, running(3)), 3, 3, ''],
     ['AKS counts fewer than the capacity', group(3, running(3)), 1, 3, 'agent-pool 1/3'],
     ['AKS tells no count', group(3, running(3)), undefined, 3, ''],
@@ -21,11 +21,15 @@ describe('what differs', () => {
     ['a machine is being deleted', group(2, [...running(2), 'deleting']), 2, 2, ''],
     ['a node is missing', group(3, running(3)), 3, 2, 'nodes 2/3'],
     ['a deallocated machine has no node', group(3, [...running(2), 'deallocated']), 3, 2, ''],
+    ['a deallocated machine whose node stays', group(3, [...running(2), 'deallocated']), 3, 3, ''],
+    ['more nodes than machines, deallocated ones included', group(3, [...running(2), 'deallocated']), 3, 4, 'nodes 4/3'],
+    ['AKS counts what it did not deallocate itself', group(3, [...running(2), 'deallocated']), 2, 3, '', true],
+    ['AKS counts more than is not deallocated', group(3, [...running(2), 'deallocated']), 3, 3, 'agent-pool 3/2', true],
     ['a node without a machine', group(2, running(2)), 2, 3, 'nodes 3/2'],
     ['a size that is not known', group(3, running(1), { target: { known: false, reason: 'x' } }), 9, 9, ''],
     ['machines that are not known', { ...group(3, []), instances: undefined }, 9, 9, ''],
-  ])('%s', (_, each, agentPoolCount, nodes, said) => {
-    const drifts = driftsOf(each, { agentPoolCount, nodes }).filter(({ counted, expected }) => counted !== expected);
+  ])('%s', (_, each, agentPoolCount, nodes, said, parks = false) => {
+    const drifts = driftsOf(each, { agentPoolCount, parks, nodes }).filter(({ counted, expected }) => counted !== expected);
     expect(drifts.map(({ kind, counted, expected }) => `${kind} ${counted}/${expected}`).join(' ')).toBe(said);
   });
 });
