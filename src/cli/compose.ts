@@ -36,7 +36,7 @@ import { fileJournal, noJournal } from './file-journal.ts';
 import { keptFile } from './kept-file.ts';
 import { skuFolder } from './sku-folder.ts';
 import { ConfigMapPriorityRules } from './priority-rules.ts';
-import { statusConfigMap } from './status-config-map.ts';
+import { eventsNaming, statusConfigMap } from './status-config-map.ts';
 
 export interface ComposeInput {
   readonly config: Config;
@@ -62,6 +62,8 @@ const START_PATIENCE_MS = 10 * 60_000;
 export async function composeDaemon(input: ComposeInput): Promise<Daemon> {
   const { config, clock, log, metrics } = input;
   const { names, kubernetes, cloud, rules } = await connectBoth({ startPatienceMs: START_PATIENCE_MS, ...input });
+  const { namespace, statusConfigMap: isWritten, statusConfigMapName } = config.kubernetes;
+  const recorder = eventsNaming(kubernetes.events, statusConfigMapName);
   const ports: LoopDeps = {
     clock,
     log,
@@ -73,18 +75,18 @@ export async function composeDaemon(input: ComposeInput): Promise<Daemon> {
     tainter: kubernetes.tainter,
     evictor: kubernetes.evictor,
     owners: kubernetes.owners,
-    events: kubernetes.events,
+    events: recorder,
     capacityObjects: kubernetes.capacityObjects,
     journal: input.journal ?? journalOf(config, names, log),
     ...(rules === undefined ? {} : { priorities: rules }),
     ...(cloud.prices === undefined ? {} : { prices: cloud.prices }),
   };
   const withheld = config.dryRun ? new WithheldWrites({ clock, log, metrics }) : undefined;
-  const events = withheld === undefined ? kubernetes.events : withholdingEvents(withheld);
+  const events = withheld === undefined ? recorder : withholdingEvents(withheld);
   metrics.dryRun.active.set(withheld === undefined ? 0 : 1);
   const loop = new Autoscaler(withheld === undefined ? ports : withholding(ports, withheld), {
     ...config.loop,
-    namespace: config.kubernetes.namespace,
+    namespace,
   });
   let live = config;
   const health = new Health(config.health);
@@ -97,7 +99,6 @@ export async function composeDaemon(input: ComposeInput): Promise<Daemon> {
     loop.onLoop((report) => publishCompatible(report, live.policy, compatible));
     for (const listener of compatibleCounts(compatible, () => live.policy)) loop.onLoop(listener);
   }
-  const { namespace, statusConfigMap: isWritten } = config.kubernetes;
   const startedAtMs = clock.now();
   loop.onLoop((report) => {
     for (const event of groupEvents(report, { policy: live.policy, namespace, startedAtMs })) events.record(event);
@@ -105,7 +106,12 @@ export async function composeDaemon(input: ComposeInput): Promise<Daemon> {
     for (const event of told) events.record(event);
   });
   const status = isWritten
-    ? new StatusPublisher({ writer: statusConfigMap(kubernetes, namespace), policy: config.policy, clock, log })
+    ? new StatusPublisher({
+        writer: statusConfigMap(kubernetes, { namespace, name: statusConfigMapName }),
+        policy: config.policy,
+        clock,
+        log,
+      })
     : undefined;
   const text = kubernetes.keepText('aks-autoscaler-templates', 'templates.json');
   const kept = withheld === undefined ? text : readOnly(text);

@@ -2,18 +2,34 @@
 import type { Kubernetes } from '../adapters/kubernetes/kubernetes.ts';
 import { STATUS_NAME } from '../loop/scale-up-events.ts';
 import { goTime } from '../loop/status.ts';
+import type { EventRecorder } from '../ports/event-recorder.ts';
 import type { StatusValue, StatusWriter } from '../ports/status-writer.ts';
 
 const LAST_UPDATED = 'cluster-autoscaler.kubernetes.io/last-updated';
 
-/** Writes `data.status` of the ConfigMap in the given namespace, creating it when it is not there. */
-export function statusConfigMap(kubernetes: Pick<Kubernetes, 'writeConfigMap'>, namespace: string): StatusWriter {
+/** Writes `data.status` of the ConfigMap, creating it when it is not there. */
+export function statusConfigMap(
+  kubernetes: Pick<Kubernetes, 'writeConfigMap'>,
+  { namespace, name }: { readonly namespace: string; readonly name: string },
+): StatusWriter {
   return {
     write: ({ atMs, document }, signal) =>
       kubernetes.writeConfigMap(
-        { namespace, name: STATUS_NAME, content: { status: toYaml(document) }, annotations: { [LAST_UPDATED]: goTime(atMs) } },
+        { namespace, name, content: { status: toYaml(document) }, annotations: { [LAST_UPDATED]: goTime(atMs) } },
         signal,
       ),
+  };
+}
+
+/** What is told of the status object is told of the one that there is: two autoscalers in one cluster have one each. */
+export function eventsNaming(events: EventRecorder, name: string): EventRecorder {
+  return {
+    record: (event) => {
+      const { subject } = event;
+      const isStatus = subject.kind === 'ConfigMap' && subject.name === STATUS_NAME;
+      events.record(isStatus ? { ...event, subject: { ...subject, name } } : event);
+    },
+    flush: (signal) => events.flush(signal),
   };
 }
 

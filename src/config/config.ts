@@ -130,8 +130,9 @@ export interface KubernetesConfig {
   readonly identity: string;
   readonly leaderElect: boolean;
   readonly eventSource: string;
-  /** Whether the status is written to the ConfigMap `cluster-autoscaler-status`. */
+  /** Whether the status is written to a ConfigMap, and its name, under which events are told too. */
   readonly statusConfigMap: boolean;
+  readonly statusConfigMapName: string;
   /** Whether nothing is written to Azure while another component holds the Lease `kube-system/aks-managed-resource-locker`. */
   readonly heedResourceLocker: boolean;
 }

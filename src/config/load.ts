@@ -197,6 +197,7 @@ function kubernetesOf({ kubernetes, dryRun }: Parsed, hostname: string | undefin
     leaderElect: kubernetes.leaderElect,
     eventSource: kubernetes.eventSource,
     statusConfigMap: kubernetes.statusConfigMap && !dryRun,
+    statusConfigMapName: kubernetes.statusConfigMapName,
     heedResourceLocker: kubernetes.heedResourceLocker,
   };
 }

@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
+import { questionsOf } from '../../src/cli/doctor/cluster-checks.ts';
 import { toYaml } from '../../src/cli/status-config-map.ts';
 import type { StatusValue } from '../../src/ports/status-writer.ts';
 
@@ -57,4 +58,14 @@ describe('the notation of the status', () => {
       { numRuns: 300, seed: 7 },
     );
   });
+});
+
+it('the right to write it is asked for by the name that it has', () => {
+  const names = { namespace: 'n', leaseName: 'l', leaseNamespace: 'n' };
+  const asked = (statusConfigMapName: string): readonly string[] =>
+    questionsOf({ ...names, statusConfigMapName }).flatMap(({ resource, verb, name }) =>
+      resource === 'configmaps' && name.includes('status') ? [`${verb} ${name}`] : [],
+    );
+  expect(asked('second-status')).toEqual(['get second-status', 'update second-status']);
+  expect(asked('cluster-autoscaler-status')).toHaveLength(2);
 });

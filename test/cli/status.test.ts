@@ -40,6 +40,19 @@ describe('the status in the cluster', () => {
     expect(data.status).toMatch(/^autoscalerStatus: Running\n/);
   });
 
+  it('has the name that it is given, and the events about groups are told of it', async () => {
+    run = await VirtualRun.start({ spec: worldOf([aPool({ name: 'general' })]), flags: ['--status-config-map-name=second-status'] });
+    const world = run;
+    world.world.cluster.apply(deployment({ name: 'web', replicas: 8, cpu: '700m' }));
+    await world.until('a write', () => world.writes().length > 0, MINUTE);
+    await world.advance(25_000);
+    const { store } = world.world.cluster;
+    expect(statusOf(world)).toBeUndefined();
+    expect(store.list('configmaps').map(({ metadata }) => metadata.name)).toContain('second-status');
+    const about = store.list('events').map((event) => (event as { involvedObject?: { kind?: string; name?: string } }).involvedObject);
+    expect(new Set(about.flatMap((subject) => (subject?.kind === 'ConfigMap' ? [subject.name] : [])))).toEqual(new Set(['second-status']));
+  });
+
   it('is not written when it is not wanted', async () => {
     run = await VirtualRun.start({ spec: worldOf([aPool({ name: 'general' })]), flags: ['--write-status-configmap=false'] });
     await run.advance(MINUTE);

@@ -81,6 +81,7 @@ const UPSTREAM: Readonly<Record<string, string>> = {
   'skip-nodes-with-custom-controller-pods': 'true',
   'skip-nodes-with-local-storage': 'true',
   'skip-nodes-with-system-pods': 'true',
+  'status-config-map-name': 'cluster-autoscaler-status',
   'unremovable-node-recheck-timeout': '5m',
   'write-status-configmap': 'true',
 };

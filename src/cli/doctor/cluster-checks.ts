@@ -2,12 +2,16 @@
 import type { Access, KubernetesDiagnosis } from '../../adapters/kubernetes/diagnosis.ts';
 import type { KubernetesConfig } from '../../config/config.ts';
 import { asAutoscalerError } from '../../domain/errors.ts';
+import { STATUS_NAME } from '../../loop/scale-up-events.ts';
 import { CLUSTER_RULES, NAMESPACE_RULES, type Rule } from './access-rules.ts';
 import { failed, ok, skipped, warning, type Check } from './check.ts';
 
 /** Every question that the rules make, the leases and ConfigMaps by their configured places. */
-export function questionsOf(config: Pick<KubernetesConfig, 'namespace' | 'leaseName' | 'leaseNamespace'>): readonly Access[] {
+export function questionsOf(
+  config: Pick<KubernetesConfig, 'namespace' | 'leaseName' | 'leaseNamespace' | 'statusConfigMapName'>,
+): readonly Access[] {
   const own = expand(NAMESPACE_RULES, config.namespace).map((access) => {
+    if (access.name === STATUS_NAME) return { ...access, name: config.statusConfigMapName };
     if (access.resource !== 'leases') return access;
     return { ...access, namespace: config.leaseNamespace, name: access.verb === 'create' ? '' : config.leaseName };
   });

@@ -44,7 +44,8 @@ export const FLAGS: readonly Flag[] = [
   row('allow-degraded', 'boolean', 'azure.agents.allowDegraded', 'let agents be disabled that decisions wait for (default false)'),
   row('cluster-name', 'text', 'azure.clusterName', 'name of the AKS cluster, to read its agent pools'),
   row('address', 'text', 'http.address', 'HOST:PORT of /metrics and /healthz (default 127.0.0.1:8085)'),
-  row('write-status-configmap', 'boolean', 'kubernetes.statusConfigMap', 'write the ConfigMap cluster-autoscaler-status (default true)'),
+  row('write-status-configmap', 'boolean', 'kubernetes.statusConfigMap', 'write the status to a ConfigMap (default true)'),
+  row('status-config-map-name', 'text', 'kubernetes.statusConfigMapName', 'its name (default cluster-autoscaler-status)'),
   row(
     'heed-resource-locker',
     'boolean',

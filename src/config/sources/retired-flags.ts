@@ -97,12 +97,6 @@ export const RETIRED_FLAGS: readonly RetiredFlag[] = [
     'pods are judged by the default profile of kube-scheduler: name other schedulers by --allowed-scheduler-names',
   ),
   value('scheduler-verbosity', 'ignored', [], LOGS),
-  value(
-    'status-config-map-name',
-    'refused',
-    ['cluster-autoscaler-status'],
-    'its name is cluster-autoscaler-status, or none with --write-status-configmap=false',
-  ),
   value('user-agent', 'ignored', [], 'set AZURE_CLUSTER_AUTOSCALER_USER_AGENT_SUFFIX'),
   value('leader-elect-resource-lock', 'refused', ['leases'], 'leadership is a Lease'),
   value('vmodule', 'ignored', [''], LOGS),
