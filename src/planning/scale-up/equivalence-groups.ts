@@ -23,7 +23,7 @@ export function groupPods(pods: readonly Pod[], tied: ReadonlySet<PodShape>): re
   const groups = new Map<string, EquivalenceGroup>();
   for (const pod of pods) {
     const isTied = tiedKeys.has(pod.shape.key);
-    const key = keys.get(pod.shape) ?? (isTied ? `tied ${pod.shape.key}` : packingKey(pod.shape));
+    const key = keys.get(pod.shape) ?? (isTied ? `tied ${tiedKey(pod.shape)}` : packingKey(pod.shape));
     keys.set(pod.shape, key);
     const group = groups.get(key);
     if (group !== undefined) group.pods.push(pod);
@@ -31,6 +31,14 @@ export function groupPods(pods: readonly Pod[], tied: ReadonlySet<PodShape>): re
   }
   for (const group of groups.values()) group.pods.sort(byPrecedence);
   return [...groups.values()].sort((left, right) => compareText(left.key, right.key));
+}
+
+/** Of shapes that differ in their priority alone, one does for all: who goes first is the order of the pods. */
+function tiedKey(shape: PodShape): string {
+  const { namespace, labels, topologySpread, podAffinity, podAntiAffinity } = shape;
+  const attaches = [shape.volumes, shape.sharedVolumes, shape.loneDisks, shape.devices, shape.deviceClaims];
+  if (attaches.some((part) => part !== undefined)) return shape.key;
+  return JSON.stringify([packingKey(shape), namespace, labels, topologySpread, podAffinity, podAntiAffinity]);
 }
 
 function packingKey(shape: PodShape): string {

@@ -8,10 +8,11 @@ import type { Node } from '../../domain/node.ts';
 import type { HostPort, Pod } from '../../domain/pod.ts';
 import type { Resources } from '../../domain/resources.ts';
 import type { ClusterSnapshot } from '../../scheduling/cluster-snapshot.ts';
+import { takenPort } from '../../scheduling/predicates/ports.ts';
 import { fitsFree } from '../../scheduling/predicates/resources-fit.ts';
 import { fitsOn, freeAfter, sizeOn, type Estimate } from './estimate.ts';
 import type { EquivalenceGroup } from './equivalence-groups.ts';
-import { foresee, forget, mindsZones } from './siblings.ts';
+import { foresee, forget, mindsZones, nowhereIn } from './siblings.ts';
 import { copyOf, variantsFor, type GroupTemplate } from './template-node.ts';
 
 /** One of the groups that are packed as one. */
@@ -52,6 +53,8 @@ interface Packing {
   /** New nodes by member. */
   readonly counts: number[];
   readonly placed: readonly Map<EquivalenceGroup, number>[];
+  /** Nodes as they stand for zones that a member may open. */
+  readonly nowhere: readonly { readonly of: number; readonly node: Node }[];
   /** Whether pods that nobody looks at are put into the snapshot too: only a packing that stays needs them there. */
   readonly keep: boolean;
 }
@@ -81,6 +84,12 @@ export function estimateTied(
     nodes: [],
     counts: members.map(() => 0),
     placed: members.map(() => new Map()),
+    nowhere:
+      members.length < 2
+        ? []
+        : members.flatMap(({ template, limit: most }, of) =>
+            most < 1 ? [] : template.variants.map((variant) => ({ of, node: nowhereIn(variant) })),
+          ),
     keep,
   };
   const zoneBound = members.map(() => 0);
@@ -168,11 +177,10 @@ function placeTied(packing: Packing, wanted: Wanted): void {
 }
 
 /** The zones that the pods may open count as there, so that they are opened evenly and not one filled after the other. */
-function foreseeMembers({ snapshot, members, prefix }: Packing, { group, masks }: Wanted): readonly NodeName[] {
+function foreseeMembers({ snapshot, members, prefix, nowhere }: Packing, { group, masks }: Wanted): readonly NodeName[] {
   const [pod] = group.pods;
   if (members.length < 2 || group.shape.topologySpread.length === 0 || pod === undefined) return [];
-  const variants = members.flatMap(({ template, limit }, of) => (masks[of] === 0 || limit < 1 ? [] : template.variants));
-  return foresee(snapshot, pod, { variants, prefix });
+  return foresee(snapshot, pod, { nodes: nowhere.filter(({ of }) => masks[of] !== 0).map(({ node }) => node), prefix });
 }
 
 /** A new node that takes the pod, in the first zone that does; zones take turns. */
@@ -245,8 +253,8 @@ function place(packing: Packing, node: NewNode, group: EquivalenceGroup, which: 
   if (group.shape.hostPorts.length > 0) node.ports = [...node.ports, ...group.shape.hostPorts];
 }
 
-function hasRoom(node: NewNode, group: EquivalenceGroup): boolean {
-  return fitsOn(group, node.free, node.ports) > 0;
+function hasRoom(node: NewNode, { need, shape }: EquivalenceGroup): boolean {
+  return fitsFree(need, node.free, 0) && (shape.hostPorts.length === 0 || takenPort(shape.hostPorts, node.ports) === undefined);
 }
 
 function allVariants(member: Member | undefined): number {

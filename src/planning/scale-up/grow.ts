@@ -5,6 +5,7 @@
 import type { NodeGroupId } from '../../domain/ids.ts';
 import { isWhole } from '../../domain/node-group.ts';
 import type { ScoredOption } from '../../domain/plan.ts';
+import type { Pod } from '../../domain/pod.ts';
 import { chooseOption } from '../expanders/expander.ts';
 import { levelOut } from './balance.ts';
 import { estimateTied } from './estimate-tied.ts';
@@ -208,10 +209,14 @@ function retryIn(input: GrowInput, groups: readonly EquivalenceGroup[]): void {
   const waiting = groups.filter((group) => group.pods.length > 0);
   if (waiting.length === 0) return;
   const left = new Set(input.retry(waiting.flatMap((group) => group.pods)));
-  for (const group of waiting) {
-    const still = group.pods.filter((pod) => left.has(pod));
-    group.pods.splice(0, group.pods.length, ...still);
-  }
+  for (const { pods } of waiting) keepOnly(pods, left);
+}
+
+/** In place, and in their order: there may be more of them than a call takes arguments. */
+function keepOnly(pods: Pod[], left: ReadonlySet<Pod>): void {
+  let kept = 0;
+  for (const pod of pods) if (left.has(pod)) pods[kept++] = pod;
+  pods.length = kept;
 }
 
 /** An estimate stands until a pod that it counted on is gone; with pods that look at each other, never. */

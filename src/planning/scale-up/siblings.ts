@@ -54,17 +54,21 @@ export function mindsZones({ shape }: Pick<EquivalenceGroup, 'shape'>): boolean 
   );
 }
 
+/** A node that nothing can run on. It has no host name: as a host it does not exist. */
+export function nowhereIn(variant: Node): Node {
+  return { ...variant, unschedulable: true, labels: { ...variant.labels, [HOSTNAME]: '' } };
+}
+
 /**
- * Puts nodes that nothing can run on into the snapshot, so that zones without nodes count as domains of the pod's spread
- * constraints. They have no host name: as hosts they do not exist. Answers their names, for {@link forget}.
+ * Puts such nodes into the snapshot where they are in a zone without nodes, so that it counts as a domain of the pod's
+ * spread constraints. Answers their names, for {@link forget}.
  */
 export function foresee(
   snapshot: ClusterSnapshot,
   pod: Pod,
-  { variants, prefix }: { readonly variants: readonly Node[]; readonly prefix: string },
+  { nodes, prefix }: { readonly nodes: readonly Node[]; readonly prefix: string },
 ): readonly NodeName[] {
-  const nowhere = variants.map((variant) => ({ ...variant, unschedulable: true, labels: { ...variant.labels, [HOSTNAME]: '' } }));
-  return nowhere
+  return nodes
     .filter(({ labels }) => snapshot.opensDomain(pod, labels))
     .map((node, index) => {
       const name = `${prefix}-foreseen-${index}`;

@@ -48,4 +48,18 @@ describe('pods that are interchangeable', () => {
     const variants = Array.from({ length: 12 }, (_, at) => `${100 + at}m`);
     expect(sizes([...variants, ...variants].map((cpu) => aPod({ cpu })))).toEqual(Array.from({ length: 12 }, () => 2));
   });
+
+  it('pods whose places depend on each other differ by what others see of them, and not by their priority', () => {
+    const host = {
+      topologyKey: 'kubernetes.io/hostname',
+      selector: { requirements: [] },
+      namespaces: ['default'],
+      namespaceSelector: undefined,
+    };
+    const apart = (part: object) => aPod({ shape: { podAntiAffinity: [host], labels: { app: 'a' }, ...part } });
+    const pods = [apart({ priority: 1 }), apart({ priority: 5 }), apart({ labels: { app: 'b' } }), apart({ podAntiAffinity: [] })];
+    const groups = groupPods(pods, new Set(pods.map(({ shape }) => shape)));
+    expect(groups.map((group) => group.pods.length).sort()).toEqual([1, 1, 2]);
+    expect(groups.find((group) => group.pods.length === 2)?.pods.map(({ shape }) => shape.priority)).toEqual([5, 1]);
+  });
 });

@@ -92,6 +92,16 @@ describe('planScaleUp: limits', () => {
   });
 });
 
+describe('planScaleUp: more pods than a call takes arguments', () => {
+  it('those that are left over are still told, also where their places depend on each other', () => {
+    const one = aPod({ cpu: '3', shape: { labels: { app: 'web' }, topologySpread: [spread(HOST, 5)] } });
+    const all = Array.from({ length: 130_000 }, (_, at) => ({ ...one, name: `web-${at}`, uid: `web-${at}` }));
+    const plan = planFor({ groups: [aGroup({ id: 'a', target: 0, maxSize: 3 })], pods: all });
+    expect(growth(plan)).toEqual(['a 0->3']);
+    expect([...plan.verdicts.values()].filter(({ kind }) => kind === 'helpless')).toHaveLength(all.length - 3);
+  });
+});
+
 describe('planScaleUp: a plan that takes too long', () => {
   const groups = ['a', 'b', 'c'].map((id) => aGroup({ id, target: 0, template: aTemplate({ cpu: id === 'c' ? '3' : '4' }) }));
 
