@@ -59,7 +59,7 @@ describe('pods that are interchangeable', () => {
     const apart = (part: object) => aPod({ shape: { podAntiAffinity: [host], labels: { app: 'a' }, ...part } });
     const pods = [apart({ priority: 1 }), apart({ priority: 5 }), apart({ labels: { app: 'b' } }), apart({ podAntiAffinity: [] })];
     const groups = groupPods(pods, new Set(pods.map(({ shape }) => shape)));
-    expect(groups.map((group) => group.pods.length).sort()).toEqual([1, 1, 2]);
+    expect(groups.map((group) => group.pods.length).toSorted((left, right) => left - right)).toEqual([1, 1, 2]);
     expect(groups.find((group) => group.pods.length === 2)?.pods.map(({ shape }) => shape.priority)).toEqual([5, 1]);
   });
 });
