@@ -38,11 +38,12 @@ export class Shapes {
 }
 
 /** Everything below reads only what is in here. */
-function fingerprint(pod: PodJson): string {
-  const spec = pod.spec ?? {};
-  return JSON.stringify([
-    pod.metadata?.namespace,
-    pod.metadata?.labels,
+function fingerprint({ metadata, spec = {}, status = {} }: PodJson): string {
+  return JSON.stringify([metadata?.namespace, metadata?.labels, specPart(spec), podStatusPart(status)]);
+}
+
+function specPart(spec: PodSpecJson): readonly unknown[] {
+  return [
     spec.nodeSelector,
     spec.affinity,
     spec.tolerations,
@@ -57,13 +58,18 @@ function fingerprint(pod: PodJson): string {
     spec.schedulingGroup,
     spec.containers?.map((container) => containerPart(container, spec.hostNetwork)),
     spec.initContainers?.map((container) => containerPart(container, spec.hostNetwork)),
-    pod.status?.containerStatuses?.map(statusPart),
-    pod.status?.initContainerStatuses?.map(statusPart),
     spec.volumes?.filter(placesPod),
-    pod.status?.allocatedResources,
-    pod.status?.resources === undefined ? undefined : (pod.status.resources?.requests ?? {}),
-    pod.status?.conditions?.find(({ type }) => type === 'PodResizePending')?.reason,
-  ]);
+  ];
+}
+
+function podStatusPart(status: NonNullable<PodJson['status']>): readonly unknown[] {
+  return [
+    status.containerStatuses?.map(statusPart),
+    status.initContainerStatuses?.map(statusPart),
+    status.allocatedResources,
+    status.resources === undefined ? undefined : (status.resources?.requests ?? {}),
+    status.conditions?.find(({ type }) => type === 'PodResizePending')?.reason,
+  ];
 }
 
 function containerPart(container: ContainerJson, hostNetwork: boolean | undefined): readonly unknown[] {
