@@ -180,6 +180,8 @@ export class DaemonLifetime implements Daemon {
     this.#work.abort();
     await this.#parts.status?.settled();
     await this.#parts.templates.settled();
+    // Before the lease is given up: the next leader writes its own.
+    if (!this.#lost) await this.#quietly('status', async () => this.#parts.status?.end(overdue.signal));
     await this.#quietly('lease', () => kubernetes.lease.release(overdue.signal));
     await this.#quietly('azure', () => cloud.close());
     await this.#quietly('kubernetes', () => kubernetes.close());

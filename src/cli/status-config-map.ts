@@ -9,7 +9,7 @@ const LAST_UPDATED = 'cluster-autoscaler.kubernetes.io/last-updated';
 
 /** Writes `data.status` of the ConfigMap, creating it when it is not there. */
 export function statusConfigMap(
-  kubernetes: Pick<Kubernetes, 'writeConfigMap'>,
+  kubernetes: Pick<Kubernetes, 'writeConfigMap' | 'deleteConfigMap'>,
   { namespace, name }: { readonly namespace: string; readonly name: string },
 ): StatusWriter {
   return {
@@ -18,6 +18,7 @@ export function statusConfigMap(
         { namespace, name, content: { status: toYaml(document) }, annotations: { [LAST_UPDATED]: goTime(atMs) } },
         signal,
       ),
+    remove: (signal) => kubernetes.deleteConfigMap({ namespace, name }, signal),
   };
 }
 

@@ -55,6 +55,14 @@ export class StatusPublisher {
     return this.#writing;
   }
 
+  /** Takes back what was published, as the Cluster Autoscaler does when it ends. @throws AutoscalerError */
+  async end(signal: AbortSignal): Promise<void> {
+    await this.#writing;
+    if (this.#published === undefined) return;
+    this.#published = undefined;
+    await this.#deps.writer.remove(signal);
+  }
+
   #offer(document: StatusMap, nowMs: number, signal: AbortSignal): void {
     if (this.#busy || signal.aborted) return;
     const substance = substanceOf(document);

@@ -12,4 +12,6 @@ export interface AutoscalerStatus {
 export interface StatusWriter {
   /** Replaces what is published. @throws AutoscalerError */
   write(status: AutoscalerStatus, signal: AbortSignal): Promise<void>;
+  /** Takes away what is published: nobody is at work. @throws AutoscalerError */
+  remove(signal: AbortSignal): Promise<void>;
 }

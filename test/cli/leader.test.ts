@@ -201,6 +201,11 @@ describe('two replicas', () => {
     await replicas.drive(first.daemon.stop());
     expect(await replicas.until(() => leads(second), MINUTE)).toBeLessThanOrEqual(100);
     expect(await leads(first)).toBe(false);
+    // Its status goes with it; the next leader writes its own.
+    const gone = replicas.world.cluster.journal().filter(({ verb, resource }) => verb === 'delete' && resource === 'configmaps');
+    expect(gone.map(({ name, status }) => [name, status])).toEqual([['cluster-autoscaler-status', 200]]);
+    await replicas.pass(20 * SECOND);
+    expect(replicas.world.cluster.store.get('configmaps', 'kube-system', 'cluster-autoscaler-status')).toBeDefined();
     replicas.world.cluster.apply(deployment({ name: 'web', replicas: 8, cpu: '700m' }));
     await replicas.until(() => replicas?.writes().length === 1, MINUTE);
     expect([await acceptedWrites(first), await acceptedWrites(second)]).toEqual([0, 1]);

@@ -38,6 +38,8 @@ describe('the status in the cluster', () => {
     const { metadata, data } = statusOf(world) ?? { metadata: {}, data: { status: '' } };
     expect(metadata.annotations?.['cluster-autoscaler.kubernetes.io/last-updated']).toBe((parse(data.status) as { time: string }).time);
     expect(data.status).toMatch(/^autoscalerStatus: Running\n/);
+    await world.stopDaemon();
+    expect(statusOf(world)).toBeUndefined();
   });
 
   it('has the name that it is given, and the events about groups are told of it', async () => {

@@ -154,6 +154,7 @@ describe('publishing the status', () => {
         if (left.shift() === 'fail') throw new AutoscalerError({ kind: 'kube-api', status: 500 }, 'The API server is ill.');
         written.push(status);
       },
+      remove: async () => void written.splice(0),
     };
     const publisher = new StatusPublisher({
       writer,
@@ -185,6 +186,16 @@ describe('publishing the status', () => {
     await publisher.settled();
     await loop(500);
     expect(written.map(({ document }) => document['autoscalerStatus'])).toEqual(['Initializing', 'Running']);
+  });
+
+  it('is taken away at the end, by who has written it', async () => {
+    const { publisher, written, signal, loop } = aPublisher();
+    written.push({ atMs: 0, document: {} });
+    await publisher.end(signal);
+    expect(written).toHaveLength(1);
+    await loop(500);
+    await publisher.end(signal);
+    expect(written).toEqual([]);
   });
 
   it('writes news at most every ten seconds, and no news once a minute', async () => {

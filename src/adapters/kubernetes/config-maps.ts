@@ -1,6 +1,7 @@
-/** Writes a ConfigMap whole, creating it when it is not there. */
+/** Writes a ConfigMap whole, creating it when it is not there, and deletes it. */
+import { asAutoscalerError } from '../../domain/errors.ts';
 import { retrying, type Retry } from './backoff.ts';
-import type { ConfigMapContent } from './options.ts';
+import type { ConfigMapContent, ConfigMapName } from './options.ts';
 import { getOrUndefined, type Rest } from './rest.ts';
 
 /** Foreign labels and annotations of a present one are kept. @throws AutoscalerError */
@@ -24,4 +25,15 @@ export async function writeConfigMap(
     await deps.rest.json({ ...target, body, operation: 'config-map' }, signal);
   };
   await retrying(deps.retry, attempt, signal);
+}
+
+/** One that is not there is done. @throws AutoscalerError */
+export async function deleteConfigMap(rest: Rest, { namespace, name }: ConfigMapName, signal: AbortSignal): Promise<void> {
+  const path = `/api/v1/namespaces/${encodeURIComponent(namespace)}/configmaps/${encodeURIComponent(name)}`;
+  try {
+    await rest.json({ method: 'DELETE', path, operation: 'config-map' }, signal);
+  } catch (thrown) {
+    const error = asAutoscalerError(thrown);
+    if (error.kind !== 'not-found') throw error;
+  }
 }

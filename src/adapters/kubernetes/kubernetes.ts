@@ -13,7 +13,7 @@ import { createNodeTainter } from './api-node-tainter.ts';
 import { createPodEvictor } from './api-pod-evictor.ts';
 import type { Retry } from './backoff.ts';
 import { createCapacityWriter } from './capacity-writer.ts';
-import { writeConfigMap } from './config-maps.ts';
+import { deleteConfigMap, writeConfigMap } from './config-maps.ts';
 import { ApiOwnerReader } from './api-owner-reader.ts';
 import { openConnection } from './connection.ts';
 import { KeptConfigMap } from './kept-config-map.ts';
@@ -83,6 +83,7 @@ export async function connectKubernetes(deps: KubernetesDeps): Promise<Kubernete
     heedForeignLock: (signal) => locker.start(AbortSignal.any([signal, closing.signal])),
     caughtUpTo: () => reader.versions(),
     writeConfigMap: (wanted, signal) => writeConfigMap({ rest, retry }, wanted, signal),
+    deleteConfigMap: (name, signal) => deleteConfigMap(rest, name, signal),
     watchConfigMap: (name, listener, signal) => {
       const watched = new WatchedConfigMap({ rest, clock, random, log, metrics }, name, listener);
       watchedConfigMaps.push(watched);

@@ -78,6 +78,8 @@ export interface Kubernetes {
   caughtUpTo(): Readonly<Record<string, number>>;
   /** Creates or replaces a ConfigMap; a conflict is read again and retried. @throws AutoscalerError */
   writeConfigMap(wanted: ConfigMapContent, signal: AbortSignal): Promise<void>;
+  /** @throws AutoscalerError */
+  deleteConfigMap(name: ConfigMapName, signal: AbortSignal): Promise<void>;
   /** Tells the content of a ConfigMap now and whenever it changes; resolves when it is known for the first time, or may not be read. */
   watchConfigMap(name: ConfigMapName, listener: ConfigMapListener, signal: AbortSignal): Promise<void>;
   /** A text in one key of a ConfigMap of our namespace. */

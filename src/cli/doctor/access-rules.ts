@@ -61,5 +61,6 @@ export const NAMESPACE_RULES: readonly Rule[] = [
     resourceNames: ['cluster-autoscaler-status', 'aks-autoscaler-templates'],
     verbs: ['get', 'update'],
   },
+  { apiGroups: [''], resources: ['configmaps'], resourceNames: ['cluster-autoscaler-status'], verbs: ['delete'] },
   { apiGroups: [''], resources: ['configmaps'], resourceNames: ['cluster-autoscaler-priority-expander'], verbs: ['list', 'watch'] },
 ];
