@@ -69,11 +69,14 @@ export function refreshedView({ store }: WriteParts, group: Registered): View | 
   return store.scaleSets.view(group.key);
 }
 
-/** The row with a tag to be conditional on; read now when none is known. undefined row: nothing to write to. */
+/**
+ * The row with a tag to be conditional on; read now when none is known. Where nobody wants conditions it is always read now: a
+ * write without one is no guess only for as long as nobody else writes between the two.
+ */
 async function withTag(parts: WriteParts, group: Registered, signal: AbortSignal): Promise<View | AutoscalerError> {
   const { store, options } = parts;
   const view = store.scaleSets.view(group.key);
-  if (view !== undefined && (view.row.etag !== undefined || !options.enableVmssEtag)) return view;
+  if (view?.row.etag !== undefined && options.enableVmssEtag) return view;
   try {
     await store.refreshSet(group.key, signal);
   } catch (thrown) {
