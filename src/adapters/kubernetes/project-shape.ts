@@ -38,8 +38,8 @@ export class Shapes {
 }
 
 /** Everything below reads only what is in here. */
-function fingerprint({ metadata, spec = {}, status = {} }: PodJson): string {
-  return JSON.stringify([metadata?.namespace, metadata?.labels, specPart(spec), podStatusPart(status)]);
+function fingerprint({ metadata, spec, status }: PodJson): string {
+  return JSON.stringify([metadata?.namespace, metadata?.labels, specPart(spec ?? {}), podStatusPart(status ?? {})]);
 }
 
 function specPart(spec: PodSpecJson): readonly unknown[] {
