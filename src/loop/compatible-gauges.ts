@@ -5,9 +5,10 @@ import type { Policy } from '../domain/policy.ts';
 import { CPU, MEMORY } from '../domain/resources.ts';
 import { DELETION_CANDIDATE_TAINT, isStartupTaint, isStatusTaint, TO_BE_DELETED_TAINT, type TaintRules } from '../domain/taint.ts';
 import type { CompatibleMetrics } from '../telemetry/compatible-metrics.ts';
-import { isHealthy, unfitness } from '../planning/cluster-health.ts';
+import { isGroupHealthy, unfitness } from '../planning/cluster-health.ts';
 import { standingOf } from '../planning/scale-up/classify-pods.ts';
 import { countNodes, type CountedNodes } from '../planning/node-counts.ts';
+import { isMarked } from '../planning/scale-down/scope.ts';
 import { publishBuffers, publishPlans } from './compatible-plans.ts';
 import { publishDevices } from './device-gauges.ts';
 import type { LoopReport, StepName } from './report.ts';
@@ -119,11 +120,11 @@ function taintType(key: string, rules: TaintRules | undefined): string {
   return isStatusTaint(key, rules) ? 'status-taint' : 'other';
 }
 
-function publishCapacity({ state }: LoopReport, { cluster }: Observation, metrics: CompatibleMetrics): void {
+function publishCapacity({ state }: LoopReport, { cluster, nowMs }: Observation, metrics: CompatibleMetrics): void {
   let cpuMillis = 0;
   let memoryBytes = 0;
   for (const node of cluster.nodes.values()) {
-    if (node.deletionAtMs !== undefined || state.deleting.has(node.name)) continue;
+    if (node.deletionAtMs !== undefined || state.deleting.has(node.name) || isMarked(node, nowMs)) continue;
     cpuMillis += node.capacity[CPU] ?? 0;
     memoryBytes += node.capacity[MEMORY] ?? 0;
   }
@@ -176,7 +177,7 @@ function publishGroup(group: NodeGroup, { counts, report, policy, nowMs }: Group
   metrics.groupMax.set(labels, group.maxSize);
   if (group.target.known) metrics.groupTarget.set(labels, group.target.value);
   const own = counts.byGroup.get(group.id);
-  metrics.groupHealthiness.set(labels, own === undefined || isHealthy(own, policy) ? 1 : 0);
+  metrics.groupHealthiness.set(labels, own === undefined || isGroupHealthy(own, policy) ? 1 : 0);
   const backoff = report.state.backoffs.get(group.id);
   metrics.groupBackoff.set({ ...labels, reason: backoff?.cause ?? '' }, (backoff?.untilMs ?? 0) > nowMs ? 1 : 0);
 }

@@ -8,7 +8,7 @@ import type { Observation } from '../domain/observation.ts';
 import type { ScaleDownPlan } from '../domain/plan.ts';
 import type { Policy } from '../domain/policy.ts';
 import type { StatusValue } from '../ports/status-writer.ts';
-import { isHealthy, unfitness } from '../planning/cluster-health.ts';
+import { isGroupHealthy, unfitness } from '../planning/cluster-health.ts';
 import { countNodes, type NodeCounts } from '../planning/node-counts.ts';
 
 export type StatusMap = { readonly [key: string]: StatusValue };
@@ -80,7 +80,7 @@ interface GroupScope {
 
 function describeGroup(group: NodeGroup, scope: GroupScope): StatusMap {
   const { input, condition, counts, candidates } = scope;
-  const healthy = counts === undefined || isHealthy(counts, input.policy);
+  const healthy = counts === undefined || isGroupHealthy(counts, input.policy);
   const sizes = {
     ...(counts === undefined ? {} : { nodeCounts: plainCounts(counts) }),
     // Unknown is not a number: the key is left out.

@@ -24,6 +24,14 @@ export function isHealthy({ unready, registered }: Pick<NodeCounts, 'unready' | 
   return unready <= okUnreadyNodes || unready <= maxUnreadyShare * registered;
 }
 
+/** The same of one group, in which machines that lost their node count like nodes that are not ready. */
+export function isGroupHealthy(
+  { unready, lost, registered }: Pick<NodeCounts, 'unready' | 'lost' | 'registered'>,
+  policy: Policy,
+): boolean {
+  return isHealthy({ unready: unready + lost, registered }, policy);
+}
+
 /**
  * Groups that are not grown for pods, each with why: most of their nodes are no use, and the next would hardly be better. The
  * Cluster Autoscaler's health of a node group, by the limits of the whole cluster.
@@ -31,9 +39,12 @@ export function isHealthy({ unready, registered }: Pick<NodeCounts, 'unready' | 
 export function unhealthyGroups(observation: Observation, state: LoopState, policy: Policy): ReadonlyMap<NodeGroupId, string> {
   const unhealthy = new Map<NodeGroupId, string>();
   const { okUnreadyNodes } = { ...DEFAULTS, ...policy.cluster };
-  if (notReady(observation, okUnreadyNodes) <= okUnreadyNodes) return unhealthy;
+  const withoutNode = state.unregisteredSince?.size ?? 0;
+  if (notReady(observation, okUnreadyNodes) + withoutNode <= okUnreadyNodes) return unhealthy;
   for (const [group, counts] of countNodes({ observation, state, policy }).byGroup) {
-    if (!isHealthy(counts, policy)) unhealthy.set(group, `${counts.unready} of its ${counts.registered} nodes are not ready`);
+    if (isGroupHealthy(counts, policy)) continue;
+    const lost = counts.lost === 0 ? '' : `, and ${counts.lost} machines are no nodes any more`;
+    unhealthy.set(group, `${counts.unready} of its ${counts.registered} nodes are not ready${lost}`);
   }
   return unhealthy;
 }

@@ -12,6 +12,9 @@ import { maxProvisionMsOf } from './state/unregistered.ts';
 /** The Cluster Autoscaler's `--max-node-startup-time`. */
 const STARTUP_MS = 900_000;
 
+/** A machine that is seen so long before it is first found to be no node was one in between. */
+const WAS_NODE_MS = 60_000;
+
 /** The five of `registered` exclude each other. */
 export interface NodeCounts {
   readonly registered: number;
@@ -27,7 +30,9 @@ export interface NodeCounts {
   readonly beingDeleted: number;
   /** Machines that exist or come and are no nodes yet. */
   readonly unregistered: number;
-  /** The same, for longer than a node may take to join. */
+  /** Of those: machines that were nodes, as far as this process saw. */
+  readonly lost: number;
+  /** Machines that are no nodes for longer than a node may take to join. */
   readonly longUnregistered: number;
 }
 
@@ -66,6 +71,7 @@ export function countNodes(input: CountInput): CountedNodes {
     const tally = byGroup.get(group.id) ?? nothing();
     countUnregistered(group, tally, { ...input, known });
     total.unregistered += tally.unregistered;
+    total.lost += tally.lost;
     total.longUnregistered += tally.longUnregistered;
   }
   return { total, byGroup };
@@ -124,8 +130,13 @@ function countUnregistered(group: NodeGroup, tally: Tally, input: CountInput & {
   const oldestMs = observation.nowMs - maxProvisionMsOf(group, policy);
   for (const { key, state: doing, firstSeenMs } of group.instances ?? []) {
     if (known.has(key) || (doing !== 'creating' && doing !== 'running' && doing !== 'unknown')) continue;
-    if ((state.unregisteredSince?.get(key) ?? firstSeenMs) < oldestMs) tally.longUnregistered += 1;
-    else tally.unregistered += 1;
+    const sinceMs = state.unregisteredSince?.get(key) ?? firstSeenMs;
+    if (sinceMs < oldestMs) {
+      tally.longUnregistered += 1;
+      continue;
+    }
+    tally.unregistered += 1;
+    if (sinceMs - firstSeenMs > WAS_NODE_MS) tally.lost += 1;
   }
 }
 
@@ -139,6 +150,7 @@ function nothing(): Tally {
     suspended: 0,
     beingDeleted: 0,
     unregistered: 0,
+    lost: 0,
     longUnregistered: 0,
   };
 }

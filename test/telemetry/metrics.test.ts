@@ -154,6 +154,16 @@ describe('the names of the Cluster Autoscaler', () => {
     expect(text.match(/^cluster_autoscaler_errors_total\{.*\} 0$/gm)).toHaveLength(ERROR_TYPES.length - 1);
   });
 
+  it('leave a node out of what the cluster has while somebody is about to delete it', async () => {
+    const marked = (secondsAgo: number) => [
+      { key: 'ToBeDeletedByClusterAutoscaler', value: String(START_MS / 1000 - secondsAgo), effect: 'NoSchedule' } as const,
+    ];
+    const nodes = [aNode({ name: 'a' }), aNode({ name: 'b', taints: marked(299) }), aNode({ name: 'c', taints: marked(300) })];
+    const metrics = createMetrics();
+    publishCompatible(aReport({ observation: anObservation([], aCluster({ nodes })) }), aPolicy(), createCompatibleMetrics(metrics));
+    expect(await served(metrics)).toContain('\ncluster_autoscaler_cluster_cpu_current_cores 8\n');
+  });
+
   it('tell nodes with GPUs apart, as the Cluster Autoscaler does', async () => {
     const metrics = createMetrics();
     const compatible = createCompatibleMetrics(metrics);

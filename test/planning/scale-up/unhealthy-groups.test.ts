@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Node } from '../../../src/domain/node.ts';
 import { classOf } from '../../../src/planning/scale-up/verdict-class.ts';
-import { aGroup, aNode, aPod, aTemplate, START_MS, type GroupOptions } from '../../support/builders.ts';
+import { aGroup, anInstance, aNode, aPod, aTemplate, START_MS, type GroupOptions } from '../../support/builders.ts';
 import { growth, planFor, skipOf, verdictOf, type World } from './world.ts';
 
 const HOUR = 3_600_000;
@@ -47,6 +47,30 @@ describe('a group of which most nodes are not ready', () => {
     expect(skipOf(plan, 'a')).toEqual({ kind: 'unhealthy', detail: `${unready} of its ${nodes.length} nodes are not ready` });
     const verdict = verdictOf(plan, wish);
     expect(verdict === undefined ? undefined : classOf(verdict)).toBe('blocked-by-backoff');
+  });
+
+  it.each([
+    { name: '4 of 8, some minutes ago', lost: 4, sinceMs: START_MS - 5 * 60_000, grows: [] },
+    { name: '3 of 8: three never matter', lost: 3, sinceMs: START_MS - 5 * 60_000, grows: ['a 8->9'] },
+    { name: 'two, beside two that are not ready', lost: 2, unready: 2, sinceMs: START_MS - 5 * 60_000, grows: [] },
+    {
+      name: '4 of 8, that never were nodes',
+      lost: 4,
+      sinceMs: START_MS - HOUR + 10_000,
+      maxProvisionMs: 2 * HOUR,
+      grows: [],
+      coming: true,
+    },
+  ])('machines that lost their nodes count: $name: $grows', ({ lost, unready = 0, sinceMs, maxProvisionMs, grows, coming }) => {
+    const instances = Array.from({ length: 8 }, (_, index) => anInstance({ node: `a-${index}`, firstSeenMs: START_MS - HOUR }));
+    const unregisteredSince = new Map(instances.slice(8 - lost).map(({ key }) => [key, sinceMs] as const));
+    const options = maxProvisionMs === undefined ? {} : { maxProvisionMs };
+    const plan = grown(members(unready, 8 - lost), { groups: [a({ instances, options }), z], state: { unregisteredSince } });
+    expect(growth(plan)).toEqual(grows);
+    if (coming === true) expect(verdictOf(plan, wish)).toMatchObject({ kind: 'fits-upcoming-node' });
+    if (grows.length > 0 || coming === true) return;
+    const detail = `${unready} of its ${8 - lost} nodes are not ready, and ${lost} machines are no nodes any more`;
+    expect(skipOf(plan, 'a')).toEqual({ kind: 'unhealthy', detail });
   });
 
   it('leaves the pods to another group', () => {
