@@ -178,6 +178,8 @@ describe('control surface over HTTP', () => {
       rig.call(method, path, { token: false, ...(body === undefined ? {} : { body }) });
     expect((await control('GET', '/_emu/state')).json).toMatchObject({ sets: [{ pool: 'a', capacity: 2, etag: '"1"' }], violations: [] });
     expect((await control('POST', '/_emu/faults', { match: {}, effect: { kind: 'sunshine' } })).status).toBe(400);
+    for (const match of [{ path: '**' }, { times: '1' }, { pool: null }])
+      expect((await control('POST', '/_emu/faults', { match, effect: { kind: 'empty-body' } })).status).toBe(400);
     const fault = await control('POST', '/_emu/faults', { match: { pool: 'a' }, effect: { kind: 'empty-body' } });
     expect(fault.status).toBe(201);
     expect((await control('DELETE', `/_emu/faults/${String(fault.json['id'])}`)).status).toBe(204);

@@ -214,7 +214,31 @@ export function parseFault(value: Json | undefined, freshId: () => string): Faul
   if (!Object.hasOwn(EFFECTS, kind)) return `effect.kind is "${kind}"; accepted are ${Object.keys(EFFECTS).join(', ')}`;
   const missing = missingNumber(kind, effect);
   if (missing !== undefined) return `effect.${missing} must be a number`;
+  const wrong = wrongIn(match);
+  if (wrong !== undefined) return wrong;
   return { id: pickText(value, 'id') ?? freshId(), match: match as FaultMatch, effect: effect as JsonObject & FaultEffect };
+}
+
+const MATCHES: Readonly<Record<keyof FaultMatch, 'string' | 'number'>> = {
+  method: 'string',
+  pathGlob: 'string',
+  query: 'string',
+  pool: 'string',
+  nth: 'number',
+  times: 'number',
+  prob: 'number',
+  fromMs: 'number',
+  toMs: 'number',
+};
+
+/** A word that is not understood would match everything. */
+function wrongIn(match: JsonObject): string | undefined {
+  for (const [key, value] of Object.entries(match)) {
+    if (!Object.hasOwn(MATCHES, key)) return `match.${key} is not understood; accepted are ${Object.keys(MATCHES).join(', ')}`;
+    const kind = MATCHES[key as keyof FaultMatch];
+    if (typeof value !== kind) return `match.${key} must be a ${kind}`;
+  }
+  return undefined;
 }
 
 function missingNumber(kind: string, effect: JsonObject): string | undefined {
