@@ -7,10 +7,10 @@ const MOST_ROWS = 40;
 export function tableOf(answer: Answer): string {
   const { scaleUp, scaleDown, explained } = answer;
   const times = new Map(explained.nodes.map(({ node, unneededSince = '', looksAgainAt = '' }) => [node, [unneededSince, looksAgainAt]]));
-  const helpless = scaleUp.helpless.flatMap(({ pod, verdict, detail = '', groups }) =>
+  const helpless = alike(scaleUp.helpless).flatMap(({ pods, verdict, detail = '', groups }) =>
     groups.length === 0
-      ? [[pod, verdict, '', detail, '']]
-      : groups.map((refusal, at) => [at === 0 ? pod : '', at === 0 ? verdict : '', refusal.group, refusal.detail, refusal.fix]),
+      ? [[some(pods), verdict, '', detail, '']]
+      : groups.map((refusal, at) => [at === 0 ? some(pods) : '', at === 0 ? verdict : '', refusal.group, refusal.detail, refusal.fix]),
   );
   const sections = [
     section(
@@ -54,6 +54,20 @@ export function tableOf(answer: Answer): string {
     (answer.notes ?? []).map((note) => `Note: ${note}\n`).join(''),
   ].filter((text) => text !== '');
   return sections.length === 0 ? 'Nothing would be done.\n' : sections.join('\n');
+}
+
+type Helpless = Answer['scaleUp']['helpless'][number];
+
+/** Pods of which the same is said have one row: there may be thousands. */
+function alike(helpless: readonly Helpless[]): readonly (Omit<Helpless, 'pod'> & { readonly pods: readonly string[] })[] {
+  const rows = new Map<string, Omit<Helpless, 'pod'> & { readonly pods: string[] }>();
+  for (const { pod, ...said } of helpless) {
+    const key = JSON.stringify(said);
+    const row = rows.get(key);
+    if (row === undefined) rows.set(key, { ...said, pods: [pod] });
+    else row.pods.push(pod);
+  }
+  return [...rows.values()];
 }
 
 function some(pods: readonly string[]): string {

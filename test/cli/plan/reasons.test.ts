@@ -221,3 +221,22 @@ describe('plan says of every node that stays the number that decides', () => {
     expect(scaleDown.unremovable.find(({ node }) => node === 'n-1')).toEqual({ node: 'n-1', reason, detail });
   });
 });
+
+describe('the table', () => {
+  it('has one row for pods of which the same is said', async () => {
+    const items = [...['x', 'y', 'z'].map((name) => ({ ...podJson(name, '64') })), podJson('gpu', '65')];
+    const { out } = await plan(['--cluster', 'c', '--pools', 'p'], { c: listOf(...items), p: POOLS });
+    const rows = out.split('\n').filter((line) => /impossible/.test(line));
+    expect(
+      rows.map((row) =>
+        row
+          .trim()
+          .split(/\s{2,}/)
+          .slice(0, 3),
+      ),
+    ).toEqual([
+      ['default/gpu', 'impossible', 'a'],
+      ['3: default/x ...', 'impossible', 'a'],
+    ]);
+  });
+});
