@@ -1,6 +1,7 @@
 /** Scale sets that are written through the agent pools of AKS. */
 import { afterEach, describe, expect, it } from 'vitest';
 import { meet, part, SPEC, type Meeting } from '../adapters/azure/meeting.ts';
+import { stage } from './vms-pools-support.ts';
 
 afterEach(part);
 
@@ -51,6 +52,24 @@ describe('writing through AKS', () => {
     await m.pass(300_000);
     expect(m.group('general').growthHeld).toBeUndefined();
     expect(await m.increase(m.group('general'), 1)).toMatchObject({ kind: 'accepted', target: 3 });
+  });
+
+  it('a pool whose machines AKS deallocates grows only while none is: its count is not the capacity then', async () => {
+    const s = await stage({ ...SPEC, pools: [{ name: 'general', vmSize: 'Standard_D4s_v5', count: 3, min: 0, max: 10 }] }, through);
+    const pool = '/subscriptions/x/resourceGroups/rg/providers/Microsoft.ContainerService/managedClusters/aks/agentPools/general'.replace(
+      'x',
+      SPEC.subscriptionId,
+    );
+    const tags = { 'cluster-autoscaler-enabled': 'true', min: '0', max: '10' };
+    await s.call('PUT', `${pool}?api-version=2025-05-01`, { properties: { scaleDownMode: 'Deallocate', count: 1, tags } });
+    await s.pass(600_000);
+    const [set] = s.arm.control.state().sets;
+    expect([set?.capacity, set?.instances.filter(({ power }) => power === 'deallocated').length]).toEqual([3, 2]);
+    const [group] = s.groups();
+    expect(await s.increase(group?.id ?? '', 1)).toMatchObject({ kind: 'refused', reason: expect.stringContaining('counts 1 of 3') });
+    await s.call('PUT', `${pool}?api-version=2025-05-01`, { properties: { count: 3, tags } });
+    await s.pass(600_000);
+    expect(await s.increase(group?.id ?? '', 1)).toMatchObject({ kind: 'accepted', target: 4 });
   });
 
   it('removes machines by name through AKS, which lowers its count with them', async () => {

@@ -60,13 +60,18 @@ function propertiesOf(raw: unknown): Readonly<Record<string, unknown>> {
 
 /** What AKS itself makes of a write now. undefined: nothing against it. */
 function judgePool({ store }: WriteParts, group: Registered, request: IncreaseRequest, { raw }: ReadPool): IncreaseOutcome | undefined {
-  const { provisioningState, enableAutoScaling, count, powerState } = propertiesOf(raw);
+  const { provisioningState, enableAutoScaling, count, powerState, scaleDownMode } = propertiesOf(raw);
   const refused = (reason: string): IncreaseOutcome => ({ kind: 'refused', group: group.id, reason });
   // Somebody else's operation: what it leaves behind has to be planned from.
   if (typeof provisioningState === 'string' && !isResting(provisioningState))
     return { kind: 'conflict', group: group.id, observed: store.scaleSets.view(group.key)?.target };
   if (enableAutoScaling === true) return refused('AKS runs its own autoscaler over its agent pool (enableAutoScaling)');
   if (isRecord(powerState) && powerState['code'] === 'Stopped') return refused('its agent pool is stopped');
+  // What AKS deallocated is not in its count, and would be started by the dozen.
+  if (typeof scaleDownMode === 'string' && scaleDownMode.toLowerCase() === 'deallocate' && count !== request.from)
+    return refused(
+      `AKS has deallocated machines of its agent pool (scaleDownMode Deallocate) and counts ${String(count)} of ${request.from}`,
+    );
   // A lower number would be an order to remove what AKS has counted.
   if (typeof count !== 'number' || count >= request.to)
     return refused(`AKS aims at ${String(count)} already, a count of ${request.to} would be no increase`);
