@@ -58,10 +58,15 @@ function wouldFit({ fit = [] }: GroupRefusal): boolean {
 
 /**
  * The smallest change that would help: of a group that would take the pod the limit in its way, else what the nearest
- * group lacks. undefined: nothing that a person could change is known to help.
+ * group lacks. undefined: nothing that a person could change is known to help, or only what a group is waiting for.
  */
 export function smallestFix(refusals: readonly GroupRefusal[]): string | undefined {
+  // A group that is left alone for now would take the pod: what another one lacks is no smaller change than its rest.
+  const isHeld = refusals.some(
+    (refusal) => wouldFit(refusal) && (refusal.skip?.kind === 'frozen' || refusal.skip?.kind === 'target-unknown'),
+  );
   const ranked = refusals
+    .filter((refusal) => !isHeld || wouldFit(refusal))
     .map((refusal) => ({ refusal, fix: explainRefusal(refusal, undefined).fix }))
     .filter(({ fix }) => fix !== '')
     .sort((left, right) => distance(left.refusal) - distance(right.refusal) || (left.refusal.group < right.refusal.group ? -1 : 1));

@@ -103,4 +103,15 @@ describe('classes of verdicts', () => {
     expect(classOf(verdict)).toBe('blocked-by-max');
     expect(smallestFix(verdict.byGroup)).toBe('raise max of full above 0');
   });
+
+  it.each([
+    ['nothing is asked of the others', [], undefined],
+    ['but a maximum is as near', [group({ id: 'full', maxSize: 0 })], 'raise max of full above 0'],
+  ] as const)('where the group that would take the pod is frozen, %s', (_what, more, fix) => {
+    const template = { ...group().template!, allocatable: group().template!.allocatable.map(() => 1) };
+    const groups = [aGroup({ id: 'a-small', target: 0, template }), group({ id: 'frozen', frozen: 'AKS scales it' }), ...more];
+    const [verdict] = [...planFor({ groups, pods: [aPod({ cpu: '1' })] }).verdicts.values()];
+    if (verdict?.kind !== 'helpless') throw new Error('helped');
+    expect(smallestFix(verdict.byGroup)).toBe(fix);
+  });
 });
