@@ -104,7 +104,9 @@ function peculiarities(raw: ToldPool): Pick<AgentPoolRow, 'initializationTaints'
   const subnet = nameIn(raw.vnetSubnetID);
   const gpuParts = gpuPartsOf(raw);
   const cautions = kubeletCautions(raw);
-  const passing = taintsOf(raw.nodeInitializationTaints).map(({ key }) => key);
+  // What AKS also keeps on the nodes comes back when it is taken off.
+  const kept = new Set(taintsOf(raw.nodeTaints).map(({ key }) => key));
+  const passing = taintsOf(raw.nodeInitializationTaints).flatMap(({ key }) => (kept.has(key) ? [] : [key]));
   return {
     ...(passing.length === 0 ? {} : { initializationTaints: [...new Set(passing)] }),
     ...(subnet === '' ? {} : { subnet }),

@@ -122,7 +122,7 @@ describe('taints that a pool states for the start of its nodes', () => {
   const G = nodeGroupId('g');
   const row = pool({
     nodeTaints: ['team=a:NoSchedule'],
-    nodeInitializationTaints: ['example.com/agent=missing:NoSchedule', 'broken', 'example.com/agent:NoExecute'],
+    nodeInitializationTaints: ['example.com/agent=missing:NoSchedule', 'broken', 'example.com/agent:NoExecute', 'team=b:NoExecute'],
   });
   const taint = (key: string) => ({ key, value: '', effect: 'NoSchedule' }) as const;
   const inputs = (rest: Partial<TemplateInputs> = {}): TemplateInputs => ({
@@ -195,13 +195,22 @@ describe('the list of pools', () => {
   }
 
   it('is read to its last page, with what the typed model does not know', async () => {
-    const taints = { nodeInitializationTaints: ['example.com/agent=x:NoSchedule'] };
+    const policy = { kubeletConfig: { topologyManagerPolicy: 'restricted' } };
+    const taints = { nodeInitializationTaints: ['example.com/agent=x:NoSchedule'], nodeTaints: ['team=a:NoSchedule'], ...policy };
     const r = await started((page, nextLink) =>
       page === 0
         ? { status: 200, body: { value: [listed('other')], nextLink } }
         : { status: 200, body: { value: [listed('user1', { ...taints, enableAutoScaling: true })] } },
     );
-    expect(r.group(USER_POOL).frozen).toContain('autoscaler');
+    const { frozen, template } = r.group(USER_POOL);
+    expect(frozen).toContain('autoscaler');
+    expect(template).toMatchObject({
+      taints: [{ key: 'team', value: 'a', effect: 'NoSchedule' }],
+      startupTaints: ['example.com/agent'],
+      cautions: [expect.stringContaining('TopologyAffinityError')],
+    });
+    const [report] = r.azure.templateReports();
+    expect(report).toMatchObject({ cautions: template?.cautions, untold: template?.untold });
   });
 
   it.each([
