@@ -66,6 +66,6 @@ it('the right to write it is asked for by the name that it has', () => {
     questionsOf({ ...names, statusConfigMapName }).flatMap(({ resource, verb, name }) =>
       resource === 'configmaps' && name.includes('status') ? [`${verb} ${name}`] : [],
     );
-  expect(asked('second-status')).toEqual(['get second-status', 'update second-status']);
-  expect(asked('cluster-autoscaler-status')).toHaveLength(2);
+  expect(asked('second-status')).toEqual(['get second-status', 'update second-status', 'delete second-status']);
+  expect(asked('cluster-autoscaler-status')).toHaveLength(3);
 });
