@@ -114,6 +114,9 @@ const OF_THE_POOL = [
   'kata-mshv-vm-isolation',
 ].map((name) => `${AKS_PREFIX}${name}`);
 
+/** What the model of a scale set tells; a pool without one has no such document. */
+const OF_THE_MODEL = [...['security-type', 'ppg', 'encrypted-set', 'storagetier'].map((name) => `${AKS_PREFIX}${name}`), 'storagetier'];
+
 /** What may differ from pool to pool, and no document tells for certain. */
 const OF_THE_NODE = ['os-sku-effective', 'localdns-state', 'network-subnet', 'consolidated-additional-properties', 'dcgm-exporter'].map(
   (name) => `${AKS_PREFIX}${name}`,
@@ -131,11 +134,18 @@ export function toldByOthers(clusterLabels: Labels, { subnet }: Pick<TemplateSou
 /** Labels of which nobody can tell whether a new node has them, and with which value. */
 export function untoldLabels(
   labels: Labels,
+  { modelLabels }: Pick<TemplateSource, 'modelLabels'>,
   { pool, clusterLabels }: { readonly pool: AgentPoolRow | undefined; readonly clusterLabels?: Labels },
 ): readonly string[] {
   const witnessed = Object.keys(clusterLabels ?? {}).length > 0;
   const ofWindows = labels['kubernetes.io/os'] === 'windows' ? [WINDOWS_BUILD] : [];
-  const keys = [...(witnessed ? [] : OF_THE_CLUSTER), ...(pool === undefined ? OF_THE_POOL : []), ...OF_THE_NODE, ...ofWindows];
+  const keys = [
+    ...(witnessed ? [] : OF_THE_CLUSTER),
+    ...(pool === undefined ? OF_THE_POOL : []),
+    ...(modelLabels === undefined ? OF_THE_MODEL : []),
+    ...OF_THE_NODE,
+    ...ofWindows,
+  ];
   return [...keys.filter((key) => !Object.hasOwn(labels, key)), ...BY_DISCOVERY];
 }
 

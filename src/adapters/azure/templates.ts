@@ -44,7 +44,7 @@ export function cloudTemplate(source: TemplateSource, context: TemplateContext):
     ...attachLimits(context.sku),
     source: 'cloud',
     origins: originsOf(source, context, layers),
-    untold: { labels: untoldLabels(labels, context), resources: untoldResources(source, context) },
+    untold: { labels: untoldLabels(labels, source, context), resources: untoldResources(source, context) },
   };
 }
 

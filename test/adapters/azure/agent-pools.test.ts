@@ -104,6 +104,20 @@ describe('GPUs that are cut', () => {
   });
 });
 
+describe('labels that no document tells', () => {
+  const aks = (name: string): string => `kubernetes.azure.com/${name}`;
+  it.each<[string, Partial<TemplateSource>, string, boolean]>([
+    ['of a set: its security is told', { modelLabels: {} }, aks('security-type'), false],
+    ['of a size of a VMs pool: it is not', {}, aks('security-type'), true],
+    ['its tier of storage is, where its disk says so', {}, aks('storagetier'), false],
+    ['and is not, where it does not', { osDisk: { ephemeral: false, tier: undefined, sizeGb: undefined } }, 'storagetier', true],
+    ['the build of an unnamed Windows', { os: 'windows' }, 'node.kubernetes.io/windows-build', true],
+    ['which Linux has not', {}, 'node.kubernetes.io/windows-build', false],
+  ])('%s', (_what, source, label, expected) => {
+    expect(made(pool(), source).untold?.labels.includes(label)).toBe(expected);
+  });
+});
+
 describe('kubelets that do what no sum foretells', () => {
   it.each([
     ['nothing stated', {}, 0],
