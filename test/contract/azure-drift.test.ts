@@ -52,3 +52,14 @@ describe('drift', () => {
     expect(m.events).toContainEqual(expect.objectContaining({ kind: 'external-change', to: 1 }));
   });
 });
+
+describe('AKS at work on a pool', () => {
+  it('is noticed with the first change that it makes, not when the list of pools is due again', async () => {
+    const m = await meet();
+    await m.pass(5_000);
+    expect(m.group('general').frozen).toBeUndefined();
+    m.arm.control.raise({ upgrade: { pool: 'general' } });
+    await m.pass(62_000);
+    expect(m.group('general').frozen).toMatch(/Upgrading/);
+  });
+});

@@ -121,8 +121,10 @@ export class AzureStore {
     this.scaleSets.subscribe((event) => {
       this.#syncAgents();
       if (event.kind === 'external-change') this.changes.changedByOthers(event);
-      if (event.kind === 'changed' && this.changes.isForeignTag(event.key, event.before?.etag, event.after?.etag))
-        this.instancesDue(event.key);
+      const isForeign = event.kind === 'changed' && this.changes.isForeignTag(event.key, event.before?.etag, event.after?.etag);
+      if (isForeign) this.instancesDue(event.key);
+      // It may be AKS, at work on the pool: then it is to be left alone, and not only when the list of pools is due.
+      if (isForeign || event.kind === 'external-change') this.#roster.due(AGENT_POOLS_AGENT);
     });
     this.vmsPools.sizes.subscribe((event) => {
       this.#syncAgents();
