@@ -40,6 +40,7 @@ const selector = loose({ matchLabels: strings.nullish(), matchExpressions: requi
 const container = loose({
   name: z.string({ error: 'a text' }).optional(),
   resources: resources.nullish(),
+  restartPolicyRules: listOf(loose({ action: word }), 'rules').nullish(),
   ports: listOf(loose({ hostPort: count, containerPort: count, protocol: word, hostIP: word }), 'ports').nullish(),
 });
 const affinityTerm = loose({
@@ -65,12 +66,19 @@ const volume = loose({
   name: word,
   persistentVolumeClaim: loose({ claimName: z.string({ error: 'a name' }) }).nullish(),
   ephemeral: loose({ volumeClaimTemplate: loose({ spec: claimSpec }).nullish() }).nullish(),
+  azureDisk: loose({ diskName: word, diskURI: word }).nullish(),
+  iscsi: loose({ iqn: word, readOnly: flag }).nullish(),
+  rbd: loose({ monitors: words, pool: word, image: word, readOnly: flag }).nullish(),
+  gcePersistentDisk: loose({ pdName: word, readOnly: flag }).nullish(),
+  awsElasticBlockStore: loose({ volumeID: word, readOnly: flag }).nullish(),
 });
 
 const tolerations = listOf(loose({ key: word, operator: word, value: word, effect: word }), 'tolerations').nullish();
 const podSpec = loose({
   nodeName: z.string({ error: 'a text' }).optional(),
   hostNetwork: flag,
+  hostUsers: flag,
+  schedulingGroup: loose({ podGroupName: word }).nullish(),
   containers: listOf(container, 'containers'),
   initContainers: listOf(container, 'containers').nullish(),
   nodeSelector: strings.nullish(),
@@ -122,7 +130,7 @@ export const OBJECT_SCHEMAS: ReadonlyMap<string, z.ZodType> = new Map<string, z.
           'taints',
         ).nullish(),
       }).nullish(),
-      status: loose({ capacity: quantities.nullish(), allocatable: quantities.nullish(), conditions }).refine(
+      status: loose({ capacity: quantities.nullish(), allocatable: quantities.nullish(), conditions, declaredFeatures: words }).refine(
         // The API server takes the one for the other where a kubelet says only how large the node is.
         ({ capacity, allocatable }) => (allocatable ?? capacity) !== undefined,
         { error: 'a map of resources to quantities', path: ['allocatable'] },

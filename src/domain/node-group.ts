@@ -73,6 +73,8 @@ export interface NodeTemplate {
   readonly attachLimits?: AttachLimits;
   /** Devices that drivers publish for such a node, from one that was seen. Absent: none is known. */
   readonly devicePools?: readonly DevicePool[];
+  /** As in Node. Absent: none, or, of a template from the cloud, not known. */
+  readonly declaredFeatures?: readonly string[];
   /** Set, and `devicePools` is not: new nodes are not believed to get their devices, and why. */
   readonly devicesDoubted?: string;
   /** `learned`: from a node that the group had once. */

@@ -26,6 +26,8 @@ export interface Node {
   readonly devices?: NodeDevices;
   /** Set: its platform says that it is put to sleep, neither here nor gone. */
   readonly suspended?: true;
+  /** What its kubelet says that it can do, of what some pods require. Absent: nothing. */
+  readonly declaredFeatures?: readonly string[];
   readonly scaleDownDisabled: boolean;
   /** What disabled it, for people. Absent: the annotation that has its name from that. */
   readonly disabledBecause?: string;

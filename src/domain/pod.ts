@@ -70,6 +70,8 @@ export interface PodShape {
   readonly loneDisks?: readonly LoneDisk[];
   /** The device claims of its spec; absent: none. What they mean is in `devices`, or in `unsupported` where that is not known. */
   readonly deviceClaims?: readonly DeviceClaimRef[];
+  /** What its node must declare that it can do; absent: nothing. */
+  readonly nodeFeatures?: readonly string[];
   /** What its device claims say about nodes, where that is known. */
   readonly devices?: DeviceRules;
 }

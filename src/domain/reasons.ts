@@ -20,6 +20,8 @@ export type FitReason =
     }
   | { readonly kind: 'host-port-taken'; readonly port: number; readonly protocol: string }
   | { readonly kind: 'unschedulable' }
+  /** Those that the node does not declare. `untold`: whether a new node will is not known. */
+  | { readonly kind: 'node-features'; readonly features: readonly string[]; readonly untold?: true }
   | { readonly kind: 'topology-spread'; readonly topologyKey: string; readonly detail: string }
   /** `rule`: of the pod itself, or (`repelled`) of pods that are there. */
   | {
@@ -154,6 +156,8 @@ export function describeFit(reason: FitReason): string {
       return "node(s) didn't have free ports for the requested pod ports";
     case 'unschedulable':
       return 'node(s) were unschedulable';
+    case 'node-features':
+      return "node(s) didn't match Pod's required features";
     case 'topology-spread':
       return `node(s) didn't match pod topology spread constraints${reason.detail === MISSING_LABEL ? ` (${MISSING_LABEL})` : ''}`;
     case 'pod-affinity':

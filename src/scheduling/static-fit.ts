@@ -5,12 +5,16 @@ import type { FitReason } from '../domain/reasons.ts';
 import { fitsPins, refusedByPins } from './predicates/devices.ts';
 import { matchesNodeAffinity, refusedByNodeAffinity } from './predicates/node-affinity.ts';
 import { refusedByTaints } from './predicates/taints.ts';
+import { refusedByFeatures } from './predicates/node-features.ts';
 import { fitsVolumes, refusedByVolumes } from './predicates/volumes.ts';
 import { refusedByCordon } from './predicates/unschedulable.ts';
 import { refusedAsUnsupported } from './predicates/unsupported.ts';
 
 /** Everything of a shape that {@link staticRefusals} reads. */
-export type StaticWishes = Pick<PodShape, 'unsupported' | 'tolerations' | 'nodeSelector' | 'nodeAffinity' | 'volumes' | 'devices'>;
+export type StaticWishes = Pick<
+  PodShape,
+  'unsupported' | 'tolerations' | 'nodeSelector' | 'nodeAffinity' | 'volumes' | 'devices' | 'nodeFeatures'
+>;
 
 /** Every reason; empty when nothing about the node itself keeps the pod away. */
 export function staticRefusals(shape: StaticWishes, node: Node): readonly FitReason[] {
@@ -21,6 +25,7 @@ export function staticRefusals(shape: StaticWishes, node: Node): readonly FitRea
     ...refusedByNodeAffinity(shape, node),
     ...refusedByVolumes(shape, node),
     ...refusedByPins(shape, node),
+    ...refusedByFeatures(shape, node),
   ];
 }
 
@@ -31,13 +36,14 @@ export function fitsStatically(shape: StaticWishes, node: Node): boolean {
     refusedByTaints(shape, node).length === 0 &&
     matchesNodeAffinity(shape, node) &&
     fitsVolumes(shape, node) &&
-    fitsPins(shape, node)
+    fitsPins(shape, node) &&
+    refusedByFeatures(shape, node).length === 0
   );
 }
 
 /** Equal for shapes that every node treats alike; many workloads share one. */
 export function staticKey(shape: StaticWishes): string {
-  const { unsupported, tolerations, nodeSelector, nodeAffinity, volumes, devices } = shape;
+  const { unsupported, tolerations, nodeSelector, nodeAffinity, volumes, devices, nodeFeatures } = shape;
   return JSON.stringify([
     unsupported,
     tolerations,
@@ -46,5 +52,6 @@ export function staticKey(shape: StaticWishes): string {
     volumes ?? null,
     devices?.pins ?? null,
     devices?.blockers ?? null,
+    nodeFeatures ?? null,
   ]);
 }

@@ -51,6 +51,7 @@ describe("why a pod didn't trigger a scale-up, in kube-scheduler's words", () =>
     [{ kind: 'node-selector-mismatch', detail: 'pool=a is wanted' }, "node(s) didn't match Pod's node affinity/selector"],
     [{ kind: 'host-port-taken', port: 80, protocol: 'TCP' }, "node(s) didn't have free ports for the requested pod ports"],
     [{ kind: 'unschedulable' }, 'node(s) were unschedulable'],
+    [{ kind: 'node-features', features: ['A'] }, "node(s) didn't match Pod's required features"],
     [{ kind: 'topology-spread', topologyKey: 'zone', detail: 'skew 2 > 1' }, "node(s) didn't match pod topology spread constraints"],
     [
       { kind: 'topology-spread', topologyKey: 'zone', detail: 'missing required label' },

@@ -48,6 +48,7 @@ export interface LearnedTemplate {
   readonly attachLimits?: AttachLimits;
   /** Devices that drivers publish, under names that are no node's. */
   readonly devicePools?: readonly DevicePool[];
+  readonly declaredFeatures?: readonly string[];
 }
 
 /** What a new node depends on, as far as Azure and AKS tell it. The node image is not among it: it changes weekly and little. */
@@ -111,8 +112,7 @@ export function learn(before: LearnedTemplate | undefined, lesson: Lesson, names
     daemonRequests: daemonRequests(lesson, known?.daemonRequests ?? {}, names),
     ...staticRecords(lesson, names),
     ...(bootMs === undefined ? {} : { bootMs }),
-    ...(node.attachLimits === undefined ? {} : { attachLimits: node.attachLimits }),
-    ...devicePools(node),
+    ...ownRecords(node),
   };
   return known !== undefined && sameButForTime(known, next) ? known : next;
 }
@@ -122,6 +122,16 @@ const MOST_DAEMONS = 50;
 
 /** Kept without the pools' names, which are often the node's; more than this is not kept at all. */
 const MOST_DEVICE_CHARACTERS = 50_000;
+
+/** What only some nodes say of themselves. */
+function ownRecords(node: Node): Pick<LearnedTemplate, 'attachLimits' | 'declaredFeatures' | 'devicePools'> {
+  const { attachLimits, declaredFeatures } = node;
+  return {
+    ...(attachLimits === undefined ? {} : { attachLimits }),
+    ...(declaredFeatures === undefined ? {} : { declaredFeatures }),
+    ...devicePools(node),
+  };
+}
 
 function devicePools({ devices }: Node): Pick<LearnedTemplate, 'devicePools'> {
   if (devices === undefined || devices.pools.length === 0) return {};
@@ -178,6 +188,7 @@ export function learnedTemplate(
     taints: record.taints,
     capacity: names.fromRecord(record.capacity),
     allocatable: names.fromRecord(record.allocatable),
+    ...(record.declaredFeatures === undefined ? {} : { declaredFeatures: record.declaredFeatures }),
   };
   const template = liveTemplate(node, source);
   const labels = { ...template.labels, ...imageLabel };

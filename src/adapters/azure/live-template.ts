@@ -35,6 +35,7 @@ export function liveTemplate(node: Node, source: TemplateSource): NodeTemplate {
     zones: source.zones.map((zone) => zoneName(source.location, zone)),
     // Of which pool a device is says nothing to those who ask for it.
     ...(node.devices === undefined || node.devices.pools.length === 0 ? {} : { devicePools: node.devices.pools }),
+    ...(node.declaredFeatures === undefined ? {} : { declaredFeatures: node.declaredFeatures }),
     source: 'live-node',
   };
 }

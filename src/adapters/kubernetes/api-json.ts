@@ -55,6 +55,7 @@ export interface ResourcesJson {
 export interface ContainerJson {
   readonly name?: string;
   readonly restartPolicy?: string;
+  readonly restartPolicyRules?: readonly { readonly action?: string }[] | null;
   readonly resources?: ResourcesJson;
   readonly ports?: readonly {
     readonly hostPort?: number;
@@ -152,6 +153,7 @@ export interface PodSpecJson {
   readonly priorityClassName?: string;
   readonly schedulerName?: string;
   readonly hostNetwork?: boolean;
+  readonly hostUsers?: boolean;
   readonly restartPolicy?: string;
   readonly terminationGracePeriodSeconds?: number;
   readonly overhead?: Quantities;
@@ -195,7 +197,12 @@ export interface TaintJson {
 
 export interface NodeJson extends ObjectJson {
   readonly spec?: { readonly providerID?: string; readonly unschedulable?: boolean; readonly taints?: readonly TaintJson[] };
-  readonly status?: { readonly capacity?: Quantities; readonly allocatable?: Quantities; readonly conditions?: readonly ConditionJson[] };
+  readonly status?: {
+    readonly capacity?: Quantities;
+    readonly allocatable?: Quantities;
+    readonly conditions?: readonly ConditionJson[];
+    readonly declaredFeatures?: readonly string[] | null;
+  };
 }
 
 export interface DaemonSetJson extends ObjectJson {

@@ -80,10 +80,16 @@ export function projectNode(json: NodeJson, shared: NodeProjection): Node {
     ...sizes,
     readiness: unreadable === undefined ? readiness : { ...readiness, ready: false, reason: joined(unreadable, readiness.reason) },
     ...((json.status?.conditions ?? []).some(({ type, status }) => type === 'Suspended' && status === 'True') ? { suspended: true } : {}),
+    ...declared(json, shared.strings),
     ...disabling(metadata.annotations ?? {}, unreadable),
     ...delays(metadata.annotations ?? {}),
     ...preemptionOf(json, shared.notices),
   };
+}
+
+function declared({ status }: NodeJson, strings: StringInterner): Pick<Node, 'declaredFeatures'> {
+  const features = status?.declaredFeatures ?? [];
+  return features.length === 0 ? {} : { declaredFeatures: features.map((feature) => strings.of(feature)) };
 }
 
 /** Karpenter's word for nodes is heeded, too: many a runbook sets that one. */

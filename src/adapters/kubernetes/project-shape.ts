@@ -51,6 +51,7 @@ function specPart(spec: PodSpecJson): readonly unknown[] {
     spec.priority,
     spec.schedulerName,
     spec.hostNetwork,
+    spec.hostUsers,
     spec.overhead,
     spec.resources,
     spec.resourceClaims,
@@ -74,7 +75,7 @@ function podStatusPart(status: NonNullable<PodJson['status']>): readonly unknown
 
 function containerPart(container: ContainerJson, hostNetwork: boolean | undefined): readonly unknown[] {
   const ports = container.ports?.filter(({ hostPort }) => hostPort !== undefined || hostNetwork === true);
-  return [container.name, container.restartPolicy, container.resources, ports];
+  return [container.name, container.restartPolicy, container.restartPolicyRules ?? undefined, container.resources, ports];
 }
 
 function statusPart(status: ContainerStatusJson): readonly unknown[] {
@@ -101,6 +102,7 @@ export function projectShape(pod: PodJson, names: ResourceNames): PodShape {
     priority: spec.priority,
     schedulerName: spec.schedulerName ?? 'default-scheduler',
     unsupported: [...broken, ...unsupportedOf(spec)],
+    ...nodeFeatures(spec),
     ...loneDisks(spec),
     ...deviceClaims(spec),
   };
@@ -164,6 +166,19 @@ function gangOf({ workloadRef, schedulingGroup }: PodSpecJson): readonly Unsuppo
   if (group !== undefined) return [{ feature: 'gang-scheduling', detail: `pod group ${group.podGroupName ?? ''}` }];
   const workload = workloadRef ?? undefined;
   return workload === undefined ? [] : [{ feature: 'gang-scheduling', detail: `workload ${workload.name ?? ''}` }];
+}
+
+/**
+ * What a kubelet must declare for such a pod; upstream `nodedeclaredfeatures`. Where the feature is not known to the API server
+ * there are no such pods.
+ */
+function nodeFeatures({ containers = [], initContainers = [], hostNetwork, hostUsers }: PodSpecJson): Pick<PodShape, 'nodeFeatures'> {
+  const rules = [...containers, ...(initContainers ?? [])].flatMap((container) => container.restartPolicyRules ?? []);
+  const features = [
+    ...(rules.some(({ action }) => action === 'RestartAllContainers') ? ['RestartAllContainersOnContainerExits'] : []),
+    ...(hostNetwork === true && hostUsers === false ? ['UserNamespacesHostNetworkSupport'] : []),
+  ];
+  return features.length === 0 ? {} : { nodeFeatures: features };
 }
 
 function loneDisks({ volumes = [] }: PodSpecJson): Pick<PodShape, 'loneDisks'> {

@@ -120,6 +120,10 @@ function detailOf(reason: FitReason): string {
       return `${describeFit(reason)}: ${reason.detail}`;
     case 'host-port-taken':
       return `host port ${reason.port}/${reason.protocol} is taken on a new node`;
+    case 'node-features':
+      if (reason.untold === true)
+        return `whether a new node declares ${reason.features.join(', ')} is not known: no node of the group was seen yet`;
+      return `${describeFit(reason)}: ${reason.features.join(', ')}`;
     case 'untolerated-taint':
       return `${describeFit(reason)}: ${reason.taint}`;
     case 'unschedulable':
@@ -145,6 +149,8 @@ function fixOf(reason: FitReason): string {
       return `a group with nodes in another ${reason.topologyKey}, or a larger maxSkew`;
     case 'pod-affinity':
       return `another rule about ${reason.topologyKey}`;
+    case 'node-features':
+      return reason.untold === true ? 'one node of the group to learn from' : `nodes whose kubelet declares ${reason.features.join(', ')}`;
     case 'host-port-taken':
       return 'another host port';
     case 'unschedulable':

@@ -131,6 +131,7 @@ function templateNode(template: NodeTemplate, name: string, zone?: string): Node
     allocatable: template.allocatable,
     ...(template.attachLimits === undefined ? {} : { attachLimits: template.attachLimits }),
     ...(template.devicePools === undefined ? {} : { devices: { pools: template.devicePools, incomplete: [], held: [] } }),
+    ...(template.declaredFeatures === undefined ? {} : { declaredFeatures: template.declaredFeatures }),
     readiness: { ready: true, sinceMs: 0, reason: '' },
     scaleDownDisabled: false,
   };

@@ -9,11 +9,13 @@ import type { FitReason } from '../../domain/reasons.ts';
 import { undecidedLabel } from '../../scheduling/predicates/node-affinity.ts';
 
 export function isUntold(reason: FitReason): boolean {
-  return (reason.kind === 'insufficient-resource' || reason.kind === 'node-selector-mismatch') && reason.untold !== undefined;
+  return 'untold' in reason && reason.untold !== undefined;
 }
 
 /** The reason, with what is not known of the template where that decides it. */
-export function sayUntold(reason: FitReason, shape: PodShape, node: Node, { untold }: NodeTemplate): FitReason {
+export function sayUntold(reason: FitReason, shape: PodShape, node: Node, { untold, source }: NodeTemplate): FitReason {
+  // What kubelets can do, nothing but a node tells.
+  if (reason.kind === 'node-features') return source === 'cloud' ? { ...reason, untold: true } : reason;
   if (untold === undefined) return reason;
   if (reason.kind === 'insufficient-resource')
     return reason.free <= 0 && isAmong(untold.resources, reason.resource) ? { ...reason, untold: true } : reason;

@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import type { PodJson, PodSpecJson } from '../../../src/adapters/kubernetes/api-json.ts';
 import { effectiveRequest } from '../../../src/adapters/kubernetes/pod-requests.ts';
+import { projectShape } from '../../../src/adapters/kubernetes/project-shape.ts';
 import { ResourceNames } from '../../../src/domain/resources.ts';
 
 const names = new ResourceNames();
@@ -118,5 +119,20 @@ describe('effective request of a pod', () => {
     ],
   ])('during an in-place resize, %s', (_rule, spec, status, cpuMillis) => {
     expect(names.toRecord(effectiveRequest({ spec, ...(status === undefined ? {} : { status }) }, names))['cpu']).toBe(cpuMillis);
+  });
+});
+
+describe('what a pod requires of the kubelet', () => {
+  it.each<[string, PodSpecJson, readonly string[] | undefined]>([
+    [
+      'that all containers start anew with one',
+      { initContainers: [{ name: 'i', restartPolicyRules: [{ action: 'Restart' }, { action: 'RestartAllContainers' }] }] },
+      ['RestartAllContainersOnContainerExits'],
+    ],
+    ['users of its own on the network of the host', { hostNetwork: true, hostUsers: false }, ['UserNamespacesHostNetworkSupport']],
+    ['users of its own alone', { hostUsers: false }, undefined],
+    ['rules of no such kind', { containers: [{ name: 'c', restartPolicyRules: [{ action: 'Restart' }] }] }, undefined],
+  ])('%s', (_what, spec, features) => {
+    expect(projectShape({ spec: { containers: [], ...spec } }, names).nodeFeatures).toEqual(features);
   });
 });

@@ -29,6 +29,23 @@ describe('the node that a group would add', () => {
   });
 });
 
+describe('what the kubelet of a new node declares', () => {
+  const pod = aPod({ name: 'p', shape: { key: 'features', nodeFeatures: ['A'] } });
+  const plan = (part: Partial<NodeTemplate>) =>
+    planFor({ groups: [aGroup({ id: 'a', target: 0, template: { ...aTemplate(), ...part } })], pods: [pod] });
+  const told = (part: Partial<NodeTemplate>) => {
+    const verdict = verdictOf(plan(part), pod);
+    const [refusal] = verdict?.kind === 'helpless' ? verdict.byGroup : [];
+    return refusal === undefined ? undefined : explainRefusal(refusal, undefined).detail;
+  };
+
+  it('is what a node of the group did, and not known before one was seen', () => {
+    expect(growth(plan({ declaredFeatures: ['A'], source: 'live-node' }))).toEqual(['a 0->1']);
+    expect(told({ source: 'live-node' })).toBe("node(s) didn't match Pod's required features: A");
+    expect(told({ source: 'cloud' })).toBe('whether a new node declares A is not known: no node of the group was seen yet');
+  });
+});
+
 describe('the static pods of a template', () => {
   const ports = [{ port: 9100, protocol: 'TCP', hostIp: '0.0.0.0' }] as const;
   const staticPods = [{ namespace: 'kube-system', name: 'proxy', requests: resourceNames.parse({ cpu: '1', pods: 1 }), hostPorts: ports }];

@@ -88,6 +88,20 @@ describe('taints', () => {
   });
 });
 
+describe('features of kubelets', () => {
+  it.each<[string, readonly string[] | undefined, readonly string[] | undefined, readonly string[]]>([
+    ['nothing is required', undefined, undefined, []],
+    ['what is required is declared', ['A'], ['A', 'B'], []],
+    ['some of it is not', ['A', 'C'], ['A', 'B'], ['C']],
+    ['a kubelet that declares nothing', ['A'], undefined, ['A']],
+  ])('%s', (_what, nodeFeatures, declaredFeatures, missing) => {
+    const shape = { ...aShape(), ...(nodeFeatures === undefined ? {} : { nodeFeatures }) };
+    const kubelet = aNode({ name: 'n', ...(declaredFeatures === undefined ? {} : { declaredFeatures }) });
+    expect(staticRefusals(shape, kubelet)).toEqual(missing.length === 0 ? [] : [{ kind: 'node-features', features: missing }]);
+    expect(fitsStatically(shape, kubelet)).toBe(missing.length === 0);
+  });
+});
+
 describe('host ports', () => {
   const port = (part: Partial<HostPort> = {}): HostPort => ({ port: 80, protocol: 'TCP', hostIp: '0.0.0.0', ...part });
   it.each<[string, HostPort, HostPort, boolean]>([
