@@ -49,7 +49,7 @@ export function reduceObservation(state: LoopState, observation: Observation, po
   const { nowMs } = observation;
   const afterEvents = failuresIn(observation).reduce((next, failure) => failGroup(next, failure, policy.backoff), state);
   const restored = restoreUnneeded(afterEvents, observation, policy.scaleDown);
-  const tracked = trackOrders(trackIncreases(restored, observation, policy), observation);
+  const tracked = trackOrders(trackIncreases(restored, { observation, before: state.increases }, policy), observation);
   const windowStart = nowMs - policy.scaleDown.removalWindowMs;
   return {
     ...forgetOldBackoffs({ ...tracked, stockouts: withoutProven(tracked.stockouts, cameIn(observation), nowMs) }, nowMs, policy.backoff),
@@ -94,7 +94,9 @@ export function reduceIncrease(
   if (outcome.kind === 'failed') {
     if (reactionTo(outcome.error) !== 'back-off-group') return state;
     const { detail, kind, code: cause = kind, message } = outcome.error;
-    return failGroup(state, { groupId: outcome.group, group: result.group, detail, cause, message, atMs: nowMs }, policy.backoff);
+    const failed = failGroup(state, { groupId: outcome.group, group: result.group, detail, cause, message, atMs: nowMs }, policy.backoff);
+    // Nothing came of this order; what was asked for before it is on its way all the same.
+    return { ...failed, increases: state.increases };
   }
   const known = state.increases.get(increase.group);
   const entry = {

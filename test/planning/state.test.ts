@@ -65,15 +65,38 @@ describe('backoff', () => {
     expect(at(41).backoffs.get(G)).toMatchObject({ cause: 'timeout' });
   });
 
-  it('an increase that fails late rests the group and is no longer awaited', () => {
+  const instances = [0, 1].map((index) => anInstance({ node: `g-${index}` }));
+
+  it.each([
+    { listed: 1, awaited: undefined },
+    { listed: 2, awaited: 1 },
+  ])(
+    'an increase that fails late rests the group; of it only machines that are there are awaited: $listed listed',
+    ({ listed, awaited }) => {
+      const asked = reduceIncrease(seen(START, 1, 1), grow(1, 3), START_MS, policy);
+      const failed = look(group(3, { instances: instances.slice(0, listed) }), 1, START_MS + MINUTE, [
+        failure(NO_STOCK, START_MS + MINUTE),
+      ]);
+      const after = reduceObservation(asked, failed, policy);
+      expect(after.backoffs.get(G)).toMatchObject({ cause: 'AllocationFailed', untilMs: START_MS + 6 * MINUTE });
+      expect(after.increases.get(G)).toEqual(awaited === undefined ? undefined : { ...asked.increases.get(G), nodes: awaited });
+      const later = seen(after, 3, 1, START_MS + 20 * MINUTE);
+      expect(later.increases.size).toBe(0);
+      expect(later.backoffs.size).toBe(1);
+      expect(seen(later, 3, 1, START_MS + 4 * HOUR).backoffs.size).toBe(0);
+    },
+  );
+
+  it('a write that fails at once leaves what was asked for before it awaited', () => {
     const asked = reduceIncrease(seen(START, 1, 1), grow(1, 3), START_MS, policy);
-    const after = reduceObservation(asked, look(group(3), 1, START_MS + MINUTE, [failure(NO_STOCK, START_MS + MINUTE)]), policy);
-    expect(after.backoffs.get(G)).toMatchObject({ cause: 'AllocationFailed', untilMs: START_MS + 6 * MINUTE });
-    expect(after.increases.size).toBe(0);
-    const later = seen(after, 3, 1, START_MS + 20 * MINUTE);
-    expect(later.increases.size).toBe(0);
-    expect(later.backoffs.size).toBe(1);
-    expect(seen(later, 3, 1, START_MS + 4 * HOUR).backoffs.size).toBe(0);
+    const error = new AutoscalerError({ kind: 'out-of-capacity', scope: {} }, 'none');
+    const after = reduceIncrease(
+      asked,
+      { increase: grow(3, 5).increase, outcome: { kind: 'failed', group: G, error } },
+      START_MS + MINUTE,
+      policy,
+    );
+    expect([after.increases, after.backoffs.size]).toEqual([asked.increases, 1]);
   });
 
   it.each(['conflict', 'cancelled'] as const)('a %s is not the fault of the group', (kind) => {

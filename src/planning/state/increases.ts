@@ -10,7 +10,11 @@ import { awaitedSinceMs, maxProvisionMsOf, mayJoin } from './unregistered.ts';
  * Brings the increases in flight up to date: nodes that joined are no longer awaited, failed instances never come, what
  * took too long has failed, and what somebody else asked for (or we, before a restart) is awaited too.
  */
-export function trackIncreases(state: LoopState, observation: Observation, policy: Policy): LoopState {
+export function trackIncreases(
+  state: LoopState,
+  { observation, before }: { readonly observation: Observation; readonly before: LoopState['increases'] },
+  policy: Policy,
+): LoopState {
   const registered = registeredByGroup(observation);
   const joined = new Set(observation.cloud.instanceOfNode.values());
   const tracked = observation.cloud.groups.reduce((next, group) => {
@@ -18,7 +22,11 @@ export function trackIncreases(state: LoopState, observation: Observation, polic
     const absent = (group.instances ?? []).filter(({ key }) => !joined.has(key));
     const failed = absent.filter(({ state: is }) => is === 'failed');
     const joining = absent.filter(mayJoin);
-    return trackGroup(next, { group, failed, joining, registered: registered.get(group.id) ?? 0, nowMs: observation.nowMs }, policy);
+    return trackGroup(
+      next,
+      { group, before: before.get(group.id), failed, joining, registered: registered.get(group.id) ?? 0, nowMs: observation.nowMs },
+      policy,
+    );
   }, state);
   const present = new Set(observation.cloud.groups.map((group) => group.id));
   return {
@@ -33,6 +41,8 @@ interface Seen {
   readonly registered: number;
   /** Machines that failed and never became nodes. */
   readonly failed: readonly Instance[];
+  /** What was awaited before this observation told of failures. */
+  readonly before: InFlightIncrease | undefined;
   /** Machines that may still become nodes. */
   readonly joining: readonly Instance[];
   readonly nowMs: number;
@@ -43,7 +53,7 @@ function trackGroup(state: LoopState, seen: Seen, policy: Policy): LoopState {
   if (!group.target.known) return timedOut(state, seen, policy);
   const target = group.target.value;
   const missing = Math.max(0, target - seen.registered - seen.failed.length);
-  const known = state.increases.get(group.id);
+  const known = state.increases.get(group.id) ?? leftOf(seen);
   const rise = riseOf(state, seen, target);
   const maxProvisionMs = maxProvisionMsOf(group, policy);
   const requestedAtMs = known?.requestedAtMs ?? (state.targets === undefined ? newestBirth(seen, maxProvisionMs) : nowMs);
@@ -60,6 +70,12 @@ function trackGroup(state: LoopState, seen: Seen, policy: Policy): LoopState {
     targets: new Map([...(state.targets ?? []), [group.id, target]]),
   };
   return timedOut(failedEarly(next, { seen, known }, policy), seen, policy);
+}
+
+/** Of an order whose failure was just told: the machines that Azure shows are on their way all the same. */
+function leftOf({ before, joining }: Seen): InFlightIncrease | undefined {
+  const nodes = Math.min(before?.nodes ?? 0, joining.length);
+  return before === undefined || nodes === 0 ? undefined : { ...before, nodes };
 }
 
 /** When the last of the machines that are awaited when a process begins was asked for, as far as their births tell. */
