@@ -11,7 +11,7 @@ import { attachResource, noResources, plus, PODS, type ResourceNames, type Resou
 import { AZURE_DISK_DRIVER } from '../../domain/volumes.ts';
 import type { ContainerJson, ContainerStatusJson, PodJson, PodSpecJson } from './api-json.ts';
 import { Interner } from './interner.ts';
-import { effectiveRequest } from './pod-requests.ts';
+import { effectiveRequest, requestsOf } from './pod-requests.ts';
 import { disksOf, loneDisksOf, placesPod } from './pod-volumes.ts';
 import { affinityTerms, nodeSelectorTerm, spreadConstraints, toleration } from './project-selectors.ts';
 
@@ -157,7 +157,20 @@ function hostPorts(spec: PodSpecJson): readonly HostPort[] {
 function unsupportedOf(spec: PodSpecJson): readonly UnsupportedRequirement[] {
   // Until somebody says what the claims mean.
   const claims = (deviceClaims(spec).deviceClaims ?? []).map((ref) => ({ feature: DEVICE_CLAIMS, detail: describeRef(ref) }));
-  return [...claims, ...gangOf(spec)];
+  return [...claims, ...devicesByName(spec), ...gangOf(spec)];
+}
+
+/** Resources of these names are devices of a class, which no device plugin reports: a claim is made for the pod as it is bound. */
+const BY_CLASS = 'deviceclass.resource.kubernetes.io/';
+
+function devicesByName({ containers = [], initContainers }: PodSpecJson): readonly UnsupportedRequirement[] {
+  const asked = [...containers, ...(initContainers ?? [])].flatMap(({ resources }) => Object.keys(requestsOf(resources)));
+  return [...new Set(asked)]
+    .filter((name) => name.startsWith(BY_CLASS))
+    .map((name) => ({
+      feature: 'devices-as-extended-resource',
+      detail: `${name}, which stands for devices of class ${name.slice(BY_CLASS.length)}`,
+    }));
 }
 
 /** Pods that are placed together or not at all. */

@@ -62,6 +62,19 @@ describe('devices that drivers publish', () => {
     expect(pending('p')?.shape).toMatchObject({ unsupported: [], devices: { claims: [], blockers: [] } });
   });
 
+  it.each<[string, object, string]>([
+    ['shared by capacity', { allowMultipleAllocations: true }, 'is shared by parts of its capacity (allowMultipleAllocations)'],
+    ['bound under conditions', { bindingConditions: ['ready'] }, 'is bound only under conditions (bindingConditions)'],
+    ['bound to the node it is taken on', { bindsToNode: true }, 'is bound only under conditions (bindingConditions)'],
+    ['of nodes that it names itself', { nodeName: 'n-2' }, 'says by itself which nodes it is of'],
+    ['of all nodes', { allNodes: true }, 'says by itself which nodes it is of'],
+    ['whole and of one node', {}, ''],
+  ])('that are %s are given to nobody where that is not judged', (_what, part, strange) => {
+    const slice = gpuSlice('n-1', 0, { spec: { devices: [{ name: 'a', ...part }] } });
+    const { devicesOf } = clusterOf({ nodes: [node('n-1')], resourceslices: [slice] });
+    expect(devicesOf('n-1')?.pools[0]?.devices[0]?.strange ?? '').toBe(strange);
+  });
+
   it('make a node ready whose labels promise GPUs that no device plugin reports', () => {
     const { cluster, put } = clusterOf({ nodes: [node('n-1', { [GPU_LABEL]: 'nvidia' })] });
     const readiness = () => cluster.views().nodes.get('n-1')?.readiness;

@@ -151,6 +151,11 @@ describe('pods', () => {
 
   it.each<[string, PodSpecJson, string]>([
     ['a resource claim', { resourceClaims: [{ name: 'gpu' }] }, 'dynamic-resource-allocation'],
+    [
+      'devices of a class that go by a resource',
+      { containers: [{ resources: { limits: { 'deviceclass.resource.kubernetes.io/gpu': '1' } } }] },
+      'devices-as-extended-resource',
+    ],
     ['a gang', { workloadRef: { name: 'train' } }, 'gang-scheduling'],
     ['a gang as 1.36 writes it', { schedulingGroup: { podGroupName: 'train-0' } }, 'gang-scheduling'],
     ['a quantity that is none', { containers: [{ resources: { requests: { cpu: 'lots' } } }] }, 'quantity'],

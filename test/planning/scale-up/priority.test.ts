@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { aGroup, aNode, aPod, aTemplate } from '../../support/builders.ts';
+import { aGroup, aNode, aPod, aTemplate, START_MS } from '../../support/builders.ts';
 import { growth, planFor, verdictOf } from './world.ts';
 
 /** A node has room for 4 CPUs less what every node keeps. */
@@ -127,5 +127,36 @@ describe('capacity that is short goes to pods of higher priority', () => {
     expect([servedHigh[0], servedHigh.at(-1), plans.at(-1)?.cutShortAfter]).toEqual([1, 4, undefined]);
     // The first try was whole by then, and the second was not.
     expect(plans.some(({ increases, cutShortAfter }) => increases.length === 3 && cutShortAfter !== undefined)).toBe(true);
+  });
+});
+
+describe('who is put aside, and who comes first', () => {
+  const place = { groups: [aGroup({ id: 'a', target: 1 })], nodes: [aNode({ name: 'a-0', cpu: '2' })] };
+  const asking = (name: string, priority: number | undefined, rest: Parameters<typeof aPod>[0] = {}) =>
+    aPod({ name, cpu: '1500m', ...rest, shape: { cpu: '1500m', priority } });
+  const verdicts = (pods: ReturnType<typeof aPod>[]) => {
+    const plan = planFor({ ...place, pods });
+    return pods.map((pod) => verdictOf(plan, pod)?.kind);
+  };
+
+  it.each([
+    ['says none', undefined, 'triggered'],
+    ['has 0', 0, 'triggered'],
+    ['is at the cutoff', -10, 'triggered'],
+    ['is below it', -11, 'ignored'],
+  ] as const)('a pod whose priority %s asks for a node, or is expendable', (_what, priority, kind) => {
+    expect(verdicts([asking('full', 100), asking('p', priority)])).toEqual(['fits-present-node', kind]);
+  });
+
+  it('expendable pods that wait take no room from others, and those that are there make room for them', () => {
+    expect(verdicts([asking('wait', -20), asking('p', undefined)])).toEqual(['ignored', 'fits-present-node']);
+    const there = asking('there', -20, { nodeName: 'a-0' });
+    expect(verdicts([there, asking('wait', -20), asking('p', undefined)])).toEqual([undefined, 'ignored', 'fits-present-node']);
+  });
+
+  it('room that is there goes to the higher priority, then to who has waited longer', () => {
+    expect(verdicts([asking('low', 1), asking('high', 2)])).toEqual(['triggered', 'fits-present-node']);
+    const [young, old] = [asking('a', 1, { createdAtMs: START_MS - 100_000 }), asking('b', 1, { createdAtMs: START_MS - 200_000 })];
+    expect(verdicts([young, old])).toEqual(['triggered', 'fits-present-node']);
   });
 });
