@@ -22,6 +22,9 @@ export const WEB = {
   },
 };
 
+/** What `monitor.json` of the session holds. */
+export const MONITOR = { apiVersion: 'monitoring.coreos.com/v1', kind: 'ServiceMonitor', metadata: { name: 'web' }, spec: {} };
+
 const NO_CONTAINERS = 'no containers run';
 const PROTOBUF = 'the server does not read this kind in protobuf, which kubectl sends here';
 
@@ -101,6 +104,11 @@ export const KUBECTL_ROWS: readonly KubectlRow[] = [
   works('rollout status deployment/aks-autoscaler -n kube-system --timeout=20s'),
   works('delete -k deploy --dry-run=server'),
   works('delete -k deploy --timeout=20s'),
+  refused(
+    'apply -f monitor.json',
+    'there are no custom resource definitions, as in a cluster where nobody made any',
+    /no matches for kind "ServiceMonitor"/,
+  ),
   works('delete -f web.json --timeout=20s'),
   works('delete namespace shop --timeout=20s'),
 ];

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { KUBECTL_ROWS, WEB } from '../../docs/kubectl-verbs.ts';
+import { KUBECTL_ROWS, MONITOR, WEB } from '../../docs/kubectl-verbs.ts';
 import { startCluster, type SimCluster } from '../../src/simulator/cluster/cluster.ts';
 import { realSimClock } from '../../src/simulator/sim-clock.ts';
 import { createServerTls } from '../../src/simulator/tls.ts';
@@ -162,6 +162,7 @@ describe.skipIf(!hasKubectl)('kubectl (skipped where kubectl is not installed)',
 
   it('does what docs/kubectl.md says, and refuses the rest in words', async () => {
     await file('web.json', WEB);
+    await file('monitor.json', MONITOR);
     await cp(join(ROOT, 'deploy'), join(dir, 'deploy'), { recursive: true });
     const wrong: unknown[] = [];
     for (const { args, refused } of KUBECTL_ROWS) {

@@ -19,6 +19,13 @@ const VERSION = {
   platform: 'linux/amd64',
 };
 
+/** An older form of OpenAPI, in protobuf, in which a document that says nothing has no bytes. kubectl asks for it about kinds that it finds nowhere else. */
+const NO_SCHEMAS: ApiReply = {
+  status: 200,
+  body: '',
+  headers: { 'content-type': 'application/com.github.proto-openapi.spec.v2.v1.0+protobuf' },
+};
+
 /** The answer to a discovery path, or undefined when it is none. */
 export function discover(request: ApiRequest): ApiReply | undefined {
   const path = request.path.replace(/\/$/, '');
@@ -27,7 +34,7 @@ export function discover(request: ApiRequest): ApiReply | undefined {
   if (path === '/api')
     return aggregated(request, ['']) ?? { status: 200, body: { kind: 'APIVersions', versions: ['v1'], serverAddressByClientCIDRs: [] } };
   if (path === '/apis') return aggregated(request, [...GROUPS, REVIEW.group]) ?? { status: 200, body: groupList() };
-  if (path.startsWith('/openapi/v3')) return openApi(path);
+  if (path.startsWith('/openapi/')) return openApi(path);
   const versioned = /^\/(?:api\/(v1)|apis\/([^/]+)\/([^/]+))$/.exec(path);
   if (versioned !== null) return resourceList(versioned[2] ?? '', versioned[3] ?? versioned[1] ?? '');
   const group = /^\/apis\/([^/]+)$/.exec(path)?.[1];
@@ -140,6 +147,7 @@ function aggregatedResources(group: string): readonly unknown[] {
 
 /** kubectl looks for the `fieldValidation` parameter of PATCH to decide who validates: the server does. */
 function openApi(path: string): ApiReply | undefined {
+  if (path === '/openapi/v2') return NO_SCHEMAS;
   const documents = new Map(['', ...GROUPS].map((group) => [group === '' ? 'api/v1' : `apis/${group}/${versionOf(group)}`, group]));
   if (path === '/openapi/v3') {
     const paths = Object.fromEntries(
