@@ -65,7 +65,7 @@ function groupsOf(state: ArmState, pools: ReadonlyMap<string, PoolSpec>): readon
 }
 
 /** Why groups are not at rest; none: they are. */
-export function stuckGroups({ run, pools, enforcesMin }: Stage): readonly string[] {
+export function stuckGroups({ run, pools, enforcesMin, unfilled }: Stage): readonly string[] {
   const known = new Map((run.reports.at(-1)?.observation?.cloud.groups ?? []).map((group) => [String(group.id).toLowerCase(), group]));
   const nodes = new Map(run.world.cluster.store.nodes().map((node) => [node.metadata.name, node]));
   return groupsOf(run.world.arm.control.state(), pools).flatMap((group) => {
@@ -76,7 +76,8 @@ export function stuckGroups({ run, pools, enforcesMin }: Stage): readonly string
     if (!held.target.known) return tell(`target unknown: ${held.target.reason}`);
     if (held.instances === undefined) return tell('instances never read');
     if (held.target.value !== group.capacity) return tell(`the daemon believes ${held.target.value}, the capacity is ${group.capacity}`);
-    const odd = oddMachine(group, nodes, mayStay(group, enforcesMin, nodes));
+    const counted = unfilled ? { ...group, capacity: Math.min(group.capacity, group.machines.length) } : group;
+    const odd = oddMachine(counted, nodes, mayStay(group, enforcesMin, nodes));
     return odd === undefined ? [] : tell(odd);
   });
 }
@@ -122,6 +123,8 @@ export interface Stage {
   readonly pools: ReadonlyMap<string, PoolSpec>;
   /** The daemon raises groups to their minimum. */
   readonly enforcesMin: boolean;
+  /** A capacity may stay above its machines. */
+  readonly unfilled: boolean;
 }
 
 /** Everything that is not at rest, groups included. */

@@ -2,12 +2,17 @@
  * `npm run soak -- --seeds N --loops M [--first S] [--json]`: many seeds, each in a world of its own.
  * `npm run soak -- --deaths [--life NAME] [--first K] [--seeds N] [--json]`: short lives, each ended at another call of the daemon
  * and taken up by a new one, through all its calls.
+ * `npm run soak -- --themes [--theme NAME] [--seeds N] [--loops M]`: runs that each assault one guard of the daemon; `--guards`: those
+ * that are known to fail without one.
  * Runs share child processes by the dozen, because daemons that were killed on purpose keep their memory until their process ends.
  */
 import { fork } from 'node:child_process';
 import { parseArgs } from 'node:util';
 import { deathsOf, die, LIVES, type Life } from './every-death.ts';
-import { soak, type SoakResult } from './soak.ts';
+import { immortal } from './deaths.ts';
+import { soak, undergo, type SoakResult } from './soak.ts';
+import { GUARDS, themed } from './themed.ts';
+import { THEMES, type ThemeName } from './themes.ts';
 
 const CHUNK = 10;
 
@@ -17,6 +22,8 @@ interface Order {
   readonly loops: number;
   /** Instead of random scenarios: the deaths of this life, `first` being the number of one of them, from 1. */
   readonly life: Life | undefined;
+  /** Instead of scenarios of every kind: of this one. */
+  readonly theme?: ThemeName;
 }
 
 const { values } = parseArgs({
@@ -24,6 +31,9 @@ const { values } = parseArgs({
     seeds: { type: 'string' },
     deaths: { type: 'boolean', default: false },
     life: { type: 'string' },
+    themes: { type: 'boolean', default: false },
+    theme: { type: 'string' },
+    guards: { type: 'boolean', default: false },
     loops: { type: 'string', default: '200' },
     first: { type: 'string', default: '1' },
     json: { type: 'boolean', default: false },
@@ -35,7 +45,7 @@ function say(line: string): void {
 }
 
 if (process.send === undefined) {
-  process.exitCode = await direct(values.deaths ? await deathOrders() : seedOrders());
+  process.exitCode = await direct(await ordersOf());
 } else {
   process.once('message', (order: Order) => {
     work(order).then(
@@ -46,6 +56,12 @@ if (process.send === undefined) {
       },
     );
   });
+}
+
+async function ordersOf(): Promise<readonly Order[]> {
+  if (values.deaths) return deathOrders();
+  if (values.guards) return GUARDS.map(({ seed, loops, theme }) => ({ first: seed, count: 1, loops, life: undefined, theme }));
+  return values.themes || values.theme !== undefined ? themeOrders() : seedOrders();
 }
 
 function inChunks({ first, count, ...order }: Order): readonly Order[] {
@@ -61,6 +77,14 @@ function seedOrders(): readonly Order[] {
   return inChunks({ first: Number(first), count: Number(seeds), loops: Number(loops), life: undefined });
 }
 
+function themeOrders(): readonly Order[] {
+  const { seeds = '1', loops, first, theme } = values;
+  const names = Object.keys(THEMES).filter((name): name is ThemeName => theme === undefined || name === theme);
+  return names.flatMap((name) =>
+    inChunks({ first: Number(first), count: Number(seeds), loops: Number(loops), life: undefined, theme: name }),
+  );
+}
+
 async function deathOrders(): Promise<readonly Order[]> {
   const { life, first, seeds } = values;
   const lives = LIVES.filter((name) => life === undefined || name === life);
@@ -73,11 +97,16 @@ async function deathOrders(): Promise<readonly Order[]> {
   return orders;
 }
 
-async function work({ first, count, loops, life }: Order): Promise<void> {
+async function work({ first, count, loops, life, theme }: Order): Promise<void> {
   const deaths = life === undefined ? [] : (await deathsOf(life)).deaths;
   for (let seed = first; seed < first + count; seed++) {
     const death = deaths[seed - 1];
-    const lived = life === undefined || death === undefined ? soak(seed, loops) : die(life, death).then((result) => ({ ...result, seed }));
+    const lived =
+      theme !== undefined
+        ? undergo(themed(theme, seed, loops), immortal())
+        : life === undefined || death === undefined
+          ? soak(seed, loops)
+          : die(life, death).then((result) => ({ ...result, seed }));
     const result = await lived.catch((error: unknown) => crashed(seed, error));
     await new Promise<void>((resolve) => process.send?.(result, () => resolve()));
   }
@@ -105,7 +134,7 @@ async function direct(orders: readonly Order[]): Promise<number> {
   for (const order of orders) {
     await inChild(order, (result) => {
       results.push(result);
-      if (!values.json || isBad(result)) say(`${order.life ?? ''} ${describe(result)}`.trimStart());
+      if (!values.json || isBad(result)) say(`${order.theme ?? order.life ?? ''} ${describe(result)}`.trimStart());
     });
   }
   const sum = (of: (result: SoakResult) => number): number => results.reduce((total, result) => total + of(result), 0);

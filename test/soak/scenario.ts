@@ -43,6 +43,17 @@ export interface Scenario {
   /** Who acts by himself until the misfortunes end. */
   readonly ambient: AmbientSettings;
   readonly knobs: Partial<ArmKnobs>;
+  /** Of the daemon's process, besides what leads it to this world. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** Judgements that hold where nothing else explains what they forbid. */
+  readonly rules?: {
+    /** Nothing that was known is forgotten while it is there; `many`: of machines, only where there are enough to doubt a list. */
+    readonly remembers?: 'all' | 'many';
+    /** Every pod takes a machine, and no more machines are ordered than there are pods. */
+    readonly exact?: boolean;
+    /** Others raise capacities that Azure cannot fill, and nobody takes them back. */
+    readonly unfilled?: boolean;
+  };
 }
 
 const SIZES = ['Standard_D4s_v5', 'Standard_D8s_v5', 'Standard_E4s_v5', 'Standard_E8s_v5', 'Standard_F8s_v2', 'Standard_D4ads_v5'];

@@ -11,6 +11,7 @@ import { budget, deployment } from '../scenarios/support.ts';
 import { VirtualRun } from '../support/virtual-world.ts';
 import { immortal, randomDeaths, type Mortality } from './deaths.ts';
 import { createWitness, ratesExceeded, stuckGroups, unrest, type Stage } from './judge.ts';
+import { MemoryWatch, orderedTwice } from './memory.ts';
 import { deletedTwice, poolsTakenFrom, watchRemovals } from './removals.ts';
 import { makeScenario, type Scenario, type WorkloadSpec } from './scenario.ts';
 import type { Step } from './step.ts';
@@ -57,14 +58,24 @@ export function soak(seed: number, loops: number, deadly = true): Promise<SoakRe
 /** Lives a scenario through, dying as told, until it is at rest. */
 export async function undergo(scenario: Scenario, mortality: Mortality): Promise<SoakResult> {
   const witness = createWitness();
+  const { env, rules = {} } = scenario;
+  const memory = new MemoryWatch(rules.remembers);
   const run = await VirtualRun.start({
     spec: scenario.world,
     flags: scenario.flags,
     knobs: scenario.knobs,
-    journal: witness.journal,
+    ...(env === undefined ? {} : { env }),
+    journal: {
+      record: (entry) => {
+        witness.journal.record(entry);
+        memory.journal.record(entry);
+      },
+    },
     doom: mortality.doom,
   });
   try {
+    memory.begin(run);
+    const beganMs = run.clock.now();
     const unplanned = watchRemovals(run, witness, scenario.patience);
     const takenFrom = poolsTakenFrom(run);
     const pools = new Map(scenario.world.pools.map((pool) => [pool.name, pool]));
@@ -72,7 +83,12 @@ export async function undergo(scenario: Scenario, mortality: Mortality): Promise
       const added = addedPool(step, pools);
       if (added !== undefined) pools.set(added.name, added);
     }
-    const stage: Stage = { run, pools, enforcesMin: scenario.flags.includes('--enforce-node-group-min-size=true') };
+    const stage: Stage = {
+      run,
+      pools,
+      enforcesMin: scenario.flags.includes('--enforce-node-group-min-size=true'),
+      unfilled: rules.unfilled === true,
+    };
     const progress: Progress = { stage, scenario, crashes: [], startsMs: [] };
     if (!run.isRunning) await startAgain(progress);
     for (const workload of scenario.workloads) if (workload.maxUnavailable !== undefined) applyBudget(run, workload);
@@ -92,6 +108,8 @@ export async function undergo(scenario: Scenario, mortality: Mortality): Promise
         ...run.world.violations().map(({ rule, subject, detail, atMs }) => `${rule} ${subject}: ${detail} at ${atMs}`),
         ...ratesExceeded(run.writes(), progress.startsMs),
         ...deletedTwice(run.writes(), progress.startsMs, takenFrom),
+        ...memory.forgotten,
+        ...(rules.exact === true ? orderedTwice(run, scenario.steps, beganMs) : []),
       ],
       unplannedRemovals: unplanned,
       stuckGroups: converged ? [] : stuckGroups(stage),

@@ -1,0 +1,24 @@
+/** Short runs that each would fail without one of the daemon's guards. All of them are `npm run soak -- --guards`. */
+import { describe, expect, it } from 'vitest';
+import { immortal } from '../soak/deaths.ts';
+import { undergo } from '../soak/soak.ts';
+import { GUARDS, themed } from '../soak/themed.ts';
+
+const FAST_ENOUGH = 30;
+
+describe('a run that would notice the loss of', () => {
+  it.each(GUARDS.filter(({ loops }) => loops <= FAST_ENOUGH))(
+    '$without',
+    async ({ theme, seed, loops }) => {
+      const { violations, unplannedRemovals, unrest, crash, convergedAfterMs } = await undergo(themed(theme, seed, loops), immortal());
+      expect({ violations, unplannedRemovals, unrest, crash }).toEqual({
+        violations: [],
+        unplannedRemovals: [],
+        unrest: [],
+        crash: undefined,
+      });
+      expect(convergedAfterMs).toBeDefined();
+    },
+    240_000,
+  );
+});
