@@ -1,10 +1,15 @@
-/** The Grafana dashboard as the JSON that Grafana imports. What it shows is in dashboard-panels.ts. */
-import { ROWS, type Panel, type Row } from './dashboard-panels.ts';
+/** The Grafana dashboard as the JSON that Grafana imports. What it shows is in dashboard-capacity.ts and dashboard-operation.ts. */
+import { CAPACITY_ROWS } from './dashboard-capacity.ts';
+import { OPERATION_ROWS } from './dashboard-operation.ts';
+import type { Panel, Row } from './dashboard-words.ts';
 import type { Json, JsonMap } from './notation.ts';
 
 const COLUMNS = 24;
 const HEIGHT = { stat: 4, timeseries: 8 } as const;
 const SOURCE = { type: 'prometheus', uid: '${datasource}' };
+
+/** All rows, from the top. */
+export const ROWS: readonly Row[] = [...CAPACITY_ROWS, ...OPERATION_ROWS];
 
 /** The JSON model that Grafana imports. */
 export function dashboard(): JsonMap {

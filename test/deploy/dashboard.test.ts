@@ -1,7 +1,6 @@
 /** Every query of the dashboard names metrics, labels and values that are served, and no two panels lie on each other. */
 import { describe, expect, it } from 'vitest';
-import { dashboard } from '../../deploy/dashboard.ts';
-import { ROWS } from '../../deploy/dashboard-panels.ts';
+import { dashboard, ROWS } from '../../deploy/dashboard.ts';
 import { catalogue } from '../../docs/reference.ts';
 import { VERDICT_CLASSES } from '../../src/planning/scale-up/verdict-class.ts';
 import { familyOf, labelsIn, seriesIn } from './promql.ts';

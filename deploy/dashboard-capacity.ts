@@ -1,55 +1,8 @@
-/**
- * What the Grafana dashboard shows: rows of panels, each panel its queries. Every query is of one daemon (`$job`), and those of
- * pools can be narrowed to some (`$node_group`). A test holds each name and label against the catalogue.
- */
-export interface Query {
-  readonly expr: string;
-  /** What Grafana writes beside the line; labels stand in double braces. */
-  readonly legend: string;
-}
+/** The rows of the dashboard on what the autoscaler is there for: pods, pools, their growth and their removals. */
+import { HOUR, of, POOLS, quantile, series, stat, type Row } from './dashboard-words.ts';
 
-export interface Panel {
-  readonly title: string;
-  /** What to see in it, for who has never looked. */
-  readonly help: string;
-  readonly kind: 'timeseries' | 'stat';
-  readonly unit: 'short' | 's' | 'bytes' | 'percentunit' | 'ops' | 'dateTimeAsIso';
-  readonly stacked?: true;
-  /** Of 24 columns. */
-  readonly width: 6 | 8 | 12;
-  readonly queries: readonly Query[];
-}
-
-export interface Row {
-  readonly title: string;
-  readonly panels: readonly Panel[];
-}
-
-const RATE = '[$__rate_interval]';
-/** Scale-ups are rare: over the usual window their panels would be empty most of the time. */
-const HOUR = '[1h]';
-
-/** A metric of ours with the dashboard's filters, and further matchers. */
-function of(metric: string, ...matchers: readonly string[]): string {
-  return `aks_autoscaler_${metric}{${['job="$job"', ...matchers].join(',')}}`;
-}
-
-const POOLS = 'node_group=~"$node_group"';
-
-function quantile(part: number, metric: string, by: string, window: string, ...matchers: readonly string[]): string {
-  const labels = by === '' ? 'le' : `le, ${by}`;
-  return `histogram_quantile(${part}, sum by (${labels}) (increase(${of(`${metric}_bucket`, ...matchers)}${window})))`;
-}
-
-function series(title: string, help: string, queries: readonly Query[], rest: Partial<Panel> = {}): Panel {
-  return { title, help, kind: 'timeseries', unit: 'short', width: 8, queries, ...rest };
-}
-
-function stat(title: string, help: string, expr: string, unit: Panel['unit'] = 'short'): Panel {
-  return { title, help, kind: 'stat', unit, width: 6, queries: [{ expr, legend: '' }] };
-}
-
-export const ROWS: readonly Row[] = [
+/** In the order in which they are read when something is wrong. */
+export const CAPACITY_ROWS: readonly Row[] = [
   {
     title: 'Is it working?',
     panels: [
@@ -142,8 +95,14 @@ export const ROWS: readonly Row[] = [
         'From unschedulable to bound',
         'Half of the pods, and nine of ten.',
         [
-          { expr: quantile(0.5, 'pod_unschedulable_to_bound_seconds', 'node_group', HOUR, POOLS), legend: '{{node_group}} half' },
-          { expr: quantile(0.9, 'pod_unschedulable_to_bound_seconds', 'node_group', HOUR, POOLS), legend: '{{node_group}} nine of ten' },
+          {
+            expr: quantile(0.5, 'pod_unschedulable_to_bound_seconds', { window: HOUR, by: 'node_group', matchers: [POOLS] }),
+            legend: '{{node_group}} half',
+          },
+          {
+            expr: quantile(0.9, 'pod_unschedulable_to_bound_seconds', { window: HOUR, by: 'node_group', matchers: [POOLS] }),
+            legend: '{{node_group}} nine of ten',
+          },
         ],
         { unit: 's' },
       ),
@@ -161,7 +120,7 @@ export const ROWS: readonly Row[] = [
       series(
         'From unschedulable to the write',
         'What the autoscaler itself takes: nine of ten pods.',
-        [{ expr: quantile(0.9, 'pod_unschedulable_to_write_seconds', '', HOUR), legend: 'nine of ten' }],
+        [{ expr: quantile(0.9, 'pod_unschedulable_to_write_seconds', { window: HOUR }), legend: 'nine of ten' }],
         { unit: 's' },
       ),
       series(
@@ -240,95 +199,8 @@ export const ROWS: readonly Row[] = [
       series(
         'Left of the notice',
         'When the first pod was sent away; half of the nodes.',
-        [{ expr: quantile(0.5, 'preemption_notice_seconds', '', HOUR), legend: 'half' }],
+        [{ expr: quantile(0.5, 'preemption_notice_seconds', { window: HOUR }), legend: 'half' }],
         { unit: 's' },
-      ),
-    ],
-  },
-  {
-    title: 'Azure',
-    panels: [
-      series(
-        'Calls by operation',
-        'At rest a few a minute for each pool.',
-        [{ expr: `sum by (operation) (rate(${of('arm_calls_total')}${RATE}))`, legend: '{{operation}}' }],
-        { unit: 'ops', stacked: true },
-      ),
-      series(
-        'Refused and failed calls',
-        'By HTTP status; error is no answer.',
-        [
-          {
-            expr: `sum by (operation, status) (rate(${of('arm_calls_total', 'status!~"2.."')}${RATE}))`,
-            legend: '{{operation}} {{status}}',
-          },
-        ],
-        { unit: 'ops' },
-      ),
-      series('Left of the budgets', 'As the last answer said.', [
-        { expr: `min by (policy) (${of('arm_tokens_remaining')})`, legend: '{{policy}}' },
-      ]),
-      series(
-        'Held back for',
-        'Until the time that Azure named.',
-        [{ expr: `clamp_min(max by (policy) (${of('arm_throttled_until_timestamp_seconds')}) - time(), 0)`, legend: '{{policy}}' }],
-        { unit: 's' },
-      ),
-      series(
-        'Since the last read',
-        'By kind; the sizes of a region are read once a day.',
-        [{ expr: `time() - max by (kind) (${of('cache_agent_last_success_timestamp_seconds')})`, legend: '{{kind}}' }],
-        { unit: 's' },
-      ),
-      series(
-        'Used part of the quotas',
-        'Cores of the subscription in the region.',
-        [{ expr: `sum by (quota) (${of('quota_used_cores')}) / sum by (quota) (${of('quota_limit_cores')})`, legend: '{{quota}}' }],
-        { unit: 'percentunit' },
-      ),
-    ],
-  },
-  {
-    title: 'The daemon',
-    panels: [
-      series(
-        'Length of a loop',
-        'Ninety-nine of a hundred, by step.',
-        [{ expr: quantile(0.99, 'loop_duration_seconds', 'step', RATE), legend: '{{step}}' }],
-        { unit: 's' },
-      ),
-      series(
-        'Loops by outcome',
-        'And steps that failed.',
-        [
-          { expr: `sum by (outcome) (rate(${of('loops_total')}${RATE}))`, legend: '{{outcome}}' },
-          { expr: `sum by (step, kind) (rate(${of('loop_step_failures_total')}${RATE}))`, legend: '{{step}} {{kind}}' },
-          { expr: `sum(rate(${of('plans_cut_short_total')}${RATE}))`, legend: 'plans cut short' },
-        ],
-        { unit: 'ops' },
-      ),
-      series(
-        'Silence of the watches',
-        'Old news is not acted on.',
-        [{ expr: `max by (resource) (${of('watch_staleness_seconds')})`, legend: '{{resource}}' }],
-        { unit: 's' },
-      ),
-      series('Memory', 'Of each replica.', [{ expr: of('resident_memory_bytes'), legend: '{{instance}}' }], { unit: 'bytes' }),
-      series(
-        'Longest stall',
-        'A lease must be renewed within ten seconds.',
-        [{ expr: of('event_loop_delay_max_seconds'), legend: '{{instance}}' }],
-        { unit: 's' },
-      ),
-      series(
-        'Odd in the configuration',
-        'By kind; the log has a line for each.',
-        [
-          { expr: `sum by (kind) (${of('config_findings')})`, legend: '{{kind}}' },
-          { expr: `max(${of('config_refused')})`, legend: 'refused' },
-          { expr: `max(${of('config_awaiting_restart_keys')})`, legend: 'waits for a restart' },
-        ],
-        { stacked: true },
       ),
     ],
   },
