@@ -3,6 +3,8 @@
  * notation: with plain values for `kubectl apply -k`, with Helm's expressions for the chart. Knows Kubernetes, not files.
  */
 import { CLUSTER_RULES, NAMESPACE_RULES, type Rule } from '../src/cli/doctor/access-rules.ts';
+import { STATUS_NAME } from '../src/loop/scale-up-events.ts';
+import { STATUS_MAP_NAME } from './extra-args.ts';
 import type { Condition, Json, JsonMap, Notation } from './notation.ts';
 
 const LABEL = 'app.kubernetes.io/name';
@@ -28,7 +30,7 @@ export function rbac(n: Notation): readonly Json[] {
       roleRef: { apiGroup: group, kind: 'ClusterRole', name: n.name },
       subjects: [subject],
     },
-    { apiVersion: api, kind: 'Role', metadata: own(n), rules: NAMESPACE_RULES },
+    { apiVersion: api, kind: 'Role', metadata: own(n), rules: NAMESPACE_RULES.map((rule) => withStatusName(rule, n)) },
     {
       apiVersion: api,
       kind: 'RoleBinding',
@@ -38,6 +40,13 @@ export function rbac(n: Notation): readonly Json[] {
     },
   ];
   return [n.when('rbac.serviceAccount.create', account(n)), ...roles.map((role) => n.when('rbac.create', role))];
+}
+
+/** The status has the name that the values give it. */
+function withStatusName(rule: Rule, n: Notation): Json {
+  if (rule.resourceNames?.includes(STATUS_NAME) !== true) return rule;
+  const resourceNames = rule.resourceNames.flatMap((name) => (name === STATUS_NAME ? n.lines(STATUS_MAP_NAME) : [name]));
+  return { ...rule, resourceNames };
 }
 
 function account(n: Notation): Json {

@@ -1,4 +1,5 @@
 /** The Deployment: how the daemon's pods run, and what of the values becomes an argument or a variable of theirs. */
+import { ARGS, mapOf, textOf } from './extra-args.ts';
 import { plainly, type Condition, type Json, type JsonMap, type Lines, type Notation } from './notation.ts';
 import { labels, PORT, selector } from './objects.ts';
 
@@ -124,17 +125,7 @@ function environment(n: Notation): readonly Json[] {
   ];
 }
 
-const mapOf = (value: Json | undefined): readonly (readonly [string, Json])[] => {
-  const entries = Object.entries((value ?? {}) as JsonMap);
-  return entries.toSorted(([a], [b]) => (a < b ? -1 : 1));
-};
-
 const listOf = (value: Json | undefined): readonly JsonMap[] => (value ?? []) as readonly JsonMap[];
-
-/** Helm holds numbers as floats, which its own formatting writes as 1e+06; JSON does not. */
-function textOf(value: string): string {
-  return `(ternary ${value} (toJson ${value}) (kindIs "string" ${value}))`;
-}
 
 /** Node groups by name, and by the tags that the Cluster Autoscaler documents for its discovery on Azure. */
 const GROUPS: Lines = {
@@ -155,38 +146,6 @@ const GROUPS: Lines = {
       ),
       ...(clusterName ? [`--node-group-auto-discovery=label:${tags}`] : []),
     ];
-  },
-};
-
-/** A list as it is; or a map, where all after a `_` of a key only keeps keys apart, and a flag without a value has none. */
-const ARGS: Lines = {
-  helm: [
-    '{{- if kindIs "map" .Values.extraArgs }}',
-    '{{- range $key, $value := .Values.extraArgs }}',
-    '{{- $flag := $key | splitList "_" | first | printf "--%s" }}',
-    '{{- if kindIs "invalid" $value }}',
-    '- {{ $flag | toJson }}',
-    '{{- else if kindIs "slice" $value }}',
-    '{{- range $value }}',
-    `- {{ printf "%s=%s" $flag ${textOf('.')} | toJson }}`,
-    '{{- end }}',
-    '{{- else }}',
-    `- {{ printf "%s=%s" $flag ${textOf('$value')} | toJson }}`,
-    '{{- end }}',
-    '{{- end }}',
-    '{{- else }}',
-    '{{- range .Values.extraArgs }}',
-    '- {{ toJson . }}',
-    '{{- end }}',
-    '{{- end }}',
-  ],
-  plain: ({ extraArgs }) => {
-    if (Array.isArray(extraArgs)) return extraArgs as readonly Json[];
-    return mapOf(extraArgs).flatMap(([key, value]) => {
-      const flag = `--${key.split('_')[0] ?? ''}`;
-      if (value === null) return [flag];
-      return (Array.isArray(value) ? (value as readonly Json[]) : [value]).map((one) => `${flag}=${plainly(one ?? null)}`);
-    });
   },
 };
 

@@ -8,6 +8,8 @@ import { z } from 'zod';
 import { alertGroups } from '../../deploy/alerts.ts';
 import { dashboard } from '../../deploy/dashboard.ts';
 import { variants, variantValues } from '../../deploy/files.ts';
+import { mergedValues, plainNotation, plainText, type JsonMap } from '../../deploy/notation.ts';
+import { rbac } from '../../deploy/objects.ts';
 import { findHelm } from './helm.ts';
 import { CHART, configuredBy, deploymentIn, kindIn, objectsIn, ROOT, type KubeObject } from './kube-objects.ts';
 
@@ -98,6 +100,29 @@ function specOf(objects: readonly KubeObject[], kind: string): unknown {
   if (object === undefined) throw new Error(`there is no ${kind}`);
   return object.spec;
 }
+
+interface RoleRule {
+  readonly resourceNames?: readonly string[];
+  readonly verbs: readonly string[];
+}
+
+/** What a Role allows on ConfigMaps that the daemon writes. */
+function statusRules(objects: readonly KubeObject[]): readonly object[] {
+  const { rules = [] } = (kindIn(objects, 'Role') ?? {}) as { readonly rules?: readonly RoleRule[] };
+  const written = rules.filter(({ resourceNames, verbs }) => resourceNames !== undefined && !verbs.includes('watch'));
+  return written.map(({ resourceNames: names, verbs }) => ({ names, verbs }));
+}
+
+it.each(['everything', 'migrated', 'managed-identity'])('the Role of %s names the status as the daemon does', (variant) => {
+  const { statusConfigMapName } = configuredBy(golden(variant), {
+    ARM_CLIENT_SECRET: 's',
+    AZURE_FEDERATED_TOKEN_FILE: '/token',
+  }).kubernetes;
+  expect(statusRules(golden(variant))).toMatchObject([
+    { names: [statusConfigMapName, 'aks-autoscaler-templates'] },
+    { names: [statusConfigMapName] },
+  ]);
+});
 
 describe('what watches the daemon', () => {
   it('the dashboard in its ConfigMap is the dashboard', () => {
@@ -280,6 +305,29 @@ describe.skipIf(helm === undefined)('the chart, rendered by Helm', () => {
     const { text } = render([], JSON.stringify(values));
     expect(text).toContain('--max-nodes-total=1000000"');
     expect(text).toContain('value: "1000000"');
+  });
+
+  it.each<readonly [string, object]>([
+    ['cluster-autoscaler-status', {}],
+    ['cluster-autoscaler-status', { extraArgs: ['--v=4'], config: { kubernetes: { leaderElect: true } } }],
+    ['a', { config: { kubernetes: { statusConfigMapName: 'a' } } }],
+    ['b', { config: { kubernetes: { statusConfigMapName: 'a' } }, extraArgs: ['--v=4', '--status-config-map-name=b'] }],
+    ['c', { extraArgs: ['--status-config-map-name=b', '-status_config_map_name', 'c', '--v=4'] }],
+    ['d', { extraArgs: { 'status-config-map-name_2': 'd', 'status-config-map-name': 'b', v: null } }],
+    ['e', { extraArgs: { 'status-config-map-name': ['d', 'e'] } }],
+    ['7', { extraArgs: { 'status-config-map-name': 7 } }],
+  ])('lets the daemon write its status as %s: %j', (name, values) => {
+    const { text, error } = render(['example'], JSON.stringify(values));
+    expect(error).toBe('');
+    const objects = objectsIn(text);
+    expect(configuredBy(objects).kubernetes.statusConfigMapName).toBe(name);
+    expect(statusRules(objects)).toEqual([
+      { names: [name, 'aks-autoscaler-templates'], verbs: ['get', 'update'] },
+      { names: [name], verbs: ['delete'] },
+    ]);
+    const release = { name: 'aks-autoscaler', namespace: 'kube-system', version: '1' };
+    const plain = plainText(rbac(plainNotation(mergedValues(variantValues(ROOT, 'example'), values as JsonMap), release)));
+    expect(statusRules(objectsIn(plain))).toEqual(statusRules(objects));
   });
 
   it('starts the pods anew for what waits for a restart, and not for what a running daemon takes', () => {

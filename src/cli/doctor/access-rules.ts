@@ -51,7 +51,7 @@ export const CLUSTER_RULES: readonly Rule[] = [
   { apiGroups: [''], resources: ['events'], verbs: ['create', 'patch'] },
 ];
 
-/** What it keeps in its own namespace. */
+/** What it keeps in its own namespace. The chart's Role and `doctor` put in the name that the status is given. */
 export const NAMESPACE_RULES: readonly Rule[] = [
   { apiGroups: ['coordination.k8s.io'], resources: ['leases'], verbs: ['get', 'list', 'watch', 'create', 'update'] },
   { apiGroups: [''], resources: ['configmaps'], verbs: ['create'] },

@@ -1,0 +1,75 @@
+/** Further flags as users give them to the chart: as arguments of the container, and what of them other objects must know. */
+import { readFlags } from '../src/config/sources/flag-words.ts';
+import { STATUS_NAME } from '../src/loop/scale-up-events.ts';
+import { plainly, type Json, type JsonMap, type Lines } from './notation.ts';
+
+/** The entries of a map in the order in which Helm goes through them. */
+export const mapOf = (value: Json | undefined): readonly (readonly [string, Json])[] => {
+  const entries = Object.entries((value ?? {}) as JsonMap);
+  return entries.toSorted(([a], [b]) => (a < b ? -1 : 1));
+};
+
+/** Helm holds numbers as floats, which its own formatting writes as 1e+06; JSON does not. */
+export function textOf(value: string): string {
+  return `(ternary ${value} (toJson ${value}) (kindIs "string" ${value}))`;
+}
+
+/** A list as it is; or a map, where all after a `_` of a key only keeps keys apart, and a flag without a value has none. */
+export const ARGS: Lines = {
+  helm: [
+    '{{- if kindIs "map" .Values.extraArgs }}',
+    '{{- range $key, $value := .Values.extraArgs }}',
+    '{{- $flag := $key | splitList "_" | first | printf "--%s" }}',
+    '{{- if kindIs "invalid" $value }}',
+    '- {{ $flag | toJson }}',
+    '{{- else if kindIs "slice" $value }}',
+    '{{- range $value }}',
+    `- {{ printf "%s=%s" $flag ${textOf('.')} | toJson }}`,
+    '{{- end }}',
+    '{{- else }}',
+    `- {{ printf "%s=%s" $flag ${textOf('$value')} | toJson }}`,
+    '{{- end }}',
+    '{{- end }}',
+    '{{- else }}',
+    '{{- range .Values.extraArgs }}',
+    '- {{ toJson . }}',
+    '{{- end }}',
+    '{{- end }}',
+  ],
+  plain: ({ extraArgs }) => {
+    if (Array.isArray(extraArgs)) return extraArgs as readonly Json[];
+    return mapOf(extraArgs).flatMap(([key, value]) => {
+      const flag = `--${key.split('_')[0] ?? ''}`;
+      if (value === null) return [flag];
+      return (Array.isArray(value) ? (value as readonly Json[]) : [value]).map((one) => `${flag}=${plainly(one ?? null)}`);
+    });
+  },
+};
+
+/**
+ * What the status is called: by the last of the flags, else by the configuration, else as always. A flag of a list may be
+ * written in all the ways that the daemon reads.
+ */
+export const STATUS_MAP_NAME: Lines = {
+  helm: [
+    `{{- $status := get (get (.Values.config | default dict) "kubernetes" | default dict) "statusConfigMapName" | default "${STATUS_NAME}" }}`,
+    '{{- $words := kindIs "slice" .Values.extraArgs | ternary .Values.extraArgs list }}',
+    '{{- if kindIs "map" .Values.extraArgs }}',
+    '{{- range $key, $value := .Values.extraArgs }}',
+    '{{- range (kindIs "slice" $value | ternary $value (list $value)) }}',
+    '{{- $words = append $words (printf "--%s=%s" ($key | splitList "_" | first) (toString .)) }}',
+    '{{- end }}',
+    '{{- end }}',
+    '{{- end }}',
+    '{{- range regexFindAll "(?m)^--?status[-_]config[-_]map[-_]name[=\\n].*$" (join "\\n" $words) -1 }}',
+    '{{- $status = regexReplaceAll "^[^=\\n]*[=\\n]" . "" }}',
+    '{{- end }}',
+    '- {{ toJson $status }}',
+  ],
+  plain: (values) => {
+    const words = ARGS.plain(values).map(plainly);
+    const flagged = readFlags(words).given.findLast(({ flag }) => flag.name === 'status-config-map-name')?.text;
+    const { kubernetes } = (values['config'] ?? {}) as JsonMap;
+    return [flagged ?? (((kubernetes ?? {}) as JsonMap)['statusConfigMapName'] || STATUS_NAME)];
+  },
+};
