@@ -1,5 +1,6 @@
 /** The part of the schema that becomes the planner's policy. Defaults are the Cluster Autoscaler's unless a comment says why not. */
 import * as z from 'zod';
+import { USUAL_DIFFERENCE_RATIOS } from '../domain/policy.ts';
 import { expanderKeys, expandersOf, refuseIdleExpanders } from './expander-schema.ts';
 import { duration, flag, fraction, HOUR_MS, MINUTE_MS, number, SECOND_MS, text, wholeNumber } from './leaves.ts';
 
@@ -52,6 +53,9 @@ const saneScaleUp = z
     balanceSimilarGroups: flag(false),
     balancingIgnoreLabels: z.array(text('a label'), { error: 'a list of labels' }).default([]),
     balancingLabels: z.array(text('a label'), { error: 'a list of labels' }).default([]),
+    memoryDifferenceRatio: fraction(USUAL_DIFFERENCE_RATIOS.memory),
+    maxAllocatableDifferenceRatio: fraction(USUAL_DIFFERENCE_RATIOS.allocatable),
+    maxFreeDifferenceRatio: fraction(USUAL_DIFFERENCE_RATIOS.free),
     // Differs from the Cluster Autoscaler (false): a minimum that is only kept and never reached surprises everybody.
     enforceMinSize: flag(true),
     maxClusterStaleness: duration(10 * MINUTE_MS, { leastMs: SECOND_MS }),
@@ -69,6 +73,9 @@ function scaleUpPolicy({
   maxProvisionTime,
   maxMemoryTotalGib,
   maxClusterStaleness,
+  memoryDifferenceRatio,
+  maxAllocatableDifferenceRatio,
+  maxFreeDifferenceRatio,
   expanders,
   priorities,
   prices,
@@ -79,6 +86,7 @@ function scaleUpPolicy({
     ...rest,
     ...expandersOf({ expanders, priorities, prices, retailPrices }),
     retailPrices,
+    differenceRatios: { memory: memoryDifferenceRatio, allocatable: maxAllocatableDifferenceRatio, free: maxFreeDifferenceRatio },
     maxMemoryTotalBytes: maxMemoryTotalGib * GIB,
     newPodDelayMs: newPodDelay,
     maxPlanningMs: maxPlanningTime,

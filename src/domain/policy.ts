@@ -49,6 +49,8 @@ export interface ScaleUpPolicy {
   readonly balancingIgnoreLabels?: readonly string[];
   /** Not empty: groups are similar when these labels are equal, whatever else they are. Absent: none. */
   readonly balancingLabels?: readonly string[];
+  /** How far similar groups may be apart. Absent: {@link USUAL_DIFFERENCE_RATIOS}. */
+  readonly differenceRatios?: DifferenceRatios;
   /** Rules of the priority expander; the highest level wins. Absent: none. */
   readonly priorities?: readonly PriorityLevel[];
   /** What one node costs per hour, by VM size in lower case; spot nodes as `<size>/spot`, Windows as `<size>/windows[/spot]`. Absent: no price is known. */
@@ -61,6 +63,18 @@ export interface ScaleUpPolicy {
   /** No node is asked for while a watch of the cluster has been silent for longer. Absent: no limit. */
   readonly maxClusterStalenessMs?: number;
 }
+
+/** Shares, from 0 to 1, of the larger value by which two groups may differ and still be similar. 0: they must be equal. */
+export interface DifferenceRatios {
+  /** Of the capacity of memory; every other capacity must be equal. */
+  readonly memory: number;
+  readonly allocatable: number;
+  /** What is allocatable less what the pods of every node ask for. */
+  readonly free: number;
+}
+
+/** The Cluster Autoscaler's. */
+export const USUAL_DIFFERENCE_RATIOS: DifferenceRatios = { memory: 0.015, allocatable: 0.05, free: 0.05 };
 
 export interface BackoffPolicy {
   readonly initialMs: number;

@@ -183,6 +183,12 @@ describe('a changed configuration file', () => {
     expect(told).toEqual([expect.stringContaining('balancingIgnoreLabels')]);
   });
 
+  it('shares by which similar groups may differ are live', () => {
+    const process = started('logLevel: info\n');
+    process.write('scaleUp: {memoryDifferenceRatio: 0.2}\n');
+    expect(process.applied.at(-1)?.policy.scaleUp.differenceRatios).toEqual({ memory: 0.2, allocatable: 0.05, free: 0.05 });
+  });
+
   it('rules of a chain that has priority already are live', () => {
     const process = started('scaleUp: {priorities: {1: [a]}}\n');
     process.write('scaleUp: {priorities: {2: [b]}}\n');

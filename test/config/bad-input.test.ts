@@ -49,6 +49,9 @@ const ROWS: readonly (readonly [string, Given, readonly string[]])[] = [
   ['wrong type: a list for a map', yaml('loop: [1]'), ['key loop of c.yaml', '[1]', 'a map of settings']],
   ['wrong type: a map for a number', yaml('scaleUp: {maxNodesTotal: {a: 1}}'), ['scaleUp.maxNodesTotal', 'whole number']],
   ['threshold out of range', yaml('scaleDown: {utilizationThreshold: 1.5}'), ['scaleDown.utilizationThreshold', '1.5', 'from 0 to 1']],
+  ['a share below none', flag('--memory-difference-ratio=-0.1'), ['--memory-difference-ratio', '"-0.1"', 'from 0 to 1']],
+  ['a share above all', yaml('scaleUp: {maxFreeDifferenceRatio: 1.5}'), ['scaleUp.maxFreeDifferenceRatio', '1.5', 'from 0 to 1']],
+  ['a share in words', flag('--max-allocatable-difference-ratio=5%'), ['--max-allocatable-difference-ratio', '"5%"', 'from 0 to 1']],
   ['first back-off above the last', yaml('backoff: {initial: 40m}'), ['backoff.initial', '"40m"', 'backoff.max']],
   ['batch idle above batch max', yaml('loop: {batchIdle: 3s}'), ['loop.batchIdle', '"3s"', 'loop.batchMax']],
   [

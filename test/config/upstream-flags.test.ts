@@ -203,6 +203,15 @@ describe("the Cluster Autoscaler's flags", () => {
     expect(loop.scanIntervalMs).toBe(30_000);
   });
 
+  it('shares by which similar groups may differ are obeyed, each by its own flag', () => {
+    const ratiosOf = (line: string) => configOf({ argv: line.split(' ') }).policy.scaleUp.differenceRatios;
+    const usual = { memory: 0.015, allocatable: 0.05, free: 0.05 };
+    expect(ratiosOf('--dry-run')).toEqual(usual);
+    expect(ratiosOf('--memory-difference-ratio=0.1')).toEqual({ ...usual, memory: 0.1 });
+    expect(ratiosOf('--max-allocatable-difference-ratio 0 --max_free_difference_ratio=1')).toEqual({ ...usual, allocatable: 0, free: 1 });
+    expect(configOf({ argv: ['--memory-difference-ratio=0.1'] }).warnings).toEqual([]);
+  });
+
   it('have the range that they have there', () => {
     const { policy } = configOf({ argv: ['--max-total-unready-percentage=33.3', '--max-nodes-per-scaleup=0'] });
     expect(policy.cluster?.maxUnreadyShare).toBeCloseTo(0.333);
@@ -220,6 +229,10 @@ describe("the Cluster Autoscaler's flags", () => {
     expect(configOf({ argv: ['--balancing-label=a', '--balancing-ignore-label=b'] }).warnings).toEqual([
       expect.stringContaining('balancingIgnoreLabels (--balancing-ignore-label) is not asked'),
     ]);
+    expect(configOf({ argv: ['--balancing-label=a', '--memory-difference-ratio=0.1'] }).warnings).toEqual([
+      expect.stringContaining('(--memory-difference-ratio) is not asked'),
+    ]);
+    expect(configOf({ argv: ['--balancing-label=a', '--memory-difference-ratio=0.015'] }).warnings).toEqual([]);
     const bands = '--drain-priority-config=1000:60,0:30';
     expect(configOf({ argv: [bands, '--max-graceful-termination-sec=600'] }).policy.drain.bands).toHaveLength(2);
     expect(errorsOf({ argv: [bands, '--max-graceful-termination-sec=300'] })).toEqual([

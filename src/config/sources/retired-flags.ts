@@ -29,7 +29,6 @@ function value(name: string, verdict: RetiredFlag['verdict'], asDone: readonly s
 
 const OTHER_CLOUD = 'it is of another cloud provider: leave it out';
 const NEVER_USED = 'the Cluster Autoscaler accepts it and does not use it either: leave it out';
-const SIMILAR = 'similar groups are told by their labels and sizes: set --balancing-label to say which labels decide';
 const CLIENT = 'calls to the API server are watches, and few: leave it out';
 const LOGS = 'the log is JSON on standard output: see --log-level';
 
@@ -76,9 +75,6 @@ export const RETIRED_FLAGS: readonly RetiredFlag[] = [
   value('kube-client-burst', 'ignored', [], CLIENT),
   value('kube-client-qps', 'ignored', [], CLIENT),
   value('kubernetes', 'refused', [''], 'use --kubeconfig and --context'),
-  value('max-allocatable-difference-ratio', 'ignored', ['0.05'], SIMILAR),
-  value('max-free-difference-ratio', 'ignored', ['0.05'], SIMILAR),
-  value('memory-difference-ratio', 'ignored', ['0.015'], SIMILAR),
   toggle('max-node-skip-eval-time-tracker-enabled', 'ignored', TRUE, 'its metric is always served'),
   toggle('node-removal-latency-tracking-enabled', 'ignored', TRUE, 'its metric is always served'),
   value('max-nodegroup-binpacking-duration', 'ignored', [], 'the time of a whole plan is --max-binpacking-time'),

@@ -13,8 +13,7 @@ export function findFamilies({ templates, likeness, scoring, together }: GrowInp
   const preference = (group: GroupTemplate['group']): string => `${scoring.priorityOf(group)} ${scoring.priceOf(group)}`;
   const wholes = templates.filter(({ group }) => isWhole(group)).map((template) => [template]);
   const others = templates.filter(({ group }) => !isWhole(group));
-  const families =
-    together === true ? similarFamilies(others, likeness, preference) : familiesOf(others, likeness.ignoredLabels, preference);
+  const families = together === true ? similarFamilies(others, likeness, preference) : familiesOf(others, likeness, preference);
   return [...families, ...wholes];
 }
 

@@ -17,6 +17,7 @@ import { withoutFaulty } from './faulty-claims.ts';
 import { grow } from './grow.ts';
 import type { PlanTimer } from './plan-timer.ts';
 import { type Capacity, addComing, branchOf, placeOnCapacity } from './present-capacity.ts';
+import { likenessOf } from './similar-groups.ts';
 import { closedZones, reasonNotToGrow } from './skip-reasons.ts';
 import { type GroupTemplate, makeTemplate } from './template-node.ts';
 import type { Claims, ScaleUpInput } from './plan-input.ts';
@@ -149,7 +150,7 @@ function growFor(frame: Frame, { turns, tied, capacity, templates, skips, verdic
     planned: capacity.planned,
     turn: observation.loopId,
     timer,
-    likeness: { ignoredLabels: policy.scaleUp.balancingIgnoreLabels ?? [], labels: policy.scaleUp.balancingLabels ?? [] },
+    likeness: likenessOf(policy.scaleUp),
     balance: policy.scaleUp.balanceSimilarGroups && !isTurn,
   });
   for (const [group, { pods: helped }] of growth.grown) for (const pod of helped) verdicts.set(pod, { kind: 'triggered', group });

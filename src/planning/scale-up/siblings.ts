@@ -8,7 +8,7 @@ import type { Node } from '../../domain/node.ts';
 import type { Pod } from '../../domain/pod.ts';
 import type { ClusterSnapshot } from '../../scheduling/cluster-snapshot.ts';
 import type { EquivalenceGroup } from './equivalence-groups.ts';
-import { agreeOnLabels, areSimilar } from './similar-groups.ts';
+import { agreeOnLabels, areSimilar, type Likeness } from './similar-groups.ts';
 import type { GroupTemplate } from './template-node.ts';
 
 export const HOSTNAME = 'kubernetes.io/hostname';
@@ -23,7 +23,7 @@ export type Preference = (group: NodeGroup) => string;
  */
 export function familiesOf(
   templates: readonly GroupTemplate[],
-  ignoredLabels: readonly string[],
+  likeness: Likeness,
   preference: Preference,
 ): readonly (readonly GroupTemplate[])[] {
   const families: GroupTemplate[][] = [];
@@ -42,7 +42,7 @@ export function familiesOf(
       onlyZone(first) !== undefined &&
       family.every((other) => onlyZone(other) !== zone) &&
       preference(first.group) === preference(template.group) &&
-      areSiblings(first, template, ignoredLabels)
+      areSiblings(first, template, likeness)
     );
   }
 }
@@ -83,10 +83,11 @@ export function forget(snapshot: ClusterSnapshot, foreseen: readonly NodeName[])
 
 /**
  * Equal machines are alike whatever is known of them: of a group without nodes Azure tells less than a living node does,
- * so that a zone without nodes would never be a sibling of those that have some.
+ * so that a zone without nodes would never be a sibling of those that have some. Labels that alone make groups similar
+ * are not asked: they may join machines of different sizes.
  */
-function areSiblings(left: GroupTemplate, right: GroupTemplate, ignoredLabels: readonly string[]): boolean {
-  if (areSimilar(left, right, { ignoredLabels })) return true;
+function areSiblings(left: GroupTemplate, right: GroupTemplate, { ignoredLabels, ratios }: Likeness): boolean {
+  if (areSimilar(left, right, { ignoredLabels, ...(ratios === undefined ? {} : { ratios }) })) return true;
   const { vmSize, priority } = left.group;
   const areEqual = vmSize.toLowerCase() === right.group.vmSize.toLowerCase() && priority === right.group.priority;
   return (

@@ -3,6 +3,7 @@
  * the Cluster Autoscaler's for Azure, with one difference: an equal agent-pool label alone makes nobody similar.
  */
 import type { Labels } from '../../domain/labels.ts';
+import { USUAL_DIFFERENCE_RATIOS, type DifferenceRatios, type ScaleUpPolicy } from '../../domain/policy.ts';
 import { MEMORY, type Resources } from '../../domain/resources.ts';
 import type { GroupTemplate } from './template-node.ts';
 
@@ -26,27 +27,34 @@ const PLACE_LABELS: readonly string[] = [
   'resourceNameSuffix',
 ];
 
-/** Shares of the larger value by which two groups may differ. */
-const MEMORY_DIFFERENCE = 0.015;
-const ALLOCATABLE_DIFFERENCE = 0.05;
-const FREE_DIFFERENCE = 0.05;
-
 /** What makes groups similar. */
 export interface Likeness {
   /** Labels that may differ beside the place. */
   readonly ignoredLabels: readonly string[];
   /** Not empty: groups are similar when they all have these labels with equal values, and nothing else is compared. */
   readonly labels?: readonly string[];
+  /** How far they may be apart. Absent: {@link USUAL_DIFFERENCE_RATIOS}. */
+  readonly ratios?: DifferenceRatios;
+}
+
+/** As the policy has it, with the usual measures where it says nothing. */
+export function likenessOf({ balancingIgnoreLabels, balancingLabels, differenceRatios }: ScaleUpPolicy): Likeness {
+  return {
+    ignoredLabels: balancingIgnoreLabels ?? [],
+    labels: balancingLabels ?? [],
+    ratios: differenceRatios ?? USUAL_DIFFERENCE_RATIOS,
+  };
 }
 
 /** As the Cluster Autoscaler judges: `--balancing-label` replaces every other measure. */
-export function areSimilar(left: GroupTemplate, right: GroupTemplate, { ignoredLabels, labels = [] }: Likeness): boolean {
+export function areSimilar(left: GroupTemplate, right: GroupTemplate, likeness: Likeness): boolean {
+  const { ignoredLabels, labels = [], ratios = USUAL_DIFFERENCE_RATIOS } = likeness;
   if (labels.length > 0) return labels.every((label) => shareLabel(left.template.labels, right.template.labels, label));
   const ignored = new Set([...PLACE_LABELS, ...ignoredLabels]);
   return (
-    haveSameCapacity(left.template.capacity, right.template.capacity) &&
-    areClose(left.template.allocatable, right.template.allocatable, ALLOCATABLE_DIFFERENCE) &&
-    areClose(left.free, right.free, FREE_DIFFERENCE) &&
+    haveSameCapacity(left.template.capacity, right.template.capacity, ratios.memory) &&
+    areClose(left.template.allocatable, right.template.allocatable, ratios.allocatable) &&
+    areClose(left.free, right.free, ratios.free) &&
     haveSameLabels(left.template.labels, right.template.labels, ignored)
   );
 }
@@ -68,8 +76,8 @@ export function similarFamilies(
   return families;
 }
 
-function haveSameCapacity(left: Resources, right: Resources): boolean {
-  return everyPair(left, right, (one, other, index) => (index === MEMORY ? isClose(one, other, MEMORY_DIFFERENCE) : one === other));
+function haveSameCapacity(left: Resources, right: Resources, memoryDifference: number): boolean {
+  return everyPair(left, right, (one, other, index) => (index === MEMORY ? isClose(one, other, memoryDifference) : one === other));
 }
 
 function areClose(left: Resources, right: Resources, difference: number): boolean {

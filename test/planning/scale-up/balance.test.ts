@@ -1,10 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { nodeGroupId } from '../../../src/domain/ids.ts';
 import type { NodeTemplate } from '../../../src/domain/node-group.ts';
+import { MEMORY, type Resources } from '../../../src/domain/resources.ts';
 import { levelOut } from '../../../src/planning/scale-up/balance.ts';
-import { areSimilar } from '../../../src/planning/scale-up/similar-groups.ts';
+import { familiesOf } from '../../../src/planning/scale-up/siblings.ts';
+import { areSimilar, likenessOf } from '../../../src/planning/scale-up/similar-groups.ts';
 import { makeTemplate } from '../../../src/planning/scale-up/template-node.ts';
 import { aGroup, aPod, aTemplate, START_MS } from '../../support/builders.ts';
+import { aPolicy } from '../../support/policy.ts';
 import { growth, planFor, type World } from './world.ts';
 
 const ZONE = 'topology.kubernetes.io/zone';
@@ -16,6 +19,7 @@ const group = (id: string, target: number, part: Parameters<typeof aGroup>[0] = 
 const zonal = (id: string, zone: string, part: Parameters<typeof aGroup>[0] = {}) =>
   group(id, 0, { template: aTemplate({ zones: [zone], labels: { [ZONE]: zone, agentpool: id } }), ...part });
 const balanced = (world: World) => growth(planFor({ ...world, policy: { balanceSimilarGroups: true, ...world.policy } }));
+type PolicyPart = NonNullable<World['policy']>;
 
 describe('levelling out', () => {
   it.each([
@@ -61,6 +65,38 @@ describe('similar groups', () => {
     expect(areSimilar(right, left, likeness)).toBe(similar);
   });
 
+  const USUAL = { memory: 0.015, allocatable: 0.05, free: 0.05 };
+  it.each<[string, Partial<typeof USUAL>, Record<string, number>, boolean]>([
+    ['2 % less memory where 2 % is allowed', { memory: 0.02 }, { capacity: 0.98 }, true],
+    ['2.1 % less memory where 2 % is allowed', { memory: 0.02 }, { capacity: 0.979 }, false],
+    ['any difference of memory where none is', { memory: 0 }, { capacity: 0.999 }, false],
+    ['equal memory where no difference is allowed', { memory: 0 }, {}, true],
+    ['10 % less allocatable where 10 % is allowed', { allocatable: 0.1 }, { allocatable: 0.9 }, true],
+    ['10 % less allocatable by the usual measure', {}, { allocatable: 0.9 }, false],
+    ['any difference of what is allocatable where none is', { allocatable: 0 }, { allocatable: 0.999 }, false],
+    ['half the free room where half is allowed', { free: 0.5 }, { free: 0.5 }, true],
+    ['any difference of free room where none is', { free: 0 }, { free: 0.999 }, false],
+    ['10 % less of all where only memory may differ as much', { memory: 0.1 }, { capacity: 0.9, allocatable: 0.9, free: 0.9 }, false],
+    ['10 % less of all where all may', { memory: 0.1, allocatable: 0.1, free: 0.1 }, { capacity: 0.9, allocatable: 0.9, free: 0.9 }, true],
+    ['equal groups where nothing may differ', { memory: 0, allocatable: 0, free: 0 }, {}, true],
+  ])('shares by which they may differ: %s', (_, ratios, shares, similar) => {
+    const made = makeTemplate(aGroup(), plain, [], new Set());
+    const part = (amounts: Resources, share = 1): Resources =>
+      amounts.map((amount, index) => (index === MEMORY ? Math.ceil(amount * share) : amount));
+    const other = {
+      ...made,
+      template: {
+        ...made.template,
+        capacity: part(made.template.capacity, shares['capacity']),
+        allocatable: part(made.template.allocatable, shares['allocatable']),
+      },
+      free: part(made.free, shares['free']),
+    };
+    const likeness = { ignoredLabels: [], ratios: { ...USUAL, ...ratios } };
+    expect(areSimilar(made, other, likeness)).toBe(similar);
+    expect(areSimilar(other, made, likeness)).toBe(similar);
+  });
+
   it('BL05: daemon pods that take room on one side only count', () => {
     const [left, right] = [makeTemplate(aGroup(), plain, [], new Set()), makeTemplate(aGroup(), plain, [], new Set())];
     const less = right.free.map((amount, index) => (index === 0 ? amount * 0.9 : amount));
@@ -95,6 +131,28 @@ describe('balancing', () => {
     const groups = [group('a', 0, { template: aTemplate({ labels: { tier: 'x' } }) }), big, group('c', 0)];
     const grown = balanced({ groups, pods: pods(6), policy: { balancingLabels: ['tier'] } });
     expect(grown.map((line) => line.slice(0, 1))).toEqual(['a', 'b']);
+  });
+
+  it.each<[string, PolicyPart, readonly string[]]>([
+    ['are different by the usual measures', {}, ['b 0->6']],
+    ['are alike where the ratios are wider', { differenceRatios: { memory: 0.1, allocatable: 0.1, free: 0.1 } }, ['a 0->3', 'b 0->3']],
+  ])('groups of 16 and 14.7 GiB %s', (_, policy, expected) => {
+    const groups = [group('a', 0), group('b', 0, { template: aTemplate({ memory: `${16 * 0.92}Gi` }) })];
+    expect(balanced({ groups, pods: pods(6), policy })).toEqual(expected);
+  });
+
+  it('pools of one zone each are siblings by the same ratios, balanced or not', () => {
+    const made = (zone: string, memory: string) => {
+      const template = aTemplate({ memory, zones: [zone], labels: { [ZONE]: zone } });
+      return makeTemplate(aGroup({ id: zone, template }), template, [], new Set());
+    };
+    const templates = [made('we-1', '16Gi'), made('we-2', '15Gi')];
+    const familiesWith = (share: number) => {
+      const differenceRatios = { memory: share, allocatable: share, free: share };
+      const { scaleUp } = aPolicy({ scaleUp: { differenceRatios, balancingLabels: ['nobody-has'] } });
+      return familiesOf(templates, likenessOf(scaleUp), () => '').length;
+    };
+    expect([familiesWith(0.1), familiesWith(0.05)]).toEqual([1, 2]);
   });
 
   it('BL11: a group in backoff is left out', () => {
