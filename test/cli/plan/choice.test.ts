@@ -40,6 +40,20 @@ describe('the chain that the configuration names', () => {
       chain('price'),
       ['b 0->1'],
     ],
+    [
+      'pools that are too different to be balanced',
+      pods(8, '2'),
+      [pool('a', 4, '14Gi'), pool('b', 4, '12Gi')],
+      { balanceSimilarGroups: true },
+      ['a 0->4'],
+    ],
+    [
+      'the same pools where more may differ',
+      pods(8, '2'),
+      [pool('a', 4, '14Gi'), pool('b', 4, '12Gi')],
+      { balanceSimilarGroups: true, memoryDifferenceRatio: 0.2, maxAllocatableDifferenceRatio: 0.2, maxFreeDifferenceRatio: 0.2 },
+      ['a 0->2', 'b 0->2'],
+    ],
     ['least-nodes', pods(8, '2'), [pool('a', 2, '16Gi'), pool('b', 8, '64Gi')], chain('least-nodes'), ['b 0->2']],
     [
       'most-pods takes the pool that holds the large one too',
