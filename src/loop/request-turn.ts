@@ -64,7 +64,7 @@ async function serve(input: RoundsInput, { due, podsWait }: Queue, signal: Abort
     if (outcome === 'provisioned' && !isCheck(request)) state = rememberOrder(state, request.ref.uid, increases, observation.nowMs);
     const unsettled = podsWait || due.length > rounds.length;
     // Kept at once: what was written must be remembered even when the next turn fails.
-    keep({ observation, state, rounds: [...rounds], unsettled, answers: [...answers] });
+    keep({ observation, state, rounds: [...rounds], unsettled, answers: [...answers], podsWait });
   }
 }
 

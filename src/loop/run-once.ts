@@ -53,6 +53,7 @@ interface Progress {
   readonly scaleDown: ScaleDownPlan | undefined;
   readonly unsettled: boolean;
   readonly answers?: readonly StatusWish[];
+  readonly podsWait?: boolean;
 }
 
 /** Never throws: the report says what failed. */
@@ -227,8 +228,10 @@ async function answerCapacity(
   if (policy.capacity?.requests === true) await statuses.remove(outdatedRequests(observation, policy.capacity), signal);
 }
 
-function publish({ observation, state, rounds }: Progress, { metrics }: LoopDeps): void {
-  if (observation !== undefined) publishObservation(observation, state, metrics);
+function publish({ observation, state, rounds, podsWait = false }: Progress, { metrics }: LoopDeps): void {
+  if (observation === undefined) return;
+  publishObservation(observation, state, metrics);
   const last = rounds.at(-1);
-  if (last !== undefined && observation !== undefined) publishVerdicts(last.plan, observation.nowMs, metrics);
+  // Else the gauges would change from loop to loop while requests and pods take turns: what the pods' last turn found stands.
+  if (last !== undefined && !podsWait) publishVerdicts(last.plan, observation.nowMs, metrics);
 }

@@ -35,6 +35,8 @@ export interface RoundsOutcome {
   readonly unsettled: boolean;
   /** What requests are to be told. Absent: nothing. */
   readonly answers?: readonly StatusWish[];
+  /** The loop was a request's while pods ask: its plan does not judge them. */
+  readonly podsWait?: boolean;
 }
 
 type ReplanCause = 'conflict' | 'no-capacity' | 'quota';
