@@ -110,4 +110,18 @@ describe('machines that stand alone', () => {
     expect(written.map(({ kind }) => kind).filter((kind) => kind === 'accepted')).toEqual([]);
     expect(r.arm.requests.filter(({ method }) => method !== 'GET')).toEqual([]);
   });
+
+  it('azure provider 168, 174, 175: nothing of an availability set is deleted or made, neither machines nor deployments of theirs', async () => {
+    const { r } = await started(MACHINES);
+    const own = r.group(POOL).instances?.find(({ instanceId }) => instanceId === LINUX)?.key;
+    expect(own).toBeDefined();
+    expect(r.group(POOL).template).toBeUndefined();
+    const removal = { group: nodeGroupId(POOL), instances: own === undefined ? [] : [own], allowBelowMin: true };
+    const outcome = await r.azure.deleteInstances(removal, r.signal);
+    expect(outcome).toMatchObject({ kind: 'failed', error: { message: expect.stringMatching(/cannot be written/) } });
+    expect(names(r)).toContain(LINUX);
+    await r.pass(150_000);
+    expect(names(r)).toContain(LINUX);
+    expect(r.arm.requests.filter(({ method, path }) => method !== 'GET' || /deployments|networksecuritygroups/i.test(path))).toEqual([]);
+  });
 });

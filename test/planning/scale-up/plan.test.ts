@@ -3,6 +3,7 @@ import { nodeGroupId } from '../../../src/domain/ids.ts';
 import type { PodAffinityTerm, TopologySpreadConstraint } from '../../../src/domain/pod.ts';
 import { ClusterSnapshot } from '../../../src/scheduling/cluster-snapshot.ts';
 import { planScaleUp } from '../../../src/planning/scale-up/plan.ts';
+import { classOf } from '../../../src/planning/scale-up/verdict-class.ts';
 import {
   aCluster,
   aGroup,
@@ -282,6 +283,15 @@ describe('planScaleUp: packing', () => {
       aGroup({ id: 'plain', target: 0, template: aTemplate({ cpu: '16', memory: '64Gi' }) }),
     ];
     expect(growth(planFor({ groups, pods: [aPod({ cpu: '3' })] }))).toEqual(['plain 0->1']);
+  });
+
+  it('EX13, BL22: only groups that are there are options: none is made for pods that they would not take, at whatever price', () => {
+    const shape = aShape({ cpu: '9', nodeSelector: { disk: 'fast' } });
+    const plan = planFor({ groups: [aGroup({ id: 'a', target: 0 })], pods: [aPod({ shape })], policy: { expanders: ['price'] } });
+    expect(plan).toMatchObject({ increases: [], options: [] });
+    const verdict = plan.verdicts.values().next().value;
+    expect(verdict).toMatchObject({ kind: 'helpless', byGroup: [{ group: 'a' }] });
+    expect(verdict?.kind === 'helpless' ? classOf(verdict) : '').toBe('impossible');
   });
 
   it('a pod of an unsupported feature is refused by name', () => {
