@@ -6,13 +6,20 @@ import { describe, it } from 'vitest';
 import { CLUSTERS, expectAgreement, LIMIT_MS, SEED } from './parity/agreement.ts';
 import { askedScheduler } from './parity/asked-scheduler.ts';
 import { randomQuestions } from './parity/random-cases.ts';
+import { randomCornerQuestions } from './parity/random-corner-cases.ts';
 
 const scheduler = askedScheduler();
 
 describe('kube-scheduler and the planner agree on which nodes let a pod in', () => {
   it(
-    'for 1,200 pods with all rules about nodes and other pods',
-    () => expectAgreement(scheduler(), randomQuestions(SEED, Math.ceil(CLUSTERS * 0.6)), 'places'),
+    'for 700 pods with all rules about nodes and other pods',
+    () => expectAgreement(scheduler(), randomQuestions(SEED, Math.ceil(CLUSTERS * 0.35)), 'places'),
+    LIMIT_MS,
+  );
+
+  it(
+    'for 400 pods that are about a corner of one rule each',
+    () => expectAgreement(scheduler(), randomCornerQuestions(SEED, Math.ceil(CLUSTERS / 5)), 'corners'),
     LIMIT_MS,
   );
 });
