@@ -1,7 +1,7 @@
 import { defineConfig } from 'vitest/config';
 
 /** Folders whose code keeps nothing for itself: their files share a process, which spares loading everything for each of them. */
-const ROOMS = 'test/{adapters,cache,config,domain,loop,planning,scheduling,simulator,telemetry}/**/*.test.ts';
+const ROOMS = 'test/{azure,cache,config,domain,kubernetes,lib,loop,observers,planning,scheduling,simulator,telemetry}/**/*.test.ts';
 
 const shared = { pool: 'forks', maxWorkers: 2, testTimeout: 30_000, hookTimeout: 30_000 } as const;
 

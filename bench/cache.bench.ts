@@ -1,7 +1,7 @@
 /** Reads and commits of the cache at 5,000 instances in 50 scale sets. */
 import { LogicalClock } from '../src/cache/logical-clock.ts';
-import type { ListedRow } from '../src/cache/row.ts';
-import { Table } from '../src/cache/table.ts';
+import type { ListedRow } from '../src/cache/table/row.ts';
+import { Table } from '../src/cache/table/table.ts';
 import type { BenchRow } from './row.ts';
 
 const SCOPES = 50;

@@ -2,10 +2,10 @@
 import type { LoopState } from '../src/domain/loop-state.ts';
 import type { ClusterView, Observation } from '../src/domain/observation.ts';
 import { planScaleUp } from '../src/planning/scale-up/plan.ts';
-import { groupPods } from '../src/planning/scale-up/equivalence-groups.ts';
-import { estimate } from '../src/planning/scale-up/estimate.ts';
-import { makeTemplate } from '../src/planning/scale-up/template-node.ts';
-import { ClusterSnapshot } from '../src/scheduling/cluster-snapshot.ts';
+import { groupPods } from '../src/planning/scale-up/pods/equivalence-groups.ts';
+import { estimate } from '../src/planning/scale-up/packing/estimate.ts';
+import { makeTemplate } from '../src/planning/scale-up/groups/template-node.ts';
+import { ClusterSnapshot } from '../src/scheduling/snapshot/cluster-snapshot.ts';
 import { aCluster, aGroup, aNode, anObservation, aPod, aShape, aTemplate, resourceNames } from '../test/support/builders.ts';
 import { aPolicy } from '../test/support/policy.ts';
 import type { BenchRow } from './row.ts';

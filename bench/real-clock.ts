@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import type { Clock } from '../src/domain/clock.ts';
-import { AutoscalerError } from '../src/domain/errors.ts';
+import type { Clock } from '../src/lib/clock.ts';
+import { AutoscalerError } from '../src/lib/errors.ts';
 
 /** Real time, for benchmarks. */
 export class SystemClock implements Clock {

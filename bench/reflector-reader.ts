@@ -1,9 +1,9 @@
 /** The measured side: connects as in a cluster, fills the reflectors once, prints what it cost as one JSON line. */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
-import { connectKubernetes } from '../src/adapters/kubernetes/kubernetes.ts';
+import { connectKubernetes } from '../src/kubernetes/kubernetes.ts';
 import { SystemClock } from './real-clock.ts';
 import { ResourceNames } from '../src/domain/resources.ts';
-import { seededRandom } from '../src/domain/random.ts';
+import { seededRandom } from '../src/lib/random.ts';
 import { createMetrics } from '../src/telemetry/metrics.ts';
 import { createLog } from '../src/telemetry/log.ts';
 import type { ReaderReport } from './reflectors.bench.ts';

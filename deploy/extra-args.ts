@@ -1,6 +1,6 @@
 /** Further flags as users give them to the chart: as arguments of the container, and what of them other objects must know. */
-import { readFlags } from '../src/config/sources/flag-words.ts';
-import { STATUS_NAME } from '../src/loop/scale-up-events.ts';
+import { readFlags } from '../src/config/sources/flags.ts';
+import { STATUS_NAME } from '../src/planning/explain/scale-up-events.ts';
 import { plainly, type Json, type JsonMap, type Lines } from './notation.ts';
 
 /** The entries of a map in the order in which Helm goes through them. */

@@ -2,8 +2,8 @@
  * What the daemon needs in a cluster beside its pods (pod.ts) and its watchers (monitoring.ts), once. Written in a
  * notation: with plain values for `kubectl apply -k`, with Helm's expressions for the chart. Knows Kubernetes, not files.
  */
-import { CLUSTER_RULES, NAMESPACE_RULES, type Rule } from '../src/cli/doctor/access-rules.ts';
-import { STATUS_NAME } from '../src/loop/scale-up-events.ts';
+import { CLUSTER_RULES, NAMESPACE_RULES, type Rule } from '../src/cli/doctor/required-access.ts';
+import { STATUS_NAME } from '../src/planning/explain/scale-up-events.ts';
 import { STATUS_MAP_NAME } from './extra-args.ts';
 import type { Condition, Json, JsonMap, Notation } from './notation.ts';
 

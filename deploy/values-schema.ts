@@ -3,7 +3,7 @@
  * that a misspelt or a foreign value is named instead of ignored.
  */
 import * as z from 'zod';
-import { SCHEMA } from '../src/config/schema.ts';
+import { SCHEMA } from '../src/config/schema/schema.ts';
 import type { Json, JsonMap } from './notation.ts';
 
 const text: JsonMap = { type: 'string' };

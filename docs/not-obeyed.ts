@@ -1,6 +1,5 @@
 /** What is known of the Cluster Autoscaler's settings and not obeyed, as part of the configuration reference. */
-import { RETIRED } from '../src/config/sources/retired.ts';
-import { RETIRED_FLAGS } from '../src/config/sources/retired-flags.ts';
+import { RETIRED, RETIRED_FLAGS } from '../src/config/sources/retired-settings.ts';
 
 /** Two tables: flags, and the keys and variables of its Azure provider. */
 export function notObeyed(): string {

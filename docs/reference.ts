@@ -6,7 +6,7 @@ import { notObeyed } from './not-obeyed.ts';
 import { LIVE_SECTIONS, RESTART_KEYS } from '../src/config/live-keys.ts';
 import { VARIABLES } from '../src/config/sources/environment.ts';
 import { FLAGS } from '../src/config/sources/flag-table.ts';
-import { createCompatibleMetrics } from '../src/telemetry/compatible-metrics.ts';
+import { createCompatibleMetrics } from '../src/telemetry/cluster-autoscaler-metrics.ts';
 import { createMetrics } from '../src/telemetry/metrics.ts';
 
 export interface SettingRow {

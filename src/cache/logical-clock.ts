@@ -1,4 +1,4 @@
-import type { Clock } from '../domain/clock.ts';
+import type { Clock } from '../lib/clock.ts';
 
 /** When a read began. `seq` orders reads and mutations; `atMs` (wall clock) only says how old an answer is. */
 export interface Stamp {

@@ -2,11 +2,11 @@
  * Watches the configuration files by their content (a ConfigMap's symbolic links change under them) and has what may change
  * at run time changed. A file that is not valid changes nothing: what runs goes on running, and why is said. Knows no room.
  */
-import type { ConfigErrors } from '../config/config.ts';
+import type { ConfigErrors } from '../config/types/config.ts';
 import type { Settings } from '../config/load.ts';
 import { isLive, overlaid } from '../config/live-keys.ts';
-import type { Clock } from '../domain/clock.ts';
-import { asAutoscalerError } from '../domain/errors.ts';
+import type { Clock } from '../lib/clock.ts';
+import { asAutoscalerError } from '../lib/errors.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 

@@ -1,7 +1,7 @@
 /** From the command line to a command and its exit code. What a command throws becomes one sentence, never a stack trace. */
-import { nearestName } from '../config/nearest-name.ts';
-import { asAutoscalerError, AutoscalerError } from '../domain/errors.ts';
-import { EXIT_CONFIG, EXIT_FAILED, EXIT_OK, type Terminal } from './terminal.ts';
+import { nearestName } from '../lib/nearest-name.ts';
+import { asAutoscalerError, AutoscalerError } from '../lib/errors.ts';
+import { EXIT_CONFIG, EXIT_FAILED, EXIT_OK, type Terminal } from './process/process.ts';
 
 type Command = (argv: readonly string[], terminal: Terminal) => Promise<number>;
 
@@ -14,26 +14,26 @@ export const VERSION = '0.1.0';
 
 /** Each is loaded when asked for: the daemon starts sooner, and its image does not carry the simulated world. */
 const COMMANDS: Readonly<Record<string, Entry>> = {
-  run: { help: 'the autoscaler, until SIGTERM', run: async (argv, terminal) => (await import('./commands/run.ts')).run(argv, terminal) },
+  run: { help: 'the autoscaler, until SIGTERM', run: async (argv, terminal) => (await import('./run-command.ts')).run(argv, terminal) },
   demo: {
     help: 'a simulated AKS cluster and the autoscaler at work in it',
-    run: async (argv, { env }) => (await fromSource('demo', () => import('./commands/demo.ts'))).run(argv, env),
+    run: async (argv, { env }) => (await fromSource('demo', () => import('./demo/demo-command.ts'))).run(argv, env),
   },
   emulate: {
     help: 'the simulated AKS cluster alone',
-    run: async (argv) => (await fromSource('emulate', () => import('./commands/emulate.ts'))).run(argv),
+    run: async (argv) => (await fromSource('emulate', () => import('./emulate-command.ts'))).run(argv),
   },
   plan: {
     help: 'what would be done and why, for a cluster in a file or the real one',
-    run: async (argv, terminal) => (await import('./commands/plan.ts')).run(argv, terminal),
+    run: async (argv, terminal) => (await import('./plan/plan-command.ts')).run(argv, terminal),
   },
   doctor: {
     help: 'whether the autoscaler could do its work here, with the fix of what is wrong',
-    run: async (argv, terminal) => (await import('./commands/doctor.ts')).run(argv, terminal),
+    run: async (argv, terminal) => (await import('./doctor/doctor-command.ts')).run(argv, terminal),
   },
   replay: {
     help: 'makes a dumped decision again',
-    run: async (argv, terminal) => (await import('./commands/replay.ts')).run(argv, terminal),
+    run: async (argv, terminal) => (await import('./plan/from-dump.ts')).run(argv, terminal),
   },
   help: { help: 'this text', run: showHelp },
   version: { help: 'the version', run: showVersion },
@@ -76,7 +76,7 @@ async function fromSource<Module>(name: string, load: () => Promise<Module>): Pr
     return await load();
   } catch (cause) {
     const absent = cause instanceof Error && 'code' in cause && cause.code === 'ERR_MODULE_NOT_FOUND';
-    if (!absent || !cause.message.includes(`commands/${name}.ts`)) throw cause;
+    if (!absent || !cause.message.includes(`${name}-command.ts`)) throw cause;
     const message = `"${name}" needs the simulated world, which this build leaves out; run it from the source: npm run cli -- ${name}`;
     throw new AutoscalerError({ kind: 'config' }, `${message}.`, { cause });
   }

@@ -2,8 +2,8 @@
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ResourceNames } from '../domain/resources.ts';
-import { dumpRecord } from '../loop/dump.ts';
-import type { DecisionJournal, LoopRecord } from '../ports/decision-journal.ts';
+import { dumpRecord } from '../loop/replay/dump.ts';
+import type { DecisionJournal, LoopRecord } from '../domain/ports/records.ts';
 import type { Log } from '../telemetry/log.ts';
 
 const KEPT_FILES = 200;

@@ -2,7 +2,7 @@
  * Which settings may change while the process runs: what decisions are made by and for which groups, their pace, health, and
  * the log. What connections, watches and caches were made from needs a new process. Both lists stand here and nowhere else.
  */
-import type { Config } from './config.ts';
+import type { Config } from './types/config.ts';
 
 /** Sections of which every key is live. */
 export const LIVE_SECTIONS = [

@@ -2,17 +2,19 @@
  * Reads every source, merges them (defaults < --cloud-config < --config < environment < flags), checks the whole against
  * the one schema, and returns a frozen Config, or every mistake as one sentence each. Pure but for the given `readFile`.
  */
-import { cloudNamed, STACK } from './clouds.ts';
-import type { Config, ConfigErrors, ConfigInput } from './config.ts';
-import { idleSettings, withoutIdleName } from './idle-settings.ts';
-import { EMPTY_LAYER, isDocument, mergeLayers, type Document, type Layer } from './layer.ts';
-import { SCHEMA, type Parsed } from './schema.ts';
-import { sentencesOf } from './sentences.ts';
-import { cloudConfigLayer } from './sources/cloud-config.ts';
+import * as z from 'zod';
+import type { Policy } from '../domain/policy.ts';
+import { AutoscalerError } from '../lib/errors.ts';
+import { cloudNamed, STACK } from './schema/azure.ts';
+import { idleSettings, withoutIdleName, sentencesOf } from './schema/messages.ts';
+import { backoff, capacity, cluster, drain, scaleDown, scaleUp, scaleUpPricedElsewhere } from './schema/policy.ts';
+import { SCHEMA, type Parsed } from './schema/schema.ts';
+import { cloudConfigLayer, endpointsLayer, ENDPOINTS_VARIABLE } from './sources/cloud-config.ts';
 import { configFileLayer } from './sources/config-file.ts';
-import { endpointsLayer, ENDPOINTS_VARIABLE } from './sources/endpoints-file.ts';
 import { environmentLayer } from './sources/environment.ts';
 import { flagLayer } from './sources/flags.ts';
+import { EMPTY_LAYER, isDocument, mergeLayers, type Document, type Layer } from './sources/layers.ts';
+import type { Config, ConfigErrors, ConfigInput, RetailPricesConfig } from './types/config.ts';
 
 type Reading = { readonly text: string } | { readonly error: string };
 
@@ -206,4 +208,31 @@ function deepFreeze<Value>(value: Value): Value {
   if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value;
   for (const part of Object.values(value)) deepFreeze(part);
   return Object.freeze(value);
+}
+
+// The part of a configuration that decisions are made by, without the part that says how to reach a cluster.
+
+const PARTS = z.object({ cluster, scaleUp, scaleDown, backoff, drain, capacity });
+const PARTS_PRICED_ELSEWHERE = PARTS.extend({ scaleUp: scaleUpPricedElsewhere });
+
+export interface LoadedPolicy {
+  readonly policy: Policy;
+  /** undefined: the public price list is not used. */
+  readonly retailPrices: RetailPricesConfig | undefined;
+  /** Whether the file says which expanders to use. */
+  readonly hasChain: boolean;
+}
+
+/**
+ * Defaults where the file says nothing; no file: all defaults. `pricedElsewhere`: a chain with price needs no prices of the file.
+ * @throws AutoscalerError `config` with the first mistake's sentence.
+ */
+export function loadPolicy(file?: { readonly name: string; readonly text: string }, pricedElsewhere = false): LoadedPolicy {
+  const layer = file === undefined ? undefined : configFileLayer(file.name, file.text);
+  const merged = mergeLayers(layer === undefined ? [] : [layer]);
+  const parsed = (pricedElsewhere ? PARTS_PRICED_ELSEWHERE : PARTS).safeParse(merged.document);
+  const mistake = layer?.errors[0] ?? (parsed.success ? undefined : sentencesOf(parsed.error.issues, merged)[0]);
+  if (mistake !== undefined || !parsed.success) throw new AutoscalerError({ kind: 'config' }, mistake ?? 'The configuration is not valid.');
+  const { retailPrices, ...scaleUpPolicy } = parsed.data.scaleUp;
+  return { policy: { ...parsed.data, scaleUp: scaleUpPolicy }, retailPrices, hasChain: merged.origins.has('scaleUp.expanders') };
 }

@@ -1,4 +1,4 @@
-import type { Config } from './config.ts';
+import type { Config } from './types/config.ts';
 
 const SECRET_KEYS = /secret|password/i;
 

@@ -1,6 +1,6 @@
 /** Devices that drivers publish and that pods claim (dynamic resource allocation, `resource.k8s.io/v1`). */
 import type { Labels, NodeSelectorTerm } from './labels.ts';
-import type { Taint, Toleration } from './taint.ts';
+import type { Taint, Toleration } from './taints.ts';
 
 /** A version is told from a text: it has an order of its own. */
 export type AttributeValue = string | number | boolean | { readonly version: string };

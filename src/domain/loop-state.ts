@@ -2,7 +2,7 @@
  * What one loop remembers for the next. Replaced once per loop by the reducers of planning/state.ts. Nothing in it is
  * needed for safety: a restart begins with an empty one and the cluster's taints.
  */
-import type { ErrorKind, StockScope } from './errors.ts';
+import type { ErrorKind, StockScope } from '../lib/errors.ts';
 import type { InstanceKey, NodeGroupId, NodeName } from './ids.ts';
 import type { Blocker } from './plan.ts';
 import type { UnremovableReason } from './reasons.ts';

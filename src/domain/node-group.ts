@@ -2,9 +2,9 @@ import type { InstanceKey, NodeGroupId } from './ids.ts';
 import type { Labels } from './labels.ts';
 import type { HostPort } from './pod.ts';
 import type { Resources } from './resources.ts';
-import type { Taint } from './taint.ts';
-import type { ErrorKind, SizeFamily } from './errors.ts';
-import type { QuotaDraw } from './quota.ts';
+import type { Taint } from './taints.ts';
+import type { ErrorKind, SizeFamily } from '../lib/errors.ts';
+import type { QuotaDraw } from './quotas-and-prices.ts';
 import type { DevicePool } from './devices.ts';
 import type { AttachLimits } from './volumes.ts';
 

@@ -1,7 +1,7 @@
 import type { Labels } from './labels.ts';
 import type { NodeName } from './ids.ts';
 import type { Resources } from './resources.ts';
-import type { Taint } from './taint.ts';
+import type { Taint } from './taints.ts';
 import type { NodeDevices } from './devices.ts';
 import type { AttachLimits } from './volumes.ts';
 

@@ -2,9 +2,9 @@ import type { InstanceKey, NodeGroupId, NodeName } from './ids.ts';
 import type { Node } from './node.ts';
 import type { NodeGroup } from './node-group.ts';
 import type { Pod } from './pod.ts';
-import type { DaemonSet, DisruptionBudget, OwnerStates, ReplicatedWorkload } from './workload.ts';
-import type { ErrorKind } from './errors.ts';
-import type { CloudQuota } from './quota.ts';
+import type { DaemonSet, DisruptionBudget, OwnerStates, ReplicatedWorkload } from './workloads.ts';
+import type { ErrorKind } from '../lib/errors.ts';
+import type { CloudQuota } from './quotas-and-prices.ts';
 import type { CapacityObjects } from './capacity-objects.ts';
 
 /** The cluster at one moment. Values are replaced, never edited: an unchanged node keeps its identity between loops. */

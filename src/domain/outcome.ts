@@ -1,5 +1,5 @@
 /** What happened when a plan met the world. Expected outcomes are values; only the unexpected is thrown. */
-import type { AutoscalerError } from './errors.ts';
+import type { AutoscalerError } from '../lib/errors.ts';
 import type { InstanceKey, NodeGroupId, NodeName } from './ids.ts';
 
 export type IncreaseOutcome =

@@ -2,7 +2,7 @@ import type { Labels, LabelSelector, NodeSelectorTerm } from './labels.ts';
 import type { PodUid } from './ids.ts';
 import type { Resources } from './resources.ts';
 import type { DeviceClaimRef, DeviceRules } from './devices.ts';
-import type { Toleration } from './taint.ts';
+import type { Toleration } from './taints.ts';
 import type { LoneDisk, PodClaim, SharedVolume, VolumeRules } from './volumes.ts';
 
 export interface HostPort {

@@ -1,6 +1,6 @@
 /** What the user wants, as the planner reads it. Frozen configuration; every duration in milliseconds. */
-import type { PriceTable } from './retail-prices.ts';
-import type { TaintRules } from './taint.ts';
+import type { PriceTable } from './quotas-and-prices.ts';
+import type { TaintRules } from './taints.ts';
 
 export type ExpanderName = 'random' | 'least-waste' | 'least-nodes' | 'most-pods' | 'priority' | 'price';
 

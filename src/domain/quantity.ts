@@ -1,4 +1,4 @@
-import { AutoscalerError } from './errors.ts';
+import { AutoscalerError } from '../lib/errors.ts';
 
 const SUFFIXES: Readonly<Record<string, number>> = {
   '': 1,

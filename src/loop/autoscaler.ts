@@ -3,27 +3,25 @@
  * time, tells listeners, and ends cleanly. Knows no adapter, no policy and no HTTP.
  */
 import { Mutex } from 'async-mutex';
-import { asAutoscalerError, reactionTo, type AutoscalerError } from '../domain/errors.ts';
+import { asAutoscalerError, reactionTo, type AutoscalerError } from '../lib/errors.ts';
 import type { LoopState } from '../domain/loop-state.ts';
 import type { Policy } from '../domain/policy.ts';
-import { emptyLoopState } from '../planning/state.ts';
-import { afterClockShift } from '../planning/state/clock-shift.ts';
-import { ClusterSnapshot } from '../scheduling/cluster-snapshot.ts';
-import { CapacityStatuses } from './capacity-statuses.ts';
-import type { LoopDeps, LoopSettings } from './deps.ts';
-import { DrainRunner } from './drain.ts';
-import { PreemptionResponder } from './preemption.ts';
-import { ghostNodes } from './ghost-nodes.ts';
-import { groupNews } from './group-news.ts';
-import { firstZeros } from './first-zeros.ts';
-import { planNotes } from './plan-notes.ts';
-import { configFindings } from './config-findings.ts';
-import { joinTimeouts } from './join-timeouts.ts';
-import { failedMachines } from './failed-machines.ts';
-import { stageTimes } from './stage-times.ts';
-import { wasteGauges } from './waste-gauges.ts';
-import { latePlans } from './late-plans.ts';
-import type { LoopListener, LoopReport, LoopTriggerCause } from './report.ts';
+import { emptyLoopState } from '../planning/state/loop-state.ts';
+import { afterClockShift } from '../planning/state/after-restart.ts';
+import { ClusterSnapshot } from '../scheduling/snapshot/cluster-snapshot.ts';
+import { CapacityStatuses } from './capacity-objects/statuses.ts';
+import type { LoopDeps, LoopSettings } from './deps/loop-deps.ts';
+import { DrainRunner } from './scale-down/drain-runner.ts';
+import { PreemptionResponder } from './scale-down/spot-preemption.ts';
+import { ghostNodes } from '../observers/events/nodes-without-instance.ts';
+import { groupNews } from '../observers/events/node-group-events.ts';
+import { firstZeros, joinTimeouts } from '../observers/metrics/loop-metrics.ts';
+import { planNotes, latePlans } from '../observers/events/plan-events.ts';
+import { configFindings } from '../observers/metrics/config-findings.ts';
+import { failedMachines } from '../observers/events/failed-instances.ts';
+import { stageTimes } from '../observers/metrics/scale-up-stages.ts';
+import { wasteGauges } from '../observers/metrics/wasted-capacity.ts';
+import type { LoopListener, LoopReport, LoopTriggerCause } from '../domain/loop-report.ts';
 import { runOnce } from './run-once.ts';
 import { LoopTrigger } from './trigger.ts';
 

@@ -1,7 +1,7 @@
 /** Runs the steps of one loop: times each, and turns what one throws into a classified, counted failure. */
-import { asAutoscalerError, reactionTo, type AutoscalerError, type Reaction } from '../domain/errors.ts';
-import type { LoopDeps } from './deps.ts';
-import type { StepFailure, StepName } from './report.ts';
+import { asAutoscalerError, reactionTo, type AutoscalerError, type Reaction } from '../lib/errors.ts';
+import type { LoopDeps } from './deps/loop-deps.ts';
+import type { StepFailure, StepName } from '../domain/loop-report.ts';
 
 export type StepOutcome<Value> = { readonly value: Value } | { readonly error: AutoscalerError };
 

@@ -2,9 +2,9 @@
  * When the next loop starts: at the scan interval, or early when pods turned unschedulable or the cloud has news. Early
  * wakes are batched, so that a burst of a thousand pods makes one plan. Knows time and nothing of what a loop does.
  */
-import type { Clock } from '../domain/clock.ts';
-import { asAutoscalerError, AutoscalerError } from '../domain/errors.ts';
-import type { LoopTriggerCause } from './report.ts';
+import type { Clock } from '../lib/clock.ts';
+import { asAutoscalerError, AutoscalerError } from '../lib/errors.ts';
+import type { LoopTriggerCause } from '../domain/loop-report.ts';
 
 export interface TriggerTimes {
   readonly scanIntervalMs: number;

@@ -2,15 +2,15 @@
  * A simulated AKS cluster: an ARM endpoint and a Kubernetes API over HTTPS, sharing one clock, one list of machines and
  * one judge of write safety. Clients know it only by what a client of the real thing is given: URLs, a CA, credentials.
  */
-import type { AmbientSettings } from './arm/ambient.ts';
+import type { AmbientSettings } from './arm/faults/background-actors.ts';
 import { startArmEmulator, type ArmEmulator } from './arm/emulator.ts';
-import type { ArmKnobs } from './arm/knobs.ts';
+import type { ArmKnobs } from './arm/state/latencies.ts';
 import { startCluster, type SimCluster } from './cluster/cluster.ts';
-import type { Door } from './door.ts';
-import type { SimClock } from './sim-clock.ts';
-import { createServerTls } from './tls.ts';
-import { ViolationLog, type Violation } from './violations.ts';
-import type { WorldSpec } from './world-spec.ts';
+import type { Door } from './base/request-filter.ts';
+import type { SimClock } from './base/sim-clock.ts';
+import { createServerTls } from './base/tls.ts';
+import { ViolationLog, type Violation } from './base/write-safety.ts';
+import type { WorldSpec } from './base/world-spec.ts';
 
 export interface WorldOptions {
   readonly spec: WorldSpec;

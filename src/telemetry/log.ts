@@ -4,9 +4,9 @@
  * trace: the wire.
  */
 import { pino, type LogFn, type Logger, type LoggerOptions } from 'pino';
-import type { Clock } from '../domain/clock.ts';
-import { asAutoscalerError } from '../domain/errors.ts';
-import { Fold } from './fold.ts';
+import type { Clock } from '../lib/clock.ts';
+import { asAutoscalerError } from '../lib/errors.ts';
+import { Fold } from '../lib/keyed-fold.ts';
 
 export type Log = Logger;
 export type LogLevel = 'error' | 'warn' | 'info' | 'debug' | 'trace';

@@ -3,7 +3,7 @@
  * pool names; never from pods, nodes or ids.
  */
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
-import { Means } from './means.ts';
+import { Means } from './derived-counter.ts';
 
 const SECONDS = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 10, 30];
 /** Fewer, since every operation has them all. */

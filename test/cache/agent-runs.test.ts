@@ -1,8 +1,8 @@
 /** What a run may commit: only with its token, and never after the agent, the lead or the time was lost. */
 import { describe, expect, it } from 'vitest';
-import type { CommitSummary, RunContext } from '../../src/cache/agent.ts';
-import { Slots } from '../../src/cache/slots.ts';
-import { AutoscalerError } from '../../src/domain/errors.ts';
+import type { CommitSummary, RunContext } from '../../src/cache/agents/agent.ts';
+import { Slots } from '../../src/cache/concurrency.ts';
+import { AutoscalerError } from '../../src/lib/errors.ts';
 import { settle } from '../support/fake-clock.ts';
 import { list, machineRows, machines } from './support.ts';
 import { MINUTE, never, SUMMARY, world, gate, failure } from './scheduler-world.ts';

@@ -1,8 +1,8 @@
 /** A model of Azure with machines that come and go, readers and writers that overlap in any order, and the table that watches. */
 import { expect } from 'vitest';
-import type { Mutation, MutationOutcome } from '../../src/cache/mutation.ts';
+import type { Mutation, MutationOutcome } from '../../src/cache/table/mutation.ts';
 import type { Stamp } from '../../src/cache/logical-clock.ts';
-import type { ListPage } from '../../src/cache/row.ts';
+import type { ListPage } from '../../src/cache/table/row.ts';
 import { getMachine, LISTER, machineRows, machines, type MachineValue } from './support.ts';
 
 export const MACHINES = Array.from({ length: 9 }, (_, index) => `a/${index}`);

@@ -1,8 +1,8 @@
 /** A model of Azure with capacities, readers and writers that overlap in any order, and the table that watches it. */
 import { expect } from 'vitest';
-import type { Mutation, MutationOutcome } from '../../src/cache/mutation.ts';
+import type { Mutation, MutationOutcome } from '../../src/cache/table/mutation.ts';
 import type { Stamp } from '../../src/cache/logical-clock.ts';
-import type { ListPage } from '../../src/cache/row.ts';
+import type { ListPage } from '../../src/cache/table/row.ts';
 import { LISTER, sets, type SetValue } from './support.ts';
 
 export const KEYS = ['p0', 'p1'] as const;

@@ -1,7 +1,7 @@
 /** An agent scheduler in virtual time, and agents whose starts and outcomes are noted. */
-import type { AgentPolicy, CachingAgent, CommitSummary, Loaded, RunContext } from '../../src/cache/agent.ts';
-import { AgentScheduler, type SchedulerParts } from '../../src/cache/agent-scheduler.ts';
-import { AutoscalerError } from '../../src/domain/errors.ts';
+import type { AgentPolicy, CachingAgent, CommitSummary, Loaded, RunContext } from '../../src/cache/agents/agent.ts';
+import { AgentScheduler, type SchedulerParts } from '../../src/cache/agents/agent-scheduler.ts';
+import { AutoscalerError } from '../../src/lib/errors.ts';
 import { FakeClock, settle } from '../support/fake-clock.ts';
 
 export const START = 1_000_000;

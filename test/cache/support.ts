@@ -1,8 +1,8 @@
 /** A table of sets (with a capacity) and one of machines (whose existence is fenced), and what they report. */
 import { LogicalClock, type Stamp } from '../../src/cache/logical-clock.ts';
-import type { CacheHooks } from '../../src/cache/hooks.ts';
-import type { ListedRow, ListResult, TableEvent } from '../../src/cache/row.ts';
-import { Table } from '../../src/cache/table.ts';
+import type { CacheHooks } from '../../src/cache/table/hooks.ts';
+import type { ListedRow, ListResult, TableEvent } from '../../src/cache/table/row.ts';
+import { Table } from '../../src/cache/table/table.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 
 export interface SetValue {

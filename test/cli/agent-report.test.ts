@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { agentReport } from '../../src/cli/agent-report.ts';
+import { agentReport } from '../../src/cli/debug-documents.ts';
 
 describe('what /debug/agents tells', () => {
   it('has each time in words too, and none that is not there', () => {

@@ -6,8 +6,8 @@ import { tmpdir } from 'node:os';
 import { delimiter, join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { smallWorld } from '../../src/simulator/scenario/worlds.ts';
-import { realSimClock } from '../../src/simulator/sim-clock.ts';
+import { smallWorld } from '../../src/simulator/sample-worlds.ts';
+import { realSimClock } from '../../src/simulator/base/sim-clock.ts';
 import { startWorld } from '../../src/simulator/world.ts';
 import { CLIENT, clientEnvironment, writeClientFiles } from '../support/simulated-client.ts';
 

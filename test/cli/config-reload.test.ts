@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { ConfigReload, type ConfigNews } from '../../src/cli/config-reload.ts';
-import type { Config } from '../../src/config/config.ts';
+import type { Config } from '../../src/config/types/config.ts';
 import { loadSettings } from '../../src/config/load.ts';
 import { createLog } from '../../src/telemetry/log.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';

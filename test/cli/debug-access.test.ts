@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { debugRefusal } from '../../src/cli/debug-access.ts';
-import { serveHttp } from '../../src/cli/http.ts';
+import { debugRefusal, serveHttp } from '../../src/cli/http.ts';
 
 const from = (remoteAddress: string, authorization?: string) => ({
   headers: authorization === undefined ? {} : { authorization },

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { dispatch } from '../../src/cli/dispatch.ts';
-import { dumpRecord } from '../../src/loop/dump.ts';
+import { dumpRecord } from '../../src/loop/replay/dump.ts';
 import { aGroup, aPod, resourceNames } from '../support/builders.ts';
 import { aStage } from '../loop/support.ts';
 import { runCommand } from '../support/run-command.ts';

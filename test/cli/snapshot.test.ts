@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { snapshotOf } from '../../src/cli/snapshot.ts';
-import { AutoscalerError } from '../../src/domain/errors.ts';
+import { snapshotOf } from '../../src/cli/debug-documents.ts';
+import { AutoscalerError } from '../../src/lib/errors.ts';
 import { nodeGroupId } from '../../src/domain/ids.ts';
 import { aStage } from '../loop/support.ts';
 import { aGroup, anInstance, aNode, aPod } from '../support/builders.ts';

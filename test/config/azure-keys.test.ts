@@ -1,9 +1,8 @@
 /** Every key and variable of today's provider: understood, or refused with what to use instead. None is lost in silence. */
 import { describe, expect, it } from 'vitest';
-import { KEYS } from '../../src/config/sources/cloud-config.ts';
-import { ENDPOINTS_VARIABLE } from '../../src/config/sources/endpoints-file.ts';
+import { ENDPOINTS_VARIABLE, KEYS } from '../../src/config/sources/cloud-config.ts';
 import { VARIABLES } from '../../src/config/sources/environment.ts';
-import { RETIRED } from '../../src/config/sources/retired.ts';
+import { RETIRED } from '../../src/config/sources/retired-settings.ts';
 import { configOf, errorsOf } from './support.ts';
 
 /** As its documentation lists them: key of azure.json, variables. */

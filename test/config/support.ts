@@ -1,4 +1,4 @@
-import { isConfigErrors, type Config } from '../../src/config/config.ts';
+import { isConfigErrors, type Config } from '../../src/config/types/config.ts';
 import { loadConfig } from '../../src/config/load.ts';
 
 /** Enough for a valid configuration; a test adds or breaks what it is about. */

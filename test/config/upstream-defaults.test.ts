@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { FLAGS } from '../../src/config/sources/flag-table.ts';
-import { RETIRED_FLAGS } from '../../src/config/sources/retired-flags.ts';
+import { RETIRED_FLAGS } from '../../src/config/sources/retired-settings.ts';
 import { configOf } from './support.ts';
 
 /** The Cluster Autoscaler's, of flags that mean something here and have a default that is a value. */

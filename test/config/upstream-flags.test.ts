@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { FLAGS } from '../../src/config/sources/flag-table.ts';
-import { RETIRED_FLAGS } from '../../src/config/sources/retired-flags.ts';
+import { RETIRED_FLAGS } from '../../src/config/sources/retired-settings.ts';
 import { configOf, errorsOf } from './support.ts';
 
 /** Every flag that the Cluster Autoscaler of 2026 takes, and those that are gone from it and still stand in manifests. */

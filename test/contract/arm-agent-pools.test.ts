@@ -1,6 +1,6 @@
 /** Agent pools and the cluster, with the real AKS client. */
 import { describe, expect, it } from 'vitest';
-import { pickObject } from '../../src/simulator/arm/json.ts';
+import { pickObject } from '../../src/simulator/arm/http/json.ts';
 import { MINUTE, aPool, aWorld, poolPath, setPath, startRig, stateOf } from '../simulator/arm/harness.ts';
 
 const GROUP = 'rg';

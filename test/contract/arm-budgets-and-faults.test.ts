@@ -1,7 +1,7 @@
 /** Budgets and misfortune, as the real client meets them. */
 import { describe, expect, it } from 'vitest';
 import { MINUTE, RG, VERSION, aPool, aWorld, scale, setPath, startRig, stateOf, type Rig } from '../simulator/arm/harness.ts';
-import type { Fault, FaultEffect } from '../../src/simulator/arm/faults.ts';
+import type { Fault, FaultEffect } from '../../src/simulator/arm/state/fault-rules.ts';
 
 describe('budgets', () => {
   it('conformance 17: the 13th PUT on a set within a second is throttled, another set is not, waiting helps', async () => {

@@ -1,6 +1,6 @@
 /** What the real clients do with whole models, and what they send that nobody expects. */
 import { describe, expect, it } from 'vitest';
-import { pickObject } from '../../src/simulator/arm/json.ts';
+import { pickObject } from '../../src/simulator/arm/http/json.ts';
 import { MINUTE, RG, VERSION, aPool, aWorld, poolPath, setPath, sharedRig, stateOf } from '../simulator/arm/harness.ts';
 
 const rig = sharedRig(

@@ -2,8 +2,8 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import type { ClusterView } from '../../src/domain/observation.ts';
 import { aCluster, aNode, START_MS } from '../support/builders.ts';
-import { NODE_GROUP, SUBSCRIPTION } from '../adapters/azure/scripted-arm.ts';
-import { rig, USER_POOL, type Rig } from '../adapters/azure/rig.ts';
+import { NODE_GROUP, SUBSCRIPTION } from '../azure/scripted-arm.ts';
+import { rig, USER_POOL, type Rig } from '../azure/rig.ts';
 
 const open: Rig[] = [];
 afterEach(async () => {

@@ -1,7 +1,7 @@
 /** Limits and retries that a configuration asks for, with the real clients. */
 import { afterEach, describe, expect, it } from 'vitest';
-import { rig, USER_POOL, type Rig } from '../adapters/azure/rig.ts';
-import type { AzureOptions } from '../../src/adapters/azure/options.ts';
+import { rig, USER_POOL, type Rig } from '../azure/rig.ts';
+import type { AzureOptions } from '../../src/azure/arm/options.ts';
 
 let r: Rig | undefined;
 afterEach(async () => {

@@ -3,8 +3,8 @@ import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { AutoscalerError } from '../../src/domain/errors.ts';
-import { meet, part } from '../adapters/azure/meeting.ts';
+import { AutoscalerError } from '../../src/lib/errors.ts';
+import { meet, part } from '../azure/meeting.ts';
 
 const PATH = process.env['PATH'] ?? '';
 let dir = '';

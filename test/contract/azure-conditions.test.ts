@@ -1,8 +1,8 @@
 /** The condition of a capacity write, where its tag is missing, outlived, or cannot be read anew. */
 import { afterEach, describe, expect, it } from 'vitest';
-import type { AzureOptions } from '../../src/adapters/azure/options.ts';
-import { refusal, type ArmReply, type ArmRequest, type ScriptedSet } from '../adapters/azure/scripted-arm.ts';
-import { rig, USER_POOL, type Rig } from '../adapters/azure/rig.ts';
+import type { AzureOptions } from '../../src/azure/arm/options.ts';
+import { refusal, type ArmReply, type ArmRequest, type ScriptedSet } from '../azure/scripted-arm.ts';
+import { rig, USER_POOL, type Rig } from '../azure/rig.ts';
 
 const open: Rig[] = [];
 afterEach(async () => {

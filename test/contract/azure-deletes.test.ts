@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import type { AzureOptions } from '../../src/adapters/azure/options.ts';
+import type { AzureOptions } from '../../src/azure/arm/options.ts';
 import { instanceKey, nodeGroupId, type InstanceKey } from '../../src/domain/ids.ts';
-import { NODE_GROUP, refusal, SUBSCRIPTION, type ScriptedSet } from '../adapters/azure/scripted-arm.ts';
-import { rig, USER_POOL, type Rig } from '../adapters/azure/rig.ts';
+import { NODE_GROUP, refusal, SUBSCRIPTION, type ScriptedSet } from '../azure/scripted-arm.ts';
+import { rig, USER_POOL, type Rig } from '../azure/rig.ts';
 
 const open: Rig[] = [];
 afterEach(async () => {

@@ -1,6 +1,6 @@
 /** What AKS, the scale set, its machines and the cluster count differs, and is measured. */
 import { afterEach, describe, expect, it } from 'vitest';
-import { meet, part, type Meeting } from '../adapters/azure/meeting.ts';
+import { meet, part, type Meeting } from '../azure/meeting.ts';
 
 afterEach(part);
 

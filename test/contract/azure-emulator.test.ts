@@ -1,7 +1,7 @@
 /** The adapter and the emulated Azure, written apart from each other, meet over HTTPS with real tokens. */
 import { afterEach, describe, expect, it } from 'vitest';
 import { nodeGroupId } from '../../src/domain/ids.ts';
-import { meet, part, SPEC } from '../adapters/azure/meeting.ts';
+import { meet, part, SPEC } from '../azure/meeting.ts';
 import { aCluster, aNode } from '../support/builders.ts';
 
 afterEach(part);

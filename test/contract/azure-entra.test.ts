@@ -2,9 +2,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer, type Server } from 'node:https';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { AutoscalerError } from '../../src/domain/errors.ts';
-import { createServerTls, type ServerTls } from '../../src/simulator/tls.ts';
-import { meet, part } from '../adapters/azure/meeting.ts';
+import { AutoscalerError } from '../../src/lib/errors.ts';
+import { createServerTls, type ServerTls } from '../../src/simulator/base/tls.ts';
+import { meet, part } from '../azure/meeting.ts';
 
 type Respond = (request: IncomingMessage, response: ServerResponse) => void;
 

@@ -1,10 +1,10 @@
 /** Capacity that Azure accepted and could not fill, given back: the one write of the adapter that lowers a capacity. */
 import * as fc from 'fast-check';
 import { afterEach, describe, expect, it } from 'vitest';
-import type { AzureOptions } from '../../src/adapters/azure/options.ts';
-import type { ArmKnobs } from '../../src/simulator/arm/knobs.ts';
-import type { PoolSpec, WorldSpec } from '../../src/simulator/world-spec.ts';
-import { meet, part, SPEC, type Meeting } from '../adapters/azure/meeting.ts';
+import type { AzureOptions } from '../../src/azure/arm/options.ts';
+import type { ArmKnobs } from '../../src/simulator/arm/state/latencies.ts';
+import type { PoolSpec, WorldSpec } from '../../src/simulator/base/world-spec.ts';
+import { meet, part, SPEC, type Meeting } from '../azure/meeting.ts';
 
 afterEach(part);
 

@@ -1,11 +1,11 @@
 /** Which group a node is in, and what is known of its machine: over the scripted ARM and, for mixed kinds, the emulated one. */
 import { afterEach, describe, expect, it } from 'vitest';
-import type { AzureOptions } from '../../src/adapters/azure/options.ts';
-import { explainNodes } from '../../src/planning/scale-down/explain.ts';
+import type { AzureOptions } from '../../src/azure/arm/options.ts';
+import { explainNodes } from '../../src/planning/explain/unremovable-nodes.ts';
 import { observe, plan } from '../planning/scale-down/world.ts';
 import { aCluster, aNode } from '../support/builders.ts';
-import { NODE_GROUP, refusal, SUBSCRIPTION } from '../adapters/azure/scripted-arm.ts';
-import { rig, USER_POOL, type Rig } from '../adapters/azure/rig.ts';
+import { NODE_GROUP, refusal, SUBSCRIPTION } from '../azure/scripted-arm.ts';
+import { rig, USER_POOL, type Rig } from '../azure/rig.ts';
 import { closeStages, SMALL, stage, vmsPool, vmsWorld } from './vms-pools-support.ts';
 
 const open: Rig[] = [];

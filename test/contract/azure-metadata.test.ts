@@ -2,13 +2,13 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { placeOf, type MachineQuestion, type Place } from '../../src/adapters/azure/instance-metadata.ts';
-import { AutoscalerError } from '../../src/domain/errors.ts';
+import { placeOf, type MachineQuestion, type Place } from '../../src/azure/arm/instance-metadata.ts';
+import { AutoscalerError } from '../../src/lib/errors.ts';
 import { startArmEmulator, type ArmEmulator } from '../../src/simulator/arm/emulator.ts';
-import { VirtualSimClock } from '../../src/simulator/sim-clock.ts';
-import { createServerTls } from '../../src/simulator/tls.ts';
-import { ViolationLog } from '../../src/simulator/violations.ts';
-import { SPEC } from '../adapters/azure/meeting.ts';
+import { VirtualSimClock } from '../../src/simulator/base/sim-clock.ts';
+import { createServerTls } from '../../src/simulator/base/tls.ts';
+import { ViolationLog } from '../../src/simulator/base/write-safety.ts';
+import { SPEC } from '../azure/meeting.ts';
 import { START_MS } from '../support/builders.ts';
 
 let arm: ArmEmulator;

@@ -1,8 +1,8 @@
 /** Usages of the region over the wire: what they hold back, and what happens when there are none. */
 import { afterEach, describe, expect, it } from 'vitest';
 import { aCluster } from '../support/builders.ts';
-import { part, meet, SPEC } from '../adapters/azure/meeting.ts';
-import { rig, USER_POOL, type Rig } from '../adapters/azure/rig.ts';
+import { part, meet, SPEC } from '../azure/meeting.ts';
+import { rig, USER_POOL, type Rig } from '../azure/rig.ts';
 
 const emptyCluster = aCluster();
 let r: Rig | undefined;

@@ -1,9 +1,9 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import type { AzureOptions } from '../../src/adapters/azure/options.ts';
+import type { AzureOptions } from '../../src/azure/arm/options.ts';
 import { nodeGroupId } from '../../src/domain/ids.ts';
 import { aCluster, aNode } from '../support/builders.ts';
-import { NODE_GROUP, refusal, SUBSCRIPTION, type ArmReply } from '../adapters/azure/scripted-arm.ts';
-import { rig, USER_POOL, type Rig } from '../adapters/azure/rig.ts';
+import { NODE_GROUP, refusal, SUBSCRIPTION, type ArmReply } from '../azure/scripted-arm.ts';
+import { rig, USER_POOL, type Rig } from '../azure/rig.ts';
 
 const open: Rig[] = [];
 afterEach(async () => {

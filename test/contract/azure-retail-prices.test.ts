@@ -1,8 +1,8 @@
 /** The reader of the public price list against the emulated one, over HTTPS: pages, faults, and what stays when it fails. */
 import { afterEach, describe, expect, it } from 'vitest';
-import { PriceBook } from '../../src/adapters/azure/price-book.ts';
-import { RetailPriceClient } from '../../src/adapters/azure/retail-price-client.ts';
-import type { FaultEffect } from '../../src/simulator/arm/faults.ts';
+import { PriceBook } from '../../src/azure/prices/price-cache.ts';
+import { RetailPriceClient } from '../../src/azure/prices/retail-prices-api.ts';
+import type { FaultEffect } from '../../src/simulator/arm/state/fault-rules.ts';
 import { createLog } from '../../src/telemetry/log.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { START_MS } from '../support/builders.ts';

@@ -4,10 +4,10 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import type { AzureCredentialOptions } from '../../src/adapters/azure/options.ts';
-import { AutoscalerError } from '../../src/domain/errors.ts';
-import { createServerTls } from '../../src/simulator/tls.ts';
-import { meet, part } from '../adapters/azure/meeting.ts';
+import type { AzureCredentialOptions } from '../../src/azure/arm/options.ts';
+import { AutoscalerError } from '../../src/lib/errors.ts';
+import { createServerTls } from '../../src/simulator/base/tls.ts';
+import { meet, part } from '../azure/meeting.ts';
 
 afterEach(part);
 

@@ -1,9 +1,9 @@
 /** What a group's size is taken from, and how it outlives lists that are late, wrong, or in another's hands. */
 import { afterEach, describe, expect, it } from 'vitest';
-import type { AzureOptions } from '../../src/adapters/azure/options.ts';
+import type { AzureOptions } from '../../src/azure/arm/options.ts';
 import { instanceKey, nodeGroupId } from '../../src/domain/ids.ts';
-import { NODE_GROUP, refusal, SUBSCRIPTION, type ArmReply, type ArmRequest, type ScriptedSet } from '../adapters/azure/scripted-arm.ts';
-import { rig, USER_POOL, type Rig } from '../adapters/azure/rig.ts';
+import { NODE_GROUP, refusal, SUBSCRIPTION, type ArmReply, type ArmRequest, type ScriptedSet } from '../azure/scripted-arm.ts';
+import { rig, USER_POOL, type Rig } from '../azure/rig.ts';
 
 const open: Rig[] = [];
 afterEach(async () => {

@@ -1,13 +1,12 @@
 /** What the list of VM sizes does to groups: whole or not at all, without rebuilding what it did not change. */
 import { afterEach, describe, expect, it } from 'vitest';
-import type { SkuShare } from '../../src/adapters/azure/sku-agent.ts';
-import { writeSnapshot } from '../../src/adapters/azure/sku-snapshot.ts';
-import { buildCatalog } from '../../src/adapters/azure/skus.ts';
+import type { SkuShare } from '../../src/azure/inventory/sku-agent.ts';
+import { writeSnapshot, buildCatalog } from '../../src/azure/sizes/sku-catalog.ts';
 import { nodeGroupId } from '../../src/domain/ids.ts';
 import { CPU } from '../../src/domain/resources.ts';
 import { START_MS } from '../support/builders.ts';
-import { refusal, SUBSCRIPTION, type ArmReply, type ArmRequest } from '../adapters/azure/scripted-arm.ts';
-import { rig, USER_POOL, type Rig } from '../adapters/azure/rig.ts';
+import { refusal, SUBSCRIPTION, type ArmReply, type ArmRequest } from '../azure/scripted-arm.ts';
+import { rig, USER_POOL, type Rig } from '../azure/rig.ts';
 
 const open: Rig[] = [];
 afterEach(async () => {

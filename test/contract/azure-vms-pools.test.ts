@@ -1,6 +1,6 @@
 /** Agent pools of type VirtualMachines: one group per size, written through AKS. */
 import { afterEach, describe, expect, it } from 'vitest';
-import type { PoolSpec } from '../../src/simulator/world-spec.ts';
+import type { PoolSpec } from '../../src/simulator/base/world-spec.ts';
 import { aCluster, aNode } from '../support/builders.ts';
 import { closeStages, LARGE, SMALL, stage, vmsPool, vmsWorld, type Stage } from './vms-pools-support.ts';
 

@@ -1,6 +1,6 @@
 /** Scale sets that are written through the agent pools of AKS. */
 import { afterEach, describe, expect, it } from 'vitest';
-import { meet, part, SPEC, type Meeting } from '../adapters/azure/meeting.ts';
+import { meet, part, SPEC, type Meeting } from '../azure/meeting.ts';
 import { stage } from './vms-pools-support.ts';
 
 afterEach(part);

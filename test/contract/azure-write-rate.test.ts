@@ -1,7 +1,7 @@
 /** A scale set is not written more often than Azure allows, whatever the demand. */
 import { afterEach, describe, expect, it } from 'vitest';
 import { nodeGroupId } from '../../src/domain/ids.ts';
-import { rig, USER_POOL, type Rig } from '../adapters/azure/rig.ts';
+import { rig, USER_POOL, type Rig } from '../azure/rig.ts';
 
 let r: Rig | undefined;
 afterEach(async () => {

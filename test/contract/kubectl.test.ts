@@ -7,9 +7,9 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { KUBECTL_ROWS, MONITOR, WEB } from '../../docs/kubectl-verbs.ts';
 import { startCluster, type SimCluster } from '../../src/simulator/cluster/cluster.ts';
-import { realSimClock } from '../../src/simulator/sim-clock.ts';
-import { createServerTls } from '../../src/simulator/tls.ts';
-import { ViolationLog } from '../../src/simulator/violations.ts';
+import { realSimClock } from '../../src/simulator/base/sim-clock.ts';
+import { createServerTls } from '../../src/simulator/base/tls.ts';
+import { ViolationLog } from '../../src/simulator/base/write-safety.ts';
 import { findHelm } from '../deploy/helm.ts';
 import { aBudgetDraft, aDeployment, aMachine, SPEC, TestPark, TOKEN } from '../simulator/cluster/stage.ts';
 

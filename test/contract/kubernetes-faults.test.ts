@@ -2,8 +2,8 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { ClusterView } from '../../src/domain/observation.ts';
-import { asAutoscalerError, type AutoscalerError } from '../../src/domain/errors.ts';
-import { podNames, setConnectedStage, type ConnectedStage, type Replica } from '../adapters/kubernetes/connected-stage.ts';
+import { asAutoscalerError, type AutoscalerError } from '../../src/lib/errors.ts';
+import { podNames, setConnectedStage, type ConnectedStage, type Replica } from '../kubernetes/connected-stage.ts';
 import { aMachine, aPodDraft } from '../simulator/cluster/stage.ts';
 
 const WATCHES = 15;

@@ -1,7 +1,7 @@
 /** Two replicas and one lease in the simulated cluster. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { LeaderLease } from '../../src/ports/leader-lease.ts';
-import { setConnectedStage, type ConnectedStage } from '../adapters/kubernetes/connected-stage.ts';
+import type { LeaderLease } from '../../src/domain/ports/leadership.ts';
+import { setConnectedStage, type ConnectedStage } from '../kubernetes/connected-stage.ts';
 
 let stage: ConnectedStage;
 beforeEach(async () => {

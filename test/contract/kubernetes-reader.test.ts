@@ -2,9 +2,9 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { ClusterView } from '../../src/domain/observation.ts';
 import type { Pod } from '../../src/domain/pod.ts';
-import { ownerKey } from '../../src/domain/workload.ts';
+import { ownerKey } from '../../src/domain/workloads.ts';
 import { START_MS } from '../support/builders.ts';
-import { podNames, setConnectedStage, type ConnectedStage, type Replica } from '../adapters/kubernetes/connected-stage.ts';
+import { podNames, setConnectedStage, type ConnectedStage, type Replica } from '../kubernetes/connected-stage.ts';
 import { aBudgetDraft, aDeployment, aMachine, aPodDraft } from '../simulator/cluster/stage.ts';
 
 let stage: ConnectedStage;

@@ -1,14 +1,14 @@
 /** The adapter and the emulated AKS around one pool of type VirtualMachines. */
 import { getClient } from '@azure-rest/core-client';
 import { ClientSecretCredential } from '@azure/identity';
-import type { AzureNodeGroups } from '../../src/adapters/azure/azure-node-groups.ts';
-import type { AzureOptions } from '../../src/adapters/azure/options.ts';
+import type { AzureNodeGroups } from '../../src/azure/azure.ts';
+import type { AzureOptions } from '../../src/azure/arm/options.ts';
 import type { InstanceKey } from '../../src/domain/ids.ts';
 import type { NodeGroup } from '../../src/domain/node-group.ts';
 import type { ClusterView } from '../../src/domain/observation.ts';
-import type { JournalEntry } from '../../src/simulator/arm/journal.ts';
-import type { PoolSpec, WorldSpec } from '../../src/simulator/world-spec.ts';
-import { meet, part, type Meeting } from '../adapters/azure/meeting.ts';
+import type { JournalEntry } from '../../src/simulator/arm/http/journal.ts';
+import type { PoolSpec, WorldSpec } from '../../src/simulator/base/world-spec.ts';
+import { meet, part, type Meeting } from '../azure/meeting.ts';
 
 export const SMALL = 'Standard_D4s_v5';
 export const LARGE = 'Standard_D8s_v5';

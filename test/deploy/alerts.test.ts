@@ -5,8 +5,8 @@ import { join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { alertGroups, runbookOf } from '../../deploy/alerts.ts';
 import { catalogue } from '../../docs/reference.ts';
-import { FAILURE_REASONS } from '../../src/adapters/azure/arm-errors.ts';
-import { VERDICT_CLASSES } from '../../src/planning/scale-up/verdict-class.ts';
+import { FAILURE_REASONS } from '../../src/azure/arm/errors.ts';
+import { VERDICT_CLASSES } from '../../src/planning/explain/refusal-class.ts';
 import { familyOf, labelsIn, seriesIn } from './promql.ts';
 
 const ROOT = resolve(import.meta.dirname, '..', '..');
@@ -64,7 +64,7 @@ describe('the alerts', async () => {
       'aks_autoscaler_node_group_drift kind': ['instances', 'nodes'],
       'aks_autoscaler_node_group_size kind': ['target'],
     });
-    const agents = text('src', 'adapters', 'azure', 'agents.ts');
+    const agents = text('src', 'azure', 'inventory', 'agents.ts');
     for (const kind of ['scaleSets', 'instances', 'vms', 'agentPools']) expect(agents).toContain(`kind: '${kind}', order:`);
   });
 

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { dashboard, ROWS } from '../../deploy/dashboard.ts';
 import { catalogue } from '../../docs/reference.ts';
-import { VERDICT_CLASSES } from '../../src/planning/scale-up/verdict-class.ts';
+import { VERDICT_CLASSES } from '../../src/planning/explain/refusal-class.ts';
 import { familyOf, labelsIn, seriesIn } from './promql.ts';
 
 const PANELS = ROWS.flatMap(({ panels }) => panels);

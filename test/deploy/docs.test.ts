@@ -5,9 +5,9 @@ import { describe, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { generatedDocuments } from '../../docs/files.ts';
 import { catalogue, settingRows } from '../../docs/reference.ts';
-import { isConfigErrors, type Config } from '../../src/config/config.ts';
+import { isConfigErrors, type Config } from '../../src/config/types/config.ts';
 import { loadConfig } from '../../src/config/load.ts';
-import { VERDICT_CLASSES } from '../../src/planning/scale-up/verdict-class.ts';
+import { VERDICT_CLASSES } from '../../src/planning/explain/refusal-class.ts';
 import { familyOf } from './promql.ts';
 import { FLAGS } from '../../src/config/sources/flag-table.ts';
 

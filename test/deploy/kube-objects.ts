@@ -1,7 +1,7 @@
 /** Reads manifests as the tests need them. */
 import { join, resolve } from 'node:path';
 import { parseAllDocuments } from 'yaml';
-import { isConfigErrors, type Config } from '../../src/config/config.ts';
+import { isConfigErrors, type Config } from '../../src/config/types/config.ts';
 import { loadConfig } from '../../src/config/load.ts';
 
 export const ROOT = resolve(import.meta.dirname, '..', '..');

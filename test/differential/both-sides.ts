@@ -1,10 +1,10 @@
 /** The same objects, once for the planner and once for the toy scheduler of the simulated cluster. */
-import { createPodProjection, projectPod } from '../../src/adapters/kubernetes/project-pod.ts';
-import { createNodeProjection, projectNode } from '../../src/adapters/kubernetes/project-node.ts';
-import type { NodeJson, PodJson } from '../../src/adapters/kubernetes/api-json.ts';
+import { createPodProjection, projectPod } from '../../src/kubernetes/projection/pod.ts';
+import { createNodeProjection, projectNode } from '../../src/kubernetes/projection/node.ts';
+import type { NodeJson, PodJson } from '../../src/kubernetes/api/core-json.ts';
 import type { Node } from '../../src/domain/node.ts';
 import type { Pod } from '../../src/domain/pod.ts';
-import type { KubeObject, NodeObject, PodObject } from '../../src/simulator/cluster/objects.ts';
+import type { KubeObject, NodeObject, PodObject } from '../../src/simulator/cluster/store/objects.ts';
 import { nodeReasons, seatOf, type Seat } from '../../src/simulator/cluster/scheduler/node-filters.ts';
 import { topologyReason, type Room } from '../../src/simulator/cluster/scheduler/topology.ts';
 import { volumeReason } from '../../src/simulator/cluster/scheduler/volumes.ts';

@@ -2,11 +2,11 @@
  * One question that a real kube-scheduler has answered: the whole cluster as the API server gave it back, one pending
  * pod, and the nodes that let it in. Plain JSON, so that an answer once had can be asked for again without a scheduler.
  */
-import type { NodeJson, ObjectJson } from '../../src/adapters/kubernetes/api-json.ts';
-import { ReflectedCluster } from '../../src/adapters/kubernetes/reflected-cluster.ts';
+import type { NodeJson, ObjectJson } from '../../src/kubernetes/api/core-json.ts';
+import { ReflectedCluster } from '../../src/kubernetes/views/cluster-tables.ts';
 import type { FitReason } from '../../src/domain/reasons.ts';
 import { ResourceNames } from '../../src/domain/resources.ts';
-import { ClusterSnapshot } from '../../src/scheduling/cluster-snapshot.ts';
+import { ClusterSnapshot } from '../../src/scheduling/snapshot/cluster-snapshot.ts';
 
 /** As the API spells it. */
 export interface ParityObject {

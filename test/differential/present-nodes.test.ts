@@ -1,9 +1,9 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { PodObject, PodSpec } from '../../src/simulator/cluster/objects.ts';
-import { decide } from '../../src/simulator/cluster/scheduler/decide.ts';
+import type { PodObject, PodSpec } from '../../src/simulator/cluster/store/objects.ts';
+import { decide } from '../../src/simulator/cluster/scheduler/scheduler.ts';
 import { occupy } from '../../src/simulator/cluster/scheduler/node-filters.ts';
-import { ClusterSnapshot } from '../../src/scheduling/cluster-snapshot.ts';
+import { ClusterSnapshot } from '../../src/scheduling/snapshot/cluster-snapshot.ts';
 import { aCluster, resourceNames } from '../support/builders.ts';
 import { plannersNode, plannersPod, roomWith, toyReasons } from './both-sides.ts';
 import { nodeDraft, nodeObject, NAMESPACES, podDraft, podObject, ZONE, type NodeDraft, type PodDraft } from './random-cluster.ts';

@@ -1,9 +1,9 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { ObjectJson } from '../../src/adapters/kubernetes/api-json.ts';
-import { ReflectedCluster } from '../../src/adapters/kubernetes/reflected-cluster.ts';
+import type { ObjectJson } from '../../src/kubernetes/api/core-json.ts';
+import { ReflectedCluster } from '../../src/kubernetes/views/cluster-tables.ts';
 import { ResourceNames } from '../../src/domain/resources.ts';
-import { ClusterSnapshot } from '../../src/scheduling/cluster-snapshot.ts';
+import { ClusterSnapshot } from '../../src/scheduling/snapshot/cluster-snapshot.ts';
 import { roomWith, toyReasons } from './both-sides.ts';
 import { mounting, peopleOf, storageOf, storageStory, type StorageStory } from './random-storage.ts';
 

@@ -12,7 +12,7 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createServerTls } from '../../src/simulator/tls.ts';
+import { createServerTls } from '../../src/simulator/base/tls.ts';
 import { ApiClient, type Json } from './api-client.ts';
 import type { Binaries, Part } from './binaries.ts';
 import { etcdArgs, apiServerArgs, auditPolicy, controllerArgs, schedulerArgs, schedulerConfig, kubeconfig } from './program-arguments.ts';

@@ -9,11 +9,11 @@ import {
   nodeDraft,
   UNINITIALIZED,
   zoneOf,
-} from '../../src/simulator/cluster/controllers/node-shape.ts';
-import { DEFAULT_KNOBS } from '../../src/simulator/cluster/knobs.ts';
-import type { Machine, MachineChange, MachinePark } from '../../src/simulator/machines.ts';
-import type { SimClock } from '../../src/simulator/sim-clock.ts';
-import type { WorldSpec } from '../../src/simulator/world-spec.ts';
+} from '../../src/simulator/cluster/controllers/node-object.ts';
+import { DEFAULT_KNOBS } from '../../src/simulator/cluster/base/latencies.ts';
+import type { Machine, MachineChange, MachinePark } from '../../src/simulator/base/vm-feed.ts';
+import type { SimClock } from '../../src/simulator/base/sim-clock.ts';
+import type { WorldSpec } from '../../src/simulator/base/world-spec.ts';
 import { ApiError, MERGE, STRATEGIC, type ApiClient, type KubeObject } from './api-client.ts';
 import { DISK_DRIVER, DISK_ZONE, startDiskDriver } from './disk-driver.ts';
 import { until } from './until.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { Node } from '../../src/domain/node.ts';
 import type { ClusterPolicy } from '../../src/domain/policy.ts';
-import { groupEvents } from '../../src/loop/group-events.ts';
-import { describeStatus } from '../../src/loop/status.ts';
+import { groupEvents } from '../../src/observers/events/node-group-events.ts';
+import { describeStatus } from '../../src/observers/status/status-document.ts';
 import { aGroup, anInstance, aNode, aPod, aTemplate, START_MS } from '../support/builders.ts';
 import { aPolicy } from '../support/policy.ts';
 import { aStage } from './support.ts';

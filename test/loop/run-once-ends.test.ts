@@ -1,9 +1,9 @@
 /** How a loop ends before its time, begins after a crash, and what it leaves alone when it cannot know. */
 import { describe, expect, it } from 'vitest';
-import { AutoscalerError } from '../../src/domain/errors.ts';
+import { AutoscalerError } from '../../src/lib/errors.ts';
 import { nodeGroupId } from '../../src/domain/ids.ts';
 import type { Node } from '../../src/domain/node.ts';
-import { DELETION_CANDIDATE_TAINT, TO_BE_DELETED_TAINT } from '../../src/domain/taint.ts';
+import { DELETION_CANDIDATE_TAINT, TO_BE_DELETED_TAINT } from '../../src/domain/taints.ts';
 import { aGroup, aNode, aPod, START_MS } from '../support/builders.ts';
 import { aPolicy } from '../support/policy.ts';
 import { aStage, valueOf } from './support.ts';

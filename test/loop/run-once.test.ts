@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { AutoscalerError } from '../../src/domain/errors.ts';
+import { AutoscalerError } from '../../src/lib/errors.ts';
 import { nodeGroupId } from '../../src/domain/ids.ts';
 import { settle } from '../support/fake-clock.ts';
 import { aGroup, anInstance, aNode, aPod, aTemplate, START_MS } from '../support/builders.ts';

@@ -2,9 +2,9 @@
 import type { NodeGroup } from '../../src/domain/node-group.ts';
 import type { Policy } from '../../src/domain/policy.ts';
 import { Autoscaler } from '../../src/loop/autoscaler.ts';
-import type { LoopDeps } from '../../src/loop/deps.ts';
-import type { LoopRecord } from '../../src/ports/decision-journal.ts';
-import type { PriorityRulesReader } from '../../src/ports/priority-rules.ts';
+import type { LoopDeps } from '../../src/loop/deps/loop-deps.ts';
+import type { LoopRecord } from '../../src/domain/ports/records.ts';
+import type { PriorityRulesReader } from '../../src/domain/ports/stored-text.ts';
 import { createLog } from '../../src/telemetry/log.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
 import { resourceNames, START_MS } from '../support/builders.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { nodeGroupId } from '../../src/domain/ids.ts';
 import type { InstanceState } from '../../src/domain/node-group.ts';
-import { emptyLoopState, reduceObservation } from '../../src/planning/state.ts';
+import { emptyLoopState, reduceObservation } from '../../src/planning/state/loop-state.ts';
 import { aCluster, aGroup, anInstance, aNode, anObservation, keyOf, START_MS } from '../support/builders.ts';
 import { aPolicy } from '../support/policy.ts';
 

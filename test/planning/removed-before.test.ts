@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { ClusterView } from '../../src/domain/observation.ts';
-import { TO_BE_DELETED_TAINT, type Taint } from '../../src/domain/taint.ts';
-import { removedBefore } from '../../src/planning/state/removed-before.ts';
+import { TO_BE_DELETED_TAINT, type Taint } from '../../src/domain/taints.ts';
+import { removedBefore } from '../../src/planning/state/after-restart.ts';
 import { aCluster, aGroup, aNode, keyOf, START_MS } from '../support/builders.ts';
 import { FakeCloud } from '../support/fake-cloud.ts';
 

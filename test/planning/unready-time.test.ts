@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { unreadyKeptMs } from '../../src/planning/state/unready-time.ts';
+import { unreadyKeptMs } from '../../src/planning/state/node-counts.ts';
 import { aCloud, aCluster, aGroup, anInstance, aNode, keyOf, START_MS } from '../support/builders.ts';
 import { aPolicy } from '../support/policy.ts';
 

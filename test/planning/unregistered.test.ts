@@ -5,9 +5,9 @@ import type { LoopState } from '../../src/domain/loop-state.ts';
 import type { Observation } from '../../src/domain/observation.ts';
 import { planScaleDown } from '../../src/planning/scale-down/plan.ts';
 import { planScaleUp } from '../../src/planning/scale-up/plan.ts';
-import { upcomingNodes } from '../../src/planning/scale-up/upcoming.ts';
-import { emptyLoopState, reduceObservation } from '../../src/planning/state.ts';
-import { ClusterSnapshot } from '../../src/scheduling/cluster-snapshot.ts';
+import { upcomingNodes } from '../../src/planning/scale-up/groups/upcoming-nodes.ts';
+import { emptyLoopState, reduceObservation } from '../../src/planning/state/loop-state.ts';
+import { ClusterSnapshot } from '../../src/scheduling/snapshot/cluster-snapshot.ts';
 import { aCluster, aGroup, aNode, anInstance, anObservation, keyOf, resourceNames, START_MS } from '../support/builders.ts';
 import { aPolicy } from '../support/policy.ts';
 

@@ -3,10 +3,9 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Device, DeviceClaim, DevicePool } from '../../src/domain/devices.ts';
 import type { Pod } from '../../src/domain/pod.ts';
-import { ClusterSnapshot } from '../../src/scheduling/cluster-snapshot.ts';
-import { allocate } from '../../src/scheduling/device-fit.ts';
-import { listOf } from '../../src/scheduling/device-list.ts';
-import { nothingInUse } from '../../src/scheduling/devices-in-use.ts';
+import { ClusterSnapshot } from '../../src/scheduling/snapshot/cluster-snapshot.ts';
+import { allocate, nothingInUse } from '../../src/scheduling/devices/device-allocator.ts';
+import { listOf } from '../../src/scheduling/devices/device-list.ts';
 import { aCluster, aNode, aPod, resourceNames } from '../support/builders.ts';
 
 const DRIVER = 'gpu.example.com';

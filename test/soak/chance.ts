@@ -1,5 +1,5 @@
 /** Drawing from a seeded source: the words that the generator needs. */
-import type { Random } from '../../src/domain/random.ts';
+import type { Random } from '../../src/lib/random.ts';
 
 /** A whole number from `least` to `most`, both possible. */
 export function whole(random: Random, least: number, most: number): number {

@@ -1,5 +1,5 @@
 /** When the daemon dies: at calls of its own, drawn from a seed, or named one by one. */
-import type { Random } from '../../src/domain/random.ts';
+import type { Random } from '../../src/lib/random.ts';
 import type { Call, Doom, Moment } from '../support/mortal.ts';
 import { happens, oneOf, whole } from './chance.ts';
 

@@ -2,7 +2,7 @@
  * A short life that grows a pool and shrinks it again, lived once for each call that the daemon makes in it, with the daemon
  * dying at that call: reads and waits once, writes before and after their effect.
  */
-import type { WorldSpec } from '../../src/simulator/world-spec.ts';
+import type { WorldSpec } from '../../src/simulator/base/world-spec.ts';
 import { aPool, worldOf } from '../scenarios/support.ts';
 import type { Call, Moment } from '../support/mortal.ts';
 import { deathAt, immortal } from './deaths.ts';

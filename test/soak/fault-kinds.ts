@@ -2,8 +2,8 @@
  * The misfortunes of a soak run, numbered as in the catalogue of ARM's faults. Those that Azure makes by itself (stock,
  * quota, evictions, other writers, pools that come and go) are events of the world and not in this table.
  */
-import type { Random } from '../../src/domain/random.ts';
-import type { Fault, FaultEffect, FaultMatch } from '../../src/simulator/arm/faults.ts';
+import type { Random } from '../../src/lib/random.ts';
+import type { Fault, FaultEffect, FaultMatch } from '../../src/simulator/arm/state/fault-rules.ts';
 import { happens, oneOf, whole } from './chance.ts';
 
 const SECOND = 1_000;

@@ -2,9 +2,9 @@
  * Growth that goes wrong where nobody can see it: machines that fail, or never become nodes, while the lists that would show it
  * are old, empty, short of an item, or not to be had.
  */
-import type { Random } from '../../src/domain/random.ts';
-import type { FaultEffect, FaultMatch } from '../../src/simulator/arm/faults.ts';
-import type { PoolSpec } from '../../src/simulator/world-spec.ts';
+import type { Random } from '../../src/lib/random.ts';
+import type { FaultEffect, FaultMatch } from '../../src/simulator/arm/state/fault-rules.ts';
+import type { PoolSpec } from '../../src/simulator/base/world-spec.ts';
 import { happens, oneOf, whole } from './chance.ts';
 import type { TimedStep } from './step.ts';
 

@@ -1,5 +1,5 @@
 /** What the daemon knew and must not forget, and what it must not order twice: judgements for runs in which nothing else explains it. */
-import type { DecisionJournal } from '../../src/ports/decision-journal.ts';
+import type { DecisionJournal } from '../../src/domain/ports/records.ts';
 import type { VirtualRun } from '../support/virtual-world.ts';
 import type { TimedStep } from './step.ts';
 

@@ -1,10 +1,10 @@
 /** Makes a world, its workloads and its misfortunes out of a seed. Pure: the same seed makes the same scenario. */
-import { seededRandom, type Random } from '../../src/domain/random.ts';
-import type { AmbientSettings } from '../../src/simulator/arm/ambient.ts';
-import { CATALOGUE } from '../../src/simulator/arm/catalogue.ts';
-import type { ArmKnobs } from '../../src/simulator/arm/knobs.ts';
-import type { WorldEvent } from '../../src/simulator/arm/world-event.ts';
-import type { PoolSpec, WorldSpec } from '../../src/simulator/world-spec.ts';
+import { seededRandom, type Random } from '../../src/lib/random.ts';
+import type { AmbientSettings } from '../../src/simulator/arm/faults/background-actors.ts';
+import { CATALOGUE } from '../../src/simulator/arm/faults/incident-catalogue.ts';
+import type { ArmKnobs } from '../../src/simulator/arm/state/latencies.ts';
+import type { WorldEvent } from '../../src/simulator/arm/faults/world-event.ts';
+import type { PoolSpec, WorldSpec } from '../../src/simulator/base/world-spec.ts';
 import { aPool, worldOf } from '../scenarios/support.ts';
 import { happens, oneOf, whole } from './chance.ts';
 import { drawFault } from './fault-kinds.ts';

@@ -2,11 +2,11 @@
  * One soak run: a world, a daemon and misfortunes from a seed, then quiet, judged from outside. Nothing of the daemon's
  * own opinion counts but where it must agree with the world.
  */
-import { asAutoscalerError } from '../../src/domain/errors.ts';
-import { seededRandom } from '../../src/domain/random.ts';
-import { CATALOGUE } from '../../src/simulator/arm/catalogue.ts';
-import type { ObjectDraft } from '../../src/simulator/cluster/objects.ts';
-import type { PoolSpec } from '../../src/simulator/world-spec.ts';
+import { asAutoscalerError } from '../../src/lib/errors.ts';
+import { seededRandom } from '../../src/lib/random.ts';
+import { CATALOGUE } from '../../src/simulator/arm/faults/incident-catalogue.ts';
+import type { ObjectDraft } from '../../src/simulator/cluster/store/objects.ts';
+import type { PoolSpec } from '../../src/simulator/base/world-spec.ts';
 import { budget, deployment } from '../scenarios/support.ts';
 import { VirtualRun } from '../support/virtual-world.ts';
 import { immortal, randomDeaths, type Mortality } from './deaths.ts';

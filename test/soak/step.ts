@@ -1,7 +1,7 @@
 /** What happens in a soak run, and when. */
-import type { CatalogueOrder } from '../../src/simulator/arm/catalogue-raise.ts';
-import type { Fault } from '../../src/simulator/arm/faults.ts';
-import type { WorldEvent } from '../../src/simulator/arm/world-event.ts';
+import type { CatalogueOrder } from '../../src/simulator/arm/faults/raise-incident.ts';
+import type { Fault } from '../../src/simulator/arm/state/fault-rules.ts';
+import type { WorldEvent } from '../../src/simulator/arm/faults/world-event.ts';
 
 export type Step =
   | { readonly kind: 'scale'; readonly workload: string; readonly replicas: number }

@@ -1,5 +1,5 @@
 /** Makes a run of a theme and a seed, and tells which seed of which theme notices the loss of which guard. */
-import { seededRandom, type Random } from '../../src/domain/random.ts';
+import { seededRandom, type Random } from '../../src/lib/random.ts';
 import { worldOf } from '../scenarios/support.ts';
 import { oneOf, whole } from './chance.ts';
 import type { Scenario, WorkloadSpec } from './scenario.ts';

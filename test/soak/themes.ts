@@ -1,9 +1,9 @@
 /** Short runs that each assault one guard of the daemon without pause, where the random ones come to every guard now and then. */
-import type { Random } from '../../src/domain/random.ts';
-import type { Fault, FaultEffect, FaultMatch } from '../../src/simulator/arm/faults.ts';
-import type { ArmKnobs } from '../../src/simulator/arm/knobs.ts';
-import type { WorldEvent } from '../../src/simulator/arm/world-event.ts';
-import type { PoolSpec } from '../../src/simulator/world-spec.ts';
+import type { Random } from '../../src/lib/random.ts';
+import type { Fault, FaultEffect, FaultMatch } from '../../src/simulator/arm/state/fault-rules.ts';
+import type { ArmKnobs } from '../../src/simulator/arm/state/latencies.ts';
+import type { WorldEvent } from '../../src/simulator/arm/faults/world-event.ts';
+import type { PoolSpec } from '../../src/simulator/base/world-spec.ts';
 import { aPool } from '../scenarios/support.ts';
 import { oneOf, whole } from './chance.ts';
 import type { Scenario } from './scenario.ts';

@@ -6,7 +6,7 @@ import type { Node } from '../../src/domain/node.ts';
 import type { CloudView, ClusterView, Observation } from '../../src/domain/observation.ts';
 import type { Pod, PodShape } from '../../src/domain/pod.ts';
 import { ResourceNames } from '../../src/domain/resources.ts';
-import type { DisruptionBudget, ReplicatedWorkload } from '../../src/domain/workload.ts';
+import type { DisruptionBudget, ReplicatedWorkload } from '../../src/domain/workloads.ts';
 
 /** One registry for a whole test file is what the composition root does too. */
 export const resourceNames = new ResourceNames();

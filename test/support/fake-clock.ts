@@ -1,5 +1,5 @@
-import { AutoscalerError } from '../../src/domain/errors.ts';
-import type { Clock } from '../../src/domain/clock.ts';
+import { AutoscalerError } from '../../src/lib/errors.ts';
+import type { Clock } from '../../src/lib/clock.ts';
 
 /** A clock that moves only when told to. Sleepers wake in order of time, then of going to sleep. */
 export class FakeClock implements Clock {

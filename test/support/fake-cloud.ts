@@ -2,12 +2,12 @@
  * Node groups that remember. Guards as the real adapter does: a stale version is a conflict, nothing goes above max or
  * (for nodes) below min, an instance that is gone is success.
  */
-import { AutoscalerError } from '../../src/domain/errors.ts';
+import { AutoscalerError } from '../../src/lib/errors.ts';
 import type { NodeGroupId } from '../../src/domain/ids.ts';
 import type { Instance, NodeGroup } from '../../src/domain/node-group.ts';
 import type { CloudEvent, CloudView, ClusterView } from '../../src/domain/observation.ts';
 import type { DeleteOutcome, IncreaseOutcome } from '../../src/domain/outcome.ts';
-import type { CloudNodeGroups, DeleteRequest, IncreaseRequest } from '../../src/ports/cloud-node-groups.ts';
+import type { CloudNodeGroups, DeleteRequest, IncreaseRequest } from '../../src/domain/ports/cloud.ts';
 import { aCloud, anInstance, START_MS } from './builders.ts';
 import type { OnCall } from './fake-cluster.ts';
 

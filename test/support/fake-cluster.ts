@@ -3,17 +3,16 @@
  * pods end after `endsAfterPolls` questions whether they still exist. Every call passes through `onCall` first, where a
  * test can fail it or never let it return.
  */
-import { AutoscalerError } from '../../src/domain/errors.ts';
+import { AutoscalerError } from '../../src/lib/errors.ts';
 import type { Node } from '../../src/domain/node.ts';
 import type { ClusterView } from '../../src/domain/observation.ts';
 import type { EvictOutcome } from '../../src/domain/outcome.ts';
 import type { Pod } from '../../src/domain/pod.ts';
-import type { Taint } from '../../src/domain/taint.ts';
-import type { DaemonSet, DisruptionBudget } from '../../src/domain/workload.ts';
-import type { ClusterReader } from '../../src/ports/cluster-reader.ts';
-import type { AutoscalerEvent, EventRecorder } from '../../src/ports/event-recorder.ts';
-import type { NodeTainter } from '../../src/ports/node-tainter.ts';
-import type { PodEvictor } from '../../src/ports/pod-evictor.ts';
+import type { Taint } from '../../src/domain/taints.ts';
+import type { DaemonSet, DisruptionBudget } from '../../src/domain/workloads.ts';
+import type { ClusterReader } from '../../src/domain/ports/cluster.ts';
+import type { AutoscalerEvent, EventRecorder } from '../../src/domain/ports/records.ts';
+import type { NodeTainter, PodEvictor } from '../../src/domain/ports/cluster-writes.ts';
 import { aCluster } from './builders.ts';
 
 export type OnCall = (call: string, subject: string) => Promise<void> | void;

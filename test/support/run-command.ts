@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { dispatch } from '../../src/cli/dispatch.ts';
-import type { Terminal } from '../../src/cli/terminal.ts';
+import type { Terminal } from '../../src/cli/process/process.ts';
 
 export interface CommandWorld {
   readonly env?: Readonly<Record<string, string | undefined>>;

@@ -4,7 +4,7 @@
  */
 import { Counter, Gauge, Histogram, Summary } from 'prom-client';
 import { describe, expect, it } from 'vitest';
-import { createCompatibleMetrics } from '../../src/telemetry/compatible-metrics.ts';
+import { createCompatibleMetrics } from '../../src/telemetry/cluster-autoscaler-metrics.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
 
 const POOLS = 50;

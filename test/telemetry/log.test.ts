@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { AutoscalerError } from '../../src/domain/errors.ts';
+import { AutoscalerError } from '../../src/lib/errors.ts';
 import { createLog } from '../../src/telemetry/log.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 

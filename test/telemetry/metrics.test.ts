@@ -1,11 +1,11 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { publishCompatible } from '../../src/loop/compatible-gauges.ts';
-import { publishObservation } from '../../src/loop/gauges.ts';
-import type { LoopReport } from '../../src/loop/report.ts';
-import { emptyLoopState } from '../../src/planning/state.ts';
-import { createCompatibleMetrics, ERROR_TYPES } from '../../src/telemetry/compatible-metrics.ts';
+import { publishCompatible } from '../../src/observers/cluster-autoscaler-metrics/gauges.ts';
+import { publishObservation } from '../../src/observers/metrics/loop-metrics.ts';
+import type { LoopReport } from '../../src/domain/loop-report.ts';
+import { emptyLoopState } from '../../src/planning/state/loop-state.ts';
+import { createCompatibleMetrics, ERROR_TYPES } from '../../src/telemetry/cluster-autoscaler-metrics.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
 import { aCluster, aGroup, aNode, anObservation, aPod, aTemplate, START_MS, type PodOptions } from '../support/builders.ts';
 import { aPolicy } from '../support/policy.ts';

@@ -1,10 +1,11 @@
 /** What the cluster allows, asked of its own authorizer, and what stands in the way of removals. */
-import type { Access, KubernetesDiagnosis } from '../../adapters/kubernetes/diagnosis.ts';
-import type { KubernetesConfig } from '../../config/config.ts';
-import { asAutoscalerError } from '../../domain/errors.ts';
-import { STATUS_NAME } from '../../loop/scale-up-events.ts';
-import { CLUSTER_RULES, NAMESPACE_RULES, type Rule } from './access-rules.ts';
+import type { PoolsFacts } from '../../azure/doctor/pool-diagnosis.ts';
+import type { KubernetesConfig, Config } from '../../config/types/config.ts';
+import type { Access, KubernetesDiagnosis } from '../../kubernetes/diagnosis.ts';
+import { asAutoscalerError } from '../../lib/errors.ts';
+import { STATUS_NAME } from '../../planning/explain/scale-up-events.ts';
 import { failed, ok, skipped, warning, type Check } from './check.ts';
+import { CLUSTER_RULES, NAMESPACE_RULES, type Rule } from './required-access.ts';
 
 /** Every question that the rules make, the leases and ConfigMaps by their configured places. */
 export function questionsOf(
@@ -81,4 +82,38 @@ export async function budgetChecks(diagnosis: KubernetesDiagnosis, signal: Abort
   } catch (thrown) {
     return [skipped('budget', `the disruption budgets cannot be read: ${asAutoscalerError(thrown).message}`)];
   }
+}
+
+// Rules of the configuration that match nothing that is there. Pure.
+
+export function configChecks({ azure, policy, warnings }: Config, { pools, idleRules, unusedOptionNames }: PoolsFacts): readonly Check[] {
+  const idle = [
+    ...idleRules.map((index) => {
+      const tags = (azure.discovery[index]?.selectors ?? []).map(({ key, value }) => `${key}=${value}`).join(',');
+      const fix = `az vmss update -g ${azure.nodeResourceGroup} -n SCALE_SET --set ${tags
+        .split(',')
+        .map((tag) => `tags.${tag}`)
+        .join(' ')}`;
+      return warning('config', `discovery[${index}] (${tags}) selects no scale set of ${azure.nodeResourceGroup}`, fix);
+    }),
+    ...unusedOptionNames.map((name) =>
+      warning('config', `nodeGroupOptions: no node group is named ${name}; there ${pools.length === 1 ? 'is' : 'are'} ${namesIn(pools)}`),
+    ),
+    ...(policy.scaleUp.priorities ?? []).flatMap(({ priority, patterns }) =>
+      patterns
+        .filter((pattern) => !pools.some(({ name, agentPool }) => [name, agentPool ?? ''].some((text) => new RegExp(pattern).test(text))))
+        .map((pattern) => warning('config', `scaleUp.priorities: the pattern "${pattern}" of level ${priority} matches no node group`)),
+    ),
+    ...Object.keys(policy.scaleUp.prices ?? {})
+      .filter((size) => !pools.some(({ vmSize }) => vmSize.toLowerCase() === size.replace(/\/spot$/, '')))
+      .map((size) => warning('config', `scaleUp.prices: no node group has the size ${size}`)),
+    ...warnings.map((sentence) => warning('config', sentence)),
+  ];
+  return idle.length > 0 ? idle : [ok('config', 'every rule of the configuration matches something')];
+}
+
+/** As a person may write them: of a scale set that AKS made, its agent pool. */
+function namesIn(pools: PoolsFacts['pools']): string {
+  const names = pools.map(({ name, agentPool }) => agentPool ?? name);
+  return names.length === 0 ? 'none' : names.join(', ');
 }

@@ -1,11 +1,11 @@
 /** All checks in order. What cannot be asked costs its own line and those that follow from it, and nothing else. */
-import { diagnoseAzure, type AzureDiagnosis } from '../../adapters/azure/diagnosis.ts';
-import { placeOf } from '../../adapters/azure/instance-metadata.ts';
-import type { PoolsFacts } from '../../adapters/azure/pool-diagnosis.ts';
-import { diagnoseKubernetes } from '../../adapters/kubernetes/diagnosis.ts';
-import type { Config } from '../../config/config.ts';
-import type { Clock } from '../../domain/clock.ts';
-import { asAutoscalerError } from '../../domain/errors.ts';
+import { diagnoseAzure, type AzureDiagnosis } from '../../azure/doctor/diagnosis.ts';
+import { placeOf } from '../../azure/arm/instance-metadata.ts';
+import type { PoolsFacts } from '../../azure/doctor/pool-diagnosis.ts';
+import { diagnoseKubernetes } from '../../kubernetes/diagnosis.ts';
+import type { Config } from '../../config/types/config.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { asAutoscalerError } from '../../lib/errors.ts';
 import { createMetrics } from '../../telemetry/metrics.ts';
 import {
   AGENT_POOL_READ,
@@ -24,8 +24,8 @@ import {
 } from './azure-checks.ts';
 import { failed, ok, type Check } from './check.ts';
 import { accessChecks, budgetChecks } from './cluster-checks.ts';
-import { configChecks } from './config-checks.ts';
-import { linkedCheck, linkedResources } from './linked-checks.ts';
+import { configChecks } from './cluster-checks.ts';
+import { linkedCheck, linkedResources } from './azure-checks.ts';
 
 /** Reads only. Throws nothing but `cancelled`. */
 export async function examine(config: Config, clock: Clock, signal: AbortSignal): Promise<readonly Check[]> {

@@ -1,13 +1,13 @@
 /** Pods that are not there yet, from manifests: what would be if they came? */
-import type { ClaimSpecJson, PodJson, PodSpecJson } from '../../adapters/kubernetes/api-json.ts';
-import { claimWish } from '../../adapters/kubernetes/project-storage.ts';
-import type { FileObject } from '../../config/objects-file.ts';
-import { AutoscalerError } from '../../domain/errors.ts';
+import type { ClaimSpecJson, PodJson, PodSpecJson } from '../../kubernetes/api/core-json.ts';
+import { claimWish } from '../../kubernetes/projection/storage.ts';
+import type { FileObject } from './files/objects-file.ts';
+import { AutoscalerError } from '../../lib/errors.ts';
 import { podName } from '../../domain/ids.ts';
 import type { ClusterView } from '../../domain/observation.ts';
 import type { Pod } from '../../domain/pod.ts';
 import type { PodClaim } from '../../domain/volumes.ts';
-import { readPod, type Reading } from './cluster-file.ts';
+import { readPod, type Reading } from './cluster-from-file.ts';
 
 const MOST_REPLICAS = 200_000;
 const MAKERS = ['Deployment', 'ReplicaSet', 'ReplicationController', 'StatefulSet', 'Job', 'CronJob'];

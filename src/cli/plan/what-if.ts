@@ -1,8 +1,8 @@
 /** Changes to what was observed, to ask what would be done then. The observation itself is left as it is. */
-import { AutoscalerError } from '../../domain/errors.ts';
+import { AutoscalerError } from '../../lib/errors.ts';
 import type { Observation } from '../../domain/observation.ts';
 import type { Pod } from '../../domain/pod.ts';
-import { hasTaint, type Taint } from '../../domain/taint.ts';
+import { hasTaint, type Taint } from '../../domain/taints.ts';
 
 const CORDON: Taint = { key: 'node.kubernetes.io/unschedulable', value: '', effect: 'NoSchedule' };
 

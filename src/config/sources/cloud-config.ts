@@ -3,8 +3,8 @@
  * autoscaler are passed over; those that are keep the names of the Cluster Autoscaler's Azure provider, old ones included.
  */
 import { parseDocument } from 'yaml';
-import { EMPTY_LAYER, isDocument, type Document, type Layer, type Setting } from '../layer.ts';
-import { retiredLayer } from './retired.ts';
+import { EMPTY_LAYER, isDocument, type Document, type Layer, type Setting } from './layers.ts';
+import { retiredLayer } from './retired-settings.ts';
 import { isUnset, settingFromText, type TextKind } from './text-values.ts';
 
 /** In order: where two keys set one setting, the later (the old name, as today's provider has it) wins. */
@@ -124,4 +124,42 @@ function authMethod(given: GivenKey | undefined, file: string): readonly Setting
   };
   if (method === 'cli') return [{ path, value: 'azure-cli', origin }];
   return [{ path, value: null, origin: { ...origin, unread: 'principal or cli' } }];
+}
+
+// The endpoints file of an Azure Stack, as the Azure SDKs for Go read it: JSON with the addresses of one cloud.
+
+/** Names the file. Counts for AzureStackCloud alone, which has no endpoints of its own. */
+export const ENDPOINTS_VARIABLE = 'AZURE_ENVIRONMENT_FILEPATH';
+
+const ENDPOINT_KEYS: readonly { readonly key: string; readonly path: string }[] = [
+  { key: 'resourceManagerEndpoint', path: 'azure.armEndpoint' },
+  { key: 'activeDirectoryEndpoint', path: 'azure.authorityHost' },
+];
+const AUDIENCE = 'tokenAudience';
+
+export function endpointsLayer(file: string, text: string): Layer {
+  const content = parse(text);
+  if (content === undefined)
+    return { ...EMPTY_LAYER, errors: [`The file of ${ENDPOINTS_VARIABLE}, ${file}, does not hold a JSON object.`] };
+  const given = new Map(Object.entries(content).map(([key, value]) => [key.toLowerCase(), value]));
+  const label = (key: string): string => `key ${key} of ${file}`;
+  const settings = ENDPOINT_KEYS.flatMap(({ key, path }) => {
+    const value = given.get(key.toLowerCase());
+    if (typeof value === 'string') return value === '' ? [] : [settingFromText(path.split('.'), 'text', value, label(key))];
+    return value === undefined || value === null ? [] : [{ path: path.split('.'), value, origin: { label: label(key) } }];
+  });
+  const audience = given.get(AUDIENCE.toLowerCase());
+  if (typeof audience !== 'string' || audience === '') return { ...EMPTY_LAYER, settings };
+  const scopes = [`${audience.replace(/\/+$/, '')}/.default`];
+  return { ...EMPTY_LAYER, settings: [...settings, { path: ['azure', 'scopes'], value: scopes, origin: { label: label(AUDIENCE) } }] };
+}
+
+function parse(text: string): Readonly<Record<string, unknown>> | undefined {
+  try {
+    const content: unknown = JSON.parse(text.replace(/^\uFEFF/, ''));
+    return isDocument(content) ? content : undefined;
+  } catch {
+    // Told by the caller in one sentence, whatever is wrong with it.
+    return undefined;
+  }
 }

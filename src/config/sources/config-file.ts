@@ -1,6 +1,6 @@
 /** The file of `--config`: YAML or JSON in the shape of the schema. An empty value is the same as an absent key. */
 import { isAlias, isNode, LineCounter, parseDocument, visit, type Document as Yaml } from 'yaml';
-import { EMPTY_LAYER, isDocument, type Document, type Layer, type Setting } from '../layer.ts';
+import { EMPTY_LAYER, isDocument, type Document, type Layer, type Setting } from './layers.ts';
 
 /** Nobody writes so much by hand, and the loop stands still while it is read. */
 const MOST_KIB = 256;

@@ -1,6 +1,6 @@
 /** Settings from environment variables: the names of the Cluster Autoscaler's Azure provider and of the Azure SDKs. */
-import type { Layer } from '../layer.ts';
-import { retiredLayer } from './retired.ts';
+import type { Layer } from './layers.ts';
+import { retiredLayer } from './retired-settings.ts';
 import { isUnset, settingFromText, type TextKind } from './text-values.ts';
 
 interface Variable {

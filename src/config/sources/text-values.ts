@@ -2,7 +2,7 @@
  * From the text of a flag or an environment variable to the kind of value the schema wants. What cannot be read is passed
  * on as it is: the schema refuses it, and the sentence names the source.
  */
-import type { Origin, Setting } from '../layer.ts';
+import type { Origin, Setting } from './layers.ts';
 
 export type TextKind = 'text' | 'duration' | 'seconds' | 'integer' | 'number' | 'boolean' | 'list' | 'secret';
 

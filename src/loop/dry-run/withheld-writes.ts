@@ -2,7 +2,7 @@
  * What a dry run would have written, once each: a wish that stands is one entry however many loops have it, and one log
  * line. Knows no port.
  */
-import type { Clock } from '../../domain/clock.ts';
+import type { Clock } from '../../lib/clock.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 

@@ -1,8 +1,8 @@
 /** Picks among the ways to grow. An expander narrows a list of options and keeps ties; it must not know pods or clouds. */
-import { AutoscalerError } from '../../domain/errors.ts';
+import { AutoscalerError } from '../../lib/errors.ts';
 import type { ScoredOption } from '../../domain/plan.ts';
 import type { ExpanderName } from '../../domain/policy.ts';
-import type { Random } from '../../domain/random.ts';
+import type { Random } from '../../lib/random.ts';
 import { keepBestPriced } from './price.ts';
 import { keepHighestPriority } from './priority.ts';
 

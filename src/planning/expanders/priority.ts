@@ -3,7 +3,7 @@
  * the highest level wins, patterns match anywhere in the name, a level below zero never wins, and when no rule covers
  * any of the options they all pass.
  */
-import { AutoscalerError } from '../../domain/errors.ts';
+import { AutoscalerError } from '../../lib/errors.ts';
 import type { NodeGroup } from '../../domain/node-group.ts';
 import type { PlanNote, ScoredOption } from '../../domain/plan.ts';
 import type { PriorityLevel } from '../../domain/policy.ts';

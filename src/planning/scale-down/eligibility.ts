@@ -3,15 +3,13 @@ import type { Node } from '../../domain/node.ts';
 import type { NodeGroup } from '../../domain/node-group.ts';
 import type { KeptNode } from '../../domain/plan.ts';
 import { DEVICE_CLAIMS, type Pod } from '../../domain/pod.ts';
-import { isExpendable } from '../../scheduling/drainability/expendable.ts';
+import { isExpendable } from '../../scheduling/drainability/drain-rules.ts';
 import { judgeNode, type NodeDrain } from '../../scheduling/drainability/drainability.ts';
-import { awaitsDevices } from '../awaited-devices.ts';
-import { holdsRoom } from '../held-room.ts';
-import { isStarting } from '../node-counts.ts';
-import { claimUtilization, unjudgedClaim, unknownUse } from './device-claims.ts';
-import { deviceUtilization, hasDevices } from './devices.ts';
-import { byName, isLeaving, type Scope } from './scope.ts';
-import { utilizationOf } from './utilization.ts';
+import { awaitsDevices } from '../state/unpublished-devices.ts';
+import { holdsRoom } from '../state/reserved-room.ts';
+import { isStarting } from '../state/node-counts.ts';
+import { claimUtilization, unjudgedClaim, unknownUse, deviceUtilization, hasDevices, utilizationOf } from './utilization.ts';
+import { byName, isLeaving, type Scope } from './plan-context.ts';
 
 /** A node that may be looked at more closely. */
 export interface Candidate {

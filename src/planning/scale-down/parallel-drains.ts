@@ -5,9 +5,9 @@
 import type { NodeName } from '../../domain/ids.ts';
 import type { KeptNode } from '../../domain/plan.ts';
 import { judgeNode } from '../../scheduling/drainability/drainability.ts';
-import type { Scope } from './scope.ts';
+import type { Scope } from './plan-context.ts';
 import type { Unneeded } from './unneeded.ts';
-import type { ZoneSurplus } from './zone-surplus.ts';
+import type { ZoneSurplus } from './removal-order.ts';
 
 /** Follows one plan as nodes are taken, beginning with the drains that are under way. */
 export class ParallelDrains {

@@ -2,12 +2,86 @@
  * In which order nodes that may go are taken. Never by the order of a map: what disturbs least goes first, and where prices
  * are known, what saves most for the disturbance. Among equals the zones of a group are kept even.
  */
-import { priceOf, type PriceSources } from '../prices.ts';
+import type { NodeGroupId } from '../../domain/ids.ts';
+import type { Node } from '../../domain/node.ts';
+import type { Pod } from '../../domain/pod.ts';
+import { priceOf, type PriceSources } from '../expanders/price.ts';
 import type { BudgetLedger } from './budgets.ts';
-import { disruptionCost } from './disruption.ts';
-import { byName } from './scope.ts';
+import { isLeaving, type Scope, byName } from './plan-context.ts';
 import type { Unneeded } from './unneeded.ts';
-import { zoneOf, type ZoneSurplus } from './zone-surplus.ts';
+
+// What it costs the workloads when pods are moved, in pods: an ordinary pod costs 1.
+
+/** A priority, or a deletion cost, of this much weighs as much as one more ordinary pod. */
+const WORTH_ONE_POD = 100_000_000;
+/** However unimportant a pod is, moving it costs something. */
+const LEAST = 0.1;
+/** What a pod has built up by running (caches, connections, work half done): in steps, so that equal loads stay equal. */
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+/** Sums of fractions in another order must still be equal. */
+const PRECISION = 1e6;
+
+/** The sum over the pods, each by its priority, its `pod-deletion-cost` and its age. 0 only for no pods. */
+export function disruptionCost(pods: readonly Pod[], nowMs: number): number {
+  const sum = pods.reduce((total, pod) => {
+    const weight = (pod.shape.priority ?? 0) + (pod.deletionCost ?? 0);
+    return total + Math.max(LEAST, 1 + weight / WORTH_ONE_POD) + ageCost(nowMs - pod.createdAtMs);
+  }, 0);
+  return Math.round(sum * PRECISION) / PRECISION;
+}
+
+/** From nothing for a young pod to half a pod's worth for one of a day. */
+function ageCost(ageMs: number): number {
+  return ageMs < HOUR_MS ? 0 : ageMs < DAY_MS ? 0.25 : 0.5;
+}
+
+const ZONE_LABEL = 'topology.kubernetes.io/zone';
+
+/** How many more nodes a group has in one zone than in its emptiest. Follows the plan as nodes are taken. */
+export class ZoneSurplus {
+  readonly #counts = new Map<NodeGroupId, Map<string, number>>();
+
+  constructor(scope: Scope) {
+    const { cluster, cloud } = scope.observation;
+    for (const [name, node] of cluster.nodes) {
+      const group = cloud.groupOfNode.get(name);
+      const zone = zoneOf(node);
+      if (group === undefined || zone === undefined || isLeaving(node, scope)) continue;
+      const zones = this.#counts.get(group) ?? new Map<string, number>();
+      this.#counts.set(group, zones.set(zone, (zones.get(zone) ?? 0) + 1));
+    }
+  }
+
+  of(group: NodeGroupId, node: Node): number {
+    const zones = this.#counts.get(group);
+    const zone = zoneOf(node);
+    if (zones === undefined || zone === undefined) return 0;
+    return (zones.get(zone) ?? 0) - Math.min(...zones.values());
+  }
+
+  /** Whether the group has no other node in that zone that stays. */
+  isLast(group: NodeGroupId, node: Node): boolean {
+    const zone = zoneOf(node);
+    return zone !== undefined && (this.#counts.get(group)?.get(zone) ?? 0) <= 1;
+  }
+
+  /** Whether none of the group's nodes stays in that zone. */
+  isGone(group: NodeGroupId, node: Node): boolean {
+    const zone = zoneOf(node);
+    return zone !== undefined && (this.#counts.get(group)?.get(zone) ?? 0) === 0;
+  }
+
+  take(group: NodeGroupId, node: Node): void {
+    const zones = this.#counts.get(group);
+    const zone = zoneOf(node);
+    if (zones !== undefined && zone !== undefined) zones.set(zone, (zones.get(zone) ?? 0) - 1);
+  }
+}
+
+export function zoneOf(node: Node): string | undefined {
+  return node.labels[ZONE_LABEL];
+}
 
 interface Ranked {
   readonly candidate: Unneeded;

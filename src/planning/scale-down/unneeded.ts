@@ -4,9 +4,9 @@ import type { KeptNode } from '../../domain/plan.ts';
 import type { Pod } from '../../domain/pod.ts';
 import type { ScaleDownPolicy } from '../../domain/policy.ts';
 import { judgeNode } from '../../scheduling/drainability/drainability.ts';
-import { holdsRoom } from '../held-room.ts';
+import { holdsRoom } from '../state/reserved-room.ts';
 import type { Candidate, Eligibility } from './eligibility.ts';
-import { byName, isLeaving, type Scope } from './scope.ts';
+import { byName, isLeaving, type Scope } from './plan-context.ts';
 import { simulateRemoval } from './simulate-removal.ts';
 
 /** A node that could go: everything on it has a place elsewhere. */

@@ -5,7 +5,7 @@ import type { Observation } from '../../domain/observation.ts';
 import type { Pod } from '../../domain/pod.ts';
 import type { Policy } from '../../domain/policy.ts';
 import type { ResourceNames } from '../../domain/resources.ts';
-import type { ClusterSnapshot } from '../../scheduling/cluster-snapshot.ts';
+import type { ClusterSnapshot } from '../../scheduling/snapshot/cluster-snapshot.ts';
 
 /** One observation, what is remembered, and what the users want. */
 export interface ScaleUpInput {

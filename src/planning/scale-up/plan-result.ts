@@ -3,16 +3,104 @@ import { type NodeGroupId, podName } from '../../domain/ids.ts';
 import type { NodeGroup } from '../../domain/node-group.ts';
 import type { HeldRoom, Increase, ScaleUpPlan, SkippedGroup } from '../../domain/plan.ts';
 import type { Pod } from '../../domain/pod.ts';
-import type { PodVerdict, SkipReason } from '../../domain/reasons.ts';
-import type { ClusterSnapshot } from '../../scheduling/cluster-snapshot.ts';
-import { holdsRoom } from '../held-room.ts';
-import { byPrecedence } from './classify-pods.ts';
-import type { EquivalenceGroup } from './equivalence-groups.ts';
-import type { Growth } from './growth.ts';
-import type { GroupTemplate } from './template-node.ts';
-import { askPlaces } from './live-refusals.ts';
-import { explainLeftovers } from './verdicts.ts';
-import { type Frame, reachedRamp, reasonByLimits, sizeWith } from './frame.ts';
+import type { FitReason, GroupRefusal, PodVerdict, SkipReason } from '../../domain/reasons.ts';
+import type { ResourceNames } from '../../domain/resources.ts';
+import type { ClusterSnapshot } from '../../scheduling/snapshot/cluster-snapshot.ts';
+import { fitsStatically } from '../../scheduling/snapshot/node-only-fit.ts';
+import { attaching } from '../../scheduling/volumes/attachments.ts';
+import { holdsRoom } from '../state/reserved-room.ts';
+import { copyOf, plannedName, type GroupTemplate, makeTemplate, templateRefusals } from './groups/template-node.ts';
+import type { Growth } from './packing/expansion.ts';
+import { type Frame, reachedRamp, reasonByLimits, sizeWith } from './plan-context.ts';
+import type { EquivalenceGroup } from './pods/equivalence-groups.ts';
+import { byPrecedence } from './pods/unschedulable-pods.ts';
+
+// Why other pods' places keep a pod off a new node, asked of the snapshot as it stands: with the counts of the moment.
+
+/** Asking costs a node in and out of the snapshot; a plan full of refusals is told in general words beyond these. */
+const MOST_QUESTIONS = 500;
+/** One name for all: the snapshot remembers every host name that it has met. */
+const NAME = plannedName('asked');
+
+/** Reasons that depend on who else is there. */
+const ASKED: ReadonlySet<FitReason['kind']> = new Set(['topology-spread', 'pod-affinity', 'volume', 'device']);
+
+export type AskPlaces = (pod: Pod, template: GroupTemplate) => readonly FitReason[];
+
+/** Leaves the snapshot as found. An empty answer: nothing refuses one single pod on one new node, or too much was asked. */
+export function askPlaces(snapshot: ClusterSnapshot): AskPlaces {
+  let asked = 0;
+  return (pod, template) => {
+    for (const variant of template.variants) {
+      if (!fitsStatically(pod.shape, variant) || asked >= MOST_QUESTIONS) continue;
+      asked += 1;
+      snapshot.fork();
+      snapshot.addNode(copyOf(variant, NAME), template.daemonPods);
+      const reasons = snapshot.check(pod, NAME).filter(({ kind }) => ASKED.has(kind));
+      snapshot.revert();
+      if (reasons.length > 0) return reasons;
+    }
+    return [];
+  };
+}
+
+// Says of every pod that no increase helps which group refused it and why.
+
+export interface Leftovers {
+  readonly groups: readonly EquivalenceGroup[];
+  readonly all: readonly NodeGroup[];
+  readonly templates: readonly GroupTemplate[];
+  /** Why a group could not grow (further). */
+  readonly stops: ReadonlyMap<NodeGroupId, SkipReason>;
+  readonly names: ResourceNames;
+  /** Why the plan ended before everybody that can be helped was: the next loop may help them. undefined: it did not. */
+  readonly exhausted: string | undefined;
+  readonly ask: AskPlaces;
+}
+
+/** Equal pods share one verdict. */
+export function explainLeftovers(left: Leftovers, verdicts: Map<Pod, PodVerdict>): void {
+  const templates = new Map(left.templates.map((template) => [template.group.id, template]));
+  for (const group of left.groups) {
+    if (group.pods.length === 0) continue;
+    const byGroup = left.all.map((target) => refusalOf(left, group, target, templates.get(target.id)));
+    const verdict: PodVerdict =
+      left.exhausted !== undefined && byGroup.some(({ skip, fit }) => skip === undefined && fit === undefined)
+        ? { kind: 'waiting', detail: left.exhausted }
+        : { kind: 'helpless', byGroup };
+    for (const pod of group.pods) verdicts.set(pod, verdict);
+  }
+}
+
+/** What the pod itself lacks is told even of groups that may not grow: waiting for those would not help it. */
+function refusalOf(left: Leftovers, pods: EquivalenceGroup, target: NodeGroup, known: GroupTemplate | undefined): GroupRefusal {
+  const template =
+    known ?? (target.template === undefined ? undefined : makeTemplate(target, attaching(target.template, left.names), [], new Set()));
+  const skip = left.stops.get(target.id);
+  const alone = template === undefined ? [] : templateRefusals(pods, template, left.names);
+  const fit = alone.length > 0 || template === undefined ? alone : besideOthers(left, pods, template);
+  if (skip !== undefined) return { group: target.id, skip, ...(fit.length > 0 ? { fit } : {}) };
+  if (fit.length > 0) return { group: target.id, fit };
+  return left.exhausted === undefined ? { group: target.id, fit: topologyReasons(pods) } : { group: target.id };
+}
+
+/** Pods that only need room, and those that found no place only because a plan ended early, are kept out by nobody. */
+function besideOthers(left: Leftovers, { pods: [pod], tied, shape }: EquivalenceGroup, template: GroupTemplate): readonly FitReason[] {
+  if (pod === undefined || left.exhausted !== undefined || !(tied || shape.devices !== undefined)) return [];
+  return left.ask(pod, template);
+}
+
+/** A pod that fits an empty node and yet found none was kept out by where other pods are. */
+function topologyReasons({ shape }: EquivalenceGroup): readonly FitReason[] {
+  const spread = shape.topologySpread[0];
+  if (spread !== undefined) {
+    return [{ kind: 'topology-spread', topologyKey: spread.topologyKey, detail: `max skew ${spread.maxSkew} on any new node` }];
+  }
+  const [near] = shape.podAffinity;
+  const term = near ?? shape.podAntiAffinity[0];
+  const rule = term === undefined ? 'repelled' : near === undefined ? 'anti-affinity' : 'affinity';
+  return [{ kind: 'pod-affinity', rule, topologyKey: term?.topologyKey ?? '', detail: "other pods' places keep it off any new node" }];
+}
 
 /** A verdict for every pod that found no place. */
 export function explain(outcome: {

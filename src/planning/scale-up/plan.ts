@@ -5,15 +5,15 @@
 import type { ScaleUpPlan } from '../../domain/plan.ts';
 import type { Pod } from '../../domain/pod.ts';
 import type { PodVerdict } from '../../domain/reasons.ts';
-import { bufferPods } from '../buffers/inject.ts';
-import { holdsRoom } from '../held-room.ts';
-import { requestPods } from '../requests/requests.ts';
-import { isHelped, isStuck } from './by-priority.ts';
-import { byPrecedence, gpuIndexes, isExpendable, reasonToIgnore } from './classify-pods.ts';
-import { injectPods } from './proactive.ts';
+import { bufferPods } from '../capacity-objects/buffer-pods.ts';
+import { holdsRoom } from '../state/reserved-room.ts';
+import { requestPods } from '../capacity-objects/provisioning-requests.ts';
+import { isHelped, isStuck } from './pods/priority-order.ts';
+import { byPrecedence, gpuIndexes, isExpendable, reasonToIgnore } from './pods/unschedulable-pods.ts';
+import { injectPods } from './pods/expected-pods.ts';
 import type { RequestTurn, ScaleUpInput } from './plan-input.ts';
-import { type PlanFor, planFor } from './plan-pods.ts';
-import { PlanTimer } from './plan-timer.ts';
+import { type PlanFor, planFor } from './plan-for-pods.ts';
+import { PlanTimer } from './pods/plan-deadline.ts';
 
 /**
  * Decides which groups grow, for which pods, and says why for every pending pod and every group.

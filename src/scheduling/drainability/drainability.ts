@@ -6,20 +6,22 @@
 import { podName } from '../../domain/ids.ts';
 import type { Blocker } from '../../domain/plan.ts';
 import type { Pod } from '../../domain/pod.ts';
-import { daemonSetPod } from './daemon-set.ts';
-import { disruptionBudget } from './disruption-budget.ts';
+import {
+  daemonSetPod,
+  disruptionBudget,
+  expendable,
+  localStorage,
+  longTerminating,
+  mirrorPod,
+  notSafeToEvict,
+  onCompletion,
+  replicaCount,
+  replicated,
+  safeToEvict,
+  systemPod,
+  terminalPod,
+} from './drain-rules.ts';
 import type { DrainContext, DrainRule, DrainVerdict } from './drain-rule.ts';
-import { expendable } from './expendable.ts';
-import { localStorage } from './local-storage.ts';
-import { longTerminating } from './long-terminating.ts';
-import { mirrorPod } from './mirror.ts';
-import { notSafeToEvict } from './not-safe-to-evict.ts';
-import { onCompletion } from './on-completion.ts';
-import { replicaCount } from './replica-count.ts';
-import { replicated } from './replicated.ts';
-import { safeToEvict } from './safe-to-evict.ts';
-import { systemPod } from './system.ts';
-import { terminalPod } from './terminal.ts';
 
 const RULES: readonly DrainRule[] = [
   mirrorPod,

@@ -5,7 +5,7 @@
 import { matchesSelector, type Labels } from '../../domain/labels.ts';
 import type { PodAffinityTerm, PodShape } from '../../domain/pod.ts';
 import type { FitReason } from '../../domain/reasons.ts';
-import type { DomainCounter } from '../domain-counter.ts';
+import type { DomainCounter } from './topology-domains.ts';
 
 export interface AffinityRules {
   /** One per required affinity term; each counts the pods that match *all* terms. */

@@ -4,7 +4,7 @@
  */
 import type { TopologySpreadConstraint } from '../../domain/pod.ts';
 import { MISSING_LABEL, type FitReason } from '../../domain/reasons.ts';
-import type { DomainCounter } from '../domain-counter.ts';
+import type { DomainCounter } from './topology-domains.ts';
 
 export interface SpreadRule {
   readonly constraint: TopologySpreadConstraint;

@@ -6,7 +6,7 @@
 import { matchesRequirement, type Requirement } from '../../domain/labels.ts';
 import type { PodShape } from '../../domain/pod.ts';
 import type { FitReason } from '../../domain/reasons.ts';
-import { ZONE_LABELS, type VolumePlace, type VolumeSite } from '../../domain/volumes.ts';
+import { ZONE_LABELS, type VolumePlace, type VolumeSite, type LoneDisk } from '../../domain/volumes.ts';
 import { matchesTerms } from './node-affinity.ts';
 
 type Wishes = Pick<PodShape, 'volumes'>;
@@ -62,4 +62,27 @@ function explain(place: VolumePlace, node: VolumeSite): string {
 
 function inWords({ key, operator, values }: Requirement): string {
   return values.length === 0 ? `${key} ${operator}` : `${key} ${operator} [${values.join(', ')}]`;
+}
+
+// Disks that pods name without a claim: a node lets the same one in twice only where both pods only read it (kube-scheduler's VolumeRestrictions).
+
+export function disksQuarrel(left: LoneDisk, right: LoneDisk): boolean {
+  if (left.kind !== right.kind || (left.readOnly && right.readOnly)) return false;
+  return left.ids.some((id) => right.ids.includes(id));
+}
+
+export function takenDisk(wanted: readonly LoneDisk[], used: readonly LoneDisk[]): LoneDisk | undefined {
+  return wanted.find((disk) => used.some((other) => disksQuarrel(disk, other)));
+}
+
+export function refusedByDisks({ loneDisks = [] }: Pick<PodShape, 'loneDisks'>, used: readonly LoneDisk[]): readonly FitReason[] {
+  const taken = takenDisk(loneDisks, used);
+  if (taken === undefined) return [];
+  return [
+    {
+      kind: 'volume',
+      message: 'node(s) had no available disk',
+      detail: `${taken.kind} ${taken.ids.join(', ')} is mounted by another pod there`,
+    },
+  ];
 }

@@ -3,33 +3,32 @@
  * good enough that the unmodified clients of Azure take it for the real thing. It knows nothing of Kubernetes; the
  * cluster side learns of machines through the park.
  */
-import { OPEN_DOOR, type Door } from '../door.ts';
-import type { MachinePark } from '../machines.ts';
-import type { SimClock } from '../sim-clock.ts';
-import type { ServerTls } from '../tls.ts';
-import type { ViolationLog } from '../violations.ts';
-import type { WorldSpec } from '../world-spec.ts';
-import type { AmbientSettings } from './ambient.ts';
-import { createControl, type ArmControl } from './control.ts';
-import { answerControl, isControlPath } from './control-routes.ts';
-import { seededDraws } from './draws.ts';
-import { FaultTable, type FaultEffect } from './faults.ts';
+import { OPEN_DOOR, type Door } from '../base/request-filter.ts';
+import type { MachinePark } from '../base/vm-feed.ts';
+import type { SimClock } from '../base/sim-clock.ts';
+import type { ServerTls } from '../base/tls.ts';
+import type { ViolationLog } from '../base/write-safety.ts';
+import type { WorldSpec } from '../base/world-spec.ts';
+import type { AmbientSettings } from './faults/background-actors.ts';
+import { createControl, type ArmControl } from './control/control.ts';
+import { answerControl, isControlPath } from './control/control-routes.ts';
+import { seededDraws } from './state/seeded-random.ts';
+import { FaultTable, type FaultEffect } from './state/fault-rules.ts';
 import { createGateway, parseBody } from './gateway.ts';
-import { Journal } from './journal.ts';
-import { DEFAULT_KNOBS, type ArmKnobs } from './knobs.ts';
-import { createListHistory } from './list-history.ts';
-import type { ArmReply, ArmRequest } from './messages.ts';
-import { Occasions } from './occasions.ts';
-import { createPark } from './park.ts';
-import { plantPool } from './planting.ts';
-import { listenPlainly, type Listening } from './metadata-server.ts';
-import { listen, type RawRequest, type Sending } from './server.ts';
-import { createFrozenLists } from './stale-lists.ts';
-import { Throttle } from './throttling.ts';
-import { createIdentity, type ArmClient } from './tokens.ts';
-import { allVms, later, type ArmWorld } from './world-state.ts';
-import type { Vm } from './vm.ts';
-import { AutoscalerError } from '../../domain/errors.ts';
+import { Journal } from './http/journal.ts';
+import { DEFAULT_KNOBS, type ArmKnobs } from './state/latencies.ts';
+import { createListHistory, createFrozenLists } from './compute/stale-lists.ts';
+import type { ArmReply, ArmRequest } from './http/messages.ts';
+import { Occasions } from './state/request-counts.ts';
+import { createPark } from './state/vm-feed-publisher.ts';
+import { plantPool } from './aks/create-agent-pool.ts';
+import { listenPlainly, type Listening } from './identity/metadata-server.ts';
+import { listen, type RawRequest, type Sending } from './http/server.ts';
+import { Throttle } from './http/throttling.ts';
+import { createIdentity, type ArmClient } from './identity/tokens.ts';
+import { allVms, later, type ArmWorld } from './state/arm-state.ts';
+import type { Vm } from './state/vm.ts';
+import { AutoscalerError } from '../../lib/errors.ts';
 
 export interface ArmEmulatorOptions {
   readonly spec: WorldSpec;

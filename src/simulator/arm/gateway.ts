@@ -2,24 +2,110 @@
  * The way of a request through ARM: route, faults, api version, token, scope, budgets, the resource's own answer, and
  * the headers that every answer carries. Knows requests and answers; sockets are the server's.
  */
-import { findAgentPool } from './agent-pool-document.ts';
-import { springAmbush, scaleAsForeigner } from './ambush.ts';
-import { withCommonHeaders } from './common-headers.ts';
-import { listScheduledEvents, startScheduledEvents } from './eviction.ts';
-import { answerUnder } from './fault-answers.ts';
-import type { Fault, FaultEffect, FaultTable } from './faults.ts';
-import { refuseAtGate, refuseScope, unknownRoute } from './gate.ts';
-import { parseJson, type Json } from './json.ts';
-import type { ArmReply, ArmRequest, Trace } from './messages.ts';
-import { refuseUnpermitted } from './permissions.ts';
-import { springPoolAmbush } from './pool-ambush.ts';
-import { listRetailPrices } from './retail-prices.ts';
+import { listScheduledEvents, startScheduledEvents } from './compute/spot-eviction.ts';
+import type { FrozenLists } from './compute/stale-lists.ts';
+import { springPoolAmbush } from './faults/concurrent-pool-writers.ts';
+import { springAmbush, scaleAsForeigner } from './faults/concurrent-writers.ts';
+import { answerUnder } from './faults/fault-responses.ts';
+import { gatewayError } from './http/errors.ts';
+import { parseJson, type Json } from './http/json.ts';
+import type { ArmReply, ArmRequest, Trace } from './http/messages.ts';
+import { compileRoutes, routeLabel, type RouteMatch } from './http/router.ts';
+import { machineMetadata } from './identity/metadata-server.ts';
+import { refuseUnpermitted } from './identity/permissions.ts';
+import { type Identity, cloudMetadata } from './identity/tokens.ts';
+import { listRetailPrices } from './other/retail-prices.ts';
 import { ARM_ROUTES, type Route } from './routes.ts';
-import { compileRoutes, routeLabel, type RouteMatch } from './router.ts';
-import type { FrozenLists } from './stale-lists.ts';
-import { machineMetadata } from './metadata-server.ts';
-import { cloudMetadata, type Identity } from './tokens.ts';
-import { findSet, setOfPool, type ArmWorld, type ScaleSet } from './world-state.ts';
+import { findAgentPool } from './state/agent-pool-document.ts';
+import { type ArmWorld, findSet, setOfPool, type ScaleSet } from './state/arm-state.ts';
+import type { Fault, FaultEffect, FaultTable } from './state/fault-rules.ts';
+
+// What every answer of ARM carries.
+
+/** The client's own ids are echoed. `dateSkewMs`: by how much `Date` lies. */
+export function withCommonHeaders(world: ArmWorld, request: ArmRequest, reply: ArmReply, dateSkewMs: number): ArmReply {
+  const { draws, spec } = world;
+  const requestId = draws.guid(`request|${request.seq}`);
+  const clientId = request.headers['x-ms-client-request-id'];
+  const echo =
+    clientId !== undefined && request.headers['x-ms-return-client-request-id'] === 'true' ? { 'x-ms-client-request-id': clientId } : {};
+  const time = new Date(world.clock.now()).toISOString();
+  const actor = request.principal.clientId;
+  const who =
+    actor === ''
+      ? {}
+      : { 'x-ms-operation-identifier': `tenantId=${spec.tenantId},objectId=${draws.guid(`oid|${actor}`)}/${spec.location}/${requestId}` };
+  return {
+    ...reply,
+    headers: {
+      'cache-control': 'no-cache',
+      pragma: 'no-cache',
+      expires: '-1',
+      'strict-transport-security': 'max-age=31536000; includeSubDomains',
+      'x-content-type-options': 'nosniff',
+      'x-cache': 'CONFIG_NOCACHE',
+      'x-msedge-ref': `Ref A: ${draws.hex(`edge|a|${request.seq}`, 32).toUpperCase()} Ref B: AMS231 Ref C: ${time.replace(/\.\d+Z$/, 'Z')}`,
+      'x-ms-request-id': requestId,
+      'x-ms-correlation-request-id': request.headers['x-ms-correlation-request-id'] ?? requestId,
+      'x-ms-routing-request-id': `${spec.location.toUpperCase()}:${time.replace(/[-:]|\.\d+/g, '')}:${requestId}`,
+      ...who,
+      date: new Date(world.clock.now() + dateSkewMs).toUTCString(),
+      ...echo,
+      ...reply.headers,
+    },
+  };
+}
+
+// What ARM's gateway refuses by itself, before any resource provider is asked.
+
+const API_VERSION = /^(\d{4}-\d{2}-\d{2})(-preview)?$/;
+/** Any version since then is taken; these are named to whom gave another. */
+const SUPPORTED_VERSIONS: readonly string[] = ['2026-04-01', '2026-03-01', '2025-04-01', '2024-07-01', '2021-07-01', '2019-03-01'];
+/** AKS signs its operation URLs with this one, and providers that only stand around the pools have older ones. */
+const OLDEST_ELSEWHERE = '2017-08-31';
+const OLDEST = '2019-03-01';
+
+function oldestVersionOf(path: string): string {
+  const isOfPools = /\/providers\/Microsoft\.(Compute|ContainerService)\//i.test(path);
+  return isOfPools && !/\/(operations|operationresults)\/[^/]+$/i.test(path) ? OLDEST : OLDEST_ELSEWHERE;
+}
+
+/** The refusals that need no resource: version, token, body. */
+export function refuseAtGate(identity: Identity, request: ArmRequest): ArmReply | undefined {
+  const version = request.query['api-version'];
+  if (version === undefined) {
+    return gatewayError(400, 'MissingApiVersionParameter', 'The api-version query parameter (?api-version=) is required for all requests.');
+  }
+  const date = API_VERSION.exec(version)?.[1];
+  if (date === undefined || date < oldestVersionOf(request.path)) {
+    const message = `The api-version '${version}' is invalid. The supported versions are '${SUPPORTED_VERSIONS.join(',')}'.`;
+    return gatewayError(400, 'InvalidApiVersionParameter', message);
+  }
+  const unauthorized = identity.refuse(request.headers, request.base);
+  if (unauthorized !== undefined) return unauthorized;
+  if (request.text !== '' && request.body === undefined) {
+    return gatewayError(400, 'InvalidRequestContent', 'The request content was invalid and could not be deserialized.');
+  }
+  return undefined;
+}
+
+/** The refusals of a subscription or a resource group that is not there. */
+export function refuseScope({ spec }: ArmWorld, { params }: ArmRequest): ArmReply | undefined {
+  const { sub, rg } = params;
+  if (sub !== undefined && sub.toLowerCase() !== spec.subscriptionId.toLowerCase()) {
+    return gatewayError(404, 'SubscriptionNotFound', `The subscription '${sub}' could not be found.`);
+  }
+  const groups = [spec.nodeResourceGroup, spec.clusterResourceGroup].map((name) => name.toLowerCase());
+  if (rg === undefined || groups.includes(rg.toLowerCase())) return undefined;
+  return gatewayError(404, 'ResourceGroupNotFound', `Resource group '${rg}' could not be found.`);
+}
+
+export function unknownRoute(request: ArmRequest): ArmReply {
+  const [, namespace = 'Microsoft.Resources', type = ''] = /\/providers\/([^/]+)\/(.*)$/i.exec(request.path) ?? [];
+  const version = request.query['api-version'] ?? '';
+  const message = `The resource type '${type}' could not be found in the namespace '${namespace}' for api version '${version}'.`;
+  return gatewayError(404, 'InvalidResourceType', message);
+}
 
 /** What the server does with an answer: when to send it and how much of it. */
 export interface Delivery {

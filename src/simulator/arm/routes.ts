@@ -1,19 +1,19 @@
 /** The table of what this Azure answers: one row per method and path, with the budget that it draws on. */
-import { deleteAgentPool, getAgentPool, getUpgradeProfile, listAgentPools, putAgentPool } from './agent-pools.ts';
-import { deleteMachines, getMachine, listMachines } from './pool-machines.ts';
-import { simulateEviction } from './eviction.ts';
-import { getCluster, listClusters, patchCluster, putCluster, startCluster, stopCluster } from './managed-cluster.ts';
-import { deleteInstance, deleteInstances, getInstance, getInstanceView, listInstances } from './instances.ts';
-import { actOnInstance, actOnInstances, putInstance, refuseUnsupported, type ActionName } from './instance-actions.ts';
-import type { ArmReply, ArmRequest } from './messages.ts';
-import { getSubnet, listAutoscaleSettings } from './neighbours.ts';
-import { listPermissions } from './permissions.ts';
-import { answerOperation } from './operations.ts';
-import { deleteScaleSet, getScaleSet, getScaleSetView, listScaleSets, patchScaleSet, putScaleSet } from './scale-sets.ts';
-import { listSkus, listUsages } from './skus.ts';
-import type { AksPolicyName, ComputePolicyName } from './throttling.ts';
-import { actOnVm, deleteVm, getVm, getVmView, listVms, simulateVmEviction, writeVm } from './virtual-machines.ts';
-import type { ArmWorld } from './world-state.ts';
+import { deleteAgentPool, getAgentPool, getUpgradeProfile, listAgentPools, putAgentPool } from './aks/agent-pools.ts';
+import { deleteMachines, getMachine, listMachines } from './aks/agent-pool-machines.ts';
+import { simulateEviction } from './compute/spot-eviction.ts';
+import { getCluster, listClusters, patchCluster, putCluster, startCluster, stopCluster } from './aks/managed-cluster.ts';
+import { deleteInstance, deleteInstances, getInstance, getInstanceView, listInstances } from './compute/instances.ts';
+import { actOnInstance, actOnInstances, putInstance, refuseUnsupported, type ActionName } from './compute/instance-actions.ts';
+import type { ArmReply, ArmRequest } from './http/messages.ts';
+import { getSubnet, listAutoscaleSettings } from './state/neighbouring-resources.ts';
+import { listPermissions } from './identity/permissions.ts';
+import { answerOperation } from './compute/operations.ts';
+import { deleteScaleSet, getScaleSet, getScaleSetView, listScaleSets, patchScaleSet, putScaleSet } from './compute/scale-sets.ts';
+import { listSkus, listUsages } from './compute/skus.ts';
+import type { AksPolicyName, ComputePolicyName } from './http/throttling.ts';
+import { actOnVm, deleteVm, getVm, getVmView, listVms, simulateVmEviction, writeVm } from './compute/virtual-machines.ts';
+import type { ArmWorld } from './state/arm-state.ts';
 
 export interface Route {
   readonly method: string;

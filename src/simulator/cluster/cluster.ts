@@ -3,22 +3,53 @@
  * per machine. Machines come from the other half of the world and are known only as the MachinePark shows them.
  * Must not know ARM, nor anything of the autoscaler: it is the oracle that the autoscaler is judged by.
  */
-import { AutoscalerError } from '../../domain/errors.ts';
-import { OPEN_DOOR, type Door } from '../door.ts';
-import type { MachinePark } from '../machines.ts';
-import type { SimClock } from '../sim-clock.ts';
-import type { ServerTls } from '../tls.ts';
-import type { ViolationLog } from '../violations.ts';
-import type { WorldSpec } from '../world-spec.ts';
-import { createApi, placeOf, type Api } from './api.ts';
-import { startControllers } from './controllers/all.ts';
+import { AutoscalerError } from '../../lib/errors.ts';
+import { OPEN_DOOR, type Door } from '../base/request-filter.ts';
+import type { SimClock } from '../base/sim-clock.ts';
+import type { ServerTls } from '../base/tls.ts';
+import type { MachinePark } from '../base/vm-feed.ts';
+import type { WorldSpec } from '../base/world-spec.ts';
+import type { ViolationLog } from '../base/write-safety.ts';
+import type { ControllerContext } from './base/controller-context.ts';
+import { DEFAULT_KNOBS, type ClusterKnobs } from './base/latencies.ts';
+import { startDaemonSets } from './controllers/daemon-sets.ts';
+import { startDeployments } from './controllers/deployments.ts';
+import { startGarbage } from './controllers/garbage-collector.ts';
+import { startPodWorkers } from './controllers/kubelet-pods.ts';
+import { startKubelets, type Kubelets } from './controllers/kubelets.ts';
+import { followMachine, startNodeLifecycle } from './controllers/node-lifecycle.ts';
+import { startBudgets } from './controllers/pod-disruption-budgets.ts';
+import { startReplicaSets } from './controllers/replica-sets.ts';
+import { startVolumes } from './controllers/volume-controller.ts';
 import { ApiServer, type JournalEntry } from './http/server.ts';
-import { DEFAULT_KNOBS, type ClusterKnobs } from './knobs.ts';
-import type { EventObject, KubeObject, NodeObject, ObjectDraft, PodObject } from './objects.ts';
-import { findKind } from './resource-types.ts';
+import { startScheduler } from './scheduler/scheduler.ts';
 import { seedCluster } from './seed.ts';
-import { ObjectStore } from './store.ts';
-import { createTimers } from './timers.ts';
+import { createApi, placeOf, type Api } from './store/api.ts';
+import type { EventObject, KubeObject, NodeObject, ObjectDraft, PodObject } from './store/objects.ts';
+import { findKind } from './store/resource-types.ts';
+import { ObjectStore } from './store/store.ts';
+import { createTimers } from './store/timers.ts';
+
+// Starts every controller of the cluster, and the scheduler.
+
+/** Machines that run already get their nodes here; other objects must come later. Returns the way to stop everything. */
+export function startControllers(context: ControllerContext): () => void {
+  const stops = [
+    startReplicaSets(context),
+    startDeployments(context),
+    startDaemonSets(context),
+    startBudgets(context),
+    startGarbage(context),
+    startVolumes(context),
+    startScheduler(context),
+    startNodeLifecycle(context),
+  ];
+  const kubelets: Kubelets = startKubelets(context, (change) => followMachine(context, () => kubelets, change));
+  stops.push(startPodWorkers(context, kubelets), () => kubelets.stop());
+  return () => {
+    for (const stop of stops) stop();
+  };
+}
 
 export interface ClusterOptions {
   readonly spec: WorldSpec;

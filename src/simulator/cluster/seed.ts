@@ -1,8 +1,8 @@
 /** What an AKS cluster has before anyone deploys anything: namespaces, classes, kube-proxy, CoreDNS and its budget. */
-import type { WorldSpec } from '../world-spec.ts';
-import type { Api } from './api.ts';
-import type { ObjectDraft, PodSpec, PodToleration } from './objects.ts';
-import { findKind } from './resource-types.ts';
+import type { WorldSpec } from '../base/world-spec.ts';
+import type { Api } from './store/api.ts';
+import type { ObjectDraft, PodSpec, PodToleration } from './store/objects.ts';
+import { findKind } from './store/resource-types.ts';
 
 const SYSTEM = 'kube-system';
 

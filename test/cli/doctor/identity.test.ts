@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { identityCheck } from '../../../src/cli/doctor/azure-checks.ts';
-import { AutoscalerError } from '../../../src/domain/errors.ts';
+import { AutoscalerError } from '../../../src/lib/errors.ts';
 import { configOf } from '../../config/support.ts';
 
 const MANAGED = { ARM_CLIENT_ID: '', ARM_CLIENT_SECRET: '', ARM_USE_MANAGED_IDENTITY_EXTENSION: 'true' };

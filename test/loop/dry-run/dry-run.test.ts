@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { Autoscaler } from '../../../src/loop/autoscaler.ts';
 import { WithheldWrites } from '../../../src/loop/dry-run/withheld-writes.ts';
-import { withholding } from '../../../src/loop/dry-run/withholding-ports.ts';
+import { withholding } from '../../../src/loop/dry-run/dry-run-ports.ts';
 import { createLog } from '../../../src/telemetry/log.ts';
 import { aGroup, anInstance, aNode, aPod } from '../../support/builders.ts';
 import { settle } from '../../support/fake-clock.ts';

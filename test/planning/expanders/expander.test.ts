@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { AutoscalerError } from '../../../src/domain/errors.ts';
+import { AutoscalerError } from '../../../src/lib/errors.ts';
 import { nodeGroupId } from '../../../src/domain/ids.ts';
 import type { OptionCost, ScoredOption } from '../../../src/domain/plan.ts';
 import type { ExpanderName } from '../../../src/domain/policy.ts';
-import { seededRandom } from '../../../src/domain/random.ts';
+import { seededRandom } from '../../../src/lib/random.ts';
 import { chooseOption, createExpanders } from '../../../src/planning/expanders/expander.ts';
 
 const option = (group: string, part: Partial<ScoredOption> = {}): ScoredOption => ({

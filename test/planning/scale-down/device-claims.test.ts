@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { claimUtilization, unknownUse } from '../../../src/planning/scale-down/device-claims.ts';
+import { claimUtilization, unknownUse } from '../../../src/planning/scale-down/utilization.ts';
 import { simulateRemoval } from '../../../src/planning/scale-down/simulate-removal.ts';
-import { ClusterSnapshot } from '../../../src/scheduling/cluster-snapshot.ts';
+import { ClusterSnapshot } from '../../../src/scheduling/snapshot/cluster-snapshot.ts';
 import { aCluster, aNode, aPod, resourceNames } from '../../support/builders.ts';
 import { aDevice, aDevicePool, claiming, DRIVER } from '../../support/devices.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { TO_BE_DELETED_TAINT } from '../../../src/domain/taint.ts';
+import { TO_BE_DELETED_TAINT } from '../../../src/domain/taints.ts';
 import { aNode, aPod, START_MS } from '../../support/builders.ts';
 import { aPolicy } from '../../support/policy.ts';
 import { nodes, pod, keptReasons, MINUTE, plan, pool, sinceMinutes } from './world.ts';

@@ -1,7 +1,6 @@
 /** Nodes on their way out are neither removed again nor counted on. */
 import { describe, expect, it } from 'vitest';
-import type { Taint } from '../../../src/domain/taint.ts';
-import { TO_BE_DELETED_TAINT } from '../../../src/domain/taint.ts';
+import { type Taint, TO_BE_DELETED_TAINT } from '../../../src/domain/taints.ts';
 import { aNode, anInstance, aPod, keyOf, START_MS } from '../../support/builders.ts';
 import { keptReasons, MINUTE, plan, pool, sinceMinutes } from './world.ts';
 

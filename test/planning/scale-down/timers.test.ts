@@ -1,8 +1,8 @@
 /** What becomes of a node's timer, and of all removals, over several loops. */
 import { describe, expect, it } from 'vitest';
-import { dumpRecord, readDump } from '../../../src/loop/dump.ts';
-import { replay } from '../../../src/loop/replay.ts';
-import { emptyLoopState } from '../../../src/planning/state.ts';
+import { dumpRecord, readDump } from '../../../src/loop/replay/dump.ts';
+import { replay } from '../../../src/loop/replay/replay.ts';
+import { emptyLoopState } from '../../../src/planning/state/loop-state.ts';
 import { aNode, resourceNames, START_MS } from '../../support/builders.ts';
 import { aPolicy } from '../../support/policy.ts';
 import { keptReasons, MINUTE, observe, plan, pool, sinceMinutes, type World } from './world.ts';

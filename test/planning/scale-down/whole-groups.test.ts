@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { DELETION_CANDIDATE_TAINT } from '../../../src/domain/taint.ts';
+import { DELETION_CANDIDATE_TAINT } from '../../../src/domain/taints.ts';
 import { anInstance, aNode, aPod, keyOf, START_MS } from '../../support/builders.ts';
 import { aPolicy } from '../../support/policy.ts';
 import { nodes, names, removed, pod, keptReasons, MINUTE, plan, pool, sinceMinutes } from './world.ts';

@@ -1,7 +1,7 @@
 /** Of a group that is of use only as a whole, one failed: which nodes that have just joined go with it. */
 import { expect, it } from 'vitest';
 import type { Node } from '../../../src/domain/node.ts';
-import { NOT_READY_TAINT } from '../../../src/domain/taint.ts';
+import { NOT_READY_TAINT } from '../../../src/domain/taints.ts';
 import { anInstance, aNode, aPod, START_MS } from '../../support/builders.ts';
 import { MINUTE, plan, pool } from './world.ts';
 

@@ -5,10 +5,10 @@ import type { Observation } from '../../../src/domain/observation.ts';
 import type { ScaleDownPlan } from '../../../src/domain/plan.ts';
 import type { Pod } from '../../../src/domain/pod.ts';
 import type { Policy } from '../../../src/domain/policy.ts';
-import type { DisruptionBudget } from '../../../src/domain/workload.ts';
+import type { DisruptionBudget } from '../../../src/domain/workloads.ts';
 import { planScaleDown } from '../../../src/planning/scale-down/plan.ts';
-import { emptyLoopState } from '../../../src/planning/state.ts';
-import { ClusterSnapshot } from '../../../src/scheduling/cluster-snapshot.ts';
+import { emptyLoopState } from '../../../src/planning/state/loop-state.ts';
+import { ClusterSnapshot } from '../../../src/scheduling/snapshot/cluster-snapshot.ts';
 import { aCluster, aGroup, aNode, anObservation, aPod, resourceNames, START_MS } from '../../support/builders.ts';
 import { aPolicy } from '../../support/policy.ts';
 

@@ -2,8 +2,8 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { LoneDisk } from '../../../src/domain/volumes.ts';
-import { ClusterSnapshot } from '../../../src/scheduling/cluster-snapshot.ts';
-import { disksQuarrel } from '../../../src/scheduling/predicates/lone-disks.ts';
+import { ClusterSnapshot } from '../../../src/scheduling/snapshot/cluster-snapshot.ts';
+import { disksQuarrel } from '../../../src/scheduling/predicates/volumes.ts';
 import { aCluster, aGroup, aNode, aPod, aShape, aTemplate, resourceNames } from '../../support/builders.ts';
 import { growth, planFor, verdictOf } from './world.ts';
 

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { nodeGroupId } from '../../../src/domain/ids.ts';
 import type { PodAffinityTerm, TopologySpreadConstraint } from '../../../src/domain/pod.ts';
-import { ClusterSnapshot } from '../../../src/scheduling/cluster-snapshot.ts';
+import { ClusterSnapshot } from '../../../src/scheduling/snapshot/cluster-snapshot.ts';
 import { planScaleUp } from '../../../src/planning/scale-up/plan.ts';
-import { classOf } from '../../../src/planning/scale-up/verdict-class.ts';
+import { classOf } from '../../../src/planning/explain/refusal-class.ts';
 import {
   aCluster,
   aGroup,

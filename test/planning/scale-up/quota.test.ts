@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { NodeGroup } from '../../../src/domain/node-group.ts';
-import type { CloudQuota } from '../../../src/domain/quota.ts';
+import type { CloudQuota } from '../../../src/domain/quotas-and-prices.ts';
 import { describeSkip } from '../../../src/domain/reasons.ts';
 import { aGroup, aPod } from '../../support/builders.ts';
 import { growth, planFor, skipOf, verdictOf } from './world.ts';

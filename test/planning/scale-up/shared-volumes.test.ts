@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { attachResource } from '../../../src/domain/resources.ts';
 import { AZURE_DISK_DRIVER } from '../../../src/domain/volumes.ts';
-import { ClusterSnapshot } from '../../../src/scheduling/cluster-snapshot.ts';
+import { ClusterSnapshot } from '../../../src/scheduling/snapshot/cluster-snapshot.ts';
 import { aCluster, aGroup, aNode, aPod, aShape, aTemplate, resourceNames } from '../../support/builders.ts';
 import { growth, planFor, verdictOf } from './world.ts';
 

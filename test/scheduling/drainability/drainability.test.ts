@@ -4,7 +4,7 @@ import { drainContext, drainRulesOf } from '../../../src/scheduling/drainability
 import { aBudget, aCluster, aPod, START_MS, type PodOptions } from '../../support/builders.ts';
 import { aPolicy } from '../../support/policy.ts';
 import type { ScaleDownPolicy } from '../../../src/domain/policy.ts';
-import type { DisruptionBudget, OwnerState } from '../../../src/domain/workload.ts';
+import type { DisruptionBudget, OwnerState } from '../../../src/domain/workloads.ts';
 
 const MINUTE = 60_000;
 const STRICT = { skipNodesWithSystemPods: true, skipNodesWithLocalStorage: true, skipNodesWithCustomControllerPods: true };

@@ -1,14 +1,17 @@
 import { describe, expect, it } from 'vitest';
 import type { HostPort } from '../../../src/domain/pod.ts';
 import type { NodeSelectorTerm, Requirement } from '../../../src/domain/labels.ts';
-import type { Taint, Toleration } from '../../../src/domain/taint.ts';
+import type { Taint, Toleration } from '../../../src/domain/taints.ts';
 import { matchesNodeAffinity, refusedByNodeAffinity } from '../../../src/scheduling/predicates/node-affinity.ts';
-import { portsCollide, refusedByPorts } from '../../../src/scheduling/predicates/ports.ts';
+import {
+  portsCollide,
+  refusedByPorts,
+  refusedByTaints,
+  refusedByCordon,
+  refusedAsUnsupported,
+} from '../../../src/scheduling/predicates/node-gates.ts';
 import { countFits, fitsFree, insufficientResources, needOf } from '../../../src/scheduling/predicates/resources-fit.ts';
-import { refusedByTaints } from '../../../src/scheduling/predicates/taints.ts';
-import { refusedByCordon } from '../../../src/scheduling/predicates/unschedulable.ts';
-import { refusedAsUnsupported } from '../../../src/scheduling/predicates/unsupported.ts';
-import { fitsStatically, staticRefusals } from '../../../src/scheduling/static-fit.ts';
+import { fitsStatically, staticRefusals } from '../../../src/scheduling/snapshot/node-only-fit.ts';
 import { aNode, aShape, resourceNames } from '../../support/builders.ts';
 
 const node = aNode({

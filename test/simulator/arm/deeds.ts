@@ -2,8 +2,8 @@
 import * as fc from 'fast-check';
 
 import { MINUTE, VERSION, aPool, aWorld, poolPath, setPath, startRig, type Answer, type Rig, type RigOptions } from './harness.ts';
-import type { FaultEffect, FaultMatch } from '../../../src/simulator/arm/faults.ts';
-import type { WorldEvent } from '../../../src/simulator/arm/world-event.ts';
+import type { FaultEffect, FaultMatch } from '../../../src/simulator/arm/state/fault-rules.ts';
+import type { WorldEvent } from '../../../src/simulator/arm/faults/world-event.ts';
 
 /** No budgets; tokens and operations outlast any run. */
 export const UNTHROTTLED = { throttling: false, tokenLifetimeSeconds: 100_000_000, operationKeptMs: 100_000_000_000 };

@@ -6,10 +6,10 @@ import { ClientSecretCredential } from '@azure/identity';
 import { Agent, request } from 'node:https';
 import { afterAll, beforeAll } from 'vitest';
 import { startArmEmulator, type ArmEmulator, type ArmEmulatorOptions } from '../../../src/simulator/arm/emulator.ts';
-import { VirtualSimClock } from '../../../src/simulator/sim-clock.ts';
-import { createServerTls, type ServerTls } from '../../../src/simulator/tls.ts';
-import { ViolationLog } from '../../../src/simulator/violations.ts';
-import type { PoolSpec, WorldSpec } from '../../../src/simulator/world-spec.ts';
+import { VirtualSimClock } from '../../../src/simulator/base/sim-clock.ts';
+import { createServerTls, type ServerTls } from '../../../src/simulator/base/tls.ts';
+import { ViolationLog } from '../../../src/simulator/base/write-safety.ts';
+import type { PoolSpec, WorldSpec } from '../../../src/simulator/base/world-spec.ts';
 
 export const CLIENT = { clientId: 'aaaaaaaa-0000-0000-0000-000000000001', clientSecret: 'right' };
 export const RG = 'MC_rg_aks_westeurope';

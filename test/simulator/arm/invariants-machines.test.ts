@@ -3,7 +3,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { UNTHROTTLED, WORLD, anyDeed, clientDeed, perform, settle, waiting, withDeeds, worldDeed, type Deed } from './deeds.ts';
 import { RG, VERSION, poolPath, setPath, startRig, type Rig } from './harness.ts';
-import { findVmSize } from '../../../src/simulator/arm/sku-table.ts';
+import { findVmSize } from '../../../src/simulator/arm/state/vm-sizes.ts';
 
 const knobs = { ...UNTHROTTLED, pageSize: 2 };
 

@@ -1,8 +1,8 @@
 /** Stock that comes back, and a world that runs faster than the clock on the wall. */
 import { describe, expect, it } from 'vitest';
-import { stockKey } from '../../../src/simulator/arm/stock.ts';
-import { Throttle } from '../../../src/simulator/arm/throttling.ts';
-import type { SimClock } from '../../../src/simulator/sim-clock.ts';
+import { stockKey } from '../../../src/simulator/arm/state/stock-and-quota.ts';
+import { Throttle } from '../../../src/simulator/arm/http/throttling.ts';
+import type { SimClock } from '../../../src/simulator/base/sim-clock.ts';
 import { MINUTE, VERSION, aPool, aWorld, operationOf, scale, setPath, startRig, stateOf } from './harness.ts';
 
 describe('stock', () => {

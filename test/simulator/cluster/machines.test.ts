@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { conditionOf, type NodeObject, type PodObject } from '../../../src/simulator/cluster/objects.ts';
-import { allocatableOf, reservedCpuMillis, reservedMemoryMiB } from '../../../src/simulator/cluster/controllers/node-shape.ts';
-import { STOP_SECONDS_ANNOTATION } from '../../../src/simulator/cluster/controllers/pod-workers.ts';
+import { conditionOf, type NodeObject, type PodObject } from '../../../src/simulator/cluster/store/objects.ts';
+import { allocatableOf, reservedCpuMillis, reservedMemoryMiB } from '../../../src/simulator/cluster/controllers/node-object.ts';
+import { STOP_SECONDS_ANNOTATION } from '../../../src/simulator/cluster/controllers/kubelet-pods.ts';
 import { aDeployment, aMachine, aPodDraft, setStage, type Stage } from './stage.ts';
 
 let stage: Stage;

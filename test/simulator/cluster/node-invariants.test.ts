@@ -1,9 +1,9 @@
 /** The invariant of nodes over a whole world: machines come and go by anyone's wish, and nodes follow them. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { VirtualSimClock } from '../../../src/simulator/sim-clock.ts';
+import { VirtualSimClock } from '../../../src/simulator/base/sim-clock.ts';
 import { startWorld, type World } from '../../../src/simulator/world.ts';
-import type { WorldEvent } from '../../../src/simulator/arm/world-event.ts';
+import type { WorldEvent } from '../../../src/simulator/arm/faults/world-event.ts';
 import { aPool, aWorld } from '../arm/harness.ts';
 import { START_MS } from '../../support/builders.ts';
 

@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import type { NodeObject, NodeTaint, PodObject, PodSpec, SpreadConstraint } from '../../../src/simulator/cluster/objects.ts';
-import { decide } from '../../../src/simulator/cluster/scheduler/decide.ts';
-import { seatOf, type Seat } from '../../../src/simulator/cluster/scheduler/node-filters.ts';
-import { requestsOf } from '../../../src/simulator/cluster/scheduler/requests.ts';
+import type { NodeObject, NodeTaint, PodObject, PodSpec, SpreadConstraint } from '../../../src/simulator/cluster/store/objects.ts';
+import { decide } from '../../../src/simulator/cluster/scheduler/scheduler.ts';
+import { seatOf, type Seat, requestsOf } from '../../../src/simulator/cluster/scheduler/node-filters.ts';
 
 interface NodeRest {
   readonly cpu?: string;

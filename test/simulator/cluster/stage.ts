@@ -1,12 +1,12 @@
 /** A cluster in virtual time with machines that the test makes and unmakes, and a plain HTTPS client for it. */
 import { Agent, request } from 'undici';
-import type { Machine, MachineChange, MachinePark } from '../../../src/simulator/machines.ts';
+import type { Machine, MachineChange, MachinePark } from '../../../src/simulator/base/vm-feed.ts';
 import { startCluster, type ClusterOptions, type SimCluster } from '../../../src/simulator/cluster/cluster.ts';
-import type { ObjectDraft, PodSpec } from '../../../src/simulator/cluster/objects.ts';
-import { VirtualSimClock } from '../../../src/simulator/sim-clock.ts';
-import { createServerTls } from '../../../src/simulator/tls.ts';
-import { ViolationLog } from '../../../src/simulator/violations.ts';
-import type { WorldSpec } from '../../../src/simulator/world-spec.ts';
+import type { ObjectDraft, PodSpec } from '../../../src/simulator/cluster/store/objects.ts';
+import { VirtualSimClock } from '../../../src/simulator/base/sim-clock.ts';
+import { createServerTls } from '../../../src/simulator/base/tls.ts';
+import { ViolationLog } from '../../../src/simulator/base/write-safety.ts';
+import type { WorldSpec } from '../../../src/simulator/base/world-spec.ts';
 import { START_MS } from '../../support/builders.ts';
 
 export const TOKEN = 'test-token';

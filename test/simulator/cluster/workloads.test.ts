@@ -1,6 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import type { BudgetObject, PodObject, ReplicatedObject } from '../../../src/simulator/cluster/objects.ts';
-import { conditionOf } from '../../../src/simulator/cluster/objects.ts';
+import { type BudgetObject, type PodObject, type ReplicatedObject, conditionOf } from '../../../src/simulator/cluster/store/objects.ts';
 import { aBudgetDraft, aDeployment, aMachine, aPodDraft, setStage, type Stage } from './stage.ts';
 
 let stage: Stage;

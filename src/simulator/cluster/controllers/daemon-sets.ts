@@ -1,5 +1,5 @@
 /** DaemonSets: one pod on every node that takes it. The scheduler binds them, by an affinity to the node's name. */
-import { placeOf } from '../api.ts';
+import { placeOf } from '../store/api.ts';
 import {
   conditionOf,
   controllerOf,
@@ -10,14 +10,13 @@ import {
   type PodSpec,
   type PodTemplate,
   type PodToleration,
-} from '../objects.ts';
-import { sameJson } from '../json-values.ts';
-import { storedType } from '../resource-types.ts';
-import { matchesNodeSelection } from '../scheduler/node-filters.ts';
-import { firstUntolerated } from '../scheduler/taints.ts';
-import { keyOf } from '../store.ts';
-import { createQueue } from '../timers.ts';
-import { isActive, onChange, podsOf, type ControllerContext } from './context.ts';
+} from '../store/objects.ts';
+import { sameJson } from '../store/patches.ts';
+import { storedType } from '../store/resource-types.ts';
+import { matchesNodeSelection, firstUntolerated } from '../scheduler/node-filters.ts';
+import { keyOf } from '../store/store.ts';
+import { createQueue } from '../store/timers.ts';
+import { isActive, onChange, podsOf, type ControllerContext } from '../base/controller-context.ts';
 import { createOwnedPod, isReady } from './replica-sets.ts';
 
 const SETS = storedType('daemonsets');

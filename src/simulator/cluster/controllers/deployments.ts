@@ -1,13 +1,13 @@
 /** Deployments: one ReplicaSet per template, and the rolling change from the old ones to the newest. */
-import { stableHash } from '../../../domain/random.ts';
-import { placeOf } from '../api.ts';
-import { controllerOf, timestamp, withCondition, type Condition, type ReplicatedObject } from '../objects.ts';
-import { sameJson } from '../json-values.ts';
-import { countOf } from '../percentages.ts';
-import { storedType } from '../resource-types.ts';
-import { keyOf } from '../store.ts';
-import { createQueue } from '../timers.ts';
-import { isOwnedBy, onChange, ownerReferenceTo, podsOf, recordEvent, type ControllerContext } from './context.ts';
+import { stableHash } from '../../../lib/random.ts';
+import { placeOf } from '../store/api.ts';
+import { controllerOf, timestamp, withCondition, type Condition, type ReplicatedObject } from '../store/objects.ts';
+import { sameJson } from '../store/patches.ts';
+import { countOf } from '../store/eviction.ts';
+import { storedType } from '../store/resource-types.ts';
+import { keyOf } from '../store/store.ts';
+import { createQueue } from '../store/timers.ts';
+import { isOwnedBy, onChange, ownerReferenceTo, podsOf, recordEvent, type ControllerContext } from '../base/controller-context.ts';
 
 const DEPLOYMENTS = storedType('deployments');
 const SETS = storedType('replicasets');

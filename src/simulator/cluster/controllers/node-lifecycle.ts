@@ -1,5 +1,5 @@
 /** What the cluster does about nodes whose kubelet is silent or whose machine is gone. */
-import type { Machine, MachineChange } from '../../machines.ts';
+import type { Machine, MachineChange } from '../../base/vm-feed.ts';
 import {
   conditionOf,
   controllerOf,
@@ -9,14 +9,14 @@ import {
   type NodeTaint,
   type PodObject,
   type PodToleration,
-} from '../objects.ts';
-import { placeOf } from '../api.ts';
-import { storedType } from '../resource-types.ts';
-import { createQueue } from '../timers.ts';
-import { isActive, onChange, podsOnNode, recordEvent, type ControllerContext } from './context.ts';
-import type { Kubelets } from './machines.ts';
-import { NOT_READY, silentConditions } from './node-shape.ts';
-import { toleratesTaint } from '../scheduler/taints.ts';
+} from '../store/objects.ts';
+import { placeOf } from '../store/api.ts';
+import { storedType } from '../store/resource-types.ts';
+import { createQueue } from '../store/timers.ts';
+import { isActive, onChange, podsOnNode, recordEvent, type ControllerContext } from '../base/controller-context.ts';
+import type { Kubelets } from './kubelets.ts';
+import { NOT_READY, silentConditions } from './node-object.ts';
+import { toleratesTaint } from '../scheduler/node-filters.ts';
 
 const NODES = storedType('nodes');
 const PODS = storedType('pods');

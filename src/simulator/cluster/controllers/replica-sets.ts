@@ -1,11 +1,11 @@
 /** ReplicaSets: as many pods as wanted, whatever became of the others. */
-import { placeOf } from '../api.ts';
-import { conditionOf, controllerOf, type KubeObject, type PodObject, type ReplicatedObject } from '../objects.ts';
-import { sameJson } from '../json-values.ts';
-import { storedType } from '../resource-types.ts';
-import { keyOf } from '../store.ts';
-import { createQueue } from '../timers.ts';
-import { isActive, onChange, ownerReferenceTo, podsOf, recordEvent, type ControllerContext } from './context.ts';
+import { placeOf } from '../store/api.ts';
+import { conditionOf, controllerOf, type KubeObject, type PodObject, type ReplicatedObject } from '../store/objects.ts';
+import { sameJson } from '../store/patches.ts';
+import { storedType } from '../store/resource-types.ts';
+import { keyOf } from '../store/store.ts';
+import { createQueue } from '../store/timers.ts';
+import { isActive, onChange, ownerReferenceTo, podsOf, recordEvent, type ControllerContext } from '../base/controller-context.ts';
 
 const SETS = storedType('replicasets');
 const PODS = storedType('pods');

@@ -1,6 +1,6 @@
 /** What clients ask before they ask for anything: groups, resources, the version, and as much OpenAPI as kubectl needs. */
-import { apiVersionOf, RESOURCE_TYPES, type ResourceType } from '../resource-types.ts';
-import type { ApiReply, ApiRequest } from './request.ts';
+import { apiVersionOf, RESOURCE_TYPES, type ResourceType } from '../store/resource-types.ts';
+import type { ApiReply, ApiRequest } from './requests.ts';
 
 const VERBS = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'];
 

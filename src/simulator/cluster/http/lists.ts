@@ -1,11 +1,11 @@
 /** LIST: selectors, pages that stay consistent while the world changes, and the 410 when a page token has expired. */
-import type { Api } from '../api.ts';
-import { encodeObject } from '../event-versions.ts';
-import type { KubeObject } from '../objects.ts';
-import { apiVersionOf, type ResourceType } from '../resource-types.ts';
-import { parseFieldSelector, parseLabelSelector, type Matcher } from '../selectors.ts';
-import { badRequest, expired, success, tooLargeVersion, type Result } from '../status.ts';
-import type { ResourceRoute } from './request.ts';
+import type { Api } from '../store/api.ts';
+import { encodeObject } from '../store/storage-objects.ts';
+import type { KubeObject } from '../store/objects.ts';
+import { apiVersionOf, type ResourceType } from '../store/resource-types.ts';
+import { parseFieldSelector, parseLabelSelector, type Matcher } from '../store/selectors.ts';
+import { badRequest, expired, success, tooLargeVersion, type Result } from '../store/status.ts';
+import type { ResourceRoute } from './requests.ts';
 
 export interface ObjectList {
   readonly kind: string;

@@ -2,7 +2,7 @@
  * Newer kubectl sends what its `create <kind>` commands make as Kubernetes protobuf. This reads those few kinds, and
  * nothing else: a field that is not in the tables here and says something makes the whole body unreadable, never less.
  */
-import type { ObjectDraft } from '../objects.ts';
+import type { ObjectDraft } from '../store/objects.ts';
 
 type Field =
   | { readonly name: string; readonly kind: 'text' | 'number' | 'flag' | 'texts' | 'textMap' | 'bytes' | 'bytesMap' | 'intOrText' }

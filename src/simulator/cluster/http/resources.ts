@@ -1,18 +1,47 @@
 /** The verbs on resources over HTTP, apart from watch. Turns requests into calls of the Api and results into replies. */
-import { subjectOf, type Api, type DeleteOptions, type Place } from '../api.ts';
-import { decodeObject, encodeObject } from '../event-versions.ts';
-import { evict } from '../eviction.ts';
-import type { KubeObject, ObjectDraft } from '../objects.ts';
-import { isRecord } from '../json-values.ts';
-import { jsonPatch, mergePatch } from '../patches.ts';
-import { asksForRehearsal, rehearsalOf } from '../rehearsal.ts';
-import { apiVersionOf, type ResourceType } from '../resource-types.ts';
-import { badRequest, failureStatus, invalid, success, type Result } from '../status.ts';
-import { strategicMerge } from '../strategic-merge.ts';
+import { subjectOf, type Api, type DeleteOptions, type Place } from '../store/api.ts';
+import { asksForRehearsal, rehearsalOf } from '../store/dry-run.ts';
+import { evict } from '../store/eviction.ts';
+import type { KubeObject, ReplicatedObject, ObjectDraft } from '../store/objects.ts';
+import { isRecord, jsonPatch, mergePatch } from '../store/patches.ts';
+import { apiVersionOf, type ResourceType } from '../store/resource-types.ts';
+import { badRequest, failureStatus, invalid, success, type Result } from '../store/status.ts';
+import { decodeObject, encodeObject } from '../store/storage-objects.ts';
+import { strategicMerge } from '../store/strategic-merge.ts';
 import { matcherOf, type Lists, type ObjectList } from './lists.ts';
-import { refusalReply, type ApiReply, type ApiRequest, type ResourceRoute } from './request.ts';
-import { scaled, scaleOf } from './scale.ts';
+import { refusalReply, type ApiReply, type ApiRequest, type ResourceRoute } from './requests.ts';
 import { tableOf, wantsTable } from './tables.ts';
+
+// The scale subresource: replicas of a workload under the autoscaling/v1 name.
+
+/** What `/scale` shows of a workload. */
+export function scaleOf(object: KubeObject): KubeObject {
+  const { metadata, spec, status } = object as ReplicatedObject;
+  const selector = Object.entries(spec.selector.matchLabels ?? {}).map(([key, value]) => `${key}=${value}`);
+  return {
+    kind: 'Scale',
+    apiVersion: 'autoscaling/v1',
+    metadata: {
+      name: metadata.name,
+      uid: metadata.uid,
+      resourceVersion: metadata.resourceVersion,
+      creationTimestamp: metadata.creationTimestamp,
+      ...(metadata.namespace === undefined ? {} : { namespace: metadata.namespace }),
+    },
+    spec: { replicas: spec.replicas ?? 1 },
+    status: { replicas: status?.replicas ?? 0, selector: selector.join(',') },
+  };
+}
+
+/** The workload with the replicas of a Scale; undefined when the Scale names none. */
+export function scaled(object: KubeObject, scale: unknown): KubeObject | undefined {
+  const spec = isRecord(scale) && isRecord(scale['spec']) ? scale['spec'] : {};
+  const replicas = spec['replicas'] ?? 0;
+  if (typeof replicas !== 'number' || !Number.isInteger(replicas) || replicas < 0 || !isRecord(object.spec)) return undefined;
+  const version = isRecord(scale) && isRecord(scale['metadata']) ? scale['metadata']['resourceVersion'] : undefined;
+  const metadata = typeof version === 'string' && version !== '' ? { ...object.metadata, resourceVersion: version } : object.metadata;
+  return { ...object, metadata, spec: { ...object.spec, replicas } };
+}
 
 export interface Backend {
   readonly api: Api;

@@ -5,15 +5,24 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer, type Server } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
-import { AutoscalerError } from '../../../domain/errors.ts';
-import type { Door, Visitor } from '../../door.ts';
-import type { ServerTls } from '../../tls.ts';
-import type { Api } from '../api.ts';
-import { failureStatus } from '../status.ts';
+import { AutoscalerError } from '../../../lib/errors.ts';
+import type { Door, Visitor } from '../../base/request-filter.ts';
+import type { ServerTls } from '../../base/tls.ts';
+import type { Api } from '../store/api.ts';
+import { failureStatus } from '../store/status.ts';
 import { discover, isReview, reviewAccess } from './discovery.ts';
 import { Lists } from './lists.ts';
-import { isJson, readRequest } from './read-request.ts';
-import { isWatch, parseResourcePath, refusalReply, verbOf, type ApiReply, type ApiRequest, type ResourceRoute } from './request.ts';
+import {
+  isJson,
+  readRequest,
+  isWatch,
+  parseResourcePath,
+  refusalReply,
+  verbOf,
+  type ApiReply,
+  type ApiRequest,
+  type ResourceRoute,
+} from './requests.ts';
 import { answer } from './resources.ts';
 import { wantsTable } from './tables.ts';
 import { Watches, type WatchKnobs } from './watches.ts';

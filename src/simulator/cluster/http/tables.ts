@@ -1,7 +1,7 @@
 /** Server-side printing: what `kubectl get` shows is a Table that the server makes. */
-import { decodeObject } from '../event-versions.ts';
-import type { KubeObject } from '../objects.ts';
-import type { ResourceType } from '../resource-types.ts';
+import { decodeObject } from '../store/storage-objects.ts';
+import type { KubeObject } from '../store/objects.ts';
+import type { ResourceType } from '../store/resource-types.ts';
 import { columnsOf } from './table-columns.ts';
 
 export interface TableOptions {

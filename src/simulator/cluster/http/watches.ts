@@ -1,14 +1,14 @@
 /** WATCH: replay from a version, initial events, bookmarks, time limits and the 410 of a version that is no longer held. */
 import type { ServerResponse } from 'node:http';
-import type { Api } from '../api.ts';
-import { encodeObject } from '../event-versions.ts';
-import type { KubeObject } from '../objects.ts';
-import { apiVersionOf } from '../resource-types.ts';
-import type { Matcher } from '../selectors.ts';
-import { badRequest, expired, failureStatus, success, tooLargeVersion, type Result } from '../status.ts';
-import type { StoreChange } from '../store.ts';
+import type { Api } from '../store/api.ts';
+import { encodeObject } from '../store/storage-objects.ts';
+import type { KubeObject } from '../store/objects.ts';
+import { apiVersionOf } from '../store/resource-types.ts';
+import type { Matcher } from '../store/selectors.ts';
+import { badRequest, expired, failureStatus, success, tooLargeVersion, type Result } from '../store/status.ts';
+import type { StoreChange } from '../store/store.ts';
 import { matcherOf } from './lists.ts';
-import type { ApiRequest, ResourceRoute } from './request.ts';
+import type { ApiRequest, ResourceRoute } from './requests.ts';
 import { tableOf } from './tables.ts';
 
 export interface WatchKnobs {

@@ -1,8 +1,7 @@
 /** The filters that look at other nodes too: hard topology spread, required inter-pod affinity and anti-affinity. */
-import type { AffinityTerm, ObjectSelector, PodObject, SelectorRequirement, SpreadConstraint, StringMap } from '../objects.ts';
-import { selects } from '../selectors.ts';
-import { matchesNodeSelection, type Seat } from './node-filters.ts';
-import { firstUntolerated } from './taints.ts';
+import type { AffinityTerm, ObjectSelector, PodObject, SelectorRequirement, SpreadConstraint, StringMap } from '../store/objects.ts';
+import { selects } from '../store/selectors.ts';
+import { matchesNodeSelection, type Seat, firstUntolerated } from './node-filters.ts';
 import type { StoredObjects } from './volumes.ts';
 
 export interface Room {

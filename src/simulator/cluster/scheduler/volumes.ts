@@ -1,8 +1,8 @@
 /** The filters about volumes, over the API's own objects: restrictions, attach limits, binding, zones. In kube-scheduler's words. */
 import { wholeUnits } from '../../../domain/quantity.ts';
-import type { KubeObject, NodeSelectorTerm, PodObject } from '../objects.ts';
-import type { ClaimObject, CsiNodeObject, StorageClassObject, VolumeObject } from '../storage-objects.ts';
-import { satisfies, selects } from '../selectors.ts';
+import type { KubeObject, NodeSelectorTerm, PodObject } from '../store/objects.ts';
+import type { ClaimObject, CsiNodeObject, StorageClassObject, VolumeObject } from '../store/storage-objects.ts';
+import { satisfies, selects } from '../store/selectors.ts';
 import { matchesTerm, type Seat } from './node-filters.ts';
 
 export const SELECTED_NODE = 'volume.kubernetes.io/selected-node';

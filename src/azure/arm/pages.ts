@@ -1,0 +1,54 @@
+/** Reads lists page by page, each page stamped when its request is sent. An error is never the end of a list. */
+import type { LogicalClock } from '../../cache/logical-clock.ts';
+import type { ListPage, ListedRow } from '../../cache/table/row.ts';
+import { asAutoscalerError, AutoscalerError } from '../../lib/errors.ts';
+import type { ArmCalls } from './arm-client.ts';
+import { describeCall, type ArmCall } from './call-list.ts';
+
+export interface PagedRead<Raw, Value> {
+  readonly call: ArmCall;
+  readonly signal: AbortSignal;
+  /** Starts the iteration; no request leaves before the first `next`. */
+  readonly open: () => AsyncIterableIterator<readonly Raw[]>;
+  /** undefined: an item that nothing can refer to. */
+  readonly project: (raw: Raw) => ListedRow<Value> | undefined;
+}
+
+export interface PagedResult<Value> {
+  readonly pages: readonly ListPage<Value>[];
+  /** Set: reading broke off after at least one page. */
+  readonly error: AutoscalerError | undefined;
+}
+
+/** A list longer than this is one that goes in circles. */
+const MAX_PAGES = 500;
+
+/** @throws AutoscalerError when not even the first page could be read. */
+export async function readPages<Raw, Value>(
+  parts: { readonly calls: ArmCalls; readonly order: LogicalClock },
+  read: PagedRead<Raw, Value>,
+): Promise<PagedResult<Value>> {
+  const pages: ListPage<Value>[] = [];
+  const iterator = read.open();
+  try {
+    for (;;) {
+      if (pages.length >= MAX_PAGES) throw endless(read.call);
+      const stamp = parts.order.stamp();
+      const next = await parts.calls.run(read.call, read.signal, () => iterator.next());
+      if (next.done === true) return { pages, error: undefined };
+      pages.push({ stamp, rows: projectAll(next.value, read.project) });
+    }
+  } catch (thrown) {
+    const error = asAutoscalerError(thrown);
+    if (pages.length === 0) throw error;
+    return { pages, error };
+  }
+}
+
+function projectAll<Raw, Value>(page: readonly Raw[], project: (raw: Raw) => ListedRow<Value> | undefined): ListedRow<Value>[] {
+  return page.flatMap((raw) => project(raw) ?? []);
+}
+
+function endless(call: ArmCall): AutoscalerError {
+  return new AutoscalerError({ kind: 'unavailable', effect: 'none' }, `${describeCall(call)} has more than ${MAX_PAGES} pages.`);
+}

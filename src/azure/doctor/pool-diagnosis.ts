@@ -1,0 +1,240 @@
+/** Which pools there are for `doctor`, and what each of them stands on. Read once, through the daemon's own registration. */
+import type { VirtualMachineScaleSet } from '@azure/arm-compute';
+import type { LogicalClock } from '../../cache/logical-clock.ts';
+import type { ArmCalls } from '../arm/arm-client.ts';
+import type { ArmClients } from '../arm/sdk-clients.ts';
+import type { AzureOptions } from '../arm/options.ts';
+import { readPages } from '../arm/pages.ts';
+import { frozenBecause, register, type Registered } from '../groups/registry.ts';
+import { agentPoolPages, type ToldPool } from '../rows/agent-pool-list.ts';
+import { projectAgentPool, type AgentPoolRow } from '../rows/agent-pool.ts';
+import { projectScaleSet, type ScaleSetRow } from '../rows/scale-set.ts';
+import { poolOf, unusedOptionNames } from '../rows/tags.ts';
+import { readVmsPool, rowsOfPool, type VmsPool } from '../rows/vms-pool.ts';
+
+export interface DiagnosisParts {
+  readonly options: AzureOptions;
+  readonly calls: ArmCalls;
+  readonly clients: ArmClients;
+  readonly order: LogicalClock;
+}
+
+export interface PoolFacts {
+  /** As configured, or the set's name where a rule found it. */
+  readonly name: string;
+  /** undefined: there is no such scale set. A size of a pool of virtual machines is `POOL/SIZE`. */
+  readonly found: boolean;
+  readonly kind: string;
+  readonly min: number;
+  readonly max: number;
+  readonly capacity: number | undefined;
+  readonly vmSize: string;
+  /** Numbers; empty: regional. */
+  readonly zones: readonly string[];
+  readonly priority: 'Regular' | 'Spot';
+  readonly agentPool: string | undefined;
+  /** AKS's own autoscaler runs over it. */
+  readonly managedAutoscaler: boolean;
+  /** Neither grown nor shrunk now, and why. */
+  readonly frozen: string | undefined;
+  readonly subnetId: string | undefined;
+  /** Of that subnet, for one machine: one, and with flat networking one for each pod that it may have. */
+  readonly addressesPerNode: number;
+  /** Identities that its machines are given. */
+  readonly identityIds: readonly string[];
+  readonly armId: string;
+  /** What its kubelets do that cannot be reckoned with, as sentences. */
+  readonly cautions: readonly string[];
+}
+
+export interface PoolsFacts {
+  readonly pools: readonly PoolFacts[];
+  /** Sets that a rule selects and that cannot be groups: why. */
+  readonly skipped: readonly { readonly name: string; readonly reason: string }[];
+  /** Places of discovery rules that select nothing, counted from 0. */
+  readonly idleRules: readonly number[];
+  /** Names that options are stated for and that no pool has. */
+  readonly unusedOptionNames: readonly string[];
+  /** Every scale set of the node resource group. */
+  readonly scaleSets: readonly string[];
+}
+
+/** @throws AutoscalerError of the list that could not be read. */
+export async function readPools(parts: DiagnosisParts, signal: AbortSignal): Promise<PoolsFacts> {
+  const { options, clients, calls } = parts;
+  const { nodeResourceGroup, clusterName, clusterResourceGroup } = options;
+  const sets = await rowsOf(parts, {
+    call: { operation: 'listScaleSets', resource: nodeResourceGroup },
+    signal,
+    open: () => clients.compute.virtualMachineScaleSets.list(nodeResourceGroup).byPage(),
+    project: (raw: VirtualMachineScaleSet) => {
+      const value = projectScaleSet(raw);
+      return value === undefined
+        ? undefined
+        : {
+            key: value.name.toLowerCase(),
+            value: { row: value, ...subnetOf(raw), identityIds: identitiesOf(raw), tagged: !options.enableVmssEtag || isTagged(raw) },
+          };
+    },
+  });
+  const agentPools =
+    clusterName === undefined || clusterResourceGroup === undefined
+      ? new Map<string, ListedPool>()
+      : await rowsOf(
+          { ...parts, calls },
+          {
+            call: { operation: 'listAgentPools', resource: clusterName },
+            signal,
+            open: () => agentPoolPages(parts, { resourceGroup: clusterResourceGroup, name: clusterName }),
+            project: (raw: ToldPool) => {
+              const row = projectAgentPool(raw);
+              return row === undefined ? undefined : { key: row.name.toLowerCase(), value: { row, vms: readVmsPool(raw) } };
+            },
+          },
+        );
+  return judge(options, sets, agentPools);
+}
+
+async function rowsOf<Raw, Value>(
+  parts: DiagnosisParts,
+  read: Parameters<typeof readPages<Raw, Value>>[1],
+): Promise<ReadonlyMap<string, Value>> {
+  const { pages, error } = await readPages(parts, read);
+  if (error !== undefined) throw error;
+  return new Map(pages.flatMap(({ rows }) => rows.map(({ key, value }) => [key, value] as const)));
+}
+
+interface ListedSet extends Pick<PoolFacts, 'subnetId' | 'addressesPerNode' | 'identityIds'> {
+  readonly row: ScaleSetRow;
+  /** A write of it can be conditional. */
+  readonly tagged: boolean;
+}
+
+const UNTAGGED = 'the list told no entity tag of it; where a read of the set tells none either, it does not grow (AZURE_ENABLE_VMSS_ETAG)';
+
+function isTagged({ etag = '' }: VirtualMachineScaleSet): boolean {
+  return etag !== '';
+}
+
+interface ListedPool {
+  readonly row: AgentPoolRow;
+  /** undefined: of another type. */
+  readonly vms: VmsPool | undefined;
+}
+
+function judge(options: AzureOptions, sets: ReadonlyMap<string, ListedSet>, listed: ReadonlyMap<string, ListedPool>): PoolsFacts {
+  const scaleSets = new Map([...sets].map(([key, { row }]) => [key, { value: row }]));
+  const agentPools = new Map([...listed].map(([key, { row }]) => [key, row]));
+  const poolSizes = sizesOf(options, listed);
+  const registration = register({ options, scaleSets, agentPools, poolSizes });
+  const pools = [...registration.groups.values()].map((group) =>
+    group.kind === 'vms-pool' ? vmsPoolFacts(group, agentPools, poolSizes) : scaleSetFacts(group, sets.get(group.key), agentPools),
+  );
+  const tagged = [...registration.groups.keys()].map((key) => ({
+    key,
+    tags: (sets.get(key)?.row ?? poolSizes.get(key)?.value)?.tags ?? {},
+  }));
+  const unused = unusedOptionNames(options.nodeGroupOptions, tagged);
+  const skipped = [...registration.skipped].map(([name, reason]) => ({ name, reason }));
+  return {
+    pools,
+    skipped,
+    idleRules: registration.idleRules,
+    unusedOptionNames: unused,
+    scaleSets: [...sets.values()].map(({ row }) => row.name),
+  };
+}
+
+function scaleSetFacts(group: Registered, set: ListedSet | undefined, agentPools: ReadonlyMap<string, AgentPoolRow>): PoolFacts {
+  const limits = { name: group.id, min: group.min, max: group.max };
+  if (set === undefined) return { ...limits, ...NOT_THERE };
+  const { row, subnetId, addressesPerNode, identityIds } = set;
+  const named = poolOf(row.tags);
+  const pool = named === undefined ? undefined : agentPools.get(named.toLowerCase());
+  return {
+    ...limits,
+    found: true,
+    kind: `${row.orchestration} scale set`,
+    capacity: row.capacity,
+    vmSize: row.vmSize,
+    zones: row.zones,
+    priority: row.priority,
+    agentPool: pool?.name ?? named,
+    managedAutoscaler: pool?.managedAutoscaler ?? false,
+    frozen: frozenBecause(group, row, pool),
+    subnetId,
+    addressesPerNode,
+    identityIds,
+    armId: row.armId,
+    cautions: [...(pool?.cautions ?? []), ...(set.tagged ? [] : [UNTAGGED])],
+  };
+}
+
+/** Without the cluster's name no agent pools were read, and nothing is known against it. */
+function vmsPoolFacts(group: Registered, agentPools: ReadonlyMap<string, AgentPoolRow>, poolSizes: PoolSizes): PoolFacts {
+  const [name = ''] = group.key.split('/');
+  const size = poolSizes.get(group.key)?.value;
+  const pool = agentPools.get(name.toLowerCase());
+  return {
+    name: group.id,
+    min: group.min,
+    max: group.max,
+    ...NOT_THERE,
+    found: agentPools.size === 0 || pool !== undefined,
+    kind: 'VirtualMachines pool',
+    vmSize: size?.vmSize ?? '',
+    capacity: size?.count,
+    agentPool: name,
+    ...(pool === undefined ? {} : ofThePool(pool)),
+  };
+}
+
+function ofThePool({ name, zones, priority, managedAutoscaler, cautions = [] }: AgentPoolRow) {
+  return { agentPool: name, zones, priority, managedAutoscaler, cautions };
+}
+
+const NOT_THERE = {
+  found: false,
+  kind: 'scale set',
+  capacity: undefined,
+  vmSize: '',
+  zones: [],
+  priority: 'Regular',
+  agentPool: undefined,
+  managedAutoscaler: false,
+  frozen: undefined,
+  subnetId: undefined,
+  addressesPerNode: 1,
+  identityIds: [],
+  armId: '',
+  cautions: [],
+} as const;
+
+/** Of the primary subnet. Flat networking gives each interface an address beforehand for every pod that a node may have. */
+function subnetOf({ virtualMachineProfile }: VirtualMachineScaleSet): Pick<PoolFacts, 'subnetId' | 'addressesPerNode'> {
+  const nics = virtualMachineProfile?.networkProfile?.networkInterfaceConfigurations ?? [];
+  const subnets = nics.flatMap((nic) => (nic.ipConfigurations ?? []).flatMap(({ subnet }) => subnet?.id ?? []));
+  const [subnetId] = subnets;
+  const same = subnets.filter((id) => id.toLowerCase() === subnetId?.toLowerCase());
+  return { subnetId, addressesPerNode: Math.max(1, same.length) };
+}
+
+function identitiesOf({ identity }: VirtualMachineScaleSet): readonly string[] {
+  return Object.keys(identity?.userAssignedIdentities ?? {});
+}
+
+type PoolSizes = NonNullable<Parameters<typeof register>[0]['poolSizes']>;
+
+/** Sizes that AKS tells and, without a machine, those that the configuration names. */
+function sizesOf({ nodeGroups }: AzureOptions, pools: ReadonlyMap<string, ListedPool>): PoolSizes {
+  return new Map(
+    [...pools].flatMap(([key, { vms }]) => {
+      if (vms === undefined) return [];
+      const named = nodeGroups.flatMap(({ name }) => {
+        const [pool = '', vmSize] = name.split('/');
+        return vmSize !== undefined && pool.toLowerCase() === key ? [vmSize] : [];
+      });
+      return rowsOfPool(vms, named).map((row) => [row.key, { value: row.value }] as const);
+    }),
+  );
+}

@@ -1,0 +1,99 @@
+/**
+ * Whose machine a node is: one Map look-up per node. What was found to belong to nobody is remembered until the
+ * registration or the list of machines changes, so that foreign nodes cost nothing either.
+ */
+import type { Row } from '../../cache/table/row.ts';
+import type { InstanceKey, NodeGroupId, NodeName } from '../../domain/ids.ts';
+import type { Node } from '../../domain/node.ts';
+import { foldName, parseProviderId, type InstanceRef } from '../arm/resource-ids.ts';
+import type { Registration } from './registry.ts';
+import type { InstanceRow } from '../rows/scale-set.ts';
+
+export interface OwnershipInput {
+  readonly nodes: ReadonlyMap<NodeName, Node>;
+  readonly registration: Registration;
+  /** Grows when machines come, go or change. */
+  readonly instancesVersion: number;
+  readonly instance: (key: InstanceKey) => Row<InstanceRow> | undefined;
+}
+
+export interface Ownership {
+  readonly groupOfNode: ReadonlyMap<NodeName, NodeGroupId>;
+  readonly instanceOfNode: ReadonlyMap<NodeName, InstanceKey>;
+  readonly nodeOfInstance: ReadonlyMap<InstanceKey, Node>;
+  /** Nodes of a group whose machine no list has shown; by the group's folded name. */
+  readonly unlisted: ReadonlyMap<string, readonly NodeName[]>;
+}
+
+export class OwnerIndex {
+  readonly #scope: { readonly subscriptionId: string; readonly nodeResourceGroup: string };
+  /** Parsed once per spelling; entries of nodes that left are dropped with the next full look. */
+  #refs = new Map<string, InstanceRef | undefined>();
+  #unowned = new Set<InstanceKey>();
+  #last: { readonly input: OwnershipInput; readonly answer: Ownership } | undefined;
+  #searches = 0;
+
+  constructor(scope: { readonly subscriptionId: string; readonly nodeResourceGroup: string }) {
+    this.#scope = { subscriptionId: scope.subscriptionId.toLowerCase(), nodeResourceGroup: scope.nodeResourceGroup.toLowerCase() };
+  }
+
+  /** How many machines were looked up in the tables so far; for tests of "never by scan, never twice for nothing". */
+  get searches(): number {
+    return this.#searches;
+  }
+
+  /** The same object while nothing changed. */
+  resolve(input: OwnershipInput): Ownership {
+    const { nodes, registration, instancesVersion } = input;
+    const last = this.#last;
+    const sameWorld = last?.input.registration === registration && last.input.instancesVersion === instancesVersion;
+    if (sameWorld && last.input.nodes === nodes) return last.answer;
+    if (!sameWorld) this.#unowned = new Set();
+    const answer = this.#resolveAll(input);
+    this.#last = { input, answer };
+    return answer;
+  }
+
+  #resolveAll(input: OwnershipInput): Ownership {
+    const refs = new Map<string, InstanceRef | undefined>();
+    const groupOfNode = new Map<NodeName, NodeGroupId>();
+    const instanceOfNode = new Map<NodeName, InstanceKey>();
+    const nodeOfInstance = new Map<InstanceKey, Node>();
+    const unlisted = new Map<string, NodeName[]>();
+    for (const node of input.nodes.values()) {
+      const ref = this.#refOf(node.providerId);
+      refs.set(node.providerId, ref);
+      if (ref === undefined || this.#unowned.has(ref.key)) continue;
+      const { groupKey, listed } = this.#ownerOf(ref, input);
+      const group = groupKey === undefined ? undefined : input.registration.groups.get(groupKey);
+      if (group === undefined) {
+        this.#unowned.add(ref.key);
+        continue;
+      }
+      groupOfNode.set(node.name, group.id);
+      nodeOfInstance.set(ref.key, node);
+      if (listed) instanceOfNode.set(node.name, ref.key);
+      else unlisted.set(group.key, [...(unlisted.get(group.key) ?? []), node.name]);
+    }
+    this.#refs = refs;
+    return { groupOfNode, instanceOfNode, nodeOfInstance, unlisted };
+  }
+
+  #refOf(providerId: string): InstanceRef | undefined {
+    if (this.#refs.has(providerId)) return this.#refs.get(providerId);
+    const parsed = parseProviderId(providerId);
+    return parsed.ok ? parsed.ref : undefined;
+  }
+
+  /** A Uniform instance names its set; a machine with an id of its own is known only by the lists. */
+  #ownerOf(ref: InstanceRef, input: OwnershipInput): { readonly groupKey: string | undefined; readonly listed: boolean } {
+    this.#searches += 1;
+    const row = input.instance(ref.key);
+    if (row !== undefined) return { groupKey: row.value.group, listed: true };
+    const ours =
+      ref.kind === 'vmss' &&
+      ref.subscription.toLowerCase() === this.#scope.subscriptionId &&
+      ref.resourceGroup.toLowerCase() === this.#scope.nodeResourceGroup;
+    return { groupKey: ours ? foldName(ref.set) : undefined, listed: false };
+  }
+}

@@ -1,0 +1,268 @@
+/**
+ * The caching agents: what each reads, how often, and what absence from its list means. All of them together cost
+ * O(pools) calls at rest. They throw on failure; an error is never an empty list.
+ */
+import type { VirtualMachineScaleSetVM } from '@azure/arm-compute';
+import type { AgentPolicy, CachingAgent, CommitSummary, Jitter, Loaded, RunContext } from '../../cache/agents/agent.ts';
+import type { LogicalClock } from '../../cache/logical-clock.ts';
+import type { ListCommit, ListedRow, ListPage } from '../../cache/table/row.ts';
+import type { Table } from '../../cache/table/table.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { AutoscalerError } from '../../lib/errors.ts';
+import { foldName } from '../arm/resource-ids.ts';
+import type { ArmCalls } from '../arm/arm-client.ts';
+import { OPERATIONS, type ArmOperation } from '../arm/call-list.ts';
+import type { ArmClients } from '../arm/sdk-clients.ts';
+import { withViews } from './instance-views.ts';
+import type { AzureOptions } from '../arm/options.ts';
+import { readPages, type PagedResult } from '../arm/pages.ts';
+import { agentPoolPages } from '../rows/agent-pool-list.ts';
+import { projectAgentPool, type AgentPoolRow } from '../rows/agent-pool.ts';
+import { projectInstance, projectMachine, projectScaleSet, type InstanceRow, type ScaleSetRow } from '../rows/scale-set.ts';
+import { buildCatalog, type SkuCatalog } from '../sizes/sku-catalog.ts';
+import { SpotSizes } from './spot-scale-sets.ts';
+import { AGENT_POOLS_AGENT, instancesAgent, MACHINES_AGENT, SCALE_SETS_AGENT } from '../rows/tables.ts';
+
+export interface AgentParts {
+  readonly options: AzureOptions;
+  readonly clients: ArmClients;
+  readonly calls: ArmCalls;
+  readonly clock: Pick<Clock, 'now' | 'monotonic'>;
+  readonly order: LogicalClock;
+  readonly scaleSets: Table<ScaleSetRow>;
+  readonly instances: Table<InstanceRow>;
+  /** Machines whose nodes have not been heard of for a while, by folded key. */
+  readonly silent: () => ReadonlySet<string>;
+}
+
+/** Agent pools by folded name, and when they were read. */
+export interface AgentPools {
+  readonly observedAtMs: number;
+  readonly byName: ReadonlyMap<string, AgentPoolRow>;
+  /** The same as it was read. */
+  readonly pages: readonly ListPage<AgentPoolRow>[];
+}
+
+const SECOND = 1000;
+const MINUTE = 60 * SECOND;
+
+const SPREAD: Jitter = { kind: 'spread', fraction: 0.1 };
+
+interface AgentShape {
+  readonly id: string;
+  readonly kind: string;
+  readonly order: number;
+  readonly operation: ArmOperation;
+  readonly policy: AgentPolicy;
+  /** Decisions are made without it as well. */
+  readonly optional?: boolean;
+}
+
+/** A caching agent whose budget is its operation's. */
+export function agent(shape: AgentShape, load: (context: RunContext) => Promise<Loaded>): CachingAgent {
+  return {
+    id: shape.id,
+    kind: shape.kind,
+    required: shape.optional !== true,
+    warm: true,
+    order: shape.order,
+    bucket: OPERATIONS[shape.operation].family,
+    policy: shape.policy,
+    load,
+  };
+}
+
+/** All scale sets of the node resource group. Absence from a complete list means deleted. */
+export function scaleSetsAgent(parts: AgentParts): CachingAgent {
+  // ARM has answered 200 with no set at all for groups full of them. One such answer is read again before it is believed.
+  let emptyBefore = false;
+  const spotSizes = new SpotSizes(parts);
+  const policy = {
+    intervalMs: parts.options.vmssCacheTtlMs,
+    jitter: SPREAD,
+    errorIntervalMs: 30 * SECOND,
+    // One call a minute costs nothing, and the end of an outage is seen by this agent first.
+    maxErrorIntervalMs: MINUTE,
+    timeoutMs: 45 * SECOND,
+  };
+  return agent({ id: SCALE_SETS_AGENT, kind: 'scaleSets', order: 0, operation: 'listScaleSets', policy }, async ({ signal }) => {
+    const list = await readPages(parts, {
+      call: { operation: 'listScaleSets', resource: '' },
+      signal,
+      open: () => parts.clients.compute.virtualMachineScaleSets.list(parts.options.nodeResourceGroup).byPage(),
+      project: (raw) => {
+        const value = projectScaleSet(raw);
+        return value === undefined ? undefined : { key: foldName(value.name), value, etag: raw.etag ?? undefined };
+      },
+    });
+    const pages = await spotSizes.over(list.pages, signal);
+    const isEmpty = list.error === undefined && rowCount(list) === 0 && parts.scaleSets.snapshot().size > 0;
+    const doubted = isEmpty && !emptyBefore;
+    emptyBefore = isEmpty;
+    const read = loaded(list, (complete) =>
+      parts.scaleSets.commitList({
+        agentId: SCALE_SETS_AGENT,
+        authority: 'authoritative',
+        complete: complete && !doubted,
+        pages,
+      }),
+    );
+    return { ...read, commit: () => ({ ...read.commit(), ...(doubted ? { runAgain: true } : {}) }) };
+  });
+}
+
+/** The machines of one scale set, with their instance views. Flexible sets are read through the list of machines. */
+export function instancesOf(parts: AgentParts, setKey: string): CachingAgent {
+  const { vmssVmsCacheTtlMs, vmssVmsCacheJitterMs } = parts.options;
+  const jitter: Jitter = { kind: 'shorten', maxMs: vmssVmsCacheJitterMs };
+  const policy = {
+    intervalMs: vmssVmsCacheTtlMs,
+    jitter,
+    errorIntervalMs: 60 * SECOND,
+    maxErrorIntervalMs: 10 * MINUTE,
+    timeoutMs: 60 * SECOND,
+  };
+  const id = instancesAgent(setKey);
+  return agent({ id, kind: 'instances', order: 1, operation: 'listInstances', policy }, async ({ signal }) => {
+    const set = parts.scaleSets.get(setKey)?.value;
+    const list =
+      set?.orchestration === 'Flexible' ? await readFlexible(parts, set, signal) : await readUniform(parts, set?.name ?? setKey, signal);
+    return loaded(list, (complete) =>
+      parts.instances.commitList({ agentId: id, scope: setKey, authority: 'authoritative', complete, pages: list.pages }),
+    );
+  });
+}
+
+function readUniform(parts: AgentParts, set: string, signal: AbortSignal): Promise<PagedResult<InstanceRow>> {
+  return readPages<VirtualMachineScaleSetVM, InstanceRow>(parts, {
+    call: { operation: 'listInstances', resource: set },
+    signal,
+    open: () =>
+      parts.clients.compute.virtualMachineScaleSetVMs.list(parts.options.nodeResourceGroup, set, { expand: 'instanceView' }).byPage(),
+    project: (raw) => listed(projectInstance(raw, set)),
+  });
+}
+
+function readFlexible(parts: AgentParts, set: ScaleSetRow, signal: AbortSignal): Promise<PagedResult<InstanceRow>> {
+  // The field's name is itself in quotes here; an instance view is allowed with this filter only.
+  const filter = `'virtualMachineScaleSet/id' eq '${set.armId}'`;
+  return readPages(parts, {
+    call: { operation: 'listVms', resource: set.name },
+    signal,
+    open: () => parts.clients.compute.virtualMachines.list(parts.options.nodeResourceGroup, { filter, expand: 'instanceView' }).byPage(),
+    project: (raw) => listed(projectMachine(raw, set.name)),
+  });
+}
+
+/** Machines of pools that have no scale set, by pool tag. One list for the whole resource group: added only when needed. */
+export function machinesAgent(parts: AgentParts): CachingAgent {
+  const policy = {
+    intervalMs: 2 * MINUTE,
+    jitter: { kind: 'spread', fraction: 0.2 } as const,
+    errorIntervalMs: 60 * SECOND,
+    maxErrorIntervalMs: 10 * MINUTE,
+    timeoutMs: 45 * SECOND,
+  };
+  return agent({ id: MACHINES_AGENT, kind: 'vms', order: 1, operation: 'listVms', policy }, async ({ signal }) => {
+    const silent = parts.silent();
+    const unclear = new Set<string>();
+    const list = await readPages(parts, {
+      call: { operation: 'listVms', resource: '' },
+      signal,
+      open: () => parts.clients.compute.virtualMachines.list(parts.options.nodeResourceGroup).byPage(),
+      project: (raw) => {
+        const row = raw.virtualMachineScaleSet?.id === undefined ? listed(projectMachine(raw)) : undefined;
+        if (row !== undefined && (raw.provisioningState?.toLowerCase() === 'failed' || silent.has(row.key))) unclear.add(row.key);
+        return row;
+      },
+    });
+    const pages = await withViews(parts, list.pages, unclear, signal);
+    return loaded(list, (complete) => parts.instances.commitList({ agentId: MACHINES_AGENT, authority: 'authoritative', complete, pages }));
+  });
+}
+
+/** AKS's view of the pools. `keep` gets them only when the whole list was read. */
+export function agentPoolsAgent(
+  parts: AgentParts,
+  cluster: { readonly resourceGroup: string; readonly name: string },
+  keep: (pools: AgentPools) => void,
+): CachingAgent {
+  const policy = {
+    // Also how late an upgrade of a pool, which we must keep out of, is noticed.
+    intervalMs: 2 * MINUTE,
+    jitter: { kind: 'spread', fraction: 0.2 } as const,
+    errorIntervalMs: MINUTE,
+    maxErrorIntervalMs: 10 * MINUTE,
+    timeoutMs: 30 * SECOND,
+  };
+  return agent({ id: AGENT_POOLS_AGENT, kind: 'agentPools', order: 0, operation: 'listAgentPools', policy }, async ({ signal }) => {
+    const list = await readPages(parts, {
+      call: { operation: 'listAgentPools', resource: cluster.name },
+      signal,
+      open: () => agentPoolPages(parts, cluster),
+      project: (raw) => {
+        const value = projectAgentPool(raw);
+        return value === undefined ? undefined : { key: foldName(value.name), value };
+      },
+    });
+    // A cluster has a system pool at least, and who AKS scales for itself must not be forgotten.
+    if (list.error === undefined && rowCount(list) === 0) {
+      throw new AutoscalerError({ kind: 'unavailable', effect: 'none' }, `The list of agent pools of ${cluster.name} is empty.`);
+    }
+    return whole(list, (rows) => {
+      const byName = new Map(rows.map(({ key, value }) => [key, value]));
+      keep({ observedAtMs: parts.clock.now(), byName, pages: list.pages });
+    });
+  });
+}
+
+/** Every size of the region. @throws AutoscalerError when a page of the list could not be read: part of it is worth nothing. */
+export async function listSkus(
+  parts: Pick<AgentParts, 'options' | 'clients' | 'calls' | 'clock' | 'order'>,
+  signal: AbortSignal,
+): Promise<SkuCatalog> {
+  const { location } = parts.options;
+  const observedAtMs = parts.clock.now();
+  const { pages, error } = await readPages(parts, {
+    call: { operation: 'listSkus', resource: '' },
+    signal,
+    open: () => parts.clients.compute.resourceSkus.list({ filter: `location eq '${location}'` }).byPage(),
+    project: (raw) => ({ key: raw.name ?? '', value: raw }),
+  });
+  if (error !== undefined) throw error;
+  const rows = pages.flatMap((page) => page.rows);
+  return buildCatalog(
+    rows.map(({ value }) => value),
+    location,
+    observedAtMs,
+  );
+}
+
+function listed(value: InstanceRow | undefined): ListedRow<InstanceRow> | undefined {
+  return value === undefined ? undefined : { key: value.ref.key, value };
+}
+
+/** Upserts what was read of a broken list; only a complete one may remove rows. */
+function loaded<Value>(list: PagedResult<Value>, commitList: (complete: boolean) => ListCommit): Loaded {
+  const commit = (): CommitSummary => {
+    const { listAgain, added, changed, evicted, rejected } = commitList(list.error === undefined);
+    return { rows: rowCount(list), added, changed, evicted, rejected, runAgain: listAgain };
+  };
+  return list.error === undefined ? { commit } : { commit, error: list.error };
+}
+
+/** For what is replaced as a whole: part of it is worth nothing. */
+export function whole<Value>(list: PagedResult<Value>, replace: (rows: readonly ListedRow<Value>[]) => void): Loaded {
+  if (list.error !== undefined) throw list.error;
+  return {
+    commit: () => {
+      const rows = list.pages.flatMap((page) => page.rows);
+      replace(rows);
+      return { rows: rows.length, added: 0, changed: rows.length, evicted: 0, rejected: 0, runAgain: false };
+    },
+  };
+}
+
+function rowCount<Value>(list: PagedResult<Value>): number {
+  return list.pages.reduce((sum, page) => sum + page.rows.length, 0);
+}

@@ -1,0 +1,62 @@
+/** The caching agents that there are whatever the groups: for scale sets, sizes, usages, prices and, where AKS may be asked, agent pools. */
+import type { CachingAgent } from '../../cache/agents/agent.ts';
+import type { Clock } from '../../lib/clock.ts';
+import type { Log } from '../../telemetry/log.ts';
+import { agentPoolsAgent, listSkus, scaleSetsAgent, type AgentParts, type AgentPools } from './agents.ts';
+import type { QuotaLedger } from '../sizes/core-quotas.ts';
+import { skusAgent, type SkuShare } from './sku-agent.ts';
+import type { SkuCatalog } from '../sizes/sku-catalog.ts';
+import { readsBetweenLists, spotSizesAgent } from './spot-scale-sets.ts';
+import { SPOT_SIZES_AGENT } from '../rows/tables.ts';
+import { usageAgent } from './usage-agent.ts';
+
+export interface StandingAgentsParts {
+  readonly agents: AgentParts;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly skuShare: SkuShare | undefined;
+  readonly quota: Pick<QuotaLedger, 'observe'>;
+  /** undefined: prices are not read. */
+  readonly prices: { agent(): CachingAgent } | undefined;
+  /** A GET of this scale set is due. */
+  readonly setDue: (key: string) => void;
+  readonly keepPools: (pools: AgentPools) => void;
+  readonly keepCatalog: (catalog: SkuCatalog) => void;
+  readonly catalog: () => SkuCatalog | undefined;
+  /** Whether Azure's restriction of a size holds one of the groups. */
+  readonly isRestricted: () => boolean;
+}
+
+/** In the order in which they are to be known. */
+export function standingAgents(parts: StandingAgentsParts): readonly CachingAgent[] {
+  const { agents, quota, prices } = parts;
+  const { clusterName: name, clusterResourceGroup: resourceGroup } = agents.options;
+  return [
+    scaleSetsAgent(agents),
+    ...(readsBetweenLists(agents.options) ? [spotAgent(parts)] : []),
+    sizesAgent(parts),
+    usageAgent(agents, (rows, atMs) => quota.observe(rows, atMs)),
+    ...(prices === undefined ? [] : [prices.agent()]),
+    ...(name === undefined || resourceGroup === undefined ? [] : [agentPoolsAgent(agents, { resourceGroup, name }, parts.keepPools)]),
+  ];
+}
+
+function spotAgent({ agents: { options, scaleSets }, setDue: due }: StandingAgentsParts): CachingAgent {
+  const spotKeys = (): readonly string[] =>
+    [...scaleSets.snapshot()].flatMap(([key, { value }]) => (value.priority === 'Spot' ? [key] : []));
+  return spotSizesAgent(SPOT_SIZES_AGENT, { spotKeys, due, periodMs: options.spotSizeTtlMs ?? 0 });
+}
+
+function sizesAgent({
+  agents,
+  clock,
+  log,
+  skuShare: share,
+  keepCatalog: keep,
+  catalog: current,
+  isRestricted,
+}: StandingAgentsParts): CachingAgent {
+  const { options } = agents;
+  const list = (signal: AbortSignal): Promise<SkuCatalog> => listSkus(agents, signal);
+  return skusAgent({ scope: options, clock, log, share, ttlMs: options.skuCacheTtlMs, list, keep, current, isRestricted });
+}

@@ -1,0 +1,49 @@
+/**
+ * A list of all machines of a resource group comes without their views. Without one a failed machine cannot be told from a good
+ * node whose last update failed, nor a deallocated one from one that runs. The few that failed, or whose nodes have
+ * fallen silent, are therefore read one by one.
+ */
+import type { ListPage, ListedRow } from '../../cache/table/row.ts';
+import { asAutoscalerError } from '../../lib/errors.ts';
+import type { ArmCalls } from '../arm/arm-client.ts';
+import type { ArmClients } from '../arm/sdk-clients.ts';
+import type { AzureOptions } from '../arm/options.ts';
+import { projectMachine, type InstanceRow } from '../rows/scale-set.ts';
+
+/** In a wave of them the rest is read with the next list. */
+const MOST_VIEWS = 20;
+
+export interface ViewParts {
+  readonly options: Pick<AzureOptions, 'nodeResourceGroup'>;
+  readonly clients: Pick<ArmClients, 'compute'>;
+  readonly calls: ArmCalls;
+}
+
+/** The pages with the machines that are not clear (by folded key) replaced by what their views tell. Rejects only with `cancelled`. */
+export async function withViews(
+  parts: ViewParts,
+  pages: readonly ListPage<InstanceRow>[],
+  unclear: ReadonlySet<string>,
+  signal: AbortSignal,
+): Promise<readonly ListPage<InstanceRow>[]> {
+  const listed = pages.flatMap(({ rows }) => rows).filter(({ key }) => unclear.has(key));
+  const values = await Promise.all(listed.slice(0, MOST_VIEWS).map((row) => readView(parts, row, signal)));
+  const viewed = new Map(values.flatMap((value) => (value === undefined ? [] : [[value.ref.key as string, value]])));
+  const better = (row: ListedRow<InstanceRow>): ListedRow<InstanceRow> => ({ ...row, value: viewed.get(row.key) ?? row.value });
+  return viewed.size === 0 ? pages : pages.map((page) => ({ ...page, rows: page.rows.map(better) }));
+}
+
+/** undefined: nothing better is known than what the list said. */
+async function readView({ options, clients, calls }: ViewParts, row: ListedRow<InstanceRow>, signal: AbortSignal) {
+  const name = row.value.instanceId;
+  try {
+    const raw = await calls.run({ operation: 'getVm', resource: name }, signal, () =>
+      clients.compute.virtualMachines.get(options.nodeResourceGroup, name, { expand: 'instanceView' }),
+    );
+    return projectMachine(raw, row.value.group);
+  } catch (thrown) {
+    const error = asAutoscalerError(thrown);
+    if (error.kind === 'cancelled') throw error;
+    return undefined;
+  }
+}

@@ -1,0 +1,48 @@
+/** Reads of one scale set or one machine between the lists, each asked for once at a time; many wants become one list. */
+import type { CacheHooks } from '../../cache/table/hooks.ts';
+import { OnDemand } from '../../cache/table/refresh.ts';
+import type { Slots } from '../../cache/concurrency.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { machineListOf } from './instance-list-agents.ts';
+import type { AgentParts } from './agents.ts';
+import { readInstance, readSet } from './single-reads.ts';
+import { INSTANCES, SCALE_SETS, SCALE_SETS_AGENT } from '../rows/tables.ts';
+
+export interface ReadsOutOfTurnParts {
+  readonly agents: AgentParts;
+  readonly clock: Clock;
+  readonly slots: Slots;
+  readonly hooks: CacheHooks;
+  /** Runs a caching agent and waits for it. */
+  readonly runNow: (agentId: string, signal: AbortSignal) => Promise<void>;
+  /** A list of a group's machines is due. */
+  readonly listDue: (groupKey: string) => void;
+}
+
+export class ReadsOutOfTurn {
+  readonly sets: OnDemand;
+  readonly machines: OnDemand;
+
+  constructor({ agents, clock, slots, hooks, runNow, listDue }: ReadsOutOfTurnParts) {
+    const shared = { clock, slots, hooks, timeoutMs: agents.options.requestTimeoutMs };
+    this.sets = new OnDemand({
+      ...shared,
+      name: SCALE_SETS.name,
+      readOne: (key, signal) => readSet(agents, key, signal),
+      readScope: (_scope, signal) => runNow(SCALE_SETS_AGENT, signal),
+      confirmedAfter: (key, seq, signal) => agents.scaleSets.confirmedAfter(key, seq, signal),
+    });
+    this.machines = new OnDemand({
+      ...shared,
+      name: INSTANCES.name,
+      readOne: (key, signal) => readInstance(agents, { key, listDue }, signal),
+      readScope: (scope, signal) => runNow(machineListOf(scope), signal),
+      confirmedAfter: (key, seq, signal) => agents.instances.confirmedAfter(key, seq, signal),
+    });
+  }
+
+  stop(): void {
+    this.sets.stop();
+    this.machines.stop();
+  }
+}

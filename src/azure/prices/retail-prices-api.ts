@@ -1,0 +1,210 @@
+/**
+ * Reads the public price list, page by page. It needs no token and is not part of Resource Manager: it has its own
+ * address, no budgets that answers tell, and its failures stop nobody.
+ */
+import {
+  createDefaultHttpClient,
+  createEmptyPipeline,
+  createPipelineRequest,
+  tlsPolicy,
+  type PipelineResponse,
+} from '@azure/core-rest-pipeline';
+import type { PriceKind, SizePrices } from '../../domain/quotas-and-prices.ts';
+import { AutoscalerError } from '../../lib/errors.ts';
+import { isRecord, jsonOf } from '../arm/error-bodies.ts';
+
+// What the items of the public price list say of one VM size. As documented for the retail prices API, the meters of a size
+// differ by `type` (reservations and dev/test are not what a node costs), by the product's name (`... Windows`) and by the
+// SKU's name (`... Spot`, `... Low Priority`). Where meters of one kind differ in price, none of them is believed.
+
+interface Meter {
+  readonly kind: PriceKind;
+  readonly price: number;
+  readonly primary: boolean;
+  readonly sinceMs: number;
+}
+
+/** @param nowMs prices that begin later do not hold yet. */
+export function pricesOf(
+  items: readonly unknown[],
+  wanted: { readonly vmSize: string; readonly currency: string },
+  nowMs: number,
+): SizePrices {
+  const meters = items.flatMap((item) => meterOf(item, wanted) ?? []).filter(({ sinceMs }) => sinceMs <= nowMs);
+  const perHour: Partial<Record<PriceKind, number>> = {};
+  for (const kind of new Set(meters.map((meter) => meter.kind))) {
+    const price = agreedPrice(meters.filter((meter) => meter.kind === kind));
+    if (price !== undefined) perHour[kind] = price;
+  }
+  return { perHour, readAtMs: nowMs };
+}
+
+/** Of the region's own meters, where any is marked as such, the newest; undefined: the newest ones contradict each other. */
+function agreedPrice(meters: readonly Meter[]): number | undefined {
+  const own = meters.some(({ primary }) => primary) ? meters.filter(({ primary }) => primary) : meters;
+  const newest = own.reduce((latest, { sinceMs }) => Math.max(latest, sinceMs), Number.NEGATIVE_INFINITY);
+  const prices = new Set(own.filter(({ sinceMs }) => sinceMs === newest).map(({ price }) => price));
+  return prices.size === 1 ? [...prices][0] : undefined;
+}
+
+function meterOf(item: unknown, { vmSize, currency }: { readonly vmSize: string; readonly currency: string }): Meter | undefined {
+  if (!isRecord(item)) return undefined;
+  const price = item['retailPrice'];
+  const isHourly =
+    textOf(item, 'type') === 'Consumption' &&
+    textOf(item, 'unitOfMeasure') === '1 Hour' &&
+    (item['tierMinimumUnits'] ?? 0) === 0 &&
+    textOf(item, 'armSkuName').toLowerCase() === vmSize.toLowerCase() &&
+    textOf(item, 'currencyCode') === currency;
+  // A machine for nothing does not exist; such rows are placeholders.
+  if (!isHourly || typeof price !== 'number' || !(price > 0) || !Number.isFinite(price)) return undefined;
+  const kind = kindOf(textOf(item, 'skuName'), textOf(item, 'productName'));
+  const sinceMs = Date.parse(textOf(item, 'effectiveStartDate'));
+  if (kind === undefined || Number.isNaN(sinceMs)) return undefined;
+  return { kind, price, primary: item['isPrimaryMeterRegion'] === true, sinceMs };
+}
+
+/** undefined: not what a node of AKS is billed by. */
+function kindOf(skuName: string, productName: string): PriceKind | undefined {
+  if (/low priority/i.test(skuName) || /cloud ?services/i.test(productName)) return undefined;
+  const system = /\bwindows\b/i.test(productName) ? 'windows' : 'linux';
+  return /\bspot\b/i.test(skuName) ? `${system}/spot` : system;
+}
+
+function textOf(item: Readonly<Record<string, unknown>>, key: string): string {
+  const value = item[key];
+  return typeof value === 'string' ? value : '';
+}
+
+export interface RetailPriceOptions {
+  /** `https://prices.azure.com/api/retail/prices`, unless somebody else answers in its place. */
+  readonly endpoint: string;
+  /** Such as `USD`. */
+  readonly currency: string;
+  /** How long a read of one size is good for. */
+  readonly refreshMs: number;
+}
+
+export interface RetailClientDependencies {
+  readonly options: RetailPriceOptions;
+  readonly location: string;
+  readonly caPem: string | undefined;
+  readonly timeoutMs: number;
+  readonly clock: { now(): number; sleep(ms: number, signal: AbortSignal): Promise<void> };
+}
+
+/** The first version whose answers say which meters are the region's own. */
+const API_VERSION = '2023-01-01-preview';
+/** A size has a few dozen meters; a list without end is not one. */
+const MOST_PAGES = 20;
+
+export class RetailPriceClient {
+  readonly #deps: RetailClientDependencies;
+  #inFlight = 0;
+
+  constructor(deps: RetailClientDependencies) {
+    this.#deps = deps;
+  }
+
+  get inFlight(): number {
+    return this.#inFlight;
+  }
+
+  /**
+   * The prices of one size, named as Azure spells it: the filter minds the case.
+   * @throws AutoscalerError `unavailable`, `throttled` or `cancelled`; a page that is missing or broken is never an empty one.
+   */
+  async read(vmSize: string, signal: AbortSignal): Promise<SizePrices> {
+    const { options, clock } = this.#deps;
+    const items: unknown[] = [];
+    const seen = new Set<string>();
+    let url: string | undefined = this.#firstPage(vmSize);
+    while (url !== undefined) {
+      if (seen.has(url) || seen.size >= MOST_PAGES) throw broken('its pages do not end');
+      seen.add(url);
+      const page: Page = pageOf(await this.#get(url, signal));
+      for (const item of page.items) items.push(item);
+      url = page.next === undefined ? undefined : this.#onEndpoint(page.next);
+    }
+    return pricesOf(items, { vmSize, currency: options.currency }, clock.now());
+  }
+
+  #firstPage(vmSize: string): string {
+    const { options, location } = this.#deps;
+    const region = location.replaceAll(' ', '').toLowerCase();
+    const is = (field: string, value: string): string => `${field} eq '${value.replaceAll("'", "''")}'`;
+    const filter = [
+      is('serviceName', 'Virtual Machines'),
+      is('armRegionName', region),
+      is('armSkuName', vmSize),
+      is('priceType', 'Consumption'),
+    ].join(' and ');
+    const query = new URLSearchParams({ 'api-version': API_VERSION, currencyCode: `'${options.currency}'`, $filter: filter });
+    // Spaces as %20: a plus is one only in forms.
+    return `${options.endpoint}?${query.toString().replaceAll('+', '%20').replaceAll('%24filter', '$filter')}`;
+  }
+
+  /** A link to another host is not followed. */
+  #onEndpoint(next: string): string {
+    const { endpoint } = this.#deps.options;
+    const target = URL.canParse(next, endpoint) ? new URL(next, endpoint) : undefined;
+    if (target?.origin !== new URL(endpoint).origin) throw broken('its next page is on another host');
+    return target.href;
+  }
+
+  async #get(url: string, signal: AbortSignal): Promise<PipelineResponse> {
+    const { caPem, clock, timeoutMs } = this.#deps;
+    const pipeline = createEmptyPipeline();
+    if (caPem !== undefined) pipeline.addPolicy(tlsPolicy({ ca: caPem }));
+    const [timeout, done] = [new AbortController(), new AbortController()];
+    const timer = clock.sleep(timeoutMs, done.signal).then(
+      () => timeout.abort(),
+      // The only way a clock rejects is the cancellation below.
+      () => undefined,
+    );
+    this.#inFlight += 1;
+    try {
+      const abortSignal = AbortSignal.any([signal, timeout.signal]);
+      const request = createPipelineRequest({ url, method: 'GET', abortSignal });
+      return refuseFailure(await pipeline.sendRequest(createDefaultHttpClient(), request));
+    } catch (thrown) {
+      if (thrown instanceof AutoscalerError) throw thrown;
+      if (signal.aborted) throw new AutoscalerError({ kind: 'cancelled' }, 'The read of prices was cancelled.', { cause: thrown });
+      const why = timeout.signal.aborted ? `no answer within ${timeoutMs / 1000} s` : messageOf(thrown);
+      throw new AutoscalerError({ kind: 'unavailable', effect: 'none' }, `The price list could not be read: ${why}.`, { cause: thrown });
+    } finally {
+      this.#inFlight -= 1;
+      done.abort();
+      await timer;
+    }
+  }
+}
+
+function refuseFailure(answer: PipelineResponse): PipelineResponse {
+  if (answer.status === 200) return answer;
+  const message = `The price list could not be read: it answered ${answer.status}.`;
+  const seconds = Number(answer.headers.get('retry-after') ?? Number.NaN);
+  if (answer.status !== 429) throw new AutoscalerError({ kind: 'unavailable', effect: 'none' }, message);
+  throw new AutoscalerError({ kind: 'throttled', retryAfterMs: seconds > 0 ? seconds * 1000 : undefined }, message);
+}
+
+interface Page {
+  readonly items: readonly unknown[];
+  readonly next: string | undefined;
+}
+
+function pageOf({ bodyAsText }: PipelineResponse): Page {
+  const body = jsonOf(bodyAsText ?? '');
+  if (!isRecord(body) || !Array.isArray(body['Items'])) throw broken('it is not a list of items');
+  const next = body['NextPageLink'];
+  const items: unknown[] = body['Items'];
+  return { items, next: typeof next === 'string' && next !== '' ? next : undefined };
+}
+
+function broken(why: string): AutoscalerError {
+  return new AutoscalerError({ kind: 'unavailable', effect: 'none' }, `The price list cannot be used: ${why}.`);
+}
+
+function messageOf(thrown: unknown): string {
+  return (thrown instanceof Error ? thrown.message : String(thrown)).replace(/\.$/, '');
+}

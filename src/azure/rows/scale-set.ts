@@ -1,0 +1,242 @@
+/** SDK objects stop here: every optional field is decided, and only what decisions read is kept. */
+import type { VirtualMachine, VirtualMachineScaleSet, VirtualMachineScaleSetOSDisk, VirtualMachineScaleSetVM } from '@azure/arm-compute';
+import type { Instance, InstanceState } from '../../domain/node-group.ts';
+import type { Labels } from '../../domain/labels.ts';
+import { foldName, lastSegment, nameIn, parseInstanceId, type InstanceRef } from '../arm/resource-ids.ts';
+import { labelsOfModel } from './pool-labels.ts';
+import { classifyInstanceFailure, type ClassifiedFailure } from '../arm/errors.ts';
+import type { TemplateSource } from './template-source.ts';
+import { poolOf, readTags, type Tags } from './tags.ts';
+import { withoutNulls } from '../../lib/without-nulls.ts';
+
+/** A scale set. `capacity` is the fenced number of its table. */
+export interface ScaleSetRow {
+  readonly name: string;
+  readonly armId: string;
+  readonly location: string;
+  /** `Uniform`, `Flexible`, or what a later Azure invents. */
+  readonly orchestration: string;
+  readonly vmSize: string;
+  readonly tier: string | undefined;
+  readonly capacity: number;
+  readonly extendedLocation: { readonly name: string; readonly type: string } | undefined;
+  /** Zone numbers, sorted. */
+  readonly zones: readonly string[];
+  readonly tags: Tags;
+  readonly priority: 'Regular' | 'Spot';
+  readonly os: 'linux' | 'windows';
+  readonly osDisk: TemplateSource['osDisk'];
+  /** Its machines are placed on hosts that are rented whole. */
+  readonly dedicatedHost: boolean;
+  readonly modelLabels: Labels;
+  /** The name of its machines' first subnet. Absent: not told. */
+  readonly subnet?: string;
+  readonly provisioningState: string;
+  /** Set: something that a write needs was missing in the answer; then `capacity` means nothing. */
+  readonly unreadable: string | undefined;
+}
+
+const MODES = ['Uniform', 'Flexible'];
+
+/** undefined: an item without a name, which nothing can refer to. */
+export function projectScaleSet(given: VirtualMachineScaleSet): ScaleSetRow | undefined {
+  const raw = withoutNulls(given);
+  if (raw.name === undefined || raw.name === '') return undefined;
+  return {
+    name: raw.name,
+    armId: raw.id ?? '',
+    location: raw.location ?? '',
+    orchestration: MODES.find((mode) => foldName(mode) === foldName(raw.orchestrationMode ?? 'Uniform')) ?? raw.orchestrationMode ?? '',
+    ...projectSize(raw),
+    zones: [...(raw.zones ?? [])].sort(),
+    tags: readTags(raw.tags),
+    ...projectMachineModel(raw.virtualMachineProfile),
+    dedicatedHost: (raw.hostGroup?.id ?? '') !== '',
+    modelLabels: labelsOfModel(raw),
+    ...subnetOf(raw.virtualMachineProfile),
+    provisioningState: raw.provisioningState ?? '',
+    unreadable: missingPart(raw),
+  };
+}
+
+/** Whether an operation runs in the set. */
+export function isUpdating({ provisioningState }: ScaleSetRow): boolean {
+  return /^(updating|creating|migrating)$/i.test(provisioningState);
+}
+
+function projectSize(raw: VirtualMachineScaleSet): Pick<ScaleSetRow, 'vmSize' | 'tier' | 'capacity' | 'extendedLocation'> {
+  const { name, type } = raw.extendedLocation ?? {};
+  return {
+    vmSize: raw.sku?.name ?? '',
+    tier: raw.sku?.tier,
+    capacity: raw.sku?.capacity ?? 0,
+    extendedLocation: name === undefined || type === undefined ? undefined : { name, type },
+  };
+}
+
+/** A Flexible set may have no model of its machines. */
+function projectMachineModel(profile: VirtualMachineScaleSet['virtualMachineProfile']): Pick<ScaleSetRow, 'priority' | 'os' | 'osDisk'> {
+  const disk = profile?.storageProfile?.osDisk;
+  const windows = profile?.osProfile?.windowsConfiguration !== undefined || disk?.osType?.toLowerCase() === 'windows';
+  return {
+    priority: profile?.priority?.toLowerCase() === 'spot' ? 'Spot' : 'Regular',
+    os: windows ? 'windows' : 'linux',
+    osDisk: projectDisk(disk),
+  };
+}
+
+function projectDisk(disk: VirtualMachineScaleSetOSDisk | undefined): ScaleSetRow['osDisk'] {
+  return {
+    ephemeral: disk?.diffDiskSettings?.option?.toLowerCase() === 'local',
+    tier: disk?.managedDisk?.storageAccountType,
+    sizeGb: disk?.diskSizeGB,
+    ...placeOf(disk?.diffDiskSettings?.placement),
+  };
+}
+
+function placeOf(placement: string | undefined): Pick<ScaleSetRow['osDisk'], 'place'> {
+  return placement === undefined || placement === '' ? {} : { place: placement };
+}
+
+function subnetOf(profile: VirtualMachineScaleSet['virtualMachineProfile']): Pick<ScaleSetRow, 'subnet'> {
+  const nics = profile?.networkProfile?.networkInterfaceConfigurations ?? [];
+  const nic = nics.find(({ primary }) => primary === true) ?? nics[0];
+  const id = nic?.ipConfigurations?.find(({ primary, subnet }) => primary === true && subnet !== undefined) ?? nic?.ipConfigurations?.[0];
+  const subnet = nameIn(id?.subnet?.id);
+  return subnet === '' ? {} : { subnet };
+}
+
+function missingPart(raw: VirtualMachineScaleSet): string | undefined {
+  if (raw.sku?.capacity === undefined || !Number.isInteger(raw.sku.capacity) || raw.sku.capacity < 0)
+    return 'Azure did not tell its capacity';
+  if (raw.sku.name === undefined || raw.sku.name === '') return 'Azure did not tell its VM size';
+  if (raw.location === undefined || raw.location === '') return 'Azure did not tell its location';
+  return undefined;
+}
+
+/** A machine of a scale set or of a VMs pool. */
+export interface InstanceRow {
+  readonly ref: InstanceRef;
+  /** Folded: the scale set's name, or `<pool>/<vm size>`. */
+  readonly group: string;
+  readonly instanceId: string;
+  /** What AKS calls the machine: the name of its host and node. */
+  readonly machineName: string;
+  readonly state: InstanceState;
+  /** `<location>-<number>`. */
+  readonly zone: string | undefined;
+  readonly failure: ClassifiedFailure | undefined;
+  /** What the node bootstrap extension said went wrong. Counts only for a machine that never became a node. */
+  readonly bootstrapError: string | undefined;
+  /** Unique for the life of one machine: tells a reused number from the machine it had before. */
+  readonly vmId: string;
+  /** Milliseconds since the epoch; undefined: not told. */
+  readonly createdAtMs: number | undefined;
+  /** By its owner's policy. Absent: it is not. */
+  readonly protectedFrom?: NonNullable<Instance['protectedFrom']>;
+}
+
+interface InstanceView {
+  readonly statuses?: readonly { readonly code?: string; readonly level?: string; readonly message?: string }[];
+  readonly extensions?: readonly {
+    readonly name?: string;
+    readonly statuses?: readonly { readonly level?: string; readonly message?: string; readonly displayStatus?: string }[];
+  }[];
+}
+
+/** undefined: an item without a usable id is skipped, as it cannot be named in any call. */
+export function projectInstance(given: VirtualMachineScaleSetVM, set: string): InstanceRow | undefined {
+  const raw = withoutNulls(given);
+  const parsed = parseInstanceId(raw.id ?? '');
+  if (!parsed.ok || parsed.ref.kind !== 'vmss') return undefined;
+  return instanceOf(raw, parsed.ref, foldName(set));
+}
+
+/** A machine with an id of its own. `group` undefined: derived from its pool tag and size; machines of no pool are skipped. */
+export function projectMachine(given: VirtualMachine, group?: string): InstanceRow | undefined {
+  const raw = withoutNulls(given);
+  const parsed = parseInstanceId(raw.id ?? '');
+  const pool = poolOf(readTags(raw.tags));
+  const owner = group ?? (pool === undefined ? undefined : `${pool}/${raw.hardwareProfile?.vmSize ?? ''}`);
+  if (!parsed.ok || parsed.ref.kind !== 'vm' || owner === undefined) return undefined;
+  return instanceOf(raw, parsed.ref, foldName(owner));
+}
+
+/** The folded name of the scale set that a machine belongs to; empty for none. */
+export function setOfMachine(raw: VirtualMachine): string {
+  return lastSegment(raw.virtualMachineScaleSet?.id);
+}
+
+function instanceOf(raw: VirtualMachineScaleSetVM | VirtualMachine, ref: InstanceRef, group: string): InstanceRow {
+  const state = instanceState(raw.provisioningState, raw.instanceView);
+  const zone = raw.zones?.[0];
+  const createdAtMs = raw.timeCreated?.getTime();
+  return {
+    ref,
+    group,
+    instanceId: ref.instance,
+    machineName: raw.osProfile?.computerName ?? ref.instance,
+    state,
+    zone: zone === undefined ? undefined : zoneName(raw.location ?? '', zone),
+    failure: state === 'failed' ? failureOf(raw.instanceView) : undefined,
+    bootstrapError: bootstrapErrorOf(raw.instanceView),
+    vmId: raw.vmId ?? '',
+    createdAtMs: createdAtMs === undefined || Number.isNaN(createdAtMs) ? undefined : createdAtMs,
+    ...protectionOf('protectionPolicy' in raw ? raw.protectionPolicy : undefined),
+  };
+}
+
+/** Protection from actions on the set covers scale-in. */
+function protectionOf(policy: VirtualMachineScaleSetVM['protectionPolicy']): Pick<InstanceRow, 'protectedFrom'> {
+  if (policy?.protectFromScaleSetActions === true) return { protectedFrom: 'actions' };
+  return policy?.protectFromScaleIn === true ? { protectedFrom: 'scale-in' } : {};
+}
+
+export function zoneName(location: string, zone: string): string {
+  return `${location.toLowerCase()}-${zone}`;
+}
+
+/**
+ * A failed machine that runs may be a good node whose last update failed; only one that does not run counts as failed.
+ * Without an instance view it is taken to run.
+ */
+export function instanceState(provisioningState: string | undefined, view: InstanceView | undefined): InstanceState {
+  const power = view === undefined ? 'running' : powerOf(view);
+  switch (provisioningState?.toLowerCase() ?? '') {
+    case '':
+      return 'unknown';
+    case 'creating':
+      return 'creating';
+    case 'deleting':
+      return 'deleting';
+    case 'failed':
+      return power === 'running' || power === 'starting' ? 'running' : 'failed';
+    default:
+      return power === 'deallocated' || power === 'deallocating' ? 'deallocated' : 'running';
+  }
+}
+
+const POWER = /^powerstate\/(starting|running|stopping|stopped|deallocating|deallocated|unknown)$/;
+
+function powerOf(view: InstanceView): string {
+  for (const { code } of view.statuses ?? []) {
+    const power = POWER.exec(code?.toLowerCase() ?? '')?.[1];
+    if (power !== undefined) return power;
+  }
+  return 'unknown';
+}
+
+function failureOf(view: InstanceView | undefined): ClassifiedFailure {
+  const status = view?.statuses?.find(({ code }) => code?.toLowerCase().startsWith('provisioningstate/failed') === true);
+  const code = status?.code?.split('/')[2] ?? 'ProvisioningFailed';
+  return classifyInstanceFailure(code, status?.message ?? 'The machine could not be provisioned.');
+}
+
+/** AKS bootstraps nodes by this extension. */
+const BOOTSTRAP_EXTENSION = 'vmsscse';
+
+function bootstrapErrorOf(view: InstanceView | undefined): string | undefined {
+  const extension = view?.extensions?.find(({ name }) => name?.toLowerCase() === BOOTSTRAP_EXTENSION);
+  const errors = (extension?.statuses ?? []).filter(({ level }) => level?.toLowerCase() === 'error');
+  return errors.length === 0 ? undefined : errors.map(({ message, displayStatus }) => message ?? displayStatus ?? '').join('; ');
+}

@@ -1,0 +1,38 @@
+/** The tables of this adapter: what is fenced in them and when two values mean the same. */
+import { isDeepStrictEqual } from 'node:util';
+import type { TableDefinition } from '../../cache/table/row.ts';
+import type { InstanceRow, ScaleSetRow } from './scale-set.ts';
+
+/** Key: folded name. Fenced: the capacity. */
+export const SCALE_SETS: TableDefinition<ScaleSetRow> = {
+  name: 'scale-sets',
+  fenced: { read: (row) => row.capacity, write: (row, capacity) => ({ ...row, capacity }) },
+  equal: isDeepStrictEqual,
+};
+
+/** Key: InstanceKey. Scope: the group's folded name. */
+export const INSTANCES: TableDefinition<InstanceRow> = {
+  name: 'instances',
+  scopeOf: (_key, row) => row.group,
+  equal: isDeepStrictEqual,
+};
+
+/** Agent ids; metrics and `/debug/agents` show them. */
+export const SCALE_SETS_AGENT = 'scaleSets';
+export const SPOT_SIZES_AGENT = 'spotSizes';
+export const AGENT_POOLS_AGENT = 'agentPools';
+export const SKUS_AGENT = 'skus';
+export const MACHINES_AGENT = 'vms';
+export const USAGE_AGENT = 'usage';
+export const PRICES_AGENT = 'prices';
+
+const AGENTS = [SCALE_SETS_AGENT, SPOT_SIZES_AGENT, AGENT_POOLS_AGENT, SKUS_AGENT, MACHINES_AGENT, USAGE_AGENT, PRICES_AGENT];
+
+/** Whether an agent of this adapter may have the id: which there are depends on what is configured and found. */
+export function mayBeAgent(id: string): boolean {
+  return AGENTS.includes(id) || id.startsWith(instancesAgent(''));
+}
+
+export function instancesAgent(setKey: string): string {
+  return `instances/${setKey}`;
+}

@@ -1,0 +1,191 @@
+/**
+ * The labels that AKS gives its nodes, worked out from what Azure and AKS tell of a pool before it has any. What would be a
+ * guess (the state of a node's DNS, the variant of its image) is left out: a living node tells it. Pure.
+ */
+import type { Labels } from '../../domain/labels.ts';
+import type { Node } from '../../domain/node.ts';
+import { AKS_PREFIX, aksNamed, WINDOWS_BUILD } from '../rows/pool-labels.ts';
+import type { AgentPoolRow } from '../rows/agent-pool.ts';
+import { zoneName } from '../rows/scale-set.ts';
+import { deviceOf, type Sku } from '../sizes/sku-catalog.ts';
+import type { TemplateSource } from '../rows/template-source.ts';
+import { lookUp } from '../rows/tags.ts';
+
+/** A label's value is never longer. */
+const LONGEST_VALUE = 63;
+
+export interface AksLabelContext {
+  readonly sku: Sku;
+  readonly pool: AgentPoolRow | undefined;
+  readonly nodeResourceGroup: string;
+}
+
+/** Every label of AKS's own, but for those of the zone. */
+export function aksLabels(source: TemplateSource, { sku, pool, nodeResourceGroup }: AksLabelContext): Labels {
+  const storage = source.osDisk.ephemeral ? 'ephemeral' : 'managed';
+  const { tier = '' } = source.osDisk;
+  const isNvidia = sku.gpus > 0 && deviceOf(source.vmSize) === 'nvidia.com/gpu';
+  const spot = source.priority === 'Spot' ? 'spot' : undefined;
+  return {
+    'kubernetes.io/role': 'agent',
+    storageprofile: storage,
+    ...(tier === '' ? {} : { storagetier: tier }),
+    ...(isNvidia ? { accelerator: 'nvidia' } : {}),
+    ...aksNamed({
+      cluster: clusterLabel(nodeResourceGroup),
+      role: 'agent',
+      'sku-cpu': String(sku.vcpus),
+      'sku-memory': String(Math.floor(sku.memoryBytes / 2 ** 20)),
+      storageprofile: storage,
+      storagetier: tier,
+      scalesetpriority: spot,
+      priority: spot,
+      accelerator: isNvidia ? 'nvidia' : undefined,
+      'kubelet-identity-client-id': lookUp(source.tags, 'aks-managed-kubeletIdentityClientID'),
+      'consolidated-additional-properties': lookUp(source.tags, 'aks-managed-consolidated-additional-properties'),
+      'azure-cni-overlay': lookUp(source.tags, 'aks-managed-azure-cni-overlay')?.toLowerCase() === 'true' ? 'true' : undefined,
+    }),
+    ...source.modelLabels,
+    ...pool?.modelLabels,
+  };
+}
+
+/** A group's name may hold what no label may: AKS puts a dash for parentheses, cuts, and gives a bad end another letter. */
+function clusterLabel(nodeResourceGroup: string): string {
+  const cut = nodeResourceGroup.replaceAll(/[()]/g, '-').slice(0, LONGEST_VALUE);
+  return /[-_.]$/.test(cut) ? `${cut.slice(0, LONGEST_VALUE - 1)}z` : cut;
+}
+
+/** Labels that every node has, whoever runs the cluster. */
+export function generalLabels(source: Pick<TemplateSource, 'location' | 'os' | 'vmSize'>): Labels {
+  const region = source.location.toLowerCase();
+  return {
+    'kubernetes.io/os': source.os,
+    'beta.kubernetes.io/os': source.os,
+    'node.kubernetes.io/instance-type': source.vmSize,
+    'beta.kubernetes.io/instance-type': source.vmSize,
+    'topology.kubernetes.io/region': region,
+    'failure-domain.beta.kubernetes.io/region': region,
+  };
+}
+
+/**
+ * A set of one zone, or of none, has nodes of one known value. Of a set of several zones only `zones` is said: naming one
+ * of them here would be a guess that a pod bound to another zone suffers from.
+ */
+export function zoneLabels(source: Pick<TemplateSource, 'zones' | 'location'>): Labels {
+  const [first, ...others] = source.zones;
+  if (others.length > 0) return {};
+  const zone = first === undefined ? '0' : zoneName(source.location, first);
+  return {
+    'topology.kubernetes.io/zone': zone,
+    'failure-domain.beta.kubernetes.io/zone': zone,
+    'topology.disk.csi.azure.com/zone': first === undefined ? '' : zone,
+  };
+}
+
+/** What is one for the whole cluster: any node of it tells it of all others with its operating system. */
+const OF_THE_CLUSTER = [
+  'ebpf-dataplane',
+  'network-policy',
+  'azure-cni-overlay',
+  'podnetwork-type',
+  'nodenetwork-vnetguid',
+  'network-name',
+  'network-resourcegroup',
+  'network-subscription',
+  'network-stateless-cni',
+  'kubelet-identity-client-id',
+  'kubelet-serving-ca',
+].map((name) => `${AKS_PREFIX}${name}`);
+
+/** Where nodes carry it, it is the name of each node's own subnet. */
+const SUBNET = `${AKS_PREFIX}network-subnet`;
+
+/** What an agent pool's document tells, when there is one. */
+const OF_THE_POOL = [
+  'mode',
+  'nodepool-type',
+  'os-sku',
+  'os-sku-requested',
+  'node-image-version',
+  'fips_enabled',
+  'kata-vm-isolation',
+  'kata-mshv-vm-isolation',
+].map((name) => `${AKS_PREFIX}${name}`);
+
+/** What the model of a scale set tells; a pool without one has no such document. */
+const OF_THE_MODEL = [...['security-type', 'ppg', 'encrypted-set', 'storagetier'].map((name) => `${AKS_PREFIX}${name}`), 'storagetier'];
+
+/** What may differ from pool to pool, and no document tells for certain. */
+const OF_THE_NODE = ['os-sku-effective', 'localdns-state', 'network-subnet', 'consolidated-additional-properties', 'dcgm-exporter'].map(
+  (name) => `${AKS_PREFIX}${name}`,
+);
+
+/** Written by daemons that look at the hardware, once a node runs. */
+const BY_DISCOVERY = ['feature.node.kubernetes.io/*', 'nvidia.com/*', 'amd.com/*'];
+
+/** What nodes of other pools tell of a node to come: the same labels, and the name of its own subnet where they tell theirs. */
+export function toldByOthers(clusterLabels: Labels, { subnet }: Pick<TemplateSource, 'subnet'>): Labels {
+  const { [SUBNET]: theirs, ...labels } = clusterLabels;
+  return theirs === undefined || subnet === undefined ? labels : { ...labels, [SUBNET]: subnet };
+}
+
+/** Labels of which nobody can tell whether a new node has them, and with which value. */
+export function untoldLabels(
+  labels: Labels,
+  { modelLabels }: Pick<TemplateSource, 'modelLabels'>,
+  { pool, clusterLabels }: { readonly pool: AgentPoolRow | undefined; readonly clusterLabels?: Labels },
+): readonly string[] {
+  const witnessed = Object.keys(clusterLabels ?? {}).length > 0;
+  const ofWindows = labels['kubernetes.io/os'] === 'windows' ? [WINDOWS_BUILD] : [];
+  const keys = [
+    ...(witnessed ? [] : OF_THE_CLUSTER),
+    ...(pool === undefined ? OF_THE_POOL : []),
+    ...(modelLabels === undefined ? OF_THE_MODEL : []),
+    ...OF_THE_NODE,
+    ...ofWindows,
+  ];
+  return [...keys.filter((key) => !Object.hasOwn(labels, key)), ...BY_DISCOVERY];
+}
+
+const NONE: Labels = {};
+
+/**
+ * What the nodes that are tell of a node to come, of whatever pool. DaemonSets of AKS choose their nodes by such labels, so
+ * without them a pool without nodes would be reckoned with too many or too few daemons.
+ */
+export class ClusterLabels {
+  #nodes: unknown;
+  #byOs = new Map<string, Labels>();
+
+  /** The same objects while the labels are the same. Of several nodes the first by name speaks. */
+  see(nodes: ReadonlyMap<string, Node>, nodeResourceGroup: string): void {
+    if (this.#nodes === nodes) return;
+    this.#nodes = nodes;
+    const witnesses = new Map<string, Node>();
+    const cluster = clusterLabel(nodeResourceGroup).toLowerCase();
+    for (const node of nodes.values()) {
+      const os = node.labels['kubernetes.io/os'] ?? '';
+      const known = witnesses.get(os);
+      if (known !== undefined && known.name < node.name) continue;
+      if (node.labels[`${AKS_PREFIX}cluster`]?.toLowerCase() === cluster) witnesses.set(os, node);
+    }
+    this.#byOs = new Map([...witnesses].map(([os, node]) => [os, this.#renewed(os, node.labels)]));
+  }
+
+  of(os: string = 'linux'): Labels {
+    return this.#byOs.get(os) ?? NONE;
+  }
+
+  #renewed(os: string, labels: Labels): Labels {
+    const told = Object.fromEntries(
+      [...OF_THE_CLUSTER, SUBNET].flatMap((key) => {
+        const value = labels[key];
+        return value === undefined ? [] : [[key, value]];
+      }),
+    );
+    const before = this.#byOs.get(os);
+    return before !== undefined && JSON.stringify(before) === JSON.stringify(told) ? before : told;
+  }
+}

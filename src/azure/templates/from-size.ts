@@ -1,0 +1,185 @@
+/**
+ * The node a group would add, said from what Azure and AKS tell of the group: its size, its tags, its agent pool. Used while
+ * no node of the group lives; a live node knows better (live-template.ts). Pure.
+ */
+import type { Labels } from '../../domain/labels.ts';
+import type { NodeTemplate, TemplateOrigin, TemplateOrigins } from '../../domain/node-group.ts';
+import { minus, type ResourceNames, type Resources } from '../../domain/resources.ts';
+import type { Taint } from '../../domain/taints.ts';
+import { AZURE_DISK_DRIVER, type AttachLimits } from '../../domain/volumes.ts';
+import { aksLabels, generalLabels, toldByOthers, untoldLabels, zoneLabels } from './aks-labels.ts';
+import { devicesOf } from '../rows/gpu-resources.ts';
+import { kernelMemoryBytes, reservedCpuMillis, reservedMemoryBytes } from './aks-reservations.ts';
+import type { AgentPoolRow } from '../rows/agent-pool.ts';
+import { zoneName } from '../rows/scale-set.ts';
+import type { Sku } from '../sizes/sku-catalog.ts';
+import type { TemplateSource } from '../rows/template-source.ts';
+import { kubernetesVersionOf, poolOf, templateLabels, templateResources, templateTaints } from '../rows/tags.ts';
+
+export interface TemplateContext {
+  readonly sku: Sku;
+  readonly pool: AgentPoolRow | undefined;
+  readonly nodeResourceGroup: string;
+  readonly names: ResourceNames;
+  /** What living nodes tell of every node of the cluster. Absent: nothing. */
+  readonly clusterLabels?: Labels;
+}
+
+/** The Cluster Autoscaler's number, and AKS's with kubenet; only an agent pool or a tag knows better. */
+const DEFAULT_MAX_PODS = 110;
+const GIB = 2 ** 30;
+const NVIDIA = 'nvidia.com/';
+const SPOT_TAINT: Taint = { key: 'kubernetes.azure.com/scalesetpriority', value: 'spot', effect: 'NoSchedule' };
+
+export function cloudTemplate(source: TemplateSource, context: TemplateContext): NodeTemplate {
+  const capacity = capacityOf(source, context);
+  const layers = labelLayers(source, context);
+  const labels = Object.assign({}, ...layers.map(([, part]) => part)) as Labels;
+  return {
+    labels,
+    taints: taintsOf(source, context.pool),
+    capacity,
+    allocatable: allocatableOf(capacity, source, context),
+    zones: source.zones.map((zone) => zoneName(source.location, zone)),
+    ...attachLimits(context.sku),
+    source: 'cloud',
+    origins: originsOf(source, context, layers),
+    untold: { labels: untoldLabels(labels, source, context), resources: untoldResources(source, context) },
+  };
+}
+
+/** What the disk driver of AKS will say of a node of this size. A living node may know of more drivers, and knows better. */
+export function attachLimits(sku: Sku | undefined, living: AttachLimits = {}): Pick<NodeTemplate, 'attachLimits'> {
+  const ofSize = sku?.maxDataDisks === undefined ? {} : { [AZURE_DISK_DRIVER]: sku.maxDataDisks };
+  const all = { ...ofSize, ...living };
+  return Object.keys(all).length === 0 ? {} : { attachLimits: all };
+}
+
+function capacityOf(source: TemplateSource, { sku, pool, names }: TemplateContext): Resources {
+  const quantities: Record<string, string | number> = {
+    cpu: sku.vcpus,
+    memory: kernelMemoryBytes(sku.memoryBytes),
+    pods: pool?.maxPods ?? DEFAULT_MAX_PODS,
+    'ephemeral-storage': kubeletDiskBytes(source, sku, pool),
+  };
+  // A resource of amount zero would make an empty group differ from its living twin.
+  const devices = devicesOf(source.vmSize, sku.gpus, pool?.gpuParts);
+  if (devices !== undefined) quantities[devices.name] = devices.amount;
+  return names.parse({ ...quantities, ...templateResources(source.tags) });
+}
+
+/** GPUs that are cut have names that only their device plugin tells, unless somebody stated them. */
+function untoldResources({ vmSize, tags }: TemplateSource, { sku, pool }: TemplateContext): readonly string[] {
+  if (sku.gpus <= 0 || pool?.gpuParts === undefined || devicesOf(vmSize, sku.gpus, pool.gpuParts) !== undefined) return [];
+  return Object.keys(templateResources(tags)).some((name) => name.startsWith(NVIDIA)) ? [] : [`${NVIDIA}*`];
+}
+
+/** Where the kubelet keeps what pods write: on the OS disk, unless the pool has it on the temporary disk of the machine. */
+function kubeletDiskBytes(source: TemplateSource, sku: Sku, pool: AgentPoolRow | undefined): number {
+  const temporary = pool?.kubeletOnTemporaryDisk === true ? sku.tempDiskBytes : undefined;
+  return temporary ?? osDiskBytes(source, sku, pool);
+}
+
+/** What nobody states is AKS's default, and never more than the place of an ephemeral disk holds. */
+function osDiskBytes({ osDisk }: TemplateSource, sku: Sku, pool: AgentPoolRow | undefined): number {
+  const stated = osDisk.sizeGb ?? pool?.osDiskSizeGb;
+  if (stated !== undefined) return stated * GIB;
+  const usual = defaultDiskGb(sku.vcpus) * GIB;
+  return osDisk.ephemeral ? Math.min(usual, placeBytes(osDisk.place, sku) ?? usual) : usual;
+}
+
+/** The room of the place that an ephemeral disk was given, else of the first that the size has. */
+function placeBytes(place: string | undefined, sku: Sku): number | undefined {
+  const wanted = place?.toLowerCase();
+  if (wanted === 'resourcedisk') return sku.tempDiskBytes;
+  return wanted === 'nvmedisk' ? sku.nvmeDiskBytes : sku.ephemeralOsDiskBytes;
+}
+
+/** What AKS takes for an OS disk when nobody says: it grows with the size. */
+function defaultDiskGb(vcpus: number): number {
+  if (vcpus < 8) return 128;
+  if (vcpus < 16) return 256;
+  return vcpus < 32 ? 512 : 1024;
+}
+
+function allocatableOf(capacity: Resources, source: TemplateSource, { sku, pool, names }: TemplateContext): Resources {
+  const given = templateResources(source.tags);
+  const recorded = names.toRecord(capacity);
+  const reserved = {
+    cpu: reservedCpuMillis(sku.vcpus),
+    memory: reservedMemoryBytes({
+      memoryBytes: recorded['memory'] ?? 0,
+      maxPods: recorded['pods'] ?? DEFAULT_MAX_PODS,
+      kubernetesVersion: pool?.kubernetesVersion ?? kubernetesVersionOf(source.tags),
+      os: source.os,
+    }),
+    // The kubelet evicts when a tenth of the disk is left.
+    'ephemeral-storage': Math.ceil((recorded['ephemeral-storage'] ?? 0) * 0.1),
+  };
+  // What a tag states is what a node will have for pods; nothing is taken off again.
+  const due = Object.fromEntries(Object.entries(reserved).filter(([name]) => !Object.hasOwn(given, name)));
+  return minus(capacity, names.fromRecord(due));
+}
+
+type LabelLayer = readonly [origin: TemplateOrigin, labels: Labels];
+
+/** Later ones win. */
+function labelLayers(source: TemplateSource, context: TemplateContext): readonly LabelLayer[] {
+  const { sku, pool } = context;
+  const poolName = poolOf(source.tags) ?? pool?.name;
+  return [
+    [sizeOrigin(sku), { 'kubernetes.io/arch': sku.arch, 'beta.kubernetes.io/arch': sku.arch }],
+    ['aks', { ...generalLabels(source), ...zoneLabels(source) }],
+    ['aks', poolName === undefined ? {} : { agentpool: poolName, 'kubernetes.azure.com/agentpool': poolName }],
+    ['live', toldByOthers(context.clusterLabels ?? {}, source)],
+    ['aks', aksLabels(source, context)],
+    ['agent-pool', pool?.labels ?? {}],
+    ['tag', templateLabels(source.tags)],
+  ];
+}
+
+function sizeOrigin({ isKnownByName }: Sku): TemplateOrigin {
+  return isKnownByName === true ? 'size-name' : 'sku';
+}
+
+function originsOf(source: TemplateSource, { pool, sku }: TemplateContext, layers: readonly LabelLayer[]): TemplateOrigins {
+  const from = (origin: TemplateOrigin, keys: readonly string[]) => Object.fromEntries(keys.map((key) => [key, origin]));
+  const given = from('tag', Object.keys(templateResources(source.tags)));
+  const disk = diskOrigin(source, { pool, sku });
+  const pods = pool?.maxPods === undefined ? 'aks' : 'agent-pool';
+  const devices = devicesOf(source.vmSize, sku.gpus, pool?.gpuParts)?.name;
+  const shared = {
+    ...from(sizeOrigin(sku), ['cpu', 'memory']),
+    pods,
+    'ephemeral-storage': disk,
+    ...(devices === undefined ? {} : { [devices]: pool?.gpuParts === undefined ? sizeOrigin(sku) : 'agent-pool' }),
+  } as const;
+  return {
+    labels: Object.assign({}, ...layers.map(([origin, labels]) => from(origin, Object.keys(labels)))) as TemplateOrigins['labels'],
+    taints: {
+      ...from('aks', [SPOT_TAINT.key]),
+      ...from(
+        'agent-pool',
+        (pool?.taints ?? []).map(({ key }) => key),
+      ),
+      ...from(
+        'tag',
+        templateTaints(source.tags).map(({ key }) => key),
+      ),
+    },
+    capacity: { ...shared, ...given },
+    // What AKS keeps for itself is taken off by its rules.
+    allocatable: { ...shared, ...from('aks', ['cpu', 'memory', 'ephemeral-storage']), ...given },
+  };
+}
+
+function diskOrigin({ osDisk }: TemplateSource, { pool, sku }: Pick<TemplateContext, 'pool' | 'sku'>): TemplateOrigin {
+  if (pool?.kubeletOnTemporaryDisk === true && sku.tempDiskBytes !== undefined) return 'sku';
+  return osDisk.sizeGb === undefined && pool?.osDiskSizeGb !== undefined ? 'agent-pool' : 'aks';
+}
+
+function taintsOf(source: TemplateSource, pool: AgentPoolRow | undefined): readonly Taint[] {
+  const wanted = [...templateTaints(source.tags), ...(pool?.taints ?? []), ...(source.priority === 'Spot' ? [SPOT_TAINT] : [])];
+  const unique = new Map(wanted.map((taint) => [`${taint.key}|${taint.value}|${taint.effect}`, taint]));
+  return [...unique.values()];
+}

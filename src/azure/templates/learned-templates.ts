@@ -1,0 +1,294 @@
+/**
+ * What is remembered of the nodes that a group has had, so that a group without nodes is known better than by its size. A
+ * record holds for the facts that it was learned under: when AKS or a person changes the pool, it is no longer believed.
+ */
+import type { DevicePool } from '../../domain/devices.ts';
+import type { Labels } from '../../domain/labels.ts';
+import type { NodeTemplate, TemplateOrigin } from '../../domain/node-group.ts';
+import type { Node } from '../../domain/node.ts';
+import type { Pod } from '../../domain/pod.ts';
+import type { ResourceNames } from '../../domain/resources.ts';
+import type { Taint } from '../../domain/taints.ts';
+import type { AttachLimits } from '../../domain/volumes.ts';
+import type { DaemonSet } from '../../domain/workloads.ts';
+import { stableHash } from '../../lib/random.ts';
+import { isRecord } from '../arm/error-bodies.ts';
+import type { AgentPoolRow } from '../rows/agent-pool.ts';
+import { templateLabels, templateResources, templateTaints } from '../rows/tags.ts';
+import type { TemplateSource } from '../rows/template-source.ts';
+import { zoneLabels } from './aks-labels.ts';
+import { liveTemplate } from './from-node.ts';
+import { fromStaticRecord, staticPodsOf, toStaticRecord, type StaticPodRecord } from './static-pods.ts';
+
+type Amounts = Readonly<Record<string, number>>;
+
+/** Fingerprints. `pool` is empty where the agent pool was not known. */
+export interface TemplateFacts {
+  readonly set: string;
+  readonly pool: string;
+}
+
+export interface LearnedTemplate {
+  readonly vmSize: string;
+  readonly facts: TemplateFacts;
+  /** Milliseconds since the epoch; when it last changed. */
+  readonly learnedAtMs: number;
+  readonly labels: Labels;
+  readonly taints: readonly Taint[];
+  /** Keys of taints that nodes of the group lost while they started. */
+  readonly startupTaints: readonly string[];
+  /** In the units of resource vectors. */
+  readonly capacity: Amounts;
+  readonly allocatable: Amounts;
+  readonly daemonRequests: Readonly<Record<string, Amounts>>;
+  /** Pods of the kubelet's own; absent: none. */
+  readonly staticPods?: readonly StaticPodRecord[];
+  /** From the first sight of the machine to the ready node, milliseconds. */
+  readonly bootMs?: number;
+  /** Volumes that can be attached, by driver. */
+  readonly attachLimits?: AttachLimits;
+  /** Devices that drivers publish, under names that are no node's. */
+  readonly devicePools?: readonly DevicePool[];
+  readonly declaredFeatures?: readonly string[];
+}
+
+/** What a new node depends on, as far as Azure and AKS tell it. The node image is not among it: it changes weekly and little. */
+export function factsOf(source: TemplateSource, pool: AgentPoolRow | undefined): TemplateFacts {
+  const { tags, vmSize, os, priority } = source;
+  const { ephemeral, tier, sizeGb } = source.osDisk;
+  const coded = [templateLabels(tags), templateTaints(tags), templateResources(tags)];
+  const minor = pool?.kubernetesVersion?.split('.').slice(0, 2).join('.');
+  return {
+    set: fingerprint([vmSize.toLowerCase(), os, priority, { ephemeral, tier, sizeGb }, coded]),
+    pool: pool === undefined ? '' : fingerprint([pool.labels, pool.taints, pool.maxPods, pool.osDiskSizeGb, pool.osSku, minor]),
+  };
+}
+
+function fingerprint(facts: readonly unknown[]): string {
+  return stableHash(JSON.stringify(facts)).toString(16);
+}
+
+export function holdsFor(record: LearnedTemplate, facts: TemplateFacts): boolean {
+  const poolKnown = record.facts.pool !== '' && facts.pool !== '';
+  return record.facts.set === facts.set && (!poolKnown || record.facts.pool === facts.pool);
+}
+
+export interface Lesson {
+  readonly node: Node;
+  readonly pods: readonly Pod[];
+  readonly daemonSets: readonly DaemonSet[];
+  readonly source: TemplateSource;
+  readonly facts: TemplateFacts;
+  readonly startupTaints: readonly string[];
+  /** Keys of taints that do not last although this node may carry them. */
+  readonly passing: readonly string[];
+  readonly bootMs: number | undefined;
+  readonly nowMs: number;
+}
+
+/** The record after one more look at a node: the same object when nothing about it is new. */
+export function learn(before: LearnedTemplate | undefined, lesson: Lesson, names: ResourceNames): LearnedTemplate {
+  const { node, source, facts, nowMs, passing } = lesson;
+  const known = before !== undefined && holdsFor(before, facts) ? before : undefined;
+  const { labels, taints: carried } = liveTemplate(node, source);
+  const taints = carried.filter(({ key }) => !passing.includes(key));
+  const zonal = new Set(Object.keys(zoneLabels(source)));
+  const bootMs = lesson.bootMs ?? known?.bootMs;
+  const next: LearnedTemplate = {
+    vmSize: source.vmSize,
+    facts: facts.pool === '' && known !== undefined ? known.facts : facts,
+    learnedAtMs: nowMs,
+    labels: Object.fromEntries(
+      Object.entries(labels)
+        .filter(([key]) => !zonal.has(key))
+        .sort(byKey),
+    ),
+    taints,
+    startupTaints: [...new Set([...(known?.startupTaints ?? []), ...lesson.startupTaints, ...passing])]
+      .filter((key) => !taints.some((taint) => taint.key === key))
+      .sort()
+      .slice(0, MOST_STARTUP_TAINTS),
+    capacity: names.toRecord(node.capacity),
+    allocatable: names.toRecord(node.allocatable),
+    daemonRequests: daemonRequests(lesson, known?.daemonRequests ?? {}, names),
+    ...staticRecords(lesson, names),
+    ...(bootMs === undefined ? {} : { bootMs }),
+    ...ownRecords(node),
+  };
+  return known !== undefined && sameButForTime(known, next) ? known : next;
+}
+
+const MOST_STARTUP_TAINTS = 20;
+const MOST_DAEMONS = 50;
+
+/** Kept without the pools' names, which are often the node's; more than this is not kept at all. */
+const MOST_DEVICE_CHARACTERS = 50_000;
+
+/** What only some nodes say of themselves. */
+function ownRecords(node: Node): Pick<LearnedTemplate, 'attachLimits' | 'declaredFeatures' | 'devicePools'> {
+  const { attachLimits, declaredFeatures } = node;
+  return {
+    ...(attachLimits === undefined ? {} : { attachLimits }),
+    ...(declaredFeatures === undefined ? {} : { declaredFeatures }),
+    ...devicePools(node),
+  };
+}
+
+function devicePools({ devices }: Node): Pick<LearnedTemplate, 'devicePools'> {
+  if (devices === undefined || devices.pools.length === 0) return {};
+  const pools = devices.pools.map(({ devices: members, ...pool }, at) => {
+    const name = `pool-${at}`;
+    return { ...pool, name, devices: members.map((device) => ({ ...device, pool: name })) };
+  });
+  return JSON.stringify(pools).length > MOST_DEVICE_CHARACTERS ? {} : { devicePools: pools };
+}
+
+function byKey([left]: readonly [string, unknown], [right]: readonly [string, unknown]): number {
+  return left < right ? -1 : 1;
+}
+
+/** Of pods that ask for more than their DaemonSet says: what was injected, defaulted or raised on the way to the node. */
+function daemonRequests(
+  { pods, daemonSets }: Lesson,
+  before: LearnedTemplate['daemonRequests'],
+  names: ResourceNames,
+): LearnedTemplate['daemonRequests'] {
+  const found: Record<string, Amounts> = {};
+  for (const { namespace, name, uid, shape } of daemonSets) {
+    const pod = pods.find(({ daemonSet, controller }) => daemonSet && controller?.uid === uid);
+    const key = `${namespace}/${name}`;
+    // A daemon that is just being replaced is not one that asks for nothing.
+    if (pod === undefined && before[key] !== undefined) found[key] = before[key];
+    if (pod?.shape.requests.some((amount, index) => amount > (shape.requests[index] ?? 0)) === true)
+      found[key] = names.toRecord(pod.shape.requests);
+  }
+  return Object.fromEntries(Object.entries(found).sort(byKey).slice(0, MOST_DAEMONS));
+}
+
+function staticRecords({ pods, node }: Lesson, names: ResourceNames): Pick<LearnedTemplate, 'staticPods'> {
+  const found = staticPodsOf(pods, node.name);
+  return found.length === 0 ? {} : { staticPods: found.map((pod) => toStaticRecord(pod, names)) };
+}
+
+function sameButForTime(left: LearnedTemplate, right: LearnedTemplate): boolean {
+  return JSON.stringify({ ...left, learnedAtMs: 0 }) === JSON.stringify({ ...right, learnedAtMs: 0 });
+}
+
+/** The node that the group would add, as its last one was; what AKS tells newer of the pool goes before. */
+export function learnedTemplate(
+  record: LearnedTemplate,
+  source: TemplateSource,
+  pool: AgentPoolRow | undefined,
+  names: ResourceNames,
+): NodeTemplate {
+  const image = pool?.nodeImageVersion;
+  const imageLabel: Labels = image === undefined || image === '' ? {} : { 'kubernetes.azure.com/node-image-version': image };
+  const node = {
+    ...NOBODY,
+    labels: record.labels,
+    taints: record.taints,
+    capacity: names.fromRecord(record.capacity),
+    allocatable: names.fromRecord(record.allocatable),
+    ...(record.declaredFeatures === undefined ? {} : { declaredFeatures: record.declaredFeatures }),
+  };
+  const template = liveTemplate(node, source);
+  const labels = { ...template.labels, ...imageLabel };
+  const pools = record.devicePools === undefined ? {} : { devicePools: record.devicePools };
+  const plain = { ...template, labels, ...pools, source: 'learned' } as const;
+  const origins = allFrom('learned', plain, names);
+  return {
+    ...plain,
+    origins: { ...origins, labels: { ...origins.labels, ...from('aks', zoneLabels(source)), ...from('agent-pool', imageLabel) } },
+  };
+}
+
+const NOBODY = {
+  name: '',
+  uid: '',
+  providerId: '',
+  unschedulable: false,
+  createdAtMs: 0,
+  deletionAtMs: undefined,
+  readiness: { ready: true, sinceMs: 0, reason: '' },
+  scaleDownDisabled: false,
+} as const;
+
+/** Everything of a template from one place. */
+export function allFrom(origin: TemplateOrigin, template: NodeTemplate, names: ResourceNames): NonNullable<NodeTemplate['origins']> {
+  return {
+    labels: from(origin, template.labels),
+    taints: from(origin, Object.fromEntries(template.taints.map(({ key }) => [key, ''] as const))),
+    capacity: from(origin, names.toRecord(template.capacity)),
+    allocatable: from(origin, names.toRecord(template.allocatable)),
+  };
+}
+
+function from(origin: TemplateOrigin, parts: Readonly<Record<string, unknown>>): Readonly<Record<string, TemplateOrigin>> {
+  return Object.fromEntries(Object.keys(parts).map((key) => [key, origin]));
+}
+
+/** A template with what was learned of its daemons, of static pods and of taints that do not last. */
+export function withExperience(template: NodeTemplate, record: LearnedTemplate | undefined, names: ResourceNames): NodeTemplate {
+  if (record === undefined) return template;
+  const { startupTaints, daemonRequests: asked, staticPods = [] } = record;
+  const requests = Object.entries(asked).map(([key, amounts]) => [key, names.fromRecord(amounts)] as const);
+  return {
+    ...withoutPassing(template, startupTaints),
+    ...(requests.length === 0 ? {} : { daemonRequests: new Map(requests) }),
+    ...(staticPods.length === 0 ? {} : { staticPods: staticPods.map((pod) => fromStaticRecord(pod, names)) }),
+  };
+}
+
+/** A template without taints that new nodes lose while they start; the keys are kept, as a node that carries one is still starting. */
+export function withoutPassing(template: NodeTemplate, keys: readonly string[]): NodeTemplate {
+  if (keys.length === 0) return template;
+  const startupTaints = [...new Set([...(template.startupTaints ?? []), ...keys])];
+  return { ...template, taints: template.taints.filter(({ key }) => !keys.includes(key)), startupTaints };
+}
+
+// Learned templates as a text for the next process, and back. Whatever is not exactly what an earlier process wrote is not
+// believed: a plan made from an edited record would be made on somebody's guess. Pure.
+
+const VERSION = 1;
+/** A ConfigMap holds 1 MiB with everything that is around its data. */
+const MOST_BYTES = 900_000;
+
+/** Groups that were learned last come first, and the text ends where its place does. */
+export function writeLearned(records: ReadonlyMap<string, LearnedTemplate>): string {
+  const newest = [...records].sort(
+    ([leftKey, left], [rightKey, right]) => right.learnedAtMs - left.learnedAtMs || (leftKey < rightKey ? -1 : 1),
+  );
+  const groups: Record<string, LearnedTemplate> = {};
+  let left = MOST_BYTES;
+  for (const [key, record] of newest) {
+    left -= Buffer.byteLength(JSON.stringify([key, record]));
+    if (left < 0) break;
+    groups[key] = record;
+  }
+  return JSON.stringify({ version: VERSION, sum: sumOf(groups), groups });
+}
+
+export type ReadLearned =
+  | { readonly ok: true; readonly records: ReadonlyMap<string, LearnedTemplate> }
+  /** Why the text is not believed, as a sentence. */
+  | { readonly ok: false; readonly reason: string };
+
+export function readLearned(text: string): ReadLearned {
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(text);
+  } catch {
+    return { ok: false, reason: 'it is not JSON' };
+  }
+  if (!isRecord(parsed)) return { ok: false, reason: 'it is not an object' };
+  if (parsed['version'] !== VERSION) return { ok: false, reason: `it is of version ${JSON.stringify(parsed['version'])}, not ${VERSION}` };
+  const groups = parsed['groups'];
+  if (!isRecord(groups)) return { ok: false, reason: 'it has no groups' };
+  if (parsed['sum'] !== sumOf(groups)) return { ok: false, reason: 'it was changed since it was written' };
+  // What carries our sum is what we wrote, in this version's form.
+  return { ok: true, records: new Map(Object.entries(groups as Readonly<Record<string, LearnedTemplate>>)) };
+}
+
+function sumOf(groups: object): string {
+  return stableHash(JSON.stringify(groups)).toString(16).padStart(8, '0');
+}

@@ -1,0 +1,148 @@
+/** Keeps what was learned of each group's nodes, and says what a group without nodes is like. Knows no place to keep it in. */
+import { foldName } from '../arm/resource-ids.ts';
+import type { Instance, NodeTemplate } from '../../domain/node-group.ts';
+import type { NodeGroupId, NodeName } from '../../domain/ids.ts';
+import type { Node } from '../../domain/node.ts';
+import type { ClusterView } from '../../domain/observation.ts';
+import type { Pod } from '../../domain/pod.ts';
+import type { ResourceNames } from '../../domain/resources.ts';
+import type { Metrics } from '../../telemetry/metrics.ts';
+import { factsOf, holdsFor, learn, type LearnedTemplate, type TemplateFacts, readLearned, writeLearned } from './learned-templates.ts';
+import type { AgentPoolRow } from '../rows/agent-pool.ts';
+import { StartupTaints } from './startup-taints.ts';
+import type { TemplateSource } from '../rows/template-source.ts';
+
+/** Longer than any machine takes to boot: what is longer began with something else. */
+const LONGEST_BOOT_MS = 3_600_000;
+
+/** One group as it is now. */
+export interface Pupil {
+  readonly key: string;
+  readonly id: NodeGroupId;
+  readonly source: TemplateSource;
+  /** What the source was made from; the same object while nothing about it changed. */
+  readonly basis: object;
+  readonly pool: AgentPoolRow | undefined;
+  readonly exemplar: Node | undefined;
+  readonly instance: Instance | undefined;
+}
+
+interface Looked {
+  readonly node: Node;
+  readonly pods: unknown;
+  readonly daemonSets: unknown;
+  readonly facts: TemplateFacts;
+}
+
+interface KnownFacts {
+  readonly basis: object;
+  readonly pool: AgentPoolRow | undefined;
+  readonly facts: TemplateFacts;
+}
+
+interface Sight {
+  readonly node: Node;
+  readonly facts: TemplateFacts;
+  readonly cluster: ClusterView;
+  readonly nowMs: number;
+}
+
+const NO_PODS: readonly Pod[] = [];
+
+export class TemplateMemory {
+  readonly #names: ResourceNames;
+  readonly #metrics: Metrics['templates'];
+  readonly #records = new Map<string, LearnedTemplate>();
+  readonly #looked = new Map<string, Looked>();
+  readonly #facts = new Map<string, KnownFacts>();
+  readonly #startup = new StartupTaints();
+  #revision = 0;
+
+  constructor(names: ResourceNames, metrics: Metrics['templates']) {
+    this.#names = names;
+    this.#metrics = metrics;
+  }
+
+  /** Grows with each change of what is kept. */
+  get revision(): number {
+    return this.#revision;
+  }
+
+  get text(): string {
+    return writeLearned(this.#records);
+  }
+
+  recordOf(key: string): LearnedTemplate | undefined {
+    return this.#records.get(foldName(key));
+  }
+
+  /** Takes over what an earlier process kept. What this one has seen with its own eyes stays. @returns why the text is not believed. */
+  restore(text: string): string | undefined {
+    const read = readLearned(text);
+    if (!read.ok) return read.reason;
+    for (const [key, record] of read.records) if (!this.#records.has(key)) this.#records.set(key, record);
+    return undefined;
+  }
+
+  /** Once per view, before the groups are asked about. */
+  watch(nodes: ReadonlyMap<NodeName, Node>, groupOfNode: ReadonlyMap<NodeName, NodeGroupId>, nowMs: number): void {
+    this.#startup.see(nodes, groupOfNode, nowMs);
+  }
+
+  /** Keys of taints that AKS states for the start of the group's nodes alone, as far as its nodes bear that out. */
+  passingTaints(id: NodeGroupId, pool: AgentPoolRow | undefined): readonly string[] {
+    return this.#startup.among(id, pool?.initializationTaints);
+  }
+
+  /** What holds for the group now, after a look at its node, if it has one. The same object while nothing is new. */
+  consult(pupil: Pupil, cluster: ClusterView, nowMs: number): LearnedTemplate | undefined {
+    const { key, exemplar } = pupil;
+    const facts = this.#factsOf(pupil);
+    if (exemplar !== undefined) this.#study(pupil, { node: exemplar, facts, cluster, nowMs });
+    const record = this.#records.get(key);
+    return record !== undefined && holdsFor(record, facts) ? record : undefined;
+  }
+
+  /** The same object while the pool is the same. */
+  #factsOf({ key, source, basis, pool }: Pupil): TemplateFacts {
+    const known = this.#facts.get(key);
+    if (known?.basis === basis && known.pool === pool) return known.facts;
+    const facts = factsOf(source, pool);
+    this.#facts.set(key, { basis, pool, facts });
+    return facts;
+  }
+
+  #study({ key, id, source, pool, instance }: Pupil, seen: Sight): void {
+    const { node, facts, cluster, nowMs } = seen;
+    const pods = cluster.podsByNode.get(node.name) ?? NO_PODS;
+    const { daemonSets } = cluster;
+    const last = this.#looked.get(key);
+    if (last?.node === node && last.pods === pods && last.daemonSets === daemonSets && last.facts === facts) return;
+    this.#looked.set(key, { node, pods, daemonSets, facts });
+    const bootMs = bootOf(node, instance);
+    const startupTaints = this.#startup.of(id);
+    const passing = this.passingTaints(id, pool);
+    const lesson = { node, pods, daemonSets, source, facts, startupTaints, passing, bootMs, nowMs };
+    const before = this.#records.get(key);
+    const after = learn(before, lesson, this.#names);
+    if (after.bootMs !== undefined) this.#metrics.bootSeconds.set({ node_group: id }, after.bootMs / 1000);
+    if (after === before) return;
+    this.#records.set(key, after);
+    this.#revision += 1;
+  }
+
+  /** Publishes how far the estimate is from a real node. */
+  compare(id: NodeGroupId, estimate: NodeTemplate, real: Node): void {
+    const expected = this.#names.toRecord(estimate.allocatable);
+    for (const [resource, amount] of Object.entries(this.#names.toRecord(real.allocatable))) {
+      this.#metrics.estimateError.set({ node_group: id, resource }, (expected[resource] ?? 0) / amount - 1);
+    }
+  }
+}
+
+/** From the first sight of the machine to the ready node; undefined when we did not see it come. */
+function bootOf(node: Node, instance: Instance | undefined): number | undefined {
+  if (instance === undefined || instance.firstSeenMs >= node.createdAtMs) return undefined;
+  const bootMs = node.readiness.sinceMs - instance.firstSeenMs;
+  return bootMs > 0 && bootMs < LONGEST_BOOT_MS ? bootMs : undefined;
+}

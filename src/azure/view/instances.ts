@@ -1,0 +1,124 @@
+/** Turns rows of machines into domain Instances, keeping what did not change; remembers when each was first seen. */
+import type { Removal, Row } from '../../cache/table/row.ts';
+import type { Table } from '../../cache/table/table.ts';
+import type { InstanceKey } from '../../domain/ids.ts';
+import type { Instance } from '../../domain/node-group.ts';
+import type { Node } from '../../domain/node.ts';
+import { providerIdOf } from '../arm/resource-ids.ts';
+import { classifyInstanceFailure } from '../arm/errors.ts';
+import type { Ownership } from '../groups/node-ownership.ts';
+import type { InstanceRow } from '../rows/scale-set.ts';
+
+interface Entry {
+  readonly row: Row<InstanceRow>;
+  readonly removal: Removal;
+  readonly registered: boolean;
+  readonly instance: Instance;
+}
+
+interface Page {
+  readonly version: number;
+  readonly ownership: Ownership;
+  readonly instances: readonly Instance[];
+}
+
+/** A bootstrap that fails does so within minutes; later it is the node's extension that was run again. */
+const BIRTH_MS = 60 * 60_000;
+
+export class InstanceBook {
+  readonly #table: Table<InstanceRow>;
+  readonly #firstSeen = new Map<string, { readonly vmId: string; readonly atMs: number }>();
+  /** The identity of each machine that was seen to be a node. */
+  readonly #joined = new Map<string, string>();
+  #entries = new Map<string, Entry>();
+  readonly #pages = new Map<string, Page>();
+  readonly #serials = new WeakMap<object, number>();
+  #nextSerial = 1;
+
+  constructor(table: Table<InstanceRow>) {
+    this.#table = table;
+    table.subscribe((event) => {
+      if (event.kind !== 'changed') return;
+      if (event.after === undefined) {
+        this.#firstSeen.delete(event.key);
+        this.#joined.delete(event.key);
+        this.#entries.delete(event.key);
+      } else this.#see(event.key, event.after.value.vmId);
+    });
+  }
+
+  /** The same array while no machine of the group changed, was marked, or became a node. */
+  instancesOf(group: string, ownership: Ownership): readonly Instance[] {
+    const page = this.#pages.get(group);
+    const version = this.#table.version;
+    if (page !== undefined && page.version === version && page.ownership === ownership) return page.instances;
+    const fresh = [...this.#table.scope(group).values()].map((row) => this.#instance(row, ownership));
+    fresh.sort((left, right) => (left.key < right.key ? -1 : 1));
+    const same =
+      page !== undefined && page.instances.length === fresh.length && fresh.every((each, index) => each === page.instances[index]);
+    const instances = same ? page.instances : fresh;
+    this.#pages.set(group, { version, ownership, instances });
+    return instances;
+  }
+
+  /** A number that another row object has not got. */
+  serialOf(row: object): number {
+    const known = this.#serials.get(row);
+    if (known !== undefined) return known;
+    this.#nextSerial += 1;
+    this.#serials.set(row, this.#nextSerial);
+    return this.#nextSerial;
+  }
+
+  #instance(row: Row<InstanceRow>, ownership: Ownership): Instance {
+    const removal = this.#table.removalOf(row.key);
+    const node = ownership.nodeOfInstance.get(row.key as InstanceKey);
+    const registered = node !== undefined;
+    const entry = this.#entries.get(row.key);
+    if (entry?.row === row && entry.removal === removal && entry.registered === registered) return entry.instance;
+    const instance = this.#compose(row, removal, node);
+    this.#entries.set(row.key, { row, removal, registered, instance });
+    return instance;
+  }
+
+  #compose(row: Row<InstanceRow>, removal: Removal, node: Node | undefined): Instance {
+    const { ref, state, zone, failure, instanceId, vmId } = row.value;
+    if (node !== undefined) this.#joined.set(row.key, vmId);
+    const bootstrap = state === 'deleting' || !this.#isBeingBorn(row) ? undefined : row.value.bootstrapError;
+    const error = failure ?? (bootstrap === undefined ? undefined : classifyInstanceFailure('VMExtensionProvisioningError', bootstrap));
+    return {
+      key: ref.key,
+      // Published as the node spells it when there is one, so that people find it.
+      providerId: node?.providerId ?? providerIdOf(ref),
+      instanceId,
+      state: removal === 'under-way' ? 'deleting' : bootstrap === undefined ? state : 'failed',
+      zone,
+      error,
+      firstSeenMs: this.#firstSeen.get(row.key)?.atMs ?? this.#table.seen(row.key)?.atMs ?? 0,
+      ...toldOf(row.value),
+    };
+  }
+
+  /**
+   * An error of the bootstrap is a reason to give up a machine that is new and never was a node. One that was is judged by its
+   * node, and, while that is away, as any machine without one.
+   */
+  #isBeingBorn({ key, value: { vmId, createdAtMs } }: Row<InstanceRow>): boolean {
+    if (this.#joined.has(key) && this.#joined.get(key) === vmId) return false;
+    const seenAtMs = this.#table.seen(key)?.atMs;
+    return createdAtMs === undefined || seenAtMs === undefined || seenAtMs - createdAtMs < BIRTH_MS;
+  }
+
+  #see(key: string, vmId: string): void {
+    const known = this.#firstSeen.get(key);
+    // A number that was given to another machine is another machine.
+    if (known !== undefined && (known.vmId === vmId || known.vmId === '')) return;
+    const atMs = this.#table.seen(key)?.atMs;
+    if (atMs !== undefined) this.#firstSeen.set(key, { vmId, atMs });
+  }
+}
+
+/** What Azure may leave unsaid. */
+function toldOf({ createdAtMs, protectedFrom }: InstanceRow): Pick<Instance, 'createdAtMs' | 'protectedFrom'> {
+  return { ...(createdAtMs === undefined ? {} : { createdAtMs }), ...(protectedFrom === undefined ? {} : { protectedFrom }) };
+}

@@ -1,0 +1,192 @@
+import type { AutoscalerError } from '../../lib/errors.ts';
+import { stableHash, type Random } from '../../lib/random.ts';
+import { SCALE_DOWN_LIMIT, type AgentFreshness } from '../table/freshness.ts';
+import type { RunOutcome } from '../table/hooks.ts';
+import type { AgentPolicy, CachingAgent, CommitSummary, RunToken } from './agent.ts';
+
+// When an agent is next due, and who goes first. Pure; chance is passed in.
+
+/** A retry never comes sooner than this, ms, however the jitter falls. */
+const MIN_ERROR_DELAY_MS = 1000;
+/** After a run that took longer than its interval, this part of the interval is waited. */
+const OVERRUN_PART = 0.1;
+
+/** Where in its interval an agent of a cluster sits, in [0, 1): the same after every restart, different between clusters. */
+export function phaseOf(clusterId: string, agentId: string): number {
+  return stableHash(`${clusterId}/${agentId}`) / 4_294_967_296;
+}
+
+/** Due time after a success. Counted from the start of the run, so that slow runs do not stretch the interval. */
+export function dueAfterSuccess(
+  policy: AgentPolicy,
+  run: { readonly startMs: number; readonly endMs: number; readonly stretched: boolean },
+  random: Random,
+): number {
+  const intervalMs = policy.intervalMs * (run.stretched ? 2 : 1);
+  const due = run.startMs + jittered(intervalMs, policy, random);
+  return due > run.endMs ? due : run.endMs + OVERRUN_PART * intervalMs;
+}
+
+function jittered(intervalMs: number, { jitter }: AgentPolicy, random: Random): number {
+  if (jitter.kind === 'spread') return intervalMs * (1 + jitter.fraction * (2 * random() - 1));
+  return intervalMs - random() * Math.min(jitter.maxMs, intervalMs);
+}
+
+/** Delay after the n-th failure in a row: doubles to the cap, drawn between nothing and all of it ("full jitter"). */
+export function errorDelayMs(policy: AgentPolicy, failures: number, random: Random): number {
+  const capMs = Math.min(policy.maxErrorIntervalMs, policy.errorIntervalMs * 2 ** Math.max(0, failures - 1));
+  return Math.max(Math.min(MIN_ERROR_DELAY_MS, capMs), random() * capMs);
+}
+
+/** Due time after a cold run: within the second half of the interval, by phase, so that clusters started together part. */
+export function dueAfterColdRun(policy: AgentPolicy, startMs: number, phase: number): number {
+  return startMs + (policy.intervalMs * (1 + phase)) / 2;
+}
+
+/** What decides who goes first. */
+export interface Candidate {
+  readonly id: string;
+  /** Somebody asked for this run. */
+  readonly requested: boolean;
+  /** A decision waits for it: required, and without success for two intervals. */
+  readonly starving: boolean;
+  readonly overdueMs: number;
+  readonly intervalMs: number;
+}
+
+/** Asked for, then starving, then the most overdue by share of its interval: what waits grows, so nobody waits for ever. */
+export function compareCandidates(left: Candidate, right: Candidate): number {
+  if (left.requested !== right.requested) return left.requested ? -1 : 1;
+  if (left.starving !== right.starving) return left.starving ? -1 : 1;
+  const ratio = right.overdueMs / right.intervalMs - left.overdueMs / left.intervalMs;
+  if (ratio !== 0) return ratio;
+  return left.id < right.id ? -1 : 1;
+}
+
+/** For /debug/agents and for judging freshness. All times in ms since the epoch. */
+export interface AgentStatus extends AgentFreshness {
+  readonly kind: string;
+  /** The throttling budget that its calls draw on. */
+  readonly bucket: string | undefined;
+  readonly state: 'idle' | 'running' | 'held' | 'disabled';
+  readonly lastStartMs: number | undefined;
+  readonly lastDurationMs: number | undefined;
+  readonly lastOutcome: RunOutcome | undefined;
+  readonly consecutiveFailures: number;
+  readonly nextDueMs: number;
+  readonly lastCommit: CommitSummary | undefined;
+}
+
+export interface RunWaiting {
+  readonly resolve: () => void;
+  readonly reject: (error: AutoscalerError) => void;
+}
+
+/** A run that holds its agent. When it is no longer the agent's, its token is void. */
+export interface Run {
+  readonly token: RunToken;
+  readonly abort: AbortController;
+  readonly startMs: number;
+  readonly startedAtMs: number;
+  readonly cold: boolean;
+  /** Asked for by the commit of the run before. */
+  readonly again: boolean;
+  readonly waiting: readonly RunWaiting[];
+}
+
+/** What the scheduler knows of one agent. Mutable. `dueMs` is monotonic, the rest wall-clock time. */
+export interface AgentState {
+  readonly agent: CachingAgent;
+  readonly phase: number;
+  enabled: boolean;
+  dueMs: number;
+  requested: boolean;
+  /** The last commit asked for another run. */
+  again: boolean;
+  run: Run | undefined;
+  /** Those who wait for a run that has not begun. */
+  waiting: RunWaiting[];
+  failures: number;
+  lastStartMs: number | undefined;
+  lastSuccessMs: number | undefined;
+  lastDurationMs: number | undefined;
+  lastOutcome: RunOutcome | undefined;
+  lastError: AutoscalerError | undefined;
+  lastCommit: CommitSummary | undefined;
+}
+
+export function newAgentState(
+  agent: CachingAgent,
+  start: { readonly phase: number; readonly nowMs: number; readonly enabled: boolean },
+): AgentState {
+  return {
+    agent,
+    phase: start.phase,
+    enabled: start.enabled,
+    dueMs: start.nowMs + start.phase * agent.policy.intervalMs,
+    requested: false,
+    again: false,
+    run: undefined,
+    waiting: [],
+    failures: 0,
+    lastStartMs: undefined,
+    lastSuccessMs: undefined,
+    lastDurationMs: undefined,
+    lastOutcome: undefined,
+    lastError: undefined,
+    lastCommit: undefined,
+  };
+}
+
+/** The moment it is looked at, by both clocks, and the hold on its bucket (monotonic). */
+export interface Moment {
+  readonly nowMs: number;
+  readonly monotonicMs: number;
+  readonly heldUntilMs: number | undefined;
+}
+
+export function statusOf(state: AgentState, moment: Moment): AgentStatus {
+  const { agent } = state;
+  const toEpoch = (monotonicMs: number): number => moment.nowMs + monotonicMs - moment.monotonicMs;
+  const held = moment.heldUntilMs !== undefined && moment.heldUntilMs > moment.monotonicMs;
+  const idle = held ? 'held' : 'idle';
+  return {
+    id: agent.id,
+    kind: agent.kind,
+    bucket: agent.bucket,
+    required: agent.required,
+    enabled: state.enabled,
+    intervalMs: agent.policy.intervalMs,
+    state: state.run !== undefined ? 'running' : state.enabled ? idle : 'disabled',
+    lastStartMs: state.lastStartMs,
+    lastDurationMs: state.lastDurationMs,
+    lastOutcome: state.lastOutcome,
+    lastSuccessMs: state.lastSuccessMs,
+    lastError: state.lastError?.message,
+    heldUntilMs: held ? toEpoch(moment.heldUntilMs) : undefined,
+    consecutiveFailures: state.failures,
+    nextDueMs: toEpoch(Math.max(state.dueMs, moment.heldUntilMs ?? state.dueMs)),
+    lastCommit: state.lastCommit,
+  };
+}
+
+export function candidateOf(state: AgentState, nowMs: number, monotonicMs: number): Candidate {
+  const { id, required, policy } = state.agent;
+  const sinceSuccessMs = nowMs - (state.lastSuccessMs ?? Number.NEGATIVE_INFINITY);
+  return {
+    id,
+    requested: state.requested,
+    starving: required && sinceSuccessMs > SCALE_DOWN_LIMIT * policy.intervalMs,
+    overdueMs: monotonicMs - state.dueMs,
+    intervalMs: policy.intervalMs,
+  };
+}
+
+export function isRunnable(state: AgentState): boolean {
+  return state.enabled && state.run === undefined;
+}
+
+/** Settles as the next run that begins does. */
+export function nextRun(state: AgentState): Promise<void> {
+  return new Promise((resolve, reject) => state.waiting.push({ resolve, reject }));
+}

@@ -1,0 +1,67 @@
+/** A caching agent: one unit of reading. It loads, and hands back how to commit; only the scheduler commits. */
+import type { AutoscalerError } from '../../lib/errors.ts';
+
+/** Unique per run, never reused: a run that was timed out cannot pass for its successor. */
+export interface RunToken {
+  readonly agentId: string;
+  readonly run: number;
+}
+
+/**
+ * How the next due time is scattered, so that agents of equal interval drift apart.
+ * `spread`: interval x (1 +/- fraction). `shorten`: interval minus up to `maxMs`.
+ */
+export type Jitter = { readonly kind: 'spread'; readonly fraction: number } | { readonly kind: 'shorten'; readonly maxMs: number };
+
+/** All in milliseconds. */
+export interface AgentPolicy {
+  readonly intervalMs: number;
+  readonly jitter: Jitter;
+  /** First delay after a failure; doubles up to `maxErrorIntervalMs`. */
+  readonly errorIntervalMs: number;
+  readonly maxErrorIntervalMs: number;
+  /** After this the run is aborted and its token is void. */
+  readonly timeoutMs: number;
+}
+
+export interface RunContext {
+  /** Fires on timeout, on loss of leadership, on removal of the agent and on stop. */
+  readonly signal: AbortSignal;
+  readonly token: RunToken;
+}
+
+export interface CommitSummary {
+  readonly rows: number;
+  readonly added: number;
+  readonly changed: number;
+  readonly evicted: number;
+  readonly rejected: number;
+  /** Run again now: the list was too short to be believed. */
+  readonly runAgain: boolean;
+}
+
+/** What a run brought home. */
+export interface Loaded {
+  /** Synchronous. Called at most once, and only while the run's token is valid. */
+  commit(): CommitSummary;
+  /** Set: reading broke off. What was read may be committed (upserts only), but the run counts as failed. */
+  readonly error?: AutoscalerError;
+}
+
+export interface CachingAgent {
+  /** `<kind>` or `<kind>/<scope>`, unique. */
+  readonly id: string;
+  /** From a closed set; the label of metrics. */
+  readonly kind: string;
+  /** Decisions need it: it cannot be disabled, it runs at once on a cold start, and its age stops decisions. */
+  readonly required: boolean;
+  /** Set: it runs at once on a cold start too, although no decision waits for it later. */
+  readonly warm?: boolean;
+  /** Cold start order: lower first; all of one number end before the next begin. */
+  readonly order: number;
+  /** Calls that share a throttling budget share a bucket; a 429 holds all of it. */
+  readonly bucket?: string;
+  readonly policy: AgentPolicy;
+  /** Reads. Throws an AutoscalerError on failure: an error is never an empty list. */
+  load(context: RunContext): Promise<Loaded>;
+}

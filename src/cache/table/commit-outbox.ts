@@ -1,0 +1,94 @@
+/** What a commit has to tell, kept until all of it is visible: events for listeners, and rows that must be read soon. */
+import { AutoscalerError } from '../../lib/errors.ts';
+import { tell, type CacheHooks } from './hooks.ts';
+import type { Entry } from './row-store.ts';
+import type { TableEvent } from './row.ts';
+
+export interface OutboxParts {
+  readonly hooks: CacheHooks;
+  readonly wantRefresh: (key: string, scope: string) => void;
+}
+
+export class Outbox<V> {
+  readonly #parts: OutboxParts;
+  readonly #listeners = new Set<(event: TableEvent<V>) => void>();
+  #events: TableEvent<V>[] = [];
+  #refreshes: Entry<V>[] = [];
+
+  constructor(parts: OutboxParts) {
+    this.#parts = parts;
+  }
+
+  /** Returns the way to stop. */
+  subscribe(listener: (event: TableEvent<V>) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  emit(event: TableEvent<V>): void {
+    this.#events.push(event);
+  }
+
+  refresh(...entries: readonly Entry<V>[]): void {
+    this.#refreshes.push(...entries);
+  }
+
+  /** Listeners may observe and mutate in turn, so the queues are taken before anybody is told. */
+  flush(): void {
+    const events = this.#events;
+    const refreshes = this.#refreshes;
+    if (events.length === 0 && refreshes.length === 0) return;
+    this.#events = [];
+    this.#refreshes = [];
+    for (const event of events) for (const listener of this.#listeners) tell(this.#parts.hooks, 'listener', () => listener(event));
+    for (const entry of refreshes) this.#parts.wantRefresh(entry.key, entry.scope);
+  }
+}
+
+interface Waiter {
+  readonly afterSeq: number;
+  readonly resolve: () => void;
+}
+
+/** Those who wait for a row to be read again. */
+export class Waiters {
+  readonly #byKey = new Map<string, Set<Waiter>>();
+
+  /** Resolves when the key is confirmed by a read begun after `afterSeq`; rejects `cancelled` with the signal. */
+  wait(key: string, afterSeq: number, signal: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const waiter: Waiter = {
+        afterSeq,
+        resolve: () => {
+          signal.removeEventListener('abort', cancel);
+          this.#drop(key, waiter);
+          resolve();
+        },
+      };
+      const cancel = (): void => {
+        this.#drop(key, waiter);
+        reject(new AutoscalerError({ kind: 'cancelled' }, 'The wait for a fresh read was cancelled.'));
+      };
+      if (signal.aborted) {
+        cancel();
+        return;
+      }
+      signal.addEventListener('abort', cancel, { once: true });
+      const waiting = this.#byKey.get(key) ?? new Set();
+      this.#byKey.set(key, waiting.add(waiter));
+    });
+  }
+
+  /** A read of the key begun at `seq` was accepted. */
+  confirm(key: string, seq: number): void {
+    const waiting = this.#byKey.get(key);
+    if (waiting === undefined) return;
+    for (const waiter of waiting) if (seq > waiter.afterSeq) waiter.resolve();
+  }
+
+  #drop(key: string, waiter: Waiter): void {
+    const waiting = this.#byKey.get(key);
+    waiting?.delete(waiter);
+    if (waiting?.size === 0) this.#byKey.delete(key);
+  }
+}

@@ -1,0 +1,142 @@
+import type { Stamp } from '../logical-clock.ts';
+import { judgeAbsence, removalOf, type Reading, type FenceBook } from './fences.ts';
+import type { Entry } from './row-store.ts';
+import type { ListCommit, ListedRow, ListResult } from './row.ts';
+
+interface ListRecord {
+  readonly firstSeq: number;
+  /** Start of the last complete, believed list. */
+  readonly atMs: number | undefined;
+  readonly doubted: boolean;
+}
+
+/** Which list of a table is meant: one agent's, of all its rows ('') or of one scope. */
+export interface ListName {
+  readonly agentId: string;
+  readonly scope?: string;
+}
+
+/** What is remembered of the lists of a table: their order, their age, and whether the last one was doubted. */
+export class ListLedger {
+  readonly #lists = new Map<string, Map<string, ListRecord>>();
+  #distrustSeq = 0;
+
+  /** True when a list begun later was committed before. */
+  isOld(name: ListName, first: Stamp): boolean {
+    const record = this.#get(name);
+    return record !== undefined && first.seq < record.firstSeq;
+  }
+
+  wasDoubted(name: ListName): boolean {
+    return this.#get(name)?.doubted ?? false;
+  }
+
+  atMs(name: ListName): number | undefined {
+    return this.#get(name)?.atMs;
+  }
+
+  /** `believed`: complete and not doubted; only such a list makes the rows fresh. */
+  remember(name: ListName, first: Stamp, outcome: { readonly believed: boolean; readonly doubted: boolean }): void {
+    const byScope = this.#lists.get(name.agentId) ?? new Map<string, ListRecord>();
+    const scope = name.scope ?? '';
+    const trusted = first.seq > this.#distrustSeq ? first.atMs : Number.NEGATIVE_INFINITY;
+    const atMs = outcome.believed ? trusted : byScope.get(scope)?.atMs;
+    this.#lists.set(name.agentId, byScope.set(scope, { firstSeq: first.seq, atMs, doubted: outcome.doubted }));
+  }
+
+  /** Lists begun before `seq` no longer count as fresh. */
+  distrust(scope: string | undefined, seq: number): void {
+    this.#distrustSeq = seq;
+    for (const byScope of this.#lists.values()) {
+      for (const [name, record] of byScope) {
+        const covered = scope === undefined || name === '' || name === scope;
+        if (covered && record.atMs !== undefined) byScope.set(name, { ...record, atMs: Number.NEGATIVE_INFINITY });
+      }
+    }
+  }
+
+  forgetAllBut(agentIds: ReadonlySet<string>): void {
+    for (const agentId of this.#lists.keys()) if (!agentIds.has(agentId)) this.#lists.delete(agentId);
+  }
+
+  #get(name: ListName): ListRecord | undefined {
+    return this.#lists.get(name.agentId)?.get(name.scope ?? '');
+  }
+}
+
+/** Only a loss among more rows than this is doubted. */
+const SMALL = 5;
+
+export interface AbsenceQuestion<V> {
+  readonly entries: Iterable<Entry<V>>;
+  readonly listed: ReadonlySet<string> | ReadonlyMap<string, unknown>;
+  readonly scope: string | undefined;
+  /** The list as a reading: `seq` of its first page. */
+  readonly reading: Reading;
+  readonly fences: FenceBook;
+}
+
+export interface AbsencePlan<V> {
+  readonly gone: readonly Entry<V>[];
+  /** Kept, though a read should tell: a create that succeeded is not listed yet. */
+  readonly missed: readonly Entry<V>[];
+  /** Ended before, and left out once more by this list. */
+  readonly omittedAgain: readonly Entry<V>[];
+  /** More than half of more than five rows would go that nobody here removed. */
+  readonly doubtful: boolean;
+}
+
+/** Says what the complete list of an authoritative agent makes of the rows it does not have. Pure. */
+export function planAbsence<V>(question: AbsenceQuestion<V>): AbsencePlan<V> {
+  const found: Record<Fate, Entry<V>[]> = { ignored: [], stays: [], kept: [], missed: [], gone: [], 'gone-by-us': [], 'omitted-again': [] };
+  for (const entry of question.entries) {
+    if (question.scope === undefined || entry.scope === question.scope) found[fateOf(entry, question)].push(entry);
+  }
+  // What we are removing ourselves is neither a surprise when it goes nor a witness when it stays.
+  const rows = found.stays.length + found.kept.length + found.missed.length + found.gone.length;
+  return {
+    gone: [...found.gone, ...found['gone-by-us']],
+    missed: found.missed,
+    omittedAgain: found['omitted-again'],
+    doubtful: rows > SMALL && found.gone.length * 2 > rows,
+  };
+}
+
+/** `kept`: not listed, but learned or changed later than the list began. */
+type Fate = 'ignored' | 'stays' | 'kept' | 'missed' | 'gone' | 'gone-by-us' | 'omitted-again';
+
+function fateOf<V>(entry: Entry<V>, question: AbsenceQuestion<V>): Fate {
+  const { listed, reading, fences } = question;
+  const fence = fences.get(entry.key);
+  const ours = fence !== undefined && removalOf(fence) !== 'none';
+  if (entry.row === undefined) return !listed.has(entry.key) && reading.seq > entry.existenceSeq ? 'omitted-again' : 'ignored';
+  if (listed.has(entry.key)) return ours ? 'ignored' : 'stays';
+  if (Math.max(entry.restSeq, entry.fencedSeq, entry.existenceSeq) >= reading.seq) return 'kept';
+  if (fence === undefined) return 'gone';
+  if (judgeAbsence(fence, reading) === 'keep') return reading.seq >= fence.minSeq ? 'missed' : 'kept';
+  return ours ? 'gone-by-us' : 'gone';
+}
+
+// A list of several pages as one: which rows it tells of, and what a list that does not count comes to.
+
+/** A row as it was listed, and when the page that has it was asked for. */
+export interface Located<V> {
+  readonly row: ListedRow<V>;
+  readonly stamp: Stamp;
+}
+
+/** A key listed twice counts once; the later page knows better. */
+export function lastOfEach<V>(list: ListResult<V>): { readonly rows: ReadonlyMap<string, Located<V>>; readonly duplicates: number } {
+  const rows = new Map<string, Located<V>>();
+  let total = 0;
+  for (const page of list.pages) {
+    total += page.rows.length;
+    for (const row of page.rows) rows.set(row.key, { row, stamp: page.stamp });
+  }
+  return { rows, duplicates: total - rows.size };
+}
+
+/** What a list without pages, or one older than another, comes to. */
+export function nothingCommitted(dropped: 'older-list' | undefined): ListCommit {
+  return { dropped, added: 0, changed: 0, evicted: 0, rejected: 0, duplicates: 0, listAgain: false };
+}

@@ -1,0 +1,174 @@
+/**
+ * Reads of one row out of turn. One read per key runs and one is queued: a request that comes during a run needs the next
+ * run, since the running one began too early. Many queued rows of one scope become one list. It must not know what a read
+ * is: the adapter says how to read a key and a scope.
+ */
+import { asAutoscalerError, AutoscalerError } from '../../lib/errors.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { tell, type CacheHooks } from './hooks.ts';
+import type { Slots } from '../concurrency.ts';
+import { withTimeout, unlessAborted } from '../../lib/abort.ts';
+
+export interface OnDemandParts {
+  /** Table name, for metrics. */
+  readonly name: string;
+  readonly clock: Clock;
+  /** Shared with the agent scheduler; reads out of turn go first. */
+  readonly slots: Slots;
+  /** One GET, handed to `table.observe` or, on 404, to `table.observeGone`. Takes its stamp itself, when it is sent. */
+  readonly readOne: (key: string, signal: AbortSignal) => Promise<void>;
+  /** One list of the scope. It is given no slot, so it may be `scheduler.runNow(agentId, signal)`, which takes one. */
+  readonly readScope: (scope: string, signal: AbortSignal) => Promise<void>;
+  /** The table's `confirmedAfter`. */
+  readonly confirmedAfter: (key: string, seq: number, signal: AbortSignal) => Promise<void>;
+  /** Of one read, waiting for a slot not counted. Default 30 000. */
+  readonly timeoutMs?: number;
+  /** More queued keys of one scope than this become one list. Default 10. */
+  readonly listAbove?: number;
+  readonly hooks?: CacheHooks;
+}
+
+/** One read that is queued or running, and who waits for it. */
+interface Job {
+  readonly kind: 'key' | 'scope';
+  readonly name: string;
+  readonly scope: string;
+  readonly waiting: Waiting[];
+}
+
+interface Waiting {
+  readonly resolve: () => void;
+  readonly reject: (error: AutoscalerError) => void;
+}
+
+const CONFIRM_TIMEOUT_MS = 30_000;
+
+export class OnDemand {
+  readonly #parts: OnDemandParts;
+  readonly #hooks: CacheHooks;
+  readonly #stopped = new AbortController();
+  /** At most one of each per key or scope; the map's key is the job's. */
+  readonly #running = new Map<string, Job>();
+  readonly #queued = new Map<string, Job>();
+
+  constructor(parts: OnDemandParts) {
+    this.#parts = parts;
+    this.#hooks = parts.hooks ?? {};
+  }
+
+  /** Asks for a read begun after this call; does not wait and never throws. Does nothing once stopped. */
+  request(key: string, scope: string): void {
+    if (!this.#stopped.signal.aborted) this.#enqueue(key, scope);
+  }
+
+  /** Waits for a read begun after this call; rejects with its failure. The signal ends the wait, not a read others wait for. */
+  refresh(key: string, scope: string, signal: AbortSignal): Promise<void> {
+    if (this.#stopped.signal.aborted) return Promise.reject(stopped());
+    const job = this.#enqueue(key, scope);
+    const read = new Promise<void>((resolve, reject) => job.waiting.push({ resolve, reject }));
+    return unlessAborted(read, signal);
+  }
+
+  /** True when a read of the key begun after `seq` was accepted within `timeoutMs` (default 30 000). Rejects only with the signal. */
+  async confirmed(
+    key: string,
+    seq: number,
+    options: { readonly timeoutMs?: number; readonly signal?: AbortSignal } = {},
+  ): Promise<boolean> {
+    const outcome = await withTimeout(this.#parts.clock, {
+      timeoutMs: options.timeoutMs ?? CONFIRM_TIMEOUT_MS,
+      signals: [this.#stopped.signal, ...(options.signal === undefined ? [] : [options.signal])],
+      run: (signal) => this.#parts.confirmedAfter(key, seq, signal),
+    });
+    return outcome === 'done';
+  }
+
+  /** Aborts what runs, drops what is queued; those who wait are told `cancelled`. */
+  stop(): void {
+    this.#stopped.abort();
+    for (const job of this.#queued.values()) settle(job, stopped());
+    this.#queued.clear();
+  }
+
+  #enqueue(key: string, scope: string): Job {
+    const list = this.#queued.get(`scope:${scope}`);
+    const queued = list ?? this.#queued.get(`key:${key}`);
+    if (queued !== undefined) {
+      this.#tell('merged');
+      return queued;
+    }
+    const job: Job = { kind: 'key', name: key, scope, waiting: [] };
+    this.#queued.set(`key:${key}`, job);
+    const listed = this.#mergeIntoList(scope);
+    this.#start(listed ?? job);
+    return listed ?? job;
+  }
+
+  /** Replaces the queued reads of a scope by one list when there are too many of them. */
+  #mergeIntoList(scope: string): Job | undefined {
+    const jobs = [...this.#queued.values()].filter((job) => job.kind === 'key' && job.scope === scope);
+    if (jobs.length <= (this.#parts.listAbove ?? 10)) return undefined;
+    for (const job of jobs) this.#queued.delete(`key:${job.name}`);
+    const list: Job = { kind: 'scope', name: scope, scope, waiting: jobs.flatMap((job) => job.waiting) };
+    this.#queued.set(`scope:${scope}`, list);
+    this.#tell('listed');
+    return list;
+  }
+
+  #start(job: Job): void {
+    void this.#startWhenFree(job);
+  }
+
+  /** Never rejects. A job that was merged away while it waited for its slot is not run. */
+  async #startWhenFree(job: Job): Promise<void> {
+    const id = `${job.kind}:${job.name}`;
+    if (this.#running.has(id)) return;
+    // Requests of one turn of the event loop are gathered first, so that fifty of them become a list and not fifty reads.
+    await Promise.resolve();
+    const release = job.kind === 'key' ? await this.#parts.slots.take() : undefined;
+    if (this.#queued.get(id) === job) await this.#run(id, job);
+    release?.();
+    const next = this.#queued.get(id);
+    if (next !== undefined) this.#start(next);
+  }
+
+  async #run(id: string, job: Job): Promise<void> {
+    this.#queued.delete(id);
+    this.#running.set(id, job);
+    try {
+      await this.#read(job);
+      this.#tell('refreshed');
+      settle(job, undefined);
+    } catch (thrown) {
+      this.#tell('failed');
+      settle(job, asAutoscalerError(thrown));
+    } finally {
+      this.#running.delete(id);
+    }
+  }
+
+  async #read(job: Job): Promise<void> {
+    const outcome = await withTimeout(this.#parts.clock, {
+      timeoutMs: this.#parts.timeoutMs ?? 30_000,
+      signals: [this.#stopped.signal],
+      run: (signal) => (job.kind === 'key' ? this.#parts.readOne(job.name, signal) : this.#parts.readScope(job.name, signal)),
+    });
+    if (outcome === 'done') return;
+    throw new AutoscalerError({ kind: 'unavailable', effect: 'none' }, 'A read out of turn took too long.', { context: { key: job.name } });
+  }
+
+  #tell(outcome: 'refreshed' | 'failed' | 'merged' | 'listed'): void {
+    tell(this.#hooks, 'onDemand', () => this.#hooks.onDemand?.(this.#parts.name, outcome));
+  }
+}
+
+function settle(job: Job, error: AutoscalerError | undefined): void {
+  for (const waiting of job.waiting) {
+    if (error === undefined) waiting.resolve();
+    else waiting.reject(error);
+  }
+}
+
+function stopped(): AutoscalerError {
+  return new AutoscalerError({ kind: 'cancelled' }, 'Reads out of turn have been stopped.');
+}

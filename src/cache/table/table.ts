@@ -1,0 +1,278 @@
+/**
+ * A table of one kind of row: base rows as Azure told them, fences over what we change, overlays of what we intend. It
+ * decides which of two observations counts. It must not know Azure, does no I/O and never waits for the network; every
+ * commit is synchronous, so no reader sees half of one.
+ */
+import type { Clock } from '../../lib/clock.ts';
+import { planAbsence, ListLedger, lastOfEach, nothingCommitted, type Located } from './lists.ts';
+import { type FenceStatus, removalOf } from './fences.ts';
+import { tell, type CacheHooks, type EvictionCause } from './hooks.ts';
+import type { LogicalClock, Stamp } from '../logical-clock.ts';
+import type { Mutation, MutationOp } from './mutation.ts';
+import { Mutations } from './mutations.ts';
+import { Observer } from './observe.ts';
+import { Outbox, Waiters } from './commit-outbox.ts';
+import { RowStore, seenOf, type Entry, layOver } from './row-store.ts';
+import type { ListCommit, ListResult, Observation, Observed, Removal, Row, RowView, Seen, TableDefinition, TableEvent } from './row.ts';
+
+/** Ended rows are forgotten after this at the latest, ms; no read lives that long. */
+const FORGET_AFTER_MS = 30 * 60_000;
+/** Ended rows are remembered at least this long, ms. */
+const REMEMBER_MS = 120_000;
+
+const NOTHING_ABSENT = { evicted: 0, doubted: false } as const;
+
+export interface TableParts<V> {
+  readonly definition: TableDefinition<V>;
+  readonly clock: Pick<Clock, 'now'>;
+  readonly order: LogicalClock;
+  /** A row must be read by GET soon: after every settle, and when a list contradicts what we know. Wire it to OnDemand.request. */
+  readonly wantRefresh: (key: string, scope: string) => void;
+  readonly hooks?: CacheHooks;
+}
+
+export class Table<V> {
+  readonly #parts: TableParts<V>;
+  readonly #hooks: CacheHooks;
+  readonly #store = new RowStore<V>();
+  readonly #mutations: Mutations;
+  readonly #observer: Observer<V>;
+  readonly #waiters = new Waiters();
+  readonly #lists = new ListLedger();
+  readonly #outbox: Outbox<V>;
+  #version = 0;
+
+  constructor(parts: TableParts<V>) {
+    this.#parts = parts;
+    this.#hooks = parts.hooks ?? {};
+    this.#outbox = new Outbox({ hooks: this.#hooks, wantRefresh: parts.wantRefresh });
+    this.#mutations = new Mutations({ clock: parts.clock, order: parts.order, rows: this.#rowAccess() });
+    this.#observer = new Observer({
+      definition: parts.definition,
+      store: this.#store,
+      mutations: this.#mutations,
+      emit: (event) => this.#emit(event),
+      wantRefresh: (entry) => this.#outbox.refresh(entry),
+      rejected: (reason) => tell(this.#hooks, 'rowRejected', () => this.#hooks.rowRejected?.(this.name, reason)),
+      confirmed: (key, seq) => this.#waiters.confirm(key, seq),
+    });
+  }
+
+  get name(): string {
+    return this.#parts.definition.name;
+  }
+
+  /** Grows whenever a reader of rows or views could see a difference, ages aside. */
+  get version(): number {
+    return this.#version;
+  }
+
+  /** Every read of one object ends here. */
+  observe(observation: Observation<V>): Observed {
+    const outcome = this.#observer.observe(observation, this.#parts.clock.now());
+    this.#outbox.flush();
+    return outcome;
+  }
+
+  /** A GET begun at `stamp` answered 404. Takes part in the same order as rows do. */
+  observeGone(key: string, stamp: Stamp): Observed {
+    const existed = this.get(key) !== undefined;
+    const outcome = this.#observer.observeGone(key, { stamp, via: 'get', nowMs: this.#parts.clock.now() });
+    if (existed && outcome.changed) this.#evicted('not-found', 1);
+    this.#outbox.flush();
+    return outcome;
+  }
+
+  /** A list as far as it was read. Never removes a row unless every page was read by the agent that owns it. */
+  commitList(list: ListResult<V>): ListCommit {
+    const first = list.pages[0];
+    if (first === undefined) return nothingCommitted(undefined);
+    if (this.#lists.isOld(list, first.stamp)) return nothingCommitted('older-list');
+    const { rows, duplicates } = lastOfEach(list);
+    const counts = this.#upsert(list, rows);
+    const absence = list.complete && list.authority === 'authoritative' ? this.#commitAbsence(list, rows, first.stamp) : NOTHING_ABSENT;
+    this.#lists.remember(list, first.stamp, { believed: list.complete && !absence.doubted, doubted: absence.doubted });
+    if (duplicates > 0) tell(this.#hooks, 'duplicates', () => this.#hooks.duplicates?.(this.name, duplicates));
+    this.#outbox.flush();
+    return { dropped: undefined, ...counts, evicted: absence.evicted, duplicates, listAgain: absence.doubted };
+  }
+
+  /** Call before the request leaves. */
+  beginMutation(op: MutationOp): Mutation {
+    return this.#mutations.begin(op);
+  }
+
+  get(key: string): Row<V> | undefined {
+    return this.#store.get(key)?.row;
+  }
+
+  /** Base row with our changes laid over; undefined when there is no row. */
+  view(key: string): RowView<V> | undefined {
+    const entry = this.#store.get(key);
+    if (entry?.row === undefined) return undefined;
+    const base = this.#parts.definition.fenced?.read(entry.row.value);
+    return layOver({ entry, row: entry.row, base }, this.#mutations, this.#parts.clock.now());
+  }
+
+  /** Cheap when nothing is being removed: one look-up. */
+  removalOf(key: string): Removal {
+    const fence = this.#mutations.existence.get(key);
+    return fence === undefined ? 'none' : removalOf(fence);
+  }
+
+  seen(key: string): Seen | undefined {
+    const entry = this.#store.get(key);
+    return entry?.row === undefined ? undefined : seenOf(entry);
+  }
+
+  /** All rows. The same object until a row changes; never edited. */
+  snapshot(): ReadonlyMap<string, Row<V>> {
+    return this.#store.all();
+  }
+
+  /** Rows of one scope, likewise. */
+  scope(scope: string): ReadonlyMap<string, Row<V>> {
+    return this.#store.scope(scope);
+  }
+
+  /** Start of the agent's last complete, believed list, ms since the epoch. undefined: never; -Infinity: invalidated. */
+  listedAtMs(agentId: string, scope = ''): number | undefined {
+    return this.#lists.atMs({ agentId, scope });
+  }
+
+  /** Age in ms of the row whose last read is oldest; undefined when there are no rows. */
+  oldestAgeMs(scope?: string): number | undefined {
+    let oldest: number | undefined;
+    for (const entry of this.#store.entries()) {
+      if (entry.row === undefined || (scope !== undefined && entry.scope !== scope)) continue;
+      oldest = oldest === undefined ? entry.atMs : Math.min(oldest, entry.atMs);
+    }
+    return oldest === undefined ? undefined : this.#parts.clock.now() - oldest;
+  }
+
+  /** Resolves when a read of this row begun after `seq` was accepted, or told that it is gone. Rejects `cancelled` with the signal. */
+  confirmedAfter(key: string, seq: number, signal: AbortSignal): Promise<void> {
+    return this.#waiters.wait(key, seq, signal);
+  }
+
+  /** Drops trust in the age of rows, never the rows: all, one scope or one key. Only reads begun later count as fresh. */
+  invalidate(what: { readonly key?: string; readonly scope?: string } = {}): void {
+    const seq = this.#parts.order.tick();
+    for (const entry of what.key === undefined ? this.#store.entries() : [this.#store.get(what.key)]) {
+      if (entry === undefined || (what.scope !== undefined && entry.scope !== what.scope)) continue;
+      entry.atMs = Number.NEGATIVE_INFINITY;
+      entry.distrustSeq = seq;
+    }
+    if (what.key === undefined) this.#lists.distrust(what.scope, seq);
+  }
+
+  /** Told after each commit, when all of it is visible. Returns the way to stop. */
+  subscribe(listener: (event: TableEvent<V>) => void): () => void {
+    return this.#outbox.subscribe(listener);
+  }
+
+  fences(): readonly FenceStatus[] {
+    const nowMs = this.#parts.clock.now();
+    return [...this.#mutations.fenced.status(nowMs), ...this.#mutations.existence.status(nowMs)];
+  }
+
+  /** Forgets ended rows and old fences; with `knownAgents`, rows whose agent is no longer configured. Call about once a minute. */
+  reap(knownAgents?: ReadonlySet<string>): void {
+    for (const keys of this.#mutations.giveUpLost()) {
+      tell(this.#hooks, 'mutationLost', () => this.#hooks.mutationLost?.(this.name, keys));
+    }
+    if (knownAgents !== undefined) this.#dropUnknownAgents(knownAgents);
+    for (const entry of this.#store.entries()) if (this.#isForgettable(entry)) this.#store.forget(entry);
+    this.#mutations.dropOrphans((key) => this.get(key) !== undefined);
+    this.#outbox.flush();
+  }
+
+  #upsert(list: ListResult<V>, rows: ReadonlyMap<string, Located<V>>): { added: number; changed: number; rejected: number } {
+    const nowMs = this.#parts.clock.now();
+    const before = this.#store.size;
+    let changed = 0;
+    let rejected = 0;
+    for (const { row, stamp } of rows.values()) {
+      const outcome = this.#observer.observe(
+        { ...row, stamp, via: 'list', agentId: list.agentId, informative: list.authority === 'informative' },
+        nowMs,
+      );
+      if (outcome.changed) changed += 1;
+      if (outcome.rejected.length > 0) rejected += 1;
+    }
+    const added = this.#store.size - before;
+    return { added, changed: changed - added, rejected };
+  }
+
+  #commitAbsence(
+    list: ListResult<V>,
+    rows: ReadonlyMap<string, Located<V>>,
+    first: Stamp,
+  ): { readonly evicted: number; readonly doubted: boolean } {
+    const reading = { seq: first.seq, via: 'list', etag: undefined, nowMs: this.#parts.clock.now() } as const;
+    const plan = planAbsence({
+      entries: this.#store.ofAgent(list.agentId),
+      listed: rows,
+      scope: list.scope,
+      reading,
+      fences: this.#mutations.existence,
+    });
+    this.#outbox.refresh(...plan.missed);
+    if (plan.doubtful && !this.#lists.wasDoubted(list)) {
+      tell(this.#hooks, 'listDoubted', () => this.#hooks.listDoubted?.(this.name, list.agentId));
+      return { evicted: 0, doubted: true };
+    }
+    for (const entry of plan.omittedAgain) {
+      if (entry.end !== undefined) entry.end.omittedAgain = true;
+      this.#waiters.confirm(entry.key, reading.seq);
+    }
+    for (const entry of plan.gone) this.#observer.endRow(entry, { stamp: first, via: 'list', nowMs: reading.nowMs });
+    this.#evicted('absent', plan.gone.length);
+    return { evicted: plan.gone.length, doubted: false };
+  }
+
+  #dropUnknownAgents(known: ReadonlySet<string>): void {
+    let dropped = 0;
+    for (const entry of this.#store.entries()) {
+      if (entry.row === undefined || known.has(entry.agentId)) continue;
+      const stamp = { seq: this.#parts.order.tick(), atMs: this.#parts.clock.now() };
+      this.#observer.endRow(entry, { stamp, via: 'list', nowMs: stamp.atMs });
+      dropped += 1;
+    }
+    this.#lists.forgetAllBut(known);
+    this.#evicted('unknown-agent', dropped);
+  }
+
+  #isForgettable(entry: Entry<V>): boolean {
+    if (entry.end === undefined || this.#mutations.existence.get(entry.key) !== undefined) return false;
+    const ageMs = this.#parts.clock.now() - entry.end.endedAtMs;
+    return ageMs > FORGET_AFTER_MS || (ageMs > REMEMBER_MS && entry.end.omittedAgain);
+  }
+
+  #rowAccess() {
+    return {
+      base: (key: string) => {
+        const row = this.get(key);
+        return row === undefined ? undefined : this.#parts.definition.fenced?.read(row.value);
+      },
+      etag: (key: string) => this.get(key)?.etag,
+      adoptEtag: (key: string, etag: string | undefined, seq: number) => {
+        this.#observer.adoptEtag(key, etag, seq);
+        this.#outbox.flush();
+      },
+      touched: () => {
+        this.#version += 1;
+      },
+      wantRefresh: (key: string) => this.#parts.wantRefresh(key, this.#store.get(key)?.scope ?? ''),
+    };
+  }
+
+  #emit(event: TableEvent<V>): void {
+    this.#version += 1;
+    this.#outbox.emit(event);
+  }
+
+  #evicted(cause: EvictionCause, count: number): void {
+    if (count > 0) tell(this.#hooks, 'evicted', () => this.#hooks.evicted?.(this.name, cause, count));
+  }
+}

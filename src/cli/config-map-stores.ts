@@ -1,0 +1,114 @@
+/** The status as a ConfigMap, under the Cluster Autoscaler's name and in its notation. Knows YAML's form and no meaning. */
+import { parsePriorities } from '../config/schema/expanders.ts';
+import type { EventRecorder, StatusValue, StatusWriter } from '../domain/ports/records.ts';
+import type { PriorityRulesReader, PriorityRulesView } from '../domain/ports/stored-text.ts';
+import type { Kubernetes } from '../kubernetes/kubernetes.ts';
+import { asAutoscalerError } from '../lib/errors.ts';
+import { PRIORITY_RULES_NAME } from '../observers/events/priority-rule-events.ts';
+import { goTime } from '../observers/status/status-document.ts';
+import { STATUS_NAME } from '../planning/explain/scale-up-events.ts';
+import type { Log } from '../telemetry/log.ts';
+
+const LAST_UPDATED = 'cluster-autoscaler.kubernetes.io/last-updated';
+
+/** Writes `data.status` of the ConfigMap, creating it when it is not there. */
+export function statusConfigMap(
+  kubernetes: Pick<Kubernetes, 'writeConfigMap' | 'deleteConfigMap'>,
+  { namespace, name }: { readonly namespace: string; readonly name: string },
+): StatusWriter {
+  return {
+    write: ({ atMs, document }, signal) =>
+      kubernetes.writeConfigMap(
+        { namespace, name, content: { status: toYaml(document) }, annotations: { [LAST_UPDATED]: goTime(atMs) } },
+        signal,
+      ),
+    remove: (signal) => kubernetes.deleteConfigMap({ namespace, name }, signal),
+  };
+}
+
+/** What is told of the status object is told of the one that there is: two autoscalers in one cluster have one each. */
+export function eventsNaming(events: EventRecorder, name: string): EventRecorder {
+  return {
+    record: (event) => {
+      const { subject } = event;
+      const isStatus = subject.kind === 'ConfigMap' && subject.name === STATUS_NAME;
+      events.record(isStatus ? { ...event, subject: { ...subject, name } } : event);
+    },
+    flush: (signal) => events.flush(signal),
+  };
+}
+
+/** Block style with sorted keys, as Kubernetes' own serializer writes it. */
+export function toYaml(value: { readonly [key: string]: StatusValue }): string {
+  return `${block(value, '').join('\n')}\n`;
+}
+
+function block(value: { readonly [key: string]: StatusValue }, indent: string): readonly string[] {
+  return Object.keys(value)
+    .sort()
+    .flatMap((key) => entry(`${indent}${scalar(key)}:`, value[key] ?? '', indent));
+}
+
+function entry(head: string, value: StatusValue, indent: string): readonly string[] {
+  if (typeof value !== 'object') return [`${head} ${scalar(value)}`];
+  if (isList(value)) return value.length === 0 ? [`${head} []`] : [head, ...value.flatMap((item) => listItem(item, indent))];
+  return Object.keys(value).length === 0 ? [`${head} {}`] : [head, ...block(value, `${indent}  `)];
+}
+
+function listItem(item: StatusValue, indent: string): readonly string[] {
+  if (typeof item !== 'object') return [`${indent}- ${scalar(item)}`];
+  if (isList(item)) return [`${indent}- ${JSON.stringify(item)}`];
+  const lines = block(item, `${indent}  `);
+  return lines.length === 0 ? [`${indent}- {}`] : [`${indent}- ${(lines[0] ?? '').trimStart()}`, ...lines.slice(1)];
+}
+
+function isList(value: StatusValue): value is readonly StatusValue[] {
+  return Array.isArray(value);
+}
+
+const GO_TIME = /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)? \+0000 UTC$/;
+
+/** Plain where nothing else could be meant; JSON's quotes, which YAML reads too, everywhere else. */
+function scalar(value: string | number | boolean): string {
+  if (typeof value !== 'string') return String(value);
+  // Go's time stands bare there, and readers look for it so.
+  if (GO_TIME.test(value)) return value;
+  const plain = /^[A-Za-z][A-Za-z0-9_./<>()-]*( [A-Za-z0-9_./<>()-]+)*$/.test(value);
+  const word = /^(true|false|yes|no|on|off|null|y|n|nan|inf|infinity)$/i.test(value);
+  return plain && !word ? value : JSON.stringify(value);
+}
+
+// The rules of the priority expander that stand in a ConfigMap: read as they change, and the last good ones kept.
+
+const KEY = 'priorities';
+
+export class ConfigMapPriorityRules implements PriorityRulesReader {
+  readonly #log: Log;
+  #view: PriorityRulesView = { levels: undefined, problem: undefined };
+
+  constructor(log: Log) {
+    this.#log = log;
+  }
+
+  current(): PriorityRulesView {
+    return this.#view;
+  }
+
+  /** undefined: the ConfigMap is not there (any more). */
+  changed(content: Readonly<Record<string, string>> | undefined): void {
+    if (content === undefined) {
+      if (this.#view.levels !== undefined) this.#log.info({}, 'the priority rules are gone');
+      this.#view = { levels: undefined, problem: undefined };
+      return;
+    }
+    try {
+      const levels = parsePriorities(`${KEY} of the ConfigMap ${PRIORITY_RULES_NAME}`, content[KEY] ?? '');
+      this.#view = { levels, problem: undefined };
+      this.#log.info({ levels: levels.length }, 'priority rules read');
+    } catch (thrown) {
+      const problem = asAutoscalerError(thrown).message;
+      this.#view = { levels: this.#view.levels, problem };
+      this.#log.warn({ problem, kept: this.#view.levels !== undefined }, 'priority rules cannot be used');
+    }
+  }
+}

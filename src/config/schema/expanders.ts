@@ -1,0 +1,121 @@
+/** Which way to grow is taken: the chain of expanders, and the rules and prices that some of them need. */
+import * as z from 'zod';
+import type { PriorityLevel } from '../../domain/policy.ts';
+import { AutoscalerError } from '../../lib/errors.ts';
+import { readDocuments } from '../sources/documents.ts';
+import { duration, endpoint, flag, HOUR_MS, MINUTE_MS, oneOf, text } from '../types/value-types.ts';
+
+const EXPANDERS = ['priority', 'price', 'least-waste', 'least-nodes', 'most-pods', 'random'] as const;
+const LEVELS_ACCEPT = 'a map of priorities (whole numbers) to lists of patterns';
+const CURRENCY_ACCEPTS = 'a currency of three letters, such as USD';
+const PRICES_ACCEPT = 'a map of VM sizes to prices per hour, such as {Standard_D4s_v5: 0.2}';
+
+const chain = z
+  .array(oneOf(EXPANDERS), { error: `a list of ${EXPANDERS.join(', ')}` })
+  .min(1, { error: `at least one of ${EXPANDERS.join(', ')}` })
+  .refine((names) => new Set(names).size === names.length, { error: 'each expander once' })
+  .refine((names) => !names.slice(0, -1).includes('random'), { error: 'a chain with random last, which leaves no choice to others' });
+
+const pattern = text('a regular expression').refine(isPattern, { error: 'a regular expression' });
+
+/** Levels of the priority expander, wherever they are written. */
+export const levelsAsRead = z
+  .record(z.string().regex(/^-?\d{1,9}$/, { error: LEVELS_ACCEPT }), z.array(pattern, { error: 'a list of patterns' }), {
+    error: LEVELS_ACCEPT,
+  })
+  .refine((levels) => Object.keys(levels).length > 0, { error: `${LEVELS_ACCEPT}, at least one` })
+  .transform((levels) => Object.entries(levels).map(([priority, patterns]) => ({ priority: Number(priority), patterns })));
+const priorities = levelsAsRead.optional();
+
+const prices = z
+  .record(z.string(), z.number({ error: 'a price per hour' }).min(0, { error: 'a price per hour that is not below zero' }), {
+    error: PRICES_ACCEPT,
+  })
+  .refine((table) => Object.keys(table).length > 0, { error: `${PRICES_ACCEPT}, at least one` })
+  .transform((table) => Object.fromEntries(Object.entries(table).map(([size, price]) => [size.toLowerCase(), price])))
+  .optional();
+
+const PRICE_LIST = 'https://prices.azure.com/api/retail/prices';
+
+/** Azure's public price list: off unless asked for, since it is one more host to reach. */
+const retailPrices = z
+  .strictObject({
+    enabled: flag(false),
+    endpoint: endpoint().default(PRICE_LIST),
+    currency: z
+      .string({ error: CURRENCY_ACCEPTS })
+      .regex(/^[A-Z]{3}$/, { error: CURRENCY_ACCEPTS })
+      .default('USD'),
+    file: text('a file path').optional(),
+    refresh: duration(24 * HOUR_MS, { leastMs: MINUTE_MS }),
+  })
+  .prefault({})
+  .transform(({ enabled, endpoint: url, currency, file, refresh }) =>
+    enabled ? { endpoint: url, currency, file, refreshMs: refresh } : undefined,
+  );
+
+/** The keys as they stand under `scaleUp`. */
+export const expanderKeys = { expanders: chain.optional(), priorities, prices, retailPrices };
+
+interface Given {
+  readonly expanders?: readonly (typeof EXPANDERS)[number][] | undefined;
+  readonly priorities?: readonly { readonly priority: number; readonly patterns: readonly string[] }[] | undefined;
+  readonly prices?: Readonly<Record<string, number>> | undefined;
+  /** Set: prices come from Azure's list as well. */
+  readonly retailPrices?: object | undefined;
+}
+
+/** An expander that would have nothing to go by is a mistake. Priorities may come later, from a ConfigMap. */
+export function refuseIdleExpanders(given: Given, context: z.core.$RefinementCtx): void {
+  if (given.prices !== undefined || given.retailPrices !== undefined || !given.expanders?.some((expander) => expander === 'price')) return;
+  const message = 'a chain without price, or price together with scaleUp.prices or scaleUp.retailPrices.enabled';
+  context.addIssue({ code: 'custom', path: ['expanders'], message });
+}
+
+/** Unless the chain is given: the user's order first, then money, then waste, as far as there is something to go by. */
+export function expandersOf({ expanders, priorities: levels, prices: table, retailPrices: list }: Given) {
+  const chosen = expanders ?? [
+    ...(levels === undefined ? [] : (['priority'] as const)),
+    ...(table === undefined && list === undefined ? [] : (['price'] as const)),
+    'least-waste' as const,
+  ];
+  return {
+    expanders: chosen,
+    ...(levels === undefined ? {} : { priorities: levels }),
+    ...(table === undefined ? {} : { prices: table }),
+  };
+}
+
+/** As the planner will read it: `(?i)` at the start and `(?P<name>...)` are understood too. */
+function isPattern(source: string): boolean {
+  try {
+    return new RegExp(source.replace(/^\(\?i\)/, '').replaceAll('(?P<', '(?<')) instanceof RegExp;
+  } catch (thrown) {
+    if (thrown instanceof SyntaxError) return false;
+    throw thrown;
+  }
+}
+
+// The rules of the priority expander as the Cluster Autoscaler's ConfigMap spells them.
+
+/** A ConfigMap cannot be larger. */
+const MOST_MIB = 1;
+
+/**
+ * YAML, a map of whole numbers to lists of regular expressions.
+ * @throws AutoscalerError `config` with one sentence that names the entry that is wrong.
+ */
+export function parsePriorities(name: string, text: string): readonly PriorityLevel[] {
+  const [document, second] = readDocuments(name, text, MOST_MIB);
+  if (document === undefined) throw broken(`${name} is empty`);
+  if (second !== undefined) throw broken(`${name} holds more than one document`);
+  const parsed = levelsAsRead.safeParse(document);
+  if (parsed.success) return parsed.data;
+  const [issue] = parsed.error.issues;
+  const at = (issue?.path ?? []).map(String).join('.');
+  throw broken(`${name}${at === '' ? '' : ` at ${at}`} is not valid; accepted is ${issue?.message ?? 'a map of priorities'}`);
+}
+
+function broken(what: string): AutoscalerError {
+  return new AutoscalerError({ kind: 'config' }, `${what}.`);
+}

@@ -1,0 +1,63 @@
+/** What holds for some groups only: the same options that tags can give, for those who would rather not tag. */
+import * as z from 'zod';
+import { parseDuration, text } from '../types/value-types.ts';
+
+const DURATION = 'a duration such as 10s, 10m or 1h30m';
+const time = z
+  .string({ error: DURATION })
+  .transform((written, context) => {
+    const ms = parseDuration(written.trim());
+    if (ms !== undefined) return ms;
+    context.addIssue({ code: 'custom', message: DURATION });
+    return z.NEVER;
+  })
+  .optional();
+const SHARE = 'a number from 0 to 1';
+const share = z.number({ error: SHARE }).min(0, { error: SHARE }).max(1, { error: SHARE }).optional();
+const choice = z.boolean({ error: 'true or false' }).optional();
+
+const entry = z
+  .strictObject({
+    name: text('the name of a scale set, of an agent pool, or POOL/SIZE'),
+    scaleDownUtilizationThreshold: share,
+    scaleDownGpuUtilizationThreshold: share,
+    scaleDownUnneededTime: time,
+    scaleDownUnreadyTime: time,
+    maxNodeProvisionTime: time,
+    maxNodeStartupTime: time,
+    ignoreDaemonSetsUtilization: choice,
+    zeroOrMaxNodeScaling: choice,
+    allowNonAtomicScaleUpToMax: choice,
+  })
+  .transform((given) => ({
+    name: given.name,
+    options: present({
+      utilizationThreshold: given.scaleDownUtilizationThreshold,
+      gpuUtilizationThreshold: given.scaleDownGpuUtilizationThreshold,
+      unneededForMs: given.scaleDownUnneededTime,
+      unreadyForMs: given.scaleDownUnreadyTime,
+      maxProvisionMs: given.maxNodeProvisionTime,
+      maxStartupMs: given.maxNodeStartupTime,
+      ignoreDaemonSetsUtilization: given.ignoreDaemonSetsUtilization,
+      zeroOrMax: given.zeroOrMaxNodeScaling,
+      keepsPartOfMax: given.allowNonAtomicScaleUpToMax,
+    }),
+  }));
+
+export const nodeGroupOptions = z
+  .array(entry, { error: 'a list of {name, and options}' })
+  .superRefine((entries, context) => {
+    const names = entries.map(({ name }) => name.toLowerCase());
+    names.forEach((name, index) => {
+      if (names.indexOf(name) === index) return;
+      context.addIssue({ code: 'custom', path: [index, 'name'], message: 'each name once (this one is named twice)' });
+    });
+  })
+  .default([]);
+
+/** Only what was given: an option that is not there leaves the tag's, or the cluster's. */
+function present<Given extends object>(given: Given): { readonly [Key in keyof Given]?: Exclude<Given[Key], undefined> } {
+  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as {
+    readonly [Key in keyof Given]?: Exclude<Given[Key], undefined>;
+  };
+}

@@ -1,0 +1,218 @@
+/**
+ * Where the API server is, how it is trusted and who we are to it. One shared pool of connections for everything and one
+ * connection of its own for the lease: the client package opens a TLS connection per request, which would put a whole
+ * handshake into each lease renewal.
+ */
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { Socket } from 'node:net';
+import { delimiter, join } from 'node:path';
+import { Agent, buildConnector, type Dispatcher } from 'undici';
+import type { Clock } from '../../lib/clock.ts';
+import { AutoscalerError } from '../../lib/errors.ts';
+import type { KubeConfig } from './kube-config.ts';
+import type { KubernetesOptions } from './options.ts';
+
+/**
+ * Reads the file, or every file of the list that is there: of what has the same name the first counts, and of contexts the
+ * first that is current. Throws as the client package does when nothing can be read.
+ */
+export function loadKubeconfig(config: KubeConfig, path: string, another: () => KubeConfig): void {
+  const listed = path.split(delimiter).filter((file) => file !== '');
+  const present = existsSync(path) ? [path] : listed.filter((file) => existsSync(file));
+  const [first = path, ...more] = present;
+  config.loadFromFile(first);
+  for (const file of more) {
+    const next = another();
+    next.loadFromFile(file);
+    next.clusters = without(next.clusters, config.clusters);
+    next.users = without(next.users, config.users);
+    next.contexts = without(next.contexts, config.contexts);
+    // Said to be a text; a file without one leaves it undefined.
+    config.mergeConfig(next, Boolean(config.currentContext));
+  }
+}
+
+function without<Named extends { readonly name: string }>(named: readonly Named[], known: readonly Named[]): Named[] {
+  return named.filter(({ name }) => !known.some((each) => each.name === name));
+}
+
+const SERVICE_ACCOUNT_DIR = '/var/run/secrets/kubernetes.io/serviceaccount';
+const IN_CLUSTER_SERVER = 'https://kubernetes.default.svc';
+/** Tokens are read again this often; a kubelet replaces a bound token well before it expires. */
+const CREDENTIAL_AGE_MS = 60_000;
+
+type Headers = Readonly<Record<string, string>>;
+
+/** TLS settings as Node's connectors take them. */
+interface TlsSettings {
+  readonly ca?: string | Buffer;
+  readonly cert?: string | Buffer;
+  readonly key?: string | Buffer;
+  readonly servername?: string;
+}
+
+interface Account {
+  readonly server: string;
+  readonly tls: TlsSettings;
+  /** Reads the credential anew. */
+  readonly authorization: () => Promise<Headers>;
+}
+
+export interface Connection {
+  /** Without a slash at its end. */
+  readonly server: string;
+  readonly shared: Dispatcher;
+  readonly lease: Dispatcher;
+  authorization(): Promise<Headers>;
+  /** After a 401: the next call reads the credential again. */
+  forgetAuthorization(): void;
+  close(): Promise<void>;
+}
+
+/** Reads kubeconfig or service account. Opens nothing yet. @throws AutoscalerError `config`, `auth` */
+export async function openConnection(options: KubernetesOptions, clock: Clock): Promise<Connection> {
+  const account =
+    options.kubeconfigPath === undefined
+      ? await inClusterAccount(options)
+      : await kubeconfigAccount(options.kubeconfigPath, options.context);
+  const { connect, giveUp } = opening(account.tls);
+  const shared = new Agent({ connect, keepAliveTimeout: 60_000 });
+  const lease = new Agent({ connect, connections: 1, keepAliveTimeout: 60_000 });
+  let known: { readonly headers: Headers; readonly atMs: number } | undefined;
+  return {
+    server: account.server.replace(/\/+$/, ''),
+    shared,
+    lease,
+    authorization: async () => {
+      if (known === undefined || clock.monotonic() - known.atMs > CREDENTIAL_AGE_MS) {
+        known = { headers: await account.authorization(), atMs: clock.monotonic() };
+      }
+      return known.headers;
+    },
+    forgetAuthorization: () => {
+      known = undefined;
+    },
+    close: async () => {
+      giveUp();
+      await Promise.all([shared.destroy(), lease.destroy()]);
+    },
+  };
+}
+
+/**
+ * Opens sockets and knows those that are not open yet: the agents forget these when they are destroyed, and a server that
+ * says nothing would keep the process alive until they time out.
+ */
+function opening(tls: TlsSettings): { readonly connect: buildConnector.connector; readonly giveUp: () => void } {
+  const open = buildConnector({ ...tls, timeout: 10_000 });
+  const waiting = new Set<Socket>();
+  const connect: buildConnector.connector = (options, callback) => {
+    // Said to return nothing; what it returns is the socket.
+    const socket: unknown = open(options, (...outcome) => {
+      if (socket instanceof Socket) waiting.delete(socket);
+      callback(...outcome);
+    });
+    if (socket instanceof Socket) waiting.add(socket);
+  };
+  const giveUp = (): void => {
+    for (const socket of waiting) socket.destroy();
+  };
+  return { connect, giveUp };
+}
+
+/** The client package is not loaded on this path: it costs 90 MB. */
+async function inClusterAccount(options: KubernetesOptions): Promise<Account> {
+  const dir = options.serviceAccountDir ?? SERVICE_ACCOUNT_DIR;
+  const read = async (name: string): Promise<string> => {
+    try {
+      return await readFile(join(dir, name), 'utf8');
+    } catch (cause) {
+      throw new AutoscalerError(
+        { kind: 'config' },
+        `There is no kubeconfig and no service account: ${join(dir, name)} cannot be read. Give a kubeconfig, or run in a pod with a service account.`,
+        { cause },
+      );
+    }
+  };
+  await read('token');
+  return {
+    server: options.apiServer ?? IN_CLUSTER_SERVER,
+    tls: { ca: await read('ca.crt') },
+    authorization: async () => ({ authorization: `Bearer ${(await read('token')).trim()}` }),
+  };
+}
+
+/** Whatever a kubeconfig can hold: tokens, client certificates, exec plug-ins (kubelogin), basic credentials. */
+async function kubeconfigAccount(path: string, context: string | undefined): Promise<Account> {
+  const { KubeConfig } = await import('./kube-config.ts');
+  const config = new KubeConfig();
+  try {
+    loadKubeconfig(config, path, () => new KubeConfig());
+  } catch (cause) {
+    throw new AutoscalerError({ kind: 'config' }, `The kubeconfig "${path}" cannot be read: ${describe(cause)}.`, { cause });
+  }
+  if (context !== undefined) config.setCurrentContext(context);
+  const cluster = config.getCurrentCluster();
+  if (cluster === null) {
+    const known = config.getContexts().map(({ name }) => name);
+    throw new AutoscalerError(
+      { kind: 'config' },
+      `The kubeconfig "${path}" has no usable context "${config.getCurrentContext()}"; it has: ${known.join(', ') || 'none'}.`,
+    );
+  }
+  if (cluster.skipTLSVerify) {
+    throw new AutoscalerError(
+      { kind: 'config' },
+      `The kubeconfig "${path}" turns the verification of the server off (insecure-skip-tls-verify), which is refused: give the authority of the server instead (certificate-authority).`,
+    );
+  }
+  if (cluster.proxyUrl !== undefined) {
+    throw new AutoscalerError({ kind: 'config' }, `The kubeconfig "${path}" asks for a proxy (proxy-url), which is not supported.`);
+  }
+  type Applied = Parameters<typeof config.applyToHTTPSOptions>[0];
+  const apply = async (): Promise<Applied> => {
+    const applied: Applied = {};
+    try {
+      await config.applyToHTTPSOptions(applied);
+    } catch (cause) {
+      throw new AutoscalerError({ kind: 'auth' }, `The credential of the kubeconfig "${path}" cannot be used: ${describe(cause)}.`, {
+        cause,
+      });
+    }
+    return applied;
+  };
+  return { server: cluster.server, tls: tlsOf(await apply()), authorization: async () => headersOf(await apply()) };
+}
+
+interface AppliedOptions {
+  readonly ca?: unknown;
+  readonly cert?: unknown;
+  readonly key?: unknown;
+  readonly servername?: string | undefined;
+  readonly headers?: unknown;
+  readonly auth?: string | null | undefined;
+}
+
+function tlsOf(applied: AppliedOptions): TlsSettings {
+  const text = (value: unknown): value is string | Buffer => typeof value === 'string' || Buffer.isBuffer(value);
+  return {
+    ...(text(applied.ca) ? { ca: applied.ca } : {}),
+    ...(text(applied.cert) ? { cert: applied.cert } : {}),
+    ...(text(applied.key) ? { key: applied.key } : {}),
+    ...(applied.servername === undefined ? {} : { servername: applied.servername }),
+  };
+}
+
+function headersOf(applied: AppliedOptions): Headers {
+  const headers: Record<string, string> = {};
+  if (typeof applied.auth === 'string') headers['authorization'] = `Basic ${Buffer.from(applied.auth).toString('base64')}`;
+  if (typeof applied.headers === 'object' && applied.headers !== null) {
+    for (const [name, value] of Object.entries(applied.headers)) headers[name.toLowerCase()] = String(value);
+  }
+  return headers;
+}
+
+function describe(thrown: unknown): string {
+  return thrown instanceof Error ? thrown.message : String(thrown);
+}

@@ -1,0 +1,83 @@
+/** The fields of `resource.k8s.io/v1` that are read, as the API writes them: all may be absent. */
+import type { NodeSelectorTermJson, ObjectJson, Quantities, TaintJson, TolerationJson } from './core-json.ts';
+
+export interface DeviceJson {
+  readonly name?: string;
+  readonly attributes?: Readonly<
+    Record<string, { readonly string?: string; readonly int?: number; readonly bool?: boolean; readonly version?: string }>
+  >;
+  readonly capacity?: Readonly<Record<string, { readonly value?: string | number }>>;
+  readonly consumesCounters?: readonly { readonly counterSet?: string; readonly counters?: CountersJson }[];
+  readonly taints?: readonly TaintJson[];
+  readonly nodeName?: string;
+  readonly nodeSelector?: object;
+  readonly allNodes?: boolean;
+  readonly bindsToNode?: boolean;
+  readonly bindingConditions?: readonly string[];
+  readonly allowMultipleAllocations?: boolean;
+}
+
+export type CountersJson = Readonly<Record<string, { readonly value?: string | number }>>;
+
+export interface SliceJson extends ObjectJson {
+  readonly spec?: {
+    readonly driver?: string;
+    readonly pool?: { readonly name?: string; readonly generation?: number; readonly resourceSliceCount?: number };
+    readonly nodeName?: string;
+    readonly devices?: readonly DeviceJson[];
+    readonly sharedCounters?: readonly { readonly name?: string; readonly counters?: CountersJson }[];
+  };
+}
+
+export interface AskJson {
+  readonly name?: string;
+  readonly deviceClassName?: string;
+  readonly selectors?: readonly { readonly cel?: { readonly expression?: string } }[];
+  readonly allocationMode?: string;
+  readonly count?: number;
+  readonly adminAccess?: boolean;
+  readonly tolerations?: readonly TolerationJson[];
+  readonly capacity?: { readonly requests?: Quantities };
+}
+
+export interface ClaimSpecJson {
+  readonly devices?: {
+    readonly requests?: readonly { readonly name?: string; readonly exactly?: AskJson; readonly firstAvailable?: readonly AskJson[] }[];
+    readonly constraints?: readonly {
+      readonly requests?: readonly string[];
+      readonly matchAttribute?: string;
+      readonly distinctAttribute?: string;
+    }[];
+  };
+}
+
+export interface ResourceClaimJson extends ObjectJson {
+  readonly spec?: ClaimSpecJson;
+  readonly status?: {
+    readonly allocation?: {
+      readonly devices?: {
+        readonly results?: readonly {
+          readonly driver?: string;
+          readonly pool?: string;
+          readonly device?: string;
+          readonly adminAccess?: boolean;
+        }[];
+      };
+      readonly nodeSelector?: { readonly nodeSelectorTerms?: readonly NodeSelectorTermJson[] };
+    };
+    readonly reservedFor?: readonly { readonly uid?: string }[];
+  };
+}
+
+export interface ResourceClaimTemplateJson extends ObjectJson {
+  readonly spec?: { readonly spec?: ClaimSpecJson };
+}
+
+export interface DeviceClassJson extends ObjectJson {
+  readonly spec?: { readonly selectors?: AskJson['selectors'] };
+}
+
+/** Lists and fields that are not set may be written as null. */
+export function withoutNulls<Json>(json: Json): Json {
+  return JSON.parse(JSON.stringify(json), (_key, value: unknown) => value ?? undefined) as Json;
+}

@@ -1,0 +1,183 @@
+/**
+ * JSON over HTTP to the API server, on shared connections. Every call has a caller's signal and a limit in real time:
+ * the network does not follow an injected clock. Must not know any resource.
+ */
+import { isDeepStrictEqual } from 'node:util';
+import { request, type Dispatcher } from 'undici';
+import type { Metrics } from '../../telemetry/metrics.ts';
+import { asAutoscalerError, AutoscalerError } from '../../lib/errors.ts';
+import { refusalError, retryAfterMs, transportError, type Call } from './errors.ts';
+import type { ObjectJson, StatusJson } from './core-json.ts';
+import type { Connection } from './connection.ts';
+
+export type Query = Readonly<Record<string, string | number | boolean>>;
+
+export interface RestCall {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  readonly path: string;
+  readonly query?: Query;
+  readonly body?: unknown;
+  readonly contentType?: string;
+  /** A word from a closed set for the metric of writes. Absent: not counted. */
+  readonly operation?: string;
+  /** Real milliseconds. Default: the client's. */
+  readonly timeoutMs?: number;
+  /** Over the lease's own connection. */
+  readonly onLease?: boolean;
+}
+
+export interface Rest {
+  /** @throws AutoscalerError for every answer of 400 or more and for every failure before it. */
+  json(call: RestCall, signal: AbortSignal): Promise<unknown>;
+  /** A GET whose body is read as it arrives; no limit but the signal once the headers are there. */
+  stream(path: string, query: Query, signal: AbortSignal): Promise<AsyncIterable<Buffer>>;
+}
+
+export interface RestDeps {
+  readonly connection: Connection;
+  readonly metrics: Metrics;
+  readonly userAgent: string;
+  readonly timeoutMs: number;
+  /** Called right before each write but the lease's; who may not write any more fires the call's signal. */
+  readonly beforeWrite?: () => void;
+}
+
+export function createRest(deps: RestDeps): Rest {
+  const send = (call: RestCall, options: { readonly bodyTimeout: number }, signal: AbortSignal): Promise<Dispatcher.ResponseData> =>
+    sendAuthorized(deps, { call, options, signal });
+  return {
+    json: async (call, signal) => {
+      const limited = AbortSignal.any([signal, AbortSignal.timeout(call.timeoutMs ?? deps.timeoutMs)]);
+      try {
+        const response = await send(call, { bodyTimeout: call.timeoutMs ?? deps.timeoutMs }, limited);
+        const body = await response.body.text();
+        const answer = parseBody(call, body, response.statusCode);
+        count(deps.metrics, call, 'ok');
+        return answer;
+      } catch (thrown) {
+        const error = transportError(call, thrown, signal);
+        count(deps.metrics, call, error.kind);
+        throw error;
+      }
+    },
+    stream: async (path, query, signal) => {
+      const call: RestCall = { method: 'GET', path, query };
+      try {
+        return (await send(call, { bodyTimeout: 0 }, signal)).body as AsyncIterable<Buffer>;
+      } catch (thrown) {
+        throw transportError(call, thrown, signal);
+      }
+    },
+  };
+}
+
+/** An object by its path, or undefined where there is none. @throws AutoscalerError for every other refusal. */
+export async function getOrUndefined(rest: Rest, path: string, signal: AbortSignal): Promise<ObjectJson | undefined> {
+  try {
+    return (await rest.json({ method: 'GET', path }, signal)) as ObjectJson;
+  } catch (thrown) {
+    const error = asAutoscalerError(thrown);
+    if (error.kind === 'not-found') return undefined;
+    throw error;
+  }
+}
+
+interface Sending {
+  readonly call: RestCall;
+  readonly options: { readonly bodyTimeout: number };
+  readonly signal: AbortSignal;
+}
+
+type Credential = Readonly<Record<string, string>>;
+
+/** A token may have been replaced while we hold the old one. What got a 401 was not done, so any call may be made again, once. */
+async function sendAuthorized(deps: RestDeps, sending: Sending): Promise<Dispatcher.ResponseData> {
+  const { connection } = deps;
+  const credential = await connection.authorization();
+  const response = await sendOnce(deps, sending, credential);
+  if (response.statusCode !== 401) return accepted(sending.call, response);
+  connection.forgetAuthorization();
+  const newer = await connection.authorization();
+  if (isDeepStrictEqual(newer, credential)) return accepted(sending.call, response);
+  await response.body.dump();
+  return accepted(sending.call, await sendOnce(deps, sending, newer));
+}
+
+/** The answer itself, or what it refuses as an error. */
+async function accepted(call: RestCall, response: Dispatcher.ResponseData): Promise<Dispatcher.ResponseData> {
+  if (response.statusCode < 400) return response;
+  const body = parseStatus(await response.body.text());
+  throw refusalError(call, { status: response.statusCode, body, retryAfterMs: retryAfterMs(response.headers['retry-after'], body) });
+}
+
+async function sendOnce(deps: RestDeps, sending: Sending, credential: Credential): Promise<Dispatcher.ResponseData> {
+  const { connection, userAgent, timeoutMs, beforeWrite } = deps;
+  const { call, options, signal } = sending;
+  if (call.method !== 'GET' && call.onLease !== true) beforeWrite?.();
+  const headers: Record<string, string> = { ...credential, accept: 'application/json', 'user-agent': userAgent };
+  if (call.body !== undefined) headers['content-type'] = call.contentType ?? 'application/json';
+  const answer = request(`${connection.server}${call.path}${queryString(call.query ?? {})}`, {
+    dispatcher: call.onLease === true ? connection.lease : connection.shared,
+    method: call.method,
+    headers,
+    body: call.body === undefined ? null : JSON.stringify(call.body),
+    signal,
+    headersTimeout: call.timeoutMs ?? timeoutMs,
+    bodyTimeout: options.bodyTimeout,
+  });
+  return unlessAborted(answer, signal);
+}
+
+/** undici heeds a signal only once the connection stands: a call that waits for one ends here. It is not sent any more. */
+async function unlessAborted<Answer>(answer: Promise<Answer>, signal: AbortSignal): Promise<Answer> {
+  const aborted = Promise.withResolvers<never>();
+  const onAbort = (): void => aborted.reject(signal.reason);
+  if (signal.aborted) onAbort();
+  signal.addEventListener('abort', onAbort, { once: true });
+  try {
+    return await Promise.race([answer, aborted.promise]);
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+    // Whichever was slower has nobody left to tell.
+    answer.catch(() => undefined);
+    aborted.promise.catch(() => undefined);
+  }
+}
+
+function queryString(query: Query): string {
+  const entries = Object.entries(query).map(([name, value]): [string, string] => [name, String(value)]);
+  return entries.length === 0 ? '' : `?${new URLSearchParams(entries).toString()}`;
+}
+
+function parseBody(call: Call, body: string, status: number): unknown {
+  try {
+    return body === '' ? {} : (JSON.parse(body) as unknown);
+  } catch (cause) {
+    const effect = call.method === 'GET' ? 'none' : 'unknown';
+    throw new AutoscalerError(
+      { kind: 'unavailable', effect },
+      `The Kubernetes API answered ${call.method} ${call.path} with HTTP ${status} and a body that is not JSON.`,
+      {
+        cause,
+      },
+    );
+  }
+}
+
+/** A refusal may come from a proxy in between, in any format. */
+function parseStatus(body: string): StatusJson {
+  try {
+    const parsed: unknown = JSON.parse(body);
+    return typeof parsed === 'object' && parsed !== null ? parsed : {};
+  } catch {
+    const text = body
+      .replace(/<[^>]*>/g, ' ')
+      .replace(/\s+/g, ' ')
+      .trim();
+    return text === '' ? {} : { message: text.slice(0, 200) };
+  }
+}
+
+function count(metrics: Metrics, call: RestCall, outcome: string): void {
+  if (call.operation !== undefined) metrics.cluster.kubeCalls.inc({ operation: call.operation, outcome });
+}

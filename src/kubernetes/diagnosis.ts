@@ -1,0 +1,110 @@
+/** What `doctor` asks of the cluster: whether we may do what we need to, and which budgets can never pass. Reads only. */
+import type { Clock } from '../lib/clock.ts';
+import { AutoscalerError } from '../lib/errors.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
+import { openConnection } from './api/connection.ts';
+import type { KubernetesOptions } from './api/options.ts';
+import { createRest, type Rest } from './api/rest.ts';
+
+/** One question to the API server's authorizer. Empty texts: all of them. */
+export interface Access {
+  readonly verb: string;
+  readonly group: string;
+  readonly resource: string;
+  readonly subresource: string;
+  readonly namespace: string;
+  readonly name: string;
+}
+
+export interface StuckBudget {
+  readonly namespace: string;
+  readonly name: string;
+  /** Why no eviction can ever pass. */
+  readonly reason: string;
+}
+
+export interface KubernetesDiagnosis {
+  readonly server: string;
+  /** @throws AutoscalerError */
+  version(signal: AbortSignal): Promise<string>;
+  /** @throws AutoscalerError */
+  mayI(access: Access, signal: AbortSignal): Promise<boolean>;
+  /** @throws AutoscalerError */
+  stuckBudgets(signal: AbortSignal): Promise<readonly StuckBudget[]>;
+  close(): Promise<void>;
+}
+
+const TIMEOUT_MS = 10_000;
+
+/** @throws AutoscalerError `config` or `auth` when there is no usable way in. */
+export async function diagnoseKubernetes(options: KubernetesOptions, clock: Clock, metrics: Metrics): Promise<KubernetesDiagnosis> {
+  const connection = await openConnection(options, clock);
+  const rest = createRest({ connection, metrics, userAgent: 'aks-autoscaler-doctor', timeoutMs: TIMEOUT_MS });
+  return {
+    server: connection.server,
+    version: async (signal) => field(await rest.json({ method: 'GET', path: '/version' }, signal), 'gitVersion'),
+    mayI: (access, signal) => mayI(rest, access, signal),
+    stuckBudgets: (signal) => stuckBudgets(rest, signal),
+    close: () => connection.close(),
+  };
+}
+
+async function mayI(rest: Rest, { verb, group, resource, subresource, namespace, name }: Access, signal: AbortSignal): Promise<boolean> {
+  const attributes = { verb, group, resource, subresource, namespace, name };
+  const resourceAttributes = Object.fromEntries(Object.entries(attributes).filter(([, value]) => value !== ''));
+  const body = { apiVersion: 'authorization.k8s.io/v1', kind: 'SelfSubjectAccessReview', spec: { resourceAttributes } };
+  const answer = await rest.json({ method: 'POST', path: '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews', body }, signal);
+  const status = objectAt(answer, 'status');
+  if (status === undefined)
+    throw new AutoscalerError({ kind: 'kube-api', status: undefined }, 'The API server did not answer an access review.');
+  return Reflect.get(status, 'allowed') === true;
+}
+
+async function stuckBudgets(rest: Rest, signal: AbortSignal): Promise<readonly StuckBudget[]> {
+  const found: StuckBudget[] = [];
+  let next = '';
+  do {
+    const query = { limit: 500, ...(next === '' ? {} : { continue: next }) };
+    const page = await rest.json({ method: 'GET', path: '/apis/policy/v1/poddisruptionbudgets', query }, signal);
+    const items: unknown = typeof page === 'object' && page !== null ? Reflect.get(page, 'items') : undefined;
+    for (const item of Array.isArray(items) ? (items as readonly unknown[]) : []) {
+      const reason = neverPasses(objectAt(item, 'spec'), objectAt(item, 'status'));
+      const metadata = objectAt(item, 'metadata');
+      if (reason !== undefined) found.push({ namespace: field(metadata, 'namespace'), name: field(metadata, 'name'), reason });
+    }
+    next = field(objectAt(page, 'metadata'), 'continue');
+  } while (next !== '');
+  return found;
+}
+
+/** A budget that blocks at this moment may pass in the next; told is one whose own numbers leave no room while all its pods run. */
+export function neverPasses(spec: object | undefined, status: object | undefined): string | undefined {
+  const expected = Number(status === undefined ? NaN : Reflect.get(status, 'expectedPods'));
+  if (!(expected > 0)) return undefined;
+  const most = share(spec, 'maxUnavailable');
+  const least = share(spec, 'minAvailable');
+  // Both round up, as the disruption controller does.
+  if (most !== undefined && scaled(most, expected) === 0) return `maxUnavailable is ${most}`;
+  if (least !== undefined && scaled(least, expected) >= expected) return `minAvailable is ${least} of ${expected} pods`;
+  return undefined;
+}
+
+function share(spec: object | undefined, key: string): string | number | undefined {
+  const value: unknown = spec === undefined ? undefined : Reflect.get(spec, key);
+  return typeof value === 'string' || typeof value === 'number' ? value : undefined;
+}
+
+function scaled(value: string | number, of: number): number {
+  const percent = typeof value === 'string' ? /^(\d+)%$/.exec(value)?.[1] : undefined;
+  return percent === undefined ? Number(value) : Math.ceil((Number(percent) * of) / 100);
+}
+
+function objectAt(value: unknown, key: string): object | undefined {
+  const part: unknown = typeof value === 'object' && value !== null ? Reflect.get(value, key) : undefined;
+  return typeof part === 'object' && part !== null ? part : undefined;
+}
+
+function field(value: unknown, key: string): string {
+  const part: unknown = typeof value === 'object' && value !== null ? Reflect.get(value, key) : undefined;
+  return typeof part === 'string' ? part : '';
+}

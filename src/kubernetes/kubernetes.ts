@@ -1,0 +1,120 @@
+/**
+ * The Kubernetes side: watches, projection to domain values, taints, evictions, events, the lease. Knows the API's JSON
+ * and nothing of Azure, of planning or of the loop. No API type leaves this folder.
+ */
+import type { Clock } from '../lib/clock.ts';
+import { asAutoscalerError, AutoscalerError } from '../lib/errors.ts';
+import type { Random } from '../lib/random.ts';
+import type { ResourceNames } from '../domain/resources.ts';
+import type { Log } from '../telemetry/log.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
+import { statusOf } from './api/errors.ts';
+import { createNodeTainter } from './writes/taints.ts';
+import { createPodEvictor } from './writes/evictions.ts';
+import type { Retry } from './api/backoff.ts';
+import { createCapacityWriter } from './writes/capacity-status.ts';
+import { deleteConfigMap, writeConfigMap, KeptConfigMap, WatchedConfigMap } from './writes/config-maps.ts';
+import { ApiOwnerReader } from './writes/owners.ts';
+import { openConnection } from './api/connection.ts';
+import { LeaseLeadership, soleLeadership } from './leadership/leader-lease.ts';
+import type { Kubernetes, KubernetesOptions } from './api/options.ts';
+import { QueuedEventRecorder } from './writes/events.ts';
+import { ResourceLocker } from './leadership/resource-locker.ts';
+import { createRest, type Rest } from './api/rest.ts';
+import { WatchedClusterReader } from './views/cluster-reader.ts';
+
+export type { ConfigMapContent, Kubernetes, KubernetesOptions } from './api/options.ts';
+
+export interface KubernetesDeps {
+  readonly options: KubernetesOptions;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  readonly names: ResourceNames;
+  /** Ends the first question to the API server. Absent: its own time limit does. */
+  readonly signal?: AbortSignal;
+}
+
+const DEFAULT_NAME = 'aks-autoscaler';
+const DEFAULT_CALL_TIMEOUT_MS = 30_000;
+const PROBE_TIMEOUT_MS = 10_000;
+
+/**
+ * Opens the connections and proves that the API server answers. Starts no watch: `reader.start` does.
+ * @throws AutoscalerError `config` (kubeconfig unreadable), `auth`, `unavailable` (nobody answers), `cancelled`.
+ */
+export async function connectKubernetes(deps: KubernetesDeps): Promise<Kubernetes> {
+  const { options, clock, random, log, metrics } = deps;
+  const { namespace, identity, eventSource = DEFAULT_NAME, userAgent = DEFAULT_NAME, callTimeoutMs = DEFAULT_CALL_TIMEOUT_MS } = options;
+  const connection = await openConnection(options, clock);
+  let lease = soleLeadership();
+  const rest = createRest({ connection, metrics, userAgent, timeoutMs: callTimeoutMs, beforeWrite: () => lease.verify() });
+  try {
+    await probe(rest, deps.signal ?? new AbortController().signal);
+  } catch (thrown) {
+    await connection.close();
+    throw whereAsked(asAutoscalerError(thrown), connection.server, options);
+  }
+  const retry: Retry = { clock, random, range: { firstMs: 50, maxMs: 2_000 }, attempts: 6 };
+  const reader = new WatchedClusterReader({
+    ...deps,
+    rest,
+    followWorkloads: options.followWorkloads === true,
+    ...(options.taints === undefined ? {} : { taints: options.taints }),
+    ...(options.capacity === undefined ? {} : { capacity: options.capacity }),
+  });
+  const events = new QueuedEventRecorder({ rest, clock, retry, log, metrics, source: eventSource, identity });
+  if (options.leaderElect) lease = new LeaseLeadership({ ...leaseOf(options), rest, clock, random, log, metrics });
+  const locker = new ResourceLocker({ rest, clock, log });
+  const closing = new AbortController();
+  const watchedConfigMaps: WatchedConfigMap[] = [];
+  return {
+    reader,
+    tainter: createNodeTainter({ rest, retry }),
+    evictor: createPodEvictor(rest),
+    owners: new ApiOwnerReader({ rest, clock }),
+    events,
+    capacityObjects: createCapacityWriter(rest),
+    lease,
+    foreignLock: locker,
+    heedForeignLock: (signal) => locker.start(AbortSignal.any([signal, closing.signal])),
+    caughtUpTo: () => reader.versions(),
+    writeConfigMap: (wanted, signal) => writeConfigMap({ rest, retry }, wanted, signal),
+    deleteConfigMap: (name, signal) => deleteConfigMap(rest, name, signal),
+    watchConfigMap: (name, listener, signal) => {
+      const watched = new WatchedConfigMap({ rest, clock, random, log, metrics }, name, listener);
+      watchedConfigMaps.push(watched);
+      return watched.start(AbortSignal.any([signal, closing.signal]));
+    },
+    keepText: (name, key) => new KeptConfigMap(rest, { namespace, name, key }),
+    close: async () => {
+      closing.abort();
+      await Promise.all([reader.close(), events.close(), locker.ended(), ...watchedConfigMaps.map((watched) => watched.ended())]);
+      await connection.close();
+    },
+  };
+}
+
+function leaseOf({ namespace, leaseNamespace = namespace, leaseName: name, leaseTiming: timing, identity }: KubernetesOptions) {
+  return { namespace: leaseNamespace, name, identity, ...(timing === undefined ? {} : { timing }) };
+}
+
+/** Any answer but a refusal of who we are will do: not everybody may read the version. */
+async function probe(rest: Rest, signal: AbortSignal): Promise<void> {
+  try {
+    await rest.json({ method: 'GET', path: '/version', timeoutMs: PROBE_TIMEOUT_MS }, signal);
+  } catch (thrown) {
+    const error = asAutoscalerError(thrown);
+    const status = statusOf(error);
+    if (status === undefined || status === 401) throw error;
+  }
+}
+
+/** A probe that nobody answered says who was asked, and which setting says so. */
+function whereAsked(error: AutoscalerError, server: string, { kubeconfigPath }: KubernetesOptions): AutoscalerError {
+  if (error.kind !== 'unavailable') return error;
+  const source = kubeconfigPath === undefined ? 'the service account of this pod' : `--kubeconfig ${kubeconfigPath}`;
+  const asked = `the API server is ${server}, from ${source}; accepted is an https address that answers from here`;
+  return new AutoscalerError(error.detail, `${error.message.replace(/\.$/, '')}: ${asked}.`, { cause: error });
+}

@@ -1,0 +1,292 @@
+/**
+ * Leader election on a coordination.k8s.io/v1 Lease. Every write names the resourceVersion it was made from. Renewals use a
+ * connection of their own. Who waits watches the record and looks at it as well, and tries when it runs out.
+ */
+import type { Clock } from '../../lib/clock.ts';
+import { AutoscalerError, asAutoscalerError } from '../../lib/errors.ts';
+import type { Random } from '../../lib/random.ts';
+import type { LeaderLease } from '../../domain/ports/leadership.ts';
+import type { Log } from '../../telemetry/log.ts';
+import type { Metrics } from '../../telemetry/metrics.ts';
+import { microTime, SeenLease, STOPS_WITHIN, stopsWithin, type LeaseJson } from './lease-record.ts';
+import { LEASE_TIMING, type LeaseTiming } from '../api/options.ts';
+import { LeaseWatch } from './lease-watch.ts';
+import { RefusalGrace } from '../api/errors.ts';
+import type { Rest, RestCall } from '../api/rest.ts';
+
+export interface LeaseDeps {
+  readonly rest: Rest;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  readonly namespace: string;
+  readonly name: string;
+  readonly identity: string;
+  readonly timing?: LeaseTiming;
+}
+
+/** Real time for one call; the network does not follow the injected clock. */
+const CALL_TIMEOUT_MS = 5_000;
+
+/** Owns the renewal of one lease. */
+export class LeaseLeadership implements LeaderLease {
+  readonly #deps: LeaseDeps;
+  readonly #timing: LeaseTiming;
+  readonly #lost = new AbortController();
+  readonly #stopRenewing = new AbortController();
+  readonly #grace = new RefusalGrace();
+  #held: LeaseJson | undefined;
+  #renewing: Promise<void> | undefined;
+  /** Monotonic: when the last good write of our record began. */
+  #renewedAtMs = 0;
+  readonly #seen: SeenLease;
+  /** Ends a pause: the record is free, or gone. */
+  #nudge = new AbortController();
+
+  constructor(deps: LeaseDeps) {
+    this.#deps = deps;
+    this.#timing = deps.timing ?? LEASE_TIMING;
+    this.#seen = new SeenLease(this.#timing);
+  }
+
+  get lost(): AbortSignal {
+    return this.#lost.signal;
+  }
+
+  async acquire(signal: AbortSignal): Promise<void> {
+    const { clock, log, metrics, identity } = this.#deps;
+    metrics.process.leader.set(0);
+    let watch: LeaseWatch | undefined;
+    try {
+      for (;;) {
+        this.#nudge = new AbortController();
+        const startedAt = clock.monotonic();
+        const tried = await this.#tryAcquire(signal);
+        if (typeof tried === 'object') {
+          this.#held = tried;
+          this.#renewedAtMs = startedAt;
+          metrics.process.leader.set(1);
+          log.info({ identity }, 'leadership acquired');
+          this.#renewing = this.#renew();
+          return;
+        }
+        watch ??= this.#watch();
+        await this.#pause(tried === 'unreachable' || watch.isLive, signal);
+      }
+    } finally {
+      await watch?.stop();
+    }
+  }
+
+  verify(): void {
+    const sinceMs = this.#deps.clock.monotonic() - this.#renewedAtMs;
+    if (this.#held === undefined || sinceMs < this.#timing.renewDeadlineMs) return;
+    this.#deps.log.error({ outcome: 'late', sinceRenewalMs: sinceMs }, 'leadership lost');
+    this.#giveUp();
+  }
+
+  async release(signal: AbortSignal): Promise<void> {
+    this.#stopRenewing.abort();
+    await this.#renewing;
+    const held = this.#held;
+    this.#giveUp();
+    if (held === undefined) return;
+    try {
+      await this.#writeReleased(held, signal);
+    } catch (thrown) {
+      const error = asAutoscalerError(thrown);
+      if (error.kind === 'not-found') return;
+      if (error.kind !== 'conflict') throw error;
+      // A renewal that was cut off may have been written all the same; anybody else's record is not ours to give up.
+      const present = await this.#read(signal);
+      if (present?.spec?.holderIdentity === this.#deps.identity) await this.#writeReleased(present, signal);
+    }
+  }
+
+  /** A duration of one second lets another take it at once even if it reads only the times. */
+  async #writeReleased(held: LeaseJson, signal: AbortSignal): Promise<void> {
+    const spec = { ...held.spec, holderIdentity: '', leaseDurationSeconds: 1, renewTime: microTime(this.#deps.clock.now()) };
+    await this.#call({ method: 'PUT', path: this.#path, body: { ...held, spec } }, signal);
+  }
+
+  get #path(): string {
+    return `${this.#collection}/${encodeURIComponent(this.#deps.name)}`;
+  }
+
+  get #collection(): string {
+    return `/apis/coordination.k8s.io/v1/namespaces/${encodeURIComponent(this.#deps.namespace)}/leases`;
+  }
+
+  #watch(): LeaseWatch {
+    const { rest, clock, random, log, metrics, name } = this.#deps;
+    return new LeaseWatch({ rest, clock, random, log, metrics, name, path: this.#collection, onChange: (lease) => this.#heard(lease) });
+  }
+
+  #heard(lease: LeaseJson | undefined): void {
+    if (lease === undefined || (lease.spec?.holderIdentity ?? '') === '') this.#nudge.abort();
+    else this.#seen.hasRunOut(lease, this.#deps.clock.monotonic());
+  }
+
+  /** Until the next look, the end of the other's record, or news that it is free. Who hears of no change looks more often. */
+  async #pause(isCalm: boolean, signal: AbortSignal): Promise<void> {
+    const { clock, random } = this.#deps;
+    const retryMs = isCalm ? this.#timing.retryMs : this.#timing.retryMs / 4;
+    // The same pause in every replica would make them collide for ever.
+    const pauseMs = Math.round(retryMs * (1 + 0.2 * random()));
+    try {
+      const over = AbortSignal.any([signal, this.#nudge.signal]);
+      await clock.sleep(Math.min(pauseMs, this.#seen.untilFreeMs(clock.monotonic())), over);
+    } catch (thrown) {
+      if (signal.aborted) throw thrown;
+    }
+  }
+
+  /** The lease when it is ours now. Rejects when cancelled or when we may not use it for good. */
+  async #tryAcquire(signal: AbortSignal): Promise<LeaseJson | 'held' | 'unreachable'> {
+    try {
+      const present = await this.#read(signal);
+      if (present === undefined) return await this.#call({ method: 'POST', path: this.#collection, body: this.#claim(undefined) }, signal);
+      if (!this.#isFree(present)) return 'held';
+      return await this.#call({ method: 'PUT', path: this.#path, body: this.#claim(present) }, signal);
+    } catch (thrown) {
+      const error = asAutoscalerError(thrown);
+      if (error.kind === 'cancelled' || this.#grace.isOver(error, this.#deps.clock.monotonic())) throw error;
+      this.#deps.log[error.kind === 'conflict' ? 'debug' : 'warn']({ error: error.message }, 'lease not acquired');
+      return error.kind === 'conflict' ? 'held' : 'unreachable';
+    }
+  }
+
+  async #read(signal: AbortSignal): Promise<LeaseJson | undefined> {
+    try {
+      return await this.#call({ method: 'GET', path: this.#path }, signal);
+    } catch (thrown) {
+      const error = asAutoscalerError(thrown);
+      if (error.kind === 'not-found') return undefined;
+      throw error;
+    }
+  }
+
+  #isFree(lease: LeaseJson): boolean {
+    const holder = lease.spec?.holderIdentity ?? '';
+    if (holder === '' || holder === this.#deps.identity) return true;
+    return this.#seen.hasRunOut(lease, this.#deps.clock.monotonic());
+  }
+
+  #claim(present: LeaseJson | undefined): unknown {
+    const { identity, namespace, name, clock } = this.#deps;
+    const now = microTime(clock.now());
+    const isOurs = present?.spec?.holderIdentity === identity;
+    const transitions = present?.spec?.leaseTransitions ?? 0;
+    return {
+      apiVersion: 'coordination.k8s.io/v1',
+      kind: 'Lease',
+      metadata: { ...(present?.metadata ?? { namespace, name }), annotations: this.#promises(present) },
+      spec: {
+        ...present?.spec,
+        holderIdentity: identity,
+        leaseDurationSeconds: Math.round(this.#timing.durationMs / 1000),
+        acquireTime: isOurs ? (present.spec?.acquireTime ?? now) : now,
+        renewTime: now,
+        leaseTransitions: present === undefined || isOurs ? transitions : transitions + 1,
+      },
+    };
+  }
+
+  #promises(present: LeaseJson | undefined): Readonly<Record<string, string>> {
+    return { ...present?.metadata?.annotations, [STOPS_WITHIN]: stopsWithin(this.#deps.identity, this.#timing) };
+  }
+
+  /** Never rejects. Ends when leadership is lost or given up. */
+  async #renew(): Promise<void> {
+    const { clock, log } = this.#deps;
+    const stop = this.#stopRenewing.signal;
+    try {
+      for (;;) {
+        await clock.sleep(this.#timing.retryMs, stop);
+        const startedAt = clock.monotonic();
+        const leftMs = this.#timing.renewDeadlineMs - (startedAt - this.#renewedAtMs);
+        const outcome = leftMs <= 0 ? 'late' : await this.#renewWithin(leftMs);
+        if (outcome === 'renewed') this.#renewedAtMs = startedAt;
+        if (outcome === 'taken' || outcome === 'late') {
+          log.error({ outcome, sinceRenewalMs: clock.monotonic() - this.#renewedAtMs }, 'leadership lost');
+          this.#held = undefined;
+          break;
+        }
+      }
+    } catch (thrown) {
+      const error = asAutoscalerError(thrown);
+      if (error.kind !== 'cancelled') log.error({ error: error.message }, 'leadership given up after an unexpected failure');
+      if (error.kind === 'cancelled') return;
+    }
+    this.#giveUp();
+  }
+
+  /** One renewal that cannot outlive the deadline, however long the network takes. */
+  async #renewWithin(leftMs: number): Promise<'renewed' | 'failed' | 'taken' | 'late'> {
+    const limit = new AbortController();
+    const signal = AbortSignal.any([limit.signal, this.#stopRenewing.signal]);
+    const deadline = this.#deps.clock.sleep(leftMs, signal).then(
+      () => 'late' as const,
+      () => 'failed' as const,
+    );
+    try {
+      return await Promise.race([this.#renewOnce(signal), deadline]);
+    } finally {
+      limit.abort();
+    }
+  }
+
+  async #renewOnce(signal: AbortSignal): Promise<'renewed' | 'failed' | 'taken'> {
+    try {
+      this.#held = await this.#call({ method: 'PUT', path: this.#path, body: this.#claim(this.#held) }, signal);
+      return 'renewed';
+    } catch (thrown) {
+      const error = asAutoscalerError(thrown);
+      if (error.kind !== 'conflict' && error.kind !== 'not-found') {
+        this.#deps.log.warn({ error: error.message }, 'lease not renewed');
+        return 'failed';
+      }
+    }
+    return this.#renewAfterConflict(signal);
+  }
+
+  /** Somebody edited the record: a person's label is nothing, another holder is the end. */
+  async #renewAfterConflict(signal: AbortSignal): Promise<'renewed' | 'failed' | 'taken'> {
+    try {
+      const present = await this.#read(signal);
+      if (present === undefined || present.spec?.holderIdentity !== this.#deps.identity) return 'taken';
+      this.#held = await this.#call({ method: 'PUT', path: this.#path, body: this.#claim(present) }, signal);
+      return 'renewed';
+    } catch (thrown) {
+      this.#deps.log.warn({ error: asAutoscalerError(thrown).message }, 'lease not renewed');
+      return 'failed';
+    }
+  }
+
+  #giveUp(): void {
+    this.#held = undefined;
+    this.#deps.metrics.process.leader.set(0);
+    this.#lost.abort();
+  }
+
+  async #call(call: Pick<RestCall, 'method' | 'path' | 'body'>, signal: AbortSignal): Promise<LeaseJson> {
+    const operation = call.method === 'GET' ? {} : { operation: 'lease' };
+    return (await this.#deps.rest.json({ ...call, ...operation, onLease: true, timeoutMs: CALL_TIMEOUT_MS }, signal)) as LeaseJson;
+  }
+}
+
+/** Without election: leads at once, until released. */
+export function soleLeadership(): LeaderLease {
+  const lost = new AbortController();
+  return {
+    acquire: async (signal) => {
+      if (signal.aborted) throw new AutoscalerError({ kind: 'cancelled' }, 'Taking the lead was cancelled.');
+    },
+    lost: lost.signal,
+    verify: () => undefined,
+    release: async () => {
+      lost.abort();
+    },
+  };
+}

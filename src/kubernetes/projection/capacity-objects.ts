@@ -1,0 +1,284 @@
+/** Objects of `autoscaling.x-k8s.io`: API JSON to domain values. What is wrong with one is kept in it, for its own status. */
+import {
+  type CapacityBuffer,
+  type CapacityKind,
+  type CapacityObjectRef,
+  type CapacityQuota,
+  type CapacityStatus,
+  type ObjectProblem,
+  type PodTemplate,
+  type ProvisioningRequest,
+  type ScalableWorkload,
+  type StatusCondition,
+} from '../../domain/capacity-objects.ts';
+import type { LabelSelector } from '../../domain/labels.ts';
+import { parseQuantity } from '../../domain/quantity.ts';
+import type { ResourceNames } from '../../domain/resources.ts';
+import {
+  timeOf,
+  type LabelSelectorJson,
+  type MetadataJson,
+  type ObjectJson,
+  type PodSpecJson,
+  type Quantities,
+  type RequirementJson,
+} from '../api/core-json.ts';
+import { quotaUseOf } from './resource-quotas.ts';
+import { labelSelector } from './selectors.ts';
+import type { Shapes } from './pod-shape.ts';
+
+interface StatusJson {
+  readonly conditions?: readonly {
+    readonly type?: string;
+    readonly status?: string;
+    readonly reason?: string;
+    readonly message?: string;
+    readonly lastTransitionTime?: string | null;
+    readonly observedGeneration?: number;
+  }[];
+  readonly used?: { readonly resources?: Quantities };
+  readonly replicas?: number;
+  readonly podTemplateRef?: { readonly name?: string } | null;
+  readonly podTemplateGeneration?: number;
+  readonly provisioningStrategy?: string;
+}
+
+interface PodTemplateSpecJson {
+  readonly metadata?: MetadataJson;
+  readonly spec?: PodSpecJson;
+}
+
+export interface QuotaJson extends ObjectJson {
+  readonly spec?: { readonly selector?: LabelSelectorJson | null; readonly limits?: { readonly resources?: Quantities } };
+  readonly status?: StatusJson;
+}
+
+export interface BufferJson extends ObjectJson {
+  readonly spec?: {
+    readonly provisioningStrategy?: string;
+    readonly podTemplateRef?: { readonly name?: string };
+    readonly scalableRef?: { readonly apiGroup?: string; readonly kind?: string; readonly name?: string };
+    readonly replicas?: number;
+    readonly percentage?: number;
+    readonly limits?: Quantities;
+  };
+  readonly status?: StatusJson;
+}
+
+export interface RequestJson extends ObjectJson {
+  readonly spec?: {
+    readonly provisioningClassName?: string;
+    readonly podSets?: readonly { readonly podTemplateRef?: { readonly name?: string }; readonly count?: number }[];
+    readonly parameters?: Readonly<Record<string, string>>;
+  };
+  readonly status?: StatusJson;
+}
+
+export interface PodTemplateJson extends ObjectJson {
+  readonly template?: PodTemplateSpecJson;
+}
+
+export interface ScalableJson extends ObjectJson {
+  readonly spec?: { readonly replicas?: number; readonly parallelism?: number; readonly template?: PodTemplateSpecJson };
+}
+
+const ACTIVE = 'buffer.x-k8s.io/active-capacity';
+const MOST_LIMITS = 20;
+const LONGEST_RESOURCE = 63;
+/** A whole number with a unit that keeps it whole; thousandths are refused even where they add up, as upstream does. */
+const WHOLE = /^\+?\d+(?:\.\d+)?(?:[eE]\+?\d+|[kMGTPE]|[KMGTPE]i)?$/;
+const SELECTING: ReadonlySet<string> = new Set(['In', 'NotIn', 'Exists', 'DoesNotExist']);
+const LABEL_KEY = /^(?:[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?\/)?[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/;
+const LABEL_VALUE = /^(?:[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$/;
+
+export function projectQuota(json: QuotaJson): CapacityQuota {
+  const { spec = {} } = json;
+  const resources = spec.limits?.resources ?? {};
+  const wrong = problemOfLimits(resources) ?? problemOfSelector(spec.selector ?? {});
+  const selector: LabelSelector = wrong === undefined ? (labelSelector(spec.selector) ?? { requirements: [] }) : { requirements: [] };
+  const limits = wrong === undefined ? Object.entries(resources).map(([name, text]) => [name, parseQuantity(text)] as const) : [];
+  return {
+    ...head('CapacityQuota', json),
+    selector,
+    limits: Object.fromEntries(limits),
+    ...(wrong === undefined ? {} : { problem: { reason: 'ValidationFailed', message: wrong } }),
+  };
+}
+
+function problemOfLimits(resources: Quantities): string | undefined {
+  const entries = Object.entries(resources);
+  if (entries.length === 0) return 'spec.limits.resources: at least one limit is needed.';
+  if (entries.length > MOST_LIMITS) return `spec.limits.resources: ${entries.length} limits are given, and ${MOST_LIMITS} are accepted.`;
+  for (const [name, text] of entries) {
+    if (name === '' || name.length > LONGEST_RESOURCE)
+      return `spec.limits.resources: "${name.slice(0, LONGEST_RESOURCE)}" is not a name of 1 to ${LONGEST_RESOURCE} characters.`;
+    if (!WHOLE.test(String(text)) || !Number.isInteger(parseQuantity(text)))
+      return `spec.limits.resources.${name}: "${text}" is not a whole number of zero or more, such as 10, 2k or 32Gi.`;
+  }
+  return undefined;
+}
+
+/** What the API's own selectors refuse; a selector that cannot be read selects nothing that anybody meant. */
+function problemOfSelector({ matchLabels = {}, matchExpressions = [] }: LabelSelectorJson): string | undefined {
+  for (const [key, value] of Object.entries(matchLabels)) {
+    if (!LABEL_KEY.test(key)) return `spec.selector.matchLabels: "${key}" is not a label key.`;
+    if (!LABEL_VALUE.test(value)) return `spec.selector.matchLabels.${key}: "${value}" is not a label value.`;
+  }
+  for (const expression of matchExpressions) {
+    const problem = problemOfExpression(expression);
+    if (problem !== undefined) return `spec.selector.matchExpressions: ${problem}.`;
+  }
+  return undefined;
+}
+
+function problemOfExpression({ key = '', operator = '', values = [] }: RequirementJson): string | undefined {
+  if (!LABEL_KEY.test(key)) return `"${key}" is not a label key`;
+  if (!SELECTING.has(operator)) return `"${operator}" is not In, NotIn, Exists or DoesNotExist`;
+  const wantsValues = operator === 'In' || operator === 'NotIn';
+  if (wantsValues !== values.length > 0) return `${operator} of ${key} takes ${wantsValues ? 'at least one value' : 'no values'}`;
+  const bad = values.find((value) => !LABEL_VALUE.test(value));
+  return bad === undefined ? undefined : `"${bad}" is not a label value`;
+}
+
+export function projectBuffer(json: BufferJson, names: ResourceNames): CapacityBuffer {
+  const { spec = {} } = json;
+  const problem = problemOfBuffer(json);
+  const podTemplate = spec.podTemplateRef?.name;
+  const { apiGroup = '', kind = '', name = '' } = spec.scalableRef ?? {};
+  const limits = limitsOf(spec.limits, names);
+  return {
+    ...head('CapacityBuffer', json),
+    strategy: spec.provisioningStrategy === undefined || spec.provisioningStrategy === '' ? ACTIVE : spec.provisioningStrategy,
+    ...(problem === undefined ? {} : { problem }),
+    ...(podTemplate === undefined ? {} : { podTemplate }),
+    ...(spec.scalableRef === undefined ? {} : { scalable: { apiGroup, kind, name } }),
+    ...(spec.replicas === undefined ? {} : { replicas: spec.replicas }),
+    ...(spec.percentage === undefined ? {} : { percentage: spec.percentage }),
+    ...(limits === undefined ? {} : { limits }),
+  };
+}
+
+function limitsOf(limits: Quantities | undefined, names: ResourceNames): Readonly<Record<string, number>> | undefined {
+  if (limits === undefined) return undefined;
+  try {
+    const vector = names.parse(limits);
+    // By name from the quantities, not from the vector: a limit of nothing is a limit.
+    return Object.fromEntries(Object.keys(limits).map((name) => [name, vector[names.indexOf(name)] ?? 0]));
+  } catch {
+    return undefined;
+  }
+}
+
+function problemOfBuffer({ spec = {} }: BufferJson): ObjectProblem | undefined {
+  const { podTemplateRef, scalableRef, replicas, percentage, limits } = spec;
+  const wrong = (message: string): ObjectProblem => ({ reason: 'error', message });
+  if ((podTemplateRef === undefined) === (scalableRef === undefined))
+    return wrong('exactly one of podTemplateRef and scalableRef must be given');
+  if (podTemplateRef !== undefined && replicas === undefined && limits === undefined)
+    return wrong('with podTemplateRef, replicas or limits must be given');
+  for (const [name, text] of Object.entries(limits ?? {})) {
+    const match = /^\d/.test(String(text));
+    if (!match || !isQuantity(text)) return wrong(`limits: "${text}" of ${name} is not a quantity`);
+  }
+  if ((replicas ?? 0) < 0 || (percentage ?? 0) < 0) return wrong('replicas and percentage must not be negative');
+  return undefined;
+}
+
+function isQuantity(text: string | number): boolean {
+  try {
+    return parseQuantity(text) >= 0;
+  } catch {
+    return false;
+  }
+}
+
+export function projectRequest(json: RequestJson): ProvisioningRequest {
+  const { spec = {} } = json;
+  return {
+    ...head('ProvisioningRequest', json),
+    className: spec.provisioningClassName ?? '',
+    podSets: (spec.podSets ?? []).map(({ podTemplateRef, count = 0 }) => ({ podTemplate: podTemplateRef?.name ?? '', count })),
+    parameters: spec.parameters ?? {},
+  };
+}
+
+export function projectPodTemplate({ metadata = {}, template = {} }: PodTemplateJson, shapes: Shapes, names: ResourceNames): PodTemplate {
+  const namespace = metadata.namespace ?? 'default';
+  return {
+    namespace,
+    name: metadata.name ?? '',
+    generation: metadata.generation ?? 0,
+    shape: shapeOf(namespace, template, shapes),
+    ...useOf(template, names),
+  };
+}
+
+export function projectScalable(
+  type: { readonly kind: string; readonly apiGroup: string },
+  json: ScalableJson,
+  { shapes, names }: { readonly shapes: Shapes; readonly names: ResourceNames },
+): ScalableWorkload {
+  const { metadata = {}, spec = {} } = json;
+  const namespace = metadata.namespace ?? 'default';
+  const replicas = (type.kind === 'Job' ? spec.parallelism : spec.replicas) ?? 1;
+  return {
+    ...type,
+    namespace,
+    name: metadata.name ?? '',
+    replicas,
+    shape: shapeOf(namespace, spec.template ?? {}, shapes),
+    ...useOf(spec.template ?? {}, names),
+  };
+}
+
+function useOf({ spec = {} }: PodTemplateSpecJson, names: ResourceNames): Pick<PodTemplate, 'quotaUse'> {
+  const quotaUse = quotaUseOf(spec, names);
+  return quotaUse === undefined ? {} : { quotaUse };
+}
+
+function shapeOf(namespace: string, { metadata, spec = {} }: PodTemplateSpecJson, shapes: Shapes): PodTemplate['shape'] {
+  return shapes.of({ metadata: { namespace, ...(metadata?.labels === undefined ? {} : { labels: metadata.labels }) }, spec });
+}
+
+function head(
+  kind: CapacityKind,
+  json: ObjectJson & { readonly status?: StatusJson },
+): { readonly ref: CapacityObjectRef; readonly status: CapacityStatus } {
+  const { metadata = {}, status = {} } = json;
+  return {
+    ref: {
+      kind,
+      namespace: metadata.namespace ?? '',
+      name: metadata.name ?? '',
+      uid: metadata.uid ?? '',
+      generation: metadata.generation ?? 0,
+      version: metadata.resourceVersion ?? '',
+      createdAtMs: timeOf(metadata.creationTimestamp) ?? 0,
+    },
+    status: statusOf(status),
+  };
+}
+
+function statusOf(json: StatusJson): CapacityStatus {
+  const used = json.used?.resources;
+  return {
+    conditions: (json.conditions ?? []).map((condition): StatusCondition => ({
+      type: condition.type ?? '',
+      status: condition.status === 'True' || condition.status === 'False' ? condition.status : 'Unknown',
+      reason: condition.reason ?? '',
+      message: condition.message ?? '',
+      sinceMs: timeOf(condition.lastTransitionTime) ?? 0,
+      ...(condition.observedGeneration === undefined ? {} : { observedGeneration: condition.observedGeneration }),
+    })),
+    ...(used === undefined ? {} : { used: Object.fromEntries(Object.entries(used).map(([name, text]) => [name, readable(text)])) }),
+    ...(json.replicas === undefined ? {} : { replicas: json.replicas }),
+    ...(json.podTemplateRef?.name === undefined ? {} : { podTemplate: json.podTemplateRef.name }),
+    ...(json.podTemplateGeneration === undefined ? {} : { podTemplateGeneration: json.podTemplateGeneration }),
+    ...(json.provisioningStrategy === undefined ? {} : { provisioningStrategy: json.provisioningStrategy }),
+  };
+}
+
+/** What another wrote and nobody can read is as good as wrong: it is written anew. */
+function readable(text: string | number): number {
+  return isQuantity(text) ? parseQuantity(text) : -1;
+}

@@ -1,0 +1,252 @@
+/** ResourceSlices, device classes and claims (`resource.k8s.io/v1`): API JSON to what placing a pod needs. */
+import type { AttributeRule, AttributeValue, Consumption, Device, DeviceAsk, DeviceRequest } from '../../domain/devices.ts';
+import { AutoscalerError } from '../../lib/errors.ts';
+import type { NodeSelectorTerm } from '../../domain/labels.ts';
+import { parseQuantity } from '../../domain/quantity.ts';
+import type { Taint, Toleration } from '../../domain/taints.ts';
+import {
+  withoutNulls,
+  type AskJson,
+  type ClaimSpecJson,
+  type CountersJson,
+  type DeviceClassJson,
+  type DeviceJson,
+  type ResourceClaimJson,
+  type ResourceClaimTemplateJson,
+  type SliceJson,
+} from '../api/resource-json.ts';
+import { nodeSelectorTerm, toleration } from './selectors.ts';
+
+/** One slice of a pool. */
+export interface Slice {
+  readonly name: string;
+  readonly driver: string;
+  readonly pool: string;
+  readonly generation: number;
+  /** How many slices the pool of this generation has. */
+  readonly slices: number;
+  /** The node whose devices these are; undefined: they are not of one node. */
+  readonly node: string | undefined;
+  readonly devices: readonly Device[];
+  readonly counters: Readonly<Record<string, Readonly<Record<string, number>>>>;
+}
+
+export interface DeviceClass {
+  readonly name: string;
+  readonly selectors: readonly string[];
+  /** Set: it says something that is not judged here. */
+  readonly strange?: string;
+}
+
+/** What a claim, or the template of one, asks for: its requests with the classes that they name. */
+export interface ClaimAsk {
+  readonly requests: readonly (Omit<DeviceRequest, 'asks'> & { readonly asks: readonly (DeviceAsk & { readonly className: string })[] })[];
+  readonly rules: readonly AttributeRule[];
+  /** Set: it says something that is not judged here. */
+  readonly strange?: string;
+}
+
+export interface Allocation {
+  readonly devices: readonly { readonly driver: string; readonly pool: string; readonly name: string; readonly admin: boolean }[];
+  /** Where the devices can be reached; undefined: from everywhere. */
+  readonly terms: readonly NodeSelectorTerm[] | undefined;
+}
+
+export interface ResourceClaim {
+  /** `namespace/name` */
+  readonly key: string;
+  readonly ask: ClaimAsk;
+  readonly allocation: Allocation | undefined;
+  /** Uids of the pods that may use it. */
+  readonly users: readonly string[];
+  readonly isDeleting: boolean;
+  /** The pod that it was made for. */
+  readonly ownerUid: string | undefined;
+}
+
+export interface ClaimTemplate {
+  /** `namespace/name` */
+  readonly key: string;
+  readonly ask: ClaimAsk;
+}
+
+export function projectSlice(json: SliceJson): Slice {
+  const { driver = '', pool = {}, nodeName, devices = [], sharedCounters = [] } = withoutNulls(json.spec ?? {});
+  const node = nodeName === undefined || nodeName === '' ? undefined : nodeName;
+  const place = { driver, pool: pool.name ?? '', isLocal: node !== undefined };
+  return {
+    name: json.metadata?.name ?? '',
+    driver,
+    pool: place.pool,
+    generation: pool.generation ?? 0,
+    slices: pool.resourceSliceCount ?? 1,
+    node,
+    devices: devices.map((device) => projectDevice(device, place)),
+    counters: Object.fromEntries(sharedCounters.map(({ name = '', counters = {} }) => [name, amounts(counters)])),
+  };
+}
+
+function projectDevice(
+  json: DeviceJson,
+  { driver, pool, isLocal }: { readonly driver: string; readonly pool: string; readonly isLocal: boolean },
+): Device {
+  const strange = isLocal ? strangeness(json) : 'is not of one node alone';
+  return {
+    driver,
+    pool,
+    name: json.name ?? '',
+    attributes: byDomain(
+      driver,
+      Object.entries(json.attributes ?? {}).map(([name, value]) => [name, attribute(value)] as const),
+    ),
+    capacity: byDomain(
+      driver,
+      Object.entries(json.capacity ?? {}).map(([name, { value }]) => [name, quantityOf(value)] as const),
+    ),
+    taints: (json.taints ?? []).map(({ key = '', value = '', effect = '' }): Taint => ({
+      key,
+      value,
+      effect: effect === 'NoExecute' ? effect : effect === 'NoSchedule' ? effect : 'PreferNoSchedule',
+    })),
+    consumes: (json.consumesCounters ?? []).map(({ counterSet = '', counters = {} }): Consumption => ({
+      set: counterSet,
+      counters: amounts(counters),
+    })),
+    ...(strange === undefined ? {} : { strange }),
+  };
+}
+
+/** What would have to be known to give such a device away. */
+function strangeness(json: DeviceJson): string | undefined {
+  if (json.allowMultipleAllocations === true) return 'is shared by parts of its capacity (allowMultipleAllocations)';
+  if (json.bindsToNode === true || (json.bindingConditions?.length ?? 0) > 0) return 'is bound only under conditions (bindingConditions)';
+  if (json.nodeName !== undefined || json.nodeSelector !== undefined || json.allNodes === true)
+    return 'says by itself which nodes it is of';
+  return undefined;
+}
+
+/** A name without a domain is of the driver's. What cannot be read is not there. */
+function byDomain<Value>(
+  driver: string,
+  entries: readonly (readonly [string, Value | undefined])[],
+): Readonly<Record<string, Readonly<Record<string, Value>>>> {
+  const domains: Record<string, Record<string, Value>> = {};
+  for (const [name, value] of entries) {
+    if (value === undefined) continue;
+    const slash = name.indexOf('/');
+    const domain = slash < 0 ? driver : name.slice(0, slash);
+    const names = domains[domain] ?? {};
+    domains[domain] = names;
+    names[name.slice(slash + 1)] = value;
+  }
+  return domains;
+}
+
+function attribute(json: NonNullable<DeviceJson['attributes']>[string]): AttributeValue | undefined {
+  if (json.version !== undefined) return { version: json.version };
+  return json.string ?? json.int ?? json.bool;
+}
+
+function quantityOf(value: string | number | undefined): number | undefined {
+  try {
+    return value === undefined ? undefined : parseQuantity(value);
+  } catch (thrown) {
+    if (thrown instanceof AutoscalerError && thrown.kind === 'config') return undefined;
+    throw thrown;
+  }
+}
+
+function amounts(counters: CountersJson): Readonly<Record<string, number>> {
+  return Object.fromEntries(Object.entries(counters).map(([name, { value }]) => [name, quantityOf(value) ?? 0]));
+}
+
+export function projectDeviceClass(written: DeviceClassJson): DeviceClass {
+  const json = withoutNulls(written);
+  const strange = (json.spec?.selectors ?? []).some(({ cel }) => cel === undefined)
+    ? { strange: 'a selector that is no CEL expression' }
+    : {};
+  return { name: json.metadata?.name ?? '', selectors: expressions(json.spec?.selectors), ...strange };
+}
+
+function expressions(selectors: AskJson['selectors'] = []): readonly string[] {
+  return selectors.flatMap(({ cel }) => (cel === undefined ? [] : [cel.expression ?? '']));
+}
+
+export function projectResourceClaim(written: ResourceClaimJson): ResourceClaim {
+  const json = withoutNulls(written);
+  const { metadata = {}, status = {} } = json;
+  const { allocation } = status;
+  const selector = allocation?.nodeSelector;
+  return {
+    key: `${metadata.namespace ?? 'default'}/${metadata.name ?? ''}`,
+    ask: claimAsk(json.spec),
+    allocation:
+      allocation === undefined
+        ? undefined
+        : {
+            devices: (allocation.devices?.results ?? []).map(({ driver = '', pool = '', device = '', adminAccess }) => ({
+              driver,
+              pool,
+              name: device,
+              admin: adminAccess === true,
+            })),
+            terms: selector === undefined ? undefined : (selector.nodeSelectorTerms ?? []).map(nodeSelectorTerm),
+          },
+    users: (status.reservedFor ?? []).map(({ uid = '' }) => uid),
+    isDeleting: metadata.deletionTimestamp !== undefined,
+    ownerUid: metadata.ownerReferences?.find(({ kind, controller }) => kind === 'Pod' && controller === true)?.uid,
+  };
+}
+
+export function projectClaimTemplate(written: ResourceClaimTemplateJson): ClaimTemplate {
+  const json = withoutNulls(written);
+  const { namespace = 'default', name = '' } = json.metadata ?? {};
+  return { key: `${namespace}/${name}`, ask: claimAsk(json.spec?.spec) };
+}
+
+function claimAsk(spec: ClaimSpecJson = {}): ClaimAsk {
+  const { requests = [], constraints = [] } = spec.devices ?? {};
+  const strange = strangeAsk(spec);
+  return {
+    requests: requests.map(({ name = '', exactly, firstAvailable = [] }) => ({
+      name,
+      asks: (exactly === undefined ? firstAvailable : [{ ...exactly, name }]).map(deviceAsk),
+    })),
+    rules: constraints.flatMap(({ matchAttribute, distinctAttribute, requests: of = [] }): readonly AttributeRule[] => {
+      if (matchAttribute !== undefined) return [{ kind: 'same', attribute: matchAttribute, requests: of }];
+      return distinctAttribute === undefined ? [] : [{ kind: 'distinct', attribute: distinctAttribute, requests: of }];
+    }),
+    ...(strange === undefined ? {} : { strange }),
+  };
+}
+
+function deviceAsk(json: AskJson): DeviceAsk & { readonly className: string } {
+  return {
+    name: json.name ?? '',
+    className: json.deviceClassName ?? '',
+    selectors: expressions(json.selectors),
+    count: json.allocationMode === 'All' ? 'all' : (json.count ?? 1),
+    admin: json.adminAccess === true,
+    tolerations: (json.tolerations ?? []).map((one): Toleration => toleration(one)),
+  };
+}
+
+/** What would have to be known to fill such a claim; undefined: it is all understood. */
+function strangeAsk({ devices = {} }: ClaimSpecJson): string | undefined {
+  const { requests = [], constraints = [] } = devices;
+  if (constraints.some(({ matchAttribute, distinctAttribute }) => matchAttribute === undefined && distinctAttribute === undefined))
+    return 'a constraint other than matchAttribute and distinctAttribute';
+  for (const { name = '', exactly, firstAvailable = [] } of requests) {
+    const asks = exactly === undefined ? firstAvailable : [exactly];
+    const strange =
+      asks.length === 0 ? 'that is neither exactly nor firstAvailable' : asks.map(strangeRequest).find((text) => text !== undefined);
+    if (strange !== undefined) return `request ${name} ${strange}`;
+  }
+  return undefined;
+}
+
+function strangeRequest({ allocationMode = 'ExactCount', capacity, selectors = [] }: AskJson): string | undefined {
+  if (allocationMode !== 'All' && allocationMode !== 'ExactCount') return `with the allocation mode ${allocationMode}`;
+  if (Object.keys(capacity?.requests ?? {}).length > 0) return "for a part of a device's capacity";
+  return selectors.some(({ cel }) => cel === undefined) ? 'with a selector that is no CEL expression' : undefined;
+}

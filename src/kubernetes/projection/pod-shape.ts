@@ -1,0 +1,215 @@
+/**
+ * What scheduling reads of a pod, interned in two steps. The fingerprint is cheap and made per object: raw pieces as they
+ * came. The key is made once per fingerprint from the projected content, so that pods whose JSON differs but whose
+ * meaning does not (a running pod reports its resources in its status too) share one shape all the same.
+ */
+import { describeRef } from '../../domain/devices.ts';
+import { AutoscalerError } from '../../lib/errors.ts';
+import type { Labels, NodeSelectorTerm } from '../../domain/labels.ts';
+import { DEVICE_CLAIMS, type HostPort, type PodShape, type UnsupportedRequirement } from '../../domain/pod.ts';
+import { attachResource, noResources, plus, PODS, type ResourceNames, type Resources } from '../../domain/resources.ts';
+import { AZURE_DISK_DRIVER } from '../../domain/volumes.ts';
+import type { ContainerJson, ContainerStatusJson, PodJson, PodSpecJson } from '../api/core-json.ts';
+import { Interner } from '../watch/interner.ts';
+import { effectiveRequest, requestsOf } from './pod-requests.ts';
+import { disksOf, loneDisksOf, placesPod } from './pod-volumes.ts';
+import { affinityTerms, nodeSelectorTerm, spreadConstraints, toleration } from './selectors.ts';
+
+/** Gives each pod its shape. Owns the memory of shapes seen. */
+export class Shapes {
+  readonly #byFingerprint = new Interner<PodShape>();
+  readonly #byKey = new Interner<PodShape>();
+  readonly #names: ResourceNames;
+
+  constructor(names: ResourceNames) {
+    this.#names = names;
+  }
+
+  of(pod: PodJson): PodShape {
+    return this.#byFingerprint.of(fingerprint(pod), () => {
+      const shape = projectShape(pod, this.#names);
+      return this.#byKey.of(shape.key, () => shape);
+    });
+  }
+
+  get count(): number {
+    return this.#byKey.size;
+  }
+}
+
+/** Everything below reads only what is in here. */
+function fingerprint({ metadata, spec, status }: PodJson): string {
+  return JSON.stringify([metadata?.namespace, metadata?.labels, specPart(spec ?? {}), podStatusPart(status ?? {})]);
+}
+
+function specPart(spec: PodSpecJson): readonly unknown[] {
+  return [
+    spec.nodeSelector,
+    spec.affinity,
+    spec.tolerations,
+    spec.topologySpreadConstraints,
+    spec.priority,
+    spec.schedulerName,
+    spec.hostNetwork,
+    spec.hostUsers,
+    spec.overhead,
+    spec.resources,
+    spec.resourceClaims,
+    spec.workloadRef,
+    spec.schedulingGroup,
+    spec.containers?.map((container) => containerPart(container, spec.hostNetwork)),
+    spec.initContainers?.map((container) => containerPart(container, spec.hostNetwork)),
+    spec.volumes?.filter(placesPod),
+  ];
+}
+
+function podStatusPart(status: NonNullable<PodJson['status']>): readonly unknown[] {
+  return [
+    status.containerStatuses?.map(statusPart),
+    status.initContainerStatuses?.map(statusPart),
+    status.allocatedResources,
+    status.resources === undefined ? undefined : (status.resources?.requests ?? {}),
+    status.conditions?.find(({ type }) => type === 'PodResizePending')?.reason,
+  ];
+}
+
+function containerPart(container: ContainerJson, hostNetwork: boolean | undefined): readonly unknown[] {
+  const ports = container.ports?.filter(({ hostPort }) => hostPort !== undefined || hostNetwork === true);
+  return [container.name, container.restartPolicy, container.restartPolicyRules ?? undefined, container.resources, ports];
+}
+
+function statusPart(status: ContainerStatusJson): readonly unknown[] {
+  const actual = status.resources ?? undefined;
+  return [status.name, status.allocatedResources, actual === undefined ? undefined : (actual.requests ?? {})];
+}
+
+/** Projects without interning. */
+export function projectShape(pod: PodJson, names: ResourceNames): PodShape {
+  const spec = pod.spec ?? {};
+  const namespace = pod.metadata?.namespace ?? 'default';
+  const labels = sortedLabels(pod.metadata?.labels);
+  const { requests, broken } = requestsOrNone(pod, names);
+  const content = {
+    namespace,
+    labels,
+    nodeSelector: sortedLabels(spec.nodeSelector),
+    nodeAffinity: nodeAffinity(spec),
+    tolerations: (spec.tolerations ?? []).map(toleration),
+    hostPorts: hostPorts(spec),
+    topologySpread: spreadConstraints(spec.topologySpreadConstraints ?? [], labels),
+    podAffinity: affinityTerms(spec.affinity?.podAffinity?.requiredDuringSchedulingIgnoredDuringExecution, { namespace, labels }),
+    podAntiAffinity: affinityTerms(spec.affinity?.podAntiAffinity?.requiredDuringSchedulingIgnoredDuringExecution, { namespace, labels }),
+    priority: spec.priority,
+    schedulerName: spec.schedulerName ?? 'default-scheduler',
+    unsupported: [...broken, ...unsupportedOf(spec)],
+    ...nodeFeatures(spec),
+    ...loneDisks(spec),
+    ...deviceClaims(spec),
+  };
+  // Resources by name: the same key in a replay, where names may get their indexes in another order.
+  const byName = Object.entries(names.toRecord(requests)).sort(([left], [right]) => (left < right ? -1 : 1));
+  return { key: JSON.stringify([content, byName]), ...content, requests };
+}
+
+/** A quantity that cannot be read is not zero: the pod says that it cannot be judged. */
+function requestsOrNone(
+  pod: PodJson,
+  names: ResourceNames,
+): { readonly requests: Resources; readonly broken: readonly UnsupportedRequirement[] } {
+  try {
+    return { requests: withDisks(effectiveRequest(pod, names), pod, names), broken: [] };
+  } catch (thrown) {
+    if (!(thrown instanceof AutoscalerError) || thrown.kind !== 'config') throw thrown;
+    const requests = noResources();
+    requests[PODS] = 1;
+    return { requests, broken: [{ feature: 'quantity', detail: thrown.message }] };
+  }
+}
+
+function withDisks(requests: Resources, { spec = {} }: PodJson, names: ResourceNames): Resources {
+  const disks = disksOf(spec.volumes ?? []).length;
+  return disks === 0 ? requests : plus(requests, names.fromRecord({ [attachResource(AZURE_DISK_DRIVER)]: disks }));
+}
+
+function nodeAffinity(spec: PodSpecJson): readonly NodeSelectorTerm[] | undefined {
+  const required = spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution;
+  if (required === undefined || required === null) return undefined;
+  return (required.nodeSelectorTerms ?? []).map(nodeSelectorTerm);
+}
+
+/**
+ * Ports of containers and sidecars; ordinary init containers are gone when the pod runs. On the host's network every port
+ * is one of the host: the API server writes that into pods, but not into the templates of DaemonSets and Deployments.
+ */
+function hostPorts(spec: PodSpecJson): readonly HostPort[] {
+  const lasting = [...(spec.containers ?? []), ...(spec.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === 'Always')];
+  return lasting
+    .flatMap((container) => container.ports ?? [])
+    .map((port) => ({ ...port, hostPort: port.hostPort ?? (spec.hostNetwork === true ? port.containerPort : undefined) ?? 0 }))
+    .filter(({ hostPort }) => hostPort > 0)
+    .map(({ hostPort, protocol, hostIP }) => ({
+      port: hostPort,
+      protocol: protocol === 'UDP' || protocol === 'SCTP' ? protocol : 'TCP',
+      hostIp: hostIP === undefined || hostIP === '' ? '0.0.0.0' : hostIP,
+    }));
+}
+
+function unsupportedOf(spec: PodSpecJson): readonly UnsupportedRequirement[] {
+  // Until somebody says what the claims mean.
+  const claims = (deviceClaims(spec).deviceClaims ?? []).map((ref) => ({ feature: DEVICE_CLAIMS, detail: describeRef(ref) }));
+  return [...claims, ...devicesByName(spec), ...gangOf(spec)];
+}
+
+/** Resources of these names are devices of a class, which no device plugin reports: a claim is made for the pod as it is bound. */
+const BY_CLASS = 'deviceclass.resource.kubernetes.io/';
+
+function devicesByName({ containers = [], initContainers }: PodSpecJson): readonly UnsupportedRequirement[] {
+  const asked = [...containers, ...(initContainers ?? [])].flatMap(({ resources }) => Object.keys(requestsOf(resources)));
+  return [...new Set(asked)]
+    .filter((name) => name.startsWith(BY_CLASS))
+    .map((name) => ({
+      feature: 'devices-as-extended-resource',
+      detail: `${name}, which stands for devices of class ${name.slice(BY_CLASS.length)}`,
+    }));
+}
+
+/** Pods that are placed together or not at all. */
+function gangOf({ workloadRef, schedulingGroup }: PodSpecJson): readonly UnsupportedRequirement[] {
+  const group = schedulingGroup ?? undefined;
+  if (group !== undefined) return [{ feature: 'gang-scheduling', detail: `pod group ${group.podGroupName ?? ''}` }];
+  const workload = workloadRef ?? undefined;
+  return workload === undefined ? [] : [{ feature: 'gang-scheduling', detail: `workload ${workload.name ?? ''}` }];
+}
+
+/**
+ * What a kubelet must declare for such a pod; upstream `nodedeclaredfeatures`. Where the feature is not known to the API server
+ * there are no such pods.
+ */
+function nodeFeatures({ containers = [], initContainers = [], hostNetwork, hostUsers }: PodSpecJson): Pick<PodShape, 'nodeFeatures'> {
+  const rules = [...containers, ...(initContainers ?? [])].flatMap((container) => container.restartPolicyRules ?? []);
+  const features = [
+    ...(rules.some(({ action }) => action === 'RestartAllContainers') ? ['RestartAllContainersOnContainerExits'] : []),
+    ...(hostNetwork === true && hostUsers === false ? ['UserNamespacesHostNetworkSupport'] : []),
+  ];
+  return features.length === 0 ? {} : { nodeFeatures: features };
+}
+
+function loneDisks({ volumes = [] }: PodSpecJson): Pick<PodShape, 'loneDisks'> {
+  const disks = loneDisksOf(volumes);
+  return disks.length === 0 ? {} : { loneDisks: disks };
+}
+
+function deviceClaims({ resourceClaims = [] }: PodSpecJson): Pick<PodShape, 'deviceClaims'> {
+  if (resourceClaims.length === 0) return {};
+  return {
+    deviceClaims: resourceClaims.map(({ name = '', resourceClaimName, resourceClaimTemplateName }) => ({
+      name,
+      ...(resourceClaimName === undefined ? {} : { claim: resourceClaimName }),
+      ...(resourceClaimTemplateName === undefined ? {} : { template: resourceClaimTemplateName }),
+    })),
+  };
+}
+
+function sortedLabels(labels: Labels | undefined): Labels {
+  return Object.fromEntries(Object.entries(labels ?? {}).sort(([left], [right]) => (left < right ? -1 : 1)));
+}

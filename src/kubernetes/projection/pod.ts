@@ -1,0 +1,162 @@
+/** V1 Pod JSON to a domain Pod. What no decision reads is dropped here. */
+import type { Controller, LocalVolume, Pod, PodPhase, SafeToEvict } from '../../domain/pod.ts';
+import type { ResourceNames } from '../../domain/resources.ts';
+import { timeOf, type ConditionJson, type MetadataJson, type PodJson } from '../api/core-json.ts';
+import { Interner, StringInterner } from '../watch/interner.ts';
+import { claimsOf, disksOf, localVolumes } from './pod-volumes.ts';
+import { Shapes } from './pod-shape.ts';
+
+const PREFIX = 'cluster-autoscaler.kubernetes.io/';
+const PHASES: ReadonlySet<string> = new Set(['Pending', 'Running', 'Succeeded', 'Failed', 'Unknown']);
+const NONE: readonly never[] = [];
+/** As Kubernetes reads it: a plain integer without leading zeros; anything else counts as not set. */
+const DELETION_COST = /^(?:0|-?[1-9]\d{0,9})$/;
+/** What the API server fills in. */
+const DEFAULT_GRACE_SECONDS = 30;
+
+/** Everything that is shared between the pods of one reader. */
+export interface PodProjection {
+  readonly shapes: Shapes;
+  readonly strings: StringInterner;
+  readonly controllers: Interner<Controller>;
+  readonly volumes: Interner<readonly LocalVolume[]>;
+}
+
+export function createPodProjection(names: ResourceNames): PodProjection {
+  return { shapes: new Shapes(names), strings: new StringInterner(), controllers: new Interner(), volumes: new Interner() };
+}
+
+export function projectPod(json: PodJson, shared: PodProjection): Pod {
+  const { metadata = {}, spec = {}, status = {} } = json;
+  const annotations = metadata.annotations ?? {};
+  const shape = shared.shapes.of(json);
+  const controller = controllerOf(metadata, shared.controllers);
+  const nodeName = optional(spec.nodeName, shared.strings);
+  return {
+    uid: metadata.uid ?? '',
+    namespace: shape.namespace,
+    name: metadata.name ?? '',
+    shape,
+    nodeName,
+    nominatedNodeName: optional(status.nominatedNodeName, shared.strings),
+    phase: phaseOf(status.phase),
+    createdAtMs: timeOf(metadata.creationTimestamp) ?? 0,
+    deletionAtMs: timeOf(metadata.deletionTimestamp),
+    terminationGraceMs: (spec.terminationGracePeriodSeconds ?? DEFAULT_GRACE_SECONDS) * 1000,
+    restartPolicy: restartPolicyOf(spec.restartPolicy),
+    controller,
+    unschedulable: nodeName === undefined ? unschedulable(status.conditions, shared.strings) : undefined,
+    ...(nodeName === undefined && isUnseen(status.conditions) ? { unseen: true } : {}),
+    mirror: annotations['kubernetes.io/config.mirror'] !== undefined,
+    daemonSet: isDaemon(controller, annotations),
+    safeToEvict: safeToEvict(annotations[`${PREFIX}safe-to-evict`]),
+    safeToEvictVolumes: listOf(annotations[`${PREFIX}safe-to-evict-local-volumes`]),
+    doNotDisrupt: annotations['karpenter.sh/do-not-disrupt'] === 'true',
+    localVolumes: volumesOf(json, shared.volumes),
+    scaleUpDelayMs: goDurationMs(annotations[`${PREFIX}pod-scale-up-delay`]),
+    ready: conditionOf(status.conditions, 'Ready')?.status === 'True',
+    ...disruptionWishes(annotations),
+    ...claimsPart(json),
+    ...madeClaims(json),
+    ...consumptionOf(annotations),
+  };
+}
+
+function claimsPart({ metadata = {}, spec = {} }: PodJson): Pick<Pod, 'claims' | 'disks'> {
+  const claims = claimsOf(spec.volumes ?? NONE, metadata.name ?? '');
+  const disks = disksOf(spec.volumes ?? NONE);
+  return { ...(claims.length === 0 ? {} : { claims }), ...(disks.length === 0 ? {} : { disks }) };
+}
+
+/** A claim that is not needed after all has no name. */
+function madeClaims({ status = {} }: PodJson): Pick<Pod, 'madeClaims'> {
+  const made = (status.resourceClaimStatuses ?? []).flatMap(({ name, resourceClaimName }) =>
+    name === undefined || resourceClaimName === undefined ? [] : [[name, resourceClaimName] as const],
+  );
+  return made.length === 0 ? {} : { madeClaims: Object.fromEntries(made) };
+}
+
+/** The second is the name of earlier versions. */
+function consumptionOf(annotations: Readonly<Record<string, string>>): Pick<Pod, 'consumes'> {
+  const consumes = annotations['autoscaling.x-k8s.io/consume-provisioning-request'] ?? annotations[`${PREFIX}consume-provisioning-request`];
+  return consumes === undefined || consumes === '' ? {} : { consumes };
+}
+
+/** Only pods that say something carry the fields. */
+function disruptionWishes(annotations: Readonly<Record<string, string>>): Pick<Pod, 'daemonEviction' | 'deletionCost'> {
+  const eviction = annotations[`${PREFIX}enable-ds-eviction`];
+  const cost = annotations['controller.kubernetes.io/pod-deletion-cost'];
+  return {
+    // Any other word opts out, as in the Cluster Autoscaler.
+    ...(eviction === undefined ? {} : { daemonEviction: eviction === 'true' }),
+    ...(cost === undefined || !DELETION_COST.test(cost) ? {} : { deletionCost: Number(cost) }),
+  };
+}
+
+function phaseOf(text = ''): PodPhase {
+  return PHASES.has(text) ? (text as PodPhase) : 'Unknown';
+}
+
+function restartPolicyOf(text: string | undefined): Pod['restartPolicy'] {
+  return text === 'Never' || text === 'OnFailure' ? text : 'Always';
+}
+
+function isDaemon(controller: Controller | undefined, annotations: Readonly<Record<string, string>>): boolean {
+  return controller?.kind === 'DaemonSet' || annotations[`${PREFIX}daemonset-pod`] === 'true';
+}
+
+/** Spaces count, as in the Cluster Autoscaler. */
+function listOf(text: string | undefined): readonly string[] {
+  return text === undefined || text === '' ? NONE : text.split(',');
+}
+
+function optional(text: string | undefined, strings: StringInterner): string | undefined {
+  return text === undefined || text === '' ? undefined : strings.of(text);
+}
+
+function controllerOf(metadata: MetadataJson, known: Interner<Controller>): Controller | undefined {
+  const owner = metadata.ownerReferences?.find(({ controller }) => controller === true);
+  if (owner === undefined) return undefined;
+  const { apiVersion, kind = '', name = '', uid = '' } = owner;
+  return known.of(`${uid} ${kind} ${name}`, () => ({ kind, name, uid, ...(apiVersion === undefined ? {} : { apiVersion }) }));
+}
+
+function conditionOf(conditions: readonly ConditionJson[] | undefined, type: string): ConditionJson | undefined {
+  return conditions?.find((condition) => condition.type === type);
+}
+
+/** `SchedulingGated` and other reasons are not "unschedulable": nothing has tried to place such a pod. */
+function unschedulable(conditions: readonly ConditionJson[] | undefined, strings: StringInterner): Pod['unschedulable'] {
+  const scheduled = conditionOf(conditions, 'PodScheduled');
+  if (scheduled?.status !== 'False' || scheduled.reason !== 'Unschedulable') return undefined;
+  return { sinceMs: timeOf(scheduled.lastTransitionTime) ?? 0, message: strings.of(scheduled.message ?? '') };
+}
+
+/** A scheduler that has looked at a pod says so in the condition, whatever it decided. */
+function isUnseen(conditions: readonly ConditionJson[] | undefined): boolean {
+  const scheduled = conditionOf(conditions, 'PodScheduled');
+  return scheduled === undefined || (scheduled.status === 'False' && (scheduled.reason ?? '') === '');
+}
+
+function safeToEvict(text: string | undefined): SafeToEvict | undefined {
+  return text === 'true' || text === 'false' || text === 'on-completion' ? text : undefined;
+}
+
+function volumesOf(json: PodJson, known: Interner<readonly LocalVolume[]>): readonly LocalVolume[] {
+  const volumes = json.spec?.volumes;
+  if (volumes === undefined || volumes.length === 0) return NONE;
+  const local = localVolumes(volumes);
+  if (local.length === 0) return NONE;
+  return known.of(local.map(({ kind, name }) => `${kind} ${name}`).join(','), () => local);
+}
+
+const UNIT_MS: Readonly<Record<string, number>> = { h: 3_600_000, m: 60_000, s: 1_000, ms: 1, us: 1e-3, µs: 1e-3, ns: 1e-6 };
+
+/** A Go duration such as `600s` or `1m30s`, in milliseconds. What is not one counts as not set, as in the Cluster Autoscaler. */
+export function goDurationMs(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  if (text === '0') return 0;
+  if (!/^(\d+(\.\d+)?(h|m|s|ms|us|µs|ns))+$/.test(text)) return undefined;
+  const parts = text.matchAll(/(\d+(?:\.\d+)?)(ms|us|µs|ns|h|m|s)/g);
+  return [...parts].reduce((sum, [, amount = '0', unit = 's']) => sum + Number(amount) * (UNIT_MS[unit] ?? 0), 0);
+}

@@ -1,0 +1,109 @@
+/** Selectors, affinity and spread constraints: API JSON to domain values. */
+import type { LabelSelector, Labels, NodeSelectorTerm, Requirement } from '../../domain/labels.ts';
+import type { PodAffinityTerm, TopologySpreadConstraint } from '../../domain/pod.ts';
+import type { TaintEffect, Toleration } from '../../domain/taints.ts';
+import type {
+  AffinityTermJson,
+  LabelSelectorJson,
+  NodeSelectorTermJson,
+  RequirementJson,
+  SpreadJson,
+  TolerationJson,
+} from '../api/core-json.ts';
+
+const OPERATORS: ReadonlySet<string> = new Set(['In', 'NotIn', 'Exists', 'DoesNotExist', 'Gt', 'Lt']);
+
+/** Only clusters that compare tolerations accept pods with the last two. */
+const TOLERATIONS = ['Equal', 'Exists', 'Lt', 'Gt'] as const;
+
+/** An absent selector inside a term matches no pod at all; `In` of no values says that. */
+const MATCHES_NOTHING: Requirement = { key: '', operator: 'In', values: [] };
+
+/** undefined or null: the API says "matches nothing". */
+export function labelSelector(json: LabelSelectorJson | null | undefined): LabelSelector | undefined {
+  if (json === undefined || json === null) return undefined;
+  const exact = Object.entries(json.matchLabels ?? {})
+    .sort(([left], [right]) => (left < right ? -1 : 1))
+    .map(([key, value]): Requirement => ({ key, operator: 'In', values: [value] }));
+  return { requirements: [...exact, ...(json.matchExpressions ?? []).map(requirement)] };
+}
+
+/** An operator this version does not know never holds: a pod is kept waiting rather than misplaced. */
+export function requirement(json: RequirementJson): Requirement {
+  const { key = '', operator = '', values = [] } = json;
+  return OPERATORS.has(operator) ? { key, operator: operator as Requirement['operator'], values } : { ...MATCHES_NOTHING, key };
+}
+
+export function nodeSelectorTerm(json: NodeSelectorTermJson): NodeSelectorTerm {
+  return { expressions: (json.matchExpressions ?? []).map(requirement), fields: (json.matchFields ?? []).map(requirement) };
+}
+
+/** Only `DoNotSchedule` decides; the soft kind is left out. */
+export function spreadConstraints(json: readonly SpreadJson[], labels: Labels): readonly TopologySpreadConstraint[] {
+  return json
+    .filter(({ whenUnsatisfiable }) => whenUnsatisfiable !== 'ScheduleAnyway')
+    .map((constraint) => ({
+      topologyKey: constraint.topologyKey ?? '',
+      maxSkew: constraint.maxSkew ?? 1,
+      minDomains: constraint.minDomains ?? 1,
+      selector: termSelector({ selector: constraint.labelSelector, same: constraint.matchLabelKeys, labels }),
+      nodeAffinityPolicy: constraint.nodeAffinityPolicy === 'Ignore' ? 'Ignore' : 'Honor',
+      nodeTaintsPolicy: constraint.nodeTaintsPolicy === 'Honor' ? 'Honor' : 'Ignore',
+    }));
+}
+
+/** No namespaces and no namespace selector: the pod's own namespace. */
+export function affinityTerms(
+  json: readonly AffinityTermJson[] | undefined,
+  pod: { readonly namespace: string; readonly labels: Labels },
+): readonly PodAffinityTerm[] {
+  return (json ?? []).map((term) => {
+    const namespaces = term.namespaces ?? [];
+    const namespaceSelector = labelSelector(term.namespaceSelector);
+    return {
+      topologyKey: term.topologyKey ?? '',
+      selector: termSelector({
+        selector: term.labelSelector,
+        same: term.matchLabelKeys,
+        other: term.mismatchLabelKeys,
+        labels: pod.labels,
+      }),
+      namespaces: namespaces.length === 0 && namespaceSelector === undefined ? [pod.namespace] : namespaces,
+      namespaceSelector,
+    };
+  });
+}
+
+interface TermSelector {
+  readonly selector: LabelSelectorJson | null | undefined;
+  readonly same: readonly string[] | undefined;
+  readonly other?: readonly string[] | undefined;
+  readonly labels: Labels;
+}
+
+/** Folds the pod's own values of `matchLabelKeys` in. The API server may have done it before: nothing is added twice. */
+function termSelector(term: TermSelector): LabelSelector {
+  const base = labelSelector(term.selector);
+  if (base === undefined) return { requirements: [MATCHES_NOTHING] };
+  const requirements = [...base.requirements];
+  const fold = (operator: 'In' | 'NotIn') => (key: string) => {
+    const value = Object.hasOwn(term.labels, key) ? term.labels[key] : undefined;
+    if (value === undefined) return;
+    const there = requirements.some(
+      (known) => known.key === key && known.operator === operator && known.values.length === 1 && known.values[0] === value,
+    );
+    if (!there) requirements.push({ key, operator, values: [value] });
+  };
+  (term.same ?? []).forEach(fold('In'));
+  (term.other ?? []).forEach(fold('NotIn'));
+  return { requirements };
+}
+
+export function toleration(json: TolerationJson): Toleration {
+  return {
+    key: json.key ?? '',
+    operator: TOLERATIONS.find((known) => known === json.operator) ?? 'Equal',
+    value: json.value ?? '',
+    effect: json.effect === undefined || json.effect === '' ? undefined : (json.effect as TaintEffect),
+  };
+}

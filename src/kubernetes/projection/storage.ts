@@ -1,0 +1,218 @@
+/** Claims, volumes, storage classes and CSINodes: API JSON to the little that placing a pod needs. */
+import { AutoscalerError } from '../../lib/errors.ts';
+import type { NodeSelectorTerm, Requirement } from '../../domain/labels.ts';
+import { wholeUnits } from '../../domain/quantity.ts';
+import { AZURE_DISK_DRIVER, AZURE_FILE_DRIVER, ZONE_LABELS, type AttachLimits, type ClaimWish } from '../../domain/volumes.ts';
+import type {
+  LabelSelectorJson,
+  MetadataJson,
+  ClaimSpecJson,
+  CsiNodeJson,
+  StorageClassJson,
+  VolumeClaimJson,
+  VolumeObjectJson,
+} from '../api/core-json.ts';
+import { labelSelector, nodeSelectorTerm } from './selectors.ts';
+
+const BOUND = 'pv.kubernetes.io/bind-completed';
+const SELECTED_NODE = 'volume.kubernetes.io/selected-node';
+const OLD_CLASS = 'volume.beta.kubernetes.io/storage-class';
+const DEFAULT_CLASS = 'storageclass.kubernetes.io/is-default-class';
+/** Zones of a volume of several zones are written as one label value. */
+const ZONE_SEPARATOR = '__';
+
+export interface Claim {
+  /** `namespace/name` */
+  readonly key: string;
+  readonly wish: ClaimWish;
+  /** The volume it is bound to; undefined: not bound yet. */
+  readonly volume: string | undefined;
+  /** It names a volume and waits for the two to be bound. */
+  readonly isBinding: boolean;
+  readonly isDeleting: boolean;
+  /** The node for which a volume is being made right now. */
+  readonly selectedNode: string | undefined;
+  /** The pod that a claim of a generic ephemeral volume was made for. */
+  readonly ownerUid: string | undefined;
+}
+
+export interface Volume {
+  readonly name: string;
+  readonly className: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly isAvailable: boolean;
+  /** The claim it is kept for. */
+  readonly claim: string | undefined;
+  readonly bytes: number;
+  readonly accessModes: readonly string[];
+  readonly mode: string;
+  readonly driver: string | undefined;
+  /** What the driver calls it: two volumes of one handle are one disk, and take one attach slot. */
+  readonly handle: string;
+  /** Node affinity; undefined: reachable from everywhere. */
+  readonly terms: readonly NodeSelectorTerm[] | undefined;
+  readonly zones: readonly Requirement[];
+}
+
+export interface StorageClass {
+  readonly name: string;
+  readonly provisioner: string;
+  /** WaitForFirstConsumer. */
+  readonly waits: boolean;
+  /** Where volumes may be made; undefined: anywhere. */
+  readonly topologies: readonly NodeSelectorTerm[] | undefined;
+  readonly isDefault: boolean;
+}
+
+export interface CsiNode {
+  readonly name: string;
+  readonly limits: AttachLimits;
+}
+
+/** What a driver says it can still make of a class, for the nodes that match. */
+export interface StorageCapacity {
+  readonly className: string;
+  /** undefined: no node reaches it. No requirement: every node does. */
+  readonly topology: readonly Requirement[] | undefined;
+  /** The largest volume that can be made; undefined: the driver does not know. */
+  readonly bytes: number | undefined;
+}
+
+export interface StorageCapacityJson {
+  readonly storageClassName?: string;
+  readonly nodeTopology?: LabelSelectorJson | null;
+  readonly capacity?: string | number;
+  readonly maximumVolumeSize?: string | number;
+}
+
+export interface CsiDriverJson {
+  readonly metadata?: MetadataJson;
+  readonly spec?: { readonly storageCapacity?: boolean };
+}
+
+export function projectStorageCapacity(json: StorageCapacityJson): StorageCapacity {
+  const size = json.maximumVolumeSize ?? json.capacity ?? undefined;
+  return {
+    className: json.storageClassName ?? '',
+    topology: labelSelector(json.nodeTopology)?.requirements,
+    // What cannot be read is no room.
+    bytes: size === undefined ? undefined : bytesOf(size, 0),
+  };
+}
+
+/** Whether the driver's volumes are made only where it says that there is room. */
+export function projectCsiDriver({ metadata = {}, spec = {} }: CsiDriverJson): { readonly name: string; readonly tracks: boolean } {
+  return { name: metadata.name ?? '', tracks: spec.storageCapacity === true };
+}
+
+export function projectClaim(json: VolumeClaimJson): Claim {
+  const { metadata = {}, spec = {}, status = {} } = json;
+  const annotations = metadata.annotations ?? {};
+  const named = spec.volumeName === undefined || spec.volumeName === '' ? undefined : spec.volumeName;
+  const isBound = named !== undefined && (annotations[BOUND] !== undefined || status.phase === 'Bound' || status.phase === 'Lost');
+  return {
+    key: placeOf(metadata),
+    wish: claimWish({ ...spec, storageClassName: spec.storageClassName ?? annotations[OLD_CLASS] }),
+    volume: isBound ? named : undefined,
+    isBinding: named !== undefined && !isBound,
+    isDeleting: metadata.deletionTimestamp !== undefined,
+    selectedNode: annotations[SELECTED_NODE],
+    ownerUid: podOwner(metadata),
+  };
+}
+
+function podOwner({ ownerReferences }: MetadataJson): string | undefined {
+  return ownerReferences?.find(({ kind, controller }) => kind === 'Pod' && controller === true)?.uid;
+}
+
+export function claimWish(spec: ClaimSpecJson): ClaimWish {
+  const selector = spec.selector === undefined ? undefined : labelSelector(spec.selector)?.requirements;
+  return {
+    className: spec.storageClassName ?? undefined,
+    accessModes: spec.accessModes ?? [],
+    // A size that cannot be read fits no volume that is there.
+    bytes: bytesOf(spec.resources?.requests?.['storage'], Number.MAX_SAFE_INTEGER),
+    mode: spec.volumeMode ?? 'Filesystem',
+    selector,
+  };
+}
+
+export function projectVolume(json: VolumeObjectJson): Volume {
+  const { metadata = {}, spec = {}, status = {} } = json;
+  const labels = metadata.labels ?? {};
+  const reference = spec.claimRef;
+  return {
+    name: metadata.name ?? '',
+    className: spec.storageClassName ?? metadata.annotations?.[OLD_CLASS] ?? '',
+    labels,
+    isAvailable: status.phase === 'Available' && metadata.deletionTimestamp === undefined,
+    claim: reference === undefined ? undefined : placeOf(reference),
+    ...reachOf(spec, labels),
+    handle: handleOf(spec, metadata),
+    bytes: bytesOf(spec.capacity?.['storage'], 0),
+    accessModes: spec.accessModes ?? [],
+    mode: spec.volumeMode ?? 'Filesystem',
+  };
+}
+
+function handleOf({ csi, azureDisk }: NonNullable<VolumeObjectJson['spec']>, { name = '' }: MetadataJson): string {
+  return csi?.volumeHandle ?? azureDisk?.diskURI ?? name;
+}
+
+/** `namespace/name` */
+function placeOf({ namespace = 'default', name = '' }: { readonly namespace?: string; readonly name?: string }): string {
+  return `${namespace}/${name}`;
+}
+
+/** Who attaches it, and to which nodes. */
+function reachOf(spec: NonNullable<VolumeObjectJson['spec']>, labels: Volume['labels']): Pick<Volume, 'driver' | 'terms' | 'zones'> {
+  const required = spec.nodeAffinity?.required;
+  return {
+    // In-tree disks have been handled by the driver since Kubernetes 1.24, and count as its volumes.
+    driver: spec.csi?.driver ?? (spec.azureDisk === undefined ? undefined : AZURE_DISK_DRIVER),
+    terms: required === undefined ? undefined : (required.nodeSelectorTerms ?? []).map(nodeSelectorTerm),
+    zones: ZONE_LABELS.flatMap((key): readonly Requirement[] => {
+      const value = labels[key];
+      return value === undefined ? [] : [{ key, operator: 'In', values: value.split(ZONE_SEPARATOR) }];
+    }),
+  };
+}
+
+function bytesOf(quantity: string | number | undefined, unreadable: number): number {
+  try {
+    return wholeUnits(quantity ?? 0);
+  } catch (thrown) {
+    if (thrown instanceof AutoscalerError && thrown.kind === 'config') return unreadable;
+    throw thrown;
+  }
+}
+
+/** Provisioners of old classes, by the drivers that have done their work since Kubernetes 1.24. */
+const PRESENT_DRIVERS: ReadonlyMap<string, string> = new Map([
+  ['kubernetes.io/azure-disk', AZURE_DISK_DRIVER],
+  ['kubernetes.io/azure-file', AZURE_FILE_DRIVER],
+]);
+
+export function projectStorageClass(json: StorageClassJson): StorageClass {
+  const { metadata = {} } = json;
+  return {
+    name: metadata.name ?? '',
+    provisioner: PRESENT_DRIVERS.get(json.provisioner ?? '') ?? json.provisioner ?? '',
+    waits: json.volumeBindingMode === 'WaitForFirstConsumer',
+    topologies:
+      json.allowedTopologies === undefined || json.allowedTopologies.length === 0
+        ? undefined
+        : json.allowedTopologies.map(({ matchLabelExpressions = [] }) => ({
+            expressions: matchLabelExpressions.map(({ key = '', values = [] }) => ({ key, operator: 'In' as const, values })),
+            fields: [],
+          })),
+    isDefault: metadata.annotations?.[DEFAULT_CLASS] === 'true',
+  };
+}
+
+export function projectCsiNode(json: CsiNodeJson): CsiNode {
+  const limits = (json.spec?.drivers ?? []).flatMap(({ name = '', allocatable }) =>
+    allocatable?.count === undefined ? [] : [[name, allocatable.count] as const],
+  );
+  return { name: json.metadata?.name ?? '', limits: Object.fromEntries(limits) };
+}

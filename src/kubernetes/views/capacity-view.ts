@@ -1,0 +1,118 @@
+/**
+ * Quotas, buffers and requests for capacity, and the pod templates and workloads that they speak of, by watches of their own.
+ * Their kinds come with custom resource definitions that a cluster may lack: then there are none, and they are looked for
+ * again from time to time.
+ */
+import type { CapacityObjects, PodTemplate, ScalableWorkload } from '../../domain/capacity-objects.ts';
+import type { ResourceNames } from '../../domain/resources.ts';
+import type { ObjectJson } from '../api/core-json.ts';
+import { capacityPath } from '../writes/capacity-status.ts';
+import { projectResourceQuota } from '../projection/resource-quotas.ts';
+import { projectBuffer, projectPodTemplate, projectQuota, projectRequest, projectScalable } from '../projection/capacity-objects.ts';
+import type { Shapes } from '../projection/pod-shape.ts';
+import { Reflector } from '../watch/reflector.ts';
+import type { ReflectorDeps } from '../watch/reflector-options.ts';
+import { Table } from '../watch/object-table.ts';
+
+/** Which of them somebody wants. */
+export interface CapacityWishes {
+  readonly quotas: boolean;
+  readonly buffers: boolean;
+  readonly requests: boolean;
+}
+
+export interface WatchedCapacityDeps extends Omit<ReflectorDeps, 'resource' | 'path' | 'table'> {
+  readonly names: ResourceNames;
+  readonly shapes: Shapes;
+  readonly wishes: CapacityWishes;
+}
+
+/** Workloads whose pods a buffer can stand for, with the field that counts them. */
+const SCALABLE = [
+  { kind: 'Deployment', apiGroup: 'apps', resource: 'deployments', path: '/apis/apps/v1/deployments' },
+  { kind: 'ReplicaSet', apiGroup: 'apps', resource: 'replicasets', path: '/apis/apps/v1/replicasets' },
+  { kind: 'StatefulSet', apiGroup: 'apps', resource: 'statefulsets', path: '/apis/apps/v1/statefulsets' },
+  { kind: 'Job', apiGroup: 'batch', resource: 'jobs', path: '/apis/batch/v1/jobs' },
+  { kind: 'ReplicationController', apiGroup: '', resource: 'replicationcontrollers', path: '/api/v1/replicationcontrollers' },
+] as const;
+
+const placeOf = ({ metadata }: ObjectJson): string => `${metadata?.namespace ?? ''}/${metadata?.name ?? ''}`;
+
+/** Owns the watches. */
+export class WatchedCapacity {
+  readonly #reflectors: Reflector[] = [];
+  readonly #makers: readonly (() => Partial<CapacityObjects>)[];
+  readonly #tables: { takeChanged(): boolean }[] = [];
+  #objects: CapacityObjects = {};
+  /** How many of them have been read whole. */
+  #known = 0;
+
+  constructor(deps: WatchedCapacityDeps) {
+    const { wishes, names, shapes } = deps;
+    const watch = <Item>(
+      source: { resource: string; path: string; mayBeAbsent?: true },
+      project: (json: ObjectJson) => Item,
+    ): Table<Item> => {
+      const table = new Table<Item>({ keyOf: placeOf, project });
+      this.#tables.push(table);
+      this.#reflectors.push(new Reflector({ ...deps, ...source, table }));
+      return table;
+    };
+    const makers: (() => Partial<CapacityObjects>)[] = [];
+    if (wishes.quotas) {
+      const table = watch({ resource: 'capacityquotas', path: capacityPath('CapacityQuota'), mayBeAbsent: true }, projectQuota);
+      makers.push(() => ({ quotas: inOrder(table.items) }));
+    }
+    if (wishes.buffers) {
+      const source = { resource: 'capacitybuffers', path: capacityPath('CapacityBuffer'), mayBeAbsent: true } as const;
+      const table = watch(source, (json) => projectBuffer(json, names));
+      makers.push(() => ({ buffers: inOrder(table.items) }));
+      const scalables = SCALABLE.map(({ resource, path, ...type }) =>
+        watch({ resource, path }, (json) => projectScalable(type, json, deps)),
+      );
+      makers.push(() => ({ scalables: byReference(scalables) }));
+      const quotas = watch({ resource: 'resourcequotas', path: '/api/v1/resourcequotas' }, projectResourceQuota);
+      makers.push(() => ({ resourceQuotas: inOrder(quotas.items) }));
+    }
+    if (wishes.requests) {
+      const source = { resource: 'provisioningrequests', path: capacityPath('ProvisioningRequest'), mayBeAbsent: true } as const;
+      const table = watch(source, projectRequest);
+      makers.push(() => ({ requests: inOrder(table.items) }));
+    }
+    if (wishes.buffers || wishes.requests) {
+      const source = { resource: 'podtemplates', path: '/api/v1/podtemplates' };
+      const table: Table<PodTemplate> = watch(source, (json) => projectPodTemplate(json, shapes, names));
+      const reflector = this.#reflectors.at(-1);
+      makers.push(() => (reflector?.version === 0 ? {} : { podTemplates: new Map(table.items) }));
+    }
+    this.#makers = makers;
+  }
+
+  /** Resolves when each is known, or known to be unreadable: what cannot be read is told by its watch and is not there. */
+  async start(signal: AbortSignal): Promise<void> {
+    for (const reflector of this.#reflectors) reflector.start(signal);
+    await Promise.all(this.#reflectors.map((reflector) => reflector.answered));
+  }
+
+  /** The same value as long as nothing changed. */
+  current(): CapacityObjects {
+    const changed = this.#tables.filter((table) => table.takeChanged()).length > 0;
+    const known = this.#reflectors.filter(({ version }) => version > 0).length;
+    if (changed || known !== this.#known) this.#objects = Object.assign({}, ...this.#makers.map((make) => make())) as CapacityObjects;
+    this.#known = known;
+    return this.#objects;
+  }
+
+  async ended(): Promise<void> {
+    await Promise.all(this.#reflectors.map((reflector) => reflector.ended()));
+  }
+}
+
+function inOrder<Item>(items: ReadonlyMap<string, Item>): readonly Item[] {
+  return [...items].sort(([left], [right]) => (left < right ? -1 : 1)).map(([, item]) => item);
+}
+
+function byReference(tables: readonly Table<ScalableWorkload>[]): ReadonlyMap<string, ScalableWorkload> {
+  const all = tables.flatMap(({ items }) => [...items.values()]);
+  return new Map(all.map((one) => [`${one.kind}.${one.apiGroup}/${one.namespace}/${one.name}`, one]));
+}

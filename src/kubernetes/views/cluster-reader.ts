@@ -1,0 +1,137 @@
+/** The ClusterReader port: views from the watches, and reads past them for decisions that must not act on old data. */
+import { AutoscalerError } from '../../lib/errors.ts';
+import type { Node } from '../../domain/node.ts';
+import type { ClusterView } from '../../domain/observation.ts';
+import type { Pod } from '../../domain/pod.ts';
+import type { TaintRules } from '../../domain/taints.ts';
+import type { ResourceNames } from '../../domain/resources.ts';
+import type { ClusterReader } from '../../domain/ports/cluster.ts';
+import type { ListJson } from '../api/core-json.ts';
+import { isOver } from './pod-index.ts';
+import { projectNode } from '../projection/node.ts';
+import { projectPod } from '../projection/pod.ts';
+import { ReflectedCluster, type Troubles } from './cluster-tables.ts';
+import { Reflector } from '../watch/reflector.ts';
+import type { ReflectorDeps } from '../watch/reflector-options.ts';
+import { WatchedCapacity, type CapacityWishes } from './capacity-view.ts';
+import { WatchedWorkloads } from './workload-view.ts';
+import { getOrUndefined } from '../api/rest.ts';
+
+export interface ReaderDeps extends Omit<ReflectorDeps, 'resource' | 'path' | 'table'> {
+  readonly names: ResourceNames;
+  /** Absent: the taints of nodes that are being set up are those that are always known. */
+  readonly taints?: TaintRules;
+  /** Whether the views say how many pods controllers want. */
+  readonly followWorkloads?: boolean;
+  /** Which objects that ask for capacity are watched; absent: none. */
+  readonly capacity?: CapacityWishes;
+}
+
+const FRESH_PAGE = 500;
+/** Silence of a storage watch after which pods with claims are no longer judged by it. */
+const MOST_STALE_STORAGE_MS = 300_000;
+
+/** Owns the watches. */
+export class WatchedClusterReader implements ClusterReader {
+  readonly #deps: ReaderDeps;
+  readonly #cluster: ReflectedCluster;
+  readonly #reflectors: readonly Reflector[];
+  /** Those that a cluster view can do without, and who cannot. */
+  readonly #optional: ReadonlyMap<Reflector, keyof Troubles>;
+  readonly #workloads: WatchedWorkloads | undefined;
+  readonly #capacity: WatchedCapacity | undefined;
+  readonly #stop = new AbortController();
+
+  constructor(deps: ReaderDeps) {
+    this.#deps = deps;
+    const unreadable = (node: string, reason: string): void => deps.log.warn({ node, reason }, 'node cannot be read');
+    this.#cluster = new ReflectedCluster(deps.names, unreadable, deps.taints, () => deps.clock.now());
+    this.#workloads = deps.followWorkloads === true ? new WatchedWorkloads(deps) : undefined;
+    const { capacity: wishes } = deps;
+    const { shapes } = this.#cluster.podProjection;
+    this.#capacity = wishes === undefined ? undefined : new WatchedCapacity({ ...deps, wishes, shapes });
+    const made = this.#cluster.sources().map((source) => ({ source, reflector: new Reflector({ ...deps, ...source }) }));
+    this.#reflectors = made.map(({ reflector }) => reflector);
+    this.#optional = new Map(made.flatMap(({ source, reflector }) => (source.onlyFor === undefined ? [] : [[reflector, source.onlyFor]])));
+  }
+
+  async start(signal: AbortSignal): Promise<void> {
+    for (const reflector of this.#reflectors) reflector.start(this.#stop.signal);
+    const cancelled = Promise.withResolvers<never>();
+    const onAbort = (): void =>
+      cancelled.reject(new AutoscalerError({ kind: 'cancelled' }, 'Reading the cluster for the first time was cancelled.'));
+    if (signal.aborted) onAbort();
+    signal.addEventListener('abort', onAbort, { once: true });
+    try {
+      await Promise.race([
+        Promise.all([
+          ...this.#reflectors.map((each) => (this.#optional.has(each) ? each.answered : each.synced)),
+          this.#workloads?.start(this.#stop.signal),
+          this.#capacity?.start(this.#stop.signal),
+        ]),
+        cancelled.promise,
+      ]);
+    } finally {
+      signal.removeEventListener('abort', onAbort);
+    }
+  }
+
+  observe(_nowMs: number): ClusterView {
+    const now = this.#deps.clock.monotonic();
+    let stalenessMs = 0;
+    const troubles: { -readonly [Part in keyof Troubles]: Troubles[Part] } = {};
+    for (const reflector of this.#reflectors) {
+      const { resource, lastHeardAt, trouble } = reflector;
+      this.#deps.metrics.cluster.watchStaleness.set({ resource }, (now - lastHeardAt) / 1000);
+      const onlyFor = this.#optional.get(reflector);
+      if (onlyFor === undefined) stalenessMs = Math.max(stalenessMs, now - lastHeardAt);
+      else if (now - lastHeardAt > MOST_STALE_STORAGE_MS)
+        troubles[onlyFor] ??= `${resource} have not been heard of for ${Math.round((now - lastHeardAt) / 1000)} s`;
+      else if (reflector.version === 0) troubles[onlyFor] ??= `${resource} cannot be read: ${trouble ?? ''}`;
+    }
+    const workloads = this.#workloads === undefined ? {} : { workloads: this.#workloads.current() };
+    const capacity = this.#capacity === undefined ? {} : { capacity: this.#capacity.current() };
+    return { ...this.#cluster.views(troubles), stalenessMs, ...workloads, ...capacity };
+  }
+
+  async readFresh(name: string, signal: AbortSignal): Promise<{ readonly node: Node; readonly pods: readonly Pod[] } | undefined> {
+    const path = `/api/v1/nodes/${encodeURIComponent(name)}`;
+    const json = await getOrUndefined(this.#deps.rest, path, signal);
+    if (json === undefined) return undefined;
+    const pods: Pod[] = [];
+    for (let page = ''; ;) {
+      const query = { fieldSelector: `spec.nodeName=${name}`, limit: FRESH_PAGE, ...(page === '' ? {} : { continue: page }) };
+      const list = (await this.#deps.rest.json({ method: 'GET', path: '/api/v1/pods', query }, signal)) as ListJson;
+      for (const item of list.items ?? []) {
+        const pod = projectPod(item, this.#cluster.podProjection);
+        if (!isOver(pod)) pods.push(pod);
+      }
+      page = list.metadata?.continue ?? '';
+      if (page === '') return { node: projectNode(json, this.#cluster.nodeProjection), pods };
+    }
+  }
+
+  async podExists(pod: { readonly namespace: string; readonly name: string; readonly uid: string }, signal: AbortSignal): Promise<boolean> {
+    const path = `/api/v1/namespaces/${encodeURIComponent(pod.namespace)}/pods/${encodeURIComponent(pod.name)}`;
+    const json = await getOrUndefined(this.#deps.rest, path, signal);
+    return json?.metadata?.uid === pod.uid;
+  }
+
+  onUnschedulable(listener: (pod: Pod) => void): () => void {
+    return this.#cluster.onUnschedulable(listener);
+  }
+
+  onPreemption(listener: (node: Node) => void): () => void {
+    return this.#cluster.onPreemption(listener);
+  }
+
+  /** Last seen resourceVersion per resource; 0 before the first full picture. */
+  versions(): Readonly<Record<string, number>> {
+    return Object.fromEntries(this.#reflectors.map(({ resource, version }) => [resource, version]));
+  }
+
+  async close(): Promise<void> {
+    this.#stop.abort();
+    await Promise.all([...this.#reflectors.map((reflector) => reflector.ended()), this.#workloads?.ended(), this.#capacity?.ended()]);
+  }
+}

@@ -1,0 +1,174 @@
+/** The tables behind the views, and the reflectors that fill them. */
+import type { Node } from '../../domain/node.ts';
+import type { ClusterView } from '../../domain/observation.ts';
+import type { Pod } from '../../domain/pod.ts';
+import type { TaintRules } from '../../domain/taints.ts';
+import type { ResourceNames } from '../../domain/resources.ts';
+import type { DaemonSet, DisruptionBudget } from '../../domain/workloads.ts';
+import type { ObjectJson } from '../api/core-json.ts';
+import { byName, isOver, PodIndex } from './pod-index.ts';
+import { createNodeProjection, projectNode, type NodeProjection, type NodeProjectionListener } from '../projection/node.ts';
+import { WatchedDevices } from './device-view.ts';
+import { KnownStorage } from './storage-view.ts';
+import { createPodProjection, projectPod, type PodProjection } from '../projection/pod.ts';
+import {
+  projectClaim,
+  projectCsiDriver,
+  projectCsiNode,
+  projectStorageCapacity,
+  projectStorageClass,
+  projectVolume,
+  type Claim,
+  type StorageCapacityJson,
+} from '../projection/storage.ts';
+import { projectBudget, projectDaemonSet } from '../projection/workloads.ts';
+import type { Source } from '../watch/reflector-options.ts';
+import { Table } from '../watch/object-table.ts';
+
+type Views = Omit<ClusterView, 'stalenessMs'>;
+type Labels = Readonly<Record<string, string>>;
+
+const uidOf = ({ metadata }: ObjectJson): string => metadata?.uid ?? '';
+const placeOf = ({ metadata }: ObjectJson): string => `${metadata?.namespace ?? 'default'}/${metadata?.name ?? ''}`;
+const nameOf = ({ metadata }: ObjectJson): string => metadata?.name ?? '';
+
+/** Why some of it cannot be relied on. */
+export type Troubles = Partial<Record<NonNullable<Source['onlyFor']>, string>>;
+
+/** Owns what is known of the cluster. Views are made from it without copying what did not change. */
+export class ReflectedCluster {
+  readonly podProjection: PodProjection;
+  readonly nodeProjection: NodeProjection;
+  readonly #index = new PodIndex();
+  readonly #listeners = new Set<(pod: Pod) => void>();
+  readonly #preemptionListeners = new Set<(node: Node) => void>();
+  readonly #pods: Table<Pod>;
+  readonly #nodes: Table<Node>;
+  readonly #daemonSets: Table<DaemonSet>;
+  readonly #budgets: Table<DisruptionBudget>;
+  readonly #namespaces: Table<readonly [string, Labels]>;
+  readonly #claims = new Table<Claim>({ keyOf: placeOf, project: (object) => projectClaim(object) });
+  readonly #volumes = new Table({ keyOf: nameOf, project: (object) => projectVolume(object) });
+  readonly #classes = new Table({ keyOf: nameOf, project: (object) => projectStorageClass(object) });
+  readonly #csiNodes = new Table({ keyOf: nameOf, project: (object) => projectCsiNode(object) });
+  readonly #csiDrivers = new Table({ keyOf: nameOf, project: (object) => projectCsiDriver(object) });
+  readonly #capacities = new Table({ keyOf: placeOf, project: (object) => projectStorageCapacity(object as StorageCapacityJson) });
+  readonly #storage: KnownStorage;
+  readonly #devices = new WatchedDevices();
+  #views: { nodes: Views['nodes']; daemonSets: Views['daemonSets']; budgets: Views['disruptionBudgets']; namespaces: Views['namespaces'] } =
+    {
+      nodes: new Map(),
+      daemonSets: [],
+      budgets: [],
+      namespaces: new Map(),
+    };
+
+  constructor(
+    names: ResourceNames,
+    onUnreadableNode: NodeProjectionListener = () => undefined,
+    taints: TaintRules = {},
+    now: () => number = () => 0,
+  ) {
+    const tables = {
+      claims: this.#claims.items,
+      volumes: this.#volumes.items,
+      classes: this.#classes.items,
+      csiNodes: this.#csiNodes.items,
+      csiDrivers: this.#csiDrivers.items,
+      capacities: this.#capacities.items,
+    };
+    this.#storage = new KnownStorage(tables, names);
+    this.podProjection = createPodProjection(names);
+    this.nodeProjection = createNodeProjection(names, onUnreadableNode, taints, now);
+    this.#pods = new Table({
+      keyOf: uidOf,
+      project: (object) => projectPod(object, this.podProjection),
+      onChange: (before, after) => this.#podChanged(before, after),
+    });
+    this.#nodes = new Table({
+      keyOf: nameOf,
+      project: (object) => projectNode(object, this.nodeProjection),
+      onChange: (before, after) => {
+        if (after?.preemption === undefined || before?.preemption !== undefined) return;
+        for (const listener of this.#preemptionListeners) listener(after);
+      },
+    });
+    this.#daemonSets = new Table({
+      keyOf: uidOf,
+      project: (object) => projectDaemonSet(object, this.podProjection.shapes),
+    });
+    this.#budgets = new Table({ keyOf: uidOf, project: (object) => projectBudget(object) });
+    this.#namespaces = new Table({ keyOf: nameOf, project: (object) => [nameOf(object), object.metadata?.labels ?? {}] as const });
+  }
+
+  sources(): readonly Source[] {
+    return [
+      { resource: 'nodes', path: '/api/v1/nodes', table: this.#nodes },
+      { resource: 'namespaces', path: '/api/v1/namespaces', table: this.#namespaces },
+      { resource: 'daemonsets', path: '/apis/apps/v1/daemonsets', table: this.#daemonSets },
+      { resource: 'poddisruptionbudgets', path: '/apis/policy/v1/poddisruptionbudgets', table: this.#budgets },
+      { resource: 'pods', path: '/api/v1/pods', table: this.#pods },
+      { resource: 'persistentvolumeclaims', path: '/api/v1/persistentvolumeclaims', table: this.#claims, onlyFor: 'volumes' },
+      { resource: 'persistentvolumes', path: '/api/v1/persistentvolumes', table: this.#volumes, onlyFor: 'volumes' },
+      { resource: 'storageclasses', path: '/apis/storage.k8s.io/v1/storageclasses', table: this.#classes, onlyFor: 'volumes' },
+      { resource: 'csinodes', path: '/apis/storage.k8s.io/v1/csinodes', table: this.#csiNodes, onlyFor: 'volumes' },
+      { resource: 'csidrivers', path: '/apis/storage.k8s.io/v1/csidrivers', table: this.#csiDrivers, onlyFor: 'room' },
+      {
+        resource: 'csistoragecapacities',
+        path: '/apis/storage.k8s.io/v1/csistoragecapacities',
+        table: this.#capacities,
+        onlyFor: 'room',
+      },
+      ...this.#devices.sources(),
+    ];
+  }
+
+  /** `troubles`: why claims and volumes, the room for new volumes, or devices cannot be judged now; absent: they can. */
+  views(troubles: Troubles = {}): Views {
+    const kept = this.#views;
+    const storage = [this.#claims, this.#volumes, this.#classes, this.#csiNodes, this.#csiDrivers, this.#capacities].filter((table) =>
+      table.takeChanged(),
+    );
+    if (storage.length > 0) this.#storage.changed();
+    this.#storage.setTrouble(troubles.volumes, troubles.room);
+    if (this.#nodes.takeChanged()) kept.nodes = sortedMap(this.#nodes.items.entries());
+    if (this.#daemonSets.takeChanged()) kept.daemonSets = [...this.#daemonSets.items.values()].sort(byName);
+    if (this.#budgets.takeChanged()) kept.budgets = [...this.#budgets.items.values()].sort(byName);
+    if (this.#namespaces.takeChanged()) kept.namespaces = sortedMap(this.#namespaces.items.values());
+    const view = this.#storage.resolve({
+      nodes: kept.nodes,
+      podsByNode: this.#index.podsByNode(),
+      pendingPods: this.#index.pendingPods(),
+      daemonSets: kept.daemonSets,
+      disruptionBudgets: kept.budgets,
+      namespaces: kept.namespaces,
+    });
+    return this.#devices.resolve(view, troubles.devices);
+  }
+
+  onUnschedulable(listener: (pod: Pod) => void): () => void {
+    this.#listeners.add(listener);
+    return () => {
+      this.#listeners.delete(listener);
+    };
+  }
+
+  onPreemption(listener: (node: Node) => void): () => void {
+    this.#preemptionListeners.add(listener);
+    return () => {
+      this.#preemptionListeners.delete(listener);
+    };
+  }
+
+  #podChanged(before: Pod | undefined, after: Pod | undefined): void {
+    this.#index.replace(before, after);
+    this.#storage.podChanged(before, after);
+    if (after === undefined || after.unschedulable === undefined || before?.unschedulable !== undefined) return;
+    if (after.deletionAtMs !== undefined || isOver(after)) return;
+    for (const listener of this.#listeners) listener(after);
+  }
+}
+
+function sortedMap<Value>(entries: Iterable<readonly [string, Value]>): ReadonlyMap<string, Value> {
+  return new Map([...entries].sort(([left], [right]) => (left < right ? -1 : left > right ? 1 : 0)));
+}

@@ -1,0 +1,268 @@
+/**
+ * Gives pods that claim devices a shape that says what the claims mean, and pods that have devices of their own the names of
+ * those. A cluster whose pods claim none is handed through untouched.
+ */
+import { parseSelector, type Selector } from '../../domain/cel-selector.ts';
+import {
+  deviceId,
+  describeRef,
+  type Device,
+  type DeviceBlocker,
+  type DeviceClaim,
+  type DeviceClaimRef,
+  type DevicePin,
+  type DeviceRules,
+} from '../../domain/devices.ts';
+import type { Node } from '../../domain/node.ts';
+import { DEVICE_CLAIMS, type Pod, type PodShape } from '../../domain/pod.ts';
+import type { DaemonSet } from '../../domain/workloads.ts';
+import { Interner } from '../watch/interner.ts';
+import type { Allocation, ClaimAsk, ClaimTemplate, DeviceClass, ResourceClaim, Slice } from '../projection/devices.ts';
+
+export interface DeviceTables {
+  readonly slices: ReadonlyMap<string, Slice>;
+  readonly classes: ReadonlyMap<string, DeviceClass>;
+  readonly claims: ReadonlyMap<string, ResourceClaim>;
+  readonly templates: ReadonlyMap<string, ClaimTemplate>;
+}
+
+export interface Claiming {
+  readonly nodes: ReadonlyMap<string, Node>;
+  readonly podsByNode: ReadonlyMap<string, readonly Pod[]>;
+  readonly pendingPods: readonly Pod[];
+  readonly daemonSets: readonly DaemonSet[];
+}
+
+/** Everything that a judgement reads. */
+export interface DeviceFacts extends DeviceTables {
+  /** Devices that are of no single node: a claim that could get one of them is not judged. */
+  readonly afar: readonly Device[];
+  /** Set: some of it could not be read, and why. */
+  readonly trouble: string | undefined;
+}
+
+/** As many pods the API server lets use one claim. */
+const MOST_USERS = 256;
+
+/** What the claims of one pod come to. */
+interface Judged {
+  readonly claims: DeviceClaim[];
+  readonly pins: DevicePin[];
+  readonly blockers: DeviceBlocker[];
+  /** Claims that cannot be judged, each with the reason. */
+  readonly unknown: string[];
+  /** Devices of the pod's own claims. */
+  readonly held: string[];
+  /** Some own claim has its devices. */
+  hasOwn: boolean;
+}
+
+/** Owns what was judged: it stands until the pods of a list or the tables change. */
+export class DeviceShapes {
+  readonly #shapes = new Interner<PodShape>();
+  readonly #claims = new Interner<DeviceClaim>();
+  readonly #selectors = new Interner<Selector | { readonly refused: string }>(1_000);
+  #lists = new WeakMap<readonly Pod[], readonly Pod[]>();
+  readonly #pods = new WeakMap<Pod, Pod>();
+  readonly #daemons = new WeakMap<DaemonSet, DaemonSet>();
+  #version = -1;
+  #podsByNode: Claiming['podsByNode'] = new Map();
+
+  /** `version` changes whenever `facts` would answer otherwise. */
+  resolve(given: Claiming, facts: DeviceFacts, version: number): Pick<Claiming, 'podsByNode' | 'pendingPods' | 'daemonSets'> {
+    if (this.#version !== version) this.#lists = new WeakMap();
+    this.#version = version;
+    return {
+      podsByNode: this.#byNode(given.podsByNode, facts),
+      pendingPods: this.#list(given.pendingPods, facts),
+      daemonSets: given.daemonSets.some(({ shape }) => shape.deviceClaims !== undefined)
+        ? given.daemonSets.map((daemon) => this.#daemon(daemon, facts))
+        : given.daemonSets,
+    };
+  }
+
+  #byNode(given: Claiming['podsByNode'], facts: DeviceFacts): Claiming['podsByNode'] {
+    const lists = [...given].map(([node, pods]) => [node, this.#list(pods, facts)] as const);
+    if (lists.every(([node, pods]) => given.get(node) === pods)) return given;
+    const before = this.#podsByNode;
+    const isSame = before.size === lists.length && lists.every(([node, pods]) => before.get(node) === pods);
+    if (!isSame) this.#podsByNode = new Map(lists);
+    return this.#podsByNode;
+  }
+
+  #list(pods: readonly Pod[], facts: DeviceFacts): readonly Pod[] {
+    const known = this.#lists.get(pods);
+    if (known !== undefined) return known;
+    const found = pods.some(({ shape }) => shape.deviceClaims !== undefined) ? pods.map((pod) => this.#pod(pod, facts)) : pods;
+    this.#lists.set(pods, found);
+    return found;
+  }
+
+  #pod(pod: Pod, facts: DeviceFacts): Pod {
+    const refs = pod.shape.deviceClaims;
+    if (refs === undefined) return pod;
+    const judged = this.#judge(refs, pod, facts);
+    const shape = this.#shapeOf(pod.shape, judged);
+    const held = judged.hasOwn ? judged.held : undefined;
+    const known = this.#pods.get(pod);
+    if (known?.shape === shape && known.heldDevices?.join() === held?.join()) return known;
+    const made = { ...pod, shape, ...(held === undefined ? {} : { heldDevices: held }) };
+    this.#pods.set(pod, made);
+    return made;
+  }
+
+  /** Its pods are still to be made: each will have claims of its own. */
+  #daemon(daemon: DaemonSet, facts: DeviceFacts): DaemonSet {
+    const refs = daemon.shape.deviceClaims;
+    if (refs === undefined) return daemon;
+    const shape = this.#shapeOf(daemon.shape, this.#judge(refs, { namespace: daemon.namespace, uid: '', nodeName: undefined }, facts));
+    const known = this.#daemons.get(daemon);
+    if (known?.shape === shape) return known;
+    const made = { ...daemon, shape };
+    this.#daemons.set(daemon, made);
+    return made;
+  }
+
+  #judge(refs: readonly DeviceClaimRef[], pod: Pick<Pod, 'namespace' | 'uid' | 'nodeName' | 'madeClaims'>, facts: DeviceFacts): Judged {
+    const judged: Judged = { claims: [], pins: [], blockers: [], unknown: [], held: [], hasOwn: false };
+    for (const ref of refs) {
+      if (facts.trouble !== undefined) judged.unknown.push(`${describeRef(ref)}: ${facts.trouble}`);
+      else this.#judgeOne(ref, pod, { facts, judged });
+    }
+    return judged;
+  }
+
+  #judgeOne(
+    ref: DeviceClaimRef,
+    pod: Pick<Pod, 'namespace' | 'uid' | 'nodeName' | 'madeClaims'>,
+    { facts, judged }: { readonly facts: DeviceFacts; readonly judged: Judged },
+  ): void {
+    const isOwn = ref.claim === undefined;
+    const key = `${pod.namespace}/${nameOf(ref, pod)}`;
+    const claim = facts.claims.get(key);
+    // A claim that is still to be made will ask for what its template says.
+    const ask = claim?.ask ?? facts.templates.get(`${pod.namespace}/${ref.template}`)?.ask;
+    if (ask === undefined) {
+      judged.blockers.push(notFound(ref, pod.namespace));
+      return;
+    }
+    const blocker = blockerOf(claim, pod, isOwn);
+    if (blocker !== undefined) judged.blockers.push(blocker);
+    else if (claim?.allocation === undefined) this.#understand({ ref, ask, shared: isOwn ? undefined : key }, facts, judged);
+    else this.#settle({ ref, ask, allocation: claim.allocation, moves: isOwn && pod.nodeName !== undefined }, facts, judged);
+  }
+
+  /** Who moves is another pod, whose own claims are made anew; a claim that others share stays where its devices are. */
+  #settle(
+    {
+      ref,
+      ask,
+      allocation,
+      moves,
+    }: { readonly ref: DeviceClaimRef; readonly ask: ClaimAsk; readonly allocation: Allocation; readonly moves: boolean },
+    facts: DeviceFacts,
+    judged: Judged,
+  ): void {
+    if (ref.claim === undefined) {
+      judged.hasOwn = true;
+      judged.held.push(...allocation.devices.filter(({ admin }) => !admin).map(deviceId));
+    }
+    if (moves) this.#understand({ ref, ask, shared: undefined }, facts, judged);
+    else if (allocation.terms !== undefined) judged.pins.push({ claim: ref.name, terms: allocation.terms });
+  }
+
+  #understand(
+    { ref, ask, shared }: { readonly ref: DeviceClaimRef; readonly ask: ClaimAsk; readonly shared: string | undefined },
+    facts: DeviceFacts,
+    judged: Judged,
+  ): void {
+    const { blocker, unknown, requests } = this.#requestsOf(ask, facts);
+    if (unknown !== undefined) judged.unknown.push(`${describeRef(ref)}: ${unknown}`);
+    else if (blocker !== undefined) judged.blockers.push({ message: blocker, detail: `claim ${ref.name}` });
+    else if (requests.length > 0) {
+      const claim: DeviceClaim = { name: ref.name, ...(shared === undefined ? {} : { shared }), requests, rules: ask.rules };
+      judged.claims.push(this.#claims.of(JSON.stringify(claim), () => claim));
+    }
+  }
+
+  #requestsOf(
+    ask: ClaimAsk,
+    facts: DeviceFacts,
+  ): { readonly blocker?: string; readonly unknown?: string; readonly requests: DeviceClaim['requests'] } {
+    if (ask.strange !== undefined) return { unknown: `${ask.strange} is not judged`, requests: [] };
+    for (const { name, asks } of ask.requests) {
+      const missing = asks.find(({ className }) => !facts.classes.has(className));
+      if (missing !== undefined) return { blocker: `request ${name}: device class ${missing.className} does not exist`, requests: [] };
+    }
+    const requests = ask.requests.map(({ name, asks }) => ({
+      name,
+      asks: asks.map(({ className, ...rest }) => ({
+        ...rest,
+        selectors: [...(facts.classes.get(className)?.selectors ?? []), ...rest.selectors],
+      })),
+    }));
+    const strangeClass = ask.requests.flatMap(({ asks }) => asks).map(({ className }) => facts.classes.get(className)?.strange);
+    const strange = strangeClass.find((text) => text !== undefined);
+    const selectors = requests.flatMap(({ asks }) => asks.map((one) => one.selectors));
+    const unknown = strange ?? this.#refusal(selectors.flat()) ?? this.#reachesAfar(selectors, facts.afar);
+    return unknown === undefined ? { requests } : { unknown, requests: [] };
+  }
+
+  /** The first expression that is not understood, by its text. */
+  #refusal(selectors: readonly string[]): string | undefined {
+    for (const expression of selectors) {
+      const selector = this.#selectorOf(expression);
+      if ('refused' in selector) return `the selector ${expression} is not judged: ${selector.refused}`;
+    }
+    return undefined;
+  }
+
+  #reachesAfar(asks: readonly (readonly string[])[], afar: readonly Device[]): string | undefined {
+    for (const device of afar) {
+      const could = asks.some((selectors) =>
+        selectors.every((expression) => {
+          const selector = this.#selectorOf(expression);
+          return 'refused' in selector || selector.matches(device) !== false;
+        }),
+      );
+      if (could) return `device ${deviceId(device)} ${device.strange ?? 'is not of one node alone'}`;
+    }
+    return undefined;
+  }
+
+  #selectorOf(expression: string): Selector | { readonly refused: string } {
+    return this.#selectors.of(expression, () => parseSelector(expression));
+  }
+
+  #shapeOf(base: PodShape, { claims, pins, blockers, unknown }: Judged): PodShape {
+    const others = base.unsupported.filter(({ feature }) => feature !== DEVICE_CLAIMS);
+    const unsupported = [...others, ...unknown.map((detail) => ({ feature: DEVICE_CLAIMS, detail }))];
+    const devices: DeviceRules = { claims, pins, blockers };
+    const key = JSON.stringify([base.key, unsupported, devices]);
+    return this.#shapes.of(key, () => ({ ...base, key, unsupported, devices }));
+  }
+}
+
+/** The claim itself; empty: it is still to be made. */
+function nameOf({ name, claim }: DeviceClaimRef, { madeClaims }: Pick<Pod, 'madeClaims'>): string {
+  return claim ?? madeClaims?.[name] ?? '';
+}
+
+function notFound({ name, claim, template }: DeviceClaimRef, namespace: string): DeviceBlocker {
+  const what = claim === undefined ? `resourceclaimtemplate "${template ?? ''}" not found` : `resourceclaim "${claim}" not found`;
+  return { message: what, detail: `claim ${name}, in namespace ${namespace}` };
+}
+
+/** Why no node can take the pod for the sake of this claim, in the words of kube-scheduler. */
+function blockerOf(claim: ResourceClaim | undefined, pod: Pick<Pod, 'uid' | 'nodeName'>, isOwn: boolean): DeviceBlocker | undefined {
+  if (claim === undefined) return undefined;
+  const detail = `claim ${claim.key}`;
+  // A file may leave the uid out; then nobody can tell.
+  if (isOwn && claim.ownerUid !== undefined && pod.uid !== '' && claim.ownerUid !== pod.uid)
+    return { message: `ResourceClaim ${claim.key} was not created for the pod (pod is not owner)`, detail };
+  if (pod.nodeName !== undefined) return undefined;
+  if (claim.isDeleting) return { message: 'resourceclaim is being deleted', detail };
+  if (claim.users.length >= MOST_USERS && !claim.users.includes(pod.uid))
+    return { message: 'resourceclaim in use', detail: `${detail} is reserved for ${claim.users.length} pods` };
+  return undefined;
+}

@@ -1,0 +1,220 @@
+/**
+ * What is known of devices, classes and claims: the tables of the watch, or the objects of a file. Gives nodes the devices that
+ * are published for them, and pods with device claims a shape that says what the claims mean.
+ */
+import { deviceId, type Device, type DevicePool, type NodeDevices } from '../../domain/devices.ts';
+import { RESOURCE_NOT_READY, type Node } from '../../domain/node.ts';
+import type { ObjectJson } from '../api/core-json.ts';
+import {
+  type ResourceClaim,
+  type Slice,
+  projectClaimTemplate,
+  projectDeviceClass,
+  projectResourceClaim,
+  projectSlice,
+} from '../projection/devices.ts';
+import { Table } from '../watch/object-table.ts';
+import type { Source } from '../watch/reflector-options.ts';
+import { DeviceShapes, type Claiming, type DeviceTables } from './device-shapes.ts';
+
+/** Owns the index over the tables, made anew when they have changed. */
+export class KnownDevices {
+  readonly #tables: DeviceTables;
+  readonly #shapes = new DeviceShapes();
+  #version = 0;
+  #trouble: string | undefined;
+  /** By node, without what is held. */
+  #published: ReadonlyMap<string, Published> = new Map();
+  /** Devices that are of no single node. */
+  #afar: readonly Device[] = [];
+  #last: { readonly given: Claiming; readonly version: number; readonly found: Claiming } | undefined;
+  readonly #nodes = new WeakMap<Node, { readonly devices: NodeDevices; readonly node: Node }>();
+  #devices: ReadonlyMap<string, NodeDevices> = new Map();
+
+  constructor(tables: DeviceTables) {
+    this.#tables = tables;
+    this.#index();
+  }
+
+  /** The tables have changed. */
+  changed(): void {
+    this.#version += 1;
+    this.#index();
+  }
+
+  /** `trouble`: why pods with device claims cannot be judged; undefined: they can. */
+  setTrouble(trouble: string | undefined): void {
+    if (trouble === this.#trouble) return;
+    this.#trouble = trouble;
+    this.#version += 1;
+  }
+
+  /** The same view with what device claims mean in it; the very parts where they mean nothing. */
+  resolve<View extends Claiming>(view: View): View {
+    const last = this.#last;
+    if (last !== undefined && last.version === this.#version && isSame(last.given, view)) return { ...view, ...last.found };
+    const storage = { ...this.#tables, afar: this.#afar, trouble: this.#trouble };
+    const pods = this.#shapes.resolve(view, storage, this.#version);
+    const nodes = this.#withDevices(view.nodes, pods.podsByNode);
+    const { podsByNode, pendingPods, daemonSets } = pods;
+    const found = { nodes, podsByNode, pendingPods, daemonSets };
+    this.#last = {
+      given: { nodes: view.nodes, podsByNode: view.podsByNode, pendingPods: view.pendingPods, daemonSets: view.daemonSets },
+      version: this.#version,
+      found,
+    };
+    return { ...view, ...found };
+  }
+
+  #withDevices(nodes: Claiming['nodes'], podsByNode: Claiming['podsByNode']): Claiming['nodes'] {
+    if (this.#published.size === 0 && this.#devices.size === 0) return nodes;
+    const held = heldByPool(this.#tables.claims.values());
+    const before = this.#devices;
+    const after = new Map<string, NodeDevices>();
+    for (const [name, published] of this.#published) {
+      if (!nodes.has(name)) continue;
+      const own = new Set((podsByNode.get(name) ?? []).flatMap(({ heldDevices = [] }) => heldDevices));
+      const others = published.pools.flatMap(({ driver, name: pool }) => held.get(`${driver}/${pool}`) ?? []).filter((id) => !own.has(id));
+      const known = before.get(name);
+      const same =
+        known !== undefined &&
+        known.pools === published.pools &&
+        known.incomplete === published.incomplete &&
+        known.held.join() === others.join();
+      after.set(name, same ? known : { ...published, held: others });
+    }
+    this.#devices = after;
+    return after.size === 0 ? nodes : new Map([...nodes].map(([name, node]) => [name, this.#nodeWith(node, after.get(name))]));
+  }
+
+  #nodeWith(node: Node, devices: NodeDevices | undefined): Node {
+    if (devices === undefined) return node;
+    const known = this.#nodes.get(node);
+    if (known?.devices === devices) return known.node;
+    const made = { ...node, devices, readiness: withDrivers(node.readiness, devices) };
+    this.#nodes.set(node, { devices, node: made });
+    return made;
+  }
+
+  #index(): void {
+    const before = this.#published;
+    const slices = [...this.#tables.slices.values()];
+    this.#afar = slices.filter(({ node }) => node === undefined).flatMap(({ devices }) => devices);
+    const byNode = Map.groupBy(
+      slices.filter(({ node }) => node !== undefined),
+      ({ node = '' }) => node,
+    );
+    this.#published = new Map(
+      [...byNode].map(([node, own]) => {
+        const known = before.get(node);
+        return [node, known !== undefined && sameItems(known.slices, own) ? known : publish(own)];
+      }),
+    );
+  }
+}
+
+interface Published extends Omit<NodeDevices, 'held'> {
+  readonly slices: readonly Slice[];
+}
+
+/** Of each pool the newest generation counts, once all of its slices are there. */
+function publish(slices: readonly Slice[]): Published {
+  const pools: DevicePool[] = [];
+  const incomplete: string[] = [];
+  const byPool = Map.groupBy(slices, ({ driver, pool }) => `${driver}/${pool}`);
+  for (const [id, all] of [...byPool].sort(([, left], [, right]) => comparePools(left[0], right[0]))) {
+    const newest = Math.max(...all.map(({ generation }) => generation));
+    // kube-scheduler gives devices away in this order, by which drivers say which ones go first.
+    const current = all.filter(({ generation }) => generation === newest).sort((left, right) => (left.name < right.name ? -1 : 1));
+    const [first] = current;
+    const devices = current.flatMap((slice) => slice.devices);
+    const isWhole =
+      current.every(({ slices: count }) => count === current.length) && new Set(devices.map(({ name }) => name)).size === devices.length;
+    if (first === undefined || !isWhole) incomplete.push(id);
+    else
+      pools.push({
+        driver: first.driver,
+        name: first.pool,
+        devices,
+        counters: Object.assign({}, ...current.map(({ counters }) => counters)) as DevicePool['counters'],
+      });
+  }
+  return { slices, pools, incomplete };
+}
+
+function comparePools(left: Slice | undefined, right: Slice | undefined): number {
+  if (left === undefined || right === undefined || left.driver === right.driver) return (left?.pool ?? '') < (right?.pool ?? '') ? -1 : 1;
+  return left.driver < right.driver ? -1 : 1;
+}
+
+/** What its drivers publish are the devices that its labels promise: no device plugin is waited for. */
+function withDrivers(readiness: Node['readiness'], { pools }: NodeDevices): Node['readiness'] {
+  return readiness.reason === RESOURCE_NOT_READY && pools.length > 0 ? { ...readiness, ready: true, reason: '' } : readiness;
+}
+
+/** Devices that claims have got, by `driver/pool`. Who only looks at a device takes it from nobody. */
+function heldByPool(claims: Iterable<ResourceClaim>): ReadonlyMap<string, readonly string[]> {
+  const held = new Map<string, string[]>();
+  for (const { allocation } of claims) {
+    for (const device of allocation?.devices ?? []) {
+      if (device.admin) continue;
+      const pool = `${device.driver}/${device.pool}`;
+      const ids = held.get(pool);
+      if (ids === undefined) held.set(pool, [deviceId(device)]);
+      else ids.push(deviceId(device));
+    }
+  }
+  for (const ids of held.values()) ids.sort();
+  return held;
+}
+
+function sameItems(left: readonly unknown[], right: readonly unknown[]): boolean {
+  return left.length === right.length && left.every((item, at) => item === right[at]);
+}
+
+function isSame(left: Claiming, right: Claiming): boolean {
+  return (
+    left.nodes === right.nodes &&
+    left.podsByNode === right.podsByNode &&
+    left.pendingPods === right.pendingPods &&
+    left.daemonSets === right.daemonSets
+  );
+}
+
+// The tables of devices, classes and claims, and what fills them. A cluster may not know these kinds: then nobody has devices.
+
+const API = '/apis/resource.k8s.io/v1';
+const nameOf = ({ metadata }: ObjectJson): string => metadata?.name ?? '';
+const placeOf = ({ metadata }: ObjectJson): string => `${metadata?.namespace ?? 'default'}/${metadata?.name ?? ''}`;
+
+/** Owns the tables and what is made of them. */
+export class WatchedDevices {
+  readonly #slices = new Table({ keyOf: nameOf, project: (object) => projectSlice(object) });
+  readonly #classes = new Table({ keyOf: nameOf, project: (object) => projectDeviceClass(object) });
+  readonly #claims = new Table({ keyOf: placeOf, project: (object) => projectResourceClaim(object) });
+  readonly #templates = new Table({ keyOf: placeOf, project: (object) => projectClaimTemplate(object) });
+  readonly #known = new KnownDevices({
+    slices: this.#slices.items,
+    classes: this.#classes.items,
+    claims: this.#claims.items,
+    templates: this.#templates.items,
+  });
+
+  sources(): readonly Source[] {
+    const kind = { onlyFor: 'devices', mayBeAbsent: true } as const;
+    return [
+      { resource: 'resourceslices', path: `${API}/resourceslices`, table: this.#slices, ...kind },
+      { resource: 'deviceclasses', path: `${API}/deviceclasses`, table: this.#classes, ...kind },
+      { resource: 'resourceclaims', path: `${API}/resourceclaims`, table: this.#claims, ...kind },
+      { resource: 'resourceclaimtemplates', path: `${API}/resourceclaimtemplates`, table: this.#templates, ...kind },
+    ];
+  }
+
+  /** `trouble`: why pods with device claims cannot be judged now; undefined: they can. */
+  resolve<View extends Claiming>(view: View, trouble: string | undefined): View {
+    const changed = [this.#slices, this.#classes, this.#claims, this.#templates].filter((table) => table.takeChanged());
+    if (changed.length > 0) this.#known.changed();
+    this.#known.setTrouble(trouble);
+    return this.#known.resolve(view);
+  }
+}

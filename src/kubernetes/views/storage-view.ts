@@ -1,0 +1,297 @@
+/** What is known of claims, volumes, classes and CSINodes: the tables of the watch, or the objects of a file. */
+import type { NodeSelectorTerm } from '../../domain/labels.ts';
+import type { Node } from '../../domain/node.ts';
+import type { Pod, PodShape } from '../../domain/pod.ts';
+import { attachResource, minus, plus, type ResourceNames, type Resources } from '../../domain/resources.ts';
+import { AZURE_DISK_DRIVER, AZURE_FILE_DRIVER } from '../../domain/volumes.ts';
+import type { Claim, CsiNode, StorageCapacity, StorageClass, Volume } from '../projection/storage.ts';
+import { Interner } from '../watch/interner.ts';
+import { judgeClaims, type ClaimRules, type Slot, type Storage, ONE_POD, type Holder } from './volume-binding.ts';
+
+// Gives pods that mount claims a shape that says what the claims mean. Replicas whose volumes say the same share one shape,
+// whatever the claims are called. A cluster whose pods mount no claims is handed through untouched.
+
+export interface Occupants {
+  readonly podsByNode: ReadonlyMap<string, readonly Pod[]>;
+  readonly pendingPods: readonly Pod[];
+}
+
+/** Owns what was judged: it stands until the pods of a list or the storage change. */
+export class ClaimShapes {
+  readonly #names: ResourceNames;
+  readonly #shapes = new Interner<PodShape>();
+  #judged = new WeakMap<readonly Pod[], readonly Pod[]>();
+  readonly #pods = new WeakMap<Pod, Pod>();
+  #version = -1;
+  #last: { readonly given: Occupants; readonly found: Occupants } | undefined;
+
+  constructor(names: ResourceNames) {
+    this.#names = names;
+  }
+
+  /** `version` changes whenever `storage` would answer otherwise; `limited`: drivers with a limit anywhere. */
+  resolve(given: Occupants, storage: Storage, version: number, limited: ReadonlySet<string>): Occupants {
+    const last = this.#last;
+    if (this.#version !== version) this.#judged = new WeakMap();
+    else if (last !== undefined && last.given.podsByNode === given.podsByNode && last.given.pendingPods === given.pendingPods)
+      return last.found;
+    this.#version = version;
+    const listed = (pods: readonly Pod[]): readonly Pod[] => this.#list(pods, storage, limited);
+    const found = { podsByNode: this.#byNode(given.podsByNode, listed), pendingPods: listed(given.pendingPods) };
+    this.#last = { given, found };
+    return found;
+  }
+
+  #byNode(given: Occupants['podsByNode'], listed: (pods: readonly Pod[]) => readonly Pod[]): Occupants['podsByNode'] {
+    const lists = [...given].map(([node, pods]) => [node, listed(pods)] as const);
+    const before = this.#last?.found.podsByNode;
+    const isSame = before?.size === lists.length && lists.every(([node, pods]) => before.get(node) === pods);
+    return isSame && before !== undefined ? before : new Map(lists);
+  }
+
+  #list(pods: readonly Pod[], storage: Storage, limited: ReadonlySet<string>): readonly Pod[] {
+    const known = this.#judged.get(pods);
+    if (known !== undefined) return known;
+    const found = pods.some(mountsVolumes) ? this.#resolveAll(pods, storage, limited) : pods;
+    this.#judged.set(pods, found);
+    return found;
+  }
+
+  #resolveAll(pods: readonly Pod[], storage: Storage, limited: ReadonlySet<string>): readonly Pod[] {
+    return pods.map((pod) => {
+      if (!mountsVolumes(pod)) return pod;
+      const rules = judgeClaims(pod, storage);
+      const slots = rules.slots.filter(({ driver }) => driver === AZURE_DISK_DRIVER || limited.has(driver));
+      return this.#shaped(pod, { ...rules, slots: distinct(slots) });
+    });
+  }
+
+  #shaped(pod: Pod, rules: ClaimRules): Pod {
+    const shape = this.#shapeOf(pod.shape, rules);
+    const known = this.#pods.get(pod);
+    if (known?.shape === shape) return known;
+    const shaped = shape === pod.shape ? pod : { ...pod, shape };
+    this.#pods.set(pod, shaped);
+    return shaped;
+  }
+
+  #shapeOf(base: PodShape, { places, blockers, slots, counted }: ClaimRules): PodShape {
+    if (places.length + blockers.length + slots.length === 0) return base;
+    const drivers = countBy(slots.filter(({ isShared }) => !isShared));
+    const shared = slots.filter(({ isShared }) => isShared);
+    const key = JSON.stringify([base.key, places, blockers, drivers, counted, ...shared.map(nameOf)]);
+    return this.#shapes.of(key, () => {
+      const all = plus(base.requests, this.#slots(drivers));
+      const requests = counted === 0 ? all : minus(all, this.#slots([[AZURE_DISK_DRIVER, counted]]));
+      const volumes = places.length + blockers.length === 0 ? {} : { volumes: { places, blockers } };
+      const sharedVolumes = shared.map((slot) => ({ volume: nameOf(slot), slots: this.#slots([[slot.driver, 1]]) }));
+      return { ...base, key, requests, ...volumes, ...(shared.length === 0 ? {} : { sharedVolumes }) };
+    });
+  }
+
+  #slots(drivers: ReturnType<typeof countBy>): Resources {
+    return this.#names.fromRecord(Object.fromEntries(drivers.map(([driver, count]) => [attachResource(driver), count])));
+  }
+}
+
+/** Whether there is anything to be judged of it here. */
+export function mountsVolumes({ claims, disks }: Pick<Pod, 'claims' | 'disks'>): boolean {
+  return claims !== undefined || disks !== undefined;
+}
+
+/** Each volume once, in the order of their names. */
+function distinct(slots: readonly Slot[]): readonly Slot[] {
+  return [...new Map(slots.map((slot) => [nameOf(slot), slot])).values()].sort((left, right) => (nameOf(left) < nameOf(right) ? -1 : 1));
+}
+
+function nameOf({ driver, volume }: Slot): string {
+  return `${driver} ${volume}`;
+}
+
+function countBy(slots: readonly Slot[]): readonly (readonly [driver: string, count: number])[] {
+  const counts = new Map<string, number>();
+  for (const { driver } of slots) counts.set(driver, (counts.get(driver) ?? 0) + 1);
+  return [...counts].sort(([left], [right]) => (left < right ? -1 : 1));
+}
+
+export interface StorageTables {
+  readonly claims: ReadonlyMap<string, Claim>;
+  readonly volumes: ReadonlyMap<string, Volume>;
+  readonly classes: ReadonlyMap<string, StorageClass>;
+  readonly csiNodes: ReadonlyMap<string, CsiNode>;
+  /** By name: whether the driver says where it has room. Absent: no driver does. */
+  readonly csiDrivers?: ReadonlyMap<string, { readonly tracks: boolean }>;
+  readonly capacities?: ReadonlyMap<string, StorageCapacity>;
+}
+
+export interface Storing extends Occupants {
+  readonly nodes: ReadonlyMap<string, Node>;
+}
+
+/** Owns the index over the tables, made anew when they have changed. */
+export class KnownStorage {
+  readonly #tables: StorageTables;
+  readonly #shapes: ClaimShapes;
+  #version = 0;
+  #trouble: string | undefined;
+  #roomTrouble: string | undefined;
+  #freeVolumes = new Map<string, readonly Volume[]>();
+  #limited: ReadonlySet<string> = new Set();
+  #nodes: { readonly given: Storing['nodes']; readonly found: Storing['nodes'] } | undefined;
+  #seenNodes: Storing['nodes'] | undefined;
+  /** Some claim waits for its volume on a chosen node: whether that node is there matters. */
+  #isChoosing = false;
+  readonly #limitedNodes = new WeakMap<Node, Node>();
+  /** Handle -> how many volumes have it. */
+  #handles = new Map<string, number>();
+  /** Claim, or disk that is named without one -> the pods that mount it. */
+  readonly #users = new Map<string, Set<Holder>>();
+
+  constructor(tables: StorageTables, names: ResourceNames) {
+    this.#tables = tables;
+    this.#shapes = new ClaimShapes(names);
+    this.#index();
+  }
+
+  /** The tables have changed. */
+  changed(): void {
+    this.#version += 1;
+    this.#nodes = undefined;
+    this.#index();
+  }
+
+  /** `trouble`: why pods with claims cannot be judged, `roomTrouble`: why the room of drivers is not known; undefined: they can, it is. */
+  setTrouble(trouble: string | undefined, roomTrouble?: string): void {
+    if (trouble === this.#trouble && roomTrouble === this.#roomTrouble) return;
+    this.#trouble = trouble;
+    this.#roomTrouble = roomTrouble;
+    this.#version += 1;
+  }
+
+  hasClaim(key: string): boolean {
+    return this.#tables.claims.has(key);
+  }
+
+  /** Told of every pod that comes, changes or goes; those without volumes cost nothing. */
+  podChanged(before: Pod | undefined, after: Pod | undefined): void {
+    if (!mounts(before) && !mounts(after)) return;
+    const [had, has] = [keysOf(before), keysOf(after)];
+    for (const key of had) {
+      const users = this.#users.get(key);
+      users?.delete(before as Pod);
+      if (users?.size === 0) this.#users.delete(key);
+    }
+    // Who mounts what others mount changes what their volumes mean; a pod that only reports its state does not.
+    const same = had.join() === has.join();
+    const shared = !same && [...had, ...has].some((key) => this.#users.has(key) || isDisk(key));
+    for (const key of has) this.#users.set(key, (this.#users.get(key) ?? new Set()).add(after as Pod));
+    const exclusive = [...had, ...has].some((key) => this.#tables.claims.get(key)?.wish.accessModes.includes(ONE_POD));
+    if (exclusive || shared) this.#version += 1;
+  }
+
+  /** The same view with what volumes mean in it; the very parts where they mean nothing. */
+  resolve<View extends Storing>(view: View): View {
+    if (this.#isChoosing && view.nodes !== this.#seenNodes) this.#version += 1;
+    this.#seenNodes = view.nodes;
+    const nodes = this.#withLimits(view.nodes);
+    if (this.#users.size === 0) return nodes === view.nodes ? view : { ...view, nodes };
+    const storage: Storage = {
+      ...this.#tables,
+      freeVolumes: (className) => this.#freeVolumes.get(className) ?? [],
+      roomFor: (storageClass, bytes) => this.#roomFor(storageClass, bytes),
+      roomTrouble: ({ provisioner }) => this.#roomTroubleOf(provisioner),
+      hasNode: (name) => view.nodes.has(name),
+      sharesClaim: (claim, handle) =>
+        this.#isUsedTwice(claim) || (handle !== undefined && ((this.#handles.get(handle) ?? 0) > 1 || this.#users.has(diskKey(handle)))),
+      sharesDisk: (handle) => this.#isUsedTwice(diskKey(handle)) || this.#handles.has(handle),
+      holderOf: (claim, pod) => this.#holderOf(claim, pod),
+      trouble: this.#trouble,
+    };
+    return { ...view, nodes, ...this.#shapes.resolve(view, storage, this.#version, this.#limited) };
+  }
+
+  /** As kube-scheduler does: only of drivers that ask for it, and by the largest volume that they say they can make. */
+  #roomFor({ name, provisioner }: StorageClass, bytes: number): readonly NodeSelectorTerm[] | undefined {
+    const { csiDrivers, capacities } = this.#tables;
+    if (csiDrivers?.get(provisioner)?.tracks !== true) return undefined;
+    const roomy = [...(capacities?.values() ?? [])].filter(
+      ({ className, topology, bytes: most }) => className === name && topology !== undefined && most !== undefined && most >= bytes,
+    );
+    if (roomy.some(({ topology }) => topology?.length === 0)) return undefined;
+    return roomy.map(({ topology = [] }) => ({ expressions: topology, fields: [] }));
+  }
+
+  /** A driver that says that it has room everywhere is one whose room need not be read. */
+  #roomTroubleOf(provisioner: string): string | undefined {
+    if (this.#roomTrouble === undefined || ROOMY_DRIVERS.has(provisioner)) return undefined;
+    return this.#tables.csiDrivers?.get(provisioner)?.tracks === false ? undefined : this.#roomTrouble;
+  }
+
+  /** Of several pods that wait for one claim the first gets it, as the scheduler would have it: placed ones come before. */
+  #holderOf(claim: string, pod: Holder): string | undefined {
+    const others = [...(this.#users.get(claim) ?? [])].filter(({ uid }) => uid !== pod.uid);
+    const holder =
+      others.find(({ nodeName }) => nodeName !== undefined) ?? others.find(({ name }) => pod.nodeName === undefined && name < pod.name);
+    return holder === undefined ? undefined : `${holder.namespace}/${holder.name}`;
+  }
+
+  #isUsedTwice(key: string): boolean {
+    return (this.#users.get(key)?.size ?? 0) > 1;
+  }
+
+  #withLimits(nodes: Storing['nodes']): Storing['nodes'] {
+    if (this.#tables.csiNodes.size === 0 || this.#limited.size === 0) return nodes;
+    if (this.#nodes?.given === nodes) return this.#nodes.found;
+    const found = new Map([...nodes].map(([name, node]) => [name, this.#limitedNode(node)]));
+    this.#nodes = { given: nodes, found };
+    return found;
+  }
+
+  #limitedNode(node: Node): Node {
+    const limits = this.#tables.csiNodes.get(node.name)?.limits;
+    if (limits === undefined || Object.keys(limits).length === 0) return node;
+    const known = this.#limitedNodes.get(node);
+    if (known?.attachLimits === limits) return known;
+    const limited = { ...node, attachLimits: limits };
+    this.#limitedNodes.set(node, limited);
+    return limited;
+  }
+
+  #index(): void {
+    const free = new Map<string, Volume[]>();
+    for (const volume of this.#tables.volumes.values()) {
+      if (!volume.isAvailable) continue;
+      const volumes = free.get(volume.className);
+      if (volumes === undefined) free.set(volume.className, [volume]);
+      else volumes.push(volume);
+    }
+    this.#freeVolumes = free;
+    this.#handles = new Map();
+    for (const { handle } of this.#tables.volumes.values()) this.#handles.set(handle, (this.#handles.get(handle) ?? 0) + 1);
+    this.#isChoosing = [...this.#tables.claims.values()].some(({ selectedNode }) => selectedNode !== undefined);
+    this.#limited = new Set([...this.#tables.csiNodes.values()].flatMap(({ limits }) => Object.keys(limits)));
+  }
+}
+
+/** The drivers of AKS: none of them says where it has room. */
+const ROOMY_DRIVERS: ReadonlySet<string> = new Set([AZURE_DISK_DRIVER, AZURE_FILE_DRIVER, 'blob.csi.azure.com']);
+
+function keysOf(pod: Pod | undefined): readonly string[] {
+  if (pod === undefined || !mounts(pod) || pod.phase === 'Succeeded' || pod.phase === 'Failed') return [];
+  return [...(pod.claims ?? []).map(({ name }) => `${pod.namespace}/${name}`), ...(pod.disks ?? []).map(diskKey)];
+}
+
+/** No claim has such a name. */
+const DISK = 'disk ';
+
+function diskKey(handle: string): string {
+  return `${DISK}${handle}`;
+}
+
+function isDisk(key: string): boolean {
+  return key.startsWith(DISK);
+}
+
+function mounts(pod: Pod | undefined): boolean {
+  return pod !== undefined && mountsVolumes(pod);
+}

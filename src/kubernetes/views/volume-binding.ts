@@ -1,0 +1,197 @@
+/**
+ * What the claims of one pod mean for its place, after kube-scheduler's VolumeBinding, VolumeZone, VolumeRestrictions and
+ * NodeVolumeLimits. Pure: knows claims, volumes and classes, and no node but by name.
+ */
+import { matchesRequirement, type NodeSelectorTerm } from '../../domain/labels.ts';
+import { AZURE_DISK_DRIVER, type ClaimWish, type PodClaim, type VolumeBlocker, type VolumePlace } from '../../domain/volumes.ts';
+import type { Claim, StorageClass, Volume } from '../projection/storage.ts';
+
+/** Classes whose volumes somebody makes by hand. */
+const NO_PROVISIONER = 'kubernetes.io/no-provisioner';
+export const ONE_POD = 'ReadWriteOncePod';
+
+/** Everything that a judgement reads. */
+export interface Storage {
+  readonly claims: ReadonlyMap<string, Claim>;
+  readonly volumes: ReadonlyMap<string, Volume>;
+  readonly classes: ReadonlyMap<string, StorageClass>;
+  /** Volumes by class that no claim has yet. */
+  readonly freeVolumes: (className: string) => readonly Volume[];
+  /** Where the driver has room for a volume of that size; undefined: it does not say. */
+  readonly roomFor: (storageClass: StorageClass, bytes: number) => readonly NodeSelectorTerm[] | undefined;
+  /** Why it is not known whether the driver has room at all; undefined: it is known. */
+  readonly roomTrouble: (storageClass: StorageClass) => string | undefined;
+  readonly hasNode: (name: string) => boolean;
+  /** Whether several pods mount the claim, or the disk that it is bound to under whatever name. */
+  readonly sharesClaim: (claim: string, handle?: string) => boolean;
+  /** The same for a disk that a pod names without a claim. */
+  readonly sharesDisk: (handle: string) => boolean;
+  /** Another pod that holds a claim that one pod alone may use; its name. */
+  readonly holderOf: (claim: string, pod: Holder) => string | undefined;
+  /** Set: some of it could not be read, and why. */
+  readonly trouble: string | undefined;
+}
+
+export interface Holder {
+  readonly uid: string;
+  readonly namespace: string;
+  readonly name: string;
+  readonly nodeName: string | undefined;
+  readonly claims?: readonly PodClaim[];
+  readonly disks?: readonly string[];
+}
+
+/** A volume that takes an attach slot; the same name twice on a node takes one. */
+export interface Slot {
+  readonly driver: string;
+  readonly volume: string;
+  /** Whether another pod mounts it, too. */
+  readonly isShared: boolean;
+}
+
+export interface ClaimRules {
+  readonly places: readonly VolumePlace[];
+  readonly blockers: readonly VolumeBlocker[];
+  readonly slots: readonly Slot[];
+  /** How many of the slots are part of the pod's requests already: those of disks that its own spec names. */
+  readonly counted: number;
+}
+
+const NOTHING: ClaimRules = { places: [], blockers: [], slots: [], counted: 0 };
+
+export function judgeClaims(pod: Holder, storage: Storage): ClaimRules {
+  const { claims = [], disks = [] } = pod;
+  if (storage.trouble !== undefined) {
+    const names = [...claims.map(({ name }) => name), ...disks].join(', ');
+    return blocked('volumes cannot be judged', `${claims.length > 0 ? 'claims' : 'disks'} ${names}: ${storage.trouble}`);
+  }
+  const all = claims.map((claim) => judge(claim, pod, storage));
+  const sharedDisks = disks.filter((disk) => storage.sharesDisk(disk));
+  return {
+    places: distinct(all.flatMap(({ places }) => places)),
+    blockers: all.flatMap(({ blockers }) => blockers),
+    // Also those of claims that would refuse a new place: what is attached is attached.
+    slots: [
+      ...claims.flatMap((claim) => slotsOf(claim, pod, storage)),
+      ...sharedDisks.map((volume): Slot => ({ driver: AZURE_DISK_DRIVER, volume, isShared: true })),
+    ],
+    counted: sharedDisks.length,
+  };
+}
+
+function judge(claimed: PodClaim, pod: Holder, storage: Storage): ClaimRules {
+  const key = `${pod.namespace}/${claimed.name}`;
+  const claim = storage.claims.get(key);
+  if (claimed.ephemeral !== undefined) {
+    if (claim !== undefined && claim.ownerUid !== pod.uid)
+      return blocked(`PVC ${key} was not created for pod ${pod.namespace}/${pod.name} (pod is not owner)`, `claim ${claimed.name}`);
+    // A pod that moves is another pod, whose claim is made anew; a claim that is not there yet is about to be made.
+    if (claim === undefined || pod.nodeName !== undefined) return judgeUnbound(key, claimed.ephemeral, storage);
+  }
+  if (claim === undefined) return blocked(`persistentvolumeclaim "${claimed.name}" not found`, `in namespace ${pod.namespace}`);
+  if (claim.isDeleting) return blocked(`persistentvolumeclaim "${claimed.name}" is being deleted`, `in namespace ${pod.namespace}`);
+  const holder = claim.wish.accessModes.includes(ONE_POD) ? storage.holderOf(key, pod) : undefined;
+  if (holder !== undefined)
+    return blocked(
+      'node has pod using PersistentVolumeClaim with the same name and ReadWriteOncePod access mode',
+      `claim ${claimed.name} is used by pod ${holder}`,
+    );
+  if (claim.volume !== undefined) return judgeBound(claim.volume, claimed.name, storage);
+  if (claim.isBinding) return unboundImmediate(claimed.name, 'it names a volume that is not bound to it yet');
+  const rules = judgeUnbound(key, claim.wish, storage);
+  const { selectedNode } = claim;
+  // The provisioner lets go of a node that is gone.
+  if (selectedNode === undefined || !storage.hasNode(selectedNode)) return rules;
+  const here: NodeSelectorTerm = { expressions: [], fields: [{ key: 'metadata.name', operator: 'In', values: [selectedNode] }] };
+  return { ...rules, places: [...rules.places, { kind: 'makeable', terms: [here] }] };
+}
+
+function judgeBound(name: string, claim: string, storage: Storage): ClaimRules {
+  const volume = storage.volumes.get(name);
+  if (volume === undefined)
+    return blocked('node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)', `claim ${claim} is bound to ${name}`);
+  const places: VolumePlace[] = [];
+  if (volume.terms !== undefined) places.push({ kind: 'reachable', terms: volume.terms });
+  if (volume.zones.length > 0) places.push({ kind: 'zone-labels', requirements: volume.zones });
+  return { ...NOTHING, places };
+}
+
+/** A claim without a volume: one that is there is taken, or one is made where the pod goes, or nothing helps. */
+function judgeUnbound(key: string, wish: ClaimWish, storage: Storage): ClaimRules {
+  const name = key.slice(key.indexOf('/') + 1);
+  const wanted = wish.className ?? defaultClass(storage);
+  if (wanted === undefined || wanted === '') return unboundImmediate(name, 'it names no storage class');
+  const storageClass = storage.classes.get(wanted);
+  if (storageClass === undefined) return blocked(`storageclass.storage.k8s.io "${wanted}" not found`, `claim ${name}`);
+  if (!storageClass.waits) return unboundImmediate(name, `storage class ${wanted} binds at once, and it is not bound`);
+  const present = storage.freeVolumes(wanted).filter((volume) => suits(volume, key, wish));
+  const makes = storageClass.provisioner !== NO_PROVISIONER && storageClass.provisioner !== '';
+  const trouble = makes ? storage.roomTrouble(storageClass) : undefined;
+  if (trouble !== undefined)
+    return blocked(
+      'volumes cannot be judged',
+      `claim ${name}: whether ${storageClass.provisioner} has room for it is not known: ${trouble}`,
+    );
+  const room = makes ? storage.roomFor(storageClass, wish.bytes) : undefined;
+  const made = makes ? both(storageClass.topologies, room) : [];
+  if (present.some(({ terms }) => terms === undefined) || made === undefined) return NOTHING;
+  const terms = [...present.flatMap((volume) => volume.terms ?? []), ...made];
+  const kind = room !== undefined && present.length === 0 ? 'stocked' : 'makeable';
+  return { ...NOTHING, places: [{ kind, terms: distinct(terms) }] };
+}
+
+/** Nodes that match one of each; undefined stands for all nodes. */
+function both(left: readonly NodeSelectorTerm[] | undefined, right: readonly NodeSelectorTerm[] | undefined) {
+  if (left === undefined || right === undefined) return left ?? right;
+  return left.flatMap((one) =>
+    right.map((other): NodeSelectorTerm => ({
+      expressions: [...one.expressions, ...other.expressions],
+      fields: [...one.fields, ...other.fields],
+    })),
+  );
+}
+
+/** The attach slot of a claim: of its volume, or of the one that its class will make. */
+function slotsOf({ name, ephemeral }: PodClaim, { namespace }: Holder, storage: Storage): readonly Slot[] {
+  const key = `${namespace}/${name}`;
+  const claim = storage.claims.get(key);
+  const bound = claim?.volume === undefined ? undefined : storage.volumes.get(claim.volume);
+  // Of a volume that is gone the class is asked, as kube-scheduler does.
+  if (bound !== undefined) {
+    const { driver, handle: volume } = bound;
+    return driver === undefined ? [] : [{ driver, volume, isShared: storage.sharesClaim(key, volume) }];
+  }
+  const wish = claim?.wish ?? ephemeral;
+  const className = wish === undefined ? undefined : (wish.className ?? defaultClass(storage));
+  const driver = className === undefined ? undefined : storage.classes.get(className)?.provisioner;
+  return driver === undefined || driver === '' || driver === NO_PROVISIONER
+    ? []
+    : [{ driver, volume: key, isShared: storage.sharesClaim(key) }];
+}
+
+function suits(volume: Volume, key: string, wish: ClaimWish): boolean {
+  return (
+    (volume.claim === undefined || volume.claim === key) &&
+    volume.bytes >= wish.bytes &&
+    volume.mode === wish.mode &&
+    wish.accessModes.every((mode) => volume.accessModes.includes(mode)) &&
+    (wish.selector ?? []).every((requirement) => matchesRequirement(requirement, volume.labels))
+  );
+}
+
+/** What the API server writes into a claim that names no class. */
+function defaultClass({ classes }: Storage): string | undefined {
+  return [...classes.values()].find(({ isDefault }) => isDefault)?.name;
+}
+
+function unboundImmediate(claim: string, why: string): ClaimRules {
+  return blocked('pod has unbound immediate PersistentVolumeClaims', `claim ${claim}: ${why}`);
+}
+
+function blocked(message: string, detail: string): ClaimRules {
+  return { ...NOTHING, blockers: [{ message, detail }] };
+}
+
+function distinct<Item>(items: readonly Item[]): readonly Item[] {
+  return [...new Map(items.map((item) => [JSON.stringify(item), item])).values()];
+}

@@ -1,0 +1,92 @@
+/** Why a watch begins again, and the errors that only watches have. */
+import { AutoscalerError } from '../../lib/errors.ts';
+import type { StatusJson } from '../api/core-json.ts';
+import { statusOf } from '../api/errors.ts';
+
+export interface RestartCause {
+  readonly label: 'ended' | 'expired' | 'refused' | 'throttled' | 'broken' | 'unavailable' | 'stopped' | 'absent';
+  readonly failure: boolean;
+  readonly retryAfterMs: number;
+}
+
+export const BROKEN = 'BrokenWatch';
+const SILENT = 'SilentWatchList';
+
+/** Servers without the feature refuse the parameter (400, 422); those that never heard of it go silent before the end. */
+export function refusesWatchList(error: AutoscalerError): boolean {
+  const status = error.detail.kind === 'kube-api' ? error.detail.status : undefined;
+  return error.code === SILENT || status === 400 || status === 422;
+}
+
+export function silentError(resource: string, initial: boolean): AutoscalerError {
+  return cutError(`The watch of ${resource} went silent and is taken for dead.`, initial ? SILENT : undefined);
+}
+
+export function cutError(message: string, code?: string): AutoscalerError {
+  return new AutoscalerError({ kind: 'unavailable', effect: 'none' }, message, code === undefined ? {} : { code });
+}
+
+/** The Status inside an ERROR event. */
+export function errorOf(resource: string, status: StatusJson): AutoscalerError {
+  const message = `The watch of ${resource} was ended by the API server: ${status.message ?? status.reason ?? 'no reason given'}.`;
+  const context = status.code === undefined ? {} : { status: status.code };
+  if (status.code === 410 || status.reason === 'Expired' || status.reason === 'Gone') {
+    return new AutoscalerError({ kind: 'kube-api', status: 410 }, message, { context });
+  }
+  if (status.code === 429)
+    return new AutoscalerError({ kind: 'throttled', retryAfterMs: (status.details?.retryAfterSeconds ?? 1) * 1000 }, message, { context });
+  return new AutoscalerError({ kind: 'unavailable', effect: 'none' }, message, { context });
+}
+
+/** Where the server said that what we know is too old to go on from. */
+export function isExpired(error: AutoscalerError): boolean {
+  return (error.detail.kind === 'kube-api' ? error.detail.status : statusOf(error)) === 410;
+}
+
+/** As a cause after which time must pass. */
+export function restartAfter(error: AutoscalerError): RestartCause {
+  const retryAfterMs = error.detail.kind === 'throttled' ? (error.detail.retryAfterMs ?? 0) : 0;
+  return { label: labelOf(error), failure: true, retryAfterMs };
+}
+
+function labelOf(error: AutoscalerError): RestartCause['label'] {
+  if (isExpired(error)) return 'expired';
+  if (error.kind === 'auth') return 'refused';
+  if (error.kind === 'throttled') return 'throttled';
+  return error.code === BROKEN ? 'broken' : 'unavailable';
+}
+
+/**
+ * Notices a connection that died without a word. Real time on purpose: bytes on a wire do not follow an injected clock.
+ */
+export interface SilenceWatch {
+  readonly signal: AbortSignal;
+  /** Something was heard. */
+  readonly heard: () => void;
+  readonly stop: () => void;
+}
+
+/** Fires its signal when nothing was heard for between one and two times `limitMs`, asked anew each time. */
+export function endWhenSilent(options: { readonly limitMs: () => number }): SilenceWatch {
+  const controller = new AbortController();
+  let heardSince = false;
+  let stopped = false;
+  const arm = (): void => {
+    heardSince = false;
+    AbortSignal.timeout(options.limitMs()).addEventListener('abort', () => {
+      if (stopped) return;
+      if (heardSince) arm();
+      else controller.abort();
+    });
+  };
+  arm();
+  return {
+    signal: controller.signal,
+    heard: () => {
+      heardSince = true;
+    },
+    stop: () => {
+      stopped = true;
+    },
+  };
+}

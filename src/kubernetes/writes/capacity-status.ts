@@ -1,0 +1,81 @@
+/** Statuses of `autoscaling.x-k8s.io` objects as merge patches that name the version they were made from. */
+import type { CapacityKind, CapacityObjectRef, CapacityStatus } from '../../domain/capacity-objects.ts';
+import { asAutoscalerError } from '../../lib/errors.ts';
+import type { CapacityObjectWriter } from '../../domain/ports/cluster-writes.ts';
+import type { Rest } from '../api/rest.ts';
+
+const MERGE_PATCH = 'application/merge-patch+json';
+
+/** Version and plural, as upstream serves them. */
+export const CAPACITY_PATHS: Readonly<Record<CapacityKind, { readonly version: string; readonly plural: string }>> = {
+  CapacityQuota: { version: 'v1beta1', plural: 'capacityquotas' },
+  CapacityBuffer: { version: 'v1beta1', plural: 'capacitybuffers' },
+  ProvisioningRequest: { version: 'v1', plural: 'provisioningrequests' },
+};
+
+/** Where all objects of the kind are listed. */
+export function capacityPath(kind: CapacityKind): string {
+  const { version, plural } = CAPACITY_PATHS[kind];
+  return `/apis/autoscaling.x-k8s.io/${version}/${plural}`;
+}
+
+export function createCapacityWriter(rest: Pick<Rest, 'json'>): CapacityObjectWriter {
+  return {
+    writeStatus: async (ref, { before, after }, signal) => {
+      const metadata = { resourceVersion: ref.version };
+      const body = { metadata, status: patchOf(statusJson(before), statusJson(after)) };
+      const path = `${pathOf(ref)}/status`;
+      await rest.json({ method: 'PATCH', path, body, contentType: MERGE_PATCH, operation: 'capacity-status' }, signal);
+    },
+    remove: async (ref, signal) => {
+      const body = { preconditions: { uid: ref.uid, resourceVersion: ref.version } };
+      try {
+        await rest.json({ method: 'DELETE', path: pathOf(ref), body, operation: 'capacity-delete' }, signal);
+      } catch (thrown) {
+        if (asAutoscalerError(thrown).kind !== 'not-found') throw thrown;
+      }
+    },
+  };
+}
+
+function pathOf({ kind, namespace, name }: CapacityObjectRef): string {
+  const { version, plural } = CAPACITY_PATHS[kind];
+  const place = namespace === '' ? '' : `/namespaces/${encodeURIComponent(namespace)}`;
+  return `/apis/autoscaling.x-k8s.io/${version}${place}/${plural}/${encodeURIComponent(name)}`;
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+function statusJson(status: CapacityStatus): Fields {
+  const conditions = status.conditions.map(({ sinceMs, ...rest }) => ({
+    ...rest,
+    lastTransitionTime: new Date(sinceMs).toISOString().replace(/\.\d+Z$/, 'Z'),
+  }));
+  return {
+    conditions,
+    ...(status.used === undefined ? {} : { used: { resources: texts(status.used) } }),
+    ...(status.replicas === undefined ? {} : { replicas: status.replicas }),
+    ...(status.podTemplate === undefined ? {} : { podTemplateRef: { name: status.podTemplate } }),
+    ...(status.podTemplateGeneration === undefined ? {} : { podTemplateGeneration: status.podTemplateGeneration }),
+    ...(status.provisioningStrategy === undefined ? {} : { provisioningStrategy: status.provisioningStrategy }),
+  };
+}
+
+/** Quantities are texts on the wire. */
+function texts(amounts: Readonly<Record<string, number>>): Fields {
+  return Object.fromEntries(Object.entries(amounts).map(([name, amount]) => [name, String(amount)]));
+}
+
+/** A field that is gone must be said to be: a merge patch keeps what it does not name. */
+function patchOf(before: Fields, after: Fields): Fields {
+  const gone = Object.keys(before).filter((key) => !Object.hasOwn(after, key));
+  const kept = Object.entries(after).map(([key, value]) => {
+    const old = before[key];
+    return [key, isFields(value) && isFields(old) ? patchOf(old, value) : value] as const;
+  });
+  return { ...Object.fromEntries(kept), ...Object.fromEntries(gone.map((key) => [key, null])) };
+}
+
+function isFields(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,142 @@
+/** Writes a ConfigMap whole, creating it when it is not there, and deletes it. */
+import type { KeptText } from '../../domain/ports/stored-text.ts';
+import { asAutoscalerError } from '../../lib/errors.ts';
+import { retrying, type Retry } from '../api/backoff.ts';
+import type { ObjectJson } from '../api/core-json.ts';
+import type { ConfigMapContent, ConfigMapName, ConfigMapListener } from '../api/options.ts';
+import { getOrUndefined, type Rest } from '../api/rest.ts';
+import { Table } from '../watch/object-table.ts';
+import type { ReflectorDeps } from '../watch/reflector-options.ts';
+import { Reflector } from '../watch/reflector.ts';
+
+/** Foreign labels and annotations of a present one are kept. @throws AutoscalerError */
+export async function writeConfigMap(
+  deps: { readonly rest: Rest; readonly retry: Retry },
+  wanted: ConfigMapContent,
+  signal: AbortSignal,
+): Promise<void> {
+  const collection = `/api/v1/namespaces/${encodeURIComponent(wanted.namespace)}/configmaps`;
+  const path = `${collection}/${encodeURIComponent(wanted.name)}`;
+  const attempt = async (): Promise<void> => {
+    const present = await getOrUndefined(deps.rest, path, signal);
+    const metadata = {
+      ...present?.metadata,
+      namespace: wanted.namespace,
+      name: wanted.name,
+      annotations: { ...present?.metadata?.annotations, ...wanted.annotations },
+    };
+    const body = { apiVersion: 'v1', kind: 'ConfigMap', metadata, data: wanted.content };
+    const target = present === undefined ? ({ method: 'POST', path: collection } as const) : ({ method: 'PUT', path } as const);
+    await deps.rest.json({ ...target, body, operation: 'config-map' }, signal);
+  };
+  await retrying(deps.retry, attempt, signal);
+}
+
+/** One that is not there is done. @throws AutoscalerError */
+export async function deleteConfigMap(rest: Rest, { namespace, name }: ConfigMapName, signal: AbortSignal): Promise<void> {
+  const path = `/api/v1/namespaces/${encodeURIComponent(namespace)}/configmaps/${encodeURIComponent(name)}`;
+  try {
+    await rest.json({ method: 'DELETE', path, operation: 'config-map' }, signal);
+  } catch (thrown) {
+    const error = asAutoscalerError(thrown);
+    if (error.kind !== 'not-found') throw error;
+  }
+}
+
+// A text kept in one key of a ConfigMap. Every write names the version that was read or written last.
+
+export interface KeptPlace {
+  readonly namespace: string;
+  readonly name: string;
+  readonly key: string;
+}
+
+interface ConfigMapJson extends ObjectJson {
+  readonly data?: Readonly<Record<string, string>>;
+}
+
+/** Owns the version of its ConfigMap as last seen. */
+export class KeptConfigMap implements KeptText {
+  readonly #rest: Pick<Rest, 'json'>;
+  readonly #place: KeptPlace;
+  /** undefined: not known, so a write reads first. `absent`: there is none. */
+  #present: ConfigMapJson | 'absent' | undefined;
+
+  constructor(rest: Pick<Rest, 'json'>, place: KeptPlace) {
+    this.#rest = rest;
+    this.#place = place;
+  }
+
+  async read(signal: AbortSignal): Promise<string | undefined> {
+    const present = await this.#look(signal);
+    return present === 'absent' ? undefined : present.data?.[this.#place.key];
+  }
+
+  async write(text: string, signal: AbortSignal): Promise<void> {
+    const { namespace, name, key } = this.#place;
+    const present = this.#present ?? (await this.#look(signal));
+    // Until an answer has come the version is not known.
+    this.#present = undefined;
+    const data = { [key]: text };
+    const collection = `/api/v1/namespaces/${encodeURIComponent(namespace)}/configmaps`;
+    const body =
+      present === 'absent'
+        ? { apiVersion: 'v1', kind: 'ConfigMap', metadata: { namespace, name }, data }
+        : { ...present, apiVersion: 'v1', kind: 'ConfigMap', data };
+    const target =
+      present === 'absent'
+        ? ({ method: 'POST', path: collection } as const)
+        : ({ method: 'PUT', path: `${collection}/${encodeURIComponent(name)}` } as const);
+    this.#present = (await this.#rest.json({ ...target, body, operation: 'config-map' }, signal)) as ConfigMapJson;
+  }
+
+  async #look(signal: AbortSignal): Promise<ConfigMapJson | 'absent'> {
+    const { namespace, name } = this.#place;
+    const path = `/api/v1/namespaces/${encodeURIComponent(namespace)}/configmaps/${encodeURIComponent(name)}`;
+    try {
+      this.#present = (await this.#rest.json({ method: 'GET', path }, signal)) as ConfigMapJson;
+    } catch (thrown) {
+      if (asAutoscalerError(thrown).kind !== 'not-found') throw thrown;
+      this.#present = 'absent';
+    }
+    return this.#present;
+  }
+}
+
+// One ConfigMap, kept current by a watch of its name alone, so that a role need not allow more than that name.
+
+/** Owns the watch. */
+export class WatchedConfigMap {
+  readonly #reflector: Reflector;
+  readonly #deps: Omit<ReflectorDeps, 'resource' | 'path' | 'table'>;
+  readonly #name: string;
+
+  constructor(deps: Omit<ReflectorDeps, 'resource' | 'path' | 'table'>, { namespace, name }: ConfigMapName, listener: ConfigMapListener) {
+    this.#deps = deps;
+    this.#name = name;
+    const table = new Table<Readonly<Record<string, string>>>({
+      keyOf: ({ metadata }) => metadata?.name ?? '',
+      project: ({ data = {} }: ConfigMapJson) => data,
+      onChange: (_, after) => listener(after),
+    });
+    const path = `/api/v1/namespaces/${encodeURIComponent(namespace)}/configmaps`;
+    const query = { fieldSelector: `metadata.name=${name}` };
+    // Roles without this right are known, and nobody shall wait for them.
+    this.#reflector = new Reflector({ ...deps, resource: 'configmaps', path, table, query, refusalGraceMs: 0 });
+  }
+
+  /** Resolves when it is known what stands there, or that we may not read it: then it counts as not there. */
+  async start(signal: AbortSignal): Promise<void> {
+    this.#reflector.start(signal);
+    try {
+      await this.#reflector.synced;
+    } catch (thrown) {
+      const error = asAutoscalerError(thrown);
+      this.#deps.log.warn({ what: this.#name, kind: error.kind, error: error.message }, 'a ConfigMap cannot be read and counts as absent');
+    }
+  }
+
+  ended(): Promise<void> {
+    return this.#reflector.ended();
+  }
+}

@@ -1,0 +1,239 @@
+/**
+ * Sends events in the background: repeats are folded into a count, the queue is bounded, the rate is limited. An event
+ * that cannot be sent is counted and forgotten; nothing here may delay or fail a decision.
+ */
+import type { Clock } from '../../lib/clock.ts';
+import { AutoscalerError, asAutoscalerError } from '../../lib/errors.ts';
+import { stableHash } from '../../lib/random.ts';
+import type { AutoscalerEvent, EventRecorder, EventSubject } from '../../domain/ports/records.ts';
+import type { Log } from '../../telemetry/log.ts';
+import type { Metrics } from '../../telemetry/metrics.ts';
+import { retrying, type Retry } from '../api/backoff.ts';
+import type { Rest } from '../api/rest.ts';
+
+export interface EventRecorderDeps {
+  readonly rest: Rest;
+  readonly clock: Clock;
+  readonly retry: Retry;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  readonly source: string;
+  readonly identity: string;
+  readonly limits?: Partial<EventLimits>;
+}
+
+export interface EventLimits {
+  readonly queued: number;
+  readonly perSecond: number;
+  readonly burst: number;
+  readonly foldMs: number;
+  /** A repeat is written at most this often: what lasts for weeks must not be a write per loop. */
+  readonly resendMs: number;
+}
+
+const DEFAULT_LIMITS: EventLimits = { queued: 1_000, perSecond: 20, burst: 50, foldMs: 600_000, resendMs: 60_000 };
+/** The API server refuses longer notes. */
+const MESSAGE_LIMIT = 1_024;
+const REMEMBERED = 4_096;
+
+/** One event object in the API, and how often it happened. */
+interface Series {
+  readonly key: string;
+  readonly event: AutoscalerEvent;
+  readonly firstAtMs: number;
+  lastAtMs: number;
+  count: number;
+  /** Waiting in the queue. */
+  queued: boolean;
+  /** Set once the API has it. */
+  path: string | undefined;
+  sentAtMs: number | undefined;
+}
+
+/** Owns the queue and the one sender. */
+export class QueuedEventRecorder implements EventRecorder {
+  readonly #deps: EventRecorderDeps;
+  readonly #limits: EventLimits;
+  readonly #series = new Map<string, Series>();
+  readonly #stop = new AbortController();
+  #queue: Series[] = [];
+  #sending: Promise<void> | undefined;
+  #tokens: number;
+  #refilledAt: number;
+  #serial = 0;
+
+  constructor(deps: EventRecorderDeps) {
+    this.#deps = deps;
+    this.#limits = { ...DEFAULT_LIMITS, ...deps.limits };
+    this.#tokens = this.#limits.burst;
+    this.#refilledAt = deps.clock.monotonic();
+  }
+
+  record(event: AutoscalerEvent): void {
+    if (this.#stop.signal.aborted) return;
+    const now = this.#deps.clock.now();
+    const series = this.#seriesOf(event, now);
+    series.count += 1;
+    series.lastAtMs = now;
+    if (series.queued || (series.sentAtMs !== undefined && now - series.sentAtMs < this.#limits.resendMs)) return;
+    if (this.#queue.length >= this.#limits.queued) {
+      this.#drop(series, 'the queue is full');
+      return;
+    }
+    series.queued = true;
+    this.#queue.push(series);
+    this.#sending ??= this.#send();
+  }
+
+  async flush(signal: AbortSignal): Promise<void> {
+    const aborted = Promise.withResolvers<void>();
+    const onAbort = (): void => aborted.resolve();
+    if (signal.aborted) return;
+    signal.addEventListener('abort', onAbort, { once: true });
+    await Promise.race([this.#sending ?? Promise.resolve(), aborted.promise]);
+    signal.removeEventListener('abort', onAbort);
+  }
+
+  /** Drops what is queued. */
+  async close(): Promise<void> {
+    this.#stop.abort();
+    await this.#sending;
+  }
+
+  #seriesOf(event: AutoscalerEvent, now: number): Series {
+    const message = event.message.slice(0, MESSAGE_LIMIT);
+    const key = JSON.stringify([event.subject, event.type, event.reason, message]);
+    const known = this.#series.get(key);
+    if (known !== undefined && now - known.lastAtMs <= this.#limits.foldMs) return known;
+    const series: Series = {
+      key,
+      event: { ...event, message },
+      firstAtMs: now,
+      lastAtMs: now,
+      count: 0,
+      queued: false,
+      path: undefined,
+      sentAtMs: undefined,
+    };
+    this.#series.delete(key);
+    this.#series.set(key, series);
+    const oldest = this.#series.keys().next().value;
+    if (this.#series.size > REMEMBERED && oldest !== undefined) this.#series.delete(oldest);
+    return series;
+  }
+
+  /** Never rejects. */
+  async #send(): Promise<void> {
+    try {
+      for (let series = this.#queue.shift(); series !== undefined; series = this.#queue.shift()) {
+        await this.#takeToken();
+        series.queued = false;
+        await this.#sendOne(series);
+      }
+    } catch {
+      // Only the stop signal ends the wait for a token; what is left was not sent.
+      for (const series of this.#queue) this.#drop(series, 'stopped');
+      this.#queue = [];
+    } finally {
+      this.#sending = undefined;
+    }
+  }
+
+  async #sendOne(series: Series): Promise<void> {
+    try {
+      await retrying(this.#deps.retry, () => this.#write(series), this.#stop.signal);
+      series.sentAtMs = this.#deps.clock.now();
+    } catch (thrown) {
+      this.#drop(series, asAutoscalerError(thrown).message);
+    }
+  }
+
+  async #write(series: Series): Promise<void> {
+    const { rest } = this.#deps;
+    if (series.path !== undefined) {
+      const body = { count: series.count, lastTimestamp: timestamp(series.lastAtMs) };
+      try {
+        await rest.json(
+          { method: 'PATCH', path: series.path, body, contentType: 'application/merge-patch+json', operation: 'event' },
+          this.#stop.signal,
+        );
+        return;
+      } catch (thrown) {
+        // Events live for an hour or so; an expired one is made anew.
+        if (asAutoscalerError(thrown).kind !== 'not-found') throw thrown;
+        series.path = undefined;
+      }
+    }
+    const { collection, body } = this.#compose(series);
+    await rest.json({ method: 'POST', path: collection, body, operation: 'event' }, this.#stop.signal);
+    series.path = `${collection}/${encodeURIComponent(body.metadata.name)}`;
+  }
+
+  #compose(series: Series) {
+    const { source, identity } = this.#deps;
+    const { event } = series;
+    const namespace = event.subject.kind === 'Node' ? 'default' : event.subject.namespace;
+    this.#serial += 1;
+    const unique = `${series.firstAtMs.toString(16)}${stableHash(`${identity} ${series.key} ${this.#serial}`).toString(16).padStart(8, '0')}`;
+    const body = {
+      apiVersion: 'v1',
+      kind: 'Event',
+      metadata: { namespace, name: `${event.subject.name}.${unique}` },
+      involvedObject: referenceTo(event.subject),
+      type: event.type,
+      reason: event.reason,
+      message: event.message,
+      count: series.count,
+      firstTimestamp: timestamp(series.firstAtMs),
+      lastTimestamp: timestamp(series.lastAtMs),
+      source: { component: source },
+      reportingComponent: source,
+      reportingInstance: identity,
+    };
+    return { collection: `/api/v1/namespaces/${encodeURIComponent(namespace)}/events`, body };
+  }
+
+  /** Rejects when stopped. */
+  async #takeToken(): Promise<void> {
+    const { clock } = this.#deps;
+    const { perSecond, burst } = this.#limits;
+    for (;;) {
+      if (this.#stop.signal.aborted) throw new AutoscalerError({ kind: 'cancelled' }, 'The event recorder was stopped.');
+      const now = clock.monotonic();
+      this.#tokens = Math.min(burst, this.#tokens + ((now - this.#refilledAt) * perSecond) / 1000);
+      this.#refilledAt = now;
+      if (this.#tokens >= 1) {
+        this.#tokens -= 1;
+        return;
+      }
+      await clock.sleep(Math.ceil((1 - this.#tokens) * (1000 / perSecond)), this.#stop.signal);
+    }
+  }
+
+  #drop(series: Series, why: string): void {
+    series.queued = false;
+    // Thousands that never got through would push out those whose repeats can still be folded.
+    if (series.path === undefined && this.#series.get(series.key) === series) this.#series.delete(series.key);
+    this.#deps.metrics.cluster.eventsDropped.inc();
+    this.#deps.log.debug({ reason: series.event.reason, subject: series.event.subject.name, why }, 'event dropped');
+  }
+}
+
+const BUFFER_API = 'autoscaling.x-k8s.io/v1beta1';
+
+function referenceTo(subject: EventSubject): Readonly<Record<string, string>> {
+  const { kind, name } = subject;
+  const uid = subject.kind === 'ConfigMap' ? {} : { uid: subject.uid };
+  return {
+    apiVersion: kind === 'CapacityBuffer' ? BUFFER_API : 'v1',
+    kind,
+    name,
+    ...(subject.kind === 'Node' ? {} : { namespace: subject.namespace }),
+    ...uid,
+  };
+}
+
+/** Seconds, as the API's Time is written. */
+function timestamp(ms: number): string {
+  return `${new Date(ms).toISOString().slice(0, 19)}Z`;
+}

@@ -1,0 +1,44 @@
+/** One call of the Eviction API (policy/v1), which lets the API server apply the disruption budgets. */
+import { asAutoscalerError, type AutoscalerError } from '../../lib/errors.ts';
+import type { EvictOutcome } from '../../domain/outcome.ts';
+import type { PodEvictor } from '../../domain/ports/cluster-writes.ts';
+import { hasCause } from '../api/errors.ts';
+import type { Rest } from '../api/rest.ts';
+
+const BUDGET_CAUSE = 'DisruptionBudget';
+
+export function createPodEvictor(rest: Rest): PodEvictor {
+  return {
+    evict: async (pod, gracePeriodMs, signal) => {
+      const path = `/api/v1/namespaces/${encodeURIComponent(pod.namespace)}/pods/${encodeURIComponent(pod.name)}/eviction`;
+      const body = {
+        apiVersion: 'policy/v1',
+        kind: 'Eviction',
+        metadata: { namespace: pod.namespace, name: pod.name },
+        // Without the uid, a pod of the same name that was made meanwhile would be evicted from wherever it runs.
+        deleteOptions: { gracePeriodSeconds: Math.max(0, Math.ceil(gracePeriodMs / 1000)), preconditions: { uid: pod.uid } },
+      };
+      try {
+        await rest.json({ method: 'POST', path, body, operation: 'evict' }, signal);
+        return { kind: 'evicted' };
+      } catch (thrown) {
+        return outcomeOf(asAutoscalerError(thrown));
+      }
+    },
+  };
+}
+
+function outcomeOf(error: AutoscalerError): EvictOutcome {
+  switch (error.detail.kind) {
+    case 'not-found':
+    case 'conflict':
+      // A conflict is the uid: the pod that was meant is gone.
+      return { kind: 'gone' };
+    case 'throttled':
+      // A busy API server answers 429 too, and says nothing about the pod; the Eviction API names the budget as the cause.
+      if (!hasCause(error, BUDGET_CAUSE)) return { kind: 'failed', error };
+      return { kind: 'blocked', message: error.message, retryAfterMs: error.detail.retryAfterMs };
+    default:
+      return { kind: 'failed', error };
+  }
+}

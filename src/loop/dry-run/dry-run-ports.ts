@@ -1,0 +1,142 @@
+/**
+ * The loop's ports for a dry run: reads are the real ones, every write goes on record instead. So that a removal can be
+ * followed to its end, pods whose eviction was withheld are read as gone for a while; nothing else is made up, and what a
+ * view shows is always the world.
+ */
+import type { Clock } from '../../lib/clock.ts';
+import type { PodUid } from '../../domain/ids.ts';
+import type { CapacityObjectWriter, NodeTainter, PodEvictor } from '../../domain/ports/cluster-writes.ts';
+import type { CloudNodeGroups } from '../../domain/ports/cloud.ts';
+import type { ClusterReader } from '../../domain/ports/cluster.ts';
+import type { AutoscalerEvent, EventRecorder } from '../../domain/ports/records.ts';
+import { createMetrics, type Metrics } from '../../telemetry/metrics.ts';
+import type { LoopDeps } from '../deps/loop-deps.ts';
+import type { WithheldWrites } from './withheld-writes.ts';
+
+/** As long as a deletion that shows no effect is believed in; the node is then judged anew, with its pods. */
+const GONE_FOR_MS = 600_000;
+
+/** The same dependencies without a way to change the cluster or Azure. */
+export function withholding(deps: LoopDeps, writes: WithheldWrites): LoopDeps {
+  const evicted = new EvictedPods(deps.clock);
+  return {
+    ...deps,
+    metrics: withoutActs(deps.metrics),
+    cloud: withholdingCloud(deps.cloud, writes),
+    cluster: withholdingReader(deps.cluster, evicted),
+    tainter: withholdingTainter(deps.cluster, deps.clock, writes),
+    evictor: withholdingEvictor(writes, evicted),
+    events: withholdingEvents(writes),
+    ...(deps.capacityObjects === undefined ? {} : { capacityObjects: withholdingStatuses(writes) }),
+  };
+}
+
+/** Counters of what was done count what was done: nothing. */
+function withoutActs(metrics: Metrics): Metrics {
+  const unseen = createMetrics();
+  const { unneeded, kept } = metrics.scaleDown;
+  return { ...metrics, scaleDown: { ...unseen.scaleDown, unneeded, kept } };
+}
+
+function withholdingCloud(cloud: CloudNodeGroups, writes: WithheldWrites): CloudNodeGroups {
+  return {
+    start: (signal) => cloud.start(signal),
+    observe: (cluster, nowMs) => cloud.observe(cluster, nowMs),
+    refresh: (group, signal) => cloud.refresh(group, signal),
+    invalidate: (group) => cloud.invalidate(group),
+    onWake: (listener) => cloud.onWake(listener),
+    increase: ({ group, from, to }) => {
+      writes.record('increase', group, `capacity from ${from} to ${to}`);
+      return Promise.resolve({ kind: 'withheld', group });
+    },
+    untilRemovable: (group, signal) => cloud.untilRemovable(group, signal),
+    deleteInstances: ({ group, instances }) => {
+      writes.record('delete-instances', group, instances.join(', '));
+      return Promise.resolve({ kind: 'accepted', group, instances });
+    },
+  };
+}
+
+function withholdingReader(reader: ClusterReader, evicted: EvictedPods): ClusterReader {
+  return {
+    start: (signal) => reader.start(signal),
+    observe: (nowMs) => reader.observe(nowMs),
+    onUnschedulable: (listener) => reader.onUnschedulable(listener),
+    onPreemption: (listener) => reader.onPreemption(listener),
+    readFresh: async (node, signal) => {
+      const fresh = await reader.readFresh(node, signal);
+      return fresh === undefined ? undefined : { ...fresh, pods: fresh.pods.filter(({ uid }) => !evicted.has(uid)) };
+    },
+    podExists: async (pod, signal) => !evicted.has(pod.uid) && (await reader.podExists(pod, signal)),
+  };
+}
+
+function withholdingTainter(reader: ClusterReader, clock: Clock, writes: WithheldWrites): NodeTainter {
+  return {
+    taint: (node, { key, effect }, { cordon }) => {
+      writes.record('taint', node, `${key}:${effect}${cordon ? ', cordoned' : ''}`);
+      const known = reader.observe(clock.now()).nodes.get(node);
+      return Promise.resolve({ uncordonLater: cordon && known?.unschedulable === false });
+    },
+    untaint: (node, key, { uncordon }) => {
+      writes.record('untaint', node, `${key}${uncordon ? ', un-cordoned' : ''}`);
+      return Promise.resolve();
+    },
+  };
+}
+
+function withholdingEvictor(writes: WithheldWrites, evicted: EvictedPods): PodEvictor {
+  return {
+    evict: ({ namespace, name, uid }, gracePeriodMs) => {
+      writes.record('evict', `${namespace}/${name}`, `grace ${gracePeriodMs / 1000} s`);
+      evicted.add(uid);
+      return Promise.resolve({ kind: 'evicted' });
+    },
+  };
+}
+
+function withholdingStatuses(writes: WithheldWrites): CapacityObjectWriter {
+  return {
+    writeStatus: ({ kind, namespace, name }, { after }) => {
+      const said = after.conditions.map(({ type, status, reason }) => `${type} ${status} ${reason}`).join(', ');
+      writes.record('status', `${kind} ${namespace}/${name}`, said);
+      return Promise.resolve();
+    },
+    remove: ({ kind, namespace, name }) => {
+      writes.record('delete-object', `${kind} ${namespace}/${name}`, 'over and done with');
+      return Promise.resolve();
+    },
+  };
+}
+
+/** An event would tell a pod's owner of help that does not come. */
+export function withholdingEvents(writes: WithheldWrites): EventRecorder {
+  return {
+    record: ({ subject, reason, message }) => writes.record('event', subjectOf(subject), `${reason}: ${message}`),
+    flush: () => Promise.resolve(),
+  };
+}
+
+function subjectOf(subject: AutoscalerEvent['subject']): string {
+  return subject.kind === 'Node' ? `Node ${subject.name}` : `${subject.kind} ${subject.namespace}/${subject.name}`;
+}
+
+/** Owns which pods a dry run has sent away lately, by its own account. */
+class EvictedPods {
+  readonly #clock: Clock;
+  readonly #untilMs = new Map<PodUid, number>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  add(uid: PodUid): void {
+    const nowMs = this.#clock.monotonic();
+    for (const [known, untilMs] of this.#untilMs) if (untilMs <= nowMs) this.#untilMs.delete(known);
+    this.#untilMs.set(uid, nowMs + GONE_FOR_MS);
+  }
+
+  has(uid: PodUid): boolean {
+    return (this.#untilMs.get(uid) ?? Number.NEGATIVE_INFINITY) > this.#clock.monotonic();
+  }
+}

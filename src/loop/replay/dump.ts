@@ -1,0 +1,137 @@
+/**
+ * A decision as text and back: observation, state and policy by value, resource vectors by resource name (indexes differ
+ * between processes), shapes once each. Reading is exact: what the planner sees after is what it saw before.
+ */
+import { AutoscalerError } from '../../lib/errors.ts';
+import type { LoopState } from '../../domain/loop-state.ts';
+import type { Observation } from '../../domain/observation.ts';
+import type { Pod, PodShape } from '../../domain/pod.ts';
+import type { Policy } from '../../domain/policy.ts';
+import type { ResourceNames } from '../../domain/resources.ts';
+import type { LoopRecord } from '../../domain/ports/records.ts';
+
+export const DUMP_VERSION = 1;
+
+/** A plan in a form that can be compared: pods by name and uid, maps in order. */
+export type PlainPlan = unknown;
+
+export interface Dump {
+  readonly observation: Observation;
+  readonly state: LoopState;
+  readonly policy: Policy;
+  readonly excluded: readonly string[];
+  readonly scaleUpPlanned: boolean | 'unknown';
+  readonly request?: NonNullable<LoopRecord['request']>;
+  readonly scaleUp: readonly PlainPlan[];
+  readonly scaleDown: PlainPlan;
+}
+
+/** @throws AutoscalerError `bug` when the record lacks the policy it was decided under. */
+export function dumpRecord(record: LoopRecord, names: ResourceNames): string {
+  if (record.policy === undefined) throw new AutoscalerError({ kind: 'bug' }, 'A decision without its policy cannot be replayed.');
+  const shapes = new Map<PodShape, number>();
+  const encode = (value: unknown): unknown => encodeValue(value, names, shapes);
+  const body = {
+    version: DUMP_VERSION,
+    observation: encode(record.observation),
+    state: encode(record.stateBefore),
+    policy: record.policy,
+    excluded: record.excluded ?? [],
+    scaleUpPlanned: record.scaleUpPlanned ?? false,
+    ...(record.request === undefined ? {} : { request: record.request }),
+    scaleUp: record.scaleUp.map(plainPlan),
+    scaleDown: record.scaleDown === undefined ? null : plainPlan(record.scaleDown),
+  };
+  const table = [...shapes.keys()].map((shape) => encodeFields(shape, names, undefined));
+  return JSON.stringify({ ...body, shapes: table });
+}
+
+/** @throws AutoscalerError `config` when the text is not a dump of this version. */
+export function readDump(text: string, names: ResourceNames): Dump {
+  const body = parse(text);
+  const shapes = (body['shapes'] as readonly unknown[]).map((shape) => decodeValue(shape, names, []) as PodShape);
+  const decode = (value: unknown): unknown => decodeValue(value, names, shapes);
+  return {
+    observation: decode(body['observation']) as Observation,
+    state: decode(body['state']) as LoopState,
+    policy: body['policy'] as Policy,
+    excluded: body['excluded'] as readonly string[],
+    scaleUpPlanned: body['scaleUpPlanned'] === 'unknown' ? 'unknown' : body['scaleUpPlanned'] === true,
+    ...(body['request'] === undefined ? {} : { request: body['request'] as NonNullable<LoopRecord['request']> }),
+    scaleUp: body['scaleUp'] as readonly PlainPlan[],
+    scaleDown: body['scaleDown'],
+  };
+}
+
+function parse(text: string): Readonly<Record<string, unknown>> {
+  let body: unknown;
+  try {
+    body = JSON.parse(text);
+  } catch (cause) {
+    throw new AutoscalerError({ kind: 'config' }, 'The file is not a dump of a decision: it is not JSON.', { cause });
+  }
+  if (
+    typeof body !== 'object' ||
+    body === null ||
+    !('version' in body) ||
+    body.version !== DUMP_VERSION ||
+    !('shapes' in body) ||
+    !Array.isArray(body.shapes)
+  ) {
+    throw new AutoscalerError({ kind: 'config' }, `The file is not a dump of a decision of version ${DUMP_VERSION}.`);
+  }
+  return { ...body };
+}
+
+function encodeValue(value: unknown, names: ResourceNames, shapes: Map<PodShape, number> | undefined): unknown {
+  if (typeof value !== 'object' || value === null) return value;
+  if (value instanceof Float64Array) return { $resources: names.toRecord(value) };
+  if (value instanceof Map) return { $map: [...value].map((entry) => encodeValue(entry, names, shapes)) };
+  if (Array.isArray(value)) return value.map((part) => encodeValue(part, names, shapes));
+  if (shapes !== undefined && isShape(value)) return { $shape: indexIn(shapes, value) };
+  return encodeFields(value, names, shapes);
+}
+
+function encodeFields(value: object, names: ResourceNames, shapes: Map<PodShape, number> | undefined): unknown {
+  return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, encodeValue(part, names, shapes)]));
+}
+
+function isShape(value: object): value is PodShape {
+  return 'key' in value && 'requests' in value && value.requests instanceof Float64Array;
+}
+
+function indexIn(shapes: Map<PodShape, number>, shape: PodShape): number {
+  const known = shapes.get(shape);
+  if (known !== undefined) return known;
+  shapes.set(shape, shapes.size);
+  return shapes.size - 1;
+}
+
+function decodeValue(value: unknown, names: ResourceNames, shapes: readonly PodShape[]): unknown {
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return value.map((part) => decodeValue(part, names, shapes));
+  if ('$shape' in value) return shapes[Number(value.$shape)];
+  if ('$map' in value) return new Map(decodeValue(value.$map, names, shapes) as readonly (readonly [unknown, unknown])[]);
+  if ('$resources' in value) return names.fromRecord(value.$resources as Readonly<Record<string, number>>);
+  return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, decodeValue(part, names, shapes)]));
+}
+
+export function plainPlan(plan: object): PlainPlan {
+  return plain(plan);
+}
+
+function plain(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value;
+  if (value instanceof Map) return [...value].map(([key, part]) => [plain(key), plain(part)]);
+  if (Array.isArray(value)) return value.map(plain);
+  if (isPod(value)) return `${value.namespace}/${value.name} ${value.uid}`;
+  return Object.fromEntries(
+    Object.entries(value)
+      .filter(([, part]) => part !== undefined)
+      .map(([key, part]) => [key, plain(part)]),
+  );
+}
+
+function isPod(value: object): value is Pod {
+  return 'shape' in value && 'uid' in value && 'namespace' in value;
+}

@@ -1,0 +1,42 @@
+/** Carries out a scale-down plan: begins its removals in the background and publishes its numbers. Decides nothing. */
+import type { NodeGroupId } from '../../domain/ids.ts';
+import type { Removal, ScaleDownPlan } from '../../domain/plan.ts';
+import type { Log } from '../../telemetry/log.ts';
+import type { Metrics } from '../../telemetry/metrics.ts';
+import type { DrainRunner } from './drain-runner.ts';
+
+export interface ExecuteScaleDownInput {
+  readonly plan: ScaleDownPlan;
+  readonly runner: DrainRunner;
+  readonly log: Log;
+  readonly metrics: Metrics;
+}
+
+/** Begins what the plan says, in the background, and publishes the plan's gauges. Never waits and never throws. */
+export function executeScaleDown(input: ExecuteScaleDownInput): void {
+  const { plan, runner, log, metrics } = input;
+  publish(plan, metrics);
+  for (const removal of plan.removals) {
+    const { node, group, cause, utilization, unneededSinceMs } = removal;
+    log.info({ node, nodeGroup: group, cause, utilization, unneededSinceMs, pods: removal.pods.length }, 'A node is being removed.');
+    if (removal.together !== true) runner.start(removal);
+  }
+  for (const whole of wholes(plan.removals)) runner.startTogether(whole);
+  runner.removeInstances(plan.instanceRemovals);
+  if (plan.kept.length > 0) log.debug({ kept: plan.kept.length, summary: plan.summary }, 'Nodes that stay.');
+}
+
+/** The removals that are carried out together, by group. */
+function wholes(removals: readonly Removal[]): readonly (readonly Removal[])[] {
+  const groups = new Map<NodeGroupId, readonly Removal[]>();
+  for (const removal of removals) {
+    if (removal.together === true) groups.set(removal.group, [...(groups.get(removal.group) ?? []), removal]);
+  }
+  return [...groups.values()];
+}
+
+function publish(plan: ScaleDownPlan, metrics: Metrics): void {
+  metrics.scaleDown.unneeded.set(plan.unneeded.size);
+  metrics.scaleDown.kept.reset();
+  for (const { reason } of plan.kept) metrics.scaleDown.kept.inc({ reason });
+}

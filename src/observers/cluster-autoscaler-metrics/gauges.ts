@@ -1,0 +1,222 @@
+/** Publishes a loop under the Cluster Autoscaler's metric names. Gauges of what has gone are taken away with it. */
+import type { DevicePool, NodeDevices } from '../../domain/devices.ts';
+import type { LoopReport, StepName } from '../../domain/loop-report.ts';
+import type { NodeGroup } from '../../domain/node-group.ts';
+import type { Observation } from '../../domain/observation.ts';
+import type { Policy } from '../../domain/policy.ts';
+import { CPU, MEMORY } from '../../domain/resources.ts';
+import { DELETION_CANDIDATE_TAINT, isStartupTaint, isStatusTaint, TO_BE_DELETED_TAINT, type TaintRules } from '../../domain/taints.ts';
+import { isMarked } from '../../planning/scale-down/plan-context.ts';
+import { standingOf } from '../../planning/scale-up/pods/unschedulable-pods.ts';
+import { isGroupHealthy, unfitness } from '../../planning/state/cluster-health.ts';
+import { countNodes, type CountedNodes } from '../../planning/state/node-counts.ts';
+import type { CompatibleMetrics } from '../../telemetry/cluster-autoscaler-metrics.ts';
+import { publishBuffers, publishPlans } from './plans.ts';
+
+// How well the devices that a group's next node is taken to have are those of its nodes, under the Cluster Autoscaler's name.
+
+type Mismatch = 'missing' | 'extra' | 'mismatch' | 'unknown';
+
+/** Ready nodes, by driver and by what is wrong with its devices there; series of drivers that have gone are taken away. */
+export function publishDevices({ cluster, cloud }: Observation, { deviceMismatches, drivers }: CompatibleMetrics): void {
+  const expected = new Map<string, ReadonlyMap<string, number>>();
+  for (const { id, template } of cloud.groups) {
+    if (template === undefined) continue;
+    const devices = byDriver(template.devicePools ?? []);
+    expected.set(id, devices);
+    if (devices.size > 0) drivers.set(id, [...devices.keys()].toSorted().join(','));
+  }
+  deviceMismatches.reset();
+  for (const node of cluster.nodes.values()) {
+    const wanted = expected.get(cloud.groupOfNode.get(node.name) ?? '');
+    if (wanted === undefined || !node.readiness.ready) continue;
+    for (const [driver, kind] of mismatches(wanted, node.devices)) deviceMismatches.inc({ driver, mismatch_type: kind });
+  }
+}
+
+function mismatches(wanted: ReadonlyMap<string, number>, devices: NodeDevices | undefined): readonly (readonly [string, Mismatch])[] {
+  const present = byDriver(devices?.pools ?? []);
+  const unfinished = new Set((devices?.incomplete ?? []).map((pool) => pool.split('/')[0] ?? ''));
+  return [...new Set([...wanted.keys(), ...present.keys(), ...unfinished])].flatMap((driver): readonly (readonly [string, Mismatch])[] => {
+    if (unfinished.has(driver)) return [[driver, 'unknown']];
+    const [there, here] = [present.get(driver), wanted.get(driver)];
+    if (there === here) return [];
+    return [[driver, there === undefined ? 'missing' : here === undefined ? 'extra' : 'mismatch']];
+  });
+}
+
+/** How many devices each driver has in these pools. */
+function byDriver(pools: readonly DevicePool[]): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>();
+  for (const { driver, devices } of pools) counts.set(driver, (counts.get(driver) ?? 0) + devices.length);
+  return counts;
+}
+
+/** Which of the Cluster Autoscaler's functions a step of ours is. What is one step here may be two there: they tell the same time. */
+const FUNCTIONS: Readonly<Partial<Record<StepName, readonly string[]>>> = {
+  observe: ['cloudProviderRefresh', 'updateClusterState'],
+  'scale-up': ['scaleUp'],
+  'scale-down': ['findUnneeded', 'scaleDown'],
+  'soft-taint': ['scaleDown:softTaintUnneeded'],
+};
+/** Told by their own names, as upstream does: our two and those of Kubernetes itself. */
+const TAINTS: ReadonlySet<string> = new Set([
+  TO_BE_DELETED_TAINT,
+  DELETION_CANDIDATE_TAINT,
+  'node.kubernetes.io/not-ready',
+  'node.kubernetes.io/unreachable',
+  'node.kubernetes.io/unschedulable',
+  'node.kubernetes.io/memory-pressure',
+  'node.kubernetes.io/disk-pressure',
+  'node.kubernetes.io/network-unavailable',
+  'node.kubernetes.io/pid-pressure',
+  'node.cloudprovider.kubernetes.io/uninitialized',
+  'node.cloudprovider.kubernetes.io/shutdown',
+]);
+/** The former name of startup taints, which upstream tells apart. */
+const IGNORED_PREFIX = 'ignore-taint.cluster-autoscaler.kubernetes.io/';
+const KINDS = ['startup-taint', 'status-taint', IGNORED_PREFIX, 'other'] as const;
+
+export function publishCompatible(report: LoopReport, policy: Policy, metrics: CompatibleMetrics): void {
+  publishTimes(report, metrics);
+  const { observation, state } = report;
+  if (observation === undefined) return;
+  knowGpus(observation.cloud.groups, metrics);
+  publishDevices(observation, metrics);
+  const counts = countNodes({ observation, state, policy });
+  publishNodes(counts, observation, { taints: policy.cluster?.taints }, metrics);
+  metrics.safeToAutoscale.set(unfitness(observation, state, policy) === undefined ? 1 : 0);
+  publishCapacity(report, observation, metrics);
+  publishLimits(policy, observation.cloud.groups, metrics);
+  publishPods(observation, policy, metrics);
+  publishPlans(report, observation, metrics);
+  publishBuffers(report, policy, metrics);
+  publishScaleDown(report, policy, metrics);
+  for (const gauge of [metrics.groupMin, metrics.groupMax, metrics.groupTarget, metrics.groupHealthiness, metrics.groupBackoff])
+    gauge.reset();
+  for (const group of observation.cloud.groups) publishGroup(group, { counts, report, policy, nowMs: observation.nowMs }, metrics);
+}
+
+const GPU_RESOURCES = ['nvidia.com/gpu', 'amd.com/gpu'] as const;
+const GPU_LABELS = ['kubernetes.azure.com/accelerator', 'accelerator'] as const;
+/** The names that the Cluster Autoscaler lists for Azure; what AKS itself writes (`nvidia`) is not among them. */
+const LISTED_GPUS: ReadonlySet<string> = new Set(['nvidia-tesla-k80', 'nvidia-tesla-p100', 'nvidia-tesla-v100']);
+
+/** As upstream `gpu.go`, of what the next node of the pool will be: pools that are gone keep theirs, as their counters do. */
+function knowGpus(groups: readonly NodeGroup[], { gpus }: CompatibleMetrics): void {
+  for (const { id, template } of groups) {
+    if (template === undefined) continue;
+    const named = GPU_LABELS.map((label) => template.labels[label]).find((value) => value !== undefined);
+    const resource = GPU_RESOURCES.find((name) => template.origins?.capacity[name] !== undefined);
+    if (named === undefined && resource === undefined) continue;
+    const listed = named === undefined ? 'generic' : LISTED_GPUS.has(named) ? named : 'not-listed';
+    const hasNone = resource === undefined && template.origins !== undefined;
+    gpus.set(id, { gpu_resource_name: resource ?? GPU_RESOURCES[0], gpu_name: hasNone ? 'unexpected-label' : listed });
+  }
+}
+
+function publishTimes({ startedAtMs, durationMs, stepMs, outcome }: LoopReport, metrics: CompatibleMetrics): void {
+  const seen = (name: string, ms: number): void => {
+    metrics.lastActivity.set({ activity: name }, startedAtMs / 1000);
+    metrics.duration.observe({ function: name }, ms / 1000);
+    metrics.durationQuantiles.observe({ function: name }, ms / 1000);
+  };
+  seen('main', durationMs);
+  for (const step of Object.keys(FUNCTIONS) as StepName[]) {
+    const ms = stepMs[step];
+    if (ms !== undefined) for (const name of FUNCTIONS[step] ?? []) seen(name, ms);
+  }
+  // From when the cluster's state was known, as upstream sets it.
+  if (stepMs['scale-up'] !== undefined) metrics.lastActivity.set({ activity: 'autoscaling' }, startedAtMs / 1000);
+  if (outcome === 'completed') metrics.lastActivity.set({ activity: 'mainSuccessful' }, startedAtMs / 1000);
+}
+
+interface Told {
+  readonly taints: TaintRules | undefined;
+}
+
+function publishNodes({ total }: CountedNodes, { cluster, cloud }: Observation, told: Told, metrics: CompatibleMetrics): void {
+  const { ready, unready, notStarted, suspended, unregistered, longUnregistered } = total;
+  for (const [state, count] of Object.entries({ ready, unready, notStarted, suspended, unregistered, longUnregistered })) {
+    metrics.nodes.set({ state }, count);
+  }
+  metrics.nodeGroups.set({ node_group_type: 'autoscaled' }, cloud.groups.length);
+  metrics.nodeGroups.set({ node_group_type: 'autoprovisioned' }, 0);
+  const taints = new Map<string, number>([...TAINTS, ...KINDS].map((type) => [type, 0]));
+  for (const node of cluster.nodes.values()) {
+    for (const { key } of node.taints) {
+      const type = taintType(key, told.taints);
+      taints.set(type, (taints.get(type) ?? 0) + 1);
+    }
+  }
+  for (const [type, count] of taints) metrics.nodeTaints.set({ type }, count);
+}
+
+function taintType(key: string, rules: TaintRules | undefined): string {
+  if (TAINTS.has(key)) return key;
+  if (key.startsWith(IGNORED_PREFIX)) return IGNORED_PREFIX;
+  if (isStartupTaint(key, rules)) return 'startup-taint';
+  return isStatusTaint(key, rules) ? 'status-taint' : 'other';
+}
+
+function publishCapacity({ state }: LoopReport, { cluster, nowMs }: Observation, metrics: CompatibleMetrics): void {
+  let cpuMillis = 0;
+  let memoryBytes = 0;
+  for (const node of cluster.nodes.values()) {
+    if (node.deletionAtMs !== undefined || state.deleting.has(node.name) || isMarked(node, nowMs)) continue;
+    cpuMillis += node.capacity[CPU] ?? 0;
+    memoryBytes += node.capacity[MEMORY] ?? 0;
+  }
+  metrics.cpuCores.set(cpuMillis / 1000);
+  metrics.memoryBytes.set(memoryBytes);
+}
+
+function publishLimits({ scaleUp, scaleDown }: Policy, groups: readonly NodeGroup[], metrics: CompatibleMetrics): void {
+  // Of the groups alone, as upstream: dashboards divide by it.
+  const most = groups.reduce((sum, { maxSize }) => sum + maxSize, 0);
+  metrics.maxNodes.set(scaleUp.maxNodesTotal > 0 ? Math.min(scaleUp.maxNodesTotal, most) : most);
+  metrics.cpuLimits.set({ direction: 'minimum' }, scaleDown.minCoresTotal ?? 0);
+  metrics.cpuLimits.set({ direction: 'maximum' }, scaleUp.maxCoresTotal);
+  metrics.memoryLimits.set({ direction: 'minimum' }, scaleDown.minMemoryTotalBytes ?? 0);
+  metrics.memoryLimits.set({ direction: 'maximum' }, scaleUp.maxMemoryTotalBytes);
+}
+
+/** Pods that nobody judges (gated, young, of other schedulers) are none of these. */
+function publishPods({ cluster }: Observation, { scaleUp }: Policy, metrics: CompatibleMetrics): void {
+  const standings = cluster.pendingPods.map((pod) => standingOf(pod, scaleUp));
+  metrics.unschedulablePods.set({ type: 'unschedulable' }, standings.filter((standing) => standing === 'refused').length);
+  metrics.unschedulablePods.set({ type: 'scheduler_unprocessed' }, standings.filter((standing) => standing === 'unseen').length);
+}
+
+function publishScaleDown({ scaleDown, state, startedAtMs }: LoopReport, policy: Policy, metrics: CompatibleMetrics): void {
+  const { delayAfterAddMs, delayAfterDeleteMs, delayAfterFailureMs, delaysPerGroup } = policy.scaleDown;
+  const rests = [
+    state.lastScaleUpMs + delayAfterAddMs,
+    state.lastScaleDownMs + delayAfterDeleteMs,
+    state.lastScaleDownFailureMs + delayAfterFailureMs,
+  ];
+  // Where each group rests by itself the whole does not, as upstream.
+  metrics.scaleDownInCooldown.set(delaysPerGroup !== true && rests.some((endMs) => startedAtMs < endMs) ? 1 : 0);
+  if (scaleDown === undefined) return;
+  metrics.unneededNodes.set(scaleDown.unneeded.size);
+  metrics.unremovableNodes.reset();
+  for (const { reason } of scaleDown.kept) metrics.unremovableNodes.inc({ reason });
+}
+
+interface GroupScope {
+  readonly counts: CountedNodes;
+  readonly report: LoopReport;
+  readonly policy: Policy;
+  readonly nowMs: number;
+}
+
+function publishGroup(group: NodeGroup, { counts, report, policy, nowMs }: GroupScope, metrics: CompatibleMetrics): void {
+  const labels = { node_group: group.id };
+  metrics.groupMin.set(labels, group.minSize);
+  metrics.groupMax.set(labels, group.maxSize);
+  if (group.target.known) metrics.groupTarget.set(labels, group.target.value);
+  const own = counts.byGroup.get(group.id);
+  metrics.groupHealthiness.set(labels, own === undefined || isGroupHealthy(own, policy) ? 1 : 0);
+  const backoff = report.state.backoffs.get(group.id);
+  metrics.groupBackoff.set({ ...labels, reason: backoff?.cause ?? '' }, (backoff?.untilMs ?? 0) > nowMs ? 1 : 0);
+}

@@ -1,0 +1,89 @@
+/** What plans come to under the Cluster Autoscaler's metric names: pods, limits, shapes, buffers. */
+import type { LoopReport } from '../../domain/loop-report.ts';
+import type { Observation } from '../../domain/observation.ts';
+import type { ScaleUpPlan } from '../../domain/plan.ts';
+import type { Policy } from '../../domain/policy.ts';
+import { CPU } from '../../domain/resources.ts';
+import type { CompatibleMetrics } from '../../telemetry/cluster-autoscaler-metrics.ts';
+
+/** The Cluster Autoscaler remembers so many different pods of one controller; from the next on it counts an overflow. */
+const REMEMBERED_SHAPES = 10;
+
+/**
+ * Controllers with more different pods that nothing can help than the Cluster Autoscaler would remember. Here they are
+ * grouped all the same; the number tells who makes pods of ever new shapes.
+ */
+export function overflowingControllers(plan: ScaleUpPlan): number {
+  const shapes = new Map<string, Set<string>>();
+  for (const [{ controller, shape, injected }, { kind }] of plan.verdicts) {
+    if (injected === true || controller === undefined || (kind !== 'helpless' && kind !== 'waiting')) continue;
+    const known = shapes.get(controller.uid);
+    if (known === undefined) shapes.set(controller.uid, new Set([shape.key]));
+    else known.add(shape.key);
+  }
+  return [...shapes.values()].filter((keys) => keys.size > REMEMBERED_SHAPES).length;
+}
+
+export function publishPlans({ rounds }: LoopReport, observation: Observation, metrics: CompatibleMetrics): void {
+  const plan = rounds.at(-1)?.plan;
+  metrics.unschedulablePods.set({ type: 'injected' }, plan?.injection?.injected ?? 0);
+  metrics.unschedulablePods.set({ type: 'skipped_injection' }, plan?.injection?.skipped ?? 0);
+  metrics.overflowingControllers.set(plan === undefined ? 0 : overflowingControllers(plan));
+  metrics.skippedPods.set({ requestor: 'scaleUp' }, plan === undefined ? 0 : unjudgedPods(plan));
+  for (const round of rounds) publishPlan(round.plan, observation, metrics);
+}
+
+/** Pods that a pool might help and that the plan did not come to. */
+function unjudgedPods({ cutShortAfter, verdicts }: ScaleUpPlan): number {
+  if (cutShortAfter === undefined) return 0;
+  return [...verdicts.values()].filter(
+    (verdict) => verdict.kind === 'helpless' && verdict.byGroup.some(({ skip }) => skip?.kind === 'not-judged'),
+  ).length;
+}
+
+const LIMITS = { cores: 'CpuResourceLimit', memory: 'MemoryResourceLimit' } as const;
+
+/** Counters, so each plan is told once. */
+function publishPlan({ skipped, increases }: ScaleUpPlan, { cloud }: Observation, metrics: CompatibleMetrics): void {
+  for (const { reason } of skipped) {
+    if (reason.kind !== 'cluster-limit') continue;
+    for (const { limit } of [reason, ...(reason.also ?? [])])
+      if (limit !== 'nodes') metrics.skippedScaleEvents.inc({ direction: 'up', reason: LIMITS[limit] });
+  }
+  for (const { group: id, pods } of increases) {
+    const group = cloud.groups.find((candidate) => candidate.id === id);
+    if (pods.length === 0 || group === undefined) continue;
+    const cores = Math.floor((group.template?.capacity[CPU] ?? 0) / 1000);
+    const namespaces = new Set(pods.map(({ namespace }) => namespace)).size;
+    const labels = { ...sizeLabels(group.vmSize, cores, metrics), namespace_count: namespaceCount(namespaces) };
+    metrics.heterogeneity.observe(labels, new Set(pods.map(({ shape }) => shape.key)).size);
+  }
+}
+
+/** A histogram for each size of a region would be thousands of series; who has so many pools reads the sum. */
+const OWN_SERIES = 4;
+
+function sizeLabels(size: string, cores: number, { sizes }: CompatibleMetrics) {
+  if (sizes.size < OWN_SERIES) sizes.add(size);
+  return sizes.has(size) ? { instance_type: size, cpu_count: String(cores) } : { instance_type: 'other', cpu_count: 'other' };
+}
+
+function namespaceCount(count: number): string {
+  if (count > 10) return '11+';
+  return count > 5 ? '6-10' : '0-5';
+}
+
+/** Every loop looks at every buffer; one whose status says nothing waits since it was made. */
+export function publishBuffers({ observation, startedAtMs, failures }: LoopReport, policy: Policy, metrics: CompatibleMetrics): void {
+  metrics.bufferReconciled.reset();
+  const oldest = new Map<string, number>();
+  const failed = failures.some(({ step }) => step === 'capacity');
+  if (policy.capacity?.bufferController !== true || failed) return;
+  for (const { ref, status } of observation?.cluster.capacity?.buffers ?? []) {
+    const isNew = status.conditions.length === 0;
+    const atMs = isNew ? ref.createdAtMs : startedAtMs;
+    const key = isNew ? 'true' : 'false';
+    oldest.set(key, Math.min(oldest.get(key) ?? atMs, atMs));
+  }
+  for (const [key, atMs] of oldest) metrics.bufferReconciled.set({ new_buffer: key }, atMs / 1000);
+}

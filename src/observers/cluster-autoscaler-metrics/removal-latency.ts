@@ -1,0 +1,96 @@
+/**
+ * How long removals take after they are due, and how long nodes go without being looked at, under the Cluster Autoscaler's
+ * names. Remembers from loop to loop; nothing is decided by it.
+ */
+import type { NodeName } from '../../domain/ids.ts';
+import type { Observation } from '../../domain/observation.ts';
+import type { KeptNode, ScaleDownPlan } from '../../domain/plan.ts';
+import type { Policy } from '../../domain/policy.ts';
+import { unreadyKeptMs } from '../../planning/state/node-counts.ts';
+import type { CompatibleMetrics } from '../../telemetry/cluster-autoscaler-metrics.ts';
+import type { LoopListener, LoopReport } from '../../domain/loop-report.ts';
+
+type Latencies = Pick<CompatibleMetrics, 'removalLatency' | 'skippedEvaluation' | 'pendingDeletions'>;
+
+/** A node that could have gone since then. */
+interface Due {
+  readonly atMs: number;
+  /** The last reason for which it stayed. */
+  readonly delay: string;
+}
+
+/** Nodes that were not looked at in this loop: an earlier verdict stands, or there was no time for them. */
+const NOT_LOOKED_AT: ReadonlySet<KeptNode['reason']> = new Set(['RecentlyUnremovable', 'RemovalBudgetSpent']);
+const NO_DELAY = 'none';
+
+/** `policy` answers with the rules that hold now. */
+export function removalLatency(metrics: Latencies, policy: () => Policy): LoopListener {
+  const due = new Map<NodeName, Due>();
+  const lookedAt = new Map<NodeName, number>();
+  return (report) => {
+    const { observation, scaleDown, state } = report;
+    metrics.pendingDeletions.set(state.deleting.size);
+    for (const outcome of report.removed) {
+      if (outcome.kind !== 'deleted') continue;
+      observe(metrics, due.get(outcome.node), { atMs: outcome.atMs, deleted: true });
+      due.delete(outcome.node);
+    }
+    if (observation === undefined || scaleDown === undefined) return;
+    metrics.skippedEvaluation.set(longestSkip(scaleDown, report, lookedAt) / 1000);
+    followDue({ due, observation, scaleDown, report, policy: policy() }, metrics);
+  };
+}
+
+interface Following {
+  readonly due: Map<NodeName, Due>;
+  readonly observation: Observation;
+  readonly scaleDown: ScaleDownPlan;
+  readonly report: LoopReport;
+  readonly policy: Policy;
+}
+
+function followDue({ due, observation, scaleDown, report, policy }: Following, metrics: Latencies): void {
+  const { nowMs, cluster } = observation;
+  const reasons = new Map(scaleDown.kept.map(({ node, reason }) => [node, reason]));
+  for (const [node, sinceMs] of scaleDown.unneeded) {
+    const atMs = sinceMs + waitMs(node, observation, policy);
+    const delay = reasons.get(node) ?? NO_DELAY;
+    if (atMs < nowMs) due.set(node, { atMs: due.get(node)?.atMs ?? atMs, delay });
+  }
+  const leaving = new Set([...report.state.deleting.keys(), ...scaleDown.removals.map(({ node }) => node)]);
+  for (const [node, entry] of due) {
+    if (scaleDown.unneeded.has(node) || leaving.has(node)) continue;
+    due.delete(node);
+    // What vanished was not needed again.
+    if (cluster.nodes.has(node)) observe(metrics, { ...entry, delay: reasons.get(node) ?? entry.delay }, { atMs: nowMs, deleted: false });
+  }
+}
+
+/** The unneeded time of the node's group and state, milliseconds. */
+function waitMs(name: NodeName, observation: Observation, policy: Policy): number {
+  const node = observation.cluster.nodes.get(name);
+  const group = observation.cloud.groups.find(({ id }) => id === observation.cloud.groupOfNode.get(name));
+  if (node === undefined || group === undefined) return policy.scaleDown.unneededForMs;
+  return node.readiness.ready
+    ? (group.options.unneededForMs ?? policy.scaleDown.unneededForMs)
+    : unreadyKeptMs(node, group, observation, policy);
+}
+
+function observe(metrics: Latencies, due: Due | undefined, end: { readonly atMs: number; readonly deleted: boolean }) {
+  if (due === undefined || end.atMs <= due.atMs) return;
+  metrics.removalLatency.observe({ deleted: String(end.deleted), delay_reason: due.delay }, (end.atMs - due.atMs) / 1000);
+}
+
+/** Milliseconds since the node that has waited longest was looked at; 0 when all were in this loop. */
+function longestSkip({ kept, unneeded }: ScaleDownPlan, { startedAtMs }: LoopReport, lookedAt: Map<NodeName, number>): number {
+  const skipped = new Set(kept.flatMap(({ node, reason }) => (NOT_LOOKED_AT.has(reason) ? [node] : [])));
+  const present = new Set([...kept.map(({ node }) => node), ...unneeded.keys()]);
+  let longestMs = 0;
+  for (const node of present) {
+    const atMs = skipped.has(node) ? (lookedAt.get(node) ?? startedAtMs) : startedAtMs;
+    lookedAt.set(node, atMs);
+    longestMs = Math.max(longestMs, startedAtMs - atMs);
+  }
+  for (const node of lookedAt.keys()) if (!present.has(node)) lookedAt.delete(node);
+  return longestMs;
+}

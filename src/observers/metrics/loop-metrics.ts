@@ -1,0 +1,118 @@
+/** Publishes what a loop saw as gauges. Gauges of groups and states that have gone are taken away with them. */
+import type { NodeGroupId } from '../../domain/ids.ts';
+import type { LoopListener } from '../../domain/loop-report.ts';
+import type { LoopState } from '../../domain/loop-state.ts';
+import type { NodeGroup } from '../../domain/node-group.ts';
+import type { Observation } from '../../domain/observation.ts';
+import type { IncreaseOutcome, RemovalStep } from '../../domain/outcome.ts';
+import type { ScaleUpPlan, Removal } from '../../domain/plan.ts';
+import type { PodVerdict } from '../../domain/reasons.ts';
+import { classOf, VERDICT_CLASSES } from '../../planning/explain/refusal-class.ts';
+import type { Metrics } from '../../telemetry/metrics.ts';
+import { STAGES } from './scale-up-stages.ts';
+
+export function publishObservation(observation: Observation, state: LoopState, metrics: Metrics): void {
+  const present = presentByGroup(observation);
+  metrics.cluster.groupSize.reset();
+  metrics.cluster.groupFrozen.reset();
+  for (const group of observation.cloud.groups) publishGroup(group, present.get(group.id) ?? NOBODY, metrics);
+  const all = [...observation.cluster.nodes.values()];
+  const readyNodes = all.filter((node) => node.readiness.ready).length;
+  metrics.cluster.nodes.set({ state: 'ready' }, readyNodes);
+  metrics.cluster.nodes.set({ state: 'unready' }, all.length - readyNodes);
+  metrics.cluster.nodes.set({ state: 'deleting' }, state.deleting.size);
+  metrics.scaleUp.stockouts.set(state.stockouts.filter((stockout) => stockout.untilMs > observation.nowMs).length);
+}
+
+export function publishVerdicts(plan: ScaleUpPlan, nowMs: number, metrics: Metrics): void {
+  const pods = new Map<PodVerdict, number>();
+  const oldest = new Map<PodVerdict, number>();
+  for (const [pod, verdict] of plan.verdicts) {
+    if (pod.injected === true) continue;
+    pods.set(verdict, (pods.get(verdict) ?? 0) + 1);
+    if (pod.unschedulable !== undefined) oldest.set(verdict, Math.min(oldest.get(verdict) ?? nowMs, pod.unschedulable.sinceMs));
+  }
+  const counts = new Map<string, number>(VERDICT_CLASSES.map((name) => [name, 0]));
+  // Equal pods share their verdict.
+  for (const [verdict, count] of pods) counts.set(classOf(verdict), (counts.get(classOf(verdict)) ?? 0) + count);
+  for (const [verdict, count] of counts) metrics.cluster.pods.set({ verdict }, count);
+  const ages = new Map<string, number>(VERDICT_CLASSES.map((name) => [name, 0]));
+  for (const [verdict, sinceMs] of oldest) ages.set(classOf(verdict), Math.max(ages.get(classOf(verdict)) ?? 0, nowMs - sinceMs));
+  for (const [verdict, ageMs] of ages) metrics.cluster.oldestPod.set({ verdict }, ageMs / 1000);
+}
+
+function publishGroup(group: NodeGroup, { ready, joined }: Present, metrics: Metrics): void {
+  const size = (kind: string, value: number): void => metrics.cluster.groupSize.set({ node_group: group.id, kind }, value);
+  size('min', group.minSize);
+  size('max', group.maxSize);
+  size('ready', ready);
+  if (group.target.known) {
+    size('target', group.target.value);
+    size('upcoming', Math.max(0, group.target.value - joined));
+  }
+  metrics.cluster.groupFrozen.set({ node_group: group.id }, group.frozen === undefined ? 0 : 1);
+}
+
+/** Nodes of one group: those that are ready, and those that have joined and that the target counts. */
+interface Present {
+  readonly ready: number;
+  readonly joined: number;
+}
+
+const NOBODY: Present = { ready: 0, joined: 0 };
+
+function presentByGroup({ cloud, cluster }: Observation): ReadonlyMap<string, Present> {
+  const leaving = new Set(
+    cloud.groups.flatMap(({ instances = [] }) => instances.filter(({ state }) => state === 'deleting').map(({ key }) => key)),
+  );
+  const present = new Map<string, Present>();
+  for (const [name, group] of cloud.groupOfNode) {
+    const known = present.get(group) ?? NOBODY;
+    const instance = cloud.instanceOfNode.get(name);
+    // Azure's target no longer counts a machine that is on its way out, though its node may be ready still.
+    const counts = instance === undefined || !leaving.has(instance);
+    const ready = cluster.nodes.get(name)?.readiness.ready === true;
+    present.set(group, { ready: known.ready + (ready ? 1 : 0), joined: known.joined + (counts ? 1 : 0) });
+  }
+  return present;
+}
+
+/** Counts the orders whose machines did not become nodes in time. What Azure itself refuses is counted where it answers. */
+export function joinTimeouts({ failures }: Pick<Metrics['scaleUp'], 'failures'>): LoopListener {
+  return ({ observation, state }) => {
+    for (const [group, { cause, lastFailureMs }] of state.backoffs) {
+      if (cause === 'timeout' && lastFailureMs === observation?.nowMs) failures.inc({ node_group: group, reason: 'timeout' });
+    }
+  };
+}
+
+const OUTCOMES: readonly IncreaseOutcome['kind'][] = ['accepted', 'conflict', 'refused', 'failed'];
+const CAUSES: readonly Removal['cause'][] = ['empty', 'underutilized', 'unready'];
+const STEPS: readonly RemovalStep[] = ['recheck', 'taint', 'evict', 'wait', 'delete', 'stopped'];
+
+/**
+ * Begins the counters of each group at 0 when it is first seen: what is counted is rare, and a first event that made its own
+ * series would be no increase to who reads it.
+ */
+export function firstZeros(metrics: Metrics): LoopListener {
+  const begun = new Set<NodeGroupId>();
+  for (const outcome of ['evicted', 'stayed']) metrics.cluster.preemptedPods.inc({ outcome }, 0);
+  return ({ observation }) => {
+    for (const { id } of observation?.cloud.groups ?? []) {
+      if (begun.has(id)) continue;
+      begun.add(id);
+      begin(metrics, id);
+    }
+  };
+}
+
+function begin({ scaleUp, scaleDown, cache, cluster }: Metrics, group: NodeGroupId): void {
+  const own = { node_group: group };
+  for (const outcome of OUTCOMES) scaleUp.writes.inc({ ...own, outcome }, 0);
+  for (const counter of [scaleUp.nodes, scaleUp.conflicts, scaleUp.givenBack, cache.externalChanges, cluster.preemptedNodes])
+    counter.inc(own, 0);
+  for (const cause of CAUSES) scaleDown.nodes.inc({ ...own, cause }, 0);
+  for (const step of STEPS) scaleDown.failures.inc({ ...own, step }, 0);
+  for (const stage of STAGES) scaleUp.groupStages.begin({ ...own, stage });
+  scaleUp.podsToBound.zero(own);
+}

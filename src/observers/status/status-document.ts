@@ -1,0 +1,154 @@
+/**
+ * The status that people read with kubectl: a projection of one loop onto the structure of the Cluster Autoscaler's status
+ * document. Pure. Decides nothing; must not know where the document is kept.
+ */
+import type { Backoff, LoopState } from '../../domain/loop-state.ts';
+import type { NodeGroup } from '../../domain/node-group.ts';
+import type { Observation } from '../../domain/observation.ts';
+import type { ScaleDownPlan } from '../../domain/plan.ts';
+import type { Policy } from '../../domain/policy.ts';
+import type { StatusValue } from '../../domain/ports/records.ts';
+import { isGroupHealthy, unfitness } from '../../planning/state/cluster-health.ts';
+import { countNodes, type NodeCounts } from '../../planning/state/node-counts.ts';
+
+export type StatusMap = { readonly [key: string]: StatusValue };
+
+/** When a condition took its present value; kept between loops by condition. */
+export type Transitions = ReadonlyMap<string, { readonly status: string; readonly sinceMs: number }>;
+
+export interface StatusInput {
+  readonly observation: Observation;
+  readonly state: LoopState;
+  /** undefined: the loop did not come to planning removals. */
+  readonly scaleDown: ScaleDownPlan | undefined;
+  readonly policy: Policy;
+  readonly before: Transitions;
+}
+
+export interface Described {
+  readonly document: StatusMap;
+  readonly transitions: Transitions;
+}
+
+const MESSAGE_LIMIT = 500;
+const CUT = '<truncated>';
+
+/** What a leader says before its first loop has ended, and while there is nothing in the cluster to act on. */
+export function initialStatus(nowMs: number, message = 'no loop has completed yet'): StatusMap {
+  return { time: goTime(nowMs), autoscalerStatus: 'Initializing', message };
+}
+
+/** The whole document. `lastTransitionTime` changes only with the status it belongs to. Pure. */
+export function describeStatus(input: StatusInput): Described {
+  const { observation, state, policy } = input;
+  const counts = countNodes({ observation, state, policy });
+  const transitions = new Map<string, { readonly status: string; readonly sinceMs: number }>();
+  const condition: Stamp = (name, status, more = {}) => {
+    const known = input.before.get(name);
+    const sinceMs = known?.status === status ? known.sinceMs : observation.nowMs;
+    transitions.set(name, { status, sinceMs });
+    return { status, ...more, lastProbeTime: rfc3339(observation.nowMs), lastTransitionTime: rfc3339(sinceMs) };
+  };
+  const candidates = candidatesByGroup(input);
+  const all = [...candidates.values()].reduce((sum, count) => sum + count, 0);
+  const unfit = unfitness(observation, state, policy);
+  if (unfit?.kind === 'empty') return { document: initialStatus(observation.nowMs, unfit.detail), transitions: input.before };
+  const health = unfit === undefined ? 'Healthy' : 'Unhealthy';
+  const document = {
+    time: goTime(observation.nowMs),
+    autoscalerStatus: 'Running',
+    clusterWide: {
+      health: condition('health', health, { nodeCounts: plainCounts(counts.total) }),
+      scaleUp: condition('scaleUp', state.increases.size > 0 ? 'InProgress' : 'NoActivity'),
+      scaleDown: condition('scaleDown', ...scaleDownOf(all)),
+    },
+    nodeGroups: observation.cloud.groups.map((group) =>
+      describeGroup(group, { input, condition, counts: counts.byGroup.get(group.id), candidates: candidates.get(group.id) ?? 0 }),
+    ),
+  };
+  return { document, transitions };
+}
+
+type Stamp = (name: string, status: string, more?: StatusMap) => StatusMap;
+
+interface GroupScope {
+  readonly input: StatusInput;
+  readonly condition: Stamp;
+  readonly counts: NodeCounts | undefined;
+  readonly candidates: number;
+}
+
+function describeGroup(group: NodeGroup, scope: GroupScope): StatusMap {
+  const { input, condition, counts, candidates } = scope;
+  const healthy = counts === undefined || isGroupHealthy(counts, input.policy);
+  const sizes = {
+    ...(counts === undefined ? {} : { nodeCounts: plainCounts(counts) }),
+    // Unknown is not a number: the key is left out.
+    ...(group.target.known ? { cloudProviderTarget: group.target.value } : {}),
+    minSize: group.minSize,
+    maxSize: group.maxSize,
+  };
+  return {
+    name: group.id,
+    // Beside the structure of the Cluster Autoscaler, which has no word for it: readers of that pass over what they do not know.
+    ...(group.frozen === undefined ? {} : { frozen: cut(group.frozen) }),
+    health: condition(`health/${group.id}`, healthy ? 'Healthy' : 'Unhealthy', sizes),
+    scaleUp: condition(`scaleUp/${group.id}`, ...scaleUpOf(group, healthy, input)),
+    scaleDown: condition(`scaleDown/${group.id}`, ...scaleDownOf(candidates)),
+  };
+}
+
+/** In the Cluster Autoscaler's order of precedence. */
+function scaleUpOf(group: NodeGroup, healthy: boolean, { state, observation }: StatusInput): [string, StatusMap?] {
+  if (state.increases.has(group.id)) return ['InProgress'];
+  if (!healthy) return ['Unhealthy'];
+  const backoff = state.backoffs.get(group.id);
+  if (backoff === undefined || backoff.untilMs <= observation.nowMs) return ['NoActivity'];
+  const why = backoff.message === undefined ? '' : `: ${backoff.message}`;
+  const errorMessage = cut(
+    `the last scale-up failed (${classOf(backoff)}${backoff.cause}); the group rests until ${rfc3339(backoff.untilMs)}${why}`,
+  );
+  return ['Backoff', { backoffInfo: { errorCode: backoff.cause, errorMessage } }];
+}
+
+/** As a prefix of the code, where the code alone does not say the class already. */
+function classOf({ kind, cause }: Backoff): string {
+  return kind === undefined || kind === cause ? '' : `${kind}: `;
+}
+
+function scaleDownOf(candidates: number): [string, StatusMap?] {
+  return candidates > 0 ? ['CandidatesPresent', { candidates }] : ['NoCandidates'];
+}
+
+function candidatesByGroup({ scaleDown, observation }: StatusInput): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>();
+  for (const node of scaleDown?.unneeded.keys() ?? []) {
+    const group = observation.cloud.groupOfNode.get(node) ?? '';
+    counts.set(group, (counts.get(group) ?? 0) + 1);
+  }
+  return counts;
+}
+
+function plainCounts(counts: NodeCounts): StatusMap {
+  const { registered, ready, notStarted, suspended, beingDeleted, unready, resourceUnready } = counts;
+  const going = beingDeleted === 0 ? {} : { beingDeleted };
+  return {
+    registered: { total: registered, ready, notStarted, suspended, ...going, unready: { total: unready, resourceUnready } },
+    longUnregistered: counts.longUnregistered,
+    unregistered: counts.unregistered,
+  };
+}
+
+function cut(text: string): string {
+  return text.length <= MESSAGE_LIMIT ? text : `${text.slice(0, MESSAGE_LIMIT - CUT.length)}${CUT}`;
+}
+
+function rfc3339(ms: number): string {
+  return new Date(ms).toISOString().replace(/\.\d+Z$/, 'Z');
+}
+
+/** How Go prints a time, which readers of the status parse: `2026-01-02 03:04:05.678 +0000 UTC`, without trailing zeros. */
+export function goTime(ms: number): string {
+  const [day = '', time = ''] = new Date(ms).toISOString().replace('Z', '').split('T');
+  return `${day} ${time.replace(/\.?0+$/, '')} +0000 UTC`;
+}

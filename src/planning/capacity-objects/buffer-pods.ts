@@ -1,0 +1,149 @@
+/**
+ * The pods that buffers stand for. They ask for room after all others and yield it to any real pod; they exist nowhere but
+ * in a plan, so they are never evicted and never spoken of to their owners. Upstream `processors/capacitybuffer`. Pure.
+ */
+import {
+  type CapacityBuffer,
+  type CapacityObjects,
+  type QuotaUse,
+  conditionOf,
+  isTrue,
+  type CapacityObjectRef,
+} from '../../domain/capacity-objects.ts';
+import type { PodShape, Pod } from '../../domain/pod.ts';
+import type { ResourceNames } from '../../domain/resources.ts';
+
+// How many pods a CapacityBuffer stands for, and of which shape. Upstream `capacitybuffer/translators`: the larger of a
+// number and a percentage, within limits; limits alone say as many as fit. Pure.
+
+/** The strategy of buffers whose room is kept by nodes that run. */
+export const ACTIVE_STRATEGY = 'buffer.x-k8s.io/active-capacity';
+
+/** What the buffer is cut after. A workload's own template has no generation: it is read where it stands. */
+export interface BufferTemplate {
+  readonly shape: PodShape;
+  readonly name?: string;
+  readonly generation?: number;
+  readonly quotaUse?: QuotaUse;
+}
+
+export type BufferSize = { readonly template: BufferTemplate; readonly replicas: number } | { readonly problem: string };
+
+/** The size that the spec asks for now, or why there is none. */
+export function bufferSize(buffer: CapacityBuffer, objects: CapacityObjects, names: ResourceNames): BufferSize {
+  if (buffer.problem !== undefined) return { problem: buffer.problem.message };
+  const { namespace } = buffer.ref;
+  const { podTemplate, scalable } = buffer;
+  const workload = scalable === undefined ? undefined : findScalable(buffer, objects);
+  if (scalable !== undefined && workload === undefined) return { problem: `${scalable.kind} ${namespace}/${scalable.name} was not found` };
+  const template = podTemplate === undefined ? workload : findTemplate(namespace, podTemplate, objects);
+  if (template === undefined) return { problem: `PodTemplate ${namespace}/${podTemplate ?? ''} was not found` };
+  const wanted = wantedReplicas(buffer, workload?.replicas);
+  const allowed = allowedBy(buffer.limits, template.shape, names);
+  const replicas = Math.min(wanted ?? Number.POSITIVE_INFINITY, allowed);
+  if (!Number.isFinite(replicas))
+    return { problem: 'neither replicas nor percentage is given, and the limits limit nothing that such a pod asks for' };
+  return { template, replicas };
+}
+
+/** The template that a status speaks of, as it is now. */
+export function templateOf(buffer: CapacityBuffer, objects: CapacityObjects): BufferTemplate | undefined {
+  const { podTemplate } = buffer.status;
+  return podTemplate === undefined ? findScalable(buffer, objects) : findTemplate(buffer.ref.namespace, podTemplate, objects);
+}
+
+function findTemplate(namespace: string, name: string, { podTemplates }: CapacityObjects): BufferTemplate | undefined {
+  const found = podTemplates?.get(`${namespace}/${name}`);
+  return found === undefined ? undefined : { shape: found.shape, name: found.name, generation: found.generation, ...useOf(found) };
+}
+
+function findScalable({ ref, scalable }: CapacityBuffer, { scalables }: CapacityObjects) {
+  if (scalable === undefined) return undefined;
+  const found = scalables?.get(`${scalable.kind}.${scalable.apiGroup}/${ref.namespace}/${scalable.name}`);
+  return found === undefined ? undefined : { shape: found.shape, replicas: found.replicas, ...useOf(found) };
+}
+
+function useOf({ quotaUse }: { readonly quotaUse?: QuotaUse }): Pick<BufferTemplate, 'quotaUse'> {
+  return quotaUse === undefined ? {} : { quotaUse };
+}
+
+function wantedReplicas({ replicas, percentage }: CapacityBuffer, of: number | undefined): number | undefined {
+  const share = percentage === undefined || of === undefined ? undefined : Math.ceil((percentage * of) / 100);
+  return replicas === undefined || share === undefined ? (replicas ?? share) : Math.max(replicas, share);
+}
+
+function allowedBy(limits: CapacityBuffer['limits'], { requests }: PodShape, names: ResourceNames): number {
+  return Object.entries(limits ?? {}).reduce((least, [resource, limit]) => {
+    const request = requests[names.indexOf(resource)] ?? 0;
+    return request > 0 ? Math.min(least, Math.floor(limit / request)) : least;
+  }, Number.POSITIVE_INFINITY);
+}
+
+export type BufferReadiness =
+  | { readonly shape: PodShape; readonly replicas: number }
+  | { readonly reason: 'NotReadyForProvisioning' | 'BufferIsEmpty' | 'FailedToGetPodTemplate'; readonly message: string };
+
+/** Whether the buffer's pods may be injected as its status says, or why not. */
+export function bufferReadiness(buffer: CapacityBuffer, objects: CapacityObjects): BufferReadiness {
+  const { status } = buffer;
+  const isReady = isTrue(status, 'ReadyForProvisioning') || isTrue(status, 'Provisioning');
+  if (!isReady || conditionOf(status, 'ReadyForProvisioning')?.status === 'False')
+    return { reason: 'NotReadyForProvisioning', message: 'the buffer is not ready for provisioning' };
+  if (status.replicas === undefined) return { reason: 'NotReadyForProvisioning', message: 'its number of replicas is not known' };
+  const template = templateOf(buffer, objects);
+  if (template === undefined) return { reason: 'FailedToGetPodTemplate', message: 'its pod template was not found' };
+  if (template.generation !== status.podTemplateGeneration)
+    return { reason: 'NotReadyForProvisioning', message: 'its pod template has changed and was not looked at again yet' };
+  if (status.replicas < 1) return { reason: 'BufferIsEmpty', message: 'the buffer has no replicas' };
+  return { shape: template.shape, replicas: status.replicas };
+}
+
+/** The pods of every buffer that is ready, in a stable order. */
+export function bufferPods(objects: CapacityObjects, nowMs: number): readonly Pod[] {
+  return (objects.buffers ?? []).flatMap((buffer) => {
+    const ready = buffer.strategy === ACTIVE_STRATEGY ? bufferReadiness(buffer, objects) : undefined;
+    if (ready === undefined || 'reason' in ready) return [];
+    const { name, uid } = buffer.ref;
+    return Array.from({ length: ready.replicas }, (_none, at) =>
+      virtualPod(buffer.ref, { name: `capacity-buffer-${name}-${at}`, uid: `${uid}-${at}`, shape: ready.shape, holds: 'buffer', nowMs }),
+    );
+  });
+}
+
+export interface VirtualPodOptions {
+  readonly name: string;
+  readonly uid: string;
+  readonly shape: PodShape;
+  readonly holds: NonNullable<Pod['holds']>;
+  readonly nowMs: number;
+}
+
+/** A pod that stands for an object's claim on room. */
+export function virtualPod({ kind, namespace, name: owner, uid: ownerUid }: CapacityObjectRef, options: VirtualPodOptions): Pod {
+  const { name, uid, shape, holds, nowMs } = options;
+  return {
+    uid,
+    namespace,
+    name,
+    shape,
+    nodeName: undefined,
+    nominatedNodeName: undefined,
+    phase: 'Pending',
+    createdAtMs: nowMs,
+    deletionAtMs: undefined,
+    terminationGraceMs: 0,
+    restartPolicy: 'Always',
+    controller: { kind, name: owner, uid: ownerUid },
+    unschedulable: { sinceMs: nowMs, message: '' },
+    injected: true,
+    holds,
+    mirror: false,
+    daemonSet: false,
+    safeToEvict: 'true',
+    safeToEvictVolumes: [],
+    doNotDisrupt: false,
+    localVolumes: [],
+    scaleUpDelayMs: undefined,
+    ready: false,
+  };
+}

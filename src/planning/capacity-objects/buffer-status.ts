@@ -1,0 +1,168 @@
+/** What a buffer's status should say. Pure; the words are those of upstream's buffer controller and pod injector. */
+import {
+  type CapacityBuffer,
+  type CapacityObjects,
+  type QuotaScope,
+  type QuotaUse,
+  type ResourceQuota,
+  conditionOf,
+  isTrue,
+  withCondition,
+  type CapacityStatus,
+} from '../../domain/capacity-objects.ts';
+import type { ResourceNames } from '../../domain/resources.ts';
+import { ACTIVE_STRATEGY, bufferSize, bufferReadiness } from './buffer-pods.ts';
+
+// What the ResourceQuotas of a namespace leave to its buffers. Room that is kept for pods which a quota would never let in helps
+// nobody. Upstream's `resource_quotas_allocator`: the oldest buffer first, then by name. Pure.
+
+/** How many pods of a buffer the quotas about them admit. */
+export interface Allowance {
+  readonly replicas: number;
+  /** The quota that admits fewest and the resource that is short; undefined: none is. */
+  readonly limitedBy: string | undefined;
+}
+
+/** By uid of the buffer; buffers that no quota is about are absent. */
+export function allowances(objects: CapacityObjects, names: ResourceNames): ReadonlyMap<string, Allowance> {
+  const { buffers = [], resourceQuotas = [] } = objects;
+  const found = new Map<string, Allowance>();
+  if (resourceQuotas.length === 0) return found;
+  const granted = new Map<ResourceQuota, Record<string, number>>();
+  for (const buffer of buffers.filter(({ strategy }) => strategy === ACTIVE_STRATEGY).toSorted(inTurn)) {
+    const size = bufferSize(buffer, objects, names);
+    if ('problem' in size || size.template.quotaUse === undefined) continue;
+    const { quotaUse } = size.template;
+    const quotas = resourceQuotas.filter((quota) => quota.namespace === buffer.ref.namespace && isAbout(quota, quotaUse));
+    if (quotas.length === 0) continue;
+    const allowance = allowedBy(quotas, { use: quotaUse, wanted: size.replicas }, granted);
+    found.set(buffer.ref.uid, allowance);
+    for (const quota of quotas) grant(granted, quota, quotaUse, allowance.replicas);
+  }
+  return found;
+}
+
+function inTurn({ ref: left }: CapacityBuffer, { ref: right }: CapacityBuffer): number {
+  return left.createdAtMs - right.createdAtMs || (left.name < right.name ? -1 : 1);
+}
+
+function allowedBy(
+  quotas: readonly ResourceQuota[],
+  { use, wanted }: { readonly use: QuotaUse; readonly wanted: number },
+  granted: ReadonlyMap<ResourceQuota, Readonly<Record<string, number>>>,
+): Allowance {
+  let replicas = wanted;
+  let limitedBy: string | undefined;
+  for (const quota of quotas) {
+    for (const [resource, hard] of Object.entries(quota.hard)) {
+      const each = use.amounts[resource] ?? 0;
+      if (each <= 0) continue;
+      const left = hard - (quota.used[resource] ?? 0) - (granted.get(quota)?.[resource] ?? 0);
+      const allowed = Math.max(0, Math.floor(left / each));
+      if (allowed >= replicas) continue;
+      replicas = allowed;
+      limitedBy = `${resource} of ResourceQuota ${quota.name}`;
+    }
+  }
+  return { replicas, limitedBy };
+}
+
+function grant(granted: Map<ResourceQuota, Record<string, number>>, quota: ResourceQuota, use: QuotaUse, replicas: number): void {
+  const sums = granted.get(quota) ?? {};
+  granted.set(quota, sums);
+  for (const resource of Object.keys(quota.hard)) sums[resource] = (sums[resource] ?? 0) + replicas * (use.amounts[resource] ?? 0);
+}
+
+function isAbout({ scopes }: ResourceQuota, use: QuotaUse): boolean {
+  return scopes.every((scope) => matchesScope(scope, use));
+}
+
+/** Room is kept for pods that stay: the scope of pods with a deadline is never theirs. */
+function matchesScope({ scope, operator, values }: QuotaScope, use: QuotaUse): boolean {
+  if (scope === 'NotTerminating') return true;
+  if (scope === 'BestEffort') return use.bestEffort;
+  if (scope === 'NotBestEffort') return !use.bestEffort;
+  if (scope === 'CrossNamespacePodAffinity') return use.reachesNamespaces;
+  if (scope !== 'PriorityClass') return false;
+  if (operator === 'Exists') return use.priorityClass !== '';
+  if (operator === 'DoesNotExist') return use.priorityClass === '';
+  return values.includes(use.priorityClass) === (operator === 'In');
+}
+
+export const READY = 'ReadyForProvisioning';
+const PROVISIONING = 'Provisioning';
+const LIMITED = 'LimitedByQuotas';
+
+export interface BufferStatusInput {
+  readonly objects: CapacityObjects;
+  readonly names: ResourceNames;
+  readonly nowMs: number;
+  /** Which of the two parts speak. */
+  /** What ResourceQuotas leave to each buffer, by uid. Absent: nobody asked. */
+  readonly allowances?: ReadonlyMap<string, Allowance>;
+  readonly controls: boolean;
+  readonly injects: boolean;
+}
+
+/** The present status itself when nothing about it is to be changed. Buffers of other strategies are others' business. */
+export function bufferStatus(buffer: CapacityBuffer, input: BufferStatusInput): CapacityStatus {
+  if (buffer.strategy !== ACTIVE_STRATEGY) return buffer.status;
+  const sized = input.controls ? sizedStatus(buffer, input) : buffer.status;
+  return input.injects ? injectedStatus(buffer, sized, input) : sized;
+}
+
+function sizedStatus(buffer: CapacityBuffer, { objects, names, nowMs, allowances }: BufferStatusInput): CapacityStatus {
+  const size = bufferSize(buffer, objects, names);
+  if ('problem' in size)
+    return withCondition(buffer.status, { type: READY, status: 'False', reason: 'error', message: size.problem }, nowMs);
+  const { template } = size;
+  const allowance = allowances?.get(buffer.ref.uid);
+  const replicas = Math.min(size.replicas, allowance?.replicas ?? Infinity);
+  const limited = limitedStatus(buffer.status, allowance, { wanted: size.replicas, nowMs });
+  const told = withCondition(limited, { type: READY, status: 'True', reason: 'AttributesSetSuccessfully', message: 'ready' }, nowMs);
+  const { podTemplate: _template, podTemplateGeneration: _generation, ...rest } = told;
+  const next: CapacityStatus = {
+    ...rest,
+    replicas,
+    provisioningStrategy: buffer.strategy,
+    ...(template.name === undefined ? {} : { podTemplate: template.name }),
+    ...(template.generation === undefined ? {} : { podTemplateGeneration: template.generation }),
+  };
+  return told === buffer.status && sameAttributes(told, next) ? buffer.status : next;
+}
+
+/** Said where quotas are about the buffer, and taken back where they no longer are. */
+function limitedStatus(
+  status: CapacityStatus,
+  allowance: Allowance | undefined,
+  { wanted, nowMs }: { readonly wanted: number; readonly nowMs: number },
+): CapacityStatus {
+  if (allowance === undefined && !isTrue(status, LIMITED)) return status;
+  const { limitedBy, replicas = wanted } = allowance ?? {};
+  const said =
+    limitedBy === undefined
+      ? ({ status: 'False', message: 'all replicas are within the resource quotas' } as const)
+      : ({ status: 'True', message: `${replicas} of ${wanted} replicas are left by ${limitedBy}` } as const);
+  return withCondition(status, { type: LIMITED, reason: 'ResourceQuotasAllocated', ...said }, nowMs);
+}
+
+function sameAttributes(left: CapacityStatus, right: CapacityStatus): boolean {
+  return (
+    left.replicas === right.replicas &&
+    left.podTemplate === right.podTemplate &&
+    left.podTemplateGeneration === right.podTemplateGeneration &&
+    left.provisioningStrategy === right.provisioningStrategy
+  );
+}
+
+/** Of what was injected in this loop: by the status that was read, not by the one that is about to be written. */
+function injectedStatus(buffer: CapacityBuffer, status: CapacityStatus, { objects, nowMs }: BufferStatusInput): CapacityStatus {
+  const ready = bufferReadiness(buffer, objects);
+  // Nobody has looked at a new buffer yet: it is no failure that its pods are not there.
+  if ('reason' in ready && conditionOf(buffer.status, READY) === undefined) return status;
+  const said =
+    'reason' in ready
+      ? ({ status: 'False', ...ready } as const)
+      : ({ status: 'True', reason: 'FakePodsInjected', message: `${ready.replicas} pods ask for room` } as const);
+  return withCondition(status, { type: PROVISIONING, ...said }, nowMs);
+}

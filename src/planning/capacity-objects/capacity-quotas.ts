@@ -1,0 +1,131 @@
+/**
+ * What each quota of the cluster has left, while a plan is made. Upstream `resourcequotas`: limits are on what nodes have,
+ * not on what pods may use of them, and only those that are there or on their way count. Pure.
+ */
+import { type CapacityQuota, withCondition, type CapacityStatus } from '../../domain/capacity-objects.ts';
+import { matchesSelector, type Labels, type LabelSelector } from '../../domain/labels.ts';
+import type { ExceededQuota } from '../../domain/reasons.ts';
+import { CPU, type ResourceNames, type Resources } from '../../domain/resources.ts';
+
+/** What is left of one limit, in whole units. `index` of the resource vector; undefined: nodes are counted. */
+interface RoomPart {
+  readonly resource: string;
+  readonly index: number | undefined;
+  readonly left: number;
+}
+
+export interface QuotaRoom {
+  readonly quota: string;
+  readonly selector: LabelSelector;
+  readonly parts: readonly RoomPart[];
+}
+
+export interface Measured {
+  readonly labels: Labels;
+  readonly capacity: Resources;
+}
+
+/** The quotas that are valid, with all of their room. */
+export function emptyRooms(quotas: readonly CapacityQuota[], names: ResourceNames): readonly QuotaRoom[] {
+  return quotas.flatMap((quota) =>
+    quota.problem === undefined
+      ? [
+          {
+            quota: `CapacityQuota/${quota.ref.name}`,
+            selector: quota.selector,
+            parts: Object.entries(quota.limits).map(([resource, left]) => ({ resource, index: indexOf(resource, names), left })),
+          },
+        ]
+      : [],
+  );
+}
+
+/** Counts so many equal nodes. Unchanged when no quota is about them. */
+export function occupyRooms(rooms: readonly QuotaRoom[], node: Measured, count: number): readonly QuotaRoom[] {
+  if (rooms.length === 0 || count === 0 || isVirtual(node.labels)) return rooms;
+  return rooms.map((room) => {
+    if (!matchesSelector(room.selector, node.labels)) return room;
+    return { ...room, parts: room.parts.map((part) => ({ ...part, left: part.left - count * amountOf(node.capacity, part.index) })) };
+  });
+}
+
+/** How many such nodes every quota about them allows; Infinity where none is. Never negative. */
+export function nodesByRooms(rooms: readonly QuotaRoom[], node: Measured): number {
+  return roomsOf(rooms, node).reduce(
+    (least, { parts }) => parts.reduce((fewest, part) => Math.min(fewest, nodesOf(part, node)), least),
+    Infinity,
+  );
+}
+
+/** The quotas that not one more such node keeps, each with every resource that falls short. */
+export function exceededBy(rooms: readonly QuotaRoom[], node: Measured): readonly ExceededQuota[] {
+  return roomsOf(rooms, node).flatMap(({ quota, parts }) => {
+    const exceeded = parts.filter((part) => nodesOf(part, node) < 1);
+    const short = exceeded.map(({ left, index }) => ({ left, needs: amountOf(node.capacity, index) }));
+    return exceeded.length === 0 ? [] : [{ quota, resources: exceeded.map(({ resource }) => resource), short }];
+  });
+}
+
+/** What these nodes have of the resources that the quota limits, in whole units. */
+export function usedOf(quota: CapacityQuota, nodes: Iterable<Measured>, names: ResourceNames): Readonly<Record<string, number>> {
+  const resources = Object.keys(quota.limits).sort();
+  const indexes = resources.map((resource) => indexOf(resource, names));
+  const sums = resources.map(() => 0);
+  for (const { labels, capacity } of nodes) {
+    if (isVirtual(labels) || !matchesSelector(quota.selector, labels)) continue;
+    indexes.forEach((index, at) => (sums[at] = (sums[at] ?? 0) + amountOf(capacity, index)));
+  }
+  return Object.fromEntries(resources.map((resource, at) => [resource, sums[at] ?? 0]));
+}
+
+function roomsOf(rooms: readonly QuotaRoom[], node: Measured): readonly QuotaRoom[] {
+  return rooms.filter(({ selector }) => matchesSelector(selector, node.labels));
+}
+
+function nodesOf(part: RoomPart, { capacity }: Measured): number {
+  const amount = amountOf(capacity, part.index);
+  return amount > 0 ? Math.max(0, Math.floor(part.left / amount)) : Infinity;
+}
+
+function indexOf(resource: string, names: ResourceNames): number | undefined {
+  return resource === 'nodes' ? undefined : names.indexOf(resource);
+}
+
+/** Cores are counted whole, rounded up, as upstream does. */
+function amountOf(capacity: Resources, index: number | undefined): number {
+  if (index === undefined) return 1;
+  return index === CPU ? Math.ceil((capacity[CPU] ?? 0) / 1000) : (capacity[index] ?? 0);
+}
+
+/** Nodes without a machine of their own. */
+export function isVirtual(labels: Labels): boolean {
+  return labels['type'] === 'virtual-kubelet';
+}
+
+// What a quota's status should say. Pure; the words are those of upstream's quota controller.
+
+export const QUOTA_VALID = 'cluster-autoscaler.kubernetes.io/valid';
+const RECONCILED = 'Reconciled';
+
+/** The present status itself when nothing about it is to be changed. */
+export function quotaStatus(quota: CapacityQuota, nodes: Iterable<Measured>, names: ResourceNames, nowMs: number): CapacityStatus {
+  const { problem, ref } = quota;
+  const observedGeneration = ref.generation;
+  const valid = withCondition(
+    quota.status,
+    problem === undefined
+      ? { type: QUOTA_VALID, status: 'True', reason: 'ValidationSucceeded', message: 'The quota is valid.', observedGeneration }
+      : { type: QUOTA_VALID, status: 'False', reason: 'ValidationFailed', message: problem.message, observedGeneration },
+    nowMs,
+  );
+  if (problem !== undefined) return valid;
+  const reconciled = { type: RECONCILED, status: 'True', reason: 'ReconciliationSucceeded', message: 'The usage is current.' } as const;
+  const told = withCondition(valid, { ...reconciled, observedGeneration }, nowMs);
+  const used = usedOf(quota, nodes, names);
+  return sameAmounts(told.used, used) ? told : { ...told, used };
+}
+
+function sameAmounts(left: Readonly<Record<string, number>> = {}, right: Readonly<Record<string, number>>): boolean {
+  const keys = Object.keys(right);
+  return keys.length === Object.keys(left).length && keys.every((key) => left[key] === right[key]);
+}

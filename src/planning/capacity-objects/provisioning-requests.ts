@@ -1,0 +1,200 @@
+/**
+ * ProvisioningRequests: which one has its turn, what was granted and still holds, and what is over. Upstream
+ * `provisioningrequest`, with one difference: room that a consumer has taken is not held a second time. Pure.
+ */
+import {
+  conditionOf,
+  isTrue,
+  withCondition,
+  type CapacityObjects,
+  type CapacityStatus,
+  type ProvisioningRequest,
+} from '../../domain/capacity-objects.ts';
+import type { LoopState, RequestRetry } from '../../domain/loop-state.ts';
+import type { ClusterView, Observation } from '../../domain/observation.ts';
+import type { Pod } from '../../domain/pod.ts';
+import type { CapacityPolicy } from '../../domain/policy.ts';
+import { virtualPod } from './buffer-pods.ts';
+
+const CHECK = 'check-capacity.autoscaling.x-k8s.io';
+const ATOMIC = 'best-effort-atomic-scale-up.autoscaling.x-k8s.io';
+/** How long granted room is held for pods that do not come. */
+const BOOKING_MS = 600_000;
+/** After so long a request that was never granted has failed, and one that is over is deleted. */
+const WEEK_MS = 7 * 24 * 3_600_000;
+/** A pod template may be seen later than the request that names it. */
+const TEMPLATE_MS = 60_000;
+
+export function isCheck({ className }: ProvisioningRequest): boolean {
+  return className === CHECK;
+}
+
+function isServed(request: ProvisioningRequest, policy: CapacityPolicy): boolean {
+  if (request.className === ATOMIC) return true;
+  const { processorInstance } = request.parameters;
+  return isCheck(request) && (processorInstance ?? '') === (policy.processorInstance ?? '');
+}
+
+function isOver({ status }: ProvisioningRequest): boolean {
+  return ['Failed', 'BookingExpired', 'CapacityRevoked'].some((type) => isTrue(status, type));
+}
+
+/** Requests whose turn it could be, the oldest first. */
+export function dueRequests({ cluster, nowMs }: Observation, state: LoopState, policy: CapacityPolicy): readonly ProvisioningRequest[] {
+  const { capacity } = cluster;
+  if (!policy.requests || capacity === undefined) return [];
+  return (capacity.requests ?? [])
+    .filter((request) => isServed(request, policy) && !isOver(request) && !isTrue(request.status, 'Provisioned'))
+    .filter(({ ref }) => (state.requests?.retries.get(ref.uid)?.untilMs ?? 0) <= nowMs)
+    .filter((request) => nowMs - request.ref.createdAtMs <= WEEK_MS && requestPods(request, capacity, nowMs) !== undefined)
+    .toSorted((left, right) => left.ref.createdAtMs - right.ref.createdAtMs || (left.ref.uid < right.ref.uid ? -1 : 1));
+}
+
+/** The pods that the request asks room for; undefined: a template of theirs is not there. */
+export function requestPods(
+  request: ProvisioningRequest,
+  objects: CapacityObjects,
+  nowMs: number,
+  holds: 'request' | 'booking' = 'request',
+) {
+  const pods: Pod[] = [];
+  for (const [at, { podTemplate, count }] of request.podSets.entries()) {
+    const template = objects.podTemplates?.get(`${request.ref.namespace}/${podTemplate}`);
+    if (template === undefined) return undefined;
+    for (let index = 0; index < count; index++) {
+      const name = `${request.ref.name}-${at}-${index}`;
+      pods.push(virtualPod(request.ref, { name, uid: `${request.ref.uid}-${at}-${index}`, shape: template.shape, holds, nowMs }));
+    }
+  }
+  return pods;
+}
+
+/** Pods that stand for room that was granted and is not taken up yet. `granted`: requests granted in this loop. */
+export function bookedPods({ cluster, nowMs }: Observation, granted: readonly string[] = []): readonly Pod[] {
+  const { capacity } = cluster;
+  const taken = takers(cluster);
+  return (capacity?.requests ?? []).flatMap((request) => {
+    const isGranted = granted.includes(request.ref.uid);
+    if (capacity === undefined || isOver(request) || (!isGranted && !holdsAt(request.status, nowMs))) return [];
+    const pods = requestPods(request, capacity, nowMs, 'booking') ?? [];
+    return withoutTaken(pods, taken.get(placeOf(request)) ?? []);
+  });
+}
+
+function holdsAt(status: CapacityStatus, nowMs: number): boolean {
+  const provisioned = conditionOf(status, 'Provisioned');
+  return provisioned?.status === 'True' && nowMs - provisioned.sinceMs <= BOOKING_MS;
+}
+
+/** One claim less for each pod that has its place: one that asks for as much, or else any. */
+function withoutTaken(claims: readonly Pod[], taken: readonly Pod[]): readonly Pod[] {
+  const left = [...claims];
+  for (const pod of taken) {
+    const alike = left.findIndex(({ shape }) => shape.requests.every((amount, index) => amount === (pod.shape.requests[index] ?? 0)));
+    left.splice(Math.max(0, alike), 1);
+  }
+  return left;
+}
+
+/** Bound pods by the request that they consume. */
+function takers({ podsByNode }: ClusterView): ReadonlyMap<string, readonly Pod[]> {
+  const byRequest = new Map<string, Pod[]>();
+  for (const pods of podsByNode.values()) {
+    for (const pod of pods) {
+      if (pod.consumes === undefined) continue;
+      const place = `${pod.namespace}/${pod.consumes}`;
+      byRequest.set(place, [...(byRequest.get(place) ?? []), pod]);
+    }
+  }
+  return byRequest;
+}
+
+function placeOf({ ref }: ProvisioningRequest): string {
+  return `${ref.namespace}/${ref.name}`;
+}
+
+/** What came of a request's turn. `undecided`: nothing that could be said of it. `unchecked`: the plan could not be made. */
+export type RequestOutcome = 'found' | 'provisioned' | 'not-found' | 'undecided' | 'unchecked';
+
+/** The status after a turn. */
+export function answeredStatus(request: ProvisioningRequest, outcome: RequestOutcome, nowMs: number): CapacityStatus {
+  const observedGeneration = request.ref.generation;
+  if (outcome === 'undecided') return request.status;
+  const accepted = withCondition(
+    request.status,
+    { type: 'Accepted', status: 'True', reason: 'Accepted', message: 'The request is being served.', observedGeneration },
+    nowMs,
+  );
+  const say = (type: string, status: 'True' | 'False', reason: string, message: string): CapacityStatus =>
+    withCondition(accepted, { type, status, reason, message, observedGeneration }, nowMs);
+  if (outcome === 'found') return say('Provisioned', 'True', 'CapacityIsFound', 'There is room for all of its pods.');
+  if (outcome === 'provisioned') return say('Provisioned', 'True', 'CapacityIsProvisioned', 'Nodes for all of its pods were asked for.');
+  if (outcome === 'unchecked')
+    return say('Provisioned', 'False', 'FailedToCheckCapacity', 'The capacity could not be looked at; it is tried again.');
+  const message = 'There is not room for all of its pods.';
+  if (isCheck(request) && request.parameters['noRetry'] === 'true') return say('Failed', 'True', 'CapacityIsNotFound', message);
+  return say('Provisioned', 'False', 'CapacityIsNotFound', message);
+}
+
+/** What time, the pods that came and (`broken`) nodes that did not make of a request; the present status itself when they make nothing of it. */
+export function agedStatus(
+  request: ProvisioningRequest,
+  { cluster, nowMs }: Observation,
+  policy: CapacityPolicy,
+  broken?: string,
+): CapacityStatus {
+  const { status, ref } = request;
+  if (isOver(request) || !isServed(request, policy)) return status;
+  const say = (type: string, reason: string, message: string): CapacityStatus =>
+    withCondition(status, { type, status: 'True', reason, message, observedGeneration: ref.generation }, nowMs);
+  if (isTrue(status, 'Provisioned')) {
+    const wanted = request.podSets.reduce((sum, { count }) => sum + count, 0);
+    if ((takers(cluster).get(placeOf(request)) ?? []).length >= wanted)
+      return say('BookingExpired', 'CapacityBookingConsumed', 'All of its pods have their places.');
+    if (!holdsAt(status, nowMs)) return say('BookingExpired', 'CapacityReservationTimeExpired', 'Capacity reservation time is expired');
+    if (broken !== undefined) return say('CapacityRevoked', 'CapacityIsNotFound', `Not all of its nodes came: ${broken}`);
+    if (lacksTemplate(request, cluster) && nowMs - (conditionOf(status, 'Provisioned')?.sinceMs ?? nowMs) > TEMPLATE_MS)
+      return say('Failed', 'FailedToBookCapacity', 'A pod template that it names does not exist any more.');
+    return status;
+  }
+  const ageMs = nowMs - ref.createdAtMs;
+  if (ageMs > WEEK_MS) return say('Failed', 'Expired', 'ProvisioningRequest is expired');
+  return !lacksTemplate(request, cluster) || ageMs <= TEMPLATE_MS
+    ? status
+    : say('Failed', 'FailedToCreatePods', 'A pod template that it names does not exist.');
+}
+
+/** A template is known not to be there: that they cannot be read says nothing of any of them. */
+function lacksTemplate({ ref, podSets }: ProvisioningRequest, { capacity }: ClusterView): boolean {
+  const templates = capacity?.podTemplates;
+  return templates !== undefined && podSets.some(({ podTemplate }) => !templates.has(`${ref.namespace}/${podTemplate}`));
+}
+
+/** Requests that are over for so long that nobody looks at them any more. */
+export function staleRequests({ cluster, nowMs }: Observation, policy: CapacityPolicy): readonly ProvisioningRequest[] {
+  const ended = ({ status }: ProvisioningRequest): number =>
+    Math.min(
+      ...['Failed', 'BookingExpired'].map((type) => (isTrue(status, type) ? (conditionOf(status, type)?.sinceMs ?? Infinity) : Infinity)),
+    );
+  return (cluster.capacity?.requests ?? []).filter((request) => isServed(request, policy) && nowMs - ended(request) > WEEK_MS);
+}
+
+/** Waits twice as long after each turn without room, up to a limit; the oldest memories go first. */
+export function rememberTurn(
+  state: LoopState,
+  uid: string,
+  outcome: RequestOutcome,
+  input: { readonly policy: CapacityPolicy; readonly nowMs: number },
+): LoopState {
+  const retries = new Map<string, RequestRetry>(state.requests?.retries);
+  const before = retries.get(uid);
+  retries.delete(uid);
+  if (outcome === 'not-found') {
+    const { requestInitialBackoffMs, requestMaxBackoffMs } = input.policy;
+    const durationMs = before === undefined ? requestInitialBackoffMs : Math.min(before.durationMs * 2, requestMaxBackoffMs);
+    retries.set(uid, { durationMs, untilMs: input.nowMs + durationMs });
+  }
+  const oldest = retries.keys().next().value;
+  if (retries.size > input.policy.requestBackoffs && oldest !== undefined) retries.delete(oldest);
+  return { ...state, requests: { ...state.requests, served: true, retries } };
+}

@@ -1,0 +1,153 @@
+/**
+ * A scale-down plan in words and sums: for every node why it stays or goes, since when and until when; and what each kind
+ * of blocker holds back in cores, GiB and money. Pure projections of the plan; decides nothing.
+ */
+import type { NodeGroupId, NodeName } from '../../domain/ids.ts';
+import type { Node } from '../../domain/node.ts';
+import type { Observation } from '../../domain/observation.ts';
+import type { Blocker, KeptNode, Removal, ScaleDownPlan } from '../../domain/plan.ts';
+import type { BlockingPodReason, UnremovableReason } from '../../domain/reasons.ts';
+import { CPU, MEMORY } from '../../domain/resources.ts';
+import { priceOf, type PriceSources } from '../expanders/price.ts';
+import { byName } from '../scale-down/plan-context.ts';
+
+const GIB = 2 ** 30;
+/** Nodes named per total; a table has no room for more. */
+const EXAMPLES = 3;
+
+/** Why a node stays; `Inhibited`: it could go, but nothing may go in this loop. */
+export type StayReason = UnremovableReason | 'Inhibited';
+
+export interface ExplainedNode {
+  readonly node: NodeName;
+  /** undefined: of no group of ours. */
+  readonly group: NodeGroupId | undefined;
+  readonly verdict: 'goes' | 'stays';
+  /** undefined for a node that goes. */
+  readonly reason: StayReason | undefined;
+  readonly blocker: Blocker | undefined;
+  /** More than the reason says. */
+  readonly detail: string | undefined;
+  /** Since when it could go, milliseconds since the epoch; undefined: it could not. */
+  readonly unneededSinceMs: number | undefined;
+  /** When it is worth looking again, milliseconds since the epoch; undefined: in every loop. */
+  readonly recheckAtMs: number | undefined;
+  /** 1 is full; undefined: not computed. */
+  readonly utilization: number | undefined;
+  /** One sentence for a person, without the node's name. */
+  readonly sentence: string;
+}
+
+/** What nodes of one kind of blocker amount to. Nodes of no group of ours are left out: they are nobody's saving. */
+export interface BlockerTotal {
+  readonly reason: StayReason;
+  /** The reason of the pods that block, where pods do. */
+  readonly blockedBy: BlockingPodReason | undefined;
+  readonly nodes: number;
+  readonly cores: number;
+  readonly memoryGib: number;
+  /** In the currency of the price table; undefined unless every one of the nodes has a price. */
+  readonly perHour: number | undefined;
+  /** The first few nodes by name. */
+  readonly examples: readonly NodeName[];
+}
+
+/** Every node of the observation, by name. */
+export function explainNodes(plan: ScaleDownPlan, observation: Observation): readonly ExplainedNode[] {
+  const removals = new Map(plan.removals.map((removal) => [removal.node, removal]));
+  const kept = new Map(plan.kept.map((entry) => [entry.node, entry]));
+  return [...observation.cluster.nodes.keys()].sort(byName).map((node) => {
+    const removal = removals.get(node);
+    const entry = kept.get(node);
+    const reason = removal === undefined ? (entry?.reason ?? 'Inhibited') : undefined;
+    return {
+      node,
+      group: observation.cloud.groupOfNode.get(node),
+      verdict: removal === undefined ? 'stays' : 'goes',
+      reason,
+      blocker: entry?.blocker,
+      detail: removal === undefined && entry === undefined ? plan.inhibited : detailOf(entry),
+      unneededSinceMs: plan.unneeded.get(node),
+      recheckAtMs: entry?.recheckAtMs,
+      utilization: removal?.utilization ?? entry?.utilization,
+      sentence: removal === undefined ? stays(entry, plan, observation.nowMs) : goes(removal, observation.nowMs),
+    };
+  });
+}
+
+/** The kinds of blockers, the one that holds most cores first. */
+export function totalsByBlocker(plan: ScaleDownPlan, observation: Observation, prices: PriceSources = {}): readonly BlockerTotal[] {
+  const groups = new Map(observation.cloud.groups.map((group) => [group.id, group]));
+  const totals = new Map<string, BlockerTotal>();
+  for (const explained of explainNodes(plan, observation)) {
+    const node = observation.cluster.nodes.get(explained.node);
+    const group = explained.group === undefined ? undefined : groups.get(explained.group);
+    if (explained.reason === undefined || node === undefined || group === undefined) continue;
+    const key = `${explained.reason} ${explained.blocker?.reason ?? ''}`;
+    totals.set(key, add(totals.get(key) ?? none(explained.reason, explained.blocker), node, priceOf(prices, group)));
+  }
+  return [...totals.values()].sort(
+    (left, right) => right.cores - left.cores || byName(left.reason, right.reason) || byName(left.blockedBy ?? '', right.blockedBy ?? ''),
+  );
+}
+
+function none(reason: StayReason, blocker: Blocker | undefined): BlockerTotal {
+  return { reason, blockedBy: blocker?.reason, nodes: 0, cores: 0, memoryGib: 0, perHour: 0, examples: [] };
+}
+
+function add(total: BlockerTotal, node: Node, price: number | undefined): BlockerTotal {
+  return {
+    ...total,
+    nodes: total.nodes + 1,
+    cores: total.cores + (node.capacity[CPU] ?? 0) / 1000,
+    memoryGib: total.memoryGib + (node.capacity[MEMORY] ?? 0) / GIB,
+    perHour: total.perHour === undefined || price === undefined ? undefined : total.perHour + price,
+    examples: total.examples.length < EXAMPLES ? [...total.examples, node.name] : total.examples,
+  };
+}
+
+function goes(removal: Removal, nowMs: number): string {
+  const what = { empty: 'is empty', underutilized: 'is underutilized', unready: 'is not ready' }[removal.cause];
+  const pods = removal.pods.length === 0 ? '' : `, ${removal.pods.length} pods move`;
+  return `goes: ${what}, could go for ${ago(removal.unneededSinceMs, nowMs)}${pods}`;
+}
+
+function stays(entry: KeptNode | undefined, plan: ScaleDownPlan, nowMs: number): string {
+  if (entry === undefined) return `stays: ${plan.inhibited ?? 'not looked at'}`;
+  const { blocker, recheckAtMs, utilization } = entry;
+  const parts = [`stays: ${entry.reason}`];
+  const detail = detailOf(entry);
+  if (detail !== undefined) parts.push(detail);
+  if (blocker !== undefined) parts.push(`pod ${blocker.pod}: ${blocker.reason} (${blocker.detail})`);
+  if (utilization !== undefined && entry.threshold === undefined) parts.push(`used ${Math.round(utilization * 100)} %`);
+  const sinceMs = plan.unneeded.get(entry.node);
+  if (sinceMs !== undefined) parts.push(`could go for ${ago(sinceMs, nowMs)}`);
+  if (recheckAtMs !== undefined) parts.push(`looked at again in ${ago(nowMs, recheckAtMs)}`);
+  return parts.join(', ');
+}
+
+/** What the reason alone means, where a plan has nothing to add to it. */
+const MEANING: Partial<Record<UnremovableReason, string>> = {
+  CurrentlyBeingDeleted: 'its removal is under way',
+  NotAutoscaled: 'it is of no group that is scaled',
+  InstanceUnknown: 'no machine of its group is known to be this node',
+  ScaleDownDisabledAnnotation: 'cluster-autoscaler.kubernetes.io/scale-down-disabled: "true"',
+  ScaleDownUnreadyDisabled: 'it is not ready, and scaleDown.unreadyEnabled is off',
+  GroupUnconfirmed: 'its group is not known',
+};
+
+function detailOf(entry: KeptNode | undefined): string | undefined {
+  if (entry === undefined) return undefined;
+  const { reason, detail, utilization, threshold } = entry;
+  if (detail !== undefined || utilization === undefined || threshold === undefined) return detail ?? MEANING[reason];
+  return `${inPercent(utilization)} in use, above ${inPercent(threshold)}`;
+}
+
+function inPercent(share: number): string {
+  return `${Math.round(share * 1000) / 10} %`;
+}
+
+function ago(fromMs: number, toMs: number): string {
+  const seconds = Math.max(0, Math.round((toMs - fromMs) / 1000));
+  return seconds < 120 ? `${seconds} s` : `${Math.round(seconds / 60)} min`;
+}

@@ -1,0 +1,103 @@
+import type { InstanceKey, NodeGroupId, NodeName } from '../../domain/ids.ts';
+import type { LoopState } from '../../domain/loop-state.ts';
+import type { Instance, InstanceState, NodeGroup } from '../../domain/node-group.ts';
+import type { Node } from '../../domain/node.ts';
+import type { Observation } from '../../domain/observation.ts';
+import type { Policy } from '../../domain/policy.ts';
+import type { ResourceNames } from '../../domain/resources.ts';
+import { TO_BE_DELETED_TAINT, hasTaint } from '../../domain/taints.ts';
+import { isPreempted } from '../state/preempted-nodes.ts';
+import { MARK_BELIEVED_MS, writtenAtMs } from '../state/deletions.ts';
+import { DEVICES } from './utilization.ts';
+import { drainContext, drainRulesOf, type DrainContext } from '../../scheduling/drainability/drain-rule.ts';
+import type { Snapshot } from '../../scheduling/snapshot/cluster-snapshot.ts';
+
+/** What every part of one plan reads, indexed once. */
+export interface Scope {
+  readonly observation: Observation;
+  readonly state: LoopState;
+  readonly policy: Policy;
+  readonly snapshot: Snapshot;
+  /** Indexes of GPUs and the like. */
+  readonly devices: readonly number[];
+  readonly drain: DrainContext;
+  readonly groups: ReadonlyMap<NodeGroupId, NodeGroup>;
+  /** Nodes whose removal was begun and that Azure still counts; by group. */
+  readonly draining: ReadonlyMap<NodeGroupId, readonly NodeName[]>;
+  /** Machines that Azure is deleting, whoever asked for it. */
+  readonly machinesGoing: ReadonlySet<InstanceKey>;
+  /** Machines that their owners protect from removal, and from what. */
+  readonly protected: ReadonlyMap<InstanceKey, NonNullable<Instance['protectedFrom']>>;
+}
+
+export interface ScopeInput {
+  readonly observation: Observation;
+  readonly state: LoopState;
+  readonly policy: Policy;
+  readonly names: ResourceNames;
+  readonly snapshot: Snapshot;
+}
+
+export function scopeOf(input: ScopeInput): Scope {
+  const { observation, state, policy } = input;
+  return {
+    observation,
+    state,
+    policy,
+    snapshot: input.snapshot,
+    devices: DEVICES.map((name) => input.names.indexOf(name)),
+    drain: drainContext(observation.cluster, drainRulesOf(policy), observation.nowMs),
+    groups: new Map(observation.cloud.groups.map((group) => [group.id, group])),
+    draining: drainingByGroup(observation, state),
+    machinesGoing: new Set(
+      observation.cloud.groups.flatMap(({ instances = [] }) =>
+        instances.flatMap(({ key, state: doing }) => (doing === 'deleting' ? [key] : [])),
+      ),
+    ),
+    protected: new Map(
+      observation.cloud.groups.flatMap(({ instances = [] }) =>
+        instances.flatMap(({ key, protectedFrom }) => (protectedFrom === undefined ? [] : [[key, protectedFrom] as const])),
+      ),
+    ),
+  };
+}
+
+/** Once Azure has accepted a deletion the target size no longer counts the node, so neither do we. */
+function drainingByGroup(observation: Observation, state: LoopState): ReadonlyMap<NodeGroupId, readonly NodeName[]> {
+  const listed = new Set<NodeGroupId>();
+  const states = new Map<InstanceKey, InstanceState>();
+  for (const group of observation.cloud.groups) {
+    if (group.instances !== undefined) listed.add(group.id);
+    for (const instance of group.instances ?? []) states.set(instance.key, instance.state);
+  }
+  const draining = new Map<NodeGroupId, NodeName[]>();
+  for (const [name, entry] of state.deleting) {
+    const instanceState = states.get(entry.instance);
+    const leftTarget = instanceState === 'deleting' || (instanceState === undefined && listed.has(entry.group));
+    if (leftTarget) continue;
+    const names = draining.get(entry.group);
+    if (names === undefined) draining.set(entry.group, [name]);
+    else names.push(name);
+  }
+  return draining;
+}
+
+/** On its way out, whoever sent it. */
+export function isLeaving(node: Node, scope: Pick<Scope, 'state' | 'observation' | 'machinesGoing'>): boolean {
+  const { state, observation } = scope;
+  if (node.deletionAtMs !== undefined || isPreempted(node, observation.nowMs) || state.deleting.has(node.name)) return true;
+  const machine = observation.cloud.instanceOfNode.get(node.name);
+  return (machine !== undefined && scope.machinesGoing.has(machine)) || isMarked(node, observation.nowMs);
+}
+
+/** Somebody is about to delete the node. A mark that cannot be read is believed: whoever wrote it means something by it. */
+export function isMarked({ taints }: Pick<Node, 'taints'>, nowMs: number): boolean {
+  if (!hasTaint(taints, TO_BE_DELETED_TAINT)) return false;
+  const atMs = writtenAtMs(taints);
+  return atMs === undefined || nowMs - atMs < MARK_BELIEVED_MS;
+}
+
+/** Order by name, the tie-break everywhere. */
+export function byName(left: string, right: string): number {
+  return left < right ? -1 : left > right ? 1 : 0;
+}

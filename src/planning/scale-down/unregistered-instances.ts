@@ -1,0 +1,97 @@
+import type { InstanceKey } from '../../domain/ids.ts';
+import { isWhole, type Instance, type NodeGroup } from '../../domain/node-group.ts';
+import type { InstanceRemoval } from '../../domain/plan.ts';
+import { NOT_READY_TAINT } from '../../domain/taints.ts';
+import { judgeNode } from '../../scheduling/drainability/drainability.ts';
+import type { Allowance, Headroom } from './budgets.ts';
+import { isStarting } from '../state/node-counts.ts';
+import { isOverdue, mayJoin } from '../state/unregistered.ts';
+import { byName, type Scope } from './plan-context.ts';
+
+/**
+ * Instances that are no nodes and should not stay: those that failed to be created go at once, whatever the minimum (they
+ * are no capacity); those that never registered go after `maxProvisionMs`, never below the minimum: there the
+ * group grows by a replacement first (scale-up counts an overdue instance as missing).
+ */
+export function planInstanceRemovals(scope: Scope, headroom: Headroom, allowance: Allowance): readonly InstanceRemoval[] {
+  const { cluster, cloud } = scope.observation;
+  const registered = new Set(cloud.instanceOfNode.values());
+  // Nodes without a single match mean that ids do not compare, not that every instance is lost.
+  const idsCompare = registered.size > 0 || cluster.nodes.size === 0;
+  const removals: InstanceRemoval[] = [];
+  for (const group of cloud.groups) {
+    const found = (group.instances ?? []).flatMap((instance) => {
+      const cause = causeOf(instance, group, { scope, registered, idsCompare });
+      return cause === undefined ? [] : [{ instance, cause }];
+    });
+    const doomed = withSiblings(found, group, { scope, registered });
+    const wanted = doomed.filter(({ cause }) => cause === 'never-registered').length;
+    // All or nothing, the minimum and the window included.
+    if (isWhole(group) && (allowance.window < doomed.length || (wanted > 0 && !headroom.has(group, wanted)))) continue;
+    for (const { instance, cause } of doomed.sort((left, right) => byName(left.instance.key, right.instance.key))) {
+      if (allowance.window < 1 || (cause === 'never-registered' && !headroom.has(group))) continue;
+      headroom.take(group);
+      allowance.window -= 1;
+      removals.push({ group: group.id, instance: instance.key, cause });
+    }
+  }
+  return removals;
+}
+
+interface Doomed {
+  readonly instance: Instance;
+  readonly cause: InstanceRemoval['cause'];
+}
+
+/**
+ * Of a group that is of use only as a whole, what has not joined yet goes with what never will, so that the whole can be
+ * tried again; so does what joined a moment ago and takes no pods yet. Not while somebody uses the nodes that did come up: no
+ * pod that has its place loses it over this.
+ */
+function withSiblings(found: readonly Doomed[], group: NodeGroup, known: Pick<Registration, 'scope' | 'registered'>): Doomed[] {
+  const [first] = found;
+  if (first === undefined || !isWhole(group) || group.options.keepsPartOfMax === true || isInUse(group, known.scope)) return [...found];
+  const cause = found.some((entry) => entry.cause === 'failed') ? 'failed' : first.cause;
+  const listed = new Set(found.map(({ instance }) => instance.key));
+  const closed = closedNodes(group, known.scope);
+  const coming = (group.instances ?? []).filter(
+    (instance) => mayJoin(instance) && !listed.has(instance.key) && (!known.registered.has(instance.key) || closed.has(instance.key)),
+  );
+  return [...found, ...coming.map((instance) => ({ instance, cause }))];
+}
+
+/** Machines whose nodes still start and are closed to pods until they are ready: none can come between this plan and the deletion. */
+function closedNodes(group: NodeGroup, { observation, policy }: Scope): ReadonlySet<InstanceKey> {
+  const { cloud, cluster, nowMs } = observation;
+  const closed = new Set<InstanceKey>();
+  for (const [name, key] of cloud.instanceOfNode) {
+    const node = cloud.groupOfNode.get(name) === group.id ? cluster.nodes.get(name) : undefined;
+    if (node === undefined || node.readiness.ready || !isStarting(node, group, { policy, nowMs })) continue;
+    if (node.taints.some((taint) => taint.key === NOT_READY_TAINT && taint.effect === 'NoSchedule')) closed.add(key);
+  }
+  return closed;
+}
+
+function isInUse(group: NodeGroup, { observation, drain }: Scope): boolean {
+  return [...observation.cloud.groupOfNode].some(([name, id]) => {
+    if (id !== group.id) return false;
+    const { movable, waiting, blocker } = judgeNode(observation.cluster.podsByNode.get(name) ?? [], drain);
+    return movable.length > 0 || waiting.length > 0 || blocker !== undefined;
+  });
+}
+
+interface Registration {
+  readonly scope: Scope;
+  readonly registered: ReadonlySet<InstanceKey>;
+  readonly idsCompare: boolean;
+}
+
+function causeOf(instance: Instance, group: NodeGroup, registration: Registration): InstanceRemoval['cause'] | undefined {
+  const { scope, registered } = registration;
+  // Azure refuses a whole batch for one machine that its owner protects.
+  if (group.frozen !== undefined || registered.has(instance.key) || instance.protectedFrom === 'actions') return undefined;
+  if (instance.state === 'failed') return 'failed';
+  const confirmed = group.target.known && group.target.confirmed;
+  if (instance.protectedFrom !== undefined || !mayJoin(instance) || !confirmed || !registration.idsCompare) return undefined;
+  return isOverdue(instance, group, { ...scope, nowMs: scope.observation.nowMs }) ? 'never-registered' : undefined;
+}

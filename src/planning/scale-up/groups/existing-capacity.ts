@@ -1,0 +1,147 @@
+/**
+ * Pods that fit on capacity that is there or on its way ask for nothing. Places them in the caller's fork, in order of
+ * precedence, so that what remains is what needs new nodes.
+ */
+import type { NodeGroupId, NodeName } from '../../../domain/ids.ts';
+import type { Node } from '../../../domain/node.ts';
+import type { Pod, PodShape } from '../../../domain/pod.ts';
+import type { PodVerdict } from '../../../domain/reasons.ts';
+import type { ClusterSnapshot } from '../../../scheduling/snapshot/cluster-snapshot.ts';
+import { copyOf, plannedName, zonePart, type GroupTemplate } from './template-node.ts';
+import type { Upcoming } from './upcoming-nodes.ts';
+
+export interface ComingNodes {
+  readonly template: GroupTemplate;
+  readonly upcoming: Upcoming;
+}
+
+export interface Capacity {
+  readonly snapshot: ClusterSnapshot;
+  /** Whether pods may be sent to a node that is there. */
+  readonly isUsable: (node: NodeName) => boolean;
+  /** Nodes of the snapshot that stand for those to come. */
+  readonly upcoming: Map<NodeName, NodeGroupId>;
+  /** Nodes of the snapshot that this plan asks for. */
+  readonly planned: Map<NodeName, NodeGroupId>;
+  /** Nodes to come whose zone nobody knows yet: they become a node of whichever zone the first pod needs. */
+  readonly undecided: { readonly template: GroupTemplate; left: number }[];
+}
+
+/** What is decided on the branch is not decided on the trunk. The snapshot is the same: the caller forks it. */
+export function branchOf(capacity: Capacity): Capacity {
+  return {
+    ...capacity,
+    upcoming: new Map(capacity.upcoming),
+    planned: new Map(capacity.planned),
+    undecided: capacity.undecided.map((pool) => ({ ...pool })),
+  };
+}
+
+/** Puts the nodes to come into the snapshot. */
+export function addComing(capacity: Capacity, coming: readonly ComingNodes[]): void {
+  for (const { template, upcoming } of coming) {
+    for (const name of upcoming.unready) replaceUnready(capacity, name, template);
+    let undecided = 0;
+    for (const zone of upcoming.unregistered) {
+      const variant = variantIn(template, zone);
+      if (variant === undefined) undecided += 1;
+      else addUpcoming(capacity, copyOf(variant, upcomingName(capacity, template)), template);
+    }
+    if (undecided > 0) capacity.undecided.push({ template, left: undecided });
+  }
+}
+
+/** Places the pods (in order of precedence) where they fit; answers those that found nothing. */
+export function placeOnCapacity(
+  capacity: Capacity,
+  pods: readonly Pod[],
+  tied: ReadonlySet<PodShape>,
+  verdicts: Map<Pod, PodVerdict>,
+): readonly Pod[] {
+  const left: Pod[] = [];
+  const tiedKeys = new Set([...tied].map((shape) => shape.key));
+  /** Key of a refused shape -> how many pods had been placed by then: for tied shapes a new neighbour may change it. */
+  const refused = new Map<string, number>();
+  let placed = 0;
+  for (const pod of pods) {
+    const { key } = pod.shape;
+    const before = refused.get(key);
+    const hopeless = before !== undefined && (before === placed || !tiedKeys.has(key));
+    const node = hopeless ? undefined : findPlace(capacity, pod);
+    if (node === undefined) {
+      if (!hopeless) refused.set(key, placed);
+      left.push(pod);
+      continue;
+    }
+    capacity.snapshot.addPod(pod, node);
+    placed += 1;
+    verdicts.set(pod, verdictAt(capacity, node));
+  }
+  return left;
+}
+
+function verdictAt({ upcoming, planned }: Capacity, node: NodeName): PodVerdict {
+  const coming = upcoming.get(node);
+  if (coming !== undefined) return { kind: 'fits-upcoming-node', group: coming };
+  const asked = planned.get(node);
+  return asked === undefined ? { kind: 'fits-present-node', node } : { kind: 'triggered', group: asked };
+}
+
+function findPlace(capacity: Capacity, pod: Pod): NodeName | undefined {
+  const { snapshot, upcoming, planned } = capacity;
+  const present = snapshot.findNode(pod, (node) => !upcoming.has(node) && capacity.isUsable(node));
+  // A node to come has the pods of its DaemonSets already.
+  if (present !== undefined || pod.daemonSet) return present;
+  return (
+    (upcoming.size > 0 ? snapshot.findNode(pod, (node) => upcoming.has(node)) : undefined) ??
+    decideZone(capacity, pod) ??
+    (planned.size > 0 ? snapshot.findNode(pod, (node) => planned.has(node)) : undefined)
+  );
+}
+
+function decideZone(capacity: Capacity, pod: Pod): NodeName | undefined {
+  for (const pool of capacity.undecided) {
+    if (pool.left === 0) continue;
+    for (const variant of pool.template.variants) {
+      const node = copyOf(variant, upcomingName(capacity, pool.template));
+      capacity.snapshot.fork();
+      addUpcoming(capacity, node, pool.template);
+      if (capacity.snapshot.check(pod, node.name).length === 0) {
+        capacity.snapshot.commit();
+        pool.left -= 1;
+        return node.name;
+      }
+      capacity.snapshot.revert();
+      capacity.upcoming.delete(node.name);
+    }
+  }
+  return undefined;
+}
+
+/** A node that has joined but is not ready yet is judged as the node it is about to be, with the pods it has. */
+function replaceUnready(capacity: Capacity, name: NodeName, template: GroupTemplate): void {
+  const present = capacity.snapshot.get(name);
+  const variant = variantIn(template, present?.node.labels['topology.kubernetes.io/zone']) ?? template.variants[0];
+  if (present === undefined || variant === undefined) return;
+  capacity.snapshot.removeNode(name);
+  const hasStatic = (template.template.staticPods ?? []).length > 0;
+  const pods = [...present.pods.filter((pod) => !pod.daemonSet && !(hasStatic && pod.mirror)), ...template.daemonPods];
+  capacity.snapshot.addNode({ ...copyOf(variant, name), labels: { ...variant.labels, ...present.node.labels } }, pods);
+  capacity.upcoming.set(name, template.group.id);
+}
+
+function addUpcoming(capacity: Capacity, node: Node, template: GroupTemplate): void {
+  capacity.snapshot.addNode(node, template.daemonPods);
+  capacity.upcoming.set(node.name, template.group.id);
+}
+
+function upcomingName(capacity: Capacity, template: GroupTemplate): NodeName {
+  return plannedName(`upcoming-${template.group.id}-${capacity.upcoming.size}`);
+}
+
+/** undefined: the group has several zones and which one it will be is not known. */
+function variantIn(template: GroupTemplate, zone: string | undefined): Node | undefined {
+  if (template.variants.length === 1) return template.variants[0];
+  const at = zone === undefined ? -1 : template.template.zones.findIndex((other) => zonePart(other) === zonePart(zone));
+  return template.variants[at];
+}

@@ -1,0 +1,62 @@
+/** Why a group cannot grow now, whatever the pods. The first reason that applies is the one that is told. */
+import type { NodeGroupId } from '../../../domain/ids.ts';
+import type { LoopState, Stockout } from '../../../domain/loop-state.ts';
+import type { NodeGroup } from '../../../domain/node-group.ts';
+import type { SkipReason } from '../../../domain/reasons.ts';
+import type { Ramp } from '../../state/increase-rate.ts';
+import { isClosedFor } from '../../state/stockouts.ts';
+import { zonePart } from './template-node.ts';
+
+export interface Standing {
+  readonly state: LoopState;
+  readonly nowMs: number;
+  readonly exclude: ReadonlySet<NodeGroupId>;
+  /** Groups of which most nodes are not ready, and how many. */
+  readonly unhealthy: ReadonlyMap<NodeGroupId, string>;
+}
+
+/** Reasons that forbid any growth, to the minimum size included. */
+export function reasonNotToTouch(group: NodeGroup, { state, nowMs, exclude }: Standing): SkipReason | undefined {
+  if (group.frozen !== undefined) return { kind: 'frozen', detail: group.frozen };
+  if (group.growthHeld !== undefined) return { kind: 'frozen', detail: group.growthHeld };
+  if (exclude.has(group.id)) return { kind: 'frozen', detail: 'tried already in this loop' };
+  if (!group.target.known) return { kind: 'target-unknown', detail: group.target.reason };
+  const backoff = state.backoffs.get(group.id);
+  if (backoff !== undefined && backoff.untilMs > nowMs) return { kind: 'backoff', untilMs: backoff.untilMs, cause: backoff.cause };
+  const stockout = findStockout(group, state, nowMs);
+  return stockout === undefined ? undefined : { kind: 'stockout', untilMs: stockout.untilMs, code: stockout.code };
+}
+
+/**
+ * The same, that its nodes are no use (what a minimum lacks is made up all the same), and that there is nowhere to grow to.
+ * `size` is the target with what this plan has added.
+ */
+export function reasonNotToGrow(group: NodeGroup, standing: Standing, size: number, ramp: Ramp): SkipReason | undefined {
+  const reason = reasonNotToTouch(group, standing);
+  if (reason !== undefined) return reason;
+  const unhealthy = standing.unhealthy.get(group.id);
+  if (unhealthy !== undefined) return { kind: 'unhealthy', detail: unhealthy };
+  if (size >= group.maxSize) return { kind: 'max-size', max: group.maxSize };
+  if (group.template === undefined) return { kind: 'no-template' };
+  return size >= ramp.ceiling ? ramp.reason : undefined;
+}
+
+/** Zones of the group, by their last part, that Azure said it has nothing left in. */
+export function closedZones(group: NodeGroup, { state, nowMs }: Standing): ReadonlySet<string> {
+  const zonal = liveStockouts(group, state, nowMs).flatMap(({ scope }) => (scope.zone === undefined ? [] : [zonePart(scope.zone)]));
+  return new Set(zonal);
+}
+
+/** A lack in one zone closes the group only when it has no other. */
+function findStockout(group: NodeGroup, state: LoopState, nowMs: number): Stockout | undefined {
+  const live = liveStockouts(group, state, nowMs);
+  const everywhere = live.find(({ scope }) => scope.zone === undefined);
+  if (everywhere !== undefined) return everywhere;
+  const zones = (group.template?.zones ?? group.zones).map(zonePart);
+  const closing = zones.map((zone) => live.find(({ scope }) => scope.zone !== undefined && zonePart(scope.zone) === zone));
+  return closing.every((stockout) => stockout !== undefined) ? closing[0] : undefined;
+}
+
+function liveStockouts(group: NodeGroup, state: LoopState, nowMs: number): readonly Stockout[] {
+  return state.stockouts.filter((lack) => isClosedFor(lack, group, nowMs));
+}

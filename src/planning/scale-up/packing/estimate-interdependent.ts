@@ -1,0 +1,274 @@
+/**
+ * The estimate for pods that care where other pods are: node by node inside the snapshot, so that spread and affinity
+ * are judged against the whole cluster, new nodes included. Same packing rule as estimate.ts, one pod at a time; sibling
+ * groups (one per zone) are packed as one.
+ */
+import type { NodeGroupId, NodeName } from '../../../domain/ids.ts';
+import type { Node } from '../../../domain/node.ts';
+import type { HostPort, Pod } from '../../../domain/pod.ts';
+import type { Resources } from '../../../domain/resources.ts';
+import type { ClusterSnapshot } from '../../../scheduling/snapshot/cluster-snapshot.ts';
+import { takenPort } from '../../../scheduling/predicates/node-gates.ts';
+import { fitsFree } from '../../../scheduling/predicates/resources-fit.ts';
+import { fitsOn, freeAfter, sizeOn, type Estimate } from './estimate.ts';
+import type { EquivalenceGroup } from '../pods/equivalence-groups.ts';
+import { foresee, forget, mindsZones, nowhereIn } from '../groups/zonal-siblings.ts';
+import { copyOf, variantsFor, type GroupTemplate } from '../groups/template-node.ts';
+
+/** One of the groups that are packed as one. */
+export interface Member {
+  readonly template: GroupTemplate;
+  /** The most nodes that it may add. */
+  readonly limit: number;
+}
+
+/** The whole, and each member's part of it in the members' order. */
+export interface TiedEstimate extends Estimate {
+  readonly shares: readonly Estimate[];
+  /** The new nodes and whose they are, in the order in which they were added. */
+  readonly added: readonly (readonly [NodeName, NodeGroupId])[];
+}
+
+/** A zone variant of the member with the index `of`. */
+interface Place {
+  readonly of: number;
+  readonly template: GroupTemplate;
+  readonly variant: Node;
+  readonly mask: number;
+}
+
+interface NewNode extends Place {
+  readonly name: string;
+  free: Resources;
+  ports: readonly HostPort[];
+}
+
+interface Packing {
+  readonly snapshot: ClusterSnapshot;
+  readonly members: readonly Member[];
+  readonly limit: number;
+  /** Makes the names of this packing's nodes its own. */
+  readonly prefix: string;
+  readonly nodes: NewNode[];
+  /** New nodes by member. */
+  readonly counts: number[];
+  readonly placed: readonly Map<EquivalenceGroup, number>[];
+  /** Nodes as they stand for zones that a member may open. */
+  readonly nowhere: readonly { readonly of: number; readonly node: Node }[];
+  /** Whether pods that nobody looks at are put into the snapshot too: only a packing that stays needs them there. */
+  readonly keep: boolean;
+}
+
+/** A group of pods with the zone variants of each member that it may go to. */
+interface Wanted {
+  readonly group: EquivalenceGroup;
+  readonly masks: readonly number[];
+}
+
+/**
+ * Leaves the new nodes and their pods in the snapshot: the caller forks before and reverts or commits after.
+ * `limits.nodes` holds for all members together; `limits.prefix` must not begin the name of any node that is there.
+ */
+export function estimateTied(
+  groups: readonly EquivalenceGroup[],
+  members: readonly Member[],
+  limits: { readonly nodes: number; readonly prefix: string; readonly keep: boolean },
+  snapshot: ClusterSnapshot,
+): TiedEstimate {
+  const { nodes: limit, prefix, keep } = limits;
+  const packing: Packing = {
+    snapshot,
+    members,
+    limit,
+    prefix,
+    nodes: [],
+    counts: members.map(() => 0),
+    placed: members.map(() => new Map()),
+    nowhere:
+      members.length < 2
+        ? []
+        : members.flatMap(({ template, limit: most }, of) =>
+            most < 1 ? [] : template.variants.map((variant) => ({ of, node: nowhereIn(variant) })),
+          ),
+    keep,
+  };
+  const zoneBound = members.map(() => 0);
+  for (const wanted of packingOrder(groups, members)) {
+    const before = packing.nodes.length;
+    if (wanted.group.tied) placeTied(packing, wanted);
+    else placeUntied(packing, wanted);
+    for (const { of } of packing.nodes.slice(before)) {
+      if (wanted.masks[of] !== allVariants(members[of])) zoneBound[of] = (zoneBound[of] ?? 0) + 1;
+    }
+  }
+  return summed(packing, zoneBound);
+}
+
+function packingOrder(groups: readonly EquivalenceGroup[], members: readonly Member[]): readonly Wanted[] {
+  const allocatable = members[0]?.template.template.allocatable;
+  return groups
+    .filter((group) => group.pods.length > 0)
+    .map((group) => ({
+      group,
+      masks: members.map(({ template }) => variantsFor(group, template)),
+      size: allocatable === undefined ? 0 : sizeOn(group.need, allocatable),
+    }))
+    .filter(({ masks }) => masks.some((mask) => mask !== 0))
+    .sort((left, right) => right.size - left.size || (left.group.key < right.group.key ? -1 : 1));
+}
+
+/** Pods that only need room: as many as fit, node after node. */
+function placeUntied(packing: Packing, wanted: Wanted): void {
+  const { nodes } = packing;
+  const { group, masks } = wanted;
+  let count = 0;
+  for (let at = 0; count < group.pods.length; at++) {
+    const node = nodes[at] ?? addAnyNode(packing, wanted);
+    if (node === undefined) break;
+    if ((node.mask & (masks[node.of] ?? 0)) === 0 || !fitsFree(group.need, node.free, 0)) continue;
+    const each = Math.min(fitsOn(group, node.free, node.ports), group.pods.length - count);
+    if (each > 0) place(packing, node, group, { from: count, to: count + each });
+    count += each;
+  }
+}
+
+function placeTied(packing: Packing, wanted: Wanted): void {
+  const { group, masks } = wanted;
+  // Without affinity terms a node that refused once refuses until the emptiest domain has more pods: its own get no fewer.
+  const staysRefused = group.shape.podAffinity.length === 0;
+  const usable = (): NewNode[] => packing.nodes.filter((node) => (node.mask & (masks[node.of] ?? 0)) !== 0 && hasRoom(node, group));
+  let open = usable();
+  /** The lowest floors by which any node that was put aside was refused. */
+  let floors: readonly number[] | undefined;
+  let foreseen = foreseeMembers(packing, wanted);
+  let count = 0;
+  while (count < group.pods.length) {
+    const pod = group.pods[count];
+    if (pod === undefined) break;
+    const now = packing.snapshot.spreadFloors(pod);
+    if (floors?.some((floor, at) => (now[at] ?? 0) > floor) === true) {
+      open = usable();
+      floors = undefined;
+    }
+    const refused = new Set<NewNode>();
+    const found = open.find((node) => {
+      const admits = packing.snapshot.admitsBesideOthers(pod, node.name);
+      if (!admits) refused.add(node);
+      return admits;
+    });
+    const node = found ?? addNode(packing, wanted, pod);
+    if (node === undefined) {
+      if (foreseen.length === 0) break;
+      // A zone that no node can be had in is none that the scheduler would count.
+      forget(packing.snapshot, foreseen);
+      foreseen = [];
+      continue;
+    }
+    place(packing, node, group, { from: count, to: count + 1 });
+    count += 1;
+    if (found === undefined) open.push(node);
+    if (staysRefused && refused.size > 0) {
+      open = open.filter((other) => !refused.has(other));
+      floors = now.map((floor, at) => Math.min(floor, floors?.[at] ?? floor));
+    }
+    if (!hasRoom(node, group)) open = open.filter((other) => other !== node);
+  }
+  forget(packing.snapshot, foreseen);
+}
+
+/** The zones that the pods may open count as there, so that they are opened evenly and not one filled after the other. */
+function foreseeMembers({ snapshot, members, prefix, nowhere }: Packing, { group, masks }: Wanted): readonly NodeName[] {
+  const [pod] = group.pods;
+  if (members.length < 2 || group.shape.topologySpread.length === 0 || pod === undefined) return [];
+  return foresee(snapshot, pod, { nodes: nowhere.filter(({ of }) => masks[of] !== 0).map(({ node }) => node), prefix });
+}
+
+/** A new node that takes the pod, in the first zone that does; zones take turns. */
+function addNode(packing: Packing, wanted: Wanted, pod: Pod): NewNode | undefined {
+  const { snapshot } = packing;
+  for (const next of nextPlaces(packing, wanted)) {
+    const name = nextName(packing);
+    snapshot.fork();
+    snapshot.addNode(copyOf(next.variant, name), next.template.daemonPods);
+    const admits = snapshot.admitsBesideOthers(pod, name);
+    if (!admits) {
+      snapshot.revert();
+      continue;
+    }
+    snapshot.commit();
+    return remember(packing, name, next);
+  }
+  return undefined;
+}
+
+function addAnyNode(packing: Packing, wanted: Wanted): NewNode | undefined {
+  const [next] = nextPlaces(packing, wanted);
+  if (next === undefined) return undefined;
+  const name = nextName(packing);
+  packing.snapshot.addNode(copyOf(next.variant, name), next.template.daemonPods);
+  return remember(packing, name, next);
+}
+
+/**
+ * Where a new node may be tried; nowhere when the limit is reached. Zones of one group take turns; so do the members
+ * for pods that mind zones, while other pods go to the first member that can take them.
+ */
+function nextPlaces(packing: Packing, { group, masks }: Wanted): readonly Place[] {
+  const { nodes, counts, members, limit } = packing;
+  if (nodes.length >= limit) return [];
+  const open = members.flatMap((member, of) => {
+    const count = counts[of] ?? 0;
+    return count < member.limit ? inTurn(placesOf(member, of, masks[of] ?? 0), count) : [];
+  });
+  return group.tied && mindsZones(group) && members.length > 1 ? inTurn(open, nodes.length) : open;
+}
+
+function placesOf({ template }: Member, of: number, mask: number): readonly Place[] {
+  return template.variants
+    .map((variant, index) => ({ of, template, variant, mask: 1 << index }))
+    .filter((place) => (place.mask & mask) !== 0);
+}
+
+function inTurn(places: readonly Place[], turn: number): readonly Place[] {
+  const first = places.length === 0 ? 0 : turn % places.length;
+  return [...places.slice(first), ...places.slice(0, first)];
+}
+
+function nextName({ prefix, nodes }: Packing): string {
+  return `${prefix}-${nodes.length}`;
+}
+
+function remember({ nodes, counts }: Packing, name: string, place: Place): NewNode {
+  const made = { ...place, name, free: place.template.free, ports: place.template.ports };
+  nodes.push(made);
+  counts[place.of] = (counts[place.of] ?? 0) + 1;
+  return made;
+}
+
+function place(packing: Packing, node: NewNode, group: EquivalenceGroup, which: { readonly from: number; readonly to: number }): void {
+  const placed = packing.placed[node.of];
+  placed?.set(group, (placed.get(group) ?? 0) + which.to - which.from);
+  if (group.tied || packing.keep) for (const pod of group.pods.slice(which.from, which.to)) packing.snapshot.addPod(pod, node.name);
+  node.free = freeAfter(node.free, group.need, which.to - which.from);
+  if (group.shape.hostPorts.length > 0) node.ports = [...node.ports, ...group.shape.hostPorts];
+}
+
+function hasRoom(node: NewNode, { need, shape }: EquivalenceGroup): boolean {
+  return fitsFree(need, node.free, 0) && (shape.hostPorts.length === 0 || takenPort(shape.hostPorts, node.ports) === undefined);
+}
+
+function allVariants(member: Member | undefined): number {
+  return (1 << (member?.template.variants.length ?? 0)) - 1;
+}
+
+function summed({ nodes, counts, members, placed }: Packing, zoneBound: readonly number[]): TiedEstimate {
+  const shares = members.map((_, of) => ({
+    nodes: counts[of] ?? 0,
+    placed: placed[of] ?? new Map<EquivalenceGroup, number>(),
+    zoneBound: zoneBound[of] ?? 0,
+  }));
+  const all = new Map<EquivalenceGroup, number>();
+  for (const share of shares) for (const [group, count] of share.placed) all.set(group, (all.get(group) ?? 0) + count);
+  const added = nodes.map(({ name, template }) => [name, template.group.id] as const);
+  return { nodes: nodes.length, placed: all, zoneBound: zoneBound.reduce((sum, count) => sum + count, 0), shares, added };
+}

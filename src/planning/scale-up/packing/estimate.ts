@@ -1,0 +1,129 @@
+/**
+ * How many new nodes of one group, for which pods: first-fit-decreasing onto template nodes. Equal pods on equal nodes
+ * are arithmetic: nodes are held as runs, and a run is split only where the last of the pods lands.
+ */
+import type { HostPort } from '../../../domain/pod.ts';
+import { CPU, MEMORY, type Resources } from '../../../domain/resources.ts';
+import { countFits, type Need } from '../../../scheduling/predicates/resources-fit.ts';
+import { takenPort } from '../../../scheduling/predicates/node-gates.ts';
+import type { EquivalenceGroup } from '../pods/equivalence-groups.ts';
+import { variantsFor, type GroupTemplate } from '../groups/template-node.ts';
+
+export interface Estimate {
+  /** New nodes, each of which holds at least one of the pods. */
+  readonly nodes: number;
+  /** How many of each group's pods find a place; groups without any are absent. */
+  readonly placed: ReadonlyMap<EquivalenceGroup, number>;
+  /** Nodes that help only if they land in one of some of the group's zones. */
+  readonly zoneBound: number;
+}
+
+/** Equal nodes in a row. */
+interface Run {
+  count: number;
+  free: Resources;
+  ports: readonly HostPort[];
+  /** The zone variants that every pod so far agrees with. */
+  mask: number;
+}
+
+/** The groups that may go to the template at all, biggest pods first, with where they may go. */
+export function packingOrder(groups: readonly EquivalenceGroup[], template: GroupTemplate) {
+  return groups
+    .filter((group) => group.pods.length > 0)
+    .map((group) => ({ group, mask: variantsFor(group, template), size: sizeOn(group.need, template.template.allocatable) }))
+    .filter(({ mask }) => mask !== 0)
+    .sort((left, right) => right.size - left.size || (left.group.key < right.group.key ? -1 : 1));
+}
+
+/** For pods that only need room. `limit` is the most nodes that may be added. */
+export function estimate(groups: readonly EquivalenceGroup[], template: GroupTemplate, limit: number): Estimate {
+  const runs: Run[] = [];
+  const placed = new Map<EquivalenceGroup, number>();
+  let nodes = 0;
+  for (const { group, mask } of packingOrder(groups, template)) {
+    const left = fillRuns(runs, group, mask);
+    const added = addRuns(runs, { group, mask, left }, template, limit - nodes);
+    nodes += added.nodes;
+    const done = group.pods.length - added.left;
+    if (done > 0) placed.set(group, done);
+  }
+  const all = (1 << template.variants.length) - 1;
+  const zoneBound = runs.reduce((sum, run) => (run.mask === all ? sum : sum + run.count), 0);
+  return { nodes, placed, zoneBound };
+}
+
+/** Places what it can on nodes there are; answers how many pods are left. */
+function fillRuns(runs: Run[], group: EquivalenceGroup, mask: number): number {
+  let left = group.pods.length;
+  for (let at = 0; at < runs.length && left > 0; at++) {
+    const run = runs[at];
+    if (run === undefined || (run.mask & mask) === 0) continue;
+    const each = fitsOn(group, run.free, run.ports);
+    if (each === 0) continue;
+    const full = Math.min(run.count, Math.floor(left / each));
+    const rest = full < run.count ? left - full * each : 0;
+    const split = [
+      ...(full > 0 ? [filled(run, group, { count: full, each, mask })] : []),
+      ...(rest > 0 ? [filled(run, group, { count: 1, each: rest, mask })] : []),
+    ];
+    const used = full + (rest > 0 ? 1 : 0);
+    if (used < run.count) split.push({ ...run, count: run.count - used });
+    left -= full * each + rest;
+    runs.splice(at, 1, ...split);
+    at += split.length - 1;
+  }
+  return left;
+}
+
+function addRuns(
+  runs: Run[],
+  wanted: { readonly group: EquivalenceGroup; readonly mask: number; readonly left: number },
+  template: GroupTemplate,
+  room: number,
+): { readonly nodes: number; readonly left: number } {
+  const { group, mask, left } = wanted;
+  const empty: Run = { count: 0, free: template.free, ports: template.ports, mask: (1 << template.variants.length) - 1 };
+  const each = fitsOn(group, empty.free, empty.ports);
+  if (left === 0 || each === 0 || room <= 0) return { nodes: 0, left };
+  const full = Math.min(room, Math.floor(left / each));
+  const rest = full < room ? left - full * each : 0;
+  if (full > 0) runs.push(filled(empty, group, { count: full, each, mask }));
+  if (rest > 0) runs.push(filled(empty, group, { count: 1, each: rest, mask }));
+  return { nodes: full + (rest > 0 ? 1 : 0), left: left - full * each - rest };
+}
+
+/** How many of the pods one node takes; two pods that want the same host port never share one. */
+export function fitsOn(group: Pick<EquivalenceGroup, 'need' | 'shape' | 'pods'>, free: Resources, ports: readonly HostPort[]): number {
+  const wanted = group.shape.hostPorts;
+  const most = Math.min(countFits(group.need, free), group.pods.length);
+  if (wanted.length === 0) return most;
+  return takenPort(wanted, ports) === undefined ? Math.min(1, most) : 0;
+}
+
+/** What is free once `each` pods have come. */
+export function freeAfter(free: Resources, need: Need, each: number): Resources {
+  const left = free.slice();
+  need.indexes.forEach((index, at) => {
+    left[index] = (left[index] ?? 0) - each * (need.amounts[at] ?? 0);
+  });
+  return left;
+}
+
+function filled(run: Run, group: EquivalenceGroup, by: { readonly count: number; readonly each: number; readonly mask: number }): Run {
+  const wanted = group.shape.hostPorts;
+  return {
+    count: by.count,
+    free: freeAfter(run.free, group.need, by.each),
+    ports: wanted.length === 0 ? run.ports : [...run.ports, ...wanted],
+    mask: run.mask & by.mask,
+  };
+}
+
+/** How big a pod is on a node: the sum of its shares of CPU and memory. */
+export function sizeOn(need: Need, allocatable: Resources): number {
+  return need.indexes.reduce((sum, index, at) => {
+    const whole = allocatable[index] ?? 0;
+    return (index === CPU || index === MEMORY) && whole > 0 ? sum + (need.amounts[at] ?? 0) / whole : sum;
+  }, 0);
+}

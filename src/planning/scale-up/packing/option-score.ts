@@ -1,0 +1,109 @@
+/** What the expanders are told of an option. */
+import type { NodeGroup } from '../../../domain/node-group.ts';
+import type { OptionCost, PlanNote, ScoredOption } from '../../../domain/plan.ts';
+import type { ScaleUpPolicy } from '../../../domain/policy.ts';
+import { CPU, MEMORY, type ResourceNames, type Resources } from '../../../domain/resources.ts';
+import { misfitOf, weightOf, pricedName, priceOf as listedPrice } from '../../expanders/price.ts';
+import { createPriorityRules } from '../../expanders/priority.ts';
+import type { GroupTemplate } from '../groups/template-node.ts';
+import type { EquivalenceGroup } from '../pods/equivalence-groups.ts';
+import type { Estimate } from './estimate.ts';
+
+// What an option leaves idle of what it buys.
+
+/**
+ * 0 when nothing is idle: the mean idle share of CPU and memory of the nodes' whole capacity (what is paid for, so that
+ * what DaemonSets and the system take counts as overhead), plus the idle share of each kind of device they carry, so
+ * that GPU nodes are not bought for pods without GPUs.
+ */
+export function wasteOf(estimate: Estimate, { template }: GroupTemplate, names: ResourceNames): number {
+  const idle = (index: number): number => {
+    const bought = estimate.nodes * (template.capacity[index] ?? 0);
+    return bought > 0 ? (bought - usedOf(estimate.placed, index)) / bought : 0;
+  };
+  const devices = deviceIndexes(template.capacity, names);
+  return (idle(CPU) + idle(MEMORY)) / 2 + devices.reduce((sum, index) => sum + idle(index), 0);
+}
+
+function usedOf(placed: ReadonlyMap<EquivalenceGroup, number>, index: number): number {
+  return [...placed].reduce((sum, [group, count]) => sum + count * (group.shape.requests[index] ?? 0), 0);
+}
+
+/** The places of the devices that a node carries. */
+export function deviceIndexes(capacity: Resources, names: ResourceNames): readonly number[] {
+  return [...capacity.keys()].filter((index) => isDevice(names.nameOf(index)) && (capacity[index] ?? 0) > 0);
+}
+
+/** Extended resources are spelled `vendor/device`. */
+function isDevice(name: string): boolean {
+  return name.includes('/') && !name.startsWith('kubernetes.io/');
+}
+
+export interface Scoring {
+  readonly names: ResourceNames;
+  readonly priorityOf: (group: NodeGroup) => number | undefined;
+  /** Per node and hour; undefined: the size has no price. */
+  readonly priceOf: (group: NodeGroup) => number | undefined;
+  readonly clusterNodes: number;
+  /** What a person should know about the rules and prices. */
+  readonly remarks: (groups: readonly NodeGroup[]) => readonly PlanNote[];
+}
+
+/** @throws AutoscalerError `config` when a priority pattern is no regular expression. */
+export function createScoring(policy: ScaleUpPolicy, names: ResourceNames, clusterNodes: number): Scoring {
+  const rules = policy.priorities === undefined ? undefined : createPriorityRules(policy.priorities);
+  const priceOf = (group: NodeGroup): number | undefined => listedPrice(policy, group);
+  return {
+    names,
+    clusterNodes,
+    priorityOf: (group) => rules?.levelOf(group),
+    priceOf,
+    remarks: (groups) => [
+      ...(policy.expanders.includes('priority') ? (rules?.remarks(groups) ?? []) : []),
+      ...(policy.expanders.includes('price')
+        ? [
+            ...(policy.listPrices?.remarks ?? []).map((text) => ({ kind: 'list-prices' as const, text })),
+            ...pricelessSizes(groups, priceOf),
+          ]
+        : []),
+    ],
+  };
+}
+
+export function scoreOption(template: GroupTemplate, estimate: Estimate, scoring: Scoring): ScoredOption {
+  const { group } = template;
+  const pods = [...estimate.placed.values()].reduce((sum, count) => sum + count, 0);
+  const waste = estimate.nodes === 0 ? 0 : wasteOf(estimate, template, scoring.names);
+  const priority = scoring.priorityOf(group);
+  const cost = costOf(template, estimate, scoring);
+  return {
+    group: group.id,
+    nodes: estimate.nodes,
+    pods,
+    waste,
+    ...(priority === undefined ? {} : { priority }),
+    ...(cost === undefined ? {} : { cost }),
+  };
+}
+
+function costOf({ group, template }: GroupTemplate, { nodes, placed }: Estimate, scoring: Scoring): OptionCost | undefined {
+  const price = scoring.priceOf(group);
+  const nodeWeight = weightOf(template.capacity);
+  if (price === undefined || nodes === 0 || nodeWeight === 0) return undefined;
+  const nodeCores = (template.capacity[CPU] ?? 0) / 1000;
+  return {
+    perHour: nodes * price,
+    nodeWeight: nodes * nodeWeight,
+    podWeight: [...placed].reduce((sum, [{ shape }, count]) => sum + count * weightOf(shape.requests), 0),
+    hasDevices: deviceIndexes(template.capacity, scoring.names).length > 0,
+    misfit: misfitOf({ nodes, nodeCores, clusterNodes: scoring.clusterNodes }),
+  };
+}
+
+function pricelessSizes(groups: readonly NodeGroup[], priceOf: Scoring['priceOf']): readonly PlanNote[] {
+  const sizes = groups.filter((group) => priceOf(group) === undefined).map(pricedName);
+  return [...new Set(sizes)].sort().map((size) => ({
+    kind: 'size-without-price',
+    text: `The VM size ${size} has no price: its groups grow only when none with a price can.`,
+  }));
+}

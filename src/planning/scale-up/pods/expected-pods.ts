@@ -1,0 +1,74 @@
+/**
+ * Pods that controllers are about to make ask for room before they exist, so that a rollout finds its nodes on the way.
+ * Upstream `pod_injection` with one difference: a controller that says that it cannot make pods is believed.
+ */
+import type { ClusterView, Observation } from '../../../domain/observation.ts';
+import type { Pod } from '../../../domain/pod.ts';
+import type { ScaleUpPolicy } from '../../../domain/policy.ts';
+
+export interface Injection {
+  /** Copies of the newest pod of each controller; nobody else may be told of them. */
+  readonly pods: readonly Pod[];
+  /** Copies that the limit left out. */
+  readonly skipped: number;
+}
+
+const NONE: Injection = { pods: [], skipped: 0 };
+
+/**
+ * One pod for each that a controller still lacks, where it has made one before. `asking`: pods that ask for room already;
+ * with them there may be `podInjectionLimit` at most, and only copies are left out.
+ */
+export function injectPods({ cluster, nowMs }: Pick<Observation, 'cluster' | 'nowMs'>, policy: ScaleUpPolicy, asking: number): Injection {
+  const { workloads = [] } = cluster;
+  if (policy.proactive !== true || workloads.length === 0) return NONE;
+  const known = podsByController(cluster);
+  const wanted = workloads.flatMap(({ uid, desired }) => {
+    const own = known.get(uid);
+    return own === undefined ? [] : copiesOf(own.newest, { uid, count: desired - own.count, nowMs });
+  });
+  const allowed = Math.max(0, (policy.podInjectionLimit ?? Number.POSITIVE_INFINITY) - asking);
+  return { pods: wanted.slice(0, allowed), skipped: Math.max(0, wanted.length - allowed) };
+}
+
+interface Known {
+  count: number;
+  newest: Pod;
+}
+
+/** Pods on their way out are left out: their controller replaces them. */
+function podsByController({ podsByNode, pendingPods }: ClusterView): ReadonlyMap<string, Known> {
+  const known = new Map<string, Known>();
+  for (const pods of [...podsByNode.values(), pendingPods]) {
+    for (const pod of pods) {
+      if (pod.controller === undefined || pod.deletionAtMs !== undefined) continue;
+      const own = known.get(pod.controller.uid);
+      if (own === undefined) known.set(pod.controller.uid, { count: 1, newest: pod });
+      else {
+        own.count += 1;
+        if (isNewer(pod, own.newest)) own.newest = pod;
+      }
+    }
+  }
+  return known;
+}
+
+function isNewer(pod: Pod, than: Pod): boolean {
+  return pod.createdAtMs > than.createdAtMs || (pod.createdAtMs === than.createdAtMs && pod.uid > than.uid);
+}
+
+function copiesOf(sample: Pod, by: { readonly uid: string; readonly count: number; readonly nowMs: number }): readonly Pod[] {
+  const { unseen: _unseen, ...rest } = sample;
+  return Array.from({ length: Math.max(0, by.count) }, (_none, at) => ({
+    ...rest,
+    uid: `${by.uid}-${at + 1}`,
+    name: `${sample.name}-copy-${at + 1}`,
+    nodeName: undefined,
+    nominatedNodeName: undefined,
+    phase: 'Pending',
+    createdAtMs: by.nowMs,
+    unschedulable: { sinceMs: by.nowMs, message: '' },
+    ready: false,
+    injected: true,
+  }));
+}

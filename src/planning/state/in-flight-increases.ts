@@ -1,0 +1,145 @@
+import type { NodeGroupId } from '../../domain/ids.ts';
+import type { InFlightIncrease, LoopState } from '../../domain/loop-state.ts';
+import type { Instance, NodeGroup } from '../../domain/node-group.ts';
+import type { Observation } from '../../domain/observation.ts';
+import type { Policy } from '../../domain/policy.ts';
+import { failGroup } from './backoff.ts';
+import { awaitedSinceMs, maxProvisionMsOf, mayJoin } from './unregistered.ts';
+
+/**
+ * Brings the increases in flight up to date: nodes that joined are no longer awaited, failed instances never come, what
+ * took too long has failed, and what somebody else asked for (or we, before a restart) is awaited too.
+ */
+export function trackIncreases(
+  state: LoopState,
+  { observation, before }: { readonly observation: Observation; readonly before: LoopState['increases'] },
+  policy: Policy,
+): LoopState {
+  const registered = registeredByGroup(observation);
+  const joined = new Set(observation.cloud.instanceOfNode.values());
+  const tracked = observation.cloud.groups.reduce((next, group) => {
+    // A node whose machine reports a failure did come: it is counted as the node it is.
+    const absent = (group.instances ?? []).filter(({ key }) => !joined.has(key));
+    const failed = absent.filter(({ state: is }) => is === 'failed');
+    const joining = absent.filter(mayJoin);
+    return trackGroup(
+      next,
+      { group, before: before.get(group.id), failed, joining, registered: registered.get(group.id) ?? 0, nowMs: observation.nowMs },
+      policy,
+    );
+  }, state);
+  const present = new Set(observation.cloud.groups.map((group) => group.id));
+  return {
+    ...tracked,
+    increases: new Map([...tracked.increases].filter(([group]) => present.has(group))),
+    targets: new Map([...(tracked.targets ?? [])].filter(([group]) => present.has(group))),
+  };
+}
+
+interface Seen {
+  readonly group: NodeGroup;
+  readonly registered: number;
+  /** Machines that failed and never became nodes. */
+  readonly failed: readonly Instance[];
+  /** What was awaited before this observation told of failures. */
+  readonly before: InFlightIncrease | undefined;
+  /** Machines that may still become nodes. */
+  readonly joining: readonly Instance[];
+  readonly nowMs: number;
+}
+
+function trackGroup(state: LoopState, seen: Seen, policy: Policy): LoopState {
+  const { group, nowMs } = seen;
+  if (!group.target.known) return timedOut(state, seen, policy);
+  const target = group.target.value;
+  const missing = Math.max(0, target - seen.registered - seen.failed.length);
+  const known = state.increases.get(group.id) ?? leftOf(seen);
+  const rise = riseOf(state, seen, target);
+  const maxProvisionMs = maxProvisionMsOf(group, policy);
+  const requestedAtMs = known?.requestedAtMs ?? (state.targets === undefined ? newestBirth(seen, maxProvisionMs) : nowMs);
+  const entry: InFlightIncrease = {
+    group: group.id,
+    nodes: Math.min(missing, (known?.nodes ?? 0) + rise),
+    requestedAtMs,
+    // Whoever asks for more gives all of them their time anew.
+    expectedByMs: known === undefined ? requestedAtMs + maxProvisionMs : rise > 0 ? nowMs + maxProvisionMs : known.expectedByMs,
+  };
+  const next = {
+    ...state,
+    increases: withEntry(state.increases, entry),
+    targets: new Map([...(state.targets ?? []), [group.id, target]]),
+  };
+  return timedOut(failedEarly(next, { seen, known }, policy), seen, policy);
+}
+
+/** Of an order whose failure was just told: the machines that Azure shows are on their way all the same. */
+function leftOf({ before, joining }: Seen): InFlightIncrease | undefined {
+  const nodes = Math.min(before?.nodes ?? 0, joining.length);
+  return before === undefined || nodes === 0 ? undefined : { ...before, nodes };
+}
+
+/** When the last of the machines that are awaited when a process begins was asked for, as far as their births tell. */
+function newestBirth({ joining, nowMs }: Seen, maxProvisionMs: number): number {
+  const births = joining.map((instance) => awaitedSinceMs(instance, nowMs, maxProvisionMs));
+  return births.length === 0 ? nowMs : Math.max(...births);
+}
+
+/** What was asked for since the last look and not by us: all of it after a restart. */
+function riseOf(state: LoopState, { group, nowMs }: Seen, target: number): number {
+  const backoff = state.backoffs.get(group.id);
+  // While the group rests, a target that comes back after a failure is no promise of nodes.
+  if (backoff !== undefined && backoff.untilMs > nowMs) return 0;
+  return Math.max(0, target - (state.targets?.get(group.id) ?? 0));
+}
+
+function withEntry(increases: LoopState['increases'], entry: InFlightIncrease): LoopState['increases'] {
+  const next = new Map(increases);
+  if (entry.nodes > 0) next.set(entry.group, entry);
+  else next.delete(entry.group);
+  return next;
+}
+
+/** Instances that failed to be created fail the increase they belong to, once: the next loops still see them. */
+function failedEarly(
+  state: LoopState,
+  { seen, known }: { readonly seen: Seen; readonly known: InFlightIncrease | undefined },
+  policy: Policy,
+): LoopState {
+  if (known === undefined) return state;
+  const first = seen.failed.find((instance) => instance.error !== undefined && instance.firstSeenMs >= known.requestedAtMs);
+  const lastFailureMs = state.backoffs.get(seen.group.id)?.lastFailureMs ?? -Infinity;
+  if (first?.error === undefined || lastFailureMs >= known.requestedAtMs) return state;
+  const { group, nowMs } = seen;
+  const { detail, code: cause, message } = first.error;
+  const failed = failGroup(state, { groupId: group.id, group, detail, cause, message, atMs: nowMs }, policy.backoff);
+  // The others of the order are machines that Azure shows: they are still on their way, and may still be late.
+  const coming = state.increases.get(group.id);
+  return coming === undefined || coming.nodes > seen.joining.length
+    ? failed
+    : { ...failed, increases: withEntry(failed.increases, coming) };
+}
+
+function timedOut(state: LoopState, seen: Seen, policy: Policy): LoopState {
+  const { group, nowMs } = seen;
+  const entry = state.increases.get(group.id);
+  if (entry === undefined || nowMs <= entry.expectedByMs) return state;
+  const detail = { kind: 'unavailable', effect: 'unknown' } as const;
+  const message = `${entry.nodes} nodes did not join within ${Math.round((entry.expectedByMs - entry.requestedAtMs) / 60_000)} minutes`;
+  return failGroup(state, { groupId: group.id, group, detail, cause: 'timeout', message, atMs: nowMs }, policy.backoff);
+}
+
+/** Nodes that count towards the target: an instance on its way out has left it already. */
+function registeredByGroup(observation: Observation): ReadonlyMap<NodeGroupId, number> {
+  const leaving = new Set(
+    observation.cloud.groups.flatMap((group) =>
+      (group.instances ?? []).filter((instance) => instance.state === 'deleting').map((instance) => instance.key),
+    ),
+  );
+  const counts = new Map<NodeGroupId, number>();
+  for (const [node, group] of observation.cloud.groupOfNode) {
+    const instance = observation.cloud.instanceOfNode.get(node);
+    if (instance !== undefined && leaving.has(instance)) continue;
+    counts.set(group, (counts.get(group) ?? 0) + 1);
+  }
+  return counts;
+}

@@ -1,0 +1,53 @@
+/**
+ * How fast one group may grow: so many nodes within any minute. A group of use only as a whole is not held by it, since a
+ * part of it is of no use. After a restart the minute begins anew.
+ */
+import type { NodeGroupId } from '../../domain/ids.ts';
+import type { LoopState } from '../../domain/loop-state.ts';
+import { isWhole, type NodeGroup } from '../../domain/node-group.ts';
+import type { ScaleUpPolicy } from '../../domain/policy.ts';
+import type { SkipReason } from '../../domain/reasons.ts';
+
+const MINUTE_MS = 60_000;
+
+type Asked = LoopState['asked'];
+
+/** Remembers nodes that were just asked for. */
+export function withAsked(asked: Asked, group: NodeGroupId, request: { readonly atMs: number; readonly nodes: number }): Asked {
+  if (request.nodes < 1) return asked;
+  return new Map([...(asked ?? []), [group, [...(asked?.get(group) ?? []), request]]]);
+}
+
+/** Forgets what is older than the minute. */
+export function askedLately(asked: Asked, nowMs: number): Asked {
+  if (asked === undefined) return undefined;
+  const left = [...asked].map(([group, requests]) => [group, requests.filter(({ atMs }) => isRecent(atMs, nowMs))] as const);
+  return new Map(left.filter(([, requests]) => requests.length > 0));
+}
+
+export interface Ramp {
+  /** The size up to which the group may grow now. */
+  readonly ceiling: number;
+  /** Why not further. undefined: nothing but its maximum. */
+  readonly reason: SkipReason | undefined;
+}
+
+export function rampOf(
+  group: NodeGroup,
+  { maxNodesPerGroupPerMinute: most = 0 }: Pick<ScaleUpPolicy, 'maxNodesPerGroupPerMinute'>,
+  { asked }: Pick<LoopState, 'asked'>,
+  nowMs: number,
+): Ramp {
+  if (most <= 0 || isWhole(group) || !group.target.known) return { ceiling: group.maxSize, reason: undefined };
+  const recent = (asked?.get(group.id) ?? []).filter(({ atMs }) => isRecent(atMs, nowMs));
+  const room = Math.max(0, most - recent.reduce((sum, { nodes }) => sum + nodes, 0));
+  const ceiling = group.target.value + room;
+  if (ceiling >= group.maxSize) return { ceiling: group.maxSize, reason: undefined };
+  const untilMs = Math.min(...recent.map(({ atMs }) => atMs), nowMs) + MINUTE_MS;
+  return { ceiling, reason: { kind: 'ramp', perMinute: most, untilMs } };
+}
+
+/** A clock that was set back must not hold a group for ever. */
+function isRecent(atMs: number, nowMs: number): boolean {
+  return Math.abs(nowMs - atMs) < MINUTE_MS;
+}

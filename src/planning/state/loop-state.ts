@@ -1,0 +1,197 @@
+/**
+ * What one loop remembers for the next, and how it changes. Each reducer takes a state and returns the next one; nothing
+ * is edited. Must not know: how anything is observed or carried out.
+ */
+import { reactionTo } from '../../lib/errors.ts';
+import type { NodeGroupId, NodeName } from '../../domain/ids.ts';
+import type { GroupTimes, LoopState, RememberedVerdict } from '../../domain/loop-state.ts';
+import type { NodeGroup } from '../../domain/node-group.ts';
+import type { Observation } from '../../domain/observation.ts';
+import type { IncreaseOutcome, RemovalOutcome } from '../../domain/outcome.ts';
+import type { Increase, KeptNode, ScaleDownPlan } from '../../domain/plan.ts';
+import type { Policy } from '../../domain/policy.ts';
+import type { UnremovableReason } from '../../domain/reasons.ts';
+import { withoutProven } from './stockouts.ts';
+import { askedLately, withAsked } from './increase-rate.ts';
+import { trackOrders } from '../capacity-objects/request-orders.ts';
+import { reduceDeletions, trackMarks } from './deletions.ts';
+import { failGroup, forgetOldBackoffs, type GroupFailure } from './backoff.ts';
+import { trackIncreases } from './in-flight-increases.ts';
+import { restoreUnneeded } from './after-restart.ts';
+import { trackUnregistered } from './unregistered.ts';
+
+/** How long before the start the "last" times lie, so that a fresh start is not a cooldown. */
+const LONG_AGO_MS = 3_600_000;
+
+/** The state of a process that has seen nothing yet. */
+export function emptyLoopState(nowMs: number): LoopState {
+  const longAgo = nowMs - LONG_AGO_MS;
+  return {
+    unneededSince: new Map(),
+    unremovable: new Map(),
+    backoffs: new Map(),
+    stockouts: [],
+    increases: new Map(),
+    deleting: new Map(),
+    lastScaleUpMs: longAgo,
+    lastScaleDownMs: longAgo,
+    lastScaleDownFailureMs: longAgo,
+    removals: [],
+  };
+}
+
+/**
+ * The first reducer of a loop: what the cloud told us since, what has registered, what has expired. Call it once per
+ * observation, before planning.
+ */
+export function reduceObservation(state: LoopState, observation: Observation, policy: Policy): LoopState {
+  const { nowMs } = observation;
+  const afterEvents = failuresIn(observation).reduce((next, failure) => failGroup(next, failure, policy.backoff), state);
+  const restored = restoreUnneeded(afterEvents, observation, policy.scaleDown);
+  const tracked = trackOrders(trackIncreases(restored, { observation, before: state.increases }, policy), observation);
+  const windowStart = nowMs - policy.scaleDown.removalWindowMs;
+  return {
+    ...forgetOldBackoffs({ ...tracked, stockouts: withoutProven(tracked.stockouts, cameIn(observation), nowMs) }, nowMs, policy.backoff),
+    ...(tracked.asked === undefined ? {} : { asked: askedLately(tracked.asked, nowMs) }),
+    deleting: reduceDeletions(tracked, observation),
+    unregisteredSince: trackUnregistered(tracked, observation, policy),
+    marks: trackMarks(state, observation),
+    unremovable: new Map([...tracked.unremovable].filter(([name, entry]) => entry.untilMs > nowMs && observation.cluster.nodes.has(name))),
+    removals: tracked.removals.filter((startMs) => startMs > windowStart),
+  };
+}
+
+/** Groups whose increase came whole. */
+function cameIn({ cloud }: Observation): readonly NodeGroup[] {
+  const came = new Set(cloud.events.flatMap((event) => (event.kind === 'increase-succeeded' ? [event.group] : [])));
+  return came.size === 0 ? [] : cloud.groups.filter(({ id }) => came.has(id));
+}
+
+function failuresIn(observation: Observation): readonly GroupFailure[] {
+  return observation.cloud.events.flatMap((event) => {
+    if (event.kind !== 'increase-failed') return [];
+    const { detail, code, message } = event.error;
+    // Somebody else's write is not the group's fault, and neither is our own stopping.
+    if (detail.kind === 'conflict' || detail.kind === 'cancelled') return [];
+    const group = observation.cloud.groups.find((candidate) => candidate.id === event.group);
+    return [{ groupId: event.group, group, detail, cause: code, message, atMs: event.atMs }];
+  });
+}
+
+/**
+ * Takes in what became of one capacity write. Conflicts and refusals change nothing: the plan is made again. `group`
+ * tells the size, zone and priority of a stock-out where the error does not.
+ */
+export function reduceIncrease(
+  state: LoopState,
+  result: { readonly increase: Increase; readonly outcome: IncreaseOutcome; readonly group?: NodeGroup },
+  nowMs: number,
+  policy: Policy,
+): LoopState {
+  const { increase, outcome } = result;
+  if (outcome.kind === 'conflict' || outcome.kind === 'refused' || outcome.kind === 'withheld') return state;
+  if (outcome.kind === 'failed') {
+    if (reactionTo(outcome.error) !== 'back-off-group') return state;
+    const { detail, kind, code: cause = kind, message } = outcome.error;
+    const failed = failGroup(state, { groupId: outcome.group, group: result.group, detail, cause, message, atMs: nowMs }, policy.backoff);
+    // Nothing came of this order; what was asked for before it is on its way all the same.
+    return { ...failed, increases: state.increases };
+  }
+  const known = state.increases.get(increase.group);
+  const entry = {
+    group: increase.group,
+    nodes: (known?.nodes ?? 0) + Math.max(0, outcome.target - increase.from),
+    requestedAtMs: nowMs,
+    expectedByMs: nowMs + (result.group?.options.maxProvisionMs ?? policy.scaleUp.maxProvisionMs),
+  };
+  return {
+    ...state,
+    increases: new Map([...state.increases, [increase.group, entry]]),
+    targets: new Map([...(state.targets ?? []), [increase.group, outcome.target]]),
+    asked: withAsked(state.asked, increase.group, { atMs: nowMs, nodes: outcome.target - increase.from }),
+    lastScaleUpMs: nowMs,
+    groupTimes: withTimes(state, increase.group, { scaleUpMs: nowMs }),
+  };
+}
+
+/** Keeps the timers of the nodes that are still unneeded, and remembers which nodes need no second look for a while. */
+export function reduceScaleDownPlan(state: LoopState, plan: ScaleDownPlan, observation: Observation, _policy: Policy): LoopState {
+  const remembered = plan.kept.flatMap((kept) => rememberedVerdict(kept, observation.nowMs));
+  return { ...state, unneededSince: plan.unneeded, unremovable: new Map([...state.unremovable, ...remembered]) };
+}
+
+type Remembered = readonly [NodeName, RememberedVerdict];
+
+/** Verdicts that took a simulation, or a walk over the pods, to reach. The rest is cheap and looked at in every loop. */
+const COSTLY_VERDICTS: ReadonlySet<UnremovableReason> = new Set(['BlockedByPod', 'NoPlaceToMovePods']);
+
+function rememberedVerdict(kept: KeptNode, nowMs: number): readonly Remembered[] {
+  if (!COSTLY_VERDICTS.has(kept.reason) || kept.recheckAtMs === undefined || kept.recheckAtMs <= nowMs) return [];
+  const { reason, recheckAtMs: untilMs, blocker } = kept;
+  return [[kept.node, { reason, untilMs, ...(blocker === undefined ? {} : { blocker }) }]];
+}
+
+/** Takes in what became of removals in the background since the last call. */
+export function reduceRemovals(state: LoopState, outcomes: readonly RemovalOutcome[], nowMs: number): LoopState {
+  return outcomes.reduce((next, outcome) => reduceRemoval(next, outcome, nowMs), state);
+}
+
+function reduceRemoval(state: LoopState, outcome: RemovalOutcome, nowMs: number): LoopState {
+  switch (outcome.kind) {
+    case 'started': {
+      const entry = { group: outcome.group, instance: outcome.instance, sinceMs: outcome.atMs };
+      return {
+        ...state,
+        deleting: new Map([...state.deleting, [outcome.node, entry]]),
+        marks: new Map([...(state.marks ?? []), [outcome.node, { sinceMs: outcome.atMs, ours: true }]]),
+        unneededSince: without(state.unneededSince, outcome.node),
+        removals: [...state.removals, outcome.atMs],
+        lastScaleDownMs: Math.max(state.lastScaleDownMs, outcome.atMs),
+        groupTimes: withTimes(state, outcome.group, { scaleDownMs: outcome.atMs }),
+      };
+    }
+    case 'deleted':
+      // The entry stays until the node has gone from the cluster: until then it must not be looked at again.
+      return {
+        ...state,
+        lastScaleDownMs: Math.max(state.lastScaleDownMs, outcome.atMs),
+        groupTimes: withTimes(state, outcome.group, { scaleDownMs: outcome.atMs }),
+      };
+    case 'undone':
+      return reduceUndone(state, outcome, nowMs);
+    case 'instances':
+      return outcome.accepted ? { ...state, removals: [...state.removals, ...outcome.instances.map(() => outcome.atMs)] } : state;
+  }
+}
+
+function reduceUndone(state: LoopState, outcome: Extract<RemovalOutcome, { kind: 'undone' }>, nowMs: number): LoopState {
+  // As in the Cluster Autoscaler: what a drain meets on one node rests that node, and only what would meet the next node, too
+  // (a write that fails) rests them all.
+  const isFailure = outcome.step === 'taint' || outcome.step === 'delete';
+  const reason: UnremovableReason = outcome.step === 'evict' || outcome.step === 'wait' ? 'BlockedByPod' : 'UnexpectedError';
+  const rests = outcome.retryAtMs > nowMs;
+  const verdict = { reason, untilMs: outcome.retryAtMs, detail: `its removal was given up (${outcome.step}): ${outcome.message}` };
+  return {
+    ...state,
+    deleting: without(state.deleting, outcome.node),
+    unremovable: rests ? new Map([...state.unremovable, [outcome.node, verdict]]) : state.unremovable,
+    ...(isFailure ? failedAt(state, outcome) : {}),
+  };
+}
+
+function failedAt(state: LoopState, { group, atMs }: { readonly group: NodeGroupId; readonly atMs: number }): Partial<LoopState> {
+  const lastScaleDownFailureMs = Math.max(state.lastScaleDownFailureMs, atMs);
+  return { lastScaleDownFailureMs, groupTimes: withTimes(state, group, { scaleDownFailureMs: atMs }) };
+}
+
+/** Outcomes of one group come in order of time. */
+function withTimes(state: LoopState, group: NodeGroupId, times: GroupTimes): ReadonlyMap<NodeGroupId, GroupTimes> {
+  return new Map([...(state.groupTimes ?? []), [group, { ...state.groupTimes?.get(group), ...times }]]);
+}
+
+function without<Value>(map: ReadonlyMap<string, Value>, key: string): ReadonlyMap<string, Value> {
+  if (!map.has(key)) return map;
+  const rest = new Map(map);
+  rest.delete(key);
+  return rest;
+}

@@ -1,0 +1,284 @@
+/**
+ * Which devices fill the claims of a pod, after kube-scheduler's structured allocator: requests in order, alternatives in order,
+ * devices in order, going back where a later request finds none. A device that a selector cannot be asked about ends it all.
+ */
+import { deviceId, MOST_DEVICES_OF_CLAIM, type AttributeRule, type DeviceClaim, type DeviceRequest } from '../../domain/devices.ts';
+import { type DeviceList, attributeOf, matchOf, type AskMatch, type ClaimMatch } from './device-list.ts';
+
+// What is taken of the devices of a node.
+
+export interface DevicesInUse {
+  /** By device: how many have it. */
+  readonly taken: Uint16Array;
+  /** By counter. */
+  readonly used: Float64Array;
+}
+
+export function nothingInUse(list: DeviceList): DevicesInUse {
+  return { taken: new Uint16Array(list.devices.length), used: new Float64Array(list.limits.length) };
+}
+
+/** `by` is 1 to take and -1 to give back. Counters go with the first that takes a device and come with the last. */
+export function takeDevices(list: DeviceList, { taken, used }: DevicesInUse, places: readonly number[], by: 1 | -1): void {
+  for (const place of places) {
+    const before = taken[place] ?? 0;
+    taken[place] = before + by;
+    if (before + by > 1 || (before === 1 && by === 1)) continue;
+    for (const { counter, amount } of list.uses[place] ?? []) used[counter] = (used[counter] ?? 0) + by * amount;
+  }
+}
+
+/** What is asked of one node. */
+export interface Asked {
+  readonly claims: readonly DeviceClaim[];
+  readonly list: DeviceList;
+  /** Left as found. */
+  readonly inUse: DevicesInUse;
+  /** Pools of the node that are being published anew. Absent: none. */
+  readonly incomplete?: readonly string[];
+}
+
+/** By claim: the devices that it takes from others; what it only looks at is not among them. */
+export type Picks = readonly (readonly number[])[];
+
+/** After so many tries a claim counts as one that cannot be filled: nothing may hold up a plan. */
+const MOST_STEPS = 20_000;
+
+interface Wanted {
+  readonly claim: number;
+  readonly request: DeviceRequest;
+}
+
+/** A rule with what the devices chosen so far have. */
+interface Common extends AttributeRule {
+  /** What all have, of a rule that wants the same. */
+  value: string | undefined;
+  /** By request what its last device has, of a rule that wants them distinct. */
+  readonly values: Map<string, string>;
+  count: number;
+}
+
+interface Choice {
+  readonly at: number;
+  readonly place: number;
+  readonly match: AskMatch;
+  readonly rules: readonly Common[];
+}
+
+/** Owns one try to fill all claims. */
+export class DeviceSearch {
+  readonly picks: number[][];
+  /** Set: nobody can say whether the claims can be filled, and kube-scheduler gives up the pod. */
+  fault: string | undefined;
+  readonly #asked: Asked;
+  readonly #inUse: DevicesInUse;
+  readonly #wanted: readonly Wanted[];
+  readonly #matches: readonly ClaimMatch[];
+  readonly #common: readonly (readonly Common[])[];
+  /** By claim: how many devices it has, those that it only looks at among them. */
+  readonly #counts: number[];
+  /** By claim: what it only looks at. */
+  readonly #looking: (readonly number[])[];
+  #steps = 0;
+
+  constructor(asked: Asked) {
+    const { claims, list, inUse } = asked;
+    this.#asked = asked;
+    this.#inUse = { taken: inUse.taken.slice(), used: inUse.used.slice() };
+    this.picks = claims.map(() => []);
+    this.#counts = claims.map(() => 0);
+    this.#looking = claims.map(() => []);
+    this.#wanted = claims.flatMap(({ requests }, claim) => requests.map((request) => ({ claim, request })));
+    this.#matches = claims.map((claim) => matchOf(claim, list));
+    this.#common = claims.map(({ rules }) => rules.map((rule) => ({ ...rule, value: undefined, values: new Map(), count: 0 })));
+  }
+
+  find(): boolean {
+    this.fault = this.#faultBefore();
+    return this.fault === undefined && this.#fillRequest(0) && this.fault === undefined;
+  }
+
+  /** What is looked at before the first device is given away. */
+  #faultBefore(): string | undefined {
+    for (const [at, { name, requests }] of this.#asked.claims.entries()) {
+      let least = 0;
+      for (const request of requests) {
+        const found = request.asks.flatMap((ask) => this.#matches[at]?.asks.get(ask) ?? []);
+        const fault = found.map((match) => this.#faultOfAll(match)).find((text) => text !== undefined);
+        if (fault !== undefined) return `claim ${name}, request ${request.name}: ${fault}`;
+        least += Math.min(...found.map(({ ask, places }) => (ask.count === 'all' ? places.length : ask.count)));
+      }
+      if (least > MOST_DEVICES_OF_CLAIM)
+        return `claim ${name}: number of requested devices ${least} exceeds the claim limit of ${MOST_DEVICES_OF_CLAIM}`;
+    }
+    return undefined;
+  }
+
+  /** Who asks for all must know all. */
+  #faultOfAll({ ask, faults }: AskMatch): string | undefined {
+    if (ask.count !== 'all') return undefined;
+    const [pool] = this.#asked.incomplete ?? [];
+    if (pool !== undefined) return `asks for all devices, but resource pool ${pool} is currently being updated`;
+    return faults.values().next().value;
+  }
+
+  #fillRequest(at: number): boolean {
+    const wanted = this.#wanted[at];
+    if (wanted === undefined) return true;
+    return wanted.request.asks.some((ask) => {
+      const match = this.#matches[wanted.claim]?.asks.get(ask);
+      if (match === undefined || match.failed !== undefined) return false;
+      const count = ask.count === 'all' ? match.places.length : ask.count;
+      const fits = (this.#counts[wanted.claim] ?? 0) + count <= MOST_DEVICES_OF_CLAIM;
+      // An ask for all of nothing is not filled.
+      if (count === 0 || !fits) return false;
+      return ask.count === 'all' ? this.#fillAll(at, match, 0) : this.#fillAsk(at, match, 0, count);
+    });
+  }
+
+  /** One after the other: there is nothing to choose from. True also where a fault ends the search. */
+  #fillAll(at: number, match: AskMatch, next: number): boolean {
+    const place = match.places[next];
+    if (place === undefined) return this.#fillRequest(at + 1);
+    if (!this.#isUntaken(at, place, match) || !this.#hasCounters(place, match) || match.barred.has(place)) return false;
+    const rules = this.#rulesFor(at, match);
+    if (!this.#agrees(rules, place)) {
+      this.fault = this.#brokenRule(at, place);
+      return true;
+    }
+    const choice = { at, place, match, rules };
+    this.#choose(choice, 1);
+    if (this.#fillAll(at, match, next + 1)) return true;
+    this.#choose(choice, -1);
+    return false;
+  }
+
+  #brokenRule(at: number, place: number): string {
+    const { claims, list } = this.#asked;
+    const { claim, request } = this.#wanted[at] ?? {};
+    const device = list.devices[place];
+    const names = `claim ${claims[claim ?? 0]?.name ?? ''}, request ${request?.name ?? ''}`;
+    return `${names}: cannot add device ${device === undefined ? '' : deviceId(device)} because a claim constraint would not be satisfied`;
+  }
+
+  /** True also where a fault ends the search. */
+  #fillAsk(at: number, match: AskMatch, from: number, left: number): boolean {
+    if (left === 0) return this.#fillRequest(at + 1);
+    const failed = new Set<string>();
+    const { looked, faults } = match;
+    for (let next = from; next < looked.length && (faults.size > 0 || next <= looked.length - left); next++) {
+      const place = looked[next] ?? 0;
+      if (!this.#isUntaken(at, place, match)) continue;
+      this.fault = faults.get(place);
+      if (this.fault !== undefined) return true;
+      const likes = this.#matches.map(({ classes }) => classes[place]).join();
+      if (failed.has(likes) || !this.#hasCounters(place, match)) continue;
+      const rules = this.#rulesFor(at, match);
+      if (!this.#agrees(rules, place)) continue;
+      this.#steps += 1;
+      if (this.#steps > MOST_STEPS) return false;
+      const choice = { at, place, match, rules };
+      this.#choose(choice, 1);
+      if (this.#fillAsk(at, match, next + 1, left - 1)) return true;
+      this.#choose(choice, -1);
+      failed.add(likes);
+    }
+    return false;
+  }
+
+  /** Who only looks at a device minds nobody but its own claim; nobody takes what the same pod looks at. */
+  #isUntaken(at: number, place: number, { ask }: AskMatch): boolean {
+    const claim = this.#wanted[at]?.claim ?? 0;
+    if (ask.admin) return this.#looking[claim]?.includes(place) !== true && this.picks[claim]?.includes(place) !== true;
+    return (this.#inUse.taken[place] ?? 0) === 0 && !this.#looking.some((places) => places.includes(place));
+  }
+
+  #hasCounters(place: number, { ask }: AskMatch): boolean {
+    const { list } = this.#asked;
+    if (ask.admin) return true;
+    return (list.uses[place] ?? []).every(
+      ({ counter, amount }) => (this.#inUse.used[counter] ?? 0) + amount <= (list.limits[counter] ?? 0),
+    );
+  }
+
+  #rulesFor(at: number, { ask }: AskMatch): readonly Common[] {
+    const wanted = this.#wanted[at];
+    if (wanted === undefined) return [];
+    const { claim, request } = wanted;
+    return (this.#common[claim] ?? []).filter(
+      ({ requests }) => requests.length === 0 || requests.includes(request.name) || requests.includes(`${request.name}/${ask.name}`),
+    );
+  }
+
+  #agrees(rules: readonly Common[], place: number): boolean {
+    const device = this.#asked.list.devices[place];
+    if (device === undefined) return false;
+    return rules.every(({ kind, attribute, value, values, count }) => {
+      const own = attributeOf(device, attribute);
+      if (own === undefined || count === 0) return own !== undefined;
+      return kind === 'same' ? own === value : ![...values.values()].includes(own);
+    });
+  }
+
+  #choose({ at, place, match, rules }: Choice, by: 1 | -1): void {
+    const { list } = this.#asked;
+    const { claim, request } = this.#wanted[at] ?? { claim: 0, request: { name: '' } };
+    const device = list.devices[place];
+    for (const rule of rules) {
+      const own = device === undefined ? undefined : attributeOf(device, rule.attribute);
+      if (rule.count === 0) rule.value = own;
+      rule.count += by;
+      if (by === 1 && own !== undefined) rule.values.set(request.name, own);
+      else rule.values.delete(request.name);
+    }
+    this.#counts[claim] = (this.#counts[claim] ?? 0) + by;
+    const picks = this.picks[claim] ?? [];
+    if (match.ask.admin) {
+      const looking = this.#looking[claim] ?? [];
+      this.#looking[claim] = by === 1 ? [...looking, place] : looking.slice(0, -1);
+      return;
+    }
+    takeDevices(list, this.#inUse, [place], by);
+    if (by === 1) picks.push(place);
+    else picks.pop();
+  }
+}
+
+// Whether the claims of a pod can be filled with the devices of a node, with which, and what they fall short of. Pure.
+
+/** undefined: the claims cannot all be filled. */
+export function allocate(asked: Asked): Picks | undefined {
+  const search = new DeviceSearch(asked);
+  return search.find() ? search.picks : undefined;
+}
+
+/** Why kube-scheduler would give up the pod here, and not only the node; undefined: it would not. */
+export function faultOf(asked: Asked): string | undefined {
+  const search = new DeviceSearch(asked);
+  search.find();
+  return search.fault;
+}
+
+/** In numbers, which request falls short. */
+export function shortfall(asked: Asked): string {
+  const fault = faultOf(asked);
+  if (fault !== undefined) return fault;
+  for (const claim of asked.claims) {
+    const { asks } = matchOf(claim, asked.list);
+    for (const request of claim.requests) {
+      const lacks = request.asks.map((ask) => lackOf(asks.get(ask), asked.inUse));
+      if (lacks.every((lack) => lack !== undefined)) return `claim ${claim.name}, request ${request.name}: ${lacks.join('; or ')}`;
+    }
+  }
+  return `claims ${asked.claims.map(({ name }) => name).join(', ')}: not all of the devices can be had together`;
+}
+
+function lackOf(match: AskMatch | undefined, { taken }: DevicesInUse): string | undefined {
+  if (match === undefined) return 'nothing is known of it';
+  const { ask, places, barred } = match;
+  const failed = match.failed ?? barred.values().next().value;
+  if (failed !== undefined) return failed;
+  const free = ask.admin ? places.length : places.filter((place) => taken[place] === 0).length;
+  const wanted = ask.count === 'all' ? Math.max(1, places.length) : ask.count;
+  return free >= wanted ? undefined : `needs ${ask.count} devices, ${free} of ${places.length} that match are free`;
+}

@@ -1,0 +1,177 @@
+/**
+ * Who has which device, per node slot. Knows nothing of forks: what a change took is handed out, so that undoing it gives back
+ * exactly that. A node without devices costs nothing.
+ */
+import type { DeviceClaim, DeviceRules } from '../../domain/devices.ts';
+import type { Node } from '../../domain/node.ts';
+import type { Pod, PodShape } from '../../domain/pod.ts';
+import type { FitReason } from '../../domain/reasons.ts';
+import { allocate, faultOf, shortfall, type Asked, nothingInUse, takeDevices, type DevicesInUse } from './device-allocator.ts';
+import { listOf, type DeviceList } from './device-list.ts';
+import { cannotAllocate } from '../predicates/devices.ts';
+
+/** What a pod has: devices of its own, and claims that it shares. */
+export interface Holding {
+  readonly own: readonly number[];
+  readonly shared: readonly { readonly key: string; readonly places: readonly number[] }[];
+}
+
+interface SharedClaim {
+  readonly places: readonly number[];
+  users: number;
+}
+
+/** The devices of one node with everybody who has some. */
+export interface DeviceSeat {
+  readonly node: Node;
+  readonly list: DeviceList;
+  readonly inUse: DevicesInUse;
+  readonly holdings: Map<string, Holding>;
+  /** Claims that got their devices here and that no view knows of yet. */
+  readonly shared: Map<string, SharedClaim>;
+}
+
+const NOTHING: Holding = { own: [], shared: [] };
+
+export class DeviceLedger {
+  readonly #seats = new Map<number, DeviceSeat>();
+  /** Claim -> the slot where it got its devices. */
+  readonly #sharedAt = new Map<string, number>();
+
+  seat(slot: number, node: Node): void {
+    const { devices } = node;
+    if (devices === undefined || (devices.pools.length === 0 && devices.incomplete.length === 0)) return;
+    const list = listOf(devices.pools);
+    const inUse = nothingInUse(list);
+    takeDevices(list, inUse, placesOf(devices.held, list), 1);
+    this.#seats.set(slot, { node, list, inUse, holdings: new Map(), shared: new Map() });
+  }
+
+  /** What was there, for {@link putBack}. */
+  vacate(slot: number): DeviceSeat | undefined {
+    const seat = this.#seats.get(slot);
+    this.#seats.delete(slot);
+    for (const key of seat?.shared.keys() ?? []) this.#sharedAt.delete(key);
+    return seat;
+  }
+
+  putBack(slot: number, seat: DeviceSeat | undefined): void {
+    if (seat === undefined) return;
+    this.vacate(slot);
+    this.#seats.set(slot, seat);
+    for (const key of seat.shared.keys()) this.#sharedAt.set(key, slot);
+  }
+
+  /** A pod that is put where its claims cannot be filled takes nothing: whoever put it there knows more than is seen here. */
+  take(slot: number, pod: Pod): void {
+    const seat = this.#seats.get(slot);
+    if (seat === undefined || (pod.heldDevices === undefined && pod.shape.devices === undefined)) return;
+    this.give(slot, pod, this.#holdingOf(slot, seat, pod));
+  }
+
+  /** Takes exactly this. */
+  give(slot: number, pod: Pod, holding: Holding): void {
+    const seat = this.#seats.get(slot);
+    if (seat === undefined || (holding.own.length === 0 && holding.shared.length === 0)) return;
+    seat.holdings.set(pod.uid, holding);
+    takeDevices(seat.list, seat.inUse, holding.own, 1);
+    for (const { key, places } of holding.shared) {
+      const known = seat.shared.get(key);
+      if (known !== undefined) {
+        known.users += 1;
+        continue;
+      }
+      seat.shared.set(key, { places, users: 1 });
+      this.#sharedAt.set(key, slot);
+      takeDevices(seat.list, seat.inUse, places, 1);
+    }
+  }
+
+  /** What the pod had, for {@link give}. */
+  release(slot: number, pod: Pod): Holding {
+    const seat = this.#seats.get(slot);
+    const holding = seat?.holdings.get(pod.uid);
+    if (seat === undefined || holding === undefined) return NOTHING;
+    seat.holdings.delete(pod.uid);
+    takeDevices(seat.list, seat.inUse, holding.own, -1);
+    for (const { key, places } of holding.shared) {
+      const claim = seat.shared.get(key);
+      if (claim === undefined) continue;
+      claim.users -= 1;
+      if (claim.users > 0) continue;
+      seat.shared.delete(key);
+      this.#sharedAt.delete(key);
+      takeDevices(seat.list, seat.inUse, places, -1);
+    }
+    return holding;
+  }
+
+  /** Whether a pod of this shape gets what it claims there. */
+  hasFor({ devices }: Pick<PodShape, 'devices'>, slot: number): boolean {
+    return devices === undefined || this.admits(devices, slot);
+  }
+
+  admits(rules: DeviceRules, slot: number): boolean {
+    const open = this.#openAt(rules, slot);
+    if (open === undefined) return false;
+    if (open.length === 0) return true;
+    const seat = this.#seats.get(slot);
+    return seat !== undefined && allocate(asking(seat, open)) !== undefined;
+  }
+
+  /** `node`: the one in the slot, which may have no devices. */
+  refusals(rules: DeviceRules, slot: number, node: Node): readonly FitReason[] {
+    if (this.admits(rules, slot)) return [];
+    const open = this.#openAt(rules, slot);
+    if (open === undefined) return [cannotAllocate('a claim that it shares has got devices on another node')];
+    const seat = this.#seats.get(slot);
+    const isBare = seat === undefined || (seat.list.devices.length === 0 && this.fault(rules, slot) === undefined);
+    return [cannotAllocate(isBare ? withoutDevices(node) : shortfall(asking(seat, open)))];
+  }
+
+  /** Why kube-scheduler would give up a pod with these claims when it came to this node; undefined: it would not. */
+  fault(rules: DeviceRules, slot: number): string | undefined {
+    const seat = this.#seats.get(slot);
+    const open = seat === undefined ? [] : this.#openAt(rules, slot);
+    return seat === undefined || open === undefined || open.length === 0 ? undefined : faultOf(asking(seat, open));
+  }
+
+  /** The claims that still need devices there; undefined: one of them has its devices elsewhere. */
+  #openAt({ claims }: DeviceRules, slot: number): readonly DeviceClaim[] | undefined {
+    if (this.#sharedAt.size === 0) return claims;
+    const at = claims.map(({ shared }) => (shared === undefined ? undefined : this.#sharedAt.get(shared)));
+    if (at.some((other) => other !== undefined && other !== slot)) return undefined;
+    return at.every((other) => other === undefined) ? claims : claims.filter((_, index) => at[index] === undefined);
+  }
+
+  #holdingOf(slot: number, seat: DeviceSeat, pod: Pod): Holding {
+    if (pod.heldDevices !== undefined && pod.nodeName === seat.node.name) return { own: placesOf(pod.heldDevices, seat.list), shared: [] };
+    const rules = pod.shape.devices;
+    const open = rules === undefined ? undefined : this.#openAt(rules, slot);
+    const picks = open === undefined ? undefined : allocate(asking(seat, open));
+    if (rules === undefined || open === undefined || picks === undefined) return NOTHING;
+    const placesIn = (claim: DeviceClaim): readonly number[] =>
+      picks[open.indexOf(claim)] ?? seat.shared.get(claim.shared ?? '')?.places ?? [];
+    return {
+      own: rules.claims.filter(({ shared }) => shared === undefined).flatMap(placesIn),
+      shared: rules.claims.flatMap((claim) => (claim.shared === undefined ? [] : [{ key: claim.shared, places: placesIn(claim) }])),
+    };
+  }
+}
+
+function asking({ node, list, inUse }: DeviceSeat, claims: readonly DeviceClaim[]): Asked {
+  return { claims, list, inUse, incomplete: node.devices?.incomplete ?? [] };
+}
+
+/** What a node without a complete pool says. */
+export function withoutDevices({ devices }: Pick<Node, 'devices'>): string {
+  const incomplete = devices?.incomplete ?? [];
+  return incomplete.length === 0 ? 'the node publishes no devices' : `the node's pools ${incomplete.join(', ')} are not complete`;
+}
+
+function placesOf(ids: readonly string[], { placeOf }: DeviceList): readonly number[] {
+  return ids.flatMap((id) => {
+    const place = placeOf.get(id);
+    return place === undefined ? [] : [place];
+  });
+}

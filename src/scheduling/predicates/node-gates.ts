@@ -1,0 +1,55 @@
+/** Every NoSchedule and NoExecute taint of the node must be tolerated; PreferNoSchedule never keeps a pod away. */
+import type { Node } from '../../domain/node.ts';
+import type { PodShape, HostPort } from '../../domain/pod.ts';
+import type { FitReason } from '../../domain/reasons.ts';
+import { untoleratedTaint, type Taint } from '../../domain/taints.ts';
+
+export function refusedByTaints(shape: Pick<PodShape, 'tolerations'>, node: Pick<Node, 'taints'>): readonly FitReason[] {
+  const taint = untoleratedTaint(node.taints, shape.tolerations);
+  if (taint === undefined) return [];
+  const value = taint.value === '' ? '' : `=${taint.value}`;
+  return [{ kind: 'untolerated-taint', taint: `${taint.key}${value}:${taint.effect}` }];
+}
+
+// A cordoned node takes only pods that tolerate the taint that kubelets and `kubectl cordon` express it with.
+
+const CORDON: Taint = { key: 'node.kubernetes.io/unschedulable', value: '', effect: 'NoSchedule' };
+
+export function refusedByCordon(shape: Pick<PodShape, 'tolerations'>, node: Pick<Node, 'unschedulable'>): readonly FitReason[] {
+  if (!node.unschedulable || untoleratedTaint([CORDON], shape.tolerations) === undefined) return [];
+  return [{ kind: 'unschedulable' }];
+}
+
+// What a pod requires of the kubelet of its node, which must have declared it (kube-scheduler's NodeDeclaredFeatures, since 1.36).
+
+export function refusedByFeatures(
+  { nodeFeatures }: Pick<PodShape, 'nodeFeatures'>,
+  { declaredFeatures }: Pick<Node, 'declaredFeatures'>,
+): readonly FitReason[] {
+  const features = (nodeFeatures ?? []).filter((feature) => declaredFeatures?.includes(feature) !== true);
+  return features.length === 0 ? [] : [{ kind: 'node-features', features }];
+}
+
+// Host ports: same port and protocol collide when the addresses are equal or either one means every address.
+
+const EVERY_ADDRESS = '0.0.0.0';
+
+export function portsCollide(left: HostPort, right: HostPort): boolean {
+  if (left.port !== right.port || left.protocol !== right.protocol) return false;
+  return left.hostIp === right.hostIp || left.hostIp === EVERY_ADDRESS || right.hostIp === EVERY_ADDRESS;
+}
+
+export function takenPort(wanted: readonly HostPort[], used: readonly HostPort[]): HostPort | undefined {
+  return wanted.find((port) => used.some((other) => portsCollide(port, other)));
+}
+
+export function refusedByPorts(shape: Pick<PodShape, 'hostPorts'>, used: readonly HostPort[]): readonly FitReason[] {
+  const taken = takenPort(shape.hostPorts, used);
+  return taken === undefined ? [] : [{ kind: 'host-port-taken', port: taken.port, protocol: taken.protocol }];
+}
+
+// What this version cannot judge is refused by name: a wrong guess would buy nodes or move pods to nowhere.
+
+export function refusedAsUnsupported(shape: Pick<PodShape, 'unsupported'>): readonly FitReason[] {
+  return shape.unsupported.map(({ feature, detail }) => ({ kind: 'unsupported', feature, detail }));
+}

@@ -1,0 +1,178 @@
+/**
+ * Pods counted per topology domain, kept as pods and nodes come and go. One counter serves every shape that asks the
+ * same question ("pods like these, per zone"), so a check costs a look-up and never a walk over the cluster.
+ */
+import type { Labels } from '../../domain/labels.ts';
+import type { Node } from '../../domain/node.ts';
+import type { PodShape } from '../../domain/pod.ts';
+
+// One topology label: its values as small numbers, and which one each node slot has.
+
+const ABSENT = -1;
+const HOSTNAME = 'kubernetes.io/hostname';
+
+export class TopologyKey {
+  readonly label: string;
+  readonly #ids = new Map<string, number>();
+  readonly #names: string[] = [];
+  readonly #bySlot: number[] = [];
+
+  constructor(label: string) {
+    this.label = label;
+  }
+
+  record(slot: number, labels: Labels): void {
+    while (this.#bySlot.length < slot) this.#bySlot.push(ABSENT);
+    const value = this.valueIn(labels);
+    this.#bySlot[slot] = value === undefined ? ABSENT : this.#idOf(value);
+  }
+
+  /** undefined: such a node is in no domain. */
+  valueIn(labels: Labels): string | undefined {
+    const value = Object.hasOwn(labels, this.label) ? labels[this.label] : undefined;
+    // An empty host name stands for a node of which only the zone is known: it is no host yet.
+    return value === '' && this.label === HOSTNAME ? undefined : value;
+  }
+
+  /** How many values were ever seen. */
+  get size(): number {
+    return this.#names.length;
+  }
+
+  /** The value's number; negative when the node lacks the label. */
+  at(slot: number): number {
+    return this.#bySlot[slot] ?? ABSENT;
+  }
+
+  /** The number of a value; negative when it was never seen. */
+  numberOf(name: string): number {
+    return this.#ids.get(name) ?? ABSENT;
+  }
+
+  nameOf(value: number): string {
+    return this.#names[value] ?? '';
+  }
+
+  #idOf(value: string): number {
+    const known = this.#ids.get(value);
+    if (known !== undefined) return known;
+    const id = this.#names.push(value) - 1;
+    this.#ids.set(value, id);
+    return id;
+  }
+}
+
+// Which values of a topology label count as domains: those of nodes that a spread constraint does not leave out. Shared by
+// all constraints that leave out the same nodes, so that a node that comes or goes costs the same however many there are.
+
+export class DomainScope {
+  readonly #key: TopologyKey;
+  readonly #eligible: (node: Node) => boolean;
+  /** Eligible nodes per domain. */
+  readonly #nodes: number[] = [];
+  readonly #open: boolean[] = [];
+  #domains = 0;
+
+  constructor(key: TopologyKey, eligible: (node: Node) => boolean) {
+    this.#key = key;
+    this.#eligible = eligible;
+  }
+
+  /** How many domains there are among the eligible nodes. */
+  get domains(): number {
+    return this.#domains;
+  }
+
+  /** Whether a node with these labels would be in a domain that there is not yet. */
+  isNews(labels: Node['labels']): boolean {
+    const value = this.#key.valueIn(labels);
+    return value !== undefined && (this.#nodes[this.#key.numberOf(value)] ?? 0) === 0;
+  }
+
+  /** Whether the slot's node is eligible. */
+  isOpen(slot: number): boolean {
+    return this.#open[slot] === true;
+  }
+
+  /** `by` is 1 when the node comes, -1 when it goes. Its pods must come after it and go before it. */
+  moveNode(slot: number, node: Node, by: 1 | -1): void {
+    const value = this.#key.at(slot);
+    const open = value >= 0 && this.#eligible(node);
+    while (this.#open.length < slot) this.#open.push(false);
+    this.#open[slot] = open;
+    if (!open) return;
+    while (this.#nodes.length <= value) this.#nodes.push(0);
+    const nodes = (this.#nodes[value] ?? 0) + by;
+    this.#nodes[value] = nodes;
+    if (by === 1 && nodes === 1) this.#domains += 1;
+    if (by === -1 && nodes === 0) this.#domains -= 1;
+  }
+}
+
+export interface CounterRule {
+  readonly counts: (shape: PodShape) => boolean;
+  /** Spread constraints leave out pods that are on their way out; affinity terms count them. */
+  readonly countsTerminating: boolean;
+  /** Nodes that make up the domains; undefined: domains are not asked for, every node's pods count. */
+  readonly scope: DomainScope | undefined;
+  /** Nothing that is there can be counted yet: spares the walk over the cluster. */
+  readonly newborn?: true;
+}
+
+/** Counts pods per domain and, for spread constraints, knows the smallest domain without looking at them all. */
+export class DomainCounter {
+  readonly key: TopologyKey;
+  readonly rule: CounterRule;
+  total = 0;
+  #pods: number[] = [];
+  /** Domains that hold any pods. */
+  #occupied = 0;
+  /** `#sizes[n]`: how many domains hold n pods; of empty ones only the scope knows. */
+  #sizes: number[] = [];
+  #least = 0;
+
+  constructor(key: TopologyKey, rule: CounterRule) {
+    this.key = key;
+    this.rule = rule;
+  }
+
+  podsIn(value: number): number {
+    return this.#pods[value] ?? 0;
+  }
+
+  /** How many domains there are among the eligible nodes. */
+  get domains(): number {
+    return this.rule.scope?.domains ?? 0;
+  }
+
+  /** The pods of the emptiest domain; 0 when there are fewer domains than `minDomains`. */
+  least(minDomains: number): number {
+    const { domains } = this;
+    return domains < minDomains || this.#occupied < domains ? 0 : this.#least;
+  }
+
+  movePods(slot: number, by: number): void {
+    const value = this.key.at(slot);
+    const { scope } = this.rule;
+    if (value < 0 || scope?.isOpen(slot) === false) return;
+    const before = this.podsIn(value);
+    while (this.#pods.length < value) this.#pods.push(0);
+    this.#pods[value] = before + by;
+    this.total += by;
+    if (scope !== undefined) this.#resize(before, before + by);
+  }
+
+  #resize(from: number, to: number): void {
+    if (from === 0) this.#occupied += 1;
+    else this.#sizes[from] = (this.#sizes[from] ?? 0) - 1;
+    if (to === 0) this.#occupied -= 1;
+    else this.#enter(to);
+    while (this.#least < this.#sizes.length && (this.#sizes[this.#least] ?? 0) === 0) this.#least += 1;
+  }
+
+  #enter(size: number): void {
+    while (this.#sizes.length <= size) this.#sizes.push(0);
+    this.#sizes[size] = (this.#sizes[size] ?? 0) + 1;
+    if (size < this.#least || this.#occupied === 1) this.#least = size;
+  }
+}

@@ -1,0 +1,248 @@
+/**
+ * The nodes of a snapshot in numbered slots: what is free on each lies in one typed array, so that a search touches
+ * little memory. Knows nothing of forks; a slot that was vacated keeps its content until it is taken again.
+ */
+import type { NodeName } from '../../domain/ids.ts';
+import type { Node } from '../../domain/node.ts';
+import type { HostPort, Pod, PodShape } from '../../domain/pod.ts';
+import type { ResourceNames, Resources } from '../../domain/resources.ts';
+import { attachLimit, withAttachSlots, requestsAlone, SharedVolumes, type CompiledVolume } from '../volumes/attachments.ts';
+import type { LoneDisk } from '../../domain/volumes.ts';
+import { takenDisk } from '../predicates/volumes.ts';
+import { fitsFree, needOf, type Need } from '../predicates/resources-fit.ts';
+import { bug } from './undo-log.ts';
+
+const NO_PORTS: readonly HostPort[] = [];
+const NO_DISKS: readonly LoneDisk[] = [];
+
+/** What a pod takes of a node, worked out before. */
+interface Taking {
+  readonly shape: PodShape;
+  readonly need: Need;
+  readonly shared: readonly CompiledVolume[];
+}
+
+export class NodeSlots {
+  readonly slotOf = new Map<NodeName, number>();
+  readonly nodes: (Node | undefined)[] = [];
+  readonly #pods: (readonly Pod[])[] = [];
+  readonly #ports: HostPort[][] = [];
+  /** By slot; only of slots that have some. */
+  readonly #disks = new Map<number, LoneDisk[]>();
+  readonly #volumes = new SharedVolumes();
+  /** The pod lists that are copies of ours and may be edited. */
+  readonly #ownList: boolean[] = [];
+  /** Changes whenever the slot gets another node: verdicts about the old one are void. */
+  stamps = new Float64Array(64);
+  live = new Uint8Array(64);
+  cordoned = new Uint8Array(64);
+  free: Float64Array;
+  #stride: number;
+  #lastStamp = 0;
+
+  readonly #resourceNames: ResourceNames;
+
+  constructor(names: ResourceNames) {
+    this.#resourceNames = names;
+    this.#stride = names.count;
+    this.free = new Float64Array(64 * names.count);
+  }
+
+  get count(): number {
+    return this.nodes.length;
+  }
+
+  /** @throws AutoscalerError `bug` when the slot never had a node. */
+  nodeAt(slot: number): Node {
+    const node = this.nodes[slot];
+    if (node === undefined) throw bug(`There is no node in slot ${slot}.`);
+    return node;
+  }
+
+  /** @throws AutoscalerError `bug` when the node is not there. */
+  slotNamed(name: NodeName): number {
+    const slot = this.slotOf.get(name);
+    if (slot === undefined) throw bug(`Node ${name} is not in the snapshot.`);
+    return slot;
+  }
+
+  get stride(): number {
+    return this.#stride;
+  }
+
+  /** Makes room for resources that were first heard of after the snapshot was made. */
+  widen(resources: number): void {
+    if (resources <= this.#stride) return;
+    const wider = new Float64Array(this.live.length * resources);
+    for (let slot = 0; slot < this.count; slot++) {
+      wider.set(this.free.subarray(slot * this.#stride, (slot + 1) * this.#stride), slot * resources);
+    }
+    const before = this.#stride;
+    this.free = wider;
+    this.#stride = resources;
+    this.#openSlots(before);
+  }
+
+  /** Attach slots that are counted from now on: no pod that is there took any, or they would have been counted before. */
+  #openSlots(from: number): void {
+    for (const { index, driver } of this.#resourceNames.attachable) {
+      if (index < from || index >= this.#stride) continue;
+      this.nodes.forEach((node, slot) => {
+        this.free[slot * this.#stride + index] = attachLimit(node?.attachLimits, driver);
+      });
+    }
+  }
+
+  podsAt(slot: number): readonly Pod[] {
+    return this.#pods[slot] ?? [];
+  }
+
+  eachNode(visit: (slot: number, node: Node, pods: readonly Pod[]) => void): void {
+    for (const slot of this.slotOf.values()) visit(slot, this.nodeAt(slot), this.podsAt(slot));
+  }
+
+  portsAt(slot: number): readonly HostPort[] {
+    return this.#ports[slot] ?? NO_PORTS;
+  }
+
+  disksAt(slot: number): readonly LoneDisk[] {
+    return this.#disks.get(slot) ?? NO_DISKS;
+  }
+
+  freeAt(slot: number): Float64Array {
+    return this.free.subarray(slot * this.#stride, (slot + 1) * this.#stride);
+  }
+
+  /** Puts an empty node into a slot; `slot` may be the next new one. */
+  seat(slot: number, node: Node): void {
+    this.#reach(slot);
+    if (this.nodes[slot] !== node) this.stamps[slot] = ++this.#lastStamp;
+    this.nodes[slot] = node;
+    this.live[slot] = 1;
+    this.cordoned[slot] = node.unschedulable ? 1 : 0;
+    this.slotOf.set(node.name, slot);
+    const allocatable = withAttachSlots(node, this.#resourceNames);
+    this.widen(allocatable.length);
+    const base = slot * this.#stride;
+    this.free.fill(0, base, base + this.#stride);
+    this.free.set(allocatable, base);
+    this.#ports[slot]?.splice(0);
+    this.#disks.delete(slot);
+  }
+
+  vacate(slot: number): void {
+    const node = this.nodes[slot];
+    if (node !== undefined && this.slotOf.get(node.name) === slot) this.slotOf.delete(node.name);
+    this.live[slot] = 0;
+  }
+
+  /** Takes back the newest slot. */
+  dropLast(): void {
+    this.nodes.pop();
+    this.#pods.length = Math.min(this.#pods.length, this.count);
+  }
+
+  /** The list as it is, not to be edited until somebody needs to. */
+  adopt(slot: number, pods: readonly Pod[]): void {
+    this.#pods[slot] = pods;
+    this.#ownList[slot] = false;
+  }
+
+  insert(slot: number, pod: Pod, at?: number): void {
+    const list = this.#editable(slot);
+    if (at === undefined) list.push(pod);
+    else list.splice(at, 0, pod);
+  }
+
+  /** The place it had; negative when it was not there. */
+  remove(slot: number, pod: Pod): number {
+    const at = this.podsAt(slot).findIndex((other) => other === pod || other.uid === pod.uid);
+    if (at >= 0) this.#editable(slot).splice(at, 1);
+    return at;
+  }
+
+  /** Whether there is room for one more, shared volumes that are there not counted again, and none has a disk that it wants alone. */
+  hasRoomFor(slot: number, { shape, need, shared }: Taking): boolean {
+    if (!fitsFree(need, this.free, slot * this.#stride)) return false;
+    if (shape.loneDisks !== undefined && takenDisk(shape.loneDisks, this.disksAt(slot)) !== undefined) return false;
+    return shared.length === 0 || fitsFree(needOf(this.requestsAt(slot, shape)), this.free, slot * this.#stride);
+  }
+
+  /** What the pod would take of this very node. */
+  requestsAt(slot: number, { requests, sharedVolumes }: PodShape): Resources {
+    if (sharedVolumes === undefined) return requests;
+    return requestsAlone({ requests, sharedVolumes: this.#volumes.newTo(slot, sharedVolumes) });
+  }
+
+  take(slot: number, { shape, need, shared }: Taking): void {
+    this.#give(slot, need, -1);
+    if (shape.hostPorts.length > 0) this.#takePorts(slot, shape.hostPorts);
+    if (shape.loneDisks !== undefined) this.#disks.set(slot, [...this.disksAt(slot), ...shape.loneDisks]);
+    if (shared.length > 0) for (const volume of this.#volumes.take(slot, shared)) this.#give(slot, volume.need, -1);
+  }
+
+  giveBack(slot: number, { shape, need, shared }: Taking): void {
+    this.#give(slot, need, 1);
+    if (shape.hostPorts.length > 0) this.#giveBackPorts(slot, shape.hostPorts);
+    if (shape.loneDisks !== undefined) this.#giveBackDisks(slot, shape.loneDisks);
+    if (shared.length > 0) for (const volume of this.#volumes.giveBack(slot, shared)) this.#give(slot, volume.need, 1);
+  }
+
+  /** `sign` is 1 when a pod goes and gives back, -1 when it comes and takes. */
+  #give(slot: number, need: Need, sign: 1 | -1): void {
+    const base = slot * this.#stride;
+    const { indexes, amounts } = need;
+    for (let at = 0; at < indexes.length; at++) {
+      const index = base + (indexes[at] ?? 0);
+      this.free[index] = (this.free[index] ?? 0) + sign * (amounts[at] ?? 0);
+    }
+  }
+
+  #takePorts(slot: number, ports: readonly HostPort[]): void {
+    const used = this.#ports[slot];
+    if (used === undefined) this.#ports[slot] = [...ports];
+    else used.push(...ports);
+  }
+
+  #giveBackPorts(slot: number, ports: readonly HostPort[]): void {
+    const used = this.#ports[slot] ?? [];
+    for (const port of ports) {
+      const at = used.findIndex((other) => other.port === port.port && other.protocol === port.protocol && other.hostIp === port.hostIp);
+      if (at >= 0) used.splice(at, 1);
+    }
+  }
+
+  #giveBackDisks(slot: number, disks: readonly LoneDisk[]): void {
+    const left = [...this.disksAt(slot)];
+    for (const disk of disks) left.splice(left.indexOf(disk), 1);
+    if (left.length > 0) this.#disks.set(slot, left);
+    else this.#disks.delete(slot);
+  }
+
+  #editable(slot: number): Pod[] {
+    if (this.#ownList[slot] === true) return this.#pods[slot] as Pod[];
+    const list = [...this.podsAt(slot)];
+    this.#pods[slot] = list;
+    this.#ownList[slot] = true;
+    return list;
+  }
+
+  #reach(slot: number): void {
+    while (this.nodes.length <= slot) this.nodes.push(undefined);
+    if (slot < this.live.length) return;
+    const length = Math.max(slot + 1, this.live.length * 2);
+    this.stamps = grown(this.stamps, new Float64Array(length));
+    this.free = grown(this.free, new Float64Array(length * this.#stride));
+    const live = new Uint8Array(length);
+    live.set(this.live);
+    this.live = live;
+    const cordoned = new Uint8Array(length);
+    cordoned.set(this.cordoned);
+    this.cordoned = cordoned;
+  }
+}
+
+function grown(from: Float64Array, to: Float64Array<ArrayBuffer>): Float64Array<ArrayBuffer> {
+  to.set(from);
+  return to;
+}

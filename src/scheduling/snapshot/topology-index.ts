@@ -1,0 +1,229 @@
+/**
+ * Knows which counters exist, which pods each of them counts, and what a shape asks of them. Counters are made when a
+ * shape first asks and then follow every pod and node that comes or goes; nothing here knows about forks: undoing a
+ * change is the inverse change.
+ */
+import { matchesSelector } from '../../domain/labels.ts';
+import type { Node } from '../../domain/node.ts';
+import type { Pod, PodAffinityTerm, PodShape, TopologySpreadConstraint } from '../../domain/pod.ts';
+import type { FitReason } from '../../domain/reasons.ts';
+import { DomainCounter, type CounterRule, DomainScope, TopologyKey } from '../predicates/topology-domains.ts';
+import { matchesNodeAffinity } from '../predicates/node-affinity.ts';
+import {
+  affinityAdmits,
+  refusedByAffinity,
+  termMatches,
+  withNamespaces,
+  type AffinityRules,
+  type NamespaceLabels,
+} from '../predicates/pod-affinity.ts';
+import { refusedByTaints } from '../predicates/node-gates.ts';
+import { floorsOf, refusedBySpread, spreadAdmits, type SpreadRule } from '../predicates/topology-spread.ts';
+
+/** What the ledger needs to see when a new counter has to learn the present. */
+export interface Occupancy {
+  eachNode(visit: (slot: number, node: Node, pods: readonly Pod[]) => void): void;
+}
+
+interface OwnerCounter {
+  readonly counter: DomainCounter;
+  readonly term: PodAffinityTerm;
+}
+
+/** What ties one shape to other pods. The lists grow as counters are made; `seen` is how far they have looked. */
+export interface ShapeTies {
+  readonly shape: PodShape;
+  readonly hasRules: boolean;
+  readonly countedBy: DomainCounter[];
+  countedSeen: number;
+  readonly repelledBy: DomainCounter[];
+  repelledSeen: number;
+  rules: (AffinityRules & { readonly spread: readonly SpreadRule[] }) | undefined;
+}
+
+const NO_RULES = { spread: [], near: [], nearItself: false, apart: [] };
+
+export class TopologyLedger {
+  readonly #occupancy: Occupancy;
+  readonly #labelsOf: NamespaceLabels;
+  readonly #keys = new Map<string, TopologyKey>();
+  readonly #scopes = new Map<string, DomainScope>();
+  readonly #counters = new Map<string, DomainCounter>();
+  readonly #all: DomainCounter[] = [];
+  readonly #owners: OwnerCounter[] = [];
+
+  constructor(occupancy: Occupancy, labelsOf: NamespaceLabels) {
+    this.#occupancy = occupancy;
+    this.#labelsOf = labelsOf;
+  }
+
+  get size(): number {
+    return this.#all.length;
+  }
+
+  /** Values of topology labels that have a number, those of nodes long gone included. */
+  get domains(): number {
+    let most = 0;
+    for (const key of this.#keys.values()) most = Math.max(most, key.size);
+    return most;
+  }
+
+  tiesOf(shape: PodShape): ShapeTies {
+    for (const term of shape.podAntiAffinity) this.#ownerCounter(withNamespaces(term, shape.namespace));
+    const hasRules = shape.topologySpread.length + shape.podAffinity.length + shape.podAntiAffinity.length > 0;
+    return { shape, hasRules, countedBy: [], countedSeen: 0, repelledBy: [], repelledSeen: 0, rules: hasRules ? undefined : NO_RULES };
+  }
+
+  moveNode(slot: number, node: Node, by: 1 | -1): void {
+    if (by === 1) for (const key of this.#keys.values()) key.record(slot, node.labels);
+    for (const scope of this.#scopes.values()) scope.moveNode(slot, node, by);
+  }
+
+  movePod(ties: ShapeTies, slot: number, by: number, terminating: boolean): void {
+    for (const counter of this.countedBy(ties)) {
+      if (!terminating || counter.rule.countsTerminating) counter.movePods(slot, by);
+    }
+  }
+
+  /** Whether other pods decide where this shape may go. */
+  isTied(ties: ShapeTies): boolean {
+    return ties.hasRules || this.repelledBy(ties).length > 0;
+  }
+
+  admits(ties: ShapeTies, slot: number): boolean {
+    const rules = this.rulesOf(ties);
+    return spreadAdmits(rules.spread, slot) && affinityAdmits(rules, this.repelledBy(ties), slot);
+  }
+
+  spreadFloors(ties: ShapeTies): readonly number[] {
+    return floorsOf(this.rulesOf(ties).spread);
+  }
+
+  /** Whether a node with these labels would be in a domain that a spread constraint of the shape does not know yet. */
+  opensDomain(ties: ShapeTies, labels: Node['labels']): boolean {
+    return this.rulesOf(ties).spread.some(({ counter }) => counter.rule.scope?.isNews(labels) === true);
+  }
+
+  refusals(ties: ShapeTies, slot: number): readonly FitReason[] {
+    const rules = this.rulesOf(ties);
+    return [...refusedBySpread(rules.spread, slot), ...refusedByAffinity(rules, this.repelledBy(ties), slot)];
+  }
+
+  countedBy(ties: ShapeTies): readonly DomainCounter[] {
+    for (; ties.countedSeen < this.#all.length; ties.countedSeen++) {
+      const counter = this.#all[ties.countedSeen];
+      if (counter?.rule.counts(ties.shape) === true) ties.countedBy.push(counter);
+    }
+    return ties.countedBy;
+  }
+
+  /** Counters of pods whose anti-affinity matches this shape. */
+  repelledBy(ties: ShapeTies): readonly DomainCounter[] {
+    for (; ties.repelledSeen < this.#owners.length; ties.repelledSeen++) {
+      const owner = this.#owners[ties.repelledSeen];
+      if (owner !== undefined && termMatches(owner.term, ties.shape, this.#labelsOf)) ties.repelledBy.push(owner.counter);
+    }
+    return ties.repelledBy;
+  }
+
+  rulesOf(ties: ShapeTies): NonNullable<ShapeTies['rules']> {
+    ties.rules ??= this.#makeRules(ties.shape);
+    return ties.rules;
+  }
+
+  #makeRules(shape: PodShape): NonNullable<ShapeTies['rules']> {
+    const near = shape.podAffinity.map((term) => withNamespaces(term, shape.namespace));
+    const nearAll = (other: PodShape): boolean => near.every((term) => termMatches(term, other, this.#labelsOf));
+    return {
+      spread: shape.topologySpread.map((constraint) => this.#spreadRule(shape, constraint)),
+      near: near.map((term) => this.#counter(['near', near, term.topologyKey], term.topologyKey, affinityRule(nearAll))),
+      nearItself: near.length > 0 && nearAll(shape),
+      apart: shape.podAntiAffinity.map((raw) => {
+        const term = withNamespaces(raw, shape.namespace);
+        return this.#counter(
+          ['apart', term],
+          term.topologyKey,
+          affinityRule((other) => termMatches(term, other, this.#labelsOf)),
+        );
+      }),
+    };
+  }
+
+  #spreadRule(shape: PodShape, constraint: TopologySpreadConstraint): SpreadRule {
+    const matches = (other: PodShape): boolean => other.namespace === shape.namespace && matchesSelector(constraint.selector, other.labels);
+    // Documented to match all pods, but kube-scheduler counts none for an empty selector (upstream `podtopologyspread/common.go`).
+    const counts = constraint.selector.requirements.length === 0 ? (): boolean => false : matches;
+    const { name, scope } = this.#scopeOf(shape, constraint);
+    const question = ['spread', [shape.namespace, constraint.selector], name];
+    const counter = this.#counter(question, constraint.topologyKey, { counts, countsTerminating: false, scope });
+    return { constraint, counter, self: matches(shape) ? 1 : 0 };
+  }
+
+  /** Made before any pod that owns the term is counted, so there is no past to learn. */
+  #ownerCounter(term: PodAffinityTerm): void {
+    const name = JSON.stringify(['owners', term]);
+    if (this.#counters.has(name)) return;
+    const owns = (shape: PodShape): boolean =>
+      shape.podAntiAffinity.some((other) => JSON.stringify(['owners', withNamespaces(other, shape.namespace)]) === name);
+    this.#owners.push({ counter: this.#counter(['owners', term], term.topologyKey, { ...affinityRule(owns), newborn: true }), term });
+  }
+
+  #counter(question: readonly unknown[], topologyKey: string, rule: CounterRule): DomainCounter {
+    const name = JSON.stringify(question);
+    const known = this.#counters.get(name);
+    if (known !== undefined) return known;
+    const counter = new DomainCounter(this.#key(topologyKey), rule);
+    if (rule.newborn !== true) this.#learn(counter);
+    this.#counters.set(name, counter);
+    this.#all.push(counter);
+    return counter;
+  }
+
+  #learn(counter: DomainCounter): void {
+    const known = new Map<PodShape, boolean>();
+    const counts = (shape: PodShape): boolean => {
+      const answer = known.get(shape) ?? counter.rule.counts(shape);
+      known.set(shape, answer);
+      return answer;
+    };
+    this.#occupancy.eachNode((slot, _node, pods) => {
+      let amount = 0;
+      for (const pod of pods) if (counts(pod.shape) && (counter.rule.countsTerminating || pod.deletionAtMs === undefined)) amount += 1;
+      if (amount > 0) counter.movePods(slot, amount);
+    });
+  }
+
+  /** The nodes that the constraint does not leave out. */
+  #scopeOf(shape: PodShape, { topologyKey, nodeAffinityPolicy, nodeTaintsPolicy }: TopologySpreadConstraint) {
+    const keys = shape.topologySpread.map((each) => each.topologyKey).sort();
+    const honorsAffinity = nodeAffinityPolicy === 'Honor';
+    const honorsTaints = nodeTaintsPolicy === 'Honor';
+    const asked = honorsAffinity ? [shape.nodeSelector, shape.nodeAffinity ?? null] : null;
+    const name = JSON.stringify([topologyKey, keys, asked, honorsTaints ? shape.tolerations : null]);
+    const known = this.#scopes.get(name);
+    if (known !== undefined) return { name, scope: known };
+    const scope = new DomainScope(
+      this.#key(topologyKey),
+      (node) =>
+        keys.every((key) => Object.hasOwn(node.labels, key)) &&
+        (!honorsAffinity || matchesNodeAffinity(shape, node)) &&
+        (!honorsTaints || refusedByTaints(shape, node).length === 0),
+    );
+    this.#occupancy.eachNode((slot, node) => scope.moveNode(slot, node, 1));
+    this.#scopes.set(name, scope);
+    return { name, scope };
+  }
+
+  #key(label: string): TopologyKey {
+    const known = this.#keys.get(label);
+    if (known !== undefined) return known;
+    const made = new TopologyKey(label);
+    this.#occupancy.eachNode((slot, node) => made.record(slot, node.labels));
+    this.#keys.set(label, made);
+    return made;
+  }
+}
+
+function affinityRule(counts: (shape: PodShape) => boolean): CounterRule {
+  return { counts, countsTerminating: true, scope: undefined };
+}

@@ -1,0 +1,62 @@
+/**
+ * Pools that are scaled down by deallocating machines: those keep their place in the scale set, their disks and their nodes, and
+ * are the first to be started again. What counts of such a pool are the machines that are not parked.
+ */
+import { pick, type JsonObject } from '../http/json.ts';
+import { deallocate, start } from '../compute/vm-lifecycle.ts';
+import { beginOperation } from '../compute/operations.ts';
+import { AKS_PRINCIPAL } from '../http/principals.ts';
+import { pickVictims, acceptRemoval, affordable, livingVms, setKey, writeCapacity } from '../compute/set-capacity.ts';
+import { noteSetChange } from '../state/world-events-journal.ts';
+import { capacityOf, type AgentPool, type ArmWorld, type ScaleSet } from '../state/arm-state.ts';
+import type { Vm } from '../state/vm.ts';
+
+function isParked({ power }: Vm): boolean {
+  return power === 'deallocated' || power === 'deallocating';
+}
+
+export function parksMachines(properties: JsonObject): boolean {
+  return pick(properties, 'scaleDownMode') === 'Deallocate';
+}
+
+/** The capacity of a set as the provider counts it. */
+export function standing(pool: AgentPool, set: ScaleSet): number {
+  const parked = parksMachines(pool.properties) ? livingVms(set).filter(isParked).length : 0;
+  return capacityOf(set) - parked;
+}
+
+/** Parks what is too much; starts what is parked, and orders only what is missing then. */
+export function parkDownTo(world: ArmWorld, set: ScaleSet, goal: number): void {
+  const up = livingVms(set).filter((vm) => !isParked(vm));
+  for (const vm of pickVictims(set, up, up.length - goal)) move(world, set, { vm, why: 'park' });
+  const startable = livingVms(set).filter(({ power }) => power === 'deallocated');
+  const woken = startable.slice(0, Math.max(0, goal - up.length));
+  for (const vm of woken) move(world, set, { vm, why: 'unpark' });
+  const rest = goal - up.length - woken.length;
+  const before = capacityOf(set);
+  if (rest <= 0 || !affordable(world, set, before + rest)) return;
+  const { id } = writeCapacity(world, set, before + rest, AKS_PRINCIPAL);
+  noteSetChange(world, set, { why: 'rpReconcile', principal: AKS_PRINCIPAL, before, opId: id });
+}
+
+function move(world: ArmWorld, set: ScaleSet, { vm, why }: { readonly vm: Vm; readonly why: 'park' | 'unpark' }): void {
+  (why === 'park' ? deallocate : start)(world, vm);
+  const { id } = beginOperation(world, {
+    kind: why === 'park' ? 'deallocate' : 'start',
+    pool: set.pool.name,
+    setKey: setKey(set),
+    principal: AKS_PRINCIPAL.clientId,
+    pending: [vm],
+    retryAfterSeconds: world.knobs.retryAfterSeconds.deallocate,
+  });
+  noteSetChange(world, set, { why, principal: AKS_PRINCIPAL, before: capacityOf(set), opId: id });
+}
+
+/** A pool goes back to deleting: whatever is parked goes. */
+export function removeParked(world: ArmWorld, set: ScaleSet): void {
+  const vms = livingVms(set).filter(isParked);
+  if (vms.length === 0) return;
+  const before = capacityOf(set);
+  const { id } = acceptRemoval(world, set, { vms, forced: false, principal: AKS_PRINCIPAL, named: true });
+  noteSetChange(world, set, { why: 'removeParked', principal: AKS_PRINCIPAL, before, opId: id });
+}

@@ -1,0 +1,131 @@
+/** What the AKS resource provider refuses of a write to an agent pool, before it does anything. */
+import { isVmsPool, manualScale, poolEtag, poolSize } from '../state/agent-pool-document.ts';
+import { aksError, scaleInProgress } from '../http/errors.ts';
+import { pick, pickText, type Json, type JsonObject } from '../http/json.ts';
+import { param, type ArmReply, type ArmRequest } from '../http/messages.ts';
+import { clusterId } from '../state/resource-names.ts';
+import { growthTo } from '../compute/set-capacity.ts';
+import { findVmSize } from '../state/vm-sizes.ts';
+import { quotaShortage, type Want } from '../state/stock-and-quota.ts';
+import type { AgentPool, ArmWorld } from '../state/arm-state.ts';
+import type { Vm } from '../state/vm.ts';
+
+export function poolNotFound(world: ArmWorld, request: ArmRequest): ArmReply {
+  return aksError(404, 'NotFound', `Could not find the agentpool: ${param(request, 'pool')} in cluster ${clusterId(world.spec)}.`);
+}
+
+/** A condition that does not hold. */
+export function staleTag(ifMatch: string, what = 'agent pool'): ArmReply {
+  return aksError(412, 'PreConditionFailed', `The If-Match header ${ifMatch} does not match the current eTag of the ${what}.`);
+}
+
+/** `If-Match` and `If-None-Match` on a pool that exists. */
+export function refuseCondition(world: ArmWorld, request: ArmRequest, pool: AgentPool): ArmReply | undefined {
+  return refuseTags(request, { current: poolEtag(world, pool), what: 'agent pool' });
+}
+
+/** The same on anything of the provider that exists. */
+export function refuseTags(
+  request: ArmRequest,
+  { current, what }: { readonly current: string; readonly what: string },
+): ArmReply | undefined {
+  const ifMatch = request.headers['if-match'];
+  const ifNoneMatch = request.headers['if-none-match'];
+  if (ifMatch !== undefined && ifNoneMatch !== undefined)
+    return aksError(400, 'BadRequest', 'If-Match and If-None-Match exclude each other.');
+  if (ifNoneMatch !== undefined && ifNoneMatch !== '*') return aksError(400, 'BadRequest', 'If-None-Match accepts only *.');
+  if (ifNoneMatch === '*') return aksError(412, 'PreConditionFailed', `The ${what} exists.`);
+  return ifMatch === undefined || ifMatch === '*' || ifMatch === current ? undefined : staleTag(ifMatch, what);
+}
+
+export function isIdle({ provisioningState }: AgentPool): boolean {
+  return provisioningState === 'Succeeded' || provisioningState === 'Failed';
+}
+
+/** AKS takes one operation on a pool at a time. */
+export function refuseWhileBusy(pool: AgentPool): ArmReply | undefined {
+  if (isIdle(pool)) return undefined;
+  return { status: 409, body: scaleInProgress(pool.name, pool.provisioningState) };
+}
+
+/** Settings that make no sense, for a pool that is there or, `pool` undefined, for one that is to be. */
+export function refuseProperties(world: ArmWorld, pool: AgentPool | undefined, properties: JsonObject): ArmReply | undefined {
+  const held = (key: string): Json | undefined => (properties[key] === undefined ? pick(pool?.properties, key) : properties[key]);
+  const vms = held('type') === 'VirtualMachines';
+  return (
+    (vms ? undefined : refuseCount(properties['count'], held('mode') === 'System' ? 1 : 0)) ??
+    refuseLimits(pool, properties) ??
+    refuseParking(held('scaleDownMode'), held('osDiskType')) ??
+    refuseSizes(pool, properties) ??
+    refuseQuota(world, pool, properties)
+  );
+}
+
+const MOST = 1_000;
+
+function refuseCount(count: Json | undefined, least: number): ArmReply | undefined {
+  if (count === undefined || count === null) return undefined;
+  if (typeof count === 'number' && Number.isInteger(count) && count >= least && count <= MOST) return undefined;
+  const message = `The value of parameter agentPoolProfile.count is invalid. Please use a number from ${least} to ${MOST}.`;
+  return aksError(400, 'InvalidParameter', message);
+}
+
+/** The limits of AKS's own autoscaler, and the count under it. */
+function refuseLimits(pool: AgentPool | undefined, properties: JsonObject): ArmReply | undefined {
+  const number = (key: string): number | undefined => (typeof properties[key] === 'number' ? properties[key] : undefined);
+  const [count, min, max] = [number('count'), number('minCount'), number('maxCount')];
+  const invalid = (message: string): ArmReply => aksError(400, 'InvalidParameter', message);
+  if (min !== undefined && max !== undefined && min > max) return invalid('minCount must not be above maxCount.');
+  if (properties['enableAutoScaling'] !== true || count === undefined) return undefined;
+  if (count < (min ?? 0) || count > (max ?? MOST)) return invalid('count must be between minCount and maxCount.');
+  const wasOn = pool !== undefined && pool.properties['enableAutoScaling'] === true;
+  return wasOn && count !== poolSize(pool) ? aksError(400, 'BadRequest', 'Cannot scale cluster autoscaler enabled node pool.') : undefined;
+}
+
+/** Machines whose system disk is local cannot be parked. */
+function refuseParking(mode: Json | undefined, disk: Json | undefined): ArmReply | undefined {
+  if (mode === undefined || mode === null || mode === 'Delete') return undefined;
+  if (mode !== 'Deallocate') return aksError(400, 'InvalidParameter', 'The value of parameter agentPoolProfile.scaleDownMode is invalid.');
+  if (disk !== 'Ephemeral') return undefined;
+  return aksError(400, 'BadRequest', 'Scale-down mode Deallocate is not supported with ephemeral OS disks.');
+}
+
+function refuseSizes(pool: AgentPool | undefined, properties: JsonObject): ArmReply | undefined {
+  const size = pickText(properties, 'vmSize');
+  if (pool !== undefined && size !== undefined && size !== pick(pool.properties, 'vmSize')) {
+    return aksError(400, 'PropertyChangeNotAllowed', "Changing property 'properties.vmSize' is not allowed.");
+  }
+  const manual = pick(properties, 'virtualMachinesProfile', 'scale', 'manual');
+  const isWhole = (count: Json | undefined): boolean => typeof count === 'number' && Number.isInteger(count) && count >= 0 && count <= MOST;
+  if (Array.isArray(manual) && manual.some((entry) => pickText(entry, 'size') === undefined || !isWhole(pick(entry, 'count'))))
+    return aksError(400, 'InvalidParameter', 'The value of parameter agentPoolProfile.virtualMachinesProfile.scale.manual is invalid.');
+  const sizes = [...(size === undefined ? [] : [size]), ...manualScale(properties).map((entry) => entry.size)];
+  const unknown = sizes.find((name) => findVmSize(name) === undefined);
+  return unknown === undefined ? undefined : aksError(400, 'InvalidParameter', `The VM size ${unknown} is not available.`);
+}
+
+function refuseQuota(world: ArmWorld, pool: AgentPool | undefined, properties: JsonObject): ArmReply | undefined {
+  const shortage = quotaShortage(world, wantsOf(world, pool, properties));
+  if (shortage === undefined) return undefined;
+  const message = `Insufficient regional vcpu quota left for location ${shortage.location}. left regional vcpu quota ${shortage.limit - shortage.usage}, requested quota ${shortage.required}.`;
+  return aksError(400, 'ErrCode_InsufficientVCPUQuota', message);
+}
+
+function wantsOf(world: ArmWorld, pool: AgentPool | undefined, properties: JsonObject): readonly Want[] {
+  const spot = (pool?.spec.priority ?? properties['scaleSetPriority']) === 'Spot';
+  const of = (vmSize: string, count: number): Want => ({ vmSize, spot, count });
+  if (pool === undefined || isVmsPool(pool)) {
+    const manual = manualScale(properties).map(({ size, count }) =>
+      of(size, count - (pool === undefined ? 0 : vmsOfSize(pool, size).length)),
+    );
+    const { count } = properties;
+    return pool === undefined && typeof count === 'number' ? [...manual, of(pickText(properties, 'vmSize') ?? '', count)] : manual;
+  }
+  const set = pool.setKey === undefined ? undefined : world.sets.get(pool.setKey);
+  const { count = poolSize(pool) } = properties;
+  return set === undefined || typeof count !== 'number' ? [] : [of(pool.spec.vmSize, growthTo(set, count))];
+}
+
+export function vmsOfSize(pool: AgentPool, size: string): readonly Vm[] {
+  return [...pool.vms.values()].filter((vm) => vm.vmSize.toLowerCase() === size.toLowerCase() && vm.provisioningState !== 'Deleting');
+}

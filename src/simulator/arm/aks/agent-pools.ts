@@ -1,0 +1,251 @@
+/**
+ * Agent pools of the AKS resource provider. Its count is a store of its own: only the provider's operations copy it to
+ * a scale set. VMs-type pools have no scale set; the provider makes and unmakes their machines.
+ */
+import { isDeepStrictEqual } from 'node:util';
+import {
+  findAgentPool,
+  isVmsPool,
+  manualScale,
+  poolEtag,
+  poolSize,
+  renderAgentPool,
+  REPLACED_BY_PUT,
+} from '../state/agent-pool-document.ts';
+import { aksError } from '../http/errors.ts';
+import { isJsonObject, pick, pickObject, type JsonObject } from '../http/json.ts';
+import { takeDown } from '../compute/vm-lifecycle.ts';
+import { param, type ArmReply, type ArmRequest, type Principal } from '../http/messages.ts';
+import { beginOperation, endOperation, operationHeaders } from '../compute/operations.ts';
+import { clusterId } from '../state/resource-names.ts';
+import { answerPage } from '../http/paging.ts';
+import { isIdle, poolNotFound, refuseCondition, refuseProperties, refuseWhileBusy, staleTag, vmsOfSize } from './agent-pool-validation.ts';
+import { breedPool, uprootPool } from './create-agent-pool.ts';
+import { specOfNew } from './agent-pool-spec.ts';
+import { limitsOf } from '../state/agent-pool-limits.ts';
+import { parksMachines, removeParked, standing } from './agent-pool-deallocation.ts';
+import { powerChange, refusePower, wantedOf } from './agent-pool-power.ts';
+import { copyCountToSet, copyTagsToSet } from './reconcile-scale-set.ts';
+import { AKS_PRINCIPAL } from '../http/principals.ts';
+import { growPool } from '../compute/create-vm.ts';
+import { judgeManualScale, judgePoolSize, judgeRemoval, noteRead } from '../state/write-safety-rules.ts';
+import { later, type AgentPool, type ArmWorld, type Operation, type ScaleSet } from '../state/arm-state.ts';
+import type { Vm } from '../state/vm.ts';
+
+export function listAgentPools(world: ArmWorld, request: ArmRequest): ArmReply {
+  for (const pool of world.agentPools.values()) noteRead(pool, request.principal);
+  return answerPage(request, {
+    items: [...world.agentPools.values()],
+    keyOf: (pool) => pool.name,
+    pageSize: world.knobs.pageSize,
+    render: (pool) => renderAgentPool(world, pool),
+  });
+}
+
+export function getAgentPool(world: ArmWorld, request: ArmRequest): ArmReply {
+  const pool = findAgentPool(world, param(request, 'pool'));
+  if (pool === undefined) return poolNotFound(world, request);
+  noteRead(pool, request.principal);
+  return { status: 200, body: renderAgentPool(world, pool), trace: { etagOut: poolEtag(world, pool) } };
+}
+
+/** What a pool could be upgraded to: it is at the newest of everything. */
+export function getUpgradeProfile(world: ArmWorld, request: ArmRequest): ArmReply {
+  const pool = findAgentPool(world, param(request, 'pool'));
+  if (pool === undefined) return poolNotFound(world, request);
+  const { currentOrchestratorVersion, nodeImageVersion, osType } = pool.properties;
+  return {
+    status: 200,
+    body: {
+      id: `${clusterId(world.spec)}/agentPools/${pool.name}/upgradeProfiles/default`,
+      name: 'default',
+      type: 'Microsoft.ContainerService/managedClusters/agentPools/upgradeProfiles',
+      properties: { kubernetesVersion: currentOrchestratorVersion, osType, latestNodeImageVersion: nodeImageVersion, upgrades: [] },
+    },
+  };
+}
+
+/**
+ * PUT replaces what the user sets: settings left out fall back to their defaults, the immutable stay. One that says nothing new
+ * still sets a drifted scale set back; one on a name that does not exist founds a pool.
+ */
+export function putAgentPool(world: ArmWorld, request: ArmRequest): ArmReply {
+  const pool = findAgentPool(world, param(request, 'pool'));
+  const ifMatch = request.headers['if-match'];
+  const given = pick(request.body, 'properties');
+  if (pool === undefined) return ifMatch === undefined ? foundAgentPool(world, request) : staleTag(ifMatch);
+  const before = poolSize(pool);
+  const trace = { ...(ifMatch === undefined ? {} : { etagIn: ifMatch }), capacityBefore: before };
+  const properties = isJsonObject(given) ? given : {};
+  const refusal =
+    refuseCondition(world, request, pool) ??
+    refuseWhileBusy(pool) ??
+    refusePower(world, pool, { ...pool.properties, ...properties }) ??
+    refuseProperties(world, pool, properties);
+  if (refusal !== undefined || !isJsonObject(given)) {
+    return { ...(refusal ?? aksError(400, 'BadRequest', 'properties is missing.')), trace: { ...trace, capacityAfter: before } };
+  }
+  const next = nextProperties(pool, given);
+  if (isDeepStrictEqual(next, pool.properties) && !hasDrifted(world, pool))
+    return { status: 200, body: renderAgentPool(world, pool), trace: { ...trace, capacityAfter: before } };
+  const operation = acceptPool(world, pool, next, request.principal);
+  return {
+    status: 200,
+    headers: operationHeaders(world, request, operation, 'write'),
+    body: renderAgentPool(world, pool),
+    trace: { ...trace, capacityAfter: poolSize(pool), etagOut: poolEtag(world, pool), opId: operation.id },
+  };
+}
+
+function hasDrifted(world: ArmWorld, pool: AgentPool): boolean {
+  const set = setOf(world, pool);
+  return set !== undefined && standing(pool, set) !== wantedOf(world, pool);
+}
+
+/** A new pool: 201, and its machines begin to come. */
+function foundAgentPool(world: ArmWorld, request: ArmRequest): ArmReply {
+  const given = pick(request.body, 'properties');
+  const properties = isJsonObject(given) ? given : {};
+  const spec = specOfNew(param(request, 'pool'), properties);
+  if (typeof spec === 'string') return aksError(400, 'InvalidParameter', spec);
+  const refusal = refuseProperties(world, undefined, { ...properties, count: spec.count });
+  if (refusal !== undefined) return refusal;
+  const { pool, pending } = breedPool(world, spec, properties);
+  const operation = beginPoolOperation(world, pool, { principal: request.principal, pending });
+  return {
+    status: 201,
+    headers: operationHeaders(world, request, operation, 'write'),
+    body: renderAgentPool(world, pool),
+    trace: { capacityBefore: 0, capacityAfter: poolSize(pool), etagOut: poolEtag(world, pool), opId: operation.id },
+  };
+}
+
+/** The pool goes with everything in it. One that is not there is gone already. */
+export function deleteAgentPool(world: ArmWorld, request: ArmRequest): ArmReply {
+  const pool = findAgentPool(world, param(request, 'pool'));
+  if (pool === undefined) return { status: 204 };
+  const refusal = refuseCondition(world, request, pool) ?? refuseWhileBusy(pool);
+  if (refusal !== undefined) return refusal;
+  const { principal } = request;
+  const vms = [...(setOf(world, pool) ?? pool).vms.values()];
+  const living = vms.filter((vm) => vm.provisioningState !== 'Deleting');
+  judgeRemoval(
+    world,
+    { name: pool.name, min: limitsOf(pool.spec, pool.properties).min },
+    { principal, vms: living, capacityAfter: 0, named: false },
+  );
+  pool.provisioningState = 'Deleting';
+  pool.etagCounter++;
+  for (const vm of living) takeDown(world, vm, { forced: false, principal: principal.clientId });
+  const operation = beginPoolOperation(world, pool, { principal, pending: vms, atEnd: () => uprootPool(world, pool) });
+  return {
+    status: 202,
+    headers: operationHeaders(world, request, operation, 'action'),
+    trace: { opId: operation.id, charge: living.length },
+  };
+}
+
+function setOf(world: ArmWorld, pool: AgentPool): ScaleSet | undefined {
+  return pool.setKey === undefined ? undefined : world.sets.get(pool.setKey);
+}
+
+export function nextProperties(pool: AgentPool, given: JsonObject): JsonObject {
+  const kept = Object.entries(pool.properties).filter(([key]) => !REPLACED_BY_PUT.includes(key));
+  const writable = Object.entries(given).filter(
+    ([key]) => key !== 'eTag' && key !== 'provisioningState' && key !== 'virtualMachineNodesStatus',
+  );
+  return { ...Object.fromEntries(kept), ...Object.fromEntries(writable) };
+}
+
+/** Takes over a changed pool, from whoever it comes: the tag moves and the machines begin to follow. */
+export function acceptPool(world: ArmWorld, pool: AgentPool, next: JsonObject, principal: Principal): Operation {
+  const before = poolSize(pool);
+  const scaleBefore = manualScale(pool.properties);
+  const tagsBefore = pickObject(pool.properties, 'tags');
+  const parked = parksMachines(pool.properties);
+  const power = powerChange(pool.properties, next);
+  pool.properties = next;
+  pool.etagCounter++;
+  const after = poolSize(pool);
+  if (isVmsPool(pool)) judgeManualScale(world, pool, { principal, before: scaleBefore, after: manualScale(next) });
+  else judgePoolSize(world, { name: pool.name, max: limitsOf(pool.spec, next).max }, { principal, before, after });
+  pool.provisioningState = power ?? (after === before ? 'Updating' : 'Scaling');
+  if (isVmsPool(pool)) return convergeVms(world, pool, principal);
+  copyTagsToSet(world, pool, tagsBefore);
+  const set = setOf(world, pool);
+  if (set !== undefined && parked && !parksMachines(next)) removeParked(world, set);
+  // Whatever an operation of the provider is about, it ends with the capacity that the provider counts.
+  copyCountToSet(world, pool, principal);
+  return beginPoolOperation(world, pool, { principal, pending: movingIn(world, pool) });
+}
+
+/** Machines on their way to be, or not to be. The provider's operations on a pool last until they are there. */
+export function movingIn(world: ArmWorld, pool: AgentPool): readonly Vm[] {
+  return [...(setOf(world, pool)?.vms.values() ?? [])].filter(({ provisioningState }) =>
+    /^(Creating|Updating|Deleting)$/.test(provisioningState),
+  );
+}
+
+function convergeVms(world: ArmWorld, pool: AgentPool, principal: Principal): Operation {
+  const touched: Vm[] = [];
+  const sizes = new Set([...manualScale(pool.properties).map((entry) => entry.size), ...[...pool.vms.values()].map((vm) => vm.vmSize)]);
+  for (const size of sizes) {
+    const goal = manualScale(pool.properties).find((entry) => entry.size.toLowerCase() === size.toLowerCase())?.count ?? 0;
+    const living = vmsOfSize(pool, size);
+    for (let count = living.length; count < goal; count++) touched.push(growPool(world, pool, size));
+    const victims = living.slice(goal);
+    judgeRemoval(
+      world,
+      { name: `${pool.name}/${size}`, min: limitsOf(pool.spec, pool.properties).min },
+      { principal, vms: victims, capacityAfter: goal, named: false },
+    );
+    for (const vm of victims) takeDown(world, vm, { forced: false, principal: principal.clientId });
+    touched.push(...victims);
+  }
+  return beginPoolOperation(world, pool, { principal, pending: touched });
+}
+
+/** What an operation on a pool waits for, and what happens once the pool is at rest. */
+export interface PoolOperation {
+  readonly principal: Principal;
+  readonly pending?: readonly Vm[];
+  readonly atEnd?: () => void;
+}
+
+/** While it runs the pool says so. */
+export function beginPoolOperation(world: ArmWorld, pool: AgentPool, { principal, pending = [], atEnd }: PoolOperation): Operation {
+  const begun = beginOperation(world, {
+    kind: 'agent-pool',
+    provider: 'aks',
+    pool: pool.name,
+    principal: principal.clientId,
+    pending,
+    retryAfterSeconds: world.knobs.retryAfterSeconds.write,
+    onEnd: (operation) => {
+      pool.provisioningState = operation.failures.length > 0 ? 'Failed' : 'Succeeded';
+      atEnd?.();
+    },
+  });
+  later(world, world.knobs.aksPatienceMs, () => giveUp(world, begun));
+  return begun;
+}
+
+/** The provider does not wait for machines for ever: the operation ends badly, and the pool may be worked on again. */
+function giveUp(world: ArmWorld, operation: Operation): void {
+  if (operation.endMs !== undefined) return;
+  operation.failures.push({ code: 'OperationTimedOut', message: 'The machines of the agent pool were not ready in the allotted time.' });
+  endOperation(world, operation);
+}
+
+/**
+ * What the provider does at every operation of its own: the pool says `Updating`, its tag moves, and its scale set gets the
+ * pool's count back. @returns why it did not, or undefined.
+ */
+export function reconcilePool(world: ArmWorld, pool: AgentPool, as: 'Updating' | 'Starting' | 'Stopping' = 'Updating'): string | undefined {
+  if (!isIdle(pool)) return `pool "${pool.name}" is ${pool.provisioningState}`;
+  pool.provisioningState = as;
+  pool.etagCounter++;
+  copyCountToSet(world, pool, AKS_PRINCIPAL);
+  beginPoolOperation(world, pool, { principal: AKS_PRINCIPAL, pending: movingIn(world, pool) });
+  return undefined;
+}

@@ -1,0 +1,172 @@
+/** The managed cluster as AKS shows it, and what is done to it as a whole: written, tagged, stopped and started. */
+import { findAgentPool, isVmsPool } from '../state/agent-pool-document.ts';
+import { acceptPool, movingIn, nextProperties, reconcilePool } from './agent-pools.ts';
+import { aksError, scaleInProgress } from '../http/errors.ts';
+import { notSupported } from '../compute/instance-actions.ts';
+import { isJsonObject, pick, pickText, type Json, type JsonObject } from '../http/json.ts';
+import { param, type ArmReply, type ArmRequest } from '../http/messages.ts';
+import { clusterId, identityId } from '../state/resource-names.ts';
+import { beginOperation, operationHeaders } from '../compute/operations.ts';
+import { isIdle, refuseProperties, refuseTags } from './agent-pool-validation.ts';
+import { refusePower } from './agent-pool-power.ts';
+import type { ArmWorld, Operation } from '../state/arm-state.ts';
+
+/** Operations on the cluster belong to no pool. */
+const CLUSTER = '';
+
+function isCluster(world: ArmWorld, request: ArmRequest): boolean {
+  return param(request, 'cluster').toLowerCase() === world.spec.clusterName.toLowerCase();
+}
+
+function clusterNotFound(request: ArmRequest): ArmReply {
+  return aksError(404, 'ResourceNotFound', `The managed cluster '${param(request, 'cluster')}' was not found.`);
+}
+
+/** Whatever moves a pool moves the cluster, too. */
+function clusterEtag(world: ArmWorld): string {
+  const etag = [...world.agentPools.values()].reduce((sum, pool) => sum + pool.etagCounter, 0);
+  return world.draws.guid(`cluster|eTag|${etag}|${JSON.stringify(world.clusterTags)}`);
+}
+
+/** What keeps a cluster from being worked on: an eTag that is not its own, or an operation on one of its pools. */
+function refuseWrite(world: ArmWorld, request: ArmRequest): ArmReply | undefined {
+  if (!isCluster(world, request)) return clusterNotFound(request);
+  const stale = refuseTags(request, { current: clusterEtag(world), what: 'managed cluster' });
+  if (stale !== undefined) return stale;
+  const busy = [...world.agentPools.values()].find((pool) => !isIdle(pool));
+  return busy === undefined ? undefined : { status: 409, body: scaleInProgress(busy.name, busy.provisioningState) };
+}
+
+/** Tags are replaced as a set. */
+export function patchCluster(world: ArmWorld, request: ArmRequest): ArmReply {
+  const tags = pick(request.body, 'tags');
+  const refusal = refuseWrite(world, request);
+  if (refusal !== undefined && refusal.status !== 409) return refusal;
+  if (!isJsonObject(tags)) return aksError(400, 'BadRequest', 'tags is missing.');
+  if (refusal !== undefined) return refusal;
+  world.clusterTags = tags;
+  return accepted(world, request, workOnAll(world, request), 'write');
+}
+
+/**
+ * PUT of the cluster that exists: its tags, and the settings of the pools that its body names. Pools that it leaves out stay as they
+ * are. A cluster of another name, or a pool more, is not founded here.
+ */
+export function putCluster(world: ArmWorld, request: ArmRequest): ArmReply {
+  if (!isCluster(world, request)) return notSupported(request, 'The creation of a managed cluster');
+  const refusal = refuseWrite(world, request) ?? (world.clusterStopped ? clusterIsStopped() : undefined);
+  if (refusal !== undefined) return refusal;
+  if (pickText(request.body, 'location') === undefined)
+    return aksError(400, 'LocationRequired', 'The location property is required for this definition.');
+  const profiles = profilesOf(world, request.body);
+  const unknown = profiles.find(({ pool }) => pool === undefined);
+  if (unknown !== undefined) return notSupported(request, `The creation of agent pool '${unknown.name}' together with its cluster`);
+  const known = profiles.flatMap(({ pool, given }) => (pool === undefined ? [] : [{ pool, given }]));
+  for (const { pool, given } of known) {
+    const refused = refusePower(world, pool, { ...pool.properties, ...given }) ?? refuseProperties(world, pool, given);
+    if (refused !== undefined) return refused;
+  }
+  const tags = pick(request.body, 'tags');
+  if (isJsonObject(tags)) world.clusterTags = tags;
+  for (const { pool, given } of known) acceptPool(world, pool, nextProperties(pool, given), request.principal);
+  return accepted(world, request, workOnAll(world, request), 'write');
+}
+
+function profilesOf(world: ArmWorld, body: Json | undefined) {
+  const list = pick(body, 'properties', 'agentPoolProfiles');
+  return (Array.isArray(list) ? list : []).filter(isJsonObject).map((profile) => {
+    const { name: _name, ...given } = profile;
+    const name = pickText(profile, 'name') ?? '';
+    return { name, pool: findAgentPool(world, name), given };
+  });
+}
+
+/** All machines go, and all counts stay. Only clusters whose pools have scale sets can be stopped. */
+export function stopCluster(world: ArmWorld, request: ArmRequest): ArmReply {
+  const refusal = refuseWrite(world, request);
+  if (refusal !== undefined) return refusal;
+  if (world.clusterStopped) return clusterIsStopped();
+  if ([...world.agentPools.values()].some(isVmsPool))
+    return aksError(400, 'BadRequest', 'Only clusters whose agent pools are of type VirtualMachineScaleSets can be stopped.');
+  world.clusterStopped = true;
+  return accepted(world, request, workOnAll(world, request, 'Stopping'), 'action');
+}
+
+/** As many machines as before come, by other names. One that runs is not started. */
+export function startCluster(world: ArmWorld, request: ArmRequest): ArmReply {
+  const refusal = refuseWrite(world, request);
+  if (refusal !== undefined) return refusal;
+  if (!world.clusterStopped) return aksError(409, 'OperationNotAllowed', 'The managed cluster is running.');
+  world.clusterStopped = false;
+  return accepted(world, request, workOnAll(world, request, 'Starting'), 'action');
+}
+
+function clusterIsStopped(): ArmReply {
+  return aksError(409, 'OperationNotAllowed', 'The managed cluster is stopped.');
+}
+
+type Work = 'Updating' | 'Starting' | 'Stopping';
+
+/** Like every operation on a cluster it sets all scale sets to what is counted, moves all tags, and lasts until the machines are there. */
+function workOnAll(world: ArmWorld, request: ArmRequest, as: Work = 'Updating'): Operation {
+  const pools = [...world.agentPools.values()];
+  for (const pool of pools) reconcilePool(world, pool, as);
+  world.clusterWork = as;
+  return beginOperation(world, {
+    kind: 'agent-pool',
+    provider: 'aks',
+    pool: CLUSTER,
+    principal: request.principal.clientId,
+    pending: pools.flatMap((pool) => movingIn(world, pool)),
+    retryAfterSeconds: world.knobs.retryAfterSeconds.write,
+  });
+}
+
+function accepted(world: ArmWorld, request: ArmRequest, operation: Operation, form: 'write' | 'action'): ArmReply {
+  return {
+    status: form === 'write' ? 200 : 202,
+    headers: operationHeaders(world, request, operation, form),
+    ...(form === 'write' ? { body: renderCluster(world) } : {}),
+    trace: { opId: operation.id },
+  };
+}
+
+export function getCluster(world: ArmWorld, request: ArmRequest): ArmReply {
+  return isCluster(world, request) ? { status: 200, body: renderCluster(world) } : clusterNotFound(request);
+}
+
+export function listClusters(world: ArmWorld, request: ArmRequest): ArmReply {
+  const group = request.params['rg']?.toLowerCase();
+  const shown = group === undefined || group === world.spec.clusterResourceGroup.toLowerCase();
+  return { status: 200, body: { value: shown ? [renderCluster(world)] : [] } };
+}
+
+function renderCluster(world: ArmWorld): JsonObject {
+  const { spec } = world;
+  const busy = [...world.operations.values()].some(({ pool, endMs }) => pool === CLUSTER && endMs === undefined);
+  const pools = [...world.agentPools.values()];
+  return {
+    id: clusterId(spec),
+    name: spec.clusterName,
+    type: 'Microsoft.ContainerService/ManagedClusters',
+    location: spec.location,
+    tags: world.clusterTags,
+    eTag: clusterEtag(world),
+    sku: { name: 'Base', tier: 'Standard' },
+    properties: {
+      provisioningState: busy ? world.clusterWork : 'Succeeded',
+      powerState: { code: world.clusterStopped ? 'Stopped' : 'Running' },
+      kubernetesVersion: '1.33',
+      currentKubernetesVersion: '1.33.2',
+      nodeResourceGroup: spec.nodeResourceGroup,
+      agentPoolProfiles: pools.map((pool) => ({ name: pool.name, ...pool.properties, provisioningState: pool.provisioningState })),
+      networkProfile: { networkPlugin: 'azure', networkPluginMode: 'overlay', networkPolicy: 'none', loadBalancerSku: 'standard' },
+      ...(spec.kubeletIdentity === undefined
+        ? {}
+        : { identityProfile: { kubeletidentity: { resourceId: identityId(spec, spec.kubeletIdentity) } } }),
+      autoScalerProfile: { 'scan-interval': '10s', expander: 'random', 'scale-down-unneeded-time': '10m' },
+      nodeProvisioningProfile: { mode: 'Manual' },
+      maxAgentPools: 100,
+    },
+  };
+}

@@ -1,0 +1,152 @@
+/** New machines: their names, their zone, their first state. */
+import type { PoolSpec } from '../../base/world-spec.ts';
+import { bringUp } from './vm-lifecycle.ts';
+import { nameSuffix, uniformHostName, virtualMachineId } from '../state/resource-names.ts';
+import { findVmSize } from '../state/vm-sizes.ts';
+import { pickText, pick, type Json } from '../http/json.ts';
+import { capacityOf, sizeOf, type AgentPool, type ArmWorld, type ScaleSet } from '../state/arm-state.ts';
+import { FOREIGN_WRITER } from '../http/principals.ts';
+import { noteSetChange } from '../state/world-events-journal.ts';
+import type { Vm } from '../state/vm.ts';
+import { withCapacity } from './scale-set-document.ts';
+import { stockKey } from '../state/stock-and-quota.ts';
+
+/** Adds one machine to a set, at rest and running, as if it had always been there. */
+export function plantInSet(world: ArmWorld, set: ScaleSet): Vm {
+  return plant(world, nextInSet(world, set), set.vms);
+}
+
+/** Adds one machine to a VMs-type pool, at rest and running. */
+export function plantInPool(world: ArmWorld, pool: AgentPool, vmSize: string): Vm {
+  return plant(world, nextInPool(world, pool, vmSize), pool.vms);
+}
+
+function plant(world: ArmWorld, vm: Vm, home: Map<string, Vm>): Vm {
+  vm.provisioningState = 'Succeeded';
+  vm.power = 'running';
+  vm.visibleAtMs = world.clock.now();
+  vm.holdsStock = true;
+  home.set(vm.key, vm);
+  return vm;
+}
+
+/** Begins the creation of `count` machines in a set, in zones of its own choice, and of `extra` ones that nobody asked for. */
+export function growSet(world: ArmWorld, set: ScaleSet, count: number, extra = 0): readonly Vm[] {
+  const members = new Set<Vm>();
+  const born = Array.from({ length: count + extra }, (_, index) => {
+    const vm = nextInSet(world, set);
+    set.vms.set(vm.key, vm);
+    vm.surplus = index >= count;
+    if (extra > 0) vm.brood = { members: members.add(vm) };
+    return vm;
+  });
+  const refused = balanceRefused(world, set, born);
+  for (const vm of born) bringUp(world, vm, { onRefused: () => onRefused(world, set, vm), refused });
+  return born;
+}
+
+/**
+ * Whether strict zone balance stands in the way: what the stock of the zones would leave of this growth differs by more than one
+ * machine between two zones. Nothing of it is made then. Without the strictness the other zones get theirs.
+ */
+function balanceRefused(world: ArmWorld, set: ScaleSet, born: readonly Vm[]): boolean {
+  const zones = pick(set.document, 'zones');
+  if (pick(set.document, 'properties', 'zoneBalance') !== true || !Array.isArray(zones)) return false;
+  const counts = zones.map((zone) => {
+    const here = [...set.vms.values()].filter((vm) => vm.zone === zone && vm.provisioningState !== 'Deleting');
+    const asked = born.filter((vm) => vm.zone === zone).length;
+    return here.length - asked + Math.min(asked, world.stock.get(stockKey(sizeOf(set), String(zone))) ?? asked);
+  });
+  return Math.max(...counts) - Math.min(...counts) > 1;
+}
+
+/** Begins the creation of one machine in a VMs-type pool. */
+export function growPool(world: ArmWorld, pool: AgentPool, vmSize: string): Vm {
+  const vm = nextInPool(world, pool, vmSize);
+  pool.vms.set(vm.key, vm);
+  bringUp(world, vm, { onRefused: () => undefined });
+  return vm;
+}
+
+function onRefused(world: ArmWorld, set: ScaleSet, vm: Vm): void {
+  if (vm.brood !== undefined) return;
+  if (world.knobs.listFailedInstances && !world.knobs.rollbackOnFail) return;
+  if (world.knobs.rollbackOnFail) {
+    const before = capacityOf(set);
+    set.document = withCapacity(set.document, Math.max(0, before - 1));
+    set.etag++;
+    noteSetChange(world, set, { why: 'rollback', principal: FOREIGN_WRITER, before });
+  }
+  set.vms.delete(vm.key);
+}
+
+function nextInSet(world: ArmWorld, set: ScaleSet): Vm {
+  const number = world.knobs.reuseInstanceIds ? lowestFree(set) : set.nextInstanceId++;
+  const prefix = pickText(set.document, 'properties', 'virtualMachineProfile', 'osProfile', 'computerNamePrefix') ?? set.name;
+  const zone = emptiestZone(pick(set.document, 'zones'), [...set.vms.values()]);
+  const hostName = uniformHostName(prefix, number);
+  if (set.kind === 'flexible') {
+    const name = `${set.name}_${world.draws.hex(`${set.resourceId}|${number}`, 8)}`;
+    const identity = { key: name.toLowerCase(), name, hostName, resourceId: virtualMachineId(world.spec, name) };
+    return newborn(world, { ...identity, kind: 'flexible', pool: set.pool, vmSize: sizeOf(set), zone });
+  }
+  const key = String(number);
+  const identity = { key, name: `${set.name}_${key}`, hostName, resourceId: `${set.resourceId}/virtualMachines/${key}` };
+  return newborn(world, { ...identity, kind: 'uniform', pool: set.pool, vmSize: sizeOf(set), zone });
+}
+
+function lowestFree(set: ScaleSet): number {
+  let number = 0;
+  while (set.vms.has(String(number))) number++;
+  return number;
+}
+
+function nextInPool(world: ArmWorld, pool: AgentPool, vmSize: string): Vm {
+  const name = `aks-${pool.name}-${nameSuffix(world.spec)}-vm${pool.nextVm++}`;
+  const zone = emptiestZone(pool.spec.zones, [...pool.vms.values()]);
+  const identity = { key: name, name, hostName: name, resourceId: virtualMachineId(world.spec, name) };
+  return newborn(world, { ...identity, kind: 'standalone', pool: pool.spec, vmSize: findVmSize(vmSize)?.name ?? vmSize, zone });
+}
+
+interface Identity {
+  readonly kind: Vm['kind'];
+  readonly key: string;
+  readonly name: string;
+  readonly hostName: string;
+  readonly resourceId: string;
+  readonly pool: PoolSpec;
+  readonly vmSize: string;
+  readonly zone: string | undefined;
+}
+
+function newborn(world: ArmWorld, identity: Identity): Vm {
+  const now = world.clock.now();
+  const visibleAfter = world.draws.latency(`${identity.resourceId}|visible`, world.knobs.instanceVisible);
+  return {
+    ...identity,
+    vmId: world.draws.guid(`${identity.resourceId}|vmId`),
+    createdMs: now,
+    visibleAtMs: now + visibleAfter / world.clock.speed,
+    provisioningState: 'Creating',
+    detail: undefined,
+    power: 'none',
+    failure: undefined,
+    holdsStock: false,
+    surplus: false,
+    uncounted: false,
+    brood: undefined,
+    own: {},
+    etag: 1,
+    fate: 0,
+  };
+}
+
+/** The zone with the fewest machines, the first of equals; undefined for a regional pool. */
+function emptiestZone(zones: Json | undefined, vms: readonly Vm[]): string | undefined {
+  if (!Array.isArray(zones) || zones.length === 0) return undefined;
+  const counts = zones.map((zone) => ({
+    zone: String(zone),
+    count: vms.filter((vm) => vm.zone === zone && vm.provisioningState !== 'Deleting').length,
+  }));
+  return counts.reduce((least, entry) => (entry.count < least.count ? entry : least)).zone;
+}

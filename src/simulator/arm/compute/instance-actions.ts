@@ -1,0 +1,135 @@
+/** What can be done to machines beside making and deleting them: power, repair by hand, and their own settings. */
+import { armError } from '../http/errors.ts';
+import { renderVm } from './instance-document.ts';
+import { withInstance, withNamed } from './instances.ts';
+import { isJsonObject, mergePatch, pick, type JsonObject } from '../http/json.ts';
+import { deallocate, powerOff, restart, start } from './vm-lifecycle.ts';
+import { param, type ArmReply, type ArmRequest } from '../http/messages.ts';
+import { beginOperation, operationHeaders } from './operations.ts';
+import { refuseByCondition } from '../http/preconditions.ts';
+import { protectionOf, refuseProtected } from './instance-protection.ts';
+import { setKey } from './set-capacity.ts';
+import { setOf } from './scale-sets.ts';
+import { etagText, type ArmWorld, type Operation, type ScaleSet } from '../state/arm-state.ts';
+import type { Vm } from '../state/vm.ts';
+
+interface Action {
+  readonly kind: Operation['kind'];
+  readonly concerns: (vm: Vm) => boolean;
+  readonly act: (world: ArmWorld, vm: Vm) => void;
+}
+
+const isUp = (vm: Vm): boolean => vm.power === 'running' || vm.power === 'starting';
+
+const ACTIONS = {
+  deallocate: { kind: 'deallocate', concerns: ({ power }) => power !== 'deallocated' && power !== 'none', act: deallocate },
+  start: { kind: 'start', concerns: ({ power }) => power === 'deallocated' || power === 'stopped', act: start },
+  poweroff: { kind: 'start', concerns: isUp, act: powerOff },
+  restart: { kind: 'start', concerns: isUp, act: restart },
+  redeploy: { kind: 'start', concerns: isUp, act: restart },
+  reimage: { kind: 'start', concerns: isUp, act: restart },
+  reimageall: { kind: 'start', concerns: isUp, act: restart },
+} as const satisfies Record<string, Action>;
+
+export type ActionName = keyof typeof ACTIONS;
+
+/** An action on the instances of a set that the body names; on all of them when it names none. */
+export function actOnInstances(name: ActionName) {
+  return (world: ArmWorld, request: ArmRequest): ArmReply =>
+    withNamed(world, request, (set, { vms, all }) => {
+      const guarded = vms.find((vm) => name !== 'start' && protectionOf(vm).fromActions);
+      if (guarded !== undefined && !all) return refuseProtected(guarded);
+      return act(world, request, name, { set, vms: vms.filter((vm) => vm !== guarded) });
+    });
+}
+
+/** An action on one instance. `*` in its place means all, as an older form of the path has it. */
+export function actOnInstance(name: ActionName) {
+  return (world: ArmWorld, request: ArmRequest): ArmReply => {
+    const set = setOf(world, request);
+    if (set !== undefined && param(request, 'instance') === '*') return act(world, request, name, { set, vms: [...set.vms.values()] });
+    return withInstance(world, request, (owner, vm) => act(world, request, name, { set: owner, vms: [vm] }));
+  };
+}
+
+/** Does it and answers 202, or refuses all of it. `set` undefined: VMs without one. */
+export function act(
+  world: ArmWorld,
+  request: ArmRequest,
+  name: ActionName,
+  { set, vms }: { readonly set: ScaleSet | undefined; readonly vms: readonly Vm[] },
+): ArmReply {
+  const { kind, concerns, act: begin }: Action = ACTIONS[name];
+  if (request.query['hibernate'] === 'true') return notSupported(request, 'Hibernation');
+  const disk = pick(set?.document, 'properties', 'virtualMachineProfile', 'storageProfile', 'osDisk', 'diffDiskSettings');
+  if (name === 'deallocate' && disk !== undefined) {
+    const message = "Operation 'deallocate' is not supported for VMs or VM Scale Set instances using an ephemeral OS disk.";
+    return armError(409, 'OperationNotAllowed', message);
+  }
+  const moving = vms.filter((vm) => vm.provisioningState !== 'Deleting' && concerns(vm));
+  for (const vm of moving) begin(world, vm);
+  const { retryAfterSeconds } = world.knobs;
+  const operation = beginOperation(world, {
+    kind,
+    pool: set?.pool.name ?? vms[0]?.pool.name ?? '',
+    setKey: set === undefined ? undefined : setKey(set),
+    principal: request.principal.clientId,
+    pending: moving,
+    retryAfterSeconds: kind === 'deallocate' ? retryAfterSeconds.deallocate : retryAfterSeconds.write,
+  });
+  return {
+    status: 202,
+    headers: { 'x-ms-request-charge': String(moving.length), ...operationHeaders(world, request, operation, 'action') },
+    trace: { opId: operation.id, charge: moving.length },
+  };
+}
+
+/** The parts of an instance that a client may write. */
+const WRITABLE = ['tags', 'properties'];
+const READ_ONLY_PROPERTIES = ['provisioningState', 'vmId', 'instanceView', 'latestModelApplied', 'timeCreated', 'hardwareProfile'];
+
+/** PUT of one instance: its protection, its tags, and what this Azure does not know. The tag is its set's. */
+export function putInstance(world: ArmWorld, request: ArmRequest): ArmReply {
+  return withInstance(world, request, (set, vm) => {
+    const stale = refuseByCondition(request, etagText(set.etag));
+    if (stale !== undefined) return stale;
+    if (!isJsonObject(request.body))
+      return armError(400, 'InvalidRequestContent', 'The request content was invalid: an object is expected.');
+    vm.own = mergePatch(vm.own, writable(request.body));
+    set.etag++;
+    vm.etag++;
+    const operation = beginOperation(world, {
+      kind: 'model',
+      pool: set.pool.name,
+      setKey: undefined,
+      principal: request.principal.clientId,
+      pending: [],
+      retryAfterSeconds: world.knobs.retryAfterSeconds.write,
+    });
+    const etag = etagText(set.etag);
+    return {
+      status: 200,
+      headers: { etag, 'x-ms-request-charge': '1', ...operationHeaders(world, request, operation, 'write') },
+      body: renderVm(world, vm, { set, expand: false }),
+      trace: { etagOut: etag, opId: operation.id, charge: 1 },
+    };
+  });
+}
+
+/** What of a body is kept of an instance, or of a VM. */
+export function writable(body: JsonObject): JsonObject {
+  const kept = Object.fromEntries(Object.entries(body).filter(([key]) => WRITABLE.includes(key)));
+  const properties = kept['properties'];
+  if (!isJsonObject(properties)) return kept;
+  return { ...kept, properties: Object.fromEntries(Object.entries(properties).filter(([key]) => !READ_ONLY_PROPERTIES.includes(key))) };
+}
+
+/** What this Azure leaves out: refused in words, and loud in the journal. */
+export function notSupported(request: ArmRequest, what: string): ArmReply {
+  const reply = armError(400, 'NotSupported', `${what} is not supported by this endpoint.`);
+  return { ...reply, trace: { loud: `${what} is not emulated: ${request.method} ${request.path}` } };
+}
+
+export function refuseUnsupported(what: string) {
+  return (_world: ArmWorld, request: ArmRequest): ArmReply => notSupported(request, what);
+}

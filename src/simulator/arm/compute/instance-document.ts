@@ -1,0 +1,168 @@
+/** One machine as ARM shows it, with and without its instance view. */
+import { mergePatch, pick, pickText, type Json, type JsonObject } from '../http/json.ts';
+import { armTime } from './operations.ts';
+import { etagText, type ArmWorld, type ScaleSet } from '../state/arm-state.ts';
+import type { Vm } from '../state/vm.ts';
+
+/** `set` undefined: a VM that belongs to no scale set. */
+export function renderVm(
+  world: ArmWorld,
+  vm: Vm,
+  { set, expand }: { readonly set: ScaleSet | undefined; readonly expand: boolean },
+): JsonObject {
+  const uniform = vm.kind === 'uniform';
+  const shown: JsonObject = {
+    name: vm.name,
+    ...(uniform ? { instanceId: vm.key } : {}),
+    id: vm.resourceId,
+    type: uniform ? 'Microsoft.Compute/virtualMachineScaleSets/virtualMachines' : 'Microsoft.Compute/virtualMachines',
+    location: world.spec.location,
+    tags: set === undefined ? standaloneTags(world, vm) : pick(set.document, 'tags'),
+    ...(uniform ? { sku: { name: vm.vmSize, tier: 'Standard' } } : {}),
+    ...(vm.zone === undefined ? {} : { zones: [vm.zone] }),
+    etag: etagText(uniform && set !== undefined ? set.etag : vm.etag),
+    properties: {
+      ...commonProperties(vm, set),
+      ...(uniform ? uniformProperties(vm, set) : flexProperties(vm, set)),
+      ...(expand ? { instanceView: instanceView(world, vm) } : {}),
+    },
+    ...(vm.power === 'none' ? {} : { resources: [extensionOf(vm)] }),
+  };
+  return mergePatch(shown, vm.own);
+}
+
+function extensionOf(vm: Vm): JsonObject {
+  return { name: 'vmssCSE', id: `${vm.resourceId}/extensions/vmssCSE`, properties: { provisioningState: extensionState(vm) } };
+}
+
+/** How far the bootstrap of the node is. */
+export function extensionState(vm: Vm): 'Creating' | 'Succeeded' | 'Failed' {
+  if (vm.failure?.code === 'VMExtensionProvisioningError') return 'Failed';
+  return vm.provisioningState === 'Creating' ? 'Creating' : 'Succeeded';
+}
+
+/** Whether the instance is what its set's model asks for; the size is all that can differ here. */
+export function isOfLatestModel(set: ScaleSet, vm: Vm): boolean {
+  return pickText(set.document, 'sku', 'name')?.toLowerCase() === vm.vmSize.toLowerCase();
+}
+
+/** The codes of the view's statuses. */
+export function statusCodes(vm: Vm): readonly string[] {
+  const provisioning = ['ProvisioningState', vm.provisioningState.toLowerCase(), ...(vm.detail === undefined ? [] : [vm.detail])].join('/');
+  return [provisioning, ...(vm.power === 'none' ? [] : [`PowerState/${vm.power}`])];
+}
+
+function commonProperties(vm: Vm, set: ScaleSet | undefined): JsonObject {
+  return {
+    provisioningState: vm.provisioningState,
+    vmId: vm.vmId,
+    hardwareProfile: { vmSize: vm.vmSize },
+    storageProfile: {
+      imageReference: { id: imageOf(set), exactVersion: NODE_IMAGE_VERSION },
+      osDisk: {
+        osType: 'Linux',
+        name: `${set?.name ?? vm.name}_${vm.name}_OS__1_${vm.vmId.replaceAll('-', '')}`,
+        createOption: 'FromImage',
+        caching: 'ReadOnly',
+        managedDisk: { storageAccountType: 'Premium_LRS' },
+        diskSizeGB: 128,
+      },
+      dataDisks: [],
+    },
+    osProfile: { computerName: vm.hostName, adminUsername: 'azureuser', requireGuestProvisionSignal: true },
+    networkProfile: { networkInterfaces: [{ id: `${vm.resourceId}/networkInterfaces/nic0`, properties: { primary: true } }] },
+    timeCreated: armTime(vm.createdMs),
+  };
+}
+
+const NODE_IMAGE_VERSION = '202601.01.0';
+
+function imageOf(set: ScaleSet | undefined): string | undefined {
+  return pickText(set?.document, 'properties', 'virtualMachineProfile', 'storageProfile', 'imageReference', 'id');
+}
+
+function uniformProperties(vm: Vm, set: ScaleSet | undefined): JsonObject {
+  return {
+    latestModelApplied: set === undefined || isOfLatestModel(set, vm),
+    modelDefinitionApplied: 'VirtualMachineScaleSet',
+    resilientVMDeletionStatus: 'Disabled',
+    networkProfileConfiguration: { networkInterfaceConfigurations: [] },
+    protectionPolicy: { protectFromScaleIn: false, protectFromScaleSetActions: false },
+  };
+}
+
+function flexProperties(vm: Vm, set: ScaleSet | undefined): JsonObject {
+  const spot = vm.pool.priority === 'Spot';
+  return {
+    priority: vm.pool.priority ?? 'Regular',
+    ...(spot ? { evictionPolicy: vm.pool.evictionPolicy ?? 'Delete', billingProfile: { maxPrice: -1 } } : {}),
+    ...(set === undefined ? {} : { virtualMachineScaleSet: { id: set.resourceId } }),
+  };
+}
+
+function standaloneTags(world: ArmWorld, vm: Vm): JsonObject {
+  return {
+    'aks-managed-poolName': vm.pool.name,
+    poolName: vm.pool.name,
+    min: String(vm.pool.min),
+    max: String(vm.pool.max),
+    ...world.spec.discoveryTags,
+    ...vm.pool.tags,
+  };
+}
+
+/** The view: no power status until the machine is allocated, no guest facts until the guest speaks or after it stopped. */
+export function instanceView(world: ArmWorld, vm: Vm): JsonObject {
+  const time = armTime(vm.createdMs);
+  const [code = '', power] = statusCodes(vm);
+  const displayStatus = `Provisioning ${vm.provisioningState.toLowerCase()}`;
+  const failure = vm.failure === undefined ? {} : { message: vm.failure.message };
+  const provisioned: Json = { code: 'ProvisioningState/succeeded', level: 'Info', displayStatus: 'Provisioning succeeded', time };
+  return {
+    ...(vm.power === 'running' ? guestFacts(vm, time) : {}),
+    placementGroupId: world.draws.guid(`${vm.resourceId}|placement`),
+    platformUpdateDomain: 0,
+    platformFaultDomain: 0,
+    ...(vm.power === 'none' ? {} : { disks: [{ name: `${vm.name}_OS__1`, statuses: [provisioned] }] }),
+    hyperVGeneration: 'V2',
+    statuses: [
+      { code, level: levelOf(vm), displayStatus, time, ...failure },
+      ...(power === undefined ? [] : [{ code: power, level: 'Info', displayStatus: `VM ${vm.power}` }]),
+    ],
+  };
+}
+
+function levelOf(vm: Vm): string {
+  return vm.provisioningState === 'Failed' ? 'Error' : 'Info';
+}
+
+function guestFacts(vm: Vm, time: string): JsonObject {
+  const ready: Json = {
+    code: 'ProvisioningState/succeeded',
+    level: 'Info',
+    displayStatus: 'Ready',
+    message: 'Guest Agent is running',
+    time,
+  };
+  const provisioned = vm.provisioningState === 'Creating' ? 'creating' : 'succeeded';
+  const failed =
+    vm.failure?.code === 'VMExtensionProvisioningError'
+      ? { code: 'ProvisioningState/failed/50', level: 'Error', displayStatus: 'Provisioning failed', message: vm.failure.message, time }
+      : undefined;
+  return {
+    computerName: vm.hostName,
+    osName: 'ubuntu',
+    osVersion: '22.04',
+    vmAgent: { vmAgentVersion: '2.9.1.1', statuses: [ready] },
+    extensions: [
+      {
+        name: 'vmssCSE',
+        type: 'Microsoft.Azure.Extensions.CustomScript',
+        typeHandlerVersion: '2.1.13',
+        statuses: [
+          failed ?? { code: `ProvisioningState/${provisioned}`, level: 'Info', displayStatus: `Provisioning ${provisioned}`, time },
+        ],
+      },
+    ],
+  };
+}

@@ -1,0 +1,132 @@
+/** The instances of Uniform sets: lists, single reads, and the actions that name them. */
+import { entityNotFound, invalidParameter } from '../http/errors.ts';
+import { instanceView, isOfLatestModel, renderVm, statusCodes } from './instance-document.ts';
+import { pick, type Json } from '../http/json.ts';
+import { param, type ArmReply, type ArmRequest } from '../http/messages.ts';
+import { operationHeaders } from './operations.ts';
+import { answerPage } from '../http/paging.ts';
+import { isForced, protectionOf, refuseForce, refuseProtected } from './instance-protection.ts';
+import { acceptRemoval } from './set-capacity.ts';
+import { notFound, setOf } from './scale-sets.ts';
+import { capacityOf, etagText, type ArmWorld, type ScaleSet } from '../state/arm-state.ts';
+import type { Vm } from '../state/vm.ts';
+
+export function wantsView(request: ArmRequest): boolean {
+  return (request.query['$expand'] ?? '').toLowerCase().includes('instanceview');
+}
+
+export function isVisible(world: ArmWorld, vm: Vm): boolean {
+  return vm.visibleAtMs <= world.clock.now();
+}
+
+export function listInstances(world: ArmWorld, request: ArmRequest): ArmReply {
+  const set = setOf(world, request);
+  if (set === undefined) return notFound(world, request);
+  const passes = instanceFilter(request.query['$filter'], set);
+  if (passes === undefined) return invalidParameter('$filter', 'The value of parameter $filter is invalid.');
+  const items = set.kind === 'uniform' ? [...set.vms.values()].filter((vm) => isVisible(world, vm) && passes(vm)) : [];
+  const expand = wantsView(request);
+  return answerPage(request, {
+    items,
+    keyOf: (vm) => vm.key,
+    pageSize: world.knobs.pageSize,
+    render: (vm) => renderVm(world, vm, { set, expand }),
+  });
+}
+
+/** The two filters that clients are known to use. undefined: another one. */
+function instanceFilter(filter: string | undefined, set: ScaleSet): ((vm: Vm) => boolean) | undefined {
+  if (filter === undefined || filter === '') return () => true;
+  const code = /^startswith\(\s*instanceView\/statuses\/code\s*,\s*'([^']*)'\s*\)\s+eq\s+(true|false)$/i.exec(filter);
+  if (code !== null)
+    return (vm) => statusCodes(vm).some((status) => status.startsWith(code[1] ?? '')) === (code[2]?.toLowerCase() === 'true');
+  const latest = /^properties\/latestModelApplied\s+eq\s+(true|false)$/i.exec(filter);
+  if (latest !== null) return (vm) => isOfLatestModel(set, vm) === (latest[1]?.toLowerCase() === 'true');
+  return undefined;
+}
+
+export function getInstance(world: ArmWorld, request: ArmRequest): ArmReply {
+  return withInstance(world, request, (set, vm) => ({ status: 200, body: renderVm(world, vm, { set, expand: wantsView(request) }) }));
+}
+
+export function getInstanceView(world: ArmWorld, request: ArmRequest): ArmReply {
+  return withInstance(world, request, (_set, vm) => ({ status: 200, body: instanceView(world, vm) }));
+}
+
+/** One that is not there is gone already. */
+export function deleteInstance(world: ArmWorld, request: ArmRequest): ArmReply {
+  const set = setOf(world, request);
+  if (set !== undefined && !set.vms.has(param(request, 'instance'))) return { status: 204 };
+  return withInstance(world, request, (set, vm) => remove(world, request, set, { vms: [vm], named: true }));
+}
+
+export function withInstance(world: ArmWorld, request: ArmRequest, answer: (set: ScaleSet, vm: Vm) => ArmReply): ArmReply {
+  const set = setOf(world, request);
+  if (set === undefined) return notFound(world, request);
+  const vm = set.kind === 'uniform' ? set.vms.get(param(request, 'instance')) : undefined;
+  return vm === undefined ? entityNotFound() : answer(set, vm);
+}
+
+/** The batch delete. One id that is not active, or that is protected, refuses the whole batch. */
+export function deleteInstances(world: ArmWorld, request: ArmRequest): ArmReply {
+  if (!Array.isArray(pick(request.body, 'instanceIds')) && setOf(world, request) !== undefined)
+    return invalidParameter('instanceIds', 'Required parameter instanceIds is missing (null).');
+  return withNamed(world, request, (set, { vms, all }) => {
+    if (vms.length === 0 && !all) return invalidParameter('instanceIds', 'The list of instance ids is empty.');
+    return remove(world, request, set, { vms, named: !all });
+  });
+}
+
+function remove(
+  world: ArmWorld,
+  request: ArmRequest,
+  set: ScaleSet,
+  { vms, named }: { readonly vms: readonly Vm[]; readonly named: boolean },
+): ArmReply {
+  const guarded = vms.find((vm) => protectionOf(vm).fromActions);
+  if (guarded !== undefined) return refuseProtected(guarded);
+  const before = capacityOf(set);
+  const forced = isForced(request);
+  const refusal = forced ? refuseForce(set, vms) : undefined;
+  if (refusal !== undefined) return refusal;
+  const operation = acceptRemoval(world, set, { vms, forced, principal: request.principal, named });
+  return {
+    status: 202,
+    headers: { 'x-ms-request-charge': String(vms.length), ...operationHeaders(world, request, operation, 'action') },
+    trace: {
+      capacityBefore: before,
+      capacityAfter: capacityOf(set),
+      etagOut: etagText(set.etag),
+      opId: operation.id,
+      charge: vms.length,
+      machines: vms.map(({ key }) => key),
+      forced,
+    },
+  };
+}
+
+export interface Named {
+  readonly vms: readonly Vm[];
+  /** The client said `*` or nothing. */
+  readonly all: boolean;
+}
+
+/** Acts on the instances that a body names, or refuses it whole. */
+export function withNamed(world: ArmWorld, request: ArmRequest, act: (set: ScaleSet, named: Named) => ArmReply): ArmReply {
+  const set = setOf(world, request);
+  if (set === undefined) return notFound(world, request);
+  const named = readIds(set, pick(request.body, 'instanceIds'));
+  return 'status' in named ? named : act(set, named);
+}
+
+function readIds(set: ScaleSet, ids: Json | undefined): Named | ArmReply {
+  const list = Array.isArray(ids) ? [...new Set(ids.map(String))] : ['*'];
+  if (list.includes('*')) return { vms: [...set.vms.values()], all: true };
+  const notNumber = list.find((id) => set.kind === 'uniform' && !/^\d+$/.test(id));
+  if (notNumber !== undefined) return invalidParameter('instanceId', 'Virtual Machine Scale Set VM instanceId must be a number.');
+  const unknown = list.find((id) => set.vms.get(id.toLowerCase()) === undefined);
+  if (unknown !== undefined) {
+    return invalidParameter('instanceIds', `The provided instanceId ${unknown} is not an active Virtual Machine Scale Set VM instanceId.`);
+  }
+  return { vms: list.flatMap((id) => set.vms.get(id.toLowerCase()) ?? []), all: false };
+}

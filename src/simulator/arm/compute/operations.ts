@@ -1,0 +1,186 @@
+/**
+ * Long-running operations: each reaches one end and never leaves it, and the resource is at rest before its operation
+ * says so. The failure of an operation is in its document; reading it always answers 200.
+ */
+import { armError, failureBody, type OperationFailure } from '../http/errors.ts';
+import type { Json } from '../http/json.ts';
+import { param, type ArmReply, type ArmRequest } from '../http/messages.ts';
+import { FOREIGN_WRITER } from '../http/principals.ts';
+import { noteSetChange } from '../state/world-events-journal.ts';
+import { capacityOf, later, type ArmWorld, type Operation, type ScaleSet } from '../state/arm-state.ts';
+import type { Vm } from '../state/vm.ts';
+
+export interface OperationStart {
+  readonly kind: Operation['kind'];
+  readonly provider?: Operation['provider'];
+  readonly pool: string;
+  readonly setKey?: string | undefined;
+  readonly principal: string;
+  readonly pending: readonly Vm[];
+  readonly retryAfterSeconds: number;
+  readonly onEnd?: (operation: Operation) => void;
+  /** What has failed already. */
+  readonly failures?: readonly OperationFailure[];
+}
+
+/** Starts an operation. One with no machine to wait for ends after the time that a change of the model takes. */
+export function beginOperation(world: ArmWorld, start: OperationStart): Operation {
+  forgetOld(world);
+  const id = world.draws.guid(`operation|${world.operationCount++}`);
+  const operation: Operation = {
+    id,
+    kind: start.kind,
+    provider: start.provider ?? 'compute',
+    pool: start.pool,
+    setKey: start.setKey,
+    principal: start.principal,
+    startMs: world.clock.now(),
+    endMs: undefined,
+    status: 'InProgress',
+    failures: [...(start.failures ?? [])],
+    pending: new Set(start.pending.map((vm) => vm.resourceId)),
+    retryAfterSeconds: start.retryAfterSeconds,
+    onEnd: start.onEnd,
+  };
+  world.operations.set(id, operation);
+  if (operation.pending.size === 0) {
+    later(world, world.draws.latency(`model|${id}`, world.knobs.modelUpdate), () => endOperation(world, operation));
+  }
+  return operation;
+}
+
+/** A machine came to rest, well or with a failure: every operation that waited for it hears. */
+export function machineAtRest(world: ArmWorld, vm: Vm, failure?: OperationFailure): void {
+  for (const operation of world.operations.values()) {
+    if (!operation.pending.delete(vm.resourceId)) continue;
+    if (failure !== undefined) operation.failures.push(failure);
+    if (operation.pending.size === 0) endOperation(world, operation);
+  }
+}
+
+/** Ends an operation by what is known of it. The resource comes to rest first. */
+export function endOperation(world: ArmWorld, operation: Operation): void {
+  if (operation.endMs !== undefined) return;
+  const failed = operation.failures.length > 0;
+  operation.endMs = world.clock.now();
+  const set = operation.setKey === undefined ? undefined : world.sets.get(operation.setKey);
+  if (set !== undefined) {
+    const busy = [...world.operations.values()].some((other) => other.setKey === operation.setKey && other.endMs === undefined);
+    set.provisioningState = busy ? 'Updating' : failed ? 'Failed' : 'Succeeded';
+    if (world.knobs.etagMovesAtEnd) moveTag(world, set);
+  }
+  operation.onEnd?.(operation);
+  operation.status = failed ? 'Failed' : 'Succeeded';
+}
+
+function moveTag(world: ArmWorld, set: ScaleSet): void {
+  set.etag++;
+  noteSetChange(world, set, { why: 'operationEnd', principal: FOREIGN_WRITER, before: capacityOf(set) });
+}
+
+/** A newer write takes over the goal of running scale operations on a set. */
+export function preemptScaling(world: ArmWorld, setKey: string): void {
+  cancelWhere(world, (operation) => operation.setKey === setKey && (operation.kind === 'scale' || operation.kind === 'model'));
+}
+
+/** Every running operation on a set, deletions included, gives way to a newer one. @returns how many. */
+export function preemptOperations(world: ArmWorld, setKey: string): number {
+  return cancelWhere(world, (operation) => operation.setKey === setKey);
+}
+
+function cancelWhere(world: ArmWorld, isMeant: (operation: Operation) => boolean): number {
+  let canceled = 0;
+  for (const operation of world.operations.values()) {
+    if (operation.endMs !== undefined || !isMeant(operation)) continue;
+    canceled++;
+    operation.endMs = world.clock.now();
+    operation.status = 'Canceled';
+    operation.pending.clear();
+    operation.failures = [{ code: 'OperationPreempted', message: 'Operation execution has been preempted by a more recent operation.' }];
+  }
+  return canceled;
+}
+
+/** AKS signs its operation URLs with this version, whatever the caller used. */
+const AKS_OPERATION_VERSION = '2017-08-31';
+
+/** `Azure-AsyncOperation`, `Retry-After` and, for actions, `Location`: absolute, on the host that the client called. */
+export function operationHeaders(
+  world: ArmWorld,
+  request: ArmRequest,
+  operation: Operation,
+  form: 'write' | 'action',
+): Readonly<Record<string, string>> {
+  const { spec, draws } = world;
+  const aks = operation.provider === 'aks';
+  const namespace = aks ? 'Microsoft.ContainerService' : 'Microsoft.Compute';
+  const root = `${request.base}/subscriptions/${spec.subscriptionId}/providers/${namespace}/locations/${spec.location}`;
+  const version = aks ? AKS_OPERATION_VERSION : (request.query['api-version'] ?? '');
+  const signature = `t=${ticks(operation.startMs)}&c=${draws.hex(`${operation.id}|c`, 64)}&s=${draws.hex(`${operation.id}|s`, 64)}&h=${draws.hex(`${operation.id}|h`, 32)}`;
+  const scope = aks ? '' : `p=${draws.guid(`${operation.id}|p`)}&`;
+  const location = aks
+    ? `${root}/operationresults/${operation.id}?api-version=${version}&${signature}`
+    : `${root}/operations/${operation.id}?${scope}monitor=true&api-version=${version}&${signature}`;
+  return {
+    'azure-asyncoperation': `${root}/operations/${operation.id}?${scope}api-version=${version}&${signature}`,
+    'retry-after': world.throttle.retryAfter(operation.retryAfterSeconds),
+    ...(form === 'action' ? { location } : { 'azure-asyncnotification': 'Enabled' }),
+  };
+}
+
+/** Operations are remembered for a while after their end, then forgotten with a 404. */
+export function answerOperation(world: ArmWorld, request: ArmRequest): ArmReply {
+  const operation = world.operations.get(param(request, 'id'));
+  if (operation === undefined || isForgotten(world, operation)) {
+    return armError(404, 'NotFound', 'The entity was not found in this Azure location.');
+  }
+  // The URL is signed as it was given out: a client that puts its own version into it is not understood.
+  if (operation.provider === 'aks' && request.query['api-version'] !== AKS_OPERATION_VERSION) {
+    return armError(400, 'InvalidApiVersionParameter', `An operation of AKS is read with api-version ${AKS_OPERATION_VERSION}.`);
+  }
+  const monitor = request.query['monitor'] === 'true' || request.path.toLowerCase().includes('/operationresults/');
+  return { ...(monitor ? monitorAnswer(world, request, operation) : documentAnswer(world, operation)), trace: { opId: operation.id } };
+}
+
+function forgetOld(world: ArmWorld): void {
+  for (const operation of world.operations.values()) if (isForgotten(world, operation)) world.operations.delete(operation.id);
+}
+
+function isForgotten(world: ArmWorld, operation: Operation): boolean {
+  return operation.endMs !== undefined && (world.clock.now() - operation.endMs) * world.clock.speed > world.knobs.operationKeptMs;
+}
+
+function documentAnswer(world: ArmWorld, operation: Operation): ArmReply {
+  const running = operation.status === 'InProgress';
+  const error = failureBody(operation.failures);
+  const body: Json = {
+    startTime: armTime(operation.startMs),
+    ...(running || operation.endMs === undefined ? {} : { endTime: armTime(operation.endMs) }),
+    status: operation.status,
+    name: operation.id,
+    ...(running || error === undefined ? {} : { error }),
+  };
+  return { status: 200, body, headers: running ? { 'retry-after': world.throttle.retryAfter(operation.retryAfterSeconds) } : {} };
+}
+
+/** Done is 200 with an empty body, as recorded; 204 breaks clients that read the result of a delete. */
+function monitorAnswer(world: ArmWorld, request: ArmRequest, operation: Operation): ArmReply {
+  if (operation.status === 'InProgress') return { status: 202, headers: operationHeaders(world, request, operation, 'action') };
+  if (operation.status === 'Succeeded') return { status: 200 };
+  const [first] = operation.failures;
+  return armError(
+    first?.code === 'InternalExecutionError' ? 500 : 409,
+    first?.code ?? 'InternalExecutionError',
+    first?.message ?? 'An internal execution error occurred.',
+  );
+}
+
+/** Seven digits of fraction and an offset, as Compute writes times. */
+export function armTime(ms: number): string {
+  return new Date(ms).toISOString().replace(/(\.\d{3})Z$/, '$10000+00:00');
+}
+
+/** Hundreds of nanoseconds since the year one. */
+function ticks(ms: number): string {
+  return String(621_355_968_000_000_000n + BigInt(Math.floor(ms)) * 10_000n);
+}

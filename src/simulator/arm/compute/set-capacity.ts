@@ -1,0 +1,173 @@
+/**
+ * How the machines of a set follow its goal. Capacity is the goal and counts from the moment of acceptance; the list of
+ * instances converges. The latest goal wins: a running scale operation is preempted, its machines are kept.
+ */
+import { pick, type JsonObject } from '../http/json.ts';
+import type { Principal } from '../http/messages.ts';
+import { FOREIGN_WRITER } from '../http/principals.ts';
+import { limitsOf } from '../state/agent-pool-limits.ts';
+import { type ScaleSet, capacityOf, sizeOf, type ArmWorld, type Operation } from '../state/arm-state.ts';
+import { quotaShortage } from '../state/stock-and-quota.ts';
+import type { Vm } from '../state/vm.ts';
+import { noteSetChange } from '../state/world-events-journal.ts';
+import { minimumFor, judgeCapacityWrite, judgeRemoval, noteDelete } from '../state/write-safety-rules.ts';
+import { growSet } from './create-vm.ts';
+import { protectionOf } from './instance-protection.ts';
+import { beginOperation, preemptScaling } from './operations.ts';
+import { extraFor } from './overprovisioning.ts';
+import { withCapacity } from './scale-set-document.ts';
+import { takeDown } from './vm-lifecycle.ts';
+
+// Which machines the platform takes when a capacity is lowered and nobody says which.
+
+/**
+ * By the set's policy: zones are kept balanced first, then the highest instance id goes, or the newest, or the oldest. Protected
+ * machines stay, so that there may be fewer than asked.
+ */
+export function pickVictims(set: ScaleSet, living: readonly Vm[], count: number): readonly Vm[] {
+  const rest = living.filter((vm) => !protectionOf(vm).fromScaleIn).toSorted(orderOf(set));
+  const stay = living.filter((vm) => protectionOf(vm).fromScaleIn);
+  const victims: Vm[] = [];
+  while (victims.length < count && rest.length > 0) {
+    const inZone = (zone: string | undefined): number => [...rest, ...stay].filter((vm) => vm.zone === zone).length;
+    const fullest = Math.max(...rest.map((vm) => inZone(vm.zone)));
+    const index = rest.findIndex((vm) => inZone(vm.zone) === fullest);
+    victims.push(...rest.splice(index, 1));
+  }
+  return victims;
+}
+
+/** Who goes first. Machines of a Flexible set have no number; the order of their creation stands for it. */
+function orderOf(set: ScaleSet): (left: Vm, right: Vm) => number {
+  const rules = pick(set.document, 'properties', 'scaleInPolicy', 'rules');
+  const [rule] = Array.isArray(rules) ? rules : [];
+  const place = new Map([...set.vms.keys()].map((key, index) => [key, index]));
+  const later = (left: Vm, right: Vm): number => (place.get(right.key) ?? 0) - (place.get(left.key) ?? 0);
+  if (rule === 'OldestVM') return (left, right) => left.createdMs - right.createdMs || -later(left, right);
+  if (rule === 'NewestVM') return (left, right) => right.createdMs - left.createdMs || later(left, right);
+  return set.kind === 'uniform' ? (left, right) => Number(right.key) - Number(left.key) : later;
+}
+
+/** The instances that count against the goal. */
+export function livingVms(set: ScaleSet): readonly Vm[] {
+  return [...set.vms.values()].filter((vm) => vm.provisioningState !== 'Deleting' && !vm.surplus);
+}
+
+/** How many machines a goal would add. */
+export function growthTo(set: ScaleSet, capacity: number): number {
+  return Math.max(0, capacity - livingVms(set).length);
+}
+
+/** Whether the quota has room for what a goal would add. */
+export function affordable(world: ArmWorld, set: ScaleSet, capacity: number): boolean {
+  const spot = set.pool.priority === 'Spot';
+  return quotaShortage(world, [{ vmSize: sizeOf(set), spot, count: growthTo(set, capacity) }]) === undefined;
+}
+
+export interface Writer {
+  readonly principal: Principal;
+  /** The write named the present tag. */
+  readonly conditional: boolean;
+}
+
+/** Takes over a changed model of a set: the etag moves and the machines begin to follow. */
+export function acceptModel(world: ArmWorld, set: ScaleSet, next: JsonObject, { principal, conditional }: Writer): Operation {
+  const before = capacityOf(set);
+  const wanted = pick(next, 'sku', 'capacity');
+  const after = typeof wanted === 'number' ? wanted : before;
+  judgeCapacityWrite(world, set, { principal, before, after, conditional });
+  preemptScaling(world, setKey(set));
+  set.document = next;
+  set.etag++;
+  set.provisioningState = 'Updating';
+  if (after !== before) set.laggingCapacity = undefined;
+  const short = after === before ? 0 : converge(world, set, after, principal);
+  return beginOperation(world, {
+    kind: after === before ? 'model' : 'scale',
+    pool: set.pool.name,
+    setKey: setKey(set),
+    principal: principal.clientId,
+    pending: [...set.vms.values()].filter(isMoving),
+    retryAfterSeconds: world.knobs.retryAfterSeconds.write,
+    ...(short === 0 ? {} : { failures: [PROTECTED], onEnd: () => undoScaleIn(world, set, short) }),
+  });
+}
+
+/** Sets the capacity as a writer of its own would: through the same door as a PUT. */
+export function writeCapacity(world: ArmWorld, set: ScaleSet, capacity: number, principal: Principal): Operation {
+  return acceptModel(world, set, withCapacity(set.document, capacity), { principal, conditional: false });
+}
+
+/** @returns how many machines could not be taken, for they are protected. */
+function converge(world: ArmWorld, set: ScaleSet, goal: number, principal: Principal): number {
+  const missing = growthTo(set, goal);
+  if (missing > 0) {
+    growSet(world, set, missing, extraFor(set, missing));
+    return 0;
+  }
+  const excess = livingVms(set).length - goal;
+  const victims = pickVictims(set, livingVms(set), excess);
+  const forced = pick(set.document, 'properties', 'scaleInPolicy', 'forceDeletion') === true;
+  judgeRemoval(
+    world,
+    { name: set.name, min: limitsOf(set.pool, set.document).min },
+    { principal, vms: victims, capacityAfter: goal, named: false },
+  );
+  for (const vm of victims) takeDown(world, vm, { forced, principal: principal.clientId });
+  return excess - victims.length;
+}
+
+/** What is protected stays, the operation fails, and the capacity is again what there is. */
+function undoScaleIn(world: ArmWorld, set: ScaleSet, short: number): void {
+  const before = capacityOf(set);
+  set.document = withCapacity(set.document, before + short);
+  set.etag++;
+  noteSetChange(world, set, { why: 'scaleInRefused', principal: FOREIGN_WRITER, before });
+}
+
+const PROTECTED = { code: 'OperationNotAllowed', message: 'Some instances are protected from scale-in and were not removed.' };
+
+export interface InstanceRemoval {
+  readonly vms: readonly Vm[];
+  readonly forced: boolean;
+  readonly principal: Principal;
+  /** false: `*`, the whole set. */
+  readonly named: boolean;
+}
+
+/** Accepts the removal of instances: capacity falls at once by those not already on their way. */
+export function acceptRemoval(world: ArmWorld, set: ScaleSet, { vms, forced, principal, named }: InstanceRemoval): Operation {
+  const fresh = vms.filter((vm) => vm.provisioningState !== 'Deleting');
+  const before = capacityOf(set);
+  const after = Math.max(0, before - fresh.filter((vm) => !vm.surplus).length);
+  judgeRemoval(world, { name: set.name, min: minimumFor(set, principal) }, { principal, vms: fresh, capacityAfter: after, named });
+  if (fresh.length > 0) {
+    noteDelete(set, principal);
+    showOldCapacity(world, set, before);
+    set.document = withCapacity(set.document, after);
+    set.etag++;
+    set.provisioningState = 'Updating';
+  }
+  for (const vm of fresh) takeDown(world, vm, { forced, principal: principal.clientId });
+  return beginOperation(world, {
+    kind: 'delete',
+    pool: set.pool.name,
+    setKey: setKey(set),
+    principal: principal.clientId,
+    pending: vms,
+    retryAfterSeconds: world.knobs.retryAfterSeconds.remove,
+  });
+}
+
+function showOldCapacity(world: ArmWorld, set: ScaleSet, value: number): void {
+  const lag = world.knobs.capacityLagAfterDeleteMs;
+  if (lag > 0) set.laggingCapacity = { value, untilMs: world.clock.now() + lag / world.clock.speed };
+}
+
+function isMoving(vm: Vm): boolean {
+  return vm.provisioningState === 'Creating' || vm.provisioningState === 'Deleting';
+}
+
+export function setKey(set: ScaleSet): string {
+  return set.name.toLowerCase();
+}

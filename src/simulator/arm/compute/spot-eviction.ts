@@ -1,0 +1,164 @@
+/**
+ * Spot machines taken back. They are told half a minute before, by events that their metadata service shows; then they are
+ * deleted, and the capacity falls, or deallocated, and keep their place in it. For pools of type VirtualMachines it is
+ * assumed that AKS's count falls as the capacity of a scale set does.
+ */
+import { type ArmReply, type ArmRequest, param } from '../http/messages.ts';
+import { entityNotFound, armError } from '../http/errors.ts';
+import { pick, pickText } from '../http/json.ts';
+import { deallocate, takeDown } from './vm-lifecycle.ts';
+import { recount, poolSize } from '../state/agent-pool-document.ts';
+import { FOREIGN_WRITER } from '../http/principals.ts';
+import { acceptRemoval } from './set-capacity.ts';
+import { notFound, setOf } from './scale-sets.ts';
+import { notePoolChange, noteSetChange } from '../state/world-events-journal.ts';
+import { capacityOf, homeOf, later, setOfPool, type AgentPool, type ArmWorld } from '../state/arm-state.ts';
+import type { Vm } from '../state/vm.ts';
+
+export interface Eviction {
+  /** How many, the newest first. Default: one. */
+  readonly count?: number;
+  /** Instead of a count: the share of the pool, in (0, 1]. */
+  readonly fraction?: number;
+  readonly instanceIds?: readonly string[];
+  /** The notices are given over so long, in equal steps. Default: all at once. */
+  readonly overMs?: number;
+  /** Default: the pool's own policy. */
+  readonly policy?: 'Delete' | 'Deallocate';
+}
+
+/** Whose machines are taken back: an agent pool, or what a client's own scale set would be as one. */
+type Evicted = Pick<AgentPool, 'name' | 'spec' | 'vms'>;
+
+export function evict(world: ArmWorld, pool: Evicted, eviction: Eviction): void {
+  const { count = 1, fraction, instanceIds, overMs = 0 } = eviction;
+  const set = setOfPool(world, pool.name);
+  const owner = set ?? pool;
+  const running = [...owner.vms.values()].filter((vm) => vm.provisioningState === 'Succeeded' && vm.power === 'running').toReversed();
+  const wanted = fraction === undefined ? count : Math.ceil(fraction * running.length);
+  const chosen = instanceIds === undefined ? running.slice(0, wanted) : running.filter((vm) => instanceIds.includes(vm.key));
+  const policy = eviction.policy ?? policyOf(world, pool);
+  for (const [index, vm] of chosen.entries()) {
+    const noticeMs = world.draws.latency(`evict|${vm.resourceId}|${vm.fate}`, world.knobs.evictionNotice);
+    const startMs = chosen.length < 2 ? 0 : (overMs * index) / (chosen.length - 1);
+    if (startMs === 0) announce(world, vm, { noticeMs, policy });
+    else later(world, startMs, () => announce(world, vm, { noticeMs, policy }));
+  }
+}
+
+function policyOf(world: ArmWorld, { name, spec }: Pick<AgentPool, 'name' | 'spec'>): 'Delete' | 'Deallocate' {
+  const set = setOfPool(world, name);
+  const told = set === undefined ? undefined : pickText(set.document, 'properties', 'virtualMachineProfile', 'evictionPolicy');
+  return (told ?? spec.evictionPolicy) === 'Deallocate' ? 'Deallocate' : 'Delete';
+}
+
+interface Notice {
+  readonly noticeMs: number;
+  readonly policy: 'Delete' | 'Deallocate';
+}
+
+function announce(world: ArmWorld, vm: Vm, { noticeMs, policy }: Notice): void {
+  if (!isThere(world, vm)) return;
+  const isSpot = vm.pool.priority === 'Spot';
+  const notBeforeMs = world.clock.now() + noticeMs / world.clock.speed;
+  const event = { id: world.draws.guid(`event|${vm.resourceId}|${vm.fate}`), vm, notBeforeMs };
+  if (isSpot) {
+    world.scheduledEvents.set(event.id, event);
+    world.eventIncarnation++;
+    world.park.tellPreempt(vm, notBeforeMs);
+  }
+  later(world, noticeMs, () => {
+    // Whoever acknowledged the event has lost the machine already.
+    if (isSpot && !world.scheduledEvents.delete(event.id)) return;
+    if (isSpot) world.eventIncarnation++;
+    takeBack(world, vm, policy);
+  });
+}
+
+function isThere(world: ArmWorld, vm: Vm): boolean {
+  return vm.provisioningState !== 'Deleting' && homeOf(world, vm) !== undefined;
+}
+
+function takeBack(world: ArmWorld, vm: Vm, policy: 'Delete' | 'Deallocate'): void {
+  if (!isThere(world, vm)) return;
+  const isSpot = vm.pool.priority === 'Spot';
+  if (isSpot && policy === 'Deallocate') {
+    deallocate(world, vm);
+    const owner = setOfPool(world, vm.pool.name);
+    if (owner !== undefined) noteSetChange(world, owner, { why: 'evict', principal: FOREIGN_WRITER, before: capacityOf(owner) });
+    return;
+  }
+  // The hardware is taken away at once; the resource goes a little later.
+  if (isSpot) world.park.tell({ kind: 'stopped', vm });
+  const set = setOfPool(world, vm.pool.name);
+  if (set !== undefined && set.vms.get(vm.key) === vm) {
+    const before = capacityOf(set);
+    const { id } = acceptRemoval(world, set, { vms: [vm], forced: true, principal: FOREIGN_WRITER, named: true });
+    noteSetChange(world, set, { why: 'evict', principal: FOREIGN_WRITER, before, opId: id });
+    return;
+  }
+  const pool = world.agentPools.get(vm.pool.name.toLowerCase());
+  if (pool !== undefined) {
+    const before = poolSize(pool);
+    recount(pool, vm, -1);
+    notePoolChange(world, pool, { why: 'evict', principal: FOREIGN_WRITER, before });
+  }
+  takeDown(world, vm, { forced: true, principal: FOREIGN_WRITER.clientId });
+}
+
+/** A client asks for the eviction of one instance: 204, and it happens later. Only Spot machines can be evicted. */
+export function simulateEviction(world: ArmWorld, request: ArmRequest): ArmReply {
+  const set = setOf(world, request);
+  if (set === undefined) return notFound(world, request);
+  const vm = set.vms.get(param(request, 'instance'));
+  return vm === undefined ? entityNotFound() : answerEviction(world, vm);
+}
+
+/** The same for a machine that was found already. */
+export function answerEviction(world: ArmWorld, vm: Vm): ArmReply {
+  const pool = world.agentPools.get(vm.pool.name.toLowerCase()) ?? { name: vm.pool.name, spec: vm.pool, vms: new Map<string, Vm>() };
+  if (vm.pool.priority !== 'Spot')
+    return armError(409, 'OperationNotAllowed', 'Simulate eviction is supported for Spot virtual machines only.');
+  evict(world, pool, { instanceIds: [vm.key] });
+  return { status: 204 };
+}
+
+/** What a machine's metadata service shows of the events to come; every machine of the world is asked about at once. */
+export function listScheduledEvents(world: ArmWorld, request: ArmRequest): ArmReply {
+  if (request.headers['metadata'] !== 'true')
+    return { status: 400, body: { error: 'Bad request. Required metadata header not specified' } };
+  const events = [...world.scheduledEvents.values()];
+  return {
+    status: 200,
+    body: {
+      DocumentIncarnation: world.eventIncarnation,
+      Events: events.map(({ id, vm, notBeforeMs }) => ({
+        EventId: id,
+        EventType: 'Preempt',
+        ResourceType: 'VirtualMachine',
+        Resources: [vm.name],
+        EventStatus: 'Scheduled',
+        NotBefore: new Date(notBeforeMs).toUTCString(),
+        Description: '',
+        EventSource: 'Platform',
+        DurationInSeconds: -1,
+      })),
+    },
+  };
+}
+
+/** A guest that is ready lets an event happen at once. */
+export function startScheduledEvents(world: ArmWorld, request: ArmRequest): ArmReply {
+  if (request.headers['metadata'] !== 'true')
+    return { status: 400, body: { error: 'Bad request. Required metadata header not specified' } };
+  const wanted = pick(request.body, 'StartRequests');
+  for (const item of Array.isArray(wanted) ? wanted : []) {
+    const event = world.scheduledEvents.get(pickText(item, 'EventId') ?? '');
+    if (event === undefined) continue;
+    world.scheduledEvents.delete(event.id);
+    world.eventIncarnation++;
+    const { pool } = event.vm;
+    takeBack(world, event.vm, policyOf(world, { name: pool.name, spec: pool }));
+  }
+  return { status: 200, body: {} };
+}

@@ -1,0 +1,138 @@
+/** VMs outside Uniform sets: those of Flexible sets and of VMs-type agent pools. */
+import { armError, resourceNotFound } from '../http/errors.ts';
+import { answerEviction } from './spot-eviction.ts';
+import { act, writable, type ActionName } from './instance-actions.ts';
+import { instanceView, renderVm } from './instance-document.ts';
+import { isVisible, wantsView } from './instances.ts';
+import { isJsonObject, mergePatch } from '../http/json.ts';
+import { isLocation } from '../state/resource-names.ts';
+import { refuseByCondition } from '../http/preconditions.ts';
+import { param, type ArmReply, type ArmRequest, type Trace } from '../http/messages.ts';
+import { beginOperation, operationHeaders } from './operations.ts';
+import { answerPage } from '../http/paging.ts';
+import { takeDown } from './vm-lifecycle.ts';
+import { isForced, refuseForce } from './instance-protection.ts';
+import { acceptRemoval } from './set-capacity.ts';
+import { judgeRemoval } from '../state/write-safety-rules.ts';
+import { allVms, capacityOf, etagText, type ArmWorld, type Operation, type ScaleSet } from '../state/arm-state.ts';
+import type { Vm } from '../state/vm.ts';
+
+/** The filter names its field in quotes of its own: `'virtualMachineScaleSet/id' eq '<id>'`. */
+const SET_FILTER = /^'?virtualMachineScaleSet\/id'?\s+eq\s+'([^']+)'$/i;
+
+export function listVms(world: ArmWorld, request: ArmRequest): ArmReply {
+  const filter = SET_FILTER.exec(request.query['$filter'] ?? '')?.[1]?.toLowerCase();
+  const group = request.params['rg']?.toLowerCase() ?? world.spec.nodeResourceGroup.toLowerCase();
+  const past =
+    filter === undefined && request.params['rg'] !== undefined && group === world.spec.nodeResourceGroup.toLowerCase()
+      ? world.lists.vms(request.occasion)
+      : undefined;
+  if (past !== undefined)
+    return answerPage(request, { items: past, keyOf: ({ name }) => name, pageSize: world.knobs.pageSize, render: ({ shown }) => shown });
+  const location = request.params['location'] ?? world.spec.location;
+  const isHere = group === world.spec.nodeResourceGroup.toLowerCase() && isLocation(world.spec, location);
+  const items = (isHere ? allVms(world) : [])
+    .filter((vm) => vm.kind !== 'uniform' && isVisible(world, vm))
+    .filter((vm) => filter === undefined || setOfVm(world, vm)?.resourceId.toLowerCase() === filter);
+  const expand = filter !== undefined && wantsView(request);
+  return answerPage(request, {
+    items,
+    keyOf: (vm) => vm.name,
+    pageSize: world.knobs.pageSize,
+    render: (vm) => renderVm(world, vm, { set: setOfVm(world, vm), expand }),
+  });
+}
+
+export function getVm(world: ArmWorld, request: ArmRequest): ArmReply {
+  return withVm(world, request, (vm) => {
+    const body = renderVm(world, vm, { set: setOfVm(world, vm), expand: wantsView(request) });
+    return { status: 200, body, headers: { etag: etagText(vm.etag) } };
+  });
+}
+
+export function getVmView(world: ArmWorld, request: ArmRequest): ArmReply {
+  return withVm(world, request, (vm) => ({ status: 200, body: instanceView(world, vm) }));
+}
+
+/** PUT or PATCH of a VM that is there: its tags, and what this Azure does not know. A new one is made by its set or its pool alone. */
+export function writeVm(world: ArmWorld, request: ArmRequest): ArmReply {
+  return withVm(world, request, (vm) => {
+    const stale = refuseByCondition(request, etagText(vm.etag));
+    if (stale !== undefined) return stale;
+    if (!isJsonObject(request.body))
+      return armError(400, 'InvalidRequestContent', 'The request content was invalid: an object is expected.');
+    vm.own = mergePatch(vm.own, writable(request.body));
+    vm.etag++;
+    const { write } = world.knobs.retryAfterSeconds;
+    const start = {
+      kind: 'model',
+      pool: vm.pool.name,
+      principal: request.principal.clientId,
+      pending: [],
+      retryAfterSeconds: write,
+    } as const;
+    const operation = beginOperation(world, start);
+    return {
+      status: 200,
+      headers: { etag: etagText(vm.etag), 'x-ms-request-charge': '1', ...operationHeaders(world, request, operation, 'write') },
+      body: renderVm(world, vm, { set: setOfVm(world, vm), expand: false }),
+      trace: { etagOut: etagText(vm.etag), opId: operation.id, charge: 1 },
+    };
+  });
+}
+
+/** An action on one VM, whatever it belongs to. */
+export function actOnVm(name: ActionName) {
+  return (world: ArmWorld, request: ArmRequest): ArmReply =>
+    withVm(world, request, (vm) => act(world, request, name, { set: setOfVm(world, vm), vms: [vm] }));
+}
+
+/** Only Spot machines can be evicted: 204, and it happens later. */
+export function simulateVmEviction(world: ArmWorld, request: ArmRequest): ArmReply {
+  return withVm(world, request, (vm) => answerEviction(world, vm));
+}
+
+/** One that is not there is gone already. */
+export function deleteVm(world: ArmWorld, request: ArmRequest): ArmReply {
+  const vm = vmOf(world, request);
+  if (vm === undefined) return { status: 204 };
+  const forced = isForced(request);
+  const set = setOfVm(world, vm);
+  const refusal = forced ? refuseForce(set, [vm]) : undefined;
+  if (refusal !== undefined) return refusal;
+  const { principal } = request;
+  const accepted = (operation: Operation, trace: Trace): ArmReply => ({
+    status: 202,
+    headers: { 'x-ms-request-charge': '1', ...operationHeaders(world, request, operation, 'action') },
+    trace: { ...trace, pool: vm.pool.name, opId: operation.id, charge: 1 },
+  });
+  if (set !== undefined) {
+    const before = capacityOf(set);
+    const operation = acceptRemoval(world, set, { vms: [vm], forced, principal, named: true });
+    return accepted(operation, { capacityBefore: before, capacityAfter: capacityOf(set), etagOut: etagText(set.etag) });
+  }
+  const living = allVms(world).filter((other) => other.pool.name === vm.pool.name && other.provisioningState !== 'Deleting');
+  const doomed = living.filter((other) => other === vm);
+  judgeRemoval(world, vm.pool, { principal, vms: doomed, capacityAfter: living.length - doomed.length, named: true });
+  takeDown(world, vm, { forced, principal: principal.clientId });
+  const { remove } = world.knobs.retryAfterSeconds;
+  const start = { kind: 'delete', pool: vm.pool.name, principal: principal.clientId, pending: [vm], retryAfterSeconds: remove } as const;
+  return accepted(beginOperation(world, start), {});
+}
+
+function vmOf(world: ArmWorld, request: ArmRequest): Vm | undefined {
+  const name = param(request, 'name').toLowerCase();
+  const here = param(request, 'rg').toLowerCase() === world.spec.nodeResourceGroup.toLowerCase();
+  return here ? allVms(world).find((vm) => vm.kind !== 'uniform' && vm.name.toLowerCase() === name) : undefined;
+}
+
+function withVm(world: ArmWorld, request: ArmRequest, answer: (vm: Vm) => ArmReply): ArmReply {
+  const vm = vmOf(world, request);
+  return vm === undefined
+    ? resourceNotFound('Microsoft.Compute/virtualMachines', param(request, 'name'), param(request, 'rg'))
+    : answer(vm);
+}
+
+function setOfVm(world: ArmWorld, vm: Vm): ScaleSet | undefined {
+  return [...world.sets.values()].find((set) => set.vms.get(vm.key) === vm);
+}

@@ -1,0 +1,278 @@
+/**
+ * The life of a machine on its two axes, provisioning and power, from acceptance to nothing. Each step asks whether its
+ * fate still stands: a delete overtakes a boot.
+ */
+import { poolSize, recount } from '../state/agent-pool-document.ts';
+import type { Latency } from '../state/seeded-random.ts';
+import { allocationFailure, bootstrapFailure, osTimeout, type OperationFailure } from '../http/errors.ts';
+import type { FaultSubject, MachineEffect } from '../state/fault-rules.ts';
+import { mergePatch } from '../http/json.ts';
+import { machineAtRest } from './operations.ts';
+import { settleBrood } from './overprovisioning.ts';
+import { FOREIGN_WRITER } from '../http/principals.ts';
+import { findVmSize } from '../state/vm-sizes.ts';
+import { returnStock, takeStock } from '../state/stock-and-quota.ts';
+import { notePoolChange, noteSetChange } from '../state/world-events-journal.ts';
+import { capacityOf, homeOf, later, type AgentPool, type ArmWorld } from '../state/arm-state.ts';
+import type { Vm } from '../state/vm.ts';
+
+export interface Birthplace {
+  readonly onRefused: () => void;
+  /** It cannot be had, whatever the stock says. */
+  readonly refused?: boolean;
+}
+
+/** Begins the creation of a machine that its owner already lists. Stock is taken now, its lack shows later. */
+export function bringUp(world: ArmWorld, vm: Vm, { onRefused, refused = false }: Birthplace): void {
+  const draw = (step: string, latency: Latency): number => world.draws.latency(`${vm.resourceId}|${step}`, latency);
+  const { knobs } = world;
+  const fate = fateOf(world, vm);
+  vm.holdsStock = !refused && fate?.how !== 'refused' && takeStock(world, vm.vmSize, vm.zone);
+  if (!vm.holdsStock) {
+    const failure = fate?.how === 'refused' ? scripted(vm, fate) : allocationFailure(vm.zone, targetOf(vm));
+    step(world, vm, draw('refused', knobs.allocationRefused), () => refuseAllocation(world, vm, { failure, onRefused }));
+    return;
+  }
+  if (fate?.how === 'unlisted') vm.visibleAtMs = world.clock.now() + UNLISTED_MS / world.clock.speed;
+  const allocatedAfter = draw('allocated', knobs.allocated);
+  step(world, vm, allocatedAfter, () => {
+    vm.power = 'starting';
+  });
+  if (fate?.how !== 'stuck') boot(world, vm, { fate, draw, allocatedAfter });
+}
+
+interface Boot {
+  readonly fate: Birth | undefined;
+  readonly draw: (step: string, latency: Latency) => number;
+  readonly allocatedAfter: number;
+}
+
+/** From an allocated machine to the end of its provisioning, good or bad. */
+function boot(world: ArmWorld, vm: Vm, { fate, draw, allocatedAfter }: Boot): void {
+  const { knobs } = world;
+  const how = fate?.how ?? 'well';
+  const slowMs = how === 'slow' ? SLOW_MS : 0;
+  const latency = (findVmSize(vm.vmSize)?.gpus ?? 0) > 0 ? knobs.osUpGpu : knobs.osUp;
+  const osUpAfter = Math.max(allocatedAfter, draw('os-up', latency)) + slowMs;
+  const provisionedAfter = Math.max(osUpAfter, draw('provisioned', knobs.provisioned) + slowMs);
+  const wakeKubelet = (): void => world.park.tell({ kind: 'running', vm });
+  step(world, vm, osUpAfter, () => {
+    vm.power = 'running';
+    vm.detail = 'OSProvisioningInProgress';
+    if (!SILENT.has(how)) wakeKubelet();
+  });
+  if (how === 'late-node') step(world, vm, osUpAfter + LATE_NODE_MS, wakeKubelet);
+  if (how === 'cse') step(world, vm, provisionedAfter, () => failProvisioning(world, vm, bootstrapFailure(targetOf(vm))));
+  else if (how === 'os-timeout') step(world, vm, OS_TIMEOUT_MS, () => failProvisioning(world, vm, osTimeout(targetOf(vm))));
+  else step(world, vm, provisionedAfter, () => succeed(world, vm));
+}
+
+const SLOW_MS = 25 * 60_000;
+const UNLISTED_MS = 10 * 60_000;
+const LATE_NODE_MS = 20 * 60_000;
+/** Azure waits so long for a system to report that it is up. */
+const OS_TIMEOUT_MS = 20 * 60_000;
+const STUCK_DELETE_MS = 20 * 60_000;
+/** Fates in which no kubelet comes when the system is up. */
+const SILENT: ReadonlySet<string> = new Set(['no-node', 'late-node', 'cse', 'os-timeout']);
+
+type Birth = Extract<MachineEffect, { readonly kind: 'birth' }>;
+
+/** A fault that is on, or what chance has in store for this machine. */
+function fateOf(world: ArmWorld, vm: Vm): Birth | undefined {
+  const fault = world.faults.befalling('birth', subjectOf(world, vm));
+  if (fault !== undefined) return fault;
+  const { bootstrapFailureRate, osTimeoutRate } = world.knobs;
+  const unit = bootstrapFailureRate + osTimeoutRate === 0 ? 1 : world.draws.unit(`${vm.resourceId}|birth`);
+  if (unit < bootstrapFailureRate) return { kind: 'birth', how: 'cse' };
+  return unit < bootstrapFailureRate + osTimeoutRate ? { kind: 'birth', how: 'os-timeout' } : undefined;
+}
+
+function subjectOf(world: ArmWorld, vm: Vm): Omit<FaultSubject, 'method'> {
+  const chance = (id: string): number => world.draws.unit(`fault|${id}|${vm.resourceId}|${vm.fate}`);
+  return { path: vm.resourceId, pool: vm.pool.name, nowMs: world.clock.now(), chance };
+}
+
+function scripted(vm: Vm, { code = 'AllocationFailed', message }: Birth): OperationFailure {
+  return { code, message: message ?? allocationFailure(vm.zone, targetOf(vm)).message, target: targetOf(vm) };
+}
+
+/** How the failure of an operation names its machine. */
+function targetOf(vm: Vm): string {
+  return vm.kind === 'uniform' ? vm.key : vm.name;
+}
+
+function succeed(world: ArmWorld, vm: Vm): void {
+  vm.provisioningState = 'Succeeded';
+  vm.detail = undefined;
+  vm.etag++;
+  bornAtRest(world, vm);
+}
+
+/**
+ * A machine's creation has ended. Of those that were begun in excess the first good ones stay; the failure of another one is not
+ * one of the operation, unless there are too few.
+ */
+function bornAtRest(world: ArmWorld, vm: Vm): void {
+  if (vm.brood !== undefined) settle(world, vm);
+  else machineAtRest(world, vm, vm.failure);
+}
+
+function settle(world: ArmWorld, { brood }: Vm): void {
+  const settled = brood === undefined || brood.members.size === 0 ? undefined : settleBrood(brood);
+  if (settled === undefined) return;
+  for (const vm of settled.staying) if (vm.provisioningState !== 'Creating') machineAtRest(world, vm, vm.failure);
+  for (const vm of settled.leaving) {
+    machineAtRest(world, vm);
+    takeDown(world, vm, { forced: true, principal: FOREIGN_WRITER.clientId });
+  }
+}
+
+/** The machine runs, and will never be a node. */
+function failProvisioning(world: ArmWorld, vm: Vm, failure: OperationFailure): void {
+  vm.provisioningState = 'Failed';
+  vm.detail = failure.code;
+  vm.failure = failure;
+  vm.etag++;
+  bornAtRest(world, vm);
+}
+
+function refuseAllocation(
+  world: ArmWorld,
+  vm: Vm,
+  { failure, onRefused }: { readonly failure: OperationFailure; readonly onRefused: () => void },
+): void {
+  vm.provisioningState = 'Failed';
+  vm.detail = failure.code;
+  vm.failure = failure;
+  vm.etag++;
+  onRefused();
+  bornAtRest(world, vm);
+}
+
+/** Begins the end of a machine, by anyone's wish. */
+export function takeDown(world: ArmWorld, vm: Vm, { forced, principal }: { readonly forced: boolean; readonly principal: string }): void {
+  if (vm.provisioningState === 'Deleting') return;
+  const was = vm.provisioningState;
+  vm.fate++;
+  vm.provisioningState = 'Deleting';
+  vm.detail = undefined;
+  world.park.tellDeleteAccepted(vm, principal, was);
+  settle(world, vm);
+  const latency = forced || vm.power === 'none' ? world.knobs.deleteForced : world.knobs.deleteGraceful;
+  const fault = world.faults.befalling('removal', subjectOf(world, vm));
+  const takesMs = world.draws.latency(`${vm.resourceId}|delete`, latency) + (fault?.how === 'stuck' ? STUCK_DELETE_MS : 0);
+  step(world, vm, takesMs, () => (fault?.how === 'fails' ? comeBack(world, vm, REMOVAL_FAILED) : vanish(world, vm)));
+}
+
+const REMOVAL_FAILED = { code: 'InternalExecutionError', message: 'An internal execution error occurred. Please retry later.' };
+
+/**
+ * A removal came to nothing: the machine is there as before, and its scale set, or the size of its pool, counts it again. `failure` undefined: it was not
+ * even tried.
+ */
+export function comeBack(world: ArmWorld, vm: Vm, failure: { readonly code: string; readonly message: string } | undefined): void {
+  vm.fate++;
+  vm.provisioningState = failure === undefined ? 'Succeeded' : 'Failed';
+  vm.etag++;
+  const set = [...world.sets.values()].find((owner) => owner.vms.get(vm.key) === vm);
+  if (set !== undefined) {
+    const before = capacityOf(set);
+    vm.surplus = false;
+    set.document = mergePatch(set.document, { sku: { capacity: before + 1 } });
+    set.etag++;
+    noteSetChange(world, set, { why: 'removalFailed', principal: FOREIGN_WRITER, before });
+  } else {
+    const pool = world.agentPools.get(vm.pool.name.toLowerCase());
+    if (pool !== undefined && vm.uncounted) countAgain(world, pool, vm);
+  }
+  machineAtRest(world, vm, failure === undefined ? undefined : { ...failure, target: targetOf(vm) });
+}
+
+function countAgain(world: ArmWorld, pool: AgentPool, vm: Vm): void {
+  const before = poolSize(pool);
+  recount(pool, vm, 1);
+  pool.etagCounter++;
+  notePoolChange(world, pool, { why: 'removalFailed', principal: FOREIGN_WRITER, before });
+}
+
+/** The machine is gone at once: it leaves its owner's list and gives back its stock. */
+export function vanish(world: ArmWorld, vm: Vm): void {
+  vm.fate++;
+  homeOf(world, vm)?.delete(vm.key);
+  vm.power = 'none';
+  returnStock(world, vm);
+  world.park.tell({ kind: 'gone', vm });
+  machineAtRest(world, vm);
+}
+
+/** Stops a machine and gives its hardware back. It keeps its id and its place in the capacity. */
+export function deallocate(world: ArmWorld, vm: Vm): void {
+  vm.fate++;
+  vm.provisioningState = 'Updating';
+  vm.power = 'deallocating';
+  step(world, vm, world.draws.latency(`${vm.resourceId}|deallocate|${vm.fate}`, world.knobs.deallocate), () => {
+    vm.provisioningState = 'Succeeded';
+    vm.power = 'deallocated';
+    vm.etag++;
+    returnStock(world, vm);
+    world.park.tell({ kind: 'stopped', vm });
+    machineAtRest(world, vm);
+  });
+}
+
+/** Starts a deallocated machine again, if its hardware can be had. */
+export function start(world: ArmWorld, vm: Vm): void {
+  vm.fate++;
+  vm.provisioningState = 'Updating';
+  const fitted = vm.holdsStock || takeStock(world, vm.vmSize, vm.zone);
+  if (fitted) vm.power = 'starting';
+  vm.holdsStock = fitted;
+  step(world, vm, world.draws.latency(`${vm.resourceId}|start|${vm.fate}`, world.knobs.start), () => {
+    vm.provisioningState = fitted ? 'Succeeded' : 'Failed';
+    vm.etag++;
+    if (!fitted) {
+      machineAtRest(world, vm, allocationFailure(vm.zone, vm.key));
+      return;
+    }
+    vm.power = 'running';
+    world.park.tell({ kind: 'running', vm });
+    machineAtRest(world, vm);
+  });
+}
+
+/** Stops a machine. It keeps its hardware. */
+export function powerOff(world: ArmWorld, vm: Vm): void {
+  vm.fate++;
+  vm.provisioningState = 'Updating';
+  vm.power = 'stopping';
+  step(world, vm, world.draws.latency(`${vm.resourceId}|stop|${vm.fate}`, world.knobs.deallocate), () => {
+    vm.provisioningState = 'Succeeded';
+    vm.power = 'stopped';
+    vm.etag++;
+    world.park.tell({ kind: 'stopped', vm });
+    machineAtRest(world, vm);
+  });
+}
+
+/** A machine goes down and comes up again in its place; so it does when it is moved to other hardware or gets a new disk. */
+export function restart(world: ArmWorld, vm: Vm): void {
+  vm.fate++;
+  vm.provisioningState = 'Updating';
+  vm.power = 'starting';
+  world.park.tell({ kind: 'stopped', vm });
+  step(world, vm, world.draws.latency(`${vm.resourceId}|start|${vm.fate}`, world.knobs.start), () => {
+    vm.provisioningState = 'Succeeded';
+    vm.power = 'running';
+    vm.etag++;
+    world.park.tell({ kind: 'running', vm });
+    machineAtRest(world, vm);
+  });
+}
+
+function step(world: ArmWorld, vm: Vm, ms: number, action: () => void): void {
+  const fate = vm.fate;
+  later(world, ms, () => {
+    if (vm.fate === fate) action();
+  });
+}

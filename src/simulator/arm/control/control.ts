@@ -1,0 +1,271 @@
+/**
+ * The hand on the world: its state, its journal, misfortune, events, stock and quota. Azure has none of this; a client
+ * under test must not use it. The object and the `/_emu` routes do the same things.
+ */
+import type { Violation } from '../../base/write-safety.ts';
+import { createAmbient, type AmbientSettings } from '../faults/background-actors.ts';
+import { VirtualSimClock, type RealSimClock } from '../../base/sim-clock.ts';
+import { raiseCatalogued, type CatalogueOrder } from '../faults/raise-incident.ts';
+import { scaleAsForeigner, type ForeignChange } from '../faults/concurrent-writers.ts';
+import { isVmsPool, manualScale, poolSize } from '../state/agent-pool-document.ts';
+import { reconcilePool } from '../aks/agent-pools.ts';
+import { isIdle } from '../aks/agent-pool-validation.ts';
+import { evict } from '../compute/spot-eviction.ts';
+import type { Fault, FaultTable } from '../state/fault-rules.ts';
+import type { JournalEntry } from '../http/journal.ts';
+import type { JsonObject } from '../http/json.ts';
+import { darkenZone, failSet, preemptSet, repairInstance, upgradePool } from '../faults/platform-incidents.ts';
+import { addPool, uprootPool } from '../aks/create-agent-pool.ts';
+import { retagPool, scalePoolAsForeigner } from '../faults/concurrent-pool-writers.ts';
+import type { FrozenLists } from '../compute/stale-lists.ts';
+import { stockKey, usages, type Usage } from '../state/stock-and-quota.ts';
+import { capacityOf, etagText, setOfPool, type AgentPool, type ArmWorld, type Operation, type ScaleSet } from '../state/arm-state.ts';
+import type { Vm } from '../state/vm.ts';
+import type { WorldEvent } from '../faults/world-event.ts';
+
+export interface SetState {
+  readonly pool: string;
+  readonly name: string;
+  readonly capacity: number;
+  readonly etag: string;
+  readonly provisioningState: string;
+  readonly min: number;
+  readonly max: number;
+  readonly instances: readonly InstanceState[];
+}
+
+export interface InstanceState {
+  readonly id: string;
+  readonly name: string;
+  readonly hostName: string;
+  readonly zone?: string;
+  readonly vmSize: string;
+  readonly provisioningState: string;
+  readonly power: string;
+  readonly error?: string;
+  /** Begun in excess of what was asked; it counts nowhere. */
+  readonly surplus?: true;
+}
+
+export interface OperationState {
+  readonly id: string;
+  readonly kind: string;
+  readonly pool: string;
+  readonly principal: string;
+  readonly status: string;
+  readonly code?: string;
+  readonly startMs: number;
+  readonly endMs?: number;
+}
+
+export interface ArmState {
+  readonly nowMs: number;
+  readonly sets: readonly SetState[];
+  readonly agentPools: readonly {
+    readonly name: string;
+    readonly size: number;
+    /** Count by size, for VMs pools. */
+    readonly sizes: Readonly<Record<string, number>>;
+    readonly provisioningState: string;
+    readonly machines: readonly InstanceState[];
+  }[];
+  readonly operations: readonly OperationState[];
+  readonly stock: Readonly<Record<string, number>>;
+  readonly usages: readonly Usage[];
+  readonly faults: readonly Fault[];
+  /** The actors that act by themselves. */
+  readonly ambient: AmbientSettings;
+  readonly violations: readonly Violation[];
+}
+
+export interface ArmControl {
+  state(): ArmState;
+  /** Entries with a sequence number above `seq` (default: all). */
+  journal(seq?: number): readonly JournalEntry[];
+  addFault(fault: Fault): void;
+  /** Raises a number of the catalogue of misfortunes. @returns what is wrong with it, or undefined. `removeFault` ends it. */
+  addCatalogued(order: CatalogueOrder): string | undefined;
+  removeFault(id: string): boolean;
+  /** @returns what is wrong with the event, or undefined when it has been raised. */
+  raise(event: WorldEvent): string | undefined;
+  /** Replaces the actors that act by themselves; `{}` ends them. */
+  setAmbient(settings: AmbientSettings): void;
+  /** Moves a virtual clock. false: this world runs on the machine's time. */
+  advanceClock(ms: number): boolean;
+  /** Changes how fast the world is from now on. false: this world lives in virtual time. */
+  scaledClock(speed: number): boolean;
+  /** vCPU limit of a family, `cores` or `lowPriorityCores`. */
+  setQuota(name: string, limit: number): void;
+  /** Withholds a size from the subscription, in these zones or (none named) in the region; undefined: offers it again. */
+  restrict(vmSize: string, zones: readonly string[] | undefined): void;
+  /** Machines of a size left in a zone; zone `0` is regional. */
+  setStock(vmSize: string, zone: string, count: number): void;
+}
+
+export interface ControlParts {
+  readonly world: ArmWorld;
+  readonly faults: FaultTable;
+  readonly frozen: FrozenLists;
+}
+
+export function createControl({ world, faults, frozen }: ControlParts): ArmControl {
+  const undo = new Map<string, () => void>();
+  const addFault = (fault: Fault): void => {
+    faults.add(fault);
+    if (fault.effect.kind === 'stale-list') frozen.freeze(fault.id);
+  };
+  const removeFault = (id: string): boolean => {
+    frozen.forget(id);
+    return faults.remove(id);
+  };
+  const ambient = createAmbient(world, (event) => raise(world, event));
+  return {
+    state: () => stateOf(world, faults, ambient.settings),
+    setAmbient: (settings) => ambient.set(settings),
+    journal: (seq = 0) => world.journal.since(seq),
+    addFault,
+    addCatalogued: (order) => {
+      const raised = raiseCatalogued({ world, addFault, removeFault, raise: (event) => raise(world, event) }, order);
+      if (typeof raised === 'string') return raised;
+      undo.set(order.id, raised);
+      return undefined;
+    },
+    removeFault: (id) => {
+      const end = undo.get(id);
+      undo.delete(id);
+      end?.();
+      return removeFault(id) || end !== undefined;
+    },
+    raise: (event) => raise(world, event),
+    advanceClock: (ms) => {
+      if (!(world.clock instanceof VirtualSimClock)) return false;
+      world.clock.advance(ms);
+      return true;
+    },
+    scaledClock: (speed) => {
+      if (world.clock instanceof VirtualSimClock || !('setSpeed' in world.clock)) return false;
+      (world.clock as RealSimClock).setSpeed(speed);
+      return true;
+    },
+    setQuota: (name, limit) => world.quota.set(name.toLowerCase(), limit),
+    restrict: (vmSize, zones) => {
+      if (zones === undefined) world.restricted.delete(vmSize.toLowerCase());
+      else world.restricted.set(vmSize.toLowerCase(), zones);
+    },
+    setStock: (vmSize, zone, count) => world.stock.set(stockKey(vmSize, zone), count),
+  };
+}
+
+function raise(world: ArmWorld, event: WorldEvent): string | undefined {
+  if ('addPool' in event) return addPool(world, event.addPool);
+  if ('zoneDown' in event) return darkenZone(world, event.zoneDown.zone, event.zoneDown.forMs);
+  const [[, { pool }]] = Object.entries(event) as [[string, { readonly pool: string }]];
+  const agentPool = world.agentPools.get(pool.toLowerCase());
+  if (agentPool === undefined) return `there is no pool "${pool}"`;
+  if ('removePool' in event) return uprootPool(world, agentPool);
+  if ('retag' in event) return retagPool(world, agentPool, event.retag.tags);
+  if ('evict' in event) {
+    evict(world, agentPool, event.evict);
+    return undefined;
+  }
+  if ('foreignScale' in event && isVmsPool(agentPool)) return raiseForeignPoolScale(world, agentPool, event.foreignScale);
+  if ('rpReconcile' in event) return reconcilePool(world, agentPool);
+  return raiseOnSet(world, agentPool, event);
+}
+
+type ElsewhereRaised = 'addPool' | 'removePool' | 'zoneDown' | 'retag' | 'evict' | 'rpReconcile';
+type OfSet = Exclude<WorldEvent, { readonly [Key in ElsewhereRaised]: { readonly [Name in Key]: unknown } }[ElsewhereRaised]>;
+
+function raiseOnSet(world: ArmWorld, agentPool: AgentPool, event: OfSet): string | undefined {
+  const set = setOfPool(world, agentPool.name);
+  if (set === undefined) return `pool "${agentPool.name}" has no scale set`;
+  if ('foreignScale' in event) return raiseForeignScale(world, set, event.foreignScale);
+  if ('repair' in event) return repairInstance(world, set, event.repair.instanceId);
+  if ('preempt' in event) return preemptSet(world, set);
+  if ('failSet' in event) return failSet(world, set);
+  return upgradePool(world, agentPool, { set, surge: event.upgrade.surge ?? 1 });
+}
+
+function raiseForeignScale(world: ArmWorld, set: ScaleSet, change: ForeignChange & { readonly when?: string }): string | undefined {
+  const { to, delta }: { readonly to?: number; readonly delta?: number } = change;
+  if (!Number.isInteger(to ?? delta)) return 'foreignScale needs "to" or "delta", a whole number';
+  if (change.when !== 'before-next-write') return scaleAsForeigner(world, set, change);
+  set.ambush = change;
+  return undefined;
+}
+
+function raiseForeignPoolScale(world: ArmWorld, pool: AgentPool, change: ForeignChange & { readonly when?: string }): string | undefined {
+  const { to, delta }: { readonly to?: number; readonly delta?: number } = change;
+  if (!Number.isInteger(to ?? delta)) return 'foreignScale needs "to" or "delta", a whole number';
+  if (change.when !== 'before-next-write') {
+    return isIdle(pool) ? scalePoolAsForeigner(world, pool, change) : `pool "${pool.name}" is ${pool.provisioningState}`;
+  }
+  pool.ambush = change;
+  return undefined;
+}
+
+function stateOf(world: ArmWorld, faults: FaultTable, ambient: AmbientSettings): ArmState {
+  return {
+    nowMs: world.clock.now(),
+    sets: [...world.sets.values()].map(setState),
+    agentPools: [...world.agentPools.values()].map((pool) => ({
+      name: pool.name,
+      size: poolSize(pool),
+      sizes: Object.fromEntries(manualScale(pool.properties).map(({ size, count }) => [size, count])),
+      provisioningState: pool.provisioningState,
+      machines: [...pool.vms.values()].map(instanceState),
+    })),
+    operations: [...world.operations.values()].map(operationState),
+    stock: Object.fromEntries(world.stock),
+    usages: usages(world),
+    faults: faults.list(),
+    ambient,
+    violations: world.violations.list(),
+  };
+}
+
+function setState(set: ScaleSet): SetState {
+  return {
+    pool: set.pool.name,
+    name: set.name,
+    capacity: capacityOf(set),
+    etag: etagText(set.etag),
+    provisioningState: set.provisioningState,
+    min: set.pool.min,
+    max: set.pool.max,
+    instances: [...set.vms.values()].map(instanceState),
+  };
+}
+
+function instanceState(vm: Vm): InstanceState {
+  return {
+    id: vm.key,
+    name: vm.name,
+    hostName: vm.hostName,
+    ...(vm.zone === undefined ? {} : { zone: vm.zone }),
+    vmSize: vm.vmSize,
+    provisioningState: vm.provisioningState,
+    power: vm.power,
+    ...(vm.failure === undefined ? {} : { error: vm.failure.code }),
+    ...(vm.surplus ? { surplus: true } : {}),
+  };
+}
+
+function operationState(operation: Operation): OperationState {
+  const code = operation.failures[0]?.code;
+  return {
+    id: operation.id,
+    kind: operation.kind,
+    pool: operation.pool,
+    principal: operation.principal,
+    status: operation.status,
+    ...(code === undefined ? {} : { code }),
+    startMs: operation.startMs,
+    ...(operation.endMs === undefined ? {} : { endMs: operation.endMs }),
+  };
+}
+
+/** The state as the wire carries it. */
+export function stateBody(control: ArmControl): JsonObject {
+  return JSON.parse(JSON.stringify(control.state())) as JsonObject;
+}

@@ -1,0 +1,174 @@
+/**
+ * Actors of the world that act by themselves, in times of their own: AKS that operates on its pools, a region that takes Spot
+ * machines back in waves, and somebody else who scales. All are off until they are set. When and on whom they act depends on the
+ * seed alone.
+ */
+import { isJsonObject, type Json } from '../http/json.ts';
+import { isVmsPool, manualScale } from '../state/agent-pool-document.ts';
+import { capacityOf, setOfPool, type AgentPool, type ArmWorld } from '../state/arm-state.ts';
+import type { WorldEvent } from './world-event.ts';
+
+/** Times are simulated milliseconds. */
+interface Actor {
+  /** Mean time between two deeds, over all of its pools; the gaps are drawn as those of rare independent events. */
+  readonly everyMs: number;
+  /** Default: every pool that it can befall. */
+  readonly pools?: readonly string[];
+}
+
+export interface AmbientSettings {
+  /** AKS operates on a pool for reasons of its own: the pool says `Updating` for a while and its scale set gets its count back. */
+  readonly reconcile?: Actor;
+  /** Waves of evictions on Spot pools, each told by its notice before, by the pool's own policy unless one is given. */
+  readonly evictions?: Actor & {
+    /** Largest share of the pool that a wave takes. Default 1. */
+    readonly fraction?: number;
+    /** The notices of a wave are given over so long. Default: one minute. */
+    readonly overMs?: number;
+    readonly policy?: 'Delete' | 'Deallocate';
+  };
+  /** Another writer raises and lowers capacities, between minimum and maximum. */
+  readonly foreignScaling?: Actor & {
+    /** By how many machines at most. Default 2. */
+    readonly upTo?: number;
+  };
+}
+
+export interface Ambient {
+  readonly settings: AmbientSettings;
+  /** Replaces all actors; `{}` ends them. What they began goes on. */
+  set(settings: AmbientSettings): void;
+}
+
+type ActorName = keyof AmbientSettings;
+
+/** A draw in [0, 1) for one purpose of one deed. */
+type Draw = (purpose: string) => number;
+
+/** `raise` does the deed, or says why it cannot be; then nothing happens this time. */
+export function createAmbient(world: ArmWorld, raise: (event: WorldEvent) => string | undefined): Ambient {
+  let current: AmbientSettings = {};
+  let generation = 0;
+  const waiting = new Map<ActorName, () => void>();
+  const stop = (name: ActorName): void => {
+    const forget = waiting.get(name);
+    waiting.delete(name);
+    if (forget === undefined) return;
+    forget();
+    world.timers.delete(forget);
+  };
+  const wait = (name: ActorName, deed: number): void => {
+    const actor = current[name];
+    if (actor === undefined) return;
+    const draw: Draw = (purpose) => world.draws.unit(`ambient|${name}|${generation}|${deed}|${purpose}`);
+    const gapMs = Math.round(-Math.log(1 - draw('gap')) * actor.everyMs);
+    const forget = world.clock.after(gapMs, () => {
+      stop(name);
+      const event = deedOf(world, current, name, draw);
+      if (event !== undefined) raise(event);
+      wait(name, deed + 1);
+    });
+    waiting.set(name, forget);
+    world.timers.add(forget);
+  };
+  return {
+    get settings() {
+      return current;
+    },
+    set: (settings) => {
+      for (const name of waiting.keys()) stop(name);
+      current = settings;
+      generation++;
+      for (const name of ['reconcile', 'evictions', 'foreignScaling'] as const) wait(name, 0);
+    },
+  };
+}
+
+/** What an actor does this time; undefined: there is nobody to do it to. */
+function deedOf(world: ArmWorld, settings: AmbientSettings, name: ActorName, draw: Draw): WorldEvent | undefined {
+  const pool = victimOf(world, name, settings[name], draw);
+  if (pool === undefined) return undefined;
+  switch (name) {
+    case 'reconcile':
+      return { rpReconcile: { pool: pool.name } };
+    case 'evictions': {
+      const { fraction = 1, overMs = 60_000, policy } = settings.evictions ?? {};
+      const share = Math.max(0.01, draw('share') * fraction);
+      return { evict: { pool: pool.name, fraction: share, overMs, ...(policy === undefined ? {} : { policy }) } };
+    }
+    case 'foreignScaling': {
+      const by = 1 + Math.floor(draw('by') * (settings.foreignScaling?.upTo ?? 2));
+      const wanted = sizeNow(world, pool) + (draw('way') < 0.5 ? -by : by);
+      return { foreignScale: { pool: pool.name, to: Math.min(pool.spec.max, Math.max(pool.spec.min, wanted)) } };
+    }
+  }
+}
+
+/** Of a VMs pool its first size, which is the one that other writers scale. */
+function sizeNow(world: ArmWorld, pool: AgentPool): number {
+  if (isVmsPool(pool)) return manualScale(pool.properties)[0]?.count ?? 0;
+  const set = setOfPool(world, pool.name);
+  return set === undefined ? 0 : capacityOf(set);
+}
+
+function victimOf(world: ArmWorld, name: ActorName, actor: Actor | undefined, draw: Draw): AgentPool | undefined {
+  const named = actor?.pools?.map((pool) => pool.toLowerCase());
+  const pools = [...world.agentPools.entries()]
+    .filter(([key, { spec }]) => (named === undefined || named.includes(key)) && (name !== 'evictions' || spec.priority === 'Spot'))
+    .sort(([left], [right]) => (left < right ? -1 : 1));
+  return pools[Math.floor(draw('pool') * pools.length)]?.[1];
+}
+
+// Reads what somebody wants of the ambient actors, from a file or over the wire.
+
+const ACTOR_KEYS: Readonly<Record<keyof AmbientSettings, readonly string[]>> = {
+  reconcile: [],
+  evictions: ['fraction', 'overMs', 'policy'],
+  foreignScaling: ['upTo'],
+};
+
+/** A text says what is wrong. */
+export function parseAmbient(value: Json | undefined): AmbientSettings | string {
+  if (!isJsonObject(value)) return 'the ambient actors must be an object';
+  for (const [name, actor] of Object.entries(value)) {
+    if (!isActorName(name)) return `there is no actor "${name}"; there are ${Object.keys(ACTOR_KEYS).join(', ')}`;
+    const wrong = whatIsWrong(name, actor);
+    if (wrong !== undefined) return wrong;
+  }
+  return value;
+}
+
+function isActorName(name: string): name is keyof AmbientSettings {
+  return Object.hasOwn(ACTOR_KEYS, name);
+}
+
+function whatIsWrong(name: keyof AmbientSettings, actor: Json | undefined): string | undefined {
+  if (!isJsonObject(actor)) return `${name} must be an object with everyMs`;
+  const known = ['everyMs', 'pools', ...ACTOR_KEYS[name]];
+  const unknown = Object.keys(actor).find((key) => !known.includes(key));
+  if (unknown !== undefined) return `${name} has no setting "${unknown}"; it has ${known.join(', ')}`;
+  const bad = Object.entries(CHECKS).find(([key, { isRight, isNeeded }]) => {
+    const given = actor[key];
+    return given === undefined ? isNeeded === true : !isRight(given);
+  });
+  return bad === undefined ? undefined : `${name}.${bad[0]} must be ${bad[1].words}`;
+}
+
+interface Check {
+  readonly words: string;
+  readonly isRight: (value: Json) => boolean;
+  readonly isNeeded?: boolean;
+}
+
+const CHECKS: Readonly<Record<string, Check>> = {
+  everyMs: { words: 'a number of milliseconds above 0', isRight: (value) => isAbove(value, 0), isNeeded: true },
+  pools: { words: 'names of pools', isRight: (value) => Array.isArray(value) && value.every((pool) => typeof pool === 'string') },
+  fraction: { words: 'above 0 and at most 1', isRight: (value) => isAbove(value, 0) && value <= 1 },
+  overMs: { words: 'a number of milliseconds', isRight: (value) => typeof value === 'number' && value >= 0 },
+  upTo: { words: 'a whole number above 0', isRight: (value) => isAbove(value, 0) && Number.isInteger(value) },
+  policy: { words: 'Delete or Deallocate', isRight: (value) => value === 'Delete' || value === 'Deallocate' },
+};
+
+function isAbove(value: Json | undefined, floor: number): value is number {
+  return typeof value === 'number' && Number.isFinite(value) && value > floor;
+}

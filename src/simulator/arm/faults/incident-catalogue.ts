@@ -1,0 +1,256 @@
+/**
+ * Everything that is known to go wrong with Azure, by number: what an operator reads in a report of the field is raised here
+ * by one word. A number stands for faults (until they are removed), for an event (once), or for a change of what Azure has (until
+ * it is removed).
+ */
+import type { WorldEvent } from './world-event.ts';
+import { scaleInProgress } from '../http/errors.ts';
+import type { FaultEffect, FaultMatch } from '../state/fault-rules.ts';
+import type { Json } from '../http/json.ts';
+
+/** What a number needs to know of the pool that it befalls. */
+export interface Victim {
+  readonly pool: string;
+  readonly vmSize: string;
+  readonly zone: string | undefined;
+  readonly subnet: string;
+  readonly location: string;
+}
+
+export type Misfortune =
+  | { readonly faults: readonly { readonly match: FaultMatch; readonly effect: FaultEffect }[] }
+  | { readonly event: WorldEvent }
+  /** Quota cut to what is used now. `family` is the pool's own. */
+  | { readonly quota: 'family' | 'cores' | 'lowPriorityCores' }
+  | { readonly stock: number }
+  | { readonly restrict: readonly string[] };
+
+export interface CatalogueEntry {
+  readonly name: string;
+  readonly make: (victim: Victim) => Misfortune;
+}
+
+const SETS = '**/virtualMachineScaleSets';
+const SET = '**/virtualMachineScaleSets/*';
+const INSTANCES = '**/virtualMachineScaleSets/*/virtualMachines';
+const DELETE = '**/virtualMachineScaleSets/*/delete';
+const OPERATION = '**/operations/*';
+const COMPUTE = '**/providers/Microsoft.Compute/**';
+const POOL = '**/agentPools/*';
+const TOKEN = '**/oauth2/**';
+
+const put: FaultMatch = { method: 'PUT', pathGlob: SET };
+const post: FaultMatch = { method: 'POST', pathGlob: DELETE };
+const reads: FaultMatch = { method: 'GET', pathGlob: COMPUTE };
+const lists: FaultMatch = { method: 'GET', pathGlob: SETS };
+const instances: FaultMatch = { method: 'GET', pathGlob: INSTANCES };
+const operations: FaultMatch = { method: 'GET', pathGlob: OPERATION };
+
+const SERVER_ERROR: Json = { error: { code: 'InternalServerError', message: 'The server encountered an error.' } };
+const HTML = '<html><head><title>502 Bad Gateway</title></head><body>Bad gateway</body></html>';
+const CONSTRAINTS =
+  'Allocation failed. VM(s) with the following constraints cannot be allocated, because the condition is too restrictive. Please remove some constraints and try again. Constraints applied are:\n  - Networking Constraints (such as Accelerated Networking or IPv6)\n  - VM Size\n';
+
+function row(name: string, make: CatalogueEntry['make']): CatalogueEntry {
+  return { name, make };
+}
+
+/** One fault on requests; `match` is joined with the pool where the path has one. */
+function meets(name: string, match: FaultMatch, effect: FaultEffect): CatalogueEntry {
+  return row(name, () => ({ faults: [{ match, effect }] }));
+}
+
+function born(name: string, how: Extract<FaultEffect, { readonly kind: 'birth' }>['how'], match: FaultMatch = {}): CatalogueEntry {
+  return meets(name, match, { kind: 'birth', how });
+}
+
+function raised(name: string, event: (pool: string) => WorldEvent): CatalogueEntry {
+  return row(name, ({ pool }) => ({ event: event(pool) }));
+}
+
+function refusal(status: number, code: string, message: string): FaultEffect {
+  return { kind: 'answer', status, body: { error: { code, message } } };
+}
+
+function throttled(code: string, retryAfterSeconds?: number): FaultEffect {
+  const body = { error: { code, message: 'The server rejected the request because too many requests have been received.' } };
+  return { kind: 'answer', status: 429, body, ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }) };
+}
+
+function unauthorized(code: string, message: string, challenge: string): FaultEffect {
+  return { kind: 'answer', status: 401, body: { error: { code, message } }, headers: { 'www-authenticate': `Bearer ${challenge}` } };
+}
+
+const CLAIMS = Buffer.from('{"access_token":{"nbf":{"essential":true,"value":"1"}}}').toString('base64');
+
+/** By number. */
+export const CATALOGUE: ReadonlyMap<number, CatalogueEntry> = new Map<number, CatalogueEntry>([
+  [1, row('family quota', () => ({ quota: 'family' }))],
+  [2, row('regional quota', () => ({ quota: 'cores' }))],
+  [3, row('Spot quota', () => ({ quota: 'lowPriorityCores' }))],
+  [4, row('SKU not available', () => ({ restrict: [] }))],
+  [5, row('allocation failed', () => ({ stock: 0 }))],
+  [6, row('zonal allocation failed', () => ({ stock: 0 }))],
+  [7, meets('overconstrained', {}, { kind: 'birth', how: 'refused', code: 'OverconstrainedAllocationRequest', message: CONSTRAINTS })],
+  [8, meets('partial fulfilment', { nth: 2 }, { kind: 'birth', how: 'refused' })],
+  [9, born('slow create', 'slow')],
+  [10, born('creating for ever', 'stuck')],
+  [11, born('bootstrap fails', 'cse')],
+  [12, born('system does not report', 'os-timeout')],
+  [13, born('a machine without a node', 'no-node')],
+  [14, born('a node that comes late', 'late-node')],
+  [
+    15,
+    meets(
+      'precondition failed',
+      put,
+      refusal(412, 'PreconditionFailed', 'Etag provided in if-match header "1" does not match etag "2" of resource.'),
+    ),
+  ],
+  [16, meets('lost update', put, { kind: 'racing-writer', delta: 1 })],
+  [17, meets('concurrent operation', put, refusal(409, 'Conflict', 'The request failed due to conflict with a concurrent request.'))],
+  [18, raised('preempted operation', (pool) => ({ preempt: { pool } }))],
+  [19, meets('throttled set', put, throttled('TooManyRequests', 36))],
+  [20, meets('throttled subscription', { pathGlob: COMPUTE }, throttled('TooManyRequests', 60))],
+  [21, meets('throttled reads', reads, throttled('SubscriptionRequestsThrottled', 17))],
+  [22, meets('throttled without a time', reads, throttled('TooManyRequests'))],
+  [23, meets('throttled for long', reads, throttled('TooManyRequests', 1_200))],
+  [
+    24,
+    meets(
+      'throttled by AKS',
+      { method: 'PUT', pathGlob: POOL },
+      {
+        kind: 'answer',
+        status: 429,
+        body: {
+          code: 'Throttled',
+          message: 'The PutAgentPoolHandler.PUT request limit has been exceeded for agentpool, please retry again in 36 seconds.',
+        },
+        retryAfterSeconds: 36,
+      },
+    ),
+  ],
+  [25, meets('server error after the effect', put, { kind: 'effect-then-answer', status: 502, body: HTML })],
+  [26, meets('reset after the effect', put, { kind: 'reset', afterEffect: true })],
+  [27, meets('late answer', put, { kind: 'delay', ms: 90_000 })],
+  [28, meets('truncated body', lists, { kind: 'truncated-body' })],
+  [29, meets('empty list', lists, { kind: 'empty-list' })],
+  [30, meets('AKS is busy', { method: 'PUT', pathGlob: POOL }, { kind: 'answer', status: 409, body: scaleInProgress('user1', 'Scaling') })],
+  [31, meets('capacity reads as 0', { method: 'GET', pathGlob: SET }, { kind: 'capacity-reads-as', value: 0 })],
+  [32, meets('stale list', lists, { kind: 'stale-list' })],
+  [33, meets('capacity lags after a delete', post, { kind: 'capacity-lag', ms: 60_000 })],
+  [34, meets('stuck delete', {}, { kind: 'removal', how: 'stuck' })],
+  [35, meets('failed delete', {}, { kind: 'removal', how: 'fails' })],
+  [
+    36,
+    meets('inactive id', post, {
+      kind: 'answer',
+      status: 400,
+      body: {
+        error: {
+          code: 'InvalidParameter',
+          message: 'The provided instanceId 0 is not an active Virtual Machine Scale Set VM instanceId.',
+          target: 'instanceIds',
+        },
+      },
+    }),
+  ],
+  [
+    37,
+    meets(
+      'forced delete refused',
+      { ...post, query: 'forcedeletion=true' },
+      refusal(409, 'OperationNotAllowed', "Operation 'forceDelete' is not allowed on this scale set."),
+    ),
+  ],
+  [
+    38,
+    meets(
+      'expired token',
+      reads,
+      unauthorized(
+        'ExpiredAuthenticationToken',
+        'The access token expiry UTC time is earlier than current UTC time.',
+        'error="invalid_token"',
+      ),
+    ),
+  ],
+  [
+    39,
+    meets(
+      'revoked session',
+      reads,
+      unauthorized(
+        'AuthenticationFailed',
+        'Continuous access evaluation asks for new claims.',
+        `error="insufficient_claims", claims="${CLAIMS}"`,
+      ),
+    ),
+  ],
+  [
+    40,
+    meets(
+      'lost role',
+      { pathGlob: COMPUTE },
+      refusal(403, 'AuthorizationFailed', 'The client does not have authorization to perform action.'),
+    ),
+  ],
+  [41, meets('policy denial', put, refusal(403, 'RequestDisallowedByPolicy', 'Resource was disallowed by policy.'))],
+  [
+    42,
+    meets(
+      'no tokens',
+      { pathGlob: TOKEN },
+      {
+        kind: 'answer',
+        status: 503,
+        body: { error: 'temporarily_unavailable', error_description: 'AADSTS90033: A transient error has occurred. Please try again.' },
+      },
+    ),
+  ],
+  [43, raised('eviction, deleted', (pool) => ({ evict: { pool, policy: 'Delete' } }))],
+  [44, raised('eviction, deallocated', (pool) => ({ evict: { pool, policy: 'Deallocate' } }))],
+  [45, raised('mass eviction', (pool) => ({ evict: { pool, fraction: 0.75, overMs: 60_000 } }))],
+  [46, row('zone outage', ({ zone }) => ({ event: { zoneDown: { zone: zone ?? '1', forMs: 30 * 60_000 } } }))],
+  [47, raised('repair', (pool) => ({ repair: { pool } }))],
+  [48, raised('foreign scale', (pool) => ({ foreignScale: { pool, delta: 1 } }))],
+  [49, raised('pool removed', (pool) => ({ removePool: { pool } }))],
+  [50, row('pool appears', ({ pool, vmSize }) => ({ event: { addPool: { name: `${pool}new`, vmSize, count: 1, min: 0, max: 3 } } }))],
+  [51, meets('operation forgotten', operations, refusal(404, 'NotFound', 'The entity was not found in this Azure location.'))],
+  [
+    52,
+    meets('success with an error', operations, {
+      kind: 'answer',
+      status: 200,
+      body: { status: 'Succeeded', error: { code: 'NotLatestOperation', message: 'A newer operation has taken over.' } },
+    }),
+  ],
+  [53, meets('unknown status', operations, { kind: 'answer', status: 200, body: { status: 'Accepted' } })],
+  [54, born('success before the list shows it', 'unlisted')],
+  [55, meets('item missing between pages', reads, { kind: 'page-shift', by: 1 })],
+  [56, meets('pages without end', reads, { kind: 'endless-pages' })],
+  [57, meets('other letter case', reads, { kind: 'upper-case-ids' })],
+  [58, meets('no SKU list', { method: 'GET', pathGlob: '**/skus' }, { kind: 'answer', status: 500, body: SERVER_ERROR })],
+  [59, row('SKU restricted', ({ zone }) => ({ restrict: [zone ?? '1'] }))],
+  [60, meets('bare items', instances, { kind: 'bare-items' })],
+  [61, meets('clock skew', { pathGlob: COMPUTE }, { kind: 'date-skew', ms: -3 * 3_600_000 })],
+  [62, raised('failed set', (pool) => ({ failSet: { pool } }))],
+  [
+    63,
+    row('no addresses', ({ subnet }) => ({
+      faults: [
+        {
+          match: {},
+          effect: {
+            kind: 'birth',
+            how: 'refused',
+            code: 'SubnetIsFull',
+            message: `Subnet ${subnet} with address prefix 10.224.0.0/24 does not have enough capacity for 1 IP addresses.`,
+          },
+        },
+      ],
+    })),
+  ],
+  [64, raised('upgrade by AKS', (pool) => ({ upgrade: { pool, surge: 1 } }))],
+]);

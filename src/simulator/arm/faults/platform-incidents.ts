@@ -1,0 +1,104 @@
+/** What the platform does to machines by itself: repairs that change an instance's id, and zones that go dark. */
+import { comeBack, takeDown } from '../compute/vm-lifecycle.ts';
+import { preemptOperations } from '../compute/operations.ts';
+import { AKS_PRINCIPAL, FOREIGN_WRITER } from '../http/principals.ts';
+import { acceptRemoval, affordable, livingVms, setKey, writeCapacity } from '../compute/set-capacity.ts';
+import { stockKey } from '../state/stock-and-quota.ts';
+import type { Vm } from '../state/vm.ts';
+import { growSet } from '../compute/create-vm.ts';
+import { noteSetChange } from '../state/world-events-journal.ts';
+import { allVms, capacityOf, later, type AgentPool, type ArmWorld, type ScaleSet } from '../state/arm-state.ts';
+
+/** Automatic repair by replacement: the old machine goes, a new one with another id comes; the capacity is not touched. */
+export function repairInstance(world: ArmWorld, set: ScaleSet, instanceId: string | undefined): string | undefined {
+  const candidates = [...set.vms.values()].filter((vm) => vm.provisioningState !== 'Deleting');
+  const sick = instanceId === undefined ? candidates[0] : candidates.find((vm) => vm.key === instanceId.toLowerCase());
+  if (sick === undefined) return `pool "${set.pool.name}" has no such instance`;
+  if (!affordable(world, set, livingVms(set).length + 1)) return `the quota has no room for a new machine beside the old one`;
+  takeDown(world, sick, { forced: true, principal: FOREIGN_WRITER.clientId });
+  growSet(world, set, 1);
+  return undefined;
+}
+
+/**
+ * A zone without power: its machines answer nothing, their power is unknown, and nothing new can be had there. With
+ * `forMs` (simulated milliseconds) it comes back: what still exists runs again.
+ */
+export function darkenZone(world: ArmWorld, zone: string, forMs: number | undefined): string | undefined {
+  const sizes = new Set([...world.sets.values()].filter((set) => (set.pool.zones ?? []).includes(zone)).map((set) => set.pool.vmSize));
+  if (sizes.size === 0) return `no pool is in zone "${zone}"`;
+  const dark = allVms(world).filter((vm) => vm.zone === zone && vm.power === 'running');
+  for (const vm of dark) {
+    vm.power = 'unknown';
+    world.park.tell({ kind: 'stopped', vm });
+  }
+  const before = [...sizes].map((size) => [stockKey(size, zone), world.stock.get(stockKey(size, zone))] as const);
+  for (const [key] of before) world.stock.set(key, 0);
+  if (forMs !== undefined) later(world, forMs, () => lighten(world, dark, before));
+  return undefined;
+}
+
+function lighten(world: ArmWorld, dark: readonly Vm[], before: readonly (readonly [string, number | undefined])[]): void {
+  for (const [key, count] of before) {
+    if (count === undefined) world.stock.delete(key);
+    else world.stock.set(key, count);
+  }
+  for (const vm of dark) {
+    if (vm.power !== 'unknown' || vm.provisioningState === 'Deleting') continue;
+    vm.power = 'running';
+    world.park.tell({ kind: 'running', vm });
+  }
+}
+
+/**
+ * Another operation takes the place of those that run on the set: they end as canceled. Machines that were being made stay;
+ * those that were being deleted stay, too, and count again.
+ */
+export function preemptSet(world: ArmWorld, set: ScaleSet): string | undefined {
+  if (preemptOperations(world, setKey(set)) === 0) return `no operation runs on the scale set of pool "${set.pool.name}"`;
+  for (const vm of set.vms.values()) if (vm.provisioningState === 'Deleting') comeBack(world, vm, undefined);
+  set.provisioningState = 'Succeeded';
+  return undefined;
+}
+
+/** One bad operation of somebody else's leaves its mark on the set; its machines are well. */
+export function failSet(world: ArmWorld, set: ScaleSet): undefined {
+  set.provisioningState = 'Failed';
+  set.etag++;
+  noteSetChange(world, set, { why: 'failSet', principal: FOREIGN_WRITER, before: capacityOf(set) });
+}
+
+/** How long a surged machine has before one that it replaces goes. */
+const SURGE_MS = 5 * 60_000;
+
+/**
+ * AKS upgrades a pool the way it does: more machines first, then as many old ones go, and the count is what it was. The
+ * draining of nodes is the cluster's affair and not acted here.
+ */
+export function upgradePool(
+  world: ArmWorld,
+  pool: AgentPool,
+  { set, surge }: { readonly set: ScaleSet; readonly surge: number },
+): string | undefined {
+  if (pool.provisioningState !== 'Succeeded') return `pool "${pool.name}" is ${pool.provisioningState}`;
+  if (!affordable(world, set, capacityOf(set) + surge)) return `the quota has no room for ${surge} more machines in pool "${pool.name}"`;
+  const old = livingVms(set).slice(0, surge);
+  pool.provisioningState = 'Upgrading';
+  const before = capacityOf(set);
+  const { id } = writeCapacity(world, set, before + surge, AKS_PRINCIPAL);
+  noteSetChange(world, set, { why: 'upgrade', principal: AKS_PRINCIPAL, before, opId: id });
+  later(world, SURGE_MS, () => {
+    const vms = old.filter((vm) => vm.provisioningState !== 'Deleting' && set.vms.get(vm.key) === vm);
+    if (vms.length > 0) removeReplaced(world, set, vms);
+    later(world, SURGE_MS, () => {
+      pool.provisioningState = 'Succeeded';
+    });
+  });
+  return undefined;
+}
+
+function removeReplaced(world: ArmWorld, set: ScaleSet, vms: readonly Vm[]): void {
+  const before = capacityOf(set);
+  const { id } = acceptRemoval(world, set, { vms, forced: false, principal: AKS_PRINCIPAL, named: true });
+  noteSetChange(world, set, { why: 'upgrade', principal: AKS_PRINCIPAL, before, opId: id });
+}

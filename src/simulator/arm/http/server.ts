@@ -1,0 +1,184 @@
+/** Sockets: TLS with h2 and http/1.1, bodies in and out, and the ways in which an answer can fail to arrive whole. */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createSecureServer, type Http2ServerRequest, type Http2ServerResponse } from 'node:http2';
+import type { AddressInfo, Socket } from 'node:net';
+import type { Door, Visitor } from '../../base/request-filter.ts';
+import type { ServerTls } from '../../base/tls.ts';
+import { armError } from './errors.ts';
+import type { ArmReply, ArmRequest } from './messages.ts';
+
+export type RawRequest = Omit<ArmRequest, 'seq' | 'occasion' | 'params' | 'body' | 'principal'>;
+
+/** How an answer is sent. `afterMs` is simulated time to wait first. */
+export interface Sending {
+  readonly reply: ArmReply;
+  readonly afterMs: number;
+  readonly manner: 'whole' | 'half' | 'none';
+}
+
+export interface ServerOptions {
+  readonly tls: ServerTls;
+  readonly port: number;
+  /** Called once per request, in order of the arrival of their last byte. What it throws becomes a 500. */
+  readonly answer: (request: RawRequest) => Sending;
+  /** Waits on the world's clock. */
+  readonly after: (ms: number, action: () => void) => void;
+  readonly door: Door;
+}
+
+export interface ListeningServer {
+  readonly url: string;
+  pendingRequests(): number;
+  /** Requests whose answer waits on the clock and whose client still listens. */
+  parkedRequests(): number;
+  /** The answers that wait now are never sent, and their connections stay open: their client is dead. */
+  abandonParked(): void;
+  stop(): Promise<void>;
+}
+
+type Incoming = Http2ServerRequest | IncomingMessage;
+type Outgoing = Http2ServerResponse | ServerResponse;
+
+/** Listens on loopback. Rejects when the port is taken. */
+export async function listen(options: ServerOptions): Promise<ListeningServer> {
+  const sockets = new Set<Socket>();
+  const parked = new Set<Outgoing>();
+  let pending = 0;
+  const server = createSecureServer({ key: options.tls.keyPem, cert: options.tls.certPem, allowHTTP1: true });
+  server.on('connection', (socket: Socket) => {
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
+    socket.on('error', () => socket.destroy());
+  });
+  server.on('request', (incoming: Incoming, outgoing: Outgoing) => {
+    pending++;
+    let isDone = false;
+    const done = (): void => {
+      if (!isDone) pending--;
+      isDone = true;
+    };
+    readText(incoming)
+      .then((text) => respond(options, rawRequest(incoming, text), { outgoing, done, parked }))
+      .catch((error: unknown) => {
+        sendCrash(outgoing, incoming, error);
+        done();
+      });
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(options.port, '127.0.0.1', resolve);
+  });
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `https://localhost:${port}`,
+    pendingRequests: () => pending,
+    parkedRequests: () => parked.size,
+    abandonParked: () => parked.clear(),
+    stop: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        for (const socket of sockets) socket.destroy();
+      }),
+  };
+}
+
+/** A request that waits on the clock is no longer pending: only time can bring its answer. */
+function respond(
+  options: ServerOptions,
+  request: RawRequest,
+  { outgoing, done, parked }: { readonly outgoing: Outgoing; readonly done: () => void; readonly parked: Set<Outgoing> },
+): void {
+  const visitor: Visitor = { side: 'arm', method: request.method, path: request.path };
+  if (!options.door.admits(visitor)) {
+    done();
+    return;
+  }
+  const sending = options.answer(request);
+  if (!options.door.answers(visitor)) {
+    done();
+    return;
+  }
+  if (sending.afterMs <= 0) {
+    send(outgoing, request.method, sending);
+    done();
+    return;
+  }
+  parked.add(outgoing);
+  outgoing.once('close', () => parked.delete(outgoing));
+  done();
+  options.after(sending.afterMs, () => {
+    if (parked.delete(outgoing)) send(outgoing, request.method, sending);
+  });
+}
+
+/** A request whose body broke off ends with its connection; a mistake of the emulator itself is told loudly. */
+function sendCrash(outgoing: Outgoing, incoming: Incoming, error: unknown): void {
+  if (!incoming.complete || outgoing.headersSent) {
+    cut(outgoing);
+    return;
+  }
+  const message = `The emulator failed: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`;
+  send(outgoing, 'GET', { reply: armError(500, 'InternalServerError', message), afterMs: 0, manner: 'whole' });
+}
+
+export async function readText(incoming: Incoming): Promise<string> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of incoming) chunks.push(chunk as Buffer);
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+export function rawRequest(incoming: Incoming, text: string): RawRequest {
+  const headers: Record<string, string> = {};
+  for (const [name, value] of Object.entries(incoming.headers)) {
+    if (value !== undefined) headers[name.toLowerCase()] = Array.isArray(value) ? value.join(', ') : value;
+  }
+  const base = `https://${headers[':authority'] ?? headers['host'] ?? 'localhost'}`;
+  const url = new URL(`${base}${incoming.url ?? '/'}`);
+  const query: Record<string, string> = {};
+  for (const [name, value] of url.searchParams) query[name.toLowerCase()] = value;
+  return { method: incoming.method ?? 'GET', path: url.pathname, query, headers, text, base };
+}
+
+function send(outgoing: Outgoing, method: string, { reply, manner }: Sending): void {
+  if (manner === 'none') {
+    cut(outgoing);
+    return;
+  }
+  const { body } = reply;
+  const isText = typeof body === 'string';
+  const text = body === undefined ? '' : isText ? body : JSON.stringify(body);
+  const bodyless = reply.status === 204 || reply.status === 304 || method === 'HEAD';
+  const headers = {
+    ...reply.headers,
+    ...(text === '' ? {} : { 'content-type': isText ? 'text/html' : 'application/json; charset=utf-8' }),
+    ...(bodyless ? {} : { 'content-length': String(Buffer.byteLength(text)) }),
+  };
+  writeHead(outgoing, reply.status, headers);
+  if (manner === 'half') write(outgoing, text.slice(0, Math.floor(text.length / 2)), () => cut(outgoing));
+  else end(outgoing, bodyless ? '' : text);
+}
+
+function isHttp2(outgoing: Outgoing): outgoing is Http2ServerResponse {
+  return 'stream' in outgoing && outgoing.stream !== undefined;
+}
+
+function writeHead(outgoing: Outgoing, status: number, headers: Readonly<Record<string, string>>): void {
+  if (isHttp2(outgoing)) outgoing.writeHead(status, headers);
+  else outgoing.writeHead(status, headers);
+}
+
+function write(outgoing: Outgoing, text: string, then: () => void): void {
+  if (isHttp2(outgoing)) outgoing.write(text, 'utf8', then);
+  else outgoing.write(text, 'utf8', then);
+}
+
+function end(outgoing: Outgoing, text: string): void {
+  if (isHttp2(outgoing)) outgoing.end(text);
+  else outgoing.end(text);
+}
+
+/** Ends the connection, or the stream of it, without another word. */
+function cut(outgoing: Outgoing): void {
+  if (isHttp2(outgoing)) outgoing.stream.close(2);
+  else outgoing.socket?.destroy();
+}

@@ -1,0 +1,235 @@
+/**
+ * The budgets of ARM: token buckets per resource and per subscription at Compute, per principal and verb at the
+ * gateway, per pool at AKS. Sizes are the documented ones. A refused request takes nothing from Compute's buckets.
+ */
+import type { SimClock } from '../../base/sim-clock.ts';
+import { aksError, armError } from './errors.ts';
+import type { ArmReply } from './messages.ts';
+
+/** `perMinute` tokens flow in each simulated minute, up to `burst`. */
+export interface BucketSize {
+  readonly perMinute: number;
+  readonly burst: number;
+}
+
+interface ComputePolicy {
+  readonly resource?: BucketSize;
+  readonly subscription: BucketSize;
+}
+
+const size = (perMinute: number, burst: number): BucketSize => ({ perMinute, burst });
+const SMALL = size(4, 12);
+
+const COMPUTE_POLICIES = {
+  CreateVMScaleSet: { resource: SMALL, subscription: size(125, 375) },
+  UpdateVMScaleSet: { resource: SMALL, subscription: size(500, 1_500) },
+  DeleteVMScaleSet: { resource: SMALL, subscription: size(175, 525) },
+  GetVMScaleSet: { resource: size(12, 36), subscription: size(800, 2_400) },
+  HighCostGetVMScaleSet: { resource: size(10, 30), subscription: size(360, 1_080) },
+  UpdateVMScaleSetVM: { resource: SMALL, subscription: size(500, 1_500) },
+  DeleteVMScaleSetVM: { resource: SMALL, subscription: size(500, 1_500) },
+  GetVMScaleSetVM: { resource: size(12, 36), subscription: size(2_000, 6_000) },
+  UpdateVM: { resource: SMALL, subscription: size(500, 1_500) },
+  DeleteVM: { resource: SMALL, subscription: size(500, 1_500) },
+  LowCostGetVM: { resource: size(12, 36), subscription: size(8_000, 24_000) },
+  HighCostGetVM: { subscription: size(300, 900) },
+  GetOperation: { resource: size(15, 45), subscription: size(5_000, 15_000) },
+} as const satisfies Record<string, ComputePolicy>;
+
+const AKS_POLICIES = {
+  PutAgentPoolHandler: { bucket: size(1, 20), perResource: true },
+  PutManagedClusterHandler: { bucket: size(1, 20), perResource: true },
+  ListAgentPoolsHandler: { bucket: size(60, 500), perResource: false },
+} as const;
+
+const GATEWAY_SIZES = { reads: size(1_500, 250), writes: size(600, 200), deletes: size(600, 200) } as const;
+/** All principals of a subscription together have fifteen times the budget of one. */
+const GLOBAL_FACTOR = 15;
+
+export type ComputePolicyName = keyof typeof COMPUTE_POLICIES;
+export type AksPolicyName = keyof typeof AKS_POLICIES;
+
+interface Bucket {
+  readonly size: BucketSize;
+  tokens: number;
+  /** Clock time that `tokens` is true for. */
+  at: number;
+}
+
+export interface Charge {
+  readonly method: string;
+  readonly clientId: string;
+  readonly subscription: string;
+  readonly compute?: ComputePolicyName | undefined;
+  readonly aks?: AksPolicyName | undefined;
+  /** Machines that a write touches. */
+  readonly machines?: number;
+  /** The resource that per-resource buckets belong to. */
+  readonly resource: string;
+}
+
+export interface Toll {
+  /** The remaining-budget headers, on answers of every status. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly refusal: ArmReply | undefined;
+}
+
+/** Owns every bucket of the world. */
+export class Throttle {
+  readonly #clock: SimClock;
+  readonly #olderNames: boolean;
+  readonly #buckets = new Map<string, Bucket>();
+
+  /** `olderNames`: budgets are told by the names that Compute used before. */
+  constructor(clock: SimClock, olderNames = false) {
+    this.#clock = clock;
+    this.#olderNames = olderNames;
+  }
+
+  /**
+   * Takes what the request costs, or says why not. A wait that is asked for is long enough for every budget that the request
+   * draws on, not only for the one that refuses it.
+   */
+  charge(charge: Charge): Toll {
+    const verb = verbClass(charge.method);
+    const levels = { gateway: this.#gatewayLevels(charge, verb), provider: this.#providerLevels(charge) };
+    const shortOfGateway = levels.gateway.find(({ bucket }) => bucket.tokens < 1);
+    const shortOfProvider = levels.provider.find(({ bucket }) => bucket.tokens < 1);
+    const seconds = this.retryAfter(Math.max(0, ...[...levels.gateway, ...levels.provider].map(({ bucket }) => secondsToToken(bucket))));
+    const refusal =
+      shortOfGateway !== undefined
+        ? this.#gatewayRefusal(charge, verb, seconds)
+        : shortOfProvider === undefined
+          ? undefined
+          : charge.aks === undefined
+            ? this.#computeRefusal(shortOfProvider, seconds)
+            : aksRefusal(charge, charge.aks, seconds);
+    // What the provider refuses has cost the gateway its token all the same.
+    if (shortOfGateway === undefined) for (const { bucket } of levels.gateway) bucket.tokens--;
+    if (refusal === undefined) for (const { bucket } of levels.provider) bucket.tokens -= 1;
+    if (refusal === undefined) this.#spendBatch(charge);
+    return { headers: { ...remainingAtGateway(levels.gateway), ...this.#remainingAtCompute(charge, levels.provider) }, refusal };
+  }
+
+  /** Seconds for a `Retry-After`: simulated ones divided by the clock's speed, never under one. */
+  retryAfter(simulatedSeconds: number): string {
+    return String(Math.max(1, Math.ceil(simulatedSeconds / this.#clock.speed)));
+  }
+
+  #gatewayLevels(charge: Charge, verb: VerbClass): readonly Level[] {
+    const { perMinute, burst } = GATEWAY_SIZES[verb];
+    const global = { perMinute: perMinute * GLOBAL_FACTOR, burst: burst * GLOBAL_FACTOR };
+    return [
+      { name: `subscription-${verb}`, bucket: this.#bucket(`gateway|${charge.clientId}|${verb}`, GATEWAY_SIZES[verb]) },
+      { name: `subscription-global-${verb}`, bucket: this.#bucket(`gateway|*|${verb}`, global) },
+    ];
+  }
+
+  #providerLevels({ compute, aks, resource }: Charge): readonly Level[] {
+    if (aks !== undefined) {
+      const { bucket, perResource } = AKS_POLICIES[aks];
+      return [{ name: aks, bucket: this.#bucket(`${aks}|${perResource ? resource.toLowerCase() : 'all'}`, bucket) }];
+    }
+    if (compute === undefined) return [];
+    const policy: ComputePolicy = COMPUTE_POLICIES[compute];
+    const own = policy.resource === undefined ? [] : [{ name: `${compute}Resource`, key: resource, size: policy.resource }];
+    return [{ name: `${compute}SubscriptionMaximum`, key: 'all', size: policy.subscription }, ...own].map(({ name, key, size }) => ({
+      name,
+      bucket: this.#bucket(`${name}|${key.toLowerCase()}`, size),
+    }));
+  }
+
+  /** Machines that a write touches have a budget of their own, which nothing is known to be refused by. */
+  #spendBatch({ method, compute, machines = 0 }: Charge): void {
+    if (compute === undefined || method === 'GET') return;
+    const bucket = this.#bucket(BATCHED, BATCH_SIZE);
+    bucket.tokens = Math.max(0, bucket.tokens - machines);
+  }
+
+  #remainingAtCompute({ method, compute }: Charge, levels: readonly Level[]): Readonly<Record<string, string>> {
+    if (compute === undefined) return {};
+    const shown = (name: string): string => (this.#olderNames ? olderName(name) : name);
+    const rest = levels.map(({ name, bucket }) => `Microsoft.Compute/${shown(name)};${Math.floor(bucket.tokens)}`);
+    const batched = Math.floor(this.#bucket(BATCHED, BATCH_SIZE).tokens);
+    const ofWrites = method === 'GET' ? [] : [`Microsoft.Compute/${BATCHED};${batched}`, 'Microsoft.Compute/VmssQueuedVMOperations;0'];
+    return { 'x-ms-ratelimit-remaining-resource': [...rest, ...ofWrites].join(',') };
+  }
+
+  #gatewayRefusal(charge: Charge, verb: VerbClass, seconds: string): ArmReply {
+    const message =
+      `Number of '${verb.slice(0, -1)}' requests for subscription '${charge.subscription}' actor '${charge.clientId}' exceeded. ` +
+      `Please try again after '${seconds}' seconds after additional tokens are available. ` +
+      'Refer to https://aka.ms/arm-throttling for additional information.';
+    return {
+      ...armError(429, 'SubscriptionRequestsThrottled', message),
+      headers: { 'retry-after': seconds, 'x-ms-failure-cause': 'gateway' },
+    };
+  }
+
+  #computeRefusal({ name, bucket }: Level, seconds: string): ArmReply {
+    const now = this.#clock.now();
+    const time = (ms: number): string => new Date(ms).toISOString().replace(/\.\d+Z$/, '+00:00');
+    const measured = {
+      operationGroup: name,
+      startTime: time(now),
+      endTime: time(now + 60_000 / this.#clock.speed),
+      allowedRequestCount: bucket.size.burst,
+      measuredRequestCount: bucket.size.burst + 1,
+    };
+    const reply = armError(
+      429,
+      'OperationNotAllowed',
+      'The server rejected the request because too many requests have been received for this subscription.',
+      {
+        details: [{ code: 'TooManyRequests', target: name, message: JSON.stringify(measured) }],
+        innererror: { internalErrorCode: 'TooManyRequestsReceived' },
+      },
+    );
+    return { ...reply, headers: { 'retry-after': seconds } };
+  }
+
+  #bucket(key: string, size: BucketSize): Bucket {
+    const now = this.#clock.now();
+    const bucket = this.#buckets.get(key) ?? { size, tokens: size.burst, at: now };
+    const flowed = (Math.max(0, now - bucket.at) * this.#clock.speed * size.perMinute) / 60_000;
+    bucket.tokens = Math.min(size.burst, bucket.tokens + flowed);
+    bucket.at = now;
+    this.#buckets.set(key, bucket);
+    return bucket;
+  }
+}
+
+interface Level {
+  readonly name: string;
+  readonly bucket: Bucket;
+}
+
+const BATCHED = 'VMScaleSetBatchedVMRequestsSubscriptionMaximum';
+const BATCH_SIZE = size(2_000, 6_000);
+
+type VerbClass = keyof typeof GATEWAY_SIZES;
+
+function verbClass(method: string): VerbClass {
+  if (method === 'GET' || method === 'HEAD') return 'reads';
+  return method === 'DELETE' ? 'deletes' : 'writes';
+}
+
+/** There was one name for a short window and one for a long one. */
+function olderName(name: string): string {
+  return name.replace(/Resource$/, '3Min').replace(/SubscriptionMaximum$/, '30Min');
+}
+
+function remainingAtGateway(levels: readonly Level[]): Readonly<Record<string, string>> {
+  return Object.fromEntries(levels.map(({ name, bucket }) => [`x-ms-ratelimit-remaining-${name}`, String(Math.floor(bucket.tokens))]));
+}
+
+function aksRefusal(charge: Charge, name: AksPolicyName, seconds: string): ArmReply {
+  const what = name === 'PutManagedClusterHandler' ? 'managedcluster' : 'agentpool';
+  const message = `The ${name}.${charge.method} request limit has been exceeded for ${what} ${charge.resource}, please retry again in ${seconds} seconds.`;
+  return aksError(429, 'Throttled', message, { 'retry-after': seconds });
+}
+
+/** Simulated seconds until one whole token is there; 0: it is there. */
+function secondsToToken(bucket: Bucket): number {
+  return Math.max(0, Math.ceil(((1 - bucket.tokens) * 60) / bucket.size.perMinute));
+}

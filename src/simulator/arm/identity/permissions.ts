@@ -1,0 +1,61 @@
+/**
+ * What the daemon's role allows, as the Authorization provider tells it and as ARM enforces it: a request whose action no
+ * role allows is refused before the resource provider sees it. Foreign principals may do everything.
+ */
+import { armError } from '../http/errors.ts';
+import type { ArmReply, ArmRequest } from '../http/messages.ts';
+import type { ArmWorld } from '../state/arm-state.ts';
+
+/** As the built-in role Contributor: everything but giving access. */
+const CONTRIBUTOR = {
+  actions: ['*'],
+  notActions: [
+    'Microsoft.Authorization/*/Delete',
+    'Microsoft.Authorization/*/Write',
+    'Microsoft.Authorization/elevateAccess/Action',
+    'Microsoft.Blueprint/blueprintAssignments/write',
+    'Microsoft.Blueprint/blueprintAssignments/delete',
+    'Microsoft.Compute/galleries/share/action',
+  ],
+  dataActions: [],
+  notDataActions: [],
+};
+
+/** The permissions of whoever asks, at the scope of the path. */
+export function listPermissions(world: ArmWorld, request: ArmRequest): ArmReply {
+  const { roleActions } = world.spec;
+  const restricted = { actions: roleActions ?? [], notActions: [], dataActions: [], notDataActions: [] };
+  return { status: 200, body: { value: [roleActions === undefined || request.principal.foreign ? CONTRIBUTOR : restricted] } };
+}
+
+/** The refusal of a request that the role does not allow. Asking for one's own permissions is always allowed. */
+export function refuseUnpermitted(world: ArmWorld, request: ArmRequest, template: string): ArmReply | undefined {
+  const { roleActions } = world.spec;
+  if (roleActions === undefined || request.principal.foreign || template.endsWith('/permissions')) return undefined;
+  const action = actionOf(request.method, template);
+  if (roleActions.some((allowed) => covers(allowed, action))) return undefined;
+  const { clientId } = request.principal;
+  const objectId = world.draws.guid(`oid|${clientId}`);
+  return armError(
+    403,
+    'AuthorizationFailed',
+    `The client '${clientId}' with object id '${objectId}' does not have authorization to perform action '${action}' over scope ` +
+      `'${request.path}' or the scope is invalid. If access was recently granted, please refresh your credentials.`,
+  );
+}
+
+/** The provider and its types, then read, write, delete, or the name of what is done. */
+export function actionOf(method: string, template: string): string {
+  const segments = (template.split('/providers/').at(-1) ?? '').split('/').filter((segment) => !segment.startsWith('{'));
+  const verb: Readonly<Record<string, string>> = { GET: 'read', PUT: 'write', PATCH: 'write', DELETE: 'delete', POST: 'action' };
+  return `${segments.join('/')}/${verb[method] ?? 'read'}`;
+}
+
+function covers(allowed: string, action: string): boolean {
+  const pattern = allowed
+    .toLowerCase()
+    .split('*')
+    .map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'))
+    .join('.*');
+  return new RegExp(`^${pattern}$`).test(action.toLowerCase());
+}

@@ -1,0 +1,101 @@
+/**
+ * The public price list (`/api/retail/prices`): no token, an OData filter of comparisons joined by `and`, and pages that
+ * name the next one by an absolute link. The prices themselves are this Azure's own.
+ */
+import type { Json } from '../http/json.ts';
+import type { ArmReply, ArmRequest } from '../http/messages.ts';
+import { VM_SIZES, type VmSize } from '../state/vm-sizes.ts';
+import type { ArmWorld } from '../state/arm-state.ts';
+
+const SINCE = '2024-01-01T00:00:00Z';
+/** US dollars per core and hour; other currencies by these factors. */
+const PER_CORE = 0.048;
+const PER_GIB = 0.004;
+const PER_GPU = 0.35;
+const WINDOWS_PER_CORE = 0.046;
+const SPOT_SHARE = 0.25;
+const RATES: Readonly<Record<string, number>> = { USD: 1, EUR: 0.9, GBP: 0.8 };
+const COMPARISON = /^\s*(\w+)\s+eq\s+'((?:[^']|'')*)'\s*$/;
+
+export function listRetailPrices(world: ArmWorld, request: ArmRequest): ArmReply {
+  const currency = (request.query['currencycode'] ?? 'USD').replaceAll("'", '');
+  const rate = RATES[currency];
+  const wanted = comparisons(request.query['$filter']);
+  const skip = Number(request.query['$skip'] ?? 0);
+  if (rate === undefined || wanted === undefined || !Number.isInteger(skip) || skip < 0) {
+    return { status: 400, body: { Error: { Code: 'BadRequest', Message: 'Invalid OData parameters supplied' } } };
+  }
+  const all = [...VM_SIZES.values()].flatMap((size) => metersOf(world.spec.location, size, { currency, rate }));
+  const matching = all.filter((item) => wanted.every(([field, value]) => item[field === 'priceType' ? 'type' : field] === value));
+  const page = matching.slice(skip, skip + world.knobs.retailPageSize);
+  const end = skip + page.length;
+  return {
+    status: 200,
+    body: {
+      BillingCurrency: currency,
+      CustomerEntityId: 'Default',
+      CustomerEntityType: 'Retail',
+      Items: page,
+      NextPageLink: end < matching.length ? nextPage(request, end) : null,
+      Count: page.length,
+    },
+  };
+}
+
+/** undefined: a filter that this list does not understand. The values are compared with their case. */
+function comparisons(filter: string | undefined): readonly (readonly [string, string])[] | undefined {
+  if (filter === undefined) return [];
+  const parts = filter.split(/\s+and\s+/).map((part) => COMPARISON.exec(part));
+  return parts.every((part) => part !== null) ? parts.map(([, field = '', value = '']) => [field, value.replaceAll("''", "'")]) : undefined;
+}
+
+function nextPage(request: ArmRequest, skip: number): string {
+  const query = new URLSearchParams(request.query);
+  query.set('$skip', String(skip));
+  return `${request.base}${request.path}?${query.toString().replaceAll('%24', '$').replaceAll('currencycode', 'currencyCode')}`;
+}
+
+/** Linux and Windows, each regular, Spot and Low Priority; a reservation and a dev/test row, which are not what a node costs. */
+function metersOf(
+  region: string,
+  size: VmSize,
+  money: { readonly currency: string; readonly rate: number },
+): readonly Readonly<Record<string, Json>>[] {
+  const linux = size.vcpus * PER_CORE + size.memoryGiB * PER_GIB + size.gpus * PER_GPU;
+  const windows = linux + size.vcpus * WINDOWS_PER_CORE;
+  const short = size.name.replace(/^Standard_/, '').replaceAll('_', ' ');
+  const series = `Virtual Machines ${short.replace(/\d+/, '')} Series`;
+  const meter = (productName: string, suffix: string, price: number, part: Readonly<Record<string, Json>> = {}): Record<string, Json> => ({
+    currencyCode: money.currency,
+    tierMinimumUnits: 0,
+    retailPrice: rounded(price * money.rate),
+    unitPrice: rounded(price * money.rate),
+    armRegionName: region,
+    location: region,
+    effectiveStartDate: SINCE,
+    meterName: `${short}${suffix}`,
+    productName,
+    skuName: `${short}${suffix}`,
+    serviceName: 'Virtual Machines',
+    serviceFamily: 'Compute',
+    unitOfMeasure: '1 Hour',
+    type: 'Consumption',
+    isPrimaryMeterRegion: true,
+    armSkuName: size.name,
+    ...part,
+  });
+  const discounted = (suffix: string): readonly Record<string, Json>[] =>
+    size.spotCapable ? [meter(series, suffix, linux * SPOT_SHARE), meter(`${series} Windows`, suffix, windows * SPOT_SHARE)] : [];
+  return [
+    meter(series, '', linux),
+    meter(`${series} Windows`, '', windows),
+    ...discounted(' Spot'),
+    ...discounted(' Low Priority'),
+    meter(series, '', linux * 8760 * 0.6, { type: 'Reservation', reservationTerm: '1 Year' }),
+    meter(`${series} Windows`, '', linux, { type: 'DevTestConsumption' }),
+  ];
+}
+
+function rounded(price: number): number {
+  return Math.round(price * 1e6) / 1e6;
+}

@@ -1,0 +1,192 @@
+/**
+ * What exists in the emulated Azure: scale sets, machines, agent pools, operations, stock and quota. Plain mutable
+ * records that the rooms beside this file change; no rule lives here, only identity and lookup.
+ */
+import type { SimClock } from '../../base/sim-clock.ts';
+import type { ViolationLog } from '../../base/write-safety.ts';
+import type { PoolSpec, WorldSpec } from '../../base/world-spec.ts';
+import type { Draws } from './seeded-random.ts';
+import type { OperationFailure } from '../http/errors.ts';
+import type { FaultTable } from './fault-rules.ts';
+import type { Journal } from '../http/journal.ts';
+import { pick, pickText, type JsonObject } from '../http/json.ts';
+import type { ArmKnobs } from './latencies.ts';
+import type { Park } from './vm-feed-publisher.ts';
+import type { Throttle } from '../http/throttling.ts';
+import type { ProvisioningState, Vm } from './vm.ts';
+
+/** The last change of a capacity was a client's raise, or several of them in a row. */
+export interface OwnRaise {
+  readonly clientId: string;
+  /** The capacity before the first of them. */
+  readonly from: number;
+  /** Of the last of them. */
+  readonly revision: number;
+}
+
+/** A value that another writer set, and who has seen it since. */
+export interface CapacityHistory {
+  /** Counts changes of capacity. */
+  revision: number;
+  /** Revision of the last change made by a foreign writer. */
+  foreignRevision: number;
+  /** By how much foreign writers have lowered the value altogether. */
+  foreignLowered: number;
+  /** Last revision that each principal has read. */
+  readonly seen: Map<string, number>;
+  /** `foreignLowered` as each principal has read it. */
+  readonly seenLowered: Map<string, number>;
+  raise?: OwnRaise | undefined;
+}
+
+export interface ScaleSet {
+  readonly name: string;
+  readonly resourceId: string;
+  readonly pool: PoolSpec;
+  readonly kind: 'uniform' | 'flexible';
+  /** The resource as clients gave it, `sku.capacity` included; etag and provisioning state are kept beside it. */
+  document: JsonObject;
+  etag: number;
+  provisioningState: ProvisioningState;
+  nextInstanceId: number;
+  readonly vms: Map<string, Vm>;
+  readonly history: CapacityHistory;
+  /** While set, reads show this capacity: an accepted delete that is not visible yet. */
+  laggingCapacity: { readonly value: number; readonly untilMs: number } | undefined;
+  /** A change that another writer will make just before the next write by a judged principal is looked at. */
+  ambush: { readonly to: number } | { readonly delta: number } | undefined;
+}
+
+export interface AgentPool {
+  readonly name: string;
+  readonly spec: PoolSpec;
+  /** `properties` without eTag and provisioning state. */
+  properties: JsonObject;
+  etagCounter: number;
+  provisioningState: string;
+  /** VMs of a pool of type VirtualMachines. */
+  readonly vms: Map<string, Vm>;
+  nextVm: number;
+  /** Of its counts, for pools of type VirtualMachines. */
+  readonly history: CapacityHistory;
+  /** As of a scale set, for one size of a pool of type VirtualMachines. */
+  ambush: (({ readonly to: number } | { readonly delta: number }) & { readonly vmSize?: string }) | undefined;
+  /** Its scale set's key, for pools of type VirtualMachineScaleSets. */
+  readonly setKey: string | undefined;
+}
+
+export interface Operation {
+  readonly id: string;
+  readonly kind: 'scale' | 'delete' | 'deallocate' | 'start' | 'model' | 'agent-pool' | 'remove-set';
+  readonly provider: 'compute' | 'aks';
+  readonly pool: string;
+  readonly setKey: string | undefined;
+  readonly principal: string;
+  readonly startMs: number;
+  endMs: number | undefined;
+  status: 'InProgress' | 'Succeeded' | 'Failed' | 'Canceled';
+  failures: OperationFailure[];
+  /** Resource ids of machines that have yet to come to rest. */
+  readonly pending: Set<string>;
+  readonly retryAfterSeconds: number;
+  /** Runs when the operation has ended well or badly, before its document says so. */
+  readonly onEnd: ((operation: Operation) => void) | undefined;
+}
+
+/** One machine's pending event, as its metadata service shows it. */
+export interface ScheduledEvent {
+  readonly id: string;
+  readonly vm: Vm;
+  readonly notBeforeMs: number;
+}
+
+/** A row of a list as it was shown at some time. */
+export interface Listed {
+  readonly name: string;
+  readonly shown: JsonObject;
+}
+
+/** How the lists of a resource group looked a moment ago. */
+export interface ListHistory {
+  /** What the list shows on this occasion; undefined: the truth. */
+  sets(occasion: string): readonly Listed[] | undefined;
+  vms(occasion: string): readonly Listed[] | undefined;
+}
+
+export interface ArmWorld {
+  readonly spec: WorldSpec;
+  readonly clock: SimClock;
+  readonly knobs: ArmKnobs;
+  readonly draws: Draws;
+  readonly violations: ViolationLog;
+  readonly journal: Journal;
+  readonly throttle: Throttle;
+  readonly faults: FaultTable;
+  readonly park: Park;
+  readonly sets: Map<string, ScaleSet>;
+  readonly agentPools: Map<string, AgentPool>;
+  readonly operations: Map<string, Operation>;
+  /** Sizes in lower case that this subscription is not offered, with the zones; no zones: in the whole region. */
+  readonly restricted: Map<string, readonly string[]>;
+  /** `size/zone` in lower case -> VMs left. */
+  readonly stock: Map<string, number>;
+  /** Family or `cores` or `lowPriorityCores` in lower case -> vCPU limit. */
+  readonly quota: Map<string, number>;
+  /** What the metadata service of machines announces, by event id. */
+  readonly scheduledEvents: Map<string, ScheduledEvent>;
+  /** Rises with every change of the announced events. */
+  eventIncarnation: number;
+  /** Tags of the managed cluster. */
+  clusterTags: JsonObject;
+  /** The managed cluster is stopped, and every pool with it. */
+  clusterStopped: boolean;
+  /** What the last operation on the cluster was. */
+  clusterWork: 'Updating' | 'Starting' | 'Stopping';
+  readonly timers: Set<() => void>;
+  /** Set once, when the world begins. */
+  lists: ListHistory;
+  /** Operations ever begun; ids derive from it. */
+  operationCount: number;
+}
+
+/** Runs a step of the world later, unless the world stops first. */
+export function later(world: ArmWorld, ms: number, step: () => void): void {
+  const forget = world.clock.after(ms, () => {
+    world.timers.delete(forget);
+    step();
+  });
+  world.timers.add(forget);
+}
+
+export function findSet(world: ArmWorld, name: string): ScaleSet | undefined {
+  return world.sets.get(name.toLowerCase());
+}
+
+export function setOfPool(world: ArmWorld, pool: string): ScaleSet | undefined {
+  return [...world.sets.values()].find((set) => set.pool.name === pool);
+}
+
+export function capacityOf(set: ScaleSet): number {
+  const capacity = pick(set.document, 'sku', 'capacity');
+  return typeof capacity === 'number' ? capacity : 0;
+}
+
+export function sizeOf(set: ScaleSet): string {
+  return pickText(set.document, 'sku', 'name') ?? set.pool.vmSize;
+}
+
+export function etagText(counter: number): string {
+  return `"${counter}"`;
+}
+
+/** Every machine there is, in order of owner and creation. */
+export function allVms(world: ArmWorld): readonly Vm[] {
+  const inSets = [...world.sets.values()].flatMap((set) => [...set.vms.values()]);
+  return [...inSets, ...[...world.agentPools.values()].flatMap((pool) => [...pool.vms.values()])];
+}
+
+/** The map that a machine lives in. undefined: its owner is gone. */
+export function homeOf(world: ArmWorld, vm: Vm): Map<string, Vm> | undefined {
+  const homes = [...world.sets.values(), ...world.agentPools.values()].map((owner) => owner.vms);
+  return homes.find((vms) => vms.get(vm.key) === vm);
+}

@@ -1,0 +1,257 @@
+/**
+ * Misfortune as data: which requests meet it and what happens to them. The emulator itself decides nothing about when
+ * Azure fails, except where stock, quota and budgets make it fail by themselves.
+ */
+import { isJsonObject, pick, pickText, type Json, type JsonObject } from '../http/json.ts';
+
+export interface FaultMatch {
+  readonly method?: string;
+  /** A glob over the path, any case; `*` stays within a segment, `**` does not. */
+  readonly pathGlob?: string;
+  /** `name=value` of the query, in lower case. */
+  readonly query?: string;
+  /** Requests that concern this agent pool or its scale set. */
+  readonly pool?: string;
+  /** Only the nth request that matches everything else, counted from 1. */
+  readonly nth?: number;
+  /** Only so many times. */
+  readonly times?: number;
+  /** Chance in [0, 1]. */
+  readonly prob?: number;
+  /** Window on the world's clock, milliseconds since the epoch. */
+  readonly fromMs?: number;
+  readonly toMs?: number;
+}
+
+export type FaultEffect =
+  /** Answers instead of doing anything. `retryAfterSeconds` is simulated time; `body` may be text for a proxy's HTML. */
+  | {
+      readonly kind: 'answer';
+      readonly status: number;
+      readonly body?: Json;
+      readonly retryAfterSeconds?: number;
+      readonly headers?: Readonly<Record<string, string>>;
+    }
+  /** Does what was asked and then answers with an error all the same. */
+  | { readonly kind: 'effect-then-answer'; readonly status: number; readonly body?: Json }
+  /** Drops the connection, with or without having done what was asked. */
+  | { readonly kind: 'reset'; readonly afterEffect: boolean }
+  /** Sends the true answer later. */
+  | { readonly kind: 'delay'; readonly ms: number }
+  /** A list that says there is nothing. */
+  | { readonly kind: 'empty-list' }
+  /** A success without a body. */
+  | { readonly kind: 'empty-body' }
+  /** Half of the JSON, then the end of the connection. */
+  | { readonly kind: 'truncated-body' }
+  /** A true list as it was when this fault was added. */
+  | { readonly kind: 'stale-list' }
+  /** Another writer changes the set's capacity just before this request is looked at. */
+  | { readonly kind: 'racing-writer'; readonly delta: number }
+  /** Reads of a set show this capacity. */
+  | { readonly kind: 'capacity-reads-as'; readonly value: number }
+  /** Reads of a set show the capacity from before this delete for so long. */
+  | { readonly kind: 'capacity-lag'; readonly ms: number }
+  /** The boundary between two pages moved: 1 hides an item, -1 shows one twice. */
+  | { readonly kind: 'page-shift'; readonly by: 1 | -1 }
+  /** The first page has nothing but a link to the rest. */
+  | { readonly kind: 'empty-page' }
+  /** Every page links to itself. */
+  | { readonly kind: 'endless-pages' }
+  /** Resource groups come in upper case. */
+  | { readonly kind: 'upper-case-ids' }
+  /** Items come without what is optional: the instance view of all, the id of the first. */
+  | { readonly kind: 'bare-items' }
+  /** The answer's `Date` is off by so much. */
+  | { readonly kind: 'date-skew'; readonly ms: number }
+  | MachineEffect;
+
+/** What befalls machines, not requests: those that are born, or are taken down, while the fault is on. */
+export type MachineEffect =
+  /**
+   * `refused`: cannot be allocated, with this code. `slow`: takes 25 minutes longer. `stuck`: never leaves `Creating`. `cse`: the
+   * bootstrap extension fails. `os-timeout`: the system does not report in 20 minutes. `no-node`, `late-node`: all is well but the
+   * kubelet, for good or for 20 minutes. `unlisted`: lists show it 10 minutes late.
+   */
+  | {
+      readonly kind: 'birth';
+      readonly how: 'refused' | 'slow' | 'stuck' | 'cse' | 'os-timeout' | 'no-node' | 'late-node' | 'unlisted';
+      readonly code?: string;
+      readonly message?: string;
+    }
+  /** `stuck`: stays in `Deleting` for 20 minutes. `fails`: comes back as `Failed`, and counts in the capacity again. */
+  | { readonly kind: 'removal'; readonly how: 'stuck' | 'fails' };
+
+export interface Fault {
+  readonly id: string;
+  readonly match: FaultMatch;
+  readonly effect: FaultEffect;
+}
+
+/** What a fault can be matched against: a request, or what befalls a machine (its method is `BIRTH` or `REMOVAL`). */
+export interface FaultSubject {
+  readonly method: string;
+  readonly path: string;
+  /** By lower-case name; machines have none. */
+  readonly query?: Readonly<Record<string, string>>;
+  readonly pool: string | undefined;
+  readonly nowMs: number;
+  /** A number in [0, 1) of this request and fault. */
+  readonly chance: (faultId: string) => number;
+}
+
+interface Armed {
+  readonly fault: Fault;
+  matched: number;
+  fired: number;
+}
+
+const EFFECTS: Readonly<Record<FaultEffect['kind'], true>> = {
+  answer: true,
+  'effect-then-answer': true,
+  reset: true,
+  delay: true,
+  'empty-list': true,
+  'empty-body': true,
+  'truncated-body': true,
+  'stale-list': true,
+  'racing-writer': true,
+  'capacity-reads-as': true,
+  'capacity-lag': true,
+  'page-shift': true,
+  'empty-page': true,
+  'endless-pages': true,
+  'upper-case-ids': true,
+  'bare-items': true,
+  'date-skew': true,
+  birth: true,
+  removal: true,
+};
+
+const MACHINE_METHODS: Readonly<Record<MachineEffect['kind'], string>> = { birth: 'BIRTH', removal: 'REMOVAL' };
+
+const MACHINE_SUBJECTS: ReadonlySet<string> = new Set(Object.values(MACHINE_METHODS));
+
+function isMachineEffect(effect: FaultEffect): effect is MachineEffect {
+  return Object.hasOwn(MACHINE_METHODS, effect.kind);
+}
+
+export class FaultTable {
+  readonly #armed = new Map<string, Armed>();
+
+  add(fault: Fault): void {
+    this.#armed.set(fault.id, { fault, matched: 0, fired: 0 });
+  }
+
+  remove(id: string): boolean {
+    return this.#armed.delete(id);
+  }
+
+  list(): readonly Fault[] {
+    return [...this.#armed.values()].map(({ fault }) => fault);
+  }
+
+  /** What befalls a machine that is born, or taken down, now. */
+  befalling<Kind extends MachineEffect['kind']>(
+    kind: Kind,
+    subject: Omit<FaultSubject, 'method'>,
+  ): Extract<MachineEffect, { readonly kind: Kind }> | undefined {
+    const effect = this.meet({ ...subject, method: MACHINE_METHODS[kind] })?.effect;
+    return effect?.kind === kind ? (effect as Extract<MachineEffect, { readonly kind: Kind }>) : undefined;
+  }
+
+  /** The first fault that this request meets. Counting happens here: ask once per request. */
+  meet(subject: FaultSubject): Fault | undefined {
+    let met: Fault | undefined;
+    for (const armed of this.#armed.values()) {
+      const { effect, match } = armed.fault;
+      const ofMachines = isMachineEffect(effect) ? MACHINE_METHODS[effect.kind] : undefined;
+      if (ofMachines === undefined ? MACHINE_SUBJECTS.has(subject.method) : ofMachines !== subject.method) continue;
+      if (!concerns(ofMachines === undefined ? match : { ...match, method: ofMachines }, subject)) continue;
+      armed.matched++;
+      if (met !== undefined || !isDue(armed, subject)) continue;
+      armed.fired++;
+      met = armed.fault;
+    }
+    return met;
+  }
+}
+
+function concerns(match: FaultMatch, subject: FaultSubject): boolean {
+  if (match.method !== undefined && match.method.toUpperCase() !== subject.method) return false;
+  if (match.pathGlob !== undefined && !globMatches(match.pathGlob, subject.path)) return false;
+  if (match.query !== undefined && !hasQuery(match.query, subject.query ?? {})) return false;
+  if (match.pool !== undefined && match.pool !== subject.pool) return false;
+  return subject.nowMs >= (match.fromMs ?? -Infinity) && subject.nowMs <= (match.toMs ?? Infinity);
+}
+
+function hasQuery(wanted: string, query: Readonly<Record<string, string>>): boolean {
+  const [name = '', value = ''] = wanted.toLowerCase().split('=');
+  return query[name]?.toLowerCase() === value;
+}
+
+function isDue({ fault: { id, match }, matched, fired }: Armed, subject: FaultSubject): boolean {
+  if (match.nth !== undefined && matched !== match.nth) return false;
+  if (match.times !== undefined && fired >= match.times) return false;
+  return match.prob === undefined || subject.chance(id) < match.prob;
+}
+
+function globMatches(glob: string, path: string): boolean {
+  const pattern = glob
+    .toLowerCase()
+    .split(/(\*\*|\*)/)
+    .map((part) => (part === '**' ? '.*' : part === '*' ? '[^/]*' : part.replace(/[.+?^${}()|[\]\\]/g, '\\$&')))
+    .join('');
+  return new RegExp(`^${pattern}$`).test(path.toLowerCase());
+}
+
+/** Reads a fault that came over the wire. A text result says what is wrong with it. */
+export function parseFault(value: Json | undefined, freshId: () => string): Fault | string {
+  const match = pick(value, 'match') ?? {};
+  const effect = pick(value, 'effect');
+  if (!isJsonObject(match) || !isJsonObject(effect)) return 'a fault needs {"match": {...}, "effect": {"kind": ...}}';
+  const kind = pickText(effect, 'kind') ?? '';
+  if (!Object.hasOwn(EFFECTS, kind)) return `effect.kind is "${kind}"; accepted are ${Object.keys(EFFECTS).join(', ')}`;
+  const missing = missingNumber(kind, effect);
+  if (missing !== undefined) return `effect.${missing} must be a number`;
+  const wrong = wrongIn(match);
+  if (wrong !== undefined) return wrong;
+  return { id: pickText(value, 'id') ?? freshId(), match: match as FaultMatch, effect: effect as JsonObject & FaultEffect };
+}
+
+const MATCHES: Readonly<Record<keyof FaultMatch, 'string' | 'number'>> = {
+  method: 'string',
+  pathGlob: 'string',
+  query: 'string',
+  pool: 'string',
+  nth: 'number',
+  times: 'number',
+  prob: 'number',
+  fromMs: 'number',
+  toMs: 'number',
+};
+
+/** A word that is not understood would match everything. */
+function wrongIn(match: JsonObject): string | undefined {
+  for (const [key, value] of Object.entries(match)) {
+    if (!Object.hasOwn(MATCHES, key)) return `match.${key} is not understood; accepted are ${Object.keys(MATCHES).join(', ')}`;
+    const kind = MATCHES[key as keyof FaultMatch];
+    if (typeof value !== kind) return `match.${key} must be a ${kind}`;
+  }
+  return undefined;
+}
+
+function missingNumber(kind: string, effect: JsonObject): string | undefined {
+  const needed: Readonly<Record<string, string>> = {
+    answer: 'status',
+    'effect-then-answer': 'status',
+    delay: 'ms',
+    'racing-writer': 'delta',
+    'capacity-reads-as': 'value',
+    'capacity-lag': 'ms',
+    'page-shift': 'by',
+    'date-skew': 'ms',
+  };
+  const key = needed[kind];
+  return key === undefined || typeof effect[key] === 'number' ? undefined : key;
+}

@@ -1,0 +1,95 @@
+/** Everything about the emulated Azure that is a matter of measure. Durations are simulated milliseconds. */
+import type { Latency } from './seeded-random.ts';
+
+export interface ArmKnobs {
+  /** Items per page of every list. */
+  readonly pageSize: number;
+  /** The same of the public price list, which is not part of ARM. */
+  readonly retailPageSize: number;
+  /** Time until any answer is sent, after it was made. */
+  readonly answerLatency: Latency;
+  /** From accepting a scale-up to the instance showing in lists. */
+  readonly instanceVisible: Latency;
+  /** From accepting to the machine being allocated and starting. */
+  readonly allocated: Latency;
+  /** From accepting to the refusal of a machine that stock cannot give. */
+  readonly allocationRefused: Latency;
+  /** From accepting to a running operating system. */
+  readonly osUp: Latency;
+  readonly osUpGpu: Latency;
+  /** From accepting to `Succeeded`, extensions included. Never before the operating system is up. */
+  readonly provisioned: Latency;
+  readonly deleteGraceful: Latency;
+  readonly deleteForced: Latency;
+  readonly deallocate: Latency;
+  readonly start: Latency;
+  /** A change of the model alone. */
+  readonly modelUpdate: Latency;
+  /** From an eviction event to the end of the notice. */
+  readonly evictionNotice: Latency;
+  /** Reads of a set show the old capacity for so long after an accepted delete. */
+  readonly capacityLagAfterDeleteMs: number;
+  /** Lists of scale sets and VMs of a resource group show a state that is up to so old; 0: the present one. */
+  readonly listStalenessMs: number;
+  /** Seconds to wait between polls, told in `Retry-After`. */
+  readonly retryAfterSeconds: { readonly write: number; readonly remove: number; readonly deallocate: number };
+  /** Whether a new instance takes the lowest id that is free. Else ids only rise. */
+  readonly reuseInstanceIds: boolean;
+  /** Whether machines that could not be allocated stay listed as `Failed`. */
+  readonly listFailedInstances: boolean;
+  /** Whether a failed scale-up gives its capacity back by itself. */
+  readonly rollbackOnFail: boolean;
+  /** Share of machines whose bootstrap fails. */
+  readonly bootstrapFailureRate: number;
+  /** Share of machines whose system does not report in time. */
+  readonly osTimeoutRate: number;
+  readonly throttling: boolean;
+  /** Whether Compute tells its budgets by the names that it used before 2024, such as `GetVMScaleSetVM3Min`. */
+  readonly olderBudgetNames: boolean;
+  /** Whether the end of an operation moves the tag of its scale set once more. */
+  readonly etagMovesAtEnd: boolean;
+  /** Lifetime of tokens, in seconds of the clients' own time. */
+  readonly tokenLifetimeSeconds: number;
+  /** How long AKS waits for the machines of a pool before its operation fails. An estimate. */
+  readonly aksPatienceMs: number;
+  /** How long finished operations can still be read. */
+  readonly operationKeptMs: number;
+  /** Journal entries kept; older ones are dropped. */
+  readonly journalLimit: number;
+}
+
+const SECOND = 1_000;
+
+/** Medians and tails estimated from recorded traffic and field reports. */
+export const DEFAULT_KNOBS: ArmKnobs = {
+  pageSize: 100,
+  retailPageSize: 1000,
+  answerLatency: { p50: 0, p95: 0 },
+  instanceVisible: { p50: 3 * SECOND, p95: 8 * SECOND },
+  allocated: { p50: 6 * SECOND, p95: 15 * SECOND },
+  allocationRefused: { p50: 15 * SECOND, p95: 60 * SECOND },
+  osUp: { p50: 40 * SECOND, p95: 75 * SECOND },
+  osUpGpu: { p50: 180 * SECOND, p95: 420 * SECOND },
+  provisioned: { p50: 65 * SECOND, p95: 115 * SECOND },
+  deleteGraceful: { p50: 75 * SECOND, p95: 180 * SECOND },
+  deleteForced: { p50: 25 * SECOND, p95: 60 * SECOND },
+  deallocate: { p50: 30 * SECOND, p95: 60 * SECOND },
+  start: { p50: 12 * SECOND, p95: 40 * SECOND },
+  modelUpdate: { p50: 4 * SECOND, p95: 8 * SECOND },
+  evictionNotice: { p50: 30 * SECOND, p95: 30 * SECOND },
+  capacityLagAfterDeleteMs: 0,
+  listStalenessMs: 0,
+  retryAfterSeconds: { write: 10, remove: 10, deallocate: 30 },
+  reuseInstanceIds: false,
+  listFailedInstances: true,
+  rollbackOnFail: false,
+  bootstrapFailureRate: 0,
+  osTimeoutRate: 0,
+  throttling: true,
+  olderBudgetNames: false,
+  etagMovesAtEnd: false,
+  tokenLifetimeSeconds: 3_599,
+  aksPatienceMs: 1_200 * SECOND,
+  operationKeptMs: 3_600 * SECOND,
+  journalLimit: 200_000,
+};

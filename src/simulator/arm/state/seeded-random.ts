@@ -1,0 +1,46 @@
+/**
+ * Chance with a name. Every draw is a function of the seed and of what it is for, never of how many draws came before,
+ * so that reads and retries of a client cannot shift the fate of a machine.
+ */
+import { seededRandom, stableHash } from '../../../lib/random.ts';
+
+/** A lognormal duration by its median and its 95th percentile, in milliseconds. Equal values make it constant. */
+export interface Latency {
+  readonly p50: number;
+  readonly p95: number;
+}
+
+export interface Draws {
+  /** A number in [0, 1). */
+  unit(purpose: string): number;
+  /** Milliseconds, rounded. */
+  latency(purpose: string, latency: Latency): number;
+  guid(purpose: string): string;
+  /** `length` lower-case hexadecimal digits. */
+  hex(purpose: string, length: number): string;
+}
+
+/** Standard normal deviate that 95 % of values stay under. */
+const Z95 = 1.6449;
+
+export function seededDraws(seed: number): Draws {
+  const stream = (purpose: string) => seededRandom(stableHash(`${seed}|${purpose}`));
+  const hex = (purpose: string, length: number): string => {
+    const random = stream(purpose);
+    return Array.from({ length }, () => Math.floor(random() * 16).toString(16)).join('');
+  };
+  return {
+    unit: (purpose) => stream(purpose)(),
+    latency: (purpose, { p50, p95 }) => {
+      if (p50 <= 0 || p95 <= p50) return Math.round(p50);
+      const random = stream(purpose);
+      const normal = Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());
+      return Math.round(p50 * Math.exp((Math.log(p95 / p50) / Z95) * normal));
+    },
+    guid: (purpose) => {
+      const digits = hex(purpose, 32);
+      return [digits.slice(0, 8), digits.slice(8, 12), `4${digits.slice(13, 16)}`, `a${digits.slice(17, 20)}`, digits.slice(20)].join('-');
+    },
+    hex,
+  };
+}

@@ -1,0 +1,93 @@
+/** The region's finite stock and the subscription's quota: what makes allocation and acceptance fail by themselves. */
+import type { QuotaShortage } from '../http/errors.ts';
+import { findVmSize, VM_SIZES } from './vm-sizes.ts';
+import { allVms, type ArmWorld } from './arm-state.ts';
+import type { Vm } from './vm.ts';
+
+export function stockKey(vmSize: string, zone: string | undefined): string {
+  return `${vmSize}/${zone ?? '0'}`.toLowerCase();
+}
+
+/** Takes one machine from the stock. false: there is none left. */
+export function takeStock(world: ArmWorld, vmSize: string, zone: string | undefined): boolean {
+  const key = stockKey(vmSize, zone);
+  const left = world.stock.get(key);
+  if (left === undefined) return true;
+  if (left < 1) return false;
+  world.stock.set(key, left - 1);
+  return true;
+}
+
+export function returnStock(world: ArmWorld, vm: Vm): void {
+  if (!vm.holdsStock) return;
+  vm.holdsStock = false;
+  const key = stockKey(vm.vmSize, vm.zone);
+  const left = world.stock.get(key);
+  if (left !== undefined) world.stock.set(key, left + 1);
+}
+
+export interface Usage {
+  readonly name: string;
+  readonly title: string;
+  readonly current: number;
+  readonly limit: number;
+}
+
+/** Limit shown where the world sets none. */
+const PLENTY = 100_000;
+
+/** What every machine on the books draws, the ones being created, deallocated and deleted included; overprovisioned ones are not on them. */
+export function usages(world: ArmWorld): readonly Usage[] {
+  const vms = allVms(world).filter((vm) => !vm.surplus);
+  const regular = vms.filter((vm) => vm.pool.priority !== 'Spot');
+  const spot = vms.filter((vm) => vm.pool.priority === 'Spot');
+  const cores = (list: readonly Vm[]): number => list.reduce((sum, vm) => sum + (findVmSize(vm.vmSize)?.vcpus ?? 0), 0);
+  const row = (name: string, title: string, current: number): Usage => ({
+    name,
+    title,
+    current,
+    limit: world.quota.get(name.toLowerCase()) ?? PLENTY,
+  });
+  const families = new Set([...VM_SIZES.values()].map((size) => size.family));
+  return [
+    row('cores', 'Total Regional vCPUs', cores(regular)),
+    row('lowPriorityCores', 'Total Regional Spot vCPUs', cores(spot)),
+    row('virtualMachines', 'Virtual Machines', vms.length),
+    row('virtualMachineScaleSets', 'Virtual Machine Scale Sets', world.sets.size),
+    row('availabilitySets', 'Availability Sets', 0),
+    ...[...families].map((family) =>
+      row(family, `${family} vCPUs`, cores(regular.filter((vm) => findVmSize(vm.vmSize)?.family === family))),
+    ),
+  ];
+}
+
+/** So many more machines of a size. */
+export interface Want {
+  readonly vmSize: string;
+  readonly spot: boolean;
+  readonly count: number;
+}
+
+/** The first quota that what is wanted, taken together, would break. undefined: all of it fits. */
+export function quotaShortage(world: ArmWorld, wants: readonly Want[]): QuotaShortage | undefined {
+  const rows = usages(world);
+  const required = new Map<string, number>();
+  for (const { vmSize, spot, count } of wants) {
+    const size = findVmSize(vmSize);
+    if (size === undefined || count <= 0) continue;
+    for (const key of spot ? ['lowPriorityCores'] : [size.family, 'cores'])
+      required.set(key, (required.get(key) ?? 0) + size.vcpus * count);
+  }
+  for (const [key, more] of required) {
+    const usage = rows.find((row) => row.name === key);
+    if (usage === undefined || usage.current + more <= usage.limit) continue;
+    return { name: SHOWN.get(key) ?? key, location: world.spec.location, limit: usage.limit, usage: usage.current, required: more };
+  }
+  return undefined;
+}
+
+/** How a refusal names what is not a family. */
+const SHOWN: ReadonlyMap<string, string> = new Map([
+  ['lowPriorityCores', 'LowPriority'],
+  ['cores', 'Total Regional'],
+]);

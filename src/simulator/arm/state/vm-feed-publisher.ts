@@ -1,0 +1,107 @@
+/** The machines as the cluster side sees them: a list, and a call for each change. */
+import { clusterLabel, type Machine, type MachineChange, type MachinePark } from '../../base/vm-feed.ts';
+import type { WorldSpec } from '../../base/world-spec.ts';
+import { providerIdOf } from './resource-names.ts';
+import { findVmSize } from './vm-sizes.ts';
+import type { Vm } from './vm.ts';
+
+// Labels and taints that AKS gives a node at registration, beside those its pool asks for.
+
+export const SPOT_TAINT = 'kubernetes.azure.com/scalesetpriority=spot:NoSchedule';
+const NODE_IMAGE = 'AKSUbuntu-2204gen2containerd-202601.01.0';
+
+export function nodeTaints({ pool }: Pick<Vm, 'pool'>): readonly string[] {
+  const own = pool.taints ?? [];
+  return pool.priority === 'Spot' && !own.includes(SPOT_TAINT) ? [...own, SPOT_TAINT] : own;
+}
+
+export function nodeLabels(
+  spec: WorldSpec,
+  vm: Pick<Vm, 'pool' | 'vmSize' | 'zone' | 'hostName' | 'kind'>,
+): Readonly<Record<string, string>> {
+  const { pool } = vm;
+  const size = findVmSize(vm.vmSize);
+  const architecture = size?.architecture ?? 'amd64';
+  const zone = vm.zone === undefined ? '0' : `${spec.location}-${vm.zone}`;
+  return {
+    agentpool: pool.name,
+    'kubernetes.azure.com/agentpool': pool.name,
+    'kubernetes.azure.com/cluster': clusterLabel(spec.nodeResourceGroup),
+    'kubernetes.azure.com/mode': (pool.mode ?? 'User').toLowerCase(),
+    'kubernetes.azure.com/role': 'agent',
+    'kubernetes.azure.com/node-image-version': NODE_IMAGE,
+    'kubernetes.azure.com/nodepool-type': vm.kind === 'standalone' ? 'VirtualMachines' : 'VirtualMachineScaleSets',
+    'kubernetes.azure.com/os-sku': 'Ubuntu',
+    'kubernetes.azure.com/os-sku-requested': 'Ubuntu',
+    'kubernetes.azure.com/os-sku-effective': 'Ubuntu2204',
+    'kubernetes.azure.com/azure-cni-overlay': 'true',
+    'kubernetes.azure.com/podnetwork-type': 'overlay',
+    'kubernetes.azure.com/sku-cpu': String(size?.vcpus ?? 0),
+    'kubernetes.azure.com/sku-memory': String((size?.memoryGiB ?? 0) * 1024),
+    'kubernetes.azure.com/storageprofile': 'managed',
+    'kubernetes.azure.com/storagetier': 'Premium_LRS',
+    storageprofile: 'managed',
+    storagetier: 'Premium_LRS',
+    'kubernetes.io/arch': architecture,
+    'kubernetes.io/os': 'linux',
+    'kubernetes.io/role': 'agent',
+    'kubernetes.io/hostname': vm.hostName,
+    'beta.kubernetes.io/arch': architecture,
+    'beta.kubernetes.io/os': 'linux',
+    'beta.kubernetes.io/instance-type': vm.vmSize,
+    'node.kubernetes.io/instance-type': vm.vmSize,
+    'topology.kubernetes.io/region': spec.location,
+    'topology.kubernetes.io/zone': zone,
+    'failure-domain.beta.kubernetes.io/region': spec.location,
+    'failure-domain.beta.kubernetes.io/zone': zone,
+    ...(pool.priority === 'Spot' ? { 'kubernetes.azure.com/scalesetpriority': 'spot' } : {}),
+    ...((size?.gpus ?? 0) > 0 ? { accelerator: 'nvidia', 'kubernetes.azure.com/accelerator': 'nvidia' } : {}),
+    ...pool.labels,
+  };
+}
+
+export interface Park extends MachinePark {
+  tell(change: { readonly kind: 'running' | 'stopped' | 'gone'; readonly vm: Vm }): void;
+  tellPreempt(vm: Vm, notBeforeMs: number): void;
+  tellDeleteAccepted(vm: Vm, principal: string, was: string): void;
+}
+
+/** `vms` lists every machine at the time of the call. */
+export function createPark(spec: WorldSpec, vms: () => readonly Vm[]): Park {
+  const listeners = new Set<(change: MachineChange) => void>();
+  const announce = (change: MachineChange): void => {
+    for (const listener of listeners) listener(change);
+  };
+  return {
+    list: () => vms().map((vm) => machineOf(spec, vm)),
+    subscribe: (listener) => {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    tell: ({ kind, vm }) => announce({ kind, machine: machineOf(spec, vm) }),
+    tellPreempt: (vm, notBeforeMs) => announce({ kind: 'preempt-scheduled', machine: machineOf(spec, vm), notBeforeMs }),
+    tellDeleteAccepted: (vm, principal, was) =>
+      announce({ kind: 'delete-accepted', machine: machineOf(spec, vm), principal, createdMs: vm.createdMs, was }),
+  };
+}
+
+function machineOf(spec: WorldSpec, vm: Vm): Machine {
+  const size = findVmSize(vm.vmSize);
+  return {
+    id: vm.resourceId,
+    hostName: vm.hostName,
+    providerId: providerIdOf(vm.resourceId),
+    pool: vm.pool.name,
+    vmSize: vm.vmSize,
+    vcpus: size?.vcpus ?? 0,
+    memoryGiB: size?.memoryGiB ?? 0,
+    gpus: size?.gpus ?? 0,
+    dataDisks: size?.dataDisks ?? 0,
+    architecture: size?.architecture ?? 'amd64',
+    location: spec.location,
+    zone: vm.zone,
+    labels: nodeLabels(spec, vm),
+    taints: nodeTaints(vm),
+    power: vm.power,
+  };
+}

@@ -1,0 +1,53 @@
+/** What the world does by itself, in the journal beside what clients ask for: without it the journal could not tell the state. */
+import type { Principal } from '../http/messages.ts';
+import { clusterId } from './resource-names.ts';
+import { poolSize } from './agent-pool-document.ts';
+import { capacityOf, etagText, type AgentPool, type ArmWorld, type ScaleSet } from './arm-state.ts';
+
+export interface WorldChange {
+  /** One word: the event's name. */
+  readonly why: string;
+  readonly principal: Principal;
+  /** Capacity of the set, or size of the pool, before it. */
+  readonly before: number;
+  readonly opId?: string;
+}
+
+/** Notes a change of a scale set that no request asked for. Call after it. */
+export function noteSetChange(world: ArmWorld, set: ScaleSet, change: WorldChange): void {
+  note(world, change, { path: set.resourceId, pool: set.pool.name, after: capacityOf(set), etag: etagText(set.etag) });
+}
+
+/** The same of an agent pool's own count. */
+export function notePoolChange(world: ArmWorld, pool: AgentPool, change: WorldChange): void {
+  note(world, change, {
+    path: `${clusterId(world.spec)}/agentPools/${pool.name}`,
+    pool: pool.name,
+    after: poolSize(pool),
+    etag: undefined,
+  });
+}
+
+interface Subject {
+  readonly path: string;
+  readonly pool: string;
+  readonly after: number;
+  readonly etag: string | undefined;
+}
+
+function note(world: ArmWorld, { why, principal, before, opId }: WorldChange, { path, pool, after, etag }: Subject): void {
+  world.journal.add({
+    seq: world.journal.nextSeq(),
+    at: world.clock.now(),
+    method: 'EVENT',
+    route: `EVENT ${why}`,
+    path,
+    status: 200,
+    principal: principal.clientId,
+    pool,
+    capacityBefore: before,
+    capacityAfter: after,
+    ...(etag === undefined ? {} : { etagOut: etag }),
+    ...(opId === undefined ? {} : { opId }),
+  });
+}

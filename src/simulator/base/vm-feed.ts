@@ -1,0 +1,61 @@
+/**
+ * The seam between the two halves of the world: the ARM emulator makes and unmakes machines, the cluster side boots
+ * kubelets on them. Neither reads the other's state in any other way.
+ */
+
+/** `unknown`: the platform has lost sight of the machine. */
+export type PowerState = 'none' | 'unknown' | 'starting' | 'running' | 'stopping' | 'stopped' | 'deallocating' | 'deallocated';
+
+export interface Machine {
+  /** ARM id, in the spelling of creation. */
+  readonly id: string;
+  /** Host name, which is the node's name: lower case. */
+  readonly hostName: string;
+  /** `spec.providerID` that the cloud controller will set. */
+  readonly providerId: string;
+  readonly pool: string;
+  readonly vmSize: string;
+  readonly vcpus: number;
+  readonly memoryGiB: number;
+  readonly gpus: number;
+  readonly dataDisks: number;
+  readonly architecture: 'amd64' | 'arm64';
+  readonly location: string;
+  /** undefined: regional. */
+  readonly zone: string | undefined;
+  readonly labels: Readonly<Record<string, string>>;
+  /** `key=value:Effect` */
+  readonly taints: readonly string[];
+  readonly power: PowerState;
+}
+
+export type MachineChange =
+  /** The operating system runs; a kubelet may register. */
+  | { readonly kind: 'running'; readonly machine: Machine }
+  | { readonly kind: 'stopped'; readonly machine: Machine }
+  /** The VM is gone. */
+  | { readonly kind: 'gone'; readonly machine: Machine }
+  /** The platform has told the machine, by its metadata service, that it will be taken back, not before then. */
+  | { readonly kind: 'preempt-scheduled'; readonly machine: Machine; readonly notBeforeMs: number }
+  /** A client's delete of these machines was accepted; they still run for a while. */
+  | {
+      readonly kind: 'delete-accepted';
+      readonly machine: Machine;
+      readonly principal: string;
+      readonly createdMs: number;
+      /** Its provisioning state until now. */
+      readonly was: string;
+    };
+
+export interface MachinePark {
+  list(): readonly Machine[];
+  /** Called synchronously at each change. Returns the way to stop. */
+  subscribe(listener: (change: MachineChange) => void): () => void;
+}
+
+/** AKS's rule for the label of the cluster: parentheses become dashes, 63 characters are left, and the last is one that may be. */
+export function clusterLabel(nodeResourceGroup: string): string {
+  const name = nodeResourceGroup.replace(/[()]/g, '-').substring(0, 63);
+  const isBadEnd = ['-', '_', '.'].some((end) => name.endsWith(end));
+  return isBadEnd ? (name.length > 62 ? name.substring(0, 62) : name).concat('z') : name;
+}

@@ -1,0 +1,170 @@
+/** The kubelets' work on pods: bound ones start, terminating ones stop within their grace. */
+import { placeOf } from '../store/api.ts';
+import { conditionOf, timestamp, withCondition, type Condition, type NodeObject, type PodObject } from '../store/objects.ts';
+import { isRecord } from '../store/patches.ts';
+import { storedType } from '../store/resource-types.ts';
+import { keyOf } from '../store/store.ts';
+import { createQueue } from '../store/timers.ts';
+import { onChange, podsOnNode, recordEvent, type ControllerContext } from '../base/controller-context.ts';
+import type { Kubelets } from './kubelets.ts';
+
+const PODS = storedType('pods');
+/** A pod with this annotation takes so long to stop when asked, as one that ignores SIGTERM does. */
+export const STOP_SECONDS_ANNOTATION = 'simulator.aks-autoscaler/stop-after-seconds';
+
+/** Starts following bound pods. Returns the way to stop. */
+export function startPodWorkers(context: ControllerContext, kubelets: Kubelets): () => void {
+  const { api, knobs } = context;
+  /** uid -> what is under way, so that one change is not answered twice. */
+  const underWay = new Map<string, string>();
+  let addresses = 0;
+
+  function isMine(pod: PodObject | undefined): pod is PodObject {
+    return (
+      pod?.spec.nodeName !== undefined &&
+      kubelets.isAlive(pod.spec.nodeName) &&
+      api.store.get('nodes', `/${pod.spec.nodeName}`) !== undefined
+    );
+  }
+
+  function read(key: string): PodObject | undefined {
+    return api.store.get('pods', key) as PodObject | undefined;
+  }
+
+  /** Runs the step later, if by then the pod and its kubelet still are there and nothing newer is under way. */
+  function later(pod: PodObject, step: string, delayMs: number, action: (pod: PodObject) => void): void {
+    if (underWay.get(pod.metadata.uid) === step) return;
+    underWay.set(pod.metadata.uid, step);
+    api.timers.after(delayMs, () => {
+      const now = read(keyOf(pod));
+      if (underWay.get(pod.metadata.uid) !== step) return;
+      underWay.delete(pod.metadata.uid);
+      if (isMine(now) && now.metadata.uid === pod.metadata.uid) action(now);
+    });
+  }
+
+  function run(pod: PodObject): void {
+    const podIP =
+      pod.spec.hostNetwork === true ? hostAddress(context, pod) : `10.244.${Math.floor(addresses / 250)}.${(addresses++ % 250) + 2}`;
+    writeStatus(context, pod, runningStatus(context, pod, podIP));
+    recordEvent(api, pod, {
+      type: 'Normal',
+      reason: 'Started',
+      message: `Started container ${pod.spec.containers[0]?.name ?? ''}`,
+      component: 'kubelet',
+    });
+  }
+
+  const queue = createQueue(api.timers, (key) => {
+    const pod = read(key);
+    if (!isMine(pod)) return;
+    const { deletionTimestamp } = pod.metadata;
+    if (deletionTimestamp !== undefined) {
+      later(pod, `stop ${deletionTimestamp}`, stopMs(context, pod), (now) => {
+        api.remove(PODS, placeOf(now), { gracePeriodSeconds: 0 });
+      });
+    } else if (pod.status.phase === 'Pending') {
+      if (pod.status['containerStatuses'] === undefined) writeStatus(context, pod, creatingStatus(context, pod));
+      later(pod, 'start', knobs.podStartMs, run);
+    } else if (pod.status.phase === 'Running' && conditionOf(pod, 'Ready')?.reason === 'NodeNotReady' && isNodeReady(context, pod)) {
+      writeStatus(context, pod, { ...pod.status, conditions: withReady(pod, true, api.timers.now()) });
+    }
+  });
+
+  const unsubscribe = onChange(api, ['pods', 'nodes'], ({ type, object, storage }) => {
+    if (type === 'DELETED') underWay.delete(object.metadata.uid);
+    else if (storage === 'pods') queue.add(keyOf(object));
+    else for (const pod of podsOnNode(api, object.metadata.name)) queue.add(keyOf(pod));
+  });
+  kubelets.onLife((nodeName) => {
+    for (const pod of podsOnNode(api, nodeName)) {
+      underWay.delete(pod.metadata.uid);
+      queue.add(keyOf(pod));
+    }
+  });
+  return unsubscribe;
+}
+
+/** World milliseconds that a pod's containers take to stop. */
+function stopMs({ knobs }: ControllerContext, pod: PodObject): number {
+  const graceMs = (pod.metadata.deletionGracePeriodSeconds ?? 0) * 1000;
+  const asked = Number(pod.metadata.annotations?.[STOP_SECONDS_ANNOTATION] ?? Number.NaN);
+  return Math.min(graceMs, Number.isFinite(asked) && asked >= 0 ? asked * 1000 : knobs.podStopMs);
+}
+
+function isNodeReady({ api }: ControllerContext, pod: PodObject): boolean {
+  const node = api.store.get('nodes', `/${pod.spec.nodeName ?? ''}`) as NodeObject | undefined;
+  return node !== undefined && conditionOf(node, 'Ready')?.status === 'True';
+}
+
+function hostAddress({ api }: ControllerContext, pod: PodObject): string {
+  const node = api.store.get('nodes', `/${pod.spec.nodeName ?? ''}`) as NodeObject | undefined;
+  const addresses = node?.status['addresses'];
+  const first: unknown = Array.isArray(addresses) ? addresses[0] : undefined;
+  return isRecord(first) ? String(first['address']) : '';
+}
+
+function writeStatus({ api }: ControllerContext, pod: PodObject, status: PodObject['status']): void {
+  api.modify(PODS, placeOf(pod), 'status', (current) => ({ ...current, status }));
+}
+
+function withReady(pod: PodObject, ready: boolean, nowMs: number): readonly Condition[] {
+  const status = ready ? 'True' : 'False';
+  const why = ready
+    ? {}
+    : {
+        reason: 'ContainersNotReady',
+        message: `containers with unready status: [${pod.spec.containers.map(({ name }) => name).join(' ')}]`,
+      };
+  const time = { lastProbeTime: null, lastTransitionTime: timestamp(nowMs) };
+  const all: readonly Condition[] = [
+    { type: 'PodReadyToStartContainers', status, ...time },
+    { type: 'Initialized', status: 'True', ...time },
+    { type: 'Ready', status, ...why, ...time },
+    { type: 'ContainersReady', status, ...why, ...time },
+  ];
+  return all.reduce((conditions, condition) => withCondition(conditions, condition), pod.status.conditions ?? []);
+}
+
+function creatingStatus(context: ControllerContext, pod: PodObject): PodObject['status'] {
+  const nowMs = context.api.timers.now();
+  return {
+    ...pod.status,
+    phase: 'Pending',
+    hostIP: hostAddress(context, pod),
+    startTime: timestamp(nowMs),
+    conditions: withReady(pod, false, nowMs),
+    containerStatuses: pod.spec.containers.map(({ name, image }) => ({
+      name,
+      image: image ?? '',
+      imageID: '',
+      ready: false,
+      started: false,
+      restartCount: 0,
+      lastState: {},
+      state: { waiting: { reason: 'ContainerCreating' } },
+    })),
+  };
+}
+
+function runningStatus(context: ControllerContext, pod: PodObject, podIP: string): PodObject['status'] {
+  const nowMs = context.api.timers.now();
+  return {
+    ...pod.status,
+    phase: 'Running',
+    podIP,
+    podIPs: [{ ip: podIP }],
+    conditions: withReady(pod, true, nowMs),
+    containerStatuses: pod.spec.containers.map(({ name, image }) => ({
+      name,
+      image: image ?? '',
+      imageID: `${image ?? ''}@sha256:simulated`,
+      containerID: `containerd://${pod.metadata.uid}-${name}`,
+      ready: true,
+      started: true,
+      restartCount: 0,
+      lastState: {},
+      state: { running: { startedAt: timestamp(nowMs) } },
+    })),
+  };
+}

@@ -1,0 +1,182 @@
+/** Which machines have a living kubelet, and the registration of their nodes. The only listener to the MachinePark. */
+import type { Machine, MachineChange } from '../../base/vm-feed.ts';
+import { timestamp, withCondition, type KubeObject, type NodeObject } from '../store/objects.ts';
+import { isRecord } from '../store/patches.ts';
+import { storedType } from '../store/resource-types.ts';
+import { recordEvent, type ControllerContext } from '../base/controller-context.ts';
+import { cloudLabels, liveConditions, nodeDraft, NOT_READY, UNINITIALIZED, zoneOf } from './node-object.ts';
+
+/** Who lives: asked by the pod workers, told by the machines. */
+export interface Kubelets {
+  isAlive(nodeName: string): boolean;
+  /** Called when a kubelet comes up or goes silent. */
+  onLife(listener: (nodeName: string, alive: boolean) => void): void;
+  stop(): void;
+}
+
+const NODES = storedType('nodes');
+const CSI_NODES = storedType('csinodes');
+const DISK_ZONE = 'topology.disk.csi.azure.com/zone';
+
+/** Registers nodes for the machines that run, now and later. */
+export function startKubelets(context: ControllerContext, onChange: (change: MachineChange) => void): Kubelets {
+  const { api, knobs } = context;
+  /** Host name -> which of its lives this is: what one boot planned must not happen in the next. */
+  const alive = new Map<string, number>();
+  const listeners: ((nodeName: string, alive: boolean) => void)[] = [];
+  let sequence = 0;
+  let lives = 0;
+
+  function live(nodeName: string, isAlive: boolean): void {
+    if (isAlive) alive.set(nodeName, lives++);
+    else alive.delete(nodeName);
+    for (const listener of listeners) listener(nodeName, isAlive);
+  }
+
+  function still(machine: Machine, action: () => void): () => void {
+    const life = alive.get(machine.hostName);
+    return () => {
+      if (life !== undefined && alive.get(machine.hostName) === life) action();
+    };
+  }
+
+  function boot(machine: Machine): void {
+    if (alive.has(machine.hostName)) return;
+    live(machine.hostName, true);
+    const { timers } = api;
+    timers.after(
+      knobs.registerMs,
+      still(machine, () => {
+        register(context, machine, sequence++);
+        timers.after(
+          knobs.cloudInitMs,
+          still(machine, () => initialize(context, machine)),
+        );
+        timers.after(
+          knobs.readyMs,
+          still(machine, () => becomeReady(context, machine)),
+        );
+        timers.after(
+          knobs.readyMs + knobs.csiMs,
+          still(machine, () => registerDrivers(context, machine)),
+        );
+      }),
+    );
+  }
+
+  for (const machine of context.machines.list().filter(({ power }) => power === 'running')) {
+    register(context, machine, sequence++, knobs.initialNodeAgeMs);
+    initialize(context, machine);
+    becomeReady(context, machine);
+    registerDrivers(context, machine);
+    live(machine.hostName, true);
+  }
+  const unsubscribe = context.machines.subscribe((change) => {
+    if (change.kind === 'running') boot(change.machine);
+    else if (change.kind === 'stopped' || change.kind === 'gone') live(change.machine.hostName, false);
+    else if (change.kind === 'preempt-scheduled') {
+      const report = still(change.machine, () => reportPreemption(context, change.machine, change.notBeforeMs));
+      api.timers.after(knobs.scheduledEventMs, report);
+    }
+    onChange(change);
+  });
+  return { isAlive: (nodeName) => alive.has(nodeName), onLife: (listener) => listeners.push(listener), stop: unsubscribe };
+}
+
+function register(context: ControllerContext, machine: Machine, sequence: number, ageMs = 0): void {
+  const { api, knobs, spec } = context;
+  const nowMs = api.timers.now();
+  const created = api.create(NODES, nodeDraft(machine, { spec, maxPods: knobs.maxPods, nowMs, sequence }), undefined);
+  if (!created.ok) return;
+  if (ageMs > 0) {
+    const metadata = { ...created.value.metadata, creationTimestamp: timestamp(nowMs - ageMs) };
+    api.store.put('nodes', { ...created.value, metadata });
+  }
+  recordEvent(api, created.value, {
+    type: 'Normal',
+    reason: 'RegisteredNode',
+    message: `Node ${machine.hostName} event: Registered Node ${machine.hostName} in Controller`,
+    component: 'node-controller',
+  });
+}
+
+/** What the cloud node controller adds: the provider id, topology labels, and the end of its own taint. */
+function initialize({ api }: ControllerContext, machine: Machine): void {
+  api.modify(NODES, { namespace: undefined, name: machine.hostName }, 'main', (current) => {
+    const node = current as NodeObject;
+    return {
+      ...node,
+      metadata: { ...node.metadata, labels: { ...node.metadata.labels, ...cloudLabels(machine) } },
+      spec: {
+        ...node.spec,
+        providerID: node.spec.providerID ?? machine.providerId,
+        taints: (node.spec.taints ?? []).filter((taint) => taint.key !== UNINITIALIZED),
+      },
+    };
+  });
+}
+
+/** What the node problem detector of AKS writes when the metadata service shows a `Preempt` event. */
+function reportPreemption({ api }: ControllerContext, machine: Machine, notBeforeMs: number): void {
+  const message = `Preempt Scheduled: ${new Date(notBeforeMs).toUTCString()}`;
+  const nowMs = api.timers.now();
+  const time = { lastHeartbeatTime: timestamp(nowMs), lastTransitionTime: timestamp(nowMs) };
+  const reported = api.modify(NODES, { namespace: undefined, name: machine.hostName }, 'status', (current) => {
+    const { status } = current as NodeObject;
+    const condition = { type: 'PreemptScheduled', status: 'True', reason: 'PreemptScheduled', message, ...time } as const;
+    return { ...current, status: { ...status, conditions: withCondition(status.conditions, condition) } };
+  });
+  if (!reported.ok) return;
+  const component = 'custom-scheduledevents-plugin-monitor';
+  recordEvent(api, reported.value, { type: 'Warning', reason: 'PreemptScheduled', message, component });
+}
+
+/** What the kubelet writes once the storage drivers of AKS have registered with it. File shares are not attached, and have no limit. */
+function registerDrivers({ api }: ControllerContext, machine: Machine): void {
+  const node = api.store.get('nodes', `/${machine.hostName}`);
+  if (node === undefined) return;
+  const drivers = [
+    {
+      name: 'disk.csi.azure.com',
+      nodeID: machine.hostName,
+      topologyKeys: ['topology.disk.csi.azure.com/zone', 'topology.kubernetes.io/zone'],
+      allocatable: { count: machine.dataDisks },
+    },
+    { name: 'file.csi.azure.com', nodeID: machine.hostName, topologyKeys: null },
+  ];
+  const { apiVersion, kind, metadata } = node;
+  const owner = { apiVersion, kind, name: metadata.name, uid: metadata.uid };
+  const draft = {
+    apiVersion: 'storage.k8s.io/v1',
+    kind: 'CSINode',
+    metadata: { name: machine.hostName, ownerReferences: [owner] },
+    spec: { drivers },
+  };
+  api.create(CSI_NODES, draft, undefined);
+  // The kubelet labels its node with the topology that the driver tells.
+  const zone = zoneOf(machine);
+  api.modify(NODES, { namespace: undefined, name: machine.hostName }, 'main', (current) => ({
+    ...current,
+    metadata: { ...current.metadata, labels: { ...current.metadata.labels, [DISK_ZONE]: zone === '0' ? '' : zone } },
+  }));
+}
+
+function becomeReady({ api }: ControllerContext, machine: Machine): void {
+  const nowMs = api.timers.now();
+  const ready = api.modify(NODES, { namespace: undefined, name: machine.hostName }, 'status', (node: KubeObject) => ({
+    ...node,
+    status: { ...(isRecord(node.status) ? node.status : {}), conditions: liveConditions(true, nowMs) },
+  }));
+  if (!ready.ok) return;
+  // The taints of not being ready go with the condition, in the same instant: a ready node is a usable one.
+  api.modify(NODES, { namespace: undefined, name: machine.hostName }, 'main', (current) => {
+    const node = current as NodeObject;
+    return { ...node, spec: { ...node.spec, taints: (node.spec.taints ?? []).filter((taint) => taint.key !== NOT_READY) } };
+  });
+  recordEvent(api, ready.value, {
+    type: 'Normal',
+    reason: 'NodeReady',
+    message: `Node ${machine.hostName} status is now: NodeReady`,
+    component: 'kubelet',
+  });
+}

@@ -1,0 +1,122 @@
+/** The status of PodDisruptionBudgets: how many of their pods may be disturbed now. */
+import { placeOf } from '../store/api.ts';
+import {
+  controllerOf,
+  timestamp,
+  withCondition,
+  type BudgetObject,
+  type KubeObject,
+  type PodObject,
+  type ReplicatedObject,
+} from '../store/objects.ts';
+import { sameJson } from '../store/patches.ts';
+import { countOf } from '../store/eviction.ts';
+import { storedType } from '../store/resource-types.ts';
+import { selects } from '../store/selectors.ts';
+import { keyOf } from '../store/store.ts';
+import { createQueue } from '../store/timers.ts';
+import { isActive, onChange, type ControllerContext } from '../base/controller-context.ts';
+import { isReady } from './replica-sets.ts';
+
+const BUDGETS = storedType('poddisruptionbudgets');
+/** An eviction that was granted counts as happening for this long, even when the pod does not go. */
+const DISRUPTION_MS = 120_000;
+
+function podsUnder({ api }: ControllerContext, budget: BudgetObject): readonly PodObject[] {
+  return [...api.store.values('pods')]
+    .filter((pod) => pod.metadata.namespace === budget.metadata.namespace && selects(budget.spec.selector, pod.metadata.labels))
+    .map((pod) => pod as PodObject)
+    .filter((pod) => pod.status.phase !== 'Succeeded' && pod.status.phase !== 'Failed');
+}
+
+/** Grants that still count: recent, and the pod is there and not terminating yet. */
+function openDisruptions(
+  budget: BudgetObject,
+  pods: readonly PodObject[],
+  now: { readonly ms: number; readonly speed: number },
+): Readonly<Record<string, string>> {
+  const waiting = new Set(pods.filter((pod) => pod.metadata.deletionTimestamp === undefined).map((pod) => pod.metadata.name));
+  const entries = Object.entries(budget.status?.disruptedPods ?? {});
+  return Object.fromEntries(entries.filter(([name, at]) => waiting.has(name) && (now.ms - Date.parse(at)) * now.speed < DISRUPTION_MS));
+}
+
+const SCALED: Readonly<Record<string, string>> = { ReplicaSet: 'replicasets', StatefulSet: 'statefulsets', Deployment: 'deployments' };
+
+function controllerObject({ api }: ControllerContext, object: KubeObject): KubeObject | undefined {
+  const owner = controllerOf(object);
+  const storage = SCALED[owner?.kind ?? ''];
+  return storage === undefined ? undefined : api.store.get(storage, `${object.metadata.namespace ?? ''}/${owner?.name ?? ''}`);
+}
+
+/** How many pods there should be, as the controllers of the pods say; needed for percentages and for maxUnavailable. */
+function expectedByControllers(context: ControllerContext, pods: readonly PodObject[]): number {
+  const byUid = new Map<string, number>();
+  for (const pod of pods) {
+    const set = controllerObject(context, pod);
+    const top = set === undefined ? undefined : (controllerObject(context, set) ?? set);
+    if (top === undefined) byUid.set(pod.metadata.uid, 1);
+    else byUid.set(top.metadata.uid, (top as ReplicatedObject).spec.replicas ?? 1);
+  }
+  return [...byUid.values()].reduce((total, count) => total + count, 0);
+}
+
+interface Need {
+  readonly expectedPods: number;
+  readonly desiredHealthy: number;
+}
+
+function needOf(context: ControllerContext, { spec }: BudgetObject, pods: readonly PodObject[]): Need {
+  if (spec.maxUnavailable !== undefined) {
+    const expectedPods = expectedByControllers(context, pods);
+    return { expectedPods, desiredHealthy: Math.max(0, expectedPods - countOf(spec.maxUnavailable, expectedPods, 'up')) };
+  }
+  if (typeof spec.minAvailable !== 'string') return { expectedPods: pods.length, desiredHealthy: spec.minAvailable ?? 1 };
+  const expectedPods = expectedByControllers(context, pods);
+  return { expectedPods, desiredHealthy: countOf(spec.minAvailable, expectedPods, 'up') };
+}
+
+function reconcile(context: ControllerContext, key: string): void {
+  const { api } = context;
+  const budget = api.store.get('poddisruptionbudgets', key) as BudgetObject | undefined;
+  if (budget === undefined || budget.metadata.deletionTimestamp !== undefined) return;
+  const pods = podsUnder(context, budget);
+  const { expectedPods, desiredHealthy } = needOf(context, budget, pods);
+  const disruptedPods = openDisruptions(budget, pods, { ms: api.timers.now(), speed: api.timers.speed });
+  const healthy = pods.filter((pod) => isActive(pod) && isReady(pod) && disruptedPods[pod.metadata.name] === undefined);
+  const disruptionsAllowed = expectedPods > 0 ? Math.max(0, healthy.length - desiredHealthy) : 0;
+  const condition = {
+    type: 'DisruptionAllowed',
+    status: disruptionsAllowed > 0 ? 'True' : 'False',
+    reason: disruptionsAllowed > 0 ? 'SufficientPods' : 'InsufficientPods',
+    message: '',
+    lastTransitionTime: timestamp(api.timers.now()),
+    observedGeneration: budget.metadata.generation ?? 1,
+  } as const;
+  const status = {
+    observedGeneration: budget.metadata.generation ?? 1,
+    disruptionsAllowed,
+    currentHealthy: healthy.length,
+    desiredHealthy,
+    expectedPods,
+    ...(Object.keys(disruptedPods).length === 0 ? {} : { disruptedPods }),
+    conditions: withCondition(budget.status?.conditions, condition),
+  };
+  if (!sameJson(status, budget.status)) api.modify(BUDGETS, placeOf(budget), 'status', (current) => ({ ...current, status }));
+}
+
+/** Starts the controller; returns the way to stop it. */
+export function startBudgets(context: ControllerContext): () => void {
+  const { api } = context;
+  const queue = createQueue(api.timers, (key) => {
+    reconcile(context, key);
+    const budget = api.store.get('poddisruptionbudgets', key) as BudgetObject | undefined;
+    if (budget?.status?.disruptedPods !== undefined) queue.add(key, DISRUPTION_MS);
+  });
+  const addAll = (namespace: string | undefined): void => {
+    for (const budget of api.store.values('poddisruptionbudgets')) if (budget.metadata.namespace === namespace) queue.add(keyOf(budget));
+  };
+  return onChange(api, ['poddisruptionbudgets', 'pods', 'replicasets', 'deployments', 'statefulsets'], ({ storage, object, type }) => {
+    if (storage !== 'poddisruptionbudgets') addAll(object.metadata.namespace);
+    else if (type !== 'DELETED') queue.add(keyOf(object));
+  });
+}

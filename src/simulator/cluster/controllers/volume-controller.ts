@@ -1,0 +1,170 @@
+/**
+ * Binds claims to volumes and makes volumes, as the volume controller of Kubernetes and the disk driver of AKS do together:
+ * at once, or, with WaitForFirstConsumer, once the scheduler has chosen a node. Also the claims of generic ephemeral volumes.
+ */
+import { placeOf } from '../store/api.ts';
+import type { KubeObject, NodeObject, ObjectDraft, PodObject } from '../store/objects.ts';
+import type { ClaimObject, StorageClassObject, VolumeObject } from '../store/storage-objects.ts';
+import { storedType } from '../store/resource-types.ts';
+import { claimOf, classOf, isBound, mountsOf, SELECTED_NODE, volumeFor } from '../scheduler/volumes.ts';
+import { seatOf } from '../scheduler/node-filters.ts';
+import { createQueue } from '../store/timers.ts';
+import { onChange, ownerReferenceTo, recordEvent, type ControllerContext } from '../base/controller-context.ts';
+
+const CLAIMS = storedType('persistentvolumeclaims');
+const VOLUMES = storedType('persistentvolumes');
+const WATCHED = ['persistentvolumeclaims', 'persistentvolumes', 'csinodes'];
+const DISKS = 'disk.csi.azure.com';
+const DISK_ZONE = 'topology.disk.csi.azure.com/zone';
+
+/** Starts the controller; returns the way to stop it. */
+export function startVolumes(context: ControllerContext): () => void {
+  const { api, knobs } = context;
+  const making = createQueue(api.timers, (key) => makeVolume(context, key));
+  const binding = createQueue(api.timers, (key) => {
+    const claim = api.store.get('persistentvolumeclaims', key) as ClaimObject | undefined;
+    if (claim === undefined || isBound(claim) || claim.metadata.deletionTimestamp !== undefined) return;
+    if (bindPresent(context, claim)) return;
+    if (isDue(context, claim)) making.add(key, knobs.volumeMs);
+  });
+  return onChange(api, [...WATCHED, 'pods', 'nodes'], ({ storage, type, object }) => {
+    if (storage === 'nodes') {
+      if (type === 'DELETED') api.remove(storedType('csinodes'), placeOf(object), {});
+    } else if (storage === 'pods') {
+      if (type === 'ADDED') makeEphemeral(context, object as PodObject);
+      if (type === 'DELETED') dropEphemeral(context, object as PodObject);
+    } else if (storage === 'persistentvolumes' || storage === 'csinodes') {
+      if (type === 'ADDED') for (const claim of api.store.list('persistentvolumeclaims')) binding.add(keyOf(claim));
+    } else if (type === 'DELETED') release(context, object as ClaimObject);
+    else binding.add(keyOf(object));
+  });
+}
+
+function keyOf({ metadata }: { readonly metadata: { readonly namespace?: string; readonly name: string } }): string {
+  return `${metadata.namespace ?? ''}/${metadata.name}`;
+}
+
+/** Its class makes volumes at once, or a node was chosen. */
+function isDue({ api }: ControllerContext, claim: ClaimObject): boolean {
+  const storageClass = classOf(claim, api.store);
+  if (storageClass === undefined || storageClass.provisioner !== DISKS || (claim.spec.volumeName ?? '') !== '') return false;
+  const chosen = claim.metadata.annotations?.[SELECTED_NODE];
+  if (chosen === undefined) return storageClass.volumeBindingMode !== 'WaitForFirstConsumer';
+  // The driver makes no volume for a node that it has not registered with; a node that is gone is another matter.
+  return api.store.get('csinodes', `/${chosen}`) !== undefined || api.store.get('nodes', `/${chosen}`) === undefined;
+}
+
+/** A volume that is there: the one it names, or, once a node is chosen, one that this node reaches. */
+function bindPresent(context: ControllerContext, claim: ClaimObject): boolean {
+  const { api } = context;
+  const named = claim.spec.volumeName ?? '';
+  const node = api.store.get('nodes', `/${claim.metadata.annotations?.[SELECTED_NODE] ?? ''}`) as NodeObject | undefined;
+  const volume =
+    named !== ''
+      ? (api.store.get('persistentvolumes', `/${named}`) as VolumeObject | undefined)
+      : node === undefined
+        ? undefined
+        : volumeFor(claim, seatOf(node, []), api.store);
+  if (volume === undefined) return false;
+  bind(context, claim, volume);
+  return true;
+}
+
+function bind({ api }: ControllerContext, claim: ClaimObject, volume: VolumeObject): void {
+  const { name, namespace, uid } = claim.metadata;
+  api.modify(VOLUMES, placeOf(volume), 'main', (current) => ({
+    ...current,
+    spec: { ...(current as VolumeObject).spec, claimRef: { apiVersion: 'v1', kind: 'PersistentVolumeClaim', name, namespace, uid } },
+  }));
+  api.modify(VOLUMES, placeOf(volume), 'status', (current) => ({ ...current, status: { phase: 'Bound' } }));
+  api.modify(CLAIMS, placeOf(claim), 'main', (current) => ({
+    ...current,
+    metadata: { ...current.metadata, annotations: { ...current.metadata.annotations, 'pv.kubernetes.io/bind-completed': 'yes' } },
+    spec: { ...(current as ClaimObject).spec, volumeName: volume.metadata.name },
+  }));
+  api.modify(CLAIMS, placeOf(claim), 'status', (current) => ({ ...current, status: { phase: 'Bound' } }));
+}
+
+/** A zonal disk where the chosen node is; a claim that is served at once gets one in a zone of its class, or a regional one. */
+function makeVolume(context: ControllerContext, key: string): void {
+  const { api } = context;
+  const claim = api.store.get('persistentvolumeclaims', key) as ClaimObject | undefined;
+  if (claim === undefined || isBound(claim) || !isDue(context, claim)) return;
+  const chosen = claim.metadata.annotations?.[SELECTED_NODE];
+  const node = chosen === undefined ? undefined : api.store.get('nodes', `/${chosen}`);
+  if (chosen !== undefined && node === undefined) {
+    // The node is gone: the scheduler chooses anew.
+    api.modify(CLAIMS, placeOf(claim), 'main', unchosen);
+    return;
+  }
+  const storageClass = classOf(claim, api.store);
+  const zone = node?.metadata.labels?.[DISK_ZONE] ?? allowedZone(storageClass);
+  const made = api.create(VOLUMES, diskOf(claim, zone, storageClass?.reclaimPolicy ?? 'Delete'), undefined);
+  if (!made.ok) return;
+  bind(context, claim, made.value as VolumeObject);
+  const message = `Successfully provisioned volume ${made.value.metadata.name}`;
+  recordEvent(api, claim, { type: 'Normal', reason: 'ProvisioningSucceeded', message, component: DISKS });
+}
+
+function unchosen(claim: KubeObject): KubeObject {
+  return { ...claim, metadata: { ...claim.metadata, annotations: without(claim.metadata.annotations) } };
+}
+
+/** Empty: a regional disk. */
+function allowedZone(storageClass: StorageClassObject | undefined): string {
+  const [term] = storageClass?.allowedTopologies ?? [];
+  return term?.matchLabelExpressions?.find(({ key }) => key === DISK_ZONE)?.values[0] ?? '';
+}
+
+function diskOf({ spec, metadata }: ClaimObject, zone: string, persistentVolumeReclaimPolicy: string): ObjectDraft {
+  const name = `pvc-${metadata.uid}`;
+  const { accessModes = ['ReadWriteOnce'], resources, storageClassName = '', volumeMode = 'Filesystem' } = spec;
+  return {
+    apiVersion: 'v1',
+    kind: 'PersistentVolume',
+    metadata: { name },
+    spec: {
+      accessModes,
+      capacity: resources?.requests ?? { storage: '1Gi' },
+      csi: { driver: DISKS, volumeHandle: `/disks/${name}` },
+      nodeAffinity: { required: { nodeSelectorTerms: [{ matchExpressions: [{ key: DISK_ZONE, operator: 'In', values: [zone] }] }] } },
+      persistentVolumeReclaimPolicy,
+      storageClassName,
+      volumeMode,
+    },
+  };
+}
+
+function without(annotations: Readonly<Record<string, string>> = {}): Readonly<Record<string, string>> {
+  const { [SELECTED_NODE]: _chosen, ...rest } = annotations;
+  return rest;
+}
+
+function makeEphemeral({ api }: ControllerContext, pod: PodObject): void {
+  for (const { name } of mountsOf(pod).filter(({ ephemeral }) => ephemeral)) {
+    const template = pod.spec.volumes?.find((volume) => `${pod.metadata.name}-${volume.name}` === name)?.ephemeral?.volumeClaimTemplate;
+    const draft = {
+      apiVersion: 'v1',
+      kind: 'PersistentVolumeClaim',
+      metadata: { ...template?.metadata, name, ownerReferences: [ownerReferenceTo(pod)] },
+      spec: template?.spec ?? {},
+    };
+    api.create(CLAIMS, draft, pod.metadata.namespace);
+  }
+}
+
+/** They are owned by the pod, and go with it. */
+function dropEphemeral({ api }: ControllerContext, pod: PodObject): void {
+  for (const { name } of mountsOf(pod).filter(({ ephemeral }) => ephemeral)) {
+    const claim = claimOf(pod, name, api.store);
+    if (claim?.metadata.ownerReferences?.some(({ uid }) => uid === pod.metadata.uid) === true) api.remove(CLAIMS, placeOf(claim), {});
+  }
+}
+
+/** What was made for a claim goes with it; what people made stays, released. */
+function release({ api }: ControllerContext, claim: ClaimObject): void {
+  const volume = api.store.get('persistentvolumes', `/${claim.spec.volumeName ?? ''}`) as VolumeObject | undefined;
+  if (volume === undefined) return;
+  if (volume.spec.persistentVolumeReclaimPolicy === 'Delete') api.remove(VOLUMES, placeOf(volume), {});
+  else api.modify(VOLUMES, placeOf(volume), 'status', (current) => ({ ...current, status: { phase: 'Released' } }));
+}

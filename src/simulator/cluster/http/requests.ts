@@ -1,0 +1,129 @@
+/** A request as the API sees it, what is answered, and which resource a path means. */
+import type { IncomingMessage } from 'node:http';
+import { AutoscalerError } from '../../../lib/errors.ts';
+import { findType, type ResourceType, type Subresource } from '../store/resource-types.ts';
+import type { KubeStatus } from '../store/status.ts';
+import { decodeProtobuf } from './protobuf.ts';
+
+export interface ApiRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly query: URLSearchParams;
+  readonly accept: string;
+  readonly contentType: string;
+  readonly userAgent: string;
+  readonly authorization: string;
+  /** Parsed JSON; undefined when there was none. */
+  readonly body: unknown;
+}
+
+export interface ApiReply {
+  readonly status: number;
+  /** A string is sent as text, anything else as JSON. */
+  readonly body: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+export interface ResourceRoute {
+  readonly type: ResourceType;
+  readonly namespace: string | undefined;
+  readonly name: string | undefined;
+  readonly subresource: Subresource | undefined;
+}
+
+export function refusalReply(refusal: KubeStatus): ApiReply {
+  const retryAfter = refusal.details?.retryAfterSeconds;
+  return { status: refusal.code, body: refusal, ...(retryAfter === undefined ? {} : { headers: { 'retry-after': String(retryAfter) } }) };
+}
+
+function isSubresource(type: ResourceType, text: string | undefined): text is Subresource {
+  return type.subresources.some((subresource) => subresource === text);
+}
+
+/** Splits `/api/v1/...` and `/apis/<group>/<version>/...`; undefined when it names no resource of this server. */
+export function parseResourcePath(path: string): ResourceRoute | undefined {
+  const parts = path
+    .split('/')
+    .filter((part) => part !== '')
+    .map(decodeURIComponent);
+  const [root, first = '', second = ''] = parts;
+  if (root === 'api') return routeOf(first, parts.slice(2));
+  if (root === 'apis') return routeOf(`${first}/${second}`, parts.slice(3));
+  return undefined;
+}
+
+function routeOf(apiVersion: string, rest: readonly string[]): ResourceRoute | undefined {
+  const [head, namespace, plural, name, subresource, ...more] = rest;
+  if (more.length > 0) return undefined;
+  const namespaced = head === 'namespaces' && plural !== undefined ? findType(apiVersion, plural) : undefined;
+  if (namespaced?.namespaced === true) return checked({ type: namespaced, namespace, name, subresource: undefined }, subresource);
+  const type = findType(apiVersion, head ?? '');
+  if (type === undefined || name !== undefined) return undefined;
+  return checked({ type, namespace: undefined, name: namespace, subresource: undefined }, plural);
+}
+
+function checked(route: ResourceRoute, subresource: string | undefined): ResourceRoute | undefined {
+  if (subresource === undefined)
+    return route.type.namespaced && route.name !== undefined && route.namespace === undefined ? undefined : route;
+  return isSubresource(route.type, subresource) && route.name !== undefined ? { ...route, subresource } : undefined;
+}
+
+/** The audit word for a request. */
+export function verbOf(request: Pick<ApiRequest, 'method' | 'query'>, route: ResourceRoute | undefined): string {
+  const single = route?.name !== undefined;
+  switch (request.method) {
+    case 'GET':
+      if (isWatch(request)) return 'watch';
+      return single || route === undefined ? 'get' : 'list';
+    case 'POST':
+      return 'create';
+    case 'PUT':
+      return 'update';
+    case 'PATCH':
+      return 'patch';
+    case 'DELETE':
+      return single ? 'delete' : 'deletecollection';
+    default:
+      return request.method.toLowerCase();
+  }
+}
+
+export function isWatch(request: Pick<ApiRequest, 'method' | 'query'>): boolean {
+  return request.method === 'GET' && ['true', '1'].includes(request.query.get('watch') ?? '');
+}
+
+// Bytes from the socket, made a request.
+
+/** @throws AutoscalerError of kind `config` when the body is not what its type says. */
+export async function readRequest(message: IncomingMessage): Promise<ApiRequest> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of message) chunks.push(chunk as Buffer);
+  const bytes = Buffer.concat(chunks);
+  const url = new URL(message.url ?? '/', 'https://localhost');
+  const contentType = message.headers['content-type'] ?? '';
+  return {
+    method: message.method ?? 'GET',
+    path: url.pathname,
+    query: url.searchParams,
+    accept: message.headers.accept ?? '',
+    contentType,
+    userAgent: message.headers['user-agent'] ?? '',
+    authorization: message.headers.authorization ?? '',
+    body: parseBody(bytes, contentType),
+  };
+}
+
+/** Clients that send no type send JSON. */
+export function isJson(contentType: string): boolean {
+  return contentType === '' || /^(application|text)\/([a-z-]+\+)?(json|plain)/.test(contentType);
+}
+
+function parseBody(bytes: Buffer, contentType: string): unknown {
+  if (contentType.startsWith('application/vnd.kubernetes.protobuf')) return decodeProtobuf(bytes);
+  if (bytes.length === 0 || !isJson(contentType)) return undefined;
+  try {
+    return JSON.parse(bytes.toString('utf8')) as unknown;
+  } catch (cause) {
+    throw new AutoscalerError({ kind: 'config' }, 'the body of the request is not JSON', { cause });
+  }
+}

@@ -1,0 +1,31 @@
+/** Requests with `dryRun=All`: everything that is asked of a write is done, and nothing is stored or told. */
+import { createApi, type Api } from './api.ts';
+import { isRecord } from './patches.ts';
+import { refuse, type KubeStatus } from './status.ts';
+
+/** The API over the same objects, whose writes have no effect. */
+export function rehearsalOf({ store, timers }: Api): Api {
+  return createApi(store, timers, 1, { put: (_storage, object) => object, remove: (storage, key) => store.get(storage, key) });
+}
+
+interface Asked {
+  readonly method: string;
+  readonly query: URLSearchParams;
+  readonly body: unknown;
+}
+
+/** Whether a request asks for it, in its query or in its DeleteOptions, those of an Eviction too; a refusal when it asks for what there is not. */
+export function asksForRehearsal({ method, query, body }: Asked): boolean | { readonly ok: false; readonly refusal: KubeStatus } {
+  if (method === 'GET') return false;
+  const asked = [...query.getAll('dryRun'), ...inOptions(method === 'DELETE' ? body : isRecord(body) ? body['deleteOptions'] : undefined)];
+  const wrong = asked.find((value) => value !== 'All');
+  if (wrong === undefined) return asked.length > 0;
+  const kind = { POST: 'CreateOptions', PATCH: 'PatchOptions', DELETE: 'DeleteOptions' }[method] ?? 'UpdateOptions';
+  const problem = `dryRun: Unsupported value: ${JSON.stringify(wrong)}: supported values: "All"`;
+  return refuse(422, 'Invalid', `${kind}.meta.k8s.io "" is invalid: ${problem}`);
+}
+
+function inOptions(body: unknown): readonly unknown[] {
+  const asked = isRecord(body) ? body['dryRun'] : undefined;
+  return Array.isArray(asked) ? asked : [];
+}

@@ -1,0 +1,126 @@
+/**
+ * A world as a person writes it into a file: what differs from a world by name. Everything is checked before anything starts, and
+ * what is wrong is told in one sentence with the place where it stands.
+ */
+import { AutoscalerError } from '../lib/errors.ts';
+import { type AmbientSettings, parseAmbient } from './arm/faults/background-actors.ts';
+import { isJsonObject, type Json, type JsonObject } from './arm/http/json.ts';
+import { DEFAULT_KNOBS, type ArmKnobs } from './arm/state/latencies.ts';
+import type { PoolSpec, WorldSpec } from './base/world-spec.ts';
+
+export interface WorldFile {
+  /** Of the world: what is given replaces what the named world has. */
+  readonly spec: Partial<Pick<WorldSpec, 'pools' | 'stock' | 'quota'>>;
+  readonly knobs: Partial<ArmKnobs>;
+  readonly ambient: AmbientSettings;
+}
+
+const KEYS = ['pools', 'stock', 'quota', 'knobs', 'ambient'];
+
+/** @throws AutoscalerError of kind `config` with what is wrong. */
+export function parseWorldFile(document: Json | undefined): WorldFile {
+  const whole = objectAt('the world file', document ?? {}, KEYS);
+  const { pools, stock, quota } = whole;
+  const ambient = parseAmbient(whole['ambient'] ?? {});
+  if (typeof ambient === 'string') throw wrong(`ambient: ${ambient}`);
+  return {
+    spec: {
+      ...(pools === undefined ? {} : { pools: poolsOf(pools) }),
+      ...(stock === undefined ? {} : { stock: countsOf('stock', stock) }),
+      ...(quota === undefined ? {} : { quota: countsOf('quota', quota) }),
+    },
+    knobs: knobsOf(whole['knobs'] ?? {}),
+    ambient,
+  };
+}
+
+function wrong(sentence: string): AutoscalerError {
+  return new AutoscalerError({ kind: 'config' }, `The world makes no sense: ${sentence}.`);
+}
+
+function objectAt(place: string, value: Json | undefined, known: readonly string[] | undefined): JsonObject {
+  if (!isJsonObject(value)) throw wrong(`${place} must be an object`);
+  const unknown = known === undefined ? undefined : Object.keys(value).find((key) => !known.includes(key));
+  if (unknown !== undefined) throw wrong(`${place} has no setting "${unknown}"; it has ${(known ?? []).join(', ')}`);
+  return value;
+}
+
+function isCount(value: Json | undefined): value is number {
+  return typeof value === 'number' && Number.isInteger(value) && value >= 0;
+}
+
+function countsOf(place: string, value: Json): Readonly<Record<string, number>> {
+  const counts = objectAt(place, value, undefined);
+  return Object.fromEntries(
+    Object.entries(counts).map(([name, count]) => {
+      if (!isCount(count)) throw wrong(`${place}.${name} must be a whole number`);
+      return [name, count];
+    }),
+  );
+}
+
+/** The checks of a pool's optional settings, by name. */
+const POOL_KEYS: Readonly<Record<Exclude<keyof PoolSpec, 'name' | 'vmSize' | 'count' | 'min' | 'max'>, (value: Json) => boolean>> = {
+  kind: oneOf('vmss-uniform', 'vmss-flexible', 'vms-pool'),
+  sizes: (value) =>
+    Array.isArray(value) && value.every((size) => isJsonObject(size) && typeof size['vmSize'] === 'string' && isCount(size['count'])),
+  zones: isTexts,
+  priority: oneOf('Regular', 'Spot'),
+  evictionPolicy: oneOf('Delete', 'Deallocate'),
+  overprovision: isFlag,
+  mode: oneOf('System', 'User'),
+  managedAutoscaler: isFlag,
+  labels: isTextMap,
+  taints: isTexts,
+  tags: isTextMap,
+};
+
+function oneOf(...accepted: readonly string[]): (value: Json) => boolean {
+  return (value) => typeof value === 'string' && accepted.includes(value);
+}
+
+function isTexts(value: Json): boolean {
+  return Array.isArray(value) && value.every((item) => typeof item === 'string');
+}
+
+function isFlag(value: Json): boolean {
+  return typeof value === 'boolean';
+}
+
+function isTextMap(value: Json): boolean {
+  return isJsonObject(value) && Object.values(value).every((item) => typeof item === 'string');
+}
+
+function poolsOf(value: Json): readonly PoolSpec[] {
+  if (!Array.isArray(value)) throw wrong('pools must be a list');
+  return value.map((entry: Json, index) => poolOf(`pools[${index}]`, entry));
+}
+
+function poolOf(place: string, entry: Json): PoolSpec {
+  const pool = objectAt(place, entry, ['name', 'vmSize', 'count', 'min', 'max', ...Object.keys(POOL_KEYS)]);
+  for (const key of ['name', 'vmSize']) if (typeof pool[key] !== 'string') throw wrong(`${place}.${key} must be a text`);
+  for (const key of ['count', 'min', 'max']) if (!isCount(pool[key])) throw wrong(`${place}.${key} must be a whole number`);
+  for (const [key, isRight] of Object.entries(POOL_KEYS)) {
+    const given = pool[key];
+    if (given !== undefined && !isRight(given)) throw wrong(`${place}.${key} is ${JSON.stringify(given)}, which it cannot be`);
+  }
+  return pool as JsonObject & PoolSpec;
+}
+
+/** Each knob is of the kind that its default is of. */
+function knobsOf(value: Json): Partial<ArmKnobs> {
+  const given = objectAt('knobs', value, Object.keys(DEFAULT_KNOBS));
+  for (const [name, usual] of Object.entries(DEFAULT_KNOBS)) {
+    const knob = given[name];
+    if (knob === undefined) continue;
+    const place = `knobs.${name}`;
+    if (typeof usual !== 'object') checkScalar(place, knob, usual);
+    else for (const key of Object.keys(usual)) checkScalar(`${place}.${key}`, objectAt(place, knob, Object.keys(usual))[key], 0);
+  }
+  return given;
+}
+
+function checkScalar(place: string, value: Json | undefined, usual: number | boolean): void {
+  if (typeof usual === 'boolean' ? typeof value === 'boolean' : typeof value === 'number' && value >= 0) return;
+  throw wrong(`${place} must be ${typeof usual === 'boolean' ? 'true or false' : 'a number from 0'}`);
+}

@@ -1,0 +1,133 @@
+import { describe, expect, it } from 'vitest';
+import { Budgets, remainingTokens } from '../../../src/azure/arm/rate-limits.ts';
+import type { ArmOperation } from '../../../src/azure/arm/call-list.ts';
+import { AutoscalerError } from '../../../src/lib/errors.ts';
+import { createMetrics } from '../../../src/telemetry/metrics.ts';
+import { START_MS } from '../../support/builders.ts';
+import { FakeClock } from '../../support/fake-clock.ts';
+
+function budgets(): { readonly b: Budgets; readonly low: Map<string, boolean> } {
+  const b = new Budgets(new FakeClock(START_MS), createMetrics().arm);
+  const low = new Map<string, boolean>();
+  b.onLow((family, isLow) => low.set(family, isLow));
+  return { b, low };
+}
+
+const told = (headers: Readonly<Record<string, string>>) => (name: string) => headers[name];
+const READS = 'x-ms-ratelimit-remaining-subscription-reads';
+const GLOBAL_READS = 'x-ms-ratelimit-remaining-subscription-global-reads';
+const RESOURCE = 'x-ms-ratelimit-remaining-resource';
+
+describe('what the headers of an answer tell', () => {
+  it('is every budget: of the policy, of the gateway, and of all principals together', () => {
+    const verbs = ['reads', 'writes', 'deletes'];
+    const headers = Object.fromEntries(
+      verbs.flatMap((verb, index) => [
+        [`x-ms-ratelimit-remaining-subscription-${verb}`, String(249 - index)],
+        [`x-ms-ratelimit-remaining-subscription-global-${verb}`, String(3749 - index)],
+      ]),
+    );
+    const policies = new Map(remainingTokens(told(headers)).map(({ policy, remaining }) => [policy, remaining]));
+    expect(Object.fromEntries(policies)).toEqual({
+      'subscription-reads': 249,
+      'subscription-writes': 248,
+      'subscription-deletes': 247,
+      'subscription-global-reads': 3749,
+      'subscription-global-writes': 3748,
+      'subscription-global-deletes': 3747,
+    });
+  });
+
+  it.each([
+    ['nothing', {}],
+    ['an empty header', { [RESOURCE]: '' }],
+    ['a count that is none', { [RESOURCE]: 'Microsoft.Compute/GetVMScaleSetResource;many' }],
+    ['a negative count', { [READS]: '-1' }],
+    ['a name without a count', { [RESOURCE]: 'Microsoft.Compute/GetVMScaleSetResource' }],
+  ])('of %s is nothing', (_what, headers) => {
+    expect(remainingTokens(told(headers))).toEqual([]);
+  });
+});
+
+describe('reads slow down', () => {
+  const call = { operation: 'listScaleSets', resource: '' } as const;
+
+  it.each([READS, GLOBAL_READS])('all of them, writes not, while %s is low', (header) => {
+    const { b, low } = budgets();
+    b.learn(call, told({ [header]: '1000' }));
+    expect(low.size).toBe(0);
+    b.learn(call, told({ [header]: '199' }));
+    expect([low.get('HighCostGetVMScaleSet'), low.get('Skus'), low.get('AgentPools')]).toEqual([true, true, true]);
+    expect(low.has('CreateVMScaleSet')).toBe(false);
+    b.learn(call, told({ [header]: '900' }));
+    expect(new Set(low.values())).toEqual(new Set([false]));
+  });
+
+  it('one family that is low stays slow when the others need not be any more', () => {
+    const { b, low } = budgets();
+    const family = 'Microsoft.Compute/HighCostGetVMScaleSetSubscriptionMaximum';
+    b.learn(call, told({ [READS]: '1000', [RESOURCE]: `${family};1000` }));
+    b.learn(call, told({ [READS]: '10', [RESOURCE]: `${family};10` }));
+    b.learn(call, told({ [READS]: '1000' }));
+    expect([low.get('HighCostGetVMScaleSet'), low.get('Skus')]).toEqual([true, false]);
+  });
+
+  it('for a policy under its name of before 2024, too', () => {
+    const { b, low } = budgets();
+    for (const count of [2500, 100]) b.learn(call, told({ [RESOURCE]: `Microsoft.Compute/HighCostGetVMScaleSet30Min;${count}` }));
+    expect(low.get('HighCostGetVMScaleSet')).toBe(true);
+  });
+});
+
+describe('fault 24: AKS throttles a pool', () => {
+  const throttled = new AutoscalerError({ kind: 'throttled', retryAfterMs: 36_000 }, 'm', { code: 'Throttled' });
+  const isHeld = (b: Budgets, operation: ArmOperation, resource: string): boolean => b.admit({ operation, resource }) !== undefined;
+
+  it('that pool waits, the others do not', () => {
+    const { b } = budgets();
+    b.hold({ operation: 'putAgentPool', resource: 'one' }, throttled);
+    expect([isHeld(b, 'putAgentPool', 'one'), isHeld(b, 'putAgentPool', 'two'), isHeld(b, 'listAgentPools', '')]).toEqual([
+      true,
+      false,
+      false,
+    ]);
+  });
+
+  it('a list of pools is throttled as a whole', () => {
+    const { b } = budgets();
+    b.hold({ operation: 'listAgentPools', resource: '' }, throttled);
+    expect([isHeld(b, 'listAgentPools', ''), isHeld(b, 'putAgentPool', 'one')]).toEqual([true, false]);
+  });
+});
+
+describe('until when a policy holds calls back', () => {
+  const call = (resource: string) => ({ operation: 'getScaleSet', resource }) as const;
+  const refusal = (retryAfterMs: number) =>
+    new AutoscalerError({ kind: 'throttled', retryAfterMs, policy: 'GetVMScaleSetResource' }, 'Too many requests.');
+
+  it('is told from the first answer on, and is that of the set which is held longest', async () => {
+    const metrics = createMetrics().arm;
+    const clock = new FakeClock(START_MS);
+    const b = new Budgets(clock, metrics);
+    const secondsLeft = async () =>
+      Object.fromEntries(
+        (await metrics.throttledUntil.get()).values.map(({ labels, value }) => [
+          labels.policy,
+          value === 0 ? 0 : value - clock.now() / 1000,
+        ]),
+      );
+    b.succeeded(call('a'));
+    expect(await secondsLeft()).toEqual({ GetVMScaleSet: 0, 'subscription-reads': 0 });
+    b.hold(call('a'), refusal(300_000));
+    b.hold(call('b'), refusal(20_000));
+    expect(await secondsLeft()).toMatchObject({ GetVMScaleSet: 300 });
+    await clock.advance(30_000);
+    // The short hold is over and a call let through: the long one goes on.
+    b.succeeded(call('b'));
+    b.succeeded(call('c'));
+    expect(await secondsLeft()).toMatchObject({ GetVMScaleSet: 270 });
+    await clock.advance(300_000);
+    b.succeeded(call('a'));
+    expect(await secondsLeft()).toMatchObject({ GetVMScaleSet: 0 });
+  });
+});

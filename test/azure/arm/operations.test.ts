@@ -1,0 +1,144 @@
+/** How operations are followed: at what pace, for how long, and what an answer of any kind makes of them. */
+import { createHttpHeaders, createPipelineRequest, type PipelineResponse } from '@azure/core-rest-pipeline';
+import { describe, expect, it } from 'vitest';
+import { ArmCalls } from '../../../src/azure/arm/arm-client.ts';
+import { Budgets } from '../../../src/azure/arm/rate-limits.ts';
+import { OperationTracker, type OperationEnd } from '../../../src/azure/arm/operations.ts';
+import { AutoscalerError, type ErrorKind } from '../../../src/lib/errors.ts';
+import { createLog } from '../../../src/telemetry/log.ts';
+import { createMetrics } from '../../../src/telemetry/metrics.ts';
+import { START_MS } from '../../support/builders.ts';
+import { FakeClock } from '../../support/fake-clock.ts';
+
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
+
+interface Answer {
+  readonly status?: number;
+  readonly body?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly error?: ErrorKind;
+}
+
+const RUNS: Answer = { body: '{"status":"InProgress"}' };
+
+/** Follows one operation that answers in turn, the last answer for ever. Times are seconds since it was accepted. */
+function followed(
+  answers: readonly Answer[],
+  { retryAfterMs, chance = 0 }: { readonly retryAfterMs?: number; readonly chance?: number } = {},
+) {
+  const clock = new FakeClock(START_MS);
+  const metrics = createMetrics().arm;
+  const calls = new ArmCalls({
+    clock,
+    metrics,
+    budgets: new Budgets(clock, metrics),
+    timeoutMs: 30 * SECOND,
+    maxConcurrent: 8,
+    random: () => chance,
+  });
+  const asked: number[] = [];
+  const ends: OperationEnd[] = [];
+  const getRaw = (url: string): Promise<PipelineResponse> => {
+    const { status = 200, body = '', headers = {}, error } = answers[Math.min(asked.length, answers.length - 1)] ?? RUNS;
+    asked.push((clock.now() - START_MS) / SECOND);
+    if (error !== undefined) return Promise.reject(new AutoscalerError(error, 'refused'));
+    return Promise.resolve({ status, bodyAsText: body, headers: createHttpHeaders(headers), request: createPipelineRequest({ url }) });
+  };
+  const log = createLog('silent', { write: () => undefined });
+  const tracker = new OperationTracker({ calls, clients: { getRaw }, clock, random: () => chance, log });
+  tracker.follow({
+    resource: 'set',
+    url: 'https://arm.local/operations/1',
+    retryAfterMs,
+    hints: {},
+    onEnd: (end) => void ends.push(end),
+  });
+  const pass = async (ms: number): Promise<void> => {
+    for (let passed = 0; passed < ms; passed += 500) await clock.advance(500);
+  };
+  return { asked, ends, tracker, pass };
+}
+
+describe('the pace of following an operation', () => {
+  it.each<[string, number | undefined, number]>([
+    ['ten seconds when nobody says', undefined, 10],
+    ['as long as Azure says', 4_000, 4],
+    ['never under two seconds', 0, 2],
+    ['never over half a minute', 3_600_000, 30],
+  ])('is %s', async (_what, retryAfterMs, firstAfter) => {
+    const { asked, pass, tracker } = followed([RUNS], retryAfterMs === undefined ? {} : { retryAfterMs });
+    await pass(35 * SECOND);
+    expect(asked[0]).toBe(firstAfter);
+    await tracker.close();
+  });
+
+  it('varies by up to a fifth, so that operations begun together part', async () => {
+    const { asked, pass, tracker } = followed([RUNS], { chance: 1 });
+    await pass(13 * SECOND);
+    expect(asked).toEqual([12]);
+    await tracker.close();
+  });
+
+  it('follows what each answer says, and slows to half a minute for what runs for long', async () => {
+    const { asked, pass, tracker } = followed([{ ...RUNS, headers: { 'retry-after': '3' } }], { retryAfterMs: 3_000 });
+    await pass(10 * MINUTE);
+    const gaps = asked.slice(1).map((at, index) => at - (asked[index] ?? 0));
+    expect(gaps[0]).toBe(3);
+    expect(Math.max(...gaps)).toBe(30);
+    expect(gaps.at(-1)).toBe(30);
+    await tracker.close();
+  });
+});
+
+describe('the end of following an operation', () => {
+  it('is unknown, never success, after twenty minutes', async () => {
+    const { ends, pass, tracker } = followed([RUNS]);
+    await pass(19 * MINUTE);
+    expect([ends, tracker.following]).toEqual([[], 1]);
+    await pass(2 * MINUTE);
+    expect(ends).toMatchObject([{ kind: 'unknown', reason: 'it did not end within 20 minutes' }]);
+    expect(tracker.following).toBe(0);
+  });
+
+  it.each<[string, readonly Answer[], Partial<OperationEnd>]>([
+    ['fault 51: one that Azure forgot', [RUNS, { error: { kind: 'not-found' } }], { kind: 'unknown' }],
+    ['an answer without a document, as a Location ends', [{ status: 202 }, { status: 200 }], { kind: 'succeeded' }],
+    [
+      'fault 53: a word that nobody knows, then success',
+      [{ body: '{"status":"Running"}' }, { body: '{"status":"SUCCEEDED"}' }],
+      { kind: 'succeeded' },
+    ],
+    ['half a document, then success', [{ body: '{"status":"Succ' }, { body: '{"status":"Succeeded"}' }], { kind: 'succeeded' }],
+    ['a page for people, then failure', [{ body: '<html>' }, { body: '{"status":"Failed"}' }], { kind: 'failed' }],
+    ['cancellation in either spelling', [{ body: '{"status":"Cancelled"}' }], { kind: 'failed' }],
+    [
+      'answers that were lost and refused, then success',
+      [{ error: { kind: 'unavailable', effect: 'none' } }, { error: { kind: 'auth' } }, { body: '{"status":"Succeeded"}' }],
+      { kind: 'succeeded' },
+    ],
+    [
+      'one that was throttled, then success',
+      [{ error: { kind: 'throttled', retryAfterMs: 7_000 } }, { body: '{"status":"Succeeded"}' }],
+      { kind: 'succeeded' },
+    ],
+  ])('%s', async (_what, answers, end) => {
+    const { ends, pass } = followed(answers);
+    await pass(3 * MINUTE);
+    expect(ends).toMatchObject([end]);
+  });
+
+  it('a failure without words is a failure with a code', async () => {
+    const { ends, pass } = followed([{ body: '{"status":"Failed","error":null}' }]);
+    await pass(MINUTE);
+    expect(ends).toMatchObject([{ kind: 'failed', failure: { code: 'Failed', detail: { kind: 'unavailable' } } }]);
+  });
+
+  it('is not told when the process stops first', async () => {
+    const { ends, pass, tracker } = followed([RUNS]);
+    await pass(15 * SECOND);
+    await tracker.close();
+    await pass(30 * MINUTE);
+    expect([ends, tracker.following]).toEqual([[], 0]);
+  });
+});

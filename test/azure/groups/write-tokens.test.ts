@@ -1,0 +1,48 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { WriteTokens } from '../../../src/azure/groups/own-writes.ts';
+
+const MINUTE = 60_000;
+
+describe('writes to one scale set', () => {
+  it('growth has ten at once and then one in 15 seconds; removals have two more', () => {
+    const writes = new WriteTokens();
+    for (let write = 0; write < 10; write++) {
+      expect(writes.growthHeldBecause('a', 1_000)).toBeUndefined();
+      writes.note('a', 1_000);
+    }
+    expect(writes.growthHeldBecause('a', 1_000)).toMatch(/as often as Azure lets/);
+    expect(writes.growthHeldBecause('b', 1_000)).toBeUndefined();
+    expect(writes.removalWaitMs('a', 1_000)).toBe(0);
+    writes.note('a', 1_000);
+    writes.note('a', 1_000);
+    expect(writes.removalWaitMs('a', 1_000)).toBe(15_000);
+    expect(writes.removalWaitMs('a', 16_000)).toBe(0);
+    expect(writes.growthHeldBecause('a', 45_999)).toBeDefined();
+    expect(writes.growthHeldBecause('a', 46_000)).toBeUndefined();
+  });
+
+  it('whatever is asked for and when: in no stretch of time more than 12 writes and 4 a minute', () => {
+    const asked = fc.record({ gapMs: fc.integer({ min: 0, max: 20_000 }), removal: fc.boolean() });
+    fc.assert(
+      fc.property(fc.array(asked, { maxLength: 80 }), (all) => {
+        const writes = new WriteTokens();
+        const sent: number[] = [];
+        let nowMs = 0;
+        for (const { gapMs, removal } of all) {
+          nowMs += gapMs;
+          if (removal) nowMs += writes.removalWaitMs('a', nowMs);
+          else if (writes.growthHeldBecause('a', nowMs) !== undefined) continue;
+          writes.note('a', nowMs);
+          sent.push(nowMs);
+        }
+        for (const [from, start] of sent.entries()) {
+          for (const [to, end] of sent.entries()) {
+            if (to >= from) expect(to - from + 1).toBeLessThanOrEqual(12 + (4 * (end - start)) / MINUTE + 1e-9);
+          }
+        }
+      }),
+      { seed: 17, numRuns: 300 },
+    );
+  });
+});

@@ -1,0 +1,161 @@
+/** The adapter meets the emulated Azure over HTTPS, with real credentials and clients, on one clock. */
+import { connectAzure, type AzureNodeGroups } from '../../src/azure/azure.ts';
+import type { AzureOptions } from '../../src/azure/arm/options.ts';
+import type { NodeGroup } from '../../src/domain/node-group.ts';
+import type { CloudEvent, ClusterView } from '../../src/domain/observation.ts';
+import { seededRandom } from '../../src/lib/random.ts';
+import { startArmEmulator, type ArmEmulator, type ArmEmulatorOptions } from '../../src/simulator/arm/emulator.ts';
+import { VirtualSimClock } from '../../src/simulator/base/sim-clock.ts';
+import { createServerTls, type ServerTls } from '../../src/simulator/base/tls.ts';
+import { ViolationLog } from '../../src/simulator/base/write-safety.ts';
+import type { WorldSpec } from '../../src/simulator/base/world-spec.ts';
+import { createLog } from '../../src/telemetry/log.ts';
+import { createMetrics, type Metrics } from '../../src/telemetry/metrics.ts';
+import { aCluster, resourceNames, START_MS } from '../support/builders.ts';
+import { clockOf } from '../support/process-clock.ts';
+import { atRest } from '../support/virtual-world.ts';
+
+export const SPEC: WorldSpec = {
+  subscriptionId: '11111111-2222-3333-4444-555555555555',
+  tenantId: '99999999-2222-3333-4444-555555555555',
+  location: 'westeurope',
+  clusterName: 'aks',
+  clusterResourceGroup: 'rg',
+  nodeResourceGroup: 'MC_rg_aks_westeurope',
+  pools: [
+    { name: 'system', vmSize: 'Standard_D4s_v5', count: 2, min: 2, max: 2, mode: 'System' },
+    { name: 'general', vmSize: 'Standard_D4s_v5', count: 1, min: 1, max: 10, zones: ['1', '2', '3'] },
+    { name: 'empty', vmSize: 'Standard_E8s_v5', count: 0, min: 0, max: 5, labels: { team: 'a' }, taints: ['team=a:NoSchedule'] },
+  ],
+  discoveryTags: { 'cluster-autoscaler-enabled': 'true' },
+  stock: { 'Standard_E8s_v5/0': 0 },
+  quota: {},
+  seed: 5,
+};
+
+export interface Meeting {
+  readonly arm: ArmEmulator;
+  readonly caPem: string;
+  readonly azure: AzureNodeGroups;
+  readonly clock: VirtualSimClock;
+  readonly violations: ViolationLog;
+  readonly signal: AbortSignal;
+  readonly events: CloudEvent[];
+  readonly metrics: Metrics;
+  readonly logLines: readonly string[];
+  groups(cluster?: ClusterView): readonly NodeGroup[];
+  group(pool: string, cluster?: ClusterView): NodeGroup;
+  increase(group: NodeGroup, by: number): ReturnType<AzureNodeGroups['increase']>;
+  pass(ms: number): Promise<void>;
+  /** Lets time pass until the call has ended. */
+  drive<T>(work: Promise<T>): Promise<T>;
+}
+
+/** Of the emulator: what of its behaviour the meeting is about, and who else may sign in. */
+export type MeetingPlace = Pick<ArmEmulatorOptions, 'knobs' | 'clients'>;
+
+const DAEMON = { clientId: 'autoscaler', clientSecret: 'secret' };
+
+let tlsOnce: Promise<ServerTls> | undefined;
+
+const open: (() => Promise<void>)[] = [];
+/** Closes all that were opened; call after each test. */
+export async function part(): Promise<void> {
+  for (const close of open.splice(0)) await close();
+}
+
+/** Ends with `part`. The daemon's credential is known to the emulator by its secret. */
+export async function meet(rest: Partial<AzureOptions> = {}, spec: WorldSpec = SPEC, place: MeetingPlace = {}): Promise<Meeting> {
+  const clock = new VirtualSimClock(START_MS);
+  tlsOnce ??= createServerTls(Date.now());
+  const tls = await tlsOnce;
+  const violations = new ViolationLog();
+  const { clients = [], ...rule } = place;
+  const arm = await startArmEmulator({ spec, clock, tls, violations, ...rule, clients: [DAEMON, ...clients] });
+  const abort = new AbortController();
+  const logLines: string[] = [];
+  const metrics = createMetrics();
+  const azure = connectAzure({
+    options: {
+      subscriptionId: spec.subscriptionId,
+      tenantId: spec.tenantId,
+      nodeResourceGroup: spec.nodeResourceGroup,
+      clusterName: spec.clusterName,
+      clusterResourceGroup: spec.clusterResourceGroup,
+      location: spec.location,
+      armEndpoint: arm.url,
+      authorityHost: arm.url,
+      scopes: [],
+      caPem: tls.caPem,
+      credential: { method: 'client-secret', ...DAEMON },
+      vmssCacheTtlMs: 60_000,
+      vmssVmsCacheTtlMs: 300_000,
+      vmssVmsCacheJitterMs: 30_000,
+      skuCacheTtlMs: 86_400_000,
+      enableVmssEtag: true,
+      enableForceDelete: false,
+      nodeGroups: [],
+      discovery: [{ selectors: [{ key: 'cluster-autoscaler-enabled', value: 'true' }], min: undefined, max: undefined }],
+      requestTimeoutMs: 30_000,
+      maxConcurrentCalls: 8,
+      userAgentSuffix: '',
+      ...rest,
+    },
+    clock: clockOf(clock),
+    random: seededRandom(3),
+    log: createLog('info', { write: (line) => void logLines.push(line) }),
+    metrics,
+    names: resourceNames,
+  });
+  open.push(async () => {
+    abort.abort();
+    await azure.close();
+    await arm.stop();
+  });
+  await azure.start(abort.signal);
+  const events: CloudEvent[] = [];
+  const groups = (cluster = aCluster()): readonly NodeGroup[] => {
+    const view = azure.observe(cluster, clock.now());
+    events.push(...view.events);
+    return view.groups;
+  };
+  const pass = async (ms: number): Promise<void> => {
+    const busy = (): string | undefined => (azure.inFlightCalls() > 0 || arm.pendingRequests() > 0 ? 'requests are under way' : undefined);
+    for (const end = clock.now() + ms; clock.now() < end;) {
+      await atRest(busy);
+      clock.advance(Math.min(1_000, end - clock.now()));
+      groups();
+    }
+    await atRest(busy);
+  };
+  return {
+    arm,
+    caPem: tls.caPem,
+    azure,
+    clock,
+    violations,
+    signal: abort.signal,
+    events,
+    metrics,
+    logLines,
+    groups,
+    group: (pool, cluster) => {
+      const found = groups(cluster).find(({ id }) => id.includes(pool));
+      if (found === undefined) throw new Error(`no group for ${pool}`);
+      return found;
+    },
+    increase: (group, by) => {
+      if (!group.target.known) throw new Error(group.target.reason);
+      const { value, version } = group.target;
+      return azure.increase({ group: group.id, from: value, version, to: value + by }, abort.signal);
+    },
+    pass,
+    drive: async (work) => {
+      const ended = new Set<string>();
+      const watched = work.finally(() => ended.add('over'));
+      watched.catch(() => undefined);
+      while (ended.size === 0) await pass(1_000);
+      return watched;
+    },
+  };
+}

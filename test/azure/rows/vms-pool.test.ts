@@ -1,0 +1,222 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { discoverSize, isPassing, sizeFrozenBecause } from '../../../src/azure/groups/vms-pool-groups.ts';
+import {
+  poolKeyOf,
+  poolSizeKey,
+  readVmsPool,
+  readVmsPoolJson,
+  rowsOfPool,
+  withCount,
+  type PoolSizeRow,
+} from '../../../src/azure/rows/vms-pool.ts';
+
+const SMALL = 'Standard_D4s_v5';
+const LARGE = 'Standard_D8s_v5';
+
+const PROPERTIES = {
+  type: 'VirtualMachines',
+  eTag: 'tag-1',
+  mode: 'User',
+  provisioningState: 'Succeeded',
+  powerState: { code: 'Running' },
+  enableAutoScaling: false,
+  osType: 'Linux',
+  osDiskType: 'Ephemeral',
+  tags: { min: '1', max: '4', odd: null },
+  virtualMachinesProfile: {
+    scale: {
+      manual: [
+        { size: SMALL, count: 3 },
+        { size: LARGE, count: 1 },
+      ],
+    },
+  },
+};
+
+function raw(change: Readonly<Record<string, unknown>> = {}) {
+  return { id: 'i', name: 'mixed', properties: { ...PROPERTIES, ...change } };
+}
+
+function rowOf(change: Partial<PoolSizeRow> = {}): PoolSizeRow {
+  const [row] = rowsOfPool(readVmsPoolJson(raw()) ?? { name: '', etag: undefined, standing: STANDING, sizes: [] }, []);
+  return { ...(row?.value ?? { ...STANDING, pool: '', vmSize: '', count: 0, unreadable: undefined }), ...change };
+}
+
+const STANDING = {
+  provisioningState: '',
+  powerState: '',
+  mode: '',
+  managedAutoscaler: false,
+  tags: {},
+  os: 'linux',
+  ephemeralDisk: false,
+} as const;
+
+describe('a pool of type VirtualMachines as it is read', () => {
+  it('is the same from raw JSON and from the typed list', () => {
+    const { type, ...rest } = PROPERTIES;
+    const tags = { min: '1', max: '4' };
+    const typed = readVmsPool({ ...rest, tags, name: 'mixed', typePropertiesType: type });
+    expect(readVmsPoolJson(raw())).toEqual(typed);
+    expect(typed).toMatchObject({ name: 'mixed', etag: 'tag-1', standing: { os: 'linux', ephemeralDisk: true, managedAutoscaler: false } });
+  });
+
+  it.each([
+    ['of scale sets', { type: 'VirtualMachineScaleSets' }],
+    ['of a kind yet to come', { type: 'Hosted' }],
+    ['without a type', { type: null }],
+  ])('azure provider 134: a pool %s is none', (_name, change) => {
+    expect(readVmsPoolJson(raw(change))).toBeUndefined();
+  });
+
+  it('nor is half an answer', () => {
+    for (const answer of [undefined, null, '', [], {}, { name: 'mixed' }, { properties: PROPERTIES }])
+      expect(readVmsPoolJson(answer)).toBeUndefined();
+  });
+
+  it.each([
+    ['no profile', { virtualMachinesProfile: null }, []],
+    ['no scale', { virtualMachinesProfile: {} }, []],
+    ['no sizes', { virtualMachinesProfile: { scale: { manual: [] } } }, []],
+    ['sizes that cannot be named', { virtualMachinesProfile: { scale: { manual: [null, { count: 2 }, { size: '' }] } } }, []],
+    ['a size without a count', manual({ size: SMALL }), [[SMALL, 0, 'AKS did not tell its count']]],
+    ['a count that is none', manual({ size: SMALL, count: -1 }), [[SMALL, 0, 'AKS did not tell its count']]],
+    ['a count of 0', manual({ size: SMALL, count: 0 }), [[SMALL, 0, undefined]]],
+    [
+      'a size twice, in any letter case',
+      manual({ size: SMALL.toUpperCase(), count: 2 }, { size: SMALL, count: 1 }),
+      [[SMALL, 0, 'AKS did not tell its count']],
+    ],
+  ] as const)('azure provider 127: %s', (_name, change, expected) => {
+    const pool = readVmsPoolJson(raw(change));
+    const rows = pool === undefined ? [] : rowsOfPool(pool, []);
+    expect(rows.map(({ value }) => [value.vmSize, value.count, value.unreadable])).toEqual(expected);
+  });
+
+  it('a size that the configuration names and AKS leaves out has no machines; one that AKS tells is not doubled', () => {
+    const pool = readVmsPoolJson(raw());
+    const rows = pool === undefined ? [] : rowsOfPool(pool, ['STANDARD_D4S_V5', 'Standard_E2s_v5']);
+    expect(rows.map(({ key, value, etag }) => [key, value.count, etag])).toEqual([
+      ['mixed/standard_d4s_v5', 3, 'tag-1'],
+      ['mixed/standard_d8s_v5', 1, 'tag-1'],
+      ['mixed/standard_e2s_v5', 0, 'tag-1'],
+    ]);
+  });
+
+  it('keys fold case', () => {
+    expect(poolSizeKey('Mixed', SMALL)).toBe('mixed/standard_d4s_v5');
+    expect(poolKeyOf('mixed/standard_d4s_v5')).toBe('mixed');
+  });
+});
+
+function manual(...entries: readonly unknown[]) {
+  return { virtualMachinesProfile: { scale: { manual: entries } } };
+}
+
+describe('the count of one size, changed', () => {
+  const size = fc.constantFrom(SMALL, LARGE, 'Standard_E2s_v5');
+  const document = fc.record({
+    name: fc.constant('mixed'),
+    unknown: fc.jsonValue(),
+    properties: fc.record({
+      strange: fc.jsonValue(),
+      virtualMachinesProfile: fc.record({
+        more: fc.jsonValue(),
+        scale: fc.record({
+          autoscale: fc.constant([]),
+          manual: fc.uniqueArray(fc.record({ size, count: fc.nat(1000), extra: fc.jsonValue() }), { selector: (entry) => entry.size }),
+        }),
+      }),
+    }),
+  });
+
+  it('azure provider 136: is the only difference, whatever else the document holds', () => {
+    fc.assert(
+      fc.property(document, size, fc.nat(1000), (before, vmSize, count) => {
+        const pristine = structuredClone(before);
+        const after = withCount(before, vmSize.toUpperCase(), count);
+        expect(before).toEqual(pristine);
+        const { manual: entries } = before.properties.virtualMachinesProfile.scale;
+        const known = entries.some((entry) => entry.size === vmSize);
+        const expected = structuredClone<unknown>({
+          ...before,
+          properties: {
+            ...before.properties,
+            virtualMachinesProfile: {
+              ...before.properties.virtualMachinesProfile,
+              scale: {
+                autoscale: [],
+                manual: known
+                  ? entries.map((entry) => (entry.size === vmSize ? { ...entry, count } : entry))
+                  : [...entries, { size: vmSize.toUpperCase(), count }],
+              },
+            },
+          },
+        });
+        expect(after).toEqual(expected);
+      }),
+      { seed: 11, numRuns: 200 },
+    );
+  });
+
+  it('makes the profile where there was none', () => {
+    const body = withCount({ name: 'p', properties: { type: 'VirtualMachines' } }, SMALL, 2);
+    expect(body).toEqual({
+      name: 'p',
+      properties: { type: 'VirtualMachines', virtualMachinesProfile: { scale: { manual: [{ size: SMALL, count: 2 }] } } },
+    });
+  });
+});
+
+describe('whether a size may be written', () => {
+  it.each([
+    ['Succeeded', undefined],
+    ['Failed', undefined],
+    ['Canceled', undefined],
+    ['', undefined],
+    ['Scaling', 'its agent pool is in state Scaling'],
+    ['Upgrading', 'its agent pool is in state Upgrading'],
+    ['Deleting', 'its agent pool is in state Deleting'],
+    ['SomethingNew', 'its agent pool is in state SomethingNew'],
+  ])('a pool in state "%s": %s', (provisioningState, reason) => {
+    expect(sizeFrozenBecause('g', rowOf({ provisioningState }), false)).toBe(reason);
+    expect(isPassing(rowOf({ provisioningState }))).toBe(reason !== undefined);
+  });
+
+  it('an operation of ours explains the state of the pool, and nothing else', () => {
+    expect(sizeFrozenBecause('g', rowOf({ provisioningState: 'Scaling' }), true)).toBeUndefined();
+    expect(sizeFrozenBecause('g', rowOf({ provisioningState: 'Scaling', powerState: 'Stopped' }), true)).toMatch(/stopped/);
+  });
+
+  it.each([
+    [{ mode: 'HostedSystem' }, /hosted/],
+    [{ managedAutoscaler: true }, /own autoscaler/],
+    [{ powerState: 'Stopped' }, /stopped/],
+    [{ unreadable: 'AKS did not tell its count' }, /count/],
+  ] as const)('%j is left alone', (change, reason) => {
+    expect(sizeFrozenBecause('g', rowOf(change), false)).toMatch(reason);
+  });
+
+  it('a pool that is not there', () => {
+    expect(sizeFrozenBecause('mixed/x', undefined, false)).toMatch(/no agent pool .*"mixed\/x"/);
+  });
+});
+
+describe('discovery of a size by the tags of its pool', () => {
+  const rule = { selectors: [{ key: 'on', value: 'yes' }], min: undefined, max: undefined };
+  it.each([
+    [{}, undefined],
+    [{ on: 'no', min: '1', max: '2' }, undefined],
+    [
+      { on: 'yes', min: '1', max: '2' },
+      { id: `mixed/${SMALL}`, kind: 'vms-pool', min: 1, max: 2, explicit: false },
+    ],
+    [{ on: 'yes', min: '1' }, expect.stringContaining('max')],
+    [{ on: 'yes', min: '3', max: '2' }, expect.stringContaining('below')],
+  ])('%j', (tags, expected) => {
+    const found = discoverSize('k', rowOf({ tags: Object.fromEntries(Object.entries(tags)) }), [rule]);
+    if (expected === undefined) expect(found).toBeUndefined();
+    else expect(found).toEqual(typeof found === 'string' ? expected : { key: 'k', ...expected });
+  });
+});

@@ -1,0 +1,394 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import {
+  factsOf,
+  holdsFor,
+  learn,
+  learnedTemplate,
+  withExperience,
+  type LearnedTemplate,
+  type Lesson,
+  readLearned,
+  writeLearned,
+} from '../../../src/azure/templates/learned-templates.ts';
+import { projectAgentPool, type AgentPoolRow } from '../../../src/azure/rows/agent-pool.ts';
+import { StartupTaints } from '../../../src/azure/templates/startup-taints.ts';
+import { TemplateMemory } from '../../../src/azure/templates/template-memory.ts';
+import { reportTemplate } from '../../../src/azure/templates/template-report.ts';
+import { cloudTemplate } from '../../../src/azure/templates/from-size.ts';
+import type { TemplateSource } from '../../../src/azure/rows/template-source.ts';
+import { nodeGroupId } from '../../../src/domain/ids.ts';
+import { CPU, MEMORY } from '../../../src/domain/resources.ts';
+import { TO_BE_DELETED_TAINT } from '../../../src/domain/taints.ts';
+import { createMetrics } from '../../../src/telemetry/metrics.ts';
+import { aCluster, aGroup, anInstance, aNode, aPod, aShape, aTemplate, resourceNames, START_MS } from '../../support/builders.ts';
+import { valueOf } from '../../loop/support.ts';
+
+const MINUTE = 60_000;
+const P = 'k8s.io_cluster-autoscaler_node-template_';
+const SOURCE: TemplateSource = {
+  vmSize: 'Standard_D4s_v5',
+  location: 'westus',
+  zones: ['1', '2'],
+  tags: {},
+  priority: 'Regular',
+  os: 'linux',
+  osDisk: { ephemeral: false, tier: 'Premium_LRS', sizeGb: 128 },
+};
+const poolOf = (more: Parameters<typeof projectAgentPool>[0] = {}): AgentPoolRow => {
+  const pool = projectAgentPool({
+    name: 'general',
+    maxPods: 110,
+    nodeLabels: { team: 'a' },
+    currentOrchestratorVersion: '1.33.2',
+    ...more,
+  });
+  if (pool === undefined) throw new Error('no pool');
+  return pool;
+};
+const POOL = poolOf({ nodeImageVersion: 'image-1' });
+const NODE = aNode({ name: 'n0', cpu: '3860m', memory: '13Gi', labels: { team: 'a', 'topology.kubernetes.io/zone': 'westus-2' } });
+const AGENT = { namespace: 'kube-system', name: 'agent', uid: 'ds', shape: aShape({ cpu: '100m' }) };
+
+const lesson = (more: Partial<Lesson> = {}): Lesson => ({
+  node: NODE,
+  pods: [],
+  daemonSets: [],
+  source: SOURCE,
+  facts: factsOf(SOURCE, POOL),
+  startupTaints: [],
+  passing: [],
+  bootMs: undefined,
+  nowMs: START_MS,
+  ...more,
+});
+const RECORD = learn(undefined, lesson({ bootMs: 90_000, startupTaints: ['example.com/starting'] }), resourceNames);
+
+describe('what was learned of a node', () => {
+  it('is the node without what is its own, and its zone', () => {
+    expect(RECORD).toMatchObject({ labels: { team: 'a' }, taints: [], bootMs: 90_000, startupTaints: ['example.com/starting'] });
+    expect(RECORD.labels).toEqual({ team: 'a' });
+    expect(RECORD.allocatable).toEqual(resourceNames.toRecord(NODE.allocatable));
+  });
+
+  it('is the same object while nothing about it is new', () => {
+    expect(learn(RECORD, lesson({ nowMs: START_MS + MINUTE }), resourceNames)).toBe(RECORD);
+    expect(learn(RECORD, lesson({ node: { ...NODE, allocatable: resourceNames.parse({ cpu: '2' }) } }), resourceNames)).not.toBe(RECORD);
+  });
+
+  it.each<[string, Partial<TemplateSource>, AgentPoolRow | undefined, boolean]>([
+    ['the same pool', {}, POOL, true],
+    ['a pool that was not read', {}, undefined, true],
+    ['another node image', {}, poolOf({ nodeImageVersion: 'image-2' }), true],
+    ['a patch of Kubernetes', {}, poolOf({ currentOrchestratorVersion: '1.33.5' }), true],
+    ['a minor of Kubernetes', {}, poolOf({ currentOrchestratorVersion: '1.34.0' }), false],
+    ['another size', { vmSize: 'Standard_D8s_v5' }, POOL, false],
+    ['the same size in another spelling', { vmSize: 'standard_d4s_v5' }, POOL, true],
+    ['other labels of the pool', {}, poolOf({ nodeLabels: { team: 'b' } }), false],
+    ['other taints of the pool', {}, poolOf({ nodeTaints: ['a=b:NoSchedule'] }), false],
+    ['another number of pods', {}, poolOf({ maxPods: 30 }), false],
+    ['another tag that states a resource', { tags: { [`${P}resources_memory`]: '10Gi' } }, POOL, false],
+    ['a tag that states nothing', { tags: { owner: 'me' } }, POOL, true],
+    ['an ephemeral disk', { osDisk: { ...SOURCE.osDisk, ephemeral: true } }, POOL, false],
+  ])('holds for %s: %o', (_name, source, pool, holds) => {
+    expect(holdsFor(RECORD, factsOf({ ...SOURCE, ...source }, pool))).toBe(holds);
+  });
+
+  it('makes the template of a group without nodes: everything learned, but the zones and what AKS tells newer', () => {
+    const template = learnedTemplate(RECORD, SOURCE, poolOf({ nodeImageVersion: 'image-2' }), resourceNames);
+    expect(template).toMatchObject({
+      source: 'learned',
+      zones: ['westus-1', 'westus-2'],
+      allocatable: NODE.allocatable,
+      capacity: NODE.capacity,
+    });
+    expect(template.labels).toEqual({ team: 'a', 'kubernetes.azure.com/node-image-version': 'image-2' });
+    expect(template.origins).toMatchObject({
+      labels: { team: 'learned', 'kubernetes.azure.com/node-image-version': 'agent-pool' },
+      allocatable: { cpu: 'learned', memory: 'learned' },
+    });
+  });
+
+  it('a taint that nodes lose while they start is none of a new node, wherever it is stated', () => {
+    const tags = { [`${P}taint_example.com_starting`]: 'true:NoSchedule', [`${P}taint_dedicated`]: 'a:NoSchedule' };
+    const sku = {
+      name: 'Standard_D4s_v5',
+      vcpus: 4,
+      memoryBytes: 2 ** 34,
+      gpus: 0,
+      arch: 'amd64' as const,
+      zones: [],
+      quotaFamily: 'f',
+      quotaVcpus: 4,
+    };
+    const stated = cloudTemplate({ ...SOURCE, tags }, { sku, pool: POOL, names: resourceNames, nodeResourceGroup: 'MC' });
+    expect(stated.taints).toHaveLength(2);
+    expect(withExperience(stated, RECORD, resourceNames).taints.map(({ key }) => key)).toEqual(['dedicated']);
+  });
+
+  const daemon = (cpu: string) => aPod({ cpu, daemonSet: true, controller: { kind: 'DaemonSet', name: 'agent', uid: 'ds' } });
+  it.each([
+    ['asks for what its DaemonSet says', [daemon('100m')], {}],
+    ['asks for more', [daemon('250m')], { 'kube-system/agent': { cpu: 250 } }],
+    ['asks for less', [daemon('50m')], {}],
+    ['is not there', [], {}],
+  ])('a daemon that %s', (_name, pods, expected) => {
+    const { daemonRequests } = learn(undefined, lesson({ pods, daemonSets: [AGENT] }), resourceNames);
+    expect(Object.keys(daemonRequests)).toEqual(Object.keys(expected));
+    expect(daemonRequests).toMatchObject(expected);
+  });
+
+  it("static pods are those of the node, without its name and without those that end; a pool's next node has them too", () => {
+    const fixed = (name: string, more = {}) => aPod({ name, cpu: '250m', mirror: true, ...more });
+    const pods = [fixed('proxy-n0'), fixed('gone-n0', { deletionAtMs: START_MS }), fixed('over-n0', { phase: 'Failed' }), aPod()];
+    const record = learn(undefined, lesson({ pods }), resourceNames);
+    const kept = readLearned(writeLearned(new Map([['general', record]])));
+    const read = kept.ok ? kept.records.get('general') : undefined;
+    const template = withExperience(learnedTemplate(RECORD, SOURCE, POOL, resourceNames), read, resourceNames);
+    expect(template.staticPods).toMatchObject([{ name: 'proxy', hostPorts: [] }]);
+    expect(template.staticPods?.[0]?.requests[CPU]).toBe(250);
+    expect(learn(record, lesson({ pods: [aPod()] }), resourceNames)).not.toHaveProperty('staticPods');
+  });
+
+  it('a daemon that is being replaced keeps what it asked for; one whose DaemonSet is gone does not', () => {
+    const before = learn(undefined, lesson({ pods: [daemon('250m')], daemonSets: [AGENT] }), resourceNames);
+    expect(learn(before, lesson({ daemonSets: [AGENT] }), resourceNames)).toBe(before);
+    expect(learn(before, lesson(), resourceNames).daemonRequests).toEqual({});
+  });
+});
+
+describe('the text that is kept', () => {
+  const record = fc.record({
+    vmSize: fc.string(),
+    facts: fc.record({ set: fc.string(), pool: fc.string() }),
+    learnedAtMs: fc.nat(),
+    labels: fc.dictionary(fc.string(), fc.string()),
+    taints: fc.constant([]),
+    startupTaints: fc.array(fc.string(), { maxLength: 3 }),
+    capacity: fc.dictionary(fc.string(), fc.nat()),
+    allocatable: fc.dictionary(fc.string(), fc.nat()),
+    daemonRequests: fc.constant({}),
+  }) as fc.Arbitrary<LearnedTemplate>;
+  const records = fc.dictionary(fc.stringMatching(/^[a-z][a-z0-9-]{0,10}$/), record);
+
+  it('is read as it was written', () => {
+    fc.assert(
+      fc.property(records, (given) => {
+        const sorted = (entries: Iterable<readonly [string, unknown]>): string =>
+          JSON.stringify([...entries].sort(([left], [right]) => (left < right ? -1 : 1)));
+        const read = readLearned(writeLearned(new Map(Object.entries(given))));
+        expect(read.ok && sorted(read.records)).toBe(sorted(Object.entries(given)));
+      }),
+      { seed: 7 },
+    );
+  });
+
+  const text = writeLearned(new Map([['general', RECORD]]));
+  it.each([
+    ['not JSON', text.slice(1), 'it is not JSON'],
+    ['a list', '[]', 'it is not an object'],
+    ['of a later version', text.replace('"version":1', '"version":2'), 'it is of version 2, not 1'],
+    ['without groups', '{"version":1}', 'it has no groups'],
+    ['edited by hand', text.replace('"memory":', '"memory":9'), 'it was changed since it was written'],
+  ])('that is %s is not believed', (_name, given, reason) => {
+    expect(readLearned(given)).toEqual({ ok: false, reason });
+  });
+
+  it('stays below what a ConfigMap holds: what was learned longest ago is left out', () => {
+    const big = Object.fromEntries(Array.from({ length: 200 }, (_, index) => [`label-${index}`, 'x'.repeat(60)]));
+    const many = Array.from({ length: 200 }, (_, index) => [`pool-${index}`, { ...RECORD, labels: big, learnedAtMs: index }] as const);
+    const written = writeLearned(new Map(many));
+    expect(Buffer.byteLength(written)).toBeLessThan(1_000_000);
+    const read = readLearned(written);
+    expect(read.ok && [read.records.has('pool-199'), read.records.has('pool-0')]).toEqual([true, false]);
+  });
+});
+
+describe('the memory', () => {
+  const pupil = {
+    key: 'general',
+    id: nodeGroupId('general'),
+    source: SOURCE,
+    basis: SOURCE,
+    pool: POOL,
+    exemplar: undefined,
+    instance: undefined,
+  };
+  const memory = () => {
+    const metrics = createMetrics();
+    return { metrics, memory: new TemplateMemory(resourceNames, metrics.templates) };
+  };
+
+  it('learns from the node that is, keeps it when it is gone, and counts what is new', () => {
+    const at = memory();
+    expect(at.memory.consult(pupil, aCluster(), START_MS)).toBeUndefined();
+    const learned = at.memory.consult({ ...pupil, exemplar: NODE }, aCluster({ nodes: [NODE] }), START_MS);
+    expect(learned?.allocatable['cpu']).toBe(3860);
+    expect(at.memory.consult(pupil, aCluster(), START_MS + MINUTE)).toBe(learned);
+    expect(at.memory.revision).toBe(1);
+    expect(at.memory.consult({ ...pupil, pool: poolOf({ maxPods: 30 }) }, aCluster(), START_MS)).toBeUndefined();
+  });
+
+  it('takes over what was kept, and what it has seen itself goes before', () => {
+    const at = memory();
+    at.memory.consult({ ...pupil, exemplar: NODE }, aCluster({ nodes: [NODE] }), START_MS);
+    const older = { ...RECORD, allocatable: { cpu: 1 } };
+    expect(
+      at.memory.restore(
+        writeLearned(
+          new Map([
+            ['general', older],
+            ['other', older],
+          ]),
+        ),
+      ),
+    ).toBeUndefined();
+    expect([at.memory.recordOf('general')?.allocatable['cpu'], at.memory.recordOf('OTHER')?.allocatable['cpu']]).toEqual([3860, 1]);
+    expect(at.memory.restore('{')).toBe('it is not JSON');
+  });
+
+  it('tells the time from the first sight of a machine to its ready node, of machines that it saw come', async () => {
+    const at = memory();
+    const node = aNode({ name: 'n1', createdAtMs: START_MS, readiness: { ready: true, sinceMs: START_MS + 20_000, reason: '' } });
+    const look = (firstSeenMs: number) =>
+      at.memory.consult(
+        { ...pupil, exemplar: { ...node }, instance: anInstance({ node: 'n1', firstSeenMs }) },
+        aCluster(),
+        START_MS + MINUTE,
+      )?.bootMs;
+    expect(look(START_MS + MINUTE)).toBeUndefined();
+    expect(look(START_MS - 70_000)).toBe(90_000);
+    expect(look(START_MS + MINUTE)).toBe(90_000);
+    expect(await valueOf(at.metrics.templates.bootSeconds, { node_group: 'general' })).toBe(90);
+  });
+
+  it('publishes by how much the size promised too much or too little', async () => {
+    const at = memory();
+    const estimate = {
+      ...learnedTemplate(RECORD, SOURCE, POOL, resourceNames),
+      allocatable: resourceNames.parse({ cpu: '1930m', memory: '26Gi' }),
+    };
+    at.memory.compare(nodeGroupId('general'), estimate, NODE);
+    expect(await valueOf(at.metrics.templates.estimateError, { node_group: 'general', resource: 'cpu' })).toBeCloseTo(-0.5);
+    expect(await valueOf(at.metrics.templates.estimateError, { node_group: 'general', resource: 'memory' })).toBeCloseTo(1);
+  });
+});
+
+describe('taints of starting nodes', () => {
+  const taint = (key: string) => ({ key, value: '', effect: 'NoSchedule' }) as const;
+  const starting = aNode({
+    name: 'n',
+    createdAtMs: START_MS,
+    taints: [taint('a'), taint('b')],
+    readiness: { ready: false, sinceMs: START_MS, reason: 'x' },
+  });
+  const owner = new Map([['n', nodeGroupId('g')]]);
+  const seen = (after: Partial<typeof starting>, ageMs = MINUTE): readonly string[] => {
+    const watch = new StartupTaints();
+    watch.see(new Map([['n', starting]]), owner, START_MS + ageMs);
+    watch.see(new Map([['n', { ...starting, ...after }]]), owner, START_MS + ageMs + 1);
+    return watch.of(nodeGroupId('g'));
+  };
+  const ready = { ready: true, sinceMs: START_MS, reason: '' };
+
+  it.each([
+    ['gone when it is ready', { taints: [taint('b')], readiness: ready }, MINUTE, ['a']],
+    ['still there', { readiness: ready }, MINUTE, []],
+    ['not ready yet', { taints: [] }, MINUTE, []],
+    ['on a node that has not been ready for long', { taints: [], readiness: ready }, 20 * MINUTE, []],
+  ])('%s', (_name, after, ageMs, expected) => {
+    expect(seen(after, ageMs)).toEqual(expected);
+  });
+});
+
+describe('taints that nodes lose after they are ready', () => {
+  const G = nodeGroupId('g');
+  const taint = (key: string) => ({ key, value: '', effect: 'NoSchedule' }) as const;
+  const node = (name: string, keys: readonly string[], createdAtMs = START_MS) =>
+    aNode({ name, createdAtMs, taints: keys.map(taint), readiness: { ready: true, sinceMs: createdAtMs, reason: '' } });
+  /** One look after the other, ten seconds apart. */
+  const after = (...looks: (readonly ReturnType<typeof node>[])[]): readonly string[] => {
+    const watch = new StartupTaints();
+    looks.forEach((nodes, at) => {
+      const named = new Map(nodes.map((each) => [each.name, each]));
+      watch.see(named, new Map(nodes.map(({ name }) => [name, G])), START_MS + MINUTE + at * 10_000);
+    });
+    return watch.of(G);
+  };
+  const old = START_MS - 20 * MINUTE;
+
+  it.each([
+    ['one node: a hand may have done it', after([node('n', ['a'])], [node('n', [])]), []],
+    ['two nodes', after([node('n', ['a']), node('m', ['a'])], [node('n', []), node('m', [])]), ['a']],
+    ['two nodes, one after the other', after([node('n', ['a'])], [node('n', []), node('m', ['a'])], [node('n', []), node('m', [])]), ['a']],
+    ['one node, twice', after([node('n', ['a'])], [node('n', [])], [node('n', ['a'])], [node('n', [])]), []],
+    [
+      'two nodes, and an old one keeps it',
+      after([node('n', ['a']), node('m', ['a'])], [node('n', []), node('m', []), node('o', ['a'], old)]),
+      [],
+    ],
+    ['two old nodes', after([node('n', ['a'], old), node('m', ['a'], old)], [node('n', [], old), node('m', [], old)]), []],
+    [
+      'what comes and goes at any age',
+      after(
+        [node('n', ['node.kubernetes.io/memory-pressure']), node('m', ['node.kubernetes.io/memory-pressure'])],
+        [node('n', []), node('m', [])],
+      ),
+      [],
+    ],
+    ['our own mark', after([node('n', [TO_BE_DELETED_TAINT]), node('m', [TO_BE_DELETED_TAINT])], [node('n', []), node('m', [])]), []],
+  ])('%s', (_name, learned, expected) => {
+    expect(learned).toEqual(expected);
+  });
+
+  it('are told to the planner with the template', () => {
+    const template = withExperience(aTemplate({ taints: [taint('example.com/starting')] }), RECORD, resourceNames);
+    expect(template).toMatchObject({ taints: [], startupTaints: ['example.com/starting'] });
+  });
+});
+
+describe('the report of a template', () => {
+  it('says of every part where it is known from', () => {
+    const tags = { [`${P}label_tier`]: 'gold', [`${P}resources_memory`]: '10Gi', [`${P}taint_dedicated`]: 'x:NoSchedule' };
+    const sku = {
+      name: 'Standard_D4s_v5',
+      vcpus: 4,
+      memoryBytes: 2 ** 34,
+      gpus: 1,
+      arch: 'amd64' as const,
+      zones: [],
+      quotaFamily: 'f',
+      quotaVcpus: 4,
+    };
+    const template = cloudTemplate(
+      { ...SOURCE, priority: 'Spot', tags },
+      { sku, pool: poolOf({ nodeTaints: ['p=q:NoSchedule'] }), names: resourceNames, nodeResourceGroup: 'MC' },
+    );
+    const report = reportTemplate(aGroup({ id: 'general', template }), RECORD, resourceNames);
+    expect(report).toMatchObject({
+      group: 'general',
+      source: 'cloud',
+      labels: {
+        tier: { value: 'gold', from: 'tag' },
+        team: { from: 'agent-pool' },
+        'kubernetes.io/arch': { from: 'sku' },
+        'kubernetes.azure.com/role': { from: 'aks' },
+      },
+      taints: {
+        dedicated: { value: 'x:NoSchedule', from: 'tag' },
+        p: { from: 'agent-pool' },
+        'kubernetes.azure.com/scalesetpriority': { from: 'aks' },
+      },
+      capacity: {
+        cpu: { value: 4000, from: 'sku' },
+        memory: { from: 'tag' },
+        pods: { from: 'agent-pool' },
+        'nvidia.com/gpu': { value: 1, from: 'sku' },
+      },
+      allocatable: { cpu: { value: 3860, from: 'aks' }, memory: { from: 'tag' } },
+      learned: { vmSize: 'Standard_D4s_v5', bootMs: 90_000 },
+    });
+    expect(JSON.stringify(report)).not.toContain('unknown');
+    expect([template.allocatable[CPU], template.allocatable[MEMORY]]).toEqual([3860, 10 * 2 ** 30]);
+  });
+});

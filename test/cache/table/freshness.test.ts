@@ -1,0 +1,54 @@
+import { describe, expect, it } from 'vitest';
+import { decideRead, judgeFreshness, type AgentFreshness } from '../../../src/cache/table/freshness.ts';
+
+const FRESH: AgentFreshness = {
+  id: 'sets',
+  required: true,
+  enabled: true,
+  intervalMs: 60_000,
+  lastSuccessMs: 0,
+  heldUntilMs: undefined,
+  lastError: undefined,
+};
+
+describe('read modes', () => {
+  it.each([
+    { mode: 'fresh-enough', ageMs: 60_000, decision: 'serve' },
+    { mode: 'fresh-enough', ageMs: 60_001, decision: 'serve-and-refresh' },
+    { mode: 'fresh-enough', ageMs: 360_000, decision: 'serve-and-refresh' },
+    { mode: 'fresh-enough', ageMs: 360_001, decision: 'refresh-first' },
+    { mode: 'fresh-enough', ageMs: Number.POSITIVE_INFINITY, decision: 'refresh-first' },
+    { mode: 'fresh-enough', ageMs: undefined, decision: 'refresh-first' },
+    { mode: 'any-age', ageMs: 1e12, decision: 'serve' },
+    { mode: 'any-age', ageMs: undefined, decision: 'refresh-first' },
+    { mode: 'refresh', ageMs: 0, decision: 'refresh-first' },
+  ] as const)('$mode at $ageMs ms: $decision', ({ mode, ageMs, decision }) => {
+    expect(decideRead({ mode, ageMs, ttlMs: 60_000 })).toBe(decision);
+  });
+
+  it('a hard limit of its own overrules the default', () => {
+    expect(decideRead({ mode: 'fresh-enough', ageMs: 130_000, ttlMs: 60_000, hardLimitMs: 120_000 })).toBe('refresh-first');
+  });
+});
+
+describe('freshness of agents', () => {
+  it.each([
+    { name: 'disabled', over: { enabled: false }, reason: 'sets last succeeded 121 s ago (disabled)' },
+    { name: 'throttled', over: { heldUntilMs: 200_000 }, reason: 'sets last succeeded 121 s ago (throttled)' },
+    { name: 'failing', over: { lastError: 'No route.' }, reason: 'sets last succeeded 121 s ago (No route.)' },
+    { name: 'slow', over: {}, reason: 'sets last succeeded 121 s ago' },
+    { name: 'new', over: { lastSuccessMs: undefined }, reason: 'sets has never succeeded' },
+  ])('caching 25: a $name required agent stops removals and says so', ({ over, reason }) => {
+    expect(judgeFreshness([{ ...FRESH, ...over }], 121_000).scaleDownBlocked).toBe(reason);
+  });
+
+  it('an agent that no decision needs stops nothing', () => {
+    const verdict = judgeFreshness([{ ...FRESH, required: false, lastSuccessMs: undefined }], 121_000);
+    expect(verdict).toEqual({ scaleDownBlocked: undefined, scaleUpBlocked: undefined, degraded: [] });
+  });
+
+  it('names the first by id', () => {
+    const agents = ['b', 'a'].map((id) => ({ ...FRESH, id, lastSuccessMs: undefined }));
+    expect(judgeFreshness(agents, 0).degraded).toEqual(['a has never succeeded', 'b has never succeeded']);
+  });
+});

@@ -1,0 +1,202 @@
+import { describe, expect, it } from 'vitest';
+import { OnDemand, type OnDemandParts } from '../../../src/cache/table/refresh.ts';
+import { Slots } from '../../../src/cache/concurrency.ts';
+import { FakeClock, settle } from '../../support/fake-clock.ts';
+import { AutoscalerError } from '../../../src/lib/errors.ts';
+import { list, LISTER, setRow, sets } from '../support.ts';
+
+const never = new AbortController().signal;
+
+/** A refresher whose reads end when told to. */
+function refresher(options: Partial<OnDemandParts> = {}) {
+  const clock = new FakeClock(0);
+  const begun: string[] = [];
+  const outcomes: string[] = [];
+  const ends: { readonly name: string; readonly resolve: () => void; readonly reject: (error: Error) => void }[] = [];
+  const read = (name: string) => (): Promise<void> => {
+    begun.push(name);
+    return new Promise((resolve, reject) => ends.push({ name, resolve, reject }));
+  };
+  const onDemand = new OnDemand({
+    name: 'sets',
+    clock,
+    slots: new Slots(8),
+    readOne: (key) => read(key)(),
+    readScope: (scope) => read(`list ${scope}`)(),
+    confirmedAfter: () => new Promise(() => undefined),
+    hooks: { onDemand: (_table, outcome) => outcomes.push(outcome) },
+    ...options,
+  });
+  const endNext = async (): Promise<void> => {
+    ends.shift()?.resolve();
+    await settle();
+  };
+  return { clock, onDemand, begun, ends, outcomes, endNext };
+}
+
+describe('reads out of turn', () => {
+  it('caching 37: three requests during a read lead to exactly one more', async () => {
+    const at = refresher();
+    at.onDemand.request('a', 's');
+    await settle();
+    for (let count = 0; count < 3; count++) at.onDemand.request('a', 's');
+    await settle();
+    expect(at.begun).toEqual(['a']);
+    await at.endNext();
+    expect(at.begun).toEqual(['a', 'a']);
+    await at.endNext();
+    expect(at.begun).toEqual(['a', 'a']);
+    expect(at.outcomes).toEqual(['merged', 'merged', 'refreshed', 'refreshed']);
+  });
+
+  it('a request during a read waits for the next one', async () => {
+    const at = refresher();
+    at.onDemand.request('a', 's');
+    await settle();
+    let done = false;
+    const wait = at.onDemand.refresh('a', 's', never).then(() => (done = true));
+    await at.endNext();
+    expect(done).toBe(false);
+    await at.endNext();
+    await wait;
+    expect(done).toBe(true);
+  });
+
+  it('caching 38: fifty rows of one scope become one list', async () => {
+    const at = refresher();
+    const waits = Array.from({ length: 50 }, (_, index) => at.onDemand.refresh(`a/${index}`, 'a', never));
+    await settle();
+    expect(at.begun).toEqual(['list a']);
+    await at.endNext();
+    await Promise.all(waits);
+    expect(at.begun).toEqual(['list a']);
+  });
+
+  it('ten rows of one scope, or eleven of two, are read one by one', async () => {
+    const at = refresher({ slots: new Slots(100) });
+    for (let index = 0; index < 10; index++) at.onDemand.request(`a/${index}`, 'a');
+    at.onDemand.request('b/1', 'b');
+    await settle();
+    expect(at.begun).toHaveLength(11);
+    expect(at.begun.some((name) => name.startsWith('list'))).toBe(false);
+  });
+
+  it('a request during a list of its scope is read after it', async () => {
+    const at = refresher({ listAbove: 1 });
+    at.onDemand.request('a/1', 'a');
+    at.onDemand.request('a/2', 'a');
+    await settle();
+    expect(at.begun).toEqual(['list a']);
+    at.onDemand.request('a/1', 'a');
+    at.onDemand.request('a/2', 'a');
+    await settle();
+    expect(at.begun).toEqual(['list a']);
+    await at.endNext();
+    expect(at.begun).toEqual(['list a', 'list a']);
+  });
+
+  it('reads no more at once than there are slots', async () => {
+    const at = refresher({ slots: new Slots(2) });
+    for (const key of ['a', 'b', 'c']) at.onDemand.request(key, key);
+    await settle();
+    expect(at.begun).toEqual(['a', 'b']);
+    await at.endNext();
+    expect(at.begun).toEqual(['a', 'b', 'c']);
+  });
+
+  it('a failed read fails those who wait for it, and the next one runs', async () => {
+    const at = refresher();
+    const failing = at.onDemand.refresh('a', 's', never);
+    await settle();
+    const next = at.onDemand.refresh('a', 's', never);
+    at.ends.shift()?.reject(new AutoscalerError({ kind: 'auth' }, 'No.'));
+    await expect(failing).rejects.toMatchObject({ kind: 'auth' });
+    await settle();
+    await at.endNext();
+    await next;
+    expect(at.outcomes).toEqual(['failed', 'refreshed']);
+  });
+
+  it('an abort ends the wait of one, not the read', async () => {
+    const at = refresher();
+    const stop = new AbortController();
+    const one = at.onDemand.refresh('a', 's', stop.signal);
+    const other = at.onDemand.refresh('a', 's', never);
+    await settle();
+    stop.abort();
+    await expect(one).rejects.toMatchObject({ kind: 'cancelled' });
+    await at.endNext();
+    await other;
+  });
+
+  it('a read that takes too long fails, and its key is free again', async () => {
+    const at = refresher({ timeoutMs: 5000 });
+    const slow = at.onDemand.refresh('a', 's', never);
+    const failed = expect(slow).rejects.toMatchObject({ kind: 'unavailable' });
+    await at.clock.advance(5000);
+    await failed;
+    at.onDemand.request('a', 's');
+    await settle();
+    expect(at.begun).toEqual(['a', 'a']);
+    expect(at.clock.sleeping).toBe(1);
+  });
+
+  it('stopping cancels what runs and what waits', async () => {
+    const at = refresher({ slots: new Slots(1) });
+    const running = at.onDemand.refresh('a', 's', never);
+    const queued = at.onDemand.refresh('b', 's', never);
+    const both = Promise.allSettled([running, queued]);
+    await settle();
+    at.onDemand.stop();
+    expect((await both).map((one) => one.status === 'rejected' && (one.reason as AutoscalerError).kind)).toEqual([
+      'cancelled',
+      'cancelled',
+    ]);
+    at.onDemand.request('c', 's');
+    await settle();
+    expect(at.begun).toEqual(['a']);
+    expect(at.clock.sleeping).toBe(0);
+  });
+});
+
+describe('waiting for confirmation', () => {
+  function withTable() {
+    const at = sets();
+    const onDemand = new OnDemand({
+      name: 'sets',
+      clock: at.clock,
+      slots: new Slots(8),
+      readOne: () => Promise.resolve(),
+      readScope: () => Promise.resolve(),
+      confirmedAfter: (key, seq, signal) => at.table.confirmedAfter(key, seq, signal),
+    });
+    at.table.commitList(list(at, [setRow(5)]));
+    return { at, onDemand };
+  }
+
+  it('caching 39: true once a read begun later is accepted', async () => {
+    const { at, onDemand } = withTable();
+    const early = at.order.stamp();
+    const wait = onDemand.confirmed('pool', at.order.tick());
+    at.table.observe({ ...setRow(5), stamp: early, via: 'get', agentId: LISTER });
+    await at.clock.advance(10_000);
+    at.table.commitList(list(at, [setRow(5)]));
+    expect(await wait).toBe(true);
+    expect(at.clock.sleeping).toBe(0);
+  });
+
+  it('false when none came in 30 s', async () => {
+    const { at, onDemand } = withTable();
+    const wait = onDemand.confirmed('pool', at.order.tick());
+    await at.clock.advance(30_000);
+    expect(await wait).toBe(false);
+  });
+
+  it('rejects when the caller gives up', async () => {
+    const { at, onDemand } = withTable();
+    const stop = new AbortController();
+    const wait = onDemand.confirmed('pool', at.order.tick(), { signal: stop.signal });
+    stop.abort();
+    await expect(wait).rejects.toMatchObject({ kind: 'cancelled' });
+  });
+});

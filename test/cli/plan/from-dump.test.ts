@@ -1,0 +1,143 @@
+/** `plan --dump` answers with the very decision that the daemon took, at whatever moment it was dumped. */
+import { describe, expect, it } from 'vitest';
+import { AutoscalerError } from '../../../src/lib/errors.ts';
+import { podName } from '../../../src/domain/ids.ts';
+import { dumpRecord } from '../../../src/loop/replay/dump.ts';
+import { planScaleDown } from '../../../src/planning/scale-down/plan.ts';
+import { planScaleUp } from '../../../src/planning/scale-up/plan.ts';
+import type { LoopRecord } from '../../../src/domain/ports/records.ts';
+import { ClusterSnapshot } from '../../../src/scheduling/snapshot/cluster-snapshot.ts';
+import { aStage } from '../../loop/support.ts';
+import { aCluster, aGroup, aNode, anInstance, anObservation, aPod, aRef, aShape, resourceNames, START_MS } from '../../support/builders.ts';
+import { aCapacityPolicy, aPolicy } from '../../support/policy.ts';
+import { NO_STATE } from '../../planning/scale-up/world.ts';
+import { plan } from './support.ts';
+
+const quick = aPolicy({ scaleUp: { enforceMinSize: false }, scaleDown: { unneededForMs: 0, delayAfterAddMs: 0 } });
+
+interface Said {
+  readonly scaleUp: { readonly increases: readonly unknown[] };
+  readonly scaleDown: { readonly removals: readonly { readonly node: string }[] };
+  readonly notes?: readonly string[];
+}
+
+async function asked(record: LoopRecord, ...argv: readonly string[]): Promise<Said> {
+  const { code, out, err } = await plan(['--dump=d.json', '--json', ...argv], { 'd.json': dumpRecord(record, resourceNames) });
+  expect({ code, err }).toEqual({ code: 0, err: '' });
+  return JSON.parse(out) as Said;
+}
+
+async function expectSame(record: LoopRecord): Promise<void> {
+  const said = await asked(record);
+  const [scaleUp] = record.scaleUp;
+  const increases = (scaleUp?.increases ?? []).map(({ group, from, to, pods }) => ({ group, from, to, pods: pods.map(podName).sort() }));
+  if (scaleUp !== undefined) expect(said.scaleUp.increases).toEqual(increases);
+  if (record.scaleDown === undefined) return;
+  expect(said.scaleDown.removals.map(({ node }) => node)).toEqual(record.scaleDown.removals.map(({ node }) => node).sort());
+}
+
+const downs = (records: readonly LoopRecord[]) => records.filter(({ scaleDown }) => scaleDown !== undefined);
+
+describe('plan --dump', () => {
+  it('of a loop that ran out of time stops where it stopped, and goes on when another question is asked', async () => {
+    const tight = { ...groupTemplate(), allocatable: resourceNames.parse({ cpu: '1', memory: '1Gi', pods: '9' }) };
+    const groups = [aGroup({ id: 'roomy', target: 0 }), aGroup({ id: 'tight', target: 0, template: tight })];
+    const cluster = aCluster({ pods: [aPod({ name: 'web', cpu: '900m', memory: '900Mi' })] });
+    for (const [loopId, first] of [
+      [1, 'tight'],
+      [2, 'roomy'],
+    ] as const) {
+      const observation = { ...anObservation(groups, cluster), loopId };
+      const input = { observation, state: NO_STATE, policy: quick, names: resourceNames };
+      const scaleUp = planScaleUp({ ...input, isLate: (made) => made >= 1 });
+      expect(scaleUp).toMatchObject({ cutShortAfter: 1, increases: [{ group: first }] });
+      const record = { observation, stateBefore: NO_STATE, scaleUp: [scaleUp], scaleDown: undefined, policy: quick };
+      await expectSame(record);
+      expect((await asked(record, '--set-max=roomy=7')).scaleUp.increases).toMatchObject([{ group: 'roomy' }]);
+    }
+  });
+
+  it('of a loop that grew removes nothing, and neither does the answer', async () => {
+    const nodes = [aNode({ name: 'a-0' }), aNode({ name: 'a-1' })];
+    const stage = aStage({ groups: [aGroup({ id: 'a', target: 2 })], nodes, pods: [aPod({ name: 'wide', cpu: '99' })], policy: quick });
+    await stage.runOnce();
+    stage.cluster.addPending(aPod({ name: 'web', cpu: '3', shape: { nodeSelector: { only: 'b' } } }));
+    stage.cloud.groups.set(aGroup({ id: 'b' }).id, aGroup({ id: 'b', target: 0, template: groupTemplate({ only: 'b' }) }));
+    await stage.clock.advance(1_000);
+    await stage.runOnce();
+    const grown = downs(stage.records).find(({ scaleUpPlanned }) => scaleUpPlanned === true);
+    if (grown === undefined) throw new Error('nothing grew');
+    expect(grown.scaleDown?.unneeded.size).toBe(2);
+    await expectSame(grown);
+    expect((await asked(grown)).notes).toContain('Nothing is removed: nodes are being added in this loop.');
+  });
+
+  it('of a loop whose growth failed knows that nothing may go', async () => {
+    const observation = anObservation(
+      [aGroup({ id: 'a', target: 2 })],
+      aCluster({ nodes: [aNode({ name: 'a-0' }), aNode({ name: 'a-1' })] }),
+    );
+    const state = { ...NO_STATE, unneededSince: new Map(['a-0', 'a-1'].map((name) => [name, START_MS - 1e7] as const)) };
+    const snapshot = new ClusterSnapshot({ names: resourceNames });
+    snapshot.sync(observation.cluster);
+    const scaleDown = planScaleDown({ observation, state, policy: quick, names: resourceNames, snapshot, scaleUpPlanned: 'unknown' });
+    await expectSame({ observation, stateBefore: state, scaleUp: [], scaleDown, policy: quick, scaleUpPlanned: 'unknown' });
+  });
+
+  it('of a second plan of one loop leaves out what the first one had tried', async () => {
+    const stage = aStage({
+      groups: [aGroup({ id: 'a', target: 0 }), aGroup({ id: 'b', target: 0 })],
+      pods: [aPod({ name: 'web' })],
+      policy: quick,
+    });
+    stage.cloud.onIncrease = ({ group }) =>
+      group === 'a'
+        ? {
+            kind: 'failed',
+            group,
+            error: new AutoscalerError({ kind: 'out-of-capacity', scope: {} }, 'none left', { code: 'AllocationFailed' }),
+          }
+        : undefined;
+    await stage.runOnce();
+    const ups = stage.records.filter(({ scaleUp }) => scaleUp.length > 0);
+    expect(ups.map(({ excluded }) => excluded)).toEqual([[], ['a']]);
+    for (const record of ups) await expectSame(record);
+  });
+
+  it('of a turn of a request is about what the request asks for', async () => {
+    const podTemplates = new Map([['default/big', { namespace: 'default', name: 'big', generation: 1, shape: aShape({ cpu: '3' }) }]]);
+    const ref = aRef('ProvisioningRequest', 'train');
+    const className = 'best-effort-atomic-scale-up.autoscaling.x-k8s.io';
+    const request = { ref, status: { conditions: [] }, className, podSets: [{ podTemplate: 'big', count: 2 }], parameters: {} };
+    const capacity = { requests: [request], podTemplates };
+    const observation = anObservation([aGroup({ id: 'a', target: 0 })], { ...aCluster(), capacity });
+    const policy = { ...quick, capacity: aCapacityPolicy({ requests: true }) };
+    const turn = { uid: ref.uid, granted: [] };
+    const scaleUp = planScaleUp({ observation, state: NO_STATE, policy, names: resourceNames, request: turn });
+    expect(scaleUp.increases).toMatchObject([{ to: 2 }]);
+    await expectSame({ observation, stateBefore: NO_STATE, scaleUp: [scaleUp], scaleDown: undefined, policy, request: turn });
+  });
+
+  it('tells of machines that are no nodes and go', async () => {
+    const lost = anInstance({ node: 'a-1', state: 'running', firstSeenMs: START_MS - 3_600_000 });
+    const stuck = anInstance({ node: 'a-2', state: 'failed', firstSeenMs: START_MS - 3_600_000 });
+    const groups = [aGroup({ id: 'a', target: 3, instances: [anInstance({ node: 'a-0' }), lost, stuck] })];
+    const observation = anObservation(groups, aCluster({ nodes: [aNode({ name: 'a-0' })] }));
+    const snapshot = new ClusterSnapshot({ names: resourceNames });
+    snapshot.sync(observation.cluster);
+    const state = { ...NO_STATE, unregisteredSince: new Map([[lost.key, lost.firstSeenMs]]) };
+    const scaleDown = planScaleDown({ observation, state, policy: quick, names: resourceNames, snapshot, scaleUpPlanned: false });
+    expect(scaleDown.instanceRemovals).toHaveLength(2);
+    const record = { observation, stateBefore: state, scaleUp: [], scaleDown, policy: quick, scaleUpPlanned: false };
+    expect((await asked(record)).notes).toEqual([
+      'Machines of pool a that failed are deleted: 1.',
+      'Machines of pool a that never became nodes are deleted: 1.',
+    ]);
+  });
+});
+
+function groupTemplate(labels: Readonly<Record<string, string>> = {}) {
+  const { template } = aGroup({ id: 'any' });
+  if (template === undefined) throw new Error('a group of the builders has a template');
+  return { ...template, labels: { ...template.labels, ...labels } };
+}

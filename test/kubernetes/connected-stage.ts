@@ -1,0 +1,125 @@
+/**
+ * The adapter as production wires it, over a kubeconfig, against the simulated cluster. Both live on the cluster's clock,
+ * which stands still while a request is on its way.
+ */
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { connectKubernetes, type Kubernetes, type KubernetesOptions } from '../../src/kubernetes/kubernetes.ts';
+import { seededRandom } from '../../src/lib/random.ts';
+import { ResourceNames } from '../../src/domain/resources.ts';
+import type { ClusterView } from '../../src/domain/observation.ts';
+import type { JournalEntry } from '../../src/simulator/cluster/http/server.ts';
+import type { Machine } from '../../src/simulator/base/vm-feed.ts';
+import { silentLog } from '../../src/telemetry/log.ts';
+import { createMetrics, type Metrics } from '../../src/telemetry/metrics.ts';
+import { clockOf } from '../support/process-clock.ts';
+import { atRest } from '../support/virtual-world.ts';
+import { aMachine, setStage, type Stage } from '../simulator/cluster/stage.ts';
+
+export interface Replica {
+  readonly kubernetes: Kubernetes;
+  readonly metrics: Metrics;
+  readonly names: ResourceNames;
+}
+
+export interface ConnectedStage extends Stage {
+  readonly kubeconfigPath: string;
+  readonly signal: AbortSignal;
+  /** Connects once more, as another process would. */
+  connect(options?: Partial<KubernetesOptions>): Promise<Replica>;
+  /** Lets the world's time pass, event by event, until the condition holds; fails when it has not after ten minutes of it. */
+  until(condition: () => boolean): Promise<void>;
+  /** Waits for a call of the adapter while the world's time goes on. */
+  settled<Value>(call: Promise<Value>): Promise<Value>;
+  /** Requests that the adapter made for this verb and resource (`pods`, `pods/eviction`). */
+  asked(verb: string, resource: string): readonly JournalEntry[];
+}
+
+export const WORKERS: readonly Machine[] = [aMachine('sys-1', { pool: 'system' }), aMachine('usr-1'), aMachine('usr-2')];
+
+const MOST_MS = 600_000;
+
+/** Starts a cluster whose nodes are up; nothing is connected to it yet. */
+export async function setConnectedStage(machines: readonly Machine[] = WORKERS): Promise<ConnectedStage> {
+  const stage = await setStage(machines);
+  const dir = await mkdtemp(join(tmpdir(), 'kubernetes-adapter-'));
+  const kubeconfigPath = join(dir, 'kubeconfig');
+  await writeFile(kubeconfigPath, stage.cluster.kubeconfig());
+  const replicas: Replica[] = [];
+  const calls = watchCalls();
+  const rest = (): Promise<void> =>
+    atRest(() => (stage.cluster.pendingRequests() + calls.open() > 0 ? 'a request is on its way' : undefined));
+  const until = async (condition: () => boolean): Promise<void> => {
+    const end = stage.clock.now() + MOST_MS;
+    for (await rest(); !condition(); await rest()) {
+      const next = stage.clock.nextDueAt();
+      if (next === undefined || next > end) throw new Error(`never: ${condition.toString()}`);
+      stage.clock.advance(Math.max(0, next - stage.clock.now()));
+    }
+  };
+  return {
+    ...stage,
+    kubeconfigPath,
+    signal: new AbortController().signal,
+    connect: async (options = {}) => {
+      const replica = await connect(stage, { kubeconfigPath, ...options });
+      replicas.push(replica);
+      return replica;
+    },
+    until,
+    settled: async (call) => {
+      let over = false;
+      const watched = call.finally(() => (over = true));
+      watched.catch(() => undefined);
+      await until(() => over);
+      return watched;
+    },
+    asked: (verb, resource) =>
+      stage.cluster.journal().filter((entry) => entry.userAgent === 'aks-autoscaler' && entry.verb === verb && entry.resource === resource),
+    stop: async () => {
+      await Promise.all(replicas.map(({ kubernetes }) => kubernetes.close()));
+      calls.stop();
+      await stage.stop();
+      await rm(dir, { recursive: true });
+    },
+  };
+}
+
+async function connect(stage: Stage, options: Partial<KubernetesOptions>): Promise<Replica> {
+  const metrics = createMetrics();
+  const names = new ResourceNames();
+  const kubernetes = await connectKubernetes({
+    options: { namespace: 'kube-system', leaseName: 'aks-autoscaler', identity: 'replica-1', leaderElect: false, ...options },
+    clock: clockOf(stage.clock),
+    random: seededRandom(1),
+    log: silentLog(),
+    metrics,
+    names,
+  });
+  return { kubernetes, metrics, names };
+}
+
+/** Requests of this process's HTTP client that have no answer yet, by the channels it tells its steps on. */
+function watchCalls(): { readonly open: () => number; readonly stop: () => void } {
+  const open = new Set<unknown>();
+  const requestOf = (message: unknown): unknown => (message as { readonly request: unknown }).request;
+  const begun = (message: unknown): void => void open.add(requestOf(message));
+  const answered = (message: unknown): void => void open.delete(requestOf(message));
+  const ends = ['undici:request:headers', 'undici:request:error'];
+  subscribe('undici:request:create', begun);
+  for (const channel of ends) subscribe(channel, answered);
+  return {
+    open: () => open.size,
+    stop: () => {
+      unsubscribe('undici:request:create', begun);
+      for (const channel of ends) unsubscribe(channel, answered);
+    },
+  };
+}
+
+/** Every pod of a view, bound or waiting. */
+export function podNames(view: ClusterView): readonly string[] {
+  return [...[...view.podsByNode.values()].flat(), ...view.pendingPods].map(({ namespace, name }) => `${namespace}/${name}`).sort();
+}

@@ -1,0 +1,219 @@
+/** From the objects of `resource.k8s.io/v1` to nodes with devices and pods with claims. */
+import { describe, expect, it } from 'vitest';
+import type { ObjectJson } from '../../src/kubernetes/api/core-json.ts';
+import { ReflectedCluster, type Troubles } from '../../src/kubernetes/views/cluster-tables.ts';
+import { ResourceNames } from '../../src/domain/resources.ts';
+import { claimTemplate, deviceClass, gpus, gpuSlice, ownClaim, resourceClaim, sharedClaim } from '../support/device-objects.ts';
+
+const GPU_LABEL = 'kubernetes.azure.com/accelerator';
+const node = (name: string, labels: Readonly<Record<string, string>> = {}): ObjectJson =>
+  ({
+    metadata: { name, uid: `uid-${name}`, labels },
+    status: {
+      capacity: { cpu: '8', memory: '32Gi', pods: '110' },
+      allocatable: { cpu: '8', memory: '32Gi', pods: '110' },
+      conditions: [{ type: 'Ready', status: 'True' }],
+    },
+  }) as ObjectJson;
+const pod = (name: string, spec: object, status: object = {}): ObjectJson =>
+  ({ metadata: { name, namespace: 'default', uid: `uid-${name}` }, spec: { containers: [], ...spec }, status }) as ObjectJson;
+
+function clusterOf(objects: Readonly<Record<string, readonly object[]>>) {
+  const cluster = new ReflectedCluster(new ResourceNames());
+  const tableOf = (resource: string) => cluster.sources().find((source) => source.resource === resource)?.table;
+  const put = (resource: string, object: object): void => tableOf(resource)?.put(object);
+  const drop = (resource: string, object: object): void => tableOf(resource)?.remove(object);
+  for (const [resource, items] of Object.entries(objects)) for (const item of items) put(resource, item);
+  const pending = (name: string, troubles: Troubles = {}) => cluster.views(troubles).pendingPods.find((each) => each.name === name);
+  const devicesOf = (name: string) => cluster.views().nodes.get(name)?.devices;
+  return { cluster, put, drop, pending, devicesOf };
+}
+
+const KINDS = { deviceclasses: [deviceClass()], resourceclaimtemplates: [claimTemplate('one', [gpus(1)])] };
+
+describe('devices that drivers publish', () => {
+  it('are those of the newest generation, once all of its slices are there', () => {
+    const part = (name: string, generation: number, count: number, devices: readonly string[]) =>
+      gpuSlice('n-1', 0, {
+        name,
+        spec: { pool: { name: 'n-1', generation, resourceSliceCount: count }, devices: devices.map((device) => ({ name: device })) },
+      });
+    const { put, drop, devicesOf } = clusterOf({ nodes: [node('n-1')], resourceslices: [part('old', 1, 1, ['a', 'b', 'c'])] });
+    const names = (): unknown => devicesOf('n-1')?.pools.map(({ devices }) => devices.map(({ name }) => name));
+    expect(names()).toEqual([['a', 'b', 'c']]);
+    put('resourceslices', part('new-1', 2, 2, ['b']));
+    expect([names(), devicesOf('n-1')?.incomplete]).toEqual([[], ['gpu.example.com/n-1']]);
+    put('resourceslices', part('new-2', 2, 2, ['a']));
+    expect([names(), devicesOf('n-1')?.incomplete]).toEqual([[['b', 'a']], []]);
+    // The same device twice is nobody's.
+    put('resourceslices', part('new-2', 2, 2, ['b']));
+    expect(names()).toEqual([]);
+    for (const name of ['old', 'new-1', 'new-2']) drop('resourceslices', part(name, 1, 1, []));
+    expect(devicesOf('n-1')).toBeUndefined();
+  });
+
+  it('are read with null for every list that is not given, as the API server writes it', () => {
+    const slice = gpuSlice('n-1', 0, { spec: { devices: null, sharedCounters: null } });
+    const empty = { ...claimTemplate('one', []), spec: { spec: { devices: { requests: null, constraints: null } } } };
+    const pods = [pod('p', ownClaim('one'))];
+    const { devicesOf, pending } = clusterOf({ nodes: [node('n-1')], resourceslices: [slice], resourceclaimtemplates: [empty], pods });
+    expect(devicesOf('n-1')?.pools).toMatchObject([{ name: 'n-1', devices: [] }]);
+    // Who asks for nothing is content everywhere, also where drivers have not published yet.
+    expect(pending('p')?.shape).toMatchObject({ unsupported: [], devices: { claims: [], blockers: [] } });
+  });
+
+  it.each<[string, object, string]>([
+    ['shared by capacity', { allowMultipleAllocations: true }, 'is shared by parts of its capacity (allowMultipleAllocations)'],
+    ['bound under conditions', { bindingConditions: ['ready'] }, 'is bound only under conditions (bindingConditions)'],
+    ['bound to the node it is taken on', { bindsToNode: true }, 'is bound only under conditions (bindingConditions)'],
+    ['of nodes that it names itself', { nodeName: 'n-2' }, 'says by itself which nodes it is of'],
+    ['of all nodes', { allNodes: true }, 'says by itself which nodes it is of'],
+    ['whole and of one node', {}, ''],
+  ])('that are %s are given to nobody where that is not judged', (_what, part, strange) => {
+    const slice = gpuSlice('n-1', 0, { spec: { devices: [{ name: 'a', ...part }] } });
+    const { devicesOf } = clusterOf({ nodes: [node('n-1')], resourceslices: [slice] });
+    expect(devicesOf('n-1')?.pools[0]?.devices[0]?.strange ?? '').toBe(strange);
+  });
+
+  it('make a node ready whose labels promise GPUs that no device plugin reports', () => {
+    const { cluster, put } = clusterOf({ nodes: [node('n-1', { [GPU_LABEL]: 'nvidia' })] });
+    const readiness = () => cluster.views().nodes.get('n-1')?.readiness;
+    expect(readiness()).toMatchObject({ ready: false, reason: 'cluster-autoscaler.kubernetes.io/resource-not-ready' });
+    put('resourceslices', gpuSlice('n-1', 2));
+    expect(readiness()).toMatchObject({ ready: true, reason: '' });
+  });
+
+  it('are held by claims, except where a pod of the node holds them itself or somebody only looks on', () => {
+    const own = pod(
+      'p',
+      { nodeName: 'n-1', ...ownClaim('one') },
+      { phase: 'Running', resourceClaimStatuses: [{ name: 'gpu', resourceClaimName: 'p-gpu' }] },
+    );
+    const { cluster, devicesOf } = clusterOf({
+      ...KINDS,
+      nodes: [node('n-1')],
+      pods: [own],
+      resourceslices: [gpuSlice('n-1', 4)],
+      resourceclaims: [
+        resourceClaim('p-gpu', { on: 'n-1', devices: ['gpu-0'], owner: 'uid-p' }),
+        resourceClaim('team', { on: 'n-1', devices: ['gpu-2'] }),
+        resourceClaim('watcher', { on: 'n-1', devices: ['gpu-3'], admin: true }),
+      ],
+    });
+    expect(devicesOf('n-1')?.held).toEqual(['gpu.example.com/n-1/gpu-2']);
+    expect(
+      cluster
+        .views()
+        .podsByNode.get('n-1')
+        ?.map(({ heldDevices }) => heldDevices),
+    ).toEqual([['gpu.example.com/n-1/gpu-0']]);
+  });
+
+  it('cost nothing where nothing changes: the same view comes out again', () => {
+    const { cluster, put } = clusterOf({
+      ...KINDS,
+      nodes: [node('n-1')],
+      pods: [pod('p', ownClaim('one'))],
+      resourceslices: [gpuSlice('n-1', 4)],
+    });
+    const [before, again] = [cluster.views(), cluster.views()];
+    expect(again.nodes).toBe(before.nodes);
+    expect(again.pendingPods).toBe(before.pendingPods);
+    put('resourceclaims', resourceClaim('elsewhere', { on: 'n-9', devices: ['gpu-0'] }));
+    const after = cluster.views();
+    expect(after.nodes.get('n-1')).toBe(before.nodes.get('n-1'));
+    expect(after.pendingPods[0]).toBe(before.pendingPods[0]);
+  });
+});
+
+describe('what device claims mean for a pod', () => {
+  it('replicas with claims of their own have one shape', () => {
+    const { cluster } = clusterOf({ ...KINDS, pods: [pod('a', ownClaim('one')), pod('b', ownClaim('one'))] });
+    const [a, b] = cluster.views().pendingPods;
+    expect(a?.shape).toBe(b?.shape);
+    expect(a?.shape.unsupported).toEqual([]);
+    expect(a?.shape.devices?.claims).toHaveLength(1);
+  });
+
+  it.each([
+    ['not heard of', { devices: 'resourceslices have not been heard of for 400 s' }, ['resourceslices have not been heard of']],
+    ['fine, volumes are not', { volumes: 'trouble' }, []],
+  ])('where devices are %s', (_, troubles, parts) => {
+    const { pending } = clusterOf({ ...KINDS, pods: [pod('p', ownClaim('one'))] });
+    const unsupported = pending('p', troubles)?.shape.unsupported ?? [];
+    expect(unsupported.map(({ detail }) => detail).filter((detail) => !parts.some((part) => detail.includes(part)))).toEqual([]);
+    expect(unsupported).toHaveLength(parts.length);
+  });
+
+  const status = { resourceClaimStatuses: [{ name: 'gpu', resourceClaimName: 'p-gpu' }] };
+  const users = Array.from({ length: 256 }, (_, at) => `uid-${at}`);
+  it.each([
+    ['was made for another pod', pod('p', ownClaim('one'), status), resourceClaim('p-gpu', { owner: 'uid-x' }), 'pod is not owner'],
+    ['is being deleted', pod('p', sharedClaim('team')), deleting(resourceClaim('team')), 'resourceclaim is being deleted'],
+    [
+      'has as many users as it may',
+      pod('p', sharedClaim('team')),
+      resourceClaim('team', { on: 'n-1', reservedFor: users }),
+      'resourceclaim in use',
+    ],
+  ])('a claim that %s blocks it', (_, waiting, claim, message) => {
+    const { pending } = clusterOf({ ...KINDS, pods: [waiting], resourceclaims: [claim] });
+    expect(
+      pending('p')
+        ?.shape.devices?.blockers.map((blocker) => blocker.message)
+        .join(),
+    ).toContain(message);
+  });
+
+  it('a claim of its own that has devices already pins a pod that is not bound yet', () => {
+    const { pending } = clusterOf({
+      ...KINDS,
+      pods: [pod('p', ownClaim('one'), status)],
+      resourceclaims: [resourceClaim('p-gpu', { owner: 'uid-p', on: 'n-1', devices: ['gpu-0'] })],
+    });
+    expect(pending('p')?.shape.devices).toMatchObject({ claims: [], pins: [{ claim: 'gpu' }] });
+  });
+
+  it('a DaemonSet has devices on its nodes like any other pod', () => {
+    const template = { metadata: { labels: {} }, spec: { containers: [], ...ownClaim('one') } };
+    const { cluster } = clusterOf({
+      ...KINDS,
+      daemonsets: [{ metadata: { name: 'd', namespace: 'default', uid: 'd' }, spec: { template } }],
+    });
+    expect(cluster.views().daemonSets[0]?.shape).toMatchObject({ unsupported: [], devices: { claims: [{ name: 'gpu' }] } });
+  });
+});
+
+describe('objects that are odd', () => {
+  it('nulls stand for what is not set, and what nobody can read is not there', () => {
+    const nothing = { metadata: { name: 'x', namespace: 'default' }, spec: null, status: null };
+    const hollow = { metadata: { name: 'y' }, spec: { driver: 'd', pool: null, nodeName: 'n-1', devices: null, sharedCounters: null } };
+    const odd = gpuSlice('n-2', 0, {
+      spec: {
+        devices: [
+          { name: 'gpu-0', attributes: null, capacity: { memory: { value: 'much' }, cores: null }, taints: null, consumesCounters: null },
+        ],
+      },
+    });
+    const claim = {
+      metadata: { name: 'c', namespace: 'default' },
+      spec: { devices: { requests: null, constraints: null } },
+      status: { allocation: null, reservedFor: null },
+    };
+    const { cluster, devicesOf } = clusterOf({
+      nodes: [node('n-1'), node('n-2')],
+      pods: [pod('p', sharedClaim('c'))],
+      resourceslices: [nothing, hollow, odd],
+      deviceclasses: [nothing],
+      resourceclaims: [nothing, claim],
+      resourceclaimtemplates: [nothing],
+    });
+    expect(cluster.views().pendingPods[0]?.shape).toMatchObject({ unsupported: [], devices: { blockers: [], pins: [] } });
+    expect(devicesOf('n-1')?.pools.map(({ devices }) => devices)).toEqual([[]]);
+    expect(devicesOf('n-2')?.pools[0]?.devices[0]).toMatchObject({ name: 'gpu-0', attributes: {}, capacity: {}, taints: [] });
+  });
+});
+
+function deleting(claim: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  return { ...claim, metadata: { ...(claim['metadata'] as object), deletionTimestamp: '2026-11-21T08:00:00Z' } };
+}

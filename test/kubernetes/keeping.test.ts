@@ -1,0 +1,72 @@
+/** What objects say about being left alone: annotations of nodes, and budgets that can never allow anything. */
+import { describe, expect, it } from 'vitest';
+import { createNodeProjection, projectNode } from '../../src/kubernetes/projection/node.ts';
+import { projectBudget } from '../../src/kubernetes/projection/workloads.ts';
+import { ResourceNames } from '../../src/domain/resources.ts';
+import { judgePod } from '../../src/scheduling/drainability/drainability.ts';
+import { drainContext, drainRulesOf } from '../../src/scheduling/drainability/drain-rule.ts';
+import { aCluster, aPod, START_MS } from '../support/builders.ts';
+import { aPolicy } from '../support/policy.ts';
+
+const shared = createNodeProjection(new ResourceNames());
+const DISABLED = 'cluster-autoscaler.kubernetes.io/scale-down-disabled';
+const KARPENTER = 'karpenter.sh/do-not-disrupt';
+
+it.each<[Readonly<Record<string, string>>, boolean, string | undefined]>([
+  [{}, false, undefined],
+  [{ [DISABLED]: 'true' }, true, undefined],
+  [{ [DISABLED]: 'True' }, false, undefined],
+  [{ [DISABLED]: '1' }, false, undefined],
+  [{ [KARPENTER]: 'true' }, true, 'karpenter.sh/do-not-disrupt: "true"'],
+  [{ [KARPENTER]: 'false' }, false, undefined],
+  [{ [DISABLED]: 'false', [KARPENTER]: 'true' }, true, 'karpenter.sh/do-not-disrupt: "true"'],
+])('a node that says %j is kept: %s', (annotations, kept, because) => {
+  const node = projectNode({ metadata: { name: 'n', annotations }, status: {} }, shared);
+  expect({ kept: node.scaleDownDisabled, because: node.disabledBecause }).toEqual({ kept, because });
+});
+
+describe('a budget that allows nothing', () => {
+  const drains = (spec: object, status: object) => {
+    const budget = projectBudget({
+      metadata: { name: 'b', namespace: 'default' },
+      spec: { selector: {}, ...spec },
+      status: { disruptionsAllowed: 0, ...status },
+    });
+    return judgePod(aPod({ nodeName: 'n' }), drainContext(aCluster({ disruptionBudgets: [budget] }), drainRulesOf(aPolicy()), START_MS));
+  };
+  const failed = { conditions: [{ type: 'DisruptionAllowed', status: 'False', reason: 'SyncFailed', message: 'found no controllers' }] };
+  const counted = { expectedPods: 3, currentHealthy: 2, desiredHealthy: 2 };
+
+  it.each([
+    { name: 'one more healthy pod would do', spec: { minAvailable: 2 }, status: counted, never: undefined },
+    { name: 'maxUnavailable 0', spec: { maxUnavailable: 0 }, status: {}, never: 'maxUnavailable is 0' },
+    { name: 'maxUnavailable 0 %', spec: { maxUnavailable: '0%' }, status: {}, never: 'maxUnavailable is 0%' },
+    { name: 'minAvailable 100 %', spec: { minAvailable: '100%' }, status: {}, never: 'minAvailable is 100%' },
+    {
+      name: 'as many as there are',
+      spec: { minAvailable: 3 },
+      status: { ...counted, desiredHealthy: 3 },
+      never: '3 of 3 pods must be healthy',
+    },
+    {
+      name: 'more than there are',
+      spec: { minAvailable: 5 },
+      status: { ...counted, desiredHealthy: 5 },
+      never: '5 of 3 pods must be healthy',
+    },
+    {
+      name: 'that nobody can count',
+      spec: { maxUnavailable: 1 },
+      status: failed,
+      never: 'its pods cannot be counted: found no controllers',
+    },
+    { name: 'a status that says little', spec: { maxUnavailable: 1 }, status: {}, never: undefined },
+  ])('$name: $never', ({ spec, status, never }) => {
+    const detail = never === undefined ? expect.not.stringContaining('never') : `default/b: it can never allow a disruption: ${never}`;
+    expect(drains(spec, status)).toEqual({ kind: 'block', reason: 'NotEnoughPdb', detail, passing: never === undefined });
+  });
+
+  it('is named only while it allows nothing: the API server counts', () => {
+    expect(drains({ maxUnavailable: '0%' }, { disruptionsAllowed: 1 })).toEqual({ kind: 'move' });
+  });
+});

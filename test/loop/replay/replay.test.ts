@@ -1,0 +1,117 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { ResourceNames } from '../../../src/domain/resources.ts';
+import { dumpRecord, plainPlan, readDump } from '../../../src/loop/replay/dump.ts';
+import { replay } from '../../../src/loop/replay/replay.ts';
+import type { LoopRecord } from '../../../src/domain/ports/records.ts';
+import { aBudget, aGroup, aNode, aPod, aShape, aTemplate, resourceNames } from '../../support/builders.ts';
+import { aPolicy } from '../../support/policy.ts';
+import { aStage } from '../support.ts';
+
+/** A process of another day: it has met other extended resources first, so its indexes differ. */
+function otherProcess(): ResourceNames {
+  const names = new ResourceNames();
+  names.indexOf('example.com/never-seen-here');
+  return names;
+}
+
+function replayed(record: LoopRecord) {
+  const names = otherProcess();
+  return replay(readDump(dumpRecord(record, resourceNames), names), names);
+}
+
+describe('a dumped decision', () => {
+  it('of a scale-up with extended resources comes out the same in another process', async () => {
+    const gpu = { resources: { 'nvidia.com/gpu': '1' } };
+    const groups = [aGroup({ id: 'cpu', target: 0 }), aGroup({ id: 'gpu', target: 0, template: aTemplate(gpu) })];
+    const stage = aStage({ groups, pods: [aPod({ name: 'train', shape: gpu }), aPod({ name: 'web' }), aPod({ name: 'huge', cpu: '99' })] });
+    await stage.runOnce();
+    const up = stage.records.find((record) => record.scaleUp.length > 0);
+    if (up === undefined) throw new Error('no scale-up was recorded');
+    const result = replayed(up);
+    expect(result.equal).toBe(true);
+    expect(result.scaleUp?.increases.length).toBeGreaterThan(0);
+    expect(plainPlan(result.scaleUp ?? {})).toEqual(plainPlan(up.scaleUp[0] ?? {}));
+  });
+
+  it('from a learned template comes out the same, and says where each part of it was known from', async () => {
+    const shape = aShape({ cpu: '100m' });
+    const daemonRequests = new Map([['kube-system/agent', resourceNames.parse({ cpu: '3' })]]);
+    const origins = { labels: {}, taints: {}, capacity: {}, allocatable: { cpu: 'learned' } } as const;
+    const template = { ...aTemplate(), source: 'learned', origins, daemonRequests } as const;
+    const daemonSets = [{ namespace: 'kube-system', name: 'agent', uid: 'ds', shape }];
+    const pods = [aPod({ name: 'web', cpu: '900m' }), aPod({ name: 'other', cpu: '900m' })];
+    const stage = aStage({ groups: [aGroup({ id: 'a', target: 0, template })], pods, daemonSets });
+    await stage.runOnce();
+    const up = stage.records.find((record) => record.scaleUp.length > 0);
+    if (up === undefined) throw new Error('no scale-up was recorded');
+    expect(up.scaleUp[0]?.increases).toMatchObject([{ to: 2 }]);
+    expect(replayed(up).equal).toBe(true);
+    const { observation } = readDump(dumpRecord(up, resourceNames), resourceNames);
+    expect(observation.cloud.groups[0]?.template).toMatchObject({ source: 'learned', origins });
+  });
+
+  it('ES22: that was cut for want of time comes out the same, cut at the same place', async () => {
+    const groups = ['a', 'b', 'c'].map((id) => aGroup({ id, target: 0 }));
+    const policy = aPolicy({ scaleUp: { enforceMinSize: false, maxPlanningMs: 0 } });
+    const stage = aStage({ groups, pods: [aPod({ name: 'web' })], policy });
+    await stage.runOnce();
+    const up = stage.records.find((record) => record.scaleUp.length > 0);
+    if (up === undefined) throw new Error('no scale-up was recorded');
+    expect(up.scaleUp[0]?.cutShortAfter).toBe(1);
+    expect(replayed(up).equal).toBe(true);
+  });
+
+  it('of a scale-down with timers and budgets comes out the same', async () => {
+    const policy = aPolicy({ scaleUp: { enforceMinSize: false }, scaleDown: { unneededForMs: 5000, delayAfterAddMs: 0 } });
+    const nodes = [aNode({ name: 'a-0' }), aNode({ name: 'a-1' }), aNode({ name: 'a-2' })];
+    const pods = [aPod({ name: 'busy', cpu: '3', nodeName: 'a-0' }), aPod({ name: 'small', nodeName: 'a-1' })];
+    const stage = aStage({ groups: [aGroup({ id: 'a', target: 3 })], nodes, pods, disruptionBudgets: [aBudget()], policy });
+    await stage.runOnce();
+    await stage.clock.advance(6000);
+    await stage.runOnce();
+    const downs = stage.records.filter((record) => record.scaleDown !== undefined);
+    expect(downs.at(-1)?.scaleDown?.removals.length).toBeGreaterThan(0);
+    for (const record of downs) expect(replayed(record).equal).toBe(true);
+  });
+
+  it('shows when the plan is another one', async () => {
+    const stage = aStage({ groups: [aGroup({ id: 'a', target: 0 })], pods: [aPod({ cpu: '2' })] });
+    await stage.runOnce();
+    const record = stage.records[0];
+    const plan = record?.scaleUp[0];
+    if (record === undefined || plan === undefined) throw new Error('nothing was recorded');
+    const forged = {
+      ...record,
+      scaleUp: [{ ...plan, increases: plan.increases.map((increase) => ({ ...increase, to: increase.to + 1 })) }],
+    };
+    expect(replayed(record).equal).toBe(true);
+    expect(replayed(forged).equal).toBe(false);
+  });
+
+  it('of any mix of pods and groups comes out the same', async () => {
+    const sizes = fc.array(fc.record({ cpu: fc.integer({ min: 50, max: 5000 }), zone: fc.constantFrom('1', '2', '') }), { maxLength: 20 });
+    await fc.assert(
+      fc.asyncProperty(sizes, fc.integer({ min: 1, max: 4 }), async (wants, groupCount) => {
+        const groups = Array.from({ length: groupCount }, (_, index) =>
+          aGroup({ id: `g${index}`, target: 0, maxSize: 3, template: aTemplate({ labels: { zone: String(index % 3) } }) }),
+        );
+        const pods = wants.map(({ cpu, zone }, index) =>
+          aPod({ name: `p${index}`, cpu: `${cpu}m`, ...(zone === '' ? {} : { shape: { nodeSelector: { zone } } }) }),
+        );
+        const stage = aStage({ groups, pods });
+        await stage.runOnce();
+        for (const record of stage.records) expect(replayed(record).equal).toBe(true);
+      }),
+      { numRuns: 40, seed: 7 },
+    );
+  });
+
+  it.each([
+    ['text', 'hello', /not JSON/],
+    ['another JSON', '{"a": 1}', /not a dump/],
+    ['another version', '{"version": 99, "shapes": []}', /version 1/],
+  ])('%s is refused in a sentence', (_what, text, sentence) => {
+    expect(() => readDump(text, otherProcess())).toThrow(sentence);
+  });
+});

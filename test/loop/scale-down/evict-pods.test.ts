@@ -1,0 +1,166 @@
+import { describe, expect, it } from 'vitest';
+import { aPod, type PodOptions } from '../../support/builders.ts';
+import { MINUTE, setUp, removalOf, isMarked, lastOutcome } from '../removal-stage.ts';
+
+describe('the order of evictions', () => {
+  const daemon = (name: string, rest: PodOptions = {}): PodOptions => ({ name, daemonSet: true, ...rest });
+  const occupied = { fromOccupied: true, fromEmpty: false };
+  const app: PodOptions = { name: 'app' };
+
+  it.each([
+    { name: 'occupied node, by default', pods: [app, daemon('log')], evicted: ['app', 'log'] },
+    { name: 'occupied node, opted out', pods: [app, daemon('log', { daemonEviction: false })], evicted: ['app'] },
+    { name: 'empty node, by default', pods: [daemon('log')], evicted: [] },
+    { name: 'empty node, opted in', pods: [daemon('log', { daemonEviction: true })], evicted: ['log'] },
+    { name: 'occupied node, turned off', pods: [app, daemon('log')], policy: undefined, evicted: ['app'] },
+  ])('AC11: pods of a DaemonSet: $name', async ({ pods, evicted, ...rest }) => {
+    const evictDaemonPods = 'policy' in rest ? { fromOccupied: false, fromEmpty: false } : occupied;
+    const world = setUp({ pods, drain: { evictDaemonPods } });
+    // The agent never ends by itself: it must not be waited for.
+    const exists = world.cluster.podExists.bind(world.cluster);
+    world.cluster.podExists = async (pod, signal) => (pod.uid.endsWith('log') ? true : exists(pod, signal));
+    world.runner.start(
+      removalOf(
+        'g-0',
+        world.pods.filter((pod) => !pod.daemonSet),
+      ),
+    );
+    await world.clock.advance(MINUTE);
+    expect(world.cluster.evicted.map(({ pod }) => pod)).toEqual(evicted);
+    expect(lastOutcome(world)?.kind).toBe('deleted');
+  });
+
+  it('AC11: a refusal to evict a pod of a DaemonSet stops nothing and is not repeated', async () => {
+    const world = setUp({ pods: [app, daemon('log')], drain: { evictDaemonPods: occupied } });
+    let asked = 0;
+    world.cluster.onEvict = (pod) => {
+      if (!pod.daemonSet) return undefined;
+      asked += 1;
+      return { kind: 'blocked', message: 'budget', retryAfterMs: undefined };
+    };
+    world.runner.start(removalOf('g-0', world.pods.slice(0, 1)));
+    await world.clock.advance(MINUTE);
+    expect(asked).toBe(1);
+    expect(lastOutcome(world)?.kind).toBe('deleted');
+  });
+
+  it('DR14: a pod of a priority below the cutoff is asked to go, and not waited for', async () => {
+    const world = setUp({ pods: [app, { name: 'worthless', controller: undefined, shape: { priority: -11 } }] });
+    world.cluster.onEvict = (pod) => (pod.name === 'app' ? undefined : { kind: 'blocked', message: 'budget', retryAfterMs: undefined });
+    let asked = 0;
+    world.cluster.onCall = (call, subject) => {
+      if (call === 'evict' && subject === 'worthless') asked += 1;
+    };
+    world.runner.start(removalOf('g-0', world.pods.slice(0, 1)));
+    await world.clock.advance(MINUTE);
+    expect(asked).toBe(1);
+    expect(lastOutcome(world)?.kind).toBe('deleted');
+  });
+
+  it('with named bands, pods of DaemonSets may be asked last: they go band by band after all others have gone, with the cap of their band, and are waited for', async () => {
+    const bands = [
+      { priority: 0, graceMs: 20_000 },
+      { priority: 1_000, graceMs: 5_000 },
+    ];
+    const pods: readonly PodOptions[] = [
+      daemon('low-agent', {}),
+      { name: 'vip', shape: { priority: 5_000 } },
+      { name: 'plain' },
+      daemon('agent', { shape: { priority: 1_000 } }),
+    ];
+    const world = setUp({ pods, drain: { bands, evictDaemonPods: occupied, daemonPodsLast: true } });
+    world.cluster.endsAfterPolls = 1;
+    world.runner.start(removalOf('g-0', world.pods.slice(1, 3)));
+    await world.clock.advance(2 * MINUTE);
+    expect(world.cluster.evicted).toEqual([
+      { pod: 'plain', graceMs: 20_000 },
+      { pod: 'vip', graceMs: 5_000 },
+      { pod: 'low-agent', graceMs: 20_000 },
+      { pod: 'agent', graceMs: 5_000 },
+    ]);
+    expect(lastOutcome(world)?.kind).toBe('deleted');
+  });
+
+  it('named bands go one after the other, DaemonSet pods among them, each with its own cap', async () => {
+    const bands = [
+      { priority: 0, graceMs: 20_000 },
+      { priority: 1_000, graceMs: 0 },
+    ];
+    const pods: readonly PodOptions[] = [
+      { name: 'vip', shape: { priority: 5_000 }, terminationGraceMs: 20 * MINUTE },
+      { name: 'low', shape: { priority: -5 } },
+      { name: 'plain' },
+      daemon('agent', { shape: { priority: 1_000 } }),
+    ];
+    const world = setUp({ pods, drain: { bands, evictDaemonPods: occupied } });
+    world.cluster.endsAfterPolls = 1;
+    world.runner.start(removalOf('g-0', world.pods.slice(0, 3)));
+    await world.clock.advance(5_500);
+    expect(world.cluster.evicted).toEqual([
+      { pod: 'low', graceMs: 20_000 },
+      { pod: 'plain', graceMs: 20_000 },
+    ]);
+    await world.clock.advance(MINUTE);
+    expect(world.cluster.evicted.slice(2)).toEqual([
+      { pod: 'vip', graceMs: 20 * MINUTE },
+      { pod: 'agent', graceMs: 30_000 },
+    ]);
+    expect(lastOutcome(world)?.kind).toBe('deleted');
+  });
+});
+
+describe('a node that somebody asks to keep for a while', () => {
+  const ask = (world: ReturnType<typeof setUp>, delayDeletion: readonly string[]) => {
+    const node = world.cluster.nodes.get('g-0');
+    if (node !== undefined) world.cluster.nodes.set('g-0', { ...node, delayDeletion });
+  };
+
+  it.each([
+    { name: 'is deleted once nobody asks any more', asksForMs: 40_000, deletedWithinMs: 52_000 },
+    { name: 'is deleted when the time is up', asksForMs: 60 * MINUTE, deletedWithinMs: 130_000 },
+  ])('$name', async ({ asksForMs, deletedWithinMs }) => {
+    const world = setUp({ drain: { deletionDelayTimeoutMs: 2 * MINUTE } });
+    world.runner.start(removalOf('g-0'));
+    await world.clock.advance(2_000);
+    // Set after the drain began: only a fresh read can see it.
+    ask(world, ['csi']);
+    const heldMs = Math.min(asksForMs, 2 * MINUTE);
+    await world.clock.advance(heldMs);
+    expect(world.cloud.deletes).toEqual([]);
+    if (asksForMs === heldMs) ask(world, []);
+    await world.clock.advance(deletedWithinMs - heldMs);
+    expect(world.cloud.deletes).toHaveLength(1);
+    expect(lastOutcome(world)?.kind).toBe('deleted');
+  });
+
+  it('is deleted at once when delays are turned off', async () => {
+    const world = setUp({ node: { delayDeletion: ['csi'] }, drain: { deletionDelayTimeoutMs: 0 } });
+    world.runner.start(removalOf('g-0'));
+    await world.clock.advance(6_000);
+    expect(world.cloud.deletes).toHaveLength(1);
+  });
+
+  it('stays when a pod arrives while another operation holds its group up', async () => {
+    const world = setUp({});
+    world.cloud.onTurn = () => world.clock.sleep(10 * MINUTE, new AbortController().signal);
+    world.runner.start(removalOf('g-0'));
+    await world.clock.advance(5 * MINUTE);
+    const late = aPod({ name: 'late', nodeName: 'g-0' });
+    world.cluster.pods.set(late.uid, late);
+    await world.clock.advance(6 * MINUTE);
+    expect(lastOutcome(world)).toMatchObject({ kind: 'undone', message: expect.stringContaining('late') });
+    expect(world.cloud.deletes).toEqual([]);
+  });
+
+  it('stays when a pod arrives during the delay', async () => {
+    const world = setUp({ node: { delayDeletion: ['csi'] }, drain: { deletionDelayTimeoutMs: 2 * MINUTE } });
+    world.runner.start(removalOf('g-0'));
+    await world.clock.advance(30_000);
+    const late = aPod({ name: 'late', nodeName: 'g-0' });
+    world.cluster.pods.set(late.uid, late);
+    await world.clock.advance(5 * MINUTE);
+    expect(lastOutcome(world)?.kind).toBe('undone');
+    expect(isMarked(world)).toBe(false);
+    expect(world.cloud.deletes).toEqual([]);
+  });
+});

@@ -1,0 +1,334 @@
+import { describe, expect, it } from 'vitest';
+import { AutoscalerError } from '../../../src/lib/errors.ts';
+import type { ScaleDownPlan } from '../../../src/domain/plan.ts';
+import { TO_BE_DELETED_TAINT } from '../../../src/domain/taints.ts';
+import { ownerKey, type OwnerState } from '../../../src/domain/workloads.ts';
+import { emptyLoopState, reduceRemovals } from '../../../src/planning/state/loop-state.ts';
+import { executeScaleDown } from '../../../src/loop/scale-down/execute.ts';
+import type { OwnerReader } from '../../../src/domain/ports/cluster.ts';
+import { silentLog } from '../../../src/telemetry/log.ts';
+import { keyOf, START_MS } from '../../support/builders.ts';
+import { settle } from '../../support/fake-clock.ts';
+import { aPolicy } from '../../support/policy.ts';
+import { MINUTE, G, setUp, removalOf, reasons, isMarked, lastOutcome } from '../removal-stage.ts';
+
+describe('a removal', () => {
+  it('marks, waits, deletes by id, and leaves the mark on the node that goes', async () => {
+    const world = setUp();
+    world.runner.start(removalOf('g-0'));
+    expect(world.runner.inFlight()).toEqual(new Set(['g-0']));
+    await world.clock.advance(4_999);
+    expect(world.cloud.deletes).toEqual([]);
+    expect(world.cluster.nodes.get('g-0')).toMatchObject({
+      unschedulable: true,
+      taints: [{ key: TO_BE_DELETED_TAINT, value: String(START_MS / 1000), effect: 'NoSchedule' }],
+    });
+    await world.clock.advance(MINUTE);
+    expect(world.cloud.deletes).toEqual([{ group: G, instances: [keyOf('g-0')], allowBelowMin: false }]);
+    expect(isMarked(world)).toBe(true);
+    expect(world.runner.collect().map((outcome) => outcome.kind)).toEqual(['started', 'deleted']);
+    expect(world.runner.collect()).toEqual([]);
+    expect(world.runner.inFlight().size).toBe(0);
+    expect(world.ends).toHaveLength(1);
+    expect(reasons(world)).toEqual(['ScaleDown', 'ScaleDown']);
+    expect((await world.metrics.scaleDown.nodes.get()).values).toMatchObject([{ value: 1, labels: { node_group: 'g', cause: 'empty' } }]);
+  });
+
+  it('DR13: a node is not touched when the ReplicaSet of one of its pods turns out to be gone', async () => {
+    const known = new Map<string, OwnerState>();
+    const read: OwnerReader['read'] = (owners) => {
+      for (const owner of owners) known.set(ownerKey(owner), { exists: false });
+      return Promise.resolve();
+    };
+    const world = setUp({ pods: [{ name: 'orphan' }], owners: { known: () => known, read } });
+    world.runner.start(removalOf('g-0', world.pods));
+    await world.clock.advance(MINUTE);
+    expect(lastOutcome(world)).toMatchObject({ kind: 'undone', step: 'recheck', message: expect.stringContaining('ControllerNotFound') });
+    expect([...known.keys()]).toHaveLength(1);
+    expect(world.cluster.events).toEqual([]);
+    expect(world.cluster.evicted).toEqual([]);
+    expect(isMarked(world)).toBe(false);
+  });
+
+  it('what is not known of an owner keeps the node, and is not asked again at once', async () => {
+    const read = () => Promise.reject(new AutoscalerError({ kind: 'kube-api', status: 500 }, 'the API server is tired'));
+    const world = setUp({ pods: [{ name: 'web' }], owners: { known: () => new Map(), read } });
+    world.runner.start(removalOf('g-0', world.pods));
+    await world.clock.advance(MINUTE);
+    const outcome = lastOutcome(world);
+    expect(outcome).toMatchObject({ kind: 'undone', step: 'recheck', message: expect.stringContaining('the API server is tired') });
+    expect(outcome).toMatchObject({ atMs: START_MS, retryAtMs: START_MS + 5 * MINUTE });
+    expect(isMarked(world)).toBe(false);
+    const state = reduceRemovals(emptyLoopState(START_MS), outcome === undefined ? [] : [outcome], START_MS);
+    expect(state.unremovable.get('g-0')).toMatchObject({ reason: 'UnexpectedError', untilMs: START_MS + 5 * MINUTE });
+    expect(state.lastScaleDownFailureMs).toBeLessThan(START_MS);
+  });
+
+  it('AC14: nodes of a group that are ready together go in one call', async () => {
+    const world = setUp({ nodes: 4 });
+    for (const node of ['g-0', 'g-1', 'g-2']) world.runner.start(removalOf(node));
+    await world.clock.advance(MINUTE);
+    expect(world.cloud.deletes.map((request) => request.instances)).toEqual([[keyOf('g-0'), keyOf('g-1'), keyOf('g-2')]]);
+  });
+
+  it('a pod that is ending already is waited for, and not asked again', async () => {
+    const world = setUp({ pods: [{ name: 'ending', deletionAtMs: START_MS + 30_000 }, { name: 'running' }] });
+    world.runner.start(removalOf('g-0', world.pods));
+    await world.clock.advance(MINUTE);
+    expect(world.cluster.evicted.map(({ pod }) => pod)).toEqual(['running']);
+    expect(lastOutcome(world)?.kind).toBe('deleted');
+  });
+
+  it('no plan, however wrong, begins more removals in a window than are allowed; a group that goes together counts whole', async () => {
+    const world = setUp({ nodes: 8, perWindow: 3 });
+    for (const node of ['g-0', 'g-1']) world.runner.start(removalOf(node));
+    world.runner.startTogether([removalOf('g-2'), removalOf('g-3')]);
+    world.runner.start(removalOf('g-4'));
+    world.runner.start(removalOf('g-5'));
+    world.runner.removeInstances([{ group: G, instance: keyOf('g-6'), cause: 'failed' }]);
+    await world.clock.advance(MINUTE);
+    expect(world.cloud.deletes.flatMap(({ instances }) => instances)).toEqual([keyOf('g-0'), keyOf('g-1'), keyOf('g-4')]);
+    await world.clock.advance(10 * MINUTE);
+    world.runner.start(removalOf('g-5'));
+    await world.clock.advance(MINUTE);
+    expect(world.cloud.deletes.flatMap(({ instances }) => instances)).toContain(keyOf('g-5'));
+  });
+
+  it('what was begun before the process counts in its window, and a new limit holds at once', async () => {
+    const world = setUp({ nodes: 6, perWindow: 3 });
+    world.runner.recall([START_MS - 9 * MINUTE, START_MS]);
+    for (const node of ['g-0', 'g-1']) world.runner.start(removalOf(node));
+    await world.clock.advance(MINUTE);
+    expect(world.cloud.deletes.flatMap(({ instances }) => instances)).toEqual([keyOf('g-0')]);
+    world.runner.start(removalOf('g-1'));
+    world.runner.start(removalOf('g-2'));
+    await world.clock.advance(MINUTE);
+    expect(world.cloud.deletes.flatMap(({ instances }) => instances)).toEqual([keyOf('g-0'), keyOf('g-1')]);
+    world.runner.reconfigure(aPolicy({ scaleDown: { maxRemovalsPerWindow: 4 } }));
+    world.runner.start(removalOf('g-3'));
+    await world.clock.advance(MINUTE);
+    expect(world.cloud.deletes.flatMap(({ instances }) => instances)).toEqual([keyOf('g-0'), keyOf('g-1'), keyOf('g-3')]);
+  });
+
+  it('AC16: nodes that go together wait for the last one, and go in one call', async () => {
+    const world = setUp({ nodes: 3, pods: [{ name: 'slow' }] });
+    world.cluster.endsAfterPolls = 4;
+    world.runner.startTogether([removalOf('g-0', world.pods), removalOf('g-1'), removalOf('g-2')]);
+    await world.clock.advance(6_000);
+    expect(world.cloud.deletes).toEqual([]);
+    await world.clock.advance(MINUTE);
+    expect(world.cloud.deletes.map(({ instances }) => [...instances].sort())).toEqual([[keyOf('g-0'), keyOf('g-1'), keyOf('g-2')]]);
+    expect(world.runner.collect().filter(({ kind }) => kind === 'deleted')).toHaveLength(3);
+  });
+
+  it('AC16: one drain that fails calls the others off: nothing is deleted, no mark is left', async () => {
+    const world = setUp({ nodes: 3, pods: [{ name: 'stuck' }] });
+    world.cluster.endsAfterPolls = Infinity;
+    world.runner.startTogether([removalOf('g-0', world.pods), removalOf('g-1'), removalOf('g-2')]);
+    await world.clock.advance(5 * MINUTE);
+    expect(world.cloud.deletes).toEqual([]);
+    expect(['g-0', 'g-1', 'g-2'].filter((node) => isMarked(world, node))).toEqual([]);
+    const ends = world.runner.collect().filter((outcome) => outcome.kind === 'undone');
+    expect(ends.map(({ node, step }) => `${node} ${step}`).sort()).toEqual(['g-0 wait', 'g-1 stopped', 'g-2 stopped']);
+    expect(ends.find(({ node }) => node === 'g-1')?.message).toMatch(/goes with its group or not at all, and g-0: .*did not end in time/);
+    expect(world.runner.inFlight().size).toBe(0);
+  });
+
+  it.each([
+    ['nodes that go each by itself: the others go', false, [keyOf('g-0'), keyOf('g-2')]],
+    ['nodes that go together: none goes', true, []],
+  ])('a mark that cannot be written, of %s, and that node rests', async (_name, together, gone) => {
+    const world = setUp({ nodes: 3 });
+    world.cluster.onCall = (call, node) => {
+      if (call === 'taint' && node === 'g-1') throw new AutoscalerError({ kind: 'kube-api', status: 500 }, 'the API server is away');
+      return undefined;
+    };
+    const removals = ['g-0', 'g-1', 'g-2'].map((node) => removalOf(node));
+    if (together) world.runner.startTogether(removals);
+    else for (const removal of removals) world.runner.start(removal);
+    await world.clock.advance(2 * MINUTE);
+    expect(world.cloud.deletes.flatMap(({ instances }) => instances)).toEqual(gone);
+    expect(['g-0', 'g-1', 'g-2'].filter((node) => isMarked(world, node) && !gone.includes(keyOf(node)))).toEqual([]);
+    const undone = world.runner.collect().filter((outcome) => outcome.kind === 'undone');
+    const failed = undone.find(({ node }) => node === 'g-1');
+    expect([undone.length, failed?.step]).toEqual([together ? 3 : 1, 'taint']);
+    expect((failed?.retryAtMs ?? 0) - (failed?.atMs ?? 0)).toBeGreaterThan(MINUTE);
+  });
+
+  it('AC16: Azure refusing the one call undoes every node', async () => {
+    const world = setUp({ nodes: 2, minSize: 1 });
+    world.runner.startTogether([removalOf('g-0'), removalOf('g-1')]);
+    await world.clock.advance(MINUTE);
+    expect(['g-0', 'g-1'].filter((node) => isMarked(world, node))).toEqual([]);
+    expect(world.runner.collect().filter(({ kind }) => kind === 'undone')).toHaveLength(2);
+  });
+
+  it('AC04: a group that goes together may be more than run in parallel; nobody else starts beside it', async () => {
+    const world = setUp({ nodes: 13 });
+    world.runner.startTogether(Array.from({ length: 12 }, (_, index) => removalOf(`g-${index}`)));
+    world.runner.start(removalOf('g-12'));
+    await world.clock.advance(MINUTE);
+    expect(world.cloud.deletes.map(({ instances }) => instances.length)).toEqual([12]);
+  });
+
+  it('AC09: caps the grace; ordinary pods end before critical ones', async () => {
+    const world = setUp({
+      pods: [
+        { name: 'dns', shape: { priority: 2_000_000_000 } },
+        { name: 'slow', terminationGraceMs: 20 * MINUTE },
+      ],
+    });
+    world.runner.start(removalOf('g-0', world.pods));
+    await world.clock.advance(MINUTE);
+    expect(world.cluster.evicted).toEqual([
+      { pod: 'slow', graceMs: 10 * MINUTE },
+      { pod: 'dns', graceMs: 30_000 },
+    ]);
+    expect(world.cluster.podsOn('g-0')).toEqual([]);
+    expect(lastOutcome(world)?.kind).toBe('deleted');
+  });
+
+  it('AC09: a pod that is still there 30 s past its grace stops it', async () => {
+    const world = setUp({ pods: [{ name: 'stuck', terminationGraceMs: 20 * MINUTE }] });
+    world.cluster.endsAfterPolls = Infinity;
+    world.runner.start(removalOf('g-0', world.pods));
+    await world.clock.advance(5_000 + 629_000);
+    expect(isMarked(world)).toBe(true);
+    await world.clock.advance(2_000);
+    expect(isMarked(world)).toBe(false);
+    expect(lastOutcome(world)).toMatchObject({ kind: 'undone', step: 'wait' });
+    expect(world.cloud.deletes).toEqual([]);
+  });
+
+  it.each([
+    { name: 'AC08: refused for 90 s, then granted', blockedForMs: 90_000, end: 'deleted' },
+    { name: 'AC08: refused beyond 2 min', blockedForMs: 10 * MINUTE, end: 'undone' },
+  ])('$name', async ({ blockedForMs, end }) => {
+    const world = setUp({ pods: [{ name: 'guarded' }] });
+    world.cluster.onEvict = () =>
+      world.clock.now() < START_MS + 5_000 + blockedForMs ? { kind: 'blocked', message: 'budget', retryAfterMs: undefined } : undefined;
+    world.runner.start(removalOf('g-0', world.pods));
+    await world.clock.advance(5 * MINUTE);
+    const outcome = lastOutcome(world);
+    expect(outcome?.kind).toBe(end);
+    expect(isMarked(world)).toBe(end === 'deleted');
+    if (end === 'undone') {
+      expect(outcome).toMatchObject({ step: 'evict', retryAtMs: expect.any(Number) });
+      expect(world.cluster.nodes.get('g-0')?.unschedulable).toBe(false);
+      expect(reasons(world)).toEqual(['ScaleDown', 'ScaleDown', 'ScaleDownFailed', 'ScaleDownFailed']);
+    }
+  });
+
+  it('AC12: two pods of one name in different namespaces are both seen through', async () => {
+    const world = setUp({
+      pods: [
+        { name: 'twin', namespace: 'a' },
+        { name: 'twin', namespace: 'b' },
+      ],
+    });
+    world.cluster.onEvict = (pod) => (pod.namespace === 'b' ? { kind: 'blocked', message: 'budget', retryAfterMs: undefined } : undefined);
+    world.runner.start(removalOf('g-0', world.pods));
+    await world.clock.advance(5 * MINUTE);
+    expect(lastOutcome(world)).toMatchObject({ kind: 'undone', message: 'pod b/twin: budget' });
+    expect(world.cloud.deletes).toEqual([]);
+  });
+});
+
+describe('the runner', () => {
+  it('takes no node twice and no more than may run in parallel', async () => {
+    const world = setUp({ nodes: 14 });
+    for (let index = 0; index < 14; index++) world.runner.start(removalOf(`g-${index % 12}`));
+    expect(world.runner.inFlight().size).toBe(10);
+    await world.clock.advance(MINUTE);
+    expect(world.cloud.deletes.flatMap((request) => request.instances)).toHaveLength(10);
+  });
+
+  it('stop undoes what was begun and takes nothing new', async () => {
+    const world = setUp({ pods: [{ name: 'slow' }] });
+    world.cluster.endsAfterPolls = Infinity;
+    world.runner.start(removalOf('g-0', world.pods));
+    world.runner.start(removalOf('g-1'));
+    await world.clock.advance(3_000);
+    const stopped = world.runner.stop(new AbortController().signal);
+    await world.clock.advance(5_000);
+    await stopped;
+    world.runner.start(removalOf('g-1'));
+    expect([isMarked(world, 'g-0'), isMarked(world, 'g-1')]).toEqual([false, false]);
+    const undone = world.runner.collect().filter((outcome) => outcome.kind === 'undone');
+    expect(undone.map(({ step, message }) => `${step}: ${message}`)).toEqual([
+      'stopped: the autoscaler stops',
+      'stopped: the autoscaler stops',
+    ]);
+    expect(world.cloud.deletes).toEqual([]);
+  });
+
+  it('stop with a signal that has fired writes nothing more', async () => {
+    const world = setUp();
+    world.runner.start(removalOf('g-0'));
+    await world.clock.advance(1_000);
+    await world.runner.stop(AbortSignal.abort());
+    await settle();
+    expect(isMarked(world)).toBe(true);
+  });
+
+  it('stop waits for a deletion that was already asked for', async () => {
+    const world = setUp();
+    const answer = Promise.withResolvers<void>();
+    world.cloud.onCall = (call) => (call === 'deleteInstances' ? answer.promise : undefined);
+    world.runner.start(removalOf('g-0'));
+    await world.clock.advance(10_000);
+    const stopped = world.runner.stop(new AbortController().signal);
+    await settle();
+    answer.resolve();
+    await stopped;
+    expect(lastOutcome(world)?.kind).toBe('deleted');
+    expect(isMarked(world)).toBe(true);
+  });
+});
+
+describe('executeScaleDown', () => {
+  const planOf = (change: Partial<ScaleDownPlan>): ScaleDownPlan => ({
+    unneeded: new Map(),
+    removals: [],
+    instanceRemovals: [],
+    kept: [],
+    inhibited: undefined,
+    summary: '',
+    ...change,
+  });
+
+  it('CS02: deletes failed instances below the minimum, strangers not, and asks again only after a rest', async () => {
+    const world = setUp({ minSize: 2 });
+    const instanceRemovals = [
+      { group: G, instance: keyOf('g-0'), cause: 'failed' },
+      { group: G, instance: keyOf('g-1'), cause: 'never-registered' },
+    ] as const;
+    const run = () =>
+      executeScaleDown({ plan: planOf({ instanceRemovals }), runner: world.runner, log: silentLog(), metrics: world.metrics });
+    run();
+    run();
+    await settle();
+    expect(world.cloud.deletes.map((request) => [request.instances[0], request.allowBelowMin])).toEqual([
+      [keyOf('g-0'), true],
+      [keyOf('g-1'), false],
+    ]);
+    expect(world.runner.collect().map((outcome) => outcome.kind === 'instances' && outcome.accepted)).toEqual([true, false]);
+    await world.clock.advance(MINUTE);
+    run();
+    await settle();
+    expect(world.cloud.deletes).toHaveLength(4);
+  });
+
+  it('AC20: publishes the plan by reason and starts its removals', async () => {
+    const world = setUp();
+    const kept = [
+      { node: 'a', reason: 'NotUnderutilized' },
+      { node: 'b', reason: 'NotUnderutilized' },
+    ] as const;
+    const plan = planOf({ kept, removals: [removalOf('g-0')], unneeded: new Map([['g-0', START_MS]]) });
+    executeScaleDown({ plan, runner: world.runner, log: silentLog(), metrics: world.metrics });
+    expect(world.runner.inFlight().size).toBe(1);
+    expect((await world.metrics.scaleDown.kept.get()).values).toEqual([{ value: 2, labels: { reason: 'NotUnderutilized' } }]);
+    await world.clock.advance(MINUTE);
+  });
+});

@@ -1,0 +1,132 @@
+import { describe, expect, it } from 'vitest';
+import { AutoscalerError } from '../../../src/lib/errors.ts';
+import type { Node } from '../../../src/domain/node.ts';
+import { PREEMPTED_TAINT } from '../../../src/loop/scale-down/spot-preemption.ts';
+import { aGroup, anInstance, aNode, aPod, START_MS, type NodeOptions } from '../../support/builders.ts';
+import { aPolicy } from '../../support/policy.ts';
+import { settle } from '../../support/fake-clock.ts';
+import { aStage, valueOf } from '../support.ts';
+
+const preemption = { noticedAtMs: START_MS, deadlineMs: START_MS + 30_000, notice: 'PreemptScheduled' };
+const CONTROLLER = { kind: 'ReplicaSet', name: 'web', uid: 'rs' };
+const mark = (value: string) => ({ key: PREEMPTED_TAINT, value, effect: 'NoSchedule' }) as const;
+
+/** One Spot node that is full, and the node that is to go. */
+function stageOf(options: NodeOptions, ours = true) {
+  const going = aNode({ name: 's-0', ...options });
+  const pods = [
+    aPod({ name: 'web', nodeName: 's-0', cpu: '3', controller: CONTROLLER, terminationGraceMs: 60_000, unschedulable: undefined }),
+    aPod({ name: 'agent', nodeName: 's-0', daemonSet: true, controller: { ...CONTROLLER, kind: 'DaemonSet' }, unschedulable: undefined }),
+    aPod({ name: 'bare', nodeName: 's-0', controller: undefined, unschedulable: undefined }),
+    aPod({ name: 'static', nodeName: 's-0', mirror: true, unschedulable: undefined }),
+  ];
+  const group = aGroup({ id: 's', target: 1, instances: ours ? [anInstance({ node: 's-0' })] : [] });
+  const policy = aPolicy({ scaleUp: { enforceMinSize: false }, scaleDown: { enabled: false } });
+  return aStage({ groups: ours ? [group] : [], nodes: [going], pods, policy });
+}
+
+const nodeIn = (stage: ReturnType<typeof aStage>): Node | undefined => stage.cluster.nodes.get('s-0');
+
+describe('a node that the platform takes back', () => {
+  it('is cordoned and marked, its pods get what is left of the notice, and their room is ordered in the same loop', async () => {
+    const stage = stageOf({ preemption });
+    const report = await stage.runOnce();
+    await settle();
+    expect(report.rounds.flatMap(({ increases }) => increases.map(({ increase }) => [increase.from, increase.to]))).toEqual([[1, 2]]);
+    expect(nodeIn(stage)).toMatchObject({ unschedulable: true, taints: [mark('cordoned')] });
+    expect(stage.cluster.evicted).toEqual([{ pod: 'web', graceMs: 28_000 }]);
+    expect(await valueOf(stage.metrics.cluster.preemptedNodes, { node_group: 's' })).toBe(1);
+    expect(stage.cluster.events.map(({ reason }) => reason)).toContain('NodePreempted');
+  });
+
+  it('is answered once for each notice', async () => {
+    const stage = stageOf({ preemption });
+    await stage.runOnce();
+    await settle();
+    await stage.runOnce();
+    await settle();
+    expect(stage.cluster.evicted).toHaveLength(1);
+    expect(await valueOf(stage.metrics.cluster.preemptedNodes, { node_group: 's' })).toBe(1);
+  });
+
+  it('is asked for again every second while a budget holds the pod, until the notice is over', async () => {
+    const stage = stageOf({ preemption });
+    let asked = 0;
+    stage.cluster.onEvict = () => {
+      asked += 1;
+      return { kind: 'blocked', message: 'budget', retryAfterMs: undefined };
+    };
+    await stage.runOnce();
+    await stage.clock.advance(60_000);
+    expect(asked).toBe(31);
+  });
+
+  it('is tried again by the next loop when the mark could not be written', async () => {
+    const stage = stageOf({ preemption });
+    let fails = true;
+    stage.cluster.onCall = (call) => {
+      if (call === 'taint' && fails) throw new AutoscalerError({ kind: 'unavailable', effect: 'unknown' }, 'no answer');
+    };
+    await stage.runOnce();
+    await settle();
+    expect(stage.cluster.evicted).toEqual([]);
+    fails = false;
+    await stage.runOnce();
+    await settle();
+    expect(stage.cluster.evicted).toHaveLength(1);
+  });
+
+  it('that somebody had cordoned before is marked so', async () => {
+    const stage = stageOf({ preemption, unschedulable: true });
+    await stage.runOnce();
+    await settle();
+    expect(nodeIn(stage)?.taints).toEqual([mark('cordoned-before')]);
+  });
+
+  it('that an earlier process marked is gone on with, and the mark is left as it is', async () => {
+    const stage = stageOf({ preemption, unschedulable: true, taints: [mark('cordoned')] });
+    await stage.runOnce();
+    await settle();
+    expect(nodeIn(stage)?.taints).toEqual([mark('cordoned')]);
+    expect(stage.cluster.evicted).toHaveLength(1);
+  });
+
+  it('that is nobody of ours is left alone', async () => {
+    const stage = stageOf({ preemption }, false);
+    await stage.runOnce();
+    await settle();
+    expect([nodeIn(stage)?.unschedulable, stage.cluster.evicted]).toEqual([false, []]);
+  });
+
+  it.each([
+    ['un-cordoned', 'cordoned', false],
+    ['left cordoned for who had done it', 'cordoned-before', true],
+  ])('and that is spared is given back: %s', async (_name, value, unschedulable) => {
+    const stage = stageOf({ unschedulable: true, taints: [mark(value)] });
+    await stage.runOnce();
+    await settle();
+    expect(nodeIn(stage)).toMatchObject({ unschedulable, taints: [] });
+    expect(stage.cluster.evicted).toEqual([]);
+  });
+
+  it.each([
+    [true, 'the machine was spared:'],
+    [false, 'the machine was taken and its node is left:'],
+  ])('is given back when it has outlived its notice by minutes, and what is said is true (ready: %s)', async (ready, words) => {
+    const outlived = { ...preemption, noticedAtMs: START_MS - 400_000, deadlineMs: START_MS - 300_000 };
+    const readiness = { ready, sinceMs: START_MS - 300_000, reason: '' };
+    const stage = stageOf({ preemption: outlived, unschedulable: true, readiness, taints: [mark('cordoned')] });
+    await stage.runOnce();
+    await settle();
+    expect(nodeIn(stage)).toMatchObject({ unschedulable: false, taints: [] });
+    expect(stage.cluster.events.map(({ message }) => message).join()).toContain(words);
+  });
+
+  it('is let go of in time when the process ends', async () => {
+    const stage = stageOf({ preemption });
+    stage.cluster.onEvict = () => ({ kind: 'blocked', message: 'budget', retryAfterMs: undefined });
+    await stage.runOnce();
+    await stage.loop.stop(new AbortController().signal);
+    expect(nodeIn(stage)?.taints).toEqual([mark('cordoned')]);
+  });
+});

@@ -1,0 +1,117 @@
+/** One row for each class, through the planner, the events, the gauge and (in test/cli/plan) the command. */
+import { describe, expect, it } from 'vitest';
+import { nodeGroupId } from '../../../src/domain/ids.ts';
+import type { Backoff } from '../../../src/domain/loop-state.ts';
+import { publishVerdicts } from '../../../src/observers/metrics/loop-metrics.ts';
+import { helplessEvents } from '../../../src/planning/explain/scale-up-events.ts';
+import { classOf, smallestFix, VERDICT_CLASSES, type VerdictClass } from '../../../src/planning/explain/refusal-class.ts';
+import { createMetrics } from '../../../src/telemetry/metrics.ts';
+import { aGroup, anInstance, aNode, aPod, aTemplate, START_MS } from '../../support/builders.ts';
+import { valueOf } from '../../loop/support.ts';
+import { planFor, type World } from '../scale-up/world.ts';
+
+const resting: Backoff = {
+  untilMs: START_MS + 60_000,
+  durationMs: 60_000,
+  lastFailureMs: START_MS,
+  cause: 'SkuNotAvailable',
+  kind: 'out-of-capacity',
+};
+const quotas = [{ name: 'cores', title: 'region', used: 10, limit: 10 }];
+const drawing = aGroup({ id: 'a', target: 0 });
+const withDraws = { ...drawing, template: { ...drawing.template!, draws: [{ quota: 'cores', cores: 4 }] } };
+const group = (part: Parameters<typeof aGroup>[0] = {}) => aGroup({ id: 'a', target: 0, ...part });
+
+const ROWS: readonly (readonly [string, VerdictClass, Omit<World, 'pods'>, string | undefined])[] = [
+  ['a new node is asked for', 'helped', { groups: [group()] }, undefined],
+  ['a present node has room', 'coming', { groups: [group({ target: 1 })], nodes: [aNode({ name: 'a-0' })] }, undefined],
+  [
+    'a node on its way has room',
+    'coming',
+    { groups: [group({ target: 1, instances: [anInstance({ node: 'a-0', state: 'creating', firstSeenMs: START_MS - 60_000 })] })] },
+    undefined,
+  ],
+  ['nothing may grow at present', 'coming', { groups: [group()], cloud: { scaleUpBlocked: 'reads are too old' } }, undefined],
+  ['its pool is at its maximum', 'blocked-by-max', { groups: [group({ maxSize: 0 })] }, 'raise max of a above 0'],
+  [
+    'its pool rests after a failure',
+    'blocked-by-backoff',
+    { groups: [group()], state: { backoffs: new Map([[nodeGroupId('a'), resting]]) } },
+    `wait until ${new Date(resting.untilMs).toISOString()}`,
+  ],
+  ['its pool is frozen by an upgrade', 'blocked-by-backoff', { groups: [group({ frozen: 'upgrading' })] }, undefined],
+  [
+    'the quota of the region is used up',
+    'blocked-by-quota',
+    { groups: [withDraws], cloud: { quotas } },
+    'ask Azure for more than 10 cores: region',
+  ],
+  [
+    "the cluster's own limit is reached",
+    'blocked-by-quota',
+    { groups: [group()], policy: { maxCoresTotal: 1 } },
+    'raise scaleUp.maxCoresTotal',
+  ],
+  ['no node of any pool would take it', 'impossible', { groups: [group({ maxSize: 0 })] }, 'for a: a node size with at least 99 cpu'],
+  [
+    'a pool may have the label that it asks for, which no document tells',
+    'impossible',
+    { groups: [group({ template: { ...aTemplate(), untold: { labels: ['kubernetes.azure.com/localdns-state'], resources: [] } } })] },
+    'for a: kubernetes.azure.com/localdns-state in a label tag of the group, or one node of it to learn from',
+  ],
+  ['there is no pool', 'impossible', { groups: [] }, undefined],
+  ['it asks for nothing', 'ignored', { groups: [group()] }, undefined],
+];
+
+describe('classes of verdicts', () => {
+  it.each(ROWS)('%s: %s', async (name, expected, world, fix) => {
+    const cpu = name.startsWith('no node of') ? '99' : '1';
+    const nodeSelector = name.startsWith('a pool may') ? { 'kubernetes.azure.com/localdns-state': 'enabled' } : {};
+    const pod = aPod({ cpu, shape: { cpu, nodeSelector }, ...(expected === 'ignored' ? { nominatedNodeName: 'gone' } : {}) });
+    const plan = planFor({ ...world, pods: [pod, aPod({ nominatedNodeName: 'gone' })] });
+    const verdict = plan.verdicts.get(pod)!;
+    expect(classOf(verdict)).toBe(expected);
+
+    const metrics = createMetrics();
+    publishVerdicts(plan, START_MS, metrics);
+    for (const each of VERDICT_CLASSES) {
+      const count = (each === expected ? 1 : 0) + (each === 'ignored' ? 1 : 0);
+      expect([each, await valueOf(metrics.cluster.pods, { verdict: each })]).toEqual([each, count]);
+      const ageSeconds = Math.max(each === expected ? 30 : 0, each === 'ignored' ? 30 : 0);
+      expect([each, await valueOf(metrics.cluster.oldestPod, { verdict: each })]).toEqual([each, ageSeconds]);
+    }
+
+    const events = helplessEvents(plan).map(({ message }) => message);
+    expect(events).toHaveLength(verdict.kind === 'helpless' ? 1 : 0);
+    if (fix === undefined) expect(events.join()).not.toContain('What would help');
+    else expect(events[0]).toContain(`. What would help: ${fix}`);
+  });
+
+  it('every class has a row', () => {
+    expect(new Set(ROWS.map(([, expected]) => expected))).toEqual(new Set(VERDICT_CLASSES));
+  });
+
+  it('EQ11: the nearest change is told: a maximum before a size that does not exist', () => {
+    const small = aGroup({
+      id: 'a-small',
+      target: 0,
+      template: { ...group().template!, allocatable: group().template!.allocatable.map(() => 1) },
+    });
+    const plan = planFor({ groups: [small, group({ id: 'full', maxSize: 0 })], pods: [aPod({ cpu: '1' })] });
+    const [verdict] = [...plan.verdicts.values()];
+    if (verdict?.kind !== 'helpless') throw new Error('helped');
+    expect(classOf(verdict)).toBe('blocked-by-max');
+    expect(smallestFix(verdict.byGroup)).toBe('raise max of full above 0');
+  });
+
+  it.each([
+    ['nothing is asked of the others', [], undefined],
+    ['but a maximum is as near', [group({ id: 'full', maxSize: 0 })], 'raise max of full above 0'],
+  ] as const)('where the group that would take the pod is frozen, %s', (_what, more, fix) => {
+    const template = { ...group().template!, allocatable: group().template!.allocatable.map(() => 1) };
+    const groups = [aGroup({ id: 'a-small', target: 0, template }), group({ id: 'frozen', frozen: 'AKS scales it' }), ...more];
+    const [verdict] = [...planFor({ groups, pods: [aPod({ cpu: '1' })] }).verdicts.values()];
+    if (verdict?.kind !== 'helpless') throw new Error('helped');
+    expect(smallestFix(verdict.byGroup)).toBe(fix);
+  });
+});

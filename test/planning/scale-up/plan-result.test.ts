@@ -1,0 +1,64 @@
+import { describe, expect, it } from 'vitest';
+import type { PodAffinityTerm, TopologySpreadConstraint } from '../../../src/domain/pod.ts';
+import { nodeGroupId } from '../../../src/domain/ids.ts';
+import type { FitReason } from '../../../src/domain/reasons.ts';
+import { planScaleUp } from '../../../src/planning/scale-up/plan.ts';
+import { explainRefusal } from '../../../src/planning/explain/refusals.ts';
+import { aCluster, aGroup, aNode, anObservation, aPod, aTemplate, resourceNames } from '../../support/builders.ts';
+import { aPolicy, NO_STATE } from './world.ts';
+
+const ZONE = 'topology.kubernetes.io/zone';
+const labels = { app: 'web' };
+const selector = { requirements: [{ key: 'app', operator: 'In', values: ['web'] }] } as const;
+const spread: TopologySpreadConstraint = {
+  topologyKey: ZONE,
+  maxSkew: 1,
+  minDomains: 1,
+  selector,
+  nodeAffinityPolicy: 'Honor',
+  nodeTaintsPolicy: 'Ignore',
+};
+const apart: PodAffinityTerm = { topologyKey: ZONE, selector, namespaces: [], namespaceSelector: undefined };
+
+/** One pod waits; the only group that may grow is in zone 1, where two like it run. Zone 2 has none and no room. */
+function refusal(shape: {
+  readonly topologySpread?: readonly TopologySpreadConstraint[];
+  readonly podAntiAffinity?: readonly PodAffinityTerm[];
+}) {
+  const nodes = ['1', '2'].map((zone) => aNode({ name: `n-${zone}`, cpu: '1', labels: { [ZONE]: `we-${zone}` } }));
+  const residents = ['a', 'b'].map((name) => aPod({ name, nodeName: 'n-1', shape: { cpu: '100m', labels } }));
+  const waiting = aPod({ name: 'p', shape: { cpu: '3', labels, ...shape } });
+  const group = aGroup({ id: 'one', target: 0, template: aTemplate({ labels: { [ZONE]: 'we-1' } }) });
+  const observation = anObservation([group], aCluster({ nodes, pods: [...residents, waiting] }));
+  const plan = planScaleUp({ observation, state: NO_STATE, policy: aPolicy(), names: resourceNames });
+  const verdict = plan.verdicts.get(waiting);
+  return verdict?.kind === 'helpless' ? verdict.byGroup[0]?.fit : verdict;
+}
+
+describe('a refusal by other pods on a new node', () => {
+  it('of spread says the skew, the pods there, and those of the emptiest domain', () => {
+    expect(refusal({ topologySpread: [spread] })).toEqual([
+      { kind: 'topology-spread', topologyKey: ZONE, detail: 'skew 3 > 1: 2 pods in we-1, 0 in the emptiest of 2 domains' },
+    ]);
+  });
+
+  it('of a label that new nodes lack says that it is the label that would help', () => {
+    const fit = refusal({ topologySpread: [{ ...spread, topologyKey: 'rack' }] });
+    expect(fit).toEqual([{ kind: 'topology-spread', topologyKey: 'rack', detail: 'missing required label' }]);
+    expect(explainRefusal({ group: nodeGroupId('one'), fit: fit as readonly FitReason[] }, undefined).fix).toBe(
+      'the label rack on the group, or another topologyKey',
+    );
+  });
+
+  it('of too few domains says how many there would have to be', () => {
+    expect(refusal({ topologySpread: [{ ...spread, minDomains: 4 }] })).toMatchObject([
+      { detail: 'skew 3 > 1: 2 pods in we-1, 0 in the emptiest of 2 domains, counted as 0 below 4' },
+    ]);
+  });
+
+  it('of anti-affinity says how many pods repel it', () => {
+    expect(refusal({ podAntiAffinity: [apart] })).toEqual([
+      { kind: 'pod-affinity', rule: 'anti-affinity', topologyKey: ZONE, detail: '2 matching pods there' },
+    ]);
+  });
+});

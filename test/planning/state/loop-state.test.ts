@@ -1,0 +1,399 @@
+import { describe, expect, it } from 'vitest';
+import { AutoscalerError, type ErrorKind } from '../../../src/lib/errors.ts';
+import { nodeGroupId } from '../../../src/domain/ids.ts';
+import type { LoopState } from '../../../src/domain/loop-state.ts';
+import type { NodeGroup } from '../../../src/domain/node-group.ts';
+import type { CloudEvent } from '../../../src/domain/observation.ts';
+import type { RemovalOutcome, RemovalStep } from '../../../src/domain/outcome.ts';
+import type { ScaleDownPlan } from '../../../src/domain/plan.ts';
+import { DELETION_CANDIDATE_TAINT, TO_BE_DELETED_TAINT } from '../../../src/domain/taints.ts';
+import {
+  emptyLoopState,
+  reduceIncrease,
+  reduceObservation,
+  reduceRemovals,
+  reduceScaleDownPlan,
+} from '../../../src/planning/state/loop-state.ts';
+import { nextBackoff } from '../../../src/planning/state/backoff.ts';
+import { aCloud, aCluster, aGroup, anInstance, aNode, anObservation, keyOf, START_MS } from '../../support/builders.ts';
+import { aPolicy } from '../../support/policy.ts';
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+const G = nodeGroupId('g');
+const policy = aPolicy();
+const START = emptyLoopState(START_MS);
+
+/** A look at one group of which `registered` nodes have joined. */
+function look(group: NodeGroup, registered: number, at = START_MS, events: readonly CloudEvent[] = []) {
+  const nodes = Array.from({ length: registered }, (_, index) => aNode({ name: `g-${index}` }));
+  const cluster = aCluster({ nodes });
+  return anObservation([group], cluster, { nowMs: at, cloud: aCloud([group], cluster, { events }) });
+}
+
+const group = (target: number, rest: Partial<NodeGroup> = {}): NodeGroup => ({ ...aGroup({ id: 'g', target }), ...rest });
+const seen = (state: LoopState, target: number, registered: number, at = START_MS) =>
+  reduceObservation(state, look(group(target), registered, at), policy);
+const failure = (detail: ErrorKind, atMs = START_MS, code = 'AllocationFailed'): CloudEvent => ({
+  kind: 'increase-failed',
+  group: G,
+  requested: 2,
+  error: { detail, code, message: 'no' },
+  atMs,
+});
+const grow = (from: number, to: number) => ({
+  increase: { group: G, from, to, version: '"1"', pods: [], cause: 'pods' as const },
+  outcome: { kind: 'accepted' as const, group: G, target: to },
+});
+const NO_STOCK: ErrorKind = { kind: 'out-of-capacity', scope: {} };
+
+describe('backoff', () => {
+  it('CS09: 5 min, 5 min again while resting, then doubled up to 30 min, forgotten after 3 h', () => {
+    const fail = (known: ReturnType<typeof nextBackoff> | undefined, atMs: number) =>
+      nextBackoff(known, { cause: 'x', atMs }, policy.backoff);
+    const first = fail(undefined, 0);
+    expect(first).toMatchObject({ untilMs: 5 * MINUTE, durationMs: 5 * MINUTE });
+    const during = fail(first, 2 * MINUTE);
+    expect(during).toMatchObject({ untilMs: 7 * MINUTE, durationMs: 5 * MINUTE });
+    const after = fail(during, 7 * MINUTE);
+    expect(after.durationMs).toBe(10 * MINUTE);
+    const fourth = fail(fail(after, 17 * MINUTE), 37 * MINUTE);
+    expect(fourth.durationMs).toBe(30 * MINUTE);
+    expect(fail(fourth, fourth.untilMs).durationMs).toBe(30 * MINUTE);
+    expect(fail(fourth, fourth.lastFailureMs + 3 * HOUR).durationMs).toBe(5 * MINUTE);
+  });
+
+  it('an increase is awaited for as long as its own group may take', () => {
+    const slow = { ...group(3), options: { maxProvisionMs: 40 * MINUTE } };
+    const asked = reduceIncrease(seen(START, 1, 1), { ...grow(1, 3), group: slow }, START_MS, policy);
+    const at = (minutes: number) => reduceObservation(asked, look(slow, 1, START_MS + minutes * MINUTE), policy);
+    expect(at(39).backoffs.size).toBe(0);
+    expect(at(41).backoffs.get(G)).toMatchObject({ cause: 'timeout' });
+  });
+
+  const instances = [0, 1].map((index) => anInstance({ node: `g-${index}` }));
+
+  it.each([
+    { listed: 1, awaited: undefined },
+    { listed: 2, awaited: 1 },
+  ])(
+    'an increase that fails late rests the group; of it only machines that are there are awaited: $listed listed',
+    ({ listed, awaited }) => {
+      const asked = reduceIncrease(seen(START, 1, 1), grow(1, 3), START_MS, policy);
+      const failed = look(group(3, { instances: instances.slice(0, listed) }), 1, START_MS + MINUTE, [
+        failure(NO_STOCK, START_MS + MINUTE),
+      ]);
+      const after = reduceObservation(asked, failed, policy);
+      expect(after.backoffs.get(G)).toMatchObject({ cause: 'AllocationFailed', untilMs: START_MS + 6 * MINUTE });
+      expect(after.increases.get(G)).toEqual(awaited === undefined ? undefined : { ...asked.increases.get(G), nodes: awaited });
+      const later = seen(after, 3, 1, START_MS + 20 * MINUTE);
+      expect(later.increases.size).toBe(0);
+      expect(later.backoffs.size).toBe(1);
+      expect(seen(later, 3, 1, START_MS + 4 * HOUR).backoffs.size).toBe(0);
+    },
+  );
+
+  it('a write that fails at once leaves what was asked for before it awaited', () => {
+    const asked = reduceIncrease(seen(START, 1, 1), grow(1, 3), START_MS, policy);
+    const error = new AutoscalerError({ kind: 'out-of-capacity', scope: {} }, 'none');
+    const after = reduceIncrease(
+      asked,
+      { increase: grow(3, 5).increase, outcome: { kind: 'failed', group: G, error } },
+      START_MS + MINUTE,
+      policy,
+    );
+    expect([after.increases, after.backoffs.size]).toEqual([asked.increases, 1]);
+  });
+
+  it.each(['conflict', 'cancelled'] as const)('a %s is not the fault of the group', (kind) => {
+    const after = reduceObservation(START, look(group(1), 1, START_MS, [failure({ kind })]), policy);
+    expect(after.backoffs.size).toBe(0);
+  });
+
+  it('E9: a change from outside does not rest the group', () => {
+    const event: CloudEvent = { kind: 'external-change', group: G, from: 1, to: 3, atMs: START_MS };
+    expect(reduceObservation(START, look(group(3), 1, START_MS, [event]), policy).backoffs.size).toBe(0);
+  });
+
+  it.each([
+    { kind: 'out-of-capacity', scope: { vmSize: 'Standard_D4s_v5' } },
+    { kind: 'quota', quota: 'cores' },
+    { kind: 'quota', quota: 'cores', counted: true },
+    { kind: 'throttled', retryAfterMs: 1 },
+    { kind: 'conflict' },
+    { kind: 'unavailable', effect: 'unknown' },
+  ] satisfies readonly ErrorKind[])('a write that fails with $kind', (detail: ErrorKind) => {
+    const rests = detail.kind === 'out-of-capacity' || (detail.kind === 'quota' && detail.counted !== true);
+    const outcome = { kind: 'failed', group: G, error: new AutoscalerError(detail, 'no') } as const;
+    const after = reduceIncrease(START, { increase: grow(1, 2).increase, outcome, group: group(1) }, START_MS, policy);
+    expect(after.backoffs.has(G)).toBe(rests);
+    expect(after.stockouts).toHaveLength(rests ? 1 : 0);
+  });
+
+  it.each([
+    { kind: 'conflict', group: G, observed: 4 },
+    { kind: 'refused', group: G, reason: 'unknown size' },
+  ] as const)('a $kind changes nothing', (outcome) => {
+    expect(reduceIncrease(START, { increase: grow(1, 2).increase, outcome }, START_MS, policy)).toBe(START);
+  });
+});
+
+describe('stockouts', () => {
+  const after = (detail: ErrorKind, rest: Partial<NodeGroup> = {}, state = START, atMs = START_MS) =>
+    reduceObservation(state, look(group(1, rest), 1, atMs, [failure(detail, atMs)]), policy).stockouts;
+
+  it('E7: the group says what the error left out', () => {
+    expect(after(NO_STOCK, { zones: ['1'], priority: 'Spot' })).toEqual([
+      {
+        scope: { vmSize: 'Standard_D4s_v5', zone: '1', priority: 'Spot' },
+        code: 'AllocationFailed',
+        sinceMs: START_MS,
+        untilMs: START_MS + 5 * MINUTE,
+      },
+    ]);
+    expect(after(NO_STOCK, { zones: ['1', '2'] })[0]?.scope.zone).toBeUndefined();
+    expect(after({ kind: 'out-of-capacity', scope: { zone: '2' } }, { zones: ['1', '2'] })[0]?.scope.zone).toBe('2');
+  });
+
+  it('the group rests with the class of the error and its code', () => {
+    const quota: ErrorKind = { kind: 'quota', quota: 'cores' };
+    for (const detail of [NO_STOCK, quota]) {
+      const { backoffs } = reduceObservation(START, look(group(1), 1, START_MS, [failure(detail)]), policy);
+      expect([...backoffs.values()]).toMatchObject([{ kind: detail.kind, cause: 'AllocationFailed', message: expect.any(String) }]);
+    }
+  });
+
+  it('a weaker signal later does not shorten it', () => {
+    const quota: ErrorKind = { kind: 'quota', quota: 'cores' };
+    const first = reduceObservation(START, look(group(1), 1, START_MS, [failure(quota)]), policy);
+    const again = after(NO_STOCK, {}, first, START_MS + MINUTE);
+    expect(again).toHaveLength(1);
+    expect(again[0]).toMatchObject({ untilMs: START_MS + 10 * MINUTE, sinceMs: START_MS });
+  });
+
+  it('is remembered until somebody had the time to try it out', () => {
+    const first = reduceObservation(START, look(group(1), 1, START_MS, [failure(NO_STOCK)]), policy);
+    expect(seen(first, 1, 1, START_MS + 20 * MINUTE - 1).stockouts).toHaveLength(1);
+    expect(seen(first, 1, 1, START_MS + 20 * MINUTE).stockouts).toEqual([]);
+  });
+});
+
+describe('increases in flight', () => {
+  const asked = reduceIncrease(seen(START, 1, 1), grow(1, 6), START_MS, policy);
+
+  it('are remembered from the accepted write', () => {
+    expect(asked.increases.get(G)).toEqual({ group: G, nodes: 5, requestedAtMs: START_MS, expectedByMs: START_MS + 15 * MINUTE });
+    expect(asked.lastScaleUpMs).toBe(START_MS);
+  });
+
+  it('CS01: shrink as nodes join, time out into a backoff after 15 min', () => {
+    const half = seen(asked, 6, 4, START_MS + 14 * MINUTE);
+    expect(half.increases.get(G)?.nodes).toBe(2);
+    const late = seen(half, 6, 4, START_MS + 15 * MINUTE + 1);
+    expect(late.increases.size).toBe(0);
+    expect(late.backoffs.get(G)).toMatchObject({ cause: 'timeout', message: '2 nodes did not join within 15 minutes' });
+  });
+
+  it('end when all have joined', () => {
+    expect(seen(asked, 6, 6, START_MS + MINUTE).increases.size).toBe(0);
+  });
+
+  it('CS02, CS03: failed instances fail the increase once and are not awaited, the others of the order are', () => {
+    const instances = [
+      ...Array.from({ length: 4 }, (_, index) => anInstance({ node: `g-${index}` })),
+      ...[4, 5].map((index) =>
+        anInstance({
+          node: `g-${index}`,
+          state: 'failed',
+          firstSeenMs: START_MS + 1,
+          error: { detail: NO_STOCK, code: 'ZonalAllocationFailed', message: '' },
+        }),
+      ),
+    ];
+    const first = reduceObservation(asked, look(group(6, { instances }), 1, START_MS + MINUTE), policy);
+    expect(first.backoffs.get(G)).toMatchObject({ cause: 'ZonalAllocationFailed', lastFailureMs: START_MS + MINUTE });
+    expect(first.stockouts).toHaveLength(1);
+    const second = reduceObservation(first, look(group(6, { instances }), 1, START_MS + 2 * MINUTE), policy);
+    expect(second.backoffs).toEqual(first.backoffs);
+    const [began] = [...asked.increases.values()];
+    for (const { increases } of [first, second]) expect(increases.get(G)).toEqual({ ...began, nodes: 3 });
+    const lost = reduceObservation(second, look(group(6, { instances }), 1, START_MS + 15 * MINUTE + 1), policy);
+    expect([lost.increases.size, lost.backoffs.get(G)?.cause]).toEqual([0, 'timeout']);
+  });
+
+  it('of failed instances whose fellows are not even listed nothing is awaited', () => {
+    const error = { detail: NO_STOCK, code: 'AllocationFailed', message: '' };
+    const instances = [anInstance({ node: 'g-0' }), anInstance({ node: 'g-1', state: 'failed', firstSeenMs: START_MS + 1, error })];
+    const next = reduceObservation(asked, look(group(6, { instances }), 1, START_MS + MINUTE), policy);
+    expect([next.increases.size, next.backoffs.get(G)?.cause]).toEqual([0, 'AllocationFailed']);
+  });
+
+  it('registered nodes whose machines report a failure neither fail an increase nor stand in for what is awaited', () => {
+    const error = { detail: NO_STOCK, code: 'ProvisioningFailed', message: '' };
+    const instances = [0, 1, 2].map((index) => anInstance({ node: `g-${index}`, state: 'failed', firstSeenMs: START_MS + 1, error }));
+    const state = reduceIncrease(seen(START, 3, 3), grow(3, 5), START_MS, policy);
+    const next = reduceObservation(state, look(group(5, { instances }), 3, START_MS + MINUTE), policy);
+    expect(next.increases.get(G)?.nodes).toBe(2);
+    expect([next.backoffs.size, next.stockouts.length]).toEqual([0, 0]);
+  });
+
+  it('CS13: after a restart what Azure was asked for is awaited', () => {
+    expect(seen(START, 6, 1).increases.get(G)).toMatchObject({ nodes: 5, expectedByMs: START_MS + 15 * MINUTE });
+  });
+
+  it("another writer's nodes are awaited too", () => {
+    expect(seen(seen(START, 1, 1), 4, 1).increases.get(G)?.nodes).toBe(3);
+  });
+
+  it('a target that comes back while the group rests promises nothing, then or later', () => {
+    const event = failure(NO_STOCK, START_MS + MINUTE);
+    const failed = reduceObservation(asked, look(group(1), 1, START_MS + MINUTE, [event]), policy);
+    const resting = seen(failed, 6, 1, START_MS + 2 * MINUTE);
+    expect(resting.increases.size).toBe(0);
+    expect(seen(resting, 6, 1, START_MS + 7 * MINUTE).increases.size).toBe(0);
+  });
+
+  it('CS08: more registered than asked for is nothing to await', () => {
+    expect(seen(START, 3, 5).increases.size).toBe(0);
+  });
+
+  it('an unknown size changes nothing', () => {
+    const unknown = group(6, { target: { known: false, reason: 'no read' } });
+    expect(reduceObservation(asked, look(unknown, 6, START_MS + MINUTE), policy).increases).toEqual(asked.increases);
+  });
+
+  it('a group that vanished is forgotten', () => {
+    const empty = anObservation([], aCluster());
+    expect(reduceObservation(asked, empty, policy).increases.size).toBe(0);
+  });
+});
+
+describe('timers over a restart', () => {
+  const marked = (value: string) => {
+    const node = aNode({ name: 'g-0', taints: [{ key: DELETION_CANDIDATE_TAINT, value, effect: 'PreferNoSchedule' }] });
+    return anObservation([group(1)], aCluster({ nodes: [node] }));
+  };
+  const seconds = (minutesAgo: number) => String((START_MS - minutesAgo * MINUTE) / 1000);
+
+  it.each([
+    { name: 'PL12: a mark of 8 min ago', value: seconds(8), since: START_MS - 8 * MINUTE },
+    { name: 'a mark of yesterday says nothing', value: seconds(24 * 60), since: undefined },
+    { name: 'a mark of the future says nothing', value: seconds(-1), since: undefined },
+    { name: 'a mark that is no number says nothing', value: 'soon', since: undefined },
+  ])('$name', ({ value, since }) => {
+    expect(reduceObservation(START, marked(value), policy).unneededSince.get('g-0')).toBe(since);
+  });
+
+  it('PL11: a mark that was not taken off yet does not bring a stopped timer back', () => {
+    const running = seen(START, 1, 1);
+    expect(reduceObservation(running, marked(seconds(8)), policy).unneededSince.size).toBe(0);
+  });
+});
+
+describe('scale-down', () => {
+  const plan = (change: Partial<ScaleDownPlan>): ScaleDownPlan => ({
+    unneeded: new Map(),
+    removals: [],
+    instanceRemovals: [],
+    kept: [],
+    inhibited: undefined,
+    summary: '',
+    ...change,
+  });
+  const started: RemovalOutcome = {
+    kind: 'started',
+    group: G,
+    node: 'g-0',
+    instance: keyOf('g-0'),
+    pods: [],
+    utilization: 0,
+    atMs: START_MS,
+  };
+  const undone = (step: RemovalStep): RemovalOutcome => ({
+    kind: 'undone',
+    group: G,
+    node: 'g-0',
+    step,
+    message: 'no',
+    atMs: START_MS,
+    retryAtMs: step === 'recheck' ? START_MS : START_MS + 5 * MINUTE,
+  });
+
+  it('takes the timers of the plan and remembers costly verdicts only', () => {
+    const kept = [
+      { node: 'a', reason: 'BlockedByPod', recheckAtMs: START_MS + MINUTE },
+      { node: 'b', reason: 'NotUnneededLongEnough', recheckAtMs: START_MS + MINUTE },
+      { node: 'c', reason: 'RecentlyUnremovable', recheckAtMs: START_MS + MINUTE },
+      { node: 'd', reason: 'NoPlaceToMovePods', recheckAtMs: START_MS + MINUTE },
+      { node: 'e', reason: 'BlockedByPod' },
+    ] as const;
+    const next = reduceScaleDownPlan(START, plan({ kept, unneeded: new Map([['u', 7]]) }), look(group(1), 1), policy);
+    expect([...next.unremovable.keys()]).toEqual(['a', 'd']);
+    expect(next.unneededSince.get('u')).toBe(7);
+  });
+
+  it('a removal begun is in flight until its node has gone', () => {
+    const begun = reduceRemovals(START, [started], START_MS);
+    expect(begun.deleting.has('g-0')).toBe(true);
+    expect(begun.removals).toEqual([START_MS]);
+    const accepted = reduceRemovals(
+      begun,
+      [{ kind: 'deleted', group: G, node: 'g-0', instance: keyOf('g-0'), drained: false, atMs: START_MS + 1 }],
+      START_MS + 1,
+    );
+    expect(seen(accepted, 1, 1).deleting.has('g-0')).toBe(true);
+    expect(seen(accepted, 0, 0).deleting.size).toBe(0);
+    expect(accepted.lastScaleDownMs).toBe(START_MS + 1);
+  });
+
+  it.each([
+    { step: 'recheck', cooldown: false, memory: undefined },
+    { step: 'taint', cooldown: true, memory: 'UnexpectedError' },
+    { step: 'evict', cooldown: false, memory: 'BlockedByPod' },
+    { step: 'wait', cooldown: false, memory: 'BlockedByPod' },
+    { step: 'delete', cooldown: true, memory: 'UnexpectedError' },
+  ] as const)('a removal undone at $step', ({ step, cooldown, memory }) => {
+    const next = reduceRemovals(START, [started, undone(step)], START_MS);
+    expect(next.deleting.size).toBe(0);
+    expect(next.lastScaleDownFailureMs === START_MS).toBe(cooldown);
+    expect(next.unremovable.get('g-0')?.reason).toBe(memory);
+  });
+
+  it('PL19: remembers per group when it grew, shrank and failed to; a changed node is no failure', () => {
+    const grown = reduceIncrease(START, grow(1, 2), START_MS - 9, policy);
+    const begun = reduceRemovals(grown, [{ ...started, atMs: START_MS - 5 }, undone('recheck')], START_MS);
+    expect(begun.groupTimes?.get(G)).toEqual({ scaleUpMs: START_MS - 9, scaleDownMs: START_MS - 5 });
+    const failed = reduceRemovals(begun, [undone('delete')], START_MS);
+    expect(failed.groupTimes?.get(G)).toEqual({ scaleUpMs: START_MS - 9, scaleDownMs: START_MS - 5, scaleDownFailureMs: START_MS });
+  });
+
+  it('a deletion that Azure gave up frees its node for judgement', () => {
+    const begun = reduceRemovals(START, [started], START_MS);
+    const event: CloudEvent = { kind: 'delete-failed', group: G, instances: [keyOf('g-0')], message: 'no', atMs: START_MS };
+    expect(reduceObservation(begun, look(group(1), 1, START_MS, [event]), policy).deleting.size).toBe(0);
+  });
+
+  it('E8: a marked node whose machine is being deleted is in flight after a restart', () => {
+    const node = aNode({ name: 'g-0', taints: [{ key: TO_BE_DELETED_TAINT, value: '1', effect: 'NoSchedule' }] });
+    const leaving = group(0, { instances: [anInstance({ node: 'g-0', state: 'deleting' })] });
+    expect(reduceObservation(START, anObservation([leaving], aCluster({ nodes: [node] })), policy).deleting.has('g-0')).toBe(true);
+  });
+
+  it('counts removals inside the window only', () => {
+    const state = { ...START, removals: [START_MS - 11 * MINUTE, START_MS - MINUTE] };
+    expect(seen(state, 1, 1).removals).toEqual([START_MS - MINUTE]);
+  });
+
+  it('counts accepted deletions of instances, and no refused ones', () => {
+    const outcome = (accepted: boolean): RemovalOutcome => ({
+      kind: 'instances',
+      cause: 'failed',
+      group: G,
+      instances: [keyOf('x')],
+      accepted,
+      message: '',
+      atMs: START_MS,
+    });
+    expect(reduceRemovals(START, [outcome(true), outcome(false)], START_MS).removals).toEqual([START_MS]);
+  });
+});
