@@ -18,7 +18,7 @@ import { STATUS_NAME } from '../planning/explain/scale-up-events.ts';
 import type { Health } from '../telemetry/health.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
-import type { ConfigMapPriorityRules } from './config-map-stores.ts';
+import type { ConfigMapPriorityRules } from './connect/config-map-stores.ts';
 import type { ConfigNews } from './config-reload.ts';
 import { agentReport, snapshotOf } from './debug-documents.ts';
 import { type DebugAccess, serveHttp, type HttpEndpoint, type RefreshAnswer } from './http.ts';

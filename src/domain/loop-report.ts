@@ -4,7 +4,7 @@ import type { IncreaseOutcome, RemovalOutcome } from './outcome.ts';
 import type { Increase, ScaleDownPlan, ScaleUpPlan } from './plan.ts';
 import type { LoopState } from './loop-state.ts';
 import type { Observation } from './observation.ts';
-import type { PriceSources } from '../planning/expanders/price.ts';
+import type { PriceSources } from './policy.ts';
 
 /** What started a loop. */
 export type LoopTriggerCause = 'scan' | 'pods' | 'cloud' | 'manual';
@@ -62,3 +62,9 @@ export interface LoopReport {
 }
 
 export type LoopListener = (report: LoopReport) => void;
+
+/** Publishes gauges as a step of the loop itself, so that a failure is counted with the loop's other steps. */
+export interface LoopGauges {
+  observation(observation: Observation, state: LoopState): void;
+  verdicts(plan: ScaleUpPlan, nowMs: number): void;
+}

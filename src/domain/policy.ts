@@ -196,3 +196,7 @@ export interface Policy {
   readonly backoff: BackoffPolicy;
   readonly drain: DrainPolicy;
 }
+
+// What an hour of a group's node costs, from the first source that says so. Nothing is made up: a size may have no price.
+
+export type PriceSources = Pick<ScaleUpPolicy, 'prices' | 'groupPrices' | 'listPrices'>;

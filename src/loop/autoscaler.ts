@@ -13,14 +13,6 @@ import { CapacityStatuses } from './capacity-objects/statuses.ts';
 import type { LoopDeps, LoopSettings } from './deps/loop-deps.ts';
 import { DrainRunner } from './scale-down/drain-runner.ts';
 import { PreemptionResponder } from './scale-down/spot-preemption.ts';
-import { ghostNodes } from '../observers/events/nodes-without-instance.ts';
-import { groupNews } from '../observers/events/node-group-events.ts';
-import { firstZeros, joinTimeouts } from '../observers/metrics/loop-metrics.ts';
-import { planNotes, latePlans } from '../observers/events/plan-events.ts';
-import { configFindings } from '../observers/metrics/config-findings.ts';
-import { failedMachines } from '../observers/events/failed-instances.ts';
-import { stageTimes } from '../observers/metrics/scale-up-stages.ts';
-import { wasteGauges } from '../observers/metrics/wasted-capacity.ts';
 import type { LoopListener, LoopReport, LoopTriggerCause } from '../domain/loop-report.ts';
 import { runOnce } from './run-once.ts';
 import { LoopTrigger } from './trigger.ts';
@@ -29,7 +21,7 @@ export class Autoscaler {
   #deps: LoopDeps;
   #settings: LoopSettings;
   readonly #trigger: LoopTrigger;
-  readonly #listeners: Set<LoopListener>;
+  readonly #listeners = new Set<LoopListener>();
   /** Protects the state and the snapshot: never two loops at once. */
   readonly #oneLoop = new Mutex();
   /** Aborted when the loop shall begin nothing new. */
@@ -48,19 +40,6 @@ export class Autoscaler {
   constructor(deps: LoopDeps, settings: LoopSettings) {
     this.#deps = deps;
     this.#settings = settings;
-    const { log, events, metrics, priorities } = deps;
-    this.#listeners = new Set([
-      groupNews(log),
-      ghostNodes(events, log),
-      planNotes(events, log, settings.namespace),
-      latePlans(events, settings.namespace),
-      stageTimes(metrics.scaleUp),
-      joinTimeouts(metrics.scaleUp),
-      failedMachines(events, settings.namespace),
-      wasteGauges(metrics.waste, () => withCurrentRules(this.#deps).policy.scaleUp),
-      configFindings(metrics.config, priorities),
-      firstZeros(metrics),
-    ]);
     this.#trigger = new LoopTrigger(deps.clock, settings);
     this.#snapshot = new ClusterSnapshot({ names: deps.names });
     this.#state = emptyLoopState(deps.clock.now());
@@ -68,7 +47,7 @@ export class Autoscaler {
     const { cluster: reader, ...rest } = deps;
     this.#runner = new DrainRunner({ ...rest, reader, onEnd: () => this.#trigger.wake('cloud') });
     this.#responder = new PreemptionResponder({ ...rest, reader });
-    const { capacityObjects: writer, clock } = deps;
+    const { capacityObjects: writer, clock, log } = deps;
     this.#statuses = writer === undefined ? undefined : new CapacityStatuses({ writer, clock, log });
   }
 

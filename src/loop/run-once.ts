@@ -17,7 +17,6 @@ import type { ClusterSnapshot } from '../scheduling/snapshot/cluster-snapshot.ts
 import { capacityWishes, outdatedRequests, type CapacityStatuses, type StatusWish } from './capacity-objects/statuses.ts';
 import type { LoopDeps, LoopSettings } from './deps/loop-deps.ts';
 import type { DrainRunner } from './scale-down/drain-runner.ts';
-import { publishObservation, publishVerdicts } from '../observers/metrics/loop-metrics.ts';
 import { undoLeftovers } from './scale-down/deletion-taint.ts';
 import { withOwners } from './scale-down/removal-safety.ts';
 import type { PreemptionResponder } from './scale-down/spot-preemption.ts';
@@ -227,10 +226,10 @@ async function answerCapacity(
   if (policy.capacity?.requests === true) await statuses.remove(outdatedRequests(observation, policy.capacity), signal);
 }
 
-function publish({ observation, state, rounds, podsWait = false }: Progress, { metrics }: LoopDeps): void {
+function publish({ observation, state, rounds, podsWait = false }: Progress, { gauges }: LoopDeps): void {
   if (observation === undefined) return;
-  publishObservation(observation, state, metrics);
+  gauges.observation(observation, state);
   const last = rounds.at(-1);
   // Else the gauges would change from loop to loop while requests and pods take turns: what the pods' last turn found stands.
-  if (last !== undefined && !podsWait) publishVerdicts(last.plan, observation.nowMs, metrics);
+  if (last !== undefined && !podsWait) gauges.verdicts(last.plan, observation.nowMs);
 }

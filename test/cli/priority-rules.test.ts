@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ConfigMapPriorityRules } from '../../src/cli/config-map-stores.ts';
+import { ConfigMapPriorityRules } from '../../src/cli/connect/config-map-stores.ts';
 import { silentLog } from '../../src/telemetry/log.ts';
 
 const SPOT = [{ priority: 50, patterns: ['spot'] }];

@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { questionsOf } from '../../src/cli/doctor/cluster-checks.ts';
-import { toYaml } from '../../src/cli/config-map-stores.ts';
+import { toYaml } from '../../src/cli/connect/config-map-stores.ts';
 import type { StatusValue } from '../../src/domain/ports/records.ts';
 
 describe('the notation of the status', () => {

@@ -1,6 +1,6 @@
 /** A small world in which the plan is made, obeyed, and put to the toy scheduler. */
 import { podName } from '../../src/domain/ids.ts';
-import type { NodeGroup, NodeTemplate } from '../../src/domain/node-group.ts';
+import type { NodeGroup } from '../../src/domain/node-group.ts';
 import type { ScaleUpPlan } from '../../src/domain/plan.ts';
 import type { ScaleUpPolicy } from '../../src/domain/policy.ts';
 import type { NodeObject, PodObject } from '../../src/simulator/cluster/store/objects.ts';
@@ -10,6 +10,7 @@ import { aCloud, aCluster, aGroup, anObservation, resourceNames } from '../suppo
 import { aPolicy, NO_STATE } from '../planning/scale-up/world.ts';
 import { plannersNode, plannersPod, roomWith } from './both-sides.ts';
 import { HOSTNAME, NAMESPACES, nodeObject, ZONE, type NodeDraft } from './random-cluster.ts';
+import type { NodeTemplate } from '../../src/domain/node-template.ts';
 
 /** A pool by what its nodes are like. */
 export interface Pool {

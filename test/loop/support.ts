@@ -5,6 +5,9 @@ import { Autoscaler } from '../../src/loop/autoscaler.ts';
 import type { LoopDeps } from '../../src/loop/deps/loop-deps.ts';
 import type { LoopRecord } from '../../src/domain/ports/records.ts';
 import type { PriorityRulesReader } from '../../src/domain/ports/stored-text.ts';
+import { loopGauges } from '../../src/observers/metrics/loop-metrics.ts';
+import { createObservers } from '../../src/observers/observers.ts';
+import { createCompatibleMetrics } from '../../src/telemetry/cluster-autoscaler-metrics.ts';
 import { createLog } from '../../src/telemetry/log.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
 import { resourceNames, START_MS } from '../support/builders.ts';
@@ -26,6 +29,8 @@ export interface StageOptions extends FakeClusterOptions {
   readonly groups: readonly NodeGroup[];
   readonly policy?: Policy;
   readonly priorities?: PriorityRulesReader;
+  /** Name of an observer that is left out. Default: none is. */
+  readonly without?: string;
 }
 
 export function aStage(options: StageOptions) {
@@ -43,14 +48,30 @@ export function aStage(options: StageOptions) {
     clock,
     log,
     metrics,
+    gauges: loopGauges(metrics),
     names: resourceNames,
     policy,
     ...ports,
     ...(options.priorities === undefined ? {} : { priorities: options.priorities }),
   };
-  const loop = new Autoscaler(deps, SETTINGS);
+  const loop = observedLoop(deps, options.without);
   const stop = new AbortController();
   return { clock, cluster, cloud, metrics, lines, records, deps, loop, stop, runOnce: () => loop.runOnce('manual', stop.signal) };
+}
+
+/** A loop with every observer of the daemon, as the composition root joins them. */
+export function observedLoop(deps: LoopDeps, without?: string): Autoscaler {
+  const loop = new Autoscaler(deps, SETTINGS);
+  const { log, metrics, events, policy, priorities, clock } = deps;
+  const { namespace } = SETTINGS;
+  const compatible = createCompatibleMetrics(createMetrics());
+  const observers = createObservers({
+    ...{ log, metrics, events, namespace, priorities, compatible },
+    policy: () => policy,
+    startedAtMs: clock.now(),
+  });
+  for (const { name, observe } of observers) if (name !== without) loop.onLoop(observe);
+  return loop;
 }
 
 /** The value of one series; 0 when it was never set. */

@@ -1,12 +1,13 @@
 /** Builders for domain values: say what matters to the test, get sensible rest. */
 import { nodeGroupId, instanceKey, type InstanceKey, type NodeGroupId } from '../../src/domain/ids.ts';
 import type { CapacityKind, CapacityObjectRef, CapacityObjects, CapacityQuota } from '../../src/domain/capacity-objects.ts';
-import type { Instance, NodeGroup, NodeTemplate } from '../../src/domain/node-group.ts';
+import type { Instance, NodeGroup } from '../../src/domain/node-group.ts';
 import type { Node } from '../../src/domain/node.ts';
 import type { CloudView, ClusterView, Observation } from '../../src/domain/observation.ts';
 import type { Pod, PodShape } from '../../src/domain/pod.ts';
 import { ResourceNames } from '../../src/domain/resources.ts';
 import type { DisruptionBudget, ReplicatedWorkload } from '../../src/domain/workloads.ts';
+import type { NodeTemplate } from '../../src/domain/node-template.ts';
 
 /** One registry for a whole test file is what the composition root does too. */
 export const resourceNames = new ResourceNames();

@@ -3,7 +3,6 @@ import type { AgentSelection } from '../../cache/agents/agent-selection.ts';
 import type { NodeGroupOptions } from '../../domain/node-group.ts';
 import type { TaintRules } from '../../domain/taints.ts';
 import type { CallRate } from './rate-limits.ts';
-import type { RetailPriceOptions } from '../prices/retail-prices-api.ts';
 
 /** How the one shared credential is made. `managed-identity` without a client id is the system-assigned identity; the id may be an ARM id. */
 export type AzureCredentialOptions =
@@ -104,4 +103,13 @@ export interface AzureOptions {
   readonly taints?: TaintRules;
   /** Whether a cordon of the only node that is known of a group is taken off in what is expected of new ones. Absent: not. */
   readonly scaleFromUnschedulable?: boolean;
+}
+
+export interface RetailPriceOptions {
+  /** `https://prices.azure.com/api/retail/prices`, unless somebody else answers in its place. */
+  readonly endpoint: string;
+  /** Such as `USD`. */
+  readonly currency: string;
+  /** How long a read of one size is good for. */
+  readonly refreshMs: number;
 }

@@ -5,7 +5,7 @@
 import type { VirtualMachineScaleSetVM } from '@azure/arm-compute';
 import type { AgentPolicy, CachingAgent, CommitSummary, Jitter, Loaded, RunContext } from '../../cache/agents/agent.ts';
 import type { LogicalClock } from '../../cache/logical-clock.ts';
-import type { ListCommit, ListedRow, ListPage } from '../../cache/table/row.ts';
+import type { ListCommit, ListedRow } from '../../cache/table/row.ts';
 import type { Table } from '../../cache/table/table.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { AutoscalerError } from '../../lib/errors.ts';
@@ -17,7 +17,7 @@ import { withViews } from './instance-views.ts';
 import type { AzureOptions } from '../arm/options.ts';
 import { readPages, type PagedResult } from '../arm/pages.ts';
 import { agentPoolPages } from '../rows/agent-pool-list.ts';
-import { projectAgentPool, type AgentPoolRow } from '../rows/agent-pool.ts';
+import { projectAgentPool, type AgentPools } from '../rows/agent-pool.ts';
 import { projectInstance, projectMachine, projectScaleSet, type InstanceRow, type ScaleSetRow } from '../rows/scale-set.ts';
 import { buildCatalog, type SkuCatalog } from '../sizes/sku-catalog.ts';
 import { SpotSizes } from './spot-scale-sets.ts';
@@ -33,14 +33,6 @@ export interface AgentParts {
   readonly instances: Table<InstanceRow>;
   /** Machines whose nodes have not been heard of for a while, by folded key. */
   readonly silent: () => ReadonlySet<string>;
-}
-
-/** Agent pools by folded name, and when they were read. */
-export interface AgentPools {
-  readonly observedAtMs: number;
-  readonly byName: ReadonlyMap<string, AgentPoolRow>;
-  /** The same as it was read. */
-  readonly pages: readonly ListPage<AgentPoolRow>[];
 }
 
 const SECOND = 1000;

@@ -2,13 +2,14 @@
 import type { CachingAgent } from '../../cache/agents/agent.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Log } from '../../telemetry/log.ts';
-import { agentPoolsAgent, listSkus, scaleSetsAgent, type AgentParts, type AgentPools } from './agents.ts';
+import { agentPoolsAgent, listSkus, scaleSetsAgent, type AgentParts } from './agents.ts';
 import type { QuotaLedger } from '../sizes/core-quotas.ts';
 import { skusAgent, type SkuShare } from './sku-agent.ts';
 import type { SkuCatalog } from '../sizes/sku-catalog.ts';
 import { readsBetweenLists, spotSizesAgent } from './spot-scale-sets.ts';
 import { SPOT_SIZES_AGENT } from '../rows/tables.ts';
 import { usageAgent } from './usage-agent.ts';
+import type { AgentPools } from '../rows/agent-pool.ts';
 
 export interface StandingAgentsParts {
   readonly agents: AgentParts;

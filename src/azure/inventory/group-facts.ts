@@ -5,13 +5,12 @@
 import type { Table } from '../../cache/table/table.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { CloudQuota, QuotaDraw } from '../../domain/quotas-and-prices.ts';
-import type { AgentPools } from './agents.ts';
 import { foldName } from '../arm/resource-ids.ts';
 import { knownSize } from '../sizes/known-sizes.ts';
 import type { AzureOptions } from '../arm/options.ts';
 import { drawsOf, type QuotaLedger } from '../sizes/core-quotas.ts';
 import { POOL_UNKNOWN, type Registered } from '../groups/registry.ts';
-import type { AgentPoolRow } from '../rows/agent-pool.ts';
+import type { AgentPoolRow, AgentPools } from '../rows/agent-pool.ts';
 import type { ScaleSetRow } from '../rows/scale-set.ts';
 import { findSku, unavailableBecause, type Sku, type SkuCatalog } from '../sizes/sku-catalog.ts';
 import { poolOf, writePathTag } from '../rows/tags.ts';

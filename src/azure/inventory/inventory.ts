@@ -16,7 +16,7 @@ import type { Random } from '../../lib/random.ts';
 import type { KeptText } from '../../domain/ports/stored-text.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
-import { instancesOf, machinesAgent, type AgentParts, type AgentPools } from './agents.ts';
+import { instancesOf, machinesAgent, type AgentParts } from './agents.ts';
 import { foldName } from '../arm/resource-ids.ts';
 import type { ArmCalls } from '../arm/arm-client.ts';
 import type { ArmClients } from '../arm/sdk-clients.ts';
@@ -36,6 +36,7 @@ import type { SkuShare } from './sku-agent.ts';
 import { renewCatalog, type SkuCatalog } from '../sizes/sku-catalog.ts';
 import { AGENT_POOLS_AGENT, INSTANCES, MACHINES_AGENT, mayBeAgent, SCALE_SETS, SCALE_SETS_AGENT, USAGE_AGENT } from '../rows/tables.ts';
 import { VmsPools } from './vms-pools.ts';
+import type { AgentPools } from '../rows/agent-pool.ts';
 
 export interface StoreParts {
   readonly options: AzureOptions;

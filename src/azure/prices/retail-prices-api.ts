@@ -12,6 +12,7 @@ import {
 import type { PriceKind, SizePrices } from '../../domain/quotas-and-prices.ts';
 import { AutoscalerError } from '../../lib/errors.ts';
 import { isRecord, jsonOf } from '../arm/error-bodies.ts';
+import type { RetailPriceOptions } from '../arm/options.ts';
 
 // What the items of the public price list say of one VM size. As documented for the retail prices API, the meters of a size
 // differ by `type` (reservations and dev/test are not what a node costs), by the product's name (`... Windows`) and by the
@@ -74,15 +75,6 @@ function kindOf(skuName: string, productName: string): PriceKind | undefined {
 function textOf(item: Readonly<Record<string, unknown>>, key: string): string {
   const value = item[key];
   return typeof value === 'string' ? value : '';
-}
-
-export interface RetailPriceOptions {
-  /** `https://prices.azure.com/api/retail/prices`, unless somebody else answers in its place. */
-  readonly endpoint: string;
-  /** Such as `USD`. */
-  readonly currency: string;
-  /** How long a read of one size is good for. */
-  readonly refreshMs: number;
 }
 
 export interface RetailClientDependencies {

@@ -8,6 +8,7 @@ import { labelsOfPool } from './pool-labels.ts';
 import { parseTaint, readTags, type Tags } from './tags.ts';
 import { readVmsPool, type VmsPool } from './vms-pool.ts';
 import { withoutNulls } from '../../lib/without-nulls.ts';
+import type { ListPage } from '../../cache/table/row.ts';
 
 /** What AKS knows of a pool and a scale set does not tell. */
 export interface AgentPoolRow {
@@ -120,4 +121,12 @@ function taintsOf(texts: readonly string[] | undefined): readonly Taint[] {
 
 function wholeNumber(value: unknown): number | undefined {
   return typeof value === 'number' && Number.isInteger(value) && value >= 0 ? value : undefined;
+}
+
+/** Agent pools by folded name, and when they were read. */
+export interface AgentPools {
+  readonly observedAtMs: number;
+  readonly byName: ReadonlyMap<string, AgentPoolRow>;
+  /** The same as it was read. */
+  readonly pages: readonly ListPage<AgentPoolRow>[];
 }

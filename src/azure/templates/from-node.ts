@@ -1,10 +1,10 @@
 /** The node a group would add, learned from a node it has: what is particular to that one node is taken off. Pure. */
 import type { Node } from '../../domain/node.ts';
-import type { NodeTemplate } from '../../domain/node-group.ts';
 import { DELETION_CANDIDATE_TAINT, isStartupTaint, isStatusTaint, TO_BE_DELETED_TAINT, type TaintRules } from '../../domain/taints.ts';
 import { zoneName } from '../rows/scale-set.ts';
 import { zoneLabels } from './aks-labels.ts';
 import type { TemplateSource } from '../rows/template-source.ts';
+import type { NodeTemplate } from '../../domain/node-template.ts';
 
 const OWN_LABELS = new Set([
   'kubernetes.io/hostname',

@@ -3,7 +3,6 @@
  * no node of the group lives; a live node knows better (live-template.ts). Pure.
  */
 import type { Labels } from '../../domain/labels.ts';
-import type { NodeTemplate, TemplateOrigin, TemplateOrigins } from '../../domain/node-group.ts';
 import { minus, type ResourceNames, type Resources } from '../../domain/resources.ts';
 import type { Taint } from '../../domain/taints.ts';
 import { AZURE_DISK_DRIVER, type AttachLimits } from '../../domain/volumes.ts';
@@ -15,6 +14,7 @@ import { zoneName } from '../rows/scale-set.ts';
 import type { Sku } from '../sizes/sku-catalog.ts';
 import type { TemplateSource } from '../rows/template-source.ts';
 import { kubernetesVersionOf, poolOf, templateLabels, templateResources, templateTaints } from '../rows/tags.ts';
+import type { TemplateOrigin, TemplateOrigins, NodeTemplate } from '../../domain/node-template.ts';
 
 export interface TemplateContext {
   readonly sku: Sku;

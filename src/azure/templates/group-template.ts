@@ -2,7 +2,6 @@
 import type { Row } from '../../cache/table/row.ts';
 import type { Labels } from '../../domain/labels.ts';
 import type { Node } from '../../domain/node.ts';
-import type { NodeTemplate } from '../../domain/node-group.ts';
 import type { ResourceNames } from '../../domain/resources.ts';
 import { allFrom, learnedTemplate, withExperience, withoutPassing, type LearnedTemplate } from './learned-templates.ts';
 import { lastResort, liveTemplate, withLastingTaints, withTaintsOf } from './from-node.ts';
@@ -16,6 +15,7 @@ import type { TemplateMemory } from './template-memory.ts';
 import type { TemplateSource } from '../rows/template-source.ts';
 import { attachLimits, cloudTemplate } from './from-size.ts';
 import type { PoolSizeRow } from '../rows/vms-pool.ts';
+import type { NodeTemplate } from '../../domain/node-template.ts';
 
 /** Everything that a template is made from. */
 export interface TemplateInputs {

@@ -4,7 +4,6 @@
  */
 import type { DevicePool } from '../../domain/devices.ts';
 import type { Labels } from '../../domain/labels.ts';
-import type { NodeTemplate, TemplateOrigin } from '../../domain/node-group.ts';
 import type { Node } from '../../domain/node.ts';
 import type { Pod } from '../../domain/pod.ts';
 import type { ResourceNames } from '../../domain/resources.ts';
@@ -19,6 +18,7 @@ import type { TemplateSource } from '../rows/template-source.ts';
 import { zoneLabels } from './aks-labels.ts';
 import { liveTemplate } from './from-node.ts';
 import { fromStaticRecord, staticPodsOf, toStaticRecord, type StaticPodRecord } from './static-pods.ts';
+import type { TemplateOrigin, NodeTemplate } from '../../domain/node-template.ts';
 
 type Amounts = Readonly<Record<string, number>>;
 

@@ -2,9 +2,9 @@
  * Pods that the kubelets of a group run from their own manifests, as one node shows them: a new node has them, too. The
  * Cluster Autoscaler keeps the mirror pods of the node that it copies as well. Pure.
  */
-import type { StaticPod } from '../../domain/node-group.ts';
 import type { Pod } from '../../domain/pod.ts';
 import type { ResourceNames } from '../../domain/resources.ts';
+import type { StaticPod } from '../../domain/node-template.ts';
 
 /** More than any node has by far. */
 const MOST_STATIC_PODS = 20;

@@ -1,6 +1,6 @@
 /** Keeps what was learned of each group's nodes, and says what a group without nodes is like. Knows no place to keep it in. */
 import { foldName } from '../arm/resource-ids.ts';
-import type { Instance, NodeTemplate } from '../../domain/node-group.ts';
+import type { Instance } from '../../domain/node-group.ts';
 import type { NodeGroupId, NodeName } from '../../domain/ids.ts';
 import type { Node } from '../../domain/node.ts';
 import type { ClusterView } from '../../domain/observation.ts';
@@ -11,6 +11,7 @@ import { factsOf, holdsFor, learn, type LearnedTemplate, type TemplateFacts, rea
 import type { AgentPoolRow } from '../rows/agent-pool.ts';
 import { StartupTaints } from './startup-taints.ts';
 import type { TemplateSource } from '../rows/template-source.ts';
+import type { NodeTemplate } from '../../domain/node-template.ts';
 
 /** Longer than any machine takes to boot: what is longer began with something else. */
 const LONGEST_BOOT_MS = 3_600_000;

@@ -1,7 +1,8 @@
 /** A template as a person reads it: every part with where it is known from. For `/debug/templates`; pure. */
-import type { NodeGroup, NodeTemplate, TemplateOrigin } from '../../domain/node-group.ts';
+import type { NodeGroup } from '../../domain/node-group.ts';
 import type { ResourceNames } from '../../domain/resources.ts';
 import type { LearnedTemplate } from './learned-templates.ts';
+import type { TemplateOrigin, NodeTemplate } from '../../domain/node-template.ts';
 
 interface Known {
   readonly value: string | number;

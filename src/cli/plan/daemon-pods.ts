@@ -1,9 +1,9 @@
 /** What runs on every node of a pool, learned from the one that speaks for it: DaemonSets may be missing from a file, or say less. */
 import { podName } from '../../domain/ids.ts';
-import type { NodeTemplate } from '../../domain/node-group.ts';
 import type { Pod } from '../../domain/pod.ts';
 import type { DaemonSet } from '../../domain/workloads.ts';
 import type { PodSpecJson } from '../../kubernetes/api/core-json.ts';
+import type { NodeTemplate } from '../../domain/node-template.ts';
 
 const POOL_LABEL = 'kubernetes.azure.com/agentpool';
 

@@ -8,7 +8,7 @@ import type { Observation } from '../../domain/observation.ts';
 import type { Policy } from '../../domain/policy.ts';
 import type { ResourceNames } from '../../domain/resources.ts';
 import { PRIORITY_RULES_NAME } from '../../observers/events/priority-rule-events.ts';
-import { connectBoth, type ComposeInput, type Connections } from '../compose.ts';
+import { connectBoth, type ConnectInput, type Connections } from '../connect/connect.ts';
 
 export interface Live {
   readonly observation: Observation;
@@ -18,7 +18,7 @@ export interface Live {
 }
 
 /** @throws AutoscalerError of the first side that cannot be read; `cancelled` when the signal fires. */
-export async function observeLive(input: Omit<ComposeInput, 'journal' | 'signal'>, signal: AbortSignal): Promise<Live> {
+export async function observeLive(input: Omit<ConnectInput, 'signal'>, signal: AbortSignal): Promise<Live> {
   const config = withoutSharedFolder(input.config);
   const connections = await connectBoth({ ...input, config, signal });
   const { kubernetes, cloud, names } = connections;

@@ -7,7 +7,7 @@ import { exemplarySince, liveTemplate, withLastingTaints } from '../../azure/tem
 import { attachLimits, cloudTemplate } from '../../azure/templates/from-size.ts';
 import { staticPodsOf } from '../../azure/templates/static-pods.ts';
 import { instanceKey, nodeGroupId } from '../../domain/ids.ts';
-import type { Instance, NodeGroup, NodeTemplate } from '../../domain/node-group.ts';
+import type { Instance, NodeGroup } from '../../domain/node-group.ts';
 import type { Node } from '../../domain/node.ts';
 import type { CloudView, ClusterView } from '../../domain/observation.ts';
 import type { ResourceNames } from '../../domain/resources.ts';
@@ -19,6 +19,7 @@ import { AutoscalerError } from '../../lib/errors.ts';
 import { daemonRequests, standIns } from './daemon-pods.ts';
 import type { FileObject } from './files/objects-file.ts';
 import type { PoolSpec } from './files/pools-file.ts';
+import type { NodeTemplate } from '../../domain/node-template.ts';
 
 const POOL_LABELS = ['kubernetes.azure.com/agentpool', 'agentpool'];
 const REGION = 'topology.kubernetes.io/region';

@@ -2,8 +2,8 @@
 import { podName } from '../../domain/ids.ts';
 import type { Observation } from '../../domain/observation.ts';
 import type { ScaleDownPlan } from '../../domain/plan.ts';
-import type { PriceSources } from '../../planning/expanders/price.ts';
 import { explainNodes, totalsByBlocker, type ExplainedNode } from '../../planning/explain/unremovable-nodes.ts';
+import type { PriceSources } from '../../domain/policy.ts';
 
 export interface RemovalsAnswer {
   readonly removals: readonly {

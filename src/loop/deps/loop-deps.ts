@@ -1,3 +1,4 @@
+import type { LoopGauges } from '../../domain/loop-report.ts';
 import type { Policy } from '../../domain/policy.ts';
 import type { CloudNodeGroups } from '../../domain/ports/cloud.ts';
 import type { CapacityObjectWriter, NodeTainter, PodEvictor } from '../../domain/ports/cluster-writes.ts';
@@ -26,6 +27,7 @@ export interface LoopDeps {
   readonly clock: Clock;
   readonly log: Log;
   readonly metrics: Metrics;
+  readonly gauges: LoopGauges;
   readonly names: ResourceNames;
   readonly policy: Policy;
   readonly cloud: CloudNodeGroups;

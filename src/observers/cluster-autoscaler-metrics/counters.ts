@@ -80,12 +80,8 @@ function joining({ instances = [] }: NodeGroup, registered: ReadonlySet<Instance
   return instances.filter(({ key, state }) => (state === 'running' || state === 'creating') && !registered.has(key)).length;
 }
 
-/** What is told under the Cluster Autoscaler's names and needs a memory from loop to loop. `policy`: the rules that hold now. */
-export function compatibleCounts(metrics: CompatibleMetrics, policy: () => Policy): readonly LoopListener[] {
-  return [failedCreations(metrics), removalLatency(metrics, policy), neverNodes(metrics)];
-}
-
-function neverNodes({ oldUnregisteredRemoved }: Pick<CompatibleMetrics, 'oldUnregisteredRemoved'>): LoopListener {
+/** Counts instances that were removed because they never registered as nodes. */
+export function neverNodes({ oldUnregisteredRemoved }: Pick<CompatibleMetrics, 'oldUnregisteredRemoved'>): LoopListener {
   return ({ removed }) => {
     for (const outcome of removed) {
       if (outcome.kind === 'instances' && outcome.accepted && outcome.cause === 'never-registered')

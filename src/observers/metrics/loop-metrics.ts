@@ -1,6 +1,6 @@
 /** Publishes what a loop saw as gauges. Gauges of groups and states that have gone are taken away with them. */
 import type { NodeGroupId } from '../../domain/ids.ts';
-import type { LoopListener } from '../../domain/loop-report.ts';
+import type { LoopGauges, LoopListener } from '../../domain/loop-report.ts';
 import type { LoopState } from '../../domain/loop-state.ts';
 import type { NodeGroup } from '../../domain/node-group.ts';
 import type { Observation } from '../../domain/observation.ts';
@@ -10,6 +10,14 @@ import type { PodVerdict } from '../../domain/reasons.ts';
 import { classOf, VERDICT_CLASSES } from '../../planning/explain/refusal-class.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 import { STAGES } from './scale-up-stages.ts';
+
+/** The gauges of one loop, published as its last step. */
+export function loopGauges(metrics: Metrics): LoopGauges {
+  return {
+    observation: (observation, state) => publishObservation(observation, state, metrics),
+    verdicts: (plan, nowMs) => publishVerdicts(plan, nowMs, metrics),
+  };
+}
 
 export function publishObservation(observation: Observation, state: LoopState, metrics: Metrics): void {
   const present = presentByGroup(observation);

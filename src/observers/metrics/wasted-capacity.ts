@@ -5,7 +5,7 @@ import type { Observation } from '../../domain/observation.ts';
 import type { KeptNode, ScaleDownPlan } from '../../domain/plan.ts';
 import type { Pod } from '../../domain/pod.ts';
 import { CPU, MEMORY } from '../../domain/resources.ts';
-import { priceOf, type PriceSources } from '../../planning/expanders/price.ts';
+import { priceOf } from '../../planning/expanders/price.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 import type { LoopListener } from '../../domain/loop-report.ts';
 
@@ -23,7 +23,7 @@ interface Usage {
   readonly memoryBytes: number;
 }
 
-export function wasteGauges(metrics: Metrics['waste'], prices: () => PriceSources): LoopListener {
+export function wasteGauges(metrics: Metrics['waste']): LoopListener {
   /** A verdict that took long to reach is only remembered for a while, without what led to it. */
   const lastSeen = new Map<NodeName, Blockage>();
   const usages = new WeakMap<readonly Pod[], Usage>();
@@ -33,19 +33,18 @@ export function wasteGauges(metrics: Metrics['waste'], prices: () => PriceSource
     usages.set(pods, usage);
     return usage;
   };
-  return ({ observation, scaleDown }) => {
+  return ({ observation, scaleDown, prices = {} }) => {
     if (observation === undefined || scaleDown === undefined) return;
     const { cloud, cluster } = observation;
     for (const name of lastSeen.keys()) if (!cluster.nodes.has(name)) lastSeen.delete(name);
     const groups = new Map(cloud.groups.map((group) => [group.id, group]));
-    const known = prices();
     const totals = new Map<string, Waste>();
     for (const [node, blockage] of blockages(scaleDown, observation, lastSeen)) {
       const id = cloud.groupOfNode.get(node.name);
       const group = id === undefined ? undefined : groups.get(id);
       if (group === undefined) continue;
       const total = totalOf(totals, blockage);
-      add(total, node, { used: usageOf(cluster.podsByNode.get(node.name)), price: priceOf(known, group) });
+      add(total, node, { used: usageOf(cluster.podsByNode.get(node.name)), price: priceOf(prices, group) });
     }
     publish(totals, metrics);
   };

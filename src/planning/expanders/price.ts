@@ -6,7 +6,7 @@
  */
 import type { NodeGroup } from '../../domain/node-group.ts';
 import type { OptionCost, ScoredOption } from '../../domain/plan.ts';
-import type { ScaleUpPolicy } from '../../domain/policy.ts';
+import type { PriceSources } from '../../domain/policy.ts';
 import { CPU, MEMORY, type Resources } from '../../domain/resources.ts';
 
 /** How many GiB weigh as much as a core. A ratio to compare mixed requests by, close to what providers charge; no price. */
@@ -63,10 +63,6 @@ export function misfitOf(option: { readonly nodes: number; readonly nodeCores: n
   const unfit = Math.max(right / option.nodeCores, option.nodeCores / right);
   return (unfit - 1) * (1 - Math.tanh((option.nodes - 1) / MANY_NODES)) + 1;
 }
-
-// What an hour of a group's node costs, from the first source that says so. Nothing is made up: a size may have no price.
-
-export type PriceSources = Pick<ScaleUpPolicy, 'prices' | 'groupPrices' | 'listPrices'>;
 type Priced = Pick<NodeGroup, 'id' | 'vmSize' | 'priority' | 'template'>;
 
 /**

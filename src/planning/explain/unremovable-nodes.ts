@@ -8,8 +8,9 @@ import type { Observation } from '../../domain/observation.ts';
 import type { Blocker, KeptNode, Removal, ScaleDownPlan } from '../../domain/plan.ts';
 import type { BlockingPodReason, UnremovableReason } from '../../domain/reasons.ts';
 import { CPU, MEMORY } from '../../domain/resources.ts';
-import { priceOf, type PriceSources } from '../expanders/price.ts';
+import { priceOf } from '../expanders/price.ts';
 import { byName } from '../scale-down/plan-context.ts';
+import type { PriceSources } from '../../domain/policy.ts';
 
 const GIB = 2 ** 30;
 /** Nodes named per total; a table has no room for more. */

@@ -5,10 +5,11 @@
 import type { NodeGroupId } from '../../domain/ids.ts';
 import type { Node } from '../../domain/node.ts';
 import type { Pod } from '../../domain/pod.ts';
-import { priceOf, type PriceSources } from '../expanders/price.ts';
+import { priceOf } from '../expanders/price.ts';
 import type { BudgetLedger } from './budgets.ts';
 import { isLeaving, type Scope, byName } from './plan-context.ts';
 import type { Unneeded } from './unneeded.ts';
+import type { PriceSources } from '../../domain/policy.ts';
 
 // What it costs the workloads when pods are moved, in pods: an ordinary pod costs 1.
 

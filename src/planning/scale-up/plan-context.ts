@@ -1,6 +1,6 @@
 /** What is settled before any pod is looked at: the limits, the nodes on their way, the minimum sizes. */
 import type { NodeGroupId, NodeName } from '../../domain/ids.ts';
-import { type NodeGroup, type NodeTemplate, isWhole } from '../../domain/node-group.ts';
+import { type NodeGroup, isWhole } from '../../domain/node-group.ts';
 import type { Policy } from '../../domain/policy.ts';
 import { seededRandom, stableHash } from '../../lib/random.ts';
 import type { SkipReason } from '../../domain/reasons.ts';
@@ -21,6 +21,7 @@ import { type Standing, closedZones, reasonNotToTouch } from './groups/group-eli
 import { makeTemplate } from './groups/template-node.ts';
 import { findUpcoming } from './groups/upcoming-nodes.ts';
 import type { Claims, ScaleUpInput } from './plan-input.ts';
+import type { NodeTemplate } from '../../domain/node-template.ts';
 
 const NO_ZONES: ReadonlySet<string> = new Set();
 

@@ -6,7 +6,7 @@
 import type { LoopState, Stockout } from '../../domain/loop-state.ts';
 import { isWhole, type NodeGroup } from '../../domain/node-group.ts';
 import type { Ramp } from './increase-rate.ts';
-import { zonePart } from '../scale-up/groups/template-node.ts';
+import { zonePart } from '../../domain/node-template.ts';
 
 const HALF_OPEN_MS = 15 * 60_000;
 /** Larger sizes are closed on suspicion only: however often the smaller one is refused again, they are tried after this. */

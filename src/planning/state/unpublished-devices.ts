@@ -1,10 +1,11 @@
 /** Devices that a driver is about to publish on a new node, and what to think of a group whose drivers do not. */
 import type { DevicePool } from '../../domain/devices.ts';
-import type { NodeGroup, NodeTemplate } from '../../domain/node-group.ts';
+import type { NodeGroup } from '../../domain/node-group.ts';
 import type { Node } from '../../domain/node.ts';
 import type { Observation } from '../../domain/observation.ts';
 import type { Policy } from '../../domain/policy.ts';
 import { isStarting } from './node-counts.ts';
+import type { NodeTemplate } from '../../domain/node-template.ts';
 
 /**
  * Drivers publish their devices some time after the node turned ready: until each has as many complete pools as on the nodes

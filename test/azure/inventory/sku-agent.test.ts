@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { skusAgent, type SkuShare } from '../../../src/azure/inventory/sku-agent.ts';
 import { readSnapshot, writeSnapshot, buildCatalog, findSku, type SkuCatalog } from '../../../src/azure/sizes/sku-catalog.ts';
-import { skuFolder } from '../../../src/cli/shared-files.ts';
+import { skuFolder } from '../../../src/cli/connect/shared-files.ts';
 import { AutoscalerError } from '../../../src/lib/errors.ts';
 import { createLog } from '../../../src/telemetry/log.ts';
 import { START_MS } from '../../support/builders.ts';

@@ -1,12 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { Autoscaler } from '../../../src/loop/autoscaler.ts';
 import { WithheldWrites } from '../../../src/loop/dry-run/withheld-writes.ts';
 import { withholding } from '../../../src/loop/dry-run/dry-run-ports.ts';
 import { createLog } from '../../../src/telemetry/log.ts';
 import { aGroup, anInstance, aNode, aPod } from '../../support/builders.ts';
 import { settle } from '../../support/fake-clock.ts';
 import { aPolicy } from '../../support/policy.ts';
-import { aStage, SETTINGS, valueOf, type StageOptions } from '../support.ts';
+import { aStage, observedLoop, valueOf, type StageOptions } from '../support.ts';
 
 const MINUTE = 60_000;
 
@@ -17,7 +16,7 @@ function aDryStage(options: StageOptions) {
   const log = createLog('info', { write: (line) => void lines.push(JSON.parse(line)) }, stage.clock, { dryRun: true });
   const deps = { ...stage.deps, log };
   const writes = new WithheldWrites(deps);
-  const loop = new Autoscaler(withholding(deps, writes), SETTINGS);
+  const loop = observedLoop(withholding(deps, writes));
   return { ...stage, lines, writes, loop, runOnce: () => loop.runOnce('manual', stage.stop.signal) };
 }
 

@@ -6,7 +6,8 @@ import type { Instance } from '../../../src/domain/node-group.ts';
 import type { Observation } from '../../../src/domain/observation.ts';
 import type { RemovalOutcome } from '../../../src/domain/outcome.ts';
 import type { KeptNode, ScaleDownPlan } from '../../../src/domain/plan.ts';
-import { compatibleCounts } from '../../../src/observers/cluster-autoscaler-metrics/counters.ts';
+import { removalLatency } from '../../../src/observers/cluster-autoscaler-metrics/removal-latency.ts';
+import { failedCreations, neverNodes } from '../../../src/observers/cluster-autoscaler-metrics/counters.ts';
 import type { LoopReport } from '../../../src/domain/loop-report.ts';
 import { emptyLoopState } from '../../../src/planning/state/loop-state.ts';
 import { createCompatibleMetrics } from '../../../src/telemetry/cluster-autoscaler-metrics.ts';
@@ -33,7 +34,8 @@ interface Look {
 /** A daemon's listeners, and what they have counted. */
 function counting() {
   const metrics = createMetrics();
-  const listeners = compatibleCounts(createCompatibleMetrics(metrics), () => aPolicy());
+  const compatible = createCompatibleMetrics(metrics);
+  const listeners = [failedCreations(compatible), removalLatency(compatible, () => aPolicy()), neverNodes(compatible)];
   const look = (given: Look): void => {
     for (const listener of listeners) listener(aReport(given));
   };

@@ -40,7 +40,7 @@ const kept: readonly KeptNode[] = [
 describe('waste by blocker', () => {
   it('is what no pod asks for on nodes that stay, in cores, bytes and money', async () => {
     const { waste } = createMetrics();
-    wasteGauges(waste, () => ({ prices: { standard_d4s_v5: 0.2 } }))(aReport({ kept }));
+    wasteGauges(waste)({ ...aReport({ kept }), prices: { prices: { standard_d4s_v5: 0.2 } } });
     const pdb = { reason: 'BlockedByPod', blocker: 'NotEnoughPdb' };
     expect(await valueOf(waste.cores, pdb)).toBe(3);
     expect(await valueOf(waste.memory, pdb)).toBe(12 * 2 ** 30);
@@ -53,13 +53,13 @@ describe('waste by blocker', () => {
 
   it('has no price where none is known', async () => {
     const { waste } = createMetrics();
-    wasteGauges(waste, () => ({}))(aReport({ kept }));
+    wasteGauges(waste)(aReport({ kept }));
     expect((await waste.cost.get()).values).toEqual([]);
   });
 
   it('a verdict that is only remembered stays with what led to it', async () => {
     const { waste } = createMetrics();
-    const publish = wasteGauges(waste, () => ({}));
+    const publish = wasteGauges(waste);
     publish(aReport({ kept }));
     publish(aReport({ kept: [{ node: 'a-0', reason: 'RecentlyUnremovable' }] }));
     expect((await waste.cores.get()).values).toEqual([{ value: 3, labels: { reason: 'BlockedByPod', blocker: 'NotEnoughPdb' } }]);
@@ -69,7 +69,7 @@ describe('waste by blocker', () => {
 
   it('nodes that could go while nothing may are held by that', async () => {
     const { waste } = createMetrics();
-    wasteGauges(waste, () => ({}))(aReport({ kept: [], inhibited: 'cooling down' }));
+    wasteGauges(waste)(aReport({ kept: [], inhibited: 'cooling down' }));
     expect(await valueOf(waste.cores, { reason: 'Inhibited' })).toBe(3 + 1 + 4);
   });
 });

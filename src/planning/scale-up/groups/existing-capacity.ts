@@ -7,8 +7,9 @@ import type { Node } from '../../../domain/node.ts';
 import type { Pod, PodShape } from '../../../domain/pod.ts';
 import type { PodVerdict } from '../../../domain/reasons.ts';
 import type { ClusterSnapshot } from '../../../scheduling/snapshot/cluster-snapshot.ts';
-import { copyOf, plannedName, zonePart, type GroupTemplate } from './template-node.ts';
+import { copyOf, plannedName, type GroupTemplate } from './template-node.ts';
 import type { Upcoming } from './upcoming-nodes.ts';
+import { zonePart } from '../../../domain/node-template.ts';
 
 export interface ComingNodes {
   readonly template: GroupTemplate;

@@ -5,7 +5,7 @@ import type { NodeGroup } from '../../../domain/node-group.ts';
 import type { SkipReason } from '../../../domain/reasons.ts';
 import type { Ramp } from '../../state/increase-rate.ts';
 import { isClosedFor } from '../../state/stockouts.ts';
-import { zonePart } from './template-node.ts';
+import { zonePart } from '../../../domain/node-template.ts';
 
 export interface Standing {
   readonly state: LoopState;

@@ -1,11 +1,11 @@
 /** How many nodes may be added: limits of the whole cluster and of one plan. A limit of 0 is no limit. */
-import type { NodeTemplate } from '../../../domain/node-group.ts';
 import type { Node } from '../../../domain/node.ts';
 import type { ScaleUpPolicy } from '../../../domain/policy.ts';
 import type { CloudQuota } from '../../../domain/quotas-and-prices.ts';
 import type { ClusterLimit, ExceededQuota, SkipReason } from '../../../domain/reasons.ts';
 import { CPU, MEMORY } from '../../../domain/resources.ts';
 import { exceededBy, isVirtual, nodesByRooms, occupyRooms, type QuotaRoom } from '../../capacity-objects/capacity-quotas.ts';
+import type { NodeTemplate } from '../../../domain/node-template.ts';
 
 /** What is left of each limit; Infinity where there is none. */
 export interface Headroom {

@@ -1,5 +1,5 @@
 /** The node a group would add, as packing sees it: DaemonSet and static pods placed, one variant per zone that it may land in. */
-import type { NodeGroup, NodeTemplate, StaticPod } from '../../../domain/node-group.ts';
+import type { NodeGroup } from '../../../domain/node-group.ts';
 import type { Node } from '../../../domain/node.ts';
 import type { HostPort, Pod } from '../../../domain/pod.ts';
 import type { FitReason } from '../../../domain/reasons.ts';
@@ -15,6 +15,7 @@ import { requestsAlone } from '../../../scheduling/volumes/attachments.ts';
 import { fitsStatically, staticRefusals } from '../../../scheduling/snapshot/node-only-fit.ts';
 import type { EquivalenceGroup } from '../pods/equivalence-groups.ts';
 import { isUntold, sayUntold } from './template-unknowns.ts';
+import { type StaticPod, type NodeTemplate, zonePart } from '../../../domain/node-template.ts';
 
 const HOSTNAME = 'kubernetes.io/hostname';
 /** On every simulated node and on no real one: storage drivers publish capacity for it. The Cluster Autoscaler's name. */
@@ -66,11 +67,6 @@ export function plannedName(what: string): string {
 /** A copy with a name and host name of its own, so that rules per host tell the copies apart. */
 export function copyOf(variant: Node, name: string): Node {
   return { ...variant, name, uid: name, labels: { ...variant.labels, [HOSTNAME]: name } };
-}
-
-/** The zone's number without its region: `westeurope-1` and `1` are the same zone. */
-export function zonePart(zone: string): string {
-  return zone.slice(zone.lastIndexOf('-') + 1);
 }
 
 /** Bit n is set when the pods may go to variant n. 0: not to this group at all. */

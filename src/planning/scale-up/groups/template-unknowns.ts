@@ -3,10 +3,10 @@
  * never seen is not complete. Nothing is ordered on such a chance, and nobody is told that it is impossible. Pure.
  */
 import type { Node } from '../../../domain/node.ts';
-import type { NodeTemplate } from '../../../domain/node-group.ts';
 import type { PodShape } from '../../../domain/pod.ts';
 import type { FitReason } from '../../../domain/reasons.ts';
 import { undecidedLabel } from '../../../scheduling/predicates/node-affinity.ts';
+import type { NodeTemplate } from '../../../domain/node-template.ts';
 
 export function isUntold(reason: FitReason): boolean {
   return 'untold' in reason && reason.untold !== undefined;

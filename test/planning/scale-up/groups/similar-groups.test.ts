@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import { nodeGroupId } from '../../../../src/domain/ids.ts';
-import type { NodeTemplate } from '../../../../src/domain/node-group.ts';
 import { MEMORY, type Resources } from '../../../../src/domain/resources.ts';
 import { levelOut, areSimilar, likenessOf } from '../../../../src/planning/scale-up/groups/similar-groups.ts';
 import { familiesOf } from '../../../../src/planning/scale-up/groups/zonal-siblings.ts';
@@ -8,6 +7,7 @@ import { makeTemplate } from '../../../../src/planning/scale-up/groups/template-
 import { aGroup, aPod, aTemplate, START_MS } from '../../../support/builders.ts';
 import { aPolicy } from '../../../support/policy.ts';
 import { growth, planFor, type World } from '../world.ts';
+import type { NodeTemplate } from '../../../../src/domain/node-template.ts';
 
 const ZONE = 'topology.kubernetes.io/zone';
 const pods = (count: number, shape = {}) =>

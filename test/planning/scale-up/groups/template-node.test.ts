@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import type { NodeTemplate } from '../../../../src/domain/node-group.ts';
 import { CPU } from '../../../../src/domain/resources.ts';
 import { explainRefusal } from '../../../../src/planning/explain/refusals.ts';
 import { classOf } from '../../../../src/planning/explain/refusal-class.ts';
 import { makeTemplate } from '../../../../src/planning/scale-up/groups/template-node.ts';
 import { aGroup, aPod, aShape, aTemplate, resourceNames } from '../../../support/builders.ts';
 import { growth, planFor, verdictOf } from '../world.ts';
+import type { NodeTemplate } from '../../../../src/domain/node-template.ts';
 
 const TEMPLATE_LABEL = 'cluster-autoscaler.kubernetes.io/template-node';
 

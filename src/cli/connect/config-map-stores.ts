@@ -1,13 +1,13 @@
 /** The status as a ConfigMap, under the Cluster Autoscaler's name and in its notation. Knows YAML's form and no meaning. */
-import { parsePriorities } from '../config/schema/expanders.ts';
-import type { EventRecorder, StatusValue, StatusWriter } from '../domain/ports/records.ts';
-import type { PriorityRulesReader, PriorityRulesView } from '../domain/ports/stored-text.ts';
-import type { Kubernetes } from '../kubernetes/kubernetes.ts';
-import { asAutoscalerError } from '../lib/errors.ts';
-import { PRIORITY_RULES_NAME } from '../observers/events/priority-rule-events.ts';
-import { goTime } from '../observers/status/status-document.ts';
-import { STATUS_NAME } from '../planning/explain/scale-up-events.ts';
-import type { Log } from '../telemetry/log.ts';
+import { parsePriorities } from '../../config/schema/expanders.ts';
+import type { EventRecorder, StatusValue, StatusWriter } from '../../domain/ports/records.ts';
+import type { PriorityRulesReader, PriorityRulesView } from '../../domain/ports/stored-text.ts';
+import type { Kubernetes } from '../../kubernetes/kubernetes.ts';
+import { asAutoscalerError } from '../../lib/errors.ts';
+import { PRIORITY_RULES_NAME } from '../../observers/events/priority-rule-events.ts';
+import { goTime } from '../../observers/status/status-document.ts';
+import { STATUS_NAME } from '../../planning/explain/scale-up-events.ts';
+import type { Log } from '../../telemetry/log.ts';
 
 const LAST_UPDATED = 'cluster-autoscaler.kubernetes.io/last-updated';
 

@@ -1,10 +1,10 @@
 /** A text in a file that outlives the process. It is replaced whole: a reader never meets half of it. */
 import { mkdir, readFile, rename, writeFile, readdir, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import type { SkuShare } from '../azure/inventory/sku-agent.ts';
-import type { SkuScope } from '../azure/sizes/sku-catalog.ts';
-import type { KeptText } from '../domain/ports/stored-text.ts';
-import { AutoscalerError } from '../lib/errors.ts';
+import type { SkuShare } from '../../azure/inventory/sku-agent.ts';
+import type { SkuScope } from '../../azure/sizes/sku-catalog.ts';
+import type { KeptText } from '../../domain/ports/stored-text.ts';
+import { AutoscalerError } from '../../lib/errors.ts';
 
 /** Whoever writes last wins: what is kept can be had anew. */
 export function keptFile(path: string): KeptText {

@@ -1,0 +1,109 @@
+/**
+ * Connects to the API server and to Azure as a configuration says. Shared by the daemon and by commands that read as it does.
+ * Must not know the loop, nor what is done with the connections.
+ */
+import { connectAzure, type AzureNodeGroups } from '../../azure/azure.ts';
+import { placeOf, type Place } from '../../azure/arm/instance-metadata.ts';
+import type { AzureOptions } from '../../azure/arm/options.ts';
+import type { SkuShare } from '../../azure/inventory/sku-agent.ts';
+import { connectKubernetes, type Kubernetes, type KubernetesOptions } from '../../kubernetes/kubernetes.ts';
+import type { Config } from '../../config/types/config.ts';
+import type { Clock } from '../../lib/clock.ts';
+import type { Random } from '../../lib/random.ts';
+import type { TaintRules } from '../../domain/taints.ts';
+import { ResourceNames } from '../../domain/resources.ts';
+import type { Log } from '../../telemetry/log.ts';
+import type { Metrics } from '../../telemetry/metrics.ts';
+import { keptFile, skuFolder } from './shared-files.ts';
+import { ConfigMapPriorityRules } from './config-map-stores.ts';
+
+export interface ConnectInput {
+  readonly config: Config;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  /** Ends the first connections; what is composed lives on without it. */
+  readonly signal?: AbortSignal;
+  /** How long the first reads of Azure are retried while it is throttled or unavailable, in milliseconds. Default 0: one attempt. */
+  readonly startPatienceMs?: number;
+}
+
+export interface Connections {
+  readonly names: ResourceNames;
+  readonly kubernetes: Kubernetes;
+  readonly cloud: AzureNodeGroups;
+  /** undefined: nobody asks for them. */
+  readonly rules: ConfigMapPriorityRules | undefined;
+}
+
+/** Both sides, as the daemon knows them; nothing is read before they are started. @throws AutoscalerError of the first endpoint that does not answer. */
+export async function connectBoth(input: ConnectInput): Promise<Connections> {
+  const { config, clock, random, log, metrics, signal } = input;
+  const names = new ResourceNames();
+  const kubernetes = await connectKubernetes({
+    clock,
+    random,
+    log,
+    metrics,
+    names,
+    ...(signal === undefined ? {} : { signal }),
+    options: {
+      ...config.kubernetes,
+      followWorkloads: config.policy.scaleUp.proactive === true,
+      ...taintsOf(config),
+      ...capacityOf(config),
+    },
+  });
+  const cloud = await connectCloud(input, names, kubernetes);
+  const rules = config.policy.scaleUp.expanders.includes('priority') ? new ConfigMapPriorityRules(log) : undefined;
+  return { names, kubernetes, cloud, rules };
+}
+
+/** Both sides judge nodes by the same taints: what makes one not ready is what a new one will not keep. */
+function taintsOf({ policy }: Config): { readonly taints?: TaintRules } {
+  return policy.cluster?.taints === undefined ? {} : { taints: policy.cluster.taints };
+}
+
+/** Only what somebody turned on is watched. */
+function capacityOf({ policy }: Config): Pick<KubernetesOptions, 'capacity'> {
+  const { quotas = false, bufferController = false, bufferInjection = false, requests = false } = policy.capacity ?? {};
+  const buffers = bufferController || bufferInjection;
+  return quotas || buffers || requests ? { capacity: { quotas, buffers, requests } } : {};
+}
+
+function skuShareOf({ azure, kubernetes }: Config, scope: AzureOptions): SkuShare | undefined {
+  const { skuFolder: folder } = azure;
+  return folder === undefined ? undefined : skuFolder({ folder, scope, identity: kubernetes.identity });
+}
+
+/** An adapter that cannot be made must not leave the other's connections open. */
+async function connectCloud(input: ConnectInput, names: ResourceNames, kubernetes: Kubernetes): Promise<AzureNodeGroups> {
+  const { config, clock, random, log, metrics } = input;
+  try {
+    const { scaleFromUnschedulable = false } = config.policy.cluster ?? {};
+    const place = await machinesPlace(input);
+    const { startPatienceMs = 0 } = input;
+    const options = { ...config.azure, ...place, scaleFromUnschedulable, startPatienceMs, ...taintsOf(config) };
+    return connectAzure({
+      options,
+      skuShare: skuShareOf(config, options),
+      keptPrices: config.azure.retailPrices?.file === undefined ? undefined : keptFile(config.azure.retailPrices.file),
+      clock,
+      random,
+      log,
+      metrics,
+      names,
+      foreignLock: kubernetes.foreignLock,
+      beforeWrite: () => kubernetes.lease.verify(),
+    });
+  } catch (error) {
+    await kubernetes.close();
+    throw error;
+  }
+}
+
+function machinesPlace({ config, clock, signal }: ConnectInput): Promise<Place> {
+  const { metadataEndpoint: endpoint } = config.azure;
+  return placeOf(config.azure, { endpoint, clock, ...(signal === undefined ? {} : { signal }) });
+}
