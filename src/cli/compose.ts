@@ -4,7 +4,7 @@
  */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import type { Config } from '../config/types/config.ts';
-import { ResourceNames } from '../domain/resources.ts';
+import type { ResourceNames } from '../domain/resources.ts';
 import { Autoscaler } from '../loop/autoscaler.ts';
 import { WithheldWrites } from '../loop/dry-run/withheld-writes.ts';
 import { withholding } from '../loop/dry-run/dry-run-ports.ts';
@@ -22,6 +22,7 @@ import { type Daemon, DaemonLifetime } from './daemon.ts';
 import { fileJournal, noJournal } from './file-journal.ts';
 import { eventsNaming, statusConfigMap } from './connect/config-map-stores.ts';
 import { connectBoth, type ConnectInput } from './connect/connect.ts';
+import { defined } from '../lib/defined.ts';
 
 export interface ComposeInput extends ConnectInput {
   /** Replaces the journal that the configuration names; for embedders that record decisions. */
@@ -55,8 +56,7 @@ export async function composeDaemon(input: ComposeInput): Promise<Daemon> {
     events: recorder,
     capacityObjects: kubernetes.capacityObjects,
     journal: input.journal ?? journalOf(config, names, log),
-    ...(rules === undefined ? {} : { priorities: rules }),
-    ...(cloud.prices === undefined ? {} : { prices: cloud.prices }),
+    ...defined({ priorities: rules, prices: cloud.prices }),
   };
   const withheld = config.dryRun ? new WithheldWrites({ clock, log, metrics }) : undefined;
   metrics.dryRun.active.set(withheld === undefined ? 0 : 1);

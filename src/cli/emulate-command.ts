@@ -9,6 +9,7 @@ import { parseWorldFile } from '../simulator/world-file.ts';
 import { demoWorld, smallWorld } from '../simulator/sample-worlds.ts';
 import { realSimClock } from '../simulator/base/sim-clock.ts';
 import { startWorld, type World } from '../simulator/world.ts';
+import { defined } from '../lib/defined.ts';
 
 const HELP = `Starts a simulated AKS cluster on this machine and runs until SIGTERM.
 
@@ -50,8 +51,7 @@ export async function run(argv: readonly string[]): Promise<number> {
     clock: realSimClock(settings.speed),
     client: CLIENT,
     token: TOKEN,
-    ...(settings.armPort === undefined ? {} : { armPort: settings.armPort }),
-    ...(settings.kubePort === undefined ? {} : { kubePort: settings.kubePort }),
+    ...defined({ armPort: settings.armPort, kubePort: settings.kubePort }),
   });
   const files = await writeClientFiles(settings.dir, world);
   process.stdout.write(introduction(settings, world, files));

@@ -5,6 +5,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { type IncomingMessage, createServer, type Server, type ServerResponse } from 'node:http';
 import { AutoscalerError } from '../lib/errors.ts';
+import { defined } from '../lib/defined.ts';
 
 // Who may see /debug: with a token file, who sends its content as bearer token; without one, this machine alone (a pod's
 // `kubectl port-forward` comes from there). The file is read anew each time, so that a rotated secret counts at once.
@@ -185,7 +186,7 @@ function listen(server: Server, binding: HttpBinding): Promise<void> {
       const why = cause.code === 'EADDRINUSE' ? 'another process listens there' : (cause.code ?? cause.message);
       reject(new AutoscalerError({ kind: 'unavailable', effect: 'none' }, `Cannot listen on ${binding.address}: ${why}.`, { cause }));
     });
-    server.listen({ port: binding.port, ...(binding.host === undefined ? {} : { host: binding.host }) }, () => resolve());
+    server.listen({ port: binding.port, ...defined({ host: binding.host }) }, () => resolve());
   });
 }
 

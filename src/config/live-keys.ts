@@ -3,6 +3,7 @@
  * the log. What connections, watches and caches were made from needs a new process. Both lists stand here and nowhere else.
  */
 import type { Config } from './types/config.ts';
+import { defined } from '../lib/defined.ts';
 
 /** Sections of which every key is live. */
 export const LIVE_SECTIONS = [
@@ -57,16 +58,18 @@ export function overlaid(running: Config, next: Config): Config {
     ...running,
     policy: {
       ...running.policy,
-      scaleUp: { ...scaleUp, expanders, ...(priorities === undefined ? {} : { priorities }), proactive },
+      scaleUp: { ...scaleUp, expanders, ...defined({ priorities }), proactive },
       scaleDown: next.policy.scaleDown,
       backoff: next.policy.backoff,
       drain: next.policy.drain,
       cluster: {
         ...running.policy.cluster,
-        ...(cluster.okUnreadyNodes === undefined ? {} : { okUnreadyNodes: cluster.okUnreadyNodes }),
-        ...(cluster.maxUnreadyShare === undefined ? {} : { maxUnreadyShare: cluster.maxUnreadyShare }),
-        ...(cluster.maxStartupMs === undefined ? {} : { maxStartupMs: cluster.maxStartupMs }),
-        ...(cluster.scaleUpFromZero === undefined ? {} : { scaleUpFromZero: cluster.scaleUpFromZero }),
+        ...defined({
+          okUnreadyNodes: cluster.okUnreadyNodes,
+          maxUnreadyShare: cluster.maxUnreadyShare,
+          maxStartupMs: cluster.maxStartupMs,
+          scaleUpFromZero: cluster.scaleUpFromZero,
+        }),
       },
     },
     azure: {

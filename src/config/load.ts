@@ -15,6 +15,7 @@ import { environmentLayer } from './sources/environment.ts';
 import { flagLayer } from './sources/flags.ts';
 import { EMPTY_LAYER, isDocument, mergeLayers, type Document, type Layer } from './sources/layers.ts';
 import type { Config, ConfigErrors, ConfigInput, RetailPricesConfig } from './types/config.ts';
+import { defined } from '../lib/defined.ts';
 
 type Reading = { readonly text: string } | { readonly error: string };
 
@@ -183,9 +184,7 @@ function azureOf(
 function kubernetesOf({ kubernetes, dryRun }: Parsed, hostname: string | undefined): Config['kubernetes'] {
   const { kubeconfig, context, apiServer } = kubernetes;
   return {
-    ...(kubeconfig === undefined ? {} : { kubeconfigPath: kubeconfig }),
-    ...(context === undefined ? {} : { context }),
-    ...(apiServer === undefined ? {} : { apiServer }),
+    ...defined({ kubeconfigPath: kubeconfig, context, apiServer }),
     namespace: kubernetes.namespace,
     // A dry run stands beside the autoscaler that does the work, and must not keep it from leading.
     leaseName: dryRun ? `${kubernetes.leaseName}-dry-run` : kubernetes.leaseName,

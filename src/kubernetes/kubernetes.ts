@@ -22,6 +22,7 @@ import { QueuedEventRecorder } from './writes/events.ts';
 import { ResourceLocker } from './leadership/resource-locker.ts';
 import { createRest, type Rest } from './api/rest.ts';
 import { WatchedClusterReader } from './views/cluster-reader.ts';
+import { defined } from '../lib/defined.ts';
 
 export type { ConfigMapContent, Kubernetes, KubernetesOptions } from './api/options.ts';
 
@@ -61,8 +62,7 @@ export async function connectKubernetes(deps: KubernetesDeps): Promise<Kubernete
     ...deps,
     rest,
     followWorkloads: options.followWorkloads === true,
-    ...(options.taints === undefined ? {} : { taints: options.taints }),
-    ...(options.capacity === undefined ? {} : { capacity: options.capacity }),
+    ...defined({ taints: options.taints, capacity: options.capacity }),
   });
   const events = new QueuedEventRecorder({ rest, clock, retry, log, metrics, source: eventSource, identity });
   if (options.leaderElect) lease = new LeaseLeadership({ ...leaseOf(options), rest, clock, random, log, metrics });
@@ -97,7 +97,7 @@ export async function connectKubernetes(deps: KubernetesDeps): Promise<Kubernete
 }
 
 function leaseOf({ namespace, leaseNamespace = namespace, leaseName: name, leaseTiming: timing, identity }: KubernetesOptions) {
-  return { namespace: leaseNamespace, name, identity, ...(timing === undefined ? {} : { timing }) };
+  return { namespace: leaseNamespace, name, identity, ...defined({ timing }) };
 }
 
 /** Any answer but a refusal of who we are will do: not everybody may read the version. */

@@ -1,11 +1,12 @@
 /** The known name that is likeliest meant by an unknown one, or undefined when none is close. */
+import { compareText } from './comparison.ts';
 export function nearestName(unknown: string, known: readonly string[]): string | undefined {
   const wanted = fold(unknown);
   const limit = Math.max(1, Math.floor(wanted.length / 3));
   return known
     .map((name) => ({ name, distance: editDistance(wanted, fold(name)) }))
     .filter(({ distance }) => distance <= limit)
-    .sort((left, right) => left.distance - right.distance || (left.name < right.name ? -1 : 1))[0]?.name;
+    .sort((left, right) => left.distance - right.distance || compareText(left.name, right.name))[0]?.name;
 }
 
 /** Case and word separators are the commonest slips. */

@@ -16,6 +16,7 @@ import { PreemptionResponder } from './scale-down/spot-preemption.ts';
 import type { LoopListener, LoopReport, LoopTriggerCause } from '../domain/loop-report.ts';
 import { runOnce } from './run-once.ts';
 import { LoopTrigger } from './trigger.ts';
+import { defined } from '../lib/defined.ts';
 
 export class Autoscaler {
   #deps: LoopDeps;
@@ -182,7 +183,7 @@ function withCurrentRules(deps: LoopDeps): LoopDeps {
   const levels = deps.priorities?.current().levels;
   const listPrices = deps.prices?.current(deps.clock.now());
   if (levels === undefined && listPrices === undefined) return deps;
-  const current = { ...(levels === undefined ? {} : { priorities: levels }), ...(listPrices === undefined ? {} : { listPrices }) };
+  const current = { ...defined({ priorities: levels, listPrices }) };
   return { ...deps, policy: { ...deps.policy, scaleUp: { ...deps.policy.scaleUp, ...current } } };
 }
 

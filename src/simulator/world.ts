@@ -11,6 +11,7 @@ import type { SimClock } from './base/sim-clock.ts';
 import { createServerTls } from './base/tls.ts';
 import { ViolationLog, type Violation } from './base/write-safety.ts';
 import type { WorldSpec } from './base/world-spec.ts';
+import { defined } from '../lib/defined.ts';
 
 export interface WorldOptions {
   readonly spec: WorldSpec;
@@ -50,10 +51,7 @@ export async function startWorld(options: WorldOptions): Promise<World> {
     tls,
     violations,
     clients: [options.client],
-    ...(options.knobs === undefined ? {} : { knobs: options.knobs }),
-    ...(options.ambient === undefined ? {} : { ambient: options.ambient }),
-    ...(options.door === undefined ? {} : { door: options.door }),
-    ...(options.armPort === undefined ? {} : { port: options.armPort }),
+    ...defined({ knobs: options.knobs, ambient: options.ambient, door: options.door, port: options.armPort }),
   });
   const cluster = await startCluster({
     spec,
@@ -62,8 +60,7 @@ export async function startWorld(options: WorldOptions): Promise<World> {
     machines: arm.machines,
     violations,
     token: options.token,
-    ...(options.door === undefined ? {} : { door: options.door }),
-    ...(options.kubePort === undefined ? {} : { port: options.kubePort }),
+    ...defined({ door: options.door, port: options.kubePort }),
   });
   return {
     spec,

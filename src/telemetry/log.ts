@@ -7,6 +7,7 @@ import { pino, type LogFn, type Logger, type LoggerOptions } from 'pino';
 import type { Clock } from '../lib/clock.ts';
 import { asAutoscalerError } from '../lib/errors.ts';
 import { Fold } from '../lib/keyed-fold.ts';
+import { defined } from '../lib/defined.ts';
 
 export type Log = Logger;
 export type LogLevel = 'error' | 'warn' | 'info' | 'debug' | 'trace';
@@ -72,7 +73,7 @@ function plainError(thrown: unknown): object {
   return {
     kind: error.kind,
     message: error.message,
-    ...(error.code === undefined ? {} : { code: error.code }),
+    ...defined({ code: error.code }),
     ...(error.kind === 'bug' ? { stack: where } : {}),
   };
 }

@@ -66,7 +66,12 @@ export function observedLoop(deps: LoopDeps, without?: string): Autoscaler {
   const { namespace } = SETTINGS;
   const compatible = createCompatibleMetrics(createMetrics());
   const observers = createObservers({
-    ...{ log, metrics, events, namespace, priorities, compatible },
+    log,
+    metrics,
+    events,
+    namespace,
+    priorities,
+    compatible,
     policy: () => policy,
     startedAtMs: clock.now(),
   });

@@ -5,6 +5,7 @@
  */
 import type { ErrorKind, StockScope } from '../../lib/errors.ts';
 import { flatten, isRecord, jsonOf, type ArmErrorBody } from './error-bodies.ts';
+import { defined } from '../../lib/defined.ts';
 
 // What Azure calls its quotas of cores, in the list of usages (folded) and in refusals. Pure.
 
@@ -151,7 +152,7 @@ function forbiddenByRule(facts: Facts): ErrorKind {
 
 function throttle(facts: Facts): ErrorKind {
   const policy = facts.errors.find((part) => THROTTLED.includes(part.code.toLowerCase()) && part.target !== '')?.target;
-  return { kind: 'throttled', retryAfterMs: facts.retryAfterMs, ...(policy === undefined ? {} : { policy }) };
+  return { kind: 'throttled', retryAfterMs: facts.retryAfterMs, ...defined({ policy }) };
 }
 
 /** Compute says until when in the body as well; both must have passed. */
@@ -173,7 +174,7 @@ function stockout(facts: Facts): ErrorKind {
   const zonal = ZONAL.includes(code);
   const lack = NO_SUCH_SIZE.includes(code) ? 'offer' : code.startsWith('overconstrained') ? 'constraints' : undefined;
   const scope = zonal && zone !== undefined ? { ...regional, zone } : regional;
-  return { kind: 'out-of-capacity', scope, ...(lack === undefined ? {} : { lack }) };
+  return { kind: 'out-of-capacity', scope, ...defined({ lack }) };
 }
 
 const SPOT_QUOTA = /^(?:lowpriority|spot)\w*quota/;
@@ -193,9 +194,7 @@ function quota(facts: Facts): ErrorKind {
     kind: 'quota',
     quota: name ?? 'unnamed quota',
     ...(name === undefined ? {} : { name: nameOfQuota(name) }),
-    ...(limit === undefined ? {} : { limit }),
-    ...(usage === undefined ? {} : { usage }),
-    ...(required === undefined ? {} : { required }),
+    ...defined({ limit, usage, required }),
   };
 }
 

@@ -12,6 +12,7 @@ import {
   ZONAL,
   type ErrorHints,
 } from './error-table.ts';
+import { defined } from '../../lib/defined.ts';
 
 /** One answer with a status of 400 or more, as it came. */
 export interface RefusedAnswer {
@@ -46,7 +47,7 @@ export function classifyAnswer(answer: RefusedAnswer, hints: ErrorHints = {}): A
 /** Adds what the caller knows of the place to a refusal for lack of capacity, which was classified without it. */
 export function withScope(error: AutoscalerError, { scope }: ErrorHints): AutoscalerError {
   if (error.detail.kind !== 'out-of-capacity' || scope === undefined) return error;
-  const options = { cause: error, context: error.context, ...(error.code === undefined ? {} : { code: error.code }) };
+  const options = { cause: error, context: error.context, ...defined({ code: error.code }) };
   // A refusal at once speaks of the size in the region; only an operation names zones.
   const { zone: _zone, ...regional } = scope;
   return new AutoscalerError({ ...error.detail, scope: { ...regional, ...error.detail.scope } }, error.message, options);

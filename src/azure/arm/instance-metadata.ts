@@ -3,6 +3,7 @@ import { createDefaultHttpClient, createHttpHeaders, createPipelineRequest } fro
 import type { Clock } from '../../lib/clock.ts';
 import { AutoscalerError } from '../../lib/errors.ts';
 import { isRecord, jsonOf } from './error-bodies.ts';
+import { defined } from '../../lib/defined.ts';
 
 export interface MachineQuestion {
   /** `http://169.254.169.254`, or what stands for it. */
@@ -71,7 +72,7 @@ async function ask(url: string, signal: AbortSignal | undefined): Promise<Answer
     headers: createHttpHeaders({ metadata: 'true' }),
     allowInsecureConnection: true,
     timeout: TIMEOUT_MS,
-    ...(signal === undefined ? {} : { abortSignal: signal }),
+    ...defined({ abortSignal: signal }),
   });
   try {
     const { status, bodyAsText } = await createDefaultHttpClient().sendRequest(request);

@@ -7,6 +7,7 @@ import type { Clock } from '../../lib/clock.ts';
 import { AutoscalerError } from '../../lib/errors.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 import { describeCall, OPERATIONS, type ArmCall } from './call-list.ts';
+import { compareText } from '../../lib/comparison.ts';
 
 /** Without a `Retry-After`: doubles from the first to the last. */
 const FIRST_HOLD_MS = 10_000;
@@ -71,7 +72,7 @@ export class Budgets {
   remainingOf(family: string): RemainingCalls | undefined {
     const own = [...this.#told.values()].filter(({ policy }) => stemOf(policy) === family || ALL_READS.includes(policy));
     const part = ({ remaining, largest }: RemainingCalls): number => (largest === 0 ? 0 : remaining / largest);
-    return own.sort((left, right) => part(left) - part(right) || (left.policy < right.policy ? -1 : 1))[0];
+    return own.sort((left, right) => part(left) - part(right) || compareText(left.policy, right.policy))[0];
   }
 
   /** Only what all resources of the region share says something about periodic reads; what all reads share, about all of them. */

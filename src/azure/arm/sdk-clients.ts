@@ -14,6 +14,7 @@ import { AutoscalerError } from '../../lib/errors.ts';
 import { createRawClient } from './agent-pool-api.ts';
 import type { ArmCalls } from './arm-client.ts';
 import type { AzureOptions } from './options.ts';
+import { defined } from '../../lib/defined.ts';
 
 export interface ArmClients {
   readonly compute: ComputeManagementClient;
@@ -91,7 +92,7 @@ export function createCredential(options: AzureOptions): TokenCredential {
         credential.clientId,
         {
           certificatePath: credential.certificatePath,
-          ...(credential.certificatePassword === undefined ? {} : { certificatePassword: credential.certificatePassword }),
+          ...defined({ certificatePassword: credential.certificatePassword }),
         },
         shared,
       );

@@ -8,6 +8,7 @@ import { asListed, type Sku } from '../sizes/sku-catalog.ts';
 import { discover } from '../rows/tags.ts';
 import type { TemplateSource } from '../rows/template-source.ts';
 import type { PoolSizeRow } from '../rows/vms-pool.ts';
+import { defined } from '../../lib/defined.ts';
 
 /** A pool that failed or was cancelled rests too: AKS takes the next write, and only a write that succeeds mends it. */
 const AT_REST = new Set(['', 'succeeded', 'failed', 'canceled']);
@@ -74,7 +75,7 @@ export function sourceOfSize({ size: row, pool, sku }: SizeKnown, location: stri
     tags: row.tags,
     priority: pool?.priority ?? 'Regular',
     os: row.os,
-    ...(pool?.subnet === undefined ? {} : { subnet: pool.subnet }),
+    ...defined({ subnet: pool?.subnet }),
     // The size of the disk comes with the pool.
     osDisk: { ephemeral: row.ephemeralDisk, tier: undefined, sizeGb: undefined },
   };

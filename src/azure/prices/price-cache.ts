@@ -12,6 +12,8 @@ import { isRecord, jsonOf } from '../arm/error-bodies.ts';
 import type { AzureOptions } from '../arm/options.ts';
 import { PRICES_AGENT } from '../rows/tables.ts';
 import { RetailPriceClient } from './retail-prices-api.ts';
+import { compareBy } from '../../lib/comparison.ts';
+import { defined } from '../../lib/defined.ts';
 
 // List prices as text, for keeping them longer than a process lives.
 
@@ -29,7 +31,7 @@ export interface PriceScope {
 export type PriceReading = { readonly ok: true; readonly table: PriceTable } | { readonly ok: false; readonly reason: string };
 
 export function writePriceText(table: PriceTable, scope: PriceScope): string {
-  const sizes = Object.entries(table).sort(([left], [right]) => (left < right ? -1 : 1));
+  const sizes = Object.entries(table).sort(compareBy(([key]) => key));
   return `${JSON.stringify({ schema: SCHEMA, ...fold(scope), sizes: Object.fromEntries(sizes) }, undefined, 1)}\n`;
 }
 
@@ -153,7 +155,7 @@ export class PriceBook implements PriceTableReader {
       if (changed > 0) this.#keep(next);
       return { rows: Object.keys(next).length, added: 0, changed, evicted: 0, rejected: 0, runAgain: false };
     };
-    return { commit, ...(error === undefined ? {} : { error }) };
+    return { commit, ...defined({ error }) };
   }
 
   #keep(table: PriceTable): void {

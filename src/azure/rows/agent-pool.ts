@@ -9,6 +9,7 @@ import { parseTaint, readTags, type Tags } from './tags.ts';
 import { readVmsPool, type VmsPool } from './vms-pool.ts';
 import { withoutNulls } from '../../lib/without-nulls.ts';
 import type { ListPage } from '../../cache/table/row.ts';
+import { defined } from '../../lib/defined.ts';
 
 /** What AKS knows of a pool and a scale set does not tell. */
 export interface AgentPoolRow {
@@ -68,7 +69,7 @@ export function projectAgentPool(given: ToldPool): AgentPoolRow | undefined {
 function project(raw: ToldPool & { readonly name: string }): AgentPoolRow {
   const vms = readVmsPool(raw);
   return {
-    ...(vms === undefined ? {} : { vms }),
+    ...defined({ vms }),
     name: raw.name,
     type: raw.typePropertiesType ?? '',
     mode: raw.mode,
@@ -110,7 +111,7 @@ function peculiarities(raw: ToldPool): Pick<AgentPoolRow, 'initializationTaints'
   return {
     ...(passing.length === 0 ? {} : { initializationTaints: [...new Set(passing)] }),
     ...(subnet === '' ? {} : { subnet }),
-    ...(gpuParts === undefined ? {} : { gpuParts }),
+    ...defined({ gpuParts }),
     ...(cautions.length === 0 ? {} : { cautions }),
   };
 }

@@ -5,6 +5,7 @@ import { zoneName } from '../rows/scale-set.ts';
 import { zoneLabels } from './aks-labels.ts';
 import type { TemplateSource } from '../rows/template-source.ts';
 import type { NodeTemplate } from '../../domain/node-template.ts';
+import { defined } from '../../lib/defined.ts';
 
 const OWN_LABELS = new Set([
   'kubernetes.io/hostname',
@@ -35,7 +36,7 @@ export function liveTemplate(node: Node, source: TemplateSource): NodeTemplate {
     zones: source.zones.map((zone) => zoneName(source.location, zone)),
     // Of which pool a device is says nothing to those who ask for it.
     ...(node.devices === undefined || node.devices.pools.length === 0 ? {} : { devicePools: node.devices.pools }),
-    ...(node.declaredFeatures === undefined ? {} : { declaredFeatures: node.declaredFeatures }),
+    ...defined({ declaredFeatures: node.declaredFeatures }),
     source: 'live-node',
   };
 }

@@ -19,6 +19,8 @@ import { zoneLabels } from './aks-labels.ts';
 import { liveTemplate } from './from-node.ts';
 import { fromStaticRecord, staticPodsOf, toStaticRecord, type StaticPodRecord } from './static-pods.ts';
 import type { TemplateOrigin, NodeTemplate } from '../../domain/node-template.ts';
+import { compareText } from '../../lib/comparison.ts';
+import { defined } from '../../lib/defined.ts';
 
 type Amounts = Readonly<Record<string, number>>;
 
@@ -112,7 +114,7 @@ export function learn(before: LearnedTemplate | undefined, lesson: Lesson, names
     allocatable: names.toRecord(node.allocatable),
     daemonRequests: daemonRequests(lesson, known?.daemonRequests ?? {}, names),
     ...staticRecords(lesson, names),
-    ...(bootMs === undefined ? {} : { bootMs }),
+    ...defined({ bootMs }),
     ...ownRecords(node),
   };
   return known !== undefined && sameButForTime(known, next) ? known : next;
@@ -128,8 +130,7 @@ const MOST_DEVICE_CHARACTERS = 50_000;
 function ownRecords(node: Node): Pick<LearnedTemplate, 'attachLimits' | 'declaredFeatures' | 'devicePools'> {
   const { attachLimits, declaredFeatures } = node;
   return {
-    ...(attachLimits === undefined ? {} : { attachLimits }),
-    ...(declaredFeatures === undefined ? {} : { declaredFeatures }),
+    ...defined({ attachLimits, declaredFeatures }),
     ...devicePools(node),
   };
 }
@@ -144,7 +145,7 @@ function devicePools({ devices }: Node): Pick<LearnedTemplate, 'devicePools'> {
 }
 
 function byKey([left]: readonly [string, unknown], [right]: readonly [string, unknown]): number {
-  return left < right ? -1 : 1;
+  return compareText(left, right);
 }
 
 /** Of pods that ask for more than their DaemonSet says: what was injected, defaulted or raised on the way to the node. */
@@ -189,7 +190,7 @@ export function learnedTemplate(
     taints: record.taints,
     capacity: names.fromRecord(record.capacity),
     allocatable: names.fromRecord(record.allocatable),
-    ...(record.declaredFeatures === undefined ? {} : { declaredFeatures: record.declaredFeatures }),
+    ...defined({ declaredFeatures: record.declaredFeatures }),
   };
   const template = liveTemplate(node, source);
   const labels = { ...template.labels, ...imageLabel };
@@ -256,7 +257,7 @@ const MOST_BYTES = 900_000;
 /** Groups that were learned last come first, and the text ends where its place does. */
 export function writeLearned(records: ReadonlyMap<string, LearnedTemplate>): string {
   const newest = [...records].sort(
-    ([leftKey, left], [rightKey, right]) => right.learnedAtMs - left.learnedAtMs || (leftKey < rightKey ? -1 : 1),
+    ([leftKey, left], [rightKey, right]) => right.learnedAtMs - left.learnedAtMs || compareText(leftKey, rightKey),
   );
   const groups: Record<string, LearnedTemplate> = {};
   let left = MOST_BYTES;

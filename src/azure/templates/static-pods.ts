@@ -5,6 +5,7 @@
 import type { Pod } from '../../domain/pod.ts';
 import type { ResourceNames } from '../../domain/resources.ts';
 import type { StaticPod } from '../../domain/node-template.ts';
+import { compareBy } from '../../lib/comparison.ts';
 
 /** More than any node has by far. */
 const MOST_STATIC_PODS = 20;
@@ -22,7 +23,7 @@ export function staticPodsOf(pods: readonly Pod[], node: string): readonly Stati
       requests: shape.requests,
       hostPorts: shape.hostPorts,
     }))
-    .sort((left, right) => (`${left.namespace}/${left.name}` < `${right.namespace}/${right.name}` ? -1 : 1))
+    .sort(compareBy((item) => `${item.namespace}/${item.name}`))
     .slice(0, MOST_STATIC_PODS);
 }
 

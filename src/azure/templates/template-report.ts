@@ -3,6 +3,7 @@ import type { NodeGroup } from '../../domain/node-group.ts';
 import type { ResourceNames } from '../../domain/resources.ts';
 import type { LearnedTemplate } from './learned-templates.ts';
 import type { TemplateOrigin, NodeTemplate } from '../../domain/node-template.ts';
+import { defined } from '../../lib/defined.ts';
 
 interface Known {
   readonly value: string | number;
@@ -40,8 +41,7 @@ export function reportTemplate({ id, template }: NodeGroup, record: LearnedTempl
     capacity: known(names.toRecord(capacity), origins?.capacity),
     allocatable: known(names.toRecord(allocatable), origins?.allocatable),
     zones,
-    ...(untold === undefined ? {} : { untold }),
-    ...(cautions === undefined ? {} : { cautions }),
+    ...defined({ untold, cautions }),
     ...learned,
   };
 }
@@ -57,10 +57,10 @@ function learnedPart({
   return {
     vmSize,
     learnedAtMs,
-    ...(bootMs === undefined ? {} : { bootMs }),
+    ...defined({ bootMs }),
     startupTaints,
     daemonRequests,
-    ...(staticPods === undefined ? {} : { staticPods }),
+    ...defined({ staticPods }),
   };
 }
 

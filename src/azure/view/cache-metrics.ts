@@ -8,6 +8,7 @@ import type { Metrics } from '../../telemetry/metrics.ts';
 import type { RemainingCalls } from '../arm/rate-limits.ts';
 import type { AzureStore } from '../inventory/inventory.ts';
 import { AGENT_POOLS_AGENT, instancesAgent, MACHINES_AGENT, SCALE_SETS_AGENT } from '../rows/tables.ts';
+import { defined } from '../../lib/defined.ts';
 
 export function cacheHooks(metrics: Metrics['cache'], log: Log, clock: Pick<Clock, 'now'>): CacheHooks {
   const tellTrouble = troubleOf(log);
@@ -89,6 +90,6 @@ export function reportAgents(
   return agents.map((agent) => {
     const own = fences.get(agent.id);
     const budget = agent.bucket === undefined ? undefined : remaining(agent.bucket);
-    return { ...agent, ...(own === undefined ? {} : { fences: own }), ...(budget === undefined ? {} : { budget }) };
+    return { ...agent, ...defined({ fences: own, budget }) };
   });
 }

@@ -28,6 +28,8 @@ import { optionsOf, ruleName, unusedOptionNames, type Tags } from '../rows/tags.
 import { familyOf } from '../sizes/sku-catalog.ts';
 import type { TemplateSource } from '../rows/template-source.ts';
 import { sizeFrozenBecause, sourceOfSize, targetOfSize } from '../groups/vms-pool-groups.ts';
+import { compareBy } from '../../lib/comparison.ts';
+import { defined } from '../../lib/defined.ts';
 
 /** Everything a NodeGroup is made from; compared member by member. */
 interface GroupInputs extends TemplateInputs {
@@ -106,7 +108,7 @@ export class CloudViewBuilder {
     const idle = registration.idleRules.map((index) => ruleName(store.choice.discovery, index));
     const unused = unusedOptionNames(store.choice.nodeGroupOptions, tagged);
     return {
-      groups: [...built.values()].map(({ group }) => group).sort((left, right) => (left.id < right.id ? -1 : 1)),
+      groups: [...built.values()].map(({ group }) => group).sort(compareBy((item) => item.id)),
       groupOfNode: ownership.groupOfNode,
       instanceOfNode: ownership.instanceOfNode,
       events: [...events, ...this.#registrationEvents(registration, nowMs)],
@@ -193,7 +195,7 @@ export class CloudViewBuilder {
       ...this.#size(inputs),
       options: optionsOf(group.key, tagsOf(inputs), inputs.stated),
       frozen: inputs.frozen,
-      ...(held === undefined ? {} : { growthHeld: held }),
+      ...defined({ growthHeld: held }),
     };
   }
 

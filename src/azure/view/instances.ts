@@ -8,6 +8,8 @@ import { providerIdOf } from '../arm/resource-ids.ts';
 import { classifyInstanceFailure } from '../arm/errors.ts';
 import type { Ownership } from '../groups/node-ownership.ts';
 import type { InstanceRow } from '../rows/scale-set.ts';
+import { compareBy } from '../../lib/comparison.ts';
+import { defined } from '../../lib/defined.ts';
 
 interface Entry {
   readonly row: Row<InstanceRow>;
@@ -53,7 +55,7 @@ export class InstanceBook {
     const version = this.#table.version;
     if (page !== undefined && page.version === version && page.ownership === ownership) return page.instances;
     const fresh = [...this.#table.scope(group).values()].map((row) => this.#instance(row, ownership));
-    fresh.sort((left, right) => (left.key < right.key ? -1 : 1));
+    fresh.sort(compareBy((item) => item.key));
     const same =
       page !== undefined && page.instances.length === fresh.length && fresh.every((each, index) => each === page.instances[index]);
     const instances = same ? page.instances : fresh;
@@ -120,5 +122,5 @@ export class InstanceBook {
 
 /** What Azure may leave unsaid. */
 function toldOf({ createdAtMs, protectedFrom }: InstanceRow): Pick<Instance, 'createdAtMs' | 'protectedFrom'> {
-  return { ...(createdAtMs === undefined ? {} : { createdAtMs }), ...(protectedFrom === undefined ? {} : { protectedFrom }) };
+  return { ...defined({ createdAtMs, protectedFrom }) };
 }

@@ -10,6 +10,7 @@ import type { Metrics } from '../../telemetry/metrics.ts';
 import { FAILURE_REASONS, failureReason, type FailureReason } from '../arm/errors.ts';
 import type { Registered } from '../groups/registry.ts';
 import type { AzureStore } from '../inventory/inventory.ts';
+import { defined } from '../../lib/defined.ts';
 
 /** Shorter than the shortest rest after a failure, so that the next order is not taken for the same one. */
 const SAME_ORDER_MS = 4 * 60_000;
@@ -103,7 +104,7 @@ export class QuotaAccount {
     if (detail.kind !== 'quota') return error;
     store.usageDue();
     if (!store.quota.refused(store.facts.drawsOf(group), detail, clock.now())) return error;
-    return new AutoscalerError({ ...detail, counted: true }, message, { cause: error, context, ...(code === undefined ? {} : { code }) });
+    return new AutoscalerError({ ...detail, counted: true }, message, { cause: error, context, ...defined({ code }) });
   }
 
   /** What became of an order or a removal changes what may be ordered next; Azure's own count follows late. */

@@ -2,6 +2,7 @@
 import { foldName } from '../arm/resource-ids.ts';
 import { readWriteAnswer, type WriteAnswer, type WriteParts } from './write-context.ts';
 import type { ScaleSetRow } from '../rows/scale-set.ts';
+import { defined } from '../../lib/defined.ts';
 
 export interface CapacityPut {
   readonly set: ScaleSetRow;
@@ -14,14 +15,14 @@ export interface CapacityPut {
 export async function putCapacity(parts: WriteParts, { set, to, etag }: CapacityPut, signal: AbortSignal): Promise<WriteAnswer> {
   const body = {
     location: set.location,
-    sku: { name: set.vmSize, capacity: to, ...(set.tier === undefined ? {} : { tier: set.tier }) },
-    ...(set.extendedLocation === undefined ? {} : { extendedLocation: set.extendedLocation }),
+    sku: { name: set.vmSize, capacity: to, ...defined({ tier: set.tier }) },
+    ...defined({ extendedLocation: set.extendedLocation }),
   };
   let answer: WriteAnswer | undefined;
   parts.store.writes.note(foldName(set.name), parts.clock.monotonic());
   await parts.calls.run({ operation: 'putScaleSet', resource: set.name }, signal, async () => {
     const poller = parts.clients.compute.virtualMachineScaleSets.createOrUpdate(parts.options.nodeResourceGroup, set.name, body, {
-      ...(etag === undefined ? {} : { ifMatch: etag }),
+      ...defined({ ifMatch: etag }),
       onResponse: (raw) => {
         answer ??= readWriteAnswer(raw, parts.clock.now());
       },

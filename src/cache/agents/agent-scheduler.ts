@@ -25,6 +25,8 @@ import { tell, type CacheHooks } from '../table/hooks.ts';
 import { checkSelection, isSelected, type AgentSelection } from './agent-selection.ts';
 import { Slots, type ReleaseSlot } from '../concurrency.ts';
 import { unlessAborted } from '../../lib/abort.ts';
+import { compareBy } from '../../lib/comparison.ts';
+import { defined } from '../../lib/defined.ts';
 
 const MAX_CONCURRENT = 8;
 /** The loop looks at least this often, ms, should a wake-up ever be missed. */
@@ -178,7 +180,7 @@ export class AgentScheduler {
     const monotonicMs = this.#parts.clock.monotonic();
     return [...this.#states.values()]
       .map((state) => statusOf(state, { nowMs, monotonicMs, heldUntilMs: this.#buckets.heldUntilMs(state.agent.bucket) }))
-      .sort((left, right) => (left.id < right.id ? -1 : 1));
+      .sort(compareBy((item) => item.id));
   }
 
   async #coldRun(state: AgentState, signal: AbortSignal): Promise<AutoscalerError | undefined> {
@@ -236,7 +238,7 @@ export class AgentScheduler {
     else this.#ended(state, run, end);
     const durationMs = this.#parts.clock.monotonic() - run.startMs;
     const { id, kind } = state.agent;
-    const told = { id, kind, outcome: end.outcome, durationMs, ...(end.error === undefined ? {} : { error: end.error }) };
+    const told = { id, kind, outcome: end.outcome, durationMs, ...defined({ error: end.error }) };
     tell(this.#hooks, 'agentRun', () => this.#hooks.agentRun?.(told));
     for (const waiting of run.waiting) {
       if (end.error === undefined) waiting.resolve();

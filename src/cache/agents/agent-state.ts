@@ -3,6 +3,7 @@ import { stableHash, type Random } from '../../lib/random.ts';
 import { SCALE_DOWN_LIMIT, type AgentFreshness } from '../table/freshness.ts';
 import type { RunOutcome } from '../table/hooks.ts';
 import type { AgentPolicy, CachingAgent, CommitSummary, RunToken } from './agent.ts';
+import { compareText } from '../../lib/comparison.ts';
 
 // When an agent is next due, and who goes first. Pure; chance is passed in.
 
@@ -60,7 +61,7 @@ export function compareCandidates(left: Candidate, right: Candidate): number {
   if (left.starving !== right.starving) return left.starving ? -1 : 1;
   const ratio = right.overdueMs / right.intervalMs - left.overdueMs / left.intervalMs;
   if (ratio !== 0) return ratio;
-  return left.id < right.id ? -1 : 1;
+  return compareText(left.id, right.id);
 }
 
 /** For /debug/agents and for judging freshness. All times in ms since the epoch. */

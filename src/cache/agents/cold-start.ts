@@ -1,6 +1,7 @@
 /** The first runs, before anything is decided: agents in ranks, a few of a rank at a time. */
 import type { AutoscalerError } from '../../lib/errors.ts';
 import type { AgentState } from './agent-state.ts';
+import { compareBy } from '../../lib/comparison.ts';
 
 const MAX_COLD = 4;
 
@@ -22,7 +23,7 @@ export async function runByRank(
     const left = [...states()].filter((state) => isWanted(state) && !results.has(state.agent.id));
     if (left.length === 0) return [...results.values()];
     const order = Math.min(...left.map((state) => state.agent.order));
-    const batch = left.filter((state) => state.agent.order === order).sort((a, b) => (a.agent.id < b.agent.id ? -1 : 1));
+    const batch = left.filter((state) => state.agent.order === order).sort(compareBy((item) => item.agent.id));
     const take = async (): Promise<void> => {
       for (let state = batch.shift(); state !== undefined; state = batch.shift()) {
         results.set(state.agent.id, { agentId: state.agent.id, error: await run(state) });

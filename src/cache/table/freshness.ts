@@ -1,4 +1,5 @@
 /** How old an answer may be, by what it is for. Pure. */
+import { compareBy } from '../../lib/comparison.ts';
 
 /** `fresh-enough`: within the TTL, or older up to a hard limit while a refresh is on its way. */
 export type ReadMode = 'fresh-enough' | 'any-age' | 'refresh';
@@ -53,7 +54,7 @@ export interface FreshnessVerdict {
 
 /** Judges required agents by the age of their last success. Agents come in any order; reasons name the first by id. */
 export function judgeFreshness(agents: readonly AgentFreshness[], nowMs: number): FreshnessVerdict {
-  const required = agents.filter((agent) => agent.required).sort((left, right) => (left.id < right.id ? -1 : 1));
+  const required = agents.filter((agent) => agent.required).sort(compareBy((item) => item.id));
   const behind = (limit: number): readonly string[] =>
     required.filter((agent) => intervalsBehind(agent, nowMs) > limit).map((agent) => describe(agent, nowMs));
   return {

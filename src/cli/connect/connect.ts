@@ -16,6 +16,7 @@ import type { Log } from '../../telemetry/log.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 import { keptFile, skuFolder } from './shared-files.ts';
 import { ConfigMapPriorityRules } from './config-map-stores.ts';
+import { defined } from '../../lib/defined.ts';
 
 export interface ConnectInput {
   readonly config: Config;
@@ -47,7 +48,7 @@ export async function connectBoth(input: ConnectInput): Promise<Connections> {
     log,
     metrics,
     names,
-    ...(signal === undefined ? {} : { signal }),
+    ...defined({ signal }),
     options: {
       ...config.kubernetes,
       followWorkloads: config.policy.scaleUp.proactive === true,
@@ -105,5 +106,5 @@ async function connectCloud(input: ConnectInput, names: ResourceNames, kubernete
 
 function machinesPlace({ config, clock, signal }: ConnectInput): Promise<Place> {
   const { metadataEndpoint: endpoint } = config.azure;
-  return placeOf(config.azure, { endpoint, clock, ...(signal === undefined ? {} : { signal }) });
+  return placeOf(config.azure, { endpoint, clock, ...defined({ signal }) });
 }

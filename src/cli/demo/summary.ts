@@ -2,6 +2,7 @@
  * The demo's closing account, made from what the world wrote down: its journal, its operations, its pods and events.
  * Nothing in `ok` comes from what the daemon says of itself. Pure.
  */
+import { compareBy } from '../../lib/comparison.ts';
 
 /** One request to ARM that the daemon made, as the emulator's journal has it. */
 export interface ArmCall {
@@ -127,7 +128,7 @@ function scaleDowns(account: Account): Summary['scaleDowns'] {
     deleted.set(call.pool, (deleted.get(call.pool) ?? 0) + call.instances);
   }
   return [...deleted]
-    .sort(([left], [right]) => (left < right ? -1 : 1))
+    .sort(compareBy(([key]) => key))
     .map(([group, nodes]) => ({ group, nodes, evictedPods: account.evictions.filter((eviction) => eviction.pool === group).length }));
 }
 
@@ -171,6 +172,6 @@ export function closingLines(summary: Summary): readonly string[] {
     `  ARM calls   ${calls} in ${summary.durationSeconds} s`,
     ...summary.violations.map((violation) => `  VIOLATION   ${violation.rule} on ${violation.subject}: ${violation.detail}`),
     ...summary.unmet.map((promise) => `  NOT SEEN    ${promise}`),
-    summary.ok ? '  All of it as it should be.' : '  Something is not as it should be.',
+    summary.ok ? '  All of it should be.' : '  Something is not as it should be.',
   ];
 }

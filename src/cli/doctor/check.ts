@@ -1,4 +1,5 @@
 /** One thing that was looked at, and what came of it. */
+import { defined } from '../../lib/defined.ts';
 export interface Check {
   /** A word from a closed set of areas, for who filters the JSON. */
   readonly area: 'config' | 'identity' | 'role' | 'pool' | 'kubernetes' | 'rbac' | 'budget' | 'quota' | 'subnet';
@@ -15,11 +16,11 @@ export function ok(area: Check['area'], message: string): Check {
 }
 
 export function failed(area: Check['area'], message: string, fix?: string): Check {
-  return { area, status: 'failed', message, ...(fix === undefined ? {} : { fix }) };
+  return { area, status: 'failed', message, ...defined({ fix }) };
 }
 
 export function warning(area: Check['area'], message: string, fix?: string): Check {
-  return { area, status: 'warning', message, ...(fix === undefined ? {} : { fix }) };
+  return { area, status: 'warning', message, ...defined({ fix }) };
 }
 
 export function skipped(area: Check['area'], message: string): Check {

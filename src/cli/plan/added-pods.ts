@@ -8,6 +8,7 @@ import type { ClusterView } from '../../domain/observation.ts';
 import type { Pod } from '../../domain/pod.ts';
 import type { PodClaim } from '../../domain/volumes.ts';
 import { readPod, type Reading } from './cluster-from-file.ts';
+import { defined } from '../../lib/defined.ts';
 
 const MOST_REPLICAS = 200_000;
 const MAKERS = ['Deployment', 'ReplicaSet', 'ReplicationController', 'StatefulSet', 'Job', 'CronJob'];
@@ -139,7 +140,7 @@ function claimFrom(
 
 function withoutNode(json: PodJson): PodJson {
   const { nodeName: _node, ...spec } = json.spec ?? {};
-  return { ...(json.metadata === undefined ? {} : { metadata: json.metadata }), spec };
+  return { ...defined({ metadata: json.metadata }), spec };
 }
 
 function mistake(sentence: string): AutoscalerError {

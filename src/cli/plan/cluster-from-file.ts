@@ -26,6 +26,8 @@ import { KnownStorage } from '../../kubernetes/views/storage-view.ts';
 import { AutoscalerError } from '../../lib/errors.ts';
 import { withRuntime, type RuntimeClassJson } from './daemon-pods.ts';
 import type { FileObject } from './files/objects-file.ts';
+import { compareBy } from '../../lib/comparison.ts';
+import { defined } from '../../lib/defined.ts';
 
 // Which controllers of pods exist, by a file: a kind that is there is there whole; of a kind that is not, nothing is known.
 
@@ -228,7 +230,7 @@ function completed(json: PodJson, { priorities, runtimes }: Reading): PodJson {
   return {
     ...json,
     metadata: { ...json.metadata, namespace: namespace === '' ? 'default' : namespace },
-    spec: { ...withRuntime(spec, runtimes.get(spec.runtimeClassName ?? '')), ...(priority === undefined ? {} : { priority }) },
+    spec: { ...withRuntime(spec, runtimes.get(spec.runtimeClassName ?? '')), ...defined({ priority }) },
   };
 }
 
@@ -277,7 +279,7 @@ function ofKind(objects: readonly FileObject[], kind: string): readonly unknown[
 }
 
 function byText<Item>(textOf: (item: Item) => string): (left: Item, right: Item) => number {
-  return (left, right) => (textOf(left) < textOf(right) ? -1 : 1);
+  return compareBy(textOf);
 }
 
 function twice(kind: string, name: string): AutoscalerError {

@@ -4,6 +4,7 @@ import type { Pod } from '../../domain/pod.ts';
 import type { DaemonSet } from '../../domain/workloads.ts';
 import type { PodSpecJson } from '../../kubernetes/api/core-json.ts';
 import type { NodeTemplate } from '../../domain/node-template.ts';
+import { defined } from '../../lib/defined.ts';
 
 const POOL_LABEL = 'kubernetes.azure.com/agentpool';
 
@@ -55,7 +56,7 @@ export function withRuntime(spec: PodSpecJson, runtime: RuntimeClassJson | undef
   const { overhead = {}, scheduling = {} } = runtime;
   return {
     ...spec,
-    ...(overhead.podFixed === undefined ? {} : { overhead: overhead.podFixed }),
+    ...defined({ overhead: overhead.podFixed }),
     nodeSelector: { ...scheduling.nodeSelector, ...spec.nodeSelector },
     tolerations: [...(spec.tolerations ?? []), ...(scheduling.tolerations ?? [])],
   };

@@ -9,6 +9,7 @@ import type { Policy } from '../../domain/policy.ts';
 import type { ResourceNames } from '../../domain/resources.ts';
 import { PRIORITY_RULES_NAME } from '../../observers/events/priority-rule-events.ts';
 import { connectBoth, type ConnectInput, type Connections } from '../connect/connect.ts';
+import { defined } from '../../lib/defined.ts';
 
 export interface Live {
   readonly observation: Observation;
@@ -65,6 +66,6 @@ async function learn({ kubernetes, cloud }: Connections, signal: AbortSignal): P
 function policyNow({ cloud, rules }: Connections, { policy }: Config, nowMs: number): Policy {
   const levels = rules?.current().levels;
   const listPrices = cloud.prices?.current(nowMs);
-  const current = { ...(levels === undefined ? {} : { priorities: levels }), ...(listPrices === undefined ? {} : { listPrices }) };
+  const current = { ...defined({ priorities: levels, listPrices }) };
   return { ...policy, scaleUp: { ...policy.scaleUp, ...current } };
 }

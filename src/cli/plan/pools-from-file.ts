@@ -20,6 +20,7 @@ import { daemonRequests, standIns } from './daemon-pods.ts';
 import type { FileObject } from './files/objects-file.ts';
 import type { PoolSpec } from './files/pools-file.ts';
 import type { NodeTemplate } from '../../domain/node-template.ts';
+import { compareBy } from '../../lib/comparison.ts';
 
 const POOL_LABELS = ['kubernetes.azure.com/agentpool', 'agentpool'];
 const REGION = 'topology.kubernetes.io/region';
@@ -33,7 +34,7 @@ export function cloudOf(pools: readonly PoolSpec[], cluster: ClusterView, how: C
   const groups = pools.map((pool) => groupOf({ ...how, pool, nodes: members.get(pool.name) ?? [], podsByNode: cluster.podsByNode }));
   const owned = [...members].flatMap(([name, nodes]) => nodes.map((node) => [node.name, name] as const));
   return {
-    groups: groups.sort((left, right) => (left.id < right.id ? -1 : 1)),
+    groups: groups.sort(compareBy((item) => item.id)),
     groupOfNode: new Map(owned.map(([node, pool]) => [node, nodeGroupId(pool)])),
     instanceOfNode: new Map(owned.map(([node]) => [node, instanceKey(node)])),
     events: [],

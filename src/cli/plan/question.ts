@@ -16,6 +16,7 @@ import { classOf, type VerdictClass } from '../../planning/explain/refusal-class
 import { explainIgnored } from '../../planning/explain/ignored-pods.ts';
 import { ClusterSnapshot } from '../../scheduling/snapshot/cluster-snapshot.ts';
 import { explainRemovals, removalsAnswer, type RemovalsAnswer, type RemovalsExplained } from './removals-report.ts';
+import { compareBy } from '../../lib/comparison.ts';
 
 /** The shape of `--json`; every list is sorted. */
 export interface Answer {
@@ -94,7 +95,7 @@ function machineNotes({ instanceRemovals }: ScaleDownPlan): readonly string[] {
     const what = `Machines of pool ${group} ${MACHINE_CAUSES[cause]} are deleted`;
     counts.set(what, (counts.get(what) ?? 0) + 1);
   }
-  return [...counts].sort(([left], [right]) => (left < right ? -1 : 1)).map(([what, count]) => `${what}: ${count}.`);
+  return [...counts].sort(compareBy(([key]) => key)).map(([what, count]) => `${what}: ${count}.`);
 }
 
 /** Said only where a removal rests on it. */
@@ -170,5 +171,5 @@ function helplessOf({ asking, pod, verdict }: Judged, groups: Groups, policy: Sc
 }
 
 function sortedBy<Item>(items: readonly Item[], textOf: (item: Item) => string): readonly Item[] {
-  return [...items].sort((left, right) => (textOf(left) < textOf(right) ? -1 : textOf(left) > textOf(right) ? 1 : 0));
+  return [...items].sort(compareBy(textOf));
 }

@@ -4,6 +4,7 @@ import type { Observation } from '../../domain/observation.ts';
 import type { ScaleDownPlan } from '../../domain/plan.ts';
 import { explainNodes, totalsByBlocker, type ExplainedNode } from '../../planning/explain/unremovable-nodes.ts';
 import type { PriceSources } from '../../domain/policy.ts';
+import { compareBy } from '../../lib/comparison.ts';
 
 export interface RemovalsAnswer {
   readonly removals: readonly {
@@ -52,7 +53,7 @@ export function removalsAnswer(plan: ScaleDownPlan, observation: Observation): R
   }));
   const staying = explainNodes(plan, observation).flatMap((node) => (node.reason === undefined ? [] : [{ ...node, reason: node.reason }]));
   return {
-    removals: removals.sort((left, right) => (left.node < right.node ? -1 : 1)),
+    removals: removals.sort(compareBy((item) => item.node)),
     unremovable: staying.map((node) => ({ node: node.node, reason: node.reason, detail: detailOf(node) })),
   };
 }

@@ -28,23 +28,23 @@ export function changed(observation: Observation, { addPods, setMax, cordon }: W
 
 function withMaximum(observation: Observation, text: string): Observation {
   const [, name = '', digits = ''] = /^(.+)=(\d{1,9})$/.exec(text) ?? [];
-  if (name === '') throw mistake(`--set-max is "${text}"; accepted is POOL=N, for example gpu=8.`);
+  if (name === '') throw configError(`--set-max is "${text}"; accepted is POOL=N, for example gpu=8.`);
   const { groups } = observation.cloud;
   if (!groups.some(({ id }) => id === name))
-    throw mistake(`--set-max is "${text}": there is no pool ${name}; there are ${groups.map(({ id }) => id).join(', ')}.`);
+    throw configError(`--set-max is "${text}": there is no pool ${name}; there are ${groups.map(({ id }) => id).join(', ')}.`);
   const raised = groups.map((group) => (group.id === name ? { ...group, maxSize: Number(digits) } : group));
   return { ...observation, cloud: { ...observation.cloud, groups: raised } };
 }
 
 function withCordon(observation: Observation, name: string): Observation {
   const node = observation.cluster.nodes.get(name);
-  if (node === undefined) throw mistake(`--cordon is "${name}": there is no such node.`);
+  if (node === undefined) throw configError(`--cordon is "${name}": there is no such node.`);
   // As `kubectl cordon` has it: the node's controller writes the taint at once.
   const taints = hasTaint(node.taints, CORDON.key) ? node.taints : [...node.taints, CORDON];
   const nodes = new Map(observation.cluster.nodes).set(name, { ...node, unschedulable: true, taints });
   return { ...observation, cluster: { ...observation.cluster, nodes } };
 }
 
-function mistake(sentence: string): AutoscalerError {
+function configError(sentence: string): AutoscalerError {
   return new AutoscalerError({ kind: 'config' }, sentence);
 }

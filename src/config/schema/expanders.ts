@@ -4,6 +4,7 @@ import type { PriorityLevel } from '../../domain/policy.ts';
 import { AutoscalerError } from '../../lib/errors.ts';
 import { readDocuments } from '../sources/documents.ts';
 import { duration, endpoint, flag, HOUR_MS, MINUTE_MS, oneOf, text } from '../types/value-types.ts';
+import { defined } from '../../lib/defined.ts';
 
 const EXPANDERS = ['priority', 'price', 'least-waste', 'least-nodes', 'most-pods', 'random'] as const;
 const LEVELS_ACCEPT = 'a map of priorities (whole numbers) to lists of patterns';
@@ -81,8 +82,7 @@ export function expandersOf({ expanders, priorities: levels, prices: table, reta
   ];
   return {
     expanders: chosen,
-    ...(levels === undefined ? {} : { priorities: levels }),
-    ...(table === undefined ? {} : { prices: table }),
+    ...defined({ priorities: levels, prices: table }),
   };
 }
 

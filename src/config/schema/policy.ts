@@ -3,6 +3,7 @@ import * as z from 'zod';
 import { USUAL_DIFFERENCE_RATIOS } from '../../domain/policy.ts';
 import { expanderKeys, expandersOf, refuseIdleExpanders } from './expanders.ts';
 import { duration, flag, fraction, HOUR_MS, MINUTE_MS, number, SECOND_MS, text, wholeNumber } from '../types/value-types.ts';
+import { defined } from '../../lib/defined.ts';
 
 /** Effectively no limit, yet a number that survives JSON and arithmetic. */
 const UNLIMITED = Number.MAX_SAFE_INTEGER;
@@ -258,5 +259,5 @@ export const capacity = z
     requestBackoffs: given.requestBackoffs,
     checksPerLoop: given.checkCapacityBatch ? given.checkCapacityBatchSize : 1,
     checksTimeboxMs: given.checkCapacityTimebox,
-    ...(given.checkCapacityInstance === undefined ? {} : { processorInstance: given.checkCapacityInstance }),
+    ...defined({ processorInstance: given.checkCapacityInstance }),
   }));

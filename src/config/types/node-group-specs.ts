@@ -2,6 +2,7 @@
  * The two compact notations of node groups. Their grammar is the Cluster Autoscaler's: `--nodes=min:max:name` (split at the
  * first two colons) and `--node-group-auto-discovery=label:k=v[,...][,min=N][,max=N]`, where min and max are reserved.
  */
+import { defined } from '../../lib/defined.ts';
 
 export type SpecOutcome<Value> = { readonly value: Value } | { readonly problem: string };
 
@@ -53,7 +54,7 @@ function assemble(entries: readonly (readonly [string, string])[]): SpecOutcome<
   const selectors = Object.fromEntries(entries.filter(([key]) => key !== 'min' && key !== 'max'));
   // Today's provider takes a rule of sizes alone and then finds nothing with it.
   if (Object.keys(selectors).length === 0) return refuse('it names no tag');
-  return { value: { selectors, ...(min === undefined ? {} : { min }), ...(max === undefined ? {} : { max }) } };
+  return { value: { selectors, ...defined({ min, max }) } };
 }
 
 function numberOf(text: string | undefined): number | undefined {

@@ -12,6 +12,7 @@ import type { Clock } from '../../lib/clock.ts';
 import { AutoscalerError } from '../../lib/errors.ts';
 import type { KubeConfig } from './kube-config.ts';
 import type { KubernetesOptions } from './options.ts';
+import { defined } from '../../lib/defined.ts';
 
 /**
  * Reads the file, or every file of the list that is there: of what has the same name the first counts, and of contexts the
@@ -200,7 +201,7 @@ function tlsOf(applied: AppliedOptions): TlsSettings {
     ...(text(applied.ca) ? { ca: applied.ca } : {}),
     ...(text(applied.cert) ? { cert: applied.cert } : {}),
     ...(text(applied.key) ? { key: applied.key } : {}),
-    ...(applied.servername === undefined ? {} : { servername: applied.servername }),
+    ...defined({ servername: applied.servername }),
   };
 }
 

@@ -1,6 +1,7 @@
 /** The one table from what the Kubernetes API (or the network before it) answered to an AutoscalerError. */
 import { AutoscalerError, type ErrorKind } from '../../lib/errors.ts';
 import type { StatusJson } from './core-json.ts';
+import { defined } from '../../lib/defined.ts';
 
 /** What was asked, for sentences. */
 export interface Call {
@@ -23,7 +24,7 @@ export function refusalError(call: Call, refusal: Refusal): AutoscalerError {
     kindOf(call, refusal),
     `The Kubernetes API refused ${call.method} ${call.path}: ${message} (HTTP ${status}).`,
     {
-      ...(body.reason === undefined ? {} : { code: body.reason }),
+      ...defined({ code: body.reason }),
       context: { status, method: call.method, path: call.path, ...(causes === '' ? {} : { causes }) },
     },
   );
@@ -70,7 +71,7 @@ export function transportError(call: Call, thrown: unknown, caller: AbortSignal)
   const effect = call.method === 'GET' || neverSent ? 'none' : 'unknown';
   return new AutoscalerError({ kind: 'unavailable', effect }, `The Kubernetes API did not answer ${where}: ${describe(thrown)}.`, {
     cause: thrown,
-    ...(code === undefined ? {} : { code }),
+    ...defined({ code }),
     context: { method: call.method, path: call.path },
   });
 }

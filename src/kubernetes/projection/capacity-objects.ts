@@ -26,6 +26,7 @@ import {
 import { quotaUseOf } from './resource-quotas.ts';
 import { labelSelector } from './selectors.ts';
 import type { Shapes } from './pod-shape.ts';
+import { defined } from '../../lib/defined.ts';
 
 interface StatusJson {
   readonly conditions?: readonly {
@@ -149,12 +150,9 @@ export function projectBuffer(json: BufferJson, names: ResourceNames): CapacityB
   return {
     ...head('CapacityBuffer', json),
     strategy: spec.provisioningStrategy === undefined || spec.provisioningStrategy === '' ? ACTIVE : spec.provisioningStrategy,
-    ...(problem === undefined ? {} : { problem }),
-    ...(podTemplate === undefined ? {} : { podTemplate }),
+    ...defined({ problem, podTemplate }),
     ...(spec.scalableRef === undefined ? {} : { scalable: { apiGroup, kind, name } }),
-    ...(spec.replicas === undefined ? {} : { replicas: spec.replicas }),
-    ...(spec.percentage === undefined ? {} : { percentage: spec.percentage }),
-    ...(limits === undefined ? {} : { limits }),
+    ...defined({ replicas: spec.replicas, percentage: spec.percentage, limits }),
   };
 }
 
@@ -237,7 +235,7 @@ function useOf({ spec = {} }: PodTemplateSpecJson, names: ResourceNames): Pick<P
 }
 
 function shapeOf(namespace: string, { metadata, spec = {} }: PodTemplateSpecJson, shapes: Shapes): PodTemplate['shape'] {
-  return shapes.of({ metadata: { namespace, ...(metadata?.labels === undefined ? {} : { labels: metadata.labels }) }, spec });
+  return shapes.of({ metadata: { namespace, ...defined({ labels: metadata?.labels }) }, spec });
 }
 
 function head(
@@ -268,13 +266,12 @@ function statusOf(json: StatusJson): CapacityStatus {
       reason: condition.reason ?? '',
       message: condition.message ?? '',
       sinceMs: timeOf(condition.lastTransitionTime) ?? 0,
-      ...(condition.observedGeneration === undefined ? {} : { observedGeneration: condition.observedGeneration }),
+      ...defined({ observedGeneration: condition.observedGeneration }),
     })),
     ...(used === undefined ? {} : { used: Object.fromEntries(Object.entries(used).map(([name, text]) => [name, readable(text)])) }),
-    ...(json.replicas === undefined ? {} : { replicas: json.replicas }),
-    ...(json.podTemplateRef?.name === undefined ? {} : { podTemplate: json.podTemplateRef.name }),
-    ...(json.podTemplateGeneration === undefined ? {} : { podTemplateGeneration: json.podTemplateGeneration }),
-    ...(json.provisioningStrategy === undefined ? {} : { provisioningStrategy: json.provisioningStrategy }),
+    ...defined({ replicas: json.replicas }),
+    ...defined({ podTemplate: json.podTemplateRef?.name }),
+    ...defined({ podTemplateGeneration: json.podTemplateGeneration, provisioningStrategy: json.provisioningStrategy }),
   };
 }
 

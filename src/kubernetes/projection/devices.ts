@@ -16,6 +16,7 @@ import {
   type SliceJson,
 } from '../api/resource-json.ts';
 import { nodeSelectorTerm, toleration } from './selectors.ts';
+import { defined } from '../../lib/defined.ts';
 
 /** One slice of a pool. */
 export interface Slice {
@@ -112,7 +113,7 @@ function projectDevice(
       set: counterSet,
       counters: amounts(counters),
     })),
-    ...(strange === undefined ? {} : { strange }),
+    ...defined({ strange }),
   };
 }
 
@@ -216,7 +217,7 @@ function claimAsk(spec: ClaimSpecJson = {}): ClaimAsk {
       if (matchAttribute !== undefined) return [{ kind: 'same', attribute: matchAttribute, requests: of }];
       return distinctAttribute === undefined ? [] : [{ kind: 'distinct', attribute: distinctAttribute, requests: of }];
     }),
-    ...(strange === undefined ? {} : { strange }),
+    ...defined({ strange }),
   };
 }
 

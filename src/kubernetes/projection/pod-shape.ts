@@ -14,6 +14,8 @@ import { Interner } from '../watch/interner.ts';
 import { effectiveRequest, requestsOf } from './pod-requests.ts';
 import { disksOf, loneDisksOf, placesPod } from './pod-volumes.ts';
 import { affinityTerms, nodeSelectorTerm, spreadConstraints, toleration } from './selectors.ts';
+import { compareBy } from '../../lib/comparison.ts';
+import { defined } from '../../lib/defined.ts';
 
 /** Gives each pod its shape. Owns the memory of shapes seen. */
 export class Shapes {
@@ -107,7 +109,7 @@ export function projectShape(pod: PodJson, names: ResourceNames): PodShape {
     ...deviceClaims(spec),
   };
   // Resources by name: the same key in a replay, where names may get their indexes in another order.
-  const byName = Object.entries(names.toRecord(requests)).sort(([left], [right]) => (left < right ? -1 : 1));
+  const byName = Object.entries(names.toRecord(requests)).sort(compareBy(([key]) => key));
   return { key: JSON.stringify([content, byName]), ...content, requests };
 }
 
@@ -204,12 +206,11 @@ function deviceClaims({ resourceClaims = [] }: PodSpecJson): Pick<PodShape, 'dev
   return {
     deviceClaims: resourceClaims.map(({ name = '', resourceClaimName, resourceClaimTemplateName }) => ({
       name,
-      ...(resourceClaimName === undefined ? {} : { claim: resourceClaimName }),
-      ...(resourceClaimTemplateName === undefined ? {} : { template: resourceClaimTemplateName }),
+      ...defined({ claim: resourceClaimName, template: resourceClaimTemplateName }),
     })),
   };
 }
 
 function sortedLabels(labels: Labels | undefined): Labels {
-  return Object.fromEntries(Object.entries(labels ?? {}).sort(([left], [right]) => (left < right ? -1 : 1)));
+  return Object.fromEntries(Object.entries(labels ?? {}).sort(compareBy(([key]) => key)));
 }

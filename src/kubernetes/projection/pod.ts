@@ -5,6 +5,7 @@ import { timeOf, type ConditionJson, type MetadataJson, type PodJson } from '../
 import { Interner, StringInterner } from '../watch/interner.ts';
 import { claimsOf, disksOf, localVolumes } from './pod-volumes.ts';
 import { Shapes } from './pod-shape.ts';
+import { defined } from '../../lib/defined.ts';
 
 const PREFIX = 'cluster-autoscaler.kubernetes.io/';
 const PHASES: ReadonlySet<string> = new Set(['Pending', 'Running', 'Succeeded', 'Failed', 'Unknown']);
@@ -118,7 +119,7 @@ function controllerOf(metadata: MetadataJson, known: Interner<Controller>): Cont
   const owner = metadata.ownerReferences?.find(({ controller }) => controller === true);
   if (owner === undefined) return undefined;
   const { apiVersion, kind = '', name = '', uid = '' } = owner;
-  return known.of(`${uid} ${kind} ${name}`, () => ({ kind, name, uid, ...(apiVersion === undefined ? {} : { apiVersion }) }));
+  return known.of(`${uid} ${kind} ${name}`, () => ({ kind, name, uid, ...defined({ apiVersion }) }));
 }
 
 function conditionOf(conditions: readonly ConditionJson[] | undefined, type: string): ConditionJson | undefined {

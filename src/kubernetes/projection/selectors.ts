@@ -10,6 +10,7 @@ import type {
   SpreadJson,
   TolerationJson,
 } from '../api/core-json.ts';
+import { compareBy } from '../../lib/comparison.ts';
 
 const OPERATORS: ReadonlySet<string> = new Set(['In', 'NotIn', 'Exists', 'DoesNotExist', 'Gt', 'Lt']);
 
@@ -23,7 +24,7 @@ const MATCHES_NOTHING: Requirement = { key: '', operator: 'In', values: [] };
 export function labelSelector(json: LabelSelectorJson | null | undefined): LabelSelector | undefined {
   if (json === undefined || json === null) return undefined;
   const exact = Object.entries(json.matchLabels ?? {})
-    .sort(([left], [right]) => (left < right ? -1 : 1))
+    .sort(compareBy(([key]) => key))
     .map(([key, value]): Requirement => ({ key, operator: 'In', values: [value] }));
   return { requirements: [...exact, ...(json.matchExpressions ?? []).map(requirement)] };
 }

@@ -3,6 +3,7 @@ import type { DaemonSet, DisruptionBudget, ReplicatedWorkload } from '../../doma
 import type { DaemonSetJson, DisruptionBudgetJson, PodSpecJson, TolerationJson, ConditionJson, ObjectJson } from '../api/core-json.ts';
 import type { Shapes } from './pod-shape.ts';
 import { labelSelector } from './selectors.ts';
+import { defined } from '../../lib/defined.ts';
 
 /** Added by the DaemonSet controller to each pod it makes, so the template alone would look pickier than its pods are. */
 const DAEMON_TOLERATIONS: readonly TolerationJson[] = [
@@ -20,7 +21,7 @@ export function projectDaemonSet(json: DaemonSetJson, shapes: Shapes): DaemonSet
   const namespace = metadata.namespace ?? 'default';
   const template = spec.template ?? {};
   const shape = shapes.of({
-    metadata: { namespace, ...(template.metadata?.labels === undefined ? {} : { labels: template.metadata.labels }) },
+    metadata: { namespace, ...defined({ labels: template.metadata?.labels }) },
     spec: withDaemonTolerations(template.spec ?? {}),
   });
   return { namespace, name: metadata.name ?? '', uid: metadata.uid ?? '', shape };
@@ -44,7 +45,7 @@ export function projectBudget(json: DisruptionBudgetJson): DisruptionBudget {
     expectedPods: status.expectedPods ?? 0,
     currentHealthy: status.currentHealthy ?? 0,
     desiredHealthy: status.desiredHealthy ?? 0,
-    ...(never === undefined ? {} : { neverAllows: never }),
+    ...defined({ neverAllows: never }),
   };
 }
 

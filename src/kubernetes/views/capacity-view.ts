@@ -13,6 +13,7 @@ import type { Shapes } from '../projection/pod-shape.ts';
 import { Reflector } from '../watch/reflector.ts';
 import type { ReflectorDeps } from '../watch/reflector-options.ts';
 import { Table } from '../watch/object-table.ts';
+import { compareBy } from '../../lib/comparison.ts';
 
 /** Which of them somebody wants. */
 export interface CapacityWishes {
@@ -109,7 +110,7 @@ export class WatchedCapacity {
 }
 
 function inOrder<Item>(items: ReadonlyMap<string, Item>): readonly Item[] {
-  return [...items].sort(([left], [right]) => (left < right ? -1 : 1)).map(([, item]) => item);
+  return [...items].sort(compareBy(([key]) => key)).map(([, item]) => item);
 }
 
 function byReference(tables: readonly Table<ScalableWorkload>[]): ReadonlyMap<string, ScalableWorkload> {

@@ -24,6 +24,7 @@ import {
 import { projectBudget, projectDaemonSet } from '../projection/workloads.ts';
 import type { Source } from '../watch/reflector-options.ts';
 import { Table } from '../watch/object-table.ts';
+import { compareBy } from '../../lib/comparison.ts';
 
 type Views = Omit<ClusterView, 'stalenessMs'>;
 type Labels = Readonly<Record<string, string>>;
@@ -170,5 +171,5 @@ export class ReflectedCluster {
 }
 
 function sortedMap<Value>(entries: Iterable<readonly [string, Value]>): ReadonlyMap<string, Value> {
-  return new Map([...entries].sort(([left], [right]) => (left < right ? -1 : left > right ? 1 : 0)));
+  return new Map([...entries].sort(compareBy(([key]) => key)));
 }

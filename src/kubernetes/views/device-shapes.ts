@@ -18,6 +18,7 @@ import { DEVICE_CLAIMS, type Pod, type PodShape } from '../../domain/pod.ts';
 import type { DaemonSet } from '../../domain/workloads.ts';
 import { Interner } from '../watch/interner.ts';
 import type { Allocation, ClaimAsk, ClaimTemplate, DeviceClass, ResourceClaim, Slice } from '../projection/devices.ts';
+import { defined } from '../../lib/defined.ts';
 
 export interface DeviceTables {
   readonly slices: ReadonlyMap<string, Slice>;
@@ -106,7 +107,7 @@ export class DeviceShapes {
     const held = judged.hasOwn ? judged.held : undefined;
     const known = this.#pods.get(pod);
     if (known?.shape === shape && known.heldDevices?.join() === held?.join()) return known;
-    const made = { ...pod, shape, ...(held === undefined ? {} : { heldDevices: held }) };
+    const made = { ...pod, shape, ...defined({ heldDevices: held }) };
     this.#pods.set(pod, made);
     return made;
   }
@@ -180,7 +181,7 @@ export class DeviceShapes {
     if (unknown !== undefined) judged.unknown.push(`${describeRef(ref)}: ${unknown}`);
     else if (blocker !== undefined) judged.blockers.push({ message: blocker, detail: `claim ${ref.name}` });
     else if (requests.length > 0) {
-      const claim: DeviceClaim = { name: ref.name, ...(shared === undefined ? {} : { shared }), requests, rules: ask.rules };
+      const claim: DeviceClaim = { name: ref.name, ...defined({ shared }), requests, rules: ask.rules };
       judged.claims.push(this.#claims.of(JSON.stringify(claim), () => claim));
     }
   }

@@ -16,6 +16,7 @@ import {
 import { Table } from '../watch/object-table.ts';
 import type { Source } from '../watch/reflector-options.ts';
 import { DeviceShapes, type Claiming, type DeviceTables } from './device-shapes.ts';
+import { compareText, compareBy } from '../../lib/comparison.ts';
 
 /** Owns the index over the tables, made anew when they have changed. */
 export class KnownDevices {
@@ -125,7 +126,7 @@ function publish(slices: readonly Slice[]): Published {
   for (const [id, all] of [...byPool].sort(([, left], [, right]) => comparePools(left[0], right[0]))) {
     const newest = Math.max(...all.map(({ generation }) => generation));
     // kube-scheduler gives devices away in this order, by which drivers say which ones go first.
-    const current = all.filter(({ generation }) => generation === newest).sort((left, right) => (left.name < right.name ? -1 : 1));
+    const current = all.filter(({ generation }) => generation === newest).sort(compareBy((item) => item.name));
     const [first] = current;
     const devices = current.flatMap((slice) => slice.devices);
     const isWhole =
@@ -143,8 +144,8 @@ function publish(slices: readonly Slice[]): Published {
 }
 
 function comparePools(left: Slice | undefined, right: Slice | undefined): number {
-  if (left === undefined || right === undefined || left.driver === right.driver) return (left?.pool ?? '') < (right?.pool ?? '') ? -1 : 1;
-  return left.driver < right.driver ? -1 : 1;
+  if (left === undefined || right === undefined || left.driver === right.driver) return compareText(left?.pool ?? '', right?.pool ?? '');
+  return compareText(left.driver, right.driver);
 }
 
 /** What its drivers publish are the devices that its labels promise: no device plugin is waited for. */

@@ -4,6 +4,7 @@
  */
 import type { NodeName } from '../../domain/ids.ts';
 import type { Pod } from '../../domain/pod.ts';
+import { compareText, compareBy } from '../../lib/comparison.ts';
 
 interface Bucket {
   pods: Pod[];
@@ -23,9 +24,7 @@ export class PodIndex {
   }
 
   podsByNode(): ReadonlyMap<NodeName, readonly Pod[]> {
-    this.#view ??= new Map(
-      [...this.#buckets].sort(([left], [right]) => (left < right ? -1 : 1)).map(([node, bucket]) => [node, show(bucket)]),
-    );
+    this.#view ??= new Map([...this.#buckets].sort(compareBy(([key]) => key)).map(([node, bucket]) => [node, show(bucket)]));
     return this.#view;
   }
 
@@ -95,6 +94,6 @@ export function byName(
   left: { readonly namespace: string; readonly name: string },
   right: { readonly namespace: string; readonly name: string },
 ): number {
-  if (left.namespace !== right.namespace) return left.namespace < right.namespace ? -1 : 1;
-  return left.name < right.name ? -1 : left.name > right.name ? 1 : 0;
+  if (left.namespace !== right.namespace) return compareText(left.namespace, right.namespace);
+  return compareText(left.name, right.name);
 }

@@ -7,6 +7,7 @@ import { AZURE_DISK_DRIVER, AZURE_FILE_DRIVER } from '../../domain/volumes.ts';
 import type { Claim, CsiNode, StorageCapacity, StorageClass, Volume } from '../projection/storage.ts';
 import { Interner } from '../watch/interner.ts';
 import { judgeClaims, type ClaimRules, type Slot, type Storage, ONE_POD, type Holder } from './volume-binding.ts';
+import { compareBy } from '../../lib/comparison.ts';
 
 // Gives pods that mount claims a shape that says what the claims mean. Replicas whose volumes say the same share one shape,
 // whatever the claims are called. A cluster whose pods mount no claims is handed through untouched.
@@ -101,7 +102,7 @@ export function mountsVolumes({ claims, disks }: Pick<Pod, 'claims' | 'disks'>):
 
 /** Each volume once, in the order of their names. */
 function distinct(slots: readonly Slot[]): readonly Slot[] {
-  return [...new Map(slots.map((slot) => [nameOf(slot), slot])).values()].sort((left, right) => (nameOf(left) < nameOf(right) ? -1 : 1));
+  return [...new Map(slots.map((slot) => [nameOf(slot), slot])).values()].sort(compareBy(nameOf));
 }
 
 function nameOf({ driver, volume }: Slot): string {
@@ -111,7 +112,7 @@ function nameOf({ driver, volume }: Slot): string {
 function countBy(slots: readonly Slot[]): readonly (readonly [driver: string, count: number])[] {
   const counts = new Map<string, number>();
   for (const { driver } of slots) counts.set(driver, (counts.get(driver) ?? 0) + 1);
-  return [...counts].sort(([left], [right]) => (left < right ? -1 : 1));
+  return [...counts].sort(compareBy(([key]) => key));
 }
 
 export interface StorageTables {

@@ -3,6 +3,7 @@ import type { CapacityKind, CapacityObjectRef, CapacityStatus } from '../../doma
 import { asAutoscalerError } from '../../lib/errors.ts';
 import type { CapacityObjectWriter } from '../../domain/ports/cluster-writes.ts';
 import type { Rest } from '../api/rest.ts';
+import { defined } from '../../lib/defined.ts';
 
 const MERGE_PATCH = 'application/merge-patch+json';
 
@@ -54,10 +55,9 @@ function statusJson(status: CapacityStatus): Fields {
   return {
     conditions,
     ...(status.used === undefined ? {} : { used: { resources: texts(status.used) } }),
-    ...(status.replicas === undefined ? {} : { replicas: status.replicas }),
+    ...defined({ replicas: status.replicas }),
     ...(status.podTemplate === undefined ? {} : { podTemplateRef: { name: status.podTemplate } }),
-    ...(status.podTemplateGeneration === undefined ? {} : { podTemplateGeneration: status.podTemplateGeneration }),
-    ...(status.provisioningStrategy === undefined ? {} : { provisioningStrategy: status.provisioningStrategy }),
+    ...defined({ podTemplateGeneration: status.podTemplateGeneration, provisioningStrategy: status.provisioningStrategy }),
   };
 }
 

@@ -9,6 +9,7 @@ import type { Pod, PodShape } from '../../domain/pod.ts';
 import type { Policy } from '../../domain/policy.ts';
 import type { ResourceNames } from '../../domain/resources.ts';
 import type { LoopRecord } from '../../domain/ports/records.ts';
+import { defined } from '../../lib/defined.ts';
 
 export const DUMP_VERSION = 1;
 
@@ -38,7 +39,7 @@ export function dumpRecord(record: LoopRecord, names: ResourceNames): string {
     policy: record.policy,
     excluded: record.excluded ?? [],
     scaleUpPlanned: record.scaleUpPlanned ?? false,
-    ...(record.request === undefined ? {} : { request: record.request }),
+    ...defined({ request: record.request }),
     scaleUp: record.scaleUp.map(plainPlan),
     scaleDown: record.scaleDown === undefined ? null : plainPlan(record.scaleDown),
   };

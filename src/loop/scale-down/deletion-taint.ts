@@ -14,6 +14,7 @@ import type { Clock } from '../../lib/clock.ts';
 import { asAutoscalerError, type AutoscalerError } from '../../lib/errors.ts';
 import { isAnothersMark } from '../../planning/state/deletions.ts';
 import type { Log } from '../../telemetry/log.ts';
+import { compareBy } from '../../lib/comparison.ts';
 
 /** On nodes that somebody else had cordoned before we marked them. PreferNoSchedule. */
 export const CORDONED_BEFORE_TAINT = 'aks-autoscaler/cordoned-before';
@@ -128,7 +129,7 @@ function findLeftovers(input: LeftoversInput): readonly Leftover[] {
     const mark = foundMark(node, input.cordon);
     if (mark !== undefined && isAbandoned(node, input)) found.push({ node, mark });
   }
-  return found.sort((left, right) => (left.node.name < right.node.name ? -1 : 1));
+  return found.sort(compareBy((item) => item.node.name));
 }
 
 /** Not of our groups, still worked on (by us or by somebody else), on its way out in the cloud, or not known well enough: left alone. */

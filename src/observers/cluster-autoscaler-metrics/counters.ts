@@ -3,9 +3,7 @@ import type { LoopListener, LoopReport } from '../../domain/loop-report.ts';
 import type { LoopState } from '../../domain/loop-state.ts';
 import type { NodeGroup } from '../../domain/node-group.ts';
 import type { Observation } from '../../domain/observation.ts';
-import type { Policy } from '../../domain/policy.ts';
 import type { CompatibleMetrics } from '../../telemetry/cluster-autoscaler-metrics.ts';
-import { removalLatency } from './removal-latency.ts';
 
 // Counts nodes that were asked for and did not come, under the Cluster Autoscaler's name. A failure is told in several
 // voices (the operation, each machine, the time that is up), in any order; each node is counted once.

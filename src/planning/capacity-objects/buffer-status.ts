@@ -12,6 +12,8 @@ import {
 } from '../../domain/capacity-objects.ts';
 import type { ResourceNames } from '../../domain/resources.ts';
 import { ACTIVE_STRATEGY, bufferSize, bufferReadiness } from './buffer-pods.ts';
+import { compareText } from '../../lib/comparison.ts';
+import { defined } from '../../lib/defined.ts';
 
 // What the ResourceQuotas of a namespace leave to its buffers. Room that is kept for pods which a quota would never let in helps
 // nobody. Upstream's `resource_quotas_allocator`: the oldest buffer first, then by name. Pure.
@@ -43,7 +45,7 @@ export function allowances(objects: CapacityObjects, names: ResourceNames): Read
 }
 
 function inTurn({ ref: left }: CapacityBuffer, { ref: right }: CapacityBuffer): number {
-  return left.createdAtMs - right.createdAtMs || (left.name < right.name ? -1 : 1);
+  return left.createdAtMs - right.createdAtMs || compareText(left.name, right.name);
 }
 
 function allowedBy(
@@ -125,8 +127,7 @@ function sizedStatus(buffer: CapacityBuffer, { objects, names, nowMs, allowances
     ...rest,
     replicas,
     provisioningStrategy: buffer.strategy,
-    ...(template.name === undefined ? {} : { podTemplate: template.name }),
-    ...(template.generation === undefined ? {} : { podTemplateGeneration: template.generation }),
+    ...defined({ podTemplate: template.name, podTemplateGeneration: template.generation }),
   };
   return told === buffer.status && sameAttributes(told, next) ? buffer.status : next;
 }

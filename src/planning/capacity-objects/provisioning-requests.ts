@@ -15,6 +15,7 @@ import type { ClusterView, Observation } from '../../domain/observation.ts';
 import type { Pod } from '../../domain/pod.ts';
 import type { CapacityPolicy } from '../../domain/policy.ts';
 import { virtualPod } from './buffer-pods.ts';
+import { compareText } from '../../lib/comparison.ts';
 
 const CHECK = 'check-capacity.autoscaling.x-k8s.io';
 const ATOMIC = 'best-effort-atomic-scale-up.autoscaling.x-k8s.io';
@@ -47,7 +48,7 @@ export function dueRequests({ cluster, nowMs }: Observation, state: LoopState, p
     .filter((request) => isServed(request, policy) && !isOver(request) && !isTrue(request.status, 'Provisioned'))
     .filter(({ ref }) => (state.requests?.retries.get(ref.uid)?.untilMs ?? 0) <= nowMs)
     .filter((request) => nowMs - request.ref.createdAtMs <= WEEK_MS && requestPods(request, capacity, nowMs) !== undefined)
-    .toSorted((left, right) => left.ref.createdAtMs - right.ref.createdAtMs || (left.ref.uid < right.ref.uid ? -1 : 1));
+    .toSorted((left, right) => left.ref.createdAtMs - right.ref.createdAtMs || compareText(left.ref.uid, right.ref.uid));
 }
 
 /** The pods that the request asks room for; undefined: a template of theirs is not there. */

@@ -5,6 +5,7 @@ import type { ExpanderName } from '../../domain/policy.ts';
 import type { Random } from '../../lib/random.ts';
 import { keepBestPriced } from './price.ts';
 import { keepHighestPriority } from './priority.ts';
+import { compareText } from '../../lib/comparison.ts';
 
 export type Expander = (options: readonly ScoredOption[]) => readonly ScoredOption[];
 
@@ -77,5 +78,5 @@ function keepLeast(options: readonly ScoredOption[], score: (option: ScoredOptio
 }
 
 function byGroup(left: ScoredOption, right: ScoredOption): number {
-  return left.group < right.group ? -1 : 1;
+  return compareText(left.group, right.group);
 }

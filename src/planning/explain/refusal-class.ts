@@ -1,6 +1,7 @@
 /** The few words in which a pending pod's verdict is counted and shown, and the one change that would help it most easily. */
 import type { GroupRefusal, PodVerdict, SkipReason } from '../../domain/reasons.ts';
 import { explainRefusal } from './refusals.ts';
+import { compareText } from '../../lib/comparison.ts';
 
 /**
  * `helped`: this plan adds the node it needs. `coming`: room is there or on its way, or a later loop helps. `blocked-by-*`:
@@ -69,7 +70,7 @@ export function smallestFix(refusals: readonly GroupRefusal[]): string | undefin
     .filter((refusal) => !isHeld || wouldFit(refusal))
     .map((refusal) => ({ refusal, fix: explainRefusal(refusal, undefined).fix }))
     .filter(({ fix }) => fix !== '')
-    .sort((left, right) => distance(left.refusal) - distance(right.refusal) || (left.refusal.group < right.refusal.group ? -1 : 1));
+    .sort((left, right) => distance(left.refusal) - distance(right.refusal) || compareText(left.refusal.group, right.refusal.group));
   const [nearest] = ranked;
   if (nearest === undefined) return undefined;
   return wouldFit(nearest.refusal) ? nearest.fix : `for ${nearest.refusal.group}: ${nearest.fix}`;

@@ -6,6 +6,7 @@ import { describeFit, describeSkip, type GroupRefusal } from '../../domain/reaso
 import { smallestFix } from './refusal-class.ts';
 import type { AutoscalerEvent } from '../../domain/ports/records.ts';
 import type { IncreaseRecord } from '../../domain/loop-report.ts';
+import { compareText } from '../../lib/comparison.ts';
 
 /** The object that carries events about groups; its name is the Cluster Autoscaler's. */
 export const STATUS_NAME = 'cluster-autoscaler-status';
@@ -43,7 +44,7 @@ export function countReasons(refusals: readonly GroupRefusal[]): string {
     for (const reason of reasons) counts.set(reason, (counts.get(reason) ?? 0) + 1);
   }
   if (counts.size === 0) return 'there is no node group';
-  const ordered = [...counts].sort(([left, leftCount], [right, rightCount]) => rightCount - leftCount || (left < right ? -1 : 1));
+  const ordered = [...counts].sort(([left, leftCount], [right, rightCount]) => rightCount - leftCount || compareText(left, right));
   return ordered.map(([reason, count]) => `${count} ${reason}`).join(', ');
 }
 

@@ -2,6 +2,7 @@
  * A scale-down plan in words and sums: for every node why it stays or goes, since when and until when; and what each kind
  * of blocker holds back in cores, GiB and money. Pure projections of the plan; decides nothing.
  */
+import { compareText } from '../../lib/comparison.ts';
 import type { NodeGroupId, NodeName } from '../../domain/ids.ts';
 import type { Node } from '../../domain/node.ts';
 import type { Observation } from '../../domain/observation.ts';
@@ -9,7 +10,7 @@ import type { Blocker, KeptNode, Removal, ScaleDownPlan } from '../../domain/pla
 import type { BlockingPodReason, UnremovableReason } from '../../domain/reasons.ts';
 import { CPU, MEMORY } from '../../domain/resources.ts';
 import { priceOf } from '../expanders/price.ts';
-import { byName } from '../scale-down/plan-context.ts';
+
 import type { PriceSources } from '../../domain/policy.ts';
 
 const GIB = 2 ** 30;
@@ -57,7 +58,7 @@ export interface BlockerTotal {
 export function explainNodes(plan: ScaleDownPlan, observation: Observation): readonly ExplainedNode[] {
   const removals = new Map(plan.removals.map((removal) => [removal.node, removal]));
   const kept = new Map(plan.kept.map((entry) => [entry.node, entry]));
-  return [...observation.cluster.nodes.keys()].sort(byName).map((node) => {
+  return [...observation.cluster.nodes.keys()].sort(compareText).map((node) => {
     const removal = removals.get(node);
     const entry = kept.get(node);
     const reason = removal === undefined ? (entry?.reason ?? 'Inhibited') : undefined;
@@ -88,7 +89,8 @@ export function totalsByBlocker(plan: ScaleDownPlan, observation: Observation, p
     totals.set(key, add(totals.get(key) ?? none(explained.reason, explained.blocker), node, priceOf(prices, group)));
   }
   return [...totals.values()].sort(
-    (left, right) => right.cores - left.cores || byName(left.reason, right.reason) || byName(left.blockedBy ?? '', right.blockedBy ?? ''),
+    (left, right) =>
+      right.cores - left.cores || compareText(left.reason, right.reason) || compareText(left.blockedBy ?? '', right.blockedBy ?? ''),
   );
 }
 

@@ -1,4 +1,5 @@
 import type { InstanceKey } from '../../domain/ids.ts';
+import { compareText } from '../../lib/comparison.ts';
 import type { Node } from '../../domain/node.ts';
 import type { NodeGroup } from '../../domain/node-group.ts';
 import type { KeptNode } from '../../domain/plan.ts';
@@ -9,7 +10,8 @@ import { awaitsDevices } from '../state/unpublished-devices.ts';
 import { holdsRoom } from '../state/reserved-room.ts';
 import { isStarting } from '../state/node-counts.ts';
 import { claimUtilization, unjudgedClaim, unknownUse, deviceUtilization, hasDevices, utilizationOf } from './utilization.ts';
-import { byName, isLeaving, type Scope } from './plan-context.ts';
+import { isLeaving, type Scope } from './plan-context.ts';
+import { defined } from '../../lib/defined.ts';
 
 /** A node that may be looked at more closely. */
 export interface Candidate {
@@ -37,7 +39,7 @@ export function sortOutNodes(scope: Scope): Eligibility {
   const candidates: Candidate[] = [];
   const kept: KeptNode[] = [];
   const pausedBy = new Set<string>();
-  for (const name of [...scope.observation.cluster.nodes.keys()].sort(byName)) {
+  for (const name of [...scope.observation.cluster.nodes.keys()].sort(compareText)) {
     const node = scope.observation.cluster.nodes.get(name);
     if (node === undefined) continue;
     const verdict = judge(node, scope);
@@ -76,13 +78,13 @@ function judge(node: Node, scope: Scope): Candidate | KeptNode {
   const memory = state.unremovable.get(name);
   if (memory !== undefined && memory.untilMs > observation.nowMs) {
     const { reason, untilMs: recheckAtMs, blocker, detail = `${reason} a while ago` } = memory;
-    return { node: name, reason: 'RecentlyUnremovable', detail, recheckAtMs, ...(blocker === undefined ? {} : { blocker }) };
+    return { node: name, reason: 'RecentlyUnremovable', detail, recheckAtMs, ...defined({ blocker }) };
   }
   return judgeLoad({ node, group, instance }, scope);
 }
 
 function disabled({ name, disabledBecause: detail }: Node): KeptNode {
-  return { node: name, reason: 'ScaleDownDisabledAnnotation', ...(detail === undefined ? {} : { detail }) };
+  return { node: name, reason: 'ScaleDownDisabledAnnotation', ...defined({ detail }) };
 }
 
 function judgeLoad(known: Pick<Candidate, 'node' | 'group' | 'instance'>, scope: Scope): Candidate | KeptNode {

@@ -96,8 +96,3 @@ export function isMarked({ taints }: Pick<Node, 'taints'>, nowMs: number): boole
   const atMs = writtenAtMs(taints);
   return atMs === undefined || nowMs - atMs < MARK_BELIEVED_MS;
 }
-
-/** Order by name, the tie-break everywhere. */
-export function byName(left: string, right: string): number {
-  return left < right ? -1 : left > right ? 1 : 0;
-}

@@ -18,6 +18,7 @@ import { nominatedPods, withNominated } from './simulate-removal.ts';
 import { scopeOf, type Scope } from './plan-context.ts';
 import { selectRemovals } from './select.ts';
 import { findUnneeded, type Unneeded } from './unneeded.ts';
+import { defined } from '../../lib/defined.ts';
 
 export interface PlanScaleDownInput {
   readonly observation: Observation;
@@ -64,7 +65,7 @@ function planWith(input: PlanScaleDownInput): ScaleDownPlan {
     removals: selection.removals,
     instanceRemovals,
     kept: [...eligibility.kept, ...unneeded.kept, ...selection.kept],
-    ...(unneeded.cutShortAfter === undefined ? {} : { cutShortAfter: unneeded.cutShortAfter }),
+    ...defined({ cutShortAfter: unneeded.cutShortAfter }),
     inhibited,
     summary: summaryOf({ removals: selection.removals.length, instances: instanceRemovals.length, unneeded: timers.size, inhibited }),
   };

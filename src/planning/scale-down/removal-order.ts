@@ -2,12 +2,13 @@
  * In which order nodes that may go are taken. Never by the order of a map: what disturbs least goes first, and where prices
  * are known, what saves most for the disturbance. Among equals the zones of a group are kept even.
  */
+import { compareText } from '../../lib/comparison.ts';
 import type { NodeGroupId } from '../../domain/ids.ts';
 import type { Node } from '../../domain/node.ts';
 import type { Pod } from '../../domain/pod.ts';
 import { priceOf } from '../expanders/price.ts';
 import type { BudgetLedger } from './budgets.ts';
-import { isLeaving, type Scope, byName } from './plan-context.ts';
+import { isLeaving, type Scope } from './plan-context.ts';
 import type { Unneeded } from './unneeded.ts';
 import type { PriceSources } from '../../domain/policy.ts';
 
@@ -137,7 +138,7 @@ function compare(left: Ranked, right: Ranked): number {
 }
 
 function byAge(left: Unneeded, right: Unneeded): number {
-  return left.sinceMs - right.sinceMs || byName(left.node.name, right.node.name);
+  return left.sinceMs - right.sinceMs || compareText(left.node.name, right.node.name);
 }
 
 /** Always from the zone that its group has most to spare in; of equal zones the longest unneeded node. */

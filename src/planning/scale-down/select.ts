@@ -1,4 +1,5 @@
 import { type NodeGroupId, podName } from '../../domain/ids.ts';
+import { compareText } from '../../lib/comparison.ts';
 import { isWhole, type NodeGroup } from '../../domain/node-group.ts';
 import type { KeptNode, Removal } from '../../domain/plan.ts';
 import type { Pod } from '../../domain/pod.ts';
@@ -7,7 +8,7 @@ import { BudgetLedger, type Allowance, type Headroom, ClusterMinimum } from './b
 import { coolsDownUntil } from './cooldown.ts';
 import { atMinimum } from './eligibility.ts';
 import { ParallelDrains } from './parallel-drains.ts';
-import { byName, isLeaving, type Scope } from './plan-context.ts';
+import { isLeaving, type Scope } from './plan-context.ts';
 import { removalOrder, ZoneSurplus } from './removal-order.ts';
 import { placementOrder } from './simulate-removal.ts';
 import type { Unneeded, UnneededNodes } from './unneeded.ts';
@@ -36,9 +37,9 @@ export function sortByUnity(scope: Scope, due: readonly Unneeded[]): SortedByUni
   }
   const wholes: Whole[] = [];
   const kept: KeptNode[] = [];
-  for (const [id, candidates] of [...groups].sort(([left], [right]) => byName(left, right))) {
+  for (const [id, candidates] of [...groups].sort(([left], [right]) => compareText(left, right))) {
     const missing = whatIsMissing(scope, id, candidates.length);
-    if (missing === undefined) wholes.push([...candidates].sort((left, right) => byName(left.node.name, right.node.name)));
+    if (missing === undefined) wholes.push([...candidates].sort((left, right) => compareText(left.node.name, right.node.name)));
     else {
       kept.push(
         ...candidates.map(({ node, utilization }) => ({

@@ -1,11 +1,11 @@
 import { podName, type NodeName } from '../../domain/ids.ts';
+import { compareText } from '../../lib/comparison.ts';
 import type { Node } from '../../domain/node.ts';
 import type { Observation } from '../../domain/observation.ts';
 import type { Pod } from '../../domain/pod.ts';
 import { CPU, MEMORY } from '../../domain/resources.ts';
 import { TO_BE_DELETED_TAINT } from '../../domain/taints.ts';
 import type { Snapshot } from '../../scheduling/snapshot/cluster-snapshot.ts';
-import { byName } from './plan-context.ts';
 
 /** Pods in the order in which they are placed: important first, then large first, then by name. */
 export function placementOrder(left: Pod, right: Pod): number {
@@ -13,7 +13,7 @@ export function placementOrder(left: Pod, right: Pod): number {
     (right.shape.priority ?? 0) - (left.shape.priority ?? 0) ||
     (right.shape.requests[CPU] ?? 0) - (left.shape.requests[CPU] ?? 0) ||
     (right.shape.requests[MEMORY] ?? 0) - (left.shape.requests[MEMORY] ?? 0) ||
-    byName(podName(left), podName(right))
+    compareText(podName(left), podName(right))
   );
 }
 

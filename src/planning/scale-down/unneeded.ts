@@ -1,4 +1,5 @@
 import { podName, type NodeName } from '../../domain/ids.ts';
+import { compareText } from '../../lib/comparison.ts';
 import { isWhole } from '../../domain/node-group.ts';
 import type { KeptNode } from '../../domain/plan.ts';
 import type { Pod } from '../../domain/pod.ts';
@@ -6,7 +7,7 @@ import type { ScaleDownPolicy } from '../../domain/policy.ts';
 import { judgeNode } from '../../scheduling/drainability/drainability.ts';
 import { holdsRoom } from '../state/reserved-room.ts';
 import type { Candidate, Eligibility } from './eligibility.ts';
-import { byName, isLeaving, type Scope } from './plan-context.ts';
+import { isLeaving, type Scope } from './plan-context.ts';
 import { simulateRemoval } from './simulate-removal.ts';
 
 /** A node that could go: everything on it has a place elsewhere. */
@@ -91,7 +92,7 @@ function enoughKnown(
 /** Pods that are about to be evicted need their places too: nobody else may count on them. Those without one stay where they are. */
 function placeDraining(scope: Scope, destinations: ReadonlySet<NodeName>): ReadonlySet<NodeName> {
   const reserved = new Set<NodeName>();
-  for (const name of [...scope.state.deleting.keys()].sort(byName)) {
+  for (const name of [...scope.state.deleting.keys()].sort(compareText)) {
     const present = scope.snapshot.get(name);
     if (present === undefined) continue;
     // What is terminating already has been made anew elsewhere, or waits to be, and is counted there.
@@ -141,7 +142,7 @@ function simulationOrder(scope: Scope, candidates: readonly Candidate[]): readon
       rank(left) - rank(right) ||
       (scope.state.unneededSince.get(left.node.name) ?? Infinity) - (scope.state.unneededSince.get(right.node.name) ?? Infinity) ||
       left.utilization - right.utilization ||
-      byName(left.node.name, right.node.name),
+      compareText(left.node.name, right.node.name),
   );
 }
 

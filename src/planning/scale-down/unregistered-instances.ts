@@ -1,4 +1,5 @@
 import type { InstanceKey } from '../../domain/ids.ts';
+import { compareText } from '../../lib/comparison.ts';
 import { isWhole, type Instance, type NodeGroup } from '../../domain/node-group.ts';
 import type { InstanceRemoval } from '../../domain/plan.ts';
 import { NOT_READY_TAINT } from '../../domain/taints.ts';
@@ -6,7 +7,7 @@ import { judgeNode } from '../../scheduling/drainability/drainability.ts';
 import type { Allowance, Headroom } from './budgets.ts';
 import { isStarting } from '../state/node-counts.ts';
 import { isOverdue, mayJoin } from '../state/unregistered.ts';
-import { byName, type Scope } from './plan-context.ts';
+import type { Scope } from './plan-context.ts';
 
 /**
  * Instances that are no nodes and should not stay: those that failed to be created go at once, whatever the minimum (they
@@ -28,7 +29,7 @@ export function planInstanceRemovals(scope: Scope, headroom: Headroom, allowance
     const wanted = doomed.filter(({ cause }) => cause === 'never-registered').length;
     // All or nothing, the minimum and the window included.
     if (isWhole(group) && (allowance.window < doomed.length || (wanted > 0 && !headroom.has(group, wanted)))) continue;
-    for (const { instance, cause } of doomed.sort((left, right) => byName(left.instance.key, right.instance.key))) {
+    for (const { instance, cause } of doomed.sort((left, right) => compareText(left.instance.key, right.instance.key))) {
       if (allowance.window < 1 || (cause === 'never-registered' && !headroom.has(group))) continue;
       headroom.take(group);
       allowance.window -= 1;

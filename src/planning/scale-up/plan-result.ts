@@ -14,6 +14,8 @@ import type { Growth } from './packing/expansion.ts';
 import { type Frame, reachedRamp, reasonByLimits, sizeWith } from './plan-context.ts';
 import type { EquivalenceGroup } from './pods/equivalence-groups.ts';
 import { byPrecedence } from './pods/unschedulable-pods.ts';
+import { compareBy } from '../../lib/comparison.ts';
+import { defined } from '../../lib/defined.ts';
 
 // Why other pods' places keep a pod off a new node, asked of the snapshot as it stands: with the counts of the moment.
 
@@ -148,14 +150,14 @@ export function finish(frame: Frame, { skips, growth, templates }: Result, verdi
       return { group: group.id, reason: { kind: isJudged ? 'no-pod-fits' : 'not-judged' } };
     });
   const skipped = [...skips].map(([group, reason]): SkippedGroup => ({ group, reason })).concat(unchosen);
-  skipped.sort((left, right) => (left.group < right.group ? -1 : 1));
+  skipped.sort(compareBy((item) => item.group));
   const notes = frame.scoring.remarks(frame.input.observation.cloud.groups);
   return {
     increases,
     skipped,
     verdicts,
     options: [...growth.options.values()],
-    ...(growth.cutShortAfter === undefined ? {} : { cutShortAfter: growth.cutShortAfter }),
+    ...defined({ cutShortAfter: growth.cutShortAfter }),
     ...(notes.length === 0 ? {} : { notes }),
     ...heldIn(verdicts),
     summary: summarize(increases, growth, verdicts),

@@ -4,6 +4,7 @@ import type { Backoff, LoopState, Stockout } from '../../domain/loop-state.ts';
 import type { NodeGroup } from '../../domain/node-group.ts';
 import type { BackoffPolicy } from '../../domain/policy.ts';
 import { drawsOn, isKept } from './stockouts.ts';
+import { defined } from '../../lib/defined.ts';
 
 /** One failed attempt to grow a group. `group` undefined: it is no longer (or not here) known what the group looks like. */
 export interface GroupFailure {
@@ -107,9 +108,7 @@ function narrowed(scope: StockScope, group: NodeGroup | undefined): StockScope {
   const zone = scope.zone ?? onlyZone;
   const priority = scope.priority ?? group?.priority;
   return {
-    ...(vmSize === undefined ? {} : { vmSize }),
-    ...(zone === undefined ? {} : { zone }),
-    ...(priority === undefined ? {} : { priority }),
+    ...defined({ vmSize, zone, priority }),
   };
 }
 

@@ -19,6 +19,7 @@ import { failGroup, forgetOldBackoffs, type GroupFailure } from './backoff.ts';
 import { trackIncreases } from './in-flight-increases.ts';
 import { restoreUnneeded } from './after-restart.ts';
 import { trackUnregistered } from './unregistered.ts';
+import { defined } from '../../lib/defined.ts';
 
 /** How long before the start the "last" times lie, so that a fresh start is not a cooldown. */
 const LONG_AGO_MS = 3_600_000;
@@ -128,7 +129,7 @@ const COSTLY_VERDICTS: ReadonlySet<UnremovableReason> = new Set(['BlockedByPod',
 function rememberedVerdict(kept: KeptNode, nowMs: number): readonly Remembered[] {
   if (!COSTLY_VERDICTS.has(kept.reason) || kept.recheckAtMs === undefined || kept.recheckAtMs <= nowMs) return [];
   const { reason, recheckAtMs: untilMs, blocker } = kept;
-  return [[kept.node, { reason, untilMs, ...(blocker === undefined ? {} : { blocker }) }]];
+  return [[kept.node, { reason, untilMs, ...defined({ blocker }) }]];
 }
 
 /** Takes in what became of removals in the background since the last call. */

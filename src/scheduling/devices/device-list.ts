@@ -2,6 +2,7 @@
 import { parseSelector, type Selector } from '../../domain/cel-selector.ts';
 import { deviceId, type AttributeValue, type Device, type DeviceAsk, type DeviceClaim, type DevicePool } from '../../domain/devices.ts';
 import { untoleratedTaint } from '../../domain/taints.ts';
+import { defined } from '../../lib/defined.ts';
 
 export interface DeviceList {
   readonly devices: readonly Device[];
@@ -105,7 +106,7 @@ function matchAsk(ask: DeviceAsk, { devices }: DeviceList): AskMatch {
     if (taint !== undefined && ask.count === 'all') barred.set(place, `${deviceId(device)} has the taint ${taint.key}`);
   }
   const looked = [...places, ...faults.keys()].sort((left, right) => left - right);
-  return { ask, places: failed === undefined ? places : [], barred, faults, looked, ...(failed === undefined ? {} : { failed }) };
+  return { ask, places: failed === undefined ? places : [], barred, faults, looked, ...defined({ failed }) };
 }
 
 /** Whether all selectors hold; a text: why that cannot be said. */

@@ -17,6 +17,7 @@ import { fitsAlone, refusals, type Refusing } from './pod-fit.ts';
 import { ShapeTable, type CompiledShape } from './shape-table.ts';
 import { TopologyLedger } from './topology-index.ts';
 import { bug, UndoLog } from './undo-log.ts';
+import { compareBy } from '../../lib/comparison.ts';
 
 // When what a snapshot has learnt is dropped: weeks of churn must leave nothing behind that only grows.
 
@@ -335,7 +336,7 @@ export class ClusterSnapshot implements Snapshot {
   }
 
   #rebuildOrder(): void {
-    const entries = [...this.#slots.slotOf].sort(([left], [right]) => (left < right ? -1 : 1));
+    const entries = [...this.#slots.slotOf].sort(compareBy(([key]) => key));
     this.#order = entries.map(([, slot]) => slot);
   }
 

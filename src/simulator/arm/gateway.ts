@@ -19,6 +19,7 @@ import { ARM_ROUTES, type Route } from './routes.ts';
 import { findAgentPool } from './state/agent-pool-document.ts';
 import { type ArmWorld, findSet, setOfPool, type ScaleSet } from './state/arm-state.ts';
 import type { Fault, FaultEffect, FaultTable } from './state/fault-rules.ts';
+import { defined } from '../../lib/defined.ts';
 
 // What every answer of ARM carries.
 
@@ -228,7 +229,7 @@ function noteInJournal(world: ArmWorld, { request, reply, fault, pool, match }: 
     path: request.path,
     status: reply.status,
     principal: request.principal.clientId,
-    ...(pool === undefined ? {} : { pool }),
+    ...defined({ pool }),
     ...traceOf(request, reply.trace),
     ...(fault === undefined ? {} : { faultId: fault.id }),
     ...(match === undefined ? { loud: 'The emulator does not know this route.' } : {}),
@@ -241,7 +242,7 @@ function routeOf(request: ArmRequest, match: RouteMatch<{ readonly template: str
 
 function traceOf(request: ArmRequest, trace: Trace | undefined): Trace {
   const etagIn = request.headers['if-match'];
-  return { ...(etagIn === undefined ? {} : { etagIn }), ...trace };
+  return { ...defined({ etagIn }), ...trace };
 }
 
 function subjectSet(world: ArmWorld, request: ArmRequest): ScaleSet | undefined {

@@ -29,6 +29,7 @@ import type { EventObject, KubeObject, NodeObject, ObjectDraft, PodObject } from
 import { findKind } from './store/resource-types.ts';
 import { ObjectStore } from './store/store.ts';
 import { createTimers } from './store/timers.ts';
+import { defined } from '../../lib/defined.ts';
 
 // Starts every controller of the cluster, and the scheduler.
 
@@ -252,7 +253,7 @@ function apply(api: Api, object: ObjectDraft): KubeObject {
           resourceVersion,
           uid,
           creationTimestamp: '',
-          ...(namespace === undefined ? {} : { namespace }),
+          ...defined({ namespace }),
         },
       },
       'main',

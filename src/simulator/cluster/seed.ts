@@ -3,6 +3,7 @@ import type { WorldSpec } from '../base/world-spec.ts';
 import type { Api } from './store/api.ts';
 import type { ObjectDraft, PodSpec, PodToleration } from './store/objects.ts';
 import { findKind } from './store/resource-types.ts';
+import { defined } from '../../lib/defined.ts';
 
 const SYSTEM = 'kube-system';
 
@@ -57,7 +58,7 @@ function workload(
     kind,
     metadata: { name, namespace: SYSTEM, labels },
     spec: {
-      ...(replicas === undefined ? {} : { replicas }),
+      ...defined({ replicas }),
       selector: { matchLabels: labels },
       template: { metadata: { labels }, spec: pod },
     },

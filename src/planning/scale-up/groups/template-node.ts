@@ -16,6 +16,7 @@ import { fitsStatically, staticRefusals } from '../../../scheduling/snapshot/nod
 import type { EquivalenceGroup } from '../pods/equivalence-groups.ts';
 import { isUntold, sayUntold } from './template-unknowns.ts';
 import { type StaticPod, type NodeTemplate, zonePart } from '../../../domain/node-template.ts';
+import { defined } from '../../../lib/defined.ts';
 
 const HOSTNAME = 'kubernetes.io/hostname';
 /** On every simulated node and on no real one: storage drivers publish capacity for it. The Cluster Autoscaler's name. */
@@ -124,9 +125,9 @@ function templateNode(template: NodeTemplate, name: string, zone?: string): Node
     deletionAtMs: undefined,
     capacity: template.capacity,
     allocatable: template.allocatable,
-    ...(template.attachLimits === undefined ? {} : { attachLimits: template.attachLimits }),
+    ...defined({ attachLimits: template.attachLimits }),
     ...(template.devicePools === undefined ? {} : { devices: { pools: template.devicePools, incomplete: [], held: [] } }),
-    ...(template.declaredFeatures === undefined ? {} : { declaredFeatures: template.declaredFeatures }),
+    ...defined({ declaredFeatures: template.declaredFeatures }),
     readiness: { ready: true, sinceMs: 0, reason: '' },
     scaleDownDisabled: false,
   };

@@ -10,6 +10,7 @@ import type { ClusterSnapshot } from '../../../scheduling/snapshot/cluster-snaps
 import type { EquivalenceGroup } from '../pods/equivalence-groups.ts';
 import { agreeOnLabels, areSimilar, type Likeness } from './similar-groups.ts';
 import type { GroupTemplate } from './template-node.ts';
+import { defined } from '../../../lib/defined.ts';
 
 export const HOSTNAME = 'kubernetes.io/hostname';
 export const ZONE = 'topology.kubernetes.io/zone';
@@ -87,7 +88,7 @@ export function forget(snapshot: ClusterSnapshot, foreseen: readonly NodeName[])
  * are not asked: they may join machines of different sizes.
  */
 function areSiblings(left: GroupTemplate, right: GroupTemplate, { ignoredLabels, ratios }: Likeness): boolean {
-  if (areSimilar(left, right, { ignoredLabels, ...(ratios === undefined ? {} : { ratios }) })) return true;
+  if (areSimilar(left, right, { ignoredLabels, ...defined({ ratios }) })) return true;
   const { vmSize, priority } = left.group;
   const areEqual = vmSize.toLowerCase() === right.group.vmSize.toLowerCase() && priority === right.group.priority;
   return (

@@ -14,6 +14,7 @@ import { fitsOn, freeAfter, sizeOn, type Estimate } from './estimate.ts';
 import type { EquivalenceGroup } from '../pods/equivalence-groups.ts';
 import { foresee, forget, mindsZones, nowhereIn } from '../groups/zonal-siblings.ts';
 import { copyOf, variantsFor, type GroupTemplate } from '../groups/template-node.ts';
+import { compareText } from '../../../lib/comparison.ts';
 
 /** One of the groups that are packed as one. */
 export interface Member {
@@ -114,7 +115,7 @@ function packingOrder(groups: readonly EquivalenceGroup[], members: readonly Mem
       size: allocatable === undefined ? 0 : sizeOn(group.need, allocatable),
     }))
     .filter(({ masks }) => masks.some((mask) => mask !== 0))
-    .sort((left, right) => right.size - left.size || (left.group.key < right.group.key ? -1 : 1));
+    .sort((left, right) => right.size - left.size || compareText(left.group.key, right.group.key));
 }
 
 /** Pods that only need room: as many as fit, node after node. */

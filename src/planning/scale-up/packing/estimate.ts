@@ -8,6 +8,7 @@ import { countFits, type Need } from '../../../scheduling/predicates/resources-f
 import { takenPort } from '../../../scheduling/predicates/node-gates.ts';
 import type { EquivalenceGroup } from '../pods/equivalence-groups.ts';
 import { variantsFor, type GroupTemplate } from '../groups/template-node.ts';
+import { compareText } from '../../../lib/comparison.ts';
 
 export interface Estimate {
   /** New nodes, each of which holds at least one of the pods. */
@@ -33,7 +34,7 @@ export function packingOrder(groups: readonly EquivalenceGroup[], template: Grou
     .filter((group) => group.pods.length > 0)
     .map((group) => ({ group, mask: variantsFor(group, template), size: sizeOn(group.need, template.template.allocatable) }))
     .filter(({ mask }) => mask !== 0)
-    .sort((left, right) => right.size - left.size || (left.group.key < right.group.key ? -1 : 1));
+    .sort((left, right) => right.size - left.size || compareText(left.group.key, right.group.key));
 }
 
 /** For pods that only need room. `limit` is the most nodes that may be added. */

@@ -8,6 +8,7 @@ import { createPriorityRules } from '../../expanders/priority.ts';
 import type { GroupTemplate } from '../groups/template-node.ts';
 import type { EquivalenceGroup } from '../pods/equivalence-groups.ts';
 import type { Estimate } from './estimate.ts';
+import { defined } from '../../../lib/defined.ts';
 
 // What an option leaves idle of what it buys.
 
@@ -81,8 +82,7 @@ export function scoreOption(template: GroupTemplate, estimate: Estimate, scoring
     nodes: estimate.nodes,
     pods,
     waste,
-    ...(priority === undefined ? {} : { priority }),
-    ...(cost === undefined ? {} : { cost }),
+    ...defined({ priority, cost }),
   };
 }
 

@@ -5,7 +5,8 @@
 import type { Pod, PodShape } from '../../../domain/pod.ts';
 import { needOf, type Need } from '../../../scheduling/predicates/resources-fit.ts';
 import { staticKey } from '../../../scheduling/snapshot/node-only-fit.ts';
-import { byPrecedence, compareText } from './unschedulable-pods.ts';
+import { byPrecedence } from './unschedulable-pods.ts';
+import { compareText } from '../../../lib/comparison.ts';
 
 export interface EquivalenceGroup {
   readonly key: string;

@@ -4,6 +4,7 @@ import type { Pod } from '../../../domain/pod.ts';
 import type { ScaleUpPolicy } from '../../../domain/policy.ts';
 import type { IgnoredPodReason } from '../../../domain/reasons.ts';
 import type { ResourceNames } from '../../../domain/resources.ts';
+import { compareText } from '../../../lib/comparison.ts';
 
 /** Resources that make a pod one that asks for GPUs, as the Cluster Autoscaler lists them. */
 const GPUS: ReadonlySet<string> = new Set([
@@ -86,8 +87,4 @@ export function displacedPods(observation: Observation, draining: Iterable<strin
       (pod) => pod.controller !== undefined && !pod.mirror && !pod.daemonSet && pod.deletionAtMs === undefined,
     ),
   );
-}
-
-export function compareText(left: string, right: string): number {
-  return left === right ? 0 : left < right ? -1 : 1;
 }

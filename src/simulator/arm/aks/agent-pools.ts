@@ -31,6 +31,7 @@ import { growPool } from '../compute/create-vm.ts';
 import { judgeManualScale, judgePoolSize, judgeRemoval, noteRead } from '../state/write-safety-rules.ts';
 import { later, type AgentPool, type ArmWorld, type Operation, type ScaleSet } from '../state/arm-state.ts';
 import type { Vm } from '../state/vm.ts';
+import { defined } from '../../../lib/defined.ts';
 
 export function listAgentPools(world: ArmWorld, request: ArmRequest): ArmReply {
   for (const pool of world.agentPools.values()) noteRead(pool, request.principal);
@@ -75,7 +76,7 @@ export function putAgentPool(world: ArmWorld, request: ArmRequest): ArmReply {
   const given = pick(request.body, 'properties');
   if (pool === undefined) return ifMatch === undefined ? foundAgentPool(world, request) : staleTag(ifMatch);
   const before = poolSize(pool);
-  const trace = { ...(ifMatch === undefined ? {} : { etagIn: ifMatch }), capacityBefore: before };
+  const trace = { ...defined({ etagIn: ifMatch }), capacityBefore: before };
   const properties = isJsonObject(given) ? given : {};
   const refusal =
     refuseCondition(world, request, pool) ??

@@ -5,6 +5,7 @@ import { identityId, nameSuffix, scaleSetId, scaleSetName } from '../state/resou
 import { subnetId } from '../state/neighbouring-resources.ts';
 import { armTime } from './operations.ts';
 import { capacityOf, etagText, type ArmWorld, type ScaleSet } from '../state/arm-state.ts';
+import { defined } from '../../../lib/defined.ts';
 
 /** Fields that only Azure writes, or that were written once and for all. A body that carries them is not refused; they are passed over. */
 const READ_ONLY = ['id', 'name', 'type', 'etag', 'location'];
@@ -56,7 +57,7 @@ export function modelOfPool(spec: WorldSpec, pool: PoolSpec, nowMs: number): Jso
     location: spec.location,
     tags: tagsOfPool(spec, pool, name),
     sku: { name: pool.vmSize, tier: 'Standard', capacity: pool.count },
-    ...(pool.zones === undefined ? {} : { zones: pool.zones }),
+    ...defined({ zones: pool.zones }),
     identity: { type: 'UserAssigned', userAssignedIdentities: identitiesOf(spec) },
     properties: {
       singlePlacementGroup: false,

@@ -16,6 +16,8 @@ import { acceptModel, growthTo, setKey } from './set-capacity.ts';
 import { takeDown, vanish } from './vm-lifecycle.ts';
 import { capacityOf, etagText, findSet, type ArmWorld, type Listed, type ScaleSet } from '../state/arm-state.ts';
 import { judgeRemoval, noteRead } from '../state/write-safety-rules.ts';
+import { compareBy } from '../../../lib/comparison.ts';
+import { defined } from '../../../lib/defined.ts';
 
 const TYPE = 'Microsoft.Compute/virtualMachineScaleSets';
 
@@ -30,7 +32,7 @@ export function listScaleSets(world: ArmWorld, request: ArmRequest): ArmReply {
   const hidden = (inGroup && !isNodeGroup(world, request)) || !isLocation(world.spec, location);
   const past = inGroup && !hidden ? world.lists.sets(request.occasion) : undefined;
   if (past !== undefined) return listPast(world, request, past);
-  const sets = hidden ? [] : [...world.sets.values()].sort((left, right) => (left.name < right.name ? -1 : 1));
+  const sets = hidden ? [] : [...world.sets.values()].sort(compareBy((item) => item.name));
   return answerPage(request, {
     items: sets,
     keyOf: (set) => set.name,
@@ -93,7 +95,7 @@ export function patchScaleSet(world: ArmWorld, request: ArmRequest): ArmReply {
 
 function writeScaleSet(world: ArmWorld, request: ArmRequest, set: ScaleSet): ArmReply {
   const before = capacityOf(set);
-  const trace = { ...(request.headers['if-match'] === undefined ? {} : { etagIn: request.headers['if-match'] }), capacityBefore: before };
+  const trace = { ...defined({ etagIn: request.headers['if-match'] }), capacityBefore: before };
   const refused = (reply: ArmReply): ArmReply => ({ ...reply, trace: { ...trace, capacityAfter: before, etagOut: etagText(set.etag) } });
   const stale = refuseByCondition(request, etagText(set.etag));
   if (stale !== undefined) return refused(stale);

@@ -5,6 +5,7 @@ import { type ArmWorld, allVms, later, type Listed, type ListHistory } from '../
 import { renderVm } from './instance-document.ts';
 import { isVisible, wantsView } from './instances.ts';
 import { renderSet } from './scale-set-document.ts';
+import { compareBy } from '../../../lib/comparison.ts';
 
 interface Snapshot {
   readonly sets: readonly Json[];
@@ -85,7 +86,7 @@ function takeSample(world: ArmWorld): Sample {
   const vms = allVms(world).filter((vm) => vm.kind !== 'uniform' && isVisible(world, vm));
   return {
     atMs: world.clock.now(),
-    sets: sets.sort((left, right) => (left.name < right.name ? -1 : 1)),
+    sets: sets.sort(compareBy((item) => item.name)),
     vms: vms.map((vm) => ({ name: vm.name, shown: renderVm(world, vm, { set: ofSet.get(vm), expand: false }) })),
   };
 }

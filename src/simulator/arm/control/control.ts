@@ -22,6 +22,7 @@ import { stockKey, usages, type Usage } from '../state/stock-and-quota.ts';
 import { capacityOf, etagText, setOfPool, type AgentPool, type ArmWorld, type Operation, type ScaleSet } from '../state/arm-state.ts';
 import type { Vm } from '../state/vm.ts';
 import type { WorldEvent } from '../faults/world-event.ts';
+import { defined } from '../../../lib/defined.ts';
 
 export interface SetState {
   readonly pool: string;
@@ -242,7 +243,7 @@ function instanceState(vm: Vm): InstanceState {
     id: vm.key,
     name: vm.name,
     hostName: vm.hostName,
-    ...(vm.zone === undefined ? {} : { zone: vm.zone }),
+    ...defined({ zone: vm.zone }),
     vmSize: vm.vmSize,
     provisioningState: vm.provisioningState,
     power: vm.power,
@@ -259,9 +260,9 @@ function operationState(operation: Operation): OperationState {
     pool: operation.pool,
     principal: operation.principal,
     status: operation.status,
-    ...(code === undefined ? {} : { code }),
+    ...defined({ code }),
     startMs: operation.startMs,
-    ...(operation.endMs === undefined ? {} : { endMs: operation.endMs }),
+    ...defined({ endMs: operation.endMs }),
   };
 }
 

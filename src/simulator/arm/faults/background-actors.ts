@@ -7,6 +7,8 @@ import { isJsonObject, type Json } from '../http/json.ts';
 import { isVmsPool, manualScale } from '../state/agent-pool-document.ts';
 import { capacityOf, setOfPool, type AgentPool, type ArmWorld } from '../state/arm-state.ts';
 import type { WorldEvent } from './world-event.ts';
+import { compareBy } from '../../../lib/comparison.ts';
+import { defined } from '../../../lib/defined.ts';
 
 /** Times are simulated milliseconds. */
 interface Actor {
@@ -94,7 +96,7 @@ function deedOf(world: ArmWorld, settings: AmbientSettings, name: ActorName, dra
     case 'evictions': {
       const { fraction = 1, overMs = 60_000, policy } = settings.evictions ?? {};
       const share = Math.max(0.01, draw('share') * fraction);
-      return { evict: { pool: pool.name, fraction: share, overMs, ...(policy === undefined ? {} : { policy }) } };
+      return { evict: { pool: pool.name, fraction: share, overMs, ...defined({ policy }) } };
     }
     case 'foreignScaling': {
       const by = 1 + Math.floor(draw('by') * (settings.foreignScaling?.upTo ?? 2));
@@ -115,7 +117,7 @@ function victimOf(world: ArmWorld, name: ActorName, actor: Actor | undefined, dr
   const named = actor?.pools?.map((pool) => pool.toLowerCase());
   const pools = [...world.agentPools.entries()]
     .filter(([key, { spec }]) => (named === undefined || named.includes(key)) && (name !== 'evictions' || spec.priority === 'Spot'))
-    .sort(([left], [right]) => (left < right ? -1 : 1));
+    .sort(compareBy(([key]) => key));
   return pools[Math.floor(draw('pool') * pools.length)]?.[1];
 }
 

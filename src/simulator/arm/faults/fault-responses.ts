@@ -2,20 +2,20 @@
 import type { FaultEffect } from '../state/fault-rules.ts';
 import { isJsonObject, mergePatch, parseJson, pick, type Json, type JsonObject } from '../http/json.ts';
 import type { ArmReply, ArmRequest } from '../http/messages.ts';
+import { defined } from '../../../lib/defined.ts';
 
 /** `plain` does what is asked and answers truly; it is not called when the fault stands before the deed. */
 export function answerUnder(effect: FaultEffect | undefined, request: ArmRequest, plain: (request: ArmRequest) => ArmReply): ArmReply {
   if (effect === undefined) return plain(request);
   switch (effect.kind) {
     case 'answer':
-      return { status: effect.status, ...(effect.body === undefined ? {} : { body: effect.body }), headers: effect.headers ?? {} };
+      return { status: effect.status, ...defined({ body: effect.body }), headers: effect.headers ?? {} };
     case 'effect-then-answer': {
       const { trace, headers = {} } = plain(request);
       return {
         status: effect.status,
         headers: Object.fromEntries(Object.entries(headers).filter(([name]) => name.startsWith('x-ms-ratelimit-'))),
-        ...(effect.body === undefined ? {} : { body: effect.body }),
-        ...(trace === undefined ? {} : { trace }),
+        ...defined({ body: effect.body, trace }),
       };
     }
     case 'reset':

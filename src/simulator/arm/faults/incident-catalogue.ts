@@ -7,6 +7,7 @@ import type { WorldEvent } from './world-event.ts';
 import { scaleInProgress } from '../http/errors.ts';
 import type { FaultEffect, FaultMatch } from '../state/fault-rules.ts';
 import type { Json } from '../http/json.ts';
+import { defined } from '../../../lib/defined.ts';
 
 /** What a number needs to know of the pool that it befalls. */
 export interface Victim {
@@ -74,7 +75,7 @@ function refusal(status: number, code: string, message: string): FaultEffect {
 
 function throttled(code: string, retryAfterSeconds?: number): FaultEffect {
   const body = { error: { code, message: 'The server rejected the request because too many requests have been received.' } };
-  return { kind: 'answer', status: 429, body, ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }) };
+  return { kind: 'answer', status: 429, body, ...defined({ retryAfterSeconds }) };
 }
 
 function unauthorized(code: string, message: string, challenge: string): FaultEffect {

@@ -6,6 +6,7 @@ import { subnetId } from './neighbouring-resources.ts';
 import { nodeTaints } from './vm-feed-publisher.ts';
 import type { AgentPool, ArmWorld } from './arm-state.ts';
 import type { Vm } from './vm.ts';
+import { defined } from '../../../lib/defined.ts';
 
 /** Settings that a PUT without them clears. */
 export const REPLACED_BY_PUT: readonly string[] = ['nodeLabels', 'nodeTaints', 'tags', 'minCount', 'maxCount'];
@@ -102,7 +103,7 @@ export function propertiesOfPool(spec: WorldSpec, pool: PoolSpec): JsonObject {
     podSubnetID: null,
     osType: 'Linux',
     osSKU: 'Ubuntu',
-    ...(pool.zones === undefined ? {} : { availabilityZones: pool.zones }),
+    ...defined({ availabilityZones: pool.zones }),
     nodeLabels: { ...pool.labels },
     nodeTaints: nodeTaints({ pool }),
     tags: { ...spec.discoveryTags, ...pool.tags, min: String(pool.min), max: String(pool.max) },

@@ -3,6 +3,7 @@ import type { Principal } from '../http/messages.ts';
 import { clusterId } from './resource-names.ts';
 import { poolSize } from './agent-pool-document.ts';
 import { capacityOf, etagText, type AgentPool, type ArmWorld, type ScaleSet } from './arm-state.ts';
+import { defined } from '../../../lib/defined.ts';
 
 export interface WorldChange {
   /** One word: the event's name. */
@@ -47,7 +48,6 @@ function note(world: ArmWorld, { why, principal, before, opId }: WorldChange, { 
     pool,
     capacityBefore: before,
     capacityAfter: after,
-    ...(etag === undefined ? {} : { etagOut: etag }),
-    ...(opId === undefined ? {} : { opId }),
+    ...defined({ etagOut: etag, opId }),
   });
 }

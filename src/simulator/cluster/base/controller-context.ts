@@ -8,6 +8,7 @@ import type { ClusterKnobs } from './latencies.ts';
 import { timestamp, type KubeObject, type OwnerReference, type PodObject } from '../store/objects.ts';
 import { storedType } from '../store/resource-types.ts';
 import type { ObjectStore, StoreChange } from '../store/store.ts';
+import { defined } from '../../../lib/defined.ts';
 
 export interface ControllerContext {
   readonly api: Api;
@@ -47,7 +48,7 @@ export function recordEvent(api: Api, about: KubeObject, draft: EventDraft): voi
       name,
       uid,
       resourceVersion,
-      ...(namespace === undefined ? {} : { namespace }),
+      ...defined({ namespace }),
     },
     type: draft.type,
     reason: draft.reason,

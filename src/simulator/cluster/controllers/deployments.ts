@@ -8,6 +8,7 @@ import { storedType } from '../store/resource-types.ts';
 import { keyOf } from '../store/store.ts';
 import { createQueue } from '../store/timers.ts';
 import { isOwnedBy, onChange, ownerReferenceTo, podsOf, recordEvent, type ControllerContext } from '../base/controller-context.ts';
+import { defined } from '../../../lib/defined.ts';
 
 const DEPLOYMENTS = storedType('deployments');
 const SETS = storedType('replicasets');
@@ -85,7 +86,7 @@ function newestSet(context: ControllerContext, deployment: ReplicatedObject): Re
     metadata: { name, labels, annotations, ownerReferences: [ownerReferenceTo(deployment)] },
     spec: {
       replicas: 0,
-      ...(minReadySeconds === undefined ? {} : { minReadySeconds }),
+      ...defined({ minReadySeconds }),
       selector: { ...selector, matchLabels: { ...selector.matchLabels, [HASH_LABEL]: hash } },
       template: { ...template, metadata: { ...template.metadata, labels } },
     },

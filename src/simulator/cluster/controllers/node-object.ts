@@ -2,6 +2,7 @@
 import { clusterLabel, type Machine } from '../../base/vm-feed.ts';
 import type { WorldSpec } from '../../base/world-spec.ts';
 import { type Condition, type NodeTaint, type ObjectDraft, type Quantities, type StringMap, timestamp } from '../store/objects.ts';
+import { defined } from '../../../lib/defined.ts';
 
 /** Millicores that AKS reserves, by number of cores; between the rows it is linear, above them 10 per core. */
 const CPU_RESERVED: readonly (readonly [number, number])[] = [
@@ -64,7 +65,7 @@ export function allocatableOf(machine: Machine, maxPods: number): Quantities {
 export function parseTaint(text: string): NodeTaint {
   const colon = text.lastIndexOf(':');
   const [key = '', value] = text.slice(0, colon).split('=');
-  return { key, ...(value === undefined ? {} : { value }), effect: text.slice(colon + 1) as NodeTaint['effect'] };
+  return { key, ...defined({ value }), effect: text.slice(colon + 1) as NodeTaint['effect'] };
 }
 
 /** The zone as a topology label spells it: `westeurope-1`; a regional machine shows its fault domain. */

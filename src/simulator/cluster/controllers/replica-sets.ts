@@ -6,6 +6,8 @@ import { storedType } from '../store/resource-types.ts';
 import { keyOf } from '../store/store.ts';
 import { createQueue } from '../store/timers.ts';
 import { isActive, onChange, ownerReferenceTo, podsOf, recordEvent, type ControllerContext } from '../base/controller-context.ts';
+import { compareText } from '../../../lib/comparison.ts';
+import { defined } from '../../../lib/defined.ts';
 
 const SETS = storedType('replicasets');
 const PODS = storedType('pods');
@@ -28,8 +30,7 @@ export function createOwnedPod(
     kind: 'Pod',
     metadata: {
       generateName: `${owner.metadata.name}-`,
-      ...(metadata?.labels === undefined ? {} : { labels: metadata.labels }),
-      ...(metadata?.annotations === undefined ? {} : { annotations: metadata.annotations }),
+      ...defined({ labels: metadata?.labels, annotations: metadata?.annotations }),
       ownerReferences: [ownerReferenceTo(owner)],
     },
     spec: pod,
@@ -54,7 +55,7 @@ function byWorth(siblings: readonly PodObject[]): (left: PodObject, right: PodOb
   const company = (pod: PodObject): number => onNode.get(pod.spec.nodeName ?? '') ?? 0;
   return (left, right) => {
     const age = right.metadata.creationTimestamp.localeCompare(left.metadata.creationTimestamp);
-    return rank(left) - rank(right) || company(right) - company(left) || age || (left.metadata.name < right.metadata.name ? -1 : 1);
+    return rank(left) - rank(right) || company(right) - company(left) || age || compareText(left.metadata.name, right.metadata.name);
   };
 }
 

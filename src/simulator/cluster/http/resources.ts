@@ -11,6 +11,7 @@ import { strategicMerge } from '../store/strategic-merge.ts';
 import { matcherOf, type Lists, type ObjectList } from './lists.ts';
 import { refusalReply, type ApiReply, type ApiRequest, type ResourceRoute } from './requests.ts';
 import { tableOf, wantsTable } from './tables.ts';
+import { defined } from '../../../lib/defined.ts';
 
 // The scale subresource: replicas of a workload under the autoscaling/v1 name.
 
@@ -26,7 +27,7 @@ export function scaleOf(object: KubeObject): KubeObject {
       uid: metadata.uid,
       resourceVersion: metadata.resourceVersion,
       creationTimestamp: metadata.creationTimestamp,
-      ...(metadata.namespace === undefined ? {} : { namespace: metadata.namespace }),
+      ...defined({ namespace: metadata.namespace }),
     },
     spec: { replicas: spec.replicas ?? 1 },
     status: { replicas: status?.replicas ?? 0, selector: selector.join(',') },
@@ -173,7 +174,7 @@ function put(api: Api, route: Named, request: ApiRequest): ApiReply {
 }
 
 function completed(draft: ObjectDraft, route: Named): KubeObject {
-  const metadata = { ...draft.metadata, name: route.name, ...(route.namespace === undefined ? {} : { namespace: route.namespace }) };
+  const metadata = { ...draft.metadata, name: route.name, ...defined({ namespace: route.namespace }) };
   return { ...draft, metadata: metadata as KubeObject['metadata'] };
 }
 

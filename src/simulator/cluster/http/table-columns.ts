@@ -13,6 +13,7 @@ import {
   type ReplicatedObject,
 } from '../store/objects.ts';
 import { isRecord } from '../store/patches.ts';
+import { defined } from '../../../lib/defined.ts';
 
 // One column of a printed table, and the way ages are written in it.
 
@@ -59,7 +60,7 @@ function at(name: string, path: string, wide?: true): Column {
     for (const part of parts) value = isRecord(value) ? value[part] : undefined;
     return textOf(value);
   };
-  return { name, cell, ...(wide === undefined ? {} : { wide }) };
+  return { name, cell, ...defined({ wide }) };
 }
 
 function textOf(value: unknown): string | number {
@@ -73,7 +74,7 @@ type Cell<Kind> = (object: Kind, nowMs: number) => string | number | undefined;
 
 /** A column of one kind: rows of a table are objects of that kind, which the type system is told here. */
 function column<Kind extends KubeObject>(name: string, cell: Cell<Kind>, wide?: true): Column {
-  return { name, cell: (object, nowMs) => cell(object as Kind, nowMs) ?? '<none>', ...(wide === undefined ? {} : { wide }) };
+  return { name, cell: (object, nowMs) => cell(object as Kind, nowMs) ?? '<none>', ...defined({ wide }) };
 }
 
 function selectorText(selector: ObjectSelector | undefined): string {

@@ -10,6 +10,7 @@ import type { StoreChange } from '../store/store.ts';
 import { matcherOf } from './lists.ts';
 import type { ApiRequest, ResourceRoute } from './requests.ts';
 import { tableOf } from './tables.ts';
+import { defined } from '../../../lib/defined.ts';
 
 export interface WatchKnobs {
   /** Time between bookmarks; a real server sends about one a minute. */
@@ -155,7 +156,7 @@ export class Watches {
     const metadata = {
       resourceVersion: String(this.#api.store.version),
       creationTimestamp: null,
-      ...(annotations === undefined ? {} : { annotations }),
+      ...defined({ annotations }),
     };
     return { kind: type.kind, apiVersion: apiVersionOf(type), metadata };
   }

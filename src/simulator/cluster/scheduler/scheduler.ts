@@ -13,6 +13,7 @@ import { createQueue } from '../store/timers.ts';
 import { nodeReasons, type Seat, requestsOf, untoleratedPreferences, occupy, seatOf } from './node-filters.ts';
 import { topologyReason, type Room } from './topology.ts';
 import { volumeReason, claimOf, delayedClaims, mountsOf, SELECTED_NODE } from './volumes.ts';
+import { compareText } from '../../../lib/comparison.ts';
 
 // Where one pod goes: filter, score, and the sentence that tells people why it goes nowhere. Pure.
 
@@ -32,7 +33,7 @@ function compare(pod: PodObject): (left: Seat, right: Seat) => number {
   return (left, right) =>
     dislike(left) - dislike(right) ||
     loadWith(pod, left) - loadWith(pod, right) ||
-    (left.node.metadata.name < right.node.metadata.name ? -1 : 1);
+    compareText(left.node.metadata.name, right.node.metadata.name);
 }
 
 /** `0/3 nodes are available: 1 node(s) had untolerated taint {a: b}, 2 Insufficient cpu. ...`, as kube-scheduler writes it. */
@@ -41,7 +42,7 @@ export function unschedulableMessage(reasonsByNode: readonly (readonly string[])
   if (total === 0) return 'no nodes available to schedule pods';
   const histogram = new Map<string, number>();
   for (const reason of reasonsByNode.flat()) histogram.set(reason, (histogram.get(reason) ?? 0) + 1);
-  const texts = [...histogram].map(([reason, count]) => `${count} ${reason}`).sort((left, right) => (left < right ? -1 : 1));
+  const texts = [...histogram].map(([reason, count]) => `${count} ${reason}`).sort(compareText);
   // Preemption is tried after every failure; this scheduler has none, and says what a cluster of equals would say.
   const victims = reasonsByNode.filter((reasons) => reasons.every(isAboutRoom)).length;
   const others = total - victims;
@@ -93,7 +94,7 @@ function isWaiting(pod: PodObject): boolean {
 export function inTurn(left: PodObject, right: PodObject): number {
   const priority = (right.spec.priority ?? 0) - (left.spec.priority ?? 0);
   const age = left.metadata.creationTimestamp.localeCompare(right.metadata.creationTimestamp);
-  return priority || age || (left.metadata.name < right.metadata.name ? -1 : 1);
+  return priority || age || compareText(left.metadata.name, right.metadata.name);
 }
 
 function roomOf({ api }: ControllerContext): Room {

@@ -4,6 +4,8 @@ import { isRecord, sameJson } from './patches.ts';
 import type { ResourceType } from './resource-types.ts';
 import { refuse, success, type Result } from './status.ts';
 import type { ObjectStore } from './store.ts';
+import { compareBy } from '../../../lib/comparison.ts';
+import { defined } from '../../../lib/defined.ts';
 
 const DEFAULT_CLASS = 'storageclass.kubernetes.io/is-default-class';
 
@@ -38,7 +40,7 @@ function withClassOf({ overhead, scheduling = {} }: RuntimeClassObject, spec: Pa
   const fixed = overhead?.podFixed;
   return {
     ...spec,
-    ...(fixed === undefined ? {} : { overhead: fixed }),
+    ...defined({ overhead: fixed }),
     ...(Object.keys(nodeSelector).length === 0 ? {} : { nodeSelector: { ...spec.nodeSelector, ...nodeSelector } }),
     ...(tolerations.length === 0
       ? {}
@@ -138,5 +140,5 @@ export function problemOfAccessChange(before: KubeObject, after: KubeObject): Pr
 }
 
 function sorted(value: unknown): unknown {
-  return isRecord(value) ? Object.entries(value).toSorted(([left], [right]) => (left < right ? -1 : 1)) : value;
+  return isRecord(value) ? Object.entries(value).toSorted(compareBy(([key]) => key)) : value;
 }

@@ -13,6 +13,7 @@ import { alreadyExists, conflict, notFound, refuse, STALE, success, type Result,
 import { keyOf, type ObjectStore } from './store.ts';
 import { refusalOfChange, refusalOfNew, refusalOfStatus } from './validation.ts';
 import type { Timers } from './timers.ts';
+import { defined } from '../../../lib/defined.ts';
 
 export interface DeleteOptions {
   /** undefined: the object's own. Zero: at once. */
@@ -54,7 +55,7 @@ const SUFFIX_LETTERS = 'bcdfghjklmnpqrstvwxz2456789';
 
 /** The subject of a refusal about one object. */
 export function subjectOf(type: ResourceType, name?: string): Subject {
-  return { group: type.group, plural: type.plural, ...(name === undefined ? {} : { name }) };
+  return { group: type.group, plural: type.plural, ...defined({ name }) };
 }
 
 export function placeOf(object: KubeObject): Place {
@@ -222,13 +223,15 @@ function mergeMain(type: ResourceType, current: KubeObject, next: KubeObject): K
       uid: current.metadata.uid,
       resourceVersion: current.metadata.resourceVersion,
       creationTimestamp: current.metadata.creationTimestamp,
-      ...(current.metadata.namespace === undefined ? {} : { namespace: current.metadata.namespace }),
-      ...(current.metadata.generation === undefined ? {} : { generation: current.metadata.generation }),
-      ...(deletionTimestamp === undefined ? {} : { deletionTimestamp }),
-      ...(deletionGracePeriodSeconds === undefined ? {} : { deletionGracePeriodSeconds }),
+      ...defined({
+        namespace: current.metadata.namespace,
+        generation: current.metadata.generation,
+        deletionTimestamp,
+        deletionGracePeriodSeconds,
+      }),
     },
   };
-  return keepsStatusApart(type) ? { ...merged, ...(current.status === undefined ? {} : { status: current.status }) } : merged;
+  return keepsStatusApart(type) ? { ...merged, ...defined({ status: current.status }) } : merged;
 }
 
 function refusalOfPreconditions(type: ResourceType, current: KubeObject, options: DeleteOptions): ReturnType<typeof conflict> | undefined {
@@ -273,7 +276,7 @@ function terminating(
       deletionGracePeriodSeconds: sooner ? graceSeconds : (current.metadata.deletionGracePeriodSeconds ?? graceSeconds),
       ...(finalizers.size === 0 ? {} : { finalizers: [...finalizers] }),
     },
-    ...(status === undefined ? {} : { status }),
+    ...defined({ status }),
   };
 }
 

@@ -4,13 +4,14 @@ import { conditionOf, timestamp, type BudgetObject, type KubeObject, type PodObj
 import { storedType } from './resource-types.ts';
 import { selects } from './selectors.ts';
 import { failureStatus, refuse, success, type KubeStatus, type Result } from './status.ts';
+import { defined } from '../../../lib/defined.ts';
 
 const SENTENCE = "Cannot evict pod as it would violate the pod's disruption budget.";
 
 function tooManyRequests(cause: string, retryAfterSeconds?: number): { readonly ok: false; readonly refusal: KubeStatus } {
   const details = {
     causes: [{ reason: 'DisruptionBudget', message: cause }],
-    ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
+    ...defined({ retryAfterSeconds }),
   };
   return { ok: false, refusal: failureStatus(429, 'TooManyRequests', SENTENCE, details) };
 }

@@ -1,4 +1,5 @@
 /** The `Status` bodies with which an API server refuses, in the words that clients match on. */
+import { defined } from '../../../lib/defined.ts';
 export interface KubeStatus {
   readonly kind: 'Status';
   readonly apiVersion: 'v1';
@@ -44,7 +45,7 @@ export function failureStatus(code: number, reason: string, message: string, det
     status: 'Failure',
     message,
     reason,
-    ...(details === undefined ? {} : { details }),
+    ...defined({ details }),
     code,
   };
 }
@@ -62,7 +63,7 @@ type Refused = { readonly ok: false; readonly refusal: KubeStatus };
 
 function detailsOf(subject: Subject): NonNullable<KubeStatus['details']> {
   return {
-    ...(subject.name === undefined ? {} : { name: subject.name }),
+    ...defined({ name: subject.name }),
     ...(subject.group === '' ? {} : { group: subject.group }),
     kind: subject.plural,
   };

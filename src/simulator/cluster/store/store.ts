@@ -3,6 +3,7 @@
  * Knows nothing of kinds, verbs or HTTP. Listeners are told of a change synchronously, after it is visible.
  */
 import type { KubeObject } from './objects.ts';
+import { compareBy } from '../../../lib/comparison.ts';
 
 export interface StoreChange {
   readonly type: 'ADDED' | 'MODIFIED' | 'DELETED';
@@ -56,7 +57,7 @@ export class ObjectStore {
   /** In order of namespace, then name. */
   list(storage: string): readonly KubeObject[] {
     const entries = [...(this.#objects.get(storage)?.entries() ?? [])];
-    return entries.sort(([left], [right]) => (left < right ? -1 : 1)).map(([, object]) => object);
+    return entries.sort(compareBy(([key]) => key)).map(([, object]) => object);
   }
 
   /** In no order; for controllers that only count. */
