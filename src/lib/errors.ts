@@ -81,6 +81,11 @@ export class AutoscalerError extends Error {
   }
 }
 
+/** An input that the user can correct: a setting, a flag, a file. The message says what was wrong, where, and what is accepted. */
+export function configError(message: string, options: ErrorOptions = {}): AutoscalerError {
+  return new AutoscalerError({ kind: 'config' }, message, options);
+}
+
 /** What the loop does about an error. */
 export type Reaction = 'exit' | 'skip-loop' | 'back-off-group' | 'refresh-and-replan' | 'ignore';
 
