@@ -26,6 +26,7 @@ import { executeScaleDown } from './scale-down/execute.ts';
 import type { RoundsOutcome } from './scale-up/rounds.ts';
 import { updateSoftTaints } from './scale-down/soft-taint.ts';
 import { Steps } from './steps.ts';
+import { withFork } from '../scheduling/snapshot/fork.ts';
 
 export interface RunOnceInput {
   readonly loopId: number;
@@ -206,13 +207,10 @@ function planAndBegin(input: RunOnceInput, progress: Progress, observation: Obse
 /** The snapshot has the pods for which room is kept while the plan is made, and not after it. */
 function holding<Plan>(rooms: readonly HeldRoom[], snapshot: ClusterSnapshot, plan: () => Plan): Plan {
   if (rooms.length === 0) return plan();
-  snapshot.fork();
-  try {
+  return withFork(snapshot, () => {
     for (const { pod, node } of rooms) snapshot.addPod({ ...pod, nodeName: node }, node);
     return plan();
-  } finally {
-    snapshot.revert();
-  }
+  });
 }
 
 async function answerCapacity(

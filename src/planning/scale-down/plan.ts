@@ -19,6 +19,7 @@ import { scopeOf, type Scope } from './plan-context.ts';
 import { selectRemovals } from './select.ts';
 import { findUnneeded, type Unneeded } from './unneeded.ts';
 import { defined } from '../../lib/defined.ts';
+import { withFork } from '../../scheduling/snapshot/fork.ts';
 
 export interface PlanScaleDownInput {
   readonly observation: Observation;
@@ -38,7 +39,7 @@ export function planScaleDown(input: PlanScaleDownInput): ScaleDownPlan {
   const nominated = nominatedPods(input.observation);
   if (nominated.length === 0) return planWith(input);
   const { snapshot } = input;
-  return inFork(snapshot, () => {
+  return withFork(snapshot, () => {
     for (const { pod, node } of nominated) snapshot.addPod(pod, node);
     return planWith({ ...input, observation: withNominated(input.observation, nominated) });
   });
@@ -56,7 +57,7 @@ function planWith(input: PlanScaleDownInput): ScaleDownPlan {
   if (unfit !== undefined) return nothing(`too many nodes are unready: ${unfit.detail}`, instanceRemovals);
 
   const eligibility = sortOutNodes(scope);
-  const unneeded = inFork(scope.snapshot, () => findUnneeded(scope, eligibility, input.isLate));
+  const unneeded = withFork(scope.snapshot, () => findUnneeded(scope, eligibility, input.isLate));
   const inhibited = inhibitionOf(scope, input.scaleUpPlanned);
   const selection = inhibited === undefined ? selectRemovals(scope, unneeded, { allowance, headroom }) : { removals: [], kept: [] };
   const timers = timersOf(scope, unneeded.nodes, new Set([...eligibility.pausedBy, ...unneeded.unseen]));
@@ -69,16 +70,6 @@ function planWith(input: PlanScaleDownInput): ScaleDownPlan {
     inhibited,
     summary: summaryOf({ removals: selection.removals.length, instances: instanceRemovals.length, unneeded: timers.size, inhibited }),
   };
-}
-
-/** The simulation moves pods about; whatever happens, the snapshot is handed back as it came. */
-function inFork<Result>(snapshot: Snapshot, simulate: () => Result): Result {
-  snapshot.fork();
-  try {
-    return simulate();
-  } finally {
-    snapshot.revert();
-  }
 }
 
 /** A node that only a momentarily spent disruption budget holds, or that was not looked at, keeps its timer, but does not begin one. */

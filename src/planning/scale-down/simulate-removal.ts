@@ -6,6 +6,7 @@ import type { Pod } from '../../domain/pod.ts';
 import { CPU, MEMORY } from '../../domain/resources.ts';
 import { TO_BE_DELETED_TAINT } from '../../domain/taints.ts';
 import type { Snapshot } from '../../scheduling/snapshot/cluster-snapshot.ts';
+import { tryInFork } from '../../scheduling/snapshot/fork.ts';
 
 /** Pods in the order in which they are placed: important first, then large first, then by name. */
 export function placementOrder(left: Pod, right: Pod): number {
@@ -30,11 +31,11 @@ export function simulateRemoval(
   snapshot: Snapshot,
   destinations: ReadonlySet<NodeName>,
 ): SimulatedRemoval {
-  snapshot.fork();
-  const result = tryRemoval(node, movable, snapshot, destinations);
-  if ('stuck' in result) snapshot.revert();
-  else snapshot.commit();
-  return result;
+  return tryInFork(
+    snapshot,
+    () => tryRemoval(node, movable, snapshot, destinations),
+    (result) => !('stuck' in result),
+  );
 }
 
 const NOWHERE: SimulatedRemoval = { destinations: new Set() };

@@ -22,6 +22,7 @@ import { type GroupTemplate, makeTemplate } from './groups/template-node.ts';
 import type { Claims, ScaleUpInput } from './plan-input.ts';
 import { type Frame, leavingNodes, makeFrame, minimumNodes, rampFor, reasonByLimits, sizeWith } from './plan-context.ts';
 import { explain, finish, noGrowth } from './plan-result.ts';
+import { withFork } from '../../scheduling/snapshot/fork.ts';
 
 /** Who else is there, and how new nodes are given. */
 export interface PlanFor extends Omit<Claims, 'booked'> {
@@ -48,16 +49,7 @@ export function planFor(input: ScaleUpInput, pods: readonly Pod[], ignored: Read
   if (everybody.every(({ length }) => length === 0) && leavingNodes(input).size === 0)
     return finish(frame, { skips: new Map(), growth: noGrowth(frame), templates: [] }, verdicts);
   const snapshot = input.snapshot ?? freshSnapshot(input);
-  return inFork(snapshot, () => planPods(frame, { asking, daemons, verdicts, ...others }, snapshot));
-}
-
-function inFork<Answer>(snapshot: ClusterSnapshot, ask: () => Answer): Answer {
-  snapshot.fork();
-  try {
-    return ask();
-  } finally {
-    snapshot.revert();
-  }
+  return withFork(snapshot, () => planPods(frame, { asking, daemons, verdicts, ...others }, snapshot));
 }
 
 /** Why no group may grow at all, or undefined. */
@@ -91,7 +83,7 @@ function planPods(frame: Frame, asked: Asked, snapshot: ClusterSnapshot): ScaleU
   const { left, tied } = placeInOrder(frame, capacity, { ...asked, asking, displaced });
   const { templates, skips } = templatesOf(frame);
   const tryIn = (steps: readonly number[]): ScaleUpPlan =>
-    inFork(snapshot, () => {
+    withFork(snapshot, () => {
       const turns = inSteps(left, steps).map((pods) => groupPods(pods, tied));
       const settled = { turns, tied, capacity: branchOf(capacity), templates, skips, verdicts: new Map(verdicts), timer };
       return growFor(frame, settled);

@@ -16,6 +16,7 @@ import type { EquivalenceGroup } from './pods/equivalence-groups.ts';
 import { byPrecedence } from './pods/unschedulable-pods.ts';
 import { compareBy } from '../../lib/comparison.ts';
 import { defined } from '../../lib/defined.ts';
+import { withFork } from '../../scheduling/snapshot/fork.ts';
 
 // Why other pods' places keep a pod off a new node, asked of the snapshot as it stands: with the counts of the moment.
 
@@ -36,10 +37,10 @@ export function askPlaces(snapshot: ClusterSnapshot): AskPlaces {
     for (const variant of template.variants) {
       if (!fitsStatically(pod.shape, variant) || asked >= MOST_QUESTIONS) continue;
       asked += 1;
-      snapshot.fork();
-      snapshot.addNode(copyOf(variant, NAME), template.daemonPods);
-      const reasons = snapshot.check(pod, NAME).filter(({ kind }) => ASKED.has(kind));
-      snapshot.revert();
+      const reasons = withFork(snapshot, () => {
+        snapshot.addNode(copyOf(variant, NAME), template.daemonPods);
+        return snapshot.check(pod, NAME).filter(({ kind }) => ASKED.has(kind));
+      });
       if (reasons.length > 0) return reasons;
     }
     return [];

@@ -18,6 +18,7 @@ import { ShapeTable, type CompiledShape } from './shape-table.ts';
 import { TopologyLedger } from './topology-index.ts';
 import { bug, UndoLog } from './undo-log.ts';
 import { compareBy } from '../../lib/comparison.ts';
+import type { Forkable } from './fork.ts';
 
 // When what a snapshot has learnt is dropped: weeks of churn must leave nothing behind that only grows.
 
@@ -58,7 +59,7 @@ export interface SnapshotNode {
 }
 
 /** The what-if model of the cluster. `cluster-snapshot.ts` implements it; planning talks to this. Pure: no I/O, no clock. */
-export interface Snapshot {
+export interface Snapshot extends Forkable {
   nodeNames(): readonly NodeName[];
   get(name: NodeName): SnapshotNode | undefined;
   addNode(node: Node, pods: readonly Pod[]): void;
@@ -71,10 +72,6 @@ export interface Snapshot {
   findNode(pod: Pod, accepts?: (node: NodeName) => boolean): NodeName | undefined;
   /** Set: kube-scheduler binds the pod to no node at all, as it cannot judge its claims on this one. */
   deviceFault(pod: Pod): DeviceFault | undefined;
-  /** Everything after fork() can be dropped by revert() or kept by commit(). Forks nest; each costs O(changes). */
-  fork(): void;
-  commit(): void;
-  revert(): void;
 }
 
 const NO_PODS: readonly Pod[] = [];

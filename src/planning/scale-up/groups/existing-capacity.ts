@@ -10,6 +10,7 @@ import type { ClusterSnapshot } from '../../../scheduling/snapshot/cluster-snaps
 import { copyOf, plannedName, type GroupTemplate } from './template-node.ts';
 import type { Upcoming } from './upcoming-nodes.ts';
 import { zonePart } from '../../../domain/node-template.ts';
+import { tryInFork } from '../../../scheduling/snapshot/fork.ts';
 
 export interface ComingNodes {
   readonly template: GroupTemplate;
@@ -105,14 +106,14 @@ function decideZone(capacity: Capacity, pod: Pod): NodeName | undefined {
     if (pool.left === 0) continue;
     for (const variant of pool.template.variants) {
       const node = copyOf(variant, upcomingName(capacity, pool.template));
-      capacity.snapshot.fork();
-      addUpcoming(capacity, node, pool.template);
-      if (capacity.snapshot.check(pod, node.name).length === 0) {
-        capacity.snapshot.commit();
+      const tryNode = (): boolean => {
+        addUpcoming(capacity, node, pool.template);
+        return capacity.snapshot.check(pod, node.name).length === 0;
+      };
+      if (tryInFork(capacity.snapshot, tryNode, Boolean)) {
         pool.left -= 1;
         return node.name;
       }
-      capacity.snapshot.revert();
       capacity.upcoming.delete(node.name);
     }
   }

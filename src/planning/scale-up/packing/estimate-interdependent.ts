@@ -15,6 +15,7 @@ import type { EquivalenceGroup } from '../pods/equivalence-groups.ts';
 import { foresee, forget, mindsZones, nowhereIn } from '../groups/zonal-siblings.ts';
 import { copyOf, variantsFor, type GroupTemplate } from '../groups/template-node.ts';
 import { compareText } from '../../../lib/comparison.ts';
+import { tryInFork } from '../../../scheduling/snapshot/fork.ts';
 
 /** One of the groups that are packed as one. */
 export interface Member {
@@ -189,15 +190,11 @@ function addNode(packing: Packing, wanted: Wanted, pod: Pod): NewNode | undefine
   const { snapshot } = packing;
   for (const next of nextPlaces(packing, wanted)) {
     const name = nextName(packing);
-    snapshot.fork();
-    snapshot.addNode(copyOf(next.variant, name), next.template.daemonPods);
-    const admits = snapshot.admitsBesideOthers(pod, name);
-    if (!admits) {
-      snapshot.revert();
-      continue;
-    }
-    snapshot.commit();
-    return remember(packing, name, next);
+    const tryNode = (): boolean => {
+      snapshot.addNode(copyOf(next.variant, name), next.template.daemonPods);
+      return snapshot.admitsBesideOthers(pod, name);
+    };
+    if (tryInFork(snapshot, tryNode, Boolean)) return remember(packing, name, next);
   }
   return undefined;
 }

@@ -7,6 +7,7 @@ import { scoreOption } from './option-score.ts';
 import { familiesOf } from '../groups/zonal-siblings.ts';
 import { similarFamilies } from '../groups/similar-groups.ts';
 import type { GroupTemplate } from '../groups/template-node.ts';
+import { withFork } from '../../../scheduling/snapshot/fork.ts';
 
 /** Siblings, or groups that are alike, that cost the same and that the user's own order does not tell apart. */
 export function findFamilies({ templates, likeness, scoring, together }: GrowInput): readonly (readonly GroupTemplate[])[] {
@@ -48,10 +49,8 @@ function packFamily(
   members: readonly Member[],
   how: { readonly turn: number; readonly headroom: Headroom },
 ): TiedEstimate {
-  input.snapshot.fork();
-  const found = estimateTied(input.groups, members, { ...familyLimits(members, how), keep: false }, input.snapshot);
-  input.snapshot.revert();
-  return found;
+  const limits = { ...familyLimits(members, how), keep: false };
+  return withFork(input.snapshot, () => estimateTied(input.groups, members, limits, input.snapshot));
 }
 
 export function takeFamily(input: GrowInput, progress: Progress, members: readonly Member[]): void {

@@ -29,6 +29,7 @@ import { nodesAllowed } from '../groups/limits.ts';
 import { scoreOption } from './option-score.ts';
 import { mindsZones } from '../groups/zonal-siblings.ts';
 import { variantsFor, type GroupTemplate } from '../groups/template-node.ts';
+import { withFork } from '../../../scheduling/snapshot/fork.ts';
 
 /** A plan is not worth more rounds than this; what remains is planned in the next loop. */
 const MAX_ROUNDS = 200;
@@ -176,15 +177,8 @@ function makeOption(
 }
 
 function tryTied(input: GrowInput, template: GroupTemplate, how: { readonly limit: number; readonly turn: number }): Estimate {
-  input.snapshot.fork();
-  const found = estimateTied(
-    input.groups,
-    [{ template, limit: how.limit }],
-    { ...tiedLimits(how.limit, how.turn), keep: false },
-    input.snapshot,
-  );
-  input.snapshot.revert();
-  return found;
+  const limits = { ...tiedLimits(how.limit, how.turn), keep: false };
+  return withFork(input.snapshot, () => estimateTied(input.groups, [{ template, limit: how.limit }], limits, input.snapshot));
 }
 
 /** The same packing once more, to stay in the snapshot: what is counted is what stands there. */
