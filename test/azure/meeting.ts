@@ -12,8 +12,8 @@ import type { WorldSpec } from '../../src/simulator/base/world-spec.ts';
 import { createLog } from '../../src/telemetry/log.ts';
 import { createMetrics, type Metrics } from '../../src/telemetry/metrics.ts';
 import { aCluster, resourceNames, START_MS } from '../support/builders.ts';
-import { clockOf } from '../support/process-clock.ts';
-import { atRest } from '../support/virtual-world.ts';
+import { clockOf } from '../../src/lab/process-clock.ts';
+import { untilQuiet } from '../../src/lab/quiet.ts';
 
 export const SPEC: WorldSpec = {
   subscriptionId: '11111111-2222-3333-4444-555555555555',
@@ -122,11 +122,11 @@ export async function meet(rest: Partial<AzureOptions> = {}, spec: WorldSpec = S
   const pass = async (ms: number): Promise<void> => {
     const busy = (): string | undefined => (azure.inFlightCalls() > 0 || arm.pendingRequests() > 0 ? 'requests are under way' : undefined);
     for (const end = clock.now() + ms; clock.now() < end;) {
-      await atRest(busy);
+      await untilQuiet(busy);
       clock.advance(Math.min(1_000, end - clock.now()));
       groups();
     }
-    await atRest(busy);
+    await untilQuiet(busy);
   };
   return {
     arm,

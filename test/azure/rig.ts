@@ -9,7 +9,7 @@ import { createLog } from '../../src/telemetry/log.ts';
 import { createMetrics, type Metrics } from '../../src/telemetry/metrics.ts';
 import { aCluster, resourceNames, START_MS } from '../support/builders.ts';
 import { FakeClock } from '../support/fake-clock.ts';
-import { atRest } from '../support/virtual-world.ts';
+import { untilQuiet } from '../../src/lab/quiet.ts';
 import { NODE_GROUP, ScriptedArm, SUBSCRIPTION } from './scripted-arm.ts';
 
 export interface Rig {
@@ -85,7 +85,7 @@ export async function rig(rest: Partial<AzureOptions> = {}, more: Pick<AzureDepe
   azure.onWake(() => {
     wakes += 1;
   });
-  const quiet = (): Promise<void> => atRest(() => (azure.inFlightCalls() > 0 ? 'calls to ARM are under way' : undefined));
+  const quiet = (): Promise<void> => untilQuiet(() => (azure.inFlightCalls() > 0 ? 'calls to ARM are under way' : undefined));
   const view = (cluster = aCluster()): CloudView => azure.observe(cluster, clock.now());
   const group = (id: string, cluster = aCluster()): NodeGroup => {
     const found = view(cluster).groups.find((each) => each.id === id);

@@ -18,9 +18,9 @@ import { createMetrics, type Metrics } from '../../src/telemetry/metrics.ts';
 import { valueOf } from '../loop/support.ts';
 import { aPool, deployment, MINUTE, SECOND, worldOf } from '../scenarios/support.ts';
 import { START_MS } from '../support/builders.ts';
-import { clockOf, type ProcessFate } from '../support/process-clock.ts';
-import { CLIENT, clientEnvironment, writeClientFiles } from '../support/simulated-client.ts';
-import { atRest } from '../support/virtual-world.ts';
+import { clockOf, type ProcessFate } from '../../src/lab/process-clock.ts';
+import { CLIENT, clientEnvironment, writeClientFiles } from '../../src/lab/client-files.ts';
+import { untilQuiet } from '../../src/lab/quiet.ts';
 
 interface Replica {
   readonly daemon: Daemon;
@@ -125,7 +125,7 @@ class Replicas {
   }
 
   rest(): Promise<void> {
-    return atRest(() => {
+    return untilQuiet(() => {
       const { arm, cluster } = this.world;
       if (arm.pendingRequests() > 0) return 'ARM has not answered yet';
       if (cluster.pendingRequests() > 0) return 'the API server has not answered yet';

@@ -28,7 +28,7 @@ interface Output {
 }
 
 function kubectl(...args: readonly string[]): Promise<Output> {
-  const options = { cwd: dir, env: { PATH: process.env['PATH'] ?? '', HOME: dir, KUBECONFIG: join(dir, 'kubeconfig') }, timeout: 25_000 };
+  const options = { cwd: dir, env: { PATH: process.env['PATH'] ?? '', HOME: dir, KUBECONFIG: join(dir, 'kubeconfig') }, timeout: 250_000 };
   return new Promise((resolve) => {
     execFile('kubectl', [...args], options, (error, out, err) => resolve({ code: error === null ? 0 : 1, out, err }));
   });

@@ -1,11 +1,12 @@
 /** Waiting for the real world: asked again and again until it is so, never a fixed time. */
 import { setTimeout as pause } from 'node:timers/promises';
+import { Patience } from '../../src/lab/patience.ts';
 
 const ASK_EVERY_MS = 150;
 
 /**
- * Asks until the answer is neither undefined nor false, and gives it. An error counts as "not yet". Rejects after
- * `patienceMs` with what was waited for and what was seen last.
+ * Asks until the answer is neither undefined nor false, and returns it. An error counts as "not yet". Rejects after
+ * `patienceMs` of an idle machine, longer on a busy one, with what was waited for and what was seen last.
  */
 export async function until<Answer>(
   what: string,
@@ -13,7 +14,7 @@ export async function until<Answer>(
   patienceMs = 60_000,
   seen: () => Promise<string> | string = () => '',
 ): Promise<Answer> {
-  const deadline = Date.now() + patienceMs;
+  const patience = new Patience(patienceMs);
   let last: unknown;
   for (;;) {
     try {
@@ -23,11 +24,11 @@ export async function until<Answer>(
     } catch (thrown) {
       last = thrown;
     }
-    if (Date.now() > deadline) break;
+    if (patience.isOver()) break;
     await pause(ASK_EVERY_MS);
   }
   const more = last === undefined ? '' : `; last error: ${last instanceof Error ? last.message : JSON.stringify(last)}`;
-  throw new Error(`not within ${patienceMs / 1000} s: ${what}${more}\n${await seen()}`.trimEnd());
+  throw new Error(`not within ${patienceMs / 1000} s of an idle machine: ${what}${more}\n${await seen()}`.trimEnd());
 }
 
 /** Looks all the time for `forMs` and rejects as soon as it is not so. */

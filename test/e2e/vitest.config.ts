@@ -10,7 +10,8 @@ export default defineConfig({
     maxWorkers: Number(process.env['E2E_WORKERS'] ?? 12),
     // Time is real here. What a busy machine made late once is told as tried again, not as failed.
     retry: 1,
-    testTimeout: 180_000,
-    hookTimeout: 180_000,
+    // Each wait inside a test has a patience that follows the machine's speed; these only end a test that hangs.
+    testTimeout: 900_000,
+    hookTimeout: 900_000,
   },
 });

@@ -22,7 +22,7 @@ import { givenBinaries } from './given.ts';
 import { Kubelets } from './kubelets.ts';
 import { Program } from './program.ts';
 import type { Event, Node, Pod } from './seen-objects.ts';
-import { clientEnvironment } from '../support/simulated-client.ts';
+import { clientEnvironment } from '../../src/lab/client-files.ts';
 import { until } from './until.ts';
 
 const ROOT = resolve(import.meta.dirname, '..', '..');

@@ -14,8 +14,8 @@ import type { JournalEntry } from '../../src/simulator/cluster/http/server.ts';
 import type { Machine } from '../../src/simulator/base/vm-feed.ts';
 import { silentLog } from '../../src/telemetry/log.ts';
 import { createMetrics, type Metrics } from '../../src/telemetry/metrics.ts';
-import { clockOf } from '../support/process-clock.ts';
-import { atRest } from '../support/virtual-world.ts';
+import { clockOf } from '../../src/lab/process-clock.ts';
+import { untilQuiet } from '../../src/lab/quiet.ts';
 import { aMachine, setStage, type Stage } from '../simulator/cluster/stage.ts';
 
 export interface Replica {
@@ -50,7 +50,7 @@ export async function setConnectedStage(machines: readonly Machine[] = WORKERS):
   const replicas: Replica[] = [];
   const calls = watchCalls();
   const rest = (): Promise<void> =>
-    atRest(() => (stage.cluster.pendingRequests() + calls.open() > 0 ? 'a request is on its way' : undefined));
+    untilQuiet(() => (stage.cluster.pendingRequests() + calls.open() > 0 ? 'a request is on its way' : undefined));
   const until = async (condition: () => boolean): Promise<void> => {
     const end = stage.clock.now() + MOST_MS;
     for (await rest(); !condition(); await rest()) {

@@ -55,8 +55,8 @@ describe('a dry run', () => {
 
     // The same wish in a hundred loops is one piece of news.
     expect(lines.every(({ dryRun }) => dryRun === true)).toBe(true);
-    expect(lines.filter(({ msg }) => msg === 'scale-up withheld')).toHaveLength(1);
-    const removed = lines.filter(({ msg }) => msg === 'A node is being removed.').map((line) => line['node']);
+    expect(lines.filter(({ msg }) => msg === 'Scale-up withheld by the dry run')).toHaveLength(1);
+    const removed = lines.filter(({ msg }) => msg === 'Node removal started').map((line) => line['node']);
     expect(new Set(removed).size).toBe(removed.length);
     expect(lines.length).toBeLessThan(40);
   });

@@ -65,7 +65,7 @@ describe('the log', () => {
     world.world.cluster.apply(deployment({ name: 'web', replicas: 20, cpu: '700m' }));
     await world.advance(60 * MINUTE);
     // Each cause once a minute at most, with how often it was left out.
-    const failed = lines().filter(({ msg }) => msg === 'scale-up failed');
+    const failed = lines().filter(({ msg }) => msg === 'Scale-up failed');
     expect(failed.length).toBeLessThanOrEqual(61);
     expect(world.writes().length).toBeGreaterThan(failed.length);
     expect(failed.some((line) => Number(line['repeated']) > 0)).toBe(true);
@@ -103,12 +103,12 @@ describe('the log', () => {
     await world.stopDaemon();
 
     const writes = world.writes().filter(({ route, pool, status }) => route.startsWith('PUT') && pool === 'general' && status < 300);
-    const accepted = lines().filter(({ msg, nodeGroup }) => msg === 'scale-up accepted' && String(nodeGroup).includes('general'));
+    const accepted = lines().filter(({ msg, nodeGroup }) => msg === 'Scale-up accepted' && String(nodeGroup).includes('general'));
     expect(accepted.map(({ from, to }) => [from, to])).toEqual(
       writes.map(({ capacityBefore, capacityAfter }) => [capacityBefore, capacityAfter]),
     );
     expect(accepted.every(({ pods, cause, loopId }) => pods !== undefined && cause !== undefined && loopId !== undefined)).toBe(true);
-    const removed = lines().filter(({ msg }) => msg === 'A node is being removed.');
+    const removed = lines().filter(({ msg }) => msg === 'Node removal started');
     expect(removed.length).toBeGreaterThan(0);
     expect(
       removed.every(({ cause, utilization, unneededSinceMs }) => [cause, utilization, unneededSinceMs].every((fact) => fact !== undefined)),

@@ -1,6 +1,6 @@
 /** When the daemon dies: at calls of its own, drawn from a seed, or named one by one. */
 import type { Random } from '../../src/lib/random.ts';
-import type { Call, Doom, Moment } from '../support/mortal.ts';
+import type { Call, Doom, Moment } from '../../src/lab/mortal-process.ts';
 import { happens, oneOf, whole } from './chance.ts';
 
 /** Calls between two deaths, and writes between two where only writes count. */

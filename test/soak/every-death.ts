@@ -4,7 +4,7 @@
  */
 import type { WorldSpec } from '../../src/simulator/base/world-spec.ts';
 import { aPool, worldOf } from '../scenarios/support.ts';
-import type { Call, Moment } from '../support/mortal.ts';
+import type { Call, Moment } from '../../src/lab/mortal-process.ts';
 import { deathAt, immortal } from './deaths.ts';
 import type { Scenario } from './scenario.ts';
 import type { TimedStep } from './step.ts';

@@ -1,7 +1,7 @@
 /** How a client of a simulated world is set up: who it is, the files it is given, and the environment that names them. */
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { World } from '../../src/simulator/world.ts';
+import type { World } from '../simulator/world.ts';
 
 export const CLIENT = { clientId: 'aaaaaaaa-0000-0000-0000-000000000001', clientSecret: 'only-known-to-this-simulation' };
 

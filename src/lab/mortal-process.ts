@@ -3,7 +3,7 @@
  * or when a wait of its ends. Between two calls a process does nothing that the world could see, so these are all the moments
  * there are.
  */
-import type { Door, Visitor } from '../../src/simulator/base/request-filter.ts';
+import type { Door, Visitor } from '../simulator/base/request-filter.ts';
 
 export interface Call {
   /** Counts from 1, over every life of the process. */

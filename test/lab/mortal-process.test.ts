@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { MortalDoor, type Call, type Moment } from './mortal.ts';
+import { MortalDoor, type Call, type Moment } from '../../src/lab/mortal-process.ts';
 
 const read = { side: 'cluster', method: 'GET', path: '/api/v1/nodes' } as const;
 const write = { side: 'arm', method: 'PUT', path: '/set' } as const;

@@ -1,7 +1,7 @@
 /** The clock of one process over the world's: one time for both, and its end when the process dies. */
-import type { Clock } from '../../src/lib/clock.ts';
-import { AutoscalerError } from '../../src/lib/errors.ts';
-import type { VirtualSimClock } from '../../src/simulator/base/sim-clock.ts';
+import type { Clock } from '../lib/clock.ts';
+import { AutoscalerError } from '../lib/errors.ts';
+import type { VirtualSimClock } from '../simulator/base/sim-clock.ts';
 
 /** What can happen to the process that a clock belongs to. */
 export interface ProcessFate {

@@ -1,0 +1,237 @@
+/**
+ * One run of a program in a simulated AKS cluster, in virtual time: world and daemon talk over loopback HTTPS with the real
+ * clients, on one clock that moves only when the caller says so. Time stands still while a request is in flight, so a run
+ * depends on nothing but its seed. Must not know how a daemon is composed: the composition root hands the program in.
+ */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { LoopReport } from '../domain/loop-report.ts';
+import type { DecisionJournal } from '../domain/ports/records.ts';
+import { defined } from '../lib/defined.ts';
+import { seededRandom } from '../lib/random.ts';
+import type { JournalEntry } from '../simulator/arm/http/journal.ts';
+import type { ArmKnobs } from '../simulator/arm/state/latencies.ts';
+import { VirtualSimClock } from '../simulator/base/sim-clock.ts';
+import type { WorldSpec } from '../simulator/base/world-spec.ts';
+import { startWorld, type World } from '../simulator/world.ts';
+import { CLIENT, clientEnvironment, writeClientFiles } from './client-files.ts';
+import { forgetClientRequests, openClientRequests } from './client-traffic.ts';
+import { MortalDoor, type Doom } from './mortal-process.ts';
+import { clockOf, type ProcessFate } from './process-clock.ts';
+import type { DrivenDaemon, Program } from './program.ts';
+import { untilQuiet } from './quiet.ts';
+
+const TOKEN = 'only-known-to-this-simulation';
+/** The world's time before the daemon starts, milliseconds: its first nodes have joined by then. */
+const WARM_UP_MS = 60_000;
+
+export interface VirtualRunInput {
+  readonly spec: WorldSpec;
+  /** When the run begins, milliseconds since the epoch. */
+  readonly startMs: number;
+  /** Flags of the `run` command that differ from the defaults. */
+  readonly flags?: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+  /** Latencies of the emulated Azure that differ from the usual ones. */
+  readonly knobs?: Partial<ArmKnobs>;
+  /** Receives every decision when it is made, also those of a loop that never ends. */
+  readonly journal?: DecisionJournal;
+  /** Receives every line that the daemon logs at level info and above. */
+  readonly onLog?: (line: string) => void;
+  /** At which of its calls the daemon dies. Default: at none. */
+  readonly doom?: Doom;
+}
+
+/** A world with a daemon in it. Nothing happens in it except by `advance` and `until`. */
+export class VirtualRun<Config, Daemon extends DrivenDaemon, Metrics> {
+  readonly clock: VirtualSimClock;
+  readonly world: World;
+  readonly reports: LoopReport[] = [];
+  readonly #program: Program<Config, Daemon, Metrics>;
+  readonly #dir: string;
+  readonly #input: VirtualRunInput;
+  readonly #door: MortalDoor;
+  #daemon: Daemon | undefined;
+  #fate: ProcessFate = { skewMs: 0, dead: false };
+  #metrics: Metrics | undefined;
+
+  private constructor(
+    program: Program<Config, Daemon, Metrics>,
+    input: VirtualRunInput,
+    made: { readonly clock: VirtualSimClock; readonly world: World; readonly door: MortalDoor; readonly dir: string },
+  ) {
+    this.#program = program;
+    this.#input = input;
+    this.clock = made.clock;
+    this.world = made.world;
+    this.#door = made.door;
+    this.#dir = made.dir;
+  }
+
+  /** Starts the world, then the daemon, and lets both come to rest. */
+  static async start<Config, Daemon extends DrivenDaemon, Metrics>(
+    program: Program<Config, Daemon, Metrics>,
+    input: VirtualRunInput,
+  ): Promise<VirtualRun<Config, Daemon, Metrics>> {
+    const clock = new VirtualSimClock(input.startMs);
+    let onDeath = (): void => undefined;
+    const door = new MortalDoor(input.doom ?? (() => undefined), () => onDeath());
+    const { spec, knobs } = input;
+    const world = await startWorld({ spec, clock, client: CLIENT, token: TOKEN, door, ...defined({ knobs }) });
+    const dir = await mkdtemp(join(tmpdir(), 'aks-autoscaler-'));
+    await writeClientFiles(dir, world);
+    const run = new VirtualRun(program, input, { clock, world, door, dir });
+    onDeath = () => run.killDaemon();
+    await run.advance(WARM_UP_MS);
+    await run.startDaemon();
+    return run;
+  }
+
+  get daemon(): Daemon {
+    if (this.#daemon === undefined) throw new Error('the daemon is not running');
+    return this.#daemon;
+  }
+
+  /** Of the process that was started last. */
+  get metrics(): Metrics {
+    if (this.#metrics === undefined) throw new Error('no daemon has been started');
+    return this.#metrics;
+  }
+
+  /**
+   * Starts a new daemon process, as after a crash or an upgrade: it knows nothing but what the world holds. `flags` are added.
+   * Also resolves when the daemon dies on the way.
+   */
+  async startDaemon(flags: readonly string[] = []): Promise<void> {
+    const config = this.configWith([...(this.#input.flags ?? []), ...flags]);
+    await this.#rest();
+    forgetClientRequests();
+    this.#door.reopen();
+    const fate: ProcessFate = { skewMs: 0, dead: false, wakes: (waitedMs) => this.#door.wakes(waitedMs) };
+    this.#fate = fate;
+    const { journal, onLog } = this.#input;
+    const { metrics, composed } = this.#program.launch({
+      config,
+      clock: clockOf(this.clock, fate),
+      random: seededRandom(this.world.spec.seed),
+      ...(journal === undefined ? {} : { journal: { record: (entry) => (fate.dead ? undefined : journal.record(entry)) } }),
+      ...defined({ onLog }),
+    });
+    this.#metrics = metrics;
+    const daemon = await Promise.race([composed, this.#door.death()]);
+    if (daemon === undefined) return;
+    daemon.onLoop((report) => {
+      if (!fate.dead) this.reports.push(report);
+    });
+    this.#daemon = daemon;
+    await this.#drive(daemon.start(), fate);
+  }
+
+  /** A configuration for this world with these flags. */
+  configWith(flags: readonly string[]): Config {
+    const common = [
+      `--kubeconfig=${join(this.#dir, 'kubeconfig')}`,
+      '--leader-elect=false',
+      '--address=127.0.0.1:0',
+      '--node-group-auto-discovery=label:cluster-autoscaler-enabled=true',
+    ];
+    return this.#program.configure([...common, ...flags], { ...clientEnvironment(this.#dir, this.world), ...this.#input.env });
+  }
+
+  async stopDaemon(): Promise<void> {
+    const daemon = this.#daemon;
+    this.#daemon = undefined;
+    if (daemon !== undefined) await this.#drive(daemon.stop(), this.#fate);
+  }
+
+  /** The process ends between two instants: it tidies nothing up, and what it waited for never reaches it. */
+  killDaemon(): void {
+    this.#fate.dead = true;
+    this.#daemon = undefined;
+    this.#door.close();
+    this.world.arm.abandonParked();
+  }
+
+  /** How many calls the daemon made, in all its lives. */
+  get calls(): number {
+    return this.#door.calls;
+  }
+
+  get isRunning(): boolean {
+    return this.#daemon !== undefined;
+  }
+
+  /** Sets the wall clock of the daemon's machine off by this much, until the next start. */
+  skewDaemon(ms: number): void {
+    this.#fate.skewMs = ms;
+  }
+
+  /** Lets `ms` of virtual time pass, event by event, with the network at rest before each; stops early when told to. */
+  async advance(ms: number, stop: () => boolean = () => false): Promise<void> {
+    const end = this.clock.now() + ms;
+    await this.#rest();
+    for (let next = this.clock.nextDueAt(); next !== undefined && next <= end; next = this.clock.nextDueAt()) {
+      if (stop()) return;
+      this.clock.advance(Math.max(0, next - this.clock.now()));
+      await this.#rest();
+    }
+    if (stop()) return;
+    this.clock.advance(Math.max(0, end - this.clock.now()));
+  }
+
+  /** Lets time pass until the condition holds; fails when it has not after `limitMs` of virtual time. */
+  async until(what: string, condition: () => boolean, limitMs: number): Promise<void> {
+    const end = this.clock.now() + limitMs;
+    await this.#rest();
+    while (!condition()) {
+      const next = this.clock.nextDueAt();
+      if (next === undefined || next > end) throw new Error(`after ${limitMs / 1000} s still not: ${what}`);
+      this.clock.advance(Math.max(0, next - this.clock.now()));
+      await this.#rest();
+    }
+  }
+
+  /** Every write to Azure that the daemon made so far, oldest first. */
+  writes(): readonly JournalEntry[] {
+    return this.world.arm.control
+      .journal()
+      .filter((entry) => entry.principal === CLIENT.clientId && /^(PUT|POST|PATCH|DELETE)/.test(entry.route));
+  }
+
+  async stop(): Promise<void> {
+    await this.stopDaemon();
+    await this.world.stop();
+    await rm(this.#dir, { recursive: true, force: true });
+  }
+
+  /** Waits for something the daemon does, and lets time pass where it waits for time; gives up when it dies. */
+  async #drive(work: Promise<unknown>, fate: ProcessFate): Promise<void> {
+    let over = false;
+    const watched = work.finally(() => {
+      over = true;
+    });
+    watched.catch(() => undefined);
+    for (;;) {
+      await this.#rest();
+      if (over) break;
+      if (fate.dead) return;
+      const next = this.clock.nextDueAt();
+      if (next === undefined) throw new Error('the daemon waits, and nothing is due');
+      this.clock.advance(Math.max(0, next - this.clock.now()));
+    }
+    await watched;
+  }
+
+  #rest(): Promise<void> {
+    const { arm, cluster } = this.world;
+    return untilQuiet(() => {
+      if (arm.pendingRequests() > 0) return 'ARM has not responded yet';
+      if (cluster.pendingRequests() > 0) return 'the API server has not responded yet';
+      if (openClientRequests() > this.#door.silenced) return 'a request of the daemon is in flight';
+      // A call whose response waits on the clock is helped by time alone.
+      if ((this.#daemon?.cloud.inFlightCalls() ?? 0) > arm.parkedRequests()) return 'the daemon waits for ARM';
+      return undefined;
+    });
+  }
+}
