@@ -32,7 +32,7 @@ export interface StaticPod {
  * What nobody can tell of a new node before one was seen: names of labels and of resources, a `*` at the end standing for any
  * rest. That the template lacks them says nothing.
  */
-export interface Untold {
+export interface TemplateUnknowns {
   readonly labels: readonly string[];
   readonly resources: readonly string[];
 }
@@ -66,7 +66,7 @@ export interface NodeTemplate {
   /** Keys of taints that nodes of the group were seen to lose while they start. Absent: none is known beyond those known by name. */
   readonly startupTaints?: readonly string[];
   /** Absent: everything that matters is known. */
-  readonly untold?: Untold;
+  readonly untold?: TemplateUnknowns;
   /** What may go otherwise than planned on such a node, as sentences for people. Absent: nothing is known to. */
   readonly cautions?: readonly string[];
   /** What the node takes of the quotas of its region; absent: not known. */

@@ -4,7 +4,7 @@ import type { RetailPricesConfig } from '../../config/types/config.ts';
 import type { LoopState } from '../../domain/loop-state.ts';
 import type { Observation } from '../../domain/observation.ts';
 import type { ScaleUpPolicy } from '../../domain/policy.ts';
-import { isMarked } from '../../planning/scale-down/plan-context.ts';
+import { isTaintedForDeletion } from '../../planning/scale-down/plan-context.ts';
 import type { Terminal } from '../process/process.ts';
 
 /** Before everything: what began then has lasted as long as it must. */
@@ -24,7 +24,7 @@ export function withoutHistory(observation: Observation): LoopState {
 
 /** What a file shows of a removal that is under way: the mark. The daemon remembers its own. */
 function leavingNodes({ cluster, cloud, nowMs }: Observation): LoopState['deleting'] {
-  const marked = [...cluster.nodes.values()].filter((node) => isMarked(node, nowMs));
+  const marked = [...cluster.nodes.values()].filter((node) => isTaintedForDeletion(node, nowMs));
   return new Map(
     marked.flatMap(({ name }) => {
       const group = cloud.groupOfNode.get(name);

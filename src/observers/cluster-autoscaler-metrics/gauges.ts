@@ -6,8 +6,8 @@ import type { Observation } from '../../domain/observation.ts';
 import type { Policy } from '../../domain/policy.ts';
 import { CPU, MEMORY } from '../../domain/resources.ts';
 import { DELETION_CANDIDATE_TAINT, isStartupTaint, isStatusTaint, TO_BE_DELETED_TAINT, type TaintRules } from '../../domain/taints.ts';
-import { isMarked } from '../../planning/scale-down/plan-context.ts';
-import { standingOf } from '../../planning/scale-up/pods/unschedulable-pods.ts';
+import { isTaintedForDeletion } from '../../planning/scale-down/plan-context.ts';
+import { schedulingStateOf } from '../../planning/scale-up/pods/unschedulable-pods.ts';
 import { isGroupHealthy, unfitness } from '../../planning/state/cluster-health.ts';
 import { countNodes, type CountedNodes } from '../../planning/state/node-counts.ts';
 import type { CompatibleMetrics } from '../../telemetry/cluster-autoscaler-metrics.ts';
@@ -163,7 +163,7 @@ function publishCapacity({ state }: LoopReport, { cluster, nowMs }: Observation,
   let cpuMillis = 0;
   let memoryBytes = 0;
   for (const node of cluster.nodes.values()) {
-    if (node.deletionAtMs !== undefined || state.deleting.has(node.name) || isMarked(node, nowMs)) continue;
+    if (node.deletionAtMs !== undefined || state.deleting.has(node.name) || isTaintedForDeletion(node, nowMs)) continue;
     cpuMillis += node.capacity[CPU] ?? 0;
     memoryBytes += node.capacity[MEMORY] ?? 0;
   }
@@ -183,7 +183,7 @@ function publishLimits({ scaleUp, scaleDown }: Policy, groups: readonly NodeGrou
 
 /** Pods that nobody judges (gated, young, of other schedulers) are none of these. */
 function publishPods({ cluster }: Observation, { scaleUp }: Policy, metrics: CompatibleMetrics): void {
-  const standings = cluster.pendingPods.map((pod) => standingOf(pod, scaleUp));
+  const standings = cluster.pendingPods.map((pod) => schedulingStateOf(pod, scaleUp));
   metrics.unschedulablePods.set({ type: 'unschedulable' }, standings.filter((standing) => standing === 'refused').length);
   metrics.unschedulablePods.set({ type: 'scheduler_unprocessed' }, standings.filter((standing) => standing === 'unseen').length);
 }

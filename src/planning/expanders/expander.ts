@@ -37,8 +37,8 @@ export function keepRandom(random: Random): Expander {
  */
 export function createExpanders(names: readonly ExpanderName[], random: Random): readonly Expander[] {
   const duplicate = names.find((name, index) => names.indexOf(name) !== index);
-  if (duplicate !== undefined) throw badChain(`"${duplicate}" is named twice`);
-  if (names.includes('random') && names.at(-1) !== 'random') throw badChain('"random" must come last');
+  if (duplicate !== undefined) throw invalidChain(`"${duplicate}" is named twice`);
+  if (names.includes('random') && names.at(-1) !== 'random') throw invalidChain('"random" must come last');
   return names.map((name) => createExpander(name, random));
 }
 
@@ -65,7 +65,7 @@ function createExpander(name: ExpanderName, random: Random): Expander {
   }
 }
 
-function badChain(what: string): AutoscalerError {
+function invalidChain(what: string): AutoscalerError {
   return new AutoscalerError(
     { kind: 'config' },
     `The list of expanders is not valid: ${what}; accepted are priority, price, least-waste, least-nodes, most-pods and, last, random.`,

@@ -7,10 +7,10 @@ import type { DisruptionBudget } from '../../domain/workloads.ts';
 import { judgeNode, judgePod } from '../../scheduling/drainability/drainability.ts';
 import { isVirtual } from '../capacity-objects/capacity-quotas.ts';
 import { brokenNodes } from '../state/node-counts.ts';
-import { type Scope, isLeaving } from './plan-context.ts';
+import { type ScaleDownContext, isLeaving } from './plan-context.ts';
 
 /** What is left to spend while one plan is made. Mutable, and gone with the plan. */
-export interface Allowance {
+export interface RemovalAllowance {
   /** Removals that may still be started, drains that may be among them, removals left in the window. */
   nodes: number;
   drains: number;
@@ -18,12 +18,12 @@ export interface Allowance {
 }
 
 /** Counts what is under way: a node whose pods have all left no longer counts as a drain. */
-export function allowanceOf(scope: Scope): Allowance {
-  const { policy, state, observation } = scope;
-  const draining = [...scope.draining.values()].flat();
+export function remainingAllowance(context: ScaleDownContext): RemovalAllowance {
+  const { policy, state, observation } = context;
+  const draining = [...context.draining.values()].flat();
   const drains = draining.filter((name) => {
     const pods = observation.cluster.podsByNode.get(name) ?? [];
-    return judgeNode(pods, scope.drain).movable.length > 0;
+    return judgeNode(pods, context.drain).movable.length > 0;
   });
   const windowStart = observation.nowMs - policy.scaleDown.removalWindowMs;
   const spent = state.removals.filter((startMs) => startMs > windowStart).length;
@@ -35,35 +35,35 @@ export function allowanceOf(scope: Scope): Allowance {
 }
 
 /** How many nodes each group can still lose: target - in flight - already in this plan - min. */
-export class Headroom {
+export class GroupMinimums {
   readonly #left = new Map<NodeGroupId, number>();
   /** Nodes that do not work and have not been taken. A minimum is meant of nodes that do. */
   readonly #broken: Map<NodeGroupId, number>;
 
-  constructor(scope: Scope) {
-    this.#broken = new Map(brokenNodes(scope.observation, scope.state, scope.policy));
-    for (const group of scope.groups.values()) {
+  constructor(context: ScaleDownContext) {
+    this.#broken = new Map(brokenNodes(context.observation, context.state, context.policy));
+    for (const group of context.groups.values()) {
       if (!group.target.known) continue;
-      this.#left.set(group.id, group.target.value - (scope.draining.get(group.id)?.length ?? 0) - group.minSize);
+      this.#left.set(group.id, group.target.value - (context.draining.get(group.id)?.length ?? 0) - group.minSize);
     }
   }
 
-  has(group: NodeGroup, nodes = 1): boolean {
+  allows(group: NodeGroup, nodes = 1): boolean {
     return (this.#left.get(group.id) ?? 0) >= nodes;
   }
 
   /** The same for nodes that work: those that do not must be replaced before them. */
-  hasWorking(group: NodeGroup, nodes = 1): boolean {
+  allowsWorking(group: NodeGroup, nodes = 1): boolean {
     return (this.#left.get(group.id) ?? 0) - (this.#broken.get(group.id) ?? 0) >= nodes;
   }
 
-  take(group: NodeGroup): void {
+  countRemoval(group: NodeGroup): void {
     this.#left.set(group.id, (this.#left.get(group.id) ?? 0) - 1);
   }
 
   /** One that did not work. */
-  takeBroken(group: NodeGroup): void {
-    this.take(group);
+  countBrokenRemoval(group: NodeGroup): void {
+    this.countRemoval(group);
     this.#broken.set(group.id, Math.max(0, (this.#broken.get(group.id) ?? 0) - 1));
   }
 }
@@ -73,16 +73,16 @@ export class Headroom {
  * about to be evicted from nodes under way are counted before anything is planned.
  */
 export class BudgetLedger {
-  readonly #scope: Scope;
+  readonly #context: ScaleDownContext;
   readonly #left = new Map<DisruptionBudget, number>();
   readonly #touched = new Set<DisruptionBudget>();
 
-  constructor(scope: Scope) {
-    this.#scope = scope;
-    for (const name of [...scope.draining.values()].flat()) {
-      const pods = scope.observation.cluster.podsByNode.get(name) ?? [];
+  constructor(context: ScaleDownContext) {
+    this.#context = context;
+    for (const name of [...context.draining.values()].flat()) {
+      const pods = context.observation.cluster.podsByNode.get(name) ?? [];
       // A pod that is terminating is missing from the budget's own count already.
-      this.spend(pods.filter((pod) => pod.deletionAtMs === undefined && judgePod(pod, scope.drain).kind !== 'daemon-set'));
+      this.countEvictions(pods.filter((pod) => pod.deletionAtMs === undefined && judgePod(pod, context.drain).kind !== 'daemon-set'));
     }
   }
 
@@ -91,17 +91,17 @@ export class BudgetLedger {
    * allows at once: its evictions wait for each other, so it goes when nobody else in the plan touches that budget. A pod
    * that its owner calls safe to evict waits for nobody here: the Eviction API has the last word, and is asked until it grants.
    */
-  short(pods: readonly Pod[]): DisruptionBudget | undefined {
+  exhaustedBudget(pods: readonly Pod[]): DisruptionBudget | undefined {
     const counts = this.#count(pods.filter(({ safeToEvict }) => safeToEvict !== 'true'));
     return [...counts].find(([budget, count]) => !(count <= this.#leftOf(budget) || this.#isUntouched(budget)))?.[0];
   }
 
   /** Whether the pods of one node need more of a budget than it allows at once. */
-  isRisky(pods: readonly Pod[]): boolean {
+  exceedsAllowed(pods: readonly Pod[]): boolean {
     return [...this.#count(pods)].some(([budget, count]) => count > budget.disruptionsAllowed);
   }
 
-  spend(pods: readonly Pod[]): void {
+  countEvictions(pods: readonly Pod[]): void {
     for (const [budget, count] of this.#count(pods)) {
       this.#left.set(budget, Math.max(0, this.#leftOf(budget) - count));
       this.#touched.add(budget);
@@ -119,7 +119,7 @@ export class BudgetLedger {
   #count(pods: readonly Pod[]): ReadonlyMap<DisruptionBudget, number> {
     const counts = new Map<DisruptionBudget, number>();
     for (const pod of pods) {
-      for (const budget of this.#scope.drain.budgetsOf(pod)) counts.set(budget, (counts.get(budget) ?? 0) + 1);
+      for (const budget of this.#context.drain.budgetsOf(pod)) counts.set(budget, (counts.get(budget) ?? 0) + 1);
     }
     return counts;
   }
@@ -131,10 +131,10 @@ export class ClusterMinimum {
   #memoryBytes = Number.POSITIVE_INFINITY;
 
   /** Registered nodes count, whoever owns them; those that leave do not, and neither do virtual ones. */
-  constructor(scope: Scope) {
-    const { minCoresTotal = 0, minMemoryTotalBytes = 0 } = scope.policy.scaleDown;
+  constructor(context: ScaleDownContext) {
+    const { minCoresTotal = 0, minMemoryTotalBytes = 0 } = context.policy.scaleDown;
     if (minCoresTotal === 0 && minMemoryTotalBytes === 0) return;
-    const counted = [...scope.observation.cluster.nodes.values()].filter((node) => !isLeaving(node, scope) && !isVirtual(node.labels));
+    const counted = [...context.observation.cluster.nodes.values()].filter((node) => !isLeaving(node, context) && !isVirtual(node.labels));
     if (minCoresTotal > 0) this.#cpuMillis = total(counted, CPU) - minCoresTotal * 1000;
     if (minMemoryTotalBytes > 0) this.#memoryBytes = total(counted, MEMORY) - minMemoryTotalBytes;
   }
@@ -152,7 +152,7 @@ export class ClusterMinimum {
     return parts.length === 0 ? undefined : `the cluster has ${parts.join('; ')}`;
   }
 
-  take(node: Node): void {
+  countRemoval(node: Node): void {
     this.#cpuMillis -= node.capacity[CPU] ?? 0;
     this.#memoryBytes -= node.capacity[MEMORY] ?? 0;
   }

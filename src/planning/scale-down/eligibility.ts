@@ -9,8 +9,8 @@ import { judgeNode, type NodeDrain } from '../../scheduling/drainability/drainab
 import { awaitsDevices } from '../state/unpublished-devices.ts';
 import { holdsRoom } from '../state/reserved-room.ts';
 import { isStarting } from '../state/node-counts.ts';
-import { claimUtilization, unjudgedClaim, unknownUse, deviceUtilization, hasDevices, utilizationOf } from './utilization.ts';
-import { isLeaving, type Scope } from './plan-context.ts';
+import { claimUtilization, unsupportedClaim, unknownDeviceUse, deviceUtilization, hasDevices, utilizationOf } from './utilization.ts';
+import { isLeaving, type ScaleDownContext } from './plan-context.ts';
 import { defined } from '../../lib/defined.ts';
 
 /** A node that may be looked at more closely. */
@@ -35,14 +35,14 @@ const DEFAULT_GPU_THRESHOLD = 0.5;
 const PROTECTION = { 'scale-in': 'scale-in', actions: 'scale set actions' } as const;
 
 /** Tells the nodes that could go from those that cannot, cheap questions first. Simulates nothing. */
-export function sortOutNodes(scope: Scope): Eligibility {
+export function findCandidates(context: ScaleDownContext): Eligibility {
   const candidates: Candidate[] = [];
   const kept: KeptNode[] = [];
   const pausedBy = new Set<string>();
-  for (const name of [...scope.observation.cluster.nodes.keys()].sort(compareText)) {
-    const node = scope.observation.cluster.nodes.get(name);
+  for (const name of [...context.observation.cluster.nodes.keys()].sort(compareText)) {
+    const node = context.observation.cluster.nodes.get(name);
     if (node === undefined) continue;
-    const verdict = judge(node, scope);
+    const verdict = checkNode(node, context);
     if ('reason' in verdict) {
       kept.push(verdict);
       continue;
@@ -53,43 +53,43 @@ export function sortOutNodes(scope: Scope): Eligibility {
       pausedBy.add(name);
       kept.push({ node: name, reason: 'BlockedByPod', blocker, utilization: verdict.utilization });
     } else {
-      const recheckAtMs = scope.observation.nowMs + scope.policy.scaleDown.recheckUnremovableAfterMs;
+      const recheckAtMs = context.observation.nowMs + context.policy.scaleDown.recheckUnremovableAfterMs;
       kept.push({ node: name, reason: 'BlockedByPod', blocker, utilization: verdict.utilization, recheckAtMs });
     }
   }
   return { candidates, kept, pausedBy };
 }
 
-function judge(node: Node, scope: Scope): Candidate | KeptNode {
-  const { observation, state } = scope;
+function checkNode(node: Node, context: ScaleDownContext): Candidate | KeptNode {
+  const { observation, state } = context;
   const { name } = node;
-  if (isLeaving(node, scope)) return { node: name, reason: 'CurrentlyBeingDeleted' };
+  if (isLeaving(node, context)) return { node: name, reason: 'CurrentlyBeingDeleted' };
   const groupId = observation.cloud.groupOfNode.get(name);
-  const group = groupId === undefined ? undefined : scope.groups.get(groupId);
+  const group = groupId === undefined ? undefined : context.groups.get(groupId);
   if (group === undefined) return { node: name, reason: 'NotAutoscaled' };
-  if (node.scaleDownDisabled) return disabled(node);
+  if (node.scaleDownDisabled) return scaleDownDisabled(node);
   if (group.frozen !== undefined) return { node: name, reason: 'GroupFrozen', detail: group.frozen };
   const instance = observation.cloud.instanceOfNode.get(name);
   if (instance === undefined) return { node: name, reason: 'InstanceUnknown' };
-  const guard = scope.protected.get(instance);
+  const guard = context.protectedInstances.get(instance);
   if (guard !== undefined) return { node: name, reason: 'InstanceProtected', detail: `its machine is protected from ${PROTECTION[guard]}` };
   // A broken node is no part of the minimum that is worth having: its timer runs while a replacement is on its way.
-  if (node.readiness.ready && isAtMinimum(group, scope)) return { node: name, ...atMinimum(group) };
+  if (node.readiness.ready && isAtMinimum(group, context)) return { node: name, ...minimumSizeReason(group) };
   const memory = state.unremovable.get(name);
   if (memory !== undefined && memory.untilMs > observation.nowMs) {
     const { reason, untilMs: recheckAtMs, blocker, detail = `${reason} a while ago` } = memory;
     return { node: name, reason: 'RecentlyUnremovable', detail, recheckAtMs, ...defined({ blocker }) };
   }
-  return judgeLoad({ node, group, instance }, scope);
+  return checkUtilization({ node, group, instance }, context);
 }
 
-function disabled({ name, disabledBecause: detail }: Node): KeptNode {
+function scaleDownDisabled({ name, disabledBecause: detail }: Node): KeptNode {
   return { node: name, reason: 'ScaleDownDisabledAnnotation', ...defined({ detail }) };
 }
 
-function judgeLoad(known: Pick<Candidate, 'node' | 'group' | 'instance'>, scope: Scope): Candidate | KeptNode {
+function checkUtilization(known: Pick<Candidate, 'node' | 'group' | 'instance'>, context: ScaleDownContext): Candidate | KeptNode {
   const { node } = known;
-  const { policy, observation } = scope;
+  const { policy, observation } = context;
   if (!node.readiness.ready && policy.scaleDown.unreadyEnabled === false) return { node: node.name, reason: 'ScaleDownUnreadyDisabled' };
   const present = observation.cluster.podsByNode.get(node.name) ?? NO_PODS;
   // Room that is kept is no use of the node: it only must be found elsewhere when the node goes.
@@ -98,22 +98,22 @@ function judgeLoad(known: Pick<Candidate, 'node' | 'group' | 'instance'>, scope:
   const counted = pods.some((pod) => isExpendable(pod, cutoff)) ? pods.filter((pod) => !isExpendable(pod, cutoff)) : pods;
   if (node.readiness.ready && awaitsDevices(node, known.group) && isStarting(node, known.group, { policy, nowMs: observation.nowMs }))
     return { node: node.name, reason: 'NotUnreadyLongEnough', detail: 'its drivers have not published its devices yet' };
-  const unknown = unjudgedClaim(pods, DEVICE_CLAIMS);
+  const unknown = unsupportedClaim(pods, DEVICE_CLAIMS);
   if (unknown !== undefined) return { node: node.name, reason: 'UnexpectedError', blocker: unknown };
-  const unused = unknownUse(node, pods);
+  const unused = unknownDeviceUse(node, pods);
   if (unused !== undefined) return { node: node.name, reason: 'UnexpectedError', detail: unused };
-  const { utilization, threshold } = loadOf(known, counted, scope);
+  const { utilization, threshold } = utilizationAndThreshold(known, counted, context);
   if (utilization === undefined) return { node: node.name, reason: 'UnexpectedError', detail: 'it says nothing of its cores or memory' };
   // Equality is eligible, as in the Cluster Autoscaler: a threshold of 0 still frees nodes that carry nothing.
   if (utilization > threshold) return { node: node.name, reason: 'NotUnderutilized', utilization, threshold };
-  return { ...known, utilization, drain: judgeNode(pods, scope.drain) };
+  return { ...known, utilization, drain: judgeNode(pods, context.drain) };
 }
 
 /** How much of the node is used, and how much is too little. Of a node with devices only the devices count. */
-function loadOf(
+function utilizationAndThreshold(
   { node, group }: Pick<Candidate, 'node' | 'group'>,
   pods: readonly Pod[],
-  { policy, observation, devices }: Scope,
+  { policy, observation, gpuIndexes: devices }: ScaleDownContext,
 ): { readonly utilization: number | undefined; readonly threshold: number } {
   const rules = policy.scaleDown;
   if (hasDevices(node, devices)) {
@@ -133,10 +133,10 @@ function loadOf(
 }
 
 /** The reason, with the number that decides. */
-export function atMinimum({ minSize }: NodeGroup): Pick<KeptNode, 'reason' | 'detail'> {
+export function minimumSizeReason({ minSize }: NodeGroup): Pick<KeptNode, 'reason' | 'detail'> {
   return { reason: 'NodeGroupMinSizeReached', detail: `its group keeps ${minSize} at least` };
 }
 
-function isAtMinimum(group: NodeGroup, scope: Scope): boolean {
-  return group.target.known && group.target.value - (scope.draining.get(group.id)?.length ?? 0) <= group.minSize;
+function isAtMinimum(group: NodeGroup, context: ScaleDownContext): boolean {
+  return group.target.known && group.target.value - (context.draining.get(group.id)?.length ?? 0) <= group.minSize;
 }

@@ -5,7 +5,7 @@
 import type { NodeName } from '../../domain/ids.ts';
 import type { KeptNode } from '../../domain/plan.ts';
 import { judgeNode } from '../../scheduling/drainability/drainability.ts';
-import type { Scope } from './plan-context.ts';
+import type { ScaleDownContext } from './plan-context.ts';
 import type { Unneeded } from './unneeded.ts';
 import type { ZoneSurplus } from './removal-order.ts';
 
@@ -16,14 +16,14 @@ export class ParallelDrains {
   #drains: number;
   #endsZone = false;
 
-  constructor(scope: Scope, zones: ZoneSurplus, reserved: ReadonlySet<NodeName>) {
+  constructor(context: ScaleDownContext, zones: ZoneSurplus, reserved: ReadonlySet<NodeName>) {
     this.#zones = zones;
     this.#destinations = new Set(reserved);
-    const { nodes, podsByNode } = scope.observation.cluster;
-    const { groupOfNode } = scope.observation.cloud;
-    const draining = [...scope.draining.values()]
+    const { nodes, podsByNode } = context.observation.cluster;
+    const { groupOfNode } = context.observation.cloud;
+    const draining = [...context.draining.values()]
       .flat()
-      .filter((name) => judgeNode(podsByNode.get(name) ?? [], scope.drain).movable.length > 0);
+      .filter((name) => judgeNode(podsByNode.get(name) ?? [], context.drain).movable.length > 0);
     this.#drains = draining.length;
     for (const name of draining) {
       const [node, group] = [nodes.get(name), groupOfNode.get(name)];
@@ -43,7 +43,7 @@ export class ParallelDrains {
   }
 
   /** Before the zones are told. */
-  take(candidate: Unneeded): void {
+  addDrain(candidate: Unneeded): void {
     if (candidate.drain.movable.length === 0) return;
     this.#drains += 1;
     for (const name of candidate.destinations) this.#destinations.add(name);

@@ -8,29 +8,29 @@ import type { ResourceNames } from '../../domain/resources.ts';
 import { TO_BE_DELETED_TAINT, hasTaint } from '../../domain/taints.ts';
 import { isPreempted } from '../state/preempted-nodes.ts';
 import { MARK_BELIEVED_MS, writtenAtMs } from '../state/deletions.ts';
-import { DEVICES } from './utilization.ts';
+import { GPU_RESOURCES } from './utilization.ts';
 import { drainContext, drainRulesOf, type DrainContext } from '../../scheduling/drainability/drain-rule.ts';
 import type { Snapshot } from '../../scheduling/snapshot/cluster-snapshot.ts';
 
 /** What every part of one plan reads, indexed once. */
-export interface Scope {
+export interface ScaleDownContext {
   readonly observation: Observation;
   readonly state: LoopState;
   readonly policy: Policy;
   readonly snapshot: Snapshot;
   /** Indexes of GPUs and the like. */
-  readonly devices: readonly number[];
+  readonly gpuIndexes: readonly number[];
   readonly drain: DrainContext;
   readonly groups: ReadonlyMap<NodeGroupId, NodeGroup>;
   /** Nodes whose removal was begun and that Azure still counts; by group. */
   readonly draining: ReadonlyMap<NodeGroupId, readonly NodeName[]>;
   /** Machines that Azure is deleting, whoever asked for it. */
-  readonly machinesGoing: ReadonlySet<InstanceKey>;
+  readonly instancesBeingDeleted: ReadonlySet<InstanceKey>;
   /** Machines that their owners protect from removal, and from what. */
-  readonly protected: ReadonlyMap<InstanceKey, NonNullable<Instance['protectedFrom']>>;
+  readonly protectedInstances: ReadonlyMap<InstanceKey, NonNullable<Instance['protectedFrom']>>;
 }
 
-export interface ScopeInput {
+export interface ScaleDownContextInput {
   readonly observation: Observation;
   readonly state: LoopState;
   readonly policy: Policy;
@@ -38,23 +38,23 @@ export interface ScopeInput {
   readonly snapshot: Snapshot;
 }
 
-export function scopeOf(input: ScopeInput): Scope {
+export function makeScaleDownContext(input: ScaleDownContextInput): ScaleDownContext {
   const { observation, state, policy } = input;
   return {
     observation,
     state,
     policy,
     snapshot: input.snapshot,
-    devices: DEVICES.map((name) => input.names.indexOf(name)),
+    gpuIndexes: GPU_RESOURCES.map((name) => input.names.indexOf(name)),
     drain: drainContext(observation.cluster, drainRulesOf(policy), observation.nowMs),
     groups: new Map(observation.cloud.groups.map((group) => [group.id, group])),
     draining: drainingByGroup(observation, state),
-    machinesGoing: new Set(
+    instancesBeingDeleted: new Set(
       observation.cloud.groups.flatMap(({ instances = [] }) =>
         instances.flatMap(({ key, state: doing }) => (doing === 'deleting' ? [key] : [])),
       ),
     ),
-    protected: new Map(
+    protectedInstances: new Map(
       observation.cloud.groups.flatMap(({ instances = [] }) =>
         instances.flatMap(({ key, protectedFrom }) => (protectedFrom === undefined ? [] : [[key, protectedFrom] as const])),
       ),
@@ -83,15 +83,15 @@ function drainingByGroup(observation: Observation, state: LoopState): ReadonlyMa
 }
 
 /** On its way out, whoever sent it. */
-export function isLeaving(node: Node, scope: Pick<Scope, 'state' | 'observation' | 'machinesGoing'>): boolean {
-  const { state, observation } = scope;
+export function isLeaving(node: Node, context: Pick<ScaleDownContext, 'state' | 'observation' | 'machinesGoing'>): boolean {
+  const { state, observation } = context;
   if (node.deletionAtMs !== undefined || isPreempted(node, observation.nowMs) || state.deleting.has(node.name)) return true;
   const machine = observation.cloud.instanceOfNode.get(node.name);
-  return (machine !== undefined && scope.machinesGoing.has(machine)) || isMarked(node, observation.nowMs);
+  return (machine !== undefined && context.instancesBeingDeleted.has(machine)) || isTaintedForDeletion(node, observation.nowMs);
 }
 
 /** Somebody is about to delete the node. A mark that cannot be read is believed: whoever wrote it means something by it. */
-export function isMarked({ taints }: Pick<Node, 'taints'>, nowMs: number): boolean {
+export function isTaintedForDeletion({ taints }: Pick<Node, 'taints'>, nowMs: number): boolean {
   if (!hasTaint(taints, TO_BE_DELETED_TAINT)) return false;
   const atMs = writtenAtMs(taints);
   return atMs === undefined || nowMs - atMs < MARK_BELIEVED_MS;

@@ -10,12 +10,12 @@ import type { Policy } from '../../domain/policy.ts';
 import type { ResourceNames } from '../../domain/resources.ts';
 import type { Snapshot } from '../../scheduling/snapshot/cluster-snapshot.ts';
 import { unfitness } from '../state/cluster-health.ts';
-import { Headroom, allowanceOf } from './budgets.ts';
-import { sortOutNodes } from './eligibility.ts';
-import { inhibitionOf, oldReads } from './cooldown.ts';
+import { GroupMinimums, remainingAllowance } from './budgets.ts';
+import { findCandidates } from './eligibility.ts';
+import { cooldownReason, staleReadReason } from './cooldown.ts';
 import { planInstanceRemovals } from './unregistered-instances.ts';
 import { nominatedPods, withNominated } from './simulate-removal.ts';
-import { scopeOf, type Scope } from './plan-context.ts';
+import { makeScaleDownContext, type ScaleDownContext } from './plan-context.ts';
 import { selectRemovals } from './select.ts';
 import { findUnneeded, type Unneeded } from './unneeded.ts';
 import { defined } from '../../lib/defined.ts';
@@ -37,30 +37,30 @@ export interface PlanScaleDownInput {
 /** Decides which nodes are unneeded, which go now, and says for every other node why it stays. */
 export function planScaleDown(input: PlanScaleDownInput): ScaleDownPlan {
   const nominated = nominatedPods(input.observation);
-  if (nominated.length === 0) return planWith(input);
+  if (nominated.length === 0) return planWithNominated(input);
   const { snapshot } = input;
   return withFork(snapshot, () => {
     for (const { pod, node } of nominated) snapshot.addPod(pod, node);
-    return planWith({ ...input, observation: withNominated(input.observation, nominated) });
+    return planWithNominated({ ...input, observation: withNominated(input.observation, nominated) });
   });
 }
 
-function planWith(input: PlanScaleDownInput): ScaleDownPlan {
-  const scope = scopeOf(input);
-  const allowance = allowanceOf(scope);
-  const headroom = new Headroom(scope);
+function planWithNominated(input: PlanScaleDownInput): ScaleDownPlan {
+  const context = makeScaleDownContext(input);
+  const allowance = remainingAllowance(context);
+  const groupMinimums = new GroupMinimums(context);
   const unfit = unfitness(input.observation, input.state, input.policy);
-  if (unfit?.kind === 'empty') return nothing(unfit.detail, []);
+  if (unfit?.kind === 'empty') return planWithoutRemovals(unfit.detail, []);
   // Failed instances are no capacity and hold quota: they go even when nodes may not. Old reads forbid everything.
-  const instanceRemovals = oldReads(scope) === undefined ? planInstanceRemovals(scope, headroom, allowance) : [];
-  if (!input.policy.scaleDown.enabled) return nothing('scale-down is turned off', instanceRemovals);
-  if (unfit !== undefined) return nothing(`too many nodes are unready: ${unfit.detail}`, instanceRemovals);
+  const instanceRemovals = staleReadReason(context) === undefined ? planInstanceRemovals(context, groupMinimums, allowance) : [];
+  if (!input.policy.scaleDown.enabled) return planWithoutRemovals('scale-down is turned off', instanceRemovals);
+  if (unfit !== undefined) return planWithoutRemovals(`too many nodes are unready: ${unfit.detail}`, instanceRemovals);
 
-  const eligibility = sortOutNodes(scope);
-  const unneeded = withFork(scope.snapshot, () => findUnneeded(scope, eligibility, input.isLate));
-  const inhibited = inhibitionOf(scope, input.scaleUpPlanned);
-  const selection = inhibited === undefined ? selectRemovals(scope, unneeded, { allowance, headroom }) : { removals: [], kept: [] };
-  const timers = timersOf(scope, unneeded.nodes, new Set([...eligibility.pausedBy, ...unneeded.unseen]));
+  const eligibility = findCandidates(context);
+  const unneeded = withFork(context.snapshot, () => findUnneeded(context, eligibility, input.isLate));
+  const inhibited = cooldownReason(context, input.scaleUpPlanned);
+  const selection = inhibited === undefined ? selectRemovals(context, unneeded, { allowance, groupMinimums }) : { removals: [], kept: [] };
+  const timers = timersOf(context, unneeded.nodes, new Set([...eligibility.pausedBy, ...unneeded.unseen]));
   return {
     unneeded: timers,
     removals: selection.removals,
@@ -68,27 +68,27 @@ function planWith(input: PlanScaleDownInput): ScaleDownPlan {
     kept: [...eligibility.kept, ...unneeded.kept, ...selection.kept],
     ...defined({ cutShortAfter: unneeded.cutShortAfter }),
     inhibited,
-    summary: summaryOf({ removals: selection.removals.length, instances: instanceRemovals.length, unneeded: timers.size, inhibited }),
+    summary: summarizeCounts({ removals: selection.removals.length, instances: instanceRemovals.length, unneeded: timers.size, inhibited }),
   };
 }
 
 /** A node that only a momentarily spent disruption budget holds, or that was not looked at, keeps its timer, but does not begin one. */
-function timersOf(scope: Scope, unneeded: readonly Unneeded[], paused: ReadonlySet<NodeName>): ReadonlyMap<NodeName, number> {
+function timersOf(context: ScaleDownContext, unneeded: readonly Unneeded[], paused: ReadonlySet<NodeName>): ReadonlyMap<NodeName, number> {
   const timers = new Map(unneeded.map((entry) => [entry.node.name, entry.sinceMs]));
   for (const name of paused) {
-    const sinceMs = scope.state.unneededSince.get(name);
+    const sinceMs = context.state.unneededSince.get(name);
     if (sinceMs !== undefined) timers.set(name, sinceMs);
   }
   return timers;
 }
 
 /** Timers of such a time are not believed: none is kept. */
-function nothing(inhibited: string, instanceRemovals: readonly InstanceRemoval[]): ScaleDownPlan {
-  const summary = summaryOf({ removals: 0, instances: instanceRemovals.length, unneeded: 0, inhibited });
+function planWithoutRemovals(inhibited: string, instanceRemovals: readonly InstanceRemoval[]): ScaleDownPlan {
+  const summary = summarizeCounts({ removals: 0, instances: instanceRemovals.length, unneeded: 0, inhibited });
   return { unneeded: new Map(), removals: [], instanceRemovals, kept: [], inhibited, summary };
 }
 
-function summaryOf(counts: {
+function summarizeCounts(counts: {
   readonly removals: number;
   readonly instances: number;
   readonly unneeded: number;

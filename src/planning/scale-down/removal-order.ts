@@ -8,7 +8,7 @@ import type { Node } from '../../domain/node.ts';
 import type { Pod } from '../../domain/pod.ts';
 import { priceOf } from '../expanders/price.ts';
 import type { BudgetLedger } from './budgets.ts';
-import { isLeaving, type Scope } from './plan-context.ts';
+import { isLeaving, type ScaleDownContext } from './plan-context.ts';
 import type { Unneeded } from './unneeded.ts';
 import type { PriceSources } from '../../domain/policy.ts';
 
@@ -44,12 +44,12 @@ const ZONE_LABEL = 'topology.kubernetes.io/zone';
 export class ZoneSurplus {
   readonly #counts = new Map<NodeGroupId, Map<string, number>>();
 
-  constructor(scope: Scope) {
-    const { cluster, cloud } = scope.observation;
+  constructor(context: ScaleDownContext) {
+    const { cluster, cloud } = context.observation;
     for (const [name, node] of cluster.nodes) {
       const group = cloud.groupOfNode.get(name);
       const zone = zoneOf(node);
-      if (group === undefined || zone === undefined || isLeaving(node, scope)) continue;
+      if (group === undefined || zone === undefined || isLeaving(node, context)) continue;
       const zones = this.#counts.get(group) ?? new Map<string, number>();
       this.#counts.set(group, zones.set(zone, (zones.get(zone) ?? 0) + 1));
     }
@@ -74,7 +74,7 @@ export class ZoneSurplus {
     return zone !== undefined && (this.#counts.get(group)?.get(zone) ?? 0) === 0;
   }
 
-  take(group: NodeGroupId, node: Node): void {
+  countRemoval(group: NodeGroupId, node: Node): void {
     const zones = this.#counts.get(group);
     const zone = zoneOf(node);
     if (zones !== undefined && zone !== undefined) zones.set(zone, (zones.get(zone) ?? 0) - 1);
@@ -102,15 +102,15 @@ export function* removalOrder(
   zones: ZoneSurplus,
   { prices, nowMs }: { readonly prices: PriceSources; readonly nowMs: number },
 ): Generator<Unneeded> {
-  const ranked = rank(candidates, ledger, { prices, nowMs }).sort(
-    (left, right) => compare(left, right) || byAge(left.candidate, right.candidate),
+  const ranked = rankCandidates(candidates, ledger, { prices, nowMs }).sort(
+    (left, right) => compareDisruption(left, right) || byAge(left.candidate, right.candidate),
   );
   for (let from = 0; from < ranked.length;) {
     const first = ranked[from];
     if (first === undefined) return;
     let to = from + 1;
-    for (let next = ranked[to]; next !== undefined && compare(first, next) === 0; next = ranked[to]) to += 1;
-    yield* evenly(
+    for (let next = ranked[to]; next !== undefined && compareDisruption(first, next) === 0; next = ranked[to]) to += 1;
+    yield* evenlyByZone(
       ranked.slice(from, to).map((entry) => entry.candidate),
       zones,
     );
@@ -118,7 +118,7 @@ export function* removalOrder(
   }
 }
 
-function rank(
+function rankCandidates(
   candidates: readonly Unneeded[],
   ledger: BudgetLedger,
   { prices, nowMs }: { readonly prices: PriceSources; readonly nowMs: number },
@@ -129,11 +129,11 @@ function rank(
   return candidates.map((candidate) => {
     const price = arePriced ? hourly(candidate) : 0;
     const cost = disruptionCost(candidate.drain.movable, nowMs);
-    return { candidate, risk: ledger.isRisky(candidate.drain.movable) ? 1 : 0, cost: price > 0 ? cost / price : cost, price };
+    return { candidate, risk: ledger.exceedsAllowed(candidate.drain.movable) ? 1 : 0, cost: price > 0 ? cost / price : cost, price };
   });
 }
 
-function compare(left: Ranked, right: Ranked): number {
+function compareDisruption(left: Ranked, right: Ranked): number {
   return left.risk - right.risk || left.cost - right.cost || right.price - left.price;
 }
 
@@ -142,7 +142,7 @@ function byAge(left: Unneeded, right: Unneeded): number {
 }
 
 /** Always from the zone that its group has most to spare in; of equal zones the longest unneeded node. */
-function* evenly(candidates: readonly Unneeded[], zones: ZoneSurplus): Generator<Unneeded> {
+function* evenlyByZone(candidates: readonly Unneeded[], zones: ZoneSurplus): Generator<Unneeded> {
   const queues = new Map<string, Unneeded[]>();
   for (const candidate of candidates) {
     const key = `${candidate.group.id} ${zoneOf(candidate.node) ?? ''}`;
@@ -152,12 +152,12 @@ function* evenly(candidates: readonly Unneeded[], zones: ZoneSurplus): Generator
   }
   for (const queue of queues.values()) queue.reverse();
   for (let left = candidates.length; left > 0; left--) {
-    const best = fullest([...queues.values()], zones)?.pop();
+    const best = fullestZone([...queues.values()], zones)?.pop();
     if (best !== undefined) yield best;
   }
 }
 
-function fullest(queues: readonly Unneeded[][], zones: ZoneSurplus): Unneeded[] | undefined {
+function fullestZone(queues: readonly Unneeded[][], zones: ZoneSurplus): Unneeded[] | undefined {
   let best: { readonly queue: Unneeded[]; readonly head: Unneeded; readonly surplus: number } | undefined;
   for (const queue of queues) {
     const head = queue.at(-1);

@@ -33,19 +33,19 @@ export function simulateRemoval(
 ): SimulatedRemoval {
   return tryInFork(
     snapshot,
-    () => tryRemoval(node, movable, snapshot, destinations),
+    () => moveAllPods(node, movable, snapshot, destinations),
     (result) => !('stuck' in result),
   );
 }
 
 const NOWHERE: SimulatedRemoval = { destinations: new Set() };
 
-function tryRemoval(node: Node, movable: readonly Pod[], snapshot: Snapshot, destinations: ReadonlySet<NodeName>): SimulatedRemoval {
+function moveAllPods(node: Node, movable: readonly Pod[], snapshot: Snapshot, destinations: ReadonlySet<NodeName>): SimulatedRemoval {
   snapshot.removeNode(node.name);
   if (movable.length === 0) return NOWHERE;
   const taken = new Set<NodeName>();
   // While its pods look for a place the node still exists, emptied and tainted: spread constraints count its domain.
-  snapshot.addNode(asLeaving(node), []);
+  snapshot.addNode(withDeletionTaint(node), []);
   for (const pod of [...movable].sort(placementOrder)) {
     const place = snapshot.findNode(pod, (name) => name !== node.name && destinations.has(name));
     if (place === undefined || snapshot.deviceFault(pod) !== undefined) return { stuck: pod };
@@ -56,7 +56,7 @@ function tryRemoval(node: Node, movable: readonly Pod[], snapshot: Snapshot, des
   return { destinations: taken };
 }
 
-function asLeaving(node: Node): Node {
+function withDeletionTaint(node: Node): Node {
   return { ...node, taints: [...node.taints, { key: TO_BE_DELETED_TAINT, value: '0', effect: 'NoSchedule' }] };
 }
 

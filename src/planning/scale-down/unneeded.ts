@@ -7,7 +7,7 @@ import type { ScaleDownPolicy } from '../../domain/policy.ts';
 import { judgeNode } from '../../scheduling/drainability/drainability.ts';
 import { holdsRoom } from '../state/reserved-room.ts';
 import type { Candidate, Eligibility } from './eligibility.ts';
-import { isLeaving, type Scope } from './plan-context.ts';
+import { isLeaving, type ScaleDownContext } from './plan-context.ts';
 import { simulateRemoval } from './simulate-removal.ts';
 
 /** A node that could go: everything on it has a place elsewhere. */
@@ -38,21 +38,25 @@ const LOOP_INTERVAL_MS = 10_000;
  * Simulates the removal of the candidates one after the other, each on top of the ones before. Empty nodes and nodes
  * that were unneeded already go first, so that their timers live on.
  */
-export function findUnneeded(scope: Scope, eligibility: Eligibility, isLate: (made: number) => boolean = () => false): UnneededNodes {
-  const { nowMs } = scope.observation;
-  const destinations = destinationsOf(scope);
-  const limit = unneededLimit(scope.state.unneededSince.size, scope.policy.scaleDown);
+export function findUnneeded(
+  context: ScaleDownContext,
+  eligibility: Eligibility,
+  isLate: (made: number) => boolean = () => false,
+): UnneededNodes {
+  const { nowMs } = context.observation;
+  const destinations = destinationsOf(context);
+  const limit = unneededLimit(context.state.unneededSince.size, context.policy.scaleDown);
   const nodes: Unneeded[] = [];
   const kept: KeptNode[] = [];
-  const reserved = placeDraining(scope, destinations);
+  const reserved = placePodsOfDrainingNodes(context, destinations);
   let failures = 0;
   let counted = 0;
   let made = 0;
   let cutShortAfter: number | undefined;
   const unseen: NodeName[] = [];
-  for (const candidate of simulationOrder(scope, eligibility.candidates)) {
+  for (const candidate of simulationOrder(context, eligibility.candidates)) {
     const { node, utilization } = candidate;
-    const known = enoughKnown(candidate, { counted, failures, limit });
+    const known = reasonNotToSimulate(candidate, { counted, failures, limit });
     if (known === undefined && cutShortAfter === undefined && made > 0 && isLate(made)) cutShortAfter = made;
     const enough = known ?? (cutShortAfter === undefined ? undefined : LATE);
     if (enough !== undefined) {
@@ -60,19 +64,19 @@ export function findUnneeded(scope: Scope, eligibility: Eligibility, isLate: (ma
       kept.push({ node: node.name, reason: 'RemovalBudgetSpent', detail: enough, utilization });
       continue;
     }
-    if (scope.snapshot.get(node.name) === undefined) {
+    if (context.snapshot.get(node.name) === undefined) {
       kept.push({ node: node.name, reason: 'UnexpectedError', detail: 'it is not among the nodes that are simulated', utilization });
       continue;
     }
     made += 1;
-    const result = simulateRemoval(node, movableNow(candidate, scope), scope.snapshot, destinations);
+    const result = simulateRemoval(node, movableNow(candidate, context), context.snapshot, destinations);
     if ('stuck' in result) {
       failures += 1;
-      kept.push(noPlace(candidate, result.stuck, scope));
+      kept.push(noPlaceFor(candidate, result.stuck, context));
     } else {
       destinations.delete(node.name);
       if (!isWhole(candidate.group)) counted += 1;
-      nodes.push({ ...candidate, sinceMs: scope.state.unneededSince.get(node.name) ?? nowMs, destinations: result.destinations });
+      nodes.push({ ...candidate, sinceMs: context.state.unneededSince.get(node.name) ?? nowMs, destinations: result.destinations });
     }
   }
   return { nodes, kept, reserved, unseen, cutShortAfter };
@@ -81,7 +85,7 @@ export function findUnneeded(scope: Scope, eligibility: Eligibility, isLate: (ma
 const LATE = 'not looked at in this loop: the time for it was up';
 
 /** Why no more nodes are looked at in this loop; undefined: they are. Groups that go as a whole are of no use half known. */
-function enoughKnown(
+function reasonNotToSimulate(
   { group }: Candidate,
   { counted, failures, limit }: { readonly counted: number; readonly failures: number; readonly limit: number },
 ): string | undefined {
@@ -90,57 +94,57 @@ function enoughKnown(
 }
 
 /** Pods that are about to be evicted need their places too: nobody else may count on them. Those without one stay where they are. */
-function placeDraining(scope: Scope, destinations: ReadonlySet<NodeName>): ReadonlySet<NodeName> {
+function placePodsOfDrainingNodes(context: ScaleDownContext, destinations: ReadonlySet<NodeName>): ReadonlySet<NodeName> {
   const reserved = new Set<NodeName>();
-  for (const name of [...scope.state.deleting.keys()].sort(compareText)) {
-    const present = scope.snapshot.get(name);
+  for (const name of [...context.state.deleting.keys()].sort(compareText)) {
+    const present = context.snapshot.get(name);
     if (present === undefined) continue;
     // What is terminating already has been made anew elsewhere, or waits to be, and is counted there.
-    const moving = judgeNode(present.pods, scope.drain).movable.filter((pod) => pod.deletionAtMs === undefined && !holdsRoom(pod));
+    const moving = judgeNode(present.pods, context.drain).movable.filter((pod) => pod.deletionAtMs === undefined && !holdsRoom(pod));
     if (moving.length === 0) continue;
-    const result = simulateRemoval(present.node, moving, scope.snapshot, destinations);
+    const result = simulateRemoval(present.node, moving, context.snapshot, destinations);
     if ('destinations' in result) for (const place of result.destinations) reserved.add(place);
   }
   return reserved;
 }
 
 /** Earlier simulations may have put more pods here: they have to go on from here too. */
-function movableNow(candidate: Candidate, scope: Scope): readonly Pod[] {
-  const pods = scope.snapshot.get(candidate.node.name)?.pods;
+function movableNow(candidate: Candidate, context: ScaleDownContext): readonly Pod[] {
+  const pods = context.snapshot.get(candidate.node.name)?.pods;
   if (pods === undefined) return candidate.drain.movable;
   const real = pods.filter((pod) => !holdsRoom(pod));
-  return [...judgeNode(real, scope.drain).movable, ...pods.filter(holdsRoom)];
+  return [...judgeNode(real, context.drain).movable, ...pods.filter(holdsRoom)];
 }
 
-function noPlace(candidate: Candidate, stuck: Pod, scope: Scope): KeptNode {
+function noPlaceFor(candidate: Candidate, stuck: Pod, context: ScaleDownContext): KeptNode {
   return {
     node: candidate.node.name,
     reason: 'NoPlaceToMovePods',
     blocker: { pod: podName(stuck), reason: 'NoPlaceFound', detail: 'fits on no other node' },
     utilization: candidate.utilization,
-    recheckAtMs: scope.observation.nowMs + scope.policy.scaleDown.recheckUnremovableAfterMs,
+    recheckAtMs: context.observation.nowMs + context.policy.scaleDown.recheckUnremovableAfterMs,
   };
 }
 
 /** Registered nodes that can take pods: ready, open, and not leaving. */
-function destinationsOf(scope: Scope): Set<NodeName> {
-  const { cluster } = scope.observation;
+function destinationsOf(context: ScaleDownContext): Set<NodeName> {
+  const { cluster } = context.observation;
   const names = new Set<NodeName>();
   for (const [name, node] of cluster.nodes) {
-    if (node.readiness.ready && !node.unschedulable && !isLeaving(node, scope)) names.add(name);
+    if (node.readiness.ready && !node.unschedulable && !isLeaving(node, context)) names.add(name);
   }
   return names;
 }
 
-function simulationOrder(scope: Scope, candidates: readonly Candidate[]): readonly Candidate[] {
+function simulationOrder(context: ScaleDownContext, candidates: readonly Candidate[]): readonly Candidate[] {
   const rank = (candidate: Candidate): number => {
     if (candidate.drain.movable.length === 0) return candidate.drain.waiting.length === 0 ? 0 : 1;
-    return scope.state.unneededSince.has(candidate.node.name) ? 2 : 3;
+    return context.state.unneededSince.has(candidate.node.name) ? 2 : 3;
   };
   return [...candidates].sort(
     (left, right) =>
       rank(left) - rank(right) ||
-      (scope.state.unneededSince.get(left.node.name) ?? Infinity) - (scope.state.unneededSince.get(right.node.name) ?? Infinity) ||
+      (context.state.unneededSince.get(left.node.name) ?? Infinity) - (context.state.unneededSince.get(right.node.name) ?? Infinity) ||
       left.utilization - right.utilization ||
       compareText(left.node.name, right.node.name),
   );

@@ -4,34 +4,38 @@ import { isWhole, type Instance, type NodeGroup } from '../../domain/node-group.
 import type { InstanceRemoval } from '../../domain/plan.ts';
 import { NOT_READY_TAINT } from '../../domain/taints.ts';
 import { judgeNode } from '../../scheduling/drainability/drainability.ts';
-import type { Allowance, Headroom } from './budgets.ts';
+import type { RemovalAllowance, GroupMinimums } from './budgets.ts';
 import { isStarting } from '../state/node-counts.ts';
 import { isOverdue, mayJoin } from '../state/unregistered.ts';
-import type { Scope } from './plan-context.ts';
+import type { ScaleDownContext } from './plan-context.ts';
 
 /**
  * Instances that are no nodes and should not stay: those that failed to be created go at once, whatever the minimum (they
  * are no capacity); those that never registered go after `maxProvisionMs`, never below the minimum: there the
  * group grows by a replacement first (scale-up counts an overdue instance as missing).
  */
-export function planInstanceRemovals(scope: Scope, headroom: Headroom, allowance: Allowance): readonly InstanceRemoval[] {
-  const { cluster, cloud } = scope.observation;
+export function planInstanceRemovals(
+  context: ScaleDownContext,
+  groupMinimums: GroupMinimums,
+  allowance: RemovalAllowance,
+): readonly InstanceRemoval[] {
+  const { cluster, cloud } = context.observation;
   const registered = new Set(cloud.instanceOfNode.values());
   // Nodes without a single match mean that ids do not compare, not that every instance is lost.
   const idsCompare = registered.size > 0 || cluster.nodes.size === 0;
   const removals: InstanceRemoval[] = [];
   for (const group of cloud.groups) {
     const found = (group.instances ?? []).flatMap((instance) => {
-      const cause = causeOf(instance, group, { scope, registered, idsCompare });
+      const cause = removalCause(instance, group, { context, registered, idsCompare });
       return cause === undefined ? [] : [{ instance, cause }];
     });
-    const doomed = withSiblings(found, group, { scope, registered });
+    const doomed = withStartingSiblings(found, group, { context, registered });
     const wanted = doomed.filter(({ cause }) => cause === 'never-registered').length;
     // All or nothing, the minimum and the window included.
-    if (isWhole(group) && (allowance.window < doomed.length || (wanted > 0 && !headroom.has(group, wanted)))) continue;
+    if (isWhole(group) && (allowance.window < doomed.length || (wanted > 0 && !groupMinimums.allows(group, wanted)))) continue;
     for (const { instance, cause } of doomed.sort((left, right) => compareText(left.instance.key, right.instance.key))) {
-      if (allowance.window < 1 || (cause === 'never-registered' && !headroom.has(group))) continue;
-      headroom.take(group);
+      if (allowance.window < 1 || (cause === 'never-registered' && !groupMinimums.allows(group))) continue;
+      groupMinimums.countRemoval(group);
       allowance.window -= 1;
       removals.push({ group: group.id, instance: instance.key, cause });
     }
@@ -39,7 +43,7 @@ export function planInstanceRemovals(scope: Scope, headroom: Headroom, allowance
   return removals;
 }
 
-interface Doomed {
+interface InstanceToRemove {
   readonly instance: Instance;
   readonly cause: InstanceRemoval['cause'];
 }
@@ -49,12 +53,16 @@ interface Doomed {
  * tried again; so does what joined a moment ago and takes no pods yet. Not while somebody uses the nodes that did come up: no
  * pod that has its place loses it over this.
  */
-function withSiblings(found: readonly Doomed[], group: NodeGroup, known: Pick<Registration, 'scope' | 'registered'>): Doomed[] {
+function withStartingSiblings(
+  found: readonly InstanceToRemove[],
+  group: NodeGroup,
+  known: Pick<Registration, 'context' | 'registered'>,
+): InstanceToRemove[] {
   const [first] = found;
-  if (first === undefined || !isWhole(group) || group.options.keepsPartOfMax === true || isInUse(group, known.scope)) return [...found];
+  if (first === undefined || !isWhole(group) || group.options.keepsPartOfMax === true || isInUse(group, known.context)) return [...found];
   const cause = found.some((entry) => entry.cause === 'failed') ? 'failed' : first.cause;
   const listed = new Set(found.map(({ instance }) => instance.key));
-  const closed = closedNodes(group, known.scope);
+  const closed = instancesClosedToPods(group, known.context);
   const coming = (group.instances ?? []).filter(
     (instance) => mayJoin(instance) && !listed.has(instance.key) && (!known.registered.has(instance.key) || closed.has(instance.key)),
   );
@@ -62,7 +70,7 @@ function withSiblings(found: readonly Doomed[], group: NodeGroup, known: Pick<Re
 }
 
 /** Machines whose nodes still start and are closed to pods until they are ready: none can come between this plan and the deletion. */
-function closedNodes(group: NodeGroup, { observation, policy }: Scope): ReadonlySet<InstanceKey> {
+function instancesClosedToPods(group: NodeGroup, { observation, policy }: ScaleDownContext): ReadonlySet<InstanceKey> {
   const { cloud, cluster, nowMs } = observation;
   const closed = new Set<InstanceKey>();
   for (const [name, key] of cloud.instanceOfNode) {
@@ -73,7 +81,7 @@ function closedNodes(group: NodeGroup, { observation, policy }: Scope): Readonly
   return closed;
 }
 
-function isInUse(group: NodeGroup, { observation, drain }: Scope): boolean {
+function isInUse(group: NodeGroup, { observation, drain }: ScaleDownContext): boolean {
   return [...observation.cloud.groupOfNode].some(([name, id]) => {
     if (id !== group.id) return false;
     const { movable, waiting, blocker } = judgeNode(observation.cluster.podsByNode.get(name) ?? [], drain);
@@ -82,17 +90,17 @@ function isInUse(group: NodeGroup, { observation, drain }: Scope): boolean {
 }
 
 interface Registration {
-  readonly scope: Scope;
+  readonly context: ScaleDownContext;
   readonly registered: ReadonlySet<InstanceKey>;
   readonly idsCompare: boolean;
 }
 
-function causeOf(instance: Instance, group: NodeGroup, registration: Registration): InstanceRemoval['cause'] | undefined {
-  const { scope, registered } = registration;
+function removalCause(instance: Instance, group: NodeGroup, registration: Registration): InstanceRemoval['cause'] | undefined {
+  const { context, registered } = registration;
   // Azure refuses a whole batch for one machine that its owner protects.
   if (group.frozen !== undefined || registered.has(instance.key) || instance.protectedFrom === 'actions') return undefined;
   if (instance.state === 'failed') return 'failed';
   const confirmed = group.target.known && group.target.confirmed;
   if (instance.protectedFrom !== undefined || !mayJoin(instance) || !confirmed || !registration.idsCompare) return undefined;
-  return isOverdue(instance, group, { ...scope, nowMs: scope.observation.nowMs }) ? 'never-registered' : undefined;
+  return isOverdue(instance, group, { ...context, nowMs: context.observation.nowMs }) ? 'never-registered' : undefined;
 }

@@ -38,7 +38,7 @@ export function utilizationOf(
 // Nodes that are there for their devices: those alone say how much such a node is used.
 
 /** The resource names of devices on Azure sizes. */
-export const DEVICES = ['nvidia.com/gpu', 'amd.com/gpu'] as const;
+export const GPU_RESOURCES = ['nvidia.com/gpu', 'amd.com/gpu'] as const;
 /** AKS sets these on nodes with devices, before a driver reports any. */
 const DEVICE_LABELS = ['accelerator', 'kubernetes.azure.com/accelerator'] as const;
 
@@ -58,7 +58,7 @@ export function deviceUtilization(node: Node, pods: readonly Pod[], devices: rea
 // How much of the devices of a node is allocated, after the Cluster Autoscaler's `simulator/utilization`.
 
 /** Why it cannot be said: a pool that is not complete, or a pod whose claims have no devices yet; undefined: it can. */
-export function unknownUse(node: Node, pods: readonly Pod[]): string | undefined {
+export function unknownDeviceUse(node: Node, pods: readonly Pod[]): string | undefined {
   const [pool] = node.devices?.incomplete ?? [];
   if (pool !== undefined) return `device pool ${pool} is not complete`;
   const waiting = pods.find(({ shape, heldDevices }) => heldDevices === undefined && (shape.devices?.claims.length ?? 0) > 0);
@@ -90,7 +90,7 @@ function shareOf(taken: readonly Device[], set: string, counter: string, limit: 
 }
 
 /** The first pod whose claims of devices cannot be judged: how much of its node is used would be a guess, and so would be moving it. */
-export function unjudgedClaim(pods: readonly Pod[], feature: string): Blocker | undefined {
+export function unsupportedClaim(pods: readonly Pod[], feature: string): Blocker | undefined {
   for (const pod of pods) {
     const claim = pod.shape.unsupported.find((requirement) => requirement.feature === feature);
     if (claim !== undefined)

@@ -14,10 +14,18 @@ import { preemptedNodes } from '../state/preempted-nodes.ts';
 import { brokenNodes } from '../state/node-counts.ts';
 import { overdueInstances } from '../state/unregistered.ts';
 import type { Growth } from './packing/expansion.ts';
-import { type Headroom, fullHeadroom, limitReached, nodesAllowed, occupy, spend, wholeLimit } from './groups/limits.ts';
-import type { ComingNodes } from './groups/existing-capacity.ts';
+import {
+  type Headroom,
+  fullHeadroom,
+  exceededLimit,
+  nodesAllowed,
+  countPresentNodes,
+  countPlannedNodes,
+  atomicLimitReason,
+} from './groups/limits.ts';
+import type { UpcomingGroupNodes } from './groups/existing-capacity.ts';
 import { type Scoring, createScoring } from './packing/option-score.ts';
-import { type Standing, closedZones, reasonNotToTouch } from './groups/group-eligibility.ts';
+import { type GroupStanding, outOfStockZones, reasonAgainstAnyIncrease } from './groups/group-eligibility.ts';
 import { makeTemplate } from './groups/template-node.ts';
 import { findUpcoming } from './groups/upcoming-nodes.ts';
 import type { Claims, ScaleUpInput } from './plan-input.ts';
@@ -26,22 +34,22 @@ import type { NodeTemplate } from '../../domain/node-template.ts';
 const NO_ZONES: ReadonlySet<string> = new Set();
 
 /** What is settled before any pod is looked at. */
-export interface Frame {
+export interface ScaleUpContext {
   readonly input: ScaleUpInput;
   readonly claims: Claims;
-  readonly standing: Standing;
+  readonly standing: GroupStanding;
   /** Of the same chances each time. */
   readonly makeExpanders: () => readonly Expander[];
   readonly scoring: Scoring;
-  readonly coming: readonly ComingNodes[];
+  readonly coming: readonly UpcomingGroupNodes[];
   readonly minimum: ReadonlyMap<NodeGroupId, number>;
   readonly headroom: Headroom;
 }
 
 /** Throws AutoscalerError `config` when the list of expanders is not valid. */
-export function makeFrame(input: ScaleUpInput, claims: Claims): Frame {
+export function makeScaleUpContext(input: ScaleUpInput, claims: Claims): ScaleUpContext {
   const { observation, state, policy } = input;
-  const standing: Standing = {
+  const standing: GroupStanding = {
     state,
     nowMs: observation.nowMs,
     exclude: input.exclude ?? new Set<NodeGroupId>(),
@@ -54,8 +62,8 @@ export function makeFrame(input: ScaleUpInput, claims: Claims): Frame {
   const scoring = createScoring(policy.scaleUp, input.names, observation.cluster.nodes.size);
   const rooms = emptyRooms(observation.cluster.capacity?.quotas ?? [], input.names);
   let headroom = fullHeadroom(policy.scaleUp, observation.cloud.quotas, rooms);
-  for (const node of observation.cluster.nodes.values()) headroom = occupy(headroom, node, 1);
-  const coming: ComingNodes[] = [];
+  for (const node of observation.cluster.nodes.values()) headroom = countPresentNodes(headroom, node, 1);
+  const coming: UpcomingGroupNodes[] = [];
   for (const group of observation.cloud.groups) {
     const upcoming = findUpcoming(group, observation, state, policy);
     if (group.template === undefined || upcoming.unregistered.length + upcoming.unready.length === 0) continue;
@@ -63,7 +71,7 @@ export function makeFrame(input: ScaleUpInput, claims: Claims): Frame {
       template: makeTemplate(group, attaching(group.template, input.names), observation.cluster.daemonSets, NO_ZONES),
       upcoming,
     });
-    headroom = occupy(headroom, group.template, upcoming.unregistered.length);
+    headroom = countPresentNodes(headroom, group.template, upcoming.unregistered.length);
   }
   const minimum = new Map<NodeGroupId, number>();
   const broken = brokenNodes(observation, state, policy);
@@ -74,13 +82,13 @@ export function makeFrame(input: ScaleUpInput, claims: Claims): Frame {
     const nodes = Math.min(missing, room, nodesAllowed(headroom, group.template));
     if (nodes < 1 || (isWhole(group) && nodes < missing)) continue;
     minimum.set(group.id, nodes);
-    headroom = spend(headroom, group.template, nodes);
+    headroom = countPlannedNodes(headroom, group.template, nodes);
   }
   return { input, claims, standing, makeExpanders, scoring, coming, minimum, headroom };
 }
 
 /** How large the group may be after this plan. */
-export function rampFor({ input }: Pick<Frame, 'input'>, group: NodeGroup): Ramp {
+export function rampFor({ input }: Pick<ScaleUpContext, 'input'>, group: NodeGroup): Ramp {
   return paceOf(group, input);
 }
 
@@ -92,14 +100,14 @@ function paceOf(group: NodeGroup, { policy, state, observation }: ScaleUpInput):
 }
 
 /** Why a group of that size may not grow for now, if it may not. */
-export function reachedRamp(frame: Frame, group: NodeGroup, size: number): SkipReason | undefined {
-  const { ceiling, reason } = rampFor(frame, group);
+export function rampReason(context: ScaleUpContext, group: NodeGroup, size: number): SkipReason | undefined {
+  const { ceiling, reason } = rampFor(context, group);
   return size >= ceiling ? reason : undefined;
 }
 
 /** Instances that never became nodes, or broke, count as missing: a replacement comes first, then they may go. */
-function missingToMinimum(group: NodeGroup, lost: number, standing: Standing): number {
-  if (!group.target.known || reasonNotToTouch(group, standing) !== undefined) return 0;
+function missingToMinimum(group: NodeGroup, lost: number, standing: GroupStanding): number {
+  if (!group.target.known || reasonAgainstAnyIncrease(group, standing) !== undefined) return 0;
   const missing = Math.min(group.minSize + lost, group.maxSize) - group.target.value;
   return missing > 0 && isWhole(group) ? group.maxSize - group.target.value : missing;
 }
@@ -110,31 +118,31 @@ export function leavingNodes({ observation, state }: Pick<ScaleUpInput, 'observa
 }
 
 /** The nodes of an increase to the minimum size serve pods like any other node to come. */
-export function minimumNodes(frame: Frame): readonly ComingNodes[] {
-  const { cloud, cluster } = frame.input.observation;
+export function nodesToMinimum(context: ScaleUpContext): readonly UpcomingGroupNodes[] {
+  const { cloud, cluster } = context.input.observation;
   return cloud.groups.flatMap((group) => {
-    const nodes = frame.minimum.get(group.id) ?? 0;
+    const nodes = context.minimum.get(group.id) ?? 0;
     if (nodes === 0 || group.template === undefined) return [];
-    const offered = attaching(group.template, frame.input.names);
-    const template = makeTemplate(group, offered, cluster.daemonSets, closedZones(group, frame.standing));
+    const offered = attaching(group.template, context.input.names);
+    const template = makeTemplate(group, offered, cluster.daemonSets, outOfStockZones(group, context.standing));
     return [{ template, upcoming: { unregistered: Array.from({ length: nodes }, () => undefined), unready: [] } }];
   });
 }
 
 /** Limits of the cluster, the plan and the cloud that keep the group from growing at all. */
-export function reasonByLimits(
+export function limitReason(
   headroom: Headroom,
   group: NodeGroup,
   template: NodeTemplate,
   { policy, size }: { readonly policy: Policy; readonly size: number },
 ): SkipReason | undefined {
-  const reached = limitReached(headroom, template, policy.scaleUp);
-  return reached ?? (isWhole(group) ? wholeLimit(headroom, template, group.maxSize - size) : undefined);
+  const reached = exceededLimit(headroom, template, policy.scaleUp);
+  return reached ?? (isWhole(group) ? atomicLimitReason(headroom, template, group.maxSize - size) : undefined);
 }
 
 /** The group's target with what the plan adds: to the minimum, and, once known, for pods. */
-export function sizeWith(frame: Frame, id: NodeGroupId, growth: Growth | undefined): number {
-  const target = frame.input.observation.cloud.groups.find((group) => group.id === id)?.target;
+export function plannedSize(context: ScaleUpContext, id: NodeGroupId, growth: Growth | undefined): number {
+  const target = context.input.observation.cloud.groups.find((group) => group.id === id)?.target;
   const before = target?.known === true ? target.value : 0;
-  return before + (frame.minimum.get(id) ?? 0) + (growth?.grown.get(id)?.nodes ?? 0);
+  return before + (context.minimum.get(id) ?? 0) + (growth?.grown.get(id)?.nodes ?? 0);
 }

@@ -9,26 +9,34 @@ import { unfitness, tooStale } from '../state/cluster-health.ts';
 import { holdsRoom } from '../state/reserved-room.ts';
 import { bookedPods, isCheck } from '../capacity-objects/provisioning-requests.ts';
 import { withProvenDevices } from '../state/unpublished-devices.ts';
-import { bestByPriority } from './pods/priority-order.ts';
+import { bestPlanByPriority } from './pods/priority-order.ts';
 import { byPrecedence, displacedPods, isExpendable, priorityOf } from './pods/unschedulable-pods.ts';
 import { type EquivalenceGroup, groupPods } from './pods/equivalence-groups.ts';
-import { withoutFaulty } from './pods/unallocatable-claims.ts';
+import { withoutUnallocatableClaims } from './pods/unallocatable-claims.ts';
 import { grow } from './packing/expand.ts';
-import type { PlanTimer } from './pods/plan-deadline.ts';
-import { type Capacity, addComing, branchOf, placeOnCapacity } from './groups/existing-capacity.ts';
-import { likenessOf } from './groups/similar-groups.ts';
-import { closedZones, reasonNotToGrow } from './groups/group-eligibility.ts';
+import type { PlanDeadline } from './pods/plan-deadline.ts';
+import { type ExistingCapacity, addUpcomingNodes, copyCapacity, placeOnCapacity } from './groups/existing-capacity.ts';
+import { similarityRulesOf } from './groups/similar-groups.ts';
+import { outOfStockZones, reasonAgainstIncrease } from './groups/group-eligibility.ts';
 import { type GroupTemplate, makeTemplate } from './groups/template-node.ts';
 import type { Claims, ScaleUpInput } from './plan-input.ts';
-import { type Frame, leavingNodes, makeFrame, minimumNodes, rampFor, reasonByLimits, sizeWith } from './plan-context.ts';
-import { explain, finish, noGrowth } from './plan-result.ts';
+import {
+  type ScaleUpContext,
+  leavingNodes,
+  makeScaleUpContext,
+  nodesToMinimum,
+  rampFor,
+  limitReason,
+  plannedSize,
+} from './plan-context.ts';
+import { explainUnplacedPods, buildScaleUpPlan, noGrowth } from './plan-result.ts';
 import { withFork } from '../../scheduling/snapshot/fork.ts';
 
 /** Who else is there, and how new nodes are given. */
 export interface PlanFor extends Omit<Claims, 'booked'> {
   /** Where capacity is short those of higher priority are served first. Otherwise everybody at once. */
   readonly byPriority: boolean;
-  readonly timer: PlanTimer;
+  readonly timer: PlanDeadline;
 }
 
 /** The snapshot is left as found. */
@@ -43,13 +51,13 @@ export function planFor(input: ScaleUpInput, pods: readonly Pod[], ignored: Read
     const held = [...asking, ...booked, ...others.last].some(holdsRoom) ? { held: 'unknown' as const } : {};
     return { increases: [], skipped: [], verdicts, options: [], ...held, summary: `no scale-up: ${blocked}` };
   }
-  const frame = makeFrame(input, { booked, waiting: others.waiting, last: others.last });
+  const context = makeScaleUpContext(input, { booked, waiting: others.waiting, last: others.last });
   const daemons = [...verdicts].filter(([, verdict]) => isDaemon(verdict)).map(([pod]) => pod);
   const everybody = [asking, daemons, booked, others.waiting, others.last];
   if (everybody.every(({ length }) => length === 0) && leavingNodes(input).size === 0)
-    return finish(frame, { skips: new Map(), growth: noGrowth(frame), templates: [] }, verdicts);
+    return buildScaleUpPlan(context, { skips: new Map(), growth: noGrowth(context), templates: [] }, verdicts);
   const snapshot = input.snapshot ?? freshSnapshot(input);
-  return withFork(snapshot, () => planPods(frame, { asking, daemons, verdicts, ...others }, snapshot));
+  return withFork(snapshot, () => planPods(context, { asking, daemons, verdicts, ...others }, snapshot));
 }
 
 /** Why no group may grow at all, or undefined. */
@@ -72,39 +80,39 @@ interface Asked extends Pick<PlanFor, 'byPriority' | 'timer'> {
 }
 
 /** Places who finds a place, once; grows for the others, as often as it takes to serve them in the right order. */
-function planPods(frame: Frame, asked: Asked, snapshot: ClusterSnapshot): ScaleUpPlan {
+function planPods(context: ScaleUpContext, asked: Asked, snapshot: ClusterSnapshot): ScaleUpPlan {
   const { verdicts, byPriority, timer } = asked;
-  const displaced = displacedPods(frame.input.observation, leavingNodes(frame.input));
-  makeRoom(frame, displaced, snapshot);
-  const { groups } = frame.input.observation.cloud;
-  const asking = frame.input.request === undefined ? withoutFaulty(asked.asking, groups, snapshot, verdicts) : asked.asking;
-  const capacity = capacityOf(frame, snapshot);
-  addComing(capacity, [...frame.coming, ...minimumNodes(frame)]);
-  const { left, tied } = placeInOrder(frame, capacity, { ...asked, asking, displaced });
-  const { templates, skips } = templatesOf(frame);
+  const displaced = displacedPods(context.input.observation, leavingNodes(context.input));
+  makeRoom(context, displaced, snapshot);
+  const { groups } = context.input.observation.cloud;
+  const asking = context.input.request === undefined ? withoutUnallocatableClaims(asked.asking, groups, snapshot, verdicts) : asked.asking;
+  const capacity = capacityOf(context, snapshot);
+  addUpcomingNodes(capacity, [...context.coming, ...nodesToMinimum(context)]);
+  const { left, tied } = placeInOrder(context, capacity, { ...asked, asking, displaced });
+  const { templates, skips } = templatesOf(context);
   const tryIn = (steps: readonly number[]): ScaleUpPlan =>
     withFork(snapshot, () => {
       const turns = inSteps(left, steps).map((pods) => groupPods(pods, tied));
-      const settled = { turns, tied, capacity: branchOf(capacity), templates, skips, verdicts: new Map(verdicts), timer };
-      return growFor(frame, settled);
+      const settled = { turns, tied, capacity: copyCapacity(capacity), templates, skips, verdicts: new Map(verdicts), timer };
+      return growFor(context, settled);
     });
-  return byPriority ? bestByPriority(asking, tryIn, timer) : tryIn([]);
+  return byPriority ? bestPlanByPriority(asking, tryIn, timer) : tryIn([]);
 }
 
 /** The groups that may grow, with what a new node offers, and why the others may not. */
-function templatesOf(frame: Frame): Pick<Settled, 'templates' | 'skips'> {
-  const { observation, policy, names } = frame.input;
+function templatesOf(context: ScaleUpContext): Pick<Settled, 'templates' | 'skips'> {
+  const { observation, policy, names } = context.input;
   const skips = new Map<NodeGroupId, SkipReason>();
   const templates: GroupTemplate[] = [];
   for (const group of observation.cloud.groups) {
-    const size = sizeWith(frame, group.id, undefined);
+    const size = plannedSize(context, group.id, undefined);
     const reason =
-      reasonNotToGrow(group, frame.standing, size, rampFor(frame, group)) ??
-      (group.template === undefined ? undefined : reasonByLimits(frame.headroom, group, group.template, { policy, size }));
+      reasonAgainstIncrease(group, context.standing, size, rampFor(context, group)) ??
+      (group.template === undefined ? undefined : limitReason(context.headroom, group, group.template, { policy, size }));
     if (reason !== undefined) skips.set(group.id, reason);
     else if (group.template !== undefined) {
-      const offered = withProvenDevices(attaching(group.template, names), group, frame.input);
-      templates.push(makeTemplate(group, offered, observation.cluster.daemonSets, closedZones(group, frame.standing)));
+      const offered = withProvenDevices(attaching(group.template, names), group, context.input);
+      templates.push(makeTemplate(group, offered, observation.cluster.daemonSets, outOfStockZones(group, context.standing)));
     }
   }
   return { templates, skips };
@@ -115,38 +123,38 @@ interface Settled extends Pick<PlanFor, 'timer'> {
   /** Who asks for nodes, those that are served first first. */
   readonly turns: readonly (readonly EquivalenceGroup[])[];
   readonly tied: ReadonlySet<PodShape>;
-  readonly capacity: Capacity;
+  readonly capacity: ExistingCapacity;
   readonly templates: readonly GroupTemplate[];
   readonly skips: ReadonlyMap<NodeGroupId, SkipReason>;
   readonly verdicts: Map<Pod, PodVerdict>;
 }
 
 /** Leaves what it grew by in the snapshot. */
-function growFor(frame: Frame, { turns, tied, capacity, templates, skips, verdicts, timer }: Settled): ScaleUpPlan {
-  const { observation, policy } = frame.input;
+function growFor(context: ScaleUpContext, { turns, tied, capacity, templates, skips, verdicts, timer }: Settled): ScaleUpPlan {
+  const { observation, policy } = context.input;
   const { snapshot } = capacity;
-  const isTurn = frame.input.request !== undefined;
+  const isTurn = context.input.request !== undefined;
   const growth = grow({
     snapshot,
-    templates: mayGrow(frame) ? templates : [],
+    templates: mayGrow(context) ? templates : [],
     turns,
     allOrNothing: isTurn,
     together: isTurn && policy.scaleUp.balanceSimilarGroups,
-    scoring: frame.scoring,
-    expanders: frame.makeExpanders(),
-    headroom: frame.headroom,
-    sizeOf: (id) => sizeWith(frame, id, undefined),
-    ceilingOf: (group) => rampFor(frame, group).ceiling,
+    scoring: context.scoring,
+    expanders: context.makeExpanders(),
+    headroom: context.headroom,
+    sizeOf: (id) => plannedSize(context, id, undefined),
+    ceilingOf: (group) => rampFor(context, group).ceiling,
     retry: (waiting) => placeOnCapacity(capacity, waiting, tied, verdicts),
     planned: capacity.planned,
     turn: observation.loopId,
     timer,
-    likeness: likenessOf(policy.scaleUp),
+    likeness: similarityRulesOf(policy.scaleUp),
     balance: policy.scaleUp.balanceSimilarGroups && !isTurn,
   });
   for (const [group, { pods: helped }] of growth.grown) for (const pod of helped) verdicts.set(pod, { kind: 'triggered', group });
-  explain({ frame, snapshot, groups: turns.flat(), templates, growth, skips, verdicts });
-  return finish(frame, { skips, growth, templates }, verdicts);
+  explainUnplacedPods({ context, snapshot, groups: turns.flat(), templates, growth, skips, verdicts });
+  return buildScaleUpPlan(context, { skips, growth, templates }, verdicts);
 }
 
 function inSteps(pods: readonly Pod[], steps: readonly number[]): readonly (readonly Pod[])[] {
@@ -164,7 +172,7 @@ interface Placing extends Asked {
 }
 
 /** Booked room first, then whose turn it is not, then those that ask, then who only takes what is left. Answers who needs nodes. */
-function placeInOrder({ claims, input }: Frame, capacity: Capacity, { asking, daemons, displaced, verdicts }: Placing) {
+function placeInOrder({ claims, input }: ScaleUpContext, capacity: ExistingCapacity, { asking, daemons, displaced, verdicts }: Placing) {
   const isTurn = input.request !== undefined;
   const pods = isTurn ? asking : [...displaced, ...daemons, ...asking].sort(byPrecedence);
   const first = isTurn ? [...daemons, ...claims.booked] : claims.booked;
@@ -181,15 +189,15 @@ function placeInOrder({ claims, input }: Frame, capacity: Capacity, { asking, da
 const ANOTHERS_TURN = 'a request for capacity has its turn';
 
 /** Some requests only ask whether there is room. */
-function mayGrow({ input }: Frame): boolean {
+function mayGrow({ input }: ScaleUpContext): boolean {
   const { request, observation } = input;
   const turn = request === undefined ? undefined : observation.cluster.capacity?.requests?.find(({ ref }) => ref.uid === request.uid);
   return turn === undefined || !isCheck(turn);
 }
 
 /** Bound pods that may be pushed aside count for nothing; pods that wait for a pushed-aside place have theirs. */
-function makeRoom(frame: Frame, displaced: readonly Pod[], snapshot: ClusterSnapshot): void {
-  const { observation, policy } = frame.input;
+function makeRoom(context: ScaleUpContext, displaced: readonly Pod[], snapshot: ClusterSnapshot): void {
+  const { observation, policy } = context.input;
   for (const pod of displaced) if (pod.nodeName !== undefined) snapshot.removePod(pod, pod.nodeName);
   const gone = new Set(displaced);
   for (const [node, pods] of observation.cluster.podsByNode) {
@@ -202,9 +210,9 @@ function makeRoom(frame: Frame, displaced: readonly Pod[], snapshot: ClusterSnap
   }
 }
 
-function capacityOf(frame: Frame, snapshot: ClusterSnapshot): Capacity {
-  const { observation } = frame.input;
-  const leaving = leavingNodes(frame.input);
+function capacityOf(context: ScaleUpContext, snapshot: ClusterSnapshot): ExistingCapacity {
+  const { observation } = context.input;
+  const leaving = leavingNodes(context.input);
   const isUsable = (name: string): boolean => {
     const node = observation.cluster.nodes.get(name);
     return node !== undefined && node.readiness.ready && node.deletionAtMs === undefined && !leaving.has(name);

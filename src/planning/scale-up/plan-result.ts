@@ -9,9 +9,9 @@ import type { ClusterSnapshot } from '../../scheduling/snapshot/cluster-snapshot
 import { fitsStatically } from '../../scheduling/snapshot/node-only-fit.ts';
 import { attaching } from '../../scheduling/volumes/attachments.ts';
 import { holdsRoom } from '../state/reserved-room.ts';
-import { copyOf, plannedName, type GroupTemplate, makeTemplate, templateRefusals } from './groups/template-node.ts';
+import { newNodeFrom, simulatedNodeName, type GroupTemplate, makeTemplate, templateRefusals } from './groups/template-node.ts';
 import type { Growth } from './packing/expansion.ts';
-import { type Frame, reachedRamp, reasonByLimits, sizeWith } from './plan-context.ts';
+import { type ScaleUpContext, rampReason, limitReason, plannedSize } from './plan-context.ts';
 import type { EquivalenceGroup } from './pods/equivalence-groups.ts';
 import { byPrecedence } from './pods/unschedulable-pods.ts';
 import { compareBy } from '../../lib/comparison.ts';
@@ -23,7 +23,7 @@ import { withFork } from '../../scheduling/snapshot/fork.ts';
 /** Asking costs a node in and out of the snapshot; a plan full of refusals is told in general words beyond these. */
 const MOST_QUESTIONS = 500;
 /** One name for all: the snapshot remembers every host name that it has met. */
-const NAME = plannedName('asked');
+const NAME = simulatedNodeName('asked');
 
 /** Reasons that depend on who else is there. */
 const ASKED: ReadonlySet<FitReason['kind']> = new Set(['topology-spread', 'pod-affinity', 'volume', 'device']);
@@ -31,14 +31,14 @@ const ASKED: ReadonlySet<FitReason['kind']> = new Set(['topology-spread', 'pod-a
 export type AskPlaces = (pod: Pod, template: GroupTemplate) => readonly FitReason[];
 
 /** Leaves the snapshot as found. An empty answer: nothing refuses one single pod on one new node, or too much was asked. */
-export function askPlaces(snapshot: ClusterSnapshot): AskPlaces {
+export function refusalsOnNewNode(snapshot: ClusterSnapshot): AskPlaces {
   let asked = 0;
   return (pod, template) => {
     for (const variant of template.variants) {
       if (!fitsStatically(pod.shape, variant) || asked >= MOST_QUESTIONS) continue;
       asked += 1;
       const reasons = withFork(snapshot, () => {
-        snapshot.addNode(copyOf(variant, NAME), template.daemonPods);
+        snapshot.addNode(newNodeFrom(variant, NAME), template.daemonPods);
         return snapshot.check(pod, NAME).filter(({ kind }) => ASKED.has(kind));
       });
       if (reasons.length > 0) return reasons;
@@ -62,11 +62,11 @@ export interface Leftovers {
 }
 
 /** Equal pods share one verdict. */
-export function explainLeftovers(left: Leftovers, verdicts: Map<Pod, PodVerdict>): void {
+export function explainUnplaced(left: Leftovers, verdicts: Map<Pod, PodVerdict>): void {
   const templates = new Map(left.templates.map((template) => [template.group.id, template]));
   for (const group of left.groups) {
     if (group.pods.length === 0) continue;
-    const byGroup = left.all.map((target) => refusalOf(left, group, target, templates.get(target.id)));
+    const byGroup = left.all.map((target) => groupRefusal(left, group, target, templates.get(target.id)));
     const verdict: PodVerdict =
       left.exhausted !== undefined && byGroup.some(({ skip, fit }) => skip === undefined && fit === undefined)
         ? { kind: 'waiting', detail: left.exhausted }
@@ -76,19 +76,23 @@ export function explainLeftovers(left: Leftovers, verdicts: Map<Pod, PodVerdict>
 }
 
 /** What the pod itself lacks is told even of groups that may not grow: waiting for those would not help it. */
-function refusalOf(left: Leftovers, pods: EquivalenceGroup, target: NodeGroup, known: GroupTemplate | undefined): GroupRefusal {
+function groupRefusal(left: Leftovers, pods: EquivalenceGroup, target: NodeGroup, known: GroupTemplate | undefined): GroupRefusal {
   const template =
     known ?? (target.template === undefined ? undefined : makeTemplate(target, attaching(target.template, left.names), [], new Set()));
   const skip = left.stops.get(target.id);
   const alone = template === undefined ? [] : templateRefusals(pods, template, left.names);
-  const fit = alone.length > 0 || template === undefined ? alone : besideOthers(left, pods, template);
+  const fit = alone.length > 0 || template === undefined ? alone : refusalsByOtherPods(left, pods, template);
   if (skip !== undefined) return { group: target.id, skip, ...(fit.length > 0 ? { fit } : {}) };
   if (fit.length > 0) return { group: target.id, fit };
   return left.exhausted === undefined ? { group: target.id, fit: topologyReasons(pods) } : { group: target.id };
 }
 
 /** Pods that only need room, and those that found no place only because a plan ended early, are kept out by nobody. */
-function besideOthers(left: Leftovers, { pods: [pod], tied, shape }: EquivalenceGroup, template: GroupTemplate): readonly FitReason[] {
+function refusalsByOtherPods(
+  left: Leftovers,
+  { pods: [pod], interdependent: tied, shape }: EquivalenceGroup,
+  template: GroupTemplate,
+): readonly FitReason[] {
   if (pod === undefined || left.exhausted !== undefined || !(tied || shape.devices !== undefined)) return [];
   return left.ask(pod, template);
 }
@@ -106,8 +110,8 @@ function topologyReasons({ shape }: EquivalenceGroup): readonly FitReason[] {
 }
 
 /** A verdict for every pod that found no place. */
-export function explain(outcome: {
-  readonly frame: Frame;
+export function explainUnplacedPods(outcome: {
+  readonly context: ScaleUpContext;
   readonly snapshot: ClusterSnapshot;
   readonly groups: readonly EquivalenceGroup[];
   readonly templates: readonly GroupTemplate[];
@@ -115,19 +119,22 @@ export function explain(outcome: {
   readonly skips: ReadonlyMap<NodeGroupId, SkipReason>;
   readonly verdicts: Map<Pod, PodVerdict>;
 }): void {
-  const { frame, snapshot, groups, templates, growth, skips, verdicts } = outcome;
-  const { names, policy, observation } = frame.input;
+  const { context, snapshot, groups, templates, growth, skips, verdicts } = outcome;
+  const { names, policy, observation } = context.input;
   const stops = new Map(skips);
   for (const { group, template } of templates) {
-    const full = sizeWith(frame, group.id, growth) >= group.maxSize;
-    const size = sizeWith(frame, group.id, growth);
+    const full = plannedSize(context, group.id, growth) >= group.maxSize;
+    const size = plannedSize(context, group.id, growth);
     const limit = full
       ? ({ kind: 'max-size', max: group.maxSize } as const)
-      : (reachedRamp(frame, group, size) ?? reasonByLimits(growth.headroom, group, template, { policy, size }));
+      : (rampReason(context, group, size) ?? limitReason(growth.headroom, group, template, { policy, size }));
     if (limit !== undefined) stops.set(group.id, limit);
   }
-  const exhausted = exhaustedBecause(growth, policy.scaleUp.maxNodesPerScaleUp);
-  explainLeftovers({ groups, all: observation.cloud.groups, templates, stops, names, ask: askPlaces(snapshot), exhausted }, verdicts);
+  const exhausted = endedEarlyBecause(growth, policy.scaleUp.maxNodesPerScaleUp);
+  explainUnplaced(
+    { groups, all: observation.cloud.groups, templates, stops, names, ask: refusalsOnNewNode(snapshot), exhausted },
+    verdicts,
+  );
 }
 
 interface Result {
@@ -137,22 +144,28 @@ interface Result {
 }
 
 /** The plan, in the order of names. */
-export function finish(frame: Frame, { skips, growth, templates }: Result, verdicts: ReadonlyMap<Pod, PodVerdict>): ScaleUpPlan {
-  const helped = triggeredBy(verdicts);
-  const increases = frame.input.observation.cloud.groups.flatMap((group) => increaseOf(frame, group, growth, helped.get(group.id) ?? []));
+export function buildScaleUpPlan(
+  context: ScaleUpContext,
+  { skips, growth, templates }: Result,
+  verdicts: ReadonlyMap<Pod, PodVerdict>,
+): ScaleUpPlan {
+  const helped = podsByTriggeredGroup(verdicts);
+  const increases = context.input.observation.cloud.groups.flatMap((group) =>
+    increaseOf(context, group, growth, helped.get(group.id) ?? []),
+  );
   // To its minimum, too.
   const growing = new Set(increases.map(({ group }) => group));
   const unchosen = templates
     .filter(({ group }) => !growth.grown.has(group.id) && !growing.has(group.id))
     .map(({ group }): SkippedGroup => {
-      const expander = frame.input.policy.scaleUp.expanders.join(',');
+      const expander = context.input.policy.scaleUp.expanders.join(',');
       if (growth.options.has(group.id)) return { group: group.id, reason: { kind: 'not-chosen', expander } };
       const isJudged = growth.cutShortAfter === undefined || growth.judged.has(group.id);
       return { group: group.id, reason: { kind: isJudged ? 'no-pod-fits' : 'not-judged' } };
     });
   const skipped = [...skips].map(([group, reason]): SkippedGroup => ({ group, reason })).concat(unchosen);
   skipped.sort(compareBy((item) => item.group));
-  const notes = frame.scoring.remarks(frame.input.observation.cloud.groups);
+  const notes = context.scoring.remarks(context.input.observation.cloud.groups);
   return {
     increases,
     skipped,
@@ -160,27 +173,27 @@ export function finish(frame: Frame, { skips, growth, templates }: Result, verdi
     options: [...growth.options.values()],
     ...defined({ cutShortAfter: growth.cutShortAfter }),
     ...(notes.length === 0 ? {} : { notes }),
-    ...heldIn(verdicts),
-    summary: summarize(increases, growth, verdicts),
+    ...reservedRoom(verdicts),
+    summary: summarizeIncreases(increases, growth, verdicts),
   };
 }
 
 /** Places of virtual pods on nodes that are there; those on nodes to come hold nothing that could be removed. */
-function heldIn(verdicts: ReadonlyMap<Pod, PodVerdict>): Pick<ScaleUpPlan, 'held'> {
+function reservedRoom(verdicts: ReadonlyMap<Pod, PodVerdict>): Pick<ScaleUpPlan, 'held'> {
   const held = [...verdicts].flatMap(([pod, verdict]): readonly HeldRoom[] =>
     holdsRoom(pod) && verdict.kind === 'fits-present-node' ? [{ pod, node: verdict.node }] : [],
   );
   return held.length === 0 ? {} : { held };
 }
 
-function increaseOf(frame: Frame, group: NodeGroup, growth: Growth, pods: readonly Pod[]): readonly Increase[] {
-  const to = sizeWith(frame, group.id, growth);
+function increaseOf(context: ScaleUpContext, group: NodeGroup, growth: Growth, pods: readonly Pod[]): readonly Increase[] {
+  const to = plannedSize(context, group.id, growth);
   if (!group.target.known || to <= group.target.value) return [];
   const { value: from, version } = group.target;
   return [{ group: group.id, from, to, version, pods: [...pods].sort(byPrecedence), cause: pods.length > 0 ? 'pods' : 'min-size' }];
 }
 
-function triggeredBy(verdicts: ReadonlyMap<Pod, PodVerdict>): ReadonlyMap<NodeGroupId, readonly Pod[]> {
+function podsByTriggeredGroup(verdicts: ReadonlyMap<Pod, PodVerdict>): ReadonlyMap<NodeGroupId, readonly Pod[]> {
   const helped = new Map<NodeGroupId, Pod[]>();
   for (const [pod, verdict] of verdicts) {
     if (verdict.kind !== 'triggered') continue;
@@ -192,18 +205,18 @@ function triggeredBy(verdicts: ReadonlyMap<Pod, PodVerdict>): ReadonlyMap<NodeGr
 }
 
 /** Where nothing asks for a node. */
-export function noGrowth(frame: Frame): Growth {
-  return { grown: new Map(), options: new Map(), headroom: frame.headroom, unfinished: false, judged: new Set() };
+export function noGrowth(context: ScaleUpContext): Growth {
+  return { grown: new Map(), options: new Map(), headroom: context.headroom, unfinished: false, judged: new Set() };
 }
 
 /** Why the plan ended early, if it did. */
-function exhaustedBecause(growth: Growth, maxNodes: number): string | undefined {
+function endedEarlyBecause(growth: Growth, maxNodes: number): string | undefined {
   if (growth.cutShortAfter !== undefined) return 'the time for one plan was up';
   if (growth.headroom.thisPlan < 1) return `the limit of ${maxNodes} new nodes per scale-up is reached`;
   return growth.unfinished ? 'one plan does not take more rounds than this' : undefined;
 }
 
-function summarize(increases: readonly Increase[], growth: Growth, verdicts: ReadonlyMap<Pod, PodVerdict>): string {
+function summarizeIncreases(increases: readonly Increase[], growth: Growth, verdicts: ReadonlyMap<Pod, PodVerdict>): string {
   const stuck = [...verdicts].filter(([, verdict]) => verdict.kind === 'helpless' || verdict.kind === 'waiting');
   const rest =
     stuck.length === 0 ? '' : `; ${stuck.length} pods stay pending, first ${podName(stuck[0]?.[0] ?? { namespace: '', name: '' })}`;

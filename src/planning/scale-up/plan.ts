@@ -8,12 +8,12 @@ import type { PodVerdict } from '../../domain/reasons.ts';
 import { bufferPods } from '../capacity-objects/buffer-pods.ts';
 import { holdsRoom } from '../state/reserved-room.ts';
 import { requestPods } from '../capacity-objects/provisioning-requests.ts';
-import { isHelped, isStuck } from './pods/priority-order.ts';
+import { isPlaced, isUnplaced } from './pods/priority-order.ts';
 import { byPrecedence, gpuIndexes, isExpendable, reasonToIgnore } from './pods/unschedulable-pods.ts';
-import { injectPods } from './pods/expected-pods.ts';
+import { expectedPods } from './pods/expected-pods.ts';
 import type { RequestTurn, ScaleUpInput } from './plan-input.ts';
 import { type PlanFor, planFor } from './plan-for-pods.ts';
-import { PlanTimer } from './pods/plan-deadline.ts';
+import { PlanDeadline } from './pods/plan-deadline.ts';
 
 /**
  * Decides which groups grow, for which pods, and says why for every pending pod and every group.
@@ -24,8 +24,8 @@ export function planScaleUp(input: ScaleUpInput): ScaleUpPlan {
   const asking: Pod[] = [];
   const verdicts = ignoredPods(input, asking);
   if (input.request !== undefined) return planForRequest(input, input.request, { asking, verdicts });
-  const how = { waiting: [], last: [], byPriority: true, timer: new PlanTimer(input.isLate) };
-  const foreseen = injectPods(observation, policy.scaleUp, asking.length);
+  const how = { waiting: [], last: [], byPriority: true, timer: new PlanDeadline(input.isLate) };
+  const foreseen = expectedPods(observation, policy.scaleUp, asking.length);
   const buffers = buffered(input, asking.length + foreseen.pods.length);
   if (policy.scaleUp.proactive !== true && policy.capacity?.bufferInjection !== true) return planFor(input, asking, verdicts, how);
   const plan = yieldingRoom(input, [...asking, ...foreseen.pods], { buffers: buffers.pods, verdicts, how });
@@ -44,7 +44,7 @@ function planForRequest(
   const request = capacity.requests?.find(({ ref }) => ref.uid === uid);
   const pods = request === undefined ? [] : (requestPods(request, capacity, observation.nowMs) ?? []);
   const waiting = asking.toSorted(byPrecedence);
-  const timer = new PlanTimer(input.isLate);
+  const timer = new PlanDeadline(input.isLate);
   return planFor(input, pods, verdicts, { waiting, last: buffered(input, 0).pods, byPriority: false, timer });
 }
 
@@ -58,7 +58,7 @@ function yieldingRoom(
   { buffers, verdicts, how }: { readonly buffers: readonly Pod[]; readonly verdicts: ReadonlyMap<Pod, PodVerdict>; readonly how: PlanFor },
 ): ScaleUpPlan {
   const plan = planFor(input, [...asking, ...buffers], verdicts, how);
-  if (!buffers.some((pod) => isHelped(plan, pod)) || !asking.some((pod) => isStuck(plan, pod))) return plan;
+  if (!buffers.some((pod) => isPlaced(plan, pod)) || !asking.some((pod) => isUnplaced(plan, pod))) return plan;
   const without = planFor(input, asking, verdicts, how);
   return helpedIn(without) > helpedIn(plan) ? { ...without, held: 'unknown' } : plan;
 }

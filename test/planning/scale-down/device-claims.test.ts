@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { claimUtilization, unknownUse } from '../../../src/planning/scale-down/utilization.ts';
+import { claimUtilization, unknownDeviceUse } from '../../../src/planning/scale-down/utilization.ts';
 import { simulateRemoval } from '../../../src/planning/scale-down/simulate-removal.ts';
 import { ClusterSnapshot } from '../../../src/scheduling/snapshot/cluster-snapshot.ts';
 import { aCluster, aNode, aPod, resourceNames } from '../../support/builders.ts';
@@ -41,11 +41,11 @@ describe('utilization of claimed devices', () => {
 
   it('is not said of incomplete pools and of claims without devices', () => {
     const node = aNode({ name: 'n', devices: { pools: [], incomplete: ['gpu/n'], held: [] } });
-    expect(unknownUse(node, [])).toBe('device pool gpu/n is not complete');
-    expect(unknownUse(aNode({ name: 'n' }), [aPod({ name: 'p', nodeName: 'n', shape: claiming(1) })])).toBe(
+    expect(unknownDeviceUse(node, [])).toBe('device pool gpu/n is not complete');
+    expect(unknownDeviceUse(aNode({ name: 'n' }), [aPod({ name: 'p', nodeName: 'n', shape: claiming(1) })])).toBe(
       'pod default/p claims devices that it has not got',
     );
-    expect(unknownUse(aNode({ name: 'n' }), [holding('n', 1)])).toBeUndefined();
+    expect(unknownDeviceUse(aNode({ name: 'n' }), [holding('n', 1)])).toBeUndefined();
   });
 });
 

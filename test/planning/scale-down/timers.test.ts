@@ -1,7 +1,7 @@
 /** What becomes of a node's timer, and of all removals, over several loops. */
 import { describe, expect, it } from 'vitest';
 import { dumpRecord, readDump } from '../../../src/loop/replay/dump.ts';
-import { replay } from '../../../src/loop/replay/replay.ts';
+import { replayDump } from '../../../src/loop/replay/replay.ts';
 import { emptyLoopState } from '../../../src/planning/state/loop-state.ts';
 import { aNode, resourceNames, START_MS } from '../../support/builders.ts';
 import { aPolicy } from '../../support/policy.ts';
@@ -73,7 +73,7 @@ describe('a loop without the time to look at all nodes', () => {
     const observation = observe(WORLD);
     const state = { ...emptyLoopState(START_MS), ...WORLD.state };
     const record = { observation, stateBefore: state, scaleUp: [], scaleDown: plan(cut(2)), policy: aPolicy(), scaleUpPlanned: false };
-    const again = replay(readDump(dumpRecord(record, resourceNames), resourceNames), resourceNames);
+    const again = replayDump(readDump(dumpRecord(record, resourceNames), resourceNames), resourceNames);
     expect(again.equal).toBe(true);
     expect(again.scaleDown?.cutShortAfter).toBe(2);
   });

@@ -4,8 +4,8 @@ import type { Node } from '../../../src/domain/node.ts';
 import { aGroup, aNode, aPod, aTemplate, START_MS } from '../../support/builders.ts';
 import { aDevice, aDeviceClaim, aDevicePool, claiming, DRIVER } from '../../support/devices.ts';
 import type { ScaleUpPlan } from '../../../src/domain/plan.ts';
-import { describeFit } from '../../../src/domain/reasons.ts';
 import { growth, planFor } from './world.ts';
+import { describeFit } from '../../../src/planning/explain/describe-reasons.ts';
 
 const POOLS = [aDevicePool('template', 4)];
 const published = (name: string) => ({ devices: { pools: [aDevicePool(name, 4)], incomplete: [], held: [] } });

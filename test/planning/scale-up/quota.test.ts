@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import type { NodeGroup } from '../../../src/domain/node-group.ts';
 import type { CloudQuota } from '../../../src/domain/quotas-and-prices.ts';
-import { describeSkip } from '../../../src/domain/reasons.ts';
 import { aGroup, aPod } from '../../support/builders.ts';
 import { growth, planFor, skipOf, verdictOf } from './world.ts';
+import { describeSkip } from '../../../src/planning/explain/describe-reasons.ts';
 
 const FAMILY = 'standarddsv5family';
 

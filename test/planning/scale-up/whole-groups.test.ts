@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { NodeGroup } from '../../../src/domain/node-group.ts';
-import { describeSkip } from '../../../src/domain/reasons.ts';
 import { aGroup, aNode, aPod, aTemplate, START_MS } from '../../support/builders.ts';
 import { growth, planFor, skipOf, verdictOf } from './world.ts';
+import { describeSkip } from '../../../src/planning/explain/describe-reasons.ts';
 
 const MINUTE = 60_000;
 

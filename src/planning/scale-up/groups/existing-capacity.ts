@@ -7,17 +7,17 @@ import type { Node } from '../../../domain/node.ts';
 import type { Pod, PodShape } from '../../../domain/pod.ts';
 import type { PodVerdict } from '../../../domain/reasons.ts';
 import type { ClusterSnapshot } from '../../../scheduling/snapshot/cluster-snapshot.ts';
-import { copyOf, plannedName, type GroupTemplate } from './template-node.ts';
+import { newNodeFrom, simulatedNodeName, type GroupTemplate } from './template-node.ts';
 import type { Upcoming } from './upcoming-nodes.ts';
 import { zonePart } from '../../../domain/node-template.ts';
 import { tryInFork } from '../../../scheduling/snapshot/fork.ts';
 
-export interface ComingNodes {
+export interface UpcomingGroupNodes {
   readonly template: GroupTemplate;
   readonly upcoming: Upcoming;
 }
 
-export interface Capacity {
+export interface ExistingCapacity {
   readonly snapshot: ClusterSnapshot;
   /** Whether pods may be sent to a node that is there. */
   readonly isUsable: (node: NodeName) => boolean;
@@ -30,7 +30,7 @@ export interface Capacity {
 }
 
 /** What is decided on the branch is not decided on the trunk. The snapshot is the same: the caller forks it. */
-export function branchOf(capacity: Capacity): Capacity {
+export function copyCapacity(capacity: ExistingCapacity): ExistingCapacity {
   return {
     ...capacity,
     upcoming: new Map(capacity.upcoming),
@@ -40,14 +40,14 @@ export function branchOf(capacity: Capacity): Capacity {
 }
 
 /** Puts the nodes to come into the snapshot. */
-export function addComing(capacity: Capacity, coming: readonly ComingNodes[]): void {
+export function addUpcomingNodes(capacity: ExistingCapacity, coming: readonly UpcomingGroupNodes[]): void {
   for (const { template, upcoming } of coming) {
-    for (const name of upcoming.unready) replaceUnready(capacity, name, template);
+    for (const name of upcoming.unready) replaceUnreadyNode(capacity, name, template);
     let undecided = 0;
     for (const zone of upcoming.unregistered) {
       const variant = variantIn(template, zone);
       if (variant === undefined) undecided += 1;
-      else addUpcoming(capacity, copyOf(variant, upcomingName(capacity, template)), template);
+      else addUpcomingNode(capacity, newNodeFrom(variant, upcomingNodeName(capacity, template)), template);
     }
     if (undecided > 0) capacity.undecided.push({ template, left: undecided });
   }
@@ -55,7 +55,7 @@ export function addComing(capacity: Capacity, coming: readonly ComingNodes[]): v
 
 /** Places the pods (in order of precedence) where they fit; answers those that found nothing. */
 export function placeOnCapacity(
-  capacity: Capacity,
+  capacity: ExistingCapacity,
   pods: readonly Pod[],
   tied: ReadonlySet<PodShape>,
   verdicts: Map<Pod, PodVerdict>,
@@ -69,7 +69,7 @@ export function placeOnCapacity(
     const { key } = pod.shape;
     const before = refused.get(key);
     const hopeless = before !== undefined && (before === placed || !tiedKeys.has(key));
-    const node = hopeless ? undefined : findPlace(capacity, pod);
+    const node = hopeless ? undefined : findNodeFor(capacity, pod);
     if (node === undefined) {
       if (!hopeless) refused.set(key, placed);
       left.push(pod);
@@ -77,37 +77,37 @@ export function placeOnCapacity(
     }
     capacity.snapshot.addPod(pod, node);
     placed += 1;
-    verdicts.set(pod, verdictAt(capacity, node));
+    verdicts.set(pod, placedVerdict(capacity, node));
   }
   return left;
 }
 
-function verdictAt({ upcoming, planned }: Capacity, node: NodeName): PodVerdict {
+function placedVerdict({ upcoming, planned }: ExistingCapacity, node: NodeName): PodVerdict {
   const coming = upcoming.get(node);
   if (coming !== undefined) return { kind: 'fits-upcoming-node', group: coming };
   const asked = planned.get(node);
   return asked === undefined ? { kind: 'fits-present-node', node } : { kind: 'triggered', group: asked };
 }
 
-function findPlace(capacity: Capacity, pod: Pod): NodeName | undefined {
+function findNodeFor(capacity: ExistingCapacity, pod: Pod): NodeName | undefined {
   const { snapshot, upcoming, planned } = capacity;
   const present = snapshot.findNode(pod, (node) => !upcoming.has(node) && capacity.isUsable(node));
   // A node to come has the pods of its DaemonSets already.
   if (present !== undefined || pod.daemonSet) return present;
   return (
     (upcoming.size > 0 ? snapshot.findNode(pod, (node) => upcoming.has(node)) : undefined) ??
-    decideZone(capacity, pod) ??
+    placeInUndecidedZone(capacity, pod) ??
     (planned.size > 0 ? snapshot.findNode(pod, (node) => planned.has(node)) : undefined)
   );
 }
 
-function decideZone(capacity: Capacity, pod: Pod): NodeName | undefined {
+function placeInUndecidedZone(capacity: ExistingCapacity, pod: Pod): NodeName | undefined {
   for (const pool of capacity.undecided) {
     if (pool.left === 0) continue;
     for (const variant of pool.template.variants) {
-      const node = copyOf(variant, upcomingName(capacity, pool.template));
+      const node = newNodeFrom(variant, upcomingNodeName(capacity, pool.template));
       const tryNode = (): boolean => {
-        addUpcoming(capacity, node, pool.template);
+        addUpcomingNode(capacity, node, pool.template);
         return capacity.snapshot.check(pod, node.name).length === 0;
       };
       if (tryInFork(capacity.snapshot, tryNode, Boolean)) {
@@ -121,24 +121,24 @@ function decideZone(capacity: Capacity, pod: Pod): NodeName | undefined {
 }
 
 /** A node that has joined but is not ready yet is judged as the node it is about to be, with the pods it has. */
-function replaceUnready(capacity: Capacity, name: NodeName, template: GroupTemplate): void {
+function replaceUnreadyNode(capacity: ExistingCapacity, name: NodeName, template: GroupTemplate): void {
   const present = capacity.snapshot.get(name);
   const variant = variantIn(template, present?.node.labels['topology.kubernetes.io/zone']) ?? template.variants[0];
   if (present === undefined || variant === undefined) return;
   capacity.snapshot.removeNode(name);
   const hasStatic = (template.template.staticPods ?? []).length > 0;
   const pods = [...present.pods.filter((pod) => !pod.daemonSet && !(hasStatic && pod.mirror)), ...template.daemonPods];
-  capacity.snapshot.addNode({ ...copyOf(variant, name), labels: { ...variant.labels, ...present.node.labels } }, pods);
+  capacity.snapshot.addNode({ ...newNodeFrom(variant, name), labels: { ...variant.labels, ...present.node.labels } }, pods);
   capacity.upcoming.set(name, template.group.id);
 }
 
-function addUpcoming(capacity: Capacity, node: Node, template: GroupTemplate): void {
+function addUpcomingNode(capacity: ExistingCapacity, node: Node, template: GroupTemplate): void {
   capacity.snapshot.addNode(node, template.daemonPods);
   capacity.upcoming.set(node.name, template.group.id);
 }
 
-function upcomingName(capacity: Capacity, template: GroupTemplate): NodeName {
-  return plannedName(`upcoming-${template.group.id}-${capacity.upcoming.size}`);
+function upcomingNodeName(capacity: ExistingCapacity, template: GroupTemplate): NodeName {
+  return simulatedNodeName(`upcoming-${template.group.id}-${capacity.upcoming.size}`);
 }
 
 /** undefined: the group has several zones and which one it will be is not known. */

@@ -7,7 +7,7 @@ import type { Ramp } from '../../state/increase-rate.ts';
 import { isClosedFor } from '../../state/stockouts.ts';
 import { zonePart } from '../../../domain/node-template.ts';
 
-export interface Standing {
+export interface GroupStanding {
   readonly state: LoopState;
   readonly nowMs: number;
   readonly exclude: ReadonlySet<NodeGroupId>;
@@ -16,7 +16,7 @@ export interface Standing {
 }
 
 /** Reasons that forbid any growth, to the minimum size included. */
-export function reasonNotToTouch(group: NodeGroup, { state, nowMs, exclude }: Standing): SkipReason | undefined {
+export function reasonAgainstAnyIncrease(group: NodeGroup, { state, nowMs, exclude }: GroupStanding): SkipReason | undefined {
   if (group.frozen !== undefined) return { kind: 'frozen', detail: group.frozen };
   if (group.growthHeld !== undefined) return { kind: 'frozen', detail: group.growthHeld };
   if (exclude.has(group.id)) return { kind: 'frozen', detail: 'tried already in this loop' };
@@ -31,8 +31,8 @@ export function reasonNotToTouch(group: NodeGroup, { state, nowMs, exclude }: St
  * The same, that its nodes are no use (what a minimum lacks is made up all the same), and that there is nowhere to grow to.
  * `size` is the target with what this plan has added.
  */
-export function reasonNotToGrow(group: NodeGroup, standing: Standing, size: number, ramp: Ramp): SkipReason | undefined {
-  const reason = reasonNotToTouch(group, standing);
+export function reasonAgainstIncrease(group: NodeGroup, standing: GroupStanding, size: number, ramp: Ramp): SkipReason | undefined {
+  const reason = reasonAgainstAnyIncrease(group, standing);
   if (reason !== undefined) return reason;
   const unhealthy = standing.unhealthy.get(group.id);
   if (unhealthy !== undefined) return { kind: 'unhealthy', detail: unhealthy };
@@ -42,7 +42,7 @@ export function reasonNotToGrow(group: NodeGroup, standing: Standing, size: numb
 }
 
 /** Zones of the group, by their last part, that Azure said it has nothing left in. */
-export function closedZones(group: NodeGroup, { state, nowMs }: Standing): ReadonlySet<string> {
+export function outOfStockZones(group: NodeGroup, { state, nowMs }: GroupStanding): ReadonlySet<string> {
   const zonal = liveStockouts(group, state, nowMs).flatMap(({ scope }) => (scope.zone === undefined ? [] : [zonePart(scope.zone)]));
   return new Set(zonal);
 }

@@ -36,7 +36,7 @@ export function fullHeadroom(policy: ScaleUpPolicy, quotas: readonly CloudQuota[
  * Counts nodes that are there or on their way against the cluster's limits: the plan's are its own, and the cloud counts its quotas.
  * Virtual nodes count as nodes, and what they claim to have as nothing.
  */
-export function occupy(room: Headroom, node: Sized, count: number): Headroom {
+export function countPresentNodes(room: Headroom, node: Sized, count: number): Headroom {
   const machines = isVirtual(node.labels) ? 0 : count;
   return {
     nodes: room.nodes - count,
@@ -49,9 +49,9 @@ export function occupy(room: Headroom, node: Sized, count: number): Headroom {
 }
 
 /** Counts newly planned nodes against every limit. Without a template their size is not known and only they are counted. */
-export function spend(room: Headroom, node: Sized | undefined, count: number): Headroom {
-  const occupied = node === undefined ? { ...room, nodes: room.nodes - count } : occupy(room, node, count);
-  return { ...occupied, thisPlan: room.thisPlan - count, quotas: drawn(room.quotas, node, count) };
+export function countPlannedNodes(room: Headroom, node: Sized | undefined, count: number): Headroom {
+  const occupied = node === undefined ? { ...room, nodes: room.nodes - count } : countPresentNodes(room, node, count);
+  return { ...occupied, thisPlan: room.thisPlan - count, quotas: drawQuotas(room.quotas, node, count) };
 }
 
 /** Never negative. */
@@ -80,7 +80,7 @@ function byQuota({ quotas }: Headroom, node: Sized | undefined): readonly number
   });
 }
 
-function drawn(quotas: Headroom['quotas'], node: Sized | undefined, count: number): Headroom['quotas'] {
+function drawQuotas(quotas: Headroom['quotas'], node: Sized | undefined, count: number): Headroom['quotas'] {
   const draws = node?.draws ?? [];
   if (draws.length === 0 || quotas.size === 0) return quotas;
   const after = new Map(quotas);
@@ -95,7 +95,7 @@ function drawn(quotas: Headroom['quotas'], node: Sized | undefined, count: numbe
  * The limits of the cluster that not one more such node keeps (all of them, so that none is raised in vain), or else the
  * quota of the cloud that it would not fit, if any.
  */
-export function limitReached(room: Headroom, node: Sized, policy: ScaleUpPolicy): SkipReason | undefined {
+export function exceededLimit(room: Headroom, node: Sized, policy: ScaleUpPolicy): SkipReason | undefined {
   const limits = [
     limitOn('nodes', { value: policy.maxNodesTotal, left: room.nodes, needs: 1 }),
     limitOn('cores', { value: policy.maxCoresTotal, left: room.cpuMillis / 1000, needs: (node.capacity[CPU] ?? 0) / 1000 }),
@@ -132,7 +132,7 @@ function asQuota(limits: readonly ClusterLimit[]): ExceededQuota {
 }
 
 /** Why a group that grows to its maximum or not at all cannot: not all the nodes that it `needs` are allowed. */
-export function wholeLimit(room: Headroom, node: Sized, needs: number): SkipReason | undefined {
+export function atomicLimitReason(room: Headroom, node: Sized, needs: number): SkipReason | undefined {
   const allowed = nodesAllowed(room, node);
   return allowed < needs ? { kind: 'atomic-limit', needs, allowed } : undefined;
 }

@@ -29,7 +29,7 @@ const PLACE_LABELS: readonly string[] = [
 ];
 
 /** What makes groups similar. */
-export interface Likeness {
+export interface SimilarityRules {
   /** Labels that may differ beside the place. */
   readonly ignoredLabels: readonly string[];
   /** Not empty: groups are similar when they all have these labels with equal values, and nothing else is compared. */
@@ -39,7 +39,7 @@ export interface Likeness {
 }
 
 /** As the policy has it, with the usual measures where it says nothing. */
-export function likenessOf({ balancingIgnoreLabels, balancingLabels, differenceRatios }: ScaleUpPolicy): Likeness {
+export function similarityRulesOf({ balancingIgnoreLabels, balancingLabels, differenceRatios }: ScaleUpPolicy): SimilarityRules {
   return {
     ignoredLabels: balancingIgnoreLabels ?? [],
     labels: balancingLabels ?? [],
@@ -48,7 +48,7 @@ export function likenessOf({ balancingIgnoreLabels, balancingLabels, differenceR
 }
 
 /** As the Cluster Autoscaler judges: `--balancing-label` replaces every other measure. */
-export function areSimilar(left: GroupTemplate, right: GroupTemplate, likeness: Likeness): boolean {
+export function areSimilar(left: GroupTemplate, right: GroupTemplate, likeness: SimilarityRules): boolean {
   const { ignoredLabels, labels = [], ratios = USUAL_DIFFERENCE_RATIOS } = likeness;
   if (labels.length > 0) return labels.every((label) => shareLabel(left.template.labels, right.template.labels, label));
   const ignored = new Set([...PLACE_LABELS, ...ignoredLabels]);
@@ -63,7 +63,7 @@ export function areSimilar(left: GroupTemplate, right: GroupTemplate, likeness: 
 /** The templates by what they are like: the first of each family is the one that the others are compared with. */
 export function similarFamilies(
   templates: readonly GroupTemplate[],
-  likeness: Likeness,
+  likeness: SimilarityRules,
   preference: (group: GroupTemplate['group']) => string,
 ): readonly (readonly GroupTemplate[])[] {
   const families: GroupTemplate[][] = [];
@@ -117,14 +117,14 @@ function shareLabel(left: Labels, right: Labels, label: string): boolean {
 
 // Spreads new nodes over groups so that their sizes end as level as their limits allow.
 
-export interface Levelled {
+export interface GroupSize {
   readonly id: NodeGroupId;
   readonly size: number;
   readonly maxSize: number;
 }
 
 /** New nodes per group: one by one to the smallest that is below its maximum. Groups that get none are absent. */
-export function levelOut(groups: readonly Levelled[], nodes: number): ReadonlyMap<NodeGroupId, number> {
+export function shareEvenly(groups: readonly GroupSize[], nodes: number): ReadonlyMap<NodeGroupId, number> {
   const sizes = groups.map(({ id, size, maxSize }) => ({ id, maxSize, size, added: 0 }));
   for (let left = nodes; left > 0; left--) {
     const open = sizes.filter(({ size, maxSize }) => size < maxSize);

@@ -14,7 +14,7 @@ import { listOf } from '../../../scheduling/devices/device-list.ts';
 import { requestsAlone } from '../../../scheduling/volumes/attachments.ts';
 import { fitsStatically, staticRefusals } from '../../../scheduling/snapshot/node-only-fit.ts';
 import type { EquivalenceGroup } from '../pods/equivalence-groups.ts';
-import { isUntold, sayUntold } from './template-unknowns.ts';
+import { isUnknown, markUnknown } from './template-unknowns.ts';
 import { type StaticPod, type NodeTemplate, zonePart } from '../../../domain/node-template.ts';
 import { defined } from '../../../lib/defined.ts';
 
@@ -44,7 +44,7 @@ export function makeTemplate(
   closedZones: ReadonlySet<string>,
 ): GroupTemplate {
   const zones = template.zones.filter((zone) => !closedZones.has(zonePart(zone)));
-  const name = plannedName(`template-${group.id}`);
+  const name = simulatedNodeName(`template-${group.id}`);
   const variants = zones.length === 0 ? [templateNode(template, name)] : zones.map((zone) => templateNode(template, name, zone));
   const daemons = daemonSets
     .filter(({ shape }) => variants.some((node) => fitsStatically(shape, node)))
@@ -61,17 +61,17 @@ export function makeTemplate(
 }
 
 /** A name that no node of a cluster can have: who pins a pod to a node by name never means one of ours. */
-export function plannedName(what: string): string {
+export function simulatedNodeName(what: string): string {
   return `:${what}`;
 }
 
 /** A copy with a name and host name of its own, so that rules per host tell the copies apart. */
-export function copyOf(variant: Node, name: string): Node {
+export function newNodeFrom(variant: Node, name: string): Node {
   return { ...variant, name, uid: name, labels: { ...variant.labels, [HOSTNAME]: name } };
 }
 
 /** Bit n is set when the pods may go to variant n. 0: not to this group at all. */
-export function variantsFor(pods: EquivalenceGroup, template: GroupTemplate): number {
+export function variantsForPods(pods: EquivalenceGroup, template: GroupTemplate): number {
   const need = pods.shape.sharedVolumes === undefined ? pods.need : needOf(requestsAlone(pods.shape));
   if (countFits(need, template.free) < 1 || takenPort(pods.shape.hostPorts, template.ports) !== undefined) return 0;
   if (refusedByDevices(pods, template).length > 0) return 0;
@@ -87,9 +87,9 @@ export function templateRefusals(pods: EquivalenceGroup, template: GroupTemplate
     ...refusedByPorts(pods.shape, template.ports),
     ...insufficientResources(requestsAlone(pods.shape), template.free, names),
     ...refusedByDevices(pods, template),
-  ].map((reason) => sayUntold(reason, pods.shape, node, template.template));
+  ].map((reason) => markUnknown(reason, pods.shape, node, template.template));
   // What is known to keep the pods away is told before what may do so.
-  const known = all.filter((reason) => !isUntold(reason));
+  const known = all.filter((reason) => !isUnknown(reason));
   const told = known.length > 0 ? known : all;
   return told.filter((reason) => reason.kind === told[0]?.kind);
 }

@@ -8,12 +8,12 @@ import type { FitReason } from '../../../domain/reasons.ts';
 import { undecidedLabel } from '../../../scheduling/predicates/node-affinity.ts';
 import type { NodeTemplate } from '../../../domain/node-template.ts';
 
-export function isUntold(reason: FitReason): boolean {
+export function isUnknown(reason: FitReason): boolean {
   return 'untold' in reason && reason.untold !== undefined;
 }
 
 /** The reason, with what is not known of the template where that decides it. */
-export function sayUntold(reason: FitReason, shape: PodShape, node: Node, { untold, source }: NodeTemplate): FitReason {
+export function markUnknown(reason: FitReason, shape: PodShape, node: Node, { untold, source }: NodeTemplate): FitReason {
   // What kubelets can do, nothing but a node tells.
   if (reason.kind === 'node-features') return source === 'cloud' ? { ...reason, untold: true } : reason;
   if (untold === undefined) return reason;

@@ -8,7 +8,7 @@ import type { Node } from '../../../domain/node.ts';
 import type { Pod } from '../../../domain/pod.ts';
 import type { ClusterSnapshot } from '../../../scheduling/snapshot/cluster-snapshot.ts';
 import type { EquivalenceGroup } from '../pods/equivalence-groups.ts';
-import { agreeOnLabels, areSimilar, type Likeness } from './similar-groups.ts';
+import { agreeOnLabels, areSimilar, type SimilarityRules } from './similar-groups.ts';
 import type { GroupTemplate } from './template-node.ts';
 import { defined } from '../../../lib/defined.ts';
 
@@ -22,9 +22,9 @@ export type Preference = (group: NodeGroup) => string;
  * The templates in families of siblings: alike, preferred alike, and each in a zone of its own. A group of several
  * zones, or of none, is a family by itself. In the order of the templates.
  */
-export function familiesOf(
+export function zonalFamilies(
   templates: readonly GroupTemplate[],
-  likeness: Likeness,
+  likeness: SimilarityRules,
   preference: Preference,
 ): readonly (readonly GroupTemplate[])[] {
   const families: GroupTemplate[][] = [];
@@ -49,22 +49,22 @@ export function familiesOf(
 }
 
 /** Whether the pods mind which zone (or other part of the cluster, save the host) other pods are in. */
-export function mindsZones({ shape }: Pick<EquivalenceGroup, 'shape'>): boolean {
+export function dependsOnZones({ shape }: Pick<EquivalenceGroup, 'shape'>): boolean {
   return [shape.topologySpread, shape.podAffinity, shape.podAntiAffinity].some((rules) =>
     rules.some(({ topologyKey }) => topologyKey !== HOSTNAME),
   );
 }
 
 /** A node that nothing can run on. It has no host name: as a host it does not exist. */
-export function nowhereIn(variant: Node): Node {
+export function placeholderNode(variant: Node): Node {
   return { ...variant, unschedulable: true, labels: { ...variant.labels, [HOSTNAME]: '' } };
 }
 
 /**
  * Puts such nodes into the snapshot where they are in a zone without nodes, so that it counts as a domain of the pod's
- * spread constraints. Answers their names, for {@link forget}.
+ * spread constraints. Answers their names, for {@link removePlaceholderNodes}.
  */
-export function foresee(
+export function addPlaceholderNodes(
   snapshot: ClusterSnapshot,
   pod: Pod,
   { nodes, prefix }: { readonly nodes: readonly Node[]; readonly prefix: string },
@@ -78,7 +78,7 @@ export function foresee(
     });
 }
 
-export function forget(snapshot: ClusterSnapshot, foreseen: readonly NodeName[]): void {
+export function removePlaceholderNodes(snapshot: ClusterSnapshot, foreseen: readonly NodeName[]): void {
   for (const name of foreseen) snapshot.removeNode(name);
 }
 
@@ -87,7 +87,7 @@ export function forget(snapshot: ClusterSnapshot, foreseen: readonly NodeName[])
  * so that a zone without nodes would never be a sibling of those that have some. Labels that alone make groups similar
  * are not asked: they may join machines of different sizes.
  */
-function areSiblings(left: GroupTemplate, right: GroupTemplate, { ignoredLabels, ratios }: Likeness): boolean {
+function areSiblings(left: GroupTemplate, right: GroupTemplate, { ignoredLabels, ratios }: SimilarityRules): boolean {
   if (areSimilar(left, right, { ignoredLabels, ...defined({ ratios }) })) return true;
   const { vmSize, priority } = left.group;
   const areEqual = vmSize.toLowerCase() === right.group.vmSize.toLowerCase() && priority === right.group.priority;

@@ -10,36 +10,36 @@ import type { Resources } from '../../../domain/resources.ts';
 import type { ClusterSnapshot } from '../../../scheduling/snapshot/cluster-snapshot.ts';
 import { takenPort } from '../../../scheduling/predicates/node-gates.ts';
 import { fitsFree } from '../../../scheduling/predicates/resources-fit.ts';
-import { fitsOn, freeAfter, sizeOn, type Estimate } from './estimate.ts';
+import { podsFittingOn, freeAfter, podSizeOn, type Estimate } from './estimate.ts';
 import type { EquivalenceGroup } from '../pods/equivalence-groups.ts';
-import { foresee, forget, mindsZones, nowhereIn } from '../groups/zonal-siblings.ts';
-import { copyOf, variantsFor, type GroupTemplate } from '../groups/template-node.ts';
+import { addPlaceholderNodes, removePlaceholderNodes, dependsOnZones, placeholderNode } from '../groups/zonal-siblings.ts';
+import { newNodeFrom, variantsForPods, type GroupTemplate } from '../groups/template-node.ts';
 import { compareText } from '../../../lib/comparison.ts';
 import { tryInFork } from '../../../scheduling/snapshot/fork.ts';
 
 /** One of the groups that are packed as one. */
-export interface Member {
+export interface FamilyMember {
   readonly template: GroupTemplate;
   /** The most nodes that it may add. */
   readonly limit: number;
 }
 
 /** The whole, and each member's part of it in the members' order. */
-export interface TiedEstimate extends Estimate {
+export interface InterdependentEstimate extends Estimate {
   readonly shares: readonly Estimate[];
   /** The new nodes and whose they are, in the order in which they were added. */
   readonly added: readonly (readonly [NodeName, NodeGroupId])[];
 }
 
 /** A zone variant of the member with the index `of`. */
-interface Place {
+interface NewNodePlace {
   readonly of: number;
   readonly template: GroupTemplate;
   readonly variant: Node;
   readonly mask: number;
 }
 
-interface NewNode extends Place {
+interface NewNode extends NewNodePlace {
   readonly name: string;
   free: Resources;
   ports: readonly HostPort[];
@@ -47,7 +47,7 @@ interface NewNode extends Place {
 
 interface Packing {
   readonly snapshot: ClusterSnapshot;
-  readonly members: readonly Member[];
+  readonly members: readonly FamilyMember[];
   readonly limit: number;
   /** Makes the names of this packing's nodes its own. */
   readonly prefix: string;
@@ -56,13 +56,13 @@ interface Packing {
   readonly counts: number[];
   readonly placed: readonly Map<EquivalenceGroup, number>[];
   /** Nodes as they stand for zones that a member may open. */
-  readonly nowhere: readonly { readonly of: number; readonly node: Node }[];
+  readonly placeholders: readonly { readonly of: number; readonly node: Node }[];
   /** Whether pods that nobody looks at are put into the snapshot too: only a packing that stays needs them there. */
   readonly keep: boolean;
 }
 
 /** A group of pods with the zone variants of each member that it may go to. */
-interface Wanted {
+interface PodsToPack {
   readonly group: EquivalenceGroup;
   readonly masks: readonly number[];
 }
@@ -71,12 +71,12 @@ interface Wanted {
  * Leaves the new nodes and their pods in the snapshot: the caller forks before and reverts or commits after.
  * `limits.nodes` holds for all members together; `limits.prefix` must not begin the name of any node that is there.
  */
-export function estimateTied(
+export function estimateInterdependent(
   groups: readonly EquivalenceGroup[],
-  members: readonly Member[],
+  members: readonly FamilyMember[],
   limits: { readonly nodes: number; readonly prefix: string; readonly keep: boolean },
   snapshot: ClusterSnapshot,
-): TiedEstimate {
+): InterdependentEstimate {
   const { nodes: limit, prefix, keep } = limits;
   const packing: Packing = {
     snapshot,
@@ -86,41 +86,41 @@ export function estimateTied(
     nodes: [],
     counts: members.map(() => 0),
     placed: members.map(() => new Map()),
-    nowhere:
+    placeholders:
       members.length < 2
         ? []
         : members.flatMap(({ template, limit: most }, of) =>
-            most < 1 ? [] : template.variants.map((variant) => ({ of, node: nowhereIn(variant) })),
+            most < 1 ? [] : template.variants.map((variant) => ({ of, node: placeholderNode(variant) })),
           ),
     keep,
   };
   const zoneBound = members.map(() => 0);
-  for (const wanted of packingOrder(groups, members)) {
+  for (const wanted of interdependentPackingOrder(groups, members)) {
     const before = packing.nodes.length;
-    if (wanted.group.tied) placeTied(packing, wanted);
-    else placeUntied(packing, wanted);
+    if (wanted.group.interdependent) placeInterdependent(packing, wanted);
+    else placeIndependent(packing, wanted);
     for (const { of } of packing.nodes.slice(before)) {
       if (wanted.masks[of] !== allVariants(members[of])) zoneBound[of] = (zoneBound[of] ?? 0) + 1;
     }
   }
-  return summed(packing, zoneBound);
+  return toEstimate(packing, zoneBound);
 }
 
-function packingOrder(groups: readonly EquivalenceGroup[], members: readonly Member[]): readonly Wanted[] {
+function interdependentPackingOrder(groups: readonly EquivalenceGroup[], members: readonly FamilyMember[]): readonly PodsToPack[] {
   const allocatable = members[0]?.template.template.allocatable;
   return groups
     .filter((group) => group.pods.length > 0)
     .map((group) => ({
       group,
-      masks: members.map(({ template }) => variantsFor(group, template)),
-      size: allocatable === undefined ? 0 : sizeOn(group.need, allocatable),
+      masks: members.map(({ template }) => variantsForPods(group, template)),
+      size: allocatable === undefined ? 0 : podSizeOn(group.need, allocatable),
     }))
     .filter(({ masks }) => masks.some((mask) => mask !== 0))
     .sort((left, right) => right.size - left.size || compareText(left.group.key, right.group.key));
 }
 
 /** Pods that only need room: as many as fit, node after node. */
-function placeUntied(packing: Packing, wanted: Wanted): void {
+function placeIndependent(packing: Packing, wanted: PodsToPack): void {
   const { nodes } = packing;
   const { group, masks } = wanted;
   let count = 0;
@@ -128,13 +128,13 @@ function placeUntied(packing: Packing, wanted: Wanted): void {
     const node = nodes[at] ?? addAnyNode(packing, wanted);
     if (node === undefined) break;
     if ((node.mask & (masks[node.of] ?? 0)) === 0 || !fitsFree(group.need, node.free, 0)) continue;
-    const each = Math.min(fitsOn(group, node.free, node.ports), group.pods.length - count);
-    if (each > 0) place(packing, node, group, { from: count, to: count + each });
+    const each = Math.min(podsFittingOn(group, node.free, node.ports), group.pods.length - count);
+    if (each > 0) placePods(packing, node, group, { from: count, to: count + each });
     count += each;
   }
 }
 
-function placeTied(packing: Packing, wanted: Wanted): void {
+function placeInterdependent(packing: Packing, wanted: PodsToPack): void {
   const { group, masks } = wanted;
   // Without affinity terms a node that refused once refuses until the emptiest domain has more pods: its own get no fewer.
   const staysRefused = group.shape.podAffinity.length === 0;
@@ -142,7 +142,7 @@ function placeTied(packing: Packing, wanted: Wanted): void {
   let open = usable();
   /** The lowest floors by which any node that was put aside was refused. */
   let floors: readonly number[] | undefined;
-  let foreseen = foreseeMembers(packing, wanted);
+  let foreseen = addMemberPlaceholders(packing, wanted);
   let count = 0;
   while (count < group.pods.length) {
     const pod = group.pods[count];
@@ -158,15 +158,15 @@ function placeTied(packing: Packing, wanted: Wanted): void {
       if (!admits) refused.add(node);
       return admits;
     });
-    const node = found ?? addNode(packing, wanted, pod);
+    const node = found ?? addAdmittingNode(packing, wanted, pod);
     if (node === undefined) {
       if (foreseen.length === 0) break;
       // A zone that no node can be had in is none that the scheduler would count.
-      forget(packing.snapshot, foreseen);
+      removePlaceholderNodes(packing.snapshot, foreseen);
       foreseen = [];
       continue;
     }
-    place(packing, node, group, { from: count, to: count + 1 });
+    placePods(packing, node, group, { from: count, to: count + 1 });
     count += 1;
     if (found === undefined) open.push(node);
     if (staysRefused && refused.size > 0) {
@@ -175,59 +175,62 @@ function placeTied(packing: Packing, wanted: Wanted): void {
     }
     if (!hasRoom(node, group)) open = open.filter((other) => other !== node);
   }
-  forget(packing.snapshot, foreseen);
+  removePlaceholderNodes(packing.snapshot, foreseen);
 }
 
 /** The zones that the pods may open count as there, so that they are opened evenly and not one filled after the other. */
-function foreseeMembers({ snapshot, members, prefix, nowhere }: Packing, { group, masks }: Wanted): readonly NodeName[] {
+function addMemberPlaceholders(
+  { snapshot, members, prefix, placeholders: nowhere }: Packing,
+  { group, masks }: PodsToPack,
+): readonly NodeName[] {
   const [pod] = group.pods;
   if (members.length < 2 || group.shape.topologySpread.length === 0 || pod === undefined) return [];
-  return foresee(snapshot, pod, { nodes: nowhere.filter(({ of }) => masks[of] !== 0).map(({ node }) => node), prefix });
+  return addPlaceholderNodes(snapshot, pod, { nodes: nowhere.filter(({ of }) => masks[of] !== 0).map(({ node }) => node), prefix });
 }
 
 /** A new node that takes the pod, in the first zone that does; zones take turns. */
-function addNode(packing: Packing, wanted: Wanted, pod: Pod): NewNode | undefined {
+function addAdmittingNode(packing: Packing, wanted: PodsToPack, pod: Pod): NewNode | undefined {
   const { snapshot } = packing;
   for (const next of nextPlaces(packing, wanted)) {
     const name = nextName(packing);
     const tryNode = (): boolean => {
-      snapshot.addNode(copyOf(next.variant, name), next.template.daemonPods);
+      snapshot.addNode(newNodeFrom(next.variant, name), next.template.daemonPods);
       return snapshot.admitsBesideOthers(pod, name);
     };
-    if (tryInFork(snapshot, tryNode, Boolean)) return remember(packing, name, next);
+    if (tryInFork(snapshot, tryNode, Boolean)) return recordNode(packing, name, next);
   }
   return undefined;
 }
 
-function addAnyNode(packing: Packing, wanted: Wanted): NewNode | undefined {
+function addAnyNode(packing: Packing, wanted: PodsToPack): NewNode | undefined {
   const [next] = nextPlaces(packing, wanted);
   if (next === undefined) return undefined;
   const name = nextName(packing);
-  packing.snapshot.addNode(copyOf(next.variant, name), next.template.daemonPods);
-  return remember(packing, name, next);
+  packing.snapshot.addNode(newNodeFrom(next.variant, name), next.template.daemonPods);
+  return recordNode(packing, name, next);
 }
 
 /**
  * Where a new node may be tried; nowhere when the limit is reached. Zones of one group take turns; so do the members
  * for pods that mind zones, while other pods go to the first member that can take them.
  */
-function nextPlaces(packing: Packing, { group, masks }: Wanted): readonly Place[] {
+function nextPlaces(packing: Packing, { group, masks }: PodsToPack): readonly NewNodePlace[] {
   const { nodes, counts, members, limit } = packing;
   if (nodes.length >= limit) return [];
   const open = members.flatMap((member, of) => {
     const count = counts[of] ?? 0;
     return count < member.limit ? inTurn(placesOf(member, of, masks[of] ?? 0), count) : [];
   });
-  return group.tied && mindsZones(group) && members.length > 1 ? inTurn(open, nodes.length) : open;
+  return group.interdependent && dependsOnZones(group) && members.length > 1 ? inTurn(open, nodes.length) : open;
 }
 
-function placesOf({ template }: Member, of: number, mask: number): readonly Place[] {
+function placesOf({ template }: FamilyMember, of: number, mask: number): readonly NewNodePlace[] {
   return template.variants
     .map((variant, index) => ({ of, template, variant, mask: 1 << index }))
     .filter((place) => (place.mask & mask) !== 0);
 }
 
-function inTurn(places: readonly Place[], turn: number): readonly Place[] {
+function inTurn(places: readonly NewNodePlace[], turn: number): readonly NewNodePlace[] {
   const first = places.length === 0 ? 0 : turn % places.length;
   return [...places.slice(first), ...places.slice(0, first)];
 }
@@ -236,17 +239,18 @@ function nextName({ prefix, nodes }: Packing): string {
   return `${prefix}-${nodes.length}`;
 }
 
-function remember({ nodes, counts }: Packing, name: string, place: Place): NewNode {
+function recordNode({ nodes, counts }: Packing, name: string, place: NewNodePlace): NewNode {
   const made = { ...place, name, free: place.template.free, ports: place.template.ports };
   nodes.push(made);
   counts[place.of] = (counts[place.of] ?? 0) + 1;
   return made;
 }
 
-function place(packing: Packing, node: NewNode, group: EquivalenceGroup, which: { readonly from: number; readonly to: number }): void {
+function placePods(packing: Packing, node: NewNode, group: EquivalenceGroup, which: { readonly from: number; readonly to: number }): void {
   const placed = packing.placed[node.of];
   placed?.set(group, (placed.get(group) ?? 0) + which.to - which.from);
-  if (group.tied || packing.keep) for (const pod of group.pods.slice(which.from, which.to)) packing.snapshot.addPod(pod, node.name);
+  if (group.interdependent || packing.keep)
+    for (const pod of group.pods.slice(which.from, which.to)) packing.snapshot.addPod(pod, node.name);
   node.free = freeAfter(node.free, group.need, which.to - which.from);
   if (group.shape.hostPorts.length > 0) node.ports = [...node.ports, ...group.shape.hostPorts];
 }
@@ -255,11 +259,11 @@ function hasRoom(node: NewNode, { need, shape }: EquivalenceGroup): boolean {
   return fitsFree(need, node.free, 0) && (shape.hostPorts.length === 0 || takenPort(shape.hostPorts, node.ports) === undefined);
 }
 
-function allVariants(member: Member | undefined): number {
+function allVariants(member: FamilyMember | undefined): number {
   return (1 << (member?.template.variants.length ?? 0)) - 1;
 }
 
-function summed({ nodes, counts, members, placed }: Packing, zoneBound: readonly number[]): TiedEstimate {
+function toEstimate({ nodes, counts, members, placed }: Packing, zoneBound: readonly number[]): InterdependentEstimate {
   const shares = members.map((_, of) => ({
     nodes: counts[of] ?? 0,
     placed: placed[of] ?? new Map<EquivalenceGroup, number>(),

@@ -7,7 +7,7 @@ import { CPU, MEMORY, type Resources } from '../../../domain/resources.ts';
 import { countFits, type Need } from '../../../scheduling/predicates/resources-fit.ts';
 import { takenPort } from '../../../scheduling/predicates/node-gates.ts';
 import type { EquivalenceGroup } from '../pods/equivalence-groups.ts';
-import { variantsFor, type GroupTemplate } from '../groups/template-node.ts';
+import { variantsForPods, type GroupTemplate } from '../groups/template-node.ts';
 import { compareText } from '../../../lib/comparison.ts';
 
 export interface Estimate {
@@ -32,7 +32,7 @@ interface Run {
 export function packingOrder(groups: readonly EquivalenceGroup[], template: GroupTemplate) {
   return groups
     .filter((group) => group.pods.length > 0)
-    .map((group) => ({ group, mask: variantsFor(group, template), size: sizeOn(group.need, template.template.allocatable) }))
+    .map((group) => ({ group, mask: variantsForPods(group, template), size: podSizeOn(group.need, template.template.allocatable) }))
     .filter(({ mask }) => mask !== 0)
     .sort((left, right) => right.size - left.size || compareText(left.group.key, right.group.key));
 }
@@ -60,13 +60,13 @@ function fillRuns(runs: Run[], group: EquivalenceGroup, mask: number): number {
   for (let at = 0; at < runs.length && left > 0; at++) {
     const run = runs[at];
     if (run === undefined || (run.mask & mask) === 0) continue;
-    const each = fitsOn(group, run.free, run.ports);
+    const each = podsFittingOn(group, run.free, run.ports);
     if (each === 0) continue;
     const full = Math.min(run.count, Math.floor(left / each));
     const rest = full < run.count ? left - full * each : 0;
     const split = [
-      ...(full > 0 ? [filled(run, group, { count: full, each, mask })] : []),
-      ...(rest > 0 ? [filled(run, group, { count: 1, each: rest, mask })] : []),
+      ...(full > 0 ? [fillRun(run, group, { count: full, each, mask })] : []),
+      ...(rest > 0 ? [fillRun(run, group, { count: 1, each: rest, mask })] : []),
     ];
     const used = full + (rest > 0 ? 1 : 0);
     if (used < run.count) split.push({ ...run, count: run.count - used });
@@ -85,17 +85,21 @@ function addRuns(
 ): { readonly nodes: number; readonly left: number } {
   const { group, mask, left } = wanted;
   const empty: Run = { count: 0, free: template.free, ports: template.ports, mask: (1 << template.variants.length) - 1 };
-  const each = fitsOn(group, empty.free, empty.ports);
+  const each = podsFittingOn(group, empty.free, empty.ports);
   if (left === 0 || each === 0 || room <= 0) return { nodes: 0, left };
   const full = Math.min(room, Math.floor(left / each));
   const rest = full < room ? left - full * each : 0;
-  if (full > 0) runs.push(filled(empty, group, { count: full, each, mask }));
-  if (rest > 0) runs.push(filled(empty, group, { count: 1, each: rest, mask }));
+  if (full > 0) runs.push(fillRun(empty, group, { count: full, each, mask }));
+  if (rest > 0) runs.push(fillRun(empty, group, { count: 1, each: rest, mask }));
   return { nodes: full + (rest > 0 ? 1 : 0), left: left - full * each - rest };
 }
 
 /** How many of the pods one node takes; two pods that want the same host port never share one. */
-export function fitsOn(group: Pick<EquivalenceGroup, 'need' | 'shape' | 'pods'>, free: Resources, ports: readonly HostPort[]): number {
+export function podsFittingOn(
+  group: Pick<EquivalenceGroup, 'need' | 'shape' | 'pods'>,
+  free: Resources,
+  ports: readonly HostPort[],
+): number {
   const wanted = group.shape.hostPorts;
   const most = Math.min(countFits(group.need, free), group.pods.length);
   if (wanted.length === 0) return most;
@@ -111,7 +115,7 @@ export function freeAfter(free: Resources, need: Need, each: number): Resources 
   return left;
 }
 
-function filled(run: Run, group: EquivalenceGroup, by: { readonly count: number; readonly each: number; readonly mask: number }): Run {
+function fillRun(run: Run, group: EquivalenceGroup, by: { readonly count: number; readonly each: number; readonly mask: number }): Run {
   const wanted = group.shape.hostPorts;
   return {
     count: by.count,
@@ -122,7 +126,7 @@ function filled(run: Run, group: EquivalenceGroup, by: { readonly count: number;
 }
 
 /** How big a pod is on a node: the sum of its shares of CPU and memory. */
-export function sizeOn(need: Need, allocatable: Resources): number {
+export function podSizeOn(need: Need, allocatable: Resources): number {
   return need.indexes.reduce((sum, index, at) => {
     const whole = allocatable[index] ?? 0;
     return (index === CPU || index === MEMORY) && whole > 0 ? sum + (need.amounts[at] ?? 0) / whole : sum;

@@ -1,10 +1,10 @@
 /** Groups that are one per zone, or alike, estimated and grown as one. */
 import { isWhole } from '../../../domain/node-group.ts';
-import { estimateTied, type Member, type TiedEstimate } from './estimate-interdependent.ts';
+import { estimateInterdependent, type FamilyMember, type InterdependentEstimate } from './estimate-interdependent.ts';
 import { asBought, count, inTurn, isTooLate, limitOf, tiedLimits, type GrowInput, type Option, type Progress } from './expansion.ts';
 import { nodesAllowed, type Headroom } from '../groups/limits.ts';
 import { scoreOption } from './option-score.ts';
-import { familiesOf } from '../groups/zonal-siblings.ts';
+import { zonalFamilies } from '../groups/zonal-siblings.ts';
 import { similarFamilies } from '../groups/similar-groups.ts';
 import type { GroupTemplate } from '../groups/template-node.ts';
 import { withFork } from '../../../scheduling/snapshot/fork.ts';
@@ -14,7 +14,7 @@ export function findFamilies({ templates, likeness, scoring, together }: GrowInp
   const preference = (group: GroupTemplate['group']): string => `${scoring.priorityOf(group)} ${scoring.priceOf(group)}`;
   const wholes = templates.filter(({ group }) => isWhole(group)).map((template) => [template]);
   const others = templates.filter(({ group }) => !isWhole(group));
-  const families = together === true ? similarFamilies(others, likeness, preference) : familiesOf(others, likeness, preference);
+  const families = together === true ? similarFamilies(others, likeness, preference) : zonalFamilies(others, likeness, preference);
   return [...families, ...wholes];
 }
 
@@ -46,16 +46,16 @@ export function findFamilyOptions(
 /** A try that leaves no trace. */
 function packFamily(
   input: GrowInput,
-  members: readonly Member[],
+  members: readonly FamilyMember[],
   how: { readonly turn: number; readonly headroom: Headroom },
-): TiedEstimate {
+): InterdependentEstimate {
   const limits = { ...familyLimits(members, how), keep: false };
-  return withFork(input.snapshot, () => estimateTied(input.groups, members, limits, input.snapshot));
+  return withFork(input.snapshot, () => estimateInterdependent(input.groups, members, limits, input.snapshot));
 }
 
-export function takeFamily(input: GrowInput, progress: Progress, members: readonly Member[]): void {
+export function takeFamily(input: GrowInput, progress: Progress, members: readonly FamilyMember[]): void {
   const limits = familyLimits(members, { turn: progress.kept, headroom: progress.headroom });
-  const found = estimateTied(input.groups, members, { ...limits, keep: true }, input.snapshot);
+  const found = estimateInterdependent(input.groups, members, { ...limits, keep: true }, input.snapshot);
   for (const [name, group] of found.added) input.planned.set(name, group);
   progress.kept += 1;
   progress.standing.clear();
@@ -65,7 +65,7 @@ export function takeFamily(input: GrowInput, progress: Progress, members: readon
   });
 }
 
-function familyLimits(members: readonly Member[], { turn, headroom }: { readonly turn: number; readonly headroom: Headroom }) {
+function familyLimits(members: readonly FamilyMember[], { turn, headroom }: { readonly turn: number; readonly headroom: Headroom }) {
   const allowed = members.map(({ template }) => nodesAllowed(headroom, template.template));
   return tiedLimits(Math.min(...allowed), turn);
 }

@@ -7,8 +7,8 @@ import { isWhole } from '../../../domain/node-group.ts';
 import type { ScoredOption } from '../../../domain/plan.ts';
 import type { Pod } from '../../../domain/pod.ts';
 import { chooseOption } from '../../expanders/expander.ts';
-import { levelOut, areSimilar } from '../groups/similar-groups.ts';
-import { estimateTied } from './estimate-interdependent.ts';
+import { shareEvenly, areSimilar } from '../groups/similar-groups.ts';
+import { estimateInterdependent } from './estimate-interdependent.ts';
 import { estimate, type Estimate } from './estimate.ts';
 import type { EquivalenceGroup } from '../pods/equivalence-groups.ts';
 import { findFamilies, findFamilyOptions, takeFamily } from './expand-siblings.ts';
@@ -27,8 +27,8 @@ import {
 } from './expansion.ts';
 import { nodesAllowed } from '../groups/limits.ts';
 import { scoreOption } from './option-score.ts';
-import { mindsZones } from '../groups/zonal-siblings.ts';
-import { variantsFor, type GroupTemplate } from '../groups/template-node.ts';
+import { dependsOnZones } from '../groups/zonal-siblings.ts';
+import { variantsForPods, type GroupTemplate } from '../groups/template-node.ts';
 import { withFork } from '../../../scheduling/snapshot/fork.ts';
 
 /** A plan is not worth more rounds than this; what remains is planned in the next loop. */
@@ -67,7 +67,7 @@ export function grow({ turns, ...request }: GrowRequest): Growth {
 /** Answers whether it ended before the pods that can be helped did. */
 function serve(input: GrowInput, progress: Progress, first: Firsts): boolean {
   const together = input.together === true;
-  const families = together || input.groups.some((group) => group.tied && mindsZones(group)) ? findFamilies(input) : [];
+  const families = together || input.groups.some((group) => group.interdependent && dependsOnZones(group)) ? findFamilies(input) : [];
   for (let round = 0; round < MAX_ROUNDS; round++) {
     const tied = hasTied(input);
     const found = together || hasZonal(input) ? findFamilyOptions(input, progress, families) : findOptions(input, progress);
@@ -101,12 +101,12 @@ function take(input: GrowInput, progress: Progress, option: Option): void {
 
 /** Whether nodes have to be planned one by one: pods are left whose places depend on each other's. */
 function hasTied({ groups }: GrowInput): boolean {
-  return groups.some((group) => group.tied && group.pods.length > 0);
+  return groups.some((group) => group.interdependent && group.pods.length > 0);
 }
 
 /** The same of pods that mind which zone others are in. */
 function hasZonal({ groups }: GrowInput): boolean {
-  return groups.some((group) => group.tied && group.pods.length > 0 && mindsZones(group));
+  return groups.some((group) => group.interdependent && group.pods.length > 0 && dependsOnZones(group));
 }
 
 function takeOption(input: GrowInput, progress: Progress, option: Option): void {
@@ -126,7 +126,7 @@ function takeBalanced(input: GrowInput, progress: Progress, option: Option): boo
   const alike = input.balance ? similarTo(input, option) : [];
   if (alike.length < 2) return false;
   const levels = alike.map(({ group }) => ({ id: group.id, size: sizeIn(input, progress, group.id), maxSize: input.ceilingOf(group) }));
-  const shares = levelOut(levels, option.estimate.nodes);
+  const shares = shareEvenly(levels, option.estimate.nodes);
   let taken = false;
   for (const template of alike) {
     const limit = Math.min(shares.get(template.group.id) ?? 0, nodesAllowed(progress.headroom, template.template));
@@ -147,7 +147,7 @@ function similarTo(input: GrowInput, { template, estimate }: Option): readonly G
       (!isWhole(template.group) &&
         !isWhole(other.group) &&
         areSimilar(template, other, input.likeness) &&
-        [...estimate.placed.keys()].every((group) => variantsFor(group, other) !== 0)),
+        [...estimate.placed.keys()].every((group) => variantsForPods(group, other) !== 0)),
   );
 }
 
@@ -178,13 +178,13 @@ function makeOption(
 
 function tryTied(input: GrowInput, template: GroupTemplate, how: { readonly limit: number; readonly turn: number }): Estimate {
   const limits = { ...tiedLimits(how.limit, how.turn), keep: false };
-  return withFork(input.snapshot, () => estimateTied(input.groups, [{ template, limit: how.limit }], limits, input.snapshot));
+  return withFork(input.snapshot, () => estimateInterdependent(input.groups, [{ template, limit: how.limit }], limits, input.snapshot));
 }
 
 /** The same packing once more, to stay in the snapshot: what is counted is what stands there. */
 function keepNodes(input: GrowInput, { template, limit }: Option, turn: number): Estimate {
   const limits = tiedLimits(limit, turn);
-  const kept = estimateTied(input.groups, [{ template, limit }], { ...limits, keep: true }, input.snapshot);
+  const kept = estimateInterdependent(input.groups, [{ template, limit }], { ...limits, keep: true }, input.snapshot);
   for (const [name, group] of kept.added) input.planned.set(name, group);
   return asBought(kept, template, limit);
 }
@@ -193,7 +193,7 @@ function keepNodes(input: GrowInput, { template, limit }: Option, turn: number):
 function retryTied(input: GrowInput): void {
   retryIn(
     input,
-    input.groups.filter((group) => group.tied),
+    input.groups.filter((group) => group.interdependent),
   );
 }
 

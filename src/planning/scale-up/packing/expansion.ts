@@ -5,14 +5,14 @@ import type { ScoredOption } from '../../../domain/plan.ts';
 import type { Pod } from '../../../domain/pod.ts';
 import type { ClusterSnapshot } from '../../../scheduling/snapshot/cluster-snapshot.ts';
 import type { Expander } from '../../expanders/expander.ts';
-import type { Member } from './estimate-interdependent.ts';
+import type { FamilyMember } from './estimate-interdependent.ts';
 import type { Estimate } from './estimate.ts';
 import type { EquivalenceGroup } from '../pods/equivalence-groups.ts';
-import type { PlanTimer } from '../pods/plan-deadline.ts';
-import { nodesAllowed, spend, type Headroom } from '../groups/limits.ts';
+import type { PlanDeadline } from '../pods/plan-deadline.ts';
+import { nodesAllowed, countPlannedNodes, type Headroom } from '../groups/limits.ts';
 import type { Scoring } from './option-score.ts';
-import type { Likeness } from '../groups/similar-groups.ts';
-import { plannedName, type GroupTemplate } from '../groups/template-node.ts';
+import type { SimilarityRules } from '../groups/similar-groups.ts';
+import { simulatedNodeName, type GroupTemplate } from '../groups/template-node.ts';
 
 export interface GrowInput {
   readonly snapshot: ClusterSnapshot;
@@ -32,10 +32,10 @@ export interface GrowInput {
   readonly planned: Map<NodeName, NodeGroupId>;
   /** Places pods that find a place on nodes there are, those of earlier rounds included; answers those that did not. */
   readonly retry: (pods: readonly Pod[]) => readonly Pod[];
-  readonly timer: PlanTimer;
+  readonly timer: PlanDeadline;
   /** Which group is estimated first, so that groups beyond the time of one plan have their turn in another. */
   readonly turn: number;
-  readonly likeness: Likeness;
+  readonly likeness: SimilarityRules;
   /** Either one option serves every pod, or nothing grows. Absent: each as far as it goes. */
   readonly allOrNothing?: boolean;
   /** Similar groups are one option, whatever their zones. */
@@ -61,7 +61,7 @@ export interface Growth {
 export interface Option {
   readonly template: GroupTemplate;
   /** Set: siblings planned as one, the template first among them. */
-  readonly family?: readonly Member[];
+  readonly family?: readonly FamilyMember[];
   readonly estimate: Estimate;
   readonly scored: ScoredOption;
   /** What the estimate was allowed; it stands while that is the same. */
@@ -84,7 +84,7 @@ export function count(progress: Progress, { group, template }: GroupTemplate, es
   const sum = progress.grown.get(group.id) ?? { nodes: 0, pods: [], zoneBound: 0 };
   const { nodes, zoneBound } = estimate;
   progress.grown.set(group.id, { nodes: sum.nodes + nodes, pods: sum.pods.concat(pods), zoneBound: sum.zoneBound + zoneBound });
-  progress.headroom = spend(progress.headroom, template, nodes);
+  progress.headroom = countPlannedNodes(progress.headroom, template, nodes);
 }
 
 export function sizeIn(input: GrowInput, { grown }: Progress, id: NodeGroupId): number {
@@ -120,7 +120,7 @@ export function isTooLate(input: GrowInput, progress: Progress, templates: reado
 
 /** Names are one per turn, not per group: the snapshot remembers every host name that it has met. */
 export function tiedLimits(nodes: number, turn: number) {
-  return { nodes, prefix: plannedName(`new-${turn}`) };
+  return { nodes, prefix: simulatedNodeName(`new-${turn}`) };
 }
 
 function takePods({ placed }: Estimate): readonly Pod[] {

@@ -12,7 +12,7 @@ export interface EquivalenceGroup {
   readonly key: string;
   readonly shape: PodShape;
   readonly need: Need;
-  readonly tied: boolean;
+  readonly interdependent: boolean;
   /** Still without a place, in order of precedence. Shrinks from the front as a plan grows. */
   readonly pods: Pod[];
 }
@@ -24,18 +24,18 @@ export function groupPods(pods: readonly Pod[], tied: ReadonlySet<PodShape>): re
   const groups = new Map<string, EquivalenceGroup>();
   for (const pod of pods) {
     const isTied = tiedKeys.has(pod.shape.key);
-    const key = keys.get(pod.shape) ?? (isTied ? `tied ${tiedKey(pod.shape)}` : packingKey(pod.shape));
+    const key = keys.get(pod.shape) ?? (isTied ? `tied ${interdependentKey(pod.shape)}` : packingKey(pod.shape));
     keys.set(pod.shape, key);
     const group = groups.get(key);
     if (group !== undefined) group.pods.push(pod);
-    else groups.set(key, { key, shape: pod.shape, need: needOf(pod.shape.requests), tied: isTied, pods: [pod] });
+    else groups.set(key, { key, shape: pod.shape, need: needOf(pod.shape.requests), interdependent: isTied, pods: [pod] });
   }
   for (const group of groups.values()) group.pods.sort(byPrecedence);
   return [...groups.values()].sort((left, right) => compareText(left.key, right.key));
 }
 
 /** Of shapes that differ in their priority alone, one does for all: who goes first is the order of the pods. */
-function tiedKey(shape: PodShape): string {
+function interdependentKey(shape: PodShape): string {
   const { namespace, labels, topologySpread, podAffinity, podAntiAffinity } = shape;
   const attaches = [shape.volumes, shape.sharedVolumes, shape.loneDisks, shape.devices, shape.deviceClaims];
   if (attaches.some((part) => part !== undefined)) return shape.key;

@@ -6,20 +6,24 @@ import type { ClusterView, Observation } from '../../../domain/observation.ts';
 import type { Pod } from '../../../domain/pod.ts';
 import type { ScaleUpPolicy } from '../../../domain/policy.ts';
 
-export interface Injection {
+export interface ExpectedPods {
   /** Copies of the newest pod of each controller; nobody else may be told of them. */
   readonly pods: readonly Pod[];
   /** Copies that the limit left out. */
   readonly skipped: number;
 }
 
-const NONE: Injection = { pods: [], skipped: 0 };
+const NONE: ExpectedPods = { pods: [], skipped: 0 };
 
 /**
  * One pod for each that a controller still lacks, where it has made one before. `asking`: pods that ask for room already;
  * with them there may be `podInjectionLimit` at most, and only copies are left out.
  */
-export function injectPods({ cluster, nowMs }: Pick<Observation, 'cluster' | 'nowMs'>, policy: ScaleUpPolicy, asking: number): Injection {
+export function expectedPods(
+  { cluster, nowMs }: Pick<Observation, 'cluster' | 'nowMs'>,
+  policy: ScaleUpPolicy,
+  asking: number,
+): ExpectedPods {
   const { workloads = [] } = cluster;
   if (policy.proactive !== true || workloads.length === 0) return NONE;
   const known = podsByController(cluster);

@@ -1,5 +1,5 @@
 /** Says when the time for one plan is up: one for all the tries that a plan takes, so that it can be replayed by their number. */
-export class PlanTimer {
+export class PlanDeadline {
   readonly #isUp: (made: number) => boolean;
   #made = 0;
   #late = false;

@@ -5,7 +5,7 @@ import type { FitReason, PodVerdict } from '../../../domain/reasons.ts';
 import type { ClusterSnapshot } from '../../../scheduling/snapshot/cluster-snapshot.ts';
 
 /** Those that are left; the others get their verdict: no node would help, nor is there a place for them. */
-export function withoutFaulty(
+export function withoutUnallocatableClaims(
   pods: readonly Pod[],
   groups: readonly NodeGroup[],
   snapshot: ClusterSnapshot,
@@ -14,14 +14,14 @@ export function withoutFaulty(
   const byShape = new Map<PodShape, PodVerdict | undefined>();
   return pods.filter((pod) => {
     if (pod.shape.devices === undefined) return true;
-    if (!byShape.has(pod.shape)) byShape.set(pod.shape, verdictOn(pod, groups, snapshot));
+    if (!byShape.has(pod.shape)) byShape.set(pod.shape, verdictOnClaims(pod, groups, snapshot));
     const verdict = byShape.get(pod.shape);
     if (verdict !== undefined) verdicts.set(pod, verdict);
     return verdict === undefined;
   });
 }
 
-function verdictOn(pod: Pod, groups: readonly NodeGroup[], snapshot: ClusterSnapshot): PodVerdict | undefined {
+function verdictOnClaims(pod: Pod, groups: readonly NodeGroup[], snapshot: ClusterSnapshot): PodVerdict | undefined {
   const found = snapshot.deviceFault(pod);
   if (found === undefined) return undefined;
   const fit: FitReason = {

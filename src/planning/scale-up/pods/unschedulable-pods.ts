@@ -25,16 +25,16 @@ export function gpuIndexes(names: ResourceNames): readonly number[] {
  * its filter of young pods, with one difference: pods of schedulers that are not ours keep the room they have.
  */
 export function reasonToIgnore(pod: Pod, nowMs: number, policy: ScaleUpPolicy, gpus: readonly number[]): IgnoredPodReason | undefined {
-  const standing = standingOf(pod, policy);
+  const standing = schedulingStateOf(pod, policy);
   if (standing !== 'refused' && standing !== 'unseen') return standing;
   if (isExpendable(pod, policy)) return 'expendable';
   if (pod.daemonSet) return 'daemon-set';
-  const delayMs = isBypassed(pod, policy) ? 0 : delayOf(pod, policy, gpus);
+  const delayMs = isBypassed(pod, policy) ? 0 : newPodDelayMs(pod, policy, gpus);
   return delayMs > 0 && nowMs - pod.createdAtMs <= delayMs ? 'too-young' : undefined;
 }
 
 /** How a pending pod stands with its scheduler; upstream `listers.go`. `unseen`: not looked at, by one that need not have looked. */
-export function standingOf(
+export function schedulingStateOf(
   pod: Pod,
   policy: Pick<ScaleUpPolicy, 'allowedSchedulers' | 'bypassedSchedulers'>,
 ): 'refused' | 'unseen' | 'other-scheduler' | 'not-unschedulable' | 'nominated' {
@@ -51,7 +51,7 @@ function isBypassed({ shape, unseen }: Pod, { bypassedSchedulers }: Pick<ScaleUp
 }
 
 /** A pod's own wish may only lengthen what holds for all. */
-function delayOf({ shape, scaleUpDelayMs = 0 }: Pod, policy: ScaleUpPolicy, gpus: readonly number[]): number {
+function newPodDelayMs({ shape, scaleUpDelayMs = 0 }: Pod, policy: ScaleUpPolicy, gpus: readonly number[]): number {
   const wantsGpu = gpus.some((index) => (shape.requests[index] ?? 0) > 0);
   return Math.max(policy.newPodDelayMs, scaleUpDelayMs, wantsGpu ? (policy.newGpuPodDelayMs ?? 0) : 0);
 }

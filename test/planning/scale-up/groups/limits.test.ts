@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import type { TopologySpreadConstraint } from '../../../../src/domain/pod.ts';
-import { describeSkip } from '../../../../src/domain/reasons.ts';
 import { explainSkip } from '../../../../src/planning/explain/refusals.ts';
 import { aGroup, aNode, aPod, aTemplate } from '../../../support/builders.ts';
 import { growth, planFor, skipOf, verdictOf } from '../world.ts';
+import { describeSkip } from '../../../../src/planning/explain/describe-reasons.ts';
 
 const ZONE = 'topology.kubernetes.io/zone';
 const HOST = 'kubernetes.io/hostname';

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { nodeGroupId } from '../../../../src/domain/ids.ts';
 import { MEMORY, type Resources } from '../../../../src/domain/resources.ts';
-import { levelOut, areSimilar, likenessOf } from '../../../../src/planning/scale-up/groups/similar-groups.ts';
-import { familiesOf } from '../../../../src/planning/scale-up/groups/zonal-siblings.ts';
+import { shareEvenly, areSimilar, similarityRulesOf } from '../../../../src/planning/scale-up/groups/similar-groups.ts';
+import { zonalFamilies } from '../../../../src/planning/scale-up/groups/zonal-siblings.ts';
 import { makeTemplate } from '../../../../src/planning/scale-up/groups/template-node.ts';
 import { aGroup, aPod, aTemplate, START_MS } from '../../../support/builders.ts';
 import { aPolicy } from '../../../support/policy.ts';
@@ -29,7 +29,7 @@ describe('levelling out', () => {
     ['nothing to add', [1, 2], [9, 9], 0, [1, 2]],
   ])('%s', (_, sizes, maxima, nodes, expected) => {
     const groups = sizes.map((size, at) => ({ id: nodeGroupId(`g-${at}`), size, maxSize: maxima[at] ?? 0 }));
-    const added = levelOut(groups, nodes);
+    const added = shareEvenly(groups, nodes);
     expect(groups.map(({ id, size }) => size + (added.get(id) ?? 0))).toEqual(expected);
   });
 });
@@ -149,7 +149,7 @@ describe('balancing', () => {
     const familiesWith = (share: number) => {
       const differenceRatios = { memory: share, allocatable: share, free: share };
       const { scaleUp } = aPolicy({ scaleUp: { differenceRatios, balancingLabels: ['nobody-has'] } });
-      return familiesOf(templates, likenessOf(scaleUp), () => '').length;
+      return zonalFamilies(templates, similarityRulesOf(scaleUp), () => '').length;
     };
     expect([familiesWith(0.1), familiesWith(0.05)]).toEqual([1, 2]);
   });
