@@ -1,7 +1,10 @@
 import { defineConfig } from 'vitest/config';
 
-/** Folders whose code keeps nothing for itself: their files share a process, which spares loading everything for each of them. */
-const ROOMS = 'test/{azure,cache,config,domain,kubernetes,lib,loop,observers,planning,scheduling,simulator,telemetry}/**/*.test.ts';
+/**
+ * Files that need a process of their own: the sign-in library remembers for a whole process whether it has found a metadata
+ * service. All other files share two processes, which spares loading the SDKs and the simulator for each of them.
+ */
+const ALONE = ['test/contract/azure-metadata*.test.ts', 'test/contract/azure-managed-identity.test.ts'];
 
 // No test is timed: the limits only end one that hangs, however busy the machine is.
 const shared = { pool: 'forks', maxWorkers: 2, testTimeout: 300_000, hookTimeout: 300_000 } as const;
@@ -10,8 +13,8 @@ export default defineConfig({
   test: {
     ...shared,
     projects: [
-      { test: { ...shared, name: 'rooms', include: [ROOMS], isolate: false } },
-      { test: { ...shared, name: 'whole', include: ['test/**/*.test.ts'], exclude: [ROOMS, 'test/e2e/**'] } },
+      { test: { ...shared, name: 'together', include: ['test/**/*.test.ts'], exclude: [...ALONE, 'test/e2e/**'], isolate: false } },
+      { test: { ...shared, name: 'alone', include: ALONE } },
     ],
   },
 });

@@ -1,0 +1,3 @@
+import { describeDeaths } from './deaths.ts';
+
+describeDeaths(['uniform', 'uniform-scarce']);

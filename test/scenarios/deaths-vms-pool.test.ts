@@ -1,0 +1,3 @@
+import { describeDeaths } from './deaths.ts';
+
+describeDeaths(['vms-pool', 'vms-pool-scarce']);
