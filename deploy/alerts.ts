@@ -1,6 +1,6 @@
 /**
- * What somebody should be woken for, or see to by day. Six alerts; none fires on a cluster that is well. A pod that waits for
- * what people decided (a maximum, a quota) is no failure of the autoscaler, and pages nobody.
+ * The six alerts, critical ones for a page and warnings for the working day. None fires on a healthy cluster. A pod that waits
+ * for a decision of people (a maximum, a quota) is not a failure of the autoscaler and raises no alert.
  */
 import type { JsonMap } from './notation.ts';
 
@@ -18,7 +18,7 @@ export interface AlertGroup {
   readonly rules: readonly AlertRule[];
 }
 
-/** Where the runbooks are unless somebody says: in this repository. */
+/** The default place of the runbooks: this repository. */
 export const RUNBOOKS = 'docs/runbooks';
 
 interface Alert {
@@ -31,7 +31,7 @@ interface Alert {
 }
 
 const PREFIX = 'AksAutoscaler';
-/** One line per daemon, whichever of its replicas leads. */
+/** One series per daemon, whichever of its replicas leads. */
 const BY = 'by (namespace, job)';
 
 const ALERTS: readonly Alert[] = [
@@ -41,8 +41,8 @@ const ALERTS: readonly Alert[] = [
     for: '5m',
     // A replica that waits for leadership serves 0, so the leader's time is the largest.
     expr: `time() - max ${BY} (aks_autoscaler_loop_last_completed_timestamp_seconds) > 600 or absent(aks_autoscaler_loop_last_completed_timestamp_seconds)`,
-    summary: 'The autoscaler does not decide anything.',
-    description: 'No replica has completed a loop for ten minutes, or none is there: no node is added or removed until one does.',
+    summary: 'The autoscaler makes no decisions.',
+    description: 'No replica has completed a loop for ten minutes, or no replica exists. Until one does, no node is added or removed.',
   },
   {
     name: 'PodsWaitTooLong',
@@ -51,10 +51,10 @@ const ALERTS: readonly Alert[] = [
     expr:
       `max ${BY} (aks_autoscaler_oldest_unschedulable_pod_age_seconds{verdict=~"helped|coming"} ` +
       'unless on (namespace, job, instance) (aks_autoscaler_dry_run == 1)) > 900',
-    summary: 'A pod that a node could be added for has waited for {{ $value | humanizeDuration }}.',
+    summary: 'A pod that a new node could serve has waited for {{ $value | humanizeDuration }}.',
     description:
-      'Nothing that people decide stands in its way, neither a maximum nor a quota, and no pool that it fits is resting: nodes are ' +
-      'ordered and do not come, or come and do not take it.',
+      'No decision of people blocks it, neither a maximum nor a quota, and no pool that it fits backs off: nodes are ' +
+      'requested and do not come, or come and do not take it.',
   },
   {
     name: 'ScaleUpsFail',
@@ -62,7 +62,7 @@ const ALERTS: readonly Alert[] = [
     for: '0m',
     expr: `sum ${BY.replace(')', ', node_group, reason)')} (increase(aks_autoscaler_scale_up_failures_total[1h])) > 1.5`,
     summary: 'Scale-ups of {{ $labels.node_group }} fail: {{ $labels.reason }}.',
-    description: 'More than one order of the pool came to nothing within an hour for the same reason; other pools are tried instead.',
+    description: 'More than one increase of the pool failed within an hour for the same reason. Other pools are tried instead.',
   },
   {
     name: 'AzureUnreadable',
@@ -72,16 +72,16 @@ const ALERTS: readonly Alert[] = [
       `time() - max ${BY.replace(')', ', kind)')} ` +
       '(aks_autoscaler_cache_agent_last_success_timestamp_seconds{kind=~"scaleSets|instances|vms|agentPools"}) > 900',
     summary: 'Azure has not been read for {{ $value | humanizeDuration }} ({{ $labels.kind }}).',
-    description: 'Nodes are still added on what was known last, within limits; none is removed, since that needs a fresh read.',
+    description: 'Nodes are still added from the last known data, within limits. No node is removed, because a removal needs a fresh read.',
   },
   {
     name: 'AzureThrottles',
     severity: 'warning',
     for: '15m',
-    // The time stays when a hold is over, until a call is let through: gaps between two holds are bridged.
+    // The timestamp stays after the throttling ends, until a call succeeds: this bridges gaps between two periods of throttling.
     expr: `max ${BY.replace(')', ', policy)')} (aks_autoscaler_arm_throttled_until_timestamp_seconds) > time() - 300`,
-    summary: 'Azure refuses calls of {{ $labels.policy }} for too many requests.',
-    description: 'Calls of that kind have been held back for a quarter of an hour; scale-ups and removals come late.',
+    summary: 'Azure throttles calls of {{ $labels.policy }}: too many requests.',
+    description: 'Calls of that kind have been throttled for a quarter of an hour. Scale-ups and removals are late.',
   },
   {
     name: 'SizesDiffer',
@@ -90,9 +90,9 @@ const ALERTS: readonly Alert[] = [
     expr:
       'abs(aks_autoscaler_node_group_drift{kind=~"instances|nodes"}) > 0 and on (namespace, job, instance, node_group) ' +
       'changes(aks_autoscaler_node_group_size{kind="target"}[30m]) == 0',
-    summary: 'The {{ $labels.kind }} of {{ $labels.node_group }} are not as many as they should be ({{ $value }} off).',
+    summary: 'The number of {{ $labels.kind }} of {{ $labels.node_group }} is not the expected one (difference: {{ $value }}).',
     description:
-      'The pool was asked for nothing new for half an hour, and still its capacity, its machines and its nodes are not the same number.',
+      'The pool has had no new increase for half an hour, and still its capacity, its instances and its nodes are not the same number.',
   },
 ];
 
@@ -101,7 +101,7 @@ export function runbookOf(alert: string): string {
   return `${alert.replace(/(?!^)[A-Z]/g, (letter) => `-${letter}`).toLowerCase()}.md`;
 }
 
-/** Groups as a rule file and a PrometheusRule hold them. `runbooks`: where the runbooks can be read, without a slash at the end. */
+/** Groups in the form of a rule file and of a PrometheusRule. `runbooks`: the address of the runbooks, without a slash at the end. */
 export function alertGroups(runbooks: string = RUNBOOKS): readonly AlertGroup[] {
   const rules = ALERTS.map(({ name, severity, expr, summary, description, for: lasting }): AlertRule => {
     const alert = `${PREFIX}${name}`;

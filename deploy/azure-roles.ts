@@ -1,6 +1,6 @@
 /**
- * What the daemon's identity must be allowed to do in Azure, as custom roles: no wildcards, one role per scope. A test
- * compares the actions with the calls of a daemon's whole life.
+ * The Azure permissions of the daemon's identity, as custom roles: no wildcards, one role per scope. A test compares the
+ * actions with all calls of a daemon from its start to its end.
  */
 import type { Json } from './notation.ts';
 
@@ -23,17 +23,17 @@ export const AZURE_ROLES: readonly AzureRole[] = [
     name: 'aks-autoscaler-nodes',
     description: 'Assign it on the resource group of the nodes (MC_...).',
     actions: [
-      { action: 'Microsoft.Compute/virtualMachineScaleSets/read', why: 'what the pools are, and how large' },
+      { action: 'Microsoft.Compute/virtualMachineScaleSets/read', why: 'the pools and their sizes' },
       {
         action: 'Microsoft.Compute/virtualMachineScaleSets/instanceView/read',
-        why: 'how many instances a set counts, before capacity that it could not fill is given back',
+        why: 'the instance count of a set, before unfilled capacity is given back',
       },
-      { action: 'Microsoft.Compute/virtualMachineScaleSets/write', why: 'raise the capacity' },
+      { action: 'Microsoft.Compute/virtualMachineScaleSets/write', why: 'increase the capacity' },
       { action: 'Microsoft.Compute/virtualMachineScaleSets/delete/action', why: 'delete chosen instances' },
-      { action: 'Microsoft.Compute/virtualMachineScaleSets/virtualMachines/read', why: 'which instances there are, and in what state' },
-      { action: 'Microsoft.Compute/virtualMachines/read', why: 'machines of Flexible sets and of pools of type VirtualMachines' },
-      { action: 'Microsoft.Insights/autoscaleSettings/read', why: 'doctor: rules of Azure that would fight over a scale set' },
-      { action: 'Microsoft.Network/virtualNetworks/subnets/read', why: 'doctor: addresses left, where the network is in this group' },
+      { action: 'Microsoft.Compute/virtualMachineScaleSets/virtualMachines/read', why: 'the instances and their states' },
+      { action: 'Microsoft.Compute/virtualMachines/read', why: 'instances of Flexible sets and of pools of type VirtualMachines' },
+      { action: 'Microsoft.Insights/autoscaleSettings/read', why: 'doctor: autoscale rules of Azure that would be a second writer' },
+      { action: 'Microsoft.Network/virtualNetworks/subnets/read', why: 'doctor: free addresses, if the network is in this group' },
       { action: 'Microsoft.Authorization/permissions/read', why: 'doctor: whether these actions are granted' },
     ],
   },
@@ -42,26 +42,26 @@ export const AZURE_ROLES: readonly AzureRole[] = [
     name: 'aks-autoscaler-subscription',
     description: 'Assign it on the subscription; it only reads.',
     actions: [
-      { action: 'Microsoft.Compute/skus/read', why: 'what a node of a size has, for pools without nodes' },
-      { action: 'Microsoft.Compute/locations/usages/read', why: 'how much quota is left' },
-      { action: 'Microsoft.Compute/locations/operations/read', why: 'how a write or a deletion ended' },
-      { action: 'Microsoft.ContainerService/locations/operations/read', why: 'the same of an operation of AKS' },
+      { action: 'Microsoft.Compute/skus/read', why: 'resources of a VM size, for pools without nodes' },
+      { action: 'Microsoft.Compute/locations/usages/read', why: 'remaining quota' },
+      { action: 'Microsoft.Compute/locations/operations/read', why: 'the result of a write or a deletion' },
+      { action: 'Microsoft.ContainerService/locations/operations/read', why: 'the result of an AKS operation' },
     ],
   },
   {
     key: 'pools',
     name: 'aks-autoscaler-pools',
-    description: 'Assign it on the resource group of the AKS cluster, where pools are of type VirtualMachines or are written through AKS.',
+    description: 'Assign it on the resource group of the AKS cluster, if pools are of type VirtualMachines or are written through AKS.',
     actions: [
-      { action: 'Microsoft.ContainerService/managedClusters/agentPools/read', why: 'what the pools are, and how large' },
-      { action: 'Microsoft.ContainerService/managedClusters/agentPools/write', why: 'raise the count of a size' },
+      { action: 'Microsoft.ContainerService/managedClusters/agentPools/read', why: 'the pools and their sizes' },
+      { action: 'Microsoft.ContainerService/managedClusters/agentPools/write', why: 'increase the count of a size' },
       { action: 'Microsoft.ContainerService/managedClusters/agentPools/deleteMachines/action', why: 'delete chosen machines' },
       { action: 'Microsoft.Authorization/permissions/read', why: 'doctor: whether these actions are granted' },
     ],
   },
 ];
 
-/** The file that `az role definition create` takes; the subscription is the reader's to fill in. */
+/** The file for `az role definition create`; the reader fills in the subscription. */
 export function roleDefinition({ name, description, actions }: AzureRole): Json {
   return {
     Name: name,
@@ -75,7 +75,7 @@ export function roleDefinition({ name, description, actions }: AzureRole): Json 
   };
 }
 
-/** A table for the document that says how to install. */
+/** A table for the installation guide. */
 export function rolesTable(): string {
   const rows = AZURE_ROLES.flatMap(({ key, actions }) => actions.map(({ action, why }) => `| ${key} | \`${action}\` | ${why} |\n`));
   return `| Role | Action | What for |\n| --- | --- | --- |\n${rows.join('')}`;

@@ -1,46 +1,46 @@
-/** The rows of the dashboard on what the autoscaler is there for: pods, pools, their growth and their removals. */
+/** The dashboard's rows about pods, pools, scale-ups and removals. */
 import { HOUR, of, POOLS, quantile, series, stat, type Row } from './dashboard-words.ts';
 
-/** In the order in which they are read when something is wrong. */
+/** In the order in which an operator reads them during an incident. */
 export const CAPACITY_ROWS: readonly Row[] = [
   {
     title: 'Is it working?',
     panels: [
       stat(
         'Since the last loop',
-        'Seconds since a loop completed; the scan interval is usual.',
+        'Seconds since a loop completed. Normal: up to the scan interval.',
         `time() - max(${of('loop_last_completed_timestamp_seconds')})`,
         's',
       ),
       stat(
-        'Oldest pod that could be helped',
-        'The number that pages: pods that no limit and no failure stands in the way of.',
+        'Oldest pod that can be helped',
+        'The number that pages: the age of the oldest pod that no limit and no failure blocks.',
         `max(${of('oldest_unschedulable_pod_age_seconds', 'verdict=~"helped|coming"')})`,
         's',
       ),
       stat(
-        'Pools left alone',
-        'Frozen: being deleted, upgraded, unreadable or locked; the status says which.',
+        'Frozen pools',
+        'Pools that are being deleted or upgraded, unreadable or locked; the status has the reason.',
         `sum(${of('node_group_frozen')})`,
       ),
       stat(
-        'Odd in the configuration',
+        'Configuration warnings',
         'Rules and names that match nothing, pools that no rule covers, sizes without a price, unreadable rules.',
         `sum(${of('config_findings')}) + max(${of('config_refused')})`,
       ),
       series(
         'Pending pods by verdict',
-        'What the autoscaler makes of each pod that waits.',
+        'The verdict on each pending pod.',
         [{ expr: `sum by (verdict) (${of('unschedulable_pods')})`, legend: '{{verdict}}' }],
         { stacked: true },
       ),
       series(
         'Age of the oldest pod by verdict',
-        'Impossible ones may stay for ever; helped and coming ones may not.',
+        'Impossible pods may wait for ever; helped and coming ones may not.',
         [{ expr: `max by (verdict) (${of('oldest_unschedulable_pod_age_seconds', 'verdict!="ignored"')})`, legend: '{{verdict}}' }],
         { unit: 's' },
       ),
-      series('Nodes by state', 'Of the whole cluster.', [{ expr: `sum by (state) (${of('nodes')})`, legend: '{{state}}' }], {
+      series('Nodes by state', 'All nodes of the cluster.', [{ expr: `sum by (state) (${of('nodes')})`, legend: '{{state}}' }], {
         stacked: true,
       }),
     ],
@@ -58,8 +58,8 @@ export const CAPACITY_ROWS: readonly Row[] = [
         { width: 12 },
       ),
       series(
-        'Used part of the maximum',
-        'At 100 % pods wait for somebody to raise it.',
+        'Share of the maximum in use',
+        'At 100 % pods wait until the maximum is raised.',
         [
           {
             expr: `sum by (node_group) (${of('node_group_size', 'kind="target"', POOLS)}) / sum by (node_group) (${of('node_group_size', 'kind="max"', POOLS)})`,
@@ -69,17 +69,17 @@ export const CAPACITY_ROWS: readonly Row[] = [
         { unit: 'percentunit', width: 12 },
       ),
       series(
-        'Nodes to come',
-        'Asked for and not joined yet.',
+        'Upcoming nodes',
+        'Requested and not joined yet.',
         [{ expr: `sum by (node_group) (${of('node_group_size', 'kind="upcoming"', POOLS)})`, legend: '{{node_group}}' }],
         { stacked: true },
       ),
-      series('Who counts differently', 'AKS, the list of machines and the nodes against what they should be.', [
+      series('Size differences', 'The count of AKS, the listed instances and the nodes, minus the expected number.', [
         { expr: `sum by (node_group, kind) (${of('node_group_drift', POOLS)})`, legend: '{{node_group}} {{kind}}' },
       ]),
       series(
-        'Changed by others',
-        'Capacity that somebody else wrote, and writes of ours that met it.',
+        'Changes by other writers',
+        'Capacity that another writer changed, and our writes that met such a change.',
         [
           { expr: `sum by (node_group) (increase(${of('cache_external_changes_total', POOLS)}${HOUR}))`, legend: '{{node_group}} changed' },
           { expr: `sum by (node_group) (increase(${of('conflicts_total', POOLS)}${HOUR}))`, legend: '{{node_group}} conflict' },
@@ -89,26 +89,26 @@ export const CAPACITY_ROWS: readonly Row[] = [
     ],
   },
   {
-    title: 'Growth',
+    title: 'Scale-ups',
     panels: [
       series(
         'From unschedulable to bound',
-        'Half of the pods, and nine of ten.',
+        'Median and 90th percentile of the pods.',
         [
           {
             expr: quantile(0.5, 'pod_unschedulable_to_bound_seconds', { window: HOUR, by: 'node_group', matchers: [POOLS] }),
-            legend: '{{node_group}} half',
+            legend: '{{node_group}} p50',
           },
           {
             expr: quantile(0.9, 'pod_unschedulable_to_bound_seconds', { window: HOUR, by: 'node_group', matchers: [POOLS] }),
-            legend: '{{node_group}} nine of ten',
+            legend: '{{node_group}} p90',
           },
         ],
         { unit: 's' },
       ),
       series(
-        'Where the time goes',
-        'Mean of each stage.',
+        'Duration of each stage',
+        'Mean, by stage of a scale-up.',
         [
           {
             expr: `sum by (node_group, stage) (increase(${of('node_group_scale_up_stage_seconds_sum', POOLS)}${HOUR})) / sum by (node_group, stage) (increase(${of('node_group_scale_up_stage_seconds_count', POOLS)}${HOUR}))`,
@@ -118,24 +118,24 @@ export const CAPACITY_ROWS: readonly Row[] = [
         { unit: 's' },
       ),
       series(
-        'From unschedulable to the write',
-        'What the autoscaler itself takes: nine of ten pods.',
-        [{ expr: quantile(0.9, 'pod_unschedulable_to_write_seconds', { window: HOUR }), legend: 'nine of ten' }],
+        'From unschedulable to the capacity write',
+        'The share of the autoscaler itself: 90th percentile of the pods.',
+        [{ expr: quantile(0.9, 'pod_unschedulable_to_write_seconds', { window: HOUR }), legend: 'p90' }],
         { unit: 's' },
       ),
       series(
         'Capacity writes by outcome',
-        'Conflicts are planned again at once; refused is a guard of ours.',
+        'Conflicts are replanned at once. Refused: stopped by a guard before the call.',
         [{ expr: `sum by (outcome) (increase(${of('scale_ups_total', POOLS)}${HOUR}))`, legend: '{{outcome}}' }],
         { unit: 'short', stacked: true },
       ),
-      series('What was in the way', 'Quota, stock, subnet, policy, identity, bootstrap: see the runbook of each.', [
+      series('Failures by reason', 'Quota, stock, subnet, policy, identity, bootstrap: the runbook has a row for each.', [
         {
           expr: `sum by (node_group, reason) (increase(${of('scale_up_failures_total', POOLS)}${HOUR})) > 0`,
           legend: '{{node_group}} {{reason}}',
         },
       ]),
-      series('Out of stock', 'Sizes, zones and priorities that are not asked for at present.', [
+      series('Out of stock', 'Sizes, zones and priorities that are not requested at present.', [
         { expr: `sum(${of('stockouts_active')})`, legend: 'out of stock' },
       ]),
     ],
@@ -144,20 +144,20 @@ export const CAPACITY_ROWS: readonly Row[] = [
     title: 'Removals and waste',
     panels: [
       series(
-        'Nodes that stay, by reason',
-        'Why each node is not removed.',
+        'Unremovable nodes by reason',
+        'Why nodes are not removed.',
         [{ expr: `sum by (reason) (${of('kept_nodes')})`, legend: '{{reason}}' }],
         { stacked: true },
       ),
       series(
         'Wasted cores by blocker',
-        'Cores that no pod asks for on nodes that stay.',
+        'Cores that no pod requests on unremovable nodes.',
         [{ expr: `sum by (reason, blocker) (${of('wasted_cores')})`, legend: '{{reason}} {{blocker}}' }],
         { stacked: true },
       ),
       series(
         'Wasted money per hour by blocker',
-        'Of sizes with a price, in its currency.',
+        'Sizes with a price only, in the currency of the prices.',
         [{ expr: `sum by (reason, blocker) (${of('wasted_cost_per_hour')})`, legend: '{{reason}} {{blocker}}' }],
         { stacked: true },
       ),
@@ -168,14 +168,14 @@ export const CAPACITY_ROWS: readonly Row[] = [
         { stacked: true },
       ),
       series(
-        'Removals given up',
-        'By the step that did not succeed; the node was put back.',
+        'Abandoned removals',
+        'By the step that failed; the node was restored.',
         [{ expr: `sum by (step) (increase(${of('scale_down_failures_total', POOLS)}${HOUR}))`, legend: '{{step}}' }],
         { stacked: true },
       ),
       series(
         'Wasted memory by blocker',
-        'As cores.',
+        'Memory that no pod requests on unremovable nodes.',
         [{ expr: `sum by (reason, blocker) (${of('wasted_memory_bytes')})`, legend: '{{reason}} {{blocker}}' }],
         { unit: 'bytes', stacked: true },
       ),
@@ -186,20 +186,20 @@ export const CAPACITY_ROWS: readonly Row[] = [
     panels: [
       series(
         'Nodes that Azure takes back',
-        'Announced, per hour.',
+        'Announced preemptions per hour.',
         [{ expr: `sum by (node_group) (increase(${of('preempted_nodes_total', POOLS)}${HOUR}))`, legend: '{{node_group}}' }],
         { stacked: true },
       ),
       series(
-        'Their pods',
+        'Pods on preempted nodes',
         'Evicted in time, or still there at the end of the notice.',
         [{ expr: `sum by (outcome) (increase(${of('preempted_pods_total')}${HOUR}))`, legend: '{{outcome}}' }],
         { stacked: true },
       ),
       series(
-        'Left of the notice',
-        'When the first pod was sent away; half of the nodes.',
-        [{ expr: quantile(0.5, 'preemption_notice_seconds', { window: HOUR }), legend: 'half' }],
+        'Remaining notice',
+        'Time left when the first pod was evicted; median of the nodes.',
+        [{ expr: quantile(0.5, 'preemption_notice_seconds', { window: HOUR }), legend: 'p50' }],
         { unit: 's' },
       ),
     ],

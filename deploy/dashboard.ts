@@ -1,4 +1,4 @@
-/** The Grafana dashboard as the JSON that Grafana imports. What it shows is in dashboard-capacity.ts and dashboard-operation.ts. */
+/** The Grafana dashboard as the JSON that Grafana imports. Its rows are in dashboard-capacity.ts and dashboard-operation.ts. */
 import { CAPACITY_ROWS } from './dashboard-capacity.ts';
 import { OPERATION_ROWS } from './dashboard-operation.ts';
 import type { Panel, Row } from './dashboard-words.ts';
@@ -49,7 +49,7 @@ function variables(): readonly Json[] {
   ];
 }
 
-/** Panels from left to right and down, each row under a line of its own. */
+/** Panels from left to right, then down; each row starts on a new line. */
 function placed(rows: readonly Row[]): readonly Json[] {
   const out: Json[] = [];
   let y = 0;

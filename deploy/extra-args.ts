@@ -1,9 +1,9 @@
-/** Further flags as users give them to the chart: as arguments of the container, and what of them other objects must know. */
+/** The user's further flags: as arguments of the container, and the parts that other objects need. */
 import { readFlags } from '../src/config/sources/flags.ts';
 import { STATUS_NAME } from '../src/planning/explain/scale-up-events.ts';
 import { plainly, type Json, type JsonMap, type Lines } from './notation.ts';
 
-/** The entries of a map in the order in which Helm goes through them. */
+/** The entries of a map in Helm's order. */
 export const mapOf = (value: Json | undefined): readonly (readonly [string, Json])[] => {
   const entries = Object.entries((value ?? {}) as JsonMap);
   return entries.toSorted(([a], [b]) => (a < b ? -1 : 1));
@@ -14,7 +14,7 @@ export function textOf(value: string): string {
   return `(ternary ${value} (toJson ${value}) (kindIs "string" ${value}))`;
 }
 
-/** A list as it is; or a map, where all after a `_` of a key only keeps keys apart, and a flag without a value has none. */
+/** A list unchanged, or a map. In a map, `_` and everything after it only makes keys unique; a flag may have no value. */
 export const ARGS: Lines = {
   helm: [
     '{{- if kindIs "map" .Values.extraArgs }}',
@@ -47,8 +47,8 @@ export const ARGS: Lines = {
 };
 
 /**
- * What the status is called: by the last of the flags, else by the configuration, else as always. A flag of a list may be
- * written in all the ways that the daemon reads.
+ * The name of the status ConfigMap: from the last such flag, else from the configuration, else the default. A flag in a list
+ * may have any form that the daemon accepts.
  */
 export const STATUS_MAP_NAME: Lines = {
   helm: [

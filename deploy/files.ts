@@ -1,4 +1,7 @@
-/** Which generated file holds which objects. Values come from the chart's values.yaml, and from its ci/*-values.yaml. */
+/**
+ * Lists the generated files and the objects in each. Values come from the chart's values.yaml and its ci/*-values.yaml.
+ * Must not know what the daemon does at run time.
+ */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse, stringify } from 'yaml';
@@ -35,12 +38,12 @@ const PIECES: readonly Piece[] = [
   { file: 'grafana-dashboard.yaml', objects: grafanaDashboard },
 ];
 
-/** Names of the sets of values that the chart is tried with; `example` is what the plain manifests are made of. */
+/** Names of the sets of values that tests render the chart with. The plain manifests are made from `example`. */
 export function variants(root: string): readonly string[] {
   return readdirSync(join(root, CHART, 'ci')).flatMap((file) => VARIANT.exec(file)?.groups?.['name'] ?? []);
 }
 
-/** The chart's values with those of a variant. */
+/** The chart's values, merged with those of a variant. */
 export function variantValues(root: string, variant: string): JsonMap {
   const given = parse(readFileSync(join(root, CHART, 'ci', `${variant}-values.yaml`), 'utf8')) as JsonMap | null;
   return mergedValues(parse(readFileSync(join(root, CHART, 'values.yaml'), 'utf8')) as JsonMap, given ?? {});
@@ -87,6 +90,6 @@ const END = '<!-- end of roles -->';
 function withRoles(document: string): string {
   const [before, rest] = document.split(BEGIN);
   const after = rest?.split(END)[1];
-  if (before === undefined || after === undefined) throw new Error(`${INSTALL} has lost the marks around its table of roles`);
+  if (before === undefined || after === undefined) throw new Error(`${INSTALL} has lost the comments around its table of roles`);
   return `${before}${BEGIN}\n\n${rolesTable()}\n${END}${after}`;
 }

@@ -1,6 +1,6 @@
 /**
- * The second reading of the notation: a template for Helm. What depends on a value is a map with one key of `MARK` until
- * it is written, because Helm's expressions are no YAML and only the writer knows how deep they stand.
+ * The second reading of the notation: a template for Helm. A part that depends on a value is a map with the one key `MARK`
+ * until it is written: Helm's expressions are not YAML, and only the writer knows their indentation.
  */
 import { LIVE_SECTIONS, RESTART_KEYS } from '../src/config/live-keys.ts';
 import { stringify } from 'yaml';
@@ -17,7 +17,7 @@ type Node =
   | { readonly kind: 'lines'; readonly lines: readonly string[] }
   | { readonly kind: 'when'; readonly condition: string; readonly body: Json };
 
-/** The same choice as the plain notation makes, in Helm's words. */
+/** The same choice as in the plain reading, as a Helm expression. */
 function checksumOfWhatRestarts(): string {
   const quoted = (names: readonly string[]): string => names.map((name) => `"${name}"`).join(' ');
   const parts = Object.entries(RESTART_KEYS).map(
@@ -148,18 +148,18 @@ function itemLines(item: Json, depth: number): readonly string[] {
       break;
   }
   if (typeof item !== 'object' || item === null) return [`${pad}- ${scalar(item)}`];
-  if (Array.isArray(item)) throw new Error('a list in a list is not foreseen');
+  if (Array.isArray(item)) throw new Error('a list inside a list is not supported');
   const [first = '', ...rest] = mapLines(item as JsonMap, depth + 2);
   return [`${pad}- ${first.trimStart()}`, ...rest];
 }
 
-/** What is given, below `head`; nothing when it is empty. */
+/** The given lines below `head`; no line if they are empty. */
 function blockLines(path: string, depth: number, head: readonly string[]): readonly string[] {
   const pad = /^ */.exec(head[0] ?? ' '.repeat(depth))?.[0] ?? '';
   return [`${pad}{{- with ${path} }}`, ...head, `${' '.repeat(depth)}{{- toYaml . | nindent ${depth} }}`, `${pad}{{- end }}`];
 }
 
 function scalar(value: string | number | boolean | null): string {
-  // One line each: a template's lines must not depend on what a text says.
+  // One line each: the lines of a template must not depend on the content of a text.
   return typeof value === 'string' && value.includes('\n') ? JSON.stringify(value) : stringify(value, { lineWidth: 0 }).trimEnd();
 }

@@ -1,4 +1,4 @@
-/** What others need to watch the daemon: objects for the Prometheus operator and for Grafana. */
+/** Objects that let the Prometheus operator and Grafana monitor the daemon. */
 import { alertGroups } from './alerts.ts';
 import { dashboard } from './dashboard.ts';
 import { labels, selector } from './objects.ts';
@@ -17,13 +17,13 @@ export function serviceMonitor(n: Notation): readonly Json[] {
   return [n.when('serviceMonitor.enabled', object)];
 }
 
-/** For those who run without a Service. */
+/** For installations without a Service. */
 export function podMonitor(n: Notation): readonly Json[] {
   const spec = { ...found(n), podMetricsEndpoints: [endpoint(n, 'podMonitor', 'http')] };
   return [n.when('podMonitor.enabled', { apiVersion: API, kind: 'PodMonitor', metadata: placed(n, 'podMonitor'), spec })];
 }
 
-/** The alerts of alerts.ts, and further ones of the user's. */
+/** The alerts of alerts.ts and the user's own. */
 export function prometheusRule(n: Notation): readonly Json[] {
   const runbooks = n.inline('prometheusRule.runbooks');
   const groups = alertGroups(RUNBOOKS).map(({ name, rules }) => ({
@@ -39,7 +39,7 @@ export function prometheusRule(n: Notation): readonly Json[] {
   return [n.when('prometheusRule.enabled', { apiVersion: API, kind: 'PrometheusRule', metadata, spec: { groups } })];
 }
 
-/** For a Grafana whose sidecar collects dashboards from ConfigMaps with a certain label. */
+/** For a Grafana whose sidecar collects dashboards from ConfigMaps with a given label. */
 export function grafanaDashboard(n: Notation): readonly Json[] {
   const metadata = {
     name: `${n.name}-dashboard`,
@@ -51,7 +51,7 @@ export function grafanaDashboard(n: Notation): readonly Json[] {
   return [n.when('grafanaDashboard.enabled', { apiVersion: 'v1', kind: 'ConfigMap', metadata, data })];
 }
 
-/** Stands for where the runbooks are until the rest of a text is safe from Helm. */
+/** Placeholder for the address of the runbooks until the rest of the text is escaped for Helm. */
 const RUNBOOKS = '@runbooks@';
 
 function replaced(json: Json, runbooks: string): Json {
@@ -70,7 +70,7 @@ function placed(n: Notation, values: string): JsonMap {
   };
 }
 
-/** Where the operator looks; next to the daemon when nothing is said. */
+/** The namespace that the operator reads; by default the daemon's. */
 function namespaceOf(n: Notation, values: string): Json {
   return n.orNamespace(`${values}.namespace`);
 }

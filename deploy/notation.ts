@@ -1,6 +1,6 @@
 /**
- * The words in which objects depend on a chart's values, and their first reading: with the values put in. The second
- * reading, as Helm's expressions, is in helm-text.ts; tests hold both against each other.
+ * The notation by which objects depend on a chart's values, and its first reading: with the values filled in. The second
+ * reading, as Helm's expressions, is in helm-text.ts. Tests compare the two.
  */
 import { createHash } from 'node:crypto';
 import { LIVE_SECTIONS, RESTART_KEYS } from '../src/config/live-keys.ts';
@@ -9,20 +9,20 @@ import { stringify } from 'yaml';
 export type Json = string | number | boolean | null | readonly Json[] | JsonMap;
 export type JsonMap = { readonly [key: string]: Json };
 
-/** True as Helm means it: not empty, not zero, not false. A text is a path below `.Values`. */
+/** True in Helm's sense: not empty, not zero, not false. A string is a path below `.Values`. */
 export type Condition =
   | string
   | { readonly any: readonly Condition[] }
   | { readonly all: readonly Condition[] }
   | { readonly not: Condition };
 
-/** Further items of a list that no path alone can say: once for Helm, and once for the values as they are. */
+/** Further items of a list that a path alone cannot express: once for Helm, and once for the plain values. */
 export interface Lines {
   readonly helm: readonly string[];
   readonly plain: (values: JsonMap) => readonly Json[];
 }
 
-/** Where an object depends on a value of the chart. Paths are dotted, below `.Values`. */
+/** A place in an object that depends on a value of the chart. Paths are dotted, below `.Values`. */
 export interface Notation {
   readonly name: string;
   readonly namespace: string;
@@ -31,13 +31,13 @@ export interface Notation {
   readonly checksum: string;
   /** A string, a number or a boolean. */
   value(path: string): Json;
-  /** The same as a text, the first of the paths that is given: what the environment takes. */
+  /** The same as a string, from the first path that has a value. Environment variables need strings. */
   asText(...paths: readonly string[]): Json;
-  /** A text that stands within another. */
+  /** A string inside another string. */
   inline(path: string): string;
   /** The text at a path, or the release's namespace. */
   orNamespace(path: string): Json;
-  /** A map or a list; left out when it is empty. */
+  /** A map or a list; omitted if it is empty. */
   block(path: string): Json;
   /** A map as the text of a file. */
   text(path: string): Json;
@@ -46,13 +46,13 @@ export interface Notation {
   lines(lines: Lines): readonly Json[];
   /** Further entries of a map. */
   entries(path: string): JsonMap;
-  /** A property, an item of a list or a whole object that is there only on a condition. */
+  /** A property, an item of a list or a whole object that is present only under a condition. */
   when(condition: Condition, body: Json): Json;
-  /** Text of ours that Helm must not read as its own. */
+  /** Text that Helm must not interpret. */
   literal(json: Json): Json;
 }
 
-/** Stands for something that is not there: dropped from maps and lists. */
+/** Placeholder for an absent value; it is dropped from maps and lists. */
 const ABSENT = '@absent';
 
 interface Release {
@@ -65,7 +65,7 @@ export function plainNotation(values: JsonMap, release: Release): Notation {
   const at = (path: string): Json => path.split('.').reduce<Json>((value, key) => member(value, key), values);
   const text = (path: string): string => {
     const value = at(path);
-    if (typeof value !== 'string') throw new Error(`${path} is no text`);
+    if (typeof value !== 'string') throw new Error(`${path} is not a string`);
     return value;
   };
   const name = text('fullnameOverride') || release.name;
@@ -91,7 +91,7 @@ export function plainNotation(values: JsonMap, release: Release): Notation {
   };
 }
 
-/** Of the configuration, what a running daemon does not take: only such a change starts the pods anew. */
+/** The part of the configuration that needs a restart. Only a change of it replaces the pods. */
 function whatRestarts(config: Json): Json {
   const sections = Object.entries(config as JsonMap).filter(([section]) => !LIVE_SECTIONS.some((live) => live === section));
   return Object.fromEntries(
@@ -103,7 +103,7 @@ function whatRestarts(config: Json): Json {
   );
 }
 
-/** A text as it is, everything else as JSON. */
+/** A string unchanged, everything else as JSON. */
 export function plainly(value: Json): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
@@ -131,7 +131,7 @@ function member(value: Json, key: string): Json {
   return found;
 }
 
-/** What is there, without what is absent. */
+/** The value without its absent parts. */
 function present(json: Json): Json {
   if (typeof json !== 'object' || json === null) return json;
   if (Array.isArray(json)) return json.filter((item) => item !== ABSENT).map(present);
@@ -148,7 +148,7 @@ export function plainText(objects: readonly Json[]): string {
   return there.map((object) => stringify(object, { lineWidth: 0, aliasDuplicateObjects: false })).join('---\n');
 }
 
-/** Values as Helm merges them: maps are merged, everything else is replaced, and null stands for nothing. */
+/** Merges values in Helm's way: maps are merged, everything else is replaced, and null removes a value. */
 export function mergedValues(base: JsonMap, given: JsonMap): JsonMap {
   const merged: Record<string, Json> = { ...base };
   for (const [key, value] of Object.entries(given)) {

@@ -1,6 +1,7 @@
 /**
- * What the daemon needs in a cluster beside its pods (pod.ts) and its watchers (monitoring.ts), once. Written in a
- * notation: with plain values for `kubectl apply -k`, with Helm's expressions for the chart. Knows Kubernetes, not files.
+ * The daemon's objects in a cluster, except its pods (pod.ts) and its monitoring (monitoring.ts). Each is defined once, in a
+ * notation that is read twice: with plain values for `kubectl apply -k`, and as Helm's expressions for the chart.
+ * Must not know files.
  */
 import { CLUSTER_RULES, NAMESPACE_RULES, type Rule } from '../src/cli/doctor/required-access.ts';
 import { STATUS_NAME } from '../src/planning/explain/scale-up-events.ts';
@@ -8,12 +9,12 @@ import { STATUS_MAP_NAME } from './extra-args.ts';
 import type { Condition, Json, JsonMap, Notation } from './notation.ts';
 
 const LABEL = 'app.kubernetes.io/name';
-/** Where metrics and health are served. */
+/** The port of metrics and health. */
 export const PORT = 8085;
 
 export { CLUSTER_RULES, NAMESPACE_RULES, type Rule };
 
-/** The name that the priority expander looks for, here and in the Cluster Autoscaler. */
+/** The name that the priority expander reads, here and in the Cluster Autoscaler. */
 const PRIORITIES = 'cluster-autoscaler-priority-expander';
 
 export function rbac(n: Notation): readonly Json[] {
@@ -42,7 +43,7 @@ export function rbac(n: Notation): readonly Json[] {
   return [n.when('rbac.serviceAccount.create', account(n)), ...roles.map((role) => n.when('rbac.create', role))];
 }
 
-/** The status has the name that the values give it. */
+/** The values set the name of the status ConfigMap. */
 function withStatusName(rule: Rule, n: Notation): Json {
   if (rule.resourceNames?.includes(STATUS_NAME) !== true) return rule;
   const resourceNames = rule.resourceNames.flatMap((name) => (name === STATUS_NAME ? n.lines(STATUS_MAP_NAME) : [name]));
@@ -76,7 +77,7 @@ export function configMap(n: Notation): readonly Json[] {
   ];
 }
 
-/** The one thing that must not be in a ConfigMap. */
+/** The client secret must not be in a ConfigMap. */
 export function secret(n: Notation): readonly Json[] {
   const object = {
     apiVersion: 'v1',
@@ -106,8 +107,8 @@ export function service(n: Notation): readonly Json[] {
 }
 
 /**
- * Nothing comes in but questions to the one port; nothing goes out but to name servers, to HTTPS (Azure and the API
- * server) and, for a managed identity, to the instance metadata service.
+ * Allows ingress to the one port only. Allows egress to name servers, to HTTPS (Azure and the API server) and, for a
+ * managed identity, to the instance metadata service.
  */
 export function networkPolicy(n: Notation): readonly Json[] {
   const dns = ['UDP', 'TCP'].map((protocol) => ({ protocol, port: 53 }));
@@ -126,12 +127,12 @@ export function networkPolicy(n: Notation): readonly Json[] {
   return [n.when('networkPolicy.enabled', { apiVersion: 'networking.k8s.io/v1', kind: 'NetworkPolicy', metadata: own(n), spec })];
 }
 
-/** Name, namespace and labels of an object of ours. */
+/** Name, namespace and labels of one of our objects. */
 export function own(n: Notation): JsonMap {
   return { name: n.name, namespace: n.namespace, labels: labels(n) };
 }
 
-/** What our pods are found by; never changes with a value, because a Deployment's selector cannot change. */
+/** The labels that select our pods. Never depends on a value, because a Deployment's selector cannot change. */
 export function selector(n: Notation): JsonMap {
   return { [LABEL]: 'aks-autoscaler', 'app.kubernetes.io/instance': n.name };
 }

@@ -1,4 +1,4 @@
-/** The Deployment: how the daemon's pods run, and what of the values becomes an argument or a variable of theirs. */
+/** The Deployment: how the daemon's pods run, and which values become their arguments and environment variables. */
 import { ARGS, mapOf, textOf } from './extra-args.ts';
 import { plainly, type Condition, type Json, type JsonMap, type Lines, type Notation } from './notation.ts';
 import { labels, PORT, selector } from './objects.ts';
@@ -34,7 +34,7 @@ function podSpec(n: Notation): Json {
   return {
     serviceAccountName: n.serviceAccount,
     priorityClassName: n.when('priorityClassName', n.value('priorityClassName')),
-    // Longer than loop.shutdownTimeout: a drain that was begun is put back before the process ends.
+    // Longer than loop.shutdownTimeout: a drain in progress is undone before the process ends.
     terminationGracePeriodSeconds: n.value('terminationGracePeriodSeconds'),
     hostNetwork: n.when('hostNetwork', true),
     dnsPolicy: n.when('dnsPolicy', n.value('dnsPolicy')),
@@ -61,7 +61,7 @@ function spread(n: Notation, topologyKey: string): Json {
   return { maxSkew: 1, topologyKey, whenUnsatisfiable: 'ScheduleAnyway', labelSelector: { matchLabels: selector(n) } };
 }
 
-/** KUBERNETES_SERVICE_HOST and _PORT, which say where the API server is, come from the kubelet (on AKS with its own name). */
+/** KUBERNETES_SERVICE_HOST and _PORT, the address of the API server, come from the kubelet (on AKS with its own name). */
 function container(n: Notation): Json {
   const probe = (path: string, rest: JsonMap): Json => ({ httpGet: { path, port: 'http' }, ...rest });
   const envFrom = [
@@ -98,7 +98,7 @@ function container(n: Notation): Json {
 
 function environment(n: Notation): readonly Json[] {
   const own = 'secretKeyRefNameOverride';
-  // Keys as the Cluster Autoscaler's chart has them in its Secret, so that a Secret of that chart can be used.
+  // The keys of the Secret of the Cluster Autoscaler's chart, so that its Secret can be used.
   const given = (name: string, key: string, ...paths: readonly string[]): readonly Json[] => [
     n.when(own, { name, valueFrom: { secretKeyRef: { name: n.value(own), key, optional: true } } }),
     n.when({ all: [{ not: own }, { any: paths }] }, { name, value: n.asText(...paths) }),
@@ -159,7 +159,7 @@ const keyOf = (kind: string, path: string): readonly string[] => [
   '{{- end }}',
 ];
 
-/** A list of variables as Kubernetes has it, or a map of names to values; then what stands in Secrets and ConfigMaps. */
+/** A list of variables in Kubernetes' form, or a map of names to values; then the variables from Secrets and ConfigMaps. */
 const ENV: Lines = {
   helm: [
     '{{- if kindIs "map" .Values.extraEnv }}',
@@ -193,7 +193,7 @@ const PULL_SECRETS: Lines = {
   plain: ({ image }) => ((image as JsonMap)['pullSecrets'] as readonly Json[]).map((name) => ({ name })),
 };
 
-/** `extraVolumeSecrets`: volume name -> { name of the Secret (else the volume's), mountPath, items }. */
+/** `extraVolumeSecrets`: volume name -> { name of the Secret (if absent, the volume's), mountPath, items }. */
 const SECRET_VOLUMES: Lines = {
   helm: [
     '{{- range $volume, $secret := .Values.extraVolumeSecrets }}',

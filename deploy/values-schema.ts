@@ -1,6 +1,6 @@
 /**
- * What values the chart takes: `config` is the daemon's own schema, the rest is said here. Unknown keys are refused, so
- * that a misspelt or a foreign value is named instead of ignored.
+ * The schema of the chart's values: `config` is the daemon's own schema, the rest is defined here. Unknown keys are refused,
+ * so that a misspelt or foreign value is reported instead of ignored.
  */
 import * as z from 'zod';
 import { SCHEMA } from '../src/config/schema/schema.ts';
@@ -29,7 +29,7 @@ const monitor = only({
   path: text,
   selector: texts,
   annotations: texts,
-  // Nothing is written as a list or as a map.
+  // An empty value may be a list or a map.
   relabelings: { anyOf: [maps, { type: 'object', maxProperties: 0 }] },
   metricRelabelings: { anyOf: [maps, { type: 'object', maxProperties: 0 }] },
 });
@@ -84,10 +84,10 @@ const EXTRA: JsonMap = {
 const empty = (type: 'string' | 'array' | 'object'): JsonMap =>
   ({ string: { type, maxLength: 0 }, array: { type, items: {}, maxItems: 0 }, object: { type, maxProperties: 0 } })[type];
 
-/** Values of the Cluster Autoscaler's chart that are not done here: taken as they stand there by default, refused otherwise. */
+/** Values of the Cluster Autoscaler's chart that are not supported here: accepted with that chart's default, refused otherwise. */
 const AS_THERE: JsonMap = {
   nameOverride: empty('string'),
-  // It told that chart which API versions to write; these are written for every version that is supported.
+  // In that chart it selects API versions; these objects suit every supported version.
   kubeTargetVersionOverride: text,
   cloudConfigPath: empty('string'),
   autoscalingGroupsnamePrefix: empty('array'),
@@ -96,7 +96,7 @@ const AS_THERE: JsonMap = {
   extraObjects: empty('array'),
   dnsConfig: empty('object'),
   vpa: { type: 'object', properties: { enabled: { const: false } } },
-  // Of other clouds; who copied that chart's whole file has them all.
+  // Values of other clouds; a copy of that chart's whole file has them all.
   awsAccessKeyID: empty('string'),
   awsSecretAccessKey: empty('string'),
   awsRegion: oneOf('', 'us-east-1'),
@@ -185,7 +185,7 @@ const given = (name: string): JsonMap => ({ properties: { [name]: { minLength: 1
 const lacking = (name: string): JsonMap => ({ properties: { [name]: { maxLength: 0 } } });
 const set = (name: string): JsonMap => ({ properties: { [name]: { const: true } }, required: [name] });
 
-/** What no single value can say. */
+/** Rules over several values. */
 const RULES: JsonMap = {
   allOf: [
     { not: { allOf: [set('azureUseWorkloadIdentityExtension'), set('azureUseManagedIdentityExtension')] } },
@@ -194,8 +194,8 @@ const RULES: JsonMap = {
 };
 
 /**
- * The daemon's own schema of its file, without what is a secret (the file becomes a ConfigMap), and without what is
- * required: that may stand in variables and flags, and the daemon checks the whole when it starts.
+ * The daemon's own schema of its file, without secrets, because the file becomes a ConfigMap. Required settings are optional
+ * here: variables and flags may set them, and the daemon checks the whole when it starts.
  */
 function configSchema(): Json {
   const { $schema: _dialect, required: _sections, ...schema } = z.toJSONSchema(SCHEMA, DIALECT) as JsonMap;
@@ -210,7 +210,7 @@ function configSchema(): Json {
   );
   return {
     ...schema,
-    // A section whose lines are all commented out is nothing.
+    // A section with only commented lines is null.
     properties: { ...blank, azure: ofSection({ ...azure, properties: { ...keys, credential: { ...credential, properties: open } } }) },
   };
 }

@@ -1,4 +1,4 @@
-/** Which documents are generated, and how. */
+/** Lists the generated documents and generates them. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { kubectlDocument } from './kubectl-verbs.ts';

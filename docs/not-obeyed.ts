@@ -1,4 +1,4 @@
-/** What is known of the Cluster Autoscaler's settings and not obeyed, as part of the configuration reference. */
+/** The Cluster Autoscaler's settings that are known and have no effect here, for the configuration reference. */
 import { RETIRED, RETIRED_FLAGS } from '../src/config/sources/retired-settings.ts';
 
 /** Two tables: flags, and the keys and variables of its Azure provider. */
@@ -11,17 +11,17 @@ export function notObeyed(): string {
   );
   return [
     '',
-    '## Flags of the Cluster Autoscaler that are known and not obeyed',
+    '## Flags of the Cluster Autoscaler that are known and have no effect',
     '',
-    'A flag that is refused stops the start, one without effect is a warning. Neither is said of the values under "as done".',
+    'A refused flag stops the start. A flag without effect is a warning. The values under "Same as here" are accepted silently, because they ask for what this program does.',
     '',
-    row(['Flag', '', 'As done', 'Instead']),
+    row(['Flag', 'Result', 'Same as here', 'Instead']),
     row(['---', '---', '---', '---']),
     ...flags,
     '',
-    '## Keys of azure.json and variables that are known and not obeyed',
+    '## Keys of azure.json and variables that are known and have no effect',
     '',
-    row(['Key', 'Variable', '', 'As done', 'Instead']),
+    row(['Key', 'Variable', 'Result', 'Same as here', 'Instead']),
     row(['---', '---', '---', '---', '---']),
     ...keys,
     '',
@@ -32,7 +32,7 @@ function said(verdict: 'refused' | 'ignored'): string {
   return verdict === 'refused' ? 'refused' : 'no effect';
 }
 
-/** `t` and `1` mean what `true` means, and so with `false`. */
+/** `t` and `1` mean `true`; `f` and `0` mean `false`. */
 function shown(asDone: readonly string[]): string {
   const spare = asDone.includes('false') || asDone.includes('true') ? ['t', '1', 'f', '0'] : [];
   return asDone

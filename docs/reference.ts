@@ -1,6 +1,6 @@
 /**
- * The parts of the documentation that the program itself knows: settings and metrics. Settings and defaults come from
- * config/aks-autoscaler.yaml, which a test holds to the schema; flags and variables from the parser's own tables.
+ * Generates the reference of settings and metrics from the program itself. Settings and defaults come from
+ * config/aks-autoscaler.yaml, which a test compares with the schema; flags and variables from the parser's own tables.
  */
 import { notObeyed } from './not-obeyed.ts';
 import { LIVE_SECTIONS, RESTART_KEYS } from '../src/config/live-keys.ts';
@@ -11,77 +11,77 @@ import { createMetrics } from '../src/telemetry/metrics.ts';
 
 export interface SettingRow {
   readonly key: string;
-  /** As written in the configuration file; undefined: there is none. */
+  /** In the form of the configuration file. If absent, the setting has no default. */
   readonly default: string | undefined;
   readonly flags: readonly string[];
   readonly variables: readonly string[];
   readonly meaning: string;
 }
 
-/** Where neither a flag nor the sample file says it. */
+/** Meanings that neither a flag nor the sample file has. */
 const MEANINGS: Readonly<Record<string, string>> = {
-  'azure.cache.vmssTtl': 'how long a read of the scale sets is good for',
-  'azure.cache.spotSizeTtl': 'how long a read of the size of a Spot set is good for; 0s: as long as a list of the sets',
-  'azure.cache.vmssVmsTtl': 'how long a read of the instances of a scale set is good for',
-  'azure.cache.vmssVmsJitter': 'spreads those reads over time',
-  'azure.cache.skuTtl': 'how long a read of the VM sizes of the region is good for',
-  'azure.cache.skuFolder': 'folder that keeps the VM sizes for later processes; clusters of one subscription may share it (default: none)',
+  'azure.cache.vmssTtl': 'maximum age of a read of the scale sets',
+  'azure.cache.spotSizeTtl': 'maximum age of a read of the size of a Spot set; 0s: same as vmssTtl',
+  'azure.cache.vmssVmsTtl': 'maximum age of a read of the instances of a scale set',
+  'azure.cache.vmssVmsJitter': 'random part that spreads those reads over time',
+  'azure.cache.skuTtl': 'maximum age of a read of the VM sizes of the region',
+  'azure.cache.skuFolder': 'folder that stores the VM sizes for later processes; clusters of one subscription may share it (default: none)',
   'scaleUp.retailPrices.currency': 'currency of those prices, three letters',
-  'azure.agents.enabled': 'agents that keep answers of Azure (/debug/agents names them), or patterns with * and ?',
-  'azure.agents.disabled': 'agents that do not run; goes before enabled',
-  'azure.agents.allowDegraded': 'let agents be disabled that decisions wait for: nothing is removed then, and in the end nothing added',
+  'azure.agents.enabled': 'caching agents that run (/debug/agents lists them), or patterns with * and ?',
+  'azure.agents.disabled': 'caching agents that do not run; wins over enabled',
+  'azure.agents.allowDegraded': 'allow required agents to be disabled: then no node is removed, and in the end none is added',
   'azure.clusterName': 'name of the AKS cluster, to read its agent pools',
   'azure.clusterResourceGroup': 'resource group of the AKS cluster resource',
-  'azure.subscriptionId': 'subscription that holds the nodes; not set: the one of this machine, by its metadata endpoint',
+  'azure.subscriptionId': 'subscription of the nodes; if absent, that of this node, from its metadata endpoint',
   'azure.tenantId': 'directory that the identity belongs to',
-  'azure.location': 'region of the cluster; not set: the one of this machine, by its metadata endpoint',
+  'azure.location': 'region of the cluster; if absent, that of this node, from its metadata endpoint',
   'azure.enableForceDelete': 'delete instances with forceDeletion',
-  'azure.requestTimeout': 'longest wait for one answer of Azure',
-  'azure.maxConcurrentCalls': 'calls to Azure at the same time at most',
+  'azure.requestTimeout': 'timeout of one call to Azure',
+  'azure.maxConcurrentCalls': 'maximum number of concurrent calls to Azure',
   'azure.writePath':
-    'vmss: sizes are written at the scale set; agentPool: through AKS, which keeps its own count true (tag k8s.io_cluster-autoscaler_write-path per set)',
-  'azure.rateLimit.enabled': "hold calls back by a limit of one's own, below Azure's",
-  'azure.rateLimit.readQps': 'reads a second at most, in the long run',
-  'azure.rateLimit.readBurst': 'reads at once at most',
-  'azure.rateLimit.writeQps': 'writes a second at most, in the long run; not given: as reads',
-  'azure.rateLimit.writeBurst': 'writes at once at most; not given: as reads',
-  'azure.readRetries.enabled': 'send a read again that got no usable answer; writes never',
-  'azure.readRetries.retries': 'how often at most',
-  'azure.readRetries.exponent': 'by how much each wait is longer than the one before',
-  'azure.readRetries.first': 'the first wait',
-  'azure.readRetries.jitter': 'random part on top of each wait, at most',
+    'vmss: sizes are written to the scale set; agentPool: through AKS, so that the count of AKS stays correct (tag k8s.io_cluster-autoscaler_write-path per set)',
+  'azure.rateLimit.enabled': "limit calls below Azure's own limits; for compatibility with the Cluster Autoscaler",
+  'azure.rateLimit.readQps': 'maximum reads per second, on average',
+  'azure.rateLimit.readBurst': 'maximum reads at once',
+  'azure.rateLimit.writeQps': 'maximum writes per second, on average; if absent, as for reads',
+  'azure.rateLimit.writeBurst': 'maximum writes at once; if absent, as for reads',
+  'azure.readRetries.enabled': 'repeat a read that got no usable answer, never a write; for compatibility with the Cluster Autoscaler',
+  'azure.readRetries.retries': 'maximum number of retries',
+  'azure.readRetries.exponent': 'factor by which each wait is longer than the previous one',
+  'azure.readRetries.first': 'first wait',
+  'azure.readRetries.jitter': 'maximum random part of each wait, as a share of it',
   'azure.credential.method': 'workload-identity, managed-identity, client-secret, client-certificate or azure-cli',
   'azure.credential.clientId': 'client id of the identity',
   'azure.credential.clientSecret': 'secret, for client-secret',
   'azure.credential.certificatePath': 'PEM file with certificate and key, for client-certificate',
   'azure.credential.certificatePassword': 'password of that file',
   'azure.credential.tokenFile': 'file with the projected token, for workload-identity',
-  'azure.credential.useManagedIdentity': 'chooses managed-identity',
-  'azure.credential.useWorkloadIdentity': 'chooses workload-identity',
+  'azure.credential.useManagedIdentity': 'selects managed-identity',
+  'azure.credential.useWorkloadIdentity': 'selects workload-identity',
   'azure.credential.userAssignedIdentityId': 'client id or ARM id of a user-assigned managed identity',
   'azure.vmType': 'vmss; nothing else is supported',
-  'azure.metadataEndpoint': 'where this machine tells its subscription, when none is configured',
-  'azure.armEndpoint': 'Azure Resource Manager, where it is not the one of the cloud',
-  'azure.authorityHost': 'where tokens come from, where it is not the one of the cloud',
+  'azure.metadataEndpoint': 'metadata endpoint of this node, for an absent subscription or location',
+  'azure.armEndpoint': 'URL of Azure Resource Manager, if not that of the cloud',
+  'azure.authorityHost': 'URL that issues tokens, if not that of the cloud',
   'azure.caFile': 'PEM file of a further certificate authority to trust for Azure',
   'azure.userAgentSuffix': 'added to the user agent of calls to Azure',
-  'kubernetes.apiServer': 'URL of the API server inside a cluster; the kubelet says it',
+  'kubernetes.apiServer': 'URL of the API server inside a cluster; the kubelet sets it',
   'kubernetes.identity': 'name in the lease, unique per replica',
-  'kubernetes.eventSource': 'component that events are reported by',
-  'scaleUp.maxCoresTotal': 'cores in the cluster at most',
-  'scaleUp.maxMemoryTotalGib': 'GiB of memory in the cluster at most',
-  'scaleDown.minCoresTotal': 'cores in the cluster at least; removals stop there',
+  'kubernetes.eventSource': 'source component of events',
+  'scaleUp.maxCoresTotal': 'maximum cores in the cluster',
+  'scaleUp.maxMemoryTotalGib': 'maximum memory in the cluster, in GiB',
+  'scaleDown.minCoresTotal': 'minimum cores in the cluster; removals stop there',
   'scaleUp.randomSeed': 'seed of the random expander',
-  'scaleDown.removalWindow': 'time in which maxRemovalsPerWindow counts',
-  'scaleDown.minMemoryTotalGib': 'GiB of memory in the cluster at least; removals stop there',
-  'drain.evictionRetry': 'pause between two tries of one eviction',
-  'loop.batchMax': 'and at the latest this long after the first',
-  'loop.startEarly': 'whether loops start early at all; false: one per scan interval',
-  'loop.maxPlansPerLoop': 'plans made in one loop at most, when a write met a conflict',
-  'loop.shutdownTimeout': 'longest clean stop',
+  'scaleDown.removalWindow': 'time window of maxRemovalsPerWindow',
+  'scaleDown.minMemoryTotalGib': 'minimum memory in the cluster, in GiB; removals stop there',
+  'drain.evictionRetry': 'pause between two tries to evict a pod',
+  'loop.batchMax': 'longest wait for further pods before an early loop starts',
+  'loop.startEarly': 'start loops early; false: exactly one loop per scan interval',
+  'loop.maxPlansPerLoop': 'maximum number of plans in one loop, after write conflicts',
+  'loop.shutdownTimeout': 'timeout of a clean stop',
 };
 
-/** What most people set. */
+/** The settings that most people change. */
 const MOST_USED: readonly string[] = [
   'azure.subscriptionId',
   'azure.tenantId',
@@ -111,11 +111,11 @@ const MOST_USED: readonly string[] = [
 ];
 
 const LINE = /^(?<indent> *)(?<key>[A-Za-z]+):(?: (?<value>[^#]*?))?(?:\s+#\s*(?<comment>.*))?$/;
-/** Lists of objects: told in one row each. */
+/** Lists of objects; each has one row. */
 const LISTS: Readonly<Record<string, string>> = {
   nodeGroups: 'scale sets (by their name or that of their agent pool) and sizes of VMs pools (POOL/SIZE): a list of {name, min, max}',
-  nodeGroupOptions: 'what holds for some groups only: a list of {name, scaleDownUnneededTime, ...}; see the sample file',
-  discovery: 'scale sets and pools by tag, any rule that matches: a list of {selectors, min, max}',
+  nodeGroupOptions: 'options of single groups: a list of {name, scaleDownUnneededTime, ...}; see the sample file',
+  discovery: 'scale sets and pools by tag; any matching rule selects: a list of {selectors, min, max}',
 };
 
 /** Every setting of the sample file, then those that only flags and variables name. */
@@ -155,7 +155,7 @@ function isDefault(key: string, comment: string): boolean {
   return key !== 'azure.credential.method' && !/^(required|example)\b/.test(comment);
 }
 
-/** A flag of the form MIN:MAX sets two. */
+/** A flag of the form MIN:MAX sets two settings. */
 function pathsOf({ path }: { readonly path: string }): readonly string[] {
   return path.split(':');
 }
@@ -163,7 +163,7 @@ function pathsOf({ path }: { readonly path: string }): readonly string[] {
 function rowOf(key: string, value: string | undefined, comment: string): SettingRow {
   const flags = FLAGS.filter((flag) => pathsOf(flag).includes(key));
   const help = flags[0]?.help.replace(/ \(default[^)]*\)$/, '');
-  // A comment that only names a variable or says that the value is an example is no meaning.
+  // A comment that only names a variable or marks an example is not a meaning.
   const said = comment
     .replace(/(^|;? )[A-Z][A-Z_]+( \(seconds\))?(?=;|$)/g, '')
     .replace(/^(example|required)\b[:;]? ?/, '')
@@ -209,22 +209,23 @@ export function configurationDocument(sample: string): string {
     '<!-- Generated by `npm run docs`. -->',
     '',
     "Later wins: defaults, `--cloud-config` (the JSON file of the Cluster Autoscaler's Azure provider), `--config` (YAML or JSON, the",
-    'settings below), environment variables, flags. An unknown key is a mistake; every mistake is told in one sentence, with exit code 2.',
+    'settings below), environment variables, flags. An unknown key is an error. Each error is one sentence, and the exit code is 2.',
     'Durations are written `250ms`, `10s`, `10m`, `1h30m` or `1d`.',
     '',
   ];
   head.push(
-    'A changed `--config` file is taken while the daemon runs, within ten seconds of the kubelet showing it; timers, back-offs and learned',
-    'templates stay. One with a mistake, an empty one and one that is gone are refused with line and reason, and the one before goes on;',
-    '`{}` is a file without settings. Events, log and metrics say which',
-    `generation is live. Live are ${code('azure.agents')}, ${[...LIVE_SECTIONS, ...Object.keys(RESTART_KEYS)].map(code).join(', ')}; of the last two not`,
+    'The daemon applies a changed `--config` file while it runs, within ten seconds after the kubelet shows it. Timers, back-offs and learned',
+    'templates are kept. A file with an error, an empty file and a missing file are refused with line and reason, and the previous settings',
+    'stay in force; `{}` is a file without settings. Events, log and metrics show which generation is in force.',
+    '',
+    `These sections apply without a restart: ${code('azure.agents')}, ${[...LIVE_SECTIONS, ...Object.keys(RESTART_KEYS)].map(code).join(', ')}; but not`,
     `${Object.entries(RESTART_KEYS)
       .flatMap(([section, keys]) => keys.map((key) => code(`${section}.${key}`)))
       .join(
         ', ',
-      )} (but a chain of expanders is live where neither \`priority\` nor the public price list comes or goes with it). Everything else waits for a restart, and is named.`,
+      )}. A changed chain of expanders still applies if neither \`priority\` nor the public price list is added or removed by it. Everything else waits for a restart, and the log names it.`,
     '',
-    '## The most used',
+    '## Most used settings',
     '',
     mostUsed(sample),
   );
@@ -238,7 +239,7 @@ interface CatalogueEntry {
   readonly labels: readonly string[];
 }
 
-/** Every metric that can be served. */
+/** Every metric that the daemon can serve. */
 export async function catalogue(): Promise<readonly CatalogueEntry[]> {
   const metrics = createMetrics();
   createCompatibleMetrics(metrics);
@@ -267,17 +268,17 @@ export async function metricsDocument(): Promise<string> {
     '',
     '<!-- Generated by `npm run docs`. -->',
     '',
-    'Served at `/metrics`. Labels come from closed sets and from the names of node groups, never from pods, nodes or ids: the number of',
-    'series grows with the number of pools and with nothing else. `node_group` is the name of a scale set.',
+    'Served at `/metrics`. Label values come from closed sets and from the names of node groups, never from pods, nodes or ids: the number of',
+    'series grows only with the number of pools. `node_group` is the name of a scale set.',
     '',
     '## Native',
     '',
     part('aks_autoscaler_'),
     '## Under the names of the Cluster Autoscaler',
     '',
-    'On by default; `--cluster-autoscaler-metrics=false` turns them off. Buckets are fewer than there; the metrics of node groups, of removal',
-    'latency and of skipped nodes need no flag. `findUnneeded` and `scaleDown`, and `cloudProviderRefresh` and `updateClusterState`, are one step',
-    'here and tell the same time. Beyond four VM sizes `instance_type` is `other`.',
+    'On by default; `--cluster-autoscaler-metrics=false` turns them off. Histograms have fewer buckets than in the Cluster Autoscaler. The',
+    'metrics of node groups, of removal latency and of skipped nodes need no flag. `findUnneeded` and `scaleDown` are one step here and show',
+    'the same duration, and so do `cloudProviderRefresh` and `updateClusterState`. Beyond four VM sizes `instance_type` is `other`.',
     '',
     part('cluster_autoscaler_'),
   ]
