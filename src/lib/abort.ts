@@ -1,56 +1,93 @@
+/**
+ * Waits that a signal or a deadline can end. Every function here removes its listener, and a rejection that comes too
+ * late never surfaces as unhandled. Must not know what is waited for.
+ */
 import { AutoscalerError } from './errors.ts';
 import type { Clock } from './clock.ts';
 
-export interface Timed {
-  readonly timeoutMs: number;
-  /** Any of them ends it early; it then rejects `cancelled`. */
-  readonly signals: readonly AbortSignal[];
-  readonly run: (signal: AbortSignal) => Promise<void>;
+/** Calls `react` once when the signal fires, or at once if it has fired. Returns a function that removes the listener. */
+export function onAbort(signal: AbortSignal, react: () => void): () => void {
+  if (signal.aborted) react();
+  else signal.addEventListener('abort', react, { once: true });
+  return () => signal.removeEventListener('abort', react);
+}
+
+export interface AbortOptions<Value> {
+  /** Makes the rejection. If absent, it is an AutoscalerError of kind `cancelled`. */
+  readonly error?: () => unknown;
+  /** Receives a value that comes after the abort, for example to release a slot. */
+  readonly late?: (value: Value) => void;
 }
 
 /**
- * Runs with a deadline. On timeout the work's signal fires and this resolves at once with `timed-out`, even when the work
- * does not heed its signal: a promise cannot be killed, only disowned.
+ * The promise's result, unless the signal fires first.
+ * @throws AutoscalerError `cancelled`, or what `options.error` makes, when the signal fires first.
  */
-export async function withTimeout(clock: Clock, timed: Timed): Promise<'done' | 'timed-out'> {
+export function withAbort<Value>(promise: Promise<Value>, signal: AbortSignal, options: AbortOptions<Value> = {}): Promise<Value> {
+  const error = options.error ?? (() => new AutoscalerError({ kind: 'cancelled' }, 'The wait was cancelled.'));
+  return new Promise((resolve, reject) => {
+    let aborted = false;
+    const removeListener = onAbort(signal, () => {
+      aborted = true;
+      reject(error());
+    });
+    const settle = (value: Value): void => {
+      if (aborted) options.late?.(value);
+      else resolve(value);
+    };
+    promise.then(settle, reject).finally(removeListener);
+  });
+}
+
+/** Waits for the end of the work or the signal, whichever is first. Rejects only if the work rejects first. */
+export function untilAborted(work: Promise<unknown>, signal: AbortSignal): Promise<'done' | 'aborted'> {
+  return new Promise((resolve, reject) => {
+    const removeListener = onAbort(signal, () => resolve('aborted'));
+    work.then(() => resolve('done'), reject).finally(removeListener);
+  });
+}
+
+export interface TimedWork<Value> {
+  readonly timeoutMs: number;
+  /** Each of them ends the work early; the call then rejects `cancelled`. */
+  readonly signals: readonly AbortSignal[];
+  /** Its signal fires on timeout and with any of `signals`. */
+  readonly run: (signal: AbortSignal) => Promise<Value>;
+}
+
+/**
+ * Runs work with a deadline. On timeout the work's signal fires, and this resolves at once with `timed-out`. It does so
+ * even if the work ignores its signal: a promise cannot be killed, only abandoned.
+ * @throws AutoscalerError `cancelled` when a signal fires first; also whatever the work throws in time.
+ */
+export async function withTimeout<Value>(clock: Clock, work: TimedWork<Value>): Promise<Value | 'timed-out'> {
   const expired = new AbortController();
   const ended = new AbortController();
-  const outer = AbortSignal.any([...timed.signals]);
-  const timer = clock.sleep(timed.timeoutMs, ended.signal).then(
+  const outer = AbortSignal.any([...work.signals]);
+  const timer = clock.sleep(work.timeoutMs, ended.signal).then(
     () => {
       expired.abort();
       return 'timed-out' as const;
     },
     () => 'timed-out' as const,
   );
-  const work = startWork(timed, AbortSignal.any([outer, expired.signal]));
+  const running = startWork(work, AbortSignal.any([outer, expired.signal]));
   try {
-    return await unlessAborted(Promise.race([disowned(work, expired.signal), timer]), outer);
+    return await withAbort(Promise.race([abandonedAfter(running, expired.signal), timer]), outer);
   } finally {
     ended.abort();
   }
 }
 
 /** An async function, so that a throw before the first wait is a rejection too. */
-async function startWork(timed: Timed, signal: AbortSignal): Promise<'done'> {
-  await timed.run(signal);
-  return 'done';
+async function startWork<Value>(work: TimedWork<Value>, signal: AbortSignal): Promise<Value> {
+  return work.run(signal);
 }
 
-/** The promise, unless the signal fires first: then `cancelled`. */
-export function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const cancel = (): void => reject(new AutoscalerError({ kind: 'cancelled' }, 'The wait was cancelled.'));
-    if (signal.aborted) cancel();
-    else signal.addEventListener('abort', cancel, { once: true });
-    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', cancel));
-  });
-}
-
-/** Work that ends after its deadline is nobody's any more; its failure must not surface as an unhandled rejection. */
-function disowned(work: Promise<'done'>, expired: AbortSignal): Promise<'done'> {
+/** The result of work that ends after the deadline is ignored, whether value or error. */
+function abandonedAfter<Value>(work: Promise<Value>, expired: AbortSignal): Promise<Value> {
   return work.catch((thrown: unknown) => {
-    if (expired.aborted) return new Promise<'done'>(() => undefined);
+    if (expired.aborted) return new Promise<Value>(() => undefined);
     throw thrown;
   });
 }

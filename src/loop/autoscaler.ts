@@ -1,8 +1,10 @@
 /**
  * The loop's lifetime: owns the state between loops, the snapshot, the drains under way and the trigger. Runs one loop at a
- * time, tells listeners, and ends cleanly. Knows no adapter, no policy and no HTTP.
+ * time, notifies listeners, and stops cleanly. The ring `loop/` holds order and effects. Must not know any adapter, HTTP, or
+ * how a decision is made.
  */
 import { Mutex } from 'async-mutex';
+import { untilAborted } from '../lib/abort.ts';
 import { asAutoscalerError, reactionTo, type AutoscalerError } from '../lib/errors.ts';
 import type { LoopState } from '../domain/loop-state.ts';
 import type { Policy } from '../domain/policy.ts';
@@ -25,14 +27,14 @@ export class Autoscaler {
   readonly #listeners = new Set<LoopListener>();
   /** Protects the state and the snapshot: never two loops at once. */
   readonly #oneLoop = new Mutex();
-  /** Aborted when the loop shall begin nothing new. */
+  /** Aborted when the loop may start nothing new. */
   readonly #stopping = new AbortController();
   readonly #runner: DrainRunner;
   readonly #responder: PreemptionResponder;
   readonly #statuses: CapacityStatuses | undefined;
   #snapshot: ClusterSnapshot;
   #state: LoopState;
-  /** Of the wall clock over the monotonic one when the last loop began. It moves only when the wall clock is set. */
+  /** Wall clock minus monotonic clock at the start of the last loop. It changes only when the wall clock is set. */
   #wallOffsetMs: number;
   #loopId = 0;
   #running: Promise<AutoscalerError | undefined> = Promise.resolve(undefined);
@@ -53,8 +55,8 @@ export class Autoscaler {
   }
 
   /**
-   * Loops in the background until the signal fires (every call under way is aborted, too) or `stop`. The result resolves
-   * when looping has ended: undefined when asked to, else the error that says exit.
+   * Runs loops in the background until `stop` or until the signal fires, which also aborts the calls under way. Resolves
+   * after the last loop: with undefined after a request to stop, else with the error that demands an exit.
    */
   start(signal: AbortSignal): Promise<AutoscalerError | undefined> {
     const { cluster, cloud } = this.#deps;
@@ -75,8 +77,8 @@ export class Autoscaler {
         const cause = await this.#trigger.next(until);
         const report = await this.runOnce(cause, signal);
         if (report.outcome === 'exit') return exitError(report);
-        // One hurried loop after a conflict; a group that is fought over for longer is not won by asking faster.
-        hurried = report.unsettled && !hurried;
+        // Only one early loop follows a conflict. More of them would not resolve a conflict that lasts.
+        hurried = report.replanSoon && !hurried;
         if (hurried) this.#trigger.wake('cloud');
       } catch (thrown) {
         const error = asAutoscalerError(thrown);
@@ -86,7 +88,7 @@ export class Autoscaler {
     return undefined;
   }
 
-  /** One loop now, after the one under way. Never rejects; the report says what failed. */
+  /** Runs one loop now, after the one under way. Never rejects: the report contains every failure. */
   runOnce(trigger: LoopTriggerCause, signal: AbortSignal): Promise<LoopReport> {
     return this.#oneLoop.runExclusive(async () => {
       this.#loopId += 1;
@@ -100,16 +102,16 @@ export class Autoscaler {
           runner: this.#runner,
           responder: this.#responder,
           statuses: this.#statuses,
-          deps: withCurrentRules(this.#deps),
+          deps: { ...this.#deps, policy: currentPolicy(this.#deps.policy, this.#deps) },
           settings: this.#settings,
           stopping: this.#stopping.signal,
         },
         signal,
       );
       this.#state = report.state;
-      // A step that threw may have left a fork open: the next loop starts from a new model rather than from a guess.
+      // A failed step may have left a fork open, so the next loop starts with a new snapshot.
       if (report.failures.length > 0) this.#snapshot = new ClusterSnapshot({ names: this.#deps.names });
-      this.#tell(report);
+      this.#notify(report);
       return report;
     });
   }
@@ -119,28 +121,28 @@ export class Autoscaler {
     const shiftMs = offsetMs - this.#wallOffsetMs;
     const state = afterClockShift(this.#state, shiftMs);
     if (state === this.#state) return;
-    this.#deps.log.warn({ shiftMs }, 'the clock of the machine was set; what is remembered moves with it');
+    this.#deps.log.warn({ shiftMs }, 'Wall clock was set; remembered times shifted with it');
     this.#wallOffsetMs = offsetMs;
     this.#state = state;
   }
 
-  #tell(report: LoopReport): void {
+  #notify(report: LoopReport): void {
     for (const listener of this.#listeners) {
       try {
         listener(report);
       } catch (thrown) {
-        this.#deps.log.warn({ error: asAutoscalerError(thrown).message }, 'a listener of the loop failed');
+        this.#deps.log.warn({ error: asAutoscalerError(thrown).message }, 'Loop listener failed');
       }
     }
   }
 
-  /** Called after each loop. Returns the way to stop. */
+  /** Calls the listener after each loop. Returns a function that ends this. */
   onLoop(listener: LoopListener): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
-  /** From the next loop on. Timers, back-offs and drains under way stay as they are. */
+  /** Takes effect with the next loop. Timers, back-offs and drains under way stay as they are. */
   reconfigure(policy: Policy, settings: LoopSettings): void {
     this.#deps = { ...this.#deps, policy };
     this.#settings = settings;
@@ -154,8 +156,8 @@ export class Autoscaler {
   }
 
   /**
-   * Begins nothing new, lets the loop under way end, undoes drains, sends what events there are; at most until `deadline`
-   * fires. Does not reject.
+   * Starts nothing new, lets the loop under way end, undoes drains and sends pending events, until `deadline` fires. Never
+   * rejects.
    */
   async stop(deadline: AbortSignal): Promise<void> {
     this.#stopping.abort();
@@ -163,7 +165,7 @@ export class Autoscaler {
     this.#unsubscribe = [];
     const { log, events } = this.#deps;
     const steps: readonly (readonly [string, () => Promise<unknown>])[] = [
-      ['loop', () => unless(deadline, Promise.all([this.#running, this.#oneLoop.waitForUnlock()]))],
+      ['loop', () => untilAborted(Promise.all([this.#running, this.#oneLoop.waitForUnlock()]), deadline)],
       ['drains', () => this.#runner.stop(deadline)],
       ['evacuations', () => this.#responder.stop(deadline)],
       ['events', () => events.flush(deadline)],
@@ -172,33 +174,25 @@ export class Autoscaler {
       try {
         await step();
       } catch (thrown) {
-        log.warn({ what, error: asAutoscalerError(thrown).message }, 'a part of the loop did not stop cleanly');
+        log.warn({ what, error: asAutoscalerError(thrown).message }, 'Part of the loop did not stop cleanly');
       }
     }
   }
 }
 
-/** Read once per loop, so that all of its plans and their record are made from the same rules and prices. */
-function withCurrentRules(deps: LoopDeps): LoopDeps {
-  const levels = deps.priorities?.current().levels;
-  const listPrices = deps.prices?.current(deps.clock.now());
-  if (levels === undefined && listPrices === undefined) return deps;
-  const current = { ...defined({ priorities: levels, listPrices }) };
-  return { ...deps, policy: { ...deps.policy, scaleUp: { ...deps.policy.scaleUp, ...current } } };
+/**
+ * The policy with the priority rules and list prices of this moment. Read once per loop, so that all of its plans and their
+ * record use the same rules and prices.
+ */
+export function currentPolicy(policy: Policy, { priorities, prices, clock }: Pick<LoopDeps, 'priorities' | 'prices' | 'clock'>): Policy {
+  const levels = priorities?.current().levels;
+  const listPrices = prices?.current(clock.now());
+  return { ...policy, scaleUp: { ...policy.scaleUp, ...defined({ priorities: levels, listPrices }) } };
 }
 
-/** Steps go on after the one that says exit, and may fail for its sake. */
+/** Later steps still run and may fail as a consequence: the error that demands an exit is picked. */
 function exitError({ failures }: LoopReport): AutoscalerError | undefined {
   return failures.find(({ error }) => reactionTo(error) === 'exit')?.error;
-}
-
-/** The work's end or the signal's, whichever is first. */
-function unless(signal: AbortSignal, work: Promise<unknown>): Promise<unknown> {
-  const fired = new Promise<void>((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener('abort', () => resolve(), { once: true });
-  });
-  return Promise.race([work, fired]);
 }
 
 function wallOffsetMs({ clock }: Pick<LoopDeps, 'clock'>): number {

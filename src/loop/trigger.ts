@@ -1,24 +1,25 @@
 /**
- * When the next loop starts: at the scan interval, or early when pods turned unschedulable or the cloud has news. Early
- * wakes are batched, so that a burst of a thousand pods makes one plan. Knows time and nothing of what a loop does.
+ * When the next loop starts: at the scan interval, or early after pods became unschedulable or the cloud changed. Early
+ * wakes are batched, so that a burst of a thousand pods makes one plan. Must not know what a loop does.
  */
+import { onAbort } from '../lib/abort.ts';
 import type { Clock } from '../lib/clock.ts';
 import { asAutoscalerError, AutoscalerError } from '../lib/errors.ts';
 import type { LoopTriggerCause } from '../domain/loop-report.ts';
 
 export interface TriggerTimes {
   readonly scanIntervalMs: number;
-  /** Quiet time that ends a batch ... */
+  /** A batch ends after this time without a wake ... */
   readonly batchIdleMs: number;
-  /** ... which never lasts longer than this after its first wake. */
+  /** ... and at the latest this long after its first wake. */
   readonly batchMaxMs: number;
-  /** false: a loop per scan interval, whatever happens in between. */
+  /** false: one loop per scan interval and no early ones. */
   readonly startEarly: boolean;
 }
 
 /**
- * A few early loops may follow each other closely; over time they are no more than one a second. Pods that nothing helps
- * may keep coming, and each loop reads and plans the whole cluster.
+ * A few early loops may follow each other closely; over time there is at most one per second. Pods without a fitting group
+ * may keep arriving, and each loop reads and plans the whole cluster.
  */
 const CLOSE_LOOPS = { count: 3, withinMs: 3_000 };
 
@@ -33,7 +34,7 @@ export class LoopTrigger {
   readonly #clock: Clock;
   #times: TriggerTimes;
   #batch: Batch | undefined;
-  /** Of the last few loops, oldest first. */
+  /** Start times of the last few loops, oldest first. */
   #starts: readonly number[] = [];
   #nudge: AbortController | undefined;
 
@@ -42,13 +43,13 @@ export class LoopTrigger {
     this.#times = times;
   }
 
-  /** A wait under way is measured anew. */
+  /** A wait under way is computed again. */
   reconfigure(times: TriggerTimes): void {
     this.#times = times;
     this.#nudge?.abort();
   }
 
-  /** Something happened that is worth a loop soon. Any number of wakes make one loop. */
+  /** Requests an early loop. Any number of wakes make one loop. */
   wake(cause: 'pods' | 'cloud'): void {
     const nowMs = this.#clock.monotonic();
     const known = this.#batch;
@@ -57,7 +58,7 @@ export class LoopTrigger {
   }
 
   /**
-   * Resolves when the next loop is due, with why. What woke it is forgotten by that; what comes later counts for the next.
+   * Resolves with the cause when the next loop is due, and resets the batch. Later wakes count for the loop after it.
    * @throws AutoscalerError `cancelled` when the signal fires.
    */
   async next(signal: AbortSignal): Promise<LoopTriggerCause> {
@@ -92,18 +93,19 @@ export class LoopTrigger {
     return oldest === undefined || this.#starts.length < CLOSE_LOOPS.count ? 0 : oldest + CLOSE_LOOPS.withinMs;
   }
 
+  /** Waits until the time is over, a wake arrives, or the signal fires. */
+
   async #waitOrNudge(ms: number, signal: AbortSignal): Promise<void> {
     const nudge = new AbortController();
-    const stop = (): void => nudge.abort();
     this.#nudge = nudge;
-    signal.addEventListener('abort', stop, { once: true });
+    const removeListener = onAbort(signal, () => nudge.abort());
     try {
       await this.#clock.sleep(ms, nudge.signal);
     } catch (error) {
-      // A nudge is why we sleep on a signal; the caller looks at the time again.
+      // After a nudge the caller reads the time again.
       if (!nudge.signal.aborted) throw asAutoscalerError(error);
     } finally {
-      signal.removeEventListener('abort', stop);
+      removeListener();
       this.#nudge = undefined;
     }
   }

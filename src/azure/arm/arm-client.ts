@@ -1,104 +1,100 @@
 /**
- * Every request to ARM passes here: admitted by the budgets, bounded in number, timed out, counted, and its failure turned
- * into an AutoscalerError. Nothing is sent
- * twice unless configured, and never a write: agents have their error intervals, writes their own rules.
+ * Sends every request to ARM: checks the rate limits, bounds concurrency and time, counts it, and turns a failure into an
+ * AutoscalerError. A request is repeated only if configured, and a write never: caching agents and writes have their own retry
+ * rules. Must not know node groups or what a response means for them.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { PipelinePolicy, PipelineRequest, PipelineResponse, SendRequest } from '@azure/core-rest-pipeline';
 import { Semaphore } from 'async-mutex';
+import { withAbort } from '../../lib/abort.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { AutoscalerError } from '../../lib/errors.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 import { isRecord } from './error-bodies.ts';
-import { classifyAnswer, lostAnswer } from './errors.ts';
+import { classifyResponse, lostResponse } from './errors.ts';
 import { describeCall, isWrite, type ArmCall } from './call-list.ts';
 import type { Random } from '../../lib/random.ts';
-import { type Budgets, RateLimit } from './rate-limits.ts';
+import { type RateLimits, TokenBucket } from './rate-limits.ts';
 import type { AzureOptions } from './options.ts';
 import { explainForbidden, explainUnauthorized, signInFailure } from './sign-in-errors.ts';
 
-export interface ArmCallsDependencies {
+export interface ArmCallsDeps {
   readonly clock: Clock;
   readonly metrics: Metrics['arm'];
-  readonly budgets: Budgets;
+  readonly rateLimits: RateLimits;
   readonly timeoutMs: number;
   readonly maxConcurrent: number;
   readonly rateLimit?: AzureOptions['rateLimit'];
   readonly readRetries?: AzureOptions['readRetries'];
   readonly random: Random;
-  /** May fire the call's signal; then nothing is sent. */
+  /** Called before each write. It may fire the call's signal; then nothing is sent. */
   readonly beforeWrite?: (() => void) | undefined;
 }
 
-interface CallContext {
+interface CurrentCall {
   readonly call: ArmCall;
   readonly signal: AbortSignal;
 }
 
-/** Writes go before reads when slots are short. */
+/** Writes go first if concurrency slots are short. */
 const WRITE_PRIORITY = 1;
 
 export class ArmCalls {
-  readonly #deps: ArmCallsDependencies;
+  readonly #deps: ArmCallsDeps;
   readonly #slots: Semaphore;
-  /** Carries the call to the pipeline policy: the SDK drops options, the abort signal among them, from its second page on. */
-  readonly #current = new AsyncLocalStorage<CallContext>();
-  readonly #rates: Readonly<Record<'read' | 'write', RateLimit>> | undefined;
+  /** Passes the call to the pipeline policy. The SDK drops options, including the abort signal, from its second page on. */
+  readonly #current = new AsyncLocalStorage<CurrentCall>();
+  readonly #ownLimits: Readonly<Record<'read' | 'write', TokenBucket>> | undefined;
   #inFlight = 0;
 
-  constructor(deps: ArmCallsDependencies) {
+  constructor(deps: ArmCallsDeps) {
     this.#deps = deps;
     this.#slots = new Semaphore(Math.max(1, deps.maxConcurrent));
     const { clock, rateLimit } = deps;
-    if (rateLimit !== undefined) this.#rates = { read: new RateLimit(clock, rateLimit.read), write: new RateLimit(clock, rateLimit.write) };
+    if (rateLimit !== undefined)
+      this.#ownLimits = { read: new TokenBucket(clock, rateLimit.read), write: new TokenBucket(clock, rateLimit.write) };
   }
 
-  /** Requests under way, tokens for them included; waiting does not count. */
+  /** Requests in flight, including their requests for tokens. Waiting requests do not count. */
   get inFlight(): number {
     return this.#inFlight;
   }
 
   /**
-   * Sends through `send`, which calls an SDK client made with {@link policy}.
-   * @throws AutoscalerError; `cancelled` when the signal fired, `throttled` without a request while a budget is held.
+   * Calls `send`, which uses an SDK client made with {@link policy}. @throws AutoscalerError; `cancelled` if the signal fired,
+   * `throttled` without sending a request while Azure throttles such calls.
    */
   async run<T>(call: ArmCall, signal: AbortSignal, send: () => Promise<T>): Promise<T> {
-    const held = this.#deps.budgets.admit(call);
-    if (held !== undefined) throw held;
-    await this.#rates?.[isWrite(call) ? 'write' : 'read'].take(signal);
-    const release = await this.#slot(call, signal);
+    const throttled = this.#deps.rateLimits.admit(call);
+    if (throttled !== undefined) throw throttled;
+    await this.#ownLimits?.[isWrite(call) ? 'write' : 'read'].waitForToken(signal);
+    const release = await this.#acquireSlot(call, signal);
     this.#inFlight += 1;
     try {
-      return await this.#timed(call, signal, send);
+      return await this.#sendWithTimeout(call, signal, send);
     } finally {
       this.#inFlight -= 1;
       release();
     }
   }
 
-  /** Sees each physical request and its answer. Goes inside the SDK's retry phase, so that nothing is hidden from it. */
+  /** Handles each physical request and its response. Its place is inside the SDK's retry phase, so it also sees retried requests. */
   get policy(): PipelinePolicy {
-    return { name: 'armCalls', sendRequest: (request, next) => this.#observe(request, next) };
+    return { name: 'armCalls', sendRequest: (request, next) => this.#sendWithRetries(request, next) };
   }
 
-  async #slot(call: ArmCall, signal: AbortSignal): Promise<() => void> {
+  async #acquireSlot(call: ArmCall, signal: AbortSignal): Promise<() => void> {
     if (signal.aborted) throw cancelled(call);
     const acquired = this.#slots.acquire(1, isWrite(call) ? WRITE_PRIORITY : 0);
-    const { promise: aborted, resolve } = Promise.withResolvers<undefined>();
-    const onAbort = (): void => resolve(undefined);
-    signal.addEventListener('abort', onAbort, { once: true });
-    const first = await Promise.race([acquired, aborted]);
-    signal.removeEventListener('abort', onAbort);
-    if (first !== undefined) return first[1];
-    void acquired.then(([, release]) => release());
-    throw cancelled(call);
+    const [, release] = await withAbort(acquired, signal, { error: () => cancelled(call), late: ([, free]) => free() });
+    return release;
   }
 
-  async #timed<T>(call: ArmCall, signal: AbortSignal, send: () => Promise<T>): Promise<T> {
+  async #sendWithTimeout<T>(call: ArmCall, signal: AbortSignal, send: () => Promise<T>): Promise<T> {
     const [timeout, done] = [new AbortController(), new AbortController()];
     const timer = this.#deps.clock.sleep(this.#deps.timeoutMs, done.signal).then(
       () => timeout.abort(),
-      // The only way a clock rejects is the cancellation below.
+      // The clock rejects only for the cancellation below.
       () => undefined,
     );
     const context = { call, signal: AbortSignal.any([signal, timeout.signal]) };
@@ -108,32 +104,32 @@ export class ArmCalls {
       if (thrown instanceof AutoscalerError && thrown.kind !== 'cancelled') throw thrown;
       if (signal.aborted) throw cancelled(call, thrown);
       if (timeout.signal.aborted)
-        throw lostAnswer(describeCall(call), isWrite(call), new Error(`timed out after ${this.#deps.timeoutMs} ms`));
-      throw notSignedIn(call, thrown) ?? lostAnswer(describeCall(call), isWrite(call), thrown);
+        throw lostResponse(describeCall(call), isWrite(call), new Error(`timed out after ${this.#deps.timeoutMs} ms`));
+      throw classifySignInFailure(call, thrown) ?? lostResponse(describeCall(call), isWrite(call), thrown);
     } finally {
       done.abort();
       await timer;
     }
   }
 
-  /** Sends a read again that got no usable answer, when that is wanted; the time of the whole call stays its limit. */
-  async #observe(request: PipelineRequest, next: SendRequest): Promise<PipelineResponse> {
+  /** Sends a read again that got no usable response, if retries are configured. The time-out of the whole call still applies. */
+  async #sendWithRetries(request: PipelineRequest, next: SendRequest): Promise<PipelineResponse> {
     const context = this.#current.getStore();
     const { readRetries, random } = this.#deps;
-    const tries = readRetries === undefined || context === undefined || isWrite(context.call) ? 0 : readRetries.retries;
-    for (let made = 0; ; made++) {
+    const maxRetries = readRetries === undefined || context === undefined || isWrite(context.call) ? 0 : readRetries.retries;
+    for (let retry = 0; ; retry++) {
       try {
         return await this.#sendOnce(request, next);
       } catch (thrown) {
-        const isPassing = thrown instanceof AutoscalerError && thrown.kind === 'unavailable';
-        if (!isPassing || made >= tries || readRetries === undefined) throw thrown;
-        const waitMs = readRetries.firstMs * readRetries.exponent ** made * (1 + readRetries.jitter * random());
+        const isTransient = thrown instanceof AutoscalerError && thrown.kind === 'unavailable';
+        if (!isTransient || retry >= maxRetries || readRetries === undefined) throw thrown;
+        const waitMs = readRetries.firstMs * readRetries.exponent ** retry * (1 + readRetries.jitter * random());
         await this.#pause(waitMs, context?.signal);
       }
     }
   }
 
-  /** Who waits for its next try asks nothing meanwhile. */
+  /** A waiting retry does not count as in flight. */
   async #pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
     this.#inFlight -= 1;
     try {
@@ -148,7 +144,7 @@ export class ArmCalls {
     if (context === undefined) {
       throw new AutoscalerError(
         { kind: 'bug' },
-        `A request to ARM bypassed the budgets: ${request.method} ${new URL(request.url).pathname}`,
+        `A request to ARM bypassed the rate limits: ${request.method} ${new URL(request.url).pathname}`,
       );
     }
     request.abortSignal = context.signal;
@@ -159,27 +155,27 @@ export class ArmCalls {
     try {
       const response = await next(request);
       metrics.calls.inc({ operation, status: String(response.status) });
-      return this.#judge(context.call, response);
+      return this.#checkResponse(context.call, response);
     } catch (thrown) {
       if (thrown instanceof AutoscalerError) throw thrown;
       metrics.calls.inc({ operation, status: 'error' });
       if (context.signal.aborted) throw thrown;
-      throw lostAnswer(describeCall(context.call), isWrite(context.call), thrown);
+      throw lostResponse(describeCall(context.call), isWrite(context.call), thrown);
     } finally {
       metrics.duration.observe({ operation }, (clock.monotonic() - startedMs) / 1000);
     }
   }
 
-  #judge(call: ArmCall, response: PipelineResponse): PipelineResponse {
+  #checkResponse(call: ArmCall, response: PipelineResponse): PipelineResponse {
     const header = (name: string): string | undefined => response.headers.get(name);
-    this.#deps.budgets.learn(call, header);
+    this.#deps.rateLimits.recordHeaders(call, header);
     if (response.status < 400) {
-      this.#deps.budgets.succeeded(call);
+      this.#deps.rateLimits.recordSuccess(call);
       return response;
     }
-    // 401 goes back to the authentication policy, which may have to answer a challenge with a new token.
+    // A 401 goes back to the authentication policy, which may answer a challenge with a new token.
     if (response.status === 401) return response;
-    const error = classifyAnswer({
+    const error = classifyResponse({
       status: response.status,
       header,
       bodyText: response.bodyAsText,
@@ -187,16 +183,16 @@ export class ArmCalls {
       what: describeCall(call),
       nowMs: this.#deps.clock.now(),
     });
-    this.#deps.budgets.hold(call, error);
+    this.#deps.rateLimits.hold(call, error);
     throw explainForbidden(describeCall(call), error);
   }
 }
 
-/** No token was given, or the one there was is not taken. */
-function notSignedIn(call: ArmCall, thrown: unknown): AutoscalerError | undefined {
-  const what = describeCall(call);
-  if (!(thrown instanceof Error) || !isRecord(thrown) || thrown['statusCode'] !== 401) return signInFailure(what, thrown);
-  return explainUnauthorized(what, typeof thrown['code'] === 'string' ? thrown['code'] : 'HTTP 401', thrown);
+/** Azure returned 401 or the credential gave no token. undefined: another failure. */
+function classifySignInFailure(call: ArmCall, thrown: unknown): AutoscalerError | undefined {
+  const callName = describeCall(call);
+  if (!(thrown instanceof Error) || !isRecord(thrown) || thrown['statusCode'] !== 401) return signInFailure(callName, thrown);
+  return explainUnauthorized(callName, typeof thrown['code'] === 'string' ? thrown['code'] : 'HTTP 401', thrown);
 }
 
 function cancelled(call: ArmCall, cause?: unknown): AutoscalerError {

@@ -8,17 +8,18 @@ import { OnDemand } from '../../cache/table/refresh.ts';
 import type { ListCommit, ListPage } from '../../cache/table/row.ts';
 import type { Slots } from '../../cache/concurrency.ts';
 import { Table } from '../../cache/table/table.ts';
+import { withTimeout } from '../../lib/abort.ts';
 import { asAutoscalerError, AutoscalerError } from '../../lib/errors.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Log } from '../../telemetry/log.ts';
-import { getAgentPool, type PoolWireParts } from '../arm/agent-pool-api.ts';
+import { getAgentPool, type AgentPoolApiDeps } from '../arm/agent-pool-api.ts';
 import type { AzureOptions, ExplicitNodeGroup } from '../arm/options.ts';
 import { foldName } from '../arm/resource-ids.ts';
-import { POOL_SIZES, poolKeyOf, poolSizeKey, readVmsPoolJson, rowsOfPool, type PoolSizeRow, type VmsPool } from '../rows/vms-pool.ts';
+import { POOL_SIZES, poolKeyOf, poolSizeKey, readVmsPoolJson, poolSizeRows, type PoolSizeRow, type VmsPool } from '../rows/vms-pool.ts';
 import { isPassing } from '../groups/vms-pool-groups.ts';
 import { AGENT_POOLS_AGENT } from '../rows/tables.ts';
 
-export interface VmsPoolsParts extends PoolWireParts {
+export interface VmsPoolsParts extends AgentPoolApiDeps {
   readonly options: AzureOptions;
   readonly clock: Clock;
   readonly order: LogicalClock;
@@ -66,7 +67,7 @@ export class VmsPools {
       complete,
       pages: pages.map(({ stamp, rows }) => ({
         stamp,
-        rows: rows.flatMap(({ value: { vms } }) => (vms === undefined ? [] : rowsOfPool(vms, this.#namedSizes(vms.name)))),
+        rows: rows.flatMap(({ value: { vms } }) => (vms === undefined ? [] : poolSizeRows(vms, this.#namedSizes(vms.name)))),
       })),
     });
   }
@@ -89,7 +90,7 @@ export class VmsPools {
     const stamp = this.#parts.order.stamp();
     const raw = await this.#get(poolKey, signal);
     const pool = raw === undefined ? undefined : readVmsPoolJson(raw);
-    const rows = pool === undefined ? [] : rowsOfPool(pool, this.#namedSizes(pool.name));
+    const rows = pool === undefined ? [] : poolSizeRows(pool, this.#namedSizes(pool.name));
     const told = new Set(rows.map(({ key }) => key));
     for (const key of this.sizes.scope(poolKey).keys()) if (!told.has(key)) this.sizes.observeGone(key, stamp);
     for (const row of rows) this.sizes.observe({ ...row, stamp, via: 'get', agentId: AGENT_POOLS_AGENT });
@@ -136,15 +137,8 @@ export class VmsPools {
   async untilFree(key: string, limitMs: number, signal: AbortSignal): Promise<void> {
     const running = this.#running.get(poolKeyOf(key));
     if (running === undefined) return;
-    const done = new AbortController();
-    const limit = this.#parts.clock.sleep(limitMs, AbortSignal.any([signal, done.signal])).then(
-      () => 'late' as const,
-      (thrown: unknown) => asAutoscalerError(thrown),
-    );
-    const first = await Promise.race([running.promise, limit]);
-    done.abort();
-    if (first === 'late') throw new AutoscalerError({ kind: 'conflict' }, `${OWN_OPERATION}, longer than a write can wait.`);
-    if (first instanceof AutoscalerError) throw first;
+    const free = await withTimeout(this.#parts.clock, { timeoutMs: limitMs, signals: [signal], run: () => running.promise });
+    if (free === 'timed-out') throw new AutoscalerError({ kind: 'conflict' }, `${OWN_OPERATION}, longer than a write can wait.`);
   }
 
   /** Asks after a pool that somebody else has set in motion: its rest is worth knowing soon. */

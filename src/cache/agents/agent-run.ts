@@ -26,15 +26,12 @@ export async function carryOut(clock: Clock, state: AgentState, run: Run): Promi
 
 /** undefined: timed out. What the run loads later on is nobody's. */
 async function load(clock: Clock, { agent }: AgentState, run: Run): Promise<Loaded | undefined> {
-  let loaded: Loaded | undefined;
-  const outcome = await withTimeout(clock, {
+  const loaded = await withTimeout(clock, {
     timeoutMs: agent.policy.timeoutMs,
     signals: [run.abort.signal],
-    run: async (signal) => {
-      loaded = await agent.load({ signal, token: run.token });
-    },
+    run: (signal) => agent.load({ signal, token: run.token }),
   });
-  return outcome === 'done' ? loaded : undefined;
+  return loaded === 'timed-out' ? undefined : loaded;
 }
 
 function commit(state: AgentState, run: Run, loaded: Loaded | undefined): RunEnd {

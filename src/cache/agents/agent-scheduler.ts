@@ -24,7 +24,7 @@ import { runByRank, type ColdStartResult } from './cold-start.ts';
 import { tell, type CacheHooks } from '../table/hooks.ts';
 import { checkSelection, isSelected, type AgentSelection } from './agent-selection.ts';
 import { Slots, type ReleaseSlot } from '../concurrency.ts';
-import { unlessAborted } from '../../lib/abort.ts';
+import { onAbort, withAbort } from '../../lib/abort.ts';
 import { compareBy } from '../../lib/comparison.ts';
 import { defined } from '../../lib/defined.ts';
 
@@ -55,7 +55,6 @@ export class AgentScheduler {
   readonly #states = new Map<string, AgentState>();
   readonly #ending = new Set<Promise<void>>();
   #selection: AgentSelection = {};
-  #leading = true;
   #runs = 0;
   #alarm: AbortController | undefined;
 
@@ -123,7 +122,6 @@ export class AgentScheduler {
 
   /** Starts what is due now, as far as there is room. Returns how many. */
   tick(): number {
-    if (!this.#leading) return 0;
     const nowMs = this.#parts.clock.now();
     const monotonicMs = this.#parts.clock.monotonic();
     const due = [...this.#states.values()].filter((state) => isRunnable(state) && this.#dueMs(state) <= monotonicMs);
@@ -154,7 +152,7 @@ export class AgentScheduler {
     if (state === undefined) return Promise.reject(new AutoscalerError({ kind: 'not-found' }, `There is no caching agent "${agentId}".`));
     const ran = nextRun(state);
     this.dueNow(agentId);
-    return unlessAborted(ran, signal);
+    return withAbort(ran, signal);
   }
 
   /** No run of the bucket starts before `untilMs` (epoch). Never shortens a hold: a probe within it would extend the penalty. */
@@ -167,13 +165,6 @@ export class AgentScheduler {
     this.#buckets.stretch(bucket, on);
   }
 
-  /** Not leading: running agents lose their token, and none starts. */
-  setLeading(leading: boolean): void {
-    this.#leading = leading;
-    if (!leading) for (const state of this.#states.values()) this.#revoke(state);
-    this.#wake();
-  }
-
   /** Sorted by id. */
   status(): readonly AgentStatus[] {
     const nowMs = this.#parts.clock.now();
@@ -184,9 +175,8 @@ export class AgentScheduler {
   }
 
   async #coldRun(state: AgentState, signal: AbortSignal): Promise<AutoscalerError | undefined> {
-    const ran = unlessAborted(nextRun(state), signal);
-    const revoke = (): void => this.#revoke(state);
-    signal.addEventListener('abort', revoke, { once: true });
+    const ran = withAbort(nextRun(state), signal);
+    const removeListener = onAbort(signal, () => this.#revoke(state));
     try {
       await Promise.all([ran, this.#startCold(state, signal)]);
       return undefined;
@@ -194,13 +184,13 @@ export class AgentScheduler {
       if (signal.aborted) throw thrown;
       return asAutoscalerError(thrown);
     } finally {
-      signal.removeEventListener('abort', revoke);
+      removeListener();
     }
   }
 
   async #startCold(state: AgentState, signal: AbortSignal): Promise<void> {
     const release = await this.#slots.take();
-    if (isRunnable(state) && this.#leading && !signal.aborted) this.#start(state, release, true);
+    if (isRunnable(state) && !signal.aborted) this.#start(state, release, true);
     else release();
   }
 

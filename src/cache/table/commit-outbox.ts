@@ -1,4 +1,5 @@
 /** What a commit has to tell, kept until all of it is visible: events for listeners, and rows that must be read soon. */
+import { withAbort } from '../../lib/abort.ts';
 import { AutoscalerError } from '../../lib/errors.ts';
 import { tell, type CacheHooks } from './hooks.ts';
 import type { Entry } from './row-store.ts';
@@ -56,27 +57,12 @@ export class Waiters {
 
   /** Resolves when the key is confirmed by a read begun after `afterSeq`; rejects `cancelled` with the signal. */
   wait(key: string, afterSeq: number, signal: AbortSignal): Promise<void> {
-    return new Promise((resolve, reject) => {
-      const waiter: Waiter = {
-        afterSeq,
-        resolve: () => {
-          signal.removeEventListener('abort', cancel);
-          this.#drop(key, waiter);
-          resolve();
-        },
-      };
-      const cancel = (): void => {
-        this.#drop(key, waiter);
-        reject(new AutoscalerError({ kind: 'cancelled' }, 'The wait for a fresh read was cancelled.'));
-      };
-      if (signal.aborted) {
-        cancel();
-        return;
-      }
-      signal.addEventListener('abort', cancel, { once: true });
-      const waiting = this.#byKey.get(key) ?? new Set();
-      this.#byKey.set(key, waiting.add(waiter));
-    });
+    const confirmed = Promise.withResolvers<void>();
+    const waiter: Waiter = { afterSeq, resolve: confirmed.resolve };
+    const waiting = this.#byKey.get(key) ?? new Set();
+    this.#byKey.set(key, waiting.add(waiter));
+    const error = (): AutoscalerError => new AutoscalerError({ kind: 'cancelled' }, 'The wait for a fresh read was cancelled.');
+    return withAbort(confirmed.promise, signal, { error }).finally(() => this.#drop(key, waiter));
   }
 
   /** A read of the key begun at `seq` was accepted. */

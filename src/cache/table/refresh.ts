@@ -7,7 +7,7 @@ import { asAutoscalerError, AutoscalerError } from '../../lib/errors.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { tell, type CacheHooks } from './hooks.ts';
 import type { Slots } from '../concurrency.ts';
-import { withTimeout, unlessAborted } from '../../lib/abort.ts';
+import { withAbort, withTimeout } from '../../lib/abort.ts';
 
 export interface OnDemandParts {
   /** Table name, for metrics. */
@@ -66,7 +66,7 @@ export class OnDemand {
     if (this.#stopped.signal.aborted) return Promise.reject(stopped());
     const job = this.#enqueue(key, scope);
     const read = new Promise<void>((resolve, reject) => job.waiting.push({ resolve, reject }));
-    return unlessAborted(read, signal);
+    return withAbort(read, signal);
   }
 
   /** True when a read of the key begun after `seq` was accepted within `timeoutMs` (default 30 000). Rejects only with the signal. */
@@ -80,7 +80,7 @@ export class OnDemand {
       signals: [this.#stopped.signal, ...(options.signal === undefined ? [] : [options.signal])],
       run: (signal) => this.#parts.confirmedAfter(key, seq, signal),
     });
-    return outcome === 'done';
+    return outcome !== 'timed-out';
   }
 
   /** Aborts what runs, drops what is queued; those who wait are told `cancelled`. */
@@ -153,7 +153,7 @@ export class OnDemand {
       signals: [this.#stopped.signal],
       run: (signal) => (job.kind === 'key' ? this.#parts.readOne(job.name, signal) : this.#parts.readScope(job.name, signal)),
     });
-    if (outcome === 'done') return;
+    if (outcome !== 'timed-out') return;
     throw new AutoscalerError({ kind: 'unavailable', effect: 'none' }, 'A read out of turn took too long.', { context: { key: job.name } });
   }
 

@@ -5,6 +5,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { request, type Dispatcher } from 'undici';
 import type { Metrics } from '../../telemetry/metrics.ts';
+import { withAbort } from '../../lib/abort.ts';
 import { asAutoscalerError, AutoscalerError } from '../../lib/errors.ts';
 import { refusalError, retryAfterMs, transportError, type Call } from './errors.ts';
 import type { ObjectJson, StatusJson } from './core-json.ts';
@@ -125,23 +126,8 @@ async function sendOnce(deps: RestDeps, sending: Sending, credential: Credential
     headersTimeout: call.timeoutMs ?? timeoutMs,
     bodyTimeout: options.bodyTimeout,
   });
-  return unlessAborted(answer, signal);
-}
-
-/** undici heeds a signal only once the connection stands: a call that waits for one ends here. It is not sent any more. */
-async function unlessAborted<Answer>(answer: Promise<Answer>, signal: AbortSignal): Promise<Answer> {
-  const aborted = Promise.withResolvers<never>();
-  const onAbort = (): void => aborted.reject(signal.reason);
-  if (signal.aborted) onAbort();
-  signal.addEventListener('abort', onAbort, { once: true });
-  try {
-    return await Promise.race([answer, aborted.promise]);
-  } finally {
-    signal.removeEventListener('abort', onAbort);
-    // Whichever was slower has nobody left to tell.
-    answer.catch(() => undefined);
-    aborted.promise.catch(() => undefined);
-  }
+  // undici heeds a signal only once the connection stands: a call that waits for one ends here and is never sent.
+  return withAbort(answer, signal, { error: () => signal.reason });
 }
 
 function queryString(query: Query): string {

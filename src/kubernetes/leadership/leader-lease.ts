@@ -2,6 +2,7 @@
  * Leader election on a coordination.k8s.io/v1 Lease. Every write names the resourceVersion it was made from. Renewals use a
  * connection of their own. Who waits watches the record and looks at it as well, and tries when it runs out.
  */
+import { withTimeout } from '../../lib/abort.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { AutoscalerError, asAutoscalerError } from '../../lib/errors.ts';
 import type { Random } from '../../lib/random.ts';
@@ -224,17 +225,9 @@ export class LeaseLeadership implements LeaderLease {
 
   /** One renewal that cannot outlive the deadline, however long the network takes. */
   async #renewWithin(leftMs: number): Promise<'renewed' | 'failed' | 'taken' | 'late'> {
-    const limit = new AbortController();
-    const signal = AbortSignal.any([limit.signal, this.#stopRenewing.signal]);
-    const deadline = this.#deps.clock.sleep(leftMs, signal).then(
-      () => 'late' as const,
-      () => 'failed' as const,
-    );
-    try {
-      return await Promise.race([this.#renewOnce(signal), deadline]);
-    } finally {
-      limit.abort();
-    }
+    const work = { timeoutMs: leftMs, signals: [this.#stopRenewing.signal], run: (signal: AbortSignal) => this.#renewOnce(signal) };
+    const outcome = await withTimeout(this.#deps.clock, work);
+    return outcome === 'timed-out' ? 'late' : outcome;
   }
 
   async #renewOnce(signal: AbortSignal): Promise<'renewed' | 'failed' | 'taken'> {

@@ -1,4 +1,5 @@
 /** The ClusterReader port: views from the watches, and reads past them for decisions that must not act on old data. */
+import { withAbort } from '../../lib/abort.ts';
 import { AutoscalerError } from '../../lib/errors.ts';
 import type { Node } from '../../domain/node.ts';
 import type { ClusterView } from '../../domain/observation.ts';
@@ -57,23 +58,13 @@ export class WatchedClusterReader implements ClusterReader {
 
   async start(signal: AbortSignal): Promise<void> {
     for (const reflector of this.#reflectors) reflector.start(this.#stop.signal);
-    const cancelled = Promise.withResolvers<never>();
-    const onAbort = (): void =>
-      cancelled.reject(new AutoscalerError({ kind: 'cancelled' }, 'Reading the cluster for the first time was cancelled.'));
-    if (signal.aborted) onAbort();
-    signal.addEventListener('abort', onAbort, { once: true });
-    try {
-      await Promise.race([
-        Promise.all([
-          ...this.#reflectors.map((each) => (this.#optional.has(each) ? each.answered : each.synced)),
-          this.#workloads?.start(this.#stop.signal),
-          this.#capacity?.start(this.#stop.signal),
-        ]),
-        cancelled.promise,
-      ]);
-    } finally {
-      signal.removeEventListener('abort', onAbort);
-    }
+    const synced = Promise.all([
+      ...this.#reflectors.map((each) => (this.#optional.has(each) ? each.answered : each.synced)),
+      this.#workloads?.start(this.#stop.signal),
+      this.#capacity?.start(this.#stop.signal),
+    ]);
+    const error = (): AutoscalerError => new AutoscalerError({ kind: 'cancelled' }, 'The first read of the cluster was cancelled.');
+    await withAbort(synced, signal, { error });
   }
 
   observe(_nowMs: number): ClusterView {

@@ -2,6 +2,7 @@
  * Sends events in the background: repeats are folded into a count, the queue is bounded, the rate is limited. An event
  * that cannot be sent is counted and forgotten; nothing here may delay or fail a decision.
  */
+import { untilAborted } from '../../lib/abort.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { AutoscalerError, asAutoscalerError } from '../../lib/errors.ts';
 import { stableHash } from '../../lib/random.ts';
@@ -86,12 +87,7 @@ export class QueuedEventRecorder implements EventRecorder {
   }
 
   async flush(signal: AbortSignal): Promise<void> {
-    const aborted = Promise.withResolvers<void>();
-    const onAbort = (): void => aborted.resolve();
-    if (signal.aborted) return;
-    signal.addEventListener('abort', onAbort, { once: true });
-    await Promise.race([this.#sending ?? Promise.resolve(), aborted.promise]);
-    signal.removeEventListener('abort', onAbort);
+    await untilAborted(this.#sending ?? Promise.resolve(), signal);
   }
 
   /** Drops what is queued. */

@@ -1,6 +1,6 @@
 /**
- * The removals that are under way. A drain takes minutes and a loop must not: the loop starts removals, goes on, and
- * collects what became of them later. Must not know which nodes should go.
+ * The removals that are under way. A drain takes minutes, and a loop must not: the loop starts removals, continues, and
+ * collects their outcomes later. Must not know which nodes should be removed, and why.
  */
 import { podName, type InstanceKey, type NodeGroupId, type NodeName } from '../../domain/ids.ts';
 import type { RemovalOutcome } from '../../domain/outcome.ts';
@@ -8,12 +8,13 @@ import type { InstanceRemoval, Removal } from '../../domain/plan.ts';
 import type { Policy } from '../../domain/policy.ts';
 import { DeleteBatches, deleteWithRetry } from './delete-batches.ts';
 import type { DrainDeps } from '../deps/loop-deps.ts';
-import { removeNode, type DrainTools } from './drain-node.ts';
+import { removeNode, type DrainNodeDeps } from './drain-node.ts';
 import { RemovalGuard } from './removal-safety.ts';
-import { WholeDeletion } from './whole-group-deletion.ts';
+import { WholeGroupDeletion } from './whole-group-deletion.ts';
+import { onAbort, untilAborted } from '../../lib/abort.ts';
 
-/** An instance is not asked for again before the cache had time to show what became of it. */
-const INSTANCE_REST_MS = 60_000;
+/** The deletion of an instance is not repeated before the cache had time to show its effect. */
+const DELETE_AGAIN_AFTER_MS = 60_000;
 
 /** Owns the removals that are under way. A loop starts them and never waits for them. */
 export class DrainRunner {
@@ -24,7 +25,7 @@ export class DrainRunner {
   readonly #undo = new AbortController();
   readonly #removals = new Map<NodeName, Promise<void>>();
   readonly #instances = new Set<Promise<void>>();
-  readonly #resting = new Map<InstanceKey, number>();
+  readonly #recentlyDeleted = new Map<InstanceKey, number>();
   #outcomes: RemovalOutcome[] = [];
 
   constructor(deps: DrainDeps) {
@@ -33,66 +34,72 @@ export class DrainRunner {
     this.#guard = new RemovalGuard(deps.clock, deps.policy.scaleDown);
   }
 
-  /** What begins from now on goes by this policy. */
+  /** Removals that start from now on follow this policy. */
   reconfigure(policy: Policy): void {
     this.#deps = { ...this.#deps, policy };
     this.#guard.reconfigure(policy.scaleDown);
   }
 
-  /** When removals were begun before this process; they count in the window. */
+  /** Takes the times of removals that an earlier process started. They count in the window. */
   recall(begunMs: readonly number[]): void {
     this.#guard.recall(begunMs);
   }
 
-  /** Begins one removal in the background. Refused, with a warning, when the node is under way, or the runner full or stopped. */
+  /**
+   * Starts one removal in the background. Refuses with a warning if the node's removal is under way, or if the runner is full
+   * or stopped.
+   */
   start(removal: Removal): void {
-    if (this.#accepts([removal])) this.#begin(removal, { batches: this.#batches, work: this.#work.signal });
+    if (this.#admits([removal])) this.#begin(removal, { batches: this.#batches, work: this.#work.signal });
   }
 
   /**
-   * Begins the removals of one group that go together or not at all: none is deleted before all are ready, and the first
-   * that fails calls the others off. May be more than run in parallel, if any may: so it was planned.
+   * Starts the removals of an atomic group: nothing is deleted before all nodes are drained, and the first failure cancels
+   * the others. The plan may contain more of them than may run in parallel.
    */
-  startTogether(removals: readonly Removal[]): void {
-    if (!this.#accepts(removals)) return;
-    const whole = new WholeDeletion(removals.length, this.#deps);
-    const work = AbortSignal.any([this.#work.signal, whole.calledOff]);
+  startGroup(removals: readonly Removal[]): void {
+    if (!this.#admits(removals)) return;
+    const whole = new WholeGroupDeletion(removals.length, this.#deps);
+    const work = AbortSignal.any([this.#work.signal, whole.cancelled]);
     for (const removal of removals) this.#begin(removal, { batches: whole, work, whole });
   }
 
-  #accepts(removals: readonly Removal[]): boolean {
+  #admits(removals: readonly Removal[]): boolean {
     const { log, policy } = this.#deps;
     const full = this.#removals.size >= policy.scaleDown.maxParallel;
     const isFree = !full && !this.#work.signal.aborted && !removals.some(({ node }) => this.#removals.has(node));
-    const isAccepted = isFree && this.#guard.admit(removals.length);
+    const isAdmitted = isFree && this.#guard.admit(removals.length);
     const facts = { full, guarded: isFree };
-    if (!isAccepted) for (const { node, group } of removals) log.warn({ node, nodeGroup: group, ...facts }, 'A removal was not started.');
-    return isAccepted;
+    if (!isAdmitted) for (const { node, group } of removals) log.warn({ node, nodeGroup: group, ...facts }, 'Node removal not started');
+    return isAdmitted;
   }
 
-  #begin(removal: Removal, how: Pick<DrainTools, 'batches' | 'work' | 'whole'>): void {
+  #begin(removal: Removal, how: Pick<DrainNodeDeps, 'batches' | 'work' | 'whole'>): void {
     const { group, node, instance, utilization } = removal;
     const pods = removal.pods.map(podName);
     this.#outcomes.push({ kind: 'started', group, node, instance, pods, utilization, atMs: this.#deps.clock.now() });
     this.#removals.set(node, this.#run(removal, { ...this.#deps, ...how, undo: this.#undo.signal }));
   }
 
-  async #run(removal: Removal, tools: DrainTools): Promise<void> {
-    this.#end(await removeNode(removal, tools), () => this.#removals.delete(removal.node));
+  async #run(removal: Removal, deps: DrainNodeDeps): Promise<void> {
+    this.#end(await removeNode(removal, deps), () => this.#removals.delete(removal.node));
   }
 
-  /** Begins the deletion of instances that are no nodes: one call per group and cause. */
+  /** Starts the deletion of instances that never registered as nodes: one call per group and cause. */
   removeInstances(removals: readonly InstanceRemoval[]): void {
     if (this.#work.signal.aborted) return;
     const now = this.#deps.clock.now();
-    for (const [key, untilMs] of this.#resting) if (untilMs <= now) this.#resting.delete(key);
-    for (const batch of batched(removals.filter((removal) => !this.#resting.has(removal.instance)))) {
+    for (const [key, untilMs] of this.#recentlyDeleted) if (untilMs <= now) this.#recentlyDeleted.delete(key);
+    for (const batch of batchInstances(removals.filter((removal) => !this.#recentlyDeleted.has(removal.instance)))) {
       if (!this.#guard.admit(batch.instances.length)) {
         const facts = { nodeGroup: batch.group, instances: batch.instances.length, cause: batch.cause };
-        this.#deps.log.warn(facts, 'Instances that are no nodes were not deleted: too much was removed in this time.');
+        this.#deps.log.warn(
+          facts,
+          'Deletion of instances that never registered as nodes postponed: the limit of removals per window is reached',
+        );
         continue;
       }
-      for (const instance of batch.instances) this.#resting.set(instance, now + INSTANCE_REST_MS);
+      for (const instance of batch.instances) this.#recentlyDeleted.set(instance, now + DELETE_AGAIN_AFTER_MS);
       const running: Promise<void> = this.#delete(batch).finally(() => this.#instances.delete(running));
       this.#instances.add(running);
     }
@@ -106,8 +113,8 @@ export class DrainRunner {
     if (!accepted) this.#guard.takeBack(instances.length);
     const message = outcome.kind === 'accepted' ? cause : outcome.kind === 'refused' ? outcome.reason : outcome.error.message;
     const facts = { nodeGroup: group, instances: instances.length, cause, reason: message };
-    if (accepted) log.info(facts, 'Instances that are no nodes are being deleted.');
-    else log.warn(facts, 'Instances that are no nodes could not be deleted.');
+    if (accepted) log.info(facts, 'Deleting instances that never registered as nodes');
+    else log.warn(facts, 'Instances that never registered as nodes could not be deleted');
     this.#end({ kind: 'instances', group, instances, cause, accepted, message, atMs: clock.now() });
   }
 
@@ -117,12 +124,12 @@ export class DrainRunner {
     this.#deps.onEnd?.();
   }
 
-  /** Nodes being worked on now. */
+  /** Nodes whose removal is under way. */
   inFlight(): ReadonlySet<NodeName> {
     return new Set(this.#removals.keys());
   }
 
-  /** What happened since the last call, in order; for reduceRemovals. */
+  /** Returns the outcomes since the last call, in order, for `reduceRemovals`. */
   collect(): readonly RemovalOutcome[] {
     const outcomes = this.#outcomes;
     this.#outcomes = [];
@@ -130,20 +137,14 @@ export class DrainRunner {
   }
 
   /**
-   * Takes nothing new, undoes what can be undone and waits for deletions already asked for; at most until the signal
-   * fires. With a signal that has fired nothing more is written: the taints tell the next leader what to undo.
+   * Starts nothing new, undoes what can be undone and waits for deletions that were sent, until the signal fires. After
+   * that nothing more is written: the taints show the next leader what to undo.
    */
   async stop(signal: AbortSignal): Promise<void> {
-    const deadline = Promise.withResolvers<void>();
-    const giveUp = (): void => {
-      this.#undo.abort();
-      deadline.resolve();
-    };
-    if (signal.aborted) giveUp();
-    signal.addEventListener('abort', giveUp, { once: true });
+    const removeListener = onAbort(signal, () => this.#undo.abort());
     this.#work.abort();
-    await Promise.race([Promise.allSettled([...this.#removals.values(), ...this.#instances]), deadline.promise]);
-    signal.removeEventListener('abort', giveUp);
+    await untilAborted(Promise.allSettled([...this.#removals.values(), ...this.#instances]), signal);
+    removeListener();
   }
 }
 
@@ -153,7 +154,7 @@ interface InstanceBatch {
   readonly instances: readonly InstanceKey[];
 }
 
-function batched(removals: readonly InstanceRemoval[]): readonly InstanceBatch[] {
+function batchInstances(removals: readonly InstanceRemoval[]): readonly InstanceBatch[] {
   const batches = new Map<string, InstanceBatch>();
   for (const { group, cause, instance } of removals) {
     const key = `${cause} ${group}`;

@@ -1,48 +1,49 @@
 /**
- * The deletion of all nodes of a group that is of use only as a whole: none is asked for before every node is ready, and
- * the first that cannot go calls off the others. Knows nothing of how a node is made ready (drain-node.ts).
+ * The deletion of all nodes of an atomic group. Nothing is deleted before every node is drained, and the first failure
+ * cancels the others. Must not know how a node is drained (drain-node.ts).
  */
 import type { DeleteOutcome } from '../../domain/outcome.ts';
 import type { InstanceKey, NodeGroupId } from '../../domain/ids.ts';
 import { deleteWithRetry, type DeleteBatches } from './delete-batches.ts';
 import type { DrainDeps } from '../deps/loop-deps.ts';
+import { onAbort, withAbort } from '../../lib/abort.ts';
 
-/** Owns one such deletion, from the first node that is ready to Azure's answer. */
-export class WholeDeletion implements Pick<DeleteBatches, 'delete'> {
+/** Owns one such deletion, from the first drained node to Azure's response. */
+export class WholeGroupDeletion implements Pick<DeleteBatches, 'delete'> {
   readonly #nodes: number;
   readonly #deps: Pick<DrainDeps, 'cloud' | 'clock'>;
   readonly #ready: InstanceKey[] = [];
   readonly #outcome = Promise.withResolvers<DeleteOutcome>();
-  readonly #calledOff = new AbortController();
-  #because: string | undefined;
+  readonly #cancelled = new AbortController();
+  #cancelReason: string | undefined;
   #isSent = false;
 
-  /** `nodes`: how many there are to wait for. */
+  /** `nodes`: the number of nodes to wait for. */
   constructor(nodes: number, deps: Pick<DrainDeps, 'cloud' | 'clock'>) {
     this.#nodes = nodes;
     this.#deps = deps;
-    // Called off before anybody waits: then nobody hears of it here.
+    // A cancellation may come before any caller waits. The rejection must not surface as unhandled.
     this.#outcome.promise.catch(() => undefined);
   }
 
-  /** Fires when one of the nodes cannot go. */
-  get calledOff(): AbortSignal {
-    return this.#calledOff.signal;
+  /** Fires when one of the nodes cannot be removed. */
+  get cancelled(): AbortSignal {
+    return this.#cancelled.signal;
   }
 
-  /** Why the others were called off; undefined: they were not. */
-  get because(): string | undefined {
-    return this.#because;
+  /** Why the other removals were cancelled; undefined if they were not. */
+  get cancelReason(): string | undefined {
+    return this.#cancelReason;
   }
 
-  /** The node whose work failed says so. After the call to Azure it changes nothing: its answer is everybody's. */
-  callOff(reason: string): void {
-    if (this.#isSent || this.#because !== undefined) return;
-    this.#because = `it goes with its group or not at all, and ${reason}`;
-    this.#calledOff.abort();
+  /** Cancels the other removals after a failure. Has no effect after the call to Azure, whose outcome holds for all nodes. */
+  cancel(reason: string): void {
+    if (this.#isSent || this.#cancelReason !== undefined) return;
+    this.#cancelReason = `the group is removed as a whole or not at all, and one removal failed: ${reason}`;
+    this.#cancelled.abort();
   }
 
-  /** One more node is ready; answers when all are and Azure has spoken. Throws `cancelled` when `before` fires first. */
+  /** Adds a drained node. Resolves after the deletion of all nodes. Throws `cancelled` when `before` fires first. */
   async delete(
     group: NodeGroupId,
     instance: InstanceKey,
@@ -56,15 +57,14 @@ export class WholeDeletion implements Pick<DeleteBatches, 'delete'> {
       deleteWithRetry(request, this.#deps, signals.during).then(this.#outcome.resolve, this.#outcome.reject);
       return this.#outcome.promise;
     }
-    const aborted = Promise.withResolvers<never>();
-    const giveUp = (): void => {
-      if (!this.#isSent) aborted.reject(signals.before.reason);
-    };
-    signals.before.addEventListener('abort', giveUp, { once: true });
+    const givenUp = new AbortController();
+    const removeListener = onAbort(signals.before, () => {
+      if (!this.#isSent) givenUp.abort();
+    });
     try {
-      return await Promise.race([this.#outcome.promise, aborted.promise]);
+      return await withAbort(this.#outcome.promise, givenUp.signal, { error: () => signals.before.reason });
     } finally {
-      signals.before.removeEventListener('abort', giveUp);
+      removeListener();
     }
   }
 }
