@@ -13,7 +13,7 @@ import { createInterface } from 'node:readline';
 import { smallWorld } from '../src/simulator/sample-worlds.ts';
 import { realSimClock } from '../src/simulator/base/sim-clock.ts';
 import { startWorld, type World } from '../src/simulator/world.ts';
-import { CLIENT, clientEnvironment, writeClientFiles } from '../test/support/simulated-client.ts';
+import { CLIENT, clientEnvironment, writeClientFiles } from '../src/lab/client-files.ts';
 import type { BenchRow } from './row.ts';
 
 const ROOT = resolve(import.meta.dirname, '..');
@@ -77,7 +77,7 @@ async function live(dir: string, world: World): Promise<Life> {
     const [first = ''] = (await Promise.race([once(lines, 'line'), once(child, 'close')])) as readonly unknown[];
     const firstLineMs = performance.now() - started;
     const firstLineCpuMs = cpuMs(child);
-    if (!String(first).includes('effective configuration')) throw new Error(`the first line is ${String(first)}`);
+    if (!String(first).includes('Effective configuration')) throw new Error(`the first line is ${String(first)}`);
     await new Promise((done) => setTimeout(done, REST_MS));
     return { firstLineMs, firstLineCpuMs, idleMb: residentMb(child) };
   } finally {

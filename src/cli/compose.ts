@@ -1,47 +1,78 @@
 /**
- * The composition root: the one place that knows which adapter stands behind which port. Wires; decides nothing. Embedded
- * in tests with a clock of their own.
+ * The composition root: builds a daemon from its configuration and connects each port to its adapter.
+ * Must not know any decision: it only wires. Tests and the lab call it with clocks of their own.
  */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import type { Config } from '../config/types/config.ts';
-import type { ResourceNames } from '../domain/resources.ts';
 import { Autoscaler } from '../loop/autoscaler.ts';
 import { WithheldWrites } from '../loop/dry-run/withheld-writes.ts';
-import { withholding } from '../loop/dry-run/dry-run-ports.ts';
+import { dryRunDeps } from '../loop/dry-run/dry-run-ports.ts';
 import { loopGauges } from '../observers/metrics/loop-metrics.ts';
 import { createObservers } from '../observers/observers.ts';
 import { StatusPublisher } from '../observers/status/status-publisher.ts';
-import { TemplateKeeper } from '../loop/memory/template-store.ts';
+import { TemplateStore } from '../loop/memory/template-store.ts';
 import { createCompatibleMetrics } from '../telemetry/cluster-autoscaler-metrics.ts';
 import { Health } from '../telemetry/health.ts';
-import type { KeptText } from '../domain/ports/stored-text.ts';
 import type { LoopDeps } from '../loop/deps/loop-deps.ts';
 import type { DecisionJournal } from '../domain/ports/records.ts';
-import type { Log } from '../telemetry/log.ts';
-import { type Daemon, DaemonLifetime } from './daemon.ts';
+import type { Daemon } from './daemon.ts';
+import { DaemonLifetime } from './daemon-lifetime.ts';
 import { fileJournal, noJournal } from './file-journal.ts';
-import { eventsNaming, statusConfigMap } from './connect/config-map-stores.ts';
-import { connectBoth, type ConnectInput } from './connect/connect.ts';
+import { LEARNED_TEMPLATES, statusEventsNamed, statusConfigMap } from './connect/config-map-stores.ts';
+import { connectBoth, type ConnectInput, type Connections } from './connect/connect.ts';
 import { defined } from '../lib/defined.ts';
 
-export interface ComposeInput extends ConnectInput {
-  /** Replaces the journal that the configuration names; for embedders that record decisions. */
+interface ComposeInput extends ConnectInput {
+  /** Replaces the journal of the configuration, for embedders that record decisions. */
   readonly journal?: DecisionJournal;
 }
 
-/** Less than a start may take before it counts as stuck. */
+/** Less than the time after which a start counts as stuck. */
 const START_PATIENCE_MS = 10 * 60_000;
 
 /**
- * Connects to the cluster and makes everything else. Nothing runs before `start`.
- * @throws AutoscalerError of the first endpoint that does not answer; `cancelled` when the signal fires before it does.
+ * Connects to the cluster and to Azure and builds all parts. Nothing runs before `start`.
+ * @throws AutoscalerError of the first endpoint that does not respond; `cancelled` when the signal fires first.
  */
 export async function composeDaemon(input: ComposeInput): Promise<Daemon> {
   const { config, clock, log, metrics } = input;
-  const { names, kubernetes, cloud, rules } = await connectBoth({ startPatienceMs: START_PATIENCE_MS, ...input });
-  const { namespace, statusConfigMap: isWritten, statusConfigMapName } = config.kubernetes;
-  const recorder = eventsNaming(kubernetes.events, statusConfigMapName);
-  const ports: LoopDeps = {
+  const connections = await connectBoth({ startPatienceMs: START_PATIENCE_MS, ...input });
+  const { kubernetes, cloud, rules } = connections;
+  const withheld = config.dryRun ? new WithheldWrites({ clock, log, metrics }) : undefined;
+  metrics.dryRun.active.set(withheld === undefined ? 0 : 1);
+  const deps = composeLoopDeps(input, connections, withheld);
+  const loop = new Autoscaler(deps, { ...config.loop, namespace: config.kubernetes.namespace });
+  const live = { config };
+  attachObservers(input, { loop, deps, connections, live });
+  const health = attachHealth(input, loop);
+  const status = composeStatus(input, connections);
+  return new DaemonLifetime({
+    config,
+    events: deps.events,
+    reconfigure: composeReload(input, { loop, connections, live, status, health }),
+    clock,
+    log,
+    metrics,
+    cloud,
+    kubernetes,
+    loop,
+    health,
+    status,
+    rules,
+    templates: composeTemplates(input, connections),
+    withheld,
+    stalls: monitorEventLoopDelay({ resolution: 10 }),
+  });
+}
+
+/** The ports of the loop. In a dry run, ports that record writes instead of making them. */
+function composeLoopDeps(
+  { config, clock, log, metrics, journal }: ComposeInput,
+  { names, kubernetes, cloud, rules }: Connections,
+  withheld: WithheldWrites | undefined,
+): LoopDeps {
+  const { dumpDirectory: directory } = config;
+  const deps: LoopDeps = {
     clock,
     log,
     metrics,
@@ -53,77 +84,86 @@ export async function composeDaemon(input: ComposeInput): Promise<Daemon> {
     tainter: kubernetes.tainter,
     evictor: kubernetes.evictor,
     owners: kubernetes.owners,
-    events: recorder,
+    events: statusEventsNamed(kubernetes.events, config.kubernetes.statusConfigMapName),
     capacityObjects: kubernetes.capacityObjects,
-    journal: input.journal ?? journalOf(config, names, log),
+    journal: journal ?? (directory === undefined ? noJournal : fileJournal({ directory, names, log })),
     ...defined({ priorities: rules, prices: cloud.prices }),
   };
-  const withheld = config.dryRun ? new WithheldWrites({ clock, log, metrics }) : undefined;
-  metrics.dryRun.active.set(withheld === undefined ? 0 : 1);
-  const deps = withheld === undefined ? ports : withholding(ports, withheld);
-  const { events } = deps;
-  const loop = new Autoscaler(deps, { ...config.loop, namespace });
-  let live = config;
+  return withheld === undefined ? deps : dryRunDeps(deps, withheld);
+}
+
+/** The configuration that runs now. A reload replaces it. */
+interface LiveConfig {
+  config: Config;
+}
+
+/** Metrics, events and logs that are made from loop reports. */
+function attachObservers(
+  { config, clock, log, metrics }: ComposeInput,
+  {
+    loop,
+    deps,
+    connections,
+    live,
+  }: { readonly loop: Autoscaler; readonly deps: LoopDeps; readonly connections: Connections; readonly live: LiveConfig },
+): void {
   const observers = createObservers({
     log,
     metrics: deps.metrics,
-    events,
-    namespace,
-    policy: () => live.policy,
+    events: deps.events,
+    namespace: config.kubernetes.namespace,
+    policy: () => live.config.policy,
     startedAtMs: clock.now(),
-    priorities: rules,
+    priorities: connections.rules,
     compatible: config.metrics.clusterAutoscalerNames ? createCompatibleMetrics(metrics) : undefined,
   });
   for (const { observe } of observers) loop.onLoop(observe);
+}
+
+function attachHealth({ config, clock }: ComposeInput, loop: Autoscaler): Health {
   const health = new Health(config.health);
   loop.onLoop((report) => {
     if (report.outcome === 'completed') health.loopCompleted(clock.monotonic());
     else if (report.outcome === 'failed') health.loopFailed(clock.monotonic());
   });
-  const status = isWritten
-    ? new StatusPublisher({
-        writer: statusConfigMap(kubernetes, { namespace, name: statusConfigMapName }),
-        policy: config.policy,
-        clock,
-        log,
-      })
-    : undefined;
-  const text = kubernetes.keepText('aks-autoscaler-templates', 'templates.json');
-  const kept = withheld === undefined ? text : readOnly(text);
-  const templates = new TemplateKeeper({ learner: cloud, kept, clock, log });
-  const reconfigure = (next: Config): void => {
-    if (next.logLevel !== live.logLevel) log.level = next.logLevel;
-    if (next.azure.agents !== live.azure.agents) cloud.selectAgents(next.azure.agents);
-    live = next;
+  return health;
+}
+
+/** undefined: the configuration asks for no status ConfigMap. */
+function composeStatus({ config, clock, log }: ComposeInput, { kubernetes }: Connections): StatusPublisher | undefined {
+  const { namespace, statusConfigMap: isWritten, statusConfigMapName: name } = config.kubernetes;
+  if (!isWritten) return undefined;
+  return new StatusPublisher({ writer: statusConfigMap(kubernetes, { namespace, name }), policy: config.policy, clock, log });
+}
+
+/** A dry run reads the stored templates and stores none. */
+function composeTemplates({ config, clock, log }: ComposeInput, { kubernetes, cloud }: Connections): TemplateStore {
+  const text = kubernetes.keepText(LEARNED_TEMPLATES.configMap, LEARNED_TEMPLATES.key);
+  const kept = config.dryRun ? { read: (signal: AbortSignal) => text.read(signal), write: () => Promise.resolve() } : text;
+  return new TemplateStore({ learner: cloud, kept, clock, log });
+}
+
+interface ReloadDeps {
+  readonly loop: Autoscaler;
+  readonly connections: Connections;
+  readonly live: LiveConfig;
+  readonly status: StatusPublisher | undefined;
+  readonly health: Health;
+}
+
+/** Applies a changed configuration to the parts that accept one at run time. */
+function composeReload(
+  { config, log }: ComposeInput,
+  { loop, connections: { cloud }, live, status, health }: ReloadDeps,
+): (next: Config) => void {
+  return (next) => {
+    const before = live.config;
+    if (next.logLevel !== before.logLevel) log.level = next.logLevel;
+    if (next.azure.agents !== before.azure.agents) cloud.selectAgents(next.azure.agents);
+    live.config = next;
     cloud.regroup(next.azure);
-    loop.reconfigure(next.policy, { ...next.loop, namespace });
+    loop.reconfigure(next.policy, { ...next.loop, namespace: config.kubernetes.namespace });
     status?.reconfigure(next.policy);
     health.reconfigure(next.health);
   };
-  return new DaemonLifetime({
-    config,
-    events,
-    reconfigure,
-    clock,
-    log,
-    metrics,
-    cloud,
-    kubernetes,
-    loop,
-    health,
-    status,
-    rules,
-    templates,
-    withheld,
-    stalls: monitorEventLoopDelay({ resolution: 10 }),
-  });
-}
-
-/** A dry run learns from what is kept, and keeps nothing. */
-function readOnly(text: KeptText): KeptText {
-  return { read: (signal) => text.read(signal), write: () => Promise.resolve() };
-}
-
-function journalOf({ dumpDirectory: directory }: Config, names: ResourceNames, log: Log): DecisionJournal {
-  return directory === undefined ? noJournal : fileJournal({ directory, names, log });
 }

@@ -1,6 +1,7 @@
 /**
- * Watches the configuration files by their content (a ConfigMap's symbolic links change under them) and has what may change
- * at run time changed. A file that is not valid changes nothing: what runs goes on running, and why is said. Knows no room.
+ * Reloads the configuration when its files change, and applies the settings that may change at run time.
+ * An invalid file changes nothing: the running configuration stays, and the log and an event say why.
+ * Compares contents, because a ConfigMap volume replaces symbolic links. Must not know what a setting does.
  */
 import type { ConfigErrors } from '../config/types/config.ts';
 import type { Settings } from '../config/load.ts';
@@ -10,35 +11,35 @@ import { asAutoscalerError } from '../lib/errors.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 
-export interface ConfigReloadDeps {
+interface ConfigReloadDeps {
   readonly clock: Clock;
   readonly log: Log;
   readonly metrics: Metrics['config'];
-  /** The content of the files as they are now; a file that cannot be read is a text of its own. */
+  /** Returns the content of all files now. An unreadable file has a content of its own. */
   readonly content: () => string;
   readonly load: () => Settings | ConfigErrors;
-  /** Puts the settings to work; the restart keys in it are those that run. */
+  /** Applies the settings. Keys that need a restart have the values that run. */
   readonly apply: (settings: Settings) => void;
-  readonly announce: (news: ConfigNews) => void;
+  readonly announce: (outcome: ReloadOutcome) => void;
 }
 
-export interface ConfigNews {
+export interface ReloadOutcome {
   readonly kind: 'applied' | 'refused';
   readonly message: string;
 }
 
-const LOOK_EVERY_MS = 10_000;
-/** An event's note is short; the log has all of it. */
-const TOLD_MISTAKES = 3;
+const CHECK_EVERY_MS = 10_000;
+/** The message of an event is short. The log has all errors. */
+const MOST_ERRORS_IN_EVENT = 3;
 
-/** Owns what runs, which generation it is, and what was last seen on disk. */
 export class ConfigReload {
   readonly #deps: ConfigReloadDeps;
   #running: Settings;
+  /** The content of the last check. */
   #seen: string;
   #generation = 1;
 
-  /** `running` is what the process was started with. */
+  /** @param running the settings that the process was started with. */
   constructor(deps: ConfigReloadDeps, running: Settings) {
     this.#deps = deps;
     this.#running = running;
@@ -49,77 +50,78 @@ export class ConfigReload {
     for (const outcome of ['applied', 'refused']) deps.metrics.reloads.inc({ outcome }, 0);
   }
 
-  /** Looks every ten seconds until the signal fires. Does not reject. */
+  /** Checks the files every ten seconds until the signal fires. Never rejects. */
   async watch(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       try {
-        await this.#deps.clock.sleep(LOOK_EVERY_MS, signal);
-        this.look();
+        await this.#deps.clock.sleep(CHECK_EVERY_MS, signal);
+        this.checkFiles();
       } catch (thrown) {
         if (signal.aborted) return;
-        this.#deps.log.warn({ error: asAutoscalerError(thrown).message }, 'the configuration could not be looked at');
+        this.#deps.log.warn({ error: asAutoscalerError(thrown).message }, 'Check of the configuration files failed');
       }
     }
   }
 
-  /** One look now. The same content is judged once. */
-  look(): void {
+  /** Reloads if the content has changed since the last check. */
+  checkFiles(): void {
     const content = this.#deps.content();
     if (content === this.#seen) return;
     this.#seen = content;
     const next = this.#deps.load();
     if ('errors' in next) this.#refuse(next.errors);
-    else this.#take(next);
+    else this.#apply(next);
   }
 
   #refuse(errors: readonly string[]): void {
     const { log, metrics, announce } = this.#deps;
     metrics.reloads.inc({ outcome: 'refused' });
     metrics.refused.set(1);
-    for (const error of errors)
-      log.warn({ what: error, generation: this.#generation }, 'the changed configuration is refused; the one before goes on');
-    const more = errors.length > TOLD_MISTAKES ? ` (and ${errors.length - TOLD_MISTAKES} more)` : '';
-    const message = `The changed configuration is refused, generation ${this.#generation} goes on: ${errors.slice(0, TOLD_MISTAKES).join(' ')}${more}`;
-    announce({ kind: 'refused', message });
+    for (const error of errors) {
+      log.warn({ what: error, generation: this.#generation }, 'Changed configuration refused; the running configuration stays');
+    }
+    const more = errors.length > MOST_ERRORS_IN_EVENT ? ` (and ${errors.length - MOST_ERRORS_IN_EVENT} more)` : '';
+    const shown = errors.slice(0, MOST_ERRORS_IN_EVENT).join(' ');
+    announce({ kind: 'refused', message: `Changed configuration refused; generation ${this.#generation} stays: ${shown}${more}` });
   }
 
-  #take(next: Settings): void {
+  #apply(next: Settings): void {
     const { log, metrics, announce, apply } = this.#deps;
     const changed = changedKeys(this.#running.leaves, next.leaves);
     const live = changed.filter((key) => isLive(key, this.#running.config, next.config));
     const waiting = changed.filter((key) => !live.includes(key));
-    const told = this.#running.config.warnings;
-    for (const warning of next.config.warnings) if (!told.includes(warning)) log.warn({ warning }, 'a setting is not obeyed as given');
+    const known = this.#running.config.warnings;
+    for (const warning of next.config.warnings) if (!known.includes(warning)) log.warn({ warning }, 'Setting ignored');
     metrics.refused.set(0);
     metrics.awaitingRestart.set(waiting.length);
     if (live.length > 0) {
       const leaves = new Map(this.#running.leaves);
-      for (const key of live) setOrDrop(leaves, key, next.leaves.get(key));
+      for (const key of live) setOrDelete(leaves, key, next.leaves.get(key));
       this.#running = { config: overlaid(this.#running.config, next.config), leaves };
       this.#generation += 1;
       apply(this.#running);
       metrics.reloads.inc({ outcome: 'applied' });
       metrics.generation.set(this.#generation);
-      log.info({ generation: this.#generation, changed: live }, 'the changed configuration is live');
+      log.info({ generation: this.#generation, changed: live }, 'Changed configuration applied');
     }
-    if (waiting.length > 0) log.warn({ keys: waiting }, 'changed settings wait for a restart');
-    if (changed.length === 0) log.info({ generation: this.#generation }, 'the configuration on disk is the one that runs');
-    else announce({ kind: 'applied', message: newsOf(this.#generation, live, waiting) });
+    if (waiting.length > 0) log.warn({ keys: waiting }, 'Changed settings need a restart');
+    if (changed.length === 0) log.info({ generation: this.#generation }, 'Configuration on disk equals the running configuration');
+    else announce({ kind: 'applied', message: appliedMessage(this.#generation, live, waiting) });
   }
 }
 
-function newsOf(generation: number, live: readonly string[], waiting: readonly string[]): string {
-  const now = live.length === 0 ? `Generation ${generation} goes on` : `Generation ${generation} is live: ${live.join(', ')} changed`;
-  return waiting.length === 0 ? `${now}.` : `${now}; wait for a restart: ${waiting.join(', ')}.`;
+function appliedMessage(generation: number, live: readonly string[], waiting: readonly string[]): string {
+  const now = live.length === 0 ? `Generation ${generation} stays` : `Generation ${generation} applied: ${live.join(', ')} changed`;
+  return waiting.length === 0 ? `${now}.` : `${now}; restart needed for: ${waiting.join(', ')}.`;
 }
 
-/** Sorted. Keys that only one of the two has are among them. */
+/** Returns the keys with different values, sorted. A key that only one side has counts as changed. */
 function changedKeys(before: ReadonlyMap<string, string>, after: ReadonlyMap<string, string>): readonly string[] {
   const keys = new Set([...before.keys(), ...after.keys()]);
   return [...keys].filter((key) => before.get(key) !== after.get(key)).sort();
 }
 
-function setOrDrop(leaves: Map<string, string>, key: string, value: string | undefined): void {
+function setOrDelete(leaves: Map<string, string>, key: string, value: string | undefined): void {
   if (value === undefined) leaves.delete(key);
   else leaves.set(key, value);
 }

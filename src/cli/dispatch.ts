@@ -1,51 +1,51 @@
-/** From the command line to a command and its exit code. What a command throws becomes one sentence, never a stack trace. */
+/** Runs the command that the command line names and returns its exit code. An error becomes one sentence, never a stack trace. */
 import { nearestName } from '../lib/nearest-name.ts';
-import { asAutoscalerError, AutoscalerError } from '../lib/errors.ts';
+import { asAutoscalerError, configError } from '../lib/errors.ts';
 import { EXIT_CONFIG, EXIT_FAILED, EXIT_OK, type Terminal } from './process/process.ts';
 
-type Command = (argv: readonly string[], terminal: Terminal) => Promise<number>;
+type RunCommand = (argv: readonly string[], terminal: Terminal) => Promise<number>;
 
-interface Entry {
+interface Command {
   readonly help: string;
-  readonly run: Command;
+  readonly run: RunCommand;
 }
 
 export const VERSION = '0.1.0';
 
-/** Each is loaded when asked for: the daemon starts sooner, and its image does not carry the simulated world. */
-const COMMANDS: Readonly<Record<string, Entry>> = {
-  run: { help: 'the autoscaler, until SIGTERM', run: async (argv, terminal) => (await import('./run-command.ts')).run(argv, terminal) },
+/** Each command is loaded on first use: the daemon starts sooner, and its image does not contain the simulator. */
+const COMMANDS: Readonly<Record<string, Command>> = {
+  run: { help: 'Run the autoscaler until SIGTERM', run: async (argv, terminal) => (await import('./run-command.ts')).run(argv, terminal) },
   demo: {
-    help: 'a simulated AKS cluster and the autoscaler at work in it',
+    help: 'Watch the autoscaler work in a simulated AKS cluster',
     run: async (argv, { env }) => (await fromSource('demo', () => import('./demo/demo-command.ts'))).run(argv, env),
   },
   emulate: {
-    help: 'the simulated AKS cluster alone',
+    help: 'Run the simulated AKS cluster alone',
     run: async (argv) => (await fromSource('emulate', () => import('./emulate-command.ts'))).run(argv),
   },
   plan: {
-    help: 'what would be done and why, for a cluster in a file or the real one',
+    help: 'Show what the autoscaler would do in a real or recorded cluster, and why',
     run: async (argv, terminal) => (await import('./plan/plan-command.ts')).run(argv, terminal),
   },
   doctor: {
-    help: 'whether the autoscaler could do its work here, with the fix of what is wrong',
+    help: 'Check whether the autoscaler can work here, and print a fix for each problem',
     run: async (argv, terminal) => (await import('./doctor/doctor-command.ts')).run(argv, terminal),
   },
   replay: {
-    help: 'makes a dumped decision again',
+    help: 'Repeat a recorded decision and compare the result',
     run: async (argv, terminal) => (await import('./plan/from-dump.ts')).run(argv, terminal),
   },
-  help: { help: 'this text', run: showHelp },
-  version: { help: 'the version', run: showVersion },
+  help: { help: 'Show this text', run: showHelp },
+  version: { help: 'Show the version', run: showVersion },
 };
 
-/** What the Cluster Autoscaler's manifests begin with; its arguments are those of `run`. */
-const ITS_PROGRAM = /^(?:.*\/)?cluster-autoscaler$/;
+/** The command in the manifests of the Cluster Autoscaler. Its arguments are those of `run`. */
+const CLUSTER_AUTOSCALER = /^(?:.*\/)?cluster-autoscaler$/;
 
-/** The arguments of an existing Deployment take the place of the image's `run`: flags alone mean that. */
+/** The `args` of an existing Deployment replace the image's `run`, so flags without a command mean `run`. */
 function asCommand(argv: readonly string[]): readonly string[] {
   const [first = 'help', ...rest] = argv;
-  if (ITS_PROGRAM.test(first)) return ['run', ...rest];
+  if (CLUSTER_AUTOSCALER.test(first)) return ['run', ...rest];
   if (first === '--help' || first === '-h') return ['help', ...rest];
   if (first === '--version') return ['version', ...rest];
   return first.startsWith('-') ? ['run', ...argv] : [first, ...rest];
@@ -70,22 +70,25 @@ export async function dispatch(argv: readonly string[], terminal: Terminal): Pro
   }
 }
 
-/** A command that needs the simulated world. @throws AutoscalerError `config` where the bundle was made without it. */
+/** Loads a command that needs the simulator. @throws AutoscalerError `config` if the bundle does not contain it. */
 async function fromSource<Module>(name: string, load: () => Promise<Module>): Promise<Module> {
   try {
     return await load();
   } catch (cause) {
     const absent = cause instanceof Error && 'code' in cause && cause.code === 'ERR_MODULE_NOT_FOUND';
     if (!absent || !cause.message.includes(`${name}-command.ts`)) throw cause;
-    const message = `"${name}" needs the simulated world, which this build leaves out; run it from the source: npm run cli -- ${name}`;
-    throw new AutoscalerError({ kind: 'config' }, `${message}.`, { cause });
+    throw configError(`"${name}" needs the simulator, which this build does not contain; run it from the source: npm run cli -- ${name}.`, {
+      cause,
+    });
   }
 }
 
 function showHelp(_argv: readonly string[], terminal: Terminal): Promise<number> {
   const width = Math.max(...Object.keys(COMMANDS).map((name) => name.length));
   const lines = Object.entries(COMMANDS).map(([name, { help }]) => `  ${name.padEnd(width)}  ${help}\n`);
-  terminal.out(`aks-autoscaler: a node autoscaler for Kubernetes on Azure\n\n${lines.join('')}\nCOMMAND --help says more.\n`);
+  terminal.out(
+    `aks-autoscaler: a node autoscaler for Kubernetes on Azure (AKS)\n\nUsage: aks-autoscaler COMMAND [OPTIONS]\n\n${lines.join('')}\nCOMMAND --help shows the options of a command.\n`,
+  );
   return Promise.resolve(EXIT_OK);
 }
 

@@ -1,4 +1,4 @@
-/** The decision journal on disk: one JSON file per decision that changes something, the newest few kept. Never throws. */
+/** The decision journal on disk: one JSON file per decision that changes something. Only the newest files stay. Never throws. */
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ResourceNames } from '../domain/resources.ts';
@@ -6,10 +6,10 @@ import { dumpRecord } from '../loop/replay/dump.ts';
 import type { DecisionJournal, LoopRecord } from '../domain/ports/records.ts';
 import type { Log } from '../telemetry/log.ts';
 
-const KEPT_FILES = 200;
+const MOST_FILES = 200;
 const NAME = /^decision-.*\.json$/;
 
-export interface FileJournalOptions {
+interface FileJournalDeps {
   readonly directory: string;
   readonly names: ResourceNames;
   readonly log: Log;
@@ -17,31 +17,34 @@ export interface FileJournalOptions {
 
 export const noJournal: DecisionJournal = { record: () => undefined };
 
-/** Writes in the loop's own turn: a dump is for debugging, and must hold exactly what was decided on. */
-export function fileJournal({ directory, names, log }: FileJournalOptions): DecisionJournal {
+/** Writes synchronously, so that a dump contains exactly the input of the decision. */
+export function fileJournal({ directory, names, log }: FileJournalDeps): DecisionJournal {
   let serial = 0;
   let helplessBefore = '';
   return {
     record: (entry) => {
       const helpless = entry.scaleDown === undefined ? helplessPods(entry) : helplessBefore;
-      const news = helpless !== helplessBefore && helpless !== '';
+      const isNew = helpless !== helplessBefore && helpless !== '';
       helplessBefore = helpless;
-      if (!news && !changesTheWorld(entry)) return;
+      if (!isNew && !hasChanges(entry)) return;
       serial += 1;
       try {
         mkdirSync(directory, { recursive: true });
         const time = new Date(entry.observation.nowMs).toISOString().replace(/[:.]/g, '-');
         const name = `decision-${time}-${String(serial).padStart(5, '0')}-${entry.scaleDown === undefined ? 'up' : 'down'}.json`;
         writeFileSync(join(directory, name), dumpRecord(entry, names), { mode: 0o600 });
-        dropOldest(directory);
+        deleteOldest(directory);
       } catch (error) {
-        log.warn({ directory, error: error instanceof Error ? error.message : String(error) }, 'a decision could not be dumped');
+        log.warn({ directory, error: error instanceof Error ? error.message : String(error) }, 'Decision dump failed');
       }
     },
   };
 }
 
-/** Which pods nothing helps. The same ones as before are no news, or they would push every other decision out of the folder. */
+/**
+ * Identifies the pods that no node group can help. The same pods are not dumped again: they would displace every other
+ * decision from the folder.
+ */
 function helplessPods({ scaleUp }: LoopRecord): string {
   return scaleUp
     .flatMap((plan) => [...plan.verdicts].flatMap(([pod, { kind }]) => (kind === 'helpless' ? [pod.uid] : [])))
@@ -49,14 +52,14 @@ function helplessPods({ scaleUp }: LoopRecord): string {
     .join(' ');
 }
 
-function changesTheWorld({ scaleUp, scaleDown }: LoopRecord): boolean {
+function hasChanges({ scaleUp, scaleDown }: LoopRecord): boolean {
   const grows = scaleUp.some((plan) => plan.increases.length > 0);
   return grows || (scaleDown !== undefined && scaleDown.removals.length + scaleDown.instanceRemovals.length > 0);
 }
 
-function dropOldest(directory: string): void {
+function deleteOldest(directory: string): void {
   const files = readdirSync(directory)
     .filter((name) => NAME.test(name))
     .sort();
-  for (const name of files.slice(0, Math.max(0, files.length - KEPT_FILES))) rmSync(join(directory, name));
+  for (const name of files.slice(0, Math.max(0, files.length - MOST_FILES))) rmSync(join(directory, name));
 }

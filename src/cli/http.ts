@@ -1,39 +1,40 @@
 /**
- * The daemon's own HTTP: /metrics, /healthz, /readyz and what stands under /debug, from memory, and POST /debug/refresh, by
- * which an operator has Azure read anew. Decides nothing; who may see /debug is debug-access.ts.
+ * The daemon's HTTP server: /metrics, /healthz, /readyz and the documents under /debug, all from memory, and
+ * POST /debug/refresh, which reads Azure again. Must not know where the documents come from.
  */
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { type IncomingMessage, createServer, type Server, type ServerResponse } from 'node:http';
 import { AutoscalerError } from '../lib/errors.ts';
 import { defined } from '../lib/defined.ts';
 
-// Who may see /debug: with a token file, who sends its content as bearer token; without one, this machine alone (a pod's
-// `kubectl port-forward` comes from there). The file is read anew each time, so that a rotated secret counts at once.
-
+/**
+ * Who may read /debug. With a token file, requests that send its content as bearer token. Without one, only requests from
+ * the same pod or machine: `kubectl port-forward` is one of them.
+ */
 export interface DebugAccess {
-  /** The token as the file holds it now; throws when it cannot be read. undefined: there is no such file by configuration. */
+  /** Returns the token now in the file; throws when the file cannot be read. undefined: no file is configured. */
   readonly token: (() => string) | undefined;
 }
 
-export interface DebugRefusal {
+interface DebugRefusal {
   readonly status: 401 | 403 | 503;
   readonly text: string;
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** Why the request may not see /debug; undefined: it may. */
+/** Why the request may not read /debug. undefined: it may. */
 export function debugRefusal(
   request: Pick<IncomingMessage, 'headers'> & { readonly socket: { readonly remoteAddress?: string | undefined } },
   { token }: DebugAccess,
 ): DebugRefusal | undefined {
   if (token === undefined) {
     if (isLoopback(request.socket.remoteAddress ?? '')) return undefined;
-    const text = '/debug answers on this machine only (kubectl port-forward), or with http.debugTokenFile to who has the token';
+    const text = '/debug is served to localhost only: use kubectl port-forward, or set http.debugTokenFile and send its bearer token';
     return { status: 403, text, headers: {} };
   }
   const expected = contentOf(token);
-  // A file that is away or empty opens no door.
-  if (expected === '') return { status: 503, text: 'the file of http.debugTokenFile cannot be read or is empty', headers: {} };
+  // A missing or empty file must not grant access.
+  if (expected === '') return { status: 503, text: 'the file of http.debugTokenFile is empty or cannot be read', headers: {} };
   const given = /^Bearer +(\S+)$/i.exec(request.headers.authorization ?? '')?.[1] ?? '';
   if (sameText(given, expected)) return undefined;
   return {
@@ -55,29 +56,29 @@ function isLoopback(address: string): boolean {
   return address === '::1' || /^(::ffff:)?127\./.test(address);
 }
 
-/** In a time that tells nothing of where they differ, nor of how long the expected one is. */
+/** Compares in constant time: the duration reveals neither the first difference nor the expected length. */
 function sameText(left: string, right: string): boolean {
   const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
   return timingSafeEqual(digest(left), digest(right));
 }
 
-export interface HttpAnswers {
+export interface HttpDeps {
   readonly metrics: () => Promise<{ readonly contentType: string; readonly text: string }>;
   readonly health: () => { readonly healthy: boolean; readonly reason: string };
   readonly ready: () => boolean;
   readonly agents: () => readonly object[];
-  /** What each node group's next node is taken to be, and where each part of that is known from. */
+  /** The template of each node group's next node, and the source of each part of it. */
   readonly templates: () => readonly object[];
-  /** The last loop that observed: what it saw, decided and left; undefined: there was none yet. */
+  /** The last loop that observed the cluster: what it saw, decided and left. undefined: no such loop yet. */
   readonly snapshot: () => object | undefined;
-  /** What a dry run would have written; undefined: this is none. */
+  /** What a dry run would have written. undefined: not a dry run. */
   readonly withheld: () => readonly object[] | undefined;
-  /** Drops trust in what is cached of one node group, or of all (undefined), so that it is read anew. */
-  readonly refresh: (group: string | undefined) => RefreshAnswer;
+  /** Marks the cached data of one node group as stale, so it is read again. undefined: of all node groups. */
+  readonly refresh: (group: string | undefined) => RefreshResult;
 }
 
-/** Why a refresh was not begun is one sentence. */
-export type RefreshAnswer = { readonly kind: 'begun' } | { readonly kind: 'not-ready' | 'unknown-group'; readonly reason: string };
+/** `reason` is one sentence. */
+export type RefreshResult = { readonly kind: 'begun' } | { readonly kind: 'not-ready' | 'unknown-group'; readonly reason: string };
 
 export interface HttpEndpoint {
   /** For example `http://127.0.0.1:8085`. */
@@ -85,7 +86,7 @@ export interface HttpEndpoint {
   close(): Promise<void>;
 }
 
-export interface HttpBinding {
+interface HttpOptions {
   readonly debug: DebugAccess;
   readonly address: string;
   readonly host: string | undefined;
@@ -94,71 +95,73 @@ export interface HttpBinding {
 
 const REFRESH = '/debug/refresh';
 const REFRESH_STATUS = { begun: 202, 'not-ready': 503, 'unknown-group': 404 } as const;
+const PATHS =
+  '/metrics, /healthz, /health-check, /readyz, /debug/agents, /debug/templates, /debug/snapshot, /debug/withheld, /debug/refresh';
 
 /** @throws AutoscalerError `unavailable` when the address cannot be bound. */
-export async function serveHttp(binding: HttpBinding, answers: HttpAnswers): Promise<HttpEndpoint> {
+export async function serveHttp(options: HttpOptions, deps: HttpDeps): Promise<HttpEndpoint> {
   const server = createServer((request, response) => {
     const [path = '/', query = ''] = (request.url ?? '/').split('?');
-    const refusal = path.startsWith('/debug/') ? debugRefusal(request, binding.debug) : undefined;
+    const refusal = path.startsWith('/debug/') ? debugRefusal(request, options.debug) : undefined;
     if (refusal !== undefined) {
       request.resume();
       return send(response, refusal.status, { type: 'text/plain', text: `${refusal.text}\n`, headers: refusal.headers });
     }
     const isRead = request.method === 'GET' || request.method === 'HEAD';
-    const answered =
+    const responded =
       path === REFRESH && request.method === 'POST'
-        ? answerRefresh(new URLSearchParams(query).get('group') ?? undefined, response, answers)
-        : answer(isRead && path !== REFRESH ? path : 'not allowed', response, answers);
-    answered.catch((error: unknown) => {
+        ? respondToRefresh(new URLSearchParams(query).get('group') ?? undefined, response, deps)
+        : respond(isRead && path !== REFRESH ? path : 'not allowed', response, deps);
+    responded.catch((error: unknown) => {
       if (!response.headersSent)
         send(response, 500, { type: 'text/plain', text: `${error instanceof Error ? error.message : 'failed'}\n` });
     });
   });
-  await listen(server, binding);
-  return { url: urlOf(server, binding), close: () => close(server) };
+  await listen(server, options);
+  return { url: urlOf(server, options), close: () => close(server) };
 }
 
-async function answer(path: string, response: ServerResponse, answers: HttpAnswers): Promise<void> {
+async function respond(path: string, response: ServerResponse, deps: HttpDeps): Promise<void> {
   switch (path) {
     case '/metrics': {
-      const { contentType, text } = await answers.metrics();
+      const { contentType, text } = await deps.metrics();
       return send(response, 200, { type: contentType, text });
     }
-    // Where the probes of a Cluster Autoscaler's Deployment look, and what they find there.
+    // The path and the texts that probes of a Cluster Autoscaler's Deployment expect.
     case '/health-check': {
-      const { healthy, reason } = answers.health();
+      const { healthy, reason } = deps.health();
       return send(response, healthy ? 200 : 500, { type: 'text/plain', text: healthy ? 'OK' : `Error: ${reason}` });
     }
     case '/healthz': {
-      const { healthy, reason } = answers.health();
+      const { healthy, reason } = deps.health();
       return send(response, healthy ? 200 : 500, { type: 'text/plain', text: `${healthy ? 'ok' : 'failing'}: ${reason}\n` });
     }
     case '/readyz':
-      return answers.ready()
+      return deps.ready()
         ? send(response, 200, { type: 'text/plain', text: 'ok\n' })
         : send(response, 503, { type: 'text/plain', text: 'no loop has completed yet\n' });
     case '/debug/agents':
-      return sendJson(response, answers.agents());
+      return sendJson(response, deps.agents());
     case '/debug/templates':
-      return sendJson(response, answers.templates());
+      return sendJson(response, deps.templates());
     case '/debug/snapshot':
-      return sendOrMissing(response, answers.snapshot(), 503, 'no loop has observed yet; a replica that does not lead decides nothing');
+      return sendOrMissing(response, deps.snapshot(), 503, 'no loop has observed the cluster yet, or this replica is not the leader');
     case '/debug/withheld':
-      return sendOrMissing(response, answers.withheld(), 404, 'nothing is withheld: this is no dry run');
+      return sendOrMissing(response, deps.withheld(), 404, 'no writes are withheld: this is not a dry run (--dry-run)');
     case 'not allowed':
-      return send(response, 405, { type: 'text/plain', text: 'GET is answered, and POST of /debug/refresh[?group=<name>]\n' });
+      return send(response, 405, { type: 'text/plain', text: 'only GET, HEAD and POST /debug/refresh[?group=<name>] are allowed\n' });
     default:
-      return send(response, 404, {
-        type: 'text/plain',
-        text: 'here are /metrics, /healthz, /health-check, /readyz, /debug/agents, /debug/templates, /debug/snapshot, /debug/withheld and /debug/refresh\n',
-      });
+      return send(response, 404, { type: 'text/plain', text: `not found; paths: ${PATHS}\n` });
   }
 }
 
-async function answerRefresh(group: string | undefined, response: ServerResponse, answers: HttpAnswers): Promise<void> {
-  const outcome = answers.refresh(group);
-  const text = outcome.kind === 'begun' ? `${group ?? 'everything'} is read anew from Azure; /debug/agents shows when` : outcome.reason;
-  send(response, REFRESH_STATUS[outcome.kind], { type: 'text/plain', text: `${text}\n` });
+async function respondToRefresh(group: string | undefined, response: ServerResponse, deps: HttpDeps): Promise<void> {
+  const result = deps.refresh(group);
+  const text =
+    result.kind === 'begun'
+      ? `refresh of ${group ?? 'all node groups'} from Azure requested; /debug/agents shows when it is done`
+      : result.reason;
+  send(response, REFRESH_STATUS[result.kind], { type: 'text/plain', text: `${text}\n` });
 }
 
 function sendJson(response: ServerResponse, value: unknown): void {
@@ -180,20 +183,20 @@ function send(response: ServerResponse, status: number, body: Body): void {
   response.writeHead(status, { 'content-type': body.type, ...body.headers }).end(body.text);
 }
 
-function listen(server: Server, binding: HttpBinding): Promise<void> {
+function listen(server: Server, { address, host, port }: HttpOptions): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', (cause: NodeJS.ErrnoException) => {
       const why = cause.code === 'EADDRINUSE' ? 'another process listens there' : (cause.code ?? cause.message);
-      reject(new AutoscalerError({ kind: 'unavailable', effect: 'none' }, `Cannot listen on ${binding.address}: ${why}.`, { cause }));
+      reject(new AutoscalerError({ kind: 'unavailable', effect: 'none' }, `Cannot listen on ${address}: ${why}.`, { cause }));
     });
-    server.listen({ port: binding.port, ...defined({ host: binding.host }) }, () => resolve());
+    server.listen({ port, ...defined({ host }) }, () => resolve());
   });
 }
 
-function urlOf(server: Server, binding: HttpBinding): string {
+function urlOf(server: Server, options: HttpOptions): string {
   const bound = server.address();
-  const port = typeof bound === 'object' && bound !== null ? bound.port : binding.port;
-  const host = binding.host ?? '0.0.0.0';
+  const port = typeof bound === 'object' && bound !== null ? bound.port : options.port;
+  const host = options.host ?? '0.0.0.0';
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 

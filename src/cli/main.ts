@@ -1,9 +1,12 @@
-/** The program's entry: hands the process to `dispatch` and ends with its code. */
+/**
+ * The program's entry: passes the process to `dispatch` and ends with its exit code. The room `cli` turns command lines into
+ * running commands and connects the rings. Must not know how a decision is made: planning, loop and adapters decide.
+ */
 import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { dispatch } from './dispatch.ts';
 
-// A promise that nobody waited for is a mistake of ours; the process must not go on in a state nobody knows.
+// An unhandled rejection is a bug. The process must not continue in an unknown state.
 process.on('unhandledRejection', (reason) => {
   process.stderr.write(`Unexpected failure: ${reason instanceof Error ? reason.message : String(reason)}\n`);
   process.exit(1);

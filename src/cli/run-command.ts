@@ -1,4 +1,4 @@
-/** `run`: the daemon against a real cluster, until SIGTERM. */
+/** `run`: runs the daemon against a cluster until SIGTERM. */
 import type { Config, ConfigErrors } from '../config/types/config.ts';
 import { configFiles, loadSettings, type Settings } from '../config/load.ts';
 import { redact } from '../config/redact.ts';
@@ -6,17 +6,20 @@ import { flagHelp } from '../config/sources/flag-table.ts';
 import { asAutoscalerError } from '../lib/errors.ts';
 import { createLog, type Log } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
-import { ConfigReload, type ConfigNews } from './config-reload.ts';
+import { ConfigReload } from './config-reload.ts';
 import type { Daemon } from './daemon.ts';
 import { stopSignals, giveBackStartMemory, systemClock, EXIT_CONFIG, EXIT_FAILED, EXIT_OK, type Terminal } from './process/process.ts';
 
-const HELP = `Runs the autoscaler until SIGTERM.
+const HELP = `Run the autoscaler until SIGTERM.
 
-Settings come from (later wins): defaults, --cloud-config, --config, environment variables, flags.
+Usage: run [OPTIONS]
+
+Settings are read in this order; a later source overrides an earlier one:
+defaults, --cloud-config, --config, environment variables, flags.
 
 `;
 
-/** @returns the exit code: 0 stopped on request, 1 failed, 2 wrong configuration. */
+/** @returns the exit code: 0 stopped by a signal, 1 failed, 2 wrong configuration. */
 export async function run(argv: readonly string[], terminal: Terminal): Promise<number> {
   if (argv.includes('--help') || argv.includes('-h')) {
     terminal.out(HELP + flagHelp());
@@ -32,33 +35,33 @@ export async function run(argv: readonly string[], terminal: Terminal): Promise<
   }
   const { config } = settings;
   const log = createLog(config.logLevel, { write: terminal.out }, systemClock, { dryRun: config.dryRun });
-  log.info({ config: redact(config) }, 'effective configuration');
-  for (const warning of config.warnings) log.warn({ warning }, 'a setting is not obeyed as given');
+  log.info({ config: redact(config) }, 'Effective configuration');
+  for (const warning of config.warnings) log.warn({ warning }, 'Setting ignored');
   const signals = stopSignals(terminal.signals);
   try {
-    const connected = await connect(config, log, signals.stopped);
-    if (connected === undefined) return EXIT_OK;
-    const { daemon, metrics } = connected;
+    const composed = await composeUnlessStopped(config, log, signals.stopped);
+    if (composed === undefined) return EXIT_OK;
+    const { daemon, metrics } = composed;
     const watching = watchConfig({ daemon, log, metrics, settings, load: () => load(true), content: () => contentOf(argv, terminal) });
-    const over = new AbortController();
-    const settling = giveBackStartMemory(systemClock, over.signal);
+    const ended = new AbortController();
+    const memory = giveBackStartMemory(systemClock, ended.signal);
     try {
       return await supervise(daemon, signals.stopped, log);
     } finally {
-      over.abort();
-      await Promise.all([watching.end(), settling]);
+      ended.abort();
+      await Promise.all([watching.end(), memory]);
     }
   } finally {
     signals.release();
   }
 }
 
-interface Connected {
+interface ComposedDaemon {
   readonly daemon: Daemon;
   readonly metrics: Metrics;
 }
 
-interface Watched {
+interface WatchConfigInput {
   readonly daemon: Daemon;
   readonly log: Log;
   readonly metrics: Metrics;
@@ -67,11 +70,18 @@ interface Watched {
   readonly content: () => string;
 }
 
-function watchConfig({ daemon, log, metrics, settings, load, content }: Watched): { readonly end: () => Promise<void> } {
+function watchConfig({ daemon, log, metrics, settings, load, content }: WatchConfigInput): { readonly end: () => Promise<void> } {
   const stop = new AbortController();
-  const announce = (news: ConfigNews): void => daemon.announce(news);
-  const apply = ({ config }: Settings): void => daemon.reconfigure(config);
-  const reload = new ConfigReload({ clock: systemClock, log, metrics: metrics.config, content, load, apply, announce }, settings);
+  const deps = {
+    clock: systemClock,
+    log,
+    metrics: metrics.config,
+    content,
+    load,
+    apply: ({ config }: Settings) => daemon.reconfigure(config),
+    announce: daemon.announce.bind(daemon),
+  };
+  const reload = new ConfigReload(deps, settings);
   const watching = reload.watch(stop.signal);
   return {
     end: () => {
@@ -81,7 +91,7 @@ function watchConfig({ daemon, log, metrics, settings, load, content }: Watched)
   };
 }
 
-/** A file that is away for a moment is a change that is told, and the end of it another. */
+/** Returns the content of all configuration files. A file that disappears counts as one change, its return as another. */
 function contentOf(argv: readonly string[], { readFile }: Terminal): string {
   const texts = configFiles(argv).map((file) => {
     try {
@@ -93,11 +103,11 @@ function contentOf(argv: readonly string[], { readFile }: Terminal): string {
   return JSON.stringify(texts);
 }
 
-/** undefined: asked to stop before anybody had answered. */
-async function connect(config: Config, log: Log, stopped: Promise<void>): Promise<Connected | undefined> {
+/** undefined: a signal asked for a stop before the connections were made. */
+async function composeUnlessStopped(config: Config, log: Log, stopped: Promise<void>): Promise<ComposedDaemon | undefined> {
   const stop = new AbortController();
   void stopped.then(() => stop.abort());
-  // Loaded only now: the SDKs are most of the program, and a mistake in the configuration should be told at once.
+  // Loaded only now: the SDKs are most of the program, and configuration errors should be reported without waiting for them.
   const [{ composeDaemon }, { createMetrics }] = await Promise.all([import('./compose.ts'), import('../telemetry/metrics.ts')]);
   try {
     const { signal } = stop;
@@ -105,21 +115,21 @@ async function connect(config: Config, log: Log, stopped: Promise<void>): Promis
     return { daemon: await composeDaemon({ config, clock: systemClock, random: Math.random, log, metrics, signal }), metrics };
   } catch (thrown) {
     if (!stop.signal.aborted || asAutoscalerError(thrown).kind !== 'cancelled') throw thrown;
-    log.info({}, 'stopping');
+    log.info({}, 'Stopping');
     return undefined;
   }
 }
 
 async function supervise(daemon: Daemon, stopped: Promise<void>, log: Log): Promise<number> {
   try {
-    // A stop while the start still waits (for the lease, for Azure) ends that wait.
+    // A stop also ends a start that still waits for the lease or for Azure.
     const started = daemon.start().then(() => daemon.ended);
     const error = await Promise.race([started, stopped]);
     if (error !== undefined && error !== null) {
-      log.error({ kind: error.kind, error: error.message }, 'the daemon ends');
+      log.error({ kind: error.kind, error: error.message }, 'Daemon ended by an error');
       return EXIT_FAILED;
     }
-    log.info({}, 'stopping');
+    log.info({}, 'Stopping');
     started.catch(() => undefined);
     return EXIT_OK;
   } finally {

@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { smallWorld } from '../../src/simulator/sample-worlds.ts';
 import { realSimClock } from '../../src/simulator/base/sim-clock.ts';
 import { startWorld } from '../../src/simulator/world.ts';
-import { CLIENT, clientEnvironment, writeClientFiles } from '../support/simulated-client.ts';
+import { CLIENT, clientEnvironment, writeClientFiles } from '../../src/lab/client-files.ts';
 
 const ROOT = resolve(import.meta.dirname, '..', '..');
 
@@ -114,7 +114,7 @@ describe('the bundle', () => {
 
   it.each(['demo', 'emulate'])('%s says in one sentence that it is not there', async (name) => {
     const { code, err } = await start([name], {}).ended;
-    expect(err).toBe(`"${name}" needs the simulated world, which this build leaves out; run it from the source: npm run cli -- ${name}.\n`);
+    expect(err).toBe(`"${name}" needs the simulator, which this build does not contain; run it from the source: npm run cli -- ${name}.\n`);
     expect(code).toBe(2);
   });
 
@@ -128,7 +128,7 @@ describe('the bundle', () => {
         '--node-group-auto-discovery=label:cluster-autoscaler-enabled=true',
       ];
       const { child, ended } = start(['run', ...flags], clientEnvironment(dir, world));
-      const { url } = await lineWith(child, 'serving metrics and health');
+      const { url } = await lineWith(child, 'Serving metrics and health');
       const answer = await fetch(`${String(url)}/healthz`);
       expect([answer.status, await answer.text()]).toEqual([200, expect.stringMatching(/^ok: /)]);
       child.kill('SIGTERM');

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ConfigReload, type ConfigNews } from '../../src/cli/config-reload.ts';
+import { ConfigReload, type ReloadOutcome } from '../../src/cli/config-reload.ts';
 import type { Config } from '../../src/config/types/config.ts';
 import { loadSettings } from '../../src/config/load.ts';
 import { createLog } from '../../src/telemetry/log.ts';
@@ -21,7 +21,7 @@ function started(text: string) {
   const lines: { readonly level: string; readonly msg: string; readonly [fact: string]: unknown }[] = [];
   const log = createLog('info', { write: (line) => void lines.push(JSON.parse(line)) });
   const applied: Config[] = [];
-  const news: ConfigNews[] = [];
+  const news: ReloadOutcome[] = [];
   const readFile = (): string => {
     if (content === GONE) throw Object.assign(new Error('gone'), { code: 'ENOENT' });
     return content;
@@ -43,7 +43,7 @@ function started(text: string) {
   );
   const write = (next: string): void => {
     content = next;
-    reload.look();
+    reload.checkFiles();
   };
   return { clock, metrics, lines, applied, news, reload, write, change: (next: string) => void (content = next) };
 }
@@ -55,7 +55,7 @@ describe('a changed configuration file', () => {
     expect(await valueOf(process.metrics.config.reloads, { outcome: 'refused' })).toBe(0);
     expect(process.applied.map(({ policy, logLevel }) => [policy.scaleDown.unneededForMs, logLevel])).toEqual([[300_000, 'debug']]);
     expect(process.lines).toMatchObject([{ level: 'info', generation: 2, changed: ['logLevel', 'scaleDown.unneededTime'] }]);
-    expect(process.news).toEqual([{ kind: 'applied', message: 'Generation 2 is live: logLevel, scaleDown.unneededTime changed.' }]);
+    expect(process.news).toEqual([{ kind: 'applied', message: 'Generation 2 applied: logLevel, scaleDown.unneededTime changed.' }]);
     expect(await valueOf(process.metrics.config.generation)).toBe(2);
     expect(await valueOf(process.metrics.config.reloads, { outcome: 'applied' })).toBe(1);
   });
@@ -64,14 +64,14 @@ describe('a changed configuration file', () => {
     const process = started('scaleDown:\n  unneededTime: 10m\n');
     const bad = 'scaleDown:\n  unneededTime: soon\n  maxParallelism: 0\n';
     process.write(bad);
-    process.reload.look();
+    process.reload.checkFiles();
     expect(process.applied).toEqual([]);
     expect(process.lines.map((line) => line['what'])).toEqual([
       expect.stringMatching(new RegExp(`^key scaleDown.unneededTime of ${FILE}, line 2 is "soon"; accepted is `)),
       expect.stringMatching(new RegExp(`^key scaleDown.maxParallelism of ${FILE}, line 3 is 0; accepted is `)),
     ]);
     expect(process.news).toHaveLength(1);
-    expect(process.news[0]?.message).toContain('refused, generation 1 goes on: key scaleDown.unneededTime');
+    expect(process.news[0]?.message).toContain('refused; generation 1 stays: key scaleDown.unneededTime');
     expect(await valueOf(process.metrics.config.refused)).toBe(1);
     expect(await valueOf(process.metrics.config.generation)).toBe(1);
     // Put back as it was: nothing is wrong any more, and nothing is new.
@@ -131,7 +131,7 @@ describe('a changed configuration file', () => {
     expect(process.applied).toHaveLength(isLive ? 1 : 0);
     expect(await valueOf(process.metrics.config.awaitingRestart)).toBe(isLive ? 0 : 1);
     expect(process.news[0]?.message).toMatch(
-      isLive ? /^Generation 2 is live: \S+ changed\.$/ : /^Generation 1 goes on; wait for a restart: \S+\.$/,
+      isLive ? /^Generation 2 applied: \S+ changed\.$/ : /^Generation 1 stays; restart needed for: \S+\.$/,
     );
   });
 
@@ -157,7 +157,7 @@ describe('a changed configuration file', () => {
       policy: { scaleUp: { maxNodesTotal: 7, proactive: false }, cluster: { taints: { startup: [] } } },
     });
     expect(process.lines.at(-1)).toMatchObject({ level: 'warn', keys: ['cluster.startupTaints', 'http.address', 'scaleUp.proactive'] });
-    expect(process.news[0]?.message).toContain('wait for a restart: cluster.startupTaints, http.address, scaleUp.proactive.');
+    expect(process.news[0]?.message).toContain('restart needed for: cluster.startupTaints, http.address, scaleUp.proactive.');
     expect(await valueOf(process.metrics.config.awaitingRestart)).toBe(3);
     process.write('scaleUp:\n  maxNodesTotal: 7\nhttp:\n  address: 127.0.0.1:8085\n');
     expect(await valueOf(process.metrics.config.awaitingRestart)).toBe(0);
@@ -171,7 +171,7 @@ describe('a changed configuration file', () => {
     process.write('scaleUp: {priorities: {1: [a]}, maxNodesTotal: 8}\n');
     expect(process.applied.at(-1)?.policy.scaleUp).toMatchObject({ expanders: ['least-waste'], maxNodesTotal: 8 });
     expect(process.applied.at(-1)?.policy.scaleUp).not.toHaveProperty('priorities');
-    expect(process.news.at(-1)?.message).toContain('wait for a restart: scaleUp.priorities.');
+    expect(process.news.at(-1)?.message).toContain('restart needed for: scaleUp.priorities.');
   });
 
   it('that says what is not obeyed is told so, once', () => {
@@ -206,7 +206,7 @@ describe('a changed configuration file', () => {
     expect(applied?.azure.nodeGroupOptions).toMatchObject([{ name: 'a', options: { unneededForMs: 300_000 } }]);
     expect(applied?.azure.vmssCacheTtlMs).toBe(60_000);
     expect(process.news[0]?.message).toBe(
-      'Generation 2 is live: discovery, nodeGroupOptions changed; wait for a restart: azure.cache.vmssTtl.',
+      'Generation 2 applied: discovery, nodeGroupOptions changed; restart needed for: azure.cache.vmssTtl.',
     );
     // What a flag says wins over the file as ever.
     process.write('nodeGroups: [{name: a, min: 1, max: 5}]\n');

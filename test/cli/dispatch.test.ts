@@ -74,7 +74,7 @@ describe('a stop before the daemon is up', () => {
       listeners[0]?.();
       // The question's own limit is 10 s, beyond that of this test.
       expect(await ended).toBe(0);
-      expect(out).toContain('stopping');
+      expect(out).toContain('Stopping');
       expect(out).not.toContain('"level":"error"');
     } finally {
       server.close();

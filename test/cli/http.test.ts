@@ -1,11 +1,11 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { serveHttp, type HttpAnswers, type HttpEndpoint } from '../../src/cli/http.ts';
+import { serveHttp, type HttpDeps, type HttpEndpoint } from '../../src/cli/http.ts';
 
 const ANYWHERE = { address: '127.0.0.1:0', host: '127.0.0.1', port: 0, debug: { token: undefined } };
 
 describe('http', () => {
   const open: HttpEndpoint[] = [];
-  const answers = (change: Partial<HttpAnswers> = {}): HttpAnswers => ({
+  const deps = (change: Partial<HttpDeps> = {}): HttpDeps => ({
     metrics: async () => ({ contentType: 'text/plain; version=0.0.4', text: 'aks_autoscaler_loops_total 1\n' }),
     health: () => ({ healthy: true, reason: 'fine' }),
     ready: () => true,
@@ -16,8 +16,8 @@ describe('http', () => {
     refresh: () => ({ kind: 'begun' }),
     ...change,
   });
-  async function serve(change: Partial<HttpAnswers> = {}): Promise<string> {
-    const endpoint = await serveHttp(ANYWHERE, answers(change));
+  async function serve(change: Partial<HttpDeps> = {}): Promise<string> {
+    const endpoint = await serveHttp(ANYWHERE, deps(change));
     open.push(endpoint);
     return endpoint.url;
   }
@@ -38,7 +38,7 @@ describe('http', () => {
     ['/debug/templates', {}, 200, '"learned"'],
     ['/debug/snapshot', {}, 200, '"id": 7'],
     ['/debug/snapshot', { snapshot: () => undefined }, 503, 'no loop has observed'],
-    ['/debug/withheld', {}, 404, 'no dry run'],
+    ['/debug/withheld', {}, 404, 'not a dry run'],
     ['/debug/withheld', { withheld: () => [{ kind: 'increase' }] }, 200, '"increase"'],
     ['/else', {}, 404, '/metrics'],
   ] as const)('%s %#', async (path, change, status, text) => {
@@ -47,7 +47,7 @@ describe('http', () => {
     expect(await response.text()).toContain(text);
   });
 
-  it('answers reads, and a POST in one place only', async () => {
+  it('accepts GET everywhere, and POST only for /debug/refresh', async () => {
     const url = await serve();
     expect((await fetch(`${url}/healthz`, { method: 'POST' })).status).toBe(405);
     expect((await fetch(`${url}/debug/refresh`)).status).toBe(405);
@@ -55,30 +55,30 @@ describe('http', () => {
   });
 
   it.each([
-    ['/debug/refresh', undefined, { kind: 'begun' }, 202, 'everything is read anew'],
-    ['/debug/refresh?group=pool%2Fsize', 'pool/size', { kind: 'begun' }, 202, 'pool/size is read anew'],
-    ['/debug/refresh?group=x', 'x', { kind: 'unknown-group', reason: 'there is no node group "x"' }, 404, 'no node group "x"'],
+    ['/debug/refresh', undefined, { kind: 'begun' }, 202, 'refresh of all node groups from Azure requested'],
+    ['/debug/refresh?group=pool%2Fsize', 'pool/size', { kind: 'begun' }, 202, 'refresh of pool/size from Azure requested'],
+    ['/debug/refresh?group=x', 'x', { kind: 'unknown-group', reason: 'node group "x" not found' }, 404, 'node group "x" not found'],
     ['/debug/refresh', undefined, { kind: 'not-ready', reason: 'no loop has completed yet' }, 503, 'no loop'],
-  ] as const)('POST %s %#', async (path, group, answer, status, text) => {
-    const asked: (string | undefined)[] = [];
-    const refresh: HttpAnswers['refresh'] = (name) => {
-      asked.push(name);
-      return answer;
+  ] as const)('POST %s %#', async (path, group, result, status, text) => {
+    const requested: (string | undefined)[] = [];
+    const refresh: HttpDeps['refresh'] = (name) => {
+      requested.push(name);
+      return result;
     };
     const response = await fetch((await serve({ refresh })) + path, { method: 'POST' });
     expect([response.status, await response.text()]).toEqual([status, expect.stringContaining(text)]);
-    expect(asked).toEqual([group]);
+    expect(requested).toEqual([group]);
   });
 
-  it('an answer that fails is a 500, not a crash', async () => {
+  it('returns 500 if a document cannot be made, and keeps serving', async () => {
     const url = await serve({ metrics: () => Promise.reject(new Error('broken collector')) });
     expect((await fetch(`${url}/metrics`)).status).toBe(500);
     expect((await fetch(`${url}/healthz`)).status).toBe(200);
   });
 
-  it('a taken port is one sentence', async () => {
+  it('reports a port in use in one sentence', async () => {
     const port = Number(new URL(await serve()).port);
-    const again = serveHttp({ ...ANYWHERE, address: `127.0.0.1:${port}`, port }, answers());
+    const again = serveHttp({ ...ANYWHERE, address: `127.0.0.1:${port}`, port }, deps());
     await expect(again).rejects.toMatchObject({
       kind: 'unavailable',
       message: `Cannot listen on 127.0.0.1:${port}: another process listens there.`,

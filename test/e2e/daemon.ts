@@ -17,7 +17,7 @@ export class Daemon {
     this.program = parts.program;
     this.lines = lines;
     this.principal = parts.principal;
-    this.#url = () => /"url":"(http:[^"]+)"/.exec(lines.find((line) => line.includes('serving metrics')) ?? '')?.[1];
+    this.#url = () => /"url":"(http:[^"]+)"/.exec(lines.find((line) => line.includes('Serving metrics')) ?? '')?.[1];
   }
 
   async ready(): Promise<void> {

@@ -1,4 +1,7 @@
-/** The status as a ConfigMap, under the Cluster Autoscaler's name and in its notation. Knows YAML's form and no meaning. */
+/**
+ * ConfigMaps of the autoscaler: writes its status under the Cluster Autoscaler's name and in its notation, and reads the
+ * rules of the priority expander. Knows the form of YAML, not the meaning of the status.
+ */
 import { parsePriorities } from '../../config/schema/expanders.ts';
 import type { EventRecorder, StatusValue, StatusWriter } from '../../domain/ports/records.ts';
 import type { PriorityRulesReader, PriorityRulesView } from '../../domain/ports/stored-text.ts';
@@ -11,7 +14,10 @@ import type { Log } from '../../telemetry/log.ts';
 
 const LAST_UPDATED = 'cluster-autoscaler.kubernetes.io/last-updated';
 
-/** Writes `data.status` of the ConfigMap, creating it when it is not there. */
+/** Where the learned node templates are stored. */
+export const LEARNED_TEMPLATES = { configMap: 'aks-autoscaler-templates', key: 'templates.json' } as const;
+
+/** Writes `data.status` of the ConfigMap. Creates the ConfigMap if it does not exist. */
 export function statusConfigMap(
   kubernetes: Pick<Kubernetes, 'writeConfigMap' | 'deleteConfigMap'>,
   { namespace, name }: { readonly namespace: string; readonly name: string },
@@ -26,8 +32,8 @@ export function statusConfigMap(
   };
 }
 
-/** What is told of the status object is told of the one that there is: two autoscalers in one cluster have one each. */
-export function eventsNaming(events: EventRecorder, name: string): EventRecorder {
+/** Records events about the status under the configured ConfigMap name: two autoscalers in one cluster have one each. */
+export function statusEventsNamed(events: EventRecorder, name: string): EventRecorder {
   return {
     record: (event) => {
       const { subject } = event;
@@ -68,20 +74,19 @@ function isList(value: StatusValue): value is readonly StatusValue[] {
 
 const GO_TIME = /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)? \+0000 UTC$/;
 
-/** Plain where nothing else could be meant; JSON's quotes, which YAML reads too, everywhere else. */
+/** Plain text if it is unambiguous, otherwise in JSON quotes, which YAML reads as well. */
 function scalar(value: string | number | boolean): string {
   if (typeof value !== 'string') return String(value);
-  // Go's time stands bare there, and readers look for it so.
+  // The Cluster Autoscaler writes Go's time without quotes, and readers of the status match that.
   if (GO_TIME.test(value)) return value;
   const plain = /^[A-Za-z][A-Za-z0-9_./<>()-]*( [A-Za-z0-9_./<>()-]+)*$/.test(value);
   const word = /^(true|false|yes|no|on|off|null|y|n|nan|inf|infinity)$/i.test(value);
   return plain && !word ? value : JSON.stringify(value);
 }
 
-// The rules of the priority expander that stand in a ConfigMap: read as they change, and the last good ones kept.
-
 const KEY = 'priorities';
 
+/** The rules of the priority expander from a ConfigMap that the user may edit at any time. Invalid rules leave the last valid ones. */
 export class ConfigMapPriorityRules implements PriorityRulesReader {
   readonly #log: Log;
   #view: PriorityRulesView = { levels: undefined, problem: undefined };
@@ -94,21 +99,21 @@ export class ConfigMapPriorityRules implements PriorityRulesReader {
     return this.#view;
   }
 
-  /** undefined: the ConfigMap is not there (any more). */
+  /** undefined: the ConfigMap does not exist. */
   changed(content: Readonly<Record<string, string>> | undefined): void {
     if (content === undefined) {
-      if (this.#view.levels !== undefined) this.#log.info({}, 'the priority rules are gone');
+      if (this.#view.levels !== undefined) this.#log.info({}, 'Priority rules deleted');
       this.#view = { levels: undefined, problem: undefined };
       return;
     }
     try {
       const levels = parsePriorities(`${KEY} of the ConfigMap ${PRIORITY_RULES_NAME}`, content[KEY] ?? '');
       this.#view = { levels, problem: undefined };
-      this.#log.info({ levels: levels.length }, 'priority rules read');
+      this.#log.info({ levels: levels.length }, 'Priority rules read');
     } catch (thrown) {
       const problem = asAutoscalerError(thrown).message;
       this.#view = { levels: this.#view.levels, problem };
-      this.#log.warn({ problem, kept: this.#view.levels !== undefined }, 'priority rules cannot be used');
+      this.#log.warn({ problem, kept: this.#view.levels !== undefined }, 'Priority rules invalid; change ignored');
     }
   }
 }

@@ -1,9 +1,9 @@
 /**
- * Connects to the API server and to Azure as a configuration says. Shared by the daemon and by commands that read as it does.
- * Must not know the loop, nor what is done with the connections.
+ * Connects to the API server and to Azure as the configuration says, for the daemon and for commands that read as it does.
+ * Must not know the loop, nor what the connections are used for.
  */
 import { connectAzure, type AzureNodeGroups } from '../../azure/azure.ts';
-import { placeOf, type Place } from '../../azure/arm/instance-metadata.ts';
+import { findSubscriptionAndRegion, type SubscriptionRegion } from '../../azure/arm/instance-metadata.ts';
 import type { AzureOptions } from '../../azure/arm/options.ts';
 import type { SkuShare } from '../../azure/inventory/sku-agent.ts';
 import { connectKubernetes, type Kubernetes, type KubernetesOptions } from '../../kubernetes/kubernetes.ts';
@@ -24,9 +24,9 @@ export interface ConnectInput {
   readonly random: Random;
   readonly log: Log;
   readonly metrics: Metrics;
-  /** Ends the first connections; what is composed lives on without it. */
+  /** Cancels connecting. It has no effect on connections that are made. */
   readonly signal?: AbortSignal;
-  /** How long the first reads of Azure are retried while it is throttled or unavailable, in milliseconds. Default 0: one attempt. */
+  /** How long the first reads of Azure are retried while it throttles or is unavailable. Default 0: one attempt. */
   readonly startPatienceMs?: number;
 }
 
@@ -34,11 +34,11 @@ export interface Connections {
   readonly names: ResourceNames;
   readonly kubernetes: Kubernetes;
   readonly cloud: AzureNodeGroups;
-  /** undefined: nobody asks for them. */
+  /** undefined: the priority expander is not configured. */
   readonly rules: ConfigMapPriorityRules | undefined;
 }
 
-/** Both sides, as the daemon knows them; nothing is read before they are started. @throws AutoscalerError of the first endpoint that does not answer. */
+/** Connects both sides. Nothing is read before they are started. @throws AutoscalerError of the first endpoint that does not respond. */
 export async function connectBoth(input: ConnectInput): Promise<Connections> {
   const { config, clock, random, log, metrics, signal } = input;
   const names = new ResourceNames();
@@ -61,12 +61,12 @@ export async function connectBoth(input: ConnectInput): Promise<Connections> {
   return { names, kubernetes, cloud, rules };
 }
 
-/** Both sides judge nodes by the same taints: what makes one not ready is what a new one will not keep. */
+/** Both sides use the same taint rules: taints of nodes that are not ready are the taints that a new node loses. */
 function taintsOf({ policy }: Config): { readonly taints?: TaintRules } {
   return policy.cluster?.taints === undefined ? {} : { taints: policy.cluster.taints };
 }
 
-/** Only what somebody turned on is watched. */
+/** Only kinds of enabled features are watched. */
 function capacityOf({ policy }: Config): Pick<KubernetesOptions, 'capacity'> {
   const { quotas = false, bufferController = false, bufferInjection = false, requests = false } = policy.capacity ?? {};
   const buffers = bufferController || bufferInjection;
@@ -78,14 +78,14 @@ function skuShareOf({ azure, kubernetes }: Config, scope: AzureOptions): SkuShar
   return folder === undefined ? undefined : skuFolder({ folder, scope, identity: kubernetes.identity });
 }
 
-/** An adapter that cannot be made must not leave the other's connections open. */
+/** Closes the connections to Kubernetes if Azure cannot be connected. */
 async function connectCloud(input: ConnectInput, names: ResourceNames, kubernetes: Kubernetes): Promise<AzureNodeGroups> {
   const { config, clock, random, log, metrics } = input;
   try {
     const { scaleFromUnschedulable = false } = config.policy.cluster ?? {};
-    const place = await machinesPlace(input);
+    const location = await subscriptionAndRegion(input);
     const { startPatienceMs = 0 } = input;
-    const options = { ...config.azure, ...place, scaleFromUnschedulable, startPatienceMs, ...taintsOf(config) };
+    const options = { ...config.azure, ...location, scaleFromUnschedulable, startPatienceMs, ...taintsOf(config) };
     return connectAzure({
       options,
       skuShare: skuShareOf(config, options),
@@ -104,7 +104,7 @@ async function connectCloud(input: ConnectInput, names: ResourceNames, kubernete
   }
 }
 
-function machinesPlace({ config, clock, signal }: ConnectInput): Promise<Place> {
+function subscriptionAndRegion({ config, clock, signal }: ConnectInput): Promise<SubscriptionRegion> {
   const { metadataEndpoint: endpoint } = config.azure;
-  return placeOf(config.azure, { endpoint, clock, ...defined({ signal }) });
+  return findSubscriptionAndRegion(config.azure, { endpoint, clock, ...defined({ signal }) });
 }

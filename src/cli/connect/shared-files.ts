@@ -1,36 +1,36 @@
-/** A text in a file that outlives the process. It is replaced whole: a reader never meets half of it. */
+/** Files that outlive the process: stored texts, and VM sizes in a folder that several processes share. */
 import { mkdir, readFile, rename, writeFile, readdir, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { SkuShare } from '../../azure/inventory/sku-agent.ts';
-import type { SkuScope } from '../../azure/sizes/sku-catalog.ts';
-import type { KeptText } from '../../domain/ports/stored-text.ts';
+import type { CatalogKey } from '../../azure/sizes/sku-catalog.ts';
+import type { StoredText } from '../../domain/ports/stored-text.ts';
 import { AutoscalerError } from '../../lib/errors.ts';
 
-/** Whoever writes last wins: what is kept can be had anew. */
-export function keptFile(path: string): KeptText {
+/** A text in a file. A write replaces the file as a whole, so a reader never sees half of it. The last writer wins. */
+export function keptFile(path: string): StoredText {
   return {
     read: async (signal) => {
       try {
         return await readFile(path, { encoding: 'utf8', signal });
       } catch (thrown) {
         if (codeOf(thrown) === 'ENOENT') return undefined;
-        throw failed('read', path, thrown);
+        throw fileError('read', path, thrown);
       }
     },
     write: async (text, signal) => {
-      const half = `${path}.${process.pid}.tmp`;
+      const draft = `${path}.${process.pid}.tmp`;
       try {
         await mkdir(dirname(path), { recursive: true });
-        await writeFile(half, text, { signal, mode: 0o644 });
-        await rename(half, path);
+        await writeFile(draft, text, { signal, mode: 0o644 });
+        await rename(draft, path);
       } catch (thrown) {
-        throw failed('written', path, thrown);
+        throw fileError('written', path, thrown);
       }
     },
   };
 }
 
-function failed(what: string, path: string, cause: unknown): AutoscalerError {
+function fileError(what: string, path: string, cause: unknown): AutoscalerError {
   return new AutoscalerError({ kind: 'unavailable', effect: 'none' }, `"${path}" could not be ${what} (${codeOf(cause)}).`, { cause });
 }
 
@@ -38,16 +38,17 @@ function codeOf(thrown: unknown): string {
   return thrown instanceof Error && 'code' in thrown ? String(thrown.code) : 'unknown error';
 }
 
-// VM sizes kept in a folder that processes share. A text is written whole under the number of its epoch and never written
-// over; the highest number is the one that counts, so that a process that comes late can spoil nothing.
-
-export interface SkuFolderOptions {
+interface SkuFolderOptions {
   readonly folder: string;
-  readonly scope: SkuScope;
-  /** Unique per process: names what is being written. */
+  readonly scope: CatalogKey;
+  /** Unique per process; part of the name of a draft. */
   readonly identity: string;
 }
 
+/**
+ * VM sizes in a folder that processes share. Each text is a file of its own, named by its epoch and never overwritten.
+ * The highest epoch counts, so a process that comes late cannot replace newer sizes.
+ */
 export function skuFolder({ folder, scope, identity }: SkuFolderOptions): SkuShare {
   const stem = `skus-${plain(scope.subscriptionId)}-${plain(scope.location)}`;
   const nameOf = (epoch: number, ending: Ending): string => join(folder, `${stem}.${epoch}.${ending}`);
@@ -62,8 +63,8 @@ export function skuFolder({ folder, scope, identity }: SkuFolderOptions): SkuSha
     return found.flatMap((match) => (match?.[2] === ending ? [Number(match[1])] : [])).sort((left, right) => right - left);
   };
 
-  /** What an older epoch left; another process may clear the same files away. */
-  const clear = async (below: number): Promise<void> => {
+  /** Deletes the files of older epochs. Another process may delete the same files at the same time. */
+  const deleteBelow = async (below: number): Promise<void> => {
     for (const ending of ['json', 'claim'] as const) {
       for (const epoch of await epochs(ending)) {
         if (epoch < below) await rm(nameOf(epoch, ending), { force: true });
@@ -77,7 +78,7 @@ export function skuFolder({ folder, scope, identity }: SkuFolderOptions): SkuSha
         try {
           return { epoch, text: await readFile(nameOf(epoch, 'json'), 'utf8') };
         } catch (error) {
-          // Cleared away by who published a newer one: the next look finds that.
+          // Deleted by a process that published a newer epoch. The next read finds that one.
           if (!hasCode(error, 'ENOENT')) throw error;
         }
       }
@@ -100,7 +101,7 @@ export function skuFolder({ folder, scope, identity }: SkuFolderOptions): SkuSha
       const draft = join(folder, `.${stem}.${epoch}.${plain(identity)}`);
       await writeFile(draft, text, { mode: 0o644 });
       await rename(draft, nameOf(epoch, 'json'));
-      await clear(epoch);
+      await deleteBelow(epoch);
       return true;
     },
   };

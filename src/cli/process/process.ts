@@ -1,41 +1,12 @@
-/** What a command needs of the process it runs in; injected, so that tests run commands in their own process. */
+/**
+ * The process that a command runs in: terminal, exit codes, signals, clock and memory. Commands receive these, so tests
+ * can run a command inside their own process. The only home of timers and system clocks in the daemon.
+ * Must not know any command, the cluster or Azure.
+ */
 import { getHeapStatistics, setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import type { Clock } from '../../lib/clock.ts';
 import { AutoscalerError } from '../../lib/errors.ts';
-
-// SIGTERM and SIGINT: the first asks for a clean stop, the second ends the process at once.
-
-const EXIT_BY_SECOND_SIGNAL = 130;
-
-export interface SignalSource {
-  on(name: 'SIGTERM' | 'SIGINT', listener: () => void): unknown;
-  off(name: 'SIGTERM' | 'SIGINT', listener: () => void): unknown;
-  exit(code: number): void;
-}
-
-/** `stopped` resolves at the first signal; `release` gives the signals back. */
-export function stopSignals(source: SignalSource): { readonly stopped: Promise<void>; readonly release: () => void } {
-  let first = true;
-  let resolveStopped: () => void = () => undefined;
-  const stopped = new Promise<void>((resolve) => {
-    resolveStopped = resolve;
-  });
-  const onSignal = (): void => {
-    if (!first) source.exit(EXIT_BY_SECOND_SIGNAL);
-    first = false;
-    resolveStopped();
-  };
-  source.on('SIGTERM', onSignal);
-  source.on('SIGINT', onSignal);
-  return {
-    stopped,
-    release: () => {
-      source.off('SIGTERM', onSignal);
-      source.off('SIGINT', onSignal);
-    },
-  };
-}
 
 export interface Terminal {
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -48,11 +19,40 @@ export interface Terminal {
 
 export const EXIT_OK = 0;
 export const EXIT_FAILED = 1;
+/** Wrong arguments or a wrong configuration. */
 export const EXIT_CONFIG = 2;
+const EXIT_BY_SECOND_SIGNAL = 130;
 
-// Real time: the only home of timers and of the system's clocks in the daemon.
+export interface SignalSource {
+  on(name: 'SIGTERM' | 'SIGINT', listener: () => void): unknown;
+  off(name: 'SIGTERM' | 'SIGINT', listener: () => void): unknown;
+  exit(code: number): void;
+}
 
-/** Timers of Node count in 32 bits; longer sleeps are made of several. */
+/**
+ * Listens for SIGTERM and SIGINT. The first signal asks for a clean stop; the second ends the process at once.
+ * `stopped` resolves at the first signal; `release` removes the listeners.
+ */
+export function stopSignals(source: SignalSource): { readonly stopped: Promise<void>; readonly release: () => void } {
+  const { promise: stopped, resolve } = Promise.withResolvers<void>();
+  let first = true;
+  const onSignal = (): void => {
+    if (!first) source.exit(EXIT_BY_SECOND_SIGNAL);
+    first = false;
+    resolve();
+  };
+  source.on('SIGTERM', onSignal);
+  source.on('SIGINT', onSignal);
+  return {
+    stopped,
+    release: () => {
+      source.off('SIGTERM', onSignal);
+      source.off('SIGINT', onSignal);
+    },
+  };
+}
+
+/** Node counts timers in 32 bits. A longer sleep consists of several timers. */
 const LONGEST_TIMER_MS = 2_147_483_647;
 
 export const systemClock: Clock = {
@@ -81,18 +81,18 @@ function sleepOnce(ms: number, signal: AbortSignal | undefined): Promise<void> {
   });
 }
 
-// What the start needed and nothing needs after it (parsed modules, first answers) is given back to the machine once. V8
-// would keep the room for a growth that a small cluster never brings. Best effort: nothing depends on it.
-
-/** Two loops of the default interval: by then everything that is used has been loaded. */
-const AFTER_MS = 20_000;
-/** Above, a full collection would be felt, and the room is used anyway. */
+/** Two loops of the default interval. Everything that the daemon uses is loaded by then. */
+const AFTER_START_MS = 20_000;
+/** Above this size a full collection would delay the loop, and the heap is in use anyway. */
 const SMALL_HEAP_BYTES = 96 * 1024 * 1024;
 
-/** Waits and collects once; ends early, and quietly, when the signal fires. */
+/**
+ * Waits 20 s and then returns the memory of the start (parsed modules, first responses) to the operating system once.
+ * V8 would reserve it for a heap that a small cluster never fills. Returns early when the signal fires.
+ */
 export async function giveBackStartMemory(clock: Clock, signal: AbortSignal): Promise<void> {
   try {
-    await clock.sleep(AFTER_MS, signal);
+    await clock.sleep(AFTER_START_MS, signal);
   } catch {
     // Cancelled: the process ends, and its memory with it.
     return;

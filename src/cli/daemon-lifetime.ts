@@ -1,0 +1,245 @@
+/**
+ * Starts and stops the parts of a daemon in order, and serves what they report over HTTP.
+ * Must not know how the parts are built, nor what they decide.
+ */
+import { readFileSync } from 'node:fs';
+import type { monitorEventLoopDelay } from 'node:perf_hooks';
+import type { AzureNodeGroups } from '../azure/azure.ts';
+import type { Config } from '../config/types/config.ts';
+import { nodeGroupId } from '../domain/ids.ts';
+import type { LoopListener, LoopReport, LoopTriggerCause } from '../domain/loop-report.ts';
+import type { EventRecorder } from '../domain/ports/records.ts';
+import type { Kubernetes } from '../kubernetes/kubernetes.ts';
+import type { Clock } from '../lib/clock.ts';
+import { AutoscalerError, asAutoscalerError } from '../lib/errors.ts';
+import type { Autoscaler } from '../loop/autoscaler.ts';
+import type { WithheldWrites } from '../loop/dry-run/withheld-writes.ts';
+import type { TemplateStore } from '../loop/memory/template-store.ts';
+import { PRIORITY_RULES_NAME } from '../observers/events/priority-rule-events.ts';
+import type { StatusPublisher } from '../observers/status/status-publisher.ts';
+import { STATUS_NAME } from '../planning/explain/scale-up-events.ts';
+import type { Health } from '../telemetry/health.ts';
+import type { Log } from '../telemetry/log.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
+import type { ConfigMapPriorityRules } from './connect/config-map-stores.ts';
+import type { ReloadOutcome } from './config-reload.ts';
+import type { Daemon, StartOptions } from './daemon.ts';
+import { agentReport, snapshotOf } from './debug-documents.ts';
+import { type DebugAccess, serveHttp, type HttpDeps, type HttpEndpoint, type RefreshResult } from './http.ts';
+
+export interface DaemonDeps {
+  readonly config: Config;
+  readonly events: EventRecorder;
+  /** Applies the settings that may change at run time. */
+  readonly reconfigure: (config: Config) => void;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  readonly cloud: AzureNodeGroups;
+  readonly kubernetes: Kubernetes;
+  readonly loop: Autoscaler;
+  readonly health: Health;
+  /** undefined: no status ConfigMap is written. */
+  readonly status: StatusPublisher | undefined;
+  /** undefined: the priority expander is not configured. */
+  readonly rules: ConfigMapPriorityRules | undefined;
+  readonly templates: TemplateStore;
+  /** undefined: not a dry run. */
+  readonly withheld: WithheldWrites | undefined;
+  readonly stalls: ReturnType<typeof monitorEventLoopDelay>;
+}
+
+const NANOSECONDS = 1e9;
+
+export class DaemonLifetime implements Daemon {
+  readonly #deps: DaemonDeps;
+  /** The signal of every call. Aborted when leadership is lost, or when a stop takes too long. */
+  readonly #work = new AbortController();
+  readonly #ended = Promise.withResolvers<AutoscalerError | undefined>();
+  #http: HttpEndpoint | undefined;
+  #stopping: Promise<void> | undefined;
+  #shutdownTimeoutMs: number;
+  #lost = false;
+  #leads = false;
+  /** The node groups of the last loop that observed the cluster. */
+  #groups: ReadonlySet<string> = new Set();
+  /** The last loop that observed the cluster. */
+  #lastReport: LoopReport | undefined;
+
+  constructor(deps: DaemonDeps) {
+    this.#deps = deps;
+    this.#shutdownTimeoutMs = deps.config.loop.shutdownTimeoutMs;
+  }
+
+  get cloud(): AzureNodeGroups {
+    return this.#deps.cloud;
+  }
+
+  get kubernetes(): Kubernetes {
+    return this.#deps.kubernetes;
+  }
+
+  get url(): string | undefined {
+    return this.#http?.url;
+  }
+
+  get ended(): Promise<AutoscalerError | undefined> {
+    return this.#ended.promise;
+  }
+
+  async start(options: StartOptions = {}): Promise<void> {
+    const { config, log, kubernetes, cloud, loop, templates, stalls } = this.#deps;
+    const { signal } = this.#work;
+    stalls.enable();
+    this.#http = await serveHttp({ ...config.http, debug: debugAccess(config.http.debugTokenFile) }, this.#httpDeps());
+    log.info({ url: this.#http.url }, 'Serving metrics and health');
+    // A standby keeps its watches warm, so it can decide as soon as it leads. It reads nothing from Azure before.
+    const watching = kubernetes.reader.start(signal);
+    watching.catch(() => undefined);
+    await kubernetes.lease.acquire(signal);
+    this.#lead();
+    const lockFollowed = config.kubernetes.heedResourceLocker ? kubernetes.heedForeignLock(signal) : undefined;
+    await Promise.all([watching, lockFollowed, this.#followPriorityRules(), templates.restore(signal), cloud.start(signal)]);
+    if (options.loop === false) return;
+    // The loop's promise never rejects: it carries its error as a value.
+    void loop.start(signal).then((error) => {
+      if (error !== undefined) this.#ended.resolve(error);
+    });
+  }
+
+  /** This replica holds the lease from now on. */
+  #lead(): void {
+    const { clock, metrics, kubernetes, loop, health, status, templates } = this.#deps;
+    const { signal } = this.#work;
+    kubernetes.lease.lost.addEventListener('abort', () => this.#leadershipLost(), { once: true });
+    metrics.process.leader.set(1);
+    this.#leads = true;
+    health.leading(clock.monotonic());
+    status?.begin(signal);
+    loop.onLoop((report) => status?.loopEnded(report, signal));
+    loop.onLoop(() => templates.loopEnded(signal));
+    loop.onLoop((report) => {
+      if (report.observation === undefined) return;
+      this.#groups = new Set(report.observation.cloud.groups.map(({ id }) => id));
+      this.#lastReport = report;
+    });
+  }
+
+  /** Reads the priority rules before the first loop: until then the user's order of node groups is unknown. */
+  async #followPriorityRules(): Promise<void> {
+    const { kubernetes, config, rules } = this.#deps;
+    if (rules === undefined) return;
+    const name = { namespace: config.kubernetes.namespace, name: PRIORITY_RULES_NAME };
+    await kubernetes.watchConfigMap(name, (content) => rules.changed(content), this.#work.signal);
+  }
+
+  reconfigure(config: Config): void {
+    this.#shutdownTimeoutMs = config.loop.shutdownTimeoutMs;
+    this.#deps.reconfigure(config);
+  }
+
+  /** Only the leader records the event: every replica reads the same files. */
+  announce({ kind, message }: ReloadOutcome): void {
+    if (!this.#leads || this.#lost) return;
+    const subject = { kind: 'ConfigMap', namespace: this.#deps.config.kubernetes.namespace, name: STATUS_NAME } as const;
+    const type = kind === 'applied' ? 'Normal' : 'Warning';
+    this.#deps.events.record({ subject, type, reason: kind === 'applied' ? 'ConfigReloaded' : 'ConfigRefused', message });
+  }
+
+  runOnce(trigger: LoopTriggerCause = 'manual'): Promise<LoopReport> {
+    return this.#deps.loop.runOnce(trigger, this.#work.signal);
+  }
+
+  onLoop(listener: LoopListener): () => void {
+    return this.#deps.loop.onLoop(listener);
+  }
+
+  stop(): Promise<void> {
+    this.#stopping ??= this.#stopOnce();
+    return this.#stopping;
+  }
+
+  #leadershipLost(): void {
+    this.#deps.metrics.process.leader.set(0);
+    if (this.#stopping !== undefined) return;
+    this.#lost = true;
+    this.#work.abort();
+    const message = 'Leadership was lost; all writes in progress were cancelled.';
+    this.#ended.resolve(new AutoscalerError({ kind: 'unavailable', effect: 'none' }, message));
+  }
+
+  async #stopOnce(): Promise<void> {
+    const { clock, kubernetes, cloud, loop, stalls, status, templates, metrics } = this.#deps;
+    const inTime = new AbortController();
+    const overdue = new AbortController();
+    // A replica that no longer leads must not write, not even to undo its drains.
+    if (this.#lost) overdue.abort();
+    const watchdog = clock.sleep(this.#shutdownTimeoutMs, inTime.signal).then(
+      () => {
+        overdue.abort();
+        this.#work.abort();
+      },
+      // Cancelled: the stop was in time.
+      () => undefined,
+    );
+    await loop.stop(overdue.signal);
+    this.#work.abort();
+    await status?.settled();
+    await templates.settled();
+    // Before the lease is released: the next leader writes its own status.
+    if (!this.#lost) await this.#closeQuietly('status', async () => status?.end(overdue.signal));
+    await this.#closeQuietly('lease', () => kubernetes.lease.release(overdue.signal));
+    await this.#closeQuietly('azure', () => cloud.close());
+    await this.#closeQuietly('kubernetes', () => kubernetes.close());
+    await this.#closeQuietly('http', async () => this.#http?.close());
+    stalls.disable();
+    inTime.abort();
+    await watchdog;
+    metrics.process.leader.set(0);
+    this.#ended.resolve(undefined);
+  }
+
+  /** A part that fails to close must not keep the other parts open. */
+  async #closeQuietly(what: string, close: () => Promise<unknown>): Promise<void> {
+    try {
+      await close();
+    } catch (thrown) {
+      this.#deps.log.warn({ what, error: asAutoscalerError(thrown).message }, 'A part of the daemon did not stop cleanly');
+    }
+  }
+
+  #httpDeps(): HttpDeps {
+    const { metrics, health, clock, cloud, stalls, withheld } = this.#deps;
+    return {
+      metrics: async () => {
+        metrics.process.eventLoopDelay.set(stalls.max / NANOSECONDS);
+        stalls.reset();
+        metrics.process.memory.set(process.memoryUsage.rss());
+        return { contentType: metrics.registry.contentType, text: await metrics.registry.metrics() };
+      },
+      health: () => health.check(clock.monotonic()),
+      ready: () => health.ready,
+      agents: () => agentReport(cloud.agentStatus()),
+      templates: () => cloud.templateReports(),
+      snapshot: () => (this.#lastReport === undefined ? undefined : snapshotOf(this.#lastReport)),
+      withheld: () => withheld?.list(),
+      refresh: (group) => this.#refresh(group),
+    };
+  }
+
+  #refresh(group: string | undefined): RefreshResult {
+    const { cloud, health, log } = this.#deps;
+    if (!health.ready) return { kind: 'not-ready', reason: 'no loop has completed yet, or this replica is not the leader' };
+    if (group !== undefined && !this.#groups.has(group)) {
+      return { kind: 'unknown-group', reason: `node group "${group}" not found; node groups: ${[...this.#groups].join(', ')}` };
+    }
+    log.info({ nodeGroup: group }, 'Refresh of Azure data requested');
+    cloud.invalidate(group === undefined ? undefined : nodeGroupId(group));
+    return { kind: 'begun' };
+  }
+}
+
+/** Reads the token file for each request, so a rotated secret applies at once. */
+function debugAccess(file: string | undefined): DebugAccess {
+  return { token: file === undefined ? undefined : () => readFileSync(file, 'utf8') };
+}
