@@ -57,15 +57,15 @@ interface Token {
   readonly text: string;
 }
 
-class Refused extends Error {}
+class UnsupportedExpression extends Error {}
 
 /** The tree, or why the expression is not one that is understood here. */
 export function parseExpression(source: string): { readonly tree: Expression } | { readonly refused: string } {
   try {
-    if (source.length > MOST_CHARACTERS) throw new Refused(`it is longer than ${MOST_CHARACTERS} characters`);
+    if (source.length > MOST_CHARACTERS) throw new UnsupportedExpression(`it is longer than ${MOST_CHARACTERS} characters`);
     return { tree: new Parser(tokensOf(source)).whole() };
   } catch (thrown) {
-    if (thrown instanceof Refused) return { refused: thrown.message };
+    if (thrown instanceof UnsupportedExpression) return { refused: thrown.message };
     throw thrown;
   }
 }
@@ -75,7 +75,7 @@ function tokensOf(source: string): readonly Token[] {
   for (let at = skipBlank(source, 0); at < source.length; at = skipBlank(source, TOKEN.lastIndex)) {
     TOKEN.lastIndex = at;
     const match = TOKEN.exec(source);
-    if (match === null) throw new Refused(`"${source.slice(at, at + 20).trim()}" is not understood`);
+    if (match === null) throw new UnsupportedExpression(`"${source.slice(at, at + 20).trim()}" is not understood`);
     const [, text, number, word, sign] = match;
     if (text !== undefined) tokens.push({ kind: 'text', text: unquoted(text) });
     else if (number !== undefined) tokens.push({ kind: 'number', text: number });
@@ -95,7 +95,7 @@ function unquoted(text: string): string {
   if (text.startsWith('r')) return text.slice(2, -1);
   return text.slice(1, -1).replaceAll(/\\(.)/g, (_, escaped: string) => {
     const plain = ESCAPES[escaped];
-    if (plain === undefined) throw new Refused(`the escape \\${escaped} is not understood`);
+    if (plain === undefined) throw new UnsupportedExpression(`the escape \\${escaped} is not understood`);
     return plain;
   });
 }
@@ -113,7 +113,7 @@ class Parser {
 
   whole(): Expression {
     const tree = this.#expression();
-    if (this.#next.kind !== 'end') throw new Refused(`"${this.#next.text}" is not expected there`);
+    if (this.#next.kind !== 'end') throw new UnsupportedExpression(`"${this.#next.text}" is not expected there`);
     return tree;
   }
 
@@ -129,12 +129,12 @@ class Parser {
   }
 
   #expect(sign: string): void {
-    if (!this.#accepts(sign)) throw new Refused(`"${sign}" is missing before "${this.#next.text}"`);
+    if (!this.#accepts(sign)) throw new UnsupportedExpression(`"${sign}" is missing before "${this.#next.text}"`);
   }
 
   #expression(): Expression {
     this.#depth += 1;
-    if (this.#depth > MOST_DEPTH) throw new Refused('it is nested too deeply');
+    if (this.#depth > MOST_DEPTH) throw new UnsupportedExpression('it is nested too deeply');
     const when = this.#either();
     if (!this.#accepts('?')) {
       this.#depth -= 1;
@@ -167,7 +167,7 @@ class Parser {
         this.#at += 1;
         const right = this.#unary();
         // Whether a domain without attributes counts as there is the API server's secret.
-        if (right.kind === 'device') throw new Refused(`"in device.${right.field}" is not judged`);
+        if (right.kind === 'device') throw new UnsupportedExpression(`"in device.${right.field}" is not judged`);
         left = { kind: 'in', left, right };
       } else if (kind === 'sign' && COMPARISONS.has(text)) {
         this.#at += 1;
@@ -191,7 +191,7 @@ class Parser {
 
   #nested(parse: () => Expression): Expression {
     this.#depth += 1;
-    if (this.#depth > MOST_DEPTH) throw new Refused('it is nested too deeply');
+    if (this.#depth > MOST_DEPTH) throw new UnsupportedExpression('it is nested too deeply');
     const found = parse();
     this.#depth -= 1;
     return found;
@@ -201,7 +201,7 @@ class Parser {
     const name = this.#word();
     if (!this.#accepts('(')) return { kind: 'member', of, key: { kind: 'literal', value: name }, optional: false };
     const args = this.#list(')');
-    if (!Object.hasOwn(METHODS, name) || METHODS[name] !== args.length) throw new Refused(`the method ${name} is not judged`);
+    if (!Object.hasOwn(METHODS, name) || METHODS[name] !== args.length) throw new UnsupportedExpression(`the method ${name} is not judged`);
     return { kind: 'method', of, name, args };
   }
 
@@ -213,7 +213,7 @@ class Parser {
 
   #word(): string {
     const { kind, text } = this.#next;
-    if (kind !== 'word') throw new Refused(`a name is missing before "${text}"`);
+    if (kind !== 'word') throw new UnsupportedExpression(`a name is missing before "${text}"`);
     this.#at += 1;
     return text;
   }
@@ -229,39 +229,39 @@ class Parser {
     this.#at += 1;
     if (kind === 'text') return { kind: 'literal', value: text };
     if (kind === 'number') return this.#number(text);
-    if (kind !== 'word') throw new Refused(text === '' ? 'it ends too early' : `"${text}" is not expected there`);
+    if (kind !== 'word') throw new UnsupportedExpression(text === '' ? 'it ends too early' : `"${text}" is not expected there`);
     if (text === 'true' || text === 'false') return { kind: 'literal', value: text === 'true' };
     if (text === 'device') return this.#device();
     if (text === 'has' && this.#accepts('(')) return this.#has();
     if (text === 'cel') return this.#bind();
     if (this.#accepts('(')) return this.#call(text);
     if (this.#bound.includes(text)) return { kind: 'name', name: text };
-    throw new Refused(`"${text}" is not judged`);
+    throw new UnsupportedExpression(`"${text}" is not judged`);
   }
 
   #number(text: string): Expression {
     const value = Number(text);
-    if (!Number.isSafeInteger(value)) throw new Refused(`the number ${text} is not judged`);
+    if (!Number.isSafeInteger(value)) throw new UnsupportedExpression(`the number ${text} is not judged`);
     return { kind: 'literal', value };
   }
 
   #device(): Expression {
     this.#expect('.');
     const field = this.#word();
-    if (!DEVICE_FIELDS.has(field)) throw new Refused(`device.${field} is not judged`);
+    if (!DEVICE_FIELDS.has(field)) throw new UnsupportedExpression(`device.${field} is not judged`);
     return { kind: 'device', field: field as DeviceField };
   }
 
   #has(): Expression {
     const [of] = this.#list(')');
     if (of?.kind !== 'member' || of.optional || of.of.kind === 'device')
-      throw new Refused('has() of anything but an attribute or a capacity is not judged');
+      throw new UnsupportedExpression('has() of anything but an attribute or a capacity is not judged');
     return { kind: 'has', of: of.of, key: of.key };
   }
 
   #bind(): Expression {
     this.#expect('.');
-    if (this.#word() !== 'bind') throw new Refused('of the macros of cel only bind is judged');
+    if (this.#word() !== 'bind') throw new UnsupportedExpression('of the macros of cel only bind is judged');
     this.#expect('(');
     const name = this.#word();
     this.#expect(',');
@@ -276,7 +276,8 @@ class Parser {
 
   #call(name: string): Expression {
     const args = this.#list(')');
-    if (!Object.hasOwn(FUNCTIONS, name) || FUNCTIONS[name] !== args.length) throw new Refused(`the function ${name} is not judged`);
+    if (!Object.hasOwn(FUNCTIONS, name) || FUNCTIONS[name] !== args.length)
+      throw new UnsupportedExpression(`the function ${name} is not judged`);
     return { kind: 'call', name, args };
   }
 

@@ -8,10 +8,10 @@ import { AutoscalerError } from '../lib/errors.ts';
 import { parseQuantity } from './quantity.ts';
 
 /** true, false, or why it cannot be said. */
-export type Judgement = boolean | { readonly error: string };
+export type SelectorResult = boolean | { readonly error: string };
 
 export interface Selector {
-  readonly matches: (device: Device) => Judgement;
+  readonly matches: (device: Device) => SelectorResult;
 }
 
 type Value =
@@ -25,31 +25,31 @@ type Value =
   | { readonly map: ReadonlyMap<string, Value>; readonly absent?: Value }
   | { readonly optional: Value | undefined };
 
-class Failed extends Error {}
+class EvaluationError extends Error {}
 
 /** The selector, or why the expression cannot be judged here. */
 export function parseSelector(expression: string): Selector | { readonly refused: string } {
   const parsed = parseExpression(expression);
   if ('refused' in parsed) return parsed;
-  return { matches: (device) => judge(parsed.tree, device) };
+  return { matches: (device) => matchDevice(parsed.tree, device) };
 }
 
-function judge(tree: Expression, device: Device): Judgement {
+function matchDevice(tree: Expression, device: Device): SelectorResult {
   try {
     const value = evaluate(tree, { device, names: new Map() });
     return typeof value === 'boolean' ? value : { error: 'it does not answer with true or false' };
   } catch (thrown) {
-    if (thrown instanceof Failed) return { error: thrown.message };
+    if (thrown instanceof EvaluationError) return { error: thrown.message };
     throw thrown;
   }
 }
 
-interface Scope {
+interface Bindings {
   readonly device: Device;
   readonly names: ReadonlyMap<string, Value>;
 }
 
-function evaluate(tree: Expression, scope: Scope): Value {
+function evaluate(tree: Expression, scope: Bindings): Value {
   switch (tree.kind) {
     case 'literal':
       return tree.value;
@@ -62,9 +62,9 @@ function evaluate(tree: Expression, scope: Scope): Value {
     case 'member':
       return memberOf(evaluate(tree.of, scope), evaluate(tree.key, scope), tree.optional);
     case 'call':
-      return call(tree.name, evaluate(tree.args[0] ?? NOTHING, scope));
+      return callFunction(tree.name, evaluate(tree.args[0] ?? NO_ARGUMENT, scope));
     case 'method':
-      return method(
+      return callMethod(
         evaluate(tree.of, scope),
         tree.name,
         tree.args.map((arg) => evaluate(arg, scope)),
@@ -78,28 +78,32 @@ function evaluate(tree: Expression, scope: Scope): Value {
     case 'minus':
       return -numberOf(evaluate(tree.of, scope));
     case 'and':
-      return decide(tree, false, scope);
+      return evaluateLogical(tree, false, scope);
     case 'or':
-      return decide(tree, true, scope);
+      return evaluateLogical(tree, true, scope);
     case 'in':
       return isIn(evaluate(tree.left, scope), evaluate(tree.right, scope));
     case 'compare':
-      return compares(tree.operator, evaluate(tree.left, scope), evaluate(tree.right, scope));
+      return evaluateComparison(tree.operator, evaluate(tree.left, scope), evaluate(tree.right, scope));
     case 'choose':
       return evaluate(booleanOf(evaluate(tree.when, scope)) ? tree.yes : tree.no, scope);
   }
 }
 
-const NOTHING: Expression = { kind: 'literal', value: '' };
+const NO_ARGUMENT: Expression = { kind: 'literal', value: '' };
 
 /** Either side may decide, even where the other cannot be told. */
-function decide({ left, right }: { readonly left: Expression; readonly right: Expression }, decisive: boolean, scope: Scope): boolean {
-  let failed: Failed | undefined;
+function evaluateLogical(
+  { left, right }: { readonly left: Expression; readonly right: Expression },
+  decisive: boolean,
+  scope: Bindings,
+): boolean {
+  let failed: EvaluationError | undefined;
   for (const side of [left, right]) {
     try {
       if (booleanOf(evaluate(side, scope)) === decisive) return decisive;
     } catch (thrown) {
-      if (!(thrown instanceof Failed)) throw thrown;
+      if (!(thrown instanceof EvaluationError)) throw thrown;
       failed ??= thrown;
     }
   }
@@ -131,7 +135,7 @@ function memberOf(of: Value, key: Value, optional: boolean): Value {
   return found ?? fail(`no such key: ${name}`);
 }
 
-function call(name: string, value: Value): Value {
+function callFunction(name: string, value: Value): Value {
   const text = name === 'size' ? '' : textOf(value);
   if (name === 'size') return sizeOf(value);
   if (name === 'semver') return { version: versionOf(text) };
@@ -140,12 +144,12 @@ function call(name: string, value: Value): Value {
   return name === 'isQuantity' ? quantity !== undefined : { quantity: quantity ?? fail(`"${text}" is not a quantity`) };
 }
 
-function method(of: Value, name: string, args: readonly Value[]): Value {
+function callMethod(of: Value, name: string, args: readonly Value[]): Value {
   const [arg = ''] = args;
   if (name === 'orValue') return optionalOf(of).optional ?? arg;
   if (name === 'hasValue') return optionalOf(of).optional !== undefined;
   if (name === 'size') return sizeOf(of);
-  if (typeof of === 'string') return textMethod(of, name, args.length === 0 ? '' : textOf(arg));
+  if (typeof of === 'string') return callTextMethod(of, name, args.length === 0 ? '' : textOf(arg));
   if (args.length === 0) return partOf(of, name);
   const order = orderOf(of, arg);
   if (name === 'compareTo') return Math.sign(order);
@@ -161,7 +165,7 @@ function partOf(of: Value, name: string): number {
   return fail(`${name} is not a method of such a value`);
 }
 
-function textMethod(text: string, name: string, arg: string): Value {
+function callTextMethod(text: string, name: string, arg: string): Value {
   if (name === 'startsWith') return text.startsWith(arg);
   if (name === 'endsWith') return text.endsWith(arg);
   if (name === 'contains') return text.includes(arg);
@@ -179,7 +183,7 @@ function orderOf(left: Value, right: Value): number {
   return fail('values of these kinds cannot be compared');
 }
 
-function compares(operator: Comparison, left: Value, right: Value): boolean {
+function evaluateComparison(operator: Comparison, left: Value, right: Value): boolean {
   if (operator === '==') return isEqual(left, right);
   if (operator === '!=') return !isEqual(left, right);
   const bothText = typeof left === 'string' && typeof right === 'string';
@@ -268,5 +272,5 @@ function quantityOf(text: string): number | undefined {
 }
 
 function fail(message: string): never {
-  throw new Failed(message);
+  throw new EvaluationError(message);
 }

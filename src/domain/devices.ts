@@ -8,7 +8,7 @@ export type AttributeValue = string | number | boolean | { readonly version: str
 type ByDomain<Value> = Readonly<Record<string, Readonly<Record<string, Value>>>>;
 
 /** What a device takes of a counter set that it shares with its neighbours. */
-export interface Consumption {
+export interface CounterConsumption {
   readonly set: string;
   readonly counters: Readonly<Record<string, number>>;
 }
@@ -22,7 +22,7 @@ export interface Device {
   readonly capacity: ByDomain<number>;
   readonly taints: readonly Taint[];
   /** Of a device that is a part of something: what it takes of the whole. */
-  readonly consumes: readonly Consumption[];
+  readonly consumes: readonly CounterConsumption[];
   /** Set: it has something about it that is not judged here, and what. */
   readonly strange?: string;
 }
@@ -47,7 +47,7 @@ export interface NodeDevices {
 }
 
 /** How an ask is to be filled. */
-export interface DeviceAsk {
+export interface DeviceSubRequest {
   readonly name: string;
   /** Expressions that must all hold: those of the class and those of the request. */
   readonly selectors: readonly string[];
@@ -60,18 +60,18 @@ export interface DeviceAsk {
 /** `asks`: alternatives, the first that can be filled is taken; one unless the request says `firstAvailable`. */
 export interface DeviceRequest {
   readonly name: string;
-  readonly asks: readonly DeviceAsk[];
+  readonly asks: readonly DeviceSubRequest[];
 }
 
 /** A rule about an attribute that all devices of these requests have (none named: of the whole claim). */
-export interface AttributeRule {
+export interface DeviceConstraint {
   readonly kind: 'same' | 'distinct';
   readonly attribute: string;
   readonly requests: readonly string[];
 }
 
 /** As many devices the API lets one claim have. */
-export const MOST_DEVICES_OF_CLAIM = 32;
+export const MAX_DEVICES_PER_CLAIM = 32;
 
 export interface DeviceClaim {
   /** For messages. */
@@ -79,7 +79,7 @@ export interface DeviceClaim {
   /** `namespace/name` of a claim that other pods may share; absent: it is the pod's own, and a successor gets another. */
   readonly shared?: string;
   readonly requests: readonly DeviceRequest[];
-  readonly rules: readonly AttributeRule[];
+  readonly rules: readonly DeviceConstraint[];
 }
 
 /** Why no node at all can take the pod now, in the words of kube-scheduler and with what is behind them. */
@@ -89,7 +89,7 @@ export interface DeviceBlocker {
 }
 
 /** A claim that has its devices: the pod goes where they are. */
-export interface DevicePin {
+export interface AllocatedClaim {
   readonly claim: string;
   /** Alternatives, as in node affinity. */
   readonly terms: readonly NodeSelectorTerm[];
@@ -99,7 +99,7 @@ export interface DevicePin {
 export interface DeviceRules {
   /** Claims without devices. */
   readonly claims: readonly DeviceClaim[];
-  readonly pins: readonly DevicePin[];
+  readonly pins: readonly AllocatedClaim[];
   readonly blockers: readonly DeviceBlocker[];
 }
 
@@ -116,14 +116,14 @@ export function deviceId({ driver, pool, name }: Pick<Device, 'driver' | 'pool' 
 }
 
 /** Site of a pin: what it reads of a node. */
-export interface DeviceSite {
+export interface NodeForDevices {
   readonly name: string;
   readonly labels: Labels;
   readonly devices?: NodeDevices;
 }
 
 /** Which device the pod waits for, in the words of its own spec. */
-export function describeRef({ name, claim, template }: DeviceClaimRef): string {
+export function describeClaimRef({ name, claim, template }: DeviceClaimRef): string {
   if (claim !== undefined) return `resource claim ${name} (ResourceClaim ${claim})`;
   return `resource claim ${name}${template === undefined ? '' : ` (ResourceClaimTemplate ${template})`}`;
 }

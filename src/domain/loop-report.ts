@@ -49,7 +49,7 @@ export interface LoopReport {
   readonly rounds: readonly ScaleUpRound[];
   readonly scaleDown: ScaleDownPlan | undefined;
   /** The last plan of the loop met a conflict: another loop follows soon. */
-  readonly unsettled: boolean;
+  readonly replanSoon: boolean;
   /** Removals that ended since the loop before. */
   readonly removed: readonly RemovalOutcome[];
   readonly stepMs: Readonly<Partial<Record<StepName, number>>>;

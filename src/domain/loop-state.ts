@@ -49,7 +49,7 @@ export interface RequestRetry {
 }
 
 /** A size that a group was given for a request. */
-export interface RequestOrder {
+export interface RequestIncrease {
   readonly group: NodeGroupId;
   readonly to: number;
   readonly atMs: number;
@@ -58,7 +58,7 @@ export interface RequestOrder {
 }
 
 /** Why a node stayed when it was looked at last, and until when that is good enough. */
-export interface RememberedVerdict {
+export interface RememberedUnremovable {
   readonly reason: UnremovableReason;
   readonly untilMs: number;
   /** What blocked it. Absent: no pod did. */
@@ -68,14 +68,14 @@ export interface RememberedVerdict {
 }
 
 /** A deletion mark on a node. `ours`: this process wrote it, or found it when it began; else somebody else did meanwhile. */
-export interface SeenMark {
+export interface SeenDeletionTaint {
   readonly sinceMs: number;
   readonly ours: boolean;
 }
 
 export interface LoopState {
   readonly unneededSince: ReadonlyMap<NodeName, number>;
-  readonly unremovable: ReadonlyMap<NodeName, RememberedVerdict>;
+  readonly unremovable: ReadonlyMap<NodeName, RememberedUnremovable>;
   readonly backoffs: ReadonlyMap<NodeGroupId, Backoff>;
   readonly stockouts: readonly Stockout[];
   readonly increases: ReadonlyMap<NodeGroupId, InFlightIncrease>;
@@ -93,14 +93,14 @@ export interface LoopState {
     readonly served: boolean;
     readonly retries: ReadonlyMap<string, RequestRetry>;
     /** What was ordered for a request, by its uid, and has not all come. Absent: nothing. */
-    readonly orders?: ReadonlyMap<string, readonly RequestOrder[]>;
+    readonly orders?: ReadonlyMap<string, readonly RequestIncrease[]>;
   };
   /** Start times of removals inside the removal window, oldest first. */
   readonly removals: readonly number[];
   /** Since when instances that could be nodes are none, as far as this process saw. Absent until the first observation. */
   readonly unregisteredSince?: ReadonlyMap<InstanceKey, number>;
   /** Deletion marks on nodes. Absent: none is known. */
-  readonly marks?: ReadonlyMap<NodeName, SeenMark> | undefined;
+  readonly marks?: ReadonlyMap<NodeName, SeenDeletionTaint> | undefined;
   /** Target sizes as last known. Absent until the first observation after a start: how a restart is recognised. */
   readonly targets?: ReadonlyMap<NodeGroupId, number>;
 }

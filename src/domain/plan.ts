@@ -53,7 +53,7 @@ export interface PlanNote {
 }
 
 /** A claim on room that a present node answers. */
-export interface HeldRoom {
+export interface ReservedRoom {
   readonly pod: Pod;
   readonly node: NodeName;
 }
@@ -67,7 +67,7 @@ export interface ScaleUpPlan {
   /** Pods of controllers that are about to make them; absent: nobody asked for them. */
   readonly injection?: { readonly injected: number; readonly skipped: number };
   /** Room on present nodes that buffers and bookings take. Absent: there are none. `unknown`: it was not looked for. */
-  readonly held?: readonly HeldRoom[] | 'unknown';
+  readonly held?: readonly ReservedRoom[] | 'unknown';
   /** The time for planning was up after so many estimates; absent: it was not. */
   readonly cutShortAfter?: number;
   /** Absent: there is nothing odd. */
@@ -96,7 +96,7 @@ export interface Removal {
   readonly together?: true;
 }
 
-export interface KeptNode {
+export interface UnremovableNode {
   readonly node: NodeName;
   readonly reason: UnremovableReason;
   readonly blocker?: Blocker;
@@ -121,7 +121,7 @@ export interface ScaleDownPlan {
   readonly unneeded: ReadonlyMap<NodeName, number>;
   readonly removals: readonly Removal[];
   readonly instanceRemovals: readonly InstanceRemoval[];
-  readonly kept: readonly KeptNode[];
+  readonly kept: readonly UnremovableNode[];
   /** The time for simulating was up after so many nodes; absent: it was not. */
   readonly cutShortAfter?: number;
   /** Set when nothing may be removed in this loop at all; the reason. */

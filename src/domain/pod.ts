@@ -3,7 +3,7 @@ import type { PodUid } from './ids.ts';
 import type { Resources } from './resources.ts';
 import type { DeviceClaimRef, DeviceRules } from './devices.ts';
 import type { Toleration } from './taints.ts';
-import type { LoneDisk, PodClaim, SharedVolume, VolumeRules } from './volumes.ts';
+import type { InlineDisk, PodClaim, SharedVolume, VolumeRules } from './volumes.ts';
 
 export interface HostPort {
   readonly port: number;
@@ -67,7 +67,7 @@ export interface PodShape {
   /** Those that other pods mount too; absent: none. */
   readonly sharedVolumes?: readonly SharedVolume[];
   /** Disks that it does not share with other pods of its node; absent: none. */
-  readonly loneDisks?: readonly LoneDisk[];
+  readonly loneDisks?: readonly InlineDisk[];
   /** The device claims of its spec; absent: none. What they mean is in `devices`, or in `unsupported` where that is not known. */
   readonly deviceClaims?: readonly DeviceClaimRef[];
   /** What its node must declare that it can do; absent: nothing. */

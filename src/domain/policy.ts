@@ -49,7 +49,7 @@ export interface ScaleUpPolicy {
   readonly balancingIgnoreLabels?: readonly string[];
   /** Not empty: groups are similar when these labels are equal, whatever else they are. Absent: none. */
   readonly balancingLabels?: readonly string[];
-  /** How far similar groups may be apart. Absent: {@link USUAL_DIFFERENCE_RATIOS}. */
+  /** How far similar groups may be apart. Absent: {@link DEFAULT_DIFFERENCE_RATIOS}. */
   readonly differenceRatios?: DifferenceRatios;
   /** Rules of the priority expander; the highest level wins. Absent: none. */
   readonly priorities?: readonly PriorityLevel[];
@@ -74,7 +74,7 @@ export interface DifferenceRatios {
 }
 
 /** The Cluster Autoscaler's. */
-export const USUAL_DIFFERENCE_RATIOS: DifferenceRatios = { memory: 0.015, allocatable: 0.05, free: 0.05 };
+export const DEFAULT_DIFFERENCE_RATIOS: DifferenceRatios = { memory: 0.015, allocatable: 0.05, free: 0.05 };
 
 export interface BackoffPolicy {
   readonly initialMs: number;

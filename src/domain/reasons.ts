@@ -1,5 +1,4 @@
 import type { NodeGroupId } from './ids.ts';
-import { isAttachResource } from './resources.ts';
 
 /** Why one pod does not fit one node, with the numbers that fell short. Pure data: logs, events and metrics project it. */
 export type FitReason =
@@ -142,79 +141,3 @@ export type BlockingPodReason =
 
 /** The detail of a topology-spread refusal of a node that has no such label at all. */
 export const MISSING_LABEL = 'missing required label';
-
-/** For events and tables, in kube-scheduler's own words, which users' alerts and searches know. */
-export function describeFit(reason: FitReason): string {
-  switch (reason.kind) {
-    case 'insufficient-resource':
-      return describeShortage(reason.resource);
-    case 'untolerated-taint':
-      return 'node(s) had untolerated taint(s)';
-    case 'node-selector-mismatch':
-      return "node(s) didn't match Pod's node affinity/selector";
-    case 'host-port-taken':
-      return "node(s) didn't have free ports for the requested pod ports";
-    case 'unschedulable':
-      return 'node(s) were unschedulable';
-    case 'node-features':
-      return "node(s) didn't match Pod's required features";
-    case 'topology-spread':
-      return `node(s) didn't match pod topology spread constraints${reason.detail === MISSING_LABEL ? ` (${MISSING_LABEL})` : ''}`;
-    case 'pod-affinity':
-      if (reason.rule === 'repelled') return "node(s) didn't satisfy existing pods anti-affinity rules";
-      return `node(s) didn't match pod ${reason.rule} rules`;
-    case 'volume':
-    case 'device':
-      return reason.message;
-    case 'unsupported':
-      return `unsupported ${reason.feature}: ${reason.detail}`;
-  }
-}
-
-function describeShortage(resource: string): string {
-  if (resource === 'pods') return 'Too many pods';
-  return isAttachResource(resource) ? 'node(s) exceed max volume count' : `Insufficient ${resource}`;
-}
-
-/** For nodes in the words of the Cluster Autoscaler's event. */
-function describeLimit({ limit, value }: ClusterLimit): string {
-  if (limit === 'nodes') return `max total nodes in cluster reached (${value})`;
-  return `cluster limit of ${limit === 'memory' ? `${Math.round(value / 2 ** 30)} GiB of memory` : `${value} cores`} reached`;
-}
-
-export function describeSkip(reason: SkipReason): string {
-  switch (reason.kind) {
-    case 'frozen':
-      return `node group is frozen: ${reason.detail}`;
-    case 'unhealthy':
-      return `not ready for scale-up: ${reason.detail}`;
-    case 'backoff':
-      return `in backoff after failed scale-up (${reason.cause})`;
-    case 'stockout':
-      return `out of stock (${reason.code})`;
-    case 'target-unknown':
-      return `target size is unknown: ${reason.detail}`;
-    case 'max-size':
-      return 'max node group size reached';
-    case 'ramp':
-      return `${reason.perMinute} nodes per minute asked for`;
-    case 'probing':
-      return `out of stock a while ago (${reason.code}), tried with one node first`;
-    case 'no-template':
-      return 'no node template';
-    case 'cluster-limit':
-      return [reason, ...(reason.also ?? [])].map(describeLimit).join(' and ');
-    case 'quota':
-      return `quota reached: ${reason.quota} ${reason.used} of ${reason.limit} cores, needs ${reason.needs}`;
-    case 'capacity-quota':
-      return reason.exceeded.map(({ quota, resources }) => `exceeded quota: "${quota}", resources: ${resources.join(', ')}`).join('; ');
-    case 'atomic-limit':
-      return `atomic scale-up exceeds cluster node count limit: it needs ${reason.needs} nodes and ${reason.allowed} are allowed`;
-    case 'no-pod-fits':
-      return 'no pod that still waits would fit';
-    case 'not-judged':
-      return 'not looked at: the time for planning was up';
-    case 'not-chosen':
-      return `not chosen by ${reason.expander}`;
-  }
-}

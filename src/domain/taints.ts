@@ -36,11 +36,11 @@ export function tolerates(toleration: Toleration, taint: Taint): boolean {
       return toleration.value === taint.value;
     case 'Lt':
     case 'Gt':
-      return compares(toleration.operator, taint.value, toleration.value);
+      return compareWholeNumbers(toleration.operator, taint.value, toleration.value);
   }
 }
 
-function compares(operator: 'Lt' | 'Gt', value: string, bound: string): boolean {
+function compareWholeNumbers(operator: 'Lt' | 'Gt', value: string, bound: string): boolean {
   if (!WHOLE.test(value) || !WHOLE.test(bound)) return false;
   return operator === 'Lt' ? BigInt(value) < BigInt(bound) : BigInt(value) > BigInt(bound);
 }

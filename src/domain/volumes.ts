@@ -2,7 +2,7 @@ import type { Labels, NodeSelectorTerm, Requirement } from './labels.ts';
 import type { Resources } from './resources.ts';
 
 /** One rule of a pod's volumes about nodes. A node must keep every rule. */
-export type VolumePlace =
+export type VolumeNodeRule =
   | {
       /**
        * `reachable`: the volume is there and these nodes reach it. `makeable`: it will be made, or found, where the pod goes.
@@ -26,7 +26,7 @@ export interface VolumeBlocker {
 
 /** What the claims of a pod mean for its place, worked out from claims, volumes and storage classes. */
 export interface VolumeRules {
-  readonly places: readonly VolumePlace[];
+  readonly places: readonly VolumeNodeRule[];
   readonly blockers: readonly VolumeBlocker[];
 }
 
@@ -39,7 +39,7 @@ export interface SharedVolume {
 }
 
 /** A disk that a pod's own spec names and that the pods of one node may only share where all of them only read it. */
-export interface LoneDisk {
+export interface InlineDisk {
   readonly kind: 'iscsi' | 'rbd' | 'gcePersistentDisk' | 'awsElasticBlockStore';
   /** The names by which it goes: two disks of a kind that have one in common are the same. */
   readonly ids: readonly string[];
@@ -50,11 +50,11 @@ export interface LoneDisk {
 export interface PodClaim {
   readonly name: string;
   /** Set for a generic ephemeral volume: the claim is made for this one pod, and a successor gets another. */
-  readonly ephemeral?: ClaimWish;
+  readonly ephemeral?: ClaimRequirements;
 }
 
 /** What a claim asks for. */
-export interface ClaimWish {
+export interface ClaimRequirements {
   /** undefined: the default class. Empty: only volumes that are there and have no class. */
   readonly className: string | undefined;
   readonly accessModes: readonly string[];
@@ -82,7 +82,7 @@ export const AZURE_DISK_ZONE = 'topology.disk.csi.azure.com/zone';
 export type AttachLimits = Readonly<Record<string, number>>;
 
 /** What a volume place reads of a node. */
-export interface VolumeSite {
+export interface NodeForVolumes {
   readonly name: string;
   readonly labels: Labels;
 }

@@ -57,7 +57,7 @@ export function ownerOf(pod: Pick<Pod, 'namespace' | 'controller'>): Owner | und
   const { controller, namespace } = pod;
   if (controller === undefined || !isOwnerKind(controller.kind)) return undefined;
   const { kind, name, apiVersion } = controller;
-  const isBuiltIn = apiVersion === undefined || groupOf(apiVersion) === OWNER_GROUPS[kind];
+  const isBuiltIn = apiVersion === undefined || apiGroupOf(apiVersion) === OWNER_GROUPS[kind];
   return isBuiltIn ? { kind, namespace, name } : undefined;
 }
 
@@ -71,7 +71,7 @@ export function isOwnerKind(kind: string): kind is Owner['kind'] {
   return Object.hasOwn(OWNER_GROUPS, kind);
 }
 
-function groupOf(apiVersion: string): string {
+function apiGroupOf(apiVersion: string): string {
   const slash = apiVersion.indexOf('/');
   return slash < 0 ? '' : apiVersion.slice(0, slash);
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { ClusterView } from '../../src/domain/observation.ts';
 import { TO_BE_DELETED_TAINT, type Taint } from '../../src/domain/taints.ts';
-import { removedBefore } from '../../src/planning/state/after-restart.ts';
+import { removalsBeforeRestart } from '../../src/planning/state/after-restart.ts';
 import { aCluster, aGroup, aNode, keyOf, START_MS } from '../support/builders.ts';
 import { FakeCloud } from '../support/fake-cloud.ts';
 
@@ -19,19 +19,19 @@ function seen(marks: readonly (string | undefined)[]) {
 
 describe('what an earlier process removed', () => {
   it('is half a window when nothing tells, and never more than there are nodes', () => {
-    expect(removedBefore(seen([undefined, undefined, undefined]), rules(4))).toEqual([START_MS, START_MS]);
-    expect(removedBefore(seen([undefined, undefined, undefined]), rules(1_000_000_000))).toHaveLength(3);
-    expect(removedBefore(seen([undefined]), rules(1))).toEqual([]);
+    expect(removalsBeforeRestart(seen([undefined, undefined, undefined]), rules(4))).toEqual([START_MS, START_MS]);
+    expect(removalsBeforeRestart(seen([undefined, undefined, undefined]), rules(1_000_000_000))).toHaveLength(3);
+    expect(removalsBeforeRestart(seen([undefined]), rules(1))).toEqual([]);
   });
 
   it('is told by marks that are no older than the window, at their time', () => {
     const observation = seen([secondsBefore(9), secondsBefore(11), secondsBefore(2), undefined]);
-    expect(removedBefore(observation, rules(4))).toEqual([START_MS - 9 * MINUTE, START_MS - 2 * MINUTE]);
+    expect(removalsBeforeRestart(observation, rules(4))).toEqual([START_MS - 9 * MINUTE, START_MS - 2 * MINUTE]);
   });
 
   it('may be more than half: then all of it counts, a mark that cannot be read or lies ahead as of now', () => {
     const observation = seen([secondsBefore(1), 'soon', secondsBefore(-60)]);
-    expect(removedBefore(observation, rules(4))).toEqual([START_MS - MINUTE, START_MS, START_MS]);
+    expect(removalsBeforeRestart(observation, rules(4))).toEqual([START_MS - MINUTE, START_MS, START_MS]);
   });
 
   it('counts machines that are going, each once', () => {
@@ -41,6 +41,9 @@ describe('what an earlier process removed', () => {
       ...group,
       instances: (group.instances ?? []).map((each) => (going.has(each.key) ? { ...each, state: 'deleting' as const } : each)),
     }));
-    expect(removedBefore({ ...observation, cloud: { ...observation.cloud, groups } }, rules(2))).toEqual([START_MS - MINUTE, START_MS]);
+    expect(removalsBeforeRestart({ ...observation, cloud: { ...observation.cloud, groups } }, rules(2))).toEqual([
+      START_MS - MINUTE,
+      START_MS,
+    ]);
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { unreadyKeptMs } from '../../src/planning/state/node-counts.ts';
+import { unreadyForMsOf } from '../../src/planning/state/node-counts.ts';
 import { aCloud, aCluster, aGroup, anInstance, aNode, keyOf, START_MS } from '../support/builders.ts';
 import { aPolicy } from '../support/policy.ts';
 
@@ -25,6 +25,6 @@ describe('how long a node that is not ready is kept', () => {
     const group = { ...aGroup({ id: 'a', target: 1 }), instances: [instance], options: own === undefined ? {} : { unreadyForMs: own } };
     const cluster = aCluster({ nodes: [node] });
     const cloud = { ...aCloud([group], cluster), instanceOfNode: new Map([[node.name, keyOf('a-0')]]) };
-    expect(unreadyKeptMs(node, group, { cloud, nowMs: START_MS }, aPolicy())).toBe(expected);
+    expect(unreadyForMsOf(node, group, { cloud, nowMs: START_MS }, aPolicy())).toBe(expected);
   });
 });

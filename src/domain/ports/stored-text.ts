@@ -2,7 +2,7 @@ import type { PriorityLevel } from '../policy.ts';
 import type { PriceTable } from '../quotas-and-prices.ts';
 
 /** One text that outlives the process. */
-export interface KeptText {
+export interface StoredText {
   /** undefined: nothing is kept yet. @throws AutoscalerError */
   read(signal: AbortSignal): Promise<string | undefined>;
   /**

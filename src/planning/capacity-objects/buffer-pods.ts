@@ -39,7 +39,7 @@ export function bufferSize(buffer: CapacityBuffer, objects: CapacityObjects, nam
   const template = podTemplate === undefined ? workload : findTemplate(namespace, podTemplate, objects);
   if (template === undefined) return { problem: `PodTemplate ${namespace}/${podTemplate ?? ''} was not found` };
   const wanted = wantedReplicas(buffer, workload?.replicas);
-  const allowed = allowedBy(buffer.limits, template.shape, names);
+  const allowed = replicasWithinLimits(buffer.limits, template.shape, names);
   const replicas = Math.min(wanted ?? Number.POSITIVE_INFINITY, allowed);
   if (!Number.isFinite(replicas))
     return { problem: 'neither replicas nor percentage is given, and the limits limit nothing that such a pod asks for' };
@@ -54,16 +54,16 @@ export function templateOf(buffer: CapacityBuffer, objects: CapacityObjects): Bu
 
 function findTemplate(namespace: string, name: string, { podTemplates }: CapacityObjects): BufferTemplate | undefined {
   const found = podTemplates?.get(`${namespace}/${name}`);
-  return found === undefined ? undefined : { shape: found.shape, name: found.name, generation: found.generation, ...useOf(found) };
+  return found === undefined ? undefined : { shape: found.shape, name: found.name, generation: found.generation, ...quotaUseOf(found) };
 }
 
 function findScalable({ ref, scalable }: CapacityBuffer, { scalables }: CapacityObjects) {
   if (scalable === undefined) return undefined;
   const found = scalables?.get(`${scalable.kind}.${scalable.apiGroup}/${ref.namespace}/${scalable.name}`);
-  return found === undefined ? undefined : { shape: found.shape, replicas: found.replicas, ...useOf(found) };
+  return found === undefined ? undefined : { shape: found.shape, replicas: found.replicas, ...quotaUseOf(found) };
 }
 
-function useOf({ quotaUse }: { readonly quotaUse?: QuotaUse }): Pick<BufferTemplate, 'quotaUse'> {
+function quotaUseOf({ quotaUse }: { readonly quotaUse?: QuotaUse }): Pick<BufferTemplate, 'quotaUse'> {
   return quotaUse === undefined ? {} : { quotaUse };
 }
 
@@ -72,7 +72,7 @@ function wantedReplicas({ replicas, percentage }: CapacityBuffer, of: number | u
   return replicas === undefined || share === undefined ? (replicas ?? share) : Math.max(replicas, share);
 }
 
-function allowedBy(limits: CapacityBuffer['limits'], { requests }: PodShape, names: ResourceNames): number {
+function replicasWithinLimits(limits: CapacityBuffer['limits'], { requests }: PodShape, names: ResourceNames): number {
   return Object.entries(limits ?? {}).reduce((least, [resource, limit]) => {
     const request = requests[names.indexOf(resource)] ?? 0;
     return request > 0 ? Math.min(least, Math.floor(limit / request)) : least;

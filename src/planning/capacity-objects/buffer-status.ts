@@ -19,40 +19,40 @@ import { defined } from '../../lib/defined.ts';
 // nobody. Upstream's `resource_quotas_allocator`: the oldest buffer first, then by name. Pure.
 
 /** How many pods of a buffer the quotas about them admit. */
-export interface Allowance {
+export interface QuotaAllowance {
   readonly replicas: number;
   /** The quota that admits fewest and the resource that is short; undefined: none is. */
   readonly limitedBy: string | undefined;
 }
 
 /** By uid of the buffer; buffers that no quota is about are absent. */
-export function allowances(objects: CapacityObjects, names: ResourceNames): ReadonlyMap<string, Allowance> {
+export function quotaAllowances(objects: CapacityObjects, names: ResourceNames): ReadonlyMap<string, QuotaAllowance> {
   const { buffers = [], resourceQuotas = [] } = objects;
-  const found = new Map<string, Allowance>();
+  const found = new Map<string, QuotaAllowance>();
   if (resourceQuotas.length === 0) return found;
   const granted = new Map<ResourceQuota, Record<string, number>>();
-  for (const buffer of buffers.filter(({ strategy }) => strategy === ACTIVE_STRATEGY).toSorted(inTurn)) {
+  for (const buffer of buffers.filter(({ strategy }) => strategy === ACTIVE_STRATEGY).toSorted(byAge)) {
     const size = bufferSize(buffer, objects, names);
     if ('problem' in size || size.template.quotaUse === undefined) continue;
     const { quotaUse } = size.template;
-    const quotas = resourceQuotas.filter((quota) => quota.namespace === buffer.ref.namespace && isAbout(quota, quotaUse));
+    const quotas = resourceQuotas.filter((quota) => quota.namespace === buffer.ref.namespace && appliesTo(quota, quotaUse));
     if (quotas.length === 0) continue;
-    const allowance = allowedBy(quotas, { use: quotaUse, wanted: size.replicas }, granted);
+    const allowance = replicasAllowedBy(quotas, { use: quotaUse, wanted: size.replicas }, granted);
     found.set(buffer.ref.uid, allowance);
-    for (const quota of quotas) grant(granted, quota, quotaUse, allowance.replicas);
+    for (const quota of quotas) addGranted(granted, quota, quotaUse, allowance.replicas);
   }
   return found;
 }
 
-function inTurn({ ref: left }: CapacityBuffer, { ref: right }: CapacityBuffer): number {
+function byAge({ ref: left }: CapacityBuffer, { ref: right }: CapacityBuffer): number {
   return left.createdAtMs - right.createdAtMs || compareText(left.name, right.name);
 }
 
-function allowedBy(
+function replicasAllowedBy(
   quotas: readonly ResourceQuota[],
   { use, wanted }: { readonly use: QuotaUse; readonly wanted: number },
   granted: ReadonlyMap<ResourceQuota, Readonly<Record<string, number>>>,
-): Allowance {
+): QuotaAllowance {
   let replicas = wanted;
   let limitedBy: string | undefined;
   for (const quota of quotas) {
@@ -69,13 +69,13 @@ function allowedBy(
   return { replicas, limitedBy };
 }
 
-function grant(granted: Map<ResourceQuota, Record<string, number>>, quota: ResourceQuota, use: QuotaUse, replicas: number): void {
+function addGranted(granted: Map<ResourceQuota, Record<string, number>>, quota: ResourceQuota, use: QuotaUse, replicas: number): void {
   const sums = granted.get(quota) ?? {};
   granted.set(quota, sums);
   for (const resource of Object.keys(quota.hard)) sums[resource] = (sums[resource] ?? 0) + replicas * (use.amounts[resource] ?? 0);
 }
 
-function isAbout({ scopes }: ResourceQuota, use: QuotaUse): boolean {
+function appliesTo({ scopes }: ResourceQuota, use: QuotaUse): boolean {
   return scopes.every((scope) => matchesScope(scope, use));
 }
 
@@ -101,7 +101,7 @@ export interface BufferStatusInput {
   readonly nowMs: number;
   /** Which of the two parts speak. */
   /** What ResourceQuotas leave to each buffer, by uid. Absent: nobody asked. */
-  readonly allowances?: ReadonlyMap<string, Allowance>;
+  readonly allowances?: ReadonlyMap<string, QuotaAllowance>;
   readonly controls: boolean;
   readonly injects: boolean;
 }
@@ -109,18 +109,18 @@ export interface BufferStatusInput {
 /** The present status itself when nothing about it is to be changed. Buffers of other strategies are others' business. */
 export function bufferStatus(buffer: CapacityBuffer, input: BufferStatusInput): CapacityStatus {
   if (buffer.strategy !== ACTIVE_STRATEGY) return buffer.status;
-  const sized = input.controls ? sizedStatus(buffer, input) : buffer.status;
-  return input.injects ? injectedStatus(buffer, sized, input) : sized;
+  const sized = input.controls ? withSize(buffer, input) : buffer.status;
+  return input.injects ? withInjection(buffer, sized, input) : sized;
 }
 
-function sizedStatus(buffer: CapacityBuffer, { objects, names, nowMs, allowances }: BufferStatusInput): CapacityStatus {
+function withSize(buffer: CapacityBuffer, { objects, names, nowMs, allowances }: BufferStatusInput): CapacityStatus {
   const size = bufferSize(buffer, objects, names);
   if ('problem' in size)
     return withCondition(buffer.status, { type: READY, status: 'False', reason: 'error', message: size.problem }, nowMs);
   const { template } = size;
   const allowance = allowances?.get(buffer.ref.uid);
   const replicas = Math.min(size.replicas, allowance?.replicas ?? Infinity);
-  const limited = limitedStatus(buffer.status, allowance, { wanted: size.replicas, nowMs });
+  const limited = withQuotaLimit(buffer.status, allowance, { wanted: size.replicas, nowMs });
   const told = withCondition(limited, { type: READY, status: 'True', reason: 'AttributesSetSuccessfully', message: 'ready' }, nowMs);
   const { podTemplate: _template, podTemplateGeneration: _generation, ...rest } = told;
   const next: CapacityStatus = {
@@ -133,9 +133,9 @@ function sizedStatus(buffer: CapacityBuffer, { objects, names, nowMs, allowances
 }
 
 /** Said where quotas are about the buffer, and taken back where they no longer are. */
-function limitedStatus(
+function withQuotaLimit(
   status: CapacityStatus,
-  allowance: Allowance | undefined,
+  allowance: QuotaAllowance | undefined,
   { wanted, nowMs }: { readonly wanted: number; readonly nowMs: number },
 ): CapacityStatus {
   if (allowance === undefined && !isTrue(status, LIMITED)) return status;
@@ -157,7 +157,7 @@ function sameAttributes(left: CapacityStatus, right: CapacityStatus): boolean {
 }
 
 /** Of what was injected in this loop: by the status that was read, not by the one that is about to be written. */
-function injectedStatus(buffer: CapacityBuffer, status: CapacityStatus, { objects, nowMs }: BufferStatusInput): CapacityStatus {
+function withInjection(buffer: CapacityBuffer, status: CapacityStatus, { objects, nowMs }: BufferStatusInput): CapacityStatus {
   const ready = bufferReadiness(buffer, objects);
   // Nobody has looked at a new buffer yet: it is no failure that its pods are not there.
   if ('reason' in ready && conditionOf(buffer.status, READY) === undefined) return status;

@@ -8,25 +8,25 @@ import type { ExceededQuota } from '../../domain/reasons.ts';
 import { CPU, type ResourceNames, type Resources } from '../../domain/resources.ts';
 
 /** What is left of one limit, in whole units. `index` of the resource vector; undefined: nodes are counted. */
-interface RoomPart {
+interface ResourceHeadroom {
   readonly resource: string;
   readonly index: number | undefined;
   readonly left: number;
 }
 
-export interface QuotaRoom {
+export interface QuotaHeadroom {
   readonly quota: string;
   readonly selector: LabelSelector;
-  readonly parts: readonly RoomPart[];
+  readonly parts: readonly ResourceHeadroom[];
 }
 
-export interface Measured {
+export interface MeasuredNode {
   readonly labels: Labels;
   readonly capacity: Resources;
 }
 
 /** The quotas that are valid, with all of their room. */
-export function emptyRooms(quotas: readonly CapacityQuota[], names: ResourceNames): readonly QuotaRoom[] {
+export function fullQuotaHeadroom(quotas: readonly CapacityQuota[], names: ResourceNames): readonly QuotaHeadroom[] {
   return quotas.flatMap((quota) =>
     quota.problem === undefined
       ? [
@@ -41,7 +41,7 @@ export function emptyRooms(quotas: readonly CapacityQuota[], names: ResourceName
 }
 
 /** Counts so many equal nodes. Unchanged when no quota is about them. */
-export function occupyRooms(rooms: readonly QuotaRoom[], node: Measured, count: number): readonly QuotaRoom[] {
+export function takeQuotaHeadroom(rooms: readonly QuotaHeadroom[], node: MeasuredNode, count: number): readonly QuotaHeadroom[] {
   if (rooms.length === 0 || count === 0 || isVirtual(node.labels)) return rooms;
   return rooms.map((room) => {
     if (!matchesSelector(room.selector, node.labels)) return room;
@@ -50,24 +50,24 @@ export function occupyRooms(rooms: readonly QuotaRoom[], node: Measured, count: 
 }
 
 /** How many such nodes every quota about them allows; Infinity where none is. Never negative. */
-export function nodesByRooms(rooms: readonly QuotaRoom[], node: Measured): number {
-  return roomsOf(rooms, node).reduce(
-    (least, { parts }) => parts.reduce((fewest, part) => Math.min(fewest, nodesOf(part, node)), least),
+export function nodesWithinQuotas(rooms: readonly QuotaHeadroom[], node: MeasuredNode): number {
+  return headroomFor(rooms, node).reduce(
+    (least, { parts }) => parts.reduce((fewest, part) => Math.min(fewest, nodesWithin(part, node)), least),
     Infinity,
   );
 }
 
 /** The quotas that not one more such node keeps, each with every resource that falls short. */
-export function exceededBy(rooms: readonly QuotaRoom[], node: Measured): readonly ExceededQuota[] {
-  return roomsOf(rooms, node).flatMap(({ quota, parts }) => {
-    const exceeded = parts.filter((part) => nodesOf(part, node) < 1);
+export function exceededQuotas(rooms: readonly QuotaHeadroom[], node: MeasuredNode): readonly ExceededQuota[] {
+  return headroomFor(rooms, node).flatMap(({ quota, parts }) => {
+    const exceeded = parts.filter((part) => nodesWithin(part, node) < 1);
     const short = exceeded.map(({ left, index }) => ({ left, needs: amountOf(node.capacity, index) }));
     return exceeded.length === 0 ? [] : [{ quota, resources: exceeded.map(({ resource }) => resource), short }];
   });
 }
 
 /** What these nodes have of the resources that the quota limits, in whole units. */
-export function usedOf(quota: CapacityQuota, nodes: Iterable<Measured>, names: ResourceNames): Readonly<Record<string, number>> {
+export function quotaUsage(quota: CapacityQuota, nodes: Iterable<MeasuredNode>, names: ResourceNames): Readonly<Record<string, number>> {
   const resources = Object.keys(quota.limits).sort();
   const indexes = resources.map((resource) => indexOf(resource, names));
   const sums = resources.map(() => 0);
@@ -78,11 +78,11 @@ export function usedOf(quota: CapacityQuota, nodes: Iterable<Measured>, names: R
   return Object.fromEntries(resources.map((resource, at) => [resource, sums[at] ?? 0]));
 }
 
-function roomsOf(rooms: readonly QuotaRoom[], node: Measured): readonly QuotaRoom[] {
+function headroomFor(rooms: readonly QuotaHeadroom[], node: MeasuredNode): readonly QuotaHeadroom[] {
   return rooms.filter(({ selector }) => matchesSelector(selector, node.labels));
 }
 
-function nodesOf(part: RoomPart, { capacity }: Measured): number {
+function nodesWithin(part: ResourceHeadroom, { capacity }: MeasuredNode): number {
   const amount = amountOf(capacity, part.index);
   return amount > 0 ? Math.max(0, Math.floor(part.left / amount)) : Infinity;
 }
@@ -108,7 +108,7 @@ export const QUOTA_VALID = 'cluster-autoscaler.kubernetes.io/valid';
 const RECONCILED = 'Reconciled';
 
 /** The present status itself when nothing about it is to be changed. */
-export function quotaStatus(quota: CapacityQuota, nodes: Iterable<Measured>, names: ResourceNames, nowMs: number): CapacityStatus {
+export function quotaStatus(quota: CapacityQuota, nodes: Iterable<MeasuredNode>, names: ResourceNames, nowMs: number): CapacityStatus {
   const { problem, ref } = quota;
   const observedGeneration = ref.generation;
   const valid = withCondition(
@@ -121,7 +121,7 @@ export function quotaStatus(quota: CapacityQuota, nodes: Iterable<Measured>, nam
   if (problem !== undefined) return valid;
   const reconciled = { type: RECONCILED, status: 'True', reason: 'ReconciliationSucceeded', message: 'The usage is current.' } as const;
   const told = withCondition(valid, { ...reconciled, observedGeneration }, nowMs);
-  const used = usedOf(quota, nodes, names);
+  const used = quotaUsage(quota, nodes, names);
   return sameAmounts(told.used, used) ? told : { ...told, used };
 }
 

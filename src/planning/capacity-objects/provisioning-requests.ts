@@ -73,22 +73,22 @@ export function requestPods(
 /** Pods that stand for room that was granted and is not taken up yet. `granted`: requests granted in this loop. */
 export function bookedPods({ cluster, nowMs }: Observation, granted: readonly string[] = []): readonly Pod[] {
   const { capacity } = cluster;
-  const taken = takers(cluster);
+  const taken = consumersByRequest(cluster);
   return (capacity?.requests ?? []).flatMap((request) => {
     const isGranted = granted.includes(request.ref.uid);
-    if (capacity === undefined || isOver(request) || (!isGranted && !holdsAt(request.status, nowMs))) return [];
+    if (capacity === undefined || isOver(request) || (!isGranted && !isBookedAt(request.status, nowMs))) return [];
     const pods = requestPods(request, capacity, nowMs, 'booking') ?? [];
-    return withoutTaken(pods, taken.get(placeOf(request)) ?? []);
+    return withoutConsumed(pods, taken.get(requestName(request)) ?? []);
   });
 }
 
-function holdsAt(status: CapacityStatus, nowMs: number): boolean {
+function isBookedAt(status: CapacityStatus, nowMs: number): boolean {
   const provisioned = conditionOf(status, 'Provisioned');
   return provisioned?.status === 'True' && nowMs - provisioned.sinceMs <= BOOKING_MS;
 }
 
 /** One claim less for each pod that has its place: one that asks for as much, or else any. */
-function withoutTaken(claims: readonly Pod[], taken: readonly Pod[]): readonly Pod[] {
+function withoutConsumed(claims: readonly Pod[], taken: readonly Pod[]): readonly Pod[] {
   const left = [...claims];
   for (const pod of taken) {
     const alike = left.findIndex(({ shape }) => shape.requests.every((amount, index) => amount === (pod.shape.requests[index] ?? 0)));
@@ -98,7 +98,7 @@ function withoutTaken(claims: readonly Pod[], taken: readonly Pod[]): readonly P
 }
 
 /** Bound pods by the request that they consume. */
-function takers({ podsByNode }: ClusterView): ReadonlyMap<string, readonly Pod[]> {
+function consumersByRequest({ podsByNode }: ClusterView): ReadonlyMap<string, readonly Pod[]> {
   const byRequest = new Map<string, Pod[]>();
   for (const pods of podsByNode.values()) {
     for (const pod of pods) {
@@ -110,7 +110,7 @@ function takers({ podsByNode }: ClusterView): ReadonlyMap<string, readonly Pod[]
   return byRequest;
 }
 
-function placeOf({ ref }: ProvisioningRequest): string {
+function requestName({ ref }: ProvisioningRequest): string {
   return `${ref.namespace}/${ref.name}`;
 }
 
@@ -118,7 +118,7 @@ function placeOf({ ref }: ProvisioningRequest): string {
 export type RequestOutcome = 'found' | 'provisioned' | 'not-found' | 'undecided' | 'unchecked';
 
 /** The status after a turn. */
-export function answeredStatus(request: ProvisioningRequest, outcome: RequestOutcome, nowMs: number): CapacityStatus {
+export function statusAfterTurn(request: ProvisioningRequest, outcome: RequestOutcome, nowMs: number): CapacityStatus {
   const observedGeneration = request.ref.generation;
   if (outcome === 'undecided') return request.status;
   const accepted = withCondition(
@@ -138,7 +138,7 @@ export function answeredStatus(request: ProvisioningRequest, outcome: RequestOut
 }
 
 /** What time, the pods that came and (`broken`) nodes that did not make of a request; the present status itself when they make nothing of it. */
-export function agedStatus(
+export function statusOverTime(
   request: ProvisioningRequest,
   { cluster, nowMs }: Observation,
   policy: CapacityPolicy,
@@ -150,9 +150,9 @@ export function agedStatus(
     withCondition(status, { type, status: 'True', reason, message, observedGeneration: ref.generation }, nowMs);
   if (isTrue(status, 'Provisioned')) {
     const wanted = request.podSets.reduce((sum, { count }) => sum + count, 0);
-    if ((takers(cluster).get(placeOf(request)) ?? []).length >= wanted)
+    if ((consumersByRequest(cluster).get(requestName(request)) ?? []).length >= wanted)
       return say('BookingExpired', 'CapacityBookingConsumed', 'All of its pods have their places.');
-    if (!holdsAt(status, nowMs)) return say('BookingExpired', 'CapacityReservationTimeExpired', 'Capacity reservation time is expired');
+    if (!isBookedAt(status, nowMs)) return say('BookingExpired', 'CapacityReservationTimeExpired', 'Capacity reservation time is expired');
     if (broken !== undefined) return say('CapacityRevoked', 'CapacityIsNotFound', `Not all of its nodes came: ${broken}`);
     if (lacksTemplate(request, cluster) && nowMs - (conditionOf(status, 'Provisioned')?.sinceMs ?? nowMs) > TEMPLATE_MS)
       return say('Failed', 'FailedToBookCapacity', 'A pod template that it names does not exist any more.');

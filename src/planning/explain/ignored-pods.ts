@@ -5,10 +5,10 @@ import type { IgnoredPodReason } from '../../domain/reasons.ts';
 
 /** The reason's name first. */
 export function explainIgnored(reason: IgnoredPodReason, pod: Pod, policy: ScaleUpPolicy): string {
-  return `${reason}: ${sentenceOf(reason, pod, policy)}`;
+  return `${reason}: ${describeIgnored(reason, pod, policy)}`;
 }
 
-function sentenceOf(reason: IgnoredPodReason, pod: Pod, policy: ScaleUpPolicy): string {
+function describeIgnored(reason: IgnoredPodReason, pod: Pod, policy: ScaleUpPolicy): string {
   const { shape } = pod;
   switch (reason) {
     case 'not-unschedulable':

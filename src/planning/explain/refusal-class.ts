@@ -29,7 +29,7 @@ const BLOCKED: readonly (readonly [Blocked, readonly SkipReason['kind'][]])[] = 
   ['blocked-by-backoff', ['backoff', 'stockout', 'frozen', 'unhealthy', 'target-unknown']],
 ];
 
-export function classOf(verdict: PodVerdict): VerdictClass {
+export function classifyVerdict(verdict: PodVerdict): VerdictClass {
   switch (verdict.kind) {
     case 'triggered':
       return 'helped';
@@ -43,12 +43,12 @@ export function classOf(verdict: PodVerdict): VerdictClass {
       // Within a minute or two it may be asked for.
       if (verdict.byGroup.some((refusal) => wouldFit(refusal) && (refusal.skip?.kind === 'ramp' || refusal.skip?.kind === 'probing')))
         return 'coming';
-      return blockedBy(verdict.byGroup) ?? 'impossible';
+      return blockingClass(verdict.byGroup) ?? 'impossible';
   }
 }
 
 /** What stands between the pod and the groups whose nodes would take it. */
-function blockedBy(refusals: readonly GroupRefusal[]): Blocked | undefined {
+function blockingClass(refusals: readonly GroupRefusal[]): Blocked | undefined {
   const kinds = new Set(refusals.filter(wouldFit).map(({ skip }) => skip?.kind));
   return BLOCKED.find(([, reasons]) => reasons.some((kind) => kinds.has(kind)))?.[0];
 }

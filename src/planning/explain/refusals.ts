@@ -6,13 +6,12 @@ import {
   type FitReason,
   type GroupRefusal,
   type SkipReason,
-  describeFit,
-  describeSkip,
   MISSING_LABEL,
 } from '../../domain/reasons.ts';
 import { isAttachResource } from '../../domain/resources.ts';
+import { describeFit, describeSkip } from './describe-reasons.ts';
 
-export interface Explained {
+export interface Explanation {
   /** The reason's name, from a closed list. */
   readonly reason: string;
   readonly detail: string;
@@ -21,9 +20,9 @@ export interface Explained {
 }
 
 /** What is known of the group that a reason speaks of. */
-type Named = Pick<NodeGroup, 'id'> & Partial<Pick<NodeGroup, 'target'>>;
+type NamedGroup = Pick<NodeGroup, 'id'> & Partial<Pick<NodeGroup, 'target'>>;
 
-export function explainSkip(reason: SkipReason, group: Named | undefined): Explained {
+export function explainSkip(reason: SkipReason, group: NamedGroup | undefined): Explanation {
   const described = { reason: reason.kind, detail: describeSkip(reason) };
   switch (reason.kind) {
     case 'max-size': {
@@ -39,11 +38,11 @@ export function explainSkip(reason: SkipReason, group: Named | undefined): Expla
       return { ...described, fix: 'wait for the one node that was asked for' };
     case 'cluster-limit': {
       const limits = [reason, ...(reason.also ?? [])];
-      const detail = `${described.detail}: ${limits.map(inNumbers).join('; ')}`;
+      const detail = `${described.detail}: ${limits.map(describeUsage).join('; ')}`;
       return {
         ...described,
         detail,
-        fix: limits.map(({ limit, value }) => `raise ${LIMIT_SETTINGS[limit]} above ${inUnits(limit, value)}`).join(' and '),
+        fix: limits.map(({ limit, value }) => `raise ${LIMIT_SETTINGS[limit]} above ${toLimitUnit(limit, value)}`).join(' and '),
       };
     }
     case 'quota':
@@ -51,7 +50,7 @@ export function explainSkip(reason: SkipReason, group: Named | undefined): Expla
     case 'capacity-quota':
       return {
         ...described,
-        detail: `${described.detail} (${reason.exceeded.flatMap(shortages).join('; ')})`,
+        detail: `${described.detail} (${reason.exceeded.flatMap(describeShortages).join('; ')})`,
         fix: reason.exceeded.map(({ quota, resources }) => `raise ${resources.join(' and ')} of ${quota}`).join(' and '),
       };
     case 'atomic-limit':
@@ -74,18 +73,18 @@ export function explainSkip(reason: SkipReason, group: Named | undefined): Expla
 
 const LIMIT_SETTINGS = { nodes: 'scaleUp.maxNodesTotal', cores: 'scaleUp.maxCoresTotal', memory: 'scaleUp.maxMemoryTotalGib' } as const;
 
-function inNumbers({ limit, value, used, needs }: ClusterLimit): string {
-  return `${inUnits(limit, used)} of ${inUnits(limit, value)} ${limit === 'memory' ? 'GiB of memory' : limit} in use, a new node takes ${inUnits(limit, needs)}`;
+function describeUsage({ limit, value, used, needs }: ClusterLimit): string {
+  return `${toLimitUnit(limit, used)} of ${toLimitUnit(limit, value)} ${limit === 'memory' ? 'GiB of memory' : limit} in use, a new node takes ${toLimitUnit(limit, needs)}`;
 }
 
 /** Nodes, cores, GiB. */
-function inUnits(limit: ClusterLimit['limit'], value: number): number {
+function toLimitUnit(limit: ClusterLimit['limit'], value: number): number {
   return limit === 'memory' ? Math.round((value / 2 ** 30) * 10) / 10 : value;
 }
 
 /** Cores of a quota are whole ones. */
-function shortages({ resources, short }: ExceededQuota): readonly string[] {
-  const told = (resource: string, value: number): string => (resource === 'cpu' ? String(value) : amount(resource, value));
+function describeShortages({ resources, short }: ExceededQuota): readonly string[] {
+  const told = (resource: string, value: number): string => (resource === 'cpu' ? String(value) : formatAmount(resource, value));
   return resources.map((resource, at) => {
     const { left = 0, needs = 0 } = short[at] ?? {};
     return `${told(resource, Math.max(0, left))} ${resource} left, a new node takes ${told(resource, needs)}`;
@@ -93,14 +92,14 @@ function shortages({ resources, short }: ExceededQuota): readonly string[] {
 }
 
 /** What the pod itself lacks is told before what the group lacks: without it no growth would help. */
-export function explainRefusal(refusal: GroupRefusal, group: NodeGroup | undefined): Explained {
+export function explainRefusal(refusal: GroupRefusal, group: NodeGroup | undefined): Explanation {
   const [fit] = refusal.fit ?? [];
   if (fit !== undefined) {
-    const details = (refusal.fit ?? []).map(detailOf);
+    const details = (refusal.fit ?? []).map(explainFit);
     return {
       reason: fit.kind,
       detail: details.join('; '),
-      fix: [...new Set((refusal.fit ?? []).map(fixOf))].filter((text) => text !== '').join('; '),
+      fix: [...new Set((refusal.fit ?? []).map(fixForFit))].filter((text) => text !== '').join('; '),
     };
   }
   return refusal.skip === undefined
@@ -108,14 +107,14 @@ export function explainRefusal(refusal: GroupRefusal, group: NodeGroup | undefin
     : explainSkip(refusal.skip, group ?? { id: refusal.group });
 }
 
-function detailOf(reason: FitReason): string {
+function explainFit(reason: FitReason): string {
   switch (reason.kind) {
     case 'insufficient-resource':
       if (isAttachResource(reason.resource))
         return `${describeFit(reason)}: attaches ${reason.requested}, a new node has room for ${Math.max(0, reason.free)}`;
       if (reason.resource === 'pods') return `${describeFit(reason)}: a new node has room for ${Math.max(0, reason.free)} beside its own`;
       if (reason.untold === true) return `how much ${reason.resource} a new node has is not known: no node of the group was seen yet`;
-      return `needs ${amount(reason.resource, reason.requested)} ${reason.resource}, a new node has ${amount(reason.resource, Math.max(0, reason.free))} free`;
+      return `needs ${formatAmount(reason.resource, reason.requested)} ${reason.resource}, a new node has ${formatAmount(reason.resource, Math.max(0, reason.free))} free`;
     case 'topology-spread':
       return `${describeFit(reason)}: ${reason.detail === MISSING_LABEL ? reason.topologyKey : reason.detail}`;
     case 'node-selector-mismatch':
@@ -140,13 +139,13 @@ function detailOf(reason: FitReason): string {
   }
 }
 
-function fixOf(reason: FitReason): string {
+function fixForFit(reason: FitReason): string {
   switch (reason.kind) {
     case 'insufficient-resource':
       if (isAttachResource(reason.resource)) return `a node size with at least ${reason.requested} data disks, or fewer volumes`;
       if (reason.resource === 'pods') return 'a larger maxPods of the pool';
       if (reason.untold === true) return `${reason.resource} in a resource tag of the group, or one node of it to learn from`;
-      return `a node size with at least ${amount(reason.resource, reason.requested)} ${reason.resource} for pods, or a smaller request`;
+      return `a node size with at least ${formatAmount(reason.resource, reason.requested)} ${reason.resource} for pods, or a smaller request`;
     case 'untolerated-taint':
       return `a toleration for ${reason.taint}`;
     case 'node-selector-mismatch':
@@ -170,7 +169,7 @@ function fixOf(reason: FitReason): string {
 }
 
 /** Millicores as such, bytes in the largest unit of 1024 that leaves a number above one, other things in ones. */
-function amount(resource: string, value: number): string {
+function formatAmount(resource: string, value: number): string {
   if (resource === 'cpu') return value % 1000 === 0 ? String(value / 1000) : `${value}m`;
   if (resource !== 'memory' && resource !== 'ephemeral-storage' && !resource.startsWith('hugepages-')) return String(value);
   const unit = UNITS.find(([, size]) => value >= size);

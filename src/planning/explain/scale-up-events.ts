@@ -2,37 +2,38 @@
 import type { NodeGroup } from '../../domain/node-group.ts';
 import type { Increase, ScaleUpPlan } from '../../domain/plan.ts';
 import type { Pod } from '../../domain/pod.ts';
-import { describeFit, describeSkip, type GroupRefusal } from '../../domain/reasons.ts';
+import type { GroupRefusal } from '../../domain/reasons.ts';
 import { smallestFix } from './refusal-class.ts';
 import type { AutoscalerEvent } from '../../domain/ports/records.ts';
 import type { IncreaseRecord } from '../../domain/loop-report.ts';
 import { compareText } from '../../lib/comparison.ts';
+import { describeFit, describeSkip } from './describe-reasons.ts';
 
 /** The object that carries events about groups; its name is the Cluster Autoscaler's. */
 export const STATUS_NAME = 'cluster-autoscaler-status';
 
 /** One event per pod that nothing can help, with each reason, how many groups gave it, and what would help most easily. */
-export function helplessEvents(plan: ScaleUpPlan): readonly AutoscalerEvent[] {
+export function podsWithoutScaleUpEvents(plan: ScaleUpPlan): readonly AutoscalerEvent[] {
   return [...plan.verdicts].flatMap(([pod, verdict]) =>
     verdict.kind === 'helpless' && pod.injected !== true
-      ? [aboutPod(pod, 'NotTriggerScaleUp', `pod didn't trigger scale-up: ${countReasons(verdict.byGroup)}${helpFor(verdict.byGroup)}`)]
+      ? [podEvent(pod, 'NotTriggerScaleUp', `pod didn't trigger scale-up: ${countReasons(verdict.byGroup)}${describeFix(verdict.byGroup)}`)]
       : [],
   );
 }
 
 /** The same of buffers: their pods do not exist, so the buffer is told, once for all of them. */
-export function helplessBufferEvents(plan: ScaleUpPlan): readonly AutoscalerEvent[] {
+export function buffersWithoutScaleUpEvents(plan: ScaleUpPlan): readonly AutoscalerEvent[] {
   const first = new Map<string, AutoscalerEvent>();
   for (const [pod, verdict] of plan.verdicts) {
     const uid = pod.controller?.uid ?? '';
     if (pod.holds !== 'buffer' || verdict.kind !== 'helpless' || first.has(uid)) continue;
-    const why = `${countReasons(verdict.byGroup)}${helpFor(verdict.byGroup)}`;
-    first.set(uid, aboutBuffer(pod, 'NotTriggerScaleUp', `capacity buffer didn't trigger scale-up: ${why}`));
+    const why = `${countReasons(verdict.byGroup)}${describeFix(verdict.byGroup)}`;
+    first.set(uid, bufferEvent(pod, 'NotTriggerScaleUp', `capacity buffer didn't trigger scale-up: ${why}`));
   }
   return [...first.values()];
 }
 
-function helpFor(refusals: readonly GroupRefusal[]): string {
+function describeFix(refusals: readonly GroupRefusal[]): string {
   const fix = smallestFix(refusals);
   return fix === undefined ? '' : `. What would help: ${fix}`;
 }
@@ -54,34 +55,34 @@ export function increaseEvents(record: IncreaseRecord, group: NodeGroup | undefi
   const step = describeIncrease(increase, group);
   if (outcome.kind === 'accepted') {
     const real = increase.pods.filter((pod) => pod.injected !== true);
-    const pods = real.map((pod) => aboutPod(pod, 'TriggeredScaleUp', `pod triggered scale-up: [{${step}}]`));
+    const pods = real.map((pod) => podEvent(pod, 'TriggeredScaleUp', `pod triggered scale-up: [{${step}}]`));
     const buffers = new Map(increase.pods.filter(({ holds }) => holds === 'buffer').map((pod) => [pod.controller?.uid, pod]));
     const asking = [...buffers.values()].map((pod) =>
-      aboutBuffer(pod, 'TriggeredScaleUp', `capacity buffer triggered scale-up: [{${step}}]`),
+      bufferEvent(pod, 'TriggeredScaleUp', `capacity buffer triggered scale-up: [{${step}}]`),
     );
     const { group: name, from, to } = increase;
     const most = group === undefined ? '' : ` (max: ${group.maxSize})`;
     const told = `Scale-up: group ${name} size set to ${to} instead of ${from}${most}`;
-    return [...pods, ...asking, aboutGroups(namespace, 'Normal', 'ScaledUpGroup', told)];
+    return [...pods, ...asking, statusEvent(namespace, 'Normal', 'ScaledUpGroup', told)];
   }
   if (outcome.kind !== 'failed') return [];
   const told = `Scale-up failed for group ${increase.group}: ${outcome.error.message.replace(/[.\s]+$/, '')} (${step})`;
-  return [aboutGroups(namespace, 'Warning', 'FailedToScaleUpGroup', told)];
+  return [statusEvent(namespace, 'Warning', 'FailedToScaleUpGroup', told)];
 }
 
 export function describeIncrease(increase: Increase, group: NodeGroup | undefined): string {
   return `${increase.group} ${increase.from}->${increase.to}${group === undefined ? '' : ` (max: ${group.maxSize})`}`;
 }
 
-function aboutPod(pod: Pod, reason: string, message: string): AutoscalerEvent {
+function podEvent(pod: Pod, reason: string, message: string): AutoscalerEvent {
   return { subject: { kind: 'Pod', namespace: pod.namespace, name: pod.name, uid: pod.uid }, type: 'Normal', reason, message };
 }
 
-function aboutBuffer({ namespace, controller }: Pod, reason: string, message: string): AutoscalerEvent {
+function bufferEvent({ namespace, controller }: Pod, reason: string, message: string): AutoscalerEvent {
   const { name = '', uid = '' } = controller ?? {};
   return { subject: { kind: 'CapacityBuffer', namespace, name, uid }, type: 'Normal', reason, message };
 }
 
-function aboutGroups(namespace: string, type: AutoscalerEvent['type'], reason: string, message: string): AutoscalerEvent {
+function statusEvent(namespace: string, type: AutoscalerEvent['type'], reason: string, message: string): AutoscalerEvent {
   return { subject: { kind: 'ConfigMap', namespace, name: STATUS_NAME }, type, reason, message };
 }

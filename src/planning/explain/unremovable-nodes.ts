@@ -6,7 +6,7 @@ import { compareText } from '../../lib/comparison.ts';
 import type { NodeGroupId, NodeName } from '../../domain/ids.ts';
 import type { Node } from '../../domain/node.ts';
 import type { Observation } from '../../domain/observation.ts';
-import type { Blocker, KeptNode, Removal, ScaleDownPlan } from '../../domain/plan.ts';
+import type { Blocker, UnremovableNode, Removal, ScaleDownPlan } from '../../domain/plan.ts';
 import type { BlockingPodReason, UnremovableReason } from '../../domain/reasons.ts';
 import { CPU, MEMORY } from '../../domain/resources.ts';
 import { priceOf } from '../expanders/price.ts';
@@ -18,7 +18,7 @@ const GIB = 2 ** 30;
 const EXAMPLES = 3;
 
 /** Why a node stays; `Inhibited`: it could go, but nothing may go in this loop. */
-export type StayReason = UnremovableReason | 'Inhibited';
+export type UnremovableOrInhibited = UnremovableReason | 'Inhibited';
 
 export interface ExplainedNode {
   readonly node: NodeName;
@@ -26,7 +26,7 @@ export interface ExplainedNode {
   readonly group: NodeGroupId | undefined;
   readonly verdict: 'goes' | 'stays';
   /** undefined for a node that goes. */
-  readonly reason: StayReason | undefined;
+  readonly reason: UnremovableOrInhibited | undefined;
   readonly blocker: Blocker | undefined;
   /** More than the reason says. */
   readonly detail: string | undefined;
@@ -42,7 +42,7 @@ export interface ExplainedNode {
 
 /** What nodes of one kind of blocker amount to. Nodes of no group of ours are left out: they are nobody's saving. */
 export interface BlockerTotal {
-  readonly reason: StayReason;
+  readonly reason: UnremovableOrInhibited;
   /** The reason of the pods that block, where pods do. */
   readonly blockedBy: BlockingPodReason | undefined;
   readonly nodes: number;
@@ -68,11 +68,11 @@ export function explainNodes(plan: ScaleDownPlan, observation: Observation): rea
       verdict: removal === undefined ? 'stays' : 'goes',
       reason,
       blocker: entry?.blocker,
-      detail: removal === undefined && entry === undefined ? plan.inhibited : detailOf(entry),
+      detail: removal === undefined && entry === undefined ? plan.inhibited : explainDetail(entry),
       unneededSinceMs: plan.unneeded.get(node),
       recheckAtMs: entry?.recheckAtMs,
       utilization: removal?.utilization ?? entry?.utilization,
-      sentence: removal === undefined ? stays(entry, plan, observation.nowMs) : goes(removal, observation.nowMs),
+      sentence: removal === undefined ? describeUnremovable(entry, plan, observation.nowMs) : describeRemoval(removal, observation.nowMs),
     };
   });
 }
@@ -86,7 +86,7 @@ export function totalsByBlocker(plan: ScaleDownPlan, observation: Observation, p
     const group = explained.group === undefined ? undefined : groups.get(explained.group);
     if (explained.reason === undefined || node === undefined || group === undefined) continue;
     const key = `${explained.reason} ${explained.blocker?.reason ?? ''}`;
-    totals.set(key, add(totals.get(key) ?? none(explained.reason, explained.blocker), node, priceOf(prices, group)));
+    totals.set(key, addNode(totals.get(key) ?? emptyTotal(explained.reason, explained.blocker), node, priceOf(prices, group)));
   }
   return [...totals.values()].sort(
     (left, right) =>
@@ -94,11 +94,11 @@ export function totalsByBlocker(plan: ScaleDownPlan, observation: Observation, p
   );
 }
 
-function none(reason: StayReason, blocker: Blocker | undefined): BlockerTotal {
+function emptyTotal(reason: UnremovableOrInhibited, blocker: Blocker | undefined): BlockerTotal {
   return { reason, blockedBy: blocker?.reason, nodes: 0, cores: 0, memoryGib: 0, perHour: 0, examples: [] };
 }
 
-function add(total: BlockerTotal, node: Node, price: number | undefined): BlockerTotal {
+function addNode(total: BlockerTotal, node: Node, price: number | undefined): BlockerTotal {
   return {
     ...total,
     nodes: total.nodes + 1,
@@ -109,23 +109,23 @@ function add(total: BlockerTotal, node: Node, price: number | undefined): Blocke
   };
 }
 
-function goes(removal: Removal, nowMs: number): string {
+function describeRemoval(removal: Removal, nowMs: number): string {
   const what = { empty: 'is empty', underutilized: 'is underutilized', unready: 'is not ready' }[removal.cause];
   const pods = removal.pods.length === 0 ? '' : `, ${removal.pods.length} pods move`;
-  return `goes: ${what}, could go for ${ago(removal.unneededSinceMs, nowMs)}${pods}`;
+  return `goes: ${what}, could go for ${formatDuration(removal.unneededSinceMs, nowMs)}${pods}`;
 }
 
-function stays(entry: KeptNode | undefined, plan: ScaleDownPlan, nowMs: number): string {
+function describeUnremovable(entry: UnremovableNode | undefined, plan: ScaleDownPlan, nowMs: number): string {
   if (entry === undefined) return `stays: ${plan.inhibited ?? 'not looked at'}`;
   const { blocker, recheckAtMs, utilization } = entry;
   const parts = [`stays: ${entry.reason}`];
-  const detail = detailOf(entry);
+  const detail = explainDetail(entry);
   if (detail !== undefined) parts.push(detail);
   if (blocker !== undefined) parts.push(`pod ${blocker.pod}: ${blocker.reason} (${blocker.detail})`);
   if (utilization !== undefined && entry.threshold === undefined) parts.push(`used ${Math.round(utilization * 100)} %`);
   const sinceMs = plan.unneeded.get(entry.node);
-  if (sinceMs !== undefined) parts.push(`could go for ${ago(sinceMs, nowMs)}`);
-  if (recheckAtMs !== undefined) parts.push(`looked at again in ${ago(nowMs, recheckAtMs)}`);
+  if (sinceMs !== undefined) parts.push(`could go for ${formatDuration(sinceMs, nowMs)}`);
+  if (recheckAtMs !== undefined) parts.push(`looked at again in ${formatDuration(nowMs, recheckAtMs)}`);
   return parts.join(', ');
 }
 
@@ -139,18 +139,18 @@ const MEANING: Partial<Record<UnremovableReason, string>> = {
   GroupUnconfirmed: 'its group is not known',
 };
 
-function detailOf(entry: KeptNode | undefined): string | undefined {
+function explainDetail(entry: UnremovableNode | undefined): string | undefined {
   if (entry === undefined) return undefined;
   const { reason, detail, utilization, threshold } = entry;
   if (detail !== undefined || utilization === undefined || threshold === undefined) return detail ?? MEANING[reason];
-  return `${inPercent(utilization)} in use, above ${inPercent(threshold)}`;
+  return `${formatPercent(utilization)} in use, above ${formatPercent(threshold)}`;
 }
 
-function inPercent(share: number): string {
+function formatPercent(share: number): string {
   return `${Math.round(share * 1000) / 10} %`;
 }
 
-function ago(fromMs: number, toMs: number): string {
+function formatDuration(fromMs: number, toMs: number): string {
   const seconds = Math.max(0, Math.round((toMs - fromMs) / 1000));
   return seconds < 120 ? `${seconds} s` : `${Math.round(seconds / 60)} min`;
 }

@@ -3,10 +3,10 @@ import type { Node } from '../../domain/node.ts';
 import type { Observation } from '../../domain/observation.ts';
 import type { ScaleDownPolicy } from '../../domain/policy.ts';
 import { DELETION_CANDIDATE_TAINT, TO_BE_DELETED_TAINT, hasTaint } from '../../domain/taints.ts';
-import { writtenAtMs } from './deletions.ts';
+import { deletionTaintedAtMs } from './deletions.ts';
 
 /** A mark older than this says nothing about what happened since, where the policy does not say. */
-const OLDEST_MARK_MS = 3_600_000;
+const MAX_SOFT_TAINT_AGE_MS = 3_600_000;
 
 /**
  * After a start the soft taints tell since when nodes are unneeded. Only then: later a mark that was not yet taken off
@@ -14,10 +14,10 @@ const OLDEST_MARK_MS = 3_600_000;
  */
 export function restoreUnneeded(state: LoopState, observation: Observation, { candidateTtlMs = 0 }: ScaleDownPolicy): LoopState {
   if (state.targets !== undefined) return state;
-  const oldestMs = observation.nowMs - (candidateTtlMs > 0 ? candidateTtlMs : OLDEST_MARK_MS);
+  const oldestMs = observation.nowMs - (candidateTtlMs > 0 ? candidateTtlMs : MAX_SOFT_TAINT_AGE_MS);
   const restored = new Map(state.unneededSince);
   for (const [name, node] of observation.cluster.nodes) {
-    const sinceMs = candidateSince(node);
+    const sinceMs = softTaintedSinceMs(node);
     if (sinceMs === undefined || restored.has(name)) continue;
     if (sinceMs <= observation.nowMs && sinceMs >= oldestMs) restored.set(name, sinceMs);
   }
@@ -25,12 +25,12 @@ export function restoreUnneeded(state: LoopState, observation: Observation, { ca
 }
 
 /** Since when a node is unneeded by its mark, milliseconds since the epoch; undefined: not marked, or not so that it can be read. */
-export function candidateSince(node: Node): number | undefined {
+export function softTaintedSinceMs(node: Node): number | undefined {
   const mark = node.taints.find((taint) => taint.key === DELETION_CANDIDATE_TAINT);
   return mark !== undefined && /^\d{1,12}$/.test(mark.value) ? Number(mark.value) * 1000 : undefined;
 }
 
-type Rules = Pick<ScaleDownPolicy, 'maxRemovalsPerWindow' | 'removalWindowMs'>;
+type RemovalWindow = Pick<ScaleDownPolicy, 'maxRemovalsPerWindow' | 'removalWindowMs'>;
 
 /**
  * When the process before this one began removals within the window, as far as it can be known, milliseconds since the epoch,
@@ -38,27 +38,27 @@ type Rules = Pick<ScaleDownPolicy, 'maxRemovalsPerWindow' | 'removalWindowMs'>;
  * left: up to half of what a window allows is taken as spent just now, so that restarts, however many, do not each begin
  * with a whole window, and one restart does not stop removals.
  */
-export function removedBefore(observation: Observation, rules: Rules): readonly number[] {
+export function removalsBeforeRestart(observation: Observation, rules: RemovalWindow): readonly number[] {
   const { nowMs, cluster } = observation;
-  const seen = [...marked(observation, rules), ...Array.from({ length: going(observation) }, () => nowMs)];
+  const seen = [...taintedForDeletion(observation, rules), ...Array.from({ length: countDeletingInstances(observation) }, () => nowMs)];
   const half = Math.min(Math.floor(rules.maxRemovalsPerWindow / 2), cluster.nodes.size);
   const assumed = Array.from({ length: Math.max(0, half - seen.length) }, () => nowMs);
   return [...seen, ...assumed].sort((left, right) => left - right);
 }
 
 /** Begun when the mark says so; one that says nothing that can be read, now. */
-function marked({ cluster, nowMs }: Observation, { removalWindowMs }: Rules): readonly number[] {
+function taintedForDeletion({ cluster, nowMs }: Observation, { removalWindowMs }: RemovalWindow): readonly number[] {
   const begun: number[] = [];
   for (const { taints } of cluster.nodes.values()) {
     if (!hasTaint(taints, TO_BE_DELETED_TAINT)) continue;
-    const atMs = Math.min(nowMs, writtenAtMs(taints) ?? nowMs);
+    const atMs = Math.min(nowMs, deletionTaintedAtMs(taints) ?? nowMs);
     if (atMs > nowMs - removalWindowMs) begun.push(atMs);
   }
   return begun;
 }
 
 /** Machines that are being deleted and are no node, or no marked one. */
-function going({ cloud, cluster }: Observation): number {
+function countDeletingInstances({ cloud, cluster }: Observation): number {
   const counted = new Set<string>();
   for (const [name, key] of cloud.instanceOfNode) {
     const isMarked = cluster.nodes.get(name)?.taints.some((taint) => taint.key === TO_BE_DELETED_TAINT) === true;
@@ -73,11 +73,11 @@ function going({ cloud, cluster }: Observation): number {
 // longer than this process saw.
 
 /** Less is a clock being kept in step, which nothing here is fine enough to notice. */
-const NOTICED_MS = 1_000;
+const MIN_SHIFT_MS = 1_000;
 
 /** Every time of the state, moved by so much; the same state when it is too little to matter. */
 export function afterClockShift(state: LoopState, shiftMs: number): LoopState {
-  if (Math.abs(shiftMs) < NOTICED_MS) return state;
+  if (Math.abs(shiftMs) < MIN_SHIFT_MS) return state;
   const moved = (atMs: number): number => atMs + shiftMs;
   const each = <Key, Value>(map: ReadonlyMap<Key, Value>, move: (value: Value) => Value): ReadonlyMap<Key, Value> =>
     new Map([...map].map(([key, value]) => [key, move(value)]));

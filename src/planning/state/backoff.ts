@@ -3,7 +3,7 @@ import type { NodeGroupId } from '../../domain/ids.ts';
 import type { Backoff, LoopState, Stockout } from '../../domain/loop-state.ts';
 import type { NodeGroup } from '../../domain/node-group.ts';
 import type { BackoffPolicy } from '../../domain/policy.ts';
-import { drawsOn, isKept } from './stockouts.ts';
+import { drawsOn, isStillRelevant } from './stockouts.ts';
 import { defined } from '../../lib/defined.ts';
 
 /** One failed attempt to grow a group. `group` undefined: it is no longer (or not here) known what the group looks like. */
@@ -24,7 +24,7 @@ const QUOTA_STOCKOUT_MS = 600_000;
 const OFFER_STOCKOUT_MS = 1_800_000;
 
 /** The group rests; what it was asked for is no longer expected; a lack of stock is remembered for its size and zone. */
-export function failGroup(state: LoopState, failure: GroupFailure, policy: BackoffPolicy): LoopState {
+export function backOffGroup(state: LoopState, failure: GroupFailure, policy: BackoffPolicy): LoopState {
   const backoff = nextBackoff(state.backoffs.get(failure.groupId), failure, policy);
   const increases = new Map(state.increases);
   increases.delete(failure.groupId);
@@ -63,7 +63,7 @@ export function forgetOldBackoffs(state: LoopState, nowMs: number, policy: Backo
     backoffs: new Map(
       [...state.backoffs].filter(([, entry]) => nowMs < entry.lastFailureMs + policy.resetAfterMs || nowMs < entry.untilMs),
     ),
-    stockouts: state.stockouts.filter((entry) => isKept(entry, nowMs)),
+    stockouts: state.stockouts.filter((entry) => isStillRelevant(entry, nowMs)),
   };
 }
 
@@ -75,17 +75,17 @@ function stockoutOf(failure: GroupFailure, backoff: Backoff): Stockout | undefin
   const scope = scopeOf(detail, group);
   // An absent size means every size; nobody said that every size is out of stock.
   if (scope.vmSize === undefined && scope.quota === undefined) return undefined;
-  const leastMs = leastOf(detail);
+  const leastMs = minimumStockoutMs(detail);
   return { scope, code: failure.cause, sinceMs: failure.atMs, untilMs: failure.atMs + Math.max(leastMs, backoff.durationMs) };
 }
 
 /** A quota that is used up is so for all that draw on it, whatever their size; of a group whose draws are not known only for its size. */
 function scopeOf(detail: ErrorKind, group: NodeGroup | undefined): StockScope {
   if (detail.kind === 'quota' && detail.name !== undefined && drawsOn(group, detail.name)) return { quota: detail.name };
-  return { ...narrowed(detail.kind === 'out-of-capacity' ? detail.scope : {}, group), ...familyOf(detail, group) };
+  return { ...fillScope(detail.kind === 'out-of-capacity' ? detail.scope : {}, group), ...familyOf(detail, group) };
 }
 
-function leastOf(detail: ErrorKind): number {
+function minimumStockoutMs(detail: ErrorKind): number {
   if (detail.kind === 'quota') return QUOTA_STOCKOUT_MS;
   return detail.kind === 'out-of-capacity' && detail.lack === 'offer' ? OFFER_STOCKOUT_MS : CAPACITY_STOCKOUT_MS;
 }
@@ -93,16 +93,16 @@ function leastOf(detail: ErrorKind): number {
 /** What is sold out is so for every larger size that is cut from the same hardware. */
 function familyOf(detail: ErrorKind, group: NodeGroup | undefined): Pick<StockScope, 'family'> {
   if (detail.kind !== 'out-of-capacity' || detail.lack !== undefined) return {};
-  const family = detail.scope.family ?? (isSizeOf(detail.scope, group) ? group?.sizeFamily : undefined);
+  const family = detail.scope.family ?? (isSizeOfGroup(detail.scope, group) ? group?.sizeFamily : undefined);
   return family === undefined ? {} : { family };
 }
 
-function isSizeOf({ vmSize }: StockScope, group: NodeGroup | undefined): boolean {
+function isSizeOfGroup({ vmSize }: StockScope, group: NodeGroup | undefined): boolean {
   return vmSize === undefined || vmSize.toLowerCase() === group?.vmSize.toLowerCase();
 }
 
 /** What the message left out is what the group would have asked for. */
-function narrowed(scope: StockScope, group: NodeGroup | undefined): StockScope {
+function fillScope(scope: StockScope, group: NodeGroup | undefined): StockScope {
   const onlyZone = group?.zones.length === 1 ? group.zones[0] : undefined;
   const vmSize = scope.vmSize ?? group?.vmSize;
   const zone = scope.zone ?? onlyZone;

@@ -12,7 +12,7 @@ import { countNodes, type NodeCounts } from './node-counts.ts';
 const DEFAULTS = { okUnreadyNodes: 3, maxUnreadyShare: 0.45, scaleUpFromZero: true };
 
 /** Why the whole cluster is left alone. */
-export interface Unfit {
+export interface ClusterProblem {
   /** `sick`: too many nodes are unready. `empty`: no node can take a pod, and the policy says that this is no time to grow. */
   readonly kind: 'sick' | 'empty';
   readonly detail: string;
@@ -40,7 +40,7 @@ export function unhealthyGroups(observation: Observation, state: LoopState, poli
   const unhealthy = new Map<NodeGroupId, string>();
   const { okUnreadyNodes } = { ...DEFAULTS, ...policy.cluster };
   const withoutNode = state.unregisteredSince?.size ?? 0;
-  if (notReady(observation, okUnreadyNodes) + withoutNode <= okUnreadyNodes) return unhealthy;
+  if (countNotReady(observation, okUnreadyNodes) + withoutNode <= okUnreadyNodes) return unhealthy;
   for (const [group, counts] of countNodes({ observation, state, policy }).byGroup) {
     if (isGroupHealthy(counts, policy)) continue;
     const lost = counts.lost === 0 ? '' : `, and ${counts.lost} machines are no nodes any more`;
@@ -50,10 +50,10 @@ export function unhealthyGroups(observation: Observation, state: LoopState, poli
 }
 
 /** Why nothing is to be scaled, or undefined. */
-export function unfitness(observation: Observation, state: LoopState, policy: Policy): Unfit | undefined {
+export function clusterProblem(observation: Observation, state: LoopState, policy: Policy): ClusterProblem | undefined {
   const { scaleUpFromZero, okUnreadyNodes } = { ...DEFAULTS, ...policy.cluster };
   // What nearly every loop sees is not counted out.
-  if (scaleUpFromZero && notReady(observation, okUnreadyNodes) <= okUnreadyNodes) return undefined;
+  if (scaleUpFromZero && countNotReady(observation, okUnreadyNodes) <= okUnreadyNodes) return undefined;
   const { total } = countNodes({ observation, state, policy });
   if (!scaleUpFromZero) {
     if (total.registered === 0) return { kind: 'empty', detail: 'Cluster has no nodes' };
@@ -64,7 +64,7 @@ export function unfitness(observation: Observation, state: LoopState, policy: Po
 }
 
 /** Nodes that do not say ready, whatever the reason; stops counting above the limit. */
-function notReady({ cluster }: Observation, limit: number): number {
+function countNotReady({ cluster }: Observation, limit: number): number {
   let count = 0;
   for (const node of cluster.nodes.values()) if (!node.readiness.ready && ++count > limit) break;
   return count;
@@ -74,7 +74,7 @@ function notReady({ cluster }: Observation, limit: number): number {
  * Why the cluster is too little known to decide on, or undefined. A watch that has gone silent, or that we may no longer
  * read, shows pods as pending that run and nodes as missing that joined, however well everything else is known.
  */
-export function tooStale(cluster: ClusterView, limitMs: number | undefined): string | undefined {
+export function stalenessProblem(cluster: ClusterView, limitMs: number | undefined): string | undefined {
   if (limitMs === undefined || cluster.stalenessMs <= limitMs) return undefined;
   const seconds = (ms: number): number => Math.round(ms / 1000);
   return `a watch of the cluster was last heard ${seconds(cluster.stalenessMs)} s ago; the limit is ${seconds(limitMs)} s`;

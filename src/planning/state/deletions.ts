@@ -1,5 +1,5 @@
 import type { InstanceKey, NodeName } from '../../domain/ids.ts';
-import type { LoopState, SeenMark } from '../../domain/loop-state.ts';
+import type { LoopState, SeenDeletionTaint } from '../../domain/loop-state.ts';
 import type { InstanceState } from '../../domain/node-group.ts';
 import type { Node } from '../../domain/node.ts';
 import type { Observation } from '../../domain/observation.ts';
@@ -19,7 +19,7 @@ export function reduceDeletions(state: LoopState, observation: Observation): Loo
   const { cluster, cloud, nowMs } = observation;
   const failed = new Set<InstanceKey>(cloud.events.flatMap((event) => (event.kind === 'delete-failed' ? event.instances : [])));
   const states = instanceStates(observation);
-  const deleting = new Map<NodeName, { group: LoopStateEntry['group']; instance: InstanceKey; sinceMs: number }>();
+  const deleting = new Map<NodeName, { group: Deletion['group']; instance: InstanceKey; sinceMs: number }>();
   for (const [name, entry] of state.deleting) {
     const lost = nowMs - entry.sinceMs > LOST_DELETION_MS && states.get(entry.instance) === 'running';
     if (cluster.nodes.has(name) && !failed.has(entry.instance) && !lost) deleting.set(name, entry);
@@ -33,7 +33,7 @@ export function reduceDeletions(state: LoopState, observation: Observation): Loo
   return deleting;
 }
 
-type LoopStateEntry = LoopState['deleting'] extends ReadonlyMap<NodeName, infer Entry> ? Entry : never;
+type Deletion = LoopState['deleting'] extends ReadonlyMap<NodeName, infer Entry> ? Entry : never;
 
 function instanceStates(observation: Observation): ReadonlyMap<InstanceKey, InstanceState> {
   const states = new Map<InstanceKey, InstanceState>();
@@ -45,36 +45,36 @@ function instanceStates(observation: Observation): ReadonlyMap<InstanceKey, Inst
 // when nobody works on the node any more. One that comes up later is somebody else's: another autoscaler, or a person.
 
 /** The Cluster Autoscaler's figure: who marked a node and works on it has deleted its machine by then. */
-export const MARK_BELIEVED_MS = 300_000;
+export const FOREIGN_TAINT_TRUSTED_MS = 300_000;
 
 /** When the mark says that it was written, milliseconds since the epoch; undefined: there is none, or it does not say. */
-export function writtenAtMs(taints: Node['taints']): number | undefined {
+export function deletionTaintedAtMs(taints: Node['taints']): number | undefined {
   const mark = taints.find(({ key }) => key === TO_BE_DELETED_TAINT);
   return mark !== undefined && /^\d{1,12}$/.test(mark.value) ? Number(mark.value) * 1000 : undefined;
 }
 
 /** Keeps what is known of each mark, and tells new ones apart. Call it before the targets of the observation are taken in. */
-export function trackMarks(state: LoopState, { cluster, nowMs }: Observation): LoopState['marks'] {
+export function trackDeletionTaints(state: LoopState, { cluster, nowMs }: Observation): LoopState['marks'] {
   const isFirstLook = state.targets === undefined;
-  const marks = new Map<NodeName, SeenMark>();
+  const marks = new Map<NodeName, SeenDeletionTaint>();
   for (const [name, { taints }] of cluster.nodes) {
     const known = state.marks?.get(name);
     const isMarked = hasTaint(taints, TO_BE_DELETED_TAINT);
     // Our own may be written any moment, and the watch may be behind.
-    if (known !== undefined && (isMarked || (known.ours && nowMs - known.sinceMs < MARK_BELIEVED_MS))) marks.set(name, known);
+    if (known !== undefined && (isMarked || (known.ours && nowMs - known.sinceMs < FOREIGN_TAINT_TRUSTED_MS))) marks.set(name, known);
     else if (isMarked)
-      marks.set(name, { sinceMs: Math.min(nowMs, writtenAtMs(taints) ?? nowMs), ours: isFirstLook || state.deleting.has(name) });
+      marks.set(name, { sinceMs: Math.min(nowMs, deletionTaintedAtMs(taints) ?? nowMs), ours: isFirstLook || state.deleting.has(name) });
   }
   return marks.size === 0 ? undefined : marks;
 }
 
 /** Somebody else marked the node lately and may be at work on it. */
-export function isAnothersMark(name: NodeName, { marks }: Pick<LoopState, 'marks'>, nowMs: number): boolean {
+export function isForeignDeletionTaint(name: NodeName, { marks }: Pick<LoopState, 'marks'>, nowMs: number): boolean {
   const mark = marks?.get(name);
-  return mark !== undefined && !mark.ours && nowMs - mark.sinceMs < MARK_BELIEVED_MS;
+  return mark !== undefined && !mark.ours && nowMs - mark.sinceMs < FOREIGN_TAINT_TRUSTED_MS;
 }
 
 /** Nodes that somebody else marked since the state before. */
-export function newMarksOfOthers(before: Pick<LoopState, 'marks'>, after: Pick<LoopState, 'marks'>): readonly NodeName[] {
+export function newForeignDeletionTaints(before: Pick<LoopState, 'marks'>, after: Pick<LoopState, 'marks'>): readonly NodeName[] {
   return [...(after.marks ?? [])].flatMap(([name, { ours }]) => (ours || before.marks?.has(name) === true ? [] : [name])).sort();
 }

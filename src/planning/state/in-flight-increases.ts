@@ -3,7 +3,7 @@ import type { InFlightIncrease, LoopState } from '../../domain/loop-state.ts';
 import type { Instance, NodeGroup } from '../../domain/node-group.ts';
 import type { Observation } from '../../domain/observation.ts';
 import type { Policy } from '../../domain/policy.ts';
-import { failGroup } from './backoff.ts';
+import { backOffGroup } from './backoff.ts';
 import { awaitedSinceMs, maxProvisionMsOf, mayJoin } from './unregistered.ts';
 
 /**
@@ -36,7 +36,7 @@ export function trackIncreases(
   };
 }
 
-interface Seen {
+interface GroupUpdate {
   readonly group: NodeGroup;
   readonly registered: number;
   /** Machines that failed and never became nodes. */
@@ -48,15 +48,15 @@ interface Seen {
   readonly nowMs: number;
 }
 
-function trackGroup(state: LoopState, seen: Seen, policy: Policy): LoopState {
+function trackGroup(state: LoopState, seen: GroupUpdate, policy: Policy): LoopState {
   const { group, nowMs } = seen;
-  if (!group.target.known) return timedOut(state, seen, policy);
+  if (!group.target.known) return failOverdue(state, seen, policy);
   const target = group.target.value;
   const missing = Math.max(0, target - seen.registered - seen.failed.length);
-  const known = state.increases.get(group.id) ?? leftOf(seen);
-  const rise = riseOf(state, seen, target);
+  const known = state.increases.get(group.id) ?? stillJoining(seen);
+  const rise = unexplainedIncrease(state, seen, target);
   const maxProvisionMs = maxProvisionMsOf(group, policy);
-  const requestedAtMs = known?.requestedAtMs ?? (state.targets === undefined ? newestBirth(seen, maxProvisionMs) : nowMs);
+  const requestedAtMs = known?.requestedAtMs ?? (state.targets === undefined ? newestCreationMs(seen, maxProvisionMs) : nowMs);
   const entry: InFlightIncrease = {
     group: group.id,
     nodes: Math.min(missing, (known?.nodes ?? 0) + rise),
@@ -66,33 +66,33 @@ function trackGroup(state: LoopState, seen: Seen, policy: Policy): LoopState {
   };
   const next = {
     ...state,
-    increases: withEntry(state.increases, entry),
+    increases: withIncrease(state.increases, entry),
     targets: new Map([...(state.targets ?? []), [group.id, target]]),
   };
-  return timedOut(failedEarly(next, { seen, known }, policy), seen, policy);
+  return failOverdue(failOnFailedInstance(next, { seen, known }, policy), seen, policy);
 }
 
 /** Of an order whose failure was just told: the machines that Azure shows are on their way all the same. */
-function leftOf({ before, joining }: Seen): InFlightIncrease | undefined {
+function stillJoining({ before, joining }: GroupUpdate): InFlightIncrease | undefined {
   const nodes = Math.min(before?.nodes ?? 0, joining.length);
   return before === undefined || nodes === 0 ? undefined : { ...before, nodes };
 }
 
 /** When the last of the machines that are awaited when a process begins was asked for, as far as their births tell. */
-function newestBirth({ joining, nowMs }: Seen, maxProvisionMs: number): number {
+function newestCreationMs({ joining, nowMs }: GroupUpdate, maxProvisionMs: number): number {
   const births = joining.map((instance) => awaitedSinceMs(instance, nowMs, maxProvisionMs));
   return births.length === 0 ? nowMs : Math.max(...births);
 }
 
 /** What was asked for since the last look and not by us: all of it after a restart. */
-function riseOf(state: LoopState, { group, nowMs }: Seen, target: number): number {
+function unexplainedIncrease(state: LoopState, { group, nowMs }: GroupUpdate, target: number): number {
   const backoff = state.backoffs.get(group.id);
   // While the group rests, a target that comes back after a failure is no promise of nodes.
   if (backoff !== undefined && backoff.untilMs > nowMs) return 0;
   return Math.max(0, target - (state.targets?.get(group.id) ?? 0));
 }
 
-function withEntry(increases: LoopState['increases'], entry: InFlightIncrease): LoopState['increases'] {
+function withIncrease(increases: LoopState['increases'], entry: InFlightIncrease): LoopState['increases'] {
   const next = new Map(increases);
   if (entry.nodes > 0) next.set(entry.group, entry);
   else next.delete(entry.group);
@@ -100,9 +100,9 @@ function withEntry(increases: LoopState['increases'], entry: InFlightIncrease): 
 }
 
 /** Instances that failed to be created fail the increase they belong to, once: the next loops still see them. */
-function failedEarly(
+function failOnFailedInstance(
   state: LoopState,
-  { seen, known }: { readonly seen: Seen; readonly known: InFlightIncrease | undefined },
+  { seen, known }: { readonly seen: GroupUpdate; readonly known: InFlightIncrease | undefined },
   policy: Policy,
 ): LoopState {
   if (known === undefined) return state;
@@ -111,21 +111,21 @@ function failedEarly(
   if (first?.error === undefined || lastFailureMs >= known.requestedAtMs) return state;
   const { group, nowMs } = seen;
   const { detail, code: cause, message } = first.error;
-  const failed = failGroup(state, { groupId: group.id, group, detail, cause, message, atMs: nowMs }, policy.backoff);
+  const failed = backOffGroup(state, { groupId: group.id, group, detail, cause, message, atMs: nowMs }, policy.backoff);
   // The others of the order are machines that Azure shows: they are still on their way, and may still be late.
   const coming = state.increases.get(group.id);
   return coming === undefined || coming.nodes > seen.joining.length
     ? failed
-    : { ...failed, increases: withEntry(failed.increases, coming) };
+    : { ...failed, increases: withIncrease(failed.increases, coming) };
 }
 
-function timedOut(state: LoopState, seen: Seen, policy: Policy): LoopState {
+function failOverdue(state: LoopState, seen: GroupUpdate, policy: Policy): LoopState {
   const { group, nowMs } = seen;
   const entry = state.increases.get(group.id);
   if (entry === undefined || nowMs <= entry.expectedByMs) return state;
   const detail = { kind: 'unavailable', effect: 'unknown' } as const;
   const message = `${entry.nodes} nodes did not join within ${Math.round((entry.expectedByMs - entry.requestedAtMs) / 60_000)} minutes`;
-  return failGroup(state, { groupId: group.id, group, detail, cause: 'timeout', message, atMs: nowMs }, policy.backoff);
+  return backOffGroup(state, { groupId: group.id, group, detail, cause: 'timeout', message, atMs: nowMs }, policy.backoff);
 }
 
 /** Nodes that count towards the target: an instance on its way out has left it already. */

@@ -10,34 +10,38 @@ import type { SkipReason } from '../../domain/reasons.ts';
 
 const MINUTE_MS = 60_000;
 
-type Asked = LoopState['asked'];
+type RecentIncreases = LoopState['asked'];
 
 /** Remembers nodes that were just asked for. */
-export function withAsked(asked: Asked, group: NodeGroupId, request: { readonly atMs: number; readonly nodes: number }): Asked {
+export function addRecentIncrease(
+  asked: RecentIncreases,
+  group: NodeGroupId,
+  request: { readonly atMs: number; readonly nodes: number },
+): RecentIncreases {
   if (request.nodes < 1) return asked;
   return new Map([...(asked ?? []), [group, [...(asked?.get(group) ?? []), request]]]);
 }
 
 /** Forgets what is older than the minute. */
-export function askedLately(asked: Asked, nowMs: number): Asked {
+export function recentIncreases(asked: RecentIncreases, nowMs: number): RecentIncreases {
   if (asked === undefined) return undefined;
   const left = [...asked].map(([group, requests]) => [group, requests.filter(({ atMs }) => isRecent(atMs, nowMs))] as const);
   return new Map(left.filter(([, requests]) => requests.length > 0));
 }
 
-export interface Ramp {
+export interface IncreaseCeiling {
   /** The size up to which the group may grow now. */
   readonly ceiling: number;
   /** Why not further. undefined: nothing but its maximum. */
   readonly reason: SkipReason | undefined;
 }
 
-export function rampOf(
+export function rateCeiling(
   group: NodeGroup,
   { maxNodesPerGroupPerMinute: most = 0 }: Pick<ScaleUpPolicy, 'maxNodesPerGroupPerMinute'>,
   { asked }: Pick<LoopState, 'asked'>,
   nowMs: number,
-): Ramp {
+): IncreaseCeiling {
   if (most <= 0 || isWhole(group) || !group.target.known) return { ceiling: group.maxSize, reason: undefined };
   const recent = (asked?.get(group.id) ?? []).filter(({ atMs }) => isRecent(atMs, nowMs));
   const room = Math.max(0, most - recent.reduce((sum, { nodes }) => sum + nodes, 0));

@@ -4,18 +4,18 @@
  */
 import { reactionTo } from '../../lib/errors.ts';
 import type { NodeGroupId, NodeName } from '../../domain/ids.ts';
-import type { GroupTimes, LoopState, RememberedVerdict } from '../../domain/loop-state.ts';
+import type { GroupTimes, LoopState, RememberedUnremovable } from '../../domain/loop-state.ts';
 import type { NodeGroup } from '../../domain/node-group.ts';
 import type { Observation } from '../../domain/observation.ts';
 import type { IncreaseOutcome, RemovalOutcome } from '../../domain/outcome.ts';
-import type { Increase, KeptNode, ScaleDownPlan } from '../../domain/plan.ts';
+import type { Increase, UnremovableNode, ScaleDownPlan } from '../../domain/plan.ts';
 import type { Policy } from '../../domain/policy.ts';
 import type { UnremovableReason } from '../../domain/reasons.ts';
-import { withoutProven } from './stockouts.ts';
-import { askedLately, withAsked } from './increase-rate.ts';
-import { trackOrders } from '../capacity-objects/request-orders.ts';
-import { reduceDeletions, trackMarks } from './deletions.ts';
-import { failGroup, forgetOldBackoffs, type GroupFailure } from './backoff.ts';
+import { withoutDisproved } from './stockouts.ts';
+import { recentIncreases, addRecentIncrease } from './increase-rate.ts';
+import { trackRequestIncreases } from '../capacity-objects/request-orders.ts';
+import { reduceDeletions, trackDeletionTaints } from './deletions.ts';
+import { backOffGroup, forgetOldBackoffs, type GroupFailure } from './backoff.ts';
 import { trackIncreases } from './in-flight-increases.ts';
 import { restoreUnneeded } from './after-restart.ts';
 import { trackUnregistered } from './unregistered.ts';
@@ -47,28 +47,32 @@ export function emptyLoopState(nowMs: number): LoopState {
  */
 export function reduceObservation(state: LoopState, observation: Observation, policy: Policy): LoopState {
   const { nowMs } = observation;
-  const afterEvents = failuresIn(observation).reduce((next, failure) => failGroup(next, failure, policy.backoff), state);
+  const afterEvents = failuresOf(observation).reduce((next, failure) => backOffGroup(next, failure, policy.backoff), state);
   const restored = restoreUnneeded(afterEvents, observation, policy.scaleDown);
-  const tracked = trackOrders(trackIncreases(restored, { observation, before: state.increases }, policy), observation);
+  const tracked = trackRequestIncreases(trackIncreases(restored, { observation, before: state.increases }, policy), observation);
   const windowStart = nowMs - policy.scaleDown.removalWindowMs;
   return {
-    ...forgetOldBackoffs({ ...tracked, stockouts: withoutProven(tracked.stockouts, cameIn(observation), nowMs) }, nowMs, policy.backoff),
-    ...(tracked.asked === undefined ? {} : { asked: askedLately(tracked.asked, nowMs) }),
+    ...forgetOldBackoffs(
+      { ...tracked, stockouts: withoutDisproved(tracked.stockouts, groupsWithSuccess(observation), nowMs) },
+      nowMs,
+      policy.backoff,
+    ),
+    ...(tracked.asked === undefined ? {} : { asked: recentIncreases(tracked.asked, nowMs) }),
     deleting: reduceDeletions(tracked, observation),
     unregisteredSince: trackUnregistered(tracked, observation, policy),
-    marks: trackMarks(state, observation),
+    marks: trackDeletionTaints(state, observation),
     unremovable: new Map([...tracked.unremovable].filter(([name, entry]) => entry.untilMs > nowMs && observation.cluster.nodes.has(name))),
     removals: tracked.removals.filter((startMs) => startMs > windowStart),
   };
 }
 
 /** Groups whose increase came whole. */
-function cameIn({ cloud }: Observation): readonly NodeGroup[] {
+function groupsWithSuccess({ cloud }: Observation): readonly NodeGroup[] {
   const came = new Set(cloud.events.flatMap((event) => (event.kind === 'increase-succeeded' ? [event.group] : [])));
   return came.size === 0 ? [] : cloud.groups.filter(({ id }) => came.has(id));
 }
 
-function failuresIn(observation: Observation): readonly GroupFailure[] {
+function failuresOf(observation: Observation): readonly GroupFailure[] {
   return observation.cloud.events.flatMap((event) => {
     if (event.kind !== 'increase-failed') return [];
     const { detail, code, message } = event.error;
@@ -94,7 +98,11 @@ export function reduceIncrease(
   if (outcome.kind === 'failed') {
     if (reactionTo(outcome.error) !== 'back-off-group') return state;
     const { detail, kind, code: cause = kind, message } = outcome.error;
-    const failed = failGroup(state, { groupId: outcome.group, group: result.group, detail, cause, message, atMs: nowMs }, policy.backoff);
+    const failed = backOffGroup(
+      state,
+      { groupId: outcome.group, group: result.group, detail, cause, message, atMs: nowMs },
+      policy.backoff,
+    );
     // Nothing came of this order; what was asked for before it is on its way all the same.
     return { ...failed, increases: state.increases };
   }
@@ -109,7 +117,7 @@ export function reduceIncrease(
     ...state,
     increases: new Map([...state.increases, [increase.group, entry]]),
     targets: new Map([...(state.targets ?? []), [increase.group, outcome.target]]),
-    asked: withAsked(state.asked, increase.group, { atMs: nowMs, nodes: outcome.target - increase.from }),
+    asked: addRecentIncrease(state.asked, increase.group, { atMs: nowMs, nodes: outcome.target - increase.from }),
     lastScaleUpMs: nowMs,
     groupTimes: withTimes(state, increase.group, { scaleUpMs: nowMs }),
   };
@@ -117,17 +125,17 @@ export function reduceIncrease(
 
 /** Keeps the timers of the nodes that are still unneeded, and remembers which nodes need no second look for a while. */
 export function reduceScaleDownPlan(state: LoopState, plan: ScaleDownPlan, observation: Observation, _policy: Policy): LoopState {
-  const remembered = plan.kept.flatMap((kept) => rememberedVerdict(kept, observation.nowMs));
+  const remembered = plan.kept.flatMap((kept) => rememberUnremovable(kept, observation.nowMs));
   return { ...state, unneededSince: plan.unneeded, unremovable: new Map([...state.unremovable, ...remembered]) };
 }
 
-type Remembered = readonly [NodeName, RememberedVerdict];
+type Remembered = readonly [NodeName, RememberedUnremovable];
 
 /** Verdicts that took a simulation, or a walk over the pods, to reach. The rest is cheap and looked at in every loop. */
-const COSTLY_VERDICTS: ReadonlySet<UnremovableReason> = new Set(['BlockedByPod', 'NoPlaceToMovePods']);
+const COSTLY_REASONS: ReadonlySet<UnremovableReason> = new Set(['BlockedByPod', 'NoPlaceToMovePods']);
 
-function rememberedVerdict(kept: KeptNode, nowMs: number): readonly Remembered[] {
-  if (!COSTLY_VERDICTS.has(kept.reason) || kept.recheckAtMs === undefined || kept.recheckAtMs <= nowMs) return [];
+function rememberUnremovable(kept: UnremovableNode, nowMs: number): readonly Remembered[] {
+  if (!COSTLY_REASONS.has(kept.reason) || kept.recheckAtMs === undefined || kept.recheckAtMs <= nowMs) return [];
   const { reason, recheckAtMs: untilMs, blocker } = kept;
   return [[kept.node, { reason, untilMs, ...defined({ blocker }) }]];
 }
@@ -145,7 +153,7 @@ function reduceRemoval(state: LoopState, outcome: RemovalOutcome, nowMs: number)
         ...state,
         deleting: new Map([...state.deleting, [outcome.node, entry]]),
         marks: new Map([...(state.marks ?? []), [outcome.node, { sinceMs: outcome.atMs, ours: true }]]),
-        unneededSince: without(state.unneededSince, outcome.node),
+        unneededSince: withoutKey(state.unneededSince, outcome.node),
         removals: [...state.removals, outcome.atMs],
         lastScaleDownMs: Math.max(state.lastScaleDownMs, outcome.atMs),
         groupTimes: withTimes(state, outcome.group, { scaleDownMs: outcome.atMs }),
@@ -174,13 +182,13 @@ function reduceUndone(state: LoopState, outcome: Extract<RemovalOutcome, { kind:
   const verdict = { reason, untilMs: outcome.retryAtMs, detail: `its removal was given up (${outcome.step}): ${outcome.message}` };
   return {
     ...state,
-    deleting: without(state.deleting, outcome.node),
+    deleting: withoutKey(state.deleting, outcome.node),
     unremovable: rests ? new Map([...state.unremovable, [outcome.node, verdict]]) : state.unremovable,
-    ...(isFailure ? failedAt(state, outcome) : {}),
+    ...(isFailure ? withFailureTime(state, outcome) : {}),
   };
 }
 
-function failedAt(state: LoopState, { group, atMs }: { readonly group: NodeGroupId; readonly atMs: number }): Partial<LoopState> {
+function withFailureTime(state: LoopState, { group, atMs }: { readonly group: NodeGroupId; readonly atMs: number }): Partial<LoopState> {
   const lastScaleDownFailureMs = Math.max(state.lastScaleDownFailureMs, atMs);
   return { lastScaleDownFailureMs, groupTimes: withTimes(state, group, { scaleDownFailureMs: atMs }) };
 }
@@ -190,7 +198,7 @@ function withTimes(state: LoopState, group: NodeGroupId, times: GroupTimes): Rea
   return new Map([...(state.groupTimes ?? []), [group, { ...state.groupTimes?.get(group), ...times }]]);
 }
 
-function without<Value>(map: ReadonlyMap<string, Value>, key: string): ReadonlyMap<string, Value> {
+function withoutKey<Value>(map: ReadonlyMap<string, Value>, key: string): ReadonlyMap<string, Value> {
   if (!map.has(key)) return map;
   const rest = new Map(map);
   rest.delete(key);

@@ -53,8 +53,8 @@ type NodeKind = 'ready' | 'unready' | 'notStarted' | 'suspended' | 'beingDeleted
 /** Every node of the cluster counts in the total, of our groups or not. */
 export function countNodes(input: CountInput): CountedNodes {
   const { observation } = input;
-  const total = nothing();
-  const byGroup = new Map<NodeGroupId, Tally>(observation.cloud.groups.map((group) => [group.id, nothing()]));
+  const total = emptyTally();
+  const byGroup = new Map<NodeGroupId, Tally>(observation.cloud.groups.map((group) => [group.id, emptyTally()]));
   const lookup = lookupOf(observation);
   for (const [name, node] of observation.cluster.nodes) {
     const kind = kindOf(node, input, lookup);
@@ -68,7 +68,7 @@ export function countNodes(input: CountInput): CountedNodes {
   }
   const known = new Set(observation.cloud.instanceOfNode.values());
   for (const group of observation.cloud.groups) {
-    const tally = byGroup.get(group.id) ?? nothing();
+    const tally = byGroup.get(group.id) ?? emptyTally();
     countUnregistered(group, tally, { ...input, known });
     total.unregistered += tally.unregistered;
     total.lost += tally.lost;
@@ -96,7 +96,7 @@ function kindOf(node: Node, { observation, state, policy }: CountInput, { groups
   const group = groups.get(cloud.groupOfNode.get(node.name) ?? nodeGroupId(''));
   const instance = cloud.instanceOfNode.get(node.name);
   if (node.deletionAtMs !== undefined || state.deleting.has(node.name) || hasTaint(node.taints, TO_BE_DELETED_TAINT)) return 'beingDeleted';
-  if (instance === undefined && hasLostMachine(node, group)) return 'beingDeleted';
+  if (instance === undefined && hasLostInstance(node, group)) return 'beingDeleted';
   if (node.suspended === true) return 'suspended';
   if (node.readiness.ready) return 'ready';
   // Azure said that it takes the machine and has begun to: a wave over a Spot pool is no sickness of the cluster.
@@ -106,7 +106,7 @@ function kindOf(node: Node, { observation, state, policy }: CountInput, { groups
 }
 
 /** A complete list that began after the node had joined does not show its machine; asked of a node that is known to no machine. */
-export function hasLostMachine(node: Node, group: NodeGroup | undefined): boolean {
+export function hasLostInstance(node: Node, group: NodeGroup | undefined): boolean {
   return group?.instances !== undefined && group.instancesObservedAtMs !== undefined && node.createdAtMs < group.instancesObservedAtMs;
 }
 
@@ -140,7 +140,7 @@ function countUnregistered(group: NodeGroup, tally: Tally, input: CountInput & {
   }
 }
 
-function nothing(): Tally {
+function emptyTally(): Tally {
   return {
     registered: 0,
     ready: 0,
@@ -156,13 +156,13 @@ function nothing(): Tally {
 }
 
 /** Azure may still change its mind, and lists may lag: so long after it came to be of no use an evicted machine is left alone. */
-const EVICTED_KEPT_MS = 60_000;
+const EVICTED_UNREADY_MS = 60_000;
 
 /**
  * How long a node that is not ready is kept, milliseconds. A machine that Azure said it would take back and then deallocated
  * is no node that may recover: nobody starts it again, and it holds a place of its group.
  */
-export function unreadyKeptMs(
+export function unreadyForMsOf(
   node: Pick<Node, 'name' | 'preemption'>,
   group: NodeGroup,
   { cloud, nowMs }: Pick<Observation, 'cloud' | 'nowMs'>,
@@ -172,7 +172,7 @@ export function unreadyKeptMs(
   if (node.preemption === undefined || nowMs < node.preemption.deadlineMs) return usualMs;
   const key = cloud.instanceOfNode.get(node.name);
   const instance = group.instances?.find((candidate) => candidate.key === key);
-  return instance?.state === 'deallocated' ? Math.min(EVICTED_KEPT_MS, usualMs) : usualMs;
+  return instance?.state === 'deallocated' ? Math.min(EVICTED_UNREADY_MS, usualMs) : usualMs;
 }
 
 // Nodes that have not been ready for longer than an unready node is kept. A minimum is meant of nodes that work: in a group
@@ -191,7 +191,7 @@ export function brokenNodes(observation: Observation, state: LoopState, policy: 
     const id = cloud.groupOfNode.get(name);
     const group = cloud.groups.find((candidate) => candidate.id === id);
     if (group === undefined || isStarting(node, group, { policy, nowMs })) continue;
-    if (nowMs - sinceMs > unreadyKeptMs(node, group, observation, policy)) broken.set(group.id, (broken.get(group.id) ?? 0) + 1);
+    if (nowMs - sinceMs > unreadyForMsOf(node, group, observation, policy)) broken.set(group.id, (broken.get(group.id) ?? 0) + 1);
   }
   return broken;
 }

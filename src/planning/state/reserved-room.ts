@@ -1,11 +1,11 @@
 /** Room on nodes that is taken by pods that are not there yet: what a scale-up plan found, as a scale-down plan sees it. Pure. */
 import type { NodeName } from '../../domain/ids.ts';
 import type { Observation } from '../../domain/observation.ts';
-import type { HeldRoom, ScaleUpPlan } from '../../domain/plan.ts';
+import type { ReservedRoom, ScaleUpPlan } from '../../domain/plan.ts';
 import type { Pod } from '../../domain/pod.ts';
 
 /** The observation with those pods on their nodes, and waiting no longer. Itself when there are none. */
-export function withHeldRoom(observation: Observation, held: readonly HeldRoom[]): Observation {
+export function withReservedPods(observation: Observation, held: readonly ReservedRoom[]): Observation {
   if (held.length === 0) return observation;
   const podsByNode = new Map<NodeName, readonly Pod[]>(observation.cluster.podsByNode);
   for (const { pod, node } of held) podsByNode.set(node, [...(podsByNode.get(node) ?? []), { ...pod, nodeName: node }]);
@@ -15,14 +15,14 @@ export function withHeldRoom(observation: Observation, held: readonly HeldRoom[]
 }
 
 /** Pods that wait, and nodes that they fit on: kube-scheduler is about to put them there, and their nodes are no longer empty. */
-export function arrivingPods({ verdicts }: Pick<ScaleUpPlan, 'verdicts'>): readonly HeldRoom[] {
+export function arrivingPods({ verdicts }: Pick<ScaleUpPlan, 'verdicts'>): readonly ReservedRoom[] {
   return [...verdicts].flatMap(([pod, verdict]) => {
-    const waits = verdict.kind === 'fits-present-node' && pod.nodeName === undefined && pod.injected !== true && !holdsRoom(pod);
+    const waits = verdict.kind === 'fits-present-node' && pod.nodeName === undefined && pod.injected !== true && !isReservation(pod);
     return waits ? [{ pod, node: verdict.node }] : [];
   });
 }
 
 /** Whether the pod is no pod but a claim on room: nothing that a drain has to do with. */
-export function holdsRoom({ holds }: Pod): boolean {
+export function isReservation({ holds }: Pod): boolean {
   return holds !== undefined;
 }

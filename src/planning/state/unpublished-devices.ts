@@ -27,7 +27,7 @@ function poolsByDriver(pools: readonly DevicePool[]): ReadonlyMap<string, number
  * The template, without its devices when the newest node of the group has had its time and has not got them: another one would be
  * bought for the same nothing, and one more after that.
  */
-export function withProvenDevices(
+export function withConfirmedDevices(
   template: NodeTemplate,
   group: NodeGroup,
   { observation, policy }: { readonly observation: Observation; readonly policy: Policy },

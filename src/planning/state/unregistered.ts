@@ -9,7 +9,7 @@ import type { Observation } from '../../domain/observation.ts';
 import type { Policy } from '../../domain/policy.ts';
 
 /** However long a machine has been awaited when a process begins, it gets this much more: what is read first may be behind. */
-const FIRST_LOOK_MS = 60_000;
+const EXTRA_AFTER_START_MS = 60_000;
 
 /**
  * Since when a machine without a node has been awaited, milliseconds since the epoch: from its birth, where that is so short
@@ -39,7 +39,7 @@ export function trackUnregistered(
   for (const group of cloud.groups) {
     const maxProvisionMs = maxProvisionMsOf(group, policy);
     const bornMs = (instance: Instance): number =>
-      Math.min(nowMs, Math.max(awaitedSinceMs(instance, nowMs, maxProvisionMs), nowMs - maxProvisionMs + FIRST_LOOK_MS));
+      Math.min(nowMs, Math.max(awaitedSinceMs(instance, nowMs, maxProvisionMs), nowMs - maxProvisionMs + EXTRA_AFTER_START_MS));
     for (const instance of group.instances ?? []) {
       if (!mayJoin(instance) || registered.has(instance.key)) continue;
       since.set(instance.key, known === undefined ? bornMs(instance) : (known.get(instance.key) ?? nowMs));

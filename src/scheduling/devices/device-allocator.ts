@@ -2,7 +2,7 @@
  * Which devices fill the claims of a pod, after kube-scheduler's structured allocator: requests in order, alternatives in order,
  * devices in order, going back where a later request finds none. A device that a selector cannot be asked about ends it all.
  */
-import { deviceId, MOST_DEVICES_OF_CLAIM, type AttributeRule, type DeviceClaim, type DeviceRequest } from '../../domain/devices.ts';
+import { deviceId, MAX_DEVICES_PER_CLAIM, type DeviceConstraint, type DeviceClaim, type DeviceRequest } from '../../domain/devices.ts';
 import { type DeviceList, attributeOf, matchOf, type AskMatch, type ClaimMatch } from './device-list.ts';
 
 // What is taken of the devices of a node.
@@ -50,7 +50,7 @@ interface Wanted {
 }
 
 /** A rule with what the devices chosen so far have. */
-interface Common extends AttributeRule {
+interface Common extends DeviceConstraint {
   /** What all have, of a rule that wants the same. */
   value: string | undefined;
   /** By request what its last device has, of a rule that wants them distinct. */
@@ -108,8 +108,8 @@ export class DeviceSearch {
         if (fault !== undefined) return `claim ${name}, request ${request.name}: ${fault}`;
         least += Math.min(...found.map(({ ask, places }) => (ask.count === 'all' ? places.length : ask.count)));
       }
-      if (least > MOST_DEVICES_OF_CLAIM)
-        return `claim ${name}: number of requested devices ${least} exceeds the claim limit of ${MOST_DEVICES_OF_CLAIM}`;
+      if (least > MAX_DEVICES_PER_CLAIM)
+        return `claim ${name}: number of requested devices ${least} exceeds the claim limit of ${MAX_DEVICES_PER_CLAIM}`;
     }
     return undefined;
   }
@@ -129,7 +129,7 @@ export class DeviceSearch {
       const match = this.#matches[wanted.claim]?.asks.get(ask);
       if (match === undefined || match.failed !== undefined) return false;
       const count = ask.count === 'all' ? match.places.length : ask.count;
-      const fits = (this.#counts[wanted.claim] ?? 0) + count <= MOST_DEVICES_OF_CLAIM;
+      const fits = (this.#counts[wanted.claim] ?? 0) + count <= MAX_DEVICES_PER_CLAIM;
       // An ask for all of nothing is not filled.
       if (count === 0 || !fits) return false;
       return ask.count === 'all' ? this.#fillAll(at, match, 0) : this.#fillAsk(at, match, 0, count);

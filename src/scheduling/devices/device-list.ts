@@ -1,6 +1,13 @@
 /** The devices of a node in numbered places, and which of them a claim could have. Worked out once per claim and node. */
 import { parseSelector, type Selector } from '../../domain/cel-selector.ts';
-import { deviceId, type AttributeValue, type Device, type DeviceAsk, type DeviceClaim, type DevicePool } from '../../domain/devices.ts';
+import {
+  deviceId,
+  type AttributeValue,
+  type Device,
+  type DeviceSubRequest,
+  type DeviceClaim,
+  type DevicePool,
+} from '../../domain/devices.ts';
 import { untoleratedTaint } from '../../domain/taints.ts';
 import { defined } from '../../lib/defined.ts';
 
@@ -15,7 +22,7 @@ export interface DeviceList {
 
 /** What an ask could have of a list. */
 export interface AskMatch {
-  readonly ask: DeviceAsk;
+  readonly ask: DeviceSubRequest;
   /** Places, ascending. */
   readonly places: readonly number[];
   /** Those that an ask for all would have to have and does not get, since it does not tolerate their taints; with why. */
@@ -29,14 +36,14 @@ export interface AskMatch {
 }
 
 export interface ClaimMatch {
-  readonly asks: ReadonlyMap<DeviceAsk, AskMatch>;
+  readonly asks: ReadonlyMap<DeviceSubRequest, AskMatch>;
   /** By device: equal for devices that are as good as each other for the claim. */
   readonly classes: readonly string[];
 }
 
 const lists = new WeakMap<readonly DevicePool[], DeviceList>();
 const matches = new WeakMap<DeviceClaim, WeakMap<DeviceList, ClaimMatch>>();
-const selectors = new WeakMap<DeviceAsk, readonly (Selector | { readonly refused: string })[]>();
+const selectors = new WeakMap<DeviceSubRequest, readonly (Selector | { readonly refused: string })[]>();
 
 export function listOf(pools: readonly DevicePool[]): DeviceList {
   const known = lists.get(pools);
@@ -89,7 +96,7 @@ export function matchOf(claim: DeviceClaim, list: DeviceList): ClaimMatch {
   return made;
 }
 
-function matchAsk(ask: DeviceAsk, { devices }: DeviceList): AskMatch {
+function matchAsk(ask: DeviceSubRequest, { devices }: DeviceList): AskMatch {
   const parsed = selectors.get(ask) ?? ask.selectors.map(parseSelector);
   selectors.set(ask, parsed);
   const places: number[] = [];
@@ -110,7 +117,7 @@ function matchAsk(ask: DeviceAsk, { devices }: DeviceList): AskMatch {
 }
 
 /** Whether all selectors hold; a text: why that cannot be said. */
-function meets(device: Device, ask: DeviceAsk, parsed: readonly (Selector | { readonly refused: string })[]): boolean | string {
+function meets(device: Device, ask: DeviceSubRequest, parsed: readonly (Selector | { readonly refused: string })[]): boolean | string {
   for (const [at, selector] of parsed.entries()) {
     if ('refused' in selector) return `the selector ${ask.selectors[at]} cannot be judged: ${selector.refused}`;
     const verdict = selector.matches(device);

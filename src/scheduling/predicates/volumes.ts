@@ -6,7 +6,7 @@
 import { matchesRequirement, type Requirement } from '../../domain/labels.ts';
 import type { PodShape } from '../../domain/pod.ts';
 import type { FitReason } from '../../domain/reasons.ts';
-import { ZONE_LABELS, type VolumePlace, type VolumeSite, type LoneDisk } from '../../domain/volumes.ts';
+import { ZONE_LABELS, type VolumeNodeRule, type NodeForVolumes, type InlineDisk } from '../../domain/volumes.ts';
 import { matchesTerms } from './node-affinity.ts';
 
 type Wishes = Pick<PodShape, 'volumes'>;
@@ -24,12 +24,12 @@ const PRESENT_NAMES: Readonly<Record<string, string>> = {
   'failure-domain.beta.kubernetes.io/region': 'topology.kubernetes.io/region',
 };
 
-export function fitsVolumes({ volumes }: Wishes, node: VolumeSite): boolean {
+export function fitsVolumes({ volumes }: Wishes, node: NodeForVolumes): boolean {
   return volumes === undefined || (volumes.blockers.length === 0 && volumes.places.every((place) => holds(place, node)));
 }
 
 /** What keeps the pod off every node comes alone: no node is to blame for it. */
-export function refusedByVolumes({ volumes }: Wishes, node: VolumeSite): readonly FitReason[] {
+export function refusedByVolumes({ volumes }: Wishes, node: NodeForVolumes): readonly FitReason[] {
   if (volumes === undefined) return [];
   if (volumes.blockers.length > 0) return volumes.blockers.map(({ message, detail }) => ({ kind: 'volume', message, detail }));
   return volumes.places
@@ -37,19 +37,19 @@ export function refusedByVolumes({ volumes }: Wishes, node: VolumeSite): readonl
     .map((place) => ({ kind: 'volume', message: MESSAGES[place.kind], detail: explain(place, node) }));
 }
 
-function holds(place: VolumePlace, node: VolumeSite): boolean {
+function holds(place: VolumeNodeRule, node: NodeForVolumes): boolean {
   if (place.kind !== 'zone-labels') return matchesTerms(place.terms, node);
   const labelled = ZONE_LABELS.some((label) => Object.hasOwn(node.labels, label));
   return !labelled || place.requirements.every((requirement) => matchesRequirement(asNamedBy(node, requirement), node.labels));
 }
 
 /** Volumes may be older than the present names of the labels, which new nodes carry alone. Not the other way round. */
-function asNamedBy({ labels }: VolumeSite, requirement: Requirement): Requirement {
+function asNamedBy({ labels }: NodeForVolumes, requirement: Requirement): Requirement {
   const key = PRESENT_NAMES[requirement.key];
   return key === undefined || Object.hasOwn(labels, requirement.key) ? requirement : { ...requirement, key };
 }
 
-function explain(place: VolumePlace, node: VolumeSite): string {
+function explain(place: VolumeNodeRule, node: NodeForVolumes): string {
   const alternatives =
     place.kind === 'zone-labels' ? [place.requirements] : place.terms.map(({ expressions, fields }) => [...expressions, ...fields]);
   if (alternatives.length === 0)
@@ -66,16 +66,16 @@ function inWords({ key, operator, values }: Requirement): string {
 
 // Disks that pods name without a claim: a node lets the same one in twice only where both pods only read it (kube-scheduler's VolumeRestrictions).
 
-export function disksQuarrel(left: LoneDisk, right: LoneDisk): boolean {
+export function disksQuarrel(left: InlineDisk, right: InlineDisk): boolean {
   if (left.kind !== right.kind || (left.readOnly && right.readOnly)) return false;
   return left.ids.some((id) => right.ids.includes(id));
 }
 
-export function takenDisk(wanted: readonly LoneDisk[], used: readonly LoneDisk[]): LoneDisk | undefined {
+export function takenDisk(wanted: readonly InlineDisk[], used: readonly InlineDisk[]): InlineDisk | undefined {
   return wanted.find((disk) => used.some((other) => disksQuarrel(disk, other)));
 }
 
-export function refusedByDisks({ loneDisks = [] }: Pick<PodShape, 'loneDisks'>, used: readonly LoneDisk[]): readonly FitReason[] {
+export function refusedByDisks({ loneDisks = [] }: Pick<PodShape, 'loneDisks'>, used: readonly InlineDisk[]): readonly FitReason[] {
   const taken = takenDisk(loneDisks, used);
   if (taken === undefined) return [];
   return [

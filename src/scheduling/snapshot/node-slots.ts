@@ -7,13 +7,13 @@ import type { Node } from '../../domain/node.ts';
 import type { HostPort, Pod, PodShape } from '../../domain/pod.ts';
 import type { ResourceNames, Resources } from '../../domain/resources.ts';
 import { attachLimit, withAttachSlots, requestsAlone, SharedVolumes, type CompiledVolume } from '../volumes/attachments.ts';
-import type { LoneDisk } from '../../domain/volumes.ts';
+import type { InlineDisk } from '../../domain/volumes.ts';
 import { takenDisk } from '../predicates/volumes.ts';
 import { fitsFree, needOf, type Need } from '../predicates/resources-fit.ts';
 import { bug } from './undo-log.ts';
 
 const NO_PORTS: readonly HostPort[] = [];
-const NO_DISKS: readonly LoneDisk[] = [];
+const NO_DISKS: readonly InlineDisk[] = [];
 
 /** What a pod takes of a node, worked out before. */
 interface Taking {
@@ -28,7 +28,7 @@ export class NodeSlots {
   readonly #pods: (readonly Pod[])[] = [];
   readonly #ports: HostPort[][] = [];
   /** By slot; only of slots that have some. */
-  readonly #disks = new Map<number, LoneDisk[]>();
+  readonly #disks = new Map<number, InlineDisk[]>();
   readonly #volumes = new SharedVolumes();
   /** The pod lists that are copies of ours and may be edited. */
   readonly #ownList: boolean[] = [];
@@ -105,7 +105,7 @@ export class NodeSlots {
     return this.#ports[slot] ?? NO_PORTS;
   }
 
-  disksAt(slot: number): readonly LoneDisk[] {
+  disksAt(slot: number): readonly InlineDisk[] {
     return this.#disks.get(slot) ?? NO_DISKS;
   }
 
@@ -212,7 +212,7 @@ export class NodeSlots {
     }
   }
 
-  #giveBackDisks(slot: number, disks: readonly LoneDisk[]): void {
+  #giveBackDisks(slot: number, disks: readonly InlineDisk[]): void {
     const left = [...this.disksAt(slot)];
     for (const disk of disks) left.splice(left.indexOf(disk), 1);
     if (left.length > 0) this.#disks.set(slot, left);

@@ -5,7 +5,7 @@ import { projectResourceQuota, quotaUseOf, type ResourceQuotaJson } from '../../
 import { Shapes } from '../../../src/kubernetes/projection/pod-shape.ts';
 import type { PodSpecJson } from '../../../src/kubernetes/api/core-json.ts';
 import type { CapacityObjects } from '../../../src/domain/capacity-objects.ts';
-import { allowances, bufferStatus } from '../../../src/planning/capacity-objects/buffer-status.ts';
+import { quotaAllowances, bufferStatus } from '../../../src/planning/capacity-objects/buffer-status.ts';
 import { resourceNames as names, START_MS } from '../../support/builders.ts';
 
 const SPEC: PodSpecJson = {
@@ -38,7 +38,7 @@ function objects(
   };
 }
 const left = (...given: Parameters<typeof objects>) =>
-  Object.fromEntries([...allowances(objects(...given), names)].map(([uid, { replicas }]) => [uid.slice(4), replicas]));
+  Object.fromEntries([...quotaAllowances(objects(...given), names)].map(([uid, { replicas }]) => [uid.slice(4), replicas]));
 
 describe('what quotas leave to buffers', () => {
   it('the oldest buffer has its share first, then by name, and only of its own namespace', () => {
@@ -88,7 +88,7 @@ describe('what quotas leave to buffers', () => {
         nowMs: START_MS,
         controls: true,
         injects: false,
-        allowances: allowances(all, names),
+        allowances: quotaAllowances(all, names),
       });
     };
     const words = ({ conditions, replicas }: ReturnType<typeof say>) => [

@@ -1,11 +1,11 @@
 /** Buffers: how large, when they count, and what their room does to scale-up and scale-down. */
 import { describe, expect, it } from 'vitest';
 import type { CapacityBuffer, CapacityObjects, CapacityStatus, StatusCondition } from '../../../src/domain/capacity-objects.ts';
-import type { HeldRoom } from '../../../src/domain/plan.ts';
-import { helplessBufferEvents } from '../../../src/planning/explain/scale-up-events.ts';
+import type { ReservedRoom } from '../../../src/domain/plan.ts';
+import { buffersWithoutScaleUpEvents } from '../../../src/planning/explain/scale-up-events.ts';
 import { bufferPods, bufferSize } from '../../../src/planning/capacity-objects/buffer-pods.ts';
 import { bufferStatus } from '../../../src/planning/capacity-objects/buffer-status.ts';
-import { withHeldRoom } from '../../../src/planning/state/reserved-room.ts';
+import { withReservedPods } from '../../../src/planning/state/reserved-room.ts';
 import { planScaleDown } from '../../../src/planning/scale-down/plan.ts';
 import { emptyLoopState } from '../../../src/planning/state/loop-state.ts';
 import { ClusterSnapshot } from '../../../src/scheduling/snapshot/cluster-snapshot.ts';
@@ -168,20 +168,20 @@ describe('the room of buffers', () => {
     const capacity = { ...objects(aBuffer({ status: ready(2) })), podTemplates };
     const plan = planFor({ groups: [aGroup({ id: 'a', target: 0 })], capacity, capacityPolicy: on });
     expect(growth(plan)).toEqual([]);
-    expect(helplessBufferEvents(plan).map(({ message }) => message)).toEqual([
+    expect(buffersWithoutScaleUpEvents(plan).map(({ message }) => message)).toEqual([
       "capacity buffer didn't trigger scale-up: 1 unsupported dynamic-resource-allocation: resource claim gpu",
     ]);
   });
 
   const nodes = ['p-0', 'p-1'].map((name) => aNode({ name, cpu: '4', memory: '16Gi' }));
-  const downWith = (held: readonly HeldRoom[], pods: readonly ReturnType<typeof aPod>[]) => {
-    const observation = withHeldRoom(observe({ groups: [pool('p', 2)], nodes, pods }), held);
+  const downWith = (held: readonly ReservedRoom[], pods: readonly ReturnType<typeof aPod>[]) => {
+    const observation = withReservedPods(observe({ groups: [pool('p', 2)], nodes, pods }), held);
     const snapshot = new ClusterSnapshot({ names: resourceNames });
     snapshot.sync(observation.cluster);
     const state = { ...emptyLoopState(START_MS), unneededSince: sinceMinutes(11, ['p-0', 'p-1']), lastScaleUpMs: 0 };
     return planScaleDown({ observation, state, policy: aPolicy(), names: resourceNames, snapshot, scaleUpPlanned: false });
   };
-  const claims = (replicas: number, cpu: string, node: string): readonly HeldRoom[] =>
+  const claims = (replicas: number, cpu: string, node: string): readonly ReservedRoom[] =>
     bufferPods(objects(aBuffer({ status: ready(replicas) }), { cpu }), START_MS).map((pod) => ({ pod, node }));
 
   it('QX09: a node with nothing but the room of a buffer goes when the room is elsewhere, as an empty one', () => {

@@ -13,14 +13,18 @@ import type { InstanceState } from '../../../src/domain/node-group.ts';
 import type { Increase } from '../../../src/domain/plan.ts';
 import type { Pod } from '../../../src/domain/pod.ts';
 import {
-  agedStatus,
-  answeredStatus,
+  statusOverTime,
+  statusAfterTurn,
   bookedPods,
   dueRequests,
   rememberTurn,
   staleRequests,
 } from '../../../src/planning/capacity-objects/provisioning-requests.ts';
-import { brokenOrder, rememberOrder, trackOrders } from '../../../src/planning/capacity-objects/request-orders.ts';
+import {
+  failedRequestIncrease,
+  recordRequestIncreases,
+  trackRequestIncreases,
+} from '../../../src/planning/capacity-objects/request-orders.ts';
 import { emptyLoopState } from '../../../src/planning/state/loop-state.ts';
 import { planScaleUp } from '../../../src/planning/scale-up/plan.ts';
 import {
@@ -189,8 +193,8 @@ describe('what a turn finds', () => {
 });
 
 describe('what is said after a turn', () => {
-  const after = (outcome: Parameters<typeof answeredStatus>[1], change: Partial<ProvisioningRequest> = {}) =>
-    words(answeredStatus(aRequest('r', change), outcome, START_MS));
+  const after = (outcome: Parameters<typeof statusAfterTurn>[1], change: Partial<ProvisioningRequest> = {}) =>
+    words(statusAfterTurn(aRequest('r', change), outcome, START_MS));
   it.each([
     ['found', {}, ['Accepted True Accepted', 'Provisioned True CapacityIsFound']],
     ['unchecked', {}, ['Accepted True Accepted', 'Provisioned False FailedToCheckCapacity']],
@@ -238,7 +242,7 @@ describe('what is granted', () => {
   });
 
   it('is revoked when nodes of its order do not come, while it is held', () => {
-    const aged = (nowMs: number, broken?: string) => words(agedStatus(granted, observe({ requests: [granted], nowMs }), on, broken));
+    const aged = (nowMs: number, broken?: string) => words(statusOverTime(granted, observe({ requests: [granted], nowMs }), on, broken));
     expect(aged(START_MS)).toHaveLength(2);
     expect(aged(START_MS, 'AllocationFailed')).toContain('CapacityRevoked True CapacityIsNotFound');
     expect(aged(START_MS + 10 * MINUTE, 'AllocationFailed')).toContain('BookingExpired True CapacityReservationTimeExpired');
@@ -246,14 +250,14 @@ describe('what is granted', () => {
 
   it('QX13: consumed by all of its pods it is over, by fewer it is not, and after ten minutes it is over all the same', () => {
     const aged = (pods: readonly Pod[], nowMs = START_MS) =>
-      words(agedStatus(granted, observe({ requests: [granted], pods, nowMs, nodes: 3 }), on));
+      words(statusOverTime(granted, observe({ requests: [granted], pods, nowMs, nodes: 3 }), on));
     expect(aged([consumer('a-0'), consumer('a-1')])).toContain('BookingExpired True CapacityBookingConsumed');
     expect(aged([consumer('a-0')])).toHaveLength(2);
     expect(aged([], START_MS + 10 * MINUTE)).toContain('BookingExpired True CapacityReservationTimeExpired');
   });
 
   it('a request that is never granted fails after a week, one without its template after a minute, and both are deleted a week later', () => {
-    const age = (request: ProvisioningRequest, nowMs: number) => agedStatus(request, observe({ requests: [request], nowMs }), on);
+    const age = (request: ProvisioningRequest, nowMs: number) => statusOverTime(request, observe({ requests: [request], nowMs }), on);
     const old = aRequest('r');
     expect(age(old, START_MS)).toBe(old.status);
     const failed = age(old, START_MS + 7 * DAY);
@@ -273,7 +277,7 @@ describe('what is granted', () => {
       const observation = observe({ requests: [request] });
       const { podTemplates: _there, ...capacity } = observation.cluster.capacity ?? {};
       const known = templates === undefined ? capacity : { ...capacity, podTemplates: templates };
-      return words(agedStatus(request, { ...observation, cluster: { ...observation.cluster, capacity: known } }, on)).at(-1);
+      return words(statusOverTime(request, { ...observation, cluster: { ...observation.cluster, capacity: known } }, on)).at(-1);
     };
     const held = aRequest('r', { status: said(is('Accepted'), is('Provisioned', START_MS - 2 * MINUTE)) });
     expect(of(held, new Map())).toBe('Failed True FailedToBookCapacity');
@@ -288,15 +292,15 @@ describe('an order of which all is wanted or nothing', () => {
   const A = nodeGroupId('a');
   const increase: Increase = { group: A, from: 0, to: 2, version: 'v', pods: [], cause: 'pods' };
   const started: LoopState = { ...emptyLoopState(START_MS), requests: { served: true, retries: new Map() } };
-  const ordered = rememberOrder(started, 'uid-r', [{ increase, outcome: { kind: 'accepted', group: A, target: 2 } }], START_MS);
+  const ordered = recordRequestIncreases(started, 'uid-r', [{ increase, outcome: { kind: 'accepted', group: A, target: 2 } }], START_MS);
   const coming = new Map([[A, { group: A, nodes: 2, requestedAtMs: START_MS, expectedByMs: START_MS + DAY }]]);
   const failed = (atMs: number) => new Map([[A, { untilMs: atMs + DAY, durationMs: DAY, lastFailureMs: atMs, cause: 'AllocationFailed' }]]);
   const look = (state: Partial<LoopState>, machines: readonly InstanceState[], change: Partial<Setting> = {}) => {
     const instances = machines.map((is, at) => anInstance({ node: `a-${at}`, state: is }));
     const setting = { requests: [aRequest('r')], groups: [aGroup({ id: 'a', target: 2, instances })], nowMs: START_MS + MINUTE, ...change };
-    return trackOrders({ ...ordered, ...state }, observe(setting));
+    return trackRequestIncreases({ ...ordered, ...state }, observe(setting));
   };
-  const why = (...given: Parameters<typeof look>) => brokenOrder(look(...given), 'uid-r');
+  const why = (...given: Parameters<typeof look>) => failedRequestIncrease(look(...given), 'uid-r');
 
   it.each<[string, string | undefined, number, Parameters<typeof look>]>([
     ['is on its way', undefined, 1, [{ increases: coming }, ['running', 'creating']]],
@@ -315,6 +319,6 @@ describe('an order of which all is wanted or nothing', () => {
 
   it('is none where nothing was accepted', () => {
     const refused = [{ increase, outcome: { kind: 'refused', group: A, reason: 'x' } as const }];
-    expect(rememberOrder(started, 'uid-r', refused, START_MS)).toBe(started);
+    expect(recordRequestIncreases(started, 'uid-r', refused, START_MS)).toBe(started);
   });
 });

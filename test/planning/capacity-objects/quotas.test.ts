@@ -2,11 +2,11 @@
 import { describe, expect, it } from 'vitest';
 import * as fc from 'fast-check';
 import type { CapacityQuota } from '../../../src/domain/capacity-objects.ts';
-import { describeSkip } from '../../../src/domain/reasons.ts';
 import { quotaStatus } from '../../../src/planning/capacity-objects/capacity-quotas.ts';
 import { explainSkip } from '../../../src/planning/explain/refusals.ts';
 import { aGroup, aNode, anInstance, aPod, aQuota, aTemplate, resourceNames, START_MS } from '../../support/builders.ts';
 import { growth, planFor, skipOf } from '../scale-up/world.ts';
+import { describeSkip } from '../../../src/planning/explain/describe-reasons.ts';
 
 const ZONE = 'topology.kubernetes.io/zone';
 const inZone = (zone: string): CapacityQuota['selector'] => ({ requirements: [{ key: ZONE, operator: 'In', values: [zone] }] });

@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { nodeGroupId } from '../../../src/domain/ids.ts';
 import type { Backoff } from '../../../src/domain/loop-state.ts';
 import { publishVerdicts } from '../../../src/observers/metrics/loop-metrics.ts';
-import { helplessEvents } from '../../../src/planning/explain/scale-up-events.ts';
-import { classOf, smallestFix, VERDICT_CLASSES, type VerdictClass } from '../../../src/planning/explain/refusal-class.ts';
+import { podsWithoutScaleUpEvents } from '../../../src/planning/explain/scale-up-events.ts';
+import { classifyVerdict, smallestFix, VERDICT_CLASSES, type VerdictClass } from '../../../src/planning/explain/refusal-class.ts';
 import { createMetrics } from '../../../src/telemetry/metrics.ts';
 import { aGroup, anInstance, aNode, aPod, aTemplate, START_MS } from '../../support/builders.ts';
 import { valueOf } from '../../loop/support.ts';
@@ -70,7 +70,7 @@ describe('classes of verdicts', () => {
     const pod = aPod({ cpu, shape: { cpu, nodeSelector }, ...(expected === 'ignored' ? { nominatedNodeName: 'gone' } : {}) });
     const plan = planFor({ ...world, pods: [pod, aPod({ nominatedNodeName: 'gone' })] });
     const verdict = plan.verdicts.get(pod)!;
-    expect(classOf(verdict)).toBe(expected);
+    expect(classifyVerdict(verdict)).toBe(expected);
 
     const metrics = createMetrics();
     publishVerdicts(plan, START_MS, metrics);
@@ -81,7 +81,7 @@ describe('classes of verdicts', () => {
       expect([each, await valueOf(metrics.cluster.oldestPod, { verdict: each })]).toEqual([each, ageSeconds]);
     }
 
-    const events = helplessEvents(plan).map(({ message }) => message);
+    const events = podsWithoutScaleUpEvents(plan).map(({ message }) => message);
     expect(events).toHaveLength(verdict.kind === 'helpless' ? 1 : 0);
     if (fix === undefined) expect(events.join()).not.toContain('What would help');
     else expect(events[0]).toContain(`. What would help: ${fix}`);
@@ -100,7 +100,7 @@ describe('classes of verdicts', () => {
     const plan = planFor({ groups: [small, group({ id: 'full', maxSize: 0 })], pods: [aPod({ cpu: '1' })] });
     const [verdict] = [...plan.verdicts.values()];
     if (verdict?.kind !== 'helpless') throw new Error('helped');
-    expect(classOf(verdict)).toBe('blocked-by-max');
+    expect(classifyVerdict(verdict)).toBe('blocked-by-max');
     expect(smallestFix(verdict.byGroup)).toBe('raise max of full above 0');
   });
 

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { nodeGroupId } from '../../../src/domain/ids.ts';
 import type { LoopState } from '../../../src/domain/loop-state.ts';
 import { reduceIncrease, reduceObservation } from '../../../src/planning/state/loop-state.ts';
-import { classOf } from '../../../src/planning/explain/refusal-class.ts';
+import { classifyVerdict } from '../../../src/planning/explain/refusal-class.ts';
 import { aCluster, aGroup, anObservation, aPod, START_MS } from '../../support/builders.ts';
 import { aPolicy, growth, NO_STATE, planFor, skipOf, verdictOf, type World } from '../scale-up/world.ts';
 
@@ -37,13 +37,13 @@ describe('a group grows by so many nodes within a minute', () => {
     const verdict = verdictOf(plan, waiting[0]!)!;
     expect(skipOf(plan, 'a')).toEqual({ kind: 'ramp', perMinute: 4, untilMs: START_MS + 40_000 });
     expect(verdict).toMatchObject({ kind: 'helpless', byGroup: [{ group: 'a', skip: { kind: 'ramp' } }] });
-    expect(classOf(verdict)).toBe('coming');
+    expect(classifyVerdict(verdict)).toBe('coming');
   });
 
   it('what a part of the pods is asked for, the others wait for, too', () => {
     const waiting = pods(6);
     const plan = ramped({ groups: [group('a')], pods: waiting });
-    const verdicts = waiting.map((pod) => classOf(verdictOf(plan, pod)!));
+    const verdicts = waiting.map((pod) => classifyVerdict(verdictOf(plan, pod)!));
     expect(verdicts.filter((verdict) => verdict === 'helped')).toHaveLength(4);
     expect(verdicts.filter((verdict) => verdict === 'coming')).toHaveLength(2);
   });

@@ -5,7 +5,7 @@ import { nodeGroupId } from '../../../src/domain/ids.ts';
 import type { LoopState, Stockout } from '../../../src/domain/loop-state.ts';
 import type { NodeGroup } from '../../../src/domain/node-group.ts';
 import type { CloudEvent } from '../../../src/domain/observation.ts';
-import { classOf } from '../../../src/planning/explain/refusal-class.ts';
+import { classifyVerdict } from '../../../src/planning/explain/refusal-class.ts';
 import { emptyLoopState, reduceObservation } from '../../../src/planning/state/loop-state.ts';
 import { aCloud, aCluster, aGroup, anObservation, aPod, aTemplate, START_MS } from '../../support/builders.ts';
 import { aPolicy as fullPolicy } from '../../support/policy.ts';
@@ -158,7 +158,7 @@ describe('when a lack is over', () => {
     const plan = planFor({ groups: [group('a')], pods: waiting, state: { stockouts: over, increases: flying } });
     expect(growth(plan)).toEqual([]);
     expect(skipOf(plan, 'a')).toEqual({ kind: 'probing', code: 'AllocationFailed' });
-    expect(waiting.map((pod) => classOf(verdictOf(plan, pod)!))).toContain('coming');
+    expect(waiting.map((pod) => classifyVerdict(verdictOf(plan, pod)!))).toContain('coming');
   });
 
   it('a larger size of the family is tried in the same way, a smaller one is free', () => {
