@@ -11,14 +11,14 @@ import type { Policy } from '../domain/policy.ts';
 import { emptyLoopState } from '../planning/state/loop-state.ts';
 import { afterClockShift } from '../planning/state/after-restart.ts';
 import { ClusterSnapshot } from '../scheduling/snapshot/cluster-snapshot.ts';
-import { CapacityStatuses } from './capacity-objects/statuses.ts';
+import { CapacityStatuses } from './capacity-objects/capacity-statuses.ts';
+import { currentPolicy } from './deps/current-policy.ts';
 import type { LoopDeps, LoopSettings } from './deps/loop-deps.ts';
 import { DrainRunner } from './scale-down/drain-runner.ts';
 import { PreemptionResponder } from './scale-down/spot-preemption.ts';
 import type { LoopListener, LoopReport, LoopTriggerCause } from '../domain/loop-report.ts';
 import { runOnce } from './run-once.ts';
 import { LoopTrigger } from './trigger.ts';
-import { defined } from '../lib/defined.ts';
 
 export class Autoscaler {
   #deps: LoopDeps;
@@ -102,7 +102,7 @@ export class Autoscaler {
           runner: this.#runner,
           responder: this.#responder,
           statuses: this.#statuses,
-          deps: { ...this.#deps, policy: currentPolicy(this.#deps.policy, this.#deps) },
+          deps: { ...this.#deps, policy: currentPolicy(this.#deps.policy, this.#deps, this.#deps.clock.now()) },
           settings: this.#settings,
           stopping: this.#stopping.signal,
         },
@@ -178,16 +178,6 @@ export class Autoscaler {
       }
     }
   }
-}
-
-/**
- * The policy with the priority rules and list prices of this moment. Read once per loop, so that all of its plans and their
- * record use the same rules and prices.
- */
-export function currentPolicy(policy: Policy, { priorities, prices, clock }: Pick<LoopDeps, 'priorities' | 'prices' | 'clock'>): Policy {
-  const levels = priorities?.current().levels;
-  const listPrices = prices?.current(clock.now());
-  return { ...policy, scaleUp: { ...policy.scaleUp, ...defined({ priorities: levels, listPrices }) } };
 }
 
 /** Later steps still run and may fail as a consequence: the error that demands an exit is picked. */

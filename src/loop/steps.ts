@@ -1,4 +1,4 @@
-/** Runs the steps of one loop: times each, and turns what one throws into a classified, counted failure. */
+/** Runs the steps of one loop: measures each, and turns an exception into a classified and counted failure. */
 import { asAutoscalerError, reactionTo, type AutoscalerError, type Reaction } from '../lib/errors.ts';
 import type { LoopDeps } from './deps/loop-deps.ts';
 import type { StepFailure, StepName } from '../domain/loop-report.ts';
@@ -14,7 +14,7 @@ export class Steps {
     this.#deps = deps;
   }
 
-  /** The step's value, or its failure; never throws. */
+  /** Returns the step's value or its failure. Never throws. */
   async run<Value>(step: StepName, action: () => Value | Promise<Value>): Promise<StepOutcome<Value>> {
     const startMs = this.#deps.clock.monotonic();
     try {
@@ -37,7 +37,7 @@ export class Steps {
     const stack = error.kind === 'bug' ? { stack: error.cause instanceof Error ? error.cause.stack : error.stack } : {};
     this.#deps.log.error(
       { step, kind: error.kind, error: error.message, code: error.code, ...error.context, ...stack },
-      'a step of the loop failed',
+      'Loop step failed',
     );
   }
 

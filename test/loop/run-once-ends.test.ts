@@ -129,7 +129,9 @@ describe('a mark that comes up while we run', () => {
     await stage.clock.advance(1_000);
     await stage.runOnce();
     expect(stage.cluster.nodes.get('a-0')).toMatchObject({ taints: [], unschedulable: false });
-    expect(stage.lines.filter(({ msg }) => msg.startsWith('Somebody else marked a node'))).toMatchObject([{ node: 'a-0', level: 'warn' }]);
+    expect(stage.lines.filter(({ msg }) => msg.startsWith('Node is being deleted by another component'))).toMatchObject([
+      { node: 'a-0', level: 'warn' },
+    ]);
   });
 
   it('is ours when we wrote it: what could not be taken off at once is taken off by the next loop', async () => {

@@ -25,7 +25,7 @@ describe('a loop that grows', () => {
     const told = stage.cluster.events.map((event) => `${event.subject.kind} ${event.reason}`);
     expect(told.filter((line) => line === 'Pod TriggeredScaleUp')).toHaveLength(6);
     expect(told.filter((line) => line === 'ConfigMap ScaledUpGroup')).toHaveLength(1);
-    expect(stage.lines.map((line) => [line.level, line.msg])).toEqual([['info', 'scale-up accepted']]);
+    expect(stage.lines.map((line) => [line.level, line.msg])).toEqual([['info', 'Scale-up accepted']]);
     expect(stage.lines[0]).toMatchObject({ loopId: 1, nodeGroup: 'a', from: 0, to: 2, pods: 6 });
     expect(await valueOf(stage.metrics.cluster.pods, { verdict: 'helped' })).toBe(6);
   });
@@ -71,7 +71,7 @@ describe('a loop that grows', () => {
     };
     const report = await stage.runOnce();
     expect(report.rounds).toHaveLength(3);
-    expect(report).toMatchObject({ unsettled: true, outcome: 'completed' });
+    expect(report).toMatchObject({ replanSoon: true, outcome: 'completed' });
     expect(report.state.backoffs.size).toBe(0);
   });
 
@@ -80,7 +80,7 @@ describe('a loop that grows', () => {
     stage.cloud.onIncrease = ({ group }) => ({ kind: 'conflict', group, observed: 0 });
     const report = await stage.runOnce();
     expect(report.rounds).toHaveLength(1);
-    expect(report).toMatchObject({ unsettled: false, outcome: 'completed' });
+    expect(report).toMatchObject({ replanSoon: false, outcome: 'completed' });
     expect(report.state.backoffs.size).toBe(0);
   });
 
@@ -145,7 +145,7 @@ describe('a loop that grows', () => {
     const second = await stage.runOnce();
     expect([first.outcome, second.outcome]).toEqual(['completed', 'completed']);
     expect(targetOf(stage, 'b')).toBe(1);
-    expect(stage.lines.filter((line) => line.msg === 'scale-up failed').map((line) => line['nodeGroup'])).toContain('a');
+    expect(stage.lines.filter((line) => line.msg === 'Scale-up failed').map((line) => line['nodeGroup'])).toContain('a');
   });
 
   it.each(['BL14: the first fails, the second is tried all the same', 'BL15: both fail, both rest'])(

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { AutoscalerError } from '../../src/lib/errors.ts';
-import type { LoopState, SeenMark } from '../../src/domain/loop-state.ts';
+import type { LoopState, SeenDeletionTaint } from '../../src/domain/loop-state.ts';
 import { nodeGroupId } from '../../src/domain/ids.ts';
 import type { Instance } from '../../src/domain/node-group.ts';
 import type { ScaleDownPlan } from '../../src/domain/plan.ts';
@@ -152,7 +152,7 @@ describe('leftovers', () => {
     readonly inFlight?: readonly string[];
     readonly deleting?: boolean;
     readonly cordon?: boolean;
-    readonly seen?: SeenMark;
+    readonly seen?: SeenDeletionTaint;
     readonly freed: boolean;
     readonly cordoned: boolean;
   }

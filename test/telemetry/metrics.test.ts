@@ -73,7 +73,7 @@ function aReport(part: Partial<LoopReport>): LoopReport {
     rounds: [],
     removed: [],
     failures: [],
-    unsettled: false,
+    replanSoon: false,
     observation: undefined,
     state: emptyLoopState(START_MS),
     startedAtMs: START_MS,

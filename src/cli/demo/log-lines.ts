@@ -20,17 +20,18 @@ type Sentence = (line: LogLine) => string;
 
 /** Keyed by the static message of the log line. */
 const SENTENCES: Readonly<Record<string, Sentence>> = {
-  'scale-up accepted': (line) => `${group(line)} ${line.from} -> ${line.to}, for ${line.pods} pods that fit nowhere`,
-  'scale-up withheld': (line) => `${group(line)} ${line.from} -> ${line.to} would be asked for, for ${line.pods} pods that fit nowhere`,
-  'somebody else changed the group; planning again': (line) =>
+  'Scale-up accepted': (line) => `${group(line)} ${line.from} -> ${line.to}, for ${line.pods} pods that fit nowhere`,
+  'Scale-up withheld by the dry run': (line) =>
+    `${group(line)} ${line.from} -> ${line.to} would be asked for, for ${line.pods} pods that fit nowhere`,
+  'Node group changed by another writer; planning again': (line) =>
     `${group(line)} is at ${line.observed} and not at ${line.from} any more (412): planning again`,
-  'scale-up failed': (line) => `${group(line)} could not grow: ${line.code ?? line.reason ?? 'see the log'}`,
-  'A node is being removed.': (line) =>
+  'Scale-up failed': (line) => `${group(line)} could not grow: ${line.code ?? line.reason ?? 'see the log'}`,
+  'Node removal started': (line) =>
     `${line.node} ${line.dryRun === true ? 'would go' : 'goes'}: ${line.cause}${use(line)}, ${line.pods} pods to move`,
-  'A node is being deleted.': (line) =>
+  'Node deletion accepted': (line) =>
     line.dryRun === true ? `${line.node} would be deleted` : `${line.node} is drained and being deleted`,
-  'A removal was given up and undone.': (line) => `${line.node} stays: ${line.reason}`,
-  'Instances that are no nodes are being deleted.': (line) => `${group(line)}: machines that Azure could not provide are cleared away`,
+  'Node removal given up and undone': (line) => `${line.node} stays: ${line.reason}`,
+  'Deleting instances that never registered as nodes': (line) => `${group(line)}: machines that Azure could not provide are cleared away`,
 };
 
 /** One sentence for a decision, undefined for everything else a daemon logs. */

@@ -10,6 +10,8 @@ import type { ResourceNames } from '../../domain/resources.ts';
 import { PRIORITY_RULES_NAME } from '../../observers/events/priority-rule-events.ts';
 import { connectBoth, type ConnectInput, type Connections } from '../connect/connect.ts';
 import { defined } from '../../lib/defined.ts';
+import { currentPolicy } from '../../loop/deps/current-policy.ts';
+import { LEARNED_TEMPLATES } from '../connect/config-map-stores.ts';
 
 export interface Live {
   readonly observation: Observation;
@@ -31,7 +33,11 @@ export async function observeLive(input: Omit<ConnectInput, 'signal'>, signal: A
     const nowMs = input.clock.now();
     const cluster = kubernetes.reader.observe(nowMs);
     const observation = { loopId: 1, nowMs, cluster, cloud: cloud.observe(cluster, nowMs) };
-    return { observation, policy: policyNow(connections, config, nowMs), names };
+    return {
+      observation,
+      policy: currentPolicy(config.policy, { ...defined({ priorities: connections.rules, prices: connections.cloud.prices }) }, nowMs),
+      names,
+    };
   } finally {
     work.abort();
     await Promise.allSettled([cloud.close(), kubernetes.close()]);
@@ -55,17 +61,10 @@ async function readRules({ kubernetes, rules }: Connections, config: Config, sig
 /** What a daemon learned of the pools' nodes, if one kept it and we may see it. */
 async function learn({ kubernetes, cloud }: Connections, signal: AbortSignal): Promise<void> {
   try {
-    const text = await kubernetes.keepText('aks-autoscaler-templates', 'templates.json').read(signal);
+    const text = await kubernetes.keepText(LEARNED_TEMPLATES.configMap, LEARNED_TEMPLATES.key).read(signal);
     if (text !== undefined) cloud.restoreTemplates(text);
   } catch (thrown) {
     // Who may not read it plans from what VM sizes promise.
     if (asAutoscalerError(thrown).kind === 'cancelled') throw thrown;
   }
-}
-
-function policyNow({ cloud, rules }: Connections, { policy }: Config, nowMs: number): Policy {
-  const levels = rules?.current().levels;
-  const listPrices = cloud.prices?.current(nowMs);
-  const current = { ...defined({ priorities: levels, listPrices }) };
-  return { ...policy, scaleUp: { ...policy.scaleUp, ...current } };
 }

@@ -1,3 +1,4 @@
+/** What the loop uses of the world, and its settings. Must not know any implementation. */
 import type { LoopGauges } from '../../domain/loop-report.ts';
 import type { Policy } from '../../domain/policy.ts';
 import type { CloudNodeGroups } from '../../domain/ports/cloud.ts';
@@ -14,15 +15,15 @@ export interface LoopSettings {
   readonly scanIntervalMs: number;
   readonly batchIdleMs: number;
   readonly batchMaxMs: number;
-  /** Whether pods and the cloud's news may start a loop before the scan interval is over. */
+  /** Whether pending pods and changes in the cloud may start a loop before the scan interval is over. */
   readonly startEarly: boolean;
-  /** Plans made in one loop at most, the first included. */
+  /** Maximum number of plans per loop, including the first. */
   readonly maxPlansPerLoop: number;
   /** Namespace of the object that carries events about groups. */
   readonly namespace: string;
 }
 
-/** The world as the loop sees it: ports, time, and where to say things. */
+/** The world as the loop sees it: ports, time, logs and metrics. */
 export interface LoopDeps {
   readonly clock: Clock;
   readonly log: Log;
@@ -34,24 +35,24 @@ export interface LoopDeps {
   readonly cluster: ClusterReader;
   readonly tainter: NodeTainter;
   readonly evictor: PodEvictor;
-  /** Absent: controllers that are not watched are trusted to exist. */
+  /** If absent, controllers that are not watched are assumed to exist. */
   readonly owners?: OwnerReader;
   readonly events: EventRecorder;
   readonly journal: DecisionJournal;
-  /** Absent: nothing is said to those who ask for capacity. */
+  /** If absent, no status of a capacity object is written. */
   readonly capacityObjects?: CapacityObjectWriter;
-  /** Rules of the priority expander that may change while the loop runs; those of the policy hold where it has none. */
+  /** Rules of the priority expander that may change while the loop runs. If it has none, the policy's rules hold. */
   readonly priorities?: PriorityRulesReader;
-  /** List prices of VM sizes. Absent: none are read. */
+  /** List prices of VM sizes. If absent, none are used. */
   readonly prices?: PriceTableReader;
 }
 
-/** What a removal needs of the world. */
+/** What a removal uses of the world. */
 export interface DrainDeps {
   readonly reader: ClusterReader;
   readonly tainter: NodeTainter;
   readonly evictor: PodEvictor;
-  /** Absent: controllers that are not watched are trusted to exist. */
+  /** If absent, controllers that are not watched are assumed to exist. */
   readonly owners?: OwnerReader;
   readonly cloud: CloudNodeGroups;
   readonly events: EventRecorder;
@@ -59,6 +60,6 @@ export interface DrainDeps {
   readonly log: Log;
   readonly metrics: Metrics;
   readonly policy: Policy;
-  /** Called whenever a removal has ended, so that a loop can be started early. */
+  /** Called after each removal, so that a loop can start early. */
   readonly onEnd?: () => void;
 }

@@ -1,7 +1,7 @@
 /**
- * The loop's ports for a dry run: reads are the real ones, every write goes on record instead. So that a removal can be
- * followed to its end, pods whose eviction was withheld are read as gone for a while; nothing else is made up, and what a
- * view shows is always the world.
+ * The loop's ports for a dry run: reads are real, and every write is recorded instead of carried out. A removal must run to
+ * its end, so pods whose eviction was withheld are read as gone for a while. Nothing else is made up. Must not know what
+ * is planned.
  */
 import type { Clock } from '../../lib/clock.ts';
 import type { PodUid } from '../../domain/ids.ts';
@@ -13,11 +13,11 @@ import { createMetrics, type Metrics } from '../../telemetry/metrics.ts';
 import type { LoopDeps } from '../deps/loop-deps.ts';
 import type { WithheldWrites } from './withheld-writes.ts';
 
-/** As long as a deletion that shows no effect is believed in; the node is then judged anew, with its pods. */
+/** As long as a deletion without effect is assumed to run. Then the node is planned again, with its pods. */
 const GONE_FOR_MS = 600_000;
 
-/** The same dependencies without a way to change the cluster or Azure. */
-export function withholding(deps: LoopDeps, writes: WithheldWrites): LoopDeps {
+/** Returns the same dependencies without a way to change the cluster or Azure. */
+export function dryRunDeps(deps: LoopDeps, writes: WithheldWrites): LoopDeps {
   const evicted = new EvictedPods(deps.clock);
   return {
     ...deps,
@@ -31,7 +31,7 @@ export function withholding(deps: LoopDeps, writes: WithheldWrites): LoopDeps {
   };
 }
 
-/** Counters of what was done count what was done: nothing. */
+/** Counters of actions stay at 0, since a dry run takes none. */
 function withoutActs(metrics: Metrics): Metrics {
   const unseen = createMetrics();
   const { unneeded, kept } = metrics.scaleDown;
@@ -98,18 +98,18 @@ function withholdingEvictor(writes: WithheldWrites, evicted: EvictedPods): PodEv
 function withholdingStatuses(writes: WithheldWrites): CapacityObjectWriter {
   return {
     writeStatus: ({ kind, namespace, name }, { after }) => {
-      const said = after.conditions.map(({ type, status, reason }) => `${type} ${status} ${reason}`).join(', ');
-      writes.record('status', `${kind} ${namespace}/${name}`, said);
+      const conditions = after.conditions.map(({ type, status, reason }) => `${type} ${status} ${reason}`).join(', ');
+      writes.record('status', `${kind} ${namespace}/${name}`, conditions);
       return Promise.resolve();
     },
     remove: ({ kind, namespace, name }) => {
-      writes.record('delete-object', `${kind} ${namespace}/${name}`, 'over and done with');
+      writes.record('delete-object', `${kind} ${namespace}/${name}`, 'finished and expired');
       return Promise.resolve();
     },
   };
 }
 
-/** An event would tell a pod's owner of help that does not come. */
+/** Events are withheld, since they would promise a pod's owner nodes that never come. */
 export function withholdingEvents(writes: WithheldWrites): EventRecorder {
   return {
     record: ({ subject, reason, message }) => writes.record('event', subjectOf(subject), `${reason}: ${message}`),
@@ -121,7 +121,7 @@ function subjectOf(subject: AutoscalerEvent['subject']): string {
   return subject.kind === 'Node' ? `Node ${subject.name}` : `${subject.kind} ${subject.namespace}/${subject.name}`;
 }
 
-/** Owns which pods a dry run has sent away lately, by its own account. */
+/** Owns the set of pods whose eviction a dry run withheld lately. */
 class EvictedPods {
   readonly #clock: Clock;
   readonly #untilMs = new Map<PodUid, number>();

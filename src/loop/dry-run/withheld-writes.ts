@@ -1,6 +1,6 @@
 /**
- * What a dry run would have written, once each: a wish that stands is one entry however many loops have it, and one log
- * line. Knows no port.
+ * The record of what a dry run would have written. A write that many loops repeat is one entry and one log line. Must not
+ * know any port.
  */
 import type { Clock } from '../../lib/clock.ts';
 import type { Log } from '../../telemetry/log.ts';
@@ -26,13 +26,13 @@ export interface WithheldDeps {
   readonly metrics: Metrics;
 }
 
-/** A wish that was not had for so long is news again. */
+/** A write that was not repeated for this long is logged again. */
 const FORGOTTEN_AFTER_MS = 3_600_000;
 const REMEMBERED = 2_000;
-/** Events and soft marks are many and follow from the rest: they are on record, and in the log on request. */
+/** These are many and follow from the rest, so they are logged at debug level only. */
 const DETAILS: ReadonlySet<WithheldKind> = new Set(['event', 'taint', 'untaint', 'status']);
 
-/** Owns the record of a dry run, the newest wishes last. Bounded: the oldest are forgotten first. */
+/** Owns the record of a dry run, newest last. It is bounded: the oldest entries are dropped first. */
 export class WithheldWrites {
   readonly #deps: WithheldDeps;
   readonly #known = new Map<string, WithheldWrite>();
@@ -61,11 +61,11 @@ export class WithheldWrites {
     metrics.dryRun.withheld.inc({ kind });
     if (stands) return;
     const facts = { write: kind, subject, detail };
-    if (DETAILS.has(kind)) log.debug(facts, 'withheld: this would have been written');
-    else log.info(facts, 'withheld: this would have been written');
+    if (DETAILS.has(kind)) log.debug(facts, 'Write withheld by the dry run');
+    else log.info(facts, 'Write withheld by the dry run');
   }
 
-  /** Oldest first by when each was last wished for. */
+  /** Sorted by the time each write was last withheld, oldest first. */
   list(): readonly WithheldWrite[] {
     return [...this.#known.values()];
   }

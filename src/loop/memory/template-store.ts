@@ -1,60 +1,60 @@
 /**
- * Keeps what was learned of the groups' nodes from one process to the next, beside the loop and never in its way. Must not
- * know what the text says, nor where it is kept.
+ * Stores the learned node templates from one process to the next, in the background of the loop. Must not know the content
+ * of the text, nor where it is stored.
  */
 import type { Clock } from '../../lib/clock.ts';
 import { asAutoscalerError } from '../../lib/errors.ts';
-import type { KeptText } from '../../domain/ports/stored-text.ts';
+import type { StoredText } from '../../domain/ports/stored-text.ts';
 import type { Log } from '../../telemetry/log.ts';
 
-/** At most one write in this time. Loops follow each other by timers that may fire a little early. */
-const LEAST_MS = 59_000;
+/** Minimum time between two writes. A little below a minute, since the loop's timers may fire early. */
+const WRITE_INTERVAL_MS = 59_000;
 
-/** What is to be kept. `revision` grows with each change of the text. */
-export interface Learner {
+/** The source of the templates. `revision` grows with each change of the text. */
+export interface TemplateLearner {
   learnedTemplates(): { readonly revision: number; readonly text: () => string };
   restoreTemplates(text: string): string | undefined;
 }
 
-export interface TemplateKeeperDeps {
-  readonly learner: Learner;
-  readonly kept: KeptText;
+export interface TemplateStoreDeps {
+  readonly learner: TemplateLearner;
+  readonly kept: StoredText;
   readonly clock: Clock;
   readonly log: Log;
 }
 
-/** Owns when the text was last written. Used by who leads, and by nobody else. */
-export class TemplateKeeper {
-  readonly #deps: TemplateKeeperDeps;
+/** Owns the time and revision of the last write. Only the leader uses it. */
+export class TemplateStore {
+  readonly #deps: TemplateStoreDeps;
   #written = 0;
   #triedAtMs = Number.NEGATIVE_INFINITY;
   #writing: Promise<void> = Promise.resolve();
   #busy = false;
 
-  constructor(deps: TemplateKeeperDeps) {
+  constructor(deps: TemplateStoreDeps) {
     this.#deps = deps;
   }
 
-  /** Takes over what an earlier process kept. What cannot be read is told and done without; throws only `cancelled`. */
+  /** Restores the templates of an earlier process. A failure is logged and ignored. Throws only `cancelled`. */
   async restore(signal: AbortSignal): Promise<void> {
     const { learner, kept, log } = this.#deps;
     try {
       const text = await kept.read(signal);
       const reason = text === undefined ? undefined : learner.restoreTemplates(text);
-      if (reason !== undefined) log.warn({ reason }, 'what was kept of the learned templates is not believed; they are learned anew');
+      if (reason !== undefined) log.warn({ reason }, 'Stored node templates not accepted; they will be learned again');
     } catch (thrown) {
       const error = asAutoscalerError(thrown);
       if (error.kind === 'cancelled') throw error;
-      log.warn({ error: error.message }, 'the learned templates could not be read; they are learned anew');
+      log.warn({ error: error.message }, 'Stored node templates could not be read; they will be learned again');
     }
   }
 
-  /** Writes what is new, at most once a minute. */
+  /** Writes a new revision, at most once a minute. */
   loopEnded(signal: AbortSignal): void {
     const { clock, learner } = this.#deps;
     const { revision, text } = learner.learnedTemplates();
     const nowMs = clock.monotonic();
-    if (this.#busy || signal.aborted || revision === this.#written || nowMs - this.#triedAtMs < LEAST_MS) return;
+    if (this.#busy || signal.aborted || revision === this.#written || nowMs - this.#triedAtMs < WRITE_INTERVAL_MS) return;
     this.#busy = true;
     this.#triedAtMs = nowMs;
     this.#writing = this.#write(text(), signal).then((written) => {
@@ -74,7 +74,7 @@ export class TemplateKeeper {
       return true;
     } catch (thrown) {
       const error = asAutoscalerError(thrown);
-      if (error.kind !== 'cancelled') this.#deps.log.warn({ error: error.message }, 'the learned templates could not be written');
+      if (error.kind !== 'cancelled') this.#deps.log.warn({ error: error.message }, 'Learned node templates could not be stored');
       return false;
     }
   }

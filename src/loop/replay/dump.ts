@@ -1,6 +1,7 @@
 /**
- * A decision as text and back: observation, state and policy by value, resource vectors by resource name (indexes differ
- * between processes), shapes once each. Reading is exact: what the planner sees after is what it saw before.
+ * Writes a decision as text and reads it back: observation, state and policy by value, each pod shape once. Resource vectors
+ * are stored by resource name, since indexes differ between processes. Reading is exact: the planner sees the same input.
+ * Must not know where dumps are stored.
  */
 import { AutoscalerError } from '../../lib/errors.ts';
 import type { LoopState } from '../../domain/loop-state.ts';
@@ -29,7 +30,7 @@ export interface Dump {
 
 /** @throws AutoscalerError `bug` when the record lacks the policy it was decided under. */
 export function dumpRecord(record: LoopRecord, names: ResourceNames): string {
-  if (record.policy === undefined) throw new AutoscalerError({ kind: 'bug' }, 'A decision without its policy cannot be replayed.');
+  if (record.policy === undefined) throw new AutoscalerError({ kind: 'bug' }, 'A decision without its policy cannot be dumped for replay.');
   const shapes = new Map<PodShape, number>();
   const encode = (value: unknown): unknown => encodeValue(value, names, shapes);
   const body = {
@@ -69,7 +70,7 @@ function parse(text: string): Readonly<Record<string, unknown>> {
   try {
     body = JSON.parse(text);
   } catch (cause) {
-    throw new AutoscalerError({ kind: 'config' }, 'The file is not a dump of a decision: it is not JSON.', { cause });
+    throw new AutoscalerError({ kind: 'config' }, 'The file is not a decision dump: it is not JSON.', { cause });
   }
   if (
     typeof body !== 'object' ||
@@ -79,7 +80,7 @@ function parse(text: string): Readonly<Record<string, unknown>> {
     !('shapes' in body) ||
     !Array.isArray(body.shapes)
   ) {
-    throw new AutoscalerError({ kind: 'config' }, `The file is not a dump of a decision of version ${DUMP_VERSION}.`);
+    throw new AutoscalerError({ kind: 'config' }, `The file is not a decision dump of version ${DUMP_VERSION}.`);
   }
   return { ...body };
 }

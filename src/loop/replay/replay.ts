@@ -1,4 +1,4 @@
-/** Makes a dumped decision again and compares: the same observation, state and policy must give the same plans. */
+/** Makes a dumped decision again and compares: the same observation, state and policy must produce the same plans. */
 import { isDeepStrictEqual } from 'node:util';
 import { nodeGroupId } from '../../domain/ids.ts';
 import type { ScaleDownPlan, ScaleUpPlan } from '../../domain/plan.ts';
@@ -11,12 +11,12 @@ import { plainPlan, type Dump } from './dump.ts';
 export interface Replay {
   readonly scaleUp: ScaleUpPlan | undefined;
   readonly scaleDown: ScaleDownPlan | undefined;
-  /** Whether every recorded plan came out again. */
+  /** Whether every new plan equals the recorded one. */
   readonly equal: boolean;
 }
 
-/** Plans again what the dump recorded: its scale-up, its scale-down, or both. */
-export function replay(dump: Dump, names: ResourceNames): Replay {
+/** Repeats the plans that the dump recorded: scale-up, scale-down, or both. */
+export function replayDump(dump: Dump, names: ResourceNames): Replay {
   const { observation, state, policy } = dump;
   const snapshot = new ClusterSnapshot({ names });
   snapshot.sync(observation.cluster);
@@ -26,25 +26,27 @@ export function replay(dump: Dump, names: ResourceNames): Replay {
   const scaleUp =
     recorded === undefined
       ? undefined
-      : planScaleUp({ ...input, exclude: new Set(dump.excluded.map(nodeGroupId)), ...cutLike(recorded), ...turn });
+      : planScaleUp({ ...input, exclude: new Set(dump.excluded.map(nodeGroupId)), ...cutAsRecorded(recorded), ...turn });
   const hasScaleDown = dump.scaleDown !== null && dump.scaleDown !== undefined;
-  const scaleDown = hasScaleDown ? planScaleDown({ ...input, scaleUpPlanned: dump.scaleUpPlanned, ...cutLike(dump.scaleDown) }) : undefined;
-  const equal = same(scaleUp, recorded) && same(scaleDown, hasScaleDown ? dump.scaleDown : undefined);
+  const scaleDown = hasScaleDown
+    ? planScaleDown({ ...input, scaleUpPlanned: dump.scaleUpPlanned, ...cutAsRecorded(dump.scaleDown) })
+    : undefined;
+  const equal = isSamePlan(scaleUp, recorded) && isSamePlan(scaleDown, hasScaleDown ? dump.scaleDown : undefined);
   return { scaleUp, scaleDown, equal };
 }
 
-/** The clock is no part of a dump: the plan is cut where the recorded one was. */
-export function cutLike(recorded: unknown): { readonly isLate?: (made: number) => boolean } {
+/** A dump contains no clock, so the plan is cut short at the place where the recorded one was. */
+export function cutAsRecorded(recorded: unknown): { readonly isLate?: (made: number) => boolean } {
   const after =
     typeof recorded === 'object' && recorded !== null && 'cutShortAfter' in recorded ? Number(recorded.cutShortAfter) : undefined;
   return after === undefined ? {} : { isLate: (made) => made >= after };
 }
 
-function same(plan: object | undefined, recorded: unknown): boolean {
+function isSamePlan(plan: object | undefined, recorded: unknown): boolean {
   return plan === undefined ? recorded === undefined : isDeepStrictEqual(throughJson(plainPlan(plan)), recorded);
 }
 
-/** The recorded plan went through JSON; so must the new one (-0 and the like). */
+/** The recorded plan went through JSON, so the new one must too: JSON changes -0, for example. */
 function throughJson(value: unknown): unknown {
   return JSON.parse(JSON.stringify(value));
 }

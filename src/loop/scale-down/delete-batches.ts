@@ -1,12 +1,13 @@
+/** Joins the deletions of one node group into few calls. Must not know which nodes are deleted, and why. */
 import type { Clock } from '../../lib/clock.ts';
 import { asAutoscalerError, reactionTo, type AutoscalerError } from '../../lib/errors.ts';
 import type { InstanceKey, NodeGroupId } from '../../domain/ids.ts';
 import type { DeleteOutcome } from '../../domain/outcome.ts';
 import type { CloudNodeGroups, DeleteRequest } from '../../domain/ports/cloud.ts';
 
-/** How long the first ready node of a group waits for others, so that one call names them all. */
+/** How long the first drained node of a group waits for others, so that one call deletes them all. */
 const GATHER_MS = 200;
-const ATTEMPTS = 3;
+const MAX_ATTEMPTS = 3;
 const RETRY_MS = 5_000;
 const LONGEST_RETRY_MS = 30_000;
 
@@ -15,7 +16,7 @@ interface Batch {
   readonly outcome: Promise<DeleteOutcome>;
 }
 
-/** Joins the deletions of one group that become ready in the same moment. Owns the batches being gathered. */
+/** Owns the batches that are being gathered: deletions of one group that become ready at the same moment. */
 export class DeleteBatches {
   readonly #cloud: CloudNodeGroups;
   readonly #clock: Clock;
@@ -27,8 +28,8 @@ export class DeleteBatches {
   }
 
   /**
-   * Deletes one node's instance. `before` may still call it off while the batch is gathered; once the call is made only
-   * `during` ends it, because a deletion cut off in the middle would be a guess.
+   * Deletes one node's instance. `before` cancels it while the batch is gathered. After the call is sent only `during` ends
+   * it, because the effect of an interrupted deletion is unknown.
    */
   delete(
     group: NodeGroupId,
@@ -64,18 +65,18 @@ export class DeleteBatches {
   }
 }
 
-/** Deleting by id is safe to repeat: every attempt begins with a fresh read. Not-found is success. */
+/** Deletion by id is safe to repeat: every attempt starts with a fresh read. Not-found counts as success. */
 export async function deleteWithRetry(
   request: DeleteRequest,
-  tools: { readonly cloud: CloudNodeGroups; readonly clock: Clock },
+  deps: { readonly cloud: CloudNodeGroups; readonly clock: Clock },
   signal: AbortSignal,
 ): Promise<DeleteOutcome> {
   for (let attempt = 1; ; attempt++) {
-    const outcome = await attemptDelete(request, tools.cloud, signal);
+    const outcome = await attemptDelete(request, deps.cloud, signal);
     if (outcome.kind !== 'failed') return outcome;
     if (outcome.error.kind === 'not-found') return { kind: 'accepted', group: request.group, instances: request.instances };
-    if (attempt >= ATTEMPTS || signal.aborted || reactionTo(outcome.error) !== 'refresh-and-replan') return outcome;
-    await tools.clock.sleep(pauseAfter(outcome.error), signal);
+    if (attempt >= MAX_ATTEMPTS || signal.aborted || reactionTo(outcome.error) !== 'refresh-and-replan') return outcome;
+    await deps.clock.sleep(pauseAfter(outcome.error), signal);
   }
 }
 
@@ -88,6 +89,6 @@ async function attemptDelete(request: DeleteRequest, cloud: CloudNodeGroups, sig
 }
 
 function pauseAfter(error: AutoscalerError): number {
-  const asked = error.detail.kind === 'throttled' ? error.detail.retryAfterMs : undefined;
-  return Math.min(LONGEST_RETRY_MS, asked ?? RETRY_MS);
+  const requested = error.detail.kind === 'throttled' ? error.detail.retryAfterMs : undefined;
+  return Math.min(LONGEST_RETRY_MS, requested ?? RETRY_MS);
 }

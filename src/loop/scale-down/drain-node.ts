@@ -1,6 +1,6 @@
 /**
- * One removal from the first re-check to the accepted deletion. Every way out that is not a deletion takes the mark off
- * again; should the process die instead, the taint itself tells the next one (leftovers.ts).
+ * One removal from the first re-check to the accepted deletion. Every other end removes the deletion taint again. If the
+ * process dies, the taint shows the next process what to undo (deletion-taint.ts). Must not know which nodes are removed.
  */
 import { podName } from '../../domain/ids.ts';
 import type { RemovalOutcome, RemovalStep } from '../../domain/outcome.ts';
@@ -11,210 +11,206 @@ import { drainRulesOf } from '../../scheduling/drainability/drain-rule.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { DrainDeps } from '../deps/loop-deps.ts';
 import type { DeleteBatches } from './delete-batches.ts';
-import { intendedMark, markForDeletion, unmarkWithRetry, type DeletionMark } from './deletion-taint.ts';
+import { intendedDeletionTaint, applyDeletionTaint, removeDeletionTaintWithRetry, type DeletionTaint } from './deletion-taint.ts';
 import { evictInOrder, type PodsToEvict } from './evict-pods.ts';
-import { type FreshNode, learnOwners, withOwners, recheck, type RecheckInput } from './removal-safety.ts';
-import type { WholeDeletion } from './whole-group-deletion.ts';
+import { type FreshNode, readOwners, withOwners, recheckRemoval, type RecheckInput } from './removal-safety.ts';
+import type { WholeGroupDeletion } from './whole-group-deletion.ts';
 
-// Others may ask for time between the drain of a node and the deletion of its machine (to detach a disk, to copy a log) by
-// an annotation of the node. Read from the API server each time: an annotation set during the drain counts, and one
-// taken off ends the wait.
+const DELAY_POLL_MS = 5_000;
 
-const POLL_MS = 5_000;
-
-export interface DelayTools {
-  /** Reads the node past every cache; undefined: it is gone. */
+export interface DelayDeps {
+  /** Reads the node without a cache. Returns undefined if it is gone. */
   readonly read: () => Promise<FreshNode | undefined>;
   readonly clock: Clock;
   readonly log: Log;
-  /** 0 or undefined: nobody is waited for. */
+  /** 0 or undefined is no wait. */
   readonly timeoutMs: number | undefined;
 }
 
 /**
- * The node as last read, once nobody asks for a delay any more or the time is up: then the deletion goes on, as the Cluster
- * Autoscaler has it. Throws as `read` and the clock do.
+ * Waits while delay-deletion annotations ask for time between drain and deletion, for example to detach a disk. The node is
+ * read from the API server each time, so annotations may come and go during the drain. After the time-out the deletion
+ * continues, as in the Cluster Autoscaler. Returns the node as last read. Throws as `read` and the clock do.
  */
-export async function waitForDelays(tools: DelayTools, signal: AbortSignal): Promise<FreshNode | undefined> {
-  const { clock, read } = tools;
-  const deadline = clock.monotonic() + (tools.timeoutMs ?? 0);
+export async function waitForDelays(deps: DelayDeps, signal: AbortSignal): Promise<FreshNode | undefined> {
+  const { clock, read } = deps;
+  const deadline = clock.monotonic() + (deps.timeoutMs ?? 0);
   for (;;) {
     const fresh = await read();
     const asking = fresh?.node.delayDeletion ?? [];
     if (fresh === undefined || asking.length === 0) return fresh;
     const leftMs = deadline - clock.monotonic();
     if (leftMs <= 0) {
-      tools.log.warn({ node: fresh.node.name, asking: asking.join(', ') }, 'A node is deleted although somebody asked for a delay.');
+      deps.log.warn({ node: fresh.node.name, asking: asking.join(', ') }, 'Node deleted although annotations still ask for a delay');
       return fresh;
     }
-    await clock.sleep(Math.min(POLL_MS, leftMs), signal);
+    await clock.sleep(Math.min(DELAY_POLL_MS, leftMs), signal);
   }
 }
 
-export interface DrainTools extends DrainDeps {
+export interface DrainNodeDeps extends DrainDeps {
   readonly batches: Pick<DeleteBatches, 'delete'>;
-  /** Set for a node that goes with all others of its group, or not at all. */
-  readonly whole?: Pick<WholeDeletion, 'callOff' | 'because'>;
-  /** Fires when the work is to be given up and undone. */
+  /** Set for a node of an atomic group. */
+  readonly whole?: Pick<WholeGroupDeletion, 'cancel' | 'cancelReason'>;
+  /** Fires when the removal must be given up and undone. */
   readonly work: AbortSignal;
-  /** Fires when even the undoing must end. */
+  /** Fires when even the undo must end. */
   readonly undo: AbortSignal;
 }
 
-/** Why a removal ended early, and where. */
-class Halt extends Error {
+/** Why a removal ended early, and in which step. */
+class RemovalStopped extends Error {
   readonly step: RemovalStep;
-  /** Whether asking again at once would be of no use. */
-  readonly rests: boolean;
+  /** Whether an immediate new attempt would be useless. */
+  readonly backsOff: boolean;
 
-  constructor(step: RemovalStep, message: string, rests = step !== 'recheck') {
+  constructor(step: RemovalStep, message: string, backsOff = step !== 'recheck') {
     super(message);
     this.step = step;
-    this.rests = rests;
+    this.backsOff = backsOff;
   }
 }
 
-/** What is known of a removal under way, for whoever has to undo it. */
-interface Progress {
+/** The state of a removal under way that an undo needs. */
+interface RemovalProgress {
   step: RemovalStep;
-  mark: DeletionMark | undefined;
+  taint: DeletionTaint | undefined;
   uid: string | undefined;
 }
 
-/** Carries out one removal. Never rejects: whatever happened is in the outcome, and what was begun is undone. */
-export async function removeNode(removal: Removal, tools: DrainTools): Promise<RemovalOutcome> {
-  const progress: Progress = { step: 'recheck', mark: undefined, uid: undefined };
+/** Carries out one removal. Never rejects: the outcome contains any failure, and an unfinished removal is undone. */
+export async function removeNode(removal: Removal, deps: DrainNodeDeps): Promise<RemovalOutcome> {
+  const progress: RemovalProgress = { step: 'recheck', taint: undefined, uid: undefined };
   try {
-    await carryOut(removal, progress, tools);
-    return succeeded(removal, progress, tools);
+    await drainAndDelete(removal, progress, deps);
+    return removalDone(removal, progress, deps);
   } catch (thrown) {
-    return await failed(removal, progress, { thrown, tools });
+    return await removalFailed(removal, progress, { thrown, deps });
   }
 }
 
-async function carryOut(removal: Removal, progress: Progress, tools: DrainTools): Promise<void> {
-  const { policy, clock, work } = tools;
-  const first = await readNode(removal, tools);
+async function drainAndDelete(removal: Removal, progress: RemovalProgress, deps: DrainNodeDeps): Promise<void> {
+  const { policy, clock, work } = deps;
+  const first = await readNode(removal, deps);
   if (policy.scaleDown.skipNodesWithCustomControllerPods) {
-    const unknown = await learnOwners(first.pods, tools.owners, work);
-    if (unknown !== undefined) throw new Halt('recheck', unknown, true);
+    const unknown = await readOwners(first.pods, deps.owners, work);
+    if (unknown !== undefined) throw new RemovalStopped('recheck', unknown, true);
   }
-  check(removal, first, 'before-mark', tools);
+  checkRemoval(removal, first, 'before-taint', deps);
   progress.uid = first.node.uid;
   progress.step = 'taint';
-  // Known before the write: a taint call that fails may have been carried out all the same.
-  progress.mark = intendedMark(first.node, policy.drain.cordon);
-  const options = { tainter: tools.tainter, cordon: policy.drain.cordon, nowMs: clock.now() };
-  progress.mark = await markForDeletion(progress.mark, options, work);
-  announce(removal, first.node.uid, tools);
+  // Set before the write: a taint call that fails may still have taken effect.
+  progress.taint = intendedDeletionTaint(first.node, policy.drain.cordon);
+  const options = { tainter: deps.tainter, cordon: policy.drain.cordon, nowMs: clock.now() };
+  progress.taint = await applyDeletionTaint(progress.taint, options, work);
+  recordRemovalStart(removal, first.node.uid, deps);
   await clock.sleep(policy.drain.delayAfterTaintMs, work);
 
   progress.step = 'recheck';
-  const onNode = check(removal, sameNode(await readNode(removal, tools), first), 'before-evict', tools);
+  const onNode = checkRemoval(removal, sameNode(await readNode(removal, deps), first), 'before-evict', deps);
   progress.step = 'evict';
-  const result = await evictInOrder(onNode, { ...tools, policy: policy.drain }, work);
-  if (!result.done) throw new Halt(result.step, result.message);
+  const result = await evictInOrder(onNode, { ...deps, policy: policy.drain }, work);
+  if (!result.done) throw new RemovalStopped(result.step, result.message);
 
   progress.step = 'wait';
-  // Another operation may hold the group up for minutes: whoever comes to the node meanwhile is seen by the look that follows.
-  await tools.cloud.untilRemovable(removal.group, work);
-  const read = () => tools.reader.readFresh(removal.node, work);
-  const last = await waitForDelays({ ...tools, read, timeoutMs: policy.drain.deletionDelayTimeoutMs }, work);
-  check(removal, sameNode(last, first), 'before-delete', tools);
+  // Another operation may block the group for minutes. The read that follows finds pods that were bound in the meantime.
+  await deps.cloud.untilRemovable(removal.group, work);
+  const read = () => deps.reader.readFresh(removal.node, work);
+  const last = await waitForDelays({ ...deps, read, timeoutMs: policy.drain.deletionDelayTimeoutMs }, work);
+  checkRemoval(removal, sameNode(last, first), 'before-delete', deps);
   progress.step = 'delete';
-  const outcome = await tools.batches.delete(removal.group, removal.instance, { before: work, during: tools.undo });
-  if (outcome.kind === 'refused') throw new Halt('delete', outcome.reason);
+  const outcome = await deps.batches.delete(removal.group, removal.instance, { before: work, during: deps.undo });
+  if (outcome.kind === 'refused') throw new RemovalStopped('delete', outcome.reason);
   if (outcome.kind === 'failed') throw outcome.error;
 }
 
-async function readNode(removal: Removal, tools: DrainTools): Promise<FreshNode> {
-  const fresh = await tools.reader.readFresh(removal.node, tools.work);
-  if (fresh === undefined) throw new Halt('recheck', 'the node is gone');
+async function readNode(removal: Removal, deps: DrainNodeDeps): Promise<FreshNode> {
+  const fresh = await deps.reader.readFresh(removal.node, deps.work);
+  if (fresh === undefined) throw new RemovalStopped('recheck', 'the node is gone');
   return fresh;
 }
 
-/**
- * Numbers of machines, and with them the names of nodes, may be given again: what was drained is gone then, and what is there now
- * was never looked at.
- */
+/** Azure may reuse instance numbers, and with them node names. A new node of the same name was never drained. */
 function sameNode(now: FreshNode | undefined, before: FreshNode): FreshNode {
-  if (now === undefined) throw new Halt('recheck', 'the node is gone');
-  if (now.node.uid !== before.node.uid) throw new Halt('recheck', 'another node of the same name has taken its place');
+  if (now === undefined) throw new RemovalStopped('recheck', 'the node is gone');
+  if (now.node.uid !== before.node.uid) throw new RemovalStopped('recheck', 'another node of the same name has taken its place');
   return now;
 }
 
-function check(removal: Removal, fresh: FreshNode, stage: RecheckInput['stage'], tools: DrainTools): PodsToEvict {
-  const nowMs = tools.clock.now();
-  const cluster = withOwners(tools.reader.observe(nowMs), tools.owners);
-  const result = recheck({ removal, fresh, cluster, policy: drainRulesOf(tools.policy), nowMs, stage });
-  if (!result.go) throw new Halt('recheck', result.message);
+function checkRemoval(removal: Removal, fresh: FreshNode, stage: RecheckInput['stage'], deps: DrainNodeDeps): PodsToEvict {
+  const nowMs = deps.clock.now();
+  const cluster = withOwners(deps.reader.observe(nowMs), deps.owners);
+  const result = recheckRemoval({ removal, fresh, cluster, policy: drainRulesOf(deps.policy), nowMs, stage });
+  if (!result.go) throw new RemovalStopped('recheck', result.message);
   return result;
 }
 
-function announce(removal: Removal, uid: string, { events, policy }: DrainTools): void {
+function recordRemovalStart(removal: Removal, uid: string, { events, policy }: DrainNodeDeps): void {
   const subject = { kind: 'Node', name: removal.node, uid } as const;
-  const marked = `marked the node as toBeDeleted${policy.drain.cordon ? '/unschedulable' : ''}`;
+  const tainted = `marked the node as toBeDeleted${policy.drain.cordon ? '/unschedulable' : ''}`;
   if (removal.pods.length === 0) {
-    events.record({ subject, type: 'Normal', reason: 'ScaleDown', message: `${marked}: nothing on it has to move` });
+    events.record({ subject, type: 'Normal', reason: 'ScaleDown', message: `${tainted}: no pods to move` });
     return;
   }
   const share = `${Math.round(removal.utilization * 100)} %`;
   const names = removal.pods.map(podName).join(', ');
-  events.record({ subject, type: 'Normal', reason: 'ScaleDown', message: `${marked}: utilization ${share}, pods to move: ${names}` });
+  events.record({ subject, type: 'Normal', reason: 'ScaleDown', message: `${tainted}: utilization ${share}, pods to move: ${names}` });
 }
 
-function succeeded(removal: Removal, progress: Progress, tools: DrainTools): RemovalOutcome {
+function removalDone(removal: Removal, progress: RemovalProgress, deps: DrainNodeDeps): RemovalOutcome {
   const { group, node, instance, cause } = removal;
-  tools.metrics.scaleDown.nodes.inc({ node_group: group, cause });
-  tools.log.info({ node, nodeGroup: group, cause, pods: removal.pods.length }, 'A node is being deleted.');
+  deps.metrics.scaleDown.nodes.inc({ node_group: group, cause });
+  deps.log.info({ node, nodeGroup: group, cause, pods: removal.pods.length }, 'Node deletion accepted');
   const subject = { kind: 'Node', name: node, uid: progress.uid ?? '' } as const;
-  tools.events.record({
+  deps.events.record({
     subject,
     type: 'Normal',
     reason: 'ScaleDown',
-    message: 'node removed by cluster autoscaler: Azure deletes its machine',
+    message: 'node removed by cluster autoscaler: Azure is deleting its instance',
   });
-  return { kind: 'deleted', group, node, instance, drained: removal.pods.length > 0, atMs: tools.clock.now() };
+  return { kind: 'deleted', group, node, instance, drained: removal.pods.length > 0, atMs: deps.clock.now() };
 }
 
-/** Whether the node is left alone for a while: nothing will have changed a moment later. */
-function rests(error: Error, step: RemovalStep): boolean {
-  return error instanceof Halt ? error.rests : step !== 'recheck' && step !== 'stopped';
+/** Whether the next attempt must wait, since an immediate one would end the same way. */
+function backsOff(error: Error, step: RemovalStep): boolean {
+  return error instanceof RemovalStopped ? error.backsOff : step !== 'recheck' && step !== 'stopped';
 }
 
-async function failed(
+async function removalFailed(
   removal: Removal,
-  progress: Progress,
-  failure: { readonly thrown: unknown; readonly tools: DrainTools },
+  progress: RemovalProgress,
+  failure: { readonly thrown: unknown; readonly deps: DrainNodeDeps },
 ): Promise<RemovalOutcome> {
-  const { tools, thrown } = failure;
+  const { deps, thrown } = failure;
   const { group, node } = removal;
-  const error = thrown instanceof Halt ? thrown : asAutoscalerError(thrown);
-  // Before the others are called off: who calls them off was not stopped itself.
-  const stopped = tools.work.aborted && !(error instanceof Halt);
-  tools.whole?.callOff(`${node}: ${error.message}`);
-  const step: RemovalStep = stopped ? 'stopped' : error instanceof Halt ? error.step : progress.step;
-  const stuck = progress.mark === undefined ? undefined : await unmarkWithRetry(progress.mark, tools, tools.undo);
-  if (stuck !== undefined)
-    tools.log.error({ node, nodeGroup: group, err: stuck }, 'A node stays marked for now; the next loop tries again.');
+  const error = thrown instanceof RemovalStopped ? thrown : asAutoscalerError(thrown);
+  // Read before the others are cancelled: this removal was not stopped by its own cancellation.
+  const stopped = deps.work.aborted && !(error instanceof RemovalStopped);
+  deps.whole?.cancel(`${node}: ${error.message}`);
+  const step: RemovalStep = stopped ? 'stopped' : error instanceof RemovalStopped ? error.step : progress.step;
+  const cleanupError = progress.taint === undefined ? undefined : await removeDeletionTaintWithRetry(progress.taint, deps, deps.undo);
+  if (cleanupError !== undefined)
+    deps.log.error({ node, nodeGroup: group, err: cleanupError }, 'Deletion taint could not be removed; the next loop tries again');
   const message =
-    stopped && !(error instanceof Halt) && error.kind === 'cancelled' ? (tools.whole?.because ?? 'the autoscaler stops') : error.message;
-  report(removal, progress, { step, message, tools });
-  const atMs = tools.clock.now();
-  const retryAtMs = rests(error, step) ? atMs + tools.policy.scaleDown.recheckUnremovableAfterMs : atMs;
+    stopped && !(error instanceof RemovalStopped) && error.kind === 'cancelled'
+      ? (deps.whole?.cancelReason ?? 'the autoscaler is shutting down')
+      : error.message;
+  reportFailure(removal, progress, { step, message, deps });
+  const atMs = deps.clock.now();
+  const retryAtMs = backsOff(error, step) ? atMs + deps.policy.scaleDown.recheckUnremovableAfterMs : atMs;
   return { kind: 'undone', group, node, step, message, atMs, retryAtMs };
 }
 
-function report(
+function reportFailure(
   removal: Removal,
-  progress: Progress,
-  end: { readonly step: RemovalStep; readonly message: string; readonly tools: DrainTools },
+  progress: RemovalProgress,
+  end: { readonly step: RemovalStep; readonly message: string; readonly deps: DrainNodeDeps },
 ): void {
-  const { step, message, tools } = end;
-  tools.metrics.scaleDown.failures.inc({ node_group: removal.group, step });
-  tools.log.warn({ node: removal.node, nodeGroup: removal.group, step, reason: message }, 'A removal was given up and undone.');
-  // Nothing was visible on a node that was never marked.
+  const { step, message, deps } = end;
+  deps.metrics.scaleDown.failures.inc({ node_group: removal.group, step });
+  deps.log.warn({ node: removal.node, nodeGroup: removal.group, step, reason: message }, 'Node removal given up and undone');
+  // A node that was never tainted showed nothing of the removal.
   if (progress.uid === undefined) return;
   const subject = { kind: 'Node', name: removal.node, uid: progress.uid } as const;
-  tools.events.record({ subject, type: 'Warning', reason: 'ScaleDownFailed', message: `the node stays (${step}): ${message}` });
+  deps.events.record({ subject, type: 'Warning', reason: 'ScaleDownFailed', message: `node not removed (step ${step}): ${message}` });
 }

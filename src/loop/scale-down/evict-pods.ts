@@ -1,4 +1,7 @@
-/** Asks for the eviction of pods until it is granted, and sees them end. Knows no order among them (eviction-order.ts). */
+/**
+ * Evicts the pods of one node in order: repeats an eviction until it is granted, and waits until the pod is gone. Pods that
+ * others rely on while they terminate are evicted last. Must not know why the node is drained.
+ */
 import { podName } from '../../domain/ids.ts';
 import type { EvictOutcome } from '../../domain/outcome.ts';
 import type { Pod } from '../../domain/pod.ts';
@@ -10,7 +13,7 @@ import type { Clock } from '../../lib/clock.ts';
 import { asAutoscalerError } from '../../lib/errors.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 
-export interface EvictTools {
+export interface EvictDeps {
   readonly reader: Pick<ClusterReader, 'podExists'>;
   readonly evictor: PodEvictor;
   readonly events: EventRecorder;
@@ -21,40 +24,40 @@ export interface EvictTools {
 
 export type EvictResult = { readonly done: true } | { readonly done: false; readonly step: 'evict' | 'wait'; readonly message: string };
 
-/** How long past its grace a pod may take to go. The Cluster Autoscaler's figure. */
+/** How long a pod may exist after its grace period. The Cluster Autoscaler's value. */
 const WAIT_SLACK_MS = 30_000;
 const FIRST_POLL_MS = 1_000;
 const SLOWEST_POLL_MS = 5_000;
 
-/** Evicts the pods side by side and waits until each is gone. `capMs` caps their grace; 0 does not. */
-export async function evictPods(pods: readonly Pod[], capMs: number, tools: EvictTools, signal: AbortSignal): Promise<EvictResult> {
-  // Every pod is seen through, so that none is still being evicted when the node is released.
-  const settled = await Promise.allSettled(pods.map((pod) => evictOne(pod, capped(pod, capMs), tools, signal)));
+/** Evicts the pods in parallel and waits until each is gone. `capMs` caps their grace period; 0 is no cap. */
+export async function evictPods(pods: readonly Pod[], capMs: number, deps: EvictDeps, signal: AbortSignal): Promise<EvictResult> {
+  // Waits for every pod, so that no eviction is under way when the node is released.
+  const settled = await Promise.allSettled(pods.map((pod) => evictPod(pod, capped(pod, capMs), deps, signal)));
   for (const entry of settled) if (entry.status === 'rejected') throw asAutoscalerError(entry.reason);
   const failed = settled.find((entry) => entry.status === 'fulfilled' && !entry.value.done);
   return failed?.status === 'fulfilled' ? failed.value : { done: true };
 }
 
-/** One try for each pod, and no waiting: what does not go now goes with the node. Throws only `cancelled`. */
-export async function evictOnce(pods: readonly Pod[], capMs: number, tools: EvictTools, signal: AbortSignal): Promise<void> {
-  const outcomes = await Promise.all(pods.map((pod) => tools.evictor.evict(pod, capped(pod, capMs), signal)));
+/** Tries each pod once and does not wait: the other pods end with the node. Throws only `cancelled`. */
+export async function evictWithoutRetry(pods: readonly Pod[], capMs: number, deps: EvictDeps, signal: AbortSignal): Promise<void> {
+  const outcomes = await Promise.all(pods.map((pod) => deps.evictor.evict(pod, capped(pod, capMs), signal)));
   for (const outcome of outcomes) {
-    tools.metrics.scaleDown.evictions.inc({ outcome: outcome.kind });
+    deps.metrics.scaleDown.evictions.inc({ outcome: outcome.kind });
     if (outcome.kind === 'failed' && outcome.error.kind === 'cancelled') throw outcome.error;
   }
 }
 
 /**
- * Asks for each pod until it is taken, within the policy's time, and does not wait for its end. Returns those that stayed,
- * with why. Throws only `cancelled`.
+ * Repeats each eviction until it is granted, within the policy's time, and does not wait for the pod's end. Returns the
+ * reasons of those that failed. Throws only `cancelled`.
  */
-export async function evictUnawaited(
+export async function evictWithoutWaiting(
   pods: readonly Pod[],
   capMs: number,
-  tools: EvictTools,
+  deps: EvictDeps,
   signal: AbortSignal,
 ): Promise<readonly string[]> {
-  const results = await Promise.all(pods.map((pod) => evictUntilTaken(pod, Math.min(pod.terminationGraceMs, capMs), tools, signal)));
+  const results = await Promise.all(pods.map((pod) => evictUntilGranted(pod, Math.min(pod.terminationGraceMs, capMs), deps, signal)));
   return results.flatMap((result) => (result === undefined || result.done ? [] : [result.message]));
 }
 
@@ -62,22 +65,26 @@ function capped(pod: Pod, capMs: number): number {
   return capMs > 0 ? Math.min(pod.terminationGraceMs, capMs) : pod.terminationGraceMs;
 }
 
-async function evictOne(pod: Pod, graceMs: number, tools: EvictTools, signal: AbortSignal): Promise<EvictResult> {
-  // What is ending already (the leader before us may have asked) is not asked again: that could only shorten its grace.
-  const refusal = pod.deletionAtMs === undefined ? await evictUntilTaken(pod, graceMs, tools, signal) : undefined;
-  const result = refusal ?? (await waitUntilGone(pod, graceMs, tools, signal));
+async function evictPod(pod: Pod, graceMs: number, deps: EvictDeps, signal: AbortSignal): Promise<EvictResult> {
+  // A terminating pod (an earlier leader may have evicted it) is not evicted again: that could only shorten its grace.
+  const refusal = pod.deletionAtMs === undefined ? await evictUntilGranted(pod, graceMs, deps, signal) : undefined;
+  const result = refusal ?? (await waitUntilGone(pod, graceMs, deps, signal));
   if (!result.done) {
-    record(pod, tools, { type: 'Warning', reason: 'ScaleDownFailed', message: `failed to delete pod for ScaleDown: ${result.message}` });
+    recordPodEvent(pod, deps, {
+      type: 'Warning',
+      reason: 'ScaleDownFailed',
+      message: `failed to delete pod for ScaleDown: ${result.message}`,
+    });
   }
   return result;
 }
 
-async function evictUntilTaken(pod: Pod, graceMs: number, tools: EvictTools, signal: AbortSignal): Promise<EvictResult | undefined> {
-  const { clock, policy, metrics } = tools;
+async function evictUntilGranted(pod: Pod, graceMs: number, deps: EvictDeps, signal: AbortSignal): Promise<EvictResult | undefined> {
+  const { clock, policy, metrics } = deps;
   const giveUpAt = clock.monotonic() + policy.evictionTimeoutMs;
-  record(pod, tools, { type: 'Normal', reason: 'ScaleDown', message: 'deleting pod for node scale down' });
+  recordPodEvent(pod, deps, { type: 'Normal', reason: 'ScaleDown', message: 'deleting pod for node scale down' });
   for (;;) {
-    const outcome = await tools.evictor.evict(pod, graceMs, signal);
+    const outcome = await deps.evictor.evict(pod, graceMs, signal);
     metrics.scaleDown.evictions.inc({ outcome: outcome.kind });
     if (outcome.kind === 'evicted' || outcome.kind === 'gone') return undefined;
     if (outcome.kind === 'failed' && outcome.error.kind === 'cancelled') throw outcome.error;
@@ -92,20 +99,20 @@ function refusalText(outcome: Extract<EvictOutcome, { kind: 'blocked' | 'failed'
   return outcome.kind === 'blocked' ? outcome.message : outcome.error.message;
 }
 
-async function waitUntilGone(pod: Pod, graceMs: number, tools: EvictTools, signal: AbortSignal): Promise<EvictResult> {
-  const { clock } = tools;
+async function waitUntilGone(pod: Pod, graceMs: number, deps: EvictDeps, signal: AbortSignal): Promise<EvictResult> {
+  const { clock } = deps;
   const deadline = clock.monotonic() + graceMs + WAIT_SLACK_MS;
   for (let pauseMs = FIRST_POLL_MS; ; pauseMs = Math.min(SLOWEST_POLL_MS, pauseMs * 2)) {
-    if (!(await mayExist(pod, tools, signal))) return { done: true };
-    if (clock.monotonic() >= deadline) return { done: false, step: 'wait', message: `pod ${podName(pod)} did not end in time` };
+    if (!(await mayExist(pod, deps, signal))) return { done: true };
+    if (clock.monotonic() >= deadline) return { done: false, step: 'wait', message: `pod ${podName(pod)} did not terminate in time` };
     await clock.sleep(Math.min(pauseMs, Math.max(1, deadline - clock.monotonic())), signal);
   }
 }
 
-/** An API server that does not answer says nothing about the pod: it is asked again. */
-async function mayExist(pod: Pod, tools: EvictTools, signal: AbortSignal): Promise<boolean> {
+/** If the API server does not respond, the pod's state is unknown and is read again. */
+async function mayExist(pod: Pod, deps: EvictDeps, signal: AbortSignal): Promise<boolean> {
   try {
-    return await tools.reader.podExists(pod, signal);
+    return await deps.reader.podExists(pod, signal);
   } catch (thrown) {
     const error = asAutoscalerError(thrown);
     if (error.kind === 'kube-api' || error.kind === 'unavailable' || error.kind === 'throttled') return true;
@@ -113,60 +120,57 @@ async function mayExist(pod: Pod, tools: EvictTools, signal: AbortSignal): Promi
   }
 }
 
-function record(
+function recordPodEvent(
   pod: Pod,
-  tools: EvictTools,
+  deps: EvictDeps,
   event: { readonly type: 'Normal' | 'Warning'; readonly reason: string; readonly message: string },
 ): void {
-  tools.events.record({ subject: { kind: 'Pod', namespace: pod.namespace, name: pod.name, uid: pod.uid }, ...event });
+  deps.events.record({ subject: { kind: 'Pod', namespace: pod.namespace, name: pod.name, uid: pod.uid }, ...event });
 }
 
-// In which order the pods of one node are evicted: those that others may rely on while they end go last. Must not know how
-// a pod is evicted.
-
-/** Kubernetes' own line: from here on a pod is critical to the system (`system-cluster-critical`). */
+/** From this priority on Kubernetes treats a pod as critical to the system (`system-cluster-critical`). */
 const CRITICAL_PRIORITY = 2_000_000_000;
 
 export interface PodsToEvict {
-  /** Must be gone before the node is. */
+  /** These must be gone before the node is deleted. */
   readonly pods: readonly Pod[];
-  /** Pods of DaemonSets. */
+  /** DaemonSet pods. */
   readonly daemons: readonly Pod[];
-  /** Of so low a priority that they are asked to go, but not waited for. */
+  /** Pods of so low a priority that they are evicted without waiting. */
   readonly expendables: readonly Pod[];
 }
 
-/** One step of a drain: these pods side by side, their grace capped (0: not). */
-interface Band {
+/** One step of a drain: these pods in parallel, with a cap on their grace period (0 is no cap). */
+interface EvictionBand {
   readonly pods: readonly Pod[];
   readonly capMs: number;
 }
 
 /**
- * Evicts band after band, each seen to its end before the next begins. Where the policy names bands, pods of DaemonSets
- * are full members of them, or go band by band after all others if it says so; else they are asked once at the very end and not waited for. The first failure ends it.
+ * Evicts band after band and waits for the end of each. If the policy names bands, DaemonSet pods belong to them, or follow
+ * band by band after all others. Otherwise they are evicted once at the end, without waiting. The first failure ends it.
  */
-export async function evictInOrder(onNode: PodsToEvict, tools: EvictTools, signal: AbortSignal): Promise<EvictResult> {
-  const { policy } = tools;
+export async function evictInOrder(onNode: PodsToEvict, deps: EvictDeps, signal: AbortSignal): Promise<EvictResult> {
+  const { policy } = deps;
   const daemons = daemonsToEvict(onNode, policy);
   const named = policy.bands ?? [];
   const bands = named.length > 0 ? inNamedBands(onNode.pods, daemons, policy) : plainBands(onNode.pods, policy);
   for (const { pods, capMs } of bands) {
-    const result = await evictPods(pods, capMs, tools, signal);
+    const result = await evictPods(pods, capMs, deps, signal);
     if (!result.done) return result;
   }
   const unawaited = [...onNode.expendables, ...(named.length === 0 ? daemons : [])];
-  await evictOnce(unawaited, policy.maxGracefulTerminationMs, tools, signal);
+  await evictWithoutRetry(unawaited, policy.maxGracefulTerminationMs, deps, signal);
   return { done: true };
 }
 
-/** A pod's own word counts more than the policy's; what is ending already needs no asking. */
+/** A pod's annotation overrides the policy. Terminating pods need no eviction. */
 function daemonsToEvict({ pods, daemons }: Pick<PodsToEvict, 'pods' | 'daemons'>, policy: DrainPolicy): readonly Pod[] {
   const byPolicy = pods.length > 0 ? policy.evictDaemonPods?.fromOccupied : policy.evictDaemonPods?.fromEmpty;
   return daemons.filter((pod) => pod.deletionAtMs === undefined && (pod.daemonEviction ?? byPolicy ?? false));
 }
 
-function plainBands(pods: readonly Pod[], { maxGracefulTerminationMs: capMs }: DrainPolicy): readonly Band[] {
+function plainBands(pods: readonly Pod[], { maxGracefulTerminationMs: capMs }: DrainPolicy): readonly EvictionBand[] {
   const isCritical = (pod: Pod): boolean => (pod.shape.priority ?? 0) >= CRITICAL_PRIORITY;
   return [
     { pods: pods.filter((pod) => !isCritical(pod)), capMs },
@@ -174,13 +178,13 @@ function plainBands(pods: readonly Pod[], { maxGracefulTerminationMs: capMs }: D
   ];
 }
 
-function inNamedBands(pods: readonly Pod[], daemons: readonly Pod[], { bands = [], daemonPodsLast }: DrainPolicy): readonly Band[] {
+function inNamedBands(pods: readonly Pod[], daemons: readonly Pod[], { bands = [], daemonPodsLast }: DrainPolicy): readonly EvictionBand[] {
   if (daemonPodsLast !== true) return namedBands([...pods, ...daemons], bands);
   return [...namedBands(pods, bands), ...namedBands(daemons, bands)];
 }
 
-/** Each pod belongs to the highest band that is not above it; those below every band belong to the lowest. */
-function namedBands(pods: readonly Pod[], named: readonly DrainBand[]): readonly Band[] {
+/** Each pod belongs to the highest band that is not above its priority. Pods below every band belong to the lowest. */
+function namedBands(pods: readonly Pod[], named: readonly DrainBand[]): readonly EvictionBand[] {
   const ascending = [...named].sort((left, right) => left.priority - right.priority);
   const indexOf = (pod: Pod): number =>
     Math.max(

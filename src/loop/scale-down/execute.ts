@@ -1,4 +1,7 @@
-/** Carries out a scale-down plan: begins its removals in the background and publishes its numbers. Decides nothing. */
+/**
+ * Carries out a scale-down plan: starts its removals in the background and publishes its numbers. Must not decide which
+ * nodes are removed.
+ */
 import type { NodeGroupId } from '../../domain/ids.ts';
 import type { Removal, ScaleDownPlan } from '../../domain/plan.ts';
 import type { Log } from '../../telemetry/log.ts';
@@ -12,22 +15,22 @@ export interface ExecuteScaleDownInput {
   readonly metrics: Metrics;
 }
 
-/** Begins what the plan says, in the background, and publishes the plan's gauges. Never waits and never throws. */
+/** Starts the planned removals in the background and publishes the plan's gauges. Never waits and never throws. */
 export function executeScaleDown(input: ExecuteScaleDownInput): void {
   const { plan, runner, log, metrics } = input;
   publish(plan, metrics);
   for (const removal of plan.removals) {
     const { node, group, cause, utilization, unneededSinceMs } = removal;
-    log.info({ node, nodeGroup: group, cause, utilization, unneededSinceMs, pods: removal.pods.length }, 'A node is being removed.');
+    log.info({ node, nodeGroup: group, cause, utilization, unneededSinceMs, pods: removal.pods.length }, 'Node removal started');
     if (removal.together !== true) runner.start(removal);
   }
-  for (const whole of wholes(plan.removals)) runner.startTogether(whole);
+  for (const group of atomicGroups(plan.removals)) runner.startGroup(group);
   runner.removeInstances(plan.instanceRemovals);
-  if (plan.kept.length > 0) log.debug({ kept: plan.kept.length, summary: plan.summary }, 'Nodes that stay.');
+  if (plan.kept.length > 0) log.debug({ kept: plan.kept.length, summary: plan.summary }, 'Unremovable nodes');
 }
 
-/** The removals that are carried out together, by group. */
-function wholes(removals: readonly Removal[]): readonly (readonly Removal[])[] {
+/** The removals of atomic groups, which are carried out together. */
+function atomicGroups(removals: readonly Removal[]): readonly (readonly Removal[])[] {
   const groups = new Map<NodeGroupId, readonly Removal[]>();
   for (const removal of removals) {
     if (removal.together === true) groups.set(removal.group, [...(groups.get(removal.group) ?? []), removal]);

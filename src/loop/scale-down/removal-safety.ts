@@ -1,6 +1,6 @@
 /**
- * The last word on how much may be removed in a time: counts what was really begun, whatever the plan thought. A plan that
- * is right never meets it; one that is wrong, for whatever reason, cannot empty a cluster.
+ * The last checks before a removal: a cap on removals per window, and a re-check on fresh data. A correct plan never meets
+ * the cap, and a wrong plan cannot empty a cluster because of it. Must not know how a plan is made.
  */
 import { podName } from '../../domain/ids.ts';
 import type { Node } from '../../domain/node.ts';
@@ -16,7 +16,7 @@ import { asAutoscalerError } from '../../lib/errors.ts';
 import { drainContext, type DrainRulesPolicy } from '../../scheduling/drainability/drain-rule.ts';
 import { judgeNode, type NodeDrain } from '../../scheduling/drainability/drainability.ts';
 
-/** Owns the times of the removals begun within the window. */
+/** Owns the times of the removals that started within the window. */
 export class RemovalGuard {
   readonly #clock: Clock;
   #policy: Pick<ScaleDownPolicy, 'maxRemovalsPerWindow' | 'removalWindowMs'>;
@@ -28,17 +28,17 @@ export class RemovalGuard {
     this.#policy = policy;
   }
 
-  /** From now on counts by these limits. */
+  /** These limits hold from now on. */
   reconfigure(policy: Pick<ScaleDownPolicy, 'maxRemovalsPerWindow' | 'removalWindowMs'>): void {
     this.#policy = policy;
   }
 
-  /** Removals that somebody began before this process did. Replaces what was recalled before. */
+  /** Takes the times of removals that an earlier process started. Replaces earlier times. */
   recall(begunMs: readonly number[]): void {
     this.#recalled = begunMs;
   }
 
-  /** How many more may begin now. */
+  /** How many more removals may start now. */
   left(): number {
     const windowStart = this.#clock.now() - this.#policy.removalWindowMs;
     this.#begun = this.#begun.filter((atMs) => atMs > windowStart);
@@ -46,7 +46,7 @@ export class RemovalGuard {
     return Math.max(0, this.#policy.maxRemovalsPerWindow - this.#begun.length - this.#recalled.length);
   }
 
-  /** Counts so many as begun, if all of them may; answers whether they may. */
+  /** Counts these removals as started if all of them are allowed. Returns whether they are. */
   admit(count: number): boolean {
     if (count > this.left()) return false;
     const now = this.#clock.now();
@@ -54,7 +54,7 @@ export class RemovalGuard {
     return true;
   }
 
-  /** What was admitted last was not carried out after all. */
+  /** Takes back removals that were admitted last and not carried out. */
   takeBack(count: number): void {
     this.#begun.splice(Math.max(0, this.#begun.length - count), count);
   }
@@ -73,43 +73,43 @@ export interface RecheckInput {
   readonly cluster: ClusterView;
   readonly policy: DrainRulesPolicy;
   readonly nowMs: number;
-  /** `before-mark`: nothing was changed yet. `before-evict`: the node carries our mark. `before-delete`: nothing may be left. */
-  readonly stage: 'before-mark' | 'before-evict' | 'before-delete';
+  /** `before-taint`: nothing was changed yet. `before-evict`: the node has our taint. `before-delete`: no pod may be left. */
+  readonly stage: 'before-taint' | 'before-evict' | 'before-delete';
 }
 
 export type RecheckResult =
   | { readonly go: true; readonly pods: readonly Pod[]; readonly daemons: readonly Pod[]; readonly expendables: readonly Pod[] }
   | { readonly go: false; readonly message: string };
 
-/** Whether the plan still holds for what is there now; `pods` are those to evict. A pod nobody planned for stops it. */
-export function recheck(input: RecheckInput): RecheckResult {
+/** Whether the plan still holds for the fresh data; `pods` are those to evict. A pod outside the plan stops the removal. */
+export function recheckRemoval(input: RecheckInput): RecheckResult {
   const { removal, fresh, stage } = input;
-  if (fresh.node.scaleDownDisabled) return no('scale-down was disabled on the node');
-  if (stage === 'before-mark' && hasTaint(fresh.node.taints, TO_BE_DELETED_TAINT)) return no('somebody else is removing the node');
-  const coming = stage === 'before-mark' ? nominatedHere(input) : undefined;
-  if (coming !== undefined) return no(`pod ${podName(coming)} is about to run on the node`);
-  if (removal.cause === 'unready' && fresh.node.readiness.ready) return no('the node is ready again');
+  if (fresh.node.scaleDownDisabled) return refuse('scale-down was disabled on the node');
+  if (stage === 'before-taint' && hasTaint(fresh.node.taints, TO_BE_DELETED_TAINT)) return refuse('another component is removing the node');
+  const coming = stage === 'before-taint' ? nominatedPod(input) : undefined;
+  if (coming !== undefined) return refuse(`pod ${podName(coming)} is about to run on the node`);
+  if (removal.cause === 'unready' && fresh.node.readiness.ready) return refuse('the node is ready again');
   const running = fresh.pods.filter((pod) => pod.phase !== 'Succeeded' && pod.phase !== 'Failed');
   const drain = judgeNode(running, drainContext(input.cluster, input.policy, input.nowMs));
   const [waiting] = drain.waiting;
-  if (waiting !== undefined) return no(`pod ${podName(waiting)} must run to completion`);
-  // Once pods are being evicted a spent budget is what the Eviction API is there for; before that, nothing was begun.
+  if (waiting !== undefined) return refuse(`pod ${podName(waiting)} must run to completion`);
+  // During the evictions, the Eviction API waits for an exhausted disruption budget. Before that, the removal does not start.
   const budgetMayWait = stage === 'before-evict' && drain.passing;
-  if (drain.blocker !== undefined && !budgetMayWait) return no(`pod ${drain.blocker.pod} blocks: ${drain.blocker.reason}`);
+  if (drain.blocker !== undefined && !budgetMayWait) return refuse(`pod ${drain.blocker.pod} blocks: ${drain.blocker.reason}`);
   return checkPods(input, budgetMayWait ? running.filter((pod) => isPlanned(removal, pod)) : drain.movable, drain);
 }
 
 function checkPods({ removal, stage }: RecheckInput, pods: readonly Pod[], { daemons, expendables }: NodeDrain): RecheckResult {
   const [first] = pods;
-  if (stage === 'before-delete' && first !== undefined) return no(`pod ${podName(first)} is still on the node`);
+  if (stage === 'before-delete' && first !== undefined) return refuse(`pod ${podName(first)} is still on the node`);
   const stranger = pods.find((pod) => !isPlanned(removal, pod));
   return stranger === undefined
     ? { go: true, pods, daemons, expendables }
-    : no(`pod ${podName(stranger)} came to the node after the plan was made`);
+    : refuse(`pod ${podName(stranger)} was bound to the node after the plan was made`);
 }
 
-/** One for whom others on the node are pushed aside, and whose move was not planned. */
-function nominatedHere({ cluster, removal }: RecheckInput): Pod | undefined {
+/** A pod that preempts others on this node and that is not part of the plan. */
+function nominatedPod({ cluster, removal }: RecheckInput): Pod | undefined {
   return cluster.pendingPods.find((pod) => pod.nominatedNodeName === removal.node && !isPlanned(removal, pod));
 }
 
@@ -117,19 +117,17 @@ function isPlanned(removal: Removal, pod: Pod): boolean {
   return removal.pods.some((planned) => planned.uid === pod.uid);
 }
 
-function no(message: string): RecheckResult {
+function refuse(message: string): RecheckResult {
   return { go: false, message };
 }
 
-// The controllers of a node's pods are asked for once, when the node is about to be touched, and what they said stays in view.
-
-/** The view and what is known of owners by now. */
+/** Adds the controllers that were read so far to the view. They are read once, just before a node is changed. */
 export function withOwners(cluster: ClusterView, owners: OwnerReader | undefined): ClusterView {
   return owners === undefined ? cluster : { ...cluster, owners: owners.known() };
 }
 
-/** Learns of the owners of these pods. Answers why that failed; undefined: it is known. Throws only `cancelled`. */
-export async function learnOwners(pods: readonly Pod[], owners: OwnerReader | undefined, signal: AbortSignal): Promise<string | undefined> {
+/** Reads the owners of these pods. Returns the reason of a failure, else undefined. Throws only `cancelled`. */
+export async function readOwners(pods: readonly Pod[], owners: OwnerReader | undefined, signal: AbortSignal): Promise<string | undefined> {
   if (owners === undefined) return undefined;
   const wanted = pods.flatMap((pod) => ownerOf(pod) ?? []);
   try {
@@ -138,6 +136,6 @@ export async function learnOwners(pods: readonly Pod[], owners: OwnerReader | un
   } catch (thrown) {
     const error = asAutoscalerError(thrown);
     if (error.kind === 'cancelled') throw error;
-    return `whether the controllers of its pods exist is not known: ${error.message}`;
+    return `the controllers of its pods could not be checked: ${error.message}`;
   }
 }

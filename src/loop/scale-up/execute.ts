@@ -1,6 +1,6 @@
 /**
- * The effects of a scale-up: capacity writes, several groups at a time, then events, metrics and one log line each. Decides
- * nothing: which groups grow is the plan's business, how a write is made safe is the adapter's.
+ * The effects of a scale-up: capacity writes of several groups in parallel, then events, metrics and one log line each. Must
+ * not know why a group is increased, which is the plan's, nor how a write is made safe, which is the adapter's.
  */
 import { asAutoscalerError } from '../../lib/errors.ts';
 import type { Increase, ScaleUpPlan } from '../../domain/plan.ts';
@@ -8,7 +8,7 @@ import type { IncreaseOutcome } from '../../domain/outcome.ts';
 import type { Observation } from '../../domain/observation.ts';
 import type { LoopDeps } from '../deps/loop-deps.ts';
 import type { IncreaseRecord } from '../../domain/loop-report.ts';
-import { helplessBufferEvents, helplessEvents, increaseEvents } from '../../planning/explain/scale-up-events.ts';
+import { buffersWithoutScaleUpEvents, podsWithoutScaleUpEvents, increaseEvents } from '../../planning/explain/scale-up-events.ts';
 
 export interface ExecuteScaleUpInput {
   readonly plan: ScaleUpPlan;
@@ -17,17 +17,17 @@ export interface ExecuteScaleUpInput {
   readonly namespace: string;
 }
 
-/** Writes every increase of the plan at once. One group's failure is that group's outcome; nothing is thrown. */
+/** Writes every increase of the plan in parallel. A failure is the outcome of its group only. Never throws. */
 export async function executeScaleUp(input: ExecuteScaleUpInput, signal: AbortSignal): Promise<readonly IncreaseRecord[]> {
   const { plan, deps } = input;
   const records = await Promise.all(plan.increases.map((increase) => writeIncrease(increase, deps, signal)));
-  for (const record of records) announce(record, input);
+  for (const record of records) publishIncrease(record, input);
   return records;
 }
 
-/** Says of each helpless pod why it stays. Once per loop, after the last plan. */
-export function announceHelpless(plan: ScaleUpPlan, deps: LoopDeps): void {
-  for (const event of [...helplessEvents(plan), ...helplessBufferEvents(plan)]) deps.events.record(event);
+/** Records for each pod without a fitting node group why it stays pending. Called once per loop, after the last plan. */
+export function recordUnhelpedPods(plan: ScaleUpPlan, deps: LoopDeps): void {
+  for (const event of [...podsWithoutScaleUpEvents(plan), ...buffersWithoutScaleUpEvents(plan)]) deps.events.record(event);
 }
 
 async function writeIncrease(increase: Increase, deps: LoopDeps, signal: AbortSignal): Promise<IncreaseRecord> {
@@ -36,20 +36,20 @@ async function writeIncrease(increase: Increase, deps: LoopDeps, signal: AbortSi
     const outcome = await deps.cloud.increase({ group, from, version, to }, signal);
     return { increase, outcome, atMs: deps.clock.now() };
   } catch (thrown) {
-    // The port answers with values; what is thrown all the same stays inside this group.
+    // The port returns failures as values. An exception must not affect other groups.
     return { increase, outcome: { kind: 'failed', group, error: asAutoscalerError(thrown) }, atMs: deps.clock.now() };
   }
 }
 
-function announce(record: IncreaseRecord, input: ExecuteScaleUpInput): void {
+function publishIncrease(record: IncreaseRecord, input: ExecuteScaleUpInput): void {
   const { deps, observation } = input;
   const group = observation.cloud.groups.find((candidate) => candidate.id === record.increase.group);
   for (const event of increaseEvents(record, group, input.namespace)) deps.events.record(event);
   countWaits(record, deps, observation.nowMs);
-  say(record, deps);
+  logIncrease(record, deps);
 }
 
-/** How long the pods waited. The writes themselves are counted where they are made, in the adapter. */
+/** Measures how long the pods waited. The adapter counts the writes themselves. */
 function countWaits({ increase, outcome }: IncreaseRecord, { metrics, clock }: LoopDeps, loopStartMs: number): void {
   if (outcome.kind !== 'accepted') return;
   const nowMs = Math.max(loopStartMs, clock.now());
@@ -59,23 +59,23 @@ function countWaits({ increase, outcome }: IncreaseRecord, { metrics, clock }: L
   }
 }
 
-function say({ increase, outcome }: IncreaseRecord, { log }: LoopDeps): void {
+function logIncrease({ increase, outcome }: IncreaseRecord, { log }: LoopDeps): void {
   const facts = { nodeGroup: increase.group, from: increase.from, to: increase.to, pods: increase.pods.length, cause: increase.cause };
   switch (outcome.kind) {
     case 'accepted':
-      log.info(facts, 'scale-up accepted');
+      log.info(facts, 'Scale-up accepted');
       return;
     case 'conflict':
-      log.info({ ...facts, observed: outcome.observed }, 'somebody else changed the group; planning again');
+      log.info({ ...facts, observed: outcome.observed }, 'Node group changed by another writer; planning again');
       return;
     case 'refused':
-      log.warn({ ...facts, reason: outcome.reason }, 'scale-up refused by a guard');
+      log.warn({ ...facts, reason: outcome.reason }, 'Scale-up refused by a safety check');
       return;
     case 'withheld':
-      log.info(facts, 'scale-up withheld');
+      log.info(facts, 'Scale-up withheld by the dry run');
       return;
     case 'failed':
-      log.warn({ ...facts, ...errorFacts(outcome) }, 'scale-up failed');
+      log.warn({ ...facts, ...errorFacts(outcome) }, 'Scale-up failed');
   }
 }
 

@@ -1,37 +1,37 @@
 /**
- * A loop that is a request's: the capacity that it asks for is looked for or ordered, as a whole or not at all, and it is
- * told. Loops of requests and loops of pods take turns when both wait. Decides nothing itself.
+ * A loop that serves ProvisioningRequests instead of pods: capacity is checked or requested as a whole or not at all, and the
+ * result becomes the request's status. If both wait, requests and pods take turns. Must not know how a plan is made.
  */
 import type { ProvisioningRequest } from '../../domain/capacity-objects.ts';
 import type { LoopState } from '../../domain/loop-state.ts';
 import type { ScaleUpPlan } from '../../domain/plan.ts';
 import {
-  answeredStatus,
+  statusAfterTurn,
   dueRequests,
   isCheck,
   rememberTurn,
   type RequestOutcome,
 } from '../../planning/capacity-objects/provisioning-requests.ts';
-import { rememberOrder } from '../../planning/capacity-objects/request-orders.ts';
+import { recordRequestIncreases } from '../../planning/capacity-objects/request-orders.ts';
 import { askingPods, planScaleUp } from '../../planning/scale-up/plan.ts';
-import type { StatusWish } from '../capacity-objects/statuses.ts';
+import type { StatusWrite } from '../capacity-objects/capacity-statuses.ts';
 import type { LoopDeps } from '../deps/loop-deps.ts';
 import type { IncreaseRecord, ScaleUpRound } from '../../domain/loop-report.ts';
-import { planTimer, rememberIncreases, runScaleUpRounds, type RoundsInput } from './rounds.ts';
+import { planningTimer, rememberIncreases, runScaleUpRounds, type RoundsInput } from './rounds.ts';
 import { executeScaleUp } from './execute.ts';
 
-/** Serves requests or pods, whoever's turn it is. */
-export async function runTurn(input: RoundsInput, signal: AbortSignal): Promise<void> {
+/** Serves requests or pods, by turns. */
+export async function runScaleUpTurn(input: RoundsInput, signal: AbortSignal): Promise<void> {
   const { observation, state, deps, keep } = input;
   const { capacity } = deps.policy;
   const due = capacity === undefined ? [] : dueRequests(observation, state, capacity);
-  if (due.length === 0) return runScaleUpRounds({ ...input, state: theirsNext(state) }, signal);
+  if (due.length === 0) return runScaleUpRounds({ ...input, state: withPodsNext(state) }, signal);
   const podsWait = askingPods({ observation, policy: deps.policy, names: deps.names }) > 0;
-  if (!podsWait || state.requests?.served !== true) return serve(input, { due, podsWait }, signal);
-  return runScaleUpRounds({ ...input, state: theirsNext(state), keep: (outcome) => keep({ ...outcome, unsettled: true }) }, signal);
+  if (!podsWait || state.requests?.served !== true) return serveRequests(input, { due, podsWait }, signal);
+  return runScaleUpRounds({ ...input, state: withPodsNext(state), keep: (outcome) => keep({ ...outcome, replanSoon: true }) }, signal);
 }
 
-function theirsNext(state: LoopState): LoopState {
+function withPodsNext(state: LoopState): LoopState {
   return state.requests?.served === true ? { ...state, requests: { ...state.requests, served: false } } : state;
 }
 
@@ -40,7 +40,7 @@ interface Queue {
   readonly podsWait: boolean;
 }
 
-async function serve(input: RoundsInput, { due, podsWait }: Queue, signal: AbortSignal): Promise<void> {
+async function serveRequests(input: RoundsInput, { due, podsWait }: Queue, signal: AbortSignal): Promise<void> {
   const { deps, observation, keep } = input;
   const { capacity } = deps.policy;
   const [first] = due;
@@ -50,27 +50,28 @@ async function serve(input: RoundsInput, { due, podsWait }: Queue, signal: Abort
   const over = AbortSignal.any([signal, input.stopping]);
   const granted: string[] = [];
   const rounds: ScaleUpRound[] = [];
-  const answers: StatusWish[] = [];
+  const answers: StatusWrite[] = [];
   let { state } = input;
   for (const request of turns) {
     if (over.aborted || (rounds.length > 0 && deps.clock.monotonic() >= endsAt)) return;
     const plan = planTurn(input, { uid: request.ref.uid, granted: [...granted] }, state);
-    // What a later turn would add is what the first one has added already.
+    // Only the first turn writes: the increases of later turns would be the same.
     const increases =
       rounds.length > 0 ? [] : await executeScaleUp({ plan, observation, deps, namespace: input.settings.namespace }, signal);
-    const outcome = outcomeOf(plan, increases);
+    const outcome = requestOutcome(plan, increases);
     if (outcome === 'found' || outcome === 'provisioned') granted.push(request.ref.uid);
     rounds.push({ plan, increases });
-    answers.push({ ref: request.ref, before: request.status, after: answeredStatus(request, outcome, observation.nowMs) });
+    answers.push({ ref: request.ref, before: request.status, after: statusAfterTurn(request, outcome, observation.nowMs) });
     state = rememberTurn(rememberIncreases(state, increases, observation, deps.policy), request.ref.uid, outcome, {
       policy: capacity,
       nowMs: observation.nowMs,
     });
-    say(request, outcome, deps);
-    if (outcome === 'provisioned' && !isCheck(request)) state = rememberOrder(state, request.ref.uid, increases, observation.nowMs);
-    const unsettled = podsWait || due.length > rounds.length;
-    // Kept at once: what was written must be remembered even when the next turn fails.
-    keep({ observation, state, rounds: [...rounds], unsettled, answers: [...answers], podsWait });
+    logTurn(request, outcome, deps);
+    if (outcome === 'provisioned' && !isCheck(request))
+      state = recordRequestIncreases(state, request.ref.uid, increases, observation.nowMs);
+    const replanSoon = podsWait || due.length > rounds.length;
+    // Kept at once: writes must be remembered even if the next turn fails.
+    keep({ observation, state, rounds: [...rounds], replanSoon, answers: [...answers], podsWait });
   }
 }
 
@@ -80,15 +81,15 @@ function planTurn(
   state: LoopState,
 ) {
   const { policy, names, journal } = deps;
-  const plan = planScaleUp({ observation, state, policy, names, snapshot, request, isLate: planTimer(deps) });
+  const plan = planScaleUp({ observation, state, policy, names, snapshot, request, isLate: planningTimer(deps) });
   journal.record({ observation, stateBefore: state, scaleUp: [plan], scaleDown: undefined, policy, request });
   return plan;
 }
 
-/** A conflict, a plan that was cut short or one that could not be made says nothing of the request: it is tried again. */
-function outcomeOf(plan: ScaleUpPlan, increases: readonly IncreaseRecord[]): RequestOutcome {
+/** A conflict, or a plan that failed or was cut short, is no result for the request: it is tried again. */
+function requestOutcome(plan: ScaleUpPlan, increases: readonly IncreaseRecord[]): RequestOutcome {
   const verdicts = [...plan.verdicts].filter(([pod]) => pod.holds === 'request').map(([, verdict]) => verdict);
-  // A cluster that nobody may grow is no answer, but it is one that people want to see.
+  // If the cluster may not grow, the request remains open, but its status shows it.
   if (verdicts.some(({ kind }) => kind === 'waiting')) return 'unchecked';
   if (verdicts.some(({ kind }) => kind === 'helpless')) return plan.cutShortAfter === undefined ? 'not-found' : 'undecided';
   if (verdicts.every(({ kind }) => kind !== 'triggered')) return 'found';
@@ -97,6 +98,6 @@ function outcomeOf(plan: ScaleUpPlan, increases: readonly IncreaseRecord[]): Req
   return writes.includes('failed') || writes.includes('refused') ? 'not-found' : 'undecided';
 }
 
-function say({ ref, className }: ProvisioningRequest, outcome: RequestOutcome, { log }: LoopDeps): void {
-  log.info({ namespace: ref.namespace, request: ref.name, className, outcome }, 'a request for capacity had its turn');
+function logTurn({ ref, className }: ProvisioningRequest, outcome: RequestOutcome, { log }: LoopDeps): void {
+  log.info({ namespace: ref.namespace, request: ref.name, className, outcome }, 'ProvisioningRequest evaluated');
 }

@@ -1,6 +1,6 @@
 /**
- * Plan, write, and plan again in the same loop when a write met a conflict or a group that has nothing to give. Each round
- * sees the cloud anew, so whatever others (or our own earlier round) asked for counts.
+ * Plans, writes, and plans again in the same loop after a conflict or a group without capacity. Each round observes the cloud
+ * again, so increases by others and by earlier rounds count. Must not know how a plan is made.
  */
 import { reactionTo, type AutoscalerError } from '../../lib/errors.ts';
 import type { NodeGroupId } from '../../domain/ids.ts';
@@ -10,10 +10,10 @@ import type { Policy } from '../../domain/policy.ts';
 import { planScaleUp } from '../../planning/scale-up/plan.ts';
 import { reduceIncrease, reduceObservation } from '../../planning/state/loop-state.ts';
 import type { ClusterSnapshot } from '../../scheduling/snapshot/cluster-snapshot.ts';
-import type { StatusWish } from '../capacity-objects/statuses.ts';
+import type { StatusWrite } from '../capacity-objects/capacity-statuses.ts';
 import type { LoopDeps, LoopSettings } from '../deps/loop-deps.ts';
 import type { IncreaseRecord, ScaleUpRound } from '../../domain/loop-report.ts';
-import { announceHelpless, executeScaleUp } from './execute.ts';
+import { recordUnhelpedPods, executeScaleUp } from './execute.ts';
 
 export interface RoundsInput {
   readonly observation: Observation;
@@ -21,9 +21,9 @@ export interface RoundsInput {
   readonly snapshot: ClusterSnapshot;
   readonly deps: LoopDeps;
   readonly settings: LoopSettings;
-  /** Fires when nothing new shall be begun. */
+  /** Fires when nothing new may begin. */
   readonly stopping: AbortSignal;
-  /** Told after each round, so that what was written is remembered even when a later round throws. */
+  /** Called after each round, so that writes are remembered even if a later round throws. */
   readonly keep: (outcome: RoundsOutcome) => void;
 }
 
@@ -31,16 +31,17 @@ export interface RoundsOutcome {
   readonly observation: Observation;
   readonly state: LoopState;
   readonly rounds: readonly ScaleUpRound[];
-  /** The loop ended with a plan that met a conflict: the next one should not wait for the scan interval. */
-  readonly unsettled: boolean;
-  /** What requests are to be told. Absent: nothing. */
-  readonly answers?: readonly StatusWish[];
-  /** The loop was a request's while pods ask: its plan does not judge them. */
+  /** The last plan of the loop met a conflict: the next loop should not wait for the scan interval. */
+  readonly replanSoon: boolean;
+  /** Statuses to write to ProvisioningRequests. */
+  readonly answers?: readonly StatusWrite[];
+  /** The loop served a ProvisioningRequest while pods were pending: its plan contains no verdicts for them. */
   readonly podsWait?: boolean;
 }
 
 type ReplanCause = 'conflict' | 'no-capacity' | 'quota';
 
+/** Plans and writes up to `maxPlansPerLoop` times. */
 export async function runScaleUpRounds(input: RoundsInput, signal: AbortSignal): Promise<void> {
   const { deps, settings, snapshot, keep } = input;
   const { policy, names } = deps;
@@ -49,7 +50,7 @@ export async function runScaleUpRounds(input: RoundsInput, signal: AbortSignal):
   const exclude = new Set<NodeGroupId>();
   let { observation, state } = input;
   for (;;) {
-    const plan = planScaleUp({ observation, state, policy, names, snapshot, exclude, isLate: planTimer(deps) });
+    const plan = planScaleUp({ observation, state, policy, names, snapshot, exclude, isLate: planningTimer(deps) });
     deps.journal.record({ observation, stateBefore: state, scaleUp: [plan], scaleDown: undefined, policy, excluded: [...exclude] });
     if (plan.cutShortAfter !== undefined) deps.metrics.loop.plansCutShort.inc();
     if (over.aborted) return;
@@ -57,16 +58,16 @@ export async function runScaleUpRounds(input: RoundsInput, signal: AbortSignal):
     rounds.push({ plan, increases });
     state = rememberIncreases(state, increases, observation, policy);
     const cause = replanCause(increases);
-    // Kept at once: what was written must be remembered even when looking again fails.
-    keep({ observation, state, rounds: [...rounds], unsettled: cause !== undefined });
+    // Kept at once: writes must be remembered even if the next observation fails.
+    keep({ observation, state, rounds: [...rounds], replanSoon: cause !== undefined });
     if (cause !== undefined) {
       observation = { ...observation, cloud: deps.cloud.observe(observation.cluster, observation.nowMs) };
       state = reduceObservation(state, observation, policy);
     }
-    const worthwhile = cause === 'no-capacity' || cause === 'quota' || (cause === 'conflict' && somethingMoved(increases, observation));
-    keep({ observation, state, rounds: [...rounds], unsettled: worthwhile });
+    const worthwhile = cause === 'no-capacity' || cause === 'quota' || (cause === 'conflict' && hasTargetMoved(increases, observation));
+    keep({ observation, state, rounds: [...rounds], replanSoon: worthwhile });
     if (cause === undefined || !worthwhile || rounds.length >= settings.maxPlansPerLoop || over.aborted) {
-      announceHelpless(plan, deps);
+      recordUnhelpedPods(plan, deps);
       return;
     }
     deps.metrics.scaleUp.replans.inc({ cause });
@@ -74,13 +75,13 @@ export async function runScaleUpRounds(input: RoundsInput, signal: AbortSignal):
   }
 }
 
-/** A plan stands still for nobody: while it is made no lease is renewed and no watch is read. */
-export function planTimer({ clock, policy }: LoopDeps): () => boolean {
+/** While a plan is made, no lease is renewed and no watch event is read: hence the limit. */
+export function planningTimer({ clock, policy }: LoopDeps): () => boolean {
   const endsAt = clock.monotonic() + (policy.scaleUp.maxPlanningMs ?? Number.POSITIVE_INFINITY);
   return () => clock.monotonic() >= endsAt;
 }
 
-/** With the group beside each outcome: a refusal for want of quota or stock seldom names the size it is about. */
+/** Adds the group to each outcome, since errors about quota or stock rarely name the VM size. */
 export function rememberIncreases(
   state: LoopState,
   increases: readonly IncreaseRecord[],
@@ -94,10 +95,10 @@ export function rememberIncreases(
 }
 
 /**
- * Whether a conflict left anything to plan anew. Azure also answers 409 while an operation of its own runs, with nothing
- * changed in the group: the same plan would meet the same answer, so it waits for the next loop at its usual time.
+ * Whether a group changed in a conflict. Azure also responds with 409 while an operation of its own runs and the group is
+ * unchanged. The same plan would fail the same way, so it waits for the next regular loop.
  */
-function somethingMoved(increases: readonly IncreaseRecord[], { cloud }: Observation): boolean {
+function hasTargetMoved(increases: readonly IncreaseRecord[], { cloud }: Observation): boolean {
   return increases.some(({ increase, outcome }) => {
     if (outcome.kind !== 'conflict') return false;
     const target = cloud.groups.find(({ id }) => id === increase.group)?.target;
@@ -111,12 +112,12 @@ function replanCause(increases: readonly IncreaseRecord[]): ReplanCause | undefi
   return increases.some(({ outcome }) => outcome.kind === 'failed' && isCountedQuota(outcome.error)) ? 'quota' : undefined;
 }
 
-/** The group is asked again in this loop, for what its quota still allows. */
+/** Such a group is increased again in this loop, by what its quota still allows. */
 function isCountedQuota({ detail }: AutoscalerError): boolean {
   return detail.kind === 'quota' && detail.counted === true;
 }
 
-/** Groups whose write had no effect for sure and will have none soon; anything less certain waits for the next loop. */
+/** Groups whose write certainly had no effect and will have none soon. Uncertain cases wait for the next loop. */
 function withoutCapacity(increases: readonly IncreaseRecord[]): readonly NodeGroupId[] {
   return increases.flatMap(({ increase, outcome }) =>
     outcome.kind === 'failed' && reactionTo(outcome.error) === 'back-off-group' ? [increase.group] : [],

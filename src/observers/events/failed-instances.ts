@@ -21,7 +21,7 @@ interface Failure {
 }
 
 /** Machines that had failed before the first look are old news. */
-export function failedMachines(events: Pick<EventRecorder, 'record'>, namespace: string): LoopListener {
+export function failedInstances(events: Pick<EventRecorder, 'record'>, namespace: string): LoopListener {
   let known: ReadonlySet<string> | undefined;
   /** When each was last told, and by which voice. */
   const told = new Map<string, { readonly voice: 'machines' | 'operation'; readonly atMs: number }>();

@@ -10,7 +10,7 @@ import type { RemovalOutcome } from '../../domain/outcome.ts';
 import type { Policy } from '../../domain/policy.ts';
 import type { AutoscalerEvent } from '../../domain/ports/records.ts';
 import { STATUS_NAME } from '../../planning/explain/scale-up-events.ts';
-import { unfitness } from '../../planning/state/cluster-health.ts';
+import { clusterProblem } from '../../planning/state/cluster-health.ts';
 import type { Log } from '../../telemetry/log.ts';
 
 type Told = Pick<AutoscalerEvent, 'type' | 'reason' | 'message'>;
@@ -47,11 +47,11 @@ export function groupEvents(report: LoopReport, context: EventContext): readonly
 
 function comings({ cloud }: Observation): readonly Told[] {
   return cloud.events.flatMap((event) => {
-    if (event.kind === 'group-vanished') return [normal('NodeGroupVanished', `${event.group} is no node group any more${reasonOf(event)}`)];
+    if (event.kind === 'group-vanished') return [normal('NodeGroupVanished', `Node group ${event.group} disappeared${reasonOf(event)}`)];
     if (event.kind !== 'group-appeared') return [];
     const group = cloud.groups.find(({ id }) => id === event.group);
     const limits = group === undefined ? '' : ` (min: ${group.minSize}, max: ${group.maxSize})`;
-    return [normal('NodeGroupAppeared', `${event.group} is a node group from now on${limits}`)];
+    return [normal('NodeGroupAppeared', `Node group ${event.group} appeared${limits}`)];
   });
 }
 
@@ -64,7 +64,7 @@ function lateDeletions({ cloud }: Observation): readonly Told[] {
     if (event.kind !== 'delete-failed') return [];
     const { group, instances, message } = event;
     return [
-      warning('ScaleDownFailed', `${instances.length} machines of ${group} stay, their deletion failed after it was accepted: ${message}`),
+      warning('ScaleDownFailed', `Deletion of ${instances.length} instances of ${group} failed after Azure had accepted it: ${message}`),
     ];
   });
 }
@@ -78,7 +78,7 @@ function timeouts({ state }: LoopReport, { nowMs }: Observation): readonly Told[
 }
 
 function sickness({ state }: LoopReport, observation: Observation, { policy, startedAtMs }: EventContext): readonly Told[] {
-  const unfit = unfitness(observation, state, policy);
+  const unfit = clusterProblem(observation, state, policy);
   if (unfit === undefined) return [];
   if (unfit.kind === 'sick') return [warning('ClusterUnhealthy', `Cluster is unhealthy: ${unfit.detail}`)];
   const mayStillStart = observation.cluster.nodes.size > 0 && observation.nowMs - startedAtMs <= FIRST_NODES_MS;
@@ -106,7 +106,7 @@ function removals({ removed }: LoopReport): readonly Told[] {
     }
     if (outcome.kind !== 'instances') return [];
     const names = outcome.instances.map((instance) => instance.split('|').at(-1)).join(', ');
-    const what = `${outcome.instances.length} machines of ${outcome.group} that are no nodes (instances ${names})`;
+    const what = `${outcome.instances.length} instances of ${outcome.group} that never registered as nodes (${names})`;
     return [
       outcome.accepted
         ? normal('DeleteUnregistered', `Deleting ${what}`)
@@ -134,7 +134,7 @@ function normal(reason: string, message: string): Told {
  * when that is over; and when there is no group at all. A name misspelt in the configuration is a group that is left alone: without this line nobody would
  * learn why its pods stay pending.
  */
-export function groupNews(log: Log): LoopListener {
+export function nodeGroupLog(log: Log): LoopListener {
   let frozen: ReadonlyMap<NodeGroupId, string> = new Map();
   let limits: ReadonlyMap<NodeGroupId, string> = new Map();
   let hadGroups: boolean | undefined;
@@ -144,17 +144,18 @@ export function groupNews(log: Log): LoopListener {
     tellComings(log, events, groups);
     limits = tellLimits(log, limits, groups);
     frozen = tellFrozen(log, frozen, groups);
-    if (groups.length === 0 && hadGroups !== false) log.warn({}, 'there is no node group: none is named and no scale set has the tags');
+    if (groups.length === 0 && hadGroups !== false)
+      log.warn({}, 'No node group found: none is named and no scale set has the discovery tags');
     hadGroups = groups.length > 0;
   };
 }
 
 function tellComings(log: Log, events: readonly CloudEvent[], groups: readonly NodeGroup[]): void {
   for (const event of events) {
-    if (event.kind === 'group-vanished') log.info({ nodeGroup: event.group, reason: event.because }, 'a node group is gone');
+    if (event.kind === 'group-vanished') log.info({ nodeGroup: event.group, reason: event.because }, 'Node group disappeared');
     if (event.kind !== 'group-appeared') continue;
     const group = groups.find(({ id }) => id === event.group);
-    log.info({ nodeGroup: event.group, min: group?.minSize, max: group?.maxSize }, 'a node group appeared');
+    log.info({ nodeGroup: event.group, min: group?.minSize, max: group?.maxSize }, 'Node group appeared');
   }
 }
 
@@ -162,7 +163,7 @@ function tellLimits(log: Log, before: ReadonlyMap<NodeGroupId, string>, groups: 
   const now = new Map(groups.map(({ id, minSize, maxSize }) => [id, `${minSize}:${maxSize}`]));
   for (const [nodeGroup, to] of now) {
     const from = before.get(nodeGroup);
-    if (from !== undefined && from !== to) log.info({ nodeGroup, from, to }, 'the limits of a node group changed');
+    if (from !== undefined && from !== to) log.info({ nodeGroup, from, to }, 'Node group limits changed');
   }
   return now;
 }
@@ -172,12 +173,12 @@ function tellFrozen(log: Log, before: ReadonlyMap<NodeGroupId, string>, groups: 
   const now = new Map<NodeGroupId, string>();
   for (const { id: nodeGroup, frozen: reason } of groups) {
     if (reason === undefined) {
-      if (before.has(nodeGroup)) log.info({ nodeGroup }, 'a node group is no longer left alone');
+      if (before.has(nodeGroup)) log.info({ nodeGroup }, 'Node group no longer frozen');
       continue;
     }
     // An age within the reason grows from loop to loop and is no news.
     const news = reason.replace(/\d+/g, '#');
-    if (before.get(nodeGroup) !== news) log.warn({ nodeGroup, reason }, 'a node group is left alone');
+    if (before.get(nodeGroup) !== news) log.warn({ nodeGroup, reason }, 'Node group frozen');
     now.set(nodeGroup, news);
   }
   return now;

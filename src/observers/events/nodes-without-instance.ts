@@ -3,14 +3,14 @@
  * it is not, pods are sent to a place that does not exist, and somebody should know. Told once per node.
  */
 import type { EventRecorder } from '../../domain/ports/records.ts';
-import { hasLostMachine } from '../../planning/state/node-counts.ts';
+import { hasLostInstance } from '../../planning/state/node-counts.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { LoopListener } from '../../domain/loop-report.ts';
 
 /** Long enough for the cloud controller, twice over, and for a list of machines to have been wrong once. */
 const PATIENCE_MS = 300_000;
 
-export function ghostNodes(events: EventRecorder, log: Log): LoopListener {
+export function nodesWithoutInstance(events: EventRecorder, log: Log): LoopListener {
   /** By UID: since when, or `told`. */
   const known = new Map<string, number | 'told'>();
   return ({ observation }) => {
@@ -21,14 +21,14 @@ export function ghostNodes(events: EventRecorder, log: Log): LoopListener {
     for (const [name, id] of cloud.groupOfNode) {
       const node = cluster.nodes.get(name);
       if (node === undefined || node.deletionAtMs !== undefined) continue;
-      if (cloud.instanceOfNode.has(name) || !hasLostMachine(node, groups.get(id))) continue;
+      if (cloud.instanceOfNode.has(name) || !hasLostInstance(node, groups.get(id))) continue;
       lost.add(node.uid);
       const since = known.get(node.uid) ?? nowMs;
       known.set(node.uid, since);
       if (since === 'told' || nowMs - since < PATIENCE_MS) continue;
       known.set(node.uid, 'told');
-      const message = `${id} has had no machine for this node for ${Math.round((nowMs - since) / 60_000)} min, and nobody has deleted it: kubectl delete node ${name}`;
-      log.warn({ node: name, nodeGroup: id }, 'a node has no machine any more');
+      const message = `${id} has had no instance for this node for ${Math.round((nowMs - since) / 60_000)} min, and the node was not deleted. Delete it: kubectl delete node ${name}`;
+      log.warn({ node: name, nodeGroup: id }, 'Node has no instance');
       events.record({ subject: { kind: 'Node', name, uid: node.uid }, type: 'Warning', reason: 'NodeWithoutMachine', message });
     }
     for (const uid of known.keys()) if (!lost.has(uid)) known.delete(uid);

@@ -7,15 +7,16 @@ import type { Log } from '../../telemetry/log.ts';
  * Says when plans begin to be cut short for want of time, and when that is over, in the Cluster Autoscaler's words. No
  * loop is given to removals alone, as there: every loop looks at them.
  */
-export function latePlans(events: Pick<EventRecorder, 'record'>, namespace: string): LoopListener {
+export function planDeadlineEvents(events: Pick<EventRecorder, 'record'>, namespace: string): LoopListener {
   let isLate = false;
   const tell = (type: 'Normal' | 'Warning', reason: string, message: string): void =>
     events.record({ subject: { kind: 'ConfigMap', namespace, name: STATUS_NAME }, type, reason, message });
   return ({ rounds }) => {
     if (rounds.length === 0) return;
     const wasCut = rounds.some(({ plan }) => plan.cutShortAfter !== undefined);
-    if (wasCut && !isLate) tell('Warning', 'GracefulDegradationStarted', 'Plans take too long: each loop does what it found in time');
-    if (!wasCut && isLate) tell('Normal', 'GracefulDegradationStopped', 'Plans are made in time again');
+    if (wasCut && !isLate)
+      tell('Warning', 'GracefulDegradationStarted', 'Planning exceeds its time limit: each loop acts on the part that was planned in time');
+    if (!wasCut && isLate) tell('Normal', 'GracefulDegradationStopped', 'Planning finishes within its time limit again');
     isLate = wasCut;
   };
 }
@@ -24,7 +25,7 @@ export function latePlans(events: Pick<EventRecorder, 'record'>, namespace: stri
  * Says what is odd about rules, prices and options of groups (a pattern, a name or tags that match nothing, a size without a
  * price) when it begins to be so. What the cloud shows is an event as well: the pools are somebody else's work.
  */
-export function planNotes(events: EventRecorder, log: Log, namespace: string): LoopListener {
+export function configWarnings(events: EventRecorder, log: Log, namespace: string): LoopListener {
   const subject = { kind: 'ConfigMap', namespace, name: STATUS_NAME } as const;
   const warn = (message: string): void => events.record({ subject, type: 'Warning', reason: 'ConfigMatchesNothing', message });
   const tellOfPlan = teller(log, () => undefined);
@@ -37,7 +38,7 @@ export function planNotes(events: EventRecorder, log: Log, namespace: string): L
     const { optionsWithoutGroup = [], rulesWithoutGroup = [] } = observation.cloud;
     tellOfCloud([
       ...optionsWithoutGroup.map((name) => `nodeGroupOptions: no node group is named ${name}.`),
-      ...rulesWithoutGroup.map((rule) => `${rule} selects no pool.`),
+      ...rulesWithoutGroup.map((rule) => `${rule} matches no pool.`),
     ]);
   };
 }
@@ -47,7 +48,7 @@ function teller(log: Log, tell: (note: string) => void): (notes: readonly string
   return (notes) => {
     for (const note of notes) {
       if (told.has(note)) continue;
-      log.warn({ note }, 'something in the configuration deserves a look');
+      log.warn({ note }, 'Configuration warning');
       tell(note);
     }
     told = new Set(notes);

@@ -18,8 +18,9 @@ export function priorityEvents(
     reason,
     message,
   });
-  const kept = levels === undefined ? 'there are no earlier ones, so they are left out' : 'the last good ones stay in force';
-  const invalid = problem === undefined ? [] : [warning('PriorityConfigMapInvalid', `Priority rules not used, ${kept}: ${problem}`)];
+  const kept = levels === undefined ? 'there are no earlier valid rules' : 'the last valid rules stay in force';
+  const invalid =
+    problem === undefined ? [] : [warning('PriorityConfigMapInvalid', `Priority rules are invalid and not used (${kept}): ${problem}`)];
   if (levels === undefined) return invalid;
   const options = rounds.at(-1)?.plan.options ?? [];
   const uncovered = options.filter(({ priority }) => priority === undefined);
@@ -27,11 +28,14 @@ export function priorityEvents(
   if (uncovered.length === options.length) {
     return [
       ...invalid,
-      warning('PriorityConfigMapNoGroupMatched', 'No priority rule covers any of the groups that could grow: the choice is left to others'),
+      warning(
+        'PriorityConfigMapNoGroupMatched',
+        'No priority rule matches any of the node groups that could grow: the next expander chooses',
+      ),
     ];
   }
   const unmatched = uncovered.map(({ group }) =>
-    warning('PriorityConfigMapNotMatchedGroup', `No priority rule covers the node group ${group}: it does not grow while others can`),
+    warning('PriorityConfigMapNotMatchedGroup', `No priority rule matches node group ${group}: it does not grow while others can`),
   );
   return [...invalid, ...unmatched];
 }

@@ -8,7 +8,7 @@ import type { Observation } from '../../domain/observation.ts';
 import type { ScaleDownPlan } from '../../domain/plan.ts';
 import type { Policy } from '../../domain/policy.ts';
 import type { StatusValue } from '../../domain/ports/records.ts';
-import { isGroupHealthy, unfitness } from '../../planning/state/cluster-health.ts';
+import { isGroupHealthy, clusterProblem } from '../../planning/state/cluster-health.ts';
 import { countNodes, type NodeCounts } from '../../planning/state/node-counts.ts';
 
 export type StatusMap = { readonly [key: string]: StatusValue };
@@ -51,7 +51,7 @@ export function describeStatus(input: StatusInput): Described {
   };
   const candidates = candidatesByGroup(input);
   const all = [...candidates.values()].reduce((sum, count) => sum + count, 0);
-  const unfit = unfitness(observation, state, policy);
+  const unfit = clusterProblem(observation, state, policy);
   if (unfit?.kind === 'empty') return { document: initialStatus(observation.nowMs, unfit.detail), transitions: input.before };
   const health = unfit === undefined ? 'Healthy' : 'Unhealthy';
   const document = {
@@ -106,7 +106,7 @@ function scaleUpOf(group: NodeGroup, healthy: boolean, { state, observation }: S
   if (backoff === undefined || backoff.untilMs <= observation.nowMs) return ['NoActivity'];
   const why = backoff.message === undefined ? '' : `: ${backoff.message}`;
   const errorMessage = cut(
-    `the last scale-up failed (${classOf(backoff)}${backoff.cause}); the group rests until ${rfc3339(backoff.untilMs)}${why}`,
+    `the last scale-up failed (${classOf(backoff)}${backoff.cause}); the group backs off until ${rfc3339(backoff.untilMs)}${why}`,
   );
   return ['Backoff', { backoffInfo: { errorCode: backoff.cause, errorMessage } }];
 }

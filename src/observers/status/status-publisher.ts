@@ -83,7 +83,7 @@ export class StatusPublisher {
       return true;
     } catch (thrown) {
       const error = asAutoscalerError(thrown);
-      if (error.kind !== 'cancelled') this.#deps.log.warn({ error: error.message }, 'the status could not be written');
+      if (error.kind !== 'cancelled') this.#deps.log.warn({ error: error.message }, 'Status could not be written');
       return false;
     }
   }

@@ -68,9 +68,12 @@ describe('the account of a dry run', () => {
   });
 
   it.each([
-    [{ msg: 'scale-up withheld', nodeGroup: 'aks-general-12345678-vmss', from: 1, to: 5, pods: 20 }, 'general 1 -> 5 would be asked for'],
-    [{ msg: 'A node is being removed.', node: 'n1', cause: 'empty', pods: 0, dryRun: true }, 'n1 would go'],
-    [{ msg: 'A node is being deleted.', node: 'n1', dryRun: true }, 'n1 would be deleted'],
+    [
+      { msg: 'Scale-up withheld by the dry run', nodeGroup: 'aks-general-12345678-vmss', from: 1, to: 5, pods: 20 },
+      'general 1 -> 5 would be asked for',
+    ],
+    [{ msg: 'Node removal started', node: 'n1', cause: 'empty', pods: 0, dryRun: true }, 'n1 would go'],
+    [{ msg: 'Node deletion accepted', node: 'n1', dryRun: true }, 'n1 would be deleted'],
   ])('tells wishes as wishes: %j', (facts, sentence) =>
     expect(decisionOf(JSON.stringify({ level: 'info', ...facts }))).toContain(sentence),
   );

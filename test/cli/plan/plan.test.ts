@@ -197,7 +197,7 @@ describe('plan answers bad input with one sentence', () => {
   const bad = (items: string): Files => ({ ...good, 'c.json': items });
   const badPool = (text: string): Files => ({ ...good, 'p.yaml': text });
   it.each<[string, readonly string[], Files, string]>([
-    ['a dump that is none', ['--dump=d.json'], { 'd.json': '{}' }, 'The file is not a dump of a decision of version 1.'],
+    ['a dump that is none', ['--dump=d.json'], { 'd.json': '{}' }, 'The file is not a decision dump of version 1.'],
     ['a dump without its parts', ['--dump=d.json'], { 'd.json': '{"version":1,"shapes":[]}' }, 'd.json is not a whole dump of a decision.'],
     ['a dump with a broken shape', ['--dump=d.json'], { 'd.json': '{"version":1,"shapes":[{"$map":3}]}' }, 'd.json is not a whole dump'],
     ['no files', [], good, 'plan needs --cluster FILE and --pools FILE, or --live, or --dump FILE; plan --help says more.'],

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { WithheldWrites } from '../../../src/loop/dry-run/withheld-writes.ts';
-import { withholding } from '../../../src/loop/dry-run/dry-run-ports.ts';
+import { dryRunDeps } from '../../../src/loop/dry-run/dry-run-ports.ts';
 import { createLog } from '../../../src/telemetry/log.ts';
 import { aGroup, anInstance, aNode, aPod } from '../../support/builders.ts';
 import { settle } from '../../support/fake-clock.ts';
@@ -16,7 +16,7 @@ function aDryStage(options: StageOptions) {
   const log = createLog('info', { write: (line) => void lines.push(JSON.parse(line)) }, stage.clock, { dryRun: true });
   const deps = { ...stage.deps, log };
   const writes = new WithheldWrites(deps);
-  const loop = observedLoop(withholding(deps, writes));
+  const loop = observedLoop(dryRunDeps(deps, writes));
   return { ...stage, lines, writes, loop, runOnce: () => loop.runOnce('manual', stage.stop.signal) };
 }
 
@@ -34,7 +34,7 @@ describe('a dry run', () => {
     expect(stage.cluster.events).toEqual([]);
     const wishes = stage.writes.list().filter(({ kind }) => kind === 'increase');
     expect(wishes.map(({ subject, detail, times }) => [subject, detail, times])).toEqual([['a', 'capacity from 0 to 2', 30]]);
-    expect(stage.lines.map(({ msg }) => msg)).toEqual(['withheld: this would have been written', 'scale-up withheld']);
+    expect(stage.lines.map(({ msg }) => msg)).toEqual(['Write withheld by the dry run', 'Scale-up withheld by the dry run']);
     expect(stage.lines.every((line) => line['dryRun'] === true)).toBe(true);
     expect(stage.lines[1]).toMatchObject({ nodeGroup: 'a', from: 0, to: 2, pods: 6, cause: 'pods' });
     expect(await valueOf(stage.metrics.dryRun.withheld, { kind: 'increase' })).toBe(30);
@@ -46,7 +46,7 @@ describe('a dry run', () => {
     await stage.runOnce();
     for (let index = 1; index < 6; index++) stage.cluster.addPending(aPod({ name: `web-${index}`, cpu: '1200m' }));
     await stage.runOnce();
-    expect(stage.lines.filter(({ msg }) => msg === 'scale-up withheld').map(({ from, to }) => [from, to])).toEqual([
+    expect(stage.lines.filter(({ msg }) => msg === 'Scale-up withheld by the dry run').map(({ from, to }) => [from, to])).toEqual([
       [0, 1],
       [0, 2],
     ]);
@@ -75,7 +75,7 @@ describe('a dry run', () => {
     expect(wished).toContain('evict default/web');
     expect(wished).toContain('delete-instances a');
     expect(wished.filter((wish) => wish.startsWith('evict'))).toEqual(['evict default/web']);
-    expect(stage.lines.filter(({ msg }) => msg === 'A node is being removed.')).toHaveLength(1);
+    expect(stage.lines.filter(({ msg }) => msg === 'Node removal started')).toHaveLength(1);
     // Nothing was done: counters of acts stay where they are.
     expect(await valueOf(stage.metrics.scaleDown.nodes)).toBe(0);
     expect(await valueOf(stage.metrics.scaleDown.evictions)).toBe(0);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { AutoscalerError, type ErrorKind } from '../../../src/lib/errors.ts';
-import { TemplateKeeper } from '../../../src/loop/memory/template-store.ts';
+import { TemplateStore } from '../../../src/loop/memory/template-store.ts';
 import { createLog } from '../../../src/telemetry/log.ts';
 import { START_MS } from '../../support/builders.ts';
 import { FakeClock, settle } from '../../support/fake-clock.ts';
@@ -17,7 +17,7 @@ function stage(kept?: string) {
   const fail = (): void => {
     if (state.failsWith !== undefined) throw new AutoscalerError(state.failsWith, 'no');
   };
-  const keeper = new TemplateKeeper({
+  const keeper = new TemplateStore({
     clock,
     log: createLog('info', { write: (line) => void lines.push(line) }),
     learner: {

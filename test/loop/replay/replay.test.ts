@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { ResourceNames } from '../../../src/domain/resources.ts';
 import { dumpRecord, plainPlan, readDump } from '../../../src/loop/replay/dump.ts';
-import { replay } from '../../../src/loop/replay/replay.ts';
+import { replayDump } from '../../../src/loop/replay/replay.ts';
 import type { LoopRecord } from '../../../src/domain/ports/records.ts';
 import { aBudget, aGroup, aNode, aPod, aShape, aTemplate, resourceNames } from '../../support/builders.ts';
 import { aPolicy } from '../../support/policy.ts';
@@ -17,7 +17,7 @@ function otherProcess(): ResourceNames {
 
 function replayed(record: LoopRecord) {
   const names = otherProcess();
-  return replay(readDump(dumpRecord(record, resourceNames), names), names);
+  return replayDump(readDump(dumpRecord(record, resourceNames), names), names);
 }
 
 describe('a dumped decision', () => {

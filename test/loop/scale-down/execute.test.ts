@@ -82,7 +82,7 @@ describe('a removal', () => {
   it('no plan, however wrong, begins more removals in a window than are allowed; a group that goes together counts whole', async () => {
     const world = setUp({ nodes: 8, perWindow: 3 });
     for (const node of ['g-0', 'g-1']) world.runner.start(removalOf(node));
-    world.runner.startTogether([removalOf('g-2'), removalOf('g-3')]);
+    world.runner.startGroup([removalOf('g-2'), removalOf('g-3')]);
     world.runner.start(removalOf('g-4'));
     world.runner.start(removalOf('g-5'));
     world.runner.removeInstances([{ group: G, instance: keyOf('g-6'), cause: 'failed' }]);
@@ -113,7 +113,7 @@ describe('a removal', () => {
   it('AC16: nodes that go together wait for the last one, and go in one call', async () => {
     const world = setUp({ nodes: 3, pods: [{ name: 'slow' }] });
     world.cluster.endsAfterPolls = 4;
-    world.runner.startTogether([removalOf('g-0', world.pods), removalOf('g-1'), removalOf('g-2')]);
+    world.runner.startGroup([removalOf('g-0', world.pods), removalOf('g-1'), removalOf('g-2')]);
     await world.clock.advance(6_000);
     expect(world.cloud.deletes).toEqual([]);
     await world.clock.advance(MINUTE);
@@ -124,13 +124,15 @@ describe('a removal', () => {
   it('AC16: one drain that fails calls the others off: nothing is deleted, no mark is left', async () => {
     const world = setUp({ nodes: 3, pods: [{ name: 'stuck' }] });
     world.cluster.endsAfterPolls = Infinity;
-    world.runner.startTogether([removalOf('g-0', world.pods), removalOf('g-1'), removalOf('g-2')]);
+    world.runner.startGroup([removalOf('g-0', world.pods), removalOf('g-1'), removalOf('g-2')]);
     await world.clock.advance(5 * MINUTE);
     expect(world.cloud.deletes).toEqual([]);
     expect(['g-0', 'g-1', 'g-2'].filter((node) => isMarked(world, node))).toEqual([]);
     const ends = world.runner.collect().filter((outcome) => outcome.kind === 'undone');
     expect(ends.map(({ node, step }) => `${node} ${step}`).sort()).toEqual(['g-0 wait', 'g-1 stopped', 'g-2 stopped']);
-    expect(ends.find(({ node }) => node === 'g-1')?.message).toMatch(/goes with its group or not at all, and g-0: .*did not end in time/);
+    expect(ends.find(({ node }) => node === 'g-1')?.message).toMatch(
+      /removed as a whole or not at all, and one removal failed: g-0: .*did not terminate in time/,
+    );
     expect(world.runner.inFlight().size).toBe(0);
   });
 
@@ -144,7 +146,7 @@ describe('a removal', () => {
       return undefined;
     };
     const removals = ['g-0', 'g-1', 'g-2'].map((node) => removalOf(node));
-    if (together) world.runner.startTogether(removals);
+    if (together) world.runner.startGroup(removals);
     else for (const removal of removals) world.runner.start(removal);
     await world.clock.advance(2 * MINUTE);
     expect(world.cloud.deletes.flatMap(({ instances }) => instances)).toEqual(gone);
@@ -157,7 +159,7 @@ describe('a removal', () => {
 
   it('AC16: Azure refusing the one call undoes every node', async () => {
     const world = setUp({ nodes: 2, minSize: 1 });
-    world.runner.startTogether([removalOf('g-0'), removalOf('g-1')]);
+    world.runner.startGroup([removalOf('g-0'), removalOf('g-1')]);
     await world.clock.advance(MINUTE);
     expect(['g-0', 'g-1'].filter((node) => isMarked(world, node))).toEqual([]);
     expect(world.runner.collect().filter(({ kind }) => kind === 'undone')).toHaveLength(2);
@@ -165,7 +167,7 @@ describe('a removal', () => {
 
   it('AC04: a group that goes together may be more than run in parallel; nobody else starts beside it', async () => {
     const world = setUp({ nodes: 13 });
-    world.runner.startTogether(Array.from({ length: 12 }, (_, index) => removalOf(`g-${index}`)));
+    world.runner.startGroup(Array.from({ length: 12 }, (_, index) => removalOf(`g-${index}`)));
     world.runner.start(removalOf('g-12'));
     await world.clock.advance(MINUTE);
     expect(world.cloud.deletes.map(({ instances }) => instances.length)).toEqual([12]);
@@ -256,8 +258,8 @@ describe('the runner', () => {
     expect([isMarked(world, 'g-0'), isMarked(world, 'g-1')]).toEqual([false, false]);
     const undone = world.runner.collect().filter((outcome) => outcome.kind === 'undone');
     expect(undone.map(({ step, message }) => `${step}: ${message}`)).toEqual([
-      'stopped: the autoscaler stops',
-      'stopped: the autoscaler stops',
+      'stopped: the autoscaler is shutting down',
+      'stopped: the autoscaler is shutting down',
     ]);
     expect(world.cloud.deletes).toEqual([]);
   });

@@ -110,8 +110,8 @@ describe('a node that the platform takes back', () => {
   });
 
   it.each([
-    [true, 'the machine was spared:'],
-    [false, 'the machine was taken and its node is left:'],
+    [true, 'the instance was not preempted:'],
+    [false, 'the instance was preempted and its node remains:'],
   ])('is given back when it has outlived its notice by minutes, and what is said is true (ready: %s)', async (ready, words) => {
     const outlived = { ...preemption, noticedAtMs: START_MS - 400_000, deadlineMs: START_MS - 300_000 };
     const readiness = { ready, sinceMs: START_MS - 300_000, reason: '' };

@@ -5,9 +5,9 @@ import type { LoopState } from '../../../src/domain/loop-state.ts';
 import type { Instance } from '../../../src/domain/node-group.ts';
 import type { Observation } from '../../../src/domain/observation.ts';
 import type { RemovalOutcome } from '../../../src/domain/outcome.ts';
-import type { KeptNode, ScaleDownPlan } from '../../../src/domain/plan.ts';
+import type { UnremovableNode, ScaleDownPlan } from '../../../src/domain/plan.ts';
 import { removalLatency } from '../../../src/observers/cluster-autoscaler-metrics/removal-latency.ts';
-import { failedCreations, neverNodes } from '../../../src/observers/cluster-autoscaler-metrics/counters.ts';
+import { failedNodeCreationCounter, unregisteredRemovalCounter } from '../../../src/observers/cluster-autoscaler-metrics/counters.ts';
 import type { LoopReport } from '../../../src/domain/loop-report.ts';
 import { emptyLoopState } from '../../../src/planning/state/loop-state.ts';
 import { createCompatibleMetrics } from '../../../src/telemetry/cluster-autoscaler-metrics.ts';
@@ -26,7 +26,7 @@ interface Look {
   readonly awaited?: number;
   readonly backoffs?: LoopState['backoffs'];
   readonly unneeded?: Readonly<Record<string, number>>;
-  readonly kept?: readonly KeptNode[];
+  readonly kept?: readonly UnremovableNode[];
   readonly removed?: readonly RemovalOutcome[];
   readonly rounds?: LoopReport['rounds'];
 }
@@ -35,7 +35,11 @@ interface Look {
 function counting() {
   const metrics = createMetrics();
   const compatible = createCompatibleMetrics(metrics);
-  const listeners = [failedCreations(compatible), removalLatency(compatible, () => aPolicy()), neverNodes(compatible)];
+  const listeners = [
+    failedNodeCreationCounter(compatible),
+    removalLatency(compatible, () => aPolicy()),
+    unregisteredRemovalCounter(compatible),
+  ];
   const look = (given: Look): void => {
     for (const listener of listeners) listener(aReport(given));
   };
@@ -67,7 +71,7 @@ function aReport({ atMs, instances = [], events = [], awaited = 0, backoffs = ne
     observation: { ...observation, cloud: { ...observation.cloud, events } },
     rounds: rest.rounds ?? [],
     scaleDown,
-    unsettled: false,
+    replanSoon: false,
     removed: rest.removed ?? [],
     stepMs: {},
     failures: [],

@@ -7,7 +7,7 @@ import type { Instance } from '../../../src/domain/node-group.ts';
 import type { Node } from '../../../src/domain/node.ts';
 import type { Policy } from '../../../src/domain/policy.ts';
 import type { SkipReason } from '../../../src/domain/reasons.ts';
-import { failedMachines } from '../../../src/observers/events/failed-instances.ts';
+import { failedInstances } from '../../../src/observers/events/failed-instances.ts';
 import { groupEvents } from '../../../src/observers/events/node-group-events.ts';
 import type { LoopReport } from '../../../src/domain/loop-report.ts';
 import { emptyLoopState } from '../../../src/planning/state/loop-state.ts';
@@ -38,7 +38,7 @@ function aReport(part: Partial<LoopReport>): LoopReport {
     observation: undefined,
     rounds: [],
     scaleDown: undefined,
-    unsettled: false,
+    replanSoon: false,
     removed: [],
     stepMs: {},
     failures: [],
@@ -103,14 +103,14 @@ describe('events about groups and the cluster', () => {
         ],
       },
       [
-        'Normal NodeGroupAppeared: a is a node group from now on (min: 0, max: 10)',
-        'Normal NodeGroupVanished: b is no node group any more: Azure lists it no more',
+        'Normal NodeGroupAppeared: Node group a appeared (min: 0, max: 10)',
+        'Normal NodeGroupVanished: Node group b disappeared: Azure lists it no more',
       ],
     ],
     [
       'a late failure of a deletion',
       { events: [{ kind: 'delete-failed', group: A, instances: [key], message: 'OperationPreempted: no.', atMs: START_MS }] },
-      ['Warning ScaleDownFailed: 1 machines of a stay, their deletion failed after it was accepted: OperationPreempted: no.'],
+      ['Warning ScaleDownFailed: Deletion of 1 instances of a failed after Azure had accepted it: OperationPreempted: no.'],
     ],
     ['nodes that never joined', { state: timedOut(START_MS) }, ['Warning ScaleUpTimedOut: Nodes of a did not join the cluster in time']],
     ['nodes that did not join earlier', { state: timedOut(START_MS - 1) }, []],
@@ -129,12 +129,12 @@ describe('events about groups and the cluster', () => {
     [
       'cleared instances',
       { removed: [{ ...instances, accepted: true, message: '' }] },
-      ['Normal DeleteUnregistered: Deleting 1 machines of a that are no nodes (instances 1)'],
+      ['Normal DeleteUnregistered: Deleting 1 instances of a that never registered as nodes (1)'],
     ],
     [
       'instances that stay',
       { removed: [{ ...instances, accepted: false, message: 'Azure is ill' }] },
-      ['Warning DeleteUnregisteredFailed: 1 machines of a that are no nodes (instances 1) could not be deleted: Azure is ill'],
+      ['Warning DeleteUnregisteredFailed: 1 instances of a that never registered as nodes (1) could not be deleted: Azure is ill'],
     ],
     [
       'the limit of nodes',
@@ -170,7 +170,7 @@ describe('machines that failed before they became nodes', () => {
   };
   const look = (instances: readonly Instance[], nodes: readonly Node[] = []) => {
     const events: string[] = [];
-    const tell = failedMachines(
+    const tell = failedInstances(
       { record: ({ type, reason, message }) => void events.push(`${type} ${reason}: ${message}`) },
       'kube-system',
     );

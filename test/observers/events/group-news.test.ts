@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { nodeGroupId } from '../../../src/domain/ids.ts';
 import type { NodeGroup } from '../../../src/domain/node-group.ts';
 import type { CloudEvent } from '../../../src/domain/observation.ts';
-import { groupNews } from '../../../src/observers/events/node-group-events.ts';
+import { nodeGroupLog } from '../../../src/observers/events/node-group-events.ts';
 import { aGroup } from '../../support/builders.ts';
 import { aStage } from '../../loop/support.ts';
 
@@ -16,7 +16,7 @@ describe('groups that are left alone', () => {
     expect(stage.lines).toMatchObject([{ level: 'warn', nodeGroup: 'a', reason: 'there is no such scale set' }]);
 
     const report = await stage.runOnce();
-    const listen = groupNews(stage.deps.log);
+    const listen = nodeGroupLog(stage.deps.log);
     const withReason = (frozen: string | undefined) => {
       if (report.observation === undefined) throw new Error('observed nothing');
       const groups = [{ ...aGroup({ id: 'a' }), frozen }];
@@ -33,7 +33,7 @@ describe('groups that are left alone', () => {
   it('come, go and change their limits, each told once', async () => {
     const stage = aStage({ groups: [aGroup({ id: 'a', target: 0 })] });
     const report = await stage.runOnce();
-    const listen = groupNews(stage.deps.log);
+    const listen = nodeGroupLog(stage.deps.log);
     const look = (groups: readonly NodeGroup[], events: readonly CloudEvent[] = []): void => {
       if (report.observation === undefined) throw new Error('observed nothing');
       listen({ ...report, observation: { ...report.observation, cloud: { ...report.observation.cloud, groups, events } } });
@@ -47,9 +47,9 @@ describe('groups that are left alone', () => {
     look([aGroup({ id: 'b', minSize: 2, maxSize: 4 })], [{ kind: 'group-vanished', group: a, atMs: 2 }]);
     look([aGroup({ id: 'b', minSize: 2, maxSize: 4 })]);
     expect(stage.lines).toMatchObject([
-      { level: 'info', nodeGroup: 'b', min: 2, max: 4, msg: 'a node group appeared' },
-      { level: 'info', nodeGroup: 'a', from: '0:3', to: '1:5', msg: 'the limits of a node group changed' },
-      { level: 'info', nodeGroup: 'a', msg: 'a node group is gone' },
+      { level: 'info', nodeGroup: 'b', min: 2, max: 4, msg: 'Node group appeared' },
+      { level: 'info', nodeGroup: 'a', from: '0:3', to: '1:5', msg: 'Node group limits changed' },
+      { level: 'info', nodeGroup: 'a', msg: 'Node group disappeared' },
     ]);
   });
 
@@ -58,7 +58,7 @@ describe('groups that are left alone', () => {
     await stage.runOnce();
     await stage.runOnce();
     expect(stage.lines.map(({ level, msg }) => `${level} ${msg}`)).toEqual([
-      'warn there is no node group: none is named and no scale set has the tags',
+      'warn No node group found: none is named and no scale set has the discovery tags',
     ]);
   });
 });

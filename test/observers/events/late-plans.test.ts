@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { latePlans } from '../../../src/observers/events/plan-events.ts';
+import { planDeadlineEvents } from '../../../src/observers/events/plan-events.ts';
 import { aGroup, aPod } from '../../support/builders.ts';
 import { aPolicy } from '../../support/policy.ts';
 import { aStage } from '../../loop/support.ts';
@@ -16,7 +16,7 @@ describe('plans that are cut short', () => {
     expect(told()).toMatchObject([
       { type: 'Warning', reason: 'GracefulDegradationStarted', subject: { name: 'cluster-autoscaler-status' } },
     ]);
-    const listen = latePlans(stage.cluster, 'kube-system');
+    const listen = planDeadlineEvents(stage.cluster, 'kube-system');
     const [first] = reports;
     if (first === undefined) throw new Error('no loop ran');
     const whole = await aStage({ groups }).runOnce();

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ghostNodes } from '../../../src/observers/events/nodes-without-instance.ts';
+import { nodesWithoutInstance } from '../../../src/observers/events/nodes-without-instance.ts';
 import { aGroup, aNode, START_MS } from '../../support/builders.ts';
 import { aStage } from '../../loop/support.ts';
 
@@ -15,7 +15,7 @@ async function told(
   const group = { ...aGroup({ id: 'a', target: 1 }), instancesObservedAtMs: change.listedAtMs ?? START_MS };
   const stage = aStage({ groups: [group], nodes: [node] });
   const report = await stage.runOnce();
-  const listen = ghostNodes(stage.cluster, stage.deps.log);
+  const listen = nodesWithoutInstance(stage.cluster, stage.deps.log);
   for (const minute of minutes) {
     const { observation } = report;
     if (observation === undefined) throw new Error('observed nothing');

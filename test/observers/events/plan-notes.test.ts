@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { overflowingControllers } from '../../../src/observers/cluster-autoscaler-metrics/plans.ts';
+import { podShapeOverflow } from '../../../src/observers/cluster-autoscaler-metrics/plans.ts';
 import { publishCompatible } from '../../../src/observers/cluster-autoscaler-metrics/gauges.ts';
 import { createCompatibleMetrics } from '../../../src/telemetry/cluster-autoscaler-metrics.ts';
 import { aGroup, aPod } from '../../support/builders.ts';
@@ -31,7 +31,7 @@ describe('controllers of many shapes', () => {
     const pods = Array.from({ length: count }, (_none, at) => aPod({ cpu, memory: `${100 + at}Mi` }));
     const stage = aStage({ groups: [aGroup({ id: 'a', target: 0 })], pods });
     const report = await stage.runOnce();
-    expect(overflowingControllers(report.rounds[0]!.plan)).toBe(expected);
+    expect(podShapeOverflow(report.rounds[0]!.plan)).toBe(expected);
     const metrics = createCompatibleMetrics(stage.metrics);
     publishCompatible(report, stage.deps.policy, metrics);
     expect(await valueOf(metrics.overflowingControllers)).toBe(expected);

@@ -43,7 +43,7 @@ describe('the health of the configuration', () => {
     const told = stage.cluster.events.filter(({ reason }) => reason === 'ConfigMatchesNothing');
     expect(told.map(({ message }) => message)).toEqual([
       'nodeGroupOptions: no node group is named genral.',
-      'discovery[1] (team=web) selects no pool.',
+      'discovery[1] (team=web) matches no pool.',
     ]);
     stage.cloud.rulesWithoutGroup = undefined;
     stage.cloud.groups.clear();

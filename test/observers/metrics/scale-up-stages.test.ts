@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { stageTimes } from '../../../src/observers/metrics/scale-up-stages.ts';
+import { scaleUpStages } from '../../../src/observers/metrics/scale-up-stages.ts';
 import type { IncreaseRecord, LoopReport } from '../../../src/domain/loop-report.ts';
 import type { IncreaseOutcome } from '../../../src/domain/outcome.ts';
 import type { Instance } from '../../../src/domain/node-group.ts';
@@ -29,7 +29,7 @@ function aReport({ atMs, instances = [], nodes = [], pods = [], records = [] }: 
     observation: anObservation([group], aCluster({ nodes, pods }), { nowMs: atMs }),
     rounds: [{ plan: { increases: [], skipped: [], verdicts: new Map(), options: [], summary: '' }, increases: records }],
     scaleDown: undefined,
-    unsettled: false,
+    replanSoon: false,
     removed: [],
     stepMs: {},
     failures: [],
@@ -65,7 +65,7 @@ const bound = { ...pending, nodeName: 'a-0', unschedulable: undefined };
 describe('the stages of a scale-up', () => {
   it('are seen one by one, each from the end of the one before', async () => {
     const metrics = createMetrics();
-    const look = stageTimes(metrics.scaleUp);
+    const look = scaleUpStages(metrics.scaleUp);
     const created = [anInstance({ node: 'a-0', state: 'creating', firstSeenMs: START_MS + 42 * SECOND })];
     look(aReport({ atMs: START_MS, pods: [pending], records: [aRecord([pending], START_MS + 2 * SECOND)] }));
     look(aReport({ atMs: START_MS + 45 * SECOND, pods: [pending], instances: created }));
@@ -80,7 +80,7 @@ describe('the stages of a scale-up', () => {
 
   it('a list that comes after the node does not make the machine younger than its node', async () => {
     const metrics = createMetrics();
-    const look = stageTimes(metrics.scaleUp);
+    const look = scaleUpStages(metrics.scaleUp);
     look(aReport({ atMs: START_MS, pods: [pending], records: [aRecord([pending], START_MS)] }));
     const late = [anInstance({ node: 'a-0', firstSeenMs: START_MS + 200 * SECOND })];
     look(aReport({ atMs: START_MS + 210 * SECOND, pods: [pending], instances: late, nodes: [node(START_MS + 60 * SECOND)] }));
@@ -92,7 +92,7 @@ describe('the stages of a scale-up', () => {
     ['a machine that was there before', undefined, START_MS - 60 * SECOND],
   ])('%s has none beyond the order', async (_, outcome, firstSeenMs) => {
     const metrics = createMetrics();
-    const look = stageTimes(metrics.scaleUp);
+    const look = scaleUpStages(metrics.scaleUp);
     look(aReport({ atMs: START_MS, records: [aRecord([pending], START_MS, outcome)] }));
     look(aReport({ atMs: START_MS + 20 * SECOND, instances: [anInstance({ node: 'a-9', firstSeenMs })] }));
     expect(Object.keys(await stages(metrics)).filter((stage) => stage !== 'planned' && stage !== 'written')).toEqual([]);
@@ -100,7 +100,7 @@ describe('the stages of a scale-up', () => {
 
   it('a pod that finds room on an old node counts as bound, without a last stage', async () => {
     const metrics = createMetrics();
-    const look = stageTimes(metrics.scaleUp);
+    const look = scaleUpStages(metrics.scaleUp);
     const old = [anInstance({ node: 'a-0', firstSeenMs: START_MS - 3_600_000 })];
     look(aReport({ atMs: START_MS, records: [aRecord([pending], START_MS)] }));
     look(aReport({ atMs: START_MS + 20 * SECOND, pods: [bound], instances: old, nodes: [node(START_MS - 60 * SECOND)] }));
@@ -112,7 +112,7 @@ describe('the stages of a scale-up', () => {
 
   it('what has not come within an hour is forgotten', async () => {
     const metrics = createMetrics();
-    const look = stageTimes(metrics.scaleUp);
+    const look = scaleUpStages(metrics.scaleUp);
     look(aReport({ atMs: START_MS, records: [aRecord([pending], START_MS)] }));
     const atMs = START_MS + 3_601 * SECOND;
     const machine = [anInstance({ node: 'a-0', firstSeenMs: atMs })];

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { KeptNode, ScaleDownPlan } from '../../../src/domain/plan.ts';
-import { wasteGauges } from '../../../src/observers/metrics/wasted-capacity.ts';
+import type { UnremovableNode, ScaleDownPlan } from '../../../src/domain/plan.ts';
+import { wastedCapacity } from '../../../src/observers/metrics/wasted-capacity.ts';
 import type { LoopReport } from '../../../src/domain/loop-report.ts';
 import { emptyLoopState } from '../../../src/planning/state/loop-state.ts';
 import { createMetrics } from '../../../src/telemetry/metrics.ts';
@@ -20,7 +20,7 @@ function aReport(plan: Partial<ScaleDownPlan>): LoopReport {
     observation,
     rounds: [],
     scaleDown: { unneeded: new Map(), removals: [], instanceRemovals: [], kept: [], inhibited: undefined, summary: '', ...plan },
-    unsettled: false,
+    replanSoon: false,
     removed: [],
     stepMs: {},
     failures: [],
@@ -30,7 +30,7 @@ function aReport(plan: Partial<ScaleDownPlan>): LoopReport {
 }
 
 const blocker = { pod: 'default/web', reason: 'NotEnoughPdb', detail: 'web' } as const;
-const kept: readonly KeptNode[] = [
+const kept: readonly UnremovableNode[] = [
   { node: 'a-0', reason: 'BlockedByPod', blocker },
   { node: 'a-1', reason: 'NotUnderutilized' },
   { node: 'a-2', reason: 'CurrentlyBeingDeleted' },
@@ -40,7 +40,7 @@ const kept: readonly KeptNode[] = [
 describe('waste by blocker', () => {
   it('is what no pod asks for on nodes that stay, in cores, bytes and money', async () => {
     const { waste } = createMetrics();
-    wasteGauges(waste)({ ...aReport({ kept }), prices: { prices: { standard_d4s_v5: 0.2 } } });
+    wastedCapacity(waste)({ ...aReport({ kept }), prices: { prices: { standard_d4s_v5: 0.2 } } });
     const pdb = { reason: 'BlockedByPod', blocker: 'NotEnoughPdb' };
     expect(await valueOf(waste.cores, pdb)).toBe(3);
     expect(await valueOf(waste.memory, pdb)).toBe(12 * 2 ** 30);
@@ -53,13 +53,13 @@ describe('waste by blocker', () => {
 
   it('has no price where none is known', async () => {
     const { waste } = createMetrics();
-    wasteGauges(waste)(aReport({ kept }));
+    wastedCapacity(waste)(aReport({ kept }));
     expect((await waste.cost.get()).values).toEqual([]);
   });
 
   it('a verdict that is only remembered stays with what led to it', async () => {
     const { waste } = createMetrics();
-    const publish = wasteGauges(waste);
+    const publish = wastedCapacity(waste);
     publish(aReport({ kept }));
     publish(aReport({ kept: [{ node: 'a-0', reason: 'RecentlyUnremovable' }] }));
     expect((await waste.cores.get()).values).toEqual([{ value: 3, labels: { reason: 'BlockedByPod', blocker: 'NotEnoughPdb' } }]);
@@ -69,7 +69,7 @@ describe('waste by blocker', () => {
 
   it('nodes that could go while nothing may are held by that', async () => {
     const { waste } = createMetrics();
-    wasteGauges(waste)(aReport({ kept: [], inhibited: 'cooling down' }));
+    wastedCapacity(waste)(aReport({ kept: [], inhibited: 'cooling down' }));
     expect(await valueOf(waste.cores, { reason: 'Inhibited' })).toBe(3 + 1 + 4);
   });
 });

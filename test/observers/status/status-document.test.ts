@@ -103,7 +103,7 @@ describe('the status document', () => {
       nodeGroups: [
         {
           scaleUp: {
-            backoffInfo: { errorCode: 'AllocationFailed', errorMessage: expect.stringContaining('rests until 2026-11-21T00:01:00Z') },
+            backoffInfo: { errorCode: 'AllocationFailed', errorMessage: expect.stringContaining('backs off until 2026-11-21T00:01:00Z') },
           },
         },
       ],
@@ -115,7 +115,7 @@ describe('the status document', () => {
     const text = JSON.stringify(described({ state: { backoffs: classed } }).document);
     expect(text).toContain('"errorCode":"AllocationFailed"');
     expect(text).toContain(
-      'the last scale-up failed (out-of-capacity: AllocationFailed); the group rests until 2026-11-21T00:01:00Z: No stock."',
+      'the last scale-up failed (out-of-capacity: AllocationFailed); the group backs off until 2026-11-21T00:01:00Z: No stock."',
     );
   });
 
