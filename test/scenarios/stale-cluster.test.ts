@@ -23,7 +23,7 @@ describe('a watch of the cluster that is silent', () => {
     await world.advance(6 * MINUTE);
     const plan = world.reports.at(-1)?.scaleDown;
     expect(plan?.unneeded.size).toBeGreaterThan(0);
-    expect(plan).toMatchObject({ removals: [], inhibited: expect.stringContaining('watch of the cluster was last heard') });
+    expect(plan).toMatchObject({ removals: [], inhibited: expect.stringContaining('watch of the cluster last received data') });
     expect(capacity(world, 'idle')).toBe(1);
     expect(world.reports.at(-1)?.outcome).toBe('completed');
 
@@ -41,7 +41,7 @@ describe('a watch of the cluster that is silent', () => {
     expect(last?.outcome).toBe('failed');
     const verdicts = [...(last?.rounds.at(-1)?.plan.verdicts.values() ?? [])];
     expect(verdicts).toHaveLength(pending(world));
-    expect(verdicts[0]).toMatchObject({ kind: 'waiting', detail: expect.stringContaining('watch of the cluster was last heard') });
+    expect(verdicts[0]).toMatchObject({ kind: 'waiting', detail: expect.stringContaining('watch of the cluster last received data') });
     expect(world.world.violations()).toEqual([]);
   });
 

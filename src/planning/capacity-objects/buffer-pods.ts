@@ -41,8 +41,7 @@ export function bufferSize(buffer: CapacityBuffer, objects: CapacityObjects, nam
   const wanted = wantedReplicas(buffer, workload?.replicas);
   const allowed = replicasWithinLimits(buffer.limits, template.shape, names);
   const replicas = Math.min(wanted ?? Number.POSITIVE_INFINITY, allowed);
-  if (!Number.isFinite(replicas))
-    return { problem: 'neither replicas nor percentage is given, and the limits limit nothing that such a pod asks for' };
+  if (!Number.isFinite(replicas)) return { problem: 'spec needs replicas, percentage or a limit on a resource that the pods request' };
   return { template, replicas };
 }
 
@@ -89,11 +88,11 @@ export function bufferReadiness(buffer: CapacityBuffer, objects: CapacityObjects
   const isReady = isTrue(status, 'ReadyForProvisioning') || isTrue(status, 'Provisioning');
   if (!isReady || conditionOf(status, 'ReadyForProvisioning')?.status === 'False')
     return { reason: 'NotReadyForProvisioning', message: 'the buffer is not ready for provisioning' };
-  if (status.replicas === undefined) return { reason: 'NotReadyForProvisioning', message: 'its number of replicas is not known' };
+  if (status.replicas === undefined) return { reason: 'NotReadyForProvisioning', message: 'status.replicas is not set' };
   const template = templateOf(buffer, objects);
   if (template === undefined) return { reason: 'FailedToGetPodTemplate', message: 'its pod template was not found' };
   if (template.generation !== status.podTemplateGeneration)
-    return { reason: 'NotReadyForProvisioning', message: 'its pod template has changed and was not looked at again yet' };
+    return { reason: 'NotReadyForProvisioning', message: 'its pod template has changed and was not processed yet' };
   if (status.replicas < 1) return { reason: 'BufferIsEmpty', message: 'the buffer has no replicas' };
   return { shape: template.shape, replicas: status.replicas };
 }

@@ -121,15 +121,15 @@ function withSize(buffer: CapacityBuffer, { objects, names, nowMs, allowances }:
   const allowance = allowances?.get(buffer.ref.uid);
   const replicas = Math.min(size.replicas, allowance?.replicas ?? Infinity);
   const limited = withQuotaLimit(buffer.status, allowance, { wanted: size.replicas, nowMs });
-  const told = withCondition(limited, { type: READY, status: 'True', reason: 'AttributesSetSuccessfully', message: 'ready' }, nowMs);
-  const { podTemplate: _template, podTemplateGeneration: _generation, ...rest } = told;
+  const ready = withCondition(limited, { type: READY, status: 'True', reason: 'AttributesSetSuccessfully', message: 'ready' }, nowMs);
+  const { podTemplate: _template, podTemplateGeneration: _generation, ...rest } = ready;
   const next: CapacityStatus = {
     ...rest,
     replicas,
     provisioningStrategy: buffer.strategy,
     ...defined({ podTemplate: template.name, podTemplateGeneration: template.generation }),
   };
-  return told === buffer.status && sameAttributes(told, next) ? buffer.status : next;
+  return ready === buffer.status && sameAttributes(ready, next) ? buffer.status : next;
 }
 
 /** Said where quotas are about the buffer, and taken back where they no longer are. */
@@ -140,11 +140,11 @@ function withQuotaLimit(
 ): CapacityStatus {
   if (allowance === undefined && !isTrue(status, LIMITED)) return status;
   const { limitedBy, replicas = wanted } = allowance ?? {};
-  const said =
+  const condition =
     limitedBy === undefined
       ? ({ status: 'False', message: 'all replicas are within the resource quotas' } as const)
-      : ({ status: 'True', message: `${replicas} of ${wanted} replicas are left by ${limitedBy}` } as const);
-  return withCondition(status, { type: LIMITED, reason: 'ResourceQuotasAllocated', ...said }, nowMs);
+      : ({ status: 'True', message: `${replicas} of ${wanted} replicas are allowed by ${limitedBy}` } as const);
+  return withCondition(status, { type: LIMITED, reason: 'ResourceQuotasAllocated', ...condition }, nowMs);
 }
 
 function sameAttributes(left: CapacityStatus, right: CapacityStatus): boolean {
@@ -161,9 +161,9 @@ function withInjection(buffer: CapacityBuffer, status: CapacityStatus, { objects
   const ready = bufferReadiness(buffer, objects);
   // Nobody has looked at a new buffer yet: it is no failure that its pods are not there.
   if ('reason' in ready && conditionOf(buffer.status, READY) === undefined) return status;
-  const said =
+  const condition =
     'reason' in ready
       ? ({ status: 'False', ...ready } as const)
-      : ({ status: 'True', reason: 'FakePodsInjected', message: `${ready.replicas} pods ask for room` } as const);
-  return withCondition(status, { type: PROVISIONING, ...said }, nowMs);
+      : ({ status: 'True', reason: 'FakePodsInjected', message: `room for ${ready.replicas} pods is reserved or requested` } as const);
+  return withCondition(status, { type: PROVISIONING, ...condition }, nowMs);
 }

@@ -129,10 +129,10 @@ export function statusAfterTurn(request: ProvisioningRequest, outcome: RequestOu
   const say = (type: string, status: 'True' | 'False', reason: string, message: string): CapacityStatus =>
     withCondition(accepted, { type, status, reason, message, observedGeneration }, nowMs);
   if (outcome === 'found') return say('Provisioned', 'True', 'CapacityIsFound', 'There is room for all of its pods.');
-  if (outcome === 'provisioned') return say('Provisioned', 'True', 'CapacityIsProvisioned', 'Nodes for all of its pods were asked for.');
+  if (outcome === 'provisioned') return say('Provisioned', 'True', 'CapacityIsProvisioned', 'Nodes for all of its pods were requested.');
   if (outcome === 'unchecked')
-    return say('Provisioned', 'False', 'FailedToCheckCapacity', 'The capacity could not be looked at; it is tried again.');
-  const message = 'There is not room for all of its pods.';
+    return say('Provisioned', 'False', 'FailedToCheckCapacity', 'The capacity could not be checked; the check is retried.');
+  const message = 'There is no room for all of its pods.';
   if (isCheck(request) && request.parameters['noRetry'] === 'true') return say('Failed', 'True', 'CapacityIsNotFound', message);
   return say('Provisioned', 'False', 'CapacityIsNotFound', message);
 }
@@ -151,11 +151,11 @@ export function statusOverTime(
   if (isTrue(status, 'Provisioned')) {
     const wanted = request.podSets.reduce((sum, { count }) => sum + count, 0);
     if ((consumersByRequest(cluster).get(requestName(request)) ?? []).length >= wanted)
-      return say('BookingExpired', 'CapacityBookingConsumed', 'All of its pods have their places.');
+      return say('BookingExpired', 'CapacityBookingConsumed', 'All of its pods are running on nodes.');
     if (!isBookedAt(status, nowMs)) return say('BookingExpired', 'CapacityReservationTimeExpired', 'Capacity reservation time is expired');
-    if (broken !== undefined) return say('CapacityRevoked', 'CapacityIsNotFound', `Not all of its nodes came: ${broken}`);
+    if (broken !== undefined) return say('CapacityRevoked', 'CapacityIsNotFound', `Not all of its nodes could be added: ${broken}`);
     if (lacksTemplate(request, cluster) && nowMs - (conditionOf(status, 'Provisioned')?.sinceMs ?? nowMs) > TEMPLATE_MS)
-      return say('Failed', 'FailedToBookCapacity', 'A pod template that it names does not exist any more.');
+      return say('Failed', 'FailedToBookCapacity', 'A pod template that it names no longer exists.');
     return status;
   }
   const ageMs = nowMs - ref.createdAtMs;

@@ -49,7 +49,7 @@ function updateRequestIncrease(
   { increases, backoffs }: LoopState,
 ): RequestIncrease | undefined {
   if (order.failed !== undefined) return order;
-  if (group === undefined) return { ...order, failed: 'its group is gone' };
+  if (group === undefined) return { ...order, failed: 'its node group no longer exists' };
   const failure = backoffs.get(order.group);
   const alive = (group.instances ?? []).filter(isAlive).length;
   // Others may grow the group as well: their failure is none of this order while all that it asked for is there.

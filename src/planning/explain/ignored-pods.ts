@@ -1,9 +1,9 @@
-/** Why a pending pod asks for nothing, in a sentence: no group was asked about it. */
+/** Why a pending pod was left out of scale-up, in one sentence. No group was evaluated for it. */
 import type { Pod } from '../../domain/pod.ts';
 import type { ScaleUpPolicy } from '../../domain/policy.ts';
 import type { IgnoredPodReason } from '../../domain/reasons.ts';
 
-/** The reason's name first. */
+/** The sentence begins with the reason's name. */
 export function explainIgnored(reason: IgnoredPodReason, pod: Pod, policy: ScaleUpPolicy): string {
   return `${reason}: ${describeIgnored(reason, pod, policy)}`;
 }
@@ -13,19 +13,19 @@ function describeIgnored(reason: IgnoredPodReason, pod: Pod, policy: ScaleUpPoli
   switch (reason) {
     case 'not-unschedulable':
       return pod.deletionAtMs === undefined
-        ? 'kube-scheduler has not refused it (a scheduling gate holds it, or it was not looked at yet)'
+        ? 'kube-scheduler has not reported it as unschedulable: a scheduling gate holds it, or it was not tried yet'
         : 'it is being deleted';
     case 'nominated':
-      return `it waits for its place on node ${pod.nominatedNodeName ?? ''}, which kube-scheduler makes free`;
+      return `kube-scheduler is making room for it on node ${pod.nominatedNodeName ?? ''}`;
     case 'expendable':
       return `its priority ${shape.priority ?? 0} is below ${policy.expendablePriorityCutoff} (scaleUp.expendablePriorityCutoff)`;
     case 'daemon-set':
-      return 'pods of DaemonSets come with nodes and ask for none';
+      return 'DaemonSet pods run on nodes that are there and never cause a scale-up';
     case 'too-young':
       return 'it is younger than the delay before pods cause a scale-up';
     case 'other-scheduler':
-      return `its scheduler ${shape.schedulerName} is none of ${(policy.allowedSchedulers ?? []).join(', ')} (scaleUp.allowedSchedulers)`;
+      return `its scheduler ${shape.schedulerName} is not in scaleUp.allowedSchedulers (${(policy.allowedSchedulers ?? []).join(', ')})`;
     case 'consumes-request':
-      return `it takes the room of the ProvisioningRequest ${pod.consumes ?? ''}`;
+      return `it uses the capacity of ProvisioningRequest ${pod.consumes ?? ''}`;
   }
 }

@@ -1,12 +1,12 @@
-/** The few words in which a pending pod's verdict is counted and shown, and the one change that would help it most easily. */
+/** The class of a pending pod's verdict, as metrics and tables count it, and the smallest change that would help the pod. */
 import type { GroupRefusal, PodVerdict, SkipReason } from '../../domain/reasons.ts';
 import { explainRefusal } from './refusals.ts';
 import { compareText } from '../../lib/comparison.ts';
 
 /**
- * `helped`: this plan adds the node it needs. `coming`: room is there or on its way, or a later loop helps. `blocked-by-*`:
- * a group would take it and may not grow. `impossible`: no node of any group would take it, as far as anybody can tell; what
- * only a group's first node would tell is said in the detail. `ignored`: it asks for nothing.
+ * `helped`: this plan adds a node for the pod. `coming`: a node is there or on its way, or a later loop adds one. `blocked-by-*`:
+ * a node of some group would take the pod, but the group cannot grow. `impossible`: no node of any group would take it; the
+ * detail names what is unknown until a group has its first node. `ignored`: the pod never causes a scale-up.
  */
 export const VERDICT_CLASSES = [
   'helped',
@@ -21,11 +21,11 @@ export type VerdictClass = (typeof VERDICT_CLASSES)[number];
 
 type Blocked = Extract<VerdictClass, `blocked-by-${string}`>;
 
-/** Which class a reason that keeps a whole group from growing belongs to; the first that any group gives is the pod's. */
+/** The class of each reason that stops a whole group. The first class that any group gives is the pod's. */
 const BLOCKED: readonly (readonly [Blocked, readonly SkipReason['kind'][]])[] = [
   ['blocked-by-max', ['max-size']],
   ['blocked-by-quota', ['cluster-limit', 'capacity-quota', 'atomic-limit', 'quota']],
-  // A group that is held for an upgrade or whose size is unknown rests too: time helps, and nothing else.
+  // A frozen group and one of unknown size count as backing off, too: only time helps.
   ['blocked-by-backoff', ['backoff', 'stockout', 'frozen', 'unhealthy', 'target-unknown']],
 ];
 
@@ -40,14 +40,14 @@ export function classifyVerdict(verdict: PodVerdict): VerdictClass {
     case 'ignored':
       return 'ignored';
     case 'helpless':
-      // Within a minute or two it may be asked for.
+      // The node may be requested within a minute or two.
       if (verdict.byGroup.some((refusal) => wouldFit(refusal) && (refusal.skip?.kind === 'ramp' || refusal.skip?.kind === 'probing')))
         return 'coming';
       return blockingClass(verdict.byGroup) ?? 'impossible';
   }
 }
 
-/** What stands between the pod and the groups whose nodes would take it. */
+/** The class of the reasons that stop the groups whose nodes would take the pod. */
 function blockingClass(refusals: readonly GroupRefusal[]): Blocked | undefined {
   const kinds = new Set(refusals.filter(wouldFit).map(({ skip }) => skip?.kind));
   return BLOCKED.find(([, reasons]) => reasons.some((kind) => kinds.has(kind)))?.[0];
@@ -58,11 +58,11 @@ function wouldFit({ fit = [] }: GroupRefusal): boolean {
 }
 
 /**
- * The smallest change that would help: of a group that would take the pod the limit in its way, else what the nearest
- * group lacks. undefined: nothing that a person could change is known to help, or only what a group is waiting for.
+ * The smallest change that would help. It is the limit of a group whose nodes would take the pod, if there is one; else what
+ * the nodes of the nearest group lack. undefined if no change is known to help, or if waiting is all that helps.
  */
 export function smallestFix(refusals: readonly GroupRefusal[]): string | undefined {
-  // A group that is left alone for now would take the pod: what another one lacks is no smaller change than its rest.
+  // A frozen group would take the pod: waiting for it is a smaller change than new nodes of another group.
   const isHeld = refusals.some(
     (refusal) => wouldFit(refusal) && (refusal.skip?.kind === 'frozen' || refusal.skip?.kind === 'target-unknown'),
   );
@@ -76,7 +76,7 @@ export function smallestFix(refusals: readonly GroupRefusal[]): string | undefin
   return wouldFit(nearest.refusal) ? nearest.fix : `for ${nearest.refusal.group}: ${nearest.fix}`;
 }
 
-/** How much is in the way: a limit of the group is nearer than anything its nodes lack. */
+/** How large the change is: a limit of the group counts less than anything that its nodes lack. */
 function distance({ skip, fit = [] }: GroupRefusal): number {
   const rank = BLOCKED.findIndex(([, kinds]) => skip !== undefined && kinds.includes(skip.kind));
   return fit.length * 10 + (skip === undefined ? 0 : 1 + Math.max(0, rank));

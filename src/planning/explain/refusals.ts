@@ -1,4 +1,7 @@
-/** What a refusal means in words and numbers, and the smallest change that would help. For tables and `plan --json`. */
+/**
+ * Why a node group does not take a pod, in words and numbers, and the smallest change that would help. For events, tables and
+ * `plan --json`. Must not know how a plan was made.
+ */
 import type { NodeGroup } from '../../domain/node-group.ts';
 import {
   type ClusterLimit,
@@ -12,14 +15,14 @@ import { isAttachResource } from '../../domain/resources.ts';
 import { describeFit, describeSkip } from './describe-reasons.ts';
 
 export interface Explanation {
-  /** The reason's name, from a closed list. */
+  /** The reason's name, one of a closed list. */
   readonly reason: string;
   readonly detail: string;
-  /** Empty: nothing that a person could change is known to help. */
+  /** What a person could change. Empty if nothing is known to help. */
   readonly fix: string;
 }
 
-/** What is known of the group that a reason speaks of. */
+/** The group that a reason is about, as far as it is known. */
 type NamedGroup = Pick<NodeGroup, 'id'> & Partial<Pick<NodeGroup, 'target'>>;
 
 export function explainSkip(reason: SkipReason, group: NamedGroup | undefined): Explanation {
@@ -27,15 +30,18 @@ export function explainSkip(reason: SkipReason, group: NamedGroup | undefined): 
   switch (reason.kind) {
     case 'max-size': {
       const size = group?.target?.known === true ? group.target.value : reason.max;
-      const detail = `at max ${Math.max(size, reason.max)} of ${reason.max}`;
-      return { ...described, detail, fix: `raise max of ${group?.id ?? 'the group'} above ${reason.max}` };
+      const detail =
+        size > reason.max
+          ? `above its maximum (${size} nodes, the maximum is ${reason.max})`
+          : `at its maximum (${reason.max} of ${reason.max} nodes)`;
+      return { ...described, detail, fix: `raise the maximum of ${group?.id ?? 'the group'} above ${reason.max}` };
     }
     case 'backoff':
     case 'stockout':
     case 'ramp':
       return { ...described, fix: `wait until ${new Date(reason.untilMs).toISOString()}` };
     case 'probing':
-      return { ...described, fix: 'wait for the one node that was asked for' };
+      return { ...described, fix: 'wait for the one node that was requested' };
     case 'cluster-limit': {
       const limits = [reason, ...(reason.also ?? [])];
       const detail = `${described.detail}: ${limits.map(describeUsage).join('; ')}`;
@@ -46,7 +52,7 @@ export function explainSkip(reason: SkipReason, group: NamedGroup | undefined): 
       };
     }
     case 'quota':
-      return { ...described, fix: `ask Azure for more than ${reason.limit} cores: ${reason.quota}` };
+      return { ...described, fix: `request an Azure quota of more than ${reason.limit} cores for ${reason.quota}` };
     case 'capacity-quota':
       return {
         ...described,
@@ -56,12 +62,12 @@ export function explainSkip(reason: SkipReason, group: NamedGroup | undefined): 
     case 'atomic-limit':
       return {
         ...described,
-        fix: `raise the limits of nodes, cores, memory or nodes per scale-up by ${reason.needs - reason.allowed} such nodes`,
+        fix: `raise the limits for nodes, cores, memory or nodes per scale-up by ${reason.needs - reason.allowed} nodes of this size`,
       };
     case 'unhealthy':
-      return { ...described, fix: 'find out why its nodes are not ready, or raise cluster.okTotalUnreadyCount' };
+      return { ...described, fix: 'check why its nodes are not ready, or raise cluster.okTotalUnreadyCount' };
     case 'no-template':
-      return { ...described, fix: 'say what a node of this group offers' };
+      return { ...described, fix: 'describe a node of this group with template tags, or start one node of it' };
     case 'frozen':
     case 'target-unknown':
     case 'no-pod-fits':
@@ -77,21 +83,21 @@ function describeUsage({ limit, value, used, needs }: ClusterLimit): string {
   return `${toLimitUnit(limit, used)} of ${toLimitUnit(limit, value)} ${limit === 'memory' ? 'GiB of memory' : limit} in use, a new node takes ${toLimitUnit(limit, needs)}`;
 }
 
-/** Nodes, cores, GiB. */
+/** In nodes, cores or GiB. */
 function toLimitUnit(limit: ClusterLimit['limit'], value: number): number {
   return limit === 'memory' ? Math.round((value / 2 ** 30) * 10) / 10 : value;
 }
 
-/** Cores of a quota are whole ones. */
+/** A quota counts whole cores, not millicores. */
 function describeShortages({ resources, short }: ExceededQuota): readonly string[] {
-  const told = (resource: string, value: number): string => (resource === 'cpu' ? String(value) : formatAmount(resource, value));
+  const format = (resource: string, value: number): string => (resource === 'cpu' ? String(value) : formatAmount(resource, value));
   return resources.map((resource, at) => {
     const { left = 0, needs = 0 } = short[at] ?? {};
-    return `${told(resource, Math.max(0, left))} ${resource} left, a new node takes ${told(resource, needs)}`;
+    return `${format(resource, Math.max(0, left))} ${resource} left, a new node takes ${format(resource, needs)}`;
   });
 }
 
-/** What the pod itself lacks is told before what the group lacks: without it no growth would help. */
+/** A reason of the pod comes before a reason of the group: while the pod fits no node, a larger group does not help. */
 export function explainRefusal(refusal: GroupRefusal, group: NodeGroup | undefined): Explanation {
   const [fit] = refusal.fit ?? [];
   if (fit !== undefined) {
@@ -103,7 +109,7 @@ export function explainRefusal(refusal: GroupRefusal, group: NodeGroup | undefin
     };
   }
   return refusal.skip === undefined
-    ? { reason: 'limit-per-scale-up', detail: 'the plan is full', fix: '' }
+    ? { reason: 'limit-per-scale-up', detail: 'the limit of nodes per scale-up is reached', fix: '' }
     : explainSkip(refusal.skip, group ?? { id: refusal.group });
 }
 
@@ -111,25 +117,26 @@ function explainFit(reason: FitReason): string {
   switch (reason.kind) {
     case 'insufficient-resource':
       if (isAttachResource(reason.resource))
-        return `${describeFit(reason)}: attaches ${reason.requested}, a new node has room for ${Math.max(0, reason.free)}`;
-      if (reason.resource === 'pods') return `${describeFit(reason)}: a new node has room for ${Math.max(0, reason.free)} beside its own`;
-      if (reason.untold === true) return `how much ${reason.resource} a new node has is not known: no node of the group was seen yet`;
+        return `${describeFit(reason)}: needs ${reason.requested} volumes attached, a new node has room for ${Math.max(0, reason.free)}`;
+      if (reason.resource === 'pods')
+        return `${describeFit(reason)}: a new node has room for ${Math.max(0, reason.free)} besides its DaemonSet and static pods`;
+      if (reason.untold === true) return `unknown how much ${reason.resource} a new node has: no node of the group was seen yet`;
       return `needs ${formatAmount(reason.resource, reason.requested)} ${reason.resource}, a new node has ${formatAmount(reason.resource, Math.max(0, reason.free))} free`;
     case 'topology-spread':
       return `${describeFit(reason)}: ${reason.detail === MISSING_LABEL ? reason.topologyKey : reason.detail}`;
     case 'node-selector-mismatch':
       if (reason.untold !== undefined)
-        return `whether a new node has the label ${reason.untold} is not known: no node of the group was seen yet`;
+        return `unknown whether a new node has the label ${reason.untold}: no node of the group was seen yet`;
       return `${describeFit(reason)}: ${reason.detail}`;
     case 'pod-affinity':
     case 'volume':
     case 'device':
       return `${describeFit(reason)}: ${reason.detail}`;
     case 'host-port-taken':
-      return `host port ${reason.port}/${reason.protocol} is taken on a new node`;
+      return `host port ${reason.port}/${reason.protocol} is already in use on a new node`;
     case 'node-features':
       if (reason.untold === true)
-        return `whether a new node declares ${reason.features.join(', ')} is not known: no node of the group was seen yet`;
+        return `unknown whether a new node declares ${reason.features.join(', ')}: no node of the group was seen yet`;
       return `${describeFit(reason)}: ${reason.features.join(', ')}`;
     case 'untolerated-taint':
       return `${describeFit(reason)}: ${reason.taint}`;
@@ -142,24 +149,24 @@ function explainFit(reason: FitReason): string {
 function fixForFit(reason: FitReason): string {
   switch (reason.kind) {
     case 'insufficient-resource':
-      if (isAttachResource(reason.resource)) return `a node size with at least ${reason.requested} data disks, or fewer volumes`;
-      if (reason.resource === 'pods') return 'a larger maxPods of the pool';
-      if (reason.untold === true) return `${reason.resource} in a resource tag of the group, or one node of it to learn from`;
-      return `a node size with at least ${formatAmount(reason.resource, reason.requested)} ${reason.resource} for pods, or a smaller request`;
+      if (isAttachResource(reason.resource)) return `use a VM size with at least ${reason.requested} data disks, or fewer volumes`;
+      if (reason.resource === 'pods') return 'raise maxPods of the pool';
+      if (reason.untold === true) return `state ${reason.resource} in a resource tag of the group, or start one node of it`;
+      return `use a VM size with at least ${formatAmount(reason.resource, reason.requested)} ${reason.resource} allocatable, or reduce the request`;
     case 'untolerated-taint':
-      return `a toleration for ${reason.taint}`;
+      return `add a toleration for ${reason.taint} to the pod`;
     case 'node-selector-mismatch':
-      if (reason.untold !== undefined) return `${reason.untold} in a label tag of the group, or one node of it to learn from`;
-      return 'the labels that the pod asks for on the group, or another selector';
+      if (reason.untold !== undefined) return `state ${reason.untold} in a label tag of the group, or start one node of it`;
+      return 'add the labels that the pod selects to the group, or change the selector';
     case 'topology-spread':
-      if (reason.detail === MISSING_LABEL) return `the label ${reason.topologyKey} on the group, or another topologyKey`;
-      return `a group with nodes in another ${reason.topologyKey}, or a larger maxSkew`;
+      if (reason.detail === MISSING_LABEL) return `add the label ${reason.topologyKey} to the group, or use another topologyKey`;
+      return `add a group with nodes in another ${reason.topologyKey}, or raise maxSkew`;
     case 'pod-affinity':
-      return `another rule about ${reason.topologyKey}`;
+      return `change the pod affinity rule for ${reason.topologyKey}`;
     case 'node-features':
-      return reason.untold === true ? 'one node of the group to learn from' : `nodes whose kubelet declares ${reason.features.join(', ')}`;
+      return reason.untold === true ? 'start one node of the group' : `use nodes whose kubelet declares ${reason.features.join(', ')}`;
     case 'host-port-taken':
-      return 'another host port';
+      return 'use another host port';
     case 'unschedulable':
     case 'volume':
     case 'device':
@@ -168,7 +175,7 @@ function fixForFit(reason: FitReason): string {
   }
 }
 
-/** Millicores as such, bytes in the largest unit of 1024 that leaves a number above one, other things in ones. */
+/** Formats CPU in cores or millicores, bytes in the largest binary unit with a value of at least one, the rest in ones. */
 function formatAmount(resource: string, value: number): string {
   if (resource === 'cpu') return value % 1000 === 0 ? String(value / 1000) : `${value}m`;
   if (resource !== 'memory' && resource !== 'ephemeral-storage' && !resource.startsWith('hugepages-')) return String(value);

@@ -1,4 +1,4 @@
-/** Events of a scale-up: projections of plan rows and outcomes onto the words that users of the Cluster Autoscaler know. Pure. */
+/** Events of a scale-up, made from plan rows and outcomes, in the words of the Cluster Autoscaler's events. Pure. */
 import type { NodeGroup } from '../../domain/node-group.ts';
 import type { Increase, ScaleUpPlan } from '../../domain/plan.ts';
 import type { Pod } from '../../domain/pod.ts';
@@ -9,10 +9,10 @@ import type { IncreaseRecord } from '../../domain/loop-report.ts';
 import { compareText } from '../../lib/comparison.ts';
 import { describeFit, describeSkip } from './describe-reasons.ts';
 
-/** The object that carries events about groups; its name is the Cluster Autoscaler's. */
+/** The ConfigMap that carries events about groups. The Cluster Autoscaler uses the same name. */
 export const STATUS_NAME = 'cluster-autoscaler-status';
 
-/** One event per pod that nothing can help, with each reason, how many groups gave it, and what would help most easily. */
+/** One event per pod that no node group can help: each reason with the number of its groups, and the smallest fix. */
 export function podsWithoutScaleUpEvents(plan: ScaleUpPlan): readonly AutoscalerEvent[] {
   return [...plan.verdicts].flatMap(([pod, verdict]) =>
     verdict.kind === 'helpless' && pod.injected !== true
@@ -21,7 +21,7 @@ export function podsWithoutScaleUpEvents(plan: ScaleUpPlan): readonly Autoscaler
   );
 }
 
-/** The same of buffers: their pods do not exist, so the buffer is told, once for all of them. */
+/** The same for buffers. Their pods do not exist, so one event on the buffer stands for all of them. */
 export function buffersWithoutScaleUpEvents(plan: ScaleUpPlan): readonly AutoscalerEvent[] {
   const first = new Map<string, AutoscalerEvent>();
   for (const [pod, verdict] of plan.verdicts) {
@@ -35,7 +35,7 @@ export function buffersWithoutScaleUpEvents(plan: ScaleUpPlan): readonly Autosca
 
 function describeFix(refusals: readonly GroupRefusal[]): string {
   const fix = smallestFix(refusals);
-  return fix === undefined ? '' : `. What would help: ${fix}`;
+  return fix === undefined ? '' : `. Possible fix: ${fix}`;
 }
 
 export function countReasons(refusals: readonly GroupRefusal[]): string {
@@ -49,7 +49,7 @@ export function countReasons(refusals: readonly GroupRefusal[]): string {
   return ordered.map(([reason, count]) => `${count} ${reason}`).join(', ');
 }
 
-/** What one capacity write is worth telling: the pods it is for when accepted, the group either way. Conflicts are not news. */
+/** Events of one capacity write: on its pods if it was accepted, and on the status ConfigMap. A conflict has no event. */
 export function increaseEvents(record: IncreaseRecord, group: NodeGroup | undefined, namespace: string): readonly AutoscalerEvent[] {
   const { increase, outcome } = record;
   const step = describeIncrease(increase, group);
@@ -62,15 +62,15 @@ export function increaseEvents(record: IncreaseRecord, group: NodeGroup | undefi
     );
     const { group: name, from, to } = increase;
     const most = group === undefined ? '' : ` (max: ${group.maxSize})`;
-    const told = `Scale-up: group ${name} size set to ${to} instead of ${from}${most}`;
-    return [...pods, ...asking, statusEvent(namespace, 'Normal', 'ScaledUpGroup', told)];
+    const message = `Scale-up: group ${name} size set to ${to} instead of ${from}${most}`;
+    return [...pods, ...asking, statusEvent(namespace, 'Normal', 'ScaledUpGroup', message)];
   }
   if (outcome.kind !== 'failed') return [];
-  const told = `Scale-up failed for group ${increase.group}: ${outcome.error.message.replace(/[.\s]+$/, '')} (${step})`;
-  return [statusEvent(namespace, 'Warning', 'FailedToScaleUpGroup', told)];
+  const message = `Scale-up failed for group ${increase.group}: ${outcome.error.message.replace(/[.\s]+$/, '')} (${step})`;
+  return [statusEvent(namespace, 'Warning', 'FailedToScaleUpGroup', message)];
 }
 
-export function describeIncrease(increase: Increase, group: NodeGroup | undefined): string {
+function describeIncrease(increase: Increase, group: NodeGroup | undefined): string {
   return `${increase.group} ${increase.from}->${increase.to}${group === undefined ? '' : ` (max: ${group.maxSize})`}`;
 }
 

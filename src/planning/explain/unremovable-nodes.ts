@@ -1,6 +1,6 @@
 /**
- * A scale-down plan in words and sums: for every node why it stays or goes, since when and until when; and what each kind
- * of blocker holds back in cores, GiB and money. Pure projections of the plan; decides nothing.
+ * A scale-down plan in words and sums. For every node: removed or unremovable, why, since when and when it is checked next. For
+ * every kind of blocker: the cores, GiB and money that it holds back. Pure; must not know how a plan is made.
  */
 import { compareText } from '../../lib/comparison.ts';
 import type { NodeGroupId, NodeName } from '../../domain/ids.ts';
@@ -10,45 +10,44 @@ import type { Blocker, UnremovableNode, Removal, ScaleDownPlan } from '../../dom
 import type { BlockingPodReason, UnremovableReason } from '../../domain/reasons.ts';
 import { CPU, MEMORY } from '../../domain/resources.ts';
 import { priceOf } from '../expanders/price.ts';
-
 import type { PriceSources } from '../../domain/policy.ts';
 
 const GIB = 2 ** 30;
-/** Nodes named per total; a table has no room for more. */
+/** Nodes that a total names: a table has no space for more. */
 const EXAMPLES = 3;
 
-/** Why a node stays; `Inhibited`: it could go, but nothing may go in this loop. */
+/** Why a node is not removed. `Inhibited`: the node could be removed, but this loop removes nothing. */
 export type UnremovableOrInhibited = UnremovableReason | 'Inhibited';
 
 export interface ExplainedNode {
   readonly node: NodeName;
-  /** undefined: of no group of ours. */
+  /** undefined: the node belongs to no managed group. */
   readonly group: NodeGroupId | undefined;
   readonly verdict: 'goes' | 'stays';
-  /** undefined for a node that goes. */
+  /** undefined for a node that is removed. */
   readonly reason: UnremovableOrInhibited | undefined;
   readonly blocker: Blocker | undefined;
-  /** More than the reason says. */
+  /** What the reason alone does not say. */
   readonly detail: string | undefined;
-  /** Since when it could go, milliseconds since the epoch; undefined: it could not. */
+  /** Since when the node is unneeded, milliseconds since the epoch. undefined: it is needed. */
   readonly unneededSinceMs: number | undefined;
-  /** When it is worth looking again, milliseconds since the epoch; undefined: in every loop. */
+  /** When the node is checked next, milliseconds since the epoch. undefined: in every loop. */
   readonly recheckAtMs: number | undefined;
-  /** 1 is full; undefined: not computed. */
+  /** 1 is full. undefined: not computed. */
   readonly utilization: number | undefined;
-  /** One sentence for a person, without the node's name. */
+  /** One sentence, without the node's name. */
   readonly sentence: string;
 }
 
-/** What nodes of one kind of blocker amount to. Nodes of no group of ours are left out: they are nobody's saving. */
+/** The sum over the nodes of one kind of blocker. Nodes of unmanaged groups do not count. */
 export interface BlockerTotal {
   readonly reason: UnremovableOrInhibited;
-  /** The reason of the pods that block, where pods do. */
+  /** The reason of the blocking pods, if pods block. */
   readonly blockedBy: BlockingPodReason | undefined;
   readonly nodes: number;
   readonly cores: number;
   readonly memoryGib: number;
-  /** In the currency of the price table; undefined unless every one of the nodes has a price. */
+  /** In the currency of the price table. undefined unless every node has a price. */
   readonly perHour: number | undefined;
   /** The first few nodes by name. */
   readonly examples: readonly NodeName[];
@@ -77,7 +76,7 @@ export function explainNodes(plan: ScaleDownPlan, observation: Observation): rea
   });
 }
 
-/** The kinds of blockers, the one that holds most cores first. */
+/** The kinds of blockers; the one with the most cores comes first. */
 export function totalsByBlocker(plan: ScaleDownPlan, observation: Observation, prices: PriceSources = {}): readonly BlockerTotal[] {
   const groups = new Map(observation.cloud.groups.map((group) => [group.id, group]));
   const totals = new Map<string, BlockerTotal>();
@@ -110,40 +109,40 @@ function addNode(total: BlockerTotal, node: Node, price: number | undefined): Bl
 }
 
 function describeRemoval(removal: Removal, nowMs: number): string {
-  const what = { empty: 'is empty', underutilized: 'is underutilized', unready: 'is not ready' }[removal.cause];
-  const pods = removal.pods.length === 0 ? '' : `, ${removal.pods.length} pods move`;
-  return `goes: ${what}, could go for ${formatDuration(removal.unneededSinceMs, nowMs)}${pods}`;
+  const cause = { empty: 'empty', underutilized: 'underutilized', unready: 'not ready' }[removal.cause];
+  const pods = removal.pods.length === 0 ? '' : `, ${removal.pods.length} pods must move`;
+  return `to be removed: ${cause}, unneeded for ${formatDuration(removal.unneededSinceMs, nowMs)}${pods}`;
 }
 
 function describeUnremovable(entry: UnremovableNode | undefined, plan: ScaleDownPlan, nowMs: number): string {
-  if (entry === undefined) return `stays: ${plan.inhibited ?? 'not looked at'}`;
+  if (entry === undefined) return `not removed: ${plan.inhibited ?? 'not evaluated'}`;
   const { blocker, recheckAtMs, utilization } = entry;
-  const parts = [`stays: ${entry.reason}`];
+  const parts = [`unremovable: ${entry.reason}`];
   const detail = explainDetail(entry);
   if (detail !== undefined) parts.push(detail);
   if (blocker !== undefined) parts.push(`pod ${blocker.pod}: ${blocker.reason} (${blocker.detail})`);
-  if (utilization !== undefined && entry.threshold === undefined) parts.push(`used ${Math.round(utilization * 100)} %`);
+  if (utilization !== undefined && entry.threshold === undefined) parts.push(`utilization ${Math.round(utilization * 100)} %`);
   const sinceMs = plan.unneeded.get(entry.node);
-  if (sinceMs !== undefined) parts.push(`could go for ${formatDuration(sinceMs, nowMs)}`);
-  if (recheckAtMs !== undefined) parts.push(`looked at again in ${formatDuration(nowMs, recheckAtMs)}`);
+  if (sinceMs !== undefined) parts.push(`unneeded for ${formatDuration(sinceMs, nowMs)}`);
+  if (recheckAtMs !== undefined) parts.push(`next check in ${formatDuration(nowMs, recheckAtMs)}`);
   return parts.join(', ');
 }
 
-/** What the reason alone means, where a plan has nothing to add to it. */
+/** The meaning of a reason, if the plan adds no detail. */
 const MEANING: Partial<Record<UnremovableReason, string>> = {
-  CurrentlyBeingDeleted: 'its removal is under way',
-  NotAutoscaled: 'it is of no group that is scaled',
-  InstanceUnknown: 'no machine of its group is known to be this node',
+  CurrentlyBeingDeleted: 'its removal is in progress',
+  NotAutoscaled: 'it belongs to no managed node group',
+  InstanceUnknown: 'no instance of its group is known for this node',
   ScaleDownDisabledAnnotation: 'cluster-autoscaler.kubernetes.io/scale-down-disabled: "true"',
-  ScaleDownUnreadyDisabled: 'it is not ready, and scaleDown.unreadyEnabled is off',
-  GroupUnconfirmed: 'its group is not known',
+  ScaleDownUnreadyDisabled: 'it is not ready, and scaleDown.unreadyEnabled is false',
+  GroupUnconfirmed: 'its node group is unknown',
 };
 
 function explainDetail(entry: UnremovableNode | undefined): string | undefined {
   if (entry === undefined) return undefined;
   const { reason, detail, utilization, threshold } = entry;
   if (detail !== undefined || utilization === undefined || threshold === undefined) return detail ?? MEANING[reason];
-  return `${formatPercent(utilization)} in use, above ${formatPercent(threshold)}`;
+  return `utilization ${formatPercent(utilization)}, above the threshold of ${formatPercent(threshold)}`;
 }
 
 function formatPercent(share: number): string {

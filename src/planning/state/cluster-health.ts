@@ -43,7 +43,7 @@ export function unhealthyGroups(observation: Observation, state: LoopState, poli
   if (countNotReady(observation, okUnreadyNodes) + withoutNode <= okUnreadyNodes) return unhealthy;
   for (const [group, counts] of countNodes({ observation, state, policy }).byGroup) {
     if (isGroupHealthy(counts, policy)) continue;
-    const lost = counts.lost === 0 ? '' : `, and ${counts.lost} machines are no nodes any more`;
+    const lost = counts.lost === 0 ? '' : `, and ${counts.lost} instances have lost their node`;
     unhealthy.set(group, `${counts.unready} of its ${counts.registered} nodes are not ready${lost}`);
   }
   return unhealthy;
@@ -77,5 +77,5 @@ function countNotReady({ cluster }: Observation, limit: number): number {
 export function stalenessProblem(cluster: ClusterView, limitMs: number | undefined): string | undefined {
   if (limitMs === undefined || cluster.stalenessMs <= limitMs) return undefined;
   const seconds = (ms: number): number => Math.round(ms / 1000);
-  return `a watch of the cluster was last heard ${seconds(cluster.stalenessMs)} s ago; the limit is ${seconds(limitMs)} s`;
+  return `a watch of the cluster last received data ${seconds(cluster.stalenessMs)} s ago; the limit is ${seconds(limitMs)} s`;
 }

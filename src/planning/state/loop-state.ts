@@ -179,7 +179,7 @@ function reduceUndone(state: LoopState, outcome: Extract<RemovalOutcome, { kind:
   const isFailure = outcome.step === 'taint' || outcome.step === 'delete';
   const reason: UnremovableReason = outcome.step === 'evict' || outcome.step === 'wait' ? 'BlockedByPod' : 'UnexpectedError';
   const rests = outcome.retryAtMs > nowMs;
-  const verdict = { reason, untilMs: outcome.retryAtMs, detail: `its removal was given up (${outcome.step}): ${outcome.message}` };
+  const verdict = { reason, untilMs: outcome.retryAtMs, detail: `its removal failed (${outcome.step}): ${outcome.message}` };
   return {
     ...state,
     deleting: withoutKey(state.deleting, outcome.node),

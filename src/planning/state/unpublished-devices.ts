@@ -42,5 +42,5 @@ export function withConfirmedDevices(
   if (newest === undefined || isStarting(newest, group, { policy, nowMs: observation.nowMs }) || !awaitsDevices(newest, group))
     return template;
   const { devicePools: _unproven, ...rest } = template;
-  return { ...rest, devicesDoubted: `node ${newest.name}, the newest of the group, has not published its devices` };
+  return { ...rest, devicesDoubted: `node ${newest.name}, the newest of its group, has not published its devices` };
 }

@@ -70,7 +70,7 @@ export const systemPod: DrainRule = (pod, context) => {
   if (!context.policy.skipNodesWithSystemPods || pod.namespace !== 'kube-system') return undefined;
   const { systemPodBlocksForMs = BLOCKS_FOR_MS } = context.policy;
   if (context.budgetsOf(pod).length > 0 || pod.createdAtMs + systemPodBlocksForMs < context.nowMs) return undefined;
-  return block('UnmovableKubeSystemPod', 'in kube-system without a disruption budget');
+  return block('UnmovableKubeSystemPod', 'in kube-system without a PodDisruptionBudget');
 };
 
 /** A pod that ended and will not be started again in place has nothing to lose. */
@@ -98,7 +98,10 @@ function ownerGone(pod: Pod, { owners, policy }: DrainContext): DrainVerdict | u
   if (!state.exists) return block('ControllerNotFound', ownerKey(owner));
   const { minReplicaCount = 0 } = policy;
   if (state.desired === undefined || state.desired >= minReplicaCount) return undefined;
-  return block('MinReplicasReached', `${ownerKey(owner)} keeps ${state.desired} of the ${minReplicaCount} pods that a drain asks for`);
+  return block(
+    'MinReplicasReached',
+    `${ownerKey(owner)} has ${state.desired} replicas, a drain needs at least ${minReplicaCount} (scaleDown.minReplicaCount)`,
+  );
 }
 
 /**
@@ -108,16 +111,18 @@ function ownerGone(pod: Pod, { owners, policy }: DrainContext): DrainVerdict | u
 export const disruptionBudget: DrainRule = (pod, context) => {
   const budgets = context.budgetsOf(pod);
   if (budgets.length > 1) {
-    return block('NotEnoughPdb', `${budgets.map(nameOf).sort().join(' and ')} select the pod; evictions allow for one budget only`);
+    return block('NotEnoughPdb', `${budgets.map(nameOf).sort().join(' and ')} select the pod; the Eviction API accepts one budget only`);
   }
   // The hot path: nearly every pod has a budget that allows something, and nothing is made for it.
   const [budget] = budgets;
   if (budget === undefined || budget.disruptionsAllowed >= 1) return undefined;
   const never = neverAllows(budget);
   const isCounted = budget.expectedPods > 0 || budget.desiredHealthy > 0 || budget.currentHealthy > 0;
-  const wanted = isCounted ? `${budget.currentHealthy} healthy of ${budget.desiredHealthy} wanted` : 'nobody has counted its pods yet';
-  const said = never === undefined ? wanted : `it can never allow a disruption: ${never}`;
-  return { kind: 'block', reason: 'NotEnoughPdb', detail: `${nameOf(budget)}: ${said}`, passing: never === undefined };
+  const counts = isCounted
+    ? `${budget.currentHealthy} of ${budget.desiredHealthy} required pods are healthy`
+    : 'its status has no pod counts yet';
+  const detail = `${nameOf(budget)}: ${never === undefined ? counts : `it can never allow a disruption: ${never}`}`;
+  return { kind: 'block', reason: 'NotEnoughPdb', detail, passing: never === undefined };
 };
 
 /** It asks for every pod that it selects, so that no number of healthy ones is enough. Nothing expected: its status is not known yet. */

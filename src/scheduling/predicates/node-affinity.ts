@@ -14,10 +14,12 @@ export function matchesNodeAffinity(shape: Wishes, node: Named): boolean {
 export function refusedByNodeAffinity(shape: Wishes, node: Named): readonly FitReason[] {
   const unmet = unmetSelector(shape, node);
   if (unmet !== undefined) {
-    return [{ kind: 'node-selector-mismatch', detail: `${unmet}=${shape.nodeSelector[unmet] ?? ''} is wanted` }];
+    return [{ kind: 'node-selector-mismatch', detail: `${unmet}=${shape.nodeSelector[unmet] ?? ''} is required` }];
   }
   if (matchesTerms(shape.nodeAffinity, node)) return [];
-  return [{ kind: 'node-selector-mismatch', detail: `none of ${shape.nodeAffinity?.length ?? 0} required affinity terms holds` }];
+  return [
+    { kind: 'node-selector-mismatch', detail: `none of the ${shape.nodeAffinity?.length ?? 0} required node affinity terms matches` },
+  ];
 }
 
 function unmetSelector(shape: Wishes, node: Named): string | undefined {

@@ -44,12 +44,12 @@ export function refusedByAffinity(rules: AffinityRules, repelling: readonly Doma
     return { kind: 'pod-affinity', rule, topologyKey: counter.key.label, detail };
   };
   const repelled = repelling.find((counter) => hasPods(counter, slot));
-  if (repelled !== undefined) return [refusal('repelled', repelled, 'pods that are there want to be apart')];
+  if (repelled !== undefined) return [refusal('repelled', repelled, 'existing pods have anti-affinity to this pod')];
   const crowded = rules.apart.find((counter) => hasPods(counter, slot));
-  if (crowded !== undefined) return [refusal('anti-affinity', crowded, `${crowded.podsIn(crowded.key.at(slot))} matching pods there`)];
+  if (crowded !== undefined) return [refusal('anti-affinity', crowded, `${crowded.podsIn(crowded.key.at(slot))} matching pods are there`)];
   if (isNear(rules, slot)) return [];
   const lonely = rules.near.find((counter) => !hasPods(counter, slot)) ?? rules.near[0];
-  return lonely === undefined ? [] : [refusal('affinity', lonely, 'no matching pod there')];
+  return lonely === undefined ? [] : [refusal('affinity', lonely, 'no matching pod is there')];
 }
 
 function hasPods(counter: DomainCounter, slot: number): boolean {

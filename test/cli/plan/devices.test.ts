@@ -87,7 +87,7 @@ describe('plan and devices', () => {
     const answer = await answerOf([other, gpuSlice('x-1', 0), ...BASE.slice(2), wanting('p', 'one')]);
     expect(grown(answer)).toEqual([]);
     expect(whys(answer)).toEqual([
-      'device: cannot allocate all claims: no node of the group has been seen with devices, so which ones a new node has is not known',
+      'device: cannot allocate all claims: no node of the group has published devices yet, so the devices of a new node are unknown',
     ]);
   });
 
@@ -219,7 +219,11 @@ describe('plan and devices', () => {
       ...BASE,
       ...running('a', 'n-2', ['gpu-0', 'gpu-1', 'gpu-2', 'gpu-3', 'gpu-4', 'gpu-5']),
     ]);
-    expect(six.scaleDown.unremovable).toContainEqual({ node: 'n-2', reason: 'NotUnderutilized', detail: '60 % in use, above 50 %' });
+    expect(six.scaleDown.unremovable).toContainEqual({
+      node: 'n-2',
+      reason: 'NotUnderutilized',
+      detail: 'utilization 60 %, above the threshold of 50 %',
+    });
   });
 
   it('EL07: a pool that is not complete is no number', async () => {

@@ -47,7 +47,7 @@ describe('plan on files', () => {
   it('says which pools grow for which pods', async () => {
     const { scaleUp, scaleDown } = await answerOf({ 'c.json': listOf(...busy, ...waiting) });
     expect(scaleUp.increases).toEqual([{ group: 'general', from: 1, to: 3, pods: ['default/w-0', 'default/w-1'] }]);
-    expect(scaleUp.skipped).toEqual([{ group: 'gpu', reason: 'max-size', detail: 'at max 0 of 0' }]);
+    expect(scaleUp.skipped).toEqual([{ group: 'gpu', reason: 'max-size', detail: 'at its maximum (0 of 0 nodes)' }]);
     expect(scaleDown).toEqual({
       removals: [],
       unremovable: [{ node: 'n-0', reason: 'NodeGroupMinSizeReached', detail: 'its group keeps 1 at least' }],
@@ -68,10 +68,15 @@ describe('plan on files', () => {
       group: 'general',
       reason: 'insufficient-resource',
       detail: 'needs 9 cpu, a new node has 4 free',
-      fix: 'a node size with at least 9 cpu for pods, or a smaller request',
+      fix: 'use a VM size with at least 9 cpu allocatable, or reduce the request',
     });
     expect(gpu).toMatchObject({ pod: 'default/g', verdict: 'blocked-by-max' });
-    expect(gpu?.groups[1]).toEqual({ group: 'gpu', reason: 'max-size', detail: 'at max 0 of 0', fix: 'raise max of gpu above 0' });
+    expect(gpu?.groups[1]).toEqual({
+      group: 'gpu',
+      reason: 'max-size',
+      detail: 'at its maximum (0 of 0 nodes)',
+      fix: 'raise the maximum of gpu above 0',
+    });
   });
 
   it('says which pods fit on nodes that are there or on their way, refused by a scheduler yet or not', async () => {
@@ -99,7 +104,7 @@ describe('plan on files', () => {
       { node: 'n-2', group: 'general', kind: 'drain', pods: ['default/b'] },
     ]);
     expect(scaleDown.unremovable).toEqual([
-      { node: 'n-0', reason: 'NotUnderutilized', detail: '87.5 % in use, above 50 %' },
+      { node: 'n-0', reason: 'NotUnderutilized', detail: 'utilization 87.5 %, above the threshold of 50 %' },
       { node: 'n-3', reason: 'BlockedByPod', detail: expect.stringContaining('default/keep: NotSafeToEvictAnnotation') },
     ]);
   });

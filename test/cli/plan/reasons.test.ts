@@ -56,12 +56,12 @@ describe('plan says of every pending pod why no pool was asked', () => {
     [
       'a pod of another scheduler',
       pending('p', { schedulerName: 'volcano' }),
-      'other-scheduler: its scheduler volcano is none of default-scheduler',
+      'other-scheduler: its scheduler volcano is not in scaleUp.allowedSchedulers',
     ],
     [
       'PS07: a pod that is said to be of a DaemonSet',
       pending('p', {}, about({ annotations: { 'cluster-autoscaler.kubernetes.io/daemonset-pod': 'true' } })),
-      'daemon-set: pods of DaemonSets',
+      'daemon-set: DaemonSet pods',
     ],
     [
       'a pod that takes the room of a request',
@@ -99,33 +99,37 @@ describe('plan says of every pool what keeps a pod out, with the numbers and wha
       of(
         'insufficient-resource',
         'needs 40 GiB memory, a new node has 13.1 GiB free',
-        'a node size with at least 40 GiB memory for pods, or a smaller request',
+        'use a VM size with at least 40 GiB memory allocatable, or reduce the request',
       ),
     ],
     [
       'a label',
       { nodeSelector: { team: 'x' } },
-      of('node-selector-mismatch', 'team=x is wanted', 'the labels that the pod asks for on the group, or another selector'),
+      of('node-selector-mismatch', 'team=x is required', 'add the labels that the pod selects to the group, or change the selector'),
     ],
     [
       'the name of a node that is none',
       { affinity: { nodeAffinity: pinned } },
-      of('node-selector-mismatch', 'none of 1 required', 'the labels that the pod asks for on the group, or another selector'),
+      of('node-selector-mismatch', 'none of the 1 required', 'add the labels that the pod selects to the group, or change the selector'),
     ],
     [
       'a host name that is none',
       { nodeSelector: { 'kubernetes.io/hostname': 'template-a' } },
-      of('node-selector-mismatch', 'hostname=template-a is wanted', 'the labels that the pod asks for on the group, or another selector'),
+      of(
+        'node-selector-mismatch',
+        'hostname=template-a is required',
+        'add the labels that the pod selects to the group, or change the selector',
+      ),
     ],
     [
       'friends, also of the pool that is full',
       { affinity: { podAffinity: near('topology.kubernetes.io/zone') } },
-      of('pod-affinity', 'no matching pod there', 'another rule about topology.kubernetes.io/zone'),
+      of('pod-affinity', 'no matching pod is there', 'change the pod affinity rule for topology.kubernetes.io/zone'),
     ],
     [
       'a topology label, also of the pool that is full',
       { topologySpreadConstraints: spread },
-      of('topology-spread', 'missing required label', 'the label rack on the group, or another topologyKey'),
+      of('topology-spread', 'missing required label', 'add the label rack to the group, or use another topologyKey'),
     ],
   ];
 
@@ -157,8 +161,8 @@ describe('plan says of every pool what keeps a pod out, with the numbers and wha
       groups: [
         {
           reason: 'insufficient-resource',
-          detail: 'Too many pods: a new node has room for 0 beside its own',
-          fix: 'a larger maxPods of the pool',
+          detail: 'Too many pods: a new node has room for 0 besides its DaemonSet and static pods',
+          fix: 'raise maxPods of the pool',
         },
       ],
     });
@@ -189,7 +193,7 @@ describe('plan says of every node that stays the number that decides', () => {
     },
   };
   const rows: readonly (readonly [string, readonly Json[], string, string, string])[] = [
-    ['its use', [podJson('b', '3', { on: 'n-1' })], '', 'NotUnderutilized', '75 % in use, above 50 %'],
+    ['its use', [podJson('b', '3', { on: 'n-1' })], '', 'NotUnderutilized', 'utilization 75 %, above the threshold of 50 %'],
     [
       'the minimum of the cluster',
       [],
@@ -211,7 +215,7 @@ describe('plan says of every node that stays the number that decides', () => {
       'ScaleDownDisabledAnnotation',
       'cluster-autoscaler.kubernetes.io/scale-down-disabled: "true"',
     ],
-    ['the pool that nobody scales', [nodeJson('n-1', 'other')], '', 'NotAutoscaled', 'it is of no group that is scaled'],
+    ['the pool that nobody scales', [nodeJson('n-1', 'other')], '', 'NotAutoscaled', 'it belongs to no managed node group'],
   ];
 
   it.each(rows)('%s', async (_name, items, config, reason, detail) => {

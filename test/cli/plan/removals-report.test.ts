@@ -45,7 +45,7 @@ describe('why nodes stay, in full', () => {
         group: 'general',
         verdict: 'stays',
         reason: 'NotUnderutilized',
-        detail: '87.5 % in use, above 50 %',
+        detail: 'utilization 87.5 %, above the threshold of 50 %',
         utilization: 0.875,
       },
       { node: 'n-1', group: 'general', verdict: 'goes', utilization: 0 },

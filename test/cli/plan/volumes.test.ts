@@ -138,7 +138,7 @@ describe('plan and volumes', () => {
         group: 'zone1',
         reason: 'insufficient-resource',
         detail: 'node(s) exceed max volume count: attaches 5, a new node has room for 4',
-        fix: 'a node size with at least 5 data disks, or fewer volumes',
+        fix: 'use a VM size with at least 5 data disks, or fewer volumes',
       },
     ]);
   });

@@ -96,7 +96,7 @@ describe('what quotas leave to buffers', () => {
       conditions.filter(({ type }) => type === 'LimitedByQuotas').map(({ status, reason, message }) => `${status} ${reason}: ${message}`),
     ];
     const limited = say([quota({ hard: { pods: '2' } })]);
-    expect(words(limited)).toEqual([2, ['True ResourceQuotasAllocated: 2 of 5 replicas are left by pods of ResourceQuota q']]);
+    expect(words(limited)).toEqual([2, ['True ResourceQuotasAllocated: 2 of 5 replicas are allowed by pods of ResourceQuota q']]);
     expect(say([quota({ hard: { pods: '2' } })], limited)).toBe(limited);
     expect(words(say([], limited))).toEqual([5, ['False ResourceQuotasAllocated: all replicas are within the resource quotas']]);
     expect(words(say([]))).toEqual([5, []]);

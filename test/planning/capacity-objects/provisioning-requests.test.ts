@@ -310,7 +310,7 @@ describe('an order of which all is wanted or nothing', () => {
     ['failed, and the list does not show it yet', undefined, 1, [{ backoffs: failed(START_MS + 1) }, ['running', 'creating']]],
     ['is all there, and others failed beside it', undefined, 1, [{ backoffs: failed(START_MS + 1) }, ['running', 'running', 'failed']]],
     ['had a failure before it', undefined, 1, [{ increases: coming, backoffs: failed(START_MS - 1) }, ['running']]],
-    ['has no group any more', 'its group is gone', 1, [{ increases: coming }, [], { groups: [] }]],
+    ['has no group any more', 'its node group no longer exists', 1, [{ increases: coming }, [], { groups: [] }]],
     ['is of a request that is gone', undefined, 0, [{ increases: coming }, ['running'], { requests: [] }]],
     ['is of an hour ago', undefined, 0, [{ increases: coming }, ['running'], { nowMs: START_MS + 60 * MINUTE }]],
   ])('%s: %s', (_name, cause, kept, given) => {

@@ -32,7 +32,7 @@ const ROWS: readonly (readonly [string, VerdictClass, Omit<World, 'pods'>, strin
     undefined,
   ],
   ['nothing may grow at present', 'coming', { groups: [group()], cloud: { scaleUpBlocked: 'reads are too old' } }, undefined],
-  ['its pool is at its maximum', 'blocked-by-max', { groups: [group({ maxSize: 0 })] }, 'raise max of a above 0'],
+  ['its pool is at its maximum', 'blocked-by-max', { groups: [group({ maxSize: 0 })] }, 'raise the maximum of a above 0'],
   [
     'its pool rests after a failure',
     'blocked-by-backoff',
@@ -44,7 +44,7 @@ const ROWS: readonly (readonly [string, VerdictClass, Omit<World, 'pods'>, strin
     'the quota of the region is used up',
     'blocked-by-quota',
     { groups: [withDraws], cloud: { quotas } },
-    'ask Azure for more than 10 cores: region',
+    'request an Azure quota of more than 10 cores for region',
   ],
   [
     "the cluster's own limit is reached",
@@ -52,12 +52,12 @@ const ROWS: readonly (readonly [string, VerdictClass, Omit<World, 'pods'>, strin
     { groups: [group()], policy: { maxCoresTotal: 1 } },
     'raise scaleUp.maxCoresTotal',
   ],
-  ['no node of any pool would take it', 'impossible', { groups: [group({ maxSize: 0 })] }, 'for a: a node size with at least 99 cpu'],
+  ['no node of any pool would take it', 'impossible', { groups: [group({ maxSize: 0 })] }, 'for a: use a VM size with at least 99 cpu'],
   [
     'a pool may have the label that it asks for, which no document tells',
     'impossible',
     { groups: [group({ template: { ...aTemplate(), untold: { labels: ['kubernetes.azure.com/localdns-state'], resources: [] } } })] },
-    'for a: kubernetes.azure.com/localdns-state in a label tag of the group, or one node of it to learn from',
+    'for a: state kubernetes.azure.com/localdns-state in a label tag of the group, or start one node of it',
   ],
   ['there is no pool', 'impossible', { groups: [] }, undefined],
   ['it asks for nothing', 'ignored', { groups: [group()] }, undefined],
@@ -83,8 +83,8 @@ describe('classes of verdicts', () => {
 
     const events = podsWithoutScaleUpEvents(plan).map(({ message }) => message);
     expect(events).toHaveLength(verdict.kind === 'helpless' ? 1 : 0);
-    if (fix === undefined) expect(events.join()).not.toContain('What would help');
-    else expect(events[0]).toContain(`. What would help: ${fix}`);
+    if (fix === undefined) expect(events.join()).not.toContain('Possible fix');
+    else expect(events[0]).toContain(`. Possible fix: ${fix}`);
   });
 
   it('every class has a row', () => {
@@ -101,12 +101,12 @@ describe('classes of verdicts', () => {
     const [verdict] = [...plan.verdicts.values()];
     if (verdict?.kind !== 'helpless') throw new Error('helped');
     expect(classifyVerdict(verdict)).toBe('blocked-by-max');
-    expect(smallestFix(verdict.byGroup)).toBe('raise max of full above 0');
+    expect(smallestFix(verdict.byGroup)).toBe('raise the maximum of full above 0');
   });
 
   it.each([
     ['nothing is asked of the others', [], undefined],
-    ['but a maximum is as near', [group({ id: 'full', maxSize: 0 })], 'raise max of full above 0'],
+    ['but a maximum is as near', [group({ id: 'full', maxSize: 0 })], 'raise the maximum of full above 0'],
   ] as const)('where the group that would take the pod is frozen, %s', (_what, more, fix) => {
     const template = { ...group().template!, allocatable: group().template!.allocatable.map(() => 1) };
     const groups = [aGroup({ id: 'a-small', target: 0, template }), group({ id: 'frozen', frozen: 'AKS scales it' }), ...more];

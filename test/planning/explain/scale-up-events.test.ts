@@ -48,7 +48,7 @@ describe("why a pod didn't trigger a scale-up, in kube-scheduler's words", () =>
     [short('pods'), 'Too many pods'],
     [short('attachable-volumes-csi-disk.csi.azure.com'), 'node(s) exceed max volume count'],
     [{ kind: 'untolerated-taint', taint: 'dedicated=gpu:NoSchedule' }, 'node(s) had untolerated taint(s)'],
-    [{ kind: 'node-selector-mismatch', detail: 'pool=a is wanted' }, "node(s) didn't match Pod's node affinity/selector"],
+    [{ kind: 'node-selector-mismatch', detail: 'pool=a is required' }, "node(s) didn't match Pod's node affinity/selector"],
     [{ kind: 'host-port-taken', port: 80, protocol: 'TCP' }, "node(s) didn't have free ports for the requested pod ports"],
     [{ kind: 'unschedulable' }, 'node(s) were unschedulable'],
     [{ kind: 'node-features', features: ['A'] }, "node(s) didn't match Pod's required features"],

@@ -29,13 +29,13 @@ describe('explaining a plan', () => {
   it('says of every node why it stays or goes, which pod or budget blocks, since when and when again', () => {
     const explained = explainNodes(plan(WORLD), observe(WORLD));
     expect(Object.fromEntries(explained.map(({ node, sentence }) => [node, sentence]))).toEqual({
-      'p-0': 'goes: is empty, could go for 30 min',
-      'p-1': 'stays: NotUnneededLongEnough, used 0 %, could go for 60 s, looked at again in 9 min',
-      'p-2': 'stays: BlockedByPod, pod default/pet: NotReplicated (no controller), used 25 %, looked at again in 5 min',
-      'p-3': expect.stringMatching(/^stays: BlockedByPod, pod default\/guarded: NotEnoughPdb \(default\/db: .*\), used 25 %/),
-      'p-4': 'stays: NotUnderutilized, 75 % in use, above 50 %',
-      'q-0': expect.stringMatching(/^stays: NodeGroupMinSizeReached.*its group keeps \d at least/),
-      x: 'stays: NotAutoscaled, it is of no group that is scaled',
+      'p-0': 'to be removed: empty, unneeded for 30 min',
+      'p-1': 'unremovable: NotUnneededLongEnough, utilization 0 %, unneeded for 60 s, next check in 9 min',
+      'p-2': 'unremovable: BlockedByPod, pod default/pet: NotReplicated (no controller), utilization 25 %, next check in 5 min',
+      'p-3': expect.stringMatching(/^unremovable: BlockedByPod, pod default\/guarded: NotEnoughPdb \(default\/db: .*\), utilization 25 %/),
+      'p-4': 'unremovable: NotUnderutilized, utilization 75 %, above the threshold of 50 %',
+      'q-0': expect.stringMatching(/^unremovable: NodeGroupMinSizeReached.*its group keeps \d at least/),
+      x: 'unremovable: NotAutoscaled, it belongs to no managed node group',
     });
     expect(explained.find(({ node }) => node === 'p-1')).toMatchObject({
       group: 'p',
@@ -70,7 +70,7 @@ describe('explaining a plan', () => {
     const world = { ...WORLD, scaleUpPlanned: true };
     const result = plan(world);
     const sentences = new Map(explainNodes(result, observe(world)).map(({ node, sentence }) => [node, sentence]));
-    expect(sentences.get('p-0')).toBe('stays: nodes are being added in this loop');
+    expect(sentences.get('p-0')).toBe('not removed: nodes are being added in this loop');
     expect(totalsByBlocker(result, observe(world))[0]).toMatchObject({ reason: 'Inhibited', nodes: 2, cores: 8, perHour: undefined });
   });
 });

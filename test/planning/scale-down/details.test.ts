@@ -35,7 +35,7 @@ it.each<{ readonly name: string; readonly world: World; readonly says: object }>
   {
     name: 'a budget whose controller has not spoken',
     world: { ...one, pods: [aPod({ nodeName: 'p-0', cpu: '100m' })], budgets: [unseen] },
-    says: { reason: 'BlockedByPod', blocker: { reason: 'NotEnoughPdb', detail: 'default/b: nobody has counted its pods yet' } },
+    says: { reason: 'BlockedByPod', blocker: { reason: 'NotEnoughPdb', detail: 'default/b: its status has no pod counts yet' } },
   },
 ])('$name', ({ world, says }) => {
   const result = plan(world);

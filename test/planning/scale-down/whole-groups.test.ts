@@ -163,7 +163,7 @@ describe('instances that are no nodes', () => {
     const policy = aPolicy({ scaleDown: { maxClusterStalenessMs: 3 * MINUTE } });
     const result = plan({ groups: [group], nodes: nodes('p-0'), stalenessMs: 4 * MINUTE, policy });
     expect(result.instanceRemovals).toEqual([]);
-    expect(result.inhibited).toBe('a watch of the cluster was last heard 240 s ago; the limit is 180 s');
+    expect(result.inhibited).toBe('a watch of the cluster last received data 240 s ago; the limit is 180 s');
   });
 });
 

@@ -52,7 +52,7 @@ describe('devices of new nodes', () => {
     const plan = planFor({ groups: [group(2)], nodes, pods: pods(8) });
     expect(growth(plan)).toEqual([]);
     expect(reasonsOf(plan, 'p-7')).toEqual([
-      'cannot allocate all claims: node a-1, the newest of the group, has not published its devices',
+      'cannot allocate all claims: node a-1, the newest of its group, has not published its devices',
     ]);
     // One that is older than a node that works tells nothing of the next one.
     const order = [aNode({ name: 'a-0', createdAtMs: START_MS - 1_200_000, ...published('a-0') }), late];

@@ -46,7 +46,7 @@ describe('a refusal by other pods on a new node', () => {
     const fit = refusal({ topologySpread: [{ ...spread, topologyKey: 'rack' }] });
     expect(fit).toEqual([{ kind: 'topology-spread', topologyKey: 'rack', detail: 'missing required label' }]);
     expect(explainRefusal({ group: nodeGroupId('one'), fit: fit as readonly FitReason[] }, undefined).fix).toBe(
-      'the label rack on the group, or another topologyKey',
+      'add the label rack to the group, or use another topologyKey',
     );
   });
 
@@ -58,7 +58,7 @@ describe('a refusal by other pods on a new node', () => {
 
   it('of anti-affinity says how many pods repel it', () => {
     expect(refusal({ podAntiAffinity: [apart] })).toEqual([
-      { kind: 'pod-affinity', rule: 'anti-affinity', topologyKey: ZONE, detail: '2 matching pods there' },
+      { kind: 'pod-affinity', rule: 'anti-affinity', topologyKey: ZONE, detail: '2 matching pods are there' },
     ]);
   });
 });

@@ -1,7 +1,7 @@
 /** Groups of which most nodes are no use: more of them would hardly be better, so others grow. */
 import { describe, expect, it } from 'vitest';
 import type { Node } from '../../../src/domain/node.ts';
-import { classOf } from '../../../src/planning/explain/refusal-class.ts';
+import { classifyVerdict } from '../../../src/planning/explain/refusal-class.ts';
 import { aGroup, anInstance, aNode, aPod, aTemplate, START_MS, type GroupOptions } from '../../support/builders.ts';
 import { growth, planFor, skipOf, verdictOf, type World } from './world.ts';
 
@@ -46,7 +46,7 @@ describe('a group of which most nodes are not ready', () => {
     const unready = nodes.filter(({ readiness }) => !readiness.ready).length;
     expect(skipOf(plan, 'a')).toEqual({ kind: 'unhealthy', detail: `${unready} of its ${nodes.length} nodes are not ready` });
     const verdict = verdictOf(plan, wish);
-    expect(verdict === undefined ? undefined : classOf(verdict)).toBe('blocked-by-backoff');
+    expect(verdict === undefined ? undefined : classifyVerdict(verdict)).toBe('blocked-by-backoff');
   });
 
   it.each([
@@ -69,7 +69,7 @@ describe('a group of which most nodes are not ready', () => {
     expect(growth(plan)).toEqual(grows);
     if (coming === true) expect(verdictOf(plan, wish)).toMatchObject({ kind: 'fits-upcoming-node' });
     if (grows.length > 0 || coming === true) return;
-    const detail = `${unready} of its ${8 - lost} nodes are not ready, and ${lost} machines are no nodes any more`;
+    const detail = `${unready} of its ${8 - lost} nodes are not ready, and ${lost} instances have lost their node`;
     expect(skipOf(plan, 'a')).toEqual({ kind: 'unhealthy', detail });
   });
 

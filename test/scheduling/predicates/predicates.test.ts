@@ -55,7 +55,7 @@ describe('node affinity', () => {
     const nodeAffinity = [term([need('size', 'Exists')])];
     expect(matchesNodeAffinity(aShape({ nodeSelector: { size: '5' }, nodeAffinity }), node)).toBe(true);
     expect(refusedByNodeAffinity(aShape({ nodeSelector: { size: '6' }, nodeAffinity }), node)).toEqual([
-      { kind: 'node-selector-mismatch', detail: 'size=6 is wanted' },
+      { kind: 'node-selector-mismatch', detail: 'size=6 is required' },
     ]);
   });
 });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { CPU } from '../../../../src/domain/resources.ts';
 import { explainRefusal } from '../../../../src/planning/explain/refusals.ts';
-import { classOf } from '../../../../src/planning/explain/refusal-class.ts';
+import { classifyVerdict } from '../../../../src/planning/explain/refusal-class.ts';
 import { makeTemplate } from '../../../../src/planning/scale-up/groups/template-node.ts';
 import { aGroup, aPod, aShape, aTemplate, resourceNames } from '../../../support/builders.ts';
 import { growth, planFor, verdictOf } from '../world.ts';
@@ -42,7 +42,7 @@ describe('what the kubelet of a new node declares', () => {
   it('is what a node of the group did, and not known before one was seen', () => {
     expect(growth(plan({ declaredFeatures: ['A'], source: 'live-node' }))).toEqual(['a 0->1']);
     expect(told({ source: 'live-node' })).toBe("node(s) didn't match Pod's required features: A");
-    expect(told({ source: 'cloud' })).toBe('whether a new node declares A is not known: no node of the group was seen yet');
+    expect(told({ source: 'cloud' })).toBe('unknown whether a new node declares A: no node of the group was seen yet');
   });
 });
 
@@ -89,7 +89,7 @@ describe('what nobody can tell of a new node', () => {
     const plan = planFor({ groups: [aGroup({ id: 'a', target: 0, template: of })], pods: [pod] });
     expect(growth(plan)).toEqual([]);
     const verdict = plan.verdicts.get(pod)!;
-    return [classOf(verdict), verdict.kind === 'helpless' ? explainRefusal(verdict.byGroup[0]!, undefined).detail : ''];
+    return [classifyVerdict(verdict), verdict.kind === 'helpless' ? explainRefusal(verdict.byGroup[0]!, undefined).detail : ''];
   };
   const wants = (...keys: readonly string[]) => ({
     expressions: keys.map((key) => ({ key, operator: 'Exists' as const, values: [] })),
@@ -101,7 +101,7 @@ describe('what nobody can tell of a new node', () => {
     ['a term of several, of which one may hold', { nodeAffinity: [wants('other'), wants('team', 'nvidia.com/gpu.product')] }],
     ['a resource that goes by a name of its own', { cpu: '1', resources: { 'nvidia.com/mig-1g.5gb': '1' } }],
   ])('is no reason to order, and is said: %s', (_what, shape) => {
-    expect(refusal(shape)).toEqual(['impossible', expect.stringContaining('is not known: no node of the group was seen yet')]);
+    expect(refusal(shape)).toEqual(['impossible', expect.stringMatching(/^unknown .*: no node of the group was seen yet$/)]);
   });
 
   it.each<[string, Parameters<typeof aShape>[0], NodeTemplate]>([
