@@ -120,8 +120,8 @@ describe('the command line', () => {
       ['constructor'],
       '"constructor" is not a command; accepted are run, demo, emulate, plan, doctor, replay, help, version.\n',
     ],
-    ['replay of nothing', ['replay'], 'replay takes exactly one FILE, as written to --dump-directory.\n'],
-    ['replay of a missing file', ['replay', 'x.json'], '"x.json" cannot be read (ENOENT).\n'],
+    ['replay of nothing', ['replay'], 'replay needs exactly one FILE, as written to --dump-directory; see replay --help.\n'],
+    ['replay of a missing file', ['replay', 'x.json'], 'File "x.json" cannot be read (ENOENT).\n'],
   ])('%s is one sentence and exit code 2', async (_what, argv, sentence) => {
     expect(await runCommand(argv)).toEqual({ code: 2, out: '', err: sentence });
   });

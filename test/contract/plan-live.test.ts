@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { aPool, bound, deployment, MINUTE, pending, worldOf } from '../scenarios/support.ts';
 import { runCommand } from '../support/run-command.ts';
-import { clientEnvironment, writeClientFiles } from '../support/simulated-client.ts';
+import { clientEnvironment, writeClientFiles } from '../../src/lab/client-files.ts';
 import { VirtualRun } from '../support/virtual-world.ts';
 
 let run: VirtualRun | undefined;
@@ -92,7 +92,7 @@ describe('plan --live', () => {
       '--max-nodes-total=0',
     );
     expect({ code, err }).toEqual({ code: 0, err: '' });
-    expect(out).toContain('Pools that grow');
+    expect(out).toContain('Increases');
     expect(writes().length).toBe(before);
   });
 

@@ -1,4 +1,4 @@
-/** What a daemon would remember, for a cluster that is seen for the first time. */
+/** The state that a daemon would have, for a cluster that is seen for the first time. */
 import { readPriceText } from '../../azure/prices/price-cache.ts';
 import type { RetailPricesConfig } from '../../config/types/config.ts';
 import type { LoopState } from '../../domain/loop-state.ts';
@@ -7,26 +7,26 @@ import type { ScaleUpPolicy } from '../../domain/policy.ts';
 import { isTaintedForDeletion } from '../../planning/scale-down/plan-context.ts';
 import type { Terminal } from '../process/process.ts';
 
-/** Before everything: what began then has lasted as long as it must. */
+/** Longer ago than any timer lasts. */
 const LONG_AGO_MS = -1e15;
 
-/** A file has no history: every node counts as long unneeded, and every rest as over. */
-export function withoutHistory(observation: Observation): LoopState {
+/** A file has no history: every node counts as unneeded for long, and every back-off as expired. */
+export function stateWithoutHistory(observation: Observation): LoopState {
   return {
     unremovable: new Map(),
     backoffs: new Map(),
     stockouts: [],
     increases: new Map(),
-    deleting: leavingNodes(observation),
-    ...timersRunOut(observation),
+    deleting: nodesInDeletion(observation),
+    ...expiredTimers(observation),
   };
 }
 
-/** What a file shows of a removal that is under way: the mark. The daemon remembers its own. */
-function leavingNodes({ cluster, cloud, nowMs }: Observation): LoopState['deleting'] {
-  const marked = [...cluster.nodes.values()].filter((node) => isTaintedForDeletion(node, nowMs));
+/** A file shows a removal in progress by the deletion taint only. The daemon remembers its removals. */
+function nodesInDeletion({ cluster, cloud, nowMs }: Observation): LoopState['deleting'] {
+  const tainted = [...cluster.nodes.values()].filter((node) => isTaintedForDeletion(node, nowMs));
   return new Map(
-    marked.flatMap(({ name }) => {
+    tainted.flatMap(({ name }) => {
       const group = cloud.groupOfNode.get(name);
       const instance = cloud.instanceOfNode.get(name);
       return group === undefined || instance === undefined ? [] : [[name, { group, instance, sinceMs: nowMs }] as const];
@@ -34,8 +34,8 @@ function leavingNodes({ cluster, cloud, nowMs }: Observation): LoopState['deleti
   );
 }
 
-/** Of nodes that were looked at only now, too. */
-export function timersRunOut(observation: Observation) {
+/** Timers of nodes that were first seen now count as expired as well. */
+export function expiredTimers(observation: Observation) {
   return {
     unneededSince: new Map([...observation.cluster.nodes.keys()].map((name) => [name, LONG_AGO_MS])),
     lastScaleUpMs: LONG_AGO_MS,
@@ -45,10 +45,11 @@ export function timersRunOut(observation: Observation) {
   };
 }
 
-// The list prices that a daemon kept: a question about files asks nobody.
-
-/** Empty when the configuration names no list. That kept prices cannot be used is a remark of the plan, never a failure. */
-export function keptPrices(
+/**
+ * Returns the list prices that a daemon stored: a plan from files reads nothing from Azure. If absent, the configuration
+ * has no list prices. Prices that cannot be used are a remark of the plan, never a failure.
+ */
+export function storedPrices(
   settings: RetailPricesConfig | undefined,
   region: string,
   { readFile }: Pick<Terminal, 'readFile'>,
@@ -56,16 +57,16 @@ export function keptPrices(
   if (settings === undefined) return {};
   const { file, currency } = settings;
   const without = (why: string) => ({ listPrices: { table: {}, remarks: [`List prices are not used: ${why}.`] } });
-  if (file === undefined) return without('scaleUp.retailPrices.file names no file that keeps them');
-  if (region === '') return without('no node says which region it is in');
-  const text = attempt(() => readFile(file));
+  if (file === undefined) return without('scaleUp.retailPrices.file is not set');
+  if (region === '') return without('the region is unknown: no node has the label topology.kubernetes.io/region');
+  const text = readIfPresent(() => readFile(file));
   if (text === undefined) return without(`"${file}" cannot be read`);
   const reading = readPriceText(text, { location: region, currency });
-  return reading.ok ? { listPrices: { table: reading.table, remarks: [] } } : without(`of "${file}", ${reading.reason}`);
+  return reading.ok ? { listPrices: { table: reading.table, remarks: [] } } : without(`"${file}": ${reading.reason}`);
 }
 
-/** undefined: there is no such file, or it cannot be read: expected before a daemon has kept any. */
-function attempt(read: () => string): string | undefined {
+/** undefined: the file does not exist or cannot be read, as before a daemon has stored any prices. */
+function readIfPresent(read: () => string): string | undefined {
   try {
     return read();
   } catch (thrown) {

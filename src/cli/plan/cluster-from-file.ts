@@ -1,4 +1,4 @@
-/** From Kubernetes objects in a file to the view of the cluster that a loop would have: the same projections as the watch's. */
+/** Builds the cluster view of a loop from the Kubernetes objects of a file, with the projections that the watches use. */
 import { podName } from '../../domain/ids.ts';
 import { NAMESPACE_NAME } from '../../domain/labels.ts';
 import type { Node } from '../../domain/node.ts';
@@ -23,27 +23,25 @@ import { projectBudget, projectDaemonSet } from '../../kubernetes/projection/wor
 import { KnownDevices } from '../../kubernetes/views/device-view.ts';
 import { byName, PodIndex } from '../../kubernetes/views/pod-index.ts';
 import { KnownStorage } from '../../kubernetes/views/storage-view.ts';
-import { AutoscalerError } from '../../lib/errors.ts';
-import { withRuntime, type RuntimeClassJson } from './daemon-pods.ts';
+import { type AutoscalerError, configError } from '../../lib/errors.ts';
+import { withRuntimeClass, type RuntimeClassJson } from './daemon-pods.ts';
 import type { FileObject } from './files/objects-file.ts';
 import { compareBy } from '../../lib/comparison.ts';
 import { defined } from '../../lib/defined.ts';
-
-// Which controllers of pods exist, by a file: a kind that is there is there whole; of a kind that is not, nothing is known.
 
 interface WorkloadJson extends FileObject {
   readonly metadata: { readonly name: string; readonly namespace?: string };
   readonly spec?: { readonly replicas?: number | null } | null;
 }
 
-export interface FileOwners {
+interface FileOwners {
   readonly states: OwnerStates;
-  /** Kinds that pods name and the file does not hold: those controllers are taken to exist. Sorted. */
+  /** Kinds of owners that the file does not contain: owners of these kinds are assumed to exist. Sorted. */
   readonly missing: readonly string[];
 }
 
-/** What the objects say of the controllers of these pods. */
-export function ownersOf(objects: readonly FileObject[], pods: Iterable<readonly Pod[]>): FileOwners {
+/** The owners of these pods. A kind that the file contains is complete; owners of other kinds are unknown. */
+function ownersOf(objects: readonly FileObject[], pods: Iterable<readonly Pod[]>): FileOwners {
   const kinds = new Set(objects.map(({ kind }) => kind));
   const found = presentOwners(objects);
   const states = new Map<string, OwnerState>();
@@ -60,12 +58,12 @@ export function ownersOf(objects: readonly FileObject[], pods: Iterable<readonly
   return { states, missing: [...missing].sort() };
 }
 
-/** As the daemon reads them one by one; only these two kinds have a number of replicas that a drain asks for. */
+/** The same states as the daemon reads. A drain needs the replicas of two kinds only. */
 function presentOwners(objects: readonly FileObject[]): OwnerStates {
   const states = new Map<string, OwnerState>();
   for (const object of objects) {
-    // Nothing is known of the form of kinds that no decision reads.
     const { kind } = object;
+    // The schemas do not check other kinds.
     if (!isOwnerKind(kind)) continue;
     const { metadata, spec } = object as WorkloadJson;
     const hasReplicas = kind === 'ReplicaSet' || kind === 'ReplicationController';
@@ -75,19 +73,19 @@ function presentOwners(objects: readonly FileObject[]): OwnerStates {
   return states;
 }
 
-/** Gives every pod of one question the same shapes. */
-export interface Reading {
+/** Reads the objects of one plan. All its pods share their shapes. */
+export interface ObjectReader {
   readonly names: ResourceNames;
   readonly pods: PodProjection;
-  /** PriorityClasses by name, '' being who names none: a manifest names its class, only the API server writes the number. */
+  /** Values of PriorityClasses by name; '' is the default. A manifest has the name only: the API server sets the value. */
   readonly priorities: ReadonlyMap<string, number>;
-  /** By name. */
+  /** RuntimeClasses by name. */
   readonly runtimes: ReadonlyMap<string, RuntimeClassJson>;
   readonly storage: KnownStorage;
   readonly devices: KnownDevices;
-  /** Taints by which nodes of this cluster say what state they are in. */
+  /** The taints that show the state of a node in this cluster. */
   readonly taints: TaintRules | undefined;
-  /** The moment that is asked about, in milliseconds since the epoch. */
+  /** The time of the plan, in milliseconds since the epoch. */
   readonly nowMs: number;
 }
 
@@ -97,48 +95,48 @@ interface PriorityClass {
   readonly globalDefault?: boolean;
 }
 
-/** The two that every cluster has. */
+/** The classes that every cluster has. */
 const SYSTEM_CLASSES: readonly (readonly [string, number])[] = [
   ['system-cluster-critical', 2_000_000_000],
   ['system-node-critical', 2_000_001_000],
 ];
 
-export function startReading(names: ResourceNames, objects: readonly FileObject[], nowMs: number, taints?: TaintRules): Reading {
+export function createObjectReader(names: ResourceNames, objects: readonly FileObject[], nowMs: number, taints?: TaintRules): ObjectReader {
   const classes = ofKind(objects, 'PriorityClass') as readonly PriorityClass[];
   const named = classes.map(({ metadata, value }) => [metadata.name, value] as const);
-  const usual = classes.filter(({ globalDefault }) => globalDefault === true).map(({ value }) => value);
-  // Of several defaults the lowest holds.
-  const priorities = new Map([...SYSTEM_CLASSES, ...named, ...(usual.length === 0 ? [] : [['', Math.min(...usual)] as const])]);
+  const defaults = classes.filter(({ globalDefault }) => globalDefault === true).map(({ value }) => value);
+  // The lowest of several defaults applies.
+  const priorities = new Map([...SYSTEM_CLASSES, ...named, ...(defaults.length === 0 ? [] : [['', Math.min(...defaults)] as const])]);
   const runtimes = new Map((ofKind(objects, 'RuntimeClass') as readonly RuntimeClassJson[]).map((each) => [each.metadata.name, each]));
-  const kept = { storage: storageOf(objects, names), devices: devicesOf(objects) };
-  return { names, pods: createPodProjection(names), priorities, runtimes, ...kept, taints, nowMs };
+  const views = { storage: storageOf(objects, names), devices: devicesOf(objects) };
+  return { names, pods: createPodProjection(names), priorities, runtimes, ...views, taints, nowMs };
 }
 
 /**
- * With the kinds of controllers that pods name and the file does not hold, and pods that wait and are being deleted, of which
- * the daemon sees nothing. @throws AutoscalerError `config` when a name is there twice.
+ * Returns the cluster view, the kinds of owners that the file does not contain, and pods that were deleted before they had
+ * a node, which the daemon never sees. @throws AutoscalerError `config` for a duplicate name.
  */
 export function clusterOf(
   objects: readonly FileObject[],
-  reading: Reading,
-): { readonly cluster: ClusterView; readonly trusted: readonly string[]; readonly leaving: readonly Pod[] } {
-  const nodes = createNodeProjection(reading.names, undefined, reading.taints, () => reading.nowMs);
+  reader: ObjectReader,
+): { readonly cluster: ClusterView; readonly assumedOwnerKinds: readonly string[]; readonly deletedPods: readonly Pod[] } {
+  const nodes = createNodeProjection(reader.names, undefined, reader.taints, () => reader.nowMs);
   const index = new PodIndex();
   const seen = new Set<string>();
-  const leaving: Pod[] = [];
+  const deletedPods: Pod[] = [];
   for (const json of ofKind(objects, 'Pod') as readonly PodJson[]) {
-    const pod = readPod(json, reading);
+    const pod = readPod(json, reader);
     const name = podName(pod);
-    if (seen.has(name)) throw twice('Pod', name);
+    if (seen.has(name)) throw duplicateName('Pod', name);
     seen.add(name);
     index.replace(undefined, pod);
-    if (pod.nodeName === undefined && pod.deletionAtMs !== undefined) leaving.push(pod);
+    if (pod.nodeName === undefined && pod.deletionAtMs !== undefined) deletedPods.push(pod);
   }
   const nodeEntries = (ofKind(objects, 'Node') as readonly NodeJson[])
-    .map((json) => settled(projectNode(json, nodes)))
-    .sort(byText(({ name }) => name));
+    .map((json) => withLongReadiness(projectNode(json, nodes)))
+    .sort(compareBy(({ name }) => name));
   nodeEntries.forEach(({ name }, at) => {
-    if (nodeEntries[at + 1]?.name === name) throw twice('Node', name);
+    if (nodeEntries[at + 1]?.name === name) throw duplicateName('Node', name);
   });
   const namespaces = ofKind(objects, 'Namespace') as readonly {
     readonly metadata: { readonly name: string; readonly labels?: Readonly<Record<string, string>> };
@@ -148,24 +146,25 @@ export function clusterOf(
     podsByNode: index.podsByNode(),
     pendingPods: index.pendingPods(),
     daemonSets: (ofKind(objects, 'DaemonSet') as readonly DaemonSetJson[])
-      .map((json) => projectDaemonSet(json, reading.pods.shapes))
+      .map((json) => projectDaemonSet(json, reader.pods.shapes))
       .sort(byName),
     disruptionBudgets: (ofKind(objects, 'PodDisruptionBudget') as readonly DisruptionBudgetJson[]).map(projectBudget).sort(byName),
     namespaces: new Map(namespaces.map(({ metadata: { name, labels } }) => [name, { ...labels, [NAMESPACE_NAME]: name }])),
     stalenessMs: 0,
   };
-  for (const pod of [...view.pendingPods, ...[...view.podsByNode.values()].flat()]) reading.storage.podChanged(undefined, pod);
+  for (const pod of [...view.pendingPods, ...[...view.podsByNode.values()].flat()]) reader.storage.podChanged(undefined, pod);
   const { states: owners, missing } = ownersOf(objects, view.podsByNode.values());
-  const trusted = missing.includes('DaemonSet') ? { daemonSetsUnknown: true as const } : {};
-  return { cluster: reading.devices.resolve(reading.storage.resolve({ ...view, owners, ...trusted })), trusted: missing, leaving };
+  const unknown = missing.includes('DaemonSet') ? { daemonSetsUnknown: true as const } : {};
+  const cluster = reader.devices.resolve(reader.storage.resolve({ ...view, owners, ...unknown }));
+  return { cluster, assumedOwnerKinds: missing, deletedPods };
 }
 
-/** A file has no history: a node that is ready has been so for long. */
-function settled(node: Node): Node {
+/** A file has no history: a ready node counts as ready for long. */
+function withLongReadiness(node: Node): Node {
   return node.readiness.ready ? { ...node, readiness: { ...node.readiness, sinceMs: 0 } } : node;
 }
 
-/** The claims, volumes, classes and CSINodes of the file. */
+/** Claims, volumes, storage classes and CSI objects of the file. */
 function storageOf(objects: readonly FileObject[], names: ResourceNames): KnownStorage {
   let capacities = 0;
   const tables = {
@@ -179,7 +178,7 @@ function storageOf(objects: readonly FileObject[], names: ResourceNames): KnownS
   return new KnownStorage(tables, names);
 }
 
-/** The devices, classes and device claims of the file. */
+/** Devices, device classes and device claims of the file. */
 function devicesOf(objects: readonly FileObject[]): KnownDevices {
   let slices = 0;
   const known = new KnownDevices({
@@ -188,8 +187,8 @@ function devicesOf(objects: readonly FileObject[]): KnownDevices {
     claims: tableOf(objects, 'ResourceClaim', projectResourceClaim, ({ key }) => key),
     templates: tableOf(objects, 'ResourceClaimTemplate', projectClaimTemplate, ({ key }) => key),
   });
-  // A claim that nobody wrote down is another matter than one that is not there.
-  if (!objects.some(({ kind }) => DEVICE_KINDS.has(kind))) known.setTrouble(`the file holds no ${[...DEVICE_KINDS].join(', ')}`);
+  // Without these kinds, a claim is unknown rather than missing.
+  if (!objects.some(({ kind }) => DEVICE_KINDS.has(kind))) known.setTrouble(`the file contains no ${[...DEVICE_KINDS].join(', ')}`);
   return known;
 }
 
@@ -210,27 +209,27 @@ function nameOf({ name }: { readonly name: string }): string {
 }
 
 /**
- * A file has no history: a pod that no scheduler has judged yet counts as refused (if it fits, the plan says where), and
- * one that asks for a delay has waited.
+ * Reads one pod. A file has no history: a pod without a scheduler's verdict counts as unschedulable (if it fits, the plan
+ * shows where), and a pod's own scale-up delay counts as over.
  */
-export function readPod(json: PodJson, reading: Reading): Pod {
-  const projected = projectPod(completed(json, reading), reading.pods);
+export function readPod(json: PodJson, reader: ObjectReader): Pod {
+  const projected = projectPod(withServerDefaults(json, reader), reader.pods);
   const pod = { ...projected, uid: projected.uid === '' ? podName(projected) : projected.uid, scaleUpDelayMs: undefined };
   if (pod.nodeName !== undefined) return pod;
   if (isGated(json)) return { ...pod, unschedulable: undefined };
-  if (isJudged(json)) return pod;
+  if (hasSchedulerVerdict(json)) return pod;
   return { ...pod, phase: 'Pending', unschedulable: { sinceMs: pod.createdAtMs, message: '' } };
 }
 
-/** A manifest's pod has not met the API server, which fills these in. */
-function completed(json: PodJson, { priorities, runtimes }: Reading): PodJson {
+/** Sets the fields that the API server would set in a pod from a manifest. */
+function withServerDefaults(json: PodJson, { priorities, runtimes }: ObjectReader): PodJson {
   const spec: ManifestSpec = json.spec ?? {};
   const priority = spec.priority ?? priorities.get(spec.priorityClassName ?? '');
   const { namespace = '' } = json.metadata ?? {};
   return {
     ...json,
     metadata: { ...json.metadata, namespace: namespace === '' ? 'default' : namespace },
-    spec: { ...withRuntime(spec, runtimes.get(spec.runtimeClassName ?? '')), ...defined({ priority }) },
+    spec: { ...withRuntimeClass(spec, runtimes.get(spec.runtimeClassName ?? '')), ...defined({ priority }) },
   };
 }
 
@@ -240,16 +239,16 @@ type ManifestSpec = PodSpecJson & {
   readonly schedulingGates?: readonly unknown[];
 };
 
-/** No scheduler looks at it, whatever was said before. */
+/** A gated pod is not scheduled, whatever its conditions are. */
 function isGated({ spec = {} }: PodJson): boolean {
   const { schedulingGates = [] }: ManifestSpec = spec;
   return schedulingGates.length > 0;
 }
 
-/** The scheduler has said something of it, or will say nothing: it is over. */
-function isJudged({ status = {} }: PodJson): boolean {
-  const said = status.conditions?.some(({ type }) => type === 'PodScheduled') === true;
-  return said || (status.phase !== undefined && status.phase !== 'Pending');
+/** The scheduler has set its condition, or the pod has ended. */
+function hasSchedulerVerdict({ status = {} }: PodJson): boolean {
+  const hasCondition = status.conditions?.some(({ type }) => type === 'PodScheduled') === true;
+  return hasCondition || (status.phase !== undefined && status.phase !== 'Pending');
 }
 
 interface DatedCondition {
@@ -257,18 +256,18 @@ interface DatedCondition {
   readonly lastTransitionTime?: unknown;
 }
 
-/** 0 for what is no time. */
-function momentOf(text: unknown): number {
+/** Returns 0 if the value is not a time. */
+function timeOrZero(text: unknown): number {
   return typeof text === 'string' ? Date.parse(text) || 0 : 0;
 }
 
-/** The newest moment that the objects speak of, most often a node's last heartbeat: the same file gives the same answer whenever it is asked. */
+/** The newest time in the objects, usually a node's last heartbeat, so that the same file always gives the same plan. */
 export function newestMoment(objects: readonly FileObject[]): number {
   let newest = 0;
-  for (const { metadata } of objects as readonly PodJson[]) newest = Math.max(newest, momentOf(metadata?.creationTimestamp));
+  for (const { metadata } of objects as readonly PodJson[]) newest = Math.max(newest, timeOrZero(metadata?.creationTimestamp));
   for (const { status } of [...ofKind(objects, 'Node'), ...ofKind(objects, 'Pod')] as readonly NodeJson[]) {
     for (const { lastHeartbeatTime, lastTransitionTime } of (status?.conditions ?? []) as readonly DatedCondition[]) {
-      newest = Math.max(newest, momentOf(lastHeartbeatTime), momentOf(lastTransitionTime));
+      newest = Math.max(newest, timeOrZero(lastHeartbeatTime), timeOrZero(lastTransitionTime));
     }
   }
   return newest;
@@ -278,10 +277,6 @@ function ofKind(objects: readonly FileObject[], kind: string): readonly unknown[
   return objects.filter((object) => object.kind === kind);
 }
 
-function byText<Item>(textOf: (item: Item) => string): (left: Item, right: Item) => number {
-  return compareBy(textOf);
-}
-
-function twice(kind: string, name: string): AutoscalerError {
-  return new AutoscalerError({ kind: 'config' }, `${kind} ${name}: metadata.name is there twice.`);
+function duplicateName(kind: string, name: string): AutoscalerError {
+  return configError(`${kind} ${name}: metadata.name is used twice; names must be unique.`);
 }

@@ -1,37 +1,37 @@
-/** A dumped decision as a question: with what the loop had decided before it, so that the answer is the decision itself. */
+/** Recorded decisions: as input of `plan --dump`, with all that the loop had decided before, and for `replay`. */
 import { nodeGroupId } from '../../domain/ids.ts';
 import { ResourceNames } from '../../domain/resources.ts';
-import { AutoscalerError } from '../../lib/errors.ts';
+import { AutoscalerError, configError } from '../../lib/errors.ts';
 import { readDump, type Dump, plainPlan } from '../../loop/replay/dump.ts';
-import { cutLike, replay } from '../../loop/replay/replay.ts';
+import { cutAsRecorded, replayDump } from '../../loop/replay/replay.ts';
 import { EXIT_FAILED, EXIT_OK, type Terminal } from '../process/process.ts';
-import type { Decided, Question } from './question.ts';
+import type { PlanInput, RecordedTurn } from './plan-report.ts';
 
-/** @throws AutoscalerError `config` with one sentence for a text that is no whole dump. */
-export function dumpedQuestion(file: string, text: string, names: ResourceNames): Question {
+/** @throws AutoscalerError `config` with one sentence if the text is not a complete dump. */
+export function recordedInput(file: string, text: string, names: ResourceNames): PlanInput {
   const dump = readWholeDump(file, text, names);
   const { observation, state, policy } = dump;
-  return { observation, state, policy, names, decided: decidedIn(dump) };
+  return { observation, state, policy, names, recorded: recordedTurn(dump) };
 }
 
-/** The same decision with all the time that it needs. */
-export function withoutCuts({ scaleUp: { isLate: _up, ...scaleUp }, scaleDown }: Decided): Decided {
+/** The same decision with unlimited time. */
+export function withoutTimeLimits({ scaleUp: { isLate: _up, ...scaleUp }, scaleDown }: RecordedTurn): RecordedTurn {
   if (scaleDown === undefined) return { scaleUp };
   const { isLate: _down, ...removals } = scaleDown;
   return { scaleUp, scaleDown: removals };
 }
 
-function decidedIn({ excluded, request, scaleUp, scaleDown, scaleUpPlanned }: Dump): Decided {
+function recordedTurn({ excluded, request, scaleUp, scaleDown, scaleUpPlanned }: Dump): RecordedTurn {
   const turn = request === undefined ? {} : { request };
-  const growth = { exclude: new Set(excluded.map(nodeGroupId)), ...turn, ...cutLike(scaleUp[0]) };
-  if (scaleDown === null || scaleDown === undefined) return { scaleUp: growth };
-  return { scaleUp: growth, scaleDown: { scaleUpPlanned, ...cutLike(scaleDown) } };
+  const increases = { exclude: new Set(excluded.map(nodeGroupId)), ...turn, ...cutAsRecorded(scaleUp[0]) };
+  if (scaleDown === null || scaleDown === undefined) return { scaleUp: increases };
+  return { scaleUp: increases, scaleDown: { scaleUpPlanned, ...cutAsRecorded(scaleDown) } };
 }
 
-/** Dumps are written by the daemon; one that somebody edited or cut is told from a mistake of ours. */
+/** Tells an edited or truncated dump from a bug: the daemon itself writes complete dumps. */
 function readWholeDump(file: string, text: string, names: ResourceNames): Dump {
   const dump = readOrRefuse(file, text, names);
-  const parts: readonly unknown[] = [
+  const required: readonly unknown[] = [
     dump.observation?.cluster?.nodes,
     dump.observation?.cluster?.pendingPods,
     dump.observation?.cloud?.groups,
@@ -39,7 +39,8 @@ function readWholeDump(file: string, text: string, names: ResourceNames): Dump {
     dump.policy?.scaleUp,
     dump.policy?.scaleDown,
   ];
-  if (parts.some((part) => typeof part !== 'object' || part === null)) throw mistake(`${file} is not a whole dump of a decision.`);
+  if (required.some((part) => typeof part !== 'object' || part === null))
+    throw configError(`${file} is not a complete dump of a decision.`);
   return dump;
 }
 
@@ -48,21 +49,18 @@ function readOrRefuse(file: string, text: string, names: ResourceNames): Dump {
     return readDump(text, names);
   } catch (thrown) {
     if (thrown instanceof AutoscalerError) throw thrown;
-    throw new AutoscalerError({ kind: 'config' }, `${file} is not a whole dump of a decision.`, { cause: thrown });
+    throw configError(`${file} is not a complete dump of a decision.`, { cause: thrown });
   }
 }
 
-function mistake(sentence: string): AutoscalerError {
-  return new AutoscalerError({ kind: 'config' }, sentence);
-}
+const HELP = `Repeat a decision that the daemon recorded (--dump-directory), and print the plan as JSON.
 
-// `replay FILE`: makes a dumped decision again and says whether it comes out the same.
+Usage: replay FILE
 
-const HELP = `Usage: replay FILE
-
-Plans again what a file of --dump-directory recorded, prints the plan as JSON, and ends with 0 when it equals the recorded one.
+Exit code: 0 if the plan equals the recorded one, 1 if it differs, 2 if the file cannot be used.
 `;
 
+/** `replay`. @returns the exit code: 0 the plans are equal, 1 they differ. */
 export function run(argv: readonly string[], terminal: Terminal): Promise<number> {
   const [file, ...rest] = argv;
   if (file === '--help') {
@@ -70,10 +68,10 @@ export function run(argv: readonly string[], terminal: Terminal): Promise<number
     return Promise.resolve(EXIT_OK);
   }
   if (file === undefined || rest.length > 0 || file.startsWith('-')) {
-    throw new AutoscalerError({ kind: 'config' }, 'replay takes exactly one FILE, as written to --dump-directory.');
+    throw configError('replay needs exactly one FILE, as written to --dump-directory; see replay --help.');
   }
   const names = new ResourceNames();
-  const result = replay(readDump(read(file, terminal), names), names);
+  const result = replayDump(readDump(read(file, terminal), names), names);
   for (const plan of [result.scaleUp, result.scaleDown]) {
     if (plan !== undefined) terminal.out(`${JSON.stringify(plainPlan(plan), undefined, 2)}\n`);
   }
@@ -86,6 +84,6 @@ function read(file: string, terminal: Terminal): string {
     return terminal.readFile(file);
   } catch (cause) {
     const code = cause instanceof Error && 'code' in cause ? String(cause.code) : 'unknown error';
-    throw new AutoscalerError({ kind: 'config' }, `"${file}" cannot be read (${code}).`, { cause });
+    throw configError(`File "${file}" cannot be read (${code}).`, { cause });
   }
 }

@@ -1,58 +1,65 @@
-/** `plan`: what would be done and why, for a cluster in a file, the real one, or a dumped decision. Reads, decides as the daemon does, writes nothing. */
+/**
+ * `plan`: shows what the autoscaler would do and why, for a cluster in a file, a live cluster or a recorded decision.
+ * The room asks the planner the daemon's own questions. Must not know how to write to the cluster or to Azure.
+ */
 import { parseArgs } from 'node:util';
 import { isConfigErrors } from '../../config/types/config.ts';
 import { expandersOf } from '../../config/schema/expanders.ts';
 import { loadConfig, loadPolicy, type LoadedPolicy } from '../../config/load.ts';
 import { readObjects, type FileObject } from './files/objects-file.ts';
 import { readPools, type PoolSpec } from './files/pools-file.ts';
-import { AutoscalerError } from '../../lib/errors.ts';
+import { configError } from '../../lib/errors.ts';
 import type { Policy } from '../../domain/policy.ts';
 import { ResourceNames } from '../../domain/resources.ts';
 import { emptyLoopState, reduceObservation } from '../../planning/state/loop-state.ts';
 import { createLog } from '../../telemetry/log.ts';
 import { createMetrics } from '../../telemetry/metrics.ts';
-import { answer, type Question } from './question.ts';
-import { isOfUse, podsToAdd } from './added-pods.ts';
-import { clusterOf, newestMoment, startReading, type Reading } from './cluster-from-file.ts';
-import { dumpedQuestion, withoutCuts } from './from-dump.ts';
-import { timersRunOut, withoutHistory, keptPrices } from './assumed-history.ts';
+import { planReport, type PlanInput } from './plan-report.ts';
+import { affectsPods, podsToAdd } from './added-pods.ts';
+import { clusterOf, newestMoment, createObjectReader, type ObjectReader } from './cluster-from-file.ts';
+import { recordedInput, withoutTimeLimits } from './from-dump.ts';
+import { expiredTimers, stateWithoutHistory, storedPrices } from './assumed-history.ts';
 import { cloudOf, daemonsOf, regionOf } from './pools-from-file.ts';
-import { tableOf } from './report-table.ts';
-import { changed, isEmpty, type WhatIf } from './what-if.ts';
+import { renderTables } from './report-table.ts';
+import { applyWhatIf, hasChanges, type WhatIf } from './what-if.ts';
 import { stopSignals, systemClock, EXIT_OK, type Terminal } from '../process/process.ts';
 
-const HELP = `Says what the autoscaler would do, and why. Nothing is written.
+const HELP = `Show what the autoscaler would do, and why. Changes nothing.
 
+Usage:
   plan --cluster FILE --pools FILE [--config FILE] [--now TIME] [--json]
   plan --live [SETTINGS] [--json]
   plan --dump FILE [--json]
 
-  --cluster FILE   a List in JSON, as written by
-                   kubectl get nodes,pods,pdb,daemonsets,replicasets,pvc,pv,storageclasses,csinodes,namespaces,priorityclasses -A -o json
-                   (with claimed devices also resourceslices,deviceclasses,resourceclaims,resourceclaimtemplates)
-  --pools FILE     YAML or JSON: a list of {name, vmSize, min, max, targetSize, zones, labels, taints, maxPods, allocatable,
-                   priority, price, tags}; the first four are needed
-  --config FILE    the daemon's configuration; only what decides is read, and the list prices that the daemon kept in
-                   scaleUp.retailPrices.file
-  --now TIME       such as 2026-11-21T10:00:00Z (default: the newest time in the file)
-  --live           the cluster and Azure as they are now; nothing is written to either. SETTINGS are those of the command run:
-                   --config, --cloud-config, --kubeconfig, environment variables and all other flags
-  --dump FILE      a decision dumped by the daemon (--dump-directory), with its own timers and configuration: what is answered is
-                   that decision, and beside it the one that the loop did not get to
-  --json           the whole answer as JSON; 'explained' has of every node the blocker, since when it could go and when it
-                   is looked at again, and adds up what each kind of blocker holds in cores, GiB and money per hour
+Options:
+  --cluster FILE    Kubernetes objects, as written by this command:
+      kubectl get nodes,pods,pdb,daemonsets,replicasets,pvc,pv,storageclasses,csinodes,namespaces,priorityclasses -A -o json
+                    For pods with device claims, also get
+                    resourceslices,deviceclasses,resourceclaims,resourceclaimtemplates
+  --pools FILE      YAML or JSON: a list of pools with name, vmSize, min and max. Optional:
+                    targetSize, zones, labels, taints, maxPods, allocatable, priority, price, tags
+  --config FILE     the daemon's configuration. Only the settings of decisions are read, and the
+                    list prices that the daemon has stored in scaleUp.retailPrices.file
+  --now TIME        the time of the plan, such as 2026-11-21T10:00:00Z (default: the newest time in the file)
+  --live            plan for the cluster and Azure as they are now. SETTINGS are those of the command
+                    run: --config, --cloud-config, --kubeconfig, environment variables, all other flags
+  --dump FILE       a decision that the daemon recorded (--dump-directory), with its timers and
+                    configuration: repeats that decision, and adds the decision that its loop
+                    did not make (increases or removals)
+  --json            print everything as JSON. 'explained' has for each node the blocker, since when it is
+                    unneeded and the next check, and for each blocker the cores, GiB and money per hour
 
-What if:
-  --add-pods FILE  pods, or workloads whose pods, are added
-  --set-max POOL=N a pool may grow to N
-  --cordon NODE    a node takes no more pods
+What if (may be repeated):
+  --add-pods FILE   add pods, or the pods of workloads, from manifests
+  --set-max POOL=N  let a pool have up to N nodes
+  --cordon NODE     cordon a node
 
-A kind of object that the file lacks is not held against anybody: controllers of such a kind are taken to exist.
-Neither a file nor a look has a history: all timers count as run out, and the nodes named are those that would go then.
+Controllers of kinds that the file does not contain are assumed to exist.
+A file and a live view have no history: all timers count as expired, so every node that could be removed is shown.
 `;
 
-const CLUSTER_MOST_MIB = 400;
-const MANIFESTS_MOST_MIB = 20;
+const MOST_CLUSTER_MIB = 400;
+const MOST_MANIFEST_MIB = 20;
 
 const OPTIONS = {
   cluster: { type: 'string' },
@@ -69,7 +76,7 @@ const OPTIONS = {
   help: { type: 'boolean' },
 } as const;
 
-/** @returns the exit code: 0 answered. @throws AutoscalerError `config` with one sentence for input that cannot be used. */
+/** @returns the exit code 0. @throws AutoscalerError `config` with one sentence for invalid input. */
 export async function run(argv: readonly string[], terminal: Terminal): Promise<number> {
   const { own, settings } = argv.includes('--live') ? splitSettings(argv) : { own: argv, settings: [] };
   const given = readOptions(own);
@@ -77,135 +84,138 @@ export async function run(argv: readonly string[], terminal: Terminal): Promise<
     terminal.out(HELP);
     return EXIT_OK;
   }
-  const manifests = (given['add-pods'] ?? []).flatMap((file) => readObjects(file, readFile(file, terminal), MANIFESTS_MOST_MIB));
-  const { question, reading } = await asked(given, { settings, manifests }, terminal);
-  const addPods = manifests.length === 0 ? [] : podsToAdd(manifests, reading, question.observation.cluster);
+  const manifests = (given['add-pods'] ?? []).flatMap((file) => readObjects(file, readFile(file, terminal), MOST_MANIFEST_MIB));
+  const { input, reader } = await readInput(given, { settings, manifests }, terminal);
+  const addPods = manifests.length === 0 ? [] : podsToAdd(manifests, reader, input.observation.cluster);
   const whatIf = { addPods, setMax: given['set-max'] ?? [], cordon: given.cordon ?? [] };
-  const found = answer(isEmpty(whatIf) ? question : askedOtherwise(question, whatIf));
-  terminal.out(given.json === true ? `${JSON.stringify(found, undefined, 2)}\n` : tableOf(found));
+  const report = planReport(hasChanges(whatIf) ? changedInput(input, whatIf) : input);
+  terminal.out(given.json === true ? `${JSON.stringify(report, undefined, 2)}\n` : renderTables(report));
   return EXIT_OK;
 }
 
-/** Another question than the daemon had: it is answered whole, whatever time the daemon ran out of. */
-function askedOtherwise(question: Question, whatIf: WhatIf): Question {
-  const { decided, ...rest } = question;
-  const whole = decided === undefined ? {} : { decided: withoutCuts(decided) };
-  return { ...rest, ...whole, observation: changed(question.observation, whatIf) };
+/** The daemon did not have this input, so the time limits of its recorded loop do not apply. */
+function changedInput(input: PlanInput, whatIf: WhatIf): PlanInput {
+  const { recorded, ...rest } = input;
+  const unlimited = recorded === undefined ? {} : { recorded: withoutTimeLimits(recorded) };
+  return { ...rest, ...unlimited, observation: applyWhatIf(input.observation, whatIf) };
 }
 
-interface Beside {
+interface OtherSources {
   readonly settings: readonly string[];
   readonly manifests: readonly FileObject[];
 }
 
-async function asked(given: Options, { settings, manifests }: Beside, terminal: Terminal): Promise<Asked> {
+async function readInput(given: PlanOptions, { settings, manifests }: OtherSources, terminal: Terminal): Promise<InputWithReader> {
   if (given.live !== true) return given.dump === undefined ? fromFiles(given, manifests, terminal) : fromDump(given.dump, terminal);
   if (given.cluster !== undefined || given.pools !== undefined || given.dump !== undefined || given.now !== undefined)
-    throw mistake('--live goes without --cluster, --pools, --dump and --now: it asks the cluster itself.');
+    throw configError('--live cannot be combined with --cluster, --pools, --dump or --now: it reads the cluster itself.');
   return fromLive(settings, terminal);
 }
 
-/** What is not an option of this command is a setting of the daemon, `--config` included. */
+/** Separates the options of `plan` from the settings of the daemon. `--config` is a setting. */
 function splitSettings(argv: readonly string[]): { readonly own: readonly string[]; readonly settings: readonly string[] } {
   const own: string[] = [];
   const settings: string[] = [];
-  let takesNext = false;
+  let isValueNext = false;
   for (const text of argv) {
     const [, name = '', value] = /^--([^=]+)(=.*)?$/s.exec(text) ?? [];
-    const isOwn: boolean = takesNext || (name !== 'config' && Object.hasOwn(OPTIONS, name));
+    const isOwn: boolean = isValueNext || (name !== 'config' && Object.hasOwn(OPTIONS, name));
     (isOwn ? own : settings).push(text);
-    takesNext = !takesNext && isOwn && value === undefined && OPTIONS[name as keyof typeof OPTIONS].type === 'string';
+    isValueNext = !isValueNext && isOwn && value === undefined && OPTIONS[name as keyof typeof OPTIONS].type === 'string';
   }
   return { own, settings };
 }
 
-async function fromLive(settings: readonly string[], terminal: Terminal): Promise<Asked> {
+async function fromLive(settings: readonly string[], terminal: Terminal): Promise<InputWithReader> {
   const config = loadConfig({ argv: settings, env: terminal.env, readFile: terminal.readFile, hostname: `plan_${process.pid}` });
-  if (isConfigErrors(config)) throw mistake(config.errors[0] ?? 'The configuration is not valid.');
+  if (isConfigErrors(config)) throw configError(config.errors[0] ?? 'The configuration is not valid.');
   const signals = stopSignals(terminal.signals);
   const stop = new AbortController();
   void signals.stopped.then(() => stop.abort());
   try {
-    // Loaded only now: files need no SDK.
+    // Loaded only now: a plan from files needs no SDK.
     const { observeLive } = await import('./live-cluster.ts');
-    const parts = { clock: systemClock, random: Math.random, log: createLog('silent'), metrics: createMetrics() };
-    const { observation, policy, names } = await observeLive({ config, ...parts }, stop.signal);
-    const patient = { ...policy, scaleUp: { ...policy.scaleUp, newPodDelayMs: 0, newGpuPodDelayMs: 0 } };
-    const state = { ...reduceObservation(emptyLoopState(observation.nowMs), observation, patient), ...timersRunOut(observation) };
+    const deps = { clock: systemClock, random: Math.random, log: createLog('silent'), metrics: createMetrics() };
+    const { observation, policy, names } = await observeLive({ config, ...deps }, stop.signal);
+    const withoutDelays = { ...policy, scaleUp: { ...policy.scaleUp, newPodDelayMs: 0, newGpuPodDelayMs: 0 } };
+    const state = { ...reduceObservation(emptyLoopState(observation.nowMs), observation, withoutDelays), ...expiredTimers(observation) };
     return {
-      question: { observation, state, policy: patient, names },
-      reading: withoutStorage(startReading(names, [], observation.nowMs), 'a look'),
+      input: { observation, state, policy: withoutDelays, names },
+      reader: withoutStorage(createObjectReader(names, [], observation.nowMs), 'a live view'),
     };
   } finally {
     signals.release();
   }
 }
 
-type Options = ReturnType<typeof readOptions>;
+type PlanOptions = ReturnType<typeof readOptions>;
 
 function readOptions(argv: readonly string[]) {
   try {
     return parseArgs({ args: [...argv], options: OPTIONS, strict: true, allowPositionals: false }).values;
   } catch (cause) {
     const message = (cause instanceof Error ? cause.message : String(cause)).split(/\. |\n/)[0] ?? '';
-    throw mistake(`${message.replace(/\.$/, '')}; plan --help lists what is accepted.`);
+    throw configError(`${message.replace(/\.$/, '')}; plan --help shows the options.`);
   }
 }
 
-interface Asked {
-  readonly question: Question;
-  readonly reading: Reading;
+interface InputWithReader {
+  readonly input: PlanInput;
+  /** Reads the manifests of --add-pods. */
+  readonly reader: ObjectReader;
 }
 
-function fromDump(file: string, terminal: Terminal): Asked {
+function fromDump(file: string, terminal: Terminal): InputWithReader {
   const names = new ResourceNames();
-  const question = dumpedQuestion(file, readFile(file, terminal), names);
-  return { question, reading: withoutStorage(startReading(names, [], question.observation.nowMs), 'a dump') };
+  const input = recordedInput(file, readFile(file, terminal), names);
+  return { input, reader: withoutStorage(createObjectReader(names, [], input.observation.nowMs), 'a dump') };
 }
 
-function withoutStorage(reading: Reading, what: string): Reading {
-  reading.storage.setTrouble(`${what} holds no claims or volumes`);
-  return reading;
+function withoutStorage(reader: ObjectReader, source: string): ObjectReader {
+  reader.storage.setTrouble(`${source} contains no claims or volumes`);
+  return reader;
 }
 
-function fromFiles(given: Options, manifests: readonly FileObject[], terminal: Terminal): Asked {
+function fromFiles(given: PlanOptions, manifests: readonly FileObject[], terminal: Terminal): InputWithReader {
   const { cluster: clusterFile, pools: poolsFile } = given;
   if (clusterFile === undefined || poolsFile === undefined)
-    throw mistake('plan needs --cluster FILE and --pools FILE, or --live, or --dump FILE; plan --help says more.');
+    throw configError('plan needs --cluster FILE and --pools FILE, or --live, or --dump FILE; see plan --help.');
   const names = new ResourceNames();
-  const objects = readObjects(clusterFile, readFile(clusterFile, terminal), CLUSTER_MOST_MIB);
+  const objects = readObjects(clusterFile, readFile(clusterFile, terminal), MOST_CLUSTER_MIB);
   const pools = readPools(poolsFile, readFile(poolsFile, terminal));
   const config = given.config === undefined ? undefined : { name: given.config, text: readFile(given.config, terminal) };
   const arePriced = pools.some(({ price }) => price !== undefined);
   const loaded = loadPolicy(config, arePriced);
   const taints = loaded.policy.cluster?.taints;
   const nowMs = given.now === undefined ? newestMoment(objects) : timeOf(given.now);
-  // What the cluster has goes before what a manifest says of it.
-  const reading = startReading(names, [...manifests.filter(isOfUse), ...objects], nowMs, taints);
-  const { cluster: present, trusted, leaving } = clusterOf(objects, reading);
+  // Objects of the cluster come last: they override manifests of the same name.
+  const reader = createObjectReader(names, [...manifests.filter(affectsPods), ...objects], nowMs, taints);
+  const { cluster: present, assumedOwnerKinds, deletedPods } = clusterOf(objects, reader);
   const cluster = { ...present, daemonSets: [...present.daemonSets, ...daemonsOf(pools, present)] };
   const region = regionOf(cluster, pools, objects);
   const observation = { loopId: 1, nowMs, cluster, cloud: cloudOf(pools, cluster, { names, nowMs, region, taints }) };
   return {
-    question: {
+    input: {
       observation,
-      state: withoutHistory(observation),
+      state: stateWithoutHistory(observation),
       policy: policyFor(loaded, { pools, region }, terminal),
       names,
-      trusted,
-      leaving,
+      assumedOwnerKinds,
+      deletedPods,
     },
-    reading,
+    reader,
   };
 }
 
-/** The daemon's policy, young pods old enough, and with what the pools say of priority and price. */
+/** The daemon's policy without delays for new pods, and with the priorities and prices of the pools file. */
 function policyFor(
   { policy, retailPrices, hasChain }: LoadedPolicy,
   { pools, region }: { readonly pools: readonly PoolSpec[]; readonly region: string },
   terminal: Terminal,
 ): Policy {
-  const levels = pools.flatMap(({ name, priority }) => (typeof priority === 'number' ? [{ priority, patterns: [exactly(name)] }] : []));
+  const levels = pools.flatMap(({ name, priority }) =>
+    typeof priority === 'number' ? [{ priority, patterns: [exactPattern(name)] }] : [],
+  );
   const priorities = [...(policy.scaleUp.priorities ?? []), ...levels];
   const groupPrices = Object.fromEntries(pools.flatMap(({ name, price }) => (price === undefined ? [] : [[name, price] as const])));
   const prices = Object.keys(groupPrices).length === 0 ? policy.scaleUp.prices : { ...policy.scaleUp.prices };
@@ -215,22 +225,22 @@ function policyFor(
     prices,
     retailPrices,
   });
-  const listPrices = keptPrices(retailPrices, region, terminal);
+  const listPrices = storedPrices(retailPrices, region, terminal);
   return {
     ...policy,
     scaleUp: { ...policy.scaleUp, ...chain, ...listPrices, groupPrices, newPodDelayMs: 0, newGpuPodDelayMs: 0 },
   };
 }
 
-function exactly(name: string): string {
+function exactPattern(name: string): string {
   return `^${name.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&')}$`;
 }
 
 function timeOf(text: string): number {
-  // Without a zone it is UTC: the same answer wherever it is asked.
+  // A time without a zone is UTC, so the result does not depend on the machine.
   const ms = Date.parse(/T[\d:.]+$/.test(text) ? `${text}Z` : text);
   if (!/^\d{4}-\d\d-\d\d/.test(text) || Number.isNaN(ms))
-    throw mistake(`--now is "${text}"; accepted is a time such as 2026-11-21T10:00:00Z.`);
+    throw configError(`--now is "${text}"; accepted is a time such as 2026-11-21T10:00:00Z.`);
   return ms;
 }
 
@@ -239,14 +249,6 @@ function readFile(file: string, terminal: Terminal): string {
     return terminal.readFile(file);
   } catch (cause) {
     const code = cause instanceof Error && 'code' in cause ? String(cause.code) : 'unknown error';
-    throw new AutoscalerError(
-      { kind: 'config' },
-      code === 'ENOENT' ? `There is no file "${file}".` : `"${file}" cannot be read (${code}).`,
-      { cause },
-    );
+    throw configError(code === 'ENOENT' ? `File "${file}" not found.` : `File "${file}" cannot be read (${code}).`, { cause });
   }
-}
-
-function mistake(sentence: string): AutoscalerError {
-  return new AutoscalerError({ kind: 'config' }, sentence);
 }

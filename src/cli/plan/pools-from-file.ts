@@ -1,10 +1,10 @@
-/** From the list of pools and the nodes that are there to the view of the cloud that a loop would have. */
+/** Builds the cloud view of a loop from the pools file and the nodes of the cluster. */
 import { parseProviderId } from '../../azure/arm/resource-ids.ts';
-import { groupOptions } from '../../azure/rows/tags.ts';
+import { optionTagsOf } from '../../azure/rows/tags.ts';
 import type { TemplateSource } from '../../azure/rows/template-source.ts';
 import { knownSize } from '../../azure/sizes/known-sizes.ts';
-import { exemplarySince, liveTemplate, withLastingTaints } from '../../azure/templates/from-node.ts';
-import { attachLimits, cloudTemplate } from '../../azure/templates/from-size.ts';
+import { exemplaryFromMs, templateFromNode, withLastingTaints } from '../../azure/templates/from-node.ts';
+import { attachLimits, templateFromSize } from '../../azure/templates/from-size.ts';
 import { staticPodsOf } from '../../azure/templates/static-pods.ts';
 import { instanceKey, nodeGroupId } from '../../domain/ids.ts';
 import type { Instance, NodeGroup } from '../../domain/node-group.ts';
@@ -15,8 +15,8 @@ import type { Taint, TaintRules } from '../../domain/taints.ts';
 import { AZURE_DISK_ZONE, ZONE_LABELS } from '../../domain/volumes.ts';
 import type { DaemonSet } from '../../domain/workloads.ts';
 import type { VolumeObjectJson, StorageClassJson } from '../../kubernetes/api/core-json.ts';
-import { AutoscalerError } from '../../lib/errors.ts';
-import { daemonRequests, standIns } from './daemon-pods.ts';
+import { configError } from '../../lib/errors.ts';
+import { daemonRequests, daemonSetsFromPods } from './daemon-pods.ts';
 import type { FileObject } from './files/objects-file.ts';
 import type { PoolSpec } from './files/pools-file.ts';
 import type { NodeTemplate } from '../../domain/node-template.ts';
@@ -26,12 +26,12 @@ const POOL_LABELS = ['kubernetes.azure.com/agentpool', 'agentpool'];
 const REGION = 'topology.kubernetes.io/region';
 const PODS_TAG = 'k8s.io_cluster-autoscaler_node-template_resources_pods';
 
-/** @throws AutoscalerError `config` when nothing says what a node of a pool would offer. */
-export function cloudOf(pools: readonly PoolSpec[], cluster: ClusterView, how: Circumstances): CloudView {
+/** @throws AutoscalerError `config` if the resources of a pool's node are unknown. */
+export function cloudOf(pools: readonly PoolSpec[], cluster: ClusterView, common: CommonInput): CloudView {
   const members = new Map(pools.map(({ name }) => [name, [] as Node[]]));
-  const poolOf = ownersAmong(pools);
+  const poolOf = poolFinder(pools);
   for (const node of cluster.nodes.values()) members.get(poolOf(node) ?? '')?.push(node);
-  const groups = pools.map((pool) => groupOf({ ...how, pool, nodes: members.get(pool.name) ?? [], podsByNode: cluster.podsByNode }));
+  const groups = pools.map((pool) => groupOf({ ...common, pool, nodes: members.get(pool.name) ?? [], podsByNode: cluster.podsByNode }));
   const owned = [...members].flatMap(([name, nodes]) => nodes.map((node) => [node.name, name] as const));
   return {
     groups: groups.sort(compareBy((item) => item.id)),
@@ -43,33 +43,33 @@ export function cloudOf(pools: readonly PoolSpec[], cluster: ClusterView, how: C
   };
 }
 
-/** What new nodes of the pools run that no DaemonSet of the file says. */
+/** The DaemonSet pods of new nodes, for a file without DaemonSets. */
 export function daemonsOf(pools: readonly PoolSpec[], { nodes, podsByNode, daemonSetsUnknown }: ClusterView): readonly DaemonSet[] {
   if (daemonSetsUnknown !== true) return [];
-  const poolOf = ownersAmong(pools);
+  const poolOf = poolFinder(pools);
   return pools.flatMap(({ name }) => {
     const exemplary = exemplaryOf([...nodes.values()].filter((node) => poolOf(node) === name));
-    return exemplary === undefined ? [] : standIns(name, podsByNode.get(exemplary.name) ?? []);
+    return exemplary === undefined ? [] : daemonSetsFromPods(name, podsByNode.get(exemplary.name) ?? []);
   });
 }
 
-/** What holds for all pools. */
-export interface Circumstances {
+/** What all pools have in common. */
+interface CommonInput {
   readonly names: ResourceNames;
   readonly nowMs: number;
   readonly region: string;
-  /** Taints that a new node will not keep, beside those that are always known. */
+  /** Taints that a new node loses, in addition to the well-known ones. */
   readonly taints?: TaintRules | undefined;
 }
 
-interface Question extends Circumstances {
+interface PoolInput extends CommonInput {
   readonly pool: PoolSpec;
   readonly nodes: readonly Node[];
   readonly podsByNode: ClusterView['podsByNode'];
 }
 
-/** The pool that a node is of, which may be named as its agent pool or as its scale set, in any letter case. */
-function ownersAmong(pools: readonly PoolSpec[]): (node: Node) => string | undefined {
+/** Finds the pool of a node. A pool is named as its agent pool or as its scale set, in any letter case. */
+function poolFinder(pools: readonly PoolSpec[]): (node: Node) => string | undefined {
   const names = new Map(pools.flatMap(({ name }) => [[name.toLowerCase(), name] as const]));
   for (const { name } of pools) names.set(name, name);
   const named = (name: string): string | undefined => names.get(name) ?? names.get(name.toLowerCase());
@@ -85,19 +85,19 @@ function scaleSetOf({ providerId }: Node): string {
   return id.ok ? id.ref.set : '';
 }
 
-/** What AKS labels new nodes of a pool with: as the present ones, or by the name that AKS gives scale sets. */
+/** The agent pool label of new nodes: that of existing nodes, or the name within the scale set's name. */
 function agentPoolName({ name }: PoolSpec, nodes: readonly Node[]): string {
   const label = nodes.map(agentPoolOf).find((text) => text !== undefined);
   return label ?? /^aks-(.+)-\d{8}-vmss$/i.exec(name)?.[1] ?? name;
 }
 
-function groupOf(asked: Question): NodeGroup {
-  const { nodes, nowMs } = asked;
-  const pool = asked.pool.zones.length > 0 ? asked.pool : { ...asked.pool, zones: zonesOf(nodes) };
-  const question = { ...asked, pool };
+function groupOf(given: PoolInput): NodeGroup {
+  const { nodes, nowMs } = given;
+  const pool = given.pool.zones.length > 0 ? given.pool : { ...given.pool, zones: zonesOf(nodes) };
+  const input = { ...given, pool };
   const target = pool.targetSize ?? nodes.length;
-  // Asked for and not there: on their way.
-  const coming = Array.from({ length: Math.max(0, target - nodes.length) }, (_, at) =>
+  // Instances up to the target size that are not nodes yet.
+  const upcoming = Array.from({ length: Math.max(0, target - nodes.length) }, (_, at) =>
     instanceOf(`${pool.name}/coming/${at}`, 'creating', nowMs),
   );
   return {
@@ -106,18 +106,18 @@ function groupOf(asked: Question): NodeGroup {
     minSize: pool.min,
     maxSize: pool.max,
     target: { known: true, value: target, version: '', confirmed: true, observedAtMs: nowMs },
-    instances: [...nodes.map(({ name }) => instanceOf(name, 'running', nowMs)), ...coming],
+    instances: [...nodes.map(({ name }) => instanceOf(name, 'running', nowMs)), ...upcoming],
     instancesObservedAtMs: nowMs,
-    template: templateOf(question),
+    template: templateOf(input),
     vmSize: pool.vmSize,
     priority: pool.priority === 'Spot' ? 'Spot' : 'Regular',
     zones: pool.zones,
-    options: groupOptions(pool.tags),
+    options: optionTagsOf(pool.tags),
     frozen: undefined,
   };
 }
 
-/** Of a pool that does not say its zones: those that its nodes are in. AKS labels nodes without a zone with a bare number. */
+/** The zones of the nodes, for a pool without zones in the file. AKS labels nodes without a zone with a bare number. */
 function zonesOf(nodes: readonly Node[]): string[] {
   const labels = nodes.map((node) => node.labels['topology.kubernetes.io/zone'] ?? '');
   return [...new Set(labels.filter((label) => /-\d+$/.test(label)))].sort();
@@ -127,50 +127,49 @@ function instanceOf(id: string, state: Instance['state'], nowMs: number): Instan
   return { key: instanceKey(id), providerId: '', instanceId: id, state, zone: undefined, error: undefined, firstSeenMs: nowMs };
 }
 
-/** A living node knows best, the size's numbers come next; what the pool itself states goes before both. */
-function templateOf(question: Question): NodeTemplate {
-  const { pool, names } = question;
-  const base = baseTemplate(question);
-  const stated = statedRecord(pool, names);
+/** The template of an existing node, otherwise of the VM size. Values in the pools file override both. */
+function templateOf(input: PoolInput): NodeTemplate {
+  const { pool, names } = input;
+  const base = baseTemplate(input);
+  const stated = statedResources(pool, names);
   const maxPods = pool.maxPods === undefined ? {} : { pods: pool.maxPods };
   const allocatable = names.fromRecord({ ...names.toRecord(base.allocatable), ...maxPods, ...stated });
   const capacity = names.fromRecord(larger(names.toRecord(base.capacity), names.toRecord(allocatable)));
-  const agentPoolLabel = agentPoolName(pool, question.nodes);
+  const agentPoolLabel = agentPoolName(pool, input.nodes);
   const agentPool = Object.fromEntries(POOL_LABELS.map((label) => [label, agentPoolLabel]));
   const labels = { ...base.labels, ...agentPool, ...pool.labels };
-  return withLastingTaints({ ...base, capacity, allocatable, labels, taints: withTaints(base.taints, pool) }, question.taints ?? {});
+  return withLastingTaints({ ...base, capacity, allocatable, labels, taints: withTaints(base.taints, pool) }, input.taints ?? {});
 }
 
-/** What is stated to be none at all is none, whatever the size has of it. */
-function statedRecord({ allocatable = {} }: PoolSpec, names: ResourceNames): Readonly<Record<string, number>> {
+/** A resource that is stated as 0 is 0, whatever the VM size has. */
+function statedResources({ allocatable = {} }: PoolSpec, names: ResourceNames): Readonly<Record<string, number>> {
   const none = Object.fromEntries(Object.keys(allocatable).map((name) => [name, 0]));
   return { ...none, ...names.toRecord(names.parse(allocatable)) };
 }
 
-function baseTemplate({ pool, nodes, podsByNode, region, names }: Question): NodeTemplate {
+function baseTemplate({ pool, nodes, podsByNode, region, names }: PoolInput): NodeTemplate {
   const source = sourceOf(pool, region);
   const exemplary = exemplaryOf(nodes);
   if (exemplary !== undefined) {
-    const live = liveTemplate(exemplary, { ...source, ...placesOf(pool, region, exemplary) });
+    const live = templateFromNode(exemplary, { ...source, ...locationOf(pool, region, exemplary) });
     const pods = podsByNode.get(exemplary.name) ?? [];
     const residents = { ...daemonRequests(pods), staticPods: staticPodsOf(pods, exemplary.name) };
     return { ...live, ...residents, ...attachLimits(knownSize(pool.vmSize), exemplary.attachLimits) };
   }
   const sku = knownSize(pool.vmSize) ?? statedSize(pool, names);
-  if (sku !== undefined) return cloudTemplate(source, { sku, pool: undefined, nodeResourceGroup: '', names });
-  throw new AutoscalerError(
-    { kind: 'config' },
-    `pool ${pool.name}: vmSize is "${pool.vmSize}", whose cores and memory are not known here; accepted is a size of the series B, D, E, F or L, or allocatable with cpu and memory.`,
+  if (sku !== undefined) return templateFromSize(source, { sku, pool: undefined, nodeResourceGroup: '', names });
+  throw configError(
+    `pool ${pool.name}: vmSize is "${pool.vmSize}", and its cores and memory are unknown; accepted is a size of the series B, D, E, F or L, or any size with allocatable.cpu and allocatable.memory.`,
   );
 }
 
-/** The node that speaks for its pool. A file has no history: one that is ready has been so for long enough. */
+/** The node that a pool's template is made from. A file has no history: a ready node counts as ready for long enough. */
 function exemplaryOf(nodes: readonly Node[]): Node | undefined {
-  const ready = nodes.filter((node) => exemplarySince(node, []) !== undefined);
+  const ready = nodes.filter((node) => exemplaryFromMs(node, []) !== undefined);
   return ready.find(({ devices }) => devices !== undefined) ?? ready[0];
 }
 
-/** The pool says itself what a node has: what the size would have said is not needed. */
+/** A size made from the pool's own cpu and memory, for unknown VM sizes. */
 function statedSize(pool: PoolSpec, names: ResourceNames) {
   const { cpu, memory } = pool.allocatable ?? {};
   if (cpu === undefined || memory === undefined) return undefined;
@@ -191,7 +190,7 @@ function sourceOf(pool: PoolSpec, region: string): TemplateSource {
   const tags = { ...pool.tags, ...(pool.maxPods === undefined ? {} : { [PODS_TAG]: String(pool.maxPods) }) };
   return {
     vmSize: pool.vmSize,
-    ...placesOf(pool, region),
+    ...locationOf(pool, region),
     tags,
     priority: pool.priority === 'Spot' ? 'Spot' : 'Regular',
     os: 'linux',
@@ -199,8 +198,8 @@ function sourceOf(pool: PoolSpec, region: string): TemplateSource {
   };
 }
 
-/** Zones may be written `1` or `westeurope-1`. Of a pool without zones a living node's zone is not every node's zone. */
-function placesOf(pool: PoolSpec, region: string, node?: Node): { readonly location: string; readonly zones: readonly string[] } {
+/** Zones may be written `1` or `westeurope-1`. The zone of one node is not the zone of the pool. */
+function locationOf(pool: PoolSpec, region: string, node?: Node): { readonly location: string; readonly zones: readonly string[] } {
   const prefix = pool.zones.map((zone) => zone.slice(0, Math.max(0, zone.lastIndexOf('-')))).find((text) => text !== '');
   return { location: prefix ?? node?.labels[REGION] ?? region, zones: pool.zones.map((zone) => zone.slice(zone.lastIndexOf('-') + 1)) };
 }
@@ -216,11 +215,10 @@ function larger(left: Readonly<Record<string, number>>, right: Readonly<Record<s
   return result;
 }
 
-// Which region a file speaks of: pools may name a zone by its number alone, and nodes, volumes and pods name it with its region.
-
+/** Labels with a zone. Nodes, volumes and pods name a zone with its region, pools may use the number alone. */
 const ZONE_KEYS: ReadonlySet<string> = new Set([...ZONE_LABELS.filter((key) => key.endsWith('/zone')), AZURE_DISK_ZONE]);
 
-/** Nodes know it; else what pools, volumes and storage classes agree on. Empty: nothing says it. */
+/** The region of the nodes, else the one region that pools, volumes and storage classes name. Empty if unknown. */
 export function regionOf({ nodes }: ClusterView, pools: readonly PoolSpec[], objects: readonly FileObject[]): string {
   const labels = [...nodes.values()].map((node) => node.labels);
   const stated = labels.map((each) => each['topology.kubernetes.io/region']).find((region) => region !== undefined);
@@ -229,7 +227,7 @@ export function regionOf({ nodes }: ClusterView, pools: readonly PoolSpec[], obj
   return agreed(ofNodes) ?? agreed(pools.flatMap(({ zones }) => zones)) ?? agreed(objects.flatMap(zonesIn)) ?? '';
 }
 
-/** undefined: none names a region, or two name different ones. */
+/** undefined: no zone has a region, or there are several regions. */
 function agreed(zones: readonly string[]): string | undefined {
   const regions = new Set(zones.flatMap((zone) => /^([a-z][a-z0-9]*)-\d+$/i.exec(zone)?.[1] ?? []));
   return regions.size === 1 ? [...regions][0] : undefined;

@@ -1,12 +1,13 @@
-/** What a plan says of removals: which nodes go, and of every node why it stays, since when, until when, and what that costs. */
+/** The report on removals: the nodes to remove, and for every other node why it is unremovable, since when, until when, and its cost. */
 import { podName } from '../../domain/ids.ts';
 import type { Observation } from '../../domain/observation.ts';
 import type { ScaleDownPlan } from '../../domain/plan.ts';
 import { explainNodes, totalsByBlocker, type ExplainedNode } from '../../planning/explain/unremovable-nodes.ts';
 import type { PriceSources } from '../../domain/policy.ts';
 import { compareBy } from '../../lib/comparison.ts';
+import { defined } from '../../lib/defined.ts';
 
-export interface RemovalsAnswer {
+export interface RemovalsReport {
   readonly removals: readonly {
     readonly node: string;
     readonly group: string;
@@ -16,7 +17,7 @@ export interface RemovalsAnswer {
   readonly unremovable: readonly { readonly node: string; readonly reason: string; readonly detail: string }[];
 }
 
-/** Beside the plain lists, for who wants to know more. Times are ISO; what is not known is absent. */
+/** Details beside the plain lists. Times are ISO; unknown values are absent. */
 export interface RemovalsExplained {
   readonly nodes: readonly {
     readonly node: string;
@@ -25,11 +26,11 @@ export interface RemovalsExplained {
     readonly reason?: string;
     readonly detail?: string;
     readonly blocker?: { readonly pod: string; readonly reason: string; readonly detail: string };
-    /** Since when it could go. */
+    /** Since when the node is unneeded. */
     readonly unneededSince?: string;
-    /** When it is looked at again. Absent: in every loop. */
+    /** The next check. If absent, every loop checks the node. */
     readonly looksAgainAt?: string;
-    /** 1 is full. */
+    /** The share of allocatable that is requested; 1 is full. */
     readonly utilization?: number;
   }[];
   readonly totals: readonly {
@@ -43,59 +44,54 @@ export interface RemovalsExplained {
   }[];
 }
 
-/** Sorted by the node's name. */
-export function removalsAnswer(plan: ScaleDownPlan, observation: Observation): RemovalsAnswer {
+/** Sorted by node name. */
+export function reportRemovals(plan: ScaleDownPlan, observation: Observation): RemovalsReport {
   const removals = plan.removals.map(({ node, group, pods }) => ({
     node,
     group,
     kind: pods.length === 0 ? ('empty' as const) : ('drain' as const),
     pods: pods.map(podName).sort(),
   }));
-  const staying = explainNodes(plan, observation).flatMap((node) => (node.reason === undefined ? [] : [{ ...node, reason: node.reason }]));
+  const unremovable = explainNodes(plan, observation).flatMap((node) =>
+    node.reason === undefined ? [] : [{ ...node, reason: node.reason }],
+  );
   return {
     removals: removals.sort(compareBy((item) => item.node)),
-    unremovable: staying.map((node) => ({ node: node.node, reason: node.reason, detail: detailOf(node) })),
+    unremovable: unremovable.map((node) => ({ node: node.node, reason: node.reason, detail: detailOf(node) })),
   };
 }
 
-/** Nodes by name, totals by the cores that they hold, the most first. */
+/** Nodes by name; totals by cores, largest first. */
 export function explainRemovals(plan: ScaleDownPlan, observation: Observation, prices: PriceSources): RemovalsExplained {
   return {
     nodes: explainNodes(plan, observation).map(({ node, group, verdict, reason, detail, blocker, utilization, ...times }) => ({
       node,
       verdict,
-      ...present({ group, reason, detail, blocker, unneededSince: isoOf(times.unneededSinceMs), looksAgainAt: isoOf(times.recheckAtMs) }),
-      ...present({ utilization: rounded(utilization) }),
+      ...defined({ group, reason, detail, blocker, unneededSince: isoOf(times.unneededSinceMs), looksAgainAt: isoOf(times.recheckAtMs) }),
+      ...defined({ utilization: rounded(utilization) }),
     })),
     totals: totalsByBlocker(plan, observation, prices).map(({ blockedBy, perHour, cores, memoryGib, ...total }) => ({
       ...total,
       cores: rounded(cores) ?? 0,
       memoryGib: rounded(memoryGib) ?? 0,
-      ...present({ blockedBy, perHour: rounded(perHour) }),
+      ...defined({ blockedBy, perHour: rounded(perHour) }),
     })),
   };
 }
 
 function detailOf({ detail, blocker, utilization }: ExplainedNode): string {
   if (blocker !== undefined) {
-    const said = `${blocker.pod}: ${blocker.reason}${blocker.detail === '' ? '' : ` (${blocker.detail})`}`;
-    return detail === undefined ? said : `${detail}: ${said}`;
+    const sentence = `${blocker.pod}: ${blocker.reason}${blocker.detail === '' ? '' : ` (${blocker.detail})`}`;
+    return detail === undefined ? sentence : `${detail}: ${sentence}`;
   }
-  return detail ?? (utilization === undefined ? '' : `${Math.round(utilization * 1000) / 10} % in use`);
+  return detail ?? (utilization === undefined ? '' : `utilization ${Math.round(utilization * 1000) / 10} %`);
 }
 
-/** What began before the epoch began before anything that is known: a look has no history. */
+/** Times before the epoch stand for an unknown history (see assumed-history.ts) and are left out. */
 function isoOf(ms: number | undefined): string | undefined {
   return ms === undefined || ms < 0 ? undefined : new Date(ms).toISOString();
 }
 
 function rounded(value: number | undefined): number | undefined {
   return value === undefined ? undefined : Math.round(value * 10_000) / 10_000;
-}
-
-/** Without the keys whose value is not known. */
-function present<Given extends object>(given: Given): { readonly [Key in keyof Given]?: Exclude<Given[Key], undefined> } {
-  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as {
-    readonly [Key in keyof Given]?: Exclude<Given[Key], undefined>;
-  };
 }

@@ -1,85 +1,118 @@
-/** The answer for a person. */
-import type { Answer } from './question.ts';
+/** Renders the report of `plan` as tables for a terminal. Text is aligned left, numbers right; an empty column is left out. */
+import type { PlanReport } from './plan-report.ts';
 
-/** More rows than these say nothing more; `--json` has them all. */
+/** Longer tables are cut: `--json` has all rows. */
 const MOST_ROWS = 40;
 
-export function tableOf(answer: Answer): string {
-  const { scaleUp, scaleDown, explained } = answer;
-  const times = new Map(explained.nodes.map(({ node, unneededSince = '', looksAgainAt = '' }) => [node, [unneededSince, looksAgainAt]]));
-  const helpless = alike(scaleUp.helpless).flatMap(({ pods, verdict, detail = '', groups }) =>
-    groups.length === 0
-      ? [[some(pods), verdict, '', detail, '']]
-      : groups.map((refusal, at) => [at === 0 ? some(pods) : '', at === 0 ? verdict : '', refusal.group, refusal.detail, refusal.fix]),
-  );
-  const sections = [
+interface Column {
+  readonly head: string;
+  /** Aligned right. */
+  readonly isNumber?: true;
+}
+
+const text = (head: string): Column => ({ head });
+const number = (head: string): Column => ({ head, isNumber: true });
+
+export function renderTables(report: PlanReport): string {
+  const sections = [...scaleUpSections(report), ...scaleDownSections(report), notesOf(report)].filter((section) => section !== '');
+  return sections.length === 0 ? 'Nothing to do.\n' : sections.join('\n');
+}
+
+function scaleUpSections({ scaleUp }: PlanReport): readonly string[] {
+  return [
     section(
-      'Pools that grow',
-      ['POOL', 'FROM', 'TO', 'PODS'],
-      scaleUp.increases.map(({ group, from, to, pods }) => [group, `${from}`, `${to}`, some(pods)]),
+      'Increases',
+      [text('POOL'), number('FROM'), number('TO'), number('PODS'), text('FIRST POD')],
+      scaleUp.increases.map(({ group, from, to, pods }) => [group, `${from}`, `${to}`, ...countAndFirst(pods)]),
     ),
     section(
-      'Pods that fit on nodes that are there or coming',
-      ['POD', 'NODE'],
+      'Pods that fit on existing or upcoming nodes',
+      [text('POD'), text('NODE')],
       scaleUp.fits.map(({ pod, node }) => [pod, node]),
     ),
-    section('Pods that stay pending', ['POD', 'WHY', 'POOL', 'DETAIL', 'WHAT WOULD HELP'], helpless),
     section(
-      'Pools that do not grow',
-      ['POOL', 'REASON', 'DETAIL'],
+      'Pods that stay pending',
+      [number('PODS'), text('FIRST POD'), text('VERDICT'), text('POOL'), text('WHY'), text('FIX')],
+      groupEqualRefusals(scaleUp.helpless).flatMap(({ pods, verdict, detail = '', groups }) =>
+        groups.length === 0
+          ? [[...countAndFirst(pods), verdict, '', detail, '']]
+          : groups.map((refusal, at) => [
+              ...(at === 0 ? [...countAndFirst(pods), verdict] : ['', '', '']),
+              refusal.group,
+              refusal.detail,
+              refusal.fix,
+            ]),
+      ),
+    ),
+    section(
+      'Pools without increase',
+      [text('POOL'), text('REASON'), text('WHY')],
       scaleUp.skipped.map(({ group, reason, detail }) => [group, reason, detail]),
     ),
+  ];
+}
+
+function scaleDownSections({ scaleDown, explained }: PlanReport): readonly string[] {
+  const times = new Map(explained.nodes.map(({ node, unneededSince = '', looksAgainAt = '' }) => [node, [unneededSince, looksAgainAt]]));
+  return [
     section(
-      'Nodes that would go',
-      ['NODE', 'POOL', 'HOW', 'PODS TO MOVE'],
-      scaleDown.removals.map(({ node, group, kind, pods }) => [node, group, kind, some(pods)]),
+      'Nodes to remove',
+      [text('NODE'), text('POOL'), text('HOW'), number('PODS TO MOVE'), text('FIRST POD')],
+      scaleDown.removals.map(({ node, group, kind, pods }) => [node, group, kind, ...countAndFirst(pods)]),
     ),
     section(
-      'Nodes that stay',
-      ['NODE', 'REASON', 'DETAIL', 'COULD GO SINCE', 'LOOKED AT AGAIN'],
+      'Unremovable nodes',
+      [text('NODE'), text('REASON'), text('WHY'), text('UNNEEDED SINCE'), text('NEXT CHECK')],
       scaleDown.unremovable.map(({ node, reason, detail }) => [node, reason, detail, ...(times.get(node) ?? [])]),
     ),
     section(
-      'What they hold back',
-      ['REASON', 'BLOCKED BY', 'NODES', 'CORES', 'GIB', 'PER HOUR'],
-      explained.totals.map(({ reason, blockedBy = '', nodes, cores, memoryGib, perHour = '' }) => [
+      'Waste by blocker',
+      [text('REASON'), text('BLOCKED BY'), number('NODES'), number('CORES'), number('GIB'), number('PER HOUR')],
+      explained.totals.map(({ reason, blockedBy = '', nodes, cores, memoryGib, perHour }) => [
         reason,
         blockedBy,
         `${nodes}`,
-        `${cores}`,
-        `${memoryGib}`,
-        `${perHour}`,
+        cores.toFixed(2),
+        memoryGib.toFixed(1),
+        perHour?.toFixed(2) ?? '',
       ]),
     ),
-    (answer.notes ?? []).map((note) => `Note: ${note}\n`).join(''),
-  ].filter((text) => text !== '');
-  return sections.length === 0 ? 'Nothing would be done.\n' : sections.join('\n');
+  ];
 }
 
-type Helpless = Answer['scaleUp']['helpless'][number];
+function notesOf({ notes = [] }: PlanReport): string {
+  return notes.map((note) => `Note: ${note}\n`).join('');
+}
 
-/** Pods of which the same is said have one row: there may be thousands. */
-function alike(helpless: readonly Helpless[]): readonly (Omit<Helpless, 'pod'> & { readonly pods: readonly string[] })[] {
-  const rows = new Map<string, Omit<Helpless, 'pod'> & { readonly pods: string[] }>();
-  for (const { pod, ...said } of helpless) {
-    const key = JSON.stringify(said);
+type PendingPod = PlanReport['scaleUp']['helpless'][number];
+
+/** One row for all pods with the same verdict and reasons: there may be thousands. */
+function groupEqualRefusals(pending: readonly PendingPod[]): readonly (Omit<PendingPod, 'pod'> & { readonly pods: readonly string[] })[] {
+  const rows = new Map<string, Omit<PendingPod, 'pod'> & { readonly pods: string[] }>();
+  for (const { pod, ...refusal } of pending) {
+    const key = JSON.stringify(refusal);
     const row = rows.get(key);
-    if (row === undefined) rows.set(key, { ...said, pods: [pod] });
+    if (row === undefined) rows.set(key, { ...refusal, pods: [pod] });
     else row.pods.push(pod);
   }
   return [...rows.values()];
 }
 
-function some(pods: readonly string[]): string {
-  if (pods.length === 0) return '';
-  return pods.length === 1 ? (pods[0] ?? '') : `${pods.length}: ${pods[0] ?? ''} ...`;
+function countAndFirst(pods: readonly string[]): readonly [string, string] {
+  return [`${pods.length}`, pods[0] ?? ''];
 }
 
-function section(title: string, head: readonly string[], rows: readonly (readonly string[])[]): string {
+function section(title: string, columns: readonly Column[], rows: readonly (readonly string[])[]): string {
   if (rows.length === 0) return '';
-  const shown = [head, ...rows.slice(0, MOST_ROWS)];
-  const widths = head.map((_, column) => Math.max(...shown.map((row) => (row[column] ?? '').length)));
-  const lines = shown.map((row) => `  ${row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ')}`.trimEnd());
-  const more = rows.length > MOST_ROWS ? [`  ... and ${rows.length - MOST_ROWS} more; --json shows all`] : [];
+  const shown = rows.slice(0, MOST_ROWS);
+  const filled = columns.flatMap((column, at) => (shown.some((row) => (row[at] ?? '') !== '') ? [{ ...column, at }] : []));
+  const cells = [filled.map(({ head }) => head), ...shown.map((row) => filled.map(({ at }) => row[at] ?? ''))];
+  const widths = filled.map((_, column) => Math.max(...cells.map((row) => (row[column] ?? '').length)));
+  const lines = cells.map((row) => `  ${row.map((cell, at) => padded(cell, widths[at] ?? 0, filled[at])).join('  ')}`.trimEnd());
+  const more = rows.length > MOST_ROWS ? [`  ${rows.length - MOST_ROWS} more rows: --json shows all`] : [];
   return `${title}\n${[...lines, ...more].join('\n')}\n`;
+}
+
+function padded(cell: string, width: number, column: Column | undefined): string {
+  return column?.isNumber === true ? cell.padStart(width) : cell.padEnd(width);
 }

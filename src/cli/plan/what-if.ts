@@ -1,5 +1,5 @@
-/** Changes to what was observed, to ask what would be done then. The observation itself is left as it is. */
-import { AutoscalerError } from '../../lib/errors.ts';
+/** Applies the options `--add-pods`, `--set-max` and `--cordon` to a copy of the observation. */
+import { configError } from '../../lib/errors.ts';
 import type { Observation } from '../../domain/observation.ts';
 import type { Pod } from '../../domain/pod.ts';
 import { hasTaint, type Taint } from '../../domain/taints.ts';
@@ -13,13 +13,12 @@ export interface WhatIf {
   readonly cordon: readonly string[];
 }
 
-/** Nothing is asked otherwise. */
-export function isEmpty({ addPods, setMax, cordon }: WhatIf): boolean {
-  return addPods.length + setMax.length + cordon.length === 0;
+export function hasChanges({ addPods, setMax, cordon }: WhatIf): boolean {
+  return addPods.length + setMax.length + cordon.length > 0;
 }
 
-/** @throws AutoscalerError `config` when a pool or a node is not there. */
-export function changed(observation: Observation, { addPods, setMax, cordon }: WhatIf): Observation {
+/** @throws AutoscalerError `config` if a pool or a node does not exist. */
+export function applyWhatIf(observation: Observation, { addPods, setMax, cordon }: WhatIf): Observation {
   const withMax = setMax.reduce(withMaximum, observation);
   const cordoned = cordon.reduce(withCordon, withMax);
   const pendingPods = addPods.length === 0 ? cordoned.cluster.pendingPods : [...cordoned.cluster.pendingPods, ...addPods];
@@ -31,20 +30,16 @@ function withMaximum(observation: Observation, text: string): Observation {
   if (name === '') throw configError(`--set-max is "${text}"; accepted is POOL=N, for example gpu=8.`);
   const { groups } = observation.cloud;
   if (!groups.some(({ id }) => id === name))
-    throw configError(`--set-max is "${text}": there is no pool ${name}; there are ${groups.map(({ id }) => id).join(', ')}.`);
-  const raised = groups.map((group) => (group.id === name ? { ...group, maxSize: Number(digits) } : group));
-  return { ...observation, cloud: { ...observation.cloud, groups: raised } };
+    throw configError(`--set-max is "${text}": pool ${name} not found; pools: ${groups.map(({ id }) => id).join(', ')}.`);
+  const changed = groups.map((group) => (group.id === name ? { ...group, maxSize: Number(digits) } : group));
+  return { ...observation, cloud: { ...observation.cloud, groups: changed } };
 }
 
 function withCordon(observation: Observation, name: string): Observation {
   const node = observation.cluster.nodes.get(name);
-  if (node === undefined) throw configError(`--cordon is "${name}": there is no such node.`);
-  // As `kubectl cordon` has it: the node's controller writes the taint at once.
+  if (node === undefined) throw configError(`--cordon is "${name}": node not found.`);
+  // As after `kubectl cordon`: the node controller adds the taint at once.
   const taints = hasTaint(node.taints, CORDON.key) ? node.taints : [...node.taints, CORDON];
   const nodes = new Map(observation.cluster.nodes).set(name, { ...node, unschedulable: true, taints });
   return { ...observation, cluster: { ...observation.cluster, nodes } };
-}
-
-function configError(sentence: string): AutoscalerError {
-  return new AutoscalerError({ kind: 'config' }, sentence);
 }

@@ -27,14 +27,12 @@ describe('--add-pods', () => {
     [
       'what makes no pods',
       { kind: 'Widget' },
-      [
-        'Widget is no kind that pods are made from; accepted are Pod, Deployment, ReplicaSet, ReplicationController, StatefulSet, Job, CronJob.',
-      ],
+      ['--add-pods: Widget creates no pods; accepted are Pod, Deployment, ReplicaSet, ReplicationController, StatefulSet, Job, CronJob.'],
     ],
     [
       'too many',
       { kind: 'Job', spec: { parallelism: 300_000, template } },
-      ['Job w: spec.parallelism is 300000; accepted are 200000 at most.'],
+      ['Job w: spec.parallelism is 300000; it must be at most 200000.'],
     ],
   ])('%s', async (_what, object, expected) => {
     expect(await added({ metadata: { name: 'w' }, ...object })).toEqual(expected);
@@ -82,8 +80,10 @@ describe('--add-pods', () => {
   });
 
   it('never has two pods of one name', async () => {
-    expect(await added(podJson('web-0', '1'))).toEqual(['Pod default/web-0: metadata.name is there already.']);
-    expect(await added(podJson('x', '1'), podJson('x', '1'))).toEqual(['Pod default/x: metadata.name is there already.']);
+    expect(await added(podJson('web-0', '1'))).toEqual(['Pod default/web-0: metadata.name is in use already; accepted is a new name.']);
+    expect(await added(podJson('x', '1'), podJson('x', '1'))).toEqual([
+      'Pod default/x: metadata.name is in use already; accepted is a new name.',
+    ]);
     // One of the name runs: the replicas that are added are others.
     expect(await added({ kind: 'StatefulSet', metadata: { name: 'web' }, spec: { replicas: 2, template } })).toEqual(['a 1->3']);
   });
@@ -125,7 +125,7 @@ describe('--pools', () => {
       JSON.stringify(
         Array.from({ length: 21 }, (_, at) => ({ name: `p${at}`, vmSize: 'Standard_D4s_v5', min: 0, max: 1, targetSize: 10_000 })),
       ),
-      ['p: targetSize of all pools together is 210000; accepted are 200000 at most.'],
+      ['p: targetSize of all pools together is 210000; it must be at most 200000.'],
     ],
   ])('%s', async (_what, pools, expected) => {
     expect(await asked(pools)).toEqual(expected);

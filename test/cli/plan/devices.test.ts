@@ -143,7 +143,7 @@ describe('plan and devices', () => {
       'resourceclaim "none" not found',
     );
     // kubectl was not asked for these kinds at all.
-    expect(whys(await answerOf([NODE, wanting('p', 'one')]))?.[0]).toContain('the file holds no ResourceSlice');
+    expect(whys(await answerOf([NODE, wanting('p', 'one')]))?.[0]).toContain('the file contains no ResourceSlice');
   });
 
   it('pods that share a claim go to one node, and to where it has its devices', async () => {

@@ -126,7 +126,7 @@ describe('plan on files', () => {
   it('a table is for people', async () => {
     const { out, code } = await plan(ASK, { 'p.yaml': POOLS, 'c.json': listOf(...busy, ...waiting) });
     expect(code).toBe(0);
-    expect(out).toContain('Pools that grow\n  POOL     FROM  TO  PODS\n  general  1     3   2: default/w-0 ...\n');
+    expect(out).toContain('Increases\n  POOL     FROM  TO  PODS  FIRST POD\n  general     1   3     2  default/w-0\n');
   });
 
   it('pools may state what no node shows: allocatable, zones, priority and price', async () => {
@@ -203,14 +203,19 @@ describe('plan answers bad input with one sentence', () => {
   const badPool = (text: string): Files => ({ ...good, 'p.yaml': text });
   it.each<[string, readonly string[], Files, string]>([
     ['a dump that is none', ['--dump=d.json'], { 'd.json': '{}' }, 'The file is not a decision dump of version 1.'],
-    ['a dump without its parts', ['--dump=d.json'], { 'd.json': '{"version":1,"shapes":[]}' }, 'd.json is not a whole dump of a decision.'],
-    ['a dump with a broken shape', ['--dump=d.json'], { 'd.json': '{"version":1,"shapes":[{"$map":3}]}' }, 'd.json is not a whole dump'],
-    ['no files', [], good, 'plan needs --cluster FILE and --pools FILE, or --live, or --dump FILE; plan --help says more.'],
+    [
+      'a dump without its parts',
+      ['--dump=d.json'],
+      { 'd.json': '{"version":1,"shapes":[]}' },
+      'd.json is not a complete dump of a decision.',
+    ],
+    ['a dump with a broken shape', ['--dump=d.json'], { 'd.json': '{"version":1,"shapes":[{"$map":3}]}' }, 'd.json is not a complete dump'],
+    ['no files', [], good, 'plan needs --cluster FILE and --pools FILE, or --live, or --dump FILE; see plan --help.'],
     ['live and files', [...ASK, '--live'], good, '--live goes without --cluster, --pools, --dump and --now'],
     ['live without settings', ['--live'], {}, 'azure.'],
     ['live and a setting that is none', ['--live', '--nonsense=1'], {}, 'nonsense'],
     ['an option that is none', [...ASK, '--clustr=c'], good, "Unknown option '--clustr'; plan --help lists what is accepted."],
-    ['a file that is not there', ['--cluster=x.json', '--pools=p.yaml'], good, 'There is no file "x.json".'],
+    ['a file that is not there', ['--cluster=x.json', '--pools=p.yaml'], good, 'File "x.json" not found.'],
     ['half of a file', ASK, bad('{"kind":"List","items":[{'), 'c.json is not valid JSON'],
     ['another kind of JSON', ASK, bad('{"items":7}'), 'c.json: List: items is not a list of objects.'],
     [
@@ -277,9 +282,9 @@ describe('plan answers bad input with one sentence', () => {
       'p.yaml: pool a: taints[0] is "x"; accepted is a taint such as',
     ],
     ['a bad time', [...ASK, '--now=noon'], good, '--now is "noon"; accepted is a time such as 2026-11-21T10:00:00Z.'],
-    ['a pool that is not there', [...ASK, '--set-max=x=3'], good, '--set-max is "x=3": there is no pool x; there are general, gpu.'],
+    ['a pool that is not there', [...ASK, '--set-max=x=3'], good, '--set-max is "x=3": pool x not found; pools: general, gpu.'],
     ['no number', [...ASK, '--set-max=general'], good, '--set-max is "general"; accepted is POOL=N, for example gpu=8.'],
-    ['a node that is not there', [...ASK, '--cordon=x'], good, '--cordon is "x": there is no such node.'],
+    ['a node that is not there', [...ASK, '--cordon=x'], good, '--cordon is "x": node not found.'],
     [
       'a bad setting',
       [...ASK, '--config=p.json'],

@@ -227,7 +227,7 @@ describe('plan says of every node that stays the number that decides', () => {
 });
 
 describe('the table', () => {
-  it('has one row for pods of which the same is said', async () => {
+  it('groups pods with equal reasons in one row', async () => {
     const items = [...['x', 'y', 'z'].map((name) => ({ ...podJson(name, '64') })), podJson('gpu', '65')];
     const { out } = await plan(['--cluster', 'c', '--pools', 'p'], { c: listOf(...items), p: POOLS });
     const rows = out.split('\n').filter((line) => /impossible/.test(line));
@@ -236,11 +236,11 @@ describe('the table', () => {
         row
           .trim()
           .split(/\s{2,}/)
-          .slice(0, 3),
+          .slice(0, 4),
       ),
     ).toEqual([
-      ['default/gpu', 'impossible', 'a'],
-      ['3: default/x ...', 'impossible', 'a'],
+      ['1', 'default/gpu', 'impossible', 'a'],
+      ['3', 'default/x', 'impossible', 'a'],
     ]);
   });
 });

@@ -65,7 +65,7 @@ describe('why nodes stay, in full', () => {
     ]);
     const { out } = await plan(['--cluster=c.json', '--pools=p.yaml', '--now=2026-11-21T10:00:00Z'], { 'p.yaml': POOLS, ...files });
     expect(out).toMatch(/n-2 +BlockedByPod +default\/pet: NotReplicated \(no controller\) +2026-11-21T10:05:00\.000Z/);
-    expect(out).toMatch(/BlockedByPod +NotReplicated +1 +4 +16 +0\.2\n/);
+    expect(out).toMatch(/BlockedByPod +NotReplicated +1 +4\.00 +16\.0 +0\.20\n/);
   });
 
   it('says which budget of the plan is spent', async () => {
@@ -156,8 +156,8 @@ describe('controllers in the file', () => {
     if (blocked === undefined)
       expect({ removals: scaleDown.removals, kept }).toMatchObject({ removals: [{ node: 'n-1' }], kept: undefined });
     else expect(kept).toMatchObject({ reason: 'BlockedByPod', detail: expect.stringContaining(blocked) });
-    const trusted = notes.some((note) => note.includes(kind) && note.includes('taken to exist'));
-    expect(trusted).toBe(objects.length === 0);
+    const assumed = notes.some((note) => note.includes(kind) && note.includes('assumed to exist'));
+    expect(assumed).toBe(objects.length === 0);
   });
 
   it.each([

@@ -1,4 +1,4 @@
-/** The form of the kinds of `resource.k8s.io/v1` in a file: only fields that a decision reads are checked. */
+/** Schemas of the kinds of `resource.k8s.io/v1` in a file. They check only fields that a decision reads. */
 import * as z from 'zod';
 import { quantity } from './pools-file.ts';
 
@@ -23,7 +23,7 @@ const nodeSelector = loose({
     'terms',
   ),
 }).nullish();
-const ask = loose({
+const request = loose({
   name: word,
   deviceClassName: text,
   selectors,
@@ -36,14 +36,14 @@ const ask = loose({
 const claimSpec = loose({
   devices: loose({
     requests: listOf(
-      loose({ name: text, exactly: ask.nullish(), firstAvailable: listOf(ask, 'requests').nullish() }),
+      loose({ name: text, exactly: request.nullish(), firstAvailable: listOf(request, 'requests').nullish() }),
       'requests',
     ).nullish(),
     constraints: listOf(loose({ requests: listOf(text, 'texts').nullish(), matchAttribute: word }), 'constraints').nullish(),
   }).nullish(),
 });
 
-/** Schemas by kind; `metadata` is what every object has. */
+/** Schemas by kind. @param metadata the schema of every object's metadata. */
 export function deviceSchemas(metadata: z.ZodType): Readonly<Record<string, z.ZodType>> {
   return {
     ResourceSlice: loose({

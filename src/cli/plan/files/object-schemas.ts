@@ -1,4 +1,4 @@
-/** The form of the Kubernetes objects that a file may hold: only of the fields that a decision reads. */
+/** Schemas of the Kubernetes objects in a file. They check only fields that a decision reads. */
 import * as z from 'zod';
 import { deviceSchemas } from './device-object-schemas.ts';
 import { quantity } from './pools-file.ts';
@@ -117,7 +117,7 @@ const replicas = z.int({ error: 'a whole number' }).min(0, { error: 'a whole num
 const job = loose({ parallelism: replicas, completions: replicas, suspend: flag, template: template.nullish() });
 const workload = loose({ metadata, spec: loose({ replicas, template: template.nullish(), volumeClaimTemplates }).nullish() });
 
-/** By kind. */
+/** Schemas by kind. */
 export const OBJECT_SCHEMAS: ReadonlyMap<string, z.ZodType> = new Map<string, z.ZodType>(
   Object.entries({
     Pod: loose({ metadata, spec: podSpec, status: loose({ phase: z.string({ error: 'a text' }).optional(), conditions }).nullish() }),
@@ -131,7 +131,7 @@ export const OBJECT_SCHEMAS: ReadonlyMap<string, z.ZodType> = new Map<string, z.
         ).nullish(),
       }).nullish(),
       status: loose({ capacity: quantities.nullish(), allocatable: quantities.nullish(), conditions, declaredFeatures: words }).refine(
-        // The API server takes the one for the other where a kubelet says only how large the node is.
+        // Without allocatable, the API server uses the capacity.
         ({ capacity, allocatable }) => (allocatable ?? capacity) !== undefined,
         { error: 'a map of resources to quantities', path: ['allocatable'] },
       ),

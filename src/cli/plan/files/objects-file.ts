@@ -1,18 +1,18 @@
 /**
- * Kubernetes objects from a file: a `List` as kubectl writes it, single objects, several documents. Only the form of the
- * fields that a decision reads is checked; everything else passes as it came.
+ * Reads Kubernetes objects from a file: a `List` as kubectl writes it, single objects, or several documents.
+ * Checks only fields that a decision reads. Must not know how a decision uses them.
  */
 import * as z from 'zod';
-import { AutoscalerError } from '../../../lib/errors.ts';
+import { configError } from '../../../lib/errors.ts';
 import { readDocuments, refuse } from '../../../config/sources/documents.ts';
 import { OBJECT_SCHEMAS } from './object-schemas.ts';
-import { withoutNullFields } from '../../../lib/without-nulls.ts';
+import { withoutNulls } from '../../../lib/without-nulls.ts';
 
 const MOST_OBJECTS = 500_000;
-/** Lists in lists. */
-const MOST_DEPTH = 10;
+/** Lists within lists. */
+const MOST_LIST_DEPTH = 10;
 
-/** The API of each kind: another API may have a kind of the same name. */
+/** The API groups of each kind: another group may have a kind of the same name. */
 const APIS: readonly (readonly [api: RegExp, kinds: readonly string[]])[] = [
   [/^v1$/, ['Pod', 'Node', 'Namespace', 'PersistentVolumeClaim', 'PersistentVolume', 'ReplicationController']],
   [/^(apps|extensions)\//, ['DaemonSet', 'Deployment', 'ReplicaSet', 'StatefulSet']],
@@ -30,17 +30,17 @@ export interface FileObject {
   readonly [field: string]: unknown;
 }
 
-/** Every object of the file, nulls left out as the API leaves them. @throws AutoscalerError `config`: one sentence with object and field. */
+/** Returns every object of the file without null fields. @throws AutoscalerError `config`: one sentence with object and field. */
 export function readObjects(file: string, text: string, mostMib: number): readonly FileObject[] {
   const documents = readDocuments(file, text, mostMib);
-  // What a failed kubectl leaves behind is no cluster without nodes.
-  if (documents.length === 0) throw mistake(`${file} is empty; accepted are Kubernetes objects.`);
+  // A failed kubectl leaves an empty file. It does not mean a cluster without nodes.
+  if (documents.length === 0) throw configError(`${file} is empty; accepted are Kubernetes objects.`);
   const objects = documents.flatMap((document) => {
-    if (typeof document !== 'object' || document === null) throw mistake(`${file} does not hold Kubernetes objects.`);
-    return Array.isArray(document) ? document.flatMap((item) => unfolded(file, item, 0)) : unfolded(file, document, 0);
+    if (typeof document !== 'object' || document === null) throw configError(`${file} does not contain Kubernetes objects.`);
+    return Array.isArray(document) ? document.flatMap((item) => flatten(file, item, 0)) : flatten(file, document, 0);
   });
-  if (objects.length > MOST_OBJECTS) throw mistake(`${file} holds ${objects.length} objects; accepted are ${MOST_OBJECTS} at most.`);
-  return objects.map((object, index) => checked(file, object, index));
+  if (objects.length > MOST_OBJECTS) throw configError(`${file} contains ${objects.length} objects; it must be at most ${MOST_OBJECTS}.`);
+  return objects.map((object, index) => checkObject(file, object, index));
 }
 
 interface Typed {
@@ -49,20 +49,20 @@ interface Typed {
   readonly items?: unknown;
 }
 
-/** The object itself, or what its list holds. */
-function unfolded(file: string, object: unknown, depth: number): readonly unknown[] {
+/** Returns the object, or the items of a list. */
+function flatten(file: string, object: unknown, depth: number): readonly unknown[] {
   if (!isMap(object)) return [object];
   const listed = listedKind(object);
   if (!('items' in object) && listed === undefined) return [object];
   const { apiVersion, items }: Typed = object;
   // An empty list of the API may be null.
   const list: unknown = 'items' in object ? (items ?? []) : undefined;
-  if (!Array.isArray(list) || depth > MOST_DEPTH) throw mistake(`${file}: List: items is not a list of objects.`);
+  if (!Array.isArray(list) || depth > MOST_LIST_DEPTH) throw configError(`${file}: List: items is not a list of objects.`);
   const implied = listed === undefined || listed === '' ? {} : { kind: listed, apiVersion };
-  return list.flatMap((item: unknown) => unfolded(file, isMap(item) && !('kind' in item) ? { ...implied, ...item } : item, depth + 1));
+  return list.flatMap((item: unknown) => flatten(file, isMap(item) && !('kind' in item) ? { ...implied, ...item } : item, depth + 1));
 }
 
-/** The kind of the items of a `PodList`, which do not say it themselves as the API answers them; empty for a `List` of anything. */
+/** The kind of the items of a `PodList`: the API omits it in the items. Empty for a `List` of any kinds. */
 function listedKind({ kind }: Typed): string | undefined {
   if (typeof kind !== 'string' || !kind.endsWith('List')) return undefined;
   const listed = kind.slice(0, -'List'.length);
@@ -73,31 +73,31 @@ function isMap(value: unknown): value is object {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-function checked(file: string, given: unknown, index: number): FileObject {
-  const plain = withoutNullFields(given);
-  const object: Typed = isMap(plain) ? named(plain, index) : {};
+function checkObject(file: string, given: unknown, index: number): FileObject {
+  const plain = withoutNulls(given, { keepInLists: true });
+  const object: Typed = isMap(plain) ? withName(plain, index) : {};
   const { kind } = object;
-  if (typeof kind !== 'string') throw mistake(`${file}: object ${index}: kind is missing; accepted is a Kubernetes object.`);
-  // An API server's "no" is no cluster without nodes.
+  if (typeof kind !== 'string') throw configError(`${file}: object ${index}: kind is missing; accepted is a Kubernetes object.`);
+  // An error response of the API server does not mean a cluster without nodes.
   if (kind === 'Status')
-    throw mistake(`${file} holds the answer of a request that failed${saidBy(object)}; accepted are Kubernetes objects.`);
+    throw configError(`${file} contains the response to a failed request${messageOf(object)}; accepted are Kubernetes objects.`);
   const known = SPELLING.get(kind.toLowerCase());
   if (known !== undefined && isOfAnotherApi(object, known)) return { ...object, kind: `${kind} of another API` };
-  if (known !== undefined && known !== kind) throw mistake(`${file}: object ${index}: kind is "${kind}"; accepted is ${known}.`);
+  if (known !== undefined && known !== kind) throw configError(`${file}: object ${index}: kind is "${kind}"; accepted is ${known}.`);
   const parsed = OBJECT_SCHEMAS.get(kind)?.safeParse(object);
   if (parsed?.success === false) return refuse(`${file}: ${kind} ${nameOf(object, index)}`, given, parsed.error.issues);
   return { ...object, kind };
 }
 
-/** A manifest may leave the end of its name to the API server. */
-function named(object: { readonly metadata?: unknown }, index: number): object {
+/** Completes `generateName`, as the API server does. */
+function withName(object: { readonly metadata?: unknown }, index: number): object {
   const { metadata } = object;
   if (typeof metadata !== 'object' || metadata === null || 'name' in metadata || !('generateName' in metadata)) return object;
   const { generateName } = metadata;
   return typeof generateName === 'string' ? { ...object, metadata: { ...metadata, name: `${generateName}${index}` } } : object;
 }
 
-function saidBy({ message }: Typed & { readonly message?: unknown }): string {
+function messageOf({ message }: Typed & { readonly message?: unknown }): string {
   return typeof message === 'string' && message !== '' ? ` (${message.split('\n')[0] ?? ''})` : '';
 }
 
@@ -110,8 +110,4 @@ function nameOf(object: unknown, index: number): string {
   if (!found.success) return String(index);
   const { name, namespace } = found.data.metadata;
   return namespace === undefined ? name : `${namespace}/${name}`;
-}
-
-function mistake(sentence: string): AutoscalerError {
-  return new AutoscalerError({ kind: 'config' }, sentence);
 }

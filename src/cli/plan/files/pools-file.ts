@@ -1,14 +1,14 @@
-/** The list of pools that `plan` is asked about. */
+/** Reads the list of pools for `plan`. */
 import * as z from 'zod';
-import { AutoscalerError } from '../../../lib/errors.ts';
+import { AutoscalerError, configError } from '../../../lib/errors.ts';
 import { parseQuantity } from '../../../domain/quantity.ts';
 import { readDocuments, refuse } from '../../../config/sources/documents.ts';
 import { oneOf, text, wholeNumber } from '../../../config/types/value-types.ts';
-import { withoutNullFields } from '../../../lib/without-nulls.ts';
+import { withoutNulls } from '../../../lib/without-nulls.ts';
 
 const MOST_MIB = 10;
 const MOST_POOLS = 5000;
-/** Ten times what one AKS pool may have. */
+/** Ten times the limit of one AKS pool. */
 const MOST_NODES = 10_000;
 const MOST_NODES_IN_ALL = 200_000;
 
@@ -49,7 +49,7 @@ const pool = z
       taints: z.array(taint, { error: 'a list of taints' }).default([]),
       maxPods: wholeNumber(1, 1000).optional(),
       allocatable: z.record(z.string(), quantity, { error: 'a map of resources to quantities' }).optional(),
-      /** A number is the group's level for the priority expander; a word is what Azure calls priority. */
+      /** A number is the level for the priority expander; a word is Azure's priority. */
       priority: z.union([wholeNumber(-1_000_000_000), oneOf(['Regular', 'Spot'])], { error: 'a whole number, Regular or Spot' }).optional(),
       price: z.number({ error: 'a price per hour' }).min(0, { error: 'a price per hour' }).optional(),
       tags: strings.default({}),
@@ -63,27 +63,27 @@ export type PoolSpec = z.infer<typeof pool>;
 /** @throws AutoscalerError `config` with one sentence that names the pool and the field. */
 export function readPools(file: string, content: string): readonly PoolSpec[] {
   const documents = readDocuments(file, content, MOST_MIB);
-  if (documents.length === 0) throw mistake(`${file} is empty; accepted is a list of pools {name, vmSize, min, max}.`);
-  const list = documents.flatMap((document) => listIn(file, document));
-  if (list.length > MOST_POOLS) throw mistake(`${file} holds ${list.length} pools; accepted are ${MOST_POOLS} at most.`);
+  if (documents.length === 0) throw configError(`${file} is empty; accepted is a list of pools {name, vmSize, min, max}.`);
+  const list = documents.flatMap((document) => poolsIn(file, document));
+  if (list.length > MOST_POOLS) throw configError(`${file} contains ${list.length} pools; it must be at most ${MOST_POOLS}.`);
   const pools = list.map((item: unknown, index) => readPool(file, item, index));
   const names = pools.map(({ name }) => name);
-  const twice = names.find((name, index) => names.indexOf(name) !== index);
-  if (twice !== undefined) throw mistake(`${file}: pool ${twice} is named twice.`);
+  const duplicate = names.find((name, index) => names.indexOf(name) !== index);
+  if (duplicate !== undefined) throw configError(`${file}: pool ${duplicate} is listed twice; names must be unique.`);
   const nodes = pools.reduce((sum, { targetSize = 0 }) => sum + targetSize, 0);
   if (nodes > MOST_NODES_IN_ALL)
-    throw mistake(`${file}: targetSize of all pools together is ${nodes}; accepted are ${MOST_NODES_IN_ALL} at most.`);
+    throw configError(`${file}: targetSize of all pools together is ${nodes}; it must be at most ${MOST_NODES_IN_ALL}.`);
   return pools;
 }
 
-function listIn(file: string, document: unknown): readonly unknown[] {
+function poolsIn(file: string, document: unknown): readonly unknown[] {
   const list: unknown = typeof document === 'object' && document !== null && 'pools' in document ? document.pools : document;
   if (Array.isArray(list)) return list;
-  throw mistake(`${file} does not hold a list of pools {name, vmSize, min, max}.`);
+  throw configError(`${file} does not contain a list of pools {name, vmSize, min, max}.`);
 }
 
 function readPool(file: string, item: unknown, index: number): PoolSpec {
-  const parsed = pool.safeParse(withoutNullFields(item));
+  const parsed = pool.safeParse(withoutNulls(item, { keepInLists: true }));
   if (parsed.success) return parsed.data;
   const name = typeof item === 'object' && item !== null && 'name' in item && typeof item.name === 'string' ? item.name : `[${index}]`;
   return refuse(`${file}: pool ${name}`, item, parsed.error.issues);
@@ -96,8 +96,4 @@ function isQuantity(given: string | number): boolean {
     if (thrown instanceof AutoscalerError) return false;
     throw thrown;
   }
-}
-
-function mistake(sentence: string): AutoscalerError {
-  return new AutoscalerError({ kind: 'config' }, sentence);
 }

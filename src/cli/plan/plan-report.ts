@@ -1,4 +1,4 @@
-/** Asks the planner both questions of a loop and says the answers in a form that can be printed and compared. */
+/** Plans increases and removals as a loop does, and makes a report that can be printed and compared. */
 import { podName } from '../../domain/ids.ts';
 import type { LoopState } from '../../domain/loop-state.ts';
 import type { NodeGroup } from '../../domain/node-group.ts';
@@ -12,14 +12,14 @@ import { planScaleDown, type PlanScaleDownInput } from '../../planning/scale-dow
 import { explainRefusal, explainSkip } from '../../planning/explain/refusals.ts';
 import { planScaleUp } from '../../planning/scale-up/plan.ts';
 import type { ScaleUpInput } from '../../planning/scale-up/plan-input.ts';
-import { classOf, type VerdictClass } from '../../planning/explain/refusal-class.ts';
+import { classifyVerdict, type VerdictClass } from '../../planning/explain/refusal-class.ts';
 import { explainIgnored } from '../../planning/explain/ignored-pods.ts';
 import { ClusterSnapshot } from '../../scheduling/snapshot/cluster-snapshot.ts';
-import { explainRemovals, removalsAnswer, type RemovalsAnswer, type RemovalsExplained } from './removals-report.ts';
+import { explainRemovals, reportRemovals, type RemovalsReport, type RemovalsExplained } from './removals-report.ts';
 import { compareBy } from '../../lib/comparison.ts';
 
 /** The shape of `--json`; every list is sorted. */
-export interface Answer {
+export interface PlanReport {
   readonly scaleUp: {
     readonly increases: readonly { readonly group: string; readonly from: number; readonly to: number; readonly pods: readonly string[] }[];
     readonly skipped: readonly { readonly group: string; readonly reason: string; readonly detail: string }[];
@@ -31,82 +31,80 @@ export interface Answer {
     }[];
     readonly fits: readonly { readonly pod: string; readonly node: string }[];
   };
-  readonly scaleDown: RemovalsAnswer;
+  readonly scaleDown: RemovalsReport;
   readonly explained: RemovalsExplained;
   readonly notes?: readonly string[];
 }
 
-export interface Question {
+export interface PlanInput {
   readonly observation: Observation;
   readonly state: LoopState;
   readonly policy: Policy;
   readonly names: ResourceNames;
-  /** Kinds of controllers of which nothing is known: those that pods name are taken to exist. Absent: none. */
-  readonly trusted?: readonly string[];
-  /** Pods that are being deleted before they got a node. Absent: none. */
-  readonly leaving?: readonly Pod[];
-  /** A loop had this question. Absent: nobody had. */
-  readonly decided?: Decided;
+  /** Kinds of owners that the file does not contain: owners of these kinds are assumed to exist. Default: none. */
+  readonly assumedOwnerKinds?: readonly string[];
+  /** Pods that were deleted before they had a node. Default: none. */
+  readonly deletedPods?: readonly Pod[];
+  /** If present, a loop of the daemon had this input, and its decision is repeated. */
+  readonly recorded?: RecordedTurn;
 }
 
-/** What a loop that had the question had decided before, whose turn it was, and where its time was up. */
-export interface Decided {
+/** What the recorded loop had decided before, whose turn it was, and where its time ended. */
+export interface RecordedTurn {
   readonly scaleUp: Pick<ScaleUpInput, 'exclude' | 'request' | 'isLate'>;
-  /** Absent: removals were not what was decided. */
+  /** If absent, the loop did not decide on removals. */
   readonly scaleDown?: Pick<PlanScaleDownInput, 'scaleUpPlanned' | 'isLate'>;
 }
 
-export function answer(question: Question): Answer {
-  const { decided } = question;
-  const scaleUp = planScaleUp({ ...question, ...decided?.scaleUp });
-  const settled = decided?.scaleDown === undefined ? settle(question.observation, scaleUp) : question.observation;
-  const scaleDown = removalsOf(question, settled);
-  const groups = new Map(question.observation.cloud.groups.map((group) => [group.id as string, group]));
+export function planReport(input: PlanInput): PlanReport {
+  const { recorded, policy } = input;
+  const scaleUp = planScaleUp({ ...input, ...recorded?.scaleUp });
+  // The removals of a recorded loop were decided on the observation itself.
+  const observation = recorded?.scaleDown === undefined ? withBoundPods(input.observation, scaleUp) : input.observation;
+  const scaleDown = planRemovals(input, observation);
+  const groups = new Map(input.observation.cloud.groups.map((group) => [group.id as string, group]));
   const notes = [
-    ...trustNotes(scaleDown, settled, question.trusted ?? []),
+    ...assumedOwnerNotes(scaleDown, observation, input.assumedOwnerKinds ?? []),
     ...(scaleUp.notes ?? []).map(({ text }) => text),
-    ...machineNotes(scaleDown),
+    ...instanceNotes(scaleDown),
     ...(scaleDown.inhibited === undefined ? [] : [`Nothing is removed: ${scaleDown.inhibited}.`]),
   ];
   return {
-    scaleUp: scaleUpAnswer(withLeaving(scaleUp, question.leaving ?? []), groups, question.policy.scaleUp),
-    scaleDown: removalsAnswer(scaleDown, settled),
-    explained: explainRemovals(scaleDown, settled, question.policy.scaleUp),
+    scaleUp: reportScaleUp(withDeletedPods(scaleUp, input.deletedPods ?? []), groups, policy.scaleUp),
+    scaleDown: reportRemovals(scaleDown, observation),
+    explained: explainRemovals(scaleDown, observation, policy.scaleUp),
     ...(notes.length === 0 ? {} : { notes }),
   };
 }
 
-/**
- * Pods that fit on nodes that are there are bound there before removals are looked for: that is what would happen first. A loop
- * had its removals decided on what it saw.
- */
-function removalsOf({ observation: _seen, decided, ...question }: Question, observation: Observation): ScaleDownPlan {
-  const snapshot = new ClusterSnapshot({ names: question.names });
+function planRemovals({ observation: _original, recorded, ...input }: PlanInput, observation: Observation): ScaleDownPlan {
+  const snapshot = new ClusterSnapshot({ names: input.names });
   snapshot.sync(observation.cluster);
-  return planScaleDown({ ...question, observation, snapshot, scaleUpPlanned: false, ...decided?.scaleDown });
+  return planScaleDown({ ...input, observation, snapshot, scaleUpPlanned: false, ...recorded?.scaleDown });
 }
 
-const MACHINE_CAUSES = { 'never-registered': 'that never became nodes', failed: 'that failed' } as const;
+const INSTANCE_CAUSES = { 'never-registered': 'that never registered as nodes', failed: 'that failed' } as const;
 
-/** Machines that are no nodes go, too. */
-function machineNotes({ instanceRemovals }: ScaleDownPlan): readonly string[] {
+/** Instances without a node are deleted as well. */
+function instanceNotes({ instanceRemovals }: ScaleDownPlan): readonly string[] {
   const counts = new Map<string, number>();
   for (const { group, cause } of instanceRemovals) {
-    const what = `Machines of pool ${group} ${MACHINE_CAUSES[cause]} are deleted`;
+    const what = `Instances of pool ${group} ${INSTANCE_CAUSES[cause]} are deleted`;
     counts.set(what, (counts.get(what) ?? 0) + 1);
   }
   return [...counts].sort(compareBy(([key]) => key)).map(([what, count]) => `${what}: ${count}.`);
 }
 
-/** Said only where a removal rests on it. */
-function trustNotes({ removals }: ScaleDownPlan, { cluster }: Observation, trusted: readonly string[]): readonly string[] {
+/** Only kinds that a removal depends on. */
+function assumedOwnerNotes({ removals }: ScaleDownPlan, { cluster }: Observation, assumed: readonly string[]): readonly string[] {
   const moved = new Set(removals.flatMap(({ node }) => (cluster.podsByNode.get(node) ?? []).map(({ controller }) => controller?.kind)));
-  const kinds = trusted.filter((kind) => moved.has(kind));
+  const kinds = assumed.filter((kind) => moved.has(kind));
   if (kinds.length === 0) return [];
-  return [`The file holds no ${kinds.join(', ')}: those that the pods of nodes that would go belong to are taken to exist.`];
+  return [`The file contains no ${kinds.join(', ')}; owners of pods on the nodes to remove are assumed to exist.`];
 }
 
-function settle(observation: Observation, { verdicts }: ScaleUpPlan): Observation {
+/** Binds pods that fit on existing nodes: the scheduler would do so before nodes are removed. */
+function withBoundPods(observation: Observation, { verdicts }: ScaleUpPlan): Observation {
   const podsByNode = new Map(observation.cluster.podsByNode);
   const bound = new Set<Pod>();
   for (const [pod, verdict] of verdicts) {
@@ -118,17 +116,17 @@ function settle(observation: Observation, { verdicts }: ScaleUpPlan): Observatio
   return { ...observation, cluster: { ...observation.cluster, podsByNode, pendingPods } };
 }
 
-function withLeaving(plan: ScaleUpPlan, leaving: readonly Pod[]): ScaleUpPlan {
-  const ignored = leaving.map((pod) => [pod, { kind: 'ignored', reason: 'not-unschedulable' }] as const);
-  return leaving.length === 0 ? plan : { ...plan, verdicts: new Map<Pod, PodVerdict>([...plan.verdicts, ...ignored]) };
+function withDeletedPods(plan: ScaleUpPlan, pods: readonly Pod[]): ScaleUpPlan {
+  const ignored = pods.map((pod) => [pod, { kind: 'ignored', reason: 'not-unschedulable' }] as const);
+  return pods.length === 0 ? plan : { ...plan, verdicts: new Map<Pod, PodVerdict>([...plan.verdicts, ...ignored]) };
 }
 
 type Groups = ReadonlyMap<string, NodeGroup>;
 
-function scaleUpAnswer(plan: ScaleUpPlan, groups: Groups, policy: ScaleUpPolicy): Answer['scaleUp'] {
+function reportScaleUp(plan: ScaleUpPlan, groups: Groups, policy: ScaleUpPolicy): PlanReport['scaleUp'] {
   const verdicts = [...plan.verdicts]
     .filter(([pod]) => pod.nodeName === undefined)
-    .map(([asking, verdict]) => ({ asking, pod: podName(asking), verdict }));
+    .map(([pod, verdict]) => ({ pod, name: podName(pod), verdict }));
   const increases = plan.increases.map(({ group, from, to, pods }) => ({ group, from, to, pods: pods.map(podName).sort() }));
   const skipped = plan.skipped.map(({ group, reason }) => {
     const { reason: kind, detail } = explainSkip(reason, groups.get(group));
@@ -138,36 +136,37 @@ function scaleUpAnswer(plan: ScaleUpPlan, groups: Groups, policy: ScaleUpPolicy)
     increases: sortedBy(increases, ({ group }) => group),
     skipped: sortedBy(skipped, ({ group }) => group),
     helpless: sortedBy(
-      verdicts.flatMap((entry) => helplessOf(entry, groups, policy)),
+      verdicts.flatMap((entry) => reportPending(entry, groups, policy)),
       ({ pod }) => pod,
     ),
     fits: sortedBy(
-      verdicts.flatMap(({ pod, verdict }) => fitOf(pod, verdict)),
+      verdicts.flatMap(({ name, verdict }) => reportFit(name, verdict)),
       ({ pod }) => pod,
     ),
   };
 }
 
-function fitOf(pod: string, verdict: PodVerdict): Answer['scaleUp']['fits'] {
+function reportFit(pod: string, verdict: PodVerdict): PlanReport['scaleUp']['fits'] {
   if (verdict.kind === 'fits-present-node') return [{ pod, node: verdict.node }];
   return verdict.kind === 'fits-upcoming-node' ? [{ pod, node: `(coming in ${verdict.group})` }] : [];
 }
 
-interface Judged {
-  readonly asking: Pod;
-  readonly pod: string;
+interface NamedVerdict {
+  readonly pod: Pod;
+  readonly name: string;
   readonly verdict: PodVerdict;
 }
 
-function helplessOf({ asking, pod, verdict }: Judged, groups: Groups, policy: ScaleUpPolicy): Answer['scaleUp']['helpless'] {
-  if (verdict.kind === 'ignored') return [{ pod, verdict: 'ignored', detail: explainIgnored(verdict.reason, asking, policy), groups: [] }];
-  if (verdict.kind === 'waiting') return [{ pod, verdict: 'coming', detail: verdict.detail, groups: [] }];
+function reportPending({ pod, name, verdict }: NamedVerdict, groups: Groups, policy: ScaleUpPolicy): PlanReport['scaleUp']['helpless'] {
+  if (verdict.kind === 'ignored')
+    return [{ pod: name, verdict: 'ignored', detail: explainIgnored(verdict.reason, pod, policy), groups: [] }];
+  if (verdict.kind === 'waiting') return [{ pod: name, verdict: 'coming', detail: verdict.detail, groups: [] }];
   if (verdict.kind !== 'helpless') return [];
   const refusals = verdict.byGroup.map((refusal) => ({
     group: refusal.group as string,
     ...explainRefusal(refusal, groups.get(refusal.group)),
   }));
-  return [{ pod, verdict: classOf(verdict), groups: sortedBy(refusals, ({ group }) => group) }];
+  return [{ pod: name, verdict: classifyVerdict(verdict), groups: sortedBy(refusals, ({ group }) => group) }];
 }
 
 function sortedBy<Item>(items: readonly Item[], textOf: (item: Item) => string): readonly Item[] {
