@@ -1,8 +1,16 @@
-/** ARM may write `null` where it has nothing to say, and the SDK passes it on against its own types. Pure. */
+/** Removes nulls that stand for "not set". Must not know whose JSON it is. */
 
-/** The same value where there is no null in it; else without the fields and list entries that are null, at any depth. */
-export function withoutNulls<T>(value: T): T {
-  return (hasNull(value) ? stripped(value) : value) as T;
+export interface NullOptions {
+  /** Keeps nulls that are entries of lists. */
+  readonly keepInLists?: boolean;
+}
+
+/**
+ * The value without fields and list entries that are null, at any depth. Returns the same value if it has no null.
+ * ARM may write null for what is not set, and its SDK passes it on in spite of its types. A manifest may, too.
+ */
+export function withoutNulls<Value>(value: Value, options: NullOptions = {}): Value {
+  return (hasNull(value) ? stripped(value, options) : value) as Value;
 }
 
 function hasNull(value: unknown): boolean {
@@ -10,24 +18,16 @@ function hasNull(value: unknown): boolean {
   return isContainer(value) && Object.values(value).some(hasNull);
 }
 
-function stripped(value: unknown): unknown {
-  if (Array.isArray(value)) return value.filter((entry) => entry !== null).map(stripped);
+function stripped(value: unknown, options: NullOptions): unknown {
+  if (Array.isArray(value)) {
+    const entries = options.keepInLists === true ? value : value.filter((entry) => entry !== null);
+    return entries.map((entry) => stripped(entry, options));
+  }
   if (!isContainer(value)) return value;
-  return Object.fromEntries(Object.entries(value).flatMap(([key, part]) => (part === null ? [] : [[key, stripped(part)]])));
+  return Object.fromEntries(Object.entries(value).flatMap(([key, part]) => (part === null ? [] : [[key, stripped(part, options)]])));
 }
 
-/** Dates and the like are values. */
+/** Dates and other single values are not containers. */
 function isContainer(value: unknown): value is object {
   return typeof value === 'object' && value !== null && !(value instanceof Date);
-}
-
-/** `null` in a manifest means "not set". */
-export function withoutNullFields(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(withoutNullFields);
-  if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(
-    Object.entries(value)
-      .filter(([, part]) => part !== null)
-      .map(([key, part]) => [key, withoutNullFields(part)]),
-  );
 }

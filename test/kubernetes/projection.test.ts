@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { NodeJson, PodJson, PodSpecJson } from '../../src/kubernetes/api/core-json.ts';
 import { createNodeProjection, projectNode, readinessOf } from '../../src/kubernetes/projection/node.ts';
-import { createPodProjection, goDurationMs, projectPod } from '../../src/kubernetes/projection/pod.ts';
+import { createPodProjection, projectPod } from '../../src/kubernetes/projection/pod.ts';
 import { labelSelector } from '../../src/kubernetes/projection/selectors.ts';
 import { projectShape, Shapes } from '../../src/kubernetes/projection/pod-shape.ts';
 import { projectBudget, projectDaemonSet } from '../../src/kubernetes/projection/workloads.ts';
@@ -109,16 +109,6 @@ describe('pods', () => {
     const json = podJson();
     expect(project({ ...json, metadata: { ...json.metadata, annotations } })).toMatchObject(expected);
   });
-
-  it.each([
-    ['600s', 600_000],
-    ['1m30s', 90_000],
-    ['1.5h', 5_400_000],
-    ['250ms', 250],
-    ['0', 0],
-    ['10', undefined],
-    ['-5s', undefined],
-  ])('reads the duration %s as %s ms', (text, ms) => expect(goDurationMs(text)).toBe(ms));
 
   it('tells local volumes from the rest; an emptyDir in memory is none', () => {
     const volumes = [

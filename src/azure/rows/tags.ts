@@ -6,18 +6,19 @@
 import type { NodeGroupOptions } from '../../domain/node-group.ts';
 import { parseQuantity } from '../../domain/quantity.ts';
 import type { Taint, TaintEffect } from '../../domain/taints.ts';
+import { parseDurationMs } from '../../lib/duration.ts';
 import { AutoscalerError } from '../../lib/errors.ts';
 import { isRecord, jsonOf } from '../arm/error-bodies.ts';
-import type { DiscoveryRule, StatedGroupOptions, WritePath } from '../arm/options.ts';
+import type { DiscoveryRule, NamedGroupOptions, WritePath } from '../arm/options.ts';
 import { foldName } from '../arm/resource-ids.ts';
 
 // One tag that says a whole template as JSON, for who has no room for a tag per label: a set holds fifty, a value 256 characters. Pure.
 
-export const WHOLE_TEMPLATE = 'k8s.io_cluster-autoscaler_node-template';
+export const TEMPLATE_TAG = 'k8s.io_cluster-autoscaler_node-template';
 
 type Texts = Readonly<Record<string, string>>;
 
-export interface StatedTemplate {
+export interface TemplateTag {
   readonly labels: Texts;
   /** `key=value:Effect` or `key:Effect`. */
   readonly taints: readonly string[];
@@ -28,14 +29,14 @@ export interface StatedTemplate {
   readonly problems: readonly string[];
 }
 
-const NOTHING: StatedTemplate = { labels: {}, taints: [], resources: {}, options: {}, problems: [] };
-const PARTS = ['labels', 'taints', 'resources', 'options'];
+const EMPTY_TEMPLATE: TemplateTag = { labels: {}, taints: [], resources: {}, options: {}, problems: [] };
+const TEMPLATE_KEYS = ['labels', 'taints', 'resources', 'options'];
 
 /** A part that cannot be read is left out and told; the others count. */
-export function parseTemplate(text: string | undefined): StatedTemplate {
-  if (text === undefined || text.trim() === '') return NOTHING;
+export function parseTemplateTag(text: string | undefined): TemplateTag {
+  if (text === undefined || text.trim() === '') return EMPTY_TEMPLATE;
   const raw = jsonOf(text);
-  if (!isRecord(raw)) return { ...NOTHING, problems: ['it is not a JSON object'] };
+  if (!isRecord(raw)) return { ...EMPTY_TEMPLATE, problems: ['it is not a JSON object'] };
   const taints: readonly unknown[] = Array.isArray(raw['taints']) ? raw['taints'] : [];
   const isList = raw['taints'] === undefined || Array.isArray(raw['taints']);
   return {
@@ -44,7 +45,7 @@ export function parseTemplate(text: string | undefined): StatedTemplate {
     resources: textsOf(raw['resources']),
     options: textsOf(raw['options']),
     problems: [
-      ...Object.keys(raw).flatMap((key) => (PARTS.includes(key) ? [] : [`it knows no "${key}", only ${PARTS.join(', ')}`])),
+      ...Object.keys(raw).flatMap((key) => (TEMPLATE_KEYS.includes(key) ? [] : [`it knows no "${key}", only ${TEMPLATE_KEYS.join(', ')}`])),
       ...['labels', 'resources', 'options'].flatMap((key) =>
         raw[key] === undefined || isRecord(raw[key]) ? [] : [`its "${key}" is no map`],
       ),
@@ -78,19 +79,19 @@ export const OPTIONS = `${PREFIX}autoscaling-options_`;
 
 /** Whether a set is written itself or through the count of its agent pool; undefined: no tag says so, or none that is known. */
 export function writePathTag(tags: Tags): WritePath | undefined {
-  const said = lookUp(tags, 'k8s.io_cluster-autoscaler_write-path')?.toLowerCase();
+  const said = findTag(tags, 'k8s.io_cluster-autoscaler_write-path')?.toLowerCase();
   if (said === 'agentpool') return 'agentPool';
   return said === 'vmss' ? 'vmss' : undefined;
 }
 
 /** The pool that AKS says a set or a machine belongs to: the managed tag wins over the older one. */
 export function poolOf(tags: Tags): string | undefined {
-  const name = lookUp(tags, 'aks-managed-poolName') ?? lookUp(tags, 'poolName');
+  const name = findTag(tags, 'aks-managed-poolName') ?? findTag(tags, 'poolName');
   return name === '' ? undefined : name;
 }
 
 /** Azure keeps the case of tag names but compares without it. */
-export function lookUp(tags: Tags, name: string): string | undefined {
+export function findTag(tags: Tags, name: string): string | undefined {
   if (Object.hasOwn(tags, name)) return tags[name];
   const folded = name.toLowerCase();
   return Object.entries(tags).find(([key]) => key.toLowerCase() === folded)?.[1];
@@ -98,11 +99,11 @@ export function lookUp(tags: Tags, name: string): string | undefined {
 
 /** `1.33.2` from `Kubernetes:1.33.2`. */
 export function kubernetesVersionOf(tags: Tags): string | undefined {
-  const text = lookUp(tags, 'aks-managed-orchestrator') ?? lookUp(tags, 'orchestrator');
+  const text = findTag(tags, 'aks-managed-orchestrator') ?? findTag(tags, 'orchestrator');
   return text?.split(':')[1];
 }
 
-export type Limits =
+export type RuleMatch =
   | { readonly kind: 'limits'; readonly min: number; readonly max: number }
   | { readonly kind: 'not-matched' }
   | { readonly kind: 'skipped'; readonly reason: string };
@@ -111,11 +112,11 @@ export type Limits =
  * Whether any rule selects a set with these tags, and its limits: tags `min` and `max` win over those of rules. Where several
  * rules select it, all of their limits hold: the highest minimum and the lowest maximum.
  */
-export function discover(tags: Tags, rules: readonly DiscoveryRule[]): Limits {
+export function matchRules(tags: Tags, rules: readonly DiscoveryRule[]): RuleMatch {
   const selecting = rules.filter(({ selectors }) => selectors.length > 0 && selectors.every(({ key, value }) => tags[key] === value));
   if (selecting.length === 0) return { kind: 'not-matched' };
-  const min = limit(tags, 'min', highest(selecting.flatMap((rule) => rule.min ?? [])));
-  const max = limit(tags, 'max', lowest(selecting.flatMap((rule) => rule.max ?? [])));
+  const min = readLimit(tags, 'min', highest(selecting.flatMap((rule) => rule.min ?? [])));
+  const max = readLimit(tags, 'max', lowest(selecting.flatMap((rule) => rule.max ?? [])));
   if (typeof min === 'string') return { kind: 'skipped', reason: min };
   if (typeof max === 'string') return { kind: 'skipped', reason: max };
   if (max < min) return { kind: 'skipped', reason: `max ${max} is below min ${min}` };
@@ -131,29 +132,29 @@ function lowest(numbers: readonly number[]): number | undefined {
 }
 
 /** The number, or why there is none. */
-function limit(tags: Tags, name: 'min' | 'max', fallback: number | undefined): number | string {
+function readLimit(tags: Tags, name: 'min' | 'max', fallback: number | undefined): number | string {
   const text = tags[name]?.trim();
   if (text === undefined || text === '') return fallback ?? `it has no tag "${name}" and the discovery rule gives none`;
   return /^\d{1,9}$/.test(text) ? Number(text) : `tag "${name}" is "${text}", not a whole number of 0 or more`;
 }
 
 /** What the one tag for a whole template says; tags for single parts go before it. */
-export function statedBy(tags: Tags): StatedTemplate {
-  return parseTemplate(lookUp(tags, WHOLE_TEMPLATE));
+export function templateTagOf(tags: Tags): TemplateTag {
+  return parseTemplateTag(findTag(tags, TEMPLATE_TAG));
 }
 
 export function templateLabels(tags: Tags): Tags {
-  return { ...statedBy(tags).labels, ...Object.fromEntries(coded(tags, LABEL)) };
+  return { ...templateTagOf(tags).labels, ...Object.fromEntries(decodeTags(tags, LABEL)) };
 }
 
 /** Values are `<value>:<effect>`; others are dropped. */
 export function templateTaints(tags: Tags): readonly Taint[] {
-  const own = coded(tags, TAINT).flatMap(([key, text]) => {
+  const own = decodeTags(tags, TAINT).flatMap(([key, text]) => {
     const match = /^([^:]*):(NoSchedule|NoExecute|PreferNoSchedule)$/.exec(text.trim());
     return match === null ? [] : [{ key, value: match[1] ?? '', effect: match[2] as TaintEffect }];
   });
   const named = new Set(own.map(({ key, effect }) => `${key}:${effect}`));
-  const whole = statedBy(tags).taints.flatMap((text) => parseTaint(text) ?? []);
+  const whole = templateTagOf(tags).taints.flatMap((text) => parseTaint(text) ?? []);
   return [...own, ...whole.filter(({ key, effect }) => !named.has(`${key}:${effect}`))];
 }
 
@@ -165,12 +166,12 @@ export function parseTaint(text: string): Taint | undefined {
 
 /** Quantities by resource name; what is not a quantity is dropped. */
 export function templateResources(tags: Tags): Tags {
-  const all = [...Object.entries(statedBy(tags).resources), ...coded(tags, RESOURCES)];
+  const all = [...Object.entries(templateTagOf(tags).resources), ...decodeTags(tags, RESOURCES)];
   return Object.fromEntries(all.filter(([, text]) => isQuantity(text)));
 }
 
 /** Decoded name and value of every tag of a family; an empty name means nothing. */
-function coded(tags: Tags, prefix: string): readonly (readonly [name: string, value: string])[] {
+function decodeTags(tags: Tags, prefix: string): readonly (readonly [name: string, value: string])[] {
   return Object.entries(tags)
     .filter(([key]) => key.toLowerCase().startsWith(prefix) && key.length > prefix.length)
     .map(([key, value]) => [key.slice(prefix.length).replaceAll('_', '/').replaceAll('~2', '_'), value] as const);
@@ -186,21 +187,21 @@ function isQuantity(text: string): boolean {
 }
 
 /** What tags say of a group, and what the user states for its agent pool and then for itself, each before the one before. */
-export function optionsOf(key: string, tags: Tags, stated: readonly StatedGroupOptions[] = []): NodeGroupOptions {
+export function nodeGroupOptionsOf(key: string, tags: Tags, stated: readonly NamedGroupOptions[] = []): NodeGroupOptions {
   const of = (name: string | undefined): NodeGroupOptions | undefined =>
     name === undefined ? undefined : stated.find((entry) => foldName(entry.name) === foldName(name))?.options;
-  return { ...groupOptions(tags), ...of(poolOf(tags)), ...of(key) };
+  return { ...optionTagsOf(tags), ...of(poolOf(tags)), ...of(key) };
 }
 
 /** For a person: the place of a discovery rule, counted from 0, and its tags. */
-export function ruleName(rules: readonly DiscoveryRule[], index: number): string {
+export function describeRule(rules: readonly DiscoveryRule[], index: number): string {
   const tags = (rules[index]?.selectors ?? []).map(({ key, value }) => `${key}=${value}`);
   return `discovery[${index}] (${tags.join(',')})`;
 }
 
 /** Names under which options are stated and that no group has. */
 export function unusedOptionNames(
-  stated: readonly StatedGroupOptions[] = [],
+  stated: readonly NamedGroupOptions[] = [],
   groups: readonly { readonly key: string; readonly tags: Tags }[],
 ): readonly string[] {
   const names = new Set(groups.flatMap(({ key, tags }) => [key, poolOf(tags) ?? ''].map(foldName)));
@@ -208,18 +209,18 @@ export function unusedOptionNames(
 }
 
 /** Per-group overrides; keys in any letter case, values that cannot be read leave the default. */
-export function groupOptions(tags: Tags): NodeGroupOptions {
+export function optionTagsOf(tags: Tags): NodeGroupOptions {
   const options: { -readonly [Key in keyof NodeGroupOptions]: NodeGroupOptions[Key] } = {};
   const own = Object.entries(tags).flatMap(([key, text]): [string, string][] =>
     key.toLowerCase().startsWith(OPTIONS) ? [[key.slice(OPTIONS.length), text]] : [],
   );
-  for (const [key, text] of [...Object.entries(statedBy(tags).options), ...own]) {
+  for (const [key, text] of [...Object.entries(templateTagOf(tags).options), ...own]) {
     const name = key.toLowerCase();
     const number = NUMBERS[name];
     const value = number?.read(text);
     if (number !== undefined && value !== undefined) options[number.option] = value;
     const flag = FLAGS[name];
-    const isSet = truth(text);
+    const isSet = parseBoolean(text);
     if (flag !== undefined && isSet !== undefined) options[flag] = isSet;
   }
   return options;
@@ -229,12 +230,12 @@ type NumberOption = Exclude<keyof NodeGroupOptions, FlagOption>;
 type FlagOption = 'ignoreDaemonSetsUtilization' | 'zeroOrMax' | 'keepsPartOfMax';
 
 const NUMBERS: Readonly<Record<string, { readonly option: NumberOption; readonly read: (text: string) => number | undefined }>> = {
-  scaledownutilizationthreshold: { option: 'utilizationThreshold', read: fraction },
-  scaledowngpuutilizationthreshold: { option: 'gpuUtilizationThreshold', read: fraction },
-  scaledownunneededtime: { option: 'unneededForMs', read: durationMs },
-  scaledownunreadytime: { option: 'unreadyForMs', read: durationMs },
-  maxnodeprovisiontime: { option: 'maxProvisionMs', read: durationMs },
-  maxnodestartuptime: { option: 'maxStartupMs', read: durationMs },
+  scaledownutilizationthreshold: { option: 'utilizationThreshold', read: parseFraction },
+  scaledowngpuutilizationthreshold: { option: 'gpuUtilizationThreshold', read: parseFraction },
+  scaledownunneededtime: { option: 'unneededForMs', read: parseDurationTag },
+  scaledownunreadytime: { option: 'unreadyForMs', read: parseDurationTag },
+  maxnodeprovisiontime: { option: 'maxProvisionMs', read: parseDurationTag },
+  maxnodestartuptime: { option: 'maxStartupMs', read: parseDurationTag },
 };
 
 /** The last two are our names for options that the Cluster Autoscaler takes from its cloud, not from tags. */
@@ -245,58 +246,52 @@ const FLAGS: Readonly<Record<string, FlagOption>> = {
 };
 
 /** The words that Go reads as a truth value, in any letter case. */
-function truth(text: string): boolean | undefined {
+function parseBoolean(text: string): boolean | undefined {
   const folded = text.trim().toLowerCase();
   if (folded === 'true' || folded === 't' || folded === '1') return true;
   return folded === 'false' || folded === 'f' || folded === '0' ? false : undefined;
 }
 
-function fraction(text: string): number | undefined {
+function parseFraction(text: string): number | undefined {
   const value = text.trim() === '' ? Number.NaN : Number(text);
   return value >= 0 && value <= 1 ? value : undefined;
 }
 
-const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
-
-/** Durations as Go writes them: `30m`, `1h30m`, `90s`. */
-function durationMs(text: string): number | undefined {
-  const folded = text.trim().toLowerCase();
-  if (folded === '0') return 0;
-  if (!/^(?:\d+(?:\.\d+)?(?:ms|s|m|h))+$/.test(folded)) return undefined;
-  const parts = [...folded.matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h)/g)];
-  return parts.reduce((sum, [, amount, unit]) => sum + Number(amount) * (UNIT_MS[unit ?? ''] ?? 0), 0);
+/** Durations as Go writes them, in any letter case: `30m`, `1h30m`, `90s`. */
+function parseDurationTag(text: string): number | undefined {
+  return parseDurationMs(text.trim().toLowerCase());
 }
 
 // Tags that were meant for a template and say nothing: told, because nobody sees that a label is not there. Pure.
 
-interface Family {
+interface TagFamily {
   readonly prefix: string;
   readonly accepts: string;
   /** Whether a tag alone says anything. */
-  readonly speaks: (tags: Tags) => boolean;
+  readonly isReadable: (tags: Tags) => boolean;
 }
 
-const FAMILIES: readonly Family[] = [
+const FAMILIES: readonly TagFamily[] = [
   {
     prefix: TAINT,
     accepts: 'a value and an effect such as gpu:NoSchedule',
-    speaks: (tags) => templateTaints(tags).length > 0,
+    isReadable: (tags) => templateTaints(tags).length > 0,
   },
-  { prefix: RESOURCES, accepts: 'a quantity such as 100m or 16Gi', speaks: (tags) => Object.keys(templateResources(tags)).length > 0 },
-  { prefix: OPTIONS, accepts: 'a known option and a value it can have', speaks: (tags) => Object.keys(groupOptions(tags)).length > 0 },
+  { prefix: RESOURCES, accepts: 'a quantity such as 100m or 16Gi', isReadable: (tags) => Object.keys(templateResources(tags)).length > 0 },
+  { prefix: OPTIONS, accepts: 'a known option and a value it can have', isReadable: (tags) => Object.keys(optionTagsOf(tags)).length > 0 },
 ];
 
 /** One sentence for each. */
-export function badTags(tags: Tags): readonly string[] {
+export function tagProblems(tags: Tags): readonly string[] {
   const ofParts = Object.entries(tags).flatMap(([key, value]) => {
     const family = FAMILIES.find(({ prefix }) => key.toLowerCase().startsWith(prefix));
-    return family === undefined || family.speaks({ [key]: value }) ? [] : [`tag ${key} is "${value}"; accepted is ${family.accepts}.`];
+    return family === undefined || family.isReadable({ [key]: value }) ? [] : [`tag ${key} is "${value}"; accepted is ${family.accepts}.`];
   });
-  return [...ofParts, ...ofWhole(tags)];
+  return [...ofParts, ...templateTagProblems(tags)];
 }
 
-function ofWhole(tags: Tags): readonly string[] {
-  const { problems, taints, resources, options } = statedBy(tags);
+function templateTagProblems(tags: Tags): readonly string[] {
+  const { problems, taints, resources, options } = templateTagOf(tags);
   const told = (what: string, accepts: string): string => `${what}; accepted is ${accepts}`;
   const [taint, quantity, option] = FAMILIES.map(({ accepts }) => accepts);
   return [
@@ -306,7 +301,7 @@ function ofWhole(tags: Tags): readonly string[] {
       Object.keys(templateResources({ [`${RESOURCES}x`]: text })).length > 0 ? [] : [told(`its ${name} is "${text}"`, quantity ?? '')],
     ),
     ...Object.entries(options).flatMap(([name, text]) =>
-      Object.keys(groupOptions({ [`${OPTIONS}${name}`]: text })).length > 0 ? [] : [told(`its option ${name} is "${text}"`, option ?? '')],
+      Object.keys(optionTagsOf({ [`${OPTIONS}${name}`]: text })).length > 0 ? [] : [told(`its option ${name} is "${text}"`, option ?? '')],
     ),
-  ].map((problem) => `tag ${WHOLE_TEMPLATE}: ${problem}.`);
+  ].map((problem) => `tag ${TEMPLATE_TAG}: ${problem}.`);
 }

@@ -3,33 +3,20 @@
  * errors.ts puts it behind the setting's name and value.
  */
 import * as z from 'zod';
+import { parseDurationMs } from '../../lib/duration.ts';
 
 export const SECOND_MS = 1000;
 export const MINUTE_MS = 60_000;
 export const HOUR_MS = 3_600_000;
 
-const UNITS_MS: Readonly<Record<string, number>> = {
-  ns: 1e-6,
-  us: 1e-3,
-  µs: 1e-3,
-  ms: 1,
-  s: SECOND_MS,
-  m: MINUTE_MS,
-  h: HOUR_MS,
-  d: 24 * HOUR_MS,
-};
-/** As Go writes them, and days; below zero is not taken, since no setting has a meaning for it. */
-const DURATION = /^\+?(?:(?:\d+\.?\d*|\.\d+)(?:ns|us|µs|ms|s|m|h|d))+$/;
-/** The same with the spaces and the bare zero that are taken too; stands in the schema of the chart's values. */
+/** As Go writes them, with days, with spaces around and a bare zero; stands in the schema of the chart's values. */
 const DURATION_TEXT = /^\s*\+?(?:0|(?:(?:\d+\.?\d*|\.\d+)(?:ns|us|µs|ms|s|m|h|d))+)\s*$/;
-const DURATION_PART = /(\d+\.?\d*|\.\d+)(ns|us|µs|ms|s|m|h|d)/g;
 
-/** Whole milliseconds of `10s`, `1h30m` or `250ms`, one at least of what is not zero; undefined when the text is no duration. */
+/** Whole milliseconds of `10s`, `1h30m` or `2d`; at least one if not zero. Returns undefined if the text is not a duration. */
 export function parseDuration(text: string): number | undefined {
-  if (/^\+?0$/.test(text)) return 0;
-  if (!DURATION.test(text)) return undefined;
-  const ms = [...text.matchAll(DURATION_PART)].reduce((total, [, amount, unit]) => total + Number(amount) * (UNITS_MS[unit ?? ''] ?? 0), 0);
-  return ms > 0 ? Math.max(1, Math.round(ms)) : 0;
+  const ms = parseDurationMs(text, { days: true });
+  if (ms === undefined || ms === 0) return ms;
+  return Math.max(1, Math.round(ms));
 }
 
 /** A text such as `10m`; the parsed value is in milliseconds. */

@@ -76,8 +76,3 @@ export interface ResourceClaimTemplateJson extends ObjectJson {
 export interface DeviceClassJson extends ObjectJson {
   readonly spec?: { readonly selectors?: AskJson['selectors'] };
 }
-
-/** Lists and fields that are not set may be written as null. */
-export function withoutNulls<Json>(json: Json): Json {
-  return JSON.parse(JSON.stringify(json), (_key, value: unknown) => value ?? undefined) as Json;
-}

@@ -1,11 +1,18 @@
 /** ResourceSlices, device classes and claims (`resource.k8s.io/v1`): API JSON to what placing a pod needs. */
-import type { AttributeRule, AttributeValue, Consumption, Device, DeviceAsk, DeviceRequest } from '../../domain/devices.ts';
+import { withoutNulls } from '../../lib/without-nulls.ts';
+import type {
+  DeviceConstraint,
+  AttributeValue,
+  CounterConsumption,
+  Device,
+  DeviceSubRequest,
+  DeviceRequest,
+} from '../../domain/devices.ts';
 import { AutoscalerError } from '../../lib/errors.ts';
 import type { NodeSelectorTerm } from '../../domain/labels.ts';
 import { parseQuantity } from '../../domain/quantity.ts';
 import type { Taint, Toleration } from '../../domain/taints.ts';
 import {
-  withoutNulls,
   type AskJson,
   type ClaimSpecJson,
   type CountersJson,
@@ -41,8 +48,10 @@ export interface DeviceClass {
 
 /** What a claim, or the template of one, asks for: its requests with the classes that they name. */
 export interface ClaimAsk {
-  readonly requests: readonly (Omit<DeviceRequest, 'asks'> & { readonly asks: readonly (DeviceAsk & { readonly className: string })[] })[];
-  readonly rules: readonly AttributeRule[];
+  readonly requests: readonly (Omit<DeviceRequest, 'asks'> & {
+    readonly asks: readonly (DeviceSubRequest & { readonly className: string })[];
+  })[];
+  readonly rules: readonly DeviceConstraint[];
   /** Set: it says something that is not judged here. */
   readonly strange?: string;
 }
@@ -109,7 +118,7 @@ function projectDevice(
       value,
       effect: effect === 'NoExecute' ? effect : effect === 'NoSchedule' ? effect : 'PreferNoSchedule',
     })),
-    consumes: (json.consumesCounters ?? []).map(({ counterSet = '', counters = {} }): Consumption => ({
+    consumes: (json.consumesCounters ?? []).map(({ counterSet = '', counters = {} }): CounterConsumption => ({
       set: counterSet,
       counters: amounts(counters),
     })),
@@ -213,7 +222,7 @@ function claimAsk(spec: ClaimSpecJson = {}): ClaimAsk {
       name,
       asks: (exactly === undefined ? firstAvailable : [{ ...exactly, name }]).map(deviceAsk),
     })),
-    rules: constraints.flatMap(({ matchAttribute, distinctAttribute, requests: of = [] }): readonly AttributeRule[] => {
+    rules: constraints.flatMap(({ matchAttribute, distinctAttribute, requests: of = [] }): readonly DeviceConstraint[] => {
       if (matchAttribute !== undefined) return [{ kind: 'same', attribute: matchAttribute, requests: of }];
       return distinctAttribute === undefined ? [] : [{ kind: 'distinct', attribute: distinctAttribute, requests: of }];
     }),
@@ -221,7 +230,7 @@ function claimAsk(spec: ClaimSpecJson = {}): ClaimAsk {
   };
 }
 
-function deviceAsk(json: AskJson): DeviceAsk & { readonly className: string } {
+function deviceAsk(json: AskJson): DeviceSubRequest & { readonly className: string } {
   return {
     name: json.name ?? '',
     className: json.deviceClassName ?? '',

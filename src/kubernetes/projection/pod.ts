@@ -1,4 +1,5 @@
 /** V1 Pod JSON to a domain Pod. What no decision reads is dropped here. */
+import { parseDurationMs } from '../../lib/duration.ts';
 import type { Controller, LocalVolume, Pod, PodPhase, SafeToEvict } from '../../domain/pod.ts';
 import type { ResourceNames } from '../../domain/resources.ts';
 import { timeOf, type ConditionJson, type MetadataJson, type PodJson } from '../api/core-json.ts';
@@ -54,7 +55,7 @@ export function projectPod(json: PodJson, shared: PodProjection): Pod {
     safeToEvictVolumes: listOf(annotations[`${PREFIX}safe-to-evict-local-volumes`]),
     doNotDisrupt: annotations['karpenter.sh/do-not-disrupt'] === 'true',
     localVolumes: volumesOf(json, shared.volumes),
-    scaleUpDelayMs: goDurationMs(annotations[`${PREFIX}pod-scale-up-delay`]),
+    scaleUpDelayMs: scaleUpDelayMs(annotations),
     ready: conditionOf(status.conditions, 'Ready')?.status === 'True',
     ...disruptionWishes(annotations),
     ...claimsPart(json),
@@ -151,13 +152,8 @@ function volumesOf(json: PodJson, known: Interner<readonly LocalVolume[]>): read
   return known.of(local.map(({ kind, name }) => `${kind} ${name}`).join(','), () => local);
 }
 
-const UNIT_MS: Readonly<Record<string, number>> = { h: 3_600_000, m: 60_000, s: 1_000, ms: 1, us: 1e-3, µs: 1e-3, ns: 1e-6 };
-
-/** A Go duration such as `600s` or `1m30s`, in milliseconds. What is not one counts as not set, as in the Cluster Autoscaler. */
-export function goDurationMs(text: string | undefined): number | undefined {
-  if (text === undefined) return undefined;
-  if (text === '0') return 0;
-  if (!/^(\d+(\.\d+)?(h|m|s|ms|us|µs|ns))+$/.test(text)) return undefined;
-  const parts = text.matchAll(/(\d+(?:\.\d+)?)(ms|us|µs|ns|h|m|s)/g);
-  return [...parts].reduce((sum, [, amount = '0', unit = 's']) => sum + Number(amount) * (UNIT_MS[unit] ?? 0), 0);
+/** A text that is not a duration counts as absent, as in the Cluster Autoscaler. */
+function scaleUpDelayMs(annotations: Readonly<Record<string, string>>): number | undefined {
+  const text = annotations[`${PREFIX}pod-scale-up-delay`];
+  return text === undefined ? undefined : parseDurationMs(text);
 }
