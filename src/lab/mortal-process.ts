@@ -3,7 +3,7 @@
  * or when a wait of its ends. Between two calls a process does nothing that the world could see, so these are all the moments
  * there are.
  */
-import type { Door, Visitor } from '../simulator/base/request-filter.ts';
+import type { RequestFilter, RequestInfo } from '../simulator/base/request-filter.ts';
 
 export interface Call {
   /** Counts from 1, over every life of the process. */
@@ -19,7 +19,7 @@ export type Moment = 'before' | 'after';
 /** Whether the process dies at this call; asked once for each. */
 export type Doom = (call: Call) => Moment | undefined;
 
-export class MortalDoor implements Door {
+export class MortalDoor implements RequestFilter {
   /** Requests of the cluster's that are never answered; zero again with a new life. */
   silenced = 0;
   #calls = 0;
@@ -27,7 +27,7 @@ export class MortalDoor implements Door {
   #death = Promise.withResolvers<undefined>();
   readonly #doom: Doom;
   readonly #onDeath: () => void;
-  readonly #doomed = new WeakSet<Visitor>();
+  readonly #doomed = new WeakSet<RequestInfo>();
 
   constructor(doom: Doom, onDeath: () => void) {
     this.#doom = doom;
@@ -39,14 +39,14 @@ export class MortalDoor implements Door {
     return this.#calls;
   }
 
-  admits(visitor: Visitor): boolean {
+  admits(visitor: RequestInfo): boolean {
     const moment = this.#dead ? undefined : this.#ask(kindOf(visitor), `${visitor.method} ${visitor.path}`);
     if (moment === 'before') this.#die();
     if (moment === 'after') this.#doomed.add(visitor);
     return this.#heard(visitor);
   }
 
-  answers(visitor: Visitor): boolean {
+  answers(visitor: RequestInfo): boolean {
     if (this.#doomed.has(visitor)) this.#die();
     return this.#heard(visitor);
   }
@@ -83,14 +83,14 @@ export class MortalDoor implements Door {
     this.#onDeath();
   }
 
-  #heard({ side }: Visitor): boolean {
+  #heard({ side }: RequestInfo): boolean {
     if (this.#dead && side === 'cluster') this.silenced++;
     return !this.#dead;
   }
 }
 
 /** Tokens are asked for by POST, and reviews of access, too: they change nothing. */
-function kindOf({ method, path }: Visitor): Call['kind'] {
+function kindOf({ method, path }: RequestInfo): Call['kind'] {
   if (method === 'GET' || method === 'HEAD' || /\/oauth2\/|selfsubject/.test(path)) return 'read';
   return 'write';
 }

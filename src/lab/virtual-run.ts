@@ -11,7 +11,7 @@ import type { DecisionJournal } from '../domain/ports/records.ts';
 import { defined } from '../lib/defined.ts';
 import { seededRandom } from '../lib/random.ts';
 import type { JournalEntry } from '../simulator/arm/http/journal.ts';
-import type { ArmKnobs } from '../simulator/arm/state/latencies.ts';
+import type { ArmLatencies } from '../simulator/arm/state/latencies.ts';
 import { VirtualSimClock } from '../simulator/base/sim-clock.ts';
 import type { WorldSpec } from '../simulator/base/world-spec.ts';
 import { startWorld, type World } from '../simulator/world.ts';
@@ -34,7 +34,7 @@ export interface VirtualRunInput {
   readonly flags?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
   /** Latencies of the emulated Azure that differ from the usual ones. */
-  readonly knobs?: Partial<ArmKnobs>;
+  readonly knobs?: Partial<ArmLatencies>;
   /** Receives every decision when it is made, also those of a loop that never ends. */
   readonly journal?: DecisionJournal;
   /** Receives every line that the daemon logs at level info and above. */

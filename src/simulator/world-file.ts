@@ -3,16 +3,16 @@
  * what is wrong is told in one sentence with the place where it stands.
  */
 import { AutoscalerError } from '../lib/errors.ts';
-import { type AmbientSettings, parseAmbient } from './arm/faults/background-actors.ts';
+import { type BackgroundActorOptions, parseBackgroundActorOptions } from './arm/faults/background-actors.ts';
 import { isJsonObject, type Json, type JsonObject } from './arm/http/json.ts';
-import { DEFAULT_KNOBS, type ArmKnobs } from './arm/state/latencies.ts';
+import { DEFAULT_LATENCIES, type ArmLatencies } from './arm/state/latencies.ts';
 import type { PoolSpec, WorldSpec } from './base/world-spec.ts';
 
 export interface WorldFile {
   /** Of the world: what is given replaces what the named world has. */
   readonly spec: Partial<Pick<WorldSpec, 'pools' | 'stock' | 'quota'>>;
-  readonly knobs: Partial<ArmKnobs>;
-  readonly ambient: AmbientSettings;
+  readonly knobs: Partial<ArmLatencies>;
+  readonly ambient: BackgroundActorOptions;
 }
 
 const KEYS = ['pools', 'stock', 'quota', 'knobs', 'ambient'];
@@ -21,7 +21,7 @@ const KEYS = ['pools', 'stock', 'quota', 'knobs', 'ambient'];
 export function parseWorldFile(document: Json | undefined): WorldFile {
   const whole = objectAt('the world file', document ?? {}, KEYS);
   const { pools, stock, quota } = whole;
-  const ambient = parseAmbient(whole['ambient'] ?? {});
+  const ambient = parseBackgroundActorOptions(whole['ambient'] ?? {});
   if (typeof ambient === 'string') throw wrong(`ambient: ${ambient}`);
   return {
     spec: {
@@ -108,9 +108,9 @@ function poolOf(place: string, entry: Json): PoolSpec {
 }
 
 /** Each knob is of the kind that its default is of. */
-function knobsOf(value: Json): Partial<ArmKnobs> {
-  const given = objectAt('knobs', value, Object.keys(DEFAULT_KNOBS));
-  for (const [name, usual] of Object.entries(DEFAULT_KNOBS)) {
+function knobsOf(value: Json): Partial<ArmLatencies> {
+  const given = objectAt('knobs', value, Object.keys(DEFAULT_LATENCIES));
+  for (const [name, usual] of Object.entries(DEFAULT_LATENCIES)) {
     const knob = given[name];
     if (knob === undefined) continue;
     const place = `knobs.${name}`;

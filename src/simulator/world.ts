@@ -2,11 +2,11 @@
  * A simulated AKS cluster: an ARM endpoint and a Kubernetes API over HTTPS, sharing one clock, one list of machines and
  * one judge of write safety. Clients know it only by what a client of the real thing is given: URLs, a CA, credentials.
  */
-import type { AmbientSettings } from './arm/faults/background-actors.ts';
+import type { BackgroundActorOptions } from './arm/faults/background-actors.ts';
 import { startArmEmulator, type ArmEmulator } from './arm/emulator.ts';
-import type { ArmKnobs } from './arm/state/latencies.ts';
+import type { ArmLatencies } from './arm/state/latencies.ts';
 import { startCluster, type SimCluster } from './cluster/cluster.ts';
-import type { Door } from './base/request-filter.ts';
+import type { RequestFilter } from './base/request-filter.ts';
 import type { SimClock } from './base/sim-clock.ts';
 import { createServerTls } from './base/tls.ts';
 import { ViolationLog, type Violation } from './base/write-safety.ts';
@@ -23,11 +23,11 @@ export interface WorldOptions {
   readonly armPort?: number;
   readonly kubePort?: number;
   /** What of the emulated Azure differs from the usual measure. */
-  readonly knobs?: Partial<ArmKnobs>;
+  readonly knobs?: Partial<ArmLatencies>;
   /** Actors of the emulated Azure that act by themselves. Default: none. */
-  readonly ambient?: AmbientSettings;
+  readonly ambient?: BackgroundActorOptions;
   /** Default: open. */
-  readonly door?: Door;
+  readonly door?: RequestFilter;
 }
 
 export interface World {

@@ -51,6 +51,24 @@ describe('azure: deleting machines', () => {
     expect(await remove(r, [2])).toMatchObject({ kind: 'refused', reason: expect.stringMatching(/1 of 3/) });
   });
 
+  it.each([
+    ['a healthy one, where failed ones would have to stand in for it', 5, [0, 1], [2], /1 of 3 .* not failed .* minimum of 3/],
+    ['a healthy and a failed one', 5, [0, 1], [0, 2], /1 of 3 .* not failed .* minimum of 3/],
+    ['a healthy one that the minimum does not need', 5, [0], [1], undefined],
+    ['the failed ones', 5, [0, 1], [0, 1], undefined],
+    ['a failed one, although too few are healthy already', 5, [0, 1, 2], [0], undefined],
+    ['failed ones, below the minimum', 4, [0, 1], [0, 1], /2 of 4 .* minimum of 3/],
+  ] as const)('the minimum is of instances that have not failed: removing %s', async (_name, capacity, failed, ids, refusal) => {
+    const r = await rig({ nodeGroups: [{ name: USER_POOL, min: 3, max: 10 }] });
+    open.push(r);
+    const set = r.arm.addSet(USER_POOL, capacity);
+    for (const id of failed.map(String)) set.machines.set(id, { ...set.machines.get(id)!, state: 'Failed', power: 'stopped' });
+    await r.azure.start(r.signal);
+    const expected = refusal === undefined ? { kind: 'accepted' } : { kind: 'refused', reason: expect.stringMatching(refusal) };
+    expect(await remove(r, ids)).toMatchObject(expected);
+    expect(posts(r)).toHaveLength(refusal === undefined ? 1 : 0);
+  });
+
   it('failed machines may go below the minimum', async () => {
     const { r } = await started(3, { nodeGroups: [{ name: USER_POOL, min: 3, max: 10 }] });
     expect(await remove(r, [0], true)).toMatchObject({ kind: 'accepted' });

@@ -2,7 +2,7 @@
 import * as fc from 'fast-check';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { AzureOptions } from '../../src/azure/arm/options.ts';
-import type { ArmKnobs } from '../../src/simulator/arm/state/latencies.ts';
+import type { ArmLatencies } from '../../src/simulator/arm/state/latencies.ts';
 import type { PoolSpec, WorldSpec } from '../../src/simulator/base/world-spec.ts';
 import { meet, part, SPEC, type Meeting } from '../azure/meeting.ts';
 
@@ -10,13 +10,13 @@ afterEach(part);
 
 const MINUTE = 60_000;
 const SIZE = 'Standard_E4s_v5';
-const UNLISTED: Partial<ArmKnobs> = { listFailedInstances: false };
+const UNLISTED: Partial<ArmLatencies> = { listFailedInstances: false };
 
 interface Change {
   readonly options?: Partial<AzureOptions>;
   readonly pool?: Partial<PoolSpec>;
   readonly left?: number;
-  readonly knobs?: Partial<ArmKnobs>;
+  readonly knobs?: Partial<ArmLatencies>;
 }
 
 /** One pool of two machines, up to ten, of a size of which so many are left; what cannot be had is in no list. */
@@ -218,7 +218,7 @@ describe('giving capacity back', () => {
 });
 
 /** Machines are in lists soon after they were made, or late. */
-const late = fc.constantFrom<Partial<ArmKnobs>>({}, { instanceVisible: { p50: 25_000, p95: 30_000 } });
+const late = fc.constantFrom<Partial<ArmLatencies>>({}, { instanceVisible: { p50: 25_000, p95: 30_000 } });
 
 /** Writes of ours that lowered the capacity; each directly after one of ours, or somebody else's wish was undone. */
 function lowered({ arm }: Meeting): number {

@@ -2,7 +2,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { placeOf, type MachineQuestion, type Place } from '../../src/azure/arm/instance-metadata.ts';
+import { findSubscriptionAndRegion, type MetadataDeps, type SubscriptionRegion } from '../../src/azure/arm/instance-metadata.ts';
 import { AutoscalerError } from '../../src/lib/errors.ts';
 import { startArmEmulator, type ArmEmulator } from '../../src/simulator/arm/emulator.ts';
 import { VirtualSimClock } from '../../src/simulator/base/sim-clock.ts';
@@ -27,7 +27,7 @@ function impatient() {
 }
 
 const NOWHERE = { subscriptionId: undefined, location: undefined };
-const placeOfMachine = (question: MachineQuestion): Promise<Place> => placeOf(NOWHERE, question);
+const placeOfMachine = (question: MetadataDeps): Promise<SubscriptionRegion> => findSubscriptionAndRegion(NOWHERE, question);
 const HERE = { subscriptionId: SPEC.subscriptionId, location: SPEC.location };
 
 const refused = async (work: Promise<unknown>): Promise<AutoscalerError> => {
@@ -36,31 +36,31 @@ const refused = async (work: Promise<unknown>): Promise<AutoscalerError> => {
   throw new Error('it was meant to be refused');
 };
 
-const ONE_SENTENCE = /^Cannot tell the subscription: azure\.subscriptionId \(ARM_SUBSCRIPTION_ID\) is not set, and [^\n]+; [^\n.]+\.$/;
+const ONE_SENTENCE = /^azure\.subscriptionId \(ARM_SUBSCRIPTION_ID\) is not set, and [^\n]+; [^\n]+ elsewhere\.$/;
 
-describe('the place of the machine', () => {
+describe('subscription and region from instance metadata', () => {
   it.each([
     ['subscription', { subscriptionId: 's', location: undefined }, { subscriptionId: 's', location: SPEC.location }],
     ['region', { subscriptionId: undefined, location: 'l' }, { subscriptionId: SPEC.subscriptionId, location: 'l' }],
-  ])('a %s that is configured stays, and the rest is asked for', async (_what, known, place) => {
-    expect(await placeOf(known, { endpoint, clock: impatient() })).toEqual(place);
+  ])('keeps a configured %s and reads the rest', async (_what, known, place) => {
+    expect(await findSubscriptionAndRegion(known, { endpoint, clock: impatient() })).toEqual(place);
   });
 
-  it('is asked of nobody when it is configured, and a region alone that is missing is said by its name', async () => {
+  it('reads nothing if both are configured, and names the region setting if only the region is missing', async () => {
     const nobody = { endpoint: 'http://127.0.0.1:1', clock: impatient() };
     const known = { subscriptionId: 's', location: 'l' };
-    expect(await placeOf(known, nobody)).toEqual(known);
-    const error = await refused(placeOf({ ...known, location: undefined }, nobody));
-    expect(error.message).toMatch(/^Cannot tell the region: azure\.location \(LOCATION\) is not set, and [^\n]+; [^\n.]+\.$/);
+    expect(await findSubscriptionAndRegion(known, nobody)).toEqual(known);
+    const error = await refused(findSubscriptionAndRegion({ ...known, location: undefined }, nobody));
+    expect(error.message).toMatch(/^azure\.location \(LOCATION\) is not set, and [^\n]+; [^\n]+ elsewhere\.$/);
   });
 
-  it('is the one that its metadata endpoint tells', async () => {
+  it('reads both from the metadata endpoint', async () => {
     const clock = impatient();
     expect(await placeOfMachine({ endpoint, clock })).toEqual(HERE);
     expect(clock.waits).toEqual([]);
   });
 
-  it('is asked for again while the endpoint is busy or renewed', async () => {
+  it('retries while the endpoint is busy or being updated', async () => {
     for (const [id, status] of [
       ['busy', 429],
       ['renewed', 410],
@@ -73,20 +73,20 @@ describe('the place of the machine', () => {
     expect(clock.waits).toEqual([1_000, 2_000, 4_000]);
   });
 
-  it('cannot be had from an endpoint that stays broken', async () => {
+  it('fails if the endpoint stays broken', async () => {
     arm.control.addFault({ id: 'broken', match: { pathGlob: '/metadata/instance/**' }, effect: { kind: 'answer', status: 503 } });
     const error = await refused(placeOfMachine({ endpoint, clock: impatient() }));
     arm.control.removeFault('broken');
     expect(error.kind).toBe('config');
     expect(error.message).toMatch(ONE_SENTENCE);
-    expect(error.message).toContain('answered 503');
+    expect(error.message).toContain('returned HTTP 503');
   });
 
   it.each([
-    { what: 'nobody listens', answer: undefined, says: 'does not answer' },
-    { what: 'it is another service', answer: '<html></html>', says: 'did not tell it' },
-    { what: 'it tells none', answer: '{"subscriptionId":""}', says: 'did not tell it' },
-  ])('is said in one sentence to be unknown when $what', async ({ answer, says }) => {
+    { what: 'the port is closed', answer: undefined, says: 'does not respond' },
+    { what: 'it is another service', answer: '<html></html>', says: 'did not return it' },
+    { what: 'the subscription is empty', answer: '{"subscriptionId":""}', says: 'did not return it' },
+  ])('fails with one sentence if $what', async ({ answer, says }) => {
     const server = createServer((_, response) => response.end(answer));
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const { port } = server.address() as AddressInfo;
@@ -101,7 +101,7 @@ describe('the place of the machine', () => {
     expect(clock.waits).toEqual([]);
   });
 
-  it('a process that is asked to end does not wait for it', async () => {
+  it('does not wait after the signal fired', async () => {
     const ended = AbortSignal.abort();
     expect((await refused(placeOfMachine({ endpoint, clock: impatient(), signal: ended }))).kind).toBe('cancelled');
   });

@@ -1,6 +1,6 @@
 /** The reader of the public price list against the emulated one, over HTTPS: pages, faults, and what stays when it fails. */
 import { afterEach, describe, expect, it } from 'vitest';
-import { PriceBook } from '../../src/azure/prices/price-cache.ts';
+import { PriceCache } from '../../src/azure/prices/price-cache.ts';
 import { RetailPriceClient } from '../../src/azure/prices/retail-prices-api.ts';
 import type { FaultEffect } from '../../src/simulator/arm/state/fault-rules.ts';
 import { createLog } from '../../src/telemetry/log.ts';
@@ -39,14 +39,14 @@ async function prepared(options: Options = {}) {
     clock,
   });
   const sizes = { now: options.sizes ?? [D4] };
-  const book = new PriceBook({
+  const book = new PriceCache({
     scope: { location, currency },
     refreshMs: DAY,
     clock,
     log: createLog('info', { write: (line) => void lines.push(line) }),
     read: (vmSize, signal) => client.read(vmSize, signal),
     sizes: () => sizes.now,
-    kept: {
+    stored: {
       read: () => Promise.resolve(kept.text),
       write: (text) => Promise.resolve(void (kept.text = text)),
     },

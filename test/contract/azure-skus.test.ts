@@ -1,7 +1,7 @@
 /** What the list of VM sizes does to groups: whole or not at all, without rebuilding what it did not change. */
 import { afterEach, describe, expect, it } from 'vitest';
 import type { SkuShare } from '../../src/azure/inventory/sku-agent.ts';
-import { writeSnapshot, buildCatalog } from '../../src/azure/sizes/sku-catalog.ts';
+import { writeCatalog, buildCatalog } from '../../src/azure/sizes/sku-catalog.ts';
 import { nodeGroupId } from '../../src/domain/ids.ts';
 import { CPU } from '../../src/domain/resources.ts';
 import { START_MS } from '../support/builders.ts';
@@ -152,7 +152,7 @@ describe('azure: the sizes of the region', () => {
   it('azure provider 143, caching 57: sizes kept from before serve a start without Azure; nothing else of them is believed', async () => {
     const scope = { subscriptionId: SUBSCRIPTION, location: 'westeurope' };
     const catalog = buildCatalog([size('Standard_D4s_v5', '4')], 'westeurope', START_MS - 86_400_000);
-    const text = writeSnapshot(catalog, scope).replace('{', `{"scaleSets":[{"name":"${USER_POOL}","capacity":9}],`);
+    const text = writeCatalog(catalog, scope).replace('{', `{"scaleSets":[{"name":"${USER_POOL}","capacity":9}],`);
     const skuShare: SkuShare = {
       latest: () => Promise.resolve({ epoch: 1, text }),
       claim: () => Promise.resolve(true),
@@ -180,7 +180,7 @@ describe('azure: the sizes of the region', () => {
 
   it('another process has read them already: no list of sizes at the start', async () => {
     const scope = { subscriptionId: SUBSCRIPTION, location: 'westeurope' };
-    const text = writeSnapshot(buildCatalog([size('Standard_D4s_v5', '4')], 'westeurope', START_MS - 1_000), scope);
+    const text = writeCatalog(buildCatalog([size('Standard_D4s_v5', '4')], 'westeurope', START_MS - 1_000), scope);
     const never = (): Promise<never> => Promise.reject(new Error('not needed'));
     const skuShare: SkuShare = { latest: () => Promise.resolve({ epoch: 1, text }), claim: never, release: never, publish: never };
     const r = await prepared({}, { skuShare });

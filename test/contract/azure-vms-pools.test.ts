@@ -346,11 +346,32 @@ describe('removing machines of a VMs pool', () => {
 
   it('azure provider 130: below the minimum, all in flight counted, is refused without a POST', async () => {
     const s = await stage(vmsWorld([vmsPool({ count: 4, min: 3 })]));
-    expect(await s.remove(SMALL_GROUP, [0, 1])).toMatchObject({ kind: 'refused', reason: expect.stringContaining('minimum is 3') });
+    expect(await s.remove(SMALL_GROUP, [0, 1])).toMatchObject({ kind: 'refused', reason: expect.stringMatching(/2 of 4 .* minimum of 3/) });
     expect(s.writes()).toEqual([]);
     const both = s.drive(Promise.all([s.remove(SMALL_GROUP, [0]), s.remove(SMALL_GROUP, [1])]));
     expect((await both).map(({ kind }) => kind)).toEqual(['accepted', 'refused']);
     expect(s.counts()).toEqual({ [SMALL]: 3 });
+    expect(s.violations.list()).toEqual([]);
+  });
+
+  it.each([
+    ['a healthy one, where failed ones would have to stand in for it', 3, 2, { running: 1 }, /1 of 3 .* not failed .* minimum of 3/],
+    ['a healthy and a failed one', 3, 2, { running: 1, failed: 1 }, /1 of 3 .* not failed .* minimum of 3/],
+    ['a healthy one that the minimum does not need', 4, 1, { running: 1 }, undefined],
+    ['the failed ones', 3, 2, { failed: 2 }, undefined],
+    ['a failed one, although too few are healthy already', 2, 3, { failed: 1 }, undefined],
+    ['failed ones, below the minimum', 2, 2, { failed: 2 }, /2 of 4 .* minimum of 3/],
+  ] as const)('the minimum is of instances that have not failed: removing %s', async (_name, healthy, failing, going, refusal) => {
+    const s = await stage(vmsWorld([vmsPool({ count: healthy, min: 3 })], { stock: { [`${SMALL}/0`]: 0 } }));
+    await s.increase(SMALL_GROUP, failing);
+    await s.pass(6 * 60_000);
+    const states = (s.group(SMALL_GROUP).instances ?? []).map(({ state }) => state);
+    expect(states.filter((state) => state === 'failed')).toHaveLength(failing);
+    const places = Object.entries(going).flatMap(([wanted, count]) =>
+      states.flatMap((state, place) => (state === wanted ? [place] : [])).slice(0, count),
+    );
+    const expected = refusal === undefined ? { kind: 'accepted' } : { kind: 'refused', reason: expect.stringMatching(refusal) };
+    expect(await s.remove(SMALL_GROUP, places)).toMatchObject(expected);
     expect(s.violations.list()).toEqual([]);
   });
 

@@ -10,8 +10,8 @@ import {
   UNINITIALIZED,
   zoneOf,
 } from '../../src/simulator/cluster/controllers/node-object.ts';
-import { DEFAULT_KNOBS } from '../../src/simulator/cluster/base/latencies.ts';
-import type { Machine, MachineChange, MachinePark } from '../../src/simulator/base/vm-feed.ts';
+import { DEFAULT_LATENCIES } from '../../src/simulator/cluster/base/latencies.ts';
+import type { SimulatedVm, VmChange, VmFeed } from '../../src/simulator/base/vm-feed.ts';
 import type { SimClock } from '../../src/simulator/base/sim-clock.ts';
 import type { WorldSpec } from '../../src/simulator/base/world-spec.ts';
 import { ApiError, MERGE, STRATEGIC, type ApiClient, type KubeObject } from './api-client.ts';
@@ -29,7 +29,7 @@ const PATIENCE_MS = 60_000;
 
 export interface KubeletsOptions {
   readonly api: ApiClient;
-  readonly machines: MachinePark;
+  readonly machines: VmFeed;
   readonly clock: SimClock;
   readonly spec: WorldSpec;
 }
@@ -85,7 +85,7 @@ export class Kubelets {
     for (const stop of this.#stops) stop();
   }
 
-  #onChange({ kind, machine }: MachineChange): void {
+  #onChange({ kind, machine }: VmChange): void {
     if (kind === 'delete-accepted') return;
     if (kind === 'running') {
       this.#run(`boot ${machine.hostName}`, () => this.#boot(machine, 1));
@@ -94,25 +94,25 @@ export class Kubelets {
     this.#alive.delete(machine.hostName);
     if (kind !== 'gone') return;
     // The cloud's node controller notices after a while that the machine is no more.
-    this.#later(DEFAULT_KNOBS.nodeDeleteMs, `delete node ${machine.hostName}`, () =>
+    this.#later(DEFAULT_LATENCIES.nodeDeleteMs, `delete node ${machine.hostName}`, () =>
       this.#must('DELETE', `/api/v1/nodes/${machine.hostName}`),
     );
   }
 
   /** `scale`: 0 for machines that have been up for long. */
-  async #boot(machine: Machine, scale: 0 | 1): Promise<void> {
+  async #boot(machine: SimulatedVm, scale: 0 | 1): Promise<void> {
     const { api, spec } = this.#options;
     if (this.#alive.has(machine.hostName)) return;
     const sequence = this.#sequence++;
     this.#alive.set(machine.hostName, sequence);
     const path = `/api/v1/nodes/${machine.hostName}`;
-    const draft = nodeDraft(machine, { spec, maxPods: DEFAULT_KNOBS.maxPods, nowMs: Date.now(), sequence });
+    const draft = nodeDraft(machine, { spec, maxPods: DEFAULT_LATENCIES.maxPods, nowMs: Date.now(), sequence });
     await this.#must('POST', '/api/v1/nodes', draft);
     await this.#must('POST', LEASES, this.#lease(machine.hostName));
     await this.#must('POST', '/apis/storage.k8s.io/v1/csinodes', csiNode(machine, await api.get(path)));
-    await this.#wait(DEFAULT_KNOBS.cloudInitMs * scale);
+    await this.#wait(DEFAULT_LATENCIES.cloudInitMs * scale);
     await until(`the cloud takes node ${machine.hostName} in`, () => this.#initialize(machine), PATIENCE_MS);
-    await this.#wait((DEFAULT_KNOBS.readyMs - DEFAULT_KNOBS.cloudInitMs) * scale);
+    await this.#wait((DEFAULT_LATENCIES.readyMs - DEFAULT_LATENCIES.cloudInitMs) * scale);
     if (!this.#alive.has(machine.hostName)) return;
     await this.#must('PATCH', `${path}/status`, { status: { conditions: liveConditions(true, Date.now()) } }, STRATEGIC);
     // The node controller takes the taints of not being ready away.
@@ -128,7 +128,7 @@ export class Kubelets {
   }
 
   /** What the cloud node controller adds: provider id, topology labels, and the end of its own taint. */
-  async #initialize(machine: Machine): Promise<boolean> {
+  async #initialize(machine: SimulatedVm): Promise<boolean> {
     const { api } = this.#options;
     const path = `/api/v1/nodes/${machine.hostName}`;
     const node = await api.get(path);
@@ -167,13 +167,13 @@ export class Kubelets {
     const { deletionTimestamp, deletionGracePeriodSeconds = 0, uid, annotations } = pod.metadata;
     if (deletionTimestamp !== undefined) {
       const asked = annotations?.[STOP_SECONDS_ANNOTATION];
-      const ms = asked === undefined ? DEFAULT_KNOBS.podStopMs : Number(asked) * 1000 * this.#options.clock.speed;
+      const ms = asked === undefined ? DEFAULT_LATENCIES.podStopMs : Number(asked) * 1000 * this.#options.clock.speed;
       // A shorter grace than before is a new order.
       this.#once(pod, `stop ${deletionTimestamp}`, Math.min(ms, deletionGracePeriodSeconds * 1000 * this.#options.clock.speed), () =>
         this.#must('DELETE', pathOf(pod), { gracePeriodSeconds: 0, preconditions: { uid } }),
       );
     } else if (pod.status.phase === 'Pending') {
-      this.#once(pod, 'start', DEFAULT_KNOBS.podStartMs, () =>
+      this.#once(pod, 'start', DEFAULT_LATENCIES.podStartMs, () =>
         this.#must('PATCH', `${pathOf(pod)}/status`, this.#runningStatus(pod), STRATEGIC),
       );
     }
@@ -252,13 +252,13 @@ export class Kubelets {
 }
 
 /** The kubelet labels its node with the topology that the disk driver tells. */
-function diskLabels(machine: Machine): Readonly<Record<string, string>> {
+function diskLabels(machine: SimulatedVm): Readonly<Record<string, string>> {
   const zone = zoneOf(machine);
   return { [DISK_ZONE]: zone === '0' ? '' : zone };
 }
 
 /** What the disk driver registers with the kubelet: where it is, and how many disks the size takes. */
-function csiNode({ hostName, dataDisks }: Machine, node: KubeObject | undefined): unknown {
+function csiNode({ hostName, dataDisks }: SimulatedVm, node: KubeObject | undefined): unknown {
   const driver = { name: DISK_DRIVER, nodeID: hostName, topologyKeys: [DISK_ZONE], allocatable: { count: dataDisks } };
   const owner = { apiVersion: 'v1', kind: 'Node', name: hostName, uid: node?.metadata.uid ?? '' };
   return {

@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { parseAllDocuments } from 'yaml';
 import { startArmEmulator, type ArmEmulator } from '../../src/simulator/arm/emulator.ts';
-import type { ArmKnobs } from '../../src/simulator/arm/state/latencies.ts';
+import type { ArmLatencies } from '../../src/simulator/arm/state/latencies.ts';
 import { realSimClock } from '../../src/simulator/base/sim-clock.ts';
 import { createServerTls } from '../../src/simulator/base/tls.ts';
 import { ViolationLog } from '../../src/simulator/base/write-safety.ts';
@@ -54,7 +54,7 @@ export interface WorldOptions {
   readonly plane: ControlPlane;
   readonly pools: readonly PoolSpec[];
   readonly spec?: Partial<WorldSpec>;
-  readonly knobs?: Partial<ArmKnobs>;
+  readonly knobs?: Partial<ArmLatencies>;
 }
 
 /** A control plane that knows the daemon's ServiceAccount and records what it asks for. */

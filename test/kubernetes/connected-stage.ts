@@ -11,7 +11,7 @@ import { seededRandom } from '../../src/lib/random.ts';
 import { ResourceNames } from '../../src/domain/resources.ts';
 import type { ClusterView } from '../../src/domain/observation.ts';
 import type { JournalEntry } from '../../src/simulator/cluster/http/server.ts';
-import type { Machine } from '../../src/simulator/base/vm-feed.ts';
+import type { SimulatedVm } from '../../src/simulator/base/vm-feed.ts';
 import { silentLog } from '../../src/telemetry/log.ts';
 import { createMetrics, type Metrics } from '../../src/telemetry/metrics.ts';
 import { clockOf } from '../../src/lab/process-clock.ts';
@@ -37,12 +37,12 @@ export interface ConnectedStage extends Stage {
   asked(verb: string, resource: string): readonly JournalEntry[];
 }
 
-export const WORKERS: readonly Machine[] = [aMachine('sys-1', { pool: 'system' }), aMachine('usr-1'), aMachine('usr-2')];
+export const WORKERS: readonly SimulatedVm[] = [aMachine('sys-1', { pool: 'system' }), aMachine('usr-1'), aMachine('usr-2')];
 
 const MOST_MS = 600_000;
 
 /** Starts a cluster whose nodes are up; nothing is connected to it yet. */
-export async function setConnectedStage(machines: readonly Machine[] = WORKERS): Promise<ConnectedStage> {
+export async function setConnectedStage(machines: readonly SimulatedVm[] = WORKERS): Promise<ConnectedStage> {
   const stage = await setStage(machines);
   const dir = await mkdtemp(join(tmpdir(), 'kubernetes-adapter-'));
   const kubeconfigPath = join(dir, 'kubeconfig');

@@ -38,7 +38,7 @@ describe('the ConfigMap of the priority expander', () => {
     await grow('second');
     expect([capacity(world, 'alpha'), capacity(world, 'beta')]).toEqual([1, 1]);
     expect(lines.filter((line) => line.includes('The pattern \\"gamma\\" of priority 50 matches no node group.'))).toHaveLength(1);
-    expect(lines.join()).toMatch(/The node group aks-alpha-\S+ is covered by no priority rule/);
+    expect(lines.join()).toMatch(/No priority rule covers the node group aks-alpha-\S+:/);
     world.world.cluster.apply(rules('50: [alpha\n'));
     await world.advance(SECOND);
     await grow('third');

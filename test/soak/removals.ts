@@ -3,12 +3,12 @@
  * that is no node, and is broken or had its time to become one.
  */
 import type { JournalEntry } from '../../src/simulator/arm/http/journal.ts';
-import type { MachineChange } from '../../src/simulator/base/vm-feed.ts';
+import type { VmChange } from '../../src/simulator/base/vm-feed.ts';
 import type { NodeObject } from '../../src/simulator/cluster/store/objects.ts';
 import type { VirtualRun } from '../support/virtual-world.ts';
 import { isReady, type Witness } from './judge.ts';
 
-type Removal = Extract<MachineChange, { readonly kind: 'delete-accepted' }>;
+type Removal = Extract<VmChange, { readonly kind: 'delete-accepted' }>;
 
 /** What the flags of a run promise, milliseconds. */
 export interface Patience {

@@ -1,8 +1,8 @@
 /** Makes a world, its workloads and its misfortunes out of a seed. Pure: the same seed makes the same scenario. */
 import { seededRandom, type Random } from '../../src/lib/random.ts';
-import type { AmbientSettings } from '../../src/simulator/arm/faults/background-actors.ts';
-import { CATALOGUE } from '../../src/simulator/arm/faults/incident-catalogue.ts';
-import type { ArmKnobs } from '../../src/simulator/arm/state/latencies.ts';
+import type { BackgroundActorOptions } from '../../src/simulator/arm/faults/background-actors.ts';
+import { INCIDENT_CATALOGUE } from '../../src/simulator/arm/faults/incident-catalogue.ts';
+import type { ArmLatencies } from '../../src/simulator/arm/state/latencies.ts';
 import type { WorldEvent } from '../../src/simulator/arm/faults/world-event.ts';
 import type { PoolSpec, WorldSpec } from '../../src/simulator/base/world-spec.ts';
 import { aPool, worldOf } from '../scenarios/support.ts';
@@ -41,8 +41,8 @@ export interface Scenario {
   /** What the flags promise. */
   readonly patience: Patience;
   /** Who acts by himself until the misfortunes end. */
-  readonly ambient: AmbientSettings;
-  readonly knobs: Partial<ArmKnobs>;
+  readonly ambient: BackgroundActorOptions;
+  readonly knobs: Partial<ArmLatencies>;
   /** Of the daemon's process, besides what leads it to this world. */
   readonly env?: Readonly<Record<string, string>>;
   /** Judgements that hold where nothing else explains what they forbid. */
@@ -164,7 +164,7 @@ function drawSteps(random: Random, stage: Stage): readonly TimedStep[] {
 function drawRestlessness(seed: number): Pick<Scenario, 'ambient' | 'knobs'> {
   const random = seededRandom(seed * 3_001 + 5);
   const every = (): { readonly everyMs: number } => ({ everyMs: whole(random, 120, 900) * SECOND });
-  const ambient: AmbientSettings = {
+  const ambient: BackgroundActorOptions = {
     ...(happens(random, 0.3) ? { reconcile: every() } : {}),
     ...(happens(random, 0.3) ? { evictions: { ...every(), fraction: oneOf(random, [0.3, 1]) } } : {}),
     ...(happens(random, 0.3) ? { foreignScaling: { ...every(), upTo: whole(random, 1, 3) } } : {}),
@@ -201,7 +201,7 @@ const SLOW_CREATE = 9;
 const CREATING_FOR_EVER = 10;
 
 function drawCatalogued(random: Random, { pools }: Stage, serial: number): Step {
-  const drawn = oneOf(random, [...CATALOGUE.keys()]);
+  const drawn = oneOf(random, [...INCIDENT_CATALOGUE.keys()]);
   const pool = oneOf(random, pools);
   const number = drawn === CREATING_FOR_EVER && isHeldByAks(pool) ? SLOW_CREATE : drawn;
   const match = {

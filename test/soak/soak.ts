@@ -4,7 +4,7 @@
  */
 import { asAutoscalerError } from '../../src/lib/errors.ts';
 import { seededRandom } from '../../src/lib/random.ts';
-import { CATALOGUE } from '../../src/simulator/arm/faults/incident-catalogue.ts';
+import { INCIDENT_CATALOGUE } from '../../src/simulator/arm/faults/incident-catalogue.ts';
 import type { ObjectDraft } from '../../src/simulator/cluster/store/objects.ts';
 import type { PoolSpec } from '../../src/simulator/base/world-spec.ts';
 import { budget, deployment } from '../scenarios/support.ts';
@@ -134,7 +134,7 @@ function addedPool(step: Step, pools: ReadonlyMap<string, PoolSpec>): PoolSpec |
   const made =
     name === undefined || vmSize === undefined
       ? undefined
-      : CATALOGUE.get(number)?.make({ pool: name, vmSize, zone: undefined, subnet: '', location: '' });
+      : INCIDENT_CATALOGUE.get(number)?.make({ pool: name, vmSize, zone: undefined, subnet: '', location: '' });
   return made !== undefined && 'event' in made && 'addPool' in made.event ? made.event.addPool : undefined;
 }
 

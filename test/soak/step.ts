@@ -1,5 +1,5 @@
 /** What happens in a soak run, and when. */
-import type { CatalogueOrder } from '../../src/simulator/arm/faults/raise-incident.ts';
+import type { IncidentRequest } from '../../src/simulator/arm/faults/raise-incident.ts';
 import type { Fault } from '../../src/simulator/arm/state/fault-rules.ts';
 import type { WorldEvent } from '../../src/simulator/arm/faults/world-event.ts';
 
@@ -7,7 +7,7 @@ export type Step =
   | { readonly kind: 'scale'; readonly workload: string; readonly replicas: number }
   | { readonly kind: 'fault'; readonly fault: Fault; readonly forMs: number }
   /** A number of the catalogue of misfortunes befalls a pool. */
-  | { readonly kind: 'catalogued'; readonly order: CatalogueOrder; readonly forMs: number }
+  | { readonly kind: 'catalogued'; readonly order: IncidentRequest; readonly forMs: number }
   | { readonly kind: 'event'; readonly event: WorldEvent }
   | { readonly kind: 'stock'; readonly vmSize: string; readonly zone: string; readonly count: number }
   | { readonly kind: 'quota'; readonly name: string; readonly limit: number }

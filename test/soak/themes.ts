@@ -1,7 +1,7 @@
 /** Short runs that each assault one guard of the daemon without pause, where the random ones come to every guard now and then. */
 import type { Random } from '../../src/lib/random.ts';
 import type { Fault, FaultEffect, FaultMatch } from '../../src/simulator/arm/state/fault-rules.ts';
-import type { ArmKnobs } from '../../src/simulator/arm/state/latencies.ts';
+import type { ArmLatencies } from '../../src/simulator/arm/state/latencies.ts';
 import type { WorldEvent } from '../../src/simulator/arm/faults/world-event.ts';
 import type { PoolSpec } from '../../src/simulator/base/world-spec.ts';
 import { aPool } from '../scenarios/support.ts';
@@ -23,7 +23,7 @@ const LISTS: readonly FaultMatch[] = [
 
 export interface Theme {
   readonly pools: readonly PoolSpec[];
-  readonly knobs?: Partial<ArmKnobs>;
+  readonly knobs?: Partial<ArmLatencies>;
   /** Draws what happens, besides the pods. */
   readonly assault: (random: Random, chaosMs: number) => readonly TimedStep[];
   /** `growing`: more pods at every step; `changing`: more or fewer. */

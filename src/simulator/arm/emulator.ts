@@ -3,27 +3,27 @@
  * good enough that the unmodified clients of Azure take it for the real thing. It knows nothing of Kubernetes; the
  * cluster side learns of machines through the park.
  */
-import { OPEN_DOOR, type Door } from '../base/request-filter.ts';
-import type { MachinePark } from '../base/vm-feed.ts';
+import { ALLOW_ALL, type RequestFilter } from '../base/request-filter.ts';
+import type { VmFeed } from '../base/vm-feed.ts';
 import type { SimClock } from '../base/sim-clock.ts';
 import type { ServerTls } from '../base/tls.ts';
 import type { ViolationLog } from '../base/write-safety.ts';
 import type { WorldSpec } from '../base/world-spec.ts';
-import type { AmbientSettings } from './faults/background-actors.ts';
+import type { BackgroundActorOptions } from './faults/background-actors.ts';
 import { createControl, type ArmControl } from './control/control.ts';
-import { answerControl, isControlPath } from './control/control-routes.ts';
-import { seededDraws } from './state/seeded-random.ts';
+import { handleControl, isControlPath } from './control/control-routes.ts';
+import { seededRandomOf } from './state/seeded-random.ts';
 import { FaultTable, type FaultEffect } from './state/fault-rules.ts';
 import { createGateway, parseBody } from './gateway.ts';
 import { Journal } from './http/journal.ts';
-import { DEFAULT_KNOBS, type ArmKnobs } from './state/latencies.ts';
+import { DEFAULT_LATENCIES, type ArmLatencies } from './state/latencies.ts';
 import { createListHistory, createFrozenLists } from './compute/stale-lists.ts';
 import type { ArmReply, ArmRequest } from './http/messages.ts';
-import { Occasions } from './state/request-counts.ts';
+import { RequestCounts } from './state/request-counts.ts';
 import { createPark } from './state/vm-feed-publisher.ts';
-import { plantPool } from './aks/create-agent-pool.ts';
+import { seedPool } from './aks/create-agent-pool.ts';
 import { listenPlainly, type Listening } from './identity/metadata-server.ts';
-import { listen, type RawRequest, type Sending } from './http/server.ts';
+import { listen, type RawRequest, type ResponseOptions } from './http/server.ts';
 import { Throttle } from './http/throttling.ts';
 import { createIdentity, type ArmClient } from './identity/tokens.ts';
 import { allVms, later, type ArmWorld } from './state/arm-state.ts';
@@ -37,19 +37,19 @@ export interface ArmEmulatorOptions {
   readonly violations: ViolationLog;
   /** Default: any free port. */
   readonly port?: number;
-  readonly knobs?: Partial<ArmKnobs>;
+  readonly knobs?: Partial<ArmLatencies>;
   /** Actors of the world that act by themselves. Default: none. */
-  readonly ambient?: AmbientSettings;
+  readonly ambient?: BackgroundActorOptions;
   /** Applications that may sign in. Default: any, with any secret. */
   readonly clients?: readonly ArmClient[];
   /** Default: open. */
-  readonly door?: Door;
+  readonly door?: RequestFilter;
 }
 
 export interface ArmEmulator {
   /** `https://localhost:<port>`: ARM endpoint and authority host in one. */
   readonly url: string;
-  readonly machines: MachinePark;
+  readonly machines: VmFeed;
   readonly control: ArmControl;
   /** Requests accepted and not yet answered. Those whose answer waits on the clock do not count: only time helps them. */
   pendingRequests(): number;
@@ -69,7 +69,7 @@ export interface ArmEmulator {
 export async function startArmEmulator(options: ArmEmulatorOptions): Promise<ArmEmulator> {
   const world = createWorld(options);
   for (const pool of options.spec.pools) {
-    const wrong = plantPool(world, pool);
+    const wrong = seedPool(world, pool);
     if (wrong !== undefined) throw new AutoscalerError({ kind: 'config' }, `The world makes no sense: ${wrong}.`);
   }
   world.lists = createListHistory(world);
@@ -80,12 +80,12 @@ export async function startArmEmulator(options: ArmEmulatorOptions): Promise<Arm
   control.setAmbient(options.ambient ?? {});
   const gateway = createGateway({ world, identity, faults, frozen });
   let controlSeq = 0;
-  const occasions = new Occasions();
-  const answer = (raw: RawRequest): Sending => {
+  const occasions = new RequestCounts();
+  const answer = (raw: RawRequest): ResponseOptions => {
     // What drives the stage is JSON, whatever a command line calls it (curl says it is a form).
     const body = parseBody(raw.text, isControlPath(raw.path) ? '' : (raw.headers['content-type'] ?? ''));
     const request: ArmRequest = { ...raw, seq: 0, occasion: '', params: {}, body, principal: identity.principalOf(raw.headers) };
-    if (isControlPath(raw.path)) return { reply: answerControl(control, { ...request, seq: ++controlSeq }), afterMs: 0, manner: 'whole' };
+    if (isControlPath(raw.path)) return { reply: handleControl(control, { ...request, seq: ++controlSeq }), afterMs: 0, manner: 'whole' };
     const seq = world.journal.nextSeq();
     const occasion = occasions.next(raw);
     const { reply, fault } = gateway.answer({ ...request, seq, occasion });
@@ -96,7 +96,7 @@ export async function startArmEmulator(options: ArmEmulatorOptions): Promise<Arm
     port: options.port ?? 0,
     answer,
     after: (ms, action) => later(world, ms, action),
-    door: options.door ?? OPEN_DOOR,
+    door: options.door ?? ALLOW_ALL,
   });
   let metadata: Listening | undefined;
   return {
@@ -120,13 +120,13 @@ export async function startArmEmulator(options: ArmEmulatorOptions): Promise<Arm
 }
 
 function createWorld({ spec, clock, violations, knobs }: ArmEmulatorOptions): ArmWorld {
-  const settings: ArmKnobs = { ...DEFAULT_KNOBS, ...knobs };
+  const settings: ArmLatencies = { ...DEFAULT_LATENCIES, ...knobs };
   let vms: () => readonly Vm[] = () => [];
   const world: ArmWorld = {
     spec,
     clock,
     knobs: settings,
-    draws: seededDraws(spec.seed),
+    draws: seededRandomOf(spec.seed),
     violations,
     journal: new Journal(settings.journalLimit),
     throttle: new Throttle(clock, settings.olderBudgetNames),
@@ -165,7 +165,7 @@ function delayOf(world: ArmWorld, occasion: string, fault: FaultEffect | undefin
   return usual + (fault?.kind === 'delay' ? fault.ms : 0);
 }
 
-function mannerOf(fault: FaultEffect | undefined): Sending['manner'] {
+function mannerOf(fault: FaultEffect | undefined): ResponseOptions['manner'] {
   if (fault?.kind === 'reset') return 'none';
   return fault?.kind === 'truncated-body' ? 'half' : 'whole';
 }

@@ -4,14 +4,14 @@
  */
 import { listScheduledEvents, startScheduledEvents } from './compute/spot-eviction.ts';
 import type { FrozenLists } from './compute/stale-lists.ts';
-import { springPoolAmbush } from './faults/concurrent-pool-writers.ts';
-import { springAmbush, scaleAsForeigner } from './faults/concurrent-writers.ts';
-import { answerUnder } from './faults/fault-responses.ts';
+import { applyPendingForeignPoolWrite } from './faults/concurrent-pool-writers.ts';
+import { applyPendingForeignWrite, scaleAsForeigner } from './faults/concurrent-writers.ts';
+import { respondUnderFaults } from './faults/fault-responses.ts';
 import { gatewayError } from './http/errors.ts';
 import { parseJson, type Json } from './http/json.ts';
 import type { ArmReply, ArmRequest, Trace } from './http/messages.ts';
 import { compileRoutes, routeLabel, type RouteMatch } from './http/router.ts';
-import { machineMetadata } from './identity/metadata-server.ts';
+import { instanceMetadata } from './identity/metadata-server.ts';
 import { refuseUnpermitted } from './identity/permissions.ts';
 import { type Identity, cloudMetadata } from './identity/tokens.ts';
 import { listRetailPrices } from './other/retail-prices.ts';
@@ -109,14 +109,14 @@ export function unknownRoute(request: ArmRequest): ArmReply {
 }
 
 /** What the server does with an answer: when to send it and how much of it. */
-export interface Delivery {
+export interface GatewayResponse {
   readonly reply: ArmReply;
   readonly fault: FaultEffect | undefined;
 }
 
 export interface Gateway {
   /** Whether the path belongs to Azure at all. `params` are filled by routing. */
-  answer(request: ArmRequest): Delivery;
+  answer(request: ArmRequest): GatewayResponse;
 }
 
 interface OpenRoute {
@@ -128,8 +128,8 @@ interface OpenRoute {
 /** Routes that need no token. */
 const OPEN_ROUTES: readonly OpenRoute[] = [
   { method: 'GET', template: '/metadata/endpoints', answer: (_identity, _world, request) => cloudMetadata(request) },
-  { method: 'GET', template: '/metadata/instance', answer: (_identity, world, request) => machineMetadata(world, request) },
-  { method: 'GET', template: '/metadata/instance/compute', answer: (_identity, world, request) => machineMetadata(world, request) },
+  { method: 'GET', template: '/metadata/instance', answer: (_identity, world, request) => instanceMetadata(world, request) },
+  { method: 'GET', template: '/metadata/instance/compute', answer: (_identity, world, request) => instanceMetadata(world, request) },
   { method: 'GET', template: '/api/retail/prices', answer: (_identity, world, request) => listRetailPrices(world, request) },
   { method: 'GET', template: '/metadata/identity/oauth2/token', answer: (identity, _world, request) => identity.metadataToken(request) },
   { method: 'GET', template: '/metadata/scheduledevents', answer: (_identity, world, request) => listScheduledEvents(world, request) },
@@ -157,14 +157,14 @@ const TRUTHFUL: ReadonlySet<FaultEffect['kind']> = new Set([
   'empty-page',
 ]);
 
-export interface GatewayParts {
+export interface GatewayDeps {
   readonly world: ArmWorld;
   readonly identity: Identity;
   readonly faults: FaultTable;
   readonly frozen: FrozenLists;
 }
 
-export function createGateway(parts: GatewayParts): Gateway {
+export function createGateway(parts: GatewayDeps): Gateway {
   return {
     answer: (bare) => {
       const open = findOpen(bare.method, bare.path);
@@ -177,7 +177,7 @@ export function createGateway(parts: GatewayParts): Gateway {
         return answerArm(parts, asked, { match: arm, set, fault });
       };
       const dateSkewMs = fault?.effect.kind === 'date-skew' ? fault.effect.ms : 0;
-      const told = withToll(parts.world, { fault, arm, request }, answerUnder(fault?.effect, request, plain));
+      const told = withToll(parts.world, { fault, arm, request }, respondUnderFaults(fault?.effect, request, plain));
       const reply = withCommonHeaders(parts.world, request, told, dateSkewMs);
       if (fault?.effect.kind === 'capacity-lag' && set !== undefined) showOldCapacity(parts.world, set, reply, fault.effect.ms);
       noteInJournal(parts.world, { request, reply, fault, pool: poolOf(request, set), match: open ?? arm });
@@ -201,7 +201,7 @@ function poolOf(request: ArmRequest, set: ScaleSet | undefined): string | undefi
   return set?.pool.name ?? request.params['pool'];
 }
 
-function meetFault({ world, faults }: GatewayParts, request: ArmRequest, set: ScaleSet | undefined): Fault | undefined {
+function meetFault({ world, faults }: GatewayDeps, request: ArmRequest, set: ScaleSet | undefined): Fault | undefined {
   return faults.meet({
     method: request.method,
     path: request.path,
@@ -257,7 +257,7 @@ interface Subject {
   readonly fault: Fault | undefined;
 }
 
-function answerArm(parts: GatewayParts, request: ArmRequest, { match, set, fault }: Subject): ArmReply {
+function answerArm(parts: GatewayDeps, request: ArmRequest, { match, set, fault }: Subject): ArmReply {
   const { world } = parts;
   const refusal = refuseAtGate(parts.identity, request) ?? (match === undefined ? unknownRoute(request) : refuseScope(world, request));
   if (refusal !== undefined || match === undefined) return refusal ?? unknownRoute(request);
@@ -294,12 +294,12 @@ function letOthersFirst(
 ): void {
   if (effect?.kind === 'racing-writer') scaleAsForeigner(world, set, { delta: effect.delta });
   const writes = request.method === 'PUT' || request.method === 'PATCH';
-  if (writes && request.params['name'] !== undefined && !request.principal.foreign) springAmbush(world, set);
+  if (writes && request.params['name'] !== undefined && !request.principal.foreign) applyPendingForeignWrite(world, set);
 }
 
 function letOthersFirstAtPool(world: ArmWorld, request: ArmRequest): void {
   const pool = request.method === 'PUT' && !request.principal.foreign ? findAgentPool(world, request.params['pool'] ?? '') : undefined;
-  if (pool !== undefined) springPoolAmbush(world, pool);
+  if (pool !== undefined) applyPendingForeignPoolWrite(world, pool);
 }
 
 function takeToll(world: ArmWorld, request: ArmRequest, route: Pick<Route, 'compute' | 'aks'>) {

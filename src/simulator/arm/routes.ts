@@ -8,7 +8,7 @@ import { actOnInstance, actOnInstances, putInstance, refuseUnsupported, type Act
 import type { ArmReply, ArmRequest } from './http/messages.ts';
 import { getSubnet, listAutoscaleSettings } from './state/neighbouring-resources.ts';
 import { listPermissions } from './identity/permissions.ts';
-import { answerOperation } from './compute/operations.ts';
+import { getOperation } from './compute/operations.ts';
 import { deleteScaleSet, getScaleSet, getScaleSetView, listScaleSets, patchScaleSet, putScaleSet } from './compute/scale-sets.ts';
 import { listSkus, listUsages } from './compute/skus.ts';
 import type { AksPolicyName, ComputePolicyName } from './http/throttling.ts';
@@ -93,9 +93,9 @@ export const ARM_ROUTES: readonly Route[] = [
   { method: 'POST', template: `${VMS}/{name}/simulateEviction`, answer: simulateVmEviction, compute: 'UpdateVM' },
   { method: 'GET', template: `${SUB}/${COMPUTE}/skus`, answer: listSkus },
   { method: 'GET', template: `${SUB}/${COMPUTE}/locations/{location}/usages`, answer: listUsages },
-  { method: 'GET', template: `${SUB}/${COMPUTE}/locations/{location}/operations/{id}`, answer: answerOperation, compute: 'GetOperation' },
-  { method: 'GET', template: `${SUB}/${AKS}/locations/{location}/operations/{id}`, answer: answerOperation },
-  { method: 'GET', template: `${SUB}/${AKS}/locations/{location}/operationresults/{id}`, answer: answerOperation },
+  { method: 'GET', template: `${SUB}/${COMPUTE}/locations/{location}/operations/{id}`, answer: getOperation, compute: 'GetOperation' },
+  { method: 'GET', template: `${SUB}/${AKS}/locations/{location}/operations/{id}`, answer: getOperation },
+  { method: 'GET', template: `${SUB}/${AKS}/locations/{location}/operationresults/{id}`, answer: getOperation },
   { method: 'GET', template: `${SUB}/${AKS}/managedClusters`, answer: listClusters },
   { method: 'GET', template: CLUSTERS, answer: listClusters },
   { method: 'GET', template: `${CLUSTERS}/{cluster}`, answer: getCluster },

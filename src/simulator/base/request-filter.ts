@@ -2,18 +2,18 @@
  * The door through which clients reach the world. A client may die between asking and hearing: what it asked has then happened
  * or not, and nobody is there for the answer. The world cannot tell, so who watches the door says it.
  */
-export interface Visitor {
+export interface RequestInfo {
   readonly side: 'arm' | 'cluster';
   readonly method: string;
   /** Without the query. */
   readonly path: string;
 }
 
-export interface Door {
+export interface RequestFilter {
   /** Asked before a request has any effect. false: it never arrives, and is never answered. */
-  admits(visitor: Visitor): boolean;
+  admits(visitor: RequestInfo): boolean;
   /** Asked once the effect of a request is there. false: the answer is never sent. */
-  answers(visitor: Visitor): boolean;
+  answers(visitor: RequestInfo): boolean;
 }
 
-export const OPEN_DOOR: Door = { admits: () => true, answers: () => true };
+export const ALLOW_ALL: RequestFilter = { admits: () => true, answers: () => true };

@@ -6,7 +6,7 @@
 /** `unknown`: the platform has lost sight of the machine. */
 export type PowerState = 'none' | 'unknown' | 'starting' | 'running' | 'stopping' | 'stopped' | 'deallocating' | 'deallocated';
 
-export interface Machine {
+export interface SimulatedVm {
   /** ARM id, in the spelling of creation. */
   readonly id: string;
   /** Host name, which is the node's name: lower case. */
@@ -29,28 +29,28 @@ export interface Machine {
   readonly power: PowerState;
 }
 
-export type MachineChange =
+export type VmChange =
   /** The operating system runs; a kubelet may register. */
-  | { readonly kind: 'running'; readonly machine: Machine }
-  | { readonly kind: 'stopped'; readonly machine: Machine }
+  | { readonly kind: 'running'; readonly machine: SimulatedVm }
+  | { readonly kind: 'stopped'; readonly machine: SimulatedVm }
   /** The VM is gone. */
-  | { readonly kind: 'gone'; readonly machine: Machine }
+  | { readonly kind: 'gone'; readonly machine: SimulatedVm }
   /** The platform has told the machine, by its metadata service, that it will be taken back, not before then. */
-  | { readonly kind: 'preempt-scheduled'; readonly machine: Machine; readonly notBeforeMs: number }
+  | { readonly kind: 'preempt-scheduled'; readonly machine: SimulatedVm; readonly notBeforeMs: number }
   /** A client's delete of these machines was accepted; they still run for a while. */
   | {
       readonly kind: 'delete-accepted';
-      readonly machine: Machine;
+      readonly machine: SimulatedVm;
       readonly principal: string;
       readonly createdMs: number;
       /** Its provisioning state until now. */
       readonly was: string;
     };
 
-export interface MachinePark {
-  list(): readonly Machine[];
+export interface VmFeed {
+  list(): readonly SimulatedVm[];
   /** Called synchronously at each change. Returns the way to stop. */
-  subscribe(listener: (change: MachineChange) => void): () => void;
+  subscribe(listener: (change: VmChange) => void): () => void;
 }
 
 /** AKS's rule for the label of the cluster: parentheses become dashes, 63 characters are left, and the last is one that may be. */

@@ -4,23 +4,23 @@
  * Must not know ARM, nor anything of the autoscaler: it is the oracle that the autoscaler is judged by.
  */
 import { AutoscalerError } from '../../lib/errors.ts';
-import { OPEN_DOOR, type Door } from '../base/request-filter.ts';
+import { ALLOW_ALL, type RequestFilter } from '../base/request-filter.ts';
 import type { SimClock } from '../base/sim-clock.ts';
 import type { ServerTls } from '../base/tls.ts';
-import type { MachinePark } from '../base/vm-feed.ts';
+import type { VmFeed } from '../base/vm-feed.ts';
 import type { WorldSpec } from '../base/world-spec.ts';
 import type { ViolationLog } from '../base/write-safety.ts';
 import type { ControllerContext } from './base/controller-context.ts';
-import { DEFAULT_KNOBS, type ClusterKnobs } from './base/latencies.ts';
+import { DEFAULT_LATENCIES, type ClusterLatencies } from './base/latencies.ts';
 import { startDaemonSets } from './controllers/daemon-sets.ts';
 import { startDeployments } from './controllers/deployments.ts';
-import { startGarbage } from './controllers/garbage-collector.ts';
-import { startPodWorkers } from './controllers/kubelet-pods.ts';
+import { startGarbageCollector } from './controllers/garbage-collector.ts';
+import { startKubeletPods } from './controllers/kubelet-pods.ts';
 import { startKubelets, type Kubelets } from './controllers/kubelets.ts';
 import { followMachine, startNodeLifecycle } from './controllers/node-lifecycle.ts';
-import { startBudgets } from './controllers/pod-disruption-budgets.ts';
+import { startDisruptionBudgets } from './controllers/pod-disruption-budgets.ts';
 import { startReplicaSets } from './controllers/replica-sets.ts';
-import { startVolumes } from './controllers/volume-controller.ts';
+import { startVolumeController } from './controllers/volume-controller.ts';
 import { ApiServer, type JournalEntry } from './http/server.ts';
 import { startScheduler } from './scheduler/scheduler.ts';
 import { seedCluster } from './seed.ts';
@@ -39,14 +39,14 @@ export function startControllers(context: ControllerContext): () => void {
     startReplicaSets(context),
     startDeployments(context),
     startDaemonSets(context),
-    startBudgets(context),
-    startGarbage(context),
-    startVolumes(context),
+    startDisruptionBudgets(context),
+    startGarbageCollector(context),
+    startVolumeController(context),
     startScheduler(context),
     startNodeLifecycle(context),
   ];
   const kubelets: Kubelets = startKubelets(context, (change) => followMachine(context, () => kubelets, change));
-  stops.push(startPodWorkers(context, kubelets), () => kubelets.stop());
+  stops.push(startKubeletPods(context, kubelets), () => kubelets.stop());
   return () => {
     for (const stop of stops) stop();
   };
@@ -56,17 +56,17 @@ export interface ClusterOptions {
   readonly spec: WorldSpec;
   readonly clock: SimClock;
   readonly tls: ServerTls;
-  readonly machines: MachinePark;
+  readonly machines: VmFeed;
   readonly violations: ViolationLog;
   /** The bearer token that every request must carry. */
   readonly token: string;
   /** Default: the system's choice. */
   readonly port?: number;
-  readonly knobs?: Partial<ClusterKnobs>;
+  readonly knobs?: Partial<ClusterLatencies>;
   /** Writers that are not judged. Default: those named `foreign...`, and AKS itself. */
   readonly isForeign?: (principal: string) => boolean;
   /** Default: open. */
-  readonly door?: Door;
+  readonly door?: RequestFilter;
 }
 
 /** What judges read. Every call gives the present state; objects are never changed in place. */
@@ -126,7 +126,7 @@ export interface SimCluster {
  * @throws AutoscalerError of kind `unavailable` when the port is taken.
  */
 export async function startCluster(options: ClusterOptions): Promise<SimCluster> {
-  const knobs: ClusterKnobs = { ...DEFAULT_KNOBS, ...options.knobs };
+  const knobs: ClusterLatencies = { ...DEFAULT_LATENCIES, ...options.knobs };
   const timers = createTimers(options.clock);
   const api = createApi(new ObjectStore(knobs.eventLogLimit), timers, options.spec.seed);
   const server = new ApiServer({
@@ -136,7 +136,7 @@ export async function startCluster(options: ClusterOptions): Promise<SimCluster>
     port: options.port ?? 0,
     watchKnobs: knobs,
     forbidden: new Set(options.spec.forbidden),
-    door: options.door ?? OPEN_DOOR,
+    door: options.door ?? ALLOW_ALL,
   });
   await server.listen();
   const stopControllers = startControllers({

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { KeptText } from '../../../src/domain/ports/stored-text.ts';
+import type { StoredText } from '../../../src/domain/ports/stored-text.ts';
 import { setConnectedStage, type ConnectedStage } from '../connected-stage.ts';
 
 let stage: ConnectedStage;
@@ -8,7 +8,7 @@ beforeEach(async () => {
 });
 afterEach(() => stage.stop());
 
-async function aText(): Promise<KeptText> {
+async function aText(): Promise<StoredText> {
   return (await stage.connect({ namespace: 'kube-system' })).kubernetes.keepText('learned', 'text');
 }
 const stored = (): unknown => stage.cluster.store.get('configmaps', 'kube-system', 'learned')?.['data'];

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { NodeObject, NodeTaint, PodObject, PodSpec, SpreadConstraint } from '../../../src/simulator/cluster/store/objects.ts';
-import { decide } from '../../../src/simulator/cluster/scheduler/scheduler.ts';
-import { seatOf, type Seat, requestsOf } from '../../../src/simulator/cluster/scheduler/node-filters.ts';
+import { scheduleOne } from '../../../src/simulator/cluster/scheduler/scheduler.ts';
+import { usageOf, type NodeUsage, requestsOf } from '../../../src/simulator/cluster/scheduler/node-filters.ts';
 
 interface NodeRest {
   readonly cpu?: string;
@@ -40,12 +40,12 @@ function pod(
   };
 }
 
-function room(...seats: readonly Seat[]): Parameters<typeof decide>[1] {
+function room(...seats: readonly NodeUsage[]): Parameters<typeof scheduleOne>[1] {
   return { seats, namespaceLabels: (namespace) => ({ name: namespace }), stored: { get: () => undefined, list: () => [] } };
 }
 
-function outcome(candidate: PodObject, ...seats: readonly Seat[]): string {
-  const decision = decide(candidate, room(...seats));
+function outcome(candidate: PodObject, ...seats: readonly NodeUsage[]): string {
+  const decision = scheduleOne(candidate, room(...seats));
   return decision.kind === 'bind' ? decision.seat.node.metadata.name : decision.message;
 }
 
@@ -106,7 +106,7 @@ describe('filters of one node', () => {
       "node(s) didn't have free ports for the requested pod ports",
     ],
   ])('%s', (_name, candidate, seat, present, reason) => {
-    const message = outcome(candidate, seatOf(seat, present));
+    const message = outcome(candidate, usageOf(seat, present));
     expect(message).toMatch(/^0\/1 nodes are available: 1 /);
     expect(message).toContain(`1 ${reason}`);
   });
@@ -135,11 +135,11 @@ describe('filters of one node', () => {
       [],
     ],
   ])('lets pass: %s', (_name, candidate, seat, present) => {
-    expect(outcome(candidate, seatOf(seat, present))).toBe('n');
+    expect(outcome(candidate, usageOf(seat, present))).toBe('n');
   });
 
   it('lets a node selector term without requirements match nothing', () => {
-    expect(outcome(pod('p', nodeAffinity({})), seatOf(node('n'), []))).toContain("didn't match Pod's node affinity/selector");
+    expect(outcome(pod('p', nodeAffinity({})), usageOf(node('n'), []))).toContain("didn't match Pod's node affinity/selector");
   });
 
   function nodeAffinity(term: object): Partial<PodSpec> {
@@ -149,7 +149,7 @@ describe('filters of one node', () => {
 
 describe('the sentence of failure', () => {
   it('counts reasons over nodes as kube-scheduler does', () => {
-    const seats = [seatOf(node('a', { cpu: '1' }), []), seatOf(node('b', { cpu: '1' }), []), seatOf(node('c', { taints: [TAINT] }), [])];
+    const seats = [usageOf(node('a', { cpu: '1' }), []), usageOf(node('b', { cpu: '1' }), []), usageOf(node('c', { taints: [TAINT] }), [])];
     expect(outcome(pod('p', { cpu: '2' }), ...seats)).toBe(
       '0/3 nodes are available: 1 node(s) had untolerated taint {k: v}, 2 Insufficient cpu. ' +
         'preemption: 0/3 nodes are available: 1 Preemption is not helpful for scheduling, 2 No preemption victims found for incoming pod.',
@@ -157,7 +157,7 @@ describe('the sentence of failure', () => {
   });
 
   it('counts every missing resource of a node', () => {
-    expect(outcome(pod('p', { cpu: '9', resources: { memory: '99Gi' } }), seatOf(node('a'), []))).toContain(
+    expect(outcome(pod('p', { cpu: '9', resources: { memory: '99Gi' } }), usageOf(node('a'), []))).toContain(
       '1 Insufficient cpu, 1 Insufficient memory.',
     );
   });
@@ -169,19 +169,20 @@ describe('the sentence of failure', () => {
 
 describe('choice', () => {
   it('takes the node with the least in use', () => {
-    expect(outcome(pod('p'), seatOf(node('a'), [pod('x', { cpu: '2' })]), seatOf(node('b'), [pod('y', { cpu: '1' })]))).toBe('b');
+    expect(outcome(pod('p'), usageOf(node('a'), [pod('x', { cpu: '2' })]), usageOf(node('b'), [pod('y', { cpu: '1' })]))).toBe('b');
   });
   it('breaks ties by name', () => {
-    expect(outcome(pod('p'), seatOf(node('b'), []), seatOf(node('a'), []))).toBe('a');
+    expect(outcome(pod('p'), usageOf(node('b'), []), usageOf(node('a'), []))).toBe('a');
   });
   it('avoids soft taints before it looks at load', () => {
     const soft = node('a', { taints: [{ key: 'DeletionCandidateOfClusterAutoscaler', value: '1', effect: 'PreferNoSchedule' }] });
-    expect(outcome(pod('p'), seatOf(soft, []), seatOf(node('b'), [pod('y', { cpu: '2' })]))).toBe('b');
+    expect(outcome(pod('p'), usageOf(soft, []), usageOf(node('b'), [pod('y', { cpu: '2' })]))).toBe('b');
   });
 });
 
 describe('topology spread', () => {
-  const zone = (name: string, value: string, ...pods: readonly PodObject[]): Seat => seatOf(node(name, { labels: { zone: value } }), pods);
+  const zone = (name: string, value: string, ...pods: readonly PodObject[]): NodeUsage =>
+    usageOf(node(name, { labels: { zone: value } }), pods);
   const spread = (rest: Partial<SpreadConstraint> = {}): Partial<PodSpec> => ({
     topologySpreadConstraints: [
       { topologyKey: 'zone', maxSkew: 1, whenUnsatisfiable: 'DoNotSchedule', labelSelector: { matchLabels: { app: 'x' } }, ...rest },
@@ -193,11 +194,11 @@ describe('topology spread', () => {
     expect(outcome(pod('p', spread()), zone('a', '1', pod('x')), zone('b', '2', other, other, other))).toBe('b');
   });
   it('refuses a node beyond the skew with the words of kube-scheduler', () => {
-    const full = seatOf(node('b', { cpu: '1', labels: { zone: '2' } }), [other]);
+    const full = usageOf(node('b', { cpu: '1', labels: { zone: '2' } }), [other]);
     expect(outcome(pod('p', spread()), zone('a', '1', pod('x')), full)).toContain("1 node(s) didn't match pod topology spread constraints");
   });
   it('refuses a node without the label', () => {
-    expect(outcome(pod('p', spread()), seatOf(node('a'), []))).toContain('(missing required label)');
+    expect(outcome(pod('p', spread()), usageOf(node('a'), []))).toContain('(missing required label)');
   });
   it('takes too few domains as a minimum of zero', () => {
     expect(outcome(pod('p', spread({ minDomains: 2 })), zone('a', '1', pod('x')))).toContain('topology spread');
@@ -212,7 +213,7 @@ describe('topology spread', () => {
     expect(outcome(pod('p', own), zone('a', '1', pod('x'), pod('y')), zone('b', '2'))).toContain('topology spread');
   });
   it('does not count tainted domains when told to honour taints', () => {
-    const tainted = seatOf(node('b', { labels: { zone: '2' }, taints: [TAINT] }), []);
+    const tainted = usageOf(node('b', { labels: { zone: '2' }, taints: [TAINT] }), []);
     expect(outcome(pod('p', spread()), zone('a', '1', pod('x')), tainted)).toContain('topology spread');
     expect(outcome(pod('p', spread({ nodeTaintsPolicy: 'Honor' })), zone('a', '1', pod('x')), tainted)).toBe('a');
   });
@@ -230,8 +231,8 @@ describe('topology spread', () => {
 });
 
 describe('inter-pod affinity', () => {
-  const host = (name: string, ...pods: readonly PodObject[]): Seat =>
-    seatOf(node(name, { labels: { zone: name === 'c' ? '2' : '1' } }), pods);
+  const host = (name: string, ...pods: readonly PodObject[]): NodeUsage =>
+    usageOf(node(name, { labels: { zone: name === 'c' ? '2' : '1' } }), pods);
   const term = (
     app: string,
     topologyKey = 'kubernetes.io/hostname',
@@ -249,7 +250,7 @@ describe('inter-pod affinity', () => {
   });
   const elsewhere = (candidate: PodObject): PodObject => ({ ...candidate, metadata: { ...candidate.metadata, namespace: 'elsewhere' } });
 
-  it.each<[string, PodObject, readonly Seat[], string]>([
+  it.each<[string, PodObject, readonly NodeUsage[], string]>([
     ['anti-affinity over hosts', pod('p', anti(term('x'))), [host('a', pod('x')), host('b')], 'b'],
     ['anti-affinity over zones', pod('p', anti(term('x', 'zone'))), [host('a', pod('x')), host('b'), host('c')], 'c'],
     [
@@ -266,7 +267,7 @@ describe('inter-pod affinity', () => {
     expect(outcome(candidate, ...seats)).toBe(expected);
   });
 
-  it.each<[string, PodObject, readonly Seat[], string]>([
+  it.each<[string, PodObject, readonly NodeUsage[], string]>([
     ['anti-affinity', pod('p', anti(term('x'))), [host('a', pod('x'))], "1 node(s) didn't match pod anti-affinity rules"],
     [
       'a resident',

@@ -1,6 +1,6 @@
 /** A cluster in virtual time with machines that the test makes and unmakes, and a plain HTTPS client for it. */
 import { Agent, request } from 'undici';
-import type { Machine, MachineChange, MachinePark } from '../../../src/simulator/base/vm-feed.ts';
+import type { SimulatedVm, VmChange, VmFeed } from '../../../src/simulator/base/vm-feed.ts';
 import { startCluster, type ClusterOptions, type SimCluster } from '../../../src/simulator/cluster/cluster.ts';
 import type { ObjectDraft, PodSpec } from '../../../src/simulator/cluster/store/objects.ts';
 import { VirtualSimClock } from '../../../src/simulator/base/sim-clock.ts';
@@ -28,7 +28,7 @@ export const SPEC: WorldSpec = {
   ],
 };
 
-export function aMachine(hostName: string, rest: Partial<Machine> = {}): Machine {
+export function aMachine(hostName: string, rest: Partial<SimulatedVm> = {}): SimulatedVm {
   return {
     id: `/subscriptions/s/resourceGroups/rg/${hostName}`,
     hostName,
@@ -50,24 +50,24 @@ export function aMachine(hostName: string, rest: Partial<Machine> = {}): Machine
 }
 
 /** A park that changes when the test says so. */
-export class TestPark implements MachinePark {
-  readonly #listeners = new Set<(change: MachineChange) => void>();
-  readonly #machines = new Map<string, Machine>();
+export class TestPark implements VmFeed {
+  readonly #listeners = new Set<(change: VmChange) => void>();
+  readonly #machines = new Map<string, SimulatedVm>();
 
-  constructor(machines: readonly Machine[]) {
+  constructor(machines: readonly SimulatedVm[]) {
     for (const machine of machines) this.#machines.set(machine.hostName, machine);
   }
 
-  list(): readonly Machine[] {
+  list(): readonly SimulatedVm[] {
     return [...this.#machines.values()];
   }
 
-  subscribe(listener: (change: MachineChange) => void): () => void {
+  subscribe(listener: (change: VmChange) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
-  boot(machine: Machine): void {
+  boot(machine: SimulatedVm): void {
     this.#machines.set(machine.hostName, machine);
     this.tell({ kind: 'running', machine });
   }
@@ -80,7 +80,7 @@ export class TestPark implements MachinePark {
     this.tell({ kind, machine });
   }
 
-  tell(change: MachineChange): void {
+  tell(change: VmChange): void {
     for (const listener of this.#listeners) listener(change);
   }
 }
@@ -182,7 +182,7 @@ function readLines(body: AsyncIterable<Buffer>): Pick<OpenWatch, 'next'> {
 const tls = createServerTls(Date.now());
 
 /** Starts a cluster with the given machines running; what AKS puts there is up when this returns. */
-export async function setStage(machines: readonly Machine[] = [], rest: Partial<ClusterOptions> = {}): Promise<Stage> {
+export async function setStage(machines: readonly SimulatedVm[] = [], rest: Partial<ClusterOptions> = {}): Promise<Stage> {
   const clock = new VirtualSimClock(START_MS);
   const park = new TestPark(machines);
   const violations = new ViolationLog();

@@ -6,7 +6,7 @@ import { pick, type JsonObject } from '../http/json.ts';
 import { deallocate, start } from '../compute/vm-lifecycle.ts';
 import { beginOperation } from '../compute/operations.ts';
 import { AKS_PRINCIPAL } from '../http/principals.ts';
-import { pickVictims, acceptRemoval, affordable, livingVms, setKey, writeCapacity } from '../compute/set-capacity.ts';
+import { pickInstancesToRemove, acceptRemoval, affordable, livingVms, setKey, writeCapacity } from '../compute/set-capacity.ts';
 import { noteSetChange } from '../state/world-events-journal.ts';
 import { capacityOf, type AgentPool, type ArmWorld, type ScaleSet } from '../state/arm-state.ts';
 import type { Vm } from '../state/vm.ts';
@@ -15,20 +15,20 @@ function isParked({ power }: Vm): boolean {
   return power === 'deallocated' || power === 'deallocating';
 }
 
-export function parksMachines(properties: JsonObject): boolean {
+export function deallocatesMachines(properties: JsonObject): boolean {
   return pick(properties, 'scaleDownMode') === 'Deallocate';
 }
 
 /** The capacity of a set as the provider counts it. */
 export function standing(pool: AgentPool, set: ScaleSet): number {
-  const parked = parksMachines(pool.properties) ? livingVms(set).filter(isParked).length : 0;
+  const parked = deallocatesMachines(pool.properties) ? livingVms(set).filter(isParked).length : 0;
   return capacityOf(set) - parked;
 }
 
 /** Parks what is too much; starts what is parked, and orders only what is missing then. */
-export function parkDownTo(world: ArmWorld, set: ScaleSet, goal: number): void {
+export function deallocateDownTo(world: ArmWorld, set: ScaleSet, goal: number): void {
   const up = livingVms(set).filter((vm) => !isParked(vm));
-  for (const vm of pickVictims(set, up, up.length - goal)) move(world, set, { vm, why: 'park' });
+  for (const vm of pickInstancesToRemove(set, up, up.length - goal)) move(world, set, { vm, why: 'park' });
   const startable = livingVms(set).filter(({ power }) => power === 'deallocated');
   const woken = startable.slice(0, Math.max(0, goal - up.length));
   for (const vm of woken) move(world, set, { vm, why: 'unpark' });
@@ -53,7 +53,7 @@ function move(world: ArmWorld, set: ScaleSet, { vm, why }: { readonly vm: Vm; re
 }
 
 /** A pool goes back to deleting: whatever is parked goes. */
-export function removeParked(world: ArmWorld, set: ScaleSet): void {
+export function removeDeallocated(world: ArmWorld, set: ScaleSet): void {
   const vms = livingVms(set).filter(isParked);
   if (vms.length === 0) return;
   const before = capacityOf(set);

@@ -13,7 +13,7 @@ import { limitsOf } from '../state/agent-pool-limits.ts';
 import { poolNotFound, refuseWhileBusy } from './agent-pool-validation.ts';
 import { acceptRemoval } from '../compute/set-capacity.ts';
 import { noteSetChange } from '../state/world-events-journal.ts';
-import { judgeRemoval } from '../state/write-safety-rules.ts';
+import { checkRemoval } from '../state/write-safety-rules.ts';
 import { capacityOf, type AgentPool, type ArmWorld, type Operation } from '../state/arm-state.ts';
 import type { Vm } from '../state/vm.ts';
 
@@ -71,7 +71,7 @@ function judgeNamedBySize(world: ArmWorld, pool: AgentPool, vms: readonly Vm[], 
   for (const [size, ofSize] of Map.groupBy(vms, (vm) => vm.vmSize)) {
     const left = manualScale(pool.properties).find((entry) => entry.size.toLowerCase() === size.toLowerCase())?.count ?? 0;
     const owner = { name: `${pool.name}/${size}`, min: limitsOf(pool.spec, pool.properties).min };
-    judgeRemoval(world, owner, { principal, vms: ofSize, capacityAfter: left, named: true });
+    checkRemoval(world, owner, { principal, vms: ofSize, capacityAfter: left, named: true });
   }
 }
 

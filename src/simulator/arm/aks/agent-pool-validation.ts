@@ -6,7 +6,7 @@ import { param, type ArmReply, type ArmRequest } from '../http/messages.ts';
 import { clusterId } from '../state/resource-names.ts';
 import { growthTo } from '../compute/set-capacity.ts';
 import { findVmSize } from '../state/vm-sizes.ts';
-import { quotaShortage, type Want } from '../state/stock-and-quota.ts';
+import { quotaShortage, type StockRequest } from '../state/stock-and-quota.ts';
 import type { AgentPool, ArmWorld } from '../state/arm-state.ts';
 import type { Vm } from '../state/vm.ts';
 
@@ -111,9 +111,9 @@ function refuseQuota(world: ArmWorld, pool: AgentPool | undefined, properties: J
   return aksError(400, 'ErrCode_InsufficientVCPUQuota', message);
 }
 
-function wantsOf(world: ArmWorld, pool: AgentPool | undefined, properties: JsonObject): readonly Want[] {
+function wantsOf(world: ArmWorld, pool: AgentPool | undefined, properties: JsonObject): readonly StockRequest[] {
   const spot = (pool?.spec.priority ?? properties['scaleSetPriority']) === 'Spot';
-  const of = (vmSize: string, count: number): Want => ({ vmSize, spot, count });
+  const of = (vmSize: string, count: number): StockRequest => ({ vmSize, spot, count });
   if (pool === undefined || isVmsPool(pool)) {
     const manual = manualScale(properties).map(({ size, count }) =>
       of(size, count - (pool === undefined ? 0 : vmsOfSize(pool, size).length)),

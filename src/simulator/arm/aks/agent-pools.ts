@@ -20,15 +20,15 @@ import { beginOperation, endOperation, operationHeaders } from '../compute/opera
 import { clusterId } from '../state/resource-names.ts';
 import { answerPage } from '../http/paging.ts';
 import { isIdle, poolNotFound, refuseCondition, refuseProperties, refuseWhileBusy, staleTag, vmsOfSize } from './agent-pool-validation.ts';
-import { breedPool, uprootPool } from './create-agent-pool.ts';
+import { createPool, removePool } from './create-agent-pool.ts';
 import { specOfNew } from './agent-pool-spec.ts';
 import { limitsOf } from '../state/agent-pool-limits.ts';
-import { parksMachines, removeParked, standing } from './agent-pool-deallocation.ts';
+import { deallocatesMachines, removeDeallocated, standing } from './agent-pool-deallocation.ts';
 import { powerChange, refusePower, wantedOf } from './agent-pool-power.ts';
 import { copyCountToSet, copyTagsToSet } from './reconcile-scale-set.ts';
 import { AKS_PRINCIPAL } from '../http/principals.ts';
 import { growPool } from '../compute/create-vm.ts';
-import { judgeManualScale, judgePoolSize, judgeRemoval, noteRead } from '../state/write-safety-rules.ts';
+import { checkManualScale, checkPoolSize, checkRemoval, noteRead } from '../state/write-safety-rules.ts';
 import { later, type AgentPool, type ArmWorld, type Operation, type ScaleSet } from '../state/arm-state.ts';
 import type { Vm } from '../state/vm.ts';
 import { defined } from '../../../lib/defined.ts';
@@ -111,7 +111,7 @@ function foundAgentPool(world: ArmWorld, request: ArmRequest): ArmReply {
   if (typeof spec === 'string') return aksError(400, 'InvalidParameter', spec);
   const refusal = refuseProperties(world, undefined, { ...properties, count: spec.count });
   if (refusal !== undefined) return refusal;
-  const { pool, pending } = breedPool(world, spec, properties);
+  const { pool, pending } = createPool(world, spec, properties);
   const operation = beginPoolOperation(world, pool, { principal: request.principal, pending });
   return {
     status: 201,
@@ -130,7 +130,7 @@ export function deleteAgentPool(world: ArmWorld, request: ArmRequest): ArmReply 
   const { principal } = request;
   const vms = [...(setOf(world, pool) ?? pool).vms.values()];
   const living = vms.filter((vm) => vm.provisioningState !== 'Deleting');
-  judgeRemoval(
+  checkRemoval(
     world,
     { name: pool.name, min: limitsOf(pool.spec, pool.properties).min },
     { principal, vms: living, capacityAfter: 0, named: false },
@@ -138,7 +138,7 @@ export function deleteAgentPool(world: ArmWorld, request: ArmRequest): ArmReply 
   pool.provisioningState = 'Deleting';
   pool.etagCounter++;
   for (const vm of living) takeDown(world, vm, { forced: false, principal: principal.clientId });
-  const operation = beginPoolOperation(world, pool, { principal, pending: vms, atEnd: () => uprootPool(world, pool) });
+  const operation = beginPoolOperation(world, pool, { principal, pending: vms, atEnd: () => removePool(world, pool) });
   return {
     status: 202,
     headers: operationHeaders(world, request, operation, 'action'),
@@ -163,18 +163,18 @@ export function acceptPool(world: ArmWorld, pool: AgentPool, next: JsonObject, p
   const before = poolSize(pool);
   const scaleBefore = manualScale(pool.properties);
   const tagsBefore = pickObject(pool.properties, 'tags');
-  const parked = parksMachines(pool.properties);
+  const parked = deallocatesMachines(pool.properties);
   const power = powerChange(pool.properties, next);
   pool.properties = next;
   pool.etagCounter++;
   const after = poolSize(pool);
-  if (isVmsPool(pool)) judgeManualScale(world, pool, { principal, before: scaleBefore, after: manualScale(next) });
-  else judgePoolSize(world, { name: pool.name, max: limitsOf(pool.spec, next).max }, { principal, before, after });
+  if (isVmsPool(pool)) checkManualScale(world, pool, { principal, before: scaleBefore, after: manualScale(next) });
+  else checkPoolSize(world, { name: pool.name, max: limitsOf(pool.spec, next).max }, { principal, before, after });
   pool.provisioningState = power ?? (after === before ? 'Updating' : 'Scaling');
   if (isVmsPool(pool)) return convergeVms(world, pool, principal);
   copyTagsToSet(world, pool, tagsBefore);
   const set = setOf(world, pool);
-  if (set !== undefined && parked && !parksMachines(next)) removeParked(world, set);
+  if (set !== undefined && parked && !deallocatesMachines(next)) removeDeallocated(world, set);
   // Whatever an operation of the provider is about, it ends with the capacity that the provider counts.
   copyCountToSet(world, pool, principal);
   return beginPoolOperation(world, pool, { principal, pending: movingIn(world, pool) });
@@ -195,7 +195,7 @@ function convergeVms(world: ArmWorld, pool: AgentPool, principal: Principal): Op
     const living = vmsOfSize(pool, size);
     for (let count = living.length; count < goal; count++) touched.push(growPool(world, pool, size));
     const victims = living.slice(goal);
-    judgeRemoval(
+    checkRemoval(
       world,
       { name: `${pool.name}/${size}`, min: limitsOf(pool.spec, pool.properties).min },
       { principal, vms: victims, capacityAfter: goal, named: false },

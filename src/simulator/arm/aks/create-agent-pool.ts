@@ -4,25 +4,25 @@ import { manualScale, propertiesOfPool, sizesOf } from '../state/agent-pool-docu
 import type { JsonObject } from '../http/json.ts';
 import { vanish } from '../compute/vm-lifecycle.ts';
 import { withCapacity } from '../compute/scale-set-document.ts';
-import { plantScaleSet } from '../compute/create-scale-set.ts';
+import { seedScaleSet } from '../compute/create-scale-set.ts';
 import { setKey } from '../compute/set-capacity.ts';
 import { findVmSize } from '../state/vm-sizes.ts';
 import { quotaShortage } from '../state/stock-and-quota.ts';
-import { growPool, growSet, plantInPool } from '../compute/create-vm.ts';
+import { growPool, growSet, seedInPool } from '../compute/create-vm.ts';
 import type { AgentPool, ArmWorld, ScaleSet } from '../state/arm-state.ts';
 import type { Vm } from '../state/vm.ts';
 
 /** Makes a pool with its machines running. @returns what is wrong with it, or undefined. */
-export function plantPool(world: ArmWorld, spec: PoolSpec): string | undefined {
+export function seedPool(world: ArmWorld, spec: PoolSpec): string | undefined {
   const unknown = sizesOf(spec).find(({ vmSize }) => findVmSize(vmSize) === undefined);
   if (unknown !== undefined) return `pool "${spec.name}" wants the unknown size "${unknown.vmSize}"`;
   const twice = namedTwice(sizesOf(spec).map(({ vmSize }) => vmSize));
   if (twice !== undefined) return `pool "${spec.name}" has the size "${twice}" twice`;
   if (world.agentPools.has(spec.name.toLowerCase())) return `there is a pool "${spec.name}" already`;
-  const set = spec.kind === 'vms-pool' ? undefined : plantScaleSet(world, spec);
+  const set = spec.kind === 'vms-pool' ? undefined : seedScaleSet(world, spec);
   const pool = emptyPool(world, spec, set);
   for (const { vmSize, count } of set === undefined ? sizesOf(spec) : [])
-    for (let made = 0; made < count; made++) plantInPool(world, pool, vmSize);
+    for (let made = 0; made < count; made++) seedInPool(world, pool, vmSize);
   // At the world's start nobody listens yet and the list is read instead; later a kubelet must learn of its machine.
   for (const vm of [...pool.vms.values(), ...(set?.vms.values() ?? [])]) world.park.tell({ kind: 'running', vm });
   return undefined;
@@ -36,7 +36,7 @@ function namedTwice(names: readonly string[]): string | undefined {
 /** A pool that appears while the world runs: quota holds for it as for anyone. @returns what is wrong with it, or undefined. */
 export function addPool(world: ArmWorld, spec: PoolSpec): string | undefined {
   const vms = sizesOf(spec).map(({ vmSize, count }) => ({ vmSize, count, spot: spec.priority === 'Spot' }));
-  return quotaShortage(world, vms) === undefined ? plantPool(world, spec) : `the quota has no room for pool "${spec.name}"`;
+  return quotaShortage(world, vms) === undefined ? seedPool(world, spec) : `the quota has no room for pool "${spec.name}"`;
 }
 
 function emptyPool(world: ArmWorld, spec: PoolSpec, set: ScaleSet | undefined): AgentPool {
@@ -57,13 +57,13 @@ function emptyPool(world: ArmWorld, spec: PoolSpec, set: ScaleSet | undefined): 
 }
 
 /** A pool that a client asked for: it is there at once, its machines are `pending`. */
-export function breedPool(
+export function createPool(
   world: ArmWorld,
   spec: PoolSpec,
   properties: JsonObject,
 ): { readonly pool: AgentPool; readonly pending: readonly Vm[] } {
   const sizes = spec.kind === 'vms-pool' ? manualScale(properties) : [];
-  const set = spec.kind === 'vms-pool' ? undefined : plantScaleSet(world, { ...spec, count: 0 });
+  const set = spec.kind === 'vms-pool' ? undefined : seedScaleSet(world, { ...spec, count: 0 });
   const pool = emptyPool(world, spec, set);
   pool.properties = { ...pool.properties, ...properties };
   pool.provisioningState = 'Creating';
@@ -76,7 +76,7 @@ export function breedPool(
 }
 
 /** Removes a pool with everything in it, at once. */
-export function uprootPool(world: ArmWorld, pool: AgentPool): undefined {
+export function removePool(world: ArmWorld, pool: AgentPool): undefined {
   const set = pool.setKey === undefined ? undefined : world.sets.get(pool.setKey);
   for (const vm of [...pool.vms.values(), ...(set?.vms.values() ?? [])]) vanish(world, vm);
   if (pool.setKey !== undefined) world.sets.delete(pool.setKey);

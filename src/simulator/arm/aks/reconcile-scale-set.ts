@@ -3,12 +3,12 @@ import { isDeepStrictEqual } from 'node:util';
 import { pickObject, type JsonObject } from '../http/json.ts';
 import type { Principal } from '../http/messages.ts';
 import { limitsOf } from '../state/agent-pool-limits.ts';
-import { parkDownTo, parksMachines } from './agent-pool-deallocation.ts';
+import { deallocateDownTo, deallocatesMachines } from './agent-pool-deallocation.ts';
 import { isStopped, wantedOf } from './agent-pool-power.ts';
 import { AKS_PRINCIPAL } from '../http/principals.ts';
 import { acceptModel, affordable, writeCapacity } from '../compute/set-capacity.ts';
 import { noteSetChange } from '../state/world-events-journal.ts';
-import { judgeRemoval } from '../state/write-safety-rules.ts';
+import { checkRemoval } from '../state/write-safety-rules.ts';
 import { capacityOf, type AgentPool, type ArmWorld } from '../state/arm-state.ts';
 
 /** A pool's tags are its set's, beside those that the provider keeps on it. */
@@ -29,8 +29,8 @@ export function copyTagsToSet(world: ArmWorld, pool: AgentPool, before: JsonObje
 export function copyCountToSet(world: ArmWorld, pool: AgentPool, principal: Principal): void {
   const set = pool.setKey === undefined ? undefined : world.sets.get(pool.setKey);
   const goal = wantedOf(world, pool);
-  if (set !== undefined && parksMachines(pool.properties) && !isStopped(world, pool)) {
-    parkDownTo(world, set, goal);
+  if (set !== undefined && deallocatesMachines(pool.properties) && !isStopped(world, pool)) {
+    deallocateDownTo(world, set, goal);
     return;
   }
   if (set === undefined || capacityOf(set) === goal || !affordable(world, set, goal)) return;
@@ -40,5 +40,5 @@ export function copyCountToSet(world: ArmWorld, pool: AgentPool, principal: Prin
   noteSetChange(world, set, { why: 'rpReconcile', principal: AKS_PRINCIPAL, before, opId: id });
   const vms = [...living].filter((vm) => vm.provisioningState === 'Deleting');
   const { min } = limitsOf(pool.spec, pool.properties);
-  judgeRemoval(world, { name: pool.name, min }, { principal, vms, capacityAfter: goal, named: false });
+  checkRemoval(world, { name: pool.name, min }, { principal, vms, capacityAfter: goal, named: false });
 }

@@ -7,7 +7,7 @@ import { type ArmWorld, capacityOf, etagText, type ScaleSet } from '../state/arm
 import { isLocation, scaleSetId } from '../state/resource-names.ts';
 import { quotaShortage } from '../state/stock-and-quota.ts';
 import { findVmSize } from '../state/vm-sizes.ts';
-import { growSet, plantInSet } from './create-vm.ts';
+import { growSet, seedInSet } from './create-vm.ts';
 import { beginOperation, operationHeaders } from './operations.ts';
 import { extraFor } from './overprovisioning.ts';
 import { modelOfPool, renderSet } from './scale-set-document.ts';
@@ -18,7 +18,7 @@ import { setKey } from './set-capacity.ts';
 const MAX_INSTANCES = 1_000;
 const MAX_IN_ONE_PLACEMENT_GROUP = 100;
 
-export interface Asking {
+export interface SizeRequest {
   readonly name: string;
   readonly zones: readonly string[];
   /** The model asks for more than before. */
@@ -27,7 +27,7 @@ export interface Asking {
   readonly growth: number;
 }
 
-export function refuseModelSize(world: ArmWorld, model: JsonObject, { name, zones, isRaise, growth }: Asking): ArmReply | undefined {
+export function refuseModelSize(world: ArmWorld, model: JsonObject, { name, zones, isRaise, growth }: SizeRequest): ArmReply | undefined {
   const { location } = world.spec;
   const capacity = pick(model, 'sku', 'capacity');
   const vmSize = pickText(model, 'sku', 'name') ?? '';
@@ -52,9 +52,9 @@ function isWithheld({ restricted }: ArmWorld, vmSize: string, zones: readonly st
 }
 
 /** The set that AKS keeps for a pool, with its machines running as if they had always been there. */
-export function plantScaleSet(world: ArmWorld, pool: PoolSpec): ScaleSet {
+export function seedScaleSet(world: ArmWorld, pool: PoolSpec): ScaleSet {
   const set = emptySet(world, pool, modelOfPool(world.spec, pool, world.clock.now()));
-  for (let count = 0; count < pool.count; count++) plantInSet(world, set);
+  for (let count = 0; count < pool.count; count++) seedInSet(world, set);
   return set;
 }
 
@@ -79,7 +79,7 @@ function emptySet(world: ArmWorld, pool: PoolSpec, model: JsonObject): ScaleSet 
 }
 
 /** A PUT on a name that does not exist: 201, and the machines begin to come. */
-export function foundScaleSet(world: ArmWorld, request: ArmRequest): ArmReply {
+export function createScaleSet(world: ArmWorld, request: ArmRequest): ArmReply {
   const { body } = request;
   const pool = poolOfBody(param(request, 'name'), body);
   if (!isJsonObject(body) || pool === undefined) {

@@ -12,12 +12,12 @@ import { withCapacity } from './scale-set-document.ts';
 import { stockKey } from '../state/stock-and-quota.ts';
 
 /** Adds one machine to a set, at rest and running, as if it had always been there. */
-export function plantInSet(world: ArmWorld, set: ScaleSet): Vm {
+export function seedInSet(world: ArmWorld, set: ScaleSet): Vm {
   return plant(world, nextInSet(world, set), set.vms);
 }
 
 /** Adds one machine to a VMs-type pool, at rest and running. */
-export function plantInPool(world: ArmWorld, pool: AgentPool, vmSize: string): Vm {
+export function seedInPool(world: ArmWorld, pool: AgentPool, vmSize: string): Vm {
   return plant(world, nextInPool(world, pool, vmSize), pool.vms);
 }
 
@@ -37,7 +37,7 @@ export function growSet(world: ArmWorld, set: ScaleSet, count: number, extra = 0
     const vm = nextInSet(world, set);
     set.vms.set(vm.key, vm);
     vm.surplus = index >= count;
-    if (extra > 0) vm.brood = { members: members.add(vm) };
+    if (extra > 0) vm.batch = { members: members.add(vm) };
     return vm;
   });
   const refused = balanceRefused(world, set, born);
@@ -69,7 +69,7 @@ export function growPool(world: ArmWorld, pool: AgentPool, vmSize: string): Vm {
 }
 
 function onRefused(world: ArmWorld, set: ScaleSet, vm: Vm): void {
-  if (vm.brood !== undefined) return;
+  if (vm.batch !== undefined) return;
   if (world.knobs.listFailedInstances && !world.knobs.rollbackOnFail) return;
   if (world.knobs.rollbackOnFail) {
     const before = capacityOf(set);
@@ -88,11 +88,11 @@ function nextInSet(world: ArmWorld, set: ScaleSet): Vm {
   if (set.kind === 'flexible') {
     const name = `${set.name}_${world.draws.hex(`${set.resourceId}|${number}`, 8)}`;
     const identity = { key: name.toLowerCase(), name, hostName, resourceId: virtualMachineId(world.spec, name) };
-    return newborn(world, { ...identity, kind: 'flexible', pool: set.pool, vmSize: sizeOf(set), zone });
+    return newVm(world, { ...identity, kind: 'flexible', pool: set.pool, vmSize: sizeOf(set), zone });
   }
   const key = String(number);
   const identity = { key, name: `${set.name}_${key}`, hostName, resourceId: `${set.resourceId}/virtualMachines/${key}` };
-  return newborn(world, { ...identity, kind: 'uniform', pool: set.pool, vmSize: sizeOf(set), zone });
+  return newVm(world, { ...identity, kind: 'uniform', pool: set.pool, vmSize: sizeOf(set), zone });
 }
 
 function lowestFree(set: ScaleSet): number {
@@ -105,7 +105,7 @@ function nextInPool(world: ArmWorld, pool: AgentPool, vmSize: string): Vm {
   const name = `aks-${pool.name}-${nameSuffix(world.spec)}-vm${pool.nextVm++}`;
   const zone = emptiestZone(pool.spec.zones, [...pool.vms.values()]);
   const identity = { key: name, name, hostName: name, resourceId: virtualMachineId(world.spec, name) };
-  return newborn(world, { ...identity, kind: 'standalone', pool: pool.spec, vmSize: findVmSize(vmSize)?.name ?? vmSize, zone });
+  return newVm(world, { ...identity, kind: 'standalone', pool: pool.spec, vmSize: findVmSize(vmSize)?.name ?? vmSize, zone });
 }
 
 interface Identity {
@@ -119,7 +119,7 @@ interface Identity {
   readonly zone: string | undefined;
 }
 
-function newborn(world: ArmWorld, identity: Identity): Vm {
+function newVm(world: ArmWorld, identity: Identity): Vm {
   const now = world.clock.now();
   const visibleAfter = world.draws.latency(`${identity.resourceId}|visible`, world.knobs.instanceVisible);
   return {
@@ -134,10 +134,10 @@ function newborn(world: ArmWorld, identity: Identity): Vm {
     holdsStock: false,
     surplus: false,
     uncounted: false,
-    brood: undefined,
+    batch: undefined,
     own: {},
     etag: 1,
-    fate: 0,
+    generation: 0,
   };
 }
 

@@ -39,7 +39,7 @@ export function actOnInstances(name: ActionName) {
     withNamed(world, request, (set, { vms, all }) => {
       const guarded = vms.find((vm) => name !== 'start' && protectionOf(vm).fromActions);
       if (guarded !== undefined && !all) return refuseProtected(guarded);
-      return act(world, request, name, { set, vms: vms.filter((vm) => vm !== guarded) });
+      return applyAction(world, request, name, { set, vms: vms.filter((vm) => vm !== guarded) });
     });
 }
 
@@ -47,13 +47,14 @@ export function actOnInstances(name: ActionName) {
 export function actOnInstance(name: ActionName) {
   return (world: ArmWorld, request: ArmRequest): ArmReply => {
     const set = setOf(world, request);
-    if (set !== undefined && param(request, 'instance') === '*') return act(world, request, name, { set, vms: [...set.vms.values()] });
-    return withInstance(world, request, (owner, vm) => act(world, request, name, { set: owner, vms: [vm] }));
+    if (set !== undefined && param(request, 'instance') === '*')
+      return applyAction(world, request, name, { set, vms: [...set.vms.values()] });
+    return withInstance(world, request, (owner, vm) => applyAction(world, request, name, { set: owner, vms: [vm] }));
   };
 }
 
 /** Does it and answers 202, or refuses all of it. `set` undefined: VMs without one. */
-export function act(
+export function applyAction(
   world: ArmWorld,
   request: ArmRequest,
   name: ActionName,

@@ -50,7 +50,7 @@ export function beginOperation(world: ArmWorld, start: OperationStart): Operatio
 }
 
 /** A machine came to rest, well or with a failure: every operation that waited for it hears. */
-export function machineAtRest(world: ArmWorld, vm: Vm, failure?: OperationFailure): void {
+export function isInstanceIdle(world: ArmWorld, vm: Vm, failure?: OperationFailure): void {
   for (const operation of world.operations.values()) {
     if (!operation.pending.delete(vm.resourceId)) continue;
     if (failure !== undefined) operation.failures.push(failure);
@@ -129,7 +129,7 @@ export function operationHeaders(
 }
 
 /** Operations are remembered for a while after their end, then forgotten with a 404. */
-export function answerOperation(world: ArmWorld, request: ArmRequest): ArmReply {
+export function getOperation(world: ArmWorld, request: ArmRequest): ArmReply {
   const operation = world.operations.get(param(request, 'id'));
   if (operation === undefined || isForgotten(world, operation)) {
     return armError(404, 'NotFound', 'The entity was not found in this Azure location.');

@@ -18,9 +18,9 @@ export function extraFor(set: ScaleSet, growth: number): number {
  * Who goes, now that another member came to rest: everyone beyond the wanted number, the unwell first, once enough are well or
  * none is on its way. undefined: it is not decided yet. Marks of surplus move to those who go.
  */
-export function settleBrood({
+export function settleOverprovisioned({
   members,
-}: NonNullable<Vm['brood']>): { readonly leaving: readonly Vm[]; readonly staying: readonly Vm[] } | undefined {
+}: NonNullable<Vm['batch']>): { readonly leaving: readonly Vm[]; readonly staying: readonly Vm[] } | undefined {
   const living = [...members].filter((vm) => vm.provisioningState !== 'Deleting');
   const wanted = living.filter((vm) => !vm.surplus).length;
   const well = living.filter((vm) => vm.provisioningState === 'Succeeded');

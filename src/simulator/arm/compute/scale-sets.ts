@@ -7,7 +7,7 @@ import { param, type ArmReply, type ArmRequest } from '../http/messages.ts';
 import { extensionState, statusCodes } from './instance-document.ts';
 import { armTime, beginOperation, operationHeaders } from './operations.ts';
 import { answerPage } from '../http/paging.ts';
-import { refuseModelSize, foundScaleSet } from './create-scale-set.ts';
+import { refuseModelSize, createScaleSet } from './create-scale-set.ts';
 import { refuseByCondition } from '../http/preconditions.ts';
 import { limitsOf } from '../state/agent-pool-limits.ts';
 import { isForced, refuseForce } from './instance-protection.ts';
@@ -15,7 +15,7 @@ import { applyBody, renderSet } from './scale-set-document.ts';
 import { acceptModel, growthTo, setKey } from './set-capacity.ts';
 import { takeDown, vanish } from './vm-lifecycle.ts';
 import { capacityOf, etagText, findSet, type ArmWorld, type Listed, type ScaleSet } from '../state/arm-state.ts';
-import { judgeRemoval, noteRead } from '../state/write-safety-rules.ts';
+import { checkRemoval, noteRead } from '../state/write-safety-rules.ts';
 import { compareBy } from '../../../lib/comparison.ts';
 import { defined } from '../../../lib/defined.ts';
 
@@ -85,7 +85,7 @@ export function putScaleSet(world: ArmWorld, request: ArmRequest): ArmReply {
   const set = setOf(world, request);
   if (set !== undefined) return writeScaleSet(world, request, set);
   const refusal = refuseByCondition(request, undefined);
-  return refusal ?? foundScaleSet(world, request);
+  return refusal ?? createScaleSet(world, request);
 }
 
 export function patchScaleSet(world: ArmWorld, request: ArmRequest): ArmReply {
@@ -164,7 +164,7 @@ export function deleteScaleSet(world: ArmWorld, request: ArmRequest): ArmReply {
   if (refusal !== undefined) return refusal;
   set.provisioningState = 'Deleting';
   const living = [...set.vms.values()].filter((vm) => vm.provisioningState !== 'Deleting');
-  judgeRemoval(
+  checkRemoval(
     world,
     { name: set.name, min: limitsOf(set.pool, set.document).min },
     { principal: request.principal, vms: living, capacityAfter: 0, named: false },

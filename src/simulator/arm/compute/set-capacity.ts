@@ -10,7 +10,7 @@ import { type ScaleSet, capacityOf, sizeOf, type ArmWorld, type Operation } from
 import { quotaShortage } from '../state/stock-and-quota.ts';
 import type { Vm } from '../state/vm.ts';
 import { noteSetChange } from '../state/world-events-journal.ts';
-import { minimumFor, judgeCapacityWrite, judgeRemoval, noteDelete } from '../state/write-safety-rules.ts';
+import { minimumFor, checkCapacityWrite, checkRemoval, noteDelete } from '../state/write-safety-rules.ts';
 import { growSet } from './create-vm.ts';
 import { protectionOf } from './instance-protection.ts';
 import { beginOperation, preemptScaling } from './operations.ts';
@@ -24,7 +24,7 @@ import { takeDown } from './vm-lifecycle.ts';
  * By the set's policy: zones are kept balanced first, then the highest instance id goes, or the newest, or the oldest. Protected
  * machines stay, so that there may be fewer than asked.
  */
-export function pickVictims(set: ScaleSet, living: readonly Vm[], count: number): readonly Vm[] {
+export function pickInstancesToRemove(set: ScaleSet, living: readonly Vm[], count: number): readonly Vm[] {
   const rest = living.filter((vm) => !protectionOf(vm).fromScaleIn).toSorted(orderOf(set));
   const stay = living.filter((vm) => protectionOf(vm).fromScaleIn);
   const victims: Vm[] = [];
@@ -75,7 +75,7 @@ export function acceptModel(world: ArmWorld, set: ScaleSet, next: JsonObject, { 
   const before = capacityOf(set);
   const wanted = pick(next, 'sku', 'capacity');
   const after = typeof wanted === 'number' ? wanted : before;
-  judgeCapacityWrite(world, set, { principal, before, after, conditional });
+  checkCapacityWrite(world, set, { principal, before, after, conditional });
   preemptScaling(world, setKey(set));
   set.document = next;
   set.etag++;
@@ -106,9 +106,9 @@ function converge(world: ArmWorld, set: ScaleSet, goal: number, principal: Princ
     return 0;
   }
   const excess = livingVms(set).length - goal;
-  const victims = pickVictims(set, livingVms(set), excess);
+  const victims = pickInstancesToRemove(set, livingVms(set), excess);
   const forced = pick(set.document, 'properties', 'scaleInPolicy', 'forceDeletion') === true;
-  judgeRemoval(
+  checkRemoval(
     world,
     { name: set.name, min: limitsOf(set.pool, set.document).min },
     { principal, vms: victims, capacityAfter: goal, named: false },
@@ -140,7 +140,7 @@ export function acceptRemoval(world: ArmWorld, set: ScaleSet, { vms, forced, pri
   const fresh = vms.filter((vm) => vm.provisioningState !== 'Deleting');
   const before = capacityOf(set);
   const after = Math.max(0, before - fresh.filter((vm) => !vm.surplus).length);
-  judgeRemoval(world, { name: set.name, min: minimumFor(set, principal) }, { principal, vms: fresh, capacityAfter: after, named });
+  checkRemoval(world, { name: set.name, min: minimumFor(set, principal) }, { principal, vms: fresh, capacityAfter: after, named });
   if (fresh.length > 0) {
     noteDelete(set, principal);
     showOldCapacity(world, set, before);

@@ -39,7 +39,7 @@ export function evict(world: ArmWorld, pool: Evicted, eviction: Eviction): void 
   const chosen = instanceIds === undefined ? running.slice(0, wanted) : running.filter((vm) => instanceIds.includes(vm.key));
   const policy = eviction.policy ?? policyOf(world, pool);
   for (const [index, vm] of chosen.entries()) {
-    const noticeMs = world.draws.latency(`evict|${vm.resourceId}|${vm.fate}`, world.knobs.evictionNotice);
+    const noticeMs = world.draws.latency(`evict|${vm.resourceId}|${vm.generation}`, world.knobs.evictionNotice);
     const startMs = chosen.length < 2 ? 0 : (overMs * index) / (chosen.length - 1);
     if (startMs === 0) announce(world, vm, { noticeMs, policy });
     else later(world, startMs, () => announce(world, vm, { noticeMs, policy }));
@@ -61,7 +61,7 @@ function announce(world: ArmWorld, vm: Vm, { noticeMs, policy }: Notice): void {
   if (!isThere(world, vm)) return;
   const isSpot = vm.pool.priority === 'Spot';
   const notBeforeMs = world.clock.now() + noticeMs / world.clock.speed;
-  const event = { id: world.draws.guid(`event|${vm.resourceId}|${vm.fate}`), vm, notBeforeMs };
+  const event = { id: world.draws.guid(`event|${vm.resourceId}|${vm.generation}`), vm, notBeforeMs };
   if (isSpot) {
     world.scheduledEvents.set(event.id, event);
     world.eventIncarnation++;
@@ -111,11 +111,11 @@ export function simulateEviction(world: ArmWorld, request: ArmRequest): ArmReply
   const set = setOf(world, request);
   if (set === undefined) return notFound(world, request);
   const vm = set.vms.get(param(request, 'instance'));
-  return vm === undefined ? entityNotFound() : answerEviction(world, vm);
+  return vm === undefined ? entityNotFound() : simulateEvictionRequest(world, vm);
 }
 
 /** The same for a machine that was found already. */
-export function answerEviction(world: ArmWorld, vm: Vm): ArmReply {
+export function simulateEvictionRequest(world: ArmWorld, vm: Vm): ArmReply {
   const pool = world.agentPools.get(vm.pool.name.toLowerCase()) ?? { name: vm.pool.name, spec: vm.pool, vms: new Map<string, Vm>() };
   if (vm.pool.priority !== 'Spot')
     return armError(409, 'OperationNotAllowed', 'Simulate eviction is supported for Spot virtual machines only.');

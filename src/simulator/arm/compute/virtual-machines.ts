@@ -1,7 +1,7 @@
 /** VMs outside Uniform sets: those of Flexible sets and of VMs-type agent pools. */
 import { armError, resourceNotFound } from '../http/errors.ts';
-import { answerEviction } from './spot-eviction.ts';
-import { act, writable, type ActionName } from './instance-actions.ts';
+import { simulateEvictionRequest } from './spot-eviction.ts';
+import { applyAction, writable, type ActionName } from './instance-actions.ts';
 import { instanceView, renderVm } from './instance-document.ts';
 import { isVisible, wantsView } from './instances.ts';
 import { isJsonObject, mergePatch } from '../http/json.ts';
@@ -13,7 +13,7 @@ import { answerPage } from '../http/paging.ts';
 import { takeDown } from './vm-lifecycle.ts';
 import { isForced, refuseForce } from './instance-protection.ts';
 import { acceptRemoval } from './set-capacity.ts';
-import { judgeRemoval } from '../state/write-safety-rules.ts';
+import { checkRemoval } from '../state/write-safety-rules.ts';
 import { allVms, capacityOf, etagText, type ArmWorld, type Operation, type ScaleSet } from '../state/arm-state.ts';
 import type { Vm } from '../state/vm.ts';
 
@@ -84,12 +84,12 @@ export function writeVm(world: ArmWorld, request: ArmRequest): ArmReply {
 /** An action on one VM, whatever it belongs to. */
 export function actOnVm(name: ActionName) {
   return (world: ArmWorld, request: ArmRequest): ArmReply =>
-    withVm(world, request, (vm) => act(world, request, name, { set: setOfVm(world, vm), vms: [vm] }));
+    withVm(world, request, (vm) => applyAction(world, request, name, { set: setOfVm(world, vm), vms: [vm] }));
 }
 
 /** Only Spot machines can be evicted: 204, and it happens later. */
 export function simulateVmEviction(world: ArmWorld, request: ArmRequest): ArmReply {
-  return withVm(world, request, (vm) => answerEviction(world, vm));
+  return withVm(world, request, (vm) => simulateEvictionRequest(world, vm));
 }
 
 /** One that is not there is gone already. */
@@ -113,7 +113,7 @@ export function deleteVm(world: ArmWorld, request: ArmRequest): ArmReply {
   }
   const living = allVms(world).filter((other) => other.pool.name === vm.pool.name && other.provisioningState !== 'Deleting');
   const doomed = living.filter((other) => other === vm);
-  judgeRemoval(world, vm.pool, { principal, vms: doomed, capacityAfter: living.length - doomed.length, named: true });
+  checkRemoval(world, vm.pool, { principal, vms: doomed, capacityAfter: living.length - doomed.length, named: true });
   takeDown(world, vm, { forced, principal: principal.clientId });
   const { remove } = world.knobs.retryAfterSeconds;
   const start = { kind: 'delete', pool: vm.pool.name, principal: principal.clientId, pending: [vm], retryAfterSeconds: remove } as const;

@@ -7,8 +7,8 @@ import type { Latency } from '../state/seeded-random.ts';
 import { allocationFailure, bootstrapFailure, osTimeout, type OperationFailure } from '../http/errors.ts';
 import type { FaultSubject, MachineEffect } from '../state/fault-rules.ts';
 import { mergePatch } from '../http/json.ts';
-import { machineAtRest } from './operations.ts';
-import { settleBrood } from './overprovisioning.ts';
+import { isInstanceIdle } from './operations.ts';
+import { settleOverprovisioned } from './overprovisioning.ts';
 import { FOREIGN_WRITER } from '../http/principals.ts';
 import { findVmSize } from '../state/vm-sizes.ts';
 import { returnStock, takeStock } from '../state/stock-and-quota.ts';
@@ -16,14 +16,14 @@ import { notePoolChange, noteSetChange } from '../state/world-events-journal.ts'
 import { capacityOf, homeOf, later, type AgentPool, type ArmWorld } from '../state/arm-state.ts';
 import type { Vm } from '../state/vm.ts';
 
-export interface Birthplace {
+export interface VmPlacement {
   readonly onRefused: () => void;
   /** It cannot be had, whatever the stock says. */
   readonly refused?: boolean;
 }
 
 /** Begins the creation of a machine that its owner already lists. Stock is taken now, its lack shows later. */
-export function bringUp(world: ArmWorld, vm: Vm, { onRefused, refused = false }: Birthplace): void {
+export function bringUp(world: ArmWorld, vm: Vm, { onRefused, refused = false }: VmPlacement): void {
   const draw = (step: string, latency: Latency): number => world.draws.latency(`${vm.resourceId}|${step}`, latency);
   const { knobs } = world;
   const fate = fateOf(world, vm);
@@ -89,7 +89,7 @@ function fateOf(world: ArmWorld, vm: Vm): Birth | undefined {
 }
 
 function subjectOf(world: ArmWorld, vm: Vm): Omit<FaultSubject, 'method'> {
-  const chance = (id: string): number => world.draws.unit(`fault|${id}|${vm.resourceId}|${vm.fate}`);
+  const chance = (id: string): number => world.draws.unit(`fault|${id}|${vm.resourceId}|${vm.generation}`);
   return { path: vm.resourceId, pool: vm.pool.name, nowMs: world.clock.now(), chance };
 }
 
@@ -114,16 +114,16 @@ function succeed(world: ArmWorld, vm: Vm): void {
  * one of the operation, unless there are too few.
  */
 function bornAtRest(world: ArmWorld, vm: Vm): void {
-  if (vm.brood !== undefined) settle(world, vm);
-  else machineAtRest(world, vm, vm.failure);
+  if (vm.batch !== undefined) settle(world, vm);
+  else isInstanceIdle(world, vm, vm.failure);
 }
 
-function settle(world: ArmWorld, { brood }: Vm): void {
-  const settled = brood === undefined || brood.members.size === 0 ? undefined : settleBrood(brood);
+function settle(world: ArmWorld, { batch: brood }: Vm): void {
+  const settled = brood === undefined || brood.members.size === 0 ? undefined : settleOverprovisioned(brood);
   if (settled === undefined) return;
-  for (const vm of settled.staying) if (vm.provisioningState !== 'Creating') machineAtRest(world, vm, vm.failure);
+  for (const vm of settled.staying) if (vm.provisioningState !== 'Creating') isInstanceIdle(world, vm, vm.failure);
   for (const vm of settled.leaving) {
-    machineAtRest(world, vm);
+    isInstanceIdle(world, vm);
     takeDown(world, vm, { forced: true, principal: FOREIGN_WRITER.clientId });
   }
 }
@@ -154,7 +154,7 @@ function refuseAllocation(
 export function takeDown(world: ArmWorld, vm: Vm, { forced, principal }: { readonly forced: boolean; readonly principal: string }): void {
   if (vm.provisioningState === 'Deleting') return;
   const was = vm.provisioningState;
-  vm.fate++;
+  vm.generation++;
   vm.provisioningState = 'Deleting';
   vm.detail = undefined;
   world.park.tellDeleteAccepted(vm, principal, was);
@@ -172,7 +172,7 @@ const REMOVAL_FAILED = { code: 'InternalExecutionError', message: 'An internal e
  * even tried.
  */
 export function comeBack(world: ArmWorld, vm: Vm, failure: { readonly code: string; readonly message: string } | undefined): void {
-  vm.fate++;
+  vm.generation++;
   vm.provisioningState = failure === undefined ? 'Succeeded' : 'Failed';
   vm.etag++;
   const set = [...world.sets.values()].find((owner) => owner.vms.get(vm.key) === vm);
@@ -186,7 +186,7 @@ export function comeBack(world: ArmWorld, vm: Vm, failure: { readonly code: stri
     const pool = world.agentPools.get(vm.pool.name.toLowerCase());
     if (pool !== undefined && vm.uncounted) countAgain(world, pool, vm);
   }
-  machineAtRest(world, vm, failure === undefined ? undefined : { ...failure, target: targetOf(vm) });
+  isInstanceIdle(world, vm, failure === undefined ? undefined : { ...failure, target: targetOf(vm) });
 }
 
 function countAgain(world: ArmWorld, pool: AgentPool, vm: Vm): void {
@@ -198,81 +198,81 @@ function countAgain(world: ArmWorld, pool: AgentPool, vm: Vm): void {
 
 /** The machine is gone at once: it leaves its owner's list and gives back its stock. */
 export function vanish(world: ArmWorld, vm: Vm): void {
-  vm.fate++;
+  vm.generation++;
   homeOf(world, vm)?.delete(vm.key);
   vm.power = 'none';
   returnStock(world, vm);
   world.park.tell({ kind: 'gone', vm });
-  machineAtRest(world, vm);
+  isInstanceIdle(world, vm);
 }
 
 /** Stops a machine and gives its hardware back. It keeps its id and its place in the capacity. */
 export function deallocate(world: ArmWorld, vm: Vm): void {
-  vm.fate++;
+  vm.generation++;
   vm.provisioningState = 'Updating';
   vm.power = 'deallocating';
-  step(world, vm, world.draws.latency(`${vm.resourceId}|deallocate|${vm.fate}`, world.knobs.deallocate), () => {
+  step(world, vm, world.draws.latency(`${vm.resourceId}|deallocate|${vm.generation}`, world.knobs.deallocate), () => {
     vm.provisioningState = 'Succeeded';
     vm.power = 'deallocated';
     vm.etag++;
     returnStock(world, vm);
     world.park.tell({ kind: 'stopped', vm });
-    machineAtRest(world, vm);
+    isInstanceIdle(world, vm);
   });
 }
 
 /** Starts a deallocated machine again, if its hardware can be had. */
 export function start(world: ArmWorld, vm: Vm): void {
-  vm.fate++;
+  vm.generation++;
   vm.provisioningState = 'Updating';
   const fitted = vm.holdsStock || takeStock(world, vm.vmSize, vm.zone);
   if (fitted) vm.power = 'starting';
   vm.holdsStock = fitted;
-  step(world, vm, world.draws.latency(`${vm.resourceId}|start|${vm.fate}`, world.knobs.start), () => {
+  step(world, vm, world.draws.latency(`${vm.resourceId}|start|${vm.generation}`, world.knobs.start), () => {
     vm.provisioningState = fitted ? 'Succeeded' : 'Failed';
     vm.etag++;
     if (!fitted) {
-      machineAtRest(world, vm, allocationFailure(vm.zone, vm.key));
+      isInstanceIdle(world, vm, allocationFailure(vm.zone, vm.key));
       return;
     }
     vm.power = 'running';
     world.park.tell({ kind: 'running', vm });
-    machineAtRest(world, vm);
+    isInstanceIdle(world, vm);
   });
 }
 
 /** Stops a machine. It keeps its hardware. */
 export function powerOff(world: ArmWorld, vm: Vm): void {
-  vm.fate++;
+  vm.generation++;
   vm.provisioningState = 'Updating';
   vm.power = 'stopping';
-  step(world, vm, world.draws.latency(`${vm.resourceId}|stop|${vm.fate}`, world.knobs.deallocate), () => {
+  step(world, vm, world.draws.latency(`${vm.resourceId}|stop|${vm.generation}`, world.knobs.deallocate), () => {
     vm.provisioningState = 'Succeeded';
     vm.power = 'stopped';
     vm.etag++;
     world.park.tell({ kind: 'stopped', vm });
-    machineAtRest(world, vm);
+    isInstanceIdle(world, vm);
   });
 }
 
 /** A machine goes down and comes up again in its place; so it does when it is moved to other hardware or gets a new disk. */
 export function restart(world: ArmWorld, vm: Vm): void {
-  vm.fate++;
+  vm.generation++;
   vm.provisioningState = 'Updating';
   vm.power = 'starting';
   world.park.tell({ kind: 'stopped', vm });
-  step(world, vm, world.draws.latency(`${vm.resourceId}|start|${vm.fate}`, world.knobs.start), () => {
+  step(world, vm, world.draws.latency(`${vm.resourceId}|start|${vm.generation}`, world.knobs.start), () => {
     vm.provisioningState = 'Succeeded';
     vm.power = 'running';
     vm.etag++;
     world.park.tell({ kind: 'running', vm });
-    machineAtRest(world, vm);
+    isInstanceIdle(world, vm);
   });
 }
 
 function step(world: ArmWorld, vm: Vm, ms: number, action: () => void): void {
-  const fate = vm.fate;
+  const fate = vm.generation;
   later(world, ms, () => {
-    if (vm.fate === fate) action();
+    if (vm.generation === fate) action();
   });
 }

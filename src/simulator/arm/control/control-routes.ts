@@ -1,6 +1,6 @@
 /** The control surface over HTTP, under `/_emu`. No token: it is the stage crew's door. */
 import { stateBody, type ArmControl } from './control.ts';
-import { parseAmbient } from '../faults/background-actors.ts';
+import { parseBackgroundActorOptions } from '../faults/background-actors.ts';
 import type { WorldEvent } from '../faults/world-event.ts';
 import { parseFault } from '../state/fault-rules.ts';
 import { isJsonObject, pick, pickText, type Json, type JsonObject } from '../http/json.ts';
@@ -47,7 +47,7 @@ export function isControlPath(path: string): boolean {
   return path.toLowerCase().startsWith('/_emu/');
 }
 
-export function answerControl(control: ArmControl, request: ArmRequest): ArmReply {
+export function handleControl(control: ArmControl, request: ArmRequest): ArmReply {
   const match = findRoute(request.method, request.path);
   if (match === undefined) return { status: 404, body: { error: `${request.method} ${request.path} is not part of the control surface` } };
   return match.row.answer(control, { ...request, params: match.params });
@@ -120,7 +120,7 @@ function missingIn(name: string, content: JsonObject): string | undefined {
 
 /** `{"evictions": {"everyMs": 600000}}`; `{}` ends every actor. */
 function setAmbient(control: ArmControl, request: ArmRequest): ArmReply {
-  const settings = parseAmbient(request.body);
+  const settings = parseBackgroundActorOptions(request.body);
   if (typeof settings === 'string') return refused(settings);
   control.setAmbient(settings);
   return { status: 200, body: {} };

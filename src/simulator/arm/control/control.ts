@@ -3,9 +3,9 @@
  * under test must not use it. The object and the `/_emu` routes do the same things.
  */
 import type { Violation } from '../../base/write-safety.ts';
-import { createAmbient, type AmbientSettings } from '../faults/background-actors.ts';
+import { createBackgroundActors, type BackgroundActorOptions } from '../faults/background-actors.ts';
 import { VirtualSimClock, type RealSimClock } from '../../base/sim-clock.ts';
-import { raiseCatalogued, type CatalogueOrder } from '../faults/raise-incident.ts';
+import { raiseIncident, type IncidentRequest } from '../faults/raise-incident.ts';
 import { scaleAsForeigner, type ForeignChange } from '../faults/concurrent-writers.ts';
 import { isVmsPool, manualScale, poolSize } from '../state/agent-pool-document.ts';
 import { reconcilePool } from '../aks/agent-pools.ts';
@@ -14,8 +14,8 @@ import { evict } from '../compute/spot-eviction.ts';
 import type { Fault, FaultTable } from '../state/fault-rules.ts';
 import type { JournalEntry } from '../http/journal.ts';
 import type { JsonObject } from '../http/json.ts';
-import { darkenZone, failSet, preemptSet, repairInstance, upgradePool } from '../faults/platform-incidents.ts';
-import { addPool, uprootPool } from '../aks/create-agent-pool.ts';
+import { failZone, failSet, preemptSet, repairInstance, upgradePool } from '../faults/platform-incidents.ts';
+import { addPool, removePool } from '../aks/create-agent-pool.ts';
 import { retagPool, scalePoolAsForeigner } from '../faults/concurrent-pool-writers.ts';
 import type { FrozenLists } from '../compute/stale-lists.ts';
 import { stockKey, usages, type Usage } from '../state/stock-and-quota.ts';
@@ -75,7 +75,7 @@ export interface ArmState {
   readonly usages: readonly Usage[];
   readonly faults: readonly Fault[];
   /** The actors that act by themselves. */
-  readonly ambient: AmbientSettings;
+  readonly ambient: BackgroundActorOptions;
   readonly violations: readonly Violation[];
 }
 
@@ -85,12 +85,12 @@ export interface ArmControl {
   journal(seq?: number): readonly JournalEntry[];
   addFault(fault: Fault): void;
   /** Raises a number of the catalogue of misfortunes. @returns what is wrong with it, or undefined. `removeFault` ends it. */
-  addCatalogued(order: CatalogueOrder): string | undefined;
+  addCatalogued(order: IncidentRequest): string | undefined;
   removeFault(id: string): boolean;
   /** @returns what is wrong with the event, or undefined when it has been raised. */
   raise(event: WorldEvent): string | undefined;
   /** Replaces the actors that act by themselves; `{}` ends them. */
-  setAmbient(settings: AmbientSettings): void;
+  setAmbient(settings: BackgroundActorOptions): void;
   /** Moves a virtual clock. false: this world runs on the machine's time. */
   advanceClock(ms: number): boolean;
   /** Changes how fast the world is from now on. false: this world lives in virtual time. */
@@ -103,13 +103,13 @@ export interface ArmControl {
   setStock(vmSize: string, zone: string, count: number): void;
 }
 
-export interface ControlParts {
+export interface ControlDeps {
   readonly world: ArmWorld;
   readonly faults: FaultTable;
   readonly frozen: FrozenLists;
 }
 
-export function createControl({ world, faults, frozen }: ControlParts): ArmControl {
+export function createControl({ world, faults, frozen }: ControlDeps): ArmControl {
   const undo = new Map<string, () => void>();
   const addFault = (fault: Fault): void => {
     faults.add(fault);
@@ -119,14 +119,14 @@ export function createControl({ world, faults, frozen }: ControlParts): ArmContr
     frozen.forget(id);
     return faults.remove(id);
   };
-  const ambient = createAmbient(world, (event) => raise(world, event));
+  const ambient = createBackgroundActors(world, (event) => raise(world, event));
   return {
     state: () => stateOf(world, faults, ambient.settings),
     setAmbient: (settings) => ambient.set(settings),
     journal: (seq = 0) => world.journal.since(seq),
     addFault,
     addCatalogued: (order) => {
-      const raised = raiseCatalogued({ world, addFault, removeFault, raise: (event) => raise(world, event) }, order);
+      const raised = raiseIncident({ world, addFault, removeFault, raise: (event) => raise(world, event) }, order);
       if (typeof raised === 'string') return raised;
       undo.set(order.id, raised);
       return undefined;
@@ -159,11 +159,11 @@ export function createControl({ world, faults, frozen }: ControlParts): ArmContr
 
 function raise(world: ArmWorld, event: WorldEvent): string | undefined {
   if ('addPool' in event) return addPool(world, event.addPool);
-  if ('zoneDown' in event) return darkenZone(world, event.zoneDown.zone, event.zoneDown.forMs);
+  if ('zoneDown' in event) return failZone(world, event.zoneDown.zone, event.zoneDown.forMs);
   const [[, { pool }]] = Object.entries(event) as [[string, { readonly pool: string }]];
   const agentPool = world.agentPools.get(pool.toLowerCase());
   if (agentPool === undefined) return `there is no pool "${pool}"`;
-  if ('removePool' in event) return uprootPool(world, agentPool);
+  if ('removePool' in event) return removePool(world, agentPool);
   if ('retag' in event) return retagPool(world, agentPool, event.retag.tags);
   if ('evict' in event) {
     evict(world, agentPool, event.evict);
@@ -205,7 +205,7 @@ function raiseForeignPoolScale(world: ArmWorld, pool: AgentPool, change: Foreign
   return undefined;
 }
 
-function stateOf(world: ArmWorld, faults: FaultTable, ambient: AmbientSettings): ArmState {
+function stateOf(world: ArmWorld, faults: FaultTable, ambient: BackgroundActorOptions): ArmState {
   return {
     nowMs: world.clock.now(),
     sets: [...world.sets.values()].map(setState),

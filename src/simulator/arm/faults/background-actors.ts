@@ -18,7 +18,7 @@ interface Actor {
   readonly pools?: readonly string[];
 }
 
-export interface AmbientSettings {
+export interface BackgroundActorOptions {
   /** AKS operates on a pool for reasons of its own: the pool says `Updating` for a while and its scale set gets its count back. */
   readonly reconcile?: Actor;
   /** Waves of evictions on Spot pools, each told by its notice before, by the pool's own policy unless one is given. */
@@ -36,20 +36,20 @@ export interface AmbientSettings {
   };
 }
 
-export interface Ambient {
-  readonly settings: AmbientSettings;
+export interface BackgroundActors {
+  readonly settings: BackgroundActorOptions;
   /** Replaces all actors; `{}` ends them. What they began goes on. */
-  set(settings: AmbientSettings): void;
+  set(settings: BackgroundActorOptions): void;
 }
 
-type ActorName = keyof AmbientSettings;
+type ActorName = keyof BackgroundActorOptions;
 
 /** A draw in [0, 1) for one purpose of one deed. */
 type Draw = (purpose: string) => number;
 
 /** `raise` does the deed, or says why it cannot be; then nothing happens this time. */
-export function createAmbient(world: ArmWorld, raise: (event: WorldEvent) => string | undefined): Ambient {
-  let current: AmbientSettings = {};
+export function createBackgroundActors(world: ArmWorld, raise: (event: WorldEvent) => string | undefined): BackgroundActors {
+  let current: BackgroundActorOptions = {};
   let generation = 0;
   const waiting = new Map<ActorName, () => void>();
   const stop = (name: ActorName): void => {
@@ -87,7 +87,7 @@ export function createAmbient(world: ArmWorld, raise: (event: WorldEvent) => str
 }
 
 /** What an actor does this time; undefined: there is nobody to do it to. */
-function deedOf(world: ArmWorld, settings: AmbientSettings, name: ActorName, draw: Draw): WorldEvent | undefined {
+function deedOf(world: ArmWorld, settings: BackgroundActorOptions, name: ActorName, draw: Draw): WorldEvent | undefined {
   const pool = victimOf(world, name, settings[name], draw);
   if (pool === undefined) return undefined;
   switch (name) {
@@ -123,14 +123,14 @@ function victimOf(world: ArmWorld, name: ActorName, actor: Actor | undefined, dr
 
 // Reads what somebody wants of the ambient actors, from a file or over the wire.
 
-const ACTOR_KEYS: Readonly<Record<keyof AmbientSettings, readonly string[]>> = {
+const ACTOR_KEYS: Readonly<Record<keyof BackgroundActorOptions, readonly string[]>> = {
   reconcile: [],
   evictions: ['fraction', 'overMs', 'policy'],
   foreignScaling: ['upTo'],
 };
 
 /** A text says what is wrong. */
-export function parseAmbient(value: Json | undefined): AmbientSettings | string {
+export function parseBackgroundActorOptions(value: Json | undefined): BackgroundActorOptions | string {
   if (!isJsonObject(value)) return 'the ambient actors must be an object';
   for (const [name, actor] of Object.entries(value)) {
     if (!isActorName(name)) return `there is no actor "${name}"; there are ${Object.keys(ACTOR_KEYS).join(', ')}`;
@@ -140,11 +140,11 @@ export function parseAmbient(value: Json | undefined): AmbientSettings | string 
   return value;
 }
 
-function isActorName(name: string): name is keyof AmbientSettings {
+function isActorName(name: string): name is keyof BackgroundActorOptions {
   return Object.hasOwn(ACTOR_KEYS, name);
 }
 
-function whatIsWrong(name: keyof AmbientSettings, actor: Json | undefined): string | undefined {
+function whatIsWrong(name: keyof BackgroundActorOptions, actor: Json | undefined): string | undefined {
   if (!isJsonObject(actor)) return `${name} must be an object with everyMs`;
   const known = ['everyMs', 'pools', ...ACTOR_KEYS[name]];
   const unknown = Object.keys(actor).find((key) => !known.includes(key));

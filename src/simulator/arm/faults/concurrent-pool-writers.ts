@@ -31,7 +31,7 @@ export function scalePoolAsForeigner(world: ArmWorld, pool: AgentPool, change: F
 }
 
 /** Lets a waiting foreign writer go first. Call before a judged principal's write of the pool is looked at. */
-export function springPoolAmbush(world: ArmWorld, pool: AgentPool): void {
+export function applyPendingForeignPoolWrite(world: ArmWorld, pool: AgentPool): void {
   const change = pool.ambush;
   pool.ambush = undefined;
   if (change !== undefined) scalePoolAsForeigner(world, pool, change);

@@ -21,7 +21,7 @@ export function scaleAsForeigner(world: ArmWorld, set: ScaleSet, change: Foreign
 }
 
 /** Lets a waiting foreign writer go first. Call before a judged principal's write of the set is looked at. */
-export function springAmbush(world: ArmWorld, set: ScaleSet): void {
+export function applyPendingForeignWrite(world: ArmWorld, set: ScaleSet): void {
   const change = set.ambush;
   set.ambush = undefined;
   if (change !== undefined) scaleAsForeigner(world, set, change);

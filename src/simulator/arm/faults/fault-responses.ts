@@ -5,7 +5,11 @@ import type { ArmReply, ArmRequest } from '../http/messages.ts';
 import { defined } from '../../../lib/defined.ts';
 
 /** `plain` does what is asked and answers truly; it is not called when the fault stands before the deed. */
-export function answerUnder(effect: FaultEffect | undefined, request: ArmRequest, plain: (request: ArmRequest) => ArmReply): ArmReply {
+export function respondUnderFaults(
+  effect: FaultEffect | undefined,
+  request: ArmRequest,
+  plain: (request: ArmRequest) => ArmReply,
+): ArmReply {
   if (effect === undefined) return plain(request);
   switch (effect.kind) {
     case 'answer':

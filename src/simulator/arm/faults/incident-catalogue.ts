@@ -10,7 +10,7 @@ import type { Json } from '../http/json.ts';
 import { defined } from '../../../lib/defined.ts';
 
 /** What a number needs to know of the pool that it befalls. */
-export interface Victim {
+export interface IncidentTarget {
   readonly pool: string;
   readonly vmSize: string;
   readonly zone: string | undefined;
@@ -18,7 +18,7 @@ export interface Victim {
   readonly location: string;
 }
 
-export type Misfortune =
+export type PlatformIncident =
   | { readonly faults: readonly { readonly match: FaultMatch; readonly effect: FaultEffect }[] }
   | { readonly event: WorldEvent }
   /** Quota cut to what is used now. `family` is the pool's own. */
@@ -28,7 +28,7 @@ export type Misfortune =
 
 export interface CatalogueEntry {
   readonly name: string;
-  readonly make: (victim: Victim) => Misfortune;
+  readonly make: (victim: IncidentTarget) => PlatformIncident;
 }
 
 const SETS = '**/virtualMachineScaleSets';
@@ -85,7 +85,7 @@ function unauthorized(code: string, message: string, challenge: string): FaultEf
 const CLAIMS = Buffer.from('{"access_token":{"nbf":{"essential":true,"value":"1"}}}').toString('base64');
 
 /** By number. */
-export const CATALOGUE: ReadonlyMap<number, CatalogueEntry> = new Map<number, CatalogueEntry>([
+export const INCIDENT_CATALOGUE: ReadonlyMap<number, CatalogueEntry> = new Map<number, CatalogueEntry>([
   [1, row('family quota', () => ({ quota: 'family' }))],
   [2, row('regional quota', () => ({ quota: 'cores' }))],
   [3, row('Spot quota', () => ({ quota: 'lowPriorityCores' }))],

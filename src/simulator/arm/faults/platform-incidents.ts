@@ -24,7 +24,7 @@ export function repairInstance(world: ArmWorld, set: ScaleSet, instanceId: strin
  * A zone without power: its machines answer nothing, their power is unknown, and nothing new can be had there. With
  * `forMs` (simulated milliseconds) it comes back: what still exists runs again.
  */
-export function darkenZone(world: ArmWorld, zone: string, forMs: number | undefined): string | undefined {
+export function failZone(world: ArmWorld, zone: string, forMs: number | undefined): string | undefined {
   const sizes = new Set([...world.sets.values()].filter((set) => (set.pool.zones ?? []).includes(zone)).map((set) => set.pool.vmSize));
   if (sizes.size === 0) return `no pool is in zone "${zone}"`;
   const dark = allVms(world).filter((vm) => vm.zone === zone && vm.power === 'running');

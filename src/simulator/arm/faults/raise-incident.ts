@@ -1,12 +1,12 @@
 /** Turns a number of the catalogue into what it stands for, and back. */
-import { CATALOGUE, type Misfortune, type Victim } from './incident-catalogue.ts';
+import { INCIDENT_CATALOGUE, type PlatformIncident, type IncidentTarget } from './incident-catalogue.ts';
 import type { WorldEvent } from './world-event.ts';
 import type { Fault, FaultMatch } from '../state/fault-rules.ts';
 import { findVmSize } from '../state/vm-sizes.ts';
 import { stockKey, usages } from '../state/stock-and-quota.ts';
 import type { ArmWorld } from '../state/arm-state.ts';
 
-export interface CatalogueOrder {
+export interface IncidentRequest {
   readonly number: number;
   /** By which it is removed again. */
   readonly id: string;
@@ -14,7 +14,7 @@ export interface CatalogueOrder {
   readonly match?: FaultMatch;
 }
 
-export interface RaiseParts {
+export interface IncidentDeps {
   readonly world: ArmWorld;
   readonly addFault: (fault: Fault) => void;
   readonly removeFault: (id: string) => void;
@@ -22,9 +22,9 @@ export interface RaiseParts {
 }
 
 /** Ends what was raised; an event cannot be taken back. Text says what was wrong with the order. */
-export function raiseCatalogued(parts: RaiseParts, { number, id, match = {} }: CatalogueOrder): string | (() => void) {
-  const entry = CATALOGUE.get(number);
-  if (entry === undefined) return `the catalogue has no number ${number}; it goes from 1 to ${Math.max(...CATALOGUE.keys())}`;
+export function raiseIncident(parts: IncidentDeps, { number, id, match = {} }: IncidentRequest): string | (() => void) {
+  const entry = INCIDENT_CATALOGUE.get(number);
+  if (entry === undefined) return `the catalogue has no number ${number}; it goes from 1 to ${Math.max(...INCIDENT_CATALOGUE.keys())}`;
   const victim = victimOf(parts.world, number, match.pool);
   if (victim === undefined) return match.pool === undefined ? 'there is no pool that it could befall' : `there is no pool "${match.pool}"`;
   const misfortune = entry.make(victim);
@@ -35,7 +35,7 @@ export function raiseCatalogued(parts: RaiseParts, { number, id, match = {} }: C
 
 const SPOT_NUMBERS: ReadonlySet<number> = new Set([3, 43, 44, 45]);
 
-function victimOf({ agentPools, spec }: ArmWorld, number: number, named: string | undefined): Victim | undefined {
+function victimOf({ agentPools, spec }: ArmWorld, number: number, named: string | undefined): IncidentTarget | undefined {
   const pools = [...agentPools.values()];
   const users = pools.filter((pool) => pool.spec.mode !== 'System');
   const fitting = users.find((pool) => !SPOT_NUMBERS.has(number) || pool.spec.priority === 'Spot') ?? users[0];
@@ -52,8 +52,8 @@ function isOfPool({ match, effect }: Pick<Fault, 'match' | 'effect'>): boolean {
 }
 
 function raiseFaults(
-  parts: RaiseParts,
-  { faults }: Extract<Misfortune, { readonly faults: unknown }>,
+  parts: IncidentDeps,
+  { faults }: Extract<PlatformIncident, { readonly faults: unknown }>,
   { id, match }: { readonly id: string; readonly match: FaultMatch },
 ): () => void {
   const { pool, ...rest } = match;
@@ -70,8 +70,8 @@ function raiseFaults(
 /** Quota, stock and offers: what Azure has, not what it says. */
 function changeWorld(
   world: ArmWorld,
-  change: Exclude<Misfortune, { readonly faults: unknown } | { readonly event: unknown }>,
-  { vmSize, zone }: Victim,
+  change: Exclude<PlatformIncident, { readonly faults: unknown } | { readonly event: unknown }>,
+  { vmSize, zone }: IncidentTarget,
 ): () => void {
   if ('restrict' in change) return replace(world.restricted, vmSize.toLowerCase(), change.restrict);
   if ('stock' in change) return replace(world.stock, stockKey(vmSize, zone), change.stock);

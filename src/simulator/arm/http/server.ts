@@ -2,7 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createSecureServer, type Http2ServerRequest, type Http2ServerResponse } from 'node:http2';
 import type { AddressInfo, Socket } from 'node:net';
-import type { Door, Visitor } from '../../base/request-filter.ts';
+import type { RequestFilter, RequestInfo } from '../../base/request-filter.ts';
 import type { ServerTls } from '../../base/tls.ts';
 import { armError } from './errors.ts';
 import type { ArmReply, ArmRequest } from './messages.ts';
@@ -10,7 +10,7 @@ import type { ArmReply, ArmRequest } from './messages.ts';
 export type RawRequest = Omit<ArmRequest, 'seq' | 'occasion' | 'params' | 'body' | 'principal'>;
 
 /** How an answer is sent. `afterMs` is simulated time to wait first. */
-export interface Sending {
+export interface ResponseOptions {
   readonly reply: ArmReply;
   readonly afterMs: number;
   readonly manner: 'whole' | 'half' | 'none';
@@ -20,10 +20,10 @@ export interface ServerOptions {
   readonly tls: ServerTls;
   readonly port: number;
   /** Called once per request, in order of the arrival of their last byte. What it throws becomes a 500. */
-  readonly answer: (request: RawRequest) => Sending;
+  readonly answer: (request: RawRequest) => ResponseOptions;
   /** Waits on the world's clock. */
   readonly after: (ms: number, action: () => void) => void;
-  readonly door: Door;
+  readonly door: RequestFilter;
 }
 
 export interface ListeningServer {
@@ -88,7 +88,7 @@ function respond(
   request: RawRequest,
   { outgoing, done, parked }: { readonly outgoing: Outgoing; readonly done: () => void; readonly parked: Set<Outgoing> },
 ): void {
-  const visitor: Visitor = { side: 'arm', method: request.method, path: request.path };
+  const visitor: RequestInfo = { side: 'arm', method: request.method, path: request.path };
   if (!options.door.admits(visitor)) {
     done();
     return;
@@ -139,7 +139,7 @@ export function rawRequest(incoming: Incoming, text: string): RawRequest {
   return { method: incoming.method ?? 'GET', path: url.pathname, query, headers, text, base };
 }
 
-function send(outgoing: Outgoing, method: string, { reply, manner }: Sending): void {
+function send(outgoing: Outgoing, method: string, { reply, manner }: ResponseOptions): void {
   if (manner === 'none') {
     cut(outgoing);
     return;

@@ -68,7 +68,7 @@ export interface Charge {
   readonly resource: string;
 }
 
-export interface Toll {
+export interface CallCost {
   /** The remaining-budget headers, on answers of every status. */
   readonly headers: Readonly<Record<string, string>>;
   readonly refusal: ArmReply | undefined;
@@ -90,7 +90,7 @@ export class Throttle {
    * Takes what the request costs, or says why not. A wait that is asked for is long enough for every budget that the request
    * draws on, not only for the one that refuses it.
    */
-  charge(charge: Charge): Toll {
+  charge(charge: Charge): CallCost {
     const verb = verbClass(charge.method);
     const levels = { gateway: this.#gatewayLevels(charge, verb), provider: this.#providerLevels(charge) };
     const shortOfGateway = levels.gateway.find(({ bucket }) => bucket.tokens < 1);

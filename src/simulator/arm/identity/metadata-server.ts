@@ -40,7 +40,7 @@ export async function listenPlainly(answer: (request: RawRequest) => ArmReply): 
 }
 
 /** What a machine of the world is told of itself: a part of the `compute` document, alone or within the whole. */
-export function machineMetadata({ spec }: ArmWorld, { headers, query, path }: ArmRequest): ArmReply {
+export function instanceMetadata({ spec }: ArmWorld, { headers, query, path }: ArmRequest): ArmReply {
   if (headers['metadata'] !== 'true') return { status: 400, body: { error: 'Bad request. Required metadata header not specified' } };
   if (query['api-version'] === undefined) {
     const error = 'Bad request. api-version was not specified in the request. For more information refer to aka.ms/azureimds';

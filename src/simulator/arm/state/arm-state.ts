@@ -5,18 +5,18 @@
 import type { SimClock } from '../../base/sim-clock.ts';
 import type { ViolationLog } from '../../base/write-safety.ts';
 import type { PoolSpec, WorldSpec } from '../../base/world-spec.ts';
-import type { Draws } from './seeded-random.ts';
+import type { SeededRandom } from './seeded-random.ts';
 import type { OperationFailure } from '../http/errors.ts';
 import type { FaultTable } from './fault-rules.ts';
 import type { Journal } from '../http/journal.ts';
 import { pick, pickText, type JsonObject } from '../http/json.ts';
-import type { ArmKnobs } from './latencies.ts';
+import type { ArmLatencies } from './latencies.ts';
 import type { Park } from './vm-feed-publisher.ts';
 import type { Throttle } from '../http/throttling.ts';
 import type { ProvisioningState, Vm } from './vm.ts';
 
 /** The last change of a capacity was a client's raise, or several of them in a row. */
-export interface OwnRaise {
+export interface OwnIncrease {
   readonly clientId: string;
   /** The capacity before the first of them. */
   readonly from: number;
@@ -36,7 +36,7 @@ export interface CapacityHistory {
   readonly seen: Map<string, number>;
   /** `foreignLowered` as each principal has read it. */
   readonly seenLowered: Map<string, number>;
-  raise?: OwnRaise | undefined;
+  raise?: OwnIncrease | undefined;
 }
 
 export interface ScaleSet {
@@ -116,8 +116,8 @@ export interface ListHistory {
 export interface ArmWorld {
   readonly spec: WorldSpec;
   readonly clock: SimClock;
-  readonly knobs: ArmKnobs;
-  readonly draws: Draws;
+  readonly knobs: ArmLatencies;
+  readonly draws: SeededRandom;
   readonly violations: ViolationLog;
   readonly journal: Journal;
   readonly throttle: Throttle;

@@ -1,7 +1,7 @@
 /** Everything about the emulated Azure that is a matter of measure. Durations are simulated milliseconds. */
 import type { Latency } from './seeded-random.ts';
 
-export interface ArmKnobs {
+export interface ArmLatencies {
   /** Items per page of every list. */
   readonly pageSize: number;
   /** The same of the public price list, which is not part of ARM. */
@@ -61,7 +61,7 @@ export interface ArmKnobs {
 const SECOND = 1_000;
 
 /** Medians and tails estimated from recorded traffic and field reports. */
-export const DEFAULT_KNOBS: ArmKnobs = {
+export const DEFAULT_LATENCIES: ArmLatencies = {
   pageSize: 100,
   retailPageSize: 1000,
   answerLatency: { p50: 0, p95: 0 },

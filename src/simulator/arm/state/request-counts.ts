@@ -2,7 +2,7 @@
 import type { ArmRequest } from '../http/messages.ts';
 
 /** Owns the counts of a world. */
-export class Occasions {
+export class RequestCounts {
   readonly #counts = new Map<string, number>();
 
   /** The name of this request: the same in every run in which the same was asked as often before, whatever else was asked. */

@@ -10,7 +10,7 @@ export interface Latency {
   readonly p95: number;
 }
 
-export interface Draws {
+export interface SeededRandom {
   /** A number in [0, 1). */
   unit(purpose: string): number;
   /** Milliseconds, rounded. */
@@ -23,7 +23,7 @@ export interface Draws {
 /** Standard normal deviate that 95 % of values stay under. */
 const Z95 = 1.6449;
 
-export function seededDraws(seed: number): Draws {
+export function seededRandomOf(seed: number): SeededRandom {
   const stream = (purpose: string) => seededRandom(stableHash(`${seed}|${purpose}`));
   const hex = (purpose: string, length: number): string => {
     const random = stream(purpose);

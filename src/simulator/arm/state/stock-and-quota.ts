@@ -62,14 +62,14 @@ export function usages(world: ArmWorld): readonly Usage[] {
 }
 
 /** So many more machines of a size. */
-export interface Want {
+export interface StockRequest {
   readonly vmSize: string;
   readonly spot: boolean;
   readonly count: number;
 }
 
 /** The first quota that what is wanted, taken together, would break. undefined: all of it fits. */
-export function quotaShortage(world: ArmWorld, wants: readonly Want[]): QuotaShortage | undefined {
+export function quotaShortage(world: ArmWorld, wants: readonly StockRequest[]): QuotaShortage | undefined {
   const rows = usages(world);
   const required = new Map<string, number>();
   for (const { vmSize, spot, count } of wants) {

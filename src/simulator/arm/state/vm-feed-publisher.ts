@@ -1,5 +1,5 @@
 /** The machines as the cluster side sees them: a list, and a call for each change. */
-import { clusterLabel, type Machine, type MachineChange, type MachinePark } from '../../base/vm-feed.ts';
+import { clusterLabel, type SimulatedVm, type VmChange, type VmFeed } from '../../base/vm-feed.ts';
 import type { WorldSpec } from '../../base/world-spec.ts';
 import { providerIdOf } from './resource-names.ts';
 import { findVmSize } from './vm-sizes.ts';
@@ -60,7 +60,7 @@ export function nodeLabels(
   };
 }
 
-export interface Park extends MachinePark {
+export interface Park extends VmFeed {
   tell(change: { readonly kind: 'running' | 'stopped' | 'gone'; readonly vm: Vm }): void;
   tellPreempt(vm: Vm, notBeforeMs: number): void;
   tellDeleteAccepted(vm: Vm, principal: string, was: string): void;
@@ -68,8 +68,8 @@ export interface Park extends MachinePark {
 
 /** `vms` lists every machine at the time of the call. */
 export function createPark(spec: WorldSpec, vms: () => readonly Vm[]): Park {
-  const listeners = new Set<(change: MachineChange) => void>();
-  const announce = (change: MachineChange): void => {
+  const listeners = new Set<(change: VmChange) => void>();
+  const announce = (change: VmChange): void => {
     for (const listener of listeners) listener(change);
   };
   return {
@@ -85,7 +85,7 @@ export function createPark(spec: WorldSpec, vms: () => readonly Vm[]): Park {
   };
 }
 
-function machineOf(spec: WorldSpec, vm: Vm): Machine {
+function machineOf(spec: WorldSpec, vm: Vm): SimulatedVm {
   const size = findVmSize(vm.vmSize);
   return {
     id: vm.resourceId,

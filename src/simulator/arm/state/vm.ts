@@ -33,11 +33,11 @@ export interface Vm {
   /** Its agent pool asks for one less already: a removal that comes to nothing takes that back. */
   uncounted: boolean;
   /** Begun together with others, some of them in excess. */
-  brood: { readonly members: Set<Vm> } | undefined;
+  batch: { readonly members: Set<Vm> } | undefined;
   /** What a client wrote into it; laid over what it shows. */
   own: JsonObject;
   /** Its own etag counter; instances of Uniform sets show their set's. */
   etag: number;
   /** Bumped when a new fate overtakes an older one; pending steps of older fates do nothing. */
-  fate: number;
+  generation: number;
 }

@@ -5,7 +5,7 @@
 import type { Principal } from '../http/messages.ts';
 import type { ManualScale } from './agent-pool-document.ts';
 import { limitsOf } from './agent-pool-limits.ts';
-import type { AgentPool, ArmWorld, CapacityHistory, OwnRaise, ScaleSet } from './arm-state.ts';
+import type { AgentPool, ArmWorld, CapacityHistory, OwnIncrease, ScaleSet } from './arm-state.ts';
 import type { Vm } from './vm.ts';
 
 export interface CapacityChange {
@@ -23,7 +23,7 @@ export function noteRead(set: Pick<ScaleSet, 'history'>, principal: Principal): 
 }
 
 /** Judges a capacity written by PUT or PATCH, before it takes effect, and remembers who wrote. */
-export function judgeCapacityWrite(world: ArmWorld, set: ScaleSet, change: CapacityChange): void {
+export function checkCapacityWrite(world: ArmWorld, set: ScaleSet, change: CapacityChange): void {
   const { principal, before, after } = change;
   if (before === after) return;
   const { history } = set;
@@ -48,7 +48,7 @@ export function judgeCapacityWrite(world: ArmWorld, set: ScaleSet, change: Capac
 }
 
 /** A client's raise continues its own last one when nobody has moved the capacity between the two. */
-function raiseAfter(history: CapacityHistory, { principal, before, after }: CapacityChange): Omit<OwnRaise, 'revision'> | undefined {
+function raiseAfter(history: CapacityHistory, { principal, before, after }: CapacityChange): Omit<OwnIncrease, 'revision'> | undefined {
   if (principal.foreign || after < before) return undefined;
   const last = isOwnRaise(history, principal) ? history.raise : undefined;
   return { clientId: principal.clientId, from: last?.from ?? before };
@@ -92,7 +92,7 @@ export interface Removal {
 }
 
 /** Judges machines that are about to go at a client's wish. Failed ones may go below the minimum. */
-export function judgeRemoval(world: ArmWorld, owner: { readonly name: string; readonly min: number }, removal: Removal): void {
+export function checkRemoval(world: ArmWorld, owner: { readonly name: string; readonly min: number }, removal: Removal): void {
   const { principal, vms, capacityAfter, named } = removal;
   if (principal.foreign || vms.length === 0) return;
   const accuse = accuser(world, owner.name);
@@ -113,7 +113,7 @@ export function noteDelete(set: ScaleSet, principal: Principal): void {
 }
 
 /** Judges the size that a client asks of an agent pool. */
-export function judgePoolSize(world: ArmWorld, pool: { readonly name: string; readonly max: number }, change: CapacityChange): void {
+export function checkPoolSize(world: ArmWorld, pool: { readonly name: string; readonly max: number }, change: CapacityChange): void {
   const { principal, before, after } = change;
   if (principal.foreign || before === after) return;
   const accuse = accuser(world, pool.name);
@@ -123,7 +123,7 @@ export function judgePoolSize(world: ArmWorld, pool: { readonly name: string; re
 }
 
 /** Judges what a client asks of each size of a pool of type VirtualMachines, and remembers who wrote. */
-export function judgeManualScale(
+export function checkManualScale(
   world: ArmWorld,
   pool: AgentPool,
   change: { readonly principal: Principal; readonly before: readonly ManualScale[]; readonly after: readonly ManualScale[] },
@@ -138,7 +138,7 @@ export function judgeManualScale(
     accuser(world, pool.name)('lost-update', `${principal.clientId} wrote over counts that another writer had set and it had not read`);
   }
   for (const size of changed) {
-    judgePoolSize(
+    checkPoolSize(
       world,
       { name: `${pool.name}/${size}`, max: limitsOf(pool.spec, pool.properties).max },
       { principal, before: countIn(before, size), after: countIn(after, size) },

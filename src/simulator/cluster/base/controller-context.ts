@@ -1,10 +1,10 @@
 /** What every controller is given, and how controllers tell people what they did. */
 import { stableHash } from '../../../lib/random.ts';
-import type { MachinePark } from '../../base/vm-feed.ts';
+import type { VmFeed } from '../../base/vm-feed.ts';
 import type { ViolationLog } from '../../base/write-safety.ts';
 import type { WorldSpec } from '../../base/world-spec.ts';
 import type { Api } from '../store/api.ts';
-import type { ClusterKnobs } from './latencies.ts';
+import type { ClusterLatencies } from './latencies.ts';
 import { timestamp, type KubeObject, type OwnerReference, type PodObject } from '../store/objects.ts';
 import { storedType } from '../store/resource-types.ts';
 import type { ObjectStore, StoreChange } from '../store/store.ts';
@@ -12,9 +12,9 @@ import { defined } from '../../../lib/defined.ts';
 
 export interface ControllerContext {
   readonly api: Api;
-  readonly knobs: ClusterKnobs;
+  readonly knobs: ClusterLatencies;
   readonly spec: WorldSpec;
-  readonly machines: MachinePark;
+  readonly machines: VmFeed;
   readonly violations: ViolationLog;
   readonly isForeign: (principal: string) => boolean;
 }

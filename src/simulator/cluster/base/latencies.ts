@@ -1,5 +1,5 @@
 /** How long things take in the simulated cluster. Durations are of the world: its speed divides them. */
-export interface ClusterKnobs {
+export interface ClusterLatencies {
   /** From a running operating system to a registered node. */
   readonly registerMs: number;
   /** From registration until the cloud node controller has set the provider id and taken its taint away. */
@@ -36,7 +36,7 @@ export interface ClusterKnobs {
 }
 
 /** Medians of an AKS cluster; see the named steps of node start-up in field reports. */
-export const DEFAULT_KNOBS: ClusterKnobs = {
+export const DEFAULT_LATENCIES: ClusterLatencies = {
   registerMs: 0,
   cloudInitMs: 3_000,
   readyMs: 15_000,

@@ -52,7 +52,7 @@ function emptyNamespace(context: ControllerContext, namespace: KubeObject): void
 }
 
 /** Starts the collectors; returns the way to stop them. */
-export function startGarbage(context: ControllerContext): () => void {
+export function startGarbageCollector(context: ControllerContext): () => void {
   const { api, knobs } = context;
   const orphans = createQueue(api.timers, (uid) => {
     for (const found of dependentsOf(context, uid)) removeFound(context, found);

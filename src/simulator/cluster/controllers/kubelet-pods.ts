@@ -13,7 +13,7 @@ const PODS = storedType('pods');
 export const STOP_SECONDS_ANNOTATION = 'simulator.aks-autoscaler/stop-after-seconds';
 
 /** Starts following bound pods. Returns the way to stop. */
-export function startPodWorkers(context: ControllerContext, kubelets: Kubelets): () => void {
+export function startKubeletPods(context: ControllerContext, kubelets: Kubelets): () => void {
   const { api, knobs } = context;
   /** uid -> what is under way, so that one change is not answered twice. */
   const underWay = new Map<string, string>();

@@ -1,5 +1,5 @@
 /** Which machines have a living kubelet, and the registration of their nodes. The only listener to the MachinePark. */
-import type { Machine, MachineChange } from '../../base/vm-feed.ts';
+import type { SimulatedVm, VmChange } from '../../base/vm-feed.ts';
 import { timestamp, withCondition, type KubeObject, type NodeObject } from '../store/objects.ts';
 import { isRecord } from '../store/patches.ts';
 import { storedType } from '../store/resource-types.ts';
@@ -19,7 +19,7 @@ const CSI_NODES = storedType('csinodes');
 const DISK_ZONE = 'topology.disk.csi.azure.com/zone';
 
 /** Registers nodes for the machines that run, now and later. */
-export function startKubelets(context: ControllerContext, onChange: (change: MachineChange) => void): Kubelets {
+export function startKubelets(context: ControllerContext, onChange: (change: VmChange) => void): Kubelets {
   const { api, knobs } = context;
   /** Host name -> which of its lives this is: what one boot planned must not happen in the next. */
   const alive = new Map<string, number>();
@@ -33,14 +33,14 @@ export function startKubelets(context: ControllerContext, onChange: (change: Mac
     for (const listener of listeners) listener(nodeName, isAlive);
   }
 
-  function still(machine: Machine, action: () => void): () => void {
+  function still(machine: SimulatedVm, action: () => void): () => void {
     const life = alive.get(machine.hostName);
     return () => {
       if (life !== undefined && alive.get(machine.hostName) === life) action();
     };
   }
 
-  function boot(machine: Machine): void {
+  function boot(machine: SimulatedVm): void {
     if (alive.has(machine.hostName)) return;
     live(machine.hostName, true);
     const { timers } = api;
@@ -83,7 +83,7 @@ export function startKubelets(context: ControllerContext, onChange: (change: Mac
   return { isAlive: (nodeName) => alive.has(nodeName), onLife: (listener) => listeners.push(listener), stop: unsubscribe };
 }
 
-function register(context: ControllerContext, machine: Machine, sequence: number, ageMs = 0): void {
+function register(context: ControllerContext, machine: SimulatedVm, sequence: number, ageMs = 0): void {
   const { api, knobs, spec } = context;
   const nowMs = api.timers.now();
   const created = api.create(NODES, nodeDraft(machine, { spec, maxPods: knobs.maxPods, nowMs, sequence }), undefined);
@@ -101,7 +101,7 @@ function register(context: ControllerContext, machine: Machine, sequence: number
 }
 
 /** What the cloud node controller adds: the provider id, topology labels, and the end of its own taint. */
-function initialize({ api }: ControllerContext, machine: Machine): void {
+function initialize({ api }: ControllerContext, machine: SimulatedVm): void {
   api.modify(NODES, { namespace: undefined, name: machine.hostName }, 'main', (current) => {
     const node = current as NodeObject;
     return {
@@ -117,7 +117,7 @@ function initialize({ api }: ControllerContext, machine: Machine): void {
 }
 
 /** What the node problem detector of AKS writes when the metadata service shows a `Preempt` event. */
-function reportPreemption({ api }: ControllerContext, machine: Machine, notBeforeMs: number): void {
+function reportPreemption({ api }: ControllerContext, machine: SimulatedVm, notBeforeMs: number): void {
   const message = `Preempt Scheduled: ${new Date(notBeforeMs).toUTCString()}`;
   const nowMs = api.timers.now();
   const time = { lastHeartbeatTime: timestamp(nowMs), lastTransitionTime: timestamp(nowMs) };
@@ -132,7 +132,7 @@ function reportPreemption({ api }: ControllerContext, machine: Machine, notBefor
 }
 
 /** What the kubelet writes once the storage drivers of AKS have registered with it. File shares are not attached, and have no limit. */
-function registerDrivers({ api }: ControllerContext, machine: Machine): void {
+function registerDrivers({ api }: ControllerContext, machine: SimulatedVm): void {
   const node = api.store.get('nodes', `/${machine.hostName}`);
   if (node === undefined) return;
   const drivers = [
@@ -161,7 +161,7 @@ function registerDrivers({ api }: ControllerContext, machine: Machine): void {
   }));
 }
 
-function becomeReady({ api }: ControllerContext, machine: Machine): void {
+function becomeReady({ api }: ControllerContext, machine: SimulatedVm): void {
   const nowMs = api.timers.now();
   const ready = api.modify(NODES, { namespace: undefined, name: machine.hostName }, 'status', (node: KubeObject) => ({
     ...node,

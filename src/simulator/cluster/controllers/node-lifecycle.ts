@@ -1,5 +1,5 @@
 /** What the cluster does about nodes whose kubelet is silent or whose machine is gone. */
-import type { Machine, MachineChange } from '../../base/vm-feed.ts';
+import type { SimulatedVm, VmChange } from '../../base/vm-feed.ts';
 import {
   conditionOf,
   controllerOf,
@@ -29,7 +29,7 @@ function nodeOf(context: ControllerContext, name: string): NodeObject | undefine
 }
 
 /** Judges a deletion when a client's wish for it is accepted: who still has work there was not drained. */
-export function judgeDeletion(context: ControllerContext, machine: Machine, principal: string): void {
+export function checkDeletion(context: ControllerContext, machine: SimulatedVm, principal: string): void {
   if (context.isForeign(principal)) return;
   const left = podsOnNode(context.api, machine.hostName).filter(
     (pod) =>
@@ -45,10 +45,10 @@ export function judgeDeletion(context: ControllerContext, machine: Machine, prin
 }
 
 /** What happens after a machine stopped or vanished. */
-export function followMachine(context: ControllerContext, kubelets: () => Kubelets, change: MachineChange): void {
+export function followMachine(context: ControllerContext, kubelets: () => Kubelets, change: VmChange): void {
   const { api, knobs } = context;
   const name = change.machine.hostName;
-  if (change.kind === 'delete-accepted') judgeDeletion(context, change.machine, change.principal);
+  if (change.kind === 'delete-accepted') checkDeletion(context, change.machine, change.principal);
   if (change.kind === 'stopped') {
     api.timers.after(knobs.nodeMonitorGraceMs, () => {
       if (!kubelets().isAlive(name)) fallSilent(context, name);

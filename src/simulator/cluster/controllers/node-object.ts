@@ -1,5 +1,5 @@
 /** What a machine looks like as a node: labels, taints, capacity, and what AKS keeps of it for itself. Pure. */
-import { clusterLabel, type Machine } from '../../base/vm-feed.ts';
+import { clusterLabel, type SimulatedVm } from '../../base/vm-feed.ts';
 import type { WorldSpec } from '../../base/world-spec.ts';
 import { type Condition, type NodeTaint, type ObjectDraft, type Quantities, type StringMap, timestamp } from '../store/objects.ts';
 import { defined } from '../../../lib/defined.ts';
@@ -38,7 +38,7 @@ export function reservedMemoryMiB(memoryGiB: number, maxPods: number): number {
   return Math.min(20 * maxPods + 50, (memoryGiB * 1024) / 4);
 }
 
-export function capacityOf(machine: Machine, maxPods: number): Quantities {
+export function capacityOf(machine: SimulatedVm, maxPods: number): Quantities {
   return {
     cpu: String(machine.vcpus),
     memory: `${Math.floor(machine.memoryGiB * 1024 * 1024 * MEMORY_SEEN)}Ki`,
@@ -50,7 +50,7 @@ export function capacityOf(machine: Machine, maxPods: number): Quantities {
   };
 }
 
-export function allocatableOf(machine: Machine, maxPods: number): Quantities {
+export function allocatableOf(machine: SimulatedVm, maxPods: number): Quantities {
   const memoryBytes = Math.floor(machine.memoryGiB * 1024 * 1024 * MEMORY_SEEN) * 1024;
   const reservedMiB = reservedMemoryMiB(machine.memoryGiB, maxPods) + EVICTION_MIB;
   return {
@@ -69,12 +69,12 @@ export function parseTaint(text: string): NodeTaint {
 }
 
 /** The zone as a topology label spells it: `westeurope-1`; a regional machine shows its fault domain. */
-export function zoneOf(machine: Machine): string {
+export function zoneOf(machine: SimulatedVm): string {
   if (machine.zone === undefined || machine.zone === '' || machine.zone === '0') return '0';
   return machine.zone.includes('-') ? machine.zone : `${machine.location}-${machine.zone}`;
 }
 
-function kubeletLabels(machine: Machine, spec: WorldSpec): StringMap {
+function kubeletLabels(machine: SimulatedVm, spec: WorldSpec): StringMap {
   const pool = spec.pools.find((candidate) => candidate.name === machine.pool);
   return {
     agentpool: machine.pool,
@@ -96,7 +96,7 @@ function kubeletLabels(machine: Machine, spec: WorldSpec): StringMap {
 }
 
 /** Labels that the cloud node controller adds, a moment after the kubelet registered. */
-export function cloudLabels(machine: Machine): StringMap {
+export function cloudLabels(machine: SimulatedVm): StringMap {
   const zone = zoneOf(machine);
   return {
     'beta.kubernetes.io/instance-type': machine.vmSize,
@@ -148,7 +148,7 @@ export function addressOf(sequence: number): string {
 
 /** A node as its kubelet registers it: not ready, and not yet known to the cloud. */
 export function nodeDraft(
-  machine: Machine,
+  machine: SimulatedVm,
   options: { readonly spec: WorldSpec; readonly maxPods: number; readonly nowMs: number; readonly sequence: number },
 ): ObjectDraft {
   const pool = options.spec.pools.find((candidate) => candidate.name === machine.pool);

@@ -105,7 +105,7 @@ function reconcile(context: ControllerContext, key: string): void {
 }
 
 /** Starts the controller; returns the way to stop it. */
-export function startBudgets(context: ControllerContext): () => void {
+export function startDisruptionBudgets(context: ControllerContext): () => void {
   const { api } = context;
   const queue = createQueue(api.timers, (key) => {
     reconcile(context, key);

@@ -7,7 +7,7 @@ import type { KubeObject, NodeObject, ObjectDraft, PodObject } from '../store/ob
 import type { ClaimObject, StorageClassObject, VolumeObject } from '../store/storage-objects.ts';
 import { storedType } from '../store/resource-types.ts';
 import { claimOf, classOf, isBound, mountsOf, SELECTED_NODE, volumeFor } from '../scheduler/volumes.ts';
-import { seatOf } from '../scheduler/node-filters.ts';
+import { usageOf } from '../scheduler/node-filters.ts';
 import { createQueue } from '../store/timers.ts';
 import { onChange, ownerReferenceTo, recordEvent, type ControllerContext } from '../base/controller-context.ts';
 
@@ -18,7 +18,7 @@ const DISKS = 'disk.csi.azure.com';
 const DISK_ZONE = 'topology.disk.csi.azure.com/zone';
 
 /** Starts the controller; returns the way to stop it. */
-export function startVolumes(context: ControllerContext): () => void {
+export function startVolumeController(context: ControllerContext): () => void {
   const { api, knobs } = context;
   const making = createQueue(api.timers, (key) => makeVolume(context, key));
   const binding = createQueue(api.timers, (key) => {
@@ -64,7 +64,7 @@ function bindPresent(context: ControllerContext, claim: ClaimObject): boolean {
       ? (api.store.get('persistentvolumes', `/${named}`) as VolumeObject | undefined)
       : node === undefined
         ? undefined
-        : volumeFor(claim, seatOf(node, []), api.store);
+        : volumeFor(claim, usageOf(node, []), api.store);
   if (volume === undefined) return false;
   bind(context, claim, volume);
   return true;

@@ -27,7 +27,7 @@ const NO_SCHEMAS: ApiReply = {
 };
 
 /** The answer to a discovery path, or undefined when it is none. */
-export function discover(request: ApiRequest): ApiReply | undefined {
+export function handleDiscovery(request: ApiRequest): ApiReply | undefined {
   const path = request.path.replace(/\/$/, '');
   if (['/healthz', '/readyz', '/livez'].includes(path)) return { status: 200, body: 'ok' };
   if (path === '/version') return { status: 200, body: VERSION };

@@ -1,6 +1,6 @@
 /** The verbs on resources over HTTP, apart from watch. Turns requests into calls of the Api and results into replies. */
-import { subjectOf, type Api, type DeleteOptions, type Place } from '../store/api.ts';
-import { asksForRehearsal, rehearsalOf } from '../store/dry-run.ts';
+import { subjectOf, type Api, type DeleteOptions, type ObjectPlace } from '../store/api.ts';
+import { isDryRun, dryRunStore } from '../store/dry-run.ts';
 import { evict } from '../store/eviction.ts';
 import type { KubeObject, ReplicatedObject, ObjectDraft } from '../store/objects.ts';
 import { isRecord, jsonPatch, mergePatch } from '../store/patches.ts';
@@ -52,10 +52,10 @@ export interface Backend {
 type Named = ResourceRoute & { readonly name: string };
 
 /** Answers one request on a resource. */
-export function answer({ api, lists }: Backend, route: ResourceRoute, request: ApiRequest): ApiReply {
-  const rehearsed = asksForRehearsal(request);
+export function handleRequest({ api, lists }: Backend, route: ResourceRoute, request: ApiRequest): ApiReply {
+  const rehearsed = isDryRun(request);
   if (typeof rehearsed === 'object') return refusalReply(rehearsed.refusal);
-  const backend = { api: rehearsed ? rehearsalOf(api) : api, lists };
+  const backend = { api: rehearsed ? dryRunStore(api) : api, lists };
   if (route.name === undefined) return answerCollection(backend, route, request);
   const named: Named = { ...route, name: route.name };
   if (named.subresource === 'log')
@@ -83,7 +83,7 @@ function reply<Value>(result: Result<Value>, status: number, show: (value: Value
   return result.ok ? { status, body: show(result.value) } : refusalReply(result.refusal);
 }
 
-function placeOf(route: Named): Place {
+function placeOf(route: Named): ObjectPlace {
   return { namespace: route.namespace, name: route.name };
 }
 

@@ -6,11 +6,11 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer, type Server } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import { AutoscalerError } from '../../../lib/errors.ts';
-import type { Door, Visitor } from '../../base/request-filter.ts';
+import type { RequestFilter, RequestInfo } from '../../base/request-filter.ts';
 import type { ServerTls } from '../../base/tls.ts';
 import type { Api } from '../store/api.ts';
 import { failureStatus } from '../store/status.ts';
-import { discover, isReview, reviewAccess } from './discovery.ts';
+import { handleDiscovery, isReview, reviewAccess } from './discovery.ts';
 import { Lists } from './lists.ts';
 import {
   isJson,
@@ -23,9 +23,9 @@ import {
   type ApiRequest,
   type ResourceRoute,
 } from './requests.ts';
-import { answer } from './resources.ts';
+import { handleRequest } from './resources.ts';
 import { wantsTable } from './tables.ts';
-import { Watches, type WatchKnobs } from './watches.ts';
+import { Watches, type WatchOptions } from './watches.ts';
 
 /** One request as the server saw it. Watches are written when their stream begins. */
 export interface JournalEntry {
@@ -55,17 +55,17 @@ export interface ServerOptions {
   readonly tls: ServerTls;
   readonly token: string;
   readonly port: number;
-  readonly watchKnobs: WatchKnobs;
+  readonly watchKnobs: WatchOptions;
   /** `verb resource` that the one user of this server may not do. */
   readonly forbidden: ReadonlySet<string>;
-  readonly door: Door;
+  readonly door: RequestFilter;
 }
 
 interface Answered {
   readonly request: ApiRequest;
   readonly route: ResourceRoute | undefined;
   readonly reply: ApiReply;
-  readonly visitor: Visitor;
+  readonly visitor: RequestInfo;
 }
 
 const MOST_JOURNAL_ENTRIES = 100_000;
@@ -168,14 +168,14 @@ export class ApiServer {
     try {
       response.on('error', () => response.destroy());
       const request = await readRequest(message);
-      const visitor: Visitor = { side: 'cluster', method: request.method, path: request.path };
+      const visitor: RequestInfo = { side: 'cluster', method: request.method, path: request.path };
       if (this.#options.door.admits(visitor)) this.#serve(request, response, visitor);
     } finally {
       this.#pending -= 1;
     }
   }
 
-  #serve(request: ApiRequest, response: ServerResponse, visitor: Visitor): void {
+  #serve(request: ApiRequest, response: ServerResponse, visitor: RequestInfo): void {
     const route = parseResourcePath(request.path);
     const early = this.#refuseEarly(request, route);
     if (early !== undefined || route === undefined || !isWatch(request)) {
@@ -211,8 +211,8 @@ export class ApiServer {
 
   #answer(request: ApiRequest, route: ResourceRoute | undefined): ApiReply {
     const { api } = this.#options;
-    if (route !== undefined) return answer({ api, lists: this.lists }, route, request);
-    return discover(request) ?? reviewAccess(request, this.#options.forbidden) ?? UNKNOWN;
+    if (route !== undefined) return handleRequest({ api, lists: this.lists }, route, request);
+    return handleDiscovery(request) ?? reviewAccess(request, this.#options.forbidden) ?? UNKNOWN;
   }
 
   #send(response: ServerResponse, { request, route, reply, visitor }: Answered): void {

@@ -12,7 +12,7 @@ import type { ApiRequest, ResourceRoute } from './requests.ts';
 import { tableOf } from './tables.ts';
 import { defined } from '../../../lib/defined.ts';
 
-export interface WatchKnobs {
+export interface WatchOptions {
   /** Time between bookmarks; a real server sends about one a minute. */
   readonly bookmarkMs: number;
   /** How a watch from an expired version is told: inside the stream, as the watch cache does, or as the answer itself. */
@@ -35,9 +35,9 @@ interface WatchPlan {
 export class Watches {
   readonly #open = new Set<ServerResponse>();
   readonly #api: Api;
-  readonly #knobs: WatchKnobs;
+  readonly #knobs: WatchOptions;
 
-  constructor(api: Api, knobs: WatchKnobs) {
+  constructor(api: Api, knobs: WatchOptions) {
     this.#api = api;
     this.#knobs = knobs;
   }

@@ -108,7 +108,7 @@ interface UsedPort {
 }
 
 /** A node and what runs on it, during one pass of the scheduler. */
-export interface Seat {
+export interface NodeUsage {
   readonly node: NodeObject;
   readonly labels: Readonly<Record<string, string>>;
   readonly allocatable: Amounts;
@@ -117,20 +117,20 @@ export interface Seat {
 }
 
 /** A seat with the pods that hold something of the node: finished ones do not, terminating ones do. */
-export function seatOf(node: NodeObject, pods: readonly PodObject[]): Seat {
-  const seat: Seat = {
+export function usageOf(node: NodeObject, pods: readonly PodObject[]): NodeUsage {
+  const seat: NodeUsage = {
     node,
     labels: node.metadata.labels ?? {},
     allocatable: parseAmounts(node.status.allocatable),
     used: new Map(),
     pods: [],
   };
-  for (const pod of pods) if (pod.status.phase !== 'Succeeded' && pod.status.phase !== 'Failed') occupy(seat, pod);
+  for (const pod of pods) if (pod.status.phase !== 'Succeeded' && pod.status.phase !== 'Failed') addUsage(seat, pod);
   return seat;
 }
 
 /** Counts a pod on the seat. */
-export function occupy(seat: Seat, pod: PodObject): void {
+export function addUsage(seat: NodeUsage, pod: PodObject): void {
   seat.pods.push(pod);
   for (const [name, amount] of requestsOf(pod)) seat.used.set(name, (seat.used.get(name) ?? 0) + amount);
 }
@@ -150,7 +150,7 @@ export function matchesNodeSelection(spec: PodSpec, node: NodeObject): boolean {
   return terms === undefined || terms.some((term) => matchesTerm(term, node));
 }
 
-function taintReason(pod: PodObject, { node }: Seat): string | undefined {
+function taintReason(pod: PodObject, { node }: NodeUsage): string | undefined {
   const taint = firstUntolerated(node.spec.taints ?? [], pod.spec.tolerations ?? []);
   return taint === undefined ? undefined : `node(s) had untolerated taint {${taint.key}: ${taint.value ?? ''}}`;
 }
@@ -171,12 +171,12 @@ function collides(left: UsedPort, right: UsedPort): boolean {
   return left.port === right.port && left.protocol === right.protocol && sameAddress;
 }
 
-function hasFreePorts(pod: PodObject, seat: Seat): boolean {
+function hasFreePorts(pod: PodObject, seat: NodeUsage): boolean {
   const wanted = hostPortsOf(pod);
   return wanted.length === 0 || !seat.pods.flatMap(hostPortsOf).some((used) => wanted.some((port) => collides(port, used)));
 }
 
-function resourceReasons(pod: PodObject, seat: Seat): readonly string[] {
+function resourceReasons(pod: PodObject, seat: NodeUsage): readonly string[] {
   const reasons = seat.pods.length + 1 > (seat.allocatable.get('pods') ?? 0) ? ['Too many pods'] : [];
   const short = [...requestsOf(pod)].filter(
     ([name, amount]) => amount > 0 && amount > (seat.allocatable.get(name) ?? 0) - (seat.used.get(name) ?? 0),
@@ -185,7 +185,7 @@ function resourceReasons(pod: PodObject, seat: Seat): readonly string[] {
 }
 
 /** Filters run in the order of kube-scheduler; the first that refuses ends the matter for this node. */
-export function nodeReasons(pod: PodObject, seat: Seat): readonly string[] {
+export function nodeReasons(pod: PodObject, seat: NodeUsage): readonly string[] {
   const toleratesCordon =
     firstUntolerated([{ key: 'node.kubernetes.io/unschedulable', effect: 'NoSchedule' }], pod.spec.tolerations ?? []) === undefined;
   if (seat.node.spec.unschedulable === true && !toleratesCordon) return ['node(s) were unschedulable'];

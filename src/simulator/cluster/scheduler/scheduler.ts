@@ -10,17 +10,17 @@ import { storedType } from '../store/resource-types.ts';
 import type { ClaimObject } from '../store/storage-objects.ts';
 import type { StoreChange } from '../store/store.ts';
 import { createQueue } from '../store/timers.ts';
-import { nodeReasons, type Seat, requestsOf, untoleratedPreferences, occupy, seatOf } from './node-filters.ts';
-import { topologyReason, type Room } from './topology.ts';
+import { nodeReasons, type NodeUsage, requestsOf, untoleratedPreferences, addUsage, usageOf } from './node-filters.ts';
+import { topologyReason, type TopologyView } from './topology.ts';
 import { volumeReason, claimOf, delayedClaims, mountsOf, SELECTED_NODE } from './volumes.ts';
 import { compareText } from '../../../lib/comparison.ts';
 
 // Where one pod goes: filter, score, and the sentence that tells people why it goes nowhere. Pure.
 
-export type Decision = { readonly kind: 'bind'; readonly seat: Seat } | { readonly kind: 'unschedulable'; readonly message: string };
+export type Decision = { readonly kind: 'bind'; readonly seat: NodeUsage } | { readonly kind: 'unschedulable'; readonly message: string };
 
 /** Share of the node that would be in use after placing the pod, over CPU and memory: least is best. */
-function loadWith(pod: PodObject, seat: Seat): number {
+function loadWith(pod: PodObject, seat: NodeUsage): number {
   const shares = ['cpu', 'memory'].map((name) => {
     const total = seat.allocatable.get(name) ?? 0;
     return total === 0 ? 1 : ((seat.used.get(name) ?? 0) + (requestsOf(pod).get(name) ?? 0)) / total;
@@ -28,8 +28,8 @@ function loadWith(pod: PodObject, seat: Seat): number {
   return shares.reduce((sum, share) => sum + share, 0) / shares.length;
 }
 
-function compare(pod: PodObject): (left: Seat, right: Seat) => number {
-  const dislike = (seat: Seat): number => untoleratedPreferences(seat.node.spec.taints ?? [], pod.spec.tolerations ?? []);
+function compare(pod: PodObject): (left: NodeUsage, right: NodeUsage) => number {
+  const dislike = (seat: NodeUsage): number => untoleratedPreferences(seat.node.spec.taints ?? [], pod.spec.tolerations ?? []);
   return (left, right) =>
     dislike(left) - dislike(right) ||
     loadWith(pod, left) - loadWith(pod, right) ||
@@ -61,9 +61,9 @@ function isAboutRoom(reason: string): boolean {
 }
 
 /** Decides for one pod in the present room. */
-export function decide(pod: PodObject, room: Room): Decision {
+export function scheduleOne(pod: PodObject, room: TopologyView): Decision {
   const refused: (readonly string[])[] = [];
-  const fitting: Seat[] = [];
+  const fitting: NodeUsage[] = [];
   for (const seat of room.seats) {
     const reasons = nodeReasons(pod, seat);
     const topology =
@@ -91,13 +91,13 @@ function isWaiting(pod: PodObject): boolean {
 }
 
 /** Higher priority first, then the longest waiting. */
-export function inTurn(left: PodObject, right: PodObject): number {
+export function queueOrder(left: PodObject, right: PodObject): number {
   const priority = (right.spec.priority ?? 0) - (left.spec.priority ?? 0);
   const age = left.metadata.creationTimestamp.localeCompare(right.metadata.creationTimestamp);
   return priority || age || compareText(left.metadata.name, right.metadata.name);
 }
 
-function roomOf({ api }: ControllerContext): Room {
+function roomOf({ api }: ControllerContext): TopologyView {
   const byNode = new Map<string, PodObject[]>();
   for (const object of api.store.list('pods')) {
     const pod = object as PodObject;
@@ -108,7 +108,7 @@ function roomOf({ api }: ControllerContext): Room {
     else pods.push(pod);
   }
   return {
-    seats: api.store.list('nodes').map((node) => seatOf(node as NodeObject, byNode.get(node.metadata.name) ?? [])),
+    seats: api.store.list('nodes').map((node) => usageOf(node as NodeObject, byNode.get(node.metadata.name) ?? [])),
     stored: api.store,
     namespaceLabels: (namespace): StringMap => api.store.get('namespaces', `/${namespace}`)?.metadata.labels ?? {},
   };
@@ -132,13 +132,13 @@ function sayUnscheduled({ api }: ControllerContext, pod: PodObject, reason: 'Uns
   if (reason === 'Unschedulable') recordEvent(api, pod, { type: 'Warning', reason: 'FailedScheduling', message, component: COMPONENT });
 }
 
-function schedule(context: ControllerContext, pod: PodObject, room: Room): void {
+function schedule(context: ControllerContext, pod: PodObject, room: TopologyView): void {
   const { api } = context;
   if ((pod.spec.schedulingGates ?? []).length > 0) {
     sayUnscheduled(context, pod, 'SchedulingGated', 'Scheduling is blocked due to non-empty scheduling gates');
     return;
   }
-  const decision = decide(pod, room);
+  const decision = scheduleOne(pod, room);
   if (decision.kind === 'unschedulable') {
     sayUnscheduled(context, pod, 'Unschedulable', decision.message);
     return;
@@ -148,12 +148,12 @@ function schedule(context: ControllerContext, pod: PodObject, room: Room): void 
   if (waiting.length > 0) {
     // The place is taken while the volumes are made; the pod is bound once they are.
     for (const claim of waiting) chooseNode(context, claim, node);
-    occupy(decision.seat, pod);
+    addUsage(decision.seat, pod);
     return;
   }
   const bound = api.bind(placeOf(pod), node);
   if (!bound.ok) return;
-  occupy(decision.seat, bound.value as PodObject);
+  addUsage(decision.seat, bound.value as PodObject);
   const message = `Successfully assigned ${pod.metadata.namespace ?? ''}/${pod.metadata.name} to ${node}`;
   recordEvent(api, pod, { type: 'Normal', reason: 'Scheduled', message, component: COMPONENT });
 }
@@ -200,7 +200,7 @@ export function startScheduler(context: ControllerContext): () => void {
     const waiting = [...api.store.values('pods')].map((pod) => pod as PodObject).filter(isWaiting);
     if (waiting.length === 0) return;
     const room = roomOf(context);
-    const sorted = waiting.sort(inTurn);
+    const sorted = waiting.sort(queueOrder);
     const assumed = new Set(sorted.filter((pod) => isAssumed(context, pod)));
     for (const pod of [...assumed, ...sorted.filter((other) => !assumed.has(other))]) schedule(context, pod, room);
   });

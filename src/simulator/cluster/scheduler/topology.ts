@@ -1,11 +1,11 @@
 /** The filters that look at other nodes too: hard topology spread, required inter-pod affinity and anti-affinity. */
 import type { AffinityTerm, ObjectSelector, PodObject, SelectorRequirement, SpreadConstraint, StringMap } from '../store/objects.ts';
 import { selects } from '../store/selectors.ts';
-import { matchesNodeSelection, type Seat, firstUntolerated } from './node-filters.ts';
+import { matchesNodeSelection, type NodeUsage, firstUntolerated } from './node-filters.ts';
 import type { StoredObjects } from './volumes.ts';
 
-export interface Room {
-  readonly seats: readonly Seat[];
+export interface TopologyView {
+  readonly seats: readonly NodeUsage[];
   readonly namespaceLabels: (namespace: string) => StringMap;
   /** Claims, volumes, classes and CSINodes. */
   readonly stored: StoredObjects;
@@ -31,13 +31,13 @@ function isCounted(pod: PodObject): boolean {
   return pod.metadata.deletionTimestamp === undefined;
 }
 
-function takesPart(pod: PodObject, seat: Seat, constraint: SpreadConstraint): boolean {
+function takesPart(pod: PodObject, seat: NodeUsage, constraint: SpreadConstraint): boolean {
   if ((constraint.nodeAffinityPolicy ?? 'Honor') === 'Honor' && !matchesNodeSelection(pod.spec, seat.node)) return false;
   return constraint.nodeTaintsPolicy !== 'Honor' || firstUntolerated(seat.node.spec.taints ?? [], pod.spec.tolerations ?? []) === undefined;
 }
 
 /** Skew after placing the pod must not pass the limit; too few domains count as a minimum of zero. */
-function spreadReason(pod: PodObject, seat: Seat, room: Room): string | undefined {
+function spreadReason(pod: PodObject, seat: NodeUsage, room: TopologyView): string | undefined {
   const constraints = (pod.spec.topologySpreadConstraints ?? []).filter(({ whenUnsatisfiable }) => whenUnsatisfiable === 'DoNotSchedule');
   for (const constraint of constraints) {
     const domain = seat.labels[constraint.topologyKey];
@@ -54,7 +54,7 @@ function spreadReason(pod: PodObject, seat: Seat, room: Room): string | undefine
 function domainCounts(
   pod: PodObject,
   spread: { readonly constraint: SpreadConstraint; readonly selector: ObjectSelector | undefined; readonly keys: readonly string[] },
-  room: Room,
+  room: TopologyView,
 ): ReadonlyMap<string, number> {
   const counts = new Map<string, number>();
   // As the real scheduler does: a selector without any requirement counts no pod at all, though it matches each.
@@ -84,7 +84,7 @@ function required(pod: PodObject, kind: 'podAffinity' | 'podAntiAffinity'): read
 }
 
 /** Whether a term of `holder` speaks of `other`. */
-function speaksOf(term: AffinityTerm, holder: PodObject, other: PodObject, room: Room): boolean {
+function speaksOf(term: AffinityTerm, holder: PodObject, other: PodObject, room: TopologyView): boolean {
   const { namespaces = [], namespaceSelector } = term;
   const own = namespaces.length === 0 && namespaceSelector === undefined;
   const namespace = other.metadata.namespace ?? '';
@@ -100,11 +100,11 @@ function speaksOf(term: AffinityTerm, holder: PodObject, other: PodObject, room:
   );
 }
 
-function seatsInDomain(room: Room, key: string, value: string | undefined): readonly Seat[] {
+function seatsInDomain(room: TopologyView, key: string, value: string | undefined): readonly NodeUsage[] {
   return value === undefined ? [] : room.seats.filter((seat) => seat.labels[key] === value);
 }
 
-function affinityReason(pod: PodObject, seat: Seat, room: Room): string | undefined {
+function affinityReason(pod: PodObject, seat: NodeUsage, room: TopologyView): string | undefined {
   const terms = required(pod, 'podAffinity');
   if (terms.length === 0) return undefined;
   const reason = "node(s) didn't match pod affinity rules";
@@ -123,7 +123,7 @@ function affinityReason(pod: PodObject, seat: Seat, room: Room): string | undefi
   return !anywhere && isTarget(pod) ? undefined : reason;
 }
 
-function antiAffinityReason(pod: PodObject, seat: Seat, room: Room): string | undefined {
+function antiAffinityReason(pod: PodObject, seat: NodeUsage, room: TopologyView): string | undefined {
   const refused = required(pod, 'podAntiAffinity').some((term) =>
     seatsInDomain(room, term.topologyKey, seat.labels[term.topologyKey]).some(({ pods }) =>
       pods.some((other) => speaksOf(term, pod, other, room)),
@@ -133,7 +133,7 @@ function antiAffinityReason(pod: PodObject, seat: Seat, room: Room): string | un
 }
 
 /** Pods that run already may refuse a newcomer in their domain. */
-function residentReason(pod: PodObject, seat: Seat, room: Room): string | undefined {
+function residentReason(pod: PodObject, seat: NodeUsage, room: TopologyView): string | undefined {
   const refused = room.seats.some(({ pods, labels }) =>
     pods.some((resident) =>
       required(resident, 'podAntiAffinity').some(
@@ -148,7 +148,7 @@ function residentReason(pod: PodObject, seat: Seat, room: Room): string | undefi
 }
 
 /** The first topology rule that refuses the node, or undefined. */
-export function topologyReason(pod: PodObject, seat: Seat, room: Room): string | undefined {
+export function topologyReason(pod: PodObject, seat: NodeUsage, room: TopologyView): string | undefined {
   return (
     spreadReason(pod, seat, room) ??
     affinityReason(pod, seat, room) ??

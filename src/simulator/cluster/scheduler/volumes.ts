@@ -3,7 +3,7 @@ import { wholeUnits } from '../../../domain/quantity.ts';
 import type { KubeObject, NodeSelectorTerm, PodObject } from '../store/objects.ts';
 import type { ClaimObject, CsiNodeObject, StorageClassObject, VolumeObject } from '../store/storage-objects.ts';
 import { satisfies, selects } from '../store/selectors.ts';
-import { matchesTerm, type Seat } from './node-filters.ts';
+import { matchesTerm, type NodeUsage } from './node-filters.ts';
 
 export const SELECTED_NODE = 'volume.kubernetes.io/selected-node';
 /** The driver that in-tree Azure disks are handed to. */
@@ -51,7 +51,7 @@ export function delayedClaims(pod: PodObject, stored: StoredObjects): readonly C
 }
 
 /** Why no node at all will do. */
-function reasonForAll(pod: PodObject, seats: readonly Seat[], stored: StoredObjects): string | undefined {
+function reasonForAll(pod: PodObject, seats: readonly NodeUsage[], stored: StoredObjects): string | undefined {
   for (const mount of mountsOf(pod)) {
     const claim = claimOf(pod, mount.name, stored);
     const reason = claim === undefined ? missing(mount) : claimReason(pod, claim, mount, stored);
@@ -90,16 +90,16 @@ function unboundReason(claim: ClaimObject, stored: StoredObjects): string | unde
   return delayed ? undefined : 'pod has unbound immediate PersistentVolumeClaims';
 }
 
-function matchesAny(terms: readonly NodeSelectorTerm[], seat: Seat): boolean {
+function matchesAny(terms: readonly NodeSelectorTerm[], seat: NodeUsage): boolean {
   return terms.some((term) => matchesTerm(term, seat.node));
 }
 
-function isReachable(volume: VolumeObject, seat: Seat): boolean {
+function isReachable(volume: VolumeObject, seat: NodeUsage): boolean {
   const required = volume.spec.nodeAffinity?.required;
   return required === undefined || matchesAny(required.nodeSelectorTerms, seat);
 }
 
-function isInZone(volume: VolumeObject, { labels }: Seat): boolean {
+function isInZone(volume: VolumeObject, { labels }: NodeUsage): boolean {
   const all = [...ZONES, ...OLD_ZONES];
   if (!all.some((key) => labels[key] !== undefined)) return true;
   return all.every((key) => {
@@ -131,7 +131,7 @@ function capacityOf({ spec }: VolumeObject): number {
 }
 
 /** The free volume that the claim would be bound to on this node: the smallest that is large enough. */
-export function volumeFor(claim: ClaimObject, seat: Seat, stored: StoredObjects): VolumeObject | undefined {
+export function volumeFor(claim: ClaimObject, seat: NodeUsage, stored: StoredObjects): VolumeObject | undefined {
   return stored
     .list('persistentvolumes')
     .map((object) => object as VolumeObject)
@@ -139,7 +139,7 @@ export function volumeFor(claim: ClaimObject, seat: Seat, stored: StoredObjects)
     .sort((left, right) => capacityOf(left) - capacityOf(right))[0];
 }
 
-function canMake(claim: ClaimObject, seat: Seat, stored: StoredObjects): boolean {
+function canMake(claim: ClaimObject, seat: NodeUsage, stored: StoredObjects): boolean {
   const storageClass = classOf(claim, stored);
   if (storageClass === undefined || storageClass.provisioner === 'kubernetes.io/no-provisioner') return false;
   const topologies = storageClass.allowedTopologies ?? [];
@@ -172,7 +172,7 @@ function attachedBy(pod: PodObject, stored: StoredObjects): readonly (readonly [
   return [...inline, ...claimed];
 }
 
-function hasSlots(pod: PodObject, seat: Seat, stored: StoredObjects): boolean {
+function hasSlots(pod: PodObject, seat: NodeUsage, stored: StoredObjects): boolean {
   const csiNode = stored.get('csinodes', `/${seat.node.metadata.name}`) as CsiNodeObject | undefined;
   const wanted = attachedBy(pod, stored);
   if (wanted.length === 0) return true;
@@ -187,7 +187,7 @@ function hasSlots(pod: PodObject, seat: Seat, stored: StoredObjects): boolean {
 }
 
 /** The first filter that refuses the node, or undefined. */
-export function volumeReason(pod: PodObject, seat: Seat, seats: readonly Seat[], stored: StoredObjects): string | undefined {
+export function volumeReason(pod: PodObject, seat: NodeUsage, seats: readonly NodeUsage[], stored: StoredObjects): string | undefined {
   const mounts = mountsOf(pod);
   if ((pod.spec.volumes ?? []).length === 0) return undefined;
   const general = reasonForAll(pod, seats, stored);
@@ -202,14 +202,14 @@ export function volumeReason(pod: PodObject, seat: Seat, seats: readonly Seat[],
   return undefined;
 }
 
-function reachReason(claim: ClaimObject, seat: Seat, stored: StoredObjects): string | undefined {
+function reachReason(claim: ClaimObject, seat: NodeUsage, stored: StoredObjects): string | undefined {
   const volume = stored.get('persistentvolumes', `/${claim.spec.volumeName ?? ''}`) as VolumeObject;
   if (!isReachable(volume, seat)) return 'node(s) had volume node affinity conflict';
   return isInZone(volume, seat) ? undefined : 'node(s) had no available volume zone';
 }
 
-function bindReason(claim: ClaimObject, seat: Seat, seats: readonly Seat[], stored: StoredObjects): string | undefined {
-  const nameOf = ({ node }: Seat): string => node.metadata.name;
+function bindReason(claim: ClaimObject, seat: NodeUsage, seats: readonly NodeUsage[], stored: StoredObjects): string | undefined {
+  const nameOf = ({ node }: NodeUsage): string => node.metadata.name;
   const selected = claim.metadata.annotations?.[SELECTED_NODE];
   const elsewhere = selected !== undefined && selected !== nameOf(seat) && seats.some((other) => nameOf(other) === selected);
   const served = !elsewhere && (volumeFor(claim, seat, stored) !== undefined || canMake(claim, seat, stored));

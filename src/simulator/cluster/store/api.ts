@@ -29,7 +29,7 @@ export interface Deleted {
   readonly gone: boolean;
 }
 
-export interface Place {
+export interface ObjectPlace {
   readonly namespace: string | undefined;
   readonly name: string;
 }
@@ -37,15 +37,15 @@ export interface Place {
 export interface Api {
   readonly store: ObjectStore;
   readonly timers: Timers;
-  get(type: ResourceType, place: Place): Result<KubeObject>;
+  get(type: ResourceType, place: ObjectPlace): Result<KubeObject>;
   create(type: ResourceType, draft: ObjectDraft, namespace: string | undefined): Result<KubeObject>;
   /** Replaces the object, or its status alone. A `resourceVersion` or `uid` in it must be the current one. */
   update(type: ResourceType, next: KubeObject, part: 'main' | 'status'): Result<KubeObject>;
   /** Reads, changes and writes in one step; for controllers. */
-  modify(type: ResourceType, place: Place, part: 'main' | 'status', change: (current: KubeObject) => KubeObject): Result<KubeObject>;
-  remove(type: ResourceType, place: Place, options: DeleteOptions): Result<Deleted>;
+  modify(type: ResourceType, place: ObjectPlace, part: 'main' | 'status', change: (current: KubeObject) => KubeObject): Result<KubeObject>;
+  remove(type: ResourceType, place: ObjectPlace, options: DeleteOptions): Result<Deleted>;
   /** Assigns a pod to a node, once. */
-  bind(place: Place, nodeName: string): Result<KubeObject>;
+  bind(place: ObjectPlace, nodeName: string): Result<KubeObject>;
   /** A number in [0, 1) from the world's seed. */
   random(): number;
 }
@@ -58,11 +58,11 @@ export function subjectOf(type: ResourceType, name?: string): Subject {
   return { group: type.group, plural: type.plural, ...defined({ name }) };
 }
 
-export function placeOf(object: KubeObject): Place {
+export function placeOf(object: KubeObject): ObjectPlace {
   return { namespace: object.metadata.namespace, name: object.metadata.name };
 }
 
-function keyAt({ namespace, name }: Place): string {
+function keyAt({ namespace, name }: ObjectPlace): string {
   return `${namespace ?? ''}/${name}`;
 }
 
@@ -85,7 +85,7 @@ export function createApi(store: ObjectStore, timers: Timers, seed: number, writ
     return typeof value === 'number' ? value : undefined;
   };
 
-  function get(type: ResourceType, place: Place): Result<KubeObject> {
+  function get(type: ResourceType, place: ObjectPlace): Result<KubeObject> {
     const found = store.get(type.storage, keyAt(place));
     return found === undefined ? notFound(subjectOf(type, place.name)) : success(found);
   }
@@ -141,7 +141,7 @@ export function createApi(store: ObjectStore, timers: Timers, seed: number, writ
 
   function modify(
     type: ResourceType,
-    place: Place,
+    place: ObjectPlace,
     part: 'main' | 'status',
     change: (current: KubeObject) => KubeObject,
   ): Result<KubeObject> {
@@ -149,7 +149,7 @@ export function createApi(store: ObjectStore, timers: Timers, seed: number, writ
     return found.ok ? update(type, change(found.value), part) : found;
   }
 
-  function remove(type: ResourceType, place: Place, options: DeleteOptions): Result<Deleted> {
+  function remove(type: ResourceType, place: ObjectPlace, options: DeleteOptions): Result<Deleted> {
     const found = get(type, place);
     if (!found.ok) return found;
     const current = found.value;
@@ -165,7 +165,7 @@ export function createApi(store: ObjectStore, timers: Timers, seed: number, writ
     return success({ object: commit(type, current, terminating(current, { graceSeconds, foreground, timers })), gone: false });
   }
 
-  function bind(place: Place, nodeName: string): Result<KubeObject> {
+  function bind(place: ObjectPlace, nodeName: string): Result<KubeObject> {
     const pods = storedType('pods');
     const found = get(pods, place);
     if (!found.ok) return found;

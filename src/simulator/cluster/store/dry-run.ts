@@ -4,7 +4,7 @@ import { isRecord } from './patches.ts';
 import { refuse, type KubeStatus } from './status.ts';
 
 /** The API over the same objects, whose writes have no effect. */
-export function rehearsalOf({ store, timers }: Api): Api {
+export function dryRunStore({ store, timers }: Api): Api {
   return createApi(store, timers, 1, { put: (_storage, object) => object, remove: (storage, key) => store.get(storage, key) });
 }
 
@@ -15,7 +15,7 @@ interface Asked {
 }
 
 /** Whether a request asks for it, in its query or in its DeleteOptions, those of an Eviction too; a refusal when it asks for what there is not. */
-export function asksForRehearsal({ method, query, body }: Asked): boolean | { readonly ok: false; readonly refusal: KubeStatus } {
+export function isDryRun({ method, query, body }: Asked): boolean | { readonly ok: false; readonly refusal: KubeStatus } {
   if (method === 'GET') return false;
   const asked = [...query.getAll('dryRun'), ...inOptions(method === 'DELETE' ? body : isRecord(body) ? body['deleteOptions'] : undefined)];
   const wrong = asked.find((value) => value !== 'All');

@@ -1,7 +1,7 @@
 /** Actors that act by themselves, and lists that are a moment behind. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { AmbientSettings } from '../../../../src/simulator/arm/faults/background-actors.ts';
+import type { BackgroundActorOptions } from '../../../../src/simulator/arm/faults/background-actors.ts';
 import { UNTHROTTLED } from '../deeds.ts';
 import { MINUTE, RG, VERSION, aPool, aWorld, poolPath, scale, setPath, startRig, stateOf, type Rig, type RigOptions } from '../harness.ts';
 
@@ -13,7 +13,7 @@ const POOLS = [
 ];
 const knobs = UNTHROTTLED;
 
-async function withRig(ambient: AmbientSettings | undefined, act: (rig: Rig) => Promise<void> | void, seed = 7): Promise<void> {
+async function withRig(ambient: BackgroundActorOptions | undefined, act: (rig: Rig) => Promise<void> | void, seed = 7): Promise<void> {
   const options: RigOptions = { knobs, startMs: Date.UTC(2031, 0, 1), ...(ambient === undefined ? {} : { ambient }) };
   const rig = await startRig(aWorld(POOLS, { seed }), options);
   try {
@@ -116,7 +116,7 @@ describe('actors that act by themselves', () => {
   const settings = fc.record({ reconcile: actor, evictions: actor, foreignScaling: actor }, { requiredKeys: [] });
 
   it('the same seed and the same settings give the same deeds; another seed gives others', async () => {
-    const run = async (ambient: AmbientSettings, seed: number): Promise<readonly string[]> => {
+    const run = async (ambient: BackgroundActorOptions, seed: number): Promise<readonly string[]> => {
       let told: readonly string[] = [];
       await withRig(
         ambient,

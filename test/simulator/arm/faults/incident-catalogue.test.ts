@@ -1,7 +1,7 @@
 /** Every number of the catalogue, raised by its number, changes what the real clients of Azure are told. */
 import { describe, expect, it } from 'vitest';
 import { isJsonObject, pick, parseJson } from '../../../../src/simulator/arm/http/json.ts';
-import { CATALOGUE } from '../../../../src/simulator/arm/faults/incident-catalogue.ts';
+import { INCIDENT_CATALOGUE } from '../../../../src/simulator/arm/faults/incident-catalogue.ts';
 import { MINUTE, RG, aPool, aWorld, startRig, type Rig } from '../harness.ts';
 
 const WORLD = aWorld([
@@ -245,8 +245,8 @@ const ROWS: readonly (readonly [number: number, title: string, shows: RegExp, po
 
 describe('the catalogue of misfortunes', () => {
   it('has every number from 1 to 64', () => {
-    expect([...CATALOGUE.keys()]).toEqual(Array.from({ length: 64 }, (_, index) => index + 1));
-    expect(ROWS.map(([number]) => number)).toEqual([...CATALOGUE.keys()]);
+    expect([...INCIDENT_CATALOGUE.keys()]).toEqual(Array.from({ length: 64 }, (_, index) => index + 1));
+    expect(ROWS.map(([number]) => number)).toEqual([...INCIDENT_CATALOGUE.keys()]);
   });
 
   it.each(ROWS.map(([number, title, shows, pool]) => ({ number, title, shows, pool })))(
@@ -280,8 +280,14 @@ describe('the catalogue of misfortunes', () => {
   ])('leaves nothing behind when two of one thing overlap and the %s ends before the %s', async (earlier, later) => {
     const rig = await startRig(WORLD);
     try {
-      const numbers = [...CATALOGUE.keys()].filter((number) => {
-        const made = CATALOGUE.get(number)?.make({ pool: 'a', vmSize: 'Standard_D4s_v5', zone: '1', subnet: 's', location: 'westeurope' });
+      const numbers = [...INCIDENT_CATALOGUE.keys()].filter((number) => {
+        const made = INCIDENT_CATALOGUE.get(number)?.make({
+          pool: 'a',
+          vmSize: 'Standard_D4s_v5',
+          zone: '1',
+          subnet: 's',
+          location: 'westeurope',
+        });
         return made !== undefined && !('faults' in made) && !('event' in made);
       });
       for (const first of numbers) {
