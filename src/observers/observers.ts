@@ -1,6 +1,6 @@
 /**
  * Observers see the report of a loop that has ended, and publish: metrics, events, log lines. Each decides nothing and can be
- * removed without changing a plan. They must not know the loop that reports to them, nor each other.
+ * removed without changing a plan. Must not know the loop that reports to them, nor each other.
  */
 import type { LoopListener } from '../domain/loop-report.ts';
 import type { Policy } from '../domain/policy.ts';
@@ -9,18 +9,18 @@ import type { PriorityRulesReader } from '../domain/ports/stored-text.ts';
 import type { CompatibleMetrics } from '../telemetry/cluster-autoscaler-metrics.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
-import { failedCreations, neverNodes } from './cluster-autoscaler-metrics/counters.ts';
-import { publishCompatible } from './cluster-autoscaler-metrics/gauges.ts';
+import { failedNodeCreations, unregisteredRemovals } from './cluster-autoscaler-metrics/counters.ts';
+import { clusterAutoscalerGauges } from './cluster-autoscaler-metrics/gauges.ts';
 import { removalLatency } from './cluster-autoscaler-metrics/removal-latency.ts';
-import { failedMachines } from './events/failed-instances.ts';
-import { groupEvents, groupNews } from './events/node-group-events.ts';
-import { ghostNodes } from './events/nodes-without-instance.ts';
-import { latePlans, planNotes } from './events/plan-events.ts';
-import { priorityEvents } from './events/priority-rule-events.ts';
+import { failedInstances } from './events/failed-instances.ts';
+import { nodeGroupEvents, nodeGroupLog } from './events/node-group-events.ts';
+import { nodesWithoutInstance } from './events/nodes-without-instance.ts';
+import { planDeadlineEvents, configWarnings } from './events/plan-events.ts';
+import { priorityRuleEvents } from './events/priority-rule-events.ts';
 import { configFindings } from './metrics/config-findings.ts';
-import { firstZeros, joinTimeouts } from './metrics/loop-metrics.ts';
-import { stageTimes } from './metrics/scale-up-stages.ts';
-import { wasteGauges } from './metrics/wasted-capacity.ts';
+import { initializeCounters, joinTimeouts } from './metrics/loop-metrics.ts';
+import { scaleUpStages } from './metrics/scale-up-stages.ts';
+import { wastedCapacity } from './metrics/wasted-capacity.ts';
 
 export interface ObserverDeps {
   readonly log: Log;
@@ -47,38 +47,27 @@ export interface Observer {
 export function createObservers(deps: ObserverDeps): readonly Observer[] {
   const { log, metrics, compatible, events, namespace, priorities, policy, startedAtMs } = deps;
   return [
-    { name: 'node-group-log', observe: groupNews(log) },
-    { name: 'nodes-without-instance', observe: ghostNodes(events, log) },
-    { name: 'plan-notes', observe: planNotes(events, log, namespace) },
-    { name: 'late-plans', observe: latePlans(events, namespace) },
-    { name: 'scale-up-stages', observe: stageTimes(metrics.scaleUp) },
+    { name: 'node-group-log', observe: nodeGroupLog(log) },
+    { name: 'nodes-without-instance', observe: nodesWithoutInstance(events, log) },
+    { name: 'config-warnings', observe: configWarnings(events, log, namespace) },
+    { name: 'plan-deadline-events', observe: planDeadlineEvents(events, namespace) },
+    { name: 'scale-up-stages', observe: scaleUpStages(metrics.scaleUp) },
     { name: 'join-timeouts', observe: joinTimeouts(metrics.scaleUp) },
-    { name: 'failed-instances', observe: failedMachines(events, namespace) },
-    { name: 'wasted-capacity', observe: wasteGauges(metrics.waste) },
+    { name: 'failed-instances', observe: failedInstances(events, namespace) },
+    { name: 'wasted-capacity', observe: wastedCapacity(metrics.waste) },
     { name: 'config-findings', observe: configFindings(metrics.config, priorities) },
-    { name: 'initial-counters', observe: firstZeros(metrics) },
+    { name: 'initialize-counters', observe: initializeCounters(metrics) },
     ...(compatible === undefined ? [] : clusterAutoscalerObservers(compatible, policy)),
-    {
-      name: 'node-group-events',
-      observe: (report) => {
-        for (const event of groupEvents(report, { policy: policy(), namespace, startedAtMs })) events.record(event);
-      },
-    },
-    {
-      name: 'priority-rule-events',
-      observe: (report) => {
-        if (priorities === undefined) return;
-        for (const event of priorityEvents(report, priorities.current(), namespace)) events.record(event);
-      },
-    },
+    { name: 'node-group-events', observe: nodeGroupEvents(events, { policy, namespace, startedAtMs }) },
+    { name: 'priority-rule-events', observe: priorityRuleEvents(events, priorities, namespace) },
   ];
 }
 
 function clusterAutoscalerObservers(compatible: CompatibleMetrics, policy: () => Policy): readonly Observer[] {
   return [
-    { name: 'cluster-autoscaler-gauges', observe: (report) => publishCompatible(report, policy(), compatible) },
-    { name: 'failed-node-creations', observe: failedCreations(compatible) },
+    { name: 'cluster-autoscaler-gauges', observe: clusterAutoscalerGauges(compatible, policy) },
+    { name: 'failed-node-creations', observe: failedNodeCreations(compatible) },
     { name: 'removal-latency', observe: removalLatency(compatible, policy) },
-    { name: 'unregistered-removals', observe: neverNodes(compatible) },
+    { name: 'unregistered-removals', observe: unregisteredRemovals(compatible) },
   ];
 }

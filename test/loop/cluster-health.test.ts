@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Node } from '../../src/domain/node.ts';
 import type { ClusterPolicy } from '../../src/domain/policy.ts';
-import { groupEvents } from '../../src/observers/events/node-group-events.ts';
+import { describeNodeGroupEvents } from '../../src/observers/events/node-group-events.ts';
 import { describeStatus } from '../../src/observers/status/status-document.ts';
 import { aGroup, anInstance, aNode, aPod, aTemplate, START_MS } from '../support/builders.ts';
 import { aPolicy } from '../support/policy.ts';
@@ -37,7 +37,7 @@ async function loopOver(scene: Scene) {
   await stage.clock.advance(2 * MINUTE);
   stage.cluster.addPending(aPod({ name: 'web', cpu: '5' }));
   const report = await stage.runOnce();
-  const told = groupEvents(report, { policy, namespace: 'kube-system', startedAtMs: START_MS - 11 * MINUTE }).map(
+  const told = describeNodeGroupEvents(report, { policy, namespace: 'kube-system', startedAtMs: START_MS - 11 * MINUTE }).map(
     ({ reason, message }) => `${reason}: ${message}`,
   );
   const { observation, state, scaleDown } = report;

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { publishCompatible } from '../../src/observers/cluster-autoscaler-metrics/gauges.ts';
+import { publishClusterAutoscalerGauges } from '../../src/observers/cluster-autoscaler-metrics/gauges.ts';
 import { publishObservation } from '../../src/observers/metrics/loop-metrics.ts';
 import type { LoopReport } from '../../src/domain/loop-report.ts';
 import { emptyLoopState } from '../../src/planning/state/loop-state.ts';
@@ -160,7 +160,11 @@ describe('the names of the Cluster Autoscaler', () => {
     ];
     const nodes = [aNode({ name: 'a' }), aNode({ name: 'b', taints: marked(299) }), aNode({ name: 'c', taints: marked(300) })];
     const metrics = createMetrics();
-    publishCompatible(aReport({ observation: anObservation([], aCluster({ nodes })) }), aPolicy(), createCompatibleMetrics(metrics));
+    publishClusterAutoscalerGauges(
+      aReport({ observation: anObservation([], aCluster({ nodes })) }),
+      aPolicy(),
+      createCompatibleMetrics(metrics),
+    );
     expect(await served(metrics)).toContain('\ncluster_autoscaler_cluster_cpu_current_cores 8\n');
   });
 
@@ -178,7 +182,7 @@ describe('the names of the Cluster Autoscaler', () => {
       gpu('plain', {}, { cpu: 'sku' }),
     ];
     const observation = anObservation(groups, aCluster());
-    publishCompatible(aReport({ observation }), aPolicy(), compatible);
+    publishClusterAutoscalerGauges(aReport({ observation }), aPolicy(), compatible);
     for (const { id } of groups) {
       metrics.scaleUp.nodes.inc({ node_group: id }, 2);
       metrics.scaleDown.nodes.inc({ node_group: id, cause: 'empty' });
@@ -219,7 +223,7 @@ describe('the names of the Cluster Autoscaler', () => {
     const metrics = createMetrics();
     const groups = [aGroup({ id: 'a', maxSize: 10 }), aGroup({ id: 'b', maxSize: 5 })];
     const observation = anObservation(groups, aCluster());
-    publishCompatible(aReport({ observation }), aPolicy({ scaleUp: { maxNodesTotal } }), createCompatibleMetrics(metrics));
+    publishClusterAutoscalerGauges(aReport({ observation }), aPolicy({ scaleUp: { maxNodesTotal } }), createCompatibleMetrics(metrics));
     expect(await served(metrics)).toContain(`\ncluster_autoscaler_max_nodes_count ${expected}\n`);
   });
 
@@ -234,7 +238,7 @@ describe('the names of the Cluster Autoscaler', () => {
     const metrics = createMetrics();
     const policy = aPolicy({ scaleUp: { allowedSchedulers: ['default-scheduler', 'batch'], bypassedSchedulers: ['batch'] } });
     const observation = anObservation([], aCluster({ pods: [aPod(pod)] }));
-    publishCompatible(aReport({ observation }), policy, createCompatibleMetrics(metrics));
+    publishClusterAutoscalerGauges(aReport({ observation }), policy, createCompatibleMetrics(metrics));
     const text = await served(metrics);
     expect(text).toContain(`_unschedulable_pods_count{type="unschedulable"} ${unschedulable}\n`);
     expect(text).toContain(`_unschedulable_pods_count{type="scheduler_unprocessed"} ${unprocessed}\n`);
@@ -249,7 +253,11 @@ describe('the names of the Cluster Autoscaler', () => {
       const metrics = createMetrics();
       const state = { ...emptyLoopState(START_MS), lastScaleUpMs: START_MS };
       const policy = aPolicy({ scaleDown: { delayAfterAddMs: 600_000, delaysPerGroup } });
-      publishCompatible(aReport({ observation: anObservation([], aCluster()), state }), policy, createCompatibleMetrics(metrics));
+      publishClusterAutoscalerGauges(
+        aReport({ observation: anObservation([], aCluster()), state }),
+        policy,
+        createCompatibleMetrics(metrics),
+      );
       expect(await served(metrics)).toContain(`\ncluster_autoscaler_scale_down_in_cooldown ${expected}\n`);
     },
   );
@@ -299,7 +307,7 @@ describe('cardinality', () => {
       const observation = anObservation(groups, aCluster({ nodes }));
       const state = emptyLoopState(START_MS);
       publishObservation(observation, state, metrics);
-      publishCompatible(aReport({ observation, state }), aPolicy(), compatible);
+      publishClusterAutoscalerGauges(aReport({ observation, state }), aPolicy(), compatible);
       return (await metrics.registry.metrics()).split('\n').filter((line) => line !== '' && !line.startsWith('#')).length;
     };
     expect(await series(40)).toBe(await series(1));

@@ -13,7 +13,7 @@ import {
   type RequestOutcome,
 } from '../../planning/capacity-objects/provisioning-requests.ts';
 import { recordRequestIncreases } from '../../planning/capacity-objects/request-orders.ts';
-import { askingPods, planScaleUp } from '../../planning/scale-up/plan.ts';
+import { countUnschedulablePods, planScaleUp } from '../../planning/scale-up/plan.ts';
 import type { StatusWrite } from '../capacity-objects/capacity-statuses.ts';
 import type { LoopDeps } from '../deps/loop-deps.ts';
 import type { IncreaseRecord, ScaleUpRound } from '../../domain/loop-report.ts';
@@ -26,7 +26,7 @@ export async function runScaleUpTurn(input: RoundsInput, signal: AbortSignal): P
   const { capacity } = deps.policy;
   const due = capacity === undefined ? [] : dueRequests(observation, state, capacity);
   if (due.length === 0) return runScaleUpRounds({ ...input, state: withPodsNext(state) }, signal);
-  const podsWait = askingPods({ observation, policy: deps.policy, names: deps.names }) > 0;
+  const podsWait = countUnschedulablePods({ observation, policy: deps.policy, names: deps.names }) > 0;
   if (!podsWait || state.requests?.served !== true) return serveRequests(input, { due, podsWait }, signal);
   return runScaleUpRounds({ ...input, state: withPodsNext(state), keep: (outcome) => keep({ ...outcome, replanSoon: true }) }, signal);
 }

@@ -1,3 +1,4 @@
+/** Counters under the Cluster Autoscaler's metric names that need state across loops. */
 import type { InstanceKey, NodeGroupId } from '../../domain/ids.ts';
 import type { LoopListener, LoopReport } from '../../domain/loop-report.ts';
 import type { LoopState } from '../../domain/loop-state.ts';
@@ -5,37 +6,36 @@ import type { NodeGroup } from '../../domain/node-group.ts';
 import type { Observation } from '../../domain/observation.ts';
 import type { CompatibleMetrics } from '../../telemetry/cluster-autoscaler-metrics.ts';
 
-// Counts nodes that were asked for and did not come, under the Cluster Autoscaler's name. A failure is told in several
-// voices (the operation, each machine, the time that is up), in any order; each node is counted once.
-
-type Counter = Pick<CompatibleMetrics, 'failedNodeCreations'>;
-
-export function failedCreations({ failedNodeCreations }: Counter): LoopListener {
-  /** Machines that were known to have failed; undefined before the first look, which counts nothing: it is old news. */
+/**
+ * Counts requested nodes that were not provided. The operation, each instance and the time-out report the same failure in
+ * any order, and each node is counted once.
+ */
+export function failedNodeCreations({ failedNodeCreations: counter }: Pick<CompatibleMetrics, 'failedNodeCreations'>): LoopListener {
+  /** Instances known to have failed; undefined before the first loop, which counts nothing. */
   let failed: ReadonlySet<string> | undefined;
   let awaited: LoopState['increases'] = new Map();
   return (report) => {
     const { observation } = report;
-    for (const { reason, nodes } of refused(report)) failedNodeCreations.inc({ reason }, nodes);
+    for (const { reason, nodes } of failedWrites(report)) counter.inc({ reason }, nodes);
     if (observation === undefined) return;
     const late = lateFailures(report, observation);
     const seen = new Set<string>();
     const registered = new Set(observation.cloud.instanceOfNode.values());
     for (const group of observation.cloud.groups) {
-      const machines = failedMachines(group, registered);
-      for (const key of machines) seen.add(key);
-      const news = failed === undefined ? 0 : machines.filter((key) => failed?.has(key) === false).length;
-      const gone = lost(late.get(group.id), awaited.get(group.id)?.nodes ?? 0, joining(group, registered));
+      const instanceKeys = failedInstanceKeys(group, registered);
+      for (const key of instanceKeys) seen.add(key);
+      const newlyFailed = failed === undefined ? 0 : instanceKeys.filter((key) => failed?.has(key) === false).length;
+      const missing = missingNodes(late.get(group.id), awaited.get(group.id)?.nodes ?? 0, joining(group, registered));
       const reason = late.get(group.id)?.kind === 'timeout' ? 'timeout' : 'cloudProviderError';
-      failedNodeCreations.inc({ reason: 'cloudProviderError' }, news);
-      failedNodeCreations.inc({ reason }, Math.max(0, gone - news));
+      counter.inc({ reason: 'cloudProviderError' }, newlyFailed);
+      counter.inc({ reason }, Math.max(0, missing - newlyFailed));
     }
     failed = seen;
     awaited = report.state.increases;
   };
 }
 
-function refused({ rounds }: LoopReport): readonly { readonly reason: string; readonly nodes: number }[] {
+function failedWrites({ rounds }: LoopReport): readonly { readonly reason: string; readonly nodes: number }[] {
   return rounds
     .flatMap(({ increases }) => increases)
     .flatMap(({ increase, outcome }) => {
@@ -44,19 +44,19 @@ function refused({ rounds }: LoopReport): readonly { readonly reason: string; re
     });
 }
 
-/** A node whose machine reports a failure did come. */
-function failedMachines({ instances = [] }: NodeGroup, registered: ReadonlySet<InstanceKey>): readonly string[] {
+/** Failed instances without a node. An instance with a node was provided. */
+function failedInstanceKeys({ instances = [] }: NodeGroup, registered: ReadonlySet<InstanceKey>): readonly string[] {
   return instances.flatMap(({ key, state, error }) => (state === 'failed' && error !== undefined && !registered.has(key) ? [key] : []));
 }
 
-interface Late {
+interface LateFailure {
   readonly kind: 'timeout' | 'operation';
-  /** How many machines were asked for; absent: the time was up. */
+  /** Number of requested instances; absent after a time-out. */
   readonly requested?: number;
 }
 
-function lateFailures({ state }: LoopReport, { cloud, nowMs }: Observation): ReadonlyMap<NodeGroupId, Late> {
-  const late = new Map<NodeGroupId, Late>();
+function lateFailures({ state }: LoopReport, { cloud, nowMs }: Observation): ReadonlyMap<NodeGroupId, LateFailure> {
+  const late = new Map<NodeGroupId, LateFailure>();
   for (const [group, { cause, lastFailureMs }] of state.backoffs) {
     if (cause === 'timeout' && lastFailureMs === nowMs) late.set(group, { kind: 'timeout' });
   }
@@ -67,19 +67,19 @@ function lateFailures({ state }: LoopReport, { cloud, nowMs }: Observation): Rea
   return late;
 }
 
-/** Of the nodes that were awaited and asked for: those whose machine is not there either. */
-function lost(late: Late | undefined, awaited: number, joining: number): number {
+/** Requested nodes without an instance. */
+function missingNodes(late: LateFailure | undefined, awaited: number, joining: number): number {
   if (late?.requested === undefined) return late === undefined ? 0 : awaited;
   return Math.max(0, Math.min(awaited, late.requested) - joining);
 }
 
-/** Machines that came and are no nodes yet. */
+/** Instances that exist and have not registered as nodes yet. */
 function joining({ instances = [] }: NodeGroup, registered: ReadonlySet<InstanceKey>): number {
   return instances.filter(({ key, state }) => (state === 'running' || state === 'creating') && !registered.has(key)).length;
 }
 
 /** Counts instances that were removed because they never registered as nodes. */
-export function neverNodes({ oldUnregisteredRemoved }: Pick<CompatibleMetrics, 'oldUnregisteredRemoved'>): LoopListener {
+export function unregisteredRemovals({ oldUnregisteredRemoved }: Pick<CompatibleMetrics, 'oldUnregisteredRemoved'>): LoopListener {
   return ({ removed }) => {
     for (const outcome of removed) {
       if (outcome.kind === 'instances' && outcome.accepted && outcome.cause === 'never-registered')

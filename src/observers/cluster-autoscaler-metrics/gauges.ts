@@ -1,6 +1,9 @@
-/** Publishes a loop under the Cluster Autoscaler's metric names. Gauges of what has gone are taken away with it. */
+/**
+ * Publishes the gauges of a loop under the Cluster Autoscaler's metric names. Series of groups that no longer exist are
+ * removed. Must not know the autoscaler's own metrics.
+ */
 import type { DevicePool, NodeDevices } from '../../domain/devices.ts';
-import type { LoopReport, StepName } from '../../domain/loop-report.ts';
+import type { LoopListener, LoopReport, StepName } from '../../domain/loop-report.ts';
 import type { NodeGroup } from '../../domain/node-group.ts';
 import type { Observation } from '../../domain/observation.ts';
 import type { Policy } from '../../domain/policy.ts';
@@ -8,16 +11,14 @@ import { CPU, MEMORY } from '../../domain/resources.ts';
 import { DELETION_CANDIDATE_TAINT, isStartupTaint, isStatusTaint, TO_BE_DELETED_TAINT, type TaintRules } from '../../domain/taints.ts';
 import { isTaintedForDeletion } from '../../planning/scale-down/plan-context.ts';
 import { schedulingStateOf } from '../../planning/scale-up/pods/unschedulable-pods.ts';
-import { isGroupHealthy, unfitness } from '../../planning/state/cluster-health.ts';
+import { isGroupHealthy, clusterProblem } from '../../planning/state/cluster-health.ts';
 import { countNodes, type CountedNodes } from '../../planning/state/node-counts.ts';
 import type { CompatibleMetrics } from '../../telemetry/cluster-autoscaler-metrics.ts';
 import { publishBuffers, publishPlans } from './plans.ts';
 
-// How well the devices that a group's next node is taken to have are those of its nodes, under the Cluster Autoscaler's name.
-
 type Mismatch = 'missing' | 'extra' | 'mismatch' | 'unknown';
 
-/** Ready nodes, by driver and by what is wrong with its devices there; series of drivers that have gone are taken away. */
+/** Compares the devices of ready nodes with those of their group's template, by driver and kind of difference. */
 export function publishDevices({ cluster, cloud }: Observation, { deviceMismatches, drivers }: CompatibleMetrics): void {
   const expected = new Map<string, ReadonlyMap<string, number>>();
   for (const { id, template } of cloud.groups) {
@@ -45,21 +46,21 @@ function mismatches(wanted: ReadonlyMap<string, number>, devices: NodeDevices | 
   });
 }
 
-/** How many devices each driver has in these pools. */
+/** Number of devices per driver in these pools. */
 function byDriver(pools: readonly DevicePool[]): ReadonlyMap<string, number> {
   const counts = new Map<string, number>();
   for (const { driver, devices } of pools) counts.set(driver, (counts.get(driver) ?? 0) + devices.length);
   return counts;
 }
 
-/** Which of the Cluster Autoscaler's functions a step of ours is. What is one step here may be two there: they tell the same time. */
+/** The Cluster Autoscaler's functions that each of our steps covers. One step here may be two there, with the same time. */
 const FUNCTIONS: Readonly<Partial<Record<StepName, readonly string[]>>> = {
   observe: ['cloudProviderRefresh', 'updateClusterState'],
   'scale-up': ['scaleUp'],
   'scale-down': ['findUnneeded', 'scaleDown'],
   'soft-taint': ['scaleDown:softTaintUnneeded'],
 };
-/** Told by their own names, as upstream does: our two and those of Kubernetes itself. */
+/** Taints that are published by name, as upstream does: our two and those of Kubernetes. */
 const TAINTS: ReadonlySet<string> = new Set([
   TO_BE_DELETED_TAINT,
   DELETION_CANDIDATE_TAINT,
@@ -73,19 +74,24 @@ const TAINTS: ReadonlySet<string> = new Set([
   'node.cloudprovider.kubernetes.io/uninitialized',
   'node.cloudprovider.kubernetes.io/shutdown',
 ]);
-/** The former name of startup taints, which upstream tells apart. */
+/** The former name of startup taints, which upstream counts separately. */
 const IGNORED_PREFIX = 'ignore-taint.cluster-autoscaler.kubernetes.io/';
 const KINDS = ['startup-taint', 'status-taint', IGNORED_PREFIX, 'other'] as const;
 
-export function publishCompatible(report: LoopReport, policy: Policy, metrics: CompatibleMetrics): void {
+/** Publishes the gauges after each loop. `policy` returns the rules that hold now. */
+export function clusterAutoscalerGauges(metrics: CompatibleMetrics, policy: () => Policy): LoopListener {
+  return (report) => publishClusterAutoscalerGauges(report, policy(), metrics);
+}
+
+export function publishClusterAutoscalerGauges(report: LoopReport, policy: Policy, metrics: CompatibleMetrics): void {
   publishTimes(report, metrics);
   const { observation, state } = report;
   if (observation === undefined) return;
-  knowGpus(observation.cloud.groups, metrics);
+  updateGpus(observation.cloud.groups, metrics);
   publishDevices(observation, metrics);
   const counts = countNodes({ observation, state, policy });
-  publishNodes(counts, observation, { taints: policy.cluster?.taints }, metrics);
-  metrics.safeToAutoscale.set(unfitness(observation, state, policy) === undefined ? 1 : 0);
+  publishNodes(counts, observation, policy.cluster?.taints, metrics);
+  metrics.safeToAutoscale.set(clusterProblem(observation, state, policy) === undefined ? 1 : 0);
   publishCapacity(report, observation, metrics);
   publishLimits(policy, observation.cloud.groups, metrics);
   publishPods(observation, policy, metrics);
@@ -102,8 +108,8 @@ const GPU_LABELS = ['kubernetes.azure.com/accelerator', 'accelerator'] as const;
 /** The names that the Cluster Autoscaler lists for Azure; what AKS itself writes (`nvidia`) is not among them. */
 const LISTED_GPUS: ReadonlySet<string> = new Set(['nvidia-tesla-k80', 'nvidia-tesla-p100', 'nvidia-tesla-v100']);
 
-/** As upstream `gpu.go`, of what the next node of the pool will be: pools that are gone keep theirs, as their counters do. */
-function knowGpus(groups: readonly NodeGroup[], { gpus }: CompatibleMetrics): void {
+/** As upstream `gpu.go`, for the next node of each pool. Deleted pools keep their entry, as their counters do. */
+function updateGpus(groups: readonly NodeGroup[], { gpus }: CompatibleMetrics): void {
   for (const { id, template } of groups) {
     if (template === undefined) continue;
     const named = GPU_LABELS.map((label) => template.labels[label]).find((value) => value !== undefined);
@@ -116,26 +122,27 @@ function knowGpus(groups: readonly NodeGroup[], { gpus }: CompatibleMetrics): vo
 }
 
 function publishTimes({ startedAtMs, durationMs, stepMs, outcome }: LoopReport, metrics: CompatibleMetrics): void {
-  const seen = (name: string, ms: number): void => {
+  const publishTime = (name: string, ms: number): void => {
     metrics.lastActivity.set({ activity: name }, startedAtMs / 1000);
     metrics.duration.observe({ function: name }, ms / 1000);
     metrics.durationQuantiles.observe({ function: name }, ms / 1000);
   };
-  seen('main', durationMs);
+  publishTime('main', durationMs);
   for (const step of Object.keys(FUNCTIONS) as StepName[]) {
     const ms = stepMs[step];
-    if (ms !== undefined) for (const name of FUNCTIONS[step] ?? []) seen(name, ms);
+    if (ms !== undefined) for (const name of FUNCTIONS[step] ?? []) publishTime(name, ms);
   }
-  // From when the cluster's state was known, as upstream sets it.
+  // Set from the time when the cluster's state was known, as upstream does.
   if (stepMs['scale-up'] !== undefined) metrics.lastActivity.set({ activity: 'autoscaling' }, startedAtMs / 1000);
   if (outcome === 'completed') metrics.lastActivity.set({ activity: 'mainSuccessful' }, startedAtMs / 1000);
 }
 
-interface Told {
-  readonly taints: TaintRules | undefined;
-}
-
-function publishNodes({ total }: CountedNodes, { cluster, cloud }: Observation, told: Told, metrics: CompatibleMetrics): void {
+function publishNodes(
+  { total }: CountedNodes,
+  { cluster, cloud }: Observation,
+  rules: TaintRules | undefined,
+  metrics: CompatibleMetrics,
+): void {
   const { ready, unready, notStarted, suspended, unregistered, longUnregistered } = total;
   for (const [state, count] of Object.entries({ ready, unready, notStarted, suspended, unregistered, longUnregistered })) {
     metrics.nodes.set({ state }, count);
@@ -145,7 +152,7 @@ function publishNodes({ total }: CountedNodes, { cluster, cloud }: Observation, 
   const taints = new Map<string, number>([...TAINTS, ...KINDS].map((type) => [type, 0]));
   for (const node of cluster.nodes.values()) {
     for (const { key } of node.taints) {
-      const type = taintType(key, told.taints);
+      const type = taintType(key, rules);
       taints.set(type, (taints.get(type) ?? 0) + 1);
     }
   }
@@ -172,7 +179,7 @@ function publishCapacity({ state }: LoopReport, { cluster, nowMs }: Observation,
 }
 
 function publishLimits({ scaleUp, scaleDown }: Policy, groups: readonly NodeGroup[], metrics: CompatibleMetrics): void {
-  // Of the groups alone, as upstream: dashboards divide by it.
+  // Sums the groups alone, as upstream does: dashboards divide by it.
   const most = groups.reduce((sum, { maxSize }) => sum + maxSize, 0);
   metrics.maxNodes.set(scaleUp.maxNodesTotal > 0 ? Math.min(scaleUp.maxNodesTotal, most) : most);
   metrics.cpuLimits.set({ direction: 'minimum' }, scaleDown.minCoresTotal ?? 0);
@@ -181,7 +188,7 @@ function publishLimits({ scaleUp, scaleDown }: Policy, groups: readonly NodeGrou
   metrics.memoryLimits.set({ direction: 'maximum' }, scaleUp.maxMemoryTotalBytes);
 }
 
-/** Pods that nobody judges (gated, young, of other schedulers) are none of these. */
+/** Counts pending pods by standing. Ignored pods (gated, young, of other schedulers) do not count. */
 function publishPods({ cluster }: Observation, { scaleUp }: Policy, metrics: CompatibleMetrics): void {
   const standings = cluster.pendingPods.map((pod) => schedulingStateOf(pod, scaleUp));
   metrics.unschedulablePods.set({ type: 'unschedulable' }, standings.filter((standing) => standing === 'refused').length);
@@ -190,27 +197,27 @@ function publishPods({ cluster }: Observation, { scaleUp }: Policy, metrics: Com
 
 function publishScaleDown({ scaleDown, state, startedAtMs }: LoopReport, policy: Policy, metrics: CompatibleMetrics): void {
   const { delayAfterAddMs, delayAfterDeleteMs, delayAfterFailureMs, delaysPerGroup } = policy.scaleDown;
-  const rests = [
+  const cooldownEnds = [
     state.lastScaleUpMs + delayAfterAddMs,
     state.lastScaleDownMs + delayAfterDeleteMs,
     state.lastScaleDownFailureMs + delayAfterFailureMs,
   ];
-  // Where each group rests by itself the whole does not, as upstream.
-  metrics.scaleDownInCooldown.set(delaysPerGroup !== true && rests.some((endMs) => startedAtMs < endMs) ? 1 : 0);
+  // If cooldowns hold per group, there is none for the cluster, as upstream.
+  metrics.scaleDownInCooldown.set(delaysPerGroup !== true && cooldownEnds.some((endMs) => startedAtMs < endMs) ? 1 : 0);
   if (scaleDown === undefined) return;
   metrics.unneededNodes.set(scaleDown.unneeded.size);
   metrics.unremovableNodes.reset();
   for (const { reason } of scaleDown.kept) metrics.unremovableNodes.inc({ reason });
 }
 
-interface GroupScope {
+interface GroupInput {
   readonly counts: CountedNodes;
   readonly report: LoopReport;
   readonly policy: Policy;
   readonly nowMs: number;
 }
 
-function publishGroup(group: NodeGroup, { counts, report, policy, nowMs }: GroupScope, metrics: CompatibleMetrics): void {
+function publishGroup(group: NodeGroup, { counts, report, policy, nowMs }: GroupInput, metrics: CompatibleMetrics): void {
   const labels = { node_group: group.id };
   metrics.groupMin.set(labels, group.minSize);
   metrics.groupMax.set(labels, group.maxSize);

@@ -1,4 +1,4 @@
-/** What plans come to under the Cluster Autoscaler's metric names: pods, limits, shapes, buffers. */
+/** Metrics of plans under the Cluster Autoscaler's names: pods, limits, shapes, buffers. */
 import type { LoopReport } from '../../domain/loop-report.ts';
 import type { Observation } from '../../domain/observation.ts';
 import type { ScaleUpPlan } from '../../domain/plan.ts';
@@ -6,14 +6,14 @@ import type { Policy } from '../../domain/policy.ts';
 import { CPU } from '../../domain/resources.ts';
 import type { CompatibleMetrics } from '../../telemetry/cluster-autoscaler-metrics.ts';
 
-/** The Cluster Autoscaler remembers so many different pods of one controller; from the next on it counts an overflow. */
+/** The Cluster Autoscaler remembers this many different pods of one controller. Beyond, it counts an overflow. */
 const REMEMBERED_SHAPES = 10;
 
 /**
- * Controllers with more different pods that nothing can help than the Cluster Autoscaler would remember. Here they are
- * grouped all the same; the number tells who makes pods of ever new shapes.
+ * Controllers with more shapes of unplaceable pods than the Cluster Autoscaler would remember. Here they are still grouped;
+ * the number shows controllers that create pods of ever new shapes.
  */
-export function overflowingControllers(plan: ScaleUpPlan): number {
+export function podShapeOverflow(plan: ScaleUpPlan): number {
   const shapes = new Map<string, Set<string>>();
   for (const [{ controller, shape, injected }, { kind }] of plan.verdicts) {
     if (injected === true || controller === undefined || (kind !== 'helpless' && kind !== 'waiting')) continue;
@@ -28,12 +28,12 @@ export function publishPlans({ rounds }: LoopReport, observation: Observation, m
   const plan = rounds.at(-1)?.plan;
   metrics.unschedulablePods.set({ type: 'injected' }, plan?.injection?.injected ?? 0);
   metrics.unschedulablePods.set({ type: 'skipped_injection' }, plan?.injection?.skipped ?? 0);
-  metrics.overflowingControllers.set(plan === undefined ? 0 : overflowingControllers(plan));
+  metrics.overflowingControllers.set(plan === undefined ? 0 : podShapeOverflow(plan));
   metrics.skippedPods.set({ requestor: 'scaleUp' }, plan === undefined ? 0 : unjudgedPods(plan));
   for (const round of rounds) publishPlan(round.plan, observation, metrics);
 }
 
-/** Pods that a pool might help and that the plan did not come to. */
+/** Pods that a pool might fit and that the plan had no time for. */
 function unjudgedPods({ cutShortAfter, verdicts }: ScaleUpPlan): number {
   if (cutShortAfter === undefined) return 0;
   return [...verdicts.values()].filter(
@@ -43,7 +43,7 @@ function unjudgedPods({ cutShortAfter, verdicts }: ScaleUpPlan): number {
 
 const LIMITS = { cores: 'CpuResourceLimit', memory: 'MemoryResourceLimit' } as const;
 
-/** Counters, so each plan is told once. */
+/** These are counters, so each plan counts once. */
 function publishPlan({ skipped, increases }: ScaleUpPlan, { cloud }: Observation, metrics: CompatibleMetrics): void {
   for (const { reason } of skipped) {
     if (reason.kind !== 'cluster-limit') continue;
@@ -60,7 +60,7 @@ function publishPlan({ skipped, increases }: ScaleUpPlan, { cloud }: Observation
   }
 }
 
-/** A histogram for each size of a region would be thousands of series; who has so many pools reads the sum. */
+/** A histogram for each VM size of a region would be thousands of series. Further sizes share one series. */
 const OWN_SERIES = 4;
 
 function sizeLabels(size: string, cores: number, { sizes }: CompatibleMetrics) {
@@ -73,7 +73,7 @@ function namespaceCount(count: number): string {
   return count > 5 ? '6-10' : '0-5';
 }
 
-/** Every loop looks at every buffer; one whose status says nothing waits since it was made. */
+/** Every loop reconciles every buffer. One without a status waits since its creation. */
 export function publishBuffers({ observation, startedAtMs, failures }: LoopReport, policy: Policy, metrics: CompatibleMetrics): void {
   metrics.bufferReconciled.reset();
   const oldest = new Map<string, number>();

@@ -1,29 +1,28 @@
 /**
- * How long removals take after they are due, and how long nodes go without being looked at, under the Cluster Autoscaler's
- * names. Remembers from loop to loop; nothing is decided by it.
+ * How long removals take after they are due, and how long nodes are not evaluated, under the Cluster Autoscaler's names.
  */
 import type { NodeName } from '../../domain/ids.ts';
 import type { Observation } from '../../domain/observation.ts';
-import type { KeptNode, ScaleDownPlan } from '../../domain/plan.ts';
+import type { UnremovableNode, ScaleDownPlan } from '../../domain/plan.ts';
 import type { Policy } from '../../domain/policy.ts';
-import { unreadyKeptMs } from '../../planning/state/node-counts.ts';
+import { unreadyForMsOf } from '../../planning/state/node-counts.ts';
 import type { CompatibleMetrics } from '../../telemetry/cluster-autoscaler-metrics.ts';
 import type { LoopListener, LoopReport } from '../../domain/loop-report.ts';
 
 type Latencies = Pick<CompatibleMetrics, 'removalLatency' | 'skippedEvaluation' | 'pendingDeletions'>;
 
-/** A node that could have gone since then. */
+/** A node whose removal is due. */
 interface Due {
   readonly atMs: number;
-  /** The last reason for which it stayed. */
+  /** The last reason that kept it unremovable. */
   readonly delay: string;
 }
 
-/** Nodes that were not looked at in this loop: an earlier verdict stands, or there was no time for them. */
-const NOT_LOOKED_AT: ReadonlySet<KeptNode['reason']> = new Set(['RecentlyUnremovable', 'RemovalBudgetSpent']);
+/** Nodes that this loop did not evaluate: an earlier verdict holds, or there was no time. */
+const NOT_EVALUATED: ReadonlySet<UnremovableNode['reason']> = new Set(['RecentlyUnremovable', 'RemovalBudgetSpent']);
 const NO_DELAY = 'none';
 
-/** `policy` answers with the rules that hold now. */
+/** `policy` returns the rules that hold now. */
 export function removalLatency(metrics: Latencies, policy: () => Policy): LoopListener {
   const due = new Map<NodeName, Due>();
   const lookedAt = new Map<NodeName, number>();
@@ -61,7 +60,7 @@ function followDue({ due, observation, scaleDown, report, policy }: Following, m
   for (const [node, entry] of due) {
     if (scaleDown.unneeded.has(node) || leaving.has(node)) continue;
     due.delete(node);
-    // What vanished was not needed again.
+    // A node that disappeared was not needed again, so nothing is measured.
     if (cluster.nodes.has(node)) observe(metrics, { ...entry, delay: reasons.get(node) ?? entry.delay }, { atMs: nowMs, deleted: false });
   }
 }
@@ -73,7 +72,7 @@ function waitMs(name: NodeName, observation: Observation, policy: Policy): numbe
   if (node === undefined || group === undefined) return policy.scaleDown.unneededForMs;
   return node.readiness.ready
     ? (group.options.unneededForMs ?? policy.scaleDown.unneededForMs)
-    : unreadyKeptMs(node, group, observation, policy);
+    : unreadyForMsOf(node, group, observation, policy);
 }
 
 function observe(metrics: Latencies, due: Due | undefined, end: { readonly atMs: number; readonly deleted: boolean }) {
@@ -81,9 +80,9 @@ function observe(metrics: Latencies, due: Due | undefined, end: { readonly atMs:
   metrics.removalLatency.observe({ deleted: String(end.deleted), delay_reason: due.delay }, (end.atMs - due.atMs) / 1000);
 }
 
-/** Milliseconds since the node that has waited longest was looked at; 0 when all were in this loop. */
+/** Milliseconds since the evaluation of the node that has waited longest; 0 if this loop evaluated all. */
 function longestSkip({ kept, unneeded }: ScaleDownPlan, { startedAtMs }: LoopReport, lookedAt: Map<NodeName, number>): number {
-  const skipped = new Set(kept.flatMap(({ node, reason }) => (NOT_LOOKED_AT.has(reason) ? [node] : [])));
+  const skipped = new Set(kept.flatMap(({ node, reason }) => (NOT_EVALUATED.has(reason) ? [node] : [])));
   const present = new Set([...kept.map(({ node }) => node), ...unneeded.keys()]);
   let longestMs = 0;
   for (const node of present) {

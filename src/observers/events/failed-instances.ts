@@ -1,6 +1,7 @@
 /**
- * Tells what Azure accepted and did not make, in the Cluster Autoscaler's words. A failure has several voices (the operation, each
- * machine), in any order and within moments: the first that speaks is told, and machines that failed only later.
+ * Events about nodes that Azure accepted and did not provide, in the Cluster Autoscaler's words. The operation and each
+ * instance report the same failure within moments and in any order. Only the first source is recorded, plus instances that
+ * fail later.
  */
 import type { ErrorKind } from '../../lib/errors.ts';
 import type { Observation } from '../../domain/observation.ts';
@@ -8,80 +9,82 @@ import type { EventRecorder } from '../../domain/ports/records.ts';
 import type { LoopListener } from '../../domain/loop-report.ts';
 import { STATUS_NAME } from '../../planning/explain/scale-up-events.ts';
 
-/** Messages that one event repeats; machines of one order fail with much the same. */
-const MOST_SOURCES = 3;
-/** Shorter than the shortest rest after a failure, so that the next order is not taken for the same one. */
-const SAME_ORDER_MS = 4 * 60_000;
+/** Maximum number of messages per event. Instances of one increase fail with similar messages. */
+const MAX_SOURCES = 3;
+/** Shorter than the shortest back-off, so that the next increase is not taken for the same one. */
+const SAME_INCREASE_MS = 4 * 60_000;
 
 interface Failure {
-  /** The group, and class and code of the error. */
+  /** The group, and the class and code of the error. */
   readonly what: string;
   readonly nodes: number;
   readonly messages: readonly string[];
 }
 
-/** Machines that had failed before the first look are old news. */
+/** Instances that had failed before the first loop are ignored. */
 export function failedInstances(events: Pick<EventRecorder, 'record'>, namespace: string): LoopListener {
   let known: ReadonlySet<string> | undefined;
-  /** When each was last told, and by which voice. */
-  const told = new Map<string, { readonly voice: 'machines' | 'operation'; readonly atMs: number }>();
+  /** When each failure was last recorded, and from which source. */
+  const recorded = new Map<string, { readonly source: 'instances' | 'operation'; readonly atMs: number }>();
   return ({ observation }) => {
     if (observation === undefined) return;
     const { nowMs } = observation;
-    for (const [what, { atMs }] of told) if (nowMs - atMs >= SAME_ORDER_MS) told.delete(what);
-    const tell = (voice: 'machines' | 'operation', { what, nodes, messages }: Failure): void => {
-      const before = told.get(what);
-      if (before !== undefined && (voice === 'operation' || before.voice === 'operation')) return;
-      told.set(what, { voice, atMs: nowMs });
-      const message = `Failed adding ${nodes} nodes to group ${what}; source errors: ${sources(messages)}`;
+    for (const [what, { atMs }] of recorded) if (nowMs - atMs >= SAME_INCREASE_MS) recorded.delete(what);
+    const recordFailure = (source: 'instances' | 'operation', { what, nodes, messages }: Failure): void => {
+      const before = recorded.get(what);
+      if (before !== undefined && (source === 'operation' || before.source === 'operation')) return;
+      recorded.set(what, { source, atMs: nowMs });
+      const message = `Failed adding ${nodes} nodes to group ${what}; source errors: ${joinMessages(messages)}`;
       events.record({ subject: { kind: 'ConfigMap', namespace, name: STATUS_NAME }, type: 'Warning', reason: 'ScaleUpFailed', message });
     };
-    const failed = machinesIn(observation);
-    for (const failure of newFailures(failed, known)) tell('machines', failure);
-    for (const failure of operationsIn(observation)) tell('operation', failure);
+    const failed = failedInstancesIn(observation);
+    for (const failure of newFailures(failed, known)) recordFailure('instances', failure);
+    for (const failure of failedOperationsIn(observation)) recordFailure('operation', failure);
     known = new Set(failed.map(({ key }) => key));
   };
 }
 
-interface FailedMachine {
+interface FailedInstance {
   readonly key: string;
   readonly what: string;
   readonly message: string;
 }
 
-/** One that is a node did come, whatever befell it since. */
-function machinesIn({ cloud }: Observation): readonly FailedMachine[] {
+/** Failed instances without a node. An instance that became a node was provided, whatever happened later. */
+function failedInstancesIn({ cloud }: Observation): readonly FailedInstance[] {
   const joined = new Set(cloud.instanceOfNode.values());
   return cloud.groups.flatMap(({ id, instances = [] }) =>
     instances.flatMap(({ key, state, error }) =>
-      state === 'failed' && error !== undefined && !joined.has(key) ? [{ key, what: named(id, error), message: error.message }] : [],
+      state === 'failed' && error !== undefined && !joined.has(key)
+        ? [{ key, what: groupAndCause(id, error), message: error.message }]
+        : [],
     ),
   );
 }
 
-function newFailures(machines: readonly FailedMachine[], known: ReadonlySet<string> | undefined): readonly Failure[] {
-  const news = new Map<string, string[]>();
-  for (const { key, what, message } of known === undefined ? [] : machines) {
-    if (known?.has(key) === false) news.set(what, [...(news.get(what) ?? []), message]);
+function newFailures(instances: readonly FailedInstance[], known: ReadonlySet<string> | undefined): readonly Failure[] {
+  const failures = new Map<string, string[]>();
+  for (const { key, what, message } of known === undefined ? [] : instances) {
+    if (known?.has(key) === false) failures.set(what, [...(failures.get(what) ?? []), message]);
   }
-  return [...news].map(([what, messages]) => ({ what, nodes: messages.length, messages }));
+  return [...failures].map(([what, messages]) => ({ what, nodes: messages.length, messages }));
 }
 
-function operationsIn({ cloud }: Observation): readonly Failure[] {
+function failedOperationsIn({ cloud }: Observation): readonly Failure[] {
   return cloud.events.flatMap((event) => {
     if (event.kind !== 'increase-failed') return [];
     const { group, requested, error } = event;
-    return [{ what: named(group, error), nodes: requested, messages: [error.message] }];
+    return [{ what: groupAndCause(group, error), nodes: requested, messages: [error.message] }];
   });
 }
 
-/** With the two classes of the Cluster Autoscaler. */
-function named(group: string, { detail, code }: { readonly detail: ErrorKind; readonly code: string }): string {
+/** Uses the two error classes of the Cluster Autoscaler. */
+function groupAndCause(group: string, { detail, code }: { readonly detail: ErrorKind; readonly code: string }): string {
   const isLack = detail.kind === 'out-of-capacity' || detail.kind === 'quota';
   return `${group} due to ${isLack ? 'OutOfResource' : 'Other'}.${code}`;
 }
 
-function sources(messages: readonly string[]): string {
+function joinMessages(messages: readonly string[]): string {
   const distinct = [...new Set(messages)].sort();
-  return `${distinct.slice(0, MOST_SOURCES).join('; ')}${distinct.length > MOST_SOURCES ? ' ...' : ''}`;
+  return `${distinct.slice(0, MAX_SOURCES).join('; ')}${distinct.length > MAX_SOURCES ? ' ...' : ''}`;
 }

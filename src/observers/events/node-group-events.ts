@@ -1,6 +1,7 @@
 /**
- * What a loop is worth telling about groups and the cluster, as events on the status object in the Cluster Autoscaler's
- * words. Events of single pods and nodes are told where they happen; capacity writes in scale-up-events.ts. Pure.
+ * Events and log lines about node groups and the cluster. Events go to the status object, in the Cluster Autoscaler's words.
+ * Events of single pods and nodes are recorded where they happen; those of capacity writes are in scale-up-events.ts.
+ * Must not know how events are sent.
  */
 import type { NodeGroupId } from '../../domain/ids.ts';
 import type { LoopReport, LoopListener } from '../../domain/loop-report.ts';
@@ -8,44 +9,54 @@ import type { NodeGroup } from '../../domain/node-group.ts';
 import type { Observation, CloudEvent } from '../../domain/observation.ts';
 import type { RemovalOutcome } from '../../domain/outcome.ts';
 import type { Policy } from '../../domain/policy.ts';
-import type { AutoscalerEvent } from '../../domain/ports/records.ts';
+import type { AutoscalerEvent, EventRecorder } from '../../domain/ports/records.ts';
 import { STATUS_NAME } from '../../planning/explain/scale-up-events.ts';
 import { clusterProblem } from '../../planning/state/cluster-health.ts';
 import type { Log } from '../../telemetry/log.ts';
 
-type Told = Pick<AutoscalerEvent, 'type' | 'reason' | 'message'>;
+type EventText = Pick<AutoscalerEvent, 'type' | 'reason' | 'message'>;
 
-/** As upstream: an autoscaler may run before the first nodes are ready, and that they are not is told after this time. */
+/** As upstream: an autoscaler may run before the first nodes are ready. A missing ready node is reported after this time. */
 const FIRST_NODES_MS = 600_000;
 
-export interface EventContext {
+export interface NodeGroupEventInput {
   readonly policy: Policy;
-  /** Of the status object. */
+  /** Namespace of the status object. */
   readonly namespace: string;
-  /** When this process began, milliseconds since the epoch. */
+  /** When this process started, milliseconds since the epoch. */
   readonly startedAtMs: number;
 }
 
-/** In a stable order. Repeats are the recorder's business. */
-export function groupEvents(report: LoopReport, context: EventContext): readonly AutoscalerEvent[] {
+/** Records the events of each loop. */
+export function nodeGroupEvents(
+  events: Pick<EventRecorder, 'record'>,
+  { policy, namespace, startedAtMs }: Omit<NodeGroupEventInput, 'policy'> & { readonly policy: () => Policy },
+): LoopListener {
+  return (report) => {
+    for (const event of describeNodeGroupEvents(report, { policy: policy(), namespace, startedAtMs })) events.record(event);
+  };
+}
+
+/** Returns the events in a stable order. The recorder suppresses repetitions. */
+export function describeNodeGroupEvents(report: LoopReport, context: NodeGroupEventInput): readonly AutoscalerEvent[] {
   const { observation } = report;
   const { policy, namespace } = context;
-  const told = [
+  const texts = [
     ...removals(report),
     ...(observation === undefined
       ? []
       : [
-          ...comings(observation),
+          ...groupChanges(observation),
           ...lateDeletions(observation),
-          ...timeouts(report, observation),
-          ...sickness(report, observation, context),
+          ...timedOutIncreases(report, observation),
+          ...unhealthyCluster(report, observation, context),
         ]),
-    ...limits(report, policy),
+    ...reachedLimits(report, policy),
   ];
-  return told.map((event) => ({ subject: { kind: 'ConfigMap', namespace, name: STATUS_NAME }, ...event }));
+  return texts.map((event) => ({ subject: { kind: 'ConfigMap', namespace, name: STATUS_NAME }, ...event }));
 }
 
-function comings({ cloud }: Observation): readonly Told[] {
+function groupChanges({ cloud }: Observation): readonly EventText[] {
   return cloud.events.flatMap((event) => {
     if (event.kind === 'group-vanished') return [normal('NodeGroupVanished', `Node group ${event.group} disappeared${reasonOf(event)}`)];
     if (event.kind !== 'group-appeared') return [];
@@ -59,7 +70,7 @@ function reasonOf({ because }: { readonly because?: string }): string {
   return because === undefined ? '' : `: ${because}`;
 }
 
-function lateDeletions({ cloud }: Observation): readonly Told[] {
+function lateDeletions({ cloud }: Observation): readonly EventText[] {
   return cloud.events.flatMap((event) => {
     if (event.kind !== 'delete-failed') return [];
     const { group, instances, message } = event;
@@ -69,7 +80,7 @@ function lateDeletions({ cloud }: Observation): readonly Told[] {
   });
 }
 
-function timeouts({ state }: LoopReport, { nowMs }: Observation): readonly Told[] {
+function timedOutIncreases({ state }: LoopReport, { nowMs }: Observation): readonly EventText[] {
   return [...state.backoffs].flatMap(([group, { cause, lastFailureMs }]) =>
     cause === 'timeout' && lastFailureMs === nowMs
       ? [warning('ScaleUpTimedOut', `Nodes of ${group} did not join the cluster in time`)]
@@ -77,15 +88,19 @@ function timeouts({ state }: LoopReport, { nowMs }: Observation): readonly Told[
   );
 }
 
-function sickness({ state }: LoopReport, observation: Observation, { policy, startedAtMs }: EventContext): readonly Told[] {
+function unhealthyCluster(
+  { state }: LoopReport,
+  observation: Observation,
+  { policy, startedAtMs }: NodeGroupEventInput,
+): readonly EventText[] {
   const unfit = clusterProblem(observation, state, policy);
   if (unfit === undefined) return [];
   if (unfit.kind === 'sick') return [warning('ClusterUnhealthy', `Cluster is unhealthy: ${unfit.detail}`)];
-  const mayStillStart = observation.cluster.nodes.size > 0 && observation.nowMs - startedAtMs <= FIRST_NODES_MS;
-  return mayStillStart ? [] : [warning('ClusterUnhealthy', unfit.detail)];
+  const mayStartUp = observation.cluster.nodes.size > 0 && observation.nowMs - startedAtMs <= FIRST_NODES_MS;
+  return mayStartUp ? [] : [warning('ClusterUnhealthy', unfit.detail)];
 }
 
-function limits({ rounds }: LoopReport, { scaleUp }: Policy): readonly Told[] {
+function reachedLimits({ rounds }: LoopReport, { scaleUp }: Policy): readonly EventText[] {
   const skipped = rounds.flatMap(({ plan }) => plan.skipped);
   const reached = skipped.some(
     ({ reason }) => reason.kind === 'cluster-limit' && [reason, ...(reason.also ?? [])].some(({ limit }) => limit === 'nodes'),
@@ -93,9 +108,9 @@ function limits({ rounds }: LoopReport, { scaleUp }: Policy): readonly Told[] {
   return reached ? [warning('MaxNodesTotalReached', `Max total nodes in cluster reached: ${scaleUp.maxNodesTotal}`)] : [];
 }
 
-function removals({ removed }: LoopReport): readonly Told[] {
-  return removed.flatMap((outcome): readonly Told[] => {
-    if (outcome.kind === 'started') return [removalBegun(outcome)];
+function removals({ removed }: LoopReport): readonly EventText[] {
+  return removed.flatMap((outcome): readonly EventText[] => {
+    if (outcome.kind === 'started') return [startedRemoval(outcome)];
     if (outcome.kind === 'deleted') {
       const { node, drained } = outcome;
       return [
@@ -106,7 +121,7 @@ function removals({ removed }: LoopReport): readonly Told[] {
     }
     if (outcome.kind !== 'instances') return [];
     const names = outcome.instances.map((instance) => instance.split('|').at(-1)).join(', ');
-    const what = `${outcome.instances.length} instances of ${outcome.group} that never registered as nodes (${names})`;
+    const what = `${outcome.instances.length} instances of ${outcome.group} that never registered as nodes (ids ${names})`;
     return [
       outcome.accepted
         ? normal('DeleteUnregistered', `Deleting ${what}`)
@@ -115,24 +130,23 @@ function removals({ removed }: LoopReport): readonly Told[] {
   });
 }
 
-function removalBegun({ node, pods, utilization }: Extract<RemovalOutcome, { readonly kind: 'started' }>): Told {
+function startedRemoval({ node, pods, utilization }: Extract<RemovalOutcome, { readonly kind: 'started' }>): EventText {
   if (pods.length === 0) return normal('ScaleDownEmpty', `Scale-down: removing empty node ${node}`);
   const load = `utilization: ${Math.round(utilization * 1000) / 1000}, pods to reschedule: ${pods.join(',')}`;
   return normal('ScaleDown', `Scale-down: removing node ${node}, ${load}`);
 }
 
-function warning(reason: string, message: string): Told {
+function warning(reason: string, message: string): EventText {
   return { type: 'Warning', reason, message };
 }
 
-function normal(reason: string, message: string): Told {
+function normal(reason: string, message: string): EventText {
   return { type: 'Normal', reason, message };
 }
 
 /**
- * Says when a group comes, goes or has other limits; when it begins to be left alone and why, when the reason is another one, and
- * when that is over; and when there is no group at all. A name misspelt in the configuration is a group that is left alone: without this line nobody would
- * learn why its pods stay pending.
+ * Logs when a group appears, disappears, gets other limits, is frozen (with the reason) or no longer frozen, and when there
+ * is no group. A group with a misspelt name in the configuration is frozen: this line explains why its pods stay pending.
  */
 export function nodeGroupLog(log: Log): LoopListener {
   let frozen: ReadonlyMap<NodeGroupId, string> = new Map();
@@ -141,16 +155,16 @@ export function nodeGroupLog(log: Log): LoopListener {
   return ({ observation }) => {
     if (observation === undefined) return;
     const { groups, events } = observation.cloud;
-    tellComings(log, events, groups);
-    limits = tellLimits(log, limits, groups);
-    frozen = tellFrozen(log, frozen, groups);
+    logGroupChanges(log, events, groups);
+    limits = logLimits(log, limits, groups);
+    frozen = logFrozen(log, frozen, groups);
     if (groups.length === 0 && hadGroups !== false)
       log.warn({}, 'No node group found: none is named and no scale set has the discovery tags');
     hadGroups = groups.length > 0;
   };
 }
 
-function tellComings(log: Log, events: readonly CloudEvent[], groups: readonly NodeGroup[]): void {
+function logGroupChanges(log: Log, events: readonly CloudEvent[], groups: readonly NodeGroup[]): void {
   for (const event of events) {
     if (event.kind === 'group-vanished') log.info({ nodeGroup: event.group, reason: event.because }, 'Node group disappeared');
     if (event.kind !== 'group-appeared') continue;
@@ -159,7 +173,7 @@ function tellComings(log: Log, events: readonly CloudEvent[], groups: readonly N
   }
 }
 
-function tellLimits(log: Log, before: ReadonlyMap<NodeGroupId, string>, groups: readonly NodeGroup[]): ReadonlyMap<NodeGroupId, string> {
+function logLimits(log: Log, before: ReadonlyMap<NodeGroupId, string>, groups: readonly NodeGroup[]): ReadonlyMap<NodeGroupId, string> {
   const now = new Map(groups.map(({ id, minSize, maxSize }) => [id, `${minSize}:${maxSize}`]));
   for (const [nodeGroup, to] of now) {
     const from = before.get(nodeGroup);
@@ -168,18 +182,18 @@ function tellLimits(log: Log, before: ReadonlyMap<NodeGroupId, string>, groups: 
   return now;
 }
 
-/** @returns what was last told of each group that is left alone. */
-function tellFrozen(log: Log, before: ReadonlyMap<NodeGroupId, string>, groups: readonly NodeGroup[]): ReadonlyMap<NodeGroupId, string> {
+/** @returns the last logged reason of each frozen group. */
+function logFrozen(log: Log, before: ReadonlyMap<NodeGroupId, string>, groups: readonly NodeGroup[]): ReadonlyMap<NodeGroupId, string> {
   const now = new Map<NodeGroupId, string>();
   for (const { id: nodeGroup, frozen: reason } of groups) {
     if (reason === undefined) {
       if (before.has(nodeGroup)) log.info({ nodeGroup }, 'Node group no longer frozen');
       continue;
     }
-    // An age within the reason grows from loop to loop and is no news.
-    const news = reason.replace(/\d+/g, '#');
-    if (before.get(nodeGroup) !== news) log.warn({ nodeGroup, reason }, 'Node group frozen');
-    now.set(nodeGroup, news);
+    // An age within the reason grows from loop to loop. That alone is no change.
+    const comparable = reason.replace(/\d+/g, '#');
+    if (before.get(nodeGroup) !== comparable) log.warn({ nodeGroup, reason }, 'Node group frozen');
+    now.set(nodeGroup, comparable);
   }
   return now;
 }

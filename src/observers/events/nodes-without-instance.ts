@@ -1,18 +1,18 @@
 /**
- * Nodes without a machine. To take such an object away is the cloud controller's work, done within a minute or so; where
- * it is not, pods are sent to a place that does not exist, and somebody should know. Told once per node.
+ * Events about nodes whose instance is gone. The cloud controller normally deletes such nodes within a minute. If it does
+ * not, pods are bound to a node that no longer exists, so an event is recorded, once per node.
  */
 import type { EventRecorder } from '../../domain/ports/records.ts';
 import { hasLostInstance } from '../../planning/state/node-counts.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { LoopListener } from '../../domain/loop-report.ts';
 
-/** Long enough for the cloud controller, twice over, and for a list of machines to have been wrong once. */
+/** Enough time for the cloud controller to act twice, and for one wrong list of instances. */
 const PATIENCE_MS = 300_000;
 
 export function nodesWithoutInstance(events: EventRecorder, log: Log): LoopListener {
-  /** By UID: since when, or `told`. */
-  const known = new Map<string, number | 'told'>();
+  /** By UID: since when the instance is missing, or `recorded`. */
+  const known = new Map<string, number | 'recorded'>();
   return ({ observation }) => {
     if (observation === undefined) return;
     const { cloud, cluster, nowMs } = observation;
@@ -25,8 +25,8 @@ export function nodesWithoutInstance(events: EventRecorder, log: Log): LoopListe
       lost.add(node.uid);
       const since = known.get(node.uid) ?? nowMs;
       known.set(node.uid, since);
-      if (since === 'told' || nowMs - since < PATIENCE_MS) continue;
-      known.set(node.uid, 'told');
+      if (since === 'recorded' || nowMs - since < PATIENCE_MS) continue;
+      known.set(node.uid, 'recorded');
       const message = `${id} has had no instance for this node for ${Math.round((nowMs - since) / 60_000)} min, and the node was not deleted. Delete it: kubectl delete node ${name}`;
       log.warn({ node: name, nodeGroup: id }, 'Node has no instance');
       events.record({ subject: { kind: 'Node', name, uid: node.uid }, type: 'Warning', reason: 'NodeWithoutMachine', message });

@@ -1,13 +1,25 @@
-/** What a loop is worth telling about the priority rules of the ConfigMap, on that ConfigMap and in the Cluster Autoscaler's words. Pure. */
-import type { AutoscalerEvent } from '../../domain/ports/records.ts';
-import type { PriorityRulesView } from '../../domain/ports/stored-text.ts';
-import type { LoopReport } from '../../domain/loop-report.ts';
+/** Events about the priority rules of the ConfigMap, on that ConfigMap and in the Cluster Autoscaler's words. */
+import type { AutoscalerEvent, EventRecorder } from '../../domain/ports/records.ts';
+import type { PriorityRulesReader, PriorityRulesView } from '../../domain/ports/stored-text.ts';
+import type { LoopListener, LoopReport } from '../../domain/loop-report.ts';
 
-/** The name is the Cluster Autoscaler's. */
+/** The Cluster Autoscaler's name of the ConfigMap. */
 export const PRIORITY_RULES_NAME = 'cluster-autoscaler-priority-expander';
 
-/** In a stable order. Repeats are the recorder's business. */
-export function priorityEvents(
+/** Records the events of each loop. Without a reader there are none. */
+export function priorityRuleEvents(
+  events: Pick<EventRecorder, 'record'>,
+  priorities: PriorityRulesReader | undefined,
+  namespace: string,
+): LoopListener {
+  return (report) => {
+    if (priorities === undefined) return;
+    for (const event of describePriorityRuleEvents(report, priorities.current(), namespace)) events.record(event);
+  };
+}
+
+/** Returns the events in a stable order. The recorder suppresses repetitions. */
+export function describePriorityRuleEvents(
   { rounds }: Pick<LoopReport, 'rounds'>,
   { levels, problem }: PriorityRulesView,
   namespace: string,

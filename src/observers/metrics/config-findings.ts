@@ -3,7 +3,7 @@ import type { PriorityRulesReader } from '../../domain/ports/stored-text.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 import type { LoopListener } from '../../domain/loop-report.ts';
 
-/** Publishes how many things are odd about the configuration, by kind; the log and the events say what they are. */
+/** Publishes the number of configuration warnings by kind. The log and events contain their texts. */
 export function configFindings(metrics: Metrics['config'], priorities: PriorityRulesReader | undefined): LoopListener {
   return ({ observation, rounds }) => {
     metrics.findings.set({ kind: 'bad-priority-rules' }, priorities?.current().problem === undefined ? 0 : 1);
@@ -14,7 +14,7 @@ export function configFindings(metrics: Metrics['config'], priorities: PriorityR
       metrics.findings.set({ kind: 'discovery-without-group' }, rulesWithoutGroup.length);
     }
     const plan = rounds.at(-1)?.plan;
-    // A plan that was not made says nothing of them.
+    // Without a plan, the earlier values still hold.
     if (plan === undefined) return;
     const notes = plan.notes ?? [];
     for (const kind of NOTE_KINDS) metrics.findings.set({ kind }, notes.filter((note) => note.kind === kind).length);

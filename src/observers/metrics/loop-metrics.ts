@@ -1,4 +1,4 @@
-/** Publishes what a loop saw as gauges. Gauges of groups and states that have gone are taken away with them. */
+/** The gauges of one loop. Series of groups and states that no longer exist are removed. */
 import type { NodeGroupId } from '../../domain/ids.ts';
 import type { LoopGauges, LoopListener } from '../../domain/loop-report.ts';
 import type { LoopState } from '../../domain/loop-state.ts';
@@ -7,7 +7,7 @@ import type { Observation } from '../../domain/observation.ts';
 import type { IncreaseOutcome, RemovalStep } from '../../domain/outcome.ts';
 import type { ScaleUpPlan, Removal } from '../../domain/plan.ts';
 import type { PodVerdict } from '../../domain/reasons.ts';
-import { classOf, VERDICT_CLASSES } from '../../planning/explain/refusal-class.ts';
+import { classifyVerdict, VERDICT_CLASSES } from '../../planning/explain/refusal-class.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 import { STAGES } from './scale-up-stages.ts';
 
@@ -23,7 +23,7 @@ export function publishObservation(observation: Observation, state: LoopState, m
   const present = presentByGroup(observation);
   metrics.cluster.groupSize.reset();
   metrics.cluster.groupFrozen.reset();
-  for (const group of observation.cloud.groups) publishGroup(group, present.get(group.id) ?? NOBODY, metrics);
+  for (const group of observation.cloud.groups) publishGroup(group, present.get(group.id) ?? NO_NODES, metrics);
   const all = [...observation.cluster.nodes.values()];
   const readyNodes = all.filter((node) => node.readiness.ready).length;
   metrics.cluster.nodes.set({ state: 'ready' }, readyNodes);
@@ -42,10 +42,11 @@ export function publishVerdicts(plan: ScaleUpPlan, nowMs: number, metrics: Metri
   }
   const counts = new Map<string, number>(VERDICT_CLASSES.map((name) => [name, 0]));
   // Equal pods share their verdict.
-  for (const [verdict, count] of pods) counts.set(classOf(verdict), (counts.get(classOf(verdict)) ?? 0) + count);
+  for (const [verdict, count] of pods) counts.set(classifyVerdict(verdict), (counts.get(classifyVerdict(verdict)) ?? 0) + count);
   for (const [verdict, count] of counts) metrics.cluster.pods.set({ verdict }, count);
   const ages = new Map<string, number>(VERDICT_CLASSES.map((name) => [name, 0]));
-  for (const [verdict, sinceMs] of oldest) ages.set(classOf(verdict), Math.max(ages.get(classOf(verdict)) ?? 0, nowMs - sinceMs));
+  for (const [verdict, sinceMs] of oldest)
+    ages.set(classifyVerdict(verdict), Math.max(ages.get(classifyVerdict(verdict)) ?? 0, nowMs - sinceMs));
   for (const [verdict, ageMs] of ages) metrics.cluster.oldestPod.set({ verdict }, ageMs / 1000);
 }
 
@@ -61,13 +62,13 @@ function publishGroup(group: NodeGroup, { ready, joined }: Present, metrics: Met
   metrics.cluster.groupFrozen.set({ node_group: group.id }, group.frozen === undefined ? 0 : 1);
 }
 
-/** Nodes of one group: those that are ready, and those that have joined and that the target counts. */
+/** Nodes of one group: `ready` ones, and `joined` ones that the target counts. */
 interface Present {
   readonly ready: number;
   readonly joined: number;
 }
 
-const NOBODY: Present = { ready: 0, joined: 0 };
+const NO_NODES: Present = { ready: 0, joined: 0 };
 
 function presentByGroup({ cloud, cluster }: Observation): ReadonlyMap<string, Present> {
   const leaving = new Set(
@@ -75,9 +76,9 @@ function presentByGroup({ cloud, cluster }: Observation): ReadonlyMap<string, Pr
   );
   const present = new Map<string, Present>();
   for (const [name, group] of cloud.groupOfNode) {
-    const known = present.get(group) ?? NOBODY;
+    const known = present.get(group) ?? NO_NODES;
     const instance = cloud.instanceOfNode.get(name);
-    // Azure's target no longer counts a machine that is on its way out, though its node may be ready still.
+    // Azure's target does not count an instance under deletion, although its node may still be ready.
     const counts = instance === undefined || !leaving.has(instance);
     const ready = cluster.nodes.get(name)?.readiness.ready === true;
     present.set(group, { ready: known.ready + (ready ? 1 : 0), joined: known.joined + (counts ? 1 : 0) });
@@ -85,7 +86,7 @@ function presentByGroup({ cloud, cluster }: Observation): ReadonlyMap<string, Pr
   return present;
 }
 
-/** Counts the orders whose machines did not become nodes in time. What Azure itself refuses is counted where it answers. */
+/** Counts increases whose instances did not become nodes in time. The adapter counts what Azure refuses. */
 export function joinTimeouts({ failures }: Pick<Metrics['scaleUp'], 'failures'>): LoopListener {
   return ({ observation, state }) => {
     for (const [group, { cause, lastFailureMs }] of state.backoffs) {
@@ -99,22 +100,22 @@ const CAUSES: readonly Removal['cause'][] = ['empty', 'underutilized', 'unready'
 const STEPS: readonly RemovalStep[] = ['recheck', 'taint', 'evict', 'wait', 'delete', 'stopped'];
 
 /**
- * Begins the counters of each group at 0 when it is first seen: what is counted is rare, and a first event that made its own
- * series would be no increase to who reads it.
+ * Starts the counters of each group at 0. The counted events are rare. Without a series at 0, Prometheus `increase()` would
+ * miss the first one.
  */
-export function firstZeros(metrics: Metrics): LoopListener {
-  const begun = new Set<NodeGroupId>();
+export function initializeCounters(metrics: Metrics): LoopListener {
+  const started = new Set<NodeGroupId>();
   for (const outcome of ['evicted', 'stayed']) metrics.cluster.preemptedPods.inc({ outcome }, 0);
   return ({ observation }) => {
     for (const { id } of observation?.cloud.groups ?? []) {
-      if (begun.has(id)) continue;
-      begun.add(id);
-      begin(metrics, id);
+      if (started.has(id)) continue;
+      started.add(id);
+      initializeGroup(metrics, id);
     }
   };
 }
 
-function begin({ scaleUp, scaleDown, cache, cluster }: Metrics, group: NodeGroupId): void {
+function initializeGroup({ scaleUp, scaleDown, cache, cluster }: Metrics, group: NodeGroupId): void {
   const own = { node_group: group };
   for (const outcome of OUTCOMES) scaleUp.writes.inc({ ...own, outcome }, 0);
   for (const counter of [scaleUp.nodes, scaleUp.conflicts, scaleUp.givenBack, cache.externalChanges, cluster.preemptedNodes])

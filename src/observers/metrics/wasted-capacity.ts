@@ -1,20 +1,20 @@
-/** Publishes what nodes that stay have to spare, by what keeps them. The sum over all blockers is all that is wasted. */
+/** Publishes the unused capacity of unremovable nodes, by what blocks their removal. The sum is all wasted capacity. */
 import type { NodeName } from '../../domain/ids.ts';
 import type { Node } from '../../domain/node.ts';
 import type { Observation } from '../../domain/observation.ts';
-import type { KeptNode, ScaleDownPlan } from '../../domain/plan.ts';
+import type { UnremovableNode, ScaleDownPlan } from '../../domain/plan.ts';
 import type { Pod } from '../../domain/pod.ts';
 import { CPU, MEMORY } from '../../domain/resources.ts';
 import { priceOf } from '../../planning/expanders/price.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 import type { LoopListener } from '../../domain/loop-report.ts';
 
-/** These are going, or are nobody's saving. */
-const NOT_OURS: ReadonlySet<KeptNode['reason']> = new Set(['CurrentlyBeingDeleted', 'NotAutoscaled']);
+/** Nodes under removal, and nodes that are not managed: their capacity is no waste that can be saved. */
+const NOT_OURS: ReadonlySet<UnremovableNode['reason']> = new Set(['CurrentlyBeingDeleted', 'NotAutoscaled']);
 
 interface Blockage {
   readonly reason: string;
-  /** Why a pod pins the node; empty: none does. */
+  /** Why a pod blocks the node; empty if none does. */
   readonly blocker: string;
 }
 
@@ -23,8 +23,8 @@ interface Usage {
   readonly memoryBytes: number;
 }
 
-export function wasteGauges(metrics: Metrics['waste']): LoopListener {
-  /** A verdict that took long to reach is only remembered for a while, without what led to it. */
+export function wastedCapacity(metrics: Metrics['waste']): LoopListener {
+  /** A remembered verdict no longer contains its cause, so the last cause is kept here. */
   const lastSeen = new Map<NodeName, Blockage>();
   const usages = new WeakMap<readonly Pod[], Usage>();
   const usageOf = (pods: readonly Pod[] | undefined): Usage => {
@@ -50,11 +50,11 @@ export function wasteGauges(metrics: Metrics['waste']): LoopListener {
   };
 }
 
-/** What one kind of blocker holds. */
+/** The capacity that one kind of blocker wastes. */
 interface Waste extends Blockage {
   cpuMillis: number;
   memoryBytes: number;
-  /** undefined: none of the nodes has a price. */
+  /** undefined if no node has a price. */
   perHour: number | undefined;
 }
 
@@ -71,7 +71,7 @@ function add(total: Waste, node: Node, { used, price }: { readonly used: Usage; 
   const freeMemory = Math.max(0, memory - used.memoryBytes);
   total.cpuMillis += freeCpu;
   total.memoryBytes += freeMemory;
-  // A node full of either has nothing to spare.
+  // A node without free CPU or without free memory wastes nothing.
   if (price !== undefined && cpu > 0 && memory > 0)
     total.perHour = (total.perHour ?? 0) + price * Math.min(freeCpu / cpu, freeMemory / memory);
 }
@@ -110,6 +110,6 @@ function* blockages(
     yield [node, known];
   }
   if (plan.inhibited === undefined) return;
-  const told = new Set([...plan.kept.map(({ node }) => node), ...plan.removals.map(({ node }) => node)]);
-  for (const node of cluster.nodes.values()) if (!told.has(node.name)) yield [node, { reason: 'Inhibited', blocker: '' }];
+  const covered = new Set([...plan.kept.map(({ node }) => node), ...plan.removals.map(({ node }) => node)]);
+  for (const node of cluster.nodes.values()) if (!covered.has(node.name)) yield [node, { reason: 'Inhibited', blocker: '' }];
 }

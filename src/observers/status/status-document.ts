@@ -1,6 +1,6 @@
 /**
  * The status that people read with kubectl: a projection of one loop onto the structure of the Cluster Autoscaler's status
- * document. Pure. Decides nothing; must not know where the document is kept.
+ * document. Pure. Must not know where the document is stored.
  */
 import type { Backoff, LoopState } from '../../domain/loop-state.ts';
 import type { NodeGroup } from '../../domain/node-group.ts';
@@ -13,13 +13,13 @@ import { countNodes, type NodeCounts } from '../../planning/state/node-counts.ts
 
 export type StatusMap = { readonly [key: string]: StatusValue };
 
-/** When a condition took its present value; kept between loops by condition. */
+/** When each condition took its present value, by condition. */
 export type Transitions = ReadonlyMap<string, { readonly status: string; readonly sinceMs: number }>;
 
 export interface StatusInput {
   readonly observation: Observation;
   readonly state: LoopState;
-  /** undefined: the loop did not come to planning removals. */
+  /** undefined if the loop did not plan removals. */
   readonly scaleDown: ScaleDownPlan | undefined;
   readonly policy: Policy;
   readonly before: Transitions;
@@ -33,12 +33,12 @@ export interface Described {
 const MESSAGE_LIMIT = 500;
 const CUT = '<truncated>';
 
-/** What a leader says before its first loop has ended, and while there is nothing in the cluster to act on. */
+/** The status before the first loop has completed, and while the cluster is empty. */
 export function initialStatus(nowMs: number, message = 'no loop has completed yet'): StatusMap {
   return { time: goTime(nowMs), autoscalerStatus: 'Initializing', message };
 }
 
-/** The whole document. `lastTransitionTime` changes only with the status it belongs to. Pure. */
+/** Describes the whole document. `lastTransitionTime` changes only with the status that it belongs to. */
 export function describeStatus(input: StatusInput): Described {
   const { observation, state, policy } = input;
   const counts = countNodes({ observation, state, policy });
@@ -71,26 +71,26 @@ export function describeStatus(input: StatusInput): Described {
 
 type Stamp = (name: string, status: string, more?: StatusMap) => StatusMap;
 
-interface GroupScope {
+interface GroupInput {
   readonly input: StatusInput;
   readonly condition: Stamp;
   readonly counts: NodeCounts | undefined;
   readonly candidates: number;
 }
 
-function describeGroup(group: NodeGroup, scope: GroupScope): StatusMap {
-  const { input, condition, counts, candidates } = scope;
+function describeGroup(group: NodeGroup, details: GroupInput): StatusMap {
+  const { input, condition, counts, candidates } = details;
   const healthy = counts === undefined || isGroupHealthy(counts, input.policy);
   const sizes = {
     ...(counts === undefined ? {} : { nodeCounts: plainCounts(counts) }),
-    // Unknown is not a number: the key is left out.
+    // If the target is unknown, the key is absent.
     ...(group.target.known ? { cloudProviderTarget: group.target.value } : {}),
     minSize: group.minSize,
     maxSize: group.maxSize,
   };
   return {
     name: group.id,
-    // Beside the structure of the Cluster Autoscaler, which has no word for it: readers of that pass over what they do not know.
+    // An addition to the Cluster Autoscaler's structure, whose readers ignore unknown keys.
     ...(group.frozen === undefined ? {} : { frozen: cut(group.frozen) }),
     health: condition(`health/${group.id}`, healthy ? 'Healthy' : 'Unhealthy', sizes),
     scaleUp: condition(`scaleUp/${group.id}`, ...scaleUpOf(group, healthy, input)),
@@ -111,7 +111,7 @@ function scaleUpOf(group: NodeGroup, healthy: boolean, { state, observation }: S
   return ['Backoff', { backoffInfo: { errorCode: backoff.cause, errorMessage } }];
 }
 
-/** As a prefix of the code, where the code alone does not say the class already. */
+/** The class of the error as a prefix, unless the code already contains it. */
 function classOf({ kind, cause }: Backoff): string {
   return kind === undefined || kind === cause ? '' : `${kind}: `;
 }
@@ -131,9 +131,9 @@ function candidatesByGroup({ scaleDown, observation }: StatusInput): ReadonlyMap
 
 function plainCounts(counts: NodeCounts): StatusMap {
   const { registered, ready, notStarted, suspended, beingDeleted, unready, resourceUnready } = counts;
-  const going = beingDeleted === 0 ? {} : { beingDeleted };
+  const deleting = beingDeleted === 0 ? {} : { beingDeleted };
   return {
-    registered: { total: registered, ready, notStarted, suspended, ...going, unready: { total: unready, resourceUnready } },
+    registered: { total: registered, ready, notStarted, suspended, ...deleting, unready: { total: unready, resourceUnready } },
     longUnregistered: counts.longUnregistered,
     unregistered: counts.unregistered,
   };
@@ -147,7 +147,7 @@ function rfc3339(ms: number): string {
   return new Date(ms).toISOString().replace(/\.\d+Z$/, 'Z');
 }
 
-/** How Go prints a time, which readers of the status parse: `2026-01-02 03:04:05.678 +0000 UTC`, without trailing zeros. */
+/** Formats a time as Go prints it, since readers of the status parse that: `2026-01-02 03:04:05.678 +0000 UTC`, without trailing zeros. */
 export function goTime(ms: number): string {
   const [day = '', time = ''] = new Date(ms).toISOString().replace('Z', '').split('T');
   return `${day} ${time.replace(/\.?0+$/, '')} +0000 UTC`;

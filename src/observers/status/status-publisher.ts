@@ -1,4 +1,4 @@
-/** Publishes the status beside the loop and never in its way. Must not know where the document is kept. */
+/** Publishes the status document in the background of the loop. Must not know where the document is stored. */
 import type { Clock } from '../../lib/clock.ts';
 import { asAutoscalerError } from '../../lib/errors.ts';
 import type { Policy } from '../../domain/policy.ts';
@@ -7,9 +7,9 @@ import type { Log } from '../../telemetry/log.ts';
 import type { LoopReport } from '../../domain/loop-report.ts';
 import { describeStatus, initialStatus, type StatusMap, type Transitions } from './status-document.ts';
 
-/** At most one write in this time. */
-const LEAST_MS = 10_000;
-/** What has not changed is written again after this, so that the age of the document tells that somebody is alive. */
+/** Minimum time between two writes. */
+const MIN_INTERVAL_MS = 10_000;
+/** An unchanged document is written again after this time, so that its age shows that the autoscaler is alive. */
 const REFRESH_MS = 60_000;
 
 export interface StatusPublisherDeps {
@@ -19,7 +19,7 @@ export interface StatusPublisherDeps {
   readonly log: Log;
 }
 
-/** Owns what was last published. One write at a time, in the background; a failed one is tried again after a later loop. */
+/** Owns the last published document. One write runs at a time, in the background. A failed one is repeated after a later loop. */
 export class StatusPublisher {
   #deps: StatusPublisherDeps;
   #transitions: Transitions = new Map();
@@ -35,13 +35,13 @@ export class StatusPublisher {
     this.#deps = { ...this.#deps, policy };
   }
 
-  /** Says that a leader has begun and has not finished a loop yet. */
+  /** Publishes that a leader has started and has not completed a loop yet. */
   begin(signal: AbortSignal): void {
     const nowMs = this.#deps.clock.now();
     this.#offer(initialStatus(nowMs), nowMs, signal);
   }
 
-  /** Publishes what a loop saw, if it is news. A loop that saw nothing leaves the document to grow old. */
+  /** Publishes the result of a loop if it changed. A loop without an observation publishes nothing. */
   loopEnded(report: LoopReport, signal: AbortSignal): void {
     const { observation, state, scaleDown } = report;
     if (observation === undefined) return;
@@ -55,7 +55,7 @@ export class StatusPublisher {
     return this.#writing;
   }
 
-  /** Takes back what was published, as the Cluster Autoscaler does when it ends. @throws AutoscalerError */
+  /** Removes the document at the end, as the Cluster Autoscaler does. @throws AutoscalerError */
   async end(signal: AbortSignal): Promise<void> {
     await this.#writing;
     if (this.#published === undefined) return;
@@ -67,8 +67,8 @@ export class StatusPublisher {
     if (this.#busy || signal.aborted) return;
     const substance = substanceOf(document);
     const last = this.#published;
-    // Loops follow each other by timers that may fire a little early; a tenth of the time is forgiven.
-    const waitMs = last?.substance === substance ? REFRESH_MS : last === undefined || isFirst(last.substance) ? 0 : LEAST_MS * 0.9;
+    // The loop's timers may fire early, so a tenth of the time is tolerated.
+    const waitMs = last?.substance === substance ? REFRESH_MS : last === undefined || isFirst(last.substance) ? 0 : MIN_INTERVAL_MS * 0.9;
     if (last !== undefined && nowMs - last.atMs < waitMs) return;
     this.#busy = true;
     this.#writing = this.#write(document, nowMs, signal).then((written) => {
@@ -89,7 +89,7 @@ export class StatusPublisher {
   }
 }
 
-/** What makes a document news: everything but when it was looked at, and how long a group has been left alone. */
+/** The part of a document whose change matters: everything but probe times and how long a group has been frozen. */
 function substanceOf(document: StatusMap): string {
   return JSON.stringify(document, (key, value: unknown) => {
     if (key === 'time' || key === 'lastProbeTime') return undefined;

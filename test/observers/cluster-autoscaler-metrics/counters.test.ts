@@ -7,7 +7,7 @@ import type { Observation } from '../../../src/domain/observation.ts';
 import type { RemovalOutcome } from '../../../src/domain/outcome.ts';
 import type { UnremovableNode, ScaleDownPlan } from '../../../src/domain/plan.ts';
 import { removalLatency } from '../../../src/observers/cluster-autoscaler-metrics/removal-latency.ts';
-import { failedNodeCreationCounter, unregisteredRemovalCounter } from '../../../src/observers/cluster-autoscaler-metrics/counters.ts';
+import { failedNodeCreations, unregisteredRemovals } from '../../../src/observers/cluster-autoscaler-metrics/counters.ts';
 import type { LoopReport } from '../../../src/domain/loop-report.ts';
 import { emptyLoopState } from '../../../src/planning/state/loop-state.ts';
 import { createCompatibleMetrics } from '../../../src/telemetry/cluster-autoscaler-metrics.ts';
@@ -35,11 +35,7 @@ interface Look {
 function counting() {
   const metrics = createMetrics();
   const compatible = createCompatibleMetrics(metrics);
-  const listeners = [
-    failedNodeCreationCounter(compatible),
-    removalLatency(compatible, () => aPolicy()),
-    unregisteredRemovalCounter(compatible),
-  ];
+  const listeners = [failedNodeCreations(compatible), removalLatency(compatible, () => aPolicy()), unregisteredRemovals(compatible)];
   const look = (given: Look): void => {
     for (const listener of listeners) listener(aReport(given));
   };

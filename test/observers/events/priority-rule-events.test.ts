@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { nodeGroupId } from '../../../src/domain/ids.ts';
 import type { ScoredOption } from '../../../src/domain/plan.ts';
 import type { PriorityLevel } from '../../../src/domain/policy.ts';
-import { priorityEvents } from '../../../src/observers/events/priority-rule-events.ts';
+import { describePriorityRuleEvents } from '../../../src/observers/events/priority-rule-events.ts';
 import type { PriorityRulesView } from '../../../src/domain/ports/stored-text.ts';
 import { aGroup, aPod, aTemplate } from '../../support/builders.ts';
 import { aPolicy } from '../../support/policy.ts';
@@ -35,7 +35,7 @@ describe('events on the ConfigMap of priorities', () => {
     ['no ConfigMap', { levels: undefined, problem: undefined }, [option('a')], []],
     ['nothing could grow', { levels: LEVELS, problem: undefined }, [], []],
   ])('%s', (_, view, options, reasons) => {
-    const told = priorityEvents({ rounds: roundsOf(options) }, view, 'kube-system');
+    const told = describePriorityRuleEvents({ rounds: roundsOf(options) }, view, 'kube-system');
     expect(told.map(({ reason }) => reason)).toEqual(reasons);
     for (const { subject, type } of told) {
       expect(subject).toEqual({ kind: 'ConfigMap', namespace: 'kube-system', name: 'cluster-autoscaler-priority-expander' });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { podShapeOverflow } from '../../../src/observers/cluster-autoscaler-metrics/plans.ts';
-import { publishCompatible } from '../../../src/observers/cluster-autoscaler-metrics/gauges.ts';
+import { publishClusterAutoscalerGauges } from '../../../src/observers/cluster-autoscaler-metrics/gauges.ts';
 import { createCompatibleMetrics } from '../../../src/telemetry/cluster-autoscaler-metrics.ts';
 import { aGroup, aPod } from '../../support/builders.ts';
 import { aPolicy } from '../../support/policy.ts';
@@ -13,7 +13,9 @@ describe('what a plan says of the configuration', () => {
     await stage.runOnce();
     await stage.runOnce();
     const notes = () => stage.lines.filter(({ note }) => note !== undefined).map(({ level, note }) => `${level}: ${String(note)}`);
-    expect(notes()).toEqual(['warn: The VM size Standard_X has no price: its groups grow only when none with a price can.']);
+    expect(notes()).toEqual([
+      'warn: The VM size Standard_X has no price: its node groups grow only if no node group with a price can help.',
+    ]);
     stage.cloud.groups.set(aGroup({ id: 'c' }).id, aGroup({ id: 'c', target: 0, vmSize: 'Standard_Y' }));
     await stage.runOnce();
     await stage.runOnce();
@@ -33,7 +35,7 @@ describe('controllers of many shapes', () => {
     const report = await stage.runOnce();
     expect(podShapeOverflow(report.rounds[0]!.plan)).toBe(expected);
     const metrics = createCompatibleMetrics(stage.metrics);
-    publishCompatible(report, stage.deps.policy, metrics);
+    publishClusterAutoscalerGauges(report, stage.deps.policy, metrics);
     expect(await valueOf(metrics.overflowingControllers)).toBe(expected);
   });
 });

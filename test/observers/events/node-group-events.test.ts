@@ -8,7 +8,7 @@ import type { Node } from '../../../src/domain/node.ts';
 import type { Policy } from '../../../src/domain/policy.ts';
 import type { SkipReason } from '../../../src/domain/reasons.ts';
 import { failedInstances } from '../../../src/observers/events/failed-instances.ts';
-import { groupEvents } from '../../../src/observers/events/node-group-events.ts';
+import { describeNodeGroupEvents } from '../../../src/observers/events/node-group-events.ts';
 import type { LoopReport } from '../../../src/domain/loop-report.ts';
 import { emptyLoopState } from '../../../src/planning/state/loop-state.ts';
 import { aCloud, aCluster, aGroup, aNode, anInstance, START_MS } from '../../support/builders.ts';
@@ -67,7 +67,7 @@ function told({
     state: { ...emptyLoopState(START_MS), ...state },
   });
   const rules = { ...aPolicy({ scaleUp: { maxNodesTotal: 5 } }), ...policy };
-  return groupEvents(report, { policy: rules, namespace: 'kube-system', startedAtMs: START_MS - upMs }).map(
+  return describeNodeGroupEvents(report, { policy: rules, namespace: 'kube-system', startedAtMs: START_MS - upMs }).map(
     ({ subject, type, reason, message }) => {
       expect(subject).toEqual({ kind: 'ConfigMap', namespace: 'kube-system', name: 'cluster-autoscaler-status' });
       return `${type} ${reason}: ${message}`;
@@ -129,12 +129,12 @@ describe('events about groups and the cluster', () => {
     [
       'cleared instances',
       { removed: [{ ...instances, accepted: true, message: '' }] },
-      ['Normal DeleteUnregistered: Deleting 1 instances of a that never registered as nodes (1)'],
+      ['Normal DeleteUnregistered: Deleting 1 instances of a that never registered as nodes (ids 1)'],
     ],
     [
       'instances that stay',
       { removed: [{ ...instances, accepted: false, message: 'Azure is ill' }] },
-      ['Warning DeleteUnregisteredFailed: 1 instances of a that never registered as nodes (1) could not be deleted: Azure is ill'],
+      ['Warning DeleteUnregisteredFailed: 1 instances of a that never registered as nodes (ids 1) could not be deleted: Azure is ill'],
     ],
     [
       'the limit of nodes',
