@@ -155,7 +155,7 @@ function readOptions(argv: readonly string[]) {
     return parseArgs({ args: [...argv], options: OPTIONS, strict: true, allowPositionals: false }).values;
   } catch (cause) {
     const message = (cause instanceof Error ? cause.message : String(cause)).split(/\. |\n/)[0] ?? '';
-    throw configError(`${message.replace(/\.$/, '')}; plan --help shows the options.`);
+    throw configError(`${message.replace(/\.$/, '')}; see plan --help.`);
   }
 }
 

@@ -96,7 +96,7 @@ describe('what a file does not say', () => {
   it('a namespace that is empty is the default one', async () => {
     expect(await told(listOf(podJson('web', '1', { metadata: { namespace: '' } })), {})).toEqual(['a 0->1']);
     expect(await told(listOf(web, podJson('web', '1', { metadata: { namespace: '' } })), {})).toEqual([
-      'Pod default/web: metadata.name is there twice.',
+      'Pod default/web: metadata.name is used twice; names must be unique.',
     ]);
   });
 

@@ -118,7 +118,7 @@ describe('plan --dump', () => {
     await expectSame({ observation, stateBefore: NO_STATE, scaleUp: [scaleUp], scaleDown: undefined, policy, request: turn });
   });
 
-  it('tells of machines that are no nodes and go', async () => {
+  it('reports deletions of instances without a node', async () => {
     const lost = anInstance({ node: 'a-1', state: 'running', firstSeenMs: START_MS - 3_600_000 });
     const stuck = anInstance({ node: 'a-2', state: 'failed', firstSeenMs: START_MS - 3_600_000 });
     const groups = [aGroup({ id: 'a', target: 3, instances: [anInstance({ node: 'a-0' }), lost, stuck] })];
@@ -130,8 +130,8 @@ describe('plan --dump', () => {
     expect(scaleDown.instanceRemovals).toHaveLength(2);
     const record = { observation, stateBefore: state, scaleUp: [], scaleDown, policy: quick, scaleUpPlanned: false };
     expect((await asked(record)).notes).toEqual([
-      'Machines of pool a that failed are deleted: 1.',
-      'Machines of pool a that never became nodes are deleted: 1.',
+      'Instances of pool a that failed are deleted: 1.',
+      'Instances of pool a that never registered as nodes are deleted: 1.',
     ]);
   });
 });

@@ -127,7 +127,7 @@ describe('the region of zones that are only numbers', () => {
 });
 
 describe('a pool that no pod needs', () => {
-  const reason = { group: 'a', reason: 'no-pod-fits', detail: 'no pod that still waits would fit' };
+  const reason = { group: 'a', reason: 'no-pod-fits', detail: 'none of the remaining pods fits' };
   it.each<[string, string, Json]>([
     ['is passed over, and said to be', POOLS, { increases: [], skipped: [reason] }],
     [

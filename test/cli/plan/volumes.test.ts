@@ -137,7 +137,7 @@ describe('plan and volumes', () => {
       {
         group: 'zone1',
         reason: 'insufficient-resource',
-        detail: 'node(s) exceed max volume count: attaches 5, a new node has room for 4',
+        detail: 'node(s) exceed max volume count: needs 5 volumes attached, a new node has room for 4',
         fix: 'use a VM size with at least 5 data disks, or fewer volumes',
       },
     ]);

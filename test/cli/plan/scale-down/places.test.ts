@@ -28,7 +28,7 @@ describe('budgets', () => {
       name: 'spent',
       objects: [...host, n1, db('n-1'), budget('b', 0)],
       goes: [],
-      stays: keeps('NotEnoughPdb (default/b: 2 healthy of 2 wanted'),
+      stays: keeps('NotEnoughPdb (default/b: 2 of 2 required pods are healthy'),
     },
     { name: 'of another namespace', objects: [...host, n1, db('n-1'), budget('b', 0, { namespace: 'other' })], goes: ['n-1'] },
     {
