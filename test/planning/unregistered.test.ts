@@ -5,7 +5,7 @@ import type { LoopState } from '../../src/domain/loop-state.ts';
 import type { Observation } from '../../src/domain/observation.ts';
 import { planScaleDown } from '../../src/planning/scale-down/plan.ts';
 import { planScaleUp } from '../../src/planning/scale-up/plan.ts';
-import { upcomingNodes } from '../../src/planning/scale-up/groups/upcoming-nodes.ts';
+import { findUpcomingNodes, indexUpcomingNodes } from '../../src/planning/scale-up/groups/upcoming-nodes.ts';
 import { emptyLoopState, reduceObservation } from '../../src/planning/state/loop-state.ts';
 import { ClusterSnapshot } from '../../src/scheduling/snapshot/cluster-snapshot.ts';
 import { aCluster, aGroup, aNode, anInstance, anObservation, keyOf, resourceNames, START_MS } from '../support/builders.ts';
@@ -111,7 +111,7 @@ describe('a process that begins while machines are awaited', () => {
     const coming = (minutesAgo: number, state = emptyLoopState(START_MS)): number => {
       const observation = born(minutesAgo);
       const [group] = observation.cloud.groups;
-      return group === undefined ? 0 : upcomingNodes(group, observation, state, POLICY);
+      return findUpcomingNodes(group!, indexUpcomingNodes({ observation, state, policy: POLICY })).unregistered.length;
     };
     expect([coming(14), coming(15), coming(31)]).toEqual([1, 0, 1]);
     const group = nodeGroupId('p');

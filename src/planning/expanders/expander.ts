@@ -1,5 +1,8 @@
-/** Picks among the ways to grow. An expander narrows a list of options and keeps ties; it must not know pods or clouds. */
-import { AutoscalerError } from '../../lib/errors.ts';
+/**
+ * Expanders choose among the options of a scale-up. Each narrows a list of options and keeps ties. Must not know pods, clouds,
+ * or how an option was estimated.
+ */
+import { configError, type AutoscalerError } from '../../lib/errors.ts';
 import type { ScoredOption } from '../../domain/plan.ts';
 import type { ExpanderName } from '../../domain/policy.ts';
 import type { Random } from '../../lib/random.ts';
@@ -12,7 +15,7 @@ export type Expander = (options: readonly ScoredOption[]) => readonly ScoredOpti
 /** Fewest idle cores, bytes and devices; exact ties are kept. */
 export const keepLeastWaste: Expander = (options) => keepLeast(options, (option) => option.waste);
 
-/** Fewest new nodes; an option without nodes is none. */
+/** Fewest new nodes. Ignores options without nodes. */
 export const keepLeastNodes: Expander = (options) =>
   keepLeast(
     options.filter((option) => option.nodes > 0),
@@ -22,7 +25,7 @@ export const keepLeastNodes: Expander = (options) =>
 /** Most pods helped. */
 export const keepMostPods: Expander = (options) => keepLeast(options, (option) => -option.pods);
 
-/** One of them, by chance; the same sequence of chances picks the same one whatever order the options come in. */
+/** A random option. The same seed chooses the same option in whatever order the options come. */
 export function keepRandom(random: Random): Expander {
   return (options) => {
     const sorted = [...options].sort(byGroup);
@@ -31,18 +34,20 @@ export function keepRandom(random: Random): Expander {
   };
 }
 
-/**
- * The expanders of a configured chain.
- * @throws AutoscalerError `config` for a name that is twice there, or behind `random`, which leaves no choice.
- */
-export function createExpanders(names: readonly ExpanderName[], random: Random): readonly Expander[] {
+/** @throws AutoscalerError `config` if a name is listed twice, or after `random`, which leaves no choice. */
+export function checkExpanderChain(names: readonly ExpanderName[]): void {
   const duplicate = names.find((name, index) => names.indexOf(name) !== index);
-  if (duplicate !== undefined) throw invalidChain(`"${duplicate}" is named twice`);
+  if (duplicate !== undefined) throw invalidChain(`"${duplicate}" is listed twice`);
   if (names.includes('random') && names.at(-1) !== 'random') throw invalidChain('"random" must come last');
+}
+
+/** The expanders of a configured chain; it throws like {@link checkExpanderChain}. */
+export function createExpanders(names: readonly ExpanderName[], random: Random): readonly Expander[] {
+  checkExpanderChain(names);
   return names.map((name) => createExpander(name, random));
 }
 
-/** Runs the chain; what is still tied at the end goes by group id. */
+/** Runs the chain. Of options that are still tied, the first by group id is chosen. */
 export function chooseOption(chain: readonly Expander[], options: readonly ScoredOption[]): ScoredOption | undefined {
   const kept = chain.reduce((left, narrow) => (left.length > 1 ? narrow(left) : left), options);
   return [...kept].sort(byGroup)[0];
@@ -65,10 +70,9 @@ function createExpander(name: ExpanderName, random: Random): Expander {
   }
 }
 
-function invalidChain(what: string): AutoscalerError {
-  return new AutoscalerError(
-    { kind: 'config' },
-    `The list of expanders is not valid: ${what}; accepted are priority, price, least-waste, least-nodes, most-pods and, last, random.`,
+function invalidChain(problem: string): AutoscalerError {
+  return configError(
+    `scaleUp.expanders: ${problem}. Accepted: priority, price, least-waste, least-nodes and most-pods, each once, and random as the last.`,
   );
 }
 

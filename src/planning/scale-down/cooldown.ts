@@ -1,10 +1,10 @@
 import type { NodeGroupId } from '../../domain/ids.ts';
-import { tooStale } from '../state/cluster-health.ts';
+import { stalenessProblem } from '../state/cluster-health.ts';
 import type { ScaleDownContext } from './plan-context.ts';
 
 /** Why what was read, of Azure or of the cluster, is too old to remove anything, failed instances included; or undefined. */
 export function staleReadReason({ observation, policy }: Pick<ScaleDownContext, 'observation' | 'policy'>): string | undefined {
-  return observation.cloud.scaleDownBlocked ?? tooStale(observation.cluster, policy.scaleDown.maxClusterStalenessMs);
+  return observation.cloud.scaleDownBlocked ?? stalenessProblem(observation.cluster, policy.scaleDown.maxClusterStalenessMs);
 }
 
 /** Why nothing may be removed in this loop although timers run; undefined: removals are allowed. */

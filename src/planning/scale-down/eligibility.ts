@@ -2,12 +2,12 @@ import type { InstanceKey } from '../../domain/ids.ts';
 import { compareText } from '../../lib/comparison.ts';
 import type { Node } from '../../domain/node.ts';
 import type { NodeGroup } from '../../domain/node-group.ts';
-import type { KeptNode } from '../../domain/plan.ts';
+import type { UnremovableNode } from '../../domain/plan.ts';
 import { DEVICE_CLAIMS, type Pod } from '../../domain/pod.ts';
 import { isExpendable } from '../../scheduling/drainability/drain-rules.ts';
 import { judgeNode, type NodeDrain } from '../../scheduling/drainability/drainability.ts';
 import { awaitsDevices } from '../state/unpublished-devices.ts';
-import { holdsRoom } from '../state/reserved-room.ts';
+import { isReservation } from '../state/reserved-room.ts';
 import { isStarting } from '../state/node-counts.ts';
 import { claimUtilization, unsupportedClaim, unknownDeviceUse, deviceUtilization, hasDevices, utilizationOf } from './utilization.ts';
 import { isLeaving, type ScaleDownContext } from './plan-context.ts';
@@ -25,7 +25,7 @@ export interface Candidate {
 export interface Eligibility {
   /** Sorted by name. */
   readonly candidates: readonly Candidate[];
-  readonly kept: readonly KeptNode[];
+  readonly kept: readonly UnremovableNode[];
   /** Kept nodes whose timer goes on: only a budget that is spent for the moment holds them. */
   readonly pausedBy: ReadonlySet<string>;
 }
@@ -37,7 +37,7 @@ const PROTECTION = { 'scale-in': 'scale-in', actions: 'scale set actions' } as c
 /** Tells the nodes that could go from those that cannot, cheap questions first. Simulates nothing. */
 export function findCandidates(context: ScaleDownContext): Eligibility {
   const candidates: Candidate[] = [];
-  const kept: KeptNode[] = [];
+  const kept: UnremovableNode[] = [];
   const pausedBy = new Set<string>();
   for (const name of [...context.observation.cluster.nodes.keys()].sort(compareText)) {
     const node = context.observation.cluster.nodes.get(name);
@@ -60,7 +60,7 @@ export function findCandidates(context: ScaleDownContext): Eligibility {
   return { candidates, kept, pausedBy };
 }
 
-function checkNode(node: Node, context: ScaleDownContext): Candidate | KeptNode {
+function checkNode(node: Node, context: ScaleDownContext): Candidate | UnremovableNode {
   const { observation, state } = context;
   const { name } = node;
   if (isLeaving(node, context)) return { node: name, reason: 'CurrentlyBeingDeleted' };
@@ -83,17 +83,17 @@ function checkNode(node: Node, context: ScaleDownContext): Candidate | KeptNode 
   return checkUtilization({ node, group, instance }, context);
 }
 
-function scaleDownDisabled({ name, disabledBecause: detail }: Node): KeptNode {
+function scaleDownDisabled({ name, disabledBecause: detail }: Node): UnremovableNode {
   return { node: name, reason: 'ScaleDownDisabledAnnotation', ...defined({ detail }) };
 }
 
-function checkUtilization(known: Pick<Candidate, 'node' | 'group' | 'instance'>, context: ScaleDownContext): Candidate | KeptNode {
+function checkUtilization(known: Pick<Candidate, 'node' | 'group' | 'instance'>, context: ScaleDownContext): Candidate | UnremovableNode {
   const { node } = known;
   const { policy, observation } = context;
   if (!node.readiness.ready && policy.scaleDown.unreadyEnabled === false) return { node: node.name, reason: 'ScaleDownUnreadyDisabled' };
   const present = observation.cluster.podsByNode.get(node.name) ?? NO_PODS;
   // Room that is kept is no use of the node: it only must be found elsewhere when the node goes.
-  const pods = present.some(holdsRoom) ? present.filter((pod) => !holdsRoom(pod)) : present;
+  const pods = present.some(isReservation) ? present.filter((pod) => !isReservation(pod)) : present;
   const cutoff = policy.scaleUp.expendablePriorityCutoff;
   const counted = pods.some((pod) => isExpendable(pod, cutoff)) ? pods.filter((pod) => !isExpendable(pod, cutoff)) : pods;
   if (node.readiness.ready && awaitsDevices(node, known.group) && isStarting(node, known.group, { policy, nowMs: observation.nowMs }))
@@ -133,7 +133,7 @@ function utilizationAndThreshold(
 }
 
 /** The reason, with the number that decides. */
-export function minimumSizeReason({ minSize }: NodeGroup): Pick<KeptNode, 'reason' | 'detail'> {
+export function minimumSizeReason({ minSize }: NodeGroup): Pick<UnremovableNode, 'reason' | 'detail'> {
   return { reason: 'NodeGroupMinSizeReached', detail: `its group keeps ${minSize} at least` };
 }
 

@@ -3,7 +3,7 @@
  * end of a zone (a group losing its last node in one zone is enough at a time). Budgets are shared in the BudgetLedger.
  */
 import type { NodeName } from '../../domain/ids.ts';
-import type { KeptNode } from '../../domain/plan.ts';
+import type { UnremovableNode } from '../../domain/plan.ts';
 import { judgeNode } from '../../scheduling/drainability/drainability.ts';
 import type { ScaleDownContext } from './plan-context.ts';
 import type { Unneeded } from './unneeded.ts';
@@ -32,7 +32,7 @@ export class ParallelDrains {
   }
 
   /** Why this node waits for drains that are under way or planned; undefined: it shares nothing with them. */
-  refusal(candidate: Unneeded): Pick<KeptNode, 'reason' | 'detail'> | undefined {
+  refusal(candidate: Unneeded): Pick<UnremovableNode, 'reason' | 'detail'> | undefined {
     if (candidate.drain.movable.length === 0 || this.#drains === 0) return undefined;
     const shared = [...candidate.destinations].find((name) => this.#destinations.has(name));
     if (shared !== undefined) return { reason: 'RemovalBudgetSpent', detail: `another drain moves pods to ${shared}` };

@@ -7,7 +7,7 @@ import type { Policy } from '../../domain/policy.ts';
 import type { ResourceNames } from '../../domain/resources.ts';
 import { TO_BE_DELETED_TAINT, hasTaint } from '../../domain/taints.ts';
 import { isPreempted } from '../state/preempted-nodes.ts';
-import { MARK_BELIEVED_MS, writtenAtMs } from '../state/deletions.ts';
+import { FOREIGN_TAINT_TRUSTED_MS, deletionTaintedAtMs } from '../state/deletions.ts';
 import { GPU_RESOURCES } from './utilization.ts';
 import { drainContext, drainRulesOf, type DrainContext } from '../../scheduling/drainability/drain-rule.ts';
 import type { Snapshot } from '../../scheduling/snapshot/cluster-snapshot.ts';
@@ -83,7 +83,7 @@ function drainingByGroup(observation: Observation, state: LoopState): ReadonlyMa
 }
 
 /** On its way out, whoever sent it. */
-export function isLeaving(node: Node, context: Pick<ScaleDownContext, 'state' | 'observation' | 'machinesGoing'>): boolean {
+export function isLeaving(node: Node, context: Pick<ScaleDownContext, 'state' | 'observation' | 'instancesBeingDeleted'>): boolean {
   const { state, observation } = context;
   if (node.deletionAtMs !== undefined || isPreempted(node, observation.nowMs) || state.deleting.has(node.name)) return true;
   const machine = observation.cloud.instanceOfNode.get(node.name);
@@ -93,6 +93,6 @@ export function isLeaving(node: Node, context: Pick<ScaleDownContext, 'state' | 
 /** Somebody is about to delete the node. A mark that cannot be read is believed: whoever wrote it means something by it. */
 export function isTaintedForDeletion({ taints }: Pick<Node, 'taints'>, nowMs: number): boolean {
   if (!hasTaint(taints, TO_BE_DELETED_TAINT)) return false;
-  const atMs = writtenAtMs(taints);
-  return atMs === undefined || nowMs - atMs < MARK_BELIEVED_MS;
+  const atMs = deletionTaintedAtMs(taints);
+  return atMs === undefined || nowMs - atMs < FOREIGN_TAINT_TRUSTED_MS;
 }

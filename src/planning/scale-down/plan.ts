@@ -9,7 +9,7 @@ import type { InstanceRemoval, ScaleDownPlan } from '../../domain/plan.ts';
 import type { Policy } from '../../domain/policy.ts';
 import type { ResourceNames } from '../../domain/resources.ts';
 import type { Snapshot } from '../../scheduling/snapshot/cluster-snapshot.ts';
-import { unfitness } from '../state/cluster-health.ts';
+import { clusterProblem } from '../state/cluster-health.ts';
 import { GroupMinimums, remainingAllowance } from './budgets.ts';
 import { findCandidates } from './eligibility.ts';
 import { cooldownReason, staleReadReason } from './cooldown.ts';
@@ -49,7 +49,7 @@ function planWithNominated(input: PlanScaleDownInput): ScaleDownPlan {
   const context = makeScaleDownContext(input);
   const allowance = remainingAllowance(context);
   const groupMinimums = new GroupMinimums(context);
-  const unfit = unfitness(input.observation, input.state, input.policy);
+  const unfit = clusterProblem(input.observation, input.state, input.policy);
   if (unfit?.kind === 'empty') return planWithoutRemovals(unfit.detail, []);
   // Failed instances are no capacity and hold quota: they go even when nodes may not. Old reads forbid everything.
   const instanceRemovals = staleReadReason(context) === undefined ? planInstanceRemovals(context, groupMinimums, allowance) : [];

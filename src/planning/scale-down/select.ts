@@ -1,9 +1,9 @@
 import { type NodeGroupId, podName } from '../../domain/ids.ts';
 import { compareText } from '../../lib/comparison.ts';
 import { isWhole, type NodeGroup } from '../../domain/node-group.ts';
-import type { KeptNode, Removal } from '../../domain/plan.ts';
+import type { UnremovableNode, Removal } from '../../domain/plan.ts';
 import type { Pod } from '../../domain/pod.ts';
-import { startupMsOf, unreadyKeptMs } from '../state/node-counts.ts';
+import { startupMsOf, unreadyForMsOf } from '../state/node-counts.ts';
 import { BudgetLedger, type RemovalAllowance, type GroupMinimums, ClusterMinimum } from './budgets.ts';
 import { groupCooldownEndMs } from './cooldown.ts';
 import { minimumSizeReason } from './eligibility.ts';
@@ -24,7 +24,7 @@ export interface SplitCandidates {
   readonly wholes: readonly AtomicGroup[];
   readonly singles: readonly Unneeded[];
   /** Nodes that may go, of groups of which others may not. */
-  readonly kept: readonly KeptNode[];
+  readonly kept: readonly UnremovableNode[];
 }
 
 /** Tells the nodes that go one by one from the groups that go whole, and those from groups that are not complete. */
@@ -36,7 +36,7 @@ export function splitAtomicGroups(context: ScaleDownContext, due: readonly Unnee
     else groups.set(candidate.group.id, [...(groups.get(candidate.group.id) ?? []), candidate]);
   }
   const wholes: AtomicGroup[] = [];
-  const kept: KeptNode[] = [];
+  const kept: UnremovableNode[] = [];
   for (const [id, candidates] of [...groups].sort(([left], [right]) => compareText(left, right))) {
     const missing = incompleteReason(context, id, candidates.length);
     if (missing === undefined) wholes.push([...candidates].sort((left, right) => compareText(left.node.name, right.node.name)));
@@ -58,7 +58,7 @@ export function splitAtomicGroups(context: ScaleDownContext, due: readonly Unnee
 /** Complete by what Azure was asked for or by what has registered: an instance that never came up holds nobody back. */
 function incompleteReason(context: ScaleDownContext, id: NodeGroupId, ready: number): string | undefined {
   const group = context.groups.get(id);
-  if (group === undefined) return 'its group is gone';
+  if (group === undefined) return 'its node group no longer exists';
   const { cluster, cloud } = context.observation;
   let registered = 0;
   for (const [name, node] of cluster.nodes) if (cloud.groupOfNode.get(name) === id && !isLeaving(node, context)) registered += 1;
@@ -69,7 +69,7 @@ function incompleteReason(context: ScaleDownContext, id: NodeGroupId, ready: num
 
 export interface Selection {
   readonly removals: readonly Removal[];
-  readonly kept: readonly KeptNode[];
+  readonly kept: readonly UnremovableNode[];
 }
 
 interface RemovalBudgets {
@@ -96,7 +96,7 @@ export function selectRemovals(
     parallel: new ParallelDrains(context, zones, unneeded.reserved),
   };
   const removals: Removal[] = [];
-  const kept: KeptNode[] = [];
+  const kept: UnremovableNode[] = [];
   const due: Unneeded[] = [];
   const keep = ({ node, utilization }: Unneeded, refusal: Refusal): void => void kept.push({ node: node.name, utilization, ...refusal });
   for (const candidate of unneeded.nodes) {
@@ -128,7 +128,7 @@ export function selectRemovals(
   return { removals, kept };
 }
 
-type Refusal = Omit<KeptNode, 'node' | 'utilization'>;
+type Refusal = Omit<UnremovableNode, 'node' | 'utilization'>;
 
 /** The time must have passed in full: at the very millisecond it has not. */
 function notDueYet(candidate: Unneeded, context: ScaleDownContext): Refusal | undefined {
@@ -137,7 +137,7 @@ function notDueYet(candidate: Unneeded, context: ScaleDownContext): Refusal | un
   const ready = node.readiness.ready;
   const waitMs = ready
     ? (group.options.unneededForMs ?? rules.unneededForMs)
-    : unreadyKeptMs(candidate.node, group, context.observation, context.policy);
+    : unreadyForMsOf(candidate.node, group, context.observation, context.policy);
   // A node that is still starting is no broken one, however long nobody needed it.
   const startsUntilMs = ready ? -Infinity : node.createdAtMs + startupMsOf(group, context.policy);
   const dueAtMs = Math.max(candidate.sinceMs + waitMs, startsUntilMs);

@@ -1,11 +1,11 @@
 import { podName, type NodeName } from '../../domain/ids.ts';
 import { compareText } from '../../lib/comparison.ts';
 import { isWhole } from '../../domain/node-group.ts';
-import type { KeptNode } from '../../domain/plan.ts';
+import type { UnremovableNode } from '../../domain/plan.ts';
 import type { Pod } from '../../domain/pod.ts';
 import type { ScaleDownPolicy } from '../../domain/policy.ts';
 import { judgeNode } from '../../scheduling/drainability/drainability.ts';
-import { holdsRoom } from '../state/reserved-room.ts';
+import { isReservation } from '../state/reserved-room.ts';
 import type { Candidate, Eligibility } from './eligibility.ts';
 import { isLeaving, type ScaleDownContext } from './plan-context.ts';
 import { simulateRemoval } from './simulate-removal.ts';
@@ -20,7 +20,7 @@ export interface Unneeded extends Candidate {
 export interface UnneededNodes {
   /** In the order in which they were simulated. */
   readonly nodes: readonly Unneeded[];
-  readonly kept: readonly KeptNode[];
+  readonly kept: readonly UnremovableNode[];
   /** Where the pods of nodes that are being drained are expected to go. */
   readonly reserved: ReadonlySet<NodeName>;
   /** Nodes that were not looked at: of them nothing new is known. */
@@ -47,7 +47,7 @@ export function findUnneeded(
   const destinations = destinationsOf(context);
   const limit = unneededLimit(context.state.unneededSince.size, context.policy.scaleDown);
   const nodes: Unneeded[] = [];
-  const kept: KeptNode[] = [];
+  const kept: UnremovableNode[] = [];
   const reserved = placePodsOfDrainingNodes(context, destinations);
   let failures = 0;
   let counted = 0;
@@ -100,7 +100,7 @@ function placePodsOfDrainingNodes(context: ScaleDownContext, destinations: Reado
     const present = context.snapshot.get(name);
     if (present === undefined) continue;
     // What is terminating already has been made anew elsewhere, or waits to be, and is counted there.
-    const moving = judgeNode(present.pods, context.drain).movable.filter((pod) => pod.deletionAtMs === undefined && !holdsRoom(pod));
+    const moving = judgeNode(present.pods, context.drain).movable.filter((pod) => pod.deletionAtMs === undefined && !isReservation(pod));
     if (moving.length === 0) continue;
     const result = simulateRemoval(present.node, moving, context.snapshot, destinations);
     if ('destinations' in result) for (const place of result.destinations) reserved.add(place);
@@ -112,11 +112,11 @@ function placePodsOfDrainingNodes(context: ScaleDownContext, destinations: Reado
 function movableNow(candidate: Candidate, context: ScaleDownContext): readonly Pod[] {
   const pods = context.snapshot.get(candidate.node.name)?.pods;
   if (pods === undefined) return candidate.drain.movable;
-  const real = pods.filter((pod) => !holdsRoom(pod));
-  return [...judgeNode(real, context.drain).movable, ...pods.filter(holdsRoom)];
+  const real = pods.filter((pod) => !isReservation(pod));
+  return [...judgeNode(real, context.drain).movable, ...pods.filter(isReservation)];
 }
 
-function noPlaceFor(candidate: Candidate, stuck: Pod, context: ScaleDownContext): KeptNode {
+function noPlaceFor(candidate: Candidate, stuck: Pod, context: ScaleDownContext): UnremovableNode {
   return {
     node: candidate.node.name,
     reason: 'NoPlaceToMovePods',

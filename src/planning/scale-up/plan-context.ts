@@ -1,115 +1,132 @@
-/** What is settled before any pod is looked at: the limits, the nodes on their way, the minimum sizes. */
+/** What is settled before any pod is placed: group health, nodes on their way, increases to minimum sizes, and limits. */
 import type { NodeGroupId, NodeName } from '../../domain/ids.ts';
 import { type NodeGroup, isWhole } from '../../domain/node-group.ts';
-import type { Policy } from '../../domain/policy.ts';
-import { seededRandom, stableHash } from '../../lib/random.ts';
+import type { NodeTemplate } from '../../domain/node-template.ts';
+import type { ScaleUpPolicy } from '../../domain/policy.ts';
 import type { SkipReason } from '../../domain/reasons.ts';
+import { seededRandom, stableHash } from '../../lib/random.ts';
 import { attaching } from '../../scheduling/volumes/attachments.ts';
+import { fullQuotaHeadroom } from '../capacity-objects/capacity-quotas.ts';
+import { type Expander, checkExpanderChain, createExpanders } from '../expanders/expander.ts';
 import { unhealthyGroups } from '../state/cluster-health.ts';
-import { type Expander, createExpanders } from '../expanders/expander.ts';
-import { emptyRooms } from '../capacity-objects/capacity-quotas.ts';
-import { type Ramp, rampOf } from '../state/increase-rate.ts';
-import { probeOf } from '../state/stockouts.ts';
-import { preemptedNodes } from '../state/preempted-nodes.ts';
+import { type IncreaseCeiling, rateCeiling } from '../state/increase-rate.ts';
 import { brokenNodes } from '../state/node-counts.ts';
+import { preemptedNodes } from '../state/preempted-nodes.ts';
+import { probeCeiling } from '../state/stockouts.ts';
 import { overdueInstances } from '../state/unregistered.ts';
-import type { Growth } from './packing/expansion.ts';
+import type { UpcomingGroupNodes } from './groups/existing-capacity.ts';
+import { type GroupStanding, outOfStockZones, reasonAgainstAnyIncrease } from './groups/group-eligibility.ts';
 import {
   type Headroom,
-  fullHeadroom,
-  exceededLimit,
-  nodesAllowed,
-  countPresentNodes,
-  countPlannedNodes,
   atomicLimitReason,
+  countPlannedNodes,
+  countPresentNodes,
+  exceededLimit,
+  fullHeadroom,
+  nodesAllowed,
 } from './groups/limits.ts';
-import type { UpcomingGroupNodes } from './groups/existing-capacity.ts';
-import { type Scoring, createScoring } from './packing/option-score.ts';
-import { type GroupStanding, outOfStockZones, reasonAgainstAnyIncrease } from './groups/group-eligibility.ts';
 import { makeTemplate } from './groups/template-node.ts';
-import { findUpcoming } from './groups/upcoming-nodes.ts';
-import type { Claims, ScaleUpInput } from './plan-input.ts';
-import type { NodeTemplate } from '../../domain/node-template.ts';
+import { findUpcomingNodes, indexUpcomingNodes } from './groups/upcoming-nodes.ts';
+import type { ExpansionResult } from './packing/expansion.ts';
+import { type Scoring, createScoring } from './packing/option-score.ts';
+import type { ExistingRoomPods, ScaleUpInput } from './plan-input.ts';
 
 const NO_ZONES: ReadonlySet<string> = new Set();
 
-/** What is settled before any pod is looked at. */
+/** One per plan. */
 export interface ScaleUpContext {
   readonly input: ScaleUpInput;
-  readonly claims: Claims;
+  readonly roomPods: ExistingRoomPods;
+  /** What decides whether a group may grow. */
   readonly standing: GroupStanding;
-  /** Of the same chances each time. */
-  readonly makeExpanders: () => readonly Expander[];
+  /** What compares options. */
   readonly scoring: Scoring;
-  readonly coming: readonly UpcomingGroupNodes[];
-  readonly minimum: ReadonlyMap<NodeGroupId, number>;
+  /** Nodes on their way, of every group that has some. */
+  readonly upcoming: readonly UpcomingGroupNodes[];
+  /** New nodes that lift a group to its minimum size. */
+  readonly minimumIncreases: ReadonlyMap<NodeGroupId, number>;
+  /** What limits leave beside present nodes, nodes on their way, and the increases to minimum sizes. */
   readonly headroom: Headroom;
 }
 
-/** Throws AutoscalerError `config` when the list of expanders is not valid. */
-export function makeScaleUpContext(input: ScaleUpInput, claims: Claims): ScaleUpContext {
+/** @throws AutoscalerError `config` if the list of expanders or a priority pattern is invalid. */
+export function makeScaleUpContext(input: ScaleUpInput, roomPods: ExistingRoomPods): ScaleUpContext {
   const { observation, state, policy } = input;
+  // Checked here, so that an invalid list is refused even if no group grows.
+  checkExpanderChain(policy.scaleUp.expanders);
   const standing: GroupStanding = {
     state,
     nowMs: observation.nowMs,
     exclude: input.exclude ?? new Set<NodeGroupId>(),
     unhealthy: unhealthyGroups(observation, state, policy),
   };
-  const seed = stableHash(`${policy.scaleUp.randomSeed}|${observation.loopId}`);
-  const makeExpanders = (): readonly Expander[] => createExpanders(policy.scaleUp.expanders, seededRandom(seed));
-  // A chain that is not valid is refused even where nothing grows.
-  makeExpanders();
   const scoring = createScoring(policy.scaleUp, input.names, observation.cluster.nodes.size);
-  const rooms = emptyRooms(observation.cluster.capacity?.quotas ?? [], input.names);
-  let headroom = fullHeadroom(policy.scaleUp, observation.cloud.quotas, rooms);
-  for (const node of observation.cluster.nodes.values()) headroom = countPresentNodes(headroom, node, 1);
-  const coming: UpcomingGroupNodes[] = [];
-  for (const group of observation.cloud.groups) {
-    const upcoming = findUpcoming(group, observation, state, policy);
-    if (group.template === undefined || upcoming.unregistered.length + upcoming.unready.length === 0) continue;
-    coming.push({
-      template: makeTemplate(group, attaching(group.template, input.names), observation.cluster.daemonSets, NO_ZONES),
-      upcoming,
-    });
-    headroom = countPresentNodes(headroom, group.template, upcoming.unregistered.length);
+  const upcoming = findUpcoming(input);
+  const minimum = increasesToMinimum(input, standing, headroomBeside(upcoming, input));
+  return { input, roomPods, standing, scoring, upcoming, ...minimum };
+}
+
+/** Seeded: every call returns expanders that make the same choices. */
+export function seededExpanders({ policy, observation }: ScaleUpInput): readonly Expander[] {
+  const seed = stableHash(`${policy.scaleUp.randomSeed}|${observation.loopId}`);
+  return createExpanders(policy.scaleUp.expanders, seededRandom(seed));
+}
+
+function findUpcoming({ observation, state, policy, names }: ScaleUpInput): readonly UpcomingGroupNodes[] {
+  const index = indexUpcomingNodes({ observation, state, policy });
+  return observation.cloud.groups.flatMap((group): readonly UpcomingGroupNodes[] => {
+    if (group.template === undefined) return [];
+    const upcoming = findUpcomingNodes(group, index);
+    if (upcoming.unregistered.length + upcoming.unready.length === 0) return [];
+    const template = makeTemplate(group, attaching(group.template, names), observation.cluster.daemonSets, NO_ZONES);
+    return [{ template, upcoming }];
+  });
+}
+
+/** What the limits leave beside present nodes and nodes on their way. */
+function headroomBeside(upcomingNodes: readonly UpcomingGroupNodes[], { observation, policy, names }: ScaleUpInput): Headroom {
+  const { cluster, cloud } = observation;
+  let headroom = fullHeadroom(policy.scaleUp, cloud.quotas, fullQuotaHeadroom(cluster.capacity?.quotas ?? [], names));
+  for (const node of cluster.nodes.values()) headroom = countPresentNodes(headroom, node, 1);
+  for (const { template, upcoming } of upcomingNodes) {
+    headroom = countPresentNodes(headroom, template.group.template ?? template.template, upcoming.unregistered.length);
   }
-  const minimum = new Map<NodeGroupId, number>();
+  return headroom;
+}
+
+function increasesToMinimum(
+  input: ScaleUpInput,
+  standing: GroupStanding,
+  before: Headroom,
+): Pick<ScaleUpContext, 'minimumIncreases' | 'headroom'> {
+  const { observation, state, policy } = input;
+  const minimumIncreases = new Map<NodeGroupId, number>();
+  let headroom = before;
   const broken = brokenNodes(observation, state, policy);
   for (const group of policy.scaleUp.enforceMinSize ? observation.cloud.groups : []) {
     const overdue = overdueInstances(group, { state, policy, nowMs: observation.nowMs });
-    const missing = missingToMinimum(group, overdue + (broken.get(group.id) ?? 0), standing);
-    const room = group.target.known ? paceOf(group, input).ceiling - group.target.value : 0;
+    const missing = nodesBelowMinimum(group, overdue + (broken.get(group.id) ?? 0), standing);
+    const room = group.target.known ? increaseCeiling(group, input).ceiling - group.target.value : 0;
     const nodes = Math.min(missing, room, nodesAllowed(headroom, group.template));
     if (nodes < 1 || (isWhole(group) && nodes < missing)) continue;
-    minimum.set(group.id, nodes);
+    minimumIncreases.set(group.id, nodes);
     headroom = countPlannedNodes(headroom, group.template, nodes);
   }
-  return { input, claims, standing, makeExpanders, scoring, coming, minimum, headroom };
+  return { minimumIncreases, headroom };
 }
 
-/** How large the group may be after this plan. */
-export function rampFor({ input }: Pick<ScaleUpContext, 'input'>, group: NodeGroup): Ramp {
-  return paceOf(group, input);
-}
-
-/** The narrower of how fast the group may grow and what a lack of stock that may be over allows. */
-function paceOf(group: NodeGroup, { policy, state, observation }: ScaleUpInput): Ramp {
-  const ramp = rampOf(group, policy.scaleUp, state, observation.nowMs);
-  const probe = probeOf(group, state, observation.nowMs);
-  return probe.ceiling < ramp.ceiling ? probe : ramp;
-}
-
-/** Why a group of that size may not grow for now, if it may not. */
-export function rampReason(context: ScaleUpContext, group: NodeGroup, size: number): SkipReason | undefined {
-  const { ceiling, reason } = rampFor(context, group);
-  return size >= ceiling ? reason : undefined;
-}
-
-/** Instances that never became nodes, or broke, count as missing: a replacement comes first, then they may go. */
-function missingToMinimum(group: NodeGroup, lost: number, standing: GroupStanding): number {
+/** Instances that never registered, or broke, count as missing: a replacement comes first, then they may be removed. */
+function nodesBelowMinimum(group: NodeGroup, lost: number, standing: GroupStanding): number {
   if (!group.target.known || reasonAgainstAnyIncrease(group, standing) !== undefined) return 0;
   const missing = Math.min(group.minSize + lost, group.maxSize) - group.target.value;
   return missing > 0 && isWhole(group) ? group.maxSize - group.target.value : missing;
+}
+
+/** The largest size after this plan: by the group's rate of increase, or by the probe after a stockout, whichever is less. */
+export function increaseCeiling(group: NodeGroup, { policy, state, observation }: ScaleUpInput): IncreaseCeiling {
+  const byRate = rateCeiling(group, policy.scaleUp, state, observation.nowMs);
+  const byProbe = probeCeiling(group, state, observation.nowMs);
+  return byProbe.ceiling < byRate.ceiling ? byProbe : byRate;
 }
 
 /** Nodes that we remove and nodes that the platform takes: what runs there needs a place before it turns pending. */
@@ -117,32 +134,31 @@ export function leavingNodes({ observation, state }: Pick<ScaleUpInput, 'observa
   return new Set([...state.deleting.keys(), ...preemptedNodes(observation)]);
 }
 
-/** The nodes of an increase to the minimum size serve pods like any other node to come. */
-export function nodesToMinimum(context: ScaleUpContext): readonly UpcomingGroupNodes[] {
-  const { cloud, cluster } = context.input.observation;
+/** The nodes of increases to minimum sizes. They serve pods like any other node on its way. */
+export function nodesToMinimum({ input, standing, minimumIncreases }: ScaleUpContext): readonly UpcomingGroupNodes[] {
+  const { cloud, cluster } = input.observation;
   return cloud.groups.flatMap((group) => {
-    const nodes = context.minimum.get(group.id) ?? 0;
+    const nodes = minimumIncreases.get(group.id) ?? 0;
     if (nodes === 0 || group.template === undefined) return [];
-    const offered = attaching(group.template, context.input.names);
-    const template = makeTemplate(group, offered, cluster.daemonSets, outOfStockZones(group, context.standing));
+    const offered = attaching(group.template, input.names);
+    const template = makeTemplate(group, offered, cluster.daemonSets, outOfStockZones(group, standing));
     return [{ template, upcoming: { unregistered: Array.from({ length: nodes }, () => undefined), unready: [] } }];
   });
 }
 
-/** Limits of the cluster, the plan and the cloud that keep the group from growing at all. */
+/** The limit of the cluster, the plan or the cloud that keeps a group of that size from growing at all. */
 export function limitReason(
   headroom: Headroom,
   group: NodeGroup,
   template: NodeTemplate,
-  { policy, size }: { readonly policy: Policy; readonly size: number },
+  { policy, size }: { readonly policy: ScaleUpPolicy; readonly size: number },
 ): SkipReason | undefined {
-  const reached = exceededLimit(headroom, template, policy.scaleUp);
-  return reached ?? (isWhole(group) ? atomicLimitReason(headroom, template, group.maxSize - size) : undefined);
+  const exceeded = exceededLimit(headroom, template, policy);
+  return exceeded ?? (isWhole(group) ? atomicLimitReason(headroom, template, group.maxSize - size) : undefined);
 }
 
-/** The group's target with what the plan adds: to the minimum, and, once known, for pods. */
-export function plannedSize(context: ScaleUpContext, id: NodeGroupId, growth: Growth | undefined): number {
-  const target = context.input.observation.cloud.groups.find((group) => group.id === id)?.target;
-  const before = target?.known === true ? target.value : 0;
-  return before + (context.minimum.get(id) ?? 0) + (growth?.grown.get(id)?.nodes ?? 0);
+/** The group's target size with what the plan adds: to the minimum and, if given, for pods. */
+export function plannedSize({ minimumIncreases }: ScaleUpContext, group: NodeGroup, expansion?: ExpansionResult): number {
+  const { id, target } = group;
+  return (target.known ? target.value : 0) + (minimumIncreases.get(id) ?? 0) + (expansion?.added.get(id)?.nodes ?? 0);
 }

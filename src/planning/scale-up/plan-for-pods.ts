@@ -1,163 +1,187 @@
-/** One plan for one set of pods: places them where there is room, and grows groups for the others. */
+/** One plan for one set of pods: places them on existing capacity, and grows groups for the others. */
 import type { NodeGroupId } from '../../domain/ids.ts';
 import type { ScaleUpPlan } from '../../domain/plan.ts';
 import type { Pod, PodShape } from '../../domain/pod.ts';
 import type { PodVerdict, SkipReason } from '../../domain/reasons.ts';
-import { attaching } from '../../scheduling/volumes/attachments.ts';
 import { ClusterSnapshot } from '../../scheduling/snapshot/cluster-snapshot.ts';
-import { unfitness, tooStale } from '../state/cluster-health.ts';
-import { holdsRoom } from '../state/reserved-room.ts';
+import { withFork } from '../../scheduling/snapshot/fork.ts';
+import { attaching } from '../../scheduling/volumes/attachments.ts';
 import { bookedPods, isCheck } from '../capacity-objects/provisioning-requests.ts';
-import { withProvenDevices } from '../state/unpublished-devices.ts';
-import { bestPlanByPriority } from './pods/priority-order.ts';
-import { byPrecedence, displacedPods, isExpendable, priorityOf } from './pods/unschedulable-pods.ts';
-import { type EquivalenceGroup, groupPods } from './pods/equivalence-groups.ts';
-import { withoutUnallocatableClaims } from './pods/unallocatable-claims.ts';
-import { grow } from './packing/expand.ts';
-import type { PlanDeadline } from './pods/plan-deadline.ts';
+import { clusterProblem, stalenessProblem } from '../state/cluster-health.ts';
+import { isReservation } from '../state/reserved-room.ts';
+import { withConfirmedDevices } from '../state/unpublished-devices.ts';
 import { type ExistingCapacity, addUpcomingNodes, copyCapacity, placeOnCapacity } from './groups/existing-capacity.ts';
-import { similarityRulesOf } from './groups/similar-groups.ts';
 import { outOfStockZones, reasonAgainstIncrease } from './groups/group-eligibility.ts';
+import { similarityRulesOf } from './groups/similar-groups.ts';
 import { type GroupTemplate, makeTemplate } from './groups/template-node.ts';
-import type { Claims, ScaleUpInput } from './plan-input.ts';
+import { expandGroups } from './packing/expand.ts';
+import { type SizeBounds, emptyExpansion } from './packing/expansion.ts';
 import {
   type ScaleUpContext,
+  increaseCeiling,
   leavingNodes,
+  limitReason,
   makeScaleUpContext,
   nodesToMinimum,
-  rampFor,
-  limitReason,
   plannedSize,
+  seededExpanders,
 } from './plan-context.ts';
-import { explainUnplacedPods, buildScaleUpPlan, noGrowth } from './plan-result.ts';
-import { withFork } from '../../scheduling/snapshot/fork.ts';
+import type { ExistingRoomPods, ScaleUpInput } from './plan-input.ts';
+import { buildScaleUpPlan, explainUnplacedPods } from './plan-result.ts';
+import { groupPods } from './pods/equivalence-groups.ts';
+import type { PlanDeadline } from './pods/plan-deadline.ts';
+import { bestPlanByPriority } from './pods/priority-order.ts';
+import { withoutUnallocatableClaims } from './pods/unallocatable-claims.ts';
+import { byPrecedence, displacedPods, isExpendable, priorityOf } from './pods/unschedulable-pods.ts';
 
-/** Who else is there, and how new nodes are given. */
-export interface PlanFor extends Omit<Claims, 'booked'> {
-  /** Where capacity is short those of higher priority are served first. Otherwise everybody at once. */
+/** The pods of one plan, and how they are served. */
+export interface PodsToPlan extends Omit<ExistingRoomPods, 'booked'> {
+  /** Pods that may cause an increase. */
+  readonly pods: readonly Pod[];
+  /** Verdicts on pending pods that may not. */
+  readonly ignored: ReadonlyMap<Pod, PodVerdict>;
+  /** Whether pods of higher priority are served first if capacity is short. */
   readonly byPriority: boolean;
-  readonly timer: PlanDeadline;
+  readonly deadline: PlanDeadline;
 }
 
-/** The snapshot is left as found. */
-export function planFor(input: ScaleUpInput, pods: readonly Pod[], ignored: ReadonlyMap<Pod, PodVerdict>, others: PlanFor): ScaleUpPlan {
-  const asking = pods.toSorted(byPrecedence);
-  const verdicts = new Map(ignored);
+const OTHER_TURN = 'this loop plans a ProvisioningRequest';
+
+/** Leaves the snapshot as found. */
+export function planForPods(input: ScaleUpInput, toPlan: PodsToPlan): ScaleUpPlan {
+  const { waiting, last } = toPlan;
+  const pods = toPlan.pods.toSorted(byPrecedence);
+  const verdicts = new Map(toPlan.ignored);
   const { observation, policy, request } = input;
   const booked = policy.capacity?.requests === true ? bookedPods(observation, request?.granted) : [];
   const blocked = blockedBecause(input);
   if (blocked !== undefined) {
-    for (const pod of [...asking, ...others.waiting]) verdicts.set(pod, { kind: 'waiting', detail: blocked });
-    const held = [...asking, ...booked, ...others.last].some(holdsRoom) ? { held: 'unknown' as const } : {};
+    for (const pod of [...pods, ...waiting]) verdicts.set(pod, { kind: 'waiting', detail: blocked });
+    const held = [...pods, ...booked, ...last].some(isReservation) ? { held: 'unknown' as const } : {};
     return { increases: [], skipped: [], verdicts, options: [], ...held, summary: `no scale-up: ${blocked}` };
   }
-  const context = makeScaleUpContext(input, { booked, waiting: others.waiting, last: others.last });
-  const daemons = [...verdicts].filter(([, verdict]) => isDaemon(verdict)).map(([pod]) => pod);
-  const everybody = [asking, daemons, booked, others.waiting, others.last];
-  if (everybody.every(({ length }) => length === 0) && leavingNodes(input).size === 0)
-    return buildScaleUpPlan(context, { skips: new Map(), growth: noGrowth(context), templates: [] }, verdicts);
-  const snapshot = input.snapshot ?? freshSnapshot(input);
-  return withFork(snapshot, () => planPods(context, { asking, daemons, verdicts, ...others }, snapshot));
+  const context = makeScaleUpContext(input, { booked, waiting, last });
+  const daemons = [...verdicts].filter(([, verdict]) => isDaemonVerdict(verdict)).map(([pod]) => pod);
+  const nothingToPlace = [pods, daemons, booked, waiting, last].every(({ length }) => length === 0);
+  if (nothingToPlace && leavingNodes(input).size === 0)
+    return buildScaleUpPlan(context, { skips: new Map(), expansion: emptyExpansion(context.headroom), templates: [] }, verdicts);
+  const snapshot = input.snapshot ?? newSnapshot(input);
+  return withFork(snapshot, () => placeAndExpand(context, { ...toPlan, pods, daemons, verdicts }, snapshot));
 }
 
-/** Why no group may grow at all, or undefined. */
+/** Why no group may grow at all; undefined if groups may grow. */
 function blockedBecause({ observation, state, policy }: ScaleUpInput): string | undefined {
   const { cloud, cluster } = observation;
-  const stale = cloud.scaleUpBlocked ?? tooStale(cluster, policy.scaleUp.maxClusterStalenessMs);
-  return stale ?? unfitness(observation, state, policy)?.detail;
+  const stale = cloud.scaleUpBlocked ?? stalenessProblem(cluster, policy.scaleUp.maxClusterStalenessMs);
+  return stale ?? clusterProblem(observation, state, policy)?.detail;
 }
 
-/** Pods of DaemonSets ask for no node, and take their room on those that are there like everybody else. */
-function isDaemon(verdict: PodVerdict): boolean {
+/** DaemonSet pods cause no increase, but take room on present nodes like all other pods. */
+function isDaemonVerdict(verdict: PodVerdict): boolean {
   return verdict.kind === 'ignored' && verdict.reason === 'daemon-set';
 }
 
-interface Asked extends Pick<PlanFor, 'byPriority' | 'timer'> {
-  readonly asking: readonly Pod[];
+interface PlacementInput extends Pick<PodsToPlan, 'pods' | 'byPriority' | 'deadline'> {
   readonly daemons: readonly Pod[];
-  /** Filled with what is decided before anything grows. */
+  /** Filled with what is decided before any group grows. */
   readonly verdicts: Map<Pod, PodVerdict>;
 }
 
-/** Places who finds a place, once; grows for the others, as often as it takes to serve them in the right order. */
-function planPods(context: ScaleUpContext, asked: Asked, snapshot: ClusterSnapshot): ScaleUpPlan {
-  const { verdicts, byPriority, timer } = asked;
-  const displaced = displacedPods(context.input.observation, leavingNodes(context.input));
-  makeRoom(context, displaced, snapshot);
-  const { groups } = context.input.observation.cloud;
-  const asking = context.input.request === undefined ? withoutUnallocatableClaims(asked.asking, groups, snapshot, verdicts) : asked.asking;
-  const capacity = capacityOf(context, snapshot);
-  addUpcomingNodes(capacity, [...context.coming, ...nodesToMinimum(context)]);
-  const { left, tied } = placeInOrder(context, capacity, { ...asked, asking, displaced });
-  const { templates, skips } = templatesOf(context);
-  const tryIn = (steps: readonly number[]): ScaleUpPlan =>
-    withFork(snapshot, () => {
-      const turns = inSteps(left, steps).map((pods) => groupPods(pods, tied));
-      const settled = { turns, tied, capacity: copyCapacity(capacity), templates, skips, verdicts: new Map(verdicts), timer };
-      return growFor(context, settled);
-    });
-  return byPriority ? bestPlanByPriority(asking, tryIn, timer) : tryIn([]);
+/** Places the pods that fit, once. Grows groups for the others, as often as it takes to serve priorities in the right order. */
+function placeAndExpand(context: ScaleUpContext, given: PlacementInput, snapshot: ClusterSnapshot): ScaleUpPlan {
+  const { verdicts, byPriority, deadline } = given;
+  const { observation, request } = context.input;
+  const displaced = displacedPods(observation, leavingNodes(context.input));
+  makeRoom(context.input, displaced, snapshot);
+  const pods = request === undefined ? withoutUnallocatableClaims(given.pods, observation.cloud.groups, snapshot, verdicts) : given.pods;
+  const capacity = existingCapacity(context.input, snapshot);
+  addUpcomingNodes(capacity, [...context.upcoming, ...nodesToMinimum(context)]);
+  const { unplaced, interdependent } = placeInOrder(context, capacity, { ...given, pods, displaced });
+  const growable = growableGroups(context);
+  const planInSteps = (steps: readonly number[]): ScaleUpPlan =>
+    withFork(snapshot, () =>
+      expandAndExplain(context, growable, {
+        turns: splitByPriority(unplaced, steps),
+        interdependent,
+        capacity: copyCapacity(capacity),
+        verdicts: new Map(verdicts),
+        deadline,
+      }),
+    );
+  return byPriority ? bestPlanByPriority(pods, planInSteps, deadline) : planInSteps([]);
 }
 
-/** The groups that may grow, with what a new node offers, and why the others may not. */
-function templatesOf(context: ScaleUpContext): Pick<Settled, 'templates' | 'skips'> {
+interface GrowableGroups {
+  /** What a new node of each group that may grow offers. */
+  readonly templates: readonly GroupTemplate[];
+  /** For every group of `templates`. */
+  readonly bounds: ReadonlyMap<NodeGroupId, SizeBounds>;
+  /** Why each of the other groups may not grow. */
+  readonly skips: ReadonlyMap<NodeGroupId, SkipReason>;
+}
+
+function growableGroups(context: ScaleUpContext): GrowableGroups {
   const { observation, policy, names } = context.input;
   const skips = new Map<NodeGroupId, SkipReason>();
+  const bounds = new Map<NodeGroupId, SizeBounds>();
   const templates: GroupTemplate[] = [];
   for (const group of observation.cloud.groups) {
-    const size = plannedSize(context, group.id, undefined);
+    const size = plannedSize(context, group);
+    const ceiling = increaseCeiling(group, context.input);
     const reason =
-      reasonAgainstIncrease(group, context.standing, size, rampFor(context, group)) ??
-      (group.template === undefined ? undefined : limitReason(context.headroom, group, group.template, { policy, size }));
+      reasonAgainstIncrease(group, context.standing, size, ceiling) ??
+      (group.template === undefined ? undefined : limitReason(context.headroom, group, group.template, { policy: policy.scaleUp, size }));
     if (reason !== undefined) skips.set(group.id, reason);
     else if (group.template !== undefined) {
-      const offered = withProvenDevices(attaching(group.template, names), group, context.input);
+      const offered = withConfirmedDevices(attaching(group.template, names), group, context.input);
       templates.push(makeTemplate(group, offered, observation.cluster.daemonSets, outOfStockZones(group, context.standing)));
+      bounds.set(group.id, { size, ceiling: ceiling.ceiling });
     }
   }
-  return { templates, skips };
+  return { templates, bounds, skips };
 }
 
-/** What is known before anything grows. */
-interface Settled extends Pick<PlanFor, 'timer'> {
-  /** Who asks for nodes, those that are served first first. */
-  readonly turns: readonly (readonly EquivalenceGroup[])[];
-  readonly tied: ReadonlySet<PodShape>;
+interface UnplacedPodsInput {
+  /** Pods that need new nodes, in the order in which they are served. */
+  readonly turns: readonly (readonly Pod[])[];
+  /** Shapes whose place depends on other pods' places. */
+  readonly interdependent: ReadonlySet<PodShape>;
   readonly capacity: ExistingCapacity;
-  readonly templates: readonly GroupTemplate[];
-  readonly skips: ReadonlyMap<NodeGroupId, SkipReason>;
   readonly verdicts: Map<Pod, PodVerdict>;
+  readonly deadline: PlanDeadline;
 }
 
-/** Leaves what it grew by in the snapshot. */
-function growFor(context: ScaleUpContext, { turns, tied, capacity, templates, skips, verdicts, timer }: Settled): ScaleUpPlan {
-  const { observation, policy } = context.input;
-  const { snapshot } = capacity;
-  const isTurn = context.input.request !== undefined;
-  const growth = grow({
+/** Leaves the new nodes in the snapshot. */
+function expandAndExplain(context: ScaleUpContext, growable: GrowableGroups, unplaced: UnplacedPodsInput): ScaleUpPlan {
+  const { observation, policy, request } = context.input;
+  const { interdependent, capacity, verdicts, deadline } = unplaced;
+  const { templates, bounds, skips } = growable;
+  const { snapshot, planned } = capacity;
+  const turns = unplaced.turns.map((pods) => groupPods(pods, interdependent));
+  const expansion = expandGroups({
     snapshot,
-    templates: mayGrow(context) ? templates : [],
+    planned,
     turns,
-    allOrNothing: isTurn,
-    together: isTurn && policy.scaleUp.balanceSimilarGroups,
-    scoring: context.scoring,
-    expanders: context.makeExpanders(),
+    deadline,
+    bounds,
+    templates: mayGrow(context.input) ? templates : [],
     headroom: context.headroom,
-    sizeOf: (id) => plannedSize(context, id, undefined),
-    ceilingOf: (group) => rampFor(context, group).ceiling,
-    retry: (waiting) => placeOnCapacity(capacity, waiting, tied, verdicts),
-    planned: capacity.planned,
-    turn: observation.loopId,
-    timer,
-    likeness: similarityRulesOf(policy.scaleUp),
-    balance: policy.scaleUp.balanceSimilarGroups && !isTurn,
+    scoring: context.scoring,
+    expanders: seededExpanders(context.input),
+    similarity: similarityRulesOf(policy.scaleUp),
+    retry: (pods) => placeOnCapacity(capacity, pods, interdependent, verdicts),
+    rotation: observation.loopId,
+    allOrNothing: request !== undefined,
+    balance: policy.scaleUp.balanceSimilarGroups,
   });
-  for (const [group, { pods: helped }] of growth.grown) for (const pod of helped) verdicts.set(pod, { kind: 'triggered', group });
-  explainUnplacedPods({ context, snapshot, groups: turns.flat(), templates, growth, skips, verdicts });
-  return buildScaleUpPlan(context, { skips, growth, templates }, verdicts);
+  for (const [group, { pods }] of expansion.added) for (const pod of pods) verdicts.set(pod, { kind: 'triggered', group });
+  const outcome = { skips, expansion, templates };
+  explainUnplacedPods(context, outcome, { groups: turns.flat(), snapshot, verdicts });
+  return buildScaleUpPlan(context, outcome, verdicts);
 }
 
-function inSteps(pods: readonly Pod[], steps: readonly number[]): readonly (readonly Pod[])[] {
+/** Splits the pods at these priorities, the highest first; pods of an earlier part are served before those of a later part. */
+function splitByPriority(pods: readonly Pod[], steps: readonly number[]): readonly (readonly Pod[])[] {
   const stepOf = (pod: Pod): number => {
     const step = steps.findIndex((least) => priorityOf(pod) >= least);
     return step < 0 ? steps.length : step;
@@ -167,37 +191,35 @@ function inSteps(pods: readonly Pod[], steps: readonly number[]): readonly (read
   return turns;
 }
 
-interface Placing extends Asked {
+interface PlacementOrderInput extends PlacementInput {
   readonly displaced: readonly Pod[];
 }
 
-/** Booked room first, then whose turn it is not, then those that ask, then who only takes what is left. Answers who needs nodes. */
-function placeInOrder({ claims, input }: ScaleUpContext, capacity: ExistingCapacity, { asking, daemons, displaced, verdicts }: Placing) {
-  const isTurn = input.request !== undefined;
-  const pods = isTurn ? asking : [...displaced, ...daemons, ...asking].sort(byPrecedence);
-  const first = isTurn ? [...daemons, ...claims.booked] : claims.booked;
-  const waiting = isTurn ? [...displaced, ...claims.waiting] : [];
-  const all = [...first, ...waiting, ...pods, ...claims.last];
-  const tied = capacity.snapshot.tiedShapes([...new Set(all.map((pod) => pod.shape))]);
-  placeOnCapacity(capacity, first, tied, verdicts);
-  for (const pod of placeOnCapacity(capacity, waiting, tied, verdicts)) verdicts.set(pod, { kind: 'waiting', detail: ANOTHERS_TURN });
-  const left = placeOnCapacity(capacity, pods, tied, verdicts).filter((pod) => verdicts.get(pod)?.kind !== 'ignored');
-  placeOnCapacity(capacity, claims.last, tied, verdicts);
-  return { left, tied };
+/** Places booked pods first, then waiting pods, then those that may cause an increase, then the last. */
+function placeInOrder({ roomPods, input }: ScaleUpContext, capacity: ExistingCapacity, given: PlacementOrderInput) {
+  const { daemons, displaced, verdicts } = given;
+  const isRequest = input.request !== undefined;
+  const pods = isRequest ? given.pods : [...displaced, ...daemons, ...given.pods].sort(byPrecedence);
+  const first = isRequest ? [...daemons, ...roomPods.booked] : roomPods.booked;
+  const waiting = isRequest ? [...displaced, ...roomPods.waiting] : [];
+  const all = [...first, ...waiting, ...pods, ...roomPods.last];
+  const interdependent = capacity.snapshot.tiedShapes([...new Set(all.map((pod) => pod.shape))]);
+  const place = (some: readonly Pod[]): readonly Pod[] => placeOnCapacity(capacity, some, interdependent, verdicts);
+  place(first);
+  for (const pod of place(waiting)) verdicts.set(pod, { kind: 'waiting', detail: OTHER_TURN });
+  const unplaced = place(pods).filter((pod) => verdicts.get(pod)?.kind !== 'ignored');
+  place(roomPods.last);
+  return { unplaced, interdependent };
 }
 
-const ANOTHERS_TURN = 'a request for capacity has its turn';
-
-/** Some requests only ask whether there is room. */
-function mayGrow({ input }: ScaleUpContext): boolean {
-  const { request, observation } = input;
-  const turn = request === undefined ? undefined : observation.cluster.capacity?.requests?.find(({ ref }) => ref.uid === request.uid);
-  return turn === undefined || !isCheck(turn);
+/** Some ProvisioningRequests only check for room. */
+function mayGrow({ request, observation }: ScaleUpInput): boolean {
+  const planned = request === undefined ? undefined : observation.cluster.capacity?.requests?.find(({ ref }) => ref.uid === request.uid);
+  return planned === undefined || !isCheck(planned);
 }
 
-/** Bound pods that may be pushed aside count for nothing; pods that wait for a pushed-aside place have theirs. */
-function makeRoom(context: ScaleUpContext, displaced: readonly Pod[], snapshot: ClusterSnapshot): void {
-  const { observation, policy } = context.input;
+/** Removes bound pods that may be preempted, and places the pods that wait for a preempted place. */
+function makeRoom({ observation, policy }: ScaleUpInput, displaced: readonly Pod[], snapshot: ClusterSnapshot): void {
   for (const pod of displaced) if (pod.nodeName !== undefined) snapshot.removePod(pod, pod.nodeName);
   const gone = new Set(displaced);
   for (const [node, pods] of observation.cluster.podsByNode) {
@@ -210,17 +232,17 @@ function makeRoom(context: ScaleUpContext, displaced: readonly Pod[], snapshot: 
   }
 }
 
-function capacityOf(context: ScaleUpContext, snapshot: ClusterSnapshot): ExistingCapacity {
-  const { observation } = context.input;
-  const leaving = leavingNodes(context.input);
+function existingCapacity(input: ScaleUpInput, snapshot: ClusterSnapshot): ExistingCapacity {
+  const { nodes } = input.observation.cluster;
+  const leaving = leavingNodes(input);
   const isUsable = (name: string): boolean => {
-    const node = observation.cluster.nodes.get(name);
+    const node = nodes.get(name);
     return node !== undefined && node.readiness.ready && node.deletionAtMs === undefined && !leaving.has(name);
   };
   return { snapshot, isUsable, upcoming: new Map(), planned: new Map(), undecided: [] };
 }
 
-function freshSnapshot({ observation, names }: ScaleUpInput): ClusterSnapshot {
+function newSnapshot({ observation, names }: ScaleUpInput): ClusterSnapshot {
   const snapshot = new ClusterSnapshot({ names });
   snapshot.sync(observation.cluster);
   return snapshot;

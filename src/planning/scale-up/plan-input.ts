@@ -7,34 +7,38 @@ import type { Policy } from '../../domain/policy.ts';
 import type { ResourceNames } from '../../domain/resources.ts';
 import type { ClusterSnapshot } from '../../scheduling/snapshot/cluster-snapshot.ts';
 
-/** One observation, what is remembered, and what the users want. */
+/** One observation, the loop's memory, and the users' policy. */
 export interface ScaleUpInput {
   readonly observation: Observation;
   readonly state: LoopState;
   readonly policy: Policy;
   readonly names: ResourceNames;
-  /** Already synced to the observation's cluster; left as found. Absent: one is made. */
+  /** Already synced to the observation's cluster; left as found. If absent, the plan makes its own. */
   readonly snapshot?: ClusterSnapshot;
-  /** Groups that this loop has tried already. */
+  /** Groups that this loop has already tried. */
   readonly exclude?: ReadonlySet<NodeGroupId>;
-  /** Set: this plan is for a request alone, by uid; `granted`: others that were granted in the same loop. */
+  /** If present, this plan is for one ProvisioningRequest alone. */
   readonly request?: RequestTurn;
-  /** Whether the time for planning is up; asked before each estimate but the first, with how many were made. Absent: never. */
+  /**
+   * Whether the time for planning is up. Called before each estimate except the first, with the number of estimates made.
+   * If absent, there is no time limit.
+   */
   readonly isLate?: (made: number) => boolean;
 }
 
-/** Which request has its turn. */
+/** The ProvisioningRequest of this loop, by uid. */
 export interface RequestTurn {
   readonly uid: string;
+  /** Other requests that were granted in the same loop. */
   readonly granted: readonly string[];
 }
 
-/** Pods that take what room there is and ask for no more. */
-export interface Claims {
-  /** Before anybody else. */
+/** Pods that take existing room and never cause an increase. */
+export interface ExistingRoomPods {
+  /** Placed before all other pods. */
   readonly booked: readonly Pod[];
-  /** Before those that ask: whose turn it is not. */
+  /** Placed before the pods that may cause an increase; they are planned in another loop. */
   readonly waiting: readonly Pod[];
-  /** After all others. */
+  /** Placed after all other pods. */
   readonly last: readonly Pod[];
 }

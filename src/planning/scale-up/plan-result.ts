@@ -1,45 +1,45 @@
 /** From what the groups grew by to the plan that is carried out, with a reason for everything else. */
 import { type NodeGroupId, podName } from '../../domain/ids.ts';
 import type { NodeGroup } from '../../domain/node-group.ts';
-import type { HeldRoom, Increase, ScaleUpPlan, SkippedGroup } from '../../domain/plan.ts';
+import type { ReservedRoom, Increase, ScaleUpPlan, SkippedGroup } from '../../domain/plan.ts';
 import type { Pod } from '../../domain/pod.ts';
 import type { FitReason, GroupRefusal, PodVerdict, SkipReason } from '../../domain/reasons.ts';
-import type { ResourceNames } from '../../domain/resources.ts';
-import type { ClusterSnapshot } from '../../scheduling/snapshot/cluster-snapshot.ts';
-import { fitsStatically } from '../../scheduling/snapshot/node-only-fit.ts';
-import { attaching } from '../../scheduling/volumes/attachments.ts';
-import { holdsRoom } from '../state/reserved-room.ts';
-import { newNodeFrom, simulatedNodeName, type GroupTemplate, makeTemplate, templateRefusals } from './groups/template-node.ts';
-import type { Growth } from './packing/expansion.ts';
-import { type ScaleUpContext, rampReason, limitReason, plannedSize } from './plan-context.ts';
-import type { EquivalenceGroup } from './pods/equivalence-groups.ts';
-import { byPrecedence } from './pods/unschedulable-pods.ts';
 import { compareBy } from '../../lib/comparison.ts';
 import { defined } from '../../lib/defined.ts';
+import type { ClusterSnapshot } from '../../scheduling/snapshot/cluster-snapshot.ts';
 import { withFork } from '../../scheduling/snapshot/fork.ts';
+import { fitsStatically } from '../../scheduling/snapshot/node-only-fit.ts';
+import { attaching } from '../../scheduling/volumes/attachments.ts';
+import { isReservation } from '../state/reserved-room.ts';
+import { newNodeFrom, simulatedNodeName, type GroupTemplate, makeTemplate, templateRefusals } from './groups/template-node.ts';
+import type { ExpansionResult } from './packing/expansion.ts';
+import { type ScaleUpContext, increaseCeiling, limitReason, plannedSize } from './plan-context.ts';
+import type { EquivalenceGroup } from './pods/equivalence-groups.ts';
+import { byPrecedence } from './pods/unschedulable-pods.ts';
 
-// Why other pods' places keep a pod off a new node, asked of the snapshot as it stands: with the counts of the moment.
+/** Each check adds a node to the snapshot and removes it again. Beyond these, refusals are explained in general words. */
+const MAX_CHECKS = 500;
+/** One name for all: the snapshot remembers every host name. */
+const CHECKED_NODE = simulatedNodeName('asked');
 
-/** Asking costs a node in and out of the snapshot; a plan full of refusals is told in general words beyond these. */
-const MOST_QUESTIONS = 500;
-/** One name for all: the snapshot remembers every host name that it has met. */
-const NAME = simulatedNodeName('asked');
+/** Reasons that depend on other pods. */
+const DEPENDING_ON_OTHERS: ReadonlySet<FitReason['kind']> = new Set(['topology-spread', 'pod-affinity', 'volume', 'device']);
 
-/** Reasons that depend on who else is there. */
-const ASKED: ReadonlySet<FitReason['kind']> = new Set(['topology-spread', 'pod-affinity', 'volume', 'device']);
+type RefusalsOnNewNode = (pod: Pod, template: GroupTemplate) => readonly FitReason[];
 
-export type AskPlaces = (pod: Pod, template: GroupTemplate) => readonly FitReason[];
-
-/** Leaves the snapshot as found. An empty answer: nothing refuses one single pod on one new node, or too much was asked. */
-export function refusalsOnNewNode(snapshot: ClusterSnapshot): AskPlaces {
-  let asked = 0;
+/**
+ * Why other pods keep a pod off a new node, with the counts of the snapshot as it is. Leaves the snapshot as found. The result
+ * is empty if nothing refuses a single pod on a single new node, or after too many checks.
+ */
+function refusalsOnNewNode(snapshot: ClusterSnapshot): RefusalsOnNewNode {
+  let checks = 0;
   return (pod, template) => {
     for (const variant of template.variants) {
-      if (!fitsStatically(pod.shape, variant) || asked >= MOST_QUESTIONS) continue;
-      asked += 1;
+      if (!fitsStatically(pod.shape, variant) || checks >= MAX_CHECKS) continue;
+      checks += 1;
       const reasons = withFork(snapshot, () => {
-        snapshot.addNode(newNodeFrom(variant, NAME), template.daemonPods);
-        return snapshot.check(pod, NAME).filter(({ kind }) => ASKED.has(kind));
+        snapshot.addNode(newNodeFrom(variant, CHECKED_NODE), template.daemonPods);
+        return snapshot.check(pod, CHECKED_NODE).filter(({ kind }) => DEPENDING_ON_OTHERS.has(kind));
       });
       if (reasons.length > 0) return reasons;
     }
@@ -47,57 +47,96 @@ export function refusalsOnNewNode(snapshot: ClusterSnapshot): AskPlaces {
   };
 }
 
-// Says of every pod that no increase helps which group refused it and why.
-
-export interface Leftovers {
-  readonly groups: readonly EquivalenceGroup[];
-  readonly all: readonly NodeGroup[];
+/** What growing the groups came to. */
+export interface PlanOutcome {
+  readonly skips: ReadonlyMap<NodeGroupId, SkipReason>;
+  readonly expansion: ExpansionResult;
   readonly templates: readonly GroupTemplate[];
-  /** Why a group could not grow (further). */
-  readonly stops: ReadonlyMap<NodeGroupId, SkipReason>;
-  readonly names: ResourceNames;
-  /** Why the plan ended before everybody that can be helped was: the next loop may help them. undefined: it did not. */
-  readonly exhausted: string | undefined;
-  readonly ask: AskPlaces;
 }
 
-/** Equal pods share one verdict. */
-export function explainUnplaced(left: Leftovers, verdicts: Map<Pod, PodVerdict>): void {
-  const templates = new Map(left.templates.map((template) => [template.group.id, template]));
-  for (const group of left.groups) {
+/** Sets a verdict for every pod that found no place. Equal pods share one verdict. */
+export function explainUnplacedPods(
+  context: ScaleUpContext,
+  { skips, expansion, templates }: PlanOutcome,
+  unplaced: {
+    readonly groups: readonly EquivalenceGroup[];
+    readonly snapshot: ClusterSnapshot;
+    readonly verdicts: Map<Pod, PodVerdict>;
+  },
+): void {
+  const { policy, observation } = context.input;
+  const known = new Map(templates.map((template) => [template.group.id, template]));
+  const refusals: RefusalInput = {
+    context,
+    stops: new Map([...skips, ...stopsOf(context, expansion, templates)]),
+    endedEarly: endedEarlyBecause(expansion, policy.scaleUp.maxNodesPerScaleUp),
+    onNewNode: refusalsOnNewNode(unplaced.snapshot),
+  };
+  const { endedEarly } = refusals;
+  for (const group of unplaced.groups) {
     if (group.pods.length === 0) continue;
-    const byGroup = left.all.map((target) => groupRefusal(left, group, target, templates.get(target.id)));
+    const byGroup = observation.cloud.groups.map((target) => groupRefusal(refusals, group, target, known.get(target.id)));
     const verdict: PodVerdict =
-      left.exhausted !== undefined && byGroup.some(({ skip, fit }) => skip === undefined && fit === undefined)
-        ? { kind: 'waiting', detail: left.exhausted }
+      endedEarly !== undefined && byGroup.some(({ skip, fit }) => skip === undefined && fit === undefined)
+        ? { kind: 'waiting', detail: endedEarly }
         : { kind: 'helpless', byGroup };
-    for (const pod of group.pods) verdicts.set(pod, verdict);
+    for (const pod of group.pods) unplaced.verdicts.set(pod, verdict);
   }
 }
 
-/** What the pod itself lacks is told even of groups that may not grow: waiting for those would not help it. */
-function groupRefusal(left: Leftovers, pods: EquivalenceGroup, target: NodeGroup, known: GroupTemplate | undefined): GroupRefusal {
+/** Why the groups that could grow cannot grow further. */
+function stopsOf(
+  context: ScaleUpContext,
+  expansion: ExpansionResult,
+  templates: readonly GroupTemplate[],
+): readonly (readonly [NodeGroupId, SkipReason])[] {
+  return templates.flatMap(({ group, template }) => {
+    const size = plannedSize(context, group, expansion);
+    const stop =
+      stopAt(context, group, size) ?? limitReason(expansion.headroom, group, template, { policy: context.input.policy.scaleUp, size });
+    return stop === undefined ? [] : [[group.id, stop] as const];
+  });
+}
+
+function stopAt({ input }: ScaleUpContext, group: NodeGroup, size: number): SkipReason | undefined {
+  if (size >= group.maxSize) return { kind: 'max-size', max: group.maxSize };
+  const { ceiling, reason } = increaseCeiling(group, input);
+  return size >= ceiling ? reason : undefined;
+}
+
+interface RefusalInput {
+  readonly context: ScaleUpContext;
+  /** Why a group could not grow, or not grow further. */
+  readonly stops: ReadonlyMap<NodeGroupId, SkipReason>;
+  /** Why the plan ended before all pods that can be helped were helped: the next loop may help them. */
+  readonly endedEarly: string | undefined;
+  readonly onNewNode: RefusalsOnNewNode;
+}
+
+/** Includes what the pod itself lacks, even if the group may not grow: to wait for such a group would not help the pod. */
+function groupRefusal(input: RefusalInput, pods: EquivalenceGroup, target: NodeGroup, known: GroupTemplate | undefined): GroupRefusal {
+  const { names } = input.context.input;
   const template =
-    known ?? (target.template === undefined ? undefined : makeTemplate(target, attaching(target.template, left.names), [], new Set()));
-  const skip = left.stops.get(target.id);
-  const alone = template === undefined ? [] : templateRefusals(pods, template, left.names);
-  const fit = alone.length > 0 || template === undefined ? alone : refusalsByOtherPods(left, pods, template);
+    known ?? (target.template === undefined ? undefined : makeTemplate(target, attaching(target.template, names), [], new Set()));
+  const skip = input.stops.get(target.id);
+  const alone = template === undefined ? [] : templateRefusals(pods, template, names);
+  const fit = alone.length > 0 || template === undefined ? alone : refusalsByOtherPods(input, pods, template);
   if (skip !== undefined) return { group: target.id, skip, ...(fit.length > 0 ? { fit } : {}) };
   if (fit.length > 0) return { group: target.id, fit };
-  return left.exhausted === undefined ? { group: target.id, fit: topologyReasons(pods) } : { group: target.id };
+  return input.endedEarly === undefined ? { group: target.id, fit: topologyReasons(pods) } : { group: target.id };
 }
 
-/** Pods that only need room, and those that found no place only because a plan ended early, are kept out by nobody. */
+/** Other pods refuse neither pods that only need room, nor pods that found no place only because the plan ended early. */
 function refusalsByOtherPods(
-  left: Leftovers,
-  { pods: [pod], interdependent: tied, shape }: EquivalenceGroup,
+  { endedEarly, onNewNode }: RefusalInput,
+  { pods: [pod], interdependent, shape }: EquivalenceGroup,
   template: GroupTemplate,
 ): readonly FitReason[] {
-  if (pod === undefined || left.exhausted !== undefined || !(tied || shape.devices !== undefined)) return [];
-  return left.ask(pod, template);
+  if (pod === undefined || endedEarly !== undefined || !(interdependent || shape.devices !== undefined)) return [];
+  return onNewNode(pod, template);
 }
 
-/** A pod that fits an empty node and yet found none was kept out by where other pods are. */
+/** If a pod fits an empty node and yet found none, the placement of other pods kept it out. */
 function topologyReasons({ shape }: EquivalenceGroup): readonly FitReason[] {
   const spread = shape.topologySpread[0];
   if (spread !== undefined) {
@@ -106,124 +145,85 @@ function topologyReasons({ shape }: EquivalenceGroup): readonly FitReason[] {
   const [near] = shape.podAffinity;
   const term = near ?? shape.podAntiAffinity[0];
   const rule = term === undefined ? 'repelled' : near === undefined ? 'anti-affinity' : 'affinity';
-  return [{ kind: 'pod-affinity', rule, topologyKey: term?.topologyKey ?? '', detail: "other pods' places keep it off any new node" }];
+  const detail = 'the placement of other pods keeps it off every new node';
+  return [{ kind: 'pod-affinity', rule, topologyKey: term?.topologyKey ?? '', detail }];
 }
 
-/** A verdict for every pod that found no place. */
-export function explainUnplacedPods(outcome: {
-  readonly context: ScaleUpContext;
-  readonly snapshot: ClusterSnapshot;
-  readonly groups: readonly EquivalenceGroup[];
-  readonly templates: readonly GroupTemplate[];
-  readonly growth: Growth;
-  readonly skips: ReadonlyMap<NodeGroupId, SkipReason>;
-  readonly verdicts: Map<Pod, PodVerdict>;
-}): void {
-  const { context, snapshot, groups, templates, growth, skips, verdicts } = outcome;
-  const { names, policy, observation } = context.input;
-  const stops = new Map(skips);
-  for (const { group, template } of templates) {
-    const full = plannedSize(context, group.id, growth) >= group.maxSize;
-    const size = plannedSize(context, group.id, growth);
-    const limit = full
-      ? ({ kind: 'max-size', max: group.maxSize } as const)
-      : (rampReason(context, group, size) ?? limitReason(growth.headroom, group, template, { policy, size }));
-    if (limit !== undefined) stops.set(group.id, limit);
-  }
-  const exhausted = endedEarlyBecause(growth, policy.scaleUp.maxNodesPerScaleUp);
-  explainUnplaced(
-    { groups, all: observation.cloud.groups, templates, stops, names, ask: refusalsOnNewNode(snapshot), exhausted },
-    verdicts,
-  );
-}
-
-interface Result {
-  readonly skips: ReadonlyMap<NodeGroupId, SkipReason>;
-  readonly growth: Growth;
-  readonly templates: readonly GroupTemplate[];
-}
-
-/** The plan, in the order of names. */
+/** The plan, ordered by names. */
 export function buildScaleUpPlan(
   context: ScaleUpContext,
-  { skips, growth, templates }: Result,
+  { skips, expansion, templates }: PlanOutcome,
   verdicts: ReadonlyMap<Pod, PodVerdict>,
 ): ScaleUpPlan {
-  const helped = podsByTriggeredGroup(verdicts);
-  const increases = context.input.observation.cloud.groups.flatMap((group) =>
-    increaseOf(context, group, growth, helped.get(group.id) ?? []),
-  );
-  // To its minimum, too.
+  const { observation, policy } = context.input;
+  const podsByGroup = podsByTriggeredGroup(verdicts);
+  const increases = observation.cloud.groups.flatMap((group) => increaseOf(context, group, expansion, podsByGroup.get(group.id) ?? []));
+  // Includes groups that only grow to their minimum size.
   const growing = new Set(increases.map(({ group }) => group));
   const unchosen = templates
-    .filter(({ group }) => !growth.grown.has(group.id) && !growing.has(group.id))
+    .filter(({ group }) => !expansion.added.has(group.id) && !growing.has(group.id))
     .map(({ group }): SkippedGroup => {
-      const expander = context.input.policy.scaleUp.expanders.join(',');
-      if (growth.options.has(group.id)) return { group: group.id, reason: { kind: 'not-chosen', expander } };
-      const isJudged = growth.cutShortAfter === undefined || growth.judged.has(group.id);
-      return { group: group.id, reason: { kind: isJudged ? 'no-pod-fits' : 'not-judged' } };
+      const expander = policy.scaleUp.expanders.join(',');
+      if (expansion.options.has(group.id)) return { group: group.id, reason: { kind: 'not-chosen', expander } };
+      const isEstimated = expansion.cutShortAfter === undefined || expansion.estimated.has(group.id);
+      return { group: group.id, reason: { kind: isEstimated ? 'no-pod-fits' : 'not-judged' } };
     });
   const skipped = [...skips].map(([group, reason]): SkippedGroup => ({ group, reason })).concat(unchosen);
   skipped.sort(compareBy((item) => item.group));
-  const notes = context.scoring.remarks(context.input.observation.cloud.groups);
+  const notes = context.scoring.notes(observation.cloud.groups);
   return {
     increases,
     skipped,
     verdicts,
-    options: [...growth.options.values()],
-    ...defined({ cutShortAfter: growth.cutShortAfter }),
+    options: [...expansion.options.values()],
+    ...defined({ cutShortAfter: expansion.cutShortAfter }),
     ...(notes.length === 0 ? {} : { notes }),
     ...reservedRoom(verdicts),
-    summary: summarizeIncreases(increases, growth, verdicts),
+    summary: summarizeIncreases(increases, expansion, verdicts),
   };
 }
 
-/** Places of virtual pods on nodes that are there; those on nodes to come hold nothing that could be removed. */
+/** Places of virtual pods on present nodes. Those on nodes to come reserve nothing that could be removed. */
 function reservedRoom(verdicts: ReadonlyMap<Pod, PodVerdict>): Pick<ScaleUpPlan, 'held'> {
-  const held = [...verdicts].flatMap(([pod, verdict]): readonly HeldRoom[] =>
-    holdsRoom(pod) && verdict.kind === 'fits-present-node' ? [{ pod, node: verdict.node }] : [],
+  const held = [...verdicts].flatMap(([pod, verdict]): readonly ReservedRoom[] =>
+    isReservation(pod) && verdict.kind === 'fits-present-node' ? [{ pod, node: verdict.node }] : [],
   );
   return held.length === 0 ? {} : { held };
 }
 
-function increaseOf(context: ScaleUpContext, group: NodeGroup, growth: Growth, pods: readonly Pod[]): readonly Increase[] {
-  const to = plannedSize(context, group.id, growth);
+function increaseOf(context: ScaleUpContext, group: NodeGroup, expansion: ExpansionResult, pods: readonly Pod[]): readonly Increase[] {
+  const to = plannedSize(context, group, expansion);
   if (!group.target.known || to <= group.target.value) return [];
   const { value: from, version } = group.target;
   return [{ group: group.id, from, to, version, pods: [...pods].sort(byPrecedence), cause: pods.length > 0 ? 'pods' : 'min-size' }];
 }
 
 function podsByTriggeredGroup(verdicts: ReadonlyMap<Pod, PodVerdict>): ReadonlyMap<NodeGroupId, readonly Pod[]> {
-  const helped = new Map<NodeGroupId, Pod[]>();
+  const triggering = new Map<NodeGroupId, Pod[]>();
   for (const [pod, verdict] of verdicts) {
     if (verdict.kind !== 'triggered') continue;
-    const pods = helped.get(verdict.group);
-    if (pods === undefined) helped.set(verdict.group, [pod]);
+    const pods = triggering.get(verdict.group);
+    if (pods === undefined) triggering.set(verdict.group, [pod]);
     else pods.push(pod);
   }
-  return helped;
+  return triggering;
 }
 
-/** Where nothing asks for a node. */
-export function noGrowth(context: ScaleUpContext): Growth {
-  return { grown: new Map(), options: new Map(), headroom: context.headroom, unfinished: false, judged: new Set() };
+/** Why the plan ended early; undefined if it did not. */
+function endedEarlyBecause(expansion: ExpansionResult, maxNodes: number): string | undefined {
+  if (expansion.cutShortAfter !== undefined) return 'the time limit of one plan was reached';
+  if (expansion.headroom.thisPlan < 1) return `the limit of ${maxNodes} new nodes per scale-up is reached`;
+  return expansion.unfinished ? 'the maximum number of rounds of one plan was reached' : undefined;
 }
 
-/** Why the plan ended early, if it did. */
-function endedEarlyBecause(growth: Growth, maxNodes: number): string | undefined {
-  if (growth.cutShortAfter !== undefined) return 'the time for one plan was up';
-  if (growth.headroom.thisPlan < 1) return `the limit of ${maxNodes} new nodes per scale-up is reached`;
-  return growth.unfinished ? 'one plan does not take more rounds than this' : undefined;
-}
-
-function summarizeIncreases(increases: readonly Increase[], growth: Growth, verdicts: ReadonlyMap<Pod, PodVerdict>): string {
-  const stuck = [...verdicts].filter(([, verdict]) => verdict.kind === 'helpless' || verdict.kind === 'waiting');
-  const rest =
-    stuck.length === 0 ? '' : `; ${stuck.length} pods stay pending, first ${podName(stuck[0]?.[0] ?? { namespace: '', name: '' })}`;
+function summarizeIncreases(increases: readonly Increase[], expansion: ExpansionResult, verdicts: ReadonlyMap<Pod, PodVerdict>): string {
+  const unplaced = [...verdicts].filter(([, verdict]) => verdict.kind === 'helpless' || verdict.kind === 'waiting');
+  const first = podName(unplaced[0]?.[0] ?? { namespace: '', name: '' });
+  const rest = unplaced.length === 0 ? '' : `; ${unplaced.length} pods stay pending, first ${first}`;
   if (increases.length === 0) return `no scale-up${rest}`;
   const parts = increases.map(({ group, from, to, pods, cause }) => {
-    const bound = growth.grown.get(group)?.zoneBound ?? 0;
-    const zones = bound === 0 ? '' : `, ${bound} nodes only if they land in the right zone`;
+    const bound = expansion.added.get(group)?.zoneBound ?? 0;
+    const zones = bound === 0 ? '' : `, ${bound} nodes help only if they land in the right zone`;
     return `${group} ${from} -> ${to} (${cause === 'pods' ? `${pods.length} pods` : 'minimum size'}${zones})`;
   });
   return `${parts.join(', ')}${rest}`;

@@ -71,7 +71,7 @@ describe('expanders', () => {
   });
 
   it.each<[string, readonly ExpanderName[], string]>([
-    ['EX07: a name twice', ['most-pods', 'most-pods'], '"most-pods" is named twice'],
+    ['EX07: a name twice', ['most-pods', 'most-pods'], '"most-pods" is listed twice'],
     ['EX07: a name after random', ['random', 'least-waste'], '"random" must come last'],
   ])('%s is a configuration error', (_, names, message) => {
     const make = () => createExpanders(names, seededRandom(1));

@@ -26,10 +26,10 @@ describe('priority rules', () => {
 
   it('EX11: tells of patterns that match nothing and of groups that no rule covers', () => {
     const rules = createPriorityRules(LEVELS.slice(1));
-    expect(rules.remarks([group('aks-spot1-123-vmss'), group('aks-general-123-vmss')]).map(({ text }) => text)).toEqual([
+    expect(rules.notes([group('aks-spot1-123-vmss'), group('aks-general-123-vmss')]).map(({ text }) => text)).toEqual([
       'The pattern "^gpu$" of priority 50 matches no node group.',
       'The pattern "cheap" of priority -5 matches no node group.',
-      'The node group aks-general-123-vmss is covered by no priority rule: it grows only when none that is can.',
+      'No priority rule covers the node group aks-general-123-vmss: it grows only if no node group with a rule can help.',
     ]);
   });
 

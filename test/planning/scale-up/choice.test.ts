@@ -19,7 +19,7 @@ describe('the choice between groups', () => {
     expect(growth(plan)).toEqual(['regular 0->1', 'spot 0->1']);
     expect(skipOf(plan, 'other')).toEqual({ kind: 'not-chosen', expander: 'priority,least-waste' });
     expect(plan.notes?.map(({ text }) => text)).toEqual([
-      'The node group other is covered by no priority rule: it grows only when none that is can.',
+      'No priority rule covers the node group other: it grows only if no node group with a rule can help.',
     ]);
   });
 
@@ -29,7 +29,7 @@ describe('the choice between groups', () => {
     const plan = planFor({ groups, pods: pods(7), policy: { expanders: ['price'], prices } });
     expect(growth(plan)).toEqual(['small 0->2']);
     expect(plan.notes?.map(({ text }) => text)).toEqual([
-      'The VM size Standard_X has no price: its groups grow only when none with a price can.',
+      'The VM size Standard_X has no price: its node groups grow only if no node group with a price can help.',
     ]);
     const cheaper = planFor({ groups, pods: pods(7), policy: { expanders: ['price'], prices: { ...prices, standard_d8s_v5: 0.3 } } });
     expect(growth(cheaper)).toEqual(['big 0->1']);

@@ -123,7 +123,7 @@ describe('claims that kube-scheduler fails on', () => {
 
   it('are told with the words of the fault, and of no group is a node bought for them', () => {
     expect(reasonsOf(plan([having('n', [undefined])]), 'p')).toEqual([
-      `kube-scheduler fails on node n: the selector ${rare} fails on ${DRIVER}/n/d-0: no such key: rare: the pod runs nowhere for as long as that is so`,
+      `kube-scheduler fails on node n: the selector ${rare} fails on ${DRIVER}/n/d-0: no such key: rare: until that is fixed, the pod cannot run on any node`,
     ]);
     // Also where another node that is there would have what it takes.
     expect(verdictOf(plan([having('m', [true]), having('n', [undefined])]), 'p')?.kind).toBe('helpless');

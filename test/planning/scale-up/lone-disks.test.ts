@@ -1,14 +1,14 @@
 /** Disks that a pod's own spec names, which no two pods of a node may have unless both only read them. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { LoneDisk } from '../../../src/domain/volumes.ts';
+import type { InlineDisk } from '../../../src/domain/volumes.ts';
 import { ClusterSnapshot } from '../../../src/scheduling/snapshot/cluster-snapshot.ts';
 import { disksQuarrel } from '../../../src/scheduling/predicates/volumes.ts';
 import { aCluster, aGroup, aNode, aPod, aShape, aTemplate, resourceNames } from '../../support/builders.ts';
 import { growth, planFor, verdictOf } from './world.ts';
 
-const disk = (part: Partial<LoneDisk> = {}): LoneDisk => ({ kind: 'iscsi', ids: ['a'], readOnly: false, ...part });
-function wanting(loneDisks: readonly LoneDisk[], rest: Parameters<typeof aPod>[0] = {}) {
+const disk = (part: Partial<InlineDisk> = {}): InlineDisk => ({ kind: 'iscsi', ids: ['a'], readOnly: false, ...part });
+function wanting(loneDisks: readonly InlineDisk[], rest: Parameters<typeof aPod>[0] = {}) {
   const plain = aShape({ cpu: '100m' });
   return aPod({ ...rest, shape: { ...plain, key: `${plain.key} ${JSON.stringify(loneDisks)}`, loneDisks } });
 }
@@ -16,7 +16,7 @@ const there = { nodeName: 'n', phase: 'Running' as const, unschedulable: undefin
 const group = aGroup({ id: 'a', target: 0, maxSize: 9, template: aTemplate() });
 
 describe('a disk that a node lets in once', () => {
-  it.each<[string, LoneDisk, LoneDisk, boolean]>([
+  it.each<[string, InlineDisk, InlineDisk, boolean]>([
     ['the same', disk(), disk(), true],
     ['another', disk(), disk({ ids: ['b'] }), false],
     ['the same, read by one', disk(), disk({ readOnly: true }), true],

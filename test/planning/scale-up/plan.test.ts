@@ -3,7 +3,7 @@ import { nodeGroupId } from '../../../src/domain/ids.ts';
 import type { PodAffinityTerm, TopologySpreadConstraint } from '../../../src/domain/pod.ts';
 import { ClusterSnapshot } from '../../../src/scheduling/snapshot/cluster-snapshot.ts';
 import { planScaleUp } from '../../../src/planning/scale-up/plan.ts';
-import { classOf } from '../../../src/planning/explain/refusal-class.ts';
+import { classifyVerdict } from '../../../src/planning/explain/refusal-class.ts';
 import {
   aCluster,
   aGroup,
@@ -190,7 +190,7 @@ describe('planScaleUp: groups that may not grow', () => {
     const pod = aPod({ shape: { nodeSelector: { disk: 'ssd' } } });
     const plan = planFor({ groups: [aGroup({ id: 'a', target: 1, maxSize: 1 })], pods: [pod] });
     expect(verdictOf(plan, pod)).toMatchObject({
-      byGroup: [{ skip: { kind: 'max-size' }, fit: [{ kind: 'node-selector-mismatch', detail: 'disk=ssd is wanted' }] }],
+      byGroup: [{ skip: { kind: 'max-size' }, fit: [{ kind: 'node-selector-mismatch', detail: 'disk=ssd is required' }] }],
     });
   });
 
@@ -291,7 +291,7 @@ describe('planScaleUp: packing', () => {
     expect(plan).toMatchObject({ increases: [], options: [] });
     const verdict = plan.verdicts.values().next().value;
     expect(verdict).toMatchObject({ kind: 'helpless', byGroup: [{ group: 'a' }] });
-    expect(verdict?.kind === 'helpless' ? classOf(verdict) : '').toBe('impossible');
+    expect(verdict?.kind === 'helpless' ? classifyVerdict(verdict) : '').toBe('impossible');
   });
 
   it('a pod of an unsupported feature is refused by name', () => {
@@ -307,7 +307,7 @@ describe('planScaleUp: packing', () => {
     const pinned = (zone: string) => aPod({ shape: { nodeSelector: { [ZONE]: zone } } });
     const plan = planFor({ groups: [group], pods: [pinned('we-1'), pinned('we-2')] });
     expect(growth(plan)).toEqual(['a 0->2']);
-    expect(plan.summary).toContain('2 nodes only if they land in the right zone');
+    expect(plan.summary).toContain('2 nodes help only if they land in the right zone');
     expect(growth(planFor({ groups: [group], pods: [pinned('we-3')] }))).toEqual([]);
   });
 });

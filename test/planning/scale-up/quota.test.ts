@@ -27,7 +27,7 @@ describe('planScaleUp: quotas of the cloud', () => {
     expect(plan.increases).toEqual([]);
     expect(skipOf(plan, 'a')).toEqual(skip);
     expect(verdictOf(plan, pod)).toEqual({ kind: 'helpless', byGroup: [{ group: 'a', skip }] });
-    expect(describeSkip(skip)).toBe('quota reached: family standardDSv5Family 96 of 100 cores, needs 8');
+    expect(describeSkip(skip)).toBe('quota reached: family standardDSv5Family has 96 of 100 cores in use, a new node needs 8');
   });
 
   it('a group grows as far as the quota reaches; what it took of it is gone for its siblings', () => {

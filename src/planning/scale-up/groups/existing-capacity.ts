@@ -1,6 +1,6 @@
 /**
- * Pods that fit on capacity that is there or on its way ask for nothing. Places them in the caller's fork, in order of
- * precedence, so that what remains is what needs new nodes.
+ * Pods that fit on present or upcoming nodes need no new node. Places them in the caller's fork, in order of precedence: the
+ * pods that remain need new nodes.
  */
 import type { NodeGroupId, NodeName } from '../../../domain/ids.ts';
 import type { Node } from '../../../domain/node.ts';
@@ -8,28 +8,28 @@ import type { Pod, PodShape } from '../../../domain/pod.ts';
 import type { PodVerdict } from '../../../domain/reasons.ts';
 import type { ClusterSnapshot } from '../../../scheduling/snapshot/cluster-snapshot.ts';
 import { newNodeFrom, simulatedNodeName, type GroupTemplate } from './template-node.ts';
-import type { Upcoming } from './upcoming-nodes.ts';
+import type { UpcomingNodes } from './upcoming-nodes.ts';
 import { zonePart } from '../../../domain/node-template.ts';
 import { tryInFork } from '../../../scheduling/snapshot/fork.ts';
 
 export interface UpcomingGroupNodes {
   readonly template: GroupTemplate;
-  readonly upcoming: Upcoming;
+  readonly upcoming: UpcomingNodes;
 }
 
 export interface ExistingCapacity {
   readonly snapshot: ClusterSnapshot;
-  /** Whether pods may be sent to a node that is there. */
+  /** Whether pods may be placed on a present node. */
   readonly isUsable: (node: NodeName) => boolean;
-  /** Nodes of the snapshot that stand for those to come. */
+  /** Nodes of the snapshot that stand for upcoming nodes. */
   readonly upcoming: Map<NodeName, NodeGroupId>;
-  /** Nodes of the snapshot that this plan asks for. */
+  /** Nodes of the snapshot that this plan requests. */
   readonly planned: Map<NodeName, NodeGroupId>;
-  /** Nodes to come whose zone nobody knows yet: they become a node of whichever zone the first pod needs. */
+  /** Upcoming nodes whose zone is unknown: each becomes a node of the zone that its first pod needs. */
   readonly undecided: { readonly template: GroupTemplate; left: number }[];
 }
 
-/** What is decided on the branch is not decided on the trunk. The snapshot is the same: the caller forks it. */
+/** A copy on which decisions can be tried. The snapshot is shared: the caller forks it. */
 export function copyCapacity(capacity: ExistingCapacity): ExistingCapacity {
   return {
     ...capacity,
@@ -39,7 +39,7 @@ export function copyCapacity(capacity: ExistingCapacity): ExistingCapacity {
   };
 }
 
-/** Puts the nodes to come into the snapshot. */
+/** Puts the upcoming nodes into the snapshot. */
 export function addUpcomingNodes(capacity: ExistingCapacity, coming: readonly UpcomingGroupNodes[]): void {
   for (const { template, upcoming } of coming) {
     for (const name of upcoming.unready) replaceUnreadyNode(capacity, name, template);
@@ -53,22 +53,22 @@ export function addUpcomingNodes(capacity: ExistingCapacity, coming: readonly Up
   }
 }
 
-/** Places the pods (in order of precedence) where they fit; answers those that found nothing. */
+/** Places the pods, which are in order of precedence, where they fit; returns those that found no place. */
 export function placeOnCapacity(
   capacity: ExistingCapacity,
   pods: readonly Pod[],
-  tied: ReadonlySet<PodShape>,
+  interdependent: ReadonlySet<PodShape>,
   verdicts: Map<Pod, PodVerdict>,
 ): readonly Pod[] {
   const left: Pod[] = [];
-  const tiedKeys = new Set([...tied].map((shape) => shape.key));
-  /** Key of a refused shape -> how many pods had been placed by then: for tied shapes a new neighbour may change it. */
+  const interdependentKeys = new Set([...interdependent].map((shape) => shape.key));
+  /** `key of a refused shape -> pods placed by then`. Another placed pod may admit an interdependent shape. */
   const refused = new Map<string, number>();
   let placed = 0;
   for (const pod of pods) {
     const { key } = pod.shape;
     const before = refused.get(key);
-    const hopeless = before !== undefined && (before === placed || !tiedKeys.has(key));
+    const hopeless = before !== undefined && (before === placed || !interdependentKeys.has(key));
     const node = hopeless ? undefined : findNodeFor(capacity, pod);
     if (node === undefined) {
       if (!hopeless) refused.set(key, placed);
@@ -92,7 +92,7 @@ function placedVerdict({ upcoming, planned }: ExistingCapacity, node: NodeName):
 function findNodeFor(capacity: ExistingCapacity, pod: Pod): NodeName | undefined {
   const { snapshot, upcoming, planned } = capacity;
   const present = snapshot.findNode(pod, (node) => !upcoming.has(node) && capacity.isUsable(node));
-  // A node to come has the pods of its DaemonSets already.
+  // An upcoming node already has the pods of its DaemonSets.
   if (present !== undefined || pod.daemonSet) return present;
   return (
     (upcoming.size > 0 ? snapshot.findNode(pod, (node) => upcoming.has(node)) : undefined) ??
@@ -120,7 +120,7 @@ function placeInUndecidedZone(capacity: ExistingCapacity, pod: Pod): NodeName | 
   return undefined;
 }
 
-/** A node that has joined but is not ready yet is judged as the node it is about to be, with the pods it has. */
+/** A node that has joined but is not ready yet counts as the ready node that it becomes, with the pods that it has. */
 function replaceUnreadyNode(capacity: ExistingCapacity, name: NodeName, template: GroupTemplate): void {
   const present = capacity.snapshot.get(name);
   const variant = variantIn(template, present?.node.labels['topology.kubernetes.io/zone']) ?? template.variants[0];
@@ -141,7 +141,7 @@ function upcomingNodeName(capacity: ExistingCapacity, template: GroupTemplate): 
   return simulatedNodeName(`upcoming-${template.group.id}-${capacity.upcoming.size}`);
 }
 
-/** undefined: the group has several zones and which one it will be is not known. */
+/** Undefined if the group has several zones and the node's zone is unknown. */
 function variantIn(template: GroupTemplate, zone: string | undefined): Node | undefined {
   if (template.variants.length === 1) return template.variants[0];
   const at = zone === undefined ? -1 : template.template.zones.findIndex((other) => zonePart(other) === zonePart(zone));

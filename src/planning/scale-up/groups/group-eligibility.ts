@@ -1,25 +1,31 @@
-/** Why a group cannot grow now, whatever the pods. The first reason that applies is the one that is told. */
+/**
+ * Groups: whether a group may grow, by how much, what a new node of it offers, and which of its nodes are on their way. This
+ * file has the reasons why a group cannot grow now, for any pod; the first that applies is reported. Must not know packing,
+ * expanders or which pods are pending.
+ */
 import type { NodeGroupId } from '../../../domain/ids.ts';
 import type { LoopState, Stockout } from '../../../domain/loop-state.ts';
 import type { NodeGroup } from '../../../domain/node-group.ts';
 import type { SkipReason } from '../../../domain/reasons.ts';
-import type { Ramp } from '../../state/increase-rate.ts';
+import type { IncreaseCeiling } from '../../state/increase-rate.ts';
 import { isClosedFor } from '../../state/stockouts.ts';
 import { zonePart } from '../../../domain/node-template.ts';
 
+/** What decides whether groups may grow. */
 export interface GroupStanding {
   readonly state: LoopState;
   readonly nowMs: number;
+  /** Groups that this loop has already tried. */
   readonly exclude: ReadonlySet<NodeGroupId>;
-  /** Groups of which most nodes are not ready, and how many. */
+  /** Groups in which most nodes are not ready, and how many. */
   readonly unhealthy: ReadonlyMap<NodeGroupId, string>;
 }
 
-/** Reasons that forbid any growth, to the minimum size included. */
+/** Reasons that forbid any increase, even to the minimum size. */
 export function reasonAgainstAnyIncrease(group: NodeGroup, { state, nowMs, exclude }: GroupStanding): SkipReason | undefined {
   if (group.frozen !== undefined) return { kind: 'frozen', detail: group.frozen };
   if (group.growthHeld !== undefined) return { kind: 'frozen', detail: group.growthHeld };
-  if (exclude.has(group.id)) return { kind: 'frozen', detail: 'tried already in this loop' };
+  if (exclude.has(group.id)) return { kind: 'frozen', detail: 'already tried in this loop' };
   if (!group.target.known) return { kind: 'target-unknown', detail: group.target.reason };
   const backoff = state.backoffs.get(group.id);
   if (backoff !== undefined && backoff.untilMs > nowMs) return { kind: 'backoff', untilMs: backoff.untilMs, cause: backoff.cause };
@@ -28,10 +34,15 @@ export function reasonAgainstAnyIncrease(group: NodeGroup, { state, nowMs, exclu
 }
 
 /**
- * The same, that its nodes are no use (what a minimum lacks is made up all the same), and that there is nowhere to grow to.
- * `size` is the target with what this plan has added.
+ * The same reasons, and those that only allow an increase to the minimum size: an unhealthy group, or no room to grow.
+ * `size` is the target size with what this plan has added.
  */
-export function reasonAgainstIncrease(group: NodeGroup, standing: GroupStanding, size: number, ramp: Ramp): SkipReason | undefined {
+export function reasonAgainstIncrease(
+  group: NodeGroup,
+  standing: GroupStanding,
+  size: number,
+  ramp: IncreaseCeiling,
+): SkipReason | undefined {
   const reason = reasonAgainstAnyIncrease(group, standing);
   if (reason !== undefined) return reason;
   const unhealthy = standing.unhealthy.get(group.id);
@@ -41,13 +52,13 @@ export function reasonAgainstIncrease(group: NodeGroup, standing: GroupStanding,
   return size >= ramp.ceiling ? ramp.reason : undefined;
 }
 
-/** Zones of the group, by their last part, that Azure said it has nothing left in. */
+/** Zones of the group, by their last part, in which Azure has reported a stockout. */
 export function outOfStockZones(group: NodeGroup, { state, nowMs }: GroupStanding): ReadonlySet<string> {
   const zonal = liveStockouts(group, state, nowMs).flatMap(({ scope }) => (scope.zone === undefined ? [] : [zonePart(scope.zone)]));
   return new Set(zonal);
 }
 
-/** A lack in one zone closes the group only when it has no other. */
+/** A stockout in one zone closes the group only if it has no other zone. */
 function findStockout(group: NodeGroup, state: LoopState, nowMs: number): Stockout | undefined {
   const live = liveStockouts(group, state, nowMs);
   const everywhere = live.find(({ scope }) => scope.zone === undefined);

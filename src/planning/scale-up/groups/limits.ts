@@ -1,27 +1,33 @@
-/** How many nodes may be added: limits of the whole cluster and of one plan. A limit of 0 is no limit. */
+/** How many nodes may be added by the limits of the cluster, of one plan, and of quotas. A limit of 0 means no limit. */
 import type { Node } from '../../../domain/node.ts';
 import type { ScaleUpPolicy } from '../../../domain/policy.ts';
 import type { CloudQuota } from '../../../domain/quotas-and-prices.ts';
 import type { ClusterLimit, ExceededQuota, SkipReason } from '../../../domain/reasons.ts';
 import { CPU, MEMORY } from '../../../domain/resources.ts';
-import { exceededBy, isVirtual, nodesByRooms, occupyRooms, type QuotaRoom } from '../../capacity-objects/capacity-quotas.ts';
+import {
+  exceededQuotas,
+  isVirtual,
+  nodesWithinQuotas,
+  takeQuotaHeadroom,
+  type QuotaHeadroom,
+} from '../../capacity-objects/capacity-quotas.ts';
 import type { NodeTemplate } from '../../../domain/node-template.ts';
 
-/** What is left of each limit; Infinity where there is none. */
+/** What is left of each limit; `Infinity` if it is not set. */
 export interface Headroom {
   readonly nodes: number;
   readonly cpuMillis: number;
   readonly memoryBytes: number;
   readonly thisPlan: number;
-  /** By name; what this plan takes counts as used. */
+  /** Cloud quotas by name. What this plan takes counts as used. */
   readonly quotas: ReadonlyMap<string, CloudQuota>;
-  /** What the cluster's own quotas have left. */
-  readonly rooms: readonly QuotaRoom[];
+  /** What is left of the cluster's CapacityQuotas. */
+  readonly rooms: readonly QuotaHeadroom[];
 }
 
 type Sized = Pick<Node | NodeTemplate, 'capacity' | 'labels'> & Pick<NodeTemplate, 'draws'>;
 
-export function fullHeadroom(policy: ScaleUpPolicy, quotas: readonly CloudQuota[] = [], rooms: readonly QuotaRoom[] = []): Headroom {
+export function fullHeadroom(policy: ScaleUpPolicy, quotas: readonly CloudQuota[] = [], rooms: readonly QuotaHeadroom[] = []): Headroom {
   return {
     nodes: orInfinity(policy.maxNodesTotal),
     cpuMillis: orInfinity(policy.maxCoresTotal) * 1000,
@@ -33,22 +39,22 @@ export function fullHeadroom(policy: ScaleUpPolicy, quotas: readonly CloudQuota[
 }
 
 /**
- * Counts nodes that are there or on their way against the cluster's limits: the plan's are its own, and the cloud counts its quotas.
- * Virtual nodes count as nodes, and what they claim to have as nothing.
+ * Counts present or upcoming nodes against the limits of the cluster. The plan's limit is for new nodes, and the cloud itself
+ * counts its quotas. Virtual nodes count as nodes, but their resources do not count.
  */
 export function countPresentNodes(room: Headroom, node: Sized, count: number): Headroom {
-  const machines = isVirtual(node.labels) ? 0 : count;
+  const realNodes = isVirtual(node.labels) ? 0 : count;
   return {
     nodes: room.nodes - count,
-    cpuMillis: room.cpuMillis - machines * (node.capacity[CPU] ?? 0),
-    memoryBytes: room.memoryBytes - machines * (node.capacity[MEMORY] ?? 0),
+    cpuMillis: room.cpuMillis - realNodes * (node.capacity[CPU] ?? 0),
+    memoryBytes: room.memoryBytes - realNodes * (node.capacity[MEMORY] ?? 0),
     thisPlan: room.thisPlan,
     quotas: room.quotas,
-    rooms: occupyRooms(room.rooms, node, count),
+    rooms: takeQuotaHeadroom(room.rooms, node, count),
   };
 }
 
-/** Counts newly planned nodes against every limit. Without a template their size is not known and only they are counted. */
+/** Counts new nodes against every limit. Without a template their size is unknown, so only their number counts. */
 export function countPlannedNodes(room: Headroom, node: Sized | undefined, count: number): Headroom {
   const occupied = node === undefined ? { ...room, nodes: room.nodes - count } : countPresentNodes(room, node, count);
   return { ...occupied, thisPlan: room.thisPlan - count, quotas: drawQuotas(room.quotas, node, count) };
@@ -67,7 +73,7 @@ export function nodesAllowed(room: Headroom, node: Sized | undefined): number {
       room.thisPlan,
       byCpu,
       byMemory,
-      node === undefined ? Infinity : nodesByRooms(room.rooms, node),
+      node === undefined ? Infinity : nodesWithinQuotas(room.rooms, node),
       ...byQuota(room, node),
     ),
   );
@@ -92,8 +98,8 @@ function drawQuotas(quotas: Headroom['quotas'], node: Sized | undefined, count: 
 }
 
 /**
- * The limits of the cluster that not one more such node keeps (all of them, so that none is raised in vain), or else the
- * quota of the cloud that it would not fit, if any.
+ * All limits of the cluster that one more such node would exceed, so that users do not raise one in vain; else the cloud quota
+ * that it would exceed.
  */
 export function exceededLimit(room: Headroom, node: Sized, policy: ScaleUpPolicy): SkipReason | undefined {
   const limits = [
@@ -102,8 +108,8 @@ export function exceededLimit(room: Headroom, node: Sized, policy: ScaleUpPolicy
     limitOn('memory', { value: policy.maxMemoryTotalBytes, left: room.memoryBytes, needs: node.capacity[MEMORY] ?? 0 }),
   ];
   const [first, ...also] = limits.filter(({ value, used, needs }) => value > 0 && used + needs > value);
-  const exceeded = exceededBy(room.rooms, node);
-  // With quotas of the cluster in play the limits of all of it are one more of them, so that all are told together.
+  const exceeded = exceededQuotas(room.rooms, node);
+  // Beside CapacityQuotas the cluster's limits count as one more quota, so that all are reported together.
   if (exceeded.length > 0 && first !== undefined) return { kind: 'capacity-quota', exceeded: [asQuota([first, ...also]), ...exceeded] };
   if (exceeded.length > 0) return { kind: 'capacity-quota', exceeded };
   if (first !== undefined) return { kind: 'cluster-limit', ...first, ...(also.length === 0 ? {} : { also }) };
@@ -115,7 +121,7 @@ export function exceededLimit(room: Headroom, node: Sized, policy: ScaleUpPolicy
   return undefined;
 }
 
-/** Without a limit nothing is used of it. */
+/** If there is no limit, nothing of it is used. */
 function limitOn(
   limit: ClusterLimit['limit'],
   { value, left, needs }: { readonly value: number; readonly left: number; readonly needs: number },
@@ -131,7 +137,7 @@ function asQuota(limits: readonly ClusterLimit[]): ExceededQuota {
   };
 }
 
-/** Why a group that grows to its maximum or not at all cannot: not all the nodes that it `needs` are allowed. */
+/** Why a zero-or-max group cannot grow: the limits do not allow all `needs` nodes. */
 export function atomicLimitReason(room: Headroom, node: Sized, needs: number): SkipReason | undefined {
   const allowed = nodesAllowed(room, node);
   return allowed < needs ? { kind: 'atomic-limit', needs, allowed } : undefined;

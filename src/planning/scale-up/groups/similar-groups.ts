@@ -1,14 +1,14 @@
 /**
- * Which groups would add nodes that are as good as each other's, so that growth may be spread over them. The measures are
- * the Cluster Autoscaler's for Azure, with one difference: an equal agent-pool label alone makes nobody similar.
+ * Similar groups add equally good nodes, so that new nodes may be spread over them. The rules are the Cluster Autoscaler's for
+ * Azure, with one difference: an equal agent-pool label alone does not make groups similar.
  */
 import type { NodeGroupId } from '../../../domain/ids.ts';
 import type { Labels } from '../../../domain/labels.ts';
-import { USUAL_DIFFERENCE_RATIOS, type DifferenceRatios, type ScaleUpPolicy } from '../../../domain/policy.ts';
+import { DEFAULT_DIFFERENCE_RATIOS, type DifferenceRatios, type ScaleUpPolicy } from '../../../domain/policy.ts';
 import { MEMORY, type Resources } from '../../../domain/resources.ts';
 import type { GroupTemplate } from './template-node.ts';
 
-/** Say where a node is or which pool made it, not what it is. */
+/** Labels that describe the place or the pool of a node, and not its kind. */
 const PLACE_LABELS: readonly string[] = [
   'kubernetes.io/hostname',
   'failure-domain.beta.kubernetes.io/zone',
@@ -30,26 +30,26 @@ const PLACE_LABELS: readonly string[] = [
 
 /** What makes groups similar. */
 export interface SimilarityRules {
-  /** Labels that may differ beside the place. */
+  /** Labels that may differ beside those of the place. */
   readonly ignoredLabels: readonly string[];
-  /** Not empty: groups are similar when they all have these labels with equal values, and nothing else is compared. */
+  /** If not empty, only these labels are compared: groups are similar if all of them have these labels with equal values. */
   readonly labels?: readonly string[];
-  /** How far they may be apart. Absent: {@link USUAL_DIFFERENCE_RATIOS}. */
+  /** The allowed differences of resources. If absent, {@link DEFAULT_DIFFERENCE_RATIOS}. */
   readonly ratios?: DifferenceRatios;
 }
 
-/** As the policy has it, with the usual measures where it says nothing. */
+/** The rules of the policy, with the defaults for what it does not set. */
 export function similarityRulesOf({ balancingIgnoreLabels, balancingLabels, differenceRatios }: ScaleUpPolicy): SimilarityRules {
   return {
     ignoredLabels: balancingIgnoreLabels ?? [],
     labels: balancingLabels ?? [],
-    ratios: differenceRatios ?? USUAL_DIFFERENCE_RATIOS,
+    ratios: differenceRatios ?? DEFAULT_DIFFERENCE_RATIOS,
   };
 }
 
-/** As the Cluster Autoscaler judges: `--balancing-label` replaces every other measure. */
-export function areSimilar(left: GroupTemplate, right: GroupTemplate, likeness: SimilarityRules): boolean {
-  const { ignoredLabels, labels = [], ratios = USUAL_DIFFERENCE_RATIOS } = likeness;
+/** As in the Cluster Autoscaler, `--balancing-label` replaces all other rules. */
+export function areSimilar(left: GroupTemplate, right: GroupTemplate, rules: SimilarityRules): boolean {
+  const { ignoredLabels, labels = [], ratios = DEFAULT_DIFFERENCE_RATIOS } = rules;
   if (labels.length > 0) return labels.every((label) => shareLabel(left.template.labels, right.template.labels, label));
   const ignored = new Set([...PLACE_LABELS, ...ignoredLabels]);
   return (
@@ -60,16 +60,16 @@ export function areSimilar(left: GroupTemplate, right: GroupTemplate, likeness: 
   );
 }
 
-/** The templates by what they are like: the first of each family is the one that the others are compared with. */
+/** The templates in families of similar ones. Each is compared with the first template of a family. */
 export function similarFamilies(
   templates: readonly GroupTemplate[],
-  likeness: SimilarityRules,
+  rules: SimilarityRules,
   preference: (group: GroupTemplate['group']) => string,
 ): readonly (readonly GroupTemplate[])[] {
   const families: GroupTemplate[][] = [];
   for (const template of templates) {
     const family = families.find(
-      ([first]) => first !== undefined && preference(first.group) === preference(template.group) && areSimilar(first, template, likeness),
+      ([first]) => first !== undefined && preference(first.group) === preference(template.group) && areSimilar(first, template, rules),
     );
     if (family === undefined) families.push([template]);
     else family.push(template);
@@ -101,7 +101,7 @@ function haveSameLabels(left: Labels, right: Labels, ignored: ReadonlySet<string
   return [...keys].every((key) => ignored.has(key) || shareLabel(left, right, key));
 }
 
-/** The same, but for labels of the platform that only one of them is known to have. */
+/** Whether the labels are equal, except labels of the platform that only one side is known to have. */
 export function agreeOnLabels(left: Labels, right: Labels, ignoredLabels: readonly string[]): boolean {
   const oneSided = Object.keys({ ...left, ...right }).filter((key) => !(Object.hasOwn(left, key) && Object.hasOwn(right, key)));
   return haveSameLabels(left, right, new Set([...PLACE_LABELS, ...ignoredLabels, ...oneSided.filter(isOfPlatform)]));
@@ -115,15 +115,13 @@ function shareLabel(left: Labels, right: Labels, label: string): boolean {
   return Object.hasOwn(left, label) && Object.hasOwn(right, label) && left[label] === right[label];
 }
 
-// Spreads new nodes over groups so that their sizes end as level as their limits allow.
-
 export interface GroupSize {
   readonly id: NodeGroupId;
   readonly size: number;
   readonly maxSize: number;
 }
 
-/** New nodes per group: one by one to the smallest that is below its maximum. Groups that get none are absent. */
+/** New nodes per group: one by one to the smallest group that is below its maximum. A group without new nodes is absent. */
 export function shareEvenly(groups: readonly GroupSize[], nodes: number): ReadonlyMap<NodeGroupId, number> {
   const sizes = groups.map(({ id, size, maxSize }) => ({ id, maxSize, size, added: 0 }));
   for (let left = nodes; left > 0; left--) {

@@ -1,4 +1,4 @@
-/** The node a group would add, as packing sees it: DaemonSet and static pods placed, one variant per zone that it may land in. */
+/** The node that a group would add, for packing: with its DaemonSet and static pods, in one variant per zone it may land in. */
 import type { NodeGroup } from '../../../domain/node-group.ts';
 import type { Node } from '../../../domain/node.ts';
 import type { HostPort, Pod } from '../../../domain/pod.ts';
@@ -10,7 +10,7 @@ import { refusedByPorts, takenPort } from '../../../scheduling/predicates/node-g
 import { countFits, insufficientResources, needOf } from '../../../scheduling/predicates/resources-fit.ts';
 import { cannotAllocate } from '../../../scheduling/predicates/devices.ts';
 import { allocate, shortfall, nothingInUse } from '../../../scheduling/devices/device-allocator.ts';
-import { listOf } from '../../../scheduling/devices/device-list.ts';
+import { DeviceIndex } from '../../../scheduling/devices/device-list.ts';
 import { requestsAlone } from '../../../scheduling/volumes/attachments.ts';
 import { fitsStatically, staticRefusals } from '../../../scheduling/snapshot/node-only-fit.ts';
 import type { EquivalenceGroup } from '../pods/equivalence-groups.ts';
@@ -19,24 +19,26 @@ import { type StaticPod, type NodeTemplate, zonePart } from '../../../domain/nod
 import { defined } from '../../../lib/defined.ts';
 
 const HOSTNAME = 'kubernetes.io/hostname';
-/** On every simulated node and on no real one: storage drivers publish capacity for it. The Cluster Autoscaler's name. */
+/** Every simulated node has it, and no real node: storage drivers publish capacity for it. The Cluster Autoscaler's name. */
 const TEMPLATE_LABELS = { 'cluster-autoscaler.kubernetes.io/template-node': 'true' };
-/** What AKS nodes say of their zone: the cloud controller's two labels and the disk driver's. */
+/** The zone labels of AKS nodes: two of the cloud controller and one of the disk driver. */
 const ZONES = ['topology.kubernetes.io/zone', 'failure-domain.beta.kubernetes.io/zone', AZURE_DISK_ZONE];
 
 export interface GroupTemplate {
   readonly group: NodeGroup;
   readonly template: NodeTemplate;
-  /** The same node in each zone that can be had; one variant when the group is regional. At most 31. */
+  /** The same node in each zone that has stock; one variant if the group is regional. At most 31. */
   readonly variants: readonly Node[];
-  /** Allocatable less what DaemonSets and static pods take; may be negative when they alone are too big. */
+  /** Allocatable less what DaemonSet and static pods take; negative if these alone are too big. */
   readonly free: Resources;
   readonly ports: readonly HostPort[];
-  /** Of DaemonSets, and static ones. */
+  /** DaemonSet pods and static pods. */
   readonly daemonPods: readonly Pod[];
+  /** What the claims of pods match in its devices, computed once per plan. */
+  readonly deviceIndex: DeviceIndex;
 }
 
-/** `closedZones`: zones, by their last part, that are out of stock for this group. */
+/** `closedZones` are zones, by their last part, that are out of stock for this group. */
 export function makeTemplate(
   group: NodeGroup,
   template: NodeTemplate,
@@ -57,20 +59,21 @@ export function makeTemplate(
     free: daemonPods.reduce((left, pod) => minus(left, requestsAlone(pod.shape)), template.allocatable),
     ports: daemonPods.flatMap((pod) => pod.shape.hostPorts),
     daemonPods,
+    deviceIndex: new DeviceIndex(),
   };
 }
 
-/** A name that no node of a cluster can have: who pins a pod to a node by name never means one of ours. */
+/** A name that no real node can have: a pod that is pinned to a node by name never means a simulated node. */
 export function simulatedNodeName(what: string): string {
   return `:${what}`;
 }
 
-/** A copy with a name and host name of its own, so that rules per host tell the copies apart. */
+/** A copy with a name and host name of its own, so that rules per host distinguish the copies. */
 export function newNodeFrom(variant: Node, name: string): Node {
   return { ...variant, name, uid: name, labels: { ...variant.labels, [HOSTNAME]: name } };
 }
 
-/** Bit n is set when the pods may go to variant n. 0: not to this group at all. */
+/** Bit n is set if the pods may run on variant n. 0 means that they cannot run in this group. */
 export function variantsForPods(pods: EquivalenceGroup, template: GroupTemplate): number {
   const need = pods.shape.sharedVolumes === undefined ? pods.need : needOf(requestsAlone(pods.shape));
   if (countFits(need, template.free) < 1 || takenPort(pods.shape.hostPorts, template.ports) !== undefined) return 0;
@@ -78,7 +81,7 @@ export function variantsForPods(pods: EquivalenceGroup, template: GroupTemplate)
   return template.variants.reduce((mask, node, index) => (fitsStatically(pods.shape, node) ? mask | (1 << index) : mask), 0);
 }
 
-/** Why the pods do not fit an empty new node: the reasons of the first predicate that refuses, as the scheduler gives them. */
+/** Why the pods do not fit an empty new node: the reasons of the first predicate that refuses, as in kube-scheduler. */
 export function templateRefusals(pods: EquivalenceGroup, template: GroupTemplate, names: ResourceNames): readonly FitReason[] {
   const node = template.variants.find((variant) => fitsStatically(pods.shape, variant)) ?? template.variants[0];
   if (node === undefined) return [];
@@ -88,24 +91,24 @@ export function templateRefusals(pods: EquivalenceGroup, template: GroupTemplate
     ...insufficientResources(requestsAlone(pods.shape), template.free, names),
     ...refusedByDevices(pods, template),
   ].map((reason) => markUnknown(reason, pods.shape, node, template.template));
-  // What is known to keep the pods away is told before what may do so.
+  // Certain reasons are reported before possible ones.
   const known = all.filter((reason) => !isUnknown(reason));
-  const told = known.length > 0 ? known : all;
-  return told.filter((reason) => reason.kind === told[0]?.kind);
+  const reported = known.length > 0 ? known : all;
+  return reported.filter((reason) => reason.kind === reported[0]?.kind);
 }
 
-/** Whether a new node has devices at all for the claims of one pod; what its daemons take of them is the snapshot's to say. */
-function refusedByDevices({ shape }: EquivalenceGroup, { template }: GroupTemplate): readonly FitReason[] {
+/** Whether a new node has devices for the claims of one pod. The snapshot decides what its DaemonSet pods take of them. */
+function refusedByDevices({ shape }: EquivalenceGroup, { template, deviceIndex: index }: GroupTemplate): readonly FitReason[] {
   const claims = shape.devices?.claims ?? [];
   if (claims.length === 0) return [];
   const { devicePools: pools, devicesDoubted, source } = template;
   if (pools === undefined || pools.length === 0) {
-    const unseen = 'no node of the group has been seen with devices, so which ones a new node has is not known';
+    const unseen = 'no node of the group has published devices yet, so the devices of a new node are unknown';
     return [cannotAllocate(devicesDoubted ?? (source === 'live-node' ? 'the nodes of the group publish no devices' : unseen))];
   }
-  const list = listOf(pools);
-  const asked = { claims, list, inUse: nothingInUse(list) };
-  return allocate(asked) === undefined ? [cannotAllocate(`on a new node: ${shortfall(asked)}`)] : [];
+  const list = index.listDevices(pools);
+  const input = { index, claims, list, inUse: nothingInUse(list) };
+  return allocate(input) === undefined ? [cannotAllocate(`on a new node: ${shortfall(input)}`)] : [];
 }
 
 function templateNode(template: NodeTemplate, name: string, zone?: string): Node {
@@ -133,7 +136,7 @@ function templateNode(template: NodeTemplate, name: string, zone?: string): Node
   };
 }
 
-/** A real node has shown that a daemon may ask for more than its DaemonSet says: a sidecar was injected, a request raised. */
+/** On a real node a DaemonSet pod may request more than its DaemonSet: a sidecar was injected, or a request increased. */
 function daemonPod(daemon: DaemonSet, learned: NodeTemplate['daemonRequests']): Pod {
   const { namespace, name, uid } = daemon;
   const seen = learned?.get(`${namespace}/${name}`);
@@ -141,17 +144,17 @@ function daemonPod(daemon: DaemonSet, learned: NodeTemplate['daemonRequests']): 
     seen === undefined
       ? daemon.shape
       : { ...daemon.shape, key: `${daemon.shape.key}|learned`, requests: largest(daemon.shape.requests, seen) };
-  return { ...RESIDENT, uid: `template-${uid}`, namespace, name, shape, controller: { kind: 'DaemonSet', name, uid }, daemonSet: true };
+  return { ...NODE_POD, uid: `template-${uid}`, namespace, name, shape, controller: { kind: 'DaemonSet', name, uid }, daemonSet: true };
 }
 
 function staticPod({ namespace, name, requests, hostPorts }: StaticPod): Pod {
   const id = `static-${namespace}/${name}`;
-  const shape = { ...ASKS_NOTHING, key: `${id}|${requests.join()}`, namespace, requests, hostPorts };
-  return { ...RESIDENT, uid: `template-${id}`, namespace, name, shape, controller: undefined, mirror: true };
+  const shape = { ...NO_REQUIREMENTS, key: `${id}|${requests.join()}`, namespace, requests, hostPorts };
+  return { ...NODE_POD, uid: `template-${id}`, namespace, name, shape, controller: undefined, mirror: true };
 }
 
 /** What the plan reads of a pod that comes with its node. */
-const RESIDENT = {
+const NODE_POD = {
   nodeName: undefined,
   nominatedNodeName: undefined,
   phase: 'Running',
@@ -170,7 +173,7 @@ const RESIDENT = {
   ready: true,
 } as const;
 
-const ASKS_NOTHING = {
+const NO_REQUIREMENTS = {
   labels: {},
   nodeSelector: {},
   nodeAffinity: undefined,

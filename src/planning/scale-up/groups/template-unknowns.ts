@@ -1,6 +1,6 @@
 /**
- * Tells a node that lacks something from one of which nobody knows whether it has it: a template of a group whose nodes were
- * never seen is not complete. Nothing is ordered on such a chance, and nobody is told that it is impossible. Pure.
+ * Distinguishes a node that lacks something from a node for which it is unknown: the template of a group whose nodes were never
+ * seen is incomplete. No node is requested on such a chance, but the reason does not claim that it is impossible.
  */
 import type { Node } from '../../../domain/node.ts';
 import type { PodShape } from '../../../domain/pod.ts';
@@ -12,9 +12,9 @@ export function isUnknown(reason: FitReason): boolean {
   return 'untold' in reason && reason.untold !== undefined;
 }
 
-/** The reason, with what is not known of the template where that decides it. */
+/** The reason, with what is unknown about the template if that decides it. */
 export function markUnknown(reason: FitReason, shape: PodShape, node: Node, { untold, source }: NodeTemplate): FitReason {
-  // What kubelets can do, nothing but a node tells.
+  // Only a node shows what its kubelet can do.
   if (reason.kind === 'node-features') return source === 'cloud' ? { ...reason, untold: true } : reason;
   if (untold === undefined) return reason;
   if (reason.kind === 'insufficient-resource')

@@ -1,6 +1,6 @@
 /**
- * Pools that are one pool per zone, planned together: who spreads pods over zones buys nodes in all of them at once, and
- * which zone a pod gets must not depend on which pool is looked at first.
+ * Zonal siblings are groups that are one group per zone; they are planned together. Pods that are spread over zones need nodes
+ * in all zones at once, and the zone of a pod must not depend on which group is estimated first.
  */
 import type { NodeName } from '../../../domain/ids.ts';
 import type { NodeGroup } from '../../../domain/node-group.ts';
@@ -12,19 +12,19 @@ import { agreeOnLabels, areSimilar, type SimilarityRules } from './similar-group
 import type { GroupTemplate } from './template-node.ts';
 import { defined } from '../../../lib/defined.ts';
 
-export const HOSTNAME = 'kubernetes.io/hostname';
-export const ZONE = 'topology.kubernetes.io/zone';
+const HOSTNAME = 'kubernetes.io/hostname';
+const ZONE = 'topology.kubernetes.io/zone';
 
-/** What groups must have in common beside their nodes: who prefers one of them to the other does not want them mixed. */
-export type Preference = (group: NodeGroup) => string;
+/** What siblings must have in common beside their nodes, such as price and priority: groups that differ must not be mixed. */
+type Preference = (group: NodeGroup) => string;
 
 /**
- * The templates in families of siblings: alike, preferred alike, and each in a zone of its own. A group of several
- * zones, or of none, is a family by itself. In the order of the templates.
+ * The templates in families of siblings: similar, of equal preference, and each in a zone of its own. A group of several zones,
+ * or without a zone, is a family by itself. Keeps the order of the templates.
  */
 export function zonalFamilies(
   templates: readonly GroupTemplate[],
-  likeness: SimilarityRules,
+  rules: SimilarityRules,
   preference: Preference,
 ): readonly (readonly GroupTemplate[])[] {
   const families: GroupTemplate[][] = [];
@@ -43,26 +43,26 @@ export function zonalFamilies(
       onlyZone(first) !== undefined &&
       family.every((other) => onlyZone(other) !== zone) &&
       preference(first.group) === preference(template.group) &&
-      areSiblings(first, template, likeness)
+      areSiblings(first, template, rules)
     );
   }
 }
 
-/** Whether the pods mind which zone (or other part of the cluster, save the host) other pods are in. */
+/** Whether the place of the pods depends on the zone (or another part of the cluster, except the host) of other pods. */
 export function dependsOnZones({ shape }: Pick<EquivalenceGroup, 'shape'>): boolean {
   return [shape.topologySpread, shape.podAffinity, shape.podAntiAffinity].some((rules) =>
     rules.some(({ topologyKey }) => topologyKey !== HOSTNAME),
   );
 }
 
-/** A node that nothing can run on. It has no host name: as a host it does not exist. */
+/** A node on which nothing can run. Its host name is empty: as a host it does not exist. */
 export function placeholderNode(variant: Node): Node {
   return { ...variant, unschedulable: true, labels: { ...variant.labels, [HOSTNAME]: '' } };
 }
 
 /**
- * Puts such nodes into the snapshot where they are in a zone without nodes, so that it counts as a domain of the pod's
- * spread constraints. Answers their names, for {@link removePlaceholderNodes}.
+ * Adds placeholder nodes in zones that have no node, so that these zones count as domains of the pod's spread constraints.
+ * Returns their names, for {@link removePlaceholderNodes}.
  */
 export function addPlaceholderNodes(
   snapshot: ClusterSnapshot,
@@ -72,20 +72,20 @@ export function addPlaceholderNodes(
   return nodes
     .filter(({ labels }) => snapshot.opensDomain(pod, labels))
     .map((node, index) => {
-      const name = `${prefix}-foreseen-${index}`;
+      const name = `${prefix}-placeholder-${index}`;
       snapshot.addNode({ ...node, name, uid: name }, []);
       return name;
     });
 }
 
-export function removePlaceholderNodes(snapshot: ClusterSnapshot, foreseen: readonly NodeName[]): void {
-  for (const name of foreseen) snapshot.removeNode(name);
+export function removePlaceholderNodes(snapshot: ClusterSnapshot, names: readonly NodeName[]): void {
+  for (const name of names) snapshot.removeNode(name);
 }
 
 /**
- * Equal machines are alike whatever is known of them: of a group without nodes Azure tells less than a living node does,
- * so that a zone without nodes would never be a sibling of those that have some. Labels that alone make groups similar
- * are not asked: they may join machines of different sizes.
+ * Groups of one VM size and priority are siblings even if less is known of one of them. A group without nodes has fewer known
+ * labels than a live node, so its zone would never be a sibling of zones with nodes. `--balancing-label` does not count here:
+ * such labels may join groups of different sizes.
  */
 function areSiblings(left: GroupTemplate, right: GroupTemplate, { ignoredLabels, ratios }: SimilarityRules): boolean {
   if (areSimilar(left, right, { ignoredLabels, ...defined({ ratios }) })) return true;

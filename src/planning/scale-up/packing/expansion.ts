@@ -1,128 +1,162 @@
-/** What is known and what is asked for while a plan grows: shared by the ways to find and to take options. */
+/**
+ * What one try of a plan has added so far: new nodes and their pods per group, and how much more sizes, limits and time
+ * allow. Changes with every option that is taken. Must not know how pods are packed or how options are compared.
+ */
 import type { NodeGroupId, NodeName } from '../../../domain/ids.ts';
-import { isWhole, type NodeGroup } from '../../../domain/node-group.ts';
+import { isWhole } from '../../../domain/node-group.ts';
 import type { ScoredOption } from '../../../domain/plan.ts';
 import type { Pod } from '../../../domain/pod.ts';
+import { defined } from '../../../lib/defined.ts';
 import type { ClusterSnapshot } from '../../../scheduling/snapshot/cluster-snapshot.ts';
 import type { Expander } from '../../expanders/expander.ts';
-import type { FamilyMember } from './estimate-interdependent.ts';
-import type { Estimate } from './estimate.ts';
-import type { EquivalenceGroup } from '../pods/equivalence-groups.ts';
-import type { PlanDeadline } from '../pods/plan-deadline.ts';
-import { nodesAllowed, countPlannedNodes, type Headroom } from '../groups/limits.ts';
-import type { Scoring } from './option-score.ts';
+import { countPlannedNodes, nodesAllowed, type Headroom } from '../groups/limits.ts';
 import type { SimilarityRules } from '../groups/similar-groups.ts';
 import { simulatedNodeName, type GroupTemplate } from '../groups/template-node.ts';
+import type { EquivalenceGroup } from '../pods/equivalence-groups.ts';
+import type { PlanDeadline } from '../pods/plan-deadline.ts';
+import type { Estimate } from './estimate.ts';
+import type { Scoring } from './option-score.ts';
 
-export interface GrowInput {
+/** Sizes of a group in one plan, in nodes. */
+export interface SizeBounds {
+  /** The target size, with the increase to the minimum size if there is one. */
+  readonly size: number;
+  /** The largest size after this plan: the maximum size, or less. */
+  readonly ceiling: number;
+}
+
+export interface ExpandInput {
   readonly snapshot: ClusterSnapshot;
+  /** The groups that may grow. */
   readonly templates: readonly GroupTemplate[];
-  /** Whose turn it is. */
-  readonly groups: readonly EquivalenceGroup[];
-  /** Whether new nodes are put into the snapshot whoever runs there: others may yet use what is left of them. */
-  readonly keeps: boolean;
+  /** For every group of `templates`. */
+  readonly bounds: ReadonlyMap<NodeGroupId, SizeBounds>;
+  /** Pods that need new nodes. Pods of an earlier turn are served before those of a later turn get any node. */
+  readonly turns: readonly (readonly EquivalenceGroup[])[];
+  readonly headroom: Headroom;
   readonly scoring: Scoring;
   readonly expanders: readonly Expander[];
-  readonly headroom: Headroom;
-  /** Size of a group with what was planned before: the minimum size. */
-  readonly sizeOf: (group: NodeGroupId) => number;
-  /** The size that it may have after this plan: its maximum, or less. */
-  readonly ceilingOf: (group: NodeGroup) => number;
-  /** The nodes of this plan that stand in the snapshot; filled as it grows. */
+  readonly similarity: SimilarityRules;
+  /** The nodes of this plan that are in the snapshot. Filled while groups grow. */
   readonly planned: Map<NodeName, NodeGroupId>;
-  /** Places pods that find a place on nodes there are, those of earlier rounds included; answers those that did not. */
+  /** Places pods on nodes of the snapshot, including those of earlier rounds; returns the pods that found no place. */
   readonly retry: (pods: readonly Pod[]) => readonly Pod[];
-  readonly timer: PlanDeadline;
-  /** Which group is estimated first, so that groups beyond the time of one plan have their turn in another. */
-  readonly turn: number;
-  readonly likeness: SimilarityRules;
-  /** Either one option serves every pod, or nothing grows. Absent: each as far as it goes. */
-  readonly allOrNothing?: boolean;
-  /** Similar groups are one option, whatever their zones. */
-  readonly together?: boolean;
-  /** Whether growth is spread over similar groups. */
+  readonly deadline: PlanDeadline;
+  /** Rotates which group is estimated first, so that a deadline does not cut off the same groups in every loop. */
+  readonly rotation: number;
+  /** Either one option serves every pod, or nothing grows. */
+  readonly allOrNothing: boolean;
+  /** Similar groups share the new nodes. With `allOrNothing` they are one option. */
   readonly balance: boolean;
 }
 
-export interface Growth {
-  /** New nodes and their pods per group. */
-  readonly grown: ReadonlyMap<NodeGroupId, { readonly nodes: number; readonly pods: readonly Pod[]; readonly zoneBound: number }>;
+interface AddedNodes {
+  readonly nodes: number;
+  readonly pods: readonly Pod[];
+  /** New nodes that help only if they land in the right zone. */
+  readonly zoneBound: number;
+}
+
+export interface ExpansionResult {
+  readonly added: ReadonlyMap<NodeGroupId, AddedNodes>;
   /** The first option of every group that had one. */
   readonly options: ReadonlyMap<NodeGroupId, ScoredOption>;
   readonly headroom: Headroom;
-  /** The rounds, or the time, ran out before the pods that can be helped did. */
+  /** Rounds or time ran out before all pods that can be helped were helped. */
   readonly unfinished: boolean;
-  /** The time was up after so many estimates; absent: it was not. */
+  /** The number of estimates after which the time was up. If absent, there was time enough. */
   readonly cutShortAfter?: number;
   /** Groups that were estimated at least once. */
-  readonly judged: ReadonlySet<NodeGroupId>;
+  readonly estimated: ReadonlySet<NodeGroupId>;
 }
 
-export interface Option {
-  readonly template: GroupTemplate;
-  /** Set: siblings planned as one, the template first among them. */
-  readonly family?: readonly FamilyMember[];
-  readonly estimate: Estimate;
-  readonly scored: ScoredOption;
-  /** What the estimate was allowed; it stands while that is the same. */
-  readonly limit: number;
+/** The result of a plan in which no pod needs a new node. */
+export function emptyExpansion(headroom: Headroom): ExpansionResult {
+  return { added: new Map(), options: new Map(), headroom, unfinished: false, estimated: new Set() };
 }
 
-/** What grows while the plan is made. */
-export interface Progress {
-  readonly grown: Map<NodeGroupId, { readonly nodes: number; readonly pods: readonly Pod[]; readonly zoneBound: number }>;
-  readonly standing: Map<NodeGroupId, Option>;
-  readonly judged: Set<NodeGroupId>;
-  headroom: Headroom;
-  /** Packings kept so far: makes the names of the next one's nodes its own. */
-  kept: number;
+export class Expansion {
+  readonly #bounds: ReadonlyMap<NodeGroupId, SizeBounds>;
+  readonly #deadline: PlanDeadline;
+  readonly #added = new Map<NodeGroupId, AddedNodes>();
+  readonly #estimated = new Set<NodeGroupId>();
+  #headroom: Headroom;
+  #packings = 0;
+
+  constructor({ bounds, headroom, deadline }: Pick<ExpandInput, 'bounds' | 'headroom' | 'deadline'>) {
+    this.#bounds = bounds;
+    this.#headroom = headroom;
+    this.#deadline = deadline;
+  }
+
+  /** The group's size with the nodes that this plan adds. */
+  sizeOf(id: NodeGroupId): number {
+    return (this.#bounds.get(id)?.size ?? 0) + (this.#added.get(id)?.nodes ?? 0);
+  }
+
+  ceilingOf(id: NodeGroupId): number {
+    return this.#bounds.get(id)?.ceiling ?? 0;
+  }
+
+  /** How many such nodes the limits of cluster, plan and quotas still allow. */
+  allowedByLimits({ template }: GroupTemplate): number {
+    return nodesAllowed(this.#headroom, template);
+  }
+
+  /** How many nodes the group may still add. A zero-or-max group may add all its nodes or none. */
+  nodesLeft(template: GroupTemplate): number {
+    const { group } = template;
+    const toCeiling = this.ceilingOf(group.id) - this.sizeOf(group.id);
+    const allowed = this.allowedByLimits(template);
+    return isWhole(group) && allowed < toCeiling ? 0 : Math.min(toCeiling, allowed);
+  }
+
+  /** Counts one estimate of these groups. False if the time is up: then none may be made. */
+  startEstimate(templates: readonly GroupTemplate[]): boolean {
+    if (!this.#deadline.startEstimate()) return false;
+    for (const { group } of templates) this.#estimated.add(group.id);
+    return true;
+  }
+
+  get isCutShort(): boolean {
+    return this.#deadline.cutShortAfter !== undefined;
+  }
+
+  /** Begins the names of the next packing's nodes. One per packing, not per group: the snapshot remembers every host name. */
+  get nodeNamePrefix(): string {
+    return simulatedNodeName(`new-${this.#packings}`);
+  }
+
+  /** The nodes of a packing stay: the next packing gets names of its own. */
+  finishPacking(): void {
+    this.#packings += 1;
+  }
+
+  /** Counts the estimate's nodes against all limits, and removes its pods from their equivalence groups. */
+  addNodes({ group, template }: GroupTemplate, estimate: Estimate): void {
+    const pods = removePlacedPods(estimate);
+    const before = this.#added.get(group.id) ?? { nodes: 0, pods: [], zoneBound: 0 };
+    this.#added.set(group.id, {
+      nodes: before.nodes + estimate.nodes,
+      pods: before.pods.concat(pods),
+      zoneBound: before.zoneBound + estimate.zoneBound,
+    });
+    this.#headroom = countPlannedNodes(this.#headroom, template, estimate.nodes);
+  }
+
+  result(options: ReadonlyMap<NodeGroupId, ScoredOption>, ranOutOfRounds: boolean): ExpansionResult {
+    const { cutShortAfter } = this.#deadline;
+    return {
+      added: this.#added,
+      options,
+      headroom: this.#headroom,
+      unfinished: ranOutOfRounds || this.isCutShort,
+      estimated: this.#estimated,
+      ...defined({ cutShortAfter }),
+    };
+  }
 }
 
-/** Takes the pods and the nodes of an estimate over into what is planned. */
-export function count(progress: Progress, { group, template }: GroupTemplate, estimate: Estimate): void {
-  const pods = takePods(estimate);
-  const sum = progress.grown.get(group.id) ?? { nodes: 0, pods: [], zoneBound: 0 };
-  const { nodes, zoneBound } = estimate;
-  progress.grown.set(group.id, { nodes: sum.nodes + nodes, pods: sum.pods.concat(pods), zoneBound: sum.zoneBound + zoneBound });
-  progress.headroom = countPlannedNodes(progress.headroom, template, nodes);
-}
-
-export function sizeIn(input: GrowInput, { grown }: Progress, id: NodeGroupId): number {
-  return input.sizeOf(id) + (grown.get(id)?.nodes ?? 0);
-}
-
-/** How many nodes the group may still add; not more than the limits of cluster and plan allow. */
-export function limitOf(input: GrowInput, progress: Progress, { group, template }: GroupTemplate): number {
-  const toMaximum = input.ceilingOf(group) - sizeIn(input, progress, group.id);
-  const allowed = nodesAllowed(progress.headroom, template);
-  // All or nothing: a part is of no use.
-  return isWhole(group) && allowed < toMaximum ? 0 : Math.min(toMaximum, allowed);
-}
-
-/** A group that grows to its maximum buys, and is weighed with, all the nodes up to there. */
-export function asBought(estimate: Estimate, { group }: GroupTemplate, limit: number): Estimate {
-  return isWhole(group) && estimate.nodes > 0 ? { ...estimate, nodes: limit } : estimate;
-}
-
-/** Looks at the items from `turn` on and then at those before; what comes of them stands in the items' own order. */
-export function inTurn<Item, Found>(items: readonly Item[], turn: number, look: (item: Item) => readonly Found[]): readonly Found[] {
-  const start = items.length === 0 ? 0 : turn % items.length;
-  const behind = items.slice(start).flatMap(look);
-  return [...items.slice(0, start).flatMap(look), ...behind];
-}
-
-/** Whether the time is up before the groups are estimated. */
-export function isTooLate(input: GrowInput, progress: Progress, templates: readonly GroupTemplate[]): boolean {
-  if (!input.timer.allowsOneMore()) return true;
-  for (const { group } of templates) progress.judged.add(group.id);
-  return false;
-}
-
-/** Names are one per turn, not per group: the snapshot remembers every host name that it has met. */
-export function tiedLimits(nodes: number, turn: number) {
-  return { nodes, prefix: simulatedNodeName(`new-${turn}`) };
-}
-
-function takePods({ placed }: Estimate): readonly Pod[] {
+function removePlacedPods({ placed }: Estimate): readonly Pod[] {
   return [...placed].flatMap(([group, count]) => group.pods.splice(0, count));
 }

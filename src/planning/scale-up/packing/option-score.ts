@@ -1,5 +1,5 @@
-/** What the expanders are told of an option. */
-import type { NodeGroup } from '../../../domain/node-group.ts';
+/** Options of a scale-up, and the scores by which expanders compare them. */
+import { isWhole, type NodeGroup } from '../../../domain/node-group.ts';
 import type { OptionCost, PlanNote, ScoredOption } from '../../../domain/plan.ts';
 import type { ScaleUpPolicy } from '../../../domain/policy.ts';
 import { CPU, MEMORY, type ResourceNames, type Resources } from '../../../domain/resources.ts';
@@ -7,17 +7,32 @@ import { misfitOf, weightOf, pricedName, priceOf as listedPrice } from '../../ex
 import { createPriorityRules } from '../../expanders/priority.ts';
 import type { GroupTemplate } from '../groups/template-node.ts';
 import type { EquivalenceGroup } from '../pods/equivalence-groups.ts';
+import type { FamilyMember } from './estimate-interdependent.ts';
 import type { Estimate } from './estimate.ts';
 import { defined } from '../../../lib/defined.ts';
 
-// What an option leaves idle of what it buys.
+/** One way to grow: new nodes of one group, or of a family of groups. */
+export interface ExpandOption {
+  readonly template: GroupTemplate;
+  /** Groups that are planned as one, the template's group first. */
+  readonly family?: readonly FamilyMember[];
+  readonly estimate: Estimate;
+  readonly scored: ScoredOption;
+  /** The number of nodes that the estimate was allowed. The estimate holds while that is the same. */
+  readonly limit: number;
+}
+
+/** A zero-or-max group buys all its nodes, so all of them count. */
+export function atomicEstimate(estimate: Estimate, { group }: GroupTemplate, limit: number): Estimate {
+  return isWhole(group) && estimate.nodes > 0 ? { ...estimate, nodes: limit } : estimate;
+}
 
 /**
- * 0 when nothing is idle: the mean idle share of CPU and memory of the nodes' whole capacity (what is paid for, so that
- * what DaemonSets and the system take counts as overhead), plus the idle share of each kind of device they carry, so
- * that GPU nodes are not bought for pods without GPUs.
+ * What an option leaves idle of what it buys; 0 if nothing is idle. It is the mean idle share of CPU and memory, plus the idle
+ * share of each kind of device, so that GPU nodes are not bought for pods without GPUs. The share is of the whole capacity,
+ * which is what is paid for: DaemonSets and the system count as overhead.
  */
-export function wasteOf(estimate: Estimate, { template }: GroupTemplate, names: ResourceNames): number {
+function wasteOf(estimate: Estimate, { template }: GroupTemplate, names: ResourceNames): number {
   const idle = (index: number): number => {
     const bought = estimate.nodes * (template.capacity[index] ?? 0);
     return bought > 0 ? (bought - usedOf(estimate.placed, index)) / bought : 0;
@@ -30,12 +45,12 @@ function usedOf(placed: ReadonlyMap<EquivalenceGroup, number>, index: number): n
   return [...placed].reduce((sum, [group, count]) => sum + count * (group.shape.requests[index] ?? 0), 0);
 }
 
-/** The places of the devices that a node carries. */
-export function deviceIndexes(capacity: Resources, names: ResourceNames): readonly number[] {
+/** Indexes of the device resources that a node has. */
+function deviceIndexes(capacity: Resources, names: ResourceNames): readonly number[] {
   return [...capacity.keys()].filter((index) => isDevice(names.nameOf(index)) && (capacity[index] ?? 0) > 0);
 }
 
-/** Extended resources are spelled `vendor/device`. */
+/** Extended resources are named `vendor/device`. */
 function isDevice(name: string): boolean {
   return name.includes('/') && !name.startsWith('kubernetes.io/');
 }
@@ -43,14 +58,14 @@ function isDevice(name: string): boolean {
 export interface Scoring {
   readonly names: ResourceNames;
   readonly priorityOf: (group: NodeGroup) => number | undefined;
-  /** Per node and hour; undefined: the size has no price. */
+  /** Per node and hour; undefined if the VM size has no price. */
   readonly priceOf: (group: NodeGroup) => number | undefined;
   readonly clusterNodes: number;
-  /** What a person should know about the rules and prices. */
-  readonly remarks: (groups: readonly NodeGroup[]) => readonly PlanNote[];
+  /** Problems of the priority rules and prices that users should know. */
+  readonly notes: (groups: readonly NodeGroup[]) => readonly PlanNote[];
 }
 
-/** @throws AutoscalerError `config` when a priority pattern is no regular expression. */
+/** @throws AutoscalerError `config` if a priority pattern is not a regular expression. */
 export function createScoring(policy: ScaleUpPolicy, names: ResourceNames, clusterNodes: number): Scoring {
   const rules = policy.priorities === undefined ? undefined : createPriorityRules(policy.priorities);
   const priceOf = (group: NodeGroup): number | undefined => listedPrice(policy, group);
@@ -59,12 +74,12 @@ export function createScoring(policy: ScaleUpPolicy, names: ResourceNames, clust
     clusterNodes,
     priorityOf: (group) => rules?.levelOf(group),
     priceOf,
-    remarks: (groups) => [
-      ...(policy.expanders.includes('priority') ? (rules?.remarks(groups) ?? []) : []),
+    notes: (groups) => [
+      ...(policy.expanders.includes('priority') ? (rules?.notes(groups) ?? []) : []),
       ...(policy.expanders.includes('price')
         ? [
             ...(policy.listPrices?.remarks ?? []).map((text) => ({ kind: 'list-prices' as const, text })),
-            ...pricelessSizes(groups, priceOf),
+            ...notesOnPricelessSizes(groups, priceOf),
           ]
         : []),
     ],
@@ -100,10 +115,10 @@ function costOf({ group, template }: GroupTemplate, { nodes, placed }: Estimate,
   };
 }
 
-function pricelessSizes(groups: readonly NodeGroup[], priceOf: Scoring['priceOf']): readonly PlanNote[] {
+function notesOnPricelessSizes(groups: readonly NodeGroup[], priceOf: Scoring['priceOf']): readonly PlanNote[] {
   const sizes = groups.filter((group) => priceOf(group) === undefined).map(pricedName);
   return [...new Set(sizes)].sort().map((size) => ({
     kind: 'size-without-price',
-    text: `The VM size ${size} has no price: its groups grow only when none with a price can.`,
+    text: `The VM size ${size} has no price: its node groups grow only if no node group with a price can help.`,
   }));
 }

@@ -1,13 +1,13 @@
 /**
- * Pods that controllers are about to make ask for room before they exist, so that a rollout finds its nodes on the way.
- * Upstream `pod_injection` with one difference: a controller that says that it cannot make pods is believed.
+ * Pods that controllers are about to create get room before they exist, so that a rollout finds its nodes on the way.
+ * Upstream `pod_injection`, with one difference: a controller that reports that it cannot create pods gets no room.
  */
 import type { ClusterView, Observation } from '../../../domain/observation.ts';
 import type { Pod } from '../../../domain/pod.ts';
 import type { ScaleUpPolicy } from '../../../domain/policy.ts';
 
 export interface ExpectedPods {
-  /** Copies of the newest pod of each controller; nobody else may be told of them. */
+  /** Copies of the newest pod of each controller. They exist only in the plan and must not appear in events. */
   readonly pods: readonly Pod[];
   /** Copies that the limit left out. */
   readonly skipped: number;
@@ -16,13 +16,13 @@ export interface ExpectedPods {
 const NONE: ExpectedPods = { pods: [], skipped: 0 };
 
 /**
- * One pod for each that a controller still lacks, where it has made one before. `asking`: pods that ask for room already;
- * with them there may be `podInjectionLimit` at most, and only copies are left out.
+ * One pod for each that a controller still lacks, if it has created one before. `others` is the number of pods that need room
+ * already: together there may be up to `podInjectionLimit`, and only copies are left out.
  */
 export function expectedPods(
   { cluster, nowMs }: Pick<Observation, 'cluster' | 'nowMs'>,
   policy: ScaleUpPolicy,
-  asking: number,
+  others: number,
 ): ExpectedPods {
   const { workloads = [] } = cluster;
   if (policy.proactive !== true || workloads.length === 0) return NONE;
@@ -31,7 +31,7 @@ export function expectedPods(
     const own = known.get(uid);
     return own === undefined ? [] : copiesOf(own.newest, { uid, count: desired - own.count, nowMs });
   });
-  const allowed = Math.max(0, (policy.podInjectionLimit ?? Number.POSITIVE_INFINITY) - asking);
+  const allowed = Math.max(0, (policy.podInjectionLimit ?? Number.POSITIVE_INFINITY) - others);
   return { pods: wanted.slice(0, allowed), skipped: Math.max(0, wanted.length - allowed) };
 }
 
@@ -40,7 +40,7 @@ interface Known {
   newest: Pod;
 }
 
-/** Pods on their way out are left out: their controller replaces them. */
+/** Without pods that are being deleted: their controller replaces them. */
 function podsByController({ podsByNode, pendingPods }: ClusterView): ReadonlyMap<string, Known> {
   const known = new Map<string, Known>();
   for (const pods of [...podsByNode.values(), pendingPods]) {

@@ -1,22 +1,22 @@
-/** Says when the time for one plan is up: one for all the tries that a plan takes, so that it can be replayed by their number. */
+/** Decides when the time for one plan is up. It is counted in estimates of all tries of the plan, so that a plan can be replayed. */
 export class PlanDeadline {
   readonly #isUp: (made: number) => boolean;
   #made = 0;
   #late = false;
 
-  /** `isUp` is asked before each estimate but the first, with how many were made. */
+  /** `isUp` is called before each estimate except the first, with the number of estimates made. If undefined, there is no limit. */
   constructor(isUp: ((made: number) => boolean) | undefined) {
     this.#isUp = isUp ?? (() => false);
   }
 
-  /** Whether one more estimate may be made; it counts as made then. Once late, always late: what is known is what is chosen from. */
-  allowsOneMore(): boolean {
+  /** Counts one more estimate. False if the time is up, which is final: the plan chooses from what is known. */
+  startEstimate(): boolean {
     this.#late ||= this.#made > 0 && this.#isUp(this.#made);
     if (!this.#late) this.#made += 1;
     return !this.#late;
   }
 
-  /** After so many estimates the time was up; undefined: it was not. */
+  /** The number of estimates after which the time was up; undefined if it was not. */
   get cutShortAfter(): number | undefined {
     return this.#late ? this.#made : undefined;
   }

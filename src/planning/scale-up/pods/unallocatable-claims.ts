@@ -1,10 +1,10 @@
-/** Pods that kube-scheduler gives up wherever they could go, since it cannot judge their claims on a node that is there. */
+/** Pods that kube-scheduler rejects on all nodes, because it fails to evaluate their device claims on one present node. */
 import type { NodeGroup } from '../../../domain/node-group.ts';
 import type { Pod, PodShape } from '../../../domain/pod.ts';
 import type { FitReason, PodVerdict } from '../../../domain/reasons.ts';
 import type { ClusterSnapshot } from '../../../scheduling/snapshot/cluster-snapshot.ts';
 
-/** Those that are left; the others get their verdict: no node would help, nor is there a place for them. */
+/** Returns the other pods. The rejected ones get their verdict: neither a present nor a new node helps them. */
 export function withoutUnallocatableClaims(
   pods: readonly Pod[],
   groups: readonly NodeGroup[],
@@ -27,7 +27,7 @@ function verdictOnClaims(pod: Pod, groups: readonly NodeGroup[], snapshot: Clust
   const fit: FitReason = {
     kind: 'device',
     message: `kube-scheduler fails on node ${found.node}: ${found.fault}`,
-    detail: 'the pod runs nowhere for as long as that is so',
+    detail: 'until that is fixed, the pod cannot run on any node',
   };
   return { kind: 'helpless', byGroup: groups.map(({ id }) => ({ group: id, fit: [fit] })) };
 }

@@ -1,4 +1,7 @@
-/** Which pending pods ask for room at all, and in which order they get it. */
+/**
+ * Pods: which pending pods may cause an increase, which pods are interchangeable, and in which order they get room. Must not
+ * know node groups, packing or expanders.
+ */
 import type { Observation } from '../../../domain/observation.ts';
 import type { Pod } from '../../../domain/pod.ts';
 import type { ScaleUpPolicy } from '../../../domain/policy.ts';
@@ -6,7 +9,7 @@ import type { IgnoredPodReason } from '../../../domain/reasons.ts';
 import type { ResourceNames } from '../../../domain/resources.ts';
 import { compareText } from '../../../lib/comparison.ts';
 
-/** Resources that make a pod one that asks for GPUs, as the Cluster Autoscaler lists them. */
+/** Resources by which a pod requests GPUs, as the Cluster Autoscaler lists them. */
 const GPUS: ReadonlySet<string> = new Set([
   'nvidia.com/gpu',
   'amd.com/gpu',
@@ -15,25 +18,25 @@ const GPUS: ReadonlySet<string> = new Set([
   'microsoft.com/directx',
 ]);
 
-/** The places of GPUs in a resource vector, of those that anything in the cluster has been seen to have or want. */
+/** Indexes of GPUs in a resource vector; only GPUs that some node or pod of the cluster names. */
 export function gpuIndexes(names: ResourceNames): readonly number[] {
   return Array.from({ length: names.count }, (_, index) => index).filter((index) => GPUS.has(names.nameOf(index)));
 }
 
 /**
- * Why a pending pod causes no scale-up, or undefined when it may. The first that applies wins; upstream `listers.go` and
- * its filter of young pods, with one difference: pods of schedulers that are not ours keep the room they have.
+ * Why a pending pod causes no scale-up; undefined if it may cause one. The first reason that applies wins. Upstream `listers.go`
+ * and its filter of young pods, with one difference: pods of other schedulers keep the room they have.
  */
 export function reasonToIgnore(pod: Pod, nowMs: number, policy: ScaleUpPolicy, gpus: readonly number[]): IgnoredPodReason | undefined {
-  const standing = schedulingStateOf(pod, policy);
-  if (standing !== 'refused' && standing !== 'unseen') return standing;
+  const state = schedulingStateOf(pod, policy);
+  if (state !== 'refused' && state !== 'unseen') return state;
   if (isExpendable(pod, policy)) return 'expendable';
   if (pod.daemonSet) return 'daemon-set';
   const delayMs = isBypassed(pod, policy) ? 0 : newPodDelayMs(pod, policy, gpus);
   return delayMs > 0 && nowMs - pod.createdAtMs <= delayMs ? 'too-young' : undefined;
 }
 
-/** How a pending pod stands with its scheduler; upstream `listers.go`. `unseen`: not looked at, by one that need not have looked. */
+/** What a pending pod's scheduler has decided; upstream `listers.go`. `unseen`: a bypassed scheduler has not tried it yet. */
 export function schedulingStateOf(
   pod: Pod,
   policy: Pick<ScaleUpPolicy, 'allowedSchedulers' | 'bypassedSchedulers'>,
@@ -50,7 +53,7 @@ function isBypassed({ shape, unseen }: Pod, { bypassedSchedulers }: Pick<ScaleUp
   return unseen === true && bypassedSchedulers?.includes(shape.schedulerName) === true;
 }
 
-/** A pod's own wish may only lengthen what holds for all. */
+/** A pod's own delay may only lengthen the delay of the policy. */
 function newPodDelayMs({ shape, scaleUpDelayMs = 0 }: Pod, policy: ScaleUpPolicy, gpus: readonly number[]): number {
   const wantsGpu = gpus.some((index) => (shape.requests[index] ?? 0) > 0);
   return Math.max(policy.newPodDelayMs, scaleUpDelayMs, wantsGpu ? (policy.newGpuPodDelayMs ?? 0) : 0);
@@ -61,12 +64,15 @@ export function isExpendable(pod: Pod, policy: ScaleUpPolicy): boolean {
   return pod.shape.priority !== undefined && pod.shape.priority < policy.expendablePriorityCutoff;
 }
 
-/** A pod that states none has 0. */
+/** 0 for a pod without a priority. */
 export function priorityOf({ shape }: Pod): number {
   return shape.priority ?? 0;
 }
 
-/** Buffers last, whatever they are a buffer for: any pod may have their room. Higher priority first, then the longer waiting, then by name: the same whatever order the watch delivered. */
+/**
+ * Buffers come last, since any pod may have their room. Then higher priority first, then the longer waiting, then by name: the
+ * result does not depend on the order of the watch.
+ */
 export function byPrecedence(left: Pod, right: Pod): number {
   return (
     Number(left.holds === 'buffer') - Number(right.holds === 'buffer') ||
@@ -78,8 +84,8 @@ export function byPrecedence(left: Pod, right: Pod): number {
 }
 
 /**
- * Pods of nodes that are being drained and that something will create again: they need a place before they turn pending.
- * Bound still, so they are no events' subject; what is on its way out already has its successor among the pending.
+ * Pods of draining nodes whose controller will create them again: they need a place before they turn pending. They are still
+ * bound, so no event is about them. A pod that is being deleted already has its successor among the pending pods.
  */
 export function displacedPods(observation: Observation, draining: Iterable<string>): readonly Pod[] {
   return [...draining].flatMap((node) =>

@@ -118,7 +118,7 @@ describe('planScaleUp: a plan that takes too long', () => {
     const all = [...groups, aGroup({ id: 'd', target: 0, template: aTemplate({ cpu: '8' }) })];
     const plans = [4, 5, 6, 7].map((loopId) => planFor({ groups: all, pods: [big!], loopId, isLate: () => true }));
     expect(plans.map(growth)).toEqual([[], [], [], ['d 0->1']]);
-    expect(verdictOf(plans[0]!, big!)).toEqual({ kind: 'waiting', detail: 'the time for one plan was up' });
+    expect(verdictOf(plans[0]!, big!)).toEqual({ kind: 'waiting', detail: 'the time limit of one plan was reached' });
   });
 
   it('ES22: pods that look at each other are no exception', () => {

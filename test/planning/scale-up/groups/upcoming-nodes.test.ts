@@ -3,7 +3,7 @@ import { nodeGroupId } from '../../../../src/domain/ids.ts';
 import type { LoopState } from '../../../../src/domain/loop-state.ts';
 import type { Instance } from '../../../../src/domain/node-group.ts';
 import { RESOURCE_NOT_READY, type Node } from '../../../../src/domain/node.ts';
-import { upcomingNodes } from '../../../../src/planning/scale-up/groups/upcoming-nodes.ts';
+import { findUpcomingNodes, indexUpcomingNodes } from '../../../../src/planning/scale-up/groups/upcoming-nodes.ts';
 import {
   aCluster,
   aGroup,
@@ -30,10 +30,12 @@ const deleting = new Map([['a-0', { group: A, instance: instance('a-0').key, sin
 function count(group: GroupOptions, nodes: readonly Node[] = [], state: Partial<LoopState> = {}): number {
   const observation = anObservation([aGroup({ id: 'a', ...group })], aCluster({ nodes }));
   const [only] = observation.cloud.groups;
-  return upcomingNodes(only!, observation, { ...NO_STATE, ...state }, aPolicy());
+  const index = indexUpcomingNodes({ observation, state: { ...NO_STATE, ...state }, policy: aPolicy() });
+  const { unregistered, unready } = findUpcomingNodes(only!, index);
+  return unregistered.length + unready.length;
 }
 
-describe('upcomingNodes', () => {
+describe('upcoming nodes', () => {
   it.each<[string, number, number]>([
     ['creating', count({ target: 1, instances: [instance('a-0')] }), 1],
     ['CS13: creating, in the memory of nobody', count({ target: 5, instances: [0, 1, 2, 3, 4].map((n) => instance(`a-${n}`)) }), 5],

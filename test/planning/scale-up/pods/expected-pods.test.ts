@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { projectWorkload, type WorkloadJson } from '../../../../src/kubernetes/projection/workloads.ts';
 import type { Pod } from '../../../../src/domain/pod.ts';
 import type { ReplicatedWorkload } from '../../../../src/domain/workloads.ts';
-import { helplessEvents, increaseEvents } from '../../../../src/planning/explain/scale-up-events.ts';
+import { podsWithoutScaleUpEvents, increaseEvents } from '../../../../src/planning/explain/scale-up-events.ts';
 import { publishVerdicts } from '../../../../src/observers/metrics/loop-metrics.ts';
 import { createMetrics } from '../../../../src/telemetry/metrics.ts';
 import { aGroup, aNode, aPod, aTemplate, START_MS } from '../../../support/builders.ts';
@@ -52,7 +52,7 @@ describe('pods that controllers are about to make', () => {
     const big = [aPod({ name: 'big', cpu: '99', shape: { cpu: '99' }, controller })];
     const plan = planFor({ groups, nodes, pods: big, workloads: wants(3), policy: on });
     expect(injected(plan)).toHaveLength(2);
-    expect(helplessEvents(plan).map(({ subject }) => subject.name)).toEqual(['big']);
+    expect(podsWithoutScaleUpEvents(plan).map(({ subject }) => subject.name)).toEqual(['big']);
   });
 
   it('copies of a pod that claims devices ask for devices of their own, or are refused by name as it is', () => {
