@@ -10,7 +10,7 @@ import type { CloudView, ClusterView } from '../domain/observation.ts';
 import type { DeleteOutcome, IncreaseOutcome } from '../domain/outcome.ts';
 import type { CloudNodeGroups, DeleteRequest, IncreaseRequest } from '../domain/ports/cloud.ts';
 import type { ForeignLock } from '../domain/ports/leadership.ts';
-import type { PriceTableReader, KeptText } from '../domain/ports/stored-text.ts';
+import type { PriceTableReader, StoredText } from '../domain/ports/stored-text.ts';
 import type { ResourceNames } from '../domain/resources.ts';
 import type { Clock } from '../lib/clock.ts';
 import { asAutoscalerError, AutoscalerError } from '../lib/errors.ts';
@@ -19,29 +19,28 @@ import type { Log } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { ArmCalls } from './arm/arm-client.ts';
 import { OperationTracker } from './arm/operations.ts';
-import type { GroupChoice, AzureOptions } from './arm/options.ts';
-import { Budgets } from './arm/rate-limits.ts';
+import type { GroupSelection, AzureOptions } from './arm/options.ts';
+import { RateLimits } from './arm/rate-limits.ts';
 import { createClients, createCredential } from './arm/sdk-clients.ts';
-import { whereAsked } from './arm/sign-in-errors.ts';
-import { frozenBecause, type Registered } from './groups/registry.ts';
+import { withEndpointSettings } from './arm/sign-in-errors.ts';
+import { frozenReason, type RegisteredGroup } from './groups/registry.ts';
 import { reapUntil } from './inventory/initial-load.ts';
 import { AzureStore } from './inventory/inventory.ts';
 import type { SkuShare } from './inventory/sku-agent.ts';
 import { TemplateMemory } from './templates/template-memory.ts';
 import { type TemplateReport, reportTemplate } from './templates/template-report.ts';
 import { type AgentReport, cacheHooks, fencedTables, reportAgents } from './view/cache-metrics.ts';
-import { EventQueue } from './view/cloud-events.ts';
+import { CloudEventQueue } from './view/cloud-events.ts';
 import { CloudViewBuilder } from './view/cloud-view.ts';
-import { StoreNews } from './view/drift.ts';
-import { deleteFromPool } from './writes/delete-machines.ts';
-import { deleteInstances } from './writes/delete.ts';
+import { InventoryReporter } from './view/drift.ts';
+import { deleteFromScaleSet, deleteFromVmsPool } from './writes/delete-backends.ts';
 import { FailureCounts, QuotaAccount } from './writes/failure-counts.ts';
-import { increaseSize } from './writes/increase-vms-pool.ts';
-import { increaseCapacity } from './writes/increase.ts';
+import { increaseScaleSet } from './writes/increase-scale-set.ts';
+import { increaseThroughAks } from './writes/increase-through-aks.ts';
+import { increaseVmsPool } from './writes/increase-vms-pool.ts';
 import { removalTurn } from './writes/pool-turn.ts';
 import { GiveBack } from './writes/undo-unfilled-increase.ts';
 import { GroupLocks, type WriteParts } from './writes/write-context.ts';
-import { increaseThroughAks } from './writes/write-through-aks.ts';
 
 // What the Azure adapter is to the program that runs it: the port, and what operators and the next process ask of it.
 
@@ -55,7 +54,7 @@ export interface AzureNodeGroups extends CloudNodeGroups {
   /** undefined: the public price list is not read. */
   readonly prices: PriceTableReader | undefined;
   /** Other groups, limits or options of groups, from the next `observe` on. */
-  regroup(choice: GroupChoice): void;
+  regroup(choice: GroupSelection): void;
   /** One plain record per caching agent, for `/debug/agents`. */
   agentStatus(): readonly AgentReport[];
   /** One plain record per group, for `/debug/templates`. */
@@ -84,7 +83,7 @@ export interface AzureDependencies {
   /** Where processes of one subscription keep the VM sizes for each other; undefined: nowhere. */
   readonly skuShare?: SkuShare | undefined;
   /** Where the last answer about prices is kept for the next process; undefined: nowhere. */
-  readonly keptPrices?: KeptText | undefined;
+  readonly keptPrices?: StoredText | undefined;
   /** Called right before each write; who may not write any more fires its signal. */
   readonly beforeWrite?: () => void;
   /** Instead of the one made from `options.credential`; for tests. */
@@ -99,17 +98,17 @@ export function connectAzure(deps: AzureDependencies): AzureNodeGroups {
 class AzureAdapter implements AzureNodeGroups {
   readonly #deps: AzureDependencies;
   readonly #calls: ArmCalls;
-  readonly #budgets: Budgets;
+  readonly #budgets: RateLimits;
   readonly #store: AzureStore;
   readonly #views: CloudViewBuilder;
   readonly #memory: TemplateMemory;
   #groups: readonly NodeGroup[] = [];
-  readonly #events: EventQueue;
+  readonly #events: CloudEventQueue;
   readonly #tracker: OperationTracker;
   readonly #writes: WriteParts;
   readonly #giveBack: GiveBack;
   readonly #closing = new AbortController();
-  readonly #news: StoreNews;
+  readonly #news: InventoryReporter;
   readonly #failures: FailureCounts;
   readonly #account: QuotaAccount;
   #background: Promise<unknown> | undefined;
@@ -117,11 +116,11 @@ class AzureAdapter implements AzureNodeGroups {
   constructor(deps: AzureDependencies) {
     const { options, clock, random, log, metrics, names } = deps;
     this.#deps = deps;
-    const budgets = (this.#budgets = new Budgets(clock, metrics.arm));
+    const budgets = (this.#budgets = new RateLimits(clock, metrics.arm));
     this.#calls = new ArmCalls({
       clock,
       metrics: metrics.arm,
-      budgets,
+      rateLimits: budgets,
       timeoutMs: options.requestTimeoutMs,
       maxConcurrent: options.maxConcurrentCalls,
       rateLimit: options.rateLimit,
@@ -137,10 +136,10 @@ class AzureAdapter implements AzureNodeGroups {
       keptPrices: deps.keptPrices,
       hooks: cacheHooks(metrics.cache, log, clock),
     });
-    this.#news = new StoreNews({ store: this.#store, log, metrics, clock });
+    this.#news = new InventoryReporter({ store: this.#store, log, metrics, clock });
     budgets.onLow((family, low) => this.#store.scheduler.stretch(family, low));
-    budgets.onHold((family, untilMs) => this.#store.scheduler.hold(family, untilMs));
-    this.#events = new EventQueue(log);
+    budgets.onThrottled((family, untilMs) => this.#store.scheduler.hold(family, untilMs));
+    this.#events = new CloudEventQueue(log);
     this.#failures = new FailureCounts(metrics.scaleUp.failures, clock);
     this.#account = new QuotaAccount({ store: this.#store, failures: this.#failures, clock });
     const lockedBecause = (): string | undefined => deps.foreignLock?.heldBecause();
@@ -169,22 +168,22 @@ class AzureAdapter implements AzureNodeGroups {
 
   async start(signal: AbortSignal): Promise<void> {
     const life = AbortSignal.any([signal, this.#closing.signal]);
-    await this.#store.prices?.book.restore(life);
+    await this.#store.prices?.cache.restore(life);
     await this.#store.fill(life).catch((thrown: unknown) => {
-      throw whereAsked(asAutoscalerError(thrown), this.#deps.options);
+      throw withEndpointSettings(asAutoscalerError(thrown), this.#deps.options);
     });
     const reap = (): void => this.#store.reap();
     this.#background = Promise.allSettled([this.#store.scheduler.run(life), reapUntil({ ...this.#deps, reap }, life)]);
   }
 
   get prices(): PriceTableReader | undefined {
-    return this.#store.prices?.book;
+    return this.#store.prices?.cache;
   }
 
   observe(cluster: ClusterView, nowMs: number): CloudView {
-    this.#news.measure();
+    this.#news.updateGauges();
     const view = this.#views.build(cluster, nowMs, this.#events.drain());
-    this.#news.tell(view, nowMs);
+    this.#news.report(view, nowMs);
     this.#failures.look(view);
     this.#groups = view.groups;
     return view;
@@ -194,7 +193,7 @@ class AzureAdapter implements AzureNodeGroups {
     const group = this.#writable(request.group);
     if (typeof group === 'string') return { kind: 'refused', group: request.group, reason: group };
     const write =
-      group.kind === 'vms-pool' ? increaseSize : this.#store.facts.isWrittenThroughAks(group) ? increaseThroughAks : increaseCapacity;
+      group.kind === 'vms-pool' ? increaseVmsPool : this.#store.facts.isWrittenThroughAks(group) ? increaseThroughAks : increaseScaleSet;
     const outcome = await write(this.#writes, group, request, AbortSignal.any([signal, this.#closing.signal]));
     if (outcome.kind === 'accepted') this.#account.ordered(group, outcome.target - request.from);
     if (outcome.kind === 'failed') this.#failures.refused(group.id, outcome.error);
@@ -204,7 +203,7 @@ class AzureAdapter implements AzureNodeGroups {
   async deleteInstances(request: DeleteRequest, signal: AbortSignal): Promise<DeleteOutcome> {
     const group = this.#writable(request.group);
     if (typeof group === 'string') return { kind: 'refused', group: request.group, reason: group };
-    const remove = group.kind === 'vms-pool' ? deleteFromPool : deleteInstances;
+    const remove = group.kind === 'vms-pool' ? deleteFromVmsPool : deleteFromScaleSet;
     return this.#learn(group, await remove(this.#writes, group, request, AbortSignal.any([signal, this.#closing.signal])));
   }
 
@@ -231,7 +230,7 @@ class AzureAdapter implements AzureNodeGroups {
     this.#store.invalidate(group?.key);
   }
 
-  regroup(choice: GroupChoice): void {
+  regroup(choice: GroupSelection): void {
     this.#store.choose(choice);
   }
 
@@ -240,7 +239,7 @@ class AzureAdapter implements AzureNodeGroups {
   }
 
   agentStatus(): readonly AgentReport[] {
-    return reportAgents(this.#store.status(), fencedTables(this.#store), (family) => this.#budgets.remainingOf(family));
+    return reportAgents(this.#store.status(), fencedTables(this.#store), (family) => this.#budgets.remainingCallsOf(family));
   }
 
   selectAgents(selection: AgentSelection): void {
@@ -273,7 +272,7 @@ class AzureAdapter implements AzureNodeGroups {
   }
 
   /** The group, or why it may not be written. */
-  #writable(id: NodeGroupId): Registered | string {
+  #writable(id: NodeGroupId): RegisteredGroup | string {
     const group = this.#store.registration().byId.get(id);
     if (group === undefined) return 'it is not a node group';
     const resting = this.#store.holds.reasonOf(group.key, this.#deps.clock.now());
@@ -283,11 +282,11 @@ class AzureAdapter implements AzureNodeGroups {
     // What a pool of virtual machines allows is judged over a fresh read, in the write itself.
     if (group.kind === 'vms-pool') return group;
     const row = this.#store.scaleSets.get(group.key)?.value;
-    return frozenBecause(group, row, this.#store.facts.poolOf(group), this.#store.facts.ownOperationIn(group) !== undefined) ?? group;
+    return frozenReason(group, row, this.#store.facts.poolOf(group), this.#store.facts.ownOperationIn(group) !== undefined) ?? group;
   }
 
   /** What asking again does not cure makes the group rest, with the reason shown. */
-  #learn<Outcome extends IncreaseOutcome | DeleteOutcome>(group: Registered, outcome: Outcome): Outcome {
+  #learn<Outcome extends IncreaseOutcome | DeleteOutcome>(group: RegisteredGroup, outcome: Outcome): Outcome {
     if (outcome.kind !== 'failed' && outcome.kind !== 'accepted') return outcome;
     const error = outcome.kind === 'failed' ? outcome.error : undefined;
     const reason = this.#store.holds.learn(group.key, error, this.#deps.clock.now());

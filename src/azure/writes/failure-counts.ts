@@ -8,7 +8,7 @@ import type { Clock } from '../../lib/clock.ts';
 import { type ErrorKind, AutoscalerError } from '../../lib/errors.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 import { FAILURE_REASONS, failureReason, type FailureReason } from '../arm/errors.ts';
-import type { Registered } from '../groups/registry.ts';
+import type { RegisteredGroup } from '../groups/registry.ts';
 import type { AzureStore } from '../inventory/inventory.ts';
 import { defined } from '../../lib/defined.ts';
 
@@ -92,18 +92,18 @@ export class QuotaAccount {
   }
 
   /** Azure has taken an order of so many nodes. */
-  ordered(group: Registered, nodes: number): void {
+  ordered(group: RegisteredGroup, nodes: number): void {
     const { store, clock } = this.#parts;
-    store.quota.ordered(store.facts.drawsOf(group), nodes, clock.now());
+    store.quota.recordIncrease(store.facts.drawsOf(group), nodes, clock.now());
   }
 
   /** What a refusal tells of a quota is newer than what usages say, which are read again all the same. */
-  refused(group: Registered, error: AutoscalerError): AutoscalerError {
+  refused(group: RegisteredGroup, error: AutoscalerError): AutoscalerError {
     const { store, clock } = this.#parts;
     const { detail, message, context, code } = error;
     if (detail.kind !== 'quota') return error;
     store.usageDue();
-    if (!store.quota.refused(store.facts.drawsOf(group), detail, clock.now())) return error;
+    if (!store.quota.recordRefusal(store.facts.drawsOf(group), detail, clock.now())) return error;
     return new AutoscalerError({ ...detail, counted: true }, message, { cause: error, context, ...defined({ code }) });
   }
 
@@ -115,12 +115,12 @@ export class QuotaAccount {
     const draws = store.facts.drawsOf(group);
     if (event.kind === 'increase-failed') {
       failures.gaveUp(event.group, event.error);
-      store.quota.returned(draws, event.requested);
+      store.quota.recordReturn(draws, event.requested);
       if (event.error.detail.kind === 'quota') store.usageDue();
     }
     if (event.kind !== 'delete-succeeded') return;
     const wasShort = store.quota.isShort(draws, event.atMs);
-    store.quota.returned(draws, event.instances.length);
+    store.quota.recordReturn(draws, event.instances.length);
     if (wasShort) store.usageDue();
   }
 }

@@ -8,9 +8,9 @@
 import type { MutationOutcome } from '../../cache/table/mutation.ts';
 import { asAutoscalerError } from '../../lib/errors.ts';
 import { putCapacity } from './increase-scale-set.ts';
-import type { WriteAnswer, WriteParts } from './write-context.ts';
+import { isEffectUnknown, type WriteAnswer, type WriteParts } from './write-context.ts';
 import type { Raise } from '../groups/own-writes.ts';
-import type { Registered } from '../groups/registry.ts';
+import type { RegisteredGroup } from '../groups/registry.ts';
 import type { ScaleSetRow } from '../rows/scale-set.ts';
 import { countInstances } from '../inventory/single-reads.ts';
 
@@ -22,7 +22,7 @@ const LOOKS = 5;
 export interface GiveBackParts {
   readonly writes: WriteParts;
   /** The group, or why it may not be written now. */
-  readonly writable: (group: Registered) => Registered | string;
+  readonly writable: (group: RegisteredGroup) => RegisteredGroup | string;
 }
 
 /** `again`: this may pass. `over`: there is nothing to give back, or it is not ours to do. */
@@ -41,7 +41,7 @@ export class GiveBack {
   }
 
   /** The operation of a raise has ended, and not well. Returns at once. */
-  begin(group: Registered, raise: Raise): void {
+  begin(group: RegisteredGroup, raise: Raise): void {
     const run: Promise<void> = this.#untilOver(group, raise).finally(() => this.#running.delete(run));
     this.#running.add(run);
   }
@@ -52,7 +52,7 @@ export class GiveBack {
   }
 
   /** Never rejects. */
-  async #untilOver(group: Registered, raise: Raise): Promise<void> {
+  async #untilOver(group: RegisteredGroup, raise: Raise): Promise<void> {
     const { clock, closing, log } = this.#parts.writes;
     let last: Ended = { kind: 'again', reason: 'it was not looked at' };
     try {
@@ -75,7 +75,7 @@ export class GiveBack {
   }
 
   /** One look, and the write if it may be made. The lock keeps our own growth away between the two. */
-  #look(group: Registered, raise: Raise): Promise<Ended> {
+  #look(group: RegisteredGroup, raise: Raise): Promise<Ended> {
     const { locks, closing } = this.#parts.writes;
     return locks.hold(group.key, closing, async () => {
       const ours = this.#stillOurs(group, raise);
@@ -89,7 +89,7 @@ export class GiveBack {
     });
   }
 
-  #stillOurs(group: Registered, raise: Raise): Verdict | undefined {
+  #stillOurs(group: RegisteredGroup, raise: Raise): Verdict | undefined {
     const { store, clock } = this.#parts.writes;
     if (!store.raises.isLast(group.key, raise)) return { kind: 'over', reason: 'a later scale-up took it over' };
     if (store.changes.inFlight(group.key) > 0) return { kind: 'again', reason: 'another change of ours runs' };
@@ -100,7 +100,7 @@ export class GiveBack {
   }
 
   /** The machines first and the set after them: what the set says then is true of all that the list could show. */
-  async #read(group: Registered): Promise<Verdict | undefined> {
+  async #read(group: RegisteredGroup): Promise<Verdict | undefined> {
     const { store, clock, closing } = this.#parts.writes;
     const beganAtMs = clock.now();
     try {
@@ -116,7 +116,7 @@ export class GiveBack {
   }
 
   /** The second witness is asked only when the first one says that something may be written. */
-  async #confirm(group: Registered, raise: Raise, set: string): Promise<Verdict> {
+  async #confirm(group: RegisteredGroup, raise: Raise, set: string): Promise<Verdict> {
     const { closing } = this.#parts.writes;
     try {
       const counted = await countInstances(this.#parts.writes, set, closing);
@@ -128,7 +128,7 @@ export class GiveBack {
     }
   }
 
-  #facts(group: Registered): GiveBackFacts {
+  #facts(group: RegisteredGroup): GiveBackFacts {
     const { store } = this.#parts.writes;
     const view = store.scaleSets.view(group.key);
     return {
@@ -140,7 +140,7 @@ export class GiveBack {
     };
   }
 
-  async #write(group: Registered, raise: Raise, verdict: Extract<Verdict, { kind: 'write' }>): Promise<Ended> {
+  async #write(group: RegisteredGroup, raise: Raise, verdict: Extract<Verdict, { kind: 'write' }>): Promise<Ended> {
     const { writes } = this.#parts;
     const { store, log, metrics } = writes;
     const { set, to, listed } = verdict;
@@ -154,8 +154,7 @@ export class GiveBack {
       answer = await putCapacity(writes, { set, to, etag: raise.etag }, writes.closing);
     } catch (thrown) {
       const error = asAutoscalerError(thrown);
-      const lost = error.kind === 'cancelled' || (error.detail.kind === 'unavailable' && error.detail.effect === 'unknown');
-      settle(lost ? 'unknown' : 'refused');
+      settle(isEffectUnknown(error) ? 'unknown' : 'refused');
       if (error.kind === 'cancelled') throw error;
       return { kind: 'again', reason: error.message };
     }

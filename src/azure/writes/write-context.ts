@@ -14,7 +14,7 @@ import type { ArmClients } from '../arm/sdk-clients.ts';
 import type { OperationTracker } from '../arm/operations.ts';
 import type { AzureOptions } from '../arm/options.ts';
 import type { Raise } from '../groups/own-writes.ts';
-import type { Registered } from '../groups/registry.ts';
+import type { RegisteredGroup } from '../groups/registry.ts';
 import { zoneName, type ScaleSetRow } from '../rows/scale-set.ts';
 import type { AzureStore } from '../inventory/inventory.ts';
 
@@ -31,7 +31,7 @@ export interface WriteParts {
   /** Keeps an event for the next observation and wakes the loop. */
   readonly tell: (event: CloudEvent) => void;
   /** A raise ended without all of its machines, or nobody saw its end. */
-  readonly unfilled: (group: Registered, raise: Raise) => void;
+  readonly unfilled: (group: RegisteredGroup, raise: Raise) => void;
   /** Fires when the adapter closes: bounds what goes on after an operation has ended. */
   readonly closing: AbortSignal;
 }
@@ -57,6 +57,14 @@ export interface WriteAnswer {
   /** From the header or the body. */
   readonly etag: string | undefined;
   readonly capacity: number | undefined;
+}
+
+/** The request was answered by nothing that could be read. */
+export const NO_ANSWER: WriteAnswer = { operationUrl: undefined, retryAfterMs: undefined, etag: undefined, capacity: undefined };
+
+/** Whether Azure may have carried a failed write out. */
+export function isEffectUnknown(error: AutoscalerError): boolean {
+  return error.kind === 'cancelled' || (error.detail.kind === 'unavailable' && error.detail.effect === 'unknown');
 }
 
 export function readWriteAnswer(raw: PipelineResponse, nowMs: number): WriteAnswer {
