@@ -5,7 +5,7 @@ import type { Device, DeviceClaim, DevicePool } from '../../src/domain/devices.t
 import type { Pod } from '../../src/domain/pod.ts';
 import { ClusterSnapshot } from '../../src/scheduling/snapshot/cluster-snapshot.ts';
 import { allocate, nothingInUse } from '../../src/scheduling/devices/device-allocator.ts';
-import { listOf } from '../../src/scheduling/devices/device-list.ts';
+import { DeviceIndex } from '../../src/scheduling/devices/device-list.ts';
 import { aCluster, aNode, aPod, resourceNames } from '../support/builders.ts';
 
 const DRIVER = 'gpu.example.com';
@@ -61,8 +61,9 @@ describe('devices', () => {
   it('are found whenever there is a way to find them, and never twice', () => {
     fc.assert(
       fc.property(colors, wants, (devices, requests) => {
-        const list = listOf([poolOf('n', devices)]);
-        const found = allocate({ claims: [claimOf(requests)], list, inUse: nothingInUse(list) });
+        const index = new DeviceIndex();
+        const list = index.listDevices([poolOf('n', devices)]);
+        const found = allocate({ index, claims: [claimOf(requests)], list, inUse: nothingInUse(list) });
         expect(found !== undefined).toBe(canBeFilled(devices, requests));
         expect(new Set(found?.flat()).size).toBe(found?.flat().length ?? 0);
       }),

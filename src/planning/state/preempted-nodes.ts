@@ -1,11 +1,11 @@
-/** Nodes whose end the platform has announced: no capacity any more, though their pods still run. Pure. */
+/** Nodes that the platform takes back soon: no capacity any more, although their pods still run. Pure. */
 import type { NodeName } from '../../domain/ids.ts';
 import type { Node } from '../../domain/node.ts';
-import type { ClusterView, Observation } from '../../domain/observation.ts';
+import type { Observation } from '../../domain/observation.ts';
 
 /**
- * A machine is gone within seconds of its deadline. A node that outlives it by so much was spared, or is deallocated and
- * keeps its last words: either way the announcement says nothing any more.
+ * An instance is gone within seconds of its deadline. A node that outlives the deadline by this much was spared, or is
+ * deallocated and kept its last conditions. In both cases the announcement no longer counts.
  */
 const OUTLIVED_AFTER_MS = 300_000;
 
@@ -13,15 +13,10 @@ export function isPreempted({ preemption }: Pick<Node, 'preemption'>, nowMs: num
   return preemption !== undefined && nowMs < preemption.deadlineMs + OUTLIVED_AFTER_MS;
 }
 
-/** One search per set of nodes: it is asked for several times in a loop, and the answer is nearly always nobody. */
-const announced = new WeakMap<ClusterView['nodes'], readonly Node[]>();
-
-/** Announced nodes of our groups; nobody else's are ours to replace. Ordered as the view is. */
+/** Announced nodes of managed groups, in the order of the view. Other nodes are not ours to replace. */
 export function preemptedNodes({ cluster, cloud, nowMs }: Pick<Observation, 'cluster' | 'cloud' | 'nowMs'>): readonly NodeName[] {
-  let nodes = announced.get(cluster.nodes);
-  if (nodes === undefined) {
-    nodes = [...cluster.nodes.values()].filter(({ preemption }) => preemption !== undefined);
-    announced.set(cluster.nodes, nodes);
-  }
-  return nodes.filter((node) => isPreempted(node, nowMs) && cloud.groupOfNode.has(node.name)).map(({ name }) => name);
+  const names: NodeName[] = [];
+  for (const node of cluster.nodes.values())
+    if (node.preemption !== undefined && isPreempted(node, nowMs) && cloud.groupOfNode.has(node.name)) names.push(node.name);
+  return names;
 }

@@ -3,7 +3,7 @@
  * devices in order, going back where a later request finds none. A device that a selector cannot be asked about ends it all.
  */
 import { deviceId, MAX_DEVICES_PER_CLAIM, type DeviceConstraint, type DeviceClaim, type DeviceRequest } from '../../domain/devices.ts';
-import { type DeviceList, attributeOf, matchOf, type AskMatch, type ClaimMatch } from './device-list.ts';
+import { attributeOf, type ClaimMatch, type DeviceIndex, type DeviceList, type SubRequestMatch } from './device-list.ts';
 
 // What is taken of the devices of a node.
 
@@ -28,8 +28,9 @@ export function takeDevices(list: DeviceList, { taken, used }: DevicesInUse, pla
   }
 }
 
-/** What is asked of one node. */
-export interface Asked {
+/** The claims of a pod and the devices of the node that is tried. */
+export interface AllocationInput {
+  readonly index: DeviceIndex;
   readonly claims: readonly DeviceClaim[];
   readonly list: DeviceList;
   /** Left as found. */
@@ -61,7 +62,7 @@ interface Common extends DeviceConstraint {
 interface Choice {
   readonly at: number;
   readonly place: number;
-  readonly match: AskMatch;
+  readonly match: SubRequestMatch;
   readonly rules: readonly Common[];
 }
 
@@ -70,7 +71,7 @@ export class DeviceSearch {
   readonly picks: number[][];
   /** Set: nobody can say whether the claims can be filled, and kube-scheduler gives up the pod. */
   fault: string | undefined;
-  readonly #asked: Asked;
+  readonly #input: AllocationInput;
   readonly #inUse: DevicesInUse;
   readonly #wanted: readonly Wanted[];
   readonly #matches: readonly ClaimMatch[];
@@ -81,15 +82,15 @@ export class DeviceSearch {
   readonly #looking: (readonly number[])[];
   #steps = 0;
 
-  constructor(asked: Asked) {
-    const { claims, list, inUse } = asked;
-    this.#asked = asked;
+  constructor(input: AllocationInput) {
+    const { index, claims, list, inUse } = input;
+    this.#input = input;
     this.#inUse = { taken: inUse.taken.slice(), used: inUse.used.slice() };
     this.picks = claims.map(() => []);
     this.#counts = claims.map(() => 0);
     this.#looking = claims.map(() => []);
     this.#wanted = claims.flatMap(({ requests }, claim) => requests.map((request) => ({ claim, request })));
-    this.#matches = claims.map((claim) => matchOf(claim, list));
+    this.#matches = claims.map((claim) => index.matchClaim(claim, list));
     this.#common = claims.map(({ rules }) => rules.map((rule) => ({ ...rule, value: undefined, values: new Map(), count: 0 })));
   }
 
@@ -100,7 +101,7 @@ export class DeviceSearch {
 
   /** What is looked at before the first device is given away. */
   #faultBefore(): string | undefined {
-    for (const [at, { name, requests }] of this.#asked.claims.entries()) {
+    for (const [at, { name, requests }] of this.#input.claims.entries()) {
       let least = 0;
       for (const request of requests) {
         const found = request.asks.flatMap((ask) => this.#matches[at]?.asks.get(ask) ?? []);
@@ -115,9 +116,9 @@ export class DeviceSearch {
   }
 
   /** Who asks for all must know all. */
-  #faultOfAll({ ask, faults }: AskMatch): string | undefined {
+  #faultOfAll({ ask, faults }: SubRequestMatch): string | undefined {
     if (ask.count !== 'all') return undefined;
-    const [pool] = this.#asked.incomplete ?? [];
+    const [pool] = this.#input.incomplete ?? [];
     if (pool !== undefined) return `asks for all devices, but resource pool ${pool} is currently being updated`;
     return faults.values().next().value;
   }
@@ -137,7 +138,7 @@ export class DeviceSearch {
   }
 
   /** One after the other: there is nothing to choose from. True also where a fault ends the search. */
-  #fillAll(at: number, match: AskMatch, next: number): boolean {
+  #fillAll(at: number, match: SubRequestMatch, next: number): boolean {
     const place = match.places[next];
     if (place === undefined) return this.#fillRequest(at + 1);
     if (!this.#isUntaken(at, place, match) || !this.#hasCounters(place, match) || match.barred.has(place)) return false;
@@ -154,7 +155,7 @@ export class DeviceSearch {
   }
 
   #brokenRule(at: number, place: number): string {
-    const { claims, list } = this.#asked;
+    const { claims, list } = this.#input;
     const { claim, request } = this.#wanted[at] ?? {};
     const device = list.devices[place];
     const names = `claim ${claims[claim ?? 0]?.name ?? ''}, request ${request?.name ?? ''}`;
@@ -162,7 +163,7 @@ export class DeviceSearch {
   }
 
   /** True also where a fault ends the search. */
-  #fillAsk(at: number, match: AskMatch, from: number, left: number): boolean {
+  #fillAsk(at: number, match: SubRequestMatch, from: number, left: number): boolean {
     if (left === 0) return this.#fillRequest(at + 1);
     const failed = new Set<string>();
     const { looked, faults } = match;
@@ -187,21 +188,21 @@ export class DeviceSearch {
   }
 
   /** Who only looks at a device minds nobody but its own claim; nobody takes what the same pod looks at. */
-  #isUntaken(at: number, place: number, { ask }: AskMatch): boolean {
+  #isUntaken(at: number, place: number, { ask }: SubRequestMatch): boolean {
     const claim = this.#wanted[at]?.claim ?? 0;
     if (ask.admin) return this.#looking[claim]?.includes(place) !== true && this.picks[claim]?.includes(place) !== true;
     return (this.#inUse.taken[place] ?? 0) === 0 && !this.#looking.some((places) => places.includes(place));
   }
 
-  #hasCounters(place: number, { ask }: AskMatch): boolean {
-    const { list } = this.#asked;
+  #hasCounters(place: number, { ask }: SubRequestMatch): boolean {
+    const { list } = this.#input;
     if (ask.admin) return true;
     return (list.uses[place] ?? []).every(
       ({ counter, amount }) => (this.#inUse.used[counter] ?? 0) + amount <= (list.limits[counter] ?? 0),
     );
   }
 
-  #rulesFor(at: number, { ask }: AskMatch): readonly Common[] {
+  #rulesFor(at: number, { ask }: SubRequestMatch): readonly Common[] {
     const wanted = this.#wanted[at];
     if (wanted === undefined) return [];
     const { claim, request } = wanted;
@@ -211,7 +212,7 @@ export class DeviceSearch {
   }
 
   #agrees(rules: readonly Common[], place: number): boolean {
-    const device = this.#asked.list.devices[place];
+    const device = this.#input.list.devices[place];
     if (device === undefined) return false;
     return rules.every(({ kind, attribute, value, values, count }) => {
       const own = attributeOf(device, attribute);
@@ -221,7 +222,7 @@ export class DeviceSearch {
   }
 
   #choose({ at, place, match, rules }: Choice, by: 1 | -1): void {
-    const { list } = this.#asked;
+    const { list } = this.#input;
     const { claim, request } = this.#wanted[at] ?? { claim: 0, request: { name: '' } };
     const device = list.devices[place];
     for (const rule of rules) {
@@ -247,33 +248,33 @@ export class DeviceSearch {
 // Whether the claims of a pod can be filled with the devices of a node, with which, and what they fall short of. Pure.
 
 /** undefined: the claims cannot all be filled. */
-export function allocate(asked: Asked): Picks | undefined {
-  const search = new DeviceSearch(asked);
+export function allocate(input: AllocationInput): Picks | undefined {
+  const search = new DeviceSearch(input);
   return search.find() ? search.picks : undefined;
 }
 
 /** Why kube-scheduler would give up the pod here, and not only the node; undefined: it would not. */
-export function faultOf(asked: Asked): string | undefined {
-  const search = new DeviceSearch(asked);
+export function faultOf(input: AllocationInput): string | undefined {
+  const search = new DeviceSearch(input);
   search.find();
   return search.fault;
 }
 
 /** In numbers, which request falls short. */
-export function shortfall(asked: Asked): string {
-  const fault = faultOf(asked);
+export function shortfall(input: AllocationInput): string {
+  const fault = faultOf(input);
   if (fault !== undefined) return fault;
-  for (const claim of asked.claims) {
-    const { asks } = matchOf(claim, asked.list);
+  for (const claim of input.claims) {
+    const { asks } = input.index.matchClaim(claim, input.list);
     for (const request of claim.requests) {
-      const lacks = request.asks.map((ask) => lackOf(asks.get(ask), asked.inUse));
+      const lacks = request.asks.map((ask) => lackOf(asks.get(ask), input.inUse));
       if (lacks.every((lack) => lack !== undefined)) return `claim ${claim.name}, request ${request.name}: ${lacks.join('; or ')}`;
     }
   }
-  return `claims ${asked.claims.map(({ name }) => name).join(', ')}: not all of the devices can be had together`;
+  return `claims ${input.claims.map(({ name }) => name).join(', ')}: not all of the devices can be had together`;
 }
 
-function lackOf(match: AskMatch | undefined, { taken }: DevicesInUse): string | undefined {
+function lackOf(match: SubRequestMatch | undefined, { taken }: DevicesInUse): string | undefined {
   if (match === undefined) return 'nothing is known of it';
   const { ask, places, barred } = match;
   const failed = match.failed ?? barred.values().next().value;

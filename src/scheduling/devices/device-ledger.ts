@@ -6,8 +6,8 @@ import type { DeviceClaim, DeviceRules } from '../../domain/devices.ts';
 import type { Node } from '../../domain/node.ts';
 import type { Pod, PodShape } from '../../domain/pod.ts';
 import type { FitReason } from '../../domain/reasons.ts';
-import { allocate, faultOf, shortfall, type Asked, nothingInUse, takeDevices, type DevicesInUse } from './device-allocator.ts';
-import { listOf, type DeviceList } from './device-list.ts';
+import { allocate, faultOf, shortfall, type AllocationInput, nothingInUse, takeDevices, type DevicesInUse } from './device-allocator.ts';
+import { DeviceIndex, type DeviceList } from './device-list.ts';
 import { cannotAllocate } from '../predicates/devices.ts';
 
 /** What a pod has: devices of its own, and claims that it shares. */
@@ -34,6 +34,7 @@ export interface DeviceSeat {
 const NOTHING: Holding = { own: [], shared: [] };
 
 export class DeviceLedger {
+  readonly #index = new DeviceIndex();
   readonly #seats = new Map<number, DeviceSeat>();
   /** Claim -> the slot where it got its devices. */
   readonly #sharedAt = new Map<string, number>();
@@ -41,7 +42,7 @@ export class DeviceLedger {
   seat(slot: number, node: Node): void {
     const { devices } = node;
     if (devices === undefined || (devices.pools.length === 0 && devices.incomplete.length === 0)) return;
-    const list = listOf(devices.pools);
+    const list = this.#index.listDevices(devices.pools);
     const inUse = nothingInUse(list);
     takeDevices(list, inUse, placesOf(devices.held, list), 1);
     this.#seats.set(slot, { node, list, inUse, holdings: new Map(), shared: new Map() });
@@ -116,7 +117,7 @@ export class DeviceLedger {
     if (open === undefined) return false;
     if (open.length === 0) return true;
     const seat = this.#seats.get(slot);
-    return seat !== undefined && allocate(asking(seat, open)) !== undefined;
+    return seat !== undefined && allocate(this.#allocationInput(seat, open)) !== undefined;
   }
 
   /** `node`: the one in the slot, which may have no devices. */
@@ -126,14 +127,14 @@ export class DeviceLedger {
     if (open === undefined) return [cannotAllocate('a claim that it shares has got devices on another node')];
     const seat = this.#seats.get(slot);
     const isBare = seat === undefined || (seat.list.devices.length === 0 && this.fault(rules, slot) === undefined);
-    return [cannotAllocate(isBare ? withoutDevices(node) : shortfall(asking(seat, open)))];
+    return [cannotAllocate(isBare ? withoutDevices(node) : shortfall(this.#allocationInput(seat, open)))];
   }
 
   /** Why kube-scheduler would give up a pod with these claims when it came to this node; undefined: it would not. */
   fault(rules: DeviceRules, slot: number): string | undefined {
     const seat = this.#seats.get(slot);
     const open = seat === undefined ? [] : this.#openAt(rules, slot);
-    return seat === undefined || open === undefined || open.length === 0 ? undefined : faultOf(asking(seat, open));
+    return seat === undefined || open === undefined || open.length === 0 ? undefined : faultOf(this.#allocationInput(seat, open));
   }
 
   /** The claims that still need devices there; undefined: one of them has its devices elsewhere. */
@@ -144,11 +145,15 @@ export class DeviceLedger {
     return at.every((other) => other === undefined) ? claims : claims.filter((_, index) => at[index] === undefined);
   }
 
+  #allocationInput({ node, list, inUse }: DeviceSeat, claims: readonly DeviceClaim[]): AllocationInput {
+    return { index: this.#index, claims, list, inUse, incomplete: node.devices?.incomplete ?? [] };
+  }
+
   #holdingOf(slot: number, seat: DeviceSeat, pod: Pod): Holding {
     if (pod.heldDevices !== undefined && pod.nodeName === seat.node.name) return { own: placesOf(pod.heldDevices, seat.list), shared: [] };
     const rules = pod.shape.devices;
     const open = rules === undefined ? undefined : this.#openAt(rules, slot);
-    const picks = open === undefined ? undefined : allocate(asking(seat, open));
+    const picks = open === undefined ? undefined : allocate(this.#allocationInput(seat, open));
     if (rules === undefined || open === undefined || picks === undefined) return NOTHING;
     const placesIn = (claim: DeviceClaim): readonly number[] =>
       picks[open.indexOf(claim)] ?? seat.shared.get(claim.shared ?? '')?.places ?? [];
@@ -157,10 +162,6 @@ export class DeviceLedger {
       shared: rules.claims.flatMap((claim) => (claim.shared === undefined ? [] : [{ key: claim.shared, places: placesIn(claim) }])),
     };
   }
-}
-
-function asking({ node, list, inUse }: DeviceSeat, claims: readonly DeviceClaim[]): Asked {
-  return { claims, list, inUse, incomplete: node.devices?.incomplete ?? [] };
 }
 
 /** What a node without a complete pool says. */

@@ -1,4 +1,4 @@
-/** The devices of a node in numbered places, and which of them a claim could have. Worked out once per claim and node. */
+/** The devices of a node in numbered places, and the places that match a claim. Must not know which devices are in use. */
 import { parseSelector, type Selector } from '../../domain/cel-selector.ts';
 import {
   deviceId,
@@ -13,44 +13,77 @@ import { defined } from '../../lib/defined.ts';
 
 export interface DeviceList {
   readonly devices: readonly Device[];
+  /** By device id. */
   readonly placeOf: ReadonlyMap<string, number>;
-  /** What there is of each counter of each set of each pool. */
+  /** The amount of each counter of each set of each pool. */
   readonly limits: Float64Array;
-  /** By device: what it takes of which counter. */
+  /** By device: the counters that it consumes. */
   readonly uses: readonly (readonly { readonly counter: number; readonly amount: number }[])[];
 }
 
-/** What an ask could have of a list. */
-export interface AskMatch {
+/** The places of a list that match a subrequest. */
+export interface SubRequestMatch {
   readonly ask: DeviceSubRequest;
-  /** Places, ascending. */
+  /** Ascending. */
   readonly places: readonly number[];
-  /** Those that an ask for all would have to have and does not get, since it does not tolerate their taints; with why. */
+  /** Matching places whose taint a subrequest for all devices does not tolerate, with the reason. */
   readonly barred: ReadonlyMap<number, string>;
-  /** Places that a selector cannot be asked about, with why: who comes to such a place ends the search. */
+  /** Places where a selector fails, with the reason. The search ends when it comes to one. */
   readonly faults: ReadonlyMap<number, string>;
-  /** Both, ascending. */
+  /** `places` and `faults` together, ascending. */
   readonly looked: readonly number[];
-  /** Set: the ask cannot be filled here, whatever is free. */
+  /** If set, the subrequest cannot be filled here, whatever is free. */
   readonly failed?: string;
 }
 
 export interface ClaimMatch {
-  readonly asks: ReadonlyMap<DeviceSubRequest, AskMatch>;
-  /** By device: equal for devices that are as good as each other for the claim. */
+  readonly asks: ReadonlyMap<DeviceSubRequest, SubRequestMatch>;
+  /** By device: equal for devices that are interchangeable for the claim. */
   readonly classes: readonly string[];
 }
 
-const lists = new WeakMap<readonly DevicePool[], DeviceList>();
-const matches = new WeakMap<DeviceClaim, WeakMap<DeviceList, ClaimMatch>>();
-const selectors = new WeakMap<DeviceSubRequest, readonly (Selector | { readonly refused: string })[]>();
+type ParsedSelectors = readonly (Selector | { readonly refused: string })[];
 
-export function listOf(pools: readonly DevicePool[]): DeviceList {
-  const known = lists.get(pools);
-  if (known !== undefined) return known;
-  const made = makeList(pools);
-  lists.set(pools, made);
-  return made;
+/** Lists and matches, each computed once for the life of the index. A snapshot has one; so has a template of a plan. */
+export class DeviceIndex {
+  readonly #lists = new WeakMap<readonly DevicePool[], DeviceList>();
+  readonly #matches = new WeakMap<DeviceClaim, WeakMap<DeviceList, ClaimMatch>>();
+  readonly #selectors = new WeakMap<DeviceSubRequest, ParsedSelectors>();
+
+  listDevices(pools: readonly DevicePool[]): DeviceList {
+    const known = this.#lists.get(pools);
+    if (known !== undefined) return known;
+    const made = makeList(pools);
+    this.#lists.set(pools, made);
+    return made;
+  }
+
+  matchClaim(claim: DeviceClaim, list: DeviceList): ClaimMatch {
+    const byList = this.#matches.get(claim) ?? new WeakMap<DeviceList, ClaimMatch>();
+    this.#matches.set(claim, byList);
+    const known = byList.get(list);
+    if (known !== undefined) return known;
+    const found = claim.requests.flatMap(({ asks }) => asks.map((ask) => matchSubRequest(ask, this.#parsed(ask), list)));
+    const made = { asks: new Map(found.map((match) => [match.ask, match])), classes: classesOf(claim, found, list) };
+    byList.set(list, made);
+    return made;
+  }
+
+  #parsed(ask: DeviceSubRequest): ParsedSelectors {
+    const parsed = this.#selectors.get(ask) ?? ask.selectors.map(parseSelector);
+    this.#selectors.set(ask, parsed);
+    return parsed;
+  }
+}
+
+function classesOf(claim: DeviceClaim, found: readonly SubRequestMatch[], list: DeviceList): readonly string[] {
+  return list.devices.map((device, place) =>
+    JSON.stringify([
+      found.map(({ places }) => Number(places.includes(place))),
+      claim.rules.map(({ attribute }) => attributeOf(device, attribute) ?? null),
+      list.uses[place]?.map(({ counter, amount }) => [counter, amount]),
+    ]),
+  );
 }
 
 function makeList(pools: readonly DevicePool[]): DeviceList {
@@ -78,33 +111,13 @@ function makeList(pools: readonly DevicePool[]): DeviceList {
   return { devices, placeOf: new Map(devices.map((device, place) => [deviceId(device), place])), limits: Float64Array.from(limits), uses };
 }
 
-export function matchOf(claim: DeviceClaim, list: DeviceList): ClaimMatch {
-  const byList = matches.get(claim) ?? new WeakMap<DeviceList, ClaimMatch>();
-  matches.set(claim, byList);
-  const known = byList.get(list);
-  if (known !== undefined) return known;
-  const found = claim.requests.flatMap(({ asks }) => asks.map((ask) => matchAsk(ask, list)));
-  const classes = list.devices.map((device, place) =>
-    JSON.stringify([
-      found.map(({ places }) => Number(places.includes(place))),
-      claim.rules.map(({ attribute }) => attributeOf(device, attribute) ?? null),
-      list.uses[place]?.map(({ counter, amount }) => [counter, amount]),
-    ]),
-  );
-  const made = { asks: new Map(found.map((match) => [match.ask, match])), classes };
-  byList.set(list, made);
-  return made;
-}
-
-function matchAsk(ask: DeviceSubRequest, { devices }: DeviceList): AskMatch {
-  const parsed = selectors.get(ask) ?? ask.selectors.map(parseSelector);
-  selectors.set(ask, parsed);
+function matchSubRequest(ask: DeviceSubRequest, parsed: ParsedSelectors, { devices }: DeviceList): SubRequestMatch {
   const places: number[] = [];
   const barred = new Map<number, string>();
   const faults = new Map<number, string>();
   let failed: string | undefined;
   for (const [place, device] of devices.entries()) {
-    const verdict = meets(device, ask, parsed);
+    const verdict = matchesSelectors(device, ask, parsed);
     if (typeof verdict === 'string') faults.set(place, verdict);
     if (verdict !== true) continue;
     const taint = untoleratedTaint(device.taints, ask.tolerations);
@@ -116,10 +129,10 @@ function matchAsk(ask: DeviceSubRequest, { devices }: DeviceList): AskMatch {
   return { ask, places: failed === undefined ? places : [], barred, faults, looked, ...defined({ failed }) };
 }
 
-/** Whether all selectors hold; a text: why that cannot be said. */
-function meets(device: Device, ask: DeviceSubRequest, parsed: readonly (Selector | { readonly refused: string })[]): boolean | string {
+/** Whether all selectors match. A text says why that cannot be evaluated. */
+function matchesSelectors(device: Device, ask: DeviceSubRequest, parsed: ParsedSelectors): boolean | string {
   for (const [at, selector] of parsed.entries()) {
-    if ('refused' in selector) return `the selector ${ask.selectors[at]} cannot be judged: ${selector.refused}`;
+    if ('refused' in selector) return `the selector ${ask.selectors[at]} cannot be evaluated: ${selector.refused}`;
     const verdict = selector.matches(device);
     if (typeof verdict === 'object') return `the selector ${ask.selectors[at]} fails on ${deviceId(device)}: ${verdict.error}`;
     if (!verdict) return false;
@@ -127,7 +140,7 @@ function meets(device: Device, ask: DeviceSubRequest, parsed: readonly (Selector
   return true;
 }
 
-/** By its full name (`domain/name`), in a form that can be compared; undefined: the device has none. */
+/** The attribute with this full name (`domain/name`) in comparable form. undefined if the device lacks it. */
 export function attributeOf(device: Device, attribute: string): string | undefined {
   const slash = attribute.indexOf('/');
   const domain = slash < 0 ? device.driver : attribute.slice(0, slash);
