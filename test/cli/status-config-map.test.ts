@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { questionsOf } from '../../src/cli/doctor/cluster-checks.ts';
+import { requiredAccesses } from '../../src/cli/doctor/cluster-checks.ts';
 import { toYaml } from '../../src/cli/connect/config-map-stores.ts';
 import type { StatusValue } from '../../src/domain/ports/records.ts';
 
@@ -63,7 +63,7 @@ describe('the notation of the status', () => {
 it('the right to write it is asked for by the name that it has', () => {
   const names = { namespace: 'n', leaseName: 'l', leaseNamespace: 'n' };
   const asked = (statusConfigMapName: string): readonly string[] =>
-    questionsOf({ ...names, statusConfigMapName }).flatMap(({ resource, verb, name }) =>
+    requiredAccesses({ ...names, statusConfigMapName }).flatMap(({ resource, verb, name }) =>
       resource === 'configmaps' && name.includes('status') ? [`${verb} ${name}`] : [],
     );
   expect(asked('second-status')).toEqual(['get second-status', 'update second-status', 'delete second-status']);

@@ -1,13 +1,14 @@
-/** One thing that was looked at, and what came of it. */
+/** The result of one check of `doctor`. */
 import { defined } from '../../lib/defined.ts';
+
 export interface Check {
-  /** A word from a closed set of areas, for who filters the JSON. */
+  /** One of a closed set, for filters on the JSON. */
   readonly area: 'config' | 'identity' | 'role' | 'pool' | 'kubernetes' | 'rbac' | 'budget' | 'quota' | 'subnet';
-  /** `failed`: the autoscaler cannot do its work; `warning`: it can, and something is not as one would want it. */
+  /** `failed`: the autoscaler cannot work. `warning`: it can work, but something needs attention. */
   readonly status: 'ok' | 'warning' | 'failed' | 'skipped';
   /** One sentence. */
   readonly message: string;
-  /** A command to copy; what only a person knows is in capital letters. */
+  /** A command to copy. Values that only the user knows are in capital letters. */
   readonly fix?: string;
 }
 

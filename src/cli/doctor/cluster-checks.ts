@@ -1,5 +1,5 @@
-/** What the cluster allows, asked of its own authorizer, and what stands in the way of removals. */
-import type { PoolsFacts } from '../../azure/doctor/pool-diagnosis.ts';
+/** Checks of the cluster: permissions, asked of its own authorizer, disruption budgets, and rules that match nothing. */
+import type { DiagnosedPools } from '../../azure/doctor/pool-diagnosis.ts';
 import type { KubernetesConfig, Config } from '../../config/types/config.ts';
 import type { Access, KubernetesDiagnosis } from '../../kubernetes/diagnosis.ts';
 import { asAutoscalerError } from '../../lib/errors.ts';
@@ -7,8 +7,8 @@ import { STATUS_NAME } from '../../planning/explain/scale-up-events.ts';
 import { failed, ok, skipped, warning, type Check } from './check.ts';
 import { CLUSTER_RULES, NAMESPACE_RULES, type Rule } from './required-access.ts';
 
-/** Every question that the rules make, the leases and ConfigMaps by their configured places. */
-export function questionsOf(
+/** Every access that the daemon needs, with the configured names and namespaces of leases and ConfigMaps. */
+export function requiredAccesses(
   config: Pick<KubernetesConfig, 'namespace' | 'leaseName' | 'leaseNamespace' | 'statusConfigMapName'>,
 ): readonly Access[] {
   const own = expand(NAMESPACE_RULES, config.namespace).map((access) => {
@@ -34,30 +34,32 @@ function expand(rules: readonly Rule[], namespace: string): readonly Access[] {
   );
 }
 
-/** One line per access that is missing; one for all that are there. */
+/** One check per missing access, or one for all if none is missing. */
 export async function accessChecks(
   diagnosis: KubernetesDiagnosis,
   kubernetes: KubernetesConfig,
   signal: AbortSignal,
 ): Promise<readonly Check[]> {
-  const questions = questionsOf(kubernetes);
+  const accesses = requiredAccesses(kubernetes);
   try {
-    const answers: boolean[] = [];
-    for (const access of questions) answers.push(await diagnosis.mayI(access, signal));
-    const missing = questions.filter((_, index) => answers[index] !== true);
-    if (missing.length === 0) return [ok('rbac', `all ${questions.length} accesses that the autoscaler needs are allowed`)];
-    return missing.map((access) => failed('rbac', `the cluster does not allow: ${sentence(access)}`, fixOf(access, kubernetes.namespace)));
+    const allowed: boolean[] = [];
+    for (const access of accesses) allowed.push(await diagnosis.mayI(access, signal));
+    const missing = accesses.filter((_, index) => allowed[index] !== true);
+    if (missing.length === 0) return [ok('rbac', `all ${accesses.length} permissions that the autoscaler needs are granted`)];
+    return missing.map((access) =>
+      failed('rbac', `missing permission: ${describeAccess(access)}`, permissionFix(access, kubernetes.namespace)),
+    );
   } catch (thrown) {
-    return [failed('rbac', `the accesses cannot be asked for: ${asAutoscalerError(thrown).message}`)];
+    return [failed('rbac', `permissions cannot be checked: ${asAutoscalerError(thrown).message}`)];
   }
 }
 
-function sentence({ verb, group, resource, subresource, namespace, name }: Access): string {
+function describeAccess({ verb, group, resource, subresource, namespace, name }: Access): string {
   const what = `${resource}${subresource === '' ? '' : `/${subresource}`}${group === '' ? '' : `.${group}`}${name === '' ? '' : ` ${name}`}`;
   return `${verb} ${what}${namespace === '' ? '' : ` in ${namespace}`}`;
 }
 
-function fixOf({ verb, group, resource, subresource, namespace, name }: Access, own: string): string {
+function permissionFix({ verb, group, resource, subresource, namespace, name }: Access, own: string): string {
   const what = `${resource}${group === '' ? '' : `.${group}`}${subresource === '' ? '' : `/${subresource}`}`;
   const kind = namespace === '' ? 'clusterrole' : `role -n ${namespace}`;
   const role = `aks-autoscaler-${verb}-${resource}${subresource === '' ? '' : `-${subresource}`}`;
@@ -67,27 +69,29 @@ function fixOf({ verb, group, resource, subresource, namespace, name }: Access, 
   return `kubectl create ${kind} ${role} --verb=${verb} --resource=${what}${only} && kubectl create ${binding} --serviceaccount=${own}:aks-autoscaler`;
 }
 
-/** Warnings: such a budget keeps nodes, and may be meant to. */
+/** Warnings only: such a budget makes nodes unremovable, which may be intended. */
 export async function budgetChecks(diagnosis: KubernetesDiagnosis, signal: AbortSignal): Promise<readonly Check[]> {
   try {
     const stuck = await diagnosis.stuckBudgets(signal);
-    if (stuck.length === 0) return [ok('budget', 'every disruption budget can let a pod go')];
+    if (stuck.length === 0) return [ok('budget', 'every disruption budget can allow an eviction')];
     return stuck.map(({ namespace, name, reason }) =>
       warning(
         'budget',
-        `the disruption budget ${namespace}/${name} never lets a pod go (${reason}); nodes with its pods stay`,
+        `the disruption budget ${namespace}/${name} never allows an eviction (${reason}); nodes with its pods are unremovable`,
         `kubectl -n ${namespace} patch pdb ${name} --type=merge -p '{"spec":{"minAvailable":null,"maxUnavailable":1}}'`,
       ),
     );
   } catch (thrown) {
-    return [skipped('budget', `the disruption budgets cannot be read: ${asAutoscalerError(thrown).message}`)];
+    return [skipped('budget', `disruption budgets cannot be read: ${asAutoscalerError(thrown).message}`)];
   }
 }
 
-// Rules of the configuration that match nothing that is there. Pure.
-
-export function configChecks({ azure, policy, warnings }: Config, { pools, idleRules, unusedOptionNames }: PoolsFacts): readonly Check[] {
-  const idle = [
+/** Rules of the configuration that match nothing. Pure. */
+export function configChecks(
+  { azure, policy, warnings }: Config,
+  { pools, idleRules, unusedOptionNames }: DiagnosedPools,
+): readonly Check[] {
+  const checks = [
     ...idleRules.map((index) => {
       const tags = (azure.discovery[index]?.selectors ?? []).map(({ key, value }) => `${key}=${value}`).join(',');
       const fix = `az vmss update -g ${azure.nodeResourceGroup} -n SCALE_SET --set ${tags
@@ -96,9 +100,7 @@ export function configChecks({ azure, policy, warnings }: Config, { pools, idleR
         .join(' ')}`;
       return warning('config', `discovery[${index}] (${tags}) selects no scale set of ${azure.nodeResourceGroup}`, fix);
     }),
-    ...unusedOptionNames.map((name) =>
-      warning('config', `nodeGroupOptions: no node group is named ${name}; there ${pools.length === 1 ? 'is' : 'are'} ${namesIn(pools)}`),
-    ),
+    ...unusedOptionNames.map((name) => warning('config', `nodeGroupOptions: node group ${name} not found; node groups: ${namesIn(pools)}`)),
     ...(policy.scaleUp.priorities ?? []).flatMap(({ priority, patterns }) =>
       patterns
         .filter((pattern) => !pools.some(({ name, agentPool }) => [name, agentPool ?? ''].some((text) => new RegExp(pattern).test(text))))
@@ -109,11 +111,11 @@ export function configChecks({ azure, policy, warnings }: Config, { pools, idleR
       .map((size) => warning('config', `scaleUp.prices: no node group has the size ${size}`)),
     ...warnings.map((sentence) => warning('config', sentence)),
   ];
-  return idle.length > 0 ? idle : [ok('config', 'every rule of the configuration matches something')];
+  return checks.length > 0 ? checks : [ok('config', 'every rule of the configuration has a match')];
 }
 
-/** As a person may write them: of a scale set that AKS made, its agent pool. */
-function namesIn(pools: PoolsFacts['pools']): string {
+/** The short names: a scale set of AKS by its agent pool. */
+function namesIn(pools: DiagnosedPools['pools']): string {
   const names = pools.map(({ name, agentPool }) => agentPool ?? name);
   return names.length === 0 ? 'none' : names.join(', ');
 }

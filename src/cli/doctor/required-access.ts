@@ -1,6 +1,6 @@
 /**
- * What the daemon reads and writes, by the words of the two authorizers. The manifests are made from the first two lists and
- * `doctor` asks for each row; a test compares them with the calls that the daemon makes.
+ * The Kubernetes permissions that the daemon needs. The manifests are made from these lists, `doctor` checks each row, and
+ * a test compares them with the calls that the daemon makes.
  */
 
 export type Rule = {
@@ -10,7 +10,7 @@ export type Rule = {
   readonly resourceNames?: readonly string[];
 };
 
-/** What the daemon reads and writes of the whole cluster. A test compares both sets with the calls it makes. */
+/** Permissions on the whole cluster. */
 export const CLUSTER_RULES: readonly Rule[] = [
   { apiGroups: [''], resources: ['nodes'], verbs: ['get', 'list', 'watch', 'update'] },
   { apiGroups: [''], resources: ['pods'], verbs: ['get', 'list', 'watch'] },
@@ -26,14 +26,14 @@ export const CLUSTER_RULES: readonly Rule[] = [
     resources: ['storageclasses', 'csinodes', 'csidrivers', 'csistoragecapacities'],
     verbs: ['list', 'watch'],
   },
-  // Only where the cluster serves these kinds.
+  // Used only if the cluster serves these kinds.
   {
     apiGroups: ['resource.k8s.io'],
     resources: ['resourceslices', 'deviceclasses', 'resourceclaims', 'resourceclaimtemplates'],
     verbs: ['list', 'watch'],
   },
   { apiGroups: ['policy'], resources: ['poddisruptionbudgets'], verbs: ['list', 'watch'] },
-  // Only asked for where the features of these names are turned on; the kinds come with the Cluster Autoscaler's definitions.
+  // Used only if the features of these names are enabled. The kinds come with the Cluster Autoscaler's definitions.
   {
     apiGroups: ['autoscaling.x-k8s.io'],
     resources: ['capacityquotas', 'capacitybuffers', 'provisioningrequests'],
@@ -51,7 +51,7 @@ export const CLUSTER_RULES: readonly Rule[] = [
   { apiGroups: [''], resources: ['events'], verbs: ['create', 'patch'] },
 ];
 
-/** What it keeps in its own namespace. The chart's Role and `doctor` put in the name that the status is given. */
+/** Permissions in the daemon's own namespace. The chart's Role and `doctor` use the configured name of the status ConfigMap. */
 export const NAMESPACE_RULES: readonly Rule[] = [
   { apiGroups: ['coordination.k8s.io'], resources: ['leases'], verbs: ['get', 'list', 'watch', 'create', 'update'] },
   { apiGroups: [''], resources: ['configmaps'], verbs: ['create'] },

@@ -8,7 +8,7 @@ import { startWorld, type World } from '../../../src/simulator/world.ts';
 import type { WorldSpec } from '../../../src/simulator/base/world-spec.ts';
 import { aPool, budget, deployment, worldOf } from '../../scenarios/support.ts';
 import { runCommand } from '../../support/run-command.ts';
-import { CLIENT, clientEnvironment, writeClientFiles } from '../../support/simulated-client.ts';
+import { CLIENT, clientEnvironment, writeClientFiles } from '../../../src/lab/client-files.ts';
 
 let world: World | undefined;
 const dirs: string[] = [];
@@ -64,8 +64,10 @@ describe('doctor', () => {
   it('prints a line per check for people', async () => {
     const { text, code } = await visit(worldOf([aPool({ name: 'general' })], { forbidden: ['update nodes'] }), { asJson: false });
     expect(code).toBe(1);
-    expect(text).toMatch(/^ok {7}identity {4}signed in to Azure by client-secret as application aaaaaaaa-/);
-    expect(text).toContain('failed   rbac        the cluster does not allow: update nodes\n');
+    expect(text).toMatch(
+      /^1 problem, 0 warnings, \d+ checks passed, \d+ skipped\nok {7}identity {4}signed in to Azure by client-secret as application aaaaaaaa-/,
+    );
+    expect(text).toContain('failed   rbac        missing permission: update nodes\n');
     expect(text).toContain('fix: kubectl create clusterrole aks-autoscaler-update-nodes --verb=update --resource=nodes');
     expect(text).not.toContain(CLIENT.clientSecret);
   });
@@ -195,11 +197,11 @@ describe('doctor', () => {
       fix?.split(' ').slice(0, 4).join(' '),
     ]);
     expect(found).toEqual([
-      ['pool', 'failed', 'missing is configured and not there', 'az vmss list -g'],
+      ['pool', 'failed', 'missing is configured, but does not exist', 'az vmss list -g'],
       [
         'pool',
         'failed',
-        expect.stringMatching(/^aks-general-\d+-vmss: the autoscale rule cpu-rule of Azure Monitor changes its capacity too$/),
+        expect.stringMatching(/^aks-general-\d+-vmss: the Azure Monitor rule cpu-rule changes its capacity as well$/),
         'az monitor autoscale update',
       ],
       ['config', 'warning', `discovery[1] (team=nobody) selects no scale set of ${spec.nodeResourceGroup}`, 'az vmss update -g'],
@@ -214,7 +216,7 @@ describe('doctor', () => {
     const found = bad(
       await visit(GOOD, { argv: ['--config', file, '--node-group-auto-discovery=label:cluster-autoscaler-enabled=true'] }),
     ).map(({ area, status, message }) => `${area} ${status}: ${message}`);
-    expect(found).toEqual(['config warning: nodeGroupOptions: no node group is named genral; there are general, system']);
+    expect(found).toEqual(['config warning: nodeGroupOptions: node group genral not found; node groups: general, system']);
   });
 
   it("pools: AKS's own autoscaler over an agent pool", async () => {
@@ -233,8 +235,8 @@ describe('doctor', () => {
     const spec = worldOf([aPool({ name: 'general', max: 40 })], { subnetPrefix: '10.224.0.0/27', quota: { cores: 8 } });
     const found = bad(await visit(spec)).map(({ area, status, message }) => `${area} ${status}: ${message}`);
     expect(found).toEqual([
-      'subnet warning: subnet aks-subnet has 25 free addresses, and its pools may ask for 41 more nodes',
-      'quota warning: quota cores in westeurope is at 8 of 8 cores',
+      'subnet warning: subnet aks-subnet has 25 free addresses, but its pools may add 41 more nodes',
+      'quota warning: quota cores in westeurope: 8 of 8 vCPUs used',
     ]);
   });
 
@@ -246,9 +248,9 @@ describe('doctor', () => {
       world = undefined;
       return checks.filter(({ area }) => area === 'subnet').map(({ status, message }) => `${status}: ${message}`);
     };
-    expect(await of(1)).toEqual(['ok: subnet aks-subnet has 249 free addresses; its pools may ask for 11 more nodes']);
+    expect(await of(1)).toEqual(['ok: subnet aks-subnet has 249 free addresses; its pools may add 11 more nodes']);
     expect(await of(31)).toEqual([
-      'warning: subnet aks-subnet has 189 free addresses, and its pools may ask for 11 more nodes, which take 341 addresses with those of their pods',
+      'warning: subnet aks-subnet has 189 free addresses, but its pools may add 11 more nodes, which take 341 addresses including those of their pods',
     ]);
   });
 
@@ -256,13 +258,13 @@ describe('doctor', () => {
     const spec = worldOf([aPool({ name: 'general' }), aPool({ name: 'vms', kind: 'vms-pool', count: 2, max: 5 })]);
     const { checks } = await visit(spec);
     const pools = checks.filter(({ area }) => area === 'pool').map(({ status, message }) => `${status}: ${message}`);
-    expect(pools).toContain('ok: vms/Standard_D4s_v5 is a VirtualMachines pool of Standard_D4s_v5, 0 to 5, now 2');
+    expect(pools).toContain('ok: vms/Standard_D4s_v5 is a VirtualMachines pool of Standard_D4s_v5, 0 to 5 nodes, now 2');
   });
 
   it('sizes that Azure does not sell to the pool, and restrictions of the subscription', async () => {
     const spot = aPool({ name: 'spot', vmSize: 'Standard_B2s', priority: 'Spot' });
     const found = bad(await visit(worldOf([aPool({ name: 'general' }), spot]))).map(({ message }) => message);
-    expect(found).toEqual([expect.stringMatching(/^aks-spot-.*: it cannot grow now: Azure does not offer Standard_B2s as Spot$/)]);
+    expect(found).toEqual([expect.stringMatching(/^aks-spot-.*: increases fail now: Azure does not offer Standard_B2s as Spot$/)]);
   });
 
   it('budgets that can never let a pod go, and no others', async () => {
@@ -276,7 +278,7 @@ describe('doctor', () => {
     }
     await expect
       .poll(async () => bad(await visit()).map(({ message }) => message.split(';')[0]))
-      .toEqual(['the disruption budget default/stuck never lets a pod go (maxUnavailable is 0)']);
+      .toEqual(['the disruption budget default/stuck never allows an eviction (maxUnavailable is 0)']);
   });
 
   it('an API server that is away is one line, and Azure is looked at all the same', async () => {

@@ -1,0 +1,138 @@
+/** Makes all checks in order. A check that cannot be made affects only itself and the checks that depend on it. */
+import { diagnoseAzure, type AzureDiagnosis } from '../../azure/doctor/diagnosis.ts';
+import { findSubscriptionAndRegion } from '../../azure/arm/instance-metadata.ts';
+import type { DiagnosedPools } from '../../azure/doctor/pool-diagnosis.ts';
+import { diagnoseKubernetes } from '../../kubernetes/diagnosis.ts';
+import type { Config } from '../../config/types/config.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { asAutoscalerError } from '../../lib/errors.ts';
+import { createMetrics } from '../../telemetry/metrics.ts';
+import {
+  AGENT_POOL_READ,
+  AGENT_POOL_WRITE,
+  AKS_OPERATIONS_READ,
+  resultReadChecks,
+  identityCheck,
+  linkedCheck,
+  linkedResources,
+  NODE_GROUP_ACTIONS,
+  OPERATIONS_READ,
+  poolChecks,
+  quotaChecks,
+  subscriptionReadCheck,
+  roleChecks,
+  subnetCheck,
+  type RequiredActions,
+} from './azure-checks.ts';
+import { failed, ok, type Check } from './check.ts';
+import { accessChecks, budgetChecks, configChecks } from './cluster-checks.ts';
+
+/** Reads only. @throws AutoscalerError `cancelled`, and nothing else. */
+export async function makeChecks(config: Config, clock: Clock, signal: AbortSignal): Promise<readonly Check[]> {
+  const deps: CheckDeps = { clock, metrics: createMetrics() };
+  const connected = await connectAzure(config, deps, signal);
+  const azure = typeof connected === 'string' ? [failed('identity', connected)] : await checkAzure(connected, signal);
+  return [...azure, ...(await checkCluster(config, deps, signal))];
+}
+
+/** Completes subscription and region from instance metadata and creates the clients. @returns the reason if that fails. */
+async function connectAzure(config: Config, { clock, metrics }: CheckDeps, signal: AbortSignal): Promise<ConnectedAzure | string> {
+  const { metadataEndpoint: endpoint } = config.azure;
+  try {
+    const azure = { ...config.azure, ...(await findSubscriptionAndRegion(config.azure, { endpoint, clock, signal })) };
+    return { config: { ...config, azure }, azure: diagnoseAzure({ options: azure, clock, metrics }) };
+  } catch (thrown) {
+    const error = asAutoscalerError(thrown);
+    if (error.kind === 'cancelled') throw error;
+    return error.message;
+  }
+}
+
+interface ConnectedAzure {
+  readonly config: Config;
+  readonly azure: AzureDiagnosis;
+}
+
+async function checkAzure({ config, azure }: ConnectedAzure, signal: AbortSignal): Promise<readonly Check[]> {
+  const signedIn = await azure.signIn(signal);
+  const identity = identityCheck(signedIn, config.azure, config.kubernetes.namespace);
+  // Every other read would fail with the same error.
+  if ('error' in signedIn) return [identity];
+  const { objectId } = signedIn.value;
+  const [pools, rules] = [await azure.pools(signal), await azure.autoscaleRules(signal)];
+  const roles: Check[] = [];
+  for (const required of requiredActions(config, 'value' in pools ? pools.value : undefined)) {
+    const grants = await azure.grants(required.resourceGroup, signal);
+    roles.push(...roleChecks(grants, required, config.azure, objectId), ...resultReadChecks(grants, required, config.azure, objectId));
+  }
+  const [sizes, quotas] = [await azure.sizes(signal), await azure.quotas(signal)];
+  return [
+    identity,
+    ...roles,
+    ...('value' in pools ? await linkedChecks(azure, pools.value, { config, objectId, signal }) : []),
+    subscriptionReadCheck(sizes, 'Microsoft.Compute/skus/read', config.azure, objectId),
+    subscriptionReadCheck(quotas, 'Microsoft.Compute/locations/usages/read', config.azure, objectId),
+    ...poolChecks(pools, { rules, sizes }, config),
+    ...('value' in pools ? [...(await subnetChecks(azure, pools.value, signal)), ...configChecks(config, pools.value)] : []),
+    ...quotaChecks(quotas, config.azure),
+  ];
+}
+
+function requiredActions({ azure }: Config, pools: DiagnosedPools | undefined): readonly RequiredActions[] {
+  const nodes: RequiredActions = {
+    role: 'aks-autoscaler-nodes',
+    resourceGroup: azure.nodeResourceGroup,
+    actions: NODE_GROUP_ACTIONS,
+    resultReads: [OPERATIONS_READ],
+  };
+  if (azure.clusterResourceGroup === undefined) return [nodes];
+  const throughAks = azure.writePath === 'agentPool' || (pools?.pools.some(({ kind }) => kind === 'VirtualMachines pool') ?? false);
+  const actions = throughAks ? [...AGENT_POOL_READ, ...AGENT_POOL_WRITE] : AGENT_POOL_READ;
+  const resultReads = throughAks ? [AKS_OPERATIONS_READ] : [];
+  return [nodes, { role: 'aks-autoscaler-pools', resourceGroup: azure.clusterResourceGroup, actions, resultReads }];
+}
+
+async function linkedChecks(
+  azure: AzureDiagnosis,
+  { pools }: DiagnosedPools,
+  { config, objectId, signal }: { readonly config: Config; readonly objectId: string; readonly signal: AbortSignal },
+): Promise<readonly Check[]> {
+  const checks: Check[] = [];
+  for (const resource of linkedResources(pools, config.azure.writePath))
+    checks.push(linkedCheck(resource, await azure.grantsOn(resource.armId, signal), objectId));
+  return checks;
+}
+
+async function subnetChecks(azure: AzureDiagnosis, { pools }: DiagnosedPools, signal: AbortSignal): Promise<readonly Check[]> {
+  const ids = new Set(pools.flatMap(({ subnetId }) => subnetId ?? []));
+  const checks: Check[] = [];
+  for (const id of ids) checks.push(subnetCheck(id, await azure.subnet(id, signal), pools));
+  return checks;
+}
+
+interface CheckDeps {
+  readonly clock: Clock;
+  readonly metrics: ReturnType<typeof createMetrics>;
+}
+
+async function checkCluster({ kubernetes }: Config, { clock, metrics }: CheckDeps, signal: AbortSignal): Promise<readonly Check[]> {
+  const fix =
+    kubernetes.kubeconfigPath === undefined ? 'kubectl cluster-info' : `kubectl --kubeconfig ${kubernetes.kubeconfigPath} cluster-info`;
+  try {
+    const cluster = await diagnoseKubernetes(kubernetes, clock, metrics);
+    try {
+      const version = await cluster.version(signal);
+      return [
+        ok('kubernetes', `connected to the API server ${cluster.server}, version ${version}`),
+        ...(await accessChecks(cluster, kubernetes, signal)),
+        ...(await budgetChecks(cluster, signal)),
+      ];
+    } finally {
+      await cluster.close();
+    }
+  } catch (thrown) {
+    const error = asAutoscalerError(thrown);
+    if (error.kind === 'cancelled') throw error;
+    return [failed('kubernetes', `cannot connect to the API server: ${error.message}`, fix)];
+  }
+}
