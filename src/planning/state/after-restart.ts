@@ -5,12 +5,12 @@ import type { ScaleDownPolicy } from '../../domain/policy.ts';
 import { DELETION_CANDIDATE_TAINT, TO_BE_DELETED_TAINT, hasTaint } from '../../domain/taints.ts';
 import { deletionTaintedAtMs } from './deletions.ts';
 
-/** A mark older than this says nothing about what happened since, where the policy does not say. */
+/** An older soft taint says nothing about the time since, if the policy sets no limit. */
 const MAX_SOFT_TAINT_AGE_MS = 3_600_000;
 
 /**
- * After a start the soft taints tell since when nodes are unneeded. Only then: later a mark that was not yet taken off
- * must not bring back a timer that was stopped.
+ * Restores the unneeded timers from the soft taints after a start. Only then: later, a taint that was not yet removed must not restart a
+ * timer that was stopped.
  */
 export function restoreUnneeded(state: LoopState, observation: Observation, { candidateTtlMs = 0 }: ScaleDownPolicy): LoopState {
   if (state.targets !== undefined) return state;
@@ -24,7 +24,9 @@ export function restoreUnneeded(state: LoopState, observation: Observation, { ca
   return { ...state, unneededSince: restored };
 }
 
-/** Since when a node is unneeded by its mark, milliseconds since the epoch; undefined: not marked, or not so that it can be read. */
+/**
+ * Since when a node is unneeded by its soft taint, milliseconds since the epoch. undefined: no such taint, or its value cannot be parsed.
+ */
 export function softTaintedSinceMs(node: Node): number | undefined {
   const mark = node.taints.find((taint) => taint.key === DELETION_CANDIDATE_TAINT);
   return mark !== undefined && /^\d{1,12}$/.test(mark.value) ? Number(mark.value) * 1000 : undefined;
@@ -33,10 +35,10 @@ export function softTaintedSinceMs(node: Node): number | undefined {
 type RemovalWindow = Pick<ScaleDownPolicy, 'maxRemovalsPerWindow' | 'removalWindowMs'>;
 
 /**
- * When the process before this one began removals within the window, as far as it can be known, milliseconds since the epoch,
- * oldest first. Marks tell of nodes that are still there, and machines that are going of others. Of what has gone nothing is
- * left: up to half of what a window allows is taken as spent just now, so that restarts, however many, do not each begin
- * with a whole window, and one restart does not stop removals.
+ * When the previous process started removals within the window, as far as can be known: milliseconds since the epoch, oldest first.
+ * Taints show the nodes that are still there, and instances in deletion show some of the others. Completed removals leave no trace.
+ * Therefore up to half of the window's limit counts as used just now. Repeated restarts then do not each get a whole window, and one
+ * restart does not stop removals.
  */
 export function removalsBeforeRestart(observation: Observation, rules: RemovalWindow): readonly number[] {
   const { nowMs, cluster } = observation;
@@ -46,7 +48,7 @@ export function removalsBeforeRestart(observation: Observation, rules: RemovalWi
   return [...seen, ...assumed].sort((left, right) => left - right);
 }
 
-/** Begun when the mark says so; one that says nothing that can be read, now. */
+/** The time in the taint. A value that cannot be parsed counts as now. */
 function taintedForDeletion({ cluster, nowMs }: Observation, { removalWindowMs }: RemovalWindow): readonly number[] {
   const begun: number[] = [];
   for (const { taints } of cluster.nodes.values()) {
@@ -57,7 +59,7 @@ function taintedForDeletion({ cluster, nowMs }: Observation, { removalWindowMs }
   return begun;
 }
 
-/** Machines that are being deleted and are no node, or no marked one. */
+/** Instances in deletion whose node is gone or has no deletion taint. */
 function countDeletingInstances({ cloud, cluster }: Observation): number {
   const counted = new Set<string>();
   for (const [name, key] of cloud.instanceOfNode) {
@@ -68,14 +70,13 @@ function countDeletingInstances({ cloud, cluster }: Observation): number {
   return instances.filter(({ key, state }) => state === 'deleting' && !counted.has(key)).length;
 }
 
-// What one loop remembers is stamped with the wall clock, as it is compared with the stamps of the cluster. When that clock
-// is set, the memory is moved with it: a rest neither ends early nor lasts for hours, and no node has been unneeded for
-// longer than this process saw.
+// LoopState holds wall clock times, since it is compared with times of the cluster. If that clock is set, all times move with it. A
+// backoff then neither ends early nor lasts for hours, and no node seems unneeded for longer than this process saw.
 
-/** Less is a clock being kept in step, which nothing here is fine enough to notice. */
+/** A smaller shift is normal clock synchronisation, and nothing here is that precise. */
 const MIN_SHIFT_MS = 1_000;
 
-/** Every time of the state, moved by so much; the same state when it is too little to matter. */
+/** Moves every time of the state by `shiftMs`. Returns the same state if the shift is too small to matter. */
 export function afterClockShift(state: LoopState, shiftMs: number): LoopState {
   if (Math.abs(shiftMs) < MIN_SHIFT_MS) return state;
   const moved = (atMs: number): number => atMs + shiftMs;

@@ -6,24 +6,24 @@ import type { BackoffPolicy } from '../../domain/policy.ts';
 import { drawsOn, isStillRelevant } from './stockouts.ts';
 import { defined } from '../../lib/defined.ts';
 
-/** One failed attempt to grow a group. `group` undefined: it is no longer (or not here) known what the group looks like. */
+/** One failed increase of a group. `group` is undefined if the group is no longer in the observation. */
 export interface GroupFailure {
   readonly groupId: NodeGroupId;
   readonly group: NodeGroup | undefined;
   readonly detail: ErrorKind;
   readonly cause: string;
-  /** What was said of it, for people. */
+  /** Azure's message, for people. */
   readonly message: string;
   readonly atMs: number;
 }
 
-/** How long a size is taken to be out of stock at least. Capacity comes back in minutes, a quota is raised by people. */
+/** The shortest time that a stockout lasts. Capacity returns in minutes; people raise a quota. */
 const CAPACITY_STOCKOUT_MS = 300_000;
 const QUOTA_STOCKOUT_MS = 600_000;
-/** What is not on offer comes back by a decision of Azure. */
+/** An offer that a size lacks returns by a decision of Azure. */
 const OFFER_STOCKOUT_MS = 1_800_000;
 
-/** The group rests; what it was asked for is no longer expected; a lack of stock is remembered for its size and zone. */
+/** Backs off the group, drops its in-flight increase, and records a stockout for its size and zone if Azure lacks capacity. */
 export function backOffGroup(state: LoopState, failure: GroupFailure, policy: BackoffPolicy): LoopState {
   const backoff = nextBackoff(state.backoffs.get(failure.groupId), failure, policy);
   const increases = new Map(state.increases);
@@ -37,8 +37,8 @@ export function backOffGroup(state: LoopState, failure: GroupFailure, policy: Ba
 }
 
 /**
- * The Cluster Autoscaler's rule: the first failure rests `initialMs`; one while still resting starts the same time again;
- * one after the rest doubles it up to `maxMs`.
+ * The Cluster Autoscaler's rule. The first failure backs off for `initialMs`. A failure during a backoff restarts the same duration. A
+ * failure after it doubles the duration, up to `maxMs`.
  */
 export function nextBackoff(
   known: Backoff | undefined,
@@ -56,7 +56,7 @@ function nextDuration(known: Backoff | undefined, atMs: number, policy: BackoffP
   return atMs < known.untilMs ? known.durationMs : Math.min(policy.maxMs, known.durationMs * 2);
 }
 
-/** Drops back-offs whose last failure is long past (their length is needed until then) and stockouts that nobody tries any more. */
+/** Drops backoffs whose last failure is long ago (until then their duration is needed) and stockouts that no longer matter. */
 export function forgetOldBackoffs(state: LoopState, nowMs: number, policy: BackoffPolicy): LoopState {
   return {
     ...state,
@@ -70,16 +70,16 @@ export function forgetOldBackoffs(state: LoopState, nowMs: number, policy: Backo
 function stockoutOf(failure: GroupFailure, backoff: Backoff): Stockout | undefined {
   const { detail, group } = failure;
   if (detail.kind !== 'out-of-capacity' && detail.kind !== 'quota') return undefined;
-  // Others may have the size: without this group's disks, networks or neighbours, or the lock on it.
+  // Other groups may get the size: they do not have this group's disks, networks, neighbours or lock.
   if (detail.kind === 'quota' ? detail.local === true : detail.lack === 'constraints') return undefined;
   const scope = scopeOf(detail, group);
-  // An absent size means every size; nobody said that every size is out of stock.
+  // An absent size means every size, and Azure did not say that every size is out of capacity.
   if (scope.vmSize === undefined && scope.quota === undefined) return undefined;
   const leastMs = minimumStockoutMs(detail);
   return { scope, code: failure.cause, sinceMs: failure.atMs, untilMs: failure.atMs + Math.max(leastMs, backoff.durationMs) };
 }
 
-/** A quota that is used up is so for all that draw on it, whatever their size; of a group whose draws are not known only for its size. */
+/** An exhausted quota affects every group that draws on it, whatever its size. If a group's draws are unknown, it affects its size only. */
 function scopeOf(detail: ErrorKind, group: NodeGroup | undefined): StockScope {
   if (detail.kind === 'quota' && detail.name !== undefined && drawsOn(group, detail.name)) return { quota: detail.name };
   return { ...fillScope(detail.kind === 'out-of-capacity' ? detail.scope : {}, group), ...familyOf(detail, group) };
@@ -90,7 +90,7 @@ function minimumStockoutMs(detail: ErrorKind): number {
   return detail.kind === 'out-of-capacity' && detail.lack === 'offer' ? OFFER_STOCKOUT_MS : CAPACITY_STOCKOUT_MS;
 }
 
-/** What is sold out is so for every larger size that is cut from the same hardware. */
+/** If a size is out of capacity, so is every larger size of the same hardware. */
 function familyOf(detail: ErrorKind, group: NodeGroup | undefined): Pick<StockScope, 'family'> {
   if (detail.kind !== 'out-of-capacity' || detail.lack !== undefined) return {};
   const family = detail.scope.family ?? (isSizeOfGroup(detail.scope, group) ? group?.sizeFamily : undefined);
@@ -101,7 +101,7 @@ function isSizeOfGroup({ vmSize }: StockScope, group: NodeGroup | undefined): bo
   return vmSize === undefined || vmSize.toLowerCase() === group?.vmSize.toLowerCase();
 }
 
-/** What the message left out is what the group would have asked for. */
+/** Fills in from the group what the message does not say. */
 function fillScope(scope: StockScope, group: NodeGroup | undefined): StockScope {
   const onlyZone = group?.zones.length === 1 ? group.zones[0] : undefined;
   const vmSize = scope.vmSize ?? group?.vmSize;
@@ -112,7 +112,7 @@ function fillScope(scope: StockScope, group: NodeGroup | undefined): StockScope 
   };
 }
 
-/** A later and weaker signal never shortens what an earlier one said. */
+/** A later, weaker signal never shortens an earlier stockout. */
 function withStockout(known: readonly Stockout[], added: Stockout | undefined): readonly Stockout[] {
   if (added === undefined) return known;
   const same = known.find((entry) => sameScope(entry.scope, added.scope));

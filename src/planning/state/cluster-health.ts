@@ -1,6 +1,6 @@
 /**
- * Whether the cluster, or one group, is well enough to be scaled. Too many unready nodes at once are a fault of something
- * larger, in which neither what pods need nor what nodes do can be believed. Pure.
+ * Whether the cluster, or one group, is healthy enough to be scaled. Many unready nodes at once have a larger cause; then neither the
+ * pending pods nor the nodes' states are reliable. Pure.
  */
 import type { NodeGroupId } from '../../domain/ids.ts';
 import type { LoopState } from '../../domain/loop-state.ts';
@@ -8,23 +8,23 @@ import type { Observation, ClusterView } from '../../domain/observation.ts';
 import type { Policy } from '../../domain/policy.ts';
 import { countNodes, type NodeCounts } from './node-counts.ts';
 
-/** The Cluster Autoscaler's limits: `--ok-total-unready-count` and `--max-total-unready-percentage`. */
+/** The Cluster Autoscaler's defaults of `--ok-total-unready-count` and `--max-total-unready-percentage`. */
 const DEFAULTS = { okUnreadyNodes: 3, maxUnreadyShare: 0.45, scaleUpFromZero: true };
 
-/** Why the whole cluster is left alone. */
+/** Why the whole cluster is frozen. */
 export interface ClusterProblem {
-  /** `sick`: too many nodes are unready. `empty`: no node can take a pod, and the policy says that this is no time to grow. */
+  /** `sick`: too many nodes are unready. `empty`: no node can take a pod, and the policy forbids to scale up from that. */
   readonly kind: 'sick' | 'empty';
   readonly detail: string;
 }
 
-/** Unhealthy only when both limits are passed. Nodes that are starting, stopped or leaving are not unready. */
+/** Unhealthy only if both limits are exceeded. Nodes that are starting, stopped or leaving do not count as unready. */
 export function isHealthy({ unready, registered }: Pick<NodeCounts, 'unready' | 'registered'>, policy: Policy): boolean {
   const { okUnreadyNodes, maxUnreadyShare } = { ...DEFAULTS, ...policy.cluster };
   return unready <= okUnreadyNodes || unready <= maxUnreadyShare * registered;
 }
 
-/** The same of one group, in which machines that lost their node count like nodes that are not ready. */
+/** The same for one group. Instances that lost their node count like unready nodes. */
 export function isGroupHealthy(
   { unready, lost, registered }: Pick<NodeCounts, 'unready' | 'lost' | 'registered'>,
   policy: Policy,
@@ -33,8 +33,8 @@ export function isGroupHealthy(
 }
 
 /**
- * Groups that are not grown for pods, each with why: most of their nodes are no use, and the next would hardly be better. The
- * Cluster Autoscaler's health of a node group, by the limits of the whole cluster.
+ * Groups that are not increased for pods, with the reason: most of their nodes do not work, and the next would hardly be better. This is
+ * the Cluster Autoscaler's health of a node group, with the limits of the whole cluster.
  */
 export function unhealthyGroups(observation: Observation, state: LoopState, policy: Policy): ReadonlyMap<NodeGroupId, string> {
   const unhealthy = new Map<NodeGroupId, string>();
@@ -49,10 +49,10 @@ export function unhealthyGroups(observation: Observation, state: LoopState, poli
   return unhealthy;
 }
 
-/** Why nothing is to be scaled, or undefined. */
+/** Why nothing is scaled in this loop, or undefined. */
 export function clusterProblem(observation: Observation, state: LoopState, policy: Policy): ClusterProblem | undefined {
   const { scaleUpFromZero, okUnreadyNodes } = { ...DEFAULTS, ...policy.cluster };
-  // What nearly every loop sees is not counted out.
+  // The common case skips the full count.
   if (scaleUpFromZero && countNotReady(observation, okUnreadyNodes) <= okUnreadyNodes) return undefined;
   const { total } = countNodes({ observation, state, policy });
   if (!scaleUpFromZero) {
@@ -63,7 +63,7 @@ export function clusterProblem(observation: Observation, state: LoopState, polic
   return { kind: 'sick', detail: `${total.unready} of ${total.registered} nodes are not ready` };
 }
 
-/** Nodes that do not say ready, whatever the reason; stops counting above the limit. */
+/** Nodes that are not ready, for any reason. Stops counting above the limit. */
 function countNotReady({ cluster }: Observation, limit: number): number {
   let count = 0;
   for (const node of cluster.nodes.values()) if (!node.readiness.ready && ++count > limit) break;
@@ -71,8 +71,8 @@ function countNotReady({ cluster }: Observation, limit: number): number {
 }
 
 /**
- * Why the cluster is too little known to decide on, or undefined. A watch that has gone silent, or that we may no longer
- * read, shows pods as pending that run and nodes as missing that joined, however well everything else is known.
+ * Why the view of the cluster is too old to decide on, or undefined. A silent or forbidden watch shows running pods as pending and misses
+ * nodes that joined.
  */
 export function stalenessProblem(cluster: ClusterView, limitMs: number | undefined): string | undefined {
   if (limitMs === undefined || cluster.stalenessMs <= limitMs) return undefined;

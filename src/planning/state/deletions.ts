@@ -6,14 +6,14 @@ import type { Observation } from '../../domain/observation.ts';
 import { TO_BE_DELETED_TAINT, hasTaint } from '../../domain/taints.ts';
 
 /**
- * An accepted deletion shows as `deleting` at once, for as long as it takes. A machine that is still called running after
- * two readings of its list at their longest interval was never deleted: the node gives its mark back and is judged anew.
+ * An accepted deletion shows as `deleting` at once, for as long as it takes. If two reads of the instance list at their longest interval
+ * still show `running`, the deletion was lost. The node then loses its taint and is evaluated again.
  */
 const LOST_DELETION_MS = 600_000;
 
 /**
- * Which nodes are on their way out: entries end when the node has gone, when Azure says that the deletion failed, or when
- * it was lost. A node that carries our taint and whose instance is being deleted belongs here even after a restart.
+ * The nodes that are being removed. An entry ends when the node is gone, when Azure reports that the deletion failed, or when the deletion
+ * was lost. A node with our taint whose instance is being deleted is added, also after a restart.
  */
 export function reduceDeletions(state: LoopState, observation: Observation): LoopState['deleting'] {
   const { cluster, cloud, nowMs } = observation;
@@ -41,26 +41,26 @@ function instanceStates(observation: Observation): ReadonlyMap<InstanceKey, Inst
   return states;
 }
 
-// Whose the deletion marks on nodes are. One that this process wrote, or found when it began, is ours to take off at once
-// when nobody works on the node any more. One that comes up later is somebody else's: another autoscaler, or a person.
+// The owner of each deletion taint. A taint that this process wrote, or found at its start, is ours: it is removed at once if no removal
+// of the node is in progress. A taint that appears later belongs to another autoscaler or to a person.
 
-/** The Cluster Autoscaler's figure: who marked a node and works on it has deleted its machine by then. */
+/** The Cluster Autoscaler's figure: the owner of the taint has deleted the instance by then. */
 export const FOREIGN_TAINT_TRUSTED_MS = 300_000;
 
-/** When the mark says that it was written, milliseconds since the epoch; undefined: there is none, or it does not say. */
+/** When the deletion taint was written, milliseconds since the epoch. undefined: no taint, or its value cannot be parsed. */
 export function deletionTaintedAtMs(taints: Node['taints']): number | undefined {
   const mark = taints.find(({ key }) => key === TO_BE_DELETED_TAINT);
   return mark !== undefined && /^\d{1,12}$/.test(mark.value) ? Number(mark.value) * 1000 : undefined;
 }
 
-/** Keeps what is known of each mark, and tells new ones apart. Call it before the targets of the observation are taken in. */
+/** Keeps what is known of each taint and decides the owner of new ones. Call it before the observation's targets are stored. */
 export function trackDeletionTaints(state: LoopState, { cluster, nowMs }: Observation): LoopState['marks'] {
   const isFirstLook = state.targets === undefined;
   const marks = new Map<NodeName, SeenDeletionTaint>();
   for (const [name, { taints }] of cluster.nodes) {
     const known = state.marks?.get(name);
     const isMarked = hasTaint(taints, TO_BE_DELETED_TAINT);
-    // Our own may be written any moment, and the watch may be behind.
+    // Our own taint may be written at any moment, and the watch may lag.
     if (known !== undefined && (isMarked || (known.ours && nowMs - known.sinceMs < FOREIGN_TAINT_TRUSTED_MS))) marks.set(name, known);
     else if (isMarked)
       marks.set(name, { sinceMs: Math.min(nowMs, deletionTaintedAtMs(taints) ?? nowMs), ours: isFirstLook || state.deleting.has(name) });
@@ -68,13 +68,13 @@ export function trackDeletionTaints(state: LoopState, { cluster, nowMs }: Observ
   return marks.size === 0 ? undefined : marks;
 }
 
-/** Somebody else marked the node lately and may be at work on it. */
+/** Whether another writer tainted the node recently and may be removing it. */
 export function isForeignDeletionTaint(name: NodeName, { marks }: Pick<LoopState, 'marks'>, nowMs: number): boolean {
   const mark = marks?.get(name);
   return mark !== undefined && !mark.ours && nowMs - mark.sinceMs < FOREIGN_TAINT_TRUSTED_MS;
 }
 
-/** Nodes that somebody else marked since the state before. */
+/** Nodes that another writer tainted since the previous state. */
 export function newForeignDeletionTaints(before: Pick<LoopState, 'marks'>, after: Pick<LoopState, 'marks'>): readonly NodeName[] {
   return [...(after.marks ?? [])].flatMap(([name, { ours }]) => (ours || before.marks?.has(name) === true ? [] : [name])).sort();
 }

@@ -7,8 +7,8 @@ import { backOffGroup } from './backoff.ts';
 import { awaitedSinceMs, maxProvisionMsOf, mayJoin } from './unregistered.ts';
 
 /**
- * Brings the increases in flight up to date: nodes that joined are no longer awaited, failed instances never come, what
- * took too long has failed, and what somebody else asked for (or we, before a restart) is awaited too.
+ * Updates the in-flight increases. Nodes that joined are no longer expected, failed instances never join, and an overdue increase has
+ * failed. Increases by other writers, or by us before a restart, are added.
  */
 export function trackIncreases(
   state: LoopState,
@@ -18,7 +18,7 @@ export function trackIncreases(
   const registered = registeredByGroup(observation);
   const joined = new Set(observation.cloud.instanceOfNode.values());
   const tracked = observation.cloud.groups.reduce((next, group) => {
-    // A node whose machine reports a failure did come: it is counted as the node it is.
+    // A node whose instance reports a failure did join: it counts as the node it is.
     const absent = (group.instances ?? []).filter(({ key }) => !joined.has(key));
     const failed = absent.filter(({ state: is }) => is === 'failed');
     const joining = absent.filter(mayJoin);
@@ -39,11 +39,11 @@ export function trackIncreases(
 interface GroupUpdate {
   readonly group: NodeGroup;
   readonly registered: number;
-  /** Machines that failed and never became nodes. */
+  /** Instances that failed and never became nodes. */
   readonly failed: readonly Instance[];
-  /** What was awaited before this observation told of failures. */
+  /** The in-flight increase before this observation reported failures. */
   readonly before: InFlightIncrease | undefined;
-  /** Machines that may still become nodes. */
+  /** Instances that may still become nodes. */
   readonly joining: readonly Instance[];
   readonly nowMs: number;
 }
@@ -61,7 +61,7 @@ function trackGroup(state: LoopState, seen: GroupUpdate, policy: Policy): LoopSt
     group: group.id,
     nodes: Math.min(missing, (known?.nodes ?? 0) + rise),
     requestedAtMs,
-    // Whoever asks for more gives all of them their time anew.
+    // A further increase restarts the time limit for all of them.
     expectedByMs: known === undefined ? requestedAtMs + maxProvisionMs : rise > 0 ? nowMs + maxProvisionMs : known.expectedByMs,
   };
   const next = {
@@ -72,22 +72,22 @@ function trackGroup(state: LoopState, seen: GroupUpdate, policy: Policy): LoopSt
   return failOverdue(failOnFailedInstance(next, { seen, known }, policy), seen, policy);
 }
 
-/** Of an order whose failure was just told: the machines that Azure shows are on their way all the same. */
+/** The rest of an increase that just failed: instances that Azure shows are still expected. */
 function stillJoining({ before, joining }: GroupUpdate): InFlightIncrease | undefined {
   const nodes = Math.min(before?.nodes ?? 0, joining.length);
   return before === undefined || nodes === 0 ? undefined : { ...before, nodes };
 }
 
-/** When the last of the machines that are awaited when a process begins was asked for, as far as their births tell. */
+/** When the newest expected instance was requested, by the creation times. Used when a process starts. */
 function newestCreationMs({ joining, nowMs }: GroupUpdate, maxProvisionMs: number): number {
   const births = joining.map((instance) => awaitedSinceMs(instance, nowMs, maxProvisionMs));
   return births.length === 0 ? nowMs : Math.max(...births);
 }
 
-/** What was asked for since the last look and not by us: all of it after a restart. */
+/** The part of the target that this process did not request: all of it after a restart. */
 function unexplainedIncrease(state: LoopState, { group, nowMs }: GroupUpdate, target: number): number {
   const backoff = state.backoffs.get(group.id);
-  // While the group rests, a target that comes back after a failure is no promise of nodes.
+  // During a backoff, a target that rises again after a failure does not mean new nodes.
   if (backoff !== undefined && backoff.untilMs > nowMs) return 0;
   return Math.max(0, target - (state.targets?.get(group.id) ?? 0));
 }
@@ -99,7 +99,7 @@ function withIncrease(increases: LoopState['increases'], entry: InFlightIncrease
   return next;
 }
 
-/** Instances that failed to be created fail the increase they belong to, once: the next loops still see them. */
+/** A failed instance fails its increase once, although later loops still see the instance. */
 function failOnFailedInstance(
   state: LoopState,
   { seen, known }: { readonly seen: GroupUpdate; readonly known: InFlightIncrease | undefined },
@@ -112,7 +112,7 @@ function failOnFailedInstance(
   const { group, nowMs } = seen;
   const { detail, code: cause, message } = first.error;
   const failed = backOffGroup(state, { groupId: group.id, group, detail, cause, message, atMs: nowMs }, policy.backoff);
-  // The others of the order are machines that Azure shows: they are still on their way, and may still be late.
+  // Azure still shows the other instances of the increase: they are expected, and may be late.
   const coming = state.increases.get(group.id);
   return coming === undefined || coming.nodes > seen.joining.length
     ? failed
@@ -128,7 +128,7 @@ function failOverdue(state: LoopState, seen: GroupUpdate, policy: Policy): LoopS
   return backOffGroup(state, { groupId: group.id, group, detail, cause: 'timeout', message, atMs: nowMs }, policy.backoff);
 }
 
-/** Nodes that count towards the target: an instance on its way out has left it already. */
+/** Nodes that count towards the target. An instance in deletion no longer counts. */
 function registeredByGroup(observation: Observation): ReadonlyMap<NodeGroupId, number> {
   const leaving = new Set(
     observation.cloud.groups.flatMap((group) =>

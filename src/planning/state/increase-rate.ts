@@ -1,6 +1,6 @@
 /**
- * How fast one group may grow: so many nodes within any minute. A group of use only as a whole is not held by it, since a
- * part of it is of no use. After a restart the minute begins anew.
+ * How many nodes one group may request per minute. An atomic group has no such limit, since a part of it is of no use. A restart starts a
+ * new minute.
  */
 import type { NodeGroupId } from '../../domain/ids.ts';
 import type { LoopState } from '../../domain/loop-state.ts';
@@ -12,7 +12,7 @@ const MINUTE_MS = 60_000;
 
 type RecentIncreases = LoopState['asked'];
 
-/** Remembers nodes that were just asked for. */
+/** Records nodes that were just requested. */
 export function addRecentIncrease(
   asked: RecentIncreases,
   group: NodeGroupId,
@@ -22,7 +22,7 @@ export function addRecentIncrease(
   return new Map([...(asked ?? []), [group, [...(asked?.get(group) ?? []), request]]]);
 }
 
-/** Forgets what is older than the minute. */
+/** Drops requests that are older than a minute. */
 export function recentIncreases(asked: RecentIncreases, nowMs: number): RecentIncreases {
   if (asked === undefined) return undefined;
   const left = [...asked].map(([group, requests]) => [group, requests.filter(({ atMs }) => isRecent(atMs, nowMs))] as const);
@@ -32,7 +32,7 @@ export function recentIncreases(asked: RecentIncreases, nowMs: number): RecentIn
 export interface IncreaseCeiling {
   /** The size up to which the group may grow now. */
   readonly ceiling: number;
-  /** Why not further. undefined: nothing but its maximum. */
+  /** Why the ceiling is below the maximum size. undefined: it is not. */
   readonly reason: SkipReason | undefined;
 }
 
@@ -51,7 +51,7 @@ export function rateCeiling(
   return { ceiling, reason: { kind: 'ramp', perMinute: most, untilMs } };
 }
 
-/** A clock that was set back must not hold a group for ever. */
+/** If the clock was set back, the limit must not hold for ever. */
 function isRecent(atMs: number, nowMs: number): boolean {
   return Math.abs(nowMs - atMs) < MINUTE_MS;
 }

@@ -1,6 +1,6 @@
 /**
- * What one loop remembers for the next, and how it changes. Each reducer takes a state and returns the next one; nothing
- * is edited. Must not know: how anything is observed or carried out.
+ * What one loop remembers for the next, and how it changes. Each reducer takes a state and returns the next one; no value is edited. Must
+ * not know how the world is observed or changed.
  */
 import { reactionTo } from '../../lib/errors.ts';
 import type { NodeGroupId, NodeName } from '../../domain/ids.ts';
@@ -21,10 +21,10 @@ import { restoreUnneeded } from './after-restart.ts';
 import { trackUnregistered } from './unregistered.ts';
 import { defined } from '../../lib/defined.ts';
 
-/** How long before the start the "last" times lie, so that a fresh start is not a cooldown. */
+/** At a start the "last" times lie this long ago, so that a start is not a cooldown. */
 const LONG_AGO_MS = 3_600_000;
 
-/** The state of a process that has seen nothing yet. */
+/** The state of a new process. */
 export function emptyLoopState(nowMs: number): LoopState {
   const longAgo = nowMs - LONG_AGO_MS;
   return {
@@ -41,10 +41,7 @@ export function emptyLoopState(nowMs: number): LoopState {
   };
 }
 
-/**
- * The first reducer of a loop: what the cloud told us since, what has registered, what has expired. Call it once per
- * observation, before planning.
- */
+/** The first reducer of a loop: takes in cloud events, joined nodes and expired entries. Call it once per observation, before planning. */
 export function reduceObservation(state: LoopState, observation: Observation, policy: Policy): LoopState {
   const { nowMs } = observation;
   const afterEvents = failuresOf(observation).reduce((next, failure) => backOffGroup(next, failure, policy.backoff), state);
@@ -66,7 +63,7 @@ export function reduceObservation(state: LoopState, observation: Observation, po
   };
 }
 
-/** Groups whose increase came whole. */
+/** Groups with an increase that succeeded completely. */
 function groupsWithSuccess({ cloud }: Observation): readonly NodeGroup[] {
   const came = new Set(cloud.events.flatMap((event) => (event.kind === 'increase-succeeded' ? [event.group] : [])));
   return came.size === 0 ? [] : cloud.groups.filter(({ id }) => came.has(id));
@@ -76,7 +73,7 @@ function failuresOf(observation: Observation): readonly GroupFailure[] {
   return observation.cloud.events.flatMap((event) => {
     if (event.kind !== 'increase-failed') return [];
     const { detail, code, message } = event.error;
-    // Somebody else's write is not the group's fault, and neither is our own stopping.
+    // Another writer's change is not the group's fault, and neither is our own shutdown.
     if (detail.kind === 'conflict' || detail.kind === 'cancelled') return [];
     const group = observation.cloud.groups.find((candidate) => candidate.id === event.group);
     return [{ groupId: event.group, group, detail, cause: code, message, atMs: event.atMs }];
@@ -84,8 +81,8 @@ function failuresOf(observation: Observation): readonly GroupFailure[] {
 }
 
 /**
- * Takes in what became of one capacity write. Conflicts and refusals change nothing: the plan is made again. `group`
- * tells the size, zone and priority of a stock-out where the error does not.
+ * Takes in the outcome of one capacity write. Conflicts and refusals change nothing: the plan is made again. `group` supplies size, zone
+ * and priority of a stockout if the error does not.
  */
 export function reduceIncrease(
   state: LoopState,
@@ -103,7 +100,7 @@ export function reduceIncrease(
       { groupId: outcome.group, group: result.group, detail, cause, message, atMs: nowMs },
       policy.backoff,
     );
-    // Nothing came of this order; what was asked for before it is on its way all the same.
+    // This increase failed; earlier ones are still in flight.
     return { ...failed, increases: state.increases };
   }
   const known = state.increases.get(increase.group);
@@ -123,7 +120,7 @@ export function reduceIncrease(
   };
 }
 
-/** Keeps the timers of the nodes that are still unneeded, and remembers which nodes need no second look for a while. */
+/** Keeps the timers of nodes that are still unneeded, and remembers which nodes need no new check for a while. */
 export function reduceScaleDownPlan(state: LoopState, plan: ScaleDownPlan, observation: Observation, _policy: Policy): LoopState {
   const remembered = plan.kept.flatMap((kept) => rememberUnremovable(kept, observation.nowMs));
   return { ...state, unneededSince: plan.unneeded, unremovable: new Map([...state.unremovable, ...remembered]) };
@@ -131,7 +128,7 @@ export function reduceScaleDownPlan(state: LoopState, plan: ScaleDownPlan, obser
 
 type Remembered = readonly [NodeName, RememberedUnremovable];
 
-/** Verdicts that took a simulation, or a walk over the pods, to reach. The rest is cheap and looked at in every loop. */
+/** Reasons that took a simulation, or a walk over the pods, to find. The others are cheap and checked in every loop. */
 const COSTLY_REASONS: ReadonlySet<UnremovableReason> = new Set(['BlockedByPod', 'NoPlaceToMovePods']);
 
 function rememberUnremovable(kept: UnremovableNode, nowMs: number): readonly Remembered[] {
@@ -140,7 +137,7 @@ function rememberUnremovable(kept: UnremovableNode, nowMs: number): readonly Rem
   return [[kept.node, { reason, untilMs, ...defined({ blocker }) }]];
 }
 
-/** Takes in what became of removals in the background since the last call. */
+/** Takes in the outcomes of background removals since the last call. */
 export function reduceRemovals(state: LoopState, outcomes: readonly RemovalOutcome[], nowMs: number): LoopState {
   return outcomes.reduce((next, outcome) => reduceRemoval(next, outcome, nowMs), state);
 }
@@ -160,7 +157,7 @@ function reduceRemoval(state: LoopState, outcome: RemovalOutcome, nowMs: number)
       };
     }
     case 'deleted':
-      // The entry stays until the node has gone from the cluster: until then it must not be looked at again.
+      // The entry stays until the node has gone from the cluster: until then the node must not be a candidate again.
       return {
         ...state,
         lastScaleDownMs: Math.max(state.lastScaleDownMs, outcome.atMs),
@@ -174,8 +171,8 @@ function reduceRemoval(state: LoopState, outcome: RemovalOutcome, nowMs: number)
 }
 
 function reduceUndone(state: LoopState, outcome: Extract<RemovalOutcome, { kind: 'undone' }>, nowMs: number): LoopState {
-  // As in the Cluster Autoscaler: what a drain meets on one node rests that node, and only what would meet the next node, too
-  // (a write that fails) rests them all.
+  // As in the Cluster Autoscaler: a failed drain delays that node only. A failed write would affect the next node, too, so it starts the
+  // cooldown of all.
   const isFailure = outcome.step === 'taint' || outcome.step === 'delete';
   const reason: UnremovableReason = outcome.step === 'evict' || outcome.step === 'wait' ? 'BlockedByPod' : 'UnexpectedError';
   const rests = outcome.retryAtMs > nowMs;
@@ -193,7 +190,7 @@ function withFailureTime(state: LoopState, { group, atMs }: { readonly group: No
   return { lastScaleDownFailureMs, groupTimes: withTimes(state, group, { scaleDownFailureMs: atMs }) };
 }
 
-/** Outcomes of one group come in order of time. */
+/** Outcomes of one group arrive in order of time. */
 function withTimes(state: LoopState, group: NodeGroupId, times: GroupTimes): ReadonlyMap<NodeGroupId, GroupTimes> {
   return new Map([...(state.groupTimes ?? []), [group, { ...state.groupTimes?.get(group), ...times }]]);
 }

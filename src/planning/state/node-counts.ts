@@ -1,4 +1,4 @@
-/** Nodes by state, in the words of the Cluster Autoscaler; what decisions, the status and the metrics go by. Pure. */
+/** Nodes by state, with the Cluster Autoscaler's names. Decisions, the status and the metrics use these counts. Pure. */
 import { nodeGroupId, type InstanceKey, type NodeGroupId } from '../../domain/ids.ts';
 import type { LoopState } from '../../domain/loop-state.ts';
 import type { NodeGroup } from '../../domain/node-group.ts';
@@ -12,27 +12,27 @@ import { maxProvisionMsOf } from './unregistered.ts';
 /** The Cluster Autoscaler's `--max-node-startup-time`. */
 const STARTUP_MS = 900_000;
 
-/** A machine that is seen so long before it is first found to be no node was one in between. */
+/** If an instance was seen this long before it first lacked a node, it had a node in between. */
 const WAS_NODE_MS = 60_000;
 
-/** The five of `registered` exclude each other. */
+/** The five states of registered nodes exclude each other. */
 export interface NodeCounts {
   readonly registered: number;
   readonly ready: number;
   readonly unready: number;
-  /** Of the unready: those that only lack a device that they promise. */
+  /** Unready nodes that only lack a device that their labels promise. */
   readonly resourceUnready: number;
-  /** Not ready, and young enough that this is no fault. */
+  /** Not ready, and young enough that this is normal. */
   readonly notStarted: number;
-  /** Registered, and its machine is deallocated. */
+  /** Registered, and the instance is deallocated. */
   readonly suspended: number;
-  /** On the way out, or without a machine although the node object is still there. */
+  /** Being removed, or the node object exists without an instance. */
   readonly beingDeleted: number;
-  /** Machines that exist or come and are no nodes yet. */
+  /** Instances that exist or are being created and have no node yet. */
   readonly unregistered: number;
-  /** Of those: machines that were nodes, as far as this process saw. */
+  /** Unregistered instances that had a node before, as far as this process saw. */
   readonly lost: number;
-  /** Machines that are no nodes for longer than a node may take to join. */
+  /** Instances without a node for longer than a node may take to join. */
   readonly longUnregistered: number;
 }
 
@@ -50,7 +50,7 @@ export interface CountInput {
 type Tally = { -readonly [Key in keyof NodeCounts]: NodeCounts[Key] };
 type NodeKind = 'ready' | 'unready' | 'notStarted' | 'suspended' | 'beingDeleted';
 
-/** Every node of the cluster counts in the total, of our groups or not. */
+/** Every node of the cluster counts in the total, whether its group is managed or not. */
 export function countNodes(input: CountInput): CountedNodes {
   const { observation } = input;
   const total = emptyTally();
@@ -77,7 +77,7 @@ export function countNodes(input: CountInput): CountedNodes {
   return { total, byGroup };
 }
 
-/** What the nodes are judged by, indexed once. */
+/** Indexes for the classification of nodes, built once per count. */
 interface Lookup {
   readonly groups: ReadonlyMap<NodeGroupId, NodeGroup>;
   readonly deallocated: ReadonlySet<InstanceKey>;
@@ -90,7 +90,7 @@ function lookupOf({ cloud }: Observation): Lookup {
   return { groups: new Map(cloud.groups.map((group) => [group.id, group])), deallocated: new Set(deallocated) };
 }
 
-/** In the order of the Cluster Autoscaler: what is gone is not unready, whatever its kubelet last said. */
+/** In the Cluster Autoscaler's order: a node without an instance is not unready, whatever its kubelet last reported. */
 function kindOf(node: Node, { observation, state, policy }: CountInput, { groups, deallocated }: Lookup): NodeKind {
   const { cloud, nowMs } = observation;
   const group = groups.get(cloud.groupOfNode.get(node.name) ?? nodeGroupId(''));
@@ -99,18 +99,18 @@ function kindOf(node: Node, { observation, state, policy }: CountInput, { groups
   if (instance === undefined && hasLostInstance(node, group)) return 'beingDeleted';
   if (node.suspended === true) return 'suspended';
   if (node.readiness.ready) return 'ready';
-  // Azure said that it takes the machine and has begun to: a wave over a Spot pool is no sickness of the cluster.
+  // Azure announced that it takes the instance back: a wave of evictions over a Spot pool is not an unhealthy cluster.
   if (isPreempted(node, nowMs)) return 'beingDeleted';
   if (instance !== undefined && deallocated.has(instance)) return 'suspended';
   return isStarting(node, group, { policy, nowMs }) ? 'notStarted' : 'unready';
 }
 
-/** A complete list that began after the node had joined does not show its machine; asked of a node that is known to no machine. */
+/** Whether a complete instance list, begun after the node joined, lacks its instance. Call it for nodes without a known instance. */
 export function hasLostInstance(node: Node, group: NodeGroup | undefined): boolean {
   return group?.instances !== undefined && group.instancesObservedAtMs !== undefined && node.createdAtMs < group.instancesObservedAtMs;
 }
 
-/** Not ready, and so young that this is no fault. Asked of a node that is not ready. */
+/** Whether a node that is not ready is young enough that this is normal. Call it for nodes that are not ready. */
 export function isStarting(
   node: Pick<Node, 'createdAtMs'>,
   group: NodeGroup | undefined,
@@ -119,12 +119,12 @@ export function isStarting(
   return nowMs - node.createdAtMs < startupMsOf(group, policy);
 }
 
-/** For how long a new node of the group that is not ready counts as starting, milliseconds. */
+/** How long a new node of the group that is not ready counts as starting, milliseconds. */
 export function startupMsOf(group: NodeGroup | undefined, policy: Policy): number {
   return group?.options.maxStartupMs ?? policy.cluster?.maxStartupMs ?? STARTUP_MS;
 }
 
-/** Machines that are leaving, failed or stopped are not on their way to become nodes. */
+/** Instances that are being deleted, failed or stopped never become nodes. */
 function countUnregistered(group: NodeGroup, tally: Tally, input: CountInput & { readonly known: ReadonlySet<InstanceKey> }): void {
   const { known, state, observation, policy } = input;
   const oldestMs = observation.nowMs - maxProvisionMsOf(group, policy);
@@ -155,12 +155,12 @@ function emptyTally(): Tally {
   };
 }
 
-/** Azure may still change its mind, and lists may lag: so long after it came to be of no use an evicted machine is left alone. */
+/** Azure may reverse an eviction, and lists may lag: an evicted instance is frozen for this long after it stopped working. */
 const EVICTED_UNREADY_MS = 60_000;
 
 /**
- * How long a node that is not ready is kept, milliseconds. A machine that Azure said it would take back and then deallocated
- * is no node that may recover: nobody starts it again, and it holds a place of its group.
+ * How long an unready node is kept, milliseconds. An instance that Azure evicted and deallocated does not recover: it is not restarted,
+ * and it occupies a place of its group.
  */
 export function unreadyForMsOf(
   node: Pick<Node, 'name' | 'preemption'>,
@@ -175,16 +175,20 @@ export function unreadyForMsOf(
   return instance?.state === 'deallocated' ? Math.min(EVICTED_UNREADY_MS, usualMs) : usualMs;
 }
 
-// Nodes that have not been ready for longer than an unready node is kept. A minimum is meant of nodes that work: in a group
-// at its minimum they are replaced first and removed then, and ready nodes do not go in their stead.
+// Nodes that are unready for longer than an unready node is kept. The minimum size means working nodes: a group at its minimum first
+// replaces such nodes and then removes them, and no ready node is removed in their place.
 
-/** How many by group; nodes on their way out and those that scale-down may not touch are left out, as are those still starting and groups without any. */
+/**
+ * The number of broken nodes by group. Nodes being removed, starting, or protected from scale-down do not count. Groups without broken
+ * nodes are absent.
+ */
 export function brokenNodes(observation: Observation, state: LoopState, policy: Policy): ReadonlyMap<NodeGroupId, number> {
   const { cluster, cloud, nowMs } = observation;
   const broken = new Map<NodeGroupId, number>();
   if (!policy.scaleDown.enabled || policy.scaleDown.unreadyEnabled === false) return broken;
   for (const [name, node] of cluster.nodes) {
-    // Our own timer: conditions and taints do not say reliably since when a node is of no use. It runs only for nodes that could go.
+    // Our own timer, since conditions and taints do not show reliably when a node stopped working. It runs only for nodes that could be
+    // removed.
     const sinceMs = state.unneededSince.get(name);
     if (sinceMs === undefined || node.readiness.ready || node.scaleDownDisabled) continue;
     if (node.deletionAtMs !== undefined || state.deleting.has(name) || hasTaint(node.taints, TO_BE_DELETED_TAINT)) continue;

@@ -1,10 +1,10 @@
-/** Room on nodes that is taken by pods that are not there yet: what a scale-up plan found, as a scale-down plan sees it. Pure. */
+/** Room on nodes for pods that are not bound yet: found by a scale-up plan, respected by the scale-down plan. Pure. */
 import type { NodeName } from '../../domain/ids.ts';
 import type { Observation } from '../../domain/observation.ts';
 import type { ReservedRoom, ScaleUpPlan } from '../../domain/plan.ts';
 import type { Pod } from '../../domain/pod.ts';
 
-/** The observation with those pods on their nodes, and waiting no longer. Itself when there are none. */
+/** The observation with those pods on their nodes instead of pending. Returns the observation itself if there are none. */
 export function withReservedPods(observation: Observation, held: readonly ReservedRoom[]): Observation {
   if (held.length === 0) return observation;
   const podsByNode = new Map<NodeName, readonly Pod[]>(observation.cluster.podsByNode);
@@ -14,7 +14,7 @@ export function withReservedPods(observation: Observation, held: readonly Reserv
   return { ...observation, cluster: { ...observation.cluster, podsByNode, pendingPods } };
 }
 
-/** Pods that wait, and nodes that they fit on: kube-scheduler is about to put them there, and their nodes are no longer empty. */
+/** Pending pods with a node that they fit on. kube-scheduler is about to bind them, so their nodes are no longer empty. */
 export function arrivingPods({ verdicts }: Pick<ScaleUpPlan, 'verdicts'>): readonly ReservedRoom[] {
   return [...verdicts].flatMap(([pod, verdict]) => {
     const waits = verdict.kind === 'fits-present-node' && pod.nodeName === undefined && pod.injected !== true && !isReservation(pod);
@@ -22,7 +22,7 @@ export function arrivingPods({ verdicts }: Pick<ScaleUpPlan, 'verdicts'>): reado
   });
 }
 
-/** Whether the pod is no pod but a claim on room: nothing that a drain has to do with. */
+/** Whether the pod stands for reserved room only. A drain ignores such pods. */
 export function isReservation({ holds }: Pod): boolean {
   return holds !== undefined;
 }

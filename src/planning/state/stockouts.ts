@@ -1,7 +1,7 @@
 /**
- * Lacks of stock that Azure told of: whom they concern, and how they are tried out again. While one lasts nobody asks for what
- * it is about. When its time is over it is half open: a group that it concerns asks for one node, and for more only once that
- * one came. What nobody tried within a quarter of an hour is forgotten.
+ * Lack of capacity that Azure reported: which groups it affects, and how it is probed. While a stockout lasts, affected groups do not
+ * grow. Then it is half-open: an affected group requests one node, and more only after that node came. After 15 minutes without a probe it
+ * is forgotten.
  */
 import type { LoopState, Stockout } from '../../domain/loop-state.ts';
 import { isWhole, type NodeGroup } from '../../domain/node-group.ts';
@@ -9,22 +9,24 @@ import type { IncreaseCeiling } from './increase-rate.ts';
 import { zonePart } from '../../domain/node-template.ts';
 
 const HALF_OPEN_MS = 15 * 60_000;
-/** Larger sizes are closed on suspicion only: however often the smaller one is refused again, they are tried after this. */
+/** Larger sizes are only suspected to be out of capacity: they are probed after this time, even if the smaller size is refused again. */
 const SUSPECT_MS = 5 * 60_000;
 
 type StockoutSubject = Pick<NodeGroup, 'vmSize' | 'priority' | 'sizeFamily' | 'zones' | 'template'>;
 
-/** Whether nodes of the group may not be asked for, at least in the zone of the lack if it has one. */
+/** Whether the group cannot grow, at least in the stockout's zone if it has one. */
 export function isClosedFor(lack: Stockout, group: StockoutSubject, nowMs: number): boolean {
   return isAffected(lack, group) && nowMs < closedUntilMs(lack, group);
 }
 
-/** Still of use to a plan: lasting, or half open. */
+/** Whether a plan still needs the stockout: it lasts, or it is half-open. */
 export function isStillRelevant({ untilMs }: Pick<Stockout, 'untilMs'>, nowMs: number): boolean {
   return untilMs + HALF_OPEN_MS > nowMs;
 }
 
-/** How far a group may grow that is to find out whether a lack is over. A group of use only as a whole cannot ask for a part. */
+/**
+ * The size up to which a group may grow while it probes a half-open stockout. An atomic group cannot request a part, so it has no limit.
+ */
 export function probeCeiling(group: NodeGroup, state: Pick<LoopState, 'stockouts' | 'increases'>, nowMs: number): IncreaseCeiling {
   const free: IncreaseCeiling = { ceiling: group.maxSize, reason: undefined };
   if (isWhole(group) || !group.target.known) return free;
@@ -34,7 +36,7 @@ export function probeCeiling(group: NodeGroup, state: Pick<LoopState, 'stockouts
   return ceiling >= group.maxSize ? free : { ceiling, reason: { kind: 'probing', code: open.code } };
 }
 
-/** A node that a half-open lack is about came: it is over, or, when the node was of a larger size, over for those. */
+/** Removes half-open stockouts that a new node disproved. A node of a larger size disproves the stockout for larger sizes only. */
 export function withoutDisproved(stockouts: readonly Stockout[], came: readonly StockoutSubject[], nowMs: number): readonly Stockout[] {
   if (came.length === 0) return stockouts;
   return stockouts.flatMap((lack) => {
@@ -45,7 +47,7 @@ export function withoutDisproved(stockouts: readonly Stockout[], came: readonly 
   });
 }
 
-/** Whether a node of the group takes of a quota, by its folded name. */
+/** Whether a node of the group counts against a quota, by the quota's folded name. */
 export function drawsOn(group: Pick<NodeGroup, 'template'> | undefined, quota: string): boolean {
   return group?.template?.draws?.some((draw) => draw.quota === quota) === true;
 }
@@ -55,7 +57,7 @@ function isAffected(lack: Stockout, group: StockoutSubject): boolean {
   if (quota !== undefined) return drawsOn(group, quota);
   if (priority !== undefined && priority !== group.priority) return false;
   if (isSameSize(lack, group)) return true;
-  // Where a size is sold out, larger ones of the same hardware probably are too.
+  // If a size is out of capacity, larger sizes of the same hardware probably are, too.
   return family !== undefined && group.sizeFamily?.name === family.name && group.sizeFamily.vcpus >= family.vcpus;
 }
 
@@ -67,7 +69,7 @@ function closedUntilMs(lack: Stockout, group: StockoutSubject): number {
   return isSameSize(lack, group) ? lack.untilMs : Math.min(lack.untilMs, lack.sinceMs + SUSPECT_MS);
 }
 
-/** Only a lack that would concern every node of the group: one that has other zones goes on there. */
+/** Only if the stockout affects every zone of the group: else the group grows in its other zones. */
 function isHalfOpenFor(lack: Stockout, group: StockoutSubject, nowMs: number): boolean {
   if (!isAffected(lack, group) || nowMs < closedUntilMs(lack, group) || !isStillRelevant(lack, nowMs)) return false;
   const { zone } = lack.scope;

@@ -1,4 +1,4 @@
-/** Devices that a driver is about to publish on a new node, and what to think of a group whose drivers do not. */
+/** Devices that a driver has not published yet on a new node, and groups whose drivers do not publish any. */
 import type { DevicePool } from '../../domain/devices.ts';
 import type { NodeGroup } from '../../domain/node-group.ts';
 import type { Node } from '../../domain/node.ts';
@@ -8,8 +8,8 @@ import { isStarting } from './node-counts.ts';
 import type { NodeTemplate } from '../../domain/node-template.ts';
 
 /**
- * Drivers publish their devices some time after the node turned ready: until each has as many complete pools as on the nodes
- * before, the node is still to come. Upstream's measure.
+ * Whether a ready node is still upcoming because its devices are missing. Drivers publish some time after the node is ready; the node is
+ * complete once each driver has as many complete pools as on earlier nodes. The Cluster Autoscaler's measure.
  */
 export function awaitsDevices({ devices }: Pick<Node, 'devices'>, { template }: Pick<NodeGroup, 'template'>): boolean {
   if (template?.devicePools === undefined) return false;
@@ -24,8 +24,8 @@ function poolsByDriver(pools: readonly DevicePool[]): ReadonlyMap<string, number
 }
 
 /**
- * The template, without its devices when the newest node of the group has had its time and has not got them: another one would be
- * bought for the same nothing, and one more after that.
+ * The template, without devices if the group's newest node had its time and did not publish them. Otherwise the autoscaler would buy node
+ * after node without devices.
  */
 export function withConfirmedDevices(
   template: NodeTemplate,

@@ -1,6 +1,6 @@
 /**
- * Since when instances run without a node. An instance that had a node and lost it (the Node object was deleted, the machine
- * is imaged anew) begins its time then, not at its birth years ago.
+ * Since when instances run without a node. An instance that lost its node (deleted Node object, reimage) starts its time then, not at its
+ * creation years ago.
  */
 import type { InstanceKey } from '../../domain/ids.ts';
 import type { LoopState } from '../../domain/loop-state.ts';
@@ -8,12 +8,12 @@ import type { Instance, NodeGroup } from '../../domain/node-group.ts';
 import type { Observation } from '../../domain/observation.ts';
 import type { Policy } from '../../domain/policy.ts';
 
-/** However long a machine has been awaited when a process begins, it gets this much more: what is read first may be behind. */
+/** At the start of a process each instance gets at least this much more time, since the first reads may lag. */
 const EXTRA_AFTER_START_MS = 60_000;
 
 /**
- * Since when a machine without a node has been awaited, milliseconds since the epoch: from its birth, where that is so short
- * before `seenMs` that it can hardly have been a node and lost it. So a restart does not give it the whole time again.
+ * Since when an instance without a node is expected, milliseconds since the epoch. It is the creation time if that is recent enough before
+ * `seenMs` that the instance hardly had a node and lost it. A restart then does not grant the whole time again.
  */
 export function awaitedSinceMs({ createdAtMs }: Pick<Instance, 'createdAtMs'>, seenMs: number, maxProvisionMs: number): number {
   const isYoung = createdAtMs !== undefined && seenMs - createdAtMs < 2 * maxProvisionMs;
@@ -25,7 +25,7 @@ export function maxProvisionMsOf(group: NodeGroup | undefined, policy: Policy): 
   return group?.options.maxProvisionMs ?? policy.scaleUp.maxProvisionMs;
 }
 
-/** Keeps the known times, begins new ones now, and forgets instances that have joined, left or cannot join. */
+/** Keeps the known times, starts new ones now, and drops instances that joined, left or cannot join. */
 export function trackUnregistered(
   state: LoopState,
   { cluster, cloud, nowMs }: Observation,
@@ -34,7 +34,7 @@ export function trackUnregistered(
   const registered = new Set(cloud.instanceOfNode.values());
   const known = state.unregisteredSince;
   const since = new Map<InstanceKey, number>();
-  // Nodes without a single match mean that ids do not compare, not that every instance is lost.
+  // If no node matches an instance, the ids do not compare; it does not mean that every instance lost its node.
   if (registered.size === 0 && cluster.nodes.size > 0) return since;
   for (const group of cloud.groups) {
     const maxProvisionMs = maxProvisionMsOf(group, policy);
@@ -52,14 +52,14 @@ export function mayJoin(instance: Instance): boolean {
   return instance.state === 'creating' || instance.state === 'running';
 }
 
-/** Whether an instance without a node has had all the time to get one. The caller knows that it has none. */
+/** Whether an instance without a node exceeded its time to join. Call it for instances without a node. */
 export function isOverdue(instance: Instance, group: NodeGroup, context: { state: LoopState; policy: Policy; nowMs: number }): boolean {
   const { state, policy, nowMs } = context;
   const sinceMs = state.unregisteredSince?.get(instance.key) ?? instance.firstSeenMs;
   return nowMs - sinceMs > maxProvisionMsOf(group, policy);
 }
 
-/** How many of the group's instances the target counts although they never became nodes. Only those with a known time. */
+/** How many of the group's instances count in the target but never became nodes. Only instances with a known time. */
 export function overdueInstances(group: NodeGroup, context: { state: LoopState; policy: Policy; nowMs: number }): number {
   const known = context.state.unregisteredSince;
   if (known === undefined || known.size === 0) return 0;

@@ -59,7 +59,7 @@ describe('the size of a buffer', () => {
     ['a percentage above the number', scaled({ percentage: 100, replicas: 5 }), 11],
     ['nothing of nothing', scaled({ percentage: 0 }), 0],
     ['limits alone: as many as fit, by the tightest', aBuffer({ limits: { cpu: 9000, memory: 4 * 2 ** 30 } }), 4],
-    ['limits of what such a pod does not ask for', aBuffer({ limits: { 'example.com/x': 3 } }), 'limit nothing'],
+    ['limits of what such a pod does not ask for', aBuffer({ limits: { 'example.com/x': 3 } }), 'limit on a resource'],
     ['a limit below one pod', aBuffer({ replicas: 3, limits: { cpu: 500 } }), 0],
     ['no such template', aBuffer({ podTemplate: 'gone', replicas: 1 }), 'default/gone was not found'],
     ['no such workload', scaled({ scalable: { apiGroup: 'apps', kind: 'Deployment', name: 'gone' }, replicas: 1 }), 'was not found'],
