@@ -60,7 +60,7 @@ function rows(reports: readonly ReaderReport[], bytes: ObjectBytes): BenchRow[] 
   });
   return [
     row('first picture', 'ms', (report) => report.fillMs, `${what}; target < 15000`),
-    row('first picture, CPU', 'ms', (report) => report.cpuMs, 'of the reader, all threads; tells a slow reader from a busy machine'),
+    row('first picture, CPU', 'ms', (report) => report.cpuMs, 'of the reader, all threads; separates a slow reader from a busy machine'),
     row('peak RSS', 'MB', (report) => report.peakMb, 'whole process; target < 500'),
     row('live heap', 'MB', (report) => report.heapMb, 'after a collection'),
     row('longest stall', 'ms', (report) => report.stallMs, 'of the event loop; target < 100'),

@@ -130,6 +130,25 @@ function importedRings(ring: string): readonly string[] {
   return [...new Set(targets)];
 }
 
+describe('docs/troubleshooting.md', () => {
+  const sources = readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.ts') && !file.startsWith('simulator'))
+    .map((file) => textOf(join('src', file)))
+    .join('\n');
+  /** Messages are quoted with their spaces; what varies stands as dots. */
+  const quoted = codeSpans(withoutFences(textOf('docs/troubleshooting.md')))
+    .filter((span) => /^[A-Za-z][\w();,'/-]*(?: [\w();,'/.-]+)+$/.test(span) && !/^(?:kubectl|az|aks-autoscaler|plan) /.test(span))
+    .flatMap((span) => span.split('...').map((part) => part.trim()))
+    .filter((part) => part !== '');
+
+  it('quotes messages that the program has', () => {
+    expect(quoted.length).toBeGreaterThan(10);
+    const isQuote = (part: string): boolean =>
+      [part, part.replaceAll("'", "\\'"), part.replace(/\w+$/, '${')].some((text) => sources.includes(text));
+    expect(quoted.filter((part) => !isQuote(part))).toEqual([]);
+  });
+});
+
 describe('docs/decisions.md', () => {
   const text = textOf('docs/decisions.md');
   const titles = [...text.matchAll(/^## (\d+\. .+)$/gm)].map(([, title = '']) => title);

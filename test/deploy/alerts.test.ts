@@ -30,7 +30,7 @@ function hasPromtool(): boolean {
 describe('the alerts', async () => {
   const known = new Map((await catalogue()).map((entry) => [entry.name, new Set(entry.labels)]));
 
-  it('are six, each with a severity, a time, a summary and a runbook', () => {
+  it('has six rules, each with a severity, a time, a summary and a runbook', () => {
     expect(RULES).toHaveLength(6);
     for (const { alert, labels, annotations, for: lasting } of RULES) {
       expect(['critical', 'warning']).toContain(labels.severity);
@@ -52,7 +52,7 @@ describe('the alerts', async () => {
     for (const label of labelsIn(`${expr} ${annotations.summary}`).filter((name) => name !== '$value')) expect([...mine]).toContain(label);
   });
 
-  it('ask for values that there are', () => {
+  it('matches only label values that exist', () => {
     const asked = RULES.flatMap(({ expr }) => seriesIn(expr)).flatMap(({ metric, matchers }) =>
       [...matchers].map(([label, values]) => [`${metric} ${label}`, values] as const),
     );
@@ -68,14 +68,14 @@ describe('the alerts', async () => {
     for (const kind of ['scaleSets', 'instances', 'vms', 'agentPools']) expect(agents).toContain(`kind: '${kind}', order:`);
   });
 
-  it('promtool finds that they fire when they should and keep still when they should', { timeout: 60_000 }, (context) => {
+  it('fires and stays silent as promtool's tests expect', { timeout: 60_000 }, (context) => {
     if (!hasPromtool()) context.skip('promtool is not installed (Debian package prometheus)');
     execFileSync('promtool', ['check', 'rules', join(ROOT, 'deploy', 'prometheus', 'rules.yaml')], { stdio: 'pipe' });
     const said = execFileSync('promtool', ['test', 'rules', join(ROOT, 'test', 'deploy', 'alerts.promtool.yaml')], { stdio: 'pipe' });
     expect(said.toString()).toContain('SUCCESS');
   });
 
-  it("every alert has a row in promtool's tests that wants it to fire", () => {
+  it("has a row in promtool's tests in which each alert fires", () => {
     const tests = text('test', 'deploy', 'alerts.promtool.yaml');
     for (const { alert } of RULES) expect(tests).toMatch(new RegExp(`alertname: ${alert}\\n\\s+exp_alerts:\\n\\s+- exp_labels`));
   });
@@ -85,11 +85,11 @@ describe('the runbooks', async () => {
   const known = new Set((await catalogue()).map(({ name }) => name));
   const files = readdirSync(join(ROOT, 'docs', 'runbooks'));
 
-  it('are those of the alerts', () => {
+  it('exist for exactly the alerts', () => {
     expect(files.toSorted()).toEqual(RULES.map(({ alert }) => runbookOf(alert)).toSorted());
   });
 
-  it.each(files)('%s says what it means and what helps, and its links lead somewhere', (file) => {
+  it.each(files)('%s states its meaning and what helps, and its links exist', (file) => {
     const book = text('docs', 'runbooks', file);
     expect(book).toMatch(/^# AksAutoscaler\w+\n\n\*\*Meaning\.\*\*/);
     expect(runbookOf(/^# (\w+)/.exec(book)?.[1] ?? '')).toBe(file);
@@ -99,7 +99,7 @@ describe('the runbooks', async () => {
     for (const { metric } of seriesIn(book)) expect(known.has(metric) || known.has(familyOf(metric)), metric).toBe(true);
   });
 
-  it('the reasons of failures all have a row', () => {
+  it('have a row for every reason of failure', () => {
     const book = text('docs', 'runbooks', 'aks-autoscaler-scale-ups-fail.md');
     expect(FAILURE_REASONS.filter((reason) => !book.includes(`\`${reason}\``))).toEqual([]);
   });

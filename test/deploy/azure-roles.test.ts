@@ -59,7 +59,7 @@ async function actionsOfALife(): Promise<ReadonlySet<string>> {
 describe('least privilege in Azure', () => {
   const granted = AZURE_ROLES.flatMap(({ actions }) => actions.map(({ action }) => action));
 
-  it('reads paths as Azure does', () => {
+  it('reads paths in the way of Azure', () => {
     const group = '/subscriptions/s/resourceGroups/g/providers';
     expect([
       actionOf('GET', `${group}/Microsoft.Compute/virtualMachineScaleSets?api-version=1`),
@@ -74,12 +74,12 @@ describe('least privilege in Azure', () => {
     ]);
   });
 
-  it('every call of a daemon is granted, and nothing is granted that is never called', async () => {
+  it('grants every call of a daemon, and nothing that is never called', async () => {
     const called = await actionsOfALife();
     expect([...called].toSorted()).toEqual(granted.filter((action) => !DOCTOR.has(action)).toSorted());
   });
 
-  it('what doctor asks for is in the role that it says to assign', () => {
+  it('grants what doctor checks in the role that it names', () => {
     const asked = { 'aks-autoscaler-nodes': NODE_GROUP_ACTIONS, 'aks-autoscaler-pools': [...AGENT_POOL_READ, ...AGENT_POOL_WRITE] };
     for (const [name, actions] of Object.entries(asked)) {
       const role = AZURE_ROLES.find((role) => role.name === name);
@@ -88,7 +88,7 @@ describe('least privilege in Azure', () => {
     expect(AZURE_ROLES.map(({ name }) => name)).toContain('aks-autoscaler-subscription' satisfies RoleName);
   });
 
-  it('no role has a wildcard, and none may create or delete a pool or hand out rights', () => {
+  it('has no wildcard, and no right to create or delete a pool or to grant permissions', () => {
     expect(granted.filter((action) => action.includes('*') || /\/delete$|roleAssignments|listKeys|Credential/i.test(action))).toEqual([]);
   });
 });

@@ -17,7 +17,7 @@ function golden(variant: string): readonly KubeObject[] {
   return objectsIn(readFileSync(join(ROOT, 'test', 'deploy', 'golden', `${variant}.yaml`), 'utf8'));
 }
 
-describe('values as users of the Cluster Autoscaler have them', () => {
+describe('values of users of the Cluster Autoscaler', () => {
   const objects = golden('migrated');
 
   it('mean the same to the daemon', () => {
@@ -39,7 +39,7 @@ describe('values as users of the Cluster Autoscaler have them', () => {
     expect(JSON.stringify(config.policy.scaleUp)).toContain('example.com/row');
   });
 
-  it('keep the secret out of everything but a Secret, and of the token that would win over it', () => {
+  it('keep the secret out of everything except a Secret, and away from the token that would win over it', () => {
     const open = objects.filter(({ kind }) => kind !== 'Secret');
     expect(JSON.stringify(open)).not.toContain('not-a-real-secret');
     expect(JSON.stringify(kindIn(objects, 'Secret'))).toContain('not-a-real-secret');
@@ -57,7 +57,7 @@ describe('identities', () => {
     });
   });
 
-  it('a workload identity: its webhook finds the label and the client id, and the daemon what it injects', () => {
+  it('a workload identity: its webhook finds the label and the client id, and the daemon finds the injected values', () => {
     const objects = golden('everything');
     expect(deploymentIn(objects).template.metadata.labels).toMatchObject({ 'azure.workload.identity/use': 'true' });
     expect(kindIn(objects, 'ServiceAccount')?.metadata.annotations).toMatchObject({
@@ -113,7 +113,7 @@ function statusRules(objects: readonly KubeObject[]): readonly object[] {
   return written.map(({ resourceNames: names, verbs }) => ({ names, verbs }));
 }
 
-it.each(['everything', 'migrated', 'managed-identity'])('the Role of %s names the status as the daemon does', (variant) => {
+it.each(['everything', 'migrated', 'managed-identity'])('the Role of %s names the daemon's status ConfigMap', (variant) => {
   const { statusConfigMapName } = configuredBy(golden(variant), {
     ARM_CLIENT_SECRET: 's',
     AZURE_FEDERATED_TOKEN_FILE: '/token',
@@ -124,7 +124,7 @@ it.each(['everything', 'migrated', 'managed-identity'])('the Role of %s names th
   ]);
 });
 
-describe('what watches the daemon', () => {
+describe('monitoring objects', () => {
   it('the dashboard in its ConfigMap is the dashboard', () => {
     const text = golden('migrated').find(({ metadata }) => metadata.name.endsWith('-dashboard'))?.data?.['aks-autoscaler.json'];
     expect(JSON.parse(text ?? '')).toEqual(dashboard());
@@ -137,7 +137,7 @@ describe('what watches the daemon', () => {
     expect(groups[0]?.rules.at(-1)).toMatchObject({ alert: 'AutoscalerIsThere' });
   });
 
-  it('all of them find the pods', () => {
+  it('select the pods', () => {
     for (const kind of ['ServiceMonitor', 'PodMonitor']) {
       const objects = golden('everything');
       const { selector, namespaceSelector } = specOf(objects, kind) as MonitorSpec;
@@ -160,11 +160,11 @@ describe('values.schema.json', () => {
     return JSON.parse(JSON.stringify(values, (_key, value: unknown) => value ?? undefined)) as unknown;
   }
 
-  it.each([...variants(ROOT)])('takes the values of %s', (variant) => {
+  it.each([...variants(ROOT)])('accepts the values of %s', (variant) => {
     expect(schema.safeParse(withoutNulls(variantValues(ROOT, variant))).error).toBeUndefined();
   });
 
-  it("takes the daemon's own example of a file, and no secret in it", () => {
+  it("accepts the daemon's own sample file, and no secret in it", () => {
     const sample = given(readFileSync(join(ROOT, 'config', 'aks-autoscaler.yaml'), 'utf8'));
     expect(schema.safeParse({ config: sample }).error).toBeUndefined();
   });
@@ -330,7 +330,7 @@ describe.skipIf(helm === undefined)('the chart, rendered by Helm', () => {
     expect(statusRules(objectsIn(plain))).toEqual(statusRules(objects));
   });
 
-  it('starts the pods anew for what waits for a restart, and not for what a running daemon takes', () => {
+  it('replaces the pods for a setting that needs a restart, and not for one that applies to a running daemon', () => {
     const digest = (config: object): unknown => {
       const { text, error } = render(['example'], JSON.stringify({ config }));
       expect(error).toBe('');
@@ -346,14 +346,14 @@ describe.skipIf(helm === undefined)('the chart, rendered by Helm', () => {
       expect(digest(config)).not.toBe(plain);
   });
 
-  it.each(['{}', '', '{scaleDown: , azure: , cluster: , scaleUp: }'])('takes a configuration of nothing: config: %s', (config) => {
+  it.each(['{}', '', '{scaleDown: , azure: , cluster: , scaleUp: }'])('accepts an empty configuration: config: %s', (config) => {
     const { text, error } = render([], `config: ${config}`);
     expect(error).toBe('');
     const file = objectsIn(text).find(({ kind }) => kind === 'ConfigMap') as unknown as { readonly data: Record<string, string> };
     expect(Object.values((parse(file.data['config.yaml'] ?? '') as object | null) ?? {}).filter((section) => section !== null)).toEqual([]);
   });
 
-  it('keeps a text of the user a text', () => {
+  it('keeps a user's string a string', () => {
     const values = { podAnnotations: { a: '{{ .Release.Name }}: "yes"' }, extraEnv: { B: '${x} "y" # z' } };
     const { template } = deploymentIn(objectsIn(render([], JSON.stringify(values)).text));
     expect(template.metadata.annotations).toMatchObject(values.podAnnotations);

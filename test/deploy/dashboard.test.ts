@@ -33,7 +33,7 @@ describe('the dashboard', async () => {
     for (const label of labelsIn(`${expr} ${legend}`)) expect(served).toContain(label);
   });
 
-  it('asks for values that there are', () => {
+  it('matches only label values that exist', () => {
     const asked = new Map<string, Set<string>>();
     for (const { metric, matchers } of QUERIES.flatMap(({ expr }) => seriesIn(expr))) {
       for (const [label, values] of matchers) {
@@ -70,7 +70,7 @@ describe('the dashboard', async () => {
     }
   });
 
-  it('has its panels side by side, each with a number of its own', () => {
+  it('places its panels side by side, each with an id of its own', () => {
     const { panels } = JSON.parse(JSON.stringify(dashboard())) as { readonly panels: readonly Placed[] };
     expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length);
     const cells = new Set<string>();

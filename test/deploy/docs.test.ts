@@ -1,4 +1,4 @@
-/** What the documents say of settings and metrics is what the program does. */
+/** The documents agree with the program about settings and metrics. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -47,7 +47,7 @@ describe('the settings', () => {
   const defaults = rows.flatMap((row) => (row.default === undefined ? [] : [[row.key, row.default] as const]));
   const plain = configOf({ logLevel: 'info' });
 
-  it('are all there, each with a meaning', () => {
+  it('are complete, each with a meaning', () => {
     expect(rows.length).toBeGreaterThan(70);
     expect(rows.filter(({ meaning }) => meaning.length < 8).map(({ key }) => key)).toEqual([]);
     const flags = new Set(rows.flatMap((row) => row.flags));
@@ -55,16 +55,16 @@ describe('the settings', () => {
     expect(shown.filter((name) => !flags.has(name))).toEqual([]);
   });
 
-  it.each(defaults)('%s is %s when it is not given', (key, value) => {
+  it.each(defaults)('%s is %s by default', (key, value) => {
     expect(configOf(nested(key, parse(value)))).toEqual(plain);
   });
 
-  const told = FLAGS.flatMap(({ name, help }) => {
+  const defaultsInHelp = FLAGS.flatMap(({ name, help }) => {
     const value = /\(default ([^):]+(?::\d+)?)\)$/.exec(help)?.[1];
     return value === undefined || value.includes(' ') || value === 'none' ? [] : [[name, value] as const];
   });
 
-  it.each(told)('--%s is %s when it is not given, as its help says', (name, value) => {
+  it.each(defaultsInHelp)('--%s is %s by default, as its help says', (name, value) => {
     expect(configOf({ logLevel: 'info' }, [`--${name}=${value}`])).toEqual(plain);
   });
 });
@@ -81,13 +81,13 @@ describe('how decisions are made', () => {
   it.each([
     ['UnremovableReason', 15],
     ['BlockingPodReason', 8],
-  ])('tells every %s', (type, least) => {
+  ])('lists every %s', (type, least) => {
     const members = membersOf(type);
     expect(members.length).toBeGreaterThan(least);
     expect(members.filter((name) => !text.includes(`\`${name}\``))).toEqual([]);
   });
 
-  it('tells every verdict, and names flags that there are', () => {
+  it('lists every verdict, and names only flags that exist', () => {
     expect(VERDICT_CLASSES.filter((name) => !text.includes(`| \`${name}\` |`))).toEqual([]);
     const named = [...new Set([...text.matchAll(/`--([a-z-]+)`/g)].map(([, name]) => name))].filter((name) => name !== 'json');
     expect(named.length).toBeGreaterThan(10);

@@ -23,7 +23,7 @@ describe.skipIf(definitions === undefined)('the OpenAPI document of Kubernetes',
     expect(mistakesIn(object, known)).toEqual(foreign ? undefined : []);
   });
 
-  it('would find a mistake', () => {
+  it('finds an unknown field', () => {
     const spec = {
       replicas: '2',
       template: {

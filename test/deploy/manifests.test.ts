@@ -19,7 +19,7 @@ describe('generated files', () => {
     expect(readFileSync(join(ROOT, path), 'utf8')).toBe(text);
   });
 
-  it('there are no others', () => {
+  it('are the only files there', () => {
     const folders = [join('helm', 'aks-autoscaler', 'templates'), 'deploy', join('deploy', 'prometheus'), join('test', 'deploy', 'golden')];
     const present = folders.flatMap((folder) =>
       readdirSync(join(ROOT, folder))
@@ -50,7 +50,7 @@ describe('the manifests', () => {
     expect(config.azure.discovery).toHaveLength(1);
   });
 
-  it('ask what is served', () => {
+  it('probe paths that are served', () => {
     expect([container?.livenessProbe.httpGet.path, container?.readinessProbe.httpGet.path]).toEqual(['/healthz', '/readyz']);
   });
 
@@ -65,11 +65,11 @@ describe('the manifests', () => {
     }
   });
 
-  it('give the pod longer to end than the daemon takes', () => {
+  it('give the pod longer to end than the daemon needs', () => {
     expect(template.spec.terminationGracePeriodSeconds * 1000).toBeGreaterThan(configuredBy(objects).loop.shutdownTimeoutMs);
   });
 
-  it('kustomize names files that are there, and leaves out what needs an operator', () => {
+  it('list existing files for kustomize, without those that need an operator', () => {
     const { resources } = parse(readFileSync(join(ROOT, 'deploy', 'kustomization.yaml'), 'utf8')) as {
       readonly resources: readonly string[];
     };

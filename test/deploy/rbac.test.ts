@@ -132,7 +132,7 @@ afterAll(() => {
 describe('least privilege', () => {
   const rules = [...CLUSTER_RULES, ...NAMESPACE_RULES];
 
-  it('reads paths as the API server does', () => {
+  it('reads paths in the way of the API server', () => {
     expect([
       accessOf('GET', '/api/v1/pods?limit=500'),
       accessOf('GET', '/apis/apps/v1/daemonsets?watch=true&resourceVersion=3'),
@@ -142,13 +142,13 @@ describe('least privilege', () => {
     ]).toEqual(['/pods list', 'apps/daemonsets watch', '/pods/eviction create', '/configmaps get', '/namespaces list']);
   });
 
-  it('every call of a daemon is allowed', () => {
+  it('allows every call of a daemon', () => {
     expect(accesses().size).toBeGreaterThan(15);
     expect(accesses()).toContain('coordination.k8s.io/leases watch');
     expect([...accesses()].filter((access) => !allowed(rules).has(access)).toSorted()).toEqual([]);
   });
 
-  it('nothing is allowed that is never called', () => {
+  it('allows nothing that is never called', () => {
     // A LIST follows where a server does not know watch-lists; the simulated one may or may not, so both are kept.
     // Requests are deleted a week after they ended, which this life does not last for.
     const later = 'autoscaling.x-k8s.io/provisioningrequests delete';
@@ -160,13 +160,13 @@ describe('least privilege', () => {
     expect(unused.toSorted()).toEqual([]);
   });
 
-  it('nobody may read secrets or all of anything', () => {
+  it('grants no read of secrets, and no wildcard', () => {
     expect(JSON.stringify(rules)).not.toMatch(/"\*"|secrets/);
   });
 });
 
 describe('in a pod', () => {
-  it('the daemon finds the API server and its account where the kubelet puts them', async () => {
+  it('the daemon finds the API server and its account at the kubelet's paths', async () => {
     const client = { clientId: 'aaaaaaaa-0000-0000-0000-000000000001', clientSecret: 'only-known-to-this-simulation' };
     const world = await startWorld({ spec: smallWorld(1), clock: realSimClock(20), client, token: 'an-account-token' });
     const dir = await mkdtemp(join(tmpdir(), 'aks-autoscaler-'));
