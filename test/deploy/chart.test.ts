@@ -113,7 +113,7 @@ function statusRules(objects: readonly KubeObject[]): readonly object[] {
   return written.map(({ resourceNames: names, verbs }) => ({ names, verbs }));
 }
 
-it.each(['everything', 'migrated', 'managed-identity'])('the Role of %s names the daemon's status ConfigMap', (variant) => {
+it.each(['everything', 'migrated', 'managed-identity'])("the Role of %s names the daemon's status ConfigMap", (variant) => {
   const { statusConfigMapName } = configuredBy(golden(variant), {
     ARM_CLIENT_SECRET: 's',
     AZURE_FEDERATED_TOKEN_FILE: '/token',
@@ -353,7 +353,7 @@ describe.skipIf(helm === undefined)('the chart, rendered by Helm', () => {
     expect(Object.values((parse(file.data['config.yaml'] ?? '') as object | null) ?? {}).filter((section) => section !== null)).toEqual([]);
   });
 
-  it('keeps a user's string a string', () => {
+  it("keeps a user's string a string", () => {
     const values = { podAnnotations: { a: '{{ .Release.Name }}: "yes"' }, extraEnv: { B: '${x} "y" # z' } };
     const { template } = deploymentIn(objectsIn(render([], JSON.stringify(values)).text));
     expect(template.metadata.annotations).toMatchObject(values.podAnnotations);

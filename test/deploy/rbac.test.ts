@@ -166,7 +166,7 @@ describe('least privilege', () => {
 });
 
 describe('in a pod', () => {
-  it('the daemon finds the API server and its account at the kubelet's paths', async () => {
+  it("the daemon finds the API server and its account at the kubelet's paths", async () => {
     const client = { clientId: 'aaaaaaaa-0000-0000-0000-000000000001', clientSecret: 'only-known-to-this-simulation' };
     const world = await startWorld({ spec: smallWorld(1), clock: realSimClock(20), client, token: 'an-account-token' });
     const dir = await mkdtemp(join(tmpdir(), 'aks-autoscaler-'));
