@@ -1,4 +1,7 @@
-/** What `doctor` asks of the cluster: whether we may do what we need to, and which budgets can never pass. Reads only. */
+/**
+ * The cluster checks of `doctor`: our permissions, and disruption budgets that can never allow an eviction. Reads only.
+ * Must not know how the results are shown.
+ */
 import type { Clock } from '../lib/clock.ts';
 import { AutoscalerError } from '../lib/errors.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
@@ -6,7 +9,7 @@ import { openConnection } from './api/connection.ts';
 import type { KubernetesOptions } from './api/options.ts';
 import { createRest, type Rest } from './api/rest.ts';
 
-/** One question to the API server's authorizer. Empty texts: all of them. */
+/** One access review for the API server's authorizer. An empty text means all. */
 export interface Access {
   readonly verb: string;
   readonly group: string;
@@ -19,7 +22,7 @@ export interface Access {
 export interface StuckBudget {
   readonly namespace: string;
   readonly name: string;
-  /** Why no eviction can ever pass. */
+  /** Why no eviction can ever be allowed. */
   readonly reason: string;
 }
 
@@ -36,7 +39,7 @@ export interface KubernetesDiagnosis {
 
 const TIMEOUT_MS = 10_000;
 
-/** @throws AutoscalerError `config` or `auth` when there is no usable way in. */
+/** @throws AutoscalerError `config` or `auth` if no usable credential exists. */
 export async function diagnoseKubernetes(options: KubernetesOptions, clock: Clock, metrics: Metrics): Promise<KubernetesDiagnosis> {
   const connection = await openConnection(options, clock);
   const rest = createRest({ connection, metrics, userAgent: 'aks-autoscaler-doctor', timeoutMs: TIMEOUT_MS });
@@ -56,7 +59,7 @@ async function mayI(rest: Rest, { verb, group, resource, subresource, namespace,
   const answer = await rest.json({ method: 'POST', path: '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews', body }, signal);
   const status = objectAt(answer, 'status');
   if (status === undefined)
-    throw new AutoscalerError({ kind: 'kube-api', status: undefined }, 'The API server did not answer an access review.');
+    throw new AutoscalerError({ kind: 'kube-api', status: undefined }, 'The API server returned no result for an access review.');
   return Reflect.get(status, 'allowed') === true;
 }
 
@@ -77,13 +80,16 @@ async function stuckBudgets(rest: Rest, signal: AbortSignal): Promise<readonly S
   return found;
 }
 
-/** A budget that blocks at this moment may pass in the next; told is one whose own numbers leave no room while all its pods run. */
+/**
+ * A budget that blocks now may allow evictions later. This returns a reason only if its own numbers never do, even with
+ * all pods running.
+ */
 export function neverPasses(spec: object | undefined, status: object | undefined): string | undefined {
   const expected = Number(status === undefined ? NaN : Reflect.get(status, 'expectedPods'));
   if (!(expected > 0)) return undefined;
   const most = share(spec, 'maxUnavailable');
   const least = share(spec, 'minAvailable');
-  // Both round up, as the disruption controller does.
+  // Both are rounded up, as in the disruption controller.
   if (most !== undefined && scaled(most, expected) === 0) return `maxUnavailable is ${most}`;
   if (least !== undefined && scaled(least, expected) >= expected) return `minAvailable is ${least} of ${expected} pods`;
   return undefined;

@@ -1,6 +1,6 @@
 /**
- * The Kubernetes side: watches, projection to domain values, taints, evictions, events, the lease. Knows the API's JSON
- * and nothing of Azure, of planning or of the loop. No API type leaves this folder.
+ * The Kubernetes side: watches, projection to domain values, taints, evictions, events, the lease. Must not know Azure,
+ * planning or the loop. No API type leaves this folder.
  */
 import type { Clock } from '../lib/clock.ts';
 import { asAutoscalerError, AutoscalerError } from '../lib/errors.ts';
@@ -33,7 +33,7 @@ export interface KubernetesDeps {
   readonly log: Log;
   readonly metrics: Metrics;
   readonly names: ResourceNames;
-  /** Ends the first question to the API server. Absent: its own time limit does. */
+  /** Cancels the first request to the API server. If absent, only its time limit ends it. */
   readonly signal?: AbortSignal;
 }
 
@@ -42,8 +42,8 @@ const DEFAULT_CALL_TIMEOUT_MS = 30_000;
 const PROBE_TIMEOUT_MS = 10_000;
 
 /**
- * Opens the connections and proves that the API server answers. Starts no watch: `reader.start` does.
- * @throws AutoscalerError `config` (kubeconfig unreadable), `auth`, `unavailable` (nobody answers), `cancelled`.
+ * Opens the connections and checks that the API server answers. Starts no watch: `reader.start` does. @throws
+ * AutoscalerError `config` (kubeconfig unreadable), `auth`, `unavailable` (no answer), `cancelled`.
  */
 export async function connectKubernetes(deps: KubernetesDeps): Promise<Kubernetes> {
   const { options, clock, random, log, metrics } = deps;
@@ -100,7 +100,7 @@ function leaseOf({ namespace, leaseNamespace = namespace, leaseName: name, lease
   return { namespace: leaseNamespace, name, identity, ...defined({ timing }) };
 }
 
-/** Any answer but a refusal of who we are will do: not everybody may read the version. */
+/** Any answer is enough unless it refuses our credential: reading the version may be forbidden. */
 async function probe(rest: Rest, signal: AbortSignal): Promise<void> {
   try {
     await rest.json({ method: 'GET', path: '/version', timeoutMs: PROBE_TIMEOUT_MS }, signal);
@@ -111,10 +111,10 @@ async function probe(rest: Rest, signal: AbortSignal): Promise<void> {
   }
 }
 
-/** A probe that nobody answered says who was asked, and which setting says so. */
+/** Adds the address of the API server and the setting it comes from to a failed probe. */
 function whereAsked(error: AutoscalerError, server: string, { kubeconfigPath }: KubernetesOptions): AutoscalerError {
   if (error.kind !== 'unavailable') return error;
   const source = kubeconfigPath === undefined ? 'the service account of this pod' : `--kubeconfig ${kubeconfigPath}`;
-  const asked = `the API server is ${server}, from ${source}; accepted is an https address that answers from here`;
+  const asked = `the API server is ${server}, from ${source}; it must be an https address that answers from here`;
   return new AutoscalerError(error.detail, `${error.message.replace(/\.$/, '')}: ${asked}.`, { cause: error });
 }

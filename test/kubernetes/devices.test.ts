@@ -66,10 +66,10 @@ describe('devices that drivers publish', () => {
     ['shared by capacity', { allowMultipleAllocations: true }, 'is shared by parts of its capacity (allowMultipleAllocations)'],
     ['bound under conditions', { bindingConditions: ['ready'] }, 'is bound only under conditions (bindingConditions)'],
     ['bound to the node it is taken on', { bindsToNode: true }, 'is bound only under conditions (bindingConditions)'],
-    ['of nodes that it names itself', { nodeName: 'n-2' }, 'says by itself which nodes it is of'],
-    ['of all nodes', { allNodes: true }, 'says by itself which nodes it is of'],
+    ['of nodes that it names itself', { nodeName: 'n-2' }, 'names its nodes itself'],
+    ['of all nodes', { allNodes: true }, 'names its nodes itself'],
     ['whole and of one node', {}, ''],
-  ])('that are %s are given to nobody where that is not judged', (_what, part, strange) => {
+  ])('that are %s are not allocated, since that is not supported', (_what, part, strange) => {
     const slice = gpuSlice('n-1', 0, { spec: { devices: [{ name: 'a', ...part }] } });
     const { devicesOf } = clusterOf({ nodes: [node('n-1')], resourceslices: [slice] });
     expect(devicesOf('n-1')?.pools[0]?.devices[0]?.strange ?? '').toBe(strange);
@@ -136,7 +136,7 @@ describe('what device claims mean for a pod', () => {
   });
 
   it.each([
-    ['not heard of', { devices: 'resourceslices have not been heard of for 400 s' }, ['resourceslices have not been heard of']],
+    ['silent', { devices: 'no update of resourceslices was received for 400 s' }, ['no update of resourceslices was received']],
     ['fine, volumes are not', { volumes: 'trouble' }, []],
   ])('where devices are %s', (_, troubles, parts) => {
     const { pending } = clusterOf({ ...KINDS, pods: [pod('p', ownClaim('one'))] });

@@ -86,7 +86,7 @@ describe('among other nodes', () => {
     expect([...nodes.keys()]).toEqual(['bad', 'fine', 'last']);
     expect(nodes.get('bad')).toMatchObject({ labels: { agentpool: 'other' }, readiness: { ready: false } });
     expect(api.received.filter(({ path }) => path === '/api/v1/nodes')).toHaveLength(1);
-    expect(lines.map((text) => JSON.parse(text) as object)).toMatchObject([{ level: 'warn', node: 'bad', msg: 'node cannot be read' }]);
+    expect(lines.map((text) => JSON.parse(text) as object)).toMatchObject([{ level: 'warn', node: 'bad', msg: 'Node could not be read' }]);
   });
 });
 

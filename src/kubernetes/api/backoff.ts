@@ -1,4 +1,4 @@
-/** Waiting after failures: exponential, with jitter so that replicas and watches do not come back in step. */
+/** Waits after failures: exponential, with jitter so that replicas and watches do not retry in step. */
 import type { Clock } from '../../lib/clock.ts';
 import { type AutoscalerError, asAutoscalerError } from '../../lib/errors.ts';
 import type { Random } from '../../lib/random.ts';
@@ -8,7 +8,7 @@ export interface BackoffRange {
   readonly maxMs: number;
 }
 
-/** Between half of and the whole `firstMs * 2^(failures-1)`, at most `maxMs`. `failures` counts from 1. */
+/** Between half and all of `firstMs * 2^(failures-1)`, at most `maxMs`. `failures` counts from 1. */
 export function backoffMs(range: BackoffRange, failures: number, random: Random): number {
   const full = Math.min(range.maxMs, range.firstMs * 2 ** Math.min(failures - 1, 30));
   return Math.round(full * (0.5 + random() / 2));
@@ -18,16 +18,16 @@ export interface Retry {
   readonly clock: Clock;
   readonly random: Random;
   readonly range: BackoffRange;
-  /** Attempts in all. */
+  /** Number of attempts, the first included. */
   readonly attempts: number;
 }
 
-/** What an attempt at a conditional write may be repeated for: the write is made again from a new read. */
+/** Whether a conditional write may be repeated, starting from a new read. */
 function mayRetry(error: AutoscalerError): boolean {
   return error.kind === 'conflict' || error.kind === 'unavailable' || error.kind === 'throttled';
 }
 
-/** Repeats `attempt` on conflicts, throttling and unavailability. The last error is thrown. */
+/** Repeats `attempt` on conflicts, throttling and unavailability. Throws the last error. */
 export async function retrying<Value>(retry: Retry, attempt: () => Promise<Value>, signal: AbortSignal): Promise<Value> {
   for (let failures = 1; ; failures++) {
     try {

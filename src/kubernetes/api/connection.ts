@@ -1,7 +1,7 @@
 /**
- * Where the API server is, how it is trusted and who we are to it. One shared pool of connections for everything and one
- * connection of its own for the lease: the client package opens a TLS connection per request, which would put a whole
- * handshake into each lease renewal.
+ * The address of the API server, how it is trusted, and our credential. Everything shares one pool of connections, and
+ * the lease has its own connection. The client package opens a TLS connection per request, which would add a whole
+ * handshake to each lease renewal.
  */
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
@@ -15,8 +15,8 @@ import type { KubernetesOptions } from './options.ts';
 import { defined } from '../../lib/defined.ts';
 
 /**
- * Reads the file, or every file of the list that is there: of what has the same name the first counts, and of contexts the
- * first that is current. Throws as the client package does when nothing can be read.
+ * Reads the file, or every file of the list that exists. For entries of the same name the first counts, and so does the
+ * first current context. Throws like the client package if nothing can be read.
  */
 export function loadKubeconfig(config: KubeConfig, path: string, another: () => KubeConfig): void {
   const listed = path.split(delimiter).filter((file) => file !== '');
@@ -29,7 +29,7 @@ export function loadKubeconfig(config: KubeConfig, path: string, another: () => 
     next.clusters = without(next.clusters, config.clusters);
     next.users = without(next.users, config.users);
     next.contexts = without(next.contexts, config.contexts);
-    // Said to be a text; a file without one leaves it undefined.
+    // Typed as a text, but undefined for a file without a current context.
     config.mergeConfig(next, Boolean(config.currentContext));
   }
 }
@@ -40,12 +40,12 @@ function without<Named extends { readonly name: string }>(named: readonly Named[
 
 const SERVICE_ACCOUNT_DIR = '/var/run/secrets/kubernetes.io/serviceaccount';
 const IN_CLUSTER_SERVER = 'https://kubernetes.default.svc';
-/** Tokens are read again this often; a kubelet replaces a bound token well before it expires. */
+/** How often a credential is read again. A kubelet replaces a bound token well before it expires. */
 const CREDENTIAL_AGE_MS = 60_000;
 
 type Headers = Readonly<Record<string, string>>;
 
-/** TLS settings as Node's connectors take them. */
+/** TLS settings in the form that Node's connectors take. */
 interface TlsSettings {
   readonly ca?: string | Buffer;
   readonly cert?: string | Buffer;
@@ -56,22 +56,22 @@ interface TlsSettings {
 interface Account {
   readonly server: string;
   readonly tls: TlsSettings;
-  /** Reads the credential anew. */
+  /** Reads the credential again. */
   readonly authorization: () => Promise<Headers>;
 }
 
 export interface Connection {
-  /** Without a slash at its end. */
+  /** Without a trailing slash. */
   readonly server: string;
   readonly shared: Dispatcher;
   readonly lease: Dispatcher;
   authorization(): Promise<Headers>;
-  /** After a 401: the next call reads the credential again. */
+  /** To be called after a 401: the next call reads the credential again. */
   forgetAuthorization(): void;
   close(): Promise<void>;
 }
 
-/** Reads kubeconfig or service account. Opens nothing yet. @throws AutoscalerError `config`, `auth` */
+/** Reads the kubeconfig or the service account. Opens no connection yet. @throws AutoscalerError `config`, `auth` */
 export async function openConnection(options: KubernetesOptions, clock: Clock): Promise<Connection> {
   const account =
     options.kubeconfigPath === undefined
@@ -102,14 +102,14 @@ export async function openConnection(options: KubernetesOptions, clock: Clock): 
 }
 
 /**
- * Opens sockets and knows those that are not open yet: the agents forget these when they are destroyed, and a server that
- * says nothing would keep the process alive until they time out.
+ * Opens sockets and keeps track of those that are not open yet. The agents forget these when they are destroyed, and a
+ * silent server would keep the process alive until they time out.
  */
 function opening(tls: TlsSettings): { readonly connect: buildConnector.connector; readonly giveUp: () => void } {
   const open = buildConnector({ ...tls, timeout: 10_000 });
   const waiting = new Set<Socket>();
   const connect: buildConnector.connector = (options, callback) => {
-    // Said to return nothing; what it returns is the socket.
+    // Typed as void, but it returns the socket.
     const socket: unknown = open(options, (...outcome) => {
       if (socket instanceof Socket) waiting.delete(socket);
       callback(...outcome);
@@ -122,7 +122,7 @@ function opening(tls: TlsSettings): { readonly connect: buildConnector.connector
   return { connect, giveUp };
 }
 
-/** The client package is not loaded on this path: it costs 90 MB. */
+/** The client package is not loaded on this path: it takes 90 MB of memory. */
 async function inClusterAccount(options: KubernetesOptions): Promise<Account> {
   const dir = options.serviceAccountDir ?? SERVICE_ACCOUNT_DIR;
   const read = async (name: string): Promise<string> => {
@@ -131,7 +131,7 @@ async function inClusterAccount(options: KubernetesOptions): Promise<Account> {
     } catch (cause) {
       throw new AutoscalerError(
         { kind: 'config' },
-        `There is no kubeconfig and no service account: ${join(dir, name)} cannot be read. Give a kubeconfig, or run in a pod with a service account.`,
+        `No kubeconfig is given, and the service account cannot be read from ${join(dir, name)}. Give a kubeconfig, or run in a pod with a service account.`,
         { cause },
       );
     }
@@ -144,7 +144,10 @@ async function inClusterAccount(options: KubernetesOptions): Promise<Account> {
   };
 }
 
-/** Whatever a kubeconfig can hold: tokens, client certificates, exec plug-ins (kubelogin), basic credentials. */
+/**
+ * Supports everything that a kubeconfig can hold: tokens, client certificates, exec plug-ins (kubelogin), basic
+ * credentials.
+ */
 async function kubeconfigAccount(path: string, context: string | undefined): Promise<Account> {
   const { KubeConfig } = await import('./kube-config.ts');
   const config = new KubeConfig();
@@ -165,11 +168,11 @@ async function kubeconfigAccount(path: string, context: string | undefined): Pro
   if (cluster.skipTLSVerify) {
     throw new AutoscalerError(
       { kind: 'config' },
-      `The kubeconfig "${path}" turns the verification of the server off (insecure-skip-tls-verify), which is refused: give the authority of the server instead (certificate-authority).`,
+      `The kubeconfig "${path}" turns off verification of the server (insecure-skip-tls-verify), which is not accepted; give the server's certificate authority instead (certificate-authority).`,
     );
   }
   if (cluster.proxyUrl !== undefined) {
-    throw new AutoscalerError({ kind: 'config' }, `The kubeconfig "${path}" asks for a proxy (proxy-url), which is not supported.`);
+    throw new AutoscalerError({ kind: 'config' }, `The kubeconfig "${path}" sets a proxy (proxy-url), which is not supported.`);
   }
   type Applied = Parameters<typeof config.applyToHTTPSOptions>[0];
   const apply = async (): Promise<Applied> => {

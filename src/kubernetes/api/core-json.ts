@@ -1,7 +1,7 @@
 /**
- * The API's JSON as it arrives, reduced to the fields this adapter reads. Everything is optional: what is missing is
- * decided where it is projected. The models of the client package are not used for this: they declare times as `Date`
- * although the wire carries strings.
+ * The API's JSON as it arrives, reduced to the fields that this adapter reads. Every field is optional; the projection
+ * decides what a missing one means. The models of the client package are not used: they declare times as `Date`, but
+ * the wire has strings.
  */
 export type Quantities = Readonly<Record<string, string | number>>;
 
@@ -76,7 +76,7 @@ export interface AzureDiskJson {
   readonly diskURI?: string;
 }
 
-/** A volume has one more key beside its name: the kind. */
+/** A volume has one key beside its name: its kind. */
 export interface VolumeJson {
   readonly name?: string;
   readonly emptyDir?: { readonly medium?: string };
@@ -90,7 +90,7 @@ export interface VolumeJson {
   readonly [kind: string]: unknown;
 }
 
-/** Of the in-tree block devices, the fields of all kinds that say which disk it is. */
+/** The fields of all in-tree block devices that identify the disk. */
 export interface DiskJson {
   readonly iqn?: string;
   readonly monitors?: readonly string[] | null;
@@ -163,7 +163,7 @@ export interface PodSpecJson {
     readonly resourceClaimName?: string;
     readonly resourceClaimTemplateName?: string;
   }[];
-  /** Of the alpha in 1.35; `schedulingGroup` came in its place. */
+  /** From the alpha API in 1.35; `schedulingGroup` replaced it. */
   readonly workloadRef?: { readonly name?: string } | null;
   readonly schedulingGroup?: { readonly podGroupName?: string } | null;
   readonly containers?: readonly ContainerJson[];
@@ -178,7 +178,7 @@ export interface PodStatusJson {
   readonly conditions?: readonly ConditionJson[];
   readonly containerStatuses?: readonly ContainerStatusJson[];
   readonly initContainerStatuses?: readonly ContainerStatusJson[];
-  /** Of the pod as a whole. */
+  /** For the pod as a whole. */
   readonly allocatedResources?: Quantities;
   readonly resources?: ResourcesJson | null;
 }
@@ -270,7 +270,7 @@ export interface ListJson {
   readonly items?: readonly ObjectJson[];
 }
 
-/** What the API answers instead of an object when it refuses. */
+/** The API's answer if it refuses a request. */
 export interface StatusJson {
   readonly kind?: string;
   readonly code?: number;
@@ -282,7 +282,7 @@ export interface StatusJson {
   };
 }
 
-/** Milliseconds since the epoch of an RFC 3339 time; undefined when absent or not a time. */
+/** Milliseconds since the epoch of an RFC 3339 time; undefined if absent or not a time. */
 export function timeOf(text: string | null | undefined): number | undefined {
   if (text === undefined || text === null) return undefined;
   const ms = Date.parse(text);

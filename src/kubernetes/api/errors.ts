@@ -1,9 +1,12 @@
-/** The one table from what the Kubernetes API (or the network before it) answered to an AutoscalerError. */
+/**
+ * The one table from answers of the Kubernetes API, or of the network before it, to AutoscalerErrors. Must not know
+ * what the caller does about them.
+ */
 import { AutoscalerError, type ErrorKind } from '../../lib/errors.ts';
 import type { StatusJson } from './core-json.ts';
 import { defined } from '../../lib/defined.ts';
 
-/** What was asked, for sentences. */
+/** The request, for error messages. */
 export interface Call {
   readonly method: string;
   readonly path: string;
@@ -15,7 +18,10 @@ export interface Refusal {
   readonly retryAfterMs: number | undefined;
 }
 
-/** An HTTP answer of 400 or more. The HTTP status is in `context.status`, the API's own word in `code`, its causes' in `context.causes`. */
+/**
+ * An HTTP answer of 400 or more. `context.status` has the HTTP status, `code` the API's reason and `context.causes` its
+ * causes.
+ */
 export function refusalError(call: Call, refusal: Refusal): AutoscalerError {
   const { status, body } = refusal;
   const message = messageOf(body);
@@ -30,7 +36,7 @@ export function refusalError(call: Call, refusal: Refusal): AutoscalerError {
   );
 }
 
-/** What the API says, and what its causes add to that: which budget, for example. */
+/** The API's message, with what its causes add to it, for example the name of the budget. */
 function messageOf({ message, reason, details }: StatusJson): string {
   const said = message ?? reason ?? 'no reason given';
   const more = (details?.causes ?? []).map((cause) => cause.message ?? '').filter((text) => text !== '' && !said.includes(text));
@@ -54,13 +60,13 @@ function kindOf(call: Call, refusal: Refusal): ErrorKind {
   return { kind: 'kube-api', status };
 }
 
-/** The HTTP status behind an error made here; undefined when there was no answer. */
+/** The HTTP status behind an error made here; undefined if there was no answer. */
 export function statusOf(error: AutoscalerError): number | undefined {
   const { status } = error.context;
   return typeof status === 'number' ? status : undefined;
 }
 
-/** No usable answer: refused, reset, timed out, cancelled. */
+/** No usable answer: refused, reset, timed out or cancelled. */
 export function transportError(call: Call, thrown: unknown, caller: AbortSignal): AutoscalerError {
   if (thrown instanceof AutoscalerError) return thrown;
   const where = `${call.method} ${call.path}`;
@@ -84,7 +90,7 @@ function codeOf(thrown: unknown): string | undefined {
 function describe(thrown: unknown): string {
   if (!(thrown instanceof Error)) return String(thrown);
   if (thrown.name === 'TimeoutError') return 'no answer in time';
-  // Node joins the failures of several addresses under an error without a message.
+  // Node joins the failures of several addresses in an error without a message.
   if (thrown instanceof AggregateError && thrown.message === '') return thrown.errors.map((error) => describe(error)).join('; ');
   return thrown.message === '' ? (codeOf(thrown) ?? thrown.name) : thrown.message;
 }
@@ -96,15 +102,15 @@ export function retryAfterMs(header: string | readonly string[] | undefined, bod
   return seconds === undefined ? undefined : seconds * 1000;
 }
 
-// A refusal (403) is not believed at once: a real API server refuses for a while after its own start, until its roles are
-// made, and a chart's RoleBinding may come after its Deployment. A bad credential (401) is told at once.
-
-/** How long refusals are borne with, milliseconds. */
+/**
+ * How long refusals (403) are tolerated, milliseconds. A real API server refuses until its roles exist after its own
+ * start, and a chart's RoleBinding may be created after its Deployment. A bad credential (401) is reported at once.
+ */
 export const REFUSAL_GRACE_MS = 60_000;
 
 const FORBIDDEN = 403;
 
-/** Owns since when the same asker has been refused. */
+/** Holds since when the same requests have been refused. */
 export class RefusalGrace {
   readonly #graceMs: number;
   #sinceMs: number | undefined;
@@ -113,7 +119,7 @@ export class RefusalGrace {
     this.#graceMs = graceMs;
   }
 
-  /** Whether to give up. `nowMs` is monotonic. An answer of any other kind begins the time anew. */
+  /** Returns whether to give up. `nowMs` is monotonic. Any other kind of answer restarts the period. */
   isOver(error: AutoscalerError, nowMs: number): boolean {
     if (error.kind !== 'auth') {
       this.#sinceMs = undefined;

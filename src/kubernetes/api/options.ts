@@ -2,7 +2,7 @@ import type { CapacityObjectWriter, NodeTainter, PodEvictor } from '../../domain
 import type { ClusterReader, OwnerReader } from '../../domain/ports/cluster.ts';
 import type { ForeignLock, LeaderLease } from '../../domain/ports/leadership.ts';
 import type { EventRecorder } from '../../domain/ports/records.ts';
-import type { KeptText } from '../../domain/ports/stored-text.ts';
+import type { StoredText } from '../../domain/ports/stored-text.ts';
 import type { TaintRules } from '../../domain/taints.ts';
 
 export interface LeaseTiming {
@@ -88,7 +88,7 @@ export interface Kubernetes {
   /** Tells the content of a ConfigMap now and whenever it changes; resolves when it is known for the first time, or may not be read. */
   watchConfigMap(name: ConfigMapName, listener: ConfigMapListener, signal: AbortSignal): Promise<void>;
   /** A text in one key of a ConfigMap of our namespace. */
-  keepText(name: string, key: string): KeptText;
+  keepText(name: string, key: string): StoredText;
   /** Stops the watches, drops what is queued, closes every connection. Does not release the lease. */
   close(): Promise<void>;
 }

@@ -1,6 +1,7 @@
 /**
- * Leader election on a coordination.k8s.io/v1 Lease. Every write names the resourceVersion it was made from. Renewals use a
- * connection of their own. Who waits watches the record and looks at it as well, and tries when it runs out.
+ * Leader election on a coordination.k8s.io/v1 Lease. Every write names the resourceVersion it was made from, and
+ * renewals use their own connection. A standby watches the record, reads it at intervals too, and tries to take it when
+ * it expires. Must not know what the leader does.
  */
 import { withTimeout } from '../../lib/abort.ts';
 import type { Clock } from '../../lib/clock.ts';
@@ -27,10 +28,10 @@ export interface LeaseDeps {
   readonly timing?: LeaseTiming;
 }
 
-/** Real time for one call; the network does not follow the injected clock. */
+/** Real time for one call; a network does not follow the injected clock. */
 const CALL_TIMEOUT_MS = 5_000;
 
-/** Owns the renewal of one lease. */
+/** Holds and renews one lease. */
 export class LeaseLeadership implements LeaderLease {
   readonly #deps: LeaseDeps;
   readonly #timing: LeaseTiming;
@@ -39,10 +40,10 @@ export class LeaseLeadership implements LeaderLease {
   readonly #grace = new RefusalGrace();
   #held: LeaseJson | undefined;
   #renewing: Promise<void> | undefined;
-  /** Monotonic: when the last good write of our record began. */
+  /** Monotonic time at which the last successful write of our record began. */
   #renewedAtMs = 0;
   readonly #seen: SeenLease;
-  /** Ends a pause: the record is free, or gone. */
+  /** Ends a pause early: the record is free or gone. */
   #nudge = new AbortController();
 
   constructor(deps: LeaseDeps) {
@@ -68,7 +69,7 @@ export class LeaseLeadership implements LeaderLease {
           this.#held = tried;
           this.#renewedAtMs = startedAt;
           metrics.process.leader.set(1);
-          log.info({ identity }, 'leadership acquired');
+          log.info({ identity }, 'Leadership acquired');
           this.#renewing = this.#renew();
           return;
         }
@@ -83,7 +84,7 @@ export class LeaseLeadership implements LeaderLease {
   verify(): void {
     const sinceMs = this.#deps.clock.monotonic() - this.#renewedAtMs;
     if (this.#held === undefined || sinceMs < this.#timing.renewDeadlineMs) return;
-    this.#deps.log.error({ outcome: 'late', sinceRenewalMs: sinceMs }, 'leadership lost');
+    this.#deps.log.error({ outcome: 'late', sinceRenewalMs: sinceMs }, 'Leadership lost');
     this.#giveUp();
   }
 
@@ -99,13 +100,14 @@ export class LeaseLeadership implements LeaderLease {
       const error = asAutoscalerError(thrown);
       if (error.kind === 'not-found') return;
       if (error.kind !== 'conflict') throw error;
-      // A renewal that was cut off may have been written all the same; anybody else's record is not ours to give up.
+      // A renewal that was interrupted may have been written all the same. Another holder's record is not ours to
+      // release.
       const present = await this.#read(signal);
       if (present?.spec?.holderIdentity === this.#deps.identity) await this.#writeReleased(present, signal);
     }
   }
 
-  /** A duration of one second lets another take it at once even if it reads only the times. */
+  /** With a duration of one second another replica can take it at once, even if it reads only the times. */
   async #writeReleased(held: LeaseJson, signal: AbortSignal): Promise<void> {
     const spec = { ...held.spec, holderIdentity: '', leaseDurationSeconds: 1, renewTime: microTime(this.#deps.clock.now()) };
     await this.#call({ method: 'PUT', path: this.#path, body: { ...held, spec } }, signal);
@@ -129,11 +131,14 @@ export class LeaseLeadership implements LeaderLease {
     else this.#seen.hasRunOut(lease, this.#deps.clock.monotonic());
   }
 
-  /** Until the next look, the end of the other's record, or news that it is free. Who hears of no change looks more often. */
+  /**
+   * Waits until the next read, the expiry of the other's record, or news that it is free. Without a live watch it reads
+   * more often.
+   */
   async #pause(isCalm: boolean, signal: AbortSignal): Promise<void> {
     const { clock, random } = this.#deps;
     const retryMs = isCalm ? this.#timing.retryMs : this.#timing.retryMs / 4;
-    // The same pause in every replica would make them collide for ever.
+    // With equal pauses the replicas would collide forever.
     const pauseMs = Math.round(retryMs * (1 + 0.2 * random()));
     try {
       const over = AbortSignal.any([signal, this.#nudge.signal]);
@@ -143,7 +148,7 @@ export class LeaseLeadership implements LeaderLease {
     }
   }
 
-  /** The lease when it is ours now. Rejects when cancelled or when we may not use it for good. */
+  /** Returns the lease if it is now ours. Rejects if cancelled, or if access is refused permanently. */
   async #tryAcquire(signal: AbortSignal): Promise<LeaseJson | 'held' | 'unreachable'> {
     try {
       const present = await this.#read(signal);
@@ -153,7 +158,7 @@ export class LeaseLeadership implements LeaderLease {
     } catch (thrown) {
       const error = asAutoscalerError(thrown);
       if (error.kind === 'cancelled' || this.#grace.isOver(error, this.#deps.clock.monotonic())) throw error;
-      this.#deps.log[error.kind === 'conflict' ? 'debug' : 'warn']({ error: error.message }, 'lease not acquired');
+      this.#deps.log[error.kind === 'conflict' ? 'debug' : 'warn']({ error: error.message }, 'Lease not acquired');
       return error.kind === 'conflict' ? 'held' : 'unreachable';
     }
   }
@@ -210,20 +215,20 @@ export class LeaseLeadership implements LeaderLease {
         const outcome = leftMs <= 0 ? 'late' : await this.#renewWithin(leftMs);
         if (outcome === 'renewed') this.#renewedAtMs = startedAt;
         if (outcome === 'taken' || outcome === 'late') {
-          log.error({ outcome, sinceRenewalMs: clock.monotonic() - this.#renewedAtMs }, 'leadership lost');
+          log.error({ outcome, sinceRenewalMs: clock.monotonic() - this.#renewedAtMs }, 'Leadership lost');
           this.#held = undefined;
           break;
         }
       }
     } catch (thrown) {
       const error = asAutoscalerError(thrown);
-      if (error.kind !== 'cancelled') log.error({ error: error.message }, 'leadership given up after an unexpected failure');
+      if (error.kind !== 'cancelled') log.error({ error: error.message }, 'Leadership given up after an unexpected failure');
       if (error.kind === 'cancelled') return;
     }
     this.#giveUp();
   }
 
-  /** One renewal that cannot outlive the deadline, however long the network takes. */
+  /** One renewal. It ends by the deadline, however long the network takes. */
   async #renewWithin(leftMs: number): Promise<'renewed' | 'failed' | 'taken' | 'late'> {
     const work = { timeoutMs: leftMs, signals: [this.#stopRenewing.signal], run: (signal: AbortSignal) => this.#renewOnce(signal) };
     const outcome = await withTimeout(this.#deps.clock, work);
@@ -237,14 +242,14 @@ export class LeaseLeadership implements LeaderLease {
     } catch (thrown) {
       const error = asAutoscalerError(thrown);
       if (error.kind !== 'conflict' && error.kind !== 'not-found') {
-        this.#deps.log.warn({ error: error.message }, 'lease not renewed');
+        this.#deps.log.warn({ error: error.message }, 'Lease not renewed');
         return 'failed';
       }
     }
     return this.#renewAfterConflict(signal);
   }
 
-  /** Somebody edited the record: a person's label is nothing, another holder is the end. */
+  /** Another writer changed the record. A changed label does not matter; another holder means that leadership is lost. */
   async #renewAfterConflict(signal: AbortSignal): Promise<'renewed' | 'failed' | 'taken'> {
     try {
       const present = await this.#read(signal);
@@ -252,7 +257,7 @@ export class LeaseLeadership implements LeaderLease {
       this.#held = await this.#call({ method: 'PUT', path: this.#path, body: this.#claim(present) }, signal);
       return 'renewed';
     } catch (thrown) {
-      this.#deps.log.warn({ error: asAutoscalerError(thrown).message }, 'lease not renewed');
+      this.#deps.log.warn({ error: asAutoscalerError(thrown).message }, 'Lease not renewed');
       return 'failed';
     }
   }
@@ -274,7 +279,7 @@ export function soleLeadership(): LeaderLease {
   const lost = new AbortController();
   return {
     acquire: async (signal) => {
-      if (signal.aborted) throw new AutoscalerError({ kind: 'cancelled' }, 'Taking the lead was cancelled.');
+      if (signal.aborted) throw new AutoscalerError({ kind: 'cancelled' }, 'Acquiring leadership was cancelled.');
     },
     lost: lost.signal,
     verify: () => undefined,

@@ -1,6 +1,6 @@
 /**
- * The record of leadership, and what one who waits knows about another's: whether it has run out is judged by how long it
- * has not changed on our own monotonic clock. The holder's wall clock is never compared with ours.
+ * The record of leadership, and what a standby knows about another replica's record. A record expires if it does not
+ * change for long enough on our own monotonic clock. The holder's wall clock is never compared with ours.
  */
 import type { MetadataJson } from '../api/core-json.ts';
 import type { LeaseTiming } from '../api/options.ts';
@@ -17,21 +17,24 @@ export interface LeaseJson {
 }
 
 /**
- * By when the holder will have stopped writing if it cannot renew: seconds after its last renewal, a space, its identity.
- * The identity, because another program that takes the lease over keeps annotations that it does not know.
+ * When the holder will have stopped writing if it cannot renew: seconds after its last renewal, a space, its identity.
+ * The identity is needed because another program that takes the lease keeps annotations it does not know.
  */
 export const STOPS_WITHIN = 'aks-autoscaler/stops-within';
 
-/** How much sooner than the record's duration a lease is taken from a holder that has promised to have stopped. */
+/** How much earlier than its duration a lease may be taken from a holder that has promised to stop by then. */
 const MOST_SOONER_MS = 2_000;
-/** ... as a part of the time between its promise and that duration: what is left is for clocks that run at different rates. */
+/**
+ * The same limit, as a part of the time between that promise and the duration. The rest allows for clocks of different
+ * rates.
+ */
 const SOONER_PART = 2 / 5;
 
 export function stopsWithin(identity: string, { renewDeadlineMs }: LeaseTiming): string {
   return `${renewDeadlineMs / 1000} ${identity}`;
 }
 
-/** How long the record must stay as it is before another may take it, in milliseconds. */
+/** How long the record must stay unchanged before another replica may take it, in milliseconds. */
 export function runsOutAfterMs({ metadata, spec }: LeaseJson, { durationMs: usualMs }: LeaseTiming): number {
   const durationMs = (spec?.leaseDurationSeconds ?? usualMs / 1000) * 1000;
   const [, seconds, identity] = /^(\d+(?:\.\d+)?) (.+)$/.exec(metadata?.annotations?.[STOPS_WITHIN] ?? '') ?? [];
@@ -40,16 +43,16 @@ export function runsOutAfterMs({ metadata, spec }: LeaseJson, { durationMs: usua
   return durationMs - Math.min(MOST_SOONER_MS, marginMs * SOONER_PART);
 }
 
-/** The API's MicroTime: six digits of a second. */
+/** The API's MicroTime: six digits after the second. */
 export function microTime(ms: number): string {
   return new Date(ms).toISOString().replace('Z', '000Z');
 }
 
-/** Owns what is known of another's record. Times are monotonic milliseconds. */
+/** What is known of another replica's record. Times are monotonic milliseconds. */
 export class SeenLease {
   readonly #timing: LeaseTiming;
   #version: string | undefined;
-  /** An answer that was on its way while the watch was quicker brings this. */
+  /** Detects an answer that arrives after the watch has delivered a newer version. */
   #versionBefore: string | undefined;
   #sinceMs = 0;
   #freeAtMs = Infinity;
@@ -58,7 +61,7 @@ export class SeenLease {
     this.#timing = timing;
   }
 
-  /** Whether the record, which somebody holds, has run out. */
+  /** Whether the record, which has a holder, has expired. */
   hasRunOut(lease: LeaseJson, nowMs: number): boolean {
     const version = lease.metadata?.resourceVersion ?? '';
     if (version === this.#versionBefore && version !== this.#version) return false;
@@ -71,7 +74,10 @@ export class SeenLease {
     return nowMs > this.#freeAtMs;
   }
 
-  /** Until it will have run out if it stays as it is; a record that should have and is there still is no hurry. */
+  /**
+   * Time until it expires if it stays unchanged. A record that should have expired but was not taken is no reason to
+   * hurry.
+   */
   untilFreeMs(nowMs: number): number {
     const leftMs = Math.ceil(this.#freeAtMs - nowMs) + 1;
     return leftMs > 0 ? leftMs : Infinity;

@@ -1,7 +1,7 @@
 /**
- * A watch of the one Lease, for as long as another holds it: the moment of each renewal is known when it is made, and a
- * lease that is given up can be taken at once. Only a help: who waits goes on looking, and a watch that may not be had, or
- * breaks, or is late makes nobody take a lease sooner.
+ * A watch of the one Lease while another replica holds it. It shows the moment of each renewal, and a released lease
+ * can be taken at once. It only helps: a standby reads the lease at intervals too, and a missing, broken or late watch
+ * never lets it take the lease sooner.
  */
 import { asAutoscalerError } from '../../lib/errors.ts';
 import type { LeaseJson } from './lease-record.ts';
@@ -10,11 +10,11 @@ import type { ReflectorDeps } from '../watch/reflector-options.ts';
 
 export interface LeaseWatchDeps extends Omit<ReflectorDeps, 'resource' | 'table' | 'query' | 'refusalGraceMs'> {
   readonly name: string;
-  /** The record as it is now; undefined: there is none any more. */
+  /** The current record; undefined if it no longer exists. */
   readonly onChange: (lease: LeaseJson | undefined) => void;
 }
 
-/** Owns the watch. */
+/** Runs the watch. */
 export class LeaseWatch {
   readonly #reflector: Reflector;
   readonly #stop = new AbortController();
@@ -35,12 +35,12 @@ export class LeaseWatch {
     });
     this.#reflector.start(this.#stop.signal);
     this.#reflector.synced.catch((thrown: unknown) => {
-      // Roles of earlier versions lack this right: asking for it again and again would change nothing.
+      // Roles of earlier versions lack this permission, and asking again would not change that.
       if (asAutoscalerError(thrown).kind === 'auth') this.#stop.abort();
     });
   }
 
-  /** Whether changes are told as they happen. */
+  /** Whether changes are delivered as they happen. */
   get isLive(): boolean {
     return !this.#stop.signal.aborted && this.#reflector.trouble === undefined;
   }

@@ -1,6 +1,6 @@
 /**
- * The Lease by which AKS and its cloud controller lock a cluster's resources against each other. Only read: whoever holds
- * it is left to finish. A Lease that is missing, free, expired or forbidden to us locks nothing.
+ * The Lease by which AKS and its cloud controller lock a cluster's resources against each other. It is only read: the
+ * holder may finish first. A Lease that is missing, free, expired or forbidden to us locks nothing.
  */
 import type { Clock } from '../../lib/clock.ts';
 import { asAutoscalerError } from '../../lib/errors.ts';
@@ -9,12 +9,12 @@ import type { Log } from '../../telemetry/log.ts';
 import { timeOf, type MetadataJson } from '../api/core-json.ts';
 import type { Rest } from '../api/rest.ts';
 
-/** Where AKS keeps it, whatever namespace we run in. */
+/** The namespace that AKS uses, whatever namespace we run in. */
 const NAMESPACE = 'kube-system';
 const NAME = 'aks-managed-resource-locker';
 const PATH = `/apis/coordination.k8s.io/v1/namespaces/${NAMESPACE}/leases/${NAME}`;
 const PERIOD_MS = 10_000;
-/** What its users write, for a Lease that does not say. */
+/** The duration that its users write. Applies to a Lease without one. */
 const USUAL_DURATION_MS = 900_000;
 
 export interface LockerLeaseJson {
@@ -35,13 +35,13 @@ export interface LockerDeps {
 interface Held {
   readonly holder: string;
   readonly renewTime: string;
-  /** By the holder's clock. Infinity: it wrote no time. */
+  /** By the holder's clock; infinity if the holder wrote no time. */
   readonly untilMs: number;
-  /** By our monotonic clock: a holder whose clock is ahead of ours must not lock us out for longer than it asked for. */
+  /** By our monotonic clock: a holder whose clock is ahead of ours must not lock longer than it asked for. */
   readonly untilMonotonicMs: number;
 }
 
-/** Owns the reading of the lock. */
+/** Reads the lock. */
 export class ResourceLocker implements ForeignLock {
   readonly #deps: LockerDeps;
   #held: Held | undefined;
@@ -52,7 +52,7 @@ export class ResourceLocker implements ForeignLock {
     this.#deps = deps;
   }
 
-  /** Resolves after the first read, however it ends, and goes on reading until the signal fires. */
+  /** Resolves after the first read, whatever its result, and continues to read until the signal fires. */
   async start(signal: AbortSignal): Promise<void> {
     await this.#read(signal);
     this.#running = this.#readOn(signal);
@@ -75,7 +75,7 @@ export class ResourceLocker implements ForeignLock {
       try {
         await this.#deps.clock.sleep(PERIOD_MS, signal);
       } catch {
-        // Cancelled: the only way in which a sleep ends badly.
+        // The sleep was cancelled, which is its only failure.
         return;
       }
       await this.#read(signal);
@@ -90,7 +90,8 @@ export class ResourceLocker implements ForeignLock {
     } catch (thrown) {
       const error = asAutoscalerError(thrown);
       if (error.kind === 'cancelled') return;
-      // What cannot be asked for now is as it was, until it runs out; what is not there, or not ours to see, is no lock.
+      // If the read fails, the lock known before stays until it expires. A Lease that is missing or forbidden to us is
+      // no lock.
       if (error.kind === 'not-found' || error.kind === 'auth') this.#held = undefined;
       if (error.kind !== 'not-found') this.#tell(error.kind, error.message);
     }
@@ -112,10 +113,10 @@ export class ResourceLocker implements ForeignLock {
     };
   }
 
-  /** Each kind of failure once, until a read works again. */
+  /** Logs each kind of failure once, until a read works again. */
   #tell(kind: string, message: string): void {
     if (this.#told === kind) return;
     this.#told = kind;
-    this.#deps.log.warn({ lease: `${NAMESPACE}/${NAME}`, error: message }, 'the lock of AKS cannot be read; it is not heeded');
+    this.#deps.log.warn({ lease: `${NAMESPACE}/${NAME}`, error: message }, 'The AKS resource lock could not be read and is ignored');
   }
 }

@@ -1,4 +1,7 @@
-/** Objects of `autoscaling.x-k8s.io`: API JSON to domain values. What is wrong with one is kept in it, for its own status. */
+/**
+ * Objects of `autoscaling.x-k8s.io`: API JSON to domain values. An invalid object keeps its error, which its status
+ * will report.
+ */
 import {
   type CapacityBuffer,
   type CapacityKind,
@@ -86,7 +89,7 @@ export interface ScalableJson extends ObjectJson {
 const ACTIVE = 'buffer.x-k8s.io/active-capacity';
 const MOST_LIMITS = 20;
 const LONGEST_RESOURCE = 63;
-/** A whole number with a unit that keeps it whole; thousandths are refused even where they add up, as upstream does. */
+/** A whole number whose unit keeps it whole. Thousandths are refused even if they add up, as upstream does. */
 const WHOLE = /^\+?\d+(?:\.\d+)?(?:[eE]\+?\d+|[kMGTPE]|[KMGTPE]i)?$/;
 const SELECTING: ReadonlySet<string> = new Set(['In', 'NotIn', 'Exists', 'DoesNotExist']);
 const LABEL_KEY = /^(?:[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?\/)?[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/;
@@ -119,7 +122,7 @@ function problemOfLimits(resources: Quantities): string | undefined {
   return undefined;
 }
 
-/** What the API's own selectors refuse; a selector that cannot be read selects nothing that anybody meant. */
+/** The errors that the API's own selectors would report. An invalid selector selects nothing that its author meant. */
 function problemOfSelector({ matchLabels = {}, matchExpressions = [] }: LabelSelectorJson): string | undefined {
   for (const [key, value] of Object.entries(matchLabels)) {
     if (!LABEL_KEY.test(key)) return `spec.selector.matchLabels: "${key}" is not a label key.`;
@@ -160,7 +163,7 @@ function limitsOf(limits: Quantities | undefined, names: ResourceNames): Readonl
   if (limits === undefined) return undefined;
   try {
     const vector = names.parse(limits);
-    // By name from the quantities, not from the vector: a limit of nothing is a limit.
+    // Names come from the quantities, not from the vector: a limit of zero is a limit.
     return Object.fromEntries(Object.keys(limits).map((name) => [name, vector[names.indexOf(name)] ?? 0]));
   } catch {
     return undefined;
@@ -275,7 +278,7 @@ function statusOf(json: StatusJson): CapacityStatus {
   };
 }
 
-/** What another wrote and nobody can read is as good as wrong: it is written anew. */
+/** An unreadable amount counts as wrong, so it is written again. */
 function readable(text: string | number): number {
   return isQuantity(text) ? parseQuantity(text) : -1;
 }

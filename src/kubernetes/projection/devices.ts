@@ -1,4 +1,4 @@
-/** ResourceSlices, device classes and claims (`resource.k8s.io/v1`): API JSON to what placing a pod needs. */
+/** ResourceSlices, device classes and claims (`resource.k8s.io/v1`): API JSON to domain values. */
 import { withoutNulls } from '../../lib/without-nulls.ts';
 import type {
   DeviceConstraint,
@@ -31,9 +31,9 @@ export interface Slice {
   readonly driver: string;
   readonly pool: string;
   readonly generation: number;
-  /** How many slices the pool of this generation has. */
+  /** The number of slices that the pool has in this generation. */
   readonly slices: number;
-  /** The node whose devices these are; undefined: they are not of one node. */
+  /** The node that has these devices; undefined if they do not belong to one node. */
   readonly node: string | undefined;
   readonly devices: readonly Device[];
   readonly counters: Readonly<Record<string, Readonly<Record<string, number>>>>;
@@ -42,23 +42,23 @@ export interface Slice {
 export interface DeviceClass {
   readonly name: string;
   readonly selectors: readonly string[];
-  /** Set: it says something that is not judged here. */
+  /** Set if it uses something that is not supported here, with a description. */
   readonly strange?: string;
 }
 
-/** What a claim, or the template of one, asks for: its requests with the classes that they name. */
+/** What a claim or its template requests: the requests, with the device classes that they name. */
 export interface ClaimAsk {
   readonly requests: readonly (Omit<DeviceRequest, 'asks'> & {
     readonly asks: readonly (DeviceSubRequest & { readonly className: string })[];
   })[];
   readonly rules: readonly DeviceConstraint[];
-  /** Set: it says something that is not judged here. */
+  /** Set if it uses something that is not supported here, with a description. */
   readonly strange?: string;
 }
 
 export interface Allocation {
   readonly devices: readonly { readonly driver: string; readonly pool: string; readonly name: string; readonly admin: boolean }[];
-  /** Where the devices can be reached; undefined: from everywhere. */
+  /** Where the devices can be reached; undefined means everywhere. */
   readonly terms: readonly NodeSelectorTerm[] | undefined;
 }
 
@@ -70,7 +70,7 @@ export interface ResourceClaim {
   /** Uids of the pods that may use it. */
   readonly users: readonly string[];
   readonly isDeleting: boolean;
-  /** The pod that it was made for. */
+  /** The pod that it was created for. */
   readonly ownerUid: string | undefined;
 }
 
@@ -100,7 +100,7 @@ function projectDevice(
   json: DeviceJson,
   { driver, pool, isLocal }: { readonly driver: string; readonly pool: string; readonly isLocal: boolean },
 ): Device {
-  const strange = isLocal ? strangeness(json) : 'is not of one node alone';
+  const strange = isLocal ? strangeness(json) : 'does not belong to a single node';
   return {
     driver,
     pool,
@@ -126,16 +126,16 @@ function projectDevice(
   };
 }
 
-/** What would have to be known to give such a device away. */
+/** The unsupported part of a device, if any: without it the device cannot be allocated here. */
 function strangeness(json: DeviceJson): string | undefined {
   if (json.allowMultipleAllocations === true) return 'is shared by parts of its capacity (allowMultipleAllocations)';
   if (json.bindsToNode === true || (json.bindingConditions?.length ?? 0) > 0) return 'is bound only under conditions (bindingConditions)';
   if (json.nodeName !== undefined || json.nodeSelector !== undefined || json.allNodes === true)
-    return 'says by itself which nodes it is of';
+    return 'names its nodes itself';
   return undefined;
 }
 
-/** A name without a domain is of the driver's. What cannot be read is not there. */
+/** A name without a domain belongs to the driver's domain. Unreadable values are left out. */
 function byDomain<Value>(
   driver: string,
   entries: readonly (readonly [string, Value | undefined])[],
@@ -173,7 +173,7 @@ function amounts(counters: CountersJson): Readonly<Record<string, number>> {
 export function projectDeviceClass(written: DeviceClassJson): DeviceClass {
   const json = withoutNulls(written);
   const strange = (json.spec?.selectors ?? []).some(({ cel }) => cel === undefined)
-    ? { strange: 'a selector that is no CEL expression' }
+    ? { strange: 'a selector that is not a CEL expression' }
     : {};
   return { name: json.metadata?.name ?? '', selectors: expressions(json.spec?.selectors), ...strange };
 }
@@ -241,7 +241,7 @@ function deviceAsk(json: AskJson): DeviceSubRequest & { readonly className: stri
   };
 }
 
-/** What would have to be known to fill such a claim; undefined: it is all understood. */
+/** The unsupported part of a claim; undefined if everything is supported. */
 function strangeAsk({ devices = {} }: ClaimSpecJson): string | undefined {
   const { requests = [], constraints = [] } = devices;
   if (constraints.some(({ matchAttribute, distinctAttribute }) => matchAttribute === undefined && distinctAttribute === undefined))
@@ -258,5 +258,5 @@ function strangeAsk({ devices = {} }: ClaimSpecJson): string | undefined {
 function strangeRequest({ allocationMode = 'ExactCount', capacity, selectors = [] }: AskJson): string | undefined {
   if (allocationMode !== 'All' && allocationMode !== 'ExactCount') return `with the allocation mode ${allocationMode}`;
   if (Object.keys(capacity?.requests ?? {}).length > 0) return "for a part of a device's capacity";
-  return selectors.some(({ cel }) => cel === undefined) ? 'with a selector that is no CEL expression' : undefined;
+  return selectors.some(({ cel }) => cel === undefined) ? 'with a selector that is not a CEL expression' : undefined;
 }

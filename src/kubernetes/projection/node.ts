@@ -1,4 +1,4 @@
-/** V1 Node JSON to a domain Node, with readiness judged as the Cluster Autoscaler judges it. */
+/** V1 Node JSON to a domain Node. Readiness follows the rules of the Cluster Autoscaler. */
 import { type Node, RESOURCE_NOT_READY, type NodeReadiness } from '../../domain/node.ts';
 import { noResources, type ResourceNames, type Resources } from '../../domain/resources.ts';
 import { isStartupTaint, NOT_READY_TAINT, type Taint, type TaintEffect, type TaintRules } from '../../domain/taints.ts';
@@ -6,26 +6,26 @@ import { AutoscalerError } from '../../lib/errors.ts';
 import { timeOf, type ConditionJson, type NodeJson, type TaintJson, type Quantities } from '../api/core-json.ts';
 import { Interner, StringInterner } from '../watch/interner.ts';
 
-// Whether the platform has announced that it takes a node's machine back. On AKS the node problem detector asks the
-// machine's metadata service for scheduled events and writes what it hears as a node condition, whose name has changed
-// with its versions; the cloud controller keeps the same news as a taint.
-
-/** True of a machine that is taken back, and of no other event. */
+/**
+ * Conditions that are true only for preemption, not for other events. The node problem detector of AKS reads scheduled
+ * events from the instance metadata service and writes them as node conditions. Their names changed with its versions.
+ * The cloud controller reports the same as a taint.
+ */
 const PREEMPT_CONDITIONS: ReadonlySet<string> = new Set(['PreemptScheduled', 'PreemptionScheduled']);
-/** True for every kind of event; only the message tells which. */
+/** Condition that is true for every kind of event; only its message names the kind. */
 const ANY_EVENT = 'VMEventScheduled';
 const PREEMPT_MESSAGE = /\bPreempt Scheduled\b/i;
 const NOT_BEFORE = /Preempt Scheduled:\s*(\w{3},\s+\d{1,2}\s+\w{3}\s+\d{4}\s+[\d:]{7,8}\s+(?:GMT|UTC))/i;
 const DRAINING_TAINT = { key: 'cloudprovider.azure.microsoft.com/draining', value: 'spot-eviction' };
-/** What Azure promises at least. Used where the notice does not say when. */
+/** The minimum notice that Azure promises. Used if the announcement has no time. */
 const LEAST_NOTICE_MS = 30_000;
 
-/** Who remembers longer than this remembers nodes that went. */
+/** Longer memory would only keep nodes that no longer exist. */
 const FORGOTTEN_AFTER_MS = 86_400_000;
 
 /**
- * When announcements without a time of their own were first seen: taints that only keep pods away have none, as Kubernetes
- * writes one only where it evicts. Known to one process; the next one counts anew.
+ * When announcements without a time of their own were first seen. Such taints only keep pods away: Kubernetes writes a
+ * time only for those that evict. Only this process knows these times; the next one starts again.
  */
 export class NoticesSeen {
   readonly #now: () => number;
@@ -35,7 +35,7 @@ export class NoticesSeen {
     this.#now = now;
   }
 
-  /** By the node's uid. */
+  /** Returns the first sighting for the node's uid. */
   sinceMs(uid: string): number {
     const nowMs = this.#now();
     for (const [other, sinceMs] of this.#sinceMs) if (sinceMs < nowMs - FORGOTTEN_AFTER_MS) this.#sinceMs.delete(other);
@@ -44,13 +44,13 @@ export class NoticesSeen {
     return sinceMs;
   }
 
-  /** Nothing is announced of the node (any more). */
+  /** To be called if nothing is announced for the node any more. */
   forget(uid: string): void {
     this.#sinceMs.delete(uid);
   }
 }
 
-/** Empty when nothing was announced. */
+/** Empty if nothing was announced. */
 export function preemptionOf({ metadata, spec, status }: NodeJson, seen: NoticesSeen): Pick<Node, 'preemption'> {
   const uid = metadata?.uid ?? metadata?.name ?? '';
   const condition = (status?.conditions ?? []).find(announces);
@@ -75,30 +75,30 @@ function announced(notice: string, noticedAtMs: number, message: string | undefi
   return { preemption: { noticedAtMs, deadlineMs: stated ?? noticedAtMs + LEAST_NOTICE_MS, notice } };
 }
 
-/** Bad when not True. */
+/** The condition that makes a node unready if it is not True. */
 const NEEDED_CONDITION = 'Ready';
-/** Bad when True. Memory and PID pressure are not among them: they pass. */
+/** Conditions that make a node unready if True. Memory and PID pressure are not among them, since they pass. */
 const BAD_CONDITIONS: ReadonlySet<string> = new Set(['DiskPressure', 'NetworkUnavailable']);
 const BAD_TAINTS: ReadonlySet<string> = new Set([
   NOT_READY_TAINT,
   'node.kubernetes.io/disk-pressure',
   'node.kubernetes.io/network-unavailable',
 ]);
-/** AKS's labels of nodes with GPUs, the present one and the former. */
+/** AKS's labels of nodes with GPUs, the current and the former one. */
 const GPU_LABELS = ['kubernetes.azure.com/accelerator', 'accelerator'];
-/** Who names the devices of such nodes: whole ones, parts and shared ones. */
+/** Prefixes of device resources on such nodes: whole devices, parts and shared ones. */
 const GPU_RESOURCES = /^(nvidia\.com|amd\.com|habana\.ai|gpu\.intel\.com|xilinx\.com)\/|^microsoft\.com\/directx$/;
-/** Any annotation that begins so asks to wait before the machine is deleted; whoever set it takes it off when done. */
+/** An annotation with this prefix asks to wait before the instance is deleted. Its author removes it when done. */
 const DELAY_PREFIX = 'delay-deletion.cluster-autoscaler.kubernetes.io/';
 
-/** Everything that is shared between the nodes of one reader. */
+/** Everything that the nodes of one reader share. */
 export interface NodeProjection {
   readonly names: ResourceNames;
   readonly strings: StringInterner;
   readonly vectors: Interner<Resources>;
   readonly taints: TaintRules;
   readonly notices: NoticesSeen;
-  /** Told once of each node and reason. */
+  /** Called once per node and reason. */
   readonly onUnreadable: (node: string, reason: string) => void;
 }
 
@@ -108,7 +108,7 @@ export function createNodeProjection(
   names: ResourceNames,
   onUnreadable: NodeProjectionListener = () => undefined,
   taints: TaintRules = {},
-  /** Milliseconds since the epoch, for what is announced without a time. */
+  /** Milliseconds since the epoch, for announcements without a time. */
   now: () => number = () => 0,
 ): NodeProjection {
   const told = new Interner<true>(10_000);
@@ -128,8 +128,8 @@ export function createNodeProjection(
 }
 
 /**
- * A node whose size cannot be read is not ready, has room for nothing and is not removed: one bad node must neither stop
- * the reading of the others nor be judged by a guess.
+ * A node whose size cannot be read is unready, has no room and is not removed. One bad node must neither stop the
+ * reading of others nor be treated by a guess.
  */
 export function projectNode(json: NodeJson, shared: NodeProjection): Node {
   const { metadata = {}, spec = {} } = json;
@@ -160,7 +160,7 @@ function declared({ status }: NodeJson, strings: StringInterner): Pick<Node, 'de
   return features.length === 0 ? {} : { declaredFeatures: features.map((feature) => strings.of(feature)) };
 }
 
-/** Karpenter's word for nodes is heeded, too: many a runbook sets that one. */
+/** Karpenter's annotation counts too: many runbooks set it. */
 function disabling(
   annotations: Readonly<Record<string, string>>,
   unreadable: string | undefined,
@@ -212,10 +212,10 @@ function projectTaint(json: TaintJson, strings: StringInterner): Taint {
   return { key: strings.of(json.key ?? ''), value: strings.of(json.value ?? ''), effect: (json.effect ?? 'NoSchedule') as TaintEffect };
 }
 
-/** `sinceMs` is the newest change among what was looked at; the node's creation when nothing says a time. */
+/** `sinceMs` is the newest change among the conditions and taints read. If none has a time, it is the node's creation. */
 export function readinessOf(json: NodeJson, createdAtMs: number, rules: TaintRules = {}): NodeReadiness {
   const conditions = (json.status?.conditions ?? []).filter(({ type = '' }) => type === NEEDED_CONDITION || BAD_CONDITIONS.has(type));
-  // A node that still carries a startup taint is being set up, whatever its kubelet says.
+  // A node with a startup taint is still being set up, whatever its kubelet reports.
   const taints = (json.spec?.taints ?? []).filter(({ key = '' }) => BAD_TAINTS.has(key) || isStartupTaint(key, rules));
   const ready = conditions.find(({ type }) => type === NEEDED_CONDITION);
   const reasons = [
@@ -235,7 +235,7 @@ export function readinessOf(json: NodeJson, createdAtMs: number, rules: TaintRul
   return { ready: reasons.length === 0, sinceMs: newest === 0 ? createdAtMs : newest, reason: reasons.join('; ') };
 }
 
-/** Labelled as a node with GPUs, and none can be had: its device plugin has not come up, or has gone. */
+/** Whether the node is labelled as a GPU node but offers none: its device plugin has not started, or has stopped. */
 function lacksDevices({ metadata, status }: NodeJson): boolean {
   if (!GPU_LABELS.some((label) => (metadata?.labels?.[label] ?? '') !== '')) return false;
   return !Object.entries(status?.allocatable ?? {}).some(([name, amount]) => GPU_RESOURCES.test(name) && String(amount) !== '0');

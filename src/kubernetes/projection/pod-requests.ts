@@ -1,11 +1,11 @@
 /**
- * The effective request of a pod, as the scheduler counts it (Kubernetes documentation: init containers, sidecar
+ * The effective request of a pod, as the scheduler computes it (Kubernetes documentation: init containers, sidecar
  * containers, pod overhead, pod-level resources, in-place resize).
  */
 import { PODS, largest, noResources, plus, type ResourceNames, type Resources } from '../../domain/resources.ts';
 import type { ContainerJson, ContainerStatusJson, PodJson, Quantities, ResourcesJson } from '../api/core-json.ts';
 
-/** Includes one in `pods`. @throws AutoscalerError `config` on a quantity that is none. */
+/** Includes one in `pods`. @throws AutoscalerError `config` on an invalid quantity. */
 export function effectiveRequest(pod: PodJson, names: ResourceNames): Resources {
   const spec = pod.spec ?? {};
   const infeasible = isResizeInfeasible(pod);
@@ -34,7 +34,7 @@ export function effectiveRequest(pod: PodJson, names: ResourceNames): Resources 
   return withOverhead;
 }
 
-/** A limit without a request is a request of the same size: the API server fills it in for pods, but not in templates. */
+/** A limit without a request is a request of the same size: the API server sets it in pods, but not in templates. */
 export function requestsOf(resources: ResourcesJson | undefined): Quantities {
   return { ...resources?.limits, ...resources?.requests };
 }
@@ -60,7 +60,7 @@ interface Resizing {
   readonly names: ResourceNames;
 }
 
-/** During an in-place resize the larger of wanted, allocated and actual counts; what was refused does not. */
+/** During an in-place resize the largest of wanted, allocated and actual counts. A refused resize does not count. */
 function resized({ wanted, actual, allocated, infeasible, names }: Resizing): Resources {
   const held = largest(names.parse(allocated ?? {}), names.parse(actual.requests ?? {}));
   return infeasible ? held : largest(wanted, held);
@@ -71,8 +71,8 @@ function isResizeInfeasible(pod: PodJson): boolean {
 }
 
 /**
- * For these the pod-level number replaces the sum of the containers. A pod-level limit is a request only of what no container
- * asks for, which is how the API server fills it in. Pods are resized as a whole, too.
+ * For these resources the pod-level number replaces the sum of the containers. A pod-level limit is a request only for
+ * resources that no container requests, as the API server sets it. Pods are resized as a whole too.
  */
 function withPodLevel(total: Resources, pod: PodJson, names: ResourceNames): Resources {
   const { resources, containers = [], initContainers = [] } = pod.spec ?? {};

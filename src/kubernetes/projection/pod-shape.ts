@@ -1,9 +1,9 @@
 /**
- * What scheduling reads of a pod, interned in two steps. The fingerprint is cheap and made per object: raw pieces as they
- * came. The key is made once per fingerprint from the projected content, so that pods whose JSON differs but whose
- * meaning does not (a running pod reports its resources in its status too) share one shape all the same.
+ * The fields of a pod that scheduling reads, interned in two steps. The fingerprint is cheap and made per object, from
+ * raw pieces of JSON. The key is made once per fingerprint, from the projected content. So pods with different JSON but
+ * equal meaning share one shape, for example a running pod whose status repeats its resources.
  */
-import { describeRef } from '../../domain/devices.ts';
+import { describeClaimRef } from '../../domain/devices.ts';
 import { AutoscalerError } from '../../lib/errors.ts';
 import type { Labels, NodeSelectorTerm } from '../../domain/labels.ts';
 import { DEVICE_CLAIMS, type HostPort, type PodShape, type UnsupportedRequirement } from '../../domain/pod.ts';
@@ -17,7 +17,7 @@ import { affinityTerms, nodeSelectorTerm, spreadConstraints, toleration } from '
 import { compareBy } from '../../lib/comparison.ts';
 import { defined } from '../../lib/defined.ts';
 
-/** Gives each pod its shape. Owns the memory of shapes seen. */
+/** Gives each pod its shape, and keeps the shapes seen. */
 export class Shapes {
   readonly #byFingerprint = new Interner<PodShape>();
   readonly #byKey = new Interner<PodShape>();
@@ -39,7 +39,7 @@ export class Shapes {
   }
 }
 
-/** Everything below reads only what is in here. */
+/** Everything below reads only what the fingerprint contains. */
 function fingerprint({ metadata, spec, status }: PodJson): string {
   return JSON.stringify([metadata?.namespace, metadata?.labels, specPart(spec ?? {}), podStatusPart(status ?? {})]);
 }
@@ -108,12 +108,12 @@ export function projectShape(pod: PodJson, names: ResourceNames): PodShape {
     ...loneDisks(spec),
     ...deviceClaims(spec),
   };
-  // Resources by name: the same key in a replay, where names may get their indexes in another order.
+  // Resources by name, so that the key is the same in a replay, where names may get other indexes.
   const byName = Object.entries(names.toRecord(requests)).sort(compareBy(([key]) => key));
   return { key: JSON.stringify([content, byName]), ...content, requests };
 }
 
-/** A quantity that cannot be read is not zero: the pod says that it cannot be judged. */
+/** An unreadable quantity is not zero: the pod is reported as unsupported instead. */
 function requestsOrNone(
   pod: PodJson,
   names: ResourceNames,
@@ -140,8 +140,8 @@ function nodeAffinity(spec: PodSpecJson): readonly NodeSelectorTerm[] | undefine
 }
 
 /**
- * Ports of containers and sidecars; ordinary init containers are gone when the pod runs. On the host's network every port
- * is one of the host: the API server writes that into pods, but not into the templates of DaemonSets and Deployments.
+ * Ports of containers and sidecars; ordinary init containers have ended when the pod runs. With host networking every
+ * port is a host port. The API server sets that in pods, but not in the templates of DaemonSets and Deployments.
  */
 function hostPorts(spec: PodSpecJson): readonly HostPort[] {
   const lasting = [...(spec.containers ?? []), ...(spec.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === 'Always')];
@@ -157,12 +157,15 @@ function hostPorts(spec: PodSpecJson): readonly HostPort[] {
 }
 
 function unsupportedOf(spec: PodSpecJson): readonly UnsupportedRequirement[] {
-  // Until somebody says what the claims mean.
-  const claims = (deviceClaims(spec).deviceClaims ?? []).map((ref) => ({ feature: DEVICE_CLAIMS, detail: describeRef(ref) }));
+  // A placeholder until the claims are evaluated.
+  const claims = (deviceClaims(spec).deviceClaims ?? []).map((ref) => ({ feature: DEVICE_CLAIMS, detail: describeClaimRef(ref) }));
   return [...claims, ...devicesByName(spec), ...gangOf(spec)];
 }
 
-/** Resources of these names are devices of a class, which no device plugin reports: a claim is made for the pod as it is bound. */
+/**
+ * Resources with this prefix are devices of a class, and no device plugin reports them. A claim is created when the pod
+ * is bound.
+ */
 const BY_CLASS = 'deviceclass.resource.kubernetes.io/';
 
 function devicesByName({ containers = [], initContainers }: PodSpecJson): readonly UnsupportedRequirement[] {
@@ -175,7 +178,7 @@ function devicesByName({ containers = [], initContainers }: PodSpecJson): readon
     }));
 }
 
-/** Pods that are placed together or not at all. */
+/** Pods that are placed all together or not at all. */
 function gangOf({ workloadRef, schedulingGroup }: PodSpecJson): readonly UnsupportedRequirement[] {
   const group = schedulingGroup ?? undefined;
   if (group !== undefined) return [{ feature: 'gang-scheduling', detail: `pod group ${group.podGroupName ?? ''}` }];
@@ -184,8 +187,8 @@ function gangOf({ workloadRef, schedulingGroup }: PodSpecJson): readonly Unsuppo
 }
 
 /**
- * What a kubelet must declare for such a pod; upstream `nodedeclaredfeatures`. Where the feature is not known to the API server
- * there are no such pods.
+ * Features that a kubelet must declare for such a pod; upstream `nodedeclaredfeatures`. If the API server does not know
+ * a feature, no such pods exist.
  */
 function nodeFeatures({ containers = [], initContainers = [], hostNetwork, hostUsers }: PodSpecJson): Pick<PodShape, 'nodeFeatures'> {
   const rules = [...containers, ...(initContainers ?? [])].flatMap((container) => container.restartPolicyRules ?? []);

@@ -1,28 +1,28 @@
-/** Which volumes pin a pod to its node, which claims it mounts, and which disks it wants for itself or takes attach slots with. */
+/** Which volumes pin a pod to its node, which claims it mounts, and which disks it needs exclusively or attaches. */
 import type { LocalVolume } from '../../domain/pod.ts';
-import type { LoneDisk, PodClaim } from '../../domain/volumes.ts';
+import type { InlineDisk, PodClaim } from '../../domain/volumes.ts';
 import type { DiskJson, VolumeJson } from '../api/core-json.ts';
 import { claimWish } from './storage.ts';
 
 /**
- * In-tree block devices that the pods of one node may quarrel about, with the names by which each goes and whether it is only read;
- * after kube-scheduler's VolumeRestrictions. All other kinds say nothing of placement in a pod's own spec, except that disks of Azure
- * take a slot of their driver.
+ * In-tree block devices that pods of one node may conflict about, with the ids of the disk and whether it is only read;
+ * after kube-scheduler's VolumeRestrictions. All other kinds say nothing about placement in the pod's own spec, except
+ * that Azure disks take a slot of their driver.
  */
-const LONE_KINDS: Readonly<Record<LoneDisk['kind'], (source: DiskJson) => Omit<LoneDisk, 'kind'>>> = {
+const LONE_KINDS: Readonly<Record<InlineDisk['kind'], (source: DiskJson) => Omit<InlineDisk, 'kind'>>> = {
   iscsi: ({ iqn = '', readOnly }) => ({ ids: [iqn], readOnly: readOnly === true }),
-  // The pool that the API server fills in.
+  // The pool that the API server sets.
   rbd: ({ monitors, image = '', pool = 'rbd', readOnly }) => ({
     ids: (monitors ?? []).map((monitor) => JSON.stringify([monitor, pool, image])),
     readOnly: readOnly === true,
   }),
   gcePersistentDisk: ({ pdName = '', readOnly }) => ({ ids: [pdName], readOnly: readOnly === true }),
-  // Also where both pods would only read it.
+  // A conflict even if both pods only read it.
   awsElasticBlockStore: ({ volumeID = '' }) => ({ ids: [volumeID], readOnly: false }),
 };
-const KINDS = Object.keys(LONE_KINDS) as readonly LoneDisk['kind'][];
+const KINDS = Object.keys(LONE_KINDS) as readonly InlineDisk['kind'][];
 
-/** Volumes that live and die with the node. Memory-backed emptyDirs hold nothing worth keeping, as in the Cluster Autoscaler. */
+/** Volumes that are lost with the node. Memory-backed emptyDirs do not count, as in the Cluster Autoscaler. */
 export function localVolumes(volumes: readonly VolumeJson[]): readonly LocalVolume[] {
   return volumes.flatMap((volume): readonly LocalVolume[] => {
     const name = volume.name ?? '';
@@ -32,12 +32,12 @@ export function localVolumes(volumes: readonly VolumeJson[]): readonly LocalVolu
   });
 }
 
-/** Whether the volume says something about placement that its own spec alone decides. */
+/** Whether the volume affects placement through the pod's own spec alone. */
 export function placesPod(volume: VolumeJson): boolean {
   return volume.azureDisk !== undefined || loneDisksOf([volume]).length > 0;
 }
 
-/** In-tree disks of Azure, which the CSI driver has attached since Kubernetes 1.24, by its name for them; the same disk once. */
+/** In-tree Azure disks, each once, by the CSI driver's name for them. The driver has attached them since Kubernetes 1.24. */
 export function disksOf(volumes: readonly VolumeJson[]): readonly string[] {
   const disks = volumes.flatMap(({ name = '', azureDisk }) =>
     azureDisk === undefined ? [] : [azureDisk.diskURI ?? azureDisk.diskName ?? name],
@@ -45,8 +45,8 @@ export function disksOf(volumes: readonly VolumeJson[]): readonly string[] {
   return [...new Set(disks)];
 }
 
-/** Disks that the pod shares with no other pod of its node; a volume that is written as null is none. */
-export function loneDisksOf(volumes: readonly VolumeJson[]): readonly LoneDisk[] {
+/** Disks that the pod shares with no other pod of its node. A volume written as null does not count. */
+export function loneDisksOf(volumes: readonly VolumeJson[]): readonly InlineDisk[] {
   return volumes.flatMap((volume) =>
     KINDS.flatMap((kind) => {
       const source = volume[kind] ?? undefined;
@@ -55,7 +55,10 @@ export function loneDisksOf(volumes: readonly VolumeJson[]): readonly LoneDisk[]
   );
 }
 
-/** The claims that a pod mounts. That of a generic ephemeral volume is named after pod and volume, as Kubernetes documents. */
+/**
+ * The claims that a pod mounts. The claim of a generic ephemeral volume is named after pod and volume, as Kubernetes
+ * documents.
+ */
 export function claimsOf(volumes: readonly VolumeJson[], pod: string): readonly PodClaim[] {
   return volumes.flatMap(({ name = '', persistentVolumeClaim, ephemeral }): readonly PodClaim[] => {
     if (persistentVolumeClaim !== undefined) return [{ name: persistentVolumeClaim.claimName ?? '' }];

@@ -1,4 +1,4 @@
-/** V1 Pod JSON to a domain Pod. What no decision reads is dropped here. */
+/** V1 Pod JSON to a domain Pod. Fields that no decision reads are dropped here. Must not know what the fields decide. */
 import { parseDurationMs } from '../../lib/duration.ts';
 import type { Controller, LocalVolume, Pod, PodPhase, SafeToEvict } from '../../domain/pod.ts';
 import type { ResourceNames } from '../../domain/resources.ts';
@@ -11,12 +11,12 @@ import { defined } from '../../lib/defined.ts';
 const PREFIX = 'cluster-autoscaler.kubernetes.io/';
 const PHASES: ReadonlySet<string> = new Set(['Pending', 'Running', 'Succeeded', 'Failed', 'Unknown']);
 const NONE: readonly never[] = [];
-/** As Kubernetes reads it: a plain integer without leading zeros; anything else counts as not set. */
+/** As Kubernetes reads it: a plain integer without leading zeros. Anything else counts as absent. */
 const DELETION_COST = /^(?:0|-?[1-9]\d{0,9})$/;
-/** What the API server fills in. */
+/** The default that the API server sets. */
 const DEFAULT_GRACE_SECONDS = 30;
 
-/** Everything that is shared between the pods of one reader. */
+/** Everything that the pods of one reader share. */
 export interface PodProjection {
   readonly shapes: Shapes;
   readonly strings: StringInterner;
@@ -70,7 +70,7 @@ function claimsPart({ metadata = {}, spec = {} }: PodJson): Pick<Pod, 'claims' |
   return { ...(claims.length === 0 ? {} : { claims }), ...(disks.length === 0 ? {} : { disks }) };
 }
 
-/** A claim that is not needed after all has no name. */
+/** A claim that turned out not to be needed has no name. */
 function madeClaims({ status = {} }: PodJson): Pick<Pod, 'madeClaims'> {
   const made = (status.resourceClaimStatuses ?? []).flatMap(({ name, resourceClaimName }) =>
     name === undefined || resourceClaimName === undefined ? [] : [[name, resourceClaimName] as const],
@@ -78,18 +78,18 @@ function madeClaims({ status = {} }: PodJson): Pick<Pod, 'madeClaims'> {
   return made.length === 0 ? {} : { madeClaims: Object.fromEntries(made) };
 }
 
-/** The second is the name of earlier versions. */
+/** The second name is from earlier versions. */
 function consumptionOf(annotations: Readonly<Record<string, string>>): Pick<Pod, 'consumes'> {
   const consumes = annotations['autoscaling.x-k8s.io/consume-provisioning-request'] ?? annotations[`${PREFIX}consume-provisioning-request`];
   return consumes === undefined || consumes === '' ? {} : { consumes };
 }
 
-/** Only pods that say something carry the fields. */
+/** Only pods with such annotations have the fields. */
 function disruptionWishes(annotations: Readonly<Record<string, string>>): Pick<Pod, 'daemonEviction' | 'deletionCost'> {
   const eviction = annotations[`${PREFIX}enable-ds-eviction`];
   const cost = annotations['controller.kubernetes.io/pod-deletion-cost'];
   return {
-    // Any other word opts out, as in the Cluster Autoscaler.
+    // Any other value opts out, as in the Cluster Autoscaler.
     ...(eviction === undefined ? {} : { daemonEviction: eviction === 'true' }),
     ...(cost === undefined || !DELETION_COST.test(cost) ? {} : { deletionCost: Number(cost) }),
   };
@@ -107,7 +107,7 @@ function isDaemon(controller: Controller | undefined, annotations: Readonly<Reco
   return controller?.kind === 'DaemonSet' || annotations[`${PREFIX}daemonset-pod`] === 'true';
 }
 
-/** Spaces count, as in the Cluster Autoscaler. */
+/** Spaces are part of the values, as in the Cluster Autoscaler. */
 function listOf(text: string | undefined): readonly string[] {
   return text === undefined || text === '' ? NONE : text.split(',');
 }
@@ -127,14 +127,14 @@ function conditionOf(conditions: readonly ConditionJson[] | undefined, type: str
   return conditions?.find((condition) => condition.type === type);
 }
 
-/** `SchedulingGated` and other reasons are not "unschedulable": nothing has tried to place such a pod. */
+/** `SchedulingGated` and other reasons are not "unschedulable": no scheduler has tried to place such a pod. */
 function unschedulable(conditions: readonly ConditionJson[] | undefined, strings: StringInterner): Pod['unschedulable'] {
   const scheduled = conditionOf(conditions, 'PodScheduled');
   if (scheduled?.status !== 'False' || scheduled.reason !== 'Unschedulable') return undefined;
   return { sinceMs: timeOf(scheduled.lastTransitionTime) ?? 0, message: strings.of(scheduled.message ?? '') };
 }
 
-/** A scheduler that has looked at a pod says so in the condition, whatever it decided. */
+/** A scheduler that has tried a pod writes the condition, whatever the result. */
 function isUnseen(conditions: readonly ConditionJson[] | undefined): boolean {
   const scheduled = conditionOf(conditions, 'PodScheduled');
   return scheduled === undefined || (scheduled.status === 'False' && (scheduled.reason ?? '') === '');

@@ -1,4 +1,4 @@
-/** ResourceQuotas, and what a pod would take of them, in the names that quotas use. */
+/** ResourceQuotas, and how much of them a pod would use, in the names that quotas use. */
 import type { QuotaUse, ResourceQuota } from '../../domain/capacity-objects.ts';
 import { cpuMillis, wholeUnits } from '../../domain/quantity.ts';
 import { isAttachResource, type ResourceNames } from '../../domain/resources.ts';
@@ -20,7 +20,7 @@ export interface ResourceQuotaJson extends ObjectJson {
   readonly status?: { readonly hard?: Quantities; readonly used?: Quantities };
 }
 
-/** What is enforced is what the status says; a new quota has none yet. */
+/** The status has the enforced limits; a new quota has none yet. */
 export function projectResourceQuota({ metadata = {}, spec = {}, status = {} }: ResourceQuotaJson): ResourceQuota {
   const selected = (spec.scopeSelector?.matchExpressions ?? []).map(({ scopeName = '', operator = 'Exists', values = [] }) => ({
     scope: scopeName,
@@ -36,14 +36,14 @@ export function projectResourceQuota({ metadata = {}, spec = {}, status = {} }: 
   };
 }
 
-/** CPU in millicores, everything else in whole units, whatever the quota calls it. */
+/** CPU in millicores, everything else in whole units, under the quota's own names. */
 function amountsOf(quantities: Quantities): Readonly<Record<string, number>> {
   return Object.fromEntries(
     Object.entries(quantities).map(([name, text]) => [name, name.endsWith('cpu') ? cpuMillis(text) : wholeUnits(text)]),
   );
 }
 
-/** undefined: a quantity cannot be read. */
+/** Undefined if a quantity cannot be read. */
 export function quotaUseOf(spec: PodSpecJson, names: ResourceNames): QuotaUse | undefined {
   try {
     const requests = names.toRecord(effectiveRequest({ spec }, names));
@@ -77,7 +77,7 @@ function named(amounts: Readonly<Record<string, number>>, prefix: string): Reado
   return Object.fromEntries(counted.map(([name, amount]) => [`${prefix}${name}`, amount]));
 }
 
-/** Quotas may call requests of these by their bare names. */
+/** Quotas may name requests of these resources without a prefix. */
 function plain(requests: Readonly<Record<string, number>>): Readonly<Record<string, number>> {
   const bare = Object.entries(requests).filter(([name]) => BARE.has(name) || name.startsWith('hugepages-'));
   return Object.fromEntries(bare);

@@ -17,10 +17,10 @@ const OPERATORS: ReadonlySet<string> = new Set(['In', 'NotIn', 'Exists', 'DoesNo
 /** Only clusters that compare tolerations accept pods with the last two. */
 const TOLERATIONS = ['Equal', 'Exists', 'Lt', 'Gt'] as const;
 
-/** An absent selector inside a term matches no pod at all; `In` of no values says that. */
+/** An absent selector inside a term matches no pod. `In` without values means the same. */
 const MATCHES_NOTHING: Requirement = { key: '', operator: 'In', values: [] };
 
-/** undefined or null: the API says "matches nothing". */
+/** Undefined or null means "matches nothing" in the API. */
 export function labelSelector(json: LabelSelectorJson | null | undefined): LabelSelector | undefined {
   if (json === undefined || json === null) return undefined;
   const exact = Object.entries(json.matchLabels ?? {})
@@ -29,7 +29,7 @@ export function labelSelector(json: LabelSelectorJson | null | undefined): Label
   return { requirements: [...exact, ...(json.matchExpressions ?? []).map(requirement)] };
 }
 
-/** An operator this version does not know never holds: a pod is kept waiting rather than misplaced. */
+/** An operator unknown to this version never holds: the pod waits instead of being misplaced. */
 export function requirement(json: RequirementJson): Requirement {
   const { key = '', operator = '', values = [] } = json;
   return OPERATORS.has(operator) ? { key, operator: operator as Requirement['operator'], values } : { ...MATCHES_NOTHING, key };
@@ -39,7 +39,7 @@ export function nodeSelectorTerm(json: NodeSelectorTermJson): NodeSelectorTerm {
   return { expressions: (json.matchExpressions ?? []).map(requirement), fields: (json.matchFields ?? []).map(requirement) };
 }
 
-/** Only `DoNotSchedule` decides; the soft kind is left out. */
+/** Only `DoNotSchedule` counts; the soft kind is left out. */
 export function spreadConstraints(json: readonly SpreadJson[], labels: Labels): readonly TopologySpreadConstraint[] {
   return json
     .filter(({ whenUnsatisfiable }) => whenUnsatisfiable !== 'ScheduleAnyway')
@@ -53,7 +53,7 @@ export function spreadConstraints(json: readonly SpreadJson[], labels: Labels): 
     }));
 }
 
-/** No namespaces and no namespace selector: the pod's own namespace. */
+/** Without namespaces and namespace selector, the pod's own namespace applies. */
 export function affinityTerms(
   json: readonly AffinityTermJson[] | undefined,
   pod: { readonly namespace: string; readonly labels: Labels },
@@ -82,7 +82,7 @@ interface TermSelector {
   readonly labels: Labels;
 }
 
-/** Folds the pod's own values of `matchLabelKeys` in. The API server may have done it before: nothing is added twice. */
+/** Adds the pod's own values of `matchLabelKeys`. The API server may have added them already; none is added twice. */
 function termSelector(term: TermSelector): LabelSelector {
   const base = labelSelector(term.selector);
   if (base === undefined) return { requirements: [MATCHES_NOTHING] };

@@ -1,8 +1,8 @@
-/** Claims, volumes, storage classes and CSINodes: API JSON to the little that placing a pod needs. */
+/** Claims, volumes, storage classes and CSINodes: API JSON to the fields that placing a pod needs. */
 import { AutoscalerError } from '../../lib/errors.ts';
 import type { NodeSelectorTerm, Requirement } from '../../domain/labels.ts';
 import { wholeUnits } from '../../domain/quantity.ts';
-import { AZURE_DISK_DRIVER, AZURE_FILE_DRIVER, ZONE_LABELS, type AttachLimits, type ClaimWish } from '../../domain/volumes.ts';
+import { AZURE_DISK_DRIVER, AZURE_FILE_DRIVER, ZONE_LABELS, type AttachLimits, type ClaimRequirements } from '../../domain/volumes.ts';
 import type {
   LabelSelectorJson,
   MetadataJson,
@@ -18,21 +18,21 @@ const BOUND = 'pv.kubernetes.io/bind-completed';
 const SELECTED_NODE = 'volume.kubernetes.io/selected-node';
 const OLD_CLASS = 'volume.beta.kubernetes.io/storage-class';
 const DEFAULT_CLASS = 'storageclass.kubernetes.io/is-default-class';
-/** Zones of a volume of several zones are written as one label value. */
+/** The zones of a multi-zone volume are written as one label value. */
 const ZONE_SEPARATOR = '__';
 
 export interface Claim {
   /** `namespace/name` */
   readonly key: string;
-  readonly wish: ClaimWish;
-  /** The volume it is bound to; undefined: not bound yet. */
+  readonly wish: ClaimRequirements;
+  /** The volume it is bound to; undefined if not bound yet. */
   readonly volume: string | undefined;
-  /** It names a volume and waits for the two to be bound. */
+  /** Whether it names a volume but the two are not bound yet. */
   readonly isBinding: boolean;
   readonly isDeleting: boolean;
-  /** The node for which a volume is being made right now. */
+  /** The node for which a volume is being created now. */
   readonly selectedNode: string | undefined;
-  /** The pod that a claim of a generic ephemeral volume was made for. */
+  /** The pod that the claim of a generic ephemeral volume was created for. */
   readonly ownerUid: string | undefined;
 }
 
@@ -41,15 +41,15 @@ export interface Volume {
   readonly className: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly isAvailable: boolean;
-  /** The claim it is kept for. */
+  /** The claim it is reserved for. */
   readonly claim: string | undefined;
   readonly bytes: number;
   readonly accessModes: readonly string[];
   readonly mode: string;
   readonly driver: string | undefined;
-  /** What the driver calls it: two volumes of one handle are one disk, and take one attach slot. */
+  /** The driver's name for it: two volumes with one handle are one disk and take one attach slot. */
   readonly handle: string;
-  /** Node affinity; undefined: reachable from everywhere. */
+  /** Node affinity; undefined means reachable from everywhere. */
   readonly terms: readonly NodeSelectorTerm[] | undefined;
   readonly zones: readonly Requirement[];
 }
@@ -57,9 +57,9 @@ export interface Volume {
 export interface StorageClass {
   readonly name: string;
   readonly provisioner: string;
-  /** WaitForFirstConsumer. */
+  /** Whether the binding mode is WaitForFirstConsumer. */
   readonly waits: boolean;
-  /** Where volumes may be made; undefined: anywhere. */
+  /** Where volumes may be created; undefined means anywhere. */
   readonly topologies: readonly NodeSelectorTerm[] | undefined;
   readonly isDefault: boolean;
 }
@@ -69,12 +69,12 @@ export interface CsiNode {
   readonly limits: AttachLimits;
 }
 
-/** What a driver says it can still make of a class, for the nodes that match. */
+/** What a driver reports that it can still create of a class, for the nodes that match. */
 export interface StorageCapacity {
   readonly className: string;
-  /** undefined: no node reaches it. No requirement: every node does. */
+  /** Undefined: no node can reach it. Empty: every node can. */
   readonly topology: readonly Requirement[] | undefined;
-  /** The largest volume that can be made; undefined: the driver does not know. */
+  /** The largest volume that can be created; undefined if the driver does not know. */
   readonly bytes: number | undefined;
 }
 
@@ -95,12 +95,12 @@ export function projectStorageCapacity(json: StorageCapacityJson): StorageCapaci
   return {
     className: json.storageClassName ?? '',
     topology: labelSelector(json.nodeTopology)?.requirements,
-    // What cannot be read is no room.
+    // An unreadable capacity counts as none.
     bytes: size === undefined ? undefined : bytesOf(size, 0),
   };
 }
 
-/** Whether the driver's volumes are made only where it says that there is room. */
+/** Whether the driver's volumes are created only where it reports capacity. */
 export function projectCsiDriver({ metadata = {}, spec = {} }: CsiDriverJson): { readonly name: string; readonly tracks: boolean } {
   return { name: metadata.name ?? '', tracks: spec.storageCapacity === true };
 }
@@ -125,12 +125,12 @@ function podOwner({ ownerReferences }: MetadataJson): string | undefined {
   return ownerReferences?.find(({ kind, controller }) => kind === 'Pod' && controller === true)?.uid;
 }
 
-export function claimWish(spec: ClaimSpecJson): ClaimWish {
+export function claimWish(spec: ClaimSpecJson): ClaimRequirements {
   const selector = spec.selector === undefined ? undefined : labelSelector(spec.selector)?.requirements;
   return {
     className: spec.storageClassName ?? undefined,
     accessModes: spec.accessModes ?? [],
-    // A size that cannot be read fits no volume that is there.
+    // A claim with an unreadable size fits no existing volume.
     bytes: bytesOf(spec.resources?.requests?.['storage'], Number.MAX_SAFE_INTEGER),
     mode: spec.volumeMode ?? 'Filesystem',
     selector,
@@ -164,11 +164,11 @@ function placeOf({ namespace = 'default', name = '' }: { readonly namespace?: st
   return `${namespace}/${name}`;
 }
 
-/** Who attaches it, and to which nodes. */
+/** The driver that attaches it, and the nodes it can be attached to. */
 function reachOf(spec: NonNullable<VolumeObjectJson['spec']>, labels: Volume['labels']): Pick<Volume, 'driver' | 'terms' | 'zones'> {
   const required = spec.nodeAffinity?.required;
   return {
-    // In-tree disks have been handled by the driver since Kubernetes 1.24, and count as its volumes.
+    // The CSI driver has handled in-tree disks since Kubernetes 1.24, so they count as its volumes.
     driver: spec.csi?.driver ?? (spec.azureDisk === undefined ? undefined : AZURE_DISK_DRIVER),
     terms: required === undefined ? undefined : (required.nodeSelectorTerms ?? []).map(nodeSelectorTerm),
     zones: ZONE_LABELS.flatMap((key): readonly Requirement[] => {
@@ -187,7 +187,7 @@ function bytesOf(quantity: string | number | undefined, unreadable: number): num
   }
 }
 
-/** Provisioners of old classes, by the drivers that have done their work since Kubernetes 1.24. */
+/** Provisioners of old classes, each with the driver that has replaced it since Kubernetes 1.24. */
 const PRESENT_DRIVERS: ReadonlyMap<string, string> = new Map([
   ['kubernetes.io/azure-disk', AZURE_DISK_DRIVER],
   ['kubernetes.io/azure-file', AZURE_FILE_DRIVER],

@@ -1,11 +1,11 @@
-/** DaemonSets, disruption budgets and namespaces: API JSON to domain values. */
+/** DaemonSets, disruption budgets, namespaces and the desired pods of controllers: API JSON to domain values. */
 import type { DaemonSet, DisruptionBudget, ReplicatedWorkload } from '../../domain/workloads.ts';
 import type { DaemonSetJson, DisruptionBudgetJson, PodSpecJson, TolerationJson, ConditionJson, ObjectJson } from '../api/core-json.ts';
 import type { Shapes } from './pod-shape.ts';
 import { labelSelector } from './selectors.ts';
 import { defined } from '../../lib/defined.ts';
 
-/** Added by the DaemonSet controller to each pod it makes, so the template alone would look pickier than its pods are. */
+/** The DaemonSet controller adds these to each pod, so the template alone would seem to tolerate less. */
 const DAEMON_TOLERATIONS: readonly TolerationJson[] = [
   { key: 'node.kubernetes.io/not-ready', operator: 'Exists', effect: 'NoExecute' },
   { key: 'node.kubernetes.io/unreachable', operator: 'Exists', effect: 'NoExecute' },
@@ -49,7 +49,10 @@ export function projectBudget(json: DisruptionBudgetJson): DisruptionBudget {
   };
 }
 
-/** No number of healthy pods is enough, or nobody can count them: the controller says so, where pods have no scale in common. */
+/**
+ * Why the budget can never allow an eviction, or why its pods cannot be counted. The controller reports the latter if
+ * the pods have no scale subresource in common.
+ */
 function neverAllows({ spec = {}, status = {} }: DisruptionBudgetJson): string | undefined {
   const { maxUnavailable, minAvailable } = spec;
   if (maxUnavailable === 0 || maxUnavailable === '0' || maxUnavailable === '0%') return `maxUnavailable is ${maxUnavailable}`;
@@ -57,8 +60,6 @@ function neverAllows({ spec = {}, status = {} }: DisruptionBudgetJson): string |
   const failure = status.conditions?.find(({ type, reason }) => type === 'DisruptionAllowed' && reason === 'SyncFailed');
   return failure === undefined ? undefined : `its pods cannot be counted: ${failure.message ?? ''}`;
 }
-
-// Controllers that make equal pods: API JSON to the number of pods that they want.
 
 export interface WorkloadJson extends ObjectJson {
   readonly spec?: {
@@ -81,19 +82,19 @@ function desiredOf(kind: ReplicatedWorkload['kind'], json: WorkloadJson): number
   const { spec = {}, status = {} } = json;
   switch (kind) {
     case 'ReplicaSet':
-      // It says itself that its pods are refused (a quota, a webhook): nodes would not help.
+      // Its pods are refused (by a quota or a webhook), so nodes would not help.
       return status.conditions?.some(({ type, status: is }) => type === 'ReplicaFailure' && is === 'True') === true
         ? 0
         : (spec.replicas ?? 1);
     case 'StatefulSet':
-      // Ordered ones make one pod after the other: how many at a time is not known.
+      // Ordered StatefulSets create one pod at a time, so the number of missing pods is unknown.
       return spec.podManagementPolicy === 'Parallel' ? (spec.replicas ?? 1) : 0;
     case 'Job':
       return spec.suspend === true ? 0 : desiredOfJob(json);
   }
 }
 
-/** A Job without completions is a work queue: it starts all its pods, and none once one has succeeded. */
+/** A Job without completions is a work queue: it starts all its pods, and none after one has succeeded. */
 function desiredOfJob({ spec = {}, status = {} }: WorkloadJson): number {
   const { parallelism = 1, completions } = spec;
   const { succeeded = 0 } = status;

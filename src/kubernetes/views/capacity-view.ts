@@ -1,6 +1,6 @@
 /**
- * Quotas, buffers and requests for capacity, and the pod templates and workloads that they speak of, by watches of their own.
- * Their kinds come with custom resource definitions that a cluster may lack: then there are none, and they are looked for
+ * Watches quotas, buffers and capacity requests, and the pod templates and workloads that they refer to. Their kinds
+ * come with CustomResourceDefinitions that a cluster may lack. Then no such objects exist, and the kinds are tried
  * again from time to time.
  */
 import type { CapacityObjects, PodTemplate, ScalableWorkload } from '../../domain/capacity-objects.ts';
@@ -15,7 +15,7 @@ import type { ReflectorDeps } from '../watch/reflector-options.ts';
 import { Table } from '../watch/object-table.ts';
 import { compareBy } from '../../lib/comparison.ts';
 
-/** Which of them somebody wants. */
+/** The kinds to watch. */
 export interface CapacityWishes {
   readonly quotas: boolean;
   readonly buffers: boolean;
@@ -28,7 +28,7 @@ export interface WatchedCapacityDeps extends Omit<ReflectorDeps, 'resource' | 'p
   readonly wishes: CapacityWishes;
 }
 
-/** Workloads whose pods a buffer can stand for, with the field that counts them. */
+/** Workloads whose pods a buffer can stand for, with the field that counts these pods. */
 const SCALABLE = [
   { kind: 'Deployment', apiGroup: 'apps', resource: 'deployments', path: '/apis/apps/v1/deployments' },
   { kind: 'ReplicaSet', apiGroup: 'apps', resource: 'replicasets', path: '/apis/apps/v1/replicasets' },
@@ -39,13 +39,13 @@ const SCALABLE = [
 
 const placeOf = ({ metadata }: ObjectJson): string => `${metadata?.namespace ?? ''}/${metadata?.name ?? ''}`;
 
-/** Owns the watches. */
+/** Runs the watches. */
 export class WatchedCapacity {
   readonly #reflectors: Reflector[] = [];
   readonly #makers: readonly (() => Partial<CapacityObjects>)[];
   readonly #tables: { takeChanged(): boolean }[] = [];
   #objects: CapacityObjects = {};
-  /** How many of them have been read whole. */
+  /** How many resources have been read completely. */
   #known = 0;
 
   constructor(deps: WatchedCapacityDeps) {
@@ -89,13 +89,16 @@ export class WatchedCapacity {
     this.#makers = makers;
   }
 
-  /** Resolves when each is known, or known to be unreadable: what cannot be read is told by its watch and is not there. */
+  /**
+   * Resolves when each kind is known, or known to be unreadable. Its watch logs an unreadable kind, which counts as
+   * empty.
+   */
   async start(signal: AbortSignal): Promise<void> {
     for (const reflector of this.#reflectors) reflector.start(signal);
     await Promise.all(this.#reflectors.map((reflector) => reflector.answered));
   }
 
-  /** The same value as long as nothing changed. */
+  /** Returns the same value as long as nothing changed. */
   current(): CapacityObjects {
     const changed = this.#tables.filter((table) => table.takeChanged()).length > 0;
     const known = this.#reflectors.filter(({ version }) => version > 0).length;

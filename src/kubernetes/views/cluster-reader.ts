@@ -1,4 +1,7 @@
-/** The ClusterReader port: views from the watches, and reads past them for decisions that must not act on old data. */
+/**
+ * The ClusterReader port: views from the watches, and direct reads for decisions that must not use old data. Must not
+ * know what decisions the views serve.
+ */
 import { withAbort } from '../../lib/abort.ts';
 import { AutoscalerError } from '../../lib/errors.ts';
 import type { Node } from '../../domain/node.ts';
@@ -20,24 +23,24 @@ import { getOrUndefined } from '../api/rest.ts';
 
 export interface ReaderDeps extends Omit<ReflectorDeps, 'resource' | 'path' | 'table'> {
   readonly names: ResourceNames;
-  /** Absent: the taints of nodes that are being set up are those that are always known. */
+  /** If absent, only the well-known startup taints count. */
   readonly taints?: TaintRules;
-  /** Whether the views say how many pods controllers want. */
+  /** Whether the views include the number of pods that controllers want. */
   readonly followWorkloads?: boolean;
-  /** Which objects that ask for capacity are watched; absent: none. */
+  /** The capacity objects to watch. If absent, none. */
   readonly capacity?: CapacityWishes;
 }
 
 const FRESH_PAGE = 500;
-/** Silence of a storage watch after which pods with claims are no longer judged by it. */
+/** Silence of a storage watch after which it is no longer used for pods with claims. */
 const MOST_STALE_STORAGE_MS = 300_000;
 
-/** Owns the watches. */
+/** Runs the watches. */
 export class WatchedClusterReader implements ClusterReader {
   readonly #deps: ReaderDeps;
   readonly #cluster: ReflectedCluster;
   readonly #reflectors: readonly Reflector[];
-  /** Those that a cluster view can do without, and who cannot. */
+  /** Resources that a cluster view can do without, each with the pods that cannot. */
   readonly #optional: ReadonlyMap<Reflector, keyof Troubles>;
   readonly #workloads: WatchedWorkloads | undefined;
   readonly #capacity: WatchedCapacity | undefined;
@@ -45,7 +48,7 @@ export class WatchedClusterReader implements ClusterReader {
 
   constructor(deps: ReaderDeps) {
     this.#deps = deps;
-    const unreadable = (node: string, reason: string): void => deps.log.warn({ node, reason }, 'node cannot be read');
+    const unreadable = (node: string, reason: string): void => deps.log.warn({ node, reason }, 'Node could not be read');
     this.#cluster = new ReflectedCluster(deps.names, unreadable, deps.taints, () => deps.clock.now());
     this.#workloads = deps.followWorkloads === true ? new WatchedWorkloads(deps) : undefined;
     const { capacity: wishes } = deps;
@@ -77,7 +80,7 @@ export class WatchedClusterReader implements ClusterReader {
       const onlyFor = this.#optional.get(reflector);
       if (onlyFor === undefined) stalenessMs = Math.max(stalenessMs, now - lastHeardAt);
       else if (now - lastHeardAt > MOST_STALE_STORAGE_MS)
-        troubles[onlyFor] ??= `${resource} have not been heard of for ${Math.round((now - lastHeardAt) / 1000)} s`;
+        troubles[onlyFor] ??= `no update of ${resource} was received for ${Math.round((now - lastHeardAt) / 1000)} s`;
       else if (reflector.version === 0) troubles[onlyFor] ??= `${resource} cannot be read: ${trouble ?? ''}`;
     }
     const workloads = this.#workloads === undefined ? {} : { workloads: this.#workloads.current() };
@@ -116,7 +119,7 @@ export class WatchedClusterReader implements ClusterReader {
     return this.#cluster.onPreemption(listener);
   }
 
-  /** Last seen resourceVersion per resource; 0 before the first full picture. */
+  /** The last resourceVersion seen per resource; 0 before the first full read. */
   versions(): Readonly<Record<string, number>> {
     return Object.fromEntries(this.#reflectors.map(({ resource, version }) => [resource, version]));
   }

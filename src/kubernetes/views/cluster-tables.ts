@@ -33,10 +33,10 @@ const uidOf = ({ metadata }: ObjectJson): string => metadata?.uid ?? '';
 const placeOf = ({ metadata }: ObjectJson): string => `${metadata?.namespace ?? 'default'}/${metadata?.name ?? ''}`;
 const nameOf = ({ metadata }: ObjectJson): string => metadata?.name ?? '';
 
-/** Why some of it cannot be relied on. */
+/** Why parts of the view may be wrong. */
 export type Troubles = Partial<Record<NonNullable<Source['onlyFor']>, string>>;
 
-/** Owns what is known of the cluster. Views are made from it without copying what did not change. */
+/** Holds the state of the cluster. Views share what did not change instead of copying it. */
 export class ReflectedCluster {
   readonly podProjection: PodProjection;
   readonly nodeProjection: NodeProjection;
@@ -124,7 +124,10 @@ export class ReflectedCluster {
     ];
   }
 
-  /** `troubles`: why claims and volumes, the room for new volumes, or devices cannot be judged now; absent: they can. */
+  /**
+   * `troubles` says why claims and volumes, the room for new volumes, or devices cannot be evaluated. If absent, they
+   * can.
+   */
   views(troubles: Troubles = {}): Views {
     const kept = this.#views;
     const storage = [this.#claims, this.#volumes, this.#classes, this.#csiNodes, this.#csiDrivers, this.#capacities].filter((table) =>

@@ -1,16 +1,16 @@
 /**
- * Gives pods that claim devices a shape that says what the claims mean, and pods that have devices of their own the names of
- * those. A cluster whose pods claim none is handed through untouched.
+ * Gives pods with device claims a shape that includes what the claims mean, and pods with their own devices the names
+ * of those devices. Returns a cluster without device claims unchanged.
  */
 import { parseSelector, type Selector } from '../../domain/cel-selector.ts';
 import {
   deviceId,
-  describeRef,
+  describeClaimRef,
   type Device,
   type DeviceBlocker,
   type DeviceClaim,
   type DeviceClaimRef,
-  type DevicePin,
+  type AllocatedClaim,
   type DeviceRules,
 } from '../../domain/devices.ts';
 import type { Node } from '../../domain/node.ts';
@@ -34,31 +34,31 @@ export interface Claiming {
   readonly daemonSets: readonly DaemonSet[];
 }
 
-/** Everything that a judgement reads. */
+/** Everything that the evaluation of claims reads. */
 export interface DeviceFacts extends DeviceTables {
-  /** Devices that are of no single node: a claim that could get one of them is not judged. */
+  /** Devices that do not belong to a single node. A claim that could get one of them cannot be evaluated. */
   readonly afar: readonly Device[];
-  /** Set: some of it could not be read, and why. */
+  /** Set if some of it could not be read, with the reason. */
   readonly trouble: string | undefined;
 }
 
-/** As many pods the API server lets use one claim. */
+/** The API server allows this many pods per claim. */
 const MOST_USERS = 256;
 
-/** What the claims of one pod come to. */
+/** The combined result of one pod's claims. */
 interface Judged {
   readonly claims: DeviceClaim[];
-  readonly pins: DevicePin[];
+  readonly pins: AllocatedClaim[];
   readonly blockers: DeviceBlocker[];
-  /** Claims that cannot be judged, each with the reason. */
+  /** Claims that cannot be evaluated, each with the reason. */
   readonly unknown: string[];
   /** Devices of the pod's own claims. */
   readonly held: string[];
-  /** Some own claim has its devices. */
+  /** Whether any claim of the pod's own has its devices. */
   hasOwn: boolean;
 }
 
-/** Owns what was judged: it stands until the pods of a list or the tables change. */
+/** Holds the results, which stay valid until the pods of a list or the tables change. */
 export class DeviceShapes {
   readonly #shapes = new Interner<PodShape>();
   readonly #claims = new Interner<DeviceClaim>();
@@ -69,7 +69,7 @@ export class DeviceShapes {
   #version = -1;
   #podsByNode: Claiming['podsByNode'] = new Map();
 
-  /** `version` changes whenever `facts` would answer otherwise. */
+  /** `version` must change whenever `facts` would give different results. */
   resolve(given: Claiming, facts: DeviceFacts, version: number): Pick<Claiming, 'podsByNode' | 'pendingPods' | 'daemonSets'> {
     if (this.#version !== version) this.#lists = new WeakMap();
     this.#version = version;
@@ -112,7 +112,7 @@ export class DeviceShapes {
     return made;
   }
 
-  /** Its pods are still to be made: each will have claims of its own. */
+  /** The pods of a DaemonSet do not exist yet; each will get its own claims. */
   #daemon(daemon: DaemonSet, facts: DeviceFacts): DaemonSet {
     const refs = daemon.shape.deviceClaims;
     if (refs === undefined) return daemon;
@@ -127,7 +127,7 @@ export class DeviceShapes {
   #judge(refs: readonly DeviceClaimRef[], pod: Pick<Pod, 'namespace' | 'uid' | 'nodeName' | 'madeClaims'>, facts: DeviceFacts): Judged {
     const judged: Judged = { claims: [], pins: [], blockers: [], unknown: [], held: [], hasOwn: false };
     for (const ref of refs) {
-      if (facts.trouble !== undefined) judged.unknown.push(`${describeRef(ref)}: ${facts.trouble}`);
+      if (facts.trouble !== undefined) judged.unknown.push(`${describeClaimRef(ref)}: ${facts.trouble}`);
       else this.#judgeOne(ref, pod, { facts, judged });
     }
     return judged;
@@ -141,7 +141,7 @@ export class DeviceShapes {
     const isOwn = ref.claim === undefined;
     const key = `${pod.namespace}/${nameOf(ref, pod)}`;
     const claim = facts.claims.get(key);
-    // A claim that is still to be made will ask for what its template says.
+    // A claim that does not exist yet will request what its template contains.
     const ask = claim?.ask ?? facts.templates.get(`${pod.namespace}/${ref.template}`)?.ask;
     if (ask === undefined) {
       judged.blockers.push(notFound(ref, pod.namespace));
@@ -153,7 +153,7 @@ export class DeviceShapes {
     else this.#settle({ ref, ask, allocation: claim.allocation, moves: isOwn && pod.nodeName !== undefined }, facts, judged);
   }
 
-  /** Who moves is another pod, whose own claims are made anew; a claim that others share stays where its devices are. */
+  /** A moved pod is a new pod whose own claims are created again. A claim shared with others keeps its devices. */
   #settle(
     {
       ref,
@@ -178,7 +178,7 @@ export class DeviceShapes {
     judged: Judged,
   ): void {
     const { blocker, unknown, requests } = this.#requestsOf(ask, facts);
-    if (unknown !== undefined) judged.unknown.push(`${describeRef(ref)}: ${unknown}`);
+    if (unknown !== undefined) judged.unknown.push(`${describeClaimRef(ref)}: ${unknown}`);
     else if (blocker !== undefined) judged.blockers.push({ message: blocker, detail: `claim ${ref.name}` });
     else if (requests.length > 0) {
       const claim: DeviceClaim = { name: ref.name, ...defined({ shared }), requests, rules: ask.rules };
@@ -190,7 +190,7 @@ export class DeviceShapes {
     ask: ClaimAsk,
     facts: DeviceFacts,
   ): { readonly blocker?: string; readonly unknown?: string; readonly requests: DeviceClaim['requests'] } {
-    if (ask.strange !== undefined) return { unknown: `${ask.strange} is not judged`, requests: [] };
+    if (ask.strange !== undefined) return { unknown: `${ask.strange} is not supported`, requests: [] };
     for (const { name, asks } of ask.requests) {
       const missing = asks.find(({ className }) => !facts.classes.has(className));
       if (missing !== undefined) return { blocker: `request ${name}: device class ${missing.className} does not exist`, requests: [] };
@@ -209,11 +209,11 @@ export class DeviceShapes {
     return unknown === undefined ? { requests } : { unknown, requests: [] };
   }
 
-  /** The first expression that is not understood, by its text. */
+  /** The first expression that is not supported, by its text. */
   #refusal(selectors: readonly string[]): string | undefined {
     for (const expression of selectors) {
       const selector = this.#selectorOf(expression);
-      if ('refused' in selector) return `the selector ${expression} is not judged: ${selector.refused}`;
+      if ('refused' in selector) return `the selector ${expression} is not supported: ${selector.refused}`;
     }
     return undefined;
   }
@@ -226,7 +226,7 @@ export class DeviceShapes {
           return 'refused' in selector || selector.matches(device) !== false;
         }),
       );
-      if (could) return `device ${deviceId(device)} ${device.strange ?? 'is not of one node alone'}`;
+      if (could) return `device ${deviceId(device)} ${device.strange ?? 'does not belong to a single node'}`;
     }
     return undefined;
   }
@@ -244,7 +244,7 @@ export class DeviceShapes {
   }
 }
 
-/** The claim itself; empty: it is still to be made. */
+/** The name of the claim; empty if it does not exist yet. */
 function nameOf({ name, claim }: DeviceClaimRef, { madeClaims }: Pick<Pod, 'madeClaims'>): string {
   return claim ?? madeClaims?.[name] ?? '';
 }
@@ -254,11 +254,11 @@ function notFound({ name, claim, template }: DeviceClaimRef, namespace: string):
   return { message: what, detail: `claim ${name}, in namespace ${namespace}` };
 }
 
-/** Why no node can take the pod for the sake of this claim, in the words of kube-scheduler. */
+/** Why no node can take the pod because of this claim, in the words of kube-scheduler. */
 function blockerOf(claim: ResourceClaim | undefined, pod: Pick<Pod, 'uid' | 'nodeName'>, isOwn: boolean): DeviceBlocker | undefined {
   if (claim === undefined) return undefined;
   const detail = `claim ${claim.key}`;
-  // A file may leave the uid out; then nobody can tell.
+  // A file may leave out the uid; then the owner cannot be checked.
   if (isOwn && claim.ownerUid !== undefined && pod.uid !== '' && claim.ownerUid !== pod.uid)
     return { message: `ResourceClaim ${claim.key} was not created for the pod (pod is not owner)`, detail };
   if (pod.nodeName !== undefined) return undefined;

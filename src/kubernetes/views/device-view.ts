@@ -1,6 +1,6 @@
 /**
- * What is known of devices, classes and claims: the tables of the watch, or the objects of a file. Gives nodes the devices that
- * are published for them, and pods with device claims a shape that says what the claims mean.
+ * The known devices, device classes and claims: from the tables of the watch, or from the objects of a file. Gives
+ * nodes the devices published for them, and pods with device claims a shape that includes what the claims mean.
  */
 import { deviceId, type Device, type DevicePool, type NodeDevices } from '../../domain/devices.ts';
 import { RESOURCE_NOT_READY, type Node } from '../../domain/node.ts';
@@ -18,15 +18,15 @@ import type { Source } from '../watch/reflector-options.ts';
 import { DeviceShapes, type Claiming, type DeviceTables } from './device-shapes.ts';
 import { compareText, compareBy } from '../../lib/comparison.ts';
 
-/** Owns the index over the tables, made anew when they have changed. */
+/** Holds the index over the tables and rebuilds it after they changed. */
 export class KnownDevices {
   readonly #tables: DeviceTables;
   readonly #shapes = new DeviceShapes();
   #version = 0;
   #trouble: string | undefined;
-  /** By node, without what is held. */
+  /** By node, without allocated devices. */
   #published: ReadonlyMap<string, Published> = new Map();
-  /** Devices that are of no single node. */
+  /** Devices that do not belong to a single node. */
   #afar: readonly Device[] = [];
   #last: { readonly given: Claiming; readonly version: number; readonly found: Claiming } | undefined;
   readonly #nodes = new WeakMap<Node, { readonly devices: NodeDevices; readonly node: Node }>();
@@ -37,20 +37,20 @@ export class KnownDevices {
     this.#index();
   }
 
-  /** The tables have changed. */
+  /** To be called after the tables changed. */
   changed(): void {
     this.#version += 1;
     this.#index();
   }
 
-  /** `trouble`: why pods with device claims cannot be judged; undefined: they can. */
+  /** `trouble` says why pods with device claims cannot be evaluated. If undefined, they can. */
   setTrouble(trouble: string | undefined): void {
     if (trouble === this.#trouble) return;
     this.#trouble = trouble;
     this.#version += 1;
   }
 
-  /** The same view with what device claims mean in it; the very parts where they mean nothing. */
+  /** Returns the view with device claims resolved. Parts without device claims are returned unchanged. */
   resolve<View extends Claiming>(view: View): View {
     const last = this.#last;
     if (last !== undefined && last.version === this.#version && isSame(last.given, view)) return { ...view, ...last.found };
@@ -118,14 +118,14 @@ interface Published extends Omit<NodeDevices, 'held'> {
   readonly slices: readonly Slice[];
 }
 
-/** Of each pool the newest generation counts, once all of its slices are there. */
+/** For each pool only the newest generation counts, and only if all of its slices exist. */
 function publish(slices: readonly Slice[]): Published {
   const pools: DevicePool[] = [];
   const incomplete: string[] = [];
   const byPool = Map.groupBy(slices, ({ driver, pool }) => `${driver}/${pool}`);
   for (const [id, all] of [...byPool].sort(([, left], [, right]) => comparePools(left[0], right[0]))) {
     const newest = Math.max(...all.map(({ generation }) => generation));
-    // kube-scheduler gives devices away in this order, by which drivers say which ones go first.
+    // kube-scheduler allocates devices in this order. Drivers use it to say which devices come first.
     const current = all.filter(({ generation }) => generation === newest).sort(compareBy((item) => item.name));
     const [first] = current;
     const devices = current.flatMap((slice) => slice.devices);
@@ -148,12 +148,12 @@ function comparePools(left: Slice | undefined, right: Slice | undefined): number
   return compareText(left.driver, right.driver);
 }
 
-/** What its drivers publish are the devices that its labels promise: no device plugin is waited for. */
+/** The published devices are the ones that the node's labels promise, so the node does not wait for a device plugin. */
 function withDrivers(readiness: Node['readiness'], { pools }: NodeDevices): Node['readiness'] {
   return readiness.reason === RESOURCE_NOT_READY && pools.length > 0 ? { ...readiness, ready: true, reason: '' } : readiness;
 }
 
-/** Devices that claims have got, by `driver/pool`. Who only looks at a device takes it from nobody. */
+/** Devices that claims have been allocated, by `driver/pool`. Admin access does not take a device. */
 function heldByPool(claims: Iterable<ResourceClaim>): ReadonlyMap<string, readonly string[]> {
   const held = new Map<string, string[]>();
   for (const { allocation } of claims) {
@@ -182,13 +182,14 @@ function isSame(left: Claiming, right: Claiming): boolean {
   );
 }
 
-// The tables of devices, classes and claims, and what fills them. A cluster may not know these kinds: then nobody has devices.
-
 const API = '/apis/resource.k8s.io/v1';
 const nameOf = ({ metadata }: ObjectJson): string => metadata?.name ?? '';
 const placeOf = ({ metadata }: ObjectJson): string => `${metadata?.namespace ?? 'default'}/${metadata?.name ?? ''}`;
 
-/** Owns the tables and what is made of them. */
+/**
+ * The tables of devices, device classes and claims, with their watches. In a cluster without these kinds, no node has
+ * devices.
+ */
 export class WatchedDevices {
   readonly #slices = new Table({ keyOf: nameOf, project: (object) => projectSlice(object) });
   readonly #classes = new Table({ keyOf: nameOf, project: (object) => projectDeviceClass(object) });
@@ -211,7 +212,7 @@ export class WatchedDevices {
     ];
   }
 
-  /** `trouble`: why pods with device claims cannot be judged now; undefined: they can. */
+  /** `trouble` says why pods with device claims cannot be evaluated now. If undefined, they can. */
   resolve<View extends Claiming>(view: View, trouble: string | undefined): View {
     const changed = [this.#slices, this.#classes, this.#claims, this.#templates].filter((table) => table.takeChanged());
     if (changed.length > 0) this.#known.changed();

@@ -1,6 +1,6 @@
 /**
- * Pods by node and pods that wait, kept while changes come in. A node's list is copied before its first change after it
- * was shown, so that a view stays frozen and an unchanged node keeps its list.
+ * Pods by node and pending pods, updated with each change. A node's list is copied before its first change after it was
+ * returned. So a view stays frozen, and an unchanged node keeps its list.
  */
 import type { NodeName } from '../../domain/ids.ts';
 import type { Pod } from '../../domain/pod.ts';
@@ -8,7 +8,7 @@ import { compareText, compareBy } from '../../lib/comparison.ts';
 
 interface Bucket {
   pods: Pod[];
-  /** The list is in somebody's hands. */
+  /** Whether a view has returned the list. */
   shown: boolean;
 }
 
@@ -37,7 +37,7 @@ export class PodIndex {
     if (isOver(pod)) return;
     if (pod.nodeName !== undefined) {
       const bucket = this.#own(pod.nodeName);
-      // Kept in order as pods come: sorting 150,000 of them when a view is asked for would stall the loop.
+      // Sorted as pods arrive: sorting 150,000 pods when a view is requested would stall the loop.
       bucket.pods.splice(placeIn(bucket.pods, pod), 0, pod);
     } else if (pod.deletionAtMs === undefined) {
       this.#pending.add(pod);
@@ -68,7 +68,7 @@ export class PodIndex {
   }
 }
 
-/** Where a pod belongs in a sorted list. */
+/** The index of a pod in a sorted list. */
 function placeIn(pods: readonly Pod[], pod: Pod): number {
   let from = 0;
   let to = pods.length;

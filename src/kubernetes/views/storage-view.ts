@@ -1,4 +1,4 @@
-/** What is known of claims, volumes, classes and CSINodes: the tables of the watch, or the objects of a file. */
+/** The known claims, volumes, storage classes and CSINodes: from the tables of the watch, or from the objects of a file. */
 import type { NodeSelectorTerm } from '../../domain/labels.ts';
 import type { Node } from '../../domain/node.ts';
 import type { Pod, PodShape } from '../../domain/pod.ts';
@@ -9,15 +9,16 @@ import { Interner } from '../watch/interner.ts';
 import { judgeClaims, type ClaimRules, type Slot, type Storage, ONE_POD, type Holder } from './volume-binding.ts';
 import { compareBy } from '../../lib/comparison.ts';
 
-// Gives pods that mount claims a shape that says what the claims mean. Replicas whose volumes say the same share one shape,
-// whatever the claims are called. A cluster whose pods mount no claims is handed through untouched.
-
 export interface Occupants {
   readonly podsByNode: ReadonlyMap<string, readonly Pod[]>;
   readonly pendingPods: readonly Pod[];
 }
 
-/** Owns what was judged: it stands until the pods of a list or the storage change. */
+/**
+ * Gives pods that mount claims a shape that includes what the claims mean. Replicas with equivalent volumes share one
+ * shape, whatever their claims are called. Returns a cluster whose pods mount no claims unchanged. Results stay valid
+ * until the pods of a list or the storage change.
+ */
 export class ClaimShapes {
   readonly #names: ResourceNames;
   readonly #shapes = new Interner<PodShape>();
@@ -30,7 +31,10 @@ export class ClaimShapes {
     this.#names = names;
   }
 
-  /** `version` changes whenever `storage` would answer otherwise; `limited`: drivers with a limit anywhere. */
+  /**
+   * `version` must change whenever `storage` would give different results. `limited` has the drivers with an attach
+   * limit on any node.
+   */
   resolve(given: Occupants, storage: Storage, version: number, limited: ReadonlySet<string>): Occupants {
     const last = this.#last;
     if (this.#version !== version) this.#judged = new WeakMap();
@@ -95,12 +99,12 @@ export class ClaimShapes {
   }
 }
 
-/** Whether there is anything to be judged of it here. */
+/** Whether the pod mounts anything that is evaluated here. */
 export function mountsVolumes({ claims, disks }: Pick<Pod, 'claims' | 'disks'>): boolean {
   return claims !== undefined || disks !== undefined;
 }
 
-/** Each volume once, in the order of their names. */
+/** Each volume once, by name. */
 function distinct(slots: readonly Slot[]): readonly Slot[] {
   return [...new Map(slots.map((slot) => [nameOf(slot), slot])).values()].sort(compareBy(nameOf));
 }
@@ -120,7 +124,7 @@ export interface StorageTables {
   readonly volumes: ReadonlyMap<string, Volume>;
   readonly classes: ReadonlyMap<string, StorageClass>;
   readonly csiNodes: ReadonlyMap<string, CsiNode>;
-  /** By name: whether the driver says where it has room. Absent: no driver does. */
+  /** By name, whether the driver reports its capacity. If absent, no driver does. */
   readonly csiDrivers?: ReadonlyMap<string, { readonly tracks: boolean }>;
   readonly capacities?: ReadonlyMap<string, StorageCapacity>;
 }
@@ -129,7 +133,7 @@ export interface Storing extends Occupants {
   readonly nodes: ReadonlyMap<string, Node>;
 }
 
-/** Owns the index over the tables, made anew when they have changed. */
+/** Holds the index over the tables and rebuilds it after they changed. */
 export class KnownStorage {
   readonly #tables: StorageTables;
   readonly #shapes: ClaimShapes;
@@ -140,12 +144,12 @@ export class KnownStorage {
   #limited: ReadonlySet<string> = new Set();
   #nodes: { readonly given: Storing['nodes']; readonly found: Storing['nodes'] } | undefined;
   #seenNodes: Storing['nodes'] | undefined;
-  /** Some claim waits for its volume on a chosen node: whether that node is there matters. */
+  /** Whether any claim waits for its volume on a selected node, so that this node's existence matters. */
   #isChoosing = false;
   readonly #limitedNodes = new WeakMap<Node, Node>();
-  /** Handle -> how many volumes have it. */
+  /** The number of volumes per handle. */
   #handles = new Map<string, number>();
-  /** Claim, or disk that is named without one -> the pods that mount it. */
+  /** The pods that mount each claim, or each disk that is named without a claim. */
   readonly #users = new Map<string, Set<Holder>>();
 
   constructor(tables: StorageTables, names: ResourceNames) {
@@ -154,14 +158,17 @@ export class KnownStorage {
     this.#index();
   }
 
-  /** The tables have changed. */
+  /** To be called after the tables changed. */
   changed(): void {
     this.#version += 1;
     this.#nodes = undefined;
     this.#index();
   }
 
-  /** `trouble`: why pods with claims cannot be judged, `roomTrouble`: why the room of drivers is not known; undefined: they can, it is. */
+  /**
+   * `trouble` says why pods with claims cannot be evaluated, and `roomTrouble` why the capacity of drivers is unknown.
+   * If undefined, nothing is wrong.
+   */
   setTrouble(trouble: string | undefined, roomTrouble?: string): void {
     if (trouble === this.#trouble && roomTrouble === this.#roomTrouble) return;
     this.#trouble = trouble;
@@ -173,7 +180,7 @@ export class KnownStorage {
     return this.#tables.claims.has(key);
   }
 
-  /** Told of every pod that comes, changes or goes; those without volumes cost nothing. */
+  /** To be called for every added, changed or removed pod. A pod without volumes costs nothing. */
   podChanged(before: Pod | undefined, after: Pod | undefined): void {
     if (!mounts(before) && !mounts(after)) return;
     const [had, has] = [keysOf(before), keysOf(after)];
@@ -182,7 +189,7 @@ export class KnownStorage {
       users?.delete(before as Pod);
       if (users?.size === 0) this.#users.delete(key);
     }
-    // Who mounts what others mount changes what their volumes mean; a pod that only reports its state does not.
+    // Another pod with the same mount changes what these volumes mean. A pod that only reports its status does not.
     const same = had.join() === has.join();
     const shared = !same && [...had, ...has].some((key) => this.#users.has(key) || isDisk(key));
     for (const key of has) this.#users.set(key, (this.#users.get(key) ?? new Set()).add(after as Pod));
@@ -190,7 +197,7 @@ export class KnownStorage {
     if (exclusive || shared) this.#version += 1;
   }
 
-  /** The same view with what volumes mean in it; the very parts where they mean nothing. */
+  /** Returns the view with volumes resolved. Parts without volumes are returned unchanged. */
   resolve<View extends Storing>(view: View): View {
     if (this.#isChoosing && view.nodes !== this.#seenNodes) this.#version += 1;
     this.#seenNodes = view.nodes;
@@ -211,7 +218,7 @@ export class KnownStorage {
     return { ...view, nodes, ...this.#shapes.resolve(view, storage, this.#version, this.#limited) };
   }
 
-  /** As kube-scheduler does: only of drivers that ask for it, and by the largest volume that they say they can make. */
+  /** As in kube-scheduler: only for drivers that ask for it, and by the largest volume that they say they can create. */
   #roomFor({ name, provisioner }: StorageClass, bytes: number): readonly NodeSelectorTerm[] | undefined {
     const { csiDrivers, capacities } = this.#tables;
     if (csiDrivers?.get(provisioner)?.tracks !== true) return undefined;
@@ -222,13 +229,13 @@ export class KnownStorage {
     return roomy.map(({ topology = [] }) => ({ expressions: topology, fields: [] }));
   }
 
-  /** A driver that says that it has room everywhere is one whose room need not be read. */
+  /** The capacity of a driver that never limits it need not be read. */
   #roomTroubleOf(provisioner: string): string | undefined {
     if (this.#roomTrouble === undefined || ROOMY_DRIVERS.has(provisioner)) return undefined;
     return this.#tables.csiDrivers?.get(provisioner)?.tracks === false ? undefined : this.#roomTrouble;
   }
 
-  /** Of several pods that wait for one claim the first gets it, as the scheduler would have it: placed ones come before. */
+  /** If several pods wait for one claim, the first gets it, in the scheduler's order: placed pods come first. */
   #holderOf(claim: string, pod: Holder): string | undefined {
     const others = [...(this.#users.get(claim) ?? [])].filter(({ uid }) => uid !== pod.uid);
     const holder =
@@ -274,7 +281,7 @@ export class KnownStorage {
   }
 }
 
-/** The drivers of AKS: none of them says where it has room. */
+/** The drivers of AKS, none of which reports its capacity. */
 const ROOMY_DRIVERS: ReadonlySet<string> = new Set([AZURE_DISK_DRIVER, AZURE_FILE_DRIVER, 'blob.csi.azure.com']);
 
 function keysOf(pod: Pod | undefined): readonly string[] {
@@ -282,7 +289,7 @@ function keysOf(pod: Pod | undefined): readonly string[] {
   return [...(pod.claims ?? []).map(({ name }) => `${pod.namespace}/${name}`), ...(pod.disks ?? []).map(diskKey)];
 }
 
-/** No claim has such a name. */
+/** No claim can have such a name. */
 const DISK = 'disk ';
 
 function diskKey(handle: string): string {

@@ -1,34 +1,34 @@
 /**
- * What the claims of one pod mean for its place, after kube-scheduler's VolumeBinding, VolumeZone, VolumeRestrictions and
- * NodeVolumeLimits. Pure: knows claims, volumes and classes, and no node but by name.
+ * What the claims of one pod mean for its placement, after kube-scheduler's VolumeBinding, VolumeZone,
+ * VolumeRestrictions and NodeVolumeLimits. Pure: knows claims, volumes and classes, and nodes only by name.
  */
 import { matchesRequirement, type NodeSelectorTerm } from '../../domain/labels.ts';
-import { AZURE_DISK_DRIVER, type ClaimWish, type PodClaim, type VolumeBlocker, type VolumePlace } from '../../domain/volumes.ts';
+import { AZURE_DISK_DRIVER, type ClaimRequirements, type PodClaim, type VolumeBlocker, type VolumeNodeRule } from '../../domain/volumes.ts';
 import type { Claim, StorageClass, Volume } from '../projection/storage.ts';
 
-/** Classes whose volumes somebody makes by hand. */
+/** Classes whose volumes are created by hand. */
 const NO_PROVISIONER = 'kubernetes.io/no-provisioner';
 export const ONE_POD = 'ReadWriteOncePod';
 
-/** Everything that a judgement reads. */
+/** Everything that the evaluation of claims reads. */
 export interface Storage {
   readonly claims: ReadonlyMap<string, Claim>;
   readonly volumes: ReadonlyMap<string, Volume>;
   readonly classes: ReadonlyMap<string, StorageClass>;
-  /** Volumes by class that no claim has yet. */
+  /** Volumes of a class that are not bound to a claim. */
   readonly freeVolumes: (className: string) => readonly Volume[];
-  /** Where the driver has room for a volume of that size; undefined: it does not say. */
+  /** Where the driver can create a volume of that size; undefined if it does not report that. */
   readonly roomFor: (storageClass: StorageClass, bytes: number) => readonly NodeSelectorTerm[] | undefined;
-  /** Why it is not known whether the driver has room at all; undefined: it is known. */
+  /** Why the driver's capacity is unknown; undefined if it is known. */
   readonly roomTrouble: (storageClass: StorageClass) => string | undefined;
   readonly hasNode: (name: string) => boolean;
-  /** Whether several pods mount the claim, or the disk that it is bound to under whatever name. */
+  /** Whether several pods mount the claim, or the disk it is bound to under any name. */
   readonly sharesClaim: (claim: string, handle?: string) => boolean;
   /** The same for a disk that a pod names without a claim. */
   readonly sharesDisk: (handle: string) => boolean;
-  /** Another pod that holds a claim that one pod alone may use; its name. */
+  /** The name of another pod that uses a claim restricted to one pod. */
   readonly holderOf: (claim: string, pod: Holder) => string | undefined;
-  /** Set: some of it could not be read, and why. */
+  /** Set if some of it could not be read, with the reason. */
   readonly trouble: string | undefined;
 }
 
@@ -41,19 +41,19 @@ export interface Holder {
   readonly disks?: readonly string[];
 }
 
-/** A volume that takes an attach slot; the same name twice on a node takes one. */
+/** A volume that takes an attach slot. Several uses of the same name on a node take one slot. */
 export interface Slot {
   readonly driver: string;
   readonly volume: string;
-  /** Whether another pod mounts it, too. */
+  /** Whether another pod mounts it too. */
   readonly isShared: boolean;
 }
 
 export interface ClaimRules {
-  readonly places: readonly VolumePlace[];
+  readonly places: readonly VolumeNodeRule[];
   readonly blockers: readonly VolumeBlocker[];
   readonly slots: readonly Slot[];
-  /** How many of the slots are part of the pod's requests already: those of disks that its own spec names. */
+  /** The number of slots that are already in the pod's requests: those of disks in its own spec. */
   readonly counted: number;
 }
 
@@ -70,7 +70,7 @@ export function judgeClaims(pod: Holder, storage: Storage): ClaimRules {
   return {
     places: distinct(all.flatMap(({ places }) => places)),
     blockers: all.flatMap(({ blockers }) => blockers),
-    // Also those of claims that would refuse a new place: what is attached is attached.
+    // Includes claims that would refuse a new node, since their volumes stay attached.
     slots: [
       ...claims.flatMap((claim) => slotsOf(claim, pod, storage)),
       ...sharedDisks.map((volume): Slot => ({ driver: AZURE_DISK_DRIVER, volume, isShared: true })),
@@ -85,7 +85,7 @@ function judge(claimed: PodClaim, pod: Holder, storage: Storage): ClaimRules {
   if (claimed.ephemeral !== undefined) {
     if (claim !== undefined && claim.ownerUid !== pod.uid)
       return blocked(`PVC ${key} was not created for pod ${pod.namespace}/${pod.name} (pod is not owner)`, `claim ${claimed.name}`);
-    // A pod that moves is another pod, whose claim is made anew; a claim that is not there yet is about to be made.
+    // A moved pod is a new pod whose claim is created again. A missing claim is about to be created.
     if (claim === undefined || pod.nodeName !== undefined) return judgeUnbound(key, claimed.ephemeral, storage);
   }
   if (claim === undefined) return blocked(`persistentvolumeclaim "${claimed.name}" not found`, `in namespace ${pod.namespace}`);
@@ -100,7 +100,7 @@ function judge(claimed: PodClaim, pod: Holder, storage: Storage): ClaimRules {
   if (claim.isBinding) return unboundImmediate(claimed.name, 'it names a volume that is not bound to it yet');
   const rules = judgeUnbound(key, claim.wish, storage);
   const { selectedNode } = claim;
-  // The provisioner lets go of a node that is gone.
+  // The provisioner releases a selected node that no longer exists.
   if (selectedNode === undefined || !storage.hasNode(selectedNode)) return rules;
   const here: NodeSelectorTerm = { expressions: [], fields: [{ key: 'metadata.name', operator: 'In', values: [selectedNode] }] };
   return { ...rules, places: [...rules.places, { kind: 'makeable', terms: [here] }] };
@@ -110,14 +110,14 @@ function judgeBound(name: string, claim: string, storage: Storage): ClaimRules {
   const volume = storage.volumes.get(name);
   if (volume === undefined)
     return blocked('node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)', `claim ${claim} is bound to ${name}`);
-  const places: VolumePlace[] = [];
+  const places: VolumeNodeRule[] = [];
   if (volume.terms !== undefined) places.push({ kind: 'reachable', terms: volume.terms });
   if (volume.zones.length > 0) places.push({ kind: 'zone-labels', requirements: volume.zones });
   return { ...NOTHING, places };
 }
 
-/** A claim without a volume: one that is there is taken, or one is made where the pod goes, or nothing helps. */
-function judgeUnbound(key: string, wish: ClaimWish, storage: Storage): ClaimRules {
+/** A claim without a volume takes an existing one, gets one created where the pod goes, or blocks the pod. */
+function judgeUnbound(key: string, wish: ClaimRequirements, storage: Storage): ClaimRules {
   const name = key.slice(key.indexOf('/') + 1);
   const wanted = wish.className ?? defaultClass(storage);
   if (wanted === undefined || wanted === '') return unboundImmediate(name, 'it names no storage class');
@@ -140,7 +140,7 @@ function judgeUnbound(key: string, wish: ClaimWish, storage: Storage): ClaimRule
   return { ...NOTHING, places: [{ kind, terms: distinct(terms) }] };
 }
 
-/** Nodes that match one of each; undefined stands for all nodes. */
+/** Terms that match one of each list; undefined stands for all nodes. */
 function both(left: readonly NodeSelectorTerm[] | undefined, right: readonly NodeSelectorTerm[] | undefined) {
   if (left === undefined || right === undefined) return left ?? right;
   return left.flatMap((one) =>
@@ -151,12 +151,12 @@ function both(left: readonly NodeSelectorTerm[] | undefined, right: readonly Nod
   );
 }
 
-/** The attach slot of a claim: of its volume, or of the one that its class will make. */
+/** The attach slot of a claim: that of its volume, or of the one that its class will create. */
 function slotsOf({ name, ephemeral }: PodClaim, { namespace }: Holder, storage: Storage): readonly Slot[] {
   const key = `${namespace}/${name}`;
   const claim = storage.claims.get(key);
   const bound = claim?.volume === undefined ? undefined : storage.volumes.get(claim.volume);
-  // Of a volume that is gone the class is asked, as kube-scheduler does.
+  // For a volume that is gone the class decides, as in kube-scheduler.
   if (bound !== undefined) {
     const { driver, handle: volume } = bound;
     return driver === undefined ? [] : [{ driver, volume, isShared: storage.sharesClaim(key, volume) }];
@@ -169,7 +169,7 @@ function slotsOf({ name, ephemeral }: PodClaim, { namespace }: Holder, storage: 
     : [{ driver, volume: key, isShared: storage.sharesClaim(key) }];
 }
 
-function suits(volume: Volume, key: string, wish: ClaimWish): boolean {
+function suits(volume: Volume, key: string, wish: ClaimRequirements): boolean {
   return (
     (volume.claim === undefined || volume.claim === key) &&
     volume.bytes >= wish.bytes &&
@@ -179,7 +179,7 @@ function suits(volume: Volume, key: string, wish: ClaimWish): boolean {
   );
 }
 
-/** What the API server writes into a claim that names no class. */
+/** The class that the API server writes into a claim without one. */
 function defaultClass({ classes }: Storage): string | undefined {
   return [...classes.values()].find(({ isDefault }) => isDefault)?.name;
 }

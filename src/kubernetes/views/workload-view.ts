@@ -1,4 +1,4 @@
-/** How many pods each ReplicaSet, parallel StatefulSet and Job wants, kept current by watches of their own. */
+/** How many pods each ReplicaSet, parallel StatefulSet and Job wants, kept current by watches. */
 import type { ReplicatedWorkload } from '../../domain/workloads.ts';
 import { asAutoscalerError } from '../../lib/errors.ts';
 import type { ObjectJson } from '../api/core-json.ts';
@@ -13,10 +13,10 @@ const SOURCES = [
   { kind: 'StatefulSet', resource: 'statefulsets', path: '/apis/apps/v1/statefulsets' },
   { kind: 'Job', resource: 'jobs', path: '/apis/batch/v1/jobs' },
 ] as const;
-/** A healthy watch is heard about once a minute; numbers older than this make no pods up. */
+/** A healthy watch delivers something about once a minute. Older numbers are not used to foresee pods. */
 const MOST_STALE_MS = 180_000;
 
-/** Owns the watches. */
+/** Runs the watches. */
 export class WatchedWorkloads {
   readonly #deps: Omit<ReflectorDeps, 'resource' | 'path' | 'table'>;
   readonly #watched: readonly { readonly table: Table<ReplicatedWorkload>; readonly reflector: Reflector }[];
@@ -30,7 +30,7 @@ export class WatchedWorkloads {
     });
   }
 
-  /** Resolves when all are known, or may not be read: then nothing is known of them. */
+  /** Resolves when all kinds are known, or known to be forbidden; then none of them is used. */
   async start(signal: AbortSignal): Promise<void> {
     await Promise.all(
       this.#watched.map(async ({ reflector }) => {
@@ -41,14 +41,14 @@ export class WatchedWorkloads {
           const { kind, message } = asAutoscalerError(thrown);
           this.#deps.log.warn(
             { resource: reflector.resource, kind, error: message },
-            'controllers cannot be read: none of their pods is foreseen',
+            'Controllers could not be read; their pods are not foreseen',
           );
         }
       }),
     );
   }
 
-  /** In a stable order; those of a watch that has gone silent are left out. */
+  /** In a stable order, without those of a silent watch. */
   current(): readonly ReplicatedWorkload[] {
     const now = this.#deps.clock.monotonic();
     const heard = this.#watched.filter(({ reflector }) => now - reflector.lastHeardAt <= MOST_STALE_MS);

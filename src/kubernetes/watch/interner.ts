@@ -1,9 +1,9 @@
 /**
- * Equal values become one value, so that 150,000 pods of 3,000 workloads hold 3,000 shapes. Nothing here is needed for
- * correctness: forgetting an entry costs sharing, never truth.
+ * Turns equal values into one value, so that 150,000 pods of 3,000 workloads hold 3,000 shapes. Nothing here is needed
+ * for correctness: dropping an entry only loses sharing. Must not know what the values mean.
  */
 
-/** Strings that come again and again: node names, namespaces, messages. */
+/** Strings that repeat often: node names, namespaces, messages. */
 export class StringInterner {
   readonly #known = new Map<string, string>();
   readonly #limit: number;
@@ -15,14 +15,14 @@ export class StringInterner {
   of(text: string): string {
     const known = this.#known.get(text);
     if (known !== undefined) return known;
-    // A cluster that churns for months must not grow this for ever; starting over costs sharing with older values only.
+    // A cluster that churns for months must not grow this forever. Clearing it only loses sharing with older values.
     if (this.#known.size >= this.#limit) this.#known.clear();
     this.#known.set(text, text);
     return text;
   }
 }
 
-/** Values by a key that says everything about them. */
+/** Values by a key that describes them completely. */
 export class Interner<Value> {
   readonly #known = new Map<string, Value>();
   readonly #limit: number;
@@ -31,7 +31,7 @@ export class Interner<Value> {
     this.#limit = limit;
   }
 
-  /** The value of this key, made on first sight. */
+  /** Returns the value of this key, and makes it if the key is new. */
   of(key: string, make: () => Value): Value {
     const known = this.#known.get(key);
     if (known !== undefined) return known;

@@ -1,4 +1,4 @@
-/** The projected objects of one resource. Unchanged objects keep their identity, whatever the API server sends again. */
+/** The projected objects of one resource. An unchanged object keeps its identity when the API server sends it again. */
 import { isDeepStrictEqual } from 'node:util';
 import type { ObjectJson } from '../api/core-json.ts';
 import type { ReflectedTable } from './reflector-options.ts';
@@ -7,14 +7,14 @@ export interface TableOptions<Item> {
   /** Map key of an object: its uid, or its name where views are keyed by name. */
   readonly keyOf: (object: ObjectJson) => string;
   readonly project: (object: ObjectJson) => Item;
-  /** Called for each true change; one of the two is set, or both. */
+  /** Called for each real change. At least one of the two values is set. */
   readonly onChange?: (before: Item | undefined, after: Item | undefined) => void;
 }
 
 export class Table<Item> implements ReflectedTable {
   readonly #items = new Map<string, Item>();
   readonly #options: TableOptions<Item>;
-  /** While a full picture is being read over an older one. */
+  /** Keys that the current full read has seen so far. Set only if the table had objects before it. */
   #seen: Set<string> | undefined;
   #changed = true;
 
@@ -27,7 +27,7 @@ export class Table<Item> implements ReflectedTable {
   }
 
   begin(): void {
-    // A first picture has nothing that could vanish.
+    // Nothing can vanish during the first full read.
     this.#seen = this.#items.size === 0 ? undefined : new Set();
   }
 
@@ -54,7 +54,7 @@ export class Table<Item> implements ReflectedTable {
     for (const key of this.#items.keys()) if (!seen.has(key)) this.#drop(key);
   }
 
-  /** Whether anything changed since the last call. */
+  /** Returns whether anything changed since the last call. */
   takeChanged(): boolean {
     const changed = this.#changed;
     this.#changed = false;

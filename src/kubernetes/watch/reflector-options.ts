@@ -6,7 +6,10 @@ import type { BackoffRange } from '../api/backoff.ts';
 import type { ObjectJson } from '../api/core-json.ts';
 import type { Query, Rest } from '../api/rest.ts';
 
-/** What a reflector fills. `complete` closes the full picture that `begin` opened: what was not put since is gone. */
+/**
+ * The table that a reflector fills. `complete` ends the full read that `begin` started: objects not put in between are
+ * gone.
+ */
 export interface ReflectedTable {
   begin(): void;
   put(object: ObjectJson): void;
@@ -15,16 +18,16 @@ export interface ReflectedTable {
 }
 
 export interface ReflectorDeps {
-  /** `pods`; label of its metrics. */
+  /** The resource, for example `pods`; also the label of its metrics. */
   readonly resource: string;
-  /** `/api/v1/pods` */
+  /** For example `/api/v1/pods`. */
   readonly path: string;
   readonly table: ReflectedTable;
-  /** The kind comes with a definition that the cluster may lack: then there are none, which is no failure. Absent: it is. */
+  /** The kind needs a CustomResourceDefinition that the cluster may lack. If set, a missing kind is not a failure. */
   readonly mayBeAbsent?: true;
-  /** How long a refusal is borne with before `synced` rejects, milliseconds. Absent: a minute. */
+  /** How long refusals are tolerated before `synced` rejects, milliseconds. If absent, one minute. */
   readonly refusalGraceMs?: number;
-  /** Said with every list and watch, for example a field selector. */
+  /** Added to every list and watch, for example a field selector. */
   readonly query?: Query;
   readonly rest: Rest;
   readonly clock: Clock;
@@ -37,9 +40,9 @@ export interface ReflectorDeps {
 export interface ReflectorTuning {
   readonly pageSize: number;
   readonly backoff: BackoffRange;
-  /** Real time without a byte after which a watch-list's first picture is given up for a LIST. */
+  /** Real time without a byte after which the first read by watch-list is abandoned for a LIST. */
   readonly initialSilenceMs: number;
-  /** Real time without a byte, bookmarks included, after which a connection is taken for dead. */
+  /** Real time without a byte, bookmarks included, after which a connection counts as dead. */
   readonly silenceMs: number;
 }
 
@@ -50,14 +53,14 @@ export const DEFAULT_TUNING: ReflectorTuning = {
   silenceMs: 180_000,
 };
 
-/** A resource that is watched, and the table that it fills. */
+/** A resource to watch, and the table that it fills. */
 export interface Source {
   readonly resource: string;
   readonly path: string;
   readonly table: ReflectedTable;
   /**
-   * Only pods with volumes, or those whose volumes are made only where their driver has room, or those with device claims, need it:
-   * without it they wait, and nothing else does.
+   * The only pods that need this resource. Without it these pods wait, and nothing else does. `volumes`: pods with
+   * volumes. `room`: pods whose volumes are created only where the driver has room. `devices`: pods with device claims.
    */
   readonly onlyFor?: 'volumes' | 'room' | 'devices';
   readonly mayBeAbsent?: true;

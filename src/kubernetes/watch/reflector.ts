@@ -1,9 +1,9 @@
 /**
- * Keeps a table equal to one resource of the API server, for ever: a full picture, then a watch, and the same again
- * whenever that is needed. No failure ends it; how long it has not heard anything is visible. Must not know what it reads.
+ * Keeps a table equal to one resource of the API server: a full read, then a watch, and both again whenever needed. No
+ * failure ends it, and it publishes how long it has heard nothing. Must not know what it reads.
  *
- * The full picture comes from a watch-list (`sendInitialEvents`) when the server takes it, else from a LIST in pages. A
- * LIST never names `resourceVersion=0`: the watch cache ignores the page size then and answers everything in one body.
+ * The full read is a watch-list (`sendInitialEvents`) if the server supports it, else a LIST in pages. A LIST never
+ * sends `resourceVersion=0`: with it the watch cache ignores the page size and returns everything in one body.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { AutoscalerError, asAutoscalerError } from '../../lib/errors.ts';
@@ -25,17 +25,17 @@ import { DEFAULT_TUNING, type ReflectorDeps, type ReflectorTuning } from './refl
 import { RefusalGrace } from '../api/errors.ts';
 import type { Query } from '../api/rest.ts';
 
-/** Bytes of a watch after which others get their turn: a socket hands over some megabytes at once, and a lease is waiting. */
+/** Yields to other work after this many bytes: a socket delivers megabytes at once, and the lease renewal must not wait. */
 const TURN_BYTES = 256 * 1024;
 
-/** After how long a kind that the cluster does not know is looked for again. */
+/** Time until a kind that the cluster does not have is tried again. */
 const ABSENT_MS = 300_000;
 
-const ABSENT = 'the cluster does not know this kind';
+const ABSENT = 'the cluster does not have this kind';
 
 /** Server-side limit of one watch. */
 const WATCH_SECONDS = { least: 300, most: 600 };
-/** A clean end sooner than this, with nothing heard, counts as a failure: some proxies close every watch at once. */
+/** A clean end sooner than this without any event counts as a failure: some proxies close every watch at once. */
 const SHORT_WATCH_MS = 1_000;
 
 interface WatchEvent {
@@ -51,7 +51,7 @@ export class Reflector {
   readonly #firstPicture = Promise.withResolvers<void>();
   readonly #firstAnswer = Promise.withResolvers<void>();
   #trouble: string | undefined = 'not read yet';
-  /** undefined: a full picture is due. */
+  /** If undefined, a full read is due. */
   #version: string | undefined;
   #seenVersion = 0;
   #takesWatchList = true;
@@ -66,26 +66,26 @@ export class Reflector {
     this.#grace = new RefusalGrace(deps.refusalGraceMs);
     this.#tuning = { ...DEFAULT_TUNING, ...deps.tuning };
     this.#lastHeardAt = deps.clock.monotonic();
-    // Nobody may be waiting for it, for example when the process stops first.
+    // The process may stop before anything waits for this promise.
     this.#firstPicture.promise.catch(() => undefined);
   }
 
-  /** Begins; returns at once. Ends only by the signal. */
+  /** Starts and returns at once. Only the signal ends it. */
   start(signal: AbortSignal): void {
     this.#running ??= this.#run(signal);
   }
 
-  /** Resolves with the first full picture. Rejects when the API server goes on saying before it that we may not read this. */
+  /** Resolves after the first full read. Rejects if the API server keeps refusing us permission before it. */
   get synced(): Promise<void> {
     return this.#firstPicture.promise;
   }
 
-  /** Resolves with the first full picture or the first failure to get one: for what may be missing. */
+  /** Resolves after the first full read or its first failure. For resources that may be missing. */
   get answered(): Promise<void> {
     return this.#firstAnswer.promise;
   }
 
-  /** Why the present picture cannot be relied on: the last attempt's failure; undefined after any news. */
+  /** Why the table may be wrong: the failure of the last attempt. Undefined after any news. */
   get trouble(): string | undefined {
     return this.#trouble;
   }
@@ -95,12 +95,12 @@ export class Reflector {
     await this.#running;
   }
 
-  /** The newest resourceVersion that the table reflects; 0 before the first. */
+  /** The newest resourceVersion in the table; 0 before the first. */
   get version(): number {
     return this.#seenVersion;
   }
 
-  /** Monotonic time of the last byte of meaning: event, bookmark or page. */
+  /** Monotonic time of the last event, bookmark or page. */
   get lastHeardAt(): number {
     return this.#lastHeardAt;
   }
@@ -119,7 +119,7 @@ export class Reflector {
     this.#firstPicture.reject(new AutoscalerError({ kind: 'cancelled' }, `The watch of ${this.resource} was stopped.`));
   }
 
-  /** One full picture or one watch. Never throws. undefined: go on with the next step at once. */
+  /** One full read or one watch. Never throws. If undefined, the next step follows at once. */
   async #attempt(signal: AbortSignal): Promise<RestartCause | undefined> {
     try {
       if (this.#version !== undefined) return await this.#watch(signal);
@@ -138,17 +138,17 @@ export class Reflector {
     this.#trouble = error.message;
     this.#firstAnswer.resolve();
     if (isExpired(error) || error.kind === 'bug') this.#version = undefined;
-    this.#deps.log.warn({ resource: this.resource, error: error.message, failures: this.#failures + 1 }, 'watch begins again');
+    this.#deps.log.warn({ resource: this.resource, error: error.message, failures: this.#failures + 1 }, 'Watch restarted');
     return restartAfter(error);
   }
 
-  /** The kind is not known here (any more), so there are no objects of it. Told once. */
+  /** The cluster does not have this kind, or no longer, so it has no objects of it. Logged once. */
   #absent(): RestartCause {
     const { table, log, clock } = this.#deps;
     table.begin();
     table.complete();
     if (this.#trouble !== ABSENT)
-      log.info({ resource: this.resource }, 'the cluster does not know this kind; it is looked for from time to time');
+      log.info({ resource: this.resource }, 'The cluster does not have this kind; the check is repeated every five minutes');
     this.#trouble = ABSENT;
     this.#version = undefined;
     this.#lastHeardAt = clock.monotonic();
@@ -172,7 +172,7 @@ export class Reflector {
     }
   }
 
-  /** Full picture and the watch after it in one stream. */
+  /** A full read and the watch after it in one stream. */
   async #watchList(signal: AbortSignal): Promise<RestartCause | undefined> {
     try {
       return await this.#follow({ sendInitialEvents: true, resourceVersionMatch: 'NotOlderThan' }, signal);
@@ -180,7 +180,10 @@ export class Reflector {
       const error = asAutoscalerError(thrown);
       if (this.#version !== undefined || signal.aborted || !refusesWatchList(error)) throw error;
       this.#takesWatchList = false;
-      this.#deps.log.info({ resource: this.resource, error: error.message }, 'no watch-list here: reading in pages');
+      this.#deps.log.info(
+        { resource: this.resource, error: error.message },
+        'Watch-list not supported by the API server; reading in pages instead',
+      );
       return undefined;
     }
   }
@@ -212,7 +215,7 @@ export class Reflector {
     } finally {
       silence.stop();
     }
-    if (this.#version === undefined) throw cutError(`The watch of ${this.resource} ended before its first picture was complete.`);
+    if (this.#version === undefined) throw cutError(`The watch of ${this.resource} ended before the first full read was complete.`);
     const heardNothing = this.#lines === linesBefore;
     const tooShort = heardNothing && clock.monotonic() - startedAt < SHORT_WATCH_MS;
     return { label: 'ended', failure: tooShort, retryAfterMs: 0 };
@@ -272,13 +275,13 @@ export class Reflector {
     }
   }
 
-  /** What a broken line said is lost, so everything is read again. */
+  /** The content of a broken line is lost, so everything is read again. */
   #broken(what: string): AutoscalerError {
     this.#version = undefined;
     return cutError(`The watch of ${this.resource} brought ${what}.`, BROKEN);
   }
 
-  /** Versions of initial events are in no order: they count only once the picture is complete. */
+  /** Initial events are in no order of version: a version counts only once the full read is complete. */
   #advance(version: string | undefined): void {
     if (this.#version === undefined || version === undefined) return;
     this.#remember(version);
@@ -288,7 +291,7 @@ export class Reflector {
 
   #completed(version: string | undefined): void {
     if (version === undefined || version === '') {
-      throw cutError(`The full picture of ${this.resource} carries no resourceVersion.`, BROKEN);
+      throw cutError(`The full read of ${this.resource} has no resourceVersion.`, BROKEN);
     }
     this.#deps.table.complete();
     this.#remember(version);

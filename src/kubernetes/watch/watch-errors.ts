@@ -1,4 +1,4 @@
-/** Why a watch begins again, and the errors that only watches have. */
+/** Why a watch restarts, and the errors that only watches have. */
 import { AutoscalerError } from '../../lib/errors.ts';
 import type { StatusJson } from '../api/core-json.ts';
 import { statusOf } from '../api/errors.ts';
@@ -12,14 +12,14 @@ export interface RestartCause {
 export const BROKEN = 'BrokenWatch';
 const SILENT = 'SilentWatchList';
 
-/** Servers without the feature refuse the parameter (400, 422); those that never heard of it go silent before the end. */
+/** A server without the feature refuses the parameter (400, 422). An older one goes silent before the end. */
 export function refusesWatchList(error: AutoscalerError): boolean {
   const status = error.detail.kind === 'kube-api' ? error.detail.status : undefined;
   return error.code === SILENT || status === 400 || status === 422;
 }
 
 export function silentError(resource: string, initial: boolean): AutoscalerError {
-  return cutError(`The watch of ${resource} went silent and is taken for dead.`, initial ? SILENT : undefined);
+  return cutError(`The watch of ${resource} was silent for too long and is considered dead.`, initial ? SILENT : undefined);
 }
 
 export function cutError(message: string, code?: string): AutoscalerError {
@@ -28,7 +28,7 @@ export function cutError(message: string, code?: string): AutoscalerError {
 
 /** The Status inside an ERROR event. */
 export function errorOf(resource: string, status: StatusJson): AutoscalerError {
-  const message = `The watch of ${resource} was ended by the API server: ${status.message ?? status.reason ?? 'no reason given'}.`;
+  const message = `The watch of ${resource} was closed by the API server: ${status.message ?? status.reason ?? 'no reason given'}.`;
   const context = status.code === undefined ? {} : { status: status.code };
   if (status.code === 410 || status.reason === 'Expired' || status.reason === 'Gone') {
     return new AutoscalerError({ kind: 'kube-api', status: 410 }, message, { context });
@@ -38,12 +38,12 @@ export function errorOf(resource: string, status: StatusJson): AutoscalerError {
   return new AutoscalerError({ kind: 'unavailable', effect: 'none' }, message, { context });
 }
 
-/** Where the server said that what we know is too old to go on from. */
+/** Whether the server said that our resourceVersion is too old to continue from. */
 export function isExpired(error: AutoscalerError): boolean {
   return (error.detail.kind === 'kube-api' ? error.detail.status : statusOf(error)) === 410;
 }
 
-/** As a cause after which time must pass. */
+/** The cause of a restart after which the reflector waits. */
 export function restartAfter(error: AutoscalerError): RestartCause {
   const retryAfterMs = error.detail.kind === 'throttled' ? (error.detail.retryAfterMs ?? 0) : 0;
   return { label: labelOf(error), failure: true, retryAfterMs };
@@ -56,17 +56,15 @@ function labelOf(error: AutoscalerError): RestartCause['label'] {
   return error.code === BROKEN ? 'broken' : 'unavailable';
 }
 
-/**
- * Notices a connection that died without a word. Real time on purpose: bytes on a wire do not follow an injected clock.
- */
+/** Detects a connection that died silently. Uses real time on purpose: a network does not follow an injected clock. */
 export interface SilenceWatch {
   readonly signal: AbortSignal;
-  /** Something was heard. */
+  /** Records that something was heard. */
   readonly heard: () => void;
   readonly stop: () => void;
 }
 
-/** Fires its signal when nothing was heard for between one and two times `limitMs`, asked anew each time. */
+/** Fires its signal after silence of one to two times `limitMs`, which is called again for each period. */
 export function endWhenSilent(options: { readonly limitMs: () => number }): SilenceWatch {
   const controller = new AbortController();
   let heardSince = false;

@@ -1,16 +1,16 @@
-/** Cuts a stream of bytes at newlines. Works on bytes, so that a multi-byte character split between chunks stays whole. */
+/** Splits a stream of bytes at newlines. Works on bytes, so that a multi-byte character split between chunks stays whole. */
 const NEWLINE = 10;
 
 export class LineSplitter {
   readonly #decode: (line: Buffer) => string;
   #pending: Buffer[] = [];
 
-  /** `decode` turns the bytes of one line into its text; UTF-8 unless said otherwise. */
+  /** `decode` turns the bytes of one line into text. If absent, UTF-8. */
   constructor(decode: (line: Buffer) => string = (line) => line.toString('utf8')) {
     this.#decode = decode;
   }
 
-  /** Calls `onLine` for each line that this chunk completes; empty lines are left out. */
+  /** Calls `onLine` for each line that this chunk completes. Skips empty lines. */
   push(chunk: Buffer, onLine: (line: string) => void): void {
     let start = 0;
     for (let end = chunk.indexOf(NEWLINE); end !== -1; end = chunk.indexOf(NEWLINE, start)) {
@@ -21,7 +21,7 @@ export class LineSplitter {
     if (start < chunk.length) this.#pending.push(chunk.subarray(start));
   }
 
-  /** Bytes of a line that has not ended. */
+  /** Bytes of a line that has not ended yet. */
   get unfinished(): number {
     return this.#pending.reduce((sum, part) => sum + part.length, 0);
   }
@@ -35,20 +35,20 @@ export class LineSplitter {
 }
 
 /**
- * Leaves `metadata.managedFields` out of API JSON before it is parsed. It is the larger half of most objects, nothing here
- * reads it, and parsing it would cost more than all the rest of a first picture.
+ * Removes `metadata.managedFields` from API JSON before it is parsed. It is the larger half of most objects, nothing
+ * here reads it, and parsing it would cost more than the rest of a full read.
  *
  * Why a search is enough: the array is followed by the end of the metadata and the next part of the object. In compact
- * JSON neither that sequence nor the key can begin inside a string, because a quote inside a string has a backslash before
- * it; and when the first `]` after the key is the one in that sequence, no other array lies between. Whatever does not
- * look like that is left in: that costs time, not truth.
+ * JSON neither that sequence nor the key can begin inside a string, because a quote inside a string follows a
+ * backslash. If the first `]` after the key belongs to that sequence, no other array lies between. Anything else is
+ * kept, which costs time but never correctness.
  */
 const KEY = Buffer.from('"managedFields":[');
 const ENDS = ['},"spec":', '},"status":'].map((text) => Buffer.from(text));
 const COMMA = 0x2c;
 const CLOSE = 0x5d;
 
-/** The text of one object's or event's JSON. */
+/** Returns the text of one object's or event's JSON. */
 export function decodeWithoutManagedFields(json: Buffer): string {
   const key = json.indexOf(KEY);
   if (key === -1) return json.toString('utf8');

@@ -1,4 +1,4 @@
-/** Statuses of `autoscaling.x-k8s.io` objects as merge patches that name the version they were made from. */
+/** Writes statuses of `autoscaling.x-k8s.io` objects as merge patches that name the version they were made from. */
 import type { CapacityKind, CapacityObjectRef, CapacityStatus } from '../../domain/capacity-objects.ts';
 import { asAutoscalerError } from '../../lib/errors.ts';
 import type { CapacityObjectWriter } from '../../domain/ports/cluster-writes.ts';
@@ -7,14 +7,14 @@ import { defined } from '../../lib/defined.ts';
 
 const MERGE_PATCH = 'application/merge-patch+json';
 
-/** Version and plural, as upstream serves them. */
+/** Version and plural name, as upstream serves them. */
 export const CAPACITY_PATHS: Readonly<Record<CapacityKind, { readonly version: string; readonly plural: string }>> = {
   CapacityQuota: { version: 'v1beta1', plural: 'capacityquotas' },
   CapacityBuffer: { version: 'v1beta1', plural: 'capacitybuffers' },
   ProvisioningRequest: { version: 'v1', plural: 'provisioningrequests' },
 };
 
-/** Where all objects of the kind are listed. */
+/** The path that lists all objects of the kind. */
 export function capacityPath(kind: CapacityKind): string {
   const { version, plural } = CAPACITY_PATHS[kind];
   return `/apis/autoscaling.x-k8s.io/${version}/${plural}`;
@@ -61,12 +61,12 @@ function statusJson(status: CapacityStatus): Fields {
   };
 }
 
-/** Quantities are texts on the wire. */
+/** Quantities are texts in the API. */
 function texts(amounts: Readonly<Record<string, number>>): Fields {
   return Object.fromEntries(Object.entries(amounts).map(([name, amount]) => [name, String(amount)]));
 }
 
-/** A field that is gone must be said to be: a merge patch keeps what it does not name. */
+/** A removed field must be set to null: a merge patch keeps fields that it does not name. */
 function patchOf(before: Fields, after: Fields): Fields {
   const gone = Object.keys(before).filter((key) => !Object.hasOwn(after, key));
   const kept = Object.entries(after).map(([key, value]) => {

@@ -1,5 +1,5 @@
-/** Writes a ConfigMap whole, creating it when it is not there, and deletes it. */
-import type { KeptText } from '../../domain/ports/stored-text.ts';
+/** Writes, deletes, keeps and watches single ConfigMaps. Must not know what their texts mean. */
+import type { StoredText } from '../../domain/ports/stored-text.ts';
 import { asAutoscalerError } from '../../lib/errors.ts';
 import { retrying, type Retry } from '../api/backoff.ts';
 import type { ObjectJson } from '../api/core-json.ts';
@@ -9,7 +9,7 @@ import { Table } from '../watch/object-table.ts';
 import type { ReflectorDeps } from '../watch/reflector-options.ts';
 import { Reflector } from '../watch/reflector.ts';
 
-/** Foreign labels and annotations of a present one are kept. @throws AutoscalerError */
+/** Creates or replaces the ConfigMap. Labels and annotations of others are kept. @throws AutoscalerError */
 export async function writeConfigMap(
   deps: { readonly rest: Rest; readonly retry: Retry },
   wanted: ConfigMapContent,
@@ -32,7 +32,7 @@ export async function writeConfigMap(
   await retrying(deps.retry, attempt, signal);
 }
 
-/** One that is not there is done. @throws AutoscalerError */
+/** A missing ConfigMap counts as deleted. @throws AutoscalerError */
 export async function deleteConfigMap(rest: Rest, { namespace, name }: ConfigMapName, signal: AbortSignal): Promise<void> {
   const path = `/api/v1/namespaces/${encodeURIComponent(namespace)}/configmaps/${encodeURIComponent(name)}`;
   try {
@@ -42,8 +42,6 @@ export async function deleteConfigMap(rest: Rest, { namespace, name }: ConfigMap
     if (error.kind !== 'not-found') throw error;
   }
 }
-
-// A text kept in one key of a ConfigMap. Every write names the version that was read or written last.
 
 export interface KeptPlace {
   readonly namespace: string;
@@ -55,11 +53,11 @@ interface ConfigMapJson extends ObjectJson {
   readonly data?: Readonly<Record<string, string>>;
 }
 
-/** Owns the version of its ConfigMap as last seen. */
-export class KeptConfigMap implements KeptText {
+/** A text in one key of a ConfigMap. Every write names the version that was read or written last. */
+export class KeptConfigMap implements StoredText {
   readonly #rest: Pick<Rest, 'json'>;
   readonly #place: KeptPlace;
-  /** undefined: not known, so a write reads first. `absent`: there is none. */
+  /** If undefined, the content is unknown and a write reads first. `absent`: the ConfigMap does not exist. */
   #present: ConfigMapJson | 'absent' | undefined;
 
   constructor(rest: Pick<Rest, 'json'>, place: KeptPlace) {
@@ -75,7 +73,7 @@ export class KeptConfigMap implements KeptText {
   async write(text: string, signal: AbortSignal): Promise<void> {
     const { namespace, name, key } = this.#place;
     const present = this.#present ?? (await this.#look(signal));
-    // Until an answer has come the version is not known.
+    // The version is unknown until the answer arrives.
     this.#present = undefined;
     const data = { [key]: text };
     const collection = `/api/v1/namespaces/${encodeURIComponent(namespace)}/configmaps`;
@@ -103,9 +101,7 @@ export class KeptConfigMap implements KeptText {
   }
 }
 
-// One ConfigMap, kept current by a watch of its name alone, so that a role need not allow more than that name.
-
-/** Owns the watch. */
+/** Keeps one ConfigMap current by a watch of its name alone, so that a role needs no permission beyond that name. */
 export class WatchedConfigMap {
   readonly #reflector: Reflector;
   readonly #deps: Omit<ReflectorDeps, 'resource' | 'path' | 'table'>;
@@ -121,18 +117,18 @@ export class WatchedConfigMap {
     });
     const path = `/api/v1/namespaces/${encodeURIComponent(namespace)}/configmaps`;
     const query = { fieldSelector: `metadata.name=${name}` };
-    // Roles without this right are known, and nobody shall wait for them.
+    // Some roles lack this permission, and the start must not wait for them.
     this.#reflector = new Reflector({ ...deps, resource: 'configmaps', path, table, query, refusalGraceMs: 0 });
   }
 
-  /** Resolves when it is known what stands there, or that we may not read it: then it counts as not there. */
+  /** Resolves when the content is known. Resolves too if reading is forbidden; the ConfigMap then counts as absent. */
   async start(signal: AbortSignal): Promise<void> {
     this.#reflector.start(signal);
     try {
       await this.#reflector.synced;
     } catch (thrown) {
       const error = asAutoscalerError(thrown);
-      this.#deps.log.warn({ what: this.#name, kind: error.kind, error: error.message }, 'a ConfigMap cannot be read and counts as absent');
+      this.#deps.log.warn({ what: this.#name, kind: error.kind, error: error.message }, 'ConfigMap could not be read and counts as absent');
     }
   }
 

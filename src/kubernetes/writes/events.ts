@@ -1,6 +1,6 @@
 /**
- * Sends events in the background: repeats are folded into a count, the queue is bounded, the rate is limited. An event
- * that cannot be sent is counted and forgotten; nothing here may delay or fail a decision.
+ * Sends events in the background: repeats become a count, the queue is bounded and the rate is limited. An event that
+ * cannot be sent is counted and dropped; it never delays or fails a decision. Must not know why events are recorded.
  */
 import { untilAborted } from '../../lib/abort.ts';
 import type { Clock } from '../../lib/clock.ts';
@@ -28,7 +28,7 @@ export interface EventLimits {
   readonly perSecond: number;
   readonly burst: number;
   readonly foldMs: number;
-  /** A repeat is written at most this often: what lasts for weeks must not be a write per loop. */
+  /** Minimum time between two writes of a repeat: an event that repeats for weeks must not cost one write per loop. */
   readonly resendMs: number;
 }
 
@@ -44,14 +44,14 @@ interface Series {
   readonly firstAtMs: number;
   lastAtMs: number;
   count: number;
-  /** Waiting in the queue. */
+  /** Whether it waits in the queue. */
   queued: boolean;
-  /** Set once the API has it. */
+  /** Set once the event exists in the API. */
   path: string | undefined;
   sentAtMs: number | undefined;
 }
 
-/** Owns the queue and the one sender. */
+/** Holds the queue and its single sender. */
 export class QueuedEventRecorder implements EventRecorder {
   readonly #deps: EventRecorderDeps;
   readonly #limits: EventLimits;
@@ -127,7 +127,7 @@ export class QueuedEventRecorder implements EventRecorder {
         await this.#sendOne(series);
       }
     } catch {
-      // Only the stop signal ends the wait for a token; what is left was not sent.
+      // Only the stop signal ends the wait for a token. The remaining events were not sent.
       for (const series of this.#queue) this.#drop(series, 'stopped');
       this.#queue = [];
     } finally {
@@ -155,7 +155,7 @@ export class QueuedEventRecorder implements EventRecorder {
         );
         return;
       } catch (thrown) {
-        // Events live for an hour or so; an expired one is made anew.
+        // Events expire after about an hour. An expired one is created again.
         if (asAutoscalerError(thrown).kind !== 'not-found') throw thrown;
         series.path = undefined;
       }
@@ -208,10 +208,10 @@ export class QueuedEventRecorder implements EventRecorder {
 
   #drop(series: Series, why: string): void {
     series.queued = false;
-    // Thousands that never got through would push out those whose repeats can still be folded.
+    // Thousands of events that were never sent would displace those whose repeats can still be counted.
     if (series.path === undefined && this.#series.get(series.key) === series) this.#series.delete(series.key);
     this.#deps.metrics.cluster.eventsDropped.inc();
-    this.#deps.log.debug({ reason: series.event.reason, subject: series.event.subject.name, why }, 'event dropped');
+    this.#deps.log.debug({ reason: series.event.reason, subject: series.event.subject.name, why }, 'Event dropped');
   }
 }
 
@@ -229,7 +229,7 @@ function referenceTo(subject: EventSubject): Readonly<Record<string, string>> {
   };
 }
 
-/** Seconds, as the API's Time is written. */
+/** Whole seconds, as the API writes its Time. */
 function timestamp(ms: number): string {
   return `${new Date(ms).toISOString().slice(0, 19)}Z`;
 }

@@ -1,4 +1,4 @@
-/** One call of the Eviction API (policy/v1), which lets the API server apply the disruption budgets. */
+/** One call of the Eviction API (policy/v1). The API server applies the disruption budgets. */
 import { asAutoscalerError, type AutoscalerError } from '../../lib/errors.ts';
 import type { EvictOutcome } from '../../domain/outcome.ts';
 import type { PodEvictor } from '../../domain/ports/cluster-writes.ts';
@@ -15,7 +15,7 @@ export function createPodEvictor(rest: Rest): PodEvictor {
         apiVersion: 'policy/v1',
         kind: 'Eviction',
         metadata: { namespace: pod.namespace, name: pod.name },
-        // Without the uid, a pod of the same name that was made meanwhile would be evicted from wherever it runs.
+        // Without the uid, a new pod of the same name would be evicted from any node.
         deleteOptions: { gracePeriodSeconds: Math.max(0, Math.ceil(gracePeriodMs / 1000)), preconditions: { uid: pod.uid } },
       };
       try {
@@ -32,10 +32,11 @@ function outcomeOf(error: AutoscalerError): EvictOutcome {
   switch (error.detail.kind) {
     case 'not-found':
     case 'conflict':
-      // A conflict is the uid: the pod that was meant is gone.
+      // A conflict means that the uid differs: the intended pod is gone.
       return { kind: 'gone' };
     case 'throttled':
-      // A busy API server answers 429 too, and says nothing about the pod; the Eviction API names the budget as the cause.
+      // A busy API server returns 429 too, without saying anything about the pod. The Eviction API names the budget as
+      // the cause.
       if (!hasCause(error, BUDGET_CAUSE)) return { kind: 'failed', error };
       return { kind: 'blocked', message: error.message, retryAfterMs: error.detail.retryAfterMs };
     default:

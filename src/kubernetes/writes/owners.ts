@@ -1,4 +1,4 @@
-/** The OwnerReader port: single GETs, and what they said for a while. */
+/** The OwnerReader port: single GETs, whose results are kept for a while. */
 import type { Clock } from '../../lib/clock.ts';
 import { asAutoscalerError } from '../../lib/errors.ts';
 import { ownerKey, type Owner, type OwnerState, type OwnerStates } from '../../domain/workloads.ts';
@@ -12,9 +12,9 @@ const COLLECTIONS: Readonly<Record<Owner['kind'], { readonly api: string; readon
   Job: { api: '/apis/batch/v1', resource: 'jobs' },
   ReplicationController: { api: '/api/v1', resource: 'replicationcontrollers' },
 };
-/** Long enough that nodes drained together ask once for what they share. */
+/** Long enough for nodes that are drained together to share the read of a common owner. */
 const PRESENT_FOR_MS = 60_000;
-/** A controller that is gone seldom comes back under its name, and a node that stays meanwhile is no harm. */
+/** A controller that is gone seldom comes back under its name, and keeping a node a little longer does no harm. */
 const GONE_FOR_MS = 600_000;
 const AT_ONCE = 8;
 
@@ -24,7 +24,7 @@ interface Learned {
   readonly untilMs: number;
 }
 
-/** Owns what was learned; entries that are too old are dropped at the next reading. */
+/** Holds what was read. Entries that are too old are dropped at the next read. */
 export class ApiOwnerReader implements OwnerReader {
   readonly #rest: Rest;
   readonly #clock: Clock;

@@ -1,6 +1,6 @@
 /**
- * Changes taints and cordons. Each write is a PUT of the node just read, with its resourceVersion: a JSON body goes back
- * whole, so no field is lost, and a change by anybody else in between is a conflict, not an overwrite.
+ * Changes taints and cordons. Each write is a PUT of the node just read, with its resourceVersion. The whole JSON body
+ * is sent back, so no field is lost, and a change by another writer in between is a conflict instead of an overwrite.
  */
 import { asAutoscalerError } from '../../lib/errors.ts';
 import type { NodeName } from '../../domain/ids.ts';
@@ -15,7 +15,7 @@ export interface TainterDeps {
   readonly retry: Retry;
 }
 
-/** What a node's spec should become; undefined: it is so already. */
+/** What a node's spec becomes; undefined if it needs no change. */
 type Change = (spec: NonNullable<NodeJson['spec']>) => NonNullable<NodeJson['spec']> | undefined;
 
 export function createNodeTainter(deps: TainterDeps): NodeTainter {
@@ -25,7 +25,8 @@ export function createNodeTainter(deps: TainterDeps): NodeTainter {
       const attempt = async (): Promise<{ readonly uncordonLater: boolean }> => {
         let cordons = false;
         const change: Change = (spec) => {
-          // Mark and cordon go in one write: after a lost answer, a cordon beside our mark is ours, and one without it a person's.
+          // Taint and cordon are set in one write. After a lost answer, a cordon beside our taint is ours; one without
+          // it was set by a person.
           const isOurs = answerLost && carries(spec, taint);
           cordons = cordon && (spec.unschedulable !== true || isOurs);
           return withTaint(spec, taint, cordon);

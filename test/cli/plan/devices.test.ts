@@ -104,16 +104,16 @@ describe('plan and devices', () => {
 
   it.each([
     [
-      'a selector that is not judged',
+      'a selector that is not supported',
       { selectors: [{ cel: { expression: '[1].exists(x, x == 1)' } }] },
-      '[1].exists(x, x == 1) is not judged: "x" is not judged',
+      '[1].exists(x, x == 1) is not supported: "x" is not judged',
     ],
     [
       'a part of a capacity',
       { capacity: { requests: { memory: '10Gi' } } },
-      "request gpus for a part of a device's capacity is not judged",
+      "request gpus for a part of a device's capacity is not supported",
     ],
-    ['another allocation mode', { allocationMode: 'Most' }, 'the allocation mode Most is not judged'],
+    ['another allocation mode', { allocationMode: 'Most' }, 'the allocation mode Most is not supported'],
   ])('%s leaves the pod unsupported, by name', async (_, part, detail) => {
     const answer = await answerOf([...BASE, claimTemplate('odd', [gpus(1, part)]), wanting('p', 'odd')]);
     expect([fits(answer), grown(answer)]).toEqual([[], []]);
@@ -123,14 +123,14 @@ describe('plan and devices', () => {
     expect(whys(answer)?.[0]).toContain(detail);
   });
 
-  it('a device that several nodes may reach is not judged', async () => {
+  it('a device that several nodes may reach is not supported', async () => {
     const afar = gpuSlice('n-1', 1, {
       name: 'afar',
       spec: { nodeName: null, allNodes: true, pool: { name: 'net', generation: 1, resourceSliceCount: 1 } },
     });
     const answer = await answerOf([...BASE, afar, wanting('p', 'one')]);
     expect([fits(answer), grown(answer)]).toEqual([[], []]);
-    expect(whys(answer)?.[0]).toContain('is not of one node alone');
+    expect(whys(answer)?.[0]).toContain('does not belong to a single node');
   });
 
   it('says what is not there: the class, the template, the claim', async () => {
@@ -234,7 +234,7 @@ describe('plan and devices', () => {
     expect(answer.scaleDown.unremovable).toContainEqual({
       node: 'n-2',
       reason: 'UnexpectedError',
-      detail: `device pool ${GPU_DRIVER}/n-2 is not complete`,
+      detail: `device pool ${GPU_DRIVER}/n-2 is incomplete`,
     });
   });
 

@@ -102,7 +102,7 @@ describe('the token of a service account', () => {
     await rm(join(dir, 'token'));
     await expect(rest.json({ method: 'GET', path: '/x' }, signal)).rejects.toMatchObject({
       kind: 'config',
-      message: expect.stringContaining('token cannot be read'),
+      message: expect.stringMatching(/service account cannot be read from .*token/),
     });
   });
 });
@@ -128,7 +128,7 @@ describe('opening', () => {
   it('neither kubeconfig nor service account: says what is missing', async () => {
     await expect(openConnection({ ...OPTIONS, serviceAccountDir: join(dir, 'none') }, clock)).rejects.toMatchObject({
       kind: 'config',
-      message: expect.stringMatching(/no kubeconfig and no service account/),
+      message: expect.stringMatching(/No kubeconfig is given, and the service account cannot be read from/),
     });
   });
 
@@ -138,7 +138,7 @@ describe('opening', () => {
     [
       'no verification of the server',
       { clusters: [{ name: 'c', cluster: { server: 'https://x', 'insecure-skip-tls-verify': true } }] },
-      /verification of the server off .* refused/,
+      /turns off verification of the server .* not accepted/,
     ],
   ])('a kubeconfig with %s is a config error in one sentence', async (_what, change, message) => {
     await expect(open(await kubeconfig(change))).rejects.toMatchObject({ kind: 'config', message: expect.stringMatching(message) });
