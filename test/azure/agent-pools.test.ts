@@ -1,15 +1,15 @@
 /** What the documents of agent pools say of nodes to come: taints of the start, parts of GPUs, and what nobody can reckon with. */
 import { afterEach, describe, expect, it } from 'vitest';
-import { toldPool } from '../../src/azure/rows/agent-pool-list.ts';
+import { parseAgentPool } from '../../src/azure/rows/agent-pool-list.ts';
 import { projectAgentPool, type AgentPoolRow } from '../../src/azure/rows/agent-pool.ts';
-import { devicesOf } from '../../src/azure/rows/gpu-resources.ts';
-import { groupTemplate, type TemplateInputs } from '../../src/azure/templates/group-template.ts';
-import { learn, factsOf } from '../../src/azure/templates/learned-templates.ts';
+import { gpuResourceOf } from '../../src/azure/rows/gpu-resources.ts';
+import { buildGroupTemplate, type GroupTemplateInput } from '../../src/azure/templates/group-template.ts';
+import { learnFrom, fingerprintOf } from '../../src/azure/templates/learned-templates.ts';
 import { StartupTaints } from '../../src/azure/templates/startup-taints.ts';
 import type { Sku } from '../../src/azure/sizes/sku-catalog.ts';
 import { TemplateMemory } from '../../src/azure/templates/template-memory.ts';
 import type { TemplateSource } from '../../src/azure/rows/template-source.ts';
-import { cloudTemplate } from '../../src/azure/templates/from-size.ts';
+import { templateFromSize } from '../../src/azure/templates/from-size.ts';
 import { nodeGroupId } from '../../src/domain/ids.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
 import { aNode, resourceNames, START_MS } from '../support/builders.ts';
@@ -37,14 +37,14 @@ const SOURCE: TemplateSource = {
 };
 
 function pool(properties: Readonly<Record<string, unknown>> = {}): AgentPoolRow {
-  const raw = toldPool({ name: 'user1', properties: { type: 'VirtualMachineScaleSets', mode: 'User', ...properties } });
+  const raw = parseAgentPool({ name: 'user1', properties: { type: 'VirtualMachineScaleSets', mode: 'User', ...properties } });
   const row = raw === undefined ? undefined : projectAgentPool(raw);
   if (row === undefined) throw new Error('it has a name');
   return row;
 }
 
 const made = (row: AgentPoolRow, source: Partial<TemplateSource> = {}) =>
-  cloudTemplate({ ...SOURCE, ...source }, { sku: SKU, pool: row, nodeResourceGroup: 'MC_rg', names: resourceNames });
+  templateFromSize({ ...SOURCE, ...source }, { sku: SKU, pool: row, nodeResourceGroup: 'MC_rg', names: resourceNames });
 
 describe('the document of a pool', () => {
   it('is read with everything optional left out, null, or of another type', () => {
@@ -52,7 +52,7 @@ describe('the document of a pool', () => {
     const nothing = { maxPods: null, osDiskSizeGB: null, nodeTaints: null, nodeLabels: null, availabilityZones: null, powerState: null };
     expect(pool({ ...nothing, count: '3', kubeletConfig: null, gpuProfile: null, nodeInitializationTaints: null })).toEqual(pool());
     expect(pool({ maxPods: 0, osDiskSizeGB: 0 })).toEqual(pool());
-    expect(toldPool('x')).toBeUndefined();
+    expect(parseAgentPool('x')).toBeUndefined();
     expect(projectAgentPool({ name: '' })).toBeUndefined();
   });
 });
@@ -81,7 +81,7 @@ describe('GPUs that are cut', () => {
     ['of a GPU whose parts nobody named', 'Standard_ND128isr_GB300_v6', 4, 'MIG1g', 'Mixed', undefined],
     ['into parts that nobody knows', 'Standard_ND96asr_v4', 8, 'MIG9g', 'Single', undefined],
   ])('%s', (_what, vmSize, gpus, gpuInstanceProfile, strategy, expected) => {
-    expect(devicesOf(vmSize, gpus, pool({ gpuInstanceProfile, ...managed(strategy) }).gpuParts)).toEqual(expected);
+    expect(gpuResourceOf(vmSize, gpus, pool({ gpuInstanceProfile, ...managed(strategy) }).gpuPartitioning)).toEqual(expected);
   });
 
   it('are not guessed where the owner of the cluster chooses their names, and said to be unknown', () => {
@@ -128,7 +128,7 @@ describe('kubelets that do what no sum foretells', () => {
     ['the other one', { kubeletConfig: { topologyManagerPolicy: 'Restricted' } }, 1],
     ['swap that is forbidden', { linuxOSConfig: { swapFileSizeMB: 1500 }, kubeletConfig: { failSwapOn: true } }, 1],
   ])('%s', (_what, properties, sentences) => {
-    expect(pool(properties).cautions ?? []).toHaveLength(sentences);
+    expect(pool(properties).warnings ?? []).toHaveLength(sentences);
   });
 });
 
@@ -139,22 +139,22 @@ describe('taints that a pool states for the start of its nodes', () => {
     nodeInitializationTaints: ['example.com/agent=missing:NoSchedule', 'broken', 'example.com/agent:NoExecute', 'team=b:NoExecute'],
   });
   const taint = (key: string) => ({ key, value: '', effect: 'NoSchedule' }) as const;
-  const inputs = (rest: Partial<TemplateInputs> = {}): TemplateInputs => ({
+  const inputs = (rest: Partial<GroupTemplateInput> = {}): GroupTemplateInput => ({
     group: { id: G, key: 'g', kind: 'scale-set', min: 0, max: 9, explicit: true },
     row: undefined,
     size: undefined,
     pool: row,
     sku: SKU,
     exemplar: undefined,
-    stopgap: undefined,
+    fallback: undefined,
     clusterLabels: {},
     learned: undefined,
-    passing: 'example.com/agent',
+    startupTaints: 'example.com/agent',
     ...rest,
   });
   const memory = () => new TemplateMemory(resourceNames, createMetrics().templates);
-  const template = (rest: Partial<TemplateInputs>) =>
-    groupTemplate({ options: options(new ScriptedArm()), names: resourceNames, memory: memory() }, inputs(rest), SOURCE);
+  const template = (rest: Partial<GroupTemplateInput>) =>
+    buildGroupTemplate({ options: options(new ScriptedArm()), names: resourceNames, memory: memory() }, inputs(rest), SOURCE);
 
   it('are told by their keys, each once', () => {
     expect(row.initializationTaints).toEqual(['example.com/agent']);
@@ -164,8 +164,8 @@ describe('taints that a pool states for the start of its nodes', () => {
   it.each([
     ['a pool without nodes', {}],
     ['one whose node still carries it', { exemplar: aNode({ name: 'n', taints: [taint('team'), taint('example.com/agent')] }) }],
-    ['one whose only node is new', { stopgap: aNode({ name: 'n', taints: [taint('team'), taint('example.com/agent')] }) }],
-  ])('keep no pod off a new node, and mark one that carries them as starting: %s', (_what, rest) => {
+    ['one whose only node is new', { fallback: aNode({ name: 'n', taints: [taint('team'), taint('example.com/agent')] }) }],
+  ])('keep no pod off a new node, and a node that carries them is starting: %s', (_what, rest) => {
     const found = template(rest);
     expect(found?.taints.map(({ key }) => key)).toEqual(['team']);
     expect(found?.startupTaints).toEqual(['example.com/agent']);
@@ -173,19 +173,23 @@ describe('taints that a pool states for the start of its nodes', () => {
 
   it('are not kept as lasting ones for the next process', () => {
     const node = aNode({ name: 'n', taints: [taint('team'), taint('example.com/agent')] });
-    const lesson = { node, pods: [], daemonSets: [], source: SOURCE, facts: factsOf(SOURCE, row), startupTaints: [] };
-    const record = learn(undefined, { ...lesson, passing: ['example.com/agent'], bootMs: undefined, nowMs: START_MS }, resourceNames);
+    const sample = { node, pods: [], daemonSets: [], source: SOURCE, fingerprint: fingerprintOf(SOURCE, row), startupTaints: [] };
+    const record = learnFrom(
+      undefined,
+      { ...sample, declaredStartupTaints: ['example.com/agent'], bootMs: undefined, nowMs: START_MS },
+      resourceNames,
+    );
     expect([record.taints.map(({ key }) => key), record.startupTaints]).toEqual([['team'], ['example.com/agent']]);
   });
 
   it.each([
     [5, ['example.com/agent']],
     [20, []],
-  ])('last after all when a node of %d minutes carries one: nobody takes it off', (minutes, expected) => {
+  ])('last if a node of %d minutes still carries one', (minutes, expected) => {
     const watch = new StartupTaints();
     const node = aNode({ name: 'n', createdAtMs: START_MS, taints: [taint('example.com/agent')] });
-    watch.see(new Map([['n', node]]), new Map([['n', G]]), START_MS + minutes * 60_000);
-    expect(watch.among(G, row.initializationTaints)).toEqual(expected);
+    watch.observe(new Map([['n', node]]), new Map([['n', G]]), START_MS + minutes * 60_000);
+    expect(watch.confirmDeclared(G, row.initializationTaints)).toEqual(expected);
   });
 });
 

@@ -1,5 +1,5 @@
 /** Answers of Azure as tests need them, and what the adapter makes of one. */
-import { classifyAnswer } from '../../src/azure/arm/errors.ts';
+import { classifyResponse } from '../../src/azure/arm/errors.ts';
 import { START_MS } from '../support/builders.ts';
 
 export interface Answer {
@@ -12,7 +12,7 @@ export interface Answer {
 export const HINTS = { scope: { vmSize: 'Standard_D4s_v5', priority: 'Regular' as const } };
 
 export function classify(answer: Answer) {
-  return classifyAnswer(
+  return classifyResponse(
     {
       status: answer.status,
       header: (name) => answer.headers?.[name],

@@ -1,6 +1,6 @@
 /** Bodies and headers as nobody would write them, and as they come all the same. */
 import { describe, expect, it } from 'vitest';
-import { classifyAnswer, classifyInstanceFailure, classifyOperationError, failureReason } from '../../src/azure/arm/errors.ts';
+import { classifyResponse, classifyInstanceFailure, classifyOperationError, failureReason } from '../../src/azure/arm/errors.ts';
 import { QuotaLedger } from '../../src/azure/sizes/core-quotas.ts';
 import type { ErrorKind } from '../../src/lib/errors.ts';
 import { START_MS } from '../support/builders.ts';
@@ -14,7 +14,7 @@ interface Answer {
 
 function classify({ status, body, retryAfter, write = true }: Answer) {
   const header = (name: string): string | undefined => (name === 'retry-after' ? retryAfter : undefined);
-  return classifyAnswer({ status, header, bodyText: body, write, what: 'w', nowMs: START_MS }, { scope: { vmSize: 'S' } });
+  return classifyResponse({ status, header, bodyText: body, write, what: 'w', nowMs: START_MS }, { scope: { vmSize: 'S' } });
 }
 
 const coded = (code: string, message = ''): string => JSON.stringify({ error: { code, message } });
@@ -95,8 +95,8 @@ describe('forms of refusals', () => {
   it('the older sentence is counted like the newer one: it is the quota of the region', () => {
     const error = classify({ status: 409, body: coded('OperationNotAllowed', older('Core')) });
     const ledger = new QuotaLedger();
-    ledger.observe([{ name: 'cores', used: 2, limit: 20 }], START_MS);
-    expect(error.detail.kind === 'quota' && ledger.refused([{ quota: 'cores', cores: 4 }], error.detail, START_MS)).toBe(true);
+    ledger.recordUsages([{ name: 'cores', used: 2, limit: 20 }], START_MS);
+    expect(error.detail.kind === 'quota' && ledger.recordRefusal([{ quota: 'cores', cores: 4 }], error.detail, START_MS)).toBe(true);
     expect(ledger.quotas(START_MS)).toMatchObject([{ title: 'region', limit: 10, used: 7 }]);
   });
 });

@@ -1,5 +1,6 @@
 /** The adapter against the scripted ARM, on a clock that moves when told. */
-import { connectAzure, type AzureDependencies, type AzureNodeGroups } from '../../src/azure/azure.ts';
+import { connectAzure, type AzureNodeGroups } from '../../src/azure/azure.ts';
+import type { AzureDependencies } from '../../src/azure/wiring.ts';
 import type { AzureOptions } from '../../src/azure/arm/options.ts';
 import { nodeGroupId } from '../../src/domain/ids.ts';
 import type { NodeGroup } from '../../src/domain/node-group.ts';

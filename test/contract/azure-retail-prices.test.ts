@@ -116,7 +116,7 @@ describe('the public price list', () => {
     ['too many calls', { kind: 'answer', status: 429, retryAfterSeconds: 30 }, 'answered 429'],
     ['a dropped connection', { kind: 'reset', afterEffect: true }, 'could not be read'],
     ['half an answer', { kind: 'truncated-body' }, 'could not be read'],
-    ['no answer in time', { kind: 'delay', ms: 10 * 60_000 }, 'no answer within 1 s'],
+    ['no answer in time', { kind: 'delay', ms: 10 * 60_000 }, 'no response within 1 s'],
     ['a page that is no JSON', html, 'not a list of items'],
     ['a page without items', { kind: 'answer', status: 200, body: { Count: 0 } }, 'not a list of items'],
     ['an empty body', { kind: 'empty-body' }, 'not a list of items'],
@@ -139,7 +139,7 @@ describe('the public price list', () => {
     await clock.advance(3 * DAY);
     expect(view().table).toEqual(before);
     expect(view().remarks).toEqual([
-      expect.stringMatching(/^The list prices of 1 VM sizes are old: the last good answer is of \d{4}-\d\d-\d\d \(/),
+      expect.stringMatching(/^The list prices of 1 VM sizes are old: they were last read on \d{4}-\d\d-\d\d \(/),
     ]);
     expect(view().remarks[0]).toContain(message);
   });
@@ -166,7 +166,7 @@ describe('the public price list', () => {
     const { run, view, fail } = await prepared();
     fail({ kind: 'answer', status: 500 });
     expect((await run())?.kind).toBe('unavailable');
-    expect(view()).toEqual({ table: {}, remarks: ['The price list could not be read: it answered 500.'] });
+    expect(view()).toEqual({ table: {}, remarks: ['The price list could not be read: it returned HTTP 500.'] });
   });
 
   it('a throttled read says until when', async () => {
@@ -190,7 +190,7 @@ describe('the public price list', () => {
     ['another currency', { currency: 'EUR' }, 'it is in'],
     ['half a file', { keptText: '{"schema": 1, "loc' }, 'not a JSON object'],
     ['a file of a later program', { keptText: '{"schema": 2}' }, 'its schema is 2'],
-    ['a price below zero', { keptText: '' }, 'a price in it is none'],
+    ['a price below zero', { keptText: '' }, 'one of its prices is not valid'],
   ])('what was kept of %s is not believed', async (_, options, reason) => {
     const first = await prepared();
     await first.run();

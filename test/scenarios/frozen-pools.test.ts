@@ -18,7 +18,7 @@ const STATES = [
   ['stopped', { powerState: { code: 'Stopped' } }, 'is stopped'],
   ['stopped, in other letter case', { powerState: { code: 'STOPPED' } }, 'is stopped'],
   ["of AKS's own autoscaler", { enableAutoScaling: true }, 'AKS runs its own autoscaler over its agent pool'],
-  ['hosted', { mode: 'HostedSystem' }, 'is hosted by AKS, which scales it'],
+  ['hosted', { mode: 'HostedSystem' }, 'its agent pool is hosted and scaled by AKS'],
 ] as const;
 
 const KINDS = [

@@ -1,7 +1,7 @@
 /**
- * Agent pools on the wire, as untouched JSON: the typed client drops what it does not know from a GET, so that a read,
- * changed and written back, would erase the settings of newer versions and other tools. Same credential, policies and
- * budgets as every other call; no retries.
+ * Reads and writes agent pools as raw JSON. The typed client drops fields that it does not know from a GET. A pool written
+ * back from it would lose the settings of newer versions and other tools. The requests use the same credential, policies and
+ * rate limits as every other call, without retries.
  */
 import { getClient, type Client, type PathUncheckedResponse, type ResourceMethods, type StreamableMethod } from '@azure-rest/core-client';
 import type { TokenCredential } from '@azure/core-auth';
@@ -13,92 +13,95 @@ import { retryAfterMs } from './errors.ts';
 import type { ArmOperation } from './call-list.ts';
 import type { AzureOptions } from './options.ts';
 
-/** Pinned: what is read in one version must be written in the same. */
+/** A document must be written in the version it was read in, so the version is pinned. */
 const API_VERSION = '2026-06-01';
-export const POOLS_PATH =
+export const AGENT_POOLS_PATH =
   '/subscriptions/{sub}/resourceGroups/{rg}/providers/Microsoft.ContainerService/managedClusters/{cluster}/agentPools';
-/** For every request about pools. */
-export const VERSIONED = { queryParameters: { 'api-version': API_VERSION } };
+/** Query parameters of every request about pools. */
+export const API_VERSION_QUERY = { queryParameters: { 'api-version': API_VERSION } };
 
-/** Makes a client of raw requests with the options that the typed clients were made with. */
+/** Makes a client for raw requests with the same options as the typed clients. */
 export function createRawClient(endpoint: string, credential: TokenCredential, options: Parameters<typeof getClient>[2]): Client {
   return getClient(endpoint, credential, options ?? {});
 }
 
-export interface PoolWireParts {
+export interface AgentPoolApiDeps {
   readonly options: Pick<AzureOptions, 'subscriptionId' | 'clusterName' | 'clusterResourceGroup'>;
   readonly clients: { readonly raw: Client };
   readonly calls: ArmCalls;
   readonly clock: Pick<Clock, 'now'>;
 }
 
-/** The first answer to a write of a pool. */
-export interface PoolAnswer {
+/** The first response to a write of a pool. */
+export interface AgentPoolResponse {
   readonly body: unknown;
-  /** The pool's tag after the write, when the answer tells it. */
+  /** The pool's entity tag after the write, if the response has it. */
   readonly etag: string | undefined;
   readonly operationUrl: string | undefined;
   readonly retryAfterMs: number | undefined;
 }
 
 /** @throws AutoscalerError; `not-found` when there is no such pool. */
-export async function getAgentPool(parts: PoolWireParts, pool: string, signal: AbortSignal): Promise<unknown> {
-  const answer = await call(parts, { operation: 'getAgentPool', pool, signal }, (path) => path.get(VERSIONED));
-  return answer.body;
+export async function getAgentPool(deps: AgentPoolApiDeps, pool: string, signal: AbortSignal): Promise<unknown> {
+  const response = await sendPoolRequest(deps, { operation: 'getAgentPool', pool, signal }, (path) => path.get(API_VERSION_QUERY));
+  return response.body;
 }
 
-/** Replaces the pool's document, if it still is the one that `etag` stands for. @throws AutoscalerError; `conflict` when it is not. */
+/** Replaces the pool's document if its entity tag is still `etag`. @throws AutoscalerError; `conflict` if the tag has changed. */
 export async function putAgentPool(
-  parts: PoolWireParts,
+  deps: AgentPoolApiDeps,
   pool: string,
   write: { readonly body: unknown; readonly etag: string },
   signal: AbortSignal,
-): Promise<PoolAnswer> {
-  const answer = await call(parts, { operation: 'putAgentPool', pool, signal }, (path) =>
-    path.put({ ...VERSIONED, headers: { 'if-match': write.etag }, contentType: 'application/json', body: write.body }),
+): Promise<AgentPoolResponse> {
+  const response = await sendPoolRequest(deps, { operation: 'putAgentPool', pool, signal }, (path) =>
+    path.put({ ...API_VERSION_QUERY, headers: { 'if-match': write.etag }, contentType: 'application/json', body: write.body }),
   );
-  return readAnswer(parts, answer);
+  return readPoolResponse(deps, response);
 }
 
-/** Asks AKS to remove these machines. There is no condition on this call: read first. */
+/** Asks AKS to remove these machines. The call takes no condition, so read the pool first. */
 export async function postDeleteMachines(
-  parts: PoolWireParts,
+  deps: AgentPoolApiDeps,
   pool: string,
   machineNames: readonly string[],
   signal: AbortSignal,
-): Promise<PoolAnswer> {
+): Promise<AgentPoolResponse> {
   const target = { operation: 'deleteMachines', pool, signal, rest: '/deleteMachines' } as const;
-  const answer = await call(parts, target, (path) =>
-    path.post({ ...VERSIONED, contentType: 'application/json', body: { machineNames: [...machineNames] } }),
+  const response = await sendPoolRequest(deps, target, (path) =>
+    path.post({ ...API_VERSION_QUERY, contentType: 'application/json', body: { machineNames: [...machineNames] } }),
   );
-  return readAnswer(parts, answer);
+  return readPoolResponse(deps, response);
 }
 
-interface PoolCall {
+interface AgentPoolRequest {
   readonly operation: ArmOperation;
   readonly pool: string;
   readonly signal: AbortSignal;
-  /** What follows the pool's own path. */
+  /** Appended to the pool's own path. */
   readonly rest?: '' | '/deleteMachines';
 }
 
-async function call(
-  { options, clients, calls }: PoolWireParts,
-  { operation, pool, signal, rest = '' }: PoolCall,
+async function sendPoolRequest(
+  { options, clients, calls }: AgentPoolApiDeps,
+  { operation, pool, signal, rest = '' }: AgentPoolRequest,
   send: (path: ResourceMethods<StreamableMethod>) => PromiseLike<PathUncheckedResponse>,
 ): Promise<PathUncheckedResponse> {
   const { subscriptionId, clusterResourceGroup, clusterName } = options;
   if (clusterResourceGroup === undefined || clusterName === undefined) {
-    throw new AutoscalerError({ kind: 'config' }, 'Agent pools cannot be written without the name and resource group of the cluster.');
+    throw new AutoscalerError(
+      { kind: 'config' },
+      'azure.clusterName or azure.clusterResourceGroup is not set; both are needed to write agent pools.',
+    );
   }
-  const path = clients.raw.pathUnchecked(`${POOLS_PATH}/{pool}${rest}`, subscriptionId, clusterResourceGroup, clusterName, pool);
-  const answer = await calls.run({ operation, resource: pool }, signal, async () => await send(path));
-  // Every other refusal was thrown by our policy already.
-  if (Number(answer.status) === 401) throw new AutoscalerError({ kind: 'auth' }, `Azure refused the token for agent pool ${pool}.`);
-  return answer;
+  const path = clients.raw.pathUnchecked(`${AGENT_POOLS_PATH}/{pool}${rest}`, subscriptionId, clusterResourceGroup, clusterName, pool);
+  const response = await calls.run({ operation, resource: pool }, signal, async () => await send(path));
+  // The pipeline policy has already thrown every other refusal.
+  if (Number(response.status) === 401) throw new AutoscalerError({ kind: 'auth' }, `Azure rejected the token for agent pool ${pool}.`);
+  return response;
 }
 
-function readAnswer({ clock }: PoolWireParts, { body, headers }: PathUncheckedResponse): PoolAnswer {
+function readPoolResponse({ clock }: AgentPoolApiDeps, { body, headers }: PathUncheckedResponse): AgentPoolResponse {
   const properties = isRecord(body) && isRecord(body['properties']) ? body['properties'] : {};
   const header = (name: string): string | undefined => headers[name];
   return {

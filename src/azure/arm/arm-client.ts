@@ -183,7 +183,7 @@ export class ArmCalls {
       what: describeCall(call),
       nowMs: this.#deps.clock.now(),
     });
-    this.#deps.rateLimits.hold(call, error);
+    this.#deps.rateLimits.recordThrottled(call, error);
     throw explainForbidden(describeCall(call), error);
   }
 }

@@ -1,4 +1,4 @@
-/** The calls this adapter makes, and the budget each is charged to. Names are labels of metrics: a closed set. */
+/** The calls this adapter makes, and the rate limit each is charged to. The names are metric labels: a closed set. */
 
 export type ArmOperation =
   | 'listScaleSets'
@@ -21,17 +21,17 @@ export type ArmOperation =
   | 'listAutoscaleSettings'
   | 'getSubnet';
 
-export interface OperationBudget {
+export interface OperationRateLimit {
   /** Stem of the policy names in `x-ms-ratelimit-remaining-resource`, as the Compute documentation lists them. */
   readonly family: string;
   readonly access: 'read' | 'write';
 }
 
-export const OPERATIONS: Readonly<Record<ArmOperation, OperationBudget>> = {
+export const OPERATIONS: Readonly<Record<ArmOperation, OperationRateLimit>> = {
   listScaleSets: { family: 'HighCostGetVMScaleSet', access: 'read' },
   getScaleSet: { family: 'GetVMScaleSet', access: 'read' },
   countInstances: { family: 'HighCostGetVMScaleSet', access: 'read' },
-  // A PUT on a set that exists is charged like its creation: 12 at once, then 4 per minute and set.
+  // Azure charges a PUT on an existing set like a creation: 12 at once, then 4 per minute and set.
   putScaleSet: { family: 'CreateVMScaleSet', access: 'write' },
   deleteInstances: { family: 'DeleteVMScaleSet', access: 'write' },
   listInstances: { family: 'HighCostGetVMScaleSet', access: 'read' },
@@ -42,17 +42,17 @@ export const OPERATIONS: Readonly<Record<ArmOperation, OperationBudget>> = {
   listUsages: { family: 'Usages', access: 'read' },
   listAgentPools: { family: 'AgentPools', access: 'read' },
   getAgentPool: { family: 'GetAgentPool', access: 'read' },
-  // 20 at once, then one per minute and pool.
+  // A burst of 20, then one per minute and pool.
   putAgentPool: { family: 'PutAgentPool', access: 'write' },
   deleteMachines: { family: 'DeleteMachines', access: 'write' },
   getOperation: { family: 'GetOperation', access: 'read' },
-  // Of other providers, read by the doctor alone.
+  // Calls to other resource providers; only `doctor` makes them.
   listPermissions: { family: 'Permissions', access: 'read' },
   listAutoscaleSettings: { family: 'AutoscaleSettings', access: 'read' },
   getSubnet: { family: 'Subnets', access: 'read' },
 };
 
-/** One call: what it does and to which scale set, machine or pool (empty: none in particular). */
+/** One call and the scale set, machine or pool it is about; `resource` is empty for calls about none in particular. */
 export interface ArmCall {
   readonly operation: ArmOperation;
   readonly resource: string;

@@ -1,8 +1,8 @@
-/** Reads error bodies of ARM: with the `error` wrapper, without it (AKS), nested, or no JSON at all. Takes no decisions. */
+/** Reads ARM error bodies: with the `error` wrapper, without it (AKS), nested, or not JSON. Makes no decisions. */
 
-/** One error object, its inner ones included, everything optional decided. */
+/** One error object with its inner errors. Every optional field has a value. */
 export interface ArmErrorBody {
-  /** Empty when the body named none. */
+  /** Empty if the body has no code. */
   readonly code: string;
   readonly message: string;
   readonly target: string;
@@ -10,7 +10,7 @@ export interface ArmErrorBody {
 }
 
 export const NO_BODY: ArmErrorBody = { code: '', message: '', target: '', details: [] };
-/** Nobody nests deeper; a hostile body must not. */
+/** Azure nests less deeply; the limit guards against a hostile body. */
 const MAX_DEPTH = 6;
 
 type Json = Readonly<Record<string, unknown>>;
@@ -24,12 +24,12 @@ export function jsonOf(text: string | null | undefined): unknown {
   try {
     return text === null || text === undefined || text === '' ? undefined : JSON.parse(text);
   } catch {
-    // Not JSON is an expected form: gateways answer HTML. The caller goes by the status alone.
+    // A body that is not JSON is expected: gateways return HTML. The caller then uses the status alone.
     return undefined;
   }
 }
 
-/** Accepts the whole answer (`{error: {...}}` or `{code, message}`) or the error object itself. */
+/** Accepts the whole response (`{error: {...}}` or `{code, message}`) or the error object itself. */
 export function readErrorBody(body: unknown, depth = 0): ArmErrorBody {
   if (!isRecord(body) || depth > MAX_DEPTH) return NO_BODY;
   if (isRecord(body['error'])) return readErrorBody(body['error'], depth + 1);

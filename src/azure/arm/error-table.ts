@@ -1,42 +1,41 @@
 /**
- * The one table that turns Azure's refusals into the house's error kinds. No code and no message of ARM has a meaning anywhere
- * else. The same code means different things (`OperationNotAllowed` is a quota, a throttle or a plain no), so rules look at
- * status, every code in the body and the words, in this order, first match wins. Pure.
+ * The one table that turns Azure's refusals into error kinds. ARM codes and messages are interpreted nowhere else. One code
+ * can mean several things: `OperationNotAllowed` is a quota, a throttle or a plain refusal. So rules look at the status, every
+ * code in the body and the words, in this order; the first match wins. Pure.
  */
 import type { ErrorKind, StockScope } from '../../lib/errors.ts';
 import { flatten, isRecord, jsonOf, type ArmErrorBody } from './error-bodies.ts';
 import { defined } from '../../lib/defined.ts';
 
-// What Azure calls its quotas of cores, in the list of usages (folded) and in refusals. Pure.
-
-/** Every regular core of the region. */
-export const REGION = 'cores';
-/** Every Spot core of the region. */
-export const SPOT = 'lowprioritycores';
+/** Azure's folded name for the quota of all regular cores of the region, as the list of usages has it. */
+export const REGION_QUOTA = 'cores';
+/** Azure's folded name for the quota of all Spot cores of the region, as the list of usages has it. */
+export const SPOT_QUOTA = 'lowprioritycores';
 
 /**
- * The folded name in the list of usages of a quota as a refusal spells it: `standardDSv5Family Cores`, `Total Regional Cores`,
- * `LowPriorityCores`; the older sentence says `Core` for all of the region. Newer texts count vCPUs.
+ * The folded name that the list of usages gives a quota. `refusedName` is the quota as a refusal spells it:
+ * `standardDSv5Family Cores`, `Total Regional Cores`, `LowPriorityCores`. The older sentence says `Core` for the whole region.
+ * Newer texts count vCPUs.
  */
-export function nameOfQuota(told: string): string {
-  const name = told
+export function quotaName(refusedName: string): string {
+  const name = refusedName
     .toLowerCase()
     .replace(/\s+(?:cores?|vcpus?)\s*$/, '')
     .replaceAll(/\s/g, '');
-  if (name === 'totalregional' || name === 'core') return REGION;
-  return name === 'lowpriority' || name === 'totalregionalspot' || name === 'totalregionallow-priority' ? SPOT : name;
+  if (name === 'totalregional' || name === 'core') return REGION_QUOTA;
+  return name === 'lowpriority' || name === 'totalregionalspot' || name === 'totalregionallow-priority' ? SPOT_QUOTA : name;
 }
 
-/** What the caller knows and the body does not say. */
+/** What the caller knows in addition to the body. */
 export interface ErrorHints {
-  /** Size and priority of the scale set; zone when it has only one. */
+  /** Size and priority of the scale set, and its zone if it has only one. */
   readonly scope?: StockScope;
-  /** Zone of an instance that `target` names. */
+  /** The zone of an instance that the error's `target` names. */
   readonly zoneOf?: (instanceId: string) => string | undefined;
 }
 
-export interface Facts {
-  /** undefined: an operation failed after it had been accepted. */
+export interface Refusal {
+  /** undefined: an accepted operation failed later. */
   readonly status: number | undefined;
   readonly errors: readonly ArmErrorBody[];
   /** Every code in the body, folded. */
@@ -50,11 +49,11 @@ export interface Facts {
 
 interface Rule {
   readonly codes?: readonly string[];
-  /** Of folded codes, where a family of them goes by one ending. */
+  /** Matches folded codes that share an ending. */
   readonly ending?: RegExp;
   readonly words?: RegExp;
   readonly statuses?: readonly number[];
-  readonly detail: (facts: Facts) => ErrorKind;
+  readonly detail: (refusal: Refusal) => ErrorKind;
 }
 
 const THROTTLED = ['toomanyrequests', 'subscriptionrequeststhrottled', 'throttled', 'toomanyrequestsreceived'];
@@ -72,7 +71,7 @@ export const ZONAL = ['zonalallocationfailed', 'overconstrainedzonalallocationre
 export const SUBNET_QUOTA = 'subnet addresses';
 export const POLICY_QUOTA = 'policy or lock';
 const QUOTA_WORDS = /exceeding approved .* quota|exceeding quota limits|submit a request for quota increase|exceeds? .*\bquota\b/is;
-/** `LowPriorityQuotaExceeded` and the like, with words that tell nothing. */
+/** Matches `LowPriorityQuotaExceeded` and similar codes, whose messages carry no details. */
 const QUOTA_ENDING = /quota(?:exceeded|limitreached|reached)$/;
 const SUBNET = ['subnetisfull', 'insufficientsubnetsize', 'privateipaddressexhausted'];
 const FORBIDDEN_BY_RULE = ['requestdisallowedbypolicy', 'scopelocked', 'disallowedbypolicy'];
@@ -91,16 +90,16 @@ const CONFLICT = ['preconditionfailed', 'conflict', 'operationpreempted', 'anoth
 const GONE = ['resourcenotfound', 'notfound', 'resourcegroupnotfound', 'parentresourcenotfound', 'instanceidslistinstanceidnotactivevm'];
 
 const RULES: readonly Rule[] = [
-  { statuses: [429], detail: throttle },
-  { codes: THROTTLED, detail: throttle },
-  { codes: STOCKOUT, detail: stockout },
-  { words: /have failed for capacity restrictions|do not have sufficient capacity/i, detail: stockout },
-  { codes: ['quotaexceeded', 'resourcequotaexceeded', 'errcode_insufficientvcpuquota'], detail: quota },
-  { words: QUOTA_WORDS, detail: quota },
-  { ending: QUOTA_ENDING, detail: quota },
-  // A full subnet and a policy are limits of this group's place: resting the group is what helps, not stopping the loop.
+  { statuses: [429], detail: throttledKind },
+  { codes: THROTTLED, detail: throttledKind },
+  { codes: STOCKOUT, detail: outOfCapacityKind },
+  { words: /have failed for capacity restrictions|do not have sufficient capacity/i, detail: outOfCapacityKind },
+  { codes: ['quotaexceeded', 'resourcequotaexceeded', 'errcode_insufficientvcpuquota'], detail: quotaKind },
+  { words: QUOTA_WORDS, detail: quotaKind },
+  { ending: QUOTA_ENDING, detail: quotaKind },
+  // A full subnet and a policy limit only this group's location. Backing off the group helps; stopping the loop does not.
   { codes: SUBNET, words: /enough capacity for \d+ IP addresses/i, detail: () => ({ kind: 'quota', quota: SUBNET_QUOTA, local: true }) },
-  { codes: FORBIDDEN_BY_RULE, detail: forbiddenByRule },
+  { codes: FORBIDDEN_BY_RULE, detail: forbiddenKind },
   { codes: IDENTITY, detail: () => ({ kind: 'auth' }) },
   { statuses: [401, 403], detail: () => ({ kind: 'auth' }) },
   { statuses: [409, 412], detail: () => ({ kind: 'conflict' }) },
@@ -111,8 +110,8 @@ const RULES: readonly Rule[] = [
   { codes: GONE, detail: () => ({ kind: 'not-found' }) },
 ];
 
-/** What a rule may look at. */
-export function factsOf(body: ArmErrorBody, rest: Omit<Facts, 'errors' | 'codes' | 'words'>): Facts {
+/** Everything a rule may look at. */
+export function refusalOf(body: ArmErrorBody, rest: Omit<Refusal, 'errors' | 'codes' | 'words'>): Refusal {
   const errors = flatten(body);
   return {
     ...rest,
@@ -122,78 +121,81 @@ export function factsOf(body: ArmErrorBody, rest: Omit<Facts, 'errors' | 'codes'
   };
 }
 
-/** What the refusal is, and the code that told it. */
-export function decide(facts: Facts): { readonly detail: ErrorKind; readonly code: string } {
-  const rule = RULES.find((candidate) => applies(candidate, facts));
-  const outer = facts.errors.find((part) => part.code !== '')?.code ?? '';
-  if (rule === undefined) return { detail: { kind: 'unavailable', effect: facts.write ? 'unknown' : 'none' }, code: outer };
-  return { detail: rule.detail(facts), code: rule.codes === undefined ? outer : codeAmong(facts, rule.codes) };
+/** The error kind of a refusal, and the code that decided it. */
+export function classifyRefusal(refusal: Refusal): { readonly detail: ErrorKind; readonly code: string } {
+  const rule = RULES.find((candidate) => ruleMatches(candidate, refusal));
+  const outer = refusal.errors.find((part) => part.code !== '')?.code ?? '';
+  if (rule === undefined) return { detail: { kind: 'unavailable', effect: refusal.write ? 'unknown' : 'none' }, code: outer };
+  return { detail: rule.detail(refusal), code: rule.codes === undefined ? outer : codeAmong(refusal, rule.codes) };
 }
 
-function applies(rule: Rule, facts: Facts): boolean {
-  if (rule.codes?.some((code) => facts.codes.has(code)) === true) return true;
-  if (rule.words?.test(facts.words) === true || [...facts.codes].some((code) => rule.ending?.test(code) === true)) return true;
-  return facts.status !== undefined && rule.statuses?.includes(facts.status) === true;
+function ruleMatches(rule: Rule, refusal: Refusal): boolean {
+  if (rule.codes?.some((code) => refusal.codes.has(code)) === true) return true;
+  if (rule.words?.test(refusal.words) === true || [...refusal.codes].some((code) => rule.ending?.test(code) === true)) return true;
+  return refusal.status !== undefined && rule.statuses?.includes(refusal.status) === true;
 }
 
-/** The code as Azure spelled it. */
-function codeAmong(facts: Facts, codes: readonly string[]): string {
-  return facts.errors.find((part) => codes.includes(part.code.toLowerCase()))?.code ?? '';
+/** The first matching code, as Azure spells it. */
+function codeAmong(refusal: Refusal, codes: readonly string[]): string {
+  return refusal.errors.find((part) => codes.includes(part.code.toLowerCase()))?.code ?? '';
 }
 
-/** The first thing that the body names. */
-export function targetOf(facts: Facts): string | undefined {
-  return facts.errors.find((part) => part.target !== '')?.target;
+/** The first resource that the body names. */
+export function targetOf(refusal: Refusal): string | undefined {
+  return refusal.errors.find((part) => part.target !== '')?.target;
 }
 
-function forbiddenByRule(facts: Facts): ErrorKind {
-  return { kind: 'quota', quota: `${POLICY_QUOTA} (${codeAmong(facts, FORBIDDEN_BY_RULE)})`, local: true };
+function forbiddenKind(refusal: Refusal): ErrorKind {
+  return { kind: 'quota', quota: `${POLICY_QUOTA} (${codeAmong(refusal, FORBIDDEN_BY_RULE)})`, local: true };
 }
 
-function throttle(facts: Facts): ErrorKind {
-  const policy = facts.errors.find((part) => THROTTLED.includes(part.code.toLowerCase()) && part.target !== '')?.target;
-  return { kind: 'throttled', retryAfterMs: facts.retryAfterMs, ...defined({ policy }) };
+function throttledKind(refusal: Refusal): ErrorKind {
+  const policy = refusal.errors.find((part) => THROTTLED.includes(part.code.toLowerCase()) && part.target !== '')?.target;
+  return { kind: 'throttled', retryAfterMs: refusal.retryAfterMs, ...defined({ policy }) };
 }
 
-/** Compute says until when in the body as well; both must have passed. */
-export function throttleWindowMs(facts: Facts, nowMs: number): number | undefined {
-  const ends = facts.errors.flatMap((part) => {
+/** Compute also states the end of the throttling in the body. The wait covers both that end and `Retry-After`. */
+export function throttleWindowMs(refusal: Refusal, nowMs: number): number | undefined {
+  const ends = refusal.errors.flatMap((part) => {
     const window = jsonOf(part.message.startsWith('{') ? part.message : undefined);
     const end = isRecord(window) && typeof window['endTime'] === 'string' ? Date.parse(window['endTime']) : Number.NaN;
     return Number.isNaN(end) ? [] : [end - nowMs];
   });
-  if (facts.retryAfterMs === undefined && ends.length === 0) return undefined;
-  return Math.max(facts.retryAfterMs ?? 0, ...ends, 0);
+  if (refusal.retryAfterMs === undefined && ends.length === 0) return undefined;
+  return Math.max(refusal.retryAfterMs ?? 0, ...ends, 0);
 }
 
-function stockout(facts: Facts): ErrorKind {
-  const code = codeAmong(facts, STOCKOUT).toLowerCase();
-  const target = targetOf(facts);
-  const zone = (target === undefined ? undefined : facts.hints.zoneOf?.(target)) ?? facts.hints.scope?.zone;
-  const { zone: _zone, ...regional } = facts.hints.scope ?? {};
+function outOfCapacityKind(refusal: Refusal): ErrorKind {
+  const code = codeAmong(refusal, STOCKOUT).toLowerCase();
+  const target = targetOf(refusal);
+  const zone = (target === undefined ? undefined : refusal.hints.zoneOf?.(target)) ?? refusal.hints.scope?.zone;
+  const { zone: _zone, ...regional } = refusal.hints.scope ?? {};
   const zonal = ZONAL.includes(code);
   const lack = NO_SUCH_SIZE.includes(code) ? 'offer' : code.startsWith('overconstrained') ? 'constraints' : undefined;
   const scope = zonal && zone !== undefined ? { ...regional, zone } : regional;
   return { kind: 'out-of-capacity', scope, ...defined({ lack }) };
 }
 
-const SPOT_QUOTA = /^(?:lowpriority|spot)\w*quota/;
+const SPOT_QUOTA_CODE = /^(?:lowpriority|spot)\w*quota/;
 const QUOTA_NAME =
   /exceeding approved (.+?) quota|quota limits of (.+?)[.,]|exceeds? (?:the )?(?:approved )?(.+?) quota|insufficient vcpu quota .*?for family (\w+)/is;
 
-/** Both generations of the sentence, and that of AKS: "Current Limit: 10, Current Usage: 8, Additional Required: 8" and "Maximum allowed: 10 ...". */
-function quota(facts: Facts): ErrorKind {
-  const said = QUOTA_NAME.exec(facts.words)
+/**
+ * Reads both generations of Azure's sentence and that of AKS: "Current Limit: 10, Current Usage: 8, Additional Required: 8"
+ * and "Maximum allowed: 10 ...".
+ */
+function quotaKind(refusal: Refusal): ErrorKind {
+  const refusedName = QUOTA_NAME.exec(refusal.words)
     ?.slice(1)
     .find((part) => part !== undefined);
-  const name = said ?? ([...facts.codes].some((code) => SPOT_QUOTA.test(code)) ? 'LowPriorityCores' : undefined);
-  const limit = numberAfter(facts.words, /(?:current limit|maximum allowed): *(\d+)/i);
-  const usage = numberAfter(facts.words, /(?:current usage|current in use): *(\d+)/i);
-  const required = numberAfter(facts.words, /(?:additional (?:required|requested):|vcpu quota requested) *(\d+)/i);
+  const name = refusedName ?? ([...refusal.codes].some((code) => SPOT_QUOTA_CODE.test(code)) ? 'LowPriorityCores' : undefined);
+  const limit = numberAfter(refusal.words, /(?:current limit|maximum allowed): *(\d+)/i);
+  const usage = numberAfter(refusal.words, /(?:current usage|current in use): *(\d+)/i);
+  const required = numberAfter(refusal.words, /(?:additional (?:required|requested):|vcpu quota requested) *(\d+)/i);
   return {
     kind: 'quota',
     quota: name ?? 'unnamed quota',
-    ...(name === undefined ? {} : { name: nameOfQuota(name) }),
+    ...(name === undefined ? {} : { name: quotaName(name) }),
     ...defined({ limit, usage, required }),
   };
 }

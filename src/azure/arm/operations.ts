@@ -1,6 +1,6 @@
 /**
- * Follows operations that Azure accepted, by reading the operation document itself: the SDK's poller drops the error code,
- * and the code is what tells a stockout from a conflict. No lock is held meanwhile.
+ * Follows operations that Azure accepted by reading the operation document itself. The SDK's poller drops the error code, and
+ * the code tells a stockout from a conflict. No lock is held in the meantime.
  */
 import type { Clock } from '../../lib/clock.ts';
 import { asAutoscalerError } from '../../lib/errors.ts';
@@ -15,10 +15,13 @@ import type { ArmClients } from './sdk-clients.ts';
 export type OperationEnd =
   | { readonly kind: 'succeeded' }
   | { readonly kind: 'failed'; readonly failure: OperationFailure }
-  /** Not seen to end: forgotten by Azure, unreadable, or past the limit. Only a read of the resource tells. */
+  /**
+   * The end was not seen: Azure forgot the operation, it is unreadable, or it exceeded the limit. Only a read of the resource
+   * shows the result.
+   */
   | { readonly kind: 'unknown'; readonly reason: string };
 
-export interface TrackerParts {
+export interface OperationTrackerDeps {
   readonly calls: ArmCalls;
   readonly clients: Pick<ArmClients, 'getRaw'>;
   readonly clock: Clock;
@@ -27,14 +30,14 @@ export interface TrackerParts {
 }
 
 export interface FollowedOperation {
-  /** For the log and the throttling budget: the scale set. */
+  /** The scale set, for the log and the rate limit. */
   readonly resource: string;
-  /** From `Azure-AsyncOperation`, else `Location`; undefined: the answer was final. */
+  /** From `Azure-AsyncOperation`, else `Location`. undefined: the response was final. */
   readonly url: string | undefined;
-  /** From the first answer. */
+  /** From the first response. */
   readonly retryAfterMs: number | undefined;
   readonly hints: ErrorHints;
-  /** Called once, with the end; not when the tracker is closed first. */
+  /** Called once with the end, but not if the tracker is closed first. */
   readonly onEnd: (end: OperationEnd) => void;
 }
 
@@ -42,20 +45,20 @@ const DEFAULT_INTERVAL_MS = 10_000;
 const MIN_INTERVAL_MS = 2_000;
 const MAX_INTERVAL_MS = 30_000;
 const JITTER = 0.2;
-/** What runs for long may be asked after less often: an end is learned late by this part of how long it took. */
-const PATIENCE = 1 / 6;
-/** After this the outcome is called unknown: machines have their own limits. */
+/** A long operation is polled less often: its end is seen late by at most this fraction of its duration. */
+const MAX_DELAY_FRACTION = 1 / 6;
+/** After this the result is `unknown`: instances have their own time limits. */
 const GIVE_UP_AFTER_MS = 20 * 60_000;
 
-type Reading = { readonly end: OperationEnd } | { readonly end: undefined; readonly retryAfterMs: number | undefined };
+type OperationReading = { readonly end: OperationEnd } | { readonly end: undefined; readonly retryAfterMs: number | undefined };
 
 export class OperationTracker {
-  readonly #parts: TrackerParts;
+  readonly #deps: OperationTrackerDeps;
   readonly #closing = new AbortController();
   readonly #following = new Set<Promise<void>>();
 
-  constructor(parts: TrackerParts) {
-    this.#parts = parts;
+  constructor(deps: OperationTrackerDeps) {
+    this.#deps = deps;
   }
 
   get following(): number {
@@ -67,43 +70,47 @@ export class OperationTracker {
     this.#following.add(run);
   }
 
-  /** Stops following; what runs in Azure goes on. */
+  /** Stops following. The operations go on in Azure. */
   async close(): Promise<void> {
     this.#closing.abort();
     await Promise.allSettled(this.#following);
   }
 
-  /** Never rejects: what cannot be known is an end of its own. */
+  /** Never rejects: an unknown result is an end of its own. */
   async #untilEnd(operation: FollowedOperation): Promise<void> {
     try {
       operation.onEnd(operation.url === undefined ? { kind: 'succeeded' } : await this.#poll(operation, operation.url));
     } catch (thrown) {
       const error = asAutoscalerError(thrown);
-      if (error.kind !== 'cancelled') this.#parts.log.error({ err: error, resource: operation.resource }, 'following an operation failed');
+      if (error.kind !== 'cancelled')
+        this.#deps.log.error({ err: error, resource: operation.resource }, 'Following an Azure operation failed');
     }
   }
 
   async #poll(operation: FollowedOperation, url: string): Promise<OperationEnd> {
-    const { clock } = this.#parts;
+    const { clock } = this.#deps;
     const beganAtMs = clock.monotonic();
     const giveUpAtMs = beganAtMs + GIVE_UP_AFTER_MS;
-    let waitMs = interval(operation.retryAfterMs);
+    let waitMs = pollIntervalMs(operation.retryAfterMs);
     while (clock.monotonic() < giveUpAtMs) {
-      await clock.sleep(waitMs * (1 + JITTER * this.#parts.random()), this.#closing.signal);
+      await clock.sleep(waitMs * (1 + JITTER * this.#deps.random()), this.#closing.signal);
       const reading = await this.#read(operation, url);
       if (reading.end !== undefined) return reading.end;
-      waitMs = Math.max(interval(reading.retryAfterMs), Math.min(MAX_INTERVAL_MS, (clock.monotonic() - beganAtMs) * PATIENCE));
+      waitMs = Math.max(
+        pollIntervalMs(reading.retryAfterMs),
+        Math.min(MAX_INTERVAL_MS, (clock.monotonic() - beganAtMs) * MAX_DELAY_FRACTION),
+      );
     }
     return { kind: 'unknown', reason: `it did not end within ${GIVE_UP_AFTER_MS / 60_000} minutes` };
   }
 
-  async #read(operation: FollowedOperation, url: string): Promise<Reading> {
-    const { calls, clients, clock } = this.#parts;
+  async #read(operation: FollowedOperation, url: string): Promise<OperationReading> {
+    const { calls, clients, clock } = this.#deps;
     try {
       const call = { operation: 'getOperation', resource: operation.resource } as const;
-      const answer = await calls.run(call, this.#closing.signal, () => clients.getRaw(url));
-      const end = readOperation(answer.status, answer.bodyAsText ?? '', operation.hints);
-      return end === undefined ? { end, retryAfterMs: retryAfterMs((name) => answer.headers.get(name), clock.now()) } : { end };
+      const response = await calls.run(call, this.#closing.signal, () => clients.getRaw(url));
+      const end = readOperation(response.status, response.bodyAsText ?? '', operation.hints);
+      return end === undefined ? { end, retryAfterMs: retryAfterMs((name) => response.headers.get(name), clock.now()) } : { end };
     } catch (thrown) {
       const error = asAutoscalerError(thrown);
       switch (error.kind) {
@@ -114,26 +121,26 @@ export class OperationTracker {
         case 'throttled':
           return { end: undefined, retryAfterMs: error.detail.kind === 'throttled' ? error.detail.retryAfterMs : undefined };
         default:
-          this.#parts.log.debug({ err: error, resource: operation.resource }, 'could not read an operation; trying again');
+          this.#deps.log.debug({ err: error, resource: operation.resource }, 'Reading an Azure operation failed; it will be read again');
           return { end: undefined, retryAfterMs: undefined };
       }
     }
   }
 }
 
-function interval(askedMs: number | undefined): number {
-  return Math.min(MAX_INTERVAL_MS, Math.max(MIN_INTERVAL_MS, askedMs ?? DEFAULT_INTERVAL_MS));
+function pollIntervalMs(requestedMs: number | undefined): number {
+  return Math.min(MAX_INTERVAL_MS, Math.max(MIN_INTERVAL_MS, requestedMs ?? DEFAULT_INTERVAL_MS));
 }
 
 /**
- * What an operation document says; undefined: it goes on. The status decides: AKS has been seen to succeed with an error
- * object beside. A word that is not known, or half a document, means that it runs. A `Location` answers without a
- * document: 202 until the end, then nothing.
+ * The end that an operation document reports; undefined: the operation runs. The status decides: AKS has been seen to succeed
+ * with an error object beside it. An unknown status, or half a document, means that it runs. A `Location` has no document: it
+ * returns 202 until the end, then an empty body.
  */
 export function readOperation(status: number, bodyText: string, hints: ErrorHints): OperationEnd | undefined {
   const document = jsonOf(bodyText);
-  const word = isRecord(document) && typeof document['status'] === 'string' ? document['status'].toLowerCase() : undefined;
-  switch (word) {
+  const state = isRecord(document) && typeof document['status'] === 'string' ? document['status'].toLowerCase() : undefined;
+  switch (state) {
     case undefined:
       return status !== 202 && bodyText.trim() === '' ? { kind: 'succeeded' } : undefined;
     case 'succeeded':

@@ -1,4 +1,4 @@
-/** Reads lists page by page, each page stamped when its request is sent. An error is never the end of a list. */
+/** Reads lists page by page. Each page is stamped when its request is sent. An error never counts as the end of a list. */
 import type { LogicalClock } from '../../cache/logical-clock.ts';
 import type { ListPage, ListedRow } from '../../cache/table/row.ts';
 import { asAutoscalerError, AutoscalerError } from '../../lib/errors.ts';
@@ -8,33 +8,33 @@ import { describeCall, type ArmCall } from './call-list.ts';
 export interface PagedRead<Raw, Value> {
   readonly call: ArmCall;
   readonly signal: AbortSignal;
-  /** Starts the iteration; no request leaves before the first `next`. */
+  /** Starts the iteration. The first request leaves with the first `next`. */
   readonly open: () => AsyncIterableIterator<readonly Raw[]>;
-  /** undefined: an item that nothing can refer to. */
+  /** undefined: an item without a name or id, which cannot be referenced. */
   readonly project: (raw: Raw) => ListedRow<Value> | undefined;
 }
 
 export interface PagedResult<Value> {
   readonly pages: readonly ListPage<Value>[];
-  /** Set: reading broke off after at least one page. */
+  /** Set if reading failed after at least one page. */
   readonly error: AutoscalerError | undefined;
 }
 
-/** A list longer than this is one that goes in circles. */
+/** A longer list is taken to be circular. */
 const MAX_PAGES = 500;
 
-/** @throws AutoscalerError when not even the first page could be read. */
+/** @throws AutoscalerError if the first page could not be read. */
 export async function readPages<Raw, Value>(
-  parts: { readonly calls: ArmCalls; readonly order: LogicalClock },
+  deps: { readonly calls: ArmCalls; readonly order: LogicalClock },
   read: PagedRead<Raw, Value>,
 ): Promise<PagedResult<Value>> {
   const pages: ListPage<Value>[] = [];
   const iterator = read.open();
   try {
     for (;;) {
-      if (pages.length >= MAX_PAGES) throw endless(read.call);
-      const stamp = parts.order.stamp();
-      const next = await parts.calls.run(read.call, read.signal, () => iterator.next());
+      if (pages.length >= MAX_PAGES) throw tooManyPages(read.call);
+      const stamp = deps.order.stamp();
+      const next = await deps.calls.run(read.call, read.signal, () => iterator.next());
       if (next.done === true) return { pages, error: undefined };
       pages.push({ stamp, rows: projectAll(next.value, read.project) });
     }
@@ -49,6 +49,6 @@ function projectAll<Raw, Value>(page: readonly Raw[], project: (raw: Raw) => Lis
   return page.flatMap((raw) => project(raw) ?? []);
 }
 
-function endless(call: ArmCall): AutoscalerError {
-  return new AutoscalerError({ kind: 'unavailable', effect: 'none' }, `${describeCall(call)} has more than ${MAX_PAGES} pages.`);
+function tooManyPages(call: ArmCall): AutoscalerError {
+  return new AutoscalerError({ kind: 'unavailable', effect: 'none' }, `${describeCall(call)} returned more than ${MAX_PAGES} pages.`);
 }

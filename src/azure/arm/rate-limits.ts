@@ -1,7 +1,7 @@
 /**
- * What Azure lets us ask. Every header that tells a budget is read. A refusal for too many requests holds exactly what it
- * named (one set, one family, all reads or all writes of the subscription) until its time is over: asking during the hold
- * only makes it longer. Reads slow down before writes have to.
+ * Azure's rate limits as its responses report them. Every rate-limit header is read. A refusal for too many requests stops
+ * exactly the calls that it names until its time is over: one set, one family, all reads or all writes of the subscription.
+ * Requests during that time only make it longer. Periodic reads slow down before writes have to.
  */
 import type { Clock } from '../../lib/clock.ts';
 import { AutoscalerError } from '../../lib/errors.ts';
@@ -9,74 +9,77 @@ import type { Metrics } from '../../telemetry/metrics.ts';
 import { describeCall, OPERATIONS, type ArmCall } from './call-list.ts';
 import { compareText } from '../../lib/comparison.ts';
 
-/** Without a `Retry-After`: doubles from the first to the last. */
-const FIRST_HOLD_MS = 10_000;
-const LAST_HOLD_MS = 300_000;
-/** Below this part of the most ever seen, periodic reads take twice as long. */
-const LOW_PART = 0.2;
+/** The wait without a `Retry-After` doubles from the first to the last. */
+const FIRST_WAIT_MS = 10_000;
+const LAST_WAIT_MS = 300_000;
+/** Below this fraction of the most tokens ever seen, periodic reads take twice as long. */
+const LOW_FRACTION = 0.2;
 
-interface Hold {
-  /** Monotonic: a wall clock that is set right must neither end a hold nor make an hour of it. */
+interface Throttle {
+  /** Monotonic: a correction of the wall clock must neither end a wait nor prolong it. */
   readonly untilMs: number;
   readonly durationMs: number;
 }
 
-/** Calls of one policy that Azure would still take, and the most it was seen to. */
+/** The calls of one policy that Azure still accepts, and the most ever reported. */
 export interface RemainingCalls {
   readonly policy: string;
   readonly remaining: number;
   readonly largest: number;
 }
 
-export class Budgets {
+export class RateLimits {
   readonly #clock: Pick<Clock, 'now' | 'monotonic'>;
   readonly #metrics: Metrics['arm'];
-  readonly #holds = new Map<string, Hold>();
-  readonly #told = new Map<string, RemainingCalls>();
-  /** Policies whose hold is told, none held included. */
-  readonly #shown = new Set<string>();
-  /** Stems of budgets that are low, and names of those that all reads share. */
+  readonly #throttles = new Map<string, Throttle>();
+  readonly #remaining = new Map<string, RemainingCalls>();
+  /** Policies with a published metric, including those that are not throttled. */
+  readonly #published = new Set<string>();
+  /** Families whose tokens are low, and names of low policies that all reads share. */
   readonly #low = new Set<string>();
   #lowListener: (family: string, low: boolean) => void = () => undefined;
-  #holdListener: (family: string, untilMs: number) => void = () => undefined;
+  #throttledListener: (family: string, untilMs: number) => void = () => undefined;
 
   constructor(clock: Pick<Clock, 'now' | 'monotonic'>, metrics: Metrics['arm']) {
     this.#clock = clock;
     this.#metrics = metrics;
   }
 
-  /** undefined: go ahead. Otherwise the `throttled` error that Azure would give, without asking it. */
+  /** undefined: the call may be sent. Otherwise the `throttled` error that Azure would return, without a request. */
   admit(call: ArmCall): AutoscalerError | undefined {
     const now = this.#clock.monotonic();
-    const untilMs = Math.max(...holdKeys(call).map((key) => this.#holds.get(key)?.untilMs ?? -Infinity));
+    const untilMs = Math.max(...throttleKeysOf(call).map((key) => this.#throttles.get(key)?.untilMs ?? -Infinity));
     if (untilMs <= now) return undefined;
     const retryAfterMs = untilMs - now;
-    const message = `${describeCall(call)} is held back for ${Math.ceil(retryAfterMs / 1000)} s because Azure throttles it.`;
+    const message = `${describeCall(call)} is held back for ${Math.ceil(retryAfterMs / 1000)} s because Azure throttles such calls.`;
     return new AutoscalerError({ kind: 'throttled', retryAfterMs, policy: OPERATIONS[call.operation].family }, message, {
       code: 'HeldBack',
     });
   }
 
-  /** Takes in the headers of an answer. */
-  learn(call: ArmCall, header: (name: string) => string | undefined): void {
+  /** Reads the rate-limit headers of a response. */
+  recordHeaders(call: ArmCall, header: (name: string) => string | undefined): void {
     for (const { policy, remaining } of remainingTokens(header)) {
       const key = tokenKey(policy, call);
-      const largest = Math.max(remaining, this.#told.get(key)?.largest ?? 0);
-      this.#told.set(key, { policy, remaining, largest });
+      const largest = Math.max(remaining, this.#remaining.get(key)?.largest ?? 0);
+      this.#remaining.set(key, { policy, remaining, largest });
       this.#metrics.tokensRemaining.set({ policy }, remaining);
-      this.#tellLow(policy, remaining < largest * LOW_PART);
+      this.#reportLow(policy, remaining < largest * LOW_FRACTION);
     }
   }
 
-  /** What was told last of a family's calls, or of all reads: the policy that has the smallest part left. */
-  remainingOf(family: string): RemainingCalls | undefined {
-    const own = [...this.#told.values()].filter(({ policy }) => stemOf(policy) === family || ALL_READS.includes(policy));
-    const part = ({ remaining, largest }: RemainingCalls): number => (largest === 0 ? 0 : remaining / largest);
-    return own.sort((left, right) => part(left) - part(right) || compareText(left.policy, right.policy))[0];
+  /** The last report on a family's calls or on all reads: the policy that has the smallest fraction left. */
+  remainingCallsOf(family: string): RemainingCalls | undefined {
+    const own = [...this.#remaining.values()].filter(({ policy }) => stemOf(policy) === family || ALL_READS.includes(policy));
+    const fraction = ({ remaining, largest }: RemainingCalls): number => (largest === 0 ? 0 : remaining / largest);
+    return own.sort((left, right) => fraction(left) - fraction(right) || compareText(left.policy, right.policy))[0];
   }
 
-  /** Only what all resources of the region share says something about periodic reads; what all reads share, about all of them. */
-  #tellLow(policy: string, low: boolean): void {
+  /**
+   * Periodic reads slow down only for limits that all resources of the region share. A limit that all reads share slows all of
+   * them.
+   */
+  #reportLow(policy: string, low: boolean): void {
     const isOfAllReads = ALL_READS.includes(policy);
     if (!isOfAllReads && !/(?:SubscriptionMaximum|\d+Min)$/.test(policy)) return;
     const stem = isOfAllReads ? policy : stemOf(policy);
@@ -88,49 +91,52 @@ export class Budgets {
     else if (low !== wasLow) for (const family of READ_FAMILIES) this.#lowListener(family, areAllLow || this.#low.has(family));
   }
 
-  /** An answer that was not throttled ends the doubling of its holds. */
-  succeeded(call: ArmCall): void {
-    for (const key of holdKeys(call)) {
-      const hold = this.#holds.get(key);
-      if (hold === undefined ? this.#shown.has(policyLabel(key)) : hold.untilMs > this.#clock.monotonic()) continue;
-      this.#holds.delete(key);
-      this.#show(policyLabel(key));
+  /** A response that is not throttled ends the doubling of the waits. */
+  recordSuccess(call: ArmCall): void {
+    for (const key of throttleKeysOf(call)) {
+      const throttle = this.#throttles.get(key);
+      if (throttle === undefined ? this.#published.has(policyLabel(key)) : throttle.untilMs > this.#clock.monotonic()) continue;
+      this.#throttles.delete(key);
+      this.#publish(policyLabel(key));
     }
   }
 
-  /** Holds what a `throttled` error named. */
-  hold(call: ArmCall, error: AutoscalerError): void {
+  /** Stops the calls that a `throttled` error names. */
+  recordThrottled(call: ArmCall, error: AutoscalerError): void {
     if (error.detail.kind !== 'throttled') return;
-    const key = heldKey(call, error.detail.policy, error.code);
-    const doubled = Math.min(LAST_HOLD_MS, (this.#holds.get(key)?.durationMs ?? FIRST_HOLD_MS / 2) * 2);
+    const key = throttledKey(call, error.detail.policy, error.code);
+    const doubled = Math.min(LAST_WAIT_MS, (this.#throttles.get(key)?.durationMs ?? FIRST_WAIT_MS / 2) * 2);
     const durationMs = error.detail.retryAfterMs ?? doubled;
-    const untilMs = Math.max(this.#clock.monotonic() + durationMs, this.#holds.get(key)?.untilMs ?? -Infinity);
-    this.#holds.set(key, { untilMs, durationMs: doubled });
+    const untilMs = Math.max(this.#clock.monotonic() + durationMs, this.#throttles.get(key)?.untilMs ?? -Infinity);
+    this.#throttles.set(key, { untilMs, durationMs: doubled });
     const untilWallMs = this.#clock.now() + durationMs;
-    this.#show(policyLabel(key));
-    if (!key.includes('|')) this.#holdListener(OPERATIONS[call.operation].family, untilWallMs);
+    this.#publish(policyLabel(key));
+    if (!key.includes('|')) this.#throttledListener(OPERATIONS[call.operation].family, untilWallMs);
   }
 
-  /** One policy holds sets one by one: the last of them counts. 0 from the first answer on, so that nothing held is told, too. */
-  #show(label: string): void {
-    this.#shown.add(label);
-    const ends = [...this.#holds].flatMap(([key, { untilMs }]) => (policyLabel(key) === label ? [untilMs] : []));
+  /**
+   * One policy can throttle several sets; the last end counts. The metric is 0 from the first response on, so "not throttled"
+   * is visible too.
+   */
+  #publish(label: string): void {
+    this.#published.add(label);
+    const ends = [...this.#throttles].flatMap(([key, { untilMs }]) => (policyLabel(key) === label ? [untilMs] : []));
     const leftMs = Math.max(...ends) - this.#clock.monotonic();
     this.#metrics.throttledUntil.set({ policy: label }, ends.length === 0 ? 0 : (this.#clock.now() + leftMs) / 1000);
   }
 
-  /** Told when a family's tokens run low, and when they no longer do. */
+  /** Called when a family's tokens run low, and when they no longer do. */
   onLow(listener: (family: string, low: boolean) => void): void {
     this.#lowListener = listener;
   }
 
-  /** Told when a family is held as a whole. */
-  onHold(listener: (family: string, untilMs: number) => void): void {
-    this.#holdListener = listener;
+  /** Called when a whole family is throttled. */
+  onThrottled(listener: (family: string, untilMs: number) => void): void {
+    this.#throttledListener = listener;
   }
 }
 
-/** What every read of the subscription is charged to, by whoever and by us. */
+/** The policies that every read of the subscription counts against, including reads of other clients. */
 const ALL_READS: readonly string[] = ['subscription-reads', 'subscription-global-reads'];
 const READ_FAMILIES: readonly string[] = [
   ...new Set(Object.values(OPERATIONS).flatMap(({ family, access }) => (access === 'read' ? [family] : []))),
@@ -145,7 +151,7 @@ const GATEWAY_HEADERS: readonly (readonly [header: string, policy: string])[] = 
   ['x-ms-ratelimit-remaining-subscription-global-deletes', 'subscription-global-deletes'],
 ];
 
-/** Every budget that the headers of one answer tell, by policy name without the provider. */
+/** Every limit that the headers of one response report, by policy name without the provider. */
 export function remainingTokens(header: (name: string) => string | undefined): readonly { policy: string; remaining: number }[] {
   const gateway = GATEWAY_HEADERS.map(([name, policy]) => `${policy};${header(name) ?? ''}`);
   const resource = (header('x-ms-ratelimit-remaining-resource') ?? '').split(',');
@@ -165,18 +171,18 @@ function tokenKey(policy: string, call: ArmCall): string {
   return policy.endsWith('Resource') ? `${policy}|${call.resource}` : policy;
 }
 
-/** Everything that can hold a call back, narrow to wide. */
-function holdKeys(call: ArmCall): readonly string[] {
+/** Everything that can throttle a call, narrow to wide. */
+function throttleKeysOf(call: ArmCall): readonly string[] {
   const { family, access } = OPERATIONS[call.operation];
   return [`${family}|${call.resource}`, family, `subscription-${access}s`];
 }
 
-function heldKey(call: ArmCall, policy: string | undefined, code: string | undefined): string {
+function throttledKey(call: ArmCall, policy: string | undefined, code: string | undefined): string {
   const { family, access } = OPERATIONS[call.operation];
   if (code === 'SubscriptionRequestsThrottled') return `subscription-${access}s`;
-  // AKS counts writes per agent pool, and names the pool in its sentence alone.
+  // AKS counts writes per agent pool, and names the pool only in its message.
   if (code === 'Throttled' && access === 'write' && call.resource !== '') return `${family}|${call.resource}`;
-  // Without a policy's name the narrowest guess would be asked around; the family is what the answer is about.
+  // Without a policy name, the family is throttled: a narrower guess would let the next calls fail.
   return policy?.endsWith('Resource') === true ? `${family}|${call.resource}` : family;
 }
 
@@ -184,19 +190,22 @@ function policyLabel(key: string): string {
   return key.split('|')[0] ?? key;
 }
 
-// A limit of our own on calls to ARM, for who wants one below Azure's: a bucket of tokens for reads and one for writes. A
-// call without a token waits for it; none is refused. Off unless configured: the budgets follow what Azure tells.
+/**
+ * A limit of our own on calls to ARM, for users who want one below Azure's. There is one bucket of tokens for reads and one
+ * for writes. A call without a token waits for it; none is refused. Off unless configured: the limits above follow Azure's
+ * headers.
+ */
 
 export interface CallRate {
   readonly perSecond: number;
-  /** Calls that may go at once after a rest. */
+  /** Calls that may be sent at once after a pause. */
   readonly burst: number;
 }
 
-export class RateLimit {
+export class TokenBucket {
   readonly #clock: Pick<Clock, 'monotonic' | 'sleep'>;
   readonly #rate: CallRate;
-  /** When the bucket would be full, if nobody else came: later than now by the tokens that are out. */
+  /** When the bucket would be full without further calls: later than now by the tokens in use. */
   #fullAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(clock: Pick<Clock, 'monotonic' | 'sleep'>, rate: CallRate) {
@@ -204,8 +213,8 @@ export class RateLimit {
     this.#rate = rate;
   }
 
-  /** Resolves when the call may go, in the order of asking. Rejects when the signal fires; its token is lost then. */
-  async take(signal: AbortSignal): Promise<void> {
+  /** Resolves when the call may be sent, in the order of the calls. Rejects if the signal fires; the token is lost then. */
+  async waitForToken(signal: AbortSignal): Promise<void> {
     const nowMs = this.#clock.monotonic();
     const perTokenMs = 1000 / this.#rate.perSecond;
     this.#fullAtMs = Math.max(this.#fullAtMs, nowMs) + perTokenMs;

@@ -1,22 +1,22 @@
 /**
- * ARM ids are parsed here, once, into a folded key; nothing else in the program compares spellings. Kubernetes writes
- * resource groups in lower case, ARM lists write them in any case: both must mean the same machine.
+ * Parses ARM ids once into a folded key; nothing else in the program compares spellings. Kubernetes writes resource groups in
+ * lower case, ARM lists write them in any case: both must mean the same instance.
  */
 import { instanceKey, type InstanceKey } from '../../domain/ids.ts';
 
-/** One virtual machine, as the wire names it. `kind` says which of the two shapes its id has. */
+/** One virtual machine as Azure names it. `kind` is the form of its id. */
 export interface InstanceRef {
   readonly key: InstanceKey;
   readonly kind: 'vmss' | 'vm';
   readonly subscription: string;
   readonly resourceGroup: string;
-  /** The scale set's name for a Uniform instance; empty for a virtual machine with an id of its own (Flexible, VMs pool). */
+  /** The scale set's name for a Uniform instance. Empty for a virtual machine with an id of its own (Flexible, VMs pool). */
   readonly set: string;
-  /** The number within a Uniform set, or the virtual machine's name: what a delete call names. */
+  /** The number within a Uniform set, or the virtual machine's name. Delete calls use it. */
   readonly instance: string;
 }
 
-/** Expected: nodes of other clouds and empty provider ids exist. */
+/** A failure is expected: nodes of other clouds and empty provider ids exist. */
 export type ParsedId = { readonly ok: true; readonly ref: InstanceRef } | { readonly ok: false; readonly reason: string };
 
 const PROVIDER_PREFIX = 'azure://';
@@ -40,7 +40,7 @@ export function parseInstanceId(armId: string): ParsedId {
   if (literals.some((part, index) => part !== SEGMENTS[index])) return bad;
   const folded = type?.toLowerCase();
   if (folded === 'virtualmachines' && parts.length === 9) {
-    return { ok: true, ref: reference({ kind: 'vm', subscription, resourceGroup, set: '', instance: name }) };
+    return { ok: true, ref: instanceRef({ kind: 'vm', subscription, resourceGroup, set: '', instance: name }) };
   }
   if (
     folded === 'virtualmachinescalesets' &&
@@ -48,23 +48,23 @@ export function parseInstanceId(armId: string): ParsedId {
     parts.length === 11 &&
     instance !== undefined
   ) {
-    return { ok: true, ref: reference({ kind: 'vmss', subscription, resourceGroup, set: name, instance }) };
+    return { ok: true, ref: instanceRef({ kind: 'vmss', subscription, resourceGroup, set: name, instance }) };
   }
   return bad;
 }
 
-function reference(parts: Omit<InstanceRef, 'key'>): InstanceRef {
+function instanceRef(parts: Omit<InstanceRef, 'key'>): InstanceRef {
   const text = [parts.subscription, parts.resourceGroup, parts.kind, parts.set, parts.instance].join('|');
   return { key: instanceKey(text.toLowerCase()), ...parts };
 }
 
-/** The folded name of the set that a Uniform instance's key names; undefined for a machine with an id of its own. */
-export function setOfKey(key: InstanceKey): string | undefined {
+/** The folded name of the scale set of a Uniform instance. undefined: the virtual machine has an id of its own. */
+export function scaleSetOfInstance(key: InstanceKey): string | undefined {
   const [, , kind, set] = key.split('|');
   return kind === 'vmss' ? set : undefined;
 }
 
-/** The provider id as the cloud's node controller spells it: the resource group in lower case, the rest as it is. */
+/** The provider id as the cloud node manager spells it: the resource group in lower case, the rest unchanged. */
 export function providerIdOf(ref: InstanceRef): string {
   const scope = `/subscriptions/${ref.subscription}/resourceGroups/${ref.resourceGroup.toLowerCase()}/providers/Microsoft.Compute`;
   return ref.kind === 'vm'
@@ -72,17 +72,17 @@ export function providerIdOf(ref: InstanceRef): string {
     : `azure://${scope}/virtualMachineScaleSets/${ref.set}/virtualMachines/${ref.instance}`;
 }
 
-/** What scale sets and pools are looked up by. */
+/** The key by which scale sets and pools are looked up. */
 export function foldName(name: string): string {
   return name.toLowerCase();
 }
 
-/** The last segment of any ARM id, as it is spelled; empty for nothing. */
-export function nameIn(armId: string | undefined): string {
+/** The last segment of any ARM id, as spelled. Empty if there is none. */
+export function resourceNameOf(armId: string | undefined): string {
   return armId?.slice(armId.lastIndexOf('/') + 1) ?? '';
 }
 
-/** The last segment of any ARM id, folded; empty for nothing. */
-export function lastSegment(armId: string | undefined): string {
-  return foldName(nameIn(armId));
+/** The last segment of any ARM id, folded. Empty if there is none. */
+export function foldedResourceNameOf(armId: string | undefined): string {
+  return foldName(resourceNameOf(armId));
 }

@@ -1,4 +1,4 @@
-/** Makes the SDK clients: one explicit credential, no retries of their own, our policy in the pipeline. No I/O here. */
+/** Makes the SDK clients with one explicit credential, no retries of their own, and our policy in the pipeline. No I/O here. */
 import { ComputeManagementClient } from '@azure/arm-compute';
 import type { Client } from '@azure-rest/core-client';
 import type { TokenCredential } from '@azure/core-auth';
@@ -18,9 +18,9 @@ import { defined } from '../../lib/defined.ts';
 
 export interface ArmClients {
   readonly compute: ComputeManagementClient;
-  /** The same pipeline without a model: bodies as they are. */
+  /** Raw requests through the same pipeline; bodies are not modelled. */
   readonly raw: Client;
-  /** A GET of an absolute ARM URL through the same pipeline; the body untouched. */
+  /** A GET of an absolute ARM URL through the same pipeline. The body is raw. */
   getRaw(url: string): Promise<PipelineResponse>;
 }
 
@@ -32,7 +32,7 @@ export function createClients(options: AzureOptions, credential: TokenCredential
     credentials: { scopes: options.scopes.length === 0 ? [`${endpoint}/.default`] : [...options.scopes] },
     userAgentOptions: { userAgentPrefix: `aks-autoscaler${options.userAgentSuffix}` },
     additionalPolicies: [{ position: 'perRetry' as const, policy: calls.policy }],
-    ...tls(options),
+    ...tlsOptions(options),
   };
   const compute = new ComputeManagementClient(credential, options.subscriptionId, clientOptions);
   const httpClient: HttpClient = createDefaultHttpClient();
@@ -40,28 +40,28 @@ export function createClients(options: AzureOptions, credential: TokenCredential
     compute,
     raw: createRawClient(endpoint, credential, clientOptions),
     getRaw: async (url) => {
-      const answer = await compute.pipeline.sendRequest(
+      const response = await compute.pipeline.sendRequest(
         httpClient,
-        createPipelineRequest({ url: onEndpoint(url, endpoint), method: 'GET' }),
+        createPipelineRequest({ url: onConfiguredEndpoint(url, endpoint), method: 'GET' }),
       );
-      // Every other refusal was thrown by our policy already.
-      if (answer.status === 401) throw new AutoscalerError({ kind: 'auth' }, 'Azure refused the token while an operation was read.');
-      return answer;
+      // The pipeline policy has already thrown every other refusal.
+      if (response.status === 401) throw new AutoscalerError({ kind: 'auth' }, 'Azure rejected the token while an operation was read.');
+      return response;
     },
   };
 }
 
 /**
- * The token goes with the request: an answer must not be able to send it elsewhere.
- * @throws AutoscalerError of kind `bug` when the URL is not of the configured endpoint.
+ * The request carries the token, so a response must not redirect it to another host. @throws AutoscalerError of kind `bug` if
+ * the URL is not on the configured endpoint.
  */
-function onEndpoint(url: string, endpoint: string): string {
+function onConfiguredEndpoint(url: string, endpoint: string): string {
   const target = new URL(url, endpoint);
   if (target.origin === new URL(endpoint).origin) return target.href;
   throw new AutoscalerError({ kind: 'bug' }, `Azure named an operation on another host: ${target.origin}`);
 }
 
-/** Hosts that Microsoft's instance discovery knows; asking it about any other fails. */
+/** Hosts that Microsoft's instance discovery knows. Discovery fails for any other host. */
 const PUBLIC_AUTHORITIES = [
   'login.microsoftonline.com',
   'login.windows.net',
@@ -70,16 +70,16 @@ const PUBLIC_AUTHORITIES = [
   'login.partner.microsoftonline.cn',
 ];
 
-/** @throws AutoscalerError of kind `config` when the method needs a tenant and there is none. */
+/** @throws AutoscalerError of kind `config` if the method needs a tenant and none is set. */
 export function createCredential(options: AzureOptions): TokenCredential {
   const { credential } = options;
-  const shared = authority(options);
+  const shared = authorityOptions(options);
   switch (credential.method) {
     case 'client-secret':
-      return new ClientSecretCredential(tenantOf(options), credential.clientId, credential.clientSecret, shared);
+      return new ClientSecretCredential(requiredTenant(options), credential.clientId, credential.clientSecret, shared);
     case 'workload-identity':
       return new WorkloadIdentityCredential({
-        tenantId: tenantOf(options),
+        tenantId: requiredTenant(options),
         clientId: credential.clientId,
         tokenFilePath: credential.tokenFile,
         ...shared,
@@ -88,7 +88,7 @@ export function createCredential(options: AzureOptions): TokenCredential {
       return managedIdentity(credential.clientId);
     case 'client-certificate':
       return new ClientCertificateCredential(
-        tenantOf(options),
+        requiredTenant(options),
         credential.clientId,
         {
           certificatePath: credential.certificatePath,
@@ -101,22 +101,22 @@ export function createCredential(options: AzureOptions): TokenCredential {
   }
 }
 
-/** `id` is a client id, the ARM id of a user-assigned identity, or nothing for the machine's own. */
+/** `id` is a client id or the ARM id of a user-assigned identity. If absent, the VM's system-assigned identity is used. */
 function managedIdentity(id: string | undefined): TokenCredential {
   if (id === undefined) return new ManagedIdentityCredential();
   return id.startsWith('/') ? new ManagedIdentityCredential({ resourceId: id }) : new ManagedIdentityCredential({ clientId: id });
 }
 
-function authority(options: AzureOptions) {
+function authorityOptions(options: AzureOptions) {
   const host = new URL(options.authorityHost).hostname.toLowerCase();
-  return { authorityHost: options.authorityHost, disableInstanceDiscovery: !PUBLIC_AUTHORITIES.includes(host), ...tls(options) };
+  return { authorityHost: options.authorityHost, disableInstanceDiscovery: !PUBLIC_AUTHORITIES.includes(host), ...tlsOptions(options) };
 }
 
-function tls(options: AzureOptions) {
+function tlsOptions(options: AzureOptions) {
   return options.caPem === undefined ? {} : { tlsOptions: { ca: options.caPem } };
 }
 
-function tenantOf(options: AzureOptions): string {
+function requiredTenant(options: AzureOptions): string {
   if (options.tenantId !== undefined) return options.tenantId;
-  throw new AutoscalerError({ kind: 'config' }, `The credential method ${options.credential.method} needs tenantId; it is not set.`);
+  throw new AutoscalerError({ kind: 'config' }, `azure.tenantId is not set; the credential method ${options.credential.method} needs it.`);
 }

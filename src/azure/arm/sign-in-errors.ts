@@ -1,164 +1,169 @@
 /**
- * Says in one sentence why Azure does not let us in, and what to do about it: the credential libraries and Entra ID answer
- * with paragraphs of trace ids. Classifies failures of sign-in and missing permissions only; the rest is arm-errors.ts.
+ * Explains in one sentence why Azure denies access, and what to do about it. The credential libraries and Entra ID return
+ * paragraphs of trace ids. Classifies only sign-in failures and missing permissions; errors.ts does the rest.
  */
 import { AutoscalerError, type ErrorKind } from '../../lib/errors.ts';
 import { isRecord } from './error-bodies.ts';
 
 interface SignInRule {
-  readonly words: RegExp;
-  readonly sentence: (match: RegExpExecArray) => string;
-  /** Default: `auth`. */
+  readonly pattern: RegExp;
+  readonly explain: (match: RegExpExecArray) => string;
+  /** If absent, `auth`. */
   readonly detail?: ErrorKind;
-  /** Default: the code in the words that matched. */
+  /** If absent, the code in the matched text. */
   readonly code?: string;
 }
 
-/** Codes of ours for the endpoint that gives machines their identity. */
+/** Codes of our own for the metadata endpoint that issues tokens for managed identities. */
 const NO_METADATA = 'MetadataEndpointUnreachable';
 const METADATA_TROUBLE = 'MetadataEndpointTroubled';
 
 const UNREACHABLE: ErrorKind = { kind: 'unavailable', effect: 'none' };
 
-/** Codes as Entra ID documents them; the first that matches speaks. */
+/** Codes as Entra ID documents them. The first match wins. */
 const RULES: readonly SignInRule[] = [
   {
-    words: /AADSTS(?:90006|90012|90024|90033|50196)\b/,
-    sentence: ([code]) => `Entra ID has a passing trouble (${code}); it will be asked again`,
+    pattern: /AADSTS(?:90006|90012|90024|90033|50196)\b/,
+    explain: ([code]) => `Entra ID has a temporary problem (${code}); the sign-in will be tried again`,
     detail: UNREACHABLE,
   },
   {
-    words: /AADSTS7000222/,
-    sentence: () => 'the client secret or certificate has expired (AADSTS7000222); give the application a new one and the autoscaler too',
+    pattern: /AADSTS7000222/,
+    explain: () =>
+      'the client secret or certificate has expired (AADSTS7000222); create a new one for the application and configure it here',
   },
   {
-    words: /AADSTS7000215/,
-    sentence: () => 'the client secret is wrong (AADSTS7000215); it must be the secret itself, not its id, and belong to this application',
+    pattern: /AADSTS7000215/,
+    explain: () => 'the client secret is wrong (AADSTS7000215); it must be the secret itself, not its id, and belong to this application',
   },
   {
-    words: /AADSTS700016/,
-    sentence: () => 'the tenant knows no application with this client id (AADSTS700016); check the client id and the tenant id',
+    pattern: /AADSTS700016/,
+    explain: () => 'the tenant has no application with this client id (AADSTS700016); check the client id and the tenant id',
   },
   {
-    words: /AADSTS(?:90002|900023)/,
-    sentence: () => 'there is no such tenant in this cloud (AADSTS90002); check the tenant id and the authority host',
+    pattern: /AADSTS(?:90002|900023)/,
+    explain: () => 'there is no such tenant in this cloud (AADSTS90002); check the tenant id and the authority host',
   },
   {
-    words: /AADSTS700024/,
-    sentence: () =>
+    pattern: /AADSTS700024/,
+    explain: () =>
       'the federated token has expired or is not valid yet (AADSTS700024); check that the token file is renewed and that the clock is right',
   },
   {
-    words: /AADSTS(70021|700211|700212|700213|700223)\b/,
-    sentence: ([, code = '']) =>
+    pattern: /AADSTS(70021|700211|700212|700213|700223)\b/,
+    explain: ([, code = '']) =>
       `the identity has no federated credential for this issuer, service account and audience (AADSTS${code}); ` +
       'check its subject, system:serviceaccount:<namespace>:<name>, and the issuer of the cluster',
   },
   {
-    words: /AADSTS700027/,
-    sentence: () => 'the application does not have this certificate (AADSTS700027); register it, or use the one that is registered',
+    pattern: /AADSTS700027/,
+    explain: () => 'the application does not have this certificate (AADSTS700027); register it, or use the one that is registered',
   },
   {
-    words: /AADSTS7000112/,
-    sentence: () => 'the application is disabled in this tenant (AADSTS7000112); enable it, or use another identity',
+    pattern: /AADSTS7000112/,
+    explain: () => 'the application is disabled in this tenant (AADSTS7000112); enable it, or use another identity',
   },
   {
-    words: /AADSTS500011/,
-    sentence: () =>
-      'the tenant knows no resource by the scope that was asked for (AADSTS500011); check azure.cloud, azure.scopes and the tenant id',
+    pattern: /AADSTS500011/,
+    explain: () =>
+      'the tenant has no resource for the requested token scope (AADSTS500011); check azure.cloud, azure.scopes and the tenant id',
   },
   {
-    words: /AADSTS(530\d\d)\b/,
-    sentence: ([code]) => `a Conditional Access policy does not let the identity sign in from here (${code}); exclude it from the policy`,
+    pattern: /AADSTS(530\d\d)\b/,
+    explain: ([code]) => `a Conditional Access policy blocks the identity's sign-in from here (${code}); exclude it from the policy`,
   },
   {
-    words: /No content on the file (\S+?)\.?(?:\s|$)/,
-    sentence: ([, path = '']) => `the federated token file ${path} is empty; check the projected volume of the service account token`,
+    pattern: /No content on the file (\S+?)\.?(?:\s|$)/,
+    explain: ([, path = '']) => `the federated token file ${path} is empty; check the projected volume of the service account token`,
   },
   {
-    words: /(ENOENT|EACCES)\b[^']*open '([^']+)'/,
-    sentence: ([, code = '', path = '']) =>
-      `the file ${path} ${code === 'ENOENT' ? 'does not exist' : 'may not be read'} (${code}); check its path and the volume it comes from`,
+    pattern: /(ENOENT|EACCES)\b[^']*open '([^']+)'/,
+    explain: ([, code = '', path = '']) =>
+      `the file ${path} ${code === 'ENOENT' ? 'does not exist' : 'cannot be read'} (${code}); check its path and the volume it comes from`,
   },
   {
-    words: /EISDIR\b/,
-    sentence: () => 'what should be the file of a token or a certificate is a folder (EISDIR); name the file in it',
+    pattern: /EISDIR\b/,
+    explain: () => 'the configured token or certificate file is a folder (EISDIR); configure the file in it',
   },
   {
-    words: /does not contain a PEM-encoded certificate/i,
-    sentence: () => 'the certificate file is not PEM; turn a PFX file into one with openssl pkcs12 -in cert.pfx -nodes -out cert.pem',
+    pattern: /does not contain a PEM-encoded certificate/i,
+    explain: () => 'the certificate file is not PEM; turn a PFX file into one with openssl pkcs12 -in cert.pfx -nodes -out cert.pem',
   },
   {
-    words: /bad decrypt|passphrase|unsupported.*DECODER|interrupted or cancelled|secretOrPrivateKey/i,
-    sentence: () =>
+    pattern: /bad decrypt|passphrase|unsupported.*DECODER|interrupted or cancelled|secretOrPrivateKey/i,
+    explain: () =>
       'the private key of the certificate file cannot be read; check the password of the certificate and that the file holds its key',
   },
-  { words: /Azure CLI could not be found/i, sentence: () => 'the Azure CLI is not installed here; install it or use another method' },
-  { words: /az login/i, sentence: () => 'the Azure CLI is not signed in; run az login' },
+  { pattern: /Azure CLI could not be found/i, explain: () => 'the Azure CLI is not installed here; install it or use another method' },
+  { pattern: /az login/i, explain: () => 'the Azure CLI is not signed in; run az login' },
   {
-    words: /is not valid JSON|Unexpected (?:end of JSON|token)|Traceback/,
-    sentence: () => 'the Azure CLI answered without a token; run az account get-access-token to see why',
+    pattern: /is not valid JSON|Unexpected (?:end of JSON|token)|Traceback/,
+    explain: () => 'the Azure CLI returned no token; run az account get-access-token to see why',
   },
   {
-    words: /^ERROR: ([^\n]+?)\.?(?:\n|$)/,
-    sentence: ([, said = '']) => `the Azure CLI answered "${said}"; run az account get-access-token to see why`,
+    pattern: /^ERROR: ([^\n]+?)\.?(?:\n|$)/,
+    explain: ([, said = '']) => `the Azure CLI returned "${said}"; run az account get-access-token to see why`,
   },
   {
-    words: /Response had no "expiresOn" property/,
-    sentence: () => 'what answered gave no token; check the authority host, or what stands for the metadata endpoint of this machine',
+    pattern: /Response had no "expiresOn" property/,
+    explain: () => 'the response has no token; check the authority host, or the stand-in for the metadata endpoint of this VM',
   },
   {
-    words: /identity not found/i,
-    sentence: () => 'this machine has no such managed identity; assign it to the machine, or check the client id of the identity',
+    pattern: /identity not found/i,
+    explain: () => 'this VM has no such managed identity; assign it to the VM, or check the client id of the identity',
   },
   {
-    words:
+    pattern:
       /managed identity endpoint (?:was )?(?:not found|unavailable)|no managed identity endpoint|ManagedIdentityCredential: Network unreachable|169\.254\.169\.254/i,
-    sentence: () => 'the metadata endpoint that gives out managed identities does not answer; it exists on Azure machines only',
+    explain: () => 'the metadata endpoint for managed identities does not respond; it exists only on Azure VMs',
     detail: UNREACHABLE,
     code: NO_METADATA,
   },
   {
-    words:
+    pattern:
       /ManagedIdentityCredential: Authentication failed\. Message (?:invalid_|bad_request|unauthorized|unknown_source|forbidden)\S*.*Description: (.+?) - Correlation/,
-    sentence: ([, said = '']) => `the metadata endpoint of this machine refuses a token ("${said}"); check the id of the identity`,
+    explain: ([, said = '']) => `the metadata endpoint of this VM refuses a token ("${said}"); check the id of the identity`,
   },
   {
-    // After tries of its own: 404 and 410 while it is renewed, 429, and whatever is wrong inside it.
-    words: /ManagedIdentityCredential: Authentication failed\. Message ([^\s:]+)/,
-    sentence: ([, said = '']) => `the metadata endpoint of this machine is troubled ("${said}"); it will be asked again`,
+    // The credential has already retried: 404 and 410 while the endpoint is updated, 429, and internal errors.
+    pattern: /ManagedIdentityCredential: Authentication failed\. Message ([^\s:]+)/,
+    explain: ([, said = '']) => `the metadata endpoint of this VM has a temporary problem ("${said}"); the sign-in will be tried again`,
     detail: UNREACHABLE,
     code: METADATA_TROUBLE,
   },
   {
-    words: /endpoints_resolution_error|openid_config_error|network_error|temporarily|ENOTFOUND|ECONNREFUSED|ECONNRESET|ETIMEDOUT|EAI_AGAIN/,
-    sentence: () =>
-      'the sign-in service did not answer or is not one; check the authority host, its certificate (azure.caFile), name resolution and the way out',
+    pattern:
+      /endpoints_resolution_error|openid_config_error|network_error|temporarily|ENOTFOUND|ECONNREFUSED|ECONNRESET|ETIMEDOUT|EAI_AGAIN/,
+    explain: () =>
+      'the sign-in service did not respond or is another service; check the authority host, its certificate (azure.caFile), name resolution and the outbound network path',
     detail: UNREACHABLE,
   },
-  { words: /(AADSTS\d+): ([^\n]+?)\.?(?: Trace ID|\n|$)/, sentence: ([, code = '', said = '']) => `Entra ID says "${said}" (${code})` },
-  { words: /([^\n]+?)\.?(?:\n|$)/, sentence: ([, said = '']) => `the credential says "${said}"` },
+  {
+    pattern: /(AADSTS\d+): ([^\n]+?)\.?(?: Trace ID|\n|$)/,
+    explain: ([, code = '', said = '']) => `Entra ID returned "${said}" (${code})`,
+  },
+  { pattern: /([^\n]+?)\.?(?:\n|$)/, explain: ([, said = '']) => `the credential reports "${said}"` },
 ];
 
-/** Whose address was wrong, or whether any was, is known: which of ours were asked says nothing. */
-export function isExplained({ code = '' }: { readonly code: string | undefined }): boolean {
+/** Whether the error already names its cause. Then the endpoint settings add nothing. */
+export function isSpecificSignInError({ code = '' }: { readonly code: string | undefined }): boolean {
   return code === NO_METADATA || code === METADATA_TROUBLE || code.startsWith('AADSTS');
 }
 
-/** The failure of a sign-in in one sentence; undefined: something else. No request to ARM had left then. */
-export function signInFailure(what: string, thrown: unknown): AutoscalerError | undefined {
+/** Explains a sign-in failure in one sentence; undefined: another failure. No request had been sent to ARM. */
+export function signInFailure(callName: string, thrown: unknown): AutoscalerError | undefined {
   if (!(thrown instanceof Error) || !isFromSignIn(thrown)) return undefined;
-  for (const { words, sentence, detail = { kind: 'auth' } as const, code: known } of RULES) {
-    const match = words.exec(thrown.message);
+  for (const { pattern, explain, detail = { kind: 'auth' } as const, code: known } of RULES) {
+    const match = pattern.exec(thrown.message);
     if (match === null) continue;
     const code = known ?? /AADSTS\d+/.exec(match[0])?.[0];
-    const message = `Cannot sign in to Azure for ${what}: ${sentence(match)}.`;
+    const message = `Cannot sign in to Azure for ${callName}: ${explain(match)}.`;
     return new AutoscalerError(detail, message, code === undefined ? { cause: thrown } : { cause: thrown, code });
   }
   return undefined;
 }
 
-/** Errors of the credential libraries, and of a certificate that cannot be opened, which comes as the file system's own. */
+/** Errors of the credential libraries, and file-system errors of a certificate that cannot be opened. */
 function isFromSignIn(thrown: Error): boolean {
   if (
     /^(?:Authentication|CredentialUnavailable|AggregateAuthentication|ClientAuth|ClientConfiguration|InteractionRequired|Server)\w*Error$/.test(
@@ -174,38 +179,39 @@ function isFromSignIn(thrown: Error): boolean {
 }
 
 const REFUSED_TOKENS: Readonly<Record<string, string>> = {
-  expiredauthenticationtoken: 'the token had expired on its way; check the clock of this machine',
-  invalidauthenticationtokentenant: 'the token is of another tenant than the subscription; check the tenant id and the subscription id',
-  invalidauthenticationtoken: 'the token is none for this Azure; check azure.cloud, azure.scopes and where the token comes from',
+  expiredauthenticationtoken: 'the token has expired; check the clock of this machine',
+  invalidauthenticationtokentenant:
+    'the token belongs to another tenant than the subscription; check the tenant id and the subscription id',
+  invalidauthenticationtoken: 'the token is not valid for this Azure cloud; check azure.cloud, azure.scopes and the source of the token',
 };
 
-/** The sentence for a 401, whose own words are a client's. */
-export function explainUnauthorized(what: string, code: string, cause: Error): AutoscalerError {
+/** Explains a 401, whose own message addresses a client. */
+export function explainUnauthorized(callName: string, code: string, cause: Error): AutoscalerError {
   const known = REFUSED_TOKENS[code.toLowerCase()] ?? 'it does not accept the token; check the tenant id, azure.cloud and azure.scopes';
-  return new AutoscalerError({ kind: 'auth' }, `Azure refused ${what}: ${known} (${code}).`, { cause, code });
+  return new AutoscalerError({ kind: 'auth' }, `Azure refused ${callName}: ${known} (${code}).`, { cause, code });
 }
 
 const FORBIDDEN = /The client '([^']+)'.* does not have authorization to perform action '([^']+)' over scope '([^']+)'/s;
 
-/** Names who lacks which permission where, when a refusal says so; other errors pass unchanged. */
-export function explainForbidden(what: string, error: AutoscalerError): AutoscalerError {
+/** Names the identity, the missing permission and the scope if a refusal has them. Other errors pass unchanged. */
+export function explainForbidden(callName: string, error: AutoscalerError): AutoscalerError {
   const [, client, action, scope] = error.kind === 'auth' ? (FORBIDDEN.exec(error.message) ?? []) : [];
   if (client === undefined || action === undefined || scope === undefined) return error;
   const message =
-    `Azure refused ${what}: the identity ${client} may not do ${action} on ${scope}; ` +
-    'assign it a role that allows this, and give a new assignment some minutes.';
+    `Azure refused ${callName}: the identity ${client} lacks the permission ${action} on ${scope}; ` +
+    'assign it a role with this permission. A new assignment takes some minutes to apply.';
   const code = error.code === undefined ? {} : { code: error.code };
   return new AutoscalerError(error.detail, message, { cause: error, context: error.context, ...code });
 }
 
-/** A first read that nobody answered says who was asked, and which settings say so. */
-export function whereAsked(
+/** Adds the endpoint settings to a first read that got no response. */
+export function withEndpointSettings(
   error: AutoscalerError,
   { armEndpoint, authorityHost }: { readonly armEndpoint: string; readonly authorityHost: string },
 ): AutoscalerError {
-  if (error.kind !== 'unavailable' || isExplained(error)) return error;
-  const asked =
+  if (error.kind !== 'unavailable' || isSpecificSignInError(error)) return error;
+  const settings =
     `azure.armEndpoint (AZURE_RESOURCE_MANAGER_ENDPOINT) is ${armEndpoint} and ` +
-    `azure.authorityHost (AZURE_AUTHORITY_HOST) is ${authorityHost}; accepted are https addresses that answer from here`;
-  return new AutoscalerError(error.detail, `${error.message.replace(/\.$/, '')}: ${asked}.`, { cause: error });
+    `azure.authorityHost (AZURE_AUTHORITY_HOST) is ${authorityHost}; both must be https addresses that are reachable from here`;
+  return new AutoscalerError(error.detail, `${error.message.replace(/\.$/, '')}: ${settings}.`, { cause: error });
 }

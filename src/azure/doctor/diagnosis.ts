@@ -11,15 +11,15 @@ import { listSkus } from '../inventory/agents.ts';
 import { ArmCalls } from '../arm/arm-client.ts';
 import { isRecord, jsonOf } from '../arm/error-bodies.ts';
 import type { ArmOperation } from '../arm/call-list.ts';
-import { Budgets } from '../arm/rate-limits.ts';
+import { RateLimits } from '../arm/rate-limits.ts';
 import { createClients, createCredential } from '../arm/sdk-clients.ts';
 import type { AzureOptions } from '../arm/options.ts';
-import { readPools, type DiagnosisParts, type PoolsFacts } from './pool-diagnosis.ts';
+import { readPools, type PoolDiagnosisDeps, type DiagnosedPools } from './pool-diagnosis.ts';
 import type { SkuCatalog } from '../sizes/sku-catalog.ts';
 import { signInFailure } from '../arm/sign-in-errors.ts';
 
 /** A thing that was asked for, or why there is no answer. */
-export type Told<Value> = { readonly value: Value } | { readonly error: AutoscalerError };
+export type ReadResult<Value> = { readonly value: Value } | { readonly error: AutoscalerError };
 
 /** Whose token it is, as the token itself says; empty where it does not. */
 export interface SignedIn {
@@ -40,29 +40,29 @@ export interface AutoscaleRule {
   readonly target: string;
 }
 
-export interface SubnetFacts {
+export interface SubnetUsage {
   /** Addresses that machines can have: the prefixes less the five that Azure keeps of each. */
   readonly addresses: number;
   readonly used: number;
 }
 
-export interface QuotaFacts {
+export interface QuotaUsage {
   readonly name: string;
   readonly used: number;
   readonly limit: number;
 }
 
 export interface AzureDiagnosis {
-  signIn(signal: AbortSignal): Promise<Told<SignedIn>>;
-  grants(resourceGroup: string, signal: AbortSignal): Promise<Told<readonly RoleGrant[]>>;
+  signIn(signal: AbortSignal): Promise<ReadResult<SignedIn>>;
+  grants(resourceGroup: string, signal: AbortSignal): Promise<ReadResult<readonly RoleGrant[]>>;
   /** What is allowed on one resource, what comes from above it included. */
-  grantsOn(armId: string, signal: AbortSignal): Promise<Told<readonly RoleGrant[]>>;
-  pools(signal: AbortSignal): Promise<Told<PoolsFacts>>;
-  autoscaleRules(signal: AbortSignal): Promise<Told<readonly AutoscaleRule[]>>;
-  subnet(id: string, signal: AbortSignal): Promise<Told<SubnetFacts>>;
-  quotas(signal: AbortSignal): Promise<Told<readonly QuotaFacts[]>>;
+  grantsOn(armId: string, signal: AbortSignal): Promise<ReadResult<readonly RoleGrant[]>>;
+  pools(signal: AbortSignal): Promise<ReadResult<DiagnosedPools>>;
+  autoscaleRules(signal: AbortSignal): Promise<ReadResult<readonly AutoscaleRule[]>>;
+  subnet(id: string, signal: AbortSignal): Promise<ReadResult<SubnetUsage>>;
+  quotas(signal: AbortSignal): Promise<ReadResult<readonly QuotaUsage[]>>;
   /** The sizes of the region. */
-  sizes(signal: AbortSignal): Promise<Told<SkuCatalog>>;
+  sizes(signal: AbortSignal): Promise<ReadResult<SkuCatalog>>;
 }
 
 export interface DiagnosisDeps {
@@ -76,35 +76,35 @@ export function diagnoseAzure({ options, clock, metrics }: DiagnosisDeps): Azure
   const calls = new ArmCalls({
     clock,
     metrics: metrics.arm,
-    budgets: new Budgets(clock, metrics.arm),
+    rateLimits: new RateLimits(clock, metrics.arm),
     timeoutMs: options.requestTimeoutMs,
     maxConcurrent: options.maxConcurrentCalls,
     random: () => 0,
   });
   const credential = createCredential(options);
   const clients = createClients(options, credential, calls);
-  const parts: DiagnosisParts = { options, calls, clients, order: new LogicalClock(clock) };
+  const parts: PoolDiagnosisDeps = { options, calls, clients, order: new LogicalClock(clock) };
   const group = `/subscriptions/${options.subscriptionId}/resourceGroups`;
   return {
-    signIn: (signal) => told(() => signIn(options, credential, signal)),
-    grants: (name, signal) => told(() => readGrants(parts, `${group}/${name}`, signal)),
-    grantsOn: (id, signal) => told(() => readGrants(parts, id, signal)),
-    pools: (signal) => told(() => readPools(parts, signal)),
+    signIn: (signal) => resultOf(() => signIn(options, credential, signal)),
+    grants: (name, signal) => resultOf(() => readGrants(parts, `${group}/${name}`, signal)),
+    grantsOn: (id, signal) => resultOf(() => readGrants(parts, id, signal)),
+    pools: (signal) => resultOf(() => readPools(parts, signal)),
     autoscaleRules: (signal) =>
-      told(async () => {
+      resultOf(async () => {
         const path = `${group}/${options.nodeResourceGroup}/providers/Microsoft.Insights/autoscaleSettings?api-version=2022-10-01`;
-        return (await listOf(parts, { operation: 'listAutoscaleSettings', path, resource: '' }, signal)).map(projectRule);
+        return (await readList(parts, { operation: 'listAutoscaleSettings', path, resource: '' }, signal)).map(projectRule);
       }),
     subnet: (id, signal) =>
-      told(async () =>
-        projectSubnet(await bodyOf(parts, { operation: 'getSubnet', path: `${id}?api-version=2024-05-01`, resource: '' }, signal)),
+      resultOf(async () =>
+        projectSubnet(await readBody(parts, { operation: 'getSubnet', path: `${id}?api-version=2024-05-01`, resource: '' }, signal)),
       ),
-    quotas: (signal) => told(() => readQuotas(parts, signal)),
-    sizes: (signal) => told(() => listSkus({ ...parts, clock }, signal)),
+    quotas: (signal) => resultOf(() => readQuotas(parts, signal)),
+    sizes: (signal) => resultOf(() => listSkus({ ...parts, clock }, signal)),
   };
 }
 
-interface Question {
+interface ArmQuery {
   readonly operation: ArmOperation;
   readonly path: string;
   readonly resource: string;
@@ -112,7 +112,7 @@ interface Question {
 
 const MOST_PAGES = 100;
 
-async function told<Value>(ask: () => Promise<Value>): Promise<Told<Value>> {
+async function resultOf<Value>(ask: () => Promise<Value>): Promise<ReadResult<Value>> {
   try {
     return { value: await ask() };
   } catch (thrown) {
@@ -143,9 +143,9 @@ function claimsOf(token: string): Readonly<Record<string, unknown>> {
   return isRecord(claims) ? claims : {};
 }
 
-async function bodyOf(
-  { clients, calls, options }: DiagnosisParts,
-  { operation, path, resource }: Question,
+async function readBody(
+  { clients, calls, options }: PoolDiagnosisDeps,
+  { operation, path, resource }: ArmQuery,
   signal: AbortSignal,
 ): Promise<unknown> {
   const url = path.startsWith('/') ? `${options.armEndpoint.replace(/\/+$/, '')}${path}` : path;
@@ -153,11 +153,11 @@ async function bodyOf(
   return jsonOf(answer.bodyAsText);
 }
 
-async function listOf(parts: DiagnosisParts, question: Question, signal: AbortSignal): Promise<readonly unknown[]> {
+async function readList(parts: PoolDiagnosisDeps, question: ArmQuery, signal: AbortSignal): Promise<readonly unknown[]> {
   const found: unknown[] = [];
   let path = question.path;
   for (let page = 0; page < MOST_PAGES; page++) {
-    const body = await bodyOf(parts, { ...question, path }, signal);
+    const body = await readBody(parts, { ...question, path }, signal);
     if (!isRecord(body) || !Array.isArray(body['value'])) {
       throw new AutoscalerError(
         { kind: 'unavailable', effect: 'none' },
@@ -171,16 +171,16 @@ async function listOf(parts: DiagnosisParts, question: Question, signal: AbortSi
   throw new AutoscalerError({ kind: 'unavailable', effect: 'none' }, `The list of ${question.operation} does not end.`);
 }
 
-async function readGrants(parts: DiagnosisParts, scope: string, signal: AbortSignal): Promise<readonly RoleGrant[]> {
+async function readGrants(parts: PoolDiagnosisDeps, scope: string, signal: AbortSignal): Promise<readonly RoleGrant[]> {
   const path = `${scope}/providers/Microsoft.Authorization/permissions?api-version=2022-04-01`;
-  return (await listOf(parts, { operation: 'listPermissions', path, resource: scope }, signal)).map(projectGrant);
+  return (await readList(parts, { operation: 'listPermissions', path, resource: scope }, signal)).map(projectGrant);
 }
 
-async function readQuotas(parts: DiagnosisParts, signal: AbortSignal): Promise<readonly QuotaFacts[]> {
+async function readQuotas(parts: PoolDiagnosisDeps, signal: AbortSignal): Promise<readonly QuotaUsage[]> {
   const location = parts.options.location.replaceAll(' ', '').toLowerCase();
   const path = `/subscriptions/${parts.options.subscriptionId}/providers/Microsoft.Compute/locations/${location}/usages?api-version=2024-07-01`;
-  const rows = await listOf(parts, { operation: 'listUsages', path, resource: '' }, signal);
-  return rows.flatMap((row): readonly QuotaFacts[] => {
+  const rows = await readList(parts, { operation: 'listUsages', path, resource: '' }, signal);
+  return rows.flatMap((row): readonly QuotaUsage[] => {
     if (!isRecord(row) || !isRecord(row['name'])) return [];
     const { currentValue: used, limit } = row;
     return typeof used === 'number' && typeof limit === 'number' && limit >= 0 ? [{ name: text(row['name']['value']), used, limit }] : [];
@@ -203,7 +203,7 @@ function projectRule(raw: unknown): AutoscaleRule {
 }
 
 /** Azure keeps five addresses of each prefix. IPv6 prefixes have room for everybody and are not counted. */
-function projectSubnet(raw: unknown): SubnetFacts {
+function projectSubnet(raw: unknown): SubnetUsage {
   const properties = isRecord(raw) && isRecord(raw['properties']) ? raw['properties'] : {};
   const many: readonly unknown[] = Array.isArray(properties['addressPrefixes']) ? properties['addressPrefixes'] : [];
   const prefixes = [properties['addressPrefix'], ...many].map(text).filter((prefix) => /^[\d.]+\/\d+$/.test(prefix));

@@ -5,21 +5,21 @@ import type { ArmCalls } from '../arm/arm-client.ts';
 import type { ArmClients } from '../arm/sdk-clients.ts';
 import type { AzureOptions } from '../arm/options.ts';
 import { readPages } from '../arm/pages.ts';
-import { frozenBecause, register, type Registered } from '../groups/registry.ts';
-import { agentPoolPages, type ToldPool } from '../rows/agent-pool-list.ts';
+import { frozenReason, registerGroups, type RegisteredGroup } from '../groups/registry.ts';
+import { agentPoolPages, type ListedAgentPool } from '../rows/agent-pool-list.ts';
 import { projectAgentPool, type AgentPoolRow } from '../rows/agent-pool.ts';
 import { projectScaleSet, type ScaleSetRow } from '../rows/scale-set.ts';
 import { poolOf, unusedOptionNames } from '../rows/tags.ts';
-import { readVmsPool, rowsOfPool, type VmsPool } from '../rows/vms-pool.ts';
+import { readVmsPool, poolSizeRows, type VmsPool } from '../rows/vms-pool.ts';
 
-export interface DiagnosisParts {
+export interface PoolDiagnosisDeps {
   readonly options: AzureOptions;
   readonly calls: ArmCalls;
   readonly clients: ArmClients;
   readonly order: LogicalClock;
 }
 
-export interface PoolFacts {
+export interface DiagnosedPool {
   /** As configured, or the set's name where a rule found it. */
   readonly name: string;
   /** undefined: there is no such scale set. A size of a pool of virtual machines is `POOL/SIZE`. */
@@ -44,11 +44,11 @@ export interface PoolFacts {
   readonly identityIds: readonly string[];
   readonly armId: string;
   /** What its kubelets do that cannot be reckoned with, as sentences. */
-  readonly cautions: readonly string[];
+  readonly warnings: readonly string[];
 }
 
-export interface PoolsFacts {
-  readonly pools: readonly PoolFacts[];
+export interface DiagnosedPools {
+  readonly pools: readonly DiagnosedPool[];
   /** Sets that a rule selects and that cannot be groups: why. */
   readonly skipped: readonly { readonly name: string; readonly reason: string }[];
   /** Places of discovery rules that select nothing, counted from 0. */
@@ -60,7 +60,7 @@ export interface PoolsFacts {
 }
 
 /** @throws AutoscalerError of the list that could not be read. */
-export async function readPools(parts: DiagnosisParts, signal: AbortSignal): Promise<PoolsFacts> {
+export async function readPools(parts: PoolDiagnosisDeps, signal: AbortSignal): Promise<DiagnosedPools> {
   const { options, clients, calls } = parts;
   const { nodeResourceGroup, clusterName, clusterResourceGroup } = options;
   const sets = await rowsOf(parts, {
@@ -73,7 +73,7 @@ export async function readPools(parts: DiagnosisParts, signal: AbortSignal): Pro
         ? undefined
         : {
             key: value.name.toLowerCase(),
-            value: { row: value, ...subnetOf(raw), identityIds: identitiesOf(raw), tagged: !options.enableVmssEtag || isTagged(raw) },
+            value: { row: value, ...subnetOf(raw), identityIds: identitiesOf(raw), hasEtag: !options.enableVmssEtag || hasEtag(raw) },
           };
     },
   });
@@ -86,17 +86,17 @@ export async function readPools(parts: DiagnosisParts, signal: AbortSignal): Pro
             call: { operation: 'listAgentPools', resource: clusterName },
             signal,
             open: () => agentPoolPages(parts, { resourceGroup: clusterResourceGroup, name: clusterName }),
-            project: (raw: ToldPool) => {
+            project: (raw: ListedAgentPool) => {
               const row = projectAgentPool(raw);
               return row === undefined ? undefined : { key: row.name.toLowerCase(), value: { row, vms: readVmsPool(raw) } };
             },
           },
         );
-  return judge(options, sets, agentPools);
+  return diagnosePools(options, sets, agentPools);
 }
 
 async function rowsOf<Raw, Value>(
-  parts: DiagnosisParts,
+  parts: PoolDiagnosisDeps,
   read: Parameters<typeof readPages<Raw, Value>>[1],
 ): Promise<ReadonlyMap<string, Value>> {
   const { pages, error } = await readPages(parts, read);
@@ -104,15 +104,15 @@ async function rowsOf<Raw, Value>(
   return new Map(pages.flatMap(({ rows }) => rows.map(({ key, value }) => [key, value] as const)));
 }
 
-interface ListedSet extends Pick<PoolFacts, 'subnetId' | 'addressesPerNode' | 'identityIds'> {
+interface ListedScaleSet extends Pick<DiagnosedPool, 'subnetId' | 'addressesPerNode' | 'identityIds'> {
   readonly row: ScaleSetRow;
   /** A write of it can be conditional. */
-  readonly tagged: boolean;
+  readonly hasEtag: boolean;
 }
 
-const UNTAGGED = 'the list told no entity tag of it; where a read of the set tells none either, it does not grow (AZURE_ENABLE_VMSS_ETAG)';
+const NO_ETAG = 'the list told no entity tag of it; where a read of the set tells none either, it does not grow (AZURE_ENABLE_VMSS_ETAG)';
 
-function isTagged({ etag = '' }: VirtualMachineScaleSet): boolean {
+function hasEtag({ etag = '' }: VirtualMachineScaleSet): boolean {
   return etag !== '';
 }
 
@@ -122,13 +122,19 @@ interface ListedPool {
   readonly vms: VmsPool | undefined;
 }
 
-function judge(options: AzureOptions, sets: ReadonlyMap<string, ListedSet>, listed: ReadonlyMap<string, ListedPool>): PoolsFacts {
+function diagnosePools(
+  options: AzureOptions,
+  sets: ReadonlyMap<string, ListedScaleSet>,
+  listed: ReadonlyMap<string, ListedPool>,
+): DiagnosedPools {
   const scaleSets = new Map([...sets].map(([key, { row }]) => [key, { value: row }]));
   const agentPools = new Map([...listed].map(([key, { row }]) => [key, row]));
   const poolSizes = sizesOf(options, listed);
-  const registration = register({ options, scaleSets, agentPools, poolSizes });
+  const registration = registerGroups({ options, scaleSets, agentPools, poolSizes });
   const pools = [...registration.groups.values()].map((group) =>
-    group.kind === 'vms-pool' ? vmsPoolFacts(group, agentPools, poolSizes) : scaleSetFacts(group, sets.get(group.key), agentPools),
+    group.kind === 'vms-pool'
+      ? diagnoseVmsPoolSize(group, agentPools, poolSizes)
+      : diagnoseScaleSet(group, sets.get(group.key), agentPools),
   );
   const tagged = [...registration.groups.keys()].map((key) => ({
     key,
@@ -145,9 +151,13 @@ function judge(options: AzureOptions, sets: ReadonlyMap<string, ListedSet>, list
   };
 }
 
-function scaleSetFacts(group: Registered, set: ListedSet | undefined, agentPools: ReadonlyMap<string, AgentPoolRow>): PoolFacts {
+function diagnoseScaleSet(
+  group: RegisteredGroup,
+  set: ListedScaleSet | undefined,
+  agentPools: ReadonlyMap<string, AgentPoolRow>,
+): DiagnosedPool {
   const limits = { name: group.id, min: group.min, max: group.max };
-  if (set === undefined) return { ...limits, ...NOT_THERE };
+  if (set === undefined) return { ...limits, ...NOT_FOUND };
   const { row, subnetId, addressesPerNode, identityIds } = set;
   const named = poolOf(row.tags);
   const pool = named === undefined ? undefined : agentPools.get(named.toLowerCase());
@@ -161,17 +171,17 @@ function scaleSetFacts(group: Registered, set: ListedSet | undefined, agentPools
     priority: row.priority,
     agentPool: pool?.name ?? named,
     managedAutoscaler: pool?.managedAutoscaler ?? false,
-    frozen: frozenBecause(group, row, pool),
+    frozen: frozenReason(group, row, pool),
     subnetId,
     addressesPerNode,
     identityIds,
     armId: row.armId,
-    cautions: [...(pool?.cautions ?? []), ...(set.tagged ? [] : [UNTAGGED])],
+    warnings: [...(pool?.warnings ?? []), ...(set.hasEtag ? [] : [NO_ETAG])],
   };
 }
 
 /** Without the cluster's name no agent pools were read, and nothing is known against it. */
-function vmsPoolFacts(group: Registered, agentPools: ReadonlyMap<string, AgentPoolRow>, poolSizes: PoolSizes): PoolFacts {
+function diagnoseVmsPoolSize(group: RegisteredGroup, agentPools: ReadonlyMap<string, AgentPoolRow>, poolSizes: PoolSizes): DiagnosedPool {
   const [name = ''] = group.key.split('/');
   const size = poolSizes.get(group.key)?.value;
   const pool = agentPools.get(name.toLowerCase());
@@ -179,21 +189,21 @@ function vmsPoolFacts(group: Registered, agentPools: ReadonlyMap<string, AgentPo
     name: group.id,
     min: group.min,
     max: group.max,
-    ...NOT_THERE,
+    ...NOT_FOUND,
     found: agentPools.size === 0 || pool !== undefined,
     kind: 'VirtualMachines pool',
     vmSize: size?.vmSize ?? '',
     capacity: size?.count,
     agentPool: name,
-    ...(pool === undefined ? {} : ofThePool(pool)),
+    ...(pool === undefined ? {} : agentPoolPart(pool)),
   };
 }
 
-function ofThePool({ name, zones, priority, managedAutoscaler, cautions = [] }: AgentPoolRow) {
-  return { agentPool: name, zones, priority, managedAutoscaler, cautions };
+function agentPoolPart({ name, zones, priority, managedAutoscaler, warnings = [] }: AgentPoolRow) {
+  return { agentPool: name, zones, priority, managedAutoscaler, warnings };
 }
 
-const NOT_THERE = {
+const NOT_FOUND = {
   found: false,
   kind: 'scale set',
   capacity: undefined,
@@ -207,11 +217,11 @@ const NOT_THERE = {
   addressesPerNode: 1,
   identityIds: [],
   armId: '',
-  cautions: [],
+  warnings: [],
 } as const;
 
 /** Of the primary subnet. Flat networking gives each interface an address beforehand for every pod that a node may have. */
-function subnetOf({ virtualMachineProfile }: VirtualMachineScaleSet): Pick<PoolFacts, 'subnetId' | 'addressesPerNode'> {
+function subnetOf({ virtualMachineProfile }: VirtualMachineScaleSet): Pick<DiagnosedPool, 'subnetId' | 'addressesPerNode'> {
   const nics = virtualMachineProfile?.networkProfile?.networkInterfaceConfigurations ?? [];
   const subnets = nics.flatMap((nic) => (nic.ipConfigurations ?? []).flatMap(({ subnet }) => subnet?.id ?? []));
   const [subnetId] = subnets;
@@ -223,7 +233,7 @@ function identitiesOf({ identity }: VirtualMachineScaleSet): readonly string[] {
   return Object.keys(identity?.userAssignedIdentities ?? {});
 }
 
-type PoolSizes = NonNullable<Parameters<typeof register>[0]['poolSizes']>;
+type PoolSizes = NonNullable<Parameters<typeof registerGroups>[0]['poolSizes']>;
 
 /** Sizes that AKS tells and, without a machine, those that the configuration names. */
 function sizesOf({ nodeGroups }: AzureOptions, pools: ReadonlyMap<string, ListedPool>): PoolSizes {
@@ -234,7 +244,7 @@ function sizesOf({ nodeGroups }: AzureOptions, pools: ReadonlyMap<string, Listed
         const [pool = '', vmSize] = name.split('/');
         return vmSize !== undefined && pool.toLowerCase() === key ? [vmSize] : [];
       });
-      return rowsOfPool(vms, named).map((row) => [row.key, { value: row.value }] as const);
+      return poolSizeRows(vms, named).map((row) => [row.key, { value: row.value }] as const);
     }),
   );
 }

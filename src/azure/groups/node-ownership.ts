@@ -1,6 +1,6 @@
 /**
- * Whose machine a node is: one Map look-up per node. What was found to belong to nobody is remembered until the
- * registration or the list of machines changes, so that foreign nodes cost nothing either.
+ * Finds the group and the instance of each node with one Map look-up per node. Nodes without a group are remembered until the
+ * registration or the instances change, so foreign nodes cost nothing either. Must not know templates or sizes.
  */
 import type { Row } from '../../cache/table/row.ts';
 import type { InstanceKey, NodeGroupId, NodeName } from '../../domain/ids.ts';
@@ -12,7 +12,7 @@ import type { InstanceRow } from '../rows/scale-set.ts';
 export interface OwnershipInput {
   readonly nodes: ReadonlyMap<NodeName, Node>;
   readonly registration: Registration;
-  /** Grows when machines come, go or change. */
+  /** Grows when instances are added, removed or changed. */
   readonly instancesVersion: number;
   readonly instance: (key: InstanceKey) => Row<InstanceRow> | undefined;
 }
@@ -21,37 +21,37 @@ export interface Ownership {
   readonly groupOfNode: ReadonlyMap<NodeName, NodeGroupId>;
   readonly instanceOfNode: ReadonlyMap<NodeName, InstanceKey>;
   readonly nodeOfInstance: ReadonlyMap<InstanceKey, Node>;
-  /** Nodes of a group whose machine no list has shown; by the group's folded name. */
+  /** Nodes of a group whose instance is in no list, by the group's folded name. */
   readonly unlisted: ReadonlyMap<string, readonly NodeName[]>;
 }
 
-export class OwnerIndex {
+export class OwnershipIndex {
   readonly #scope: { readonly subscriptionId: string; readonly nodeResourceGroup: string };
-  /** Parsed once per spelling; entries of nodes that left are dropped with the next full look. */
+  /** Parsed once per spelling. Entries of removed nodes are dropped with the next full pass. */
   #refs = new Map<string, InstanceRef | undefined>();
   #unowned = new Set<InstanceKey>();
-  #last: { readonly input: OwnershipInput; readonly answer: Ownership } | undefined;
+  #last: { readonly input: OwnershipInput; readonly ownership: Ownership } | undefined;
   #searches = 0;
 
   constructor(scope: { readonly subscriptionId: string; readonly nodeResourceGroup: string }) {
     this.#scope = { subscriptionId: scope.subscriptionId.toLowerCase(), nodeResourceGroup: scope.nodeResourceGroup.toLowerCase() };
   }
 
-  /** How many machines were looked up in the tables so far; for tests of "never by scan, never twice for nothing". */
+  /** The number of look-ups so far. Tests check that no pass scans or repeats them. */
   get searches(): number {
     return this.#searches;
   }
 
-  /** The same object while nothing changed. */
+  /** Returns the same object while nothing changed. */
   resolve(input: OwnershipInput): Ownership {
     const { nodes, registration, instancesVersion } = input;
     const last = this.#last;
     const sameWorld = last?.input.registration === registration && last.input.instancesVersion === instancesVersion;
-    if (sameWorld && last.input.nodes === nodes) return last.answer;
+    if (sameWorld && last.input.nodes === nodes) return last.ownership;
     if (!sameWorld) this.#unowned = new Set();
-    const answer = this.#resolveAll(input);
-    this.#last = { input, answer };
-    return answer;
+    const ownership = this.#resolveAll(input);
+    this.#last = { input, ownership };
+    return ownership;
   }
 
   #resolveAll(input: OwnershipInput): Ownership {
@@ -85,7 +85,7 @@ export class OwnerIndex {
     return parsed.ok ? parsed.ref : undefined;
   }
 
-  /** A Uniform instance names its set; a machine with an id of its own is known only by the lists. */
+  /** The id of a Uniform instance names its set. A virtual machine with an id of its own is known only from the lists. */
   #ownerOf(ref: InstanceRef, input: OwnershipInput): { readonly groupKey: string | undefined; readonly listed: boolean } {
     this.#searches += 1;
     const row = input.instance(ref.key);

@@ -6,14 +6,14 @@ import type { AutoscalerError } from '../../lib/errors.ts';
 import { isLocked } from '../arm/errors.ts';
 
 /** `to` was written by us over `before`; `etag` is the set's tag as long as nobody wrote since. */
-export interface Raise {
+export interface OwnIncrease {
   readonly before: number;
   readonly to: number;
   readonly etag: string;
 }
 
 /** What a write of ours was made over and what Azure answered. */
-export interface RaiseWritten {
+export interface WrittenIncrease {
   /** The capacity that was read together with `condition`; undefined: changes of ours were under way beside. */
   readonly read: number | undefined;
   readonly from: number;
@@ -26,11 +26,11 @@ export interface RaiseWritten {
 }
 
 /** By folded name of the set. */
-export class Raises {
-  readonly #last = new Map<string, Raise>();
+export class OwnIncreases {
+  readonly #last = new Map<string, OwnIncrease>();
 
   /** A raise was accepted. Returns it, with what it continues; undefined when it cannot be told what of it is ours. */
-  written(group: string, { read, from, to, condition, etag, capacity }: RaiseWritten): Raise | undefined {
+  recordWritten(group: string, { read, from, to, condition, etag, capacity }: WrittenIncrease): OwnIncrease | undefined {
     const last = this.#last.get(group);
     this.#last.delete(group);
     if (condition === undefined || etag === undefined || capacity !== to) return undefined;
@@ -41,12 +41,12 @@ export class Raises {
     return raise;
   }
 
-  isLast(group: string, raise: Raise): boolean {
+  isLast(group: string, raise: OwnIncrease): boolean {
     return this.#last.get(group) === raise;
   }
 
   /** All of it came, or it is no longer ours to take back. */
-  forget(group: string, raise: Raise): void {
+  forget(group: string, raise: OwnIncrease): void {
     if (this.isLast(group, raise)) this.#last.delete(group);
   }
 }
@@ -65,17 +65,17 @@ export class WriteTokens {
   readonly #fullAtMs = new Map<string, number>();
 
   /** One write goes out now. */
-  note(key: string, nowMs: number): void {
+  noteWrite(key: string, nowMs: number): void {
     this.#fullAtMs.set(key, Math.max(this.#fullAtMs.get(key) ?? nowMs, nowMs) + REFILL_MS);
   }
 
   /** How long a removal has to wait; 0: not at all. */
-  removalWaitMs(key: string, nowMs: number): number {
+  deletionWaitMs(key: string, nowMs: number): number {
     return Math.max(0, (this.#fullAtMs.get(key) ?? nowMs) - nowMs - (BURST - 1) * REFILL_MS);
   }
 
   /** Why the set cannot be written for growth now; the same text until it can. */
-  growthHeldBecause(key: string, nowMs: number): string | undefined {
+  increaseHeldReason(key: string, nowMs: number): string | undefined {
     const waitMs = (this.#fullAtMs.get(key) ?? nowMs) - nowMs - (BURST - KEPT_FOR_REMOVALS - 1) * REFILL_MS;
     return waitMs > 0 ? HELD : undefined;
   }
@@ -101,11 +101,11 @@ interface Hold {
   readonly reason: string;
 }
 
-export class WriteHolds {
+export class WriteBackoffs {
   readonly #holds = new Map<string, Hold>();
 
   /** Learns from what became of a write; `error` undefined: Azure accepted it. Returns why the group rests now, if it does. */
-  learn(group: string, error: AutoscalerError | undefined, nowMs: number): string | undefined {
+  recordOutcome(group: string, error: AutoscalerError | undefined, nowMs: number): string | undefined {
     if (error === undefined) this.#holds.delete(group);
     const rest = error === undefined ? undefined : restAfter(error);
     if (error === undefined || rest === undefined) return undefined;
@@ -118,7 +118,7 @@ export class WriteHolds {
   }
 
   /** Why the group rests; the same text until its rest ends. */
-  reasonOf(group: string, nowMs: number): string | undefined {
+  reasonFor(group: string, nowMs: number): string | undefined {
     const hold = this.#holds.get(group);
     if (hold === undefined) return undefined;
     // More rest left than there was at first: the clock was set back since.
@@ -136,4 +136,11 @@ export class WriteHolds {
 function restAfter(error: AutoscalerError): Rest | undefined {
   if (isLocked(error)) return LOCK;
   return error.kind === 'auth' || error.kind === 'bug' ? MISTAKE : undefined;
+}
+
+/** All that this process knows of its own writes. */
+export class OwnWrites {
+  readonly increases = new OwnIncreases();
+  readonly tokens = new WriteTokens();
+  readonly backoffs = new WriteBackoffs();
 }

@@ -1,21 +1,21 @@
 /**
- * Which scale sets and pools are node groups, with which limits. A set may be named by its agent pool, whose name survives when
- * the pool is made anew. Named ones win over discovered ones; limits change in place; a set that is gone, or tagged badly,
- * costs its own group and no other. Pure: rows in, registration out.
+ * Decides which scale sets and pools are node groups, and their limits. A set may be named by its agent pool, whose name
+ * survives when the pool is recreated. Named groups win over discovered ones, and limits change in place. A set that is gone,
+ * or badly tagged, affects only its own group. Must not know instances, nodes or how rows are read.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { nodeGroupId, type NodeGroupId } from '../../domain/ids.ts';
 import type { NodeGroup } from '../../domain/node-group.ts';
 import type { Log } from '../../telemetry/log.ts';
-import type { AzureOptions, DiscoveryRule, ExplicitNodeGroup, GroupChoice } from '../arm/options.ts';
+import type { AzureOptions, DiscoveryRule, ExplicitNodeGroup, GroupSelection } from '../arm/options.ts';
 import { foldName } from '../arm/resource-ids.ts';
-import type { AgentPoolRow, AgentPools } from '../rows/agent-pool.ts';
+import { isSettled, type AgentPoolRow, type AgentPools } from '../rows/agent-pool.ts';
 import type { ScaleSetRow } from '../rows/scale-set.ts';
-import { discover, poolOf } from '../rows/tags.ts';
-import { VMS_TYPE, type PoolSizeRow } from '../rows/vms-pool.ts';
+import { matchRules, poolOf } from '../rows/tags.ts';
+import { VMS_POOL_TYPE, type PoolSizeRow } from '../rows/vms-pool.ts';
 import { discoverSize } from './vms-pool-groups.ts';
 
-export interface Registered {
+export interface RegisteredGroup {
   readonly id: NodeGroupId;
   /** Folded: the scale set's name, or `<pool>/<vm size>`. */
   readonly key: string;
@@ -27,11 +27,11 @@ export interface Registered {
 
 export interface Registration {
   /** By folded name. */
-  readonly groups: ReadonlyMap<string, Registered>;
-  readonly byId: ReadonlyMap<NodeGroupId, Registered>;
-  /** Sets that a discovery rule selects and that cannot be groups: why. */
+  readonly groups: ReadonlyMap<string, RegisteredGroup>;
+  readonly byId: ReadonlyMap<NodeGroupId, RegisteredGroup>;
+  /** Reasons why sets or pools that a discovery rule selects cannot be groups. */
   readonly skipped: ReadonlyMap<string, string>;
-  /** Places of discovery rules that select nothing, counted from 0. */
+  /** Indexes of discovery rules that select nothing, counted from 0. */
   readonly idleRules: readonly number[];
 }
 
@@ -43,27 +43,27 @@ export interface RegistrationInput {
   readonly scaleSets: ScaleSets | undefined;
   /** Sizes of pools of type VirtualMachines, by `<pool>/<size>`. */
   readonly poolSizes?: ReadonlyMap<string, { readonly value: PoolSizeRow }>;
-  /** What AKS tells of its pools, by folded name. Absent: it was not asked. */
+  /** Agent pools by folded name. If absent, they were not read. */
   readonly agentPools?: ReadonlyMap<string, AgentPoolRow> | undefined;
 }
 
-export function register(input: RegistrationInput): Registration {
+export function registerGroups(input: RegistrationInput): Registration {
   const { discovery } = input.options;
   const idleRules = discovery.flatMap((rule, index) =>
-    selectsNothing({ ...input, options: { nodeGroups: [], discovery: [rule] } }) ? [index] : [],
+    isIdleRule({ ...input, options: { nodeGroups: [], discovery: [rule] } }) ? [index] : [],
   );
-  return { ...selected(input), idleRules };
+  return { ...selectGroups(input), idleRules };
 }
 
-function selectsNothing(input: RegistrationInput): boolean {
-  const { groups, skipped } = selected(input);
+function isIdleRule(input: RegistrationInput): boolean {
+  const { groups, skipped } = selectGroups(input);
   return groups.size + skipped.size === 0;
 }
 
-function selected(input: RegistrationInput): Omit<Registration, 'idleRules'> {
+function selectGroups(input: RegistrationInput): Omit<Registration, 'idleRules'> {
   const { options, scaleSets = new Map(), poolSizes = new Map(), agentPools } = input;
   const skipped = new Map<string, string>();
-  const groups = named(options.nodeGroups, scaleSets, skipped);
+  const groups = explicitGroups(options.nodeGroups, scaleSets, skipped);
   const found = [...discoveredSets(scaleSets, options.discovery, agentPools), ...discoveredSizes(poolSizes, options.discovery)];
   for (const [key, group] of found) {
     if (groups.has(key)) continue;
@@ -71,20 +71,24 @@ function selected(input: RegistrationInput): Omit<Registration, 'idleRules'> {
     else groups.set(key, group);
   }
   for (const [key, pool] of agentPools ?? []) {
-    if (isServed(pool) || discover(pool.tags, options.discovery).kind === 'not-matched') continue;
-    skipped.set(key, `its agent pool is of type ${pool.type}, which is not scaled`);
+    if (isSupportedType(pool) || matchRules(pool.tags, options.discovery).kind === 'not-matched') continue;
+    skipped.set(key, `its agent pool is of type ${pool.type}, which the autoscaler does not support`);
   }
   return { groups, byId: new Map([...groups.values()].map((group) => [group.id, group])), skipped };
 }
 
-/** By key: a group that a rule selects, or why it cannot be one. */
-type Found = readonly (readonly [key: string, found: Registered | string])[];
+/** By key: a group that a rule selects, or the reason why it cannot be one. */
+type DiscoveredGroups = readonly (readonly [key: string, found: RegisteredGroup | string])[];
 
-function discoveredSets(scaleSets: ScaleSets, rules: readonly DiscoveryRule[], agentPools: RegistrationInput['agentPools']): Found {
-  return [...scaleSets].flatMap(([key, { value }]): Found => {
-    // The tags of a pool reach its set, a little later; what AKS is told is as good.
+function discoveredSets(
+  scaleSets: ScaleSets,
+  rules: readonly DiscoveryRule[],
+  agentPools: RegistrationInput['agentPools'],
+): DiscoveredGroups {
+  return [...scaleSets].flatMap(([key, { value }]): DiscoveredGroups => {
+    // AKS copies a pool's tags to its set with a delay, so the pool's tags count too.
     const pool = agentPools?.get(foldName(poolOf(value.tags) ?? ''));
-    const limits = discover({ ...pool?.tags, ...value.tags }, rules);
+    const limits = matchRules({ ...pool?.tags, ...value.tags }, rules);
     if (limits.kind === 'not-matched') return [];
     if (limits.kind === 'skipped') return [[key, limits.reason]];
     const { min, max } = limits;
@@ -92,24 +96,28 @@ function discoveredSets(scaleSets: ScaleSets, rules: readonly DiscoveryRule[], a
   });
 }
 
-function discoveredSizes(poolSizes: NonNullable<RegistrationInput['poolSizes']>, rules: readonly DiscoveryRule[]): Found {
-  return [...poolSizes].flatMap(([key, { value }]): Found => {
+function discoveredSizes(poolSizes: NonNullable<RegistrationInput['poolSizes']>, rules: readonly DiscoveryRule[]): DiscoveredGroups {
+  return [...poolSizes].flatMap(([key, { value }]): DiscoveredGroups => {
     const found = discoverSize(key, value, rules);
     return found === undefined ? [] : [[key, found]];
   });
 }
 
-/** The groups that the user names, by key. A set that is named by itself and by its pool keeps the name of its own. */
-function named(specs: readonly ExplicitNodeGroup[], scaleSets: ScaleSets, skipped: Map<string, string>): Map<string, Registered> {
+/** The groups that the user names, by key. If a set is named both by itself and by its pool, the set's own name wins. */
+function explicitGroups(
+  specs: readonly ExplicitNodeGroup[],
+  scaleSets: ScaleSets,
+  skipped: Map<string, string>,
+): Map<string, RegisteredGroup> {
   const setOfPool = setsByPool(scaleSets);
   const keyOf = (name: string): string => (scaleSets.has(foldName(name)) ? undefined : setOfPool.get(foldName(name))) ?? foldName(name);
   const isOwn = ({ name }: ExplicitNodeGroup): boolean => keyOf(name) === foldName(name);
-  const groups = new Map<string, Registered>();
+  const groups = new Map<string, RegisteredGroup>();
   for (const { name, min, max } of [...specs.filter(isOwn), ...specs.filter((spec) => !isOwn(spec))]) {
     const key = keyOf(name);
     const kind = /^[^/]+\/[^/]+$/.test(name) ? 'vms-pool' : 'scale-set';
     const other = groups.get(key);
-    if (other !== undefined) skipped.set(name, `its scale set is the node group "${other.id}" already`);
+    if (other !== undefined) skipped.set(name, `its scale set is already the node group "${other.id}"`);
     else groups.set(key, { id: nodeGroupId(name), key, kind, min, max, explicit: true });
   }
   return groups;
@@ -124,69 +132,63 @@ function setsByPool(scaleSets: ScaleSets): ReadonlyMap<string, string> {
   return keys;
 }
 
-const RESTING_POOL_STATES = new Set(['', 'succeeded', 'failed', 'canceled']);
+/** Why a set that is written through AKS cannot be written. */
+export const POOL_UNKNOWN = 'it is written through AKS, but AKS lists no agent pool for it';
 
-/** Why a set that is to be written through AKS cannot be. */
-export const POOL_UNKNOWN = 'it is to be written through AKS, which has told of no agent pool for it';
+const SUPPORTED_TYPES = new Set(['', 'virtualmachinescalesets', VMS_POOL_TYPE]);
 
-const SERVED_TYPES = new Set(['', 'virtualmachinescalesets', VMS_TYPE]);
-
-function isServed({ type }: AgentPoolRow): boolean {
-  return SERVED_TYPES.has(type.toLowerCase());
+function isSupportedType({ type }: AgentPoolRow): boolean {
+  return SUPPORTED_TYPES.has(type.toLowerCase());
 }
 
-export function isResting(provisioningState: string): boolean {
-  return RESTING_POOL_STATES.has(provisioningState.toLowerCase());
-}
-
-/** Why a group may be neither grown nor shrunk, as far as its rows tell. */
-export function frozenBecause(
-  group: Registered,
+/** Why a group may be neither increased nor reduced, as far as its rows show. */
+export function frozenReason(
+  group: RegisteredGroup,
   row: ScaleSetRow | undefined,
   pool: AgentPoolRow | undefined,
-  /** An operation of ours runs in the pool, which explains its state. */
+  /** An operation of our own runs in the pool and explains its state. */
   ours = false,
 ): string | undefined {
-  if (row === undefined) return missingBecause(group, pool);
+  if (row === undefined) return missingReason(group, pool);
   if (row.unreadable !== undefined) return row.unreadable;
   if (row.orchestration !== 'Uniform' && row.orchestration !== 'Flexible')
-    return `its orchestration mode "${row.orchestration}" is not known`;
+    return `its orchestration mode is "${row.orchestration}"; supported are Uniform and Flexible`;
   if (row.provisioningState.toLowerCase() === 'deleting') return 'it is being deleted';
   if (pool === undefined) return undefined;
-  // Between AKS's own operations and ours there is no lock: whoever writes second wins over the other's numbers.
-  if (!ours && !isResting(pool.provisioningState)) return `its agent pool is in state ${pool.provisioningState}`;
+  // There is no lock between AKS's operations and ours: the later write wins over the earlier numbers.
+  if (!ours && !isSettled(pool.provisioningState)) return `its agent pool is in state ${pool.provisioningState}`;
   if (pool.stopped) return 'its agent pool is stopped';
   if (pool.managedAutoscaler) return 'AKS runs its own autoscaler over its agent pool (enableAutoScaling)';
-  if (pool.mode?.toLowerCase() === 'hostedsystem') return 'its agent pool is hosted by AKS, which scales it';
+  if (pool.mode?.toLowerCase() === 'hostedsystem') return 'its agent pool is hosted and scaled by AKS';
   return undefined;
 }
 
-/** `pool`: the one that has the group's name. */
-function missingBecause({ id }: Registered, pool: AgentPoolRow | undefined): string {
-  if (pool?.type.toLowerCase() === VMS_TYPE)
-    return `the agent pool "${id}" is of type ${pool.type}: each of its sizes is named by itself, as ${id}/SIZE`;
-  if (pool !== undefined && !isServed(pool)) return `the agent pool "${id}" is of type ${pool.type}, which is not scaled`;
-  return `there is no scale set named "${id}" in the node resource group, nor one of an agent pool of that name`;
+/** `pool` is the agent pool with the group's name, if any. */
+function missingReason({ id }: RegisteredGroup, pool: AgentPoolRow | undefined): string {
+  if (pool?.type.toLowerCase() === VMS_POOL_TYPE)
+    return `the agent pool "${id}" is of type ${pool.type}: name each of its sizes as ${id}/SIZE`;
+  if (pool !== undefined && !isSupportedType(pool))
+    return `the agent pool "${id}" is of type ${pool.type}, which the autoscaler does not support`;
+  return `the node resource group has no scale set named "${id}" and none of an agent pool of that name`;
 }
 
-export function kindOf(group: Registered, set: ScaleSetRow | undefined): NodeGroup['kind'] {
+export function groupKindOf(group: RegisteredGroup, set: ScaleSetRow | undefined): NodeGroup['kind'] {
   if (group.kind === 'vms-pool') return 'vms-pool';
   return set?.orchestration === 'Flexible' ? 'vmss-flexible' : 'vmss-uniform';
 }
 
-// The registration of now, made anew only when what it is made from is another one; says once why what was selected is no group.
-
 export interface RegistrationSources {
-  readonly choice: GroupChoice;
-  /** Another number whenever a set or a size of a pool is another one. */
+  readonly selection: GroupSelection;
+  /** Changes whenever a set or a size of a pool changes. */
   readonly version: number;
   readonly scaleSets: { snapshot(): NonNullable<RegistrationInput['scaleSets']> };
   readonly poolSizes: { snapshot(): NonNullable<RegistrationInput['poolSizes']> };
-  /** The object of the last list; undefined: never listed. */
+  /** The result of the last list; undefined: never listed. */
   readonly pools: AgentPools | undefined;
 }
 
-export class Registrations {
+/** Keeps the current registration. Rebuilds it only when its sources change, and logs once why a selected pool is not a group. */
+export class GroupRegistry {
   readonly #log: Log;
   readonly #warned = new Set<string>();
   #last: { readonly sources: RegistrationSources; readonly value: Registration } | undefined;
@@ -195,12 +197,12 @@ export class Registrations {
     this.#log = log;
   }
 
-  /** The same object while it says the same. */
-  from(sources: RegistrationSources): Registration {
+  /** Returns the same object while the registration stays equal. */
+  registrationFrom(sources: RegistrationSources): Registration {
     const last = this.#last;
     if (last !== undefined && isSameSource(last.sources, sources)) return last.value;
-    const { choice, scaleSets, poolSizes, pools } = sources;
-    const next = register({
+    const { selection: choice, scaleSets, poolSizes, pools } = sources;
+    const next = registerGroups({
       options: choice,
       scaleSets: scaleSets.snapshot(),
       poolSizes: poolSizes.snapshot(),
@@ -212,19 +214,19 @@ export class Registrations {
     return value;
   }
 
-  /** Each reason once, not once per refresh. */
+  /** Logs each reason once, not once per refresh. */
   #warnOfSkipped({ skipped }: Registration): void {
     for (const [name, reason] of skipped) {
-      const said = `${name}: ${reason}`;
-      if (this.#warned.has(said)) continue;
-      this.#warned.add(said);
-      this.#log.warn({ pool: name, reason }, 'a pool is selected but cannot be a node group');
+      const warning = `${name}: ${reason}`;
+      if (this.#warned.has(warning)) continue;
+      this.#warned.add(warning);
+      this.#log.warn({ pool: name, reason }, 'Selected pool cannot be a node group');
     }
   }
 }
 
 function isSameSource(left: RegistrationSources, right: RegistrationSources): boolean {
-  return left.version === right.version && left.pools === right.pools && left.choice === right.choice;
+  return left.version === right.version && left.pools === right.pools && left.selection === right.selection;
 }
 
 function isSame(left: Registration, right: Registration): boolean {

@@ -18,12 +18,12 @@ import type { AzureOptions } from '../arm/options.ts';
 import { readPages, type PagedResult } from '../arm/pages.ts';
 import { agentPoolPages } from '../rows/agent-pool-list.ts';
 import { projectAgentPool, type AgentPools } from '../rows/agent-pool.ts';
-import { projectInstance, projectMachine, projectScaleSet, type InstanceRow, type ScaleSetRow } from '../rows/scale-set.ts';
+import { projectInstance, projectVm, projectScaleSet, type InstanceRow, type ScaleSetRow } from '../rows/scale-set.ts';
 import { buildCatalog, type SkuCatalog } from '../sizes/sku-catalog.ts';
-import { SpotSizes } from './spot-scale-sets.ts';
-import { AGENT_POOLS_AGENT, instancesAgent, MACHINES_AGENT, SCALE_SETS_AGENT } from '../rows/tables.ts';
+import { SpotScaleSets } from './spot-scale-sets.ts';
+import { AGENT_POOLS_AGENT, instancesAgent, VMS_AGENT, SCALE_SETS_AGENT } from '../rows/tables.ts';
 
-export interface AgentParts {
+export interface AgentDeps {
   readonly options: AzureOptions;
   readonly clients: ArmClients;
   readonly calls: ArmCalls;
@@ -51,7 +51,7 @@ interface AgentShape {
 }
 
 /** A caching agent whose budget is its operation's. */
-export function agent(shape: AgentShape, load: (context: RunContext) => Promise<Loaded>): CachingAgent {
+export function cachingAgent(shape: AgentShape, load: (context: RunContext) => Promise<Loaded>): CachingAgent {
   return {
     id: shape.id,
     kind: shape.kind,
@@ -65,10 +65,10 @@ export function agent(shape: AgentShape, load: (context: RunContext) => Promise<
 }
 
 /** All scale sets of the node resource group. Absence from a complete list means deleted. */
-export function scaleSetsAgent(parts: AgentParts): CachingAgent {
+export function scaleSetsAgent(parts: AgentDeps): CachingAgent {
   // ARM has answered 200 with no set at all for groups full of them. One such answer is read again before it is believed.
   let emptyBefore = false;
-  const spotSizes = new SpotSizes(parts);
+  const spotSizes = new SpotScaleSets(parts);
   const policy = {
     intervalMs: parts.options.vmssCacheTtlMs,
     jitter: SPREAD,
@@ -77,7 +77,7 @@ export function scaleSetsAgent(parts: AgentParts): CachingAgent {
     maxErrorIntervalMs: MINUTE,
     timeoutMs: 45 * SECOND,
   };
-  return agent({ id: SCALE_SETS_AGENT, kind: 'scaleSets', order: 0, operation: 'listScaleSets', policy }, async ({ signal }) => {
+  return cachingAgent({ id: SCALE_SETS_AGENT, kind: 'scaleSets', order: 0, operation: 'listScaleSets', policy }, async ({ signal }) => {
     const list = await readPages(parts, {
       call: { operation: 'listScaleSets', resource: '' },
       signal,
@@ -87,7 +87,7 @@ export function scaleSetsAgent(parts: AgentParts): CachingAgent {
         return value === undefined ? undefined : { key: foldName(value.name), value, etag: raw.etag ?? undefined };
       },
     });
-    const pages = await spotSizes.over(list.pages, signal);
+    const pages = await spotSizes.refreshPages(list.pages, signal);
     const isEmpty = list.error === undefined && rowCount(list) === 0 && parts.scaleSets.snapshot().size > 0;
     const doubted = isEmpty && !emptyBefore;
     emptyBefore = isEmpty;
@@ -104,7 +104,7 @@ export function scaleSetsAgent(parts: AgentParts): CachingAgent {
 }
 
 /** The machines of one scale set, with their instance views. Flexible sets are read through the list of machines. */
-export function instancesOf(parts: AgentParts, setKey: string): CachingAgent {
+export function scaleSetInstancesAgent(parts: AgentDeps, setKey: string): CachingAgent {
   const { vmssVmsCacheTtlMs, vmssVmsCacheJitterMs } = parts.options;
   const jitter: Jitter = { kind: 'shorten', maxMs: vmssVmsCacheJitterMs };
   const policy = {
@@ -115,7 +115,7 @@ export function instancesOf(parts: AgentParts, setKey: string): CachingAgent {
     timeoutMs: 60 * SECOND,
   };
   const id = instancesAgent(setKey);
-  return agent({ id, kind: 'instances', order: 1, operation: 'listInstances', policy }, async ({ signal }) => {
+  return cachingAgent({ id, kind: 'instances', order: 1, operation: 'listInstances', policy }, async ({ signal }) => {
     const set = parts.scaleSets.get(setKey)?.value;
     const list =
       set?.orchestration === 'Flexible' ? await readFlexible(parts, set, signal) : await readUniform(parts, set?.name ?? setKey, signal);
@@ -125,7 +125,7 @@ export function instancesOf(parts: AgentParts, setKey: string): CachingAgent {
   });
 }
 
-function readUniform(parts: AgentParts, set: string, signal: AbortSignal): Promise<PagedResult<InstanceRow>> {
+function readUniform(parts: AgentDeps, set: string, signal: AbortSignal): Promise<PagedResult<InstanceRow>> {
   return readPages<VirtualMachineScaleSetVM, InstanceRow>(parts, {
     call: { operation: 'listInstances', resource: set },
     signal,
@@ -135,19 +135,19 @@ function readUniform(parts: AgentParts, set: string, signal: AbortSignal): Promi
   });
 }
 
-function readFlexible(parts: AgentParts, set: ScaleSetRow, signal: AbortSignal): Promise<PagedResult<InstanceRow>> {
+function readFlexible(parts: AgentDeps, set: ScaleSetRow, signal: AbortSignal): Promise<PagedResult<InstanceRow>> {
   // The field's name is itself in quotes here; an instance view is allowed with this filter only.
   const filter = `'virtualMachineScaleSet/id' eq '${set.armId}'`;
   return readPages(parts, {
     call: { operation: 'listVms', resource: set.name },
     signal,
     open: () => parts.clients.compute.virtualMachines.list(parts.options.nodeResourceGroup, { filter, expand: 'instanceView' }).byPage(),
-    project: (raw) => listed(projectMachine(raw, set.name)),
+    project: (raw) => listed(projectVm(raw, set.name)),
   });
 }
 
 /** Machines of pools that have no scale set, by pool tag. One list for the whole resource group: added only when needed. */
-export function machinesAgent(parts: AgentParts): CachingAgent {
+export function vmsAgent(parts: AgentDeps): CachingAgent {
   const policy = {
     intervalMs: 2 * MINUTE,
     jitter: { kind: 'spread', fraction: 0.2 } as const,
@@ -155,7 +155,7 @@ export function machinesAgent(parts: AgentParts): CachingAgent {
     maxErrorIntervalMs: 10 * MINUTE,
     timeoutMs: 45 * SECOND,
   };
-  return agent({ id: MACHINES_AGENT, kind: 'vms', order: 1, operation: 'listVms', policy }, async ({ signal }) => {
+  return cachingAgent({ id: VMS_AGENT, kind: 'vms', order: 1, operation: 'listVms', policy }, async ({ signal }) => {
     const silent = parts.silent();
     const unclear = new Set<string>();
     const list = await readPages(parts, {
@@ -163,19 +163,19 @@ export function machinesAgent(parts: AgentParts): CachingAgent {
       signal,
       open: () => parts.clients.compute.virtualMachines.list(parts.options.nodeResourceGroup).byPage(),
       project: (raw) => {
-        const row = raw.virtualMachineScaleSet?.id === undefined ? listed(projectMachine(raw)) : undefined;
+        const row = raw.virtualMachineScaleSet?.id === undefined ? listed(projectVm(raw)) : undefined;
         if (row !== undefined && (raw.provisioningState?.toLowerCase() === 'failed' || silent.has(row.key))) unclear.add(row.key);
         return row;
       },
     });
     const pages = await withViews(parts, list.pages, unclear, signal);
-    return loaded(list, (complete) => parts.instances.commitList({ agentId: MACHINES_AGENT, authority: 'authoritative', complete, pages }));
+    return loaded(list, (complete) => parts.instances.commitList({ agentId: VMS_AGENT, authority: 'authoritative', complete, pages }));
   });
 }
 
 /** AKS's view of the pools. `keep` gets them only when the whole list was read. */
 export function agentPoolsAgent(
-  parts: AgentParts,
+  parts: AgentDeps,
   cluster: { readonly resourceGroup: string; readonly name: string },
   keep: (pools: AgentPools) => void,
 ): CachingAgent {
@@ -187,7 +187,7 @@ export function agentPoolsAgent(
     maxErrorIntervalMs: 10 * MINUTE,
     timeoutMs: 30 * SECOND,
   };
-  return agent({ id: AGENT_POOLS_AGENT, kind: 'agentPools', order: 0, operation: 'listAgentPools', policy }, async ({ signal }) => {
+  return cachingAgent({ id: AGENT_POOLS_AGENT, kind: 'agentPools', order: 0, operation: 'listAgentPools', policy }, async ({ signal }) => {
     const list = await readPages(parts, {
       call: { operation: 'listAgentPools', resource: cluster.name },
       signal,
@@ -201,7 +201,7 @@ export function agentPoolsAgent(
     if (list.error === undefined && rowCount(list) === 0) {
       throw new AutoscalerError({ kind: 'unavailable', effect: 'none' }, `The list of agent pools of ${cluster.name} is empty.`);
     }
-    return whole(list, (rows) => {
+    return replaceAll(list, (rows) => {
       const byName = new Map(rows.map(({ key, value }) => [key, value]));
       keep({ observedAtMs: parts.clock.now(), byName, pages: list.pages });
     });
@@ -210,7 +210,7 @@ export function agentPoolsAgent(
 
 /** Every size of the region. @throws AutoscalerError when a page of the list could not be read: part of it is worth nothing. */
 export async function listSkus(
-  parts: Pick<AgentParts, 'options' | 'clients' | 'calls' | 'clock' | 'order'>,
+  parts: Pick<AgentDeps, 'options' | 'clients' | 'calls' | 'clock' | 'order'>,
   signal: AbortSignal,
 ): Promise<SkuCatalog> {
   const { location } = parts.options;
@@ -244,7 +244,7 @@ function loaded<Value>(list: PagedResult<Value>, commitList: (complete: boolean)
 }
 
 /** For what is replaced as a whole: part of it is worth nothing. */
-export function whole<Value>(list: PagedResult<Value>, replace: (rows: readonly ListedRow<Value>[]) => void): Loaded {
+export function replaceAll<Value>(list: PagedResult<Value>, replace: (rows: readonly ListedRow<Value>[]) => void): Loaded {
   if (list.error !== undefined) throw list.error;
   return {
     commit: () => {

@@ -2,7 +2,7 @@
 import type { CachingAgent } from '../../cache/agents/agent.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Log } from '../../telemetry/log.ts';
-import { agentPoolsAgent, listSkus, scaleSetsAgent, type AgentParts } from './agents.ts';
+import { agentPoolsAgent, listSkus, scaleSetsAgent, type AgentDeps } from './agents.ts';
 import type { QuotaLedger } from '../sizes/core-quotas.ts';
 import { skusAgent, type SkuShare } from './sku-agent.ts';
 import type { SkuCatalog } from '../sizes/sku-catalog.ts';
@@ -11,12 +11,12 @@ import { SPOT_SIZES_AGENT } from '../rows/tables.ts';
 import { usageAgent } from './usage-agent.ts';
 import type { AgentPools } from '../rows/agent-pool.ts';
 
-export interface StandingAgentsParts {
-  readonly agents: AgentParts;
+export interface AllAgentsDeps {
+  readonly agents: AgentDeps;
   readonly clock: Clock;
   readonly log: Log;
   readonly skuShare: SkuShare | undefined;
-  readonly quota: Pick<QuotaLedger, 'observe'>;
+  readonly quota: Pick<QuotaLedger, 'recordUsages'>;
   /** undefined: prices are not read. */
   readonly prices: { agent(): CachingAgent } | undefined;
   /** A GET of this scale set is due. */
@@ -29,20 +29,20 @@ export interface StandingAgentsParts {
 }
 
 /** In the order in which they are to be known. */
-export function standingAgents(parts: StandingAgentsParts): readonly CachingAgent[] {
+export function allAgents(parts: AllAgentsDeps): readonly CachingAgent[] {
   const { agents, quota, prices } = parts;
   const { clusterName: name, clusterResourceGroup: resourceGroup } = agents.options;
   return [
     scaleSetsAgent(agents),
     ...(readsBetweenLists(agents.options) ? [spotAgent(parts)] : []),
     sizesAgent(parts),
-    usageAgent(agents, (rows, atMs) => quota.observe(rows, atMs)),
+    usageAgent(agents, (rows, atMs) => quota.recordUsages(rows, atMs)),
     ...(prices === undefined ? [] : [prices.agent()]),
     ...(name === undefined || resourceGroup === undefined ? [] : [agentPoolsAgent(agents, { resourceGroup, name }, parts.keepPools)]),
   ];
 }
 
-function spotAgent({ agents: { options, scaleSets }, setDue: due }: StandingAgentsParts): CachingAgent {
+function spotAgent({ agents: { options, scaleSets }, setDue: due }: AllAgentsDeps): CachingAgent {
   const spotKeys = (): readonly string[] =>
     [...scaleSets.snapshot()].flatMap(([key, { value }]) => (value.priority === 'Spot' ? [key] : []));
   return spotSizesAgent(SPOT_SIZES_AGENT, { spotKeys, due, periodMs: options.spotSizeTtlMs ?? 0 });
@@ -56,7 +56,7 @@ function sizesAgent({
   keepCatalog: keep,
   catalog: current,
   isRestricted,
-}: StandingAgentsParts): CachingAgent {
+}: AllAgentsDeps): CachingAgent {
   const { options } = agents;
   const list = (signal: AbortSignal): Promise<SkuCatalog> => listSkus(agents, signal);
   return skusAgent({ scope: options, clock, log, share, ttlMs: options.skuCacheTtlMs, list, keep, current, isRestricted });

@@ -5,13 +5,13 @@
 import type { Table } from '../../cache/table/table.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { isUpdating, type InstanceRow, type ScaleSetRow } from '../rows/scale-set.ts';
-import { Settling } from './list-timing.ts';
+import { ListTiming } from './list-timing.ts';
 import type { VmsPools } from './vms-pools.ts';
 
 /** A set's tag may move once more after an operation of ours has ended. */
 const OWN_ECHO_MS = 2 * 60_000;
 
-export interface GroupChangesParts {
+export interface GroupChangesDeps {
   readonly clock: Pick<Clock, 'now'>;
   readonly scaleSets: Table<ScaleSetRow>;
   readonly instances: Table<InstanceRow>;
@@ -23,21 +23,21 @@ export interface GroupChangesParts {
 }
 
 export class GroupChanges {
-  readonly settling = new Settling();
-  readonly #parts: GroupChangesParts;
+  readonly listTiming = new ListTiming();
+  readonly #parts: GroupChangesDeps;
   /** When we last changed a set or saw the end of it; what follows is our own doing. */
   readonly #touched = new Map<string, number>();
   /** Groups whose machines are all told by the list that is asked for. */
   readonly #listing = new Set<string>();
 
-  constructor(parts: GroupChangesParts) {
+  constructor(parts: GroupChangesDeps) {
     this.#parts = parts;
   }
 
   /** Sets that are in motion when this process begins to look: somebody's operation, perhaps a previous leader's. */
-  inherit(): void {
+  noteInherited(): void {
     for (const [key, { value }] of this.#parts.scaleSets.snapshot()) {
-      if (isUpdating(value)) this.settling.inherited(key, this.#parts.clock.now());
+      if (isUpdating(value)) this.listTiming.noteInherited(key, this.#parts.clock.now());
     }
   }
 
@@ -47,27 +47,27 @@ export class GroupChanges {
     if (row === undefined) return false;
     const listedAtMs = this.#parts.listedAtMs(groupKey) ?? Number.NEGATIVE_INFINITY;
     const seen = { updating: isUpdating(row), listedAtMs, nowMs: this.#parts.clock.now() };
-    const proofOwed = this.settling.awaitsProof(groupKey);
-    const inherited = this.settling.isInherited(groupKey, seen);
-    if (inherited && !proofOwed && this.settling.awaitsProof(groupKey)) this.#parts.listDue(groupKey);
+    const proofOwed = this.listTiming.awaitsProof(groupKey);
+    const inherited = this.listTiming.isInherited(groupKey, seen);
+    if (inherited && !proofOwed && this.listTiming.awaitsProof(groupKey)) this.#parts.listDue(groupKey);
     return inherited;
   }
 
   /** We asked for more machines: lists follow while they are awaited. */
-  noteGrowth(groupKey: string): void {
+  noteIncrease(groupKey: string): void {
     this.#touch(groupKey);
-    this.settling.grew(groupKey, this.#parts.clock.now());
+    this.listTiming.noteIncrease(groupKey, this.#parts.clock.now());
   }
 
   /** Our growth of a group has ended; a list is asked for unless the last one told all there is to tell. */
-  growthEnded(groupKey: string, succeeded: boolean): void {
+  noteIncreaseEnd(groupKey: string, succeeded: boolean): void {
     this.#touch(groupKey);
-    this.settling.growthEnded(groupKey);
+    this.listTiming.noteIncreaseEnd(groupKey);
     if (!succeeded || !this.#isComplete(groupKey)) this.#parts.listDue(groupKey);
   }
 
   /** Settles removals of a group so that one list, not a read of each machine, tells how they ended. */
-  removalEnded(groupKey: string, settle: () => void): void {
+  settleDeletion(groupKey: string, settle: () => void): void {
     this.#touch(groupKey);
     this.#listing.add(groupKey);
     settle();
@@ -77,13 +77,13 @@ export class GroupChanges {
   }
 
   /** Whether the list that is asked for tells of the group's machines, so that none is read by itself. */
-  isToldByList(groupKey: string): boolean {
+  isCoveredByList(groupKey: string): boolean {
     return this.#listing.has(groupKey);
   }
 
   /** Somebody else gave a group another size. */
-  changedByOthers({ key, from, to }: { readonly key: string; readonly from: number; readonly to: number }): void {
-    if (to > from) this.settling.grew(key, this.#parts.clock.now());
+  noteExternalChange({ key, from, to }: { readonly key: string; readonly from: number; readonly to: number }): void {
+    if (to > from) this.listTiming.noteIncrease(key, this.#parts.clock.now());
     this.#parts.listDue(key);
   }
 

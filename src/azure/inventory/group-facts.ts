@@ -8,27 +8,27 @@ import type { CloudQuota, QuotaDraw } from '../../domain/quotas-and-prices.ts';
 import { foldName } from '../arm/resource-ids.ts';
 import { knownSize } from '../sizes/known-sizes.ts';
 import type { AzureOptions } from '../arm/options.ts';
-import { drawsOf, type QuotaLedger } from '../sizes/core-quotas.ts';
-import { POOL_UNKNOWN, type Registered } from '../groups/registry.ts';
+import { quotaDrawsOf, type QuotaLedger } from '../sizes/core-quotas.ts';
+import { POOL_UNKNOWN, type RegisteredGroup } from '../groups/registry.ts';
 import type { AgentPoolRow, AgentPools } from '../rows/agent-pool.ts';
 import type { ScaleSetRow } from '../rows/scale-set.ts';
-import { findSku, unavailableBecause, type Sku, type SkuCatalog } from '../sizes/sku-catalog.ts';
+import { findSku, unavailableReason, type Sku, type SkuCatalog } from '../sizes/sku-catalog.ts';
 import { poolOf, writePathTag } from '../rows/tags.ts';
 import type { VmsPools } from './vms-pools.ts';
 import type { WriteTokens } from '../groups/own-writes.ts';
 
-export interface GroupFactsParts {
+export interface GroupFactsDeps {
   readonly options: Pick<AzureOptions, 'writePath' | 'clusterName' | 'clusterResourceGroup'>;
   readonly clock: Pick<Clock, 'monotonic'>;
   readonly scaleSets: Pick<Table<ScaleSetRow>, 'get'>;
   readonly vmsPools: Pick<VmsPools, 'heldBecause' | 'poolHeldBecause'>;
-  readonly writes: Pick<WriteTokens, 'growthHeldBecause'>;
+  readonly tokens: Pick<WriteTokens, 'growthHeldBecause'>;
   readonly quota: Pick<QuotaLedger, 'quotas'>;
   /** undefined: never listed. */
   readonly pools: () => AgentPools | undefined;
   /** undefined: never read. */
   readonly catalog: () => SkuCatalog | undefined;
-  readonly groups: () => Iterable<Registered>;
+  readonly groups: () => Iterable<RegisteredGroup>;
 }
 
 const UNTAGGED_MS = 60_000;
@@ -39,17 +39,17 @@ const AKS_NOT_ASKED =
   'AKS is not asked about agent pools: that takes the name of the cluster and its resource group (CLUSTER_NAME, ARM_CLUSTER_RESOURCE_GROUP)';
 
 export class GroupFacts {
-  readonly #parts: GroupFactsParts;
+  readonly #parts: GroupFactsDeps;
   readonly #byName = new Map<string, Sku>();
   /** Until when (monotonic) a set is not read again whose own read told no entity tag; by key. */
   readonly #untaggedUntilMs = new Map<string, number>();
 
-  constructor(parts: GroupFactsParts) {
+  constructor(parts: GroupFactsDeps) {
     this.#parts = parts;
   }
 
   /** The agent pool of a group, when AKS was asked. */
-  poolOf(group: Registered): AgentPoolRow | undefined {
+  poolOf(group: RegisteredGroup): AgentPoolRow | undefined {
     const row = this.#rowOf(group);
     // A name without a scale set may be that of a pool: then the pool says why there is none.
     const name = group.kind === 'vms-pool' ? group.key.split('/')[0] : row === undefined ? group.key : poolOf(row.tags);
@@ -57,62 +57,62 @@ export class GroupFacts {
   }
 
   /** Why nothing can be said of agent pools; undefined: AKS has told of them. */
-  poolsUnknownBecause(): string | undefined {
+  poolsUnknownReason(): string | undefined {
     if (this.#parts.pools() !== undefined) return undefined;
     const { clusterName, clusterResourceGroup } = this.#parts.options;
     return clusterName === undefined || clusterResourceGroup === undefined ? AKS_NOT_ASKED : 'AKS has not told of its agent pools yet';
   }
 
   /** The size of a group's machines. What Azure's list does not tell, for want of it or in it, the name of the size may. */
-  skuOf(group: Registered): Sku | undefined {
+  skuOf(group: RegisteredGroup): Sku | undefined {
     const vmSize = this.#rowOf(group)?.vmSize ?? group.key.split('/')[1] ?? '';
     return findSku(this.#parts.catalog(), vmSize) ?? this.#knownByName(vmSize);
   }
 
   /** Whether a scale set is written through its agent pool. */
-  isWrittenThroughAks(group: Registered): boolean {
+  isWrittenThroughAks(group: RegisteredGroup): boolean {
     const row = this.#rowOf(group);
     if (group.kind === 'vms-pool' || row === undefined) return false;
     return (writePathTag(row.tags) ?? this.#parts.options.writePath) === 'agentPool';
   }
 
   /** The name of the pool through which a scale set is written; undefined for a set that is written itself. */
-  writtenPoolOf(group: Registered): string | undefined {
+  writtenPoolOf(group: RegisteredGroup): string | undefined {
     return this.isWrittenThroughAks(group) ? this.poolOf(group)?.name : undefined;
   }
 
   /** Why an operation of ours keeps AKS from taking another for this group. */
-  ownOperationIn(group: Registered): string | undefined {
-    if (group.kind === 'vms-pool') return this.#parts.vmsPools.heldBecause(group.key);
+  ownOperationReason(group: RegisteredGroup): string | undefined {
+    if (group.kind === 'vms-pool') return this.#parts.vmsPools.heldReason(group.key);
     const pool = this.writtenPoolOf(group);
-    return pool === undefined ? undefined : this.#parts.vmsPools.poolHeldBecause(pool);
+    return pool === undefined ? undefined : this.#parts.vmsPools.poolHeldReason(pool);
   }
 
   /** Why no machine may be ordered now, while what runs goes on. */
-  growthHeldBecause(group: Registered): string | undefined {
+  increaseHeldReason(group: RegisteredGroup): string | undefined {
     const unknownPool = this.isWrittenThroughAks(group) && this.poolOf(group) === undefined ? POOL_UNKNOWN : undefined;
-    const { writes, clock } = this.#parts;
+    const { tokens, clock } = this.#parts;
     const nowMs = clock.monotonic();
-    const rest = unknownPool ?? this.ownOperationIn(group) ?? writes.growthHeldBecause(group.key, nowMs);
-    return rest ?? this.#untaggedBecause(group, nowMs) ?? this.restrictedBecause(group);
+    const rest = unknownPool ?? this.ownOperationReason(group) ?? tokens.increaseHeldReason(group.key, nowMs);
+    return rest ?? this.#untaggedBecause(group, nowMs) ?? this.restrictedReason(group);
   }
 
   /** Azure told no entity tag of a set even when asked for that set alone. @returns why it is not written. */
-  noteUntagged(group: Registered): string {
+  noteUntagged(group: RegisteredGroup): string {
     this.#untaggedUntilMs.set(group.key, this.#parts.clock.monotonic() + UNTAGGED_MS);
     return UNTAGGED;
   }
 
   /** Why Azure sells no machine of the group's size in its zones. */
-  restrictedBecause(group: Registered): string | undefined {
+  restrictedReason(group: RegisteredGroup): string | undefined {
     const zones = this.#rowOf(group)?.zones ?? this.poolOf(group)?.zones ?? [];
-    return unavailableBecause(this.skuOf(group), zones, this.#priorityOf(group));
+    return unavailableReason(this.skuOf(group), zones, this.#priorityOf(group));
   }
 
   /** What one node of a group takes of the region's quotas; empty when its size is not known. */
-  drawsOf(group: Registered): readonly QuotaDraw[] {
+  drawsOf(group: RegisteredGroup): readonly QuotaDraw[] {
     const sku = this.skuOf(group);
-    return sku === undefined ? [] : drawsOf(sku, this.#priorityOf(group));
+    return sku === undefined ? [] : quotaDrawsOf(sku, this.#priorityOf(group));
   }
 
   /** The quotas that groups draw on, as far as they are known. */
@@ -128,17 +128,17 @@ export class GroupFacts {
     return known;
   }
 
-  #priorityOf(group: Registered): 'Regular' | 'Spot' {
+  #priorityOf(group: RegisteredGroup): 'Regular' | 'Spot' {
     return this.#rowOf(group)?.priority ?? this.poolOf(group)?.priority ?? 'Regular';
   }
 
-  #untaggedBecause({ key }: Registered, nowMs: number): string | undefined {
+  #untaggedBecause({ key }: RegisteredGroup, nowMs: number): string | undefined {
     const untilMs = this.#untaggedUntilMs.get(key);
     if (untilMs === undefined || nowMs >= untilMs) return undefined;
     return this.#parts.scaleSets.get(key)?.etag === undefined ? UNTAGGED : undefined;
   }
 
-  #rowOf(group: Registered): ScaleSetRow | undefined {
+  #rowOf(group: RegisteredGroup): ScaleSetRow | undefined {
     return this.#parts.scaleSets.get(group.key)?.value;
   }
 }

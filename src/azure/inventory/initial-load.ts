@@ -8,7 +8,7 @@ import { SCALE_SETS_AGENT } from '../rows/tables.ts';
 const FIRST_PAUSE_MS = 5_000;
 const LONGEST_PAUSE_MS = 60_000;
 
-export interface FirstReadsParts {
+export interface InitialLoadDeps {
   readonly scheduler: Pick<AgentScheduler, 'coldStart'>;
   readonly clock: Pick<Clock, 'monotonic' | 'sleep'>;
   readonly log: Log;
@@ -20,7 +20,7 @@ export interface FirstReadsParts {
  * Reads everything that a first decision needs, what was read already not again. An agent that fails is gone on without, but for
  * that of the scale sets. Rejects when those could not be read; `cancelled` with the signal.
  */
-export async function firstReads({ scheduler, clock, log, patienceMs }: FirstReadsParts, signal: AbortSignal): Promise<void> {
+export async function loadInitially({ scheduler, clock, log, patienceMs }: InitialLoadDeps, signal: AbortSignal): Promise<void> {
   const giveUpAtMs = clock.monotonic() + patienceMs;
   for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(LONGEST_PAUSE_MS, 2 * pauseMs)) {
     const results = await scheduler.coldStart(signal);
@@ -48,14 +48,14 @@ function retryAfterOf({ detail }: AutoscalerError): number | undefined {
 
 const REAP_EVERY_MS = 60_000;
 
-export interface ReapingParts {
+export interface CleanupDeps {
   readonly clock: Pick<Clock, 'sleep'>;
   readonly log: Pick<Log, 'error'>;
   readonly reap: () => void;
 }
 
 /** Until the signal fires; never rejects. */
-export async function reapUntil({ clock, log, reap }: ReapingParts, signal: AbortSignal): Promise<void> {
+export async function cleanUpUntil({ clock, log, reap }: CleanupDeps, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     try {
       await clock.sleep(REAP_EVERY_MS, signal);

@@ -2,7 +2,7 @@
 import type { CachingAgent } from '../../cache/agents/agent.ts';
 import type { AgentScheduler } from '../../cache/agents/agent-scheduler.ts';
 import { foldName } from '../arm/resource-ids.ts';
-import { instancesAgent, MACHINES_AGENT } from '../rows/tables.ts';
+import { instancesAgent, VMS_AGENT } from '../rows/tables.ts';
 
 export class AgentRoster {
   readonly #scheduler: AgentScheduler;
@@ -35,7 +35,7 @@ export class AgentRoster {
   }
 
   /** One agent for the machines of each of these scale sets, and of no other. */
-  listMachinesOf(setKeys: ReadonlySet<string>, make: (setKey: string) => CachingAgent): void {
+  syncInstanceLists(setKeys: ReadonlySet<string>, make: (setKey: string) => CachingAgent): void {
     for (const key of setKeys) this.add(instancesAgent(key), () => make(key));
     for (const id of this.#ids) {
       if (!id.startsWith(instancesAgent('')) || setKeys.has(id.slice(instancesAgent('').length))) continue;
@@ -46,6 +46,6 @@ export class AgentRoster {
 }
 
 /** The agent whose lists tell of a group's machines: that of its scale set, or the one of all VMs pools. */
-export function machineListOf(groupKey: string): string {
-  return groupKey.includes('/') ? MACHINES_AGENT : instancesAgent(foldName(groupKey));
+export function instanceListAgentId(groupKey: string): string {
+  return groupKey.includes('/') ? VMS_AGENT : instancesAgent(foldName(groupKey));
 }

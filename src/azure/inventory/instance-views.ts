@@ -8,12 +8,12 @@ import { asAutoscalerError } from '../../lib/errors.ts';
 import type { ArmCalls } from '../arm/arm-client.ts';
 import type { ArmClients } from '../arm/sdk-clients.ts';
 import type { AzureOptions } from '../arm/options.ts';
-import { projectMachine, type InstanceRow } from '../rows/scale-set.ts';
+import { projectVm, type InstanceRow } from '../rows/scale-set.ts';
 
 /** In a wave of them the rest is read with the next list. */
 const MOST_VIEWS = 20;
 
-export interface ViewParts {
+export interface InstanceViewDeps {
   readonly options: Pick<AzureOptions, 'nodeResourceGroup'>;
   readonly clients: Pick<ArmClients, 'compute'>;
   readonly calls: ArmCalls;
@@ -21,7 +21,7 @@ export interface ViewParts {
 
 /** The pages with the machines that are not clear (by folded key) replaced by what their views tell. Rejects only with `cancelled`. */
 export async function withViews(
-  parts: ViewParts,
+  parts: InstanceViewDeps,
   pages: readonly ListPage<InstanceRow>[],
   unclear: ReadonlySet<string>,
   signal: AbortSignal,
@@ -34,13 +34,13 @@ export async function withViews(
 }
 
 /** undefined: nothing better is known than what the list said. */
-async function readView({ options, clients, calls }: ViewParts, row: ListedRow<InstanceRow>, signal: AbortSignal) {
+async function readView({ options, clients, calls }: InstanceViewDeps, row: ListedRow<InstanceRow>, signal: AbortSignal) {
   const name = row.value.instanceId;
   try {
     const raw = await calls.run({ operation: 'getVm', resource: name }, signal, () =>
       clients.compute.virtualMachines.get(options.nodeResourceGroup, name, { expand: 'instanceView' }),
     );
-    return projectMachine(raw, row.value.group);
+    return projectVm(raw, row.value.group);
   } catch (thrown) {
     const error = asAutoscalerError(thrown);
     if (error.kind === 'cancelled') throw error;

@@ -21,7 +21,7 @@ interface Growth {
 }
 
 /** What a list and the size say of a group. All times in ms since the epoch. */
-export interface Awaited {
+export interface AwaitedInstances {
   readonly nowMs: number;
   /** Start of the last complete list. */
   readonly listedAtMs: number;
@@ -31,28 +31,28 @@ export interface Awaited {
   readonly missing: number;
 }
 
-export class Settling {
+export class ListTiming {
   readonly #growths = new Map<string, Growth>();
   readonly #inherited = new Map<string, { readonly sinceMs: number; readonly endedAtMs: number | undefined }>();
 
   /** Machines were asked for, by us or by somebody else. */
-  grew(group: string, nowMs: number): void {
+  noteIncrease(group: string, nowMs: number): void {
     this.#growths.set(group, { sinceMs: nowMs, ended: false });
   }
 
   /** The operation that made the group grow is over. */
-  growthEnded(group: string): void {
+  noteIncreaseEnd(group: string): void {
     const growth = this.#growths.get(group);
     if (growth !== undefined) this.#growths.set(group, { ...growth, ended: true });
   }
 
   /** Whether the machines should be listed now: they are awaited, and 15, 45, 105, 165 ... seconds have passed since the growth. */
-  isListDue(group: string, awaited: Awaited): boolean {
+  isListDue(group: string, awaited: AwaitedInstances): boolean {
     const { nowMs, listedAtMs, creating, missing } = awaited;
     const growth = this.#growths.get(group);
     if (growth === undefined) {
       // Somebody else's machines, or a previous leader's.
-      if (creating > 0) this.grew(group, nowMs);
+      if (creating > 0) this.noteIncrease(group, nowMs);
       return false;
     }
     const isAwaited = creating > 0 || (missing > 0 && !growth.ended);
@@ -64,7 +64,7 @@ export class Settling {
   }
 
   /** The set was found in the middle of an operation when this process began to read. */
-  inherited(group: string, nowMs: number): void {
+  noteInherited(group: string, nowMs: number): void {
     this.#inherited.set(group, { sinceMs: nowMs, endedAtMs: undefined });
   }
 

@@ -3,13 +3,13 @@ import type { CacheHooks } from '../../cache/table/hooks.ts';
 import { OnDemand } from '../../cache/table/refresh.ts';
 import type { Slots } from '../../cache/concurrency.ts';
 import type { Clock } from '../../lib/clock.ts';
-import { machineListOf } from './instance-list-agents.ts';
-import type { AgentParts } from './agents.ts';
-import { readInstance, readSet } from './single-reads.ts';
+import { instanceListAgentId } from './instance-list-agents.ts';
+import type { AgentDeps } from './agents.ts';
+import { readInstance, readScaleSet } from './single-reads.ts';
 import { INSTANCES, SCALE_SETS, SCALE_SETS_AGENT } from '../rows/tables.ts';
 
-export interface ReadsOutOfTurnParts {
-  readonly agents: AgentParts;
+export interface RefreshDeps {
+  readonly agents: AgentDeps;
   readonly clock: Clock;
   readonly slots: Slots;
   readonly hooks: CacheHooks;
@@ -19,30 +19,30 @@ export interface ReadsOutOfTurnParts {
   readonly listDue: (groupKey: string) => void;
 }
 
-export class ReadsOutOfTurn {
-  readonly sets: OnDemand;
-  readonly machines: OnDemand;
+export class Refresh {
+  readonly scaleSets: OnDemand;
+  readonly instances: OnDemand;
 
-  constructor({ agents, clock, slots, hooks, runNow, listDue }: ReadsOutOfTurnParts) {
+  constructor({ agents, clock, slots, hooks, runNow, listDue }: RefreshDeps) {
     const shared = { clock, slots, hooks, timeoutMs: agents.options.requestTimeoutMs };
-    this.sets = new OnDemand({
+    this.scaleSets = new OnDemand({
       ...shared,
       name: SCALE_SETS.name,
-      readOne: (key, signal) => readSet(agents, key, signal),
+      readOne: (key, signal) => readScaleSet(agents, key, signal),
       readScope: (_scope, signal) => runNow(SCALE_SETS_AGENT, signal),
       confirmedAfter: (key, seq, signal) => agents.scaleSets.confirmedAfter(key, seq, signal),
     });
-    this.machines = new OnDemand({
+    this.instances = new OnDemand({
       ...shared,
       name: INSTANCES.name,
       readOne: (key, signal) => readInstance(agents, { key, listDue }, signal),
-      readScope: (scope, signal) => runNow(machineListOf(scope), signal),
+      readScope: (scope, signal) => runNow(instanceListAgentId(scope), signal),
       confirmedAfter: (key, seq, signal) => agents.instances.confirmedAfter(key, seq, signal),
     });
   }
 
   stop(): void {
-    this.sets.stop();
-    this.machines.stop();
+    this.scaleSets.stop();
+    this.instances.stop();
   }
 }

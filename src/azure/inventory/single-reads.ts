@@ -1,11 +1,11 @@
 /** Reads of one row out of turn: what a write, a conflict or a contradiction asks for. */
 import { asAutoscalerError, AutoscalerError } from '../../lib/errors.ts';
-import type { AgentParts } from './agents.ts';
+import type { AgentDeps } from './agents.ts';
 import { projectInstance, projectScaleSet } from '../rows/scale-set.ts';
 import { SCALE_SETS_AGENT } from '../rows/tables.ts';
 
 /** One scale set by GET; gone when Azure says so. */
-export async function readSet(parts: AgentParts, key: string, signal: AbortSignal): Promise<void> {
+export async function readScaleSet(parts: AgentDeps, key: string, signal: AbortSignal): Promise<void> {
   const { clients, calls, options } = parts;
   const name = parts.scaleSets.get(key)?.value.name ?? key;
   const stamp = parts.order.stamp();
@@ -27,7 +27,7 @@ export async function readSet(parts: AgentParts, key: string, signal: AbortSigna
  * witness beside the list, which may lag behind. undefined: it does not count them, as sets of orchestration mode Flexible.
  */
 export async function countInstances(
-  { clients, calls, options }: Pick<AgentParts, 'clients' | 'calls' | 'options'>,
+  { clients, calls, options }: Pick<AgentDeps, 'clients' | 'calls' | 'options'>,
   set: string,
   signal: AbortSignal,
 ): Promise<number | undefined> {
@@ -38,14 +38,14 @@ export async function countInstances(
   return states?.reduce((sum, { count = 0 }) => sum + count, 0);
 }
 
-export interface InstanceRead {
+export interface InstanceReadInput {
   readonly key: string;
   /** Lists the machines of a group soon. */
   readonly listDue: (groupKey: string) => void;
 }
 
 /** One machine of a scale set by GET; gone when Azure says so. */
-export async function readInstance(parts: AgentParts, { key, listDue }: InstanceRead, signal: AbortSignal): Promise<void> {
+export async function readInstance(parts: AgentDeps, { key, listDue }: InstanceReadInput, signal: AbortSignal): Promise<void> {
   const row = parts.instances.get(key);
   if (row === undefined) return;
   // A machine with an id of its own is told by its list. Not waited for: this read holds a slot that the list may need.

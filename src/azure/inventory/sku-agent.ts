@@ -7,7 +7,7 @@ import { asAutoscalerError, AutoscalerError } from '../../lib/errors.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Log } from '../../telemetry/log.ts';
 import { OPERATIONS } from '../arm/call-list.ts';
-import { readSnapshot, writeSnapshot, type SkuScope, type SkuCatalog } from '../sizes/sku-catalog.ts';
+import { readCatalog, writeCatalog, type CatalogKey, type SkuCatalog } from '../sizes/sku-catalog.ts';
 import { SKUS_AGENT } from '../rows/tables.ts';
 
 /**
@@ -25,8 +25,8 @@ export interface SkuShare {
   publish(epoch: number, text: string): Promise<boolean>;
 }
 
-export interface SkuAgentParts {
-  readonly scope: SkuScope;
+export interface SkuAgentDeps {
+  readonly scope: CatalogKey;
   readonly clock: Pick<Clock, 'now' | 'sleep'>;
   readonly log: Log;
   readonly ttlMs: number;
@@ -54,7 +54,7 @@ const LOOK_EVERY_MS = 1_000;
 /** Turns waited for before Azure is asked without one: whoever had them died. */
 const TURNS = 2;
 
-export function skusAgent(parts: SkuAgentParts): CachingAgent {
+export function skusAgent(parts: SkuAgentDeps): CachingAgent {
   const { ttlMs, share } = parts;
   const { family } = OPERATIONS.listSkus;
   const policy = {
@@ -73,21 +73,21 @@ export function skusAgent(parts: SkuAgentParts): CachingAgent {
   return { id: SKUS_AGENT, kind: 'skus', required: true, order: 0, bucket: family, policy, load };
 }
 
-async function readList(parts: SkuAgentParts, signal: AbortSignal): Promise<SkuCatalog> {
+async function readList(parts: SkuAgentDeps, signal: AbortSignal): Promise<SkuCatalog> {
   const catalog = await parts.list(signal);
   // No region is without sizes: such an answer is no reason to forget those that are known.
   if (catalog.byName.size > 0) return catalog;
   throw new AutoscalerError({ kind: 'unavailable', effect: 'none' }, `Azure listed no VM size for ${parts.scope.location}.`);
 }
 
-async function readTogether(parts: SkuAgentParts, share: SkuShare, signal: AbortSignal): Promise<Loaded> {
+async function readTogether(parts: SkuAgentDeps, share: SkuShare, signal: AbortSignal): Promise<Loaded> {
   let known: Shared | undefined;
   try {
-    known = await lookUp(parts, share, true);
+    known = await readShared(parts, share, true);
     if (isFresh(parts, known)) return loaded(parts, known.catalog);
     const turn = await takeTurn(parts, share, known?.epoch ?? 0, signal);
     if (typeof turn === 'object') return loaded(parts, turn.catalog);
-    return loaded(parts, await (turn === undefined ? readList(parts, signal) : readFor(parts, share, turn, signal)));
+    return loaded(parts, await (turn === undefined ? readList(parts, signal) : readAndPublish(parts, share, turn, signal)));
   } catch (thrown) {
     const error = asAutoscalerError(thrown);
     // Sizes of yesterday are better than none, and worse than those in use.
@@ -102,66 +102,66 @@ interface Shared {
   readonly catalog: SkuCatalog | undefined;
 }
 
-async function lookUp({ scope, log }: SkuAgentParts, share: SkuShare, tell: boolean): Promise<Shared | undefined> {
-  const found = await attempt(log, () => share.latest());
+async function readShared({ scope, log }: SkuAgentDeps, share: SkuShare, tell: boolean): Promise<Shared | undefined> {
+  const found = await tryShare(log, () => share.latest());
   if (found === undefined) return undefined;
-  const reading = readSnapshot(found.text, scope);
+  const reading = readCatalog(found.text, scope);
   if (reading.ok) return { epoch: found.epoch, catalog: reading.catalog };
   if (tell) log.warn({ epoch: found.epoch, reason: reading.reason }, 'a snapshot of VM sizes is ignored');
   return { epoch: found.epoch, catalog: undefined };
 }
 
-function isLongLived({ ttlMs }: SkuAgentParts): boolean {
+function isLongLived({ ttlMs }: SkuAgentDeps): boolean {
   return ttlMs > RESTRICTED_TTL_MS;
 }
 
-function lifeMs({ ttlMs, isRestricted }: SkuAgentParts): number {
+function lifeMs({ ttlMs, isRestricted }: SkuAgentDeps): number {
   return isRestricted?.() === true ? Math.min(RESTRICTED_TTL_MS, ttlMs) : ttlMs;
 }
 
-function isFresh(parts: SkuAgentParts, known: Shared | undefined): known is Shared & { readonly catalog: SkuCatalog } {
+function isFresh(parts: SkuAgentDeps, known: Shared | undefined): known is Shared & { readonly catalog: SkuCatalog } {
   return known?.catalog !== undefined && parts.clock.now() - known.catalog.observedAtMs < lifeMs(parts);
 }
 
 type Turn = number | (Shared & { readonly catalog: SkuCatalog }) | undefined;
 
 /** The epoch to publish under, what another published while we waited, or neither. */
-async function takeTurn(parts: SkuAgentParts, share: SkuShare, after: number, signal: AbortSignal): Promise<Turn> {
+async function takeTurn(parts: SkuAgentDeps, share: SkuShare, after: number, signal: AbortSignal): Promise<Turn> {
   for (let epoch = after + 1; epoch <= after + TURNS; epoch++) {
-    const ours = await attempt(parts.log, () => share.claim(epoch));
+    const ours = await tryShare(parts.log, () => share.claim(epoch));
     if (ours === undefined) return undefined;
     // Published between our look and our claim: the claim is not needed.
-    const found = ours ? await lookUp(parts, share, false) : await waitFor(parts, share, signal);
+    const found = ours ? await readShared(parts, share, false) : await waitFor(parts, share, signal);
     if (isFresh(parts, found)) return found;
     if (ours) return epoch;
   }
   return undefined;
 }
 
-async function waitFor(parts: SkuAgentParts, share: SkuShare, signal: AbortSignal): Promise<Shared | undefined> {
+async function waitFor(parts: SkuAgentDeps, share: SkuShare, signal: AbortSignal): Promise<Shared | undefined> {
   for (let waitedMs = 0; waitedMs < WAIT_MS; waitedMs += LOOK_EVERY_MS) {
     await parts.clock.sleep(LOOK_EVERY_MS, signal);
-    const found = await lookUp(parts, share, false);
+    const found = await readShared(parts, share, false);
     if (isFresh(parts, found)) return found;
   }
   return undefined;
 }
 
 /** Asks Azure for all. A claim that comes to nothing is given back, so that the next one need not wait for it. */
-async function readFor(parts: SkuAgentParts, share: SkuShare, epoch: number, signal: AbortSignal): Promise<SkuCatalog> {
+async function readAndPublish(parts: SkuAgentDeps, share: SkuShare, epoch: number, signal: AbortSignal): Promise<SkuCatalog> {
   try {
     const catalog = await readList(parts, signal);
-    const written = await attempt(parts.log, () => share.publish(epoch, writeSnapshot(catalog, parts.scope)));
+    const written = await tryShare(parts.log, () => share.publish(epoch, writeCatalog(catalog, parts.scope)));
     if (written === false) parts.log.info({ epoch }, 'another process has published newer VM sizes');
     return catalog;
   } catch (thrown) {
-    await attempt(parts.log, () => share.release(epoch));
+    await tryShare(parts.log, () => share.release(epoch));
     throw thrown;
   }
 }
 
 /** A folder that cannot be used costs one call to Azure, not the sizes. */
-async function attempt<T>(log: Log, work: () => Promise<T>): Promise<T | undefined> {
+async function tryShare<T>(log: Log, work: () => Promise<T>): Promise<T | undefined> {
   try {
     return await work();
   } catch (thrown) {
@@ -170,7 +170,7 @@ async function attempt<T>(log: Log, work: () => Promise<T>): Promise<T | undefin
   }
 }
 
-function loaded({ keep }: SkuAgentParts, catalog: SkuCatalog): Loaded {
+function loaded({ keep }: SkuAgentDeps, catalog: SkuCatalog): Loaded {
   const commit = (): CommitSummary => {
     keep(catalog);
     const rows = catalog.byName.size;

@@ -13,7 +13,7 @@ import type { ArmClients } from '../arm/sdk-clients.ts';
 import type { AzureOptions } from '../arm/options.ts';
 import { projectScaleSet, type ScaleSetRow } from '../rows/scale-set.ts';
 
-export interface SpotParts {
+export interface SpotScaleSetsDeps {
   readonly options: Pick<AzureOptions, 'nodeResourceGroup' | 'spotSizeTtlMs' | 'vmssCacheTtlMs'>;
   readonly clients: Pick<ArmClients, 'compute'>;
   readonly calls: ArmCalls;
@@ -23,11 +23,11 @@ export interface SpotParts {
 type Listed = ListedRow<ScaleSetRow>;
 
 /** What the GETs of one process saw last. */
-export class SpotSizes {
-  readonly #parts: SpotParts;
+export class SpotScaleSets {
+  readonly #parts: SpotScaleSetsDeps;
   readonly #read = new Map<string, { readonly etag: string; readonly atMs: number }>();
 
-  constructor(parts: SpotParts) {
+  constructor(parts: SpotScaleSetsDeps) {
     this.#parts = parts;
   }
 
@@ -35,7 +35,7 @@ export class SpotSizes {
    * The pages with the Spot sets as they are now. A set that is gone is left out; one that cannot be read stays as it was
    * listed, and the condition of a write protects it. Rejects only with `cancelled`.
    */
-  async over(pages: readonly ListPage<ScaleSetRow>[], signal: AbortSignal): Promise<readonly ListPage<ScaleSetRow>[]> {
+  async refreshPages(pages: readonly ListPage<ScaleSetRow>[], signal: AbortSignal): Promise<readonly ListPage<ScaleSetRow>[]> {
     const spot = pages.flatMap(({ rows }) => rows).filter((row) => row.value.priority === 'Spot' && !this.#isKnown(row));
     if (spot.length === 0) return pages;
     const read = new Map(await Promise.all(spot.map(async (row) => [row.key, await this.#readNow(row, signal)] as const)));
@@ -72,7 +72,7 @@ export class SpotSizes {
 }
 
 /** Whether Spot sets are to be read more often than lists are. */
-export function readsBetweenLists({ spotSizeTtlMs = 0, vmssCacheTtlMs }: SpotParts['options']): boolean {
+export function readsBetweenLists({ spotSizeTtlMs = 0, vmssCacheTtlMs }: SpotScaleSetsDeps['options']): boolean {
   return spotSizeTtlMs > 0 && spotSizeTtlMs < vmssCacheTtlMs;
 }
 

@@ -1,7 +1,7 @@
 /** The caching agent of the region's usages. Optional: without it Azure's own refusals are all there is, and they suffice. */
 import type { Usage } from '@azure/arm-compute';
 import type { CachingAgent } from '../../cache/agents/agent.ts';
-import { agent, whole, type AgentParts } from './agents.ts';
+import { cachingAgent, replaceAll, type AgentDeps } from './agents.ts';
 import { readPages } from '../arm/pages.ts';
 import type { UsageRow } from '../sizes/core-quotas.ts';
 import { USAGE_AGENT } from '../rows/tables.ts';
@@ -9,7 +9,7 @@ import { USAGE_AGENT } from '../rows/tables.ts';
 const MINUTE = 60_000;
 
 /** `keep` gets the usages and when they were asked for, only when the whole list was read. */
-export function usageAgent(parts: AgentParts, keep: (rows: readonly UsageRow[], atMs: number) => void): CachingAgent {
+export function usageAgent(parts: AgentDeps, keep: (rows: readonly UsageRow[], atMs: number) => void): CachingAgent {
   const policy = {
     intervalMs: 5 * MINUTE,
     jitter: { kind: 'spread', fraction: 0.2 } as const,
@@ -20,7 +20,7 @@ export function usageAgent(parts: AgentParts, keep: (rows: readonly UsageRow[], 
   };
   const location = parts.options.location.replaceAll(' ', '').toLowerCase();
   const shape = { id: USAGE_AGENT, kind: 'usage', order: 1, operation: 'listUsages', policy, optional: true } as const;
-  return agent(shape, async ({ signal }) => {
+  return cachingAgent(shape, async ({ signal }) => {
     const askedAtMs = parts.clock.now();
     const list = await readPages(parts, {
       call: { operation: 'listUsages', resource: '' },
@@ -31,7 +31,7 @@ export function usageAgent(parts: AgentParts, keep: (rows: readonly UsageRow[], 
         return value === undefined ? undefined : { key: value.name.toLowerCase(), value };
       },
     });
-    return whole(list, (rows) =>
+    return replaceAll(list, (rows) =>
       keep(
         rows.map(({ value }) => value),
         askedAtMs,

@@ -16,10 +16,10 @@ import { getAgentPool, type AgentPoolApiDeps } from '../arm/agent-pool-api.ts';
 import type { AzureOptions, ExplicitNodeGroup } from '../arm/options.ts';
 import { foldName } from '../arm/resource-ids.ts';
 import { POOL_SIZES, poolKeyOf, poolSizeKey, readVmsPoolJson, poolSizeRows, type PoolSizeRow, type VmsPool } from '../rows/vms-pool.ts';
-import { isPassing } from '../groups/vms-pool-groups.ts';
+import { isOperationRunning } from '../groups/vms-pool-groups.ts';
 import { AGENT_POOLS_AGENT } from '../rows/tables.ts';
 
-export interface VmsPoolsParts extends AgentPoolApiDeps {
+export interface VmsPoolsDeps extends AgentPoolApiDeps {
   readonly options: AzureOptions;
   readonly clock: Clock;
   readonly order: LogicalClock;
@@ -38,15 +38,15 @@ const OWN_OPERATION = 'an earlier operation of ours still runs in its agent pool
 
 export class VmsPools {
   readonly sizes: Table<PoolSizeRow>;
-  readonly #parts: VmsPoolsParts;
+  readonly #parts: VmsPoolsDeps;
   readonly #reads: OnDemand;
   /** Pools in which an operation of ours runs, by folded name; each promise resolves when the pool was read after its end. */
   readonly #running = new Map<string, PromiseWithResolvers<void>>();
 
-  constructor(parts: VmsPoolsParts) {
+  constructor(parts: VmsPoolsDeps) {
     const { clock, order, slots, hooks, options } = parts;
     this.#parts = parts;
-    this.sizes = new Table({ clock, order, hooks, definition: POOL_SIZES, wantRefresh: (key) => this.due(key) });
+    this.sizes = new Table({ clock, order, hooks, definition: POOL_SIZES, wantRefresh: (key) => this.requestPool(key) });
     this.#reads = new OnDemand({
       clock,
       slots,
@@ -73,7 +73,7 @@ export class VmsPools {
   }
 
   /** A GET of the pool of this group soon; does not wait. */
-  due(key: string): void {
+  requestPool(key: string): void {
     this.#reads.request(poolKeyOf(key), '');
   }
 
@@ -113,6 +113,16 @@ export class VmsPools {
     this.release(key);
   }
 
+  /** The same for an operation in the agent pool of a scale set: the pool is held until the list of all pools was read again. */
+  async scaleSetPoolOperationEnded(pool: string, signal: AbortSignal): Promise<void> {
+    try {
+      await this.#parts.list(signal);
+    } catch (thrown) {
+      this.#parts.log.debug({ pool, err: asAutoscalerError(thrown) }, 'could not read agent pools after an operation');
+    }
+    this.release(foldName(pool));
+  }
+
   /** Nothing of ours holds the pool of this group any more. */
   release(key: string): void {
     const running = this.#running.get(poolKeyOf(key));
@@ -121,12 +131,12 @@ export class VmsPools {
   }
 
   /** The same as `heldBecause`, by the name of the pool. */
-  poolHeldBecause(pool: string): string | undefined {
+  poolHeldReason(pool: string): string | undefined {
     return this.#running.has(foldName(pool)) ? OWN_OPERATION : undefined;
   }
 
   /** Why the pool cannot take a write of ours now, as far as our own operations go. undefined for scale sets. */
-  heldBecause(key: string): string | undefined {
+  heldReason(key: string): string | undefined {
     return key.includes('/') && this.#running.has(poolKeyOf(key)) ? OWN_OPERATION : undefined;
   }
 
@@ -142,10 +152,10 @@ export class VmsPools {
   }
 
   /** Asks after a pool that somebody else has set in motion: its rest is worth knowing soon. */
-  watch(key: string, nowMs: number): void {
+  watchForeignOperation(key: string, nowMs: number): void {
     const row = this.sizes.get(key)?.value;
-    if (row === undefined || !isPassing(row) || this.heldBecause(key) !== undefined) return;
-    if (nowMs - (this.sizes.seen(key)?.atMs ?? nowMs) >= WATCH_EVERY_MS) this.due(key);
+    if (row === undefined || !isOperationRunning(row) || this.heldReason(key) !== undefined) return;
+    if (nowMs - (this.sizes.seen(key)?.atMs ?? nowMs) >= WATCH_EVERY_MS) this.requestPool(key);
   }
 
   stop(): void {

@@ -1,6 +1,6 @@
 /**
- * Reads the public price list, page by page. It needs no token and is not part of Resource Manager: it has its own
- * address, no budgets that answers tell, and its failures stop nobody.
+ * Reads the public price list, page by page. It needs no token and is not part of Resource Manager: it has its own address and
+ * reports no rate limits. Its failures stop nothing else.
  */
 import {
   createDefaultHttpClient,
@@ -14,10 +14,6 @@ import { AutoscalerError } from '../../lib/errors.ts';
 import { isRecord, jsonOf } from '../arm/error-bodies.ts';
 import type { RetailPriceOptions } from '../arm/options.ts';
 
-// What the items of the public price list say of one VM size. As documented for the retail prices API, the meters of a size
-// differ by `type` (reservations and dev/test are not what a node costs), by the product's name (`... Windows`) and by the
-// SKU's name (`... Spot`, `... Low Priority`). Where meters of one kind differ in price, none of them is believed.
-
 interface Meter {
   readonly kind: PriceKind;
   readonly price: number;
@@ -25,7 +21,12 @@ interface Meter {
   readonly sinceMs: number;
 }
 
-/** @param nowMs prices that begin later do not hold yet. */
+/**
+ * Reads the hourly prices of one VM size from the items of the price list. As documented for the retail prices API, the meters
+ * of a size differ by `type` (reservations and dev/test are not node costs), by product name (`... Windows`) and by SKU name
+ * (`... Spot`, `... Low Priority`). If meters of one kind contradict each other, none is used. @param nowMs prices that start
+ * later do not apply yet.
+ */
 export function pricesOf(
   items: readonly unknown[],
   wanted: { readonly vmSize: string; readonly currency: string },
@@ -40,7 +41,10 @@ export function pricesOf(
   return { perHour, readAtMs: nowMs };
 }
 
-/** Of the region's own meters, where any is marked as such, the newest; undefined: the newest ones contradict each other. */
+/**
+ * The newest price of the region's own meters, or of all meters if none is marked so. undefined: the newest meters contradict
+ * each other.
+ */
 function agreedPrice(meters: readonly Meter[]): number | undefined {
   const own = meters.some(({ primary }) => primary) ? meters.filter(({ primary }) => primary) : meters;
   const newest = own.reduce((latest, { sinceMs }) => Math.max(latest, sinceMs), Number.NEGATIVE_INFINITY);
@@ -57,16 +61,16 @@ function meterOf(item: unknown, { vmSize, currency }: { readonly vmSize: string;
     (item['tierMinimumUnits'] ?? 0) === 0 &&
     textOf(item, 'armSkuName').toLowerCase() === vmSize.toLowerCase() &&
     textOf(item, 'currencyCode') === currency;
-  // A machine for nothing does not exist; such rows are placeholders.
+  // VMs are never free; such items are placeholders.
   if (!isHourly || typeof price !== 'number' || !(price > 0) || !Number.isFinite(price)) return undefined;
-  const kind = kindOf(textOf(item, 'skuName'), textOf(item, 'productName'));
+  const kind = priceKindOf(textOf(item, 'skuName'), textOf(item, 'productName'));
   const sinceMs = Date.parse(textOf(item, 'effectiveStartDate'));
   if (kind === undefined || Number.isNaN(sinceMs)) return undefined;
   return { kind, price, primary: item['isPrimaryMeterRegion'] === true, sinceMs };
 }
 
-/** undefined: not what a node of AKS is billed by. */
-function kindOf(skuName: string, productName: string): PriceKind | undefined {
+/** undefined: AKS nodes are not billed by this meter. */
+function priceKindOf(skuName: string, productName: string): PriceKind | undefined {
   if (/low priority/i.test(skuName) || /cloud ?services/i.test(productName)) return undefined;
   const system = /\bwindows\b/i.test(productName) ? 'windows' : 'linux';
   return /\bspot\b/i.test(skuName) ? `${system}/spot` : system;
@@ -77,7 +81,7 @@ function textOf(item: Readonly<Record<string, unknown>>, key: string): string {
   return typeof value === 'string' ? value : '';
 }
 
-export interface RetailClientDependencies {
+export interface RetailPriceClientDeps {
   readonly options: RetailPriceOptions;
   readonly location: string;
   readonly caPem: string | undefined;
@@ -85,16 +89,16 @@ export interface RetailClientDependencies {
   readonly clock: { now(): number; sleep(ms: number, signal: AbortSignal): Promise<void> };
 }
 
-/** The first version whose answers say which meters are the region's own. */
+/** The first version whose responses mark the region's own meters. */
 const API_VERSION = '2023-01-01-preview';
-/** A size has a few dozen meters; a list without end is not one. */
+/** A size has a few dozen meters; a longer list is taken to be circular. */
 const MOST_PAGES = 20;
 
 export class RetailPriceClient {
-  readonly #deps: RetailClientDependencies;
+  readonly #deps: RetailPriceClientDeps;
   #inFlight = 0;
 
-  constructor(deps: RetailClientDependencies) {
+  constructor(deps: RetailPriceClientDeps) {
     this.#deps = deps;
   }
 
@@ -103,8 +107,8 @@ export class RetailPriceClient {
   }
 
   /**
-   * The prices of one size, named as Azure spells it: the filter minds the case.
-   * @throws AutoscalerError `unavailable`, `throttled` or `cancelled`; a page that is missing or broken is never an empty one.
+   * Reads the prices of one size in Azure's spelling: the filter is case-sensitive. @throws AutoscalerError `unavailable`,
+   * `throttled` or `cancelled`; a missing or broken page never counts as an empty one.
    */
   async read(vmSize: string, signal: AbortSignal): Promise<SizePrices> {
     const { options, clock } = this.#deps;
@@ -112,9 +116,9 @@ export class RetailPriceClient {
     const seen = new Set<string>();
     let url: string | undefined = this.#firstPage(vmSize);
     while (url !== undefined) {
-      if (seen.has(url) || seen.size >= MOST_PAGES) throw broken('its pages do not end');
+      if (seen.has(url) || seen.size >= MOST_PAGES) throw unusableList('its pages do not end');
       seen.add(url);
-      const page: Page = pageOf(await this.#get(url, signal));
+      const page: Page = parsePage(await this.#get(url, signal));
       for (const item of page.items) items.push(item);
       url = page.next === undefined ? undefined : this.#onEndpoint(page.next);
     }
@@ -124,23 +128,23 @@ export class RetailPriceClient {
   #firstPage(vmSize: string): string {
     const { options, location } = this.#deps;
     const region = location.replaceAll(' ', '').toLowerCase();
-    const is = (field: string, value: string): string => `${field} eq '${value.replaceAll("'", "''")}'`;
+    const equals = (field: string, value: string): string => `${field} eq '${value.replaceAll("'", "''")}'`;
     const filter = [
-      is('serviceName', 'Virtual Machines'),
-      is('armRegionName', region),
-      is('armSkuName', vmSize),
-      is('priceType', 'Consumption'),
+      equals('serviceName', 'Virtual Machines'),
+      equals('armRegionName', region),
+      equals('armSkuName', vmSize),
+      equals('priceType', 'Consumption'),
     ].join(' and ');
     const query = new URLSearchParams({ 'api-version': API_VERSION, currencyCode: `'${options.currency}'`, $filter: filter });
-    // Spaces as %20: a plus is one only in forms.
+    // Spaces as %20: a plus sign means a space only in forms.
     return `${options.endpoint}?${query.toString().replaceAll('+', '%20').replaceAll('%24filter', '$filter')}`;
   }
 
-  /** A link to another host is not followed. */
+  /** Refuses links to another host. */
   #onEndpoint(next: string): string {
     const { endpoint } = this.#deps.options;
     const target = URL.canParse(next, endpoint) ? new URL(next, endpoint) : undefined;
-    if (target?.origin !== new URL(endpoint).origin) throw broken('its next page is on another host');
+    if (target?.origin !== new URL(endpoint).origin) throw unusableList('its next page is on another host');
     return target.href;
   }
 
@@ -151,18 +155,18 @@ export class RetailPriceClient {
     const [timeout, done] = [new AbortController(), new AbortController()];
     const timer = clock.sleep(timeoutMs, done.signal).then(
       () => timeout.abort(),
-      // The only way a clock rejects is the cancellation below.
+      // The clock rejects only for the cancellation below.
       () => undefined,
     );
     this.#inFlight += 1;
     try {
       const abortSignal = AbortSignal.any([signal, timeout.signal]);
       const request = createPipelineRequest({ url, method: 'GET', abortSignal });
-      return refuseFailure(await pipeline.sendRequest(createDefaultHttpClient(), request));
+      return checkStatus(await pipeline.sendRequest(createDefaultHttpClient(), request));
     } catch (thrown) {
       if (thrown instanceof AutoscalerError) throw thrown;
       if (signal.aborted) throw new AutoscalerError({ kind: 'cancelled' }, 'The read of prices was cancelled.', { cause: thrown });
-      const why = timeout.signal.aborted ? `no answer within ${timeoutMs / 1000} s` : messageOf(thrown);
+      const why = timeout.signal.aborted ? `no response within ${timeoutMs / 1000} s` : messageOf(thrown);
       throw new AutoscalerError({ kind: 'unavailable', effect: 'none' }, `The price list could not be read: ${why}.`, { cause: thrown });
     } finally {
       this.#inFlight -= 1;
@@ -172,11 +176,11 @@ export class RetailPriceClient {
   }
 }
 
-function refuseFailure(answer: PipelineResponse): PipelineResponse {
-  if (answer.status === 200) return answer;
-  const message = `The price list could not be read: it answered ${answer.status}.`;
-  const seconds = Number(answer.headers.get('retry-after') ?? Number.NaN);
-  if (answer.status !== 429) throw new AutoscalerError({ kind: 'unavailable', effect: 'none' }, message);
+function checkStatus(response: PipelineResponse): PipelineResponse {
+  if (response.status === 200) return response;
+  const message = `The price list could not be read: it returned HTTP ${response.status}.`;
+  const seconds = Number(response.headers.get('retry-after') ?? Number.NaN);
+  if (response.status !== 429) throw new AutoscalerError({ kind: 'unavailable', effect: 'none' }, message);
   throw new AutoscalerError({ kind: 'throttled', retryAfterMs: seconds > 0 ? seconds * 1000 : undefined }, message);
 }
 
@@ -185,15 +189,15 @@ interface Page {
   readonly next: string | undefined;
 }
 
-function pageOf({ bodyAsText }: PipelineResponse): Page {
+function parsePage({ bodyAsText }: PipelineResponse): Page {
   const body = jsonOf(bodyAsText ?? '');
-  if (!isRecord(body) || !Array.isArray(body['Items'])) throw broken('it is not a list of items');
+  if (!isRecord(body) || !Array.isArray(body['Items'])) throw unusableList('it is not a list of items');
   const next = body['NextPageLink'];
   const items: unknown[] = body['Items'];
   return { items, next: typeof next === 'string' && next !== '' ? next : undefined };
 }
 
-function broken(why: string): AutoscalerError {
+function unusableList(why: string): AutoscalerError {
   return new AutoscalerError({ kind: 'unavailable', effect: 'none' }, `The price list cannot be used: ${why}.`);
 }
 

@@ -1,72 +1,75 @@
-/** Agent pools as decisions read them: what AKS knows of a pool and a scale set does not tell. Every optional field is decided here. */
+/**
+ * Agent pools as decisions need them: what AKS knows of a pool and its scale set does not have. Every optional field is
+ * decided here.
+ */
 import type { Labels } from '../../domain/labels.ts';
 import type { Taint } from '../../domain/taints.ts';
-import type { ToldPool } from './agent-pool-list.ts';
-import { nameIn } from '../arm/resource-ids.ts';
-import { gpuPartsOf, type GpuParts, kubeletCautions } from './gpu-resources.ts';
-import { labelsOfPool } from './pool-labels.ts';
+import type { ListedAgentPool } from './agent-pool-list.ts';
+import { resourceNameOf } from '../arm/resource-ids.ts';
+import { gpuPartitioningOf, type GpuPartitioning, kubeletConfigWarnings } from './gpu-resources.ts';
+import { labelsFromAgentPool } from './pool-labels.ts';
 import { parseTaint, readTags, type Tags } from './tags.ts';
 import { readVmsPool, type VmsPool } from './vms-pool.ts';
 import { withoutNulls } from '../../lib/without-nulls.ts';
 import type { ListPage } from '../../cache/table/row.ts';
 import { defined } from '../../lib/defined.ts';
 
-/** What AKS knows of a pool and a scale set does not tell. */
+/** What AKS knows of a pool and its scale set does not have. */
 export interface AgentPoolRow {
   readonly name: string;
   readonly type: string;
   readonly mode: string | undefined;
-  /** What AKS aims at, and sets the capacity of a scale set to whenever it works on the pool. */
+  /** The target count of AKS. AKS sets the capacity of the scale set to it whenever it works on the pool. */
   readonly count: number | undefined;
   readonly provisioningState: string;
-  /** `az aks nodepool stop` was called: its machines are gone, and a size means nothing. */
+  /** Stopped by `az aks nodepool stop`: its instances are gone, and its size means nothing. */
   readonly stopped: boolean;
-  /** AKS deallocates the machines that it scales down, and counts those that are left. Absent: it deletes them. */
-  readonly parks?: boolean;
+  /** On scale-down, AKS deallocates instances and counts those that remain. If absent, AKS deletes them. */
+  readonly deallocates?: boolean;
   readonly maxPods: number | undefined;
   readonly osDiskSizeGb: number | undefined;
-  /** What pods write goes to the temporary disk of the machine instead of its OS disk. */
+  /** The data of pods is on the temporary disk of the instance instead of its OS disk. */
   readonly kubeletOnTemporaryDisk?: boolean;
-  /** The name of the subnet that it was given. Absent: AKS made one. */
+  /** The name of the configured subnet. If absent, AKS created one. */
   readonly subnet?: string;
-  /** Labels of AKS's own that follow from what the pool is. */
+  /** AKS's own labels that follow from the pool's configuration. */
   readonly modelLabels?: Labels;
   readonly osSku: string | undefined;
   readonly nodeImageVersion: string | undefined;
   readonly kubernetesVersion: string | undefined;
   readonly labels: Tags;
   readonly taints: readonly Taint[];
-  /** Keys of taints that nodes are born with and that whoever sets them up takes off. Absent: none is told. */
+  /** Keys of taints that nodes start with and that are removed during their set-up. */
   readonly initializationTaints?: readonly string[];
-  /** How its GPUs are cut. Absent: they are whole. */
-  readonly gpuParts?: GpuParts;
-  /** What its kubelets do that cannot be reckoned with, as sentences. Absent: nothing is known. */
-  readonly cautions?: readonly string[];
+  /** How its GPUs are partitioned. If absent, they are whole. */
+  readonly gpuPartitioning?: GpuPartitioning;
+  /** Effects of its kubelet configuration that planning cannot include, as sentences. */
+  readonly warnings?: readonly string[];
   readonly priority: 'Regular' | 'Spot';
   readonly zones: readonly string[];
-  /** AKS runs an autoscaler of its own over this pool: two would fight. */
+  /** AKS runs its own autoscaler over this pool; two autoscalers would conflict. */
   readonly managedAutoscaler: boolean;
   readonly tags: Tags;
-  /** Sizes of a pool of type VirtualMachines, with their counts. */
+  /** The sizes of a pool of type VirtualMachines, with their counts. */
   readonly sizes: readonly { readonly vmSize: string; readonly count: number }[];
-  /** What a pool of type VirtualMachines is asked for, size by size. */
+  /** The target counts of a pool of type VirtualMachines, by size. */
   readonly vms?: VmsPool;
 }
 
-/** undefined: an item without a name, which nothing can refer to. */
-export function projectAgentPool(given: ToldPool): AgentPoolRow | undefined {
+/** undefined: an item without a name, which cannot be referenced. */
+export function projectAgentPool(given: ListedAgentPool): AgentPoolRow | undefined {
   const raw = withoutNulls(given);
   if (raw.name === undefined || raw.name === '') return undefined;
   try {
-    return project({ ...raw, name: raw.name });
+    return agentPoolRow({ ...raw, name: raw.name });
   } catch (thrown) {
     if (!(thrown instanceof TypeError)) throw thrown;
-    // A part of it has not the shape that AKS documents: what it means is not known, and the other pools are.
-    return project({ name: raw.name, provisioningState: 'Unreadable' });
+    // A field does not have the documented form, so the pool's meaning is unknown. The other pools stay readable.
+    return agentPoolRow({ name: raw.name, provisioningState: 'Unreadable' });
   }
 }
 
-function project(raw: ToldPool & { readonly name: string }): AgentPoolRow {
+function agentPoolRow(raw: ListedAgentPool & { readonly name: string }): AgentPoolRow {
   const vms = readVmsPool(raw);
   return {
     ...defined({ vms }),
@@ -76,18 +79,18 @@ function project(raw: ToldPool & { readonly name: string }): AgentPoolRow {
     count: wholeNumber(raw.count),
     provisioningState: raw.provisioningState ?? '',
     stopped: raw.powerState?.code?.toLowerCase() === 'stopped',
-    ...(raw.scaleDownMode?.toLowerCase() === 'deallocate' ? { parks: true } : {}),
-    // Zero is AKS's word for its default.
+    ...(raw.scaleDownMode?.toLowerCase() === 'deallocate' ? { deallocates: true } : {}),
+    // Zero means AKS's default.
     maxPods: wholeNumber(raw.maxPods) || undefined,
     osDiskSizeGb: wholeNumber(raw.osDiskSizeGB) || undefined,
     kubeletOnTemporaryDisk: raw.kubeletDiskType?.toLowerCase() === 'temporary',
-    modelLabels: labelsOfPool(raw),
+    modelLabels: labelsFromAgentPool(raw),
     osSku: raw.osSKU,
     nodeImageVersion: raw.nodeImageVersion,
     kubernetesVersion: raw.currentOrchestratorVersion ?? raw.orchestratorVersion,
     labels: readTags(raw.nodeLabels),
-    taints: taintsOf(raw.nodeTaints),
-    ...peculiarities(raw),
+    taints: parseTaints(raw.nodeTaints),
+    ...optionalFields(raw),
     priority: priorityOf(raw),
     zones: (raw.availabilityZones ?? []).map(String).sort(),
     managedAutoscaler: raw.enableAutoScaling === true,
@@ -96,27 +99,27 @@ function project(raw: ToldPool & { readonly name: string }): AgentPoolRow {
   };
 }
 
-function priorityOf({ scaleSetPriority }: ToldPool): AgentPoolRow['priority'] {
+function priorityOf({ scaleSetPriority }: ListedAgentPool): AgentPoolRow['priority'] {
   return scaleSetPriority?.toLowerCase() === 'spot' ? 'Spot' : 'Regular';
 }
 
-/** What few pools have. */
-function peculiarities(raw: ToldPool): Pick<AgentPoolRow, 'initializationTaints' | 'gpuParts' | 'cautions' | 'subnet'> {
-  const subnet = nameIn(raw.vnetSubnetID);
-  const gpuParts = gpuPartsOf(raw);
-  const cautions = kubeletCautions(raw);
-  // What AKS also keeps on the nodes comes back when it is taken off.
-  const kept = new Set(taintsOf(raw.nodeTaints).map(({ key }) => key));
-  const passing = taintsOf(raw.nodeInitializationTaints).flatMap(({ key }) => (kept.has(key) ? [] : [key]));
+/** The fields that few pools have. */
+function optionalFields(raw: ListedAgentPool): Pick<AgentPoolRow, 'initializationTaints' | 'gpuPartitioning' | 'warnings' | 'subnet'> {
+  const subnet = resourceNameOf(raw.vnetSubnetID);
+  const gpuPartitioning = gpuPartitioningOf(raw);
+  const warnings = kubeletConfigWarnings(raw);
+  // AKS restores a taint that is also one of the pool's node taints.
+  const permanent = new Set(parseTaints(raw.nodeTaints).map(({ key }) => key));
+  const startupOnly = parseTaints(raw.nodeInitializationTaints).flatMap(({ key }) => (permanent.has(key) ? [] : [key]));
   return {
-    ...(passing.length === 0 ? {} : { initializationTaints: [...new Set(passing)] }),
+    ...(startupOnly.length === 0 ? {} : { initializationTaints: [...new Set(startupOnly)] }),
     ...(subnet === '' ? {} : { subnet }),
-    ...defined({ gpuParts }),
-    ...(cautions.length === 0 ? {} : { cautions }),
+    ...defined({ gpuPartitioning }),
+    ...(warnings.length === 0 ? {} : { warnings }),
   };
 }
 
-function taintsOf(texts: readonly string[] | undefined): readonly Taint[] {
+function parseTaints(texts: readonly string[] | undefined): readonly Taint[] {
   return (Array.isArray(texts) ? texts : []).flatMap((text) => parseTaint(String(text)) ?? []);
 }
 
@@ -128,6 +131,16 @@ function wholeNumber(value: unknown): number | undefined {
 export interface AgentPools {
   readonly observedAtMs: number;
   readonly byName: ReadonlyMap<string, AgentPoolRow>;
-  /** The same as it was read. */
+  /** The pages as they were read. */
   readonly pages: readonly ListPage<AgentPoolRow>[];
+}
+
+const SETTLED_STATES = new Set(['', 'succeeded', 'failed', 'canceled']);
+
+/**
+ * Whether no operation of AKS runs in the pool. A failed or cancelled pool is settled too: AKS accepts the next write, and only
+ * a successful write repairs it.
+ */
+export function isSettled(provisioningState: string): boolean {
+  return SETTLED_STATES.has(provisioningState.toLowerCase());
 }

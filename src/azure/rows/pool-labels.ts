@@ -1,32 +1,35 @@
-/** Labels of AKS's own that follow from the documents of a scale set and of an agent pool. Nothing is guessed: what they do not say is left out. */
+/**
+ * AKS's own labels that follow from the models of a scale set and of an agent pool. A label without a source is left out
+ * rather than guessed.
+ */
 import type { VirtualMachineScaleSet } from '@azure/arm-compute';
 import type { Labels } from '../../domain/labels.ts';
-import type { ToldPool } from './agent-pool-list.ts';
-import { lastSegment } from '../arm/resource-ids.ts';
+import type { ListedAgentPool } from './agent-pool-list.ts';
+import { foldedResourceNameOf } from '../arm/resource-ids.ts';
 
-/** What AKS puts before the names of its labels, slash included. */
+/** The prefix of AKS's own labels, including the slash. */
 export const AKS_PREFIX = 'kubernetes.azure.com/';
 
-/** What the model of a scale set says in labels of its nodes. */
-export function labelsOfModel(raw: VirtualMachineScaleSet): Labels {
+/** The node labels that follow from the model of a scale set. */
+export function labelsFromScaleSet(raw: VirtualMachineScaleSet): Labels {
   const profile = raw.virtualMachineProfile;
   const encryptionSet = profile?.storageProfile?.osDisk?.managedDisk?.diskEncryptionSet?.id;
-  return aksNamed({
+  return withAksPrefix({
     'security-type': profile?.securityProfile?.securityType,
-    ppg: lastSegment(raw.proximityPlacementGroup?.id),
-    'encrypted-set': lastSegment(encryptionSet),
+    ppg: foldedResourceNameOf(raw.proximityPlacementGroup?.id),
+    'encrypted-set': foldedResourceNameOf(encryptionSet),
   });
 }
 
-/** What the document of an agent pool says in labels of its nodes. */
-export function labelsOfPool(raw: ToldPool): Labels {
+/** The node labels that follow from the model of an agent pool. */
+export function labelsFromAgentPool(raw: ListedAgentPool): Labels {
   const build = WINDOWS_BUILDS[raw.osSKU?.toLowerCase() ?? ''];
-  const ofAks = aksNamed({
+  const ofAks = withAksPrefix({
     mode: raw.mode?.toLowerCase(),
     'nodepool-type': raw.typePropertiesType,
     'os-sku': raw.osSKU,
     'os-sku-requested': raw.osSKU,
-    'os-sku-effective': effectiveOs(raw),
+    'os-sku-effective': effectiveOsSku(raw),
     'node-image-version': raw.nodeImageVersion,
     'localdns-state': raw.localDNSProfile?.state?.toLowerCase(),
     fips_enabled: raw.enableFips === true ? 'true' : undefined,
@@ -37,7 +40,7 @@ export function labelsOfPool(raw: ToldPool): Labels {
   return build === undefined ? ofAks : { ...ofAks, [WINDOWS_BUILD]: build };
 }
 
-/** Written by the kubelets of Windows nodes; what containers of Windows are matched by. */
+/** Set by the kubelets of Windows nodes. Windows containers are matched by it. */
 export const WINDOWS_BUILD = 'node.kubernetes.io/windows-build';
 /** Microsoft's build numbers of the releases that AKS names. */
 const WINDOWS_BUILDS: Readonly<Record<string, string>> = {
@@ -47,15 +50,15 @@ const WINDOWS_BUILDS: Readonly<Record<string, string>> = {
   windows2025: '10.0.26100',
 };
 
-/** Always with a version: what was asked for has one, or the name of the image tells it. */
-function effectiveOs({ osSKU = '', nodeImageVersion = '' }: ToldPool): string | undefined {
+/** Always has a version: from the requested SKU, or else from the name of the node image. */
+function effectiveOsSku({ osSKU = '', nodeImageVersion = '' }: ListedAgentPool): string | undefined {
   if (/\d$/.test(osSKU)) return osSKU;
   const version = /^AKSUbuntu-(\d{4})/.exec(nodeImageVersion)?.[1];
   return version === undefined || osSKU.toLowerCase() !== 'ubuntu' ? undefined : `${osSKU}${version}`;
 }
 
-/** Labels of AKS by the rest of their names; what has no value is none. */
-export function aksNamed(values: Readonly<Record<string, string | undefined>>): Labels {
+/** Adds the AKS prefix to label names. Labels without a value are dropped. */
+export function withAksPrefix(values: Readonly<Record<string, string | undefined>>): Labels {
   return Object.fromEntries(
     Object.entries(values).flatMap(([name, value]) => (value === undefined || value === '' ? [] : [[`${AKS_PREFIX}${name}`, value]])),
   );

@@ -1,9 +1,12 @@
-/** SDK objects stop here: every optional field is decided, and only what decisions read is kept. */
+/**
+ * Maps scale sets and instances of the SDK to rows. Every optional field is decided here, and only fields that decisions need
+ * are kept. Must not know caches or how rows are used.
+ */
 import type { VirtualMachine, VirtualMachineScaleSet, VirtualMachineScaleSetOSDisk, VirtualMachineScaleSetVM } from '@azure/arm-compute';
 import type { Instance, InstanceState } from '../../domain/node-group.ts';
 import type { Labels } from '../../domain/labels.ts';
-import { foldName, lastSegment, nameIn, parseInstanceId, type InstanceRef } from '../arm/resource-ids.ts';
-import { labelsOfModel } from './pool-labels.ts';
+import { foldName, foldedResourceNameOf, resourceNameOf, parseInstanceId, type InstanceRef } from '../arm/resource-ids.ts';
+import { labelsFromScaleSet } from './pool-labels.ts';
 import { classifyInstanceFailure, type ClassifiedFailure } from '../arm/errors.ts';
 import type { TemplateSource } from './template-source.ts';
 import { poolOf, readTags, type Tags } from './tags.ts';
@@ -14,7 +17,7 @@ export interface ScaleSetRow {
   readonly name: string;
   readonly armId: string;
   readonly location: string;
-  /** `Uniform`, `Flexible`, or what a later Azure invents. */
+  /** `Uniform`, `Flexible`, or a mode of a later Azure. */
   readonly orchestration: string;
   readonly vmSize: string;
   readonly tier: string | undefined;
@@ -26,19 +29,19 @@ export interface ScaleSetRow {
   readonly priority: 'Regular' | 'Spot';
   readonly os: 'linux' | 'windows';
   readonly osDisk: TemplateSource['osDisk'];
-  /** Its machines are placed on hosts that are rented whole. */
+  /** Its instances run on dedicated hosts. */
   readonly dedicatedHost: boolean;
   readonly modelLabels: Labels;
-  /** The name of its machines' first subnet. Absent: not told. */
+  /** The name of its instances' first subnet, if known. */
   readonly subnet?: string;
   readonly provisioningState: string;
-  /** Set: something that a write needs was missing in the answer; then `capacity` means nothing. */
+  /** Set if a field that writes need is missing in the response; then `capacity` means nothing. */
   readonly unreadable: string | undefined;
 }
 
 const MODES = ['Uniform', 'Flexible'];
 
-/** undefined: an item without a name, which nothing can refer to. */
+/** undefined: an item without a name, which cannot be referenced. */
 export function projectScaleSet(given: VirtualMachineScaleSet): ScaleSetRow | undefined {
   const raw = withoutNulls(given);
   if (raw.name === undefined || raw.name === '') return undefined;
@@ -50,12 +53,12 @@ export function projectScaleSet(given: VirtualMachineScaleSet): ScaleSetRow | un
     ...projectSize(raw),
     zones: [...(raw.zones ?? [])].sort(),
     tags: readTags(raw.tags),
-    ...projectMachineModel(raw.virtualMachineProfile),
+    ...projectVmProfile(raw.virtualMachineProfile),
     dedicatedHost: (raw.hostGroup?.id ?? '') !== '',
-    modelLabels: labelsOfModel(raw),
+    modelLabels: labelsFromScaleSet(raw),
     ...subnetOf(raw.virtualMachineProfile),
     provisioningState: raw.provisioningState ?? '',
-    unreadable: missingPart(raw),
+    unreadable: unreadableReason(raw),
   };
 }
 
@@ -74,8 +77,8 @@ function projectSize(raw: VirtualMachineScaleSet): Pick<ScaleSetRow, 'vmSize' | 
   };
 }
 
-/** A Flexible set may have no model of its machines. */
-function projectMachineModel(profile: VirtualMachineScaleSet['virtualMachineProfile']): Pick<ScaleSetRow, 'priority' | 'os' | 'osDisk'> {
+/** A Flexible set may have no VM profile. */
+function projectVmProfile(profile: VirtualMachineScaleSet['virtualMachineProfile']): Pick<ScaleSetRow, 'priority' | 'os' | 'osDisk'> {
   const disk = profile?.storageProfile?.osDisk;
   const windows = profile?.osProfile?.windowsConfiguration !== undefined || disk?.osType?.toLowerCase() === 'windows';
   return {
@@ -90,49 +93,49 @@ function projectDisk(disk: VirtualMachineScaleSetOSDisk | undefined): ScaleSetRo
     ephemeral: disk?.diffDiskSettings?.option?.toLowerCase() === 'local',
     tier: disk?.managedDisk?.storageAccountType,
     sizeGb: disk?.diskSizeGB,
-    ...placeOf(disk?.diffDiskSettings?.placement),
+    ...diskPlacementOf(disk?.diffDiskSettings?.placement),
   };
 }
 
-function placeOf(placement: string | undefined): Pick<ScaleSetRow['osDisk'], 'place'> {
-  return placement === undefined || placement === '' ? {} : { place: placement };
+function diskPlacementOf(placement: string | undefined): Pick<ScaleSetRow['osDisk'], 'placement'> {
+  return placement === undefined || placement === '' ? {} : { placement: placement };
 }
 
 function subnetOf(profile: VirtualMachineScaleSet['virtualMachineProfile']): Pick<ScaleSetRow, 'subnet'> {
   const nics = profile?.networkProfile?.networkInterfaceConfigurations ?? [];
   const nic = nics.find(({ primary }) => primary === true) ?? nics[0];
   const id = nic?.ipConfigurations?.find(({ primary, subnet }) => primary === true && subnet !== undefined) ?? nic?.ipConfigurations?.[0];
-  const subnet = nameIn(id?.subnet?.id);
+  const subnet = resourceNameOf(id?.subnet?.id);
   return subnet === '' ? {} : { subnet };
 }
 
-function missingPart(raw: VirtualMachineScaleSet): string | undefined {
+function unreadableReason(raw: VirtualMachineScaleSet): string | undefined {
   if (raw.sku?.capacity === undefined || !Number.isInteger(raw.sku.capacity) || raw.sku.capacity < 0)
-    return 'Azure did not tell its capacity';
-  if (raw.sku.name === undefined || raw.sku.name === '') return 'Azure did not tell its VM size';
-  if (raw.location === undefined || raw.location === '') return 'Azure did not tell its location';
+    return 'Azure returned no capacity for this scale set';
+  if (raw.sku.name === undefined || raw.sku.name === '') return 'Azure returned no VM size for this scale set';
+  if (raw.location === undefined || raw.location === '') return 'Azure returned no location for this scale set';
   return undefined;
 }
 
-/** A machine of a scale set or of a VMs pool. */
+/** An instance of a scale set or of a VMs pool. */
 export interface InstanceRow {
   readonly ref: InstanceRef;
   /** Folded: the scale set's name, or `<pool>/<vm size>`. */
   readonly group: string;
   readonly instanceId: string;
-  /** What AKS calls the machine: the name of its host and node. */
+  /** The name in AKS's machines API: also the name of its host and node. */
   readonly machineName: string;
   readonly state: InstanceState;
   /** `<location>-<number>`. */
   readonly zone: string | undefined;
   readonly failure: ClassifiedFailure | undefined;
-  /** What the node bootstrap extension said went wrong. Counts only for a machine that never became a node. */
+  /** Errors of the node bootstrap extension. They count only for an instance that never became a node. */
   readonly bootstrapError: string | undefined;
-  /** Unique for the life of one machine: tells a reused number from the machine it had before. */
+  /** Unique to one instance: distinguishes it from an earlier instance with the same number. */
   readonly vmId: string;
-  /** Milliseconds since the epoch; undefined: not told. */
+  /** Milliseconds since the epoch; undefined: unknown. */
   readonly createdAtMs: number | undefined;
-  /** By its owner's policy. Absent: it is not. */
+  /** What its protection policy forbids. If absent, it is not protected. */
   readonly protectedFrom?: NonNullable<Instance['protectedFrom']>;
 }
 
@@ -144,30 +147,33 @@ interface InstanceView {
   }[];
 }
 
-/** undefined: an item without a usable id is skipped, as it cannot be named in any call. */
+/** undefined: an item without a usable id, which no call can name. */
 export function projectInstance(given: VirtualMachineScaleSetVM, set: string): InstanceRow | undefined {
   const raw = withoutNulls(given);
   const parsed = parseInstanceId(raw.id ?? '');
   if (!parsed.ok || parsed.ref.kind !== 'vmss') return undefined;
-  return instanceOf(raw, parsed.ref, foldName(set));
+  return instanceRow(raw, parsed.ref, foldName(set));
 }
 
-/** A machine with an id of its own. `group` undefined: derived from its pool tag and size; machines of no pool are skipped. */
-export function projectMachine(given: VirtualMachine, group?: string): InstanceRow | undefined {
+/**
+ * Maps a virtual machine with an id of its own. If `group` is undefined, it is derived from the pool tag and the size;
+ * machines of no pool are skipped.
+ */
+export function projectVm(given: VirtualMachine, group?: string): InstanceRow | undefined {
   const raw = withoutNulls(given);
   const parsed = parseInstanceId(raw.id ?? '');
   const pool = poolOf(readTags(raw.tags));
   const owner = group ?? (pool === undefined ? undefined : `${pool}/${raw.hardwareProfile?.vmSize ?? ''}`);
   if (!parsed.ok || parsed.ref.kind !== 'vm' || owner === undefined) return undefined;
-  return instanceOf(raw, parsed.ref, foldName(owner));
+  return instanceRow(raw, parsed.ref, foldName(owner));
 }
 
-/** The folded name of the scale set that a machine belongs to; empty for none. */
+/** The folded name of the scale set that a virtual machine belongs to. Empty if it has none. */
 export function setOfMachine(raw: VirtualMachine): string {
-  return lastSegment(raw.virtualMachineScaleSet?.id);
+  return foldedResourceNameOf(raw.virtualMachineScaleSet?.id);
 }
 
-function instanceOf(raw: VirtualMachineScaleSetVM | VirtualMachine, ref: InstanceRef, group: string): InstanceRow {
+function instanceRow(raw: VirtualMachineScaleSetVM | VirtualMachine, ref: InstanceRef, group: string): InstanceRow {
   const state = instanceState(raw.provisioningState, raw.instanceView);
   const zone = raw.zones?.[0];
   const createdAtMs = raw.timeCreated?.getTime();
@@ -186,7 +192,7 @@ function instanceOf(raw: VirtualMachineScaleSetVM | VirtualMachine, ref: Instanc
   };
 }
 
-/** Protection from actions on the set covers scale-in. */
+/** Protection from actions on the set includes protection from scale-in. */
 function protectionOf(policy: VirtualMachineScaleSetVM['protectionPolicy']): Pick<InstanceRow, 'protectedFrom'> {
   if (policy?.protectFromScaleSetActions === true) return { protectedFrom: 'actions' };
   return policy?.protectFromScaleIn === true ? { protectedFrom: 'scale-in' } : {};
@@ -197,8 +203,8 @@ export function zoneName(location: string, zone: string): string {
 }
 
 /**
- * A failed machine that runs may be a good node whose last update failed; only one that does not run counts as failed.
- * Without an instance view it is taken to run.
+ * A failed instance that runs may be a good node whose last update failed; only one that does not run counts as failed.
+ * Without an instance view it is assumed to run.
  */
 export function instanceState(provisioningState: string | undefined, view: InstanceView | undefined): InstanceState {
   const power = view === undefined ? 'running' : powerOf(view);
@@ -229,10 +235,10 @@ function powerOf(view: InstanceView): string {
 function failureOf(view: InstanceView | undefined): ClassifiedFailure {
   const status = view?.statuses?.find(({ code }) => code?.toLowerCase().startsWith('provisioningstate/failed') === true);
   const code = status?.code?.split('/')[2] ?? 'ProvisioningFailed';
-  return classifyInstanceFailure(code, status?.message ?? 'The machine could not be provisioned.');
+  return classifyInstanceFailure(code, status?.message ?? 'The instance could not be provisioned.');
 }
 
-/** AKS bootstraps nodes by this extension. */
+/** The extension with which AKS bootstraps nodes. */
 const BOOTSTRAP_EXTENSION = 'vmsscse';
 
 function bootstrapErrorOf(view: InstanceView | undefined): string | undefined {

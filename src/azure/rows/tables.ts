@@ -1,4 +1,4 @@
-/** The tables of this adapter: what is fenced in them and when two values mean the same. */
+/** The tables of this adapter: which values are fenced, and when two values are equal. */
 import { isDeepStrictEqual } from 'node:util';
 import type { TableDefinition } from '../../cache/table/row.ts';
 import type { InstanceRow, ScaleSetRow } from './scale-set.ts';
@@ -17,19 +17,19 @@ export const INSTANCES: TableDefinition<InstanceRow> = {
   equal: isDeepStrictEqual,
 };
 
-/** Agent ids; metrics and `/debug/agents` show them. */
+/** Agent ids. Metrics and `/debug/agents` show them. */
 export const SCALE_SETS_AGENT = 'scaleSets';
 export const SPOT_SIZES_AGENT = 'spotSizes';
 export const AGENT_POOLS_AGENT = 'agentPools';
 export const SKUS_AGENT = 'skus';
-export const MACHINES_AGENT = 'vms';
+export const VMS_AGENT = 'vms';
 export const USAGE_AGENT = 'usage';
 export const PRICES_AGENT = 'prices';
 
-const AGENTS = [SCALE_SETS_AGENT, SPOT_SIZES_AGENT, AGENT_POOLS_AGENT, SKUS_AGENT, MACHINES_AGENT, USAGE_AGENT, PRICES_AGENT];
+const AGENTS = [SCALE_SETS_AGENT, SPOT_SIZES_AGENT, AGENT_POOLS_AGENT, SKUS_AGENT, VMS_AGENT, USAGE_AGENT, PRICES_AGENT];
 
-/** Whether an agent of this adapter may have the id: which there are depends on what is configured and found. */
-export function mayBeAgent(id: string): boolean {
+/** Whether an agent of this adapter can have this id. Configuration and discovered sets decide which agents exist. */
+export function isAgentId(id: string): boolean {
   return AGENTS.includes(id) || id.startsWith(instancesAgent(''));
 }
 

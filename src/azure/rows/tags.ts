@@ -1,7 +1,7 @@
 /**
- * What tags on a scale set say to an autoscaler. The names and their coding (`_` stands for `/`, `~2` for `_`, since a tag
- * name cannot hold a slash) are the Cluster Autoscaler's, so that pools tagged for it work unchanged. Bad tags are
- * reported as values, never thrown: one pool's typing error is not the others' trouble.
+ * Reads the tags of a scale set that configure an autoscaler. The names and their encoding (`_` stands for `/`, `~2` for `_`,
+ * since a tag name cannot contain a slash) are the Cluster Autoscaler's, so pools tagged for it work unchanged. Bad tags are
+ * returned as values, never thrown: a typing error in one pool must not affect others. Pure.
  */
 import type { NodeGroupOptions } from '../../domain/node-group.ts';
 import { parseQuantity } from '../../domain/quantity.ts';
@@ -12,8 +12,7 @@ import { isRecord, jsonOf } from '../arm/error-bodies.ts';
 import type { DiscoveryRule, NamedGroupOptions, WritePath } from '../arm/options.ts';
 import { foldName } from '../arm/resource-ids.ts';
 
-// One tag that says a whole template as JSON, for who has no room for a tag per label: a set holds fifty, a value 256 characters. Pure.
-
+/** A whole node template as JSON in one tag, for scale sets that are out of tag slots: a set holds 50 tags, a value 256 characters. */
 export const TEMPLATE_TAG = 'k8s.io_cluster-autoscaler_node-template';
 
 type Texts = Readonly<Record<string, string>>;
@@ -23,16 +22,16 @@ export interface TemplateTag {
   /** `key=value:Effect` or `key:Effect`. */
   readonly taints: readonly string[];
   readonly resources: Texts;
-  /** By the names that option tags have. */
+  /** By the names of option tags. */
   readonly options: Texts;
-  /** What of the text cannot be used, as parts of a sentence. */
+  /** The unusable parts of the text, as parts of a sentence. */
   readonly problems: readonly string[];
 }
 
 const EMPTY_TEMPLATE: TemplateTag = { labels: {}, taints: [], resources: {}, options: {}, problems: [] };
 const TEMPLATE_KEYS = ['labels', 'taints', 'resources', 'options'];
 
-/** A part that cannot be read is left out and told; the others count. */
+/** An unreadable part is left out and reported; the others apply. */
 export function parseTemplateTag(text: string | undefined): TemplateTag {
   if (text === undefined || text.trim() === '') return EMPTY_TEMPLATE;
   const raw = jsonOf(text);
@@ -45,16 +44,18 @@ export function parseTemplateTag(text: string | undefined): TemplateTag {
     resources: textsOf(raw['resources']),
     options: textsOf(raw['options']),
     problems: [
-      ...Object.keys(raw).flatMap((key) => (TEMPLATE_KEYS.includes(key) ? [] : [`it knows no "${key}", only ${TEMPLATE_KEYS.join(', ')}`])),
-      ...['labels', 'resources', 'options'].flatMap((key) =>
-        raw[key] === undefined || isRecord(raw[key]) ? [] : [`its "${key}" is no map`],
+      ...Object.keys(raw).flatMap((key) =>
+        TEMPLATE_KEYS.includes(key) ? [] : [`"${key}" is unknown; accepted are ${TEMPLATE_KEYS.join(', ')}`],
       ),
-      ...(isList ? [] : ['its "taints" is no list']),
+      ...['labels', 'resources', 'options'].flatMap((key) =>
+        raw[key] === undefined || isRecord(raw[key]) ? [] : [`its "${key}" is not a map`],
+      ),
+      ...(isList ? [] : ['its "taints" is not a list']),
     ],
   };
 }
 
-/** Numbers and booleans are taken as they are written. */
+/** Numbers and booleans are accepted as written. */
 function textsOf(part: unknown): Texts {
   if (!isRecord(part)) return {};
   return Object.fromEntries(
@@ -66,7 +67,7 @@ function textsOf(part: unknown): Texts {
 
 export type Tags = Readonly<Record<string, string>>;
 
-/** Null-valued tags exist on the wire and mean nothing. */
+/** Null-valued tags occur in responses and mean nothing. */
 export function readTags(raw: Readonly<Record<string, string | null | undefined>> | undefined): Tags {
   return Object.fromEntries(Object.entries(raw ?? {}).filter((entry): entry is [string, string] => typeof entry[1] === 'string'));
 }
@@ -77,20 +78,20 @@ export const TAINT = `${PREFIX}taint_`;
 export const RESOURCES = `${PREFIX}resources_`;
 export const OPTIONS = `${PREFIX}autoscaling-options_`;
 
-/** Whether a set is written itself or through the count of its agent pool; undefined: no tag says so, or none that is known. */
+/** Whether the set itself is written or the count of its agent pool. undefined: no tag has a known value. */
 export function writePathTag(tags: Tags): WritePath | undefined {
-  const said = findTag(tags, 'k8s.io_cluster-autoscaler_write-path')?.toLowerCase();
-  if (said === 'agentpool') return 'agentPool';
-  return said === 'vmss' ? 'vmss' : undefined;
+  const value = findTag(tags, 'k8s.io_cluster-autoscaler_write-path')?.toLowerCase();
+  if (value === 'agentpool') return 'agentPool';
+  return value === 'vmss' ? 'vmss' : undefined;
 }
 
-/** The pool that AKS says a set or a machine belongs to: the managed tag wins over the older one. */
+/** The agent pool of a set or a virtual machine by its AKS tags. The managed tag wins over the older one. */
 export function poolOf(tags: Tags): string | undefined {
   const name = findTag(tags, 'aks-managed-poolName') ?? findTag(tags, 'poolName');
   return name === '' ? undefined : name;
 }
 
-/** Azure keeps the case of tag names but compares without it. */
+/** Azure preserves the case of tag names but compares without it. */
 export function findTag(tags: Tags, name: string): string | undefined {
   if (Object.hasOwn(tags, name)) return tags[name];
   const folded = name.toLowerCase();
@@ -109,8 +110,8 @@ export type RuleMatch =
   | { readonly kind: 'skipped'; readonly reason: string };
 
 /**
- * Whether any rule selects a set with these tags, and its limits: tags `min` and `max` win over those of rules. Where several
- * rules select it, all of their limits hold: the highest minimum and the lowest maximum.
+ * Whether any rule selects a set with these tags, and its limits. Tags `min` and `max` win over limits of rules. If several
+ * rules select it, the highest minimum and the lowest maximum apply.
  */
 export function matchRules(tags: Tags, rules: readonly DiscoveryRule[]): RuleMatch {
   const selecting = rules.filter(({ selectors }) => selectors.length > 0 && selectors.every(({ key, value }) => tags[key] === value));
@@ -119,7 +120,7 @@ export function matchRules(tags: Tags, rules: readonly DiscoveryRule[]): RuleMat
   const max = readLimit(tags, 'max', lowest(selecting.flatMap((rule) => rule.max ?? [])));
   if (typeof min === 'string') return { kind: 'skipped', reason: min };
   if (typeof max === 'string') return { kind: 'skipped', reason: max };
-  if (max < min) return { kind: 'skipped', reason: `max ${max} is below min ${min}` };
+  if (max < min) return { kind: 'skipped', reason: `its maximum ${max} is below its minimum ${min}` };
   return { kind: 'limits', min, max };
 }
 
@@ -131,14 +132,14 @@ function lowest(numbers: readonly number[]): number | undefined {
   return numbers.length === 0 ? undefined : Math.min(...numbers);
 }
 
-/** The number, or why there is none. */
+/** The number, or the reason why it is missing. */
 function readLimit(tags: Tags, name: 'min' | 'max', fallback: number | undefined): number | string {
   const text = tags[name]?.trim();
-  if (text === undefined || text === '') return fallback ?? `it has no tag "${name}" and the discovery rule gives none`;
-  return /^\d{1,9}$/.test(text) ? Number(text) : `tag "${name}" is "${text}", not a whole number of 0 or more`;
+  if (text === undefined || text === '') return fallback ?? `it has no tag "${name}", and the discovery rule sets no ${name}`;
+  return /^\d{1,9}$/.test(text) ? Number(text) : `tag "${name}" is "${text}"; it must be a whole number of 0 or more`;
 }
 
-/** What the one tag for a whole template says; tags for single parts go before it. */
+/** Reads the tag with a whole template. Tags for single parts win over it. */
 export function templateTagOf(tags: Tags): TemplateTag {
   return parseTemplateTag(findTag(tags, TEMPLATE_TAG));
 }
@@ -147,7 +148,7 @@ export function templateLabels(tags: Tags): Tags {
   return { ...templateTagOf(tags).labels, ...Object.fromEntries(decodeTags(tags, LABEL)) };
 }
 
-/** Values are `<value>:<effect>`; others are dropped. */
+/** Values are `<value>:<effect>`. Others are dropped. */
 export function templateTaints(tags: Tags): readonly Taint[] {
   const own = decodeTags(tags, TAINT).flatMap(([key, text]) => {
     const match = /^([^:]*):(NoSchedule|NoExecute|PreferNoSchedule)$/.exec(text.trim());
@@ -158,19 +159,19 @@ export function templateTaints(tags: Tags): readonly Taint[] {
   return [...own, ...whole.filter(({ key, effect }) => !named.has(`${key}:${effect}`))];
 }
 
-/** `key=value:Effect` or `key:Effect`, as agent pools spell taints; anything else is undefined. */
+/** Parses `key=value:Effect` or `key:Effect`, as agent pools spell taints. undefined: another form. */
 export function parseTaint(text: string): Taint | undefined {
   const match = /^([^=:]+)(?:=([^:]*))?:(NoSchedule|NoExecute|PreferNoSchedule)$/.exec(text.trim());
   return match === null ? undefined : { key: match[1] ?? '', value: match[2] ?? '', effect: match[3] as TaintEffect };
 }
 
-/** Quantities by resource name; what is not a quantity is dropped. */
+/** Quantities by resource name. Values that are not quantities are dropped. */
 export function templateResources(tags: Tags): Tags {
   const all = [...Object.entries(templateTagOf(tags).resources), ...decodeTags(tags, RESOURCES)];
   return Object.fromEntries(all.filter(([, text]) => isQuantity(text)));
 }
 
-/** Decoded name and value of every tag of a family; an empty name means nothing. */
+/** Decoded name and value of every tag with this prefix. Empty names are dropped. */
 function decodeTags(tags: Tags, prefix: string): readonly (readonly [name: string, value: string])[] {
   return Object.entries(tags)
     .filter(([key]) => key.toLowerCase().startsWith(prefix) && key.length > prefix.length)
@@ -186,20 +187,20 @@ function isQuantity(text: string): boolean {
   }
 }
 
-/** What tags say of a group, and what the user states for its agent pool and then for itself, each before the one before. */
+/** The options of a group: from its tags, then the user's for its agent pool, then the user's for the group itself. Later ones win. */
 export function nodeGroupOptionsOf(key: string, tags: Tags, stated: readonly NamedGroupOptions[] = []): NodeGroupOptions {
   const of = (name: string | undefined): NodeGroupOptions | undefined =>
     name === undefined ? undefined : stated.find((entry) => foldName(entry.name) === foldName(name))?.options;
   return { ...optionTagsOf(tags), ...of(poolOf(tags)), ...of(key) };
 }
 
-/** For a person: the place of a discovery rule, counted from 0, and its tags. */
+/** Describes a discovery rule for people: its index, counted from 0, and its tags. */
 export function describeRule(rules: readonly DiscoveryRule[], index: number): string {
   const tags = (rules[index]?.selectors ?? []).map(({ key, value }) => `${key}=${value}`);
   return `discovery[${index}] (${tags.join(',')})`;
 }
 
-/** Names under which options are stated and that no group has. */
+/** Names in the user's options that no group has. */
 export function unusedOptionNames(
   stated: readonly NamedGroupOptions[] = [],
   groups: readonly { readonly key: string; readonly tags: Tags }[],
@@ -208,7 +209,7 @@ export function unusedOptionNames(
   return stated.flatMap(({ name }) => (names.has(foldName(name)) ? [] : [name]));
 }
 
-/** Per-group overrides; keys in any letter case, values that cannot be read leave the default. */
+/** Per-group options from tags. Keys are case-insensitive; unreadable values keep the default. */
 export function optionTagsOf(tags: Tags): NodeGroupOptions {
   const options: { -readonly [Key in keyof NodeGroupOptions]: NodeGroupOptions[Key] } = {};
   const own = Object.entries(tags).flatMap(([key, text]): [string, string][] =>
@@ -238,14 +239,14 @@ const NUMBERS: Readonly<Record<string, { readonly option: NumberOption; readonly
   maxnodestartuptime: { option: 'maxStartupMs', read: parseDurationTag },
 };
 
-/** The last two are our names for options that the Cluster Autoscaler takes from its cloud, not from tags. */
+/** The last two are our own names. The Cluster Autoscaler takes these options from its cloud provider, not from tags. */
 const FLAGS: Readonly<Record<string, FlagOption>> = {
   ignoredaemonsetsutilization: 'ignoreDaemonSetsUtilization',
   zeroormaxnodescaling: 'zeroOrMax',
   allownonatomicscaleuptomax: 'keepsPartOfMax',
 };
 
-/** The words that Go reads as a truth value, in any letter case. */
+/** Accepts the texts that Go parses as a boolean, in any letter case. */
 function parseBoolean(text: string): boolean | undefined {
   const folded = text.trim().toLowerCase();
   if (folded === 'true' || folded === 't' || folded === '1') return true;
@@ -262,12 +263,10 @@ function parseDurationTag(text: string): number | undefined {
   return parseDurationMs(text.trim().toLowerCase());
 }
 
-// Tags that were meant for a template and say nothing: told, because nobody sees that a label is not there. Pure.
-
 interface TagFamily {
   readonly prefix: string;
   readonly accepts: string;
-  /** Whether a tag alone says anything. */
+  /** Whether these tags contain at least one readable value. */
   readonly isReadable: (tags: Tags) => boolean;
 }
 
@@ -281,27 +280,29 @@ const FAMILIES: readonly TagFamily[] = [
   { prefix: OPTIONS, accepts: 'a known option and a value it can have', isReadable: (tags) => Object.keys(optionTagsOf(tags)).length > 0 },
 ];
 
-/** One sentence for each. */
+/** Template tags that cannot be parsed, one sentence each. They are logged, since a missing label is easy to overlook. */
 export function tagProblems(tags: Tags): readonly string[] {
   const ofParts = Object.entries(tags).flatMap(([key, value]) => {
     const family = FAMILIES.find(({ prefix }) => key.toLowerCase().startsWith(prefix));
-    return family === undefined || family.isReadable({ [key]: value }) ? [] : [`tag ${key} is "${value}"; accepted is ${family.accepts}.`];
+    return family === undefined || family.isReadable({ [key]: value }) ? [] : [`tag ${key} is "${value}"; it must be ${family.accepts}.`];
   });
   return [...ofParts, ...templateTagProblems(tags)];
 }
 
 function templateTagProblems(tags: Tags): readonly string[] {
   const { problems, taints, resources, options } = templateTagOf(tags);
-  const told = (what: string, accepts: string): string => `${what}; accepted is ${accepts}`;
+  const problemOf = (what: string, accepts: string): string => `${what}; it must be ${accepts}`;
   const [taint, quantity, option] = FAMILIES.map(({ accepts }) => accepts);
   return [
     ...problems,
-    ...taints.flatMap((text) => (parseTaint(text) === undefined ? [told(`its taint is "${text}"`, `key=${taint ?? ''}`)] : [])),
+    ...taints.flatMap((text) => (parseTaint(text) === undefined ? [problemOf(`its taint is "${text}"`, `key=${taint ?? ''}`)] : [])),
     ...Object.entries(resources).flatMap(([name, text]) =>
-      Object.keys(templateResources({ [`${RESOURCES}x`]: text })).length > 0 ? [] : [told(`its ${name} is "${text}"`, quantity ?? '')],
+      Object.keys(templateResources({ [`${RESOURCES}x`]: text })).length > 0 ? [] : [problemOf(`its ${name} is "${text}"`, quantity ?? '')],
     ),
     ...Object.entries(options).flatMap(([name, text]) =>
-      Object.keys(optionTagsOf({ [`${OPTIONS}${name}`]: text })).length > 0 ? [] : [told(`its option ${name} is "${text}"`, option ?? '')],
+      Object.keys(optionTagsOf({ [`${OPTIONS}${name}`]: text })).length > 0
+        ? []
+        : [problemOf(`its option ${name} is "${text}"`, option ?? '')],
     ),
   ].map((problem) => `tag ${TEMPLATE_TAG}: ${problem}.`);
 }

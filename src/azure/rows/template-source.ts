@@ -1,7 +1,7 @@
 import type { Labels } from '../../domain/labels.ts';
 import type { Tags } from './tags.ts';
 
-/** The part of a scale set, or of one size of a VMs pool, that a template is made from. */
+/** The part of a scale set, or of one size of a VMs pool, from which a template is made. */
 export interface TemplateSource {
   readonly vmSize: string;
   readonly location: string;
@@ -13,11 +13,11 @@ export interface TemplateSource {
     readonly ephemeral: boolean;
     readonly tier: string | undefined;
     readonly sizeGb: number | undefined;
-    /** Where an ephemeral one is, in Azure's word. Absent: in the first place that the size has. */
-    readonly place?: string;
+    /** Azure's placement of an ephemeral disk. If absent, the size's first placement. */
+    readonly placement?: string;
   };
-  /** The name of the subnet of its machines; absent: not known. */
+  /** The name of its instances' subnet, if known. */
   readonly subnet?: string;
-  /** Labels that follow from the model of its machines. Absent: none. */
+  /** Labels that follow from the scale set's model. */
   readonly modelLabels?: Labels;
 }

@@ -1,6 +1,6 @@
 /**
- * Agent pools of type VirtualMachines as AKS tells them: one row per size, since each size is a node group of its own. Read
- * from the typed list and from raw JSON alike, into the same shape. Pure.
+ * Agent pools of type VirtualMachines. There is one row per size, since each size is a node group of its own. The typed list
+ * and raw JSON are read into the same form. Pure.
  */
 import type { AgentPool } from '@azure/arm-containerservice';
 import { isDeepStrictEqual } from 'node:util';
@@ -10,12 +10,12 @@ import { isRecord } from '../arm/error-bodies.ts';
 import { readTags, type Tags } from './tags.ts';
 
 /** What all sizes of a pool share. */
-export interface PoolStanding {
+export interface SharedPoolState {
   readonly provisioningState: string;
-  /** `Running` or `Stopped`; empty when not told. */
+  /** `Running` or `Stopped`; empty if unknown. */
   readonly powerState: string;
   readonly mode: string;
-  /** AKS scales the pool by itself, by either of its two switches. */
+  /** AKS scales the pool itself, by either of its two switches. */
   readonly managedAutoscaler: boolean;
   readonly tags: Tags;
   readonly os: 'linux' | 'windows';
@@ -23,20 +23,20 @@ export interface PoolStanding {
 }
 
 /** One size of one pool. `count` is the fenced number of its table. */
-export interface PoolSizeRow extends PoolStanding {
-  /** As AKS spells it. */
+export interface PoolSizeRow extends SharedPoolState {
+  /** The name as AKS spells it. */
   readonly pool: string;
   readonly vmSize: string;
   readonly count: number;
-  /** Set: AKS did not tell the count; then `count` means nothing. */
+  /** Set if AKS returned no count; then `count` means nothing. */
   readonly unreadable: string | undefined;
 }
 
-/** One pool with its sizes. The tag is shared by all of them. */
+/** One pool with its sizes. All sizes share the entity tag. */
 export interface VmsPool {
   readonly name: string;
   readonly etag: string | undefined;
-  readonly standing: PoolStanding;
+  readonly shared: SharedPoolState;
   readonly sizes: readonly { readonly vmSize: string; readonly count: number | undefined }[];
 }
 
@@ -52,22 +52,22 @@ export function poolSizeKey(pool: string, vmSize: string): string {
   return foldName(`${pool}/${vmSize}`);
 }
 
-/** The folded pool of a group's or a row's key. */
+/** The folded pool name in the key of a group or row. */
 export function poolKeyOf(key: string): string {
   return key.split('/')[0] ?? key;
 }
 
-/** The folded type of pools whose sizes are groups of their own. */
-export const VMS_TYPE = 'virtualmachines';
+/** The folded type of agent pools whose sizes are node groups of their own. */
+export const VMS_POOL_TYPE = 'virtualmachines';
 
 /** undefined: a pool of another type, or one without a name. */
 export function readVmsPool(raw: AgentPool): VmsPool | undefined {
-  if (raw.name === undefined || raw.typePropertiesType?.toLowerCase() !== VMS_TYPE) return undefined;
+  if (raw.name === undefined || raw.typePropertiesType?.toLowerCase() !== VMS_POOL_TYPE) return undefined;
   const { scale } = raw.virtualMachinesProfile ?? {};
   return {
     name: raw.name,
     etag: raw.eTag,
-    standing: {
+    shared: {
       provisioningState: raw.provisioningState ?? '',
       powerState: raw.powerState?.code ?? '',
       mode: raw.mode ?? '',
@@ -80,19 +80,19 @@ export function readVmsPool(raw: AgentPool): VmsPool | undefined {
   };
 }
 
-/** The same from the untouched answer to a GET. */
+/** Reads the same from the raw response to a GET. */
 export function readVmsPoolJson(raw: unknown): VmsPool | undefined {
   if (!isRecord(raw) || !isRecord(raw['properties'])) return undefined;
   const { properties } = raw;
   const text = (value: unknown): string => (typeof value === 'string' ? value : '');
-  if (text(raw['name']) === '' || text(properties['type']).toLowerCase() !== VMS_TYPE) return undefined;
+  if (text(raw['name']) === '' || text(properties['type']).toLowerCase() !== VMS_POOL_TYPE) return undefined;
   const scale = isRecord(properties['virtualMachinesProfile']) ? properties['virtualMachinesProfile']['scale'] : undefined;
   const listed = (key: string): readonly unknown[] => (isRecord(scale) && Array.isArray(scale[key]) ? scale[key] : []);
   const power = isRecord(properties['powerState']) ? properties['powerState']['code'] : undefined;
   return {
     name: text(raw['name']),
     etag: text(properties['eTag']) === '' ? undefined : text(properties['eTag']),
-    standing: {
+    shared: {
       provisioningState: text(properties['provisioningState']),
       powerState: text(power),
       mode: text(properties['mode']),
@@ -105,40 +105,40 @@ export function readVmsPoolJson(raw: unknown): VmsPool | undefined {
   };
 }
 
-/** One row per size. `alsoKnown` are sizes that somebody named and that AKS leaves out while they have no machine. */
-export function rowsOfPool(
+/** One row per size. `alsoKnown` are configured sizes; AKS leaves them out while they have no instance. */
+export function poolSizeRows(
   pool: VmsPool,
   alsoKnown: readonly string[],
 ): readonly { readonly key: string; readonly value: PoolSizeRow; readonly etag: string | undefined }[] {
-  const told = new Set(pool.sizes.map(({ vmSize }) => foldName(vmSize)));
-  const absent = alsoKnown.filter((vmSize) => !told.has(foldName(vmSize))).map((vmSize) => ({ vmSize, count: 0 }));
+  const listed = new Set(pool.sizes.map(({ vmSize }) => foldName(vmSize)));
+  const absent = alsoKnown.filter((vmSize) => !listed.has(foldName(vmSize))).map((vmSize) => ({ vmSize, count: 0 }));
   return [...pool.sizes, ...absent].map(({ vmSize, count }) => ({
     key: poolSizeKey(pool.name, vmSize),
     etag: pool.etag,
     value: {
-      ...pool.standing,
+      ...pool.shared,
       pool: pool.name,
       vmSize,
       count: count ?? 0,
-      unreadable: count === undefined ? 'AKS did not tell its count' : undefined,
+      unreadable: count === undefined ? 'AKS returned no count for this size' : undefined,
     },
   }));
 }
 
 /**
- * The pool's JSON with the count of one size changed and nothing else, fields that nobody here knows included. A size that
- * the pool does not list yet is added.
+ * The pool's JSON with only the count of one size changed. Fields that we do not know are kept. A size that the pool does not
+ * list yet is added.
  */
-export function withCount(raw: unknown, vmSize: string, count: number): unknown {
+export function withSizeCount(raw: unknown, vmSize: string, count: number): unknown {
   const pool = isRecord(raw) ? raw : {};
   const properties = isRecord(pool['properties']) ? pool['properties'] : {};
   const profile = isRecord(properties['virtualMachinesProfile']) ? properties['virtualMachinesProfile'] : {};
   const scale = isRecord(profile['scale']) ? profile['scale'] : {};
   const manual: readonly unknown[] = Array.isArray(scale['manual']) ? scale['manual'] : [];
-  const isMeant = (entry: unknown): boolean =>
+  const isSize = (entry: unknown): boolean =>
     isRecord(entry) && typeof entry['size'] === 'string' && foldName(entry['size']) === foldName(vmSize);
-  const changed = manual.some(isMeant)
-    ? manual.map((entry) => (isRecord(entry) && isMeant(entry) ? { ...entry, count } : entry))
+  const changed = manual.some(isSize)
+    ? manual.map((entry) => (isRecord(entry) && isSize(entry) ? { ...entry, count } : entry))
     : [...manual, { size: vmSize, count }];
   return {
     ...pool,
@@ -146,7 +146,7 @@ export function withCount(raw: unknown, vmSize: string, count: number): unknown 
   };
 }
 
-/** A size that is listed twice has no count that could be written: which of the two would be meant is a guess. */
+/** A size that is listed twice has no usable count: it is unclear which entry to write. */
 function sizesOf(manual: readonly unknown[]): VmsPool['sizes'] {
   const sizes = new Map<string, { readonly vmSize: string; readonly count: number | undefined }>();
   for (const entry of manual) {

@@ -1,12 +1,12 @@
 /**
- * Cores and memory of VM sizes by the documented naming convention and Azure's tables, for when its own list cannot be asked:
- * at a start without it, and for a file that names a size. Only series whose memory per core is the same for all their sizes
- * are known by their name, and single sizes by theirs; the rest is not guessed. Pure.
+ * Cores and memory of VM sizes by Azure's naming convention and documentation, for use without Azure's list: at a start
+ * without it, and for a file that names a size. A series is known by name only if all its sizes have the same memory per core;
+ * other sizes are listed one by one. No size is guessed. Pure.
  */
 import type { Sku } from './sku-catalog.ts';
 
 const GIB = 2 ** 30;
-/** The largest size up to which a series keeps its memory per core. */
+/** Each series with the largest number of cores up to which its memory per core is constant. */
 const SERIES: readonly { readonly pattern: RegExp; readonly gibPerCore: number; readonly mostCores: number }[] = [
   { pattern: /^D\d+[ap]?l[a-z]*_v[5-7]$/i, gibPerCore: 2, mostCores: 96 },
   { pattern: /^D\d+[a-km-z]*_v[3-7]$/i, gibPerCore: 4, mostCores: 96 },
@@ -17,7 +17,7 @@ const SERIES: readonly { readonly pattern: RegExp; readonly gibPerCore: number; 
   { pattern: /^B(2|4|8|16)[ap]?ls_v2$/i, gibPerCore: 2, mostCores: 16 },
   { pattern: /^L\d+s_v3$/i, gibPerCore: 8, mostCores: 80 },
 ];
-/** `DS2_v2` and `D2_v2` differ in their disks only. */
+/** Sizes by name without `Standard_`. `DS2_v2` and `D2_v2` differ only in their disks. */
 const SINGLE: Readonly<Record<string, readonly [cores: number, gib: number, gpus: number]>> = {
   b2s: [2, 4, 0],
   d2_v2: [2, 7, 0],
@@ -42,7 +42,7 @@ const SINGLE: Readonly<Record<string, readonly [cores: number, gib: number, gpus
   nc80adis_h100_v5: [80, 640, 2],
 };
 
-/** undefined: nothing is known of the size here. Any letter case; constrained sizes (`E8-4s_v5`) are not known. */
+/** The size by its name, in any letter case. undefined: an unknown size; constrained sizes (`E8-4s_v5`) are unknown. */
 export function knownSize(vmSize: string): Sku | undefined {
   const name = vmSize.replace(/^standard_/i, '').replace(/_promo$/i, '');
   const key = name.toLowerCase().replace(/^ds(\d+_v2)$/, 'd$1');
@@ -54,7 +54,7 @@ export function knownSize(vmSize: string): Sku | undefined {
   return { ...skuOf(vmSize, [cores, cores * series.gibPerCore, 0]), ...diskLimit(name, cores) };
 }
 
-/** Data disks by the documented tables of these series: two for each core, 32 at most. */
+/** Data disks by the documentation of these series: two per core, at most 32. */
 function diskLimit(name: string, cores: number): Pick<Sku, 'maxDataDisks'> {
   return /^[DEF]\d+[a-z]*_v[2-5]$/i.test(name) ? { maxDataDisks: Math.min(32, 2 * cores) } : {};
 }

@@ -1,7 +1,7 @@
 /**
- * What the name of a VM size says, after Azure's naming convention: family, number, constrained vCPUs, feature letters,
- * accelerator, version. Names grow faster than any table of them: what is not understood is kept and told, never refused.
- * Numbers for decisions come from capabilities; the number in a name is not always the count of vCPUs.
+ * Parses the name of a VM size by Azure's naming convention: family, number, constrained vCPUs, feature letters, accelerator,
+ * version. New names appear faster than any table of them, so unknown parts are kept and reported, never refused. Decisions
+ * use the numbers of the capabilities: the number in a name is not always the count of vCPUs.
  */
 export interface VmSizeName {
   /** As given. */
@@ -10,37 +10,39 @@ export interface VmSizeName {
   readonly family: string;
   readonly subfamily: string;
   readonly number: number | undefined;
-  /** The vCPUs left of a constrained size (`Standard_M8-2ms`: 2). */
+  /** The remaining vCPUs of a constrained size (`Standard_M8-2ms`: 2). */
   readonly constrained: number | undefined;
-  /** Lower-case letters, in the order of the name; those that nobody explained included. */
+  /** Lower-case letters in the order of the name, including unknown ones. */
   readonly features: readonly string[];
   readonly unknownFeatures: readonly string[];
-  /** Such as `A100`; empty for none. */
+  /** Such as `A100`. Empty if the size has none. */
   readonly accelerator: string;
   /** Further parts: `flex`, `xl`, the disk generation of M sizes. */
   readonly variant: string;
-  /** Sizes whose guests may have confidential children (`cc`). */
+  /** Whether guests may have confidential child VMs (`cc`). */
   readonly confidentialChild: boolean;
-  /** Such as `v5`; empty for the first. */
+  /** Such as `v5`. Empty for the first version. */
   readonly version: string;
   readonly promo: boolean;
-  /** Everything was understood. */
+  /** Whether every part was understood. */
   readonly exact: boolean;
-  /** As Azure's documents call its series: family, features and version. For people. */
+  /** The series as Azure's documentation names it: family, features and version. For people. */
   readonly series: string;
-  /** Equal for sizes of one make: what the series leaves out, the accelerator, is in it. */
+  /** Equal for sizes of the same hardware: the series with the accelerator. */
   readonly groupKey: string;
 }
 
-/** a AMD, b block storage, c confidential, d local disk, e TDX, i isolated, l low memory, m much memory, n network or NVMe,
- * o NVMe optimized, p Arm, r RDMA, s premium storage, t tiny memory. */
+/**
+ * a AMD, b block storage, c confidential, d local disk, e TDX, i isolated, l low memory, m much memory, n network or NVMe, o
+ * NVMe optimized, p Arm, r RDMA, s premium storage, t tiny memory.
+ */
 const KNOWN_FEATURES = new Set('abcdeilmnoprst');
 
 const HEAD = /^([a-z])([a-z]{0,2})(\d+)(?:-(\d+))?([a-z]*)$/i;
 const VERSION = /^v\d{1,2}$/i;
 const ACCELERATOR = /^(?:[a-z]{1,4}\d{1,4}[a-z]{0,2}|rtx[a-z]*\d+[a-z]*)$/i;
 
-/** Takes names with or without `Standard_`, in any letter case. Never throws. */
+/** Accepts names with or without `Standard_`, in any letter case. Never throws. */
 export function parseVmSize(raw: string): VmSizeName {
   const [head = '', ...parts] = raw.replace(/^(standard|basic)_/i, '').split('_');
   const found = HEAD.exec(head);

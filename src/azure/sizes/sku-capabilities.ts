@@ -1,26 +1,26 @@
 /**
- * What a size can do, read from the capabilities that Azure lists as texts. Units are in the names, since Azure's are not
- * what theirs say: `MB` are MiB, `GB` of memory are GiB, and the cache is told in bytes. What is not told or cannot be read
- * is undefined, never zero. Pure.
+ * Reads the capabilities of a size, which Azure lists as texts. The field names carry the true units, since Azure's names are
+ * inexact: `MB` means MiB, `GB` of memory means GiB, and the cache is in bytes. A missing or unreadable value is undefined,
+ * never zero. Pure.
  */
 import type { ResourceSku } from '@azure/arm-compute';
 
 const MIB = 2 ** 20;
 const GIB = 2 ** 30;
 
-/** Where an ephemeral OS disk can be, and how much there is room for. */
-export interface EphemeralPlace {
-  readonly place: 'CacheDisk' | 'ResourceDisk' | 'NvmeDisk';
+/** Where an ephemeral OS disk can be placed, and the room there. */
+export interface EphemeralPlacement {
+  readonly placement: 'CacheDisk' | 'ResourceDisk' | 'NvmeDisk';
   readonly bytes: number;
 }
 
 export interface SkuCapabilities {
-  /** All of a constrained size, those that its guests do not see included. */
+  /** All vCPUs of a constrained size, including those hidden from its guests. */
   readonly vcpus: number | undefined;
-  /** What guests see. */
+  /** The vCPUs that guests see. */
   readonly vcpusAvailable: number | undefined;
   readonly memoryBytes: number | undefined;
-  /** Field-programmable arrays are counted here, too. */
+  /** Azure counts field-programmable arrays as GPUs, too. */
   readonly gpus: number | undefined;
   readonly arch: 'amd64' | 'arm64' | undefined;
   readonly maxDataDisks: number | undefined;
@@ -28,8 +28,8 @@ export interface SkuCapabilities {
   readonly cachedDiskBytes: number | undefined;
   readonly tempDiskBytes: number | undefined;
   readonly nvmeDiskBytes: number | undefined;
-  readonly ephemeralOsDisk: EphemeralPlace | undefined;
-  /** Where a size says nothing of it, its disks are SCSI. */
+  readonly ephemeralOsDisk: EphemeralPlacement | undefined;
+  /** SCSI if the size lists no controllers. */
   readonly controllers: readonly ('SCSI' | 'NVMe')[];
   readonly gen1: boolean;
   readonly gen2: boolean;
@@ -39,20 +39,20 @@ export interface SkuCapabilities {
   readonly encryptionAtHost: boolean;
   readonly premiumIo: boolean;
   readonly acceleratedNetworking: boolean;
-  /** Whether machines of the size can be had as Spot. */
+  /** Whether the size is available as Spot. */
   readonly spotCapable: boolean;
-  /** As Azure writes it; undefined: none is announced. */
+  /** As Azure writes it; undefined: no retirement is announced. */
   readonly retirement: string | undefined;
-  /** The size that a constrained one is made from. */
+  /** The size from which a constrained size is derived. */
   readonly parentSize: string | undefined;
   /** Whether ultra disks can be attached in a zone, or in a region without zones. */
   readonly ultraSsd: (zone?: string) => boolean;
-  /** Any capability by its name, in any letter case; undefined: Azure lists none. */
+  /** Any capability by its name, in any letter case. undefined: Azure does not list it. */
   readonly capability: (name: string) => string | undefined;
 }
 
 export function capabilitiesOf(raw: Pick<ResourceSku, 'capabilities' | 'locationInfo'>): SkuCapabilities {
-  const listed = indexed(raw.capabilities);
+  const listed = capabilityMap(raw.capabilities);
   const text = (name: string): string | undefined => listed.get(name.toLowerCase());
   const number = (name: string): number | undefined => positive(text(name));
   const times = (name: string, unit: number): number | undefined => {
@@ -74,7 +74,7 @@ export function capabilitiesOf(raw: Pick<ResourceSku, 'capabilities' | 'location
     tempDiskBytes: times('MaxResourceVolumeMB', MIB),
     nvmeDiskBytes: times('NvmeDiskSizeInMiB', MIB),
     ephemeralOsDisk: isTrue(text('EphemeralOSDiskSupported'))
-      ? placeOf(listOf(text('SupportedEphemeralOSDiskPlacements')), times)
+      ? ephemeralPlacement(listOf(text('SupportedEphemeralOSDiskPlacements')), times)
       : undefined,
     controllers: controllersOf(listOf(text('DiskControllerTypes'))),
     gen1: generations.includes('v1'),
@@ -87,34 +87,37 @@ export function capabilitiesOf(raw: Pick<ResourceSku, 'capabilities' | 'location
     spotCapable: isTrue(text('LowPriorityCapable')),
     retirement: text('RetirementDateUtc') || undefined,
     parentSize: text('ParentSize') || undefined,
-    ultraSsd: (zone) => isTrue(zone === undefined ? text('UltraSSDAvailable') : inZone(raw, zone).get('ultrassdavailable')),
+    ultraSsd: (zone) => isTrue(zone === undefined ? text('UltraSSDAvailable') : zoneCapabilities(raw, zone).get('ultrassdavailable')),
     capability: text,
   };
 }
 
-function indexed(list: readonly { readonly name?: string; readonly value?: string }[] | undefined): ReadonlyMap<string, string> {
+function capabilityMap(list: readonly { readonly name?: string; readonly value?: string }[] | undefined): ReadonlyMap<string, string> {
   return new Map((list ?? []).map(({ name, value }) => [name?.toLowerCase() ?? '', value ?? '']));
 }
 
-/** Capabilities that a size has in this zone only. */
-function inZone({ locationInfo }: Pick<ResourceSku, 'locationInfo'>, zone: string): ReadonlyMap<string, string> {
+/** The capabilities that a size has only in this zone. */
+function zoneCapabilities({ locationInfo }: Pick<ResourceSku, 'locationInfo'>, zone: string): ReadonlyMap<string, string> {
   const details = (locationInfo ?? []).flatMap((place) => place.zoneDetails ?? []);
-  return indexed(details.filter(({ name }) => name?.includes(zone)).flatMap(({ capabilities }) => capabilities ?? []));
+  return capabilityMap(details.filter(({ name }) => name?.includes(zone)).flatMap(({ capabilities }) => capabilities ?? []));
 }
 
-/** The order in which Karpenter for Azure takes them, too: NVMe disks are the fastest. */
-const PLACES = [
+/** The order of Karpenter for Azure, too: NVMe disks are the fastest. */
+const PLACEMENTS = [
   ['NvmeDisk', 'NvmeDiskSizeInMiB', MIB],
   ['CacheDisk', 'CachedDiskBytes', 1],
   ['ResourceDisk', 'MaxResourceVolumeMB', MIB],
 ] as const;
 
-/** Sizes of before there was a choice list no places; their NVMe disks take none. */
-function placeOf(allowed: readonly string[], times: (name: string, unit: number) => number | undefined): EphemeralPlace | undefined {
-  for (const [place, name, unit] of PLACES) {
-    const isAllowed = allowed.length === 0 ? place !== 'NvmeDisk' : allowed.includes(place.toLowerCase());
+/** Older sizes list no placements. They cannot use NVMe disks. */
+function ephemeralPlacement(
+  allowed: readonly string[],
+  times: (name: string, unit: number) => number | undefined,
+): EphemeralPlacement | undefined {
+  for (const [placement, name, unit] of PLACEMENTS) {
+    const isAllowed = allowed.length === 0 ? placement !== 'NvmeDisk' : allowed.includes(placement.toLowerCase());
     const bytes = isAllowed ? times(name, unit) : undefined;
-    if (bytes !== undefined) return { place, bytes };
+    if (bytes !== undefined) return { placement, bytes };
   }
   return undefined;
 }
@@ -129,7 +132,7 @@ function archOf(text: string | undefined): SkuCapabilities['arch'] {
   return text.toLowerCase() === 'arm64' ? 'arm64' : 'amd64';
 }
 
-/** Whole parts between commas: `V1` is not in `V10`. */
+/** Splits at commas, so that `V1` does not match `V10`. */
 function listOf(text: string | undefined): readonly string[] {
   return (text ?? '')
     .toLowerCase()
@@ -147,7 +150,7 @@ function positive(text: string | undefined): number | undefined {
   return Number.isFinite(value) && value > 0 ? value : undefined;
 }
 
-/** Zero is a number here: some sizes take no data disk at all. */
+/** Zero is valid here: some sizes take no data disk. */
 function countOf(text: string | undefined): number | undefined {
   return text !== undefined && /^\d+$/.test(text) ? Number(text) : undefined;
 }

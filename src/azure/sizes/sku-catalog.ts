@@ -1,16 +1,20 @@
-/** The sizes of the region, projected to what templates need and indexed by folded name. */
+/**
+ * The VM sizes of the region, reduced to what templates need and indexed by folded name. Must not know node groups or how the
+ * list is read.
+ */
 import { createHash } from 'node:crypto';
 import type { ResourceSku } from '@azure/arm-compute';
+import { defined } from '../../lib/defined.ts';
 import type { NodeGroup } from '../../domain/node-group.ts';
 import { withoutNulls } from '../../lib/without-nulls.ts';
 import { isRecord, jsonOf } from '../arm/error-bodies.ts';
 import { parseVmSize } from './size-names.ts';
 import { capabilitiesOf } from './sku-capabilities.ts';
 
-/** Where the subscription may not have a size, although the region or zone has it. */
+/** A restriction of the subscription on a size that the region or zone offers. */
 export interface SkuRestriction {
   readonly kind: 'location' | 'zone';
-  /** Zone numbers; of a restriction of the whole location, none. */
+  /** Zone numbers. Empty for a restriction of the whole location. */
   readonly zones: readonly string[];
   /** Azure's reason code: `NotAvailableForSubscription` or `QuotaId`. */
   readonly code: string;
@@ -18,46 +22,49 @@ export interface SkuRestriction {
 
 export interface Sku {
   readonly name: string;
-  /** What the guest sees: constrained sizes have fewer than their `vCPUs`. */
+  /** The vCPUs that the guest sees. Constrained sizes have fewer than their `vCPUs`. */
   readonly vcpus: number;
-  /** What Azure counts against quotas: all of a constrained size, hidden ones included. */
+  /** The vCPUs that Azure counts against quotas, including those hidden from the guests of a constrained size. */
   readonly quotaVcpus: number;
   readonly memoryBytes: number;
   readonly gpus: number;
   readonly arch: 'amd64' | 'arm64';
-  /** Zone numbers where the size can be had, restrictions taken off. */
+  /** Zone numbers where the size is available to the subscription. */
   readonly zones: readonly string[];
-  /** Data disks that can be attached; undefined: Azure does not say. */
+  /** Data disks that can be attached. If absent, Azure does not list the number. */
   readonly maxDataDisks?: number;
-  /** What an ephemeral OS disk has room for: NVMe disks, else the size's cache, else its temporary disk. Absent: it takes none. */
+  /**
+   * Room for an ephemeral OS disk: NVMe disks, else the size's cache, else its temporary disk. If absent, the size does not
+   * support one.
+   */
   readonly ephemeralOsDiskBytes?: number;
-  /** The disk that comes and goes with the machine. Absent: it has none. */
+  /** The temporary disk of the instance. If absent, the size has none. */
   readonly tempDiskBytes?: number;
-  /** Local NVMe disks, all together. Absent: it has none. */
+  /** All local NVMe disks together. If absent, the size has none. */
   readonly nvmeDiskBytes?: number;
-  /** The family whose quota it draws from. */
+  /** The family whose quota the size uses. */
   readonly quotaFamily: string;
-  /** Absent: none. */
+  /** Restrictions of the subscription, if any. */
   readonly restrictions?: readonly SkuRestriction[];
-  /** Azure says that machines of the size cannot be had as Spot. Absent: it does not say so. */
+  /** Azure does not offer the size as Spot. If absent, Azure does not exclude it. */
   readonly neverSpot?: true;
-  /** The day on which Azure ends the size, `2028-11-15`. Absent: none is announced. */
+  /** The day on which Azure retires the size, `2028-11-15`. If absent, none is announced. */
   readonly retiresOn?: string;
-  /** Feature letters of its name that nobody explained to us; absent: none. */
+  /** Unknown feature letters in its name, if any. */
   readonly unknownFeatures?: readonly string[];
-  /** Its numbers are those of its name, not of Azure's list: nothing is said of where it can be had. */
+  /** The numbers come from the size's name, not from Azure's list, so its availability is unknown. */
   readonly isKnownByName?: true;
 }
 
-/** A catalogue that was never read is not an empty one. */
+/** A catalogue that was never read is undefined, not an empty one. */
 export interface SkuCatalog {
   readonly observedAtMs: number;
   readonly byName: ReadonlyMap<string, Sku>;
-  /** Hash of the sizes: equal where nothing changed, whenever it was read. */
+  /** Hash of the sizes. It does not depend on when they were read. */
   readonly version: string;
 }
 
-/** Keeps virtual machine sizes of the location whose numbers can be read. */
+/** Keeps the VM sizes of the location that have readable numbers. */
 export function buildCatalog(skus: readonly ResourceSku[], location: string, observedAtMs: number): SkuCatalog {
   const byName = new Map<string, Sku>();
   for (const raw of skus) {
@@ -67,14 +74,14 @@ export function buildCatalog(skus: readonly ResourceSku[], location: string, obs
   return { observedAtMs, byName, version: versionOf(byName.values()) };
 }
 
-/** The order in which Azure lists is no content. */
+/** The hash does not depend on the order in which Azure lists the sizes. */
 export function versionOf(skus: Iterable<Sku>): string {
   const hash = createHash('sha256');
   for (const line of Array.from(skus, (sku) => JSON.stringify(sku)).sort()) hash.update(`${line}\n`);
   return hash.digest('hex');
 }
 
-/** The newer catalogue with every size that did not change as the same object, so that nothing derived from it is made anew. */
+/** The newer catalogue, with unchanged sizes as the same objects, so nothing derived from them is rebuilt. */
 export function renewCatalog(previous: SkuCatalog | undefined, next: SkuCatalog): SkuCatalog {
   if (previous === undefined) return next;
   if (previous.version === next.version) return { ...next, byName: previous.byName };
@@ -86,10 +93,10 @@ export function renewCatalog(previous: SkuCatalog | undefined, next: SkuCatalog)
 }
 
 /**
- * Why no machine of a size can be had in these zones (numbers; none: regional) at this priority, with Azure's reason code. A
- * zone that is closed is no reason while another of the group's zones is open.
+ * Why no instance of a size is available in these zones at this priority, with Azure's reason code. `zones` are numbers; empty
+ * means regional. A closed zone is no reason while another of the group's zones is open.
  */
-export function unavailableBecause(
+export function unavailableReason(
   sku: Sku | undefined,
   zones: readonly string[],
   priority: 'Regular' | 'Spot' = 'Regular',
@@ -102,28 +109,28 @@ export function unavailableBecause(
   if (zones.length > 0 && zones.every((zone) => closed.has(zone)))
     return `Azure restricts ${name} for this subscription in zone ${zones.join(', ')} (${[...new Set(zones.map((zone) => closed.get(zone)))].join(', ')})`;
   if (zones.length > 0 && sku.zones.length > 0 && !zones.some((zone) => sku.zones.includes(zone)))
-    return `Azure does not offer ${name} in zone ${zones.join(', ')}, but in ${sku.zones.join(', ')}`;
+    return `Azure offers ${name} not in zone ${zones.join(', ')}, only in ${sku.zones.join(', ')}`;
   return priority === 'Spot' && sku.neverSpot === true ? `Azure does not offer ${name} as Spot` : undefined;
 }
 
-/** Zone numbers where the subscription may not have the size, with Azure's reason code. */
+/** Zone numbers in which the subscription cannot use the size, with Azure's reason code. */
 export function closedZonesOf(sku: Sku | undefined): ReadonlyMap<string, string> {
   return new Map((sku?.restrictions ?? []).flatMap(({ zones, code }) => zones.map((zone) => [zone, code] as const)));
 }
 
-/** Said to people: Azure goes on selling a size until it does not. */
-export function retirementOf(sku: Sku | undefined): readonly string[] {
+/** A warning for people. Azure sells the size until it retires. */
+export function retirementWarnings(sku: Sku | undefined): readonly string[] {
   return sku?.retiresOn === undefined ? [] : [`Azure retires ${sku.name} on ${sku.retiresOn}`];
 }
 
-/** Looks a size up in any letter case; `_Promo` sizes are the size they promote. */
+/** Finds a size in any letter case. `_Promo` sizes are looked up without the suffix. */
 export function findSku(catalog: SkuCatalog | undefined, vmSize: string): Sku | undefined {
   const name = vmSize.toLowerCase();
   return catalog?.byName.get(name) ?? catalog?.byName.get(name.replace(/_promo$/, ''));
 }
 
-/** The name as Azure's list spells it, where the two are one: a person may have named the size in another letter case. */
-export function asListed(sku: Pick<Sku, 'name'> | undefined, vmSize: string): string {
+/** The name as Azure's list spells it, if the names match. Users may write sizes in another letter case. */
+export function azureSpelling(sku: Pick<Sku, 'name'> | undefined, vmSize: string): string {
   return sku?.name.toLowerCase() === vmSize.toLowerCase() ? sku.name : vmSize;
 }
 
@@ -140,10 +147,12 @@ function projectSku(given: ResourceSku, location: string): Sku | undefined {
     gpus: gpus ?? 0,
     arch: arch ?? 'amd64',
     zones: zonesOf(raw, location),
-    ...told('maxDataDisks', rest.maxDataDisks),
-    ...told('ephemeralOsDiskBytes', rest.ephemeralOsDisk?.bytes),
-    ...told('tempDiskBytes', rest.tempDiskBytes),
-    ...told('nvmeDiskBytes', rest.nvmeDiskBytes),
+    ...defined({
+      maxDataDisks: rest.maxDataDisks,
+      ephemeralOsDiskBytes: rest.ephemeralOsDisk?.bytes,
+      tempDiskBytes: rest.tempDiskBytes,
+      nvmeDiskBytes: rest.nvmeDiskBytes,
+    }),
     quotaFamily: raw.family ?? '',
     ...filled('restrictions', restrictionsOf(raw, location)),
     ...(rest.capability('LowPriorityCapable')?.trim().toLowerCase() === 'false' ? { neverSpot: true } : {}),
@@ -152,15 +161,11 @@ function projectSku(given: ResourceSku, location: string): Sku | undefined {
   };
 }
 
-/** Azure writes `11/15/2028`; what is no date is not told. */
+/** Azure writes `11/15/2028`. A text that is not a date is dropped. */
 function retirement(text: string | undefined): Pick<Sku, 'retiresOn'> {
   const [, month = '', day = '', year = ''] = /^\s*(\d{1,2})\/(\d{1,2})\/(\d{4})/.exec(text ?? '') ?? [];
   const iso = year === '' ? /^\s*(\d{4}-\d\d-\d\d)/.exec(text ?? '')?.[1] : `${year}-${month.padStart(2, '0')}-${day.padStart(2, '0')}`;
   return iso === undefined ? {} : { retiresOn: iso };
-}
-
-function told<Key extends string>(key: Key, value: number | undefined): { readonly [K in Key]?: number } {
-  return value === undefined ? {} : ({ [key]: value } as { readonly [K in Key]?: number });
 }
 
 function zonesOf(raw: ResourceSku, location: string): readonly string[] {
@@ -169,7 +174,7 @@ function zonesOf(raw: ResourceSku, location: string): readonly string[] {
   return (here?.zones ?? []).filter((zone) => !restricted.has(zone)).sort();
 }
 
-/** A restriction that names other locations is theirs; one that names none is of every place. */
+/** A restriction with locations applies only to them; one without applies everywhere. */
 function restrictionsOf(raw: ResourceSku, location: string): readonly SkuRestriction[] {
   return (raw.restrictions ?? []).flatMap(({ type, values, restrictionInfo, reasonCode }): SkuRestriction[] => {
     const places = restrictionInfo?.locations ?? values ?? [];
@@ -184,14 +189,14 @@ function filled<Key extends string, Item>(key: Key, list: readonly Item[]): { re
   return list.length === 0 ? {} : ({ [key]: list } as { readonly [K in Key]?: readonly Item[] });
 }
 
-/** `East US 2` and `eastus2` are one place. */
+/** `East US 2` and `eastus2` are the same location. */
 function sameLocation(left: string | undefined, right: string): boolean {
   const fold = (text: string): string => text.replaceAll(' ', '').toLowerCase();
   return left !== undefined && fold(left) === fold(right);
 }
 
 /** The resource name of a size's devices. The SKU list counts field-programmable arrays as GPUs. */
-export function deviceOf(vmSize: string): string {
+export function deviceResourceName(vmSize: string): string {
   if (/^standard_np/i.test(vmSize)) return 'xilinx.com/fpga-xilinx_u250_gen3x16_xdma_shell_2_1-0';
   return isAmdGpu(vmSize) ? 'amd.com/gpu' : 'nvidia.com/gpu';
 }
@@ -200,41 +205,39 @@ function isAmdGpu(vmSize: string): boolean {
   return /mi300x|^standard_nv\d+as_v4$|^standard_ng/i.test(vmSize);
 }
 
-/** The family that quotas are counted by is what shares its hardware; where Azure tells none, sizes of one make do. */
-export function familyOf(sku: Sku | undefined): Pick<NodeGroup, 'sizeFamily'> {
+/** Sizes with the same quota family share hardware. Without a quota family, the series and accelerator in the name are used. */
+export function sizeFamilyOf(sku: Sku | undefined): Pick<NodeGroup, 'sizeFamily'> {
   const name = (sku?.quotaFamily || parseVmSize(sku?.name ?? '').groupKey).toLowerCase();
   return sku === undefined || name === '' ? {} : { sizeFamily: { name, vcpus: sku.vcpus } };
 }
 
-// The catalogue of VM sizes as text, for keeping it longer than a process lives. Sizes change over months; nothing that
-// changes faster has a place here: what a snapshot says is never a size of a group or a reason to remove a machine.
-
-/** Grows when the meaning of a field changes; what has another number is not read. */
+/** Version of the text format. It grows when the meaning of a field changes; other versions are not read. */
 const SCHEMA = 1;
 
-/** Restrictions differ between subscriptions, so a catalogue is good for one of them and one region. */
-export interface SkuScope {
+/** Restrictions differ between subscriptions, so a stored catalogue is valid for one subscription and one region. */
+export interface CatalogKey {
   readonly subscriptionId: string;
   readonly location: string;
 }
 
-/** Expected: a file of an older program, of another region, or half written. */
-export type SnapshotReading = { readonly ok: true; readonly catalog: SkuCatalog } | { readonly ok: false; readonly reason: string };
+/** A failure is expected: a file of an older program, of another region, or half written. */
+export type CatalogReading = { readonly ok: true; readonly catalog: SkuCatalog } | { readonly ok: false; readonly reason: string };
 
-export function writeSnapshot({ observedAtMs, version, byName }: SkuCatalog, scope: SkuScope): string {
-  return JSON.stringify({ schema: SCHEMA, ...fold(scope), observedAtMs, version, skus: [...byName.values()] });
+/** The catalogue as text, for keeping it across processes. It holds only sizes, which change over months. */
+export function writeCatalog({ observedAtMs, version, byName }: SkuCatalog, scope: CatalogKey): string {
+  return JSON.stringify({ schema: SCHEMA, ...foldKey(scope), observedAtMs, version, skus: [...byName.values()] });
 }
 
-export function readSnapshot(text: string, scope: SkuScope): SnapshotReading {
+export function readCatalog(text: string, scope: CatalogKey): CatalogReading {
   const raw = jsonOf(text);
-  const bad = (reason: string): SnapshotReading => ({ ok: false, reason });
+  const bad = (reason: string): CatalogReading => ({ ok: false, reason });
   if (!isRecord(raw)) return bad('it is not a JSON object');
   if (raw['schema'] !== SCHEMA) return bad(`its schema is ${JSON.stringify(raw['schema'])}, not ${SCHEMA}`);
-  const { subscriptionId, location } = fold(scope);
-  if (raw['location'] !== location) return bad(`it is of region ${JSON.stringify(raw['location'])}, not ${location}`);
-  if (raw['subscriptionId'] !== subscriptionId) return bad('it is of another subscription');
+  const { subscriptionId, location } = foldKey(scope);
+  if (raw['location'] !== location) return bad(`it is for region ${JSON.stringify(raw['location'])}, not ${location}`);
+  if (raw['subscriptionId'] !== subscriptionId) return bad('it is for another subscription');
   const { observedAtMs, skus } = raw;
-  if (typeof observedAtMs !== 'number' || !Array.isArray(skus)) return bad('a part of it is missing');
+  if (typeof observedAtMs !== 'number' || !Array.isArray(skus)) return bad('observedAtMs or skus is missing');
   const readable: unknown[] = skus;
   const sizes = readable.filter(isSku);
   const version = versionOf(sizes);
@@ -242,7 +245,7 @@ export function readSnapshot(text: string, scope: SkuScope): SnapshotReading {
   return { ok: true, catalog: { observedAtMs, version, byName: new Map(sizes.map((sku) => [sku.name.toLowerCase(), sku])) } };
 }
 
-/** Enough to be used without harm: the hash says that the rest is as it was written. */
+/** Checks the required fields. The hash proves that the rest is as written. */
 function isSku(value: unknown): value is Sku {
   return (
     isRecord(value) &&
@@ -252,6 +255,6 @@ function isSku(value: unknown): value is Sku {
   );
 }
 
-function fold({ subscriptionId, location }: SkuScope): SkuScope {
+function foldKey({ subscriptionId, location }: CatalogKey): CatalogKey {
   return { subscriptionId: subscriptionId.toLowerCase(), location: location.replaceAll(' ', '').toLowerCase() };
 }

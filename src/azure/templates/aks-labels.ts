@@ -4,34 +4,34 @@
  */
 import type { Labels } from '../../domain/labels.ts';
 import type { Node } from '../../domain/node.ts';
-import { AKS_PREFIX, aksNamed, WINDOWS_BUILD } from '../rows/pool-labels.ts';
+import { AKS_PREFIX, withAksPrefix, WINDOWS_BUILD } from '../rows/pool-labels.ts';
 import type { AgentPoolRow } from '../rows/agent-pool.ts';
 import { zoneName } from '../rows/scale-set.ts';
-import { deviceOf, type Sku } from '../sizes/sku-catalog.ts';
+import { deviceResourceName, type Sku } from '../sizes/sku-catalog.ts';
 import type { TemplateSource } from '../rows/template-source.ts';
-import { lookUp } from '../rows/tags.ts';
+import { findTag } from '../rows/tags.ts';
 
 /** A label's value is never longer. */
 const LONGEST_VALUE = 63;
 
-export interface AksLabelContext {
+export interface AksLabelInput {
   readonly sku: Sku;
   readonly pool: AgentPoolRow | undefined;
   readonly nodeResourceGroup: string;
 }
 
 /** Every label of AKS's own, but for those of the zone. */
-export function aksLabels(source: TemplateSource, { sku, pool, nodeResourceGroup }: AksLabelContext): Labels {
+export function aksLabels(source: TemplateSource, { sku, pool, nodeResourceGroup }: AksLabelInput): Labels {
   const storage = source.osDisk.ephemeral ? 'ephemeral' : 'managed';
   const { tier = '' } = source.osDisk;
-  const isNvidia = sku.gpus > 0 && deviceOf(source.vmSize) === 'nvidia.com/gpu';
+  const isNvidia = sku.gpus > 0 && deviceResourceName(source.vmSize) === 'nvidia.com/gpu';
   const spot = source.priority === 'Spot' ? 'spot' : undefined;
   return {
     'kubernetes.io/role': 'agent',
     storageprofile: storage,
     ...(tier === '' ? {} : { storagetier: tier }),
     ...(isNvidia ? { accelerator: 'nvidia' } : {}),
-    ...aksNamed({
+    ...withAksPrefix({
       cluster: clusterLabel(nodeResourceGroup),
       role: 'agent',
       'sku-cpu': String(sku.vcpus),
@@ -41,9 +41,9 @@ export function aksLabels(source: TemplateSource, { sku, pool, nodeResourceGroup
       scalesetpriority: spot,
       priority: spot,
       accelerator: isNvidia ? 'nvidia' : undefined,
-      'kubelet-identity-client-id': lookUp(source.tags, 'aks-managed-kubeletIdentityClientID'),
-      'consolidated-additional-properties': lookUp(source.tags, 'aks-managed-consolidated-additional-properties'),
-      'azure-cni-overlay': lookUp(source.tags, 'aks-managed-azure-cni-overlay')?.toLowerCase() === 'true' ? 'true' : undefined,
+      'kubelet-identity-client-id': findTag(source.tags, 'aks-managed-kubeletIdentityClientID'),
+      'consolidated-additional-properties': findTag(source.tags, 'aks-managed-consolidated-additional-properties'),
+      'azure-cni-overlay': findTag(source.tags, 'aks-managed-azure-cni-overlay')?.toLowerCase() === 'true' ? 'true' : undefined,
     }),
     ...source.modelLabels,
     ...pool?.modelLabels,
@@ -85,7 +85,7 @@ export function zoneLabels(source: Pick<TemplateSource, 'zones' | 'location'>): 
 }
 
 /** What is one for the whole cluster: any node of it tells it of all others with its operating system. */
-const OF_THE_CLUSTER = [
+const CLUSTER_WIDE = [
   'ebpf-dataplane',
   'network-policy',
   'azure-cni-overlay',
@@ -100,10 +100,10 @@ const OF_THE_CLUSTER = [
 ].map((name) => `${AKS_PREFIX}${name}`);
 
 /** Where nodes carry it, it is the name of each node's own subnet. */
-const SUBNET = `${AKS_PREFIX}network-subnet`;
+const SUBNET_LABEL = `${AKS_PREFIX}network-subnet`;
 
 /** What an agent pool's document tells, when there is one. */
-const OF_THE_POOL = [
+const FROM_AGENT_POOL = [
   'mode',
   'nodepool-type',
   'os-sku',
@@ -115,24 +115,24 @@ const OF_THE_POOL = [
 ].map((name) => `${AKS_PREFIX}${name}`);
 
 /** What the model of a scale set tells; a pool without one has no such document. */
-const OF_THE_MODEL = [...['security-type', 'ppg', 'encrypted-set', 'storagetier'].map((name) => `${AKS_PREFIX}${name}`), 'storagetier'];
+const FROM_SCALE_SET = [...['security-type', 'ppg', 'encrypted-set', 'storagetier'].map((name) => `${AKS_PREFIX}${name}`), 'storagetier'];
 
 /** What may differ from pool to pool, and no document tells for certain. */
-const OF_THE_NODE = ['os-sku-effective', 'localdns-state', 'network-subnet', 'consolidated-additional-properties', 'dcgm-exporter'].map(
+const FROM_NODE_ONLY = ['os-sku-effective', 'localdns-state', 'network-subnet', 'consolidated-additional-properties', 'dcgm-exporter'].map(
   (name) => `${AKS_PREFIX}${name}`,
 );
 
 /** Written by daemons that look at the hardware, once a node runs. */
-const BY_DISCOVERY = ['feature.node.kubernetes.io/*', 'nvidia.com/*', 'amd.com/*'];
+const FROM_HARDWARE_DISCOVERY = ['feature.node.kubernetes.io/*', 'nvidia.com/*', 'amd.com/*'];
 
 /** What nodes of other pools tell of a node to come: the same labels, and the name of its own subnet where they tell theirs. */
-export function toldByOthers(clusterLabels: Labels, { subnet }: Pick<TemplateSource, 'subnet'>): Labels {
-  const { [SUBNET]: theirs, ...labels } = clusterLabels;
-  return theirs === undefined || subnet === undefined ? labels : { ...labels, [SUBNET]: subnet };
+export function labelsFromOtherNodes(clusterLabels: Labels, { subnet }: Pick<TemplateSource, 'subnet'>): Labels {
+  const { [SUBNET_LABEL]: theirs, ...labels } = clusterLabels;
+  return theirs === undefined || subnet === undefined ? labels : { ...labels, [SUBNET_LABEL]: subnet };
 }
 
 /** Labels of which nobody can tell whether a new node has them, and with which value. */
-export function untoldLabels(
+export function unknownLabels(
   labels: Labels,
   { modelLabels }: Pick<TemplateSource, 'modelLabels'>,
   { pool, clusterLabels }: { readonly pool: AgentPoolRow | undefined; readonly clusterLabels?: Labels },
@@ -140,13 +140,13 @@ export function untoldLabels(
   const witnessed = Object.keys(clusterLabels ?? {}).length > 0;
   const ofWindows = labels['kubernetes.io/os'] === 'windows' ? [WINDOWS_BUILD] : [];
   const keys = [
-    ...(witnessed ? [] : OF_THE_CLUSTER),
-    ...(pool === undefined ? OF_THE_POOL : []),
-    ...(modelLabels === undefined ? OF_THE_MODEL : []),
-    ...OF_THE_NODE,
+    ...(witnessed ? [] : CLUSTER_WIDE),
+    ...(pool === undefined ? FROM_AGENT_POOL : []),
+    ...(modelLabels === undefined ? FROM_SCALE_SET : []),
+    ...FROM_NODE_ONLY,
     ...ofWindows,
   ];
-  return [...keys.filter((key) => !Object.hasOwn(labels, key)), ...BY_DISCOVERY];
+  return [...keys.filter((key) => !Object.hasOwn(labels, key)), ...FROM_HARDWARE_DISCOVERY];
 }
 
 const NONE: Labels = {};
@@ -160,7 +160,7 @@ export class ClusterLabels {
   #byOs = new Map<string, Labels>();
 
   /** The same objects while the labels are the same. Of several nodes the first by name speaks. */
-  see(nodes: ReadonlyMap<string, Node>, nodeResourceGroup: string): void {
+  observe(nodes: ReadonlyMap<string, Node>, nodeResourceGroup: string): void {
     if (this.#nodes === nodes) return;
     this.#nodes = nodes;
     const witnesses = new Map<string, Node>();
@@ -174,13 +174,13 @@ export class ClusterLabels {
     this.#byOs = new Map([...witnesses].map(([os, node]) => [os, this.#renewed(os, node.labels)]));
   }
 
-  of(os: string = 'linux'): Labels {
+  labelsFor(os: string = 'linux'): Labels {
     return this.#byOs.get(os) ?? NONE;
   }
 
   #renewed(os: string, labels: Labels): Labels {
     const told = Object.fromEntries(
-      [...OF_THE_CLUSTER, SUBNET].flatMap((key) => {
+      [...CLUSTER_WIDE, SUBNET_LABEL].flatMap((key) => {
         const value = labels[key];
         return value === undefined ? [] : [[key, value]];
       }),

@@ -11,7 +11,7 @@ export function reservedCpuMillis(vcpus: number): number {
   return 140 + 10 * (vcpus - 4);
 }
 
-export interface MemoryQuestion {
+export interface MemoryReservationInput {
   readonly memoryBytes: number;
   readonly maxPods: number;
   /** `1.33.2`; undefined: taken to be of today. */
@@ -20,13 +20,13 @@ export interface MemoryQuestion {
 }
 
 /** Bytes that pods cannot have: the kubelet's reservation and the hard eviction threshold. */
-export function reservedMemoryBytes(question: MemoryQuestion): number {
+export function reservedMemoryBytes(question: MemoryReservationInput): number {
   const windows = question.os === 'windows' ? 2 * GIB : 0;
-  return windows + (isBefore129(question.kubernetesVersion) ? olderReservation(question.memoryBytes) : newerReservation(question));
+  return windows + (isBefore129(question.kubernetesVersion) ? reservationBefore129(question.memoryBytes) : reservationFrom129(question));
 }
 
 /** From 1.29: 20 MB per pod and 50 MB, at most a quarter; eviction below 100 Mi. */
-function newerReservation({ memoryBytes, maxPods }: MemoryQuestion): number {
+function reservationFrom129({ memoryBytes, maxPods }: MemoryReservationInput): number {
   return Math.min((20 * maxPods + 50) * MIB, 0.25 * memoryBytes) + 100 * MIB;
 }
 
@@ -39,7 +39,7 @@ const TIERS: readonly (readonly [upToGib: number, part: number])[] = [
 ];
 
 /** Before 1.29: a falling part of each further slice; eviction below 750 Mi. */
-function olderReservation(memoryBytes: number): number {
+function reservationBefore129(memoryBytes: number): number {
   let [reserved, from] = [0, 0];
   for (const [upToGib, part] of TIERS) {
     const to = Math.min(memoryBytes, upToGib * GIB);

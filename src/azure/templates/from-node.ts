@@ -7,7 +7,7 @@ import type { TemplateSource } from '../rows/template-source.ts';
 import type { NodeTemplate } from '../../domain/node-template.ts';
 import { defined } from '../../lib/defined.ts';
 
-const OWN_LABELS = new Set([
+const PER_NODE_LABELS = new Set([
   'kubernetes.io/hostname',
   'topology.kubernetes.io/zone',
   'failure-domain.beta.kubernetes.io/zone',
@@ -15,19 +15,19 @@ const OWN_LABELS = new Set([
 ]);
 
 /** Ours, and two that upstream knows to come upon single nodes. */
-const OWN_TAINTS = new Set([
+const PER_NODE_TAINTS = new Set([
   TO_BE_DELETED_TAINT,
   DELETION_CANDIDATE_TAINT,
   'NodeWithImpairedVolumes',
   'cloud.google.com/impending-node-termination',
 ]);
 /** Conditions that the node controller writes as taints, and what the cloud provider writes on a node at its birth and end. */
-const PASSING_TAINTS = ['node.kubernetes.io/', 'node.cloudprovider.kubernetes.io/'];
+const CONDITION_TAINTS = ['node.kubernetes.io/', 'node.cloudprovider.kubernetes.io/'];
 /** Labels, devices and taints of a node come to rest only some time after it is ready. */
 const SETTLED_AFTER_MS = 60_000;
 
-export function liveTemplate(node: Node, source: TemplateSource): NodeTemplate {
-  const lasting = Object.entries(node.labels).filter(([key]) => !OWN_LABELS.has(key));
+export function templateFromNode(node: Node, source: TemplateSource): NodeTemplate {
+  const lasting = Object.entries(node.labels).filter(([key]) => !PER_NODE_LABELS.has(key));
   return {
     labels: { ...Object.fromEntries(lasting), ...zoneLabels(source) },
     taints: node.taints,
@@ -43,12 +43,12 @@ export function liveTemplate(node: Node, source: TemplateSource): NodeTemplate {
 
 /** The template without the taints that a new node will not keep, wherever they were learned: an agent pool may state them, too. */
 export function withLastingTaints(template: NodeTemplate, rules: TaintRules): NodeTemplate {
-  const taints = template.taints.filter(({ key }) => isLasting(key, rules));
+  const taints = template.taints.filter(({ key }) => isLastingTaint(key, rules));
   return taints.length === template.taints.length ? template : { ...template, taints };
 }
 
-function isLasting(key: string, rules: TaintRules): boolean {
-  if (OWN_TAINTS.has(key) || PASSING_TAINTS.some((prefix) => key.startsWith(prefix))) return false;
+function isLastingTaint(key: string, rules: TaintRules): boolean {
+  if (PER_NODE_TAINTS.has(key) || CONDITION_TAINTS.some((prefix) => key.startsWith(prefix))) return false;
   return !isStartupTaint(key, rules) && !isStatusTaint(key, rules);
 }
 
@@ -56,8 +56,8 @@ function isLasting(key: string, rules: TaintRules): boolean {
  * Since when, milliseconds since the epoch, a node may speak for its group: settled, staying, and with the devices that its
  * size promises; undefined: it may not.
  */
-export function exemplarySince(node: Node, deviceIndexes: readonly number[]): number | undefined {
-  if (!node.readiness.ready || node.unschedulable || isGoing(node)) return undefined;
+export function exemplaryFromMs(node: Node, deviceIndexes: readonly number[]): number | undefined {
+  if (!node.readiness.ready || node.unschedulable || isBeingRemoved(node)) return undefined;
   // Device plugins and drivers come up minutes after the node: until then it looks like one without devices.
   const complete = node.devices === undefined ? deviceIndexes.every((index) => (node.allocatable[index] ?? 0) > 0) : isPublished(node);
   return complete ? node.readiness.sinceMs + SETTLED_AFTER_MS : undefined;
@@ -68,7 +68,7 @@ function isPublished({ devices }: Node): boolean {
   return devices !== undefined && devices.incomplete.length === 0 && devices.pools.length > 0;
 }
 
-export function isGoing(node: Node): boolean {
+export function isBeingRemoved(node: Node): boolean {
   return node.deletionAtMs !== undefined || node.taints.some((taint) => taint.key === TO_BE_DELETED_TAINT);
 }
 
@@ -76,7 +76,7 @@ export function isGoing(node: Node): boolean {
  * An estimate does not know what was written on a pool's nodes by hand or by a policy. A node that is ready but too young
  * to speak for its group is believed in this: a pod that it turns away would have a new node in vain.
  */
-export function withTaintsOf(estimate: NodeTemplate, young: Node | undefined): NodeTemplate {
+export function withTaintsOfYoungNode(estimate: NodeTemplate, young: Node | undefined): NodeTemplate {
   if (young === undefined || !young.readiness.ready || young.unschedulable) return estimate;
   const known = new Set(estimate.taints.map(({ key, effect }) => `${key}:${effect}`));
   const more = young.taints.filter(({ key, effect }) => !known.has(`${key}:${effect}`));
@@ -91,7 +91,7 @@ export function withTaintsOf(estimate: NodeTemplate, young: Node | undefined): N
 }
 
 /** A group of which nothing else is known is what its one node is, whatever state that is in. */
-export function lastResort(node: Node, source: TemplateSource, options: { readonly uncordon: boolean }): NodeTemplate {
-  const template = liveTemplate(node, source);
+export function templateFromFallback(node: Node, source: TemplateSource, options: { readonly uncordon: boolean }): NodeTemplate {
+  const template = templateFromNode(node, source);
   return node.unschedulable && !options.uncordon ? { ...template, unschedulable: true } : template;
 }

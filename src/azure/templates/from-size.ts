@@ -6,8 +6,8 @@ import type { Labels } from '../../domain/labels.ts';
 import { minus, type ResourceNames, type Resources } from '../../domain/resources.ts';
 import type { Taint } from '../../domain/taints.ts';
 import { AZURE_DISK_DRIVER, type AttachLimits } from '../../domain/volumes.ts';
-import { aksLabels, generalLabels, toldByOthers, untoldLabels, zoneLabels } from './aks-labels.ts';
-import { devicesOf } from '../rows/gpu-resources.ts';
+import { aksLabels, generalLabels, labelsFromOtherNodes, unknownLabels, zoneLabels } from './aks-labels.ts';
+import { gpuResourceOf } from '../rows/gpu-resources.ts';
 import { kernelMemoryBytes, reservedCpuMillis, reservedMemoryBytes } from './aks-reservations.ts';
 import type { AgentPoolRow } from '../rows/agent-pool.ts';
 import { zoneName } from '../rows/scale-set.ts';
@@ -16,7 +16,7 @@ import type { TemplateSource } from '../rows/template-source.ts';
 import { kubernetesVersionOf, poolOf, templateLabels, templateResources, templateTaints } from '../rows/tags.ts';
 import type { TemplateOrigin, TemplateOrigins, NodeTemplate } from '../../domain/node-template.ts';
 
-export interface TemplateContext {
+export interface SizeTemplateInput {
   readonly sku: Sku;
   readonly pool: AgentPoolRow | undefined;
   readonly nodeResourceGroup: string;
@@ -31,7 +31,7 @@ const GIB = 2 ** 30;
 const NVIDIA = 'nvidia.com/';
 const SPOT_TAINT: Taint = { key: 'kubernetes.azure.com/scalesetpriority', value: 'spot', effect: 'NoSchedule' };
 
-export function cloudTemplate(source: TemplateSource, context: TemplateContext): NodeTemplate {
+export function templateFromSize(source: TemplateSource, context: SizeTemplateInput): NodeTemplate {
   const capacity = capacityOf(source, context);
   const layers = labelLayers(source, context);
   const labels = Object.assign({}, ...layers.map(([, part]) => part)) as Labels;
@@ -44,7 +44,7 @@ export function cloudTemplate(source: TemplateSource, context: TemplateContext):
     ...attachLimits(context.sku),
     source: 'cloud',
     origins: originsOf(source, context, layers),
-    untold: { labels: untoldLabels(labels, source, context), resources: untoldResources(source, context) },
+    untold: { labels: unknownLabels(labels, source, context), resources: unknownResources(source, context) },
   };
 }
 
@@ -55,7 +55,7 @@ export function attachLimits(sku: Sku | undefined, living: AttachLimits = {}): P
   return Object.keys(all).length === 0 ? {} : { attachLimits: all };
 }
 
-function capacityOf(source: TemplateSource, { sku, pool, names }: TemplateContext): Resources {
+function capacityOf(source: TemplateSource, { sku, pool, names }: SizeTemplateInput): Resources {
   const quantities: Record<string, string | number> = {
     cpu: sku.vcpus,
     memory: kernelMemoryBytes(sku.memoryBytes),
@@ -63,14 +63,15 @@ function capacityOf(source: TemplateSource, { sku, pool, names }: TemplateContex
     'ephemeral-storage': kubeletDiskBytes(source, sku, pool),
   };
   // A resource of amount zero would make an empty group differ from its living twin.
-  const devices = devicesOf(source.vmSize, sku.gpus, pool?.gpuParts);
+  const devices = gpuResourceOf(source.vmSize, sku.gpus, pool?.gpuPartitioning);
   if (devices !== undefined) quantities[devices.name] = devices.amount;
   return names.parse({ ...quantities, ...templateResources(source.tags) });
 }
 
 /** GPUs that are cut have names that only their device plugin tells, unless somebody stated them. */
-function untoldResources({ vmSize, tags }: TemplateSource, { sku, pool }: TemplateContext): readonly string[] {
-  if (sku.gpus <= 0 || pool?.gpuParts === undefined || devicesOf(vmSize, sku.gpus, pool.gpuParts) !== undefined) return [];
+function unknownResources({ vmSize, tags }: TemplateSource, { sku, pool }: SizeTemplateInput): readonly string[] {
+  if (sku.gpus <= 0 || pool?.gpuPartitioning === undefined || gpuResourceOf(vmSize, sku.gpus, pool.gpuPartitioning) !== undefined)
+    return [];
   return Object.keys(templateResources(tags)).some((name) => name.startsWith(NVIDIA)) ? [] : [`${NVIDIA}*`];
 }
 
@@ -85,11 +86,11 @@ function osDiskBytes({ osDisk }: TemplateSource, sku: Sku, pool: AgentPoolRow | 
   const stated = osDisk.sizeGb ?? pool?.osDiskSizeGb;
   if (stated !== undefined) return stated * GIB;
   const usual = defaultDiskGb(sku.vcpus) * GIB;
-  return osDisk.ephemeral ? Math.min(usual, placeBytes(osDisk.place, sku) ?? usual) : usual;
+  return osDisk.ephemeral ? Math.min(usual, placementBytes(osDisk.placement, sku) ?? usual) : usual;
 }
 
 /** The room of the place that an ephemeral disk was given, else of the first that the size has. */
-function placeBytes(place: string | undefined, sku: Sku): number | undefined {
+function placementBytes(place: string | undefined, sku: Sku): number | undefined {
   const wanted = place?.toLowerCase();
   if (wanted === 'resourcedisk') return sku.tempDiskBytes;
   return wanted === 'nvmedisk' ? sku.nvmeDiskBytes : sku.ephemeralOsDiskBytes;
@@ -102,7 +103,7 @@ function defaultDiskGb(vcpus: number): number {
   return vcpus < 32 ? 512 : 1024;
 }
 
-function allocatableOf(capacity: Resources, source: TemplateSource, { sku, pool, names }: TemplateContext): Resources {
+function allocatableOf(capacity: Resources, source: TemplateSource, { sku, pool, names }: SizeTemplateInput): Resources {
   const given = templateResources(source.tags);
   const recorded = names.toRecord(capacity);
   const reserved = {
@@ -124,14 +125,14 @@ function allocatableOf(capacity: Resources, source: TemplateSource, { sku, pool,
 type LabelLayer = readonly [origin: TemplateOrigin, labels: Labels];
 
 /** Later ones win. */
-function labelLayers(source: TemplateSource, context: TemplateContext): readonly LabelLayer[] {
+function labelLayers(source: TemplateSource, context: SizeTemplateInput): readonly LabelLayer[] {
   const { sku, pool } = context;
   const poolName = poolOf(source.tags) ?? pool?.name;
   return [
     [sizeOrigin(sku), { 'kubernetes.io/arch': sku.arch, 'beta.kubernetes.io/arch': sku.arch }],
     ['aks', { ...generalLabels(source), ...zoneLabels(source) }],
     ['aks', poolName === undefined ? {} : { agentpool: poolName, 'kubernetes.azure.com/agentpool': poolName }],
-    ['live', toldByOthers(context.clusterLabels ?? {}, source)],
+    ['live', labelsFromOtherNodes(context.clusterLabels ?? {}, source)],
     ['aks', aksLabels(source, context)],
     ['agent-pool', pool?.labels ?? {}],
     ['tag', templateLabels(source.tags)],
@@ -142,17 +143,17 @@ function sizeOrigin({ isKnownByName }: Sku): TemplateOrigin {
   return isKnownByName === true ? 'size-name' : 'sku';
 }
 
-function originsOf(source: TemplateSource, { pool, sku }: TemplateContext, layers: readonly LabelLayer[]): TemplateOrigins {
+function originsOf(source: TemplateSource, { pool, sku }: SizeTemplateInput, layers: readonly LabelLayer[]): TemplateOrigins {
   const from = (origin: TemplateOrigin, keys: readonly string[]) => Object.fromEntries(keys.map((key) => [key, origin]));
   const given = from('tag', Object.keys(templateResources(source.tags)));
   const disk = diskOrigin(source, { pool, sku });
   const pods = pool?.maxPods === undefined ? 'aks' : 'agent-pool';
-  const devices = devicesOf(source.vmSize, sku.gpus, pool?.gpuParts)?.name;
+  const devices = gpuResourceOf(source.vmSize, sku.gpus, pool?.gpuPartitioning)?.name;
   const shared = {
     ...from(sizeOrigin(sku), ['cpu', 'memory']),
     pods,
     'ephemeral-storage': disk,
-    ...(devices === undefined ? {} : { [devices]: pool?.gpuParts === undefined ? sizeOrigin(sku) : 'agent-pool' }),
+    ...(devices === undefined ? {} : { [devices]: pool?.gpuPartitioning === undefined ? sizeOrigin(sku) : 'agent-pool' }),
   } as const;
   return {
     labels: Object.assign({}, ...layers.map(([origin, labels]) => from(origin, Object.keys(labels)))) as TemplateOrigins['labels'],
@@ -173,7 +174,7 @@ function originsOf(source: TemplateSource, { pool, sku }: TemplateContext, layer
   };
 }
 
-function diskOrigin({ osDisk }: TemplateSource, { pool, sku }: Pick<TemplateContext, 'pool' | 'sku'>): TemplateOrigin {
+function diskOrigin({ osDisk }: TemplateSource, { pool, sku }: Pick<SizeTemplateInput, 'pool' | 'sku'>): TemplateOrigin {
   if (pool?.kubeletOnTemporaryDisk === true && sku.tempDiskBytes !== undefined) return 'sku';
   return osDisk.sizeGb === undefined && pool?.osDiskSizeGb !== undefined ? 'agent-pool' : 'aks';
 }

@@ -16,7 +16,7 @@ import type { AgentPoolRow } from '../rows/agent-pool.ts';
 import { templateLabels, templateResources, templateTaints } from '../rows/tags.ts';
 import type { TemplateSource } from '../rows/template-source.ts';
 import { zoneLabels } from './aks-labels.ts';
-import { liveTemplate } from './from-node.ts';
+import { templateFromNode } from './from-node.ts';
 import { fromStaticRecord, staticPodsOf, toStaticRecord, type StaticPodRecord } from './static-pods.ts';
 import type { TemplateOrigin, NodeTemplate } from '../../domain/node-template.ts';
 import { compareText } from '../../lib/comparison.ts';
@@ -25,14 +25,14 @@ import { defined } from '../../lib/defined.ts';
 type Amounts = Readonly<Record<string, number>>;
 
 /** Fingerprints. `pool` is empty where the agent pool was not known. */
-export interface TemplateFacts {
+export interface TemplateFingerprint {
   readonly set: string;
   readonly pool: string;
 }
 
 export interface LearnedTemplate {
   readonly vmSize: string;
-  readonly facts: TemplateFacts;
+  readonly facts: TemplateFingerprint;
   /** Milliseconds since the epoch; when it last changed. */
   readonly learnedAtMs: number;
   readonly labels: Labels;
@@ -55,44 +55,44 @@ export interface LearnedTemplate {
 }
 
 /** What a new node depends on, as far as Azure and AKS tell it. The node image is not among it: it changes weekly and little. */
-export function factsOf(source: TemplateSource, pool: AgentPoolRow | undefined): TemplateFacts {
+export function fingerprintOf(source: TemplateSource, pool: AgentPoolRow | undefined): TemplateFingerprint {
   const { tags, vmSize, os, priority } = source;
   const { ephemeral, tier, sizeGb } = source.osDisk;
   const coded = [templateLabels(tags), templateTaints(tags), templateResources(tags)];
   const minor = pool?.kubernetesVersion?.split('.').slice(0, 2).join('.');
   return {
-    set: fingerprint([vmSize.toLowerCase(), os, priority, { ephemeral, tier, sizeGb }, coded]),
-    pool: pool === undefined ? '' : fingerprint([pool.labels, pool.taints, pool.maxPods, pool.osDiskSizeGb, pool.osSku, minor]),
+    set: hashOf([vmSize.toLowerCase(), os, priority, { ephemeral, tier, sizeGb }, coded]),
+    pool: pool === undefined ? '' : hashOf([pool.labels, pool.taints, pool.maxPods, pool.osDiskSizeGb, pool.osSku, minor]),
   };
 }
 
-function fingerprint(facts: readonly unknown[]): string {
+function hashOf(facts: readonly unknown[]): string {
   return stableHash(JSON.stringify(facts)).toString(16);
 }
 
-export function holdsFor(record: LearnedTemplate, facts: TemplateFacts): boolean {
+export function isValidFor(record: LearnedTemplate, facts: TemplateFingerprint): boolean {
   const poolKnown = record.facts.pool !== '' && facts.pool !== '';
   return record.facts.set === facts.set && (!poolKnown || record.facts.pool === facts.pool);
 }
 
-export interface Lesson {
+export interface NodeSample {
   readonly node: Node;
   readonly pods: readonly Pod[];
   readonly daemonSets: readonly DaemonSet[];
   readonly source: TemplateSource;
-  readonly facts: TemplateFacts;
+  readonly fingerprint: TemplateFingerprint;
   readonly startupTaints: readonly string[];
   /** Keys of taints that do not last although this node may carry them. */
-  readonly passing: readonly string[];
+  readonly declaredStartupTaints: readonly string[];
   readonly bootMs: number | undefined;
   readonly nowMs: number;
 }
 
 /** The record after one more look at a node: the same object when nothing about it is new. */
-export function learn(before: LearnedTemplate | undefined, lesson: Lesson, names: ResourceNames): LearnedTemplate {
-  const { node, source, facts, nowMs, passing } = lesson;
-  const known = before !== undefined && holdsFor(before, facts) ? before : undefined;
-  const { labels, taints: carried } = liveTemplate(node, source);
+export function learnFrom(before: LearnedTemplate | undefined, lesson: NodeSample, names: ResourceNames): LearnedTemplate {
+  const { node, source, fingerprint: facts, nowMs, declaredStartupTaints: passing } = lesson;
+  const known = before !== undefined && isValidFor(before, facts) ? before : undefined;
+  const { labels, taints: carried } = templateFromNode(node, source);
   const taints = carried.filter(({ key }) => !passing.includes(key));
   const zonal = new Set(Object.keys(zoneLabels(source)));
   const bootMs = lesson.bootMs ?? known?.bootMs;
@@ -117,7 +117,7 @@ export function learn(before: LearnedTemplate | undefined, lesson: Lesson, names
     ...defined({ bootMs }),
     ...ownRecords(node),
   };
-  return known !== undefined && sameButForTime(known, next) ? known : next;
+  return known !== undefined && isSameRecord(known, next) ? known : next;
 }
 
 const MOST_STARTUP_TAINTS = 20;
@@ -150,7 +150,7 @@ function byKey([left]: readonly [string, unknown], [right]: readonly [string, un
 
 /** Of pods that ask for more than their DaemonSet says: what was injected, defaulted or raised on the way to the node. */
 function daemonRequests(
-  { pods, daemonSets }: Lesson,
+  { pods, daemonSets }: NodeSample,
   before: LearnedTemplate['daemonRequests'],
   names: ResourceNames,
 ): LearnedTemplate['daemonRequests'] {
@@ -166,17 +166,17 @@ function daemonRequests(
   return Object.fromEntries(Object.entries(found).sort(byKey).slice(0, MOST_DAEMONS));
 }
 
-function staticRecords({ pods, node }: Lesson, names: ResourceNames): Pick<LearnedTemplate, 'staticPods'> {
+function staticRecords({ pods, node }: NodeSample, names: ResourceNames): Pick<LearnedTemplate, 'staticPods'> {
   const found = staticPodsOf(pods, node.name);
   return found.length === 0 ? {} : { staticPods: found.map((pod) => toStaticRecord(pod, names)) };
 }
 
-function sameButForTime(left: LearnedTemplate, right: LearnedTemplate): boolean {
+function isSameRecord(left: LearnedTemplate, right: LearnedTemplate): boolean {
   return JSON.stringify({ ...left, learnedAtMs: 0 }) === JSON.stringify({ ...right, learnedAtMs: 0 });
 }
 
 /** The node that the group would add, as its last one was; what AKS tells newer of the pool goes before. */
-export function learnedTemplate(
+export function templateFromRecord(
   record: LearnedTemplate,
   source: TemplateSource,
   pool: AgentPoolRow | undefined,
@@ -185,25 +185,28 @@ export function learnedTemplate(
   const image = pool?.nodeImageVersion;
   const imageLabel: Labels = image === undefined || image === '' ? {} : { 'kubernetes.azure.com/node-image-version': image };
   const node = {
-    ...NOBODY,
+    ...PLACEHOLDER_NODE,
     labels: record.labels,
     taints: record.taints,
     capacity: names.fromRecord(record.capacity),
     allocatable: names.fromRecord(record.allocatable),
     ...defined({ declaredFeatures: record.declaredFeatures }),
   };
-  const template = liveTemplate(node, source);
+  const template = templateFromNode(node, source);
   const labels = { ...template.labels, ...imageLabel };
   const pools = record.devicePools === undefined ? {} : { devicePools: record.devicePools };
   const plain = { ...template, labels, ...pools, source: 'learned' } as const;
-  const origins = allFrom('learned', plain, names);
+  const origins = originsFrom('learned', plain, names);
   return {
     ...plain,
-    origins: { ...origins, labels: { ...origins.labels, ...from('aks', zoneLabels(source)), ...from('agent-pool', imageLabel) } },
+    origins: {
+      ...origins,
+      labels: { ...origins.labels, ...sameOrigin('aks', zoneLabels(source)), ...sameOrigin('agent-pool', imageLabel) },
+    },
   };
 }
 
-const NOBODY = {
+const PLACEHOLDER_NODE = {
   name: '',
   uid: '',
   providerId: '',
@@ -215,33 +218,33 @@ const NOBODY = {
 } as const;
 
 /** Everything of a template from one place. */
-export function allFrom(origin: TemplateOrigin, template: NodeTemplate, names: ResourceNames): NonNullable<NodeTemplate['origins']> {
+export function originsFrom(origin: TemplateOrigin, template: NodeTemplate, names: ResourceNames): NonNullable<NodeTemplate['origins']> {
   return {
-    labels: from(origin, template.labels),
-    taints: from(origin, Object.fromEntries(template.taints.map(({ key }) => [key, ''] as const))),
-    capacity: from(origin, names.toRecord(template.capacity)),
-    allocatable: from(origin, names.toRecord(template.allocatable)),
+    labels: sameOrigin(origin, template.labels),
+    taints: sameOrigin(origin, Object.fromEntries(template.taints.map(({ key }) => [key, ''] as const))),
+    capacity: sameOrigin(origin, names.toRecord(template.capacity)),
+    allocatable: sameOrigin(origin, names.toRecord(template.allocatable)),
   };
 }
 
-function from(origin: TemplateOrigin, parts: Readonly<Record<string, unknown>>): Readonly<Record<string, TemplateOrigin>> {
+function sameOrigin(origin: TemplateOrigin, parts: Readonly<Record<string, unknown>>): Readonly<Record<string, TemplateOrigin>> {
   return Object.fromEntries(Object.keys(parts).map((key) => [key, origin]));
 }
 
 /** A template with what was learned of its daemons, of static pods and of taints that do not last. */
-export function withExperience(template: NodeTemplate, record: LearnedTemplate | undefined, names: ResourceNames): NodeTemplate {
+export function withLearnedParts(template: NodeTemplate, record: LearnedTemplate | undefined, names: ResourceNames): NodeTemplate {
   if (record === undefined) return template;
   const { startupTaints, daemonRequests: asked, staticPods = [] } = record;
   const requests = Object.entries(asked).map(([key, amounts]) => [key, names.fromRecord(amounts)] as const);
   return {
-    ...withoutPassing(template, startupTaints),
+    ...withoutStartupTaints(template, startupTaints),
     ...(requests.length === 0 ? {} : { daemonRequests: new Map(requests) }),
     ...(staticPods.length === 0 ? {} : { staticPods: staticPods.map((pod) => fromStaticRecord(pod, names)) }),
   };
 }
 
 /** A template without taints that new nodes lose while they start; the keys are kept, as a node that carries one is still starting. */
-export function withoutPassing(template: NodeTemplate, keys: readonly string[]): NodeTemplate {
+export function withoutStartupTaints(template: NodeTemplate, keys: readonly string[]): NodeTemplate {
   if (keys.length === 0) return template;
   const startupTaints = [...new Set([...(template.startupTaints ?? []), ...keys])];
   return { ...template, taints: template.taints.filter(({ key }) => !keys.includes(key)), startupTaints };

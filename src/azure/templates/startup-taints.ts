@@ -16,19 +16,19 @@ const CONDITION_PREFIX = 'node.kubernetes.io/';
 const NONE: readonly string[] = [];
 
 /** Every taint that a node was seen with -> whether it was ready each time. */
-type Youth = Map<string, boolean>;
+type SeenTaints = Map<string, boolean>;
 
 /** Key -> nodes (by UID) that lost it when ready; undefined once it is believed without them. */
 type Losses = Map<string, Set<string> | undefined>;
 
 export class StartupTaints {
-  readonly #young = new Map<string, Youth>();
+  readonly #young = new Map<string, SeenTaints>();
   readonly #losses = new Map<NodeGroupId, Losses>();
   readonly #lasting = new Map<NodeGroupId, Set<string>>();
   #last: unknown;
 
   /** Takes a look at the nodes; costs nothing while they are the same. */
-  see(nodes: ReadonlyMap<NodeName, Node>, groupOfNode: ReadonlyMap<NodeName, NodeGroupId>, nowMs: number): void {
+  observe(nodes: ReadonlyMap<NodeName, Node>, groupOfNode: ReadonlyMap<NodeName, NodeGroupId>, nowMs: number): void {
     if (this.#last === nodes) return;
     this.#last = nodes;
     const young = new Set<string>();
@@ -54,7 +54,7 @@ export class StartupTaints {
 
   #follow(node: Node, group: NodeGroupId): void {
     const { ready } = node.readiness;
-    const keys: Youth = this.#young.get(node.uid) ?? new Map<string, boolean>();
+    const keys: SeenTaints = this.#young.get(node.uid) ?? new Map<string, boolean>();
     const present = new Set(node.taints.map(({ key }) => key));
     if (ready)
       for (const [key, wasReady] of keys) {
@@ -62,7 +62,7 @@ export class StartupTaints {
         keys.delete(key);
         this.#lose(group, key, wasReady ? node.uid : undefined);
       }
-    for (const key of present) if (belongsToStart(key)) keys.set(key, ready && keys.get(key) !== false);
+    for (const key of present) if (canBeStartupTaint(key)) keys.set(key, ready && keys.get(key) !== false);
     this.#young.set(node.uid, keys);
   }
 
@@ -75,7 +75,7 @@ export class StartupTaints {
   }
 
   /** Keys, of this process's time. */
-  of(group: NodeGroupId): readonly string[] {
+  lostBy(group: NodeGroupId): readonly string[] {
     const losses = this.#losses.get(group);
     if (losses === undefined) return NONE;
     const lasting = this.#lasting.get(group);
@@ -85,12 +85,12 @@ export class StartupTaints {
   }
 
   /** Those of the taints that AKS says new nodes are set up under. One that an old node still carries is taken off by nobody. */
-  among(group: NodeGroupId, declared: readonly string[] = NONE): readonly string[] {
+  confirmDeclared(group: NodeGroupId, declared: readonly string[] = NONE): readonly string[] {
     const lasting = this.#lasting.get(group);
     return lasting === undefined ? declared : declared.filter((key) => !lasting.has(key));
   }
 }
 
-function belongsToStart(key: string): boolean {
+function canBeStartupTaint(key: string): boolean {
   return key !== TO_BE_DELETED_TAINT && key !== DELETION_CANDIDATE_TAINT && !isStatusTaint(key) && !key.startsWith(CONDITION_PREFIX);
 }

@@ -7,7 +7,15 @@ import type { ClusterView } from '../../domain/observation.ts';
 import type { Pod } from '../../domain/pod.ts';
 import type { ResourceNames } from '../../domain/resources.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
-import { factsOf, holdsFor, learn, type LearnedTemplate, type TemplateFacts, readLearned, writeLearned } from './learned-templates.ts';
+import {
+  fingerprintOf,
+  isValidFor,
+  learnFrom,
+  type LearnedTemplate,
+  type TemplateFingerprint,
+  readLearned,
+  writeLearned,
+} from './learned-templates.ts';
 import type { AgentPoolRow } from '../rows/agent-pool.ts';
 import { StartupTaints } from './startup-taints.ts';
 import type { TemplateSource } from '../rows/template-source.ts';
@@ -17,33 +25,33 @@ import type { NodeTemplate } from '../../domain/node-template.ts';
 const LONGEST_BOOT_MS = 3_600_000;
 
 /** One group as it is now. */
-export interface Pupil {
+export interface GroupToLearn {
   readonly key: string;
   readonly id: NodeGroupId;
   readonly source: TemplateSource;
   /** What the source was made from; the same object while nothing about it changed. */
-  readonly basis: object;
+  readonly sourceRow: object;
   readonly pool: AgentPoolRow | undefined;
   readonly exemplar: Node | undefined;
   readonly instance: Instance | undefined;
 }
 
-interface Looked {
+interface LastSample {
   readonly node: Node;
   readonly pods: unknown;
   readonly daemonSets: unknown;
-  readonly facts: TemplateFacts;
+  readonly fingerprint: TemplateFingerprint;
 }
 
-interface KnownFacts {
-  readonly basis: object;
+interface KnownFingerprint {
+  readonly sourceRow: object;
   readonly pool: AgentPoolRow | undefined;
-  readonly facts: TemplateFacts;
+  readonly fingerprint: TemplateFingerprint;
 }
 
-interface Sight {
+interface NodeSighting {
   readonly node: Node;
-  readonly facts: TemplateFacts;
+  readonly fingerprint: TemplateFingerprint;
   readonly cluster: ClusterView;
   readonly nowMs: number;
 }
@@ -54,8 +62,8 @@ export class TemplateMemory {
   readonly #names: ResourceNames;
   readonly #metrics: Metrics['templates'];
   readonly #records = new Map<string, LearnedTemplate>();
-  readonly #looked = new Map<string, Looked>();
-  readonly #facts = new Map<string, KnownFacts>();
+  readonly #samples = new Map<string, LastSample>();
+  readonly #fingerprints = new Map<string, KnownFingerprint>();
   readonly #startup = new StartupTaints();
   #revision = 0;
 
@@ -86,46 +94,46 @@ export class TemplateMemory {
   }
 
   /** Once per view, before the groups are asked about. */
-  watch(nodes: ReadonlyMap<NodeName, Node>, groupOfNode: ReadonlyMap<NodeName, NodeGroupId>, nowMs: number): void {
-    this.#startup.see(nodes, groupOfNode, nowMs);
+  observeNodes(nodes: ReadonlyMap<NodeName, Node>, groupOfNode: ReadonlyMap<NodeName, NodeGroupId>, nowMs: number): void {
+    this.#startup.observe(nodes, groupOfNode, nowMs);
   }
 
   /** Keys of taints that AKS states for the start of the group's nodes alone, as far as its nodes bear that out. */
-  passingTaints(id: NodeGroupId, pool: AgentPoolRow | undefined): readonly string[] {
-    return this.#startup.among(id, pool?.initializationTaints);
+  declaredStartupTaints(id: NodeGroupId, pool: AgentPoolRow | undefined): readonly string[] {
+    return this.#startup.confirmDeclared(id, pool?.initializationTaints);
   }
 
   /** What holds for the group now, after a look at its node, if it has one. The same object while nothing is new. */
-  consult(pupil: Pupil, cluster: ClusterView, nowMs: number): LearnedTemplate | undefined {
-    const { key, exemplar } = pupil;
-    const facts = this.#factsOf(pupil);
-    if (exemplar !== undefined) this.#study(pupil, { node: exemplar, facts, cluster, nowMs });
+  templateFor(group: GroupToLearn, cluster: ClusterView, nowMs: number): LearnedTemplate | undefined {
+    const { key, exemplar } = group;
+    const fingerprint = this.#fingerprintOf(group);
+    if (exemplar !== undefined) this.#learnFrom(group, { node: exemplar, fingerprint, cluster, nowMs });
     const record = this.#records.get(key);
-    return record !== undefined && holdsFor(record, facts) ? record : undefined;
+    return record !== undefined && isValidFor(record, fingerprint) ? record : undefined;
   }
 
   /** The same object while the pool is the same. */
-  #factsOf({ key, source, basis, pool }: Pupil): TemplateFacts {
-    const known = this.#facts.get(key);
-    if (known?.basis === basis && known.pool === pool) return known.facts;
-    const facts = factsOf(source, pool);
-    this.#facts.set(key, { basis, pool, facts });
-    return facts;
+  #fingerprintOf({ key, source, sourceRow, pool }: GroupToLearn): TemplateFingerprint {
+    const known = this.#fingerprints.get(key);
+    if (known?.sourceRow === sourceRow && known.pool === pool) return known.fingerprint;
+    const fingerprint = fingerprintOf(source, pool);
+    this.#fingerprints.set(key, { sourceRow, pool, fingerprint });
+    return fingerprint;
   }
 
-  #study({ key, id, source, pool, instance }: Pupil, seen: Sight): void {
-    const { node, facts, cluster, nowMs } = seen;
+  #learnFrom({ key, id, source, pool, instance }: GroupToLearn, seen: NodeSighting): void {
+    const { node, fingerprint, cluster, nowMs } = seen;
     const pods = cluster.podsByNode.get(node.name) ?? NO_PODS;
     const { daemonSets } = cluster;
-    const last = this.#looked.get(key);
-    if (last?.node === node && last.pods === pods && last.daemonSets === daemonSets && last.facts === facts) return;
-    this.#looked.set(key, { node, pods, daemonSets, facts });
-    const bootMs = bootOf(node, instance);
-    const startupTaints = this.#startup.of(id);
-    const passing = this.passingTaints(id, pool);
-    const lesson = { node, pods, daemonSets, source, facts, startupTaints, passing, bootMs, nowMs };
+    const last = this.#samples.get(key);
+    if (last?.node === node && last.pods === pods && last.daemonSets === daemonSets && last.fingerprint === fingerprint) return;
+    this.#samples.set(key, { node, pods, daemonSets, fingerprint });
+    const bootMs = bootTimeMs(node, instance);
+    const startupTaints = this.#startup.lostBy(id);
+    const declaredStartupTaints = this.declaredStartupTaints(id, pool);
+    const sample = { node, pods, daemonSets, source, fingerprint, startupTaints, declaredStartupTaints, bootMs, nowMs };
     const before = this.#records.get(key);
-    const after = learn(before, lesson, this.#names);
+    const after = learnFrom(before, sample, this.#names);
     if (after.bootMs !== undefined) this.#metrics.bootSeconds.set({ node_group: id }, after.bootMs / 1000);
     if (after === before) return;
     this.#records.set(key, after);
@@ -133,7 +141,7 @@ export class TemplateMemory {
   }
 
   /** Publishes how far the estimate is from a real node. */
-  compare(id: NodeGroupId, estimate: NodeTemplate, real: Node): void {
+  measureEstimate(id: NodeGroupId, estimate: NodeTemplate, real: Node): void {
     const expected = this.#names.toRecord(estimate.allocatable);
     for (const [resource, amount] of Object.entries(this.#names.toRecord(real.allocatable))) {
       this.#metrics.estimateError.set({ node_group: id, resource }, (expected[resource] ?? 0) / amount - 1);
@@ -142,7 +150,7 @@ export class TemplateMemory {
 }
 
 /** From the first sight of the machine to the ready node; undefined when we did not see it come. */
-function bootOf(node: Node, instance: Instance | undefined): number | undefined {
+function bootTimeMs(node: Node, instance: Instance | undefined): number | undefined {
   if (instance === undefined || instance.firstSeenMs >= node.createdAtMs) return undefined;
   const bootMs = node.readiness.sinceMs - instance.firstSeenMs;
   return bootMs > 0 && bootMs < LONGEST_BOOT_MS ? bootMs : undefined;

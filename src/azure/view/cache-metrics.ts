@@ -6,12 +6,12 @@ import type { Clock } from '../../lib/clock.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 import type { RemainingCalls } from '../arm/rate-limits.ts';
-import type { AzureStore } from '../inventory/inventory.ts';
-import { AGENT_POOLS_AGENT, instancesAgent, MACHINES_AGENT, SCALE_SETS_AGENT } from '../rows/tables.ts';
+import type { AzureInventory } from '../inventory/inventory.ts';
+import { AGENT_POOLS_AGENT, instancesAgent, VMS_AGENT, SCALE_SETS_AGENT } from '../rows/tables.ts';
 import { defined } from '../../lib/defined.ts';
 
 export function cacheHooks(metrics: Metrics['cache'], log: Log, clock: Pick<Clock, 'now'>): CacheHooks {
-  const tellTrouble = troubleOf(log);
+  const tellTrouble = readFailureLogger(log);
   return {
     rowRejected: (table, reason) => metrics.rowsRejected.inc({ table, reason }),
     evicted: (table, cause, count) => metrics.evictions.inc({ table, cause }, count),
@@ -31,7 +31,7 @@ export function cacheHooks(metrics: Metrics['cache'], log: Log, clock: Pick<Cloc
 }
 
 /** Says that reads of one kind fail, and once that they all succeed again. The log folds what repeats. */
-function troubleOf(log: Log): (run: AgentRun) => void {
+function readFailureLogger(log: Log): (run: AgentRun) => void {
   const failing = new Map<string, Set<string>>();
   return ({ id, kind: what, outcome, error }) => {
     const ids = failing.get(what) ?? new Set<string>();
@@ -66,10 +66,10 @@ export function fencedTables({
   scaleSets,
   instances,
   vmsPools,
-}: Pick<AzureStore, 'scaleSets' | 'instances' | 'vmsPools'>): readonly FencedTable[] {
+}: Pick<AzureInventory, 'scaleSets' | 'instances' | 'vmsPools'>): readonly FencedTable[] {
   const listOf = (key: string): string => {
     const group = instances.get(key)?.value.group;
-    return group !== undefined && scaleSets.get(group) !== undefined ? instancesAgent(group) : MACHINES_AGENT;
+    return group !== undefined && scaleSets.get(group) !== undefined ? instancesAgent(group) : VMS_AGENT;
   };
   return [
     { fences: () => scaleSets.fences(), agentOf: () => SCALE_SETS_AGENT },

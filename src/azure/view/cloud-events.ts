@@ -2,9 +2,9 @@
 import type { CloudEvent } from '../../domain/observation.ts';
 import { asAutoscalerError } from '../../lib/errors.ts';
 import type { Log } from '../../telemetry/log.ts';
-import type { Registered, Registration } from '../groups/registry.ts';
+import type { RegisteredGroup, Registration } from '../groups/registry.ts';
 
-export class EventQueue {
+export class CloudEventQueue {
   readonly #log: Log;
   readonly #listeners = new Set<() => void>();
   #events: CloudEvent[] = [];
@@ -42,22 +42,22 @@ export class EventQueue {
 // Groups that came and went between two registrations, and why they went. Pure.
 
 /** `isListed`: whether Azure still lists the set, or the size, that a group was made of. */
-export function comingsOf(
+export function groupsAddedAndRemoved(
   before: Registration | undefined,
   after: Registration,
   atMs: number,
-  isListed: (group: Registered) => boolean,
+  isListed: (group: RegisteredGroup) => boolean,
 ): readonly CloudEvent[] {
   if (before === undefined || before === after) return [];
   const came = [...after.byId.keys()].filter((id) => !before.byId.has(id));
   const went = [...before.byId.values()].filter(({ id }) => !after.byId.has(id));
   return [
     ...came.map((group) => ({ kind: 'group-appeared' as const, group, atMs })),
-    ...went.map((group) => ({ kind: 'group-vanished' as const, group: group.id, because: goneBecause(group, after, isListed), atMs })),
+    ...went.map((group) => ({ kind: 'group-vanished' as const, group: group.id, because: removalReason(group, after, isListed), atMs })),
   ];
 }
 
-function goneBecause(group: Registered, { groups, skipped }: Registration, isListed: (group: Registered) => boolean): string {
+function removalReason(group: RegisteredGroup, { groups, skipped }: Registration, isListed: (group: RegisteredGroup) => boolean): string {
   const other = groups.get(group.key);
   if (other !== undefined) return `its machines are those of the node group "${other.id}"`;
   const reason = skipped.get(group.key) ?? skipped.get(group.id);

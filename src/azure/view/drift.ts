@@ -9,8 +9,8 @@ import type { CloudView } from '../../domain/observation.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
-import type { AzureStore } from '../inventory/inventory.ts';
-import { badTags, type Tags } from '../rows/tags.ts';
+import type { AzureInventory } from '../inventory/inventory.ts';
+import { tagProblems, type Tags } from '../rows/tags.ts';
 
 /** Who counts otherwise than expected: AKS and the list of machines against the capacity, nodes against running machines. */
 export type DriftKind = 'agent-pool' | 'instances' | 'nodes';
@@ -22,17 +22,20 @@ export interface Drift {
 }
 
 /** What is not part of the group itself. */
-export interface DriftFacts {
+export interface DriftInput {
   /** The count of AKS; undefined: not told, or of a pool whose size it is itself. */
   readonly agentPoolCount: number | undefined;
   /** AKS scales the pool down by deallocating, and does not count what it deallocated. Absent: it deletes. */
-  readonly parks?: boolean;
+  readonly deallocates?: boolean;
   /** Nodes that belong to the group. */
   readonly nodes: number;
 }
 
 /** Every party that can be compared; empty when the size or the machines are not known. */
-export function driftsOf({ target, instances }: NodeGroup, { agentPoolCount, parks = false, nodes }: DriftFacts): readonly Drift[] {
+export function driftsOf(
+  { target, instances }: NodeGroup,
+  { agentPoolCount, deallocates: parks = false, nodes }: DriftInput,
+): readonly Drift[] {
   if (!target.known || instances === undefined) return [];
   const staying = instances.filter(({ state }) => state !== 'deleting');
   const running = staying.filter(({ state }) => state === 'running');
@@ -57,7 +60,7 @@ export function isAtRest({ target, instances, frozen }: NodeGroup, inFlight: num
 /** A node takes minutes to join, and a list is minutes old: only a difference that lasts is told. */
 const LASTING_MS = 10 * 60_000;
 
-const WORDS: Readonly<Record<DriftKind, string>> = { 'agent-pool': 'the count of AKS', instances: 'its machines', nodes: 'its nodes' };
+const COUNTED_BY: Readonly<Record<DriftKind, string>> = { 'agent-pool': 'the count of AKS', instances: 'its machines', nodes: 'its nodes' };
 
 export class DriftWatch {
   readonly #since = new Map<string, number>();
@@ -67,11 +70,14 @@ export class DriftWatch {
    * Takes one look at every group at rest; groups that are left out are in motion, and their differences begin anew.
    * Answers a line per lasting difference when there are other ones than last time; undefined: no news.
    */
-  look(groups: readonly { readonly id: string; readonly drifts: readonly Drift[] }[], nowMs: number): readonly string[] | undefined {
+  newLastingDrifts(
+    groups: readonly { readonly id: string; readonly drifts: readonly Drift[] }[],
+    nowMs: number,
+  ): readonly string[] | undefined {
     const live = new Map<string, string>();
     for (const { id, drifts } of groups) {
       for (const { kind, counted, expected } of drifts) {
-        if (counted !== expected) live.set(`${id}|${kind}`, `${id}: ${WORDS[kind]} ${counted}, expected ${expected}`);
+        if (counted !== expected) live.set(`${id}|${kind}`, `${id}: ${COUNTED_BY[kind]} ${counted}, expected ${expected}`);
       }
     }
     for (const key of this.#since.keys()) if (!live.has(key)) this.#since.delete(key);
@@ -86,24 +92,24 @@ export class DriftWatch {
 
 // What is worth telling of the cache from loop to loop: groups that drift, tags that cannot be read, ages, quotas. Decides nothing.
 
-export interface StoreNewsParts {
-  readonly store: AzureStore;
+export interface InventoryReporterDeps {
+  readonly store: AzureInventory;
   readonly log: Log;
   readonly metrics: Metrics;
   readonly clock: Clock;
 }
 
-export class StoreNews {
-  readonly #parts: StoreNewsParts;
+export class InventoryReporter {
+  readonly #parts: InventoryReporterDeps;
   readonly #drifts = new DriftWatch();
   /** The tags of each group that were looked at last. */
   readonly #read = new Map<NodeGroupId, { readonly tags: Tags; readonly problems: readonly string[] }>();
 
-  constructor(parts: StoreNewsParts) {
+  constructor(parts: InventoryReporterDeps) {
     this.#parts = parts;
   }
 
-  tell(view: CloudView, nowMs: number): void {
+  report(view: CloudView, nowMs: number): void {
     this.#tellDrift(view, nowMs);
     this.#tellTags(view);
   }
@@ -115,7 +121,7 @@ export class StoreNews {
       const set = store.scaleSets.get(store.registration().byId.get(id)?.key ?? '')?.value;
       const before = this.#read.get(id);
       if (set === undefined || before?.tags === set.tags) continue;
-      const problems = badTags(set.tags);
+      const problems = tagProblems(set.tags);
       this.#read.set(id, { tags: set.tags, problems });
       const isNews = problems.length > 0 && JSON.stringify(problems) !== JSON.stringify(before?.problems);
       if (isNews) log.warn({ nodeGroup: id, problems }, 'tags that describe new nodes of a group cannot be read and are left out');
@@ -123,7 +129,7 @@ export class StoreNews {
   }
 
   /** Gauges of what is cached and of quotas. */
-  measure(): void {
+  updateGauges(): void {
     this.#measureQuotas();
     this.#measureLags();
     const { cache } = this.#parts.metrics;
@@ -144,13 +150,17 @@ export class StoreNews {
       const registered = this.#parts.store.registration().byId.get(group.id);
       if (registered === undefined) return [];
       const pool = registered.kind === 'scale-set' ? this.#parts.store.facts.poolOf(registered) : undefined;
-      const drifts = driftsOf(group, { agentPoolCount: pool?.count, parks: pool?.parks === true, nodes: nodes.get(group.id) ?? 0 });
+      const drifts = driftsOf(group, {
+        agentPoolCount: pool?.count,
+        deallocates: pool?.deallocates === true,
+        nodes: nodes.get(group.id) ?? 0,
+      });
       for (const { kind, counted, expected } of drifts) {
         metrics.cluster.groupDrift.set({ node_group: group.id, kind }, counted - expected);
       }
       return isAtRest(group, this.#parts.store.changes.inFlight(registered.key)) ? [{ id: group.id, drifts }] : [];
     });
-    const news = this.#drifts.look(atRest, nowMs);
+    const news = this.#drifts.newLastingDrifts(atRest, nowMs);
     if (news === undefined) return;
     if (news.length === 0) log.info({}, 'AKS, scale sets and nodes agree about the sizes of pools again');
     // The sentence is the same for all pools, so that one line tells them all.

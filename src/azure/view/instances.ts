@@ -25,9 +25,9 @@ interface Page {
 }
 
 /** A bootstrap that fails does so within minutes; later it is the node's extension that was run again. */
-const BIRTH_MS = 60 * 60_000;
+const BOOTSTRAP_MS = 60 * 60_000;
 
-export class InstanceBook {
+export class InstanceMapper {
   readonly #table: Table<InstanceRow>;
   readonly #firstSeen = new Map<string, { readonly vmId: string; readonly atMs: number }>();
   /** The identity of each machine that was seen to be a node. */
@@ -97,7 +97,7 @@ export class InstanceBook {
       zone,
       error,
       firstSeenMs: this.#firstSeen.get(row.key)?.atMs ?? this.#table.seen(row.key)?.atMs ?? 0,
-      ...toldOf(row.value),
+      ...optionalParts(row.value),
     };
   }
 
@@ -108,7 +108,7 @@ export class InstanceBook {
   #isBeingBorn({ key, value: { vmId, createdAtMs } }: Row<InstanceRow>): boolean {
     if (this.#joined.has(key) && this.#joined.get(key) === vmId) return false;
     const seenAtMs = this.#table.seen(key)?.atMs;
-    return createdAtMs === undefined || seenAtMs === undefined || seenAtMs - createdAtMs < BIRTH_MS;
+    return createdAtMs === undefined || seenAtMs === undefined || seenAtMs - createdAtMs < BOOTSTRAP_MS;
   }
 
   #see(key: string, vmId: string): void {
@@ -121,6 +121,6 @@ export class InstanceBook {
 }
 
 /** What Azure may leave unsaid. */
-function toldOf({ createdAtMs, protectedFrom }: InstanceRow): Pick<Instance, 'createdAtMs' | 'protectedFrom'> {
+function optionalParts({ createdAtMs, protectedFrom }: InstanceRow): Pick<Instance, 'createdAtMs' | 'protectedFrom'> {
   return { ...defined({ createdAtMs, protectedFrom }) };
 }

@@ -3,21 +3,21 @@ import type { NodeName, InstanceKey } from '../../domain/ids.ts';
 import type { NodeGroup } from '../../domain/node-group.ts';
 import type { ClusterView } from '../../domain/observation.ts';
 import type { Ownership } from '../groups/node-ownership.ts';
-import type { Registered, Registration } from '../groups/registry.ts';
-import type { AzureStore } from '../inventory/inventory.ts';
+import type { RegisteredGroup, Registration } from '../groups/registry.ts';
+import type { AzureInventory } from '../inventory/inventory.ts';
 import { mayBeListed } from '../inventory/list-timing.ts';
 
-export class ListWishes {
-  readonly #store: AzureStore;
+export class UnlistedInstances {
+  readonly #store: AzureInventory;
   /** Nodes that have no listed machine, asked for once per list. */
   readonly #askedFor = new Map<string, { readonly listedAtMs: number; readonly names: ReadonlySet<NodeName> }>();
 
-  constructor(store: AzureStore) {
+  constructor(store: AzureInventory) {
     this.#store = store;
   }
 
   /** Nodes that joined since the last list. One that is older has no machine, and no further list will show one. */
-  askForUnlisted({ unlisted }: Ownership, { nodes }: ClusterView): void {
+  requestUnlisted({ unlisted }: Ownership, { nodes }: ClusterView): void {
     for (const [key, names] of unlisted) {
       const listedAtMs = this.#store.instancesListedAtMs(key) ?? Number.NEGATIVE_INFINITY;
       const asked = this.#askedFor.get(key);
@@ -27,19 +27,19 @@ export class ListWishes {
       });
       if (!isNew) continue;
       this.#askedFor.set(key, { listedAtMs, names: new Set(names) });
-      this.#store.instancesDue(key);
+      this.#store.requestInstanceList(key);
     }
   }
 
   /** Machines that were asked for show up, fail or come to rest within minutes: look more often until they have. */
-  watchWhileSettling({ kind, key }: Registered, group: NodeGroup, nowMs: number): void {
+  requestWhileSettling({ kind, key }: RegisteredGroup, group: NodeGroup, nowMs: number): void {
     const { target, instances, instancesObservedAtMs: listedAtMs } = group;
-    if (kind === 'vms-pool') this.#store.vmsPools.watch(key, nowMs);
+    if (kind === 'vms-pool') this.#store.vmsPools.watchForeignOperation(key, nowMs);
     if (!target.known || instances === undefined || listedAtMs === undefined) return;
     const alive = instances.filter(({ state }) => state !== 'deleting');
     const creating = alive.filter(({ state }) => state === 'creating' || state === 'unknown').length;
     const awaited = { nowMs, listedAtMs, creating, missing: target.value - alive.length };
-    if (this.#store.changes.settling.isListDue(key, awaited)) this.#store.instancesDue(key);
+    if (this.#store.changes.listTiming.isListDue(key, awaited)) this.#store.requestInstanceList(key);
   }
 }
 
@@ -49,7 +49,7 @@ export class ListWishes {
 const STARTING_MS = 5 * 60_000;
 
 /** Machines of VMs pools whose nodes are not ready, those that start left out: only their views tell whether they run. */
-export function silentMachines(
+export function silentInstances(
   { groupOfNode, instanceOfNode }: Ownership,
   { byId }: Registration,
   { nodes }: ClusterView,

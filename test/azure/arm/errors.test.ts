@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { inactiveInstanceIds, isPlainlyNotAllowed, isPreempted, lostAnswer, retryAfterMs } from '../../../src/azure/arm/errors.ts';
+import { inactiveInstanceIds, isPlainlyNotAllowed, isPreempted, lostResponse, retryAfterMs } from '../../../src/azure/arm/errors.ts';
 import type { ErrorKind } from '../../../src/lib/errors.ts';
 import { START_MS } from '../../support/builders.ts';
 import { type Answer, HINTS, classify, wrapped, QUOTA_TEXT, COMPUTE_429, subscriptionWide } from '../arm-answers.ts';
@@ -324,8 +324,8 @@ describe('arm errors: refusals', () => {
   });
 
   it('fault 26, 27, 28: a lost answer says what it may have done', () => {
-    expect(lostAnswer('putScaleSet', true, new Error('socket hang up')).detail).toEqual({ kind: 'unavailable', effect: 'unknown' });
-    expect(lostAnswer('getScaleSet', false, new Error('socket hang up')).detail).toEqual({ kind: 'unavailable', effect: 'none' });
+    expect(lostResponse('putScaleSet', true, new Error('socket hang up')).detail).toEqual({ kind: 'unavailable', effect: 'unknown' });
+    expect(lostResponse('getScaleSet', false, new Error('socket hang up')).detail).toEqual({ kind: 'unavailable', effect: 'none' });
   });
 
   it('fault 36: names every inactive id', () => {

@@ -2,7 +2,7 @@
 import { createHttpHeaders, createPipelineRequest, type PipelineResponse } from '@azure/core-rest-pipeline';
 import { describe, expect, it } from 'vitest';
 import { ArmCalls } from '../../../src/azure/arm/arm-client.ts';
-import { Budgets } from '../../../src/azure/arm/rate-limits.ts';
+import { RateLimits } from '../../../src/azure/arm/rate-limits.ts';
 import { OperationTracker, type OperationEnd } from '../../../src/azure/arm/operations.ts';
 import { AutoscalerError, type ErrorKind } from '../../../src/lib/errors.ts';
 import { createLog } from '../../../src/telemetry/log.ts';
@@ -32,7 +32,7 @@ function followed(
   const calls = new ArmCalls({
     clock,
     metrics,
-    budgets: new Budgets(clock, metrics),
+    rateLimits: new RateLimits(clock, metrics),
     timeoutMs: 30 * SECOND,
     maxConcurrent: 8,
     random: () => chance,

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { judgeGiveBack, type GiveBackFacts } from '../../../src/azure/writes/undo-unfilled-increase.ts';
-import { Raises, type Raise, type RaiseWritten } from '../../../src/azure/groups/own-writes.ts';
+import { OwnIncreases, type OwnIncrease, type WrittenIncrease } from '../../../src/azure/groups/own-writes.ts';
 import { projectScaleSet, type ScaleSetRow } from '../../../src/azure/rows/scale-set.ts';
 
-const WRITTEN: RaiseWritten = { read: 3, from: 3, to: 5, condition: '"1"', etag: '"2"', capacity: 5 };
+const WRITTEN: WrittenIncrease = { read: 3, from: 3, to: 5, condition: '"1"', etag: '"2"', capacity: 5 };
 
 describe('what of a capacity is ours', () => {
-  it.each<{ readonly what: string; readonly written: Partial<RaiseWritten>; readonly raise: Raise | undefined }>([
+  it.each<{ readonly what: string; readonly written: Partial<WrittenIncrease>; readonly raise: OwnIncrease | undefined }>([
     { what: 'a raise over what was read', written: {}, raise: { before: 3, to: 5, etag: '"2"' } },
     { what: 'nothing without a condition', written: { condition: undefined }, raise: undefined },
     { what: 'nothing without a tag in the answer', written: { etag: undefined }, raise: undefined },
@@ -14,14 +14,14 @@ describe('what of a capacity is ours', () => {
     { what: 'nothing when changes of ours were under way beside', written: { read: undefined }, raise: undefined },
     { what: 'nothing when planned from another number than read', written: { read: 4 }, raise: undefined },
   ])('$what', ({ written, raise }) => {
-    expect(new Raises().written('a', { ...WRITTEN, ...written })).toEqual(raise);
+    expect(new OwnIncreases().recordWritten('a', { ...WRITTEN, ...written })).toEqual(raise);
   });
 
-  const second: RaiseWritten = { read: undefined, from: 5, to: 6, condition: '"2"', etag: '"3"', capacity: 6 };
+  const second: WrittenIncrease = { read: undefined, from: 5, to: 6, condition: '"2"', etag: '"3"', capacity: 6 };
   it('a raise that names the tag of the last one continues it, although that one still runs', () => {
-    const raises = new Raises();
-    const first = raises.written('a', WRITTEN);
-    expect(raises.written('a', second)).toEqual({ before: 3, to: 6, etag: '"3"' });
+    const raises = new OwnIncreases();
+    const first = raises.recordWritten('a', WRITTEN);
+    expect(raises.recordWritten('a', second)).toEqual({ before: 3, to: 6, etag: '"3"' });
     expect(first !== undefined && raises.isLast('a', first)).toBe(false);
   });
 
@@ -29,16 +29,16 @@ describe('what of a capacity is ours', () => {
     { what: 'after a foreign write', change: { condition: '"7"', read: 5 }, before: 5 },
     { what: 'in another set', group: 'b', change: { read: 5 }, before: 5 },
   ])('$what a raise begins anew', ({ change, group = 'a', before }) => {
-    const raises = new Raises();
-    raises.written('a', WRITTEN);
-    expect(raises.written(group, { ...second, ...change })?.before).toBe(before);
+    const raises = new OwnIncreases();
+    raises.recordWritten('a', WRITTEN);
+    expect(raises.recordWritten(group, { ...second, ...change })?.before).toBe(before);
   });
 
   it('what came is not taken back with what does not come later', () => {
-    const raises = new Raises();
-    const first = raises.written('a', WRITTEN);
+    const raises = new OwnIncreases();
+    const first = raises.recordWritten('a', WRITTEN);
     if (first !== undefined) raises.forget('a', first);
-    expect(raises.written('a', { ...second, read: 5 })?.before).toBe(5);
+    expect(raises.recordWritten('a', { ...second, read: 5 })?.before).toBe(5);
   });
 });
 
@@ -49,7 +49,7 @@ function aSet(capacity: number, provisioningState: string): ScaleSetRow {
 }
 
 describe('how much is given back', () => {
-  const raise: Raise = { before: 3, to: 6, etag: '"2"' };
+  const raise: OwnIncrease = { before: 3, to: 6, etag: '"2"' };
   const running = (count: number): string[] => Array.from({ length: count }, () => 'running');
   const facts: GiveBackFacts = { set: aSet(6, 'Failed'), etag: '"2"', confirmed: true, states: running(3), counted: undefined };
   it.each<{ readonly what: string; readonly facts: Partial<GiveBackFacts>; readonly verdict: Readonly<Record<string, unknown>> }>([

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { comingsOf } from '../../../src/azure/view/cloud-events.ts';
-import { frozenBecause, register, type Registration, type RegistrationInput } from '../../../src/azure/groups/registry.ts';
+import { groupsAddedAndRemoved } from '../../../src/azure/view/cloud-events.ts';
+import { frozenReason, registerGroups, type Registration, type RegistrationInput } from '../../../src/azure/groups/registry.ts';
 import { projectAgentPool, type AgentPoolRow } from '../../../src/azure/rows/agent-pool.ts';
 import { projectScaleSet } from '../../../src/azure/rows/scale-set.ts';
 
@@ -23,16 +23,21 @@ describe('a group', () => {
     ['a set in the middle of an operation', { ...row, provisioningState: 'Updating' }, pool, undefined],
     ['a pool that is being deleted', row, { provisioningState: 'Deleting' }, /agent pool is in state Deleting/],
     ["AKS's own autoscaler", row, { provisioningState: 'Succeeded', managedAutoscaler: true }, /own autoscaler/],
-    ['a pool that AKS hosts, in any letter case', row, { ...pool, mode: 'hostedSystem' }, /hosted by AKS/],
+    ['a pool that AKS hosts, in any letter case', row, { ...pool, mode: 'hostedSystem' }, /hosted and scaled by AKS/],
     ['a set that is there without its pool', row, undefined, undefined],
-    ['an orchestration that nobody knows', { ...row, orchestration: 'Quantum' }, undefined, /"Quantum" is not known/],
-    ['no orchestration at all', projectScaleSet({ ...RAW, orchestrationMode: '' }), undefined, /"" is not known/],
+    ['an unknown orchestration mode', { ...row, orchestration: 'Quantum' }, undefined, /"Quantum"; supported are/],
+    ['no orchestration at all', projectScaleSet({ ...RAW, orchestrationMode: '' }), undefined, /""; supported are/],
     ['its orchestration in other letter case', projectScaleSet({ ...RAW, orchestrationMode: 'UNIFORM' }), undefined, undefined],
     ['a set that tells no orchestration is of the kind that was there first', projectScaleSet(RAW), undefined, undefined],
     ['a pool in place of a set', undefined, { type: 'VirtualMachines' }, /is of type VirtualMachines: .* as p\/SIZE$/],
-    ['a pool of another kind in place of a set', undefined, { type: 'AvailabilitySet' }, /of type AvailabilitySet, which is not scaled/],
+    [
+      'a pool of another kind in place of a set',
+      undefined,
+      { type: 'AvailabilitySet' },
+      /of type AvailabilitySet, which the autoscaler does not support/,
+    ],
   ])('%s', (_name, set, pool, reason) => {
-    const frozen = frozenBecause(group, set as never, pool as never);
+    const frozen = frozenReason(group, set as never, pool as never);
     if (reason === undefined) expect(frozen).toBeUndefined();
     else expect(frozen).toMatch(reason);
   });
@@ -58,7 +63,11 @@ function registered(
     const row = projectAgentPool(raw);
     if (row !== undefined) agentPools.set(row.name.toLowerCase(), row);
   }
-  const { groups, skipped } = register({ options: { nodeGroups: [], discovery: [], ...options }, scaleSets: rowsOf(sets), agentPools });
+  const { groups, skipped } = registerGroups({
+    options: { nodeGroups: [], discovery: [], ...options },
+    scaleSets: rowsOf(sets),
+    agentPools,
+  });
   const shown = [...groups.values()].map(({ id, key, kind, min, max }) => `${id} = ${kind} ${key} ${min}:${max}`);
   return { shown, skipped: Object.fromEntries(skipped) };
 }
@@ -87,7 +96,7 @@ describe('groups that the user names', () => {
   it('a set that is named twice, by itself and by its pool, is one group, and that is said', () => {
     const { shown, skipped } = registered({ [VMSS]: OF_POOL }, named('general', VMSS));
     expect(shown).toEqual([`${VMSS} = scale-set aks-general-1-vmss 0:4`]);
-    expect(skipped).toEqual({ general: `its scale set is the node group "${VMSS}" already` });
+    expect(skipped).toEqual({ general: `its scale set is already the node group "${VMSS}"` });
   });
 
   it("a scale set that has the name of another one's pool is meant itself", () => {
@@ -112,7 +121,7 @@ describe('groups that a rule selects', () => {
     if (value === undefined) throw new Error('not a scale set');
     const pool = projectAgentPool({ name: 'old', typePropertiesType: 'AvailabilitySet', tags: { auto: 'old' } });
     if (pool === undefined) throw new Error('not a pool');
-    const { idleRules } = register({
+    const { idleRules } = registerGroups({
       options: { nodeGroups: [{ name: VMSS, min: 0, max: 3 }], discovery: ['no', 'yes', 'old', 'YES'].map(rule) },
       scaleSets: new Map([[VMSS.toLowerCase(), { value }]]),
       agentPools: new Map([['old', pool]]),
@@ -133,7 +142,7 @@ describe('groups that a rule selects', () => {
     const old = { name: 'old', typePropertiesType: 'AvailabilitySet', tags: { auto: 'yes' } };
     expect(registered({}, { discovery }, [old, { ...old, name: 'older', tags: {} }])).toEqual({
       shown: [],
-      skipped: { old: 'its agent pool is of type AvailabilitySet, which is not scaled' },
+      skipped: { old: 'its agent pool is of type AvailabilitySet, which the autoscaler does not support' },
     });
   });
 });
@@ -141,7 +150,7 @@ describe('groups that a rule selects', () => {
 describe('a group that is none any more', () => {
   const tags = { auto: 'yes', min: '1', max: '9' };
   const registration = (sets: Sets, nodeGroups: RegistrationInput['options']['nodeGroups'] = []) =>
-    register({ options: { nodeGroups, discovery: [RULE] }, scaleSets: rowsOf(sets), agentPools: new Map() });
+    registerGroups({ options: { nodeGroups, discovery: [RULE] }, scaleSets: rowsOf(sets), agentPools: new Map() });
 
   it.each<[string, Registration, boolean, string]>([
     ['its set is gone', registration({}), false, 'Azure lists it no more'],
@@ -150,7 +159,7 @@ describe('a group that is none any more', () => {
       'a limit cannot be read',
       registration({ [VMSS]: { ...tags, min: 'abc' } }),
       true,
-      'tag "min" is "abc", not a whole number of 0 or more',
+      'tag "min" is "abc"; it must be a whole number of 0 or more',
     ],
     [
       'it is named by its pool now',
@@ -159,7 +168,7 @@ describe('a group that is none any more', () => {
       'its machines are those of the node group "general"',
     ],
   ])('%s: the event says so', (_what, after, isListed, because) => {
-    const events = comingsOf(registration({ [VMSS]: { ...OF_POOL, ...tags } }), after, 5, () => isListed);
+    const events = groupsAddedAndRemoved(registration({ [VMSS]: { ...OF_POOL, ...tags } }), after, 5, () => isListed);
     expect(events.filter(({ kind }) => kind === 'group-vanished')).toEqual([{ kind: 'group-vanished', group: VMSS, because, atMs: 5 }]);
   });
 });

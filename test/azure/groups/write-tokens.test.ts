@@ -8,18 +8,18 @@ describe('writes to one scale set', () => {
   it('growth has ten at once and then one in 15 seconds; removals have two more', () => {
     const writes = new WriteTokens();
     for (let write = 0; write < 10; write++) {
-      expect(writes.growthHeldBecause('a', 1_000)).toBeUndefined();
-      writes.note('a', 1_000);
+      expect(writes.increaseHeldReason('a', 1_000)).toBeUndefined();
+      writes.noteWrite('a', 1_000);
     }
-    expect(writes.growthHeldBecause('a', 1_000)).toMatch(/as often as Azure lets/);
-    expect(writes.growthHeldBecause('b', 1_000)).toBeUndefined();
-    expect(writes.removalWaitMs('a', 1_000)).toBe(0);
-    writes.note('a', 1_000);
-    writes.note('a', 1_000);
-    expect(writes.removalWaitMs('a', 1_000)).toBe(15_000);
-    expect(writes.removalWaitMs('a', 16_000)).toBe(0);
-    expect(writes.growthHeldBecause('a', 45_999)).toBeDefined();
-    expect(writes.growthHeldBecause('a', 46_000)).toBeUndefined();
+    expect(writes.increaseHeldReason('a', 1_000)).toMatch(/as often as Azure lets/);
+    expect(writes.increaseHeldReason('b', 1_000)).toBeUndefined();
+    expect(writes.deletionWaitMs('a', 1_000)).toBe(0);
+    writes.noteWrite('a', 1_000);
+    writes.noteWrite('a', 1_000);
+    expect(writes.deletionWaitMs('a', 1_000)).toBe(15_000);
+    expect(writes.deletionWaitMs('a', 16_000)).toBe(0);
+    expect(writes.increaseHeldReason('a', 45_999)).toBeDefined();
+    expect(writes.increaseHeldReason('a', 46_000)).toBeUndefined();
   });
 
   it('whatever is asked for and when: in no stretch of time more than 12 writes and 4 a minute', () => {
@@ -31,9 +31,9 @@ describe('writes to one scale set', () => {
         let nowMs = 0;
         for (const { gapMs, removal } of all) {
           nowMs += gapMs;
-          if (removal) nowMs += writes.removalWaitMs('a', nowMs);
-          else if (writes.growthHeldBecause('a', nowMs) !== undefined) continue;
-          writes.note('a', nowMs);
+          if (removal) nowMs += writes.deletionWaitMs('a', nowMs);
+          else if (writes.increaseHeldReason('a', nowMs) !== undefined) continue;
+          writes.noteWrite('a', nowMs);
           sent.push(nowMs);
         }
         for (const [from, start] of sent.entries()) {

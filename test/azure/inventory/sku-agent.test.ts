@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { skusAgent, type SkuShare } from '../../../src/azure/inventory/sku-agent.ts';
-import { readSnapshot, writeSnapshot, buildCatalog, findSku, type SkuCatalog } from '../../../src/azure/sizes/sku-catalog.ts';
+import { readCatalog, writeCatalog, buildCatalog, findSku, type SkuCatalog } from '../../../src/azure/sizes/sku-catalog.ts';
 import { skuFolder } from '../../../src/cli/connect/shared-files.ts';
 import { AutoscalerError } from '../../../src/lib/errors.ts';
 import { createLog } from '../../../src/telemetry/log.ts';
@@ -81,7 +81,7 @@ const fails = (): Promise<SkuCatalog> => Promise.reject(new AutoscalerError({ ki
 describe('a snapshot of VM sizes', () => {
   it('is the same after it was written and read', () => {
     const catalog = catalogAt(5);
-    expect(readSnapshot(writeSnapshot(catalog, SCOPE), { subscriptionId: 'SUB-1', location: 'West Europe' })).toEqual({
+    expect(readCatalog(writeCatalog(catalog, SCOPE), { subscriptionId: 'SUB-1', location: 'West Europe' })).toEqual({
       ok: true,
       catalog,
     });
@@ -95,8 +95,8 @@ describe('a snapshot of VM sizes', () => {
     ['half a file', (text: string) => text.slice(0, -9), /not a JSON object/],
     ['no sizes', (text: string) => text.replace('"skus"', '"sizes"'), /missing/],
   ])('caching 48: of %s is ignored, with one line in the log', async (_what, change, reason) => {
-    const text = change(writeSnapshot(catalogAt(START_MS, '8'), SCOPE));
-    expect(readSnapshot(text, SCOPE)).toMatchObject({ ok: false, reason: expect.stringMatching(reason) });
+    const text = change(writeCatalog(catalogAt(START_MS, '8'), SCOPE));
+    expect(readCatalog(text, SCOPE)).toMatchObject({ ok: false, reason: expect.stringMatching(reason) });
     await shareOf('a').publish(1, text);
     const one = reader(() => Promise.resolve(catalogAt(START_MS)), shareOf('b'));
     await driven(one.run());
@@ -105,8 +105,8 @@ describe('a snapshot of VM sizes', () => {
   });
 
   it('caching 57: what changes fast is not read from a snapshot, whoever put it there', () => {
-    const text = writeSnapshot(catalogAt(5), SCOPE).replace('{', '{"scaleSets":[{"name":"a","capacity":9}],"instances":[],');
-    const read = readSnapshot(text, SCOPE);
+    const text = writeCatalog(catalogAt(5), SCOPE).replace('{', '{"scaleSets":[{"name":"a","capacity":9}],"instances":[],');
+    const read = readCatalog(text, SCOPE);
     expect(read.ok && Object.keys(read.catalog).sort()).toEqual(['byName', 'observedAtMs', 'version']);
     expect(JSON.stringify(read)).not.toContain('capacity');
   });
@@ -163,7 +163,7 @@ describe('VM sizes shared by processes', () => {
   });
 
   it('azure provider 143: when Azure lists nothing or cannot be read, sizes of before are used, and it is tried again', async () => {
-    await shareOf('before').publish(3, writeSnapshot(catalogAt(START_MS - 90 * 24 * HOUR, '2'), SCOPE));
+    await shareOf('before').publish(3, writeCatalog(catalogAt(START_MS - 90 * 24 * HOUR, '2'), SCOPE));
     for (const list of [fails, () => Promise.resolve(buildCatalog([], 'westeurope', START_MS))]) {
       const one = reader(list, shareOf('b'));
       expect(await driven(one.run())).toMatchObject({ kind: 'unavailable' });
@@ -172,7 +172,7 @@ describe('VM sizes shared by processes', () => {
   });
 
   it('azure provider 144: when Azure can be read, its numbers are used and not those of before', async () => {
-    await shareOf('before').publish(3, writeSnapshot(catalogAt(START_MS - 90 * 24 * HOUR, '2'), SCOPE));
+    await shareOf('before').publish(3, writeCatalog(catalogAt(START_MS - 90 * 24 * HOUR, '2'), SCOPE));
     const one = reader(() => Promise.resolve(catalogAt(clock.now())), shareOf('b'));
     expect(await driven(one.run())).toBeUndefined();
     expect(findSku(one.kept(), 'Standard_D4s_v5')?.vcpus).toBe(4);

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { parseProviderId } from '../../../src/azure/arm/resource-ids.ts';
 import { ArmCalls } from '../../../src/azure/arm/arm-client.ts';
-import { Budgets, remainingTokens } from '../../../src/azure/arm/rate-limits.ts';
+import { RateLimits, remainingTokens } from '../../../src/azure/arm/rate-limits.ts';
 import { readOperation } from '../../../src/azure/arm/operations.ts';
-import { OwnerIndex } from '../../../src/azure/groups/node-ownership.ts';
-import { register } from '../../../src/azure/groups/registry.ts';
-import { instanceState, projectInstance, projectMachine, projectScaleSet } from '../../../src/azure/rows/scale-set.ts';
+import { OwnershipIndex } from '../../../src/azure/groups/node-ownership.ts';
+import { registerGroups } from '../../../src/azure/groups/registry.ts';
+import { instanceState, projectInstance, projectVm, projectScaleSet } from '../../../src/azure/rows/scale-set.ts';
 import { AutoscalerError } from '../../../src/lib/errors.ts';
 import { createMetrics } from '../../../src/telemetry/metrics.ts';
 import { aNode, START_MS } from '../../support/builders.ts';
@@ -48,7 +48,7 @@ describe('rows: the state of a machine', () => {
     const scope = '/subscriptions/s/resourceGroups/r/providers/Microsoft.Compute';
     const raw = { location: 'eastus2', provisioningState: 'Failed', instanceView: power(code) };
     expect(projectInstance({ ...raw, id: `${scope}/virtualMachineScaleSets/set/virtualMachines/3` }, 'set')?.state).toBe(state);
-    expect(projectMachine({ ...raw, id: `${scope}/virtualMachines/flex-3` }, 'set')?.state).toBe(state);
+    expect(projectVm({ ...raw, id: `${scope}/virtualMachines/flex-3` }, 'set')?.state).toBe(state);
   });
 
   it('azure provider 120: an error of the extension that bootstraps nodes is told; one of another extension is none', () => {
@@ -119,10 +119,10 @@ describe('rows: the state of a machine', () => {
 
 describe('ownership', () => {
   const id = (name: string) => `azure:///subscriptions/s/resourceGroups/r/providers/Microsoft.Compute/virtualMachines/${name}`;
-  const registration = register({ options: { nodeGroups: [], discovery: [] }, scaleSets: undefined });
+  const registration = registerGroups({ options: { nodeGroups: [], discovery: [] }, scaleSets: undefined });
 
   it('azure provider 16: a machine of nobody is looked for once until something changes', () => {
-    const owners = new OwnerIndex({ subscriptionId: 's', nodeResourceGroup: 'r' });
+    const owners = new OwnershipIndex({ subscriptionId: 's', nodeResourceGroup: 'r' });
     const look = (version: number): void => {
       const nodes = new Map(
         Array.from({ length: 100 }, (_, index) => [`n${index}`, aNode({ name: `n${index}`, providerId: id(`vm${index}`) })]),
@@ -138,7 +138,7 @@ describe('ownership', () => {
   });
 
   it('looks each node up once, whatever the number of machines', () => {
-    const owners = new OwnerIndex({ subscriptionId: 's', nodeResourceGroup: 'r' });
+    const owners = new OwnershipIndex({ subscriptionId: 's', nodeResourceGroup: 'r' });
     const keys: string[] = [];
     const nodes = new Map([['n', aNode({ name: 'n', providerId: id('vm') })]]);
     owners.resolve({ nodes, registration, instancesVersion: 1, instance: (key) => void keys.push(key) });
@@ -154,7 +154,7 @@ describe('budgets', () => {
 
   function budgets() {
     const clock = new FakeClock(START_MS);
-    return { clock, budgets: new Budgets(clock, createMetrics().arm) };
+    return { clock, budgets: new RateLimits(clock, createMetrics().arm) };
   }
 
   it.each([
@@ -163,7 +163,7 @@ describe('budgets', () => {
     ['all writes', throttled(undefined, 'SubscriptionRequestsThrottled'), { same: true, other: true, delete: true, read: false }],
   ])('a refusal holds exactly what it named: %s', (_name, error, held) => {
     const { budgets: b } = budgets();
-    b.hold(call, error);
+    b.recordThrottled(call, error);
     expect({
       same: b.admit(call) !== undefined,
       other: b.admit({ ...call, resource: 'b' }) !== undefined,
@@ -174,7 +174,7 @@ describe('budgets', () => {
 
   it('lets go when the time is over', async () => {
     const { budgets: b, clock } = budgets();
-    b.hold(call, throttled('CreateVMScaleSetResource'));
+    b.recordThrottled(call, throttled('CreateVMScaleSetResource'));
     expect(b.admit(call)?.detail).toEqual({ kind: 'throttled', retryAfterMs: 30_000, policy: 'CreateVMScaleSet' });
     await clock.advance(30_000);
     expect(b.admit(call)).toBeUndefined();
@@ -182,9 +182,9 @@ describe('budgets', () => {
 
   it('fault 61: a wall clock that jumps neither ends a hold nor makes an hour of it', () => {
     let [wallMs, monotonicMs] = [START_MS, 500];
-    const b = new Budgets({ now: () => wallMs, monotonic: () => monotonicMs }, createMetrics().arm);
+    const b = new RateLimits({ now: () => wallMs, monotonic: () => monotonicMs }, createMetrics().arm);
     expect(b.admit(call)).toBeUndefined();
-    b.hold(call, throttled('CreateVMScaleSetResource'));
+    b.recordThrottled(call, throttled('CreateVMScaleSetResource'));
     wallMs += 7_200_000;
     expect(b.admit(call)?.detail).toMatchObject({ retryAfterMs: 30_000 });
     wallMs -= 10_800_000;
@@ -196,12 +196,12 @@ describe('budgets', () => {
     const { budgets: b, clock } = budgets();
     const waits: (number | undefined)[] = [];
     for (const succeed of [false, false, true, false]) {
-      b.hold(call, new AutoscalerError({ kind: 'throttled', retryAfterMs: undefined }, 'm'));
+      b.recordThrottled(call, new AutoscalerError({ kind: 'throttled', retryAfterMs: undefined }, 'm'));
       const held = b.admit(call)?.detail;
       const wait = held?.kind === 'throttled' ? held.retryAfterMs : undefined;
       waits.push(wait);
       await clock.advance(wait ?? 0);
-      if (succeed) b.succeeded(call);
+      if (succeed) b.recordSuccess(call);
     }
     expect(waits).toEqual([10_000, 20_000, 40_000, 10_000]);
   });
@@ -213,7 +213,7 @@ describe('budgets', () => {
     for (const count of [1000, 300, 199, 900]) {
       const header = (name: string) =>
         name === 'x-ms-ratelimit-remaining-resource' ? `Microsoft.Compute/HighCostGetVMScaleSetSubscriptionMaximum;${count}` : undefined;
-      b.learn({ operation: 'listScaleSets', resource: '' }, header);
+      b.recordHeaders({ operation: 'listScaleSets', resource: '' }, header);
     }
     expect(told.map(([, low]) => low)).toEqual([false, false, true, false]);
     expect(told[0]?.[0]).toBe('HighCostGetVMScaleSet');
@@ -238,7 +238,7 @@ describe('arm calls', () => {
     const metrics = createMetrics().arm;
     return {
       clock,
-      calls: new ArmCalls({ clock, metrics, budgets: new Budgets(clock, metrics), timeoutMs: 5_000, maxConcurrent, random: () => 0 }),
+      calls: new ArmCalls({ clock, metrics, rateLimits: new RateLimits(clock, metrics), timeoutMs: 5_000, maxConcurrent, random: () => 0 }),
     };
   }
 

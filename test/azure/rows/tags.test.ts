@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import {
-  discover,
-  groupOptions,
+  matchRules,
+  optionTagsOf,
   kubernetesVersionOf,
-  optionsOf,
+  nodeGroupOptionsOf,
   parseTaint,
   poolOf,
   readTags,
@@ -58,7 +58,7 @@ describe('tags: discovery', () => {
         { ...RULE, min: 5, max: 9 },
         { selectors: [{ key: 'other', value: 'x' }], min: 0, max: 4 },
       ],
-      { kind: 'skipped', reason: 'max 4 is below min 5' },
+      { kind: 'skipped', reason: 'its maximum 4 is below its minimum 5' },
     ],
     [
       'a tag goes before the limits of all rules',
@@ -71,7 +71,7 @@ describe('tags: discovery', () => {
     ['no rules', { auto: 'yes' }, [], { kind: 'not-matched' }],
     ['a maximum of 0', { auto: 'yes', min: '0', max: '0' }, [RULE], { kind: 'limits', min: 0, max: 0 }],
   ])('%s', (_name, tags, rules, expected) => {
-    expect(discover(tags, rules)).toEqual(expected);
+    expect(matchRules(tags, rules)).toEqual(expected);
   });
 
   it.each([
@@ -80,9 +80,9 @@ describe('tags: discovery', () => {
     [{ auto: 'yes', min: 'three', max: '5' }, /tag "min" is "three"/],
     [{ auto: 'yes', min: '-1', max: '5' }, /tag "min" is "-1"/],
     [{ auto: 'yes', min: '1.5', max: '5' }, /tag "min" is "1.5"/],
-    [{ auto: 'yes', min: '6', max: '5' }, /max 5 is below min 6/],
+    [{ auto: 'yes', min: '6', max: '5' }, /its maximum 5 is below its minimum 6/],
   ])('a bad tag is a reason, not an exception: %o', (tags, reason) => {
-    expect(discover(tags as Readonly<Record<string, string>>, [RULE])).toMatchObject({
+    expect(matchRules(tags as Readonly<Record<string, string>>, [RULE])).toMatchObject({
       kind: 'skipped',
       reason: expect.stringMatching(reason),
     });
@@ -193,7 +193,7 @@ describe('tags: options of a group', () => {
     ['a flag that is neither', { zeroormaxnodescaling: 'perhaps' }, {}],
     ['unknown keys', { nonsense: '1m' }, {}],
   ])('%s', (_name, given, expected) => {
-    expect(groupOptions(Object.fromEntries(Object.entries(given).map(([key, value]) => [`${O}${key}`, value])))).toEqual(expected);
+    expect(optionTagsOf(Object.fromEntries(Object.entries(given).map(([key, value]) => [`${O}${key}`, value])))).toEqual(expected);
   });
 
   it('what the user states goes before tags, and for the scale set before its pool', () => {
@@ -202,7 +202,7 @@ describe('tags: options of a group', () => {
       { name: 'gpu', options: { unneededForMs: 5, zeroOrMax: true } },
       { name: 'aks-GPU-1-vmss', options: { unneededForMs: 7 } },
     ];
-    expect(optionsOf('aks-gpu-1-vmss', tags, stated)).toEqual({ unneededForMs: 7, unreadyForMs: 120_000, zeroOrMax: true });
-    expect(optionsOf('aks-other-vmss', {}, stated)).toEqual({});
+    expect(nodeGroupOptionsOf('aks-gpu-1-vmss', tags, stated)).toEqual({ unneededForMs: 7, unreadyForMs: 120_000, zeroOrMax: true });
+    expect(nodeGroupOptionsOf('aks-other-vmss', {}, stated)).toEqual({});
   });
 });

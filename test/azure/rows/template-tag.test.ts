@@ -1,7 +1,7 @@
 /** One tag for a whole template, beside tags for its parts, and what is said of those that cannot be read. */
 import { describe, expect, it } from 'vitest';
-import { badTags, groupOptions, readTags, templateLabels, templateResources, templateTaints } from '../../../src/azure/rows/tags.ts';
-import { factsOf } from '../../../src/azure/templates/learned-templates.ts';
+import { tagProblems, optionTagsOf, readTags, templateLabels, templateResources, templateTaints } from '../../../src/azure/rows/tags.ts';
+import { fingerprintOf } from '../../../src/azure/templates/learned-templates.ts';
 
 const WHOLE = 'k8s.io_cluster-autoscaler_node-template';
 const P = `${WHOLE}_`;
@@ -24,8 +24,8 @@ describe('one tag for a whole template', () => {
       { key: 'spot', value: '', effect: 'NoExecute' },
     ]);
     expect(templateResources(FULL)).toEqual({ 'nvidia.com/gpu': '2', memory: '10Gi' });
-    expect(groupOptions(FULL)).toEqual({ unneededForMs: 1_800_000, utilizationThreshold: 0.2, ignoreDaemonSetsUtilization: true });
-    expect(badTags(FULL)).toEqual([]);
+    expect(optionTagsOf(FULL)).toEqual({ unneededForMs: 1_800_000, utilizationThreshold: 0.2, ignoreDaemonSetsUtilization: true });
+    expect(tagProblems(FULL)).toEqual([]);
   });
 
   it('is found in any letter case of its name', () => {
@@ -37,30 +37,30 @@ describe('one tag for a whole template', () => {
     expect(templateLabels(tags)['count']).toBe('4');
     expect(templateTaints(tags).map(({ key, value }) => `${key}=${value}`)).toEqual(['gpu=no', 'spot=']);
     expect(templateResources(tags)['memory']).toBe('5Gi');
-    expect(groupOptions({ ...FULL, [`${P}autoscaling-options_scaleDownUnneededTime`]: '1h' }).unneededForMs).toBe(3_600_000);
+    expect(optionTagsOf({ ...FULL, [`${P}autoscaling-options_scaleDownUnneededTime`]: '1h' }).unneededForMs).toBe(3_600_000);
   });
 
   it('ends what was learned when it changes', () => {
     const source = { vmSize: 's', location: 'l', zones: [], priority: 'Regular' as const, os: 'linux' as const };
     const facts = (tags: Readonly<Record<string, string>>): string =>
-      factsOf({ ...source, tags, osDisk: { ephemeral: false, tier: undefined, sizeGb: undefined } }, undefined).set;
+      fingerprintOf({ ...source, tags, osDisk: { ephemeral: false, tier: undefined, sizeGb: undefined } }, undefined).set;
     expect(facts(FULL)).not.toBe(facts(whole({ labels: { a: 'b' } })));
   });
 
   it.each<[string, unknown, readonly RegExp[]]>([
     ['text that is no JSON', 'team=a', [/it is not a JSON object/]],
     ['a list', [], [/it is not a JSON object/]],
-    ['a part that is none', { label: { a: 'b' } }, [/it knows no "label", only labels, taints, resources, options/]],
-    ['labels in a list', { labels: ['a'] }, [/its "labels" is no map/]],
-    ['taints in a map', { taints: { a: 'b' } }, [/its "taints" is no list/]],
-    ['a taint without an effect', { taints: ['gpu'] }, [/its taint is "gpu"; accepted is key=/]],
-    ['a quantity that is none', { resources: { cpu: 'many' } }, [/its cpu is "many"; accepted is a quantity/]],
+    ['a part that is none', { label: { a: 'b' } }, [/"label" is unknown; accepted are labels, taints, resources, options/]],
+    ['labels in a list', { labels: ['a'] }, [/its "labels" is not a map/]],
+    ['taints in a map', { taints: { a: 'b' } }, [/its "taints" is not a list/]],
+    ['a taint without an effect', { taints: ['gpu'] }, [/its taint is "gpu"; it must be key=/]],
+    ['a quantity that is none', { resources: { cpu: 'many' } }, [/its cpu is "many"; it must be a quantity/]],
     ['an option that is none', { options: { scaleDown: '1h' } }, [/its option scaleDown is "1h"/]],
     ['two mistakes', { taints: ['x'], resources: { cpu: '' } }, [/its taint/, /its cpu/]],
     ['an empty value', '', []],
     ['a blank value', '  ', []],
   ])('%s', (_what, template, problems) => {
-    const told = badTags(whole(template));
+    const told = tagProblems(whole(template));
     expect(told).toHaveLength(problems.length);
     for (const [index, problem] of problems.entries()) expect(told[index]).toMatch(problem);
   });
@@ -75,20 +75,20 @@ describe('one tag for a whole template', () => {
 
 describe('tags for single parts that say nothing', () => {
   it.each<[Readonly<Record<string, string>>, RegExp]>([
-    [{ [`${P}taint_gpu`]: 'yes' }, /taint_gpu is "yes"; accepted is a value and an effect/],
-    [{ [`${P}taint_gpu`]: 'yes:NoScheduleX' }, /accepted is a value and an effect/],
+    [{ [`${P}taint_gpu`]: 'yes' }, /taint_gpu is "yes"; it must be a value and an effect/],
+    [{ [`${P}taint_gpu`]: 'yes:NoScheduleX' }, /it must be a value and an effect/],
     [{ [`${P}taint_`]: 'yes:NoSchedule' }, /taint_ is/],
-    [{ [`${P}resources_cpu`]: 'many' }, /resources_cpu is "many"; accepted is a quantity/],
-    [{ [`${P}autoscaling-options_scaledownunneededtime`]: '30' }, /accepted is a known option and a value it can have/],
+    [{ [`${P}resources_cpu`]: 'many' }, /resources_cpu is "many"; it must be a quantity/],
+    [{ [`${P}autoscaling-options_scaledownunneededtime`]: '30' }, /it must be a known option and a value it can have/],
     [{ [`${P}autoscaling-options_unknown`]: '1' }, /autoscaling-options_unknown is "1"/],
   ])('%o', (tags, sentence) => {
-    const told = badTags(tags);
+    const told = tagProblems(tags);
     expect(told).toHaveLength(1);
     expect(told[0]).toMatch(sentence);
   });
 
   it('others and good ones are not told, nor is a null', () => {
     const good = { owner: 'me', min: 'x', [`${P}label_a`]: '', [`${P}taint_a`]: ':NoSchedule', [`${P}resources_cpu`]: '0' };
-    expect(badTags(readTags({ ...good, [`${P}taint_b`]: null }))).toEqual([]);
+    expect(tagProblems(readTags({ ...good, [`${P}taint_b`]: null }))).toEqual([]);
   });
 });

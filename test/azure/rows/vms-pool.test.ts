@@ -1,13 +1,13 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { discoverSize, isPassing, sizeFrozenBecause } from '../../../src/azure/groups/vms-pool-groups.ts';
+import { discoverSize, isOperationRunning, sizeFrozenReason } from '../../../src/azure/groups/vms-pool-groups.ts';
 import {
   poolKeyOf,
   poolSizeKey,
   readVmsPool,
   readVmsPoolJson,
-  rowsOfPool,
-  withCount,
+  poolSizeRows,
+  withSizeCount,
   type PoolSizeRow,
 } from '../../../src/azure/rows/vms-pool.ts';
 
@@ -39,7 +39,7 @@ function raw(change: Readonly<Record<string, unknown>> = {}) {
 }
 
 function rowOf(change: Partial<PoolSizeRow> = {}): PoolSizeRow {
-  const [row] = rowsOfPool(readVmsPoolJson(raw()) ?? { name: '', etag: undefined, standing: STANDING, sizes: [] }, []);
+  const [row] = poolSizeRows(readVmsPoolJson(raw()) ?? { name: '', etag: undefined, shared: STANDING, sizes: [] }, []);
   return { ...(row?.value ?? { ...STANDING, pool: '', vmSize: '', count: 0, unreadable: undefined }), ...change };
 }
 
@@ -59,7 +59,7 @@ describe('a pool of type VirtualMachines as it is read', () => {
     const tags = { min: '1', max: '4' };
     const typed = readVmsPool({ ...rest, tags, name: 'mixed', typePropertiesType: type });
     expect(readVmsPoolJson(raw())).toEqual(typed);
-    expect(typed).toMatchObject({ name: 'mixed', etag: 'tag-1', standing: { os: 'linux', ephemeralDisk: true, managedAutoscaler: false } });
+    expect(typed).toMatchObject({ name: 'mixed', etag: 'tag-1', shared: { os: 'linux', ephemeralDisk: true, managedAutoscaler: false } });
   });
 
   it.each([
@@ -80,23 +80,23 @@ describe('a pool of type VirtualMachines as it is read', () => {
     ['no scale', { virtualMachinesProfile: {} }, []],
     ['no sizes', { virtualMachinesProfile: { scale: { manual: [] } } }, []],
     ['sizes that cannot be named', { virtualMachinesProfile: { scale: { manual: [null, { count: 2 }, { size: '' }] } } }, []],
-    ['a size without a count', manual({ size: SMALL }), [[SMALL, 0, 'AKS did not tell its count']]],
-    ['a count that is none', manual({ size: SMALL, count: -1 }), [[SMALL, 0, 'AKS did not tell its count']]],
+    ['a size without a count', manual({ size: SMALL }), [[SMALL, 0, 'AKS returned no count for this size']]],
+    ['a count that is none', manual({ size: SMALL, count: -1 }), [[SMALL, 0, 'AKS returned no count for this size']]],
     ['a count of 0', manual({ size: SMALL, count: 0 }), [[SMALL, 0, undefined]]],
     [
       'a size twice, in any letter case',
       manual({ size: SMALL.toUpperCase(), count: 2 }, { size: SMALL, count: 1 }),
-      [[SMALL, 0, 'AKS did not tell its count']],
+      [[SMALL, 0, 'AKS returned no count for this size']],
     ],
   ] as const)('azure provider 127: %s', (_name, change, expected) => {
     const pool = readVmsPoolJson(raw(change));
-    const rows = pool === undefined ? [] : rowsOfPool(pool, []);
+    const rows = pool === undefined ? [] : poolSizeRows(pool, []);
     expect(rows.map(({ value }) => [value.vmSize, value.count, value.unreadable])).toEqual(expected);
   });
 
   it('a size that the configuration names and AKS leaves out has no machines; one that AKS tells is not doubled', () => {
     const pool = readVmsPoolJson(raw());
-    const rows = pool === undefined ? [] : rowsOfPool(pool, ['STANDARD_D4S_V5', 'Standard_E2s_v5']);
+    const rows = pool === undefined ? [] : poolSizeRows(pool, ['STANDARD_D4S_V5', 'Standard_E2s_v5']);
     expect(rows.map(({ key, value, etag }) => [key, value.count, etag])).toEqual([
       ['mixed/standard_d4s_v5', 3, 'tag-1'],
       ['mixed/standard_d8s_v5', 1, 'tag-1'],
@@ -135,7 +135,7 @@ describe('the count of one size, changed', () => {
     fc.assert(
       fc.property(document, size, fc.nat(1000), (before, vmSize, count) => {
         const pristine = structuredClone(before);
-        const after = withCount(before, vmSize.toUpperCase(), count);
+        const after = withSizeCount(before, vmSize.toUpperCase(), count);
         expect(before).toEqual(pristine);
         const { manual: entries } = before.properties.virtualMachinesProfile.scale;
         const known = entries.some((entry) => entry.size === vmSize);
@@ -161,7 +161,7 @@ describe('the count of one size, changed', () => {
   });
 
   it('makes the profile where there was none', () => {
-    const body = withCount({ name: 'p', properties: { type: 'VirtualMachines' } }, SMALL, 2);
+    const body = withSizeCount({ name: 'p', properties: { type: 'VirtualMachines' } }, SMALL, 2);
     expect(body).toEqual({
       name: 'p',
       properties: { type: 'VirtualMachines', virtualMachinesProfile: { scale: { manual: [{ size: SMALL, count: 2 }] } } },
@@ -180,26 +180,26 @@ describe('whether a size may be written', () => {
     ['Deleting', 'its agent pool is in state Deleting'],
     ['SomethingNew', 'its agent pool is in state SomethingNew'],
   ])('a pool in state "%s": %s', (provisioningState, reason) => {
-    expect(sizeFrozenBecause('g', rowOf({ provisioningState }), false)).toBe(reason);
-    expect(isPassing(rowOf({ provisioningState }))).toBe(reason !== undefined);
+    expect(sizeFrozenReason('g', rowOf({ provisioningState }), false)).toBe(reason);
+    expect(isOperationRunning(rowOf({ provisioningState }))).toBe(reason !== undefined);
   });
 
   it('an operation of ours explains the state of the pool, and nothing else', () => {
-    expect(sizeFrozenBecause('g', rowOf({ provisioningState: 'Scaling' }), true)).toBeUndefined();
-    expect(sizeFrozenBecause('g', rowOf({ provisioningState: 'Scaling', powerState: 'Stopped' }), true)).toMatch(/stopped/);
+    expect(sizeFrozenReason('g', rowOf({ provisioningState: 'Scaling' }), true)).toBeUndefined();
+    expect(sizeFrozenReason('g', rowOf({ provisioningState: 'Scaling', powerState: 'Stopped' }), true)).toMatch(/stopped/);
   });
 
   it.each([
     [{ mode: 'HostedSystem' }, /hosted/],
     [{ managedAutoscaler: true }, /own autoscaler/],
     [{ powerState: 'Stopped' }, /stopped/],
-    [{ unreadable: 'AKS did not tell its count' }, /count/],
-  ] as const)('%j is left alone', (change, reason) => {
-    expect(sizeFrozenBecause('g', rowOf(change), false)).toMatch(reason);
+    [{ unreadable: 'AKS returned no count for this size' }, /count/],
+  ] as const)('%j freezes the size', (change, reason) => {
+    expect(sizeFrozenReason('g', rowOf(change), false)).toMatch(reason);
   });
 
   it('a pool that is not there', () => {
-    expect(sizeFrozenBecause('mixed/x', undefined, false)).toMatch(/no agent pool .*"mixed\/x"/);
+    expect(sizeFrozenReason('mixed/x', undefined, false)).toMatch(/no agent pool .*"mixed\/x"/);
   });
 });
 

@@ -1,10 +1,10 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { drawsOf, QuotaLedger, type ToldQuota, type UsageRow } from '../../../src/azure/sizes/core-quotas.ts';
+import { quotaDrawsOf, QuotaLedger, type RefusedQuota, type UsageRow } from '../../../src/azure/sizes/core-quotas.ts';
 
 const MINUTE = 60_000;
 const FAMILY = 'standardDSv5Family';
-const DRAWS = drawsOf({ quotaVcpus: 8, quotaFamily: FAMILY }, 'Regular');
+const DRAWS = quotaDrawsOf({ quotaVcpus: 8, quotaFamily: FAMILY }, 'Regular');
 const usage = (used: number, limit = 100, name = FAMILY): UsageRow => ({ name, used, limit });
 const usedIn = (ledger: QuotaLedger, atMs: number) => ledger.quotas(atMs).find(({ name }) => name === FAMILY.toLowerCase())?.used;
 
@@ -14,21 +14,21 @@ describe('what a node draws', () => {
     ['Regular', '', ['cores']],
     ['Spot', FAMILY, ['lowprioritycores']],
   ] as const)('%s of family "%s": %j', (priority, quotaFamily, names) => {
-    expect(drawsOf({ quotaVcpus: 8, quotaFamily }, priority)).toEqual(names.map((quota) => ({ quota, cores: 8 })));
+    expect(quotaDrawsOf({ quotaVcpus: 8, quotaFamily }, priority)).toEqual(names.map((quota) => ({ quota, cores: 8 })));
   });
 });
 
 describe('the ledger of quotas', () => {
   it('knows nothing before the first reading, and nothing of orders either', () => {
     const ledger = new QuotaLedger();
-    ledger.ordered(DRAWS, 3, 0);
+    ledger.recordIncrease(DRAWS, 3, 0);
     expect(ledger.quotas(0)).toEqual([]);
     expect(ledger.isShort(DRAWS, 0)).toBe(false);
   });
 
   it('names quotas as people know them', () => {
     const ledger = new QuotaLedger();
-    ledger.observe([usage(1), usage(2, 50, 'cores'), usage(3, 50, 'lowPriorityCores')], 0);
+    ledger.recordUsages([usage(1), usage(2, 50, 'cores'), usage(3, 50, 'lowPriorityCores')], 0);
     expect(ledger.quotas(0).map(({ title, used }) => [title, used])).toEqual([
       [`family ${FAMILY}`, 1],
       ['region', 2],
@@ -38,55 +38,55 @@ describe('the ledger of quotas', () => {
 
   it('counts an order until Azure counts it, and not twice', () => {
     const ledger = new QuotaLedger();
-    ledger.observe([usage(80)], 0);
-    ledger.ordered(DRAWS, 1, MINUTE);
+    ledger.recordUsages([usage(80)], 0);
+    ledger.recordIncrease(DRAWS, 1, MINUTE);
     expect(usedIn(ledger, MINUTE)).toBe(88);
-    ledger.observe([usage(80)], 2 * MINUTE);
+    ledger.recordUsages([usage(80)], 2 * MINUTE);
     expect(usedIn(ledger, 2 * MINUTE)).toBe(88);
-    ledger.observe([usage(88)], 3 * MINUTE);
+    ledger.recordUsages([usage(88)], 3 * MINUTE);
     expect(usedIn(ledger, 3 * MINUTE)).toBe(88);
-    ledger.ordered(DRAWS, 1, 3 * MINUTE);
+    ledger.recordIncrease(DRAWS, 1, 3 * MINUTE);
     expect(usedIn(ledger, 3 * MINUTE)).toBe(96);
     expect(ledger.isShort(DRAWS, 3 * MINUTE)).toBe(true);
   });
 
   it('gives an order up when Azure does not count it for five minutes', () => {
     const ledger = new QuotaLedger();
-    ledger.observe([usage(80)], 0);
-    ledger.ordered(DRAWS, 2, 0);
-    ledger.observe([usage(80)], 5 * MINUTE);
+    ledger.recordUsages([usage(80)], 0);
+    ledger.recordIncrease(DRAWS, 2, 0);
+    ledger.recordUsages([usage(80)], 5 * MINUTE);
     expect(usedIn(ledger, 5 * MINUTE - 1)).toBe(96);
     expect(usedIn(ledger, 5 * MINUTE)).toBe(80);
   });
 
   it('takes back what did not come', () => {
     const ledger = new QuotaLedger();
-    ledger.observe([usage(80)], 0);
-    ledger.ordered(DRAWS, 2, 0);
-    ledger.returned(DRAWS, 2);
+    ledger.recordUsages([usage(80)], 0);
+    ledger.recordIncrease(DRAWS, 2, 0);
+    ledger.recordReturn(DRAWS, 2);
     expect(usedIn(ledger, 1)).toBe(80);
   });
 
   const told = { quota: `${FAMILY} Cores`, limit: 100, usage: 84, required: 24 };
   it('a refusal with numbers is a newer reading of its quota, and lists that lag behind do not undo it', () => {
     const ledger = new QuotaLedger();
-    ledger.observe([usage(40), usage(40, 200, 'cores')], 0);
-    expect(ledger.refused(DRAWS, told, MINUTE)).toBe(true);
+    ledger.recordUsages([usage(40), usage(40, 200, 'cores')], 0);
+    expect(ledger.recordRefusal(DRAWS, told, MINUTE)).toBe(true);
     expect(usedIn(ledger, MINUTE)).toBe(84);
-    ledger.observe([usage(40), usage(40, 200, 'cores')], 2 * MINUTE);
+    ledger.recordUsages([usage(40), usage(40, 200, 'cores')], 2 * MINUTE);
     expect(usedIn(ledger, 2 * MINUTE)).toBe(84);
     expect(ledger.isShort(DRAWS, 2 * MINUTE)).toBe(false);
-    ledger.ordered(DRAWS, 2, 2 * MINUTE);
+    ledger.recordIncrease(DRAWS, 2, 2 * MINUTE);
     expect(ledger.isShort(DRAWS, 2 * MINUTE)).toBe(true);
     expect(usedIn(ledger, 7 * MINUTE)).toBe(40);
   });
 
   it('a refusal tells a limit that was lowered, and the next list one that was raised', () => {
     const ledger = new QuotaLedger();
-    ledger.observe([usage(84, 200)], 0);
-    expect(ledger.refused(DRAWS, told, MINUTE)).toBe(true);
+    ledger.recordUsages([usage(84, 200)], 0);
+    expect(ledger.recordRefusal(DRAWS, told, MINUTE)).toBe(true);
     expect(ledger.quotas(MINUTE)).toMatchObject([{ limit: 100, used: 84 }]);
-    ledger.observe([usage(84, 300)], 2 * MINUTE);
+    ledger.recordUsages([usage(84, 300)], 2 * MINUTE);
     expect(ledger.quotas(2 * MINUTE)).toMatchObject([{ limit: 300, used: 84 }]);
   });
 
@@ -102,8 +102,8 @@ describe('the ledger of quotas', () => {
     ['STANDARDDSV5FAMILY Cores', 'Regular', FAMILY],
   ] as const)('%s is the quota that lists call otherwise', (quota, priority, name) => {
     const ledger = new QuotaLedger();
-    ledger.observe([usage(40, 100, name)], 0);
-    expect(ledger.refused(drawsOf({ quotaVcpus: 8, quotaFamily: FAMILY }, priority), { ...told, quota }, 0)).toBe(true);
+    ledger.recordUsages([usage(40, 100, name)], 0);
+    expect(ledger.recordRefusal(quotaDrawsOf({ quotaVcpus: 8, quotaFamily: FAMILY }, priority), { ...told, quota }, 0)).toBe(true);
     expect(ledger.quotas(0)).toMatchObject([{ used: 84 }]);
   });
 
@@ -116,18 +116,18 @@ describe('the ledger of quotas', () => {
     ['the last reading is half an hour old', { atMs: 31 * MINUTE }],
   ])(
     'a refusal changes nothing when %s',
-    (_, { read = true, told: said = told, atMs = 0 }: { read?: boolean; told?: ToldQuota; atMs?: number }) => {
+    (_, { read = true, told: said = told, atMs = 0 }: { read?: boolean; told?: RefusedQuota; atMs?: number }) => {
       const ledger = new QuotaLedger();
-      if (read) ledger.observe([usage(40), usage(40, 100, 'standardNVFamily')], 0);
+      if (read) ledger.recordUsages([usage(40), usage(40, 100, 'standardNVFamily')], 0);
       const before = ledger.quotas(atMs);
-      expect(ledger.refused(DRAWS, said, atMs)).toBe(false);
+      expect(ledger.recordRefusal(DRAWS, said, atMs)).toBe(false);
       expect(ledger.quotas(atMs)).toEqual(before);
     },
   );
 
   it('a reading of half an hour ago says nothing', () => {
     const ledger = new QuotaLedger();
-    ledger.observe([usage(100)], 0);
+    ledger.recordUsages([usage(100)], 0);
     expect(ledger.isShort(DRAWS, 30 * MINUTE)).toBe(true);
     expect(ledger.isShort(DRAWS, 30 * MINUTE + 1)).toBe(false);
   });
@@ -141,15 +141,15 @@ describe('the ledger of quotas', () => {
       fc.property(fc.array(step, { maxLength: 20 }), (steps) => {
         const ledger = new QuotaLedger();
         let [now, truth, told] = [0, 40, 40];
-        ledger.observe([usage(told)], now);
+        ledger.recordUsages([usage(told)], now);
         for (const each of steps) {
           now += 10_000;
           if (each.kind === 'order') {
             truth += each.nodes * 8;
-            ledger.ordered(DRAWS, each.nodes, now);
+            ledger.recordIncrease(DRAWS, each.nodes, now);
           } else {
             if (!each.lagging) told = truth;
-            ledger.observe([usage(told)], now);
+            ledger.recordUsages([usage(told)], now);
           }
           // All of it happens within the time that Azure may lag behind.
           expect(usedIn(ledger, now)).toBe(truth);

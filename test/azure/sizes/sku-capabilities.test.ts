@@ -2,7 +2,7 @@
 import type { ResourceSku } from '@azure/arm-compute';
 import { describe, expect, it } from 'vitest';
 import { capabilitiesOf, type SkuCapabilities } from '../../../src/azure/sizes/sku-capabilities.ts';
-import { buildCatalog, findSku, unavailableBecause } from '../../../src/azure/sizes/sku-catalog.ts';
+import { buildCatalog, findSku, unavailableReason } from '../../../src/azure/sizes/sku-catalog.ts';
 
 const GIB = 2 ** 30;
 const MIB = 2 ** 20;
@@ -80,7 +80,7 @@ describe('what a size can do', () => {
         encryptionAtHost: true,
         cachedDiskBytes: 107_374_182_400,
         tempDiskBytes: 32_768 * MIB,
-        ephemeralOsDisk: { place: 'CacheDisk', bytes: 107_374_182_400 },
+        ephemeralOsDisk: { placement: 'CacheDisk', bytes: 107_374_182_400 },
         controllers: ['SCSI'],
         maxDataDisks: 8,
         maxNics: 2,
@@ -129,7 +129,7 @@ describe('what a size can do', () => {
     [
       'Standard_NC24ads_A100_v4',
       A100,
-      { gpus: 1, gen1: false, gen2: true, nvmeDiskBytes: 915_527 * MIB, ephemeralOsDisk: { place: 'CacheDisk', bytes: 256 * GIB } },
+      { gpus: 1, gen1: false, gen2: true, nvmeDiskBytes: 915_527 * MIB, ephemeralOsDisk: { placement: 'CacheDisk', bytes: 256 * GIB } },
     ],
     [
       'Standard_D128ds_v6',
@@ -138,7 +138,7 @@ describe('what a size can do', () => {
         controllers: ['NVMe'],
         tempDiskBytes: undefined,
         nvmeDiskBytes: 7_208_960 * MIB,
-        ephemeralOsDisk: { place: 'NvmeDisk', bytes: 7_208_960 * MIB },
+        ephemeralOsDisk: { placement: 'NvmeDisk', bytes: 7_208_960 * MIB },
       },
     ],
     [
@@ -202,6 +202,6 @@ describe('what of it is kept', () => {
     };
     const sku = kept(D4S_V3, closed);
     expect(sku?.zones).toEqual([]);
-    expect(unavailableBecause(sku, [])).toMatch(/whole region \(NotAvailableForSubscription\)/);
+    expect(unavailableReason(sku, [])).toMatch(/whole region \(NotAvailableForSubscription\)/);
   });
 });

@@ -2,12 +2,12 @@
 import type { VirtualMachineScaleSet } from '@azure/arm-compute';
 import type { AgentPool } from '@azure/arm-containerservice';
 import { describe, expect, it } from 'vitest';
-import type { ToldPool } from '../../../src/azure/rows/agent-pool-list.ts';
+import type { ListedAgentPool } from '../../../src/azure/rows/agent-pool-list.ts';
 import { ClusterLabels } from '../../../src/azure/templates/aks-labels.ts';
 import { projectAgentPool } from '../../../src/azure/rows/agent-pool.ts';
 import { projectScaleSet } from '../../../src/azure/rows/scale-set.ts';
 import { buildCatalog, findSku, type Sku } from '../../../src/azure/sizes/sku-catalog.ts';
-import { cloudTemplate } from '../../../src/azure/templates/from-size.ts';
+import { templateFromSize } from '../../../src/azure/templates/from-size.ts';
 import { EPHEMERAL_STORAGE } from '../../../src/domain/resources.ts';
 import type { Node } from '../../../src/domain/node.ts';
 import { aNode, resourceNames } from '../../support/builders.ts';
@@ -54,7 +54,7 @@ const POOL: AgentPool = {
 
 interface Given {
   readonly set?: Partial<VirtualMachineScaleSet>;
-  readonly pool?: Partial<ToldPool> | undefined;
+  readonly pool?: Partial<ListedAgentPool> | undefined;
   readonly sku?: Partial<Sku>;
   readonly group?: string;
 }
@@ -63,7 +63,7 @@ function made({ set = {}, pool = {}, sku = {}, group = 'MC_rg_aks_eastus2' }: Gi
   const source = projectScaleSet({ ...SET, ...set });
   if (source === undefined) throw new Error('the set has a name');
   const row = projectAgentPool({ ...POOL, ...pool });
-  return cloudTemplate(source, { sku: { ...SKU, ...sku }, pool: row, nodeResourceGroup: group, names: resourceNames });
+  return templateFromSize(source, { sku: { ...SKU, ...sku }, pool: row, nodeResourceGroup: group, names: resourceNames });
 }
 
 const aks = (name: string): string => `kubernetes.azure.com/${name}`;
@@ -249,37 +249,37 @@ describe('what nodes of other pools tell', () => {
     [aks('localdns-state')]: 'x',
   };
   const see = (labels: ClusterLabels, nodes: readonly Node[]): void =>
-    labels.see(new Map(nodes.map((each) => [each.name, each])), 'MC_rg_aks_eastus2');
+    labels.observe(new Map(nodes.map((each) => [each.name, each])), 'MC_rg_aks_eastus2');
 
   it('is what is one for all of the cluster, and nothing of their own', () => {
     const labels = new ClusterLabels();
     see(labels, [node('b', cilium), node('a', cilium)]);
-    expect(labels.of('linux')).toEqual({ [aks('ebpf-dataplane')]: 'cilium', [aks('podnetwork-type')]: 'overlay' });
+    expect(labels.labelsFor('linux')).toEqual({ [aks('ebpf-dataplane')]: 'cilium', [aks('podnetwork-type')]: 'overlay' });
   });
 
   it('is told by a node of the same operating system, the first by name', () => {
     const labels = new ClusterLabels();
     see(labels, [node('b', cilium), node('a', { [aks('network-policy')]: 'none' }, 'windows')]);
-    expect(Object.keys(labels.of('linux'))).toContain(aks('ebpf-dataplane'));
-    expect(labels.of('windows')).toEqual({ [aks('network-policy')]: 'none' });
+    expect(Object.keys(labels.labelsFor('linux'))).toContain(aks('ebpf-dataplane'));
+    expect(labels.labelsFor('windows')).toEqual({ [aks('network-policy')]: 'none' });
     see(labels, [node('b', cilium), node('a', {})]);
-    expect(labels.of()).toEqual({});
+    expect(labels.labelsFor()).toEqual({});
   });
 
   it('is nothing without nodes, or of nodes that AKS does not know', () => {
     const labels = new ClusterLabels();
     see(labels, []);
-    expect(labels.of('linux')).toEqual({});
+    expect(labels.labelsFor('linux')).toEqual({});
     see(labels, [aNode({ name: 'a', labels: cilium })]);
-    expect(labels.of('linux')).toEqual({});
+    expect(labels.labelsFor('linux')).toEqual({});
   });
 
   it('is the same object while it is the same', () => {
     const labels = new ClusterLabels();
     see(labels, [node('a', cilium)]);
-    const before = labels.of('linux');
+    const before = labels.labelsFor('linux');
     see(labels, [node('a', { ...cilium, more: 'x' })]);
-    expect(labels.of('linux')).toBe(before);
+    expect(labels.labelsFor('linux')).toBe(before);
   });
 
   const inSubnet = (...names: readonly (readonly [string, boolean])[]) => ({
@@ -303,8 +303,8 @@ describe('what nodes of other pools tell', () => {
     see(labels, [node('a', { ...cilium, [aks('network-subnet')]: 'nodes-a' })]);
     const source = projectScaleSet({ ...SET, ...set });
     if (source === undefined) throw new Error('the set has a name');
-    const clusterLabels = labels.of('linux');
-    const made = cloudTemplate(source, { sku: SKU, pool: undefined, nodeResourceGroup: 'g', names: resourceNames, clusterLabels });
+    const clusterLabels = labels.labelsFor('linux');
+    const made = templateFromSize(source, { sku: SKU, pool: undefined, nodeResourceGroup: 'g', names: resourceNames, clusterLabels });
     expect(made.labels[aks('network-subnet')]).toBe(expected);
     expect(made.untold?.labels.includes(aks('network-subnet'))).toBe(expected === undefined);
     expect(made.untold?.labels).not.toContain(aks('ebpf-dataplane'));
@@ -314,7 +314,7 @@ describe('what nodes of other pools tell', () => {
     const source = projectScaleSet(SET);
     const clusterLabels = { [aks('kubelet-identity-client-id')]: 'other', [aks('ebpf-dataplane')]: 'cilium' };
     if (source === undefined) throw new Error('the set has a name');
-    const { labels, origins } = cloudTemplate(source, {
+    const { labels, origins } = templateFromSize(source, {
       sku: SKU,
       pool: undefined,
       nodeResourceGroup: 'g',

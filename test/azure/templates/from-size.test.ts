@@ -1,10 +1,23 @@
 import type { ResourceSku } from '@azure/arm-compute';
 import { describe, expect, it } from 'vitest';
-import { findExemplars } from '../../../src/azure/templates/exemplary-nodes.ts';
-import { exemplarySince, lastResort, liveTemplate, withLastingTaints, withTaintsOf } from '../../../src/azure/templates/from-node.ts';
-import { drawsOf } from '../../../src/azure/sizes/core-quotas.ts';
-import { buildCatalog, findSku, renewCatalog, retirementOf, unavailableBecause, type Sku } from '../../../src/azure/sizes/sku-catalog.ts';
-import { cloudTemplate } from '../../../src/azure/templates/from-size.ts';
+import { findExemplaryNodes } from '../../../src/azure/templates/exemplary-nodes.ts';
+import {
+  exemplaryFromMs,
+  templateFromFallback,
+  templateFromNode,
+  withLastingTaints,
+  withTaintsOfYoungNode,
+} from '../../../src/azure/templates/from-node.ts';
+import { quotaDrawsOf } from '../../../src/azure/sizes/core-quotas.ts';
+import {
+  buildCatalog,
+  findSku,
+  renewCatalog,
+  retirementWarnings,
+  unavailableReason,
+  type Sku,
+} from '../../../src/azure/sizes/sku-catalog.ts';
+import { templateFromSize } from '../../../src/azure/templates/from-size.ts';
 import type { TemplateSource } from '../../../src/azure/rows/template-source.ts';
 import { CPU, EPHEMERAL_STORAGE, MEMORY, PODS } from '../../../src/domain/resources.ts';
 import { TO_BE_DELETED_TAINT } from '../../../src/domain/taints.ts';
@@ -35,7 +48,7 @@ const SOURCE: TemplateSource = {
 };
 
 function template(source: Partial<TemplateSource> = {}, sku: Partial<Sku> = {}) {
-  return cloudTemplate(
+  return templateFromSize(
     { ...SOURCE, ...source },
     { sku: { ...SKU, ...sku }, pool: undefined, nodeResourceGroup: 'MC_rg', names: resourceNames },
   );
@@ -135,7 +148,7 @@ describe('templates from the cloud', () => {
       managedAutoscaler: false,
       sizes: [],
     };
-    const made = cloudTemplate(SOURCE, { sku: SKU, pool, nodeResourceGroup: 'MC_rg', names: resourceNames });
+    const made = templateFromSize(SOURCE, { sku: SKU, pool, nodeResourceGroup: 'MC_rg', names: resourceNames });
     expect(made.labels).toMatchObject({ team: 'a', 'kubernetes.azure.com/mode': 'user', 'kubernetes.azure.com/os-sku': 'Ubuntu' });
     expect(made.taints).toEqual(pool.taints);
     expect(made.capacity[PODS]).toBe(30);
@@ -156,7 +169,7 @@ describe('templates from a live node', () => {
         { key: 'cloud.google.com/impending-node-termination', value: '', effect: 'NoSchedule' },
       ],
     });
-    expect(withLastingTaints(liveTemplate(node, { ...SOURCE, zones: ['1', '2'] }), {})).toEqual({
+    expect(withLastingTaints(templateFromNode(node, { ...SOURCE, zones: ['1', '2'] }), {})).toEqual({
       labels: { team: 'a' },
       taints: [{ key: 'team', value: 'a', effect: 'NoSchedule' }],
       capacity: node.capacity,
@@ -175,7 +188,7 @@ describe('templates from a live node', () => {
     ['one whose devices are not up yet', aNode(), [gpu], false],
     ['one whose devices are up', aNode({ resources: { 'nvidia.com/gpu': '1' } }), [gpu], true],
   ])('%s may speak for the group: %s', (_name, node, devices, expected) => {
-    expect(exemplarySince(node, devices) !== undefined).toBe(expected);
+    expect(exemplaryFromMs(node, devices) !== undefined).toBe(expected);
   });
 });
 
@@ -183,7 +196,7 @@ describe('who speaks for a group', () => {
   const A = nodeGroupId('a');
   const readySince = (ageMs: number) => ({ ready: true, sinceMs: START_MS - ageMs, reason: '' });
   const find = (nodes: readonly Node[], nowMs = START_MS) =>
-    findExemplars({
+    findExemplaryNodes({
       nodes: new Map(nodes.map((node) => [node.name, node])),
       groupOfNode: new Map(nodes.map((node) => [node.name, A])),
       devicesOf: () => [],
@@ -207,20 +220,20 @@ describe('who speaks for a group', () => {
     { name: 'cordoned', node: aNode({ name: 'n0', unschedulable: true }) },
     { name: 'not ready', node: aNode({ name: 'n0', readiness: { ready: false, sinceMs: START_MS, reason: 'x' } }) },
   ])('TM03: a node that is $name is kept for want of a better', ({ node }) => {
-    expect(find([node]).stopgap.get(A)).toBe(node);
-    expect(find([node, aNode({ name: 'n1' })]).stopgap.get(A)).toBeUndefined();
+    expect(find([node]).fallback.get(A)).toBe(node);
+    expect(find([node, aNode({ name: 'n1' })]).fallback.get(A)).toBeUndefined();
   });
 
   it('TM03: a node that is leaving is not even that', () => {
     const going = aNode({ taints: [{ key: TO_BE_DELETED_TAINT, value: '1', effect: 'NoSchedule' }] });
-    expect(find([going])).toMatchObject({ good: new Map(), stopgap: new Map() });
+    expect(find([going])).toMatchObject({ good: new Map(), fallback: new Map() });
   });
 
   it.each([
     [false, true],
     [true, undefined],
   ])('TM03: what a cordoned node says is cordoned, too, unless that is taken off (%s)', (uncordon, unschedulable) => {
-    expect(lastResort(aNode({ unschedulable: true }), SOURCE, { uncordon }).unschedulable).toBe(unschedulable);
+    expect(templateFromFallback(aNode({ unschedulable: true }), SOURCE, { uncordon }).unschedulable).toBe(unschedulable);
   });
 });
 
@@ -228,7 +241,7 @@ describe('an estimate beside a node that is too young to speak for its group', (
   const taint = { key: 'team', value: 'a', effect: 'NoSchedule' } as const;
   const stated = { key: 'dedicated', value: 'x', effect: 'NoSchedule' } as const;
   const estimate = { ...template(), taints: [stated] };
-  const keys = (young: Partial<Node>) => withTaintsOf(estimate, aNode({ taints: [taint], ...young })).taints.map(({ key }) => key);
+  const keys = (young: Partial<Node>) => withTaintsOfYoungNode(estimate, aNode({ taints: [taint], ...young })).taints.map(({ key }) => key);
 
   it.each<[string, Partial<Node>, readonly string[]]>([
     ['ready: its taints count', {}, ['dedicated', 'team']],
@@ -240,7 +253,7 @@ describe('an estimate beside a node that is too young to speak for its group', (
   });
 
   it('is itself when there is none', () => {
-    expect(withTaintsOf(estimate, undefined)).toBe(estimate);
+    expect(withTaintsOfYoungNode(estimate, undefined)).toBe(estimate);
   });
 });
 
@@ -282,7 +295,7 @@ describe('sizes of the region', () => {
   it('caching 51: of a constrained size the node has what is left, and the quota counts all', () => {
     const capabilities = { vCPUs: '8', vCPUsAvailable: '2', MemoryGB: '218.75' };
     const sku = findSku(buildCatalog([raw('Standard_M8-2ms', capabilities)], 'eastus', 1), 'Standard_M8-2ms');
-    expect(sku === undefined ? [] : drawsOf(sku, 'Regular').map(({ cores }) => cores)).toEqual([8]);
+    expect(sku === undefined ? [] : quotaDrawsOf(sku, 'Regular').map(({ cores }) => cores)).toEqual([8]);
     expect(template({ vmSize: 'Standard_M8-2ms' }, sku).capacity[CPU]).toBe(2_000);
   });
 
@@ -334,10 +347,10 @@ describe('sizes of the region', () => {
     ['not stated: no more than its place holds', { ephemeral: true, tier: undefined, sizeGb: undefined }, 32],
     [
       'not stated: no more than the place that it was given',
-      { ephemeral: true, tier: undefined, sizeGb: undefined, place: 'ResourceDisk' },
+      { ephemeral: true, tier: undefined, sizeGb: undefined, placement: 'ResourceDisk' },
       16,
     ],
-    ['not stated: nor the other', { ephemeral: true, tier: undefined, sizeGb: undefined, place: 'NvmeDisk' }, 64],
+    ['not stated: nor the other', { ephemeral: true, tier: undefined, sizeGb: undefined, placement: 'NvmeDisk' }, 64],
     ['managed: what AKS takes', { ephemeral: false, tier: undefined, sizeGb: undefined }, 128],
   ])('an OS disk whose size is %s', (_what, osDisk, gib) => {
     const sizes = { ephemeralOsDiskBytes: 32 * GIB, tempDiskBytes: 16 * GIB, nvmeDiskBytes: 64 * GIB };
@@ -368,7 +381,7 @@ describe('sizes of the region', () => {
       reasonCode: 'NotAvailableForSubscription' as const,
     }));
     const catalog = buildCatalog([raw('Standard_NV6', { vCPUs: '6', MemoryGB: '56' }, { restrictions })], 'eastus', 1);
-    const reason = unavailableBecause(findSku(catalog, 'Standard_NV6'), zones);
+    const reason = unavailableReason(findSku(catalog, 'Standard_NV6'), zones);
     if (expected === undefined) expect(reason).toBeUndefined();
     else expect(reason).toMatch(expected);
   });
@@ -378,13 +391,13 @@ describe('sizes of the region', () => {
     ['is, as a regular one', { LowPriorityCapable: 'False' }, [], 'Regular', undefined],
     ['is sold as Spot', { LowPriorityCapable: 'True' }, [], 'Spot', undefined],
     ['does not say so', {}, [], 'Spot', undefined],
-    ['is not sold in the zone', {}, ['3'], 'Regular', 'Azure does not offer Standard_X in zone 3, but in 1, 2'],
+    ['is not sold in the zone', {}, ['3'], 'Regular', 'Azure offers Standard_X not in zone 3, only in 1, 2'],
     ['is sold in one of the zones', {}, ['2', '3'], 'Regular', undefined],
     ['is to be retired', { RetirementDateUtc: '08/31/2023' }, [], 'Regular', undefined],
   ])('a size that %s', (_what, capabilities, zones, priority, expected) => {
     const locationInfo = [{ location: 'eastus', zones: ['2', '1'] }];
     const listed = raw('Standard_X', { vCPUs: '2', MemoryGB: '4', ...capabilities }, { locationInfo });
-    expect(unavailableBecause(findSku(buildCatalog([listed], 'eastus', 1), 'Standard_X'), zones, priority)).toBe(expected);
+    expect(unavailableReason(findSku(buildCatalog([listed], 'eastus', 1), 'Standard_X'), zones, priority)).toBe(expected);
   });
 
   it.each([
@@ -394,7 +407,7 @@ describe('sizes of the region', () => {
     ['', []],
   ])('the end of a size, told as %j', (text, expected) => {
     const listed = raw('Standard_X', { vCPUs: '2', MemoryGB: '4', RetirementDateUtc: text });
-    expect(retirementOf(findSku(buildCatalog([listed], 'eastus', 1), 'Standard_X'))).toEqual(expected);
+    expect(retirementWarnings(findSku(buildCatalog([listed], 'eastus', 1), 'Standard_X'))).toEqual(expected);
   });
 
   it('caching 53: what did not change is the same object, whatever the order of the list', () => {

@@ -1,13 +1,13 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
-  factsOf,
-  holdsFor,
-  learn,
-  learnedTemplate,
-  withExperience,
+  fingerprintOf,
+  isValidFor,
+  learnFrom,
+  templateFromRecord,
+  withLearnedParts,
   type LearnedTemplate,
-  type Lesson,
+  type NodeSample,
   readLearned,
   writeLearned,
 } from '../../../src/azure/templates/learned-templates.ts';
@@ -15,7 +15,7 @@ import { projectAgentPool, type AgentPoolRow } from '../../../src/azure/rows/age
 import { StartupTaints } from '../../../src/azure/templates/startup-taints.ts';
 import { TemplateMemory } from '../../../src/azure/templates/template-memory.ts';
 import { reportTemplate } from '../../../src/azure/templates/template-report.ts';
-import { cloudTemplate } from '../../../src/azure/templates/from-size.ts';
+import { templateFromSize } from '../../../src/azure/templates/from-size.ts';
 import type { TemplateSource } from '../../../src/azure/rows/template-source.ts';
 import { nodeGroupId } from '../../../src/domain/ids.ts';
 import { CPU, MEMORY } from '../../../src/domain/resources.ts';
@@ -50,19 +50,19 @@ const POOL = poolOf({ nodeImageVersion: 'image-1' });
 const NODE = aNode({ name: 'n0', cpu: '3860m', memory: '13Gi', labels: { team: 'a', 'topology.kubernetes.io/zone': 'westus-2' } });
 const AGENT = { namespace: 'kube-system', name: 'agent', uid: 'ds', shape: aShape({ cpu: '100m' }) };
 
-const lesson = (more: Partial<Lesson> = {}): Lesson => ({
+const lesson = (more: Partial<NodeSample> = {}): NodeSample => ({
   node: NODE,
   pods: [],
   daemonSets: [],
   source: SOURCE,
-  facts: factsOf(SOURCE, POOL),
+  fingerprint: fingerprintOf(SOURCE, POOL),
   startupTaints: [],
-  passing: [],
+  declaredStartupTaints: [],
   bootMs: undefined,
   nowMs: START_MS,
   ...more,
 });
-const RECORD = learn(undefined, lesson({ bootMs: 90_000, startupTaints: ['example.com/starting'] }), resourceNames);
+const RECORD = learnFrom(undefined, lesson({ bootMs: 90_000, startupTaints: ['example.com/starting'] }), resourceNames);
 
 describe('what was learned of a node', () => {
   it('is the node without what is its own, and its zone', () => {
@@ -72,8 +72,10 @@ describe('what was learned of a node', () => {
   });
 
   it('is the same object while nothing about it is new', () => {
-    expect(learn(RECORD, lesson({ nowMs: START_MS + MINUTE }), resourceNames)).toBe(RECORD);
-    expect(learn(RECORD, lesson({ node: { ...NODE, allocatable: resourceNames.parse({ cpu: '2' }) } }), resourceNames)).not.toBe(RECORD);
+    expect(learnFrom(RECORD, lesson({ nowMs: START_MS + MINUTE }), resourceNames)).toBe(RECORD);
+    expect(learnFrom(RECORD, lesson({ node: { ...NODE, allocatable: resourceNames.parse({ cpu: '2' }) } }), resourceNames)).not.toBe(
+      RECORD,
+    );
   });
 
   it.each<[string, Partial<TemplateSource>, AgentPoolRow | undefined, boolean]>([
@@ -91,11 +93,11 @@ describe('what was learned of a node', () => {
     ['a tag that states nothing', { tags: { owner: 'me' } }, POOL, true],
     ['an ephemeral disk', { osDisk: { ...SOURCE.osDisk, ephemeral: true } }, POOL, false],
   ])('holds for %s: %o', (_name, source, pool, holds) => {
-    expect(holdsFor(RECORD, factsOf({ ...SOURCE, ...source }, pool))).toBe(holds);
+    expect(isValidFor(RECORD, fingerprintOf({ ...SOURCE, ...source }, pool))).toBe(holds);
   });
 
   it('makes the template of a group without nodes: everything learned, but the zones and what AKS tells newer', () => {
-    const template = learnedTemplate(RECORD, SOURCE, poolOf({ nodeImageVersion: 'image-2' }), resourceNames);
+    const template = templateFromRecord(RECORD, SOURCE, poolOf({ nodeImageVersion: 'image-2' }), resourceNames);
     expect(template).toMatchObject({
       source: 'learned',
       zones: ['westus-1', 'westus-2'],
@@ -121,9 +123,9 @@ describe('what was learned of a node', () => {
       quotaFamily: 'f',
       quotaVcpus: 4,
     };
-    const stated = cloudTemplate({ ...SOURCE, tags }, { sku, pool: POOL, names: resourceNames, nodeResourceGroup: 'MC' });
+    const stated = templateFromSize({ ...SOURCE, tags }, { sku, pool: POOL, names: resourceNames, nodeResourceGroup: 'MC' });
     expect(stated.taints).toHaveLength(2);
-    expect(withExperience(stated, RECORD, resourceNames).taints.map(({ key }) => key)).toEqual(['dedicated']);
+    expect(withLearnedParts(stated, RECORD, resourceNames).taints.map(({ key }) => key)).toEqual(['dedicated']);
   });
 
   const daemon = (cpu: string) => aPod({ cpu, daemonSet: true, controller: { kind: 'DaemonSet', name: 'agent', uid: 'ds' } });
@@ -133,7 +135,7 @@ describe('what was learned of a node', () => {
     ['asks for less', [daemon('50m')], {}],
     ['is not there', [], {}],
   ])('a daemon that %s', (_name, pods, expected) => {
-    const { daemonRequests } = learn(undefined, lesson({ pods, daemonSets: [AGENT] }), resourceNames);
+    const { daemonRequests } = learnFrom(undefined, lesson({ pods, daemonSets: [AGENT] }), resourceNames);
     expect(Object.keys(daemonRequests)).toEqual(Object.keys(expected));
     expect(daemonRequests).toMatchObject(expected);
   });
@@ -141,19 +143,19 @@ describe('what was learned of a node', () => {
   it("static pods are those of the node, without its name and without those that end; a pool's next node has them too", () => {
     const fixed = (name: string, more = {}) => aPod({ name, cpu: '250m', mirror: true, ...more });
     const pods = [fixed('proxy-n0'), fixed('gone-n0', { deletionAtMs: START_MS }), fixed('over-n0', { phase: 'Failed' }), aPod()];
-    const record = learn(undefined, lesson({ pods }), resourceNames);
+    const record = learnFrom(undefined, lesson({ pods }), resourceNames);
     const kept = readLearned(writeLearned(new Map([['general', record]])));
     const read = kept.ok ? kept.records.get('general') : undefined;
-    const template = withExperience(learnedTemplate(RECORD, SOURCE, POOL, resourceNames), read, resourceNames);
+    const template = withLearnedParts(templateFromRecord(RECORD, SOURCE, POOL, resourceNames), read, resourceNames);
     expect(template.staticPods).toMatchObject([{ name: 'proxy', hostPorts: [] }]);
     expect(template.staticPods?.[0]?.requests[CPU]).toBe(250);
-    expect(learn(record, lesson({ pods: [aPod()] }), resourceNames)).not.toHaveProperty('staticPods');
+    expect(learnFrom(record, lesson({ pods: [aPod()] }), resourceNames)).not.toHaveProperty('staticPods');
   });
 
   it('a daemon that is being replaced keeps what it asked for; one whose DaemonSet is gone does not', () => {
-    const before = learn(undefined, lesson({ pods: [daemon('250m')], daemonSets: [AGENT] }), resourceNames);
-    expect(learn(before, lesson({ daemonSets: [AGENT] }), resourceNames)).toBe(before);
-    expect(learn(before, lesson(), resourceNames).daemonRequests).toEqual({});
+    const before = learnFrom(undefined, lesson({ pods: [daemon('250m')], daemonSets: [AGENT] }), resourceNames);
+    expect(learnFrom(before, lesson({ daemonSets: [AGENT] }), resourceNames)).toBe(before);
+    expect(learnFrom(before, lesson(), resourceNames).daemonRequests).toEqual({});
   });
 });
 
@@ -209,7 +211,7 @@ describe('the memory', () => {
     key: 'general',
     id: nodeGroupId('general'),
     source: SOURCE,
-    basis: SOURCE,
+    sourceRow: SOURCE,
     pool: POOL,
     exemplar: undefined,
     instance: undefined,
@@ -221,17 +223,17 @@ describe('the memory', () => {
 
   it('learns from the node that is, keeps it when it is gone, and counts what is new', () => {
     const at = memory();
-    expect(at.memory.consult(pupil, aCluster(), START_MS)).toBeUndefined();
-    const learned = at.memory.consult({ ...pupil, exemplar: NODE }, aCluster({ nodes: [NODE] }), START_MS);
+    expect(at.memory.templateFor(pupil, aCluster(), START_MS)).toBeUndefined();
+    const learned = at.memory.templateFor({ ...pupil, exemplar: NODE }, aCluster({ nodes: [NODE] }), START_MS);
     expect(learned?.allocatable['cpu']).toBe(3860);
-    expect(at.memory.consult(pupil, aCluster(), START_MS + MINUTE)).toBe(learned);
+    expect(at.memory.templateFor(pupil, aCluster(), START_MS + MINUTE)).toBe(learned);
     expect(at.memory.revision).toBe(1);
-    expect(at.memory.consult({ ...pupil, pool: poolOf({ maxPods: 30 }) }, aCluster(), START_MS)).toBeUndefined();
+    expect(at.memory.templateFor({ ...pupil, pool: poolOf({ maxPods: 30 }) }, aCluster(), START_MS)).toBeUndefined();
   });
 
   it('takes over what was kept, and what it has seen itself goes before', () => {
     const at = memory();
-    at.memory.consult({ ...pupil, exemplar: NODE }, aCluster({ nodes: [NODE] }), START_MS);
+    at.memory.templateFor({ ...pupil, exemplar: NODE }, aCluster({ nodes: [NODE] }), START_MS);
     const older = { ...RECORD, allocatable: { cpu: 1 } };
     expect(
       at.memory.restore(
@@ -251,7 +253,7 @@ describe('the memory', () => {
     const at = memory();
     const node = aNode({ name: 'n1', createdAtMs: START_MS, readiness: { ready: true, sinceMs: START_MS + 20_000, reason: '' } });
     const look = (firstSeenMs: number) =>
-      at.memory.consult(
+      at.memory.templateFor(
         { ...pupil, exemplar: { ...node }, instance: anInstance({ node: 'n1', firstSeenMs }) },
         aCluster(),
         START_MS + MINUTE,
@@ -265,10 +267,10 @@ describe('the memory', () => {
   it('publishes by how much the size promised too much or too little', async () => {
     const at = memory();
     const estimate = {
-      ...learnedTemplate(RECORD, SOURCE, POOL, resourceNames),
+      ...templateFromRecord(RECORD, SOURCE, POOL, resourceNames),
       allocatable: resourceNames.parse({ cpu: '1930m', memory: '26Gi' }),
     };
-    at.memory.compare(nodeGroupId('general'), estimate, NODE);
+    at.memory.measureEstimate(nodeGroupId('general'), estimate, NODE);
     expect(await valueOf(at.metrics.templates.estimateError, { node_group: 'general', resource: 'cpu' })).toBeCloseTo(-0.5);
     expect(await valueOf(at.metrics.templates.estimateError, { node_group: 'general', resource: 'memory' })).toBeCloseTo(1);
   });
@@ -285,9 +287,9 @@ describe('taints of starting nodes', () => {
   const owner = new Map([['n', nodeGroupId('g')]]);
   const seen = (after: Partial<typeof starting>, ageMs = MINUTE): readonly string[] => {
     const watch = new StartupTaints();
-    watch.see(new Map([['n', starting]]), owner, START_MS + ageMs);
-    watch.see(new Map([['n', { ...starting, ...after }]]), owner, START_MS + ageMs + 1);
-    return watch.of(nodeGroupId('g'));
+    watch.observe(new Map([['n', starting]]), owner, START_MS + ageMs);
+    watch.observe(new Map([['n', { ...starting, ...after }]]), owner, START_MS + ageMs + 1);
+    return watch.lostBy(nodeGroupId('g'));
   };
   const ready = { ready: true, sinceMs: START_MS, reason: '' };
 
@@ -311,9 +313,9 @@ describe('taints that nodes lose after they are ready', () => {
     const watch = new StartupTaints();
     looks.forEach((nodes, at) => {
       const named = new Map(nodes.map((each) => [each.name, each]));
-      watch.see(named, new Map(nodes.map(({ name }) => [name, G])), START_MS + MINUTE + at * 10_000);
+      watch.observe(named, new Map(nodes.map(({ name }) => [name, G])), START_MS + MINUTE + at * 10_000);
     });
-    return watch.of(G);
+    return watch.lostBy(G);
   };
   const old = START_MS - 20 * MINUTE;
 
@@ -342,7 +344,7 @@ describe('taints that nodes lose after they are ready', () => {
   });
 
   it('are told to the planner with the template', () => {
-    const template = withExperience(aTemplate({ taints: [taint('example.com/starting')] }), RECORD, resourceNames);
+    const template = withLearnedParts(aTemplate({ taints: [taint('example.com/starting')] }), RECORD, resourceNames);
     expect(template).toMatchObject({ taints: [], startupTaints: ['example.com/starting'] });
   });
 });
@@ -360,7 +362,7 @@ describe('the report of a template', () => {
       quotaFamily: 'f',
       quotaVcpus: 4,
     };
-    const template = cloudTemplate(
+    const template = templateFromSize(
       { ...SOURCE, priority: 'Spot', tags },
       { sku, pool: poolOf({ nodeTaints: ['p=q:NoSchedule'] }), names: resourceNames, nodeResourceGroup: 'MC' },
     );

@@ -29,7 +29,7 @@ describe('what differs', () => {
     ['a size that is not known', group(3, running(1), { target: { known: false, reason: 'x' } }), 9, 9, ''],
     ['machines that are not known', { ...group(3, []), instances: undefined }, 9, 9, ''],
   ])('%s', (_, each, agentPoolCount, nodes, said, parks = false) => {
-    const drifts = driftsOf(each, { agentPoolCount, parks, nodes }).filter(({ counted, expected }) => counted !== expected);
+    const drifts = driftsOf(each, { agentPoolCount, deallocates: parks, nodes }).filter(({ counted, expected }) => counted !== expected);
     expect(drifts.map(({ kind, counted, expected }) => `${kind} ${counted}/${expected}`).join(' ')).toBe(said);
   });
 });
@@ -51,27 +51,27 @@ describe('the watch', () => {
 
   it('tells a difference when it has lasted ten minutes, once, and that it is gone', () => {
     const watch = new DriftWatch();
-    expect(watch.look([differs(1)], 0)).toBeUndefined();
-    expect(watch.look([differs(1)], 10 * MINUTE - 1)).toBeUndefined();
-    expect(watch.look([differs(1)], 10 * MINUTE)).toEqual(['a: the count of AKS 1, expected 3']);
-    expect(watch.look([differs(2)], 11 * MINUTE)).toBeUndefined();
-    expect(watch.look([differs(3)], 12 * MINUTE)).toEqual([]);
-    expect(watch.look([differs(3)], 13 * MINUTE)).toBeUndefined();
+    expect(watch.newLastingDrifts([differs(1)], 0)).toBeUndefined();
+    expect(watch.newLastingDrifts([differs(1)], 10 * MINUTE - 1)).toBeUndefined();
+    expect(watch.newLastingDrifts([differs(1)], 10 * MINUTE)).toEqual(['a: the count of AKS 1, expected 3']);
+    expect(watch.newLastingDrifts([differs(2)], 11 * MINUTE)).toBeUndefined();
+    expect(watch.newLastingDrifts([differs(3)], 12 * MINUTE)).toEqual([]);
+    expect(watch.newLastingDrifts([differs(3)], 13 * MINUTE)).toBeUndefined();
   });
 
   it('pools that differ are one line of news, and one more is news', () => {
     const watch = new DriftWatch();
-    watch.look([differs(1), differs(2, 'b')], 0);
-    expect(watch.look([differs(1), differs(2, 'b')], 10 * MINUTE)).toHaveLength(2);
-    watch.look([differs(1), differs(2, 'b'), differs(4, 'c')], 11 * MINUTE);
-    expect(watch.look([differs(1), differs(2, 'b'), differs(4, 'c')], 21 * MINUTE)).toHaveLength(3);
+    watch.newLastingDrifts([differs(1), differs(2, 'b')], 0);
+    expect(watch.newLastingDrifts([differs(1), differs(2, 'b')], 10 * MINUTE)).toHaveLength(2);
+    watch.newLastingDrifts([differs(1), differs(2, 'b'), differs(4, 'c')], 11 * MINUTE);
+    expect(watch.newLastingDrifts([differs(1), differs(2, 'b'), differs(4, 'c')], 21 * MINUTE)).toHaveLength(3);
   });
 
   it('a group in motion begins anew', () => {
     const watch = new DriftWatch();
-    watch.look([differs(1)], 0);
-    watch.look([], 9 * MINUTE);
-    watch.look([differs(1)], 9.5 * MINUTE);
-    expect(watch.look([differs(1)], 11 * MINUTE)).toBeUndefined();
+    watch.newLastingDrifts([differs(1)], 0);
+    watch.newLastingDrifts([], 9 * MINUTE);
+    watch.newLastingDrifts([differs(1)], 9.5 * MINUTE);
+    expect(watch.newLastingDrifts([differs(1)], 11 * MINUTE)).toBeUndefined();
   });
 });

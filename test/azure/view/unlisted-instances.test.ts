@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import type { Ownership } from '../../../src/azure/groups/node-ownership.ts';
-import { register } from '../../../src/azure/groups/registry.ts';
-import { silentMachines } from '../../../src/azure/view/unlisted-instances.ts';
+import { registerGroups } from '../../../src/azure/groups/registry.ts';
+import { silentInstances } from '../../../src/azure/view/unlisted-instances.ts';
 import type { Node } from '../../../src/domain/node.ts';
 import { aCluster, aNode, keyOf, START_MS } from '../../support/builders.ts';
 
 const MINUTE = 60_000;
 const SIZES = 'pool/Standard_D4s_v5';
-const registration = register({
+const registration = registerGroups({
   options: { nodeGroups: [SIZES, 'set'].map((name) => ({ name, min: 0, max: 9 })), discovery: [] },
   scaleSets: undefined,
 });
@@ -23,7 +23,7 @@ function silent(node: Partial<Node>, group = sizes, listed = true): boolean {
     unlisted: new Map(),
   };
   const nodes = [aNode({ name, createdAtMs: START_MS - 10 * MINUTE, ...node })];
-  return silentMachines(ownership, registration, aCluster({ nodes }), START_MS).has(keyOf(name));
+  return silentInstances(ownership, registration, aCluster({ nodes }), START_MS).has(keyOf(name));
 }
 
 describe('a machine whose node is silent', () => {

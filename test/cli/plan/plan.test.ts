@@ -50,7 +50,7 @@ describe('plan on files', () => {
     expect(scaleUp.skipped).toEqual([{ group: 'gpu', reason: 'max-size', detail: 'at its maximum (0 of 0 nodes)' }]);
     expect(scaleDown).toEqual({
       removals: [],
-      unremovable: [{ node: 'n-0', reason: 'NodeGroupMinSizeReached', detail: 'its group keeps 1 at least' }],
+      unremovable: [{ node: 'n-0', reason: 'NodeGroupMinSizeReached', detail: 'its node group is at its minimum size of 1' }],
     });
   });
 
@@ -222,13 +222,13 @@ describe('plan answers bad input with one sentence', () => {
       'a quantity that is none',
       ASK,
       bad(listOf(podJson('p', 'lots'))),
-      'c.json: Pod default/p: spec.containers[0].resources.requests.cpu is "lots"; accepted is a quantity',
+      'c.json: Pod default/p: spec.containers[0].resources.requests.cpu is "lots"; it must be a quantity',
     ],
     [
       'a pod without containers',
       ASK,
       bad(listOf({ kind: 'Pod', metadata: { name: 'p' }, spec: {} })),
-      'c.json: Pod p: spec.containers is missing; accepted is a list of containers.',
+      'c.json: Pod p: spec.containers is missing; it must be a list of containers.',
     ],
     [
       'a node without a size',
@@ -240,21 +240,21 @@ describe('plan answers bad input with one sentence', () => {
       'labels that are a list',
       ASK,
       bad(listOf(nodeJson('n', 'general', { spec: { taints: 'x' } }))),
-      'c.json: Node n: spec.taints is "x"; accepted is a list of taints.',
+      'c.json: Node n: spec.taints is "x"; it must be a list of taints.',
     ],
     ['the same node twice', ASK, bad(listOf(nodeJson('n', 'general'), nodeJson('n', 'general'))), 'Node n: metadata.name is used twice;'],
     [
       'an object without a kind',
       ASK,
       bad('{"items":[{"metadata":{}}]}'),
-      'c.json: object 0: kind is missing; accepted is a Kubernetes object.',
+      'c.json: object 0: kind is missing; it must be a Kubernetes object.',
     ],
     ['broken YAML', ASK, badPool('- {name: a'), 'p.yaml is neither valid YAML nor JSON'],
     [
       'a pool without a size',
       ASK,
       badPool('- {name: a, min: 0, max: 1}'),
-      'p.yaml: pool a: vmSize is missing; accepted is a VM size such as Standard_D4s_v5.',
+      'p.yaml: pool a: vmSize is missing; it must be a VM size such as Standard_D4s_v5.',
     ],
     [
       'a pool with an unknown field',
@@ -266,7 +266,7 @@ describe('plan answers bad input with one sentence', () => {
       'min above max',
       ASK,
       badPool('- {name: a, vmSize: Standard_D4s_v5, min: 2, max: 1}'),
-      'p.yaml: pool a: min is 2; accepted is a min that is not above max.',
+      'p.yaml: pool a: min is 2; it must be a minimum that is not above max.',
     ],
     ['a pool twice', ASK, badPool(POOLS + POOLS), 'p.yaml: pool general is listed twice;'],
     [
@@ -279,17 +279,17 @@ describe('plan answers bad input with one sentence', () => {
       'a bad taint',
       ASK,
       badPool('- {name: a, vmSize: Standard_D4s_v5, min: 0, max: 1, taints: [x]}'),
-      'p.yaml: pool a: taints[0] is "x"; accepted is a taint such as',
+      'p.yaml: pool a: taints[0] is "x"; it must be a taint such as',
     ],
-    ['a bad time', [...ASK, '--now=noon'], good, '--now is "noon"; accepted is a time such as 2026-11-21T10:00:00Z.'],
+    ['a bad time', [...ASK, '--now=noon'], good, '--now is "noon"; it must be a time such as 2026-11-21T10:00:00Z.'],
     ['a pool that is not there', [...ASK, '--set-max=x=3'], good, '--set-max is "x=3": pool x not found; pools: general, gpu.'],
-    ['no number', [...ASK, '--set-max=general'], good, '--set-max is "general"; accepted is POOL=N, for example gpu=8.'],
+    ['no number', [...ASK, '--set-max=general'], good, '--set-max is "general"; it must be POOL=N, for example gpu=8.'],
     ['a node that is not there', [...ASK, '--cordon=x'], good, '--cordon is "x": node not found.'],
     [
       'a bad setting',
       [...ASK, '--config=p.json'],
       { ...good, 'p.json': '{"scaleUp":{"randomSeed":-1}}' },
-      'key scaleUp.randomSeed of p.json, line 1 is -1; accepted is a whole number of at least 0.',
+      'key scaleUp.randomSeed of p.json, line 1 is -1; it must be a whole number of at least 0.',
     ],
   ])('%s', async (_, argv, files, sentence) => {
     const { code, out, err } = await plan(argv, files);
@@ -318,7 +318,7 @@ describe('list prices that a daemon kept', () => {
     ['the larger costs more', { 'kept.json': kept({ linux: 0.4 }) }, 'a', undefined],
     ['the larger costs less', { 'kept.json': kept({ linux: 0.1, windows: 9 }) }, 'b', undefined],
     ['the larger has a price for Windows only', { 'kept.json': kept({ windows: 0.1 }) }, 'a', 'The VM size Standard_D8s_v5 has no price'],
-    ['of another region', { 'kept.json': kept({ linux: 0.1 }, 'northeurope') }, 'a', 'it is of region "northeurope", not westeurope'],
+    ['of another region', { 'kept.json': kept({ linux: 0.1 }, 'northeurope') }, 'a', 'it is for region "northeurope", not westeurope'],
     ['nothing is kept yet', {}, 'a', 'List prices are not used: "kept.json" cannot be read.'],
   ])('%s', async (_, files, grows, note) => {
     const answer = await ask(files);

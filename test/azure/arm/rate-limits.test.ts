@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import { Budgets, remainingTokens } from '../../../src/azure/arm/rate-limits.ts';
+import { RateLimits, remainingTokens } from '../../../src/azure/arm/rate-limits.ts';
 import type { ArmOperation } from '../../../src/azure/arm/call-list.ts';
 import { AutoscalerError } from '../../../src/lib/errors.ts';
 import { createMetrics } from '../../../src/telemetry/metrics.ts';
 import { START_MS } from '../../support/builders.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 
-function budgets(): { readonly b: Budgets; readonly low: Map<string, boolean> } {
-  const b = new Budgets(new FakeClock(START_MS), createMetrics().arm);
+function budgets(): { readonly b: RateLimits; readonly low: Map<string, boolean> } {
+  const b = new RateLimits(new FakeClock(START_MS), createMetrics().arm);
   const low = new Map<string, boolean>();
   b.onLow((family, isLow) => low.set(family, isLow));
   return { b, low };
@@ -54,38 +54,38 @@ describe('reads slow down', () => {
 
   it.each([READS, GLOBAL_READS])('all of them, writes not, while %s is low', (header) => {
     const { b, low } = budgets();
-    b.learn(call, told({ [header]: '1000' }));
+    b.recordHeaders(call, told({ [header]: '1000' }));
     expect(low.size).toBe(0);
-    b.learn(call, told({ [header]: '199' }));
+    b.recordHeaders(call, told({ [header]: '199' }));
     expect([low.get('HighCostGetVMScaleSet'), low.get('Skus'), low.get('AgentPools')]).toEqual([true, true, true]);
     expect(low.has('CreateVMScaleSet')).toBe(false);
-    b.learn(call, told({ [header]: '900' }));
+    b.recordHeaders(call, told({ [header]: '900' }));
     expect(new Set(low.values())).toEqual(new Set([false]));
   });
 
   it('one family that is low stays slow when the others need not be any more', () => {
     const { b, low } = budgets();
     const family = 'Microsoft.Compute/HighCostGetVMScaleSetSubscriptionMaximum';
-    b.learn(call, told({ [READS]: '1000', [RESOURCE]: `${family};1000` }));
-    b.learn(call, told({ [READS]: '10', [RESOURCE]: `${family};10` }));
-    b.learn(call, told({ [READS]: '1000' }));
+    b.recordHeaders(call, told({ [READS]: '1000', [RESOURCE]: `${family};1000` }));
+    b.recordHeaders(call, told({ [READS]: '10', [RESOURCE]: `${family};10` }));
+    b.recordHeaders(call, told({ [READS]: '1000' }));
     expect([low.get('HighCostGetVMScaleSet'), low.get('Skus')]).toEqual([true, false]);
   });
 
   it('for a policy under its name of before 2024, too', () => {
     const { b, low } = budgets();
-    for (const count of [2500, 100]) b.learn(call, told({ [RESOURCE]: `Microsoft.Compute/HighCostGetVMScaleSet30Min;${count}` }));
+    for (const count of [2500, 100]) b.recordHeaders(call, told({ [RESOURCE]: `Microsoft.Compute/HighCostGetVMScaleSet30Min;${count}` }));
     expect(low.get('HighCostGetVMScaleSet')).toBe(true);
   });
 });
 
 describe('fault 24: AKS throttles a pool', () => {
   const throttled = new AutoscalerError({ kind: 'throttled', retryAfterMs: 36_000 }, 'm', { code: 'Throttled' });
-  const isHeld = (b: Budgets, operation: ArmOperation, resource: string): boolean => b.admit({ operation, resource }) !== undefined;
+  const isHeld = (b: RateLimits, operation: ArmOperation, resource: string): boolean => b.admit({ operation, resource }) !== undefined;
 
   it('that pool waits, the others do not', () => {
     const { b } = budgets();
-    b.hold({ operation: 'putAgentPool', resource: 'one' }, throttled);
+    b.recordThrottled({ operation: 'putAgentPool', resource: 'one' }, throttled);
     expect([isHeld(b, 'putAgentPool', 'one'), isHeld(b, 'putAgentPool', 'two'), isHeld(b, 'listAgentPools', '')]).toEqual([
       true,
       false,
@@ -95,7 +95,7 @@ describe('fault 24: AKS throttles a pool', () => {
 
   it('a list of pools is throttled as a whole', () => {
     const { b } = budgets();
-    b.hold({ operation: 'listAgentPools', resource: '' }, throttled);
+    b.recordThrottled({ operation: 'listAgentPools', resource: '' }, throttled);
     expect([isHeld(b, 'listAgentPools', ''), isHeld(b, 'putAgentPool', 'one')]).toEqual([true, false]);
   });
 });
@@ -108,7 +108,7 @@ describe('until when a policy holds calls back', () => {
   it('is told from the first answer on, and is that of the set which is held longest', async () => {
     const metrics = createMetrics().arm;
     const clock = new FakeClock(START_MS);
-    const b = new Budgets(clock, metrics);
+    const b = new RateLimits(clock, metrics);
     const secondsLeft = async () =>
       Object.fromEntries(
         (await metrics.throttledUntil.get()).values.map(({ labels, value }) => [
@@ -116,18 +116,18 @@ describe('until when a policy holds calls back', () => {
           value === 0 ? 0 : value - clock.now() / 1000,
         ]),
       );
-    b.succeeded(call('a'));
+    b.recordSuccess(call('a'));
     expect(await secondsLeft()).toEqual({ GetVMScaleSet: 0, 'subscription-reads': 0 });
-    b.hold(call('a'), refusal(300_000));
-    b.hold(call('b'), refusal(20_000));
+    b.recordThrottled(call('a'), refusal(300_000));
+    b.recordThrottled(call('b'), refusal(20_000));
     expect(await secondsLeft()).toMatchObject({ GetVMScaleSet: 300 });
     await clock.advance(30_000);
     // The short hold is over and a call let through: the long one goes on.
-    b.succeeded(call('b'));
-    b.succeeded(call('c'));
+    b.recordSuccess(call('b'));
+    b.recordSuccess(call('c'));
     expect(await secondsLeft()).toMatchObject({ GetVMScaleSet: 270 });
     await clock.advance(300_000);
-    b.succeeded(call('a'));
+    b.recordSuccess(call('a'));
     expect(await secondsLeft()).toMatchObject({ GetVMScaleSet: 0 });
   });
 });

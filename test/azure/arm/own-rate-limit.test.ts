@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { RateLimit } from '../../../src/azure/arm/rate-limits.ts';
+import { TokenBucket } from '../../../src/azure/arm/rate-limits.ts';
 
 /** A clock on which nothing waits: it notes until when it would. */
 function stillClock() {
@@ -19,11 +19,11 @@ describe('a limit on calls', () => {
 
   it('lets a burst go at once, then one at a time', async () => {
     const clock = stillClock();
-    const limit = new RateLimit(clock, { perSecond: 2, burst: 3 });
-    for (let call = 0; call < 5; call++) await limit.take(signal);
+    const limit = new TokenBucket(clock, { perSecond: 2, burst: 3 });
+    for (let call = 0; call < 5; call++) await limit.waitForToken(signal);
     expect(clock.waits).toEqual([500, 1_000]);
     clock.pass(60_000);
-    for (let call = 0; call < 3; call++) await limit.take(signal);
+    for (let call = 0; call < 3; call++) await limit.waitForToken(signal);
     expect(clock.waits).toHaveLength(2);
   });
 
@@ -31,12 +31,12 @@ describe('a limit on calls', () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.integer({ min: 0, max: 3_000 }), { maxLength: 60 }), async (gaps) => {
         const clock = stillClock();
-        const limit = new RateLimit(clock, { perSecond: 1, burst: 4 });
+        const limit = new TokenBucket(clock, { perSecond: 1, burst: 4 });
         const gone: number[] = [];
         for (const gap of gaps) {
           clock.pass(gap);
           const waited = clock.waits.length;
-          await limit.take(signal);
+          await limit.waitForToken(signal);
           gone.push(clock.waits.length > waited ? (clock.waits.at(-1) ?? 0) : clock.monotonic());
         }
         for (const [from, start] of gone.entries()) {
