@@ -9,15 +9,17 @@ import { isVirtual } from '../capacity-objects/capacity-quotas.ts';
 import { brokenNodes } from '../state/node-counts.ts';
 import { type ScaleDownContext, isLeaving } from './plan-context.ts';
 
-/** What is left to spend while one plan is made. Mutable, and gone with the plan. */
+/** How much may still be removed while one plan is made. Mutable, and dropped with the plan. */
 export interface RemovalAllowance {
-  /** Removals that may still be started, drains that may be among them, removals left in the window. */
+  /** Removals that may still start in parallel. */
   nodes: number;
+  /** Drains among them. */
   drains: number;
+  /** Removals left in the removal window. */
   window: number;
 }
 
-/** Counts what is under way: a node whose pods have all left no longer counts as a drain. */
+/** Subtracts removals in progress. A node whose pods have all left no longer counts as a drain. */
 export function remainingAllowance(context: ScaleDownContext): RemovalAllowance {
   const { policy, state, observation } = context;
   const draining = [...context.draining.values()].flat();
@@ -34,10 +36,10 @@ export function remainingAllowance(context: ScaleDownContext): RemovalAllowance 
   };
 }
 
-/** How many nodes each group can still lose: target - in flight - already in this plan - min. */
+/** How many nodes each group can still lose: target size - removals in progress - removals of this plan - minimum size. */
 export class GroupMinimums {
   readonly #left = new Map<NodeGroupId, number>();
-  /** Nodes that do not work and have not been taken. A minimum is meant of nodes that do. */
+  /** Broken nodes that the plan does not remove yet. A minimum size is a number of working nodes. */
   readonly #broken: Map<NodeGroupId, number>;
 
   constructor(context: ScaleDownContext) {
@@ -52,7 +54,7 @@ export class GroupMinimums {
     return (this.#left.get(group.id) ?? 0) >= nodes;
   }
 
-  /** The same for nodes that work: those that do not must be replaced before them. */
+  /** The same for working nodes: broken nodes must be replaced before working nodes are removed. */
   allowsWorking(group: NodeGroup, nodes = 1): boolean {
     return (this.#left.get(group.id) ?? 0) - (this.#broken.get(group.id) ?? 0) >= nodes;
   }
@@ -61,7 +63,7 @@ export class GroupMinimums {
     this.#left.set(group.id, (this.#left.get(group.id) ?? 0) - 1);
   }
 
-  /** One that did not work. */
+  /** Counts the removal of a broken node. */
   countBrokenRemoval(group: NodeGroup): void {
     this.countRemoval(group);
     this.#broken.set(group.id, Math.max(0, (this.#broken.get(group.id) ?? 0) - 1));
@@ -69,8 +71,8 @@ export class GroupMinimums {
 }
 
 /**
- * Disruption budgets while one plan is made: what one node's pods take, the next node's pods do not have. Pods that are
- * about to be evicted from nodes under way are counted before anything is planned.
+ * PodDisruptionBudgets while one plan is made: disruptions that one node's pods use are not left for the next node's pods. Pods
+ * of nodes that are being drained are counted before anything is planned.
  */
 export class BudgetLedger {
   readonly #context: ScaleDownContext;
@@ -81,22 +83,22 @@ export class BudgetLedger {
     this.#context = context;
     for (const name of [...context.draining.values()].flat()) {
       const pods = context.observation.cluster.podsByNode.get(name) ?? [];
-      // A pod that is terminating is missing from the budget's own count already.
+      // The budget's own count no longer has a terminating pod.
       this.countEvictions(pods.filter((pod) => pod.deletionAtMs === undefined && judgePod(pod, context.drain).kind !== 'daemon-set'));
     }
   }
 
   /**
-   * The first budget that these pods would overspend. One node alone may hold more pods of a budget than the budget
-   * allows at once: its evictions wait for each other, so it goes when nobody else in the plan touches that budget. A pod
-   * that its owner calls safe to evict waits for nobody here: the Eviction API has the last word, and is asked until it grants.
+   * The first budget that these pods would exceed. One node alone may have more pods of a budget than the budget allows at once:
+   * its evictions wait for each other, so it can be removed if no other node of the plan uses that budget. A pod that its owner
+   * marks as safe to evict does not count here: its eviction is tried until the Eviction API grants it.
    */
   exhaustedBudget(pods: readonly Pod[]): DisruptionBudget | undefined {
     const counts = this.#count(pods.filter(({ safeToEvict }) => safeToEvict !== 'true'));
     return [...counts].find(([budget, count]) => !(count <= this.#leftOf(budget) || this.#isUntouched(budget)))?.[0];
   }
 
-  /** Whether the pods of one node need more of a budget than it allows at once. */
+  /** Whether the pods of one node need more disruptions than a budget allows at once. */
   exceedsAllowed(pods: readonly Pod[]): boolean {
     return [...this.#count(pods)].some(([budget, count]) => count > budget.disruptionsAllowed);
   }
@@ -125,12 +127,12 @@ export class BudgetLedger {
   }
 }
 
-/** What the cluster can lose before it has less than the minimum of cores or memory. Mutable, and gone with the plan. */
+/** What the cluster can lose before it is below its minimum CPU or memory. Mutable, and dropped with the plan. */
 export class ClusterMinimum {
   #cpuMillis = Number.POSITIVE_INFINITY;
   #memoryBytes = Number.POSITIVE_INFINITY;
 
-  /** Registered nodes count, whoever owns them; those that leave do not, and neither do virtual ones. */
+  /** Counts all registered nodes, of any owner, except leaving and virtual nodes. */
   constructor(context: ScaleDownContext) {
     const { minCoresTotal = 0, minMemoryTotalBytes = 0 } = context.policy.scaleDown;
     if (minCoresTotal === 0 && minMemoryTotalBytes === 0) return;
@@ -139,14 +141,14 @@ export class ClusterMinimum {
     if (minMemoryTotalBytes > 0) this.#memoryBytes = total(counted, MEMORY) - minMemoryTotalBytes;
   }
 
-  /** Why they may not go together, with the numbers that fall short; undefined: they may. */
+  /** Why these nodes may not be removed together, with the numbers that fall short; undefined if they may. */
   shortage(nodes: readonly Node[]): string | undefined {
     const cpu = total(nodes, CPU);
     const memory = total(nodes, MEMORY);
     const parts = [
-      ...(cpu > this.#cpuMillis ? [`${inCores(this.#cpuMillis)} cores above its minimum, and this takes ${inCores(cpu)}`] : []),
+      ...(cpu > this.#cpuMillis ? [`${inCores(this.#cpuMillis)} CPU above its minimum, the removal takes ${inCores(cpu)} CPU`] : []),
       ...(memory > this.#memoryBytes
-        ? [`${inGib(this.#memoryBytes)} GiB of memory above its minimum, and this takes ${inGib(memory)}`]
+        ? [`${inGib(this.#memoryBytes)} GiB memory above its minimum, the removal takes ${inGib(memory)} GiB`]
         : []),
     ];
     return parts.length === 0 ? undefined : `the cluster has ${parts.join('; ')}`;

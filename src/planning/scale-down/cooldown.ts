@@ -2,18 +2,18 @@ import type { NodeGroupId } from '../../domain/ids.ts';
 import { stalenessProblem } from '../state/cluster-health.ts';
 import type { ScaleDownContext } from './plan-context.ts';
 
-/** Why what was read, of Azure or of the cluster, is too old to remove anything, failed instances included; or undefined. */
+/** Why reads of Azure or of the cluster are too old to remove anything, even failed instances; undefined if they are fresh. */
 export function staleReadReason({ observation, policy }: Pick<ScaleDownContext, 'observation' | 'policy'>): string | undefined {
   return observation.cloud.scaleDownBlocked ?? stalenessProblem(observation.cluster, policy.scaleDown.maxClusterStalenessMs);
 }
 
-/** Why nothing may be removed in this loop although timers run; undefined: removals are allowed. */
+/** Why nothing may be removed in this loop, although timers run; undefined if removals are allowed. */
 export function cooldownReason(context: ScaleDownContext, scaleUpPlanned: boolean | 'unknown'): string | undefined {
   const { observation, state, policy } = context;
   const rules = policy.scaleDown;
   const old = staleReadReason(context);
   if (old !== undefined) return old;
-  if (scaleUpPlanned === 'unknown') return 'what the pending pods need is not known: planning a scale-up failed';
+  if (scaleUpPlanned === 'unknown') return 'the needs of pending pods are unknown: planning the scale-up failed';
   if (scaleUpPlanned) return 'nodes are being added in this loop';
   if (rules.delaysPerGroup === true) return undefined;
   return (
@@ -23,7 +23,7 @@ export function cooldownReason(context: ScaleDownContext, scaleUpPlanned: boolea
   );
 }
 
-/** When the group may lose a node again, milliseconds since the epoch; undefined: now, or delays hold for all groups alike. */
+/** When the group's own cooldown ends, milliseconds since the epoch; undefined if it has none, or delays apply to all groups together. */
 export function groupCooldownEndMs(group: NodeGroupId, { observation, state, policy }: ScaleDownContext): number | undefined {
   const rules = policy.scaleDown;
   const times = state.groupTimes?.get(group);

@@ -13,7 +13,7 @@ import { claimUtilization, unsupportedClaim, unknownDeviceUse, deviceUtilization
 import { isLeaving, type ScaleDownContext } from './plan-context.ts';
 import { defined } from '../../lib/defined.ts';
 
-/** A node that may be looked at more closely. */
+/** A node whose removal is worth a simulation. */
 export interface Candidate {
   readonly node: Node;
   readonly group: NodeGroup;
@@ -26,7 +26,7 @@ export interface Eligibility {
   /** Sorted by name. */
   readonly candidates: readonly Candidate[];
   readonly kept: readonly UnremovableNode[];
-  /** Kept nodes whose timer goes on: only a budget that is spent for the moment holds them. */
+  /** Unremovable nodes whose timer goes on: only a disruption budget that is exhausted for the moment blocks them. */
   readonly pausedBy: ReadonlySet<string>;
 }
 
@@ -34,7 +34,7 @@ const NO_PODS: readonly Pod[] = [];
 const DEFAULT_GPU_THRESHOLD = 0.5;
 const PROTECTION = { 'scale-in': 'scale-in', actions: 'scale set actions' } as const;
 
-/** Tells the nodes that could go from those that cannot, cheap questions first. Simulates nothing. */
+/** Separates removable from unremovable nodes, with the cheap checks first. Simulates nothing. */
 export function findCandidates(context: ScaleDownContext): Eligibility {
   const candidates: Candidate[] = [];
   const kept: UnremovableNode[] = [];
@@ -72,12 +72,13 @@ function checkNode(node: Node, context: ScaleDownContext): Candidate | Unremovab
   const instance = observation.cloud.instanceOfNode.get(name);
   if (instance === undefined) return { node: name, reason: 'InstanceUnknown' };
   const guard = context.protectedInstances.get(instance);
-  if (guard !== undefined) return { node: name, reason: 'InstanceProtected', detail: `its machine is protected from ${PROTECTION[guard]}` };
-  // A broken node is no part of the minimum that is worth having: its timer runs while a replacement is on its way.
+  if (guard !== undefined)
+    return { node: name, reason: 'InstanceProtected', detail: `its instance is protected from ${PROTECTION[guard]}` };
+  // A broken node does not count for the minimum: its timer runs while a replacement is on its way.
   if (node.readiness.ready && isAtMinimum(group, context)) return { node: name, ...minimumSizeReason(group) };
   const memory = state.unremovable.get(name);
   if (memory !== undefined && memory.untilMs > observation.nowMs) {
-    const { reason, untilMs: recheckAtMs, blocker, detail = `${reason} a while ago` } = memory;
+    const { reason, untilMs: recheckAtMs, blocker, detail = `${reason} in an earlier check` } = memory;
     return { node: name, reason: 'RecentlyUnremovable', detail, recheckAtMs, ...defined({ blocker }) };
   }
   return checkUtilization({ node, group, instance }, context);
@@ -92,24 +93,25 @@ function checkUtilization(known: Pick<Candidate, 'node' | 'group' | 'instance'>,
   const { policy, observation } = context;
   if (!node.readiness.ready && policy.scaleDown.unreadyEnabled === false) return { node: node.name, reason: 'ScaleDownUnreadyDisabled' };
   const present = observation.cluster.podsByNode.get(node.name) ?? NO_PODS;
-  // Room that is kept is no use of the node: it only must be found elsewhere when the node goes.
+  // Reserved room does not count as use of the node: it only must be found elsewhere if the node is removed.
   const pods = present.some(isReservation) ? present.filter((pod) => !isReservation(pod)) : present;
   const cutoff = policy.scaleUp.expendablePriorityCutoff;
   const counted = pods.some((pod) => isExpendable(pod, cutoff)) ? pods.filter((pod) => !isExpendable(pod, cutoff)) : pods;
   if (node.readiness.ready && awaitsDevices(node, known.group) && isStarting(node, known.group, { policy, nowMs: observation.nowMs }))
-    return { node: node.name, reason: 'NotUnreadyLongEnough', detail: 'its drivers have not published its devices yet' };
+    return { node: node.name, reason: 'NotUnreadyLongEnough', detail: 'its device drivers have not published its devices yet' };
   const unknown = unsupportedClaim(pods, DEVICE_CLAIMS);
   if (unknown !== undefined) return { node: node.name, reason: 'UnexpectedError', blocker: unknown };
   const unused = unknownDeviceUse(node, pods);
   if (unused !== undefined) return { node: node.name, reason: 'UnexpectedError', detail: unused };
   const { utilization, threshold } = utilizationAndThreshold(known, counted, context);
-  if (utilization === undefined) return { node: node.name, reason: 'UnexpectedError', detail: 'it says nothing of its cores or memory' };
+  if (utilization === undefined)
+    return { node: node.name, reason: 'UnexpectedError', detail: 'the node has no allocatable CPU or memory, or only for ignored pods' };
   // Equality is eligible, as in the Cluster Autoscaler: a threshold of 0 still frees nodes that carry nothing.
   if (utilization > threshold) return { node: node.name, reason: 'NotUnderutilized', utilization, threshold };
   return { ...known, utilization, drain: judgeNode(pods, context.drain) };
 }
 
-/** How much of the node is used, and how much is too little. Of a node with devices only the devices count. */
+/** How much of the node is used, and the threshold up to which it is a candidate. For a node with devices only these count. */
 function utilizationAndThreshold(
   { node, group }: Pick<Candidate, 'node' | 'group'>,
   pods: readonly Pod[],
@@ -132,9 +134,9 @@ function utilizationAndThreshold(
   };
 }
 
-/** The reason, with the number that decides. */
+/** The reason, with the minimum size. */
 export function minimumSizeReason({ minSize }: NodeGroup): Pick<UnremovableNode, 'reason' | 'detail'> {
-  return { reason: 'NodeGroupMinSizeReached', detail: `its group keeps ${minSize} at least` };
+  return { reason: 'NodeGroupMinSizeReached', detail: `its node group is at its minimum size of ${minSize}` };
 }
 
 function isAtMinimum(group: NodeGroup, context: ScaleDownContext): boolean {

@@ -1,6 +1,6 @@
 /**
- * What drains that run side by side must not share: a node that takes their pods (both count on the same room), and the
- * end of a zone (a group losing its last node in one zone is enough at a time). Budgets are shared in the BudgetLedger.
+ * What parallel drains must not share. One is a node that takes their pods, since both would count on the same room. The other
+ * is the last node of a group in a zone: only one at a time is drained. Disruption budgets are in the BudgetLedger.
  */
 import type { NodeName } from '../../domain/ids.ts';
 import type { UnremovableNode } from '../../domain/plan.ts';
@@ -9,7 +9,7 @@ import type { ScaleDownContext } from './plan-context.ts';
 import type { Unneeded } from './unneeded.ts';
 import type { ZoneSurplus } from './removal-order.ts';
 
-/** Follows one plan as nodes are taken, beginning with the drains that are under way. */
+/** Follows one plan as nodes are selected, starting with the drains in progress. */
 export class ParallelDrains {
   readonly #zones: ZoneSurplus;
   readonly #destinations: Set<NodeName>;
@@ -31,18 +31,18 @@ export class ParallelDrains {
     }
   }
 
-  /** Why this node waits for drains that are under way or planned; undefined: it shares nothing with them. */
+  /** Why this node waits for drains in progress or planned; undefined if it shares nothing with them. */
   refusal(candidate: Unneeded): Pick<UnremovableNode, 'reason' | 'detail'> | undefined {
     if (candidate.drain.movable.length === 0 || this.#drains === 0) return undefined;
     const shared = [...candidate.destinations].find((name) => this.#destinations.has(name));
     if (shared !== undefined) return { reason: 'RemovalBudgetSpent', detail: `another drain moves pods to ${shared}` };
     if (this.#endsZone || this.#zones.isLast(candidate.group.id, candidate.node)) {
-      return { reason: 'RemovalBudgetSpent', detail: 'the last node of a group in a zone is drained alone' };
+      return { reason: 'RemovalBudgetSpent', detail: 'the last node of a group in a zone is only drained alone' };
     }
     return undefined;
   }
 
-  /** Before the zones are told. */
+  /** Must be called before the removal is counted in the zones. */
   addDrain(candidate: Unneeded): void {
     if (candidate.drain.movable.length === 0) return;
     this.#drains += 1;

@@ -12,21 +12,21 @@ import { GPU_RESOURCES } from './utilization.ts';
 import { drainContext, drainRulesOf, type DrainContext } from '../../scheduling/drainability/drain-rule.ts';
 import type { Snapshot } from '../../scheduling/snapshot/cluster-snapshot.ts';
 
-/** What every part of one plan reads, indexed once. */
+/** What all parts of one plan read, indexed once per plan. */
 export interface ScaleDownContext {
   readonly observation: Observation;
   readonly state: LoopState;
   readonly policy: Policy;
   readonly snapshot: Snapshot;
-  /** Indexes of GPUs and the like. */
+  /** Indexes of GPU resources in a resource vector. */
   readonly gpuIndexes: readonly number[];
   readonly drain: DrainContext;
   readonly groups: ReadonlyMap<NodeGroupId, NodeGroup>;
-  /** Nodes whose removal was begun and that Azure still counts; by group. */
+  /** By group, nodes whose removal has begun and that Azure still counts in the target size. */
   readonly draining: ReadonlyMap<NodeGroupId, readonly NodeName[]>;
-  /** Machines that Azure is deleting, whoever asked for it. */
+  /** Instances that Azure is deleting, whatever requested it. */
   readonly instancesBeingDeleted: ReadonlySet<InstanceKey>;
-  /** Machines that their owners protect from removal, and from what. */
+  /** Instances that their owners protect, and from what. */
   readonly protectedInstances: ReadonlyMap<InstanceKey, NonNullable<Instance['protectedFrom']>>;
 }
 
@@ -35,6 +35,7 @@ export interface ScaleDownContextInput {
   readonly state: LoopState;
   readonly policy: Policy;
   readonly names: ResourceNames;
+  /** Has the registered nodes with their pods; left as found. */
   readonly snapshot: Snapshot;
 }
 
@@ -62,7 +63,7 @@ export function makeScaleDownContext(input: ScaleDownContextInput): ScaleDownCon
   };
 }
 
-/** Once Azure has accepted a deletion the target size no longer counts the node, so neither do we. */
+/** Once Azure has accepted a deletion, the target size no longer counts the node, and neither does this. */
 function drainingByGroup(observation: Observation, state: LoopState): ReadonlyMap<NodeGroupId, readonly NodeName[]> {
   const listed = new Set<NodeGroupId>();
   const states = new Map<InstanceKey, InstanceState>();
@@ -73,8 +74,8 @@ function drainingByGroup(observation: Observation, state: LoopState): ReadonlyMa
   const draining = new Map<NodeGroupId, NodeName[]>();
   for (const [name, entry] of state.deleting) {
     const instanceState = states.get(entry.instance);
-    const leftTarget = instanceState === 'deleting' || (instanceState === undefined && listed.has(entry.group));
-    if (leftTarget) continue;
+    const hasLeftTarget = instanceState === 'deleting' || (instanceState === undefined && listed.has(entry.group));
+    if (hasLeftTarget) continue;
     const names = draining.get(entry.group);
     if (names === undefined) draining.set(entry.group, [name]);
     else names.push(name);
@@ -82,15 +83,15 @@ function drainingByGroup(observation: Observation, state: LoopState): ReadonlyMa
   return draining;
 }
 
-/** On its way out, whoever sent it. */
+/** Whether the node is being removed, by us, by Azure or by another program. */
 export function isLeaving(node: Node, context: Pick<ScaleDownContext, 'state' | 'observation' | 'instancesBeingDeleted'>): boolean {
   const { state, observation } = context;
   if (node.deletionAtMs !== undefined || isPreempted(node, observation.nowMs) || state.deleting.has(node.name)) return true;
-  const machine = observation.cloud.instanceOfNode.get(node.name);
-  return (machine !== undefined && context.instancesBeingDeleted.has(machine)) || isTaintedForDeletion(node, observation.nowMs);
+  const instance = observation.cloud.instanceOfNode.get(node.name);
+  return (instance !== undefined && context.instancesBeingDeleted.has(instance)) || isTaintedForDeletion(node, observation.nowMs);
 }
 
-/** Somebody is about to delete the node. A mark that cannot be read is believed: whoever wrote it means something by it. */
+/** Whether a deletion taint shows that the node is about to be deleted. A taint without a readable time always counts. */
 export function isTaintedForDeletion({ taints }: Pick<Node, 'taints'>, nowMs: number): boolean {
   if (!hasTaint(taints, TO_BE_DELETED_TAINT)) return false;
   const atMs = deletionTaintedAtMs(taints);

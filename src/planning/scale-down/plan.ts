@@ -1,40 +1,33 @@
 /**
- * Which nodes can go, and which of them go now. Pure: the same observation and state give the same plan. Must not know
- * how a node is drained or deleted; the effects check everything again on fresh data before they begin.
+ * Scale-down planning decides which nodes are unneeded, which of them are removed now, and why all others are unremovable.
+ * Pure: the same observation and state give the same plan. Must not know how a node is drained or deleted; the effects check
+ * everything again on fresh data before they begin.
  */
 import type { NodeName } from '../../domain/ids.ts';
-import type { LoopState } from '../../domain/loop-state.ts';
-import type { Observation } from '../../domain/observation.ts';
 import type { InstanceRemoval, ScaleDownPlan } from '../../domain/plan.ts';
-import type { Policy } from '../../domain/policy.ts';
-import type { ResourceNames } from '../../domain/resources.ts';
-import type { Snapshot } from '../../scheduling/snapshot/cluster-snapshot.ts';
 import { clusterProblem } from '../state/cluster-health.ts';
 import { GroupMinimums, remainingAllowance } from './budgets.ts';
 import { findCandidates } from './eligibility.ts';
 import { cooldownReason, staleReadReason } from './cooldown.ts';
 import { planInstanceRemovals } from './unregistered-instances.ts';
 import { nominatedPods, withNominated } from './simulate-removal.ts';
-import { makeScaleDownContext, type ScaleDownContext } from './plan-context.ts';
+import { makeScaleDownContext, type ScaleDownContext, type ScaleDownContextInput } from './plan-context.ts';
 import { selectRemovals } from './select.ts';
 import { findUnneeded, type Unneeded } from './unneeded.ts';
 import { defined } from '../../lib/defined.ts';
 import { withFork } from '../../scheduling/snapshot/fork.ts';
 
-export interface PlanScaleDownInput {
-  readonly observation: Observation;
-  readonly state: LoopState;
-  readonly policy: Policy;
-  readonly names: ResourceNames;
-  /** Holds the registered nodes with their pods; left as it was found. */
-  readonly snapshot: Snapshot;
-  /** True when this loop asks for nodes: it must not take others away in the same breath. `unknown`: planning that failed. */
+export interface PlanScaleDownInput extends ScaleDownContextInput {
+  /** True if this loop adds nodes: then it must not remove others. `unknown` if planning the scale-up failed. */
   readonly scaleUpPlanned: boolean | 'unknown';
-  /** Whether the time for simulating is up, asked before each node but the first; `made`: how many were looked at. Absent: never. */
+  /**
+   * Whether the time for simulations is up. Called before each node except the first, with the number of nodes simulated. If
+   * absent, there is no time limit.
+   */
   readonly isLate?: (made: number) => boolean;
 }
 
-/** Decides which nodes are unneeded, which go now, and says for every other node why it stays. */
+/** Decides which nodes are unneeded, which are removed now, and why every other node is unremovable. */
 export function planScaleDown(input: PlanScaleDownInput): ScaleDownPlan {
   const nominated = nominatedPods(input.observation);
   if (nominated.length === 0) return planWithNominated(input);
@@ -51,9 +44,9 @@ function planWithNominated(input: PlanScaleDownInput): ScaleDownPlan {
   const groupMinimums = new GroupMinimums(context);
   const unfit = clusterProblem(input.observation, input.state, input.policy);
   if (unfit?.kind === 'empty') return planWithoutRemovals(unfit.detail, []);
-  // Failed instances are no capacity and hold quota: they go even when nodes may not. Old reads forbid everything.
+  // Failed instances are no capacity but use quota: they are deleted even if nodes may not be removed. Stale reads forbid both.
   const instanceRemovals = staleReadReason(context) === undefined ? planInstanceRemovals(context, groupMinimums, allowance) : [];
-  if (!input.policy.scaleDown.enabled) return planWithoutRemovals('scale-down is turned off', instanceRemovals);
+  if (!input.policy.scaleDown.enabled) return planWithoutRemovals('scale-down is disabled', instanceRemovals);
   if (unfit !== undefined) return planWithoutRemovals(`too many nodes are unready: ${unfit.detail}`, instanceRemovals);
 
   const eligibility = findCandidates(context);
@@ -72,7 +65,7 @@ function planWithNominated(input: PlanScaleDownInput): ScaleDownPlan {
   };
 }
 
-/** A node that only a momentarily spent disruption budget holds, or that was not looked at, keeps its timer, but does not begin one. */
+/** A node that only an exhausted disruption budget blocks, or that was not simulated, keeps its timer but does not start one. */
 function timersOf(context: ScaleDownContext, unneeded: readonly Unneeded[], paused: ReadonlySet<NodeName>): ReadonlyMap<NodeName, number> {
   const timers = new Map(unneeded.map((entry) => [entry.node.name, entry.sinceMs]));
   for (const name of paused) {
@@ -82,7 +75,7 @@ function timersOf(context: ScaleDownContext, unneeded: readonly Unneeded[], paus
   return timers;
 }
 
-/** Timers of such a time are not believed: none is kept. */
+/** Timers are dropped: what is known at such a time is not reliable. */
 function planWithoutRemovals(inhibited: string, instanceRemovals: readonly InstanceRemoval[]): ScaleDownPlan {
   const summary = summarizeCounts({ removals: 0, instances: instanceRemovals.length, unneeded: 0, inhibited });
   return { unneeded: new Map(), removals: [], instanceRemovals, kept: [], inhibited, summary };

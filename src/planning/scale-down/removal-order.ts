@@ -1,6 +1,6 @@
 /**
- * In which order nodes that may go are taken. Never by the order of a map: what disturbs least goes first, and where prices
- * are known, what saves most for the disturbance. Among equals the zones of a group are kept even.
+ * In which order removable nodes are removed, independent of the order of maps: the least disruption first, and if prices are
+ * known, the most saved per disruption. Among equals, the zones of a group stay even.
  */
 import { compareText } from '../../lib/comparison.ts';
 import type { NodeGroupId } from '../../domain/ids.ts';
@@ -12,35 +12,36 @@ import { isLeaving, type ScaleDownContext } from './plan-context.ts';
 import type { Unneeded } from './unneeded.ts';
 import type { PriceSources } from '../../domain/policy.ts';
 
-// What it costs the workloads when pods are moved, in pods: an ordinary pod costs 1.
-
 /** A priority, or a deletion cost, of this much weighs as much as one more ordinary pod. */
 const WORTH_ONE_POD = 100_000_000;
-/** However unimportant a pod is, moving it costs something. */
-const LEAST = 0.1;
-/** What a pod has built up by running (caches, connections, work half done): in steps, so that equal loads stay equal. */
+/** Moving a pod always costs something, however unimportant the pod is. */
+const MIN_POD_COST = 0.1;
+/** A running pod has built up caches, connections and unfinished work. Its age counts in steps, so that equal loads stay equal. */
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
-/** Sums of fractions in another order must still be equal. */
+/** Sums of the same fractions in another order must be equal. */
 const PRECISION = 1e6;
 
-/** The sum over the pods, each by its priority, its `pod-deletion-cost` and its age. 0 only for no pods. */
-export function disruptionCost(pods: readonly Pod[], nowMs: number): number {
+/**
+ * What it costs the workloads if the pods move, in ordinary pods: each pod counts by its priority, its `pod-deletion-cost` and
+ * its age. 0 only if there are no pods.
+ */
+function disruptionCost(pods: readonly Pod[], nowMs: number): number {
   const sum = pods.reduce((total, pod) => {
     const weight = (pod.shape.priority ?? 0) + (pod.deletionCost ?? 0);
-    return total + Math.max(LEAST, 1 + weight / WORTH_ONE_POD) + ageCost(nowMs - pod.createdAtMs);
+    return total + Math.max(MIN_POD_COST, 1 + weight / WORTH_ONE_POD) + ageCost(nowMs - pod.createdAtMs);
   }, 0);
   return Math.round(sum * PRECISION) / PRECISION;
 }
 
-/** From nothing for a young pod to half a pod's worth for one of a day. */
+/** From 0 for a young pod to 0.5 for a pod of a day. */
 function ageCost(ageMs: number): number {
   return ageMs < HOUR_MS ? 0 : ageMs < DAY_MS ? 0.25 : 0.5;
 }
 
 const ZONE_LABEL = 'topology.kubernetes.io/zone';
 
-/** How many more nodes a group has in one zone than in its emptiest. Follows the plan as nodes are taken. */
+/** How many more nodes a group has in one zone than in its emptiest zone. Follows the plan as nodes are selected. */
 export class ZoneSurplus {
   readonly #counts = new Map<NodeGroupId, Map<string, number>>();
 
@@ -62,13 +63,13 @@ export class ZoneSurplus {
     return (zones.get(zone) ?? 0) - Math.min(...zones.values());
   }
 
-  /** Whether the group has no other node in that zone that stays. */
+  /** Whether no other node of the group stays in that zone. */
   isLast(group: NodeGroupId, node: Node): boolean {
     const zone = zoneOf(node);
     return zone !== undefined && (this.#counts.get(group)?.get(zone) ?? 0) <= 1;
   }
 
-  /** Whether none of the group's nodes stays in that zone. */
+  /** Whether no node of the group stays in that zone. */
   isGone(group: NodeGroupId, node: Node): boolean {
     const zone = zoneOf(node);
     return zone !== undefined && (this.#counts.get(group)?.get(zone) ?? 0) === 0;
@@ -81,21 +82,21 @@ export class ZoneSurplus {
   }
 }
 
-export function zoneOf(node: Node): string | undefined {
+function zoneOf(node: Node): string | undefined {
   return node.labels[ZONE_LABEL];
 }
 
 interface Ranked {
   readonly candidate: Unneeded;
-  /** 1: its pods cannot all be evicted at once. */
+  /** 1 if its pods cannot all be evicted at once, else 0. */
   readonly risk: number;
-  /** Disruption, per hourly price where every candidate has one. */
+  /** Disruption; divided by the hourly price if every candidate has one. */
   readonly cost: number;
-  /** Of the node per hour; 0 when prices are not compared. */
+  /** Of the node per hour; 0 if prices are not compared. */
   readonly price: number;
 }
 
-/** Lazily, because what was taken before decides which zone is the fullest now: `zones` is asked anew at each step. */
+/** Lazy, because earlier removals decide which zone is the fullest: `zones` is read again at each step. */
 export function* removalOrder(
   candidates: readonly Unneeded[],
   ledger: BudgetLedger,
@@ -124,7 +125,7 @@ function rankCandidates(
   { prices, nowMs }: { readonly prices: PriceSources; readonly nowMs: number },
 ): Ranked[] {
   const hourly = (candidate: Unneeded): number => priceOf(prices, candidate.group) ?? 0;
-  // A node without a price cannot be weighed against one with: then none is.
+  // A node without a price cannot be compared with one that has a price: then prices do not count.
   const arePriced = candidates.every((candidate) => hourly(candidate) > 0);
   return candidates.map((candidate) => {
     const price = arePriced ? hourly(candidate) : 0;
@@ -141,7 +142,7 @@ function byAge(left: Unneeded, right: Unneeded): number {
   return left.sinceMs - right.sinceMs || compareText(left.node.name, right.node.name);
 }
 
-/** Always from the zone that its group has most to spare in; of equal zones the longest unneeded node. */
+/** Always from the zone with the largest surplus of its group; of equal zones, the longest unneeded node. */
 function* evenlyByZone(candidates: readonly Unneeded[], zones: ZoneSurplus): Generator<Unneeded> {
   const queues = new Map<string, Unneeded[]>();
   for (const candidate of candidates) {

@@ -13,33 +13,30 @@ import { removalOrder, ZoneSurplus } from './removal-order.ts';
 import { placementOrder } from './simulate-removal.ts';
 import type { Unneeded, UnneededNodes } from './unneeded.ts';
 
-// Groups that are of use only as a whole (zero or max): their nodes go together or not at all. The Cluster Autoscaler's
-// `AtomicScaleDownFailed`. Must not know the budgets (select.ts).
+/** All nodes of a zero-or-max group, ordered by name: they are removed together or not at all. */
+type AtomicGroup = readonly Unneeded[];
 
-/** All nodes of one group, each of which may go now; by name. */
-export type AtomicGroup = readonly Unneeded[];
-
-export interface SplitCandidates {
+interface SplitCandidates {
   /** Groups with an empty node first, then by id. */
-  readonly wholes: readonly AtomicGroup[];
+  readonly atomic: readonly AtomicGroup[];
   readonly singles: readonly Unneeded[];
-  /** Nodes that may go, of groups of which others may not. */
+  /** Removable nodes of atomic groups that have unremovable nodes. */
   readonly kept: readonly UnremovableNode[];
 }
 
-/** Tells the nodes that go one by one from the groups that go whole, and those from groups that are not complete. */
-export function splitAtomicGroups(context: ScaleDownContext, due: readonly Unneeded[]): SplitCandidates {
+/** Separates nodes that are removed one by one, atomic groups, and nodes of incomplete atomic groups. */
+function splitAtomicGroups(context: ScaleDownContext, due: readonly Unneeded[]): SplitCandidates {
   const groups = new Map<NodeGroupId, Unneeded[]>();
   const singles: Unneeded[] = [];
   for (const candidate of due) {
     if (!isWhole(candidate.group)) singles.push(candidate);
     else groups.set(candidate.group.id, [...(groups.get(candidate.group.id) ?? []), candidate]);
   }
-  const wholes: AtomicGroup[] = [];
+  const atomic: AtomicGroup[] = [];
   const kept: UnremovableNode[] = [];
   for (const [id, candidates] of [...groups].sort(([left], [right]) => compareText(left, right))) {
     const missing = incompleteReason(context, id, candidates.length);
-    if (missing === undefined) wholes.push([...candidates].sort((left, right) => compareText(left.node.name, right.node.name)));
+    if (missing === undefined) atomic.push([...candidates].sort((left, right) => compareText(left.node.name, right.node.name)));
     else {
       kept.push(
         ...candidates.map(({ node, utilization }) => ({
@@ -51,11 +48,11 @@ export function splitAtomicGroups(context: ScaleDownContext, due: readonly Unnee
       );
     }
   }
-  const rank = (whole: AtomicGroup): number => (whole.some(({ drain }) => drain.movable.length === 0) ? 0 : 1);
-  return { wholes: wholes.sort((left, right) => rank(left) - rank(right)), singles, kept };
+  const rank = (group: AtomicGroup): number => (group.some(({ drain }) => drain.movable.length === 0) ? 0 : 1);
+  return { atomic: atomic.sort((left, right) => rank(left) - rank(right)), singles, kept };
 }
 
-/** Complete by what Azure was asked for or by what has registered: an instance that never came up holds nobody back. */
+/** A group is complete by its target size or by its registered nodes: an instance that never registered does not block it. */
 function incompleteReason(context: ScaleDownContext, id: NodeGroupId, ready: number): string | undefined {
   const group = context.groups.get(id);
   if (group === undefined) return 'its node group no longer exists';
@@ -64,10 +61,10 @@ function incompleteReason(context: ScaleDownContext, id: NodeGroupId, ready: num
   for (const [name, node] of cluster.nodes) if (cloud.groupOfNode.get(name) === id && !isLeaving(node, context)) registered += 1;
   const target = group.target.known ? group.target.value - (context.draining.get(id)?.length ?? 0) : undefined;
   if (ready === registered || ready === target) return undefined;
-  return `the group goes as a whole and only ${ready} of its ${registered} nodes may go`;
+  return `the group is removed as a whole, and only ${ready} of its ${registered} nodes can be removed`;
 }
 
-export interface Selection {
+interface Selection {
   readonly removals: readonly Removal[];
   readonly kept: readonly UnremovableNode[];
 }
@@ -81,14 +78,14 @@ interface RemovalBudgets {
   readonly parallel: ParallelDrains;
 }
 
-/** Picks among the unneeded nodes those that go now, the least disturbing first, within every budget. */
+/** Selects the unneeded nodes to remove now, the least disrupting first, within all limits. */
 export function selectRemovals(
   context: ScaleDownContext,
   unneeded: UnneededNodes,
   spendable: { readonly allowance: RemovalAllowance; readonly groupMinimums: GroupMinimums },
 ): Selection {
   const zones = new ZoneSurplus(context);
-  const funds: RemovalBudgets = {
+  const budgets: RemovalBudgets = {
     ...spendable,
     ledger: new BudgetLedger(context),
     minimum: new ClusterMinimum(context),
@@ -104,25 +101,25 @@ export function selectRemovals(
     if (refusal === undefined) due.push(candidate);
     else keep(candidate, refusal);
   }
-  const { wholes, singles, kept: incomplete } = splitAtomicGroups(context, due);
+  const { atomic, singles, kept: incomplete } = splitAtomicGroups(context, due);
   kept.push(...incomplete);
-  for (const whole of wholes) {
-    const refusal = removalRefusal(whole, funds, { mayExceed: removals.length === 0 });
+  for (const group of atomic) {
+    const refusal = removalRefusal(group, budgets, { mayExceed: removals.length === 0 });
     if (refusal !== undefined) {
-      for (const candidate of whole) keep(candidate, refusal);
+      for (const candidate of group) keep(candidate, refusal);
       continue;
     }
-    for (const candidate of whole) countRemoval(candidate, funds);
-    removals.push(...whole.map((candidate) => ({ ...toRemoval(candidate), together: true as const })));
+    for (const candidate of group) countRemoval(candidate, budgets);
+    removals.push(...group.map((candidate) => ({ ...toRemoval(candidate), together: true as const })));
   }
   const order = { prices: context.policy.scaleUp, nowMs: context.observation.nowMs };
-  for (const candidate of removalOrder(singles, funds.ledger, funds.zones, order)) {
-    const refusal = removalRefusal([candidate], funds, { mayExceed: false }) ?? funds.parallel.refusal(candidate);
+  for (const candidate of removalOrder(singles, budgets.ledger, budgets.zones, order)) {
+    const refusal = removalRefusal([candidate], budgets, { mayExceed: false }) ?? budgets.parallel.refusal(candidate);
     if (refusal !== undefined) {
       keep(candidate, refusal);
       continue;
     }
-    countRemoval(candidate, funds);
+    countRemoval(candidate, budgets);
     removals.push(toRemoval(candidate));
   }
   return { removals, kept };
@@ -130,7 +127,7 @@ export function selectRemovals(
 
 type Refusal = Omit<UnremovableNode, 'node' | 'utilization'>;
 
-/** The time must have passed in full: at the very millisecond it has not. */
+/** The time must have passed in full: at exactly its last millisecond it has not. */
 function notDueYet(candidate: Unneeded, context: ScaleDownContext): Refusal | undefined {
   const { group, node } = candidate;
   const rules = context.policy.scaleDown;
@@ -138,7 +135,7 @@ function notDueYet(candidate: Unneeded, context: ScaleDownContext): Refusal | un
   const waitMs = ready
     ? (group.options.unneededForMs ?? rules.unneededForMs)
     : unreadyForMsOf(candidate.node, group, context.observation, context.policy);
-  // A node that is still starting is no broken one, however long nobody needed it.
+  // A node that is still starting is not broken, however long it was unneeded.
   const startsUntilMs = ready ? -Infinity : node.createdAtMs + startupMsOf(group, context.policy);
   const dueAtMs = Math.max(candidate.sinceMs + waitMs, startsUntilMs);
   if (dueAtMs < context.observation.nowMs) return undefined;
@@ -150,31 +147,31 @@ function groupCoolingDown({ group }: Unneeded, context: ScaleDownContext): Refus
   return untilMs === undefined ? undefined : { reason: 'GroupCoolingDown', recheckAtMs: untilMs };
 }
 
-/** Why these may not go, all of them together. `mayExceed`: how many go at once is not asked, as long as any may. */
+/** Why these nodes may not be removed together. With `mayExceed`, they may exceed the parallel limits if one removal is left. */
 function removalRefusal(
   candidates: AtomicGroup,
-  funds: RemovalBudgets,
+  budgets: RemovalBudgets,
   { mayExceed }: { readonly mayExceed: boolean },
 ): Refusal | undefined {
   const group = candidates[0]?.group;
   if (group === undefined) return { reason: 'GroupUnconfirmed' };
-  if (!group.target.known) return { reason: 'GroupUnconfirmed', detail: `its size is not known: ${group.target.reason}` };
-  if (!group.target.confirmed) return { reason: 'GroupUnconfirmed', detail: 'its size has not been seen since it was changed last' };
+  if (!group.target.known) return { reason: 'GroupUnconfirmed', detail: `its target size is unknown: ${group.target.reason}` };
+  if (!group.target.confirmed) return { reason: 'GroupUnconfirmed', detail: 'its target size is not confirmed since its last change' };
   const [awaited] = candidates.flatMap(({ drain }) => drain.waiting);
-  if (awaited !== undefined) return { reason: 'BlockedByOnCompletionPod', detail: `${podName(awaited)} is waited for` };
-  if (!staysAboveMinimum(candidates, group, funds.groupMinimums)) return minimumSizeReason(group);
-  const detail = funds.minimum.shortage(candidates.map(({ node }) => node));
+  if (awaited !== undefined) return { reason: 'BlockedByOnCompletionPod', detail: `waiting for ${podName(awaited)} to complete` };
+  if (!staysAboveMinimum(candidates, group, budgets.groupMinimums)) return minimumSizeReason(group);
+  const detail = budgets.minimum.shortage(candidates.map(({ node }) => node));
   if (detail !== undefined) return { reason: 'MinimalResourceLimitExceeded', detail };
   return (
-    allowanceExceeded(candidates, funds.allowance, mayExceed) ??
+    allowanceExceeded(candidates, budgets.allowance, mayExceed) ??
     disruptionBudgetExceeded(
       candidates.flatMap(({ drain }) => drain.movable),
-      funds.ledger,
+      budgets.ledger,
     )
   );
 }
 
-/** Nodes that do not work may go down to the minimum; those that work only down to a minimum of such as work. */
+/** Broken nodes may be removed down to the minimum size; working nodes only down to that number of working nodes. */
 function staysAboveMinimum(candidates: AtomicGroup, group: NodeGroup, groupMinimums: GroupMinimums): boolean {
   const working = candidates.filter(({ node }) => node.readiness.ready).length;
   return (
@@ -183,14 +180,17 @@ function staysAboveMinimum(candidates: AtomicGroup, group: NodeGroup, groupMinim
   );
 }
 
-/** The window is a limit for everybody: a group that is larger never goes, which is told. */
+/** The removal window also limits atomic groups: a larger group is never removed, and the reason says so. */
 function allowanceExceeded(candidates: AtomicGroup, allowance: RemovalAllowance, mayExceed: boolean): Refusal | undefined {
   const nodes = candidates.length;
   const drains = candidates.filter(({ drain }) => drain.movable.length > 0).length;
   const fits = (wanted: number, left: number): boolean => wanted <= left || (mayExceed && left > 0);
-  if (allowance.window < nodes) return { reason: 'RemovalBudgetSpent', detail: `${allowance.window} more removals in this window` };
-  if (!fits(nodes, allowance.nodes)) return { reason: 'RemovalBudgetSpent', detail: `${allowance.nodes} more nodes at once` };
-  if (!fits(drains, allowance.drains)) return { reason: 'RemovalBudgetSpent', detail: `${allowance.drains} more drains at once` };
+  if (allowance.window < nodes)
+    return { reason: 'RemovalBudgetSpent', detail: `removals left in this window: ${allowance.window}, needed: ${nodes}` };
+  if (!fits(nodes, allowance.nodes))
+    return { reason: 'RemovalBudgetSpent', detail: `parallel removals left: ${allowance.nodes}, needed: ${nodes}` };
+  if (!fits(drains, allowance.drains))
+    return { reason: 'RemovalBudgetSpent', detail: `parallel drains left: ${allowance.drains}, needed: ${drains}` };
   return undefined;
 }
 
@@ -198,20 +198,20 @@ function disruptionBudgetExceeded(pods: readonly Pod[], ledger: BudgetLedger): R
   const budget = ledger.exhaustedBudget(pods);
   if (budget === undefined) return undefined;
   const pod = pods[0] === undefined ? '' : podName(pods[0]);
-  const detail = `${budget.namespace}/${budget.name}: its ${budget.disruptionsAllowed} disruptions are planned for other nodes`;
+  const detail = `${budget.namespace}/${budget.name}: its ${budget.disruptionsAllowed} allowed disruptions are used by other nodes of this plan`;
   return { reason: 'BlockedByPod', blocker: { pod, reason: 'NotEnoughPdb', detail } };
 }
 
-function countRemoval(candidate: Unneeded, funds: RemovalBudgets): void {
-  funds.parallel.addDrain(candidate);
-  if (candidate.node.readiness.ready) funds.groupMinimums.countRemoval(candidate.group);
-  else funds.groupMinimums.countBrokenRemoval(candidate.group);
-  funds.minimum.countRemoval(candidate.node);
-  funds.zones.countRemoval(candidate.group.id, candidate.node);
-  funds.allowance.nodes = Math.max(0, funds.allowance.nodes - 1);
-  funds.allowance.window -= 1;
-  if (candidate.drain.movable.length > 0) funds.allowance.drains = Math.max(0, funds.allowance.drains - 1);
-  funds.ledger.countEvictions(candidate.drain.movable);
+function countRemoval(candidate: Unneeded, budgets: RemovalBudgets): void {
+  budgets.parallel.addDrain(candidate);
+  if (candidate.node.readiness.ready) budgets.groupMinimums.countRemoval(candidate.group);
+  else budgets.groupMinimums.countBrokenRemoval(candidate.group);
+  budgets.minimum.countRemoval(candidate.node);
+  budgets.zones.countRemoval(candidate.group.id, candidate.node);
+  budgets.allowance.nodes = Math.max(0, budgets.allowance.nodes - 1);
+  budgets.allowance.window -= 1;
+  if (candidate.drain.movable.length > 0) budgets.allowance.drains = Math.max(0, budgets.allowance.drains - 1);
+  budgets.ledger.countEvictions(candidate.drain.movable);
 }
 
 function toRemoval(candidate: Unneeded): Removal {

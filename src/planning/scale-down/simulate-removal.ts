@@ -8,7 +8,7 @@ import { TO_BE_DELETED_TAINT } from '../../domain/taints.ts';
 import type { Snapshot } from '../../scheduling/snapshot/cluster-snapshot.ts';
 import { tryInFork } from '../../scheduling/snapshot/fork.ts';
 
-/** Pods in the order in which they are placed: important first, then large first, then by name. */
+/** The order in which pods are placed: higher priority first, then larger requests, then by name. */
 export function placementOrder(left: Pod, right: Pod): number {
   return (
     (right.shape.priority ?? 0) - (left.shape.priority ?? 0) ||
@@ -18,12 +18,12 @@ export function placementOrder(left: Pod, right: Pod): number {
   );
 }
 
-/** Where the pods of a removed node go, or the pod that found no place. */
-export type SimulatedRemoval = { readonly destinations: ReadonlySet<NodeName> } | { readonly stuck: Pod };
+/** The nodes that take the pods of a removed node, or the pod that found no place. */
+export type SimulatedRemoval = { readonly destinations: ReadonlySet<NodeName> } | { readonly unplaced: Pod };
 
 /**
- * Takes the node out of the snapshot and puts its movable pods on the destinations. On success the snapshot keeps the
- * result (later candidates must see it); else it is as before.
+ * Removes the node from the snapshot and places its movable pods on the destinations. If all pods find a place, the snapshot
+ * keeps the result, since later candidates must see it; else the snapshot is as before.
  */
 export function simulateRemoval(
   node: Node,
@@ -34,7 +34,7 @@ export function simulateRemoval(
   return tryInFork(
     snapshot,
     () => moveAllPods(node, movable, snapshot, destinations),
-    (result) => !('stuck' in result),
+    (result) => !('unplaced' in result),
   );
 }
 
@@ -44,11 +44,11 @@ function moveAllPods(node: Node, movable: readonly Pod[], snapshot: Snapshot, de
   snapshot.removeNode(node.name);
   if (movable.length === 0) return NOWHERE;
   const taken = new Set<NodeName>();
-  // While its pods look for a place the node still exists, emptied and tainted: spread constraints count its domain.
+  // While its pods are placed the node still exists, empty and tainted: spread constraints count its domain.
   snapshot.addNode(withDeletionTaint(node), []);
   for (const pod of [...movable].sort(placementOrder)) {
     const place = snapshot.findNode(pod, (name) => name !== node.name && destinations.has(name));
-    if (place === undefined || snapshot.deviceFault(pod) !== undefined) return { stuck: pod };
+    if (place === undefined || snapshot.deviceFault(pod) !== undefined) return { unplaced: pod };
     snapshot.addPod(pod, place);
     taken.add(place);
   }
@@ -60,15 +60,13 @@ function withDeletionTaint(node: Node): Node {
   return { ...node, taints: [...node.taints, { key: TO_BE_DELETED_TAINT, value: '0', effect: 'NoSchedule' }] };
 }
 
-// Pods that others are being pushed aside for: kube-scheduler has named their node, and they are about to run there. A plan
-// counts them as there already, or it would take the node from under them. Pure.
-
-export interface NominatedPod {
+/** A pod for which others are being preempted: kube-scheduler has named its node, so a plan counts it on that node. */
+interface NominatedPod {
   readonly pod: Pod;
   readonly node: NodeName;
 }
 
-/** Pods that wait for a node that is there. */
+/** Nominated pods of present nodes. */
 export function nominatedPods({ cluster }: Pick<Observation, 'cluster'>): readonly NominatedPod[] {
   return cluster.pendingPods.flatMap((pod) => {
     const node = pod.nominatedNodeName;
@@ -76,7 +74,7 @@ export function nominatedPods({ cluster }: Pick<Observation, 'cluster'>): readon
   });
 }
 
-/** The observation with those pods on their nodes. Itself when there are none. */
+/** The observation with these pods on their nodes; the same object if there are no such pods. */
 export function withNominated(observation: Observation, nominated: readonly NominatedPod[]): Observation {
   if (nominated.length === 0) return observation;
   const podsByNode = new Map<NodeName, readonly Pod[]>(observation.cluster.podsByNode);

@@ -10,10 +10,10 @@ import type { Candidate, Eligibility } from './eligibility.ts';
 import { isLeaving, type ScaleDownContext } from './plan-context.ts';
 import { simulateRemoval } from './simulate-removal.ts';
 
-/** A node that could go: everything on it has a place elsewhere. */
+/** A node that could be removed: all its pods have a place on other nodes. */
 export interface Unneeded extends Candidate {
   readonly sinceMs: number;
-  /** Where its pods would go. */
+  /** The nodes that would take its pods. */
   readonly destinations: ReadonlySet<NodeName>;
 }
 
@@ -21,22 +21,22 @@ export interface UnneededNodes {
   /** In the order in which they were simulated. */
   readonly nodes: readonly Unneeded[];
   readonly kept: readonly UnremovableNode[];
-  /** Where the pods of nodes that are being drained are expected to go. */
+  /** The nodes that are expected to take the pods of draining nodes. */
   readonly reserved: ReadonlySet<NodeName>;
-  /** Nodes that were not looked at: of them nothing new is known. */
+  /** Nodes that were not simulated: nothing new is known of them. */
   readonly unseen: readonly NodeName[];
-  /** The time was up after so many; undefined: it was not. */
+  /** The number of simulated nodes after which the time was up; undefined if it was not. */
   readonly cutShortAfter: number | undefined;
 }
 
-/** Simulations that fail cost a walk over all nodes; what is left over is looked at in the next loops. */
+/** A failed simulation costs a walk over all nodes; the next loops simulate the remaining candidates. */
 const MAX_FAILED_SIMULATIONS = 100;
-/** The loop's shortest interval, for the limit below. */
+/** The loop's shortest interval, for `unneededLimit`. */
 const LOOP_INTERVAL_MS = 10_000;
 
 /**
- * Simulates the removal of the candidates one after the other, each on top of the ones before. Empty nodes and nodes
- * that were unneeded already go first, so that their timers live on.
+ * Simulates the removal of the candidates one after the other, each on top of the earlier ones. Empty nodes and nodes that were
+ * already unneeded come first, so that their timers go on.
  */
 export function findUnneeded(
   context: ScaleDownContext,
@@ -51,28 +51,28 @@ export function findUnneeded(
   const reserved = placePodsOfDrainingNodes(context, destinations);
   let failures = 0;
   let counted = 0;
-  let made = 0;
+  let simulated = 0;
   let cutShortAfter: number | undefined;
   const unseen: NodeName[] = [];
   for (const candidate of simulationOrder(context, eligibility.candidates)) {
     const { node, utilization } = candidate;
     const known = reasonNotToSimulate(candidate, { counted, failures, limit });
-    if (known === undefined && cutShortAfter === undefined && made > 0 && isLate(made)) cutShortAfter = made;
-    const enough = known ?? (cutShortAfter === undefined ? undefined : LATE);
+    if (known === undefined && cutShortAfter === undefined && simulated > 0 && isLate(simulated)) cutShortAfter = simulated;
+    const enough = known ?? (cutShortAfter === undefined ? undefined : TIME_IS_UP);
     if (enough !== undefined) {
       unseen.push(node.name);
       kept.push({ node: node.name, reason: 'RemovalBudgetSpent', detail: enough, utilization });
       continue;
     }
     if (context.snapshot.get(node.name) === undefined) {
-      kept.push({ node: node.name, reason: 'UnexpectedError', detail: 'it is not among the nodes that are simulated', utilization });
+      kept.push({ node: node.name, reason: 'UnexpectedError', detail: 'the node is missing from the simulated cluster', utilization });
       continue;
     }
-    made += 1;
+    simulated += 1;
     const result = simulateRemoval(node, movableNow(candidate, context), context.snapshot, destinations);
-    if ('stuck' in result) {
+    if ('unplaced' in result) {
       failures += 1;
-      kept.push(noPlaceFor(candidate, result.stuck, context));
+      kept.push(noPlaceFor(candidate, result.unplaced, context));
     } else {
       destinations.delete(node.name);
       if (!isWhole(candidate.group)) counted += 1;
@@ -82,24 +82,24 @@ export function findUnneeded(
   return { nodes, kept, reserved, unseen, cutShortAfter };
 }
 
-const LATE = 'not looked at in this loop: the time for it was up';
+const TIME_IS_UP = 'not checked in this loop: the time limit was reached';
 
-/** Why no more nodes are looked at in this loop; undefined: they are. Groups that go as a whole are of no use half known. */
+/** Why no more nodes are simulated in this loop; undefined if they are. A partly simulated atomic group would be useless. */
 function reasonNotToSimulate(
   { group }: Candidate,
   { counted, failures, limit }: { readonly counted: number; readonly failures: number; readonly limit: number },
 ): string | undefined {
-  if (failures >= MAX_FAILED_SIMULATIONS) return `not looked at in this loop: the pods of ${failures} other nodes fit nowhere`;
-  return counted >= limit && !isWhole(group) ? `not looked at in this loop: ${counted} nodes are unneeded already` : undefined;
+  if (failures >= MAX_FAILED_SIMULATIONS) return `not checked in this loop: the pods of ${failures} other nodes fit nowhere`;
+  return counted >= limit && !isWhole(group) ? `not checked in this loop: ${counted} nodes are unneeded already` : undefined;
 }
 
-/** Pods that are about to be evicted need their places too: nobody else may count on them. Those without one stay where they are. */
+/** Pods that are about to be evicted need places that no other node may count on. Pods without a place stay where they are. */
 function placePodsOfDrainingNodes(context: ScaleDownContext, destinations: ReadonlySet<NodeName>): ReadonlySet<NodeName> {
   const reserved = new Set<NodeName>();
   for (const name of [...context.state.deleting.keys()].sort(compareText)) {
     const present = context.snapshot.get(name);
     if (present === undefined) continue;
-    // What is terminating already has been made anew elsewhere, or waits to be, and is counted there.
+    // The replacement of a terminating pod is counted where it runs or waits.
     const moving = judgeNode(present.pods, context.drain).movable.filter((pod) => pod.deletionAtMs === undefined && !isReservation(pod));
     if (moving.length === 0) continue;
     const result = simulateRemoval(present.node, moving, context.snapshot, destinations);
@@ -108,7 +108,7 @@ function placePodsOfDrainingNodes(context: ScaleDownContext, destinations: Reado
   return reserved;
 }
 
-/** Earlier simulations may have put more pods here: they have to go on from here too. */
+/** Earlier simulations may have placed more pods on the node: they have to move again. */
 function movableNow(candidate: Candidate, context: ScaleDownContext): readonly Pod[] {
   const pods = context.snapshot.get(candidate.node.name)?.pods;
   if (pods === undefined) return candidate.drain.movable;
@@ -116,17 +116,17 @@ function movableNow(candidate: Candidate, context: ScaleDownContext): readonly P
   return [...judgeNode(real, context.drain).movable, ...pods.filter(isReservation)];
 }
 
-function noPlaceFor(candidate: Candidate, stuck: Pod, context: ScaleDownContext): UnremovableNode {
+function noPlaceFor(candidate: Candidate, unplaced: Pod, context: ScaleDownContext): UnremovableNode {
   return {
     node: candidate.node.name,
     reason: 'NoPlaceToMovePods',
-    blocker: { pod: podName(stuck), reason: 'NoPlaceFound', detail: 'fits on no other node' },
+    blocker: { pod: podName(unplaced), reason: 'NoPlaceFound', detail: 'fits on no other node' },
     utilization: candidate.utilization,
     recheckAtMs: context.observation.nowMs + context.policy.scaleDown.recheckUnremovableAfterMs,
   };
 }
 
-/** Registered nodes that can take pods: ready, open, and not leaving. */
+/** Registered nodes that can take pods: ready, schedulable, and not leaving. */
 function destinationsOf(context: ScaleDownContext): Set<NodeName> {
   const { cluster } = context.observation;
   const names = new Set<NodeName>();
@@ -150,7 +150,7 @@ function simulationOrder(context: ScaleDownContext, candidates: readonly Candida
   );
 }
 
-/** The Cluster Autoscaler's bound: more unneeded nodes than can be removed in time need not be known. */
+/** The Cluster Autoscaler's limit: more unneeded nodes than can be removed in time need not be known. */
 export function unneededLimit(current: number, policy: Pick<ScaleDownPolicy, 'maxParallel' | 'unneededForMs'>): number {
   const { maxParallel } = policy;
   const rounds = Math.floor(Math.max(policy.unneededForMs, LOOP_INTERVAL_MS) / LOOP_INTERVAL_MS);

@@ -10,9 +10,9 @@ import { isOverdue, mayJoin } from '../state/unregistered.ts';
 import type { ScaleDownContext } from './plan-context.ts';
 
 /**
- * Instances that are no nodes and should not stay: those that failed to be created go at once, whatever the minimum (they
- * are no capacity); those that never registered go after `maxProvisionMs`, never below the minimum: there the
- * group grows by a replacement first (scale-up counts an overdue instance as missing).
+ * Plans the deletion of instances without a node. Instances that failed to be created are no capacity: they are deleted at
+ * once, below the minimum size too. Instances that never registered are deleted after `maxProvisionMs`, but not below the
+ * minimum size: there the group first grows by a replacement, since scale-up counts an overdue instance as missing.
  */
 export function planInstanceRemovals(
   context: ScaleDownContext,
@@ -21,7 +21,7 @@ export function planInstanceRemovals(
 ): readonly InstanceRemoval[] {
   const { cluster, cloud } = context.observation;
   const registered = new Set(cloud.instanceOfNode.values());
-  // Nodes without a single match mean that ids do not compare, not that every instance is lost.
+  // If no node matches an instance, ids do not compare; it does not mean that every instance is lost.
   const idsCompare = registered.size > 0 || cluster.nodes.size === 0;
   const removals: InstanceRemoval[] = [];
   for (const group of cloud.groups) {
@@ -29,11 +29,11 @@ export function planInstanceRemovals(
       const cause = removalCause(instance, group, { context, registered, idsCompare });
       return cause === undefined ? [] : [{ instance, cause }];
     });
-    const doomed = withStartingSiblings(found, group, { context, registered });
-    const wanted = doomed.filter(({ cause }) => cause === 'never-registered').length;
-    // All or nothing, the minimum and the window included.
-    if (isWhole(group) && (allowance.window < doomed.length || (wanted > 0 && !groupMinimums.allows(group, wanted)))) continue;
-    for (const { instance, cause } of doomed.sort((left, right) => compareText(left.instance.key, right.instance.key))) {
+    const toRemove = withStartingSiblings(found, group, { context, registered });
+    const wanted = toRemove.filter(({ cause }) => cause === 'never-registered').length;
+    // All or nothing: within the minimum size and the removal window.
+    if (isWhole(group) && (allowance.window < toRemove.length || (wanted > 0 && !groupMinimums.allows(group, wanted)))) continue;
+    for (const { instance, cause } of toRemove.sort((left, right) => compareText(left.instance.key, right.instance.key))) {
       if (allowance.window < 1 || (cause === 'never-registered' && !groupMinimums.allows(group))) continue;
       groupMinimums.countRemoval(group);
       allowance.window -= 1;
@@ -49,9 +49,9 @@ interface InstanceToRemove {
 }
 
 /**
- * Of a group that is of use only as a whole, what has not joined yet goes with what never will, so that the whole can be
- * tried again; so does what joined a moment ago and takes no pods yet. Not while somebody uses the nodes that did come up: no
- * pod that has its place loses it over this.
+ * In a zero-or-max group, instances that are still joining are deleted with those that never will, so that the whole group can
+ * be tried again. So are nodes that joined a moment ago and take no pods yet. While pods use the group's nodes, only the failed
+ * instances are deleted: no pod loses its place.
  */
 function withStartingSiblings(
   found: readonly InstanceToRemove[],
@@ -69,7 +69,7 @@ function withStartingSiblings(
   return [...found, ...coming.map((instance) => ({ instance, cause }))];
 }
 
-/** Machines whose nodes still start and are closed to pods until they are ready: none can come between this plan and the deletion. */
+/** Instances whose nodes still start and are closed to pods until they are ready: no pod can arrive before the deletion. */
 function instancesClosedToPods(group: NodeGroup, { observation, policy }: ScaleDownContext): ReadonlySet<InstanceKey> {
   const { cloud, cluster, nowMs } = observation;
   const closed = new Set<InstanceKey>();
@@ -97,7 +97,7 @@ interface Registration {
 
 function removalCause(instance: Instance, group: NodeGroup, registration: Registration): InstanceRemoval['cause'] | undefined {
   const { context, registered } = registration;
-  // Azure refuses a whole batch for one machine that its owner protects.
+  // Azure refuses a whole batch for one protected instance.
   if (group.frozen !== undefined || registered.has(instance.key) || instance.protectedFrom === 'actions') return undefined;
   if (instance.state === 'failed') return 'failed';
   const confirmed = group.target.known && group.target.confirmed;

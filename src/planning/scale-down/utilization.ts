@@ -7,8 +7,8 @@ import { CPU, MEMORY } from '../../domain/resources.ts';
 import { isLongTerminating } from '../../scheduling/drainability/drain-rules.ts';
 
 /**
- * Requested share of the node, the larger of CPU and memory; 1 is full. Pods that are ignored (those that every such node
- * carries) are taken off both sides. undefined: the node says nothing of its size, or is full of pods that are ignored.
+ * The requested share of the node, the larger of CPU and memory; 1 is full. Ignored pods (those that every such node runs) are
+ * subtracted from both sides. Undefined if the node reports no size, or ignored pods fill it.
  */
 export function utilizationOf(
   node: Node,
@@ -35,37 +35,36 @@ export function utilizationOf(
   return Math.max(cpu / freeableCpu, memory / freeableMemory);
 }
 
-// Nodes that are there for their devices: those alone say how much such a node is used.
-
-/** The resource names of devices on Azure sizes. */
+/** The resource names of GPUs on Azure VM sizes. For a node with such devices, they alone decide how much it is used. */
 export const GPU_RESOURCES = ['nvidia.com/gpu', 'amd.com/gpu'] as const;
-/** AKS sets these on nodes with devices, before a driver reports any. */
+/** AKS sets these labels on nodes with devices, before a driver reports a device. */
 const DEVICE_LABELS = ['accelerator', 'kubernetes.azure.com/accelerator'] as const;
 
 export function hasDevices(node: Node, devices: readonly number[]): boolean {
   return devices.some((index) => (node.allocatable[index] ?? 0) > 0) || DEVICE_LABELS.some((label) => Object.hasOwn(node.labels, label));
 }
 
-/** Requested share of the devices; 0 when the node offers none (a driver that never came up keeps no node). */
+/** The requested share of the devices; 0 if the node offers no device, so that a missing driver does not make it unremovable. */
 export function deviceUtilization(node: Node, pods: readonly Pod[], devices: readonly number[]): number {
   return devices.reduce((most, index) => {
     const offered = node.allocatable[index] ?? 0;
-    const asked = pods.reduce((sum, pod) => sum + (pod.shape.requests[index] ?? 0), 0);
-    return offered > 0 ? Math.max(most, asked / offered) : most;
+    const requested = pods.reduce((sum, pod) => sum + (pod.shape.requests[index] ?? 0), 0);
+    return offered > 0 ? Math.max(most, requested / offered) : most;
   }, 0);
 }
 
-// How much of the devices of a node is allocated, after the Cluster Autoscaler's `simulator/utilization`.
-
-/** Why it cannot be said: a pool that is not complete, or a pod whose claims have no devices yet; undefined: it can. */
+/**
+ * Why the allocated share of a node's devices is unknown: an incomplete pool, or a pod whose claims have no devices yet.
+ * Undefined if it is known. After the Cluster Autoscaler's `simulator/utilization`.
+ */
 export function unknownDeviceUse(node: Node, pods: readonly Pod[]): string | undefined {
   const [pool] = node.devices?.incomplete ?? [];
-  if (pool !== undefined) return `device pool ${pool} is not complete`;
+  if (pool !== undefined) return `device pool ${pool} is incomplete`;
   const waiting = pods.find(({ shape, heldDevices }) => heldDevices === undefined && (shape.devices?.claims.length ?? 0) > 0);
-  return waiting === undefined ? undefined : `pod ${podName(waiting)} claims devices that it has not got`;
+  return waiting === undefined ? undefined : `pod ${podName(waiting)} has device claims without allocated devices`;
 }
 
-/** The fullest pool: 0 to 1. undefined: the node has no devices that drivers publish. Looking on (admin access) is no use. */
+/** The share of the fullest pool, 0 to 1; undefined if drivers publish no devices of the node. Admin access does not count. */
 export function claimUtilization({ devices }: Node, pods: readonly Pod[]): number | undefined {
   if (devices === undefined || devices.pools.length === 0) return undefined;
   const held = new Set([...devices.held, ...pods.flatMap(({ heldDevices = [] }) => heldDevices)]);
@@ -89,7 +88,7 @@ function shareOf(taken: readonly Device[], set: string, counter: string, limit: 
   return limit > 0 ? used / limit : 0;
 }
 
-/** The first pod whose claims of devices cannot be judged: how much of its node is used would be a guess, and so would be moving it. */
+/** The first pod with unsupported device claims: the use of its node, and whether it can move, would be a guess. */
 export function unsupportedClaim(pods: readonly Pod[], feature: string): Blocker | undefined {
   for (const pod of pods) {
     const claim = pod.shape.unsupported.find((requirement) => requirement.feature === feature);
@@ -97,7 +96,7 @@ export function unsupportedClaim(pods: readonly Pod[], feature: string): Blocker
       return {
         pod: podName(pod),
         reason: 'UnexpectedError',
-        detail: `${claim.detail}: how much of the node's devices is in use is not known`,
+        detail: `${claim.detail}: the device utilization of the node is unknown`,
       };
   }
   return undefined;

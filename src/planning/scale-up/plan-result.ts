@@ -20,7 +20,7 @@ import { byPrecedence } from './pods/unschedulable-pods.ts';
 /** Each check adds a node to the snapshot and removes it again. Beyond these, refusals are explained in general words. */
 const MAX_CHECKS = 500;
 /** One name for all: the snapshot remembers every host name. */
-const CHECKED_NODE = simulatedNodeName('asked');
+const CHECKED_NODE = simulatedNodeName('checked');
 
 /** Reasons that depend on other pods. */
 const DEPENDING_ON_OTHERS: ReadonlySet<FitReason['kind']> = new Set(['topology-spread', 'pod-affinity', 'volume', 'device']);

@@ -106,7 +106,7 @@ describe('plan and devices', () => {
     [
       'a selector that is not supported',
       { selectors: [{ cel: { expression: '[1].exists(x, x == 1)' } }] },
-      '[1].exists(x, x == 1) is not supported: "x" is not judged',
+      '[1].exists(x, x == 1) is not supported: "x" is not supported',
     ],
     [
       'a part of a capacity',

@@ -199,14 +199,14 @@ describe('plan says of every node that stays the number that decides', () => {
       [],
       'scaleDown: {minCoresTotal: 7, minMemoryTotalGib: 20}',
       'MinimalResourceLimitExceeded',
-      'the cluster has 1 cores above its minimum, and this takes 4; 12 GiB of memory above its minimum, and this takes 16',
+      'the cluster has 1 CPU above its minimum, the removal takes 4 CPU; 12 GiB memory above its minimum, the removal takes 16 GiB',
     ],
     [
       'the pod that is waited for',
       [podJson('b', '1', { on: 'n-1', metadata: { annotations: { 'cluster-autoscaler.kubernetes.io/safe-to-evict': 'on-completion' } } })],
       '',
       'BlockedByOnCompletionPod',
-      'default/b is waited for',
+      'waiting for default/b to complete',
     ],
     [
       'the annotation',

@@ -114,7 +114,7 @@ describe('why nodes stay, in full', () => {
       { node: 'g-0', reason: 'NotUnneededLongEnough', unneededSince: at(-60_000), looksAgainAt: at(540_000) },
       { node: 'g-1', reason: 'RecentlyUnremovable', blocker, looksAgainAt: at(60_000) },
     ]);
-    expect(said.unremovable[1]?.detail).toBe('BlockedByPod a while ago: default/pet: NotReplicated (no controller)');
+    expect(said.unremovable[1]?.detail).toBe('BlockedByPod in an earlier check: default/pet: NotReplicated (no controller)');
   });
 });
 

@@ -34,7 +34,7 @@ describe('explaining a plan', () => {
       'p-2': 'unremovable: BlockedByPod, pod default/pet: NotReplicated (no controller), utilization 25 %, next check in 5 min',
       'p-3': expect.stringMatching(/^unremovable: BlockedByPod, pod default\/guarded: NotEnoughPdb \(default\/db: .*\), utilization 25 %/),
       'p-4': 'unremovable: NotUnderutilized, utilization 75 %, above the threshold of 50 %',
-      'q-0': expect.stringMatching(/^unremovable: NodeGroupMinSizeReached.*its group keeps \d at least/),
+      'q-0': expect.stringMatching(/^unremovable: NodeGroupMinSizeReached.*its node group is at its minimum size of \d/),
       x: 'unremovable: NotAutoscaled, it belongs to no managed node group',
     });
     expect(explained.find(({ node }) => node === 'p-1')).toMatchObject({

@@ -15,22 +15,22 @@ it.each<{ readonly name: string; readonly world: World; readonly says: object }>
   {
     name: 'a size that nobody knows says why',
     world: { ...one, groups: [pool('p', 1, { target: { known: false, reason: 'never read' } })] },
-    says: { reason: 'GroupUnconfirmed', detail: 'its size is not known: never read' },
+    says: { reason: 'GroupUnconfirmed', detail: 'its target size is unknown: never read' },
   },
   {
     name: 'a size that is only expected',
     world: { ...one, groups: [pool('p', 1, { target: target(false) })] },
-    says: { reason: 'GroupUnconfirmed', detail: 'its size has not been seen since it was changed last' },
+    says: { reason: 'GroupUnconfirmed', detail: 'its target size is not confirmed since its last change' },
   },
   {
     name: 'a minimum says its number',
     world: { ...one, groups: [pool('p', 1, { minSize: 1 })] },
-    says: { reason: 'NodeGroupMinSizeReached', detail: 'its group keeps 1 at least' },
+    says: { reason: 'NodeGroupMinSizeReached', detail: 'its node group is at its minimum size of 1' },
   },
   {
     name: 'a node without a size',
     world: { ...one, nodes: [aNode({ name: 'p-0', memory: '0' })] },
-    says: { reason: 'UnexpectedError', detail: 'it says nothing of its cores or memory' },
+    says: { reason: 'UnexpectedError', detail: 'the node has no allocatable CPU or memory, or only for ignored pods' },
   },
   {
     name: 'a budget whose controller has not spoken',

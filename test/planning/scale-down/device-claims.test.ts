@@ -41,9 +41,9 @@ describe('utilization of claimed devices', () => {
 
   it('is not said of incomplete pools and of claims without devices', () => {
     const node = aNode({ name: 'n', devices: { pools: [], incomplete: ['gpu/n'], held: [] } });
-    expect(unknownDeviceUse(node, [])).toBe('device pool gpu/n is not complete');
+    expect(unknownDeviceUse(node, [])).toBe('device pool gpu/n is incomplete');
     expect(unknownDeviceUse(aNode({ name: 'n' }), [aPod({ name: 'p', nodeName: 'n', shape: claiming(1) })])).toBe(
-      'pod default/p claims devices that it has not got',
+      'pod default/p has device claims without allocated devices',
     );
     expect(unknownDeviceUse(aNode({ name: 'n' }), [holding('n', 1)])).toBeUndefined();
   });
@@ -66,7 +66,7 @@ describe('a pod whose claims would have to be filled elsewhere', () => {
     const snapshot = new ClusterSnapshot({ names: resourceNames });
     snapshot.sync(aCluster({ nodes: [leaving, ...others], pods: [pod] }));
     const found = simulateRemoval(leaving, [pod], snapshot, new Set(['m', 'o']));
-    expect('stuck' in found ? 'stuck' : [...found.destinations]).toEqual(moves ? ['m'] : 'stuck');
+    expect('unplaced' in found ? 'unplaced' : [...found.destinations]).toEqual(moves ? ['m'] : 'unplaced');
   });
 });
 

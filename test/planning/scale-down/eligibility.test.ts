@@ -94,7 +94,7 @@ describe('eligibility', () => {
       expect(result.removals.filter(({ node }) => node === 'p-0')).toEqual([]);
       expect(result.kept.find(({ node }) => node === 'p-0')).toMatchObject({
         reason: 'UnexpectedError',
-        blocker: { pod: 'default/train', detail: "resource claim gpus: how much of the node's devices is in use is not known" },
+        blocker: { pod: 'default/train', detail: 'resource claim gpus: the device utilization of the node is unknown' },
       });
     },
   );

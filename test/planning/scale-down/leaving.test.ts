@@ -61,7 +61,7 @@ it('says that nodes were not looked at, and why', () => {
   expect(result.kept.filter(({ reason }) => reason === 'NoPlaceToMovePods')).toHaveLength(100);
   const others = result.kept.filter(({ reason }) => reason === 'RemovalBudgetSpent');
   expect(others).toHaveLength(30);
-  for (const { detail } of others) expect(detail).toBe('not looked at in this loop: the pods of 100 other nodes fit nowhere');
+  for (const { detail } of others) expect(detail).toBe('not checked in this loop: the pods of 100 other nodes fit nowhere');
 });
 
 describe('a machine that its owner protects', () => {
@@ -69,8 +69,8 @@ describe('a machine that its owner protects', () => {
     anInstance({ node: 'p-0', state, protectedFrom, firstSeenMs: START_MS - 60 * MINUTE });
 
   it.each([
-    ['scale-in', 'its machine is protected from scale-in'],
-    ['actions', 'its machine is protected from scale set actions'],
+    ['scale-in', 'its instance is protected from scale-in'],
+    ['actions', 'its instance is protected from scale set actions'],
   ] as const)('from %s is not drained, however long its node is unneeded', (from, detail) => {
     const group = pool('p', 1, { instances: [guard(from), anInstance({ node: 'p-1' })] });
     const unneededSince = sinceMinutes(30, names);

@@ -297,7 +297,7 @@ describe('drains side by side', () => {
     const groups = [pool('p', 3), pool('q', 2, { minSize: 2 })];
     const spread = plan({ ...world, groups, nodes: [zone('p-0', 'a'), zone('p-1', 'b'), zone('p-2', 'c'), ...slots(2)] });
     expect(removed(spread)).toHaveLength(1);
-    expect(detail(spread)).toBe('the last node of a group in a zone is drained alone');
+    expect(detail(spread)).toBe('the last node of a group in a zone is only drained alone');
     const same = plan({ ...world, groups, nodes: [zone('p-0', 'a'), zone('p-1', 'a'), zone('p-2', 'a'), ...slots(2)] });
     expect(removed(same)).toEqual(['p-0', 'p-1']);
     const both = plan({ ...world, groups, nodes: [zone('p-0', 'a'), zone('p-1', 'a'), ...slots(2)] });

@@ -55,7 +55,7 @@ describe('a loop without the time to look at all nodes', () => {
     const result = plan(cut(2));
     expect(removed(result)).toEqual(['p-0', 'p-1']);
     expect(keptReasons(result)).toEqual({ 'p-2': 'RemovalBudgetSpent', 'p-3': 'RemovalBudgetSpent' });
-    expect(result.kept[0]?.detail).toBe('not looked at in this loop: the time for it was up');
+    expect(result.kept[0]?.detail).toBe('not checked in this loop: the time limit was reached');
     expect([...result.unneeded.values()]).toEqual(names.map(() => START_MS - 30 * MINUTE));
     expect(result.cutShortAfter).toBe(2);
   });

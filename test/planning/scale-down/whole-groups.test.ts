@@ -20,7 +20,7 @@ describe('groups that go as a whole', () => {
       'p-2': 'AtomicScaleDownFailed',
       'p-3': 'BlockedByPod',
     });
-    expect(result.kept.find(({ node }) => node === 'p-0')?.detail).toContain('only 3 of its 4 nodes may go');
+    expect(result.kept.find(({ node }) => node === 'p-0')?.detail).toContain('only 3 of its 4 nodes can be removed');
     const free = plan({ groups: [whole('p', 4)], nodes: nodes(...all), state });
     expect(gone(free)).toEqual(all);
     expect(free.removals.every((removal) => removal.together === true)).toBe(true);
@@ -50,7 +50,10 @@ describe('groups that go as a whole', () => {
     const state = { unneededSince: sinceMinutes(30, all) };
     const result = plan({ groups: [whole('p', 8), whole('s', 8)], nodes: nodes(...all), state });
     expect(gone(result)).toEqual(names(8));
-    expect(result.kept.find(({ node }) => node === 's-0')).toMatchObject({ reason: 'RemovalBudgetSpent', detail: '2 more nodes at once' });
+    expect(result.kept.find(({ node }) => node === 's-0')).toMatchObject({
+      reason: 'RemovalBudgetSpent',
+      detail: 'parallel removals left: 2, needed: 8',
+    });
   });
 
   it.each([

@@ -85,8 +85,8 @@ export function placeOnCapacity(
 function placedVerdict({ upcoming, planned }: ExistingCapacity, node: NodeName): PodVerdict {
   const coming = upcoming.get(node);
   if (coming !== undefined) return { kind: 'fits-upcoming-node', group: coming };
-  const asked = planned.get(node);
-  return asked === undefined ? { kind: 'fits-present-node', node } : { kind: 'triggered', group: asked };
+  const requested = planned.get(node);
+  return requested === undefined ? { kind: 'fits-present-node', node } : { kind: 'triggered', group: requested };
 }
 
 function findNodeFor(capacity: ExistingCapacity, pod: Pod): NodeName | undefined {

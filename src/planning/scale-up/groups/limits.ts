@@ -98,7 +98,7 @@ function drawQuotas(quotas: Headroom['quotas'], node: Sized | undefined, count: 
 }
 
 /**
- * All limits of the cluster that one more such node would exceed, so that users do not raise one in vain; else the cloud quota
+ * All limits of the cluster that one more such node would exceed, so that users do not increase one in vain; else the cloud quota
  * that it would exceed.
  */
 export function exceededLimit(room: Headroom, node: Sized, policy: ScaleUpPolicy): SkipReason | undefined {

@@ -1,5 +1,5 @@
 /**
- * Nodes that Azure was asked for and that have not joined as ready nodes yet. Derived from what Azure and the cluster
+ * Nodes that were requested from Azure and have not joined as ready nodes yet. Derived from what Azure and the cluster
  * report now, so that a restart in the middle of a scale-up does not request them twice.
  */
 import type { InstanceKey, NodeGroupId, NodeName } from '../../../domain/ids.ts';

@@ -1,7 +1,6 @@
 /**
- * The estimate for pods that care where other pods are: node by node inside the snapshot, so that spread and affinity
- * are judged against the whole cluster, new nodes included. Same packing rule as estimate.ts, one pod at a time; sibling
- * groups (one per zone) are packed as one.
+ * The estimate for interdependent pods: node by node inside the snapshot, so that spread and affinity are checked against the
+ * whole cluster, new nodes included. It packs like estimate.ts, but one pod at a time. Groups of a family are packed as one.
  */
 import type { NodeGroupId, NodeName } from '../../../domain/ids.ts';
 import type { Node } from '../../../domain/node.ts';
@@ -17,21 +16,21 @@ import { newNodeFrom, variantsForPods, type GroupTemplate } from '../groups/temp
 import { compareText } from '../../../lib/comparison.ts';
 import { tryInFork } from '../../../scheduling/snapshot/fork.ts';
 
-/** One of the groups that are packed as one. */
+/** One of the groups that are packed as one family. */
 export interface FamilyMember {
   readonly template: GroupTemplate;
-  /** The most nodes that it may add. */
+  /** The largest number of nodes that it may add. */
   readonly limit: number;
 }
 
-/** The whole, and each member's part of it in the members' order. */
+/** The estimate of the family, and of each member, in the members' order. */
 export interface InterdependentEstimate extends Estimate {
   readonly shares: readonly Estimate[];
-  /** The new nodes and whose they are, in the order in which they were added. */
+  /** The new nodes and their groups, in the order in which they were added. */
   readonly added: readonly (readonly [NodeName, NodeGroupId])[];
 }
 
-/** A zone variant of the member with the index `of`. */
+/** A zone variant of a member, which has the index `of`. */
 interface NewNodePlace {
   readonly of: number;
   readonly template: GroupTemplate;
@@ -49,27 +48,27 @@ interface Packing {
   readonly snapshot: ClusterSnapshot;
   readonly members: readonly FamilyMember[];
   readonly limit: number;
-  /** Makes the names of this packing's nodes its own. */
+  /** Begins the names of this packing's nodes. */
   readonly prefix: string;
   readonly nodes: NewNode[];
   /** New nodes by member. */
   readonly counts: number[];
   readonly placed: readonly Map<EquivalenceGroup, number>[];
-  /** Nodes as they stand for zones that a member may open. */
+  /** Placeholder nodes for zones in which a member may add its first node. */
   readonly placeholders: readonly { readonly of: number; readonly node: Node }[];
-  /** Whether pods that nobody looks at are put into the snapshot too: only a packing that stays needs them there. */
+  /** Whether independent pods are put into the snapshot too: only a packing that stays needs them there. */
   readonly keep: boolean;
 }
 
-/** A group of pods with the zone variants of each member that it may go to. */
+/** A group of pods, with the zone variants of each member that it allows. */
 interface PodsToPack {
   readonly group: EquivalenceGroup;
   readonly masks: readonly number[];
 }
 
 /**
- * Leaves the new nodes and their pods in the snapshot: the caller forks before and reverts or commits after.
- * `limits.nodes` holds for all members together; `limits.prefix` must not begin the name of any node that is there.
+ * Leaves the new nodes and their pods in the snapshot: the caller forks before, and reverts or commits after. `limits.nodes`
+ * applies to all members together. `limits.prefix` must not begin the name of any node in the snapshot.
  */
 export function estimateInterdependent(
   groups: readonly EquivalenceGroup[],
@@ -95,12 +94,12 @@ export function estimateInterdependent(
     keep,
   };
   const zoneBound = members.map(() => 0);
-  for (const wanted of interdependentPackingOrder(groups, members)) {
+  for (const toPack of interdependentPackingOrder(groups, members)) {
     const before = packing.nodes.length;
-    if (wanted.group.interdependent) placeInterdependent(packing, wanted);
-    else placeIndependent(packing, wanted);
+    if (toPack.group.interdependent) placeInterdependent(packing, toPack);
+    else placeIndependent(packing, toPack);
     for (const { of } of packing.nodes.slice(before)) {
-      if (wanted.masks[of] !== allVariants(members[of])) zoneBound[of] = (zoneBound[of] ?? 0) + 1;
+      if (toPack.masks[of] !== allVariants(members[of])) zoneBound[of] = (zoneBound[of] ?? 0) + 1;
     }
   }
   return toEstimate(packing, zoneBound);
@@ -120,12 +119,12 @@ function interdependentPackingOrder(groups: readonly EquivalenceGroup[], members
 }
 
 /** Pods that only need room: as many as fit, node after node. */
-function placeIndependent(packing: Packing, wanted: PodsToPack): void {
+function placeIndependent(packing: Packing, toPack: PodsToPack): void {
   const { nodes } = packing;
-  const { group, masks } = wanted;
+  const { group, masks } = toPack;
   let count = 0;
   for (let at = 0; count < group.pods.length; at++) {
-    const node = nodes[at] ?? addAnyNode(packing, wanted);
+    const node = nodes[at] ?? addAnyNode(packing, toPack);
     if (node === undefined) break;
     if ((node.mask & (masks[node.of] ?? 0)) === 0 || !fitsFree(group.need, node.free, 0)) continue;
     const each = Math.min(podsFittingOn(group, node.free, node.ports), group.pods.length - count);
@@ -134,15 +133,15 @@ function placeIndependent(packing: Packing, wanted: PodsToPack): void {
   }
 }
 
-function placeInterdependent(packing: Packing, wanted: PodsToPack): void {
-  const { group, masks } = wanted;
-  // Without affinity terms a node that refused once refuses until the emptiest domain has more pods: its own get no fewer.
+function placeInterdependent(packing: Packing, toPack: PodsToPack): void {
+  const { group, masks } = toPack;
+  // Without affinity terms, a node that refused a pod refuses until the emptiest domain has more pods.
   const staysRefused = group.shape.podAffinity.length === 0;
   const usable = (): NewNode[] => packing.nodes.filter((node) => (node.mask & (masks[node.of] ?? 0)) !== 0 && hasRoom(node, group));
   let open = usable();
-  /** The lowest floors by which any node that was put aside was refused. */
+  /** The lowest floors at which a node was put aside. */
   let floors: readonly number[] | undefined;
-  let foreseen = addMemberPlaceholders(packing, wanted);
+  let placeholders = addMemberPlaceholders(packing, toPack);
   let count = 0;
   while (count < group.pods.length) {
     const pod = group.pods[count];
@@ -158,12 +157,12 @@ function placeInterdependent(packing: Packing, wanted: PodsToPack): void {
       if (!admits) refused.add(node);
       return admits;
     });
-    const node = found ?? addAdmittingNode(packing, wanted, pod);
+    const node = found ?? addAdmittingNode(packing, toPack, pod);
     if (node === undefined) {
-      if (foreseen.length === 0) break;
-      // A zone that no node can be had in is none that the scheduler would count.
-      removePlaceholderNodes(packing.snapshot, foreseen);
-      foreseen = [];
+      if (placeholders.length === 0) break;
+      // kube-scheduler would not count a zone in which no node can be added.
+      removePlaceholderNodes(packing.snapshot, placeholders);
+      placeholders = [];
       continue;
     }
     placePods(packing, node, group, { from: count, to: count + 1 });
@@ -175,23 +174,20 @@ function placeInterdependent(packing: Packing, wanted: PodsToPack): void {
     }
     if (!hasRoom(node, group)) open = open.filter((other) => other !== node);
   }
-  removePlaceholderNodes(packing.snapshot, foreseen);
+  removePlaceholderNodes(packing.snapshot, placeholders);
 }
 
-/** The zones that the pods may open count as there, so that they are opened evenly and not one filled after the other. */
-function addMemberPlaceholders(
-  { snapshot, members, prefix, placeholders: nowhere }: Packing,
-  { group, masks }: PodsToPack,
-): readonly NodeName[] {
+/** Zones in which new nodes are possible count as domains, so that they fill evenly and not one after the other. */
+function addMemberPlaceholders({ snapshot, members, prefix, placeholders }: Packing, { group, masks }: PodsToPack): readonly NodeName[] {
   const [pod] = group.pods;
   if (members.length < 2 || group.shape.topologySpread.length === 0 || pod === undefined) return [];
-  return addPlaceholderNodes(snapshot, pod, { nodes: nowhere.filter(({ of }) => masks[of] !== 0).map(({ node }) => node), prefix });
+  return addPlaceholderNodes(snapshot, pod, { nodes: placeholders.filter(({ of }) => masks[of] !== 0).map(({ node }) => node), prefix });
 }
 
-/** A new node that takes the pod, in the first zone that does; zones take turns. */
-function addAdmittingNode(packing: Packing, wanted: PodsToPack, pod: Pod): NewNode | undefined {
+/** Adds a new node that admits the pod, in the first zone in which one does; zones take turns. */
+function addAdmittingNode(packing: Packing, toPack: PodsToPack, pod: Pod): NewNode | undefined {
   const { snapshot } = packing;
-  for (const next of nextPlaces(packing, wanted)) {
+  for (const next of nextPlaces(packing, toPack)) {
     const name = nextName(packing);
     const tryNode = (): boolean => {
       snapshot.addNode(newNodeFrom(next.variant, name), next.template.daemonPods);
@@ -202,8 +198,8 @@ function addAdmittingNode(packing: Packing, wanted: PodsToPack, pod: Pod): NewNo
   return undefined;
 }
 
-function addAnyNode(packing: Packing, wanted: PodsToPack): NewNode | undefined {
-  const [next] = nextPlaces(packing, wanted);
+function addAnyNode(packing: Packing, toPack: PodsToPack): NewNode | undefined {
+  const [next] = nextPlaces(packing, toPack);
   if (next === undefined) return undefined;
   const name = nextName(packing);
   packing.snapshot.addNode(newNodeFrom(next.variant, name), next.template.daemonPods);
@@ -211,17 +207,17 @@ function addAnyNode(packing: Packing, wanted: PodsToPack): NewNode | undefined {
 }
 
 /**
- * Where a new node may be tried; nowhere when the limit is reached. Zones of one group take turns; so do the members
- * for pods that mind zones, while other pods go to the first member that can take them.
+ * Where a new node may be tried; empty if the limit is reached. Zones of one group take turns. Members take turns for pods that
+ * depend on zones; other pods get the first member that can take them.
  */
 function nextPlaces(packing: Packing, { group, masks }: PodsToPack): readonly NewNodePlace[] {
   const { nodes, counts, members, limit } = packing;
   if (nodes.length >= limit) return [];
   const open = members.flatMap((member, of) => {
     const count = counts[of] ?? 0;
-    return count < member.limit ? inTurn(placesOf(member, of, masks[of] ?? 0), count) : [];
+    return count < member.limit ? rotate(placesOf(member, of, masks[of] ?? 0), count) : [];
   });
-  return group.interdependent && dependsOnZones(group) && members.length > 1 ? inTurn(open, nodes.length) : open;
+  return group.interdependent && dependsOnZones(group) && members.length > 1 ? rotate(open, nodes.length) : open;
 }
 
 function placesOf({ template }: FamilyMember, of: number, mask: number): readonly NewNodePlace[] {
@@ -230,8 +226,8 @@ function placesOf({ template }: FamilyMember, of: number, mask: number): readonl
     .filter((place) => (place.mask & mask) !== 0);
 }
 
-function inTurn(places: readonly NewNodePlace[], turn: number): readonly NewNodePlace[] {
-  const first = places.length === 0 ? 0 : turn % places.length;
+function rotate(places: readonly NewNodePlace[], by: number): readonly NewNodePlace[] {
+  const first = places.length === 0 ? 0 : by % places.length;
   return [...places.slice(first), ...places.slice(0, first)];
 }
 

@@ -1,6 +1,6 @@
 /**
- * How many new nodes of one group, for which pods: first-fit-decreasing onto template nodes. Equal pods on equal nodes
- * are arithmetic: nodes are held as runs, and a run is split only where the last of the pods lands.
+ * Estimates how many new nodes of one group serve which pods, by first-fit-decreasing onto template nodes. Equal pods on equal
+ * nodes are arithmetic: equal nodes are one run, and a run is split only at the node of the last pod.
  */
 import type { HostPort } from '../../../domain/pod.ts';
 import { CPU, MEMORY, type Resources } from '../../../domain/resources.ts';
@@ -11,11 +11,11 @@ import { variantsForPods, type GroupTemplate } from '../groups/template-node.ts'
 import { compareText } from '../../../lib/comparison.ts';
 
 export interface Estimate {
-  /** New nodes, each of which holds at least one of the pods. */
+  /** New nodes; each has at least one of the pods. */
   readonly nodes: number;
-  /** How many of each group's pods find a place; groups without any are absent. */
+  /** How many pods of each group find a place; a group without any is absent. */
   readonly placed: ReadonlyMap<EquivalenceGroup, number>;
-  /** Nodes that help only if they land in one of some of the group's zones. */
+  /** New nodes that help only if they land in certain zones of the group. */
   readonly zoneBound: number;
 }
 
@@ -24,11 +24,11 @@ interface Run {
   count: number;
   free: Resources;
   ports: readonly HostPort[];
-  /** The zone variants that every pod so far agrees with. */
+  /** The zone variants that all its pods allow, as bits. */
   mask: number;
 }
 
-/** The groups that may go to the template at all, biggest pods first, with where they may go. */
+/** The groups that fit the template at all, biggest pods first, with the zone variants that they allow. */
 export function packingOrder(groups: readonly EquivalenceGroup[], template: GroupTemplate) {
   return groups
     .filter((group) => group.pods.length > 0)
@@ -37,7 +37,7 @@ export function packingOrder(groups: readonly EquivalenceGroup[], template: Grou
     .sort((left, right) => right.size - left.size || compareText(left.group.key, right.group.key));
 }
 
-/** For pods that only need room. `limit` is the most nodes that may be added. */
+/** For pods that only need room. `limit` is the largest number of nodes that may be added. */
 export function estimate(groups: readonly EquivalenceGroup[], template: GroupTemplate, limit: number): Estimate {
   const runs: Run[] = [];
   const placed = new Map<EquivalenceGroup, number>();
@@ -54,7 +54,7 @@ export function estimate(groups: readonly EquivalenceGroup[], template: GroupTem
   return { nodes, placed, zoneBound };
 }
 
-/** Places what it can on nodes there are; answers how many pods are left. */
+/** Places pods on existing runs; returns how many pods are left. */
 function fillRuns(runs: Run[], group: EquivalenceGroup, mask: number): number {
   let left = group.pods.length;
   for (let at = 0; at < runs.length && left > 0; at++) {
@@ -94,7 +94,7 @@ function addRuns(
   return { nodes: full + (rest > 0 ? 1 : 0), left: left - full * each - rest };
 }
 
-/** How many of the pods one node takes; two pods that want the same host port never share one. */
+/** How many of the pods one node takes. Two pods with the same host port never share a node. */
 export function podsFittingOn(
   group: Pick<EquivalenceGroup, 'need' | 'shape' | 'pods'>,
   free: Resources,
@@ -106,7 +106,7 @@ export function podsFittingOn(
   return takenPort(wanted, ports) === undefined ? Math.min(1, most) : 0;
 }
 
-/** What is free once `each` pods have come. */
+/** What is free after `each` pods are placed. */
 export function freeAfter(free: Resources, need: Need, each: number): Resources {
   const left = free.slice();
   need.indexes.forEach((index, at) => {
@@ -125,7 +125,7 @@ function fillRun(run: Run, group: EquivalenceGroup, by: { readonly count: number
   };
 }
 
-/** How big a pod is on a node: the sum of its shares of CPU and memory. */
+/** The size of a pod on a node: the sum of its shares of CPU and memory. */
 export function podSizeOn(need: Need, allocatable: Resources): number {
   return need.indexes.reduce((sum, index, at) => {
     const whole = allocatable[index] ?? 0;

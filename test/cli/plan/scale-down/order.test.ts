@@ -28,13 +28,13 @@ describe('limits and order', () => {
       name: 'so many at once',
       objects: [...host, ...empty(12)],
       goes: ['n-1', 'n-10', 'n-11', 'n-12', 'n-2', 'n-3', 'n-4', 'n-5', 'n-6', 'n-7'],
-      stays: { 'n-8': ['RemovalBudgetSpent', '0 more nodes at once'] },
+      stays: { 'n-8': ['RemovalBudgetSpent', 'parallel removals left: 0, needed: 1'] },
     },
     {
       name: 'one drain at once',
       objects: [node('n-0'), podJson('host', '2500m', { on: 'n-0' }), n1, node('n-2'), moving('n-1'), moving('n-2')],
       goes: ['n-1'],
-      stays: { 'n-2': ['RemovalBudgetSpent', 'drains at once'] },
+      stays: { 'n-2': ['RemovalBudgetSpent', 'parallel drains left: 0, needed: 1'] },
     },
     {
       name: 'the least cost first: priority',
@@ -104,13 +104,19 @@ describe('limits and order', () => {
       goes: [],
       stays: { 'n-1': 'MinimalResourceLimitExceeded' },
     },
-    { name: 'turned off', objects: [...host, n1], config: 'enabled: false', goes: [], stays: { 'n-1': ['Inhibited', 'turned off'] } },
+    {
+      name: 'turned off',
+      objects: [...host, n1],
+      config: 'enabled: false',
+      goes: [],
+      stays: { 'n-1': ['Inhibited', 'scale-down is disabled'] },
+    },
     {
       name: 'the cap on removals',
       objects: [...host, ...empty(4)],
       config: 'maxRemovalsPerWindow: 2',
       goes: ['n-1', 'n-2'],
-      stays: { 'n-3': ['RemovalBudgetSpent', '0 more removals in this window'] },
+      stays: { 'n-3': ['RemovalBudgetSpent', 'removals left in this window: 0, needed: 1'] },
     },
   ];
   it.each(cases)('$name', check);
