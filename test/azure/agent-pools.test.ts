@@ -64,7 +64,7 @@ describe('a pool of another shape than AKS documents', () => {
     ['a text for a list', { nodeTaints: 'a=b:NoSchedule' }, { taints: [] }],
     ['a list for an object', { virtualMachineNodesStatus: {} }, { provisioningState: 'Unreadable' }],
     ['a number for a text', { scaleSetPriority: 7 }, { provisioningState: 'Unreadable' }],
-  ])('%s: what can be read is, else it is left alone', (_what, properties, expected) => {
+  ])('%s: is read if possible, and otherwise kept unchanged', (_what, properties, expected) => {
     expect(pool(properties)).toMatchObject(expected);
   });
 });
@@ -104,7 +104,7 @@ describe('GPUs that are cut', () => {
   });
 });
 
-describe('labels that no document tells', () => {
+describe('labels that no document states', () => {
   const aks = (name: string): string => `kubernetes.azure.com/${name}`;
   it.each<[string, Partial<TemplateSource>, string, boolean]>([
     ['of a set: its security is told', { modelLabels: {} }, aks('security-type'), false],
@@ -156,7 +156,7 @@ describe('taints that a pool states for the start of its nodes', () => {
   const template = (rest: Partial<GroupTemplateInput>) =>
     buildGroupTemplate({ options: options(new ScriptedArm()), names: resourceNames, memory: memory() }, inputs(rest), SOURCE);
 
-  it('are told by their keys, each once', () => {
+  it('are reported by their keys, each once', () => {
     expect(row.initializationTaints).toEqual(['example.com/agent']);
     expect(row.taints.map(({ key }) => key)).toEqual(['team']);
   });

@@ -84,7 +84,7 @@ describe('forms of refusals', () => {
     },
   );
 
-  it('an operation that was not allowed for want of quota is told from one that was throttled, without any status', () => {
+  it('distinguishes an operation without quota from a throttled one, without any status', () => {
     const kindOf = (message: string, details: unknown[] = []): string =>
       classifyOperationError({ code: 'OperationNotAllowed', message, details }).detail.kind;
     expect(kindOf(older('Core'))).toBe('quota');

@@ -59,7 +59,7 @@ describe('tokens', () => {
     }
   });
 
-  it('a removed agent is aborted, commits nothing, and whoever waited is told', async () => {
+  it('a removed agent is aborted, commits nothing, and its waiters are notified', async () => {
     const at = world();
     const door = gate();
     at.add('a', door.load);

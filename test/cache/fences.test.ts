@@ -126,7 +126,7 @@ describe('a change of the number', () => {
     expect(at.table.view('pool')).toMatchObject({ target: 1, confirmed: false });
   });
 
-  it('a success that nobody read back within 30 s is unconfirmed', async () => {
+  it('a success that was not read back within 30 s is unconfirmed', async () => {
     const at = poolOf(5);
     at.table.beginMutation({ kind: 'set-target', key: 'pool', target: 8 }).settle('succeeded');
     await at.clock.advance(30_000);
@@ -333,7 +333,7 @@ describe('existence', () => {
     expect(at.wanted).toEqual(['a/1']);
   });
 
-  it('after a failed or lost delete the next read tells', () => {
+  it('the next read decides after a failed or lost delete', () => {
     for (const outcome of ['failed', 'unknown'] as const) {
       const at = setOf('a/1');
       at.table.beginMutation({ kind: 'remove-rows', keys: ['a/1'] }).settle(outcome);
@@ -343,7 +343,7 @@ describe('existence', () => {
     }
   });
 
-  it('a read begun before a failed delete ended does not tell what became of it', () => {
+  it('a read begun before a failed delete ended does not show its result', () => {
     const at = setOf('a/1');
     const mutation = at.table.beginMutation({ kind: 'remove-rows', keys: ['a/1'] });
     const early = at.order.stamp();

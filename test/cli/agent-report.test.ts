@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { agentReport } from '../../src/cli/debug-documents.ts';
 
-describe('what /debug/agents tells', () => {
+describe('the content of /debug/agents', () => {
   it('has each time in words too, and none that is not there', () => {
     const ran = { id: 'usage', lastStartMs: 1_700_000_000_000.25, lastSuccessMs: 1_700_000_000_000.25, nextDueMs: 1_700_000_300_000.75 };
     const never = { id: 'skus', lastStartMs: undefined, lastSuccessMs: undefined, nextDueMs: Number.POSITIVE_INFINITY };

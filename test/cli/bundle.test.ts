@@ -142,7 +142,7 @@ describe('the bundle', () => {
 describe('the image', () => {
   const dockerfile = readFileSync(join(ROOT, 'Dockerfile'), 'utf8');
 
-  it('is the bundle on a base without a shell, run as nobody in particular', () => {
+  it('is the bundle on a base without a shell, run as an unprivileged user', () => {
     const last = dockerfile.slice(dockerfile.lastIndexOf('FROM '));
     expect(last).toMatch(/^FROM gcr\.io\/distroless\/nodejs24\S*:nonroot\n/);
     expect(last).toContain('COPY --from=build /build/dist /app\n');

@@ -67,8 +67,8 @@ describe('a changed configuration file', () => {
     process.reload.checkFiles();
     expect(process.applied).toEqual([]);
     expect(process.lines.map((line) => line['what'])).toEqual([
-      expect.stringMatching(new RegExp(`^key scaleDown.unneededTime of ${FILE}, line 2 is "soon"; accepted is `)),
-      expect.stringMatching(new RegExp(`^key scaleDown.maxParallelism of ${FILE}, line 3 is 0; accepted is `)),
+      expect.stringMatching(new RegExp(`^key scaleDown.unneededTime of ${FILE}, line 2 is "soon"; it must be `)),
+      expect.stringMatching(new RegExp(`^key scaleDown.maxParallelism of ${FILE}, line 3 is 0; it must be `)),
     ]);
     expect(process.news).toHaveLength(1);
     expect(process.news[0]?.message).toContain('refused; generation 1 stays: key scaleDown.unneededTime');
@@ -81,13 +81,13 @@ describe('a changed configuration file', () => {
   });
 
   it.each([
-    ['a file that is gone', GONE, /--config is ".*": there is no such file/],
+    ['a file that is gone', GONE, /--config is ".*": the file does not exist/],
     ['a file that is being written', '', /--config is ".*": it is empty; write \{\} for a file without settings/],
     ['a file of blanks', ' \n\n', /it is empty/],
     ['a key twice', 'logLevel: warn\nlogLevel: error\n', /Map keys must be unique at line 2/],
-    ['an alias of nothing', 'logLevel: *x\n', /alias of nothing \(\*\.\.\.\) at line 1/],
+    ['an alias without an anchor', 'logLevel: *x\n', /alias of nothing \(\*\.\.\.\) at line 1/],
     ['a huge file', `logLevel: warn\n#${'x'.repeat(300_000)}`, /too large: 293 KiB/],
-    ['a wrong type', 'loop:\n  scanInterval: 10\n', /key loop.scanInterval of \S+, line 2 is 10; accepted is a duration/],
+    ['a wrong type', 'loop:\n  scanInterval: 10\n', /key loop.scanInterval of \S+, line 2 is 10; it must be a duration/],
     ['half of a file', 'scaleDown:\n  unneededTime: "5', /line \d/],
     [
       'an unknown key',
@@ -174,7 +174,7 @@ describe('a changed configuration file', () => {
     expect(process.news.at(-1)?.message).toContain('restart needed for: scaleUp.priorities.');
   });
 
-  it('that says what is not obeyed is told so, once', () => {
+  it('with ineffective settings is reported once', () => {
     const process = started('logLevel: info\n');
     const both = 'scaleUp: {balancingLabels: [a], balancingIgnoreLabels: [b]}\n';
     process.write(both);
@@ -213,7 +213,7 @@ describe('a changed configuration file', () => {
     expect(process.applied.at(-1)?.azure.nodeGroups).toEqual(applied?.azure.nodeGroups);
   });
 
-  it('never tells values: a changed secret waits for a restart by its name, a bad one is refused without it', () => {
+  it('never shows values: a changed secret waits for a restart by its name, a bad one is refused without it', () => {
     const process = started('azure:\n  credential:\n    clientSecret: hush-one\n');
     process.write('azure:\n  credential:\n    certificatePassword: hush-two\n');
     process.write('azure:\n  credential:\n    clientSecret: [hush-three]\n');

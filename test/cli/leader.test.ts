@@ -238,7 +238,7 @@ describe('two replicas', () => {
     },
   );
 
-  it('PL12: a node that was unneeded under the first leader is not given its time anew by the second', async () => {
+  it('PL12: the second leader keeps the timer of a node that was unneeded under the first', async () => {
     replicas = await Replicas.start(['one', 'two']);
     const [first, second] = [replicas.replica(0), replicas.replica(1)];
     const { world, clock } = replicas;
@@ -299,7 +299,7 @@ describe('two replicas', () => {
     expect(world.violations()).toEqual([]);
   });
 
-  it('a standby that is told to stop while it waits ends without having led', async () => {
+  it('a standby that is stopped while it waits ends without having led', async () => {
     replicas = await Replicas.start(['one', 'two']);
     const second = replicas.replica(1);
     await replicas.drive(second.daemon.stop());

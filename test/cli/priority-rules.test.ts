@@ -6,7 +6,7 @@ const SPOT = [{ priority: 50, patterns: ['spot'] }];
 const text = (priorities: string) => ({ priorities });
 
 describe('the priority rules in force', () => {
-  it('EX09: a bad edit keeps the last good ones and says what is wrong; a good one heals it; none are none', () => {
+  it('EX09: a bad edit keeps the last valid rules and reports the error; a valid edit clears it; no rules mean no rules', () => {
     const rules = new ConfigMapPriorityRules(silentLog());
     expect(rules.current()).toEqual({ levels: undefined, problem: undefined });
     rules.changed(text('50: [spot]'));

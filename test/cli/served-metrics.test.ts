@@ -22,7 +22,7 @@ async function served(world: VirtualRun, series: string): Promise<number | undef
 const FAST = ['--scale-down-unneeded-time=1m', '--scale-down-delay-after-add=5m', '--scale-down-delay-after-failure=1m'];
 
 describe('what a daemon serves', () => {
-  it('tells a scale-up and a scale-down under both families of names', async () => {
+  it('shows a scale-up and a scale-down under both families of names', async () => {
     const world = await start({
       spec: worldOf([aPool({ name: 'general' })]),
       flags: [...FAST, '--node-group-auto-discovery=label:team=web'],
@@ -68,7 +68,7 @@ describe('what a daemon serves', () => {
     expect(await served(world, 'cluster_autoscaler_last_activity{activity="mainSuccessful"}')).toBeCloseTo(world.clock.now() / 1000, -2);
   });
 
-  it('tells the stages of a scale-up by pool, the age of who waits, and what is wasted', async () => {
+  it('shows the stages of a scale-up by pool, the age of waiting pods, and the waste', async () => {
     const world = await start({ spec: worldOf([aPool({ name: 'general' })]) });
     world.world.cluster.apply(deployment({ name: 'web', replicas: 8, cpu: '700m' }));
     world.world.cluster.apply(deployment({ name: 'giant', replicas: 1, cpu: '90' }));
@@ -115,7 +115,7 @@ describe('what a daemon serves', () => {
     ['quota', [409, 'OperationNotAllowed', 'Operation results in exceeding approved standardDSv5Family Cores quota.']],
     ['sku', [409, 'SkuNotAvailable', 'The requested VM size is currently not available.']],
     ['bootstrap', undefined],
-  ] as const)('tells what was in the way: %s', async (reason, refusal) => {
+  ] as const)('counts the reason of a failure: %s', async (reason, refusal) => {
     const stock = reason === 'stock' ? { stock: { 'Standard_D4s_v5/0': 0 } } : {};
     const knobs = reason === 'bootstrap' ? { knobs: { bootstrapFailureRate: 1 } } : {};
     const world = await start({ spec: worldOf([aPool({ name: 'general' })], stock), ...knobs });
@@ -132,7 +132,7 @@ describe('what a daemon serves', () => {
     );
   });
 
-  it('tells the calls to Azure, what is left and held, who counts differently, and how old the last loop is', async () => {
+  it('shows the calls to Azure, remaining and throttled ones, size differences, and the age of the last loop', async () => {
     const world = await start({ spec: worldOf([aPool({ name: 'general' })]) });
     await world.advance(20_000);
     const id = world.reports.at(-1)?.observation?.cloud.groups[0]?.id ?? '';

@@ -9,7 +9,7 @@ import { aGroup, anInstance, aNode, aPod } from '../support/builders.ts';
 const JWT = ['eyJhbGciOiJSUzI1NiJ9', 'eyJhdWQiOiJodHRwcyJ9', 'c2lnbmF0dXJl'].join('.');
 
 describe('the snapshot of a loop', () => {
-  it('tells groups, pending pods with verdicts, writes with outcomes, nodes with reasons', async () => {
+  it('shows groups, pending pods with verdicts, writes with outcomes, nodes with reasons', async () => {
     const group = aGroup({ id: 'a', target: 1, instances: [anInstance({ node: 'n1' })] });
     const stage = aStage({
       groups: [group],
@@ -41,7 +41,7 @@ describe('the snapshot of a loop', () => {
     for (const secret of ['hush-rack', JWT, 'eyJhbGciOiJSUzI1NiJ9', 'abc123']) expect(text).not.toContain(secret);
   });
 
-  it('of a loop that saw nothing tells why', async () => {
+  it('of a loop without an observation shows why', async () => {
     const stage = aStage({ groups: [] });
     stage.cloud.observe = () => {
       throw new AutoscalerError({ kind: 'unavailable', effect: 'none' }, 'Azure is away.');

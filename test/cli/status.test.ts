@@ -42,7 +42,7 @@ describe('the status in the cluster', () => {
     expect(statusOf(world)).toBeUndefined();
   });
 
-  it('has the name that it is given, and the events about groups are told of it', async () => {
+  it('has the given name, and events about groups refer to it', async () => {
     run = await VirtualRun.start({ spec: worldOf([aPool({ name: 'general' })]), flags: ['--status-config-map-name=second-status'] });
     const world = run;
     world.world.cluster.apply(deployment({ name: 'web', replicas: 8, cpu: '700m' }));

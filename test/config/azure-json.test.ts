@@ -95,7 +95,7 @@ describe('spellings of azure.json', () => {
     expect(configOf(file({ [key]: 'x' }, bare(variable))).azure[field]).toBe('x');
   });
 
-  it('the right letter case goes before another, and a mistake is told as it is spelled', () => {
+  it('the right letter case wins over another, and an error quotes the original spelling', () => {
     expect(configOf(file({ tenantId: 'right', TenantID: 'other' }, bare('ARM_TENANT_ID'))).azure.tenantId).toBe('right');
     expect(errorsOf(file({ VMSSCacheTTL: 'soon' }))[0]).toContain('key VMSSCacheTTL of a.json is "soon"');
     expect(errorsOf(file({ hostedresourcegroup: 'x' }))[0]).toContain('key hostedresourcegroup of a.json is not supported');
@@ -159,7 +159,7 @@ describe('spellings of azure.json', () => {
       ['cloudProviderBackoffRetries', 'from 1 to 20'],
     ],
     ['the same in the environment', { env: { ENABLE_BACKOFF: 'true', BACKOFF_RETRIES: '0' } }, ['BACKOFF_RETRIES', '"0"', 'from 1 to 20']],
-  ])('%s is told', (_what, given, words) => {
+  ])('%s is reported', (_what, given, words) => {
     const errors = errorsOf(given);
     expect(errors).toHaveLength(1);
     for (const word of words) expect(errors[0]).toContain(word);

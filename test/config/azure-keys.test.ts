@@ -78,21 +78,21 @@ describe('keys of today', () => {
     }
   });
 
-  it.each(RETIRED)('$key $variable: $verdict, with what to use instead', ({ key, variable, verdict, asDone, instead }) => {
-    const value = asDone?.includes('true') === true ? 'false' : 'true';
+  it.each(RETIRED)('$key $variable: $verdict, with what to use instead', ({ key, variable, verdict, builtIn, instead }) => {
+    const value = builtIn?.includes('true') === true ? 'false' : 'true';
     for (const [given, label] of [
       ...(key === undefined ? [] : [[file({ [key]: value }), `key ${key} of f`] as const]),
       ...(variable === undefined ? [] : [[{ env: { [variable]: value } }, `environment variable ${variable}`] as const]),
     ]) {
       const said = verdict === 'refused' ? errorsOf(given) : configOf(given).warnings;
       expect(said).toEqual([`${label} ${verdict === 'refused' ? 'is not supported' : 'has no effect'}: ${instead}.`]);
-      for (const done of asDone ?? []) {
+      for (const done of builtIn ?? []) {
         expect(configOf(key === undefined ? given : file({ [key]: done })).warnings).toEqual([]);
       }
     }
   });
 
-  it('blank values are none', () => {
+  it('blank values count as absent', () => {
     expect(errorsOf({ env: { HOSTED_RESOURCE_GROUP: ' ' } })).toEqual([]);
     expect(errorsOf(file({ hostedResourceGroup: '', deploymentParameters: null }))).toEqual([]);
   });
@@ -135,7 +135,7 @@ describe('rate limit', () => {
 
   it.each(['-1', 'many'])('a rate of %s is refused', (rate) => {
     expect(errorsOf({ env: { RATE_LIMIT_READ_QPS: rate } })[0]).toMatch(
-      /^environment variable RATE_LIMIT_READ_QPS is .*; accepted is a number of at least/,
+      /^environment variable RATE_LIMIT_READ_QPS is .*; it must be a number of at least/,
     );
   });
 });
@@ -173,11 +173,11 @@ describe('clouds', () => {
       authorityHost: 'https://login.stack',
     });
     expect(errorsOf({ env: { ARM_CLOUD: 'AzureStackCloud' } })).toEqual([
-      'environment variable ARM_CLOUD is "AzureStackCloud"; accepted is a cloud whose endpoints are known; for AzureStackCloud give azure.armEndpoint and azure.authorityHost too, or AZURE_ENVIRONMENT_FILEPATH.',
+      'environment variable ARM_CLOUD is "AzureStackCloud"; it must be a cloud whose endpoints are known; for AzureStackCloud set azure.armEndpoint and azure.authorityHost too, or AZURE_ENVIRONMENT_FILEPATH.',
     ]);
   });
 
-  it('a subscription that nobody names is left to the machine, asked where its metadata are', () => {
+  it('an absent subscription is read from the metadata of the machine', () => {
     const bare = { ARM_SUBSCRIPTION_ID: '' };
     expect(configOf({ env: bare }).azure).toMatchObject({ subscriptionId: undefined, metadataEndpoint: 'http://169.254.169.254' });
     const elsewhere = { ...bare, AZURE_POD_IDENTITY_AUTHORITY_HOST: 'http://127.0.0.1:40342/' };
@@ -185,6 +185,6 @@ describe('clouds', () => {
   });
 
   it('a cloud that is gone is named with those there are', () => {
-    expect(errorsOf({ env: { ARM_CLOUD: 'AzureGermanCloud' } })[0]).toContain('accepted is one of AzurePublicCloud, AzureChinaCloud');
+    expect(errorsOf({ env: { ARM_CLOUD: 'AzureGermanCloud' } })[0]).toContain('it must be one of AzurePublicCloud, AzureChinaCloud');
   });
 });

@@ -48,21 +48,19 @@ describe('the endpoints file', () => {
       ['resourceManagerEndpoint of /etc/stack.json', '"stack"', 'URL'],
     ],
     ['with a number for an address', { ...ENDPOINTS, activeDirectoryEndpoint: 1 }, ['activeDirectoryEndpoint of /etc/stack.json', 'URL']],
-  ])('%s is told', (_what, content, words) => {
+  ])('%s is reported', (_what, content, words) => {
     const errors = errorsOf(stack(content));
     for (const word of words) expect(errors.join()).toContain(word);
   });
 
-  it('that is not there is told', () => {
+  it('is reported if it is missing', () => {
     const errors = errorsOf({ env: { ARM_CLOUD: 'azurestackcloud', AZURE_ENVIRONMENT_FILEPATH: '/nowhere' } });
-    expect(errors.join()).toContain('AZURE_ENVIRONMENT_FILEPATH is "/nowhere": there is no such file');
+    expect(errors.join()).toContain('AZURE_ENVIRONMENT_FILEPATH is "/nowhere": the file does not exist');
   });
 
   it('is not looked at for another cloud', () => {
     const config = configOf({ env: { AZURE_ENVIRONMENT_FILEPATH: '/nowhere' } });
     expect(config.azure.armEndpoint).toBe('https://management.azure.com');
-    expect(config.warnings).toEqual([
-      'environment variable AZURE_ENVIRONMENT_FILEPATH has no effect: it counts for AzureStackCloud alone.',
-    ]);
+    expect(config.warnings).toEqual(['environment variable AZURE_ENVIRONMENT_FILEPATH has no effect: it applies to AzureStackCloud only.']);
   });
 });

@@ -40,7 +40,7 @@ describe('a setting that is changed while the daemon runs', () => {
     expect(changes.length).toBeGreaterThan(90);
   });
 
-  it.each(changes)('$key is obeyed at once if it is told to be live, and not at all if it waits', ({ key, next }) => {
+  it.each(changes)('$key applies at once if it is documented as live, and not at all if it waits', ({ key, next }) => {
     if (plain === undefined) throw new Error('the plain settings are not valid');
     const { warnings: _told, ...runs } = overlaid(plain.config, next.config);
     const { warnings: _more, ...expected } = isLive(key, plain.config, next.config) ? next.config : plain.config;

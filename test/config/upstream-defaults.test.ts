@@ -130,7 +130,7 @@ describe('defaults', () => {
     ]);
   });
 
-  it('that differ are told to who comes from there', () => {
+  it('are documented in the migration guide if they differ', () => {
     const text = readFileSync(join(resolve(import.meta.dirname, '..', '..'), 'docs', 'migrate-from-cluster-autoscaler.md'), 'utf8');
     for (const [name, value] of differs) expect(text).toContain(`| \`--${name}\` | \`${value}\` | `);
   });

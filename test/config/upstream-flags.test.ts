@@ -117,24 +117,24 @@ describe("the Cluster Autoscaler's flags", () => {
 
   it.each(RETIRED_FLAGS.filter(({ verdict }) => verdict === 'refused'))(
     '--$name is refused with what to use instead',
-    ({ name, asDone, instead }) => {
+    ({ name, builtIn, instead }) => {
       expect(errorsOf({ argv: [`--${name}=other`] })).toEqual([`flag --${name}=other is not supported: ${instead}.`]);
-      for (const value of asDone) expect(configOf({ argv: [`--${name}=${value}`] }).warnings).toEqual([]);
+      for (const value of builtIn) expect(configOf({ argv: [`--${name}=${value}`] }).warnings).toEqual([]);
     },
   );
 
   it.each(RETIRED_FLAGS.filter(({ verdict }) => verdict === 'ignored'))(
-    '--$name is told to have no effect',
-    ({ name, asDone, instead, isBoolean }) => {
+    '--$name is reported to have no effect',
+    ({ name, builtIn, instead, isBoolean }) => {
       expect(configOf({ argv: [`--${name}=other`] }).warnings).toEqual([`flag --${name}=other has no effect: ${instead}.`]);
-      for (const value of asDone) expect(configOf({ argv: [`--${name}=${value}`] }).warnings).toEqual([]);
+      for (const value of builtIn) expect(configOf({ argv: [`--${name}=${value}`] }).warnings).toEqual([]);
       if (isBoolean) expect(configOf({ argv: [`--${name}`, '--max-nodes-total=7'] }).policy.scaleUp.maxNodesTotal).toBe(7);
     },
   );
 
   it.each(['0', '-3'])('predicates by %s threads are an error, here as there', (threads) => {
     expect(errorsOf({ argv: [`--predicate-parallelism=${threads}`] })).toEqual([
-      `flag --predicate-parallelism is "${threads}"; accepted is a whole number of at least 1, which has no effect: pods are compared by class, in one thread.`,
+      `flag --predicate-parallelism is "${threads}"; it must be a whole number of at least 1, which has no effect: pods are compared by class, in one thread.`,
     ]);
   });
 
@@ -225,18 +225,20 @@ describe("the Cluster Autoscaler's flags", () => {
     expect(errorsOf({ env: { CLUSTER_NAME: 'prod' } })).toHaveLength(1);
   });
 
-  it('that leave each other nothing to say are told', () => {
+  it('are reported if they cancel each other out', () => {
     expect(configOf({ argv: ['--balancing-label=a', '--balancing-ignore-label=b'] }).warnings).toEqual([
-      expect.stringContaining('balancingIgnoreLabels (--balancing-ignore-label) is not asked'),
+      expect.stringContaining('balancingIgnoreLabels (--balancing-ignore-label) has no effect'),
     ]);
     expect(configOf({ argv: ['--balancing-label=a', '--memory-difference-ratio=0.1'] }).warnings).toEqual([
-      expect.stringContaining('(--memory-difference-ratio) is not asked'),
+      expect.stringContaining('(--memory-difference-ratio) has no effect'),
     ]);
     expect(configOf({ argv: ['--balancing-label=a', '--memory-difference-ratio=0.015'] }).warnings).toEqual([]);
     const bands = '--drain-priority-config=1000:60,0:30';
     expect(configOf({ argv: [bands, '--max-graceful-termination-sec=600'] }).policy.drain.bands).toHaveLength(2);
     expect(errorsOf({ argv: [bands, '--max-graceful-termination-sec=300'] })).toEqual([
-      expect.stringMatching(/^flag --drain-priority-config is ".*"; accepted is bands alone.*--max-graceful-termination-sec\) alone\.$/),
+      expect.stringMatching(
+        /^flag --drain-priority-config is ".*"; it must be used without .*--max-graceful-termination-sec\), since .*\.$/,
+      ),
     ]);
   });
 
@@ -258,7 +260,7 @@ describe("the Cluster Autoscaler's flags", () => {
     const config = configOf({ argv });
     expect(config.policy.scaleDown.unneededForMs).toBe(300_000);
     expect(config.warnings.filter((warning) => warning.includes('no effect'))).toEqual([
-      'flag --feature-gates=A=true has no effect: there are no gates: features are settings.',
+      'flag --feature-gates=A=true has no effect: there are no feature gates: features are settings.',
     ]);
   });
 });

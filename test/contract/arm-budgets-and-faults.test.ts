@@ -22,7 +22,7 @@ describe('budgets', () => {
     await rig.stop();
   });
 
-  it('tells the budget of the gateway, and refuses when it is spent', async () => {
+  it('reports the remaining calls of the gateway, and refuses when they are used up', async () => {
     const rig = await startRig(aWorld([aPool('a')]));
     const path = `/subscriptions/${rig.spec.subscriptionId}/providers/Microsoft.Compute/skus?${VERSION}`;
     const first = await rig.call('GET', path);
@@ -147,7 +147,7 @@ describe('faults', () => {
     await rig.stop();
   });
 
-  it('fault 43: an eviction takes the machine and the capacity, and blames nobody', async () => {
+  it('fault 43: an eviction takes the VM and the capacity, and reports no violation', async () => {
     const rig = await startRig(aWorld([aPool('spot', { priority: 'Spot', count: 3, min: 3 })]));
     rig.arm.control.raise({ evict: { pool: 'spot', count: 2 } });
     rig.clock.advance(10 * MINUTE);

@@ -77,7 +77,7 @@ describe('identity', () => {
     expect(Number(json['expires_on'])).toBe(Math.floor(rig().clock.now() / 1000) + 3_599);
   });
 
-  it('describes its cloud and its authority to whoever asks', async () => {
+  it('describes its cloud and its authority to every caller', async () => {
     const clouds = await rig().call('GET', '/metadata/endpoints?api-version=2019-05-01', { token: false });
     expect(JSON.parse(clouds.text)[0]).toMatchObject({ name: 'AzureCloud', resourceManager: `${rig().arm.url}/` });
     const discovery = await rig().call('GET', '/common/discovery/instance?api-version=1.1', { token: false });

@@ -137,7 +137,7 @@ describe('every answer', () => {
     expect((await rig().call('PUT', path, { body, headers: { 'if-match': '*' } })).status).toBe(412);
   });
 
-  it('describes its clouds in full to whoever asks', async () => {
+  it('describes its clouds in full to every caller', async () => {
     const [cloud] = JSON.parse((await rig().call('GET', '/metadata/endpoints?api-version=2019-05-01', { token: false })).text) as unknown[];
     expect(cloud).toMatchObject({
       name: 'AzureCloud',
@@ -298,7 +298,7 @@ describe('budgets, word by word', () => {
     });
   });
 
-  it('tells its budgets by their older names when the knob says so', async () => {
+  it('reports its rate limits by their older names if configured', async () => {
     await withRig(
       async (rig) => {
         const read = await rig.call('GET', `${setPath(rig, 'a')}?${VERSION}`);
@@ -332,7 +332,7 @@ describe('budgets, word by word', () => {
 });
 
 describe('scheduled events', () => {
-  it('are numbered anew with every change, tell machine and time, and happen at once when they are let', async () => {
+  it('are renumbered with every change, name VM and time, and happen at once when approved', async () => {
     await withRig(
       async (rig) => {
         const path = '/metadata/scheduledevents?api-version=2020-07-01';

@@ -53,7 +53,7 @@ describe('what is measured of lists', () => {
     expect(await valueOf(metrics.cache.duplicates, { table: 'instances' })).toBe(3);
   });
 
-  it('an agent that waits for its run is told by how long, one that is not due by nothing', async () => {
+  it('reports how long an agent has waited for its run, and nothing for one that is not due', async () => {
     const m = await meet();
     m.groups();
     expect(await valueOf(m.metrics.cache.agentLag, { kind: 'scaleSets' })).toBe(0);

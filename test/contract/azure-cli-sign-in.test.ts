@@ -55,7 +55,7 @@ describe('signing in with the Azure CLI', () => {
     expect(error.message).toMatch(/^Cannot sign in to Azure for [^\n]+\.$/);
   });
 
-  it('a token that Azure does not take is told as such', async () => {
+  it('a token that Azure refuses is reported as refused', async () => {
     const error = await refusal(`echo '{"accessToken":"x","expires_on":4102444800}'`);
     expect([error.kind, error.code]).toEqual(['auth', 'InvalidAuthenticationToken']);
     expect(error.message).toContain('where the token comes from');

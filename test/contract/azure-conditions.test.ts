@@ -43,7 +43,7 @@ describe('a write without a known tag', () => {
     expect(calls(r).slice(0, 2)).toEqual(['GET -', 'PUT "7"']);
   });
 
-  it('is planned anew when that read shows another size', async () => {
+  it('is planned again if that read shows another size', async () => {
     const { r, set } = await started((request, at) => (isList(request) ? untagged(request, at) : undefined));
     const before = r.group(USER_POOL);
     r.arm.setCapacity(set, 4);
@@ -60,7 +60,7 @@ describe('a write without a known tag', () => {
     expect(r.arm.sent('PUT', USER_POOL)).toEqual([]);
   });
 
-  it('is not made where Azure tells no tag at all: the group is held, with what to do, and asked about once a minute', async () => {
+  it('is not made if Azure returns no etag at all: the group is held, with what to do, and read once a minute', async () => {
     let silent = true;
     const tagless: Answer = (request, at) => (silent && (isList(request) || isSet(request)) ? untagged(request, at) : undefined);
     const { r, set } = await started(tagless);
@@ -78,7 +78,7 @@ describe('a write without a known tag', () => {
     expect(set.capacity).toBe(5);
   });
 
-  it('is made where nobody asks for conditions', async () => {
+  it('is made if conditions are turned off', async () => {
     const tagless: Answer = (request, at) => (isList(request) || isSet(request) ? untagged(request, at) : undefined);
     const { r, set } = await started(tagless, { enableVmssEtag: false });
     expect(await r.increase(USER_POOL, 5)).toMatchObject({ kind: 'accepted', target: 5 });

@@ -193,7 +193,7 @@ describe('azure: deleting machines', () => {
     expect(posts(r).map(({ query }) => query.get('forceDeletion'))).toEqual(['false']);
   });
 
-  it('azure provider 98: a machine that nobody knows is named in no call; one of a set that is no group is refused', async () => {
+  it('azure provider 98: an unknown instance is named in no call; one of an unmanaged set is refused', async () => {
     const { r } = await started(3);
     expect(await remove(r, [77])).toMatchObject({ kind: 'accepted' });
     const stranger = instanceKey(`${SUBSCRIPTION}|${NODE_GROUP}|vmss|other|0`.toLowerCase());
@@ -250,7 +250,7 @@ describe('azure: deleting machines', () => {
     expect(posts(r)).toHaveLength(2);
   });
 
-  it('azure provider 102: a preempted delete whose second try is refused is told, and the machines are listed again', async () => {
+  it('azure provider 102: reports a preempted delete whose second try is refused, and lists the instances again', async () => {
     const { r, set } = await started(4);
     await remove(r, [1]);
     r.arm.intercept = ({ method }) => (method === 'POST' ? refusal(409, 'OperationNotAllowed', 'not now') : undefined);
@@ -278,7 +278,7 @@ describe('azure: deleting machines', () => {
     expect(r.view().events).toMatchObject([{ kind: 'delete-failed', instances: [key(1)] }]);
   });
 
-  it('a delete that Azure no longer knows is told by what is left: machines that are there, and those that are gone', async () => {
+  it('judges a forgotten delete by the instances that are left and those that are gone', async () => {
     const { r, set } = await started(4);
     await remove(r, [1, 2]);
     set.machines.set('1', { state: 'Succeeded', power: 'running', vmId: `vm-${USER_POOL}-1`, zone: undefined });
@@ -295,7 +295,7 @@ describe('azure: deleting machines', () => {
     expect(posts(r)).toHaveLength(1);
   });
 
-  it('azure provider 100, 101, 104: a delete that fails late is told, and the machine counts again', async () => {
+  it('azure provider 100, 101, 104: reports a delete that fails late, and counts the instance again', async () => {
     const { r, set } = await started(4);
     await remove(r, [1]);
     set.machines.set('1', { state: 'Succeeded', power: 'running', vmId: `vm-${USER_POOL}-1`, zone: undefined });

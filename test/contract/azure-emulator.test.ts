@@ -82,7 +82,7 @@ describe('azure adapter and emulator', () => {
     expect(m.group('general').target).toMatchObject({ value: 3, confirmed: true });
   });
 
-  it('azure provider 66: a pool out of stock is told with code, size and group', async () => {
+  it('azure provider 66: reports a pool out of stock with code, size and group', async () => {
     const m = await meet();
     const empty = m.group('empty');
     expect(await m.increase(empty, 2)).toMatchObject({ kind: 'accepted' });

@@ -80,12 +80,12 @@ describe('a node and its group', () => {
   });
 });
 
-describe('sizes of agent pools of which AKS has not told', () => {
+describe('sizes of agent pools that AKS has not listed', () => {
   const name = 'mixed/Standard_D4s_v5';
   it.each<[string, Partial<AzureOptions>, RegExp]>([
     ['it refuses to', { clusterName: 'aks', clusterResourceGroup: 'rg' }, /agentPools has never succeeded \(.*no rights/],
     ['it is not asked', {}, /CLUSTER_NAME/],
-  ])('are left alone while %s: not as pools that are not there', async (_what, rest, reason) => {
+  ])('are frozen while %s, not treated as missing', async (_what, rest, reason) => {
     const r = await rig({ nodeGroups: [{ name, min: 0, max: 9 }], ...rest });
     open.push(r);
     r.arm.intercept = ({ path }) => (path.endsWith('/agentpools') ? refusal(403, 'AuthorizationFailed', 'no rights') : undefined);

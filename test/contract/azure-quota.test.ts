@@ -18,7 +18,7 @@ async function prepared(): Promise<Rig> {
   return r;
 }
 
-describe('quotas, told by the emulator', () => {
+describe('quotas, reported by the emulator', () => {
   it('are known at the first look, for what the groups draw on, and a template says what a node takes', async () => {
     const m = await meet({}, { ...SPEC, quota: { standardDSv5Family: 20, cores: 40 } });
     const { quotas } = m.azure.observe(emptyCluster, m.clock.now());
@@ -42,7 +42,7 @@ describe('quotas, told by the emulator', () => {
     expect(used()).toBe(20);
   });
 
-  it('a refusal makes the usages be read again at once: somebody else took what was left', async () => {
+  it('reads the usages again at once after a refusal: another client took the rest', async () => {
     const m = await meet({}, { ...SPEC, quota: { standardDSv5Family: 100 } });
     const before = m.group('general');
     m.arm.control.setQuota('standardDSv5Family', 12);

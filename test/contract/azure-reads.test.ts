@@ -66,7 +66,7 @@ describe('azure: reading', () => {
     expect([...view.groupOfNode.keys()]).toEqual(['n0']);
   });
 
-  it('a group without a scale set is frozen with its reason until there is one; to tell it is the affair of the loop', async () => {
+  it('freezes a group without a scale set, with its reason; the loop reports it', async () => {
     const r = await prepared();
     await r.azure.start(r.signal);
     expect(r.view().groups).toMatchObject([{ id: USER_POOL, frozen: expect.stringContaining('there is no scale set named') as string }]);
@@ -254,7 +254,7 @@ describe('azure: reading', () => {
     expect(r.logLines.filter((line) => line.includes('cannot be a node group'))).toHaveLength(1);
   });
 
-  it('tags that describe new nodes and cannot be read are told once for what they say, and the rest of them counts', async () => {
+  it('reports unreadable template tags once per content, and uses the others', async () => {
     const r = await prepared(BY_TAG);
     const bad = { 'k8s.io_cluster-autoscaler_node-template_taint_gpu': 'yes', 'k8s.io_cluster-autoscaler_node-template_label_team': 'a' };
     r.arm.addSet('pool-a', 1, { tags: { auto: 'yes', min: '0', max: '4', ...bad } });
@@ -266,7 +266,7 @@ describe('azure: reading', () => {
     expect(told[0]).toContain('node-template_taint_gpu');
   });
 
-  it("somebody else's change is told, counted and wakes the loop", async () => {
+  it('the change of another writer is reported and counted, and wakes the loop', async () => {
     const r = await prepared();
     const set = r.arm.addSet(USER_POOL, 3);
     await r.azure.start(r.signal);
@@ -337,7 +337,7 @@ describe('azure: reading', () => {
     expect(r.group(USER_POOL).target).toMatchObject({ value: 1 });
   });
 
-  it('learns the template from a ready node, and says it from the size while there is none', async () => {
+  it('learns the template from a ready node, and makes it from the size as long as no node is ready', async () => {
     const r = await prepared();
     r.arm.addSet(USER_POOL, 1, { zones: ['1', '2'] });
     await r.azure.start(r.signal);

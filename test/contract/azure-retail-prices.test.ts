@@ -67,7 +67,7 @@ async function prepared(options: Options = {}) {
 }
 
 describe('the public price list', () => {
-  it('tells Linux, Windows, Spot and both from each other, and knows no other', async () => {
+  it('distinguishes Linux, Windows, Spot and both, and knows no other', async () => {
     const { run, view } = await prepared();
     expect(await run()).toBeUndefined();
     const { perHour } = view().table['standard_d4s_v5'] ?? { perHour: {} };
@@ -121,7 +121,7 @@ describe('the public price list', () => {
     ['a page without items', { kind: 'answer', status: 200, body: { Count: 0 } }, 'not a list of items'],
     ['an empty body', { kind: 'empty-body' }, 'not a list of items'],
     ['a next page on another host', elsewhere, 'another host'],
-  ])('%s: the last good table stays, and its age is told when it is old', async (_, effect, message) => {
+  ])('%s: the last valid table stays, and its age is reported when it is old', async (_, effect, message) => {
     const { run, view, clock, fail } = await prepared();
     await run();
     const before = view().table;

@@ -204,7 +204,7 @@ describe('azure: capacity writes', () => {
     expect(view.groups[0]?.target).toMatchObject({ value: 5, confirmed: true });
   });
 
-  it('azure provider 64: an accepted increase that fails and is undone by Azure: told with its code, size and machines read anew', async () => {
+  it('azure provider 64: reports an accepted increase that fails and is undone by Azure with its code, and reads size and instances again', async () => {
     const { r, set } = await started(3);
     await r.increase(USER_POOL, 5);
     const [gets, lists] = [r.arm.sent('GET', USER_POOL).length, r.arm.sent('GET', '/virtualmachines').length];

@@ -93,7 +93,7 @@ describe('azure: the sizes of the region', () => {
     });
   });
 
-  it('a zone that is closed for the subscription is none that a new node may land in', async () => {
+  it('a new node cannot land in a zone that is closed for the subscription', async () => {
     const r = await prepared();
     r.arm.addSet(USER_POOL, 0, { zones: ['1', '2', '3'] });
     const restrictions = [{ type: 'Zone', restrictionInfo: { zones: ['1', '3'] }, reasonCode: 'NotAvailableForSubscription' }];
@@ -132,7 +132,7 @@ describe('azure: the sizes of the region', () => {
     ['cannot be read, for want of a right', refusal(403, 'AuthorizationFailed', 'no')],
     ['lists nothing', { body: { value: [] } }],
     ['lists other sizes', { body: { value: [size('Standard_E8s_v5', '8')] } }],
-  ])('azure provider 143: when Azure %s, a size has the numbers that its name has, until Azure tells them', async (_what, answer) => {
+  ])('azure provider 143: when Azure %s, a size has the numbers of its name, until Azure returns them', async (_what, answer) => {
     const odd = 'aks-odd-1-vmss';
     const r = await prepared({ skuCacheTtlMs: SKU_TTL, nodeGroups: [USER_POOL, odd].map((name) => ({ name, min: 0, max: 9 })) });
     r.arm.addSet(USER_POOL, 0);

@@ -60,7 +60,7 @@ describe('machines that stand alone', () => {
     expect(names(r, `other/${SIZE}`)).toEqual(['of-the-other']);
   });
 
-  it('azure provider 170: one with an id that is none is left out, and the others stay', async () => {
+  it('azure provider 170: skips one with an invalid id, and keeps the others', async () => {
     const { r } = await started([machine('bad', { poolName: 'agent-pool-1' }, '/subscriptions/s/bad'), ...MACHINES]);
     expect(names(r)).toEqual([...WINDOWS, LINUX].sort());
   });

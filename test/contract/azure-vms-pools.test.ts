@@ -127,7 +127,7 @@ describe('growing a VMs pool', () => {
     expect(s.counts()).toEqual({ [SMALL]: 3 });
   });
 
-  it('azure provider 128: what nobody here knows of a pool survives our write of it', async () => {
+  it('azure provider 128: unknown fields of a pool survive our write', async () => {
     const s = await stage(vmsWorld([vmsPool({ ...TWO_SIZES, labels: { team: 'a' }, taints: ['team=a:NoSchedule'] })]));
     const path =
       '/subscriptions/11111111-2222-3333-4444-555555555555/resourceGroups/rg/providers/Microsoft.ContainerService/managedClusters/aks';
@@ -168,7 +168,7 @@ describe('growing a VMs pool', () => {
   it.each([
     ['of this size', SMALL, { [SMALL]: 5, [LARGE]: 1 }, 5],
     ['of the other size', LARGE, { [SMALL]: 2, [LARGE]: 4 }, 2],
-  ] as const)('another writer %s between read and write meets 412: a conflict, read anew', async (_name, vmSize, counts, observed) => {
+  ] as const)('another writer %s between read and write meets 412: a conflict, read again', async (_name, vmSize, counts, observed) => {
     const s = await stage(vmsWorld([vmsPool(TWO_SIZES)]));
     s.arm.control.raise({ foreignScale: { pool: 'mixed', vmSize, delta: 3, when: 'before-next-write' } });
     expect(await s.increase(SMALL_GROUP, 1)).toEqual({ kind: 'conflict', group: SMALL_GROUP, observed });
@@ -182,7 +182,7 @@ describe('growing a VMs pool', () => {
     expect(s.violations.list()).toEqual([]);
   });
 
-  it('a change that nobody told us of is found by the read before the write: nothing is sent', async () => {
+  it('an unknown change is found by the read before the write: nothing is sent', async () => {
     const s = await stage(vmsWorld([vmsPool()]));
     const planned = s.group(SMALL_GROUP);
     s.arm.control.raise({ foreignScale: { pool: 'mixed', to: 5 } });
@@ -252,7 +252,7 @@ describe('growing a VMs pool', () => {
     expect(s.violations.list()).toEqual([]);
   });
 
-  it('a quota of cores is told as one', async () => {
+  it('reports a quota of cores as a quota', async () => {
     const s = await stage(vmsWorld([vmsPool()], { quota: { cores: 14 } }));
     expect(await s.increase(SMALL_GROUP, 2)).toMatchObject({
       kind: 'failed',
@@ -275,7 +275,7 @@ describe('growing a VMs pool', () => {
   });
 });
 
-describe('pools that are left alone', () => {
+describe('pools that are not managed', () => {
   const FIELDS: readonly (readonly [string, Readonly<Record<string, unknown>>, RegExp])[] = [
     ['AKS scales it', { enableAutoScaling: true }, /runs its own autoscaler/],
     [
@@ -402,7 +402,7 @@ describe('removing machines of a VMs pool', () => {
     expect(s.group(SMALL_GROUP).target).toMatchObject({ value: 2 });
   });
 
-  it('a removal whose operation AKS forgets is told by what is left of its machines', async () => {
+  it('judges a removal whose operation AKS forgets by the instances that are left', async () => {
     const s = await stage(vmsWorld([vmsPool()]));
     const polls = { method: 'GET', pathGlob: '**/operations/*' };
     s.arm.control.addFault({

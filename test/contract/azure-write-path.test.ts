@@ -31,7 +31,7 @@ async function pass(m: Meeting, work: Promise<unknown>): Promise<void> {
 }
 
 describe('writing through AKS', () => {
-  it('grows the count under its tag; capacity and count stay equal; fields that nobody here knows survive', async () => {
+  it('increases the count under its etag; capacity and count stay equal; unknown fields survive', async () => {
     const m = await meet(through);
     expect(await m.increase(m.group('general'), 3)).toMatchObject({ kind: 'accepted', target: 4 });
     expect(m.group('general').target).toMatchObject({ value: 4 });
@@ -104,7 +104,7 @@ describe('writing through AKS', () => {
     expect(writes(m)).toEqual(['PUT {pool} 200 if-match', 'POST deleteMachines 202']);
   });
 
-  it('what somebody else made of the set meanwhile is seen before the write, and kept by the next', async () => {
+  it('a change of the set by another writer is seen before the write, and kept by the next', async () => {
     const m = await meet(through);
     const planned = m.group('general');
     m.arm.control.raise({ foreignScale: { pool: 'general', to: 5 } });
@@ -134,7 +134,7 @@ describe('writing through AKS', () => {
     [412, { code: 'PreConditionFailed', message: 'The If-Match header does not match' }, 'conflict'],
     [400, { code: 'ErrCode_InsufficientVCPUQuota', message: 'Insufficient regional vcpu quota left for location westeurope.' }, 'quota'],
     [503, { code: 'ServiceUnavailable', message: 'x' }, 'unavailable'],
-  ] as const)('%d %j is told as what it is', async (status, body, kind) => {
+  ] as const)('classifies %d %j', async (status, body, kind) => {
     const m = await meet(through);
     const planned = m.group('general');
     m.arm.control.addFault({

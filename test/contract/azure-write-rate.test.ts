@@ -39,7 +39,7 @@ describe('the rate of writes', () => {
     expect(await r.increase(USER_POOL, 12)).toMatchObject({ kind: 'refused', reason: expect.stringContaining('as often as') });
   });
 
-  it('removals have their turn all the same, and wait when there is none left', async () => {
+  it('removals get their turn all the same, and wait if no token is left', async () => {
     r = await rig({ nodeGroups: [{ name: USER_POOL, min: 0, max: 100 }] });
     r.arm.addSet(USER_POOL, 9);
     await r.azure.start(r.signal);

@@ -64,7 +64,7 @@ describe('azure: raising a capacity', () => {
     expect(set.capacity).toBe(6);
   });
 
-  it('a conflict while an own operation runs is planned anew in the same loop', async () => {
+  it('a conflict while an own operation runs is planned again in the same loop', async () => {
     const { r, set } = await started(3);
     await r.increase(USER_POOL, 5);
     r.arm.setCapacity(set, 7);
@@ -227,7 +227,7 @@ describe('azure: the end of an operation', () => {
     expect(r.group(USER_POOL).target).toMatchObject({ value: 5, confirmed: true });
   });
 
-  it('azure provider 81, 83: success is told, the set is read back, the tag is fresh', async () => {
+  it('azure provider 81, 83: reports success, reads the set back, and has a fresh etag', async () => {
     const { r, set } = await started(3);
     await r.increase(USER_POOL, 5);
     r.arm.addMachine(set, '3');

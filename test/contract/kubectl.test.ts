@@ -176,7 +176,7 @@ describe.skipIf(!hasKubectl)('kubectl (skipped where kubectl is not installed)',
   }, 120_000);
 
   it.skipIf(HELM === undefined)(
-    'takes the chart: installed, upgraded and removed by Helm (skipped where there is none)',
+    'takes the chart: installed, upgraded and removed by Helm (skipped without Helm)',
     async () => {
       const options = { cwd: ROOT, env: { PATH: process.env['PATH'] ?? '', HOME: dir, KUBECONFIG: join(dir, 'kubeconfig') } };
       const helm = async (...args: readonly string[]): Promise<string> =>

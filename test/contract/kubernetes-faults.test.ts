@@ -108,7 +108,7 @@ describe('watches', () => {
     expect(stage.clock.now() - resumedMs).toBeLessThanOrEqual(90_000);
   });
 
-  it('tell of a pod that turned unschedulable while nobody watched', async () => {
+  it('report a pod that turned unschedulable while no watch was open', async () => {
     const told: string[] = [];
     replica.kubernetes.reader.onUnschedulable(({ name }) => told.push(name));
     stage.cluster.control.pause();

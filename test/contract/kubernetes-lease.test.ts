@@ -97,7 +97,7 @@ describe('two replicas', () => {
     await first.release(stage.signal);
   });
 
-  it('stop waiting when told to', async () => {
+  it('stop waiting on an abort', async () => {
     const first = await replica('a');
     await first.acquire(stage.signal);
     const stop = new AbortController();

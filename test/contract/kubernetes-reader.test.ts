@@ -111,7 +111,7 @@ describe('observe', () => {
 });
 
 describe('onUnschedulable', () => {
-  it('tells of each pod once, when the scheduler has refused it, until told to stop', async () => {
+  it('reports each pod once, when the scheduler has refused it, until unsubscribed', async () => {
     const told: string[] = [];
     const stop = replica.kubernetes.reader.onUnschedulable(({ name, unschedulable }) => {
       expect(unschedulable?.message).toMatch(/nodes are available/);

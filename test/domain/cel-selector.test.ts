@@ -58,14 +58,14 @@ describe('a selector of devices', () => {
 
   it.each([
     ['device.attributes["gpu.example.com"].color == "red"', 'no such key: color'],
-    ['device.attributes["gpu.example.com"].model', 'it does not answer with true or false'],
-    ['device.attributes["gpu.example.com"].model < 3', 'values of these kinds have no <'],
-    ['device.capacity["gpu.example.com"].memory.compareTo(40) > 0', 'values of these kinds cannot be compared'],
+    ['device.attributes["gpu.example.com"].model', 'it does not return true or false'],
+    ['device.attributes["gpu.example.com"].model < 3', 'values of these types do not support <'],
+    ['device.capacity["gpu.example.com"].memory.compareTo(40) > 0', 'values of these types cannot be compared'],
   ])('%s is an error and not a no: %s', (expression, error) => {
     expect(judged(expression)).toEqual({ error });
   });
 
-  it('lets either side of && and || decide where the other cannot be told', () => {
+  it('lets either side of && and || decide if the other is unknown', () => {
     const unknown = 'device.attributes["gpu.example.com"].color == "red"';
     expect(judged(`${unknown} && device.driver == "other"`)).toBe(false);
     expect(judged(`${unknown} || device.driver == "gpu.example.com"`)).toBe(true);

@@ -10,7 +10,7 @@ const { begin, plane } = scenarios();
 let world: E2eWorld;
 
 describe('compaction on a real control plane', () => {
-  it('reads everything anew when its history was compacted away (410)', async () => {
+  it('reads everything again when its history was compacted away (410)', async () => {
     world = await begin({ pools: [aPool({ name: 'general', count: 1, min: 1 })] });
     await world.apply(deployment({ name: 'old', replicas: 2, cpu: '1500m' }));
     await world.untilRunning('old', 2);

@@ -68,7 +68,7 @@ describe('the pool that grows, on a real control plane', () => {
       90_000,
       () => world.picture(),
     );
-    const told = await until('the rest is told why', async () => (await world.events('NotTriggerScaleUp'))[0]);
+    const told = await until('the other pods get a reason', async () => (await world.events('NotTriggerScaleUp'))[0]);
     expect(told.message).toMatch(/topology spread/i);
     expect(['zone1', 'zone2', 'zone3'].map((pool) => world.capacity(pool))).toEqual([1, 1, 1]);
     expect(await world.running('spread')).toHaveLength(3);

@@ -29,7 +29,7 @@ describe('scale-down on a real control plane', () => {
     const pods = await world.untilRunning('moves', 2);
     expect(new Set(pods.map(({ spec }) => spec.nodeName))).toEqual(new Set([kept]));
     expect(world.capacity('general')).toBe(1);
-    const told = await until('it is told', async () => {
+    const told = await until('it is reported', async () => {
       const events = await world.events('ScaleDown');
       return events.some(({ involvedObject }) => involvedObject.kind === 'Node') ? events : undefined;
     });

@@ -51,7 +51,7 @@ describe('scale-up on a real control plane', () => {
     world = await beginWithDaemon({ pools: [aPool({ name: 'general', count: 1, min: 1 })] }, ['--scale-down-enabled=false']);
     await world.apply(deployment({ name: 'web', replicas: 4, cpu: '1500m' }));
     const [pod] = await world.untilRunning('web', 4);
-    const status = await until('the status tells of two ready nodes', async () => {
+    const status = await until('the status shows two ready nodes', async () => {
       const map = await plane().admin.get('/api/v1/namespaces/kube-system/configmaps/cluster-autoscaler-status');
       const told = parse((map?.['data'] as { readonly status?: string } | undefined)?.status ?? '') as Status | null;
       const group = told?.nodeGroups?.find(({ name }) => name.startsWith('aks-general-'));
@@ -70,7 +70,7 @@ describe('scale-up on a real control plane', () => {
     expect(await until('events of the status object', about('ConfigMap'))).toContainEqual(
       expect.stringMatching(/^ScaledUpGroup: Scale-up: group aks-general-\S+ size set to 2 instead of 1 \(max: 10\)$/),
     );
-    const described = await until('kubectl tells it', async () => {
+    const described = await until('kubectl shows it', async () => {
       const told = await Promise.all(
         (await world.pods('web')).map(({ metadata }) => kubectl(plane(), 'describe', 'pod', metadata.name, '-n', world.namespace)),
       );
@@ -92,7 +92,7 @@ describe('scale-up on a real control plane', () => {
     const pods = await world.untilRunning('web', 2);
     const second = new Set((await world.nodes('second')).map(({ metadata }) => metadata.name));
     expect(pods.every(({ spec }) => second.has(spec.nodeName ?? ''))).toBe(true);
-    const failed = await until('the failure is told', async () => {
+    const failed = await until('the failure is reported', async () => {
       const events = await world.events('ScaleUpFailed');
       return events.length > 0 ? events : undefined;
     });
@@ -113,7 +113,7 @@ describe('scale-up on a real control plane', () => {
     expect(world.violations).toEqual([]);
   });
 
-  it('tells a pod that nothing can help why', async () => {
+  it('reports on a pod that nothing can help', async () => {
     world = await beginWithDaemon({ pools: [aPool({ name: 'general', count: 1, min: 1 })] });
     await world.apply(deployment({ name: 'giant', cpu: '64' }));
     const told = await until('the event', async () => (await world.events('NotTriggerScaleUp'))[0]);

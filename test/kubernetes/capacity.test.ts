@@ -155,7 +155,7 @@ describe('statuses on the wire', () => {
 });
 
 describe('a kind that the cluster does not know', () => {
-  it('is no failure: answered at once, told once, looked for every five minutes, and there when it comes', async () => {
+  it('is no failure: answered at once, reported once, looked for every five minutes, and used when it appears', async () => {
     api = await startScriptedApi();
     const { rest, metrics, received } = api;
     const clock = new FakeClock(START_MS);

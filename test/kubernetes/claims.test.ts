@@ -380,7 +380,7 @@ describe('views', () => {
     pods: [pod('p', ['data']), pod('q', [], { on: 'n-1' })],
   };
 
-  it('storage that cannot be read keeps pods with claims waiting, with the reason, and nobody else', () => {
+  it('storage that cannot be read keeps only pods with claims waiting, with the reason', () => {
     const { refusals } = clusterOf(objects);
     const trouble = 'persistentvolumeclaims cannot be read: forbidden';
     expect(refusals('p', trouble)['n-1']).toEqual([

@@ -83,7 +83,7 @@ describe('devices that drivers publish', () => {
     expect(readiness()).toMatchObject({ ready: true, reason: '' });
   });
 
-  it('are held by claims, except where a pod of the node holds them itself or somebody only looks on', () => {
+  it('are held by claims, except if a pod of the node holds them itself or access is administrative', () => {
     const own = pod(
       'p',
       { nodeName: 'n-1', ...ownClaim('one') },
@@ -185,7 +185,7 @@ describe('what device claims mean for a pod', () => {
 });
 
 describe('objects that are odd', () => {
-  it('nulls stand for what is not set, and what nobody can read is not there', () => {
+  it('treats nulls as absent, and omits what cannot be read', () => {
     const nothing = { metadata: { name: 'x', namespace: 'default' }, spec: null, status: null };
     const hollow = { metadata: { name: 'y' }, spec: { driver: 'd', pool: null, nodeName: 'n-1', devices: null, sharedCounters: null } };
     const odd = gpuSlice('n-2', 0, {

@@ -122,7 +122,7 @@ describe('renewal', () => {
     await lease.release(signal);
   });
 
-  it('that a frozen process did not make ends the lead as soon as anybody is about to write', async () => {
+  it('that a frozen process missed ends the lead before the next write', async () => {
     const lease = await leading();
     const silentMs = clock.now();
     const frozen = { forMs: 0 };

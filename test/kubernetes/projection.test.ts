@@ -110,7 +110,7 @@ describe('pods', () => {
     expect(project({ ...json, metadata: { ...json.metadata, annotations } })).toMatchObject(expected);
   });
 
-  it('tells local volumes from the rest; an emptyDir in memory is none', () => {
+  it('distinguishes local volumes; an emptyDir in memory is not one', () => {
     const volumes = [
       { name: 'cache', emptyDir: {} },
       { name: 'shm', emptyDir: { medium: 'Memory' } },

@@ -79,7 +79,7 @@ describe('attach slots', () => {
     expect(check('p', 'n-1')).toEqual(fits ? [] : [full(1, 0)]);
   });
 
-  it('a disk named twice by one pod takes one, and one more than there are is told in numbers', () => {
+  it('a disk named twice by one pod takes one slot, and a shortage is reported in numbers', () => {
     const { check } = worldWith(1, [], [pod('p', [disk('a'), disk('a')]), pod('q', [disk('a'), disk('b')])]);
     expect(check('p', 'n-1')).toEqual([]);
     expect(check('q', 'n-1')).toEqual([full(2, 1)]);

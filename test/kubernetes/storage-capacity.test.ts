@@ -65,7 +65,7 @@ function judged(objects: Readonly<Record<string, readonly Json[]>>, troubles: Tr
 
 const NONE = 'node(s) did not have enough free storage';
 
-describe('room that drivers tell of', () => {
+describe('capacity that drivers publish', () => {
   it.each<[string, Readonly<Record<string, readonly Json[]>>, readonly string[]]>([
     ['a driver that does not say', { csidrivers: [driver(false)] }, ['n-1', 'n-2', 'n-3']],
     ['a driver that nobody knows', { csidrivers: [] }, ['n-1', 'n-2', 'n-3']],

@@ -35,7 +35,7 @@ describe('a node whose size cannot be read', () => {
     expect(node.readiness.reason).toMatch(/; has no Ready condition$/);
   });
 
-  it('is told of once for each reason, and is a node like any other once it can be read', () => {
+  it('is reported once for each reason, and is a node like any other once it can be read', () => {
     const told: string[] = [];
     const shared = createNodeProjection(names, (node) => told.push(node));
     for (const name of ['a', 'a', 'b', 'a']) projectNode(nodeJson(name, { capacity: { cpu: '?' } }), shared);

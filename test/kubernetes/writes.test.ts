@@ -54,7 +54,7 @@ describe('tainter', () => {
     });
   });
 
-  it('does not claim the cordon of somebody else, and does not write what is so already', async () => {
+  it('does not claim a foreign cordon, and does not write what is set already', async () => {
     api.answer((_request, response) =>
       json(response, 200, { spec: { unschedulable: true, taints: [{ key: 'gone', value: '1', effect: 'NoSchedule' }] } }),
     );
@@ -91,7 +91,7 @@ describe('evictor', () => {
     expect(api.received[0]?.body).toMatchObject({ deleteOptions: { gracePeriodSeconds: 30, preconditions: { uid: 'u1' } } });
   });
 
-  it('tells a budget from a busy API server by the cause, and names the budget', async () => {
+  it('distinguishes a budget from a busy API server by the cause, and names the budget', async () => {
     const needs = 'The disruption budget web needs 2 healthy pods and has 2 currently';
     const body = {
       kind: 'Status',

@@ -55,7 +55,7 @@ describe('the health of the cluster decides whether anything is scaled', () => {
     expect(status).toMatchObject({ clusterWide: { health: { status: 'Healthy' } } });
   });
 
-  it('LP02: five of ten are too many: told, timers forgotten, nothing scaled, and the loop succeeds', async () => {
+  it('LP02: five of ten are too many: reported, timers dropped, nothing scaled, and the loop succeeds', async () => {
     const { stage, report, told, status } = await loopOver({ nodes: nodes(10, 5) });
     expect(told).toEqual(['ClusterUnhealthy: Cluster is unhealthy: 5 of 10 nodes are not ready']);
     expect(report).toMatchObject({ outcome: 'completed', failures: [], scaleDown: { removals: [] } });
@@ -106,7 +106,7 @@ describe('the health of the cluster decides whether anything is scaled', () => {
   it.each([
     { name: 'no node', present: nodes(0, 0), message: 'Cluster has no nodes' },
     { name: 'no ready node', present: nodes(2, 2), message: 'Cluster has no ready nodes' },
-  ])('LP05: scale-up-from-zero=false and $name: Initializing, told, and nothing else', async ({ present, message }) => {
+  ])('LP05: scale-up-from-zero=false and $name: Initializing, reported, and nothing else', async ({ present, message }) => {
     const { stage, report, told, status } = await loopOver({ nodes: present, cluster: { scaleUpFromZero: false } });
     expect(status).toEqual({ time: expect.any(String), autoscalerStatus: 'Initializing', message });
     expect(told).toEqual([`ClusterUnhealthy: ${message}`]);

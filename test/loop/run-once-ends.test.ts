@@ -176,7 +176,7 @@ describe('what cannot be known', () => {
     expect((await stage.runOnce()).scaleDown?.removals.map(({ node }) => node)).toEqual(['a-0']);
   });
 
-  it('LP09: a size that nobody fills is not lowered: its group rests, another serves, nothing is removed in that loop', async () => {
+  it('LP09: an unfilled size is not lowered: its group backs off, another serves, nothing is removed in that loop', async () => {
     const groups = [aGroup({ id: 'a', target: 0 }), aGroup({ id: 'b', target: 0, vmSize: 'Standard_D8s_v5' })];
     const idle = aGroup({ id: 'idle', target: 1, template: undefined });
     const stage = aStage({ groups: [...groups, idle], nodes: [aNode({ name: 'idle-0', cpu: '1' })], policy: quick });

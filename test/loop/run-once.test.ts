@@ -17,7 +17,7 @@ const targetOf = (stage: ReturnType<typeof aStage>, id: string): number => {
 };
 
 describe('a loop that grows', () => {
-  it('writes what the pods need, says so once, and tells the pods', async () => {
+  it('writes what the pods need, logs it once, and records events on the pods', async () => {
     const stage = aStage({ groups: [aGroup({ id: 'a', target: 0 })], pods: pods(6) });
     const report = await stage.runOnce();
     expect(report.outcome).toBe('completed');
@@ -185,7 +185,7 @@ describe('a loop that grows', () => {
     expect(stage.cluster.events.some((event) => event.reason === 'TriggeredScaleUp')).toBe(false);
   });
 
-  it('a pod that nothing can help is told why, with counted reasons', async () => {
+  it('a pod that nothing can help gets an event with counted reasons', async () => {
     const stage = aStage({
       groups: [aGroup({ id: 'a', target: 0 }), aGroup({ id: 'b', target: 0 })],
       pods: [aPod({ name: 'huge', cpu: '64' })],
@@ -284,7 +284,7 @@ describe('a loop that goes wrong', () => {
     expect(await ended).toMatchObject({ kind: 'config' });
   });
 
-  it('a listener that throws harms nobody', async () => {
+  it('a listener that throws does not affect others', async () => {
     const stage = aStage({ groups: [] });
     const seen: number[] = [];
     stage.loop.onLoop(() => {

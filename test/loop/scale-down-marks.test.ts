@@ -118,7 +118,7 @@ describe('soft taints', () => {
     expect(world.calls).toHaveLength(marked);
   });
 
-  it('a mark whose timer began anew is written anew', async () => {
+  it('a taint whose timer restarted is written again', async () => {
     const world = softWorld([{ taints: [{ ...soft, value: '5' }] }]);
     await world.update(planOf(['g-00']));
     expect(world.cluster.nodes.get('g-00')?.taints).toEqual([soft]);
@@ -225,7 +225,7 @@ describe('leftovers', () => {
     expect(cluster.events.map((event) => event.reason)).toEqual(row.freed ? ['ClusterAutoscalerCleanup'] : []);
   });
 
-  it('a node that cannot be freed now is told, and tried again by the next call', async () => {
+  it('reports a node that cannot be restored now, and tries again in the next call', async () => {
     const { cluster, observation } = setUp({ node: { taints: [going], unschedulable: true } });
     const ports = { tainter: cluster, events: cluster, log: silentLog(), cordon: true };
     const input = { ...ports, observation, state: emptyLoopState(START_MS), inFlight: new Set<string>() };

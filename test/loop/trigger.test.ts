@@ -127,7 +127,7 @@ describe('trigger', () => {
     expect(started.length).toBeLessThanOrEqual(64);
   });
 
-  it('stops waiting when told to, and leaves no sleeper behind', async () => {
+  it('stops waiting on an abort, and leaves no sleeper behind', async () => {
     const ended = new AbortController();
     const waiting = trigger.next(ended.signal);
     await settle();

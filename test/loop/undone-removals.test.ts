@@ -63,7 +63,7 @@ describe('the re-check on fresh data', () => {
     expect(world.cloud.deletes).toEqual([]);
   });
 
-  it('a node that is gone when its pods are leaves a machine that nobody looked at, which is not deleted', async () => {
+  it('a node that disappears with its pods leaves an unchecked instance, which is not deleted', async () => {
     const world = setUp({ pods: [{ name: 'one' }] });
     world.cluster.onEvict = () => {
       world.cluster.nodes.delete('g-0');

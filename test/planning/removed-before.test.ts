@@ -18,13 +18,13 @@ function seen(marks: readonly (string | undefined)[]) {
 }
 
 describe('what an earlier process removed', () => {
-  it('is half a window when nothing tells, and never more than there are nodes', () => {
+  it('is half a window if nothing is known, and never more than the number of nodes', () => {
     expect(removalsBeforeRestart(seen([undefined, undefined, undefined]), rules(4))).toEqual([START_MS, START_MS]);
     expect(removalsBeforeRestart(seen([undefined, undefined, undefined]), rules(1_000_000_000))).toHaveLength(3);
     expect(removalsBeforeRestart(seen([undefined]), rules(1))).toEqual([]);
   });
 
-  it('is told by marks that are no older than the window, at their time', () => {
+  it('is counted from deletion taints that are no older than the window, at their time', () => {
     const observation = seen([secondsBefore(9), secondsBefore(11), secondsBefore(2), undefined]);
     expect(removalsBeforeRestart(observation, rules(4))).toEqual([START_MS - 9 * MINUTE, START_MS - 2 * MINUTE]);
   });

@@ -49,12 +49,12 @@ describe('an instance whose node disappeared', () => {
     expect(decide([observed(BOTH, START_MS), observed(['p-0'], at(10)), observed(['p-0'], last)]).removed).toEqual(removed);
   });
 
-  it('begins anew when it came back in between', () => {
+  it('starts again if it came back in between', () => {
     const seen = [observed(['p-0'], at(0)), observed(BOTH, at(10)), observed(['p-0'], at(12)), observed(['p-0'], at(20))];
     expect(decide(seen).removed).toEqual([]);
   });
 
-  it('is nobody, when no node at all matches an instance', () => {
+  it('does not apply if no node at all matches an instance', () => {
     expect(decide([observed(['x'], at(0)), observed(['x'], at(30))])).toEqual({ grown: [], removed: [] });
   });
 });
@@ -124,7 +124,7 @@ describe('a process that begins while machines are awaited', () => {
 });
 
 describe('somebody else’s nodes on top of ours', () => {
-  it('give all of them their time anew', () => {
+  it('give all of them their time again', () => {
     const seen = (target: number, atMs: number): Observation => ({
       ...anObservation(
         [aGroup({ id: 'p', target, instances: [anInstance({ node: 'p-0' })] })],

@@ -49,24 +49,29 @@ describe('a machine that never becomes a node', () => {
     [13, 'is there'],
     [10, 'is being created for ever'],
     [12, 'does not report'],
-  ])('fault %i (%s): its pool rests after its time, told, another takes the pods, and the machine goes', async (number) => {
-    const world = await start(TWO, ['--max-node-provision-time=6m']);
-    world.world.arm.control.addCatalogued({ number, id: 'lost', match: { pool: 'aaa' } });
-    world.world.cluster.apply(web(2));
-    await world.until('an order', () => puts(world).length === 1, MINUTE);
-    const ordered = world.clock.now();
-    await world.advance(MINUTE);
-    expect(statusOf(world, 'aaa')).toMatchObject({ scaleUp: { status: 'InProgress' } });
-    await world.until('all bound', () => bound(world, 'web') === 2, 15 * MINUTE);
-    expect(nodes(world, 'bbb')).toHaveLength(2);
-    expect(world.clock.now() - ordered).toBeLessThan(12 * MINUTE);
-    expect(events(world, 'ScaleUpTimedOut').concat(events(world, 'FailedToScaleUpGroup'), events(world, 'ScaleUpFailed'))).not.toEqual([]);
-    await world.until('told', () => statusOf(world, 'aaa')?.scaleUp.status === 'Backoff', MINUTE);
-    world.world.arm.control.removeFault('lost');
-    await world.until('the machine gone', () => capacity(world, 'aaa') === 0, 20 * MINUTE);
-    expect(bound(world, 'web')).toBe(2);
-    expect(world.world.violations()).toEqual([]);
-  });
+  ])(
+    'fault %i (%s): its pool backs off after its time and is reported, another takes the pods, and the instance is deleted',
+    async (number) => {
+      const world = await start(TWO, ['--max-node-provision-time=6m']);
+      world.world.arm.control.addCatalogued({ number, id: 'lost', match: { pool: 'aaa' } });
+      world.world.cluster.apply(web(2));
+      await world.until('an order', () => puts(world).length === 1, MINUTE);
+      const ordered = world.clock.now();
+      await world.advance(MINUTE);
+      expect(statusOf(world, 'aaa')).toMatchObject({ scaleUp: { status: 'InProgress' } });
+      await world.until('all bound', () => bound(world, 'web') === 2, 15 * MINUTE);
+      expect(nodes(world, 'bbb')).toHaveLength(2);
+      expect(world.clock.now() - ordered).toBeLessThan(12 * MINUTE);
+      expect(events(world, 'ScaleUpTimedOut').concat(events(world, 'FailedToScaleUpGroup'), events(world, 'ScaleUpFailed'))).not.toEqual(
+        [],
+      );
+      await world.until('told', () => statusOf(world, 'aaa')?.scaleUp.status === 'Backoff', MINUTE);
+      world.world.arm.control.removeFault('lost');
+      await world.until('the machine gone', () => capacity(world, 'aaa') === 0, 20 * MINUTE);
+      expect(bound(world, 'web')).toBe(2);
+      expect(world.world.violations()).toEqual([]);
+    },
+  );
 
   it('fault 13: a restart does not give it its time again', async () => {
     const world = await start(TWO, ['--max-node-provision-time=6m']);
@@ -127,7 +132,7 @@ describe('pools side by side', () => {
   });
 });
 
-describe('somebody else resizes a pool', () => {
+describe('another writer resizes a pool', () => {
   it.each([
     ['more', 2, 4],
     ['fewer', -1, 1],
@@ -197,7 +202,7 @@ describe('a node that is there and of no use', () => {
 });
 
 describe('the status of removals', () => {
-  it('counts candidates while there are any, and is quiet when there are none', async () => {
+  it('counts candidates as long as there are any, and is quiet without', async () => {
     const world = await start([aPool({ name: 'aaa', count: 3, min: 1 })], ['--scale-down-unneeded-time=5m']);
     await world.advance(2 * MINUTE);
     expect(statusOf(world, 'aaa')?.scaleDown).toMatchObject({ status: 'CandidatesPresent' });

@@ -154,7 +154,7 @@ describe('calls of a change', () => {
     expect(nodes).toHaveLength(1);
   });
 
-  it('a size changed by somebody else costs one list at once and the ladder while its machines come', async () => {
+  it('a size changed by another writer costs one list at once and the ladder while its instances come', async () => {
     const world = await start({ spec: worldOf([aPool({ name: 'general' })]) });
     await world.advance(15 * SECOND);
     const since = world.clock.now();
@@ -168,7 +168,7 @@ describe('calls of a change', () => {
   });
 });
 
-describe('reading anew by hand', () => {
+describe('a refresh by hand', () => {
   it('POST /debug/refresh reads one group at once, or everything, and nothing for a group that is not there', async () => {
     const world = await start({ spec: worldOf([aPool({ name: 'general' }), aPool({ name: 'other' })]) });
     await world.advance(35 * SECOND);

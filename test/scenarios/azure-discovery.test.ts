@@ -28,7 +28,7 @@ async function retag(world: VirtualRun, pool: string, tags: Readonly<Record<stri
 }
 
 describe('discovery by tags', () => {
-  it('a pool is served when any selector finds it with all of its tags; of several, all limits hold; others are left alone', async () => {
+  it('a pool is managed if any selector matches with all of its tags; of several, all limits apply; other pools are not touched', async () => {
     const pools = [
       aPool({ name: 'aaa', count: 0, tags: { team: 'data', env: 'prod' } }),
       aPool({ name: 'bbb', count: 0, tags: { owner: 'web' } }),
@@ -88,7 +88,7 @@ describe('discovery by tags', () => {
     world.world.arm.control.raise({ addPool: aPool({ name: 'fresh', count: 0, kind: 'vmss-flexible' }) });
     world.world.arm.control.raise({ removePool: { pool: 'doomed' } });
     await world.until(
-      'both are told',
+      'both are reported',
       () => events(world, 'NodeGroupAppeared').length + events(world, 'NodeGroupVanished').length === 2,
       4 * MINUTE,
     );

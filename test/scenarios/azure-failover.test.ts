@@ -94,7 +94,7 @@ describe('a set or pool in a state of its own', () => {
       pool: { provisioningState: 'Succeeded', enableAutoScaling: true },
       reason: 'AKS runs its own autoscaler over its agent pool',
     },
-  ])('a pool that is $name is neither grown nor shrunk, and the pods are told', async ({ pool, reason }) => {
+  ])('a pool that is $name is neither grown nor shrunk, and the pods get that reason', async ({ pool, reason }) => {
     const world = await start({ spec: worldOf([aPool({ name: 'general', count: 2 })]), flags: EAGER });
     world.world.arm.control.addFault({
       id: 'pools',

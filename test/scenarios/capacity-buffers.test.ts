@@ -85,7 +85,7 @@ describe('capacity buffers', () => {
     expect(here.reports.flatMap(({ failures }) => failures)).toEqual([]);
   });
 
-  it('ResourceQuotas trim it, and a buffer that no group can make room for is told why', async () => {
+  it('ResourceQuotas trim it, and a buffer that no group can make room for gets a reason', async () => {
     run = await VirtualRun.start({ spec: worldOf([aPool({ name: 'general', count: 1, max: 2 })]), flags: FLAGS });
     const here = run;
     const { cluster } = run.world;

@@ -40,7 +40,7 @@ describe('a configuration that changes while the daemon runs', () => {
     expect(events(world, 'ConfigReloaded')).toEqual(['Generation 2 is live: scaleDown.unneededTime changed.']);
   });
 
-  it('may say anew what is a node group, and how large it may be', async () => {
+  it('may redefine the node groups and their limits', async () => {
     const world = await VirtualRun.start({ spec: worldOf([aPool({ name: 'general', max: 10 }), aPool({ name: 'spare', count: 0 })]) });
     run = world;
     const groups = (): Readonly<Record<string, readonly [min: number, max: number]>> =>

@@ -23,7 +23,7 @@ async function withheld(world: VirtualRun): Promise<readonly { kind: string; sub
 }
 
 describe('a dry run', () => {
-  it('decides as ever and writes nothing, neither to Azure nor to the cluster but its own Lease', async () => {
+  it('decides as usual and writes nothing, neither to Azure nor to the cluster, except its own Lease', async () => {
     const lines: { readonly msg: string; readonly dryRun?: boolean; readonly [fact: string]: unknown }[] = [];
     const world = await VirtualRun.start({
       spec: worldOf([

@@ -55,7 +55,7 @@ describe('reads that fail', () => {
     expect(world.writes()).toEqual([]);
   });
 
-  it('azure 125: 429 on the instance list serves what is cached, and waits as long as it was told', async () => {
+  it('azure 125: 429 on the instance list serves the cache, and waits for the requested time', async () => {
     const world = await start({ spec: worldOf([aPool({ name: 'general' }), aPool({ name: 'other', count: 0 })]) });
     await world.advance(15 * SECOND);
     world.world.arm.control.addFault({

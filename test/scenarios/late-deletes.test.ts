@@ -25,7 +25,7 @@ function held(world: VirtualRun): readonly string[] {
 }
 
 describe.each(['vmss-uniform', 'vmss-flexible', 'vms-pool'] as const)('a deletion in a %s that fails after it was accepted', (kind) => {
-  it('is told, its node serves again, and it is done when Azure is well', async () => {
+  it('is reported, its node serves again, and it is done when Azure is well', async () => {
     const pool = aPool({ name: 'general', kind, count: 3, min: 1, max: 5 });
     run = await VirtualRun.start({ spec: worldOf([pool]), flags: FLAGS });
     const world = run;

@@ -49,7 +49,7 @@ describe('a pool under a lock of the resource manager', () => {
     expect(world.world.violations()).toEqual([]);
   });
 
-  it('a growth that is refused is told and goes to the sibling in the same loop, the size is not taken for short', async () => {
+  it('a refused increase is reported and goes to the sibling in the same loop; the size does not count as out of stock', async () => {
     const pools = [aPool({ name: 'aaa', min: 1 }), aPool({ name: 'bbb', count: 1, min: 1 })];
     run = await VirtualRun.start({ spec: worldOf(pools), flags: ['--expander=least-nodes'] });
     const world = run;

@@ -72,7 +72,7 @@ describe('the log', () => {
     expect(secretsIn(texts)).toEqual([]);
   });
 
-  it('tells each decision in one line with its reason, and no secret in the whole story', async () => {
+  it('logs each decision in one line with its reason, and no secret at all', async () => {
     const world = await start({
       spec: worldOf(
         [aPool({ name: 'general' }), aPool({ name: 'compute', vmSize: 'Standard_F8s_v2', count: 0, labels: { workload: 'batch' } })],

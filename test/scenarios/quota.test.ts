@@ -24,7 +24,7 @@ describe('quotas', () => {
     expect(run.world.violations()).toEqual([]);
   });
 
-  it('a quota that was lowered since it was read: what still fits is ordered in the same loop, and the rest is told why', async () => {
+  it('a quota that was lowered since it was read: what still fits is requested in the same loop, and the other pods get a reason', async () => {
     run = await VirtualRun.start({ spec: worldOf([aPool({ name: 'd', vmSize: D4 })], { quota: { standardDSv5Family: 100 } }) });
     const world = run;
     world.world.arm.control.setQuota('standardDSv5Family', 16);
@@ -44,7 +44,7 @@ describe('quotas', () => {
     expect(world.world.violations()).toEqual([]);
   });
 
-  it('with nowhere else to go the pod is told the numbers, and served when the quota was raised', async () => {
+  it('without another group the pod gets the numbers, and is served when the quota was raised', async () => {
     run = await VirtualRun.start({ spec: worldOf([aPool({ name: 'd', vmSize: D4 })], { quota: { standardDSv5Family: 10 } }) });
     const world = run;
     world.world.cluster.apply(deployment({ name: 'wide', replicas: 2, cpu: '3' }));

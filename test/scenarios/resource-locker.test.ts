@@ -64,7 +64,7 @@ describe("AKS's resource lock", () => {
     await world.until('all bound', () => bound(world, 'web') === 14, 5 * MINUTE);
   });
 
-  it('is none while we may not read it', async () => {
+  it('does not exist while we may not read it', async () => {
     const world = await start();
     lock(world, 'cloud-controller-manager');
     world.world.cluster.control.failNext(1_000, 403, { verb: 'get', resource: 'leases' });

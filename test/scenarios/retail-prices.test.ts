@@ -20,7 +20,7 @@ const spotPods = { tolerations: [{ key: 'kubernetes.azure.com/scalesetpriority',
 const work = (name: string) => deployment({ name, replicas: 1, cpu: '3', memory: '8Gi', spec: spotPods });
 
 describe('list prices', () => {
-  it('decide between pools, outlive the process, and a list that fails is told and stops nobody', async () => {
+  it('decide between pools and outlive the process; a failed list is reported and stops no decision', async () => {
     run = await VirtualRun.start({ spec: worldOf(POOLS) });
     folder = await mkdtemp(join(tmpdir(), 'prices-'));
     const { arm, cluster } = run.world;

@@ -80,7 +80,7 @@ describe('what may go at all', () => {
     if (left === 1) expect([...keptFor(world)]).toContain('ScaleDownUnreadyDisabled');
   });
 
-  it('a mark that somebody else sets is theirs for five minutes, then taken off and told, and the node goes by its own time', async () => {
+  it('a foreign deletion taint stays for five minutes, then is removed and reported, and the node goes by its own timer', async () => {
     const world = await start([], { count: 1 });
     const [node] = nodes(world);
     if (node === undefined) throw new Error('no node');
@@ -155,7 +155,7 @@ describe('how many at once, and how soon', () => {
     expect((second ?? 0) - (first ?? 0)).toBeGreaterThanOrEqual(4 * MINUTE);
   });
 
-  it('a node that somebody asks to keep goes when the word is gone, or the time is up', async () => {
+  it('a node with a delay annotation is deleted when the annotation is gone, or the time is up', async () => {
     const key = 'delay-deletion.cluster-autoscaler.kubernetes.io/backup';
     const world = await start(['--node-deletion-delay-timeout=3m'], { count: 1 });
     annotate(world, { [key]: '' });

@@ -39,7 +39,7 @@ describe('limits of the cluster', () => {
     expect(world.world.violations()).toEqual([]);
   });
 
-  it('--max-nodes-total is told on the status when it stands in the way', async () => {
+  it('--max-nodes-total is reported on the status when it blocks', async () => {
     const world = await start(['--max-nodes-total=2']);
     world.world.cluster.apply(web());
     await world.advance(2 * MINUTE);

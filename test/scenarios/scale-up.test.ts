@@ -74,7 +74,7 @@ describe('scale-up', () => {
 });
 
 describe('another writer', () => {
-  it('azure 85, E9: changes the capacity between plan and write: 412, planned again in the same loop, nobody is overwritten', async () => {
+  it('azure 85, E9: changes the capacity between plan and write: 412, planned again in the same loop, no write is overwritten', async () => {
     const world = await start({ spec: worldOf([aPool({ name: 'general', count: 1 })]) });
     world.world.arm.control.raise({ foreignScale: { pool: 'general', delta: 1, when: 'before-next-write' } });
     world.world.cluster.apply(deployment({ name: 'web', replicas: 20, cpu: '700m' }));

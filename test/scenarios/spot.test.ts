@@ -82,7 +82,7 @@ describe('a wave over half a Spot pool', () => {
     expect(world.reports.at(-1)?.scaleDown?.inhibited ?? '').not.toContain('too many nodes are unready');
   });
 
-  it('fault 44: deallocated machines that nobody starts again are deleted soon, and give their place back', async () => {
+  it('fault 44: deallocated instances that stay deallocated are deleted soon, and free their place', async () => {
     const world = await start('Deallocate', ['--scale-down-delay-after-add=1m', '--scale-down-unneeded-time=1h']);
     world.world.arm.control.raise({ evict: { pool: 'spot', count: 4 } });
     await world.until('deallocated', () => stopped(world) === 4, 3 * MINUTE);
@@ -99,7 +99,7 @@ describe('a wave over half a Spot pool', () => {
     world.world.arm.control.setStock('Standard_D4s_v5', '0', 0);
     world.world.arm.control.raise({ evict: { pool: 'spot', count: 3 } });
     const refused = () => world.reports.find((report) => report.state.stockouts.length > 0);
-    await world.until('told that there are none', () => refused() !== undefined, 5 * MINUTE);
+    await world.until('out of stock reported', () => refused() !== undefined, 5 * MINUTE);
     const loop = refused();
     const grown = loop?.rounds.flatMap(({ increases }) => increases.map(({ increase }) => increase.group)) ?? [];
     expect(grown).toEqual([expect.stringContaining('regular')]);

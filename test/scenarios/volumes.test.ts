@@ -126,7 +126,7 @@ describe('RuntimeClass', () => {
 });
 
 describe('device claims', () => {
-  it('QX16: a pod whose claim nobody can make orders nothing, again and again, and the event says what is missing', async () => {
+  it('QX16: a pod with an unsatisfiable claim causes no increase, again and again, and the event says what is missing', async () => {
     const world = await start({ spec: worldOf([aPool({ name: 'general' })]) });
     const spec = { resourceClaims: [{ name: 'gpus', resourceClaimTemplateName: 'two-gpus' }] };
     world.world.cluster.apply(deployment({ name: 'train', replicas: 3, cpu: '3', spec }));

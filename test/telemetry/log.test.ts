@@ -46,7 +46,7 @@ describe('repeated trouble', () => {
     expect(messages()).toEqual(['a', 'a', 'b', 'plain', 'b']);
   });
 
-  it.each(['note', 'problem', 'pool', 'name'])('what is told by %s alone is told of each', (fact) => {
+  it.each(['note', 'problem', 'pool', 'name'])('what differs only by %s is logged for each', (fact) => {
     const { lines, log } = aLog();
     for (const value of ['one', 'two', 'one']) log.warn({ [fact]: value }, 'something deserves a look');
     expect(lines).toHaveLength(2);
@@ -65,7 +65,7 @@ describe('repeated trouble', () => {
 });
 
 describe('errors in lines', () => {
-  it('an expected error is told by what it says, without a stack', () => {
+  it('an expected error is logged with its message, without a stack', () => {
     const { lines, log } = aLog();
     const cause = new Error('socket');
     log.warn(

@@ -59,7 +59,7 @@ describe('the catalogue of metrics', () => {
     }
   });
 
-  it('is made anew each time: two daemons in one process do not count together', async () => {
+  it('is created each time: two daemons in one process do not count together', async () => {
     const [left, right] = [createMetrics(), createMetrics()];
     left.scaleUp.nodes.inc({ node_group: 'a' }, 5);
     expect(await right.registry.metrics()).not.toContain('node_group="a"');
@@ -154,7 +154,7 @@ describe('the names of the Cluster Autoscaler', () => {
     expect(text.match(/^cluster_autoscaler_errors_total\{.*\} 0$/gm)).toHaveLength(ERROR_TYPES.length - 1);
   });
 
-  it('leave a node out of what the cluster has while somebody is about to delete it', async () => {
+  it('omit a node from the capacity of the cluster while it is being deleted', async () => {
     const marked = (secondsAgo: number) => [
       { key: 'ToBeDeletedByClusterAutoscaler', value: String(START_MS / 1000 - secondsAgo), effect: 'NoSchedule' } as const,
     ];
@@ -168,7 +168,7 @@ describe('the names of the Cluster Autoscaler', () => {
     expect(await served(metrics)).toContain('\ncluster_autoscaler_cluster_cpu_current_cores 8\n');
   });
 
-  it('tell nodes with GPUs apart, as the Cluster Autoscaler does', async () => {
+  it('distinguish nodes with GPUs, as the Cluster Autoscaler does', async () => {
     const metrics = createMetrics();
     const compatible = createCompatibleMetrics(metrics);
     const origins = { labels: {}, taints: {}, allocatable: {} };

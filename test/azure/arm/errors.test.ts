@@ -345,7 +345,7 @@ describe('arm errors: refusals', () => {
     ['quota under the same code', { status: 409, body: wrapped('OperationNotAllowed', QUOTA_TEXT) }, false],
     ['throttling under the same code', { status: 429, body: COMPUTE_429 }, false],
     ['another code', { status: 409, body: wrapped('Conflict', 'busy') }, false],
-  ])('tells %s', (_name, answer, expected) => {
+  ])('recognizes %s', (_name, answer, expected) => {
     expect(isPlainlyNotAllowed(classify(answer))).toBe(expected);
   });
 

@@ -134,7 +134,7 @@ describe('the end of following an operation', () => {
     expect(ends).toMatchObject([{ kind: 'failed', failure: { code: 'Failed', detail: { kind: 'unavailable' } } }]);
   });
 
-  it('is not told when the process stops first', async () => {
+  it('is not reported if the process stops first', async () => {
     const { ends, pass, tracker } = followed([RUNS]);
     await pass(15 * SECOND);
     await tracker.close();

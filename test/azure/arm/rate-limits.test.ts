@@ -18,7 +18,7 @@ const READS = 'x-ms-ratelimit-remaining-subscription-reads';
 const GLOBAL_READS = 'x-ms-ratelimit-remaining-subscription-global-reads';
 const RESOURCE = 'x-ms-ratelimit-remaining-resource';
 
-describe('what the headers of an answer tell', () => {
+describe('the headers of an answer', () => {
   it('is every budget: of the policy, of the gateway, and of all principals together', () => {
     const verbs = ['reads', 'writes', 'deletes'];
     const headers = Object.fromEntries(
@@ -105,7 +105,7 @@ describe('until when a policy holds calls back', () => {
   const refusal = (retryAfterMs: number) =>
     new AutoscalerError({ kind: 'throttled', retryAfterMs, policy: 'GetVMScaleSetResource' }, 'Too many requests.');
 
-  it('is told from the first answer on, and is that of the set which is held longest', async () => {
+  it('is reported from the first answer on, as that of the set with the longest wait', async () => {
     const metrics = createMetrics().arm;
     const clock = new FakeClock(START_MS);
     const b = new RateLimits(clock, metrics);

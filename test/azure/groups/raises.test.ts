@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { judgeGiveBack, type GiveBackFacts } from '../../../src/azure/writes/undo-unfilled-increase.ts';
+import { decideUndo, type UndoInput } from '../../../src/azure/writes/undo-unfilled-increase.ts';
 import { OwnIncreases, type OwnIncrease, type WrittenIncrease } from '../../../src/azure/groups/own-writes.ts';
 import { projectScaleSet, type ScaleSetRow } from '../../../src/azure/rows/scale-set.ts';
 
@@ -28,7 +28,7 @@ describe('what of a capacity is ours', () => {
   it.each([
     { what: 'after a foreign write', change: { condition: '"7"', read: 5 }, before: 5 },
     { what: 'in another set', group: 'b', change: { read: 5 }, before: 5 },
-  ])('$what a raise begins anew', ({ change, group = 'a', before }) => {
+  ])('$what an increase starts again', ({ change, group = 'a', before }) => {
     const raises = new OwnIncreases();
     raises.recordWritten('a', WRITTEN);
     expect(raises.recordWritten(group, { ...second, ...change })?.before).toBe(before);
@@ -51,8 +51,8 @@ function aSet(capacity: number, provisioningState: string): ScaleSetRow {
 describe('how much is given back', () => {
   const raise: OwnIncrease = { before: 3, to: 6, etag: '"2"' };
   const running = (count: number): string[] => Array.from({ length: count }, () => 'running');
-  const facts: GiveBackFacts = { set: aSet(6, 'Failed'), etag: '"2"', confirmed: true, states: running(3), counted: undefined };
-  it.each<{ readonly what: string; readonly facts: Partial<GiveBackFacts>; readonly verdict: Readonly<Record<string, unknown>> }>([
+  const facts: UndoInput = { set: aSet(6, 'Failed'), etag: '"2"', confirmed: true, states: running(3), counted: undefined };
+  it.each<{ readonly what: string; readonly facts: Partial<UndoInput>; readonly verdict: Readonly<Record<string, unknown>> }>([
     { what: 'all of the raise when none of it came', facts: {}, verdict: { kind: 'write', to: 3, listed: 3 } },
     { what: 'what did not come of it', facts: { states: running(5) }, verdict: { kind: 'write', to: 5 } },
     {
@@ -103,6 +103,6 @@ describe('how much is given back', () => {
     { what: 'nothing when the set is gone', facts: { set: undefined }, verdict: { kind: 'over' } },
     { what: 'nothing while a change of ours is unread', facts: { confirmed: false }, verdict: { kind: 'again' } },
   ])('$what', ({ facts: change, verdict }) => {
-    expect(judgeGiveBack({ ...facts, ...change }, raise)).toMatchObject(verdict);
+    expect(decideUndo({ ...facts, ...change }, raise)).toMatchObject(verdict);
   });
 });

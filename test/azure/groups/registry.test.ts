@@ -138,7 +138,7 @@ describe('groups that a rule selects', () => {
     expect(registered({ other: {} }, { discovery }, [pool]).shown).toEqual([]);
   });
 
-  it('a pool of a kind that is not scaled is passed over with its reason, one that nobody selected without', () => {
+  it('skips a pool of an unsupported kind with its reason, and an unselected one without', () => {
     const old = { name: 'old', typePropertiesType: 'AvailabilitySet', tags: { auto: 'yes' } };
     expect(registered({}, { discovery }, [old, { ...old, name: 'older', tags: {} }])).toEqual({
       shown: [],
@@ -147,7 +147,7 @@ describe('groups that a rule selects', () => {
   });
 });
 
-describe('a group that is none any more', () => {
+describe('a group that is no longer managed', () => {
   const tags = { auto: 'yes', min: '1', max: '9' };
   const registration = (sets: Sets, nodeGroups: RegistrationInput['options']['nodeGroups'] = []) =>
     registerGroups({ options: { nodeGroups, discovery: [RULE] }, scaleSets: rowsOf(sets), agentPools: new Map() });

@@ -45,7 +45,7 @@ describe('lists while a group settles', () => {
     expect(watch(settling, 10 * MINUTE, () => ({ creating: 0, missing: 2 }))).toEqual([]);
   });
 
-  it('follow machines that somebody else is creating, and give up on one that never comes to rest', () => {
+  it('follow instances that another writer creates, and give up on one that never settles', () => {
     const lists = watch(new ListTiming(), 60 * MINUTE, () => ({ creating: 1, missing: 0 }));
     expect(lists.slice(0, 3)).toEqual([15, 45, 105]);
     expect(lists.at(-1)).toBeLessThanOrEqual(20 * 60 + 1);

@@ -104,7 +104,7 @@ describe('a snapshot of VM sizes', () => {
     expect(lines.filter((line) => line.includes('is ignored'))).toHaveLength(1);
   });
 
-  it('caching 57: what changes fast is not read from a snapshot, whoever put it there', () => {
+  it('caching 57: does not read fast-changing data from a snapshot, whatever its origin', () => {
     const text = writeCatalog(catalogAt(5), SCOPE).replace('{', '{"scaleSets":[{"name":"a","capacity":9}],"instances":[],');
     const read = readCatalog(text, SCOPE);
     expect(read.ok && Object.keys(read.catalog).sort()).toEqual(['byName', 'observedAtMs', 'version']);

@@ -54,7 +54,7 @@ describe('meters of the public price list', () => {
     });
   });
 
-  it('two prices at once are none: nothing is made up', () => {
+  it('two prices at once count as no price: nothing is made up', () => {
     expect(read(D4, { ...D4, retailPrice: 0.3 }, { ...D4, skuName: 'D4s v5 Spot' }).perHour).toEqual({ 'linux/spot': 0.23 });
     expect(read(D4, { ...D4 }).perHour).toEqual({ linux: 0.23 });
   });

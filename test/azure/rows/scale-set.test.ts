@@ -51,7 +51,7 @@ describe('rows: the state of a machine', () => {
     expect(projectVm({ ...raw, id: `${scope}/virtualMachines/flex-3` }, 'set')?.state).toBe(state);
   });
 
-  it('azure provider 120: an error of the extension that bootstraps nodes is told; one of another extension is none', () => {
+  it('azure provider 120: reports an error of the extension that bootstraps nodes, and ignores one of another extension', () => {
     const told = (name: string): string | undefined =>
       projectInstance(
         {
@@ -121,7 +121,7 @@ describe('ownership', () => {
   const id = (name: string) => `azure:///subscriptions/s/resourceGroups/r/providers/Microsoft.Compute/virtualMachines/${name}`;
   const registration = registerGroups({ options: { nodeGroups: [], discovery: [] }, scaleSets: undefined });
 
-  it('azure provider 16: a machine of nobody is looked for once until something changes', () => {
+  it('azure provider 16: looks for an unowned instance once, until something changes', () => {
     const owners = new OwnershipIndex({ subscriptionId: 's', nodeResourceGroup: 'r' });
     const look = (version: number): void => {
       const nodes = new Map(
@@ -206,7 +206,7 @@ describe('budgets', () => {
     expect(waits).toEqual([10_000, 20_000, 40_000, 10_000]);
   });
 
-  it('tells when the tokens of a family run low', () => {
+  it('reports when the tokens of a family run low', () => {
     const { budgets: b } = budgets();
     const told: [string, boolean][] = [];
     b.onLow((family, low) => told.push([family, low]));

@@ -87,7 +87,7 @@ describe('tags for single parts that say nothing', () => {
     expect(told[0]).toMatch(sentence);
   });
 
-  it('others and good ones are not told, nor is a null', () => {
+  it('does not report others, valid ones or a null', () => {
     const good = { owner: 'me', min: 'x', [`${P}label_a`]: '', [`${P}taint_a`]: ':NoSchedule', [`${P}resources_cpu`]: '0' };
     expect(tagProblems(readTags({ ...good, [`${P}taint_b`]: null }))).toEqual([]);
   });

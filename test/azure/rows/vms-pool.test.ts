@@ -66,7 +66,7 @@ describe('a pool of type VirtualMachines as it is read', () => {
     ['of scale sets', { type: 'VirtualMachineScaleSets' }],
     ['of a kind yet to come', { type: 'Hosted' }],
     ['without a type', { type: null }],
-  ])('azure provider 134: a pool %s is none', (_name, change) => {
+  ])('azure provider 134: ignores a pool %s', (_name, change) => {
     expect(readVmsPoolJson(raw(change))).toBeUndefined();
   });
 
@@ -94,7 +94,7 @@ describe('a pool of type VirtualMachines as it is read', () => {
     expect(rows.map(({ value }) => [value.vmSize, value.count, value.unreadable])).toEqual(expected);
   });
 
-  it('a size that the configuration names and AKS leaves out has no machines; one that AKS tells is not doubled', () => {
+  it('a configured size that AKS omits has no machines; one that AKS reports is not doubled', () => {
     const pool = readVmsPoolJson(raw());
     const rows = pool === undefined ? [] : poolSizeRows(pool, ['STANDARD_D4S_V5', 'Standard_E2s_v5']);
     expect(rows.map(({ key, value, etag }) => [key, value.count, etag])).toEqual([
@@ -160,7 +160,7 @@ describe('the count of one size, changed', () => {
     );
   });
 
-  it('makes the profile where there was none', () => {
+  it('creates a missing profile', () => {
     const body = withSizeCount({ name: 'p', properties: { type: 'VirtualMachines' } }, SMALL, 2);
     expect(body).toEqual({
       name: 'p',

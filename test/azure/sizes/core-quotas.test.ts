@@ -81,7 +81,7 @@ describe('the ledger of quotas', () => {
     expect(usedIn(ledger, 7 * MINUTE)).toBe(40);
   });
 
-  it('a refusal tells a limit that was lowered, and the next list one that was raised', () => {
+  it('learns a lowered limit from a refusal, and a raised one from the next list', () => {
     const ledger = new QuotaLedger();
     ledger.recordUsages([usage(84, 200)], 0);
     expect(ledger.recordRefusal(DRAWS, told, MINUTE)).toBe(true);

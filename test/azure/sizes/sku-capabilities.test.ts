@@ -170,7 +170,7 @@ describe('what a size can do', () => {
     expect(capabilitiesOf(listed({ UltraSSDAvailable: 'True' })).ultraSsd()).toBe(true);
   });
 
-  it('anything else is found by its name in any letter case, and is undefined when it is not told', () => {
+  it('finds anything else by its name in any letter case, and returns undefined if it is absent', () => {
     const { capability } = capabilitiesOf(listed({ UncachedDiskIOPS: '6400' }));
     expect([capability('uncacheddiskiops'), capability('UncachedDiskBytesPerSecond')]).toEqual(['6400', undefined]);
   });

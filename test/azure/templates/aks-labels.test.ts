@@ -69,7 +69,7 @@ function made({ set = {}, pool = {}, sku = {}, group = 'MC_rg_aks_eastus2' }: Gi
 const aks = (name: string): string => `kubernetes.azure.com/${name}`;
 
 describe('labels of a pool without nodes', () => {
-  it('are all that AKS gives, but for those that only a node can tell', () => {
+  it('are all labels of AKS, except those that only a node shows', () => {
     expect(made().labels).toEqual({
       agentpool: 'user1',
       [aks('agentpool')]: 'user1',
@@ -239,7 +239,7 @@ describe('what pods write', () => {
   });
 });
 
-describe('what nodes of other pools tell', () => {
+describe('facts from nodes of other pools', () => {
   const node = (name: string, labels: Readonly<Record<string, string>>, os = 'linux'): Node =>
     aNode({ name, labels: { 'kubernetes.io/os': os, [aks('cluster')]: 'MC_rg_aks_eastus2', ...labels } });
   const cilium = {
@@ -257,7 +257,7 @@ describe('what nodes of other pools tell', () => {
     expect(labels.labelsFor('linux')).toEqual({ [aks('ebpf-dataplane')]: 'cilium', [aks('podnetwork-type')]: 'overlay' });
   });
 
-  it('is told by a node of the same operating system, the first by name', () => {
+  it('comes from a node of the same operating system, the first by name', () => {
     const labels = new ClusterLabels();
     see(labels, [node('b', cilium), node('a', { [aks('network-policy')]: 'none' }, 'windows')]);
     expect(Object.keys(labels.labelsFor('linux'))).toContain(aks('ebpf-dataplane'));

@@ -118,7 +118,7 @@ describe('templates from the cloud', () => {
   it.each([
     { gpus: 0, devices: [] },
     { gpus: 1, devices: ['nvidia.com/gpu'] },
-  ])('with $gpus GPUs has no resource of amount zero, and tells where each it has is known from', ({ gpus, devices }) => {
+  ])('with $gpus GPUs has no resource of amount zero, and states the source of each', ({ gpus, devices }) => {
     const { capacity, origins } = template({}, { gpus });
     const names = ['cpu', 'memory', 'ephemeral-storage', 'pods', ...devices];
     expect(Object.keys(resourceNames.toRecord(capacity)).toSorted()).toEqual(names.toSorted());
@@ -252,7 +252,7 @@ describe('an estimate beside a node that is too young to speak for its group', (
     expect(keys(young)).toEqual(expected);
   });
 
-  it('is itself when there is none', () => {
+  it('is unchanged without a young node', () => {
     expect(withTaintsOfYoungNode(estimate, undefined)).toBe(estimate);
   });
 });
@@ -286,7 +286,7 @@ describe('sizes of the region', () => {
     ...rest,
   });
 
-  it('caching 49: a size with a feature letter that nobody explained is there to be used', () => {
+  it('caching 49: a size with an unknown feature letter can be used', () => {
     const sku = findSku(buildCatalog([raw('Standard_D2zs_v9', { vCPUs: '2', MemoryGB: '8' })], 'eastus', 1), 'standard_d2zs_V9');
     expect(sku).toMatchObject({ vcpus: 2, unknownFeatures: ['z'] });
     expect(template({ vmSize: 'Standard_D2zs_v9' }, sku).capacity[CPU]).toBe(2_000);
@@ -405,7 +405,7 @@ describe('sizes of the region', () => {
     ['2028-11-15T00:00:00Z', ['Azure retires Standard_X on 2028-11-15']],
     ['soon', []],
     ['', []],
-  ])('the end of a size, told as %j', (text, expected) => {
+  ])('the end of a size, given as %j', (text, expected) => {
     const listed = raw('Standard_X', { vCPUs: '2', MemoryGB: '4', RetirementDateUtc: text });
     expect(retirementWarnings(findSku(buildCatalog([listed], 'eastus', 1), 'Standard_X'))).toEqual(expected);
   });

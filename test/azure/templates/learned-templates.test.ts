@@ -96,7 +96,7 @@ describe('what was learned of a node', () => {
     expect(isValidFor(RECORD, fingerprintOf({ ...SOURCE, ...source }, pool))).toBe(holds);
   });
 
-  it('makes the template of a group without nodes: everything learned, but the zones and what AKS tells newer', () => {
+  it('makes the template of a group without nodes: everything learned, except the zones and newer facts from AKS', () => {
     const template = templateFromRecord(RECORD, SOURCE, poolOf({ nodeImageVersion: 'image-2' }), resourceNames);
     expect(template).toMatchObject({
       source: 'learned',
@@ -111,7 +111,7 @@ describe('what was learned of a node', () => {
     });
   });
 
-  it('a taint that nodes lose while they start is none of a new node, wherever it is stated', () => {
+  it('a new node does not have a taint that starting nodes lose, wherever it is stated', () => {
     const tags = { [`${P}taint_example.com_starting`]: 'true:NoSchedule', [`${P}taint_dedicated`]: 'a:NoSchedule' };
     const sku = {
       name: 'Standard_D4s_v5',
@@ -249,7 +249,7 @@ describe('the memory', () => {
     expect(at.memory.restore('{')).toBe('it is not JSON');
   });
 
-  it('tells the time from the first sight of a machine to its ready node, of machines that it saw come', async () => {
+  it('reports the time from the first sight of an instance to its ready node, for instances that it saw appear', async () => {
     const at = memory();
     const node = aNode({ name: 'n1', createdAtMs: START_MS, readiness: { ready: true, sinceMs: START_MS + 20_000, reason: '' } });
     const look = (firstSeenMs: number) =>
@@ -343,7 +343,7 @@ describe('taints that nodes lose after they are ready', () => {
     expect(learned).toEqual(expected);
   });
 
-  it('are told to the planner with the template', () => {
+  it('reach the planner with the template', () => {
     const template = withLearnedParts(aTemplate({ taints: [taint('example.com/starting')] }), RECORD, resourceNames);
     expect(template).toMatchObject({ taints: [], startupTaints: ['example.com/starting'] });
   });

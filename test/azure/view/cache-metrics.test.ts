@@ -20,7 +20,7 @@ function aHook() {
 }
 
 describe('reads of Azure that fail', () => {
-  it('are told once a minute however many agents fail, and once when all succeed again', async () => {
+  it('are reported once a minute however many agents fail, and once when all succeed again', async () => {
     const { clock, fail, succeed, told } = aHook();
     for (let minute = 0; minute < 3; minute++) {
       for (const id of ['a', 'b', 'c']) fail(id);
@@ -35,7 +35,7 @@ describe('reads of Azure that fail', () => {
     expect(told().slice(3)).toEqual(['info instances undefined']);
   });
 
-  it('are not told when we stopped them ourselves', () => {
+  it('are not reported if we stopped them ourselves', () => {
     const { fail, told } = aHook();
     fail('a', new AutoscalerError({ kind: 'cancelled' }, 'stopped'));
     expect(told()).toEqual([]);

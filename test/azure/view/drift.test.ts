@@ -49,7 +49,7 @@ describe('at rest', () => {
 describe('the watch', () => {
   const differs = (counted: number, id = 'a') => ({ id, drifts: [{ kind: 'agent-pool' as const, counted, expected: 3 }] });
 
-  it('tells a difference when it has lasted ten minutes, once, and that it is gone', () => {
+  it('reports a difference once after ten minutes, and its end', () => {
     const watch = new DriftWatch();
     expect(watch.newLastingDrifts([differs(1)], 0)).toBeUndefined();
     expect(watch.newLastingDrifts([differs(1)], 10 * MINUTE - 1)).toBeUndefined();
@@ -67,7 +67,7 @@ describe('the watch', () => {
     expect(watch.newLastingDrifts([differs(1), differs(2, 'b'), differs(4, 'c')], 21 * MINUTE)).toHaveLength(3);
   });
 
-  it('a group in motion begins anew', () => {
+  it('a changing group starts again', () => {
     const watch = new DriftWatch();
     watch.newLastingDrifts([differs(1)], 0);
     watch.newLastingDrifts([], 9 * MINUTE);

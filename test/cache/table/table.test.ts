@@ -195,7 +195,7 @@ describe('snapshots and listeners', () => {
     expect(at.table.scope('a').size).toBe(0);
   });
 
-  it('tells old and new when all of a commit is visible, and outlives a listener that throws', () => {
+  it('passes old and new when all of a commit is visible, and survives a listener that throws', () => {
     const at = machines();
     const seen: number[] = [];
     at.table.subscribe(() => {
@@ -282,7 +282,7 @@ describe('order of reads', () => {
     expect(getMachine(at, 'a/2', old).changed).toBe(true);
   });
 
-  it('caching 43: a change nobody here made is accepted and reported', () => {
+  it('caching 43: a foreign change is accepted and reported', () => {
     const at = sets();
     at.table.commitList(list(at, [setRow(5, 'e1')]));
     at.table.commitList(list(at, [setRow(9, 'e2')]));
@@ -344,7 +344,7 @@ describe('waiting for a read', () => {
     expect(resolved).toBe(true);
   });
 
-  it('to be told that it is gone is an answer too; an abort ends the wait', async () => {
+  it('an answer that it is gone counts too; an abort ends the wait', async () => {
     const at = machines();
     at.table.commitList(list(at, machineRows('a/1')));
     const wait = at.table.confirmedAfter('a/1', at.order.tick(), new AbortController().signal);

@@ -61,7 +61,7 @@ describe('the account of the demo', () => {
     expect(account.armCalls).toEqual({ 'PUT virtualMachineScaleSets/{name}': 2 });
   });
 
-  it('measures the way from a stockout to the next pool, and says when there was none', () => {
+  it('measures the way from a stockout to the next pool, and says when no stockout happened', () => {
     const failures = [{ pool: 'general', code: 'AllocationFailed', endedMs: 12_000 }];
     const seconds = (calls: readonly ArmCall[]): unknown => summarize({ ...EMPTY, failures, calls }).stockouts;
     expect(seconds([aWrite({}), aWrite({ pool: 'reserve', atMs: 13_500 })])).toEqual([

@@ -100,7 +100,7 @@ describe('doctor', () => {
     [
       'a sign-in service that is not there',
       { AZURE_AUTHORITY_HOST: 'https://localhost:1' },
-      'did not answer',
+      'did not respond',
       'curl -v https://localhost:1',
     ],
   ])('identity: %s', async (_, env, sentence, fix) => {
@@ -292,7 +292,7 @@ describe('doctor', () => {
   it.each([
     ['a throttled list', { status: 429, body: { error: { code: 'TooManyRequests', message: 'Slow down.' } } }],
     ['a server error', { status: 500, body: { error: { code: 'InternalServerError', message: 'Oops.' } } }],
-  ])('%s of pools is told as not known', async (_, answer) => {
+  ])('%s of pools is reported as unknown', async (_, answer) => {
     world = await startWorld({ spec: GOOD, clock: realSimClock(1_000), client: CLIENT, token: 'a-token' });
     world.arm.control.addFault({
       id: 'f',

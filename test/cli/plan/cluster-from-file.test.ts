@@ -36,24 +36,24 @@ describe('the forms in which objects come', () => {
     ],
     ['an empty list that is null', { kind: 'PodList', items: null }, []],
     ['a list without items', { kind: 'List' }, ['c: List: items is not a list of objects.']],
-    ['a kind in another letter case', [{ ...web, kind: 'pod' }], ['c: object 0: kind is "pod"; accepted is Pod.']],
+    ['a kind in another letter case', [{ ...web, kind: 'pod' }], ['c: object 0: kind is "pod"; it must be Pod.']],
     ['a kind of another API', [{ apiVersion: 'metal3.io/v1alpha1', kind: 'Node', metadata: { name: 'n' } }, web], ['a 0->1']],
     ['fields that are null', [{ ...web, spec: { ...(web['spec'] as Json), nodeName: null, priority: null }, status: null }], ['a 0->1']],
     ['a node that says only how large it is', [{ ...node, status: without(node['status'] as Json, 'allocatable') }, web], ['web@n-0']],
     [
       'a moment that is none',
       [{ ...web, metadata: { name: 'web', creationTimestamp: 'soon' } }],
-      ['c: Pod web: metadata.creationTimestamp is "soon"; accepted is a time such as 2026-11-21T10:00:00Z.'],
+      ['c: Pod web: metadata.creationTimestamp is "soon"; it must be a time such as 2026-11-21T10:00:00Z.'],
     ],
     [
       'a cordon in words',
       [{ ...node, spec: { unschedulable: 'true' } }],
-      ['c: Node n-0: spec.unschedulable is "true"; accepted is true or false.'],
+      ['c: Node n-0: spec.unschedulable is "true"; it must be true or false.'],
     ],
     [
       'a node without any size',
       [{ ...node, status: {} }],
-      ['c: Node n-0: status.allocatable is missing; accepted is a map of resources to quantities.'],
+      ['c: Node n-0: status.allocatable is missing; it must be a map of resources to quantities.'],
     ],
   ])('%s', async (_what, document, expected) => {
     expect(await told(JSON.stringify(document))).toEqual(expected);
@@ -136,7 +136,7 @@ describe('what a file does not say', () => {
 });
 
 describe('taints', () => {
-  it('that a new node will not keep are none of its pool, known ones and those of the configuration', async () => {
+  it('that a new node will not keep are not part of its pool, known ones and configured ones', async () => {
     const pool = (taint: string) => ({ p: `[{name: a, vmSize: Standard_D4s_v5, min: 0, max: 5, taints: ["${taint}"]}]` });
     const config = { k: 'cluster: {startupTaints: [example.com/starting], statusTaints: [example.com/tired]}' };
     expect(await told(listOf(web), pool('startup-taint.cluster-autoscaler.kubernetes.io/x:NoSchedule'))).toEqual(['a 0->1']);

@@ -82,7 +82,7 @@ describe('plan and devices', () => {
     expect(grown(answer)).toEqual(['gpu 1->3']);
   });
 
-  it('a pool that no node was ever seen of has no devices that anybody could count on', async () => {
+  it('a pool without a seen node has no devices to count on', async () => {
     const other = nodeJson('x-1', 'other');
     const answer = await answerOf([other, gpuSlice('x-1', 0), ...BASE.slice(2), wanting('p', 'one')]);
     expect(grown(answer)).toEqual([]);
@@ -238,7 +238,7 @@ describe('plan and devices', () => {
     });
   });
 
-  it('moves a pod with a claim of its own to devices elsewhere, and keeps it where there are none', async () => {
+  it('moves a pod with a claim of its own to devices elsewhere, and keeps it if no devices are free', async () => {
     const second = nodeJson('n-2', 'gpu', { allocatable: { cpu: '16', memory: '64Gi' } });
     const loads = (devices: readonly string[]) => [
       ...BASE,

@@ -12,7 +12,7 @@ it.each<[string, unknown]>([
   ['an object whose metadata is a text', { kind: 'Thing', metadata: 'x' }],
   ['an object whose metadata is null', { kind: 'Thing', metadata: null }],
   ["another API's workload without metadata", { apiVersion: 'kruise.io/v1', kind: 'StatefulSet' }],
-])('%s of which nothing is read is left out', async (_what, object) => {
+])('%s is skipped, since nothing of it is read', async (_what, object) => {
   const { code, out, err } = await ask(listed(object, podJson('w', '1')));
   expect({ code, err }).toEqual({ code: 0, err: '' });
   expect(JSON.parse(out)).toMatchObject({ scaleUp: { increases: [{ group: 'a', from: 0, to: 1, pods: ['default/w'] }] } });
@@ -25,6 +25,6 @@ it.each<[string, unknown, string]>([
   expect(await ask(JSON.stringify(status))).toEqual({
     code: 2,
     out: '',
-    err: `c holds the answer of a request that failed${said}; accepted are Kubernetes objects.\n`,
+    err: `c contains the response to a failed request${said}; it must contain Kubernetes objects.\n`,
   });
 });

@@ -67,7 +67,7 @@ describe('nodes that are starting', () => {
   });
 });
 
-describe('pools of one zone each, of which one has nodes', () => {
+describe('pools of one zone each, one of them with nodes', () => {
   it('are planned together, however little a node of the file says of itself', async () => {
     const pools = [1, 2, 3]
       .map((zone) => `- {name: z${zone}, vmSize: Standard_D4s_v5, min: 0, max: 5, zones: [westeurope-${zone}]}\n`)

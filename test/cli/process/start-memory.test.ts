@@ -14,7 +14,7 @@ describe('memory of the start', () => {
     expect(over).toBe(true);
   });
 
-  it("is nobody's business once the process ends", async () => {
+  it('does not outlive the process', async () => {
     const stop = new AbortController();
     const work = giveBackStartMemory(new FakeClock(0), stop.signal);
     stop.abort();

@@ -23,7 +23,7 @@ describe('when the record of another runs out', () => {
 });
 
 describe('what is seen of it', () => {
-  it('counts from when it last changed, whoever told first', () => {
+  it('counts from its last change, from any source', () => {
     const seen = new SeenLease(LEASE_TIMING);
     expect(seen.hasRunOut(record('1'), 0)).toBe(false);
     expect(seen.hasRunOut(record('2'), 2_000)).toBe(false);

@@ -98,7 +98,7 @@ describe('the lock of AKS', () => {
     await stage.locker.ended();
   });
 
-  it('that cannot be read for a while stays as it was; told once', async () => {
+  it('that cannot be read for a while stays as it was; reported once', async () => {
     const stage = aLocker(HELD);
     await stage.start();
     stage.answer({ kind: 'unavailable', effect: 'none' });

@@ -30,7 +30,7 @@ describe('a text kept in a ConfigMap', () => {
     expect(await stage.settled((await aText()).read(stage.signal))).toBe('two');
   });
 
-  it('is not written over what somebody wrote meanwhile; the next write follows a new read, and keeps their labels', async () => {
+  it('is not written over a foreign change; the next write follows a new read, and keeps its labels', async () => {
     const text = await aText();
     await stage.settled(text.write('one', stage.signal));
     applied('theirs');
@@ -43,7 +43,7 @@ describe('a text kept in a ConfigMap', () => {
     });
   });
 
-  it('that was deleted meanwhile is made anew', async () => {
+  it('that was deleted in the meantime is created again', async () => {
     const text = await aText();
     await stage.settled(text.write('one', stage.signal));
     stage.cluster.remove({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'learned', namespace: 'kube-system' } });

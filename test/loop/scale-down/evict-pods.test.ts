@@ -109,7 +109,7 @@ describe('the order of evictions', () => {
   });
 });
 
-describe('a node that somebody asks to keep for a while', () => {
+describe('a node with a delay annotation', () => {
   const ask = (world: ReturnType<typeof setUp>, delayDeletion: readonly string[]) => {
     const node = world.cluster.nodes.get('g-0');
     if (node !== undefined) world.cluster.nodes.set('g-0', { ...node, delayDeletion });

@@ -165,7 +165,7 @@ describe('a removal', () => {
     expect(world.runner.collect().filter(({ kind }) => kind === 'undone')).toHaveLength(2);
   });
 
-  it('AC04: a group that goes together may be more than run in parallel; nobody else starts beside it', async () => {
+  it('AC04: an atomic group may exceed the parallel limit; no other removal starts beside it', async () => {
     const world = setUp({ nodes: 13 });
     world.runner.startGroup(Array.from({ length: 12 }, (_, index) => removalOf(`g-${index}`)));
     world.runner.start(removalOf('g-12'));

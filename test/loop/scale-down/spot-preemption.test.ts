@@ -76,7 +76,7 @@ describe('a node that the platform takes back', () => {
     expect(stage.cluster.evicted).toHaveLength(1);
   });
 
-  it('that somebody had cordoned before is marked so', async () => {
+  it('that was cordoned before is marked so', async () => {
     const stage = stageOf({ preemption, unschedulable: true });
     await stage.runOnce();
     await settle();
@@ -91,7 +91,7 @@ describe('a node that the platform takes back', () => {
     expect(stage.cluster.evicted).toHaveLength(1);
   });
 
-  it('that is nobody of ours is left alone', async () => {
+  it('that belongs to no managed group is not touched', async () => {
     const stage = stageOf({ preemption }, false);
     await stage.runOnce();
     await settle();

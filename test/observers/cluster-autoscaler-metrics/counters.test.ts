@@ -206,7 +206,7 @@ describe('how long removals take', () => {
     expect(await latency(value, true, 'none')).toBe(120);
   });
 
-  it('tells what held it up last', async () => {
+  it('shows the last cause of delay', async () => {
     const { look, value } = counting();
     look({ atMs: START_MS + 11 * MINUTE, unneeded: since, kept: [{ node: 'a-0', reason: 'GroupCoolingDown' }] });
     look({ atMs: START_MS + 15 * MINUTE, removed: [deleted(START_MS + 15 * MINUTE)] });
@@ -221,7 +221,7 @@ describe('how long removals take', () => {
     expect(await value('node_removal_latency_seconds_count{deleted="false",delay_reason="none"}')).toBeUndefined();
   });
 
-  it('tells for how long a node has not been looked at', async () => {
+  it('shows how long a node has not been evaluated', async () => {
     const { look, value } = counting();
     look({ atMs: START_MS, kept: [{ node: 'a-0', reason: 'NoPlaceToMovePods' }] });
     expect(await value('max_node_skip_eval_duration_seconds')).toBe(0);

@@ -7,7 +7,7 @@ import { aPolicy } from '../../support/policy.ts';
 import { aStage, valueOf } from '../../loop/support.ts';
 
 describe('what a plan says of the configuration', () => {
-  it('is told once, and again only when there is something new', async () => {
+  it('is reported once, and again only if something is new', async () => {
     const policy = aPolicy({ scaleUp: { enforceMinSize: false, expanders: ['price'], prices: { standard_d4s_v5: 0.2 } } });
     const stage = aStage({ groups: [aGroup({ id: 'a', target: 0 }), aGroup({ id: 'b', target: 0, vmSize: 'Standard_X' })], policy });
     await stage.runOnce();

@@ -186,7 +186,7 @@ describe('machines that failed before they became nodes', () => {
     };
   };
 
-  it('CS02, CS03: are told once, by class and code, and their messages once each', () => {
+  it('CS02, CS03: are reported once, by class and code, and their messages once each', () => {
     const { see, events } = look([]);
     see([]);
     const machines = [
@@ -205,7 +205,7 @@ describe('machines that failed before they became nodes', () => {
     expect(events[2]).toContain('Failed adding 1 nodes to group a');
   });
 
-  it('an operation that failed is told when none of its machines was, and the machines of one that was told are not', () => {
+  it('reports a failed operation if none of its instances was reported, and not the instances of a reported one', () => {
     const machines = [failed('a-0', 'out-of-capacity', 'No stock.')];
     const four = 'Warning ScaleUpFailed: Failed adding 4 nodes to group a due to OutOfResource.AllocationFailed; source errors: No stock.';
     const bootstrap = { detail: { kind: 'unavailable', effect: 'none' }, code: 'VMExtensionProvisioningError', message: 'exit.' } as const;
@@ -225,7 +225,7 @@ describe('machines that failed before they became nodes', () => {
     expect(machinesFirst.events).toHaveLength(2);
   });
 
-  it('of many messages three are told', () => {
+  it('reports three of many messages', () => {
     const { see, events } = look([]);
     see([]);
     see([1, 2, 3, 4].map((number) => failed(`a-${number}`, 'out-of-capacity', `m${number}`)));

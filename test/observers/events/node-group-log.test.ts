@@ -6,8 +6,8 @@ import { nodeGroupLog } from '../../../src/observers/events/node-group-events.ts
 import { aGroup } from '../../support/builders.ts';
 import { aStage } from '../../loop/support.ts';
 
-describe('groups that are left alone', () => {
-  it('are told when it begins, when the reason is another one, not as its age grows, and when it is over', async () => {
+describe('frozen groups', () => {
+  it('are reported at the start, at a new reason and at the end, but not as the age grows', async () => {
     const stage = aStage({
       groups: [aGroup({ id: 'a', target: 0, frozen: 'there is no such scale set' }), aGroup({ id: 'b', target: 0 })],
     });
@@ -30,7 +30,7 @@ describe('groups that are left alone', () => {
     ]);
   });
 
-  it('come, go and change their limits, each told once', async () => {
+  it('appear, disappear and change their limits, each reported once', async () => {
     const stage = aStage({ groups: [aGroup({ id: 'a', target: 0 })] });
     const report = await stage.runOnce();
     const listen = nodeGroupLog(stage.deps.log);

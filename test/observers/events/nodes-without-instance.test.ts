@@ -27,7 +27,7 @@ async function told(
 }
 
 describe('a node whose machine is gone', () => {
-  it('is told once, when the cloud controller has had its time', async () => {
+  it('is reported once, when the time of the cloud controller is over', async () => {
     expect(await told([0, 4])).toEqual([]);
     const events = await told([0, 4, 5, 6, 60]);
     expect(events).toHaveLength(1);
@@ -39,7 +39,7 @@ describe('a node whose machine is gone', () => {
     ['it has its machine', { machine: true }],
     ['the list is older than the node', { listedAtMs: JOINED - 1 }],
     ['somebody has deleted it', { deleted: true }],
-  ])('is not told when %s', async (_name, change) => {
+  ])('is not reported when %s', async (_name, change) => {
     expect(await told([0, 10], change)).toEqual([]);
   });
 });

@@ -62,7 +62,7 @@ describe('the status document', () => {
     });
   });
 
-  it('says why a group is left alone, and nothing of others', () => {
+  it('says why a group is frozen, and nothing of others', () => {
     const groups = [aGroup({ id: 'a', frozen: 'AKS is upgrading its agent pool' }), aGroup({ id: 'b' })];
     const { nodeGroups } = described({ groups }).document as { nodeGroups: readonly { readonly frozen?: string }[] };
     expect(nodeGroups.map(({ frozen }) => frozen)).toEqual(['AKS is upgrading its agent pool', undefined]);
@@ -208,7 +208,7 @@ describe('publishing the status', () => {
     expect(written.map(({ atMs }) => (atMs - START_MS) / 1000)).toEqual([0, 9.5, 69.5, 129.5]);
   });
 
-  it('for how long a group has been left alone is no news', async () => {
+  it('a longer freeze is no news', async () => {
     const { loop, written } = aPublisher();
     for (let count = 0; count < 5; count++) await loop(10_000, 1, `not read for ${count}0 seconds`);
     expect(written).toHaveLength(1);

@@ -97,7 +97,7 @@ describe('which buffers count', () => {
     expect(count(status)).toBe(expected);
   });
 
-  it('one of another strategy is left alone, its status too', () => {
+  it('one of another strategy is not touched, nor is its status', () => {
     const buffer = aBuffer({ status: ready(2), strategy: 'other.example/cold' });
     expect(bufferPods(objects(buffer), START_MS)).toEqual([]);
     const input = { objects: objects(buffer), names: resourceNames, nowMs: START_MS, controls: true, injects: true };
@@ -161,7 +161,7 @@ describe('the room of buffers', () => {
     expect(capped.held).toBe('unknown');
   });
 
-  it('that claims devices is not made, and the buffer is told so by name', () => {
+  it('that claims devices is not made, and the status of the buffer names it', () => {
     const unsupported = [{ feature: 'dynamic-resource-allocation', detail: 'resource claim gpu' }];
     const shape = { ...aShape({ cpu: '1' }), key: 'claims', unsupported };
     const podTemplates = new Map([['default/shape', { namespace: 'default', name: 'shape', generation: 1, shape }]]);

@@ -116,7 +116,7 @@ describe('whose turn it is', () => {
     expect(due(request)).toBe(expected);
   });
 
-  it('an instance serves those that name it; turned off, nobody is served', () => {
+  it('an instance serves those that name it; turned off, it serves none', () => {
     const named = aRequest('r', { parameters: { processorInstance: 'mine' } });
     expect(due(named, NO_STATE, { processorInstance: 'mine' })).toBe(true);
     expect(due(aRequest('r'), NO_STATE, { processorInstance: 'mine' })).toBe(false);
@@ -288,7 +288,7 @@ describe('what is granted', () => {
   });
 });
 
-describe('an order of which all is wanted or nothing', () => {
+describe('an all-or-nothing increase', () => {
   const A = nodeGroupId('a');
   const increase: Increase = { group: A, from: 0, to: 2, version: 'v', pods: [], cause: 'pods' };
   const started: LoopState = { ...emptyLoopState(START_MS), requests: { served: true, retries: new Map() } };
@@ -317,7 +317,7 @@ describe('an order of which all is wanted or nothing', () => {
     expect([why(...given), look(...given).requests?.orders?.size ?? 0]).toEqual([cause, kept]);
   });
 
-  it('is none where nothing was accepted', () => {
+  it('does not exist if nothing was accepted', () => {
     const refused = [{ increase, outcome: { kind: 'refused', group: A, reason: 'x' } as const }];
     expect(recordRequestIncreases(started, 'uid-r', refused, START_MS)).toBe(started);
   });

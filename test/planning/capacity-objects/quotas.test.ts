@@ -36,7 +36,7 @@ describe('quotas of the cluster', () => {
     expect(explainSkip(reason!, undefined).fix).toBe('raise nodes of CapacityQuota/zone-1');
   });
 
-  it('EQ09: every quota that is exceeded is told, those of the whole cluster first', () => {
+  it('EQ09: reports every exceeded quota, those of the whole cluster first', () => {
     const quotas = [aQuota('cores', { cpu: 8, memory: 20 * 2 ** 30 }), aQuota('few', { nodes: 9 }), aQuota('two', { nodes: 2 })];
     const world = { groups: [aGroup({ id: 'a', target: 2 })], nodes: [aNode({ name: 'a-0' }), aNode({ name: 'a-1' })] };
     const plan = planFor({ ...world, pods: [...busy('a', 2), ...wanting(1)], capacity: { quotas }, policy: { maxCoresTotal: 10 } });

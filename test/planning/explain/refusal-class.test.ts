@@ -91,7 +91,7 @@ describe('classes of verdicts', () => {
     expect(new Set(ROWS.map(([, expected]) => expected))).toEqual(new Set(VERDICT_CLASSES));
   });
 
-  it('EQ11: the nearest change is told: a maximum before a size that does not exist', () => {
+  it('EQ11: names the nearest change: a maximum before a size that does not exist', () => {
     const small = aGroup({
       id: 'a-small',
       target: 0,

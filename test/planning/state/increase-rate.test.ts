@@ -31,7 +31,7 @@ describe('a group grows by so many nodes within a minute', () => {
     expect(growth(plan)).toEqual(['a 0->4', 'b 0->2']);
   });
 
-  it('with no other group its pods wait, and are told until when', () => {
+  it('with no other group its pods wait, and their reason has the end of the wait', () => {
     const waiting = pods(6);
     const plan = ramped({ groups: [group('a')], pods: waiting, state: asked(4, 20) });
     const verdict = verdictOf(plan, waiting[0]!)!;

@@ -171,7 +171,7 @@ describe('stockouts', () => {
     expect(again[0]).toMatchObject({ untilMs: START_MS + 10 * MINUTE, sinceMs: START_MS });
   });
 
-  it('is remembered until somebody had the time to try it out', () => {
+  it('is remembered until there was time for a try', () => {
     const first = reduceObservation(START, look(group(1), 1, START_MS, [failure(NO_STOCK)]), policy);
     expect(seen(first, 1, 1, START_MS + 20 * MINUTE - 1).stockouts).toHaveLength(1);
     expect(seen(first, 1, 1, START_MS + 20 * MINUTE).stockouts).toEqual([]);

@@ -153,7 +153,7 @@ describe('when a lack is over', () => {
     expect(growth(plan)).toEqual(['a 1->2', 'b 1->3']);
   });
 
-  it('while it is under way nothing more is, and the pods are told', () => {
+  it('allows nothing more while it is under way, and the pods get that reason', () => {
     const waiting = pods(2);
     const plan = planFor({ groups: [group('a')], pods: waiting, state: { stockouts: over, increases: flying } });
     expect(growth(plan)).toEqual([]);
@@ -198,7 +198,7 @@ describe('when a lack is over', () => {
     expect(again).toMatchObject({ sinceMs: START_MS, untilMs: atMs + 10 * MINUTE });
   });
 
-  it('what nobody tries is forgotten after a quarter of an hour', () => {
+  it('is forgotten after a quarter of an hour without a try', () => {
     const late = [lack({ vmSize: D4 }, -15 * MINUTE)];
     expect(growth(planFor({ groups: [group('a')], pods: pods(3), state: { stockouts: late } }))).toEqual(['a 1->4']);
   });

@@ -153,7 +153,7 @@ describe('resources', () => {
   });
 });
 
-it('unsupported features are refused by name, and every static reason is told', () => {
+it('unsupported features are refused by name, and every static reason is listed', () => {
   const unsupported = [{ feature: 'volume', detail: 'pvc data' }];
   const shape = aShape({ unsupported, nodeSelector: { a: 'b' } });
   expect(refusedAsUnsupported(shape)).toEqual([{ kind: 'unsupported', feature: 'volume', detail: 'pvc data' }]);

@@ -37,7 +37,7 @@ const kinds = (snapshot: ClusterSnapshot, pod: Pod, node: string) =>
   snapshot.check(pod, node).map((reason) => (reason.kind === 'pod-affinity' ? reason.rule : reason.kind));
 
 describe('ClusterSnapshot: memory', () => {
-  it('PS18: the node that equal pods were found on last may go: the search begins anew', () => {
+  it('PS18: if the last found node of equal pods is gone, the search restarts', () => {
     const nodes = ['a', 'b', 'c'].map((name) => aNode({ name }));
     const snapshot = synced(aCluster({ nodes }));
     const pod = aPod({ cpu: '1' });
@@ -68,7 +68,7 @@ describe('ClusterSnapshot: memory', () => {
 });
 
 describe('ClusterSnapshot: search', () => {
-  it('goes round robin, in order of names, and begins anew at a sync', () => {
+  it('goes round robin, in order of names, and restarts at a sync', () => {
     const cluster = aCluster({ nodes: ['c', 'a', 'b'].map((name) => aNode({ name })) });
     const snapshot = synced(cluster);
     const pod = aPod();
@@ -249,7 +249,7 @@ describe('ClusterSnapshot: affinity', () => {
     expect(snapshot.check(pod, 'a')).toEqual([]);
   });
 
-  it('tells tied shapes from those that only need room', () => {
+  it('distinguishes interdependent shapes from those that only need room', () => {
     const shapes = {
       plain: aShape({ labels: { app: 'db' } }),
       counted: aShape({ labels: { app: 'web' } }),

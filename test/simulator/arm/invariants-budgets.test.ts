@@ -96,7 +96,7 @@ describe('invariants of budgets', () => {
 });
 
 describe('invariants of the journal', () => {
-  it('invariant 25: every request is noted once and in order, and the journal alone tells capacities, tags and operations', async () => {
+  it('invariant 25: every request is recorded once and in order, and the journal alone shows capacities, tags and operations', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(anyDeed, { minLength: 1, maxLength: 14 }), async (deeds) => {
         let asked = 0;

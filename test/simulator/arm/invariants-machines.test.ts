@@ -152,7 +152,7 @@ describe('invariants of machines', () => {
     );
   });
 
-  it('invariants 12, 13: the usages are the cores of what exists, by family and priority, and no client and nobody else breaks a limit', async () => {
+  it('invariants 12, 13: the usages are the cores of what exists, by family and priority, and neither a client nor an actor breaks a limit', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(anyDeed, { minLength: 1, maxLength: 14 }), async (deeds) => {
         await withDeeds(deeds, { knobs }, async (rig, { answer }) => {

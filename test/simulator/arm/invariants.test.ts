@@ -98,7 +98,7 @@ describe('invariants', () => {
     expect(await run()).toBe(await run());
   });
 
-  it('tells the cluster side of every machine: running when its system is up, gone once, each delete with its author', async () => {
+  it('notifies the cluster side of every VM: running when its system is up, gone once, each delete with its author', async () => {
     const rig = await startRig(aWorld([aPool('a', { count: 1, labels: { team: 'x' }, zones: ['1'] })]));
     const told: string[] = [];
     rig.arm.machines.subscribe((change) => told.push(`${change.kind} ${change.machine.hostName.slice(-1)}`));

@@ -78,7 +78,7 @@ describe('watches', () => {
     expect(stage.cluster.openWatches()).toBe(0);
   });
 
-  it('tells an expired version inside the stream', async () => {
+  it('reports an expired version inside the stream', async () => {
     stage = await setStage();
     const version = stage.cluster.resourceVersion();
     await stage.client.call('POST', MAPS, aMap('a'));
@@ -89,7 +89,7 @@ describe('watches', () => {
     expect(await watch.next()).toBeUndefined();
   });
 
-  it('tells an expired version by the status, when the world is set so', async () => {
+  it('reports an expired version by the status, if the world is set so', async () => {
     stage = await setStage([], { knobs: { goneAs: 'status' } });
     const version = stage.cluster.resourceVersion();
     await stage.client.call('POST', MAPS, aMap('a'));

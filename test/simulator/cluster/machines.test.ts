@@ -294,7 +294,7 @@ describe('the judge of deletions', () => {
     ]);
   });
 
-  it.each(['foreign-writer', 'aks-resource-provider'])('accuses nobody from outside: %s', async (principal) => {
+  it.each(['foreign-writer', 'aks-resource-provider'])('reports no violation by others: %s', async (principal) => {
     await withPod();
     deleteBy(principal);
     expect(stage.violations.list()).toEqual([]);

@@ -208,11 +208,11 @@ describe('topology spread', () => {
     const own = { ...spread(), nodeSelector: { zone: '1' } };
     expect(outcome(pod('p', own), zone('a', '1', pod('x'), pod('y')), zone('b', '2'))).toBe('a');
   });
-  it('counts them when told to ignore affinity', () => {
+  it('counts them if affinity is ignored', () => {
     const own = { ...spread({ nodeAffinityPolicy: 'Ignore' }), nodeSelector: { zone: '1' } };
     expect(outcome(pod('p', own), zone('a', '1', pod('x'), pod('y')), zone('b', '2'))).toContain('topology spread');
   });
-  it('does not count tainted domains when told to honour taints', () => {
+  it('does not count tainted domains if taints are honoured', () => {
     const tainted = usageOf(node('b', { labels: { zone: '2' }, taints: [TAINT] }), []);
     expect(outcome(pod('p', spread()), zone('a', '1', pod('x')), tainted)).toContain('topology spread');
     expect(outcome(pod('p', spread({ nodeTaintsPolicy: 'Honor' })), zone('a', '1', pod('x')), tainted)).toBe('a');

@@ -63,7 +63,7 @@ describe('actors that act by themselves', () => {
     });
   });
 
-  it('a busy pool is left alone by AKS: it answers 409 to others while its own operation runs', async () => {
+  it('AKS does not touch a busy pool: it answers 409 to others while its own operation runs', async () => {
     await withRig({ reconcile: { everyMs: 5 * MINUTE, pools: ['v'] } }, async (rig) => {
       const isBusy = (): boolean => rig.arm.control.state().agentPools.find(({ name }) => name === 'v')?.provisioningState === 'Updating';
       for (let second = 0; second < 7_200 && !isBusy(); second++) rig.clock.advance(1_000);
@@ -74,7 +74,7 @@ describe('actors that act by themselves', () => {
     });
   });
 
-  it('waves of evictions tell their machines first; by policy they go and the capacity falls, or they are deallocated', async () => {
+  it('waves of evictions notify their VMs first; by policy they are deleted and the capacity falls, or they are deallocated', async () => {
     await withRig({ evictions: { everyMs: 20 * MINUTE, fraction: 0.5, overMs: 30_000 } }, (rig) => {
       const told = new Set<string>();
       const unannounced: string[] = [];
@@ -94,7 +94,7 @@ describe('actors that act by themselves', () => {
     });
   });
 
-  it('another writer raises and lowers, between minimum and maximum, VMs pools, too; nobody is blamed', async () => {
+  it('another writer raises and lowers, between minimum and maximum, VMs pools too; no violation is reported', async () => {
     await withRig({ foreignScaling: { everyMs: 3 * MINUTE, upTo: 3 } }, (rig) => {
       const seen = new Map<string, Set<number>>(POOLS.map(({ name }) => [name, new Set()]));
       for (let minute = 0; minute < 600; minute++) {

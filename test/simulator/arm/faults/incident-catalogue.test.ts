@@ -243,7 +243,7 @@ const ROWS: readonly (readonly [number: number, title: string, shows: RegExp, po
   [64, 'pools', /"a",3,"Upgrading"/],
 ];
 
-describe('the catalogue of misfortunes', () => {
+describe('the catalogue of incidents', () => {
   it('has every number from 1 to 64', () => {
     expect([...INCIDENT_CATALOGUE.keys()]).toEqual(Array.from({ length: 64 }, (_, index) => index + 1));
     expect(ROWS.map(([number]) => number)).toEqual([...INCIDENT_CATALOGUE.keys()]);

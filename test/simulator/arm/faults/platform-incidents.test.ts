@@ -15,7 +15,7 @@ async function inRig(pool: Parameters<typeof aPool>[1], story: (rig: Rig) => Pro
 
 const instances = (rig: Rig) => rig.arm.control.state().sets[0]?.instances ?? [];
 
-describe('misfortunes', () => {
+describe('platform incidents', () => {
   it('fault 47: a repair replaces an instance under another id, and the capacity stays', () =>
     inRig({ count: 2 }, (rig) => {
       expect(rig.arm.control.raise({ repair: { pool: 'a', instanceId: '0' } })).toBeUndefined();
@@ -51,7 +51,7 @@ describe('misfortunes', () => {
   it('a zone that no pool is in is refused in words', () =>
     inRig({}, (rig) => expect(rig.arm.control.raise({ zoneDown: { zone: '9' } })).toBe('no pool is in zone "9"')));
 
-  it('are told over HTTP, and what makes no sense is answered 400', () =>
+  it('are set over HTTP, and nonsense is answered with 400', () =>
     inRig({ count: 2, zones: ['1', '2'] }, async (rig) => {
       expect((await rig.call('POST', '/_emu/events', { body: { repair: { pool: 'a' } } })).status).toBe(200);
       expect((await rig.call('POST', '/_emu/events', { body: { zoneDown: { zone: '2' } } })).status).toBe(200);

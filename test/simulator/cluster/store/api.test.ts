@@ -247,7 +247,7 @@ describe('the log of changes', () => {
     expect(api.store.changesSince('configmaps', version)?.map((change) => change.type)).toEqual(['ADDED', 'MODIFIED', 'DELETED']);
   });
 
-  it('forgets by itself what is beyond its limit, and everything when told', () => {
+  it('forgets by itself what is beyond its limit, and everything on request', () => {
     const api = anApi(5);
     const { version } = api.store;
     for (let index = 0; index < 30; index++) api.create(MAPS, aMap(`m${index}`), 'default');
