@@ -115,7 +115,7 @@ describe('a mark that comes up while we run', () => {
     { name: 'that says nothing', value: 'soon', rests: 5 * MINUTE },
     { name: 'of the future', value: '999999999999', rests: 5 * MINUTE },
     { name: 'of hours ago', value: '1', rests: 0 },
-  ])('is somebody else’s: one $name is left to them for five minutes from then, and told once', async ({ value, rests }) => {
+  ])('is foreign: one $name stays for five minutes from then, and is reported once', async ({ value, rests }) => {
     const stage = aBusyStage();
     await stage.runOnce();
     await stage.clock.advance(10_000);

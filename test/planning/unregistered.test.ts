@@ -123,7 +123,7 @@ describe('a process that begins while machines are awaited', () => {
   });
 });
 
-describe('somebody else’s nodes on top of ours', () => {
+describe('nodes of another writer on top of ours', () => {
   it('give all of them their time again', () => {
     const seen = (target: number, atMs: number): Observation => ({
       ...anObservation(

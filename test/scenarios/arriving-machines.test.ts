@@ -65,7 +65,7 @@ describe('a machine that never becomes a node', () => {
       expect(events(world, 'ScaleUpTimedOut').concat(events(world, 'FailedToScaleUpGroup'), events(world, 'ScaleUpFailed'))).not.toEqual(
         [],
       );
-      await world.until('told', () => statusOf(world, 'aaa')?.scaleUp.status === 'Backoff', MINUTE);
+      await world.until('reported', () => statusOf(world, 'aaa')?.scaleUp.status === 'Backoff', MINUTE);
       world.world.arm.control.removeFault('lost');
       await world.until('the machine gone', () => capacity(world, 'aaa') === 0, 20 * MINUTE);
       expect(bound(world, 'web')).toBe(2);

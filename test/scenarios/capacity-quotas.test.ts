@@ -61,7 +61,7 @@ describe('capacity quotas', () => {
       spec: { nodeSelector: { 'kubernetes.azure.com/agentpool': 'alpha' } },
     });
     world.world.cluster.apply(other);
-    await world.until('told', () => events(world, 'NotTriggerScaleUp').length > 0, 2 * MINUTE);
+    await world.until('reported', () => events(world, 'NotTriggerScaleUp').length > 0, 2 * MINUTE);
     expect(events(world, 'NotTriggerScaleUp').join()).toContain('exceeded quota: "CapacityQuota/alpha-nodes", resources: nodes');
     for (const name of ['first', 'other']) world.world.cluster.apply(deployment({ name, replicas: 0, cpu: '3' }));
     await world.until('the pool shrinks', () => capacity(world, 'alpha') < 2, 20 * MINUTE);

@@ -33,7 +33,7 @@ describe.each(['vmss-uniform', 'vmss-flexible', 'vms-pool'] as const)('a deletio
     world.world.arm.control.addCatalogued({ number: 35, id: 'deletes', match: { pool: 'general' } });
     await world.until('a deletion', () => world.writes().some(({ route }) => route.startsWith('POST')), 5 * MINUTE);
     await world.until(
-      'told',
+      'reported',
       () => events(world, 'ScaleDownFailed').some((words) => words.includes('stay, their deletion failed')),
       10 * MINUTE,
     );
