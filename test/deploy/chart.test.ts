@@ -216,7 +216,7 @@ describe('values.schema.json', () => {
     'replicaCount: 1',
     'image: {repository: a, tag: b, pullPolicy: Always, pullSecrets: [c]}',
     'fullnameOverride: a',
-    // As that chart has them when nobody sets them: who copied its whole file has them all.
+    // The defaults of that chart: a copy of its whole file has them all.
     'autoDiscovery: {clusterName: a, namespace: null, tags: [k8s.io/cluster-autoscaler/enabled], roles: [worker], labels: []}',
     'awsAccessKeyID: ""',
     'awsRegion: us-east-1',

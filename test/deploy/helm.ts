@@ -14,7 +14,7 @@ const BUILD_LIMIT_MS = 20 * 60_000;
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The program to call; undefined when there is none. */
+/** The program to call; undefined if Helm is not available. */
 export function findHelm(env: Environment): string | undefined {
   if (existsSync(cached(env))) return cached(env);
   return spawnSync('helm', ['version'], { stdio: 'ignore' }).status === 0 ? 'helm' : undefined;

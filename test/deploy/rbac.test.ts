@@ -13,11 +13,11 @@ import { loadConfig } from '../../src/config/load.ts';
 import { smallWorld } from '../../src/simulator/sample-worlds.ts';
 import { realSimClock } from '../../src/simulator/base/sim-clock.ts';
 import { startWorld } from '../../src/simulator/world.ts';
-import { silentLog } from '../../src/telemetry/log.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
 import { aPool, bound, deployment, MINUTE, pending, worldOf } from '../scenarios/support.ts';
 import { resourceNames } from '../support/builders.ts';
 import { VirtualRun } from '../support/virtual-world.ts';
+import { silentLog } from '../support/silent-log.ts';
 
 interface Seen {
   readonly request: { readonly origin: string; readonly method: string; readonly path: string };
@@ -55,7 +55,7 @@ function accesses(): ReadonlySet<string> {
   return new Set(made.filter((access) => access !== undefined));
 }
 
-/** A life that uses everything: grows, tells, marks, drains, deletes, leads, and stops. */
+/** A run that uses every permission: it grows, records events, taints, drains, deletes, leads, and stops. */
 async function live(): Promise<void> {
   const flags = [
     '--leader-elect=true',
