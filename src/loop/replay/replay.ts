@@ -43,10 +43,16 @@ export function cutAsRecorded(recorded: unknown): { readonly isLate?: (made: num
 }
 
 function isSamePlan(plan: object | undefined, recorded: unknown): boolean {
-  return plan === undefined ? recorded === undefined : isDeepStrictEqual(throughJson(plainPlan(plan)), recorded);
+  return plan === undefined ? recorded === undefined : isDeepStrictEqual(withoutProse(plainPlan(plan)), withoutProse(recorded));
 }
 
-/** The recorded plan went through JSON, so the new one must too: JSON changes -0, for example. */
-function throughJson(value: unknown): unknown {
-  return JSON.parse(JSON.stringify(value));
+/** Fields with sentences for people. A version may reword them; the decision is the same. */
+const PROSE: ReadonlySet<string> = new Set(['detail', 'message', 'summary', 'text', 'inhibited']);
+
+/**
+ * The plan as JSON with every sentence blanked: whether a sentence is there counts, its words do not. The recorded plan went
+ * through JSON, so the new one must too: JSON changes -0, for example.
+ */
+function withoutProse(plan: unknown): unknown {
+  return JSON.parse(JSON.stringify(plan, (key, value: unknown) => (typeof value === 'string' && PROSE.has(key) ? '' : value)));
 }

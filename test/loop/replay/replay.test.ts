@@ -75,6 +75,21 @@ describe('a dumped decision', () => {
     for (const record of downs) expect(replayed(record).equal).toBe(true);
   });
 
+  it('comes out the same where a version only reworded its sentences, and not where a sentence is missing', async () => {
+    const groups = [aGroup({ id: 'a', target: 0, maxSize: 0 })];
+    const stage = aStage({ groups, pods: [aPod({ name: 'web' })] });
+    await stage.runOnce();
+    const up = stage.records.find((record) => record.scaleUp.length > 0);
+    if (up === undefined) throw new Error('no scale-up was recorded');
+    const dumped = dumpRecord(up, resourceNames);
+    const { summary } = up.scaleUp[0] ?? { summary: '' };
+    expect(summary).not.toBe('');
+    const replayOf = (text: string) => replayDump(readDump(text, otherProcess()), otherProcess()).equal;
+    expect(dumped).toContain(JSON.stringify(summary));
+    expect(replayOf(dumped.replaceAll(JSON.stringify(summary), '"said in other words"'))).toBe(true);
+    expect(replayOf(dumped.replaceAll(`"summary":${JSON.stringify(summary)}`, '"summary":null'))).toBe(false);
+  });
+
   it('shows when the plan is another one', async () => {
     const stage = aStage({ groups: [aGroup({ id: 'a', target: 0 })], pods: [aPod({ cpu: '2' })] });
     await stage.runOnce();
@@ -109,7 +124,7 @@ describe('a dumped decision', () => {
 
   it.each([
     ['text', 'hello', /not JSON/],
-    ['another JSON', '{"a": 1}', /not a dump/],
+    ['another JSON', '{"a": 1}', /not a decision dump/],
     ['another version', '{"version": 99, "shapes": []}', /version 1/],
   ])('%s is refused in a sentence', (_what, text, sentence) => {
     expect(() => readDump(text, otherProcess())).toThrow(sentence);
