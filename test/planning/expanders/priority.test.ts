@@ -24,7 +24,7 @@ describe('priority rules', () => {
     expect(createPriorityRules(LEVELS.slice(2)).levelOf(group('cheap'))).toBeUndefined();
   });
 
-  it('EX11: tells of patterns that match nothing and of groups that no rule covers', () => {
+  it('EX11: reports patterns that match nothing and groups that no rule covers', () => {
     const rules = createPriorityRules(LEVELS.slice(1));
     expect(rules.notes([group('aks-spot1-123-vmss'), group('aks-general-123-vmss')]).map(({ text }) => text)).toEqual([
       'The pattern "^gpu$" of priority 50 matches no node group.',

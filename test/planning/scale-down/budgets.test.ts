@@ -145,7 +145,7 @@ describe('limits of the whole cluster', () => {
     expect(Object.values(keptReasons(result))).toEqual(Array<string>(left).fill('MinimalResourceLimitExceeded'));
   });
 
-  it('nodes of nobody count for the minimum, those that leave and virtual ones do not', () => {
+  it('nodes of no group count for the minimum; leaving and virtual nodes do not', () => {
     const others = [
       aNode({ name: 'x' }),
       aNode({ name: 'gone', deletionAtMs: START_MS }),

@@ -105,7 +105,7 @@ describe('eligibility', () => {
     expect(result.removals).toMatchObject([{ node: 'p-0', cause: 'empty', pods: [] }]);
   });
 
-  it('EL10: a verdict that has expired is reached anew', () => {
+  it('EL10: an expired verdict is checked again', () => {
     const unremovable = new Map([['p-0', { reason: 'BlockedByPod' as const, untilMs: START_MS }]]);
     expect(keptReasons(plan({ ...base, state: { unremovable } }))['p-0']).toBe('NotUnneededLongEnough');
   });

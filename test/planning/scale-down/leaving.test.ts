@@ -8,7 +8,7 @@ const marked = (value: string): readonly Taint[] => [{ key: TO_BE_DELETED_TAINT,
 const minutesAgo = (minutes: number) => String((START_MS - minutes * MINUTE) / 1000);
 const names = ['p-0', 'p-1'];
 
-describe('a node with the mark of a deletion that nobody here works on', () => {
+describe('a node with a deletion taint of another program', () => {
   it.each([
     { name: '2 min old: somebody does', value: minutesAgo(2), reason: 'CurrentlyBeingDeleted' },
     { name: '6 min old: looked at again, and its timer begins', value: minutesAgo(6), reason: 'NotUnneededLongEnough' },
@@ -27,7 +27,7 @@ describe('a node with the mark of a deletion that nobody here works on', () => {
   });
 });
 
-describe('a node whose machine Azure is deleting, asked by somebody else', () => {
+describe('a node whose instance Azure is deleting for another writer', () => {
   const instances = [anInstance({ node: 'p-0', state: 'deleting' }), anInstance({ node: 'p-1', state: 'running' })];
 
   it('is not removed again', () => {

@@ -23,7 +23,7 @@ describe('the choice between groups', () => {
     ]);
   });
 
-  it('price: the cheaper size for the pods grows; a size without a price is told', () => {
+  it('price: the cheaper size for the pods grows; a size without a price is reported', () => {
     const groups = [group('big', { vmSize: 'Standard_D8s_v5', cpu: '8' }), group('small'), group('odd', { vmSize: 'Standard_X' })];
     const prices = { standard_d4s_v5: 0.2, standard_d8s_v5: 0.5 };
     const plan = planFor({ groups, pods: pods(7), policy: { expanders: ['price'], prices } });

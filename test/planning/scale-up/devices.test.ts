@@ -121,7 +121,7 @@ describe('claims that kube-scheduler fails on', () => {
     expect(verdictOf(found, 'p')?.kind).toBe(expected);
   });
 
-  it('are told with the words of the fault, and of no group is a node bought for them', () => {
+  it('are reported with the words of the fault, and no group gets a node for them', () => {
     expect(reasonsOf(plan([having('n', [undefined])]), 'p')).toEqual([
       `kube-scheduler fails on node n: the selector ${rare} fails on ${DRIVER}/n/d-0: no such key: rare: until that is fixed, the pod cannot run on any node`,
     ]);
@@ -138,7 +138,7 @@ describe('claims that kube-scheduler fails on', () => {
     ]);
   });
 
-  it('are also those for all devices of what is being published anew, and those for more than a claim may have', () => {
+  it('are also those for all devices of a pool that is being published again, and those for more than a claim may have', () => {
     const anew = aNode({ name: 'n', devices: { pools: [withRare('n', [true])], incomplete: [`${DRIVER}/other`], held: [] } });
     expect(reasonsOf(plan([anew], asking({ count: 'all' })), 'p')[0]).toContain(`resource pool ${DRIVER}/other is currently being updated`);
     expect(verdictOf(plan([anew]), 'p')?.kind).toBe('fits-present-node');
@@ -148,7 +148,7 @@ describe('claims that kube-scheduler fails on', () => {
     expect(verdictOf(plan([many], aPod({ name: 'p', shape: { key: 'modest', ...claiming(32) } })), 'p')?.kind).toBe('fits-present-node');
   });
 
-  it('of devices that are to be distinct are none: each must have another value of the attribute', () => {
+  it('do not include distinct devices: each must have another value of the attribute', () => {
     const numa = (values: readonly number[]) =>
       aDevicePool(
         'n',

@@ -153,7 +153,7 @@ describe('planScaleUp: groups that may not grow', () => {
     ['stockout', aGroup({ id: 'a' }), { stockouts: [stockout] }, { kind: 'stockout', untilMs: START_MS + 1, code: 'AllocationFailed' }],
     ['EQ05: max-size', aGroup({ id: 'a', target: 3, maxSize: 3 }), {}, { kind: 'max-size', max: 3 }],
     ['no-template', aGroup({ id: 'a', template: undefined }), {}, { kind: 'no-template' }],
-  ])('%s is told and the other group is chosen', (_, group, state, reason) => {
+  ])('%s is reported and the other group is chosen', (_, group, state, reason) => {
     const other = aGroup({ id: 'b', target: 0, vmSize: 'Standard_D64s_v5', template: aTemplate({ cpu: '64' }) });
     const pod = aPod({ cpu: '3' });
     const plan = planFor({ groups: [group, other], pods: [pod], state });
@@ -181,12 +181,12 @@ describe('planScaleUp: groups that may not grow', () => {
     expect(verdictOf(one, pinned)).toMatchObject({ kind: 'helpless', byGroup: [{ fit: [{ kind: 'node-selector-mismatch' }] }] });
   });
 
-  it('a group tried already in this loop is left alone', () => {
+  it('a group that this loop has already tried is skipped', () => {
     const plan = planFor({ groups: [aGroup({ id: 'a' }), aGroup({ id: 'b' })], pods: [aPod()], exclude: ['a'] });
     expect(growth(plan)).toEqual(['b 1->2']);
   });
 
-  it('EQ11: a pod that would not fit anyway is told so, besides the group being full', () => {
+  it('EQ11: a pod that would not fit anyway gets that reason beside the full group', () => {
     const pod = aPod({ shape: { nodeSelector: { disk: 'ssd' } } });
     const plan = planFor({ groups: [aGroup({ id: 'a', target: 1, maxSize: 1 })], pods: [pod] });
     expect(verdictOf(plan, pod)).toMatchObject({
@@ -267,7 +267,7 @@ describe('planScaleUp: packing', () => {
     expect(growth(plan)).toEqual(['a 0->2', 'b 0->1']);
   });
 
-  it('EX03: memory-heavy pods go to the group with memory; the other is told it was not chosen', () => {
+  it('EX03: memory-heavy pods go to the group with memory; the other is reported as not chosen', () => {
     const groups = [
       aGroup({ id: 'cpu', target: 0, template: aTemplate({ cpu: '16', memory: '32Gi' }) }),
       aGroup({ id: 'mem', target: 0, template: aTemplate({ cpu: '4', memory: '32Gi' }) }),

@@ -19,7 +19,7 @@ function drawing(group: NodeGroup, cores = 8): NodeGroup {
 const pods = (count: number) => Array.from({ length: count }, (_, index) => aPod({ name: `p${index}`, cpu: '3' }));
 
 describe('planScaleUp: quotas of the cloud', () => {
-  it('a group whose next node would not fit is skipped with the numbers, and its pod is told so', () => {
+  it('a group whose next node would not fit is skipped with the numbers, and its pod gets that reason', () => {
     const [pod] = pods(1);
     if (pod === undefined) throw new Error('no pod');
     const plan = planFor({ groups: [drawing(aGroup({ id: 'a' }))], pods: [pod], cloud: { quotas: [quota(96, 100)] } });

@@ -22,7 +22,7 @@ function grown(nodes: readonly Node[], rest: Partial<World> = {}) {
   return planFor({ groups: [a(), z], nodes: [...nodes, ...others], pods: [...busy, ...full, wish], ...rest });
 }
 
-describe('a group of which most nodes are not ready', () => {
+describe('a group whose nodes are mostly not ready', () => {
   it.each([
     { name: '4 of 8: more than three, and more than 45 %', nodes: members(4, 8), grows: [] },
     { name: '3 of 8: three never matter', nodes: members(3, 8), grows: ['a 8->9'] },

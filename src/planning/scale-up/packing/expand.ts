@@ -1,5 +1,5 @@
 /**
- * Packing decides how many new nodes of which groups serve the pods without a place. It estimates every group, lets the
+ * Packing decides which groups get how many new nodes for the pods without a place. It estimates every group, lets the
  * expanders choose one, counts its nodes as present, and repeats for the remaining pods; so one plan may spill over from a
  * full group to the next. Must not know why a group may not grow, or how a size is written.
  */

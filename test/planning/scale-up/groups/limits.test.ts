@@ -23,7 +23,7 @@ describe('planScaleUp: limits', () => {
     expect(skipOf(plan, 'a')).toEqual({ kind: 'cluster-limit', limit: 'cores', value: 10, used: 8, needs: 4 });
   });
 
-  it('EQ09: two limits reached are both told, with what to raise', () => {
+  it('EQ09: two reached limits are both reported, with what to increase', () => {
     const nodes = [aNode({ name: 'a-0' }), aNode({ name: 'a-1' })];
     const pod = aPod({ cpu: '4' });
     const policy = { maxCoresTotal: 10, maxMemoryTotalBytes: 40 * 2 ** 30 };
@@ -93,7 +93,7 @@ describe('planScaleUp: limits', () => {
 });
 
 describe('planScaleUp: more pods than a call takes arguments', () => {
-  it('those that are left over are still told, also where their places depend on each other', () => {
+  it('pods that are left over still get a reason, interdependent ones too', () => {
     const one = aPod({ cpu: '3', shape: { labels: { app: 'web' }, topologySpread: [spread(HOST, 5)] } });
     const all = Array.from({ length: 130_000 }, (_, at) => ({ ...one, name: `web-${at}`, uid: `web-${at}` }));
     const plan = planFor({ groups: [aGroup({ id: 'a', target: 0, maxSize: 3 })], pods: all });

@@ -81,7 +81,7 @@ describe('the daemons of a template', () => {
   });
 });
 
-describe('what nobody can tell of a new node', () => {
+describe('what is unknown about a new node', () => {
   const untold = { labels: ['kubernetes.azure.com/localdns-state', 'nvidia.com/*'], resources: ['nvidia.com/*'] };
   const template = { ...aTemplate({ cpu: '4', labels: { team: 'a' } }), untold };
   const refusal = (shape: Parameters<typeof aShape>[0], of: NodeTemplate = template) => {

@@ -106,7 +106,7 @@ describe('sibling pools are planned together', () => {
     expect(triggered(plan)).toBe(6);
   });
 
-  it('a zone that other pods keep them out of is none to wait for either', () => {
+  it('pods do not wait for a zone that other pods keep them out of', () => {
     const hermit = aPod({ name: 'hermit', nodeName: 'x', shape: { labels: { app: 'db' }, podAntiAffinity: [term] } });
     const taints = [{ key: 'db', value: '', effect: 'NoSchedule' }] as const;
     const node = aNode({ name: 'x', labels: { [ZONE]: 'we-2' }, taints });

@@ -39,7 +39,7 @@ describe('pods that are interchangeable', () => {
     expect(sizes(projected(part))).toEqual([100]);
   });
 
-  it('EQ02: whether somebody controls them makes no difference to where they fit: equal bare pods are one group', () => {
+  it('EQ02: a controller makes no difference to where pods fit: equal bare pods are one group', () => {
     expect(sizes([aPod({ controller: undefined }), aPod({ controller: undefined }), aPod()])).toEqual([3]);
     expect(sizes([aPod({ controller: undefined }), aPod({ controller: undefined, cpu: '2' })])).toEqual([1, 1]);
   });
