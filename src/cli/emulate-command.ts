@@ -1,9 +1,9 @@
-/** `emulate`: the simulated world alone, for kubectl, curl, a debugger or another autoscaler. Runs until SIGTERM. */
+/** `emulate`: runs the simulated AKS cluster alone, for kubectl, curl, a debugger or another autoscaler. */
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { readDocuments } from '../config/sources/documents.ts';
-import { AutoscalerError } from '../lib/errors.ts';
+import { configError } from '../lib/errors.ts';
 import type { Json } from '../simulator/arm/http/json.ts';
 import { parseWorldFile } from '../simulator/world-file.ts';
 import { demoWorld, smallWorld } from '../simulator/sample-worlds.ts';
@@ -11,22 +11,24 @@ import { realSimClock } from '../simulator/base/sim-clock.ts';
 import { startWorld, type World } from '../simulator/world.ts';
 import { defined } from '../lib/defined.ts';
 
-const HELP = `Starts a simulated AKS cluster on this machine and runs until SIGTERM.
+const HELP = `Run a simulated AKS cluster on this machine until SIGTERM or Ctrl-C.
 
-  --dir DIR        where to write kubeconfig, azure.json, ca.pem and env (required)
-  --world NAME     small (default) or demo
-  --world-file F   YAML or JSON with what differs from it: pools, stock, quota, knobs, and ambient, the actors that act by
-                   themselves, such as {evictions: {everyMs: 600000}}
-  --seed N         seed of ids, latencies and chance (default 1)
-  --speed N        how many times faster than Azure (default 10)
-  --arm-port N     port of the ARM endpoint (default: the system's choice)
-  --kube-port N    port of the Kubernetes API (default: the system's choice)
+Usage: emulate --dir DIR [OPTIONS]
+
+  --dir DIR          folder for kubeconfig, azure.json, ca.pem and env (required)
+  --world NAME       small (default) or demo
+  --world-file FILE  YAML or JSON with changes to that world: pools, stock, quota, knobs, and ambient,
+                     the background actors, such as {evictions: {everyMs: 600000}}
+  --seed N           seed of ids, latencies and random events (default 1)
+  --speed N          speed of the simulation, as a multiple of Azure's (default 10)
+  --arm-port N       port of the ARM endpoint (default: a free port)
+  --kube-port N      port of the Kubernetes API (default: a free port)
 `;
 
 const CLIENT = { clientId: 'aaaaaaaa-0000-0000-0000-000000000001', clientSecret: 'only-known-to-this-simulation' };
 const TOKEN = 'only-known-to-this-simulation';
 
-interface Settings {
+interface EmulateOptions {
   readonly dir: string;
   readonly world: string;
   readonly worldFile: string | undefined;
@@ -36,37 +38,35 @@ interface Settings {
   readonly kubePort: number | undefined;
 }
 
-/** @returns the exit code; 2 when the arguments are wrong. */
+/** @returns the exit code 0. @throws AutoscalerError `config` for wrong arguments. */
 export async function run(argv: readonly string[]): Promise<number> {
   if (argv.includes('--help')) {
     process.stdout.write(HELP);
     return 0;
   }
-  const settings = parse(argv);
-  const { spec, knobs, ambient } = parseWorldFile(await readDocument(settings.worldFile));
+  const options = parse(argv);
+  const { spec, knobs, ambient } = parseWorldFile(await readDocument(options.worldFile));
   const world = await startWorld({
-    spec: { ...(settings.world === 'demo' ? demoWorld(settings.seed) : smallWorld(settings.seed)), ...spec },
+    spec: { ...(options.world === 'demo' ? demoWorld(options.seed) : smallWorld(options.seed)), ...spec },
     knobs,
     ambient,
-    clock: realSimClock(settings.speed),
+    clock: realSimClock(options.speed),
     client: CLIENT,
     token: TOKEN,
-    ...defined({ armPort: settings.armPort, kubePort: settings.kubePort }),
+    ...defined({ armPort: options.armPort, kubePort: options.kubePort }),
   });
-  const files = await writeClientFiles(settings.dir, world);
-  process.stdout.write(introduction(settings, world, files));
+  const files = await writeClientFiles(options.dir, world);
+  process.stdout.write(introduction(options, world, files));
   await signalled();
   await world.stop();
   return 0;
 }
 
-function parse(argv: readonly string[]): Settings {
+function parse(argv: readonly string[]): EmulateOptions {
   const { values } = parseOptions(argv);
-  if (values.dir === undefined)
-    throw new AutoscalerError({ kind: 'config' }, '--dir is missing; give the folder to write the client files to.');
+  if (values.dir === undefined) throw configError('--dir is missing; it must be a folder for the client files.');
   const world = values.world ?? 'small';
-  if (world !== 'small' && world !== 'demo')
-    throw new AutoscalerError({ kind: 'config' }, `--world is "${world}"; accepted are small and demo.`);
+  if (world !== 'small' && world !== 'demo') throw configError(`--world is "${world}"; it must be small or demo.`);
   return {
     dir: resolve(values.dir),
     world,
@@ -87,26 +87,26 @@ function parseOptions(argv: readonly string[]) {
     });
   } catch (error) {
     const message = error instanceof Error ? (error.message.split('. ')[0] ?? '') : String(error);
-    throw new AutoscalerError({ kind: 'config' }, `${message}; emulate --help lists what is accepted.`, { cause: error });
+    throw configError(`${message}; see emulate --help.`, { cause: error });
   }
 }
 
 async function readDocument(file: string | undefined): Promise<Json> {
   if (file === undefined) return {};
   const text = await readFile(file, 'utf8').catch((error: unknown) => {
-    throw new AutoscalerError({ kind: 'config' }, `--world-file "${file}" cannot be read.`, { cause: error });
+    throw configError(`--world-file "${file}" cannot be read.`, { cause: error });
   });
   const [document, second] = readDocuments(file, text, 1);
-  if (second !== undefined) throw new AutoscalerError({ kind: 'config' }, `${file} has more than one document; one is a world.`);
+  if (second !== undefined) throw configError(`--world-file "${file}" has more than one document; it must have one.`);
   return (document ?? {}) as Json;
 }
 
 function wholeNumber(flag: string, text: string, least: number): number {
   if (/^\d+$/.test(text) && Number(text) >= least) return Number(text);
-  throw new AutoscalerError({ kind: 'config' }, `${flag} is "${text}"; accepted is a whole number from ${least}.`);
+  throw configError(`${flag} is "${text}"; it must be a whole number from ${least}.`);
 }
 
-/** Everything a client needs, in the forms clients of the real thing use. Secrets are readable by the owner only. */
+/** Writes what a client needs, in the file formats of real clusters. Only the owner can read the secrets. */
 async function writeClientFiles(dir: string, world: World) {
   const { spec } = world;
   const files = { kubeconfig: join(dir, 'kubeconfig'), azure: join(dir, 'azure.json'), ca: join(dir, 'ca.pem'), env: join(dir, 'env') };
@@ -140,25 +140,33 @@ async function writeClientFiles(dir: string, world: World) {
 }
 
 function introduction(
-  settings: Settings,
+  options: EmulateOptions,
   world: World,
   files: { readonly kubeconfig: string; readonly azure: string; readonly env: string },
 ): string {
-  const pools = world.spec.pools.map(
-    (pool) => `  ${pool.name.padEnd(10)} ${pool.vmSize.padEnd(18)} ${pool.count} of ${pool.min}..${pool.max}`,
+  const rows = [
+    ['POOL', 'VM SIZE', 'NODES', 'MIN', 'MAX'],
+    ...world.spec.pools.map(({ name, vmSize, count, min, max }) => [name, vmSize, `${count}`, `${min}`, `${max}`]),
+  ];
+  const pools = rows.map(
+    ([name = '', size = '', ...counts]) => `  ${name.padEnd(10)}  ${size.padEnd(18)}  ${counts.map((cell) => cell.padStart(5)).join('  ')}`,
   );
   return [
-    `A simulated AKS cluster is running (world ${settings.world}, seed ${settings.seed}, ${settings.speed} times as fast as Azure).`,
+    `A simulated AKS cluster is running (world ${options.world}, seed ${options.seed}, ${options.speed} times as fast as Azure).`,
     ...pools,
     '',
     `Kubernetes API  ${world.cluster.url}`,
-    `Azure (ARM)     ${world.arm.url}    state: ${world.arm.url}/_emu/state`,
+    `Azure (ARM)     ${world.arm.url}`,
+    `State as JSON   ${world.arm.url}/_emu/state`,
     '',
+    'Look at it:',
     `kubectl --kubeconfig ${files.kubeconfig} get nodes,pods -A`,
+    '',
+    'Run the autoscaler against it:',
     `. ${files.env} && npm run --silent cli -- run --cloud-config ${files.azure} --kubeconfig ${files.kubeconfig} \\`,
     `  --node-group-auto-discovery=label:cluster-autoscaler-enabled=true --leader-elect=false`,
     '',
-    'SIGTERM or Ctrl-C ends it.',
+    'SIGTERM or Ctrl-C stops it.',
     '',
   ].join('\n');
 }

@@ -1,35 +1,35 @@
 /**
- * The story of the demo: chapters in order, each with what it does to the world and what it then waits to see there.
- * Everything it waits for is a fact of the world (pods bound, capacities, nodes gone), never a word of the daemon.
+ * The chapters of the demo. Each one changes the world and then waits for a result there: pods bound, capacities, nodes
+ * removed. It never waits for something that the daemon reports.
  */
-import type { WorldClient, Json, Wish } from './world-client.ts';
+import type { WorldClient, Json, WithheldWrite } from './world-client.ts';
 import type { WorldState } from './world-watcher.ts';
 
 export interface Chapter {
   readonly title: string;
   readonly begin: (client: WorldClient) => Promise<void>;
-  /** True when the chapter has come to its end. */
-  readonly isOver: (state: WorldState, wishes: readonly Wish[]) => boolean;
-  /** What the chapter promises, for the account when it does not come true in time. */
-  readonly promise: string;
-  /** Seconds of real time after which the story goes on without it. */
-  readonly patienceSeconds: number;
+  /** Whether the expected result is reached. */
+  readonly isOver: (state: WorldState, withheld: readonly WithheldWrite[]) => boolean;
+  /** The expected result, as a sentence. */
+  readonly expectation: string;
+  /** Seconds of real time after which the next chapter begins anyway. */
+  readonly timeoutSeconds: number;
 }
 
 const SHOPS = ['shop-1', 'shop-2', 'shop-3', 'shop-4', 'shop-5'];
 
 export const CHAPTERS: readonly Chapter[] = [
   {
-    title: 'A burst of 30 pods: one pool reaches its maximum, the next one takes the rest',
-    promise: 'all pods of the burst are bound, on two pools',
-    patienceSeconds: 25,
-    begin: (client) => forEachShop((shop) => makeShop(client, shop)),
+    title: '30 pods arrive: pool general grows to its maximum, pool memory takes the rest',
+    expectation: 'all 30 pods are bound, on two pools',
+    timeoutSeconds: 25,
+    begin: (client) => forEachShop((shop) => createShop(client, shop)),
     isOver: (state) => boundOf(state, 'shop') === 30 && target(state, 'memory') > 0 && settled(state),
   },
   {
-    title: 'Another writer resizes "memory" in the same moment: 412, and the plan is made again from what is true now',
-    promise: 'the other writer met the daemon on its way, and every pod is bound',
-    patienceSeconds: 25,
+    title: 'Another writer resizes pool memory at the same time: Azure refuses our write (412), and the loop plans again',
+    expectation: 'the write was refused once, and all 20 new pods are bound',
+    timeoutSeconds: 25,
     begin: async (client) => {
       await client.control('POST', '/_emu/events', { foreignScale: { pool: 'memory', delta: 1, when: 'before-next-write' } });
       await create(client, deployment('api', 20, { cpu: '900m', memory: '2Gi' }));
@@ -37,16 +37,16 @@ export const CHAPTERS: readonly Chapter[] = [
     isOver: (state) => boundOf(state, 'api') === 20 && state.conflicts > 0 && settled(state),
   },
   {
-    title: 'A batch for "compute", which Azure has none of: "reserve" takes over',
-    promise: 'the batch runs on the pool that was in stock',
-    patienceSeconds: 25,
+    title: 'A batch for pool compute, which is out of capacity in Azure: pool reserve takes over',
+    expectation: 'the batch runs on the pool with capacity',
+    timeoutSeconds: 25,
     begin: (client) => create(client, deployment('batch', 8, { cpu: '1500m', memory: '2500Mi', batch: true })),
     isOver: (state) => boundOf(state, 'batch') === 8 && target(state, 'reserve') > 0,
   },
   {
-    title: 'The load falls: nodes are drained and deleted',
-    promise: 'what is left of the load runs on fewer nodes, pods were evicted for it, and none is missing',
-    patienceSeconds: 45,
+    title: 'The load falls: unneeded nodes are drained and deleted',
+    expectation: 'the remaining pods run on fewer nodes; pods were evicted, and none was lost',
+    timeoutSeconds: 45,
     begin: async (client) => {
       await forEachShop((shop) => scale(client, shop, 1));
       await scale(client, 'api', 0);
@@ -67,7 +67,7 @@ function target(state: WorldState, pool: string): number {
   return state.pools.find((candidate) => candidate.name === pool)?.target ?? 0;
 }
 
-/** No machine is on its way in or out, and no pod waits. */
+/** No instance is being created or deleted, and no pod is pending. */
 function settled(state: WorldState): boolean {
   return state.pending === 0 && state.pools.every((pool) => pool.target === pool.ready && pool.failed === 0);
 }
@@ -80,7 +80,7 @@ interface Load {
   readonly cpu: string;
   readonly memory: string;
   readonly batch?: boolean;
-  /** Label `app`; the name unless given. */
+  /** Label `app`. Default: the name. */
   readonly app?: string;
 }
 
@@ -109,8 +109,8 @@ function deployment(name: string, replicas: number, load: Load): Json {
   };
 }
 
-/** Six pods of the burst. */
-export function makeShop(client: WorldClient, shop: string): Promise<void> {
+/** Creates six of the 30 pods. */
+export function createShop(client: WorldClient, shop: string): Promise<void> {
   return create(client, deployment(shop, 6, { cpu: '700m', memory: '900Mi', app: 'shop' }));
 }
 

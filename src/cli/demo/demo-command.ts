@@ -1,83 +1,43 @@
 /**
- * `demo`: a simulated AKS cluster in one process, the unmodified daemon in another, and a story told on the terminal.
- * What the account says is taken from the world at the end.
+ * `demo`: runs a simulated AKS cluster in one process and the production daemon in another, and narrates what happens.
+ * The result is read from the world, not from the daemon. Must not know how the daemon decides.
  */
-import { mkdir, writeFile, mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { request } from 'undici';
-import { AutoscalerError } from '../../lib/errors.ts';
+import { AutoscalerError, configError } from '../../lib/errors.ts';
 import { systemClock } from '../process/process.ts';
 import { CHAPTERS, type Chapter } from './chapters.ts';
 import { DRY_CHAPTERS, dryRunLines, summarizeDryRun, type DryRunSummary } from './dry-run-chapters.ts';
 import { decisionOf, metricsUrlOf } from './log-lines.ts';
 import { renderPicture, createScreen, type Screen } from './screen.ts';
 import { closingLines, summarize, type Summary } from './summary.ts';
-import { startChild, type Child, type Wish, connectWorld, type WorldClient } from './world-client.ts';
+import { daemonSettings, startChild, type Child } from './child-processes.ts';
+import { connectWorld, type WithheldWrite, type WorldClient } from './world-client.ts';
 import { Watcher, type WorldState } from './world-watcher.ts';
 
-// What the demo's daemon is told. The program is the production one; only its patience is shortened, because the minutes
-// that an operator wants between "unneeded" and "gone" would make a long demo.
+const HELP = `Watch the autoscaler work in a simulated AKS cluster. Takes about 45 seconds.
 
-const SETTINGS = `# Written by the demo. The daemon is unmodified; these are ordinary settings.
-discovery:
-  - selectors:
-      cluster-autoscaler-enabled: "true"
-kubernetes:
-  leaderElect: true
-scaleDown:
-  unneededTime: 5s
-  delayAfterAdd: 4s
-  delayAfterFailure: 3s
-  unremovableRecheck: 2s
-  maxDrainParallelism: 4
-drain:
-  delayAfterTaint: 1s
-  evictionRetry: 1s
-loop:
-  scanInterval: 2s
-http:
-  address: 127.0.0.1:0
-`;
+Usage: demo [OPTIONS]
 
-/** Arguments and environment of the daemon's process, for a world whose client files are in `dir`. */
-export async function daemonSettings(
-  dir: string,
-  env: Readonly<Record<string, string | undefined>>,
-  { armUrl, dryRun }: { readonly armUrl: string; readonly dryRun: boolean },
-): Promise<{ readonly args: readonly string[]; readonly env: Readonly<Record<string, string | undefined>> }> {
-  const config = join(dir, 'daemon.yaml');
-  await mkdir(join(dir, 'decisions'), { recursive: true });
-  await writeFile(config, `${SETTINGS}dryRun: ${dryRun}\ndumpDirectory: ${JSON.stringify(join(dir, 'decisions'))}\n`);
-  return {
-    args: ['run', `--config=${config}`, `--cloud-config=${join(dir, 'azure.json')}`, `--kubeconfig=${join(dir, 'kubeconfig')}`],
-    env: {
-      PATH: env['PATH'],
-      HOME: env['HOME'],
-      AZURE_RESOURCE_MANAGER_ENDPOINT: armUrl,
-      AZURE_AUTHORITY_HOST: armUrl,
-      AZURE_CA_FILE: join(dir, 'ca.pem'),
-    },
-  };
-}
-
-const HELP = `Runs the autoscaler against a simulated AKS cluster and tells what happens. Ends by itself.
-
-  --keep      leave it running at the end and print the URLs
-  --dry-run   the daemon decides and writes nothing: what it would do is told
-  --json      print the account as one JSON object, the last line of standard output
+  --keep      leave everything running at the end and print the URLs; Ctrl-C stops it
+  --dry-run   show what the daemon would write; it writes nothing
+  --json      print the summary as one JSON object in the last line of standard output
   --seed N    seed of the simulated world (default 1)
-  --speed N   how many times faster than Azure (default 20)
+  --speed N   speed of the simulated world, as a multiple of Azure's (default 20)
+
+Exit code: 0 everything expected happened, 1 something did not, 2 the arguments are wrong.
 `;
 
-const LOOK_EVERY_MS = 250;
+const READ_EVERY_MS = 250;
 /** The application id that `emulate` lets the daemon sign in with. */
 const DAEMON_PRINCIPAL = 'aaaaaaaa-0000-0000-0000-000000000001';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Everything the story needs to hand. */
+/** What the chapters need while they run. */
 interface Stage {
   readonly dir: string;
   readonly client: WorldClient;
@@ -87,11 +47,11 @@ interface Stage {
   readonly metricsUrl: string;
   readonly dryRun: boolean;
   readonly startedMs: number;
-  /** What the daemon decided since the last call, oldest first. */
+  /** Decisions of the daemon since the last call, oldest first. */
   readonly newDecisions: () => readonly string[];
 }
 
-/** @returns 0 when everything the story promises came true in the world, 1 when not, 2 for wrong arguments. */
+/** @returns the exit code: 0 every expectation was met in the world, 1 one was not, 2 wrong arguments. */
 export async function run(argv: readonly string[], env: Environment): Promise<number> {
   if (argv.includes('--help')) {
     process.stdout.write(HELP);
@@ -103,10 +63,10 @@ export async function run(argv: readonly string[], env: Environment): Promise<nu
   const dir = await mkdtemp(join(tmpdir(), 'aks-autoscaler-demo-'));
   const children: Child[] = [];
   try {
-    const stage = await setStage({ dir, env, screen, startedMs, dryRun, worldArgs: [`--seed=${seed}`, `--speed=${speed}`] }, children);
-    const unmet = await tell(stage);
-    const { summary, lines } = await account(stage, unmet);
-    for (const line of lines) screen.say(line);
+    const stage = await startStage({ dir, env, screen, startedMs, dryRun, worldArgs: [`--seed=${seed}`, `--speed=${speed}`] }, children);
+    const unmet = await playChapters(stage);
+    const { summary, lines } = await closeDemo(stage, unmet);
+    for (const line of lines) screen.writeLine(line);
     if (json) process.stdout.write(`${JSON.stringify(summary)}\n`);
     if (keep) await stayOpen(stage);
     await stage.client.close();
@@ -139,16 +99,16 @@ function parse(argv: readonly string[]) {
   } catch (error) {
     if (error instanceof AutoscalerError) throw error;
     const message = error instanceof Error ? (error.message.split('. ')[0] ?? '') : String(error);
-    throw new AutoscalerError({ kind: 'config' }, `${message}; demo --help lists what is accepted.`, { cause: error });
+    throw configError(`${message}; see demo --help.`, { cause: error });
   }
 }
 
 function wholeNumber(flag: string, text: string, least: number): number {
   if (/^\d{1,9}$/.test(text) && Number(text) >= least) return Number(text);
-  throw new AutoscalerError({ kind: 'config' }, `${flag} is "${text}"; accepted is a whole number from ${least}.`);
+  throw configError(`${flag} is "${text}"; it must be a whole number from ${least}.`);
 }
 
-interface StageParts {
+interface StageInput {
   readonly dir: string;
   readonly env: Environment;
   readonly screen: Screen;
@@ -157,14 +117,14 @@ interface StageParts {
   readonly worldArgs: readonly string[];
 }
 
-/** Starts the world, then the daemon, and waits until the daemon serves. */
-async function setStage(parts: StageParts, children: Child[]): Promise<Stage> {
-  const { dir, env, screen, startedMs, dryRun } = parts;
-  const emulator = startChild('world', ['emulate', `--dir=${dir}`, '--world=demo', ...parts.worldArgs], env, () => undefined);
+/** Starts the world, then the daemon, and waits for its first loop. */
+async function startStage(input: StageInput, children: Child[]): Promise<Stage> {
+  const { dir, env, screen, startedMs, dryRun } = input;
+  const emulator = startChild('world', ['emulate', `--dir=${dir}`, '--world=demo', ...input.worldArgs], env, () => undefined);
   children.push(emulator);
   await emulator.line(/SIGTERM or Ctrl-C/);
   const client = await connectWorld(dir);
-  screen.say(`A simulated AKS cluster is up: Kubernetes at ${client.kubeUrl}, Azure at ${client.armUrl}.`);
+  screen.writeLine(`A simulated AKS cluster is running: Kubernetes API at ${client.kubeUrl}, Azure at ${client.armUrl}.`);
   const settings = await daemonSettings(dir, env, { armUrl: client.armUrl, dryRun });
   const decisions: string[] = [];
   const daemon = startChild('daemon', settings.args, settings.env, (line) => {
@@ -185,50 +145,52 @@ async function setStage(parts: StageParts, children: Child[]): Promise<Stage> {
     newDecisions: () => decisions.splice(0),
   };
   await untilReady(stage);
-  screen.say(`The daemon runs in a process of its own, as it would in production; metrics at ${metricsUrl}/metrics.`);
+  screen.writeLine(`The autoscaler runs in a process of its own, as in production; metrics at ${metricsUrl}/metrics.`);
   return stage;
 }
 
-/** The first loop is over when the daemon says that it is ready. */
+/** The daemon is ready after its first loop. */
 async function untilReady(stage: Pick<Stage, 'metricsUrl'>): Promise<void> {
   for (let attempt = 0; attempt < 100; attempt++) {
-    const answer = await request(`${stage.metricsUrl}/readyz`);
-    await answer.body.dump();
-    if (answer.statusCode === 200) return;
-    await systemClock.sleep(LOOK_EVERY_MS);
+    const response = await request(`${stage.metricsUrl}/readyz`);
+    await response.body.dump();
+    if (response.statusCode === 200) return;
+    await systemClock.sleep(READ_EVERY_MS);
   }
   throw new AutoscalerError({ kind: 'unavailable', effect: 'none' }, 'The daemon did not become ready within 25 s.');
 }
 
-/** Plays the chapters in order. @returns the promises that did not come true. */
-async function tell(stage: Stage): Promise<readonly string[]> {
+/** @returns the expectations that were not met. */
+async function playChapters(stage: Stage): Promise<readonly string[]> {
   const unmet: string[] = [];
   for (const [index, chapter] of (stage.dryRun ? DRY_CHAPTERS : CHAPTERS).entries()) {
-    stage.screen.say(`\n${index + 1}. ${chapter.title}`);
-    const kept = await play(stage, chapter);
-    stage.screen.say(kept ? `   done: ${chapter.promise}` : `   NOT seen within ${chapter.patienceSeconds} s: ${chapter.promise}`);
-    if (!kept) unmet.push(chapter.promise);
+    stage.screen.writeLine(`\n${index + 1}. ${chapter.title}`);
+    const isMet = await playChapter(stage, chapter);
+    stage.screen.writeLine(
+      isMet ? `   Done: ${chapter.expectation}` : `   NOT SEEN within ${chapter.timeoutSeconds} s: ${chapter.expectation}`,
+    );
+    if (!isMet) unmet.push(chapter.expectation);
   }
   return unmet;
 }
 
-async function play(stage: Stage, chapter: Chapter): Promise<boolean> {
+async function playChapter(stage: Stage, chapter: Chapter): Promise<boolean> {
   await chapter.begin(stage.client);
-  const deadline = systemClock.monotonic() + chapter.patienceSeconds * 1000;
+  const deadline = systemClock.monotonic() + chapter.timeoutSeconds * 1000;
   let decision = '';
   for (;;) {
-    const state = await stage.watcher.look();
-    for (const taken of stage.newDecisions()) {
-      decision = taken;
-      stage.screen.say(`   ${secondsOf(stage).toFixed(1).padStart(4)} s  ${taken}`);
+    const state = await stage.watcher.readWorld();
+    for (const latest of stage.newDecisions()) {
+      decision = latest;
+      stage.screen.writeLine(`   ${secondsOf(stage).toFixed(1).padStart(4)} s  ${latest}`);
     }
-    const isOver = chapter.isOver(state, await wishesOf(stage));
+    const isOver = chapter.isOver(state, await withheldWritesOf(stage));
     if (isOver || systemClock.monotonic() > deadline) {
       stage.screen.keep(linesOf(stage, state, decision));
       return isOver;
     }
     stage.screen.draw(linesOf(stage, state, decision));
-    await systemClock.sleep(LOOK_EVERY_MS);
+    await systemClock.sleep(READ_EVERY_MS);
   }
 }
 
@@ -239,7 +201,7 @@ function secondsOf(stage: Stage): number {
 function linesOf(stage: Stage, state: WorldState, decision: string): readonly string[] {
   const picture = {
     seconds: secondsOf(stage),
-    pools: state.pools.map((pool) => ({ ...pool, note: pool.failed > 0 ? `${pool.failed} not provided` : '' })),
+    pools: state.pools.map((pool) => ({ ...pool, note: pool.failed > 0 ? `${pool.failed} failed` : '' })),
     pods: { pending: state.pending, bound: state.bound },
     decision,
   };
@@ -251,9 +213,9 @@ interface Closing {
   readonly lines: readonly string[];
 }
 
-async function account(stage: Stage, unmet: readonly string[]): Promise<Closing> {
-  const state = await stage.watcher.look();
-  const story = {
+async function closeDemo(stage: Stage, unmet: readonly string[]): Promise<Closing> {
+  const state = await stage.watcher.readWorld();
+  const account = {
     ...stage.watcher.account(),
     startedMs: stage.startedMs,
     endedMs: systemClock.now(),
@@ -262,32 +224,32 @@ async function account(stage: Stage, unmet: readonly string[]): Promise<Closing>
     unmet,
   };
   if (stage.dryRun) {
-    const summary = summarizeDryRun(story, state, await wishesOf(stage));
+    const summary = summarizeDryRun(account, state, await withheldWritesOf(stage));
     return { summary, lines: dryRunLines(summary) };
   }
-  const summary = summarize(story);
+  const summary = summarize(account);
   return { summary, lines: closingLines(summary) };
 }
 
-/** What the daemon would have done so far; nothing unless it is in a dry run. */
-async function wishesOf({ dryRun, metricsUrl }: Stage): Promise<readonly Wish[]> {
+/** The writes that the daemon withheld so far. Empty unless it is a dry run. */
+async function withheldWritesOf({ dryRun, metricsUrl }: Stage): Promise<readonly WithheldWrite[]> {
   if (!dryRun) return [];
-  const answer = await request(`${metricsUrl}/debug/withheld`);
-  return (await answer.body.json()) as readonly Wish[];
+  const response = await request(`${metricsUrl}/debug/withheld`);
+  return (await response.body.json()) as readonly WithheldWrite[];
 }
 
-/** How often the daemon planned again within a loop because of a conflict, by its own count. */
+/** Replans within one loop after a conflict, by the daemon's own metric. */
 async function replansOf(stage: Stage): Promise<number> {
-  const answer = await request(`${stage.metricsUrl}/metrics`);
-  const count = /aks_autoscaler_replans_total\{cause="conflict"\} (\d+)/.exec(await answer.body.text())?.[1];
+  const response = await request(`${stage.metricsUrl}/metrics`);
+  const count = /aks_autoscaler_replans_total\{cause="conflict"\} (\d+)/.exec(await response.body.text())?.[1];
   return Number(count ?? 0);
 }
 
 async function stayOpen(stage: Stage): Promise<void> {
-  stage.screen.say(
+  stage.screen.writeLine(
     [
       '',
-      'Left running; Ctrl-C ends it.',
+      'Everything keeps running; Ctrl-C stops it.',
       `  metrics     ${stage.metricsUrl}/metrics`,
       `  health      ${stage.metricsUrl}/healthz`,
       `  agents      ${stage.metricsUrl}/debug/agents`,

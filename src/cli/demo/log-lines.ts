@@ -1,4 +1,4 @@
-/** The daemon's log, line by line, as sentences for the table. Anything that is not a decision gives undefined. Pure. */
+/** Turns log lines of the daemon into sentences for the table. Pure. */
 
 interface LogLine {
   readonly level?: string;
@@ -18,23 +18,24 @@ interface LogLine {
 
 type Sentence = (line: LogLine) => string;
 
-/** Keyed by the static message of the log line. */
+/** Sentences by the message of the log line. A test compares the keys with the messages in the source. */
 const SENTENCES: Readonly<Record<string, Sentence>> = {
-  'Scale-up accepted': (line) => `${group(line)} ${line.from} -> ${line.to}, for ${line.pods} pods that fit nowhere`,
-  'Scale-up withheld by the dry run': (line) =>
-    `${group(line)} ${line.from} -> ${line.to} would be asked for, for ${line.pods} pods that fit nowhere`,
+  'Scale-up accepted': (line) => `${group(line)} ${line.from} -> ${line.to}, for ${counted(line.pods, 'pod')}`,
+  'Scale-up withheld by the dry run': (line) => `${group(line)} ${line.from} -> ${line.to} (not written), for ${counted(line.pods, 'pod')}`,
   'Node group changed by another writer; planning again': (line) =>
-    `${group(line)} is at ${line.observed} and not at ${line.from} any more (412): planning again`,
-  'Scale-up failed': (line) => `${group(line)} could not grow: ${line.code ?? line.reason ?? 'see the log'}`,
+    `${group(line)} is at ${line.observed}, not ${line.from}, since another writer changed it (412): planning again`,
+  'Scale-up failed': (line) => `${group(line)} increase failed: ${line.code ?? line.reason ?? 'see the log'}`,
   'Node removal started': (line) =>
-    `${line.node} ${line.dryRun === true ? 'would go' : 'goes'}: ${line.cause}${use(line)}, ${line.pods} pods to move`,
+    `${line.node} ${line.dryRun === true ? 'would be removed' : 'is being removed'}: ${line.cause}${utilization(line)}, ${counted(line.pods, 'pod')} to move`,
   'Node deletion accepted': (line) =>
-    line.dryRun === true ? `${line.node} would be deleted` : `${line.node} is drained and being deleted`,
-  'Node removal given up and undone': (line) => `${line.node} stays: ${line.reason}`,
-  'Deleting instances that never registered as nodes': (line) => `${group(line)}: machines that Azure could not provide are cleared away`,
+    line.dryRun === true ? `${line.node} would be deleted` : `${line.node} is drained and is being deleted`,
+  'Node removal given up and undone': (line) => `${line.node} is not removed: ${line.reason}`,
+  'Deleting instances that never registered as nodes': (line) => `${group(line)}: deleting instances that never became nodes`,
 };
 
-/** One sentence for a decision, undefined for everything else a daemon logs. */
+export const DECISION_MESSAGES: readonly string[] = Object.keys(SENTENCES);
+
+/** Returns one sentence for a decision, undefined for every other line. */
 export function decisionOf(text: string): string | undefined {
   const line = parse(text);
   if (line?.msg === undefined) return undefined;
@@ -45,7 +46,7 @@ export function decisionOf(text: string): string | undefined {
     : undefined;
 }
 
-/** Where the daemon serves its metrics, when the line says so. */
+/** The address of the daemon's metrics, if the line has it. */
 export function metricsUrlOf(text: string): string | undefined {
   return /"url":"(http:[^"]+)"/.exec(text)?.[1];
 }
@@ -58,11 +59,15 @@ function parse(text: string): LogLine | undefined {
   }
 }
 
-function use(line: LogLine): string {
-  return line.utilization === undefined || line.cause === 'empty' ? '' : ` (${Math.round(line.utilization * 100)} % used)`;
+function utilization(line: LogLine): string {
+  return line.utilization === undefined || line.cause === 'empty' ? '' : ` (${Math.round(line.utilization * 100)} % requested)`;
 }
 
-/** Scale sets are called by their pool: `aks-general-12345678-vmss` is `general`. */
+/** The pool's name of a scale set: `aks-general-12345678-vmss` is `general`. */
 function group(line: LogLine): string {
   return line.nodeGroup?.replace(/^aks-(.+)-\d{8}-vmss$/, '$1') ?? '';
+}
+
+function counted(count: number | undefined, noun: string): string {
+  return `${count ?? 0} ${noun}${count === 1 ? '' : 's'}`;
 }

@@ -1,11 +1,11 @@
-/** The terminal: a table that is drawn over itself where that is possible, and left out until its end where it is not. */
+/** Writes to the terminal: a table that is redrawn in place, or, in a pipe, written once at its end. */
 export interface Screen {
-  /** Draws the lines in place of those drawn before; in a pipe nothing, because nothing can be drawn over there. */
+  /** Replaces the lines drawn before. Does nothing in a pipe, where lines cannot be replaced. */
   draw(lines: readonly string[]): void;
-  /** Draws the lines and leaves them. */
+  /** Draws the lines for good. */
   keep(lines: readonly string[]): void;
-  /** A line that stays. */
-  say(text: string): void;
+  /** Writes a line. */
+  writeLine(text: string): void;
   readonly width: number;
 }
 
@@ -33,13 +33,11 @@ export function createScreen(output: Output): Screen {
       drawn = lines.length;
     },
     keep: print,
-    say: (text) => print([text]),
+    writeLine: (text) => print([text]),
   };
 }
 
-// What the demo shows while it runs: one picture of the world, and its rendering as a table. Pure.
-
-export interface PoolPicture {
+interface PoolPicture {
   readonly name: string;
   readonly min: number;
   readonly target: number;
@@ -48,17 +46,18 @@ export interface PoolPicture {
   readonly note: string;
 }
 
+/** The state of the world that the table shows. */
 export interface Picture {
   readonly seconds: number;
   readonly pools: readonly PoolPicture[];
   readonly pods: { readonly pending: number; readonly bound: number };
-  /** What the daemon decided last, and why; empty before the first decision. */
+  /** The daemon's last decision and its reason. Empty before the first one. */
   readonly decision: string;
 }
 
 const COLUMNS = ['pool', 'min', 'target', 'ready', 'max', ''] as const;
 
-/** The picture as lines of at most `width` characters. */
+/** Renders the table. No line is longer than `width` characters. */
 export function renderPicture(picture: Picture, width: number): readonly string[] {
   const rows = picture.pools.map((pool) => [
     pool.name,
@@ -86,9 +85,9 @@ export function renderPicture(picture: Picture, width: number): readonly string[
     .map((text) => (text.length > width ? `${text.slice(0, width - 1)}…` : text));
 }
 
-/** Ready nodes solid, nodes on their way hollow, room to the maximum dotted. */
+/** Ready nodes solid, upcoming nodes hollow, free room up to the maximum dotted. */
 function bar(pool: PoolPicture): string {
   const ready = Math.min(pool.ready, 20);
-  const coming = Math.max(0, Math.min(pool.target, 20) - ready);
-  return '█'.repeat(ready) + '░'.repeat(coming) + '·'.repeat(Math.max(0, Math.min(pool.max, 20) - ready - coming));
+  const upcoming = Math.max(0, Math.min(pool.target, 20) - ready);
+  return '█'.repeat(ready) + '░'.repeat(upcoming) + '·'.repeat(Math.max(0, Math.min(pool.max, 20) - ready - upcoming));
 }

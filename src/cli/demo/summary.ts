@@ -1,21 +1,21 @@
 /**
- * The demo's closing account, made from what the world wrote down: its journal, its operations, its pods and events.
- * Nothing in `ok` comes from what the daemon says of itself. Pure.
+ * Summarises the demo from the world's records: requests, operations, pods and events.
+ * Nothing in `ok` comes from the daemon itself. Pure.
  */
 import { compareBy } from '../../lib/comparison.ts';
 
-/** One request to ARM that the daemon made, as the emulator's journal has it. */
+/** One request of the daemon to ARM, from the simulator's journal. */
 export interface ArmCall {
   readonly seq: number;
   readonly atMs: number;
   readonly method: string;
-  /** Path with its names taken out. */
+  /** The path without resource names. */
   readonly route: string;
   readonly status: number;
   readonly pool: string | undefined;
   readonly capacityBefore: number | undefined;
   readonly capacityAfter: number | undefined;
-  /** How many instances a delete named. */
+  /** The number of instances in a delete request. */
   readonly instances: number;
 }
 
@@ -25,17 +25,17 @@ export interface FailedOperation {
   readonly endedMs: number;
 }
 
-/** A pod as the watcher saw it over its life. */
+/** What the watcher saw of one pod. */
 export interface PodHistory {
   readonly uid: string;
   readonly unschedulableMs: number | undefined;
-  /** Groups named by TriggeredScaleUp events on it. */
+  /** Node groups in its TriggeredScaleUp events. */
   readonly triggered: readonly string[];
   readonly bound: boolean;
   readonly gone: boolean;
 }
 
-/** A pod that left its node by the Eviction API. */
+/** A pod that was evicted from its node. */
 export interface Eviction {
   readonly pod: string;
   readonly pool: string;
@@ -51,7 +51,7 @@ export interface Account {
   readonly violations: readonly { readonly rule: string; readonly subject: string; readonly detail: string }[];
   /** From the daemon's metrics; not part of `ok`. */
   readonly replans: number;
-  /** What the story expected of the world at its end; an empty list means all of it came true. */
+  /** The expectations that were not met. */
   readonly unmet: readonly string[];
 }
 
@@ -99,16 +99,16 @@ export function summarize(account: Account): Summary {
   return { ok: pendingAtEnd === 0 && account.violations.length === 0 && account.unmet.length === 0, ...summary };
 }
 
-/** A pod belongs to the first accepted write to each pool that its events name, after it turned unschedulable. */
+/** A pod counts for the first accepted write to each pool in its events, after it became unschedulable. */
 function scaleUps(writes: readonly ArmCall[], pods: readonly PodHistory[]): Summary['scaleUps'] {
   const counted = new Set<string>();
   return writes.map((call) => {
     const group = call.pool ?? '';
     const waits: number[] = [];
     for (const { uid, triggered, unschedulableMs } of pods) {
-      const mark = `${group} ${uid}`;
-      if (!triggered.includes(group) || unschedulableMs === undefined || unschedulableMs > call.atMs || counted.has(mark)) continue;
-      counted.add(mark);
+      const key = `${group} ${uid}`;
+      if (!triggered.includes(group) || unschedulableMs === undefined || unschedulableMs > call.atMs || counted.has(key)) continue;
+      counted.add(key);
       waits.push(call.atMs - unschedulableMs);
     }
     return {
@@ -132,7 +132,7 @@ function scaleDowns(account: Account): Summary['scaleDowns'] {
     .map(([group, nodes]) => ({ group, nodes, evictedPods: account.evictions.filter((eviction) => eviction.pool === group).length }));
 }
 
-/** The fallback is the next accepted write to another pool after the failure was known. */
+/** The fallback is the next accepted write to another pool after the failed operation ended. */
 function stockout(failure: FailedOperation, writes: readonly ArmCall[]): Summary['stockouts'][number] {
   const fallback = writes.find((call) => call.atMs >= failure.endedMs && call.pool !== failure.pool && call.status < 300);
   return {
@@ -152,26 +152,32 @@ function seconds(ms: number): number {
   return Math.round(ms / 10) / 100;
 }
 
-// The account as lines for a person. Pure.
-
+/** The summary as lines of text. */
 export function closingLines(summary: Summary): readonly string[] {
   const calls = Object.values(summary.armCalls).reduce((sum, count) => sum + count, 0);
   return [
     '',
-    'What happened, as the simulated world wrote it down',
+    'Summary, from the records of the simulated world',
     `  pods        ${summary.pods.created} created, ${summary.pods.bound} bound, ${summary.pods.pendingAtEnd} pending at the end`,
     ...summary.scaleUps.map(
       (entry) =>
-        `  grown       ${entry.group} ${entry.from} -> ${entry.to}, ${entry.secondsFromUnschedulable} s after the first pod found no place`,
+        `  increase    ${entry.group} ${entry.from} -> ${entry.to}, ${entry.secondsFromUnschedulable} s after its first pod became unschedulable`,
     ),
     ...summary.stockouts.map(
-      (entry) => `  no stock    ${entry.group} (${entry.code}); another pool was asked ${entry.secondsToFallback} s later`,
+      (entry) =>
+        `  no capacity ${entry.group} (${entry.code}); ${entry.secondsToFallback < 0 ? 'no other pool was increased' : `another pool was increased ${entry.secondsToFallback} s later`}`,
     ),
-    ...summary.scaleDowns.map((entry) => `  shrunk      ${entry.group} by ${entry.nodes} nodes, ${entry.evictedPods} pods evicted`),
-    `  conflicts   ${summary.conflicts.seen} met (412), ${summary.conflicts.replannedInSameLoop} planned again in the same loop, ${summary.lostUpdates} updates lost`,
+    ...summary.scaleDowns.map(
+      (entry) => `  removal     ${counted(entry.nodes, 'instance')} of ${entry.group}, ${counted(entry.evictedPods, 'pod')} evicted`,
+    ),
+    `  conflicts   ${summary.conflicts.seen} (412), ${summary.conflicts.replannedInSameLoop} replanned in the same loop, ${summary.lostUpdates} updates lost`,
     `  ARM calls   ${calls} in ${summary.durationSeconds} s`,
     ...summary.violations.map((violation) => `  VIOLATION   ${violation.rule} on ${violation.subject}: ${violation.detail}`),
-    ...summary.unmet.map((promise) => `  NOT SEEN    ${promise}`),
-    summary.ok ? '  All of it should be.' : '  Something is not as it should be.',
+    ...summary.unmet.map((expectation) => `  NOT SEEN    ${expectation}`),
+    summary.ok ? '  Passed: everything expected happened.' : '  FAILED: see above.',
   ];
+}
+
+function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }

@@ -1,8 +1,6 @@
-/** How the demo looks at the world and acts on it: as kubectl and a portal would, over HTTPS with the world's own CA. */
-import { spawn, type ChildProcess } from 'node:child_process';
+/** Reads and changes the simulated world as kubectl and the Azure portal would: over HTTPS, with the world's own CA. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { Agent, request } from 'undici';
 import { parse } from 'yaml';
 import { AutoscalerError } from '../../lib/errors.ts';
@@ -13,7 +11,7 @@ export interface WorldClient {
   readonly kubeUrl: string;
   readonly armUrl: string;
   kube(method: 'GET' | 'POST' | 'PATCH' | 'DELETE', path: string, body?: Json): Promise<Json>;
-  /** The control surface, which real Azure does not have. */
+  /** The simulator's control API, which real Azure does not have. */
   control(method: 'GET' | 'POST' | 'PUT', path: string, body?: Json): Promise<Json>;
   close(): Promise<void>;
 }
@@ -31,7 +29,7 @@ export async function connectWorld(dir: string): Promise<WorldClient> {
   const kubeUrl = kubeconfig.clusters[0]?.cluster.server;
   const token = kubeconfig.users[0]?.user.token;
   if (armUrl === undefined || kubeUrl === undefined || token === undefined) {
-    throw new AutoscalerError({ kind: 'bug' }, `The files in ${dir} do not describe a world.`);
+    throw new AutoscalerError({ kind: 'bug' }, `The files in ${dir} do not describe a simulated world.`);
   }
   const agent = new Agent({ connect: { ca: await readFile(join(dir, 'ca.pem'), 'utf8') } });
   const call = async (url: string, method: string, body: Json | undefined, headers: Readonly<Record<string, string>>): Promise<Json> => {
@@ -46,7 +44,7 @@ export async function connectWorld(dir: string): Promise<WorldClient> {
     });
     const text = await response.body.text();
     if (response.statusCode >= 300) {
-      throw new AutoscalerError({ kind: 'bug' }, `${method} ${url} answered ${response.statusCode}: ${text.slice(0, 200)}`);
+      throw new AutoscalerError({ kind: 'bug' }, `${method} ${url} returned ${response.statusCode}: ${text.slice(0, 200)}`);
     }
     return text === '' ? {} : (JSON.parse(text) as Json);
   };
@@ -59,71 +57,8 @@ export async function connectWorld(dir: string): Promise<WorldClient> {
   };
 }
 
-// Child processes of the demo: the world in one, the daemon in another, as on two machines.
-
-export interface Child {
-  readonly name: string;
-  /** Resolves with the first line of standard output that the pattern matches; rejects when the process ends before. */
-  line(pattern: RegExp): Promise<string>;
-  /** Resolves with the exit code (128 + signal number when a signal ended it). */
-  readonly ended: Promise<number>;
-  /** Asks the process to end, and waits for it. */
-  stop(): Promise<number>;
-}
-
-const MAIN = join(import.meta.dirname, '..', 'main.ts');
-const SIGNAL_BASE = 128;
-const SIGTERM_NUMBER = 15;
-
-/** Starts this program's own command line in a process of its own. `onLine` sees every line of its standard output. */
-export function startChild(
-  name: string,
-  args: readonly string[],
-  env: Readonly<Record<string, string | undefined>>,
-  onLine: (line: string) => void,
-): Child {
-  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', MAIN, ...args], {
-    env: { ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  const waiting: { readonly pattern: RegExp; readonly found: (line: string) => void; readonly failed: (error: Error) => void }[] = [];
-  const complaints: string[] = [];
-  const ended = endOf(child);
-  createInterface({ input: child.stdout }).on('line', (line) => {
-    onLine(line);
-    for (const waiter of waiting.filter(({ pattern }) => pattern.test(line))) {
-      waiting.splice(waiting.indexOf(waiter), 1);
-      waiter.found(line);
-    }
-  });
-  createInterface({ input: child.stderr }).on('line', (line) => complaints.push(line));
-  void ended.then((code) => {
-    const last = complaints.slice(-3).join(' ');
-    const error = new AutoscalerError({ kind: 'bug' }, `The ${name} process ended with code ${code} too early. ${last}`.trim());
-    for (const waiter of waiting.splice(0)) waiter.failed(error);
-  });
-  return {
-    name,
-    line: (pattern) => new Promise((found, failed) => waiting.push({ pattern, found, failed })),
-    ended,
-    stop: () => {
-      child.kill('SIGTERM');
-      return ended;
-    },
-  };
-}
-
-function endOf(child: ChildProcess): Promise<number> {
-  return new Promise((resolve) => {
-    child.once('error', () => resolve(1));
-    child.once('close', (code) => resolve(code ?? SIGNAL_BASE + SIGTERM_NUMBER));
-  });
-}
-
-// What the daemon of a dry run would have done, as it serves it.
-
-/** One entry of the daemon's /debug/withheld. */
-export interface Wish {
+/** A write that the daemon of a dry run did not make: one entry of its /debug/withheld. */
+export interface WithheldWrite {
   readonly kind: string;
   readonly subject: string;
   readonly detail: string;

@@ -1,6 +1,6 @@
 /**
- * The demo's eyes. It looks at the world a few times a second, the way a person with kubectl and a portal would, and
- * remembers what passes: when pods turned unschedulable, what left its node, what was asked of ARM.
+ * Reads the world several times a second, as a person with kubectl and the Azure portal would, and records what passes:
+ * when pods became unschedulable, which pods left their nodes, which requests went to ARM.
  */
 import type { ArmCall, Eviction, FailedOperation, PodHistory } from './summary.ts';
 import type { Json, WorldClient } from './world-client.ts';
@@ -20,11 +20,11 @@ export interface WorldState {
   readonly bound: number;
   /** Bound pods by their label `app`. */
   readonly boundByApp: ReadonlyMap<string, number>;
-  /** Capacity writes that met a 412 so far. */
+  /** Capacity writes that were refused with 412 so far. */
   readonly conflicts: number;
-  /** Pods that were seen leaving a node under the deletion taint. */
+  /** Pods that left a node with the deletion taint. */
   readonly evicted: number;
-  /** Nodes that carry, or carried at a look before, a mark that the daemon makes. */
+  /** Nodes that had a taint of the daemon in this or an earlier read. */
   readonly marked: number;
   readonly violations: readonly { readonly rule: string; readonly subject: string; readonly detail: string }[];
 }
@@ -102,9 +102,9 @@ interface SeenPod {
   gone: boolean;
 }
 
-/** The namespace of the demo's own pods; the rest of the cluster is not part of its account. */
+/** The namespace of the demo's own pods. Other pods are not counted. */
 const NAMESPACE = 'default';
-const OUR_MARKS = /ClusterAutoscaler$|^aks-autoscaler\//;
+const OUR_TAINTS = /ClusterAutoscaler$|^aks-autoscaler\//;
 const DRAINING = 'ToBeDeletedByClusterAutoscaler';
 
 export class Watcher {
@@ -113,23 +113,23 @@ export class Watcher {
   readonly #pods = new Map<string, SeenPod>();
   readonly #evictions = new Map<string, Eviction>();
   readonly #calls: ArmCall[] = [];
-  /** Where the pods were at the last look. */
+  /** The nodes of the pods in the last read. */
   readonly #nodeOfPod = new Map<string, string>();
   readonly #poolOfNode = new Map<string, string>();
-  /** Every node that was seen under the deletion taint. */
+  /** Every node that had the deletion taint. */
   readonly #drained = new Set<string>();
   readonly #marked = new Set<string>();
   #failures: readonly FailedOperation[] = [];
   #lastSeq = 0;
 
-  /** @param principal the application whose calls are counted: the daemon's. */
+  /** @param principal the application id of the daemon: only its calls are counted. */
   constructor(client: WorldClient, principal: string) {
     this.#client = client;
     this.#principal = principal;
   }
 
-  /** One look at everything. */
-  async look(): Promise<WorldState> {
+  /** Reads everything once. */
+  async readWorld(): Promise<WorldState> {
     const [podList, nodeList, eventList, state, journal] = await Promise.all([
       this.#client.kube('GET', `/api/v1/namespaces/${NAMESPACE}/pods`),
       this.#client.kube('GET', '/api/v1/nodes'),
@@ -140,10 +140,10 @@ export class Watcher {
     const arm = state as Json & ArmStateJson;
     const nodes = (nodeList as ListJson<NodeJson>).items;
     const pods = (podList as ListJson<PodJson>).items;
-    this.#rememberCalls((journal as { readonly entries: readonly JournalJson[] }).entries);
-    this.#rememberPods(pods);
-    this.#rememberEvents((eventList as ListJson<EventJson>).items, arm);
-    this.#rememberEvictions(pods, nodes, arm);
+    this.#recordCalls((journal as { readonly entries: readonly JournalJson[] }).entries);
+    this.#recordPods(pods);
+    this.#recordEvents((eventList as ListJson<EventJson>).items, arm);
+    this.#recordEvictions(pods, nodes, arm);
     this.#failures = arm.operations.flatMap(({ pool, status, code, endMs }) =>
       status === 'Failed' && code !== undefined && endMs !== undefined ? [{ pool, code, endedMs: endMs }] : [],
     );
@@ -188,7 +188,7 @@ export class Watcher {
     };
   }
 
-  #rememberCalls(entries: readonly JournalJson[]): void {
+  #recordCalls(entries: readonly JournalJson[]): void {
     for (const entry of entries) {
       this.#lastSeq = Math.max(this.#lastSeq, entry.seq);
       if (entry.principal !== this.#principal) continue;
@@ -206,7 +206,7 @@ export class Watcher {
     }
   }
 
-  #rememberPods(pods: readonly PodJson[]): void {
+  #recordPods(pods: readonly PodJson[]): void {
     const present = new Set(pods.map((pod) => pod.metadata.uid));
     for (const seen of this.#pods.values()) if (!present.has(seen.uid)) seen.gone = true;
     for (const pod of pods) {
@@ -221,7 +221,7 @@ export class Watcher {
     }
   }
 
-  #rememberEvents(events: readonly EventJson[], arm: ArmStateJson): void {
+  #recordEvents(events: readonly EventJson[], arm: ArmStateJson): void {
     for (const event of events) {
       if (event.reason !== 'TriggeredScaleUp') continue;
       const pod = this.#pods.get(event.involvedObject.uid ?? '');
@@ -230,26 +230,26 @@ export class Watcher {
     }
   }
 
-  #rememberMarks(nodes: readonly NodeJson[]): void {
+  #recordTaints(nodes: readonly NodeJson[]): void {
     for (const { metadata, spec } of nodes) {
       const keys = (spec.taints ?? []).map(({ key }) => key);
-      if (keys.some((key) => OUR_MARKS.test(key))) this.#marked.add(metadata.name);
+      if (keys.some((key) => OUR_TAINTS.test(key))) this.#marked.add(metadata.name);
       if (keys.includes(DRAINING)) this.#drained.add(metadata.name);
     }
   }
 
-  /** A pod that leaves a node under the deletion taint was evicted for it; many are gone between two looks. */
-  #rememberEvictions(pods: readonly PodJson[], nodes: readonly NodeJson[], arm: ArmStateJson): void {
-    this.#rememberMarks(nodes);
+  /** A pod that leaves a node with the deletion taint counts as evicted. Many leave between two reads. */
+  #recordEvictions(pods: readonly PodJson[], nodes: readonly NodeJson[], arm: ArmStateJson): void {
+    this.#recordTaints(nodes);
     for (const set of arm.sets) for (const { hostName } of set.instances) this.#poolOfNode.set(hostName, set.pool);
-    const staying = new Set(pods.filter((pod) => pod.metadata.deletionTimestamp === undefined).map((pod) => pod.metadata.uid));
+    const present = new Set(pods.filter((pod) => pod.metadata.deletionTimestamp === undefined).map((pod) => pod.metadata.uid));
     for (const [uid, node] of this.#nodeOfPod) {
       const pool = this.#poolOfNode.get(node);
-      if (staying.has(uid) || !this.#drained.has(node) || pool === undefined) continue;
+      if (present.has(uid) || !this.#drained.has(node) || pool === undefined) continue;
       this.#evictions.set(uid, { pod: uid, pool });
     }
     for (const pod of pods) if (pod.spec.nodeName !== undefined) this.#nodeOfPod.set(pod.metadata.uid, pod.spec.nodeName);
-    for (const uid of this.#nodeOfPod.keys()) if (!staying.has(uid)) this.#nodeOfPod.delete(uid);
+    for (const uid of this.#nodeOfPod.keys()) if (!present.has(uid)) this.#nodeOfPod.delete(uid);
   }
 }
 

@@ -41,7 +41,7 @@ const state = (change: Partial<WorldState> = {}): WorldState => ({
 const wish = { kind: 'increase', subject: 'aks-general-12345678-vmss', detail: 'capacity from 1 to 5', times: 3 };
 
 describe('the account of a dry run', () => {
-  it('is well when nothing was written, whatever was wished for', () => {
+  it('passes if nothing was written, whatever was withheld', () => {
     const summary = summarizeDryRun(account(), state(), [wish]);
     expect(summary).toMatchObject({ ok: true, armWrites: 0, armReads: 1, wishes: [wish] });
     expect(dryRunLines(summary).join('\n')).toContain('capacity from 1 to 5 (3 ×)');
@@ -53,7 +53,7 @@ describe('the account of a dry run', () => {
     ['an eviction', account({ evictions: [{ pod: 'p', pool: 'general' }] }), state()],
     ['a violation', account({ violations: [{ rule: 'r', subject: 's', detail: 'd' }] }), state()],
     ['a promise that did not come true', account({ unmet: ['p'] }), state()],
-  ])('is not well after %s', (_, story, seen) => expect(summarizeDryRun(story, seen, [wish]).ok).toBe(false));
+  ])('fails after %s', (_, story, seen) => expect(summarizeDryRun(story, seen, [wish]).ok).toBe(false));
 
   it('a chapter is not over while the pools have changed', () => {
     const pool = { min: 0, max: 5, ready: 0, failed: 0 };
@@ -70,11 +70,11 @@ describe('the account of a dry run', () => {
   it.each([
     [
       { msg: 'Scale-up withheld by the dry run', nodeGroup: 'aks-general-12345678-vmss', from: 1, to: 5, pods: 20 },
-      'general 1 -> 5 would be asked for',
+      'general 1 -> 5 (not written)',
     ],
-    [{ msg: 'Node removal started', node: 'n1', cause: 'empty', pods: 0, dryRun: true }, 'n1 would go'],
+    [{ msg: 'Node removal started', node: 'n1', cause: 'empty', pods: 0, dryRun: true }, 'n1 would be removed'],
     [{ msg: 'Node deletion accepted', node: 'n1', dryRun: true }, 'n1 would be deleted'],
-  ])('tells wishes as wishes: %j', (facts, sentence) =>
+  ])('shows withheld writes as such: %j', (facts, sentence) =>
     expect(decisionOf(JSON.stringify({ level: 'info', ...facts }))).toContain(sentence),
   );
 });
