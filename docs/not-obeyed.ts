@@ -5,9 +5,9 @@ import { RETIRED, RETIRED_FLAGS } from '../src/config/sources/retired-settings.t
 export function notObeyed(): string {
   const flags = [...RETIRED_FLAGS]
     .sort((left, right) => (left.name < right.name ? -1 : 1))
-    .map(({ name, verdict, asDone, instead }) => row([code(`--${name}`), said(verdict), shown(asDone), instead]));
-  const keys = RETIRED.map(({ key, variable, verdict, asDone = [], instead }) =>
-    row([optional(key), optional(variable), said(verdict), shown(asDone), instead]),
+    .map(({ name, verdict, builtIn, instead }) => row([code(`--${name}`), said(verdict), shown(builtIn), instead]));
+  const keys = RETIRED.map(({ key, variable, verdict, builtIn = [], instead }) =>
+    row([optional(key), optional(variable), said(verdict), shown(builtIn), instead]),
   );
   return [
     '',
@@ -33,9 +33,9 @@ function said(verdict: 'refused' | 'ignored'): string {
 }
 
 /** `t` and `1` mean `true`; `f` and `0` mean `false`. */
-function shown(asDone: readonly string[]): string {
-  const spare = asDone.includes('false') || asDone.includes('true') ? ['t', '1', 'f', '0'] : [];
-  return asDone
+function shown(builtIn: readonly string[]): string {
+  const spare = builtIn.includes('false') || builtIn.includes('true') ? ['t', '1', 'f', '0'] : [];
+  return builtIn
     .filter((value) => value !== '' && !spare.includes(value))
     .map(code)
     .join(', ');

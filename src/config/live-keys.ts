@@ -1,11 +1,11 @@
 /**
- * Which settings may change while the process runs: what decisions are made by and for which groups, their pace, health, and
- * the log. What connections, watches and caches were made from needs a new process. Both lists stand here and nowhere else.
+ * Which settings may change while the process runs: policy, node groups, pace, health, and log. Settings that connections,
+ * watches and caches are made from need a restart. These two lists are the only ones. Must not know how files are watched.
  */
 import type { Config } from './types/config.ts';
 import { defined } from '../lib/defined.ts';
 
-/** Sections of which every key is live. */
+/** Sections whose keys are all live. */
 export const LIVE_SECTIONS = [
   'scaleDown',
   'backoff',
@@ -18,18 +18,18 @@ export const LIVE_SECTIONS = [
   'health',
 ] as const;
 
-/** Of a section that is not. */
+/** A live key of a section that is not live. */
 const LIVE_KEY = 'azure.agents';
 
-/** Of sections that are live otherwise, the keys that wait for a restart. */
+/** Keys that wait for a restart, in sections that are otherwise live. */
 export const RESTART_KEYS = {
-  // Watches of controllers and of the ConfigMap that holds the order of groups, and reads of prices, are begun at the start.
+  // Watches of controllers and of the ConfigMap with priority rules, and reads of prices, start with the process.
   scaleUp: ['proactive', 'expanders', 'retailPrices'],
-  // Nodes are projected by them.
+  // The projection of nodes uses them.
   cluster: ['startupTaints', 'startupTaintPrefixes', 'statusTaints', 'scaleFromUnschedulable'],
 } as const satisfies Readonly<Record<string, readonly string[]>>;
 
-/** A dotted key as the user writes it. */
+/** Whether a dotted key, as the user writes it, is live. */
 export function isLive(key: string, running: Config, next: Config): boolean {
   const [section = '', name = ''] = key.split(/[.[]/);
   if (LIVE_SECTIONS.some((live) => live === section) || key.startsWith(`${LIVE_KEY}.`)) return true;
@@ -38,17 +38,17 @@ export function isLive(key: string, running: Config, next: Config): boolean {
   return !RESTART_KEYS[section].some((waits) => waits === name);
 }
 
-/** Another chain is read in every loop, but not what only the priority expander needs, nor prices that nobody reads yet. */
+/** A new chain is live, unless it needs priority rules or prices that are not read yet. */
 function takesChain(running: Config, next: Config): boolean {
   const readsPrices = ({ azure }: Config): boolean => azure.retailPrices !== undefined;
-  return asksForOrder(running) === asksForOrder(next) && readsPrices(running) === readsPrices(next);
+  return usesPriority(running) === usesPriority(next) && readsPrices(running) === readsPrices(next);
 }
 
-function asksForOrder({ policy }: Config): boolean {
+function usesPriority({ policy }: Config): boolean {
   return policy.scaleUp.expanders.includes('priority');
 }
 
-/** What runs, with the live settings of the next. */
+/** Returns the running configuration with the live settings of the next one. */
 export function overlaid(running: Config, next: Config): Config {
   const { cluster = {} } = next.policy;
   const { expanders, priorities } = (takesChain(running, next) ? next : running).policy.scaleUp;

@@ -1,12 +1,13 @@
 /**
- * Reads every source, merges them (defaults < --cloud-config < --config < environment < flags), checks the whole against
- * the one schema, and returns a frozen Config, or every mistake as one sentence each. Pure but for the given `readFile`.
+ * Reads every source, merges them (defaults < --cloud-config < --config < environment < flags), and checks the result
+ * against the schema. Returns a frozen Config, or every error as one sentence each. Pure except for the given `readFile`.
+ * Must not know who uses a setting.
  */
 import * as z from 'zod';
 import type { Policy } from '../domain/policy.ts';
-import { AutoscalerError } from '../lib/errors.ts';
-import { cloudNamed, STACK } from './schema/azure.ts';
-import { idleSettings, withoutIdleName, sentencesOf } from './schema/messages.ts';
+import { configError } from '../lib/errors.ts';
+import { cloudByName, STACK } from './schema/azure.ts';
+import { ineffectiveSettings, withoutIneffectiveClusterName, messagesOf } from './schema/messages.ts';
 import { backoff, capacity, cluster, drain, scaleDown, scaleUp, scaleUpPricedElsewhere } from './schema/policy.ts';
 import { SCHEMA, type Parsed } from './schema/schema.ts';
 import { cloudConfigLayer, endpointsLayer, ENDPOINTS_VARIABLE } from './sources/cloud-config.ts';
@@ -19,7 +20,10 @@ import { defined } from '../lib/defined.ts';
 
 type Reading = { readonly text: string } | { readonly error: string };
 
-/** A configuration with the settings it was made from, by dotted key; values as JSON, for comparing and nothing else: secrets are among them. */
+/**
+ * A configuration with the settings that it was made from, by dotted key. The values are JSON and contain secrets: use them
+ * for comparison only.
+ */
 export interface Settings {
   readonly config: Config;
   readonly leaves: ReadonlyMap<string, string>;
@@ -30,7 +34,7 @@ export function loadConfig(input: ConfigInput): Config | ConfigErrors {
   return 'errors' in settings ? settings : settings.config;
 }
 
-/** The files that the arguments name: what a change of the configuration is a change of. */
+/** Returns the configuration files that the arguments name. */
 export function configFiles(argv: readonly string[]): readonly string[] {
   const { configFile, cloudConfigFile } = flagLayer(argv);
   return [configFile, cloudConfigFile].filter((file) => file !== undefined);
@@ -43,34 +47,34 @@ export function loadSettings(input: ConfigInput): Settings | ConfigErrors {
     fileLayer('--config', flags.configFile, input, configFileLayer),
   ];
   const given = [environmentLayer(input.env), flags];
-  const layers = [...files, endpointsOf(mergeLayers([...files, ...given]).document, input), ...given];
-  const { merged, warnings: idle } = withoutIdleName(mergeLayers(layers));
+  const layers = [...files, endpointsFileLayer(mergeLayers([...files, ...given]).document, input), ...given];
+  const { merged, warnings: idle } = withoutIneffectiveClusterName(mergeLayers(layers));
   const parsed = SCHEMA.safeParse(merged.document);
   const ca = caFileOf(merged.document, input);
   const errors = [
     ...layers.flatMap((layer) => layer.errors),
-    ...(parsed.success ? [] : sentencesOf(parsed.error.issues, merged)),
+    ...(parsed.success ? [] : messagesOf(parsed.error.issues, merged)),
     ...(ca !== undefined && 'error' in ca ? [ca.error] : []),
   ];
   if (errors.length > 0 || !parsed.success) return { errors: errors.map(oneLine) };
   const caPem = ca !== undefined && 'text' in ca ? ca.text : undefined;
-  const warnings = [...layers.flatMap((layer) => layer.warnings), ...idle, ...idleSettings(parsed.data)].map(oneLine);
+  const warnings = [...layers.flatMap((layer) => layer.warnings), ...idle, ...ineffectiveSettings(parsed.data)].map(oneLine);
   const config = deepFreeze(assemble(parsed.data, { caPem, warnings, hostname: input.hostname }));
-  return { config, leaves: new Map(leavesOf(merged.document, [])) };
+  return { config, leaves: new Map(leafEntries(merged.document, [])) };
 }
 
-const LONGEST = 1_000;
+const MAX_LENGTH = 1_000;
 
-/** Whatever the user wrote stands in it: no line breaks, no control characters, and no end of the world. */
+/** A message contains user input, so line breaks and control characters are escaped and its length is limited. */
 function oneLine(sentence: string): string {
-  const short = sentence.length > LONGEST ? `${sentence.slice(0, LONGEST)}...` : sentence;
+  const short = sentence.length > MAX_LENGTH ? `${sentence.slice(0, MAX_LENGTH)}...` : sentence;
   return short.replace(/\p{Cc}/gu, (sign) => JSON.stringify(sign).slice(1, -1));
 }
 
-function leavesOf(document: Document, above: readonly string[]): readonly (readonly [string, string])[] {
+function leafEntries(document: Document, above: readonly string[]): readonly (readonly [string, string])[] {
   return Object.entries(document).flatMap(([key, value]) => {
     const path = [...above, key];
-    return isDocument(value) ? leavesOf(value, path) : [[path.join('.'), JSON.stringify(value) ?? ''] as const];
+    return isDocument(value) ? leafEntries(value, path) : [[path.join('.'), JSON.stringify(value) ?? ''] as const];
   });
 }
 
@@ -78,17 +82,17 @@ function fileLayer(flag: string, path: string | undefined, input: ConfigInput, p
   if (path === undefined) return EMPTY_LAYER;
   const reading = readText(flag, path, input);
   if ('text' in reading && input.refuseEmptyFiles === true && reading.text.trim() === '')
-    return { ...EMPTY_LAYER, errors: [`${flag} is "${path}": it is empty; write {} for a file without settings.`] };
+    return { ...EMPTY_LAYER, errors: [`${flag} is "${path}": the file is empty; write {} for a file without settings.`] };
   return 'error' in reading ? { ...EMPTY_LAYER, errors: [reading.error] } : parse(path, reading.text);
 }
 
-/** What names endpoints itself goes before the file. Other clouds have their own, and the file is not even looked at. */
-function endpointsOf(document: Document, input: ConfigInput): Layer {
+/** Explicit endpoints override the file. Clouds other than AzureStackCloud have known endpoints and do not read it. */
+function endpointsFileLayer(document: Document, input: ConfigInput): Layer {
   const file = input.env[ENDPOINTS_VARIABLE]?.trim() ?? '';
   if (file === '') return EMPTY_LAYER;
   const cloud = isDocument(document['azure']) ? document['azure']['cloud'] : undefined;
   if (typeof cloud === 'string' && cloud.trim().toLowerCase() === STACK) return fileLayer(ENDPOINTS_VARIABLE, file, input, endpointsLayer);
-  const warning = `environment variable ${ENDPOINTS_VARIABLE} has no effect: it counts for AzureStackCloud alone.`;
+  const warning = `environment variable ${ENDPOINTS_VARIABLE} has no effect: it applies to AzureStackCloud only.`;
   return { ...EMPTY_LAYER, warnings: [warning] };
 }
 
@@ -97,7 +101,7 @@ function readText(what: string, path: string, input: ConfigInput): Reading {
     return { text: input.readFile(path) };
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
-    const why = code === 'ENOENT' ? 'there is no such file' : `it cannot be read (${code})`;
+    const why = code === 'ENOENT' ? 'the file does not exist' : `it cannot be read (${code})`;
     return { error: `${what} is "${path}": ${why}.` };
   }
 }
@@ -107,7 +111,7 @@ function caFileOf(document: Readonly<Record<string, unknown>>, input: ConfigInpu
   if (typeof azure !== 'object' || azure === null || !('caFile' in azure) || typeof azure.caFile !== 'string') return undefined;
   const reading = readText('azure.caFile', azure.caFile, input);
   if ('text' in reading && !reading.text.includes('-----BEGIN CERTIFICATE-----')) {
-    return { error: `azure.caFile is "${azure.caFile}"; accepted is a file of PEM certificates.` };
+    return { error: `azure.caFile is "${azure.caFile}"; it must be a file of PEM certificates.` };
   }
   return reading;
 }
@@ -146,7 +150,7 @@ function azureOf(
   { azure, nodeGroups, nodeGroupOptions, discovery }: Parsed,
   caPem: string | undefined,
 ): Omit<Config['azure'], 'retailPrices'> {
-  const cloud = cloudNamed(azure.cloud);
+  const cloud = cloudByName(azure.cloud);
   return {
     subscriptionId: azure.subscriptionId,
     tenantId: azure.tenantId,
@@ -186,7 +190,7 @@ function kubernetesOf({ kubernetes, dryRun }: Parsed, hostname: string | undefin
   return {
     ...defined({ kubeconfigPath: kubeconfig, context, apiServer }),
     namespace: kubernetes.namespace,
-    // A dry run stands beside the autoscaler that does the work, and must not keep it from leading.
+    // A dry run runs beside the active autoscaler and must not prevent it from leading.
     leaseName: dryRun ? `${kubernetes.leaseName}-dry-run` : kubernetes.leaseName,
     leaseNamespace: kubernetes.leaseNamespace ?? kubernetes.namespace,
     leaseTiming: {
@@ -209,29 +213,28 @@ function deepFreeze<Value>(value: Value): Value {
   return Object.freeze(value);
 }
 
-// The part of a configuration that decisions are made by, without the part that says how to reach a cluster.
-
-const PARTS = z.object({ cluster, scaleUp, scaleDown, backoff, drain, capacity });
-const PARTS_PRICED_ELSEWHERE = PARTS.extend({ scaleUp: scaleUpPricedElsewhere });
+const POLICY_SCHEMA = z.object({ cluster, scaleUp, scaleDown, backoff, drain, capacity });
+const POLICY_SCHEMA_PRICED_ELSEWHERE = POLICY_SCHEMA.extend({ scaleUp: scaleUpPricedElsewhere });
 
 export interface LoadedPolicy {
   readonly policy: Policy;
-  /** undefined: the public price list is not used. */
+  /** If undefined, the public price list is not used. */
   readonly retailPrices: RetailPricesConfig | undefined;
-  /** Whether the file says which expanders to use. */
+  /** Whether the file configures the expanders. */
   readonly hasChain: boolean;
 }
 
 /**
- * Defaults where the file says nothing; no file: all defaults. `pricedElsewhere`: a chain with price needs no prices of the file.
- * @throws AutoscalerError `config` with the first mistake's sentence.
+ * Reads the policy alone, without the settings that reach a cluster. Missing keys get their defaults. With `pricedElsewhere`,
+ * the price expander needs no prices of the file.
+ * @throws AutoscalerError `config` with the message of the first error.
  */
 export function loadPolicy(file?: { readonly name: string; readonly text: string }, pricedElsewhere = false): LoadedPolicy {
   const layer = file === undefined ? undefined : configFileLayer(file.name, file.text);
   const merged = mergeLayers(layer === undefined ? [] : [layer]);
-  const parsed = (pricedElsewhere ? PARTS_PRICED_ELSEWHERE : PARTS).safeParse(merged.document);
-  const mistake = layer?.errors[0] ?? (parsed.success ? undefined : sentencesOf(parsed.error.issues, merged)[0]);
-  if (mistake !== undefined || !parsed.success) throw new AutoscalerError({ kind: 'config' }, mistake ?? 'The configuration is not valid.');
+  const parsed = (pricedElsewhere ? POLICY_SCHEMA_PRICED_ELSEWHERE : POLICY_SCHEMA).safeParse(merged.document);
+  const error = layer?.errors[0] ?? (parsed.success ? undefined : messagesOf(parsed.error.issues, merged)[0]);
+  if (error !== undefined || !parsed.success) throw configError(error ?? 'The configuration is invalid.');
   const { retailPrices, ...scaleUpPolicy } = parsed.data.scaleUp;
   return { policy: { ...parsed.data, scaleUp: scaleUpPolicy }, retailPrices, hasChain: merged.origins.has('scaleUp.expanders') };
 }

@@ -2,7 +2,7 @@ import type { Config } from './types/config.ts';
 
 const SECRET_KEYS = /secret|password/i;
 
-/** The effective configuration for the one log line at start: secrets masked, the certificate reduced to being there. */
+/** Returns the effective configuration for the log line at start: secrets are masked, and the certificate is left out. */
 export function redact(config: Config): Readonly<Record<string, unknown>> {
   return maskIn(config) as Readonly<Record<string, unknown>>;
 }

@@ -29,7 +29,7 @@ describe('agents', () => {
     ],
     ['a name in another letter case', '{disabled: [Usage]}', ['"Usage"', 'usage']],
     ['a scale set without a name', '{disabled: ["instances/"]}', ['"instances/"', 'instances/SCALE-SET']],
-    ['one that is required', '{disabled: [scaleSets]}', ['azure.agents.disabled', 'leaves scaleSets', '--allow-degraded']],
+    ['one that is required', '{disabled: [scaleSets]}', ['azure.agents.disabled', 'keeps scaleSets', '--allow-degraded']],
     ['a pattern with one that is required', '{disabled: ["s*"]}', ['azure.agents.disabled', 'allowDegraded']],
     ['the machines of every set', '{disabled: ["instances/*"]}', ['azure.agents.disabled', 'instances/*']],
     ['the machines of one set', '{disabled: ["instances/aks-user1-12345678-vmss"]}', ['azure.agents.disabled', 'instances/*']],

@@ -85,7 +85,7 @@ describe('sources', () => {
     ]);
     const wrong = (text: string) => errorsOf({ files: { 'c.yaml': `nodeGroupOptions: [${text}]` }, argv: ['--config=c.yaml'] });
     expect(wrong('{name: a, scaleDownUnneededTime: soon}').join()).toContain('a duration such as');
-    expect(wrong('{name: a}, {name: A}').join()).toContain('this one is named twice');
+    expect(wrong('{name: a}, {name: A}').join()).toContain('a name that no other entry has');
   });
 
   it('config 159: the old keys of azure.json are understood, and win', () => {

@@ -9,13 +9,13 @@ import { executeScaleDown } from '../../src/loop/scale-down/execute.ts';
 import { planScaleDown } from '../../src/planning/scale-down/plan.ts';
 import { emptyLoopState, reduceObservation, reduceRemovals, reduceScaleDownPlan } from '../../src/planning/state/loop-state.ts';
 import { ClusterSnapshot } from '../../src/scheduling/snapshot/cluster-snapshot.ts';
-import { silentLog } from '../../src/telemetry/log.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
 import { aGroup, aNode, aPod, resourceNames, START_MS } from '../support/builders.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { FakeCloud } from '../support/fake-cloud.ts';
 import { FakeCluster } from '../support/fake-cluster.ts';
 import { aPolicy } from '../support/policy.ts';
+import { silentLog } from '../support/silent-log.ts';
 
 const MIN = 1;
 const NODES = 4;

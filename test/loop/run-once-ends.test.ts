@@ -168,7 +168,7 @@ describe('what cannot be known', () => {
     const report = await stage.runOnce();
     expect(report.failures.map(({ step, error }) => `${step} ${error.kind}`)).toEqual(['scale-up bug']);
     expect(stage.cloud.increases).toEqual([]);
-    expect(report.scaleDown).toMatchObject({ removals: [], inhibited: expect.stringContaining('planning a scale-up failed') });
+    expect(report.scaleDown).toMatchObject({ removals: [], inhibited: expect.stringContaining('planning the scale-up failed') });
     expect(report.state.unneededSince.get('a-0')).toBe(START_MS);
     expect(report.outcome).toBe('failed');
 

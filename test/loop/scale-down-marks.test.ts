@@ -8,9 +8,9 @@ import { DELETION_CANDIDATE_TAINT, TO_BE_DELETED_TAINT, hasTaint } from '../../s
 import { CORDONED_BEFORE_TAINT, undoLeftovers } from '../../src/loop/scale-down/deletion-taint.ts';
 import { updateSoftTaints } from '../../src/loop/scale-down/soft-taint.ts';
 import { emptyLoopState } from '../../src/planning/state/loop-state.ts';
-import { silentLog } from '../../src/telemetry/log.ts';
 import { aCluster, aGroup, aNode, anInstance, anObservation, keyOf, START_MS, type NodeOptions } from '../support/builders.ts';
 import { FakeCluster } from '../support/fake-cluster.ts';
+import { silentLog } from '../support/silent-log.ts';
 
 const SIGNAL = new AbortController().signal;
 const SECONDS = String(START_MS / 1000);

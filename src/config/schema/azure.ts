@@ -1,8 +1,4 @@
-/**
- * Which identity the program uses. An explicit method wins; otherwise what was given decides, in the order of today's
- * provider (workload identity, managed identity, secret, certificate), save that a token file in the environment alone
- * does not override an explicit wish for a managed identity.
- */
+/** Rules of the Azure section: identity, cloud endpoints and caching agents. */
 import * as z from 'zod';
 import { isGlob, matchesGlob } from '../../lib/glob.ts';
 import type { CredentialConfig } from '../types/config.ts';
@@ -22,9 +18,14 @@ export interface GivenCredential {
 
 export type CredentialOutcome =
   | { readonly credential: CredentialConfig }
-  /** The key (below `azure.credential`) that is missing, and what would be accepted there. */
+  /** The missing key (below `azure.credential`), and what is accepted there. */
   | { readonly missing: string; readonly accepts: string };
 
+/**
+ * Chooses the identity. An explicit method wins. Otherwise the given values decide, in the order of the Cluster Autoscaler's
+ * provider: workload identity, managed identity, secret, certificate. As an exception, a token file in the environment alone
+ * does not override an explicit managed identity.
+ */
 export function chooseCredential(given: GivenCredential): CredentialOutcome {
   const method = given.method ?? impliedMethod(given);
   if (method === undefined) {
@@ -71,9 +72,8 @@ function build(method: CredentialConfig['method'], given: GivenCredential): Cred
   }
 }
 
-// Endpoints of the Azure clouds, by the names that azure.json and ARM_CLOUD use (compared without case).
-
-export interface Cloud {
+/** Endpoints of one Azure cloud. */
+interface Cloud {
   readonly armEndpoint: string;
   readonly authorityHost: string;
 }
@@ -92,19 +92,18 @@ const CLOUDS: ReadonlyMap<string, Cloud> = new Map([
 
 export const CLOUD_NAMES = 'AzurePublicCloud, AzureChinaCloud, AzureUSGovernmentCloud, or AzureStackCloud with its endpoints';
 
-/** Has no endpoints of its own: they are given. */
+/** The cloud without known endpoints: they must be configured. */
 export const STACK = 'azurestackcloud';
 
-export function cloudNamed(name: string): Cloud | undefined {
+/** Finds a cloud by the names that azure.json and ARM_CLOUD use, in any letter case. */
+export function cloudByName(name: string): Cloud | undefined {
   return CLOUDS.get(name.trim().toLowerCase());
 }
 
-// Which of the agents that keep Azure's answers run: exact names are checked here, so that a slip of the finger ends the start.
-
-/** Decisions wait without these. */
+/** Caching agents that decisions need. */
 export const REQUIRED_AGENTS = ['scaleSets', 'agentPools', 'skus', 'vms'] as const;
 export const OPTIONAL_AGENTS = ['spotSizes', 'usage', 'prices'] as const;
-/** One per scale set. */
+/** Prefix of the agents of instances, one per scale set. */
 export const INSTANCES_PREFIX = 'instances/';
 
 const KNOWN: readonly string[] = [...REQUIRED_AGENTS, ...OPTIONAL_AGENTS];
@@ -122,7 +121,7 @@ interface Selection {
   readonly disabled: readonly string[];
 }
 
-/** The first required agent that the selection stops. Scale sets are found later: any name stands for theirs. */
+/** The first required agent that the selection stops. Scale sets are found later, so any name stands for theirs. */
 function stopped({ enabled, disabled }: Selection): string | undefined {
   const exact = [...enabled, ...disabled].filter((entry) => !isGlob(entry) && isKnown(entry) && entry.startsWith(INSTANCES_PREFIX));
   return [...REQUIRED_AGENTS, ...exact, `${INSTANCES_PREFIX}any`].find(
@@ -133,7 +132,7 @@ function stopped({ enabled, disabled }: Selection): string | undefined {
 export const agents = z
   .strictObject({ enabled: entries(['*']), disabled: entries([]), allowDegraded: flag(false) })
   .refine((given) => given.allowDegraded || stopped(given) === undefined, {
-    error: `a selection that leaves ${REQUIRED_AGENTS.join(', ')} and ${INSTANCES_PREFIX}* running, or azure.agents.allowDegraded (--allow-degraded)`,
+    error: `a selection that keeps ${REQUIRED_AGENTS.join(', ')} and ${INSTANCES_PREFIX}* running, unless azure.agents.allowDegraded (--allow-degraded) is true`,
     path: ['disabled'],
   })
   .prefault({});

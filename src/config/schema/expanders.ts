@@ -1,7 +1,7 @@
-/** Which way to grow is taken: the chain of expanders, and the rules and prices that some of them need. */
+/** The chain of expanders, which chooses the node group to increase, and the rules and prices that some of them need. */
 import * as z from 'zod';
 import type { PriorityLevel } from '../../domain/policy.ts';
-import { AutoscalerError } from '../../lib/errors.ts';
+import { configError } from '../../lib/errors.ts';
 import { readDocuments } from '../sources/documents.ts';
 import { duration, endpoint, flag, HOUR_MS, MINUTE_MS, oneOf, text } from '../types/value-types.ts';
 import { defined } from '../../lib/defined.ts';
@@ -14,12 +14,14 @@ const PRICES_ACCEPT = 'a map of VM sizes to prices per hour, such as {Standard_D
 const chain = z
   .array(oneOf(EXPANDERS), { error: `a list of ${EXPANDERS.join(', ')}` })
   .min(1, { error: `at least one of ${EXPANDERS.join(', ')}` })
-  .refine((names) => new Set(names).size === names.length, { error: 'each expander once' })
-  .refine((names) => !names.slice(0, -1).includes('random'), { error: 'a chain with random last, which leaves no choice to others' });
+  .refine((names) => new Set(names).size === names.length, { error: 'a list that names each expander once' })
+  .refine((names) => !names.slice(0, -1).includes('random'), {
+    error: 'a chain with random last, since it leaves no choice to later expanders',
+  });
 
 const pattern = text('a regular expression').refine(isPattern, { error: 'a regular expression' });
 
-/** Levels of the priority expander, wherever they are written. */
+/** Levels of the priority expander, from the configuration or from the ConfigMap. */
 export const levelsAsRead = z
   .record(z.string().regex(/^-?\d{1,9}$/, { error: LEVELS_ACCEPT }), z.array(pattern, { error: 'a list of patterns' }), {
     error: LEVELS_ACCEPT,
@@ -29,7 +31,7 @@ export const levelsAsRead = z
 const priorities = levelsAsRead.optional();
 
 const prices = z
-  .record(z.string(), z.number({ error: 'a price per hour' }).min(0, { error: 'a price per hour that is not below zero' }), {
+  .record(z.string(), z.number({ error: 'a price per hour' }).min(0, { error: 'a price per hour of at least 0' }), {
     error: PRICES_ACCEPT,
   })
   .refine((table) => Object.keys(table).length > 0, { error: `${PRICES_ACCEPT}, at least one` })
@@ -38,7 +40,7 @@ const prices = z
 
 const PRICE_LIST = 'https://prices.azure.com/api/retail/prices';
 
-/** Azure's public price list: off unless asked for, since it is one more host to reach. */
+/** Azure's public price list. Off by default, since it is one more host to reach. */
 const retailPrices = z
   .strictObject({
     enabled: flag(false),
@@ -55,25 +57,25 @@ const retailPrices = z
     enabled ? { endpoint: url, currency, file, refreshMs: refresh } : undefined,
   );
 
-/** The keys as they stand under `scaleUp`. */
+/** The expander keys under `scaleUp`. */
 export const expanderKeys = { expanders: chain.optional(), priorities, prices, retailPrices };
 
 interface Given {
   readonly expanders?: readonly (typeof EXPANDERS)[number][] | undefined;
   readonly priorities?: readonly { readonly priority: number; readonly patterns: readonly string[] }[] | undefined;
   readonly prices?: Readonly<Record<string, number>> | undefined;
-  /** Set: prices come from Azure's list as well. */
+  /** If set, prices come from Azure's list too. */
   readonly retailPrices?: object | undefined;
 }
 
-/** An expander that would have nothing to go by is a mistake. Priorities may come later, from a ConfigMap. */
-export function refuseIdleExpanders(given: Given, context: z.core.$RefinementCtx): void {
+/** Rejects the price expander without prices. Priorities may come later, from a ConfigMap. */
+export function checkExpanders(given: Given, context: z.core.$RefinementCtx): void {
   if (given.prices !== undefined || given.retailPrices !== undefined || !given.expanders?.some((expander) => expander === 'price')) return;
   const message = 'a chain without price, or price together with scaleUp.prices or scaleUp.retailPrices.enabled';
   context.addIssue({ code: 'custom', path: ['expanders'], message });
 }
 
-/** Unless the chain is given: the user's order first, then money, then waste, as far as there is something to go by. */
+/** Returns the given chain, else priority, price and least-waste, each if its input is configured. */
 export function expandersOf({ expanders, priorities: levels, prices: table, retailPrices: list }: Given) {
   const chosen = expanders ?? [
     ...(levels === undefined ? [] : (['priority'] as const)),
@@ -86,7 +88,7 @@ export function expandersOf({ expanders, priorities: levels, prices: table, reta
   };
 }
 
-/** As the planner will read it: `(?i)` at the start and `(?P<name>...)` are understood too. */
+/** Checks a pattern as the planner reads it: `(?i)` at the start and `(?P<name>...)` are allowed. */
 function isPattern(source: string): boolean {
   try {
     return new RegExp(source.replace(/^\(\?i\)/, '').replaceAll('(?P<', '(?<')) instanceof RegExp;
@@ -96,26 +98,21 @@ function isPattern(source: string): boolean {
   }
 }
 
-// The rules of the priority expander as the Cluster Autoscaler's ConfigMap spells them.
-
-/** A ConfigMap cannot be larger. */
-const MOST_MIB = 1;
+/** Maximum size of a ConfigMap. */
+const MAX_MIB = 1;
 
 /**
- * YAML, a map of whole numbers to lists of regular expressions.
- * @throws AutoscalerError `config` with one sentence that names the entry that is wrong.
+ * Parses the priority rules in the format of the Cluster Autoscaler's ConfigMap: YAML, a map of whole numbers to lists of
+ * regular expressions.
+ * @throws AutoscalerError `config` with one sentence that names the wrong entry.
  */
 export function parsePriorities(name: string, text: string): readonly PriorityLevel[] {
-  const [document, second] = readDocuments(name, text, MOST_MIB);
-  if (document === undefined) throw broken(`${name} is empty`);
-  if (second !== undefined) throw broken(`${name} holds more than one document`);
+  const [document, second] = readDocuments(name, text, MAX_MIB);
+  if (document === undefined) throw configError(`${name} is empty.`);
+  if (second !== undefined) throw configError(`${name} contains more than one document.`);
   const parsed = levelsAsRead.safeParse(document);
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
   const at = (issue?.path ?? []).map(String).join('.');
-  throw broken(`${name}${at === '' ? '' : ` at ${at}`} is not valid; accepted is ${issue?.message ?? 'a map of priorities'}`);
-}
-
-function broken(what: string): AutoscalerError {
-  return new AutoscalerError({ kind: 'config' }, `${what}.`);
+  throw configError(`${name}${at === '' ? '' : ` at ${at}`} is invalid; it must be ${issue?.message ?? 'a map of priorities'}.`);
 }

@@ -1,4 +1,4 @@
-/** What holds for some groups only: the same options that tags can give, for those who would rather not tag. */
+/** Options of single node groups. They are the same options that tags can set. */
 import * as z from 'zod';
 import { parseDuration, text } from '../types/value-types.ts';
 
@@ -50,12 +50,12 @@ export const nodeGroupOptions = z
     const names = entries.map(({ name }) => name.toLowerCase());
     names.forEach((name, index) => {
       if (names.indexOf(name) === index) return;
-      context.addIssue({ code: 'custom', path: [index, 'name'], message: 'each name once (this one is named twice)' });
+      context.addIssue({ code: 'custom', path: [index, 'name'], message: 'a name that no other entry has' });
     });
   })
   .default([]);
 
-/** Only what was given: an option that is not there leaves the tag's, or the cluster's. */
+/** Returns only the given options. For the others, the tag's or the cluster's value holds. */
 function present<Given extends object>(given: Given): { readonly [Key in keyof Given]?: Exclude<Given[Key], undefined> } {
   return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as {
     readonly [Key in keyof Given]?: Exclude<Given[Key], undefined>;

@@ -1,11 +1,11 @@
-/** The part of the schema that becomes the planner's policy. Defaults are the Cluster Autoscaler's unless a comment says why not. */
+/** The part of the schema that becomes the planner's policy. Defaults are the Cluster Autoscaler's unless a comment explains why not. */
 import * as z from 'zod';
-import { USUAL_DIFFERENCE_RATIOS } from '../../domain/policy.ts';
-import { expanderKeys, expandersOf, refuseIdleExpanders } from './expanders.ts';
+import { DEFAULT_DIFFERENCE_RATIOS } from '../../domain/policy.ts';
+import { expanderKeys, expandersOf, checkExpanders } from './expanders.ts';
 import { duration, flag, fraction, HOUR_MS, MINUTE_MS, number, SECOND_MS, text, wholeNumber } from '../types/value-types.ts';
 import { defined } from '../../lib/defined.ts';
 
-/** Effectively no limit, yet a number that survives JSON and arithmetic. */
+/** Effectively no limit, and still a number that survives JSON and arithmetic. */
 const UNLIMITED = Number.MAX_SAFE_INTEGER;
 const GIB = 2 ** 30;
 
@@ -17,7 +17,7 @@ export const cluster = z
     scaleUpFromZero: flag(true),
     scaleFromUnschedulable: flag(false),
     startupTaints: z.array(text('a taint'), { error: 'a list of taints' }).default([]),
-    startupTaintPrefixes: z.array(text('the beginning of a taint'), { error: 'a list of beginnings' }).default([]),
+    startupTaintPrefixes: z.array(text('a taint prefix'), { error: 'a list of taint prefixes' }).default([]),
     statusTaints: z.array(text('a taint'), { error: 'a list of taints' }).default([]),
   })
   .prefault({})
@@ -30,7 +30,7 @@ export const cluster = z
     taints: { startup: given.startupTaints, startupPrefixes: given.startupTaintPrefixes, status: given.statusTaints },
   }));
 
-const saneScaleUp = z
+const scaleUpObject = z
   .strictObject({
     ...expanderKeys,
     randomSeed: wholeNumber(0).default(1),
@@ -39,7 +39,7 @@ const saneScaleUp = z
       .default(UNLIMITED),
     maxNodesPerScaleUp: wholeNumber(0).default(1000),
     maxNodesPerGroupPerMinute: wholeNumber(0).default(0),
-    // Differs from the Cluster Autoscaler (5m): nothing else runs meanwhile, and the lease must be renewed every ten seconds.
+    // Differs from the Cluster Autoscaler (5m): nothing else runs during a plan, and the lease must be renewed every 10 s.
     maxPlanningTime: duration(5 * SECOND_MS, { leastMs: 100 }),
     maxCoresTotal: wholeNumber(0).default(320_000),
     maxMemoryTotalGib: wholeNumber(0, 8_000_000).default(6_400_000),
@@ -54,18 +54,18 @@ const saneScaleUp = z
     balanceSimilarGroups: flag(false),
     balancingIgnoreLabels: z.array(text('a label'), { error: 'a list of labels' }).default([]),
     balancingLabels: z.array(text('a label'), { error: 'a list of labels' }).default([]),
-    memoryDifferenceRatio: fraction(USUAL_DIFFERENCE_RATIOS.memory),
-    maxAllocatableDifferenceRatio: fraction(USUAL_DIFFERENCE_RATIOS.allocatable),
-    maxFreeDifferenceRatio: fraction(USUAL_DIFFERENCE_RATIOS.free),
-    // Differs from the Cluster Autoscaler (false): a minimum that is only kept and never reached surprises everybody.
+    memoryDifferenceRatio: fraction(DEFAULT_DIFFERENCE_RATIOS.memory),
+    maxAllocatableDifferenceRatio: fraction(DEFAULT_DIFFERENCE_RATIOS.allocatable),
+    maxFreeDifferenceRatio: fraction(DEFAULT_DIFFERENCE_RATIOS.free),
+    // Differs from the Cluster Autoscaler (false): users expect that a group below its minimum is increased.
     enforceMinSize: flag(true),
     maxClusterStaleness: duration(10 * MINUTE_MS, { leastMs: SECOND_MS }),
   })
   .superRefine(refuseForeignBypass);
 
-export const scaleUp = saneScaleUp.superRefine(refuseIdleExpanders).prefault({}).transform(scaleUpPolicy);
-/** Where prices may be stated outside the configuration. */
-export const scaleUpPricedElsewhere = saneScaleUp.prefault({}).transform(scaleUpPolicy);
+export const scaleUp = scaleUpObject.superRefine(checkExpanders).prefault({}).transform(scaleUpPolicy);
+/** The same without the check of prices, which may come from outside the configuration. */
+export const scaleUpPricedElsewhere = scaleUpObject.prefault({}).transform(scaleUpPolicy);
 
 function scaleUpPolicy({
   newPodDelay,
@@ -82,7 +82,7 @@ function scaleUpPolicy({
   prices,
   retailPrices,
   ...rest
-}: z.infer<typeof saneScaleUp>) {
+}: z.infer<typeof scaleUpObject>) {
   return {
     ...rest,
     ...expandersOf({ expanders, priorities, prices, retailPrices }),
@@ -102,10 +102,14 @@ interface Schedulers {
   readonly bypassedSchedulers: readonly string[];
 }
 
-/** Nobody acts early for a scheduler whose pods do not count. */
+/** Rejects bypassed schedulers that are not allowed: their pods would not count. */
 function refuseForeignBypass({ allowedSchedulers, bypassedSchedulers }: Schedulers, context: z.core.$RefinementCtx): void {
   if (allowedSchedulers.length === 0 || bypassedSchedulers.every((name) => allowedSchedulers.includes(name))) return;
-  context.addIssue({ code: 'custom', path: ['bypassedSchedulers'], message: 'schedulers that scaleUp.allowedSchedulers names' });
+  context.addIssue({
+    code: 'custom',
+    path: ['bypassedSchedulers'],
+    message: 'a list of schedulers that scaleUp.allowedSchedulers contains',
+  });
 }
 
 export const scaleDown = z
@@ -125,13 +129,13 @@ export const scaleDown = z
     ignoreMirrorPodsUtilization: flag(false),
     skipNodesWithSystemPods: flag(true),
     blockingSystemPodTimeout: duration(HOUR_MS),
-    // Differs from the Cluster Autoscaler (true): an emptyDir is scratch space, and pods that mind say so by annotation.
+    // Differs from the Cluster Autoscaler (true): an emptyDir is scratch space, and pods can block removals by annotation.
     skipNodesWithLocalStorage: flag(false),
     skipNodesWithCustomControllerPods: flag(true),
     minReplicaCount: wholeNumber(0).default(0),
     maxParallelism: wholeNumber(1).default(10),
     maxDrainParallelism: wholeNumber(1).default(1),
-    // Differs from the Cluster Autoscaler (30s), as the time of a plan for pods does, and for the same reason.
+    // Differs from the Cluster Autoscaler (30s), for the same reason as `maxPlanningTime`.
     maxSimulationTime: duration(3 * SECOND_MS, { leastMs: 100 }),
     maxRemovalsPerWindow: wholeNumber(1).default(100),
     removalWindow: duration(10 * MINUTE_MS, { leastMs: SECOND_MS }),
@@ -140,7 +144,7 @@ export const scaleDown = z
     deletionCandidateTtl: duration(0),
     minCoresTotal: wholeNumber(0).default(0),
     minMemoryTotalGib: wholeNumber(0, 8_000_000).default(0),
-    // A healthy watch is heard about once a minute (bookmarks); twice in a row may be lost.
+    // A healthy watch sends a bookmark about once a minute. Two in a row may be lost.
     maxClusterStaleness: duration(3 * MINUTE_MS, { leastMs: SECOND_MS }),
   })
   .prefault({})
@@ -188,7 +192,7 @@ export const backoff = z
 
 const BAND = 'PRIORITY:SECONDS such as 1000:60; 0 seconds is no cap';
 
-/** As `--drain-priority-config` of the Cluster Autoscaler writes one band. */
+/** One band in the notation of the Cluster Autoscaler's `--drain-priority-config`. */
 const drainBand = z.string({ error: BAND }).transform((written, context) => {
   const [, priority, seconds] = /^(-?\d{1,10}):(\d{1,6})$/.exec(written.trim()) ?? [];
   if (priority !== undefined && seconds !== undefined) return { priority: Number(priority), graceMs: Number(seconds) * SECOND_MS };
@@ -211,9 +215,9 @@ export const drain = z
     evictDaemonPodsFromEmpty: flag(false),
     daemonPodsLast: flag(false),
   })
-  // As in the Cluster Autoscaler: a cap that is given and that no band heeds would be a wish passed over in silence.
+  // As in the Cluster Autoscaler: bands would silently ignore the general cap.
   .refine((given) => given.bands.length === 0 || given.maxGracefulTermination === PLAIN_GRACE_MS, {
-    error: 'bands alone, each with its own grace, or drain.maxGracefulTermination (--max-graceful-termination-sec) alone',
+    error: 'used without drain.maxGracefulTermination (--max-graceful-termination-sec), since each band has its own grace period',
     path: ['bands'],
   })
   .prefault({})

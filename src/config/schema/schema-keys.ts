@@ -5,7 +5,7 @@ import { SCHEMA } from './schema.ts';
 
 type Schema = z.core.$ZodType;
 
-/** The keys the schema knows at a place, in its order; empty where it has no map. */
+/** Returns the keys of the schema below a path, in its order. Empty if there is no map. */
 export function knownKeys(path: readonly string[]): readonly string[] {
   let schema: Schema | undefined = SCHEMA;
   for (const part of path) schema = schema === undefined ? undefined : below(bare(schema), part);
@@ -13,7 +13,7 @@ export function knownKeys(path: readonly string[]): readonly string[] {
   return found === undefined ? [] : Object.keys(shapeOf(found) ?? {});
 }
 
-/** Without defaults, options and transforms around it. */
+/** Strips defaults, options and transforms. */
 function bare(schema: Schema): Schema {
   const { def } = schema._zod as { readonly def: { readonly type: string; readonly innerType?: Schema; readonly in?: Schema } };
   const inner = def.type === 'pipe' ? def.in : def.innerType;
@@ -30,7 +30,7 @@ function shapeOf(schema: Schema): Readonly<Record<string, Schema>> | undefined {
   return def.type === 'object' ? def.shape : undefined;
 }
 
-/** ` (set it by ...)`: the flags and variables that set a key, for the sentence that says it is missing. */
+/** ` (set it by ...)`: the flags and variables that set a key, for the message about a missing key. */
 export function waysToSet(path: readonly string[]): string {
   const key = path.join('.');
   const flags = FLAGS.filter((flag) => flag.path === key).map((flag) => `--${flag.name}`);

@@ -1,14 +1,13 @@
 /**
- * The one schema: every key, its kind, its default, and the rules between keys. Unknown keys are errors. Rules between
- * keys sit on the smallest object that holds them, so that one mistake does not hide another.
+ * The schema of the configuration: every key, its kind, its default, and the rules between keys. Unknown keys are errors.
+ * Rules between keys are on the smallest object that contains them, so that one error does not hide another. Must not know
+ * where a value comes from.
  */
 import * as z from 'zod';
 import { duration, endpoint, flag, SECOND_MS, text, HOUR_MS, MINUTE_MS, number, oneOf, wholeNumber } from '../types/value-types.ts';
-import { CLOUD_NAMES, cloudNamed, STACK, agents, chooseCredential } from './azure.ts';
+import { CLOUD_NAMES, cloudByName, STACK, agents, chooseCredential } from './azure.ts';
 import { nodeGroupOptions } from './node-groups.ts';
 import { backoff, capacity, cluster, drain, scaleDown, scaleUp } from './policy.ts';
-
-// How the API server is reached, who leads, and what is kept in the cluster.
 
 const RETRY_JITTER = 1.2;
 
@@ -42,7 +41,7 @@ export const kubernetes = z
     path: ['leaseDuration'],
   })
   // The record has whole seconds.
-  .refine((given) => given.leaseDuration % SECOND_MS === 0, { error: 'whole seconds', path: ['leaseDuration'] })
+  .refine((given) => given.leaseDuration % SECOND_MS === 0, { error: 'a whole number of seconds', path: ['leaseDuration'] })
   .prefault({});
 
 const METHODS = ['client-secret', 'workload-identity', 'managed-identity', 'client-certificate', 'azure-cli'] as const;
@@ -50,12 +49,12 @@ const NEED_TENANT: ReadonlySet<string | undefined> = new Set(['client-secret', '
 const LEVELS = ['error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 
 const NO_AVAILABILITY_SETS =
-  'vmss, for AKS too (availability sets are resized by deployments of a template, which undo what others changed: move such a pool to a scale set, ' +
+  'vmss, for AKS too (availability sets are not supported: they are resized by template deployments, which undo other changes. Move such a pool to a scale set, ' +
   'or to an agent pool of type VirtualMachines and name it POOL/SIZE)';
 
 const nodeGroup = z
   .strictObject({ name: text('the name of a scale set or of its agent pool, or POOL/SIZE'), min: wholeNumber(0), max: wholeNumber(0) })
-  .refine((group) => group.min <= group.max, { error: 'a min that is not above max', path: ['min'] });
+  .refine((group) => group.min <= group.max, { error: 'a minimum that is not above max', path: ['min'] });
 
 const nodeGroups = z
   .array(nodeGroup, { error: 'a list of {name, min, max}' })
@@ -63,7 +62,7 @@ const nodeGroups = z
     const names = groups.map((group) => group.name.toLowerCase());
     names.forEach((name, index) => {
       if (names.indexOf(name) === index) return;
-      context.addIssue({ code: 'custom', path: [index, 'name'], message: 'each node group once (this one is named twice)' });
+      context.addIssue({ code: 'custom', path: [index, 'name'], message: 'a name that no other node group has' });
     });
   })
   .default([]);
@@ -84,7 +83,7 @@ const discovery = z
         max: wholeNumber(0).optional(),
       })
       .refine((rule) => rule.min === undefined || rule.max === undefined || rule.min <= rule.max, {
-        error: 'a min that is not above max',
+        error: 'a minimum that is not above max',
         path: ['min'],
       })
       .transform((rule) => ({ selectors: rule.selectors, min: rule.min, max: rule.max })),
@@ -105,7 +104,7 @@ const credential = z
     useWorkloadIdentity: flag(false),
   })
   .refine((given) => !(given.useManagedIdentity && given.useWorkloadIdentity), {
-    error: 'only one of managed identity and workload identity',
+    error: 'false if azure.credential.useManagedIdentity is true: only one of the two can be used',
     path: ['useWorkloadIdentity'],
   })
   .prefault({})
@@ -131,13 +130,13 @@ const cache = z
   })
   .prefault({});
 
-/** A limit of one's own below Azure's. The defaults are the ones that the Cluster Autoscaler documents. */
+/** A rate limit below Azure's own, for compatibility. The defaults are those that the Cluster Autoscaler documents. */
 const rateLimit = z
   .strictObject({
     enabled: flag(false),
     readQps: number(1, 0.01),
     readBurst: wholeNumber(1).default(5),
-    // Not given: the same as for reads, as the library of today's provider has it.
+    // If absent, the limits of reads hold, as in the library of the Cluster Autoscaler's provider.
     writeQps: number(1, 0.01).unwrap().optional(),
     writeBurst: wholeNumber(1).optional(),
   })
@@ -148,7 +147,7 @@ const rateLimit = z
     return given.enabled ? { read, write } : undefined;
   });
 
-/** Only reads: what became of a write without an answer is found out by a read. */
+/** Only reads are repeated, for compatibility. After a write without a response, a read shows its effect. */
 const readRetries = z
   .strictObject({
     enabled: flag(false),
@@ -167,7 +166,7 @@ const readRetries = z
 const azure = z
   .strictObject({
     cloud: text(`one of ${CLOUD_NAMES}`)
-      .refine((name) => cloudNamed(name) !== undefined || isStack(name), { error: `one of ${CLOUD_NAMES}` })
+      .refine((name) => cloudByName(name) !== undefined || isStack(name), { error: `one of ${CLOUD_NAMES}` })
       .default('AzurePublicCloud'),
     vmType: z
       .string({ error: 'vmss' })
@@ -176,7 +175,7 @@ const azure = z
     subscriptionId: text('the id of the subscription that holds the nodes').optional(),
     tenantId: text('the id of the directory').optional(),
     resourceGroup: text('the resource group that holds the nodes (MC_...)'),
-    // `West Europe` is the same place.
+    // `West Europe` is the same region.
     location: text('the region of the cluster, such as westeurope')
       .transform((name) => name.replaceAll(' ', '').toLowerCase())
       .optional(),
@@ -214,12 +213,12 @@ const azure = z
   .refine((given) => given.tenantId !== undefined || !NEED_TENANT.has(given.credential?.method), {
     error: 'the id of the directory, which this kind of identity needs',
     path: ['tenantId'],
-    // Asked although another key is wrong: every mistake is reported at once.
+    // Checked even if another key is wrong, so that every error is reported at once.
     when: () => true,
   })
   .refine((given) => !isStack(given.cloud) || (given.armEndpoint !== undefined && given.authorityHost !== undefined), {
     error:
-      'a cloud whose endpoints are known; for AzureStackCloud give azure.armEndpoint and azure.authorityHost too, or AZURE_ENVIRONMENT_FILEPATH',
+      'a cloud whose endpoints are known; for AzureStackCloud set azure.armEndpoint and azure.authorityHost too, or AZURE_ENVIRONMENT_FILEPATH',
     path: ['cloud'],
   })
   .prefault({} as never);

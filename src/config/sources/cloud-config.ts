@@ -1,13 +1,13 @@
 /**
- * The azure.json of `--cloud-config`. Clusters share it with the cloud controller and others, so keys that are not for an
- * autoscaler are passed over; those that are keep the names of the Cluster Autoscaler's Azure provider, old ones included.
+ * The azure.json of `--cloud-config`. Clusters share it with the cloud controller and others, so unrelated keys are ignored.
+ * The other keys have the names of the Cluster Autoscaler's Azure provider, including the old ones.
  */
 import { parseDocument } from 'yaml';
 import { EMPTY_LAYER, isDocument, type Document, type Layer, type Setting } from './layers.ts';
 import { retiredLayer } from './retired-settings.ts';
 import { isUnset, settingFromText, type TextKind } from './text-values.ts';
 
-/** In order: where two keys set one setting, the later (the old name, as today's provider has it) wins. */
+/** In order: if two keys set one setting, the later wins. It is the old name, as in the Cluster Autoscaler's provider. */
 export const KEYS: readonly { readonly key: string; readonly path: string; readonly kind: TextKind }[] = [
   { key: 'cloud', path: 'azure.cloud', kind: 'text' },
   { key: 'vmType', path: 'azure.vmType', kind: 'text' },
@@ -71,7 +71,7 @@ interface GivenKey {
   readonly value: unknown;
 }
 
-/** Today's provider takes keys in any letter case (`tenantID`, `aadClientID`), the right one before others. */
+/** The Cluster Autoscaler's provider accepts keys in any letter case (`tenantID`, `aadClientID`). The exact key wins. */
 function keysOf(content: Document): (key: string) => GivenKey | undefined {
   const folded = new Map(Object.entries(content).map(([name, value]) => [name.toLowerCase(), { name, value }]));
   return (key) => (Object.hasOwn(content, key) ? { name: key, value: content[key] } : folded.get(key.toLowerCase()));
@@ -85,7 +85,7 @@ function parseJson(text: string): { readonly content: unknown } | { readonly pro
   }
 }
 
-/** Without the parser's own excerpt: a secret that was not quoted would be in it. */
+/** Leaves out the parser's excerpt, which could contain an unquoted secret. */
 function reasonOf({ message }: SyntaxError, text: string): string {
   const what = message.endsWith('is not valid JSON') ? 'Unexpected token' : (message.split(/ in JSON| at position/)[0] ?? '');
   const position = / at position (\d+)/.exec(message)?.[1];
@@ -93,7 +93,7 @@ function reasonOf({ message }: SyntaxError, text: string): string {
   return at === undefined ? what : `${what}, line ${text.slice(0, at).split('\n').length}`;
 }
 
-/** Where a stricter reader stops; JSON is YAML, but for words without quotes. */
+/** Returns the position where a stricter parser stops. JSON is YAML except for unquoted words. */
 function firstMistake(text: string): number | undefined {
   return parseDocument(text, { schema: 'json', prettyErrors: false }).errors[0]?.pos[0];
 }
@@ -113,7 +113,7 @@ function writtenAs(value: unknown): string | undefined {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
-/** `principal` and an empty method mean: whatever the other keys say. */
+/** With `principal` or an empty method, the other keys decide. */
 function authMethod(given: GivenKey | undefined, file: string): readonly Setting[] {
   const method = typeof given?.value === 'string' ? given.value.trim().toLowerCase() : given?.value;
   if (given === undefined || method === undefined || method === null || method === '' || method === 'principal') return [];
@@ -126,9 +126,10 @@ function authMethod(given: GivenKey | undefined, file: string): readonly Setting
   return [{ path, value: null, origin: { ...origin, unread: 'principal or cli' } }];
 }
 
-// The endpoints file of an Azure Stack, as the Azure SDKs for Go read it: JSON with the addresses of one cloud.
-
-/** Names the file. Counts for AzureStackCloud alone, which has no endpoints of its own. */
+/**
+ * Names the endpoints file of an Azure Stack, as the Azure SDKs for Go read it: JSON with the addresses of one cloud. It
+ * applies to AzureStackCloud only, whose endpoints are not known.
+ */
 export const ENDPOINTS_VARIABLE = 'AZURE_ENVIRONMENT_FILEPATH';
 
 const ENDPOINT_KEYS: readonly { readonly key: string; readonly path: string }[] = [
@@ -138,7 +139,7 @@ const ENDPOINT_KEYS: readonly { readonly key: string; readonly path: string }[] 
 const AUDIENCE = 'tokenAudience';
 
 export function endpointsLayer(file: string, text: string): Layer {
-  const content = parse(text);
+  const content = parseObject(text);
   if (content === undefined)
     return { ...EMPTY_LAYER, errors: [`The file of ${ENDPOINTS_VARIABLE}, ${file}, does not hold a JSON object.`] };
   const given = new Map(Object.entries(content).map(([key, value]) => [key.toLowerCase(), value]));
@@ -154,12 +155,12 @@ export function endpointsLayer(file: string, text: string): Layer {
   return { ...EMPTY_LAYER, settings: [...settings, { path: ['azure', 'scopes'], value: scopes, origin: { label: label(AUDIENCE) } }] };
 }
 
-function parse(text: string): Readonly<Record<string, unknown>> | undefined {
+function parseObject(text: string): Readonly<Record<string, unknown>> | undefined {
   try {
     const content: unknown = JSON.parse(text.replace(/^\uFEFF/, ''));
     return isDocument(content) ? content : undefined;
   } catch {
-    // Told by the caller in one sentence, whatever is wrong with it.
+    // The caller reports the error in one sentence.
     return undefined;
   }
 }

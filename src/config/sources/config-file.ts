@@ -1,29 +1,30 @@
-/** The file of `--config`: YAML or JSON in the shape of the schema. An empty value is the same as an absent key. */
+/** The file of `--config`: YAML or JSON in the structure of the schema. An empty value counts as an absent key. */
 import { isAlias, isNode, LineCounter, parseDocument, visit, type Document as Yaml } from 'yaml';
 import { EMPTY_LAYER, isDocument, type Document, type Layer, type Setting } from './layers.ts';
 
-/** Nobody writes so much by hand, and the loop stands still while it is read. */
-const MOST_KIB = 256;
-/** A few lines of aliases can stand for gigabytes. */
-const MOST_ALIASES = 1000;
+/** The loop waits while the file is parsed, so its size is limited. */
+const MAX_KIB = 256;
+/** A few lines of aliases can expand to gigabytes. */
+const MAX_ALIASES = 1000;
 
 export function configFileLayer(file: string, text: string): Layer {
   const refuse = (what: string): Layer => ({ ...EMPTY_LAYER, errors: [`The file of --config, ${file}, ${what}.`] });
-  if (text.length > MOST_KIB * 1024)
-    return refuse(`is too large: ${Math.ceil(text.length / 1024)} KiB; accepted are ${MOST_KIB} KiB at most`);
+  if (text.length > MAX_KIB * 1024) return refuse(`is too large: ${Math.ceil(text.length / 1024)} KiB; the maximum is ${MAX_KIB} KiB`);
   const lines = new LineCounter();
   const yaml = parseDocument(text, { prettyErrors: true, lineCounter: lines, merge: true, logLevel: 'error' });
-  const broken = yaml.errors[0];
-  if (broken !== undefined) {
-    const firstLine = (broken.message.split('\n')[0] ?? '').replace(/[:.]$/, '');
+  const error = yaml.errors[0];
+  if (error !== undefined) {
+    const firstLine = (error.message.split('\n')[0] ?? '').replace(/[:.]$/, '');
     return refuse(`is neither valid YAML nor JSON: ${firstLine}`);
   }
   const unknown = aliasOfNothing(yaml);
-  // Not by its name: a secret may begin with an asterisk.
+  // The alias is not named: it may be a secret that starts with an asterisk.
   if (unknown !== undefined)
-    return refuse(`has an alias of nothing (*...) at line ${lines.linePos(unknown).line}; a text that begins with * is quoted`);
+    return refuse(
+      `has an alias without an anchor (*...) at line ${lines.linePos(unknown).line}; put quotes around text that starts with *`,
+    );
   const content = valueOf(yaml);
-  if (content === TOO_MUCH) return refuse(`has aliases that stand for too much; accepted are ${MOST_ALIASES} of them`);
+  if (content === TOO_MUCH) return refuse(`has aliases that expand to too much; the maximum is ${MAX_ALIASES} aliases`);
   if (content === null || content === undefined) return EMPTY_LAYER;
   if (!isDocument(content)) return { ...EMPTY_LAYER, errors: [`The file of --config, ${file}, does not hold a map of settings.`] };
   const labelOf = (path: readonly (string | number)[]): string => {
@@ -31,22 +32,22 @@ export function configFileLayer(file: string, text: string): Layer {
     const at = isNode(node) && node.range ? `, line ${lines.linePos(node.range[0]).line}` : '';
     return `key ${path.join('.')} of ${file}${at}`;
   };
-  return { ...EMPTY_LAYER, settings: leavesOf(content, [], labelOf) };
+  return { ...EMPTY_LAYER, settings: settingsBelow(content, [], labelOf) };
 }
 
 const TOO_MUCH = Symbol('too much');
 
 function valueOf(yaml: Yaml.Parsed): unknown {
   try {
-    return yaml.toJS({ maxAliasCount: MOST_ALIASES });
+    return yaml.toJS({ maxAliasCount: MAX_ALIASES });
   } catch (thrown) {
-    // What the parser throws when the count is passed; aliases of nothing were found before.
+    // The parser throws this when the limit is exceeded. Aliases without an anchor were found before.
     if (thrown instanceof ReferenceError) return TOO_MUCH;
     throw thrown;
   }
 }
 
-/** Where the first alias stands whose anchor is not there. */
+/** Returns the position of the first alias without an anchor. */
 function aliasOfNothing(yaml: Yaml.Parsed): number | undefined {
   let at: number | undefined;
   visit(yaml, {
@@ -63,18 +64,18 @@ function aliasOfNothing(yaml: Yaml.Parsed): number | undefined {
 
 type LabelOf = (path: readonly (string | number)[]) => string;
 
-/** Everything that is not a map; an empty map leaves nothing. Keys with a dot are told from paths by staying whole. */
-function leavesOf(content: Document, above: readonly string[], labelOf: LabelOf): readonly Setting[] {
+/** Returns every value that is not a map. An empty map has none. Keys that contain a dot stay whole in the path. */
+function settingsBelow(content: Document, above: readonly string[], labelOf: LabelOf): readonly Setting[] {
   return Object.entries(content).flatMap(([key, value]) => {
     const path = [...above, key];
     if (value === null || value === undefined) return [];
-    if (isDocument(value)) return leavesOf(value, path, labelOf);
+    if (isDocument(value)) return settingsBelow(value, path, labelOf);
     const origin = { label: labelOf(path) };
     return [Array.isArray(value) ? { path, value, origin, entries: entriesOf(value, path, labelOf) } : { path, value, origin }];
   });
 }
 
-/** Where each part of a list stands, down to single values. */
+/** Returns the position of each part of a list, down to single values. */
 function entriesOf(value: unknown, path: readonly (string | number)[], labelOf: LabelOf): NonNullable<Setting['entries']> {
   if (typeof value !== 'object' || value === null) return [];
   const parts: readonly (readonly [string | number, unknown])[] = Array.isArray(value) ? [...value.entries()] : Object.entries(value);

@@ -1,19 +1,19 @@
-/** Files that people hand to a command: YAML or JSON, one document or several, never bigger than what was asked for. */
+/** Files that users pass to a command: YAML or JSON, one document or several, up to a maximum size. */
 import { parseAllDocuments } from 'yaml';
 import type * as z from 'zod';
-import { AutoscalerError } from '../../lib/errors.ts';
+import { AutoscalerError, configError } from '../../lib/errors.ts';
 
 const MIB = 2 ** 20;
-/** What Windows writes before a text. */
+/** Windows writes it at the start of a text. */
 const BYTE_ORDER_MARK = '\uFEFF';
 
 /**
- * Every document of the text; empty ones are left out. JSON is read as JSON: it may be large.
+ * Returns every document of the text except empty ones. JSON is parsed as JSON, since it may be large.
  * @throws AutoscalerError `config` with one sentence when the text is too long or neither JSON nor YAML.
  */
-export function readDocuments(file: string, text: string, mostMib: number): readonly unknown[] {
-  if (text.length > mostMib * MIB) {
-    throw broken(`${file} is too large: ${Math.ceil(text.length / MIB)} MiB; accepted are ${mostMib} MiB at most`);
+export function readDocuments(file: string, text: string, maxMib: number): readonly unknown[] {
+  if (text.length > maxMib * MIB) {
+    throw documentError(`${file} is too large: ${Math.ceil(text.length / MIB)} MiB; the maximum is ${maxMib} MiB`);
   }
   const plain = text.startsWith(BYTE_ORDER_MARK) ? text.slice(BYTE_ORDER_MARK.length) : text;
   const start = plain.trimStart()[0];
@@ -28,7 +28,7 @@ function readJson(file: string, text: string): readonly unknown[] {
   }
 }
 
-/** YAML may begin like JSON. Nobody writes much of it so: what is longer is broken JSON. undefined: it is neither. */
+/** YAML may start like JSON. Longer text is treated as broken JSON. Returns undefined if the text is neither. */
 function readFlow(text: string): readonly unknown[] | undefined {
   if (text.length > MIB) return undefined;
   try {
@@ -40,36 +40,37 @@ function readFlow(text: string): readonly unknown[] | undefined {
 }
 
 function refuseJson(file: string, cause: unknown): never {
-  throw broken(`${file} is not valid JSON: ${cause instanceof Error ? cause.message : 'it cannot be read'}`);
+  throw documentError(`${file} is not valid JSON: ${cause instanceof Error ? cause.message : 'it cannot be read'}`);
 }
 
 function readYaml(file: string, text: string): readonly unknown[] {
   const documents = parseAllDocuments(text, { prettyErrors: true, logLevel: 'error' });
   if (!Array.isArray(documents)) return [];
   return documents.flatMap((document) => {
-    const mistake = document.errors[0];
-    if (mistake !== undefined) throw broken(`${file} is neither valid YAML nor JSON: ${mistake.message.split('\n')[0] ?? ''}`);
-    // A few lines of aliases can stand for gigabytes.
+    const error = document.errors[0];
+    if (error !== undefined) throw documentError(`${file} is neither valid YAML nor JSON: ${error.message.split('\n')[0] ?? ''}`);
+    // A few lines of aliases can expand to gigabytes.
     const content: unknown = document.toJS({ maxAliasCount: 1000 });
     return content === null || content === undefined ? [] : [content];
   });
 }
 
-function broken(what: string): AutoscalerError {
-  return new AutoscalerError({ kind: 'config' }, `${what.replace(/[:.]+$/, '')}.`);
+function documentError(what: string): AutoscalerError {
+  return configError(`${what.replace(/[:.]+$/, '')}.`);
 }
 
-// One mistake in a document as one sentence: the object, the field, what it is and what is accepted.
-
-/** @throws AutoscalerError `config` with the sentence of the first issue, always. */
-export function refuse(subject: string, value: unknown, issues: readonly z.core.$ZodIssue[]): never {
+/**
+ * Reports the first issue of a document as one sentence: the object, the field, its value and what is accepted.
+ * @throws AutoscalerError `config`, always.
+ */
+export function throwFirstIssue(subject: string, value: unknown, issues: readonly z.core.$ZodIssue[]): never {
   const issue = issues[0];
   const path = (issue?.path ?? []).map(String);
   const unknown = issue?.code === 'unrecognized_keys' ? issue.keys[0] : undefined;
-  if (unknown !== undefined) throw new AutoscalerError({ kind: 'config' }, `${subject}: ${fieldOf([...path, unknown])} is not known.`);
+  if (unknown !== undefined) throw configError(`${subject}: ${fieldOf([...path, unknown])} is not known.`);
   const given = valueAt(value, path);
   const is = given === undefined ? 'is missing' : `is ${shorten(JSON.stringify(given) ?? 'unreadable')}`;
-  throw new AutoscalerError({ kind: 'config' }, `${subject}: ${fieldOf(path)} ${is}; accepted is ${issue?.message ?? 'something else'}.`);
+  throw configError(`${subject}: ${fieldOf(path)} ${is}; it must be ${issue?.message ?? 'something else'}.`);
 }
 
 function fieldOf(path: readonly string[]): string {

@@ -9,7 +9,7 @@ interface Variable {
   readonly kind: TextKind;
 }
 
-/** In order: where two variables set one key, the later wins. */
+/** In order: if two variables set one key, the later wins. */
 export const VARIABLES: readonly Variable[] = [
   { name: 'ARM_CLOUD', path: 'azure.cloud', kind: 'text' },
   { name: 'ARM_VM_TYPE', path: 'azure.vmType', kind: 'text' },
@@ -60,7 +60,7 @@ export const VARIABLES: readonly Variable[] = [
   { name: 'POD_NAME', path: 'kubernetes.identity', kind: 'text' },
 ];
 
-/** A variable that is blank is not set. */
+/** A blank variable counts as not set. */
 export function environmentLayer(env: Readonly<Record<string, string | undefined>>): Layer {
   const settings = VARIABLES.flatMap(({ name, path, kind }) => {
     const text = env[name] ?? '';
@@ -74,7 +74,7 @@ export function environmentLayer(env: Readonly<Record<string, string | undefined
   return { ...retired, settings: [...inCluster(env), ...settings] };
 }
 
-/** Inside a pod the kubelet says where the API server is. */
+/** Inside a pod, the kubelet sets the address of the API server. */
 function inCluster(env: Readonly<Record<string, string | undefined>>): Layer['settings'] {
   const host = env['KUBERNETES_SERVICE_HOST']?.trim() ?? '';
   if (host === '') return [];

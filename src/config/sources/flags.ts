@@ -1,4 +1,4 @@
-/** Settings from command-line flags. Reports every mistake, not the first. */
+/** Settings from command-line flags. Reports every error, not only the first. */
 import { nearestName } from '../../lib/nearest-name.ts';
 import { parseDiscoverySpec, parseNodesSpec } from '../types/node-group-specs.ts';
 import { FLAGS, type Flag } from './flag-table.ts';
@@ -6,15 +6,13 @@ import type { Layer, Setting } from './layers.ts';
 import { RETIRED_FLAGS } from './retired-settings.ts';
 import { settingFromText } from './text-values.ts';
 
-// From the words of a command line to flags of the table with their texts. What a text means is not known here.
-
-export interface GivenFlag {
+interface GivenFlag {
   readonly flag: Flag;
-  /** Empty: it means its default. */
+  /** If empty, the default applies. */
   readonly text: string;
 }
 
-/** Empty is their default there, so a manifest whose variable is empty starts today. */
+/** Their default in the Cluster Autoscaler is empty, so manifests with an empty variable must start. */
 const MAY_BE_EMPTY: ReadonlySet<string> = new Set([
   'allowed-scheduler-names',
   'balancing-ignore-label',
@@ -30,14 +28,14 @@ const MAY_BE_EMPTY: ReadonlySet<string> = new Set([
   'status-taint',
 ]);
 
-/** What the table has goes before what is gone: a flag may have come back. */
+/** Current flags override retired ones: a retired flag may have come back. */
 const BY_NAME = new Map<string, Flag>(
   [...RETIRED_FLAGS.map(({ name, instead }) => ({ name, kind: 'retired', path: '', help: instead }) as const), ...FLAGS].map((flag) => [
     flag.name,
     flag,
   ]),
 );
-/** These alone are true, and take no word that stands apart, as Go's flags have it. */
+/** Without `=`, these are true and do not consume the next word, as Go's flags do. */
 const BARE: ReadonlySet<string> = new Set([
   ...FLAGS.filter(({ kind }) => kind === 'boolean').map(({ name }) => name),
   ...RETIRED_FLAGS.filter(({ isBoolean }) => isBoolean).map(({ name }) => name),
@@ -46,7 +44,7 @@ const BARE: ReadonlySet<string> = new Set([
   'parallel-scale-up',
 ]);
 
-/** One dash is as good as two, and `_` as good as `-`: users' manifests have them all. */
+/** One dash equals two, and `_` equals `-`: existing manifests use all forms. */
 const WORD = /^--?([A-Za-z][^=]*)(?:=(.*))?$/s;
 const VERBOSITY = /^-v(\d+)$/;
 
@@ -57,30 +55,30 @@ export function readFlags(argv: readonly string[]): { readonly given: readonly G
   for (let index = 0; index < argv.length; index++) {
     const word = argv[index] ?? '';
     const read = readWord(word, argv[index + 1]);
-    // What follows an unknown flag was meant as its value: one mistake, one sentence.
+    // A word after an unknown flag was probably its value: one error, one sentence.
     if ('stray' in read && !afterUnknown && word !== '--') errors.push(read.stray);
     else if ('unknown' in read) errors.push(read.unknown);
-    else if ('flag' in read) take(read);
+    else if ('flag' in read) addFlag(read);
     afterUnknown = 'unknown' in read;
     if ('flag' in read && read.tookNext) index += 1;
   }
   return { given, errors };
 
-  function take({ flag, text }: Read): void {
-    const outcome = valued(flag, text);
+  function addFlag({ flag, text }: ReadFlag): void {
+    const outcome = withText(flag, text);
     if ('error' in outcome) errors.push(outcome.error);
     else given.push(outcome);
   }
 }
 
-interface Read {
+interface ReadFlag {
   readonly flag: Flag;
   readonly text: string | undefined;
   readonly tookNext: boolean;
 }
 
-/** A word that is a flag itself is nobody's value: a flag that lacks one must not swallow another. */
-function readWord(word: string, next: string | undefined): Read | { readonly unknown: string } | { readonly stray: string } {
+/** A word that is a flag is never a value: a flag without a value must not consume the next flag. */
+function readWord(word: string, next: string | undefined): ReadFlag | { readonly unknown: string } | { readonly stray: string } {
   const [, written = '', inline] = WORD.exec(word.replace(VERBOSITY, '--v=$1')) ?? [];
   if (written === '') return { stray: `The argument "${word}" is not expected; settings are given as --name=value.` };
   const flag = BY_NAME.get(written.replaceAll('_', '-'));
@@ -99,7 +97,7 @@ function unknownFlag(written: string): string {
   return `--${written} is not a known flag; ${nearest === undefined ? 'run --help lists what is accepted.' : `did you mean --${nearest}?`}`;
 }
 
-function valued(flag: Flag, text: string | undefined): GivenFlag | { readonly error: string } {
+function withText(flag: Flag, text: string | undefined): GivenFlag | { readonly error: string } {
   if (text !== undefined && text !== '') return { flag, text };
   const isUnset = flag.kind === 'ignored' || flag.kind === 'retired' || (text === '' && MAY_BE_EMPTY.has(flag.name));
   return isUnset ? { flag, text: '' } : { error: `--${flag.name} has no value; write --${flag.name}=VALUE.` };
@@ -129,7 +127,7 @@ export function flagLayer(argv: readonly string[]): FlagLayer {
   };
 }
 
-/** Lists that the Cluster Autoscaler gathers from all uses of their flag. */
+/** Lists that the Cluster Autoscaler collects from all uses of their flag. */
 const REPEATED: ReadonlySet<string> = new Set([
   'scaleUp.balancingIgnoreLabels',
   'scaleUp.balancingLabels',
@@ -140,7 +138,7 @@ const REPEATED: ReadonlySet<string> = new Set([
   'cluster.statusTaints',
 ]);
 
-/** One flag instead of several for the same list. */
+/** Joins several flags for the same list into one. */
 function joined(given: readonly GivenFlag[]): readonly GivenFlag[] {
   const first = (path: string): number => given.findIndex(({ flag }) => flag.path === path);
   return given.flatMap((entry, index) => {
@@ -164,21 +162,21 @@ function singleSetting({ flag, text }: GivenFlag): Outcome {
       return NOTHING;
     case 'ignored':
       return flag.name === 'cloud-provider' && text !== 'azure'
-        ? { settings: [], errors: [`flag --cloud-provider is "${text}"; accepted is azure.`] }
+        ? { settings: [], errors: [`flag --cloud-provider is "${text}"; it must be azure.`] }
         : NOTHING;
     case 'retired':
-      return { settings: [], errors: refusalOf(flag.name, text) };
+      return { settings: [], errors: retiredFlagErrors(flag.name, text) };
     case 'bounds':
-      return bounds(flag, text);
+      return boundsSettings(flag, text);
     default:
       return { settings: [settingFromText(path, flag.kind, text, `flag --${flag.name}`)], errors: [] };
   }
 }
 
-function bounds(flag: Flag, text: string): Outcome {
+function boundsSettings(flag: Flag, text: string): Outcome {
   const [, min = '', max = ''] = /^(\d+):(\d+)$/.exec(text.trim()) ?? [];
   if (max === '' || Number(min) > Number(max)) {
-    return { settings: [], errors: [`flag --${flag.name} is "${text}"; accepted is MIN:MAX, two whole numbers with MIN not above MAX.`] };
+    return { settings: [], errors: [`flag --${flag.name} is "${text}"; it must be MIN:MAX, two whole numbers with MIN not above MAX.`] };
   }
   const origin = { label: `flag --${flag.name}`, written: text };
   const values = [Number(min), Number(max)];
@@ -193,7 +191,7 @@ function discoverySetting(given: readonly GivenFlag[]): Outcome {
   return listSetting(given, 'node-group-auto-discovery', parseDiscoverySpec);
 }
 
-/** All uses of a repeatable flag make one list; each entry keeps the words it was written with. */
+/** All uses of a repeatable flag make one list. Each entry keeps its original text. */
 function listSetting(
   given: readonly GivenFlag[],
   name: string,
@@ -213,19 +211,19 @@ function listSetting(
   };
 }
 
-function refusalOf(name: string, text: string): readonly string[] {
+function retiredFlagErrors(name: string, text: string): readonly string[] {
   const entry = RETIRED.get(name);
   if (entry?.least !== undefined && Number(text) < entry.least)
-    return [`flag --${name} is "${text}"; accepted is a whole number of at least ${entry.least}, which has no effect: ${entry.instead}.`];
-  if (entry?.verdict !== 'refused' || entry.asDone.includes(text.trim().toLowerCase())) return [];
+    return [`flag --${name} is "${text}"; it must be a whole number of at least ${entry.least}, which has no effect: ${entry.instead}.`];
+  if (entry?.verdict !== 'refused' || entry.builtIn.includes(text.trim().toLowerCase())) return [];
   return [`flag --${name}=${text} is not supported: ${entry.instead}.`];
 }
 
 function warningOf({ flag, text }: GivenFlag): readonly string[] {
   const entry = flag.kind === 'retired' ? RETIRED.get(flag.name) : undefined;
   if (entry !== undefined) {
-    const isSaid = entry.verdict === 'ignored' && !entry.asDone.includes(text.trim().toLowerCase());
-    return isSaid ? [`flag --${flag.name}=${text} has no effect: ${entry.instead}.`] : [];
+    const isReported = entry.verdict === 'ignored' && !entry.builtIn.includes(text.trim().toLowerCase());
+    return isReported ? [`flag --${flag.name}=${text} has no effect: ${entry.instead}.`] : [];
   }
   if (flag.kind === 'ignored' && flag.name !== 'cloud-provider') return [`--${flag.name}=${text} is ${flag.help}.`];
   return [];

@@ -1,12 +1,15 @@
-/** One source's contribution, and the merging of sources: later ones win key by key, lists are replaced whole. */
+/**
+ * The settings of one source, and the merge of sources: later ones win key by key, and lists are replaced as a whole. Must
+ * not know what a value means.
+ */
 
-/** Where a value came from, in the words the user knows it by. */
+/** Where a value came from, as the user knows it. */
 export interface Origin {
   /** For example `environment variable AZURE_VMSS_CACHE_TTL`. */
   readonly label: string;
   /** As the user wrote it, when parsing changed it. */
   readonly written?: string;
-  /** Set when the source could not read the text: what it accepts (`60` instead of `60s`). */
+  /** If the source could not parse the text: what it accepts (`60` instead of `60s`). */
   readonly unread?: string;
   readonly secret?: boolean;
 }
@@ -49,7 +52,7 @@ export function mergeLayers(layers: readonly Layer[]): Merged {
   return { document, origins };
 }
 
-/** A copy with one value set; what is no object on the way is replaced. Own properties only, whatever the key is called. */
+/** Returns a copy with one value set. Values on the way that are no objects are replaced. Reads own properties only. */
 function withValue(document: Document, path: readonly string[], value: unknown): Document {
   const [head, ...rest] = path;
   if (head === undefined) return document;

@@ -1,6 +1,6 @@
 /**
- * What the whole program is told, once, at start. Every duration is in milliseconds; everything is frozen. The parts are
- * handed on separately, so that no room sees more of it than it needs.
+ * The configuration of the whole program, read once at start. Durations are in milliseconds, and everything is frozen. Each
+ * part of the program gets only its own section. Must not know where a value comes from.
  */
 import type { NodeGroupOptions } from '../../domain/node-group.ts';
 import type { Policy } from '../../domain/policy.ts';
@@ -10,7 +10,7 @@ export type LogLevelName = 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'sile
 export type CredentialConfig =
   | { readonly method: 'client-secret'; readonly clientId: string; readonly clientSecret: string }
   | { readonly method: 'workload-identity'; readonly clientId: string; readonly tokenFile: string }
-  /** Without a client id: the system-assigned identity. */
+  /** Without a client id, the system-assigned identity is used. */
   | { readonly method: 'managed-identity'; readonly clientId: string | undefined }
   | {
       readonly method: 'client-certificate';
@@ -26,7 +26,7 @@ export interface NodeGroupConfig {
   readonly max: number;
 }
 
-/** By the name of a scale set, of an agent pool, or `POOL/SIZE`. */
+/** `name` is the name of a scale set or of an agent pool, or `POOL/SIZE`. */
 export interface NodeGroupOptionsConfig {
   readonly name: string;
   readonly options: NodeGroupOptions;
@@ -45,10 +45,10 @@ export interface CallRateConfig {
 
 export interface ReadRetriesConfig {
   readonly retries: number;
-  /** Each wait is so many times the one before ... */
+  /** Each wait is this many times the one before ... */
   readonly exponent: number;
   readonly firstMs: number;
-  /** ... and longer by up to this part of itself. */
+  /** ... and longer by up to this share of itself. */
   readonly jitter: number;
 }
 
@@ -56,30 +56,30 @@ export interface RetailPricesConfig {
   readonly endpoint: string;
   readonly currency: string;
   readonly refreshMs: number;
-  /** Where the last answer is kept; undefined: nowhere. */
+  /** File that stores the last price list; undefined for none. */
   readonly file: string | undefined;
 }
 
-/** Ids or patterns (`*`, `?`) of the agents that keep Azure's answers; what is disabled goes before what is enabled. */
+/** Ids or patterns (`*`, `?`) of the caching agents. `disabled` overrides `enabled`. */
 export interface AgentsConfig {
   readonly enabled: readonly string[];
   readonly disabled: readonly string[];
-  /** Lets those be disabled that decisions cannot do without. */
+  /** Whether agents that decisions need may be disabled. */
   readonly allowDegraded: boolean;
 }
 
-/** Structurally what the Azure adapter asks for. */
+/** Has the structure that the Azure adapter expects. */
 export interface AzureConfig {
-  /** undefined: that of the machine, told by its metadata endpoint. */
+  /** If undefined, it is read from the instance metadata endpoint. */
   readonly subscriptionId: string | undefined;
   readonly tenantId: string | undefined;
   readonly nodeResourceGroup: string;
   readonly clusterName: string | undefined;
   readonly clusterResourceGroup: string | undefined;
-  /** undefined: that of the machine, told by its metadata endpoint. */
+  /** If undefined, it is read from the instance metadata endpoint. */
   readonly location: string | undefined;
   readonly armEndpoint: string;
-  /** `http://169.254.169.254` on Azure machines. */
+  /** `http://169.254.169.254` on Azure VMs. */
   readonly metadataEndpoint: string;
   readonly authorityHost: string;
   readonly scopes: readonly string[];
@@ -91,23 +91,23 @@ export interface AzureConfig {
   readonly vmssVmsCacheJitterMs: number;
   readonly skuCacheTtlMs: number;
   readonly agents: AgentsConfig;
-  /** Where VM sizes are kept for later processes and other clusters; undefined: nowhere. */
+  /** Folder that stores VM sizes for later processes and other clusters; undefined for none. */
   readonly skuFolder: string | undefined;
   readonly enableVmssEtag: boolean;
   readonly enableForceDelete: boolean;
-  /** Of scale sets without a tag that says otherwise. */
+  /** Holds for scale sets without a tag that overrides it. */
   readonly writePath: 'vmss' | 'agentPool';
   readonly nodeGroups: readonly NodeGroupConfig[];
   readonly nodeGroupOptions: readonly NodeGroupOptionsConfig[];
   readonly discovery: readonly DiscoveryConfig[];
   readonly requestTimeoutMs: number;
   readonly maxConcurrentCalls: number;
-  /** undefined: Azure's own limits are the only ones. */
+  /** If undefined, only Azure's own limits hold. */
   readonly rateLimit: { readonly read: CallRateConfig; readonly write: CallRateConfig } | undefined;
-  /** undefined: a failed read is not sent again before its turn. */
+  /** If undefined, a failed read is not repeated before its next interval. */
   readonly readRetries: ReadRetriesConfig | undefined;
   readonly userAgentSuffix: string;
-  /** undefined: the public price list is not read. */
+  /** If undefined, the public price list is not read. */
   readonly retailPrices: RetailPricesConfig | undefined;
 }
 
@@ -118,7 +118,7 @@ export interface LeaseTimingConfig {
   readonly retryMs: number;
 }
 
-/** Structurally what the Kubernetes adapter asks for. */
+/** Has the structure that the Kubernetes adapter expects. */
 export interface KubernetesConfig {
   readonly kubeconfigPath?: string;
   readonly context?: string;
@@ -130,39 +130,39 @@ export interface KubernetesConfig {
   readonly identity: string;
   readonly leaderElect: boolean;
   readonly eventSource: string;
-  /** Whether the status is written to a ConfigMap, and its name, under which events are told too. */
+  /** Whether the status is written to a ConfigMap, and its name. Events refer to the same ConfigMap. */
   readonly statusConfigMap: boolean;
   readonly statusConfigMapName: string;
-  /** Whether nothing is written to Azure while another component holds the Lease `kube-system/aks-managed-resource-locker`. */
+  /** Whether writes to Azure stop while another component holds the Lease `kube-system/aks-managed-resource-locker`. */
   readonly heedResourceLocker: boolean;
 }
 
 export interface LoopConfig {
   readonly scanIntervalMs: number;
-  /** An early loop starts when no further pod turned unschedulable for this long ... */
+  /** An early loop starts when no further pod became unschedulable for this long ... */
   readonly batchIdleMs: number;
   /** ... and at the latest this long after the first. */
   readonly batchMaxMs: number;
-  /** Whether there are early loops at all, or one per scan interval and no more. */
+  /** Whether early loops are allowed. If not, there is one loop per scan interval. */
   readonly startEarly: boolean;
-  /** Plans made in one loop at most, the first included. */
+  /** Maximum number of plans per loop, including the first. */
   readonly maxPlansPerLoop: number;
-  /** How long a clean stop may take before the process ends all the same. */
+  /** How long a clean stop may take before the process exits anyway. */
   readonly shutdownTimeoutMs: number;
 }
 
 export interface HttpConfig {
-  /** As given, for messages. */
+  /** As the user wrote it, for messages. */
   readonly address: string;
-  /** undefined: every address of the machine. */
+  /** If undefined, every address of the host. */
   readonly host: string | undefined;
-  /** 0: any free port. */
+  /** 0 is any free port. */
   readonly port: number;
-  /** Holds the bearer token of /debug; undefined: /debug answers on this machine only. */
+  /** Contains the bearer token of /debug. If undefined, /debug is served to the local host only. */
   readonly debugTokenFile: string | undefined;
 }
 
-/** After which times without a loop that ended, that completed, and that completed first `/healthz` fails. */
+/** `/healthz` fails after these times: without an ended loop, without a completed one, and without a first completed one. */
 export interface HealthConfig {
   readonly maxInactivityMs: number;
   readonly maxFailingMs: number;
@@ -180,15 +180,15 @@ export interface Config {
   /** Whether the Cluster Autoscaler's metric names are served beside the native ones. */
   readonly metrics: { readonly clusterAutoscalerNames: boolean };
   readonly logLevel: LogLevelName;
-  /** Where decisions are dumped for replay; undefined: nowhere. */
+  /** Folder for dumps of decisions, for replay; undefined for none. */
   readonly dumpDirectory: string | undefined;
-  /** Nothing is written to the cluster but an own Lease, and nothing to Azure: what would have been is on record. */
+  /** Nothing is written to Azure, and only a Lease of its own to the cluster. Withheld writes are recorded. */
   readonly dryRun: boolean;
-  /** Things accepted but not obeyed, one sentence each, for the log. */
+  /** Settings that are accepted but ignored, one sentence each, for the log. */
   readonly warnings: readonly string[];
 }
 
-/** Everything that is wrong with the input: one sentence each, naming key, value and what is accepted. */
+/** All errors of the input, one sentence each, with the key, the value and what is accepted. */
 export interface ConfigErrors {
   readonly errors: readonly string[];
 }
@@ -199,9 +199,9 @@ export interface ConfigInput {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Returns a file's text; throws when it cannot be read. */
   readonly readFile: (path: string) => string;
-  /** Set while a configuration runs: a file that somebody is writing is empty for a moment, and that is nobody's wish. */
+  /** Set on reload: a file that is being written may be empty for a moment and must not reset the configuration. */
   readonly refuseEmptyFiles?: boolean;
-  /** Used in the lease identity where the environment gives no pod name. */
+  /** Used in the lease identity if the environment contains no pod name. */
   readonly hostname?: string;
 }
 

@@ -24,15 +24,15 @@ export interface DiscoverySpec {
 export function parseNodesSpec(text: string): SpecOutcome<NodesSpec> {
   const match = /^(\d+):(\d+):(.+)$/.exec(text.trim());
   const [, min = '', max = '', name = ''] = match ?? [];
-  if (match === null) return { problem: `accepted is ${NODES_ACCEPTS}` };
-  if (Number(min) > Number(max)) return { problem: `its minimum ${min} is above its maximum ${max}; accepted is ${NODES_ACCEPTS}` };
+  if (match === null) return { problem: `it must be ${NODES_ACCEPTS}` };
+  if (Number(min) > Number(max)) return { problem: `its minimum ${min} is above its maximum ${max}; it must be ${NODES_ACCEPTS}` };
   return { value: { name: name.trim(), min: Number(min), max: Number(max) } };
 }
 
 export function parseDiscoverySpec(text: string): SpecOutcome<DiscoverySpec> {
   const [discoverer, items, ...rest] = text.trim().split(':');
   if (items === undefined || rest.length > 0) return refuse('it must have exactly one colon');
-  if (discoverer !== 'label') return refuse(`"${discoverer ?? ''}" is not a way to discover`);
+  if (discoverer !== 'label') return refuse(`"${discoverer ?? ''}" is not a discovery method; the only one is label`);
   const pairs = items.split(',').map((item) => item.split('='));
   const bad = pairs.find(
     ([key, value, ...more]) => key === undefined || key.trim() === '' || !value || value.trim() === '' || more.length > 0,
@@ -41,7 +41,7 @@ export function parseDiscoverySpec(text: string): SpecOutcome<DiscoverySpec> {
   const entries = pairs.map(([key = '', value = '']) => [key.trim(), value.trim()] as const);
   const names = entries.map(([key]) => key);
   const twice = names.find((name, index) => names.indexOf(name) !== index);
-  if (twice !== undefined) return refuse(`it names ${twice} twice; an alternative is a rule of its own`);
+  if (twice !== undefined) return refuse(`it names ${twice} twice; write an alternative as a rule of its own`);
   return assemble(entries);
 }
 
@@ -52,8 +52,8 @@ function assemble(entries: readonly (readonly [string, string])[]): SpecOutcome<
   const max = numberOf(sizes.get('max'));
   if (min !== undefined && max !== undefined && min > max) return refuse(`min=${min} is above max=${max}`);
   const selectors = Object.fromEntries(entries.filter(([key]) => key !== 'min' && key !== 'max'));
-  // Today's provider takes a rule of sizes alone and then finds nothing with it.
-  if (Object.keys(selectors).length === 0) return refuse('it names no tag');
+  // The Cluster Autoscaler's provider accepts a rule without a tag and finds nothing with it.
+  if (Object.keys(selectors).length === 0) return refuse('it has no tag');
   return { value: { selectors, ...defined({ min, max }) } };
 }
 
@@ -62,5 +62,5 @@ function numberOf(text: string | undefined): number | undefined {
 }
 
 function refuse(why: string): { readonly problem: string } {
-  return { problem: `${why}; accepted is ${DISCOVERY_ACCEPTS}` };
+  return { problem: `${why}; it must be ${DISCOVERY_ACCEPTS}` };
 }

@@ -1,6 +1,6 @@
 /**
- * The kinds of value a setting can have. Each carries its own "what is accepted" as the text of every issue it raises;
- * errors.ts puts it behind the setting's name and value.
+ * The kinds of values of settings. Each contains the text "what is accepted" for its issues; messages.ts puts it after the
+ * name and value of the setting.
  */
 import * as z from 'zod';
 import { parseDurationMs } from '../../lib/duration.ts';
@@ -9,7 +9,7 @@ export const SECOND_MS = 1000;
 export const MINUTE_MS = 60_000;
 export const HOUR_MS = 3_600_000;
 
-/** As Go writes them, with days, with spaces around and a bare zero; stands in the schema of the chart's values. */
+/** The notation of Go, plus days, surrounding spaces and a bare zero. The schema of the chart's values contains it. */
 const DURATION_TEXT = /^\s*\+?(?:0|(?:(?:\d+\.?\d*|\.\d+)(?:ns|us|µs|ms|s|m|h|d))+)\s*$/;
 
 /** Whole milliseconds of `10s`, `1h30m` or `2d`; at least one if not zero. Returns undefined if the text is not a duration. */
@@ -19,7 +19,7 @@ export function parseDuration(text: string): number | undefined {
   return Math.max(1, Math.round(ms));
 }
 
-/** A text such as `10m`; the parsed value is in milliseconds. */
+/** A duration such as `10m`. The parsed value is in milliseconds. */
 export function duration(defaultMs: number, limits: { readonly leastMs?: number } = {}) {
   const leastMs = limits.leastMs ?? 0;
   const accepts = `a duration such as 10s, 10m or 1h30m${leastMs > 0 ? ` of at least ${leastMs} ms` : ''}`;
@@ -47,7 +47,7 @@ export function fraction(fallback: number) {
   return z.number({ error }).min(0, { error }).max(1, { error }).default(fallback);
 }
 
-/** A number of at least `least` and at most `most`, if there is one. */
+/** A number from `least` to `most`. Without `most` there is no maximum. */
 export function number(fallback: number, least: number, most?: number) {
   const error = most === undefined ? `a number of at least ${least}` : `a number from ${least} to ${most}`;
   const atLeast = z.number({ error }).min(least, { error });
@@ -66,7 +66,7 @@ export function oneOf<const Values extends readonly [string, ...string[]]>(value
   return z.enum(values, { error: `one of ${values.join(', ')}` });
 }
 
-/** An absolute http(s) URL, kept as written but without a trailing slash. */
+/** An absolute http(s) URL as written, without a trailing slash. */
 export function endpoint() {
   const error = 'a URL such as https://management.azure.com';
   return z

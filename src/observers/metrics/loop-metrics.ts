@@ -1,4 +1,7 @@
-/** The gauges of one loop. Series of groups and states that no longer exist are removed. */
+/**
+ * The gauges of one loop, under the autoscaler's own metric names. Series of groups and states that no longer exist are
+ * removed. Must not know the Cluster Autoscaler's metric names.
+ */
 import type { NodeGroupId } from '../../domain/ids.ts';
 import type { LoopGauges, LoopListener } from '../../domain/loop-report.ts';
 import type { LoopState } from '../../domain/loop-state.ts';

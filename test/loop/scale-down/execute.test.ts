@@ -6,10 +6,10 @@ import { ownerKey, type OwnerState } from '../../../src/domain/workloads.ts';
 import { emptyLoopState, reduceRemovals } from '../../../src/planning/state/loop-state.ts';
 import { executeScaleDown } from '../../../src/loop/scale-down/execute.ts';
 import type { OwnerReader } from '../../../src/domain/ports/cluster.ts';
-import { silentLog } from '../../../src/telemetry/log.ts';
 import { keyOf, START_MS } from '../../support/builders.ts';
 import { settle } from '../../support/fake-clock.ts';
 import { aPolicy } from '../../support/policy.ts';
+import { silentLog } from '../../support/silent-log.ts';
 import { MINUTE, G, setUp, removalOf, reasons, isMarked, lastOutcome } from '../removal-stage.ts';
 
 describe('a removal', () => {
